@@ -1,0 +1,307 @@
+#
+# The build on Linux: clang-cl, NASM and lld-link make the Windows programs
+# and libraries, and Wine runs them.  Tracer.sln is the same build for Visual
+# Studio; Build/CheckProjects.py keeps the two alike.
+#
+#     make            everything, Release and Debug, in x64/
+#     make demo       traces a sample program and shows the report
+#     make test       runs the tests
+#     make check      checks the products and the sources
+#     make bench      runs the benchmarks
+#     make projects   writes Tracer.sln and the .vcxproj files anew
+#     make clean      removes x64/
+#
+# Sources are found by wildcard: a new file needs no change here.
+#
+
+SHELL = /bin/bash
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+Out = x64
+Configurations = Release Debug
+
+#
+# Build/Setup.sh installs what is missing, so nothing may run a tool before
+# it: every object waits for it.  SETUP=true leaves it out.
+#
+
+SETUP ?= Build/Setup.sh
+
+Clang = clang-19 --driver-mode=cl --target=x86_64-pc-windows-msvc
+Lib = llvm-lib-19
+Link = lld-link-19
+Nasm = nasm
+MingwHeaders = /usr/share/mingw-w64/include
+
+#
+# The order matters: both libraries have __C_specific_handler, and ntdll's is
+# the one that is not a forwarder.
+#
+
+ImportLibraries = \
+    /usr/x86_64-w64-mingw32/lib/libntdll.a \
+    /usr/x86_64-w64-mingw32/lib/libkernel32.a
+
+#
+# mingw-w64's headers blank __attribute__ for compilers that do not say they
+# are GNU C 4.2 or later, and then clang's own headers fail.
+#
+# The last group keeps folders, command lines and times out of the objects, so
+# that a build gives the same bytes wherever it is made.
+#
+
+CompilerFlags = \
+    /nologo /c /std:c11 /Z7 /W4 /WX /GS- /Gy /GF- /Zl /Oi- -fno-builtin \
+    -Wno-unused-command-line-argument \
+    -imsvc $(MingwHeaders) \
+    -D__GNUC__=4 -D__GNUC_MINOR__=2 -D__GNUC_PATCHLEVEL__=1 \
+    -Wno-builtin-macro-redefined \
+    /Brepro -Werror=date-time -gno-codeview-command-line \
+    -fdebug-compilation-dir=. -no-canonical-prefixes
+
+CompilerFlags.Release = /O2
+CompilerFlags.Debug = /Od /DTRACER_DEBUG=1
+
+#
+# The library runs on the stacks of threads that it knows nothing about, so
+# the compiler keeps the frames of a Release build small.
+#
+
+FrameLimit = -Wframe-larger-than=2048
+FolderFlags.Release.Rtl = $(FrameLimit)
+FolderFlags.Release.StringTable = $(FrameLimit)
+FolderFlags.Release.TraceStore = $(FrameLimit)
+FolderFlags.Release.Penter = $(FrameLimit)
+FolderFlags.Release.Reader = $(FrameLimit)
+
+#
+# NASM writes the absolute path of a source into CodeView line numbers, so
+# only Debug has them.
+#
+
+AssemblerFlags = -f win64 -Werror --reproducible
+AssemblerFlags.Release =
+AssemblerFlags.Debug = -g -F cv8 -DTRACER_DEBUG=1
+
+LinkerFlags = \
+    /nologo /WX /nodefaultlib /entry:mainCRTStartup /subsystem:console \
+    /machine:x64 /incremental:no /brepro /debug \
+    /pdbaltpath:%_PDB% /pdbsourcepath:.
+
+LinkerFlags.Release = /opt:ref /opt:icf
+LinkerFlags.Debug = /opt:noref /opt:noicf
+
+#
+# The folders with sources, and where each one's headers may come from.
+#
+
+Folders = Rtl Asm StringTable TraceStore Penter Reader Tests Benchmarks
+
+Includes.Rtl = Rtl
+Includes.Asm = Asm Rtl
+Includes.StringTable = StringTable Rtl Asm
+Includes.TraceStore = TraceStore Rtl Asm
+Includes.Penter = Penter TraceStore StringTable Rtl Asm
+Includes.Reader = Reader StringTable TraceStore Rtl
+Includes.Tests = Tests Reader Penter TraceStore StringTable Rtl Asm
+Includes.Benchmarks = Benchmarks Reader Penter TraceStore StringTable Rtl Asm
+
+$(foreach F,$(Folders),\
+    $(eval Sources.$F := $(sort $(wildcard $F/*.c $F/*.asm))))
+
+#
+# Every Tests/Test*.c and every Benchmarks/*.c is a program.  TestMain.c and
+# BenchmarkMain.c are linked into each of them, and what else the two folders
+# hold (assembly, shared helpers named *Support.c) is a library for them.
+#
+
+TestPrograms := $(filter-out Tests/TestMain.c %Support.c,\
+    $(filter Tests/Test%.c,$(Sources.Tests)))
+TestMain := $(filter Tests/TestMain.c,$(Sources.Tests))
+BenchmarkPrograms := $(filter-out %Main.c %Support.c,\
+    $(filter %.c,$(Sources.Benchmarks)))
+BenchmarkMain := $(filter Benchmarks/BenchmarkMain.c,$(Sources.Benchmarks))
+
+PenterNullSources := $(filter Penter/PenterNull.%,$(Sources.Penter))
+PenterSources := $(filter-out $(PenterNullSources),$(Sources.Penter))
+
+#
+# What is for programs only, and must not reach a user's program through
+# TracerPenter.lib: the stand-ins for memcpy and its kin, the entry point, and
+# the stack probe.
+#
+
+ProgramOnlySources = Rtl/RtlCrt.c Rtl/RtlStart.c Asm/ChkStk.asm
+
+#
+# The projects: $(call Project,NAME,KIND,FOLDER,SOURCES,LIBRARIES).  One
+# without sources is left out.  Visual Studio's projects are written from this
+# table (make projects).
+#
+
+define Project
+Projects += $(if $(strip $4),$1)
+Kind.$1 := $2
+Folder.$1 := $3
+ProjectSources.$1 := $(strip $4)
+ProjectLibraries.$1 = $(filter $(Projects),$5)
+endef
+AddProject = $(eval $(Project))
+
+$(call AddProject,Rtl,Library,Rtl,$(Sources.Rtl))
+$(call AddProject,Asm,Library,Asm,$(Sources.Asm))
+$(call AddProject,StringTable,Library,StringTable,$(Sources.StringTable))
+$(call AddProject,TraceStore,Library,TraceStore,$(Sources.TraceStore))
+$(call AddProject,TracerPenter,Library,Penter,$(filter-out \
+    $(ProgramOnlySources),$(PenterSources) $(Sources.TraceStore) \
+    $(Sources.StringTable) $(Sources.Asm) $(Sources.Rtl)))
+$(call AddProject,TracerPenterNull,Library,Penter,$(PenterNullSources))
+$(call AddProject,TraceReader,Program,Reader,$(Sources.Reader),\
+    StringTable Rtl)
+Products := $(strip $(Projects))
+
+$(call AddProject,Reader,Library,Reader,$(Sources.Reader))
+$(call AddProject,TestSupport,Library,Tests,\
+    $(filter-out $(TestPrograms) $(TestMain),$(Sources.Tests)))
+$(call AddProject,BenchmarkSupport,Library,Benchmarks,$(filter-out \
+    $(BenchmarkPrograms) $(BenchmarkMain),$(Sources.Benchmarks)))
+
+AllLibraries = Reader TracerPenter TraceStore StringTable Asm Rtl
+
+$(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
+    $T)),Program,Tests,$T $(TestMain),TestSupport $(AllLibraries)))
+$(foreach T,$(BenchmarkPrograms),$(call AddProject,$(basename $(notdir \
+    $T)),Program,Benchmarks,$T $(BenchmarkMain),\
+    BenchmarkSupport $(AllLibraries)))
+
+.PHONY: all release debug products demo test check bench projects describe
+.PHONY: syntax clean setup FORCE
+
+all: release debug
+
+setup:
+	@$(SETUP)
+
+#
+# A library depends on its list of members, so that it is made again when a
+# source goes away.  $(call MemberList,FILE,OBJECTS)
+#
+
+define MemberList
+$1: $(if $(filter-out $(file <$1),$2)$(filter-out $2,$(file <$1)),FORCE)
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$2' >$$@
+endef
+
+# $(call Objects,CONFIGURATION,SOURCES)
+Objects = $(patsubst %.c,$(Out)/$1/obj/%.obj,$(patsubst \
+    %.asm,$(Out)/$1/obj/%.asm.obj,$2))
+
+#
+# The rules of a project's kind: $(call KIND,CONFIGURATION,NAME,OBJECTS,
+# LIBRARIES).
+#
+
+define Library
+$(call MemberList,$(Out)/$1/obj/$2.members,$3)
+$(Out)/$1/$2.lib: $3 $(Out)/$1/obj/$2.members
+	@echo "LIB     $$@"
+	@rm -f $$@
+	@$$(Lib) /nologo /machine:x64 /out:$$@ $3
+endef
+
+define Program
+$(call MemberList,$(Out)/$1/obj/$2.members,$3 $4)
+$(Out)/$1/$2.exe: $3 $4 $(Out)/$1/obj/$2.members
+	@echo "LINK    $$@"
+	@$$(Link) $$(LinkerFlags) $$(LinkerFlags.$1) /out:$$@ $3 $4 \
+	    $$(ImportLibraries)
+endef
+
+#
+# The rules of one folder.  A source's language stays in the object's name, so
+# that Foo.c and Foo.asm may stand side by side.
+#
+
+define FolderRules
+$(Out)/$1/obj/$2/%.obj: $2/%.c Makefile | setup
+	@mkdir -p $$(@D)
+	@echo "CC      $$@"
+	@$$(Clang) $$(CompilerFlags) $$(CompilerFlags.$1) $$(FolderFlags.$1.$2) \
+	    $$(addprefix -I,$$(Includes.$2)) \
+	    /clang:-MMD /clang:-MP /clang:-MF$$(@:.obj=.d) $$< /Fo$$@
+
+$(Out)/$1/obj/$2/%.asm.obj: $2/%.asm Makefile | setup
+	@mkdir -p $$(@D)
+	@echo "ASM     $$@"
+	@$$(Nasm) $$(AssemblerFlags) $$(AssemblerFlags.$1) \
+	    $$(patsubst %,-I%/,$$(Includes.$2)) \
+	    -MD $$(@:.obj=.d) -MP -MT $$@ $$< -o $$@
+
+Objects.$1.$2 := $(call Objects,$1,$(Sources.$2))
+-include $$(Objects.$1.$2:.obj=.d)
+endef
+
+# $(call Outputs,CONFIGURATION,PROJECTS)
+Suffix.Library = lib
+Suffix.Program = exe
+Outputs = $(foreach P,$2,$(Out)/$1/$P.$(Suffix.$(Kind.$P)))
+
+define ConfigurationRules
+$(foreach F,$(Folders),$(eval $(call FolderRules,$1,$F)))
+$(foreach P,$(Projects),$(eval $(call $(Kind.$P),$1,$P,$(strip \
+    $(call Objects,$1,$(ProjectSources.$P))),$(strip \
+    $(call Outputs,$1,$(ProjectLibraries.$P))))))
+endef
+
+$(foreach C,$(Configurations),$(eval $(call ConfigurationRules,$C)))
+
+products: $(call Outputs,Release,$(Products))
+release: $(call Outputs,Release,$(Projects))
+debug: $(call Outputs,Debug,$(Projects))
+
+demo: release
+	@Build/Demo.sh
+
+test: all
+	@Tests/RunTests.sh $(Out)/Release $(Out)/Debug
+
+check: all
+	@Build/Check.sh
+
+bench: release
+	@set -e; for Script in Benchmarks/*.sh; do \
+	    TRACER_ROOT=$(CURDIR) TRACER_BIN=$(CURDIR)/$(Out)/Release \
+	    TRACER_WINE=$(CURDIR)/Build/RunWine.sh $$Script; done
+
+#
+# What is built from what, for the checkers and for the writer of the Visual
+# Studio projects: one line each for a project (its kind, name, folder,
+# sources, where headers come from) and for what it links, in order.
+#
+
+describe:
+	@$(foreach C,$(Configurations),echo 'define $C \
+	    $(patsubst /D%,%,$(filter /D%,$(CompilerFlags.$C)))';)
+	@$(foreach P,$(Projects),\
+	    echo 'project $(Kind.$P) $P $(Folder.$P)';\
+	    echo 'source $P $(ProjectSources.$P)';\
+	    echo 'include $P $(Includes.$(Folder.$P))';\
+	    echo 'link $P $(ProjectLibraries.$P)';)
+
+#
+# Only checks that FILES compile, with the flags of FOLDER.
+#
+
+syntax: | setup
+	@$(Clang) $(filter-out /c,$(CompilerFlags)) $(CompilerFlags.Release) \
+	    $(addprefix -I,$(Includes.$(FOLDER))) /Zs $(FILES)
+
+projects: | setup
+	@python3 Build/GenerateProjects.py
+
+clean:
+	@[ ! -d $(Out)/Wine ] || Build/RunWine.sh --server -k 2>/dev/null || true
+	@rm -rf $(Out)

@@ -1,0 +1,420 @@
+/*++
+
+Module Name:
+
+    RtlPath.c
+
+Abstract:
+
+    Paths.
+
+--*/
+
+#include "Rtl.h"
+
+//
+// The thread's last Win32 error in the TEB on x64.
+//
+
+#define RTLP_TEB_LAST_ERROR 0x68
+
+//
+// A path up to this length is terminated on the stack for GetFullPathNameW; a
+// longer one in pages of its own.
+//
+
+#define RTLP_STACK_PATH_IN_CHARS 260
+
+//
+// Every prefix of this form has four units: \\?\ \\.\ \??\ .
+//
+
+#define RTLP_PREFIX_IN_CHARS 4
+
+//
+// \??\UNC in front of \server is longer than \??\ in front of C:\ by the three
+// letters.
+//
+
+#define RTLP_UNC_IN_CHARS 3
+
+static
+BOOLEAN
+RtlpIsVerbatimPath(
+    _In_reads_(LengthInChars) PCWSTR Path,
+    _In_ ULONG LengthInChars
+    )
+/*++
+
+Routine Description:
+
+    Says whether a path begins with \\?\, \\.\ or \??\, after which it names an
+    object as it stands.
+
+Arguments:
+
+    Path - Supplies the path.
+
+    LengthInChars - Supplies its length in 16-bit units.
+
+Return Value:
+
+    TRUE if it does.
+
+--*/
+{
+    if (LengthInChars < RTLP_PREFIX_IN_CHARS ||
+        Path[0] != L'\\' ||
+        Path[3] != L'\\') {
+        return FALSE;
+    }
+
+    if (Path[1] == L'\\') {
+        return (Path[2] == L'?' || Path[2] == L'.');
+    }
+
+    return (Path[1] == L'?' && Path[2] == L'?');
+}
+
+static
+NTSTATUS
+RtlpQueryFullPath(
+    _In_ PCRTL Rtl,
+    _In_ PCUNICODE_STRING DosPath,
+    _Out_writes_(CapacityInChars) PWCHAR Buffer,
+    _In_ ULONG CapacityInChars,
+    _Out_ PULONG LengthInChars
+    )
+/*++
+
+Routine Description:
+
+    Makes a path absolute.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    DosPath - Supplies the path.
+
+    Buffer - Receives the absolute path, terminated.
+
+    CapacityInChars - Supplies the size of Buffer, in 16-bit units.
+
+    LengthInChars - Receives its length without the terminator.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_NAME_TOO_LONG, STATUS_OBJECT_NAME_INVALID or the
+    status of allocating memory.
+
+--*/
+{
+    WCHAR Stack[RTLP_STACK_PATH_IN_CHARS];
+    PWCHAR Terminated = Stack;
+    PVOID Pages = NULL;
+    SIZE_T SizeOfPages = 0;
+    ULONG Length = DosPath->Length / sizeof(WCHAR);
+    NTSTATUS Status;
+
+    if (Length >= RTLP_STACK_PATH_IN_CHARS) {
+
+        SizeOfPages = (SIZE_T)(Length + 1) * sizeof(WCHAR);
+
+        Status = Rtl->NtAllocateVirtualMemory((HANDLE)(LONG_PTR)-1,
+                                              &Pages,
+                                              0,
+                                              &SizeOfPages,
+                                              MEM_RESERVE | MEM_COMMIT,
+                                              PAGE_READWRITE);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Terminated = (PWCHAR)Pages;
+    }
+
+    RtlCopyBytes(Terminated, DosPath->Buffer, Length * sizeof(WCHAR));
+    Terminated[Length] = L'\0';
+
+    //
+    // The length without the terminator if the path fits, with it otherwise.
+    //
+
+    Length = Rtl->GetFullPathNameW(Terminated, CapacityInChars, Buffer, NULL);
+
+    if (Length == 0) {
+
+        Status = STATUS_OBJECT_NAME_INVALID;
+        if (__readgsdword(RTLP_TEB_LAST_ERROR) == ERROR_FILENAME_EXCED_RANGE) {
+            Status = STATUS_NAME_TOO_LONG;
+        }
+
+    } else if (Length >= CapacityInChars) {
+        Status = STATUS_NAME_TOO_LONG;
+    } else {
+        *LengthInChars = Length;
+        Status = STATUS_SUCCESS;
+    }
+
+    if (Pages != NULL) {
+        SizeOfPages = 0;
+        Rtl->NtFreeVirtualMemory((HANDLE)(LONG_PTR)-1,
+                                 &Pages,
+                                 &SizeOfPages,
+                                 MEM_RELEASE);
+    }
+
+    return Status;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+RtlDosPathToNtPath(
+    PCRTL Rtl,
+    PCUNICODE_STRING DosPath,
+    PWCHAR Buffer,
+    ULONG CapacityInChars,
+    PUNICODE_STRING NtPath
+    )
+/*++
+
+Routine Description:
+
+    Makes the NT name of a DOS path.  \\?\, \\.\ and \??\ are taken as they
+    are; everything else is made absolute first, which also resolves . and ..,
+    turns / into \ and drops trailing spaces and dots.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    DosPath - Supplies the path; it need not be terminated.
+
+    Buffer - Receives the NT name.
+
+    CapacityInChars - Supplies the size of Buffer, in 16-bit units.  Eight more
+        than the absolute path has are always enough.
+
+    NtPath - Receives the NT name, which lies at the start of Buffer; its
+        MaximumLength is what Buffer holds, so that names can be appended.  Not
+        written on failure.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+    STATUS_OBJECT_NAME_INVALID - DosPath is empty or holds a zero.
+
+    STATUS_NAME_TOO_LONG - The name does not fit into Buffer, or into a
+        UNICODE_STRING.
+
+    Or the status of allocating memory, for a long path.
+
+--*/
+{
+    PCWSTR Path = DosPath->Buffer;
+    PWCHAR Full;
+    ULONG Length = DosPath->Length / sizeof(WCHAR);
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (Length == 0) {
+        return STATUS_OBJECT_NAME_INVALID;
+    }
+
+    for (Index = 0; Index < Length; Index++) {
+        if (Path[Index] == L'\0') {
+            return STATUS_OBJECT_NAME_INVALID;
+        }
+    }
+
+    if (CapacityInChars > RTL_MAXIMUM_PATH_IN_CHARS) {
+        CapacityInChars = RTL_MAXIMUM_PATH_IN_CHARS;
+    }
+
+    if (RtlpIsVerbatimPath(Path, Length)) {
+
+        if (Length > CapacityInChars) {
+            return STATUS_NAME_TOO_LONG;
+        }
+
+        RtlCopyBytes(Buffer, Path, Length * sizeof(WCHAR));
+
+    } else {
+
+        //
+        // The absolute path goes behind room for the longest prefix, whatever
+        // its kind turns out to be: a relative path has the kind of the
+        // current directory, and NUL has that of a device.
+        //
+
+        if (CapacityInChars < RTLP_PREFIX_IN_CHARS + RTLP_UNC_IN_CHARS) {
+            return STATUS_NAME_TOO_LONG;
+        }
+
+        Full = Buffer + RTLP_PREFIX_IN_CHARS + RTLP_UNC_IN_CHARS;
+
+        Status = RtlpQueryFullPath(Rtl,
+                                   DosPath,
+                                   Full,
+                                   CapacityInChars -
+                                   RTLP_PREFIX_IN_CHARS -
+                                   RTLP_UNC_IN_CHARS,
+                                   &Length);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        //
+        // What is moved moves downwards over itself: __movsb copies in
+        // ascending order.
+        //
+
+        if (RtlpIsVerbatimPath(Full, Length)) {
+
+            __movsb((PBYTE)Buffer, (const BYTE *)Full, Length * sizeof(WCHAR));
+
+        } else if (Length >= 2 && Full[0] == L'\\' && Full[1] == L'\\') {
+
+            //
+            // \\server\share becomes \??\UNC\server\share.
+            //
+
+            Buffer[4] = L'U';
+            Buffer[5] = L'N';
+            Buffer[6] = L'C';
+            __movsb((PBYTE)(Buffer + 7),
+                    (const BYTE *)(Full + 1),
+                    (Length - 1) * sizeof(WCHAR));
+            Length += RTLP_PREFIX_IN_CHARS + RTLP_UNC_IN_CHARS - 1;
+
+        } else {
+
+            __movsb((PBYTE)(Buffer + RTLP_PREFIX_IN_CHARS),
+                    (const BYTE *)Full,
+                    Length * sizeof(WCHAR));
+            Length += RTLP_PREFIX_IN_CHARS;
+        }
+    }
+
+    Buffer[0] = L'\\';
+    Buffer[1] = L'?';
+    Buffer[2] = L'?';
+    Buffer[3] = L'\\';
+
+    NtPath->Length = (USHORT)(Length * sizeof(WCHAR));
+    NtPath->MaximumLength = (USHORT)(CapacityInChars * sizeof(WCHAR));
+    NtPath->Buffer = Buffer;
+
+    return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+VOID
+RtlBaseName(
+    PCUNICODE_STRING Path,
+    PUNICODE_STRING BaseName
+    )
+/*++
+
+Routine Description:
+
+    Finds the last component of a path.
+
+Arguments:
+
+    Path - Supplies the path, which may lack a directory.
+
+    BaseName - Receives what is behind the last \ or /, or behind a drive's
+        colon; it lies in Path and is empty if Path ends there.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNICODE_STRING Name;
+    ULONG Length = Path->Length / sizeof(WCHAR);
+    ULONG Start = Length;
+
+    while (Start != 0) {
+
+        if (Path->Buffer[Start - 1] == L'\\' ||
+            Path->Buffer[Start - 1] == L'/') {
+            break;
+        }
+
+        //
+        // C:name; any other colon is within a name (a stream's).
+        //
+
+        if (Start == 2 && Path->Buffer[1] == L':') {
+            break;
+        }
+
+        Start--;
+    }
+
+    RtlPointUnicodeString(&Name, Path->Buffer + Start, Length - Start);
+    *BaseName = Name;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+RtlAppendPath(
+    PUNICODE_STRING Path,
+    PCWSTR Text,
+    ULONG LengthInChars,
+    BOOLEAN Separator
+    )
+/*++
+
+Routine Description:
+
+    Appends to a path.
+
+Arguments:
+
+    Path - Supplies the path and receives the longer one.
+
+    Text - Supplies what to append.
+
+    LengthInChars - Supplies its length in 16-bit units.
+
+    Separator - Supplies TRUE for a backslash between, unless Path is empty or
+        ends with one.
+
+Return Value:
+
+    STATUS_SUCCESS, or STATUS_NAME_TOO_LONG if it does not fit.
+
+--*/
+{
+    ULONG Length = Path->Length / sizeof(WCHAR);
+    ULONG Capacity = Path->MaximumLength / sizeof(WCHAR);
+    ULONG SeparatorLength = 0;
+
+    if (Separator && Length != 0 && Path->Buffer[Length - 1] != L'\\') {
+        SeparatorLength = 1;
+    }
+
+    if (Length > Capacity ||
+        SeparatorLength > Capacity - Length ||
+        LengthInChars > Capacity - Length - SeparatorLength) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    if (SeparatorLength != 0) {
+        Path->Buffer[Length] = L'\\';
+        Length++;
+    }
+
+    RtlCopyBytes(Path->Buffer + Length, Text, LengthInChars * sizeof(WCHAR));
+    Length += LengthInChars;
+
+    Path->Length = (USHORT)(Length * sizeof(WCHAR));
+
+    return STATUS_SUCCESS;
+}

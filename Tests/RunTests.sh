@@ -1,0 +1,183 @@
+#!/bin/bash
+#
+# Tests/RunTests.sh BUILD-FOLDER [BUILD-FOLDER...]
+#
+# Runs the tests and adds up their results.  With the first folder
+# (x64/Release) it runs the program of every Tests/Test*.c, and every
+# executable Tests/Test*.sh and Tests/Test*.py; with each other one
+# (x64/Debug) the programs only, and with TRACER_QUICK=1.
+#
+# A test ends with the line "N passed, N failed" or "N passed, N failed,
+# N skipped" and exit code 0.  One that does not, or that outlives its time
+# limit, or that checked nothing at all, counts as one failure, and its output
+# is shown.  The last line printed is the sum, in the same form; the exit code
+# is 1 if anything failed.
+#
+# A test starts in a fresh folder of its own and finds in its environment
+#
+#     TRACER_ROOT             the top of the source tree
+#     TRACER_ROOT_WINDOWS     the same, as Windows programs spell it
+#     TRACER_BIN              the build folder
+#     TRACER_CONFIGURATION    Release or Debug
+#     TRACER_WINE             what to run a Windows program with
+#     TRACER_TEMP             the folder that it starts in
+#     TRACER_QUICK            1: leave out what takes long
+#
+# and no other variable whose name begins with TRACER_.  What the runner takes:
+#
+#     TESTS                   patterns of names to run (TestRtl 'TestReader*')
+#     TRACER_TEST_LIMIT       seconds for one test (300)
+#     TRACER_TEST_BUDGET      seconds for all of them (900)
+#
+
+set -u
+
+Root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+Limit=${TRACER_TEST_LIMIT:-300}
+Budget=${TRACER_TEST_BUDGET:-900}
+Patterns=${TESTS:-*}
+
+if [ $# = 0 ]; then
+    echo "usage: Tests/RunTests.sh BUILD-FOLDER [BUILD-FOLDER...]" >&2
+    exit 2
+fi
+
+for Name in ${!TRACER_*}; do
+    [ "$Name" = TRACER_WINE_PREFIX ] || unset "$Name"
+done
+
+Passed=0
+Failed=0
+Skipped=0
+NumberOfTests=0
+Started=$SECONDS
+Wine=$Root/Build/RunWine.sh
+
+IsWanted()
+{
+    local Pattern Wanted=1
+    set -f
+    for Pattern in $Patterns; do
+        # shellcheck disable=SC2053
+        if [[ ${1%.*} == $Pattern || $1 == $Pattern ]]; then
+            Wanted=0
+        fi
+    done
+    set +f
+    return $Wanted
+}
+
+#
+# RunTest CONFIGURATION NAME COMMAND [ARGUMENT...]: Bin and Quick are set.
+#
+
+RunTest()
+{
+    local Configuration=$1 Name=$2
+    shift 2
+    local Temp=$Bin/Temp/$Name Output=$Bin/Temp/$Name.log
+    local Remaining=$((Budget - (SECONDS - Started))) Result Line Seconds
+    local Code=0 Reason='' Start=${EPOCHREALTIME/[.,]/} End
+    local P=0 F=0 S=0
+
+    NumberOfTests=$((NumberOfTests + 1))
+    rm -rf "$Temp" "$Output"
+    mkdir -p "$Temp" || exit 1
+
+    if [ "$Remaining" -le 0 ]; then
+        Failed=$((Failed + 1))
+        echo "   0.0 s  $Configuration  $Name: not run: the time for all" \
+             "tests ($Budget s) is over"
+        return
+    fi
+    [ "$Remaining" -lt "$Limit" ] || Remaining=$Limit
+
+    (
+        cd "$Temp" || exit 125
+        export TRACER_ROOT=$Root
+        export TRACER_ROOT_WINDOWS="Z:${Root//\//\\}"
+        export TRACER_BIN=$Bin
+        export TRACER_CONFIGURATION=$Configuration
+        export TRACER_WINE=$Wine
+        export TRACER_TEMP=$Temp
+        [ -z "$Quick" ] || export TRACER_QUICK=1
+        exec timeout -k 5 "$Remaining" "$@"
+    ) >"$Output" 2>&1 </dev/null || Code=$?
+
+    End=${EPOCHREALTIME/[.,]/}
+    Seconds=$(((End - Start) / 100000))
+    Line=$(tr -d '\r' <"$Output" | grep -aE \
+        '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' | tail -n 1)
+
+    if [ -n "$Line" ]; then
+        read -r P _ F _ S _ <<<"${Line//,/}"
+        S=${S:-0}
+    fi
+
+    if [ $Code = 124 ]; then
+        Reason="stopped after $Remaining s"
+    elif [ $Code = 137 ]; then
+        Reason="killed after $((Seconds / 10)) s"
+    elif [ $Code != 0 ] && [ "$F" = 0 ]; then
+        Reason="exit code $Code"
+    elif [ -z "$Line" ]; then
+        Reason="no closing line"
+    elif [ $((P + F + S)) = 0 ]; then
+        Reason="checked nothing"
+    fi
+
+    [ -z "$Reason" ] || F=$((F + 1))
+    Passed=$((Passed + P))
+    Failed=$((Failed + F))
+    Skipped=$((Skipped + S))
+
+    Result=${Line:-no result}
+    [ -z "$Reason" ] || Result="$Result: FAILED: $Reason"
+    [ "$F" = 0 ] || [ -n "$Reason" ] || Result="$Result: FAILED"
+    printf '%4d.%d s  %s  %s: %s\n' $((Seconds / 10)) $((Seconds % 10)) \
+        "$Configuration" "$Name" "$Result"
+
+    if [ "$F" != 0 ]; then
+        tail -n 300 "$Output" | tr -d '\r' | sed 's/^/    | /'
+    else
+        rm -rf "$Temp" "$Output"
+    fi
+}
+
+Quick=
+for Folder in "$@"; do
+    Bin=$(cd "$Folder" 2>/dev/null && pwd) || {
+        echo "RunTests: no such build folder: $Folder" >&2
+        exit 2
+    }
+    Configuration=${Bin##*/}
+
+    for Source in "$Root"/Tests/Test*.c; do
+        Name=$(basename "$Source" .c)
+        case $Name in
+            TestMain|*Support|'Test*') continue ;;
+        esac
+        IsWanted "$Name.exe" || continue
+        RunTest "$Configuration" "$Name.exe" "$Wine" "$Bin/$Name.exe"
+    done
+
+    if [ -z "$Quick" ]; then
+        for Source in "$Root"/Tests/Test*.sh "$Root"/Tests/Test*.py; do
+            [ -x "$Source" ] || continue
+            Name=${Source##*/}
+            IsWanted "$Name" || continue
+            RunTest "$Configuration" "$Name" "$Source"
+        done
+    fi
+    Quick=1
+done
+
+if [ "$NumberOfTests" = 0 ]; then
+    echo "RunTests: no tests were found"
+    Failed=$((Failed + 1))
+fi
+
+Sum="$Passed passed, $Failed failed"
+[ "$Skipped" = 0 ] || Sum="$Sum, $Skipped skipped"
+echo "$Sum"
+[ "$Failed" = 0 ]
