@@ -1,0 +1,337 @@
+/*++
+
+Module Name:
+
+    TraceFormat.h
+
+Abstract:
+
+    The on-disk format of a trace store: one 4,096-byte header, then 16-byte
+    records until the end that the header publishes.  This is the one header
+    that a third party needs; it depends on stdint.h and stddef.h alone and
+    compiles as C11 and C++11.  Docs/Format.md is the normative text.
+
+    All values are little endian.  "File offset" is in bytes from the start of
+    the file.  Times named SystemTime are FILETIMEs: 100 ns units since
+    1601-01-01 UTC.
+
+--*/
+
+#ifndef TRACER_TRACE_FORMAT_H
+#define TRACER_TRACE_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define TRACE_FORMAT_ASSERT(Condition) static_assert(Condition, #Condition)
+#else
+#define TRACE_FORMAT_ASSERT(Condition) _Static_assert(Condition, #Condition)
+#endif
+
+//
+// The first eight bytes of a store: "TRCSTORE".  The writer stores them last,
+// when the rest of the header is complete; a file whose first eight bytes are
+// zero is a store that is still being created (or whose creator was killed at
+// that very moment).
+//
+
+#define TRACE_STORE_MAGIC 0x45524F5453435254ULL
+
+//
+// A reader accepts every minor version of the major version that it knows and
+// refuses a higher major version.
+//
+
+#define TRACE_FORMAT_MAJOR 1
+#define TRACE_FORMAT_MINOR 0
+
+#define TRACE_HEADER_SIZE 4096
+#define TRACE_RECORD_SIZE 16
+
+//
+// The file name of a store ends with this.
+//
+
+#define TRACE_FILE_SUFFIX ".trace"
+
+//
+// A record.  All-zero bytes are a record that was reserved and not (yet)
+// written.  The writer stores Site and StackKind first and Timestamp last,
+// with one 8-byte store: a non-zero Timestamp says that the record is whole.
+//
+
+typedef struct _TRACE_RECORD {
+
+    //
+    // The time stamp counter (rdtsc), in ticks.
+    //
+
+    uint64_t Timestamp;
+
+    //
+    // The low 32 bits of an address inside the module.  For _ENTER and _EXIT
+    // it is the return address of the call to the hook, an address inside the
+    // function; for _ENTER_FUNCTION and _EXIT_FUNCTION it is the function's
+    // own first address.  (uint32_t)(Site - (uint32_t)ModuleBase) is the RVA.
+    //
+
+    uint32_t Site;
+
+    //
+    // The low 32 bits of RSP at the call to the hook (before the call pushed
+    // its return address; always a multiple of 8), plus the kind in the low 3
+    // bits.
+    //
+
+    uint32_t StackKind;
+
+} TRACE_RECORD;
+typedef TRACE_RECORD *PTRACE_RECORD;
+typedef const TRACE_RECORD *PCTRACE_RECORD;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_RECORD) == TRACE_RECORD_SIZE);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_RECORD, Timestamp) == 0);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_RECORD, Site) == 8);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_RECORD, StackKind) == 12);
+
+#define TRACE_KIND_MASK             0x7u
+#define TRACE_KIND_ENTER            1u  // _penter, __fentry__
+#define TRACE_KIND_EXIT             2u  // _pexit, __return__
+#define TRACE_KIND_ENTER_FUNCTION   3u  // __cyg_profile_func_enter
+#define TRACE_KIND_EXIT_FUNCTION    4u  // __cyg_profile_func_exit
+
+//
+// One reading of the three clocks, taken together.  Check is the exclusive or
+// of the other three fields; an anchor whose Check differs was torn by a
+// crash or is being written, and is ignored.  An anchor of all zeroes is
+// absent.
+//
+
+typedef struct _TRACE_CLOCK_ANCHOR {
+    uint64_t Tsc;               // rdtsc, ticks
+    uint64_t Qpc;               // QueryPerformanceCounter, counts
+    uint64_t SystemTime;        // FILETIME, UTC
+    uint64_t Check;             // Tsc ^ Qpc ^ SystemTime
+} TRACE_CLOCK_ANCHOR;
+typedef TRACE_CLOCK_ANCHOR *PTRACE_CLOCK_ANCHOR;
+typedef const TRACE_CLOCK_ANCHOR *PCTRACE_CLOCK_ANCHOR;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
+
+//
+// Values of TRACE_STORE_HEADER.State.
+//
+
+#define TRACE_STATE_OPEN            1u  // the writer may append
+#define TRACE_STATE_CLOSED          2u  // ended in good order
+#define TRACE_STATE_STOPPED         3u  // recording stopped early: see Reason
+
+//
+// Values of TRACE_STORE_HEADER.Reason: why the store is closed or stopped.
+//
+
+#define TRACE_REASON_NONE               0u
+#define TRACE_REASON_THREAD_EXIT        1u  // closed
+#define TRACE_REASON_MODULE_UNLOAD      2u  // closed
+#define TRACE_REASON_PROCESS_EXIT       3u  // closed
+#define TRACE_REASON_EXTEND_FAILED      4u  // stopped: the file cannot grow
+#define TRACE_REASON_MAP_FAILED         5u  // stopped: no view of the file
+#define TRACE_REASON_PAGE_FAILED        6u  // stopped: a page of the view
+                                            // cannot be had (full disk)
+#define TRACE_REASON_INVARIANT          7u  // stopped: the library found
+                                            // itself inconsistent
+
+//
+// Bits of TRACE_STORE_HEADER.Flags.
+//
+
+#define TRACE_FLAG_TSC_INVARIANT        0x1u    // CPUID 80000007h EDX bit 8
+
+//
+// Bits of TRACE_STORE_HEADER.HookFlags.
+//
+
+#define TRACE_HOOK_STOPPED              0x1u    // count, do not record
+
+//
+// The header.  Text fields are UTF-8 without terminator; XxxLength is the
+// number of bytes that are there, XxxFullLength the number that the whole
+// text has (larger when it did not fit; the text is then cut at a character).
+//
+
+typedef struct _TRACE_STORE_HEADER {
+
+    //
+    // 0x000: what this is.
+    //
+
+    uint64_t Magic;                 // 0x000
+    uint16_t MajorVersion;          // 0x008
+    uint16_t MinorVersion;          // 0x00a
+    uint32_t HeaderSize;            // 0x00c bytes; also the file offset of the
+                                    //       first record
+    uint32_t RecordSize;            // 0x010 bytes
+    uint32_t Flags;                 // 0x014 TRACE_FLAG_*
+    uint32_t ProcessId;             // 0x018
+    uint32_t ThreadId;              // 0x01c
+    uint64_t ProcessCreationTime;   // 0x020 FILETIME, UTC
+    uint64_t StackBase;             // 0x028 highest address of the stack
+    uint64_t StackLimit;            // 0x030 lowest reserved address of it
+    uint32_t SequenceNumber;        // 0x038 of the file name
+    uint32_t Reserved0;             // 0x03c
+
+    //
+    // 0x040: the live line, one cache line, written by the traced thread and
+    // nobody else.  The hook itself uses Cursor, Limit, HookFlags and
+    // NumberOfEventsLost.
+    //
+    //     file offset of the end of the records = Cursor + CursorToFileOffset
+    //
+    // modulo 2^64, valid when Generation was even and the same before and
+    // after both were read.  While Generation is odd no record can be
+    // appended and the end of the records is ViewFileOffset.
+    //
+
+    uint64_t Cursor;                // 0x040 address in the writer
+    uint64_t Limit;                 // 0x048 address in the writer
+    uint64_t CursorToFileOffset;    // 0x050
+    uint32_t Generation;            // 0x058 odd while the view changes
+    uint32_t HookFlags;             // 0x05c TRACE_HOOK_*
+    uint64_t NumberOfEventsLost;    // 0x060 hook calls since the store stopped
+    uint64_t ViewFileOffset;        // 0x068 where the current view's records
+                                    //       begin: the end of all before it
+    uint64_t WriterContext;         // 0x070 opaque: the writer's own
+    uint64_t NumberOfEventsReentered; // 0x078 hook calls from inside the
+                                    //       library's own slow path
+
+    //
+    // 0x080: state and counters, written on the slow path.
+    //
+
+    uint32_t State;                 // 0x080 TRACE_STATE_*
+    uint32_t Reason;                // 0x084 TRACE_REASON_*
+    uint32_t Status;                // 0x088 the NTSTATUS that goes with it
+    uint32_t NumberOfViewChanges;   // 0x08c
+    uint32_t NumberOfViewsMappedInline; // 0x090 by the traced thread itself
+    uint32_t NumberOfInlinePreparations; // 0x094 page chunks, likewise
+    uint64_t InlineTicks;           // 0x098 TSC ticks the traced thread spent
+                                    //       on its slow path in this store
+    uint64_t MaximumInlineTicks;    // 0x0a0 the longest single one
+    uint64_t Reserved1[3];          // 0x0a8
+
+    //
+    // 0x0c0: clocks.
+    //
+
+    uint64_t QpcFrequency;          // 0x0c0 counts per second
+    uint64_t Reserved2[3];          // 0x0c8
+    TRACE_CLOCK_ANCHOR OpenAnchor;  // 0x0e0 when the store was created
+    TRACE_CLOCK_ANCHOR LastAnchor;  // 0x100 at the latest view change or close
+
+    //
+    // 0x120: the module that the hooks were linked into.
+    //
+
+    uint64_t ModuleBase;            // 0x120 image base in the process
+    uint32_t ModuleSize;            // 0x128 SizeOfImage, bytes
+    uint32_t ModuleTimeDateStamp;   // 0x12c of the PE file header
+    uint32_t ModuleCheckSum;        // 0x130 of the PE optional header
+    uint32_t CodeViewAge;           // 0x134 0 when there is no CodeView entry
+    uint8_t CodeViewGuid[16];       // 0x138 as stored in the image
+
+    //
+    // 0x148: lengths of the texts, in bytes.
+    //
+
+    uint32_t ModulePathLength;      // 0x148
+    uint32_t ModulePathFullLength;  // 0x14c
+    uint32_t ProcessPathLength;     // 0x150
+    uint32_t ProcessPathFullLength; // 0x154
+    uint32_t CommandLineLength;     // 0x158
+    uint32_t CommandLineFullLength; // 0x15c
+    uint32_t PdbPathLength;         // 0x160
+    uint32_t PdbPathFullLength;     // 0x164
+    uint32_t ThreadNameLength;      // 0x168
+    uint32_t ThreadNameFullLength;  // 0x16c
+    uint64_t Reserved3[18];         // 0x170
+
+    //
+    // 0x200: the texts.
+    //
+
+    char ModulePath[1056];          // 0x200
+    char ProcessPath[1056];         // 0x620
+    char CommandLine[768];          // 0xa40
+    char PdbPath[544];              // 0xd40
+    char ThreadName[160];           // 0xf60
+
+} TRACE_STORE_HEADER;
+typedef TRACE_STORE_HEADER *PTRACE_STORE_HEADER;
+typedef const TRACE_STORE_HEADER *PCTRACE_STORE_HEADER;
+
+#define TRACE_FORMAT_ASSERT_OFFSET(Field, Offset) \
+    TRACE_FORMAT_ASSERT(offsetof(TRACE_STORE_HEADER, Field) == (Offset))
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_STORE_HEADER) == TRACE_HEADER_SIZE);
+TRACE_FORMAT_ASSERT_OFFSET(Magic, 0x000);
+TRACE_FORMAT_ASSERT_OFFSET(MajorVersion, 0x008);
+TRACE_FORMAT_ASSERT_OFFSET(MinorVersion, 0x00a);
+TRACE_FORMAT_ASSERT_OFFSET(HeaderSize, 0x00c);
+TRACE_FORMAT_ASSERT_OFFSET(RecordSize, 0x010);
+TRACE_FORMAT_ASSERT_OFFSET(Flags, 0x014);
+TRACE_FORMAT_ASSERT_OFFSET(ProcessId, 0x018);
+TRACE_FORMAT_ASSERT_OFFSET(ThreadId, 0x01c);
+TRACE_FORMAT_ASSERT_OFFSET(ProcessCreationTime, 0x020);
+TRACE_FORMAT_ASSERT_OFFSET(StackBase, 0x028);
+TRACE_FORMAT_ASSERT_OFFSET(StackLimit, 0x030);
+TRACE_FORMAT_ASSERT_OFFSET(SequenceNumber, 0x038);
+TRACE_FORMAT_ASSERT_OFFSET(Reserved0, 0x03c);
+TRACE_FORMAT_ASSERT_OFFSET(Cursor, 0x040);
+TRACE_FORMAT_ASSERT_OFFSET(Limit, 0x048);
+TRACE_FORMAT_ASSERT_OFFSET(CursorToFileOffset, 0x050);
+TRACE_FORMAT_ASSERT_OFFSET(Generation, 0x058);
+TRACE_FORMAT_ASSERT_OFFSET(HookFlags, 0x05c);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfEventsLost, 0x060);
+TRACE_FORMAT_ASSERT_OFFSET(ViewFileOffset, 0x068);
+TRACE_FORMAT_ASSERT_OFFSET(WriterContext, 0x070);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfEventsReentered, 0x078);
+TRACE_FORMAT_ASSERT_OFFSET(State, 0x080);
+TRACE_FORMAT_ASSERT_OFFSET(Reason, 0x084);
+TRACE_FORMAT_ASSERT_OFFSET(Status, 0x088);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfViewChanges, 0x08c);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfViewsMappedInline, 0x090);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfInlinePreparations, 0x094);
+TRACE_FORMAT_ASSERT_OFFSET(InlineTicks, 0x098);
+TRACE_FORMAT_ASSERT_OFFSET(MaximumInlineTicks, 0x0a0);
+TRACE_FORMAT_ASSERT_OFFSET(QpcFrequency, 0x0c0);
+TRACE_FORMAT_ASSERT_OFFSET(OpenAnchor, 0x0e0);
+TRACE_FORMAT_ASSERT_OFFSET(LastAnchor, 0x100);
+TRACE_FORMAT_ASSERT_OFFSET(ModuleBase, 0x120);
+TRACE_FORMAT_ASSERT_OFFSET(ModuleSize, 0x128);
+TRACE_FORMAT_ASSERT_OFFSET(ModuleTimeDateStamp, 0x12c);
+TRACE_FORMAT_ASSERT_OFFSET(ModuleCheckSum, 0x130);
+TRACE_FORMAT_ASSERT_OFFSET(CodeViewAge, 0x134);
+TRACE_FORMAT_ASSERT_OFFSET(CodeViewGuid, 0x138);
+TRACE_FORMAT_ASSERT_OFFSET(ModulePathLength, 0x148);
+TRACE_FORMAT_ASSERT_OFFSET(ModulePathFullLength, 0x14c);
+TRACE_FORMAT_ASSERT_OFFSET(ProcessPathLength, 0x150);
+TRACE_FORMAT_ASSERT_OFFSET(ProcessPathFullLength, 0x154);
+TRACE_FORMAT_ASSERT_OFFSET(CommandLineLength, 0x158);
+TRACE_FORMAT_ASSERT_OFFSET(CommandLineFullLength, 0x15c);
+TRACE_FORMAT_ASSERT_OFFSET(PdbPathLength, 0x160);
+TRACE_FORMAT_ASSERT_OFFSET(PdbPathFullLength, 0x164);
+TRACE_FORMAT_ASSERT_OFFSET(ThreadNameLength, 0x168);
+TRACE_FORMAT_ASSERT_OFFSET(ThreadNameFullLength, 0x16c);
+TRACE_FORMAT_ASSERT_OFFSET(ModulePath, 0x200);
+TRACE_FORMAT_ASSERT_OFFSET(ProcessPath, 0x620);
+TRACE_FORMAT_ASSERT_OFFSET(CommandLine, 0xa40);
+TRACE_FORMAT_ASSERT_OFFSET(PdbPath, 0xd40);
+TRACE_FORMAT_ASSERT_OFFSET(ThreadName, 0xf60);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // TRACER_TRACE_FORMAT_H

@@ -1,0 +1,204 @@
+/*++
+
+Module Name:
+
+    TraceLog.c
+
+Abstract:
+
+    Reports what went wrong: to the debugger and to a log file, never on the
+    program's own output.
+
+--*/
+
+#include "TraceStore.h"
+
+#define TEB_PROCESS_ID  0x40
+#define TEB_THREAD_ID   0x48
+
+static
+NTSTATUS
+TraceLogOpen(
+    _In_ PTRACE_SESSION Session,
+    _Out_ PHANDLE File
+    )
+/*++
+
+Routine Description:
+
+    Opens the log file for appending: <module>.log in the session directory if
+    there is one, else the file in the temporary directory.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    File - Receives the handle.
+
+Return Value:
+
+    STATUS_SUCCESS or NtCreateFile's status.
+
+--*/
+{
+    OBJECT_ATTRIBUTES Attributes;
+    IO_STATUS_BLOCK IoStatus;
+    UNICODE_STRING Name;
+    WCHAR Buffer[208];
+
+    if (Session->DirectoryHandle == NULL) {
+        return RtlCreateFile(&Session->Rtl,
+                             &Session->LogName,
+                             RTL_OPEN_ALWAYS,
+                             File);
+    }
+
+    Name.Buffer = Buffer;
+    Name.Length = Session->ModuleName.Length;
+    Name.MaximumLength = sizeof(Buffer);
+    if (Name.Length > 200 * sizeof(WCHAR)) {
+        Name.Length = 200 * sizeof(WCHAR);
+    }
+    RtlCopyBytes(Buffer, Session->ModuleName.Buffer, Name.Length);
+    RtlCopyBytes(Buffer + Name.Length / sizeof(WCHAR),
+                 L".log",
+                 4 * sizeof(WCHAR));
+    Name.Length += 4 * sizeof(WCHAR);
+
+    InitializeObjectAttributes(&Attributes,
+                               &Name,
+                               OBJ_CASE_INSENSITIVE,
+                               (HANDLE)Session->DirectoryHandle,
+                               NULL);
+
+    return Session->Rtl.NtCreateFile(File,
+                                     GENERIC_READ | GENERIC_WRITE |
+                                     SYNCHRONIZE,
+                                     &Attributes,
+                                     &IoStatus,
+                                     NULL,
+                                     FILE_ATTRIBUTE_NORMAL,
+                                     FILE_SHARE_READ | FILE_SHARE_DELETE,
+                                     FILE_OPEN_IF,
+                                     FILE_NON_DIRECTORY_FILE |
+                                     FILE_SYNCHRONOUS_IO_NONALERT,
+                                     NULL,
+                                     0);
+}
+
+static
+VOID
+TraceLogDebugString(
+    _In_ PCRTL Rtl,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Shows a line to the debugger.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Text - Supplies the line, UTF-8.
+
+    LengthInBytes - Supplies its length.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    WCHAR Wide[600];
+    ULONG Written;
+
+    RtlUtf8ToWide(Text,
+                  LengthInBytes,
+                  Wide,
+                  RTL_NUMBER_OF(Wide) - 1,
+                  &Written);
+    Wide[Written] = L'\0';
+    Rtl->OutputDebugStringW(Wide);
+}
+
+_Use_decl_annotations_
+VOID
+TraceLogError(
+    PTRACE_SESSION Session,
+    PCRTL_ERROR Error,
+    PCSZ Consequence
+    )
+/*++
+
+Routine Description:
+
+    Reports an error.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Error - Supplies what failed.
+
+    Consequence - Supplies what happens now.
+
+Return Value:
+
+    None.  A report that cannot be written is shown to the debugger alone.
+
+--*/
+{
+    NTSTATUS Status;
+    HANDLE File;
+    ULONGLONG Size;
+    LARGE_INTEGER Now;
+    RTL_CALENDAR_TIME Time;
+    RTL_WRITER Writer;
+    CHAR Text[1200];
+
+    if (InterlockedIncrement(&Session->NumberOfErrorsLogged) >
+        TRACE_LOG_MAXIMUM_ERRORS) {
+
+        return;
+    }
+
+    Session->Rtl.NtQuerySystemTime(&Now);
+    RtlSystemTimeToCalendar((ULONGLONG)Now.QuadPart, &Time);
+
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    RtlWriteText(&Writer,
+                 "%04u-%02u-%02u %02u:%02u:%02u.%03uZ Tracer: %Z "
+                 "(process %u, thread %u): ",
+                 Time.Year,
+                 Time.Month,
+                 Time.Day,
+                 Time.Hour,
+                 Time.Minute,
+                 Time.Second,
+                 Time.Milliseconds,
+                 &Session->ModuleName,
+                 __readgsdword(TEB_PROCESS_ID),
+                 __readgsdword(TEB_THREAD_ID));
+    RtlWriteError(&Writer, Error);
+    RtlWriteText(&Writer, "; %s\r\n", Consequence);
+
+    TraceLogDebugString(&Session->Rtl, Text, Writer.LengthInBytes);
+
+    Status = TraceLogOpen(Session, &File);
+    if (!NT_SUCCESS(Status)) {
+        return;
+    }
+
+    if (NT_SUCCESS(RtlQueryFileSize(&Session->Rtl, File, &Size))) {
+        Status = RtlWriteFile(&Session->Rtl,
+                              File,
+                              Size,
+                              Text,
+                              Writer.LengthInBytes);
+    }
+    RtlClose(&Session->Rtl, File);
+}

@@ -1,0 +1,730 @@
+/*++
+
+Module Name:
+
+    TraceStore.c
+
+Abstract:
+
+    Opening, stopping and closing one thread's store.
+
+--*/
+
+#include "TraceStore.h"
+
+//
+// The thread environment block, read through gs: the stack's highest address
+// and its lowest reserved one.
+//
+
+#define TEB_STACK_BASE              0x08
+#define TEB_THREAD_ID               0x48
+#define TEB_DEALLOCATION_STACK      0x1478
+
+//
+// The longest file name that file systems take, in 16-bit units, and how much
+// of it the module's name may have.
+//
+
+#define TRACE_FILE_NAME_IN_CHARS    255
+#define TRACE_MODULE_NAME_IN_CHARS  200
+
+//
+// How many file names are tried before giving up.
+//
+
+#define TRACE_FILE_NAME_TRIES       1000
+
+_Use_decl_annotations_
+VOID
+TraceStoreSetAnchor(
+    PTRACE_CLOCK_ANCHOR Anchor,
+    const RTL_CLOCK_READING *Reading
+    )
+/*++
+
+Routine Description:
+
+    Writes a clock anchor so that a reader can tell a torn one.
+
+Arguments:
+
+    Anchor - Supplies the anchor in a mapped header.
+
+    Reading - Supplies the clocks.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Check;
+
+    //
+    // First a Check that fits neither the old nor the new fields, then the
+    // fields, then the right one.
+    //
+
+    Check = Reading->Tsc ^ Reading->Qpc ^ Reading->SystemTime;
+    RtlStoreRelease64(&Anchor->Check, ~Check ^ Anchor->Check);
+    RtlStoreRelease64(&Anchor->Tsc, Reading->Tsc);
+    RtlStoreRelease64(&Anchor->Qpc, Reading->Qpc);
+    RtlStoreRelease64(&Anchor->SystemTime, Reading->SystemTime);
+    RtlStoreRelease64(&Anchor->Check, Check);
+}
+
+static
+PTRACE_STORE
+TraceStoreClaim(
+    _Inout_ PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Claims a free store, adding a block of them when none is free.  No lock is
+    taken: a thread that is killed in here leaves at worst one store unused.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    The store, or NULL when there is no memory.
+
+--*/
+{
+    PTRACE_STORE_BLOCK Block;
+    PTRACE_STORE_BLOCK First;
+    PVOID Base;
+    SIZE_T Size;
+    ULONG Index;
+
+    for (;;) {
+        First = Session->Blocks;
+        for (Block = First; Block != NULL; Block = Block->Next) {
+            for (Index = 0; Index < TRACE_STORES_PER_BLOCK; Index += 1) {
+                if (Block->Stores[Index].Use == TRACE_STORE_FREE &&
+                    InterlockedCompareExchange(&Block->Stores[Index].Use,
+                                               TRACE_STORE_CLOSING,
+                                               TRACE_STORE_FREE) ==
+                    TRACE_STORE_FREE) {
+
+                    return &Block->Stores[Index];
+                }
+            }
+        }
+
+        Base = NULL;
+        Size = TRACE_STORE_BLOCK_SIZE;
+        if (!NT_SUCCESS(Session->Rtl.NtAllocateVirtualMemory(
+                (HANDLE)-1,
+                &Base,
+                0,
+                &Size,
+                MEM_RESERVE | MEM_COMMIT,
+                PAGE_READWRITE))) {
+
+            return NULL;
+        }
+
+        Block = (PTRACE_STORE_BLOCK)Base;
+        Block->Next = First;
+        if (InterlockedCompareExchangePointer((PVOID volatile *)
+                                              &Session->Blocks,
+                                              Block,
+                                              First) != First) {
+
+            //
+            // Another thread added one in the meantime: use that.
+            //
+
+            Size = 0;
+            Session->Rtl.NtFreeVirtualMemory((HANDLE)-1,
+                                             &Base,
+                                             &Size,
+                                             MEM_RELEASE);
+        }
+    }
+}
+
+static
+VOID
+TraceStoreFree(
+    _Inout_ PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Makes a claimed store free again.  Session stays as it is: the worker may
+    be looking at the store's lock at this moment.
+
+Arguments:
+
+    Store - Supplies the store.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlZeroBytes(&Store->Header,
+                 sizeof(*Store) - FIELD_OFFSET(TRACE_STORE, Header));
+    Store->ThreadId = 0;
+    Store->InSlowPath = 0;
+    InterlockedExchange(&Store->WorkLock, 0);
+    InterlockedExchange(&Store->Use, TRACE_STORE_FREE);
+}
+
+static
+VOID
+TraceStoreMakeName(
+    _In_ PTRACE_SESSION Session,
+    _In_ ULONG ThreadId,
+    _In_ ULONG SequenceNumber,
+    _Out_writes_(TRACE_FILE_NAME_IN_CHARS) PWCHAR Buffer,
+    _Out_ PUNICODE_STRING Name
+    )
+/*++
+
+Routine Description:
+
+    Makes the file name of a store: <module>-<tid>-<sequence>.trace.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    ThreadId - Supplies the thread's id.
+
+    SequenceNumber - Supplies a number that is new in this process.
+
+    Buffer - Receives the name.
+
+    Name - Receives a string that points into Buffer.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CHAR Text[48];
+    RTL_WRITER Writer;
+    ULONG Length;
+    ULONG Index;
+
+    Length = Session->ModuleName.Length / sizeof(WCHAR);
+    if (Length > TRACE_MODULE_NAME_IN_CHARS) {
+        Length = TRACE_MODULE_NAME_IN_CHARS;
+    }
+    RtlCopyBytes(Buffer, Session->ModuleName.Buffer, Length * sizeof(WCHAR));
+
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    RtlWriteText(&Writer,
+                 "-%u-%u" TRACE_FILE_SUFFIX,
+                 ThreadId,
+                 SequenceNumber);
+    for (Index = 0; Index < Writer.LengthInBytes; Index += 1) {
+        Buffer[Length] = (WCHAR)Text[Index];
+        Length += 1;
+    }
+
+    RtlPointUnicodeString(Name, Buffer, Length);
+}
+
+static
+NTSTATUS
+TraceStoreOpenRelative(
+    _In_ PTRACE_SESSION Session,
+    _In_ HANDLE Directory,
+    _In_ PUNICODE_STRING Name,
+    _In_ ACCESS_MASK Access,
+    _In_ ULONG Disposition,
+    _In_ ULONG Options,
+    _Out_ PHANDLE File
+    )
+/*++
+
+Routine Description:
+
+    Opens or creates a file in the session directory.  Readers may open it at
+    any time, and the user may delete it: FILE_SHARE_READ and FILE_SHARE_DELETE.
+    A reader must in turn share writing, since this handle has write access.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Directory - Supplies the session directory.
+
+    Name - Supplies the file name.
+
+    Access - Supplies the access wanted.
+
+    Disposition - Supplies FILE_CREATE or FILE_OPEN.
+
+    Options - Supplies more create options.
+
+    File - Receives the handle.
+
+Return Value:
+
+    STATUS_SUCCESS or NtCreateFile's status.
+
+--*/
+{
+    OBJECT_ATTRIBUTES Attributes;
+    IO_STATUS_BLOCK IoStatus;
+
+    InitializeObjectAttributes(&Attributes,
+                               Name,
+                               OBJ_CASE_INSENSITIVE,
+                               Directory,
+                               NULL);
+
+    return Session->Rtl.NtCreateFile(File,
+                                     Access | SYNCHRONIZE,
+                                     &Attributes,
+                                     &IoStatus,
+                                     NULL,
+                                     FILE_ATTRIBUTE_NORMAL,
+                                     FILE_SHARE_READ | FILE_SHARE_DELETE,
+                                     Disposition,
+                                     FILE_NON_DIRECTORY_FILE |
+                                     FILE_SYNCHRONOUS_IO_NONALERT |
+                                     Options,
+                                     NULL,
+                                     0);
+}
+
+static
+VOID
+TraceStoreQueryThreadName(
+    _In_ PCRTL Rtl,
+    _Inout_ PTRACE_STORE_HEADER Header
+    )
+/*++
+
+Routine Description:
+
+    Writes the calling thread's name into its store, if it has one and the
+    system knows of thread names.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Header - Supplies the header.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    struct {
+        UNICODE_STRING Name;
+        WCHAR Buffer[256];
+    } Information;
+    ULONG Written;
+
+    Information.Name.Length = 0;
+    if (!NT_SUCCESS(Rtl->NtQueryInformationThread(
+            (HANDLE)-2,
+            RTL_THREAD_NAME_INFORMATION,
+            &Information,
+            sizeof(Information),
+            NULL))) {
+
+        return;
+    }
+
+    if (Information.Name.Length == 0 ||
+        Information.Name.Length > sizeof(Information.Buffer)) {
+
+        return;
+    }
+
+    Header->ThreadNameFullLength =
+        RtlWideToUtf8(Information.Name.Buffer,
+                      Information.Name.Length / sizeof(WCHAR),
+                      Header->ThreadName,
+                      sizeof(Header->ThreadName),
+                      &Written);
+    Header->ThreadNameLength = Written;
+}
+
+static
+VOID
+TraceStoreFillHeader(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONG SequenceNumber
+    )
+/*++
+
+Routine Description:
+
+    Fills the header of a new store.  The magic number comes last: a header
+    that has it is complete.
+
+Arguments:
+
+    Store - Supplies the store; its first view is mapped and its first pages
+        are prepared.
+
+    SequenceNumber - Supplies the number in the file's name.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+    RTL_CLOCK_READING Reading;
+
+    Header = (PTRACE_STORE_HEADER)Store->Current.Base;
+
+    RtlCopyBytes((PBYTE)Header + sizeof(Header->Magic),
+                 (PBYTE)Store->Session->Template + sizeof(Header->Magic),
+                 sizeof(*Header) - sizeof(Header->Magic));
+
+    Header->ThreadId = Store->ThreadId;
+    Header->StackBase = __readgsqword(TEB_STACK_BASE);
+    Header->StackLimit = __readgsqword(TEB_DEALLOCATION_STACK);
+    Header->SequenceNumber = SequenceNumber;
+
+    Header->Cursor = (ULONG_PTR)Store->Current.Base + TRACE_HEADER_SIZE;
+    Header->Limit = (ULONG_PTR)Store->Current.Base +
+                    Store->Current.PreparedInBytes;
+    Header->CursorToFileOffset = 0 - (ULONGLONG)(ULONG_PTR)Store->Current.Base;
+    Header->ViewFileOffset = TRACE_HEADER_SIZE;
+    Header->WriterContext = (ULONG_PTR)Store;
+
+    TraceStoreQueryThreadName(&Store->Session->Rtl, Header);
+
+    RtlReadClocks(&Store->Session->Rtl, &Reading);
+    Header->QpcFrequency = Reading.QpcFrequency;
+    TraceStoreSetAnchor(&Header->OpenAnchor, &Reading);
+
+    Header->State = TRACE_STATE_OPEN;
+    Store->Header = Header;
+    RtlStoreRelease64(&Header->Magic, TRACE_STORE_MAGIC);
+}
+
+_Use_decl_annotations_
+NTSTATUS
+TraceStoreOpen(
+    PTRACE_SESSION Session,
+    PTRACE_STORE *Store,
+    PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Opens a store for the calling thread.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Store - Receives the store.
+
+    Error - Receives what failed.
+
+Return Value:
+
+    STATUS_SUCCESS or the failing call's status.  Nothing is left behind on
+    failure.
+
+--*/
+{
+    NTSTATUS Status;
+    PTRACE_STORE New;
+    HANDLE Directory;
+    HANDLE File;
+    HANDLE Doomed;
+    ULONG SequenceNumber;
+    ULONG Try;
+    ULONG Reason;
+    UNICODE_STRING Name;
+    WCHAR NameBuffer[TRACE_FILE_NAME_IN_CHARS];
+
+    File = NULL;
+    New = NULL;
+    SequenceNumber = 0;
+    RtlPointUnicodeString(&Name, NameBuffer, 0);
+
+    Status = TraceSessionOpenDirectory(Session, &Directory, Error);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    New = TraceStoreClaim(Session);
+    if (New == NULL) {
+        return RtlSetError(Error,
+                           "allocating a thread store",
+                           &Session->ModuleName,
+                           STATUS_NO_MEMORY);
+    }
+
+    New->Session = Session;
+    New->ThreadId = __readgsdword(TEB_THREAD_ID);
+
+    Status = STATUS_OBJECT_NAME_COLLISION;
+    for (Try = 0;
+         Try < TRACE_FILE_NAME_TRIES && Status == STATUS_OBJECT_NAME_COLLISION;
+         Try += 1) {
+
+        SequenceNumber =
+            (ULONG)InterlockedIncrement(&Session->NextSequenceNumber) - 1;
+        TraceStoreMakeName(Session,
+                           New->ThreadId,
+                           SequenceNumber,
+                           NameBuffer,
+                           &Name);
+        Status = TraceStoreOpenRelative(Session,
+                                        Directory,
+                                        &Name,
+                                        GENERIC_READ | GENERIC_WRITE,
+                                        FILE_CREATE,
+                                        0,
+                                        &File);
+    }
+    if (!NT_SUCCESS(Status)) {
+        File = NULL;
+        RtlSetError(Error, "creating a thread's store", &Name, Status);
+        goto Error;
+    }
+
+    Status = TraceViewMap(&Session->Rtl,
+                          File,
+                          0,
+                          TRACE_VIEW_MINIMUM_SIZE,
+                          &New->Current,
+                          &Reason);
+    if (!NT_SUCCESS(Status)) {
+        RtlSetError(Error,
+                    Reason == TRACE_REASON_EXTEND_FAILED ?
+                    "extending a thread's store" : "mapping a thread's store",
+                    &Name,
+                    Status);
+        goto Error;
+    }
+
+    Status = TraceViewPrepare(&New->Current, 0x4000);
+    if (!NT_SUCCESS(Status)) {
+        RtlSetError(Error, "writing a thread's store", &Name, Status);
+        goto Error;
+    }
+
+    New->File = File;
+    New->FileSizeInBytes = TRACE_VIEW_MINIMUM_SIZE;
+    TraceStoreFillHeader(New, SequenceNumber);
+    InterlockedExchange(&New->Use, TRACE_STORE_USED);
+
+    *Store = New;
+    return STATUS_SUCCESS;
+
+Error:
+
+    if (New->Current.Base != NULL) {
+        RtlUnmapFileSection(&Session->Rtl, New->Current.Base);
+    }
+
+    //
+    // The file is deleted through a second handle: the first one was not
+    // opened for deletion, which would keep out readers that do not share it.
+    //
+
+    if (File != NULL) {
+        RtlClose(&Session->Rtl, File);
+        if (NT_SUCCESS(TraceStoreOpenRelative(Session,
+                                              Directory,
+                                              &Name,
+                                              DELETE,
+                                              FILE_OPEN,
+                                              FILE_DELETE_ON_CLOSE,
+                                              &Doomed))) {
+
+            RtlClose(&Session->Rtl, Doomed);
+        }
+    }
+
+    TraceStoreFree(New);
+    return Status;
+}
+
+_Use_decl_annotations_
+VOID
+TraceStoreStop(
+    PTRACE_STORE Store,
+    ULONG Reason,
+    NTSTATUS Status
+    )
+/*++
+
+Routine Description:
+
+    Stops a store: what it holds stays valid, the hook counts what comes after,
+    the program goes on.
+
+Arguments:
+
+    Store - Supplies the store.
+
+    Reason - Supplies a TRACE_REASON_*.
+
+    Status - Supplies the status of what failed.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+
+    Header = Store->Header;
+    Header->Reason = Reason;
+    Header->Status = (ULONG)Status;
+    RtlStoreRelease32(&Header->State, TRACE_STATE_STOPPED);
+
+    //
+    // The hook looks at its flags only when the cursor is at the limit.
+    //
+
+    RtlStoreRelease32(&Header->HookFlags,
+                      Header->HookFlags | TRACE_HOOK_STOPPED);
+    RtlStoreRelease64(&Header->Limit, Header->Cursor);
+}
+
+_Use_decl_annotations_
+VOID
+TraceStoreFinish(
+    PTRACE_STORE Store,
+    ULONG Reason
+    )
+/*++
+
+Routine Description:
+
+    Marks an open store as ended.  A store that has stopped, or has been marked
+    before, is left as it is.
+
+Arguments:
+
+    Store - Supplies the store.
+
+    Reason - Supplies a TRACE_REASON_* that says why.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+    RTL_CLOCK_READING Reading;
+
+    Header = Store->Header;
+    if (Header->State != TRACE_STATE_OPEN) {
+        return;
+    }
+
+    RtlReadClocks(&Store->Session->Rtl, &Reading);
+    TraceStoreSetAnchor(&Header->LastAnchor, &Reading);
+    Header->Reason = Reason;
+    RtlStoreRelease32(&Header->State, TRACE_STATE_CLOSED);
+}
+
+_Use_decl_annotations_
+VOID
+TraceStoreClose(
+    PTRACE_STORE Store,
+    ULONG Reason
+    )
+/*++
+
+Routine Description:
+
+    Closes a store.  Called by its owner at thread exit, or by whoever ends the
+    session when no other thread can be in it.
+
+Arguments:
+
+    Store - Supplies the store.
+
+    Reason - Supplies a TRACE_REASON_* that says why.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE_HEADER Header;
+    ULONGLONG End;
+    ULONG Wait;
+    ULONG Index;
+
+    if (InterlockedCompareExchange(&Store->Use,
+                                   TRACE_STORE_CLOSING,
+                                   TRACE_STORE_USED) != TRACE_STORE_USED) {
+        return;
+    }
+
+    Session = Store->Session;
+    Header = Store->Header;
+
+    //
+    // From here on the worker finds the store closing and leaves it alone; if
+    // it is mapping a view for it at this moment, that takes well under a
+    // millisecond.
+    //
+
+    TraceStoreAcquireWorkLock(Store);
+    for (Wait = 0;
+         Store->MappingNext != 0 && !Session->ProcessIsExiting && Wait < 100000;
+         Wait += 1) {
+
+        TraceStoreReleaseWorkLock(Store);
+        Session->Rtl.NtYieldExecution();
+        TraceStoreAcquireWorkLock(Store);
+    }
+
+    RtlUnmapFileSection(&Session->Rtl, Store->Next.Base);
+    for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
+        RtlUnmapFileSection(&Session->Rtl, Store->Retired[Index]);
+    }
+
+    End = Header->Cursor + Header->CursorToFileOffset;
+    if ((Header->Generation & 1) != 0) {
+        End = Header->ViewFileOffset;
+    }
+
+    TraceStoreFinish(Store, Reason);
+
+    if (Store->Current.Base != (PBYTE)Header) {
+        RtlUnmapFileSection(&Session->Rtl, Store->Current.Base);
+    }
+    RtlUnmapFileSection(&Session->Rtl, Header);
+
+    //
+    // Cut what was extended and not used.  Windows refuses this while any
+    // process has the file mapped (STATUS_USER_MAPPED_FILE): the file then
+    // keeps a tail of zeroes, which readers never look at.
+    //
+
+    (VOID)RtlSetFileSize(&Session->Rtl, Store->File, End);
+    RtlClose(&Session->Rtl, Store->File);
+
+    TraceStoreFree(Store);
+}

@@ -1,0 +1,440 @@
+/*++
+
+Module Name:
+
+    TraceStore.h
+
+Abstract:
+
+    The writer of trace stores: a session (one per module instance), its
+    thread stores, their views, and the worker thread that prepares views
+    ahead of need.  The format that all of this writes is TraceFormat.h.
+
+    Who calls what:
+
+        start               TraceSessionCreate
+        first call of a     TraceStoreOpen: the store's header, mapped, is
+        thread              what the hook appends through
+        hook, view full     TraceStoreAdvance
+        thread exit         TraceStoreClose
+        module unload       TraceSessionDestroy
+        process exit        TraceSessionProcessExit
+
+    Everything here runs on traced threads (but for the worker) inside the
+    hook's slow path: all routines of the system are reached through the RTL,
+    nothing allocates from the process heap, no lock is held while waiting for
+    anything that could need the loader lock.
+
+--*/
+
+#ifndef TRACER_TRACE_STORE_H
+#define TRACER_TRACE_STORE_H
+
+#include "../Rtl/Rtl.h"
+#include "TraceFormat.h"
+
+//
+// A view's size is a power of two between these.  The first view is always
+// the smallest; each next one starts where the file ends and is as large as
+// the file is, so that sizes double and every view of 2 MiB or more starts at
+// a multiple of its size, up to the session's MaximumViewSize.
+//
+
+#define TRACE_VIEW_MINIMUM_SIZE     0x00010000      // 64 KiB
+#define TRACE_VIEW_DEFAULT_SIZE     0x02000000      // 32 MiB
+#define TRACE_VIEW_MAXIMUM_SIZE     0x40000000      // 1 GiB
+
+typedef struct _TRACE_VIEW {
+    PBYTE Base;                     // NULL: no view
+    ULONGLONG FileOffset;           // of Base, bytes
+    ULONGLONG SizeInBytes;
+    ULONGLONG PreparedInBytes;      // pages from Base that are present and
+                                    // writable; a multiple of 4,096
+} TRACE_VIEW;
+typedef TRACE_VIEW *PTRACE_VIEW;
+
+typedef struct _TRACE_SESSION TRACE_SESSION;
+typedef TRACE_SESSION *PTRACE_SESSION;
+
+//
+// Values of TRACE_STORE.Use.
+//
+
+#define TRACE_STORE_FREE        0
+#define TRACE_STORE_USED        1
+#define TRACE_STORE_CLOSING     2
+
+//
+// How many full views may wait for the worker to unmap them.  The worker
+// prepares first and unmaps when it has time.
+//
+
+#define TRACE_RETIRED_VIEWS 4
+
+//
+// One thread's store, in the writer's memory.  Fields without a remark are
+// written by the owning thread alone.
+//
+
+typedef struct _TRACE_STORE {
+
+    volatile LONG Use;              // claimed and freed by compare-exchange
+    volatile LONG WorkLock;         // 1 while the owner or the worker changes
+                                    // the fields marked (W)
+    ULONG ThreadId;
+    volatile LONG InSlowPath;       // the owner is inside the library
+
+    PTRACE_SESSION Session;
+    PTRACE_STORE_HEADER Header;     // mapped by the first view
+    HANDLE File;
+
+    TRACE_VIEW Current;             // (W) where the hook appends
+    TRACE_VIEW Next;                // (W) prepared ahead; Base NULL: none
+    PVOID Retired[TRACE_RETIRED_VIEWS]; // (W) for the worker to unmap
+    ULONGLONG FileSizeInBytes;      // (W) what the file was extended to
+    ULONG MappingNext;              // (W) the worker is mapping Next outside
+                                    // the lock
+    ULONG WantNext;                 // (W) the worker may map Next
+    NTSTATUS NextStatus;            // (W) why the worker could not
+    ULONG NextReason;               // (W) TRACE_REASON_* that goes with it
+
+} TRACE_STORE;
+typedef TRACE_STORE *PTRACE_STORE;
+
+//
+// Stores live in blocks of 64 KiB that are linked, never moved and freed only
+// by TraceSessionDestroy.
+//
+
+#define TRACE_STORE_BLOCK_SIZE 0x10000
+
+typedef struct _TRACE_STORE_BLOCK TRACE_STORE_BLOCK;
+typedef TRACE_STORE_BLOCK *PTRACE_STORE_BLOCK;
+
+#define TRACE_STORES_PER_BLOCK \
+    ((TRACE_STORE_BLOCK_SIZE - 64) / sizeof(TRACE_STORE))
+
+struct _TRACE_STORE_BLOCK {
+    PTRACE_STORE_BLOCK Next;
+    ULONGLONG Reserved[7];
+    TRACE_STORE Stores[TRACE_STORES_PER_BLOCK];
+};
+C_ASSERT(sizeof(TRACE_STORE_BLOCK) <= TRACE_STORE_BLOCK_SIZE);
+
+//
+// States of the worker.
+//
+
+#define TRACE_WORKER_NONE       0   // not started
+#define TRACE_WORKER_STARTING   1
+#define TRACE_WORKER_RUNNING    2
+#define TRACE_WORKER_REFUSED    3   // must not or could not be started
+
+typedef struct _TRACE_WORKER {
+    volatile LONG State;
+    volatile LONG Stop;             // set by TraceWorkerStop
+    volatile LONG Waiting;          // the worker waits for WakeEvent
+    ULONG ThreadId;
+    HANDLE Thread;
+    HANDLE WakeEvent;
+    HANDLE GoneEvent;               // set in the same system call in which the
+                                    // worker goes to sleep for good
+    HANDLE NeverEvent;
+} TRACE_WORKER;
+typedef TRACE_WORKER *PTRACE_WORKER;
+
+//
+// A session: what all the stores of one module instance share.
+//
+
+struct _TRACE_SESSION {
+
+    RTL Rtl;
+
+    PVOID ModuleBase;
+    ULONGLONG MaximumViewSize;
+    BOOLEAN WorkerAllowed;
+    BOOLEAN ProcessIsExiting;       // no other thread runs any more
+
+    //
+    // A header with all that the stores have in common; not mapped.
+    //
+
+    PTRACE_STORE_HEADER Template;
+
+    //
+    // The session directory: its NT path, and a handle once it exists.
+    //
+
+    UNICODE_STRING Directory;
+    PVOID volatile DirectoryHandle;
+    UNICODE_STRING ModuleName;      // base name of the module's file
+    UNICODE_STRING LogName;         // NT path, used while there is no directory
+
+    volatile LONG NextSequenceNumber;
+    volatile LONG NumberOfErrorsLogged;
+    PTRACE_STORE_BLOCK volatile Blocks;
+    TRACE_WORKER Worker;
+
+};
+
+//
+// TraceSession.c
+//
+
+typedef struct _TRACE_SESSION_PARAMETERS {
+    PVOID ModuleBase;               // image base of the module that is traced
+    UNICODE_STRING RootDirectory;   // DOS path: where session directories go
+    ULONGLONG MaximumViewSize;      // bytes, a power of two; 0: the default
+    BOOLEAN WorkerAllowed;          // FALSE: views are prepared by the traced
+                                    // threads themselves
+} TRACE_SESSION_PARAMETERS;
+typedef TRACE_SESSION_PARAMETERS *PTRACE_SESSION_PARAMETERS;
+typedef const TRACE_SESSION_PARAMETERS *PCTRACE_SESSION_PARAMETERS;
+
+//
+// Creates a session in memory of its own.  Touches no file: the directory
+// appears with the first store.  Every error is the failing call's.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_SESSION_CREATE)(
+    _In_ PCRTL Rtl,
+    _In_ const TRACE_SESSION_PARAMETERS *Parameters,
+    _Outptr_ PTRACE_SESSION *Session,
+    _Out_ PRTL_ERROR Error
+    );
+TRACE_SESSION_CREATE TraceSessionCreate;
+
+//
+// Stops the worker, closes every store with Reason and frees the session's
+// memory.  No thread may be using it.
+//
+
+typedef
+VOID
+(TRACE_SESSION_DESTROY)(
+    _Inout_ PTRACE_SESSION Session,
+    _In_ ULONG Reason
+    );
+TRACE_SESSION_DESTROY TraceSessionDestroy;
+
+//
+// At process exit, when every other thread is gone: closes every store but
+// the calling thread's, waiting for nobody.  The memory stays, since the
+// calling thread may still make calls; its own store is closed too if
+// CloseOwn.
+//
+
+typedef
+VOID
+(TRACE_SESSION_PROCESS_EXIT)(
+    _Inout_ PTRACE_SESSION Session,
+    _In_opt_ PTRACE_STORE OwnStore,
+    _In_ BOOLEAN CloseOwn
+    );
+TRACE_SESSION_PROCESS_EXIT TraceSessionProcessExit;
+
+//
+// Opens (once) the session directory.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_SESSION_OPEN_DIRECTORY)(
+    _Inout_ PTRACE_SESSION Session,
+    _Outptr_ PHANDLE Directory,
+    _Out_ PRTL_ERROR Error
+    );
+TRACE_SESSION_OPEN_DIRECTORY TraceSessionOpenDirectory;
+
+//
+// TraceStore.c
+//
+
+//
+// Opens a store for the calling thread.  On success *Store's header is ready
+// for the hook.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_STORE_OPEN)(
+    _Inout_ PTRACE_SESSION Session,
+    _Outptr_ PTRACE_STORE *Store,
+    _Out_ PRTL_ERROR Error
+    );
+TRACE_STORE_OPEN TraceStoreOpen;
+
+//
+// Marks an open store as ended, with its last anchor.  Records may still
+// follow; the store stays mapped until TraceStoreClose.
+//
+
+typedef
+VOID
+(TRACE_STORE_FINISH)(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONG Reason
+    );
+TRACE_STORE_FINISH TraceStoreFinish;
+
+//
+// Closes a store: finishes it if that has not been done, unmaps its views, cuts
+// the file after its last record (if no reader has it mapped), closes it.  A
+// store that had stopped stays stopped.
+//
+
+typedef
+VOID
+(TRACE_STORE_CLOSE)(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONG Reason
+    );
+TRACE_STORE_CLOSE TraceStoreClose;
+
+//
+// Stops a store for good and says why in its header.  The hook counts what
+// comes after.
+//
+
+typedef
+VOID
+(TRACE_STORE_STOP)(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONG Reason,
+    _In_ NTSTATUS Status
+    );
+TRACE_STORE_STOP TraceStoreStop;
+
+//
+// Writes an anchor so that a reader can tell a torn one: Check goes to a value
+// that does not fit first.
+//
+
+typedef
+VOID
+(TRACE_STORE_SET_ANCHOR)(
+    _Out_ PTRACE_CLOCK_ANCHOR Anchor,
+    _In_ const RTL_CLOCK_READING *Reading
+    );
+TRACE_STORE_SET_ANCHOR TraceStoreSetAnchor;
+
+//
+// TraceView.c
+//
+
+//
+// Called by the owner when the hook found the cursor at the limit.  Afterwards
+// there is room for at least one record, or the store is stopped.
+//
+
+typedef
+VOID
+(TRACE_STORE_ADVANCE)(
+    _Inout_ PTRACE_STORE Store
+    );
+TRACE_STORE_ADVANCE TraceStoreAdvance;
+
+//
+// Extends the file to the end of the view and maps it.  On failure *Reason
+// receives the TRACE_REASON_*.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_VIEW_MAP)(
+    _In_ PCRTL Rtl,
+    _In_ HANDLE File,
+    _In_ ULONGLONG FileOffset,
+    _In_ ULONGLONG SizeInBytes,
+    _Out_ PTRACE_VIEW View,
+    _Out_ PULONG Reason
+    );
+TRACE_VIEW_MAP TraceViewMap;
+
+//
+// Prepares the next pages of a view, at most SizeInBytes of them.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_VIEW_PREPARE)(
+    _Inout_ PTRACE_VIEW View,
+    _In_ ULONGLONG SizeInBytes
+    );
+TRACE_VIEW_PREPARE TraceViewPrepare;
+
+typedef
+ULONGLONG
+(TRACE_VIEW_NEXT_SIZE)(
+    _In_ ULONGLONG FileSizeInBytes,
+    _In_ ULONGLONG MaximumViewSize
+    );
+TRACE_VIEW_NEXT_SIZE TraceViewNextSize;
+
+typedef VOID (TRACE_STORE_LOCK)(_Inout_ PTRACE_STORE Store);
+TRACE_STORE_LOCK TraceStoreAcquireWorkLock;
+TRACE_STORE_LOCK TraceStoreReleaseWorkLock;
+
+typedef BOOLEAN (TRACE_STORE_TRY_LOCK)(_Inout_ PTRACE_STORE Store);
+TRACE_STORE_TRY_LOCK TraceStoreTryAcquireWorkLock;
+
+//
+// TraceWorker.c
+//
+
+//
+// Starts the worker if it is allowed and not yet there, and wakes it if it
+// waits.
+//
+
+typedef
+VOID
+(TRACE_WORKER_REQUEST)(
+    _Inout_ PTRACE_SESSION Session
+    );
+TRACE_WORKER_REQUEST TraceWorkerRequest;
+
+//
+// Makes the worker leave this module's code for good.  Does not wait for the
+// thread's end, which may need the loader lock that the caller holds.
+//
+
+typedef
+VOID
+(TRACE_WORKER_STOP)(
+    _Inout_ PTRACE_SESSION Session
+    );
+TRACE_WORKER_STOP TraceWorkerStop;
+
+//
+// TraceLog.c
+//
+
+//
+// Reports an error once: one line to the debugger (OutputDebugString) and to
+// the log file of the module, <module>.log in the session directory, or
+// %TEMP%\Tracer-<module>-<pid>.log while there is no session directory.
+// Consequence is a literal that says what happens now.  After
+// TRACE_LOG_MAXIMUM_ERRORS nothing more is reported.
+//
+
+#define TRACE_LOG_MAXIMUM_ERRORS 32
+
+typedef
+VOID
+(TRACE_LOG_ERROR)(
+    _Inout_ PTRACE_SESSION Session,
+    _In_ PCRTL_ERROR Error,
+    _In_z_ PCSZ Consequence
+    );
+TRACE_LOG_ERROR TraceLogError;
+
+#endif // TRACER_TRACE_STORE_H

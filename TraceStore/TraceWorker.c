@@ -1,0 +1,512 @@
+/*++
+
+Module Name:
+
+    TraceWorker.c
+
+Abstract:
+
+    The worker thread of a session: maps the next view of every busy store and
+    makes its pages present before the traced thread gets there, and unmaps
+    what has been retired.  Page work for 16 bytes costs a traced thread 8 ns
+    when it has to do it itself, nothing when it was done here.
+
+    The worker starts when a store first changes its view (a thread that makes
+    a few thousand calls never causes it), and sleeps while there is nothing to
+    prepare.
+
+    Its end.  The module that this code is in may be unloaded, under the loader
+    lock, which a thread needs to end.  So the worker does not end: it signals
+    that it is gone and goes to sleep in one system call,
+    NtSignalAndWaitForSingleObject, which it never leaves; whoever waited for
+    the signal then terminates a thread that is certainly inside the kernel and
+    holds nothing.
+
+--*/
+
+#include "TraceStore.h"
+
+//
+// How many bytes of pages the worker touches while it holds a store's lock.
+//
+
+#define TRACE_PREPARE_WORKER    0x40000         // 256 KiB
+
+#define TRACE_WORKER_STACK_SIZE 0x40000         // 256 KiB, reserved
+
+static
+BOOLEAN
+TraceWorkerMapNext(
+    _Inout_ PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Maps the next view of a store.  The work lock is held on entry and on
+    return, but not while the file is extended and mapped: MappingNext keeps
+    the owner from doing the same.
+
+Arguments:
+
+    Store - Supplies the store.
+
+Return Value:
+
+    TRUE if something was done.
+
+--*/
+{
+    NTSTATUS Status;
+    ULONG Reason;
+    TRACE_VIEW View;
+    ULONGLONG FileSizeInBytes;
+    PTRACE_SESSION Session;
+
+    Session = Store->Session;
+    FileSizeInBytes = Store->FileSizeInBytes;
+    Store->MappingNext = TRUE;
+    TraceStoreReleaseWorkLock(Store);
+
+    View.Base = NULL;
+    Status = TraceViewMap(&Session->Rtl,
+                          Store->File,
+                          FileSizeInBytes,
+                          TraceViewNextSize(FileSizeInBytes,
+                                            Session->MaximumViewSize),
+                          &View,
+                          &Reason);
+
+    TraceStoreAcquireWorkLock(Store);
+    Store->MappingNext = FALSE;
+    Store->WantNext = FALSE;
+    if (NT_SUCCESS(Status)) {
+        Store->Next = View;
+        Store->FileSizeInBytes = FileSizeInBytes + View.SizeInBytes;
+    } else {
+        Store->NextStatus = Status;
+        Store->NextReason = Reason;
+    }
+
+    return TRUE;
+}
+
+static
+BOOLEAN
+TraceWorkerServeStore(
+    _Inout_ PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Does one unit of work for a store: a chunk of the current view, the mapping
+    of the next view, a chunk of that, or a retired view, in this order.
+
+Arguments:
+
+    Store - Supplies the store.
+
+Return Value:
+
+    TRUE if something was done, so that there may be more to do.
+
+--*/
+{
+    PVOID Retired;
+    BOOLEAN Worked;
+    NTSTATUS Status;
+    ULONG Index;
+
+    if (Store->Use != TRACE_STORE_USED) {
+        return FALSE;
+    }
+
+    //
+    // The owner is in its slow path: there will be something to do.
+    //
+
+    if (!TraceStoreTryAcquireWorkLock(Store)) {
+        Store->Session->Rtl.NtYieldExecution();
+        return TRUE;
+    }
+
+    Worked = FALSE;
+    Retired = NULL;
+
+    //
+    // The owner may have closed the store before the lock was acquired.  While
+    // the lock is held and the store is used, it cannot be closed.
+    //
+
+    if (Store->Use != TRACE_STORE_USED ||
+        Store->Header->State != TRACE_STATE_OPEN) {
+
+        goto End;
+    }
+
+    if (Store->Current.FileOffset != 0 &&
+        Store->Current.PreparedInBytes < Store->Current.SizeInBytes) {
+
+        //
+        // The owner moved on before its view was ready: stay ahead of it.  A
+        // page that cannot be had is left for the owner to meet, which stops
+        // the store.
+        //
+
+        Status = TraceViewPrepare(&Store->Current, TRACE_PREPARE_WORKER);
+        Worked = NT_SUCCESS(Status);
+
+    } else if (Store->Next.Base == NULL &&
+               Store->WantNext &&
+               NT_SUCCESS(Store->NextStatus)) {
+
+        Worked = TraceWorkerMapNext(Store);
+
+    } else if (Store->Next.Base != NULL &&
+               Store->Next.PreparedInBytes < Store->Next.SizeInBytes &&
+               NT_SUCCESS(Store->NextStatus)) {
+
+        Status = TraceViewPrepare(&Store->Next, TRACE_PREPARE_WORKER);
+        if (!NT_SUCCESS(Status)) {
+            Store->NextStatus = Status;
+            Store->NextReason = TRACE_REASON_PAGE_FAILED;
+        }
+        Worked = TRUE;
+
+    } else {
+
+        for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
+            if (Store->Retired[Index] != NULL) {
+                Retired = Store->Retired[Index];
+                Store->Retired[Index] = NULL;
+                Worked = TRUE;
+                break;
+            }
+        }
+    }
+
+End:
+
+    TraceStoreReleaseWorkLock(Store);
+
+    if (Retired != NULL) {
+        RtlUnmapFileSection(&Store->Session->Rtl, Retired);
+    }
+
+    return Worked;
+}
+
+static
+ULONG
+WINAPI
+TraceWorkerMain(
+    _In_ PVOID Parameter
+    )
+/*++
+
+Routine Description:
+
+    The worker thread.
+
+Arguments:
+
+    Parameter - Supplies the session.
+
+Return Value:
+
+    Does not return.
+
+--*/
+{
+    PTRACE_SESSION Session;
+    PTRACE_WORKER Worker;
+    PTRACE_STORE_BLOCK Block;
+    ULONG Index;
+    BOOLEAN Worked;
+
+    Session = (PTRACE_SESSION)Parameter;
+    Worker = &Session->Worker;
+
+    while (!Worker->Stop) {
+        Worked = FALSE;
+        for (Block = Session->Blocks;
+             Block != NULL && !Worker->Stop;
+             Block = Block->Next) {
+
+            for (Index = 0; Index < TRACE_STORES_PER_BLOCK; Index += 1) {
+                if (TraceWorkerServeStore(&Block->Stores[Index])) {
+                    Worked = TRUE;
+                }
+            }
+        }
+
+        if (Worked) {
+            continue;
+        }
+
+        //
+        // Waiting is set before the stores are looked at for the last time;
+        // a request after that look finds it set and wakes the worker.
+        //
+
+        if (InterlockedExchange(&Worker->Waiting, 1) == 0) {
+            continue;
+        }
+        Session->Rtl.NtWaitForSingleObject(Worker->WakeEvent, FALSE, NULL);
+        InterlockedExchange(&Worker->Waiting, 0);
+    }
+
+    for (;;) {
+        Session->Rtl.NtSignalAndWaitForSingleObject(Worker->GoneEvent,
+                                                    Worker->NeverEvent,
+                                                    FALSE,
+                                                    NULL);
+    }
+}
+
+static
+VOID
+TraceWorkerCloseHandles(
+    _In_ PCRTL Rtl,
+    _Inout_ PTRACE_WORKER Worker
+    )
+/*++
+
+Routine Description:
+
+    Closes the worker's handles.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Worker - Supplies the worker.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlClose(Rtl, Worker->Thread);
+    RtlClose(Rtl, Worker->WakeEvent);
+    RtlClose(Rtl, Worker->GoneEvent);
+    RtlClose(Rtl, Worker->NeverEvent);
+    Worker->Thread = NULL;
+    Worker->WakeEvent = NULL;
+    Worker->GoneEvent = NULL;
+    Worker->NeverEvent = NULL;
+}
+
+static
+NTSTATUS
+TraceWorkerStart(
+    _Inout_ PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Creates the worker.  It is created suspended, so that its id is known
+    before it runs any code, and asked not to announce itself to the DLLs of
+    the process: their thread attach routines may be instrumented and are not
+    the program's doing.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    STATUS_SUCCESS or the failing call's status.
+
+--*/
+{
+    NTSTATUS Status;
+    PCRTL Rtl;
+    PTRACE_WORKER Worker;
+    PHANDLE Events[3];
+    ULONG Index;
+    struct {
+        NTSTATUS ExitStatus;
+        ULONG Padding;
+        PVOID TebBaseAddress;
+        HANDLE UniqueProcess;
+        HANDLE UniqueThread;
+        ULONG_PTR AffinityMask;
+        LONG Priority;
+        LONG BasePriority;
+    } Basic;
+
+    Rtl = &Session->Rtl;
+    Worker = &Session->Worker;
+    Events[0] = &Worker->WakeEvent;
+    Events[1] = &Worker->GoneEvent;
+    Events[2] = &Worker->NeverEvent;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Events); Index += 1) {
+        Status = Rtl->NtCreateEvent(Events[Index],
+                                    EVENT_ALL_ACCESS,
+                                    NULL,
+                                    RTL_SYNCHRONIZATION_EVENT,
+                                    FALSE);
+        if (!NT_SUCCESS(Status)) {
+            *Events[Index] = NULL;
+            goto Error;
+        }
+    }
+
+    Status = Rtl->NtCreateThreadEx(&Worker->Thread,
+                                   THREAD_ALL_ACCESS,
+                                   NULL,
+                                   (HANDLE)-1,
+                                   (PVOID)TraceWorkerMain,
+                                   Session,
+                                   RTL_THREAD_CREATE_SUSPENDED |
+                                   RTL_THREAD_SKIP_THREAD_ATTACH,
+                                   0,
+                                   0,
+                                   TRACE_WORKER_STACK_SIZE,
+                                   NULL);
+    if (!NT_SUCCESS(Status)) {
+        Worker->Thread = NULL;
+        goto Error;
+    }
+
+    Status = Rtl->NtQueryInformationThread(Worker->Thread,
+                                           RTL_THREAD_BASIC_INFORMATION,
+                                           &Basic,
+                                           sizeof(Basic),
+                                           NULL);
+    if (NT_SUCCESS(Status)) {
+        Worker->ThreadId = (ULONG)(ULONG_PTR)Basic.UniqueThread;
+    }
+
+    Rtl->NtResumeThread(Worker->Thread, NULL);
+    return STATUS_SUCCESS;
+
+Error:
+
+    TraceWorkerCloseHandles(Rtl, Worker);
+    return Status;
+}
+
+_Use_decl_annotations_
+VOID
+TraceWorkerRequest(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Starts the worker if need be, and wakes it if it waits.  Called on the slow
+    path of traced threads: no waiting.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    None.  Without a worker the traced threads do its work themselves.
+
+--*/
+{
+    NTSTATUS Status;
+    RTL_ERROR Error;
+    PTRACE_WORKER Worker;
+
+    Worker = &Session->Worker;
+
+    if (Worker->State == TRACE_WORKER_NONE &&
+        InterlockedCompareExchange(&Worker->State,
+                                   TRACE_WORKER_STARTING,
+                                   TRACE_WORKER_NONE) == TRACE_WORKER_NONE) {
+
+        if (!Session->WorkerAllowed) {
+            Worker->State = TRACE_WORKER_REFUSED;
+            return;
+        }
+
+        Status = TraceWorkerStart(Session);
+        if (!NT_SUCCESS(Status)) {
+            Worker->State = TRACE_WORKER_REFUSED;
+            RtlSetError(&Error,
+                        "starting the worker thread",
+                        &Session->ModuleName,
+                        Status);
+            TraceLogError(Session,
+                          &Error,
+                          "the traced threads prepare their own views");
+            return;
+        }
+
+        InterlockedExchange(&Worker->State, TRACE_WORKER_RUNNING);
+    }
+
+    if (Worker->State == TRACE_WORKER_RUNNING &&
+        InterlockedExchange(&Worker->Waiting, 0) == 1) {
+
+        Session->Rtl.NtSetEvent(Worker->WakeEvent, NULL);
+    }
+}
+
+_Use_decl_annotations_
+VOID
+TraceWorkerStop(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Makes the worker leave this module's code for good.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCRTL Rtl;
+    PTRACE_WORKER Worker;
+    LARGE_INTEGER Timeout;
+    LARGE_INTEGER Zero;
+
+    Rtl = &Session->Rtl;
+    Worker = &Session->Worker;
+
+    if (Worker->State != TRACE_WORKER_RUNNING) {
+        return;
+    }
+
+    InterlockedExchange(&Worker->Stop, 1);
+    Rtl->NtSetEvent(Worker->WakeEvent, NULL);
+
+    //
+    // The worker answers within one unit of work.  Should somebody have
+    // terminated it, its handle is signaled instead.
+    //
+
+    Timeout.QuadPart = -100000;             // 10 ms
+    Zero.QuadPart = 0;
+    while (Rtl->NtWaitForSingleObject(Worker->GoneEvent, FALSE, &Timeout) ==
+           STATUS_TIMEOUT) {
+
+        if (Rtl->NtWaitForSingleObject(Worker->Thread, FALSE, &Zero) ==
+            STATUS_SUCCESS) {
+
+            break;
+        }
+    }
+
+    Rtl->NtTerminateThread(Worker->Thread, STATUS_SUCCESS);
+    TraceWorkerCloseHandles(Rtl, Worker);
+    Worker->State = TRACE_WORKER_REFUSED;
+}
