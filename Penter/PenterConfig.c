@@ -1,0 +1,567 @@
+/*++
+
+Module Name:
+
+    PenterConfig.c
+
+Abstract:
+
+    What the environment asks for: TRACER_ENABLED, TRACER_DIRECTORY,
+    TRACER_MODULES, TRACER_VIEW_SIZE.
+
+--*/
+
+#include "PenterPrivate.h"
+
+static
+VOID
+PenterConfigError(
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCSZ Step,
+    _In_ PCUNICODE_STRING Value,
+    _In_ NTSTATUS Status
+    )
+/*++
+
+Routine Description:
+
+    Notes a value that makes no sense.
+
+Arguments:
+
+    Config - Supplies the configuration.
+
+    Step - Supplies a literal that names the variable.
+
+    Value - Supplies the value.
+
+    Status - Supplies what is wrong with it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Config->NumberOfErrors < PENTER_MAXIMUM_CONFIG_ERRORS) {
+        RtlSetError(&Config->Errors[Config->NumberOfErrors],
+                    Step,
+                    Value,
+                    Status);
+        Config->NumberOfErrors += 1;
+    }
+}
+
+static
+PVOID
+PenterAllocatePages(
+    _In_opt_ PVOID Context,
+    _In_ SIZE_T SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Allocates memory from the system.  The process heap is left alone: the
+    first call of a hook may come from inside it.
+
+Arguments:
+
+    Context - Supplies the RTL.
+
+    SizeInBytes - Supplies the size.
+
+Return Value:
+
+    Zeroed memory or NULL.
+
+--*/
+{
+    PCRTL Rtl;
+    PVOID Base;
+
+    Rtl = (PCRTL)Context;
+    Base = NULL;
+    if (!NT_SUCCESS(Rtl->NtAllocateVirtualMemory((HANDLE)-1,
+                                                 &Base,
+                                                 0,
+                                                 &SizeInBytes,
+                                                 MEM_RESERVE | MEM_COMMIT,
+                                                 PAGE_READWRITE))) {
+        return NULL;
+    }
+
+    return Base;
+}
+
+static
+VOID
+PenterFreePages(
+    _In_opt_ PVOID Context,
+    _In_opt_ PVOID Address
+    )
+/*++
+
+Routine Description:
+
+    Frees what PenterAllocatePages returned.
+
+Arguments:
+
+    Context - Supplies the RTL.
+
+    Address - Supplies the memory, or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCRTL Rtl;
+    SIZE_T Size;
+
+    if (Address != NULL) {
+        Rtl = (PCRTL)Context;
+        Size = 0;
+        Rtl->NtFreeVirtualMemory((HANDLE)-1, &Address, &Size, MEM_RELEASE);
+    }
+}
+
+static
+BOOLEAN
+PenterIsNameCharacter(
+    _In_ WCHAR Character
+    )
+/*++
+
+Routine Description:
+
+    Tells whether a file name may have a character in it.
+
+Arguments:
+
+    Character - Supplies the character.
+
+Return Value:
+
+    TRUE if it may.
+
+--*/
+{
+    switch (Character) {
+    case L'"':
+    case L'*':
+    case L'/':
+    case L':':
+    case L'<':
+    case L'>':
+    case L'?':
+    case L'\\':
+    case L'|':
+        return FALSE;
+    default:
+        return Character >= L' ';
+    }
+}
+
+static
+VOID
+PenterUpcase(
+    _In_ PCRTL Rtl,
+    _Inout_ PUNICODE_STRING String
+    )
+/*++
+
+Routine Description:
+
+    Upcases a string in place, as file systems do to compare names.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    String - Supplies the string.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < String->Length / sizeof(WCHAR); Index += 1) {
+        String->Buffer[Index] =
+            Rtl->RtlUpcaseUnicodeChar(String->Buffer[Index]);
+    }
+}
+
+static
+BOOLEAN
+PenterNextPattern(
+    _In_ PCUNICODE_STRING Patterns,
+    _Inout_ PULONG Position,
+    _Out_ PUNICODE_STRING Pattern
+    )
+/*++
+
+Routine Description:
+
+    Finds the next of the patterns that semicolons separate, without the blanks
+    around it.  Empty ones are passed over.
+
+Arguments:
+
+    Patterns - Supplies the list.
+
+    Position - Supplies where to go on, in characters; is advanced.
+
+    Pattern - Receives the pattern.
+
+Return Value:
+
+    FALSE when there are no more.
+
+--*/
+{
+    ULONG Length;
+    ULONG Start;
+    ULONG End;
+
+    Length = Patterns->Length / sizeof(WCHAR);
+
+    while (*Position < Length) {
+        Start = *Position;
+        End = Start;
+        while (End < Length && Patterns->Buffer[End] != L';') {
+            End += 1;
+        }
+        *Position = End + 1;
+
+        while (Start < End && Patterns->Buffer[Start] == L' ') {
+            Start += 1;
+        }
+        while (Start < End && Patterns->Buffer[End - 1] == L' ') {
+            End -= 1;
+        }
+        if (Start < End) {
+            RtlPointUnicodeString(Pattern,
+                                  Patterns->Buffer + Start,
+                                  End - Start);
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+PenterMatchModule(
+    PCRTL Rtl,
+    PUNICODE_STRING Name,
+    PUNICODE_STRING Patterns,
+    PBOOLEAN Included
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a module is recorded.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Name - Supplies the module's file name.
+
+    Patterns - Supplies the value of TRACER_MODULES.
+
+    Included - Receives the decision; TRUE if this fails.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_OBJECT_NAME_INVALID or STATUS_NO_MEMORY.
+
+--*/
+{
+    NTSTATUS Status;
+    ALLOCATOR Allocator;
+    PSTRING_TABLE Table;
+    PSTRING_TABLE_PREFIX Prefixes;
+    UNICODE_STRING Pattern;
+    ULONG Position;
+    ULONG Count;
+    ULONG Index;
+    ULONG Found;
+    BOOLEAN AnyIncludes;
+
+    *Included = TRUE;
+    Table = NULL;
+    Allocator.Context = (PVOID)Rtl;
+    Allocator.Allocate = PenterAllocatePages;
+    Allocator.Free = PenterFreePages;
+
+    PenterUpcase(Rtl, Name);
+    PenterUpcase(Rtl, Patterns);
+
+    Count = 0;
+    Position = 0;
+    while (PenterNextPattern(Patterns, &Position, &Pattern)) {
+        Count += 1;
+    }
+    if (Count == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Prefixes = (PSTRING_TABLE_PREFIX)
+        Allocator.Allocate(Allocator.Context, Count * sizeof(*Prefixes));
+    if (Prefixes == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Status = STATUS_OBJECT_NAME_INVALID;
+    AnyIncludes = FALSE;
+    Count = 0;
+    Position = 0;
+    while (PenterNextPattern(Patterns, &Position, &Pattern)) {
+        if (Pattern.Buffer[0] == L'-') {
+            RtlPointUnicodeString(&Pattern,
+                                  Pattern.Buffer + 1,
+                                  Pattern.Length / sizeof(WCHAR) - 1);
+        } else {
+            AnyIncludes = TRUE;
+        }
+        if (Pattern.Length == 0) {
+            goto End;
+        }
+        for (Index = 0; Index < Pattern.Length / sizeof(WCHAR); Index += 1) {
+            if (!PenterIsNameCharacter(Pattern.Buffer[Index])) {
+                goto End;
+            }
+        }
+        Prefixes[Count].Buffer = Pattern.Buffer;
+        Prefixes[Count].LengthInBytes = Pattern.Length;
+        Count += 1;
+    }
+
+    Status = StringTableCreate(&Allocator,
+                               Rtl->CpuFeatures,
+                               sizeof(WCHAR),
+                               Prefixes,
+                               Count,
+                               &Table,
+                               NULL);
+    if (!NT_SUCCESS(Status)) {
+        Table = NULL;
+        goto End;
+    }
+
+    Found = StringTableSearch(Table, Name->Buffer, Name->Length);
+    if (Found == STRING_TABLE_NOT_FOUND) {
+        *Included = !AnyIncludes;
+    } else {
+
+        //
+        // Every prefix lies in Patterns, and so does what is in front of it;
+        // the first one has nothing in front of it unless it is a '-' one.
+        //
+
+        *Included =
+            (PWSTR)Prefixes[Found].Buffer == Patterns->Buffer ||
+            ((PWSTR)Prefixes[Found].Buffer)[-1] != L'-';
+    }
+
+End:
+
+    StringTableDestroy(Table);
+    Allocator.Free(Allocator.Context, Prefixes);
+    return Status;
+}
+
+static
+VOID
+PenterReadDirectory(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Reads TRACER_DIRECTORY; the default is the current directory.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING NtPath;
+
+    Status = RtlQueryEnvironment(Rtl,
+                                 L"TRACER_DIRECTORY",
+                                 Config->RootDirectoryBuffer,
+                                 RTL_MAXIMUM_PATH_IN_CHARS,
+                                 &Config->RootDirectory);
+    if (NT_SUCCESS(Status) && Config->RootDirectory.Length > 0) {
+        Status = RtlDosPathToNtPath(Rtl,
+                                    &Config->RootDirectory,
+                                    Config->Scratch,
+                                    RTL_MAXIMUM_PATH_IN_CHARS,
+                                    &NtPath);
+        if (NT_SUCCESS(Status)) {
+            return;
+        }
+        PenterConfigError(Config,
+                          "reading TRACER_DIRECTORY",
+                          &Config->RootDirectory,
+                          Status);
+    }
+
+    RtlPointUnicodeString(&Config->RootDirectory, L".", 1);
+}
+
+static
+VOID
+PenterReadModules(
+    _In_ PCRTL Rtl,
+    _In_ PVOID ModuleBase,
+    _Inout_ PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Reads TRACER_MODULES and decides about this module.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    ModuleBase - Supplies this module's image base.
+
+    Config - Supplies the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+    UNICODE_STRING Path;
+    UNICODE_STRING Name;
+    ULONG Length;
+
+    Config->ModuleIncluded = TRUE;
+    Status = RtlQueryEnvironment(Rtl,
+                                 L"TRACER_MODULES",
+                                 Config->Scratch,
+                                 RTL_MAXIMUM_PATH_IN_CHARS,
+                                 &Value);
+    if (!NT_SUCCESS(Status)) {
+        return;
+    }
+
+    Length = Rtl->GetModuleFileNameW((HMODULE)ModuleBase,
+                                     Config->ModuleName,
+                                     RTL_MAXIMUM_PATH_IN_CHARS);
+    RtlPointUnicodeString(&Path, Config->ModuleName, Length);
+    RtlBaseName(&Path, &Name);
+
+    Status = PenterMatchModule(Rtl, &Name, &Value, &Config->ModuleIncluded);
+    if (!NT_SUCCESS(Status)) {
+        Config->ModuleIncluded = TRUE;
+        PenterConfigError(Config, "reading TRACER_MODULES", &Value, Status);
+    }
+}
+
+_Use_decl_annotations_
+VOID
+PenterReadConfig(
+    PCRTL Rtl,
+    PVOID ModuleBase,
+    PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Reads the environment.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    ModuleBase - Supplies this module's image base.
+
+    Config - Receives the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+    ULONGLONG Number;
+
+    Config->Enabled = TRUE;
+    Status = RtlQueryEnvironment(Rtl,
+                                 L"TRACER_ENABLED",
+                                 Config->Scratch,
+                                 RTL_MAXIMUM_PATH_IN_CHARS,
+                                 &Value);
+    if (NT_SUCCESS(Status) && Value.Length > 0) {
+        if (RtlParseNumber(Value.Buffer,
+                           Value.Length / sizeof(WCHAR),
+                           &Number) && Number <= 1) {
+
+            Config->Enabled = (BOOLEAN)Number;
+        } else {
+            PenterConfigError(Config,
+                              "reading TRACER_ENABLED",
+                              &Value,
+                              STATUS_INVALID_PARAMETER);
+        }
+    }
+    if (!Config->Enabled) {
+        return;
+    }
+
+    Status = RtlQueryEnvironment(Rtl,
+                                 L"TRACER_VIEW_SIZE",
+                                 Config->Scratch,
+                                 RTL_MAXIMUM_PATH_IN_CHARS,
+                                 &Value);
+    if (NT_SUCCESS(Status) && Value.Length > 0) {
+        if (RtlParseNumber(Value.Buffer,
+                           Value.Length / sizeof(WCHAR),
+                           &Number) &&
+            Number >= TRACE_VIEW_MINIMUM_SIZE &&
+            Number <= TRACE_VIEW_MAXIMUM_SIZE &&
+            (Number & (Number - 1)) == 0) {
+
+            Config->MaximumViewSize = Number;
+        } else {
+            PenterConfigError(Config,
+                              "reading TRACER_VIEW_SIZE",
+                              &Value,
+                              STATUS_INVALID_PARAMETER);
+        }
+    }
+
+    PenterReadDirectory(Rtl, Config);
+    PenterReadModules(Rtl, ModuleBase, Config);
+}

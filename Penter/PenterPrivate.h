@@ -1,0 +1,158 @@
+/*++
+
+Module Name:
+
+    PenterPrivate.h
+
+Abstract:
+
+    What the C side of the hooks shares among its files.
+
+--*/
+
+#ifndef TRACER_PENTER_PRIVATE_H
+#define TRACER_PENTER_PRIVATE_H
+
+#include "../Rtl/Rtl.h"
+#include "../StringTable/StringTable.h"
+#include "../TraceStore/TraceStore.h"
+
+//
+// PenterHooks.asm: the pointers that the public hooks jump through, and the
+// routines that they may point at.
+//
+
+typedef VOID (PENTER_ROUTINE)(VOID);
+typedef PENTER_ROUTINE *PPENTER_ROUTINE;
+
+extern PPENTER_ROUTINE volatile PenterEnterRoutine;
+extern PPENTER_ROUTINE volatile PenterExitRoutine;
+extern PPENTER_ROUTINE volatile PenterEnterFunctionRoutine;
+extern PPENTER_ROUTINE volatile PenterExitFunctionRoutine;
+extern ULONG volatile PenterSlotOffset;
+
+PENTER_ROUTINE PenterReturn;
+PENTER_ROUTINE PenterEnter;
+PENTER_ROUTINE PenterExit;
+PENTER_ROUTINE PenterEnterFunction;
+PENTER_ROUTINE PenterExitFunction;
+PENTER_ROUTINE PenterEnterExpansion;
+PENTER_ROUTINE PenterExitExpansion;
+PENTER_ROUTINE PenterEnterFunctionExpansion;
+PENTER_ROUTINE PenterExitFunctionExpansion;
+
+//
+// The thread environment block, through gs: the first 64 TLS slots and the
+// array of the other 1,024; ids; the process environment block.
+//
+
+#define TEB_THREAD_ID               0x48
+#define TEB_PEB                     0x60
+#define TEB_TLS_SLOTS               0x1480
+#define TEB_TLS_EXPANSION_SLOTS     0x1780
+#define TEB_TLS_NUMBER_OF_SLOTS     64
+#define PEB_IMAGE_BASE              0x10
+
+//
+// Stands in for a store's header where there is none: the hook finds its
+// cursor at its limit and its store stopped, counts and returns.  Only the
+// first 128 bytes of a header are ever touched by the hook.
+//
+
+typedef union _PENTER_STAND_IN {
+    UCHAR Bytes[0x80];
+    ULONGLONG Alignment;
+} PENTER_STAND_IN;
+typedef PENTER_STAND_IN *PPENTER_STAND_IN;
+
+//
+// One module instance's hooks.
+//
+
+typedef struct _PENTER {
+    PTRACE_SESSION Session;
+    ULONG TlsIndex;
+    ULONG FlsIndex;                     // FLS_OUT_OF_INDEXES: none
+    BOOLEAN IsExe;
+    BOOLEAN HasTlsCallback;             // the loader calls PenterTlsCallback
+    PTRACE_STORE Ended;                 // of a DLL's thread that was told to
+                                        // detach; under the loader lock
+    PENTER_STAND_IN NoStore;            // for threads that have no store
+} PENTER;
+typedef PENTER *PPENTER;
+
+//
+// PenterConfig.c: what the environment asks for.
+//
+
+#define PENTER_MAXIMUM_CONFIG_ERRORS 8
+
+typedef struct _PENTER_CONFIG {
+    BOOLEAN Enabled;                    // TRACER_ENABLED
+    BOOLEAN ModuleIncluded;             // TRACER_MODULES
+    ULONGLONG MaximumViewSize;          // TRACER_VIEW_SIZE, bytes
+    UNICODE_STRING RootDirectory;       // TRACER_DIRECTORY
+    ULONG NumberOfErrors;
+    RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];
+    WCHAR RootDirectoryBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    WCHAR Scratch[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    WCHAR ModuleName[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+} PENTER_CONFIG;
+typedef PENTER_CONFIG *PPENTER_CONFIG;
+
+//
+// Reads the environment into Config, which is zeroed.  A value that makes no
+// sense is noted in Errors and its default is used.
+//
+
+typedef
+VOID
+(PENTER_READ_CONFIG)(
+    _In_ PCRTL Rtl,
+    _In_ PVOID ModuleBase,
+    _Inout_ PPENTER_CONFIG Config
+    );
+PENTER_READ_CONFIG PenterReadConfig;
+
+//
+// Decides whether a module is recorded.  Patterns is the value of
+// TRACER_MODULES: prefixes of file names separated by semicolons, compared
+// without regard to case; a '-' in front of one leaves modules out.  The
+// longest prefix that matches decides.  Where none matches, a module is
+// recorded if and only if no prefix asks for modules (there are only '-' ones,
+// or none at all).  Name and Patterns are upcased in place.
+//
+//     STATUS_OBJECT_NAME_INVALID     a prefix that no file name can have, or
+//                                    nothing after a '-'
+//     STATUS_NO_MEMORY
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(PENTER_MATCH_MODULE)(
+    _In_ PCRTL Rtl,
+    _Inout_ PUNICODE_STRING Name,
+    _Inout_ PUNICODE_STRING Patterns,
+    _Out_ PBOOLEAN Included
+    );
+PENTER_MATCH_MODULE PenterMatchModule;
+
+//
+// Penter.c
+//
+
+typedef VOID (PENTER_NOTIFICATION)(VOID);
+PENTER_NOTIFICATION PenterThreadStart;      // a thread starts (DLL only)
+PENTER_NOTIFICATION PenterThreadExit;       // this thread ends
+PENTER_NOTIFICATION PenterProcessExit;      // the process ends
+PENTER_NOTIFICATION PenterModuleUnload;     // this DLL is being unloaded
+
+//
+// PenterTls.c: whether the image's TLS directory lists our callback.
+//
+
+typedef BOOLEAN (PENTER_HAS_TLS_CALLBACK)(_In_ PVOID ModuleBase);
+PENTER_HAS_TLS_CALLBACK PenterHasTlsCallback;
+
+#endif // TRACER_PENTER_PRIVATE_H
