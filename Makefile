@@ -222,8 +222,11 @@ endef
 
 #
 # The rules of one folder.  A source's language stays in the object's name, so
-# that Foo.c and Foo.asm may stand side by side.
+# that Foo.c and Foo.asm may stand side by side.  NASM's own list of what a
+# source includes leaves out what it found through -I, so every .inc counts.
 #
+
+AssemblerIncludes := $(sort $(wildcard $(addsuffix /*.inc,$(Folders))))
 
 define FolderRules
 $(Out)/$1/obj/$2/%.obj: $2/%.c Makefile | setup
@@ -233,15 +236,14 @@ $(Out)/$1/obj/$2/%.obj: $2/%.c Makefile | setup
 	    $$(addprefix -I,$$(Includes.$2)) \
 	    /clang:-MMD /clang:-MP /clang:-MF$$(@:.obj=.d) $$< /Fo$$@
 
-$(Out)/$1/obj/$2/%.asm.obj: $2/%.asm Makefile | setup
+$(Out)/$1/obj/$2/%.asm.obj: $2/%.asm $(AssemblerIncludes) Makefile | setup
 	@mkdir -p $$(@D)
 	@echo "ASM     $$@"
 	@$$(Nasm) $$(AssemblerFlags) $$(AssemblerFlags.$1) \
-	    $$(patsubst %,-I%/,$$(Includes.$2)) \
-	    -MD $$(@:.obj=.d) -MP -MT $$@ $$< -o $$@
+	    $$(patsubst %,-I%/,$$(Includes.$2)) $$< -o $$@
 
 Objects.$1.$2 := $(call Objects,$1,$(Sources.$2))
--include $$(Objects.$1.$2:.obj=.d)
+-include $$(patsubst %.obj,%.d,$$(filter-out %.asm.obj,$$(Objects.$1.$2)))
 endef
 
 # $(call Outputs,CONFIGURATION,PROJECTS)

@@ -1,0 +1,502 @@
+/*++
+
+Module Name:
+
+    CommandInfo.c
+
+Abstract:
+
+    TraceReader info: what a session is and what it holds.
+
+--*/
+
+#include "Reader.h"
+
+static const READER_COLUMN ReaderInfoSessionColumns[] = {
+    { "State", "state", ReaderColumnText, 0 },
+    { "Reason", "reason", ReaderColumnText, 0 },
+    { "Status", "status", ReaderColumnHexadecimal, 0 },
+    { "Process", "process_id", ReaderColumnNumber, 0 },
+    { "Image", "process_path", ReaderColumnText, 0 },
+    { "Command line", "command_line", ReaderColumnText, 0 },
+    { "Started", "start_time", ReaderColumnDate, 0 },
+    { "Running", "process_running", ReaderColumnText, 0 },
+    { "Clock, ticks/s", "clock_rate_hz", ReaderColumnNumber, 0 },
+    { "Invariant clock", "tsc_invariant", ReaderColumnText, 0 },
+    { "Clock readings", "clock_readings", ReaderColumnNumber, 0 },
+    { "Stores", "stores", ReaderColumnNumber, 0 },
+    { "Stores left out", "stores_left_out", ReaderColumnNumber, 0 },
+    { "Records", "records", ReaderColumnNumber, 0 },
+    { "Bytes", "bytes", ReaderColumnNumber, 0 },
+    { "Lost after stop", "lost_after_stop", ReaderColumnNumber, 0 },
+    { "Lost reentered", "lost_reentered", ReaderColumnNumber, 0 },
+    { "View changes", "view_changes", ReaderColumnNumber, 0 },
+    { "Views inline", "views_mapped_inline", ReaderColumnNumber, 0 },
+    { "Pages inline", "inline_preparations", ReaderColumnNumber, 0 },
+    { "Threads waited", "inline_wait", ReaderColumnTime, 0 },
+    { "Longest wait", "longest_inline_wait", ReaderColumnTime, 0 },
+    { "First record", "first_time", ReaderColumnDate, 0 },
+    { "Last record", "last_time", ReaderColumnDate, 0 }
+};
+
+//
+// In text, the reason and status are shown when there are any.
+//
+
+#define READER_INFO_REASON_COLUMNS 0x6u
+
+static const READER_TABLE ReaderInfoSessionTable = {
+    "session",
+    ReaderInfoSessionColumns,
+    RTL_NUMBER_OF(ReaderInfoSessionColumns),
+    TRUE
+};
+
+static const READER_COLUMN ReaderInfoModuleColumns[] = {
+    { "Base", "base", ReaderColumnHexadecimal, 18 },
+    { "Size", "size", ReaderColumnNumber, 10 },
+    { "Time stamp", "time_date_stamp", ReaderColumnHexadecimal, 10 },
+    { "Check sum", "check_sum", ReaderColumnHexadecimal, 10 },
+    { "Symbols", "symbols", ReaderColumnText, 7 },
+    { "PDB", "pdb", ReaderColumnText, 24 },
+    { "Module", "path", ReaderColumnText, 0 }
+};
+
+static const READER_TABLE ReaderInfoModuleTable = {
+    "modules",
+    ReaderInfoModuleColumns,
+    RTL_NUMBER_OF(ReaderInfoModuleColumns),
+    FALSE
+};
+
+static const READER_COLUMN ReaderInfoThreadColumns[] = {
+    { "Thread", "thread_id", ReaderColumnNumber, 8 },
+    { "State", "state", ReaderColumnText, 8 },
+    { "Reason", "reason", ReaderColumnText, 14 },
+    { "Stores", "stores", ReaderColumnNumber, 6 },
+    { "Records", "records", ReaderColumnNumber, 12 },
+    { "Bytes", "bytes", ReaderColumnNumber, 14 },
+    { "Start", "start", ReaderColumnTime, READER_TIME_WIDTH },
+    { "Duration", "duration", ReaderColumnTime, READER_TIME_WIDTH },
+    { "Lost", "lost", ReaderColumnNumber, 8 },
+    { "Name", "name", ReaderColumnText, 0 }
+};
+
+static const READER_TABLE ReaderInfoThreadTable = {
+    "threads",
+    ReaderInfoThreadColumns,
+    RTL_NUMBER_OF(ReaderInfoThreadColumns),
+    FALSE
+};
+
+typedef struct _READER_TOTALS {
+    ULONGLONG Records;
+    ULONGLONG Bytes;
+    ULONGLONG Lost;
+    ULONGLONG Reentered;
+    ULONGLONG ViewChanges;
+    ULONGLONG ViewsInline;
+    ULONGLONG PagesInline;
+    ULONGLONG InlineTicks;
+    ULONGLONG MaximumInlineTicks;
+    ULONGLONG FirstTimestamp;
+    ULONGLONG LastTimestamp;
+} READER_TOTALS;
+typedef READER_TOTALS *PREADER_TOTALS;
+
+
+static
+VOID
+ReaderAddToTotals(
+    _Inout_ PREADER_TOTALS Totals,
+    _In_ PCREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Adds a store.
+
+Arguments:
+
+    Totals - What to add to.
+
+    Store - The store.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCTRACE_STORE_HEADER Header = Store->Header;
+
+    Totals->Records += (Store->EndOfRecords - Header->HeaderSize) /
+                       TRACE_RECORD_SIZE;
+    Totals->Bytes += Store->EndOfRecords;
+    Totals->Lost += Header->NumberOfEventsLost;
+    Totals->Reentered += Header->NumberOfEventsReentered;
+    Totals->ViewChanges += Header->NumberOfViewChanges;
+    Totals->ViewsInline += Header->NumberOfViewsMappedInline;
+    Totals->PagesInline += Header->NumberOfInlinePreparations;
+    Totals->InlineTicks += Header->InlineTicks;
+    if (Header->MaximumInlineTicks > Totals->MaximumInlineTicks) {
+        Totals->MaximumInlineTicks = Header->MaximumInlineTicks;
+    }
+
+    if (Store->FirstTimestamp != 0 &&
+        (Totals->FirstTimestamp == 0 ||
+         Store->FirstTimestamp < Totals->FirstTimestamp)) {
+        Totals->FirstTimestamp = Store->FirstTimestamp;
+    }
+
+    if (Store->LastTimestamp > Totals->LastTimestamp) {
+        Totals->LastTimestamp = Store->LastTimestamp;
+    }
+}
+
+
+static
+VOID
+ReaderPutDate(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Writes the time of day of a time stamp.
+
+Arguments:
+
+    Output - The output.
+
+    Clock - The session's.
+
+    Timestamp - Ticks; 0 for none.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Timestamp == 0 || Clock->Ticks == 0) {
+        ReaderPutNothing(Output);
+    } else {
+        ReaderPutNumber(Output, CoreTimestampToSystemTime(Clock, Timestamp));
+    }
+}
+
+
+static
+VOID
+ReaderPutSession(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PREADER_SESSION Session,
+    _In_ const READER_TOTALS *Totals
+    )
+/*++
+
+Routine Description:
+
+    Writes the session's table.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+    Totals - Of all its stores.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCTRACE_STORE_HEADER Header = Session->Header;
+    PREADER_STORE Because;
+    PCSZ State;
+    PCSZ Running;
+    ULONGLONG Rate;
+
+    State = ReaderDescribeSessionState(Session, &Because);
+    ReaderBeginTable(Output,
+                     &ReaderInfoSessionTable,
+                     Because == NULL ||
+                             Because->Header->State != TRACE_STATE_STOPPED
+                         ? READER_INFO_REASON_COLUMNS
+                         : 0);
+
+    ReaderPutString(Output, State);
+    if (Because != NULL && Because->Header->State == TRACE_STATE_STOPPED) {
+        ReaderPutString(Output,
+                        ReaderDescribeReason(Because->Header->Reason));
+        ReaderPutNumber(Output, Because->Header->Status);
+    } else {
+        ReaderPutNothing(Output);
+        ReaderPutNothing(Output);
+    }
+
+    ReaderPutNumber(Output, Header->ProcessId);
+    ReaderPutText(Output, Header->ProcessPath, Header->ProcessPathLength);
+    ReaderPutText(Output, Header->CommandLine, Header->CommandLineLength);
+    ReaderPutNumber(Output, Header->ProcessCreationTime);
+
+    Running = "unknown";
+    if (Session->ProcessState == ReaderProcessRunning) {
+        Running = "yes";
+    } else if (Session->ProcessState == ReaderProcessGone) {
+        Running = "no";
+    }
+
+    ReaderPutString(Output, Running);
+
+    Rate = CoreQueryTickRate(&Session->Clock);
+    if (Rate == 0) {
+        ReaderPutNothing(Output);
+    } else {
+        ReaderPutNumber(Output, Rate);
+    }
+
+    ReaderPutString(Output,
+                    (Header->Flags & TRACE_FLAG_TSC_INVARIANT) != 0 ? "yes"
+                                                                    : "no");
+    ReaderPutNumber(Output, Session->Clock.NumberOfAnchors);
+    ReaderPutNumber(Output, Session->NumberOfValidStores);
+    ReaderPutNumber(Output,
+                    Session->NumberOfStores - Session->NumberOfValidStores);
+    ReaderPutNumber(Output, Totals->Records);
+    ReaderPutNumber(Output, Totals->Bytes);
+    ReaderPutNumber(Output, Totals->Lost);
+    ReaderPutNumber(Output, Totals->Reentered);
+    ReaderPutNumber(Output, Totals->ViewChanges);
+    ReaderPutNumber(Output, Totals->ViewsInline);
+    ReaderPutNumber(Output, Totals->PagesInline);
+    ReaderPutNumber(Output, Totals->InlineTicks);
+    ReaderPutNumber(Output, Totals->MaximumInlineTicks);
+    ReaderPutDate(Output, &Session->Clock, Totals->FirstTimestamp);
+    ReaderPutDate(Output, &Session->Clock, Totals->LastTimestamp);
+    ReaderEndTable(Output);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderPutModules(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Writes the modules' table.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session; the modules' symbols are loaded.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONG Index;
+    NTSTATUS Status;
+
+    ReaderBeginTable(Output, &ReaderInfoModuleTable, 0);
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+
+        PREADER_MODULE Module = Session->Modules[Index];
+        PCTRACE_STORE_HEADER Header = Module->Header;
+
+        Status = ReaderLoadModuleSymbols(Session, Module);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        ReaderPutNumber(Output, Header->ModuleBase);
+        ReaderPutNumber(Output, Header->ModuleSize);
+        ReaderPutNumber(Output, Header->ModuleTimeDateStamp);
+        ReaderPutNumber(Output, Header->ModuleCheckSum);
+        ReaderPutString(Output,
+                        ReaderDescribeSymbolSource(
+                            ReaderGetSymbolSource(Module->Symbols)));
+        if (Header->PdbPathLength != 0) {
+            ReaderPutText(Output, Header->PdbPath, Header->PdbPathLength);
+        } else {
+            ReaderPutNothing(Output);
+        }
+
+        ReaderPutText(Output, Header->ModulePath, Header->ModulePathLength);
+    }
+
+    ReaderEndTable(Output);
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderPutThread(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PREADER_SESSION Session,
+    _In_ ULONG ThreadIndex,
+    _In_ ULONGLONG SessionStart
+    )
+/*++
+
+Routine Description:
+
+    Writes a thread's row.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+    ThreadIndex - The thread.
+
+    SessionStart - The first time stamp of all.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_THREAD *Thread = &Session->Threads[ThreadIndex];
+    PREADER_STORE Teller = Session->Stores[Thread->FirstStore];
+    PCTRACE_STORE_HEADER Named = Teller->Header;
+    READER_TOTALS Totals;
+    ULONG StoreIndex;
+
+    //
+    // Of several stores, one that was stopped tells the thread's state, else
+    // one that is open.
+    //
+
+    RtlZeroBytes(&Totals, sizeof(Totals));
+    for (StoreIndex = Thread->FirstStore;
+         StoreIndex != READER_NONE;
+         StoreIndex = Session->Stores[StoreIndex]->NextInThread) {
+
+        PREADER_STORE Store = Session->Stores[StoreIndex];
+
+        ReaderAddToTotals(&Totals, Store);
+        if (Store->Header->State == TRACE_STATE_STOPPED ||
+            (Store->Header->State == TRACE_STATE_OPEN &&
+             Teller->Header->State == TRACE_STATE_CLOSED)) {
+            Teller = Store;
+        }
+
+        if (Named->ThreadNameLength == 0) {
+            Named = Store->Header;
+        }
+    }
+
+    ReaderPutNumber(Output, Thread->ThreadId);
+    ReaderPutString(Output, ReaderDescribeStoreState(Session, Teller));
+    if (Teller->Header->Reason != TRACE_REASON_NONE) {
+        ReaderPutString(Output, ReaderDescribeReason(Teller->Header->Reason));
+    } else {
+        ReaderPutNothing(Output);
+    }
+
+    ReaderPutNumber(Output, Thread->NumberOfStores);
+    ReaderPutNumber(Output, Totals.Records);
+    ReaderPutNumber(Output, Totals.Bytes);
+    if (Totals.FirstTimestamp != 0) {
+        ReaderPutNumber(Output, Totals.FirstTimestamp - SessionStart);
+        ReaderPutNumber(Output,
+                        Totals.LastTimestamp > Totals.FirstTimestamp
+                            ? Totals.LastTimestamp - Totals.FirstTimestamp
+                            : 0);
+    } else {
+        ReaderPutNothing(Output);
+        ReaderPutNothing(Output);
+    }
+
+    ReaderPutNumber(Output, Totals.Lost + Totals.Reentered);
+    ReaderPutText(Output, Named->ThreadName, Named->ThreadNameLength);
+}
+
+
+_Use_decl_annotations_
+ULONG
+ReaderCommandInfo(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Runs info.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    READER_SESSION Session;
+    READER_OUTPUT Output;
+    READER_TOTALS Totals;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (!ReaderBeginCommand(&Session, Context, Options)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    RtlZeroBytes(&Totals, sizeof(Totals));
+    for (Index = 0; Index < Session.NumberOfStores; Index++) {
+        if (Session.Stores[Index]->Thread != READER_NONE) {
+            ReaderAddToTotals(&Totals, Session.Stores[Index]);
+        }
+    }
+
+    ReaderBeginDocument(&Output,
+                        Context->Output,
+                        Options->Format,
+                        &Session.Clock,
+                        "info",
+                        TRUE);
+    ReaderPutSession(&Output, &Session, &Totals);
+    Status = ReaderPutModules(&Output, &Session);
+    if (!NT_SUCCESS(Status)) {
+        ReaderCloseSession(&Session);
+        return ReaderFail(Context,
+                          "load the symbols",
+                          Options->PathUtf8,
+                          Status);
+    }
+
+    ReaderBeginTable(&Output, &ReaderInfoThreadTable, 0);
+    for (Index = 0; Index < Session.NumberOfThreads; Index++) {
+        ReaderPutThread(&Output, &Session, Index, Totals.FirstTimestamp);
+    }
+
+    ReaderEndTable(&Output);
+    ReaderPutClockNote(&Output, &Session);
+    ReaderEndDocument(&Output);
+    ReaderCloseSession(&Session);
+    return READER_EXIT_SUCCESS;
+}

@@ -1,0 +1,1058 @@
+/*++
+
+Module Name:
+
+    CommandLive.c
+
+Abstract:
+
+    TraceReader live: what a running program spends its time in, refreshed
+    until it ends.
+
+    Each refresh reads only the records that were written since the one
+    before.  Time is charged as it passes: what lies between two records of a
+    thread belongs to the function that was on top of its stack, so a call
+    that goes on over several refreshes has its share in each.
+
+    What a refresh shows is read right before it is written.  When reading
+    takes so long that what it read first is already old, it reads again what
+    has come since.
+
+--*/
+
+#include "Reader.h"
+
+static const READER_COLUMN ReaderLiveColumns[] = {
+    { "Calls/s", "calls_per_second", ReaderColumnNumber, 12 },
+    { "Self", "self", ReaderColumnTime, READER_TIME_WIDTH },
+    { "Function", "function", ReaderColumnText, 0 }
+};
+
+static const READER_TABLE ReaderLiveTable = {
+    "functions",
+    ReaderLiveColumns,
+    RTL_NUMBER_OF(ReaderLiveColumns),
+    FALSE
+};
+
+#define READER_LIVE_DEFAULT_LIMIT 20
+
+//
+// Data older than this, in nanoseconds, is read again before it is shown,
+// unless the writer is faster than the reader can be.
+//
+
+#define READER_LIVE_MAXIMUM_AGE 50000000ULL
+#define READER_LIVE_MAXIMUM_PASSES 8
+
+typedef struct _READER_LIVE_FUNCTION {
+    ULONGLONG Calls;                // of this interval
+    ULONGLONG SelfTicks;            // likewise
+} READER_LIVE_FUNCTION;
+typedef READER_LIVE_FUNCTION *PREADER_LIVE_FUNCTION;
+
+typedef struct _READER_LIVE_THREAD {
+    READER_STREAM Stream;
+    ULONGLONG ChargedTo;            // time stamp
+    ULONG Running;                  // the function on top, or READER_NONE
+    BOOLEAN IsDone;                 // read to its end, and closed
+} READER_LIVE_THREAD;
+typedef READER_LIVE_THREAD *PREADER_LIVE_THREAD;
+
+typedef struct _READER_LIVE {
+    PCREADER_OPTIONS Options;
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_OUTPUT Output;
+    PREADER_LIVE_THREAD *Threads;   // as the session's
+    ULONG NumberOfThreads;
+    ULONG CapacityOfThreads;
+    PREADER_LIVE_FUNCTION Intervals;    // by function
+    ULONG CapacityOfIntervals;
+    PULONG Order;
+    ULONG CapacityOfOrder;
+    ULONGLONG Horizon;              // the time stamp that has been read up to
+    ULONGLONG IntervalStart;        // time stamp
+    ULONGLONG IntervalQpc;          // counts, when the interval began
+    RTL_CLOCK_READING Reading;      // when the last pass began
+    ULONGLONG NewRecords;           // of this interval
+    ULONGLONG ReadRecords;          // of all
+    ULONGLONG Age;                  // nanoseconds, of the oldest data shown
+    ULONGLONG Limit;
+    ULONG ExitCode;
+} READER_LIVE;
+typedef READER_LIVE *PREADER_LIVE;
+
+
+static
+VOID
+ReaderLiveCharge(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Charges the time up to a moment to the function that was running.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread.
+
+    Timestamp - The moment.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Timestamp <= Thread->ChargedTo) {
+        return;
+    }
+
+    if (Thread->Running != READER_NONE) {
+        Live->Intervals[Thread->Running].SelfTicks +=
+            Timestamp - Thread->ChargedTo;
+    }
+
+    Thread->ChargedTo = Timestamp;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLiveEvent(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ const CORE_EVENT *Event
+    )
+/*++
+
+Routine Description:
+
+    Adds an event.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread.
+
+    Event - Its event.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCORE_FRAME Top;
+    ULONG Function;
+    NTSTATUS Status;
+
+    ReaderLiveCharge(Live, Thread, Event->Timestamp);
+
+    if (Event->Kind == CoreEventEnter) {
+
+        Status = ReaderFindFunction(&Live->Functions,
+                                    Event->Site,
+                                    &Function);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Status = ReaderGrowArray(Live->Session.Context->Allocator,
+                                 (PVOID *)&Live->Intervals,
+                                 &Live->CapacityOfIntervals,
+                                 Function + 1,
+                                 sizeof(READER_LIVE_FUNCTION));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Event->Frame->Function = Function;
+        Live->Intervals[Function].Calls += 1;
+    }
+
+    Top = CoreCurrentFrame(&Thread->Stream.Pair);
+    Thread->Running = Top != NULL ? Top->Function : READER_NONE;
+    return STATUS_SUCCESS;
+}
+
+
+static
+BOOLEAN
+ReaderLiveIsGrowing(
+    _In_ const READER_LIVE *Live,
+    _In_ const READER_LIVE_THREAD *Thread
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a thread may write more.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread.
+
+Return Value:
+
+    TRUE if the process runs and one of the thread's stores is open.
+
+--*/
+{
+    const READER_SESSION *Session = &Live->Session;
+    ULONG Index;
+
+    if (Session->ProcessState == ReaderProcessGone) {
+        return FALSE;
+    }
+
+    for (Index = 0; Index < Thread->Stream.NumberOfStores; Index++) {
+
+        ULONG Store = Thread->Stream.Stores[Index]->Store;
+
+        if (Session->Stores[Store]->Header->State == TRACE_STATE_OPEN) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLiveAddThreads(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Opens the threads that the session has found since the last pass.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_SESSION Session = &Live->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_LIVE_THREAD Thread;
+    NTSTATUS Status;
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Live->Threads,
+                             &Live->CapacityOfThreads,
+                             Session->NumberOfThreads,
+                             sizeof(PREADER_LIVE_THREAD));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    while (Live->NumberOfThreads < Session->NumberOfThreads) {
+
+        Thread = (PREADER_LIVE_THREAD)
+            Allocator->Allocate(Allocator->Context,
+                                sizeof(READER_LIVE_THREAD));
+        if (Thread == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        Thread->Running = READER_NONE;
+        Thread->ChargedTo = Live->IntervalStart;
+        Status = ReaderOpenStream(&Thread->Stream,
+                                  Session,
+                                  Live->NumberOfThreads,
+                                  TRUE);
+        if (!NT_SUCCESS(Status)) {
+            Live->ExitCode = ReaderFailThread(Session,
+                                              Live->NumberOfThreads,
+                                              Status);
+            ReaderCloseStream(&Thread->Stream);
+            Thread->IsDone = TRUE;
+        }
+
+        Live->Threads[Live->NumberOfThreads] = Thread;
+        Live->NumberOfThreads += 1;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLiveReadThread(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread
+    )
+/*++
+
+Routine Description:
+
+    Reads what a thread has written up to the horizon.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, not done.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    CORE_EVENT Event;
+    ULONGLONG Before = Thread->Stream.NumberOfRecords;
+    NTSTATUS Status;
+
+    Status = ReaderRefreshStream(&Thread->Stream, Live->Horizon);
+    while (NT_SUCCESS(Status)) {
+        Status = ReaderNextEvent(&Thread->Stream, &Event);
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderLiveEvent(Live, Thread, &Event);
+        }
+    }
+
+    Live->NewRecords += Thread->Stream.NumberOfRecords - Before;
+    Live->ReadRecords += Thread->Stream.NumberOfRecords - Before;
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLivePass(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Reads what all threads have written since the last pass.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed as a whole.
+
+--*/
+{
+    PREADER_SESSION Session = &Live->Session;
+    RTL_ERROR Error;
+    ULONG Index;
+    NTSTATUS Status;
+
+    //
+    // The process is asked first: when it is gone, this pass sees the last
+    // that it wrote.  The counter is read before the stores are looked for:
+    // see ReaderRefreshStream.
+    //
+
+    RtlReadClocks(Session->Context->Rtl, &Live->Reading);
+    Live->Horizon = Live->Reading.Tsc;
+    if (ReaderQueryProcess(Session) == ReaderProcessGone) {
+        Live->Horizon = READER_MAXIMUM_TIMESTAMP;
+    }
+
+    Status = ReaderRefreshSession(Session, &Error);
+    if (!NT_SUCCESS(Status)) {
+        ReaderWriteFailure(Session->Context, &Error);
+        return Status;
+    }
+
+    ReaderWarnOfStores(Session);
+    Status = ReaderLiveAddThreads(Live);
+    if (!NT_SUCCESS(Status)) {
+        ReaderFail(Session->Context,
+                   "follow the threads",
+                   Live->Options->PathUtf8,
+                   Status);
+        return Status;
+    }
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+        PREADER_LIVE_THREAD Thread = Live->Threads[Index];
+
+        if (Thread->IsDone) {
+            continue;
+        }
+
+        Status = ReaderLiveReadThread(Live, Thread);
+        if (!NT_SUCCESS(Status)) {
+            Live->ExitCode = ReaderFailThread(Session, Index, Status);
+            ReaderCloseStream(&Thread->Stream);
+            Thread->IsDone = TRUE;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLiveCatchUp(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Reads until what has been read is fresh, and charges the running functions
+    up to then.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = &Live->Session;
+    RTL_CLOCK_READING Now;
+    ULONG Pass;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Pass = 0; Pass < READER_LIVE_MAXIMUM_PASSES; Pass++) {
+
+        Status = ReaderLivePass(Live);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        RtlReadClocks(Session->Context->Rtl, &Now);
+        Live->Age = CoreMultiplyDivide(Now.Qpc - Live->Reading.Qpc,
+                                       CORE_NANOSECONDS_PER_SECOND,
+                                       Now.QpcFrequency);
+        if (Live->Age <= READER_LIVE_MAXIMUM_AGE ||
+            Session->ProcessState == ReaderProcessGone) {
+            break;
+        }
+    }
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+        PREADER_LIVE_THREAD Thread = Live->Threads[Index];
+
+        if (!Thread->IsDone && ReaderLiveIsGrowing(Live, Thread)) {
+            ReaderLiveCharge(Live, Thread, Live->Horizon);
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderLiveBeginInterval(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Forgets what the last interval had, and closes threads that have ended.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Live->Functions.NumberOfFunctions; Index++) {
+        Live->Intervals[Index].Calls = 0;
+        Live->Intervals[Index].SelfTicks = 0;
+    }
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+        PREADER_LIVE_THREAD Thread = Live->Threads[Index];
+
+        if (Thread->IsDone ||
+            ReaderLiveIsGrowing(Live, Thread) ||
+            ReaderHasWaitingRecords(&Thread->Stream)) {
+            continue;
+        }
+
+        //
+        // Should the thread begin another store, it is another thread's to
+        // the session, because this one's records have been let go.
+        //
+
+        Live->Session.Threads[Index].IsLive = FALSE;
+        Live->Session.Threads[Index].LastTimestamp =
+            Thread->Stream.Pair.LastTimestamp;
+        ReaderCloseStream(&Thread->Stream);
+        Thread->IsDone = TRUE;
+    }
+
+    Live->NewRecords = 0;
+    Live->IntervalStart = Live->Horizon;
+    Live->IntervalQpc = Live->Reading.Qpc;
+}
+
+
+static
+LONG
+ReaderCompareLiveFunctions(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+/*++
+
+Routine Description:
+
+    Orders functions by self time, then by calls, then by name.
+
+Arguments:
+
+    CompareContext - The state.
+
+    First, Second - Function indexes.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    PREADER_LIVE Live = (PREADER_LIVE)CompareContext;
+    const READER_LIVE_FUNCTION *FirstInterval = &Live->Intervals[First];
+    const READER_LIVE_FUNCTION *SecondInterval = &Live->Intervals[Second];
+    PCREADER_FUNCTION FirstFunction = &Live->Functions.Functions[First];
+    PCREADER_FUNCTION SecondFunction = &Live->Functions.Functions[Second];
+
+    if (FirstInterval->SelfTicks != SecondInterval->SelfTicks) {
+        return FirstInterval->SelfTicks > SecondInterval->SelfTicks ? -1 : 1;
+    }
+
+    if (FirstInterval->Calls != SecondInterval->Calls) {
+        return FirstInterval->Calls > SecondInterval->Calls ? -1 : 1;
+    }
+
+    return ReaderCompareText(FirstFunction->Name,
+                             FirstFunction->NameLength,
+                             SecondFunction->Name,
+                             SecondFunction->NameLength);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLivePutFunctions(
+    _Inout_ PREADER_LIVE Live,
+    _In_ ULONGLONG IntervalInNanoseconds
+    )
+/*++
+
+Routine Description:
+
+    Writes the functions that ran in the interval.
+
+Arguments:
+
+    Live - The state.
+
+    IntervalInNanoseconds - How long it was; 0 if that is not known.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONG Count = 0;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderGrowArray(Live->Session.Context->Allocator,
+                             (PVOID *)&Live->Order,
+                             &Live->CapacityOfOrder,
+                             Live->Functions.NumberOfFunctions,
+                             sizeof(ULONG));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = 0; Index < Live->Functions.NumberOfFunctions; Index++) {
+        if (Live->Intervals[Index].Calls != 0 ||
+            Live->Intervals[Index].SelfTicks != 0) {
+            Live->Order[Count] = Index;
+            Count += 1;
+        }
+    }
+
+    ReaderSort(Live->Order, Count, ReaderCompareLiveFunctions, Live);
+
+    Live->Output.NumberOfTables = 0;
+    ReaderBeginTable(&Live->Output, &ReaderLiveTable, 0);
+    for (Index = 0; Index < Count && Index < Live->Limit; Index++) {
+
+        ULONG Function = Live->Order[Index];
+        const READER_LIVE_FUNCTION *Interval = &Live->Intervals[Function];
+
+        if (IntervalInNanoseconds != 0) {
+            ReaderPutNumber(&Live->Output,
+                            CoreMultiplyDivide(Interval->Calls,
+                                               CORE_NANOSECONDS_PER_SECOND,
+                                               IntervalInNanoseconds));
+        } else {
+            ReaderPutNothing(&Live->Output);
+        }
+
+        ReaderPutNumber(&Live->Output, Interval->SelfTicks);
+        ReaderPutText(&Live->Output,
+                      Live->Functions.Functions[Function].Name,
+                      Live->Functions.Functions[Function].NameLength);
+    }
+
+    ReaderEndTable(&Live->Output);
+    if (Count > Index) {
+        RtlWriteText(Live->Output.Writer,
+                     "%*s(%u more)\n",
+                     12 + 2 + READER_TIME_WIDTH + 2,
+                     "",
+                     Count - Index);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderLivePutFrames(
+    _In_ const READER_LIVE *Live,
+    _In_ const READER_LIVE_THREAD *Thread
+    )
+/*++
+
+Routine Description:
+
+    Writes a thread's open frames with their ages, the outermost first.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, not done.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_SESSION *Session = &Live->Session;
+    PRTL_WRITER Writer = Live->Output.Writer;
+    PCTRACE_STORE_HEADER Header;
+    ULONGLONG Now;
+    ULONG StackIndex;
+    SIZE_T Index;
+
+    Now = Live->Horizon;
+    if (!ReaderLiveIsGrowing(Live, Thread)) {
+        Now = Thread->Stream.Pair.LastTimestamp;
+    }
+
+    Header = Session->Stores[Thread->Stream.Stores[0]->Store]->Header;
+    RtlWriteText(Writer,
+                 "Thread %u%s",
+                 Session->Threads[Thread->Stream.Thread].ThreadId,
+                 Header->ThreadNameLength != 0 ? " " : "");
+    ReaderWriteCleanText(Writer, Header->ThreadName, Header->ThreadNameLength);
+    RtlWriteText(Writer, ":\n");
+
+    for (StackIndex = 0;
+         StackIndex < Thread->Stream.Pair.NumberOfStacks;
+         StackIndex++) {
+
+        const CORE_STACK *Stack = &Thread->Stream.Pair.Stacks[StackIndex];
+
+        Index = 0;
+        if (Stack->NumberOfFrames > Live->Limit) {
+            Index = Stack->NumberOfFrames - (SIZE_T)Live->Limit;
+            RtlWriteText(Writer,
+                         "%*s(%llu more outside)\n",
+                         READER_TIME_WIDTH + 4,
+                         "",
+                         (ULONGLONG)Index);
+        }
+
+        for (; Index < Stack->NumberOfFrames; Index++) {
+
+            const CORE_FRAME *Frame = &Stack->Frames[Index];
+            PCREADER_FUNCTION Function =
+                &Live->Functions.Functions[Frame->Function];
+
+            RtlWriteText(Writer, "  ");
+            ReaderWriteTime(Writer,
+                            Live->Output.Clock,
+                            Now > Frame->EnterTimestamp
+                                ? Now - Frame->EnterTimestamp
+                                : 0);
+            RtlWriteText(Writer, "%s  ", StackIndex != 0 ? "*" : "");
+            ReaderWriteCleanText(Writer,
+                                 Function->Name,
+                                 Function->NameLength);
+            RtlWriteText(Writer, "\n");
+        }
+    }
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLivePutRefresh(
+    _Inout_ PREADER_LIVE Live,
+    _In_ BOOLEAN IsWhole
+    )
+/*++
+
+Routine Description:
+
+    Writes a refresh.
+
+Arguments:
+
+    Live - The state.
+
+    IsWhole - Whether the interval is all that there is: the program had
+        ended before it was looked at.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    const READER_SESSION *Session = &Live->Session;
+    PRTL_WRITER Writer = Live->Output.Writer;
+    RTL_CALENDAR_TIME Time;
+    ULONGLONG First = READER_MAXIMUM_TIMESTAMP;
+    ULONGLONG Last = 0;
+    ULONGLONG Interval;
+    ULONG Growing = 0;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (IsWhole) {
+
+        for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+            if (Session->Threads[Index].FirstTimestamp < First) {
+                First = Session->Threads[Index].FirstTimestamp;
+            }
+            if (Session->Threads[Index].LastTimestamp > Last) {
+                Last = Session->Threads[Index].LastTimestamp;
+            }
+        }
+
+        Interval = 0;
+        if (Last > First &&
+            !CoreTicksToNanoseconds(&Session->Clock, Last - First, &Interval)) {
+            Interval = 0;
+        }
+
+    } else {
+        Interval = CoreMultiplyDivide(Live->Reading.Qpc - Live->IntervalQpc,
+                                      CORE_NANOSECONDS_PER_SECOND,
+                                      Live->Reading.QpcFrequency);
+    }
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+        if (!Live->Threads[Index]->IsDone &&
+            ReaderLiveIsGrowing(Live, Live->Threads[Index])) {
+            Growing += 1;
+        }
+    }
+
+    RtlSystemTimeToCalendar(Live->Reading.SystemTime, &Time);
+    RtlWriteText(Writer,
+                 "\n%02u:%02u:%02u.%03uZ  process %u, %u of %u threads "
+                 "running, %llu records, %llu new in %llu.%03llu s",
+                 (ULONG)Time.Hour,
+                 (ULONG)Time.Minute,
+                 (ULONG)Time.Second,
+                 (ULONG)Time.Milliseconds,
+                 Session->Header->ProcessId,
+                 Growing,
+                 Session->NumberOfThreads,
+                 Live->ReadRecords,
+                 Live->NewRecords,
+                 Interval / CORE_NANOSECONDS_PER_SECOND,
+                 Interval / 1000000 % 1000);
+    if (Live->Age > 2 * READER_LIVE_MAXIMUM_AGE) {
+        RtlWriteText(Writer,
+                     ", %llu ms behind",
+                     Live->Age / 1000000);
+    }
+
+    RtlWriteText(Writer, "\n");
+    Status = ReaderLivePutFunctions(Live, Interval);
+    if (!NT_SUCCESS(Status)) {
+        ReaderFail(Session->Context,
+                   "show the functions",
+                   Live->Options->PathUtf8,
+                   Status);
+        return Status;
+    }
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+        PREADER_LIVE_THREAD Thread = Live->Threads[Index];
+
+        if (!Thread->IsDone &&
+            CoreCurrentFrame(&Thread->Stream.Pair) != NULL) {
+            ReaderLivePutFrames(Live, Thread);
+        }
+    }
+
+    return RtlFlushWriter(Writer);
+}
+
+
+static
+VOID
+ReaderLiveWait(
+    _In_ const READER_LIVE *Live
+    )
+/*++
+
+Routine Description:
+
+    Waits until the interval is over or the process has ended.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCRTL Rtl = Live->Session.Context->Rtl;
+    LARGE_INTEGER Timeout;
+
+    //
+    // Relative times are negative, in units of 100 ns.
+    //
+
+    Timeout.QuadPart = -(LONGLONG)Live->Options->IntervalInMilliseconds *
+                       10000;
+    if (Live->Session.Process == NULL ||
+        Rtl->NtWaitForSingleObject(Live->Session.Process, FALSE, &Timeout) <
+            0) {
+        Rtl->NtDelayExecution(FALSE, &Timeout);
+    }
+}
+
+
+static
+VOID
+ReaderLivePutEnd(
+    _In_ const READER_LIVE *Live
+    )
+/*++
+
+Routine Description:
+
+    Says how the program ended.
+
+Arguments:
+
+    Live - The state; the process is gone.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Writer = Live->Output.Writer;
+    PREADER_STORE Because;
+    PCSZ State = ReaderDescribeSessionState(&Live->Session, &Because);
+
+    if (Because == NULL) {
+        RtlWriteText(Writer, "\nThe program has ended.\n");
+    } else if (Because->Header->State == TRACE_STATE_STOPPED) {
+        RtlWriteText(Writer,
+                     "\nThe program has ended.  Recording had %s: %s "
+                     "(status 0x%08X).\n",
+                     State,
+                     ReaderDescribeReason(Because->Header->Reason),
+                     Because->Header->Status);
+    } else {
+        RtlWriteText(Writer,
+                     "\nThe program %s: it ended without closing %Z.\n",
+                     State,
+                     &Because->Name);
+    }
+}
+
+
+static
+VOID
+ReaderLiveRun(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Refreshes until the program ends or enough has been shown.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.  ExitCode is set.
+
+--*/
+{
+    ULONGLONG Count;
+    BOOLEAN IsWhole;
+
+    if (!NT_SUCCESS(ReaderLiveCatchUp(Live))) {
+        Live->ExitCode = READER_EXIT_FAILURE;
+        return;
+    }
+
+    //
+    // What ran before the first interval is read, because the open frames are
+    // in it, and not shown; unless it is all that there will be.
+    //
+
+    IsWhole = Live->Session.ProcessState == ReaderProcessGone;
+
+    for (Count = 0; Count < Live->Options->Count; Count++) {
+
+        if (!IsWhole) {
+
+            ReaderLiveBeginInterval(Live);
+            ReaderLiveWait(Live);
+            if (!NT_SUCCESS(ReaderLiveCatchUp(Live))) {
+                Live->ExitCode = READER_EXIT_FAILURE;
+                return;
+            }
+        }
+
+        if (!NT_SUCCESS(ReaderLivePutRefresh(Live, IsWhole))) {
+            Live->ExitCode = READER_EXIT_FAILURE;
+            return;
+        }
+
+        if (Live->Session.ProcessState == ReaderProcessGone) {
+            ReaderLivePutEnd(Live);
+            return;
+        }
+    }
+}
+
+
+_Use_decl_annotations_
+ULONG
+ReaderCommandLive(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Runs live.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_LIVE Live;
+    ULONG Index;
+
+    RtlZeroBytes(&Live, sizeof(Live));
+    Live.Options = Options;
+    if (!ReaderBeginCommand(&Live.Session, Context, Options)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    Live.Limit = READER_LIVE_DEFAULT_LIMIT;
+    if ((Options->Given & READER_OPTION_LIMIT) != 0) {
+        Live.Limit = Options->Limit;
+    }
+
+    ReaderInitializeFunctions(&Live.Functions, &Live.Session);
+    ReaderBeginDocument(&Live.Output,
+                        Context->Output,
+                        ReaderFormatText,
+                        &Live.Session.Clock,
+                        "live",
+                        FALSE);
+    ReaderLiveRun(&Live);
+
+    for (Index = 0; Index < Live.NumberOfThreads; Index++) {
+        if (!Live.Threads[Index]->IsDone) {
+            ReaderCloseStream(&Live.Threads[Index]->Stream);
+        }
+        Allocator->Free(Allocator->Context, Live.Threads[Index]);
+    }
+
+    Allocator->Free(Allocator->Context, Live.Threads);
+    Allocator->Free(Allocator->Context, Live.Intervals);
+    Allocator->Free(Allocator->Context, Live.Order);
+    ReaderRundownFunctions(&Live.Functions);
+    ReaderCloseSession(&Live.Session);
+    return Live.ExitCode;
+}

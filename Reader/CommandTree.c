@@ -1,0 +1,595 @@
+/*++
+
+Module Name:
+
+    CommandTree.c
+
+Abstract:
+
+    TraceReader tree: the call tree of all threads, merged.  A node is a chain
+    of calls from an outermost function; the same chain on another thread is
+    the same node.
+
+    Memory is bounded by the number of nodes.  Nothing here recurses: the tree
+    is walked by its links.
+
+--*/
+
+#include "Reader.h"
+
+static const READER_COLUMN ReaderTreeColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    { "", "node", ReaderColumnNumber, 0 },
+    { "", "parent", ReaderColumnNumber, 0 },
+    { "", "depth", ReaderColumnNumber, 0 },
+    { "Module", "module", ReaderColumnText, 16 },
+    { "Function", "function", ReaderColumnText, 0 }
+};
+
+#define READER_TREE_NODE_COLUMN READER_STATISTICS_NUMBER_OF_COLUMNS
+#define READER_TREE_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 3)
+
+static const READER_TABLE ReaderTreeTable = {
+    "nodes",
+    ReaderTreeColumns,
+    RTL_NUMBER_OF(ReaderTreeColumns),
+    FALSE
+};
+
+//
+// Node 0 is the root, above the outermost functions.  Frames that --depth
+// leaves out have the node READER_NONE.
+//
+
+#define READER_ROOT_NODE 0
+
+typedef struct _READER_NODE {
+    READER_STATISTICS Statistics;
+    ULONG Function;
+    ULONG Parent;
+    ULONG FirstChild;               // READER_NONE: none
+    ULONG NextSibling;              // READER_NONE: the last
+    ULONG NumberOfChildren;
+    ULONG Depth;                    // 0 is the outermost
+} READER_NODE;
+typedef READER_NODE *PREADER_NODE;
+
+typedef struct _READER_TREE {
+    PCREADER_OPTIONS Options;
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_MAP Children;            // (parent << 32) | function to node
+    PREADER_NODE Nodes;
+    ULONG NumberOfNodes;
+    ULONG CapacityOfNodes;
+} READER_TREE;
+typedef READER_TREE *PREADER_TREE;
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddNode(
+    _Inout_ PREADER_TREE Tree,
+    _In_ ULONG Parent,
+    _In_ ULONG Function,
+    _Out_ PULONG Node
+    )
+/*++
+
+Routine Description:
+
+    Adds a node.
+
+Arguments:
+
+    Tree - The tree.
+
+    Parent - The node above it; READER_NONE for the root.
+
+    Function - Its function.
+
+    Node - Receives its index.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_NODE New;
+    NTSTATUS Status;
+
+    if (Tree->NumberOfNodes == READER_NONE) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Status = ReaderGrowArray(Tree->Session.Context->Allocator,
+                             (PVOID *)&Tree->Nodes,
+                             &Tree->CapacityOfNodes,
+                             Tree->NumberOfNodes + 1,
+                             sizeof(READER_NODE));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Parent != READER_NONE) {
+        Status = ReaderAddToMap(&Tree->Children,
+                                ((ULONGLONG)Parent << 32) | Function,
+                                Tree->NumberOfNodes);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    New = &Tree->Nodes[Tree->NumberOfNodes];
+    New->Function = Function;
+    New->Parent = Parent;
+    New->FirstChild = READER_NONE;
+    New->NextSibling = READER_NONE;
+
+    if (Parent != READER_NONE) {
+
+        PREADER_NODE Above = &Tree->Nodes[Parent];
+
+        New->NextSibling = Above->FirstChild;
+        New->Depth = Parent == READER_ROOT_NODE ? 0 : Above->Depth + 1;
+        Above->FirstChild = Tree->NumberOfNodes;
+        Above->NumberOfChildren += 1;
+    }
+
+    *Node = Tree->NumberOfNodes;
+    Tree->NumberOfNodes += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderTreeEvent(
+    _Inout_ PREADER_TREE Tree,
+    _In_ const CORE_EVENT *Event
+    )
+/*++
+
+Routine Description:
+
+    Adds an event.
+
+Arguments:
+
+    Tree - The tree.
+
+    Event - The event.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONG Function;
+    ULONG Parent;
+    ULONG Node;
+    NTSTATUS Status;
+
+    switch (Event->Kind) {
+
+    case CoreEventEnter:
+
+        Event->Frame->Node = READER_NONE;
+        if (Event->Depth >= Tree->Options->Depth) {
+            return STATUS_SUCCESS;
+        }
+
+        Status = ReaderFindFunction(&Tree->Functions,
+                                    Event->Site,
+                                    &Function);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Parent = READER_ROOT_NODE;
+        if (Event->Parent != NULL) {
+            Parent = Event->Parent->Node;
+        }
+
+        if (!ReaderFindInMap(&Tree->Children,
+                             ((ULONGLONG)Parent << 32) | Function,
+                             &Node)) {
+            Status = ReaderAddNode(Tree, Parent, Function, &Node);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+
+        Event->Frame->Node = Node;
+        return STATUS_SUCCESS;
+
+    case CoreEventUnmatched:
+        return STATUS_SUCCESS;
+
+    default:
+        if (Event->Frame->Node != READER_NONE) {
+            ReaderAddToStatistics(
+                &Tree->Nodes[Event->Frame->Node].Statistics,
+                Event,
+                TRUE);
+        }
+        return STATUS_SUCCESS;
+    }
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderTreeThread(
+    _Inout_ PREADER_TREE Tree,
+    _In_ ULONG ThreadIndex
+    )
+/*++
+
+Routine Description:
+
+    Adds a thread.
+
+Arguments:
+
+    Tree - The tree.
+
+    ThreadIndex - The thread.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    READER_STREAM Stream;
+    CORE_EVENT Event;
+    NTSTATUS Status;
+
+    Status = ReaderOpenStream(&Stream, &Tree->Session, ThreadIndex, FALSE);
+    while (NT_SUCCESS(Status)) {
+        Status = ReaderNextEvent(&Stream, &Event);
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderTreeEvent(Tree, &Event);
+        }
+    }
+
+    ReaderCloseStream(&Stream);
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+}
+
+
+static
+LONG
+ReaderCompareNodes(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+/*++
+
+Routine Description:
+
+    Orders nodes by total time, then by name.
+
+Arguments:
+
+    CompareContext - The tree.
+
+    First, Second - Node indexes.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    PREADER_TREE Tree = (PREADER_TREE)CompareContext;
+    PCREADER_FUNCTION FirstFunction =
+        &Tree->Functions.Functions[Tree->Nodes[First].Function];
+    PCREADER_FUNCTION SecondFunction =
+        &Tree->Functions.Functions[Tree->Nodes[Second].Function];
+    LONG Order;
+
+    Order = ReaderCompareStatistics(&Tree->Nodes[First].Statistics,
+                                    &Tree->Nodes[Second].Statistics,
+                                    ReaderSortTotal);
+    if (Order == 0) {
+        Order = ReaderCompareText(FirstFunction->Name,
+                                  FirstFunction->NameLength,
+                                  SecondFunction->Name,
+                                  SecondFunction->NameLength);
+    }
+
+    if (Order == 0) {
+        Order = First < Second ? -1 : 1;
+    }
+
+    return Order;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderSortChildren(
+    _Inout_ PREADER_TREE Tree
+    )
+/*++
+
+Routine Description:
+
+    Puts every node's children in order.
+
+Arguments:
+
+    Tree - The tree.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Tree->Session.Context->Allocator;
+    PULONG Order = NULL;
+    ULONG CapacityOfOrder = 0;
+    ULONG Child;
+    ULONG Count;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 0; Index < Tree->NumberOfNodes; Index++) {
+
+        PREADER_NODE Node = &Tree->Nodes[Index];
+
+        if (Node->NumberOfChildren < 2) {
+            continue;
+        }
+
+        Status = ReaderGrowArray(Allocator,
+                                 (PVOID *)&Order,
+                                 &CapacityOfOrder,
+                                 Node->NumberOfChildren,
+                                 sizeof(ULONG));
+        if (!NT_SUCCESS(Status)) {
+            break;
+        }
+
+        Count = 0;
+        for (Child = Node->FirstChild;
+             Child != READER_NONE;
+             Child = Tree->Nodes[Child].NextSibling) {
+            Order[Count] = Child;
+            Count += 1;
+        }
+
+        ReaderSort(Order, Count, ReaderCompareNodes, Tree);
+
+        Node->FirstChild = Order[0];
+        for (Child = 0; Child < Count; Child++) {
+            Tree->Nodes[Order[Child]].NextSibling =
+                Child + 1 < Count ? Order[Child + 1] : READER_NONE;
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Order);
+    return Status;
+}
+
+
+static
+VOID
+ReaderPutNode(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_TREE *Tree,
+    _In_ ULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Writes a node's row.
+
+Arguments:
+
+    Output - The output.
+
+    Tree - The tree.
+
+    Index - The node's.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_NODE *Node = &Tree->Nodes[Index];
+    PCREADER_FUNCTION Function = &Tree->Functions.Functions[Node->Function];
+    const READER_MODULE *Module = Tree->Session.Modules[Function->Module];
+
+    ReaderPutStatistics(Output, &Node->Statistics);
+    ReaderPutNumber(Output, Index);
+    ReaderPutNumber(Output, Node->Parent);
+    ReaderPutNumber(Output, Node->Depth);
+    ReaderPutText(Output, Module->Name, Module->NameLength);
+    ReaderPutIndentedText(Output,
+                          Node->Depth,
+                          Function->Name,
+                          Function->NameLength);
+}
+
+
+static
+VOID
+ReaderPutTree(
+    _Inout_ PREADER_TREE Tree
+    )
+/*++
+
+Routine Description:
+
+    Writes the tree, each node before its children.
+
+Arguments:
+
+    Tree - The tree, sorted.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_CONTEXT Context = Tree->Session.Context;
+    READER_OUTPUT Output;
+    ULONGLONG Abandoned = 0;
+    ULONGLONG Unfinished = 0;
+    ULONGLONG Rows = 0;
+    ULONG HiddenColumns;
+    ULONG Node;
+
+    for (Node = 0; Node < Tree->NumberOfNodes; Node++) {
+        Abandoned += Tree->Nodes[Node].Statistics.Abandoned;
+        Unfinished += Tree->Nodes[Node].Statistics.Unfinished;
+    }
+
+    HiddenColumns = 7u << READER_TREE_NODE_COLUMN;
+    if (Abandoned == 0) {
+        HiddenColumns |= 1u << READER_STATISTICS_ABANDONED_COLUMN;
+    }
+
+    if (Unfinished == 0) {
+        HiddenColumns |= 1u << READER_STATISTICS_UNFINISHED_COLUMN;
+    }
+
+    if (Tree->Session.NumberOfModules == 1) {
+        HiddenColumns |= 1u << READER_TREE_MODULE_COLUMN;
+    }
+
+    ReaderBeginDocument(&Output,
+                        Context->Output,
+                        Tree->Options->Format,
+                        &Tree->Session.Clock,
+                        "tree",
+                        FALSE);
+    ReaderBeginTable(&Output, &ReaderTreeTable, HiddenColumns);
+
+    Node = Tree->Nodes[READER_ROOT_NODE].FirstChild;
+    while (Node != READER_NONE && Rows < Tree->Options->Limit) {
+
+        ReaderPutNode(&Output, Tree, Node);
+        Rows += 1;
+
+        if (Tree->Nodes[Node].FirstChild != READER_NONE) {
+            Node = Tree->Nodes[Node].FirstChild;
+            continue;
+        }
+
+        while (Node != READER_ROOT_NODE &&
+               Tree->Nodes[Node].NextSibling == READER_NONE) {
+            Node = Tree->Nodes[Node].Parent;
+        }
+
+        Node = Node == READER_ROOT_NODE ? READER_NONE
+                                        : Tree->Nodes[Node].NextSibling;
+    }
+
+    ReaderEndTable(&Output);
+    if (Abandoned != 0) {
+        ReaderPutNote(&Output,
+                      "Abandoned: left without an exit; counted up to the "
+                      "record that proved it.");
+    }
+
+    if (Unfinished != 0) {
+        ReaderPutNote(&Output,
+                      "Unfinished: open at the end of the data; counted up "
+                      "to the thread's last record.");
+    }
+
+    ReaderPutClockNote(&Output, &Tree->Session);
+    ReaderEndDocument(&Output);
+}
+
+
+_Use_decl_annotations_
+ULONG
+ReaderCommandTree(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Runs tree.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    READER_TREE Tree;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+    ULONG Index;
+    ULONG Root;
+    NTSTATUS Status;
+
+    RtlZeroBytes(&Tree, sizeof(Tree));
+    Tree.Options = Options;
+    if (!ReaderBeginCommand(&Tree.Session, Context, Options)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    ReaderInitializeFunctions(&Tree.Functions, &Tree.Session);
+    ReaderInitializeMap(&Tree.Children, Context->Allocator);
+
+    Status = ReaderAddNode(&Tree, READER_NONE, 0, &Root);
+    if (!NT_SUCCESS(Status)) {
+        ExitCode = ReaderFail(Context, "tree", Options->PathUtf8, Status);
+        goto End;
+    }
+
+    for (Index = 0; Index < Tree.Session.NumberOfThreads; Index++) {
+
+        if (!READER_IS_THREAD_SELECTED(
+                Options,
+                Tree.Session.Threads[Index].ThreadId)) {
+            continue;
+        }
+
+        Status = ReaderTreeThread(&Tree, Index);
+        if (!NT_SUCCESS(Status)) {
+            ExitCode = ReaderFailThread(&Tree.Session, Index, Status);
+        }
+    }
+
+    Status = ReaderSortChildren(&Tree);
+    if (!NT_SUCCESS(Status)) {
+        ExitCode = ReaderFail(Context, "tree", Options->PathUtf8, Status);
+        goto End;
+    }
+
+    ReaderPutTree(&Tree);
+
+End:
+    Context->Allocator->Free(Context->Allocator->Context, Tree.Nodes);
+    ReaderRundownMap(&Tree.Children);
+    ReaderRundownFunctions(&Tree.Functions);
+    ReaderCloseSession(&Tree.Session);
+    return ExitCode;
+}

@@ -1,0 +1,284 @@
+/*++
+
+Module Name:
+
+    CoreHeader.c
+
+Abstract:
+
+    Validation of a store's header.
+
+--*/
+
+#include "ReaderCore.h"
+
+//
+// What a text field may hold, and where its two lengths are.
+//
+
+typedef struct _CORE_TEXT_FIELD {
+    PCSZ Field;
+    ULONG LengthOffset;
+    ULONG FullLengthOffset;
+    ULONG Capacity;
+} CORE_TEXT_FIELD;
+
+#define CORE_TEXT(Name)                                                     \
+    {                                                                       \
+        #Name "Length",                                                     \
+        (ULONG)offsetof(TRACE_STORE_HEADER, Name##Length),                  \
+        (ULONG)offsetof(TRACE_STORE_HEADER, Name##FullLength),              \
+        (ULONG)sizeof(((PTRACE_STORE_HEADER)0)->Name)                       \
+    }
+
+static const CORE_TEXT_FIELD CoreTextFields[] = {
+    CORE_TEXT(ModulePath),
+    CORE_TEXT(ProcessPath),
+    CORE_TEXT(CommandLine),
+    CORE_TEXT(PdbPath),
+    CORE_TEXT(ThreadName),
+};
+
+//
+// An image is mapped in multiples of the page size and is smaller than 2 GiB.
+//
+
+#define CORE_PAGE_SIZE 4096u
+#define CORE_MAXIMUM_MODULE_SIZE 0x80000000u
+
+
+static
+VOID
+CoreSetHeaderResult(
+    _Out_ PCORE_HEADER_RESULT Result,
+    _In_ CORE_HEADER_STATE State,
+    _In_ ULONG FileOffset,
+    _In_z_ PCSZ Field,
+    _In_z_ PCSZ Problem,
+    _In_ ULONGLONG Value
+    )
+/*++
+
+Routine Description:
+
+    Fills a result.
+
+Arguments:
+
+    Result - Receives the other arguments.
+
+    State - What the header is.
+
+    FileOffset - Of the field in question, in bytes.
+
+    Field - Its name, a literal.
+
+    Problem - What is wrong with it, a literal.
+
+    Value - What it holds.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Result->State = State;
+    Result->FileOffset = FileOffset;
+    Result->Field = Field;
+    Result->Problem = Problem;
+    Result->Value = Value;
+}
+
+#define CORE_BAD_FIELD(Name, Problem)                                       \
+    CoreSetHeaderResult(Result,                                             \
+                        CoreHeaderBad,                                      \
+                        (ULONG)offsetof(TRACE_STORE_HEADER, Name),          \
+                        #Name,                                              \
+                        Problem,                                            \
+                        (ULONGLONG)Header->Name)
+
+
+static
+BOOLEAN
+CoreValidateTexts(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PCORE_HEADER_RESULT Result
+    )
+/*++
+
+Routine Description:
+
+    Checks that every text lies in its array.
+
+Arguments:
+
+    Header - The header.
+
+    Result - Receives the first field that is bad; untouched otherwise.
+
+Return Value:
+
+    TRUE if all are good.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(CoreTextFields); Index++) {
+
+        const CORE_TEXT_FIELD *Text = &CoreTextFields[Index];
+        const UCHAR *Bytes = (const UCHAR *)Header;
+        ULONG Length = *(const ULONG *)(const VOID *)
+                           (Bytes + Text->LengthOffset);
+        ULONG FullLength = *(const ULONG *)(const VOID *)
+                               (Bytes + Text->FullLengthOffset);
+
+        if (Length > Text->Capacity) {
+            CoreSetHeaderResult(Result,
+                                CoreHeaderBad,
+                                Text->LengthOffset,
+                                Text->Field,
+                                "is more than the field can hold",
+                                Length);
+            return FALSE;
+        }
+
+        if (FullLength < Length) {
+            CoreSetHeaderResult(Result,
+                                CoreHeaderBad,
+                                Text->LengthOffset,
+                                Text->Field,
+                                "is more than the whole text's length",
+                                Length);
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+CoreValidateHeader(
+    const VOID *Bytes,
+    SIZE_T SizeInBytes,
+    PCORE_HEADER_RESULT Result
+    )
+/*++
+
+Routine Description:
+
+    Decides whether bytes are the header of a store that this reader can read.
+
+Arguments:
+
+    Bytes - The first bytes of the file, aligned on 8.
+
+    SizeInBytes - How many there are; a header or more is enough.
+
+    Result - Receives what they are, and which field is bad.
+
+Return Value:
+
+    TRUE if the header is valid.
+
+--*/
+{
+    PCTRACE_STORE_HEADER Header = (PCTRACE_STORE_HEADER)Bytes;
+    const UCHAR *FirstBytes = (const UCHAR *)Bytes;
+    SIZE_T Index;
+    UCHAR AnyBit;
+
+    CoreSetHeaderResult(Result, CoreHeaderValid, 0, "", "", 0);
+
+    //
+    // The writer creates an empty file, extends it with zeroes, fills the
+    // header and stores the magic last.  So no magic yet is not damage.
+    //
+
+    AnyBit = 0;
+    for (Index = 0; Index < SizeInBytes && Index < 8; Index++) {
+        AnyBit |= FirstBytes[Index];
+    }
+
+    if (AnyBit == 0) {
+        Result->State = CoreHeaderBeingCreated;
+        return FALSE;
+    }
+
+    if (SizeInBytes >= 8 && Header->Magic != TRACE_STORE_MAGIC) {
+        CoreSetHeaderResult(Result,
+                            CoreHeaderForeign,
+                            0,
+                            "Magic",
+                            "is not a trace store's",
+                            Header->Magic);
+        return FALSE;
+    }
+
+    if (SizeInBytes < TRACE_HEADER_SIZE) {
+        CoreSetHeaderResult(Result,
+                            CoreHeaderTooShort,
+                            (ULONG)SizeInBytes,
+                            "file size",
+                            "is less than a header's",
+                            SizeInBytes);
+        return FALSE;
+    }
+
+    if (Header->MajorVersion > TRACE_FORMAT_MAJOR) {
+        CoreSetHeaderResult(Result,
+                            CoreHeaderNewerVersion,
+                            (ULONG)offsetof(TRACE_STORE_HEADER, MajorVersion),
+                            "MajorVersion",
+                            "is newer than this reader",
+                            Header->MajorVersion);
+        return FALSE;
+    }
+
+    if (Header->MajorVersion != TRACE_FORMAT_MAJOR) {
+        CORE_BAD_FIELD(MajorVersion, "never existed");
+        return FALSE;
+    }
+
+    if (Header->HeaderSize < TRACE_HEADER_SIZE ||
+        Header->HeaderSize > CORE_MAXIMUM_HEADER_SIZE ||
+        Header->HeaderSize % TRACE_RECORD_SIZE != 0) {
+        CORE_BAD_FIELD(HeaderSize, "is not a possible size");
+        return FALSE;
+    }
+
+    if (Header->RecordSize != TRACE_RECORD_SIZE) {
+        CORE_BAD_FIELD(RecordSize, "is not 16");
+        return FALSE;
+    }
+
+    if ((Header->StackBase != 0 || Header->StackLimit != 0) &&
+        (Header->StackBase <= Header->StackLimit ||
+         Header->StackBase - Header->StackLimit > 0xFFFFFFFFULL)) {
+        CORE_BAD_FIELD(StackBase, "and StackLimit are no possible stack");
+        return FALSE;
+    }
+
+    if (Header->State < TRACE_STATE_OPEN ||
+        Header->State > TRACE_STATE_STOPPED) {
+        CORE_BAD_FIELD(State, "is not a known state");
+        return FALSE;
+    }
+
+    if (Header->ModuleBase == 0 ||
+        Header->ModuleBase % CORE_PAGE_SIZE != 0) {
+        CORE_BAD_FIELD(ModuleBase, "is not a possible image base");
+        return FALSE;
+    }
+
+    if (Header->ModuleSize == 0 ||
+        Header->ModuleSize > CORE_MAXIMUM_MODULE_SIZE) {
+        CORE_BAD_FIELD(ModuleSize, "is not a possible image size");
+        return FALSE;
+    }
+
+    return CoreValidateTexts(Header, Result);
+}

@@ -1,0 +1,1107 @@
+/*++
+
+Module Name:
+
+    Reader.h
+
+Abstract:
+
+    What the parts of TraceReader share: sessions and stores, the validated
+    iterator, threads' events, functions, tables and commands.
+
+    The layers, each of which knows only those before it:
+
+        Core*           bytes to records to events (ReaderCore.h)
+        ReaderContainer maps, sorting, arrays that grow
+        ReaderStore     one file, through a window that slides over it
+        ReaderIterator  a store's valid records: everything reads through it
+        ReaderSession   a directory of stores: modules, threads, clock, state
+        ReaderStream    one thread's events, over all its stores
+        ReaderFunction  sites to functions
+        ReaderTable     text, CSV and JSON
+        ReaderStatistics what report and tree add up
+        Command*        one command each
+
+--*/
+
+#ifndef TRACER_READER_H
+#define TRACER_READER_H
+
+#include "../Rtl/Rtl.h"
+#include "ReaderCore.h"
+#include "ReaderSymbols.h"
+
+#define READER_NONE 0xFFFFFFFFu
+
+//
+// With less than this between the two farthest readings of the clocks, the
+// rate of the time stamp counter is not good to a part in a thousand.
+//
+
+#define READER_MINIMUM_CLOCK_SPAN 10000000ULL   // 10 ms, in nanoseconds
+
+#define READER_MAXIMUM_TIMESTAMP 0xFFFFFFFFFFFFFFFFULL
+
+//
+// The exit codes of the program.
+//
+
+#define READER_EXIT_SUCCESS 0
+#define READER_EXIT_FAILURE 1   // usage, or something could not be read
+#define READER_EXIT_BAD     2   // verify: something is bad or lost
+
+//
+// What every part is given: where memory and output come from and go to.
+//
+
+typedef struct _READER_CONTEXT {
+    PCRTL Rtl;
+    PCALLOCATOR Allocator;
+    PRTL_WRITER Output;
+    PRTL_WRITER Errors;
+} READER_CONTEXT;
+typedef READER_CONTEXT *PREADER_CONTEXT;
+typedef const READER_CONTEXT *PCREADER_CONTEXT;
+
+//
+// ReaderContainer.c
+//
+
+//
+// Makes room for NumberOfElements in an array that grows by doubling.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_GROW_ARRAY)(
+    _In_ PCALLOCATOR Allocator,
+    _Inout_ PVOID *Array,
+    _Inout_ PULONG Capacity,
+    _In_ ULONG NumberOfElements,
+    _In_ SIZE_T SizeOfElement
+    );
+READER_GROW_ARRAY ReaderGrowArray;
+
+//
+// A map from a ULONGLONG to a ULONG.
+//
+
+typedef struct _READER_MAP_SLOT {
+    ULONGLONG Key;
+    ULONG Value;
+    ULONG IsUsed;
+} READER_MAP_SLOT;
+typedef READER_MAP_SLOT *PREADER_MAP_SLOT;
+
+typedef struct _READER_MAP {
+    PCALLOCATOR Allocator;
+    PREADER_MAP_SLOT Slots;
+    ULONG Capacity;             // a power of two, or 0
+    ULONG Count;
+} READER_MAP;
+typedef READER_MAP *PREADER_MAP;
+
+typedef
+VOID
+(READER_INITIALIZE_MAP)(
+    _Out_ PREADER_MAP Map,
+    _In_ PCALLOCATOR Allocator
+    );
+READER_INITIALIZE_MAP ReaderInitializeMap;
+
+typedef VOID (READER_RUNDOWN_MAP)(_Inout_ PREADER_MAP Map);
+READER_RUNDOWN_MAP ReaderRundownMap;
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_FIND_IN_MAP)(
+    _In_ const READER_MAP *Map,
+    _In_ ULONGLONG Key,
+    _Out_ PULONG Value
+    );
+READER_FIND_IN_MAP ReaderFindInMap;
+
+//
+// Adds a key that is not in the map.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_ADD_TO_MAP)(
+    _Inout_ PREADER_MAP Map,
+    _In_ ULONGLONG Key,
+    _In_ ULONG Value
+    );
+READER_ADD_TO_MAP ReaderAddToMap;
+
+//
+// Sorts indexes in place; Compare is negative when First comes first.
+//
+
+typedef
+LONG
+(READER_COMPARE)(
+    _In_ PVOID Context,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    );
+typedef READER_COMPARE *PREADER_COMPARE;
+
+typedef
+VOID
+(READER_SORT)(
+    _Inout_updates_(Count) PULONG Indexes,
+    _In_ ULONG Count,
+    _In_ PREADER_COMPARE Compare,
+    _In_ PVOID Context
+    );
+READER_SORT ReaderSort;
+
+//
+// Orders two texts by their bytes.
+//
+
+typedef
+LONG
+(READER_COMPARE_TEXT)(
+    _In_reads_bytes_(FirstLength) const CHAR *First,
+    _In_ ULONG FirstLength,
+    _In_reads_bytes_(SecondLength) const CHAR *Second,
+    _In_ ULONG SecondLength
+    );
+READER_COMPARE_TEXT ReaderCompareText;
+
+//
+// ReaderStore.c
+//
+
+typedef struct _READER_STORE {
+
+    UNICODE_STRING Name;        // of the file, in its directory
+
+    //
+    // The file, while it is open.  The header view is of the first page and
+    // stays; the window slides.
+    //
+
+    HANDLE File;
+    HANDLE Section;
+    ULONGLONG SectionSize;
+    PVOID HeaderView;
+    ULONG HeaderViewSize;
+    PVOID Window;
+    ULONGLONG WindowOffset;
+    ULONGLONG WindowSize;
+
+    //
+    // What was found when it was last opened or refreshed.
+    //
+
+    PTRACE_STORE_HEADER Header; // a copy; NULL until there is a valid one
+    CORE_HEADER_RESULT HeaderResult;
+    NTSTATUS Status;            // of opening and reading
+    PCSZ FailedStep;            // a literal, when Status is a failure
+    ULONGLONG FileSize;
+    ULONGLONG PublishedEnd;     // file offset, as the header says
+    ULONGLONG EndOfRecords;     // file offset, as the file has them
+    CORE_END_STATE EndState;
+
+    //
+    // The session's.
+    //
+
+    ULONGLONG FirstTimestamp;   // 0: no records
+    ULONGLONG LastTimestamp;
+    ULONG Module;               // index, or READER_NONE
+    ULONG Thread;               // index, or READER_NONE
+    ULONG NextInThread;         // store index, or READER_NONE
+    BOOLEAN IsForeign;          // of another process than the session
+    BOOLEAN IsWarned;           // the reader has said that it is bad
+
+} READER_STORE;
+typedef READER_STORE *PREADER_STORE;
+typedef const READER_STORE *PCREADER_STORE;
+
+//
+// Opens a store and reads its header; NtPath is the file's.  Success means
+// that the file could be read, not that its header is valid: HeaderResult says
+// that.  A store stays open until ReaderCloseStore.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_OPEN_STORE)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCUNICODE_STRING NtPath,
+    _Inout_ PREADER_STORE Store
+    );
+READER_OPEN_STORE ReaderOpenStore;
+
+//
+// Reads the header of an open store again.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_REFRESH_STORE)(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    );
+READER_REFRESH_STORE ReaderRefreshStore;
+
+//
+// Copies records out of an open store: as many as there are up to the end,
+// and at most as many as the window holds.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_READ_RECORDS)(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ ULONGLONG FileOffset,
+    _Out_writes_to_(NumberOfRecords, *NumberRead) PTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords,
+    _Out_ PULONG NumberRead
+    );
+READER_READ_RECORDS ReaderReadRecords;
+
+//
+// Closes the file; what was found stays.
+//
+
+typedef
+VOID
+(READER_CLOSE_STORE)(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    );
+READER_CLOSE_STORE ReaderCloseStore;
+
+//
+// ReaderIterator.c
+//
+
+typedef struct _READER_ITERATOR {
+    PCREADER_CONTEXT Context;
+    PREADER_STORE Store;
+    CORE_RECORD_CHECK Check;
+    PTRACE_RECORD Buffer;
+    ULONG Index;                    // of the next record in the buffer
+    ULONG Count;                    // of records in the buffer
+    ULONGLONG BufferOffset;         // file offset of the buffer's first
+    ULONGLONG EndAtFill;            // the end of records when it was filled
+    ULONGLONG NumberOfRecords;      // valid
+    ULONGLONG NumberOfBadRecords;
+    ULONGLONG FirstBadOffset;       // file offset
+    CORE_RECORD_STATE FirstBadState;
+    ULONGLONG NumberOnFibers;       // valid, outside the thread's own stack
+    BOOLEAN IsTailReserved;         // the last one is not written
+} READER_ITERATOR;
+typedef READER_ITERATOR *PREADER_ITERATOR;
+
+//
+// The store is open, with a valid header, and stays the caller's.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_INITIALIZE_ITERATOR)(
+    _Out_ PREADER_ITERATOR Iterator,
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PREADER_STORE Store
+    );
+READER_INITIALIZE_ITERATOR ReaderInitializeIterator;
+
+typedef VOID (READER_RUNDOWN_ITERATOR)(_Inout_ PREADER_ITERATOR Iterator);
+READER_RUNDOWN_ITERATOR ReaderRundownIterator;
+
+//
+// The next valid record, good until the next call; bad ones are counted and
+// passed over.  STATUS_END_OF_FILE when there is none: after the store has
+// been refreshed there may be more.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_NEXT_RECORD)(
+    _Inout_ PREADER_ITERATOR Iterator,
+    _Outptr_ PCTRACE_RECORD *Record
+    );
+READER_NEXT_RECORD ReaderNextRecord;
+
+//
+// ReaderSession.c
+//
+
+typedef enum _READER_PROCESS_STATE {
+    ReaderProcessGone = 0,
+    ReaderProcessRunning,
+    ReaderProcessUnknown            // it may not be asked
+} READER_PROCESS_STATE;
+
+typedef struct _READER_MODULE {
+    PCTRACE_STORE_HEADER Header;    // of the first of its stores
+    const CHAR *Name;               // the path's last part, in the header
+    ULONG NameLength;               // bytes
+    BOOLEAN IsSelected;             // by --module
+    BOOLEAN IsSymbolsTried;
+    PREADER_SYMBOLS Symbols;        // NULL until the first site
+    RTL_ERROR SymbolError;          // why there are none
+} READER_MODULE;
+typedef READER_MODULE *PREADER_MODULE;
+
+typedef struct _READER_THREAD {
+    ULONG ThreadId;
+    ULONG FirstStore;               // store index
+    ULONG NumberOfStores;
+    BOOLEAN IsLive;                 // one of its stores may still grow
+    ULONGLONG FirstTimestamp;
+    ULONGLONG LastTimestamp;
+} READER_THREAD;
+typedef READER_THREAD *PREADER_THREAD;
+
+typedef struct _READER_SESSION {
+    PCREADER_CONTEXT Context;
+    PWSTR PathBuffer;               // RTL_MAXIMUM_PATH_IN_CHARS
+    UNICODE_STRING Path;            // the NT path, in the buffer
+    USHORT DirectoryLength;         // bytes of it that are the directory's
+    BOOLEAN IsDirectory;
+    PREADER_STORE *Stores;
+    ULONG NumberOfStores;
+    ULONG CapacityOfStores;
+    ULONG NumberOfValidStores;
+    READER_MAP Names;               // hash of a store's name to its index
+    PREADER_MODULE *Modules;
+    ULONG NumberOfModules;
+    ULONG CapacityOfModules;
+    PREADER_THREAD Threads;
+    ULONG NumberOfThreads;
+    ULONG CapacityOfThreads;
+    PCTRACE_STORE_HEADER Header;    // of the first valid store
+    CORE_CLOCK Clock;
+    BOOLEAN IsClockRead;            // one of the readings is the reader's
+    READER_PROCESS_STATE ProcessState;
+    HANDLE Process;                 // NULL when it is gone
+} READER_SESSION;
+typedef READER_SESSION *PREADER_SESSION;
+
+//
+// Opens a session directory or one store.  Stores that are bad stay in the
+// list, with what is wrong in them; Error says what failed as a whole.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_OPEN_SESSION)(
+    _Out_ PREADER_SESSION Session,
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Path,
+    _Out_ PRTL_ERROR Error
+    );
+READER_OPEN_SESSION ReaderOpenSession;
+
+//
+// Looks for new stores, and at those that were still being created.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_REFRESH_SESSION)(
+    _Inout_ PREADER_SESSION Session,
+    _Out_ PRTL_ERROR Error
+    );
+READER_REFRESH_SESSION ReaderRefreshSession;
+
+typedef VOID (READER_CLOSE_SESSION)(_Inout_ PREADER_SESSION Session);
+READER_CLOSE_SESSION ReaderCloseSession;
+
+//
+// Opens one of the session's stores (again).
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_OPEN_SESSION_STORE)(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_STORE Store
+    );
+READER_OPEN_SESSION_STORE ReaderOpenSessionStore;
+
+//
+// Asks again whether the traced process runs.
+//
+
+typedef
+READER_PROCESS_STATE
+(READER_QUERY_PROCESS)(
+    _Inout_ PREADER_SESSION Session
+    );
+READER_QUERY_PROCESS ReaderQueryProcess;
+
+//
+// Sets which modules --module selects: those whose name begins with Prefix,
+// in any case; NULL selects all.
+//
+
+typedef
+VOID
+(READER_SELECT_MODULES)(
+    _Inout_ PREADER_SESSION Session,
+    _In_opt_z_ PCWSTR Prefix
+    );
+READER_SELECT_MODULES ReaderSelectModules;
+
+//
+// Says on the error output what is wrong with stores that are not read, each
+// once.
+//
+
+typedef VOID (READER_WARN_OF_STORES)(_Inout_ PREADER_SESSION Session);
+READER_WARN_OF_STORES ReaderWarnOfStores;
+
+//
+// ReaderDescribe.c: the words for states.  All are literals but the last,
+// which writes a sentence.
+//
+
+typedef
+PCSZ
+(READER_DESCRIBE_STORE_STATE)(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_STORE Store
+    );
+READER_DESCRIBE_STORE_STATE ReaderDescribeStoreState;
+
+typedef
+PCSZ
+(READER_DESCRIBE_SESSION_STATE)(
+    _In_ const READER_SESSION *Session,
+    _Outptr_result_maybenull_ PREADER_STORE *Because
+    );
+READER_DESCRIBE_SESSION_STATE ReaderDescribeSessionState;
+
+typedef PCSZ (READER_DESCRIBE_REASON)(_In_ ULONG Reason);
+READER_DESCRIBE_REASON ReaderDescribeReason;
+
+typedef
+PCSZ
+(READER_DESCRIBE_SYMBOL_SOURCE)(
+    _In_ READER_SYMBOL_SOURCE Source
+    );
+READER_DESCRIBE_SYMBOL_SOURCE ReaderDescribeSymbolSource;
+
+typedef
+VOID
+(READER_DESCRIBE_STORE_PROBLEM)(
+    _In_ PCREADER_STORE Store,
+    _Inout_ PRTL_WRITER Writer
+    );
+READER_DESCRIBE_STORE_PROBLEM ReaderDescribeStoreProblem;
+
+//
+// ReaderStream.c
+//
+
+typedef struct _READER_STREAM_STORE {
+    READER_ITERATOR Iterator;
+    ULONG Store;                    // index
+    ULONG Module;                   // index
+    PCTRACE_RECORD Head;            // the next record, or NULL: none now
+} READER_STREAM_STORE;
+typedef READER_STREAM_STORE *PREADER_STREAM_STORE;
+
+typedef struct _READER_STREAM {
+    PREADER_SESSION Session;
+    ULONG Thread;                   // index
+    PREADER_STREAM_STORE *Stores;
+    ULONG NumberOfStores;
+    ULONG CapacityOfStores;
+    BOOLEAN IsLive;                 // open frames stay open at the end
+    BOOLEAN IsPaired;               // Pair is there
+    BOOLEAN IsFinished;
+    CORE_PAIR Pair;
+    ULONGLONG Horizon;              // later records wait, ticks
+    ULONGLONG NumberOfRecords;
+} READER_STREAM;
+typedef READER_STREAM *PREADER_STREAM;
+
+//
+// Opens the events of a thread.  With IsLive the open frames do not become
+// events at the end of the data, and ReaderRefreshStream looks for more.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_OPEN_STREAM)(
+    _Out_ PREADER_STREAM Stream,
+    _In_ PREADER_SESSION Session,
+    _In_ ULONG Thread,
+    _In_ BOOLEAN IsLive
+    );
+READER_OPEN_STREAM ReaderOpenStream;
+
+//
+// Takes the ends of the thread's stores again and lets records up to Horizon
+// through.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_REFRESH_STREAM)(
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Horizon
+    );
+READER_REFRESH_STREAM ReaderRefreshStream;
+
+//
+// The next event, or STATUS_END_OF_FILE.  Its Site is (module index << 32) |
+// RVA.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_NEXT_EVENT)(
+    _Inout_ PREADER_STREAM Stream,
+    _Out_ PCORE_EVENT Event
+    );
+READER_NEXT_EVENT ReaderNextEvent;
+
+//
+// Are there records that were read and are later than the horizon?
+//
+
+typedef
+BOOLEAN
+(READER_HAS_WAITING_RECORDS)(
+    _In_ const READER_STREAM *Stream
+    );
+READER_HAS_WAITING_RECORDS ReaderHasWaitingRecords;
+
+//
+// Says on the error output which stores had bad records, unless that was said
+// before, and closes.
+//
+
+typedef VOID (READER_CLOSE_STREAM)(_Inout_ PREADER_STREAM Stream);
+READER_CLOSE_STREAM ReaderCloseStream;
+
+//
+// ReaderFunction.c
+//
+
+typedef struct _READER_FUNCTION {
+    ULONG Module;                   // index
+    ULONG Rva;                      // of its start, or of the site
+    PCSZ Name;                      // UTF-8
+    ULONG NameLength;               // bytes
+    BOOLEAN IsNameOwned;            // module+0xRVA
+} READER_FUNCTION;
+typedef READER_FUNCTION *PREADER_FUNCTION;
+typedef const READER_FUNCTION *PCREADER_FUNCTION;
+
+typedef struct _READER_FUNCTIONS {
+    PREADER_SESSION Session;
+    READER_MAP Sites;               // site to function
+    READER_MAP Starts;              // (module << 32) | start RVA to function
+    PREADER_FUNCTION Functions;
+    ULONG NumberOfFunctions;
+    ULONG CapacityOfFunctions;
+} READER_FUNCTIONS;
+typedef READER_FUNCTIONS *PREADER_FUNCTIONS;
+
+typedef
+VOID
+(READER_INITIALIZE_FUNCTIONS)(
+    _Out_ PREADER_FUNCTIONS Functions,
+    _In_ PREADER_SESSION Session
+    );
+READER_INITIALIZE_FUNCTIONS ReaderInitializeFunctions;
+
+typedef VOID (READER_RUNDOWN_FUNCTIONS)(_Inout_ PREADER_FUNCTIONS Functions);
+READER_RUNDOWN_FUNCTIONS ReaderRundownFunctions;
+
+//
+// The index of the function that a site is in.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_FIND_FUNCTION)(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONGLONG Site,
+    _Out_ PULONG Function
+    );
+READER_FIND_FUNCTION ReaderFindFunction;
+
+//
+// Loads a module's symbols unless that was tried before.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_LOAD_MODULE_SYMBOLS)(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_MODULE Module
+    );
+READER_LOAD_MODULE_SYMBOLS ReaderLoadModuleSymbols;
+
+//
+// ReaderTable.c
+//
+
+typedef enum _READER_FORMAT {
+    ReaderFormatText = 0,
+    ReaderFormatCsv,
+    ReaderFormatJson
+} READER_FORMAT;
+
+typedef enum _READER_COLUMN_TYPE {
+    ReaderColumnText = 0,
+    ReaderColumnNumber,
+    ReaderColumnTime,               // given in ticks
+    ReaderColumnHexadecimal,
+    ReaderColumnDate                // given as a FILETIME
+} READER_COLUMN_TYPE;
+
+typedef struct _READER_COLUMN {
+    PCSZ Title;                     // in text
+    PCSZ Field;                     // in CSV and JSON; times get _ns
+    READER_COLUMN_TYPE Type;
+    ULONG Width;                    // in text
+} READER_COLUMN;
+typedef const READER_COLUMN *PCREADER_COLUMN;
+
+typedef struct _READER_TABLE {
+    PCSZ Name;
+    PCREADER_COLUMN Columns;
+    ULONG NumberOfColumns;
+    BOOLEAN IsList;                 // in text, a line for each cell
+} READER_TABLE;
+typedef const READER_TABLE *PCREADER_TABLE;
+
+typedef struct _READER_OUTPUT {
+    PRTL_WRITER Writer;
+    READER_FORMAT Format;
+    PCCORE_CLOCK Clock;
+    PCREADER_TABLE Table;
+    BOOLEAN IsLongCsv;              // several tables: table,row,field,value
+    ULONG HiddenColumns;            // in text, a mask
+    ULONG Column;                   // the next cell's
+    ULONG NumberOfTables;
+    ULONGLONG NumberOfRows;         // of this table
+} READER_OUTPUT;
+typedef READER_OUTPUT *PREADER_OUTPUT;
+
+typedef
+VOID
+(READER_BEGIN_DOCUMENT)(
+    _Out_ PREADER_OUTPUT Output,
+    _In_ PRTL_WRITER Writer,
+    _In_ READER_FORMAT Format,
+    _In_ PCCORE_CLOCK Clock,
+    _In_z_ PCSZ Command,
+    _In_ BOOLEAN HasSeveralTables
+    );
+READER_BEGIN_DOCUMENT ReaderBeginDocument;
+
+typedef VOID (READER_END_DOCUMENT)(_Inout_ PREADER_OUTPUT Output);
+READER_END_DOCUMENT ReaderEndDocument;
+
+typedef
+VOID
+(READER_BEGIN_TABLE)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_TABLE Table,
+    _In_ ULONG HiddenColumns
+    );
+READER_BEGIN_TABLE ReaderBeginTable;
+
+typedef VOID (READER_END_TABLE)(_Inout_ PREADER_OUTPUT Output);
+READER_END_TABLE ReaderEndTable;
+
+//
+// A row is as many cells as the table has columns, in their order.
+//
+
+typedef
+VOID
+(READER_PUT_TEXT)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    );
+READER_PUT_TEXT ReaderPutText;
+
+typedef
+VOID
+(READER_PUT_STRING)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_z_ PCSZ String
+    );
+READER_PUT_STRING ReaderPutString;
+
+//
+// A text below Depth levels of indentation, which only text output shows.
+//
+
+typedef
+VOID
+(READER_PUT_INDENTED_TEXT)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ ULONG Depth,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    );
+READER_PUT_INDENTED_TEXT ReaderPutIndentedText;
+
+//
+// A number, time, date or hexadecimal, as the column's type says.
+//
+
+typedef
+VOID
+(READER_PUT_NUMBER)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ ULONGLONG Number
+    );
+READER_PUT_NUMBER ReaderPutNumber;
+
+typedef VOID (READER_PUT_NOTHING)(_Inout_ PREADER_OUTPUT Output);
+READER_PUT_NOTHING ReaderPutNothing;
+
+//
+// A line outside the tables, in text output alone.
+//
+
+typedef
+VOID
+(READER_PUT_NOTE)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_z_ PCSZ Line
+    );
+READER_PUT_NOTE ReaderPutNote;
+
+//
+// Says, in text output, what is to be known about the times: that they are
+// ticks, or approximate.
+//
+
+typedef
+VOID
+(READER_PUT_CLOCK_NOTE)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session
+    );
+READER_PUT_CLOCK_NOTE ReaderPutClockNote;
+
+//
+// Writes a time in human units, right aligned in ten columns: "  1.234 ms".
+//
+
+typedef
+VOID
+(READER_WRITE_TIME)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Ticks
+    );
+READER_WRITE_TIME ReaderWriteTime;
+
+#define READER_TIME_WIDTH 10
+
+//
+// Writes UTF-8 with control characters and ill-formed bytes replaced.
+//
+
+typedef
+VOID
+(READER_WRITE_CLEAN_TEXT)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    );
+READER_WRITE_CLEAN_TEXT ReaderWriteCleanText;
+
+//
+// ReaderOptions.c
+//
+
+#define READER_OPTION_FORMAT    0x001u  // --csv, --json
+#define READER_OPTION_SORT      0x002u
+#define READER_OPTION_LIMIT     0x004u
+#define READER_OPTION_THREAD    0x008u
+#define READER_OPTION_MODULE    0x010u
+#define READER_OPTION_DEPTH     0x020u
+#define READER_OPTION_INTERVAL  0x040u
+#define READER_OPTION_COUNT     0x080u
+
+typedef enum _READER_SORT_KEY {
+    ReaderSortTotal = 0,
+    ReaderSortSelf,
+    ReaderSortCalls,
+    ReaderSortAverage,
+    ReaderSortMinimum,
+    ReaderSortMaximum,
+    ReaderSortName
+} READER_SORT_KEY;
+
+typedef struct _READER_OPTIONS {
+    PCWSTR Path;
+    PCSZ PathUtf8;
+    READER_FORMAT Format;
+    READER_SORT_KEY SortKey;
+    ULONG Given;                    // READER_OPTION_*: what the user gave
+    ULONGLONG Limit;
+    ULONGLONG Count;
+    ULONG ThreadId;
+    ULONG Depth;
+    ULONG IntervalInMilliseconds;
+    PCWSTR Module;
+} READER_OPTIONS;
+typedef READER_OPTIONS *PREADER_OPTIONS;
+typedef const READER_OPTIONS *PCREADER_OPTIONS;
+
+typedef
+ULONG
+(READER_COMMAND_ROUTINE)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    );
+typedef READER_COMMAND_ROUTINE *PREADER_COMMAND_ROUTINE;
+
+typedef struct _READER_COMMAND {
+    PCSZ Name;
+    PCSZ Summary;                   // one line
+    PCSZ Fields;                    // help: what CSV and JSON hold; may be ""
+    ULONG Options;                  // READER_OPTION_* that it takes
+    PREADER_COMMAND_ROUTINE Routine;
+} READER_COMMAND;
+typedef const READER_COMMAND *PCREADER_COMMAND;
+
+extern const READER_COMMAND ReaderCommands[];
+extern const ULONG ReaderNumberOfCommands;
+
+//
+// Parses what follows the command's name.  FALSE: IsHelp says whether help
+// was asked for, otherwise a usage error has been written.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_PARSE_OPTIONS)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_COMMAND Command,
+    _In_reads_(NumberOfArguments) PCRTL_ARGUMENT Arguments,
+    _In_ ULONG NumberOfArguments,
+    _Out_ PREADER_OPTIONS Options,
+    _Out_ PBOOLEAN IsHelp
+    );
+READER_PARSE_OPTIONS ReaderParseOptions;
+
+typedef
+VOID
+(READER_WRITE_HELP)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_opt_ PCREADER_COMMAND Command
+    );
+READER_WRITE_HELP ReaderWriteHelp;
+
+//
+// ReaderMain.c: the program, given its arguments (the first is its own name).
+// Returns an exit code.
+//
+
+typedef
+ULONG
+(READER_MAIN)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_reads_(NumberOfArguments) PCRTL_ARGUMENT Arguments,
+    _In_ ULONG NumberOfArguments
+    );
+READER_MAIN ReaderMain;
+
+//
+// Writes "TraceReader: step: object: status" to the error output.
+//
+
+typedef
+VOID
+(READER_WRITE_FAILURE)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCRTL_ERROR Error
+    );
+READER_WRITE_FAILURE ReaderWriteFailure;
+
+//
+// The same from a step and a UTF-8 object; returns READER_EXIT_FAILURE.
+//
+
+typedef
+ULONG
+(READER_FAIL)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCSZ Step,
+    _In_z_ PCSZ Object,
+    _In_ NTSTATUS Status
+    );
+READER_FAIL ReaderFail;
+
+//
+// Opens a command's session.  FALSE: the failure has been written.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_OPEN_COMMAND_SESSION)(
+    _Out_ PREADER_SESSION Session,
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    );
+READER_OPEN_COMMAND_SESSION ReaderOpenCommandSession;
+
+//
+// The same, and then says what is wrong with its stores and applies --module;
+// a session without a store that can be read is a failure.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_BEGIN_COMMAND)(
+    _Out_ PREADER_SESSION Session,
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    );
+READER_BEGIN_COMMAND ReaderBeginCommand;
+
+//
+// Says which thread could not be read to its end, and which of its stores
+// failed; returns READER_EXIT_FAILURE.
+//
+
+typedef
+ULONG
+(READER_FAIL_THREAD)(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread,
+    _In_ NTSTATUS Status
+    );
+READER_FAIL_THREAD ReaderFailThread;
+
+//
+// Is the thread one that --thread selects?
+//
+
+#define READER_IS_THREAD_SELECTED(Options, ThreadIdentifier)                \
+    (((Options)->Given & READER_OPTION_THREAD) == 0 ||                      \
+     (Options)->ThreadId == (ThreadIdentifier))
+
+//
+// ReaderStatistics.c: what report and tree add up for a function or a node.
+//
+
+typedef struct _READER_STATISTICS {
+    ULONGLONG Calls;
+    ULONGLONG TotalTicks;           // inclusive; recursion counted once
+    ULONGLONG SelfTicks;
+    ULONGLONG SumLow;               // of the inclusive ticks of each call,
+    ULONGLONG SumHigh;              // 128 bits
+    ULONGLONG MinimumTicks;
+    ULONGLONG MaximumTicks;
+    ULONGLONG Abandoned;
+    ULONGLONG Unfinished;
+} READER_STATISTICS;
+typedef READER_STATISTICS *PREADER_STATISTICS;
+typedef const READER_STATISTICS *PCREADER_STATISTICS;
+
+//
+// Adds a call that ended (exit, abandoned, open).  IsOutermost: no other call
+// of the same is open around it.
+//
+
+typedef
+VOID
+(READER_ADD_TO_STATISTICS)(
+    _Inout_ PREADER_STATISTICS Statistics,
+    _In_ const CORE_EVENT *Event,
+    _In_ BOOLEAN IsOutermost
+    );
+READER_ADD_TO_STATISTICS ReaderAddToStatistics;
+
+typedef
+ULONGLONG
+(READER_QUERY_AVERAGE)(
+    _In_ PCREADER_STATISTICS Statistics
+    );
+READER_QUERY_AVERAGE ReaderQueryAverage;
+
+//
+// Orders two by a key other than the name, the larger first.
+//
+
+typedef
+LONG
+(READER_COMPARE_STATISTICS)(
+    _In_ PCREADER_STATISTICS First,
+    _In_ PCREADER_STATISTICS Second,
+    _In_ READER_SORT_KEY SortKey
+    );
+READER_COMPARE_STATISTICS ReaderCompareStatistics;
+
+//
+// The columns that both have, and the cells for them.
+//
+
+#define READER_STATISTICS_COLUMNS                                           \
+    { "Calls", "calls", ReaderColumnNumber, 10 },                           \
+    { "Total", "total", ReaderColumnTime, READER_TIME_WIDTH },              \
+    { "Self", "self", ReaderColumnTime, READER_TIME_WIDTH },                \
+    { "Average", "average", ReaderColumnTime, READER_TIME_WIDTH },          \
+    { "Min", "min", ReaderColumnTime, READER_TIME_WIDTH },                  \
+    { "Max", "max", ReaderColumnTime, READER_TIME_WIDTH },                  \
+    { "Abandoned", "abandoned", ReaderColumnNumber, 9 },                    \
+    { "Unfinished", "unfinished", ReaderColumnNumber, 10 }
+
+#define READER_STATISTICS_NUMBER_OF_COLUMNS 8
+#define READER_STATISTICS_ABANDONED_COLUMN 6
+#define READER_STATISTICS_UNFINISHED_COLUMN 7
+
+typedef
+VOID
+(READER_PUT_STATISTICS)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_STATISTICS Statistics
+    );
+READER_PUT_STATISTICS ReaderPutStatistics;
+
+//
+// The commands: Command<Name>.c.
+//
+
+READER_COMMAND_ROUTINE ReaderCommandInfo;
+READER_COMMAND_ROUTINE ReaderCommandReport;
+READER_COMMAND_ROUTINE ReaderCommandTree;
+READER_COMMAND_ROUTINE ReaderCommandReplay;
+READER_COMMAND_ROUTINE ReaderCommandLive;
+READER_COMMAND_ROUTINE ReaderCommandVerify;
+
+#endif // TRACER_READER_H

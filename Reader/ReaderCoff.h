@@ -1,0 +1,148 @@
+/*++
+
+Module Name:
+
+    ReaderCoff.h
+
+Abstract:
+
+    Function names out of the bytes of a PE32+ x64 image: from its COFF symbol
+    table, else from its export directory.
+
+    The bytes may be anything; nothing in them is believed before it is
+    checked against their size.  Everything that is kept is copied, so the
+    bytes may go away when ReaderInitializeCoff returns.  The code is pure C
+    over bytes and also builds natively.
+
+--*/
+
+#ifndef TRACER_READER_COFF_H
+#define TRACER_READER_COFF_H
+
+#include "../Rtl/RtlTypes.h"
+#include "../Rtl/Allocator.h"
+
+#ifndef STATUS_INVALID_IMAGE_FORMAT
+#define STATUS_INVALID_IMAGE_FORMAT ((NTSTATUS)0xC000007B)
+#endif
+
+//
+// The longest name that is kept, in bytes; a longer one is cut.
+//
+
+#define READER_COFF_MAXIMUM_NAME 16383
+
+typedef enum _READER_COFF_KIND {
+    ReaderCoffKindNone = 0,
+    ReaderCoffKindSymbols,          // the COFF symbol table
+    ReaderCoffKindExports
+} READER_COFF_KIND;
+
+typedef struct _READER_COFF_SECTION {
+    ULONG StartRva;
+    ULONG EndRva;                   // first RVA after it
+    ULONG RawOffset;                // in the file, bytes
+    ULONG RawSizeInBytes;
+    ULONG IsExecutable;
+} READER_COFF_SECTION;
+typedef READER_COFF_SECTION *PREADER_COFF_SECTION;
+typedef const READER_COFF_SECTION *PCREADER_COFF_SECTION;
+
+typedef struct _READER_COFF_ENTRY {
+    ULONG Rva;
+    ULONG Rank;                     // of several at one RVA the lowest stays
+    ULONG NameOffset;               // in Names, bytes
+    ULONG NameLength;               // bytes, without the terminator
+} READER_COFF_ENTRY;
+typedef READER_COFF_ENTRY *PREADER_COFF_ENTRY;
+typedef const READER_COFF_ENTRY *PCREADER_COFF_ENTRY;
+
+typedef struct _READER_COFF {
+    PCALLOCATOR Allocator;
+
+    //
+    // What identifies the build.
+    //
+
+    ULONG TimeDateStamp;
+    ULONG SizeOfImage;              // bytes
+    ULONG CheckSum;
+
+    READER_COFF_KIND Kind;
+
+    //
+    // Sections ascend and do not overlap.  Entries ascend by RVA, one each;
+    // all of them lie in executable sections.
+    //
+
+    ULONG NumberOfSections;
+    ULONG NumberOfEntries;
+    PREADER_COFF_SECTION Sections;
+    PREADER_COFF_ENTRY Entries;
+    PCHAR Names;
+
+    //
+    // While Entries and Names are being gathered.
+    //
+
+    ULONG EntryCapacity;
+    ULONG Unused;
+    ULONGLONG NamesInBytes;
+    ULONGLONG NameCapacityInBytes;
+} READER_COFF;
+typedef READER_COFF *PREADER_COFF;
+typedef const READER_COFF *PCREADER_COFF;
+
+//
+// Reads the image whose file is at Image.  An image with damaged headers is
+// refused; a damaged symbol table or export directory counts as none.  After
+// a failure, too, the structure is good for ReaderRundownCoff.
+//
+//     STATUS_INVALID_IMAGE_FORMAT, STATUS_NO_MEMORY
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_INITIALIZE_COFF)(
+    _In_ PCALLOCATOR Allocator,
+    _In_reads_bytes_(SizeInBytes) const UCHAR *Image,
+    _In_ ULONGLONG SizeInBytes,
+    _Out_ PREADER_COFF Coff
+    );
+READER_INITIALIZE_COFF ReaderInitializeCoff;
+
+//
+// Finds the nearest function at or below Rva in Rva's own section.  Name is
+// UTF-8, terminated, without control characters, and lives as long as Coff.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_FIND_COFF_SYMBOL)(
+    _In_ PCREADER_COFF Coff,
+    _In_ ULONG Rva,
+    _Out_ PULONG StartRva,
+    _Outptr_ PCSZ *Name,
+    _Out_ PULONG NameLengthInBytes
+    );
+READER_FIND_COFF_SYMBOL ReaderFindCoffSymbol;
+
+//
+// The executable section that holds Rva, or NULL.
+//
+
+typedef
+_Ret_maybenull_
+PCREADER_COFF_SECTION
+(READER_FIND_CODE_SECTION)(
+    _In_ PCREADER_COFF Coff,
+    _In_ ULONG Rva
+    );
+READER_FIND_CODE_SECTION ReaderFindCodeSection;
+
+typedef VOID (READER_RUNDOWN_COFF)(_Inout_ PREADER_COFF Coff);
+READER_RUNDOWN_COFF ReaderRundownCoff;
+
+#endif // TRACER_READER_COFF_H

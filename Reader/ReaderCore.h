@@ -1,0 +1,445 @@
+/*++
+
+Module Name:
+
+    ReaderCore.h
+
+Abstract:
+
+    The reader's core: validation of headers and records, the live end of a
+    store, pairing of entries with exits, and the clock.  It works on bytes
+    that the caller has, calls nothing but the allocator that it is given, and
+    builds on any platform with a C11 compiler.
+
+--*/
+
+#ifndef TRACER_READER_CORE_H
+#define TRACER_READER_CORE_H
+
+#include "../Rtl/RtlTypes.h"
+#include "../Rtl/Allocator.h"
+#include "../TraceStore/TraceFormat.h"
+
+//
+// CoreHeader.c
+//
+
+typedef enum _CORE_HEADER_STATE {
+    CoreHeaderValid = 0,
+    CoreHeaderBeingCreated,     // empty, or the magic is not there yet
+    CoreHeaderTooShort,         // the file ends inside its header
+    CoreHeaderForeign,          // the magic is another one: not a store
+    CoreHeaderNewerVersion,     // of a major version that is not known here
+    CoreHeaderBad               // a field cannot be what it is
+} CORE_HEADER_STATE;
+
+typedef struct _CORE_HEADER_RESULT {
+    CORE_HEADER_STATE State;
+    ULONG FileOffset;           // of the field that is bad
+    PCSZ Field;                 // its name, a literal; "" when none
+    PCSZ Problem;               // what is wrong with it, a literal; "" likewise
+    ULONGLONG Value;            // what it holds
+} CORE_HEADER_RESULT;
+typedef CORE_HEADER_RESULT *PCORE_HEADER_RESULT;
+typedef const CORE_HEADER_RESULT *PCCORE_HEADER_RESULT;
+
+//
+// The longest header that a minor version may have.
+//
+
+#define CORE_MAXIMUM_HEADER_SIZE 65536u
+
+//
+// Validates the first SizeInBytes bytes of a file (all of it if it is shorter
+// than a header).  Bytes is aligned on 8.  TRUE if the state is valid.
+//
+
+typedef
+BOOLEAN
+(CORE_VALIDATE_HEADER)(
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ SIZE_T SizeInBytes,
+    _Out_ PCORE_HEADER_RESULT Result
+    );
+CORE_VALIDATE_HEADER CoreValidateHeader;
+
+//
+// CoreRecord.c
+//
+
+typedef enum _CORE_RECORD_STATE {
+    CoreRecordValid = 0,
+    CoreRecordReserved,         // the last one, and not (yet) written
+    CoreRecordMissing,          // Timestamp 0 before the end
+    CoreRecordBadKind,
+    CoreRecordBadSite,          // outside the module
+    CoreRecordBadTime           // earlier than the one before it
+} CORE_RECORD_STATE;
+
+typedef struct _CORE_RECORD_CHECK {
+    ULONGLONG PreviousTimestamp;    // of the last valid record, ticks
+    ULONG ModuleBase;               // low 32 bits
+    ULONG ModuleSize;               // bytes
+    ULONG StackBase;                // low 32 bits
+    ULONG StackSize;                // bytes; 0: not known
+} CORE_RECORD_CHECK;
+typedef CORE_RECORD_CHECK *PCORE_RECORD_CHECK;
+typedef const CORE_RECORD_CHECK *PCCORE_RECORD_CHECK;
+
+typedef
+VOID
+(CORE_INITIALIZE_RECORD_CHECK)(
+    _Out_ PCORE_RECORD_CHECK Check,
+    _In_ PCTRACE_STORE_HEADER Header
+    );
+CORE_INITIALIZE_RECORD_CHECK CoreInitializeRecordCheck;
+
+//
+// Validates one record; a valid one becomes the previous one.
+//
+
+typedef
+CORE_RECORD_STATE
+(CORE_VALIDATE_RECORD)(
+    _Inout_ PCORE_RECORD_CHECK Check,
+    _In_ PCTRACE_RECORD Record,
+    _In_ BOOLEAN IsLast
+    );
+CORE_VALIDATE_RECORD CoreValidateRecord;
+
+//
+// Is this record's RSP in the thread's own stack?  On a fiber it is not.
+//
+
+typedef
+BOOLEAN
+(CORE_IS_ON_THREAD_STACK)(
+    _In_ PCCORE_RECORD_CHECK Check,
+    _In_ PCTRACE_RECORD Record
+    );
+CORE_IS_ON_THREAD_STACK CoreIsOnThreadStack;
+
+//
+// A sentence's end for a state: "unknown kind", ...  A literal.
+//
+
+typedef PCSZ (CORE_DESCRIBE_RECORD_STATE)(_In_ CORE_RECORD_STATE State);
+CORE_DESCRIBE_RECORD_STATE CoreDescribeRecordState;
+
+//
+// CoreLive.c
+//
+
+//
+// Takes the file offset of the end of the records from a header that its
+// writer may be changing.  FALSE if the writer was never found at rest: then
+// the caller keeps the end that it had.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(CORE_READ_END_OF_RECORDS)(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PULONGLONG EndOfRecords
+    );
+CORE_READ_END_OF_RECORDS CoreReadEndOfRecords;
+
+//
+// Is this a possible end of records in a file of that size?
+//
+
+typedef enum _CORE_END_STATE {
+    CoreEndValid = 0,
+    CoreEndBad,                 // before the first record or between two
+    CoreEndBeyondFile           // the file is shorter: cut off
+} CORE_END_STATE;
+
+typedef
+CORE_END_STATE
+(CORE_VALIDATE_END_OF_RECORDS)(
+    _In_ ULONGLONG EndOfRecords,
+    _In_ ULONG HeaderSize,
+    _In_ ULONGLONG FileSize
+    );
+CORE_VALIDATE_END_OF_RECORDS CoreValidateEndOfRecords;
+
+//
+// Copies records that may be being written: each one's Timestamp is read
+// first, so that one that reads non-zero belongs to a whole record.
+//
+
+typedef
+VOID
+(CORE_COPY_RECORDS)(
+    _Out_writes_(NumberOfRecords) PTRACE_RECORD Destination,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Source,
+    _In_ SIZE_T NumberOfRecords
+    );
+CORE_COPY_RECORDS CoreCopyRecords;
+
+//
+// CoreClock.c
+//
+
+typedef struct _CORE_CLOCK {
+    TRACE_CLOCK_ANCHOR Earliest;
+    TRACE_CLOCK_ANCHOR Latest;
+    ULONGLONG QpcFrequency;         // counts per second
+    ULONGLONG Ticks;                // between the two; 0: rate not known
+    ULONGLONG Nanoseconds;          // between the two
+    ULONG NumberOfAnchors;
+    ULONG Unused;
+} CORE_CLOCK;
+typedef CORE_CLOCK *PCORE_CLOCK;
+typedef const CORE_CLOCK *PCCORE_CLOCK;
+
+#define CORE_NANOSECONDS_PER_SECOND 1000000000ULL
+
+typedef VOID (CORE_INITIALIZE_CLOCK)(_Out_ PCORE_CLOCK Clock);
+CORE_INITIALIZE_CLOCK CoreInitializeClock;
+
+typedef BOOLEAN (CORE_IS_ANCHOR_VALID)(_In_ PCTRACE_CLOCK_ANCHOR Anchor);
+CORE_IS_ANCHOR_VALID CoreIsAnchorValid;
+
+//
+// Adds an anchor to the pool; the two farthest apart give the rate.  FALSE if
+// it is not valid or belongs to another counter.
+//
+
+typedef
+BOOLEAN
+(CORE_ADD_ANCHOR)(
+    _Inout_ PCORE_CLOCK Clock,
+    _In_ PCTRACE_CLOCK_ANCHOR Anchor,
+    _In_ ULONGLONG QpcFrequency
+    );
+CORE_ADD_ANCHOR CoreAddAnchor;
+
+//
+// Can Later have been read after the clock's latest anchor on the same boot
+// of the same machine?  QPC and system time must have advanced alike.
+//
+
+typedef
+BOOLEAN
+(CORE_IS_SAME_BOOT)(
+    _In_ PCCORE_CLOCK Clock,
+    _In_ PCTRACE_CLOCK_ANCHOR Later,
+    _In_ ULONGLONG QpcFrequency
+    );
+CORE_IS_SAME_BOOT CoreIsSameBoot;
+
+//
+// Ticks in nanoseconds, rounded down; FALSE (and the ticks themselves) when
+// the rate is not known.  A result too large is the largest there is.
+//
+
+typedef
+BOOLEAN
+(CORE_TICKS_TO_NANOSECONDS)(
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Ticks,
+    _Out_ PULONGLONG Nanoseconds
+    );
+CORE_TICKS_TO_NANOSECONDS CoreTicksToNanoseconds;
+
+//
+// Ticks per second; 0 when the rate is not known.
+//
+
+typedef ULONGLONG (CORE_QUERY_TICK_RATE)(_In_ PCCORE_CLOCK Clock);
+CORE_QUERY_TICK_RATE CoreQueryTickRate;
+
+//
+// The system time (FILETIME) of a timestamp; 0 when the rate is not known.
+//
+
+typedef
+ULONGLONG
+(CORE_TIMESTAMP_TO_SYSTEM_TIME)(
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Timestamp
+    );
+CORE_TIMESTAMP_TO_SYSTEM_TIME CoreTimestampToSystemTime;
+
+//
+// 128-bit arithmetic: the product of two, the quotient by a non-zero divisor
+// (the largest ULONGLONG if it does not fit), and Value * Multiplier / Divisor.
+//
+
+typedef
+VOID
+(CORE_MULTIPLY)(
+    _In_ ULONGLONG First,
+    _In_ ULONGLONG Second,
+    _Out_ PULONGLONG High,
+    _Out_ PULONGLONG Low
+    );
+CORE_MULTIPLY CoreMultiply;
+
+typedef
+ULONGLONG
+(CORE_DIVIDE)(
+    _In_ ULONGLONG High,
+    _In_ ULONGLONG Low,
+    _In_ ULONGLONG Divisor
+    );
+CORE_DIVIDE CoreDivide;
+
+typedef
+ULONGLONG
+(CORE_MULTIPLY_DIVIDE)(
+    _In_ ULONGLONG Value,
+    _In_ ULONGLONG Multiplier,
+    _In_ ULONGLONG Divisor
+    );
+CORE_MULTIPLY_DIVIDE CoreMultiplyDivide;
+
+//
+// CorePair.c: a thread's records as events.
+//
+// The rules.  A stack grows down, so an entry at RSP E proves that every open
+// frame at or below E is gone: it was left by an exception, a longjmp, a jump
+// in tail position or a call that never returned.  An exit at S proves the
+// same of every frame below S; the frame that is then on top is the one that
+// exits (at S exactly, or above S when the function moved RSP in between).
+// The hooks of -finstrument-functions are paired by their Site, because gcc
+// jumps to the exit hook after the epilogue, where RSP is no longer the
+// frame's.
+//
+// A thread has one stack of its own and as many others as it runs fibers.
+// RSP outside the thread's own range belongs to the fiber whose frames are
+// nearest; each has its open frames to itself.
+//
+
+//
+// One hook call: a record whose Site has been made a key of the caller's
+// choice (the same function's ENTER_FUNCTION and EXIT_FUNCTION have the same).
+//
+
+typedef struct _CORE_CALL {
+    ULONGLONG Timestamp;
+    ULONGLONG Site;
+    ULONG Stack;                    // low 32 bits of RSP
+    ULONG Kind;                     // TRACE_KIND_*
+} CORE_CALL;
+typedef CORE_CALL *PCORE_CALL;
+typedef const CORE_CALL *PCCORE_CALL;
+
+typedef struct _CORE_FRAME {
+    ULONGLONG EnterTimestamp;
+    ULONGLONG ChildTicks;           // inclusive ticks of calls that ended
+    ULONGLONG Site;
+    ULONG Stack;
+    ULONG Kind;
+    ULONG Function;                 // these two are the caller's, written
+    ULONG Node;                     // when it gets the enter event
+} CORE_FRAME;
+typedef CORE_FRAME *PCORE_FRAME;
+
+typedef struct _CORE_STACK {
+    PCORE_FRAME Frames;             // the outermost first
+    SIZE_T NumberOfFrames;
+    SIZE_T Capacity;
+    ULONG Lowest;                   // RSP seen since the stack was empty
+    ULONG Highest;
+} CORE_STACK;
+typedef CORE_STACK *PCORE_STACK;
+
+typedef enum _CORE_EVENT_KIND {
+    CoreEventEnter = 0,
+    CoreEventExit,
+    CoreEventAbandoned,             // gone without an exit
+    CoreEventUnmatched,             // an exit without a frame
+    CoreEventOpen                   // still open at the end of the data
+} CORE_EVENT_KIND;
+
+typedef struct _CORE_EVENT {
+    CORE_EVENT_KIND Kind;
+    ULONG Depth;                    // of the frame; 0 is the outermost
+    ULONGLONG Timestamp;            // of the record that told
+    ULONGLONG Site;                 // of the frame (unmatched: of the exit)
+    ULONGLONG InclusiveTicks;       // 0 for enter and unmatched
+    ULONGLONG SelfTicks;            // likewise
+    PCORE_FRAME Frame;              // valid until the next call; NULL for
+                                    // unmatched
+    PCORE_FRAME Parent;             // the frame below it, or NULL
+} CORE_EVENT;
+typedef CORE_EVENT *PCORE_EVENT;
+
+typedef struct _CORE_PAIR {
+    PCALLOCATOR Allocator;
+    PCORE_STACK Stacks;             // [0] is the thread's own
+    ULONG NumberOfStacks;
+    ULONG CapacityOfStacks;
+    ULONG Current;                  // the stack of the last record
+    ULONG StackBase;                // low 32 bits
+    ULONG StackSize;                // bytes; 0: not known
+    BOOLEAN IsPending;              // events of Call are still to be taken
+    BOOLEAN IsFinishing;            // those of the open frames are
+    SIZE_T NumberToAbandon;
+    CORE_EVENT_KIND Final;          // what comes after those
+    CORE_CALL Call;
+    ULONGLONG LastTimestamp;
+} CORE_PAIR;
+typedef CORE_PAIR *PCORE_PAIR;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_INITIALIZE_PAIR)(
+    _Out_ PCORE_PAIR Pair,
+    _In_ PCALLOCATOR Allocator,
+    _In_ ULONGLONG StackBase,
+    _In_ ULONGLONG StackLimit
+    );
+CORE_INITIALIZE_PAIR CoreInitializePair;
+
+typedef VOID (CORE_RUNDOWN_PAIR)(_Inout_ PCORE_PAIR Pair);
+CORE_RUNDOWN_PAIR CoreRundownPair;
+
+//
+// Adds a call; all events of the one before must have been taken.
+//
+//     STATUS_NO_MEMORY, STATUS_INVALID_PARAMETER
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_ADD_CALL)(
+    _Inout_ PCORE_PAIR Pair,
+    _In_ PCCORE_CALL Call
+    );
+CORE_ADD_CALL CoreAddCall;
+
+//
+// Says that there are no more calls: the frames that are open become events,
+// the innermost first.
+//
+
+typedef VOID (CORE_FINISH_PAIR)(_Inout_ PCORE_PAIR Pair);
+CORE_FINISH_PAIR CoreFinishPair;
+
+//
+// The next event; FALSE when there is none until a call is added.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(CORE_NEXT_EVENT)(
+    _Inout_ PCORE_PAIR Pair,
+    _Out_ PCORE_EVENT Event
+    );
+CORE_NEXT_EVENT CoreNextEvent;
+
+//
+// The innermost open frame of the stack that ran last, or NULL.
+//
+
+typedef PCORE_FRAME (CORE_CURRENT_FRAME)(_In_ const CORE_PAIR *Pair);
+CORE_CURRENT_FRAME CoreCurrentFrame;
+
+#endif // TRACER_READER_CORE_H

@@ -1,0 +1,1238 @@
+/*++
+
+Module Name:
+
+    ReaderDbgHelp.c
+
+Abstract:
+
+    Function names and source lines through dbghelp.dll.
+
+    A damaged PDB or image can make DbgHelp fault.  Every call of it is in a
+    __try of a routine of its own; after an exception the session is broken,
+    knows nothing more and is not called again, since nobody can say in what
+    state DbgHelp left it.
+
+--*/
+
+#include "ReaderDbgHelp.h"
+#include <dbghelp.h>
+
+//
+// LoadLibraryExW: the program's own folder (for the one who puts a newer
+// dbghelp.dll there), then the system's, and nowhere else.
+//
+
+#define READER_LOAD_FLAGS \
+    (LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32)
+
+#define READER_SYMBOL_OPTIONS       \
+    (SYMOPT_UNDNAME |               \
+     SYMOPT_LOAD_LINES |            \
+     SYMOPT_FAIL_CRITICAL_ERRORS |  \
+     SYMOPT_NO_PROMPTS)
+
+//
+// Names longer than this, in 16-bit units, are cut by DbgHelp.
+//
+
+#define READER_MAXIMUM_NAME_IN_CHARS 4000
+
+//
+// The module's address in the session, when the store's header has one that
+// cannot be.
+//
+
+#define READER_SUBSTITUTE_BASE 0x180000000ULL
+
+//
+// The head of a PDB ("MSF 7.00"), the container that LLVM's documentation of
+// the PDB format describes.  Offsets are in bytes.
+//
+
+#define READER_PDB_MAGIC "Microsoft C/C++ MSF 7.00\r\n\x1a" "DS\0\0"
+#define READER_PDB_MAGIC_SIZE           32
+#define READER_PDB_BLOCK_SIZE           32
+#define READER_PDB_NUMBER_OF_BLOCKS     40
+#define READER_PDB_DIRECTORY_SIZE       44
+#define READER_PDB_BLOCK_MAP            52
+#define READER_PDB_HEAD_SIZE            56
+
+C_ASSERT(sizeof(READER_PDB_MAGIC) == READER_PDB_MAGIC_SIZE);
+
+//
+// Space for the paths at which a PDB is looked for, in 16-bit units.
+//
+
+#define READER_PDB_PATH_CAPACITY        2048
+
+//
+// SymTagEnum of the Debug Interface Access SDK.
+//
+
+#define READER_SYMBOL_TAG_FUNCTION 5
+
+//
+// Names are kept in chunks, so that those given out stay where they are.
+//
+
+#define READER_NAME_CHUNK_SIZE 0x10000
+
+typedef BOOL (WINAPI SYM_INITIALIZE_W)(
+    _In_ HANDLE Process,
+    _In_opt_ PCWSTR UserSearchPath,
+    _In_ BOOL InvadeProcess
+    );
+
+typedef DWORD (WINAPI SYM_SET_OPTIONS)(
+    _In_ DWORD Options
+    );
+
+typedef DWORD64 (WINAPI SYM_LOAD_MODULE_EX_W)(
+    _In_ HANDLE Process,
+    _In_opt_ HANDLE File,
+    _In_opt_ PCWSTR ImageName,
+    _In_opt_ PCWSTR ModuleName,
+    _In_ DWORD64 BaseOfDll,
+    _In_ DWORD DllSize,
+    _In_opt_ PMODLOAD_DATA Data,
+    _In_ DWORD Flags
+    );
+
+typedef BOOL (WINAPI SYM_FROM_ADDR_W)(
+    _In_ HANDLE Process,
+    _In_ DWORD64 Address,
+    _Out_opt_ PDWORD64 Displacement,
+    _Inout_ PSYMBOL_INFOW Symbol
+    );
+
+typedef BOOL (WINAPI SYM_GET_MODULE_INFO_W64)(
+    _In_ HANDLE Process,
+    _In_ DWORD64 Address,
+    _Out_ PIMAGEHLP_MODULEW64 ModuleInformation
+    );
+
+typedef BOOL (WINAPI SYM_UNLOAD_MODULE64)(
+    _In_ HANDLE Process,
+    _In_ DWORD64 BaseOfDll
+    );
+
+typedef BOOL (WINAPI SYM_CLEANUP)(
+    _In_ HANDLE Process
+    );
+
+typedef BOOL (WINAPI SYM_GET_LINE_FROM_ADDR_W64)(
+    _In_ HANDLE Process,
+    _In_ DWORD64 Address,
+    _Out_ PDWORD Displacement,
+    _Out_ PIMAGEHLP_LINEW64 Line
+    );
+
+typedef BOOL (CALLBACK SYM_ENUMERATE_CALLBACK_W)(
+    _In_ PSYMBOL_INFOW Symbol,
+    _In_ ULONG SymbolSize,
+    _In_opt_ PVOID Context
+    );
+
+typedef BOOL (WINAPI SYM_ENUM_SYMBOLS_W)(
+    _In_ HANDLE Process,
+    _In_ ULONG64 BaseOfDll,
+    _In_opt_ PCWSTR Mask,
+    _In_ SYM_ENUMERATE_CALLBACK_W *Callback,
+    _In_opt_ PVOID Context
+    );
+
+//
+// The routines of DbgHelp.  ENTRY(Type, Name); the optional ones are NULL when
+// they are missing.
+//
+
+#define READER_DBGHELP_REQUIRED(ENTRY)                                      \
+    ENTRY(SYM_INITIALIZE_W, SymInitializeW)                                 \
+    ENTRY(SYM_SET_OPTIONS, SymSetOptions)                                   \
+    ENTRY(SYM_LOAD_MODULE_EX_W, SymLoadModuleExW)                           \
+    ENTRY(SYM_FROM_ADDR_W, SymFromAddrW)                                    \
+    ENTRY(SYM_GET_MODULE_INFO_W64, SymGetModuleInfoW64)                     \
+    ENTRY(SYM_UNLOAD_MODULE64, SymUnloadModule64)                           \
+    ENTRY(SYM_CLEANUP, SymCleanup)
+
+#define READER_DBGHELP_OPTIONAL(ENTRY)                                      \
+    ENTRY(SYM_GET_LINE_FROM_ADDR_W64, SymGetLineFromAddrW64)                \
+    ENTRY(SYM_ENUM_SYMBOLS_W, SymEnumSymbolsW)
+
+#define READER_DECLARE_ROUTINE(Type, Name) Type *Name;
+#define READER_NAME_ROUTINE(Type, Name) #Name,
+
+typedef struct _READER_DBGHELP_ROUTINES {
+    READER_DBGHELP_REQUIRED(READER_DECLARE_ROUTINE)
+    READER_DBGHELP_OPTIONAL(READER_DECLARE_ROUTINE)
+} READER_DBGHELP_ROUTINES;
+
+static const PCSZ ReaderRequiredNames[] = {
+    READER_DBGHELP_REQUIRED(READER_NAME_ROUTINE)
+};
+
+static const PCSZ ReaderOptionalNames[] = {
+    READER_DBGHELP_OPTIONAL(READER_NAME_ROUTINE)
+};
+
+C_ASSERT(sizeof(READER_DBGHELP_ROUTINES) ==
+         (RTL_NUMBER_OF(ReaderRequiredNames) +
+          RTL_NUMBER_OF(ReaderOptionalNames)) * sizeof(PVOID));
+
+typedef struct _READER_NAME_CHUNK {
+    struct _READER_NAME_CHUNK *Next;
+    ULONG CapacityInBytes;          // of what follows the structure
+    ULONG UsedInBytes;
+} READER_NAME_CHUNK;
+typedef READER_NAME_CHUNK *PREADER_NAME_CHUNK;
+
+struct _READER_DBGHELP {
+
+    PCRTL Rtl;
+    PCALLOCATOR Allocator;
+    HMODULE Library;
+    BOOLEAN IsInitialized;          // SymInitializeW has succeeded
+    BOOLEAN IsBroken;               // DbgHelp has raised an exception
+    ULONG ModuleSizeInBytes;
+    ULONGLONG Base;                 // of the module in the session; 0: none
+    PREADER_NAME_CHUNK Chunks;      // the newest first
+
+    //
+    // The name of the file that the last line was in: neighbours share it.
+    //
+
+    PCSZ FileName;
+    ULONG FileNameLength;           // bytes
+
+    READER_DBGHELP_ROUTINES Routines;
+
+    //
+    // What DbgHelp fills; too large for the stack.
+    //
+
+    IMAGEHLP_MODULEW64 Module;
+    IMAGEHLP_LINEW64 Line;
+    SYMBOL_INFOW Symbol;
+    WCHAR MoreOfSymbolName[READER_MAXIMUM_NAME_IN_CHARS];
+
+    //
+    // While the PDB is looked at.
+    //
+
+    WCHAR PdbPath[READER_PDB_PATH_CAPACITY];
+    WCHAR DosPath[READER_PDB_PATH_CAPACITY];
+    WCHAR NtPath[READER_PDB_PATH_CAPACITY];
+};
+
+typedef
+BOOL
+(READER_DBGHELP_CALL)(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_ ULONGLONG Argument
+    );
+typedef READER_DBGHELP_CALL *PREADER_DBGHELP_CALL;
+
+static
+DECLSPEC_NOINLINE
+BOOL
+ReaderGuardCall(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_ PREADER_DBGHELP_CALL Call,
+    _In_ ULONGLONG Argument,
+    _Out_ NTSTATUS *Status
+    )
+/*++
+
+Routine Description:
+
+    Makes one call of DbgHelp and survives what it raises.  The compilers
+    disagree on whether an access in this very routine would be guarded; a
+    call through a pointer is guarded by all of them.
+
+Arguments:
+
+    DbgHelp - Supplies the session; it is broken after an exception.
+
+    Call - Supplies the call.
+
+    Argument - Supplies its argument.
+
+    Status - Receives STATUS_SUCCESS, or the code of the exception.
+
+Return Value:
+
+    What the call returned; FALSE after an exception and on a broken session.
+
+--*/
+{
+    BOOL Result;
+
+    *Status = STATUS_SUCCESS;
+
+    if (DbgHelp->IsBroken) {
+        return FALSE;
+    }
+
+    __try {
+        Result = Call(DbgHelp, Argument);
+    } __except (EXCEPTION_EXECUTE_HANDLER) {
+        *Status = (NTSTATUS)GetExceptionCode();
+        DbgHelp->IsBroken = TRUE;
+        Result = FALSE;
+    }
+
+    return Result;
+}
+
+static
+DECLSPEC_NOINLINE
+BOOL
+ReaderCallLoad(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_ ULONGLONG ImagePath
+    )
+/*++
+
+Routine Description:
+
+    Starts the session and loads the module's symbols.
+
+    The search path is DbgHelp's own: the current directory, then what
+    _NT_SYMBOL_PATH says.  The image's folder and the PDB path in the image are
+    looked at too.  Options are DbgHelp's only state that sessions share; all
+    of ours set the same.
+
+Arguments:
+
+    DbgHelp - Supplies the session.  Base holds the wanted address and receives
+        the one that the module has; Module receives what was found.
+
+    ImagePath - Supplies the image's path, a PCWSTR.
+
+Return Value:
+
+    FALSE if DbgHelp has nothing.
+
+--*/
+{
+    ULONGLONG Base;
+
+    Base = DbgHelp->Base;
+    DbgHelp->Base = 0;
+
+    DbgHelp->Routines.SymSetOptions(READER_SYMBOL_OPTIONS);
+
+    if (!DbgHelp->Routines.SymInitializeW((HANDLE)DbgHelp, NULL, FALSE)) {
+        return FALSE;
+    }
+    DbgHelp->IsInitialized = TRUE;
+
+    DbgHelp->Base = DbgHelp->Routines.SymLoadModuleExW(
+        (HANDLE)DbgHelp,
+        NULL,
+        (PCWSTR)(ULONG_PTR)ImagePath,
+        NULL,
+        Base,
+        DbgHelp->ModuleSizeInBytes,
+        NULL,
+        0);
+    if (DbgHelp->Base == 0) {
+        return FALSE;
+    }
+
+    DbgHelp->Module.SizeOfStruct = sizeof(DbgHelp->Module);
+    return DbgHelp->Routines.SymGetModuleInfoW64((HANDLE)DbgHelp,
+                                                 DbgHelp->Base,
+                                                 &DbgHelp->Module);
+}
+
+static
+BOOL
+CALLBACK
+ReaderNoteFunction(
+    _In_ PSYMBOL_INFOW Symbol,
+    _In_ ULONG SymbolSize,
+    _In_opt_ PVOID Context
+    )
+/*++
+
+Routine Description:
+
+    Is called for each symbol; ends the enumeration at the first function.
+
+Arguments:
+
+    Symbol - Supplies the symbol.
+
+    SymbolSize - Unused.
+
+    Context - Supplies a BOOL that becomes TRUE at a function.
+
+Return Value:
+
+    FALSE to end.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(SymbolSize);
+
+    if (Symbol->Tag == READER_SYMBOL_TAG_FUNCTION && Context != NULL) {
+        *(PBOOL)Context = TRUE;
+        return FALSE;
+    }
+
+    return TRUE;
+}
+
+static
+DECLSPEC_NOINLINE
+BOOL
+ReaderCallHasFunction(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_ ULONGLONG Argument
+    )
+/*++
+
+Routine Description:
+
+    Says whether DbgHelp knows any function of the module.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    Argument - Unused.
+
+Return Value:
+
+    TRUE if it does, or cannot tell.
+
+--*/
+{
+    BOOL HasFunction;
+
+    UNREFERENCED_PARAMETER(Argument);
+
+    if (DbgHelp->Routines.SymEnumSymbolsW == NULL) {
+        return TRUE;
+    }
+
+    HasFunction = FALSE;
+    DbgHelp->Routines.SymEnumSymbolsW((HANDLE)DbgHelp,
+                                      DbgHelp->Base,
+                                      L"*",
+                                      ReaderNoteFunction,
+                                      &HasFunction);
+    return HasFunction;
+}
+
+static
+DECLSPEC_NOINLINE
+BOOL
+ReaderCallFromAddress(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_ ULONGLONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Asks for the symbol at an address; the answer is in Symbol.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    Rva - Supplies the address in the module.
+
+Return Value:
+
+    FALSE if there is none.
+
+--*/
+{
+    DWORD64 Displacement;
+
+    return DbgHelp->Routines.SymFromAddrW((HANDLE)DbgHelp,
+                                          DbgHelp->Base + Rva,
+                                          &Displacement,
+                                          &DbgHelp->Symbol);
+}
+
+static
+DECLSPEC_NOINLINE
+BOOL
+ReaderCallGetLine(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_ ULONGLONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Asks for the source line of an address; the answer is in Line.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    Rva - Supplies the address in the module.
+
+Return Value:
+
+    FALSE if it is not known.
+
+--*/
+{
+    DWORD Displacement;
+
+    return DbgHelp->Routines.SymGetLineFromAddrW64((HANDLE)DbgHelp,
+                                                   DbgHelp->Base + Rva,
+                                                   &Displacement,
+                                                   &DbgHelp->Line);
+}
+
+static
+DECLSPEC_NOINLINE
+BOOL
+ReaderCallUnload(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_ ULONGLONG Argument
+    )
+/*++
+
+Routine Description:
+
+    Ends the session.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    Argument - Unused.
+
+Return Value:
+
+    TRUE.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Argument);
+
+    if (DbgHelp->Base != 0) {
+        DbgHelp->Routines.SymUnloadModule64((HANDLE)DbgHelp, DbgHelp->Base);
+    }
+
+    if (DbgHelp->IsInitialized) {
+        DbgHelp->Routines.SymCleanup((HANDLE)DbgHelp);
+    }
+
+    return TRUE;
+}
+
+static
+_Must_inspect_result_
+_Ret_maybenull_
+PCHAR
+ReaderKeepName(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_reads_(LengthInChars) PCWSTR Name,
+    _In_ ULONG LengthInChars,
+    _Out_ PULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Keeps a name as UTF-8, terminated.  Names end up on terminals, so control
+    characters become question marks.
+
+Arguments:
+
+    DbgHelp - Supplies the session that owns the name from here on.
+
+    Name - Supplies the name.
+
+    LengthInChars - Supplies its length in 16-bit units.
+
+    LengthInBytes - Receives the length of the result.
+
+Return Value:
+
+    The name, or NULL without memory.
+
+--*/
+{
+    PREADER_NAME_CHUNK Chunk;
+    PCHAR Bytes;
+    ULONG Capacity;
+    ULONG Index;
+    ULONG Needed;
+
+    *LengthInBytes = 0;
+
+    //
+    // One 16-bit unit becomes at most three bytes.
+    //
+
+    Needed = LengthInChars * 3 + 1;
+
+    Chunk = DbgHelp->Chunks;
+    if (Chunk == NULL ||
+        Chunk->CapacityInBytes - Chunk->UsedInBytes < Needed) {
+
+        Capacity = READER_NAME_CHUNK_SIZE - sizeof(*Chunk);
+        if (Capacity < Needed) {
+            Capacity = Needed;
+        }
+
+        Chunk = DbgHelp->Allocator->Allocate(DbgHelp->Allocator->Context,
+                                             sizeof(*Chunk) + Capacity);
+        if (Chunk == NULL) {
+            return NULL;
+        }
+
+        Chunk->CapacityInBytes = Capacity;
+        Chunk->Next = DbgHelp->Chunks;
+        DbgHelp->Chunks = Chunk;
+    }
+
+    Bytes = (PCHAR)(Chunk + 1) + Chunk->UsedInBytes;
+    RtlWideToUtf8(Name,
+                  LengthInChars,
+                  Bytes,
+                  Chunk->CapacityInBytes - Chunk->UsedInBytes - 1,
+                  &Needed);
+
+    for (Index = 0; Index < Needed; Index++) {
+        if ((UCHAR)Bytes[Index] < 0x20 || Bytes[Index] == 0x7f) {
+            Bytes[Index] = '?';
+        }
+
+        //
+        // U+0080 to U+009F, control characters too, are C2 80 to C2 9F.
+        //
+
+        if (Index > 0 &&
+            (UCHAR)Bytes[Index - 1] == 0xc2 &&
+            (UCHAR)Bytes[Index] < 0xa0) {
+            Bytes[Index - 1] = '?';
+            Bytes[Index] = '?';
+        }
+    }
+
+    Bytes[Needed] = 0;
+    Chunk->UsedInBytes += Needed + 1;
+    *LengthInBytes = Needed;
+    return Bytes;
+}
+
+static
+_Must_inspect_result_
+NTSTATUS
+ReaderLoadRoutines(
+    _Inout_ PREADER_DBGHELP DbgHelp
+    )
+/*++
+
+Routine Description:
+
+    Loads dbghelp.dll and finds its routines.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_DLL_NOT_FOUND or STATUS_ENTRYPOINT_NOT_FOUND.
+
+--*/
+{
+    PVOID *Pointers;
+
+    DbgHelp->Library = DbgHelp->Rtl->LoadLibraryExW(L"dbghelp.dll",
+                                                    NULL,
+                                                    READER_LOAD_FLAGS);
+    if (DbgHelp->Library == NULL) {
+
+        //
+        // A Windows 7 without update KB2533623 does not know these flags; its
+        // own order of folders is what is left there.
+        //
+
+        DbgHelp->Library = DbgHelp->Rtl->LoadLibraryExW(L"dbghelp.dll",
+                                                        NULL,
+                                                        0);
+    }
+    if (DbgHelp->Library == NULL) {
+        return STATUS_DLL_NOT_FOUND;
+    }
+
+    Pointers = (PVOID *)&DbgHelp->Routines;
+    if (RtlLoadSymbols(DbgHelp->Library,
+                       ReaderRequiredNames,
+                       Pointers,
+                       RTL_NUMBER_OF(ReaderRequiredNames),
+                       NULL) != 0) {
+        return STATUS_ENTRYPOINT_NOT_FOUND;
+    }
+
+    RtlLoadSymbols(DbgHelp->Library,
+                   ReaderOptionalNames,
+                   Pointers + RTL_NUMBER_OF(ReaderRequiredNames),
+                   RTL_NUMBER_OF(ReaderOptionalNames),
+                   NULL);
+    return STATUS_SUCCESS;
+}
+
+static
+ULONG
+ReaderGetPdbUlong(
+    _In_reads_bytes_(4) const UCHAR *Bytes
+    )
+/*++
+
+Routine Description:
+
+    Reads a little-endian number.
+
+Arguments:
+
+    Bytes - Supplies its first byte.
+
+Return Value:
+
+    The number.
+
+--*/
+{
+    return (ULONG)Bytes[0] |
+           ((ULONG)Bytes[1] << 8) |
+           ((ULONG)Bytes[2] << 16) |
+           ((ULONG)Bytes[3] << 24);
+}
+
+static
+BOOLEAN
+ReaderIsPdbUsable(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_ PCUNICODE_STRING DosPath
+    )
+/*++
+
+Routine Description:
+
+    Looks at the head of a PDB: is it one, and is it all there?  A linker that
+    is at work and a copy that was cut leave such files, and Wine's DbgHelp
+    then frees pointers that it never set, which no exception handler mends.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    DosPath - Supplies where the PDB may be.
+
+Return Value:
+
+    FALSE if there is a file that is no whole PDB.  A file that is not there
+    does no harm.
+
+--*/
+{
+    UCHAR Head[READER_PDB_HEAD_SIZE];
+    ULONG BlockSize;
+    HANDLE File;
+    ULONG NumberOfBlocks;
+    UNICODE_STRING NtPath;
+    ULONG Read;
+    ULONGLONG SizeInBytes;
+    NTSTATUS Status;
+
+    Status = RtlDosPathToNtPath(DbgHelp->Rtl,
+                                DosPath,
+                                DbgHelp->NtPath,
+                                RTL_NUMBER_OF(DbgHelp->NtPath),
+                                &NtPath);
+    if (!NT_SUCCESS(Status)) {
+        return TRUE;
+    }
+
+    Status = RtlOpenFileForReading(DbgHelp->Rtl, &NtPath, &File);
+    if (!NT_SUCCESS(Status)) {
+        return TRUE;
+    }
+
+    Read = 0;
+    Status = RtlQueryFileSize(DbgHelp->Rtl, File, &SizeInBytes);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlReadFile(DbgHelp->Rtl, File, 0, Head, sizeof(Head), &Read);
+    }
+    RtlClose(DbgHelp->Rtl, File);
+
+    if (!NT_SUCCESS(Status) ||
+        Read != sizeof(Head) ||
+        !RtlAreBytesEqual(Head, READER_PDB_MAGIC, READER_PDB_MAGIC_SIZE)) {
+        return FALSE;
+    }
+
+    BlockSize = ReaderGetPdbUlong(Head + READER_PDB_BLOCK_SIZE);
+    NumberOfBlocks = ReaderGetPdbUlong(Head + READER_PDB_NUMBER_OF_BLOCKS);
+
+    return (BOOLEAN)(BlockSize >= 512 &&
+                     BlockSize <= 0x100000 &&
+                     (BlockSize & (BlockSize - 1)) == 0 &&
+                     (ULONGLONG)BlockSize * NumberOfBlocks <= SizeInBytes &&
+                     ReaderGetPdbUlong(Head + READER_PDB_DIRECTORY_SIZE) != 0 &&
+                     ReaderGetPdbUlong(Head + READER_PDB_DIRECTORY_SIZE) <
+                         SizeInBytes &&
+                     ReaderGetPdbUlong(Head + READER_PDB_BLOCK_MAP) <
+                         NumberOfBlocks);
+}
+
+static
+_Must_inspect_result_
+NTSTATUS
+ReaderCheckPdb(
+    _Inout_ PREADER_DBGHELP DbgHelp,
+    _In_z_ PCWSTR ImagePath,
+    _In_reads_bytes_(PdbPathLength) const CHAR *PdbPath,
+    _In_ ULONG PdbPathLength
+    )
+/*++
+
+Routine Description:
+
+    Looks at the PDB in the places where DbgHelp looks first: the path that the
+    image names (which may be a name alone, in the current directory), that
+    name in the current directory, and that name beside the image.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    ImagePath - Supplies the image's path, terminated.
+
+    PdbPath - Supplies the path that the image names.
+
+    PdbPathLength - Supplies its length in bytes; 0 if it names none.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_FILE_CORRUPT_ERROR.
+
+--*/
+{
+    UNICODE_STRING BaseName;
+    UNICODE_STRING DosPath;
+    UNICODE_STRING Image;
+    ULONG Length;
+    UNICODE_STRING Named;
+
+    if (PdbPathLength == 0 || PdbPathLength > READER_PDB_PATH_CAPACITY) {
+        return STATUS_SUCCESS;
+    }
+
+    RtlUtf8ToWide(PdbPath,
+                  PdbPathLength,
+                  DbgHelp->PdbPath,
+                  READER_PDB_PATH_CAPACITY,
+                  &Length);
+    RtlPointUnicodeString(&Named, DbgHelp->PdbPath, Length);
+    RtlBaseName(&Named, &BaseName);
+    if (BaseName.Length == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    if (!ReaderIsPdbUsable(DbgHelp, &Named) ||
+        !ReaderIsPdbUsable(DbgHelp, &BaseName)) {
+        return STATUS_FILE_CORRUPT_ERROR;
+    }
+
+    //
+    // The image's path without its own name is the folder, separator included.
+    //
+
+    Length = RtlLengthOfWideString(ImagePath);
+    RtlPointUnicodeString(&Image, ImagePath, Length);
+    RtlBaseName(&Image, &DosPath);
+    Length -= DosPath.Length / sizeof(WCHAR);
+
+    DosPath.Buffer = DbgHelp->DosPath;
+    DosPath.Length = 0;
+    DosPath.MaximumLength = sizeof(DbgHelp->DosPath);
+    if (!NT_SUCCESS(RtlAppendPath(&DosPath, ImagePath, Length, FALSE)) ||
+        !NT_SUCCESS(RtlAppendPath(&DosPath,
+                                  BaseName.Buffer,
+                                  BaseName.Length / sizeof(WCHAR),
+                                  FALSE))) {
+        return STATUS_SUCCESS;
+    }
+
+    return ReaderIsPdbUsable(DbgHelp, &DosPath) ? STATUS_SUCCESS :
+                                                  STATUS_FILE_CORRUPT_ERROR;
+}
+
+static
+READER_SYMBOL_SOURCE
+ReaderJudgeModule(
+    _Inout_ PREADER_DBGHELP DbgHelp
+    )
+/*++
+
+Routine Description:
+
+    Decides whether what DbgHelp found is better than what the image itself
+    says.  A PDB is, if it belongs to the image.  Wine reports DWARF as SymDia
+    without a PDB's name, and does so as well for DWARF that it cannot read
+    (version 5): then it knows no function.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+Return Value:
+
+    ReaderSymbolSourcePdb, ReaderSymbolSourceDwarf or ReaderSymbolSourceNone.
+
+--*/
+{
+    NTSTATUS Status;
+
+    if (DbgHelp->Module.PdbUnmatched) {
+        return ReaderSymbolSourceNone;
+    }
+
+    if (DbgHelp->Module.SymType == SymPdb) {
+        return ReaderSymbolSourcePdb;
+    }
+
+    if (DbgHelp->Module.SymType != SymDia) {
+        return ReaderSymbolSourceNone;
+    }
+
+    if (DbgHelp->Module.LoadedPdbName[0] != 0) {
+        return ReaderSymbolSourcePdb;
+    }
+
+    if (!ReaderGuardCall(DbgHelp, ReaderCallHasFunction, 0, &Status)) {
+        return ReaderSymbolSourceNone;
+    }
+
+    return ReaderSymbolSourceDwarf;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderCreateDbgHelp(
+    PCRTL Rtl,
+    PCALLOCATOR Allocator,
+    PCWSTR ImagePath,
+    const CHAR *PdbPath,
+    ULONG PdbPathLength,
+    ULONGLONG ModuleBase,
+    ULONG ModuleSizeInBytes,
+    PREADER_DBGHELP *DbgHelpPointer,
+    READER_SYMBOL_SOURCE *Source
+    )
+/*++
+
+Routine Description:
+
+    Loads the symbols of an image.
+
+Arguments:
+
+    Rtl - Supplies the operating system's routines.
+
+    Allocator - Supplies the memory.
+
+    ImagePath - Supplies the image's path, terminated.
+
+    PdbPath - Supplies where the image says that its PDB is.
+
+    PdbPathLength - Supplies the length of that in bytes, or 0.
+
+    ModuleBase - Supplies the address that the module had.
+
+    ModuleSizeInBytes - Supplies the size of the loaded image.
+
+    DbgHelpPointer - Receives the session, or NULL.
+
+    Source - Receives where the symbols come from.
+
+Return Value:
+
+    STATUS_SUCCESS, or the failures that ReaderDbgHelp.h lists.
+
+--*/
+{
+    PREADER_DBGHELP DbgHelp;
+    NTSTATUS Status;
+
+    *DbgHelpPointer = NULL;
+    *Source = ReaderSymbolSourceNone;
+
+    DbgHelp = Allocator->Allocate(Allocator->Context, sizeof(*DbgHelp));
+    if (DbgHelp == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    DbgHelp->Rtl = Rtl;
+    DbgHelp->Allocator = Allocator;
+    DbgHelp->ModuleSizeInBytes = ModuleSizeInBytes;
+
+    Status = ReaderCheckPdb(DbgHelp, ImagePath, PdbPath, PdbPathLength);
+    if (!NT_SUCCESS(Status)) {
+        goto Error;
+    }
+
+    Status = ReaderLoadRoutines(DbgHelp);
+    if (!NT_SUCCESS(Status)) {
+        goto Error;
+    }
+
+    //
+    // User space is 2^47 bytes, and images are on 64 KiB boundaries.
+    //
+
+    DbgHelp->Base = ModuleBase;
+    if (ModuleBase == 0 ||
+        (ModuleBase & 0xffff) != 0 ||
+        ModuleBase >= (1ULL << 47) - ModuleSizeInBytes) {
+        DbgHelp->Base = READER_SUBSTITUTE_BASE;
+    }
+
+    if (!ReaderGuardCall(DbgHelp,
+                         ReaderCallLoad,
+                         (ULONGLONG)(ULONG_PTR)ImagePath,
+                         &Status)) {
+        if (NT_SUCCESS(Status)) {
+            Status = STATUS_NOT_FOUND;
+        }
+        goto Error;
+    }
+
+    *Source = ReaderJudgeModule(DbgHelp);
+    if (*Source == ReaderSymbolSourceNone) {
+        Status = STATUS_NOT_FOUND;
+        goto Error;
+    }
+
+    *DbgHelpPointer = DbgHelp;
+    return STATUS_SUCCESS;
+
+Error:
+
+    ReaderDestroyDbgHelp(DbgHelp);
+    return Status;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderFindDbgHelpSymbol(
+    PREADER_DBGHELP DbgHelp,
+    ULONG Rva,
+    PREADER_SYMBOL Symbol,
+    PBOOLEAN IsFunction
+    )
+/*++
+
+Routine Description:
+
+    Finds the symbol at or below an address.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    Rva - Supplies the address in the module.
+
+    Symbol - Receives the symbol.
+
+    IsFunction - Receives whether it is known for a function.
+
+Return Value:
+
+    TRUE if there is one.
+
+--*/
+{
+    PSYMBOL_INFOW Found;
+    NTSTATUS Status;
+    ULONG Length;
+    PCHAR Name;
+
+    Found = &DbgHelp->Symbol;
+    RtlZeroBytes(Found, sizeof(*Found));
+    Found->SizeOfStruct = sizeof(*Found);
+    Found->MaxNameLen = READER_MAXIMUM_NAME_IN_CHARS;
+
+    if (!ReaderGuardCall(DbgHelp, ReaderCallFromAddress, Rva, &Status)) {
+        return FALSE;
+    }
+
+    if (Found->Address < DbgHelp->Base ||
+        Found->Address > DbgHelp->Base + Rva) {
+        return FALSE;
+    }
+
+    //
+    // NameLen is the whole name's length in some versions and that of what
+    // fitted in others: count what is there.
+    //
+
+    Length = 0;
+    while (Length < READER_MAXIMUM_NAME_IN_CHARS && Found->Name[Length] != 0) {
+        Length += 1;
+    }
+
+    if (Length == 0) {
+        return FALSE;
+    }
+
+    Name = ReaderKeepName(DbgHelp,
+                          Found->Name,
+                          Length,
+                          &Symbol->LengthInBytes);
+    if (Name == NULL) {
+        return FALSE;
+    }
+
+    Symbol->StartRva = (ULONG)(Found->Address - DbgHelp->Base);
+    Symbol->Name = Name;
+    *IsFunction = (BOOLEAN)(Found->Tag == READER_SYMBOL_TAG_FUNCTION);
+    return TRUE;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderFindDbgHelpLine(
+    PREADER_DBGHELP DbgHelp,
+    ULONG Rva,
+    PREADER_SOURCE_LINE Line
+    )
+/*++
+
+Routine Description:
+
+    Finds the source line of an address.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    Rva - Supplies the address in the module.
+
+    Line - Receives the line.
+
+Return Value:
+
+    TRUE if it is known.
+
+--*/
+{
+    PCHAR Name;
+    NTSTATUS Status;
+    ULONG Length;
+    ULONG LengthInChars;
+
+    if (DbgHelp->Routines.SymGetLineFromAddrW64 == NULL) {
+        return FALSE;
+    }
+
+    RtlZeroBytes(&DbgHelp->Line, sizeof(DbgHelp->Line));
+    DbgHelp->Line.SizeOfStruct = sizeof(DbgHelp->Line);
+
+    if (!ReaderGuardCall(DbgHelp, ReaderCallGetLine, Rva, &Status) ||
+        DbgHelp->Line.FileName == NULL ||
+        DbgHelp->Line.LineNumber == 0) {
+        return FALSE;
+    }
+
+    LengthInChars = RtlLengthOfWideString(DbgHelp->Line.FileName);
+    if (LengthInChars > RTL_MAXIMUM_PATH_IN_CHARS) {
+        return FALSE;
+    }
+
+    Name = ReaderKeepName(DbgHelp,
+                          DbgHelp->Line.FileName,
+                          LengthInChars,
+                          &Length);
+    if (Name == NULL) {
+        return FALSE;
+    }
+
+    if (Length == DbgHelp->FileNameLength &&
+        DbgHelp->FileName != NULL &&
+        RtlAreBytesEqual(Name, DbgHelp->FileName, Length)) {
+
+        //
+        // It is there already: give the newest bytes of the chunk back.
+        //
+
+        DbgHelp->Chunks->UsedInBytes -= Length + 1;
+
+    } else {
+        DbgHelp->FileName = Name;
+        DbgHelp->FileNameLength = Length;
+    }
+
+    Line->LineNumber = DbgHelp->Line.LineNumber;
+    Line->LengthInBytes = Length;
+    Line->FileName = DbgHelp->FileName;
+    return TRUE;
+}
+
+_Use_decl_annotations_
+VOID
+ReaderDestroyDbgHelp(
+    PREADER_DBGHELP DbgHelp
+    )
+/*++
+
+Routine Description:
+
+    Ends a session, finished or half built, and frees it.  After an exception
+    inside DbgHelp the library stays loaded and the structure stays allocated:
+    DbgHelp still knows the session by its address.
+
+Arguments:
+
+    DbgHelp - Supplies the session, or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_NAME_CHUNK Chunk;
+    PREADER_NAME_CHUNK Next;
+    NTSTATUS Status;
+
+    if (DbgHelp == NULL) {
+        return;
+    }
+
+    if (DbgHelp->IsInitialized) {
+        ReaderGuardCall(DbgHelp, ReaderCallUnload, 0, &Status);
+    }
+
+    for (Chunk = DbgHelp->Chunks; Chunk != NULL; Chunk = Next) {
+        Next = Chunk->Next;
+        DbgHelp->Allocator->Free(DbgHelp->Allocator->Context, Chunk);
+    }
+    DbgHelp->Chunks = NULL;
+
+    if (DbgHelp->IsBroken) {
+        return;
+    }
+
+    if (DbgHelp->Library != NULL) {
+        DbgHelp->Rtl->FreeLibrary(DbgHelp->Library);
+    }
+
+    DbgHelp->Allocator->Free(DbgHelp->Allocator->Context, DbgHelp);
+}

@@ -1,0 +1,341 @@
+/*++
+
+Module Name:
+
+    ReaderFunction.c
+
+Abstract:
+
+    Sites to functions: each distinct site is looked up among the symbols
+    once.
+
+--*/
+
+#include "Reader.h"
+
+
+_Use_decl_annotations_
+VOID
+ReaderInitializeFunctions(
+    PREADER_FUNCTIONS Functions,
+    PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Makes an empty table of functions.
+
+Arguments:
+
+    Functions - Receives it.
+
+    Session - The session; must outlive the table.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlZeroBytes(Functions, sizeof(*Functions));
+    Functions->Session = Session;
+    ReaderInitializeMap(&Functions->Sites, Session->Context->Allocator);
+    ReaderInitializeMap(&Functions->Starts, Session->Context->Allocator);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderRundownFunctions(
+    PREADER_FUNCTIONS Functions
+    )
+/*++
+
+Routine Description:
+
+    Frees what the table holds.
+
+Arguments:
+
+    Functions - The table.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Functions->Session->Context->Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < Functions->NumberOfFunctions; Index++) {
+        if (Functions->Functions[Index].IsNameOwned) {
+            Allocator->Free(Allocator->Context,
+                            (PVOID)Functions->Functions[Index].Name);
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Functions->Functions);
+    Functions->Functions = NULL;
+    Functions->NumberOfFunctions = 0;
+    Functions->CapacityOfFunctions = 0;
+    ReaderRundownMap(&Functions->Sites);
+    ReaderRundownMap(&Functions->Starts);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderLoadModuleSymbols(
+    PREADER_SESSION Session,
+    PREADER_MODULE Module
+    )
+/*++
+
+Routine Description:
+
+    Loads a module's symbols.
+
+Arguments:
+
+    Session - The session.
+
+    Module - One of its modules.
+
+Return Value:
+
+    STATUS_SUCCESS - There may be no symbols all the same.
+
+    STATUS_NO_MEMORY
+
+--*/
+{
+    NTSTATUS Status;
+
+    if (Module->IsSymbolsTried) {
+        return STATUS_SUCCESS;
+    }
+
+    Module->IsSymbolsTried = TRUE;
+    Status = ReaderCreateSymbols(Session->Context->Rtl,
+                                 Session->Context->Allocator,
+                                 Module->Header,
+                                 &Module->Symbols,
+                                 &Module->SymbolError);
+    if (!NT_SUCCESS(Status)) {
+        Module->Symbols = NULL;
+    }
+
+    return Status;
+}
+
+
+static
+VOID
+ReaderWarnOfSymbols(
+    _In_ const READER_SESSION *Session,
+    _In_ const READER_MODULE *Module
+    )
+/*++
+
+Routine Description:
+
+    Says why a module's functions have no names.
+
+Arguments:
+
+    Session - The session.
+
+    Module - The module.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+
+    if (ReaderGetSymbolSource(Module->Symbols) != ReaderSymbolSourceNone) {
+        return;
+    }
+
+    RtlWriteText(Errors, "TraceReader: warning: no function names for ");
+    ReaderWriteCleanText(Errors, Module->Name, Module->NameLength);
+    if (Module->SymbolError.Step != NULL) {
+        RtlWriteText(Errors, ": ");
+        RtlWriteError(Errors, &Module->SymbolError);
+    }
+
+    RtlWriteText(Errors, "\n");
+    RtlFlushWriter(Errors);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddFunction(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONG ModuleIndex,
+    _In_ ULONG Rva,
+    _In_opt_ const READER_SYMBOL *Symbol,
+    _Out_ PULONG Function
+    )
+/*++
+
+Routine Description:
+
+    Adds a function.
+
+Arguments:
+
+    Functions - The table.
+
+    ModuleIndex - Its module.
+
+    Rva - Its start, or the site that nothing is known of.
+
+    Symbol - Its name, or NULL: module+0xRVA.
+
+    Function - Receives its index.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Functions->Session->Context->Allocator;
+    PREADER_MODULE Module = Functions->Session->Modules[ModuleIndex];
+    READER_FUNCTION New;
+    RTL_WRITER Writer;
+    PCHAR Name;
+    ULONG Capacity;
+    NTSTATUS Status;
+
+    New.Module = ModuleIndex;
+    New.Rva = Rva;
+    New.IsNameOwned = FALSE;
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Functions->Functions,
+                             &Functions->CapacityOfFunctions,
+                             Functions->NumberOfFunctions + 1,
+                             sizeof(READER_FUNCTION));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Symbol != NULL) {
+
+        New.Name = Symbol->Name;
+        New.NameLength = Symbol->LengthInBytes;
+
+    } else {
+
+        Capacity = Module->NameLength + 16;
+        Name = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
+        if (Name == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        RtlInitializeBufferWriter(&Writer, Name, Capacity);
+        RtlWriteBytes(&Writer, Module->Name, Module->NameLength);
+        RtlWriteText(&Writer, "+0x%x", Rva);
+        New.Name = Name;
+        New.NameLength = Writer.LengthInBytes;
+        New.IsNameOwned = TRUE;
+    }
+
+    Status = ReaderAddToMap(&Functions->Starts,
+                            ((ULONGLONG)ModuleIndex << 32) | Rva,
+                            Functions->NumberOfFunctions);
+    if (!NT_SUCCESS(Status)) {
+        if (New.IsNameOwned) {
+            Allocator->Free(Allocator->Context, (PVOID)New.Name);
+        }
+        return Status;
+    }
+
+    *Function = Functions->NumberOfFunctions;
+    Functions->Functions[Functions->NumberOfFunctions] = New;
+    Functions->NumberOfFunctions += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderFindFunction(
+    PREADER_FUNCTIONS Functions,
+    ULONGLONG Site,
+    PULONG Function
+    )
+/*++
+
+Routine Description:
+
+    Finds the function that a site is in.
+
+Arguments:
+
+    Functions - The table.
+
+    Site - (module index << 32) | RVA.
+
+    Function - Receives its index.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_SESSION Session = Functions->Session;
+    PREADER_MODULE Module;
+    READER_SYMBOL Symbol;
+    ULONG ModuleIndex;
+    ULONG Rva;
+    BOOLEAN IsFound;
+    NTSTATUS Status;
+
+    if (ReaderFindInMap(&Functions->Sites, Site, Function)) {
+        return STATUS_SUCCESS;
+    }
+
+    ModuleIndex = (ULONG)(Site >> 32);
+    Rva = (ULONG)Site;
+    Module = Session->Modules[ModuleIndex];
+
+    if (!Module->IsSymbolsTried) {
+        Status = ReaderLoadModuleSymbols(Session, Module);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        ReaderWarnOfSymbols(Session, Module);
+    }
+
+    IsFound = Module->Symbols != NULL &&
+              ReaderFindSymbol(Module->Symbols, Rva, &Symbol);
+    if (IsFound) {
+        Rva = Symbol.StartRva;
+    }
+
+    if (!ReaderFindInMap(&Functions->Starts,
+                         ((ULONGLONG)ModuleIndex << 32) | Rva,
+                         Function)) {
+        Status = ReaderAddFunction(Functions,
+                                   ModuleIndex,
+                                   Rva,
+                                   IsFound ? &Symbol : NULL,
+                                   Function);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    return ReaderAddToMap(&Functions->Sites, Site, *Function);
+}

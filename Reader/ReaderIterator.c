@@ -1,0 +1,195 @@
+/*++
+
+Module Name:
+
+    ReaderIterator.c
+
+Abstract:
+
+    The validated iterator: a store's valid records, one after another, with
+    the bad ones counted.  Everything reads records through it.
+
+--*/
+
+#include "Reader.h"
+
+//
+// Records copied out of the window at a time: 16 KiB for each open store.
+//
+
+#define READER_RECORDS_IN_BUFFER 1024
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderInitializeIterator(
+    PREADER_ITERATOR Iterator,
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Makes an iterator that stands before a store's first record.
+
+Arguments:
+
+    Iterator - Receives it.
+
+    Context - The context.
+
+    Store - The store, open, with a valid header.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    RtlZeroBytes(Iterator, sizeof(*Iterator));
+
+    Iterator->Buffer = (PTRACE_RECORD)
+        Context->Allocator->Allocate(Context->Allocator->Context,
+                                     READER_RECORDS_IN_BUFFER *
+                                         TRACE_RECORD_SIZE);
+    if (Iterator->Buffer == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Iterator->Context = Context;
+    Iterator->Store = Store;
+    Iterator->BufferOffset = Store->Header->HeaderSize;
+    CoreInitializeRecordCheck(&Iterator->Check, Store->Header);
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderRundownIterator(
+    PREADER_ITERATOR Iterator
+    )
+/*++
+
+Routine Description:
+
+    Frees an iterator's buffer.
+
+Arguments:
+
+    Iterator - The iterator, or all zeroes.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Iterator->Buffer != NULL) {
+        Iterator->Context->Allocator->Free(
+            Iterator->Context->Allocator->Context,
+            Iterator->Buffer);
+        Iterator->Buffer = NULL;
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderNextRecord(
+    PREADER_ITERATOR Iterator,
+    PCTRACE_RECORD *Record
+    )
+/*++
+
+Routine Description:
+
+    Finds the next valid record.
+
+Arguments:
+
+    Iterator - The iterator.
+
+    Record - Receives the record, good until the next call.
+
+Return Value:
+
+    STATUS_SUCCESS
+
+    STATUS_END_OF_FILE - There is none (yet).
+
+    Otherwise what failed; the store has the step.
+
+--*/
+{
+    PCTRACE_RECORD Candidate;
+    CORE_RECORD_STATE State;
+    ULONGLONG FileOffset;
+    NTSTATUS Status;
+
+    Iterator->IsTailReserved = FALSE;
+
+    for (;;) {
+
+        if (Iterator->Index == Iterator->Count) {
+
+            Iterator->BufferOffset +=
+                (ULONGLONG)Iterator->Count * TRACE_RECORD_SIZE;
+            Iterator->Index = 0;
+            Iterator->Count = 0;
+            Iterator->EndAtFill = Iterator->Store->EndOfRecords;
+
+            Status = ReaderReadRecords(Iterator->Context,
+                                       Iterator->Store,
+                                       Iterator->BufferOffset,
+                                       Iterator->Buffer,
+                                       READER_RECORDS_IN_BUFFER,
+                                       &Iterator->Count);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            if (Iterator->Count == 0) {
+                return STATUS_END_OF_FILE;
+            }
+        }
+
+        Candidate = &Iterator->Buffer[Iterator->Index];
+        FileOffset = Iterator->BufferOffset +
+                     (ULONGLONG)Iterator->Index * TRACE_RECORD_SIZE;
+        State = CoreValidateRecord(&Iterator->Check,
+                                   Candidate,
+                                   FileOffset + TRACE_RECORD_SIZE ==
+                                       Iterator->EndAtFill);
+        if (State == CoreRecordValid) {
+            Iterator->Index += 1;
+            Iterator->NumberOfRecords += 1;
+            if (!CoreIsOnThreadStack(&Iterator->Check, Candidate)) {
+                Iterator->NumberOnFibers += 1;
+            }
+            *Record = Candidate;
+            return STATUS_SUCCESS;
+        }
+
+        if (State == CoreRecordReserved) {
+
+            //
+            // Its thread is writing it now, or never will.  The buffer ends
+            // before it, so the next call reads it again.
+            //
+
+            Iterator->Count = Iterator->Index;
+            Iterator->IsTailReserved = TRUE;
+            return STATUS_END_OF_FILE;
+        }
+
+        if (Iterator->NumberOfBadRecords == 0) {
+            Iterator->FirstBadOffset = FileOffset;
+            Iterator->FirstBadState = State;
+        }
+
+        Iterator->NumberOfBadRecords += 1;
+        Iterator->Index += 1;
+    }
+}

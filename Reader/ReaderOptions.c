@@ -1,0 +1,553 @@
+/*++
+
+Module Name:
+
+    ReaderOptions.c
+
+Abstract:
+
+    Options and help.
+
+--*/
+
+#include "Reader.h"
+
+//
+// The options that there are, apart from --help, which every command takes.
+//
+
+typedef struct _READER_OPTION {
+    PCSZ Name;                  // without the dashes
+    PCSZ Value;                 // what its value is called, or NULL
+    ULONG Flag;                 // READER_OPTION_*
+    PCSZ Description;
+} READER_OPTION;
+
+static const READER_OPTION ReaderOptionList[] = {
+    { "sort", "KEY", READER_OPTION_SORT,
+      "total (default), self, calls, avg, min, max or name" },
+    { "limit", "N", READER_OPTION_LIMIT,
+      "at most N lines of result" },
+    { "thread", "TID", READER_OPTION_THREAD,
+      "only threads with this identifier" },
+    { "module", "PREFIX", READER_OPTION_MODULE,
+      "only functions of modules whose name begins with PREFIX" },
+    { "depth", "N", READER_OPTION_DEPTH,
+      "at most N levels" },
+    { "interval", "MS", READER_OPTION_INTERVAL,
+      "milliseconds between two refreshes (default: 1000)" },
+    { "count", "N", READER_OPTION_COUNT,
+      "end after N refreshes" },
+    { "csv", NULL, READER_OPTION_FORMAT,
+      "comma-separated values (RFC 4180)" },
+    { "json", NULL, READER_OPTION_FORMAT,
+      "JSON (UTF-8)" },
+};
+
+static const PCSZ ReaderSortNames[] = {
+    "total",
+    "self",
+    "calls",
+    "avg",
+    "min",
+    "max",
+    "name"
+};
+
+//
+// --interval's bounds.  Below ten milliseconds there would be no time to read.
+//
+
+#define READER_MINIMUM_INTERVAL 10
+#define READER_MAXIMUM_INTERVAL 3600000
+#define READER_DEFAULT_INTERVAL 1000
+
+static
+VOID
+ReaderWriteOptionHelp(
+    _Inout_ PRTL_WRITER Writer,
+    _In_z_ PCSZ Name,
+    _In_opt_z_ PCSZ Value,
+    _In_z_ PCSZ Description
+    )
+/*++
+
+Routine Description:
+
+    Writes one option's line.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Name - The option's name without the dashes.
+
+    Value - What its value is called, or NULL.
+
+    Description - What it does.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Length = RtlLengthOfString(Name);
+
+    if (Value != NULL) {
+        Length += 1 + RtlLengthOfString(Value);
+    }
+
+    RtlWriteText(Writer,
+                 "  --%s%s%s%*s  %s\n",
+                 Name,
+                 Value != NULL ? " " : "",
+                 Value != NULL ? Value : "",
+                 Length < 16 ? (int)(16 - Length) : 0,
+                 "",
+                 Description);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteHelp(
+    PRTL_WRITER Writer,
+    PCREADER_COMMAND Command
+    )
+/*++
+
+Routine Description:
+
+    Writes the help of the program or of a command.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Command - The command; NULL for the program.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    if (Command == NULL) {
+
+        RtlWriteText(Writer,
+                     "usage: TraceReader COMMAND [OPTIONS] PATH\n\n"
+                     "Reads what Tracer recorded.  PATH is a session "
+                     "directory or one store in it\n(*" TRACE_FILE_SUFFIX
+                     "); the traced program may still be running.\n\n"
+                     "Commands:\n");
+        for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+            RtlWriteText(Writer,
+                         "  %-8s  %s\n",
+                         ReaderCommands[Index].Name,
+                         ReaderCommands[Index].Summary);
+        }
+
+        RtlWriteText(Writer,
+                     "\nTraceReader COMMAND --help lists a command's "
+                     "options.\n\n"
+                     "Exit codes: 0 success; 1 usage error, or something "
+                     "could not be read;\n2 verify found something bad or "
+                     "lost.\n");
+        return;
+    }
+
+    RtlWriteText(Writer,
+                 "usage: TraceReader %s [OPTIONS] PATH\n\n%s.\n\nOptions:\n",
+                 Command->Name,
+                 Command->Summary);
+    for (Index = 0; Index < RTL_NUMBER_OF(ReaderOptionList); Index++) {
+
+        const READER_OPTION *Option = &ReaderOptionList[Index];
+
+        if ((Command->Options & Option->Flag) != 0) {
+            ReaderWriteOptionHelp(Writer,
+                                  Option->Name,
+                                  Option->Value,
+                                  Option->Description);
+        }
+    }
+
+    ReaderWriteOptionHelp(Writer, "help", NULL, "this text");
+    if (Command->Fields[0] != 0) {
+        RtlWriteText(Writer, "\n%s", Command->Fields);
+    }
+}
+
+
+static
+VOID
+ReaderWriteUsageError(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_COMMAND Command,
+    _In_z_ PCSZ Problem,
+    _In_z_ PCSZ Subject
+    )
+/*++
+
+Routine Description:
+
+    Writes a usage error.
+
+Arguments:
+
+    Context - The context.
+
+    Command - The command.
+
+    Problem - What is wrong.
+
+    Subject - With what.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlWriteText(Context->Errors,
+                 "TraceReader: %s: %s%s%s (see TraceReader %s --help)\n",
+                 Command->Name,
+                 Problem,
+                 Subject[0] != 0 ? " " : "",
+                 Subject,
+                 Command->Name);
+    RtlFlushWriter(Context->Errors);
+}
+
+
+static
+const READER_OPTION *
+ReaderFindOption(
+    _In_ PCREADER_COMMAND Command,
+    _In_z_ PCSZ Argument,
+    _Out_ PULONG ValueOffset
+    )
+/*++
+
+Routine Description:
+
+    Finds the option that an argument names.
+
+Arguments:
+
+    Command - The command.
+
+    Argument - "--name" or "--name=value".
+
+    ValueOffset - Receives the offset of the value in the argument in bytes
+        (and in 16-bit units, because names are ASCII), or 0.
+
+Return Value:
+
+    The option, or NULL if the command has no such option.
+
+--*/
+{
+    ULONG Index;
+    ULONG Char;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(ReaderOptionList); Index++) {
+
+        const READER_OPTION *Option = &ReaderOptionList[Index];
+
+        if ((Command->Options & Option->Flag) == 0) {
+            continue;
+        }
+
+        Char = 0;
+        while (Option->Name[Char] != 0 &&
+               Option->Name[Char] == Argument[2 + Char]) {
+            Char += 1;
+        }
+
+        if (Option->Name[Char] != 0) {
+            continue;
+        }
+
+        if (Argument[2 + Char] == 0) {
+            *ValueOffset = 0;
+            return Option;
+        }
+
+        if (Argument[2 + Char] == '=') {
+            *ValueOffset = 2 + Char + 1;
+            return Option;
+        }
+    }
+
+    return NULL;
+}
+
+
+static
+BOOLEAN
+ReaderTakeNumber(
+    _In_z_ PCWSTR Value,
+    _In_ ULONGLONG Minimum,
+    _In_ ULONGLONG Maximum,
+    _Out_ PULONGLONG Number
+    )
+/*++
+
+Routine Description:
+
+    Parses an option's number.
+
+Arguments:
+
+    Value - The text.
+
+    Minimum, Maximum - The least and the most that it may be.
+
+    Number - Receives it.
+
+Return Value:
+
+    FALSE if it is not such a number.
+
+--*/
+{
+    return RtlParseNumber(Value, RtlLengthOfWideString(Value), Number) &&
+           *Number >= Minimum &&
+           *Number <= Maximum;
+}
+
+
+static
+BOOLEAN
+ReaderTakeOption(
+    _Inout_ PREADER_OPTIONS Options,
+    _In_ const READER_OPTION *Option,
+    _In_z_ PCWSTR Value,
+    _In_z_ PCSZ ValueUtf8
+    )
+/*++
+
+Routine Description:
+
+    Takes an option's value.
+
+Arguments:
+
+    Options - Receives it.
+
+    Option - The option.
+
+    Value, ValueUtf8 - The value; empty for an option that has none.
+
+Return Value:
+
+    FALSE if the value is not one of those it can have.
+
+--*/
+{
+    ULONGLONG Number = 0;
+    ULONG Index;
+
+    Options->Given |= Option->Flag;
+
+    switch (Option->Flag) {
+
+    case READER_OPTION_FORMAT:
+        Options->Format = Option->Name[0] == 'c' ? ReaderFormatCsv
+                                                 : ReaderFormatJson;
+        return TRUE;
+
+    case READER_OPTION_SORT:
+        for (Index = 0; Index < RTL_NUMBER_OF(ReaderSortNames); Index++) {
+            if (RtlAreStringsEqual(ReaderSortNames[Index], ValueUtf8)) {
+                Options->SortKey = (READER_SORT_KEY)Index;
+                return TRUE;
+            }
+        }
+        return FALSE;
+
+    case READER_OPTION_LIMIT:
+        return ReaderTakeNumber(Value, 1, ~0ULL, &Options->Limit);
+
+    case READER_OPTION_COUNT:
+        return ReaderTakeNumber(Value, 1, ~0ULL, &Options->Count);
+
+    case READER_OPTION_THREAD:
+        if (!ReaderTakeNumber(Value, 0, 0xFFFFFFFF, &Number)) {
+            return FALSE;
+        }
+        Options->ThreadId = (ULONG)Number;
+        return TRUE;
+
+    case READER_OPTION_DEPTH:
+        if (!ReaderTakeNumber(Value, 1, 0xFFFFFFFF, &Number)) {
+            return FALSE;
+        }
+        Options->Depth = (ULONG)Number;
+        return TRUE;
+
+    case READER_OPTION_INTERVAL:
+        if (!ReaderTakeNumber(Value,
+                              READER_MINIMUM_INTERVAL,
+                              READER_MAXIMUM_INTERVAL,
+                              &Number)) {
+            return FALSE;
+        }
+        Options->IntervalInMilliseconds = (ULONG)Number;
+        return TRUE;
+
+    default:
+        Options->Module = Value;
+        return Value[0] != 0;
+    }
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderParseOptions(
+    PCREADER_CONTEXT Context,
+    PCREADER_COMMAND Command,
+    PCRTL_ARGUMENT Arguments,
+    ULONG NumberOfArguments,
+    PREADER_OPTIONS Options,
+    PBOOLEAN IsHelp
+    )
+/*++
+
+Routine Description:
+
+    Parses a command's arguments.
+
+Arguments:
+
+    Context - The context.
+
+    Command - The command.
+
+    Arguments, NumberOfArguments - What follows the command's name.
+
+    Options - Receives the options.
+
+    IsHelp - Receives whether help was asked for.
+
+Return Value:
+
+    TRUE if the command is to run; otherwise either help was asked for or the
+    error has been written.
+
+--*/
+{
+    const READER_OPTION *Option;
+    BOOLEAN IsEnded = FALSE;
+    ULONG ValueOffset;
+    ULONG Index;
+
+    RtlZeroBytes(Options, sizeof(*Options));
+    Options->Limit = ~0ULL;
+    Options->Count = ~0ULL;
+    Options->Depth = 0xFFFFFFFF;
+    Options->IntervalInMilliseconds = READER_DEFAULT_INTERVAL;
+    *IsHelp = FALSE;
+
+    for (Index = 0; Index < NumberOfArguments; Index++) {
+
+        PCSZ Argument = Arguments[Index].Utf8;
+        PCWSTR Value = L"";
+        PCSZ ValueUtf8 = "";
+
+        if (IsEnded || Argument[0] != '-' || Argument[1] == 0) {
+
+            if (Options->Path != NULL) {
+                ReaderWriteUsageError(Context,
+                                      Command,
+                                      "more than one path:",
+                                      Argument);
+                return FALSE;
+            }
+
+            Options->Path = Arguments[Index].Wide;
+            Options->PathUtf8 = Argument;
+            continue;
+        }
+
+        if (RtlAreStringsEqual(Argument, "--")) {
+            IsEnded = TRUE;
+            continue;
+        }
+
+        if (RtlAreStringsEqual(Argument, "--help") ||
+            RtlAreStringsEqual(Argument, "-h")) {
+            *IsHelp = TRUE;
+            return FALSE;
+        }
+
+        Option = NULL;
+        if (Argument[1] == '-') {
+            Option = ReaderFindOption(Command, Argument, &ValueOffset);
+        }
+
+        if (Option == NULL) {
+            ReaderWriteUsageError(Context,
+                                  Command,
+                                  "unknown option",
+                                  Argument);
+            return FALSE;
+        }
+
+        if (Option->Value == NULL) {
+
+            if (ValueOffset != 0) {
+                ReaderWriteUsageError(Context,
+                                      Command,
+                                      "the option takes no value:",
+                                      Argument);
+                return FALSE;
+            }
+
+        } else if (ValueOffset != 0) {
+
+            Value = Arguments[Index].Wide + ValueOffset;
+            ValueUtf8 = Argument + ValueOffset;
+
+        } else {
+
+            Index += 1;
+            if (Index == NumberOfArguments) {
+                ReaderWriteUsageError(Context,
+                                      Command,
+                                      "the option needs a value:",
+                                      Argument);
+                return FALSE;
+            }
+
+            Value = Arguments[Index].Wide;
+            ValueUtf8 = Arguments[Index].Utf8;
+        }
+
+        if (!ReaderTakeOption(Options, Option, Value, ValueUtf8)) {
+            RtlWriteText(Context->Errors,
+                         "TraceReader: %s: bad value \"%s\" for --%s: %s\n",
+                         Command->Name,
+                         ValueUtf8,
+                         Option->Name,
+                         Option->Description);
+            RtlFlushWriter(Context->Errors);
+            return FALSE;
+        }
+    }
+
+    if (Options->Path == NULL || Options->Path[0] == 0) {
+        ReaderWriteUsageError(Context,
+                              Command,
+                              "a session directory or store is missing",
+                              "");
+        return FALSE;
+    }
+
+    return TRUE;
+}

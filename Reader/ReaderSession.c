@@ -1,0 +1,1389 @@
+/*++
+
+Module Name:
+
+    ReaderSession.c
+
+Abstract:
+
+    A session: the stores of one process, its modules, its threads, its clock,
+    and whether it still runs.
+
+    A thread has one store for each module instance that it called, so a
+    thread here is the set of stores that belong together: the same thread
+    identifier and the same stack, at overlapping times (an identifier is used
+    again when its thread has ended).
+
+--*/
+
+#include "Reader.h"
+
+//
+// What NtQueryInformationProcess gives for ProcessTimes.
+//
+
+typedef struct _READER_PROCESS_TIMES {
+    LARGE_INTEGER CreateTime;
+    LARGE_INTEGER ExitTime;
+    LARGE_INTEGER KernelTime;
+    LARGE_INTEGER UserTime;
+} READER_PROCESS_TIMES;
+
+//
+// The Fowler-Noll-Vo hash of a name.
+//
+
+#define READER_HASH_SEED 0xCBF29CE484222325ULL
+#define READER_HASH_MULTIPLIER 0x00000100000001B3ULL
+
+#define READER_PROCESS_ACCESS (PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE)
+
+static const WCHAR ReaderSuffix[] = L"" TRACE_FILE_SUFFIX;
+
+
+static
+BOOLEAN
+ReaderHasSuffix(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCUNICODE_STRING Name
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a file's name is that of a store.
+
+Arguments:
+
+    Context - The context.
+
+    Name - The name.
+
+Return Value:
+
+    TRUE if it is.
+
+--*/
+{
+    ULONG SuffixLength = RTL_NUMBER_OF(ReaderSuffix) - 1;
+    ULONG NameLength = Name->Length / sizeof(WCHAR);
+    ULONG Index;
+
+    if (NameLength < SuffixLength) {
+        return FALSE;
+    }
+
+    for (Index = 0; Index < SuffixLength; Index++) {
+
+        WCHAR Char = Name->Buffer[NameLength - SuffixLength + Index];
+
+        if (Context->Rtl->RtlUpcaseUnicodeChar(Char) !=
+            Context->Rtl->RtlUpcaseUnicodeChar(ReaderSuffix[Index])) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddStore(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PCUNICODE_STRING Name
+    )
+/*++
+
+Routine Description:
+
+    Adds a store to the list, not yet opened.
+
+Arguments:
+
+    Session - The session.
+
+    Name - Of the file, in the session's directory.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_STORE Store;
+    NTSTATUS Status;
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Session->Stores,
+                             &Session->CapacityOfStores,
+                             Session->NumberOfStores + 1,
+                             sizeof(PREADER_STORE));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Store = (PREADER_STORE)
+        Allocator->Allocate(Allocator->Context,
+                            sizeof(READER_STORE) + Name->Length);
+    if (Store == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlCopyBytes(Store + 1, Name->Buffer, Name->Length);
+    RtlPointUnicodeString(&Store->Name,
+                          (PCWSTR)(Store + 1),
+                          Name->Length / sizeof(WCHAR));
+    Store->HeaderResult.State = CoreHeaderBeingCreated;
+    Store->Module = READER_NONE;
+    Store->Thread = READER_NONE;
+    Store->NextInThread = READER_NONE;
+
+    Session->Stores[Session->NumberOfStores] = Store;
+    Session->NumberOfStores += 1;
+    return STATUS_SUCCESS;
+}
+
+
+static
+BOOLEAN
+ReaderIsKnownName(
+    _In_ const READER_SESSION *Session,
+    _In_ PCUNICODE_STRING Name,
+    _Out_ PULONGLONG Key
+    )
+/*++
+
+Routine Description:
+
+    Decides whether the session has a store of that name.
+
+Arguments:
+
+    Session - The session.
+
+    Name - The name.
+
+    Key - Receives the key of the name in the map of names.
+
+Return Value:
+
+    TRUE if it has.
+
+--*/
+{
+    ULONGLONG Hash = READER_HASH_SEED;
+    ULONG Index;
+    ULONG Known;
+
+    for (Index = 0; Index < Name->Length / sizeof(WCHAR); Index++) {
+        Hash = (Hash ^ Name->Buffer[Index]) * READER_HASH_MULTIPLIER;
+    }
+
+    //
+    // Two names with one hash take keys that follow each other.
+    //
+
+    while (ReaderFindInMap(&Session->Names, Hash, &Known)) {
+
+        PCUNICODE_STRING KnownName = &Session->Stores[Known]->Name;
+
+        if (KnownName->Length == Name->Length &&
+            RtlAreBytesEqual(KnownName->Buffer, Name->Buffer, Name->Length)) {
+            return TRUE;
+        }
+
+        Hash += 1;
+    }
+
+    *Key = Hash;
+    return FALSE;
+}
+
+
+static
+NTSTATUS
+ReaderVisitEntry(
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+/*++
+
+Routine Description:
+
+    Adds a directory's entry to the session if it is a store that the session
+    does not have.
+
+Arguments:
+
+    CallbackContext - The session.
+
+    Name - The entry's.
+
+    SizeInBytes - Not used: a live file's entry may be older than the file.
+
+    IsDirectory - Whether the entry is one.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_SESSION Session = (PREADER_SESSION)CallbackContext;
+    ULONGLONG Key;
+    NTSTATUS Status;
+
+    UNREFERENCED_PARAMETER(SizeInBytes);
+
+    if (IsDirectory || !ReaderHasSuffix(Session->Context, Name)) {
+        return STATUS_SUCCESS;
+    }
+
+    if (ReaderIsKnownName(Session, Name, &Key)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderAddToMap(&Session->Names, Key, Session->NumberOfStores);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    return ReaderAddStore(Session, Name);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderOpenSessionStore(
+    PREADER_SESSION Session,
+    PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Opens one of the session's stores.
+
+Arguments:
+
+    Session - The session.
+
+    Store - The store, closed.
+
+Return Value:
+
+    As ReaderOpenStore.
+
+--*/
+{
+    NTSTATUS Status;
+
+    Session->Path.Length = Session->DirectoryLength;
+    if (Session->IsDirectory) {
+        Status = RtlAppendPath(&Session->Path,
+                               Store->Name.Buffer,
+                               Store->Name.Length / sizeof(WCHAR),
+                               TRUE);
+        if (!NT_SUCCESS(Status)) {
+            Store->Status = Status;
+            Store->FailedStep = "name the store";
+            return Status;
+        }
+    }
+
+    Status = ReaderOpenStore(Session->Context, &Session->Path, Store);
+    Session->Path.Length = Session->DirectoryLength;
+    return Status;
+}
+
+
+static
+VOID
+ReaderReadTimeRange(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Reads the first and the last time stamp of an open store.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store; its FirstTimestamp and LastTimestamp are set, to 0 if
+        there are no records.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TRACE_RECORD Records[2];
+    ULONGLONG Offset;
+    ULONG NumberRead;
+    NTSTATUS Status;
+
+    Store->FirstTimestamp = 0;
+    Store->LastTimestamp = 0;
+
+    Status = ReaderReadRecords(Context,
+                               Store,
+                               Store->Header->HeaderSize,
+                               Records,
+                               1,
+                               &NumberRead);
+    if (!NT_SUCCESS(Status) || NumberRead == 0) {
+        return;
+    }
+
+    Store->FirstTimestamp = Records[0].Timestamp;
+    Store->LastTimestamp = Records[0].Timestamp;
+
+    //
+    // The very last record may be reserved and not written.
+    //
+
+    Offset = Store->EndOfRecords - TRACE_RECORD_SIZE;
+    while (Offset > Store->Header->HeaderSize) {
+
+        Status = ReaderReadRecords(Context,
+                                   Store,
+                                   Offset,
+                                   Records,
+                                   1,
+                                   &NumberRead);
+        if (!NT_SUCCESS(Status) || NumberRead == 0) {
+            return;
+        }
+
+        if (Records[0].Timestamp != 0) {
+            Store->LastTimestamp = Records[0].Timestamp;
+            return;
+        }
+
+        if (Offset + TRACE_RECORD_SIZE != Store->EndOfRecords) {
+            return;
+        }
+
+        Offset -= TRACE_RECORD_SIZE;
+    }
+}
+
+
+static
+BOOLEAN
+ReaderIsSameModule(
+    _In_ PCTRACE_STORE_HEADER First,
+    _In_ PCTRACE_STORE_HEADER Second
+    )
+/*++
+
+Routine Description:
+
+    Decides whether two stores are of one module (wherever it was loaded).
+
+Arguments:
+
+    First, Second - Their headers.
+
+Return Value:
+
+    TRUE if they are.
+
+--*/
+{
+    return First->ModuleTimeDateStamp == Second->ModuleTimeDateStamp &&
+           First->ModuleSize == Second->ModuleSize &&
+           First->ModuleCheckSum == Second->ModuleCheckSum &&
+           First->ModulePathLength == Second->ModulePathLength &&
+           RtlAreBytesEqual(First->ModulePath,
+                            Second->ModulePath,
+                            First->ModulePathLength);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAssignModule(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Finds or makes the module of a store.
+
+Arguments:
+
+    Session - The session.
+
+    Store - The store, with a valid header.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_MODULE Module;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+        if (ReaderIsSameModule(Session->Modules[Index]->Header,
+                               Store->Header)) {
+            Store->Module = Index;
+            return STATUS_SUCCESS;
+        }
+    }
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Session->Modules,
+                             &Session->CapacityOfModules,
+                             Session->NumberOfModules + 1,
+                             sizeof(PREADER_MODULE));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Module = (PREADER_MODULE)Allocator->Allocate(Allocator->Context,
+                                                 sizeof(READER_MODULE));
+    if (Module == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Module->Header = Store->Header;
+    Module->IsSelected = TRUE;
+
+    Index = Store->Header->ModulePathLength;
+    while (Index != 0 &&
+           Store->Header->ModulePath[Index - 1] != '\\' &&
+           Store->Header->ModulePath[Index - 1] != '/') {
+        Index -= 1;
+    }
+
+    Module->Name = Store->Header->ModulePath + Index;
+    Module->NameLength = Store->Header->ModulePathLength - Index;
+
+    Store->Module = Session->NumberOfModules;
+    Session->Modules[Session->NumberOfModules] = Module;
+    Session->NumberOfModules += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAssignThread(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONG StoreIndex
+    )
+/*++
+
+Routine Description:
+
+    Finds or makes the thread of a store.
+
+Arguments:
+
+    Session - The session.
+
+    StoreIndex - The store, with a valid header and its time range.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_STORE Store = Session->Stores[StoreIndex];
+    PREADER_THREAD Thread;
+    BOOLEAN IsLive;
+    ULONGLONG First;
+    ULONG Index;
+    ULONG Last;
+    NTSTATUS Status;
+
+    IsLive = Store->Header->State == TRACE_STATE_OPEN &&
+             Session->ProcessState != ReaderProcessGone;
+    First = Store->FirstTimestamp;
+    if (First == 0) {
+        First = Store->Header->OpenAnchor.Tsc;
+    }
+
+    for (Index = Session->NumberOfThreads; Index != 0; Index--) {
+
+        Thread = &Session->Threads[Index - 1];
+
+        if (Thread->ThreadId != Store->Header->ThreadId ||
+            Session->Stores[Thread->FirstStore]->Header->StackBase !=
+                Store->Header->StackBase) {
+            continue;
+        }
+
+        if (Thread->IsLive || First <= Thread->LastTimestamp) {
+            break;
+        }
+    }
+
+    if (Index == 0) {
+
+        Status = ReaderGrowArray(Session->Context->Allocator,
+                                 (PVOID *)&Session->Threads,
+                                 &Session->CapacityOfThreads,
+                                 Session->NumberOfThreads + 1,
+                                 sizeof(READER_THREAD));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Index = Session->NumberOfThreads;
+        Session->NumberOfThreads += 1;
+
+        Thread = &Session->Threads[Index];
+        Thread->ThreadId = Store->Header->ThreadId;
+        Thread->FirstStore = StoreIndex;
+        Thread->NumberOfStores = 1;
+        Thread->IsLive = IsLive;
+        Thread->FirstTimestamp = First;
+        Thread->LastTimestamp = First;
+        Store->Thread = Index;
+
+    } else {
+
+        Index -= 1;
+        Thread = &Session->Threads[Index];
+        Last = Thread->FirstStore;
+        while (Session->Stores[Last]->NextInThread != READER_NONE) {
+            Last = Session->Stores[Last]->NextInThread;
+        }
+
+        Session->Stores[Last]->NextInThread = StoreIndex;
+        Store->Thread = Index;
+        Thread->NumberOfStores += 1;
+        Thread->IsLive = Thread->IsLive || IsLive;
+        if (First < Thread->FirstTimestamp) {
+            Thread->FirstTimestamp = First;
+        }
+    }
+
+    if (Store->LastTimestamp > Thread->LastTimestamp) {
+        Thread->LastTimestamp = Store->LastTimestamp;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderPoolAnchors(
+    _Inout_ PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Works the clock out from the anchors of all stores.
+
+Arguments:
+
+    Session - The session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCORE_CLOCK Clock = &Session->Clock;
+    RTL_CLOCK_READING Reading;
+    TRACE_CLOCK_ANCHOR Anchor;
+    ULONG Index;
+
+    CoreInitializeClock(Clock);
+    Session->IsClockRead = FALSE;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PCREADER_STORE Store = Session->Stores[Index];
+
+        if (Store->Thread != READER_NONE) {
+            CoreAddAnchor(Clock,
+                          &Store->Header->OpenAnchor,
+                          Store->Header->QpcFrequency);
+            CoreAddAnchor(Clock,
+                          &Store->Header->LastAnchor,
+                          Store->Header->QpcFrequency);
+        }
+    }
+
+    if (Clock->Ticks != 0 && Clock->Nanoseconds >= READER_MINIMUM_CLOCK_SPAN) {
+        return;
+    }
+
+    //
+    // A reading now is farther from the others than they are from each other,
+    // and on their clocks if the machine has not been booted since.
+    //
+
+    RtlReadClocks(Session->Context->Rtl, &Reading);
+    Anchor.Tsc = Reading.Tsc;
+    Anchor.Qpc = Reading.Qpc;
+    Anchor.SystemTime = Reading.SystemTime;
+    Anchor.Check = Anchor.Tsc ^ Anchor.Qpc ^ Anchor.SystemTime;
+    if (CoreIsSameBoot(Clock, &Anchor, Reading.QpcFrequency)) {
+        CoreAddAnchor(Clock, &Anchor, Reading.QpcFrequency);
+        Session->IsClockRead = TRUE;
+    }
+}
+
+
+_Use_decl_annotations_
+READER_PROCESS_STATE
+ReaderQueryProcess(
+    PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Finds out whether the traced process runs: whether there is a process with
+    its identifier that was created when it was.
+
+Arguments:
+
+    Session - The session, with one valid store at least; it keeps the
+        process's handle while the process runs.
+
+Return Value:
+
+    The process's state.
+
+--*/
+{
+    PCRTL Rtl = Session->Context->Rtl;
+    READER_PROCESS_TIMES Times;
+    OBJECT_ATTRIBUTES Attributes;
+    CLIENT_ID ClientId;
+    NTSTATUS Status;
+
+    Session->ProcessState = ReaderProcessGone;
+    if (Session->Header == NULL) {
+        return ReaderProcessGone;
+    }
+
+    if (Session->Process == NULL) {
+
+        ClientId.UniqueProcess =
+            (HANDLE)(ULONG_PTR)Session->Header->ProcessId;
+        ClientId.UniqueThread = NULL;
+        InitializeObjectAttributes(&Attributes, NULL, 0, NULL, NULL);
+        Status = Rtl->NtOpenProcess(&Session->Process,
+                                    READER_PROCESS_ACCESS,
+                                    &Attributes,
+                                    &ClientId);
+        if (!NT_SUCCESS(Status)) {
+            Session->Process = NULL;
+            if (Status == STATUS_ACCESS_DENIED) {
+                Session->ProcessState = ReaderProcessUnknown;
+            }
+            return Session->ProcessState;
+        }
+    }
+
+    Status = Rtl->NtQueryInformationProcess(Session->Process,
+                                            RTL_PROCESS_TIMES,
+                                            &Times,
+                                            sizeof(Times),
+                                            NULL);
+    if (!NT_SUCCESS(Status)) {
+        Session->ProcessState = ReaderProcessUnknown;
+        return ReaderProcessUnknown;
+    }
+
+    if ((ULONGLONG)Times.CreateTime.QuadPart ==
+            Session->Header->ProcessCreationTime &&
+        Times.ExitTime.QuadPart == 0) {
+        Session->ProcessState = ReaderProcessRunning;
+        return ReaderProcessRunning;
+    }
+
+    RtlClose(Rtl, Session->Process);
+    Session->Process = NULL;
+    return ReaderProcessGone;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLookAtStore(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Opens a store for the first time, to see what it is.
+
+Arguments:
+
+    Session - The session.
+
+    Store - The store; closed again.
+
+Return Value:
+
+    STATUS_SUCCESS - The store may be bad all the same; it says so itself.
+
+    STATUS_NO_MEMORY
+
+--*/
+{
+    NTSTATUS Status;
+
+    Status = ReaderOpenSessionStore(Session, Store);
+    if (!NT_SUCCESS(Status)) {
+        return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
+    }
+
+    Status = STATUS_SUCCESS;
+    if (Store->HeaderResult.State != CoreHeaderValid ||
+        Store->EndState == CoreEndBad) {
+        goto End;
+    }
+
+    if (Session->Header == NULL) {
+        Session->Header = Store->Header;
+        ReaderQueryProcess(Session);
+    }
+
+    if (Store->Header->ProcessId != Session->Header->ProcessId ||
+        Store->Header->ProcessCreationTime !=
+            Session->Header->ProcessCreationTime) {
+        Store->IsForeign = TRUE;
+        goto End;
+    }
+
+    ReaderReadTimeRange(Session->Context, Store);
+    Status = ReaderAssignModule(Session, Store);
+
+End:
+    ReaderCloseStore(Session->Context, Store);
+    return Status;
+}
+
+
+static
+LONG
+ReaderCompareStoreNames(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+/*++
+
+Routine Description:
+
+    Orders stores by name.
+
+Arguments:
+
+    CompareContext - The session.
+
+    First, Second - Store indexes.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    PREADER_SESSION Session = (PREADER_SESSION)CompareContext;
+    PCUNICODE_STRING FirstName = &Session->Stores[First]->Name;
+    PCUNICODE_STRING SecondName = &Session->Stores[Second]->Name;
+    ULONG Index;
+
+    for (Index = 0;
+         Index < FirstName->Length / sizeof(WCHAR) &&
+             Index < SecondName->Length / sizeof(WCHAR);
+         Index++) {
+        if (FirstName->Buffer[Index] != SecondName->Buffer[Index]) {
+            return (LONG)FirstName->Buffer[Index] -
+                   (LONG)SecondName->Buffer[Index];
+        }
+    }
+
+    return (LONG)FirstName->Length - (LONG)SecondName->Length;
+}
+
+
+static
+LONG
+ReaderCompareStoreTimes(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+/*++
+
+Routine Description:
+
+    Orders stores by their first record, then by name.
+
+Arguments:
+
+    CompareContext - The session.
+
+    First, Second - Store indexes.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    PREADER_SESSION Session = (PREADER_SESSION)CompareContext;
+    ULONGLONG FirstTime = Session->Stores[First]->FirstTimestamp;
+    ULONGLONG SecondTime = Session->Stores[Second]->FirstTimestamp;
+
+    if (FirstTime != SecondTime) {
+        return FirstTime < SecondTime ? -1 : 1;
+    }
+
+    return ReaderCompareStoreNames(CompareContext, First, Second);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAdmitStores(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONG FirstNew
+    )
+/*++
+
+Routine Description:
+
+    Looks at stores that are not part of the session yet, and gives those that
+    are good their modules and threads.
+
+Arguments:
+
+    Session - The session.
+
+    FirstNew - The index of the first store that was never looked at.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PULONG Order = NULL;
+    ULONG CapacityOfOrder = 0;
+    PREADER_STORE Store;
+    ULONG Count;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Order,
+                             &CapacityOfOrder,
+                             Session->NumberOfStores + 1,
+                             sizeof(ULONG));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Count = 0;
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        Store = Session->Stores[Index];
+        if (Index < FirstNew &&
+            (!NT_SUCCESS(Store->Status) ||
+             Store->HeaderResult.State != CoreHeaderBeingCreated)) {
+            continue;
+        }
+
+        Status = ReaderLookAtStore(Session, Store);
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+
+        if (Store->Module != READER_NONE) {
+            Order[Count] = Index;
+            Count += 1;
+        }
+    }
+
+    //
+    // Threads are made in the order of their first records, which is what
+    // tells one thread from the next with the same identifier.
+    //
+
+    ReaderSort(Order, Count, ReaderCompareStoreTimes, Session);
+    for (Index = 0; Index < Count; Index++) {
+        Status = ReaderAssignThread(Session, Order[Index]);
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+
+        Session->NumberOfValidStores += 1;
+    }
+
+    ReaderPoolAnchors(Session);
+
+End:
+    Allocator->Free(Allocator->Context, Order);
+    return Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderSortStores(
+    _Inout_ PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Puts the stores in the order of their names, so that output does not
+    depend on the file system.
+
+Arguments:
+
+    Session - The session, whose stores nothing refers to yet.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_STORE *Sorted = NULL;
+    ULONG CapacityOfSorted = 0;
+    PULONG Order = NULL;
+    ULONG CapacityOfOrder = 0;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Order,
+                             &CapacityOfOrder,
+                             Session->NumberOfStores,
+                             sizeof(ULONG));
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Sorted,
+                             &CapacityOfSorted,
+                             Session->NumberOfStores,
+                             sizeof(PREADER_STORE));
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        Order[Index] = Index;
+    }
+
+    ReaderSort(Order,
+               Session->NumberOfStores,
+               ReaderCompareStoreNames,
+               Session);
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        Sorted[Index] = Session->Stores[Order[Index]];
+    }
+
+    //
+    // The map of names goes by index, so it is made again.
+    //
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        Session->Stores[Index] = Sorted[Index];
+    }
+
+    ReaderRundownMap(&Session->Names);
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        ULONGLONG Key;
+
+        ReaderIsKnownName(Session, &Sorted[Index]->Name, &Key);
+        Status = ReaderAddToMap(&Session->Names, Key, Index);
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+    }
+
+End:
+    Allocator->Free(Allocator->Context, Sorted);
+    Allocator->Free(Allocator->Context, Order);
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderOpenSession(
+    PREADER_SESSION Session,
+    PCREADER_CONTEXT Context,
+    PCWSTR Path,
+    PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Opens a session.
+
+Arguments:
+
+    Session - Receives it.
+
+    Context - The context; must outlive the session.
+
+    Path - A session directory or a store, as the user gave it.
+
+    Error - Receives what failed.
+
+Return Value:
+
+    STATUS_SUCCESS - There is one store at least, good or bad.
+
+    STATUS_NOT_FOUND - The directory has no stores.
+
+    Otherwise what failed.
+
+--*/
+{
+    UNICODE_STRING Given;
+    UNICODE_STRING Name;
+    ULONG LengthInChars;
+    NTSTATUS Status;
+
+    RtlZeroBytes(Session, sizeof(*Session));
+    Session->Context = Context;
+    CoreInitializeClock(&Session->Clock);
+    ReaderInitializeMap(&Session->Names, Context->Allocator);
+
+    LengthInChars = RtlLengthOfWideString(Path);
+    if (LengthInChars > RTL_MAXIMUM_PATH_IN_CHARS) {
+        return RtlSetError(Error,
+                           "open the session",
+                           NULL,
+                           STATUS_NAME_TOO_LONG);
+    }
+
+    RtlPointUnicodeString(&Given, Path, LengthInChars);
+
+    Session->PathBuffer = (PWSTR)
+        Context->Allocator->Allocate(Context->Allocator->Context,
+                                     RTL_MAXIMUM_PATH_IN_CHARS *
+                                         sizeof(WCHAR));
+    if (Session->PathBuffer == NULL) {
+        return RtlSetError(Error,
+                           "open the session",
+                           &Given,
+                           STATUS_NO_MEMORY);
+    }
+
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &Given,
+                                Session->PathBuffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &Session->Path);
+    if (!NT_SUCCESS(Status)) {
+        RtlSetError(Error, "open the session", &Given, Status);
+        goto Error;
+    }
+
+    //
+    // Path may have been given room to append by the length of the buffer
+    // that it points into.
+    //
+
+    Session->Path.MaximumLength = (USHORT)
+        ((RTL_MAXIMUM_PATH_IN_CHARS -
+          (ULONG)(Session->Path.Buffer - Session->PathBuffer)) *
+         sizeof(WCHAR));
+    Session->DirectoryLength = Session->Path.Length;
+
+    Status = RtlEnumerateDirectory(Context->Rtl,
+                                   &Session->Path,
+                                   ReaderVisitEntry,
+                                   Session);
+    if (NT_SUCCESS(Status)) {
+
+        Session->IsDirectory = TRUE;
+        if (Session->NumberOfStores == 0) {
+            Status = RtlSetError(Error,
+                                 "find a store (*" TRACE_FILE_SUFFIX
+                                     ") in the directory",
+                                 &Given,
+                                 STATUS_NOT_FOUND);
+            goto Error;
+        }
+
+    } else if (Status == STATUS_NOT_A_DIRECTORY) {
+
+        RtlBaseName(&Session->Path, &Name);
+        Status = ReaderAddStore(Session, &Name);
+        if (!NT_SUCCESS(Status)) {
+            RtlSetError(Error, "open the store", &Given, Status);
+            goto Error;
+        }
+
+    } else {
+        RtlSetError(Error, "open the session", &Given, Status);
+        goto Error;
+    }
+
+    Status = ReaderSortStores(Session);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderAdmitStores(Session, 0);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        RtlSetError(Error, "read the session", &Given, Status);
+        goto Error;
+    }
+
+    return STATUS_SUCCESS;
+
+Error:
+    ReaderCloseSession(Session);
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderRefreshSession(
+    PREADER_SESSION Session,
+    PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Looks for stores that have appeared.
+
+Arguments:
+
+    Session - The session.
+
+    Error - Receives what failed.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    ULONG FirstNew = Session->NumberOfStores;
+    NTSTATUS Status;
+
+    if (Session->IsDirectory) {
+        Session->Path.Length = Session->DirectoryLength;
+        Status = RtlEnumerateDirectory(Session->Context->Rtl,
+                                       &Session->Path,
+                                       ReaderVisitEntry,
+                                       Session);
+        if (!NT_SUCCESS(Status)) {
+            return RtlSetError(Error,
+                               "list the session",
+                               &Session->Path,
+                               Status);
+        }
+    }
+
+    Status = ReaderAdmitStores(Session, FirstNew);
+    if (!NT_SUCCESS(Status)) {
+        return RtlSetError(Error, "read the session", &Session->Path, Status);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderCloseSession(
+    PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Closes a session and frees what it holds.
+
+Arguments:
+
+    Session - The session, whole or half built.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_CONTEXT Context = Session->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+        ReaderDestroySymbols(Session->Modules[Index]->Symbols);
+        Allocator->Free(Allocator->Context, Session->Modules[Index]);
+    }
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PREADER_STORE Store = Session->Stores[Index];
+
+        ReaderCloseStore(Context, Store);
+        Allocator->Free(Allocator->Context, Store->Header);
+        Allocator->Free(Allocator->Context, Store);
+    }
+
+    if (Session->Process != NULL) {
+        RtlClose(Context->Rtl, Session->Process);
+    }
+
+    ReaderRundownMap(&Session->Names);
+    Allocator->Free(Allocator->Context, Session->Modules);
+    Allocator->Free(Allocator->Context, Session->Stores);
+    Allocator->Free(Allocator->Context, Session->Threads);
+    Allocator->Free(Allocator->Context, Session->PathBuffer);
+    RtlZeroBytes(Session, sizeof(*Session));
+    Session->Context = Context;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderSelectModules(
+    PREADER_SESSION Session,
+    PCWSTR Prefix
+    )
+/*++
+
+Routine Description:
+
+    Selects modules by the beginning of their names.
+
+Arguments:
+
+    Session - The session.
+
+    Prefix - In any case; NULL for all.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCRTL Rtl = Session->Context->Rtl;
+    WCHAR Name[300];
+    ULONG Length;
+    ULONG Index;
+    ULONG Char;
+
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+
+        PREADER_MODULE Module = Session->Modules[Index];
+
+        Module->IsSelected = TRUE;
+        if (Prefix == NULL) {
+            continue;
+        }
+
+        RtlUtf8ToWide(Module->Name,
+                      Module->NameLength,
+                      Name,
+                      RTL_NUMBER_OF(Name),
+                      &Length);
+        for (Char = 0; Prefix[Char] != 0; Char++) {
+            if (Char >= Length ||
+                Rtl->RtlUpcaseUnicodeChar(Prefix[Char]) !=
+                    Rtl->RtlUpcaseUnicodeChar(Name[Char])) {
+                Module->IsSelected = FALSE;
+                break;
+            }
+        }
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWarnOfStores(
+    PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Says which stores are left out, and which are cut off.
+
+Arguments:
+
+    Session - The session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PREADER_STORE Store = Session->Stores[Index];
+
+        if (Store->IsWarned ||
+            (Store->Thread != READER_NONE &&
+             Store->EndState == CoreEndValid)) {
+            continue;
+        }
+
+        if (NT_SUCCESS(Store->Status) &&
+            Store->HeaderResult.State == CoreHeaderBeingCreated) {
+            continue;
+        }
+
+        Store->IsWarned = TRUE;
+        RtlWriteText(Errors, "TraceReader: warning: %Z: ", &Store->Name);
+        ReaderDescribeStoreProblem(Store, Errors);
+        RtlWriteText(Errors,
+                     Store->Thread == READER_NONE ? "; left out\n" : "\n");
+    }
+
+    RtlFlushWriter(Errors);
+}

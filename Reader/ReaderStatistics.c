@@ -1,0 +1,208 @@
+/*++
+
+Module Name:
+
+    ReaderStatistics.c
+
+Abstract:
+
+    What report and tree add up.
+
+--*/
+
+#include "Reader.h"
+
+
+_Use_decl_annotations_
+VOID
+ReaderAddToStatistics(
+    PREADER_STATISTICS Statistics,
+    const CORE_EVENT *Event,
+    BOOLEAN IsOutermost
+    )
+/*++
+
+Routine Description:
+
+    Adds a call that ended.
+
+Arguments:
+
+    Statistics - What to add to.
+
+    Event - An exit, abandoned or open event.
+
+    IsOutermost - Whether its time is not already part of another call's that
+        goes to the same total.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Ticks = Event->InclusiveTicks;
+
+    if (Statistics->Calls == 0 || Ticks < Statistics->MinimumTicks) {
+        Statistics->MinimumTicks = Ticks;
+    }
+
+    if (Ticks > Statistics->MaximumTicks) {
+        Statistics->MaximumTicks = Ticks;
+    }
+
+    Statistics->Calls += 1;
+    Statistics->SelfTicks += Event->SelfTicks;
+    if (IsOutermost) {
+        Statistics->TotalTicks += Ticks;
+    }
+
+    Statistics->SumLow += Ticks;
+    if (Statistics->SumLow < Ticks) {
+        Statistics->SumHigh += 1;
+    }
+
+    if (Event->Kind == CoreEventAbandoned) {
+        Statistics->Abandoned += 1;
+    } else if (Event->Kind == CoreEventOpen) {
+        Statistics->Unfinished += 1;
+    }
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+ReaderQueryAverage(
+    PCREADER_STATISTICS Statistics
+    )
+/*++
+
+Routine Description:
+
+    The average inclusive time of a call.
+
+Arguments:
+
+    Statistics - Of one call at least; 0 otherwise.
+
+Return Value:
+
+    Ticks.
+
+--*/
+{
+    if (Statistics->Calls == 0) {
+        return 0;
+    }
+
+    return CoreDivide(Statistics->SumHigh,
+                      Statistics->SumLow,
+                      Statistics->Calls);
+}
+
+
+_Use_decl_annotations_
+LONG
+ReaderCompareStatistics(
+    PCREADER_STATISTICS First,
+    PCREADER_STATISTICS Second,
+    READER_SORT_KEY SortKey
+    )
+/*++
+
+Routine Description:
+
+    Orders two by a number, the larger first.
+
+Arguments:
+
+    First, Second - The two.
+
+    SortKey - Which number.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    ULONGLONG FirstValue;
+    ULONGLONG SecondValue;
+
+    switch (SortKey) {
+
+    case ReaderSortTotal:
+        FirstValue = First->TotalTicks;
+        SecondValue = Second->TotalTicks;
+        break;
+
+    case ReaderSortSelf:
+        FirstValue = First->SelfTicks;
+        SecondValue = Second->SelfTicks;
+        break;
+
+    case ReaderSortCalls:
+        FirstValue = First->Calls;
+        SecondValue = Second->Calls;
+        break;
+
+    case ReaderSortAverage:
+        FirstValue = ReaderQueryAverage(First);
+        SecondValue = ReaderQueryAverage(Second);
+        break;
+
+    case ReaderSortMinimum:
+        FirstValue = First->MinimumTicks;
+        SecondValue = Second->MinimumTicks;
+        break;
+
+    case ReaderSortMaximum:
+        FirstValue = First->MaximumTicks;
+        SecondValue = Second->MaximumTicks;
+        break;
+
+    default:
+        return 0;
+    }
+
+    if (FirstValue == SecondValue) {
+        return 0;
+    }
+
+    return FirstValue > SecondValue ? -1 : 1;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutStatistics(
+    PREADER_OUTPUT Output,
+    PCREADER_STATISTICS Statistics
+    )
+/*++
+
+Routine Description:
+
+    Writes the cells of READER_STATISTICS_COLUMNS.
+
+Arguments:
+
+    Output - The output.
+
+    Statistics - What to write.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderPutNumber(Output, Statistics->Calls);
+    ReaderPutNumber(Output, Statistics->TotalTicks);
+    ReaderPutNumber(Output, Statistics->SelfTicks);
+    ReaderPutNumber(Output, ReaderQueryAverage(Statistics));
+    ReaderPutNumber(Output, Statistics->MinimumTicks);
+    ReaderPutNumber(Output, Statistics->MaximumTicks);
+    ReaderPutNumber(Output, Statistics->Abandoned);
+    ReaderPutNumber(Output, Statistics->Unfinished);
+}

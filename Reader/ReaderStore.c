@@ -1,0 +1,628 @@
+/*++
+
+Module Name:
+
+    ReaderStore.c
+
+Abstract:
+
+    One store's file, mapped read-only.  The first page stays mapped while the
+    store is open, because its end of records is live; the records are read
+    through a window that slides, so memory is bounded whatever the file's
+    size.
+
+    The file may grow under us, and a writer that closes it cuts it off at the
+    end of the records.  Nothing beyond the published end is ever touched, and
+    what is touched is copied out under a guard: a page that cannot be had is
+    an error of the store, not of this program.
+
+--*/
+
+#include "Reader.h"
+
+#define READER_MAPPING_GRANULARITY 0x10000ULL
+#define READER_WINDOW_SIZE 0x800000ULL
+
+typedef enum _READER_ACCESS {
+    ReaderAccessBytes = 0,
+    ReaderAccessRecords,
+    ReaderAccessEnd
+} READER_ACCESS;
+
+
+__declspec(noinline)
+static
+BOOLEAN
+ReaderAccessView(
+    _In_ READER_ACCESS Access,
+    _In_ const VOID *Source,
+    _Out_ PVOID Destination,
+    _In_ ULONG Count
+    )
+/*++
+
+Routine Description:
+
+    Reads from a view.  This is a call of its own because a compiler may see
+    no exception in a plain access.
+
+Arguments:
+
+    Access - What to read.
+
+    Source - In the view.
+
+    Destination - Receives bytes, records, or the end of records.
+
+    Count - Of bytes or records.
+
+Return Value:
+
+    FALSE if the writer was not found at rest.
+
+--*/
+{
+    switch (Access) {
+
+    case ReaderAccessBytes:
+        RtlCopyBytes(Destination, Source, Count);
+        return TRUE;
+
+    case ReaderAccessRecords:
+        CoreCopyRecords((PTRACE_RECORD)Destination,
+                        (PCTRACE_RECORD)Source,
+                        Count);
+        return TRUE;
+
+    default:
+        return CoreReadEndOfRecords((PCTRACE_STORE_HEADER)Source,
+                                    (PULONGLONG)Destination);
+    }
+}
+
+
+static
+LONG
+ReaderFilterException(
+    _In_ ULONG Code
+    )
+/*++
+
+Routine Description:
+
+    Decides which exceptions are a page's.
+
+Arguments:
+
+    Code - The exception code.  (Wine reports a page past the end of a file
+        that was cut off as a misaligned access.)
+
+Return Value:
+
+    EXCEPTION_EXECUTE_HANDLER or EXCEPTION_CONTINUE_SEARCH.
+
+--*/
+{
+    if (Code == (ULONG)STATUS_IN_PAGE_ERROR ||
+        Code == (ULONG)STATUS_ACCESS_VIOLATION ||
+        Code == (ULONG)STATUS_DATATYPE_MISALIGNMENT) {
+        return EXCEPTION_EXECUTE_HANDLER;
+    }
+
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAccessGuarded(
+    _In_ READER_ACCESS Access,
+    _In_ const VOID *Source,
+    _Out_ PVOID Destination,
+    _In_ ULONG Count
+    )
+/*++
+
+Routine Description:
+
+    Reads from a view, whatever state its pages are in.
+
+Arguments:
+
+    As ReaderAccessView.
+
+Return Value:
+
+    STATUS_SUCCESS
+
+    STATUS_IN_PAGE_ERROR - The page cannot be had.
+
+    STATUS_RETRY - The writer was not found at rest.
+
+--*/
+{
+    NTSTATUS Status = STATUS_RETRY;
+
+    __try {
+        if (ReaderAccessView(Access, Source, Destination, Count)) {
+            Status = STATUS_SUCCESS;
+        }
+    } __except (ReaderFilterException(GetExceptionCode())) {
+        Status = STATUS_IN_PAGE_ERROR;
+    }
+
+    return Status;
+}
+
+
+static
+NTSTATUS
+ReaderFailStore(
+    _Inout_ PREADER_STORE Store,
+    _In_z_ PCSZ Step,
+    _In_ NTSTATUS Status
+    )
+/*++
+
+Routine Description:
+
+    Keeps what failed.
+
+Arguments:
+
+    Store - The store.
+
+    Step - What was being done, a literal.
+
+    Status - What it gave.
+
+Return Value:
+
+    Status.
+
+--*/
+{
+    Store->Status = Status;
+    Store->FailedStep = Step;
+    return Status;
+}
+
+
+static
+VOID
+ReaderDropSection(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Unmaps the window and closes the section.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Store->Window != NULL) {
+        RtlUnmapFileSection(Context->Rtl, Store->Window);
+        Store->Window = NULL;
+    }
+
+    if (Store->Section != NULL) {
+        RtlClose(Context->Rtl, Store->Section);
+        Store->Section = NULL;
+    }
+
+    Store->WindowOffset = 0;
+    Store->WindowSize = 0;
+    Store->SectionSize = 0;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderMakeSection(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Makes a section of the file as large as the file is now.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, with the file open and not empty.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    NTSTATUS Status;
+
+    ReaderDropSection(Context, Store);
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store, "query the file's size", Status);
+    }
+
+    Status = RtlCreateFileSection(Context->Rtl,
+                                  Store->File,
+                                  Store->FileSize,
+                                  FALSE,
+                                  &Store->Section);
+    if (!NT_SUCCESS(Status)) {
+        Store->Section = NULL;
+        return ReaderFailStore(Store, "create a section", Status);
+    }
+
+    Store->SectionSize = Store->FileSize;
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderRefreshStore(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Reads the header of an open store, and the end of its records.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, open.
+
+Return Value:
+
+    STATUS_SUCCESS - HeaderResult says whether the header is valid, EndState
+        whether the end is.
+
+    Otherwise what failed.
+
+--*/
+{
+    ULONGLONG End;
+    NTSTATUS Status;
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store, "query the file's size", Status);
+    }
+
+    //
+    // A file that was empty, or had less than a header, may have one now.
+    //
+
+    if (Store->HeaderViewSize < TRACE_HEADER_SIZE &&
+        Store->FileSize > Store->HeaderViewSize) {
+
+        if (Store->HeaderView != NULL) {
+            RtlUnmapFileSection(Context->Rtl, Store->HeaderView);
+            Store->HeaderView = NULL;
+            Store->HeaderViewSize = 0;
+        }
+
+        Status = ReaderMakeSection(Context, Store);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Store->HeaderViewSize = Store->FileSize < TRACE_HEADER_SIZE
+                                    ? (ULONG)Store->FileSize
+                                    : TRACE_HEADER_SIZE;
+        Status = RtlMapFileSection(Context->Rtl,
+                                   Store->Section,
+                                   0,
+                                   Store->HeaderViewSize,
+                                   FALSE,
+                                   NULL,
+                                   &Store->HeaderView);
+        if (!NT_SUCCESS(Status)) {
+            Store->HeaderView = NULL;
+            Store->HeaderViewSize = 0;
+            return ReaderFailStore(Store, "map the header", Status);
+        }
+    }
+
+    if (Store->HeaderViewSize != 0) {
+        Status = ReaderAccessGuarded(ReaderAccessBytes,
+                                     Store->HeaderView,
+                                     Store->Header,
+                                     Store->HeaderViewSize);
+        if (!NT_SUCCESS(Status)) {
+            return ReaderFailStore(Store, "read the header", Status);
+        }
+    }
+
+    Store->EndState = CoreEndBad;
+    if (!CoreValidateHeader(Store->Header,
+                            Store->HeaderViewSize,
+                            &Store->HeaderResult)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderAccessGuarded(ReaderAccessEnd,
+                                 Store->HeaderView,
+                                 &End,
+                                 0);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store, "read the end of the records", Status);
+    }
+
+    //
+    // The file's size is taken after the end, so a file that is growing is
+    // never found shorter than its records.
+    //
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store, "query the file's size", Status);
+    }
+
+    Store->PublishedEnd = End;
+    Store->EndState = CoreValidateEndOfRecords(End,
+                                               Store->Header->HeaderSize,
+                                               Store->FileSize);
+    switch (Store->EndState) {
+
+    case CoreEndValid:
+        Store->EndOfRecords = End;
+        break;
+
+    case CoreEndBeyondFile:
+        Store->EndOfRecords = Store->Header->HeaderSize;
+        if (Store->FileSize > Store->EndOfRecords) {
+            Store->EndOfRecords = Store->FileSize -
+                (Store->FileSize - Store->EndOfRecords) % TRACE_RECORD_SIZE;
+        }
+        break;
+
+    default:
+        Store->EndOfRecords = Store->Header->HeaderSize;
+        break;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderOpenStore(
+    PCREADER_CONTEXT Context,
+    PCUNICODE_STRING NtPath,
+    PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Opens a store's file and reads its header.
+
+Arguments:
+
+    Context - The context.
+
+    NtPath - The file.
+
+    Store - The store, all zeroes or closed; its header's copy is allocated
+        once and kept.
+
+Return Value:
+
+    STATUS_SUCCESS - HeaderResult says whether the header is valid.
+
+    Otherwise what failed; the store is closed.
+
+--*/
+{
+    NTSTATUS Status;
+
+    Store->Status = STATUS_SUCCESS;
+    Store->FailedStep = NULL;
+
+    if (Store->Header == NULL) {
+        Store->Header = (PTRACE_STORE_HEADER)
+            Context->Allocator->Allocate(Context->Allocator->Context,
+                                         sizeof(TRACE_STORE_HEADER));
+        if (Store->Header == NULL) {
+            return ReaderFailStore(Store,
+                                   "allocate the header",
+                                   STATUS_NO_MEMORY);
+        }
+    }
+
+    Status = RtlOpenFileForReading(Context->Rtl, NtPath, &Store->File);
+    if (!NT_SUCCESS(Status)) {
+        Store->File = NULL;
+        return ReaderFailStore(Store, "open the store", Status);
+    }
+
+    Status = ReaderRefreshStore(Context, Store);
+    if (!NT_SUCCESS(Status)) {
+        ReaderCloseStore(Context, Store);
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderCloseStore(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Closes a store's file.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, open or not.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Store->HeaderView != NULL) {
+        RtlUnmapFileSection(Context->Rtl, Store->HeaderView);
+        Store->HeaderView = NULL;
+    }
+
+    Store->HeaderViewSize = 0;
+    ReaderDropSection(Context, Store);
+
+    if (Store->File != NULL) {
+        RtlClose(Context->Rtl, Store->File);
+        Store->File = NULL;
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderReadRecords(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store,
+    ULONGLONG FileOffset,
+    PTRACE_RECORD Records,
+    ULONG NumberOfRecords,
+    PULONG NumberRead
+    )
+/*++
+
+Routine Description:
+
+    Copies records out of the file, sliding the window to them.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, open, with a valid header.
+
+    FileOffset - Of the first record.
+
+    Records - Receives them.
+
+    NumberOfRecords - The most to copy.
+
+    NumberRead - Receives how many were; 0 at the end.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    ULONGLONG Available;
+    ULONGLONG WindowEnd;
+    NTSTATUS Status;
+
+    *NumberRead = 0;
+    if (FileOffset >= Store->EndOfRecords) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Store->Window == NULL ||
+        FileOffset < Store->WindowOffset ||
+        FileOffset - Store->WindowOffset + TRACE_RECORD_SIZE >
+            Store->WindowSize) {
+
+        if (Store->Window != NULL) {
+            RtlUnmapFileSection(Context->Rtl, Store->Window);
+            Store->Window = NULL;
+            Store->WindowSize = 0;
+        }
+
+        //
+        // The end is never beyond the file, so a section that does not reach
+        // it is older than the file's last growth.
+        //
+
+        if (Store->Section == NULL ||
+            Store->SectionSize < FileOffset + TRACE_RECORD_SIZE) {
+            Status = ReaderMakeSection(Context, Store);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            if (Store->SectionSize < FileOffset + TRACE_RECORD_SIZE) {
+                return ReaderFailStore(Store,
+                                       "read the records",
+                                       STATUS_END_OF_FILE);
+            }
+        }
+
+        Store->WindowOffset = FileOffset & ~(READER_MAPPING_GRANULARITY - 1);
+        Store->WindowSize = Store->SectionSize - Store->WindowOffset;
+        if (Store->WindowSize > READER_WINDOW_SIZE) {
+            Store->WindowSize = READER_WINDOW_SIZE;
+        }
+
+        Status = RtlMapFileSection(Context->Rtl,
+                                   Store->Section,
+                                   Store->WindowOffset,
+                                   (SIZE_T)Store->WindowSize,
+                                   FALSE,
+                                   NULL,
+                                   &Store->Window);
+        if (!NT_SUCCESS(Status)) {
+            Store->Window = NULL;
+            Store->WindowSize = 0;
+            return ReaderFailStore(Store, "map the records", Status);
+        }
+    }
+
+    WindowEnd = Store->WindowOffset + Store->WindowSize;
+    Available = (WindowEnd < Store->EndOfRecords ? WindowEnd
+                                                 : Store->EndOfRecords) -
+                FileOffset;
+    Available /= TRACE_RECORD_SIZE;
+    if (Available > NumberOfRecords) {
+        Available = NumberOfRecords;
+    }
+
+    Status = ReaderAccessGuarded(ReaderAccessRecords,
+                                 (const UCHAR *)Store->Window +
+                                     (FileOffset - Store->WindowOffset),
+                                 Records,
+                                 (ULONG)Available);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store, "read the records", Status);
+    }
+
+    *NumberRead = (ULONG)Available;
+    return STATUS_SUCCESS;
+}

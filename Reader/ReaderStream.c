@@ -1,0 +1,473 @@
+/*++
+
+Module Name:
+
+    ReaderStream.c
+
+Abstract:
+
+    One thread's events.  A thread that called several modules has a store for
+    each; their records are merged by time before they are paired, so that a
+    call from one module into another nests as it ran.
+
+--*/
+
+#include "Reader.h"
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAttachStore(
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONG StoreIndex
+    )
+/*++
+
+Routine Description:
+
+    Adds a store to a stream and opens it.
+
+Arguments:
+
+    Stream - The stream.
+
+    StoreIndex - The store.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = Stream->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_STORE Store = Session->Stores[StoreIndex];
+    PREADER_STREAM_STORE Part;
+    NTSTATUS Status;
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Stream->Stores,
+                             &Stream->CapacityOfStores,
+                             Stream->NumberOfStores + 1,
+                             sizeof(PREADER_STREAM_STORE));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Part = (PREADER_STREAM_STORE)
+        Allocator->Allocate(Allocator->Context, sizeof(READER_STREAM_STORE));
+    if (Part == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Part->Store = StoreIndex;
+    Part->Module = Store->Module;
+    Part->Head = NULL;
+
+    Status = ReaderOpenSessionStore(Session, Store);
+    if (NT_SUCCESS(Status) && Store->HeaderResult.State != CoreHeaderValid) {
+        Store->Status = STATUS_FILE_INVALID;
+        Store->FailedStep = "read the header again";
+        Status = STATUS_FILE_INVALID;
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderInitializeIterator(&Part->Iterator,
+                                          Session->Context,
+                                          Store);
+    }
+
+    if (NT_SUCCESS(Status) && !Stream->IsPaired) {
+        Status = CoreInitializePair(&Stream->Pair,
+                                    Allocator,
+                                    Store->Header->StackBase,
+                                    Store->Header->StackLimit);
+        Stream->IsPaired = NT_SUCCESS(Status);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        ReaderRundownIterator(&Part->Iterator);
+        ReaderCloseStore(Session->Context, Store);
+        Allocator->Free(Allocator->Context, Part);
+        return Status;
+    }
+
+    Stream->Stores[Stream->NumberOfStores] = Part;
+    Stream->NumberOfStores += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAttachNewStores(
+    _Inout_ PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Adds those of the thread's stores that the stream does not have: they are
+    the last ones in the thread's list.
+
+Arguments:
+
+    Stream - The stream.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = Stream->Session;
+    ULONG StoreIndex = Session->Threads[Stream->Thread].FirstStore;
+    ULONG Position;
+    NTSTATUS Status;
+
+    for (Position = 0; StoreIndex != READER_NONE; Position++) {
+
+        if (Position >= Stream->NumberOfStores) {
+            Status = ReaderAttachStore(Stream, StoreIndex);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+
+        StoreIndex = Session->Stores[StoreIndex]->NextInThread;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderOpenStream(
+    PREADER_STREAM Stream,
+    PREADER_SESSION Session,
+    ULONG Thread,
+    BOOLEAN IsLive
+    )
+/*++
+
+Routine Description:
+
+    Opens a thread's events.
+
+Arguments:
+
+    Stream - Receives the stream; to be closed even after a failure.
+
+    Session - The session.
+
+    Thread - Its index.
+
+    IsLive - Whether more may come.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    RtlZeroBytes(Stream, sizeof(*Stream));
+    Stream->Session = Session;
+    Stream->Thread = Thread;
+    Stream->IsLive = IsLive;
+    Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
+
+    return ReaderAttachNewStores(Stream);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderRefreshStream(
+    PREADER_STREAM Stream,
+    ULONGLONG Horizon
+    )
+/*++
+
+Routine Description:
+
+    Takes the ends of the thread's stores again.
+
+    The stores' ends cannot be taken at one moment.  The thread writes its
+    records in the order of their time stamps, so every record that is not
+    later than a reading of the counter made before is there when the ends are
+    taken; those that are later wait for the next time.
+
+Arguments:
+
+    Stream - The stream.
+
+    Horizon - The time stamp of the last record to let through, read before
+        the session was refreshed.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = Stream->Session;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Stream->Horizon = Horizon;
+    Status = ReaderAttachNewStores(Stream);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+
+        PREADER_STORE Store = Session->Stores[Stream->Stores[Index]->Store];
+        ULONGLONG OldEnd = Store->EndOfRecords;
+
+        Status = ReaderRefreshStore(Session->Context, Store);
+        if (Status == STATUS_RETRY) {
+
+            //
+            // The writer was busy; its next state of rest will do.
+            //
+
+            Store->Status = STATUS_SUCCESS;
+            Store->EndOfRecords = OldEnd;
+            continue;
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Store->EndOfRecords < OldEnd) {
+            Store->EndOfRecords = OldEnd;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderNextCall(
+    _Inout_ PREADER_STREAM Stream,
+    _Out_ PCORE_CALL Call
+    )
+/*++
+
+Routine Description:
+
+    Takes the earliest record of the thread's stores.
+
+Arguments:
+
+    Stream - The stream.
+
+    Call - Receives it.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_END_OF_FILE or what failed.
+
+--*/
+{
+    PREADER_STREAM_STORE Best = NULL;
+    PREADER_STREAM_STORE Part;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+
+        Part = Stream->Stores[Index];
+
+        if (Part->Head == NULL) {
+            Status = ReaderNextRecord(&Part->Iterator, &Part->Head);
+            if (Status == STATUS_END_OF_FILE) {
+                Part->Head = NULL;
+                continue;
+            }
+
+            if (!NT_SUCCESS(Status)) {
+                Part->Head = NULL;
+                return Status;
+            }
+        }
+
+        if (Best == NULL || Part->Head->Timestamp < Best->Head->Timestamp) {
+            Best = Part;
+        }
+    }
+
+    if (Best == NULL || Best->Head->Timestamp > Stream->Horizon) {
+        return STATUS_END_OF_FILE;
+    }
+
+    Call->Timestamp = Best->Head->Timestamp;
+    Call->Site = ((ULONGLONG)Best->Module << 32) |
+                 (ULONG)(Best->Head->Site - Best->Iterator.Check.ModuleBase);
+    Call->Stack = Best->Head->StackKind & ~TRACE_KIND_MASK;
+    Call->Kind = Best->Head->StackKind & TRACE_KIND_MASK;
+    Best->Head = NULL;
+    Stream->NumberOfRecords += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderNextEvent(
+    PREADER_STREAM Stream,
+    PCORE_EVENT Event
+    )
+/*++
+
+Routine Description:
+
+    Takes the thread's next event.
+
+Arguments:
+
+    Stream - The stream.
+
+    Event - Receives it.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_END_OF_FILE or what failed.
+
+--*/
+{
+    CORE_CALL Call;
+    NTSTATUS Status;
+
+    for (;;) {
+
+        if (CoreNextEvent(&Stream->Pair, Event)) {
+            return STATUS_SUCCESS;
+        }
+
+        if (Stream->IsFinished) {
+            return STATUS_END_OF_FILE;
+        }
+
+        Status = ReaderNextCall(Stream, &Call);
+        if (Status == STATUS_END_OF_FILE) {
+
+            if (Stream->IsLive) {
+                return Status;
+            }
+
+            CoreFinishPair(&Stream->Pair);
+            Stream->IsFinished = TRUE;
+            continue;
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Status = CoreAddCall(&Stream->Pair, &Call);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderHasWaitingRecords(
+    const READER_STREAM *Stream
+    )
+/*++
+
+Routine Description:
+
+    Decides whether records wait for a later horizon.
+
+Arguments:
+
+    Stream - The stream, after STATUS_END_OF_FILE.
+
+Return Value:
+
+    TRUE if so.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+        if (Stream->Stores[Index]->Head != NULL) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderCloseStream(
+    PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Says what was bad, and closes the stream and its stores.
+
+Arguments:
+
+    Stream - The stream, whole or half open.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_SESSION Session = Stream->Session;
+    PCREADER_CONTEXT Context = Session->Context;
+    ULONG Index;
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+
+        PREADER_STREAM_STORE Part = Stream->Stores[Index];
+        PREADER_STORE Store = Session->Stores[Part->Store];
+        PREADER_ITERATOR Iterator = &Part->Iterator;
+
+        if (Iterator->NumberOfBadRecords != 0 && !Store->IsWarned) {
+            Store->IsWarned = TRUE;
+            RtlWriteText(Context->Errors,
+                         "TraceReader: warning: %Z: %llu bad records passed "
+                         "over, the first at offset %llu: %s\n",
+                         &Store->Name,
+                         Iterator->NumberOfBadRecords,
+                         Iterator->FirstBadOffset,
+                         CoreDescribeRecordState(Iterator->FirstBadState));
+            RtlFlushWriter(Context->Errors);
+        }
+
+        ReaderRundownIterator(Iterator);
+        ReaderCloseStore(Context, Store);
+        Context->Allocator->Free(Context->Allocator->Context, Part);
+    }
+
+    Context->Allocator->Free(Context->Allocator->Context, Stream->Stores);
+    Stream->Stores = NULL;
+    Stream->NumberOfStores = 0;
+    Stream->CapacityOfStores = 0;
+    if (Stream->IsPaired) {
+        CoreRundownPair(&Stream->Pair);
+        Stream->IsPaired = FALSE;
+    }
+}

@@ -1,0 +1,110 @@
+/*++
+
+Module Name:
+
+    ReaderSymbols.h
+
+Abstract:
+
+    Function names for the addresses of one traced module: through DbgHelp,
+    loaded at run time (PDB; DWARF 4 under Wine), else from the image's COFF
+    symbol table, else from its exports.  Where nothing is known the caller
+    prints module+0xRVA.
+
+    The image on disk is used only if it is the one that was traced: its
+    TimeDateStamp and SizeOfImage must equal those in the store's header.
+
+--*/
+
+#ifndef TRACER_READER_SYMBOLS_H
+#define TRACER_READER_SYMBOLS_H
+
+#include "../Rtl/Rtl.h"
+#include "../TraceStore/TraceFormat.h"
+
+typedef enum _READER_SYMBOL_SOURCE {
+    ReaderSymbolSourceNone = 0,     // module+0xRVA is all there is
+    ReaderSymbolSourcePdb,          // DbgHelp, PDB
+    ReaderSymbolSourceDwarf,        // DbgHelp, DWARF
+    ReaderSymbolSourceCoff,         // the image's COFF symbol table
+    ReaderSymbolSourceExports
+} READER_SYMBOL_SOURCE;
+
+typedef struct _READER_SYMBOLS READER_SYMBOLS;
+typedef READER_SYMBOLS *PREADER_SYMBOLS;
+
+typedef struct _READER_SYMBOL {
+    ULONG StartRva;                 // of the function
+    ULONG LengthInBytes;            // of Name
+    PCSZ Name;                      // UTF-8, terminated; lives as long as the
+                                    // READER_SYMBOLS
+} READER_SYMBOL;
+typedef READER_SYMBOL *PREADER_SYMBOL;
+
+//
+// Creates the symbols of the module that Header names.  This succeeds even
+// when nothing can be found (the source is then None and Error, if not NULL,
+// says why: image missing, image of another build, damaged...); it fails only
+// for lack of memory.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_CREATE_SYMBOLS)(
+    _In_ PCRTL Rtl,
+    _In_ PCALLOCATOR Allocator,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Outptr_ PREADER_SYMBOLS *Symbols,
+    _Out_opt_ PRTL_ERROR Error
+    );
+READER_CREATE_SYMBOLS ReaderCreateSymbols;
+
+typedef READER_SYMBOL_SOURCE (READER_GET_SYMBOL_SOURCE)(
+    _In_ const READER_SYMBOLS *Symbols
+    );
+READER_GET_SYMBOL_SOURCE ReaderGetSymbolSource;
+
+//
+// Finds the nearest function at or below Rva.  FALSE when there is none.
+// The same Rva is not looked up twice by callers (they keep the answer), so
+// this need not cache by Rva, only own the names.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_FIND_SYMBOL)(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ ULONG Rva,
+    _Out_ PREADER_SYMBOL Symbol
+    );
+READER_FIND_SYMBOL ReaderFindSymbol;
+
+//
+// Finds the source line that the code at Rva comes from.  FALSE when it is not
+// known: only DbgHelp knows lines.
+//
+
+typedef struct _READER_SOURCE_LINE {
+    ULONG LineNumber;               // from 1
+    ULONG LengthInBytes;            // of FileName
+    PCSZ FileName;                  // UTF-8, terminated; lives as long as the
+                                    // READER_SYMBOLS
+} READER_SOURCE_LINE;
+typedef READER_SOURCE_LINE *PREADER_SOURCE_LINE;
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_FIND_SOURCE_LINE)(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ ULONG Rva,
+    _Out_ PREADER_SOURCE_LINE Line
+    );
+READER_FIND_SOURCE_LINE ReaderFindSourceLine;
+
+typedef VOID (READER_DESTROY_SYMBOLS)(_In_opt_ PREADER_SYMBOLS Symbols);
+READER_DESTROY_SYMBOLS ReaderDestroySymbols;
+
+#endif // TRACER_READER_SYMBOLS_H

@@ -1,0 +1,1127 @@
+/*++
+
+Module Name:
+
+    ReaderTable.c
+
+Abstract:
+
+    Tables as text, CSV (RFC 4180) and JSON (RFC 8259).  Rows are written as
+    they come; nothing is kept.
+
+    Text that comes from the traced process is cleaned: bytes that are not
+    UTF-8 become U+FFFD, and control characters do not reach the terminal.
+
+--*/
+
+#include "Reader.h"
+
+#define READER_REPLACEMENT_CHARACTER "\xEF\xBF\xBD"
+
+//
+// Text output shows this many levels of indentation and a number beyond them.
+//
+
+#define READER_MAXIMUM_INDENTATION 60
+
+
+static
+ULONG
+ReaderMeasureCharacter(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Measures the UTF-8 character that a text begins with.
+
+Arguments:
+
+    Text - The text.
+
+    LengthInBytes - Its length, not 0.
+
+Return Value:
+
+    1 to 4 bytes; 0 if the first byte begins no well-formed character.
+
+--*/
+{
+    const UCHAR *Bytes = (const UCHAR *)Text;
+    UCHAR First = Bytes[0];
+    UCHAR LowestSecond = 0x80;
+    UCHAR HighestSecond = 0xBF;
+    ULONG Length;
+    ULONG Index;
+
+    if (First < 0x80) {
+        return 1;
+    }
+
+    //
+    // The second byte's range excludes overlong forms, surrogates and what is
+    // beyond U+10FFFF (Unicode, table 3-7).
+    //
+
+    if (First >= 0xC2 && First <= 0xDF) {
+        Length = 2;
+    } else if (First >= 0xE0 && First <= 0xEF) {
+        Length = 3;
+        if (First == 0xE0) {
+            LowestSecond = 0xA0;
+        } else if (First == 0xED) {
+            HighestSecond = 0x9F;
+        }
+    } else if (First >= 0xF0 && First <= 0xF4) {
+        Length = 4;
+        if (First == 0xF0) {
+            LowestSecond = 0x90;
+        } else if (First == 0xF4) {
+            HighestSecond = 0x8F;
+        }
+    } else {
+        return 0;
+    }
+
+    if (Length > LengthInBytes ||
+        Bytes[1] < LowestSecond ||
+        Bytes[1] > HighestSecond) {
+        return 0;
+    }
+
+    for (Index = 2; Index < Length; Index++) {
+        if (Bytes[Index] < 0x80 || Bytes[Index] > 0xBF) {
+            return 0;
+        }
+    }
+
+    return Length;
+}
+
+
+static
+ULONG
+ReaderMeasureText(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Counts the characters that a text is written as.
+
+Arguments:
+
+    Text, LengthInBytes - The text.
+
+Return Value:
+
+    The number of characters.
+
+--*/
+{
+    ULONG Count = 0;
+    ULONG Index = 0;
+
+    while (Index < LengthInBytes) {
+
+        ULONG Length = ReaderMeasureCharacter(Text + Index,
+                                              LengthInBytes - Index);
+
+        Index += Length == 0 ? 1 : Length;
+        Count += 1;
+    }
+
+    return Count;
+}
+
+
+static
+VOID
+ReaderWriteEncoded(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ READER_FORMAT Format,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a text as its format wants it, without quotes around it.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Format - Text: control characters become '?'.  CSV: quotes are doubled.
+        JSON: quotes, backslashes and control characters are escaped.
+
+    Text, LengthInBytes - The text.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Begin = 0;
+    ULONG Index = 0;
+
+    //
+    // Runs of ordinary bytes are written at once.
+    //
+
+    while (Index < LengthInBytes) {
+
+        UCHAR Byte = (UCHAR)Text[Index];
+        ULONG Length = ReaderMeasureCharacter(Text + Index,
+                                              LengthInBytes - Index);
+
+        if (Length > 1 ||
+            (Length == 1 && Byte >= 0x20 && Byte != 0x7F &&
+             Byte != '"' && Byte != '\\')) {
+            Index += Length;
+            continue;
+        }
+
+        RtlWriteBytes(Writer, Text + Begin, Index - Begin);
+        Index += 1;
+        Begin = Index;
+
+        if (Length == 0) {
+            RtlWriteText(Writer, "%s", READER_REPLACEMENT_CHARACTER);
+        } else if (Format == ReaderFormatJson) {
+            if (Byte == '"' || Byte == '\\') {
+                RtlWriteText(Writer, "\\%c", Byte);
+            } else {
+                RtlWriteText(Writer, "\\u%04x", (ULONG)Byte);
+            }
+        } else if (Format == ReaderFormatCsv) {
+            RtlWriteText(Writer, Byte == '"' ? "\"\"" : "%c", Byte);
+        } else {
+            RtlWriteText(Writer,
+                         "%c",
+                         Byte == '"' || Byte == '\\' ? Byte : '?');
+        }
+    }
+
+    RtlWriteBytes(Writer, Text + Begin, Index - Begin);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteCleanText(
+    PRTL_WRITER Writer,
+    const CHAR *Text,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a text that a traced process made.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Text, LengthInBytes - The text.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderWriteEncoded(Writer, ReaderFormatText, Text, LengthInBytes);
+}
+
+
+static
+VOID
+ReaderWriteCsvText(
+    _Inout_ PRTL_WRITER Writer,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a text as a CSV field, in quotes if it needs them.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Text, LengthInBytes - The text.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    BOOLEAN NeedsQuotes = FALSE;
+    ULONG Index;
+
+    for (Index = 0; Index < LengthInBytes; Index++) {
+        if (Text[Index] == '"' || Text[Index] == ',' ||
+            Text[Index] == '\r' || Text[Index] == '\n') {
+            NeedsQuotes = TRUE;
+            break;
+        }
+    }
+
+    if (NeedsQuotes) {
+        RtlWriteText(Writer, "\"");
+    }
+
+    ReaderWriteEncoded(Writer, ReaderFormatCsv, Text, LengthInBytes);
+    if (NeedsQuotes) {
+        RtlWriteText(Writer, "\"");
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteTime(
+    PRTL_WRITER Writer,
+    PCCORE_CLOCK Clock,
+    ULONGLONG Ticks
+    )
+/*++
+
+Routine Description:
+
+    Writes a time in the unit that suits it.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Clock - The clock; when its rate is not known the ticks are written.
+
+    Ticks - The time.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCSZ Units[] = { "us", "ms", " s" };
+    ULONGLONG Value;
+    ULONGLONG Fraction;
+    ULONG Unit;
+
+    if (!CoreTicksToNanoseconds(Clock, Ticks, &Value)) {
+        RtlWriteText(Writer, "%10llu", Value);
+        return;
+    }
+
+    if (Value < 1000) {
+        RtlWriteText(Writer, "%7llu ns", Value);
+        return;
+    }
+
+    Fraction = Value % 1000;
+    Value /= 1000;
+    for (Unit = 0; Unit < 2 && Value >= 1000; Unit++) {
+        Fraction = Value % 1000;
+        Value /= 1000;
+    }
+
+    RtlWriteText(Writer, "%3llu.%03llu %s", Value, Fraction, Units[Unit]);
+}
+
+
+static
+VOID
+ReaderWriteDate(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ ULONGLONG SystemTime
+    )
+/*++
+
+Routine Description:
+
+    Writes a date and time of day (ISO 8601, UTC).
+
+Arguments:
+
+    Writer - Where to write.
+
+    SystemTime - A FILETIME.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RTL_CALENDAR_TIME Calendar;
+
+    RtlSystemTimeToCalendar(SystemTime, &Calendar);
+    RtlWriteText(Writer,
+                 "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
+                 (ULONG)Calendar.Year,
+                 (ULONG)Calendar.Month,
+                 (ULONG)Calendar.Day,
+                 (ULONG)Calendar.Hour,
+                 (ULONG)Calendar.Minute,
+                 (ULONG)Calendar.Second,
+                 (ULONG)Calendar.Milliseconds);
+}
+
+
+static
+PCSZ
+ReaderTimeSuffix(
+    _In_ const READER_OUTPUT *Output,
+    _In_ PCREADER_COLUMN Column
+    )
+/*++
+
+Routine Description:
+
+    What a column's field name ends with.
+
+Arguments:
+
+    Output - The output.
+
+    Column - The column.
+
+Return Value:
+
+    "_ns" or "_ticks" for times, otherwise "".
+
+--*/
+{
+    if (Column->Type != ReaderColumnTime) {
+        return "";
+    }
+
+    return Output->Clock->Ticks != 0 ? "_ns" : "_ticks";
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderBeginDocument(
+    PREADER_OUTPUT Output,
+    PRTL_WRITER Writer,
+    READER_FORMAT Format,
+    PCCORE_CLOCK Clock,
+    PCSZ Command,
+    BOOLEAN HasSeveralTables
+    )
+/*++
+
+Routine Description:
+
+    Begins a command's output.
+
+Arguments:
+
+    Output - Receives its state.
+
+    Writer - Where it goes.
+
+    Format - Its format.
+
+    Clock - For times.
+
+    Command - The command's name.
+
+    HasSeveralTables - CSV has one header line, so several tables become rows
+        of table, row, field and value.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlZeroBytes(Output, sizeof(*Output));
+    Output->Writer = Writer;
+    Output->Format = Format;
+    Output->Clock = Clock;
+    Output->IsLongCsv = HasSeveralTables && Format == ReaderFormatCsv;
+
+    if (Format == ReaderFormatJson) {
+        RtlWriteText(Writer,
+                     "{\n\"command\": \"%s\",\n\"time_unit\": \"%s\"",
+                     Command,
+                     Clock->Ticks != 0 ? "ns" : "ticks");
+    } else if (Output->IsLongCsv) {
+        RtlWriteText(Writer, "table,row,field,value\r\n");
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderEndDocument(
+    PREADER_OUTPUT Output
+    )
+/*++
+
+Routine Description:
+
+    Ends a command's output.
+
+Arguments:
+
+    Output - The output.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Output->Format == ReaderFormatJson) {
+        RtlWriteText(Output->Writer, "\n}\n");
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderBeginTable(
+    PREADER_OUTPUT Output,
+    PCREADER_TABLE Table,
+    ULONG HiddenColumns
+    )
+/*++
+
+Routine Description:
+
+    Begins a table and writes its head.
+
+Arguments:
+
+    Output - The output.
+
+    Table - The table.
+
+    HiddenColumns - Bit N set: text output leaves column N out.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Writer = Output->Writer;
+    PCREADER_COLUMN Column;
+    BOOLEAN IsFirst;
+    ULONG Index;
+
+    Output->Table = Table;
+    Output->HiddenColumns = HiddenColumns;
+    Output->Column = 0;
+    Output->NumberOfRows = 0;
+
+    switch (Output->Format) {
+
+    case ReaderFormatJson:
+        RtlWriteText(Writer, ",\n\"%s\": [", Table->Name);
+        break;
+
+    case ReaderFormatCsv:
+        if (Output->IsLongCsv) {
+            break;
+        }
+
+        for (Index = 0; Index < Table->NumberOfColumns; Index++) {
+            Column = &Table->Columns[Index];
+            RtlWriteText(Writer,
+                         "%s%s%s",
+                         Index != 0 ? "," : "",
+                         Column->Field,
+                         ReaderTimeSuffix(Output, Column));
+        }
+
+        RtlWriteText(Writer, "\r\n");
+        break;
+
+    default:
+        if (Output->NumberOfTables != 0) {
+            RtlWriteText(Writer, "\n");
+        }
+
+        if (Table->IsList) {
+            break;
+        }
+
+        IsFirst = TRUE;
+        for (Index = 0; Index < Table->NumberOfColumns; Index++) {
+
+            if ((HiddenColumns & (1u << Index)) != 0) {
+                continue;
+            }
+
+            Column = &Table->Columns[Index];
+            if (!IsFirst) {
+                RtlWriteText(Writer, "  ");
+            }
+
+            if (Column->Type == ReaderColumnText) {
+                RtlWriteText(Writer,
+                             "%-*s",
+                             Index + 1 == Table->NumberOfColumns
+                                 ? 0
+                                 : (int)Column->Width,
+                             Column->Title);
+            } else {
+                RtlWriteText(Writer,
+                             "%*s",
+                             (int)Column->Width,
+                             Column->Title);
+            }
+
+            IsFirst = FALSE;
+        }
+
+        RtlWriteText(Writer, "\n");
+        break;
+    }
+
+    Output->NumberOfTables += 1;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderEndTable(
+    PREADER_OUTPUT Output
+    )
+/*++
+
+Routine Description:
+
+    Ends a table.
+
+Arguments:
+
+    Output - The output.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Output->Format == ReaderFormatJson) {
+        RtlWriteText(Output->Writer, "\n]");
+    }
+
+    Output->Table = NULL;
+}
+
+
+static
+BOOLEAN
+ReaderBeginCell(
+    _Inout_ PREADER_OUTPUT Output,
+    _Out_ PCREADER_COLUMN *Column
+    )
+/*++
+
+Routine Description:
+
+    Writes what goes before a cell.
+
+Arguments:
+
+    Output - The output.
+
+    Column - Receives the cell's column.
+
+Return Value:
+
+    FALSE if the cell is not to be written.
+
+--*/
+{
+    PRTL_WRITER Writer = Output->Writer;
+    PCREADER_TABLE Table = Output->Table;
+    ULONG Index;
+
+    *Column = &Table->Columns[Output->Column];
+
+    switch (Output->Format) {
+
+    case ReaderFormatJson:
+        if (Output->Column == 0) {
+            RtlWriteText(Writer,
+                         "%s\n{",
+                         Output->NumberOfRows != 0 ? "," : "");
+        }
+
+        RtlWriteText(Writer,
+                     "%s\"%s%s\": ",
+                     Output->Column != 0 ? ", " : "",
+                     (*Column)->Field,
+                     ReaderTimeSuffix(Output, *Column));
+        return TRUE;
+
+    case ReaderFormatCsv:
+        if (Output->IsLongCsv) {
+            RtlWriteText(Writer,
+                         "%s,%llu,%s%s,",
+                         Table->Name,
+                         Output->NumberOfRows,
+                         (*Column)->Field,
+                         ReaderTimeSuffix(Output, *Column));
+        } else if (Output->Column != 0) {
+            RtlWriteText(Writer, ",");
+        }
+
+        return TRUE;
+
+    default:
+        if ((Output->HiddenColumns & (1u << Output->Column)) != 0) {
+            return FALSE;
+        }
+
+        if (Table->IsList) {
+            RtlWriteText(Writer, "%-18s  ", (*Column)->Title);
+            return TRUE;
+        }
+
+        for (Index = 0; Index < Output->Column; Index++) {
+            if ((Output->HiddenColumns & (1u << Index)) == 0) {
+                RtlWriteText(Writer, "  ");
+                break;
+            }
+        }
+
+        return TRUE;
+    }
+}
+
+
+static
+VOID
+ReaderEndCell(
+    _Inout_ PREADER_OUTPUT Output
+    )
+/*++
+
+Routine Description:
+
+    Writes what goes after a cell, and after the last one of a row.
+
+Arguments:
+
+    Output - The output.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Writer = Output->Writer;
+    BOOLEAN IsHidden;
+
+    IsHidden = (Output->HiddenColumns & (1u << Output->Column)) != 0;
+    Output->Column += 1;
+
+    if (Output->IsLongCsv) {
+        RtlWriteText(Writer, "\r\n");
+    } else if (Output->Format == ReaderFormatText &&
+               Output->Table->IsList &&
+               !IsHidden) {
+        RtlWriteText(Writer, "\n");
+    }
+
+    if (Output->Column < Output->Table->NumberOfColumns) {
+        return;
+    }
+
+    Output->Column = 0;
+    Output->NumberOfRows += 1;
+
+    switch (Output->Format) {
+
+    case ReaderFormatJson:
+        RtlWriteText(Writer, "}");
+        break;
+
+    case ReaderFormatCsv:
+        if (!Output->IsLongCsv) {
+            RtlWriteText(Writer, "\r\n");
+        }
+        break;
+
+    default:
+        if (!Output->Table->IsList) {
+            RtlWriteText(Writer, "\n");
+        }
+        break;
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutIndentedText(
+    PREADER_OUTPUT Output,
+    ULONG Depth,
+    const CHAR *Text,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a text cell.
+
+Arguments:
+
+    Output - The output.
+
+    Depth - Levels of indentation, of two columns each, in text output.
+
+    Text, LengthInBytes - The text.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Writer = Output->Writer;
+    PCREADER_COLUMN Column;
+    ULONG Length;
+
+    if (ReaderBeginCell(Output, &Column)) {
+
+        switch (Output->Format) {
+
+        case ReaderFormatJson:
+            RtlWriteText(Writer, "\"");
+            ReaderWriteEncoded(Writer,
+                               ReaderFormatJson,
+                               Text,
+                               LengthInBytes);
+            RtlWriteText(Writer, "\"");
+            break;
+
+        case ReaderFormatCsv:
+            ReaderWriteCsvText(Writer, Text, LengthInBytes);
+            break;
+
+        default:
+            if (Depth > READER_MAXIMUM_INDENTATION) {
+                RtlWriteText(Writer,
+                             "%*s[%u] ",
+                             2 * READER_MAXIMUM_INDENTATION,
+                             "",
+                             Depth);
+            } else {
+                RtlWriteText(Writer, "%*s", (int)(2 * Depth), "");
+            }
+
+            ReaderWriteEncoded(Writer,
+                               ReaderFormatText,
+                               Text,
+                               LengthInBytes);
+            if (!Output->Table->IsList &&
+                Output->Column + 1 != Output->Table->NumberOfColumns) {
+                Length = ReaderMeasureText(Text, LengthInBytes) + 2 * Depth;
+                if (Length < Column->Width) {
+                    RtlWriteText(Writer,
+                                 "%*s",
+                                 (int)(Column->Width - Length),
+                                 "");
+                }
+            }
+            break;
+        }
+    }
+
+    ReaderEndCell(Output);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutText(
+    PREADER_OUTPUT Output,
+    const CHAR *Text,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a text cell.
+
+Arguments:
+
+    Output - The output.
+
+    Text, LengthInBytes - The text.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderPutIndentedText(Output, 0, Text, LengthInBytes);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutString(
+    PREADER_OUTPUT Output,
+    PCSZ String
+    )
+/*++
+
+Routine Description:
+
+    Writes a text cell.
+
+Arguments:
+
+    Output - The output.
+
+    String - The text, terminated.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderPutIndentedText(Output, 0, String, RtlLengthOfString(String));
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutNumber(
+    PREADER_OUTPUT Output,
+    ULONGLONG Number
+    )
+/*++
+
+Routine Description:
+
+    Writes a cell that is not text.
+
+Arguments:
+
+    Output - The output.
+
+    Number - A number, ticks or a FILETIME, as the column's type says.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Writer = Output->Writer;
+    PCREADER_COLUMN Column;
+    BOOLEAN IsText = Output->Format == ReaderFormatText;
+    PCSZ Quote = Output->Format == ReaderFormatJson ? "\"" : "";
+    RTL_WRITER TimeWriter;
+    CHAR Time[32];
+    ULONGLONG Value;
+    ULONG Skip;
+    int Width;
+
+    if (!ReaderBeginCell(Output, &Column)) {
+        ReaderEndCell(Output);
+        return;
+    }
+
+    Width = IsText && !Output->Table->IsList ? (int)Column->Width : 0;
+
+    switch (Column->Type) {
+
+    case ReaderColumnTime:
+        if (IsText && Output->Table->IsList) {
+
+            //
+            // Nothing stands below it to line up with.
+            //
+
+            RtlInitializeBufferWriter(&TimeWriter, Time, sizeof(Time));
+            ReaderWriteTime(&TimeWriter, Output->Clock, Number);
+            Skip = 0;
+            while (Skip < TimeWriter.LengthInBytes && Time[Skip] == ' ') {
+                Skip += 1;
+            }
+
+            RtlWriteBytes(Writer,
+                          Time + Skip,
+                          TimeWriter.LengthInBytes - Skip);
+
+        } else if (IsText) {
+
+            if (Width > READER_TIME_WIDTH) {
+                RtlWriteText(Writer, "%*s", Width - READER_TIME_WIDTH, "");
+            }
+
+            ReaderWriteTime(Writer, Output->Clock, Number);
+        } else {
+            CoreTicksToNanoseconds(Output->Clock, Number, &Value);
+            RtlWriteText(Writer, "%llu", Value);
+        }
+        break;
+
+    case ReaderColumnHexadecimal:
+        if (IsText && Width > 2) {
+            RtlWriteText(Writer, "0x%0*llx", Width - 2, Number);
+        } else {
+            RtlWriteText(Writer, "%s0x%llx%s", Quote, Number, Quote);
+        }
+        break;
+
+    case ReaderColumnDate:
+        RtlWriteText(Writer, "%s", Quote);
+        ReaderWriteDate(Writer, Number);
+        RtlWriteText(Writer, "%s", Quote);
+        break;
+
+    default:
+        RtlWriteText(Writer, "%*llu", Width, Number);
+        break;
+    }
+
+    ReaderEndCell(Output);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutNothing(
+    PREADER_OUTPUT Output
+    )
+/*++
+
+Routine Description:
+
+    Writes a cell that has no value.
+
+Arguments:
+
+    Output - The output.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_OUTPUT This = Output;
+    PCREADER_COLUMN Column;
+    int Width;
+
+    if (ReaderBeginCell(This, &Column)) {
+
+        if (This->Format == ReaderFormatJson) {
+            RtlWriteText(This->Writer, "null");
+        } else if (This->Format == ReaderFormatText) {
+            Width = This->Table->IsList ? 0 : (int)Column->Width;
+            if (Column->Type == ReaderColumnText) {
+                Width = This->Column + 1 == This->Table->NumberOfColumns
+                            ? 0
+                            : -Width;
+            }
+            RtlWriteText(This->Writer,
+                         Width < 0 ? "%-*s" : "%*s",
+                         Width < 0 ? -Width : Width,
+                         "-");
+        }
+    }
+
+    ReaderEndCell(This);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutNote(
+    PREADER_OUTPUT Output,
+    PCSZ Line
+    )
+/*++
+
+Routine Description:
+
+    Writes a line outside the tables in text output.
+
+Arguments:
+
+    Output - The output.
+
+    Line - The line, without a line feed.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Output->Format == ReaderFormatText) {
+        RtlWriteText(Output->Writer, "%s\n", Line);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutClockNote(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session
+    )
+/*++
+
+Routine Description:
+
+    Says what is to be known about the times.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Session->Clock.Ticks == 0) {
+        ReaderPutNote(Output,
+                      "Times are ticks of the time stamp counter: the stores "
+                      "hold no two readings of the clocks.");
+    } else if ((Session->Header->Flags & TRACE_FLAG_TSC_INVARIANT) == 0) {
+        ReaderPutNote(Output,
+                      "Times are approximate: the time stamp counter is not "
+                      "invariant.");
+    } else if (Session->Clock.Nanoseconds < READER_MINIMUM_CLOCK_SPAN) {
+        ReaderPutNote(Output,
+                      "Times are approximate: the readings of the clocks are "
+                      "less than 10 ms apart.");
+    }
+}

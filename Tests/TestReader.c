@@ -1,0 +1,2733 @@
+/*++
+
+Module Name:
+
+    TestReader.c
+
+Abstract:
+
+    Tests the reader on stores that are made here, byte by byte, with what
+    must come out stated by hand: validation, pairing, the live end, the
+    clock, sessions, and the commands' output to the letter.
+
+    Damage is done in every place that a reader looks at; each kind has a
+    control that the same store without it is good.  Commands run inside this
+    program, so that every allocation of theirs can be counted and made to
+    fail.
+
+--*/
+
+#include "../Reader/Reader.h"
+#include "Test.h"
+
+#define TEST_MODULE_BASE 0x140000000ULL
+#define TEST_MODULE_SIZE 0x10000u
+#define TEST_STACK_BASE 0x200000ULL
+#define TEST_STACK_LIMIT 0x100000ULL
+#define TEST_SYSTEM_TIME 133000000000000000ULL
+#define TEST_FIRST_TICK 1000ULL
+
+//
+// A thousand million ticks a second: a tick is a nanosecond.
+//
+
+#define TEST_QPC_FREQUENCY 10000000ULL
+
+//
+// A process identifier that no process has (they are multiples of 4).
+//
+
+#define TEST_NO_PROCESS 0x7FFFFFFDu
+
+#define TEST_MAXIMUM_RECORDS 512
+#define TEST_OUTPUT_CAPACITY 65536
+#define TEST_MAXIMUM_ARGUMENTS 12
+
+#define TEST_N TRACE_KIND_ENTER
+#define TEST_X TRACE_KIND_EXIT
+#define TEST_NF TRACE_KIND_ENTER_FUNCTION
+#define TEST_XF TRACE_KIND_EXIT_FUNCTION
+
+typedef struct _TEST_STORE {
+    TRACE_STORE_HEADER Header;
+    TRACE_RECORD Records[TEST_MAXIMUM_RECORDS];
+} TEST_STORE;
+C_ASSERT(FIELD_OFFSET(TEST_STORE, Records) == TRACE_HEADER_SIZE);
+
+static PCRTL TestRtl;
+static PCALLOCATOR TestHeap;
+static TEST_STORE TestStore;
+static TEST_STORE TestOther;
+static TEST_STORE TestDamaged;
+static TEST_PATH TestFolder;
+static TEST_PATH TestPath;
+static TEST_PATH TestSubfolder;
+static CHAR TestOutputBuffer[TEST_OUTPUT_CAPACITY];
+static CHAR TestErrorBuffer[TEST_OUTPUT_CAPACITY];
+static CHAR TestEventText[TEST_OUTPUT_CAPACITY];
+static RTL_WRITER TestOut;
+static RTL_WRITER TestErr;
+static READER_CONTEXT TestContext;
+static READER_SESSION TestSession;
+static READER_STREAM TestStream;
+static ULONGLONG TestRandomState;
+
+//
+// An allocator that counts, and fails from one allocation on.
+//
+
+static ULONGLONG TestNumberOfAllocations;
+static ULONGLONG TestNumberOfFrees;
+static ULONGLONG TestFailFrom;
+
+
+static
+PVOID
+TestAllocate(
+    _In_opt_ PVOID Context,
+    _In_ SIZE_T SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Allocates, unless it is to fail.
+
+Arguments:
+
+    Context - Not used.
+
+    SizeInBytes - The size.
+
+Return Value:
+
+    The memory or NULL.
+
+--*/
+{
+    PVOID Memory;
+
+    UNREFERENCED_PARAMETER(Context);
+
+    if (TestNumberOfAllocations >= TestFailFrom) {
+        return NULL;
+    }
+
+    Memory = TestHeap->Allocate(TestHeap->Context, SizeInBytes);
+    if (Memory != NULL) {
+        TestNumberOfAllocations += 1;
+    }
+
+    return Memory;
+}
+
+
+static
+VOID
+TestFree(
+    _In_opt_ PVOID Context,
+    _In_opt_ PVOID Address
+    )
+/*++
+
+Routine Description:
+
+    Frees.
+
+Arguments:
+
+    Context - Not used.
+
+    Address - The memory or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Context);
+
+    if (Address != NULL) {
+        TestNumberOfFrees += 1;
+        TestHeap->Free(TestHeap->Context, Address);
+    }
+}
+
+static const ALLOCATOR TestCountingAllocator = {
+    NULL,
+    TestAllocate,
+    TestFree
+};
+
+
+static
+ULONG
+TestRandom(
+    _In_ ULONG Bound
+    )
+/*++
+
+Routine Description:
+
+    A number that looks random and is the same in every run.
+
+Arguments:
+
+    Bound - Not zero.
+
+Return Value:
+
+    A number below it.
+
+--*/
+{
+    TestRandomState = TestRandomState * 6364136223846793005ULL +
+                      1442695040888963407ULL;
+    return (ULONG)(TestRandomState >> 33) % Bound;
+}
+
+
+static
+VOID
+TestSetAnchor(
+    _Out_ PTRACE_CLOCK_ANCHOR Anchor,
+    _In_ ULONGLONG Nanoseconds
+    )
+/*++
+
+Routine Description:
+
+    Makes an anchor on the test's clock.
+
+Arguments:
+
+    Anchor - Receives it.
+
+    Nanoseconds - Since the clock's beginning.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Anchor->Tsc = TEST_FIRST_TICK + Nanoseconds;
+    Anchor->Qpc = 777 + Nanoseconds / 100;
+    Anchor->SystemTime = TEST_SYSTEM_TIME + Nanoseconds / 100;
+    Anchor->Check = Anchor->Tsc ^ Anchor->Qpc ^ Anchor->SystemTime;
+}
+
+
+static
+VOID
+TestSetText(
+    _Out_writes_(Capacity) char *Text,
+    _Out_ uint32_t *Length,
+    _Out_ uint32_t *FullLength,
+    _In_ ULONG Capacity,
+    _In_z_ PCSZ Value
+    )
+/*++
+
+Routine Description:
+
+    Fills a text of a header.
+
+Arguments:
+
+    Text, Capacity - The field.
+
+    Length, FullLength - Its lengths.
+
+    Value - What it is to hold.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Capacity && Value[Index] != 0; Index++) {
+        Text[Index] = Value[Index];
+    }
+
+    *Length = Index;
+    *FullLength = Index;
+}
+
+#define TEST_SET_TEXT(Header, Name, Value)                                  \
+    TestSetText((Header)->Name,                                             \
+                &(Header)->Name##Length,                                    \
+                &(Header)->Name##FullLength,                                \
+                sizeof((Header)->Name),                                     \
+                Value)
+
+
+static
+VOID
+TestSetEnd(
+    _Inout_ PTRACE_STORE_HEADER Header,
+    _In_ ULONGLONG EndOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Publishes an end of records as a writer does.
+
+Arguments:
+
+    Header - The header.
+
+    EndOfRecords - A file offset.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Header->Cursor = 0x7FF600001230ULL;
+    Header->CursorToFileOffset = EndOfRecords - Header->Cursor;
+}
+
+
+static
+VOID
+TestMakeStore(
+    _Out_ TEST_STORE *Store,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Makes a good store that was closed: thread 100 of "app.exe".
+
+Arguments:
+
+    Store - Receives it.
+
+    Records - The records; their Site is an RVA, their Timestamp nanoseconds.
+
+    NumberOfRecords - How many.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header = &Store->Header;
+    ULONG Index;
+
+    RtlZeroBytes(Store, sizeof(*Store));
+    Header->Magic = TRACE_STORE_MAGIC;
+    Header->MajorVersion = 1;
+    Header->HeaderSize = 4096;
+    Header->RecordSize = 16;
+    Header->Flags = TRACE_FLAG_TSC_INVARIANT;
+    Header->ProcessId = TEST_NO_PROCESS;
+    Header->ThreadId = 100;
+    Header->ProcessCreationTime = TEST_SYSTEM_TIME;
+    Header->StackBase = TEST_STACK_BASE;
+    Header->StackLimit = TEST_STACK_LIMIT;
+    Header->State = TRACE_STATE_CLOSED;
+    Header->Reason = TRACE_REASON_THREAD_EXIT;
+    Header->ViewFileOffset = 4096;
+    Header->QpcFrequency = TEST_QPC_FREQUENCY;
+    Header->ModuleBase = TEST_MODULE_BASE;
+    Header->ModuleSize = TEST_MODULE_SIZE;
+    Header->ModuleTimeDateStamp = 0x12345678;
+    TestSetAnchor(&Header->OpenAnchor, 0);
+    TestSetAnchor(&Header->LastAnchor, 1000000000);
+    TEST_SET_TEXT(Header, ModulePath, "Q:\\nowhere\\app.exe");
+    TEST_SET_TEXT(Header, ProcessPath, "Q:\\nowhere\\app.exe");
+    TEST_SET_TEXT(Header, CommandLine, "app.exe \"a, b\" \\c");
+    TestSetEnd(Header, 4096 + 16ULL * NumberOfRecords);
+
+    for (Index = 0; Index < NumberOfRecords; Index++) {
+        Store->Records[Index] = Records[Index];
+        if (Records[Index].Timestamp != 0) {
+            Store->Records[Index].Timestamp += TEST_FIRST_TICK;
+            Store->Records[Index].Site += (uint32_t)TEST_MODULE_BASE;
+        }
+    }
+}
+
+
+static
+BOOLEAN
+TestWriteStore(
+    _In_z_ PCWSTR Name,
+    _In_ const TEST_STORE *Store,
+    _In_ ULONG SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a store into the session's directory.
+
+Arguments:
+
+    Name - The file's.
+
+    Store - Its bytes.
+
+    SizeInBytes - How many of them.
+
+Return Value:
+
+    TRUE if that worked.
+
+--*/
+{
+    HANDLE File;
+    NTSTATUS Status;
+
+    if (!TestMakePathIn(&TestPath, &TestSubfolder, Name)) {
+        return FALSE;
+    }
+
+    Status = RtlCreateFile(TestRtl,
+                           &TestPath.Nt,
+                           RTL_CREATE_ALWAYS,
+                           &File);
+    if (!TEST_SUCCESS(Status)) {
+        return FALSE;
+    }
+
+    if (SizeInBytes != 0) {
+        Status = RtlWriteFile(TestRtl, File, 0, Store, SizeInBytes);
+    }
+
+    RtlClose(TestRtl, File);
+    return TEST_SUCCESS(Status);
+}
+
+#define TEST_STORE_SIZE(NumberOfRecords) (4096 + 16 * (ULONG)(NumberOfRecords))
+
+
+static
+BOOLEAN
+TestBeginSession(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Makes an empty session directory.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    TRUE if that worked.
+
+--*/
+{
+    if (TestMakePathIn(&TestSubfolder, &TestFolder, L"session")) {
+        TestDeleteTree(&TestSubfolder);
+        return TEST_SUCCESS(RtlCreateDirectory(TestRtl, &TestSubfolder.Nt));
+    }
+
+    return FALSE;
+}
+
+
+static
+ULONG
+TestRunWithPath(
+    _In_z_ PCSZ CommandLine,
+    _In_opt_z_ PCWSTR Path
+    )
+/*++
+
+Routine Description:
+
+    Runs the program in here.
+
+Arguments:
+
+    CommandLine - Its arguments, with one blank between two; "@" stands for
+        Path.
+
+    Path - The path.
+
+Return Value:
+
+    The exit code.  TestOut and TestErr have what it wrote.
+
+--*/
+{
+    static WCHAR Wide[TEST_MAXIMUM_ARGUMENTS][TEST_PATH_CAPACITY_IN_CHARS];
+    static CHAR Utf8[TEST_MAXIMUM_ARGUMENTS][TEST_PATH_CAPACITY_IN_CHARS];
+    RTL_ARGUMENT Arguments[TEST_MAXIMUM_ARGUMENTS];
+    ULONG Count = 1;
+    ULONG Length;
+
+    Arguments[0].Wide = L"TraceReader";
+    Arguments[0].Utf8 = "TraceReader";
+
+    while (*CommandLine != 0 && Count < TEST_MAXIMUM_ARGUMENTS) {
+
+        Length = 0;
+        while (*CommandLine != 0 && *CommandLine != ' ') {
+            Wide[Count][Length] = (WCHAR)*CommandLine;
+            Utf8[Count][Length] = *CommandLine;
+            Length += 1;
+            CommandLine += 1;
+        }
+
+        if (Length == 1 && Wide[Count][0] == '@' && Path != NULL) {
+            for (Length = 0; Path[Length] != 0; Length++) {
+                Wide[Count][Length] = Path[Length];
+                Utf8[Count][Length] = (CHAR)Path[Length];
+            }
+        }
+
+        Wide[Count][Length] = 0;
+        Utf8[Count][Length] = 0;
+        Arguments[Count].Wide = Wide[Count];
+        Arguments[Count].Utf8 = Utf8[Count];
+        Count += 1;
+        if (*CommandLine == ' ') {
+            CommandLine += 1;
+        }
+    }
+
+    RtlInitializeBufferWriter(&TestOut,
+                              TestOutputBuffer,
+                              sizeof(TestOutputBuffer));
+    RtlInitializeBufferWriter(&TestErr,
+                              TestErrorBuffer,
+                              sizeof(TestErrorBuffer));
+    return ReaderMain(&TestContext, Arguments, Count);
+}
+
+
+static
+ULONG
+TestRun(
+    _In_z_ PCSZ CommandLine
+    )
+/*++
+
+Routine Description:
+
+    Runs the program on the session directory.
+
+Arguments:
+
+    CommandLine - Its arguments; "@" stands for the directory.
+
+Return Value:
+
+    The exit code.
+
+--*/
+{
+    return TestRunWithPath(CommandLine, TestDosPath(&TestSubfolder));
+}
+
+
+static
+BOOLEAN
+TestContains(
+    _In_ const RTL_WRITER *Writer,
+    _In_z_ PCSZ Text
+    )
+/*++
+
+Routine Description:
+
+    Looks for a text in what was written.
+
+Arguments:
+
+    Writer - What was written.
+
+    Text - What to look for.
+
+Return Value:
+
+    TRUE if it is there.
+
+--*/
+{
+    ULONG Length = RtlLengthOfString(Text);
+    ULONG Index;
+
+    for (Index = 0; Index + Length <= Writer->LengthInBytes; Index++) {
+        if (RtlAreBytesEqual(Writer->Buffer + Index, Text, Length)) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+#define TEST_OUTPUT(Expected) \
+    TEST_EQUAL_TEXT(TestOut.Buffer, TestOut.LengthInBytes, Expected)
+
+
+static
+VOID
+TestHeaders(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests the validation of headers: a good one, each field made bad, every
+    length that a file can be cut to.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const struct {
+        ULONG Offset;
+        ULONG SizeInBytes;
+        ULONGLONG Value;
+        CORE_HEADER_STATE State;
+        PCSZ Field;
+    } Cases[] = {
+        { 0x000, 8, 0, CoreHeaderBeingCreated, "" },
+        { 0x000, 1, 'X', CoreHeaderForeign, "Magic" },
+        { 0x008, 2, 2, CoreHeaderNewerVersion, "MajorVersion" },
+        { 0x008, 2, 0xFFFF, CoreHeaderNewerVersion, "MajorVersion" },
+        { 0x008, 2, 0, CoreHeaderBad, "MajorVersion" },
+        { 0x00C, 4, 4080, CoreHeaderBad, "HeaderSize" },
+        { 0x00C, 4, 4104, CoreHeaderBad, "HeaderSize" },
+        { 0x00C, 4, 0xFFFFFFF0, CoreHeaderBad, "HeaderSize" },
+        { 0x010, 4, 8, CoreHeaderBad, "RecordSize" },
+        { 0x028, 8, TEST_STACK_LIMIT, CoreHeaderBad, "StackBase" },
+        { 0x028, 8, 0x300000000ULL, CoreHeaderBad, "StackBase" },
+        { 0x080, 4, 0, CoreHeaderBad, "State" },
+        { 0x080, 4, 4, CoreHeaderBad, "State" },
+        { 0x120, 8, 0, CoreHeaderBad, "ModuleBase" },
+        { 0x120, 8, 0x140000010ULL, CoreHeaderBad, "ModuleBase" },
+        { 0x128, 4, 0, CoreHeaderBad, "ModuleSize" },
+        { 0x128, 4, 0x80000001u, CoreHeaderBad, "ModuleSize" },
+        { 0x148, 4, 1057, CoreHeaderBad, "ModulePathLength" },
+        { 0x14C, 4, 0, CoreHeaderBad, "ModulePathLength" },
+        { 0x150, 4, 0xFFFFFFFF, CoreHeaderBad, "ProcessPathLength" },
+        { 0x158, 4, 769, CoreHeaderBad, "CommandLineLength" },
+        { 0x160, 4, 545, CoreHeaderBad, "PdbPathLength" },
+        { 0x168, 4, 161, CoreHeaderBad, "ThreadNameLength" },
+
+        //
+        // What a reader must accept: a newer minor version, a reason that it
+        // does not know, a longer header, texts that were cut.
+        //
+
+        { 0x00A, 2, 9, CoreHeaderValid, "" },
+        { 0x084, 4, 99, CoreHeaderValid, "" },
+        { 0x00C, 4, 8192, CoreHeaderValid, "" },
+        { 0x14C, 4, 30000, CoreHeaderValid, "" },
+    };
+    CORE_HEADER_RESULT Result;
+    ULONG Index;
+    ULONG Wrong;
+
+    TestMakeStore(&TestStore, NULL, 0);
+    TEST(CoreValidateHeader(&TestStore, 4096, &Result));
+    TEST_EQUAL(Result.State, CoreHeaderValid);
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Cases); Index++) {
+
+        TestDamaged = TestStore;
+        RtlCopyBytes((PUCHAR)&TestDamaged + Cases[Index].Offset,
+                     &Cases[Index].Value,
+                     Cases[Index].SizeInBytes);
+        TEST_EQUAL(CoreValidateHeader(&TestDamaged, 4096, &Result),
+                   Cases[Index].State == CoreHeaderValid);
+        TEST_EQUAL(Result.State, Cases[Index].State);
+        TEST_EQUAL_STRING(Result.Field, Cases[Index].Field);
+        if (Result.State == CoreHeaderBad && Cases[Index].Offset != 0x14C) {
+            TEST_EQUAL(Result.FileOffset, Cases[Index].Offset);
+        }
+    }
+
+    //
+    // An unknown stack is allowed.
+    //
+
+    TestDamaged = TestStore;
+    TestDamaged.Header.StackBase = 0;
+    TestDamaged.Header.StackLimit = 0;
+    TEST(CoreValidateHeader(&TestDamaged, 4096, &Result));
+
+    Wrong = 0;
+    for (Index = 0; Index < 4096; Index++) {
+
+        CORE_HEADER_STATE Expected =
+            Index == 0 ? CoreHeaderBeingCreated : CoreHeaderTooShort;
+
+        if (CoreValidateHeader(&TestStore, Index, &Result) ||
+            Result.State != Expected) {
+            Wrong += 1;
+        }
+    }
+
+    TEST_EQUAL(Wrong, 0);
+
+    RtlZeroBytes(&TestDamaged, sizeof(TestDamaged));
+    for (Index = 0; Index <= 4096; Index++) {
+        if (CoreValidateHeader(&TestDamaged, Index, &Result) ||
+            Result.State != CoreHeaderBeingCreated) {
+            Wrong += 1;
+        }
+    }
+
+    TEST_EQUAL(Wrong, 0);
+}
+
+
+static
+VOID
+TestRecords(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests the validation of records.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CORE_RECORD_CHECK Check;
+    TRACE_RECORD Record;
+    ULONG Kind;
+
+    TestMakeStore(&TestStore, NULL, 0);
+    CoreInitializeRecordCheck(&Check, &TestStore.Header);
+
+    Record.Timestamp = 50;
+    Record.Site = 0x40000000;
+    for (Kind = 0; Kind < 8; Kind++) {
+        Record.StackKind = 0x1FF000 | Kind;
+        TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE),
+                   Kind >= 1 && Kind <= 4 ? CoreRecordValid
+                                          : CoreRecordBadKind);
+    }
+
+    Record.StackKind = 0x1FF001;
+    Record.Site = 0x4000FFFF;
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE), CoreRecordValid);
+    Record.Site = 0x40010000;
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE), CoreRecordBadSite);
+    Record.Site = 0x3FFFFFFF;
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE), CoreRecordBadSite);
+
+    Record.Site = 0x40000000;
+    Record.Timestamp = 49;
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE), CoreRecordBadTime);
+    Record.Timestamp = 50;
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE), CoreRecordValid);
+    TEST_EQUAL(Check.PreviousTimestamp, 50);
+
+    Record.Timestamp = 0;
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, TRUE), CoreRecordReserved);
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE), CoreRecordMissing);
+
+    //
+    // A module that crosses a multiple of 4 GiB.
+    //
+
+    Check.ModuleBase = 0xFFFFF000;
+    Check.ModuleSize = 0x2000;
+    Check.PreviousTimestamp = 0;
+    Record.Timestamp = 1;
+    Record.Site = 0xFFF;
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE), CoreRecordValid);
+    Record.Site = 0x1000;
+    TEST_EQUAL(CoreValidateRecord(&Check, &Record, FALSE), CoreRecordBadSite);
+
+    Record.StackKind = 0x100001;
+    TEST(CoreIsOnThreadStack(&Check, &Record));
+    Record.StackKind = 0x200001;
+    TEST(CoreIsOnThreadStack(&Check, &Record));
+    Record.StackKind = 0x200009;
+    TEST(!CoreIsOnThreadStack(&Check, &Record));
+    Record.StackKind = 0x0FFFF9;
+    TEST(!CoreIsOnThreadStack(&Check, &Record));
+    Check.StackSize = 0;
+    TEST(CoreIsOnThreadStack(&Check, &Record));
+}
+
+
+static
+VOID
+TestWriteEvent(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const CORE_EVENT *Event
+    )
+/*++
+
+Routine Description:
+
+    Writes an event: + enter, - exit, ! abandoned, ? unmatched, ~ open; the
+    site; and for the ends @depth, inclusive and self ticks.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Event - The event.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const CHAR Marks[] = { '+', '-', '!', '?', '~' };
+
+    RtlWriteText(Writer,
+                 "%s%c%llx",
+                 Writer->LengthInBytes != 0 ? " " : "",
+                 Marks[Event->Kind],
+                 Event->Site);
+    if (Event->Kind == CoreEventEnter || Event->Kind == CoreEventUnmatched) {
+        return;
+    }
+
+    RtlWriteText(Writer,
+                 "@%u:%llu/%llu",
+                 Event->Depth,
+                 Event->InclusiveTicks,
+                 Event->SelfTicks);
+}
+
+typedef struct _TEST_CALL {
+    ULONGLONG Timestamp;
+    ULONG Site;
+    ULONG Stack;
+    ULONG Kind;
+} TEST_CALL;
+
+typedef struct _TEST_PAIRING {
+    PCSZ What;
+    TEST_CALL Calls[16];        // Kind 0 ends them
+    PCSZ Events;
+} TEST_PAIRING;
+
+//
+// The stack of these is 0x10000 to 0x20000.
+//
+
+static const TEST_PAIRING TestPairings[] = {
+
+    { "nesting",
+      { { 10, 0xA, 0x1F000, TEST_N },
+        { 20, 0xB, 0x1E000, TEST_N },
+        { 25, 0xC, 0x1D000, TEST_N },
+        { 27, 0xC, 0x1D000, TEST_X },
+        { 30, 0xB, 0x1E000, TEST_X },
+        { 50, 0xD, 0x1E000, TEST_N },
+        { 53, 0xD, 0x1E000, TEST_X },
+        { 60, 0xA, 0x1F000, TEST_X } },
+      "+a +b +c -c@2:2/2 -b@1:10/8 +d -d@1:3/3 -a@0:50/37" },
+
+    { "recursion",
+      { { 0x10, 0xA, 0x1F000, TEST_N },
+        { 0x11, 0xA, 0x1E000, TEST_N },
+        { 0x13, 0xA, 0x1D000, TEST_N },
+        { 0x16, 0xA, 0x1D000, TEST_X },
+        { 0x1A, 0xA, 0x1E000, TEST_X },
+        { 0x1F, 0xA, 0x1F000, TEST_X } },
+      "+a +a +a -a@2:3/3 -a@1:9/6 -a@0:15/6" },
+
+    { "leaf above a framed caller, one word apart",
+      { { 1, 0xA, 0x1F000, TEST_N },
+        { 2, 0xB, 0x1EFF8, TEST_N },
+        { 3, 0xB, 0x1EFF8, TEST_X },
+        { 4, 0xA, 0x1F000, TEST_X } },
+      "+a +b -b@1:1/1 -a@0:3/2" },
+
+    { "an exception past two frames, caught, then the next call",
+      { { 10, 0xA, 0x1F000, TEST_N },
+        { 20, 0xB, 0x1E000, TEST_N },
+        { 30, 0xC, 0x1D000, TEST_N },
+        { 40, 0xD, 0x1E800, TEST_N },
+        { 50, 0xD, 0x1E800, TEST_X },
+        { 60, 0xA, 0x1F000, TEST_X } },
+      "+a +b +c !c@2:10/10 !b@1:20/10 +d -d@1:10/10 -a@0:50/20" },
+
+    { "longjmp to the catcher, which then returns",
+      { { 10, 0xA, 0x1F000, TEST_N },
+        { 20, 0xB, 0x1E000, TEST_N },
+        { 30, 0xC, 0x1D000, TEST_N },
+        { 60, 0xA, 0x1F000, TEST_X } },
+      "+a +b +c !c@2:30/30 !b@1:40/10 -a@0:50/10" },
+
+    { "a call in tail position: the same RSP is entered again",
+      { { 10, 0xA, 0x1F000, TEST_N },
+        { 20, 0xB, 0x1E000, TEST_N },
+        { 25, 0xC, 0x1E000, TEST_N },
+        { 35, 0xC, 0x1E000, TEST_X },
+        { 40, 0xA, 0x1F000, TEST_X } },
+      "+a +b !b@1:5/5 +c -c@1:10/10 -a@0:30/15" },
+
+    { "alloca: the exit's RSP is below the entry's",
+      { { 10, 0xA, 0x1F000, TEST_N },
+        { 20, 0xB, 0x1E000, TEST_N },
+        { 25, 0xC, 0x1C000, TEST_N },
+        { 27, 0xC, 0x1C000, TEST_X },
+        { 30, 0xB, 0x1D000, TEST_X },
+        { 40, 0xA, 0x1F000, TEST_X } },
+      "+a +b +c -c@2:2/2 -b@1:10/8 -a@0:30/20" },
+
+    { "exits without entries at the start",
+      { { 10, 0xB, 0x1E000, TEST_X },
+        { 20, 0xA, 0x1F000, TEST_X },
+        { 30, 0xC, 0x1F000, TEST_N },
+        { 40, 0xC, 0x1F000, TEST_X } },
+      "?b ?a +c -c@0:10/10" },
+
+    { "an exit above every frame",
+      { { 10, 0xA, 0x1E000, TEST_N },
+        { 20, 0xB, 0x1D000, TEST_N },
+        { 30, 0xC, 0x1F000, TEST_X } },
+      "+a +b !b@1:10/10 !a@0:20/10 ?c" },
+
+    { "frames open at the end",
+      { { 10, 0xA, 0x1F000, TEST_N },
+        { 20, 0xB, 0x1E000, TEST_N },
+        { 30, 0xC, 0x1D000, TEST_N },
+        { 35, 0xC, 0x1D000, TEST_X } },
+      "+a +b +c -c@2:5/5 ~b@1:15/10 ~a@0:25/10" },
+
+    { "function hooks",
+      { { 10, 0xA, 0x1F000, TEST_NF },
+        { 20, 0xB, 0x1E000, TEST_NF },
+        { 30, 0xB, 0x1E000, TEST_XF },
+        { 40, 0xA, 0x1F000, TEST_XF } },
+      "+a +b -b@1:10/10 -a@0:30/20" },
+
+    { "function hooks: gcc jumps to the exit hook after the epilogue",
+      { { 10, 0xA, 0x1F000, TEST_NF },
+        { 20, 0xB, 0x1E000, TEST_NF },
+        { 30, 0xB, 0x1EFF8, TEST_XF },
+        { 35, 0xC, 0x1E000, TEST_NF },
+        { 37, 0xC, 0x1F000, TEST_XF },
+        { 40, 0xA, 0x1F040, TEST_XF } },
+      "+a +b -b@1:10/10 +c -c@1:2/2 -a@0:30/18" },
+
+    { "function hooks: a recursive function jumps to the exit hook",
+      { { 10, 0xA, 0x1F000, TEST_NF },
+        { 20, 0xA, 0x1E000, TEST_NF },
+        { 30, 0xA, 0x1F000, TEST_XF },
+        { 40, 0xA, 0x1F040, TEST_XF } },
+      "+a +a -a@1:10/10 -a@0:30/20" },
+
+    { "function hooks: longjmp past a frame, the catcher returns",
+      { { 10, 0xA, 0x1F000, TEST_NF },
+        { 20, 0xB, 0x1E000, TEST_NF },
+        { 30, 0xC, 0x1D000, TEST_NF },
+        { 40, 0xA, 0x1F000, TEST_XF } },
+      "+a +b +c !c@2:10/10 !b@1:20/10 -a@0:30/10" },
+
+    { "function hooks: an exit of a function that is not open",
+      { { 10, 0xA, 0x1F000, TEST_NF },
+        { 20, 0xB, 0x1E000, TEST_NF },
+        { 30, 0xD, 0x1E000, TEST_XF },
+        { 40, 0xB, 0x1E000, TEST_XF } },
+      "+a +b ?d -b@1:20/20 ~a@0:30/10" },
+
+    { "function hooks: RSP moved down since the entry",
+      { { 10, 0xA, 0x1F000, TEST_NF },
+        { 20, 0xA, 0x1D000, TEST_XF } },
+      "+a -a@0:10/10" },
+
+    { "function hooks: a frame farther out is not taken",
+      { { 10, 0xA, 0x1F000, TEST_NF },
+        { 20, 0xB, 0x1E000, TEST_NF },
+        { 30, 0xA, 0x1D000, TEST_XF } },
+      "+a +b ?a ~b@1:10/10 ~a@0:20/10" },
+
+    { "both kinds: each inside the other",
+      { { 10, 0xA, 0x1F000, TEST_N },
+        { 20, 0xB, 0x1E000, TEST_NF },
+        { 30, 0xC, 0x1DFF8, TEST_N },
+        { 40, 0xC, 0x1DFF8, TEST_X },
+        { 50, 0xB, 0x1EFF8, TEST_XF },
+        { 60, 0xA, 0x1F000, TEST_X } },
+      "+a +b +c -c@2:10/10 -b@1:30/20 -a@0:50/20" },
+
+    { "both kinds: an exit does not close the other kind's frame",
+      { { 10, 0xB, 0x1E000, TEST_NF },
+        { 20, 0xA, 0x1D000, TEST_X },
+        { 30, 0xB, 0x1E000, TEST_XF } },
+      "+b ?a -b@0:20/20" },
+
+    { "a fiber leaves the thread's frames open",
+      { { 10, 0xA, 0x1F000, TEST_N },
+        { 20, 0xB, 0x900000, TEST_N },
+        { 30, 0xC, 0x8FF000, TEST_N },
+        { 40, 0xD, 0x1E000, TEST_N },
+        { 50, 0xD, 0x1E000, TEST_X },
+        { 60, 0xC, 0x8FF000, TEST_X },
+        { 70, 0xB, 0x900000, TEST_X },
+        { 80, 0xA, 0x1F000, TEST_X } },
+      "+a +b +c +d -d@1:10/10 -c@1:30/30 -b@0:50/20 -a@0:70/60" },
+
+    { "two fibers, one below the other",
+      { { 10, 0xA, 0x900000, TEST_N },
+        { 20, 0xB, 0x800000, TEST_N },
+        { 30, 0xA, 0x900000, TEST_X },
+        { 40, 0xB, 0x800000, TEST_X } },
+      "+a +b -a@0:20/20 -b@0:20/20" },
+};
+
+
+static
+VOID
+TestPairOne(
+    _In_ const TEST_PAIRING *Pairing,
+    _In_ ULONG Shift
+    )
+/*++
+
+Routine Description:
+
+    Pairs one list of calls.
+
+Arguments:
+
+    Pairing - The list and its events.
+
+    Shift - Added to every RSP and to the stack's range: pairing is modulo
+        2^32.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CORE_PAIR Pair;
+    CORE_EVENT Event;
+    CORE_CALL Call;
+    RTL_WRITER Writer;
+    ULONG Index;
+
+    RtlInitializeBufferWriter(&Writer, TestEventText, sizeof(TestEventText));
+    if (!TEST_SUCCESS(CoreInitializePair(&Pair,
+                                         &TestCountingAllocator,
+                                         0x20000ULL + Shift,
+                                         0x10000ULL + Shift))) {
+        return;
+    }
+
+    for (Index = 0;
+         Index < RTL_NUMBER_OF(Pairing->Calls) &&
+             Pairing->Calls[Index].Kind != 0;
+         Index++) {
+
+        Call.Timestamp = Pairing->Calls[Index].Timestamp;
+        Call.Site = Pairing->Calls[Index].Site;
+        Call.Stack = Pairing->Calls[Index].Stack + Shift;
+        Call.Kind = Pairing->Calls[Index].Kind;
+        TEST_SUCCESS(CoreAddCall(&Pair, &Call));
+        while (CoreNextEvent(&Pair, &Event)) {
+            TestWriteEvent(&Writer, &Event);
+        }
+    }
+
+    CoreFinishPair(&Pair);
+    while (CoreNextEvent(&Pair, &Event)) {
+        TestWriteEvent(&Writer, &Event);
+    }
+
+    if (!TEST_EQUAL_TEXT(Writer.Buffer,
+                         Writer.LengthInBytes,
+                         Pairing->Events)) {
+        RtlWriteText(TestOutput, "    in: %s\n", Pairing->What);
+    }
+
+    CoreRundownPair(&Pair);
+}
+
+
+static
+VOID
+TestPairing(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests pairing.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const ULONG Shifts[] = { 0, 0x7FFE0000, 0xFFFE2000, 0xFFFE0000 };
+    CORE_PAIR Pair;
+    CORE_EVENT Event;
+    CORE_CALL Call;
+    ULONG Index;
+    ULONG Shift;
+    ULONG Wrong;
+
+    //
+    // The shifts put the stack across 2 GiB and across 4 GiB.
+    //
+
+    for (Index = 0; Index < RTL_NUMBER_OF(TestPairings); Index++) {
+        for (Shift = 0; Shift < RTL_NUMBER_OF(Shifts); Shift++) {
+            TestPairOne(&TestPairings[Index], Shifts[Shift]);
+        }
+    }
+
+    //
+    // 200,000 calls deep and back, in memory that is bounded by the depth.
+    //
+
+    Call.Kind = TEST_N;
+    TEST_SUCCESS(CoreInitializePair(&Pair,
+                                    &TestCountingAllocator,
+                                    0x40000000,
+                                    0x10000000));
+    Wrong = 0;
+    for (Index = 0; Index < 200000; Index++) {
+        Call.Timestamp = Index;
+        Call.Site = Index;
+        Call.Stack = 0x3FFFFFF0 - Index * 16;
+        if (!NT_SUCCESS(CoreAddCall(&Pair, &Call)) ||
+            !CoreNextEvent(&Pair, &Event) ||
+            Event.Depth != Index) {
+            Wrong += 1;
+        }
+    }
+
+    Call.Kind = TEST_X;
+    for (Index = 200000; Index != 0; Index--) {
+        Call.Timestamp = 400000 - Index;
+        Call.Stack = 0x3FFFFFF0 - (Index - 1) * 16;
+        if (!NT_SUCCESS(CoreAddCall(&Pair, &Call)) ||
+            !CoreNextEvent(&Pair, &Event) ||
+            Event.Kind != CoreEventExit ||
+            Event.Site != Index - 1 ||
+            Event.InclusiveTicks != 2 * (200000ULL - Index) + 1) {
+            Wrong += 1;
+        }
+    }
+
+    TEST_EQUAL(Wrong, 0);
+    TEST(CoreCurrentFrame(&Pair) == NULL);
+
+    //
+    // Bad use is refused: an unknown kind, a call while events are left.
+    //
+
+    Call.Kind = 5;
+    TEST_STATUS(CoreAddCall(&Pair, &Call), STATUS_INVALID_PARAMETER);
+    Call.Kind = TEST_N;
+    TEST_SUCCESS(CoreAddCall(&Pair, &Call));
+    TEST_STATUS(CoreAddCall(&Pair, &Call), STATUS_INVALID_PARAMETER);
+    CoreRundownPair(&Pair);
+
+    //
+    // Without memory nothing changes.
+    //
+
+    TEST_SUCCESS(CoreInitializePair(&Pair,
+                                    &TestCountingAllocator,
+                                    0x20000,
+                                    0x10000));
+    TestFailFrom = TestNumberOfAllocations;
+    Call.Stack = 0x1F000;
+    TEST_STATUS(CoreAddCall(&Pair, &Call), STATUS_NO_MEMORY);
+    TEST(!CoreNextEvent(&Pair, &Event));
+    TestFailFrom = ~0ULL;
+    TEST_SUCCESS(CoreAddCall(&Pair, &Call));
+    TEST(CoreNextEvent(&Pair, &Event));
+    CoreRundownPair(&Pair);
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestClocks(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests the clock, with numbers worked out by hand (2^64 is
+    18446744073709551616).
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TRACE_CLOCK_ANCHOR Anchor;
+    CORE_CLOCK Clock;
+    ULONGLONG High;
+    ULONGLONG Low;
+    ULONGLONG Value;
+
+    CoreMultiply(~0ULL, ~0ULL, &High, &Low);
+    TEST_EQUAL(High, 0xFFFFFFFFFFFFFFFEULL);
+    TEST_EQUAL(Low, 1);
+    CoreMultiply(0x123456789ABCDEF0ULL, 0x0FEDCBA987654321ULL, &High, &Low);
+    TEST_EQUAL(High, 0x0121FA00AD77D742ULL);
+    TEST_EQUAL(Low, 0x2236D88FE5618CF0ULL);
+
+    TEST_EQUAL(CoreDivide(0, 100, 7), 14);
+    TEST_EQUAL(CoreDivide(1, 0, 2), 0x8000000000000000ULL);
+    TEST_EQUAL(CoreDivide(1, 0, 3), 0x5555555555555555ULL);
+    TEST_EQUAL(CoreDivide(~0ULL - 1, ~0ULL, ~0ULL), ~0ULL);
+    TEST_EQUAL(CoreDivide(5, 0, 5), ~0ULL);
+    TEST_EQUAL(CoreDivide(4, ~0ULL, 5), ~0ULL);
+    TEST_EQUAL(CoreDivide(4, ~0ULL - 1, 5), ~0ULL);
+    TEST_EQUAL(CoreDivide(4, 0, 5), 0xCCCCCCCCCCCCCCCCULL);
+    TEST_EQUAL(CoreMultiplyDivide(~0ULL, ~0ULL, ~0ULL), ~0ULL);
+    TEST_EQUAL(CoreMultiplyDivide(~0ULL, 10, 9), ~0ULL);
+    TEST_EQUAL(CoreMultiplyDivide(1000000007ULL * 1000000000ULL, 9, 10),
+               900000006300000000ULL);
+
+    //
+    // No anchor, one anchor, a torn one, one of another counter.
+    //
+
+    CoreInitializeClock(&Clock);
+    TEST(!CoreTicksToNanoseconds(&Clock, 55, &Value));
+    TEST_EQUAL(Value, 55);
+    TEST_EQUAL(CoreQueryTickRate(&Clock), 0);
+    TEST_EQUAL(CoreTimestampToSystemTime(&Clock, 5), 0);
+
+    TestSetAnchor(&Anchor, 5000);
+    TEST(CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    TEST(!CoreTicksToNanoseconds(&Clock, 55, &Value));
+    TestSetAnchor(&Anchor, 1000000000);
+    Anchor.Qpc ^= 1;
+    TEST(!CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    Anchor.Qpc ^= 1;
+    TEST(!CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY + 1));
+    TEST(!CoreAddAnchor(&Clock, &Anchor, 0));
+    RtlZeroBytes(&Anchor, sizeof(Anchor));
+    TEST(!CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+
+    //
+    // The two farthest apart count, in whatever order they come.
+    //
+
+    TestSetAnchor(&Anchor, 2000000000);
+    TEST(CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    TestSetAnchor(&Anchor, 0);
+    TEST(CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    TEST_EQUAL(Clock.Nanoseconds, 2000000000);
+    TEST_EQUAL(CoreQueryTickRate(&Clock), 1000000000);
+    TEST(CoreTicksToNanoseconds(&Clock, ~0ULL, &Value));
+    TEST_EQUAL(Value, ~0ULL);
+    TEST(CoreTicksToNanoseconds(&Clock, 123456789, &Value));
+    TEST_EQUAL(Value, 123456789);
+    TEST_EQUAL(CoreTimestampToSystemTime(&Clock, TEST_FIRST_TICK + 1000),
+               TEST_SYSTEM_TIME + 10);
+    TEST_EQUAL(CoreTimestampToSystemTime(&Clock, TEST_FIRST_TICK - 1000),
+               TEST_SYSTEM_TIME - 10);
+
+    //
+    // 2.5 GHz for thirty years: ticks * nanoseconds is far beyond 64 bits.
+    // 30 years of 365 days are 946,080,000 s.
+    //
+
+    CoreInitializeClock(&Clock);
+    TestSetAnchor(&Anchor, 0);
+    TEST(CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    Anchor.Tsc += 2365200000000000000ULL;
+    Anchor.Qpc += 9460800000000000ULL;
+    Anchor.SystemTime += 9460800000000000ULL;
+    Anchor.Check = Anchor.Tsc ^ Anchor.Qpc ^ Anchor.SystemTime;
+    TEST(CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    TEST_EQUAL(CoreQueryTickRate(&Clock), 2500000000ULL);
+    TEST(CoreTicksToNanoseconds(&Clock, 2365200000000000000ULL, &Value));
+    TEST_EQUAL(Value, 946080000000000000ULL);
+    TEST(CoreTicksToNanoseconds(&Clock, 5, &Value));
+    TEST_EQUAL(Value, 2);
+
+    //
+    // A rate that no processor has is none; time that stands still neither.
+    //
+
+    CoreInitializeClock(&Clock);
+    TestSetAnchor(&Anchor, 0);
+    CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY);
+    Anchor.Tsc += 1000;
+    Anchor.Qpc += 100000000;
+    Anchor.Check = Anchor.Tsc ^ Anchor.Qpc ^ Anchor.SystemTime;
+    CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY);
+    TEST_EQUAL(CoreQueryTickRate(&Clock), 0);
+    Anchor.Tsc += 1000000;
+    Anchor.Qpc = Clock.Earliest.Qpc;
+    Anchor.Check = Anchor.Tsc ^ Anchor.Qpc ^ Anchor.SystemTime;
+    CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY);
+    TEST_EQUAL(CoreQueryTickRate(&Clock), 0);
+
+    //
+    // The same boot: QPC and system time went on alike.
+    //
+
+    CoreInitializeClock(&Clock);
+    TestSetAnchor(&Anchor, 0);
+    TEST(!CoreIsSameBoot(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY);
+    TestSetAnchor(&Anchor, 3600000000000ULL);
+    TEST(CoreIsSameBoot(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    TEST(!CoreIsSameBoot(&Clock, &Anchor, TEST_QPC_FREQUENCY * 2));
+    Anchor.SystemTime += 4 * 10000000ULL;
+    TEST(CoreIsSameBoot(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    Anchor.SystemTime += 600 * 10000000ULL;
+    TEST(!CoreIsSameBoot(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+    TestSetAnchor(&Anchor, 3600000000000ULL);
+    Anchor.Tsc = 1;
+    TEST(!CoreIsSameBoot(&Clock, &Anchor, TEST_QPC_FREQUENCY));
+}
+
+//
+// The live end under a writer that changes its view all the time.  Ends are
+// multiples of 0x1000; a cursor of one view with the delta of another is none,
+// because the views' deltas differ in their low bits.
+//
+
+static TRACE_STORE_HEADER TestLiveHeader;
+static ULONG TestLiveStop;
+
+
+static
+ULONG
+WINAPI
+TestLiveWriter(
+    _In_ PVOID Parameter
+    )
+/*++
+
+Routine Description:
+
+    Changes views until it is told to stop, as the writer's slow path does.
+
+Arguments:
+
+    Parameter - Not used.
+
+Return Value:
+
+    0.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header = &TestLiveHeader;
+    uint32_t Generation = 0;
+    uint64_t View = 0;
+
+    UNREFERENCED_PARAMETER(Parameter);
+
+    while (RtlLoadAcquire32(&TestLiveStop) == 0) {
+
+        View += 1;
+        RtlStoreRelease64(&Header->ViewFileOffset, View * 0x1000);
+        RtlStoreRelease32(&Header->Generation, Generation + 1);
+        RtlStoreRelease64(&Header->Cursor, View * 0x10001);
+
+        //
+        // Now and then it is interrupted where the two do not fit together.
+        //
+
+        if (View % 64 == 0) {
+            TestRtl->NtYieldExecution();
+        }
+
+        RtlStoreRelease64(&Header->CursorToFileOffset,
+                          View * 0x1000 - View * 0x10001);
+        Generation += 2;
+        RtlStoreRelease32(&Header->Generation, Generation);
+    }
+
+    return 0;
+}
+
+
+static
+VOID
+TestLiveEnds(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests the live end of the records.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header = &TestLiveHeader;
+    LARGE_INTEGER Second;
+    TRACE_RECORD Records[3];
+    TRACE_RECORD Copies[3];
+    HANDLE Thread;
+    ULONGLONG End;
+    ULONGLONG Last = 0;
+    ULONG Index;
+    ULONG Torn = 0;
+    ULONG Wrong = 0;
+    NTSTATUS Status;
+
+    TestSetEnd(Header, 0x5010);
+    Header->ViewFileOffset = 0x4000;
+    TEST(CoreReadEndOfRecords(Header, &End));
+    TEST_EQUAL(End, 0x5010);
+    Header->Generation = 7;
+    TEST(CoreReadEndOfRecords(Header, &End));
+    TEST_EQUAL(End, 0x4000);
+    Header->Generation = 0;
+
+    TEST_EQUAL(CoreValidateEndOfRecords(4096, 4096, 4096), CoreEndValid);
+    TEST_EQUAL(CoreValidateEndOfRecords(4112, 4096, 65536), CoreEndValid);
+    TEST_EQUAL(CoreValidateEndOfRecords(4080, 4096, 65536), CoreEndBad);
+    TEST_EQUAL(CoreValidateEndOfRecords(4104, 4096, 65536), CoreEndBad);
+    TEST_EQUAL(CoreValidateEndOfRecords(0, 4096, 65536), CoreEndBad);
+    TEST_EQUAL(CoreValidateEndOfRecords(~0ULL - 15, 4096, 65536),
+               CoreEndBeyondFile);
+    TEST_EQUAL(CoreValidateEndOfRecords(4112, 4096, 4111),
+               CoreEndBeyondFile);
+
+    for (Index = 0; Index < 3; Index++) {
+        Records[Index].Timestamp = Index + 10;
+        Records[Index].Site = Index + 20;
+        Records[Index].StackKind = Index + 30;
+    }
+
+    CoreCopyRecords(Copies, Records, 3);
+    TEST_EQUAL_BYTES(Copies, Records, sizeof(Records));
+
+    RtlZeroBytes(Header, sizeof(*Header));
+    Status = TestRtl->NtCreateThreadEx(&Thread,
+                                       THREAD_ALL_ACCESS,
+                                       NULL,
+                                       (HANDLE)(LONG_PTR)-1,
+                                       (PVOID)(ULONG_PTR)TestLiveWriter,
+                                       NULL,
+                                       0,
+                                       0,
+                                       0,
+                                       0,
+                                       NULL);
+    if (!TEST_SUCCESS(Status)) {
+        return;
+    }
+
+    for (Index = 0; Index < 20000000; Index++) {
+
+        if (CoreReadEndOfRecords(Header, &End)) {
+            if (End % 0x1000 != 0 || End < Last) {
+                Wrong += 1;
+            }
+            Last = End;
+        }
+
+        //
+        // The control: without the generation, torn ends are seen.
+        //
+
+        End = RtlLoadAcquire64(&Header->Cursor);
+        End += RtlLoadAcquire64(&Header->CursorToFileOffset);
+        if (End % 0x1000 != 0) {
+            Torn += 1;
+        }
+
+        if (Torn > 100 && Index > 200000) {
+            break;
+        }
+    }
+
+    RtlStoreRelease32(&TestLiveStop, 1);
+    Second.QuadPart = -10000000LL * 10;
+    TEST_STATUS(TestRtl->NtWaitForSingleObject(Thread, FALSE, &Second),
+                STATUS_SUCCESS);
+    RtlClose(TestRtl, Thread);
+    TEST_EQUAL(Wrong, 0);
+    if (Torn == 0) {
+        TEST_SKIP("no torn end was seen without the generation");
+    } else {
+        TEST(Torn != 0);
+    }
+}
+
+//
+// The session that the commands are tested on.
+//
+// Thread 100, in app.exe: main (0x1000) calls work (0x2000) three times, the
+// first of which calls itself once; the third is left by a longjmp; main is
+// still open at the end.  In nanoseconds.
+//
+
+static const TRACE_RECORD TestMainRecords[] = {
+    { 1000, 0x1000, 0x1FF000 | TEST_N },
+    { 2000, 0x2000, 0x1FE000 | TEST_N },
+    { 3000, 0x2000, 0x1FD000 | TEST_N },
+    { 4500, 0x2000, 0x1FD000 | TEST_X },
+    { 5000, 0x2000, 0x1FE000 | TEST_X },
+    { 6000, 0x2000, 0x1FE000 | TEST_N },
+    { 6300, 0x2000, 0x1FE000 | TEST_X },
+    { 7000, 0x2000, 0x1FE000 | TEST_N },
+    { 9000, 0x3000, 0x1FE800 | TEST_N },
+    { 9999, 0x3000, 0x1FE800 | TEST_X },
+};
+
+//
+// Thread 104: one call, in the middle of those.
+//
+
+static const TRACE_RECORD TestWorkerRecords[] = {
+    { 2500, 0x4000, 0x5FF000 | TEST_N },
+    { 1002500, 0x4000, 0x5FF000 | TEST_X },
+};
+
+
+static
+BOOLEAN
+TestWriteSession(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Writes that session.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    TRUE if that worked.
+
+--*/
+{
+    if (!TestBeginSession()) {
+        return FALSE;
+    }
+
+    TestMakeStore(&TestStore,
+                  TestMainRecords,
+                  RTL_NUMBER_OF(TestMainRecords));
+    TestStore.Header.State = TRACE_STATE_OPEN;
+    TestStore.Header.Reason = TRACE_REASON_NONE;
+    TestMakeStore(&TestOther,
+                  TestWorkerRecords,
+                  RTL_NUMBER_OF(TestWorkerRecords));
+    TestOther.Header.ThreadId = 104;
+    TestOther.Header.StackBase = 0x600000;
+    TestOther.Header.StackLimit = 0x500000;
+
+    return TestWriteStore(
+               L"app.exe-100-1.trace",
+               &TestStore,
+               TEST_STORE_SIZE(RTL_NUMBER_OF(TestMainRecords))) &&
+           TestWriteStore(
+               L"app.exe-104-2.TRACE",
+               &TestOther,
+               TEST_STORE_SIZE(RTL_NUMBER_OF(TestWorkerRecords))) &&
+           TestWriteStore(L"app.exe.log", &TestStore, 20);
+}
+
+
+static
+VOID
+TestCommands(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests the commands' output.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (!TestWriteSession()) {
+        return;
+    }
+
+    //
+    // main: 1000 to 9999, less 3000, 300, 2000 and 999 of its calls.
+    // work, total: 3000 + 300 + 2000; self: 1500 + 1500 + 300 + 2000; its
+    // four calls last 3000, 1500, 300, 2000: 1700 on average.
+    //
+
+    TEST_EQUAL(TestRun("report --csv @"), 0);
+    TEST_OUTPUT(
+        "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,unfinished,"
+        "module,rva,function\r\n"
+        "1,1000000,1000000,1000000,1000000,1000000,0,0,"
+        "app.exe,0x4000,app.exe+0x4000\r\n"
+        "1,8999,2700,8999,8999,8999,0,1,app.exe,0x1000,app.exe+0x1000\r\n"
+        "4,5300,5300,1700,300,3000,1,0,app.exe,0x2000,app.exe+0x2000\r\n"
+        "1,999,999,999,999,999,0,0,app.exe,0x3000,app.exe+0x3000\r\n");
+    TEST(TestContains(&TestErr, "no function names for app.exe"));
+
+    TEST_EQUAL(TestRun("report --thread 100 --sort calls --limit 2 @"), 0);
+    TEST_OUTPUT(
+        "     Calls       Total        Self     Average         Min"
+        "         Max  Abandoned  Unfinished  Function\n"
+        "         4    5.300 us    5.300 us    1.700 us      300 ns"
+        "    3.000 us          1           0  app.exe+0x2000\n"
+        "         1    8.999 us    2.700 us    8.999 us    8.999 us"
+        "    8.999 us          0           1  app.exe+0x1000\n"
+        "Abandoned: left without an exit; counted up to the record that "
+        "proved it.\n"
+        "Unfinished: open at the end of the data; counted up to the thread's "
+        "last record.\n");
+
+    TEST_EQUAL(TestRun("report --csv --sort=name --module=APP --limit 1 @"),
+               0);
+    TEST(TestContains(&TestOut, "app.exe+0x1000\r\n"));
+    TEST(!TestContains(&TestOut, "app.exe+0x2000\r\n"));
+    TEST_EQUAL(TestRun("report --csv --module other @"), 0);
+    TEST(!TestContains(&TestOut, "app.exe+"));
+    TEST(TestContains(&TestErr, "no module's name begins with other\n"));
+    TEST_EQUAL(TestRun("report --csv --thread 5 @"), 0);
+    TEST(!TestContains(&TestOut, "app.exe+"));
+    TEST(TestContains(&TestErr, "there is no thread 5\n"));
+
+    TEST_EQUAL(TestRun("tree --csv --thread 100 @"), 0);
+    TEST_OUTPUT(
+        "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,unfinished,"
+        "node,parent,depth,module,function\r\n"
+        "1,8999,2700,8999,8999,8999,0,1,1,0,0,app.exe,app.exe+0x1000\r\n"
+        "3,5300,3800,1766,300,3000,1,0,2,1,1,app.exe,app.exe+0x2000\r\n"
+        "1,1500,1500,1500,1500,1500,0,0,3,2,2,app.exe,app.exe+0x2000\r\n"
+        "1,999,999,999,999,999,0,0,4,1,1,app.exe,app.exe+0x3000\r\n");
+    TEST_EQUAL(TestRun("tree --depth 1 @"), 0);
+    TEST_OUTPUT(
+        "     Calls       Total        Self     Average         Min"
+        "         Max  Unfinished  Function\n"
+        "         1    1.000 ms    1.000 ms    1.000 ms    1.000 ms"
+        "    1.000 ms           0  app.exe+0x4000\n"
+        "         1    8.999 us    2.700 us    8.999 us    8.999 us"
+        "    8.999 us           1  app.exe+0x1000\n"
+        "Unfinished: open at the end of the data; counted up to the thread's "
+        "last record.\n");
+
+    TEST_EQUAL(TestRun("replay @"), 0);
+    TEST_OUTPUT(
+        "  Duration   Thread   Function\n"
+        "           [   100] | app.exe+0x1000() {\n"
+        "           [   100] |   app.exe+0x2000() {\n"
+        "  1.000 ms [   104] | app.exe+0x4000();\n"
+        "  1.500 us [   100] |     app.exe+0x2000();\n"
+        "  3.000 us [   100] |   } /* app.exe+0x2000 */\n"
+        "    300 ns [   100] |   app.exe+0x2000();\n"
+        "  2.000 us [   100] |   app.exe+0x2000(); /* abandoned */\n"
+        "    999 ns [   100] |   app.exe+0x3000();\n"
+        "  8.999 us [   100] | } /* app.exe+0x1000, open */\n");
+    TEST_EQUAL(TestRun("replay --json --thread 104 @"), 0);
+    TEST_OUTPUT(
+        "{\n\"command\": \"replay\",\n\"time_unit\": \"ns\",\n"
+        "\"events\": [\n"
+        "{\"time_ns\": 1500, \"thread_id\": 104, \"event\": \"enter\", "
+        "\"depth\": 0, \"duration_ns\": null, \"module\": \"app.exe\", "
+        "\"function\": \"app.exe+0x4000\"},\n"
+        "{\"time_ns\": 1001500, \"thread_id\": 104, \"event\": \"exit\", "
+        "\"depth\": 0, \"duration_ns\": 1000000, \"module\": \"app.exe\", "
+        "\"function\": \"app.exe+0x4000\"}\n"
+        "]\n}\n");
+
+    TEST_EQUAL(TestRun("verify @"), 0);
+    TEST_OUTPUT(
+        "Store                                 State          Records       "
+        "Bad      Lost  Result\n"
+        "app.exe-100-1.trace                   died                10       "
+        "  0         0  ok\n"
+        "app.exe-104-2.TRACE                   closed               2       "
+        "  0         0  ok\n"
+        "2 stores, 12 records, 0 bad, 0 lost\n");
+
+    TEST_EQUAL(TestRun("info --csv @"), 0);
+    TEST(TestContains(&TestOut, "table,row,field,value\r\n"));
+    TEST(TestContains(&TestOut, "session,0,state,died\r\n"));
+    TEST(TestContains(&TestOut,
+                      "session,0,command_line,"
+                      "\"app.exe \"\"a, b\"\" \\c\"\r\n"));
+    TEST(TestContains(&TestOut, "session,0,clock_rate_hz,1000000000\r\n"));
+    TEST(TestContains(&TestOut, "session,0,records,12\r\n"));
+    TEST(TestContains(&TestOut, "session,0,bytes,8384\r\n"));
+    TEST(TestContains(&TestOut,
+                      "session,0,start_time,2022-06-18T04:26:40.000Z\r\n"));
+    TEST(TestContains(&TestOut, "modules,0,base,0x140000000\r\n"));
+    TEST(TestContains(&TestOut, "threads,0,thread_id,100\r\n"));
+    TEST(TestContains(&TestOut, "threads,0,duration_ns,8999\r\n"));
+    TEST(TestContains(&TestOut, "threads,1,state,closed\r\n"));
+    TEST(TestContains(&TestOut, "threads,1,reason,thread exit\r\n"));
+    TEST_EQUAL(TestRun("info --json @"), 0);
+    TEST(TestContains(&TestOut,
+                      "\"command_line\": \"app.exe \\\"a, b\\\" \\\\c\""));
+    TEST(TestContains(&TestOut, "\"reason\": null"));
+
+    TEST_EQUAL(TestRun("live @"), 0);
+    TEST(TestContains(&TestOut,
+                      "The program died: it ended without closing "
+                      "app.exe-100-1.trace."));
+
+    //
+    // One store alone.
+    //
+
+    TestMakePathIn(&TestPath, &TestSubfolder, L"app.exe-104-2.TRACE");
+    TEST_EQUAL(TestRunWithPath("report --csv @", TestDosPath(&TestPath)), 0);
+    TEST(TestContains(&TestOut, "1,1000000,"));
+    TEST(!TestContains(&TestOut, "0x1000"));
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestUsage(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests usage errors and help.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const struct {
+        PCSZ CommandLine;
+        PCSZ Error;
+    } Errors[] = {
+        { "", "usage: TraceReader COMMAND" },
+        { "reprot @", "unknown command reprot" },
+        { "--csv @", "unknown option --csv" },
+        { "report", "a session directory or store is missing" },
+        { "report --foo @", "unknown option --foo" },
+        { "report -x @", "unknown option -x" },
+        { "info --sort total @", "unknown option --sort" },
+        { "live --csv @", "unknown option --csv" },
+        { "report --sortx total @", "unknown option --sortx" },
+        { "report --sort speed @", "bad value \"speed\" for --sort" },
+        { "report --sort", "the option needs a value: --sort" },
+        { "report --limit 0 @", "bad value \"0\" for --limit" },
+        { "report --limit 1x @", "bad value \"1x\" for --limit" },
+        { "report --limit -1 @", "bad value \"-1\" for --limit" },
+        { "report --thread 4294967296 @", "bad value" },
+        { "report --csv=1 @", "the option takes no value" },
+        { "report --module= @", "bad value" },
+        { "live --interval 0 @", "bad value \"0\" for --interval" },
+        { "report @ @", "more than one path" },
+    };
+    static const PCSZ Commands[] = {
+        "info", "report", "tree", "replay", "live", "verify"
+    };
+    CHAR CommandLine[64];
+    RTL_WRITER Writer;
+    ULONG Index;
+
+    if (!TestWriteSession()) {
+        return;
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Errors); Index++) {
+        TEST_EQUAL(TestRun(Errors[Index].CommandLine), 1);
+        if (!TEST(TestContains(&TestErr, Errors[Index].Error))) {
+            RtlWriteText(TestOutput,
+                         "    %s: %.*s\n",
+                         Errors[Index].CommandLine,
+                         (int)TestErr.LengthInBytes,
+                         TestErr.Buffer);
+        }
+
+        TEST_EQUAL(TestOut.LengthInBytes, 0);
+    }
+
+    TEST_EQUAL(TestRun("--help"), 0);
+    TEST(TestContains(&TestOut, "Exit codes: 0 success;"));
+    for (Index = 0; Index < RTL_NUMBER_OF(Commands); Index++) {
+
+        TEST(TestContains(&TestOut, Commands[Index]));
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Commands); Index++) {
+        RtlInitializeBufferWriter(&Writer, CommandLine, sizeof(CommandLine));
+        RtlWriteText(&Writer, "%s --help", Commands[Index]);
+        CommandLine[Writer.LengthInBytes] = 0;
+        TEST_EQUAL(TestRun(CommandLine), 0);
+        TEST(TestContains(&TestOut, "--help"));
+        TEST_EQUAL(TestErr.LengthInBytes, 0);
+    }
+
+    //
+    // Paths that are not there, and a directory that is no session.
+    //
+
+    TestMakePathIn(&TestPath, &TestFolder, L"missing");
+    for (Index = 0; Index < RTL_NUMBER_OF(Commands); Index++) {
+        RtlInitializeBufferWriter(&Writer, CommandLine, sizeof(CommandLine));
+        RtlWriteText(&Writer, "%s @", Commands[Index]);
+        CommandLine[Writer.LengthInBytes] = 0;
+        TEST_EQUAL(TestRunWithPath(CommandLine, TestDosPath(&TestPath)), 1);
+        TEST(TestContains(&TestErr, "open the session: "));
+        TEST(TestContains(&TestErr, "0xC0000034"));
+        TEST_EQUAL(TestOut.LengthInBytes, 0);
+    }
+
+    TEST(TestBeginSession());
+    TEST_EQUAL(TestRun("report @"), 1);
+    TEST(TestContains(&TestErr, "find a store (*.trace) in the directory: "));
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestDamageOne(
+    _In_ ULONG SizeInBytes,
+    _In_ ULONG ExitCode,
+    _In_z_ PCSZ Result
+    )
+/*++
+
+Routine Description:
+
+    Verifies TestDamaged, alone in a session, and reports it.
+
+Arguments:
+
+    SizeInBytes - The file's.
+
+    ExitCode - What verify must return.
+
+    Result - What its output must contain.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Code;
+
+    if (!TestBeginSession() ||
+        !TestWriteStore(L"a.trace", &TestDamaged, SizeInBytes)) {
+        return;
+    }
+
+    TEST_EQUAL(TestRun("verify @"), ExitCode);
+    if (!TEST(TestContains(&TestOut, Result))) {
+        RtlWriteText(TestOutput,
+                     "    %.*s    not: %s\n",
+                     (int)TestOut.LengthInBytes,
+                     TestOut.Buffer,
+                     Result);
+    }
+
+    Code = TestRun("report --csv @");
+    TEST(Code == 0 || Code == 1);
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestDamage(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests damaged stores as files.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    enum { Count = RTL_NUMBER_OF(TestMainRecords) };
+    TRACE_RECORD Record;
+    ULONG Size = TEST_STORE_SIZE(Count);
+    ULONG Offset;
+    ULONG Try;
+
+    TestMakeStore(&TestStore, TestMainRecords, Count);
+
+    //
+    // The control.
+    //
+
+    TestDamaged = TestStore;
+    TestDamageOne(Size, 0, "1 stores, 10 records, 0 bad, 0 lost\n");
+    TestDamageOne(Size + 160, 0, "1 stores, 10 records, 0 bad, 0 lost\n");
+
+    //
+    // Files that are being created, and files that were cut.
+    //
+
+    TestDamageOne(0, 0, "being created\n1 stores, 0 records, 0 bad, 0 lost");
+    TestDamageOne(100, 2, "the file ends inside it, at offset 100\n");
+    TestDamageOne(4095, 2, "the file ends inside it, at offset 4095\n");
+    TestDamageOne(4096,
+                  2,
+                  "the file ends at offset 4096, 160 bytes before the end");
+    TestDamageOne(Size - 1, 2, "1 stores, 9 records, 1 bad, 0 lost\n");
+
+    for (Try = 0; Try < 20; Try++) {
+        Offset = 4096 + TestRandom(Size - 4096);
+        TestDamageOne(Offset, 2, ", 1 bad, 0 lost\n");
+        TEST_EQUAL(TestRun("verify --csv @"), 2);
+    }
+
+    TestDamaged.Header.Magic = 0;
+    TestDamageOne(Size, 0, "being created\n");
+    RtlZeroBytes(&TestDamaged, sizeof(TestDamaged));
+    TestDamageOne(4096, 0, "being created\n");
+
+    //
+    // Headers.
+    //
+
+    TestDamaged = TestStore;
+    TestDamaged.Header.MajorVersion = 2;
+    TestDamageOne(Size,
+                  2,
+                  "MajorVersion at offset 0x8 is newer than this reader");
+    TEST_EQUAL(TestRun("report @"), 1);
+    TEST(TestContains(&TestErr, "MajorVersion"));
+
+    TestDamaged = TestStore;
+    TestDamaged.Header.CommandLineLength = 0x7FFFFFFF;
+    TestDamageOne(Size, 2, "CommandLineLength at offset 0x158");
+
+    TestDamaged = TestStore;
+    TestDamaged.Header.CursorToFileOffset += 1;
+    TestDamageOne(Size, 2, "is no end of a record");
+    TestDamaged = TestStore;
+    TestSetEnd(&TestDamaged.Header, 16);
+    TestDamageOne(Size, 2, "is no end of a record");
+    TestDamaged = TestStore;
+    TestSetEnd(&TestDamaged.Header, ~0ULL - 15);
+    TestDamageOne(Size, 2, "10 records, 1 bad");
+
+    //
+    // Records.
+    //
+
+    TestDamaged = TestStore;
+    TestDamaged.Records[4].StackKind |= 7;
+    TestDamageOne(Size,
+                  2,
+                  "1 bad records, the first at offset 4160: of no known kind");
+    TestDamaged = TestStore;
+    TestDamaged.Records[9].Site = 5;
+    TestDamageOne(Size, 2, "at offset 4240: from outside the module");
+    TestDamaged = TestStore;
+    TestDamaged.Records[1].Timestamp = 1;
+    TestDamaged.Records[2].Timestamp = 2;
+    TestDamageOne(Size,
+                  2,
+                  "2 bad records, the first at offset 4112: earlier than");
+    TestDamaged = TestStore;
+    RtlZeroBytes(&TestDamaged.Records[3], 5 * sizeof(Record));
+    TestDamageOne(Size, 2, "5 bad records, the first at offset 4144: not wr");
+    TEST(TestContains(&TestErr, "5 bad records passed over"));
+
+    //
+    // The last one may be reserved and not written, whatever is in the rest.
+    //
+
+    TestDamaged = TestStore;
+    TestDamaged.Records[9].Timestamp = 0;
+    TestDamageOne(Size, 0, "the last record is reserved and not written\n");
+    TestDamaged.Records[8].Timestamp = 0;
+    TestDamageOne(Size, 2, "1 bad records, the first at offset 4224: not wr");
+
+    //
+    // What was lost, and why.
+    //
+
+    TestDamaged = TestStore;
+    TestDamaged.Header.State = TRACE_STATE_STOPPED;
+    TestDamaged.Header.Reason = TRACE_REASON_PAGE_FAILED;
+    TestDamaged.Header.Status = 0xC000007F;
+    TestDamaged.Header.NumberOfEventsLost = 77;
+    TestDamageOne(Size,
+                  2,
+                  "stopped: a page of the file cannot be had (status "
+                  "0xC000007F); 77 events lost after it stopped\n"
+                  "1 stores, 10 records, 0 bad, 77 lost\n");
+    TEST_EQUAL(TestRun("info @"), 0);
+    TEST(TestContains(&TestOut, "State               stopped\n"));
+    TEST(TestContains(&TestOut, "Status              0xc000007f\n"));
+    TestDamaged.Header.NumberOfEventsLost = 0;
+    TestDamageOne(Size, 0, "0 bad, 0 lost\n");
+    TestDamaged.Header.NumberOfEventsReentered = 3;
+    TestDamageOne(Size, 2, "3 events lost inside the library\n");
+
+    //
+    // A writer that was killed while its view changed.
+    //
+
+    TestDamaged = TestStore;
+    TestDamaged.Header.State = TRACE_STATE_OPEN;
+    TestDamaged.Header.Generation = 3;
+    TestDamaged.Header.ViewFileOffset = 4096 + 16 * 7;
+    TestDamageOne(Size, 0, "died                 7         0         0  ok\n");
+
+    //
+    // Ill-formed texts come out as valid UTF-8.
+    //
+
+    TestDamaged = TestStore;
+    TEST_SET_TEXT(&TestDamaged.Header, CommandLine, "x\xFF\xC3\x28\x01\t|");
+    TestDamageOne(Size, 0, "ok");
+    TEST_EQUAL(TestRun("info --json @"), 0);
+    TEST(TestContains(&TestOut,
+                      "\"command_line\": \"x\xEF\xBF\xBD\xEF\xBF\xBD("
+                      "\\u0001\\u0009|\""));
+    TEST_EQUAL(TestRun("info @"), 0);
+    TEST(TestContains(&TestOut, "x\xEF\xBF\xBD\xEF\xBF\xBD(??|\n"));
+
+    //
+    // One clock reading of a boot that is over: ticks, and it says so.
+    //
+
+    TestDamaged = TestStore;
+    TestDamaged.Header.LastAnchor.Check ^= 1;
+    TestDamageOne(Size, 0, "ok");
+    TEST_EQUAL(TestRun("report @"), 0);
+    TEST(TestContains(&TestOut, "Times are ticks of the time stamp counter"));
+    TEST(TestContains(&TestOut, " 8999 "));
+    TEST_EQUAL(TestRun("report --json @"), 0);
+    TEST(TestContains(&TestOut, "\"total_ticks\": 8999"));
+}
+
+
+static
+VOID
+TestMixedSessions(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests sessions whose stores are not all alike: several modules on one
+    thread, an identifier that was used again, a store of another process,
+    one store that is bad among others.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const TRACE_RECORD Outer[] = {
+        { 1000, 0x1000, 0x1FF000 | TEST_N },
+        { 4000, 0x1100, 0x1FD000 | TEST_N },
+        { 5000, 0x1100, 0x1FD000 | TEST_X },
+        { 9000, 0x1000, 0x1FF000 | TEST_X },
+    };
+    static const TRACE_RECORD Inner[] = {
+        { 2000, 0x2000, 0x1FE000 | TEST_N },
+        { 8000, 0x2000, 0x1FE000 | TEST_X },
+    };
+    static const TRACE_RECORD Later[] = {
+        { 20000, 0x2000, 0x1FE000 | TEST_N },
+        { 20010, 0x2000, 0x1FE000 | TEST_X },
+    };
+
+    if (!TestBeginSession()) {
+        return;
+    }
+
+    TestMakeStore(&TestStore, Outer, RTL_NUMBER_OF(Outer));
+    TestWriteStore(L"b.trace", &TestStore, TEST_STORE_SIZE(4));
+
+    //
+    // A DLL, loaded elsewhere; called from the EXE, and calling back.
+    //
+
+    TestMakeStore(&TestOther, Inner, RTL_NUMBER_OF(Inner));
+    TestOther.Header.ModuleBase = 0x7FF800000000ULL;
+    TestOther.Records[0].Site -= (uint32_t)TEST_MODULE_BASE;
+    TestOther.Records[1].Site -= (uint32_t)TEST_MODULE_BASE;
+    TEST_SET_TEXT(&TestOther.Header, ModulePath, "Q:\\nowhere\\plug.dll");
+    TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(2));
+
+    TEST_EQUAL(TestRun("replay @"), 0);
+    TEST_OUTPUT(
+        "  Duration   Thread   Function\n"
+        "           [   100] | app.exe+0x1000() {\n"
+        "           [   100] |   plug.dll+0x2000() {\n"
+        "  1.000 us [   100] |     app.exe+0x1100();\n"
+        "  6.000 us [   100] |   } /* plug.dll+0x2000 */\n"
+        "  8.000 us [   100] | } /* app.exe+0x1000 */\n");
+    TEST_EQUAL(TestRun("report --csv --module plug @"), 0);
+    TEST(TestContains(&TestOut, "\n1,6000,5000,6000,6000,6000,0,0,plug.dll,"));
+    TEST(!TestContains(&TestOut, "app.exe"));
+    TEST_EQUAL(TestRun("report @"), 0);
+    TEST(TestContains(&TestOut, "  Module            Function\n"));
+    TEST(TestContains(&TestOut, "  plug.dll          plug.dll+0x2000\n"));
+
+    //
+    // The same identifier later is another thread; its store comes first by
+    // name.
+    //
+
+    TestMakeStore(&TestOther, Later, RTL_NUMBER_OF(Later));
+    TestWriteStore(L"0.trace", &TestOther, TEST_STORE_SIZE(2));
+    TEST_EQUAL(TestRun("info --csv @"), 0);
+    TEST(TestContains(&TestOut, "threads,0,stores,2\r\n"));
+    TEST(TestContains(&TestOut, "threads,1,stores,1\r\n"));
+    TEST(TestContains(&TestOut, "threads,1,start_ns,19000\r\n"));
+
+    //
+    // Another process's store is no part of this session.
+    //
+
+    TestOther.Header.ProcessId += 4;
+    TestWriteStore(L"c.trace", &TestOther, TEST_STORE_SIZE(2));
+    TEST_EQUAL(TestRun("verify @"), 2);
+    TEST(TestContains(&TestOut, "it is of another process ("));
+    TEST_EQUAL(TestRun("info --csv @"), 0);
+    TEST(TestContains(&TestOut, "session,0,stores_left_out,1\r\n"));
+    TEST(TestContains(&TestErr, "another process"));
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestAppend(
+    _In_ HANDLE File,
+    _Inout_ TEST_STORE *Store,
+    _Inout_ PULONG NumberOfRecords,
+    _In_ PCTRACE_RECORD Records,
+    _In_ ULONG Count
+    )
+/*++
+
+Routine Description:
+
+    Appends records to a store as its writer would, and publishes them.
+
+Arguments:
+
+    File - The file.
+
+    Store - Its header.
+
+    NumberOfRecords - How many it has; updated.
+
+    Records - The records, as for TestMakeStore, with time stamps as they are.
+
+    Count - How many.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TRACE_RECORD Record;
+    ULONG Index;
+
+    for (Index = 0; Index < Count; Index++) {
+        Record = Records[Index];
+        Record.Site += (uint32_t)TEST_MODULE_BASE;
+        TEST_SUCCESS(RtlWriteFile(TestRtl,
+                                  File,
+                                  TEST_STORE_SIZE(*NumberOfRecords),
+                                  &Record,
+                                  sizeof(Record)));
+        *NumberOfRecords += 1;
+    }
+
+    TestSetEnd(&Store->Header, TEST_STORE_SIZE(*NumberOfRecords));
+    TEST_SUCCESS(RtlWriteFile(TestRtl,
+                              File,
+                              0,
+                              &Store->Header,
+                              sizeof(Store->Header)));
+}
+
+
+static
+VOID
+TestReadEvents(
+    _In_ ULONGLONG Horizon,
+    _In_z_ PCSZ Expected
+    )
+/*++
+
+Routine Description:
+
+    Refreshes TestStream and compares the events that come.
+
+Arguments:
+
+    Horizon - The time stamp to read up to.
+
+    Expected - The events, as TestWriteEvent writes them.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CORE_EVENT Event;
+    RTL_WRITER Writer;
+    NTSTATUS Status;
+
+    RtlInitializeBufferWriter(&Writer, TestEventText, sizeof(TestEventText));
+    Status = ReaderRefreshStream(&TestStream, Horizon);
+    TEST_SUCCESS(Status);
+    while (NT_SUCCESS(Status)) {
+        Status = ReaderNextEvent(&TestStream, &Event);
+        if (NT_SUCCESS(Status)) {
+            TestWriteEvent(&Writer, &Event);
+        }
+    }
+
+    TEST_STATUS(Status, STATUS_END_OF_FILE);
+    TEST_EQUAL_TEXT(Writer.Buffer, Writer.LengthInBytes, Expected);
+}
+
+
+static
+VOID
+TestGrowing(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests a store that grows while it is read, that this very process is said
+    to write; then one more that its thread begins.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const TRACE_RECORD First[] = {
+        { 100, 0x1000, 0x1FF000 | TEST_N },
+        { 200, 0x2000, 0x1FE000 | TEST_N },
+    };
+    static const TRACE_RECORD Second[] = {
+        { 260, 0x2000, 0x1FE000 | TEST_X },
+        { 300, 0x3000, 0x1FE000 | TEST_N },
+        { 0, 0, 0 },
+    };
+    static const TRACE_RECORD Third[] = {
+        { 400, 0x3000, 0x1FE000 | TEST_X },
+        { 900, 0x1000, 0x1FF000 | TEST_X },
+    };
+    static const TRACE_RECORD Plugin[] = {
+        { 320, 0x4000, 0x1FD000 | TEST_N },
+        { 380, 0x4000, 0x1FD000 | TEST_X },
+    };
+    static RTL_ERROR Error;
+    RTL_CLOCK_READING Reading;
+    LARGE_INTEGER Times[4];
+    HANDLE File;
+    ULONG Count = 0;
+    ULONG OtherCount = 0;
+
+    if (!TestBeginSession()) {
+        return;
+    }
+
+    TEST_SUCCESS(TestRtl->NtQueryInformationProcess((HANDLE)(LONG_PTR)-1,
+                                                    RTL_PROCESS_TIMES,
+                                                    Times,
+                                                    sizeof(Times),
+                                                    NULL));
+    TestMakeStore(&TestStore, NULL, 0);
+    TestStore.Header.ProcessId =
+        (ULONG)(ULONG_PTR)NtCurrentTeb()->Reserved1[8];
+    TestStore.Header.ProcessCreationTime = (ULONGLONG)Times[0].QuadPart;
+    TestStore.Header.State = TRACE_STATE_OPEN;
+    TestStore.Header.Reason = TRACE_REASON_NONE;
+    RtlZeroBytes(&TestStore.Header.LastAnchor, sizeof(TRACE_CLOCK_ANCHOR));
+    RtlReadClocks(TestRtl, &Reading);
+    TestStore.Header.QpcFrequency = Reading.QpcFrequency;
+    TestStore.Header.OpenAnchor.Tsc = Reading.Tsc;
+    TestStore.Header.OpenAnchor.Qpc = Reading.Qpc;
+    TestStore.Header.OpenAnchor.SystemTime = Reading.SystemTime;
+    TestStore.Header.OpenAnchor.Check =
+        Reading.Tsc ^ Reading.Qpc ^ Reading.SystemTime;
+    TestOther = TestStore;
+
+    //
+    // The file begins empty, then has a header without a magic.
+    //
+
+    TestMakePathIn(&TestPath, &TestSubfolder, L"a.trace");
+    TEST_SUCCESS(RtlCreateFile(TestRtl,
+                               &TestPath.Nt,
+                               RTL_CREATE_NEW,
+                               &File));
+    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
+                                        &TestContext,
+                                        TestDosPath(&TestSubfolder),
+                                        &Error))) {
+        RtlClose(TestRtl, File);
+        return;
+    }
+
+    TEST_EQUAL(TestSession.NumberOfStores, 1);
+    TEST_EQUAL(TestSession.NumberOfValidStores, 0);
+    TEST_SUCCESS(RtlSetFileSize(TestRtl, File, 65536));
+    TEST_SUCCESS(ReaderRefreshSession(&TestSession, &Error));
+    TEST_EQUAL(TestSession.NumberOfValidStores, 0);
+
+    TestAppend(File, &TestStore, &Count, First, RTL_NUMBER_OF(First));
+    TEST_SUCCESS(ReaderRefreshSession(&TestSession, &Error));
+    TEST_EQUAL(TestSession.NumberOfValidStores, 1);
+    TEST_EQUAL(TestSession.NumberOfThreads, 1);
+    TEST_EQUAL(ReaderQueryProcess(&TestSession), ReaderProcessRunning);
+    TEST(TestSession.IsClockRead);
+    TEST(CoreQueryTickRate(&TestSession.Clock) != 0);
+
+    TEST_SUCCESS(ReaderOpenStream(&TestStream, &TestSession, 0, TRUE));
+    TestReadEvents(~0ULL, "+1000 +2000");
+    TestReadEvents(~0ULL, "");
+
+    //
+    // The horizon holds back what is later; a record that is not written yet
+    // waits, and comes when it is.
+    //
+
+    TestAppend(File, &TestStore, &Count, Second, RTL_NUMBER_OF(Second));
+    TestReadEvents(299, "-2000@1:60/60");
+    TestReadEvents(300, "+3000");
+    TEST(!ReaderHasWaitingRecords(&TestStream));
+
+    //
+    // The thread's store in another module appears; its records come in
+    // between, by time.
+    //
+
+    Count -= 1;
+    TestAppend(File, &TestStore, &Count, Third, RTL_NUMBER_OF(Third));
+    RtlClose(TestRtl, File);
+
+    TEST_SET_TEXT(&TestOther.Header, ModulePath, "Q:\\nowhere\\plug.dll");
+    TestMakePathIn(&TestPath, &TestSubfolder, L"b.trace");
+    TEST_SUCCESS(RtlCreateFile(TestRtl,
+                               &TestPath.Nt,
+                               RTL_CREATE_NEW,
+                               &File));
+    TestAppend(File, &TestOther, &OtherCount, Plugin, RTL_NUMBER_OF(Plugin));
+    RtlClose(TestRtl, File);
+    TEST_SUCCESS(ReaderRefreshSession(&TestSession, &Error));
+    TEST_EQUAL(TestSession.NumberOfThreads, 1);
+    TestReadEvents(500,
+                   "+100004000 -100004000@2:60/60 -3000@1:100/40");
+    TEST(ReaderHasWaitingRecords(&TestStream));
+    TestReadEvents(~0ULL, "-1000@0:800/640");
+
+    ReaderCloseStream(&TestStream);
+    ReaderCloseSession(&TestSession);
+
+    //
+    // The commands see the process run, and live ends when it is told to.
+    //
+
+    TEST_EQUAL(TestRun("info --csv @"), 0);
+    TEST(TestContains(&TestOut, "session,0,state,open\r\n"));
+    TEST(TestContains(&TestOut, "session,0,process_running,yes\r\n"));
+    TEST_EQUAL(TestRun("live --count 2 --interval 10 @"), 0);
+    TEST(TestContains(&TestOut, "1 of 1 threads running, 8 records, 0 new"));
+    TEST(!TestContains(&TestOut, "The program"));
+
+    //
+    // The control: the same stores of a process that was created at another
+    // time.
+    //
+
+    TestStore.Header.ProcessCreationTime += 1;
+    TestWriteStore(L"a.trace", &TestStore, TEST_STORE_SIZE(0));
+    TestMakePathIn(&TestPath, &TestSubfolder, L"b.trace");
+    TEST_SUCCESS(TestDeleteTree(&TestPath));
+    TestSetEnd(&TestStore.Header, 4096);
+    TestWriteStore(L"a.trace", &TestStore, TEST_STORE_SIZE(0));
+    TEST_EQUAL(TestRun("info --csv @"), 0);
+    TEST(TestContains(&TestOut, "session,0,state,died\r\n"));
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestCutOff(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Cuts a file off under the reader: an error of the store, not of this
+    program.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static RTL_ERROR Error;
+    READER_ITERATOR Iterator;
+    PCTRACE_RECORD Record;
+    PREADER_STORE Store;
+    HANDLE File;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (!TestBeginSession()) {
+        return;
+    }
+
+    //
+    // 8,192 records, in a file that has them.
+    //
+
+    TestMakeStore(&TestStore, NULL, 0);
+    TestSetEnd(&TestStore.Header, TEST_STORE_SIZE(8192));
+    for (Index = 0; Index < TEST_MAXIMUM_RECORDS; Index++) {
+        TestStore.Records[Index].Timestamp = Index + 1;
+        TestStore.Records[Index].Site = (uint32_t)TEST_MODULE_BASE;
+        TestStore.Records[Index].StackKind = 0x1FF000 | TEST_N;
+    }
+
+    TestWriteStore(L"a.trace", &TestStore, sizeof(TestStore));
+    if (!TEST_SUCCESS(RtlCreateFile(TestRtl,
+                                    &TestPath.Nt,
+                                    RTL_OPEN_ALWAYS,
+                                    &File))) {
+        return;
+    }
+
+    TEST_SUCCESS(RtlSetFileSize(TestRtl, File, TEST_STORE_SIZE(8192)));
+    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
+                                        &TestContext,
+                                        TestDosPath(&TestSubfolder),
+                                        &Error))) {
+        RtlClose(TestRtl, File);
+        return;
+    }
+
+    Store = TestSession.Stores[0];
+    TEST_SUCCESS(ReaderOpenSessionStore(&TestSession, Store));
+    TEST_SUCCESS(ReaderInitializeIterator(&Iterator, &TestContext, Store));
+    TEST_SUCCESS(ReaderNextRecord(&Iterator, &Record));
+
+    Status = RtlSetFileSize(TestRtl, File, 4096);
+    if (!NT_SUCCESS(Status)) {
+        TEST_SKIP("the system does not cut off a file that is mapped");
+    } else {
+
+        do {
+            Status = ReaderNextRecord(&Iterator, &Record);
+        } while (NT_SUCCESS(Status));
+
+        TEST_STATUS(Status, STATUS_IN_PAGE_ERROR);
+        TEST_STATUS(Store->Status, STATUS_IN_PAGE_ERROR);
+        TEST_EQUAL_STRING(Store->FailedStep, "read the records");
+        TEST_EQUAL(Iterator.NumberOfRecords, TEST_MAXIMUM_RECORDS);
+    }
+
+    ReaderRundownIterator(&Iterator);
+    ReaderCloseSession(&TestSession);
+    RtlClose(TestRtl, File);
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestFailures(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Makes every allocation of every command fail in turn.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCSZ CommandLines[] = {
+        "info @",
+        "report @",
+        "tree @",
+        "replay @",
+        "live @",
+        "verify @"
+    };
+    ULONGLONG Fail;
+    ULONG Index;
+    ULONG Code;
+
+    if (!TestWriteSession()) {
+        return;
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(CommandLines); Index++) {
+
+        for (Fail = 0; Fail < 1000; Fail++) {
+
+            TestFailFrom = TestNumberOfAllocations + Fail;
+            Code = TestRun(CommandLines[Index]);
+            TestFailFrom = ~0ULL;
+            if (TestNumberOfAllocations != TestNumberOfFrees) {
+                break;
+            }
+
+            if (Code == 0) {
+                break;
+            }
+
+            if (Code != 1 || TestErr.LengthInBytes == 0) {
+                break;
+            }
+        }
+
+        //
+        // It ends with a success: every failure before was reported with exit
+        // code 1, and nothing leaked.
+        //
+
+        TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+        TEST_EQUAL(Code, 0);
+        TEST(Fail > 5 && Fail < 1000);
+    }
+}
+
+
+static
+VOID
+TestRandomDamage(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Reads stores with random bytes changed.  Whatever they hold, the commands
+    end, with one of their exit codes, and give all memory back.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCSZ CommandLines[] = {
+        "verify @",
+        "report --csv @",
+        "tree --json @",
+        "replay @",
+        "info --json @"
+    };
+    PUCHAR Bytes = (PUCHAR)&TestDamaged;
+    ULONG Size = TEST_STORE_SIZE(RTL_NUMBER_OF(TestMainRecords));
+    ULONG Wrong = 0;
+    ULONG Changes;
+    ULONG Index;
+    ULONG Try;
+    ULONG Code;
+
+    TestMakeStore(&TestStore,
+                  TestMainRecords,
+                  RTL_NUMBER_OF(TestMainRecords));
+    if (!TestBeginSession()) {
+        return;
+    }
+
+    for (Try = 0; Try < 150; Try++) {
+
+        TestDamaged = TestStore;
+        for (Changes = 1 + TestRandom(4); Changes != 0; Changes--) {
+
+            //
+            // Mostly where there is something: the fields and the records.
+            //
+
+            Index = TestRandom(4) == 0 ? TestRandom(Size)
+                    : TestRandom(2) == 0
+                        ? TestRandom(0x180)
+                        : 4096 + TestRandom(Size - 4096);
+            Bytes[Index] = (UCHAR)TestRandom(256);
+        }
+
+        TestWriteStore(L"a.trace", &TestDamaged, Size);
+        Code = TestRun(CommandLines[Try % RTL_NUMBER_OF(CommandLines)]);
+        if (Code > 2 || TestNumberOfAllocations != TestNumberOfFrees) {
+            Wrong += 1;
+        }
+    }
+
+    TEST_EQUAL(Wrong, 0);
+}
+
+
+_Use_decl_annotations_
+VOID
+TestMain(
+    PCRTL Rtl,
+    PCALLOCATOR Allocator
+    )
+/*++
+
+Routine Description:
+
+    Runs the tests.
+
+Arguments:
+
+    Rtl - The RTL.
+
+    Allocator - The allocator.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TestRtl = Rtl;
+    TestHeap = Allocator;
+    TestFailFrom = ~0ULL;
+    TestRandomState = 20240229;
+    TestContext.Rtl = Rtl;
+    TestContext.Allocator = &TestCountingAllocator;
+    TestContext.Output = &TestOut;
+    TestContext.Errors = &TestErr;
+
+    TestHeaders();
+    TestRecords();
+    TestPairing();
+    TestClocks();
+    TestLiveEnds();
+
+    if (!TEST(TestCreateDirectory(&TestFolder))) {
+        return;
+    }
+
+    TestCommands();
+    TestUsage();
+    TestDamage();
+    TestMixedSessions();
+    TestGrowing();
+    TestCutOff();
+    TestFailures();
+    TestRandomDamage();
+
+    TEST_SUCCESS(TestDeleteTree(&TestFolder));
+}
