@@ -894,9 +894,10 @@ Return Value:
     PTRACE_STORE Store;
 
     Penter = PenterInstance;
-    if (Penter == NULL || Penter->Session->ProcessIsExiting) {
+    if (Penter == NULL || Penter->ProcessExitDone) {
         return;
     }
+    Penter->ProcessExitDone = TRUE;
 
     Store = NULL;
     Header = PenterGetContext(Penter);

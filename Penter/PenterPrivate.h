@@ -75,6 +75,7 @@ typedef struct _PENTER {
     ULONG FlsIndex;                     // FLS_OUT_OF_INDEXES: none
     BOOLEAN IsExe;
     BOOLEAN HasTlsCallback;             // the loader calls PenterTlsCallback
+    BOOLEAN ProcessExitDone;
     PTRACE_STORE Ended;                 // of a DLL's thread that was told to
                                         // detach; under the loader lock
     PENTER_STAND_IN NoStore;            // for threads that have no store

@@ -267,8 +267,10 @@ Return Value:
 --*/
 {
     BOOL Result;
+    NTSTATUS ExceptionStatus;
 
     *Status = STATUS_SUCCESS;
+    ExceptionStatus = STATUS_SUCCESS;
 
     if (DbgHelp->IsBroken) {
         return FALSE;
@@ -276,8 +278,10 @@ Return Value:
 
     __try {
         Result = Call(DbgHelp, Argument);
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        *Status = (NTSTATUS)GetExceptionCode();
+    } __except (ExceptionStatus = (NTSTATUS)GetExceptionCode(),
+                EXCEPTION_EXECUTE_HANDLER) {
+
+        *Status = ExceptionStatus;
         DbgHelp->IsBroken = TRUE;
         Result = FALSE;
     }

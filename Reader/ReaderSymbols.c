@@ -148,14 +148,23 @@ Return Value:
 --*/
 {
     NTSTATUS Status;
+    NTSTATUS ExceptionStatus;
+
+    //
+    // The code is taken in the filter: Wine 8 hands 0 to the handler.
+    //
+
+    ExceptionStatus = STATUS_SUCCESS;
 
     __try {
         Status = ReaderInitializeCoff(Symbols->Allocator,
                                       View,
                                       SizeInBytes,
                                       &Symbols->Coff);
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        Status = (NTSTATUS)GetExceptionCode();
+    } __except (ExceptionStatus = (NTSTATUS)GetExceptionCode(),
+                EXCEPTION_EXECUTE_HANDLER) {
+
+        Status = ExceptionStatus;
     }
 
     return Status;

@@ -643,6 +643,43 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+_Use_decl_annotations_
+VOID
+TraceSessionYield(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Gives up the processor, and notices the end of the process.
+
+    ExitProcess ends all other threads before any module is told, so code of
+    another module may still come through here on the thread that is left, and
+    would wait for a worker that is no more.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCRTL Rtl;
+
+    Rtl = &Session->Rtl;
+    if (Rtl->RtlDllShutdownInProgress != NULL &&
+        Rtl->RtlDllShutdownInProgress()) {
+
+        Session->ProcessIsExiting = TRUE;
+    }
+
+    Rtl->NtYieldExecution();
+}
+
 static
 VOID
 TraceSessionCloseStores(

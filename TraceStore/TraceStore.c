@@ -686,17 +686,19 @@ Return Value:
 
     //
     // From here on the worker finds the store closing and leaves it alone; if
-    // it is mapping a view for it at this moment, that takes well under a
-    // millisecond.
+    // it is mapping or unmapping a view of it at this moment, that takes a few
+    // milliseconds at most.  A view that is still mapped would keep the file
+    // from being cut.
     //
 
     TraceStoreAcquireWorkLock(Store);
     for (Wait = 0;
-         Store->MappingNext != 0 && !Session->ProcessIsExiting && Wait < 100000;
+         Store->WorkerBusy != TRACE_WORKER_IDLE &&
+         !Session->ProcessIsExiting && Wait < 100000;
          Wait += 1) {
 
         TraceStoreReleaseWorkLock(Store);
-        Session->Rtl.NtYieldExecution();
+        TraceSessionYield(Session);
         TraceStoreAcquireWorkLock(Store);
     }
 

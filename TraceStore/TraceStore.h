@@ -72,6 +72,14 @@ typedef TRACE_SESSION *PTRACE_SESSION;
 #define TRACE_RETIRED_VIEWS 4
 
 //
+// Values of TRACE_STORE.WorkerBusy.
+//
+
+#define TRACE_WORKER_IDLE       0
+#define TRACE_WORKER_MAPS       1   // Next
+#define TRACE_WORKER_UNMAPS     2   // a retired view
+
+//
 // One thread's store, in the writer's memory.  Fields without a remark are
 // written by the owning thread alone.
 //
@@ -92,8 +100,8 @@ typedef struct _TRACE_STORE {
     TRACE_VIEW Next;                // (W) prepared ahead; Base NULL: none
     PVOID Retired[TRACE_RETIRED_VIEWS]; // (W) for the worker to unmap
     ULONGLONG FileSizeInBytes;      // (W) what the file was extended to
-    ULONG MappingNext;              // (W) the worker is mapping Next outside
-                                    // the lock
+    ULONG WorkerBusy;               // (W) what the worker does for the store
+                                    // outside the lock: TRACE_WORKER_*
     ULONG WantNext;                 // (W) the worker may map Next
     NTSTATUS NextStatus;            // (W) why the worker could not
     ULONG NextReason;               // (W) TRACE_REASON_* that goes with it
@@ -154,7 +162,7 @@ struct _TRACE_SESSION {
     PVOID ModuleBase;
     ULONGLONG MaximumViewSize;
     BOOLEAN WorkerAllowed;
-    BOOLEAN ProcessIsExiting;       // no other thread runs any more
+    BOOLEAN volatile ProcessIsExiting;  // no other thread runs any more
 
     //
     // A header with all that the stores have in common; not mapped.
@@ -236,6 +244,19 @@ VOID
     _In_ BOOLEAN CloseOwn
     );
 TRACE_SESSION_PROCESS_EXIT TraceSessionProcessExit;
+
+//
+// Gives up the processor while something that another thread does is waited
+// for; and notices if the process has begun to exit, which has ended that
+// other thread wherever it was.
+//
+
+typedef
+VOID
+(TRACE_SESSION_YIELD)(
+    _Inout_ PTRACE_SESSION Session
+    );
+TRACE_SESSION_YIELD TraceSessionYield;
 
 //
 // Opens (once) the session directory.

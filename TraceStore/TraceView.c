@@ -64,7 +64,7 @@ Return Value:
         if (Spins < 64) {
             YieldProcessor();
         } else {
-            Store->Session->Rtl.NtYieldExecution();
+            TraceSessionYield(Store->Session);
         }
     }
 }
@@ -358,24 +358,75 @@ Return Value:
 --*/
 {
     NTSTATUS Status;
+    BOOLEAN Touched;
 
     if (SizeInBytes > View->SizeInBytes - View->PreparedInBytes) {
         SizeInBytes = View->SizeInBytes - View->PreparedInBytes;
     }
 
     Status = STATUS_SUCCESS;
+    Touched = TRUE;
+
+    //
+    // The code is taken in the filter: Wine 8 hands 0 to the handler.
+    //
 
     __try {
         AsmTouchPages(View->Base + View->PreparedInBytes, (SIZE_T)SizeInBytes);
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        Status = (NTSTATUS)GetExceptionCode();
+    } __except (Status = (NTSTATUS)GetExceptionCode(),
+                EXCEPTION_EXECUTE_HANDLER) {
+
+        Touched = FALSE;
     }
 
-    if (NT_SUCCESS(Status)) {
+    if (Touched) {
         View->PreparedInBytes += SizeInBytes;
     }
 
     return Status;
+}
+
+static
+VOID
+TraceStoreRepairCursor(
+    _Inout_ PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Finds the end of the records again when something in the process has
+    written over the cursor: the first record of the current view that has no
+    time stamp.
+
+Arguments:
+
+    Store - Supplies the store.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_VIEW View;
+    ULONGLONG Offset;
+    PCTRACE_RECORD Record;
+
+    View = &Store->Current;
+    Offset = View->FileOffset == 0 ? TRACE_HEADER_SIZE : 0;
+
+    while (Offset < View->PreparedInBytes) {
+        Record = (PCTRACE_RECORD)(View->Base + Offset);
+        if (Record->Timestamp == 0) {
+            break;
+        }
+        Offset += TRACE_RECORD_SIZE;
+    }
+
+    RtlStoreRelease64(&Store->Header->CursorToFileOffset,
+                      View->FileOffset - (ULONG_PTR)View->Base);
+    RtlStoreRelease64(&Store->Header->Cursor, (ULONG_PTR)View->Base + Offset);
 }
 
 static
@@ -476,9 +527,11 @@ Return Value:
 
     Session = Store->Session;
 
-    while (Store->MappingNext != 0 && !Session->ProcessIsExiting) {
+    while (Store->WorkerBusy == TRACE_WORKER_MAPS &&
+           !Session->ProcessIsExiting) {
+
         TraceStoreReleaseWorkLock(Store);
-        Session->Rtl.NtYieldExecution();
+        TraceSessionYield(Session);
         TraceStoreAcquireWorkLock(Store);
     }
 
@@ -545,6 +598,7 @@ Return Value:
     ULONGLONG Ticks;
     RTL_CLOCK_READING Reading;
     BOOLEAN Switched;
+    BOOLEAN IsWorkLeft;
 
     Ticks = __rdtsc();
     Header = Store->Header;
@@ -556,6 +610,7 @@ Return Value:
     Cursor = Header->Cursor;
     Used = Cursor - (ULONG_PTR)View->Base;
     if (Used > View->SizeInBytes) {
+        TraceStoreRepairCursor(Store);
         TraceStoreReleaseWorkLock(Store);
         TraceStoreStop(Store, TRACE_REASON_INVARIANT, STATUS_INTERNAL_ERROR);
         return;
@@ -591,11 +646,24 @@ Return Value:
     RtlStoreRelease64(&Header->Limit,
                       (ULONG_PTR)View->Base + View->PreparedInBytes);
 
+    //
+    // The worker leaves a store alone whose lock it finds taken, so it is asked
+    // as long as there is something for it to do.  A thread that stays within
+    // its first view never asks.
+    //
+
+    IsWorkLeft = View->FileOffset != 0 &&
+                 (View->PreparedInBytes < View->SizeInBytes ||
+                  Store->Next.PreparedInBytes < Store->Next.SizeInBytes ||
+                  Store->Next.Base == NULL);
+
     TraceStoreReleaseWorkLock(Store);
 
     if (Switched) {
         RtlReadClocks(&Store->Session->Rtl, &Reading);
         TraceStoreSetAnchor(&Header->LastAnchor, &Reading);
+    }
+    if (IsWorkLeft) {
         TraceWorkerRequest(Store->Session);
     }
 

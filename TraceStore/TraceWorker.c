@@ -44,8 +44,8 @@ TraceWorkerMapNext(
 Routine Description:
 
     Maps the next view of a store.  The work lock is held on entry and on
-    return, but not while the file is extended and mapped: MappingNext keeps
-    the owner from doing the same.
+    return, but not while the file is extended and mapped: WorkerBusy keeps the
+    owner from doing the same.
 
 Arguments:
 
@@ -65,7 +65,7 @@ Return Value:
 
     Session = Store->Session;
     FileSizeInBytes = Store->FileSizeInBytes;
-    Store->MappingNext = TRUE;
+    Store->WorkerBusy = TRACE_WORKER_MAPS;
     TraceStoreReleaseWorkLock(Store);
 
     View.Base = NULL;
@@ -78,7 +78,7 @@ Return Value:
                           &Reason);
 
     TraceStoreAcquireWorkLock(Store);
-    Store->MappingNext = FALSE;
+    Store->WorkerBusy = TRACE_WORKER_IDLE;
     Store->WantNext = FALSE;
     if (NT_SUCCESS(Status)) {
         Store->Next = View;
@@ -89,6 +89,44 @@ Return Value:
     }
 
     return TRUE;
+}
+
+static
+VOID
+TraceWorkerUnmapRetired(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Unmaps a view that the owner has left.  The work lock is held on entry and
+    on return, but not in between.
+
+Arguments:
+
+    Store - Supplies the store.
+
+    Index - Supplies which of the retired views.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PVOID Retired;
+
+    Retired = Store->Retired[Index];
+    Store->Retired[Index] = NULL;
+    Store->WorkerBusy = TRACE_WORKER_UNMAPS;
+    TraceStoreReleaseWorkLock(Store);
+
+    RtlUnmapFileSection(&Store->Session->Rtl, Retired);
+
+    TraceStoreAcquireWorkLock(Store);
+    Store->WorkerBusy = TRACE_WORKER_IDLE;
 }
 
 static
@@ -113,7 +151,6 @@ Return Value:
 
 --*/
 {
-    PVOID Retired;
     BOOLEAN Worked;
     NTSTATUS Status;
     ULONG Index;
@@ -123,16 +160,15 @@ Return Value:
     }
 
     //
-    // The owner is in its slow path: there will be something to do.
+    // The owner is in its slow path, at the end of which it asks for what is
+    // left to do.
     //
 
     if (!TraceStoreTryAcquireWorkLock(Store)) {
-        Store->Session->Rtl.NtYieldExecution();
-        return TRUE;
+        return FALSE;
     }
 
     Worked = FALSE;
-    Retired = NULL;
 
     //
     // The owner may have closed the store before the lock was acquired.  While
@@ -178,8 +214,7 @@ Return Value:
 
         for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
             if (Store->Retired[Index] != NULL) {
-                Retired = Store->Retired[Index];
-                Store->Retired[Index] = NULL;
+                TraceWorkerUnmapRetired(Store, Index);
                 Worked = TRUE;
                 break;
             }
@@ -189,11 +224,6 @@ Return Value:
 End:
 
     TraceStoreReleaseWorkLock(Store);
-
-    if (Retired != NULL) {
-        RtlUnmapFileSection(&Store->Session->Rtl, Retired);
-    }
-
     return Worked;
 }
 
