@@ -54,6 +54,7 @@
 
 %define TEB_TLS_EXPANSION_SLOTS         0x1780
 %define TEB_LAST_ERROR                  0x68
+%define TEB_LAST_STATUS                 0x1250
 
 ;
 ; What the hooks read on every call, on a cache line that is never written
@@ -218,7 +219,8 @@ UNWIND_END %1
 ;
 ;   Entered with the machine exactly as at the call of the hook.  Saves all
 ;   that C and the system's routines may change (general registers, flags, the
-;   vector state as far as the system knows it, the last error value), calls
+;   vector state as far as the system knows it, the last error and the last
+;   status value), calls
 ;
 ;       BOOLEAN PenterSlowPath(VOID)
 ;
@@ -230,8 +232,9 @@ UNWIND_END %1
 ;   the rest no page of the stack is skipped (a guard page would be missed).
 ;
 ; Frame: rbp points to the saved flags; above it rbp, r11, r10, r9, r8, rdx,
-;   rcx, rax and the return address; below it the last error value and, aligned
-;   on 64, the XSAVE area and 32 bytes of shadow space.
+;   rcx, rax and the return address; below it the last error and the last status
+;   value, PenterSlowPath's answer and, aligned on 64, the XSAVE area and 32
+;   bytes of shadow space.
 ;
 ;--
 
@@ -262,7 +265,6 @@ UNWIND_BEGIN %1
 UNWIND_END_PROLOG
 
         cld
-        mov     eax, [gs:TEB_LAST_ERROR]
         mov     ecx, [PenterXsaveSize]
         test    ecx, ecx
         jnz     %%known
@@ -270,11 +272,13 @@ UNWIND_END_PROLOG
         and     rsp, -16
         call    PenterQueryXsave            ; changes no vector register
         mov     rsp, rbp
-        mov     eax, [gs:TEB_LAST_ERROR]
         mov     ecx, [PenterXsaveSize]
 %%known:
         lea     rsp, [rsp - 16]
-        mov     [rbp - 8], rax
+        mov     eax, [gs:TEB_LAST_ERROR]
+        mov     [rbp - 8], eax
+        mov     eax, [gs:TEB_LAST_STATUS]
+        mov     [rbp - 4], eax
         sub     rsp, rcx
         and     rsp, -64
         call    PenterSaveVectors
@@ -283,8 +287,10 @@ UNWIND_END_PROLOG
         lea     rsp, [rsp + 32]
         mov     [rbp - 16], al
         call    PenterRestoreVectors
-        mov     rax, [rbp - 8]
+        mov     eax, [rbp - 8]
         mov     [gs:TEB_LAST_ERROR], eax
+        mov     eax, [rbp - 4]
+        mov     [gs:TEB_LAST_STATUS], eax
         cmp     byte [rbp - 16], 0
         mov     rsp, rbp
         jne     %%again

@@ -1454,17 +1454,13 @@ Return Value:
     TEST_EQUAL_BYTES(Copies, Records, sizeof(Records));
 
     RtlZeroBytes(Header, sizeof(*Header));
-    Status = TestRtl->NtCreateThreadEx(&Thread,
-                                       THREAD_ALL_ACCESS,
-                                       NULL,
-                                       (HANDLE)(LONG_PTR)-1,
-                                       (PVOID)(ULONG_PTR)TestLiveWriter,
-                                       NULL,
-                                       0,
-                                       0,
-                                       0,
-                                       0,
-                                       NULL);
+    Thread = CreateThread(NULL,
+                          0,
+                          TestLiveWriter,
+                          NULL,
+                          0,
+                          NULL);
+    Status = Thread == NULL ? STATUS_NO_MEMORY : STATUS_SUCCESS;
     if (!TEST_SUCCESS(Status)) {
         return;
     }

@@ -672,7 +672,6 @@ Return Value:
     PTRACE_SESSION Session;
     PTRACE_STORE_HEADER Header;
     ULONGLONG End;
-    ULONG Wait;
     ULONG Index;
 
     if (InterlockedCompareExchange(&Store->Use,
@@ -687,15 +686,13 @@ Return Value:
     //
     // From here on the worker finds the store closing and leaves it alone; if
     // it is mapping or unmapping a view of it at this moment, that takes a few
-    // milliseconds at most.  A view that is still mapped would keep the file
-    // from being cut.
+    // milliseconds on a healthy disk.  It must be waited for: it uses the file,
+    // and a view that is still mapped would keep the file from being cut.
     //
 
     TraceStoreAcquireWorkLock(Store);
-    for (Wait = 0;
-         Store->WorkerBusy != TRACE_WORKER_IDLE &&
-         !Session->ProcessIsExiting && Wait < 100000;
-         Wait += 1) {
+    while (Store->WorkerBusy != TRACE_WORKER_IDLE &&
+           !Session->ProcessIsExiting) {
 
         TraceStoreReleaseWorkLock(Store);
         TraceSessionYield(Session);
@@ -725,7 +722,9 @@ Return Value:
     // keeps a tail of zeroes, which readers never look at.
     //
 
-    (VOID)RtlSetFileSize(&Session->Rtl, Store->File, End);
+    if (End >= TRACE_HEADER_SIZE && End <= Store->FileSizeInBytes) {
+        (VOID)RtlSetFileSize(&Session->Rtl, Store->File, End);
+    }
     RtlClose(&Session->Rtl, Store->File);
 
     TraceStoreFree(Store);

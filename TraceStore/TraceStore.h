@@ -142,6 +142,8 @@ typedef struct _TRACE_WORKER {
     volatile LONG State;
     volatile LONG Stop;             // set by TraceWorkerStop
     volatile LONG Waiting;          // the worker waits for WakeEvent
+    volatile LONG Claimed;          // set by the worker when it begins, or by
+                                    // TraceWorkerStop if that comes first
     ULONG ThreadId;
     HANDLE Thread;
     HANDLE WakeEvent;
@@ -424,8 +426,8 @@ VOID
 TRACE_WORKER_REQUEST TraceWorkerRequest;
 
 //
-// Makes the worker leave this module's code for good.  Does not wait for the
-// thread's end, which may need the loader lock that the caller holds.
+// Makes the worker leave this module's code for good.  May be called under the
+// loader lock: nothing that needs it is waited for.
 //
 
 typedef

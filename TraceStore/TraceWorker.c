@@ -22,6 +22,12 @@ Abstract:
     the signal then terminates a thread that is certainly inside the kernel and
     holds nothing.
 
+    Its beginning.  The thread is created without announcing it to the DLLs, so
+    that on Windows it needs no loader lock to begin either.  Wine 8 makes it
+    wait for the lock all the same, so that a module that is unloaded at that
+    moment finds a worker that cannot begin: who stops it then claims its place
+    and terminates it before it has run any code of ours.
+
 --*/
 
 #include "TraceStore.h"
@@ -258,6 +264,10 @@ Return Value:
     Session = (PTRACE_SESSION)Parameter;
     Worker = &Session->Worker;
 
+    if (InterlockedExchange(&Worker->Claimed, 1) != 0) {
+        goto Gone;
+    }
+
     while (!Worker->Stop) {
         Worked = FALSE;
         for (Block = Session->Blocks;
@@ -286,6 +296,8 @@ Return Value:
         Session->Rtl.NtWaitForSingleObject(Worker->WakeEvent, FALSE, NULL);
         InterlockedExchange(&Worker->Waiting, 0);
     }
+
+Gone:
 
     for (;;) {
         Session->Rtl.NtSignalAndWaitForSingleObject(Worker->GoneEvent,
@@ -520,15 +532,19 @@ Return Value:
     Rtl->NtSetEvent(Worker->WakeEvent, NULL);
 
     //
-    // The worker answers within one unit of work.  Should somebody have
-    // terminated it, its handle is signaled instead.
+    // A worker that has begun answers within one unit of work.  Should somebody
+    // have terminated it, its handle is signaled instead.  One that has not
+    // begun after a while cannot: it waits for the lock that this thread holds.
     //
 
-    Timeout.QuadPart = -100000;             // 10 ms
+    Timeout.QuadPart = -200000;             // 20 ms
     Zero.QuadPart = 0;
     while (Rtl->NtWaitForSingleObject(Worker->GoneEvent, FALSE, &Timeout) ==
            STATUS_TIMEOUT) {
 
+        if (InterlockedExchange(&Worker->Claimed, 1) == 0) {
+            break;
+        }
         if (Rtl->NtWaitForSingleObject(Worker->Thread, FALSE, &Zero) ==
             STATUS_SUCCESS) {
 
@@ -536,7 +552,13 @@ Return Value:
         }
     }
 
+    //
+    // A terminated thread runs no code on its way out, so waiting for its end
+    // needs no lock.
+    //
+
     Rtl->NtTerminateThread(Worker->Thread, STATUS_SUCCESS);
+    Rtl->NtWaitForSingleObject(Worker->Thread, FALSE, NULL);
     TraceWorkerCloseHandles(Rtl, Worker);
     Worker->State = TRACE_WORKER_REFUSED;
 }

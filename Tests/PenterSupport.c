@@ -1,0 +1,547 @@
+/*++
+
+Module Name:
+
+    PenterSupport.c
+
+Abstract:
+
+    One call of a hook with the machine's state set before and compared after.
+
+--*/
+
+#include "PenterSupport.h"
+
+const TEST_HOOK TestHooks[TEST_NUMBER_OF_HOOKS] = {
+    { "_penter", _penter, TRACE_KIND_ENTER, FALSE },
+    { "_pexit", _pexit, TRACE_KIND_EXIT, FALSE },
+    { "__return__", __return__, TRACE_KIND_EXIT, FALSE },
+    { "__fentry__", __fentry__, TRACE_KIND_ENTER, FALSE },
+    { "__cyg_profile_func_enter", __cyg_profile_func_enter,
+      TRACE_KIND_ENTER_FUNCTION, TRUE },
+    { "__cyg_profile_func_exit", __cyg_profile_func_exit,
+      TRACE_KIND_EXIT_FUNCTION, TRUE }
+};
+
+//
+// CF 001, PF 004, AF 010, ZF 040, SF 080, DF 400, OF 800.
+//
+
+const ULONG TestFlags[TEST_NUMBER_OF_FLAGS] = {
+    0x000, 0x001, 0x004, 0x010, 0x040, 0x080, 0x800, 0x400,
+    0x8D5, 0xCD5, 0x801, 0x881, 0x044, 0x085, 0x411, 0xC00, 0x8C4, 0x055
+};
+
+#define TEST_FLAGS_MASK 0xCD5
+
+//
+// Values of MXCSR and of the x87 control word that differ from the usual ones;
+// all exceptions stay masked.
+//
+
+static const ULONG TestMxcsr[] = {
+    0x3F80, 0x5FA0, 0x7FBF, 0x9F81, 0xFFC0
+};
+
+static const ULONG TestX87Control[] = { 0x0F7F, 0x0C7F, 0x067F, 0x0A7F };
+
+#define TEST_MAXIMUM_MESSAGES 20
+
+PCRTL PenterTestRtl;
+BOOLEAN PenterTestQuick;
+
+static ULONGLONG TestRandomState = 0x9E3779B97F4A7C15;
+static ULONG TestNumberOfMessages;
+
+static
+ULONGLONG
+PenterTestRandom(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Gives the next of a sequence of numbers that look random (xorshift).
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    The number.
+
+--*/
+{
+    TestRandomState ^= TestRandomState << 13;
+    TestRandomState ^= TestRandomState >> 7;
+    TestRandomState ^= TestRandomState << 17;
+    return TestRandomState;
+}
+
+ULONG
+PenterTestVectorLevel(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tells which vector registers there are.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    0: xmm, 1: ymm, 2: zmm and k.
+
+--*/
+{
+    if (PenterTestRtl->CpuFeatures.Avx512) {
+        return 2;
+    }
+
+    return PenterTestRtl->CpuFeatures.Avx2 ? 1 : 0;
+}
+
+VOID
+PenterTestFillState(
+    PPENTER_ROUTINE Hook,
+    ULONG StackOffset,
+    ULONG Flags
+    )
+/*++
+
+Routine Description:
+
+    Fills HookCall with a new random state.
+
+Arguments:
+
+    Hook - Supplies the routine to call.
+
+    StackOffset - Supplies RSP modulo 16 at the call, 0 or 8.
+
+    Flags - Supplies the flags to set.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PULONGLONG Word;
+    PHOOK_STATE State;
+    ULONGLONG Random;
+    ULONG Index;
+
+    State = &HookCall.Expected;
+    Word = (PULONGLONG)State;
+    for (Index = 0; Index < sizeof(*State) / sizeof(*Word); Index += 1) {
+        Word[Index] = PenterTestRandom();
+    }
+    RtlFillBytes(&HookCall.Actual, sizeof(HookCall.Actual), 0xA5);
+
+    //
+    // Bit 1 is always set, and so is IF outside of the kernel.
+    //
+
+    Random = PenterTestRandom();
+    State->Flags = 0x202 | Flags;
+    State->Mxcsr = TestMxcsr[Random % RTL_NUMBER_OF(TestMxcsr)];
+
+    HookCall.Hook = Hook;
+    HookCall.StackOffset = StackOffset;
+    HookCall.VectorLevel = PenterTestVectorLevel();
+    HookCall.X87Control =
+        TestX87Control[(Random >> 32) % RTL_NUMBER_OF(TestX87Control)];
+
+    //
+    // Doubles from 1 to below 2.
+    //
+
+    for (Index = 0; Index < RTL_NUMBER_OF(HookCall.X87Values); Index += 1) {
+        HookCall.X87Values[Index] =
+            (PenterTestRandom() >> 12) | 0x3FF0000000000000;
+    }
+}
+
+static
+VOID
+PenterTestNote(
+    _Inout_ PHOOK_DIFFERENCE Difference,
+    _In_ ULONG Property,
+    _In_ ULONGLONG Details
+    )
+/*++
+
+Routine Description:
+
+    Notes a property that differs, if it does.
+
+Arguments:
+
+    Difference - Supplies the list.
+
+    Property - Supplies the property.
+
+    Details - Supplies what differs, 0 for nothing.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Details != 0) {
+        Difference->Properties |= 1UL << Property;
+        Difference->Details[Property] |= Details;
+    }
+}
+
+static
+ULONGLONG
+PenterTestCompareX87(
+    _In_ const HOOK_STATE *Expected,
+    _In_ const HOOK_STATE *Actual
+    )
+/*++
+
+Routine Description:
+
+    Compares two images of the x87 unit.  The addresses of the last instruction
+    and of its operand are left out: processors differ in when they save them.
+
+Arguments:
+
+    Expected, Actual - Supply the states.
+
+Return Value:
+
+    1: control word, 2: status word, 4: tags, 8: registers.
+
+--*/
+{
+    ULONGLONG Details;
+
+    Details = 0;
+    if (!RtlAreBytesEqual(Expected->X87, Actual->X87, 2)) {
+        Details |= 1;
+    }
+    if (!RtlAreBytesEqual(Expected->X87 + 4, Actual->X87 + 4, 2)) {
+        Details |= 2;
+    }
+    if (!RtlAreBytesEqual(Expected->X87 + 8, Actual->X87 + 8, 2)) {
+        Details |= 4;
+    }
+    if (!RtlAreBytesEqual(Expected->X87 + 28, Actual->X87 + 28, 80)) {
+        Details |= 8;
+    }
+
+    return Details;
+}
+
+VOID
+PenterTestCompareStates(
+    PHOOK_DIFFERENCE Difference
+    )
+/*++
+
+Routine Description:
+
+    Compares the state after the call with the one before.
+
+Arguments:
+
+    Difference - Receives the properties that differ.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const HOOK_STATE *Expected;
+    const HOOK_STATE *Actual;
+    ULONG Index;
+    ULONG Count;
+
+    RtlZeroBytes(Difference, sizeof(*Difference));
+    Expected = &HookCall.Expected;
+    Actual = &HookCall.Actual;
+
+    for (Index = 0; Index < 16; Index += 1) {
+        PenterTestNote(Difference,
+                       Index,
+                       Expected->General[Index] ^ Actual->General[Index]);
+    }
+
+    PenterTestNote(Difference,
+                   HOOK_PROPERTY_FLAGS,
+                   (Expected->Flags ^ Actual->Flags) & TEST_FLAGS_MASK);
+    PenterTestNote(Difference,
+                   HOOK_PROPERTY_MXCSR,
+                   Expected->Mxcsr ^ Actual->Mxcsr);
+    PenterTestNote(Difference,
+                   HOOK_PROPERTY_X87,
+                   PenterTestCompareX87(Expected, Actual));
+    PenterTestNote(Difference,
+                   HOOK_PROPERTY_LAST_ERROR,
+                   Expected->LastError ^ Actual->LastError);
+    PenterTestNote(Difference,
+                   HOOK_PROPERTY_LAST_STATUS,
+                   Expected->LastStatus ^ Actual->LastStatus);
+
+    Count = (HookCall.VectorLevel == 2) ? 32 : 16;
+    for (Index = 0; Index < Count; Index += 1) {
+        if (!RtlAreBytesEqual(Expected->Vectors[Index],
+                              Actual->Vectors[Index],
+                              16)) {
+
+            PenterTestNote(Difference, HOOK_PROPERTY_LOW, 1ULL << Index);
+        }
+        if (HookCall.VectorLevel >= 1 &&
+            !RtlAreBytesEqual(Expected->Vectors[Index] + 16,
+                              Actual->Vectors[Index] + 16,
+                              16)) {
+
+            PenterTestNote(Difference, HOOK_PROPERTY_MIDDLE, 1ULL << Index);
+        }
+        if (HookCall.VectorLevel == 2 &&
+            !RtlAreBytesEqual(Expected->Vectors[Index] + 32,
+                              Actual->Vectors[Index] + 32,
+                              32)) {
+
+            PenterTestNote(Difference, HOOK_PROPERTY_HIGH, 1ULL << Index);
+        }
+    }
+
+    if (HookCall.VectorLevel == 2) {
+        for (Index = 0; Index < 8; Index += 1) {
+            if (Expected->Masks[Index] != Actual->Masks[Index]) {
+                PenterTestNote(Difference,
+                               HOOK_PROPERTY_MASKS,
+                               1ULL << Index);
+            }
+        }
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Expected->Stack); Index += 1) {
+        if (Expected->Stack[Index] != Actual->Stack[Index]) {
+            PenterTestNote(Difference, HOOK_PROPERTY_STACK, 1ULL << Index);
+        }
+    }
+}
+
+PTRACE_STORE_HEADER
+PenterTestContext(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Reads the calling thread's context as the hooks read it.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    The header, a stand-in, or NULL.
+
+--*/
+{
+    ULONG_PTR Expansion;
+
+    if (PenterEnterRoutine == PenterEnter) {
+        return (PTRACE_STORE_HEADER)__readgsqword(PenterSlotOffset);
+    }
+
+    if (PenterEnterRoutine == PenterEnterExpansion) {
+        Expansion = __readgsqword(TEB_TLS_EXPANSION_SLOTS);
+        if (Expansion != 0) {
+            return *(PTRACE_STORE_HEADER *)(Expansion + PenterSlotOffset);
+        }
+    }
+
+    return NULL;
+}
+
+static
+BOOLEAN
+PenterTestCheckRecord(
+    _In_ PCTEST_HOOK Hook
+    )
+/*++
+
+Routine Description:
+
+    Checks the record of the call that was just made, where it lies in memory.
+
+Arguments:
+
+    Hook - Supplies the hook that was called.
+
+Return Value:
+
+    TRUE if it is right.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+    PCTRACE_RECORD Record;
+    ULONG Site;
+
+    Header = PenterTestContext();
+    if (Header == NULL || Header->Magic != TRACE_STORE_MAGIC) {
+        return FALSE;
+    }
+
+    Site = (ULONG)(ULONG_PTR)HookCallOnceSite;
+    if (Hook->SiteIsArgument) {
+        Site = (ULONG)HookCall.Expected.General[HOOK_RCX];
+    }
+
+    Record = (PCTRACE_RECORD)(ULONG_PTR)(Header->Cursor - sizeof(*Record));
+    if (Record->Site != Site ||
+        Record->StackKind !=
+        (ULONG)HookCall.Expected.General[HOOK_RSP] + Hook->Kind) {
+
+        return FALSE;
+    }
+
+    //
+    // Threads move between processors: their counters agree only where the
+    // processor says so.
+    //
+
+    return !PenterTestRtl->CpuFeatures.InvariantTsc ||
+           (Record->Timestamp >= HookCall.TscBefore &&
+            Record->Timestamp <= HookCall.TscAfter);
+}
+
+BOOLEAN
+PenterTestCall(
+    PCTEST_HOOK Hook,
+    ULONG StackOffset,
+    ULONG Flags,
+    BOOLEAN Recorded
+    )
+/*++
+
+Routine Description:
+
+    Makes one call of a hook and compares the state after it with the one
+    before.
+
+Arguments:
+
+    Hook - Supplies the hook.
+
+    StackOffset - Supplies RSP modulo 16 at the call, 0 or 8.
+
+    Flags - Supplies the flags.
+
+    Recorded - Supplies whether a record is expected.
+
+Return Value:
+
+    TRUE if everything is right.
+
+--*/
+{
+    HOOK_DIFFERENCE Difference;
+    PTRACE_STORE_HEADER Header;
+    ULONG Index;
+    BOOLEAN IsFast;
+    BOOLEAN RecordIsRight;
+
+    Header = PenterTestContext();
+    IsFast = PenterEnterRoutine == PenterReturn ||
+             (Header != NULL &&
+              (Header->Cursor < Header->Limit ||
+               (Header->HookFlags & TRACE_HOOK_STOPPED) != 0));
+
+    PenterTestFillState(Hook->Routine, StackOffset, Flags);
+    HookCallOnce();
+    PenterTestCompareStates(&Difference);
+
+    //
+    // The last status value, which the system's routines write when they fail
+    // and no documented routine reads, is no part of the contract on the slow
+    // path.
+    //
+
+    if (!IsFast) {
+        Difference.Properties &= ~(1UL << HOOK_PROPERTY_LAST_STATUS);
+    }
+
+    RecordIsRight = !Recorded || PenterTestCheckRecord(Hook);
+    if (Difference.Properties == 0 && RecordIsRight) {
+        return TRUE;
+    }
+
+    TestNumberOfMessages += 1;
+    if (TestNumberOfMessages <= TEST_MAXIMUM_MESSAGES) {
+        RtlWriteText(TestOutput,
+                     "%s, stack offset %u, flags %x: record %s",
+                     Hook->Name,
+                     StackOffset,
+                     Flags,
+                     RecordIsRight ? "right" : "wrong");
+        for (Index = 0; Index < HOOK_NUMBER_OF_PROPERTIES; Index += 1) {
+            if ((Difference.Properties & (1UL << Index)) != 0) {
+                RtlWriteText(TestOutput,
+                             ", property %u differs (%llx)",
+                             Index,
+                             Difference.Details[Index]);
+            }
+        }
+        RtlWriteText(TestOutput, "\n");
+    }
+
+    return FALSE;
+}
+
+VOID
+PenterTestTakeSlots(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Takes every TLS slot of the first 64 if the command line asks for it.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+    ULONG Slot;
+
+    if (TestNumberOfArguments < 3 ||
+        !RtlAreStringsEqual(TestArguments[2].Utf8, "expansion")) {
+
+        return;
+    }
+
+    for (Index = 0; Index <= TEB_TLS_NUMBER_OF_SLOTS; Index += 1) {
+        Slot = PenterTestRtl->TlsAlloc();
+        if (Slot >= TEB_TLS_NUMBER_OF_SLOTS) {
+            PenterTestRtl->TlsFree(Slot);
+            break;
+        }
+    }
+}

@@ -1,0 +1,353 @@
+/*++
+
+Module Name:
+
+    PenterSupport.h
+
+Abstract:
+
+    What the parts of TestPenter share: the structures of HookCallers.asm, the
+    table of the hooks, and the routines that run in its child processes.
+
+--*/
+
+#ifndef TRACER_PENTER_SUPPORT_H
+#define TRACER_PENTER_SUPPORT_H
+
+#include "../Penter/PenterPrivate.h"
+#include "Test.h"
+
+//
+// The machine's state, as HookCallOnce loads and stores it.
+//
+
+#define HOOK_RCX 1
+#define HOOK_RSP 4
+
+typedef struct _HOOK_STATE {
+    ULONGLONG General[16];          // in the order of their numbers
+    ULONGLONG Flags;
+    ULONG Mxcsr;
+    ULONG LastError;
+    ULONG LastStatus;
+    ULONG Reserved0[3];
+    BYTE X87[108];                  // as FNSAVE writes it
+    BYTE Reserved1[52];
+    ULONGLONG Stack[16];            // from RSP at the call upwards
+    ULONGLONG Masks[8];
+    BYTE Vectors[32][64];
+} HOOK_STATE;
+typedef HOOK_STATE *PHOOK_STATE;
+
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, General) == 0);
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, Flags) == 128);
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, Mxcsr) == 136);
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, LastError) == 140);
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, LastStatus) == 144);
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, X87) == 160);
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, Stack) == 320);
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, Masks) == 448);
+C_ASSERT(FIELD_OFFSET(HOOK_STATE, Vectors) == 512);
+C_ASSERT(sizeof(HOOK_STATE) == 2560);
+
+typedef struct _HOOK_CALL {
+    PPENTER_ROUTINE Hook;
+    ULONGLONG StackOffset;          // RSP modulo 16 at the call: 0 or 8
+    ULONGLONG VectorLevel;          // 0: xmm, 1: ymm, 2: zmm and k
+    ULONGLONG TscBefore;
+    ULONGLONG TscAfter;
+    ULONGLONG X87Control;
+    ULONGLONG X87Values[3];         // doubles
+    ULONGLONG Reserved[7];
+    HOOK_STATE Expected;
+    HOOK_STATE Actual;
+} HOOK_CALL;
+typedef HOOK_CALL *PHOOK_CALL;
+
+C_ASSERT(FIELD_OFFSET(HOOK_CALL, StackOffset) == 8);
+C_ASSERT(FIELD_OFFSET(HOOK_CALL, VectorLevel) == 16);
+C_ASSERT(FIELD_OFFSET(HOOK_CALL, TscBefore) == 24);
+C_ASSERT(FIELD_OFFSET(HOOK_CALL, TscAfter) == 32);
+C_ASSERT(FIELD_OFFSET(HOOK_CALL, X87Control) == 40);
+C_ASSERT(FIELD_OFFSET(HOOK_CALL, X87Values) == 48);
+C_ASSERT(FIELD_OFFSET(HOOK_CALL, Expected) == 128);
+C_ASSERT(FIELD_OFFSET(HOOK_CALL, Actual) == 2688);
+
+extern HOOK_CALL HookCall;
+
+typedef VOID (HOOK_CALL_ONCE)(VOID);
+HOOK_CALL_ONCE HookCallOnce;
+
+typedef
+ULONG_PTR
+(HOOK_REPEAT)(
+    _In_ PPENTER_ROUTINE Hook,
+    _In_ ULONGLONG Count,
+    _In_ ULONG_PTR Argument
+    );
+HOOK_REPEAT HookRepeat;
+
+typedef
+ULONG_PTR
+(HOOK_REPEAT_PAIR)(
+    _In_ PPENTER_ROUTINE Enter,
+    _In_ PPENTER_ROUTINE Exit,
+    _In_ ULONGLONG Count,
+    _In_ ULONG_PTR Argument
+    );
+HOOK_REPEAT_PAIR HookRepeatPair;
+
+extern const BYTE HookCallOnceSite[];
+extern const BYTE HookRepeatSite[];
+extern const BYTE HookPairEnterSite[];
+extern const BYTE HookPairExitSite[];
+
+//
+// The properties of the state.  0 to 15 are the general registers.
+//
+
+#define HOOK_PROPERTY_FLAGS         16
+#define HOOK_PROPERTY_MXCSR         17
+#define HOOK_PROPERTY_X87           18
+#define HOOK_PROPERTY_LAST_ERROR    19
+#define HOOK_PROPERTY_LAST_STATUS   20
+#define HOOK_PROPERTY_LOW           21  // bytes 0 to 15 of vector registers
+#define HOOK_PROPERTY_MIDDLE        22  // bytes 16 to 31
+#define HOOK_PROPERTY_HIGH          23  // bytes 32 to 63
+#define HOOK_PROPERTY_MASKS         24
+#define HOOK_PROPERTY_STACK         25
+#define HOOK_NUMBER_OF_PROPERTIES   26
+
+typedef struct _HOOK_BROKEN {
+    PPENTER_ROUTINE Routine;
+    ULONG VectorLevel;
+    ULONG Property;
+    ULONGLONG Details;              // 0: any
+    ULONG AlsoChanged;              // mask of properties
+    ULONG Reserved;
+    CHAR Name[32];
+} HOOK_BROKEN;
+typedef const HOOK_BROKEN *PCHOOK_BROKEN;
+C_ASSERT(sizeof(HOOK_BROKEN) == 64);
+
+extern const HOOK_BROKEN HookBrokenTable[];
+extern const ULONG HookNumberOfBroken;
+
+PENTER_ROUTINE HookUnwindMissing;
+PENTER_ROUTINE HookUnwindRegister;
+PENTER_ROUTINE HookUnwindSize;
+PENTER_ROUTINE HookUnwindRight;
+
+//
+// The hooks.
+//
+
+PENTER_ROUTINE _penter;
+PENTER_ROUTINE _pexit;
+PENTER_ROUTINE __return__;
+PENTER_ROUTINE __fentry__;
+PENTER_ROUTINE __cyg_profile_func_enter;
+PENTER_ROUTINE __cyg_profile_func_exit;
+
+typedef BOOLEAN (PENTER_SLOW_PATH)(VOID);
+PENTER_SLOW_PATH PenterSlowPath;
+
+typedef struct _TEST_HOOK {
+    PCSZ Name;
+    PPENTER_ROUTINE Routine;
+    ULONG Kind;                     // TRACE_KIND_*
+    BOOLEAN SiteIsArgument;         // rcx instead of the return address
+} TEST_HOOK;
+typedef const TEST_HOOK *PCTEST_HOOK;
+
+#define TEST_NUMBER_OF_HOOKS 6
+extern const TEST_HOOK TestHooks[TEST_NUMBER_OF_HOOKS];
+
+extern PCRTL PenterTestRtl;
+extern BOOLEAN PenterTestQuick;     // TRACER_QUICK: less of everything
+
+//
+// PenterSupport.c: one call with its state compared.
+//
+
+typedef struct _HOOK_DIFFERENCE {
+    ULONG Properties;               // mask
+    ULONGLONG Details[HOOK_NUMBER_OF_PROPERTIES];
+} HOOK_DIFFERENCE;
+typedef HOOK_DIFFERENCE *PHOOK_DIFFERENCE;
+
+ULONG
+PenterTestVectorLevel(
+    VOID
+    );
+
+VOID
+PenterTestFillState(
+    _In_ PPENTER_ROUTINE Hook,
+    _In_ ULONG StackOffset,
+    _In_ ULONG Flags
+    );
+
+VOID
+PenterTestCompareStates(
+    _Out_ PHOOK_DIFFERENCE Difference
+    );
+
+//
+// The arithmetic flags one by one, in combinations, and with DF.
+//
+
+#define TEST_NUMBER_OF_FLAGS 18
+extern const ULONG TestFlags[TEST_NUMBER_OF_FLAGS];
+
+//
+// The calling thread's header (or stand-in), read as the hooks read it; NULL
+// when it has none.
+//
+
+PTRACE_STORE_HEADER
+PenterTestContext(
+    VOID
+    );
+
+//
+// Makes one call with a new random state.  TRUE if nothing was changed and, if
+// Recorded, the record is right; what is wrong is printed.
+//
+
+BOOLEAN
+PenterTestCall(
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONG StackOffset,
+    _In_ ULONG Flags,
+    _In_ BOOLEAN Recorded
+    );
+
+//
+// PenterStoreSupport.c: reading stores back.
+//
+
+typedef struct _TEST_SEGMENT {
+    ULONG Site[2];                  // of even and odd records
+    ULONG StackKind[2];
+    ULONGLONG NumberOfRecords;
+} TEST_SEGMENT;
+typedef TEST_SEGMENT *PTEST_SEGMENT;
+typedef const TEST_SEGMENT *PCTEST_SEGMENT;
+
+typedef struct _TEST_MATCH {
+    ULONGLONG NumberOfRecords;      // that the store has
+    ULONGLONG NumberExpected;
+    ULONGLONG FirstDifference;      // index of a record; ~0: none
+    ULONGLONG NumberOutOfTime;      // outside of the given times
+} TEST_MATCH;
+typedef TEST_MATCH *PTEST_MATCH;
+
+VOID
+PenterTestSetRepeatSegment(
+    _Out_ PTEST_SEGMENT Segment,
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONGLONG Count,
+    _In_ ULONG_PTR Argument,
+    _In_ ULONG_PTR Rsp
+    );
+
+VOID
+PenterTestSetPairSegment(
+    _Out_ PTEST_SEGMENT Segment,
+    _In_ PCTEST_HOOK Enter,
+    _In_ PCTEST_HOOK Exit,
+    _In_ ULONGLONG Count,
+    _In_ ULONG_PTR Argument,
+    _In_ ULONG_PTR Rsp
+    );
+
+ULONGLONG
+PenterTestNumberOfRecords(
+    _In_ PCTRACE_STORE_HEADER Header
+    );
+
+//
+// Compares a store's records with what was called.
+//
+
+BOOLEAN
+PenterTestMatchRecords(
+    _In_ HANDLE File,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_reads_(NumberOfSegments) PCTEST_SEGMENT Segments,
+    _In_ ULONG NumberOfSegments,
+    _In_ ULONGLONG FirstTime,
+    _In_ ULONGLONG LastTime,
+    _Out_ PTEST_MATCH Match
+    );
+
+//
+// Calls Callback for every store below a directory; returns their number.
+//
+
+typedef
+VOID
+(PENTER_TEST_STORE)(
+    _In_opt_ PVOID Context,
+    _In_ HANDLE File,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ ULONGLONG SizeInBytes
+    );
+typedef PENTER_TEST_STORE *PPENTER_TEST_STORE;
+
+ULONG
+PenterTestEnumerateStores(
+    _In_ const TEST_PATH *Root,
+    _In_ PPENTER_TEST_STORE Callback,
+    _In_opt_ PVOID Context
+    );
+
+//
+// The number of records in all the stores below a directory.
+//
+
+ULONGLONG
+PenterTestSumRecords(
+    _In_ const TEST_PATH *Root
+    );
+
+//
+// TRACER_DIRECTORY as a path.
+//
+
+BOOLEAN
+PenterTestSessionRoot(
+    _Out_ PTEST_PATH Root
+    );
+
+//
+// What runs in the child processes.
+//
+
+typedef VOID (PENTER_TEST_CHILD)(VOID);
+
+PENTER_TEST_CHILD PenterTestFirst;          // PenterStateSupport.c
+PENTER_TEST_CHILD PenterTestStates;
+PENTER_TEST_CHILD PenterTestUnrecorded;
+PENTER_TEST_CHILD PenterTestBroken;
+PENTER_TEST_CHILD PenterTestRecords;        // PenterStoreSupport.c
+PENTER_TEST_CHILD PenterTestThreads;        // PenterThreadSupport.c
+PENTER_TEST_CHILD PenterTestReattach;
+PENTER_TEST_CHILD PenterTestTerminate;
+PENTER_TEST_CHILD PenterTestFibers;
+PENTER_TEST_CHILD PenterTestUnwind;         // PenterUnwindSupport.c
+PENTER_TEST_CHILD PenterTestInside;         // PenterInsideSupport.c
+PENTER_TEST_CHILD PenterTestPages;
+
+//
+// Takes every TLS slot of the first 64, if the command line has the word
+// "expansion", so that the hooks get one in the expansion array.
+//
+
+VOID
+PenterTestTakeSlots(
+    VOID
+    );
+
+#endif // TRACER_PENTER_SUPPORT_H

@@ -1,0 +1,2638 @@
+/*++
+
+Module Name:
+
+    TestTraceStore.c
+
+Abstract:
+
+    Tests the writer of trace stores through TraceStore.h: sessions, the files
+    they make, views, the worker, and what happens when the system refuses.
+
+    Records are appended by a routine that does what the hook does.  The RTL
+    is a copy whose routines count handles, views and memory, and fail when a
+    test asks for it.  What a store should hold comes from elsewhere: the
+    files are read through kernel32, the process and the module are described
+    by kernel32 and by the bytes of this program's own file.
+
+--*/
+
+#include "../TraceStore/TraceStore.h"
+#include "Test.h"
+
+extern IMAGE_DOS_HEADER __ImageBase;
+
+#define TEST_MAXIMUM_VIEWS 4096
+#define TEST_MAXIMUM_FILES 1100
+#define TEST_SMALL_VIEW 0x40000
+#define TEST_RECORDS_IN(SizeInBytes) \
+    (((SizeInBytes) - TRACE_HEADER_SIZE) / TRACE_RECORD_SIZE)
+
+static PCRTL TestReal;
+static RTL TestCounting;
+static TEST_PATH TestFolder;
+static TEST_PATH TestRoot;
+static ULONG TestNumberOfRoots;
+static WCHAR TestText[RTL_MAXIMUM_PATH_IN_CHARS];
+static CHAR TestUtf8[3 * RTL_MAXIMUM_PATH_IN_CHARS];
+
+//
+// The routines that can be made to fail.
+//
+
+#define TEST_ROUTINES(ENTRY)                                                \
+    ENTRY(NtCreateFile)                                                     \
+    ENTRY(NtSetInformationFile)                                             \
+    ENTRY(NtCreateSection)                                                  \
+    ENTRY(NtMapViewOfSection)                                               \
+    ENTRY(NtAllocateVirtualMemory)                                          \
+    ENTRY(NtCreateEvent)                                                    \
+    ENTRY(NtCreateThreadEx)                                                 \
+    ENTRY(NtQueryInformationProcess)
+
+#define TEST_ROUTINE_NUMBER(Name) TestRoutine##Name,
+#define TEST_ROUTINE_NAME(Name) #Name,
+
+enum {
+    TEST_ROUTINES(TEST_ROUTINE_NUMBER)
+    TestNumberOfRoutines
+};
+
+static const PCSZ TestRoutineNames[] = { TEST_ROUTINES(TEST_ROUTINE_NAME) };
+
+//
+// Which call fails: the Call-th of Routine, and all after it if Sticky.
+// MapReadOnlyCall is the number of a view that is mapped without the right to
+// write, so that its pages cannot be had.
+//
+
+typedef struct _TEST_FAULT {
+    ULONG Routine;
+    LONG Call;                      // 0: none
+    NTSTATUS Status;
+    BOOLEAN Sticky;
+    LONG MapReadOnlyCall;           // 0: none
+    volatile LONG Fired;
+} TEST_FAULT;
+
+static TEST_FAULT TestFault;
+
+//
+// A slow disk: the routines that extend, map and unmap take this long on other
+// threads than the one that tests.
+//
+
+static volatile LONG TestDelayMilliseconds;
+static ULONG TestMainThreadId;
+static volatile LONG TestCalls[TestNumberOfRoutines];
+static volatile LONG TestOpenHandles;
+static volatile LONG TestLiveAllocations;
+static volatile LONG TestBadCalls;
+
+typedef struct _TEST_VIEW {
+    PVOID Base;
+    ULONGLONG FileOffset;
+    SIZE_T SizeInBytes;
+    volatile LONG Live;
+} TEST_VIEW;
+
+static TEST_VIEW TestViews[TEST_MAXIMUM_VIEWS];
+static volatile LONG TestNumberOfViews;
+
+static
+BOOLEAN
+TestIsDue(
+    ULONG Routine
+    )
+{
+    LONG Call;
+
+    Call = InterlockedIncrement(&TestCalls[Routine]);
+    if (TestFault.Call == 0 || TestFault.Routine != Routine ||
+        Call < TestFault.Call ||
+        (Call > TestFault.Call && !TestFault.Sticky)) {
+
+        return FALSE;
+    }
+
+    InterlockedIncrement(&TestFault.Fired);
+    return TRUE;
+}
+
+static
+VOID
+TestDelay(
+    VOID
+    )
+{
+    if (TestDelayMilliseconds != 0 &&
+        GetCurrentThreadId() != TestMainThreadId) {
+
+        Sleep((ULONG)TestDelayMilliseconds);
+    }
+}
+
+static
+NTSTATUS
+TestCountHandle(
+    NTSTATUS Status
+    )
+{
+    if (NT_SUCCESS(Status)) {
+        InterlockedIncrement(&TestOpenHandles);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtCreateFile(
+    PHANDLE FileHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    PIO_STATUS_BLOCK IoStatusBlock,
+    PLARGE_INTEGER AllocationSize,
+    ULONG FileAttributes,
+    ULONG ShareAccess,
+    ULONG CreateDisposition,
+    ULONG CreateOptions,
+    PVOID EaBuffer,
+    ULONG EaLength
+    )
+{
+    if (TestIsDue(TestRoutineNtCreateFile)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtCreateFile(FileHandle,
+                                                  DesiredAccess,
+                                                  ObjectAttributes,
+                                                  IoStatusBlock,
+                                                  AllocationSize,
+                                                  FileAttributes,
+                                                  ShareAccess,
+                                                  CreateDisposition,
+                                                  CreateOptions,
+                                                  EaBuffer,
+                                                  EaLength));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtSetInformationFile(
+    HANDLE FileHandle,
+    PIO_STATUS_BLOCK IoStatusBlock,
+    PVOID FileInformation,
+    ULONG Length,
+    ULONG FileInformationClass
+    )
+{
+    if (TestIsDue(TestRoutineNtSetInformationFile)) {
+        return TestFault.Status;
+    }
+
+    TestDelay();
+
+    return TestReal->NtSetInformationFile(FileHandle,
+                                          IoStatusBlock,
+                                          FileInformation,
+                                          Length,
+                                          FileInformationClass);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtClose(
+    HANDLE Handle
+    )
+{
+    NTSTATUS Status;
+
+    Status = TestReal->NtClose(Handle);
+    if (NT_SUCCESS(Status)) {
+        InterlockedDecrement(&TestOpenHandles);
+    } else {
+        InterlockedIncrement(&TestBadCalls);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtCreateSection(
+    PHANDLE SectionHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    PLARGE_INTEGER MaximumSize,
+    ULONG SectionPageProtection,
+    ULONG AllocationAttributes,
+    HANDLE FileHandle
+    )
+{
+    if (TestIsDue(TestRoutineNtCreateSection)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtCreateSection(SectionHandle,
+                                                     DesiredAccess,
+                                                     ObjectAttributes,
+                                                     MaximumSize,
+                                                     SectionPageProtection,
+                                                     AllocationAttributes,
+                                                     FileHandle));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtMapViewOfSection(
+    HANDLE SectionHandle,
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    ULONG_PTR ZeroBits,
+    SIZE_T CommitSize,
+    PLARGE_INTEGER SectionOffset,
+    PSIZE_T ViewSize,
+    ULONG InheritDisposition,
+    ULONG AllocationType,
+    ULONG Win32Protect
+    )
+{
+    NTSTATUS Status;
+    LONG Index;
+
+    if (TestIsDue(TestRoutineNtMapViewOfSection)) {
+        return TestFault.Status;
+    }
+
+    if (TestFault.MapReadOnlyCall != 0 &&
+        TestCalls[TestRoutineNtMapViewOfSection] == TestFault.MapReadOnlyCall) {
+
+        Win32Protect = PAGE_READONLY;
+        InterlockedIncrement(&TestFault.Fired);
+    }
+
+    Status = TestReal->NtMapViewOfSection(SectionHandle,
+                                          ProcessHandle,
+                                          BaseAddress,
+                                          ZeroBits,
+                                          CommitSize,
+                                          SectionOffset,
+                                          ViewSize,
+                                          InheritDisposition,
+                                          AllocationType,
+                                          Win32Protect);
+    if (NT_SUCCESS(Status)) {
+        Index = InterlockedIncrement(&TestNumberOfViews) - 1;
+        if (Index >= TEST_MAXIMUM_VIEWS) {
+            InterlockedIncrement(&TestBadCalls);
+            return Status;
+        }
+        TestViews[Index].Base = *BaseAddress;
+        TestViews[Index].FileOffset = (SectionOffset == NULL) ?
+            0 : (ULONGLONG)SectionOffset->QuadPart;
+        TestViews[Index].SizeInBytes = *ViewSize;
+        InterlockedExchange(&TestViews[Index].Live, 1);
+    }
+
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtUnmapViewOfSection(
+    HANDLE ProcessHandle,
+    PVOID BaseAddress
+    )
+{
+    NTSTATUS Status;
+    LONG Index;
+
+    TestDelay();
+
+    //
+    // The view must be one of ours, mapped and not yet unmapped.
+    //
+
+    for (Index = 0;
+         Index < TestNumberOfViews && Index < TEST_MAXIMUM_VIEWS;
+         Index += 1) {
+
+        if (TestViews[Index].Base == BaseAddress &&
+            InterlockedCompareExchange(&TestViews[Index].Live, 0, 1) == 1) {
+
+            break;
+        }
+    }
+    if (Index == TestNumberOfViews || Index == TEST_MAXIMUM_VIEWS) {
+        InterlockedIncrement(&TestBadCalls);
+    }
+
+    Status = TestReal->NtUnmapViewOfSection(ProcessHandle, BaseAddress);
+    if (!NT_SUCCESS(Status)) {
+        InterlockedIncrement(&TestBadCalls);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtAllocateVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    ULONG_PTR ZeroBits,
+    PSIZE_T RegionSize,
+    ULONG AllocationType,
+    ULONG Protect
+    )
+{
+    NTSTATUS Status;
+
+    if (TestIsDue(TestRoutineNtAllocateVirtualMemory)) {
+        return TestFault.Status;
+    }
+
+    Status = TestReal->NtAllocateVirtualMemory(ProcessHandle,
+                                               BaseAddress,
+                                               ZeroBits,
+                                               RegionSize,
+                                               AllocationType,
+                                               Protect);
+    if (NT_SUCCESS(Status)) {
+        InterlockedIncrement(&TestLiveAllocations);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtFreeVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    PSIZE_T RegionSize,
+    ULONG FreeType
+    )
+{
+    NTSTATUS Status;
+
+    Status = TestReal->NtFreeVirtualMemory(ProcessHandle,
+                                           BaseAddress,
+                                           RegionSize,
+                                           FreeType);
+    if (NT_SUCCESS(Status)) {
+        InterlockedDecrement(&TestLiveAllocations);
+    } else {
+        InterlockedIncrement(&TestBadCalls);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtCreateEvent(
+    PHANDLE EventHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    ULONG EventType,
+    BOOLEAN InitialState
+    )
+{
+    if (TestIsDue(TestRoutineNtCreateEvent)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtCreateEvent(EventHandle,
+                                                   DesiredAccess,
+                                                   ObjectAttributes,
+                                                   EventType,
+                                                   InitialState));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtCreateThreadEx(
+    PHANDLE ThreadHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    HANDLE ProcessHandle,
+    PVOID StartRoutine,
+    PVOID Argument,
+    ULONG CreateFlags,
+    SIZE_T ZeroBits,
+    SIZE_T StackSize,
+    SIZE_T MaximumStackSize,
+    PVOID AttributeList
+    )
+{
+    if (TestIsDue(TestRoutineNtCreateThreadEx)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtCreateThreadEx(ThreadHandle,
+                                                      DesiredAccess,
+                                                      ObjectAttributes,
+                                                      ProcessHandle,
+                                                      StartRoutine,
+                                                      Argument,
+                                                      CreateFlags,
+                                                      ZeroBits,
+                                                      StackSize,
+                                                      MaximumStackSize,
+                                                      AttributeList));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtQueryInformationProcess(
+    HANDLE Handle,
+    ULONG InformationClass,
+    PVOID Information,
+    ULONG Length,
+    PULONG ReturnLength
+    )
+{
+    if (TestIsDue(TestRoutineNtQueryInformationProcess)) {
+        return TestFault.Status;
+    }
+
+    return TestReal->NtQueryInformationProcess(Handle,
+                                               InformationClass,
+                                               Information,
+                                               Length,
+                                               ReturnLength);
+}
+
+static
+VOID
+TestMakeCountingRtl(
+    VOID
+    )
+{
+    RtlCopyBytes(&TestCounting, TestReal, sizeof(TestCounting));
+    TestCounting.NtCreateFile = TestNtCreateFile;
+    TestCounting.NtSetInformationFile = TestNtSetInformationFile;
+    TestCounting.NtClose = TestNtClose;
+    TestCounting.NtCreateSection = TestNtCreateSection;
+    TestCounting.NtMapViewOfSection = TestNtMapViewOfSection;
+    TestCounting.NtUnmapViewOfSection = TestNtUnmapViewOfSection;
+    TestCounting.NtAllocateVirtualMemory = TestNtAllocateVirtualMemory;
+    TestCounting.NtFreeVirtualMemory = TestNtFreeVirtualMemory;
+    TestCounting.NtCreateEvent = TestNtCreateEvent;
+    TestCounting.NtCreateThreadEx = TestNtCreateThreadEx;
+    TestCounting.NtQueryInformationProcess = TestNtQueryInformationProcess;
+}
+
+//
+// Forgets what was counted and takes the fault away.
+//
+
+static
+VOID
+TestResetCounters(
+    VOID
+    )
+{
+    RtlZeroBytes(&TestFault, sizeof(TestFault));
+    RtlZeroBytes((PVOID)TestCalls, sizeof(TestCalls));
+    RtlZeroBytes(TestViews, sizeof(TestViews));
+    TestNumberOfViews = 0;
+    TestOpenHandles = 0;
+    TestLiveAllocations = 0;
+    TestBadCalls = 0;
+    TestDelayMilliseconds = 0;
+}
+
+static
+LONG
+TestCountLiveViews(
+    VOID
+    )
+{
+    LONG Index;
+    LONG Count;
+
+    Count = 0;
+    for (Index = 0;
+         Index < TestNumberOfViews && Index < TEST_MAXIMUM_VIEWS;
+         Index += 1) {
+
+        Count += TestViews[Index].Live;
+    }
+    return Count;
+}
+
+//
+// Everything that was had has been given back, once.
+//
+
+static
+BOOLEAN
+TestCheckBalance(
+    VOID
+    )
+{
+    BOOLEAN Passed;
+
+    Passed = TEST_EQUAL(TestOpenHandles, 0);
+    Passed = TEST_EQUAL(TestCountLiveViews(), 0) && Passed;
+    Passed = TEST_EQUAL(TestLiveAllocations, 0) && Passed;
+    return TEST_EQUAL(TestBadCalls, 0) && Passed;
+}
+
+//
+// A new, empty folder for sessions; the one before it is deleted.
+//
+
+static
+VOID
+TestNextRoot(
+    VOID
+    )
+{
+    WCHAR Name[16];
+    ULONG Number;
+    ULONG Length;
+
+    if (TestNumberOfRoots != 0) {
+        TestDeleteTree(&TestRoot);
+    }
+    TestNumberOfRoots += 1;
+
+    Length = RTL_NUMBER_OF(Name) - 1;
+    Name[Length] = L'\0';
+    for (Number = TestNumberOfRoots; Number != 0; Number /= 10) {
+        Length -= 1;
+        Name[Length] = (WCHAR)(L'0' + Number % 10);
+    }
+    TestMakePathIn(&TestRoot, &TestFolder, Name + Length);
+}
+
+static
+NTSTATUS
+TestCreateSession(
+    PCRTL Rtl,
+    ULONGLONG MaximumViewSize,
+    BOOLEAN WorkerAllowed,
+    PTRACE_SESSION *Session,
+    PRTL_ERROR Error
+    )
+{
+    TRACE_SESSION_PARAMETERS Parameters;
+    PCWSTR Root;
+
+    Root = TestDosPath(&TestRoot);
+    Parameters.ModuleBase = &__ImageBase;
+    RtlPointUnicodeString(&Parameters.RootDirectory,
+                          Root,
+                          RtlLengthOfWideString(Root));
+    Parameters.MaximumViewSize = MaximumViewSize;
+    Parameters.WorkerAllowed = WorkerAllowed;
+    return TraceSessionCreate(Rtl, &Parameters, Session, Error);
+}
+
+//
+// What the Index-th record of a test holds.
+//
+
+static
+uint32_t
+TestSite(
+    ULONG Index
+    )
+{
+    return (uint32_t)(ULONG_PTR)&__ImageBase + 0x1000 + Index % 0x1000;
+}
+
+static
+uint32_t
+TestStackKind(
+    ULONG Index
+    )
+{
+    return (Index << 3) | TRACE_KIND_ENTER;
+}
+
+//
+// Appends one record as the hook does.  FALSE: it was counted as lost.
+//
+
+static
+BOOLEAN
+TestAppend(
+    PTRACE_STORE Store,
+    ULONG Index
+    )
+{
+    PTRACE_STORE_HEADER Header;
+    PTRACE_RECORD Record;
+
+    Header = Store->Header;
+    while (Header->Cursor >= Header->Limit) {
+        if ((Header->HookFlags & TRACE_HOOK_STOPPED) != 0) {
+            Header->NumberOfEventsLost += 1;
+            return FALSE;
+        }
+        TraceStoreAdvance(Store);
+    }
+
+    Record = (PTRACE_RECORD)(ULONG_PTR)Header->Cursor;
+    RtlStoreRelease64(&Header->Cursor, Header->Cursor + TRACE_RECORD_SIZE);
+    RtlStoreRelease32(&Record->Site, TestSite(Index));
+    RtlStoreRelease32(&Record->StackKind, TestStackKind(Index));
+    RtlStoreRelease64(&Record->Timestamp, __rdtsc());
+    return TRUE;
+}
+
+//
+// Appends records First to Limit - 1; returns how many were recorded.
+//
+
+static
+ULONG
+TestAppendMany(
+    PTRACE_STORE Store,
+    ULONG First,
+    ULONG Limit
+    )
+{
+    ULONG Index;
+    ULONG Recorded;
+
+    Recorded = 0;
+    for (Index = First; Index < Limit; Index += 1) {
+        if (TestAppend(Store, Index)) {
+            Recorded += 1;
+        }
+    }
+    return Recorded;
+}
+
+//
+// What a file holds, read through kernel32.  NumberOfGoodRecords counts from
+// the first record to the first that is not what the test wrote.
+//
+
+typedef struct _TEST_CONTENT {
+    TRACE_STORE_HEADER Header;
+    ULONGLONG FileSize;
+    ULONGLONG End;
+    ULONGLONG NumberOfRecords;
+    ULONGLONG NumberOfGoodRecords;
+    BOOLEAN TailIsZero;
+} TEST_CONTENT;
+typedef TEST_CONTENT *PTEST_CONTENT;
+
+static TEST_CONTENT TestContent;
+
+static
+BOOLEAN
+TestReadStore(
+    PCWSTR Path,
+    PTEST_CONTENT Content
+    )
+{
+    HANDLE File;
+    HANDLE Mapping;
+    PBYTE View;
+    LARGE_INTEGER Size;
+    PCTRACE_RECORD Records;
+    ULONGLONG Index;
+    ULONGLONG Last;
+
+    RtlZeroBytes(Content, sizeof(*Content));
+    File = CreateFileW(Path,
+                       GENERIC_READ,
+                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                       NULL,
+                       OPEN_EXISTING,
+                       0,
+                       NULL);
+    if (File == INVALID_HANDLE_VALUE) {
+        return FALSE;
+    }
+
+    View = NULL;
+    Mapping = CreateFileMappingW(File, NULL, PAGE_READONLY, 0, 0, NULL);
+    if (Mapping != NULL) {
+        View = (PBYTE)MapViewOfFile(Mapping, FILE_MAP_READ, 0, 0, 0);
+        CloseHandle(Mapping);
+    }
+    if (View == NULL || !GetFileSizeEx(File, &Size) ||
+        Size.QuadPart < TRACE_HEADER_SIZE) {
+
+        CloseHandle(File);
+        return FALSE;
+    }
+
+    Content->FileSize = (ULONGLONG)Size.QuadPart;
+    RtlCopyBytes(&Content->Header, View, sizeof(Content->Header));
+    Content->End = Content->Header.Cursor + Content->Header.CursorToFileOffset;
+    if ((Content->Header.Generation & 1) != 0) {
+        Content->End = Content->Header.ViewFileOffset;
+    }
+
+    if (Content->End >= TRACE_HEADER_SIZE &&
+        Content->End <= Content->FileSize) {
+
+        Content->NumberOfRecords =
+            (Content->End - TRACE_HEADER_SIZE) / TRACE_RECORD_SIZE;
+        Records = (PCTRACE_RECORD)(View + TRACE_HEADER_SIZE);
+        Last = 1;
+        for (Index = 0; Index < Content->NumberOfRecords; Index += 1) {
+            if (Records[Index].Site != TestSite((ULONG)Index) ||
+                Records[Index].StackKind != TestStackKind((ULONG)Index) ||
+                Records[Index].Timestamp < Last) {
+
+                break;
+            }
+            Last = Records[Index].Timestamp;
+        }
+        Content->NumberOfGoodRecords = Index;
+
+        Content->TailIsZero = TRUE;
+        for (Last = Content->End; Last < Content->FileSize; Last += 1) {
+            if (View[Last] != 0) {
+                Content->TailIsZero = FALSE;
+            }
+        }
+    }
+
+    UnmapViewOfFile(View);
+    CloseHandle(File);
+    return TRUE;
+}
+
+//
+// The names of the files of a session that end in Suffix.
+//
+
+static WCHAR TestFileNames[TEST_MAXIMUM_FILES][128];
+
+static
+PCWSTR
+TestSessionPath(
+    PTRACE_SESSION Session,
+    PCWSTR Name
+    )
+{
+    ULONG Length;
+    ULONG Index;
+
+    //
+    // The NT path without \??\ is the DOS path.
+    //
+
+    Length = Session->Directory.Length / sizeof(WCHAR) - 4;
+    RtlCopyBytes(TestText,
+                 Session->Directory.Buffer + 4,
+                 Length * sizeof(WCHAR));
+    TestText[Length] = L'\\';
+    Length += 1;
+    for (Index = 0; Name[Index] != L'\0'; Index += 1) {
+        TestText[Length + Index] = Name[Index];
+    }
+    TestText[Length + Index] = L'\0';
+    return TestText;
+}
+
+static
+ULONG
+TestListFiles(
+    PTRACE_SESSION Session,
+    PCWSTR Pattern
+    )
+{
+    WIN32_FIND_DATAW Data;
+    HANDLE Find;
+    ULONG Count;
+    ULONG Length;
+
+    Count = 0;
+    Find = FindFirstFileW(TestSessionPath(Session, Pattern), &Data);
+    if (Find == INVALID_HANDLE_VALUE) {
+        return 0;
+    }
+    do {
+        Length = RtlLengthOfWideString(Data.cFileName);
+        if (Count < TEST_MAXIMUM_FILES &&
+            Length < RTL_NUMBER_OF(TestFileNames[0])) {
+
+            RtlCopyBytes(TestFileNames[Count],
+                         Data.cFileName,
+                         (Length + 1) * sizeof(WCHAR));
+            Count += 1;
+        }
+    } while (FindNextFileW(Find, &Data));
+    FindClose(Find);
+    return Count;
+}
+
+//
+// Reads the store of a session whose file has a sequence number.
+//
+
+static
+BOOLEAN
+TestReadSessionStore(
+    PTRACE_SESSION Session,
+    ULONG SequenceNumber,
+    PTEST_CONTENT Content
+    )
+{
+    ULONG Count;
+    ULONG Index;
+
+    Count = TestListFiles(Session, L"*.trace");
+    for (Index = 0; Index < Count; Index += 1) {
+        if (TestReadStore(TestSessionPath(Session, TestFileNames[Index]),
+                          Content) &&
+            Content->Header.SequenceNumber == SequenceNumber) {
+
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+//
+// A closed store that holds the test's records, and is as long as they are.
+//
+
+static
+BOOLEAN
+TestCheckContent(
+    ULONGLONG NumberOfRecords,
+    ULONG State,
+    ULONG Reason
+    )
+{
+    BOOLEAN Passed;
+
+    Passed = TEST_EQUAL(TestContent.Header.Magic, TRACE_STORE_MAGIC);
+    Passed = TEST_EQUAL(TestContent.NumberOfRecords, NumberOfRecords) &&
+             Passed;
+    Passed = TEST_EQUAL(TestContent.NumberOfGoodRecords, NumberOfRecords) &&
+             Passed;
+    Passed = TEST_EQUAL(TestContent.Header.State, State) && Passed;
+    Passed = TEST_EQUAL(TestContent.Header.Reason, Reason) && Passed;
+    return TEST(TestContent.TailIsZero) && Passed;
+}
+
+static
+BOOLEAN
+TestIsAnchorValid(
+    PCTRACE_CLOCK_ANCHOR Anchor
+    )
+{
+    return Anchor->Check ==
+           (Anchor->Tsc ^ Anchor->Qpc ^ Anchor->SystemTime) &&
+           Anchor->Tsc != 0;
+}
+
+//
+// The clocks, read through kernel32.
+//
+
+static
+VOID
+TestReadClocks(
+    PRTL_CLOCK_READING Reading
+    )
+{
+    LARGE_INTEGER Value;
+    FILETIME Time;
+
+    QueryPerformanceFrequency(&Value);
+    Reading->QpcFrequency = (ULONGLONG)Value.QuadPart;
+    QueryPerformanceCounter(&Value);
+    Reading->Qpc = (ULONGLONG)Value.QuadPart;
+    GetSystemTimeAsFileTime(&Time);
+    Reading->SystemTime =
+        ((ULONGLONG)Time.dwHighDateTime << 32) | Time.dwLowDateTime;
+    Reading->Tsc = __rdtsc();
+}
+
+static
+VOID
+TestCheckAnchor(
+    PCTRACE_CLOCK_ANCHOR Anchor,
+    const RTL_CLOCK_READING *Before,
+    const RTL_CLOCK_READING *After
+    )
+{
+    TEST(TestIsAnchorValid(Anchor));
+    TEST(Before->Tsc <= Anchor->Tsc && Anchor->Tsc <= After->Tsc);
+    TEST(Before->Qpc <= Anchor->Qpc && Anchor->Qpc <= After->Qpc);
+
+    //
+    // The system's time may be as coarse as a clock interrupt, and differently
+    // so in different routines: 20 ms.
+    //
+
+    TEST(Before->SystemTime <= Anchor->SystemTime + 200000 &&
+         Anchor->SystemTime <= After->SystemTime + 200000);
+}
+
+//
+// A text of a header with a wide text that kernel32 converted.
+//
+
+static
+VOID
+TestCheckHeaderText(
+    PCWSTR Expected,
+    const CHAR *Actual,
+    ULONG Length,
+    ULONG FullLength,
+    ULONG Capacity
+    )
+{
+    int Size;
+
+    Size = WideCharToMultiByte(CP_UTF8,
+                               0,
+                               Expected,
+                               -1,
+                               TestUtf8,
+                               sizeof(TestUtf8),
+                               NULL,
+                               NULL);
+    TEST(Size > 1);
+    TEST_EQUAL(FullLength, Size - 1);
+    TEST_EQUAL(Length, FullLength < Capacity ? FullLength : Capacity);
+    TEST_EQUAL_BYTES(Actual, TestUtf8, Length);
+}
+
+//
+// A session and its first store: names, states, files.
+//
+
+static
+VOID
+TestLifeOfAStore(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    HANDLE File;
+    ULONG Sequence;
+    PCWSTR Path;
+
+    TestNextRoot();
+    TestResetCounters();
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        0,
+                                        FALSE,
+                                        &Session,
+                                        &Error))) {
+        return;
+    }
+
+    //
+    // Nothing is touched before there is something to record.
+    //
+
+    TEST_EQUAL(GetFileAttributesW(TestDosPath(&TestRoot)),
+               INVALID_FILE_ATTRIBUTES);
+    TEST_EQUAL(TestOpenHandles, 0);
+
+    if (!TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+        goto End;
+    }
+    TEST_EQUAL(TestListFiles(Session, L"*"), 3);        // . .. and the store
+    TEST_EQUAL(TestListFiles(Session, L"*.trace"), 1);
+    TEST_EQUAL(Store->Header->State, TRACE_STATE_OPEN);
+    TEST_EQUAL(Store->Header->Reason, TRACE_REASON_NONE);
+    TEST_EQUAL(TestAppendMany(Store, 0, 10), 10);
+    Sequence = Store->Header->SequenceNumber;
+
+    //
+    // While it is open: a reader that shares writing gets in and sees all; one
+    // that does not share it, and one that wants to write, do not.
+    //
+
+    TestListFiles(Session, L"*.trace");
+    Path = TestSessionPath(Session, TestFileNames[0]);
+    TEST(TestReadStore(Path, &TestContent));
+    TestCheckContent(10, TRACE_STATE_OPEN, TRACE_REASON_NONE);
+    TEST_EQUAL(TestContent.FileSize, 0x10000);
+
+    File = CreateFileW(Path,
+                       GENERIC_READ,
+                       FILE_SHARE_READ,
+                       NULL,
+                       OPEN_EXISTING,
+                       0,
+                       NULL);
+    TEST(File == INVALID_HANDLE_VALUE);
+    File = CreateFileW(Path,
+                       GENERIC_WRITE,
+                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                       NULL,
+                       OPEN_EXISTING,
+                       0,
+                       NULL);
+    TEST(File == INVALID_HANDLE_VALUE);
+
+    TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+    TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+    TestCheckContent(10, TRACE_STATE_CLOSED, TRACE_REASON_THREAD_EXIT);
+    TEST_EQUAL(TestContent.FileSize, TRACE_HEADER_SIZE + 160);
+    TEST_EQUAL(TestContent.Header.NumberOfEventsLost, 0);
+    TEST_EQUAL(TestContent.Header.NumberOfViewChanges, 0);
+    TEST(TestIsAnchorValid(&TestContent.Header.LastAnchor));
+
+    //
+    // Closing once more does nothing; the memory is used again.
+    //
+
+    TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+    TEST_EQUAL(TestOpenHandles, 1);                     // the directory
+    TEST_EQUAL(TestCountLiveViews(), 0);
+
+    //
+    // A store without a record.
+    //
+
+    if (TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+        TEST_EQUAL(Store->Header->SequenceNumber, Sequence + 1);
+        TraceStoreClose(Store, TRACE_REASON_MODULE_UNLOAD);
+        TEST(TestReadSessionStore(Session, Sequence + 1, &TestContent));
+        TestCheckContent(0, TRACE_STATE_CLOSED, TRACE_REASON_MODULE_UNLOAD);
+        TEST_EQUAL(TestContent.FileSize, TRACE_HEADER_SIZE);
+    }
+
+End:
+
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+}
+
+//
+// Finds this program's CodeView entry in the bytes of its file.
+//
+
+static
+const UCHAR *
+TestFindCodeView(
+    const UCHAR *Bytes,
+    ULONG SizeInBytes
+    )
+{
+    ULONG Index;
+    ULONG End;
+
+    for (Index = 0; Index + 32 < SizeInBytes; Index += 1) {
+        if (Bytes[Index] == 'R' && Bytes[Index + 1] == 'S' &&
+            Bytes[Index + 2] == 'D' && Bytes[Index + 3] == 'S') {
+
+            End = Index + 24;
+            while (End < SizeInBytes && Bytes[End] >= ' ') {
+                End += 1;
+            }
+            if (End > Index + 28 && Bytes[End] == 0 &&
+                RtlAreBytesEqual(Bytes + End - 4, ".pdb", 4)) {
+
+                return Bytes + Index;
+            }
+        }
+    }
+    return NULL;
+}
+
+static
+VOID
+TestHeaderFields(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    RTL_CLOCK_READING Times[4];
+    FILETIME Created, Exited, Kernel, User;
+    ULONGLONG CreationTime;
+    MEMORY_BASIC_INFORMATION Memory;
+    ULONG_PTR Address;
+    ULONG_PTR Low;
+    ULONG_PTR High;
+    HANDLE File;
+    HANDLE Mapping;
+    const UCHAR *Bytes;
+    const UCHAR *Entry;
+    ULONG Size;
+    ULONG NtHeaders;
+    HRESULT (WINAPI *SetName)(HANDLE, PCWSTR);
+    PTRACE_STORE_HEADER Header;
+
+    SetName = (PVOID)GetProcAddress(GetModuleHandleW(L"kernel32.dll"),
+                                    "SetThreadDescription");
+    if (SetName != NULL) {
+        SetName(GetCurrentThread(), L"M\x00fchle \xd83d\xde00");
+    } else {
+        TEST_SKIP("this system has no SetThreadDescription");
+    }
+
+    TestNextRoot();
+    TestReadClocks(&Times[0]);
+    if (!TEST_SUCCESS(TestCreateSession(TestReal,
+                                        0,
+                                        FALSE,
+                                        &Session,
+                                        &Error))) {
+        return;
+    }
+    if (!TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+        return;
+    }
+    TestReadClocks(&Times[1]);
+    TestAppendMany(Store, 0, 3);
+    Size = Store->Header->SequenceNumber;
+    TestReadClocks(&Times[2]);
+    TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+    TestReadClocks(&Times[3]);
+    TEST(TestReadSessionStore(Session, Size, &TestContent));
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+
+    Header = &TestContent.Header;
+    TEST_EQUAL(Header->MajorVersion, 1);
+    TEST_EQUAL(Header->MinorVersion, 0);
+    TEST_EQUAL(Header->HeaderSize, 4096);
+    TEST_EQUAL(Header->RecordSize, 16);
+    TEST_EQUAL(Header->Flags & TRACE_FLAG_TSC_INVARIANT,
+               TestReal->CpuFeatures.InvariantTsc);
+
+    //
+    // The process and the thread.
+    //
+
+    TEST_EQUAL(Header->ProcessId, GetCurrentProcessId());
+    TEST_EQUAL(Header->ThreadId, GetCurrentThreadId());
+    TEST(GetProcessTimes(GetCurrentProcess(),
+                         &Created,
+                         &Exited,
+                         &Kernel,
+                         &User));
+    CreationTime = ((ULONGLONG)Created.dwHighDateTime << 32) |
+                   Created.dwLowDateTime;
+    TEST_EQUAL(Header->ProcessCreationTime, CreationTime);
+
+    Address = (ULONG_PTR)&Session;
+    TEST(Header->StackLimit < Address && Address < Header->StackBase);
+    VirtualQuery((PVOID)Address, &Memory, sizeof(Memory));
+    TEST_EQUAL(Header->StackLimit, (ULONG_PTR)Memory.AllocationBase);
+    TEST_EQUAL(Header->StackBase,
+               (ULONG_PTR)Memory.BaseAddress + Memory.RegionSize);
+
+    TestCheckHeaderText(GetCommandLineW(),
+                        Header->CommandLine,
+                        Header->CommandLineLength,
+                        Header->CommandLineFullLength,
+                        sizeof(Header->CommandLine));
+    GetModuleFileNameW(NULL, TestText, RTL_NUMBER_OF(TestText));
+    TestCheckHeaderText(TestText,
+                        Header->ModulePath,
+                        Header->ModulePathLength,
+                        Header->ModulePathFullLength,
+                        sizeof(Header->ModulePath));
+    TestCheckHeaderText(TestText,
+                        Header->ProcessPath,
+                        Header->ProcessPathLength,
+                        Header->ProcessPathFullLength,
+                        sizeof(Header->ProcessPath));
+    if (SetName != NULL) {
+        if (Header->ThreadNameLength == 0) {
+            TEST_SKIP("this system keeps no thread names");
+        } else {
+            TEST_EQUAL_TEXT(Header->ThreadName,
+                            Header->ThreadNameLength,
+                            "M\xc3\xbchle \xf0\x9f\x98\x80");
+            TEST_EQUAL(Header->ThreadNameFullLength, 11);
+        }
+    }
+
+    //
+    // The module: its size is what the system mapped, the rest is in the
+    // bytes of the file.
+    //
+
+    Low = (ULONG_PTR)GetModuleHandleW(NULL);
+    TEST_EQUAL(Header->ModuleBase, Low);
+    High = Low;
+    while (VirtualQuery((PVOID)High, &Memory, sizeof(Memory)) != 0 &&
+           (ULONG_PTR)Memory.AllocationBase == Low) {
+
+        High = (ULONG_PTR)Memory.BaseAddress + Memory.RegionSize;
+    }
+    TEST_EQUAL(Header->ModuleSize, High - Low);
+
+    File = CreateFileW(TestText,
+                       GENERIC_READ,
+                       FILE_SHARE_READ,
+                       NULL,
+                       OPEN_EXISTING,
+                       0,
+                       NULL);
+    Size = GetFileSize(File, NULL);
+    Mapping = CreateFileMappingW(File, NULL, PAGE_READONLY, 0, 0, NULL);
+    Bytes = (const UCHAR *)MapViewOfFile(Mapping, FILE_MAP_READ, 0, 0, 0);
+    if (TEST(Bytes != NULL)) {
+        NtHeaders = *(const ULONG *)(Bytes + 0x3c);
+        TEST_EQUAL(Header->ModuleTimeDateStamp,
+                   *(const ULONG *)(Bytes + NtHeaders + 8));
+        TEST_EQUAL(Header->ModuleCheckSum,
+                   *(const ULONG *)(Bytes + NtHeaders + 24 + 64));
+        Entry = TestFindCodeView(Bytes, Size);
+        if (TEST(Entry != NULL)) {
+            TEST_EQUAL_BYTES(Header->CodeViewGuid, Entry + 4, 16);
+            TEST_EQUAL(Header->CodeViewAge, *(const ULONG *)(Entry + 20));
+            TEST_EQUAL_TEXT(Header->PdbPath,
+                            Header->PdbPathLength,
+                            (PCSZ)(Entry + 24));
+            TEST_EQUAL(Header->PdbPathFullLength, Header->PdbPathLength);
+        }
+        UnmapViewOfFile(Bytes);
+    }
+    CloseHandle(Mapping);
+    CloseHandle(File);
+
+    //
+    // The clocks.
+    //
+
+    TEST_EQUAL(Header->QpcFrequency, Times[0].QpcFrequency);
+    TestCheckAnchor(&Header->OpenAnchor, &Times[0], &Times[1]);
+    TestCheckAnchor(&Header->LastAnchor, &Times[2], &Times[3]);
+    TEST(Header->OpenAnchor.Tsc < Header->LastAnchor.Tsc);
+
+    if (SetName != NULL) {
+        SetName(GetCurrentThread(), L"");
+    }
+}
+
+//
+// An anchor that is half written must not look valid, whatever it held before.
+//
+
+static
+VOID
+TestAnchors(
+    VOID
+    )
+{
+    TRACE_CLOCK_ANCHOR Anchor;
+    RTL_CLOCK_READING Reading;
+
+    RtlZeroBytes(&Anchor, sizeof(Anchor));
+    Reading.Tsc = 0x1111222233334444;
+    Reading.Qpc = 0x5555;
+    Reading.SystemTime = 0x01d9000000000000;
+    TraceStoreSetAnchor(&Anchor, &Reading);
+    TEST(TestIsAnchorValid(&Anchor));
+    TEST_EQUAL(Anchor.Tsc, 0x1111222233334444);
+    TEST_EQUAL(Anchor.Qpc, 0x5555);
+    TEST_EQUAL(Anchor.SystemTime, 0x01d9000000000000);
+
+    Anchor.Qpc += 1;
+    TEST(!TestIsAnchorValid(&Anchor));
+    TraceStoreSetAnchor(&Anchor, &Reading);
+    TEST(TestIsAnchorValid(&Anchor));
+}
+
+//
+// The session directory is <exe>-<pid>-<creation time, UTC>, the file
+// <module>-<tid>-<sequence>.trace.
+//
+
+static
+VOID
+TestNames(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_SESSION Second;
+    PTRACE_STORE Stores[3];
+    RTL_ERROR Error;
+    RTL_WRITER Writer;
+    FILETIME Created, Exited, Kernel, User;
+    SYSTEMTIME Time;
+    UNICODE_STRING Base;
+    HANDLE File;
+    ULONG Sequence;
+    ULONG Index;
+    ULONG Length;
+    CHAR Expected[300];
+    WCHAR Wide[300];
+
+    TestNextRoot();
+    TestResetCounters();
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        0,
+                                        FALSE,
+                                        &Session,
+                                        &Error)) ||
+        !TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        0,
+                                        FALSE,
+                                        &Second,
+                                        &Error))) {
+        return;
+    }
+
+    GetProcessTimes(GetCurrentProcess(), &Created, &Exited, &Kernel, &User);
+    FileTimeToSystemTime(&Created, &Time);
+    RtlInitializeBufferWriter(&Writer, Expected, sizeof(Expected));
+    RtlWriteText(&Writer,
+                 "TestTraceStore.exe-%u-%04u%02u%02u-%02u%02u%02u-%03u",
+                 GetCurrentProcessId(),
+                 Time.wYear,
+                 Time.wMonth,
+                 Time.wDay,
+                 Time.wHour,
+                 Time.wMinute,
+                 Time.wSecond,
+                 Time.wMilliseconds);
+    RtlUtf8ToWide(Expected, Writer.LengthInBytes, Wide, 299, &Length);
+    Wide[Length] = L'\0';
+    RtlBaseName(&Session->Directory, &Base);
+    TEST_EQUAL_WIDE(Base.Buffer, Base.Length / sizeof(WCHAR), Wide);
+
+    //
+    // Two module instances arrive at the same directory and keep out of each
+    // other's files, even with the same numbers to begin with.
+    //
+
+    TEST_EQUAL(Session->Directory.Length, Second->Directory.Length);
+    TEST_EQUAL_BYTES(Session->Directory.Buffer,
+                     Second->Directory.Buffer,
+                     Session->Directory.Length);
+
+    Session->NextSequenceNumber = 500;
+    Second->NextSequenceNumber = 500;
+    Stores[0] = NULL;
+    Stores[1] = NULL;
+    Stores[2] = NULL;
+    TEST_SUCCESS(TraceStoreOpen(Session, &Stores[0], &Error));
+    TEST_SUCCESS(TraceStoreOpen(Second, &Stores[1], &Error));
+    if (Stores[0] == NULL || Stores[1] == NULL) {
+        goto End;
+    }
+    TEST_EQUAL(Stores[0]->Header->SequenceNumber, 500);
+    TEST_EQUAL(Stores[1]->Header->SequenceNumber, 501);
+
+    //
+    // Files with the next three names are there already and stay as they are.
+    //
+
+    for (Sequence = 501; Sequence < 505; Sequence += 1) {
+        RtlInitializeBufferWriter(&Writer, Expected, sizeof(Expected));
+        RtlWriteText(&Writer,
+                     "TestTraceStore.exe-%u-%u.trace",
+                     GetCurrentThreadId(),
+                     Sequence);
+        RtlUtf8ToWide(Expected, Writer.LengthInBytes, Wide, 299, &Length);
+        Wide[Length] = L'\0';
+        File = CreateFileW(TestSessionPath(Session, Wide),
+                           GENERIC_WRITE,
+                           0,
+                           NULL,
+                           CREATE_NEW,
+                           0,
+                           NULL);
+
+        //
+        // 501 is the second session's.
+        //
+
+        TEST_EQUAL(File == INVALID_HANDLE_VALUE, Sequence == 501);
+        if (File != INVALID_HANDLE_VALUE) {
+            CloseHandle(File);
+        }
+    }
+    TEST_SUCCESS(TraceStoreOpen(Session, &Stores[2], &Error));
+    if (Stores[2] != NULL) {
+        TEST_EQUAL(Stores[2]->Header->SequenceNumber, 505);
+    }
+    TEST_EQUAL(TestListFiles(Session, L"*.trace"), 6);
+
+    for (Index = 0; Index < 3; Index += 1) {
+        TestAppendMany(Stores[Index], 0, 100 + Index);
+    }
+
+End:
+
+    TraceSessionDestroy(Second, TRACE_REASON_MODULE_UNLOAD);
+    TEST(TestReadSessionStore(Session, 501, &TestContent));
+    TestCheckContent(101, TRACE_STATE_CLOSED, TRACE_REASON_MODULE_UNLOAD);
+    TEST(TestReadSessionStore(Session, 500, &TestContent));
+    TestCheckContent(100, TRACE_STATE_OPEN, TRACE_REASON_NONE);
+
+    //
+    // The directory's name is in memory that the session frees.
+    //
+
+    TestSessionPath(Session, L"*.trace");
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+
+    //
+    // When every name is taken, the search ends.
+    //
+
+    TestNextRoot();
+    TestResetCounters();
+    if (TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                       0,
+                                       FALSE,
+                                       &Session,
+                                       &Error))) {
+
+        TEST_SUCCESS(TraceSessionOpenDirectory(Session, &File, &Error));
+        TestFault.Routine = TestRoutineNtCreateFile;
+        TestFault.Status = STATUS_OBJECT_NAME_COLLISION;
+        TestFault.Call = TestCalls[TestRoutineNtCreateFile] + 1;
+        TestFault.Sticky = TRUE;
+        TEST_STATUS(TraceStoreOpen(Session, &Stores[0], &Error),
+                    STATUS_OBJECT_NAME_COLLISION);
+        TEST(TestFault.Fired >= 100 && TestFault.Fired <= 10000);
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+        TestCheckBalance();
+    }
+}
+
+//
+// Views: sizes, offsets and addresses, without a worker.
+//
+
+static
+VOID
+TestViewSizes(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    ULONG Records;
+    ULONG Sequence;
+    LONG Index;
+    ULONGLONG Expected;
+    ULONGLONG Offset;
+
+    static const ULONGLONG Sizes[] = {
+        0x10000, 0x10000, 0x20000, 0x40000, 0x80000, 0x100000, 0x200000,
+        0x400000, 0x400000, 0x400000
+    };
+
+    TEST_EQUAL(TraceViewNextSize(0x10000, 0x10000), 0x10000);
+    TEST_EQUAL(TraceViewNextSize(0x20000, 0x10000), 0x10000);
+    TEST_EQUAL(TraceViewNextSize(0x80000, 0x2000000), 0x80000);
+    TEST_EQUAL(TraceViewNextSize(0x4000000, 0x2000000), 0x2000000);
+
+    TestNextRoot();
+    TestResetCounters();
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        0x400000,
+                                        FALSE,
+                                        &Session,
+                                        &Error))) {
+        return;
+    }
+    if (!TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+        goto End;
+    }
+
+    //
+    // To the last record of the ninth view, and one into the tenth.
+    //
+
+    Expected = 0;
+    for (Index = 0; Index < 9; Index += 1) {
+        Expected += Sizes[Index];
+    }
+    Records = (ULONG)TEST_RECORDS_IN(Expected);
+    TEST_EQUAL(TestAppendMany(Store, 0, Records), Records);
+    TEST_EQUAL(Store->Header->NumberOfViewChanges, 8);
+    TEST_EQUAL(TestNumberOfViews, 9);
+    TEST_EQUAL(Store->Header->Generation, 16);
+    TEST_EQUAL(TestCountLiveViews(), 2);
+    TEST(TestAppend(Store, Records));
+    TEST_EQUAL(Store->Header->NumberOfViewChanges, 9);
+    TEST_EQUAL(Store->Header->ViewFileOffset, Expected);
+    TEST_EQUAL(Store->Header->NumberOfViewsMappedInline, 9);
+    TEST_EQUAL(TestCountLiveViews(), 2);
+    TEST(TestIsAnchorValid(&Store->Header->LastAnchor));
+    TEST(Store->Header->InlineTicks >= Store->Header->MaximumInlineTicks);
+    TEST(Store->Header->MaximumInlineTicks > 0);
+
+    Offset = 0;
+    for (Index = 0;
+         Index < TestNumberOfViews && Index < (LONG)RTL_NUMBER_OF(Sizes);
+         Index += 1) {
+
+        TEST_EQUAL(TestViews[Index].FileOffset, Offset);
+        TEST_EQUAL(TestViews[Index].SizeInBytes, Sizes[Index]);
+        if (Sizes[Index] >= 0x200000) {
+            TEST_EQUAL(Offset % Sizes[Index], 0);
+            TEST_EQUAL((ULONG_PTR)TestViews[Index].Base % 0x200000,
+                       Offset % 0x200000);
+        }
+        Offset += Sizes[Index];
+    }
+
+    //
+    // The limit never passes what has been prepared.
+    //
+
+    TEST(Store->Header->Limit <=
+         (ULONG_PTR)Store->Current.Base + Store->Current.PreparedInBytes);
+    TEST(Store->Current.PreparedInBytes < Store->Current.SizeInBytes);
+
+    Sequence = Store->Header->SequenceNumber;
+    TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+    TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+    TestCheckContent(Records + 1,
+                     TRACE_STATE_CLOSED,
+                     TRACE_REASON_THREAD_EXIT);
+    TEST_EQUAL(TestContent.FileSize,
+               TRACE_HEADER_SIZE + (Records + 1) * 16ull);
+
+End:
+
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+}
+
+//
+// One run in which a call fails: open a store, append, open another one,
+// close, destroy.  Whatever fails, the reason is right, what was recorded is
+// there, what was not is counted, and nothing is left behind.
+//
+
+typedef struct _TEST_RUN {
+    ULONGLONG MaximumViewSize;
+    ULONG NumberOfRecords;
+    BOOLEAN Worker;
+} TEST_RUN;
+typedef const TEST_RUN *PCTEST_RUN;
+
+//
+// What the runs of one routine came to, to see that each outcome was met.
+//
+
+typedef struct _TEST_OUTCOMES {
+    ULONG NoSession;
+    ULONG NoStore;
+    ULONG Stopped;
+    ULONG Completed;
+} TEST_OUTCOMES;
+
+static TEST_OUTCOMES TestOutcomes;
+
+static
+BOOLEAN
+TestCheckStopped(
+    PTRACE_STORE_HEADER Header,
+    ULONG Routine,
+    NTSTATUS Status,
+    ULONG Lost
+    )
+{
+    ULONG Reason;
+    BOOLEAN Passed;
+
+    switch (Routine) {
+    case TestRoutineNtSetInformationFile:
+        Reason = TRACE_REASON_EXTEND_FAILED;
+        break;
+    case TestNumberOfRoutines:
+        Reason = TRACE_REASON_PAGE_FAILED;
+        break;
+    default:
+        Reason = TRACE_REASON_MAP_FAILED;
+        break;
+    }
+
+    Passed = TEST_EQUAL(Header->State, TRACE_STATE_STOPPED);
+    Passed = TEST_EQUAL(Header->Reason, Reason) && Passed;
+    Passed = TEST_EQUAL(Header->Status, (ULONG)Status) && Passed;
+    Passed = TEST(Lost > 0) && Passed;
+    return TEST_EQUAL(Header->NumberOfEventsLost, Lost) && Passed;
+}
+
+static
+BOOLEAN
+TestRunWithFault(
+    PCTEST_RUN Run
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    PTRACE_STORE Second;
+    RTL_ERROR Error;
+    NTSTATUS Status;
+    ULONG Recorded;
+    ULONG Sequence;
+    ULONG Routine;
+    BOOLEAN Stopped;
+    BOOLEAN Passed;
+    BOOLEAN ReadOnly;
+
+    Passed = TRUE;
+    Session = NULL;
+    ReadOnly = TestFault.MapReadOnlyCall != 0;
+    Routine = ReadOnly ? TestNumberOfRoutines : TestFault.Routine;
+
+    RtlZeroBytes(&Error, sizeof(Error));
+    Status = TestCreateSession(&TestCounting,
+                               Run->MaximumViewSize,
+                               Run->Worker,
+                               &Session,
+                               &Error);
+    if (!NT_SUCCESS(Status)) {
+        TestOutcomes.NoSession += 1;
+        Passed = TEST_STATUS(Status, TestFault.Status);
+        Passed = TEST(Error.Step != NULL && Error.Step[0] != '\0') && Passed;
+        Passed = TEST_STATUS(Error.Status, Status) && Passed;
+        return TestCheckBalance() && Passed;
+    }
+
+    Status = TraceStoreOpen(Session, &Store, &Error);
+    if (!NT_SUCCESS(Status)) {
+        TestOutcomes.NoStore += 1;
+        if (Routine == TestRoutineNtAllocateVirtualMemory) {
+            Passed = TEST_STATUS(Status, STATUS_NO_MEMORY);
+        } else if (!ReadOnly) {
+            Passed = TEST_STATUS(Status, TestFault.Status);
+        }
+        Passed = TEST(Error.Step != NULL && Error.Step[0] != '\0') && Passed;
+        Passed = TEST_STATUS(Error.Status, Status) && Passed;
+        Passed = TEST(Error.ObjectLengthInChars != 0) && Passed;
+        TraceLogError(Session, &Error, "a test made it fail");
+        Passed = TEST_EQUAL(TestListFiles(Session, L"*.trace"), 0) && Passed;
+        goto End;
+    }
+
+    Sequence = Store->Header->SequenceNumber;
+    Recorded = TestAppendMany(Store, 0, Run->NumberOfRecords);
+    Stopped = Store->Header->State == TRACE_STATE_STOPPED;
+    if (Stopped) {
+        TestOutcomes.Stopped += 1;
+        Passed = TEST(Recorded > 0);
+        Passed = TestCheckStopped(Store->Header,
+                                  Routine,
+                                  ReadOnly ?
+                                  (NTSTATUS)Store->Header->Status :
+                                  TestFault.Status,
+                                  Run->NumberOfRecords - Recorded) && Passed;
+        Passed = TEST(!NT_SUCCESS((NTSTATUS)Store->Header->Status)) && Passed;
+    } else {
+        TestOutcomes.Completed += 1;
+        Passed = TEST_EQUAL(Recorded, Run->NumberOfRecords);
+        Passed = TEST_EQUAL(Store->Header->NumberOfEventsLost, 0) && Passed;
+    }
+
+    //
+    // The program goes on, and so does tracing where the system lets it.
+    //
+
+    Second = NULL;
+    Status = TraceStoreOpen(Session, &Second, &Error);
+    if (NT_SUCCESS(Status)) {
+        Passed = TEST_EQUAL(TestAppendMany(Second, 0, 10), 10) && Passed;
+        TraceStoreClose(Second, TRACE_REASON_THREAD_EXIT);
+    } else {
+        Passed = TEST(TestFault.Fired > 0) && Passed;
+    }
+
+    TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+    Passed = TEST(TestReadSessionStore(Session, Sequence, &TestContent)) &&
+             Passed;
+    Passed = TestCheckContent(Recorded,
+                              Stopped ? TRACE_STATE_STOPPED :
+                              TRACE_STATE_CLOSED,
+                              Stopped ? TestContent.Header.Reason :
+                              TRACE_REASON_THREAD_EXIT) && Passed;
+    Passed = TEST_EQUAL(TestContent.Header.NumberOfEventsLost,
+                        Run->NumberOfRecords - Recorded) && Passed;
+
+    //
+    // The cut at the end is the one call whose failure only costs space.
+    //
+
+    if (Routine != TestRoutineNtSetInformationFile ||
+        TestFault.Fired == 0 || (Stopped && !TestFault.Sticky)) {
+
+        Passed = TEST_EQUAL(TestContent.FileSize,
+                            TRACE_HEADER_SIZE + Recorded * 16ull) && Passed;
+    }
+
+End:
+
+    if (Session->LogName.Length != 0 &&
+        Session->LogName.Length / sizeof(WCHAR) < RTL_NUMBER_OF(TestText)) {
+
+        RtlCopyBytes(TestText,
+                     Session->LogName.Buffer + 4,
+                     Session->LogName.Length - 4 * sizeof(WCHAR));
+        TestText[Session->LogName.Length / sizeof(WCHAR) - 4] = L'\0';
+        DeleteFileW(TestText);
+    }
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    return TestCheckBalance() && Passed;
+}
+
+//
+// Makes the first, second, third... call of a routine fail until a run does
+// not come to the call.
+//
+
+static
+ULONG
+TestFailEveryCall(
+    PCTEST_RUN Run,
+    ULONG Routine,
+    NTSTATUS Status,
+    BOOLEAN Sticky
+    )
+{
+    LONG Call;
+    BOOLEAN Passed;
+
+    RtlZeroBytes(&TestOutcomes, sizeof(TestOutcomes));
+    for (Call = 1; Call < 200; Call += 1) {
+        TestNextRoot();
+        TestResetCounters();
+        if (Routine == TestNumberOfRoutines) {
+            TestFault.MapReadOnlyCall = Call;
+        } else {
+            TestFault.Routine = Routine;
+            TestFault.Call = Call;
+            TestFault.Status = Status;
+            TestFault.Sticky = Sticky;
+        }
+
+        Passed = TestRunWithFault(Run);
+        if (!Passed) {
+            RtlWriteText(TestOutput,
+                         "    ... %s, call %d, %s, views of 0x%llx, %s\n",
+                         Routine == TestNumberOfRoutines ?
+                         "a view without pages" : TestRoutineNames[Routine],
+                         Call,
+                         Sticky ? "for good" : "once",
+                         Run->MaximumViewSize,
+                         Run->Worker ? "worker" : "no worker");
+        }
+        if (TestFault.Fired == 0) {
+            break;
+        }
+    }
+
+    TEST(Call < 200);
+    return (ULONG)Call - 1;
+}
+
+static
+VOID
+TestFaults(
+    BOOLEAN Worker
+    )
+{
+    TEST_RUN Small;
+    TEST_RUN Large;
+    ULONG Sticky;
+    ULONG Calls;
+
+    Small.MaximumViewSize = TEST_SMALL_VIEW;
+    Small.NumberOfRecords = TEST_RECORDS_IN(0x100000) + 100;
+    Small.Worker = Worker;
+    Large.MaximumViewSize = 0;
+    Large.NumberOfRecords = TEST_RECORDS_IN(0x400000) + 100;
+    Large.Worker = Worker;
+
+    for (Sticky = 0; Sticky < 2; Sticky += 1) {
+
+        //
+        // 64, 64, 128 KiB, then 256 KiB three times, and one for the last 100
+        // records: seven views.  Once more for the second store, and twice to
+        // cut.  A run that stops early makes fewer calls, which does not
+        // matter: it is the Nth that fails.
+        //
+
+        Calls = TestFailEveryCall(&Small,
+                                  TestRoutineNtSetInformationFile,
+                                  STATUS_DISK_FULL,
+                                  (BOOLEAN)Sticky);
+        TEST(Calls >= 9);
+        TEST_EQUAL(TestOutcomes.NoStore, 1);
+        TEST(TestOutcomes.Stopped >= 5);
+
+        Calls = TestFailEveryCall(&Small,
+                                  TestRoutineNtCreateSection,
+                                  STATUS_INSUFFICIENT_RESOURCES,
+                                  (BOOLEAN)Sticky);
+        TEST(Calls >= 7);
+        TEST_EQUAL(TestOutcomes.NoStore, 1);
+        TEST(TestOutcomes.Stopped >= 5);
+
+        Calls = TestFailEveryCall(&Small,
+                                  TestRoutineNtMapViewOfSection,
+                                  STATUS_NO_MEMORY,
+                                  (BOOLEAN)Sticky);
+        TEST(Calls >= 7);
+        TEST_EQUAL(TestOutcomes.NoStore, 1);
+        TEST(TestOutcomes.Stopped >= 5);
+
+        //
+        // Large views fall back to any address when the aligned one cannot be
+        // had.
+        //
+
+        Calls = TestFailEveryCall(&Large,
+                                  TestRoutineNtMapViewOfSection,
+                                  STATUS_CONFLICTING_ADDRESSES,
+                                  (BOOLEAN)Sticky);
+        TEST(Calls >= 8);
+
+        Calls = TestFailEveryCall(&Large,
+                                  TestRoutineNtAllocateVirtualMemory,
+                                  STATUS_NO_MEMORY,
+                                  (BOOLEAN)Sticky);
+        TEST(Calls >= 3);
+        TEST_EQUAL(TestOutcomes.NoSession, 1);
+        TEST_EQUAL(TestOutcomes.NoStore, 1);
+        TEST_EQUAL(TestOutcomes.Stopped, 0);
+
+        Calls = TestFailEveryCall(&Small,
+                                  TestRoutineNtCreateFile,
+                                  STATUS_ACCESS_DENIED,
+                                  (BOOLEAN)Sticky);
+        TEST(Calls >= 3);
+        TEST(TestOutcomes.NoStore >= 2);
+        TEST_EQUAL(TestOutcomes.Stopped, 0);
+
+        Calls = TestFailEveryCall(&Small,
+                                  TestRoutineNtCreateEvent,
+                                  STATUS_INSUFFICIENT_RESOURCES,
+                                  (BOOLEAN)Sticky);
+        TEST_EQUAL(Calls, Worker ? 3 : 0);
+        TEST_EQUAL(TestOutcomes.Completed, Calls + 1);
+
+        Calls = TestFailEveryCall(&Small,
+                                  TestRoutineNtCreateThreadEx,
+                                  STATUS_ACCESS_DENIED,
+                                  (BOOLEAN)Sticky);
+        TEST_EQUAL(Calls, Worker ? 1 : 0);
+        TEST_EQUAL(TestOutcomes.Completed, Calls + 1);
+    }
+
+    Calls = TestFailEveryCall(&Small,
+                              TestRoutineNtQueryInformationProcess,
+                              STATUS_ACCESS_DENIED,
+                              FALSE);
+    TEST_EQUAL(Calls, 1);
+    TEST_EQUAL(TestOutcomes.NoSession, 1);
+
+    //
+    // Pages that cannot be had.
+    //
+
+    Calls = TestFailEveryCall(&Small, TestNumberOfRoutines, 0, FALSE);
+    TEST(Calls >= 7);
+    TEST_EQUAL(TestOutcomes.NoStore, 1);
+    TEST(TestOutcomes.Stopped >= 5);
+}
+
+//
+// The worker prepares views before they are needed: a thread that gives it
+// time maps nothing and prepares nothing itself.
+//
+
+static
+BOOLEAN
+TestWaitForNextView(
+    PTRACE_STORE Store
+    )
+{
+    ULONG Tries;
+
+    for (Tries = 0; Tries < 10000; Tries += 1) {
+        if (*(PBYTE volatile *)&Store->Next.Base != NULL &&
+            *(ULONGLONG volatile *)&Store->Next.PreparedInBytes ==
+            Store->Next.SizeInBytes) {
+
+            return TRUE;
+        }
+        Sleep(1);
+    }
+    return FALSE;
+}
+
+static
+VOID
+TestWorkerPrepares(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    ULONG Records;
+    ULONG Sequence;
+    ULONG Views;
+    ULONG Mapped;
+    ULONG Prepared;
+    ULONGLONG Size;
+    PVOID Base;
+
+    TestNextRoot();
+    TestResetCounters();
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        0x100000,
+                                        TRUE,
+                                        &Session,
+                                        &Error))) {
+        return;
+    }
+    if (!TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+        goto End;
+    }
+
+    //
+    // No worker for a thread that makes few calls.
+    //
+
+    Records = (ULONG)TEST_RECORDS_IN(0x10000);
+    TestAppendMany(Store, 0, Records);
+    TEST_EQUAL(TestCalls[TestRoutineNtCreateThreadEx], 0);
+    TEST_EQUAL(Session->Worker.State, TRACE_WORKER_NONE);
+
+    TestAppend(Store, Records);
+    Records += 1;
+    TEST_EQUAL(Store->Header->NumberOfViewsMappedInline, 1);
+    TEST_EQUAL(TestCalls[TestRoutineNtCreateThreadEx], 1);
+    TEST_EQUAL(Session->Worker.State, TRACE_WORKER_RUNNING);
+
+    Size = 0x20000;
+    for (Views = 0; Views < 8; Views += 1) {
+        if (!TEST(TestWaitForNextView(Store))) {
+            goto End;
+        }
+        TEST(Session->Worker.ThreadId != 0 &&
+             Session->Worker.ThreadId != GetCurrentThreadId());
+        Base = Store->Next.Base;
+        Mapped = Store->Header->NumberOfViewsMappedInline;
+
+        //
+        // To the end of the current view.  What the worker had not prepared
+        // when the view was switched to was prepared by it afterwards, so that
+        // the thread is the one to do it only if it was faster: here it waited.
+        //
+
+        TestAppendMany(Store, Records, (ULONG)TEST_RECORDS_IN(Size));
+        Records = (ULONG)TEST_RECORDS_IN(Size);
+        Prepared = Store->Header->NumberOfInlinePreparations;
+        TestAppend(Store, Records);
+        Records += 1;
+        TEST_EQUAL(Store->Current.Base, Base);
+        TEST_EQUAL(Store->Header->NumberOfViewsMappedInline, Mapped);
+        TEST_EQUAL(Store->Header->NumberOfInlinePreparations, Prepared);
+        Size += Store->Current.SizeInBytes;
+    }
+    TEST_EQUAL(Store->Header->NumberOfViewsMappedInline, 1);
+    TEST_EQUAL(Store->Header->NumberOfViewChanges, 9);
+
+    //
+    // The views that are full are unmapped by the worker: what stays is the
+    // first one, the current and the next.
+    //
+
+    TEST(TestWaitForNextView(Store));
+    for (Views = 0; Views < 10000 && TestCountLiveViews() > 3; Views += 1) {
+        Sleep(1);
+    }
+    TEST_EQUAL(TestCountLiveViews(), 3);
+
+    Sequence = Store->Header->SequenceNumber;
+    TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+    TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+    TestCheckContent(Records, TRACE_STATE_CLOSED, TRACE_REASON_THREAD_EXIT);
+    TEST_EQUAL(TestContent.FileSize, TRACE_HEADER_SIZE + Records * 16ull);
+
+End:
+
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+}
+
+//
+// The worker is stopped at any moment of its work, and the thread goes on
+// without it.
+//
+
+static
+VOID
+TestWorkerStops(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    ULONG Round;
+    ULONG First;
+    ULONG Last;
+    ULONG Sequence;
+
+    TestNextRoot();
+    for (Round = 0; Round < 40; Round += 1) {
+        TestResetCounters();
+        if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                            0,
+                                            TRUE,
+                                            &Session,
+                                            &Error))) {
+            return;
+        }
+        if (!TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+            TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+            return;
+        }
+
+        //
+        // A different number of records each time: the worker is mapping,
+        // preparing, unmapping or waiting.
+        //
+
+        First = (ULONG)TEST_RECORDS_IN(0x10000) + 1 + Round * 4001;
+        Last = First;
+        TestAppendMany(Store, 0, First);
+        if (Round % 2 == 0) {
+            TraceWorkerStop(Session);
+            TEST(Session->Worker.State == TRACE_WORKER_REFUSED);
+            Last = First + 60000;
+            TestAppendMany(Store, First, Last);
+        }
+        Sequence = Store->Header->SequenceNumber;
+        if (Round % 4 < 2) {
+            TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+            TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+            TestCheckContent(Last,
+                             TRACE_STATE_CLOSED,
+                             TRACE_REASON_THREAD_EXIT);
+        }
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+        TestCheckBalance();
+    }
+
+    //
+    // A worker that somebody terminated is not waited for.
+    //
+
+    TestNextRoot();
+    TestResetCounters();
+    if (TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                       0x20000,
+                                       TRUE,
+                                       &Session,
+                                       &Error))) {
+
+        if (TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+            TestAppendMany(Store, 0, (ULONG)TEST_RECORDS_IN(0x10000) + 1);
+            TEST(TestWaitForNextView(Store));
+            Sleep(10);
+            TerminateThread(Session->Worker.Thread, 0);
+            TEST_EQUAL(TestAppendMany(Store, 4000, 80000), 76000);
+        }
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+        TEST_EQUAL(TestOpenHandles, 0);
+        TEST_EQUAL(TestCountLiveViews(), 0);
+    }
+}
+
+//
+// A store is closed while the worker is in the middle of extending its file,
+// on a disk that takes a second for that.  The next store gets the memory, and
+// maybe the handle, of the first one: the worker must not touch it.
+//
+
+static
+VOID
+TestSlowDisk(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE First;
+    PTRACE_STORE Second;
+    RTL_ERROR Error;
+    ULONG Sequence;
+    ULONG SecondSequence;
+    ULONG Records;
+    ULONG Tries;
+    LONG Calls;
+
+    TestNextRoot();
+    TestResetCounters();
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        TEST_SMALL_VIEW,
+                                        TRUE,
+                                        &Session,
+                                        &Error))) {
+        return;
+    }
+    if (!TEST_SUCCESS(TraceStoreOpen(Session, &First, &Error))) {
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+        return;
+    }
+
+    //
+    // Into the second view, which wakes the worker: it prepares that view, and
+    // then extends the file for the third.
+    //
+
+    TestDelayMilliseconds = 1000;
+    Calls = TestCalls[TestRoutineNtSetInformationFile];
+    Records = (ULONG)TEST_RECORDS_IN(0x10000) + 1;
+    TestAppendMany(First, 0, Records);
+    Sequence = First->Header->SequenceNumber;
+    Calls += 1;                             // the second view, by this thread
+    for (Tries = 0;
+         Tries < 10000 && TestCalls[TestRoutineNtSetInformationFile] == Calls;
+         Tries += 1) {
+
+        Sleep(1);
+    }
+    TEST(Tries < 10000);
+    TraceStoreClose(First, TRACE_REASON_THREAD_EXIT);
+
+    if (TEST_SUCCESS(TraceStoreOpen(Session, &Second, &Error))) {
+        SecondSequence = Second->Header->SequenceNumber;
+        TestAppendMany(Second, 0, 10);
+        Sleep(1500);
+        TEST(TestReadSessionStore(Session, SecondSequence, &TestContent));
+        TestCheckContent(10, TRACE_STATE_OPEN, TRACE_REASON_NONE);
+        TEST_EQUAL(TestContent.FileSize, 0x10000);
+        TEST(Second->Next.Base == NULL);
+        TestDelayMilliseconds = 0;
+        TraceStoreClose(Second, TRACE_REASON_THREAD_EXIT);
+        TEST(TestReadSessionStore(Session, SecondSequence, &TestContent));
+        TestCheckContent(10, TRACE_STATE_CLOSED, TRACE_REASON_THREAD_EXIT);
+        TEST_EQUAL(TestContent.FileSize, TestContent.End);
+    }
+
+    TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+    TestCheckContent(Records, TRACE_STATE_CLOSED, TRACE_REASON_THREAD_EXIT);
+    TEST_EQUAL(TestContent.FileSize, TestContent.End);
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+}
+
+//
+// Threads that open, fill and close stores of one session at the same time.
+//
+
+#define TEST_THREADS 4
+#define TEST_ROUNDS 4
+#define TEST_THREAD_RECORDS 150000
+
+static PTRACE_SESSION TestSharedSession;
+static volatile LONG TestThreadFailures;
+
+static
+DWORD
+WINAPI
+TestThreadMain(
+    PVOID Parameter
+    )
+{
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    ULONG Round;
+    ULONG Records;
+
+    for (Round = 0; Round < TEST_ROUNDS; Round += 1) {
+        if (!NT_SUCCESS(TraceStoreOpen(TestSharedSession, &Store, &Error))) {
+            InterlockedIncrement(&TestThreadFailures);
+            continue;
+        }
+        Records = TEST_THREAD_RECORDS - Round * 7000 +
+                  (ULONG)(ULONG_PTR)Parameter;
+        if (TestAppendMany(Store, 0, Records) != Records) {
+            InterlockedIncrement(&TestThreadFailures);
+        }
+        TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+    }
+    return 0;
+}
+
+static
+VOID
+TestThreads(
+    VOID
+    )
+{
+    HANDLE Threads[TEST_THREADS];
+    RTL_ERROR Error;
+    ULONG Index;
+    ULONG Count;
+    ULONGLONG Records;
+    ULONGLONG Expected;
+
+    TestNextRoot();
+    TestResetCounters();
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        TEST_SMALL_VIEW,
+                                        TRUE,
+                                        &TestSharedSession,
+                                        &Error))) {
+        return;
+    }
+
+    Expected = 0;
+    TestThreadFailures = 0;
+    for (Index = 0; Index < TEST_THREADS; Index += 1) {
+        Threads[Index] = CreateThread(NULL,
+                                      0,
+                                      TestThreadMain,
+                                      (PVOID)(ULONG_PTR)Index,
+                                      0,
+                                      NULL);
+        for (Count = 0; Count < TEST_ROUNDS; Count += 1) {
+            Expected += TEST_THREAD_RECORDS - Count * 7000 + Index;
+        }
+    }
+    TEST_EQUAL(WaitForMultipleObjects(TEST_THREADS, Threads, TRUE, 120000),
+               WAIT_OBJECT_0);
+    for (Index = 0; Index < TEST_THREADS; Index += 1) {
+        CloseHandle(Threads[Index]);
+    }
+    TEST_EQUAL(TestThreadFailures, 0);
+
+    Records = 0;
+    Count = TestListFiles(TestSharedSession, L"*.trace");
+    TEST_EQUAL(Count, TEST_THREADS * TEST_ROUNDS);
+    for (Index = 0; Index < Count; Index += 1) {
+        TEST(TestReadStore(TestSessionPath(TestSharedSession,
+                                           TestFileNames[Index]),
+                           &TestContent));
+        TestCheckContent(TestContent.NumberOfRecords,
+                         TRACE_STATE_CLOSED,
+                         TRACE_REASON_THREAD_EXIT);
+        TEST_EQUAL(TestContent.FileSize, TestContent.End);
+        Records += TestContent.NumberOfRecords;
+    }
+    TEST_EQUAL(Records, Expected);
+    TraceSessionDestroy(TestSharedSession, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+}
+
+//
+// More stores than one block of them has, all open at once; destroying the
+// session closes them.
+//
+
+static
+VOID
+TestManyStores(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    ULONG Index;
+    ULONG Count;
+    ULONG Closed;
+
+    TestNextRoot();
+    TestResetCounters();
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        0,
+                                        TRUE,
+                                        &Session,
+                                        &Error))) {
+        return;
+    }
+
+    Count = TRACE_STORES_PER_BLOCK + 10;
+    for (Index = 0; Index < Count; Index += 1) {
+        if (!TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+            break;
+        }
+        TestAppendMany(Store, 0, Index);
+    }
+    TEST_EQUAL(TestOpenHandles, Count + 1);
+    TEST(Session->Blocks != NULL && Session->Blocks->Next != NULL &&
+         Session->Blocks->Next->Next == NULL);
+
+    TestListFiles(Session, L"*.trace");
+    RtlCopyBytes(TestUtf8,
+                 Session->Directory.Buffer,
+                 Session->Directory.Length);
+    Closed = TestListFiles(Session, L"*.trace");
+    TEST_EQUAL(Closed, Count);
+
+    //
+    // A second session of the same process names the same directory.
+    //
+
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+    TestResetCounters();
+    if (TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                       0,
+                                       FALSE,
+                                       &Session,
+                                       &Error))) {
+
+        Closed = 0;
+        for (Index = 0; Index < Count; Index += 1) {
+            if (TestReadStore(TestSessionPath(Session, TestFileNames[Index]),
+                              &TestContent) &&
+                TestContent.Header.State == TRACE_STATE_CLOSED &&
+                TestContent.Header.Reason == TRACE_REASON_MODULE_UNLOAD &&
+                TestContent.NumberOfGoodRecords ==
+                TestContent.NumberOfRecords &&
+                TestContent.FileSize == TestContent.End) {
+
+                Closed += 1;
+            }
+        }
+        TEST_EQUAL(Closed, Count);
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    }
+    TestCheckBalance();
+}
+
+//
+// Process exit: nothing is waited for, even if a thread that was killed held a
+// lock; the calling thread may go on.
+//
+
+static
+VOID
+TestProcessExit(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Own;
+    PTRACE_STORE Other;
+    RTL_ERROR Error;
+    ULONG OwnSequence;
+    ULONG OtherSequence;
+    ULONG CloseOwn;
+
+    for (CloseOwn = 0; CloseOwn < 2; CloseOwn += 1) {
+        TestNextRoot();
+        TestResetCounters();
+        if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                            TEST_SMALL_VIEW,
+                                            FALSE,
+                                            &Session,
+                                            &Error))) {
+            return;
+        }
+        Own = NULL;
+        Other = NULL;
+        if (!TEST_SUCCESS(TraceStoreOpen(Session, &Own, &Error)) ||
+            !TEST_SUCCESS(TraceStoreOpen(Session, &Other, &Error))) {
+
+            TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+            return;
+        }
+        OwnSequence = Own->Header->SequenceNumber;
+        OtherSequence = Other->Header->SequenceNumber;
+        TestAppendMany(Own, 0, 5000);
+        TestAppendMany(Other, 0, 7000);
+
+        Other->WorkLock = 1;
+        Own->WorkLock = 1;
+        Other->WorkerBusy = TRACE_WORKER_MAPS;
+        Own->WorkerBusy = TRACE_WORKER_MAPS;
+        TraceSessionProcessExit(Session, Own, (BOOLEAN)CloseOwn);
+
+        TEST(TestReadSessionStore(Session, OtherSequence, &TestContent));
+        TestCheckContent(7000, TRACE_STATE_CLOSED, TRACE_REASON_PROCESS_EXIT);
+        TEST(TestReadSessionStore(Session, OwnSequence, &TestContent));
+        TestCheckContent(5000, TRACE_STATE_CLOSED, TRACE_REASON_PROCESS_EXIT);
+
+        if (!CloseOwn) {
+            TEST_EQUAL(TestAppendMany(Own, 5000, 40000), 35000);
+            TEST(TestReadSessionStore(Session, OwnSequence, &TestContent));
+            TestCheckContent(40000,
+                             TRACE_STATE_CLOSED,
+                             TRACE_REASON_PROCESS_EXIT);
+        }
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+        TestCheckBalance();
+    }
+}
+
+//
+// A cursor that something in the process has overwritten: the store stops, and
+// closing it neither grows the file nor fails.
+//
+
+static
+VOID
+TestInvariant(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    ULONG Case;
+    ULONG Sequence;
+
+    for (Case = 0; Case < 3; Case += 1) {
+        TestNextRoot();
+        TestResetCounters();
+        if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                            TEST_SMALL_VIEW,
+                                            FALSE,
+                                            &Session,
+                                            &Error))) {
+            return;
+        }
+        if (TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+            Sequence = Store->Header->SequenceNumber;
+            TestAppendMany(Store, 0, 100);
+            switch (Case) {
+            case 0:
+                Store->Header->Cursor += 0x100000;
+                break;
+            case 1:
+                Store->Header->Cursor = 0xFFFFFFFFFFFFFFF0;
+                break;
+            default:
+                Store->Header->Cursor = 16;
+                Store->Header->Limit = 0;
+                break;
+            }
+            TEST(!TestAppend(Store, 100));
+            TEST_EQUAL(Store->Header->State, TRACE_STATE_STOPPED);
+            TEST_EQUAL(Store->Header->Reason, TRACE_REASON_INVARIANT);
+            TEST_EQUAL(Store->Header->NumberOfEventsLost, 1);
+            TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+            TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+            TEST(TestContent.FileSize >= TRACE_HEADER_SIZE + 1600 &&
+                 TestContent.FileSize <= 0x10000);
+            TEST_EQUAL(TestContent.Header.State, TRACE_STATE_STOPPED);
+        }
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+        TestCheckBalance();
+    }
+}
+
+//
+// The log: step, object and status on one line, in the session directory once
+// there is one; a bounded number of lines.
+//
+
+static
+BOOLEAN
+TestContains(
+    const CHAR *Text,
+    ULONG LengthInBytes,
+    PCSZ Wanted
+    )
+{
+    ULONG Index;
+    ULONG Length;
+
+    Length = RtlLengthOfString(Wanted);
+    for (Index = 0; Index + Length <= LengthInBytes; Index += 1) {
+        if (RtlAreBytesEqual(Text + Index, Wanted, Length)) {
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+static
+VOID
+TestLog(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    UNICODE_STRING Object;
+    HANDLE File;
+    DWORD Read;
+    ULONG Index;
+    ULONG Lines;
+
+    TestNextRoot();
+    TestResetCounters();
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        0,
+                                        FALSE,
+                                        &Session,
+                                        &Error))) {
+        return;
+    }
+    TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error));
+
+    RtlPointUnicodeString(&Object, L"the object", 10);
+    for (Index = 0; Index < TRACE_LOG_MAXIMUM_ERRORS + 50; Index += 1) {
+        RtlSetError(&Error, "testing the log", &Object, STATUS_DISK_FULL);
+        TraceLogError(Session, &Error, "nothing happens");
+    }
+
+    File = CreateFileW(TestSessionPath(Session, L"TestTraceStore.exe.log"),
+                       GENERIC_READ,
+                       FILE_SHARE_READ,
+                       NULL,
+                       OPEN_EXISTING,
+                       0,
+                       NULL);
+    if (TEST(File != INVALID_HANDLE_VALUE)) {
+        Read = 0;
+        ReadFile(File, TestUtf8, sizeof(TestUtf8), &Read, NULL);
+        CloseHandle(File);
+        TEST(TestContains(TestUtf8, Read, "testing the log"));
+        TEST(TestContains(TestUtf8, Read, "the object"));
+        TEST(TestContains(TestUtf8, Read, "0xC000007F"));
+        TEST(TestContains(TestUtf8, Read, "STATUS_DISK_FULL"));
+        TEST(TestContains(TestUtf8, Read, "nothing happens"));
+        Lines = 0;
+        for (Index = 0; Index < Read; Index += 1) {
+            Lines += (TestUtf8[Index] == '\n');
+        }
+        TEST_EQUAL(Lines, TRACE_LOG_MAXIMUM_ERRORS);
+    }
+
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+}
+
+_Use_decl_annotations_
+VOID
+TestMain(
+    PCRTL Rtl,
+    PCALLOCATOR Allocator
+    )
+/*++
+
+Routine Description:
+
+    Runs the tests of the writer.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Allocator - Supplies an allocator; not used.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Allocator);
+
+    TestReal = Rtl;
+    TestMainThreadId = GetCurrentThreadId();
+    TestMakeCountingRtl();
+    if (!TEST(TestCreateDirectory(&TestFolder))) {
+        return;
+    }
+
+    TestLifeOfAStore();
+    TestHeaderFields();
+    TestAnchors();
+    TestNames();
+    TestViewSizes();
+    TestFaults(FALSE);
+    TestFaults(TRUE);
+    TestWorkerPrepares();
+    TestWorkerStops();
+    TestSlowDisk();
+    TestThreads();
+    TestManyStores();
+    TestProcessExit();
+    TestInvariant();
+    TestLog();
+
+    TestDeleteTree(&TestFolder);
+}
