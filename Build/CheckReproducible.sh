@@ -1,0 +1,61 @@
+#!/bin/bash
+#
+# Build/CheckReproducible.sh [FOLDER]
+#
+# Builds the Release products twice, in two folders whose names differ in
+# length, at two times, and compares every byte.  With x64/Release built, those
+# are compared too.
+#
+
+set -u
+
+Root=$(cd "${1:-$(dirname "$0")/..}" && pwd) || exit 1
+Temp=$(mktemp -d) || exit 1
+trap 'rm -rf "$Temp"' EXIT
+
+First=$Temp/a
+Second=$Temp/a/longer-name/b
+
+Copy()
+{
+    mkdir -p "$1" || exit 1
+    (cd "$Root" && tar -c --exclude=./x64 --exclude=./.git \
+        Makefile Build Rtl Asm StringTable TraceStore Penter Reader Tests \
+        Benchmarks) | tar -x -C "$1" || exit 1
+}
+
+for Folder in "$First" "$Second"; do
+    Copy "$Folder"
+    if ! make -C "$Folder" -j2 SETUP=true products \
+        >"$Temp/log" 2>&1; then
+        tail -n 20 "$Temp/log"
+        echo "CheckReproducible: building in $Folder: failed"
+        exit 1
+    fi
+    sleep 1.1
+done
+
+Failed=0
+Count=0
+for File in "$First"/x64/Release/*.{exe,lib}; do
+    [ -f "$File" ] || continue
+    Name=${File##*/}
+    Count=$((Count + 1))
+    for Other in "$Second" "$Root"; do
+        Other=$Other/x64/Release/$Name
+        [ -f "$Other" ] || [ "${Other#"$Root"}" = "$Other" ] || continue
+        cmp "$File" "$Other" || Failed=1
+    done
+    if grep -a -q -e "$Temp" "$File"; then
+        echo "$Name: names the folder that it was built in"
+        Failed=1
+    fi
+done
+
+if [ $Count = 0 ]; then
+    echo "CheckReproducible: no products found"
+    exit 1
+fi
+echo "CheckReproducible: $Count products, built in two places:" \
+     "$([ $Failed = 0 ] && echo "the same bytes" || echo "they differ")"
+exit $Failed

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Checks what STYLE asks of every C and NASM source and can be read off its
+lines: at most 80 columns, no tabs, no blanks at the end, line feeds only, and
+none of the words that a finished source does not have.
+
+    Build/CheckStyle.py [FOLDER]
+"""
+
+import pathlib
+import re
+import sys
+
+EXTENSIONS = {".c", ".h", ".asm", ".inc"}
+SKIPPED = {"x64", ".git"}
+COLUMNS = 80
+WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK|__debugbreak|DebugBreak)\b"
+                   r"|\bint\s+3\s*(;|$)|^\s*int3\b")
+
+
+def find_sources(root):
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        if relative.parts[0] not in SKIPPED and path.suffix in EXTENSIONS:
+            yield relative
+
+
+def check_text(data):
+    """The complaints about one file's bytes, as (line, complaint)."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return [(1, "is not UTF-8")]
+    found = []
+    if text and not text.endswith("\n"):
+        found.append((text.count("\n") + 1, "no line feed at the end"))
+    for number, line in enumerate(text.split("\n"), 1):
+        if "\r" in line:
+            found.append((number, "carriage return"))
+            line = line.replace("\r", "")
+        if "\t" in line:
+            found.append((number, "tab"))
+        if line != line.rstrip():
+            found.append((number, "blanks at the end"))
+        if len(line) > COLUMNS:
+            found.append((number, f"{len(line)} columns"))
+        word = WORDS.search(line)
+        if word:
+            found.append((number, f"'{word.group(0).strip()}'"))
+    return found
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else
+                        pathlib.Path(__file__).resolve().parent.parent)
+    files = lines = complaints = 0
+    for relative in find_sources(root):
+        data = (root / relative).read_bytes()
+        files += 1
+        lines += data.count(b"\n")
+        for number, complaint in check_text(data):
+            print(f"{relative}:{number}: {complaint}")
+            complaints += 1
+    if files == 0:
+        print("CheckStyle: no sources found")
+        return 1
+    print(f"CheckStyle: {files} files, {lines} lines: "
+          f"{complaints} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
