@@ -456,30 +456,12 @@ Return Value:
 --*/
 {
     HOOK_DIFFERENCE Difference;
-    PTRACE_STORE_HEADER Header;
     ULONG Index;
-    BOOLEAN IsFast;
     BOOLEAN RecordIsRight;
-
-    Header = PenterTestContext();
-    IsFast = PenterEnterRoutine == PenterReturn ||
-             (Header != NULL &&
-              (Header->Cursor < Header->Limit ||
-               (Header->HookFlags & TRACE_HOOK_STOPPED) != 0));
 
     PenterTestFillState(Hook->Routine, StackOffset, Flags);
     HookCallOnce();
     PenterTestCompareStates(&Difference);
-
-    //
-    // The last status value, which the system's routines write when they fail
-    // and no documented routine reads, is no part of the contract on the slow
-    // path.
-    //
-
-    if (!IsFast) {
-        Difference.Properties &= ~(1UL << HOOK_PROPERTY_LAST_STATUS);
-    }
 
     RecordIsRight = !Recorded || PenterTestCheckRecord(Hook);
     if (Difference.Properties == 0 && RecordIsRight) {

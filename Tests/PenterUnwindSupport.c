@@ -480,8 +480,7 @@ Return Value:
     TEST_EQUAL(Difference.Properties &
                ~((1UL << HOOK_PROPERTY_MIDDLE) |
                  (1UL << HOOK_PROPERTY_HIGH) |
-                 (1UL << HOOK_PROPERTY_MASKS) |
-                 (1UL << HOOK_PROPERTY_LAST_STATUS)),
+                 (1UL << HOOK_PROPERTY_MASKS)),
                0);
 }
 
