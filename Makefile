@@ -4,7 +4,7 @@
 # Studio; Build/CheckProjects.py keeps the two alike.
 #
 #     make            everything, Release and Debug, in x64/
-#     make demo       traces a sample program and shows the report
+#     make demo       traces Lua and shows the report
 #     make test       runs the tests
 #     make check      checks the products and the sources
 #     make bench      runs the benchmarks

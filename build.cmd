@@ -145,7 +145,7 @@ rem /Gh and /GH make the compiler call _penter and _pexit, which the library
 rem has; nothing in the source changes.
 rem
 
-cl /nologo /O2 /Gh /GH /Zi /Fo"%Demo%\\" /Fd"%Demo%\\" /Fe"%Demo%\Sample.exe" Tests\Programs\Sample.c /link /incremental:no "%Bin%\TracerPenter.lib"
+cl /nologo /O2 /Gh /GH /Zi /Fo"%Demo%\\" /Fd"%Demo%\\" /Fe"%Demo%\Sample.exe" Tests\Programs\Sample.c /link /incremental:no /debug "%Bin%\TracerPenter.lib" kernel32.lib /include:_tls_used
 if errorlevel 1 (
     echo build: compiling Tests\Programs\Sample.c: failed
     exit /b 1

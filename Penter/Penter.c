@@ -302,9 +302,6 @@ Return Value:
 
 --*/
 {
-    PVOID Base;
-    SIZE_T Size;
-
     if (Penter->Session != NULL) {
         TraceSessionDestroy(Penter->Session, Reason);
     }
@@ -315,9 +312,7 @@ Return Value:
         Rtl->TlsFree(Penter->TlsIndex);
     }
 
-    Base = Penter;
-    Size = 0;
-    Rtl->NtFreeVirtualMemory((HANDLE)-1, &Base, &Size, MEM_RELEASE);
+    RtlFreePages(Rtl, Penter);
 }
 
 static
@@ -463,7 +458,6 @@ Return Value:
     PPENTER_CONFIG Config;
     NTSTATUS Status;
     PVOID Base;
-    SIZE_T Size;
     UNICODE_STRING Object;
     WCHAR MissingNameWide[64];
     ULONG Written;
@@ -486,14 +480,7 @@ Return Value:
         goto Error;
     }
 
-    Base = NULL;
-    Size = sizeof(*Config);
-    Status = Rtl.NtAllocateVirtualMemory((HANDLE)-1,
-                                         &Base,
-                                         0,
-                                         &Size,
-                                         MEM_RESERVE | MEM_COMMIT,
-                                         PAGE_READWRITE);
+    Status = RtlAllocatePages(&Rtl, sizeof(*Config), &Base);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(&Error, "allocating the configuration", NULL, Status);
         goto Error;
@@ -506,14 +493,7 @@ Return Value:
         goto End;
     }
 
-    Base = NULL;
-    Size = sizeof(*Penter);
-    Status = Rtl.NtAllocateVirtualMemory((HANDLE)-1,
-                                         &Base,
-                                         0,
-                                         &Size,
-                                         MEM_RESERVE | MEM_COMMIT,
-                                         PAGE_READWRITE);
+    Status = RtlAllocatePages(&Rtl, sizeof(*Penter), &Base);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(&Error, "allocating the hooks' state", NULL, Status);
         goto Error;
@@ -552,11 +532,7 @@ Error:
 
 End:
 
-    if (Config != NULL) {
-        Base = Config;
-        Size = 0;
-        Rtl.NtFreeVirtualMemory((HANDLE)-1, &Base, &Size, MEM_RELEASE);
-    }
+    RtlFreePages(&Rtl, Config);
 }
 
 static

@@ -53,82 +53,6 @@ Return Value:
 }
 
 static
-PVOID
-PenterAllocatePages(
-    _In_opt_ PVOID Context,
-    _In_ SIZE_T SizeInBytes
-    )
-/*++
-
-Routine Description:
-
-    Allocates memory from the system.  The process heap is left alone: the
-    first call of a hook may come from inside it.
-
-Arguments:
-
-    Context - Supplies the RTL.
-
-    SizeInBytes - Supplies the size.
-
-Return Value:
-
-    Zeroed memory or NULL.
-
---*/
-{
-    PCRTL Rtl;
-    PVOID Base;
-
-    Rtl = (PCRTL)Context;
-    Base = NULL;
-    if (!NT_SUCCESS(Rtl->NtAllocateVirtualMemory((HANDLE)-1,
-                                                 &Base,
-                                                 0,
-                                                 &SizeInBytes,
-                                                 MEM_RESERVE | MEM_COMMIT,
-                                                 PAGE_READWRITE))) {
-        return NULL;
-    }
-
-    return Base;
-}
-
-static
-VOID
-PenterFreePages(
-    _In_opt_ PVOID Context,
-    _In_opt_ PVOID Address
-    )
-/*++
-
-Routine Description:
-
-    Frees what PenterAllocatePages returned.
-
-Arguments:
-
-    Context - Supplies the RTL.
-
-    Address - Supplies the memory, or NULL.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PCRTL Rtl;
-    SIZE_T Size;
-
-    if (Address != NULL) {
-        Rtl = (PCRTL)Context;
-        Size = 0;
-        Rtl->NtFreeVirtualMemory((HANDLE)-1, &Address, &Size, MEM_RELEASE);
-    }
-}
-
-static
 BOOLEAN
 PenterIsNameCharacter(
     _In_ WCHAR Character
@@ -299,9 +223,7 @@ Return Value:
 
     *Included = TRUE;
     Table = NULL;
-    Allocator.Context = (PVOID)Rtl;
-    Allocator.Allocate = PenterAllocatePages;
-    Allocator.Free = PenterFreePages;
+    RtlInitializePageAllocator(Rtl, &Allocator);
 
     PenterUpcase(Rtl, Name);
     PenterUpcase(Rtl, Patterns);
@@ -462,6 +384,7 @@ Return Value:
     UNICODE_STRING Path;
     UNICODE_STRING Name;
     ULONG Length;
+    ULONG Index;
 
     Config->ModuleIncluded = TRUE;
     Status = RtlQueryEnvironment(Rtl,
@@ -479,10 +402,20 @@ Return Value:
     RtlPointUnicodeString(&Path, Config->ModuleName, Length);
     RtlBaseName(&Path, &Name);
 
+    //
+    // The value is noted as the user wrote it, before it is upcased; the note
+    // counts only if there is something to say.
+    //
+
+    Index = Config->NumberOfErrors;
+    PenterConfigError(Config, "reading TRACER_MODULES", &Value, STATUS_SUCCESS);
+
     Status = PenterMatchModule(Rtl, &Name, &Value, &Config->ModuleIncluded);
-    if (!NT_SUCCESS(Status)) {
+    if (NT_SUCCESS(Status)) {
+        Config->NumberOfErrors = Index;
+    } else {
         Config->ModuleIncluded = TRUE;
-        PenterConfigError(Config, "reading TRACER_MODULES", &Value, Status);
+        Config->Errors[Index].Status = Status;
     }
 }
 

@@ -461,6 +461,7 @@ Return Value:
 {
     PCORE_STACK Stack;
     SIZE_T Remaining;
+    LONG Gone;
     NTSTATUS Status;
 
     if (Pair->IsPending || Pair->IsFinishing) {
@@ -485,10 +486,17 @@ Return Value:
             return Status;
         }
 
+        //
+        // A function that the compiler has inlined shares its caller's frame:
+        // with -finstrument-functions, which instruments it all the same, its
+        // entry has the RSP of its caller's.
+        //
+
+        Gone = Call->Kind == TRACE_KIND_ENTER ? 0 : -1;
         Remaining = Stack->NumberOfFrames;
         while (Remaining != 0 &&
                CORE_STACK_DIFFERENCE(Stack->Frames[Remaining - 1].Stack,
-                                     Call->Stack) <= 0) {
+                                     Call->Stack) <= Gone) {
             Remaining -= 1;
         }
 

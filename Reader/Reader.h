@@ -363,7 +363,7 @@ typedef struct _READER_THREAD {
     ULONG ThreadId;
     ULONG FirstStore;               // store index
     ULONG NumberOfStores;
-    BOOLEAN IsLive;                 // one of its stores may still grow
+    BOOLEAN IsLive;                 // one of its stores has not been closed
     ULONGLONG FirstTimestamp;
     ULONGLONG LastTimestamp;
 } READER_THREAD;

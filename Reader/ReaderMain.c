@@ -16,6 +16,12 @@ Abstract:
     "  calls, total_ns, self_ns, average_ns, min_ns, max_ns, abandoned,\n"  \
     "  unfinished, "
 
+//
+// A Win32 error as RtlFlushWriter gives it: facility 7.
+//
+
+#define READER_STATUS_WIN32(Error) ((NTSTATUS)(0xC0070000 | (Error)))
+
 #define READER_TICKS_NOTE                                                   \
     "When the rate of the time stamp counter is not known, fields end\n"    \
     "with _ticks in place of _ns, and time_unit (JSON) says \"ticks\".\n"
@@ -513,6 +519,17 @@ Return Value:
 
     RtlFlushWriter(Context->Errors);
     Status = RtlFlushWriter(Context->Output);
+
+    //
+    // Whoever reads the output may stop when it has seen enough.
+    //
+
+    if (Status == READER_STATUS_WIN32(ERROR_BROKEN_PIPE) ||
+        Status == READER_STATUS_WIN32(ERROR_NO_DATA) ||
+        Status == READER_STATUS_WIN32(ERROR_PIPE_NOT_CONNECTED)) {
+
+        return ExitCode;
+    }
     if (!NT_SUCCESS(Status)) {
         return ReaderFail(Context,
                           "write the output",

@@ -20,27 +20,37 @@ typedef struct _READER_OPTION {
     PCSZ Name;                  // without the dashes
     PCSZ Value;                 // what its value is called, or NULL
     ULONG Flag;                 // READER_OPTION_*
+    PCSZ Rule;                  // what its value has to be, or NULL
     PCSZ Description;
 } READER_OPTION;
 
 static const READER_OPTION ReaderOptionList[] = {
     { "sort", "KEY", READER_OPTION_SORT,
+      "total, self, calls, avg, min, max or name",
       "total (default), self, calls, avg, min, max or name" },
     { "limit", "N", READER_OPTION_LIMIT,
+      "a number of 1 or more",
       "at most N lines of result" },
     { "thread", "TID", READER_OPTION_THREAD,
+      "a number",
       "only threads with this identifier" },
     { "module", "PREFIX", READER_OPTION_MODULE,
+      "the beginning of a file name",
       "only functions of modules whose name begins with PREFIX" },
     { "depth", "N", READER_OPTION_DEPTH,
+      "a number of 1 or more",
       "at most N levels" },
     { "interval", "MS", READER_OPTION_INTERVAL,
-      "milliseconds between two refreshes (default: 1000)" },
+      "a number from 10 to 3600000",
+      "milliseconds between two refreshes (default: 1000, minimum: 10)" },
     { "count", "N", READER_OPTION_COUNT,
+      "a number of 1 or more",
       "end after N refreshes" },
     { "csv", NULL, READER_OPTION_FORMAT,
+      NULL,
       "comma-separated values (RFC 4180)" },
     { "json", NULL, READER_OPTION_FORMAT,
+      NULL,
       "JSON (UTF-8)" },
 };
 
@@ -531,11 +541,12 @@ Return Value:
 
         if (!ReaderTakeOption(Options, Option, Value, ValueUtf8)) {
             RtlWriteText(Context->Errors,
-                         "TraceReader: %s: bad value \"%s\" for --%s: %s\n",
+                         "TraceReader: %s: bad value \"%s\" for --%s: "
+                         "it takes %s\n",
                          Command->Name,
                          ValueUtf8,
                          Option->Name,
-                         Option->Description);
+                         Option->Rule);
             RtlFlushWriter(Context->Errors);
             return FALSE;
         }

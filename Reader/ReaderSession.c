@@ -517,8 +517,12 @@ Return Value:
     ULONG Last;
     NTSTATUS Status;
 
-    IsLive = Store->Header->State == TRACE_STATE_OPEN &&
-             Session->ProcessState != ReaderProcessGone;
+    //
+    // A store that was never closed may be of a thread that lived to the end of
+    // the process, however early its last record.
+    //
+
+    IsLive = Store->Header->State == TRACE_STATE_OPEN;
     First = Store->FirstTimestamp;
     if (First == 0) {
         First = Store->Header->OpenAnchor.Tsc;
@@ -1142,7 +1146,8 @@ Return Value:
         if (Session->NumberOfStores == 0) {
             Status = RtlSetError(Error,
                                  "find a store (*" TRACE_FILE_SUFFIX
-                                     ") in the directory",
+                                     ") in the directory (PATH is one "
+                                     "session, not the directory of all)",
                                  &Given,
                                  STATUS_NOT_FOUND);
             goto Error;

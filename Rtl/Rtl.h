@@ -109,6 +109,32 @@ VOID
 RTL_INITIALIZE_HEAP_ALLOCATOR RtlInitializeHeapAllocator;
 
 //
+// Zeroed memory from the system in units of 64 KiB of address space, for what
+// must not touch the process heap (the hooks may be called from inside it);
+// and an ALLOCATOR of such memory.  RtlFreePages takes NULL.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(RTL_ALLOCATE_PAGES)(
+    _In_ PCRTL Rtl,
+    _In_ SIZE_T SizeInBytes,
+    _Outptr_ PVOID *Base
+    );
+RTL_ALLOCATE_PAGES RtlAllocatePages;
+
+typedef
+VOID
+(RTL_FREE_PAGES)(
+    _In_ PCRTL Rtl,
+    _In_opt_ PVOID Base
+    );
+RTL_FREE_PAGES RtlFreePages;
+
+RTL_INITIALIZE_HEAP_ALLOCATOR RtlInitializePageAllocator;
+
+//
 // RtlMemory.c.  These never become calls to the C library's routines.
 //
 

@@ -104,3 +104,167 @@ Return Value:
     Allocator->Allocate = RtlpHeapAllocate;
     Allocator->Free = RtlpHeapFree;
 }
+
+_Use_decl_annotations_
+NTSTATUS
+RtlAllocatePages(
+    PCRTL Rtl,
+    SIZE_T SizeInBytes,
+    PVOID *Base
+    )
+/*++
+
+Routine Description:
+
+    Allocates zeroed memory from the system.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    SizeInBytes - Supplies the size.
+
+    Base - Receives the memory; NULL on failure.
+
+Return Value:
+
+    STATUS_SUCCESS or NtAllocateVirtualMemory's status.
+
+--*/
+{
+    NTSTATUS Status;
+
+    *Base = NULL;
+    Status = Rtl->NtAllocateVirtualMemory((HANDLE)-1,
+                                          Base,
+                                          0,
+                                          &SizeInBytes,
+                                          MEM_RESERVE | MEM_COMMIT,
+                                          PAGE_READWRITE);
+    if (!NT_SUCCESS(Status)) {
+        *Base = NULL;
+    }
+
+    return Status;
+}
+
+_Use_decl_annotations_
+VOID
+RtlFreePages(
+    PCRTL Rtl,
+    PVOID Base
+    )
+/*++
+
+Routine Description:
+
+    Frees what RtlAllocatePages gave.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Base - Supplies the memory, or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    SIZE_T Size;
+
+    if (Base != NULL) {
+        Size = 0;
+        Rtl->NtFreeVirtualMemory((HANDLE)-1, &Base, &Size, MEM_RELEASE);
+    }
+}
+
+static
+PVOID
+RtlPageAllocate(
+    _In_opt_ PVOID Context,
+    _In_ SIZE_T SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    ALLOCATOR_ALLOCATE over RtlAllocatePages.
+
+Arguments:
+
+    Context - Supplies the RTL.
+
+    SizeInBytes - Supplies the size.
+
+Return Value:
+
+    The memory or NULL.
+
+--*/
+{
+    PVOID Base;
+
+    if (!NT_SUCCESS(RtlAllocatePages((PCRTL)Context, SizeInBytes, &Base))) {
+        return NULL;
+    }
+
+    return Base;
+}
+
+static
+VOID
+RtlPageFree(
+    _In_opt_ PVOID Context,
+    _In_opt_ PVOID Address
+    )
+/*++
+
+Routine Description:
+
+    ALLOCATOR_FREE over RtlFreePages.
+
+Arguments:
+
+    Context - Supplies the RTL.
+
+    Address - Supplies the memory, or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlFreePages((PCRTL)Context, Address);
+}
+
+_Use_decl_annotations_
+VOID
+RtlInitializePageAllocator(
+    PCRTL Rtl,
+    PALLOCATOR Allocator
+    )
+/*++
+
+Routine Description:
+
+    Makes an ALLOCATOR whose every allocation is pages of its own.
+
+Arguments:
+
+    Rtl - Supplies the RTL, which must outlive the allocator.
+
+    Allocator - Receives it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Allocator->Context = (PVOID)Rtl;
+    Allocator->Allocate = RtlPageAllocate;
+    Allocator->Free = RtlPageFree;
+}

@@ -137,6 +137,8 @@ RunTest()
     printf '%4d.%d s  %s  %s: %s\n' $((Seconds / 10)) $((Seconds % 10)) \
         "$Configuration" "$Name" "$Result"
 
+    tr -d '\r' <"$Output" | sed -n 's/^.*\(skipped: \)/                 \1/p'
+
     if [ "$F" != 0 ]; then
         tail -n 300 "$Output" | tr -d '\r' | sed 's/^/    | /'
     else

@@ -113,6 +113,39 @@ def check_sample(results, scratch):
         compare(results, what, expected, session)
 
 
+def check_inlined(results, scratch):
+    """-finstrument-functions also hooks what is inlined: at its caller's RSP.
+
+    The calls are those of gcov's build, which inlines nothing; every exit has
+    its entry, and just the calls are abandoned that are so without inlining.
+    """
+    counted = programs.build_sample(os.path.join(scratch, 'inlined-gcov'),
+                                    programs.GCOV_FLAGS)
+    programs.run_windows(counted, THREADS, ITERATIONS)
+    expected = programs.gcov_counts(os.path.dirname(counted))
+    abandoned = []
+    for name, compiler in (('plain', (programs.GCC, *programs.SAME_CALLS)),
+                           ('inlined', (programs.GCC, '-O2'))):
+        folder = os.path.join(scratch, 'inlined-' + name)
+        program = programs.build_sample(folder, programs.FUNCTION_FLAGS,
+                                        [programs.LIBRARY], compiler=compiler)
+        _, session = programs.trace(program, THREADS, ITERATIONS,
+                                    directory=os.path.join(folder, 'traces'))
+        report = programs.read_report(session)
+        seen = {function: row['calls'] for function, row in report.items()}
+        results.equal(programs.differences(expected, seen), [],
+                      'inlining, %s: calls' % name)
+        _, text = programs.trace_reader('report', '--limit', '1',
+                                        programs.windows_path(session))
+        results.check('had no entry' not in text,
+                      'inlining, %s: unmatched exits' % name, [text])
+        abandoned.append({function: row['abandoned'] for function, row in
+                          report.items() if row['abandoned']})
+    results.check(sum(abandoned[0].values()) > 0,
+                  'inlining: the sample has calls without an exit', abandoned)
+    results.equal(abandoned[1], abandoned[0], 'inlining: abandoned calls')
+
+
 def check_lua(results, scratch):
     source = programs.find_lua()
     if source is None:
@@ -139,6 +172,7 @@ def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
         check_sample(results, scratch)
+        check_inlined(results, scratch)
         check_lua(results, scratch)
     return results.finish()
 

@@ -931,8 +931,8 @@ Return Value:
         { L"TRACER_VIEW_SIZE", L"2G", "TRACER_VIEW_SIZE: 2G: 0xC0" },
         { L"TRACER_VIEW_SIZE", L"99999999999999999999G",
           "TRACER_VIEW_SIZE: 99999999999999999999G: 0xC0" },
-        { L"TRACER_MODULES", L"a*b", "TRACER_MODULES: A*B: 0xC0" },
-        { L"TRACER_MODULES", L"other;-", "TRACER_MODULES: OTHER;-: 0xC0" },
+        { L"TRACER_MODULES", L"a*b", "TRACER_MODULES: a*b: 0xC0" },
+        { L"TRACER_MODULES", L"other;-", "TRACER_MODULES: other;-: 0xC0" },
         { L"TRACER_MODULES", L"\x00C4?", "TRACER_MODULES: \xC3\x84?: 0xC0" }
     };
     ULONG Index;

@@ -1841,7 +1841,8 @@ Return Value:
 
     TEST(TestBeginSession());
     TEST_EQUAL(TestRun("report @"), 1);
-    TEST(TestContains(&TestErr, "find a store (*.trace) in the directory: "));
+    TEST(TestContains(&TestErr,
+                      "find a store (*.trace) in the directory (PATH is one "));
     TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
 }
 

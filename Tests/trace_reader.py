@@ -235,7 +235,8 @@ def pair(store, functions=None, resolve=None):
             depth = (current.top - rsp) & LOW32
         frames = current.frames
         if kind == ENTER or kind == ENTER_FUNCTION:
-            while frames and frames[-1][0] >= depth:
+            gone = depth if kind == ENTER else depth + 1
+            while frames and frames[-1][0] >= gone:
                 leave(frames, time, 'abandoned')
             function = known.get(rva)
             if function is None:

@@ -457,7 +457,6 @@ Return Value:
     PTRACE_SESSION Session;
     PTRACE_STORE_HEADER Header;
     PVOID Base;
-    SIZE_T Size;
     PWCHAR DirectoryBuffer;
     PWCHAR ModuleBuffer;
     PWCHAR LogBuffer;
@@ -466,14 +465,7 @@ Return Value:
     LARGE_INTEGER Now;
     WCHAR NameBuffer[255];
 
-    Base = NULL;
-    Size = TRACE_SESSION_SIZE;
-    Status = Rtl->NtAllocateVirtualMemory((HANDLE)-1,
-                                          &Base,
-                                          0,
-                                          &Size,
-                                          MEM_RESERVE | MEM_COMMIT,
-                                          PAGE_READWRITE);
+    Status = RtlAllocatePages(Rtl, TRACE_SESSION_SIZE, &Base);
     if (!NT_SUCCESS(Status)) {
         return RtlSetError(Error, "allocating the session", NULL, Status);
     }
@@ -554,8 +546,7 @@ Return Value:
 
 Error:
 
-    Size = 0;
-    Rtl->NtFreeVirtualMemory((HANDLE)-1, &Base, &Size, MEM_RELEASE);
+    RtlFreePages(Rtl, Base);
     return Status;
 }
 
@@ -790,8 +781,7 @@ Return Value:
 {
     RTL Rtl;
     PTRACE_STORE_BLOCK Block;
-    PVOID Base;
-    SIZE_T Size;
+    PTRACE_STORE_BLOCK Next;
 
     TraceWorkerStop(Session);
     TraceSessionCloseStores(Session, NULL, Reason);
@@ -801,13 +791,10 @@ Return Value:
 
     Block = Session->Blocks;
     while (Block != NULL) {
-        Base = Block;
-        Block = Block->Next;
-        Size = 0;
-        Rtl.NtFreeVirtualMemory((HANDLE)-1, &Base, &Size, MEM_RELEASE);
+        Next = Block->Next;
+        RtlFreePages(&Rtl, Block);
+        Block = Next;
     }
 
-    Base = Session;
-    Size = 0;
-    Rtl.NtFreeVirtualMemory((HANDLE)-1, &Base, &Size, MEM_RELEASE);
+    RtlFreePages(&Rtl, Session);
 }

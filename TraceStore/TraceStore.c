@@ -99,7 +99,6 @@ Return Value:
     PTRACE_STORE_BLOCK Block;
     PTRACE_STORE_BLOCK First;
     PVOID Base;
-    SIZE_T Size;
     ULONG Index;
 
     for (;;) {
@@ -117,16 +116,9 @@ Return Value:
             }
         }
 
-        Base = NULL;
-        Size = TRACE_STORE_BLOCK_SIZE;
-        if (!NT_SUCCESS(Session->Rtl.NtAllocateVirtualMemory(
-                (HANDLE)-1,
-                &Base,
-                0,
-                &Size,
-                MEM_RESERVE | MEM_COMMIT,
-                PAGE_READWRITE))) {
-
+        if (!NT_SUCCESS(RtlAllocatePages(&Session->Rtl,
+                                         TRACE_STORE_BLOCK_SIZE,
+                                         &Base))) {
             return NULL;
         }
 
@@ -141,11 +133,7 @@ Return Value:
             // Another thread added one in the meantime: use that.
             //
 
-            Size = 0;
-            Session->Rtl.NtFreeVirtualMemory((HANDLE)-1,
-                                             &Base,
-                                             &Size,
-                                             MEM_RELEASE);
+            RtlFreePages(&Session->Rtl, Base);
         }
     }
 }

@@ -28,7 +28,8 @@ LIBRARY = os.path.join(BIN, 'TracerPenter.lib')
 READER = os.path.join(BIN, 'TraceReader.exe')
 
 # Columns of `TraceReader report --csv`; names of functions are in "function".
-REPORT_COLUMNS = {'calls': 'calls', 'total': 'total_ns', 'self': 'self_ns'}
+REPORT_COLUMNS = {'calls': 'calls', 'total': 'total_ns', 'self': 'self_ns',
+                  'abandoned': 'abandoned'}
 
 GCC = 'x86_64-w64-mingw32-gcc'
 CLANG = 'clang-19'
