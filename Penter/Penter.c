@@ -12,8 +12,15 @@ Abstract:
 
     The first call may come before any constructor, under the loader lock, on
     any thread, and on several at once.  So nothing here waits for another
-    thread, loads a library, or uses the process heap: threads that come
-    together each prepare the hooks, and the first to publish wins.
+    thread or loads a library, and nothing is allocated from the process heap
+    (but by the system, for a thread's first TLS slot of 64 and up and its first
+    FLS value): threads that come together each prepare the hooks, and the first
+    to publish wins.
+
+    Preparing the hooks asks the loader for addresses and names, which may need
+    its lock.  So it is done when the module is loaded, when that lock is held
+    anyway, wherever the image has a TLS directory to say so; and at the first
+    call otherwise.
 
 --*/
 
@@ -524,11 +531,18 @@ Return Value:
 
 Error:
 
-    PenterReportStart(&Rtl, &Error);
     if (Penter != NULL) {
         PenterDestroy(&Rtl, Penter, TRACE_REASON_NONE);
     }
-    PenterTurnOff();
+
+    //
+    // Another thread that came at the same time may have had better luck.
+    //
+
+    if (PenterInstance == NULL) {
+        PenterTurnOff();
+    }
+    PenterReportStart(&Rtl, &Error);
 
 End:
 
@@ -546,9 +560,9 @@ Routine Description:
 
     Gives the calling thread a store.
 
-    While this runs the thread's slot holds a stand-in on this very stack, so
-    that a call that comes from inside the library is counted and not recursed
-    into.
+    While this runs the thread's slot holds the stand-in, so that a call that
+    comes from inside the library is counted and not recursed into; and stays
+    there should an exception take the thread out of here.
 
 Arguments:
 
@@ -564,17 +578,18 @@ Return Value:
     PTRACE_SESSION Session;
     PTRACE_STORE Store;
     RTL_ERROR Error;
-    PENTER_STAND_IN StandIn;
+    PTRACE_STORE_HEADER StandIn;
+    ULONGLONG Reentered;
 
     Session = Penter->Session;
+    StandIn = (PTRACE_STORE_HEADER)&Penter->NoStore;
 
     if (Session->Worker.ThreadId == __readgsdword(TEB_THREAD_ID)) {
-        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, StandIn);
         return;
     }
 
-    PenterInitializeStandIn(&StandIn);
-    if (!Session->Rtl.TlsSetValue(Penter->TlsIndex, &StandIn)) {
+    if (!Session->Rtl.TlsSetValue(Penter->TlsIndex, StandIn)) {
 
         //
         // No memory for the thread's array of expansion slots.  The next call
@@ -584,12 +599,12 @@ Return Value:
         return;
     }
 
+    Reentered = StandIn->NumberOfEventsLost;
     Status = TraceStoreOpen(Session, &Store, &Error);
     if (!NT_SUCCESS(Status)) {
         TraceLogError(Session,
                       &Error,
                       "this thread is not recorded, the program goes on");
-        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
         return;
     }
 
@@ -597,9 +612,42 @@ Return Value:
         Session->Rtl.FlsSetValue(Penter->FlsIndex, Penter);
     }
 
+    //
+    // The stand-in is every thread's.  What others count on it in these
+    // microseconds is counted here too: never too little.
+    //
+
     Store->Header->NumberOfEventsReentered =
-        ((PTRACE_STORE_HEADER)&StandIn)->NumberOfEventsLost;
+        StandIn->NumberOfEventsLost - Reentered;
     Session->Rtl.TlsSetValue(Penter->TlsIndex, Store->Header);
+}
+
+static
+VOID
+PenterCountEventsWithoutStack(
+    _Inout_ PTRACE_STORE_HEADER Header
+    )
+/*++
+
+Routine Description:
+
+    Counts the events that were left out for lack of stack as lost, in the
+    store of whichever thread comes by first.
+
+Arguments:
+
+    Header - Supplies the header of the calling thread's store.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (PenterEventsWithoutStack != 0) {
+        Header->NumberOfEventsLost +=
+            (ULONGLONG)InterlockedExchange64(&PenterEventsWithoutStack, 0);
+    }
 }
 
 static
@@ -718,6 +766,8 @@ Return Value:
         return FALSE;
     }
 
+    PenterCountEventsWithoutStack(Header);
+
     Store->InSlowPath = TRUE;
     TraceStoreAdvance(Store);
     if (Header->State == TRACE_STATE_STOPPED) {
@@ -725,6 +775,35 @@ Return Value:
     }
     Store->InSlowPath = FALSE;
     return TRUE;
+}
+
+_Use_decl_annotations_
+VOID
+PenterModuleLoad(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Prepares the hooks when the module is loaded, unless an instrumented
+    callback or constructor has caused it before.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (PenterInstance == NULL && PenterEnterRoutine != PenterReturn) {
+        PenterInitializingThread = __readgsdword(TEB_THREAD_ID);
+        PenterInitialize();
+        PenterInitializingThread = 0;
+    }
 }
 
 static
@@ -833,6 +912,8 @@ Return Value:
         return;
     }
 
+    PenterCountEventsWithoutStack(Header);
+
     Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
     if (Penter->IsExe) {
         Penter->Session->Rtl.TlsSetValue(Penter->TlsIndex, NULL);
@@ -879,6 +960,9 @@ Return Value:
     Header = PenterGetContext(Penter);
     if (Header != NULL) {
         Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
+    }
+    if (Store != NULL) {
+        PenterCountEventsWithoutStack(Header);
     }
 
     if (Penter->IsExe) {

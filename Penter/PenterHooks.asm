@@ -55,6 +55,15 @@
 %define TEB_TLS_EXPANSION_SLOTS         0x1780
 %define TEB_LAST_ERROR                  0x68
 %define TEB_LAST_STATUS                 0x1250
+%define TEB_DEALLOCATION_STACK          0x1478
+
+;
+; What the slow path may need of the stack, bytes: the system's routines at a
+; thread's first call are the deepest, 6 KiB seen.  A thread that has less left
+; is about to overflow its stack, which must not happen in here.
+;
+
+%define SLOW_PATH_STACK                 0x6000
 
 ;
 ; What the hooks read on every call, on a cache line that is never written
@@ -90,6 +99,14 @@ PenterXsaveMask:                dd 0
 PenterXsaveSize:                dd 0
 
         align 64, db 0
+
+;
+; Events that were left out for lack of stack, until a slow path of any thread
+; counts them in its store.
+;
+
+        global PenterEventsWithoutStack
+PenterEventsWithoutStack:       dq 0
 
         section .text code align=64
 
@@ -224,7 +241,8 @@ UNWIND_END %1
 ;
 ;       BOOLEAN PenterSlowPath(VOID)
 ;
-;   and puts everything back.  If that returned TRUE the hook is entered again
+;   and puts everything back.  A thread that has too little stack left for that
+;   goes on at once and the event is counted.  If PenterSlowPath returned TRUE the hook is entered again
 ;   (the context is there, or has room); otherwise the event has been dealt
 ;   with and the instrumented function goes on.
 ;
@@ -265,6 +283,10 @@ UNWIND_BEGIN %1
 UNWIND_END_PROLOG
 
         cld
+        mov     rax, rsp
+        sub     rax, [gs:TEB_DEALLOCATION_STACK]
+        cmp     rax, SLOW_PATH_STACK
+        jb      %%noroom
         mov     ecx, [PenterXsaveSize]
         test    ecx, ecx
         jnz     %%known
@@ -295,6 +317,7 @@ UNWIND_END_PROLOG
         mov     rsp, rbp
         jne     %%again
 
+%%leave:
         popfq
         pop     rbp
         pop     r11
@@ -305,6 +328,10 @@ UNWIND_END_PROLOG
         pop     rcx
         pop     rax
         ret
+
+%%noroom:
+        lock inc qword [PenterEventsWithoutStack]
+        jmp     %%leave
 
 %%again:
         popfq

@@ -31,6 +31,13 @@ extern PPENTER_ROUTINE volatile PenterEnterFunctionRoutine;
 extern PPENTER_ROUTINE volatile PenterExitFunctionRoutine;
 extern ULONG volatile PenterSlotOffset;
 
+//
+// Events that were left out because their thread had no stack left for the
+// slow path, and are not yet counted in a store.
+//
+
+extern LONGLONG volatile PenterEventsWithoutStack;
+
 PENTER_ROUTINE PenterReturn;
 PENTER_ROUTINE PenterEnter;
 PENTER_ROUTINE PenterExit;
@@ -144,6 +151,7 @@ PENTER_MATCH_MODULE PenterMatchModule;
 //
 
 typedef VOID (PENTER_NOTIFICATION)(VOID);
+PENTER_NOTIFICATION PenterModuleLoad;       // the loader maps this module
 PENTER_NOTIFICATION PenterThreadStart;      // a thread starts (DLL only)
 PENTER_NOTIFICATION PenterThreadExit;       // this thread ends
 PENTER_NOTIFICATION PenterProcessExit;      // the process ends

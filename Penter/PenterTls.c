@@ -50,7 +50,9 @@ Return Value:
 {
     UNREFERENCED_PARAMETER(ModuleBase);
 
-    if (Reason == DLL_THREAD_ATTACH) {
+    if (Reason == DLL_PROCESS_ATTACH) {
+        PenterModuleLoad();
+    } else if (Reason == DLL_THREAD_ATTACH) {
         PenterThreadStart();
     } else if (Reason == DLL_THREAD_DETACH) {
         PenterThreadExit();
@@ -64,13 +66,15 @@ Return Value:
 }
 
 //
-// The C runtimes gather the callbacks between .CRT$XLA and .CRT$XLZ.
+// The C runtimes gather the callbacks between .CRT$XLA and .CRT$XLZ.  Ours comes
+// last, so that the program's own, which may be instrumented, come before a
+// thread's store is closed.
 //
 
-#pragma section(".CRT$XLT", long, read)
+#pragma section(".CRT$XLYZ", long, read)
 
 extern const PIMAGE_TLS_CALLBACK PenterTlsCallbackEntry;
-__declspec(allocate(".CRT$XLT"))
+__declspec(allocate(".CRT$XLYZ"))
 const PIMAGE_TLS_CALLBACK PenterTlsCallbackEntry = PenterTlsCallback;
 
 _Use_decl_annotations_

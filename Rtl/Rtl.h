@@ -688,6 +688,21 @@ NTSTATUS
     );
 RTL_ENUMERATE_DIRECTORY RtlEnumerateDirectory;
 
+//
+// Keeps a handle from being closed by anybody else in the process, or lets go
+// of it again.  A program that closes handles it does not own (all of a range,
+// say) would otherwise leave a value behind that soon names a file of its own.
+//
+
+typedef
+VOID
+(RTL_PROTECT_HANDLE)(
+    _In_ PCRTL Rtl,
+    _In_ HANDLE Handle,
+    _In_ BOOLEAN Protect
+    );
+RTL_PROTECT_HANDLE RtlProtectHandle;
+
 typedef
 VOID
 (RTL_CLOSE)(

@@ -997,3 +997,47 @@ Return Value:
         Rtl->NtClose(Handle);
     }
 }
+
+_Use_decl_annotations_
+VOID
+RtlProtectHandle(
+    PCRTL Rtl,
+    HANDLE Handle,
+    BOOLEAN Protect
+    )
+/*++
+
+Routine Description:
+
+    Sets or clears a handle's protection from being closed.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Handle - Supplies the handle, or NULL.
+
+    Protect - Supplies whether it is protected.
+
+Return Value:
+
+    None.  Where the system cannot do it the handle is as any other.
+
+--*/
+{
+    struct {
+        BOOLEAN Inherit;
+        BOOLEAN ProtectFromClose;
+    } Flags;
+
+    if (Handle == NULL || Rtl->NtSetInformationObject == NULL) {
+        return;
+    }
+
+    Flags.Inherit = FALSE;
+    Flags.ProtectFromClose = Protect;
+    (VOID)Rtl->NtSetInformationObject(Handle,
+                                      RTL_OBJECT_HANDLE_FLAG_INFORMATION,
+                                      &Flags,
+                                      sizeof(Flags));
+}

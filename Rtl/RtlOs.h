@@ -81,6 +81,15 @@ typedef NTSTATUS (NTAPI NT_CLOSE)(
     _In_ HANDLE Handle
     );
 
+typedef NTSTATUS (NTAPI NT_SET_INFORMATION_OBJECT)(
+    _In_ HANDLE Handle,
+    _In_ ULONG ObjectInformationClass,
+    _In_reads_bytes_(Length) PVOID Information,
+    _In_ ULONG Length
+    );
+
+#define RTL_OBJECT_HANDLE_FLAG_INFORMATION  4   // ObjectHandleFlagInformation
+
 #define RTL_FILE_DIRECTORY_INFORMATION      1   // FileDirectoryInformation
 #define RTL_FILE_BASIC_INFORMATION          4   // FileBasicInformation
 #define RTL_FILE_STANDARD_INFORMATION       5   // FileStandardInformation
@@ -391,7 +400,8 @@ typedef BOOL (WINAPI WRITE_FILE)(
     ENTRY(RTL_QUERY_ENVIRONMENT_VARIABLE_U, RtlQueryEnvironmentVariable_U)
 
 #define RTL_NTDLL_OPTIONAL(ENTRY)                                           \
-    ENTRY(RTL_DLL_SHUTDOWN_IN_PROGRESS, RtlDllShutdownInProgress)
+    ENTRY(RTL_DLL_SHUTDOWN_IN_PROGRESS, RtlDllShutdownInProgress)           \
+    ENTRY(NT_SET_INFORMATION_OBJECT, NtSetInformationObject)
 
 #define RTL_KERNEL32_REQUIRED(ENTRY)                                        \
     ENTRY(TLS_ALLOC, TlsAlloc)                                              \

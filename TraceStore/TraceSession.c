@@ -627,6 +627,7 @@ Return Value:
                                                    NULL);
     if (*Directory == NULL) {
         *Directory = Handle;
+        RtlProtectHandle(&Session->Rtl, Handle, TRUE);
     } else {
         RtlClose(&Session->Rtl, Handle);
     }
@@ -637,21 +638,26 @@ Return Value:
 _Use_decl_annotations_
 VOID
 TraceSessionYield(
-    PTRACE_SESSION Session
+    PTRACE_SESSION Session,
+    ULONG Count
     )
 /*++
 
 Routine Description:
 
-    Gives up the processor, and notices the end of the process.
+    Gives up the processor, and notices when there is nobody to wait for.
 
     ExitProcess ends all other threads before any module is told, so code of
-    another module may still come through here on the thread that is left, and
-    would wait for a worker that is no more.
+    another module may still come through here on the thread that is left.  And
+    a program may have terminated or suspended every thread but its own, the
+    worker among them: one that is dead is done without, one that may be
+    suspended is resumed, since it holds what a thread of the program waits for.
 
 Arguments:
 
     Session - Supplies the session.
+
+    Count - Supplies how often the caller has waited already.
 
 Return Value:
 
@@ -660,15 +666,34 @@ Return Value:
 --*/
 {
     PCRTL Rtl;
+    LARGE_INTEGER Interval;
 
     Rtl = &Session->Rtl;
     if (Rtl->RtlDllShutdownInProgress != NULL &&
         Rtl->RtlDllShutdownInProgress()) {
 
-        Session->ProcessIsExiting = TRUE;
+        Session->IsAlone = TRUE;
+        return;
     }
 
-    Rtl->NtYieldExecution();
+    if (Count < TRACE_PATIENCE || Session->Worker.Thread == NULL) {
+        Rtl->NtYieldExecution();
+        return;
+    }
+
+    Interval.QuadPart = 0;
+    if (Rtl->NtWaitForSingleObject(Session->Worker.Thread,
+                                   FALSE,
+                                   &Interval) == STATUS_SUCCESS) {
+
+        Session->Worker.State = TRACE_WORKER_REFUSED;
+        Session->WorkerIsGone = TRUE;
+        return;
+    }
+
+    Rtl->NtResumeThread(Session->Worker.Thread, NULL);
+    Interval.QuadPart = -10000;             // 1 ms
+    Rtl->NtDelayExecution(FALSE, &Interval);
 }
 
 static
@@ -743,7 +768,7 @@ Return Value:
     // waited for.
     //
 
-    Session->ProcessIsExiting = TRUE;
+    Session->IsAlone = TRUE;
     Session->Worker.State = TRACE_WORKER_REFUSED;
 
     TraceSessionCloseStores(Session,
@@ -784,9 +809,17 @@ Return Value:
     PTRACE_STORE_BLOCK Next;
 
     TraceWorkerStop(Session);
+
+    //
+    // No other thread is in this module any more; one that was terminated in it
+    // may have left a lock taken.
+    //
+
+    Session->IsAlone = TRUE;
     TraceSessionCloseStores(Session, NULL, Reason);
 
     RtlCopyBytes(&Rtl, &Session->Rtl, sizeof(Rtl));
+    RtlProtectHandle(&Rtl, (HANDLE)Session->DirectoryHandle, FALSE);
     RtlClose(&Rtl, (HANDLE)Session->DirectoryHandle);
 
     Block = Session->Blocks;

@@ -512,6 +512,7 @@ Return Value:
         goto Error;
     }
 
+    RtlProtectHandle(&Session->Rtl, File, TRUE);
     New->File = File;
     New->FileSizeInBytes = TRACE_VIEW_MINIMUM_SIZE;
     TraceStoreFillHeader(New, SequenceNumber);
@@ -679,13 +680,7 @@ Return Value:
     //
 
     TraceStoreAcquireWorkLock(Store);
-    while (Store->WorkerBusy != TRACE_WORKER_IDLE &&
-           !Session->ProcessIsExiting) {
-
-        TraceStoreReleaseWorkLock(Store);
-        TraceSessionYield(Session);
-        TraceStoreAcquireWorkLock(Store);
-    }
+    TraceStoreWaitForWorker(Store, TRACE_WORKER_MAPS | TRACE_WORKER_UNMAPS);
 
     RtlUnmapFileSection(&Session->Rtl, Store->Next.Base);
     for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
@@ -713,6 +708,7 @@ Return Value:
     if (End >= TRACE_HEADER_SIZE && End <= Store->FileSizeInBytes) {
         (VOID)RtlSetFileSize(&Session->Rtl, Store->File, End);
     }
+    RtlProtectHandle(&Session->Rtl, Store->File, FALSE);
     RtlClose(&Session->Rtl, Store->File);
 
     TraceStoreFree(Store);

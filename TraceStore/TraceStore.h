@@ -164,7 +164,9 @@ struct _TRACE_SESSION {
     PVOID ModuleBase;
     ULONGLONG MaximumViewSize;
     BOOLEAN WorkerAllowed;
-    BOOLEAN volatile ProcessIsExiting;  // no other thread runs any more
+    BOOLEAN volatile IsAlone;       // no other thread is in this module any
+                                    // more: the process exits or unloads it
+    BOOLEAN volatile WorkerIsGone;  // somebody has terminated the worker
 
     //
     // A header with all that the stores have in common; not mapped.
@@ -248,15 +250,18 @@ VOID
 TRACE_SESSION_PROCESS_EXIT TraceSessionProcessExit;
 
 //
-// Gives up the processor while something that another thread does is waited
-// for; and notices if the process has begun to exit, which has ended that
-// other thread wherever it was.
+// Gives up the processor while the worker is waited for; and notices if that
+// is in vain.  Count says how often the caller has been here: after
+// TRACE_PATIENCE times it is suspicious.
 //
+
+#define TRACE_PATIENCE 1000
 
 typedef
 VOID
 (TRACE_SESSION_YIELD)(
-    _Inout_ PTRACE_SESSION Session
+    _Inout_ PTRACE_SESSION Session,
+    _In_ ULONG Count
     );
 TRACE_SESSION_YIELD TraceSessionYield;
 
@@ -405,6 +410,19 @@ TRACE_VIEW_NEXT_SIZE TraceViewNextSize;
 typedef VOID (TRACE_STORE_LOCK)(_Inout_ PTRACE_STORE Store);
 TRACE_STORE_LOCK TraceStoreAcquireWorkLock;
 TRACE_STORE_LOCK TraceStoreReleaseWorkLock;
+
+//
+// Waits while the worker does one of What (TRACE_WORKER_*) for the store,
+// outside the lock.  The lock is held on entry and on return.
+//
+
+typedef
+VOID
+(TRACE_STORE_WAIT_FOR_WORKER)(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONG What
+    );
+TRACE_STORE_WAIT_FOR_WORKER TraceStoreWaitForWorker;
 
 typedef BOOLEAN (TRACE_STORE_TRY_LOCK)(_Inout_ PTRACE_STORE Store);
 TRACE_STORE_TRY_LOCK TraceStoreTryAcquireWorkLock;

@@ -33,6 +33,8 @@ Abstract:
 
 #define TRACE_LARGE_PAGE_SIZE   0x200000        // 2 MiB
 
+#define TEB_THREAD_ID           0x48
+
 _Use_decl_annotations_
 VOID
 TraceStoreAcquireWorkLock(
@@ -44,7 +46,8 @@ Routine Description:
 
     Acquires a store's work lock.  It is held for one unit of work (a chunk of
     pages, a few fields), by the owner or by the worker; neither holds it while
-    it waits for anything else.
+    it waits for anything else.  A worker that is told to stop waits for nobody:
+    the owner that holds the lock may have been terminated.
 
 Arguments:
 
@@ -57,14 +60,24 @@ Return Value:
 --*/
 {
     ULONG Spins;
+    LARGE_INTEGER Interval;
 
     Spins = 0;
     while (!TraceStoreTryAcquireWorkLock(Store)) {
         Spins += 1;
         if (Spins < 64) {
             YieldProcessor();
+        } else if (Store->Session->Worker.ThreadId !=
+                   __readgsdword(TEB_THREAD_ID)) {
+
+            TraceSessionYield(Store->Session, Spins);
+        } else if (Store->Session->Worker.Stop) {
+            break;
+        } else if (Spins < TRACE_PATIENCE) {
+            Store->Session->Rtl.NtYieldExecution();
         } else {
-            TraceSessionYield(Store->Session);
+            Interval.QuadPart = -10000;     // 1 ms
+            Store->Session->Rtl.NtDelayExecution(FALSE, &Interval);
         }
     }
 }
@@ -78,9 +91,9 @@ TraceStoreTryAcquireWorkLock(
 
 Routine Description:
 
-    Acquires a store's work lock if it is free.  At process exit there is
-    nobody left to share with, and a thread that was killed may have left the
-    lock taken: then it is simply taken over.
+    Acquires a store's work lock if it is free.  Where there is nobody left to
+    share it with, a thread that was killed may have left it taken: then it is
+    simply taken over.
 
 Arguments:
 
@@ -92,7 +105,7 @@ Return Value:
 
 --*/
 {
-    if (Store->Session->ProcessIsExiting) {
+    if (Store->Session->IsAlone || Store->Session->WorkerIsGone) {
         Store->WorkLock = 1;
         return TRUE;
     }
@@ -122,6 +135,45 @@ Return Value:
 --*/
 {
     InterlockedExchange(&Store->WorkLock, 0);
+}
+
+_Use_decl_annotations_
+VOID
+TraceStoreWaitForWorker(
+    PTRACE_STORE Store,
+    ULONG What
+    )
+/*++
+
+Routine Description:
+
+    Waits while the worker does something for a store outside the lock.
+
+Arguments:
+
+    Store - Supplies the store.
+
+    What - Supplies which of the TRACE_WORKER_* are waited for.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_SESSION Session;
+    ULONG Count;
+
+    Session = Store->Session;
+    for (Count = 0;
+         (Store->WorkerBusy & What) != 0 &&
+         !Session->IsAlone && !Session->WorkerIsGone;
+         Count += 1) {
+
+        TraceStoreReleaseWorkLock(Store);
+        TraceSessionYield(Session, Count);
+        TraceStoreAcquireWorkLock(Store);
+    }
 }
 
 _Use_decl_annotations_
@@ -527,13 +579,7 @@ Return Value:
 
     Session = Store->Session;
 
-    while (Store->WorkerBusy == TRACE_WORKER_MAPS &&
-           !Session->ProcessIsExiting) {
-
-        TraceStoreReleaseWorkLock(Store);
-        TraceSessionYield(Session);
-        TraceStoreAcquireWorkLock(Store);
-    }
+    TraceStoreWaitForWorker(Store, TRACE_WORKER_MAPS);
 
     *Reason = TRACE_REASON_NONE;
 

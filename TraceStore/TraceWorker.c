@@ -331,14 +331,19 @@ Return Value:
 
 --*/
 {
-    RtlClose(Rtl, Worker->Thread);
-    RtlClose(Rtl, Worker->WakeEvent);
-    RtlClose(Rtl, Worker->GoneEvent);
-    RtlClose(Rtl, Worker->NeverEvent);
-    Worker->Thread = NULL;
-    Worker->WakeEvent = NULL;
-    Worker->GoneEvent = NULL;
-    Worker->NeverEvent = NULL;
+    PHANDLE Handles[4];
+    ULONG Index;
+
+    Handles[0] = &Worker->Thread;
+    Handles[1] = &Worker->WakeEvent;
+    Handles[2] = &Worker->GoneEvent;
+    Handles[3] = &Worker->NeverEvent;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Handles); Index += 1) {
+        RtlProtectHandle(Rtl, *Handles[Index], FALSE);
+        RtlClose(Rtl, *Handles[Index]);
+        *Handles[Index] = NULL;
+    }
 }
 
 static
@@ -397,6 +402,7 @@ Return Value:
             *Events[Index] = NULL;
             goto Error;
         }
+        RtlProtectHandle(Rtl, *Events[Index], TRUE);
     }
 
     Status = Rtl->NtCreateThreadEx(&Worker->Thread,
@@ -415,6 +421,8 @@ Return Value:
         Worker->Thread = NULL;
         goto Error;
     }
+
+    RtlProtectHandle(Rtl, Worker->Thread, TRUE);
 
     Status = Rtl->NtQueryInformationThread(Worker->Thread,
                                            RTL_THREAD_BASIC_INFORMATION,
