@@ -180,7 +180,7 @@ def damaged(path, target, offset, value):
 def check_control(results, program, scratch):
     """Damage to one record must be found where it is."""
     directory = os.path.join(scratch, 'control')
-    end_program(program, ('kill', ''), 2000, directory)
+    end_program(program, ('kill', ''), 20000, directory)
     session = support.sessions(os.path.join(directory, 'traces'))[0]
     counts = support.read_progress(os.path.join(directory, 'counts'))
     results.equal(check_stores(session, counts), [],
