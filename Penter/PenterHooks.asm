@@ -242,9 +242,9 @@ UNWIND_END %1
 ;       BOOLEAN PenterSlowPath(VOID)
 ;
 ;   and puts everything back.  A thread that has too little stack left for that
-;   goes on at once and the event is counted.  If PenterSlowPath returned TRUE the hook is entered again
-;   (the context is there, or has room); otherwise the event has been dealt
-;   with and the instrumented function goes on.
+;   goes on at once and the event is counted.  If PenterSlowPath returned TRUE
+;   the hook is entered again (the context is there, or has room); otherwise the
+;   event has been dealt with and the instrumented function goes on.
 ;
 ;   The XSAVE area is at most 2,696 bytes with AVX-512, so that together with
 ;   the rest no page of the stack is skipped (a guard page would be missed).

@@ -66,9 +66,9 @@ Return Value:
 }
 
 //
-// The C runtimes gather the callbacks between .CRT$XLA and .CRT$XLZ.  Ours comes
-// last, so that the program's own, which may be instrumented, come before a
-// thread's store is closed.
+// The C runtimes gather the callbacks between .CRT$XLA and .CRT$XLZ.  Ours
+// comes last, so that the program's own, which may be instrumented, come
+// before a thread's store is closed.
 //
 
 #pragma section(".CRT$XLYZ", long, read)
