@@ -252,10 +252,12 @@ TRACE_SESSION_PROCESS_EXIT TraceSessionProcessExit;
 //
 // Gives up the processor while the worker is waited for; and notices if that
 // is in vain.  Count says how often the caller has been here: after
-// TRACE_PATIENCE times it is suspicious.
+// TRACE_PATIENCE times, some tens of milliseconds, it is suspicious.  A worker
+// that is merely behind is never that late, and asking after it takes longer
+// than its chunk of pages.
 //
 
-#define TRACE_PATIENCE 1000
+#define TRACE_PATIENCE 100000
 
 typedef
 VOID
