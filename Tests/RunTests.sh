@@ -146,6 +146,15 @@ RunTest()
     fi
 }
 
+#
+# One Wine server for the whole run.  Left to itself it ends some seconds after
+# the last program and takes one that starts at that moment with it: that one
+# ends with exit code 1 and no output.
+#
+
+"$Root/Build/RunWine.sh" --server -p </dev/null >/dev/null 2>&1
+trap '"$Root/Build/RunWine.sh" --server -k </dev/null >/dev/null 2>&1' EXIT
+
 Quick=
 for Folder in "$@"; do
     Bin=$(cd "$Folder" 2>/dev/null && pwd) || {
