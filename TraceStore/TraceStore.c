@@ -506,7 +506,7 @@ Return Value:
         goto Error;
     }
 
-    Status = TraceViewPrepare(&New->Current, 0x4000);
+    Status = TraceViewPrepare(&New->Current, TRACE_PREPARE_FIRST);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(Error, "writing a thread's store", &Name, Status);
         goto Error;

@@ -44,6 +44,13 @@ Abstract:
 #define TRACE_VIEW_DEFAULT_SIZE     0x02000000      // 32 MiB
 #define TRACE_VIEW_MAXIMUM_SIZE     0x40000000      // 1 GiB
 
+//
+// How much of its first view a thread prepares at once: little, since it may
+// make ten calls and end.
+//
+
+#define TRACE_PREPARE_FIRST         0x4000          // 16 KiB
+
 typedef struct _TRACE_VIEW {
     PBYTE Base;                     // NULL: no view
     ULONGLONG FileOffset;           // of Base, bytes

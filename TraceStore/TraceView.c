@@ -18,11 +18,10 @@ Abstract:
 #include "../Asm/Asm.h"
 
 //
-// How much the traced thread prepares at once when nobody did it for it:
-// little for a thread that may make ten calls, more once it is busy.
+// How much the traced thread prepares at once when nobody did it for it, once
+// it has left its first view (there it is TRACE_PREPARE_FIRST).
 //
 
-#define TRACE_PREPARE_FIRST     0x4000          // 16 KiB
 #define TRACE_PREPARE_INLINE    0x20000         // 128 KiB
 
 //
