@@ -25,7 +25,9 @@ static const READER_COLUMN ReaderReplayColumns[] = {
     { "", "depth", ReaderColumnNumber, 0 },
     { "", "duration", ReaderColumnTime, 0 },
     { "", "module", ReaderColumnText, 0 },
-    { "", "function", ReaderColumnText, 0 }
+    { "", "function", ReaderColumnText, 0 },
+    { "", "fiber", ReaderColumnNumber, 0 },
+    { "", "tail_call", ReaderColumnNumber, 0 }
 };
 
 static const READER_TABLE ReaderReplayTable = {
@@ -53,6 +55,8 @@ typedef struct _READER_REPLAY_EVENT {
     CORE_EVENT_KIND Kind;
     ULONG Depth;
     ULONG Function;
+    ULONG Fiber;                    // 0: the thread's own stack
+    BOOLEAN IsTailCall;
     ULONGLONG Timestamp;
     ULONGLONG InclusiveTicks;
 } READER_REPLAY_EVENT;
@@ -136,6 +140,8 @@ Return Value:
 
     Thread->Next.Kind = Event.Kind;
     Thread->Next.Depth = Event.Depth;
+    Thread->Next.Fiber = Event.Track;
+    Thread->Next.IsTailCall = Event.IsTailCall;
     Thread->Next.Timestamp = Event.Timestamp;
     Thread->Next.InclusiveTicks = Event.InclusiveTicks;
     Thread->HasNext = TRUE;
@@ -416,7 +422,12 @@ Return Value:
                                : Event->InclusiveTicks);
     }
 
-    RtlWriteText(Writer, " [%6u] | ", ThreadId);
+    RtlWriteText(Writer, " [%6u", ThreadId);
+    if (Event->Fiber != 0) {
+        RtlWriteText(Writer, ":%u", Event->Fiber);
+    }
+
+    RtlWriteText(Writer, "] | ");
     if (Event->Depth > READER_MAXIMUM_REPLAY_DEPTH) {
         RtlWriteText(Writer,
                      "%*s[%u] ",
@@ -431,15 +442,18 @@ Return Value:
 
     case CoreEventEnter:
         ReaderWriteCleanText(Writer, Function->Name, Function->NameLength);
-        if (!IsLeaf) {
-            RtlWriteText(Writer, "() {\n");
-        } else if (Thread->Next.Kind == CoreEventExit) {
-            RtlWriteText(Writer, "();\n");
-        } else {
+        RtlWriteText(Writer, IsLeaf ? "();" : "() {");
+        if (Event->IsTailCall) {
+            RtlWriteText(Writer, " /* tail call */");
+        }
+
+        if (IsLeaf && Thread->Next.Kind != CoreEventExit) {
             RtlWriteText(Writer,
-                         "(); /* %s */\n",
+                         " /* %s */",
                          ReaderEventNames[Thread->Next.Kind]);
         }
+
+        RtlWriteText(Writer, "\n");
         break;
 
     case CoreEventExit:
@@ -506,6 +520,12 @@ Return Value:
 
     ReaderPutText(Output, Module->Name, Module->NameLength);
     ReaderPutText(Output, Function->Name, Function->NameLength);
+    ReaderPutNumber(Output, Event->Fiber);
+    if (Event->Kind == CoreEventEnter) {
+        ReaderPutNumber(Output, Event->IsTailCall);
+    } else {
+        ReaderPutNothing(Output);
+    }
 }
 
 
@@ -540,16 +560,8 @@ Return Value:
                  Thread->HasNext &&
                  Thread->Next.Kind != CoreEventEnter &&
                  Thread->Next.Kind != CoreEventUnmatched &&
+                 Thread->Next.Fiber == Thread->Current.Fiber &&
                  Thread->Next.Depth == Thread->Current.Depth;
-
-        //
-        // On fibers the next event may be the end of another stack's frame.
-        //
-
-        if (IsLeaf &&
-            Thread->Next.Function != Thread->Current.Function) {
-            IsLeaf = FALSE;
-        }
 
         ReaderReplayPutText(Replay, Thread, IsLeaf);
         if (IsLeaf) {

@@ -279,7 +279,7 @@ Return Value:
 
     HiddenColumns = 1u << READER_REPORT_RVA_COLUMN;
     if (Abandoned == 0) {
-        HiddenColumns |= 1u << READER_STATISTICS_ABANDONED_COLUMN;
+        HiddenColumns |= READER_STATISTICS_ABANDONED_COLUMNS;
     }
 
     if (Unfinished == 0) {
@@ -314,8 +314,9 @@ Return Value:
     ReaderEndTable(&Output);
     if (Abandoned != 0) {
         ReaderPutNote(&Output,
-                      "Abandoned: left without an exit; counted up to the "
-                      "record that proved it.");
+                      "Abandoned: left without an exit (exception, longjmp, "
+                      "no return).  Their time, up to the record that told "
+                      "it, is in no other column.");
     }
 
     if (Unfinished != 0) {

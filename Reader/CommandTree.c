@@ -8,7 +8,8 @@ Abstract:
 
     TraceReader tree: the call tree of all threads, merged.  A node is a chain
     of calls from an outermost function; the same chain on another thread is
-    the same node.
+    the same node.  With --per-thread each thread has its own tree, and each
+    fiber that it ran: a track.
 
     Memory is bounded by the number of nodes.  Nothing here recurses: the tree
     is walked by its links.
@@ -22,12 +23,15 @@ static const READER_COLUMN ReaderTreeColumns[] = {
     { "", "node", ReaderColumnNumber, 0 },
     { "", "parent", ReaderColumnNumber, 0 },
     { "", "depth", ReaderColumnNumber, 0 },
+    { "", "track", ReaderColumnNumber, 0 },
+    { "", "thread", ReaderColumnNumber, 0 },
+    { "", "fiber", ReaderColumnNumber, 0 },
     { "Module", "module", ReaderColumnText, 16 },
     { "Function", "function", ReaderColumnText, 0 }
 };
 
 #define READER_TREE_NODE_COLUMN READER_STATISTICS_NUMBER_OF_COLUMNS
-#define READER_TREE_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 3)
+#define READER_TREE_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 6)
 
 static const READER_TABLE ReaderTreeTable = {
     "nodes",
@@ -37,8 +41,9 @@ static const READER_TABLE ReaderTreeTable = {
 };
 
 //
-// Node 0 is the root, above the outermost functions.  Frames that --depth
-// leaves out have the node READER_NONE.
+// Node 0 is the root, above the outermost functions, or above the tracks.
+// Both have no function: READER_NONE.  Frames that --depth leaves out have the
+// node READER_NONE.
 //
 
 #define READER_ROOT_NODE 0
@@ -54,6 +59,13 @@ typedef struct _READER_NODE {
 } READER_NODE;
 typedef READER_NODE *PREADER_NODE;
 
+typedef struct _READER_TRACK {
+    ULONG Node;                     // 0: not met yet
+    ULONG ThreadId;
+    ULONG Fiber;                    // 0: the thread's own stack
+} READER_TRACK;
+typedef READER_TRACK *PREADER_TRACK;
+
 typedef struct _READER_TREE {
     PCREADER_OPTIONS Options;
     READER_SESSION Session;
@@ -62,6 +74,11 @@ typedef struct _READER_TREE {
     PREADER_NODE Nodes;
     ULONG NumberOfNodes;
     ULONG CapacityOfNodes;
+    PREADER_TRACK Tracks;
+    ULONG NumberOfTracks;
+    ULONG CapacityOfTracks;
+    ULONG FirstTrack;               // of the thread that is read
+    ULONG ThreadId;
 } READER_TREE;
 typedef READER_TREE *PREADER_TREE;
 
@@ -133,13 +150,83 @@ Return Value:
         PREADER_NODE Above = &Tree->Nodes[Parent];
 
         New->NextSibling = Above->FirstChild;
-        New->Depth = Parent == READER_ROOT_NODE ? 0 : Above->Depth + 1;
+        New->Depth = Above->Function == READER_NONE ? 0 : Above->Depth + 1;
         Above->FirstChild = Tree->NumberOfNodes;
         Above->NumberOfChildren += 1;
     }
 
     *Node = Tree->NumberOfNodes;
     Tree->NumberOfNodes += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderFindTrack(
+    _Inout_ PREADER_TREE Tree,
+    _In_ ULONG Fiber,
+    _Out_ PULONG Node
+    )
+/*++
+
+Routine Description:
+
+    Finds the node of a track of the thread that is read.
+
+Arguments:
+
+    Tree - The tree.
+
+    Fiber - The fiber's number; 0 is the thread's own stack.
+
+    Node - Receives the node.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_TRACK Track;
+    ULONG Index = Tree->FirstTrack + Fiber;
+    NTSTATUS Status;
+
+    if (Index < Tree->FirstTrack || Index >= 0x80000000u) {
+        return STATUS_NO_MEMORY;
+    }
+
+    if (Index >= Tree->NumberOfTracks) {
+
+        Status = ReaderGrowArray(Tree->Session.Context->Allocator,
+                                 (PVOID *)&Tree->Tracks,
+                                 &Tree->CapacityOfTracks,
+                                 Index + 1,
+                                 sizeof(READER_TRACK));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Tree->NumberOfTracks = Index + 1;
+    }
+
+    Track = &Tree->Tracks[Index];
+    if (Track->Node == READER_ROOT_NODE) {
+
+        Status = ReaderAddNode(Tree, READER_ROOT_NODE, Index, Node);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Tree->Nodes[*Node].Function = READER_NONE;
+        Tree->Nodes[*Node].Depth = Index;
+        Track->Node = *Node;
+        Track->ThreadId = Tree->ThreadId;
+        Track->Fiber = Fiber;
+    }
+
+    *Node = Track->Node;
     return STATUS_SUCCESS;
 }
 
@@ -193,6 +280,11 @@ Return Value:
         Parent = READER_ROOT_NODE;
         if (Event->Parent != NULL) {
             Parent = Event->Parent->Node;
+        } else if ((Tree->Options->Given & READER_OPTION_TRACKS) != 0) {
+            Status = ReaderFindTrack(Tree, Event->Track, &Parent);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
         }
 
         if (!ReaderFindInMap(&Tree->Children,
@@ -251,6 +343,8 @@ Return Value:
     CORE_EVENT Event;
     NTSTATUS Status;
 
+    Tree->FirstTrack = Tree->NumberOfTracks;
+    Tree->ThreadId = Tree->Session.Threads[ThreadIndex].ThreadId;
     Status = ReaderOpenStream(&Stream, &Tree->Session, ThreadIndex, FALSE);
     while (NT_SUCCESS(Status)) {
         Status = ReaderNextEvent(&Stream, &Event);
@@ -275,7 +369,7 @@ ReaderCompareNodes(
 
 Routine Description:
 
-    Orders nodes by total time, then by name.
+    Orders nodes by total time, then by name; tracks as they were met.
 
 Arguments:
 
@@ -290,11 +384,16 @@ Return Value:
 --*/
 {
     PREADER_TREE Tree = (PREADER_TREE)CompareContext;
-    PCREADER_FUNCTION FirstFunction =
-        &Tree->Functions.Functions[Tree->Nodes[First].Function];
-    PCREADER_FUNCTION SecondFunction =
-        &Tree->Functions.Functions[Tree->Nodes[Second].Function];
+    PCREADER_FUNCTION FirstFunction;
+    PCREADER_FUNCTION SecondFunction;
     LONG Order;
+
+    if (Tree->Nodes[First].Function == READER_NONE) {
+        return Tree->Nodes[First].Depth < Tree->Nodes[Second].Depth ? -1 : 1;
+    }
+
+    FirstFunction = &Tree->Functions.Functions[Tree->Nodes[First].Function];
+    SecondFunction = &Tree->Functions.Functions[Tree->Nodes[Second].Function];
 
     Order = ReaderCompareStatistics(&Tree->Nodes[First].Statistics,
                                     &Tree->Nodes[Second].Statistics,
@@ -388,6 +487,7 @@ VOID
 ReaderPutNode(
     _Inout_ PREADER_OUTPUT Output,
     _In_ const READER_TREE *Tree,
+    _In_ ULONG Track,
     _In_ ULONG Index
     )
 /*++
@@ -401,6 +501,8 @@ Arguments:
     Output - The output.
 
     Tree - The tree.
+
+    Track - The track's index; READER_NONE when all are merged.
 
     Index - The node's.
 
@@ -416,13 +518,71 @@ Return Value:
 
     ReaderPutStatistics(Output, &Node->Statistics);
     ReaderPutNumber(Output, Index);
-    ReaderPutNumber(Output, Node->Parent);
+    ReaderPutNumber(Output, Node->Depth == 0 ? 0 : Node->Parent);
     ReaderPutNumber(Output, Node->Depth);
+    if (Track != READER_NONE) {
+        ReaderPutNumber(Output, Track);
+        ReaderPutNumber(Output, Tree->Tracks[Track].ThreadId);
+        ReaderPutNumber(Output, Tree->Tracks[Track].Fiber);
+    } else {
+        ReaderPutNothing(Output);
+        ReaderPutNothing(Output);
+        ReaderPutNothing(Output);
+    }
     ReaderPutText(Output, Module->Name, Module->NameLength);
     ReaderPutIndentedText(Output,
                           Node->Depth,
                           Function->Name,
                           Function->NameLength);
+}
+
+
+static
+VOID
+ReaderPutTrack(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_TREE *Tree,
+    _In_ ULONG Track
+    )
+/*++
+
+Routine Description:
+
+    Writes a track's row, in a text; elsewhere each node's row has it.
+
+Arguments:
+
+    Output - The output.
+
+    Tree - The tree.
+
+    Track - The track's index.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RTL_WRITER Writer;
+    CHAR Name[64];
+    ULONG Index;
+
+    if (Tree->Options->Format != ReaderFormatText) {
+        return;
+    }
+
+    RtlInitializeBufferWriter(&Writer, Name, sizeof(Name));
+    RtlWriteText(&Writer, "[thread %u", Tree->Tracks[Track].ThreadId);
+    if (Tree->Tracks[Track].Fiber != 0) {
+        RtlWriteText(&Writer, ", fiber %u", Tree->Tracks[Track].Fiber);
+    }
+    RtlWriteText(&Writer, "]");
+
+    for (Index = 0; Index < RTL_NUMBER_OF(ReaderTreeColumns) - 1; Index++) {
+        ReaderPutNothing(Output);
+    }
+    ReaderPutText(Output, Name, Writer.LengthInBytes);
 }
 
 
@@ -454,15 +614,16 @@ Return Value:
     ULONGLONG Rows = 0;
     ULONG HiddenColumns;
     ULONG Node;
+    ULONG Track = READER_NONE;
 
     for (Node = 0; Node < Tree->NumberOfNodes; Node++) {
         Abandoned += Tree->Nodes[Node].Statistics.Abandoned;
         Unfinished += Tree->Nodes[Node].Statistics.Unfinished;
     }
 
-    HiddenColumns = 7u << READER_TREE_NODE_COLUMN;
+    HiddenColumns = 63u << READER_TREE_NODE_COLUMN;
     if (Abandoned == 0) {
-        HiddenColumns |= 1u << READER_STATISTICS_ABANDONED_COLUMN;
+        HiddenColumns |= READER_STATISTICS_ABANDONED_COLUMNS;
     }
 
     if (Unfinished == 0) {
@@ -484,8 +645,13 @@ Return Value:
     Node = Tree->Nodes[READER_ROOT_NODE].FirstChild;
     while (Node != READER_NONE && Rows < Tree->Options->Limit) {
 
-        ReaderPutNode(&Output, Tree, Node);
-        Rows += 1;
+        if (Tree->Nodes[Node].Function == READER_NONE) {
+            Track = Tree->Nodes[Node].Depth;
+            ReaderPutTrack(&Output, Tree, Track);
+        } else {
+            ReaderPutNode(&Output, Tree, Track, Node);
+            Rows += 1;
+        }
 
         if (Tree->Nodes[Node].FirstChild != READER_NONE) {
             Node = Tree->Nodes[Node].FirstChild;
@@ -504,8 +670,9 @@ Return Value:
     ReaderEndTable(&Output);
     if (Abandoned != 0) {
         ReaderPutNote(&Output,
-                      "Abandoned: left without an exit; counted up to the "
-                      "record that proved it.");
+                      "Abandoned: left without an exit (exception, longjmp, "
+                      "no return).  Their time, up to the record that told "
+                      "it, is in no other column.");
     }
 
     if (Unfinished != 0) {
@@ -558,7 +725,7 @@ Return Value:
     ReaderInitializeFunctions(&Tree.Functions, &Tree.Session);
     ReaderInitializeMap(&Tree.Children, Context->Allocator);
 
-    Status = ReaderAddNode(&Tree, READER_NONE, 0, &Root);
+    Status = ReaderAddNode(&Tree, READER_NONE, READER_NONE, &Root);
     if (!NT_SUCCESS(Status)) {
         ExitCode = ReaderFail(Context, "tree", Options->PathUtf8, Status);
         goto End;
@@ -588,6 +755,7 @@ Return Value:
 
 End:
     Context->Allocator->Free(Context->Allocator->Context, Tree.Nodes);
+    Context->Allocator->Free(Context->Allocator->Context, Tree.Tracks);
     ReaderRundownMap(&Tree.Children);
     ReaderRundownFunctions(&Tree.Functions);
     ReaderCloseSession(&Tree.Session);

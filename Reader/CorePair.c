@@ -19,13 +19,22 @@ Abstract:
 #define CORE_FIRST_STACKS 4
 
 //
-// How far from the frames that are known a fiber's next one may be, in bytes.
-// Fibers' stacks are reserved in 64 KiB at least, so a call farther below is
+// How far from what is known of a fiber its next call may be, in bytes.  Each
+// stack is reserved at a multiple of 64 KiB, so one that is farther away is
 // more likely another fiber's.
 //
 
 #define CORE_FIBER_REACH_BELOW 0x8000u
 #define CORE_FIBER_REACH_ABOVE 0x1000u
+#define CORE_FIBER_GRANULE 0x10000u
+
+//
+// The same where the function that runs moves RSP by any amount.
+//
+
+#define CORE_FIBER_REACH_DYNAMIC 0x100000u
+
+#define CORE_OUT_OF_REACH 0xFFFFFFFFu
 
 //
 // RSP is known modulo 2^32; two values of one stack are less than 2 GiB apart,
@@ -66,6 +75,8 @@ Return Value:
 --*/
 {
     Pair->Allocator = Allocator;
+    Pair->MayBeInlined = NULL;
+    Pair->InlineContext = NULL;
     Pair->NumberOfStacks = 1;
     Pair->CapacityOfStacks = CORE_FIRST_STACKS;
     Pair->Current = 0;
@@ -73,14 +84,28 @@ Return Value:
     Pair->StackSize = (ULONG)(StackBase - StackLimit);
     Pair->IsPending = FALSE;
     Pair->IsFinishing = FALSE;
+    Pair->IsInlined = FALSE;
+    Pair->IsTailCall = FALSE;
     Pair->NumberToAbandon = 0;
     Pair->Final = CoreEventUnmatched;
     Pair->LastTimestamp = 0;
     Pair->Stacks = (PCORE_STACK)
         Allocator->Allocate(Allocator->Context,
                             CORE_FIRST_STACKS * sizeof(CORE_STACK));
+    Pair->Order = (PULONG)
+        Allocator->Allocate(Allocator->Context,
+                            CORE_FIRST_STACKS * sizeof(ULONG));
 
-    return Pair->Stacks == NULL ? STATUS_NO_MEMORY : STATUS_SUCCESS;
+    if (Pair->Stacks == NULL || Pair->Order == NULL) {
+        Allocator->Free(Allocator->Context, Pair->Stacks);
+        Allocator->Free(Allocator->Context, Pair->Order);
+        Pair->Stacks = NULL;
+        Pair->Order = NULL;
+        Pair->NumberOfStacks = 0;
+        return STATUS_NO_MEMORY;
+    }
+
+    return STATUS_SUCCESS;
 }
 
 
@@ -117,55 +142,303 @@ Return Value:
     }
 
     Pair->Allocator->Free(Pair->Allocator->Context, Pair->Stacks);
+    Pair->Allocator->Free(Pair->Allocator->Context, Pair->Order);
     Pair->Stacks = NULL;
+    Pair->Order = NULL;
     Pair->NumberOfStacks = 0;
 }
 
 
 static
-ULONG
-CoreDistanceToFiber(
-    _In_ const CORE_STACK *Stack,
-    _In_ ULONG Rsp
+VOID
+CoreChargeAbsence(
+    _Inout_ PCORE_STACK Stack,
+    _In_ ULONGLONG Timestamp
     )
 /*++
 
 Routine Description:
 
-    Tells how far an RSP is from what is known of a fiber's stack.
+    Takes the time that other stacks ran out of the innermost frame's own time.
 
 Arguments:
 
-    Stack - The fiber's.
+    Stack - The stack.
 
-    Rsp - Its low 32 bits.
+    Timestamp - When it runs again.
 
 Return Value:
 
-    Bytes; 0 inside; the largest ULONG if it is out of reach or if nothing is
-    open there.
+    None.
 
 --*/
 {
+    if (Stack->NumberOfFrames != 0 &&
+        Stack->LeftTimestamp != 0 &&
+        Stack->LeftTimestamp < Timestamp) {
+        Stack->Frames[Stack->NumberOfFrames - 1].ChildTicks +=
+            Timestamp - Stack->LeftTimestamp;
+    }
+}
+
+
+static
+ULONG
+CoreDistanceToFiberAbove(
+    _In_ const CORE_PAIR *Pair,
+    _In_ ULONG Index,
+    _In_ ULONG Address
+    )
+/*++
+
+Routine Description:
+
+    Tells how far an address is below the fiber whose known range begins above
+    it.  What counts is where the fiber's innermost function is: it alone can
+    have called from farther down.
+
+Arguments:
+
+    Pair - The pairing.
+
+    Index - The fiber's stack.
+
+    Address - Relative to the base of the thread's own stack.
+
+Return Value:
+
+    Bytes, or CORE_OUT_OF_REACH.
+
+--*/
+{
+    const CORE_STACK *Stack = &Pair->Stacks[Index];
+    const CORE_FRAME *Frame;
+    ULONG Distance;
+    ULONG Reach;
+
     if (Stack->NumberOfFrames == 0) {
-        return 0xFFFFFFFF;
+
+        Distance = Stack->Lowest - Address;
+        if (Distance > CORE_FIBER_REACH_BELOW ||
+            Stack->Lowest / CORE_FIBER_GRANULE !=
+                Address / CORE_FIBER_GRANULE) {
+            return CORE_OUT_OF_REACH;
+        }
+
+        return Distance;
     }
 
-    if (CORE_STACK_DIFFERENCE(Rsp, Stack->Lowest) < 0) {
+    Frame = &Stack->Frames[Stack->NumberOfFrames - 1];
+    Distance = Frame->Stack - Pair->StackBase - Address;
+    Distance = Distance > Frame->BodySize ? Distance - Frame->BodySize : 0;
 
-        ULONG Below = Stack->Lowest - Rsp;
-
-        return Below <= CORE_FIBER_REACH_BELOW ? Below : 0xFFFFFFFF;
+    Reach = CORE_FIBER_REACH_BELOW;
+    if (Index == Pair->Current && (Frame->Flags & CORE_CALL_DYNAMIC) != 0) {
+        Reach = CORE_FIBER_REACH_DYNAMIC;
     }
 
-    if (CORE_STACK_DIFFERENCE(Rsp, Stack->Highest) > 0) {
+    return Distance <= Reach ? Distance : CORE_OUT_OF_REACH;
+}
 
-        ULONG Above = Rsp - Stack->Highest;
 
-        return Above <= CORE_FIBER_REACH_ABOVE ? Above : 0xFFFFFFFF;
+_Must_inspect_result_
+static
+NTSTATUS
+CoreAddStack(
+    _Inout_ PCORE_PAIR Pair,
+    _In_ ULONG Position
+    )
+/*++
+
+Routine Description:
+
+    Adds a fiber's stack, which becomes the last one.
+
+Arguments:
+
+    Pair - The pairing.
+
+    Position - Its place in Order.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Pair->Allocator;
+    PCORE_STACK Stacks;
+    PULONG Order;
+    ULONG Capacity;
+    ULONG Index;
+
+    if (Pair->NumberOfStacks == Pair->CapacityOfStacks) {
+
+        if (Pair->CapacityOfStacks >= 0x40000000u) {
+            return STATUS_NO_MEMORY;
+        }
+
+        Capacity = Pair->CapacityOfStacks * 2;
+        Stacks = (PCORE_STACK)
+            Allocator->Allocate(Allocator->Context,
+                                (SIZE_T)Capacity * sizeof(CORE_STACK));
+        Order = (PULONG)
+            Allocator->Allocate(Allocator->Context,
+                                (SIZE_T)Capacity * sizeof(ULONG));
+        if (Stacks == NULL || Order == NULL) {
+            Allocator->Free(Allocator->Context, Stacks);
+            Allocator->Free(Allocator->Context, Order);
+            return STATUS_NO_MEMORY;
+        }
+
+        for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
+            Stacks[Index] = Pair->Stacks[Index];
+            Order[Index] = Pair->Order[Index];
+        }
+
+        Allocator->Free(Allocator->Context, Pair->Stacks);
+        Allocator->Free(Allocator->Context, Pair->Order);
+        Pair->Stacks = Stacks;
+        Pair->Order = Order;
+        Pair->CapacityOfStacks = Capacity;
     }
 
-    return 0;
+    for (Index = Pair->NumberOfStacks - 1; Index > Position; Index--) {
+        Pair->Order[Index] = Pair->Order[Index - 1];
+    }
+
+    Pair->Order[Position] = Pair->NumberOfStacks;
+    Pair->NumberOfStacks += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+CoreFindFiber(
+    _Inout_ PCORE_PAIR Pair,
+    _In_ PCCORE_CALL Call,
+    _Out_ PULONG Found
+    )
+/*++
+
+Routine Description:
+
+    Finds the fiber that a call was made on.
+
+Arguments:
+
+    Pair - The pairing.
+
+    Call - The call, not on the thread's own stack.
+
+    Found - Receives the fiber's stack.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCORE_STACK Stack;
+    ULONG Rsp = Call->Stack - Pair->StackBase;
+    ULONG Address = Rsp;
+    ULONG First = 0;
+    ULONG Last = Pair->NumberOfStacks - 1;
+    ULONG Middle;
+    ULONG Above;
+    ULONG Below;
+    ULONG DistanceAbove = CORE_OUT_OF_REACH;
+    ULONG DistanceBelow = CORE_OUT_OF_REACH;
+    NTSTATUS Status;
+
+    //
+    // The ranges do not overlap.  First becomes the first one that ends at or
+    // above the call.
+    //
+
+    while (First < Last) {
+        Middle = First + (Last - First) / 2;
+        if (Pair->Stacks[Pair->Order[Middle]].Highest < Rsp) {
+            First = Middle + 1;
+        } else {
+            Last = Middle;
+        }
+    }
+
+    Above = 0;
+    Below = 0;
+    if (First < Pair->NumberOfStacks - 1) {
+        Above = Pair->Order[First];
+        if (Pair->Stacks[Above].Lowest <= Rsp) {
+            *Found = Above;
+            return STATUS_SUCCESS;
+        }
+    }
+
+    if (First != 0) {
+        Below = Pair->Order[First - 1];
+    }
+
+    //
+    // A function's return address is at the end of its caller's frame, however
+    // large its own frame is.  An exit belongs to a frame that is there.
+    //
+
+    if (Above != 0) {
+        if ((Call->Flags & CORE_CALL_FRAME_KNOWN) != 0 &&
+            Call->FrameSize < Pair->Stacks[Above].Lowest - Rsp) {
+            Address += Call->FrameSize;
+        }
+
+        DistanceAbove = CoreDistanceToFiberAbove(Pair, Above, Address);
+        if (DistanceAbove == CORE_OUT_OF_REACH &&
+            Above == Pair->Current &&
+            (Call->Kind == TRACE_KIND_EXIT ||
+             Call->Kind == TRACE_KIND_EXIT_FUNCTION) &&
+            Pair->Stacks[Above].Lowest - Rsp <= CORE_FIBER_REACH_DYNAMIC) {
+            DistanceAbove = CORE_FIBER_REACH_DYNAMIC;
+        }
+    }
+
+    if (Below != 0) {
+        DistanceBelow = Rsp - Pair->Stacks[Below].Highest;
+        if (DistanceBelow > CORE_FIBER_REACH_ABOVE) {
+            DistanceBelow = CORE_OUT_OF_REACH;
+        }
+    }
+
+    if (DistanceAbove == CORE_OUT_OF_REACH &&
+        DistanceBelow == CORE_OUT_OF_REACH) {
+
+        Status = CoreAddStack(Pair, First);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        *Found = Pair->NumberOfStacks - 1;
+        Stack = &Pair->Stacks[*Found];
+        Stack->Frames = NULL;
+        Stack->NumberOfFrames = 0;
+        Stack->Capacity = 0;
+        Stack->JumpTarget = 0;
+        Stack->LeftTimestamp = 0;
+        Stack->Lowest = Rsp;
+        Stack->Highest = Rsp;
+        return STATUS_SUCCESS;
+    }
+
+    if (DistanceAbove != CORE_OUT_OF_REACH &&
+        (DistanceAbove <= DistanceBelow || Above == Pair->Current)) {
+        *Found = Above;
+        Pair->Stacks[Above].Lowest = Rsp;
+    } else {
+        *Found = Below;
+        Pair->Stacks[Below].Highest = Rsp;
+    }
+
+    return STATUS_SUCCESS;
 }
 
 
@@ -174,19 +447,20 @@ static
 NTSTATUS
 CoreSelectStack(
     _Inout_ PCORE_PAIR Pair,
-    _In_ ULONG Rsp
+    _In_ PCCORE_CALL Call
     )
 /*++
 
 Routine Description:
 
-    Makes current the stack that an RSP belongs to.
+    Makes current the stack that a call was made on.  The time that a stack
+    was left for another one is not its functions' own.
 
 Arguments:
 
     Pair - The pairing.
 
-    Rsp - Its low 32 bits.
+    Call - The call.
 
 Return Value:
 
@@ -194,87 +468,28 @@ Return Value:
 
 --*/
 {
-    PCORE_STACK Stacks;
     PCORE_STACK Stack;
-    ULONG Index;
-    ULONG Best;
-    ULONG BestDistance;
-    ULONG Empty;
+    ULONG Found = 0;
+    NTSTATUS Status;
 
-    if (Pair->StackSize == 0 ||
-        (ULONG)(Pair->StackBase - Rsp) <= Pair->StackSize) {
-        Pair->Current = 0;
-        return STATUS_SUCCESS;
-    }
+    if (Pair->StackSize != 0 &&
+        (ULONG)(Pair->StackBase - Call->Stack) > Pair->StackSize) {
 
-    //
-    // A fiber.  Most often it is the one that ran last.
-    //
-
-    Best = Pair->Current;
-    if (Best != 0 && CoreDistanceToFiber(&Pair->Stacks[Best], Rsp) == 0) {
-        return STATUS_SUCCESS;
-    }
-
-    Best = 0;
-    Empty = 0;
-    BestDistance = 0xFFFFFFFF;
-    for (Index = 1; Index < Pair->NumberOfStacks; Index++) {
-
-        ULONG Distance = CoreDistanceToFiber(&Pair->Stacks[Index], Rsp);
-
-        if (Distance < BestDistance) {
-            Best = Index;
-            BestDistance = Distance;
-        }
-
-        if (Pair->Stacks[Index].NumberOfFrames == 0) {
-            Empty = Index;
+        Status = CoreFindFiber(Pair, Call, &Found);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
         }
     }
 
-    if (Best == 0 && Empty == 0) {
-
-        if (Pair->NumberOfStacks == Pair->CapacityOfStacks) {
-
-            ULONG Capacity = Pair->CapacityOfStacks * 2;
-
-            Stacks = (PCORE_STACK)
-                Pair->Allocator->Allocate(Pair->Allocator->Context,
-                                          Capacity * sizeof(CORE_STACK));
-            if (Stacks == NULL) {
-                return STATUS_NO_MEMORY;
-            }
-
-            for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
-                Stacks[Index] = Pair->Stacks[Index];
-            }
-
-            Pair->Allocator->Free(Pair->Allocator->Context, Pair->Stacks);
-            Pair->Stacks = Stacks;
-            Pair->CapacityOfStacks = Capacity;
-        }
-
-        Empty = Pair->NumberOfStacks;
-        Pair->NumberOfStacks += 1;
+    if (Found != Pair->Current) {
+        Pair->Stacks[Pair->Current].LeftTimestamp = Call->Timestamp;
+        Pair->Current = Found;
+        Stack = &Pair->Stacks[Found];
+        CoreChargeAbsence(Stack, Call->Timestamp);
+        Stack->LeftTimestamp = 0;
+        Stack->JumpTarget = 0;
     }
 
-    if (Best == 0) {
-        Best = Empty;
-        Pair->Stacks[Best].Lowest = Rsp;
-        Pair->Stacks[Best].Highest = Rsp;
-    }
-
-    Stack = &Pair->Stacks[Best];
-    if (CORE_STACK_DIFFERENCE(Rsp, Stack->Lowest) < 0) {
-        Stack->Lowest = Rsp;
-    }
-
-    if (CORE_STACK_DIFFERENCE(Rsp, Stack->Highest) > 0) {
-        Stack->Highest = Rsp;
-    }
-
-    Pair->Current = Best;
     return STATUS_SUCCESS;
 }
 
@@ -334,6 +549,80 @@ Return Value:
 
 static
 VOID
+CorePlanEnter(
+    _Inout_ PCORE_PAIR Pair,
+    _In_ const CORE_STACK *Stack
+    )
+/*++
+
+Routine Description:
+
+    Decides which frames an entry proves gone: all whose RSP is not above the
+    entry's return address.
+
+    -finstrument-functions also instruments what the compiler then inlines, and
+    that runs in the frame of the function around it.  So there a frame between
+    the entry's RSP and where its return address would be stays, if the function
+    may have been inlined into that frame's.
+
+Arguments:
+
+    Pair - The pairing; NumberToAbandon, Final, IsInlined and IsTailCall are
+        set.
+
+    Stack - The entry's stack.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCCORE_CALL Call = &Pair->Call;
+    SIZE_T Remaining = Stack->NumberOfFrames;
+    ULONG Reach = 0;
+    LONG Distance;
+
+    if ((Call->Flags & CORE_CALL_FRAME_KNOWN) != 0) {
+        Reach = Call->FrameSize;
+    }
+
+    Pair->IsInlined = FALSE;
+    while (Remaining != 0) {
+
+        const CORE_FRAME *Frame = &Stack->Frames[Remaining - 1];
+
+        Distance = CORE_STACK_DIFFERENCE(Frame->Stack, Call->Stack);
+        if (Distance >= 0) {
+
+            if ((ULONG)Distance > Reach) {
+                break;
+            }
+
+            if (Call->Kind == TRACE_KIND_ENTER_FUNCTION &&
+                (Pair->MayBeInlined == NULL ||
+                 Frame->Physical == 0 ||
+                 Call->Function == 0 ||
+                 Pair->MayBeInlined(Pair->InlineContext,
+                                    Frame->Physical,
+                                    Call->Function))) {
+                Pair->IsInlined = TRUE;
+                break;
+            }
+        }
+
+        Remaining -= 1;
+    }
+
+    Pair->NumberToAbandon = Stack->NumberOfFrames - Remaining;
+    Pair->Final = CoreEventEnter;
+    Pair->IsTailCall = Stack->JumpTarget != 0 &&
+                       Stack->JumpTarget == Call->Function;
+}
+
+
+static
+VOID
 CorePlanExit(
     _Inout_ PCORE_PAIR Pair,
     _In_ const CORE_STACK *Stack
@@ -342,7 +631,10 @@ CorePlanExit(
 
 Routine Description:
 
-    Decides what an exit does, by RSP.
+    Decides what an EXIT does.  Frames below its RSP are gone.  A function that
+    does not move RSP in its body exits at the RSP of its entry; one that does
+    exits at or below that, and is told from calls that it has lost by its
+    identity.
 
 Arguments:
 
@@ -356,23 +648,49 @@ Return Value:
 
 --*/
 {
+    PCCORE_CALL Call = &Pair->Call;
+    const CORE_FRAME *Frame;
     SIZE_T Remaining = Stack->NumberOfFrames;
+    SIZE_T Match;
+    BOOLEAN IsDynamic = (Call->Flags & CORE_CALL_DYNAMIC) != 0;
+    BOOLEAN IsItself;
 
     while (Remaining != 0 &&
            CORE_STACK_DIFFERENCE(Stack->Frames[Remaining - 1].Stack,
-                                 Pair->Call.Stack) < 0) {
+                                 Call->Stack) < 0) {
         Remaining -= 1;
     }
 
-    //
-    // A frame of the other kind of hook cannot be what this one closes.
-    //
-
     Pair->NumberToAbandon = Stack->NumberOfFrames - Remaining;
     Pair->Final = CoreEventUnmatched;
-    if (Remaining != 0 &&
-        Stack->Frames[Remaining - 1].Kind == TRACE_KIND_ENTER) {
-        Pair->Final = CoreEventExit;
+
+    for (Match = Remaining; Match != 0; Match--) {
+
+        //
+        // A frame of the other kind of hook cannot be what this one closes.
+        //
+
+        Frame = &Stack->Frames[Match - 1];
+        if (Frame->Kind == TRACE_KIND_ENTER) {
+
+            if (Call->Function == 0 || Frame->Physical == 0) {
+                IsItself = TRUE;
+            } else if (Frame->Physical == Call->Function) {
+                IsItself = TRUE;
+            } else {
+                IsItself = !IsDynamic && Frame->Stack == Call->Stack;
+            }
+
+            if (IsItself) {
+                Pair->NumberToAbandon = Stack->NumberOfFrames - Match;
+                Pair->Final = CoreEventExit;
+                return;
+            }
+        }
+
+        if (!IsDynamic) {
+            return;
+        }
     }
 }
 
@@ -387,7 +705,7 @@ CorePlanExitFunction(
 
 Routine Description:
 
-    Decides what an exit does, by Site.
+    Decides what an EXIT_FUNCTION does, by its Site.
 
 Arguments:
 
@@ -401,28 +719,54 @@ Return Value:
 
 --*/
 {
+    PCCORE_CALL Call = &Pair->Call;
+    const CORE_FRAME *Frame;
     SIZE_T Remaining = Stack->NumberOfFrames;
+    BOOLEAN IsDynamic = (Call->Flags & CORE_CALL_DYNAMIC) != 0;
+    BOOLEAN IsAnywhere = (Call->Flags & CORE_CALL_FRAME_KNOWN) == 0 ||
+                         (Call->Flags & CORE_CALL_JUMPS) != 0;
 
     Pair->NumberToAbandon = 0;
     Pair->Final = CoreEventUnmatched;
 
+    //
+    // gcc jumps to this hook after it has released the frame, with nothing but
+    // the return address left.  As no call pushed another one, RSP at the call
+    // counts as just above it.
+    //
+
     while (Remaining != 0) {
 
-        const CORE_FRAME *Frame = &Stack->Frames[Remaining - 1];
+        Frame = &Stack->Frames[Remaining - 1];
+        if ((Frame->Flags & CORE_CALL_FRAME_KNOWN) == 0 ||
+            CORE_STACK_DIFFERENCE(Frame->Top + sizeof(ULONGLONG),
+                                  Call->Stack) >= 0) {
+            break;
+        }
 
+        Remaining -= 1;
+    }
+
+    while (Remaining != 0) {
+
+        Frame = &Stack->Frames[Remaining - 1];
         if (Frame->Kind == TRACE_KIND_ENTER_FUNCTION &&
-            Frame->Site == Pair->Call.Site) {
+            Frame->Site == Call->Site &&
+            (IsAnywhere ||
+             CORE_STACK_DIFFERENCE(Frame->Stack, Call->Stack) >= 0)) {
             Pair->NumberToAbandon = Stack->NumberOfFrames - Remaining;
             Pair->Final = CoreEventExit;
             return;
         }
 
         //
-        // The first frame above the exit's RSP is the last that can be its:
-        // those farther out have not been returned to.
+        // The first frame above the exit's RSP is the last that can be its,
+        // unless the function moves RSP: those farther out have not been
+        // returned to.
         //
 
-        if (CORE_STACK_DIFFERENCE(Frame->Stack, Pair->Call.Stack) > 0) {
+        if (!IsDynamic &&
+            CORE_STACK_DIFFERENCE(Frame->Stack, Call->Stack) > 0) {
             return;
         }
 
@@ -460,15 +804,15 @@ Return Value:
 --*/
 {
     PCORE_STACK Stack;
-    SIZE_T Remaining;
-    LONG Gone;
     NTSTATUS Status;
 
-    if (Pair->IsPending || Pair->IsFinishing) {
+    if (Pair->IsPending || Pair->IsFinishing ||
+        Call->Kind < TRACE_KIND_ENTER ||
+        Call->Kind > TRACE_KIND_EXIT_FUNCTION) {
         return STATUS_INVALID_PARAMETER;
     }
 
-    Status = CoreSelectStack(Pair, Call->Stack);
+    Status = CoreSelectStack(Pair, Call);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -486,36 +830,19 @@ Return Value:
             return Status;
         }
 
-        //
-        // A function that the compiler has inlined shares its caller's frame:
-        // with -finstrument-functions, which instruments it all the same, its
-        // entry has the RSP of its caller's.
-        //
-
-        Gone = Call->Kind == TRACE_KIND_ENTER ? 0 : -1;
-        Remaining = Stack->NumberOfFrames;
-        while (Remaining != 0 &&
-               CORE_STACK_DIFFERENCE(Stack->Frames[Remaining - 1].Stack,
-                                     Call->Stack) <= Gone) {
-            Remaining -= 1;
-        }
-
-        Pair->NumberToAbandon = Stack->NumberOfFrames - Remaining;
-        Pair->Final = CoreEventEnter;
+        CorePlanEnter(Pair, Stack);
         break;
 
     case TRACE_KIND_EXIT:
         CorePlanExit(Pair, Stack);
         break;
 
-    case TRACE_KIND_EXIT_FUNCTION:
+    default:
         CorePlanExitFunction(Pair, Stack);
         break;
-
-    default:
-        return STATUS_INVALID_PARAMETER;
     }
 
+    Stack->JumpTarget = Call->Kind == TRACE_KIND_EXIT ? Call->JumpTarget : 0;
     Pair->LastTimestamp = Call->Timestamp;
     Pair->IsPending = TRUE;
     return STATUS_SUCCESS;
@@ -543,6 +870,12 @@ Return Value:
 
 --*/
 {
+    ULONG Index;
+
+    for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
+        CoreChargeAbsence(&Pair->Stacks[Index], Pair->LastTimestamp);
+    }
+
     Pair->IsFinishing = TRUE;
 }
 
@@ -596,6 +929,7 @@ Return Value:
 
     Event->Kind = Kind;
     Event->Depth = (ULONG)Stack->NumberOfFrames;
+    Event->IsTailCall = FALSE;
     Event->Timestamp = Timestamp;
     Event->Site = Frame->Site;
     Event->InclusiveTicks = Inclusive;
@@ -611,20 +945,20 @@ static
 VOID
 CorePushFrame(
     _Inout_ PCORE_STACK Stack,
-    _In_ PCCORE_CALL Call,
+    _In_ const CORE_PAIR *Pair,
     _Out_ PCORE_EVENT Event
     )
 /*++
 
 Routine Description:
 
-    Opens a frame and makes its event.
+    Opens a frame for the call that was planned and makes its event.
 
 Arguments:
 
     Stack - The stack, with room.
 
-    Call - The entry.
+    Pair - The pairing.
 
     Event - Receives the event.
 
@@ -634,7 +968,9 @@ Return Value:
 
 --*/
 {
+    PCCORE_CALL Call = &Pair->Call;
     PCORE_FRAME Frame = &Stack->Frames[Stack->NumberOfFrames];
+    PCORE_FRAME Parent = Stack->NumberOfFrames != 0 ? Frame - 1 : NULL;
 
     Frame->EnterTimestamp = Call->Timestamp;
     Frame->ChildTicks = 0;
@@ -644,14 +980,31 @@ Return Value:
     Frame->Function = 0;
     Frame->Node = 0;
 
+    if (Pair->IsInlined && Parent != NULL) {
+        Frame->Physical = Parent->Physical;
+        Frame->Top = Parent->Top;
+        Frame->BodySize = 0;
+        Frame->Flags = Parent->Flags;
+    } else {
+        Frame->Physical = Call->Function;
+        Frame->Flags = Call->Flags;
+        Frame->Top = Call->Stack;
+        Frame->BodySize = 0;
+        if ((Call->Flags & CORE_CALL_FRAME_KNOWN) != 0) {
+            Frame->Top += Call->FrameSize;
+            Frame->BodySize = Call->BodySize;
+        }
+    }
+
     Event->Kind = CoreEventEnter;
     Event->Depth = (ULONG)Stack->NumberOfFrames;
+    Event->IsTailCall = Pair->IsTailCall;
     Event->Timestamp = Call->Timestamp;
     Event->Site = Call->Site;
     Event->InclusiveTicks = 0;
     Event->SelfTicks = 0;
     Event->Frame = Frame;
-    Event->Parent = Stack->NumberOfFrames != 0 ? Frame - 1 : NULL;
+    Event->Parent = Parent;
 
     Stack->NumberOfFrames += 1;
 }
@@ -687,6 +1040,7 @@ Return Value:
     if (Pair->IsPending) {
 
         Stack = &Pair->Stacks[Pair->Current];
+        Event->Track = Pair->Current;
 
         if (Pair->NumberToAbandon != 0) {
             Pair->NumberToAbandon -= 1;
@@ -702,7 +1056,7 @@ Return Value:
         switch (Pair->Final) {
 
         case CoreEventEnter:
-            CorePushFrame(Stack, &Pair->Call, Event);
+            CorePushFrame(Stack, Pair, Event);
             return TRUE;
 
         case CoreEventExit:
@@ -711,6 +1065,7 @@ Return Value:
 
         default:
             Event->Kind = CoreEventUnmatched;
+            Event->IsTailCall = FALSE;
             Event->Depth = (ULONG)Stack->NumberOfFrames;
             Event->Timestamp = Pair->Call.Timestamp;
             Event->Site = Pair->Call.Site;
@@ -729,6 +1084,7 @@ Return Value:
             Stack = &Pair->Stacks[Index - 1];
 
             if (Stack->NumberOfFrames != 0) {
+                Event->Track = Index - 1;
                 CorePopFrame(Stack,
                              CoreEventOpen,
                              Pair->LastTimestamp,

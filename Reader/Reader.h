@@ -354,7 +354,10 @@ typedef struct _READER_MODULE {
     ULONG NameLength;               // bytes
     BOOLEAN IsSelected;             // by --module
     BOOLEAN IsSymbolsTried;
+    BOOLEAN IsSymbolsWarned;
     PREADER_SYMBOLS Symbols;        // NULL until the first site
+    READER_MAP Inlined;             // (outer RVA << 32) | inner RVA to whether
+                                    // one may be inlined into the other
     RTL_ERROR SymbolError;          // why there are none
 } READER_MODULE;
 typedef READER_MODULE *PREADER_MODULE;
@@ -368,6 +371,21 @@ typedef struct _READER_THREAD {
     ULONGLONG LastTimestamp;
 } READER_THREAD;
 typedef READER_THREAD *PREADER_THREAD;
+
+//
+// What the image says of a site; see CORE_CALL.
+//
+
+typedef struct _READER_SITE {
+    ULONGLONG Function;
+    ULONGLONG JumpTarget;
+    ULONG FrameSize;                // bytes
+    ULONG BodySize;                 // bytes
+    ULONG Flags;                    // CORE_CALL_*
+    ULONG Unused;
+} READER_SITE;
+typedef READER_SITE *PREADER_SITE;
+typedef const READER_SITE *PCREADER_SITE;
 
 typedef struct _READER_SESSION {
     PCREADER_CONTEXT Context;
@@ -387,6 +405,10 @@ typedef struct _READER_SESSION {
     ULONG NumberOfThreads;
     ULONG CapacityOfThreads;
     PCTRACE_STORE_HEADER Header;    // of the first valid store
+    READER_MAP SiteIndexes;         // a site and its kind to its index
+    PREADER_SITE Sites;
+    ULONG NumberOfSites;
+    ULONG CapacityOfSites;
     CORE_CLOCK Clock;
     BOOLEAN IsClockRead;            // one of the readings is the reader's
     READER_PROCESS_STATE ProcessState;
@@ -599,6 +621,26 @@ READER_HAS_WAITING_RECORDS ReaderHasWaitingRecords;
 
 typedef VOID (READER_CLOSE_STREAM)(_Inout_ PREADER_STREAM Stream);
 READER_CLOSE_STREAM ReaderCloseStream;
+
+//
+// ReaderSite.c
+//
+
+//
+// Fills in what the image says of a call's Site, which is (module << 32) |
+// RVA; Kind must be there.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_DESCRIBE_CALL)(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PCORE_CALL Call
+    );
+READER_DESCRIBE_CALL ReaderDescribeCall;
+
+CORE_MAY_BE_INLINED ReaderMayBeInlinedInSession;
 
 //
 // ReaderFunction.c
@@ -851,6 +893,7 @@ READER_WRITE_CLEAN_TEXT ReaderWriteCleanText;
 #define READER_OPTION_DEPTH     0x020u
 #define READER_OPTION_INTERVAL  0x040u
 #define READER_OPTION_COUNT     0x080u
+#define READER_OPTION_TRACKS    0x100u  // --per-thread
 
 typedef enum _READER_SORT_KEY {
     ReaderSortTotal = 0,
@@ -1020,14 +1063,16 @@ READER_FAIL_THREAD ReaderFailThread;
 //
 
 typedef struct _READER_STATISTICS {
-    ULONGLONG Calls;
-    ULONGLONG TotalTicks;           // inclusive; recursion counted once
+    ULONGLONG Calls;                // with those that were abandoned
+    ULONGLONG TotalTicks;           // inclusive; recursion counted once; this
+                                    // and the next five without abandoned ones
     ULONGLONG SelfTicks;
     ULONGLONG SumLow;               // of the inclusive ticks of each call,
     ULONGLONG SumHigh;              // 128 bits
     ULONGLONG MinimumTicks;
     ULONGLONG MaximumTicks;
     ULONGLONG Abandoned;
+    ULONGLONG AbandonedTicks;       // inclusive, up to the record that told
     ULONGLONG Unfinished;
 } READER_STATISTICS;
 typedef READER_STATISTICS *PREADER_STATISTICS;
@@ -1079,11 +1124,12 @@ READER_COMPARE_STATISTICS ReaderCompareStatistics;
     { "Min", "min", ReaderColumnTime, READER_TIME_WIDTH },                  \
     { "Max", "max", ReaderColumnTime, READER_TIME_WIDTH },                  \
     { "Abandoned", "abandoned", ReaderColumnNumber, 9 },                    \
+    { "Abandoned time", "abandoned_time", ReaderColumnTime, 14 },           \
     { "Unfinished", "unfinished", ReaderColumnNumber, 10 }
 
-#define READER_STATISTICS_NUMBER_OF_COLUMNS 8
-#define READER_STATISTICS_ABANDONED_COLUMN 6
-#define READER_STATISTICS_UNFINISHED_COLUMN 7
+#define READER_STATISTICS_NUMBER_OF_COLUMNS 9
+#define READER_STATISTICS_ABANDONED_COLUMNS (3u << 6)
+#define READER_STATISTICS_UNFINISHED_COLUMN 8
 
 typedef
 VOID

@@ -42,6 +42,7 @@ Abstract:
 #define PE_OPTIONAL_CHECK_SUM           64
 #define PE_OPTIONAL_NUMBER_OF_ENTRIES   108
 #define PE_OPTIONAL_EXPORT_ENTRY        112
+#define PE_OPTIONAL_EXCEPTION_ENTRY     136
 #define PE_OPTIONAL_FIXED_SIZE          112
 #define PE_DATA_ENTRY_SIZE              8
 
@@ -1385,6 +1386,14 @@ Return Value:
         Image->ExportSizeInBytes = ReaderGetUlong(Optional +
                                                   PE_OPTIONAL_EXPORT_ENTRY +
                                                   4);
+    }
+
+    if (ReaderGetUlong(Optional + PE_OPTIONAL_NUMBER_OF_ENTRIES) > 3 &&
+        SizeOfOptional >= PE_OPTIONAL_EXCEPTION_ENTRY + PE_DATA_ENTRY_SIZE) {
+        Coff->ExceptionRva = ReaderGetUlong(Optional +
+                                            PE_OPTIONAL_EXCEPTION_ENTRY);
+        Coff->ExceptionSizeInBytes =
+            ReaderGetUlong(Optional + PE_OPTIONAL_EXCEPTION_ENTRY + 4);
     }
 
     return ReaderLoadSections(

@@ -68,6 +68,13 @@ typedef struct _READER_COFF {
     ULONG SizeOfImage;              // bytes
     ULONG CheckSum;
 
+    //
+    // Where the unwind data is: the exception directory, 0 if there is none.
+    //
+
+    ULONG ExceptionRva;
+    ULONG ExceptionSizeInBytes;
+
     READER_COFF_KIND Kind;
 
     //

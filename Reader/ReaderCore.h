@@ -299,40 +299,60 @@ CORE_MULTIPLY_DIVIDE CoreMultiplyDivide;
 //
 // CorePair.c: a thread's records as events.
 //
-// The rules.  A stack grows down, so an entry at RSP E proves that every open
-// frame at or below E is gone: it was left by an exception, a longjmp, a jump
-// in tail position or a call that never returned.  An exit at S proves the
-// same of every frame below S; the frame that is then on top is the one that
-// exits (at S exactly, or above S when the function moved RSP in between).
-// The hooks of -finstrument-functions are paired by their Site, because gcc
-// jumps to the exit hook after the epilogue, where RSP is no longer the
-// frame's.
+// The rules are those of Docs/Format.md, section 11, in short: a stack grows
+// down, and a call that is still active has the return address of every call
+// made from it below its own RSP.  So an entry proves that every open frame
+// at or below its return address is gone: left by an exception, a longjmp, a
+// jump in tail position or a call that never returned.  An exit proves the
+// same of every frame below it, and closes the frame of its own function.
 //
 // A thread has one stack of its own and as many others as it runs fibers.
 // RSP outside the thread's own range belongs to the fiber whose frames are
-// nearest; each has its open frames to itself.
+// nearest; each has its open frames to itself, and is a track of its own.
 //
 
 //
 // One hook call: a record whose Site has been made a key of the caller's
-// choice (the same function's ENTER_FUNCTION and EXIT_FUNCTION have the same).
+// choice (the same function's ENTER_FUNCTION and EXIT_FUNCTION have the same),
+// and what the module's image says of the site.  All of that may be unknown.
 //
+
+#define CORE_CALL_FRAME_KNOWN   0x1 // FrameSize and BodySize are
+#define CORE_CALL_DYNAMIC       0x2 // the function moves RSP in its body
+#define CORE_CALL_JUMPS         0x4 // it may jump to its exit hook
 
 typedef struct _CORE_CALL {
     ULONGLONG Timestamp;
     ULONGLONG Site;
+    ULONGLONG Function;             // that the hook was called from, as a key
+                                    // like Site; 0: not known
+    ULONGLONG JumpTarget;           // of an EXIT: the function that is jumped
+                                    // to now, as such a key; 0: none or not
+                                    // known
     ULONG Stack;                    // low 32 bits of RSP
     ULONG Kind;                     // TRACE_KIND_*
+    ULONG FrameSize;                // of an entry: from RSP up to the
+                                    // function's return address, bytes
+    ULONG BodySize;                 // of an entry: from RSP down to RSP in the
+                                    // function's body, bytes
+    ULONG Flags;                    // CORE_CALL_*
+    ULONG Unused;
 } CORE_CALL;
 typedef CORE_CALL *PCORE_CALL;
 typedef const CORE_CALL *PCCORE_CALL;
 
 typedef struct _CORE_FRAME {
     ULONGLONG EnterTimestamp;
-    ULONGLONG ChildTicks;           // inclusive ticks of calls that ended
+    ULONGLONG ChildTicks;           // inclusive ticks of calls that ended, and
+                                    // of other stacks that ran meanwhile
     ULONGLONG Site;
+    ULONGLONG Physical;             // the function whose stack frame it has:
+                                    // its own, or the one it was inlined into
     ULONG Stack;
+    ULONG Top;                      // where its return address is, or Stack
+    ULONG BodySize;
     ULONG Kind;
+    ULONG Flags;                    // CORE_CALL_*
     ULONG Function;                 // these two are the caller's, written
     ULONG Node;                     // when it gets the enter event
 } CORE_FRAME;
@@ -342,7 +362,9 @@ typedef struct _CORE_STACK {
     PCORE_FRAME Frames;             // the outermost first
     SIZE_T NumberOfFrames;
     SIZE_T Capacity;
-    ULONG Lowest;                   // RSP seen since the stack was empty
+    ULONGLONG JumpTarget;           // of the last record, an exit
+    ULONGLONG LeftTimestamp;        // when another stack took over
+    ULONG Lowest;                   // RSP seen, relative to StackBase
     ULONG Highest;
 } CORE_STACK;
 typedef CORE_STACK *PCORE_STACK;
@@ -358,6 +380,10 @@ typedef enum _CORE_EVENT_KIND {
 typedef struct _CORE_EVENT {
     CORE_EVENT_KIND Kind;
     ULONG Depth;                    // of the frame; 0 is the outermost
+    ULONG Track;                    // 0: the thread's own stack; else a
+                                    // fiber, numbered as they appeared
+    BOOLEAN IsTailCall;             // of an enter: the function before it
+                                    // jumped to this one
     ULONGLONG Timestamp;            // of the record that told
     ULONGLONG Site;                 // of the frame (unmatched: of the exit)
     ULONGLONG InclusiveTicks;       // 0 for enter and unmatched
@@ -368,9 +394,26 @@ typedef struct _CORE_EVENT {
 } CORE_EVENT;
 typedef CORE_EVENT *PCORE_EVENT;
 
+//
+// Says whether Inner may have been inlined into Outer (keys of functions):
+// FALSE only if it certainly was not.
+//
+
+typedef
+BOOLEAN
+(CORE_MAY_BE_INLINED)(
+    _In_opt_ PVOID Context,
+    _In_ ULONGLONG Outer,
+    _In_ ULONGLONG Inner
+    );
+typedef CORE_MAY_BE_INLINED *PCORE_MAY_BE_INLINED;
+
 typedef struct _CORE_PAIR {
     PCALLOCATOR Allocator;
+    PCORE_MAY_BE_INLINED MayBeInlined;  // the caller's; NULL: always TRUE
+    PVOID InlineContext;
     PCORE_STACK Stacks;             // [0] is the thread's own
+    PULONG Order;                   // the others, by ascending address
     ULONG NumberOfStacks;
     ULONG CapacityOfStacks;
     ULONG Current;                  // the stack of the last record
@@ -378,6 +421,8 @@ typedef struct _CORE_PAIR {
     ULONG StackSize;                // bytes; 0: not known
     BOOLEAN IsPending;              // events of Call are still to be taken
     BOOLEAN IsFinishing;            // those of the open frames are
+    BOOLEAN IsInlined;              // the entry's function, into the top frame
+    BOOLEAN IsTailCall;             // the entry
     SIZE_T NumberToAbandon;
     CORE_EVENT_KIND Final;          // what comes after those
     CORE_CALL Call;

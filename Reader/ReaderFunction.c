@@ -309,12 +309,13 @@ Return Value:
     Rva = (ULONG)Site;
     Module = Session->Modules[ModuleIndex];
 
-    if (!Module->IsSymbolsTried) {
-        Status = ReaderLoadModuleSymbols(Session, Module);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
+    Status = ReaderLoadModuleSymbols(Session, Module);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
 
+    if (!Module->IsSymbolsWarned && Module->Symbols != NULL) {
+        Module->IsSymbolsWarned = TRUE;
         ReaderWarnOfSymbols(Session, Module);
     }
 

@@ -14,7 +14,7 @@ Abstract:
 
 #define READER_STATISTICS_FIELDS                                            \
     "  calls, total_ns, self_ns, average_ns, min_ns, max_ns, abandoned,\n"  \
-    "  unfinished, "
+    "  abandoned_time_ns, unfinished, "
 
 //
 // A Win32 error as RtlFlushWriter gives it: facility 7.
@@ -28,9 +28,10 @@ Abstract:
 
 #define READER_FRAMES_NOTE                                                  \
     "A call is abandoned when its function was left without an exit (an\n"  \
-    "exception, longjmp, a call that never returned) and unfinished if it\n" \
-    "was open at the end of the data; it counts up to the record that\n"    \
-    "proved it gone, or the last record of its thread.\n"
+    "exception, longjmp, a call that never returned).  Its time, up to the\n" \
+    "record that proved it gone, is in the abandoned time alone.  A call is\n" \
+    "unfinished if it was open at the end of the data; it counts up to the\n" \
+    "last record of its thread.\n"
 
 const READER_COMMAND ReaderCommands[] = {
     {
@@ -69,12 +70,14 @@ const READER_COMMAND ReaderCommands[] = {
         "tree",
         "Shows the call tree of all threads, merged",
         "CSV, and JSON in the array nodes, hold\n"
-        READER_STATISTICS_FIELDS "node, parent, depth, module,\n"
-        "  function (parent is 0 for the outermost)\n"
+        READER_STATISTICS_FIELDS "node, parent, depth,\n"
+        "  track, thread, fiber (with --per-thread), module, function\n"
+        "  (parent is 0 for the outermost; fiber is 0 for the thread's own\n"
+        "  stack)\n"
         READER_FRAMES_NOTE
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
-            READER_OPTION_THREAD,
+            READER_OPTION_THREAD | READER_OPTION_TRACKS,
         ReaderCommandTree
     },
     {
@@ -82,7 +85,9 @@ const READER_COMMAND ReaderCommands[] = {
         "Shows the calls as they happened",
         "CSV, and JSON in the array events, hold time_ns (since the first\n"
         "record), thread_id, event (enter, exit, abandoned, unmatched, open),\n"
-        "depth, duration_ns (of the ends), module, function.\n"
+        "depth, duration_ns (of the ends), module, function, fiber (0: the\n"
+        "thread's own stack), tail_call (of an enter: 1 if the function that\n"
+        "ended just before jumped here).\n"
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT,
         ReaderCommandReplay

@@ -40,6 +40,9 @@ static const READER_OPTION ReaderOptionList[] = {
     { "depth", "N", READER_OPTION_DEPTH,
       "a number of 1 or more",
       "at most N levels" },
+    { "per-thread", NULL, READER_OPTION_TRACKS,
+      NULL,
+      "a tree for each thread, and one for each fiber it ran" },
     { "interval", "MS", READER_OPTION_INTERVAL,
       "a number from 10 to 3600000",
       "milliseconds between two refreshes (default: 1000, minimum: 10)" },
@@ -369,6 +372,9 @@ Return Value:
     case READER_OPTION_FORMAT:
         Options->Format = Option->Name[0] == 'c' ? ReaderFormatCsv
                                                  : ReaderFormatJson;
+        return TRUE;
+
+    case READER_OPTION_TRACKS:
         return TRUE;
 
     case READER_OPTION_SORT:

@@ -1093,6 +1093,7 @@ Return Value:
     Session->Context = Context;
     CoreInitializeClock(&Session->Clock);
     ReaderInitializeMap(&Session->Names, Context->Allocator);
+    ReaderInitializeMap(&Session->SiteIndexes, Context->Allocator);
 
     LengthInChars = RtlLengthOfWideString(Path);
     if (LengthInChars > RTL_MAXIMUM_PATH_IN_CHARS) {
@@ -1262,6 +1263,7 @@ Return Value:
 
     for (Index = 0; Index < Session->NumberOfModules; Index++) {
         ReaderDestroySymbols(Session->Modules[Index]->Symbols);
+        ReaderRundownMap(&Session->Modules[Index]->Inlined);
         Allocator->Free(Allocator->Context, Session->Modules[Index]);
     }
 
@@ -1279,6 +1281,8 @@ Return Value:
     }
 
     ReaderRundownMap(&Session->Names);
+    ReaderRundownMap(&Session->SiteIndexes);
+    Allocator->Free(Allocator->Context, Session->Sites);
     Allocator->Free(Allocator->Context, Session->Modules);
     Allocator->Free(Allocator->Context, Session->Stores);
     Allocator->Free(Allocator->Context, Session->Threads);

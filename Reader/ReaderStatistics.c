@@ -43,7 +43,22 @@ Return Value:
 {
     ULONGLONG Ticks = Event->InclusiveTicks;
 
-    if (Statistics->Calls == 0 || Ticks < Statistics->MinimumTicks) {
+    //
+    // When an abandoned call was left is not known, only when that was seen:
+    // its time is an upper bound, and is kept apart.
+    //
+
+    if (Event->Kind == CoreEventAbandoned) {
+        Statistics->Calls += 1;
+        Statistics->Abandoned += 1;
+        if (IsOutermost) {
+            Statistics->AbandonedTicks += Ticks;
+        }
+        return;
+    }
+
+    if (Statistics->Calls == Statistics->Abandoned ||
+        Ticks < Statistics->MinimumTicks) {
         Statistics->MinimumTicks = Ticks;
     }
 
@@ -62,9 +77,7 @@ Return Value:
         Statistics->SumHigh += 1;
     }
 
-    if (Event->Kind == CoreEventAbandoned) {
-        Statistics->Abandoned += 1;
-    } else if (Event->Kind == CoreEventOpen) {
+    if (Event->Kind == CoreEventOpen) {
         Statistics->Unfinished += 1;
     }
 }
@@ -79,11 +92,11 @@ ReaderQueryAverage(
 
 Routine Description:
 
-    The average inclusive time of a call.
+    The average inclusive time of a call that was not abandoned.
 
 Arguments:
 
-    Statistics - Of one call at least; 0 otherwise.
+    Statistics - Of one such call at least; 0 otherwise.
 
 Return Value:
 
@@ -91,13 +104,13 @@ Return Value:
 
 --*/
 {
-    if (Statistics->Calls == 0) {
+    if (Statistics->Calls == Statistics->Abandoned) {
         return 0;
     }
 
     return CoreDivide(Statistics->SumHigh,
                       Statistics->SumLow,
-                      Statistics->Calls);
+                      Statistics->Calls - Statistics->Abandoned);
 }
 
 
@@ -204,5 +217,6 @@ Return Value:
     ReaderPutNumber(Output, Statistics->MinimumTicks);
     ReaderPutNumber(Output, Statistics->MaximumTicks);
     ReaderPutNumber(Output, Statistics->Abandoned);
+    ReaderPutNumber(Output, Statistics->AbandonedTicks);
     ReaderPutNumber(Output, Statistics->Unfinished);
 }

@@ -84,6 +84,8 @@ Return Value:
                                     Store->Header->StackBase,
                                     Store->Header->StackLimit);
         Stream->IsPaired = NT_SUCCESS(Status);
+        Stream->Pair.MayBeInlined = ReaderMayBeInlinedInSession;
+        Stream->Pair.InlineContext = Session;
     }
 
     if (!NT_SUCCESS(Status)) {
@@ -316,7 +318,7 @@ Return Value:
     Call->Kind = Best->Head->StackKind & TRACE_KIND_MASK;
     Best->Head = NULL;
     Stream->NumberOfRecords += 1;
-    return STATUS_SUCCESS;
+    return ReaderDescribeCall(Stream->Session, Call);
 }
 
 

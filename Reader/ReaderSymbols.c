@@ -23,6 +23,7 @@ struct _READER_SYMBOLS {
     BOOLEAN IsTraced;               // the image is the one that was traced
     PREADER_DBGHELP DbgHelp;        // NULL: not trusted, or not there
     READER_COFF Coff;
+    READER_UNWIND Unwind;
 };
 
 //
@@ -143,7 +144,7 @@ Arguments:
 
 Return Value:
 
-    The status of ReaderInitializeCoff, or the code of the exception.
+    STATUS_SUCCESS, what is wrong with the image, or the exception's code.
 
 --*/
 {
@@ -161,6 +162,13 @@ Return Value:
                                       View,
                                       SizeInBytes,
                                       &Symbols->Coff);
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderInitializeUnwind(Symbols->Allocator,
+                                            &Symbols->Coff,
+                                            View,
+                                            SizeInBytes,
+                                            &Symbols->Unwind);
+        }
     } __except (ExceptionStatus = (NTSTATUS)GetExceptionCode(),
                 EXCEPTION_EXECUTE_HANDLER) {
 
@@ -629,6 +637,30 @@ Return Value:
 }
 
 _Use_decl_annotations_
+PCREADER_UNWIND
+ReaderGetUnwind(
+    const READER_SYMBOLS *Symbols
+    )
+/*++
+
+Routine Description:
+
+    Says what is known of the image's code and stack frames.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+Return Value:
+
+    The unwind data, or NULL.
+
+--*/
+{
+    return Symbols->IsTraced ? &Symbols->Unwind : NULL;
+}
+
+_Use_decl_annotations_
 VOID
 ReaderDestroySymbols(
     PREADER_SYMBOLS Symbols
@@ -659,5 +691,6 @@ Return Value:
 
     ReaderDestroyDbgHelp(Symbols->DbgHelp);
     ReaderRundownCoff(&Symbols->Coff);
+    ReaderRundownUnwind(&Symbols->Unwind);
     Allocator->Free(Allocator->Context, Symbols);
 }

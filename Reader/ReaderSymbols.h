@@ -21,6 +21,7 @@ Abstract:
 
 #include "../Rtl/Rtl.h"
 #include "../TraceStore/TraceFormat.h"
+#include "ReaderUnwind.h"
 
 typedef enum _READER_SYMBOL_SOURCE {
     ReaderSymbolSourceNone = 0,     // module+0xRVA is all there is
@@ -103,6 +104,19 @@ BOOLEAN
     _Out_ PREADER_SOURCE_LINE Line
     );
 READER_FIND_SOURCE_LINE ReaderFindSourceLine;
+
+//
+// The image's code and unwind data; NULL when the image is not there or not
+// the one that was traced.
+//
+
+typedef
+_Ret_maybenull_
+PCREADER_UNWIND
+(READER_GET_UNWIND)(
+    _In_ const READER_SYMBOLS *Symbols
+    );
+READER_GET_UNWIND ReaderGetUnwind;
 
 typedef VOID (READER_DESTROY_SYMBOLS)(_In_opt_ PREADER_SYMBOLS Symbols);
 READER_DESTROY_SYMBOLS ReaderDestroySymbols;

@@ -47,6 +47,9 @@ Abstract:
 #define TEST_X TRACE_KIND_EXIT
 #define TEST_NF TRACE_KIND_ENTER_FUNCTION
 #define TEST_XF TRACE_KIND_EXIT_FUNCTION
+#define TEST_K CORE_CALL_FRAME_KNOWN
+#define TEST_D CORE_CALL_DYNAMIC
+#define TEST_NO_IMAGE 0, 0, 0, 0, 0
 
 typedef struct _TEST_STORE {
     TRACE_STORE_HEADER Header;
@@ -792,8 +795,9 @@ TestWriteEvent(
 
 Routine Description:
 
-    Writes an event: + enter, - exit, ! abandoned, ? unmatched, ~ open; the
-    site; and for the ends @depth, inclusive and self ticks.
+    Writes an event: + enter (= by a tail call), - exit, ! abandoned, ?
+    unmatched, ~ open; the site; and for the ends @depth, inclusive and self
+    ticks.
 
 Arguments:
 
@@ -807,12 +811,14 @@ Return Value:
 
 --*/
 {
-    static const CHAR Marks[] = { '+', '-', '!', '?', '~' };
+    static const CHAR Marks[] = { '+', '-', '!', '?', '~', '=' };
 
     RtlWriteText(Writer,
                  "%s%c%llx",
                  Writer->LengthInBytes != 0 ? " " : "",
-                 Marks[Event->Kind],
+                 Marks[Event->Kind == CoreEventEnter && Event->IsTailCall
+                           ? 5
+                           : Event->Kind],
                  Event->Site);
     if (Event->Kind == CoreEventEnter || Event->Kind == CoreEventUnmatched) {
         return;
@@ -830,6 +836,11 @@ typedef struct _TEST_CALL {
     ULONG Site;
     ULONG Stack;
     ULONG Kind;
+    ULONG Function;             // what the image would say, if it is there
+    ULONG FrameSize;
+    ULONG Flags;
+    ULONG BodySize;
+    ULONG JumpTarget;
 } TEST_CALL;
 
 typedef struct _TEST_PAIRING {
@@ -844,167 +855,304 @@ typedef struct _TEST_PAIRING {
 
 static const TEST_PAIRING TestPairings[] = {
 
+    //
+    // What only the image can tell.  A function's frame of 0x100 bytes is
+    // given as N: RSP at its entry hook is that far below its return address.
+    //
+
+    { "MSVC: after an exception a function with a larger frame",
+      { { 10, 0xA, 0x1F000, TEST_N, 0xA, 0x40, TEST_K, 0, 0 },
+        { 20, 0xB, 0x1EFB8, TEST_N, 0xB, 0x40, TEST_K, 0, 0 },
+        { 30, 0xC, 0x1E000, TEST_N, 0xC, 0xFF8, TEST_K, 0, 0 },
+        { 40, 0xC, 0x1E000, TEST_X, 0xC, 0, TEST_K, 0, 0 },
+        { 50, 0xA, 0x1F000, TEST_X, 0xA, 0, TEST_K, 0, 0 } },
+      "+a +b !b@1:10/10 +c -c@1:10/10 -a@0:40/20" },
+
+    { "the same without the image: it is taken for a call from there",
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1EFB8, TEST_N, TEST_NO_IMAGE },
+        { 30, 0xC, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 40, 0xC, 0x1E000, TEST_X, TEST_NO_IMAGE },
+        { 50, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
+      "+a +b +c -c@2:10/10 !b@1:30/20 -a@0:40/10" },
+
+    { "MSVC: a call of a function with a larger frame",
+      { { 10, 0xA, 0x1F000, TEST_N, 0xA, 0x40, TEST_K, 0, 0 },
+        { 20, 0xB, 0x1EFB8, TEST_N, 0xB, 0x40, TEST_K, 0, 0 },
+        { 30, 0xC, 0x1DFB8, TEST_N, 0xC, 0xFF8, TEST_K, 0, 0 },
+        { 40, 0xC, 0x1DFB8, TEST_X, 0xC, 0, TEST_K, 0, 0 },
+        { 45, 0xB, 0x1EFB8, TEST_X, 0xB, 0, TEST_K, 0, 0 },
+        { 50, 0xA, 0x1F000, TEST_X, 0xA, 0, TEST_K, 0, 0 } },
+      "+a +b +c -c@2:10/10 -b@1:25/15 -a@0:40/15" },
+
+    { "MSVC: alloca after a call that was left; the exit is below it",
+      { { 10, 0xA, 0x1F000, TEST_N, 0xA, 0x40, TEST_K | TEST_D, 0, 0 },
+        { 20, 0xB, 0x1EFB8, TEST_N, 0xB, 0x40, TEST_K, 0, 0 },
+        { 50, 0xA, 0x1D000, TEST_X, 0xA, 0, TEST_K | TEST_D, 0, 0 } },
+      "+a +b !b@1:30/30 -a@0:40/10" },
+
+    { "MSVC: alloca, recursion: the innermost is the one",
+      { { 10, 0xA, 0x1F000, TEST_N, 0xA, 0x40, TEST_K | TEST_D, 0, 0 },
+        { 20, 0xA, 0x1E000, TEST_N, 0xA, 0x40, TEST_K | TEST_D, 0, 0 },
+        { 30, 0xB, 0x1DF00, TEST_N, 0xB, 0x40, TEST_K, 0, 0 },
+        { 40, 0xA, 0x1D000, TEST_X, 0xA, 0, TEST_K | TEST_D, 0, 0 },
+        { 50, 0xA, 0x1E800, TEST_X, 0xA, 0, TEST_K | TEST_D, 0, 0 } },
+      "+a +a +b !b@2:10/10 -a@1:20/10 -a@0:40/20" },
+
+    { "an exit of a function that moves RSP and is not open",
+      { { 10, 0xA, 0x1F000, TEST_N, 0xA, 0x40, TEST_K, 0, 0 },
+        { 20, 0xB, 0x1E000, TEST_X, 0xB, 0, TEST_K | TEST_D, 0, 0 },
+        { 50, 0xA, 0x1F000, TEST_X, 0xA, 0, TEST_K, 0, 0 } },
+      "+a ?b -a@0:40/40" },
+
+    { "function hooks: left by longjmp and called again in a loop",
+      { { 10, 0xA, 0x1F000, TEST_NF, 0xA, 0x40, TEST_K, 0, 0 },
+        { 20, 0xC, 0x1EFB8, TEST_NF, 0xC, 0x40, TEST_K, 0, 0 },
+        { 30, 0xC, 0x1EFB8, TEST_NF, 0xC, 0x40, TEST_K, 0, 0 },
+        { 40, 0xC, 0x1EFB8, TEST_XF, 0xC, 0x40, TEST_K, 0, 0 },
+        { 50, 0xA, 0x1F000, TEST_XF, 0xA, 0x40, TEST_K, 0, 0 } },
+      "+a +c !c@1:10/10 +c -c@1:10/10 -a@0:40/20" },
+
+    { "function hooks: inlined, at its caller's RSP",
+      { { 10, 0xA, 0x1F000, TEST_NF, 0xA, 0x40, TEST_K, 0, 0 },
+        { 20, 0xB, 0x1F000, TEST_NF, 0xB, 0x80, TEST_K, 0, 0 },
+        { 40, 0xB, 0x1F000, TEST_XF, 0xB, 0x80, TEST_K, 0, 0 },
+        { 50, 0xA, 0x1F000, TEST_XF, 0xA, 0x40, TEST_K, 0, 0 } },
+      "+a +b -b@1:20/20 -a@0:40/20" },
+
+    { "function hooks: inlined into what was inlined, and a call from there",
+      { { 10, 0xE, 0x1F000, TEST_NF, 0xE, 0x40, TEST_K, 0, 0 },
+        { 20, 0xB, 0x1F000, TEST_NF, 0xB, 0x80, TEST_K, 0, 0 },
+        { 25, 0xC, 0x1F000, TEST_NF, 0xC, 0x20, TEST_K, 0, 0 },
+        { 30, 0xD, 0x1EFB8, TEST_NF, 0xD, 0x40, TEST_K, 0, 0 },
+        { 35, 0xC, 0x1F000, TEST_XF, 0xC, 0x20, TEST_K, 0, 0 },
+        { 40, 0xB, 0x1F000, TEST_XF, 0xB, 0x80, TEST_K, 0, 0 },
+        { 50, 0xE, 0x1F000, TEST_XF, 0xE, 0x40, TEST_K, 0, 0 } },
+      "+e +b +c +d !d@3:5/5 -c@2:10/5 -b@1:20/10 -e@0:40/20" },
+
+    { "function hooks: RSP moved down, past calls that were left",
+      { { 10, 0xA, 0x1F000, TEST_NF, 0xA, 0x40, TEST_K | TEST_D, 0, 0 },
+        { 20, 0xC, 0x1EFB8, TEST_NF, 0xC, 0x40, TEST_K, 0, 0 },
+        { 40, 0xA, 0x1D000, TEST_XF, 0xA, 0x40, TEST_K | TEST_D, 0, 0 } },
+      "+a +c !c@1:20/20 -a@0:30/10" },
+
+    { "function hooks: above a return address nothing exits",
+      { { 10, 0xA, 0x1F000, TEST_NF, 0xA, 0x40, TEST_K, 0, 0 },
+        { 20, 0xA, 0x1E000, TEST_NF, 0xA, 0x40, TEST_K, 0, 0 },
+        { 40, 0xA, 0x1F000, TEST_XF, 0xA, 0x40, TEST_K, 0, 0 } },
+      "+a +a !a@1:20/20 -a@0:30/10" },
+
+    { "gcc: a jump in tail position to a known function",
+      { { 10, 0xA, 0x1F000, TEST_N, 0xA, 0, TEST_K, 0, 0 },
+        { 20, 0xB, 0x1E000, TEST_N, 0xB, 0, TEST_K, 0, 0 },
+        { 25, 0xB, 0x1E000, TEST_X, 0xB, 0, TEST_K, 0, 0xC },
+        { 30, 0xC, 0x1E000, TEST_N, 0xC, 0, TEST_K, 0, 0 },
+        { 35, 0xC, 0x1E000, TEST_X, 0xC, 0, TEST_K, 0, 0 },
+        { 37, 0xC, 0x1E000, TEST_N, 0xC, 0, TEST_K, 0, 0 },
+        { 38, 0xC, 0x1E000, TEST_X, 0xC, 0, TEST_K, 0, 0 },
+        { 40, 0xA, 0x1F000, TEST_X, 0xA, 0, TEST_K, 0, 0 } },
+      "+a +b -b@1:5/5 =c -c@1:5/5 +c -c@1:1/1 -a@0:30/19" },
+
+    { "a fiber's function with a frame of 1 MiB is on the same fiber",
+      { { 10, 0xA, 0x900000, TEST_N, 0xA, 0x40, TEST_K, 0, 0 },
+        { 20, 0xB, 0x800000, TEST_N, 0xB, 0xFFFF8, TEST_K, 0, 0 },
+        { 30, 0xB, 0x800000, TEST_X, 0xB, 0, TEST_K, 0, 0 },
+        { 40, 0xA, 0x900000, TEST_X, 0xA, 0, TEST_K, 0, 0 } },
+      "+a +b -b@1:10/10 -a@0:30/20" },
+
     { "nesting",
-      { { 10, 0xA, 0x1F000, TEST_N },
-        { 20, 0xB, 0x1E000, TEST_N },
-        { 25, 0xC, 0x1D000, TEST_N },
-        { 27, 0xC, 0x1D000, TEST_X },
-        { 30, 0xB, 0x1E000, TEST_X },
-        { 50, 0xD, 0x1E000, TEST_N },
-        { 53, 0xD, 0x1E000, TEST_X },
-        { 60, 0xA, 0x1F000, TEST_X } },
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 25, 0xC, 0x1D000, TEST_N, TEST_NO_IMAGE },
+        { 27, 0xC, 0x1D000, TEST_X, TEST_NO_IMAGE },
+        { 30, 0xB, 0x1E000, TEST_X, TEST_NO_IMAGE },
+        { 50, 0xD, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 53, 0xD, 0x1E000, TEST_X, TEST_NO_IMAGE },
+        { 60, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +b +c -c@2:2/2 -b@1:10/8 +d -d@1:3/3 -a@0:50/37" },
 
     { "recursion",
-      { { 0x10, 0xA, 0x1F000, TEST_N },
-        { 0x11, 0xA, 0x1E000, TEST_N },
-        { 0x13, 0xA, 0x1D000, TEST_N },
-        { 0x16, 0xA, 0x1D000, TEST_X },
-        { 0x1A, 0xA, 0x1E000, TEST_X },
-        { 0x1F, 0xA, 0x1F000, TEST_X } },
+      { { 0x10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 0x11, 0xA, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 0x13, 0xA, 0x1D000, TEST_N, TEST_NO_IMAGE },
+        { 0x16, 0xA, 0x1D000, TEST_X, TEST_NO_IMAGE },
+        { 0x1A, 0xA, 0x1E000, TEST_X, TEST_NO_IMAGE },
+        { 0x1F, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +a +a -a@2:3/3 -a@1:9/6 -a@0:15/6" },
 
     { "leaf above a framed caller, one word apart",
-      { { 1, 0xA, 0x1F000, TEST_N },
-        { 2, 0xB, 0x1EFF8, TEST_N },
-        { 3, 0xB, 0x1EFF8, TEST_X },
-        { 4, 0xA, 0x1F000, TEST_X } },
+      { { 1, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 2, 0xB, 0x1EFF8, TEST_N, TEST_NO_IMAGE },
+        { 3, 0xB, 0x1EFF8, TEST_X, TEST_NO_IMAGE },
+        { 4, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +b -b@1:1/1 -a@0:3/2" },
 
     { "an exception past two frames, caught, then the next call",
-      { { 10, 0xA, 0x1F000, TEST_N },
-        { 20, 0xB, 0x1E000, TEST_N },
-        { 30, 0xC, 0x1D000, TEST_N },
-        { 40, 0xD, 0x1E800, TEST_N },
-        { 50, 0xD, 0x1E800, TEST_X },
-        { 60, 0xA, 0x1F000, TEST_X } },
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 30, 0xC, 0x1D000, TEST_N, TEST_NO_IMAGE },
+        { 40, 0xD, 0x1E800, TEST_N, TEST_NO_IMAGE },
+        { 50, 0xD, 0x1E800, TEST_X, TEST_NO_IMAGE },
+        { 60, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +b +c !c@2:10/10 !b@1:20/10 +d -d@1:10/10 -a@0:50/20" },
 
     { "longjmp to the catcher, which then returns",
-      { { 10, 0xA, 0x1F000, TEST_N },
-        { 20, 0xB, 0x1E000, TEST_N },
-        { 30, 0xC, 0x1D000, TEST_N },
-        { 60, 0xA, 0x1F000, TEST_X } },
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 30, 0xC, 0x1D000, TEST_N, TEST_NO_IMAGE },
+        { 60, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +b +c !c@2:30/30 !b@1:40/10 -a@0:50/10" },
 
     { "a call in tail position: the same RSP is entered again",
-      { { 10, 0xA, 0x1F000, TEST_N },
-        { 20, 0xB, 0x1E000, TEST_N },
-        { 25, 0xC, 0x1E000, TEST_N },
-        { 35, 0xC, 0x1E000, TEST_X },
-        { 40, 0xA, 0x1F000, TEST_X } },
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 25, 0xC, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 35, 0xC, 0x1E000, TEST_X, TEST_NO_IMAGE },
+        { 40, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +b !b@1:5/5 +c -c@1:10/10 -a@0:30/15" },
 
     { "alloca: the exit's RSP is below the entry's",
-      { { 10, 0xA, 0x1F000, TEST_N },
-        { 20, 0xB, 0x1E000, TEST_N },
-        { 25, 0xC, 0x1C000, TEST_N },
-        { 27, 0xC, 0x1C000, TEST_X },
-        { 30, 0xB, 0x1D000, TEST_X },
-        { 40, 0xA, 0x1F000, TEST_X } },
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 25, 0xC, 0x1C000, TEST_N, TEST_NO_IMAGE },
+        { 27, 0xC, 0x1C000, TEST_X, TEST_NO_IMAGE },
+        { 30, 0xB, 0x1D000, TEST_X, TEST_NO_IMAGE },
+        { 40, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +b +c -c@2:2/2 -b@1:10/8 -a@0:30/20" },
 
     { "exits without entries at the start",
-      { { 10, 0xB, 0x1E000, TEST_X },
-        { 20, 0xA, 0x1F000, TEST_X },
-        { 30, 0xC, 0x1F000, TEST_N },
-        { 40, 0xC, 0x1F000, TEST_X } },
+      { { 10, 0xB, 0x1E000, TEST_X, TEST_NO_IMAGE },
+        { 20, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE },
+        { 30, 0xC, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 40, 0xC, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "?b ?a +c -c@0:10/10" },
 
     { "an exit above every frame",
-      { { 10, 0xA, 0x1E000, TEST_N },
-        { 20, 0xB, 0x1D000, TEST_N },
-        { 30, 0xC, 0x1F000, TEST_X } },
+      { { 10, 0xA, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1D000, TEST_N, TEST_NO_IMAGE },
+        { 30, 0xC, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +b !b@1:10/10 !a@0:20/10 ?c" },
 
     { "frames open at the end",
-      { { 10, 0xA, 0x1F000, TEST_N },
-        { 20, 0xB, 0x1E000, TEST_N },
-        { 30, 0xC, 0x1D000, TEST_N },
-        { 35, 0xC, 0x1D000, TEST_X } },
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 30, 0xC, 0x1D000, TEST_N, TEST_NO_IMAGE },
+        { 35, 0xC, 0x1D000, TEST_X, TEST_NO_IMAGE } },
       "+a +b +c -c@2:5/5 ~b@1:15/10 ~a@0:25/10" },
 
     { "function hooks",
-      { { 10, 0xA, 0x1F000, TEST_NF },
-        { 20, 0xB, 0x1E000, TEST_NF },
-        { 30, 0xB, 0x1E000, TEST_XF },
-        { 40, 0xA, 0x1F000, TEST_XF } },
+      { { 10, 0xA, 0x1F000, TEST_NF, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 30, 0xB, 0x1E000, TEST_XF, TEST_NO_IMAGE },
+        { 40, 0xA, 0x1F000, TEST_XF, TEST_NO_IMAGE } },
       "+a +b -b@1:10/10 -a@0:30/20" },
 
     { "function hooks: gcc jumps to the exit hook after the epilogue",
-      { { 10, 0xA, 0x1F000, TEST_NF },
-        { 20, 0xB, 0x1E000, TEST_NF },
-        { 30, 0xB, 0x1EFF8, TEST_XF },
-        { 35, 0xC, 0x1E000, TEST_NF },
-        { 37, 0xC, 0x1F000, TEST_XF },
-        { 40, 0xA, 0x1F040, TEST_XF } },
+      { { 10, 0xA, 0x1F000, TEST_NF, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 30, 0xB, 0x1EFF8, TEST_XF, TEST_NO_IMAGE },
+        { 35, 0xC, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 37, 0xC, 0x1F000, TEST_XF, TEST_NO_IMAGE },
+        { 40, 0xA, 0x1F040, TEST_XF, TEST_NO_IMAGE } },
       "+a +b -b@1:10/10 +c -c@1:2/2 -a@0:30/18" },
 
     { "function hooks: a recursive function jumps to the exit hook",
-      { { 10, 0xA, 0x1F000, TEST_NF },
-        { 20, 0xA, 0x1E000, TEST_NF },
-        { 30, 0xA, 0x1F000, TEST_XF },
-        { 40, 0xA, 0x1F040, TEST_XF } },
+      { { 10, 0xA, 0x1F000, TEST_NF, TEST_NO_IMAGE },
+        { 20, 0xA, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 30, 0xA, 0x1F000, TEST_XF, TEST_NO_IMAGE },
+        { 40, 0xA, 0x1F040, TEST_XF, TEST_NO_IMAGE } },
       "+a +a -a@1:10/10 -a@0:30/20" },
 
     { "function hooks: longjmp past a frame, the catcher returns",
-      { { 10, 0xA, 0x1F000, TEST_NF },
-        { 20, 0xB, 0x1E000, TEST_NF },
-        { 30, 0xC, 0x1D000, TEST_NF },
-        { 40, 0xA, 0x1F000, TEST_XF } },
+      { { 10, 0xA, 0x1F000, TEST_NF, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 30, 0xC, 0x1D000, TEST_NF, TEST_NO_IMAGE },
+        { 40, 0xA, 0x1F000, TEST_XF, TEST_NO_IMAGE } },
       "+a +b +c !c@2:10/10 !b@1:20/10 -a@0:30/10" },
 
     { "function hooks: an exit of a function that is not open",
-      { { 10, 0xA, 0x1F000, TEST_NF },
-        { 20, 0xB, 0x1E000, TEST_NF },
-        { 30, 0xD, 0x1E000, TEST_XF },
-        { 40, 0xB, 0x1E000, TEST_XF } },
+      { { 10, 0xA, 0x1F000, TEST_NF, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 30, 0xD, 0x1E000, TEST_XF, TEST_NO_IMAGE },
+        { 40, 0xB, 0x1E000, TEST_XF, TEST_NO_IMAGE } },
       "+a +b ?d -b@1:20/20 ~a@0:30/10" },
 
     { "function hooks: RSP moved down since the entry",
-      { { 10, 0xA, 0x1F000, TEST_NF },
-        { 20, 0xA, 0x1D000, TEST_XF } },
+      { { 10, 0xA, 0x1F000, TEST_NF, TEST_NO_IMAGE },
+        { 20, 0xA, 0x1D000, TEST_XF, TEST_NO_IMAGE } },
       "+a -a@0:10/10" },
 
     { "function hooks: a frame farther out is not taken",
-      { { 10, 0xA, 0x1F000, TEST_NF },
-        { 20, 0xB, 0x1E000, TEST_NF },
-        { 30, 0xA, 0x1D000, TEST_XF } },
+      { { 10, 0xA, 0x1F000, TEST_NF, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 30, 0xA, 0x1D000, TEST_XF, TEST_NO_IMAGE } },
       "+a +b ?a ~b@1:10/10 ~a@0:20/10" },
 
     { "both kinds: each inside the other",
-      { { 10, 0xA, 0x1F000, TEST_N },
-        { 20, 0xB, 0x1E000, TEST_NF },
-        { 30, 0xC, 0x1DFF8, TEST_N },
-        { 40, 0xC, 0x1DFF8, TEST_X },
-        { 50, 0xB, 0x1EFF8, TEST_XF },
-        { 60, 0xA, 0x1F000, TEST_X } },
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 30, 0xC, 0x1DFF8, TEST_N, TEST_NO_IMAGE },
+        { 40, 0xC, 0x1DFF8, TEST_X, TEST_NO_IMAGE },
+        { 50, 0xB, 0x1EFF8, TEST_XF, TEST_NO_IMAGE },
+        { 60, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
       "+a +b +c -c@2:10/10 -b@1:30/20 -a@0:50/20" },
 
     { "both kinds: an exit does not close the other kind's frame",
-      { { 10, 0xB, 0x1E000, TEST_NF },
-        { 20, 0xA, 0x1D000, TEST_X },
-        { 30, 0xB, 0x1E000, TEST_XF } },
+      { { 10, 0xB, 0x1E000, TEST_NF, TEST_NO_IMAGE },
+        { 20, 0xA, 0x1D000, TEST_X, TEST_NO_IMAGE },
+        { 30, 0xB, 0x1E000, TEST_XF, TEST_NO_IMAGE } },
       "+b ?a -b@0:20/20" },
 
     { "a fiber leaves the thread's frames open",
-      { { 10, 0xA, 0x1F000, TEST_N },
-        { 20, 0xB, 0x900000, TEST_N },
-        { 30, 0xC, 0x8FF000, TEST_N },
-        { 40, 0xD, 0x1E000, TEST_N },
-        { 50, 0xD, 0x1E000, TEST_X },
-        { 60, 0xC, 0x8FF000, TEST_X },
-        { 70, 0xB, 0x900000, TEST_X },
-        { 80, 0xA, 0x1F000, TEST_X } },
-      "+a +b +c +d -d@1:10/10 -c@1:30/30 -b@0:50/20 -a@0:70/60" },
+      { { 10, 0xA, 0x1F000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x900000, TEST_N, TEST_NO_IMAGE },
+        { 30, 0xC, 0x8FF000, TEST_N, TEST_NO_IMAGE },
+        { 40, 0xD, 0x1E000, TEST_N, TEST_NO_IMAGE },
+        { 50, 0xD, 0x1E000, TEST_X, TEST_NO_IMAGE },
+        { 60, 0xC, 0x8FF000, TEST_X, TEST_NO_IMAGE },
+        { 70, 0xB, 0x900000, TEST_X, TEST_NO_IMAGE },
+        { 80, 0xA, 0x1F000, TEST_X, TEST_NO_IMAGE } },
+      "+a +b +c +d -d@1:10/10 -c@1:30/10 -b@0:50/20 -a@0:70/20" },
 
     { "two fibers, one below the other",
-      { { 10, 0xA, 0x900000, TEST_N },
-        { 20, 0xB, 0x800000, TEST_N },
-        { 30, 0xA, 0x900000, TEST_X },
-        { 40, 0xB, 0x800000, TEST_X } },
-      "+a +b -a@0:20/20 -b@0:20/20" },
+      { { 10, 0xA, 0x900000, TEST_N, TEST_NO_IMAGE },
+        { 20, 0xB, 0x800000, TEST_N, TEST_NO_IMAGE },
+        { 30, 0xA, 0x900000, TEST_X, TEST_NO_IMAGE },
+        { 40, 0xB, 0x800000, TEST_X, TEST_NO_IMAGE } },
+      "+a +b -a@0:20/10 -b@0:20/10" },
 };
+
+
+static
+BOOLEAN
+TestMayBeInlined(
+    _In_opt_ PVOID Context,
+    _In_ ULONGLONG Outer,
+    _In_ ULONGLONG Inner
+    )
+/*++
+
+Routine Description:
+
+    Says what may have been inlined: 0xB into 0xA, and any function into 0xE.
+
+Arguments:
+
+    Context - Not used.
+
+    Outer - The function around.
+
+    Inner - The function inside.
+
+Return Value:
+
+    TRUE if it may have been.
+
+--*/
+{
+    (VOID)Context;
+    return Outer == 0xE || (Outer == 0xA && Inner == 0xB);
+}
 
 
 static
@@ -1038,6 +1186,7 @@ Return Value:
     RTL_WRITER Writer;
     ULONG Index;
 
+    RtlZeroBytes(&Call, sizeof(Call));
     RtlInitializeBufferWriter(&Writer, TestEventText, sizeof(TestEventText));
     if (!TEST_SUCCESS(CoreInitializePair(&Pair,
                                          &TestCountingAllocator,
@@ -1045,6 +1194,8 @@ Return Value:
                                          0x10000ULL + Shift))) {
         return;
     }
+
+    Pair.MayBeInlined = TestMayBeInlined;
 
     for (Index = 0;
          Index < RTL_NUMBER_OF(Pairing->Calls) &&
@@ -1055,6 +1206,11 @@ Return Value:
         Call.Site = Pairing->Calls[Index].Site;
         Call.Stack = Pairing->Calls[Index].Stack + Shift;
         Call.Kind = Pairing->Calls[Index].Kind;
+        Call.Function = Pairing->Calls[Index].Function;
+        Call.JumpTarget = Pairing->Calls[Index].JumpTarget;
+        Call.FrameSize = Pairing->Calls[Index].FrameSize;
+        Call.BodySize = Pairing->Calls[Index].BodySize;
+        Call.Flags = Pairing->Calls[Index].Flags;
         TEST_SUCCESS(CoreAddCall(&Pair, &Call));
         while (CoreNextEvent(&Pair, &Event)) {
             TestWriteEvent(&Writer, &Event);
@@ -1119,6 +1275,7 @@ Return Value:
     // 200,000 calls deep and back, in memory that is bounded by the depth.
     //
 
+    RtlZeroBytes(&Call, sizeof(Call));
     Call.Kind = TEST_N;
     TEST_SUCCESS(CoreInitializePair(&Pair,
                                     &TestCountingAllocator,
@@ -1609,31 +1766,33 @@ Return Value:
 
     //
     // main: 1000 to 9999, less 3000, 300, 2000 and 999 of its calls.
-    // work, total: 3000 + 300 + 2000; self: 1500 + 1500 + 300 + 2000; its
-    // four calls last 3000, 1500, 300, 2000: 1700 on average.
+    // work, total: 3000 + 300; self: 1500 + 1500 + 300; three of its calls
+    // last 3000, 1500, 300: 1600 on average; one was left after 2000.
     //
 
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
-        "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,unfinished,"
-        "module,rva,function\r\n"
-        "1,1000000,1000000,1000000,1000000,1000000,0,0,"
+        "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
+        "abandoned_time_ns,unfinished,module,rva,function\r\n"
+        "1,1000000,1000000,1000000,1000000,1000000,0,0,0,"
         "app.exe,0x4000,app.exe+0x4000\r\n"
-        "1,8999,2700,8999,8999,8999,0,1,app.exe,0x1000,app.exe+0x1000\r\n"
-        "4,5300,5300,1700,300,3000,1,0,app.exe,0x2000,app.exe+0x2000\r\n"
-        "1,999,999,999,999,999,0,0,app.exe,0x3000,app.exe+0x3000\r\n");
+        "1,8999,2700,8999,8999,8999,0,0,1,app.exe,0x1000,app.exe+0x1000\r\n"
+        "4,3300,3300,1600,300,3000,1,2000,0,app.exe,0x2000,app.exe+0x2000\r\n"
+        "1,999,999,999,999,999,0,0,0,app.exe,0x3000,app.exe+0x3000\r\n");
     TEST(TestContains(&TestErr, "no function names for app.exe"));
 
     TEST_EQUAL(TestRun("report --thread 100 --sort calls --limit 2 @"), 0);
     TEST_OUTPUT(
         "     Calls       Total        Self     Average         Min"
-        "         Max  Abandoned  Unfinished  Function\n"
-        "         4    5.300 us    5.300 us    1.700 us      300 ns"
-        "    3.000 us          1           0  app.exe+0x2000\n"
+        "         Max  Abandoned  Abandoned time  Unfinished  Function\n"
+        "         4    3.300 us    3.300 us    1.600 us      300 ns"
+        "    3.000 us          1        2.000 us           0  "
+        "app.exe+0x2000\n"
         "         1    8.999 us    2.700 us    8.999 us    8.999 us"
-        "    8.999 us          0           1  app.exe+0x1000\n"
-        "Abandoned: left without an exit; counted up to the record that "
-        "proved it.\n"
+        "    8.999 us          0            0 ns           1  "
+        "app.exe+0x1000\n"
+        "Abandoned: left without an exit (exception, longjmp, no return).  "
+        "Their time, up to the record that told it, is in no other column.\n"
         "Unfinished: open at the end of the data; counted up to the thread's "
         "last record.\n");
 
@@ -1650,12 +1809,23 @@ Return Value:
 
     TEST_EQUAL(TestRun("tree --csv --thread 100 @"), 0);
     TEST_OUTPUT(
-        "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,unfinished,"
-        "node,parent,depth,module,function\r\n"
-        "1,8999,2700,8999,8999,8999,0,1,1,0,0,app.exe,app.exe+0x1000\r\n"
-        "3,5300,3800,1766,300,3000,1,0,2,1,1,app.exe,app.exe+0x2000\r\n"
-        "1,1500,1500,1500,1500,1500,0,0,3,2,2,app.exe,app.exe+0x2000\r\n"
-        "1,999,999,999,999,999,0,0,4,1,1,app.exe,app.exe+0x3000\r\n");
+        "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
+        "abandoned_time_ns,unfinished,node,parent,depth,track,thread,fiber,"
+        "module,function\r\n"
+        "1,8999,2700,8999,8999,8999,0,0,1,1,0,0,,,,"
+        "app.exe,app.exe+0x1000\r\n"
+        "3,3300,1800,1650,300,3000,1,2000,0,2,1,1,,,,"
+        "app.exe,app.exe+0x2000\r\n"
+        "1,1500,1500,1500,1500,1500,0,0,0,3,2,2,,,,"
+        "app.exe,app.exe+0x2000\r\n"
+        "1,999,999,999,999,999,0,0,0,4,1,1,,,,"
+        "app.exe,app.exe+0x3000\r\n");
+    TEST_EQUAL(TestRun("tree --per-thread --depth 1 --csv @"), 0);
+    TEST(TestContains(&TestOut, ",1,2,0,0,0,100,0,app.exe,app.exe+0x1000\r\n"));
+    TEST(TestContains(&TestOut, ",0,0,1,104,0,app.exe,app.exe+0x4000\r\n"));
+    TEST_EQUAL(TestRun("tree --per-thread --depth 1 @"), 0);
+    TEST(TestContains(&TestOut, "  [thread 100]\n"));
+    TEST(TestContains(&TestOut, "  [thread 104]\n"));
     TEST_EQUAL(TestRun("tree --depth 1 @"), 0);
     TEST_OUTPUT(
         "     Calls       Total        Self     Average         Min"
@@ -1685,10 +1855,12 @@ Return Value:
         "\"events\": [\n"
         "{\"time_ns\": 1500, \"thread_id\": 104, \"event\": \"enter\", "
         "\"depth\": 0, \"duration_ns\": null, \"module\": \"app.exe\", "
-        "\"function\": \"app.exe+0x4000\"},\n"
+        "\"function\": \"app.exe+0x4000\", \"fiber\": 0, "
+        "\"tail_call\": 0},\n"
         "{\"time_ns\": 1001500, \"thread_id\": 104, \"event\": \"exit\", "
         "\"depth\": 0, \"duration_ns\": 1000000, \"module\": \"app.exe\", "
-        "\"function\": \"app.exe+0x4000\"}\n"
+        "\"function\": \"app.exe+0x4000\", \"fiber\": 0, "
+        "\"tail_call\": null}\n"
         "]\n}\n");
 
     TEST_EQUAL(TestRun("verify @"), 0);
@@ -2141,7 +2313,8 @@ Return Value:
         "  6.000 us [   100] |   } /* plug.dll+0x2000 */\n"
         "  8.000 us [   100] | } /* app.exe+0x1000 */\n");
     TEST_EQUAL(TestRun("report --csv --module plug @"), 0);
-    TEST(TestContains(&TestOut, "\n1,6000,5000,6000,6000,6000,0,0,plug.dll,"));
+    TEST(TestContains(&TestOut,
+                      "\n1,6000,5000,6000,6000,6000,0,0,0,plug.dll,"));
     TEST(!TestContains(&TestOut, "app.exe"));
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "  Module            Function\n"));

@@ -4,7 +4,7 @@
 usage: trace_reader.py [--stores] [--symbols NM-LIST] PATH...
 
 PATH is a store, or a session directory.  Prints one CSV line for each
-function: its calls, total and self ticks (or with --stores, one line for each
+function: its calls, total, self and abandoned ticks (or with --stores, one line for each
 store).  NM-LIST is the output of nm for the traced module; without it a
 function is named by the image-relative address of its entry site.
 
@@ -156,87 +156,114 @@ class Store:
 
 
 class Function:
-    """What pair() adds up for one function."""
-    __slots__ = ('calls', 'total', 'self', 'depth')
+    """What pair() adds up for one function.  Abandoned calls are apart."""
+    __slots__ = ('calls', 'total', 'self', 'abandoned', 'depth')
 
     def __init__(self):
-        self.calls = self.total = self.self = self.depth = 0
+        self.calls = self.total = self.self = self.abandoned = self.depth = 0
 
 
 class Stack:
-    """One stack of open frames; depths are bytes below top."""
+    """One stack of open frames; addresses are bytes above the own stack's."""
 
-    def __init__(self, top, lowest=0):
-        self.top, self.lowest, self.highest = top, lowest, lowest
-        self.frames = []  # of [depth, site, start, ticks of callees, Function]
-
-    def distance(self, rsp):
-        """How far rsp is from what was seen of this stack, or None."""
-        below, above = signed(self.lowest - rsp), signed(rsp - self.highest)
-        if not self.frames or below > 0x8000 or above > 0x1000:
-            return None
-        return max(below, above, 0)
+    def __init__(self, address):
+        self.lowest = self.highest = address
+        self.frames = []  # of [address, site, start, ticks of others, Function]
+        self.left = None  # when another stack took over
 
 
 def signed(difference):
     return ((difference + 0x80000000) & LOW32) - 0x80000000
 
 
-def other_stack(stacks, current, rsp):
-    """Section 11, other stacks: the one of stacks[1:] that rsp belongs to."""
-    if current in stacks[1:] and current.distance(rsp) == 0:
-        return current
-    near = [(stack.distance(rsp), number) for number, stack in
-            enumerate(stacks) if number and stack.distance(rsp) is not None]
-    if near:
-        stack = stacks[min(near)[1]]
-    else:
-        stack = Stack((rsp + 0x80000000) & LOW32, rsp)
-        empty = [number for number, other in enumerate(stacks)
-                 if number and not other.frames] or [len(stacks)]
-        stacks[empty[-1]:empty[-1] + 1] = [stack]
-    if signed(rsp - stack.lowest) < 0:
-        stack.lowest = rsp
-    if signed(rsp - stack.highest) > 0:
-        stack.highest = rsp
-    return stack
+def other_stack(stacks, current, address, leaves):
+    """Section 11, other stacks: the one of stacks[1:] of an address."""
+    above = below = None
+    for stack in stacks[1:]:
+        if stack.lowest <= address <= stack.highest:
+            return stack
+        if stack.lowest > address:
+            if above is None or stack.lowest < above.lowest:
+                above = stack
+        elif below is None or stack.highest > below.highest:
+            below = stack
+    far_above = far_below = None
+    if above:
+        if above.frames:
+            distance = above.frames[-1][0] - address
+            near = distance <= 0x8000
+        else:
+            distance = above.lowest - address
+            near = (distance <= 0x8000 and
+                    above.lowest >> 16 == address >> 16)
+        if near:
+            far_above = distance
+        elif (leaves and above is current and
+              above.lowest - address <= 1 << 20):
+            far_above = 1 << 20
+    if below and address - below.highest <= 0x1000:
+        far_below = address - below.highest
+    if far_above is not None and (far_below is None or above is current or
+                                  far_above <= far_below):
+        above.lowest = address
+        return above
+    if far_below is not None:
+        below.highest = address
+        return below
+    stacks.append(Stack(address))
+    return stacks[-1]
 
 
 def pair(store, functions=None, resolve=None):
     """Pairs the records of a store (section 11) and adds them up.
 
-    functions maps what resolve(rva) returns (the RVA itself if None) to a
-    Function, and is returned with a Counter of what happened to the frames.
+    This is the pairing without the image.  functions maps what resolve(rva)
+    returns (the RVA itself if None) to a Function, and is returned with a
+    Counter of what happened to the frames.
     """
     functions = {} if functions is None else functions
     counts = collections.Counter()
     known = {}
     base, size = store.StackBase & LOW32, store.StackBase - store.StackLimit
-    own = current = Stack(base)
-    stacks, time = [own], 0
+    current = Stack(0)
+    stacks, time = [current], 0
 
     def leave(frames, time, how):
         _, _, start, inner, function = frames.pop()
         elapsed = max(time - start, 0)
-        function.self += max(elapsed - inner, 0)
         function.depth -= 1
-        if function.depth == 0:
-            function.total += elapsed
+        if how == 'abandoned':
+            if function.depth == 0:
+                function.abandoned += elapsed
+        else:
+            function.self += max(elapsed - inner, 0)
+            if function.depth == 0:
+                function.total += elapsed
         if frames:
             frames[-1][3] += elapsed
         counts[how] += 1
 
+    def charge(stack, time):
+        if stack.left is not None and stack.frames:
+            stack.frames[-1][3] += time - stack.left
+        stack.left = None
+
     for time, rva, rsp, kind in store.records():
-        depth = (base - rsp) & LOW32
-        if depth <= size or size == 0:
-            current = own
+        stack = stacks[0]
+        if size and (base - rsp) & LOW32 > size:
+            stack = other_stack(stacks, current, (rsp - base) & LOW32,
+                                kind in (EXIT, EXIT_FUNCTION))
+            place = (rsp - base) & LOW32
         else:
-            current = other_stack(stacks, current, rsp)
-            depth = (current.top - rsp) & LOW32
+            place = signed(rsp - base)
+        if stack is not current:
+            current.left = time
+            current = stack
+            charge(stack, time)
         frames = current.frames
         if kind == ENTER or kind == ENTER_FUNCTION:
-            gone = depth if kind == ENTER else depth + 1
-            while frames and frames[-1][0] >= gone:
+            gone = place if kind == ENTER else place - 1
+            while frames and frames[-1][0] <= gone:
                 leave(frames, time, 'abandoned')
             function = known.get(rva)
             if function is None:
@@ -244,10 +271,10 @@ def pair(store, functions=None, resolve=None):
                 function = known[rva] = functions.setdefault(key, Function())
             function.calls += 1
             function.depth += 1
-            frames.append([depth, rva if kind == ENTER_FUNCTION else None,
+            frames.append([place, rva if kind == ENTER_FUNCTION else None,
                            time, 0, function])
         elif kind == EXIT:
-            while frames and frames[-1][0] > depth:
+            while frames and frames[-1][0] < place:
                 leave(frames, time, 'abandoned')
             if frames and frames[-1][1] is None:
                 leave(frames, time, 'completed')
@@ -256,7 +283,7 @@ def pair(store, functions=None, resolve=None):
         else:
             index = len(frames) - 1
             while (index >= 0 and frames[index][1] != rva and
-                   frames[index][0] >= depth):
+                   frames[index][0] <= place):
                 index -= 1
             if index >= 0 and frames[index][1] == rva:
                 while len(frames) > index + 1:
@@ -264,6 +291,8 @@ def pair(store, functions=None, resolve=None):
                 leave(frames, time, 'completed')
             else:
                 counts['unmatched'] += 1
+    for stack in stacks:
+        charge(stack, time)
     for stack in reversed(stacks):
         while stack.frames:
             leave(stack.frames, time, 'open')
@@ -344,11 +373,11 @@ def main(arguments):
                           sum(store.bad.values()),
                           '' if first is None else first))
     if not only_stores:
-        out.writerow(('function', 'calls', 'total', 'self'))
+        out.writerow(('function', 'calls', 'total', 'self', 'abandoned'))
         for key, function in sorted(functions.items(),
                                     key=lambda item: -item[1].self):
             out.writerow((key if resolve else '0x%x' % key, function.calls,
-                          function.total, function.self))
+                          function.total, function.self, function.abandoned))
     return 0
 
 

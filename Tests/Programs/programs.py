@@ -29,7 +29,8 @@ READER = os.path.join(BIN, 'TraceReader.exe')
 
 # Columns of `TraceReader report --csv`; names of functions are in "function".
 REPORT_COLUMNS = {'calls': 'calls', 'total': 'total_ns', 'self': 'self_ns',
-                  'abandoned': 'abandoned'}
+                  'abandoned': 'abandoned',
+                  'abandoned_time': 'abandoned_time_ns'}
 
 GCC = 'x86_64-w64-mingw32-gcc'
 CLANG = 'clang-19'
