@@ -1,0 +1,109 @@
+/*++
+
+Module Name:
+
+    UnwindDump.c
+
+Abstract:
+
+    Prints what Reader/ReaderUnwind.c reads in an image.  Built natively and
+    with sanitizers by Tests/TestUnwind.py, together with that source and
+    ReaderCoff.c.
+
+        UnwindDump IMAGE <PLACES
+
+    PLACES are image-relative addresses, hexadecimal, one a line.  For each
+    there is a line: the place, then "frame" with the function, the frame's
+    size there and in the body and whether RSP moves, or "none"; then "jump"
+    with the target, or "none".
+
+--*/
+
+#include <stdio.h>
+#include <stdlib.h>
+#include "../../Reader/ReaderUnwind.h"
+
+static
+PVOID
+DumpAllocate(
+    PVOID Context,
+    SIZE_T SizeInBytes
+    )
+{
+    (VOID)Context;
+    return calloc(1, SizeInBytes);
+}
+
+static
+VOID
+DumpFree(
+    PVOID Context,
+    PVOID Address
+    )
+{
+    (VOID)Context;
+    free(Address);
+}
+
+int
+main(
+    int Count,
+    char **Arguments
+    )
+{
+    static const ALLOCATOR Allocator = { NULL, DumpAllocate, DumpFree };
+    READER_COFF Coff;
+    READER_UNWIND Unwind;
+    READER_UNWIND_FRAME Frame;
+    FILE *File;
+    UCHAR *Bytes;
+    ULONG Target;
+    ULONG Rva;
+    long Size;
+
+    File = Count == 2 ? fopen(Arguments[1], "rb") : NULL;
+    if (File == NULL || fseek(File, 0, SEEK_END) != 0) {
+        return 2;
+    }
+    Size = ftell(File);
+    rewind(File);
+    Bytes = malloc((size_t)Size);
+    if (Bytes == NULL || fread(Bytes, (size_t)Size, 1, File) != 1) {
+        return 2;
+    }
+    fclose(File);
+    if (ReaderInitializeCoff(&Allocator, Bytes, (ULONGLONG)Size, &Coff) < 0 ||
+        ReaderInitializeUnwind(&Allocator,
+                               &Coff,
+                               Bytes,
+                               (ULONGLONG)Size,
+                               &Unwind) < 0) {
+        return 3;
+    }
+
+    //
+    // Nothing may be read from the file's bytes any more.
+    //
+
+    free(Bytes);
+    while (scanf("%x", &Rva) == 1) {
+        printf("%x ", Rva);
+        if (ReaderFindUnwindFrame(&Unwind, Rva, &Frame)) {
+            printf("frame %x %u %u %u ",
+                   Frame.FunctionRva,
+                   Frame.SizeInBytes,
+                   Frame.BodySizeInBytes,
+                   Frame.IsDynamic);
+        } else {
+            printf("none ");
+        }
+        if (ReaderFindJumpTarget(&Unwind, Rva, &Target)) {
+            printf("jump %x\n", Target);
+        } else {
+            printf("none\n");
+        }
+    }
+    ReaderRundownUnwind(&Unwind);
+    ReaderRundownCoff(&Coff);
+    return 0;
+}

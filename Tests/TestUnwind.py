@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Checks what the reader takes from images' unwind data and code.
+
+llvm-readobj says how every function's prologue lowers RSP, objdump where gcc's
+functions leave by a jump in tail position.  Reader/ReaderUnwind.c, built
+natively with sanitizers, must say the same for every function of real images:
+of clang, of gcc with and without optimization, and of NASM.
+
+A control changes one byte of the unwind data and one of a jump: the
+comparisons must see it.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                'Programs'))
+import programs                                              # noqa: E402
+
+READOBJ = 'llvm-readobj-19'
+OBJDUMP = 'x86_64-w64-mingw32-objdump'
+BASE = 0x140000000
+SOURCES = ['Tests/Programs/UnwindDump.c', 'Reader/ReaderUnwind.c',
+           'Reader/ReaderCoff.c']
+
+JUMPING = r'''
+#include <stdio.h>
+#define KEPT __attribute__((noinline, noclone, noipa))
+KEPT int Last(int value) { return value * 3 + 1; }
+KEPT int Direct(int value) { return Last(value + 2); }
+KEPT int Choice(int value) { return value & 1 ? Last(value) : Direct(value); }
+KEPT int Pointer(int (*routine)(int), int value) { return routine(value); }
+KEPT int Even(unsigned value);
+KEPT int Odd(unsigned value) { return value ? Even(value - 1) : 0; }
+KEPT int Even(unsigned value) { return value ? Odd(value - 1) : 1; }
+int main(void)
+{
+    printf("%d\n", Choice(4) + Choice(5) + Pointer(Direct, 6) + Even(9));
+    return 0;
+}
+'''
+
+# What an operation takes from RSP; the others (saves, SET_FPREG) nothing.
+PUSH, ALLOCATION = 'PUSH_NONVOL', ('ALLOC_SMALL', 'ALLOC_LARGE')
+
+
+def build_dump(folder):
+    dump = os.path.join(folder, 'UnwindDump')
+    subprocess.run([
+        'gcc', '-std=c11', '-O1', '-g', '-Wall', '-Wextra', '-Werror',
+        '-fsanitize=address,undefined', '-fno-sanitize-recover=all',
+        *(os.path.join(programs.ROOT, source) for source in SOURCES),
+        '-o', dump], check=True)
+    return dump
+
+
+def ask(dump, image, places):
+    """place -> (function, size, body size, dynamic) or None, jump or None."""
+    text = subprocess.run(
+        [dump, image], check=True, stdout=subprocess.PIPE,
+        input='\n'.join('%x' % place for place in places).encode()).stdout
+    answers = {}
+    for line in text.decode().splitlines():
+        fields = line.split()
+        frame = jump = None
+        if fields[1] == 'frame':
+            frame = (int(fields[2], 16), *map(int, fields[3:6]))
+        if fields[-2] == 'jump':
+            jump = int(fields[-1], 16)
+        answers[int(fields[0], 16)] = frame, jump
+    return answers
+
+
+def expected_frames(image):
+    """The same for every place just behind an instruction of a prologue."""
+    _, text = programs.run([READOBJ, '--unwind', image])
+    expected, chained, steps = {}, 0, []
+    functions = text.split('RuntimeFunction {')[1:]
+    for function in functions:
+        begin, end = (int(re.search(name + r': \S* ?\(?(0x[0-9A-F]+)',
+                                    function).group(1), 16) - BASE
+                      for name in ('StartAddress', 'EndAddress'))
+        if 'ChainInfo' in function or 'Chained' in function:
+            chained += 1
+            continue
+        dynamic = int('FrameRegister: -' not in function)
+        steps = []
+        for offset, operation, rest in re.findall(
+                r'0x([0-9A-F]+): ([A-Z_0-9]+)(.*)', function):
+            size = 8 if operation == PUSH else 0
+            if operation in ALLOCATION:
+                size = int(re.search(r'size=(\d+)', rest).group(1))
+            steps.append((int(offset, 16), size))
+        body = sum(size for _, size in steps)
+        for offset, _ in steps:
+            if begin + offset + 1 <= end:
+                size = sum(taken for at, taken in steps if at <= offset)
+                expected[begin + offset + 1] = begin, size, body, dynamic
+        expected[end] = begin, body, body, dynamic
+        expected[begin + 1] = begin, sum(
+            taken for at, taken in steps if at < 1), body, dynamic
+    return expected, len(functions), chained
+
+
+def expected_jumps(image):
+    """Where each call of __return__ returns to -> the jump's target."""
+    _, text = programs.run([OBJDUMP, '-d', '--no-show-raw-insn', image])
+    jumps, behind = {}, False
+    for line in text.splitlines():
+        found = re.match(r'\s*([0-9a-f]+):\t(\w+)\s*(\S*)\s*(<[^>+]*>)?',
+                         line)
+        if not found:
+            continue
+        address, operation, operand, symbol = found.groups()
+        if behind:
+            target = None
+            if operation == 'jmp' and symbol:
+                target = int(operand, 16) - BASE
+            jumps[int(address, 16) - BASE] = target
+        behind = operation == 'call' and symbol == '<__return__>'
+    return jumps
+
+
+def compare(results, dump, image, what):
+    expected, functions, chained = expected_frames(image)
+    seen = ask(dump, image, sorted(expected))
+    wrong = [(hex(place), expected[place], seen[place][0])
+             for place in expected if expected[place] != seen[place][0]]
+    results.check(functions > 20 and not wrong,
+                  '%s: frames (place, readobj, reader)' % what, wrong)
+    print('%s: %d functions (%d chained), %d places, %d with a moving RSP' % (
+        what, functions, chained, len(expected),
+        len({frame[0] for frame in expected.values() if frame[3]})))
+    return wrong
+
+
+def compare_jumps(dump, image):
+    jumps = expected_jumps(image)
+    seen = ask(dump, image, sorted(jumps))
+    return jumps, [(hex(place), jumps[place], seen[place][1])
+                   for place in jumps if jumps[place] != seen[place][1]]
+
+
+def check_controls(results, dump, image, folder):
+    """One byte of unwind data, and one of a jump, are changed."""
+    with open(image, 'rb') as file:
+        data = bytearray(file.read())
+    expected, _, _ = expected_frames(image)
+    changed = os.path.join(folder, 'changed.exe')
+    _, text = programs.run([READOBJ, '--sections', image])
+    found = re.search(r'Name: \.xdata.*?RawDataSize: (\d+).*?'
+                      r'PointerToRawData: (0x[0-9A-F]+)', text, re.S)
+    size, start = int(found.group(1)), int(found.group(2), 16)
+
+    # The first small allocation there is gets eight bytes more.
+    for offset in range(start, start + size, 2):
+        if data[offset + 1] & 15 == 2 and data[offset + 1] >> 4 < 15:
+            data[offset + 1] += 16
+            break
+    with open(changed, 'wb') as file:
+        file.write(data)
+    seen = ask(dump, changed, sorted(expected))
+    results.check(any(expected[place] != seen[place][0] for place in expected),
+                  'control: an allocation of eight bytes more')
+
+    jumps, _ = compare_jumps(dump, image)
+    place = next(place for place, target in sorted(jumps.items())
+                 if target is not None)
+    _, text = programs.run([READOBJ, '--sections', image])
+    found = re.search(r'Name: \.text.*?VirtualAddress: (0x[0-9A-F]+).*?'
+                      r'PointerToRawData: (0x[0-9A-F]+)', text, re.S)
+    offset = place - int(found.group(1), 16) + int(found.group(2), 16)
+    data[offset + 1] ^= 0x10
+    with open(changed, 'wb') as file:
+        file.write(data)
+    seen = ask(dump, changed, [place])
+    results.check(seen[place][1] != jumps[place], 'control: another target')
+
+
+def main():
+    results = programs.Results()
+    with programs.Scratch() as scratch:
+        dump = build_dump(scratch)
+        compare(results, dump, programs.READER, 'TraceReader.exe, clang')
+        compare(results, dump, os.path.join(programs.BIN, 'TestPenter.exe'),
+                'TestPenter.exe, clang and NASM')
+        for what, options in (
+                ('gcc -O0', ['-O0']), ('gcc -O2', ['-O2']),
+                ('gcc -O2 -fno-omit-frame-pointer',
+                 ['-O2', '-fno-omit-frame-pointer'])):
+            image = programs.build_sample(
+                os.path.join(scratch, what.replace(' ', '')),
+                programs.PENTER_FLAGS, [programs.LIBRARY],
+                compiler=(programs.GCC, *options))
+            compare(results, dump, image, what)
+        source = os.path.join(scratch, 'Jumping.c')
+        with open(source, 'w', encoding='utf-8') as file:
+            file.write(JUMPING)
+        image = programs.build(os.path.join(scratch, 'jumping'), [source],
+                               programs.PENTER_FLAGS, 'Jumping.exe',
+                               [programs.LIBRARY],
+                               compiler=(programs.GCC, '-O2'))
+        jumps, wrong = compare_jumps(dump, image)
+        results.check(not wrong, 'jumps (place, objdump, reader)', wrong)
+        number = sum(target is not None for target in jumps.values())
+        print('%d of %d exits jump to a function' % (number, len(jumps)))
+        results.check(number >= 5 and number < len(jumps), 'jumps')
+        check_controls(results, dump, image, scratch)
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
