@@ -75,7 +75,7 @@ Return Value:
 --*/
 {
     Pair->Allocator = Allocator;
-    Pair->MayBeInlined = NULL;
+    Pair->CountInlined = NULL;
     Pair->InlineContext = NULL;
     Pair->NumberOfStacks = 1;
     Pair->CapacityOfStacks = CORE_FIRST_STACKS;
@@ -548,6 +548,76 @@ Return Value:
 
 
 static
+SIZE_T
+CoreFindInlined(
+    _Inout_ PCORE_PAIR Pair,
+    _In_ const CORE_STACK *Stack,
+    _In_ SIZE_T Remaining
+    )
+/*++
+
+Routine Description:
+
+    Decides whether an entry can be of a function that was inlined into that of
+    the innermost frame.
+
+    A function that was inlined once can be open once.  If it is, it has been
+    left, and so has all that was called from it.
+
+Arguments:
+
+    Pair - The pairing, with the entry; IsInlined is set.
+
+    Stack - The entry's stack.
+
+    Remaining - How many frames are left; the last is the innermost.
+
+Return Value:
+
+    How many frames stay, if it can be.
+
+--*/
+{
+    PCCORE_CALL Call = &Pair->Call;
+    const CORE_FRAME *Frame = &Stack->Frames[Remaining - 1];
+    SIZE_T Index;
+    ULONG Count;
+
+    Pair->IsInlined = TRUE;
+    if (Pair->CountInlined == NULL ||
+        Frame->Physical == 0 ||
+        Call->Function == 0) {
+        return Remaining;
+    }
+
+    Count = Pair->CountInlined(Pair->InlineContext,
+                               Frame->Physical,
+                               Call->Function);
+    if (Count == 0) {
+        Pair->IsInlined = FALSE;
+    }
+
+    if (Count != 1) {
+        return Remaining;
+    }
+
+    for (Index = Remaining; Index != 0; Index--) {
+
+        Frame = &Stack->Frames[Index - 1];
+        if ((Frame->Flags & CORE_FRAME_INLINED) == 0) {
+            break;
+        }
+
+        if (Frame->Site == Call->Site) {
+            return Index - 1;
+        }
+    }
+
+    return Remaining;
+}
+
+
+static
 VOID
 CorePlanEnter(
     _Inout_ PCORE_PAIR Pair,
@@ -599,15 +669,11 @@ Return Value:
                 break;
             }
 
-            if (Call->Kind == TRACE_KIND_ENTER_FUNCTION &&
-                (Pair->MayBeInlined == NULL ||
-                 Frame->Physical == 0 ||
-                 Call->Function == 0 ||
-                 Pair->MayBeInlined(Pair->InlineContext,
-                                    Frame->Physical,
-                                    Call->Function))) {
-                Pair->IsInlined = TRUE;
-                break;
+            if (Call->Kind == TRACE_KIND_ENTER_FUNCTION) {
+                Remaining = CoreFindInlined(Pair, Stack, Remaining);
+                if (Pair->IsInlined) {
+                    break;
+                }
             }
         }
 
@@ -984,7 +1050,7 @@ Return Value:
         Frame->Physical = Parent->Physical;
         Frame->Top = Parent->Top;
         Frame->BodySize = 0;
-        Frame->Flags = Parent->Flags;
+        Frame->Flags = Parent->Flags | CORE_FRAME_INLINED;
     } else {
         Frame->Physical = Call->Function;
         Frame->Flags = Call->Flags;

@@ -356,8 +356,8 @@ typedef struct _READER_MODULE {
     BOOLEAN IsSymbolsTried;
     BOOLEAN IsSymbolsWarned;
     PREADER_SYMBOLS Symbols;        // NULL until the first site
-    READER_MAP Inlined;             // (outer RVA << 32) | inner RVA to whether
-                                    // one may be inlined into the other
+    READER_MAP Inlined;             // (outer RVA << 32) | inner RVA to how
+                                    // often one may be inlined into the other
     RTL_ERROR SymbolError;          // why there are none
 } READER_MODULE;
 typedef READER_MODULE *PREADER_MODULE;
@@ -640,7 +640,7 @@ NTSTATUS
     );
 READER_DESCRIBE_CALL ReaderDescribeCall;
 
-CORE_MAY_BE_INLINED ReaderMayBeInlinedInSession;
+CORE_COUNT_INLINED ReaderCountInlinedInSession;
 
 //
 // ReaderFunction.c

@@ -320,6 +320,7 @@ CORE_MULTIPLY_DIVIDE CoreMultiplyDivide;
 #define CORE_CALL_FRAME_KNOWN   0x1 // FrameSize and BodySize are
 #define CORE_CALL_DYNAMIC       0x2 // the function moves RSP in its body
 #define CORE_CALL_JUMPS         0x4 // it may jump to its exit hook
+#define CORE_FRAME_INLINED      0x8 // of a frame: it is in another one's
 
 typedef struct _CORE_CALL {
     ULONGLONG Timestamp;
@@ -395,22 +396,22 @@ typedef struct _CORE_EVENT {
 typedef CORE_EVENT *PCORE_EVENT;
 
 //
-// Says whether Inner may have been inlined into Outer (keys of functions):
-// FALSE only if it certainly was not.
+// Says how often Inner may have been inlined into Outer (keys of functions):
+// never less than it was.
 //
 
 typedef
-BOOLEAN
-(CORE_MAY_BE_INLINED)(
+ULONG
+(CORE_COUNT_INLINED)(
     _In_opt_ PVOID Context,
     _In_ ULONGLONG Outer,
     _In_ ULONGLONG Inner
     );
-typedef CORE_MAY_BE_INLINED *PCORE_MAY_BE_INLINED;
+typedef CORE_COUNT_INLINED *PCORE_COUNT_INLINED;
 
 typedef struct _CORE_PAIR {
     PCALLOCATOR Allocator;
-    PCORE_MAY_BE_INLINED MayBeInlined;  // the caller's; NULL: always TRUE
+    PCORE_COUNT_INLINED CountInlined;   // the caller's; NULL: any number
     PVOID InlineContext;
     PCORE_STACK Stacks;             // [0] is the thread's own
     PULONG Order;                   // the others, by ascending address

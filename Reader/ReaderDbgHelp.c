@@ -13,6 +13,10 @@ Abstract:
     knows nothing more and is not called again, since nobody can say in what
     state DbgHelp left it.
 
+    Wine's DbgHelp has assertions: one that fails would end the process through
+    abort() of its C runtime.  That calls the handler of SIGABRT first, which
+    is ours during a call and raises an exception.
+
 --*/
 
 #include "ReaderDbgHelp.h"
@@ -44,6 +48,19 @@ Abstract:
 //
 
 #define READER_SUBSTITUTE_BASE 0x180000000ULL
+
+//
+// The C runtimes that DbgHelp may be made with, and the number of the signal
+// that abort() raises there.
+//
+
+#define READER_NUMBER_OF_RUNTIMES 2
+#define READER_SIGNAL_ABORT 22
+
+static const PCWSTR ReaderRuntimeNames[READER_NUMBER_OF_RUNTIMES] = {
+    L"ucrtbase.dll",
+    L"msvcrt.dll"
+};
 
 //
 // The head of a PDB ("MSF 7.00"), the container that LLVM's documentation of
@@ -142,6 +159,23 @@ typedef BOOL (WINAPI SYM_ENUM_SYMBOLS_W)(
     _In_opt_ PVOID Context
     );
 
+typedef VOID (__cdecl READER_SIGNAL_HANDLER)(
+    _In_ int Signal
+    );
+typedef READER_SIGNAL_HANDLER *PREADER_SIGNAL_HANDLER;
+
+typedef PREADER_SIGNAL_HANDLER (__cdecl READER_SET_SIGNAL_HANDLER)(
+    _In_ int Signal,
+    _In_opt_ PREADER_SIGNAL_HANDLER Handler
+    );
+typedef READER_SET_SIGNAL_HANDLER *PREADER_SET_SIGNAL_HANDLER;
+
+typedef struct _READER_RUNTIME {
+    HMODULE Library;
+    PREADER_SET_SIGNAL_HANDLER Signal;  // NULL: there is no such runtime
+} READER_RUNTIME;
+typedef READER_RUNTIME *PREADER_RUNTIME;
+
 //
 // The routines of DbgHelp.  ENTRY(Type, Name); the optional ones are NULL when
 // they are missing.
@@ -206,6 +240,7 @@ struct _READER_DBGHELP {
     ULONG FileNameLength;           // bytes
 
     READER_DBGHELP_ROUTINES Routines;
+    READER_RUNTIME Runtimes[READER_NUMBER_OF_RUNTIMES];
 
     //
     // What DbgHelp fills; too large for the stack.
@@ -232,6 +267,70 @@ BOOL
     _In_ ULONGLONG Argument
     );
 typedef READER_DBGHELP_CALL *PREADER_DBGHELP_CALL;
+
+static
+VOID
+__cdecl
+ReaderRaiseAbort(
+    _In_ int Signal
+    )
+/*++
+
+Routine Description:
+
+    Is called by abort() of a C runtime, and leaves it by an exception.
+
+Arguments:
+
+    Signal - Unused.
+
+Return Value:
+
+    None.  Does not return.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Signal);
+
+    RaiseException((DWORD)STATUS_ASSERTION_FAILURE,
+                   EXCEPTION_NONCONTINUABLE,
+                   0,
+                   NULL);
+}
+
+static
+VOID
+ReaderSetAbortHandler(
+    _In_ PREADER_DBGHELP DbgHelp,
+    _In_opt_ PREADER_SIGNAL_HANDLER Handler
+    )
+/*++
+
+Routine Description:
+
+    Sets what abort() calls.  A runtime forgets its handler when it calls it,
+    so this is done for each call of DbgHelp.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+    Handler - Supplies the handler, or NULL for the runtime's own.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < READER_NUMBER_OF_RUNTIMES; Index++) {
+        if (DbgHelp->Runtimes[Index].Signal != NULL) {
+            DbgHelp->Runtimes[Index].Signal(READER_SIGNAL_ABORT, Handler);
+        }
+    }
+}
 
 static
 DECLSPEC_NOINLINE
@@ -276,6 +375,8 @@ Return Value:
         return FALSE;
     }
 
+    ReaderSetAbortHandler(DbgHelp, ReaderRaiseAbort);
+
     __try {
         Result = Call(DbgHelp, Argument);
     } __except (ExceptionStatus = (NTSTATUS)GetExceptionCode(),
@@ -286,6 +387,7 @@ Return Value:
         Result = FALSE;
     }
 
+    ReaderSetAbortHandler(DbgHelp, NULL);
     return Result;
 }
 
@@ -633,6 +735,48 @@ Return Value:
 }
 
 static
+VOID
+ReaderLoadRuntimes(
+    _Inout_ PREADER_DBGHELP DbgHelp
+    )
+/*++
+
+Routine Description:
+
+    Finds the C runtimes.  The one that DbgHelp uses is loaded already.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+Return Value:
+
+    None.  A runtime that is missing is not used.
+
+--*/
+{
+    static const PCSZ Name = "signal";
+    PREADER_RUNTIME Runtime;
+    ULONG Index;
+
+    for (Index = 0; Index < READER_NUMBER_OF_RUNTIMES; Index++) {
+
+        Runtime = &DbgHelp->Runtimes[Index];
+        Runtime->Library = DbgHelp->Rtl->LoadLibraryExW(
+            ReaderRuntimeNames[Index],
+            NULL,
+            LOAD_LIBRARY_SEARCH_SYSTEM32);
+        if (Runtime->Library != NULL) {
+            RtlLoadSymbols(Runtime->Library,
+                           &Name,
+                           (PVOID *)&Runtime->Signal,
+                           1,
+                           NULL);
+        }
+    }
+}
+
+static
 _Must_inspect_result_
 NTSTATUS
 ReaderLoadRoutines(
@@ -688,6 +832,7 @@ Return Value:
                    Pointers + RTL_NUMBER_OF(ReaderRequiredNames),
                    RTL_NUMBER_OF(ReaderOptionalNames),
                    NULL);
+    ReaderLoadRuntimes(DbgHelp);
     return STATUS_SUCCESS;
 }
 
@@ -1214,6 +1359,7 @@ Return Value:
 {
     PREADER_NAME_CHUNK Chunk;
     PREADER_NAME_CHUNK Next;
+    ULONG Index;
     NTSTATUS Status;
 
     if (DbgHelp == NULL) {
@@ -1232,6 +1378,12 @@ Return Value:
 
     if (DbgHelp->IsBroken) {
         return;
+    }
+
+    for (Index = 0; Index < READER_NUMBER_OF_RUNTIMES; Index++) {
+        if (DbgHelp->Runtimes[Index].Library != NULL) {
+            DbgHelp->Rtl->FreeLibrary(DbgHelp->Runtimes[Index].Library);
+        }
     }
 
     if (DbgHelp->Library != NULL) {

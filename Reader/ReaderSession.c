@@ -510,6 +510,7 @@ Return Value:
 --*/
 {
     PREADER_STORE Store = Session->Stores[StoreIndex];
+    PCTRACE_STORE_HEADER Known;
     PREADER_THREAD Thread;
     BOOLEAN IsLive;
     ULONGLONG First;
@@ -532,9 +533,18 @@ Return Value:
 
         Thread = &Session->Threads[Index - 1];
 
-        if (Thread->ThreadId != Store->Header->ThreadId ||
-            Session->Stores[Thread->FirstStore]->Header->StackBase !=
-                Store->Header->StackBase) {
+        if (Thread->ThreadId != Store->Header->ThreadId) {
+            continue;
+        }
+
+        //
+        // A thread that was ended by force left its store open; one that has
+        // its number now has another stack.  A fiber's stack tells nothing.
+        //
+
+        Known = Session->Stores[Thread->FirstStore]->Header;
+        if (((Known->Flags | Store->Header->Flags) & TRACE_FLAG_FIBER) == 0 &&
+            Known->StackBase != Store->Header->StackBase) {
             continue;
         }
 

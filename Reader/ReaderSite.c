@@ -176,8 +176,8 @@ Return Value:
 
 
 _Use_decl_annotations_
-BOOLEAN
-ReaderMayBeInlinedInSession(
+ULONG
+ReaderCountInlinedInSession(
     PVOID Context,
     ULONGLONG Outer,
     ULONGLONG Inner
@@ -186,7 +186,7 @@ ReaderMayBeInlinedInSession(
 
 Routine Description:
 
-    Decides whether a function may have been inlined into another one.
+    Counts how often a function may have been inlined into another one.
 
 Arguments:
 
@@ -198,7 +198,7 @@ Arguments:
 
 Return Value:
 
-    FALSE only if it certainly was not.
+    At least as many times as it was.
 
 --*/
 {
@@ -210,7 +210,7 @@ Return Value:
     NTSTATUS Status;
 
     if (READER_SITE_MODULE(Outer) != READER_SITE_MODULE(Inner)) {
-        return FALSE;
+        return 0;
     }
 
     if (Module->Inlined.Allocator == NULL) {
@@ -218,16 +218,16 @@ Return Value:
     }
 
     if (ReaderFindInMap(&Module->Inlined, Key, &Answer)) {
-        return (BOOLEAN)Answer;
+        return Answer;
     }
 
     Unwind = Module->Symbols != NULL ? ReaderGetUnwind(Module->Symbols)
                                      : NULL;
     if (Unwind == NULL) {
-        return TRUE;
+        return READER_INLINED_UNKNOWN;
     }
 
-    Answer = ReaderMayBeInlined(Unwind, (ULONG)Outer, (ULONG)Inner);
+    Answer = ReaderCountInlined(Unwind, (ULONG)Outer, (ULONG)Inner);
 
     //
     // Without memory to remember it the answer is found again each time.
@@ -235,5 +235,5 @@ Return Value:
 
     Status = ReaderAddToMap(&Module->Inlined, Key, Answer);
     (VOID)Status;
-    return (BOOLEAN)Answer;
+    return Answer;
 }

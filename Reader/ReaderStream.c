@@ -15,6 +15,49 @@ Abstract:
 #include "Reader.h"
 
 
+static
+PCTRACE_STORE_HEADER
+ReaderFindStack(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread
+    )
+/*++
+
+Routine Description:
+
+    Finds the header that says where a thread's own stack is: one that was not
+    made on a fiber, if there is one.
+
+Arguments:
+
+    Session - The session.
+
+    Thread - The thread's index.
+
+Return Value:
+
+    The header.
+
+--*/
+{
+    PCTRACE_STORE_HEADER Header;
+    ULONG First = Session->Threads[Thread].FirstStore;
+    ULONG Index;
+
+    for (Index = First;
+         Index != READER_NONE;
+         Index = Session->Stores[Index]->NextInThread) {
+
+        Header = Session->Stores[Index]->Header;
+        if ((Header->Flags & TRACE_FLAG_FIBER) == 0) {
+            return Header;
+        }
+    }
+
+    return Session->Stores[First]->Header;
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -44,6 +87,7 @@ Return Value:
     PCALLOCATOR Allocator = Session->Context->Allocator;
     PREADER_STORE Store = Session->Stores[StoreIndex];
     PREADER_STREAM_STORE Part;
+    PCTRACE_STORE_HEADER Header;
     NTSTATUS Status;
 
     Status = ReaderGrowArray(Allocator,
@@ -79,12 +123,13 @@ Return Value:
     }
 
     if (NT_SUCCESS(Status) && !Stream->IsPaired) {
+        Header = ReaderFindStack(Session, Stream->Thread);
         Status = CoreInitializePair(&Stream->Pair,
                                     Allocator,
-                                    Store->Header->StackBase,
-                                    Store->Header->StackLimit);
+                                    Header->StackBase,
+                                    Header->StackLimit);
         Stream->IsPaired = NT_SUCCESS(Status);
-        Stream->Pair.MayBeInlined = ReaderMayBeInlinedInSession;
+        Stream->Pair.CountInlined = ReaderCountInlinedInSession;
         Stream->Pair.InlineContext = Session;
     }
 

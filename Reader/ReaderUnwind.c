@@ -55,10 +55,18 @@ Abstract:
 #define X64_JUMP_SHORT                  0xEB
 #define X64_INDIRECT                    0xFF    // with 0x15: call [rip + n]
 #define X64_CALL_INDIRECT               0x15
-#define X64_MODRM_OPERATION             0x38
-#define X64_MODRM_JUMP                  0x20
+#define X64_JUMP_INDIRECT               0x25    // likewise
 #define X64_TWO_BYTES                   0x0F    // with 0x8n: jcc near
+#define X64_LEA                         0x8D
+#define X64_MOVE_TO                     0x89    // mov rm, r
+#define X64_MOVE_FROM                   0x8B    // mov r, rm
+#define X64_MODRM_RCX_RIP               0x0D    // rcx, [rip + n]
+#define X64_REX_W                       0x48    // 64 bits; R: the register,
+#define X64_REX_WR                      0x4C    // B: rm is one of r8 to r15
+#define X64_REX_WB                      0x49
 #define X64_NEAR_SIZE                   5
+#define X64_LEA_SIZE                    7
+#define X64_MOVE_SIZE                   3
 #define X64_INDIRECT_SIZE               6
 
 typedef struct _READER_CODE {
@@ -784,7 +792,8 @@ ReaderMayJumpOut(
 
 Routine Description:
 
-    Decides whether a function may leave by a jump.  Every byte is taken for
+    Decides whether a function may jump to an exit hook: directly, or through
+    the import table.  Every byte is taken for
     the start of an instruction, so that none is missed.
 
 Arguments:
@@ -809,9 +818,12 @@ Return Value:
 
     for (Offset = 0; Offset + 2 <= Code.SizeInBytes; Offset++) {
 
+        //
+        // Through a register or a table only a switch jumps.
+        //
+
         if (Code.Bytes[Offset] == X64_INDIRECT &&
-            (Code.Bytes[Offset + 1] & X64_MODRM_OPERATION) ==
-                X64_MODRM_JUMP) {
+            Code.Bytes[Offset + 1] == X64_JUMP_INDIRECT) {
             return TRUE;
         }
 
@@ -881,6 +893,7 @@ Return Value:
 static
 BOOLEAN
 ReaderIsCall(
+    _In_ PCREADER_UNWIND Unwind,
     _In_ PCREADER_CODE Code,
     _In_ ULONG Offset,
     _Out_ PULONG Target
@@ -889,9 +902,13 @@ ReaderIsCall(
 
 Routine Description:
 
-    Says whether there may be a call at some place.
+    Says whether there may be a call at some place: one that leaves the
+    function and arrives in the image.  What looks like a call may be part of
+    another instruction, whose other bytes rarely make such a target.
 
 Arguments:
+
+    Unwind - Supplies the image.
 
     Code - Supplies the code.
 
@@ -911,7 +928,8 @@ Return Value:
     if (Remaining >= X64_NEAR_SIZE && Code->Bytes[Offset] == X64_CALL_NEAR) {
         *Target = Code->Rva + Offset + X64_NEAR_SIZE +
                   ReaderLoadUlong(Code->Bytes + Offset + 1);
-        return TRUE;
+        return *Target - Code->Rva >= Code->SizeInBytes &&
+               ReaderGetUnwindBytes(Unwind, *Target, 1) != NULL;
     }
 
     if (Remaining >= X64_INDIRECT_SIZE &&
@@ -925,9 +943,135 @@ Return Value:
     return FALSE;
 }
 
-_Use_decl_annotations_
+static
 BOOLEAN
-ReaderMayBeInlined(
+ReaderMayBeMade(
+    _In_ PCREADER_CODE Code,
+    _In_ ULONG Register,
+    _In_ ULONG Address
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a register may hold an address: whether there is a lea that
+    makes it, or none that makes any.
+
+Arguments:
+
+    Code - Supplies the code.
+
+    Register - Supplies the register's number.
+
+    Address - Supplies the address.
+
+Return Value:
+
+    FALSE only if it certainly does not.
+
+--*/
+{
+    BOOLEAN IsMade = FALSE;
+    ULONG Offset;
+
+    for (Offset = 0; Offset + X64_LEA_SIZE <= Code->SizeInBytes; Offset++) {
+
+        if (Code->Bytes[Offset] == (Register < 8 ? X64_REX_W : X64_REX_WR) &&
+            Code->Bytes[Offset + 1] == X64_LEA &&
+            Code->Bytes[Offset + 2] == (((Register & 7) << 3) | 5)) {
+
+            if (Code->Rva + Offset + X64_LEA_SIZE +
+                    ReaderLoadUlong(Code->Bytes + Offset + 3) == Address) {
+                return TRUE;
+            }
+
+            IsMade = TRUE;
+        }
+    }
+
+    return (BOOLEAN)!IsMade;
+}
+
+static
+BOOLEAN
+ReaderMayBeArgument(
+    _In_ PCREADER_CODE Code,
+    _In_ ULONG First,
+    _In_ ULONG Call,
+    _In_ ULONG Address
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a call may hand on an address as its first argument, in
+    rcx.  The last instruction before the call that writes rcx tells: a lea, or
+    a move from a register that is the result of one.
+
+Arguments:
+
+    Code - Supplies the code.
+
+    First - Supplies the offset of the call before this one, or of the start.
+
+    Call - Supplies the offset of the call.
+
+    Address - Supplies the address.
+
+Return Value:
+
+    FALSE only if it certainly does not.
+
+--*/
+{
+    const UCHAR *Bytes;
+    ULONG Offset;
+
+    for (Offset = Call; Offset > First; Offset--) {
+
+        Bytes = Code->Bytes + Offset - 1;
+
+        if (Call - (Offset - 1) >= X64_LEA_SIZE &&
+            Bytes[0] == X64_REX_W &&
+            Bytes[1] == X64_LEA &&
+            Bytes[2] == X64_MODRM_RCX_RIP) {
+
+            return (BOOLEAN)(Code->Rva + Offset - 1 + X64_LEA_SIZE +
+                                 ReaderLoadUlong(Bytes + 3) == Address);
+        }
+
+        if (Call - (Offset - 1) < X64_MOVE_SIZE) {
+            continue;
+        }
+
+        if ((Bytes[0] == X64_REX_W || Bytes[0] == X64_REX_WR) &&
+            Bytes[1] == X64_MOVE_TO &&
+            (Bytes[2] & 0xC7) == 0xC1) {
+
+            return ReaderMayBeMade(Code,
+                                   ((Bytes[2] >> 3) & 7) |
+                                       (Bytes[0] == X64_REX_WR ? 8 : 0),
+                                   Address);
+        }
+
+        if ((Bytes[0] == X64_REX_W || Bytes[0] == X64_REX_WB) &&
+            Bytes[1] == X64_MOVE_FROM &&
+            (Bytes[2] & 0x38) == 0x08) {
+
+            return (Bytes[2] & 0xC0) != 0xC0 ||
+                   ReaderMayBeMade(Code,
+                                   (Bytes[2] & 7) |
+                                       (Bytes[0] == X64_REX_WB ? 8 : 0),
+                                   Address);
+        }
+    }
+
+    return TRUE;
+}
+
+_Use_decl_annotations_
+ULONG
+ReaderCountInlined(
     PCREADER_UNWIND Unwind,
     ULONG Outer,
     ULONG Inner
@@ -936,12 +1080,12 @@ ReaderMayBeInlined(
 
 Routine Description:
 
-    Decides whether a function may have been inlined into another one.
+    Counts how often a function may have been inlined into another one.
 
     A function that is instrumented with -finstrument-functions begins by
     handing its own address to the hook: the first call after its address was
-    made is one of the entry hook.  If there is no other call of that hook,
-    nothing was inlined; and whatever was inlined had its address made too.
+    made is one of the entry hook.  Any other call of that hook is for a
+    function that was inlined, whose address it hands on.
 
 Arguments:
 
@@ -953,44 +1097,49 @@ Arguments:
 
 Return Value:
 
-    FALSE only if it certainly was not.
+    At least as many times as it was; READER_INLINED_UNKNOWN if the code does
+    not say.
 
 --*/
 {
     READER_CODE Code;
-    ULONG Calls;
+    ULONG Count = 0;
+    ULONG First;
     ULONG Hook;
     ULONG Offset;
     ULONG Target;
 
     if (!ReaderGetCode(Unwind, Outer, &Code) || Code.Rva != Outer) {
-        return TRUE;
+        return READER_INLINED_UNKNOWN;
     }
 
-    Offset = ReaderFindReference(&Code, Outer);
+    Offset = ReaderFindReference(&Code, Outer) + sizeof(ULONG);
     if (Offset < Code.PrologueSize) {
         Offset = Code.PrologueSize;
     }
 
-    while (Offset < Code.SizeInBytes && !ReaderIsCall(&Code, Offset, &Hook)) {
+    while (Offset < Code.SizeInBytes &&
+           !ReaderIsCall(Unwind, &Code, Offset, &Hook)) {
         Offset += 1;
     }
 
     if (Offset >= Code.SizeInBytes) {
-        return TRUE;
+        return READER_INLINED_UNKNOWN;
     }
 
-    Calls = 0;
-    for (Offset = 0; Offset < Code.SizeInBytes; Offset++) {
-        if (ReaderIsCall(&Code, Offset, &Target) && Target == Hook) {
-            Calls += 1;
+    First = Offset;
+    for (Offset += X64_NEAR_SIZE; Offset < Code.SizeInBytes; Offset++) {
+
+        if (ReaderIsCall(Unwind, &Code, Offset, &Target)) {
+
+            if (Target == Hook &&
+                ReaderMayBeArgument(&Code, First, Offset, Inner)) {
+                Count += 1;
+            }
+
+            First = Offset;
         }
     }
 
-    if (Calls <= 1) {
-        return FALSE;
-    }
-
-    return (BOOLEAN)(Outer == Inner ||
-                     ReaderFindReference(&Code, Inner) < Code.SizeInBytes);
+    return Count;
 }

@@ -105,7 +105,7 @@ BOOLEAN
 READER_FIND_JUMP_TARGET ReaderFindJumpTarget;
 
 //
-// May the function that begins at Rva leave by a jump?  FALSE only if it
+// May the function that begins at Rva jump to an exit hook?  FALSE only if it
 // certainly does not.
 //
 
@@ -118,17 +118,20 @@ BOOLEAN
 READER_MAY_JUMP_OUT ReaderMayJumpOut;
 
 //
-// May Inner, instrumented with -finstrument-functions, have been inlined into
-// Outer (first addresses of functions)?  FALSE only if it certainly was not.
+// How often may Inner, instrumented with -finstrument-functions, have been
+// inlined into Outer (first addresses of functions)?  Never less than it was;
+// READER_INLINED_UNKNOWN if that cannot be seen.
 //
 
+#define READER_INLINED_UNKNOWN 0xFFFFFFFFu
+
 typedef
-BOOLEAN
-(READER_MAY_BE_INLINED)(
+ULONG
+(READER_COUNT_INLINED)(
     _In_ PCREADER_UNWIND Unwind,
     _In_ ULONG Outer,
     _In_ ULONG Inner
     );
-READER_MAY_BE_INLINED ReaderMayBeInlined;
+READER_COUNT_INLINED ReaderCountInlined;
 
 #endif // TRACER_READER_UNWIND_H

@@ -920,6 +920,15 @@ static const TEST_PAIRING TestPairings[] = {
         { 50, 0xA, 0x1F000, TEST_XF, 0xA, 0x40, TEST_K, 0, 0 } },
       "+a +b -b@1:20/20 -a@0:40/20" },
 
+    { "function hooks: inlined once, left, and entered again",
+      { { 10, 0xA, 0x1F000, TEST_NF, 0xA, 0x40, TEST_K, 0, 0 },
+        { 20, 0xB, 0x1F000, TEST_NF, 0xB, 0x80, TEST_K, 0, 0 },
+        { 25, 0xC, 0x1EFB8, TEST_NF, 0xC, 0x40, TEST_K, 0, 0 },
+        { 30, 0xB, 0x1F000, TEST_NF, 0xB, 0x80, TEST_K, 0, 0 },
+        { 40, 0xB, 0x1F000, TEST_XF, 0xB, 0x80, TEST_K, 0, 0 },
+        { 50, 0xA, 0x1F000, TEST_XF, 0xA, 0x40, TEST_K, 0, 0 } },
+      "+a +b +c !c@2:5/5 !b@1:10/5 +b -b@1:10/10 -a@0:40/20" },
+
     { "function hooks: inlined into what was inlined, and a call from there",
       { { 10, 0xE, 0x1F000, TEST_NF, 0xE, 0x40, TEST_K, 0, 0 },
         { 20, 0xB, 0x1F000, TEST_NF, 0xB, 0x80, TEST_K, 0, 0 },
@@ -1124,8 +1133,8 @@ static const TEST_PAIRING TestPairings[] = {
 
 
 static
-BOOLEAN
-TestMayBeInlined(
+ULONG
+TestCountInlined(
     _In_opt_ PVOID Context,
     _In_ ULONGLONG Outer,
     _In_ ULONGLONG Inner
@@ -1134,7 +1143,8 @@ TestMayBeInlined(
 
 Routine Description:
 
-    Says what may have been inlined: 0xB into 0xA, and any function into 0xE.
+    Says what may have been inlined: 0xB into 0xA once, and any function into
+    0xE.
 
 Arguments:
 
@@ -1146,12 +1156,16 @@ Arguments:
 
 Return Value:
 
-    TRUE if it may have been.
+    How often.
 
 --*/
 {
     (VOID)Context;
-    return Outer == 0xE || (Outer == 0xA && Inner == 0xB);
+    if (Outer == 0xE) {
+        return 0xFFFFFFFF;
+    }
+
+    return Outer == 0xA && Inner == 0xB;
 }
 
 
@@ -1195,7 +1209,7 @@ Return Value:
         return;
     }
 
-    Pair.MayBeInlined = TestMayBeInlined;
+    Pair.CountInlined = TestCountInlined;
 
     for (Index = 0;
          Index < RTL_NUMBER_OF(Pairing->Calls) &&
