@@ -367,8 +367,10 @@ typedef struct _READER_THREAD {
     ULONG FirstStore;               // store index
     ULONG NumberOfStores;
     BOOLEAN IsLive;                 // one of its stores has not been closed
+    BOOLEAN IsToTheEnd;             // or was when the process ended
     ULONGLONG FirstTimestamp;
-    ULONGLONG LastTimestamp;
+    ULONGLONG LastTimestamp;        // of its records
+    ULONGLONG EndTimestamp;         // when the last of its stores was closed
 } READER_THREAD;
 typedef READER_THREAD *PREADER_THREAD;
 

@@ -15,7 +15,9 @@ Abstract:
 
     Wine's DbgHelp has assertions: one that fails would end the process through
     abort() of its C runtime.  That calls the handler of SIGABRT first, which
-    is ours during a call and raises an exception.
+    is ours during a call and raises an exception.  Types that contain
+    themselves make it call itself until the stack is full: enough of the stack
+    is kept for that exception to be dispatched.
 
 --*/
 
@@ -61,6 +63,15 @@ static const PCWSTR ReaderRuntimeNames[READER_NUMBER_OF_RUNTIMES] = {
     L"ucrtbase.dll",
     L"msvcrt.dll"
 };
+
+//
+// What is kept of the stack for the exception that says that it is full, in
+// bytes, and where the thread environment block has the stack's lowest address.
+//
+
+#define READER_STACK_GUARANTEE 0x10000
+#define READER_PAGE_SIZE 0x1000
+#define READER_TEB_DEALLOCATION_STACK 0x1478
 
 //
 // The head of a PDB ("MSF 7.00"), the container that LLVM's documentation of
@@ -333,6 +344,45 @@ Return Value:
 }
 
 static
+VOID
+ReaderGuardStack(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Sees to it that the exception for a full stack comes while there is enough
+    of the stack left to handle it.  It takes the guard page away, so this is
+    done again after an exception.
+
+    Windows needs to be told how much is wanted.  Wine has all of the stack in
+    place, with a guard page at its very end, and honours the wish only at a
+    guard page that is farther up.  Where nothing is in place there yet, as on
+    Windows, there is nothing to protect, and the call fails.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PUCHAR Lowest = (PUCHAR)__readgsqword(READER_TEB_DEALLOCATION_STACK);
+    ULONG Guarantee = READER_STACK_GUARANTEE;
+    DWORD Protection;
+
+    SetThreadStackGuarantee(&Guarantee);
+    VirtualProtect(Lowest + READER_STACK_GUARANTEE,
+                   READER_PAGE_SIZE,
+                   PAGE_READWRITE | PAGE_GUARD,
+                   &Protection);
+}
+
+static
 DECLSPEC_NOINLINE
 BOOL
 ReaderGuardCall(
@@ -385,6 +435,7 @@ Return Value:
         *Status = ExceptionStatus;
         DbgHelp->IsBroken = TRUE;
         Result = FALSE;
+        ReaderGuardStack();
     }
 
     ReaderSetAbortHandler(DbgHelp, NULL);
@@ -1153,6 +1204,7 @@ Return Value:
         DbgHelp->Base = READER_SUBSTITUTE_BASE;
     }
 
+    ReaderGuardStack();
     if (!ReaderGuardCall(DbgHelp,
                          ReaderCallLoad,
                          (ULONGLONG)(ULONG_PTR)ImagePath,

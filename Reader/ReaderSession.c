@@ -513,17 +513,26 @@ Return Value:
     PCTRACE_STORE_HEADER Known;
     PREADER_THREAD Thread;
     BOOLEAN IsLive;
+    BOOLEAN IsToTheEnd;
+    ULONGLONG End;
     ULONGLONG First;
     ULONG Index;
     ULONG Last;
     NTSTATUS Status;
 
     //
-    // A store that was never closed may be of a thread that lived to the end of
-    // the process, however early its last record.
+    // A store that was never closed, or was when the process ended, may be of
+    // a thread that lived until then, however early its last record.
     //
 
     IsLive = Store->Header->State == TRACE_STATE_OPEN;
+    IsToTheEnd = IsLive || Store->Header->Reason == TRACE_REASON_PROCESS_EXIT;
+    End = Store->LastTimestamp;
+    if (CoreIsAnchorValid(&Store->Header->LastAnchor) &&
+        Store->Header->LastAnchor.Tsc > End) {
+        End = Store->Header->LastAnchor.Tsc;
+    }
+
     First = Store->FirstTimestamp;
     if (First == 0) {
         First = Store->Header->OpenAnchor.Tsc;
@@ -548,7 +557,7 @@ Return Value:
             continue;
         }
 
-        if (Thread->IsLive || First <= Thread->LastTimestamp) {
+        if (Thread->IsToTheEnd || First <= Thread->EndTimestamp) {
             break;
         }
     }
@@ -572,8 +581,10 @@ Return Value:
         Thread->FirstStore = StoreIndex;
         Thread->NumberOfStores = 1;
         Thread->IsLive = IsLive;
+        Thread->IsToTheEnd = IsToTheEnd;
         Thread->FirstTimestamp = First;
         Thread->LastTimestamp = First;
+        Thread->EndTimestamp = First;
         Store->Thread = Index;
 
     } else {
@@ -589,6 +600,7 @@ Return Value:
         Store->Thread = Index;
         Thread->NumberOfStores += 1;
         Thread->IsLive = Thread->IsLive || IsLive;
+        Thread->IsToTheEnd = Thread->IsToTheEnd || IsToTheEnd;
         if (First < Thread->FirstTimestamp) {
             Thread->FirstTimestamp = First;
         }
@@ -596,6 +608,10 @@ Return Value:
 
     if (Store->LastTimestamp > Thread->LastTimestamp) {
         Thread->LastTimestamp = Store->LastTimestamp;
+    }
+
+    if (End > Thread->EndTimestamp) {
+        Thread->EndTimestamp = End;
     }
 
     return STATUS_SUCCESS;

@@ -30,7 +30,7 @@ Abstract:
 static
 VOID
 ReaderReadSite(
-    _In_ PCREADER_UNWIND Unwind,
+    _Inout_ PREADER_UNWIND Unwind,
     _In_ PCCORE_CALL Call,
     _Out_ PREADER_SITE Site
     )
@@ -63,15 +63,16 @@ Return Value:
 
         //
         // The site is the function's first address, and the hook is called
-        // from its body.
+        // from its body, or from that of a copy, of which nothing is known.
         //
 
-        Site->Function = Call->Site;
         if (!ReaderFindUnwindFrame(Unwind, Rva + 1, &Frame) ||
-            Frame.FunctionRva != Rva) {
+            Frame.FunctionRva != Rva ||
+            ReaderHasClone(Unwind, Rva)) {
             return;
         }
 
+        Site->Function = Call->Site;
         Site->FrameSize = Frame.BodySizeInBytes;
         if (ReaderMayJumpOut(Unwind, Rva)) {
             Site->Flags = CORE_CALL_JUMPS;
@@ -124,7 +125,7 @@ Return Value:
 --*/
 {
     PREADER_MODULE Module;
-    PCREADER_UNWIND Unwind;
+    PREADER_UNWIND Unwind;
     PREADER_SITE Site;
     ULONGLONG Key = Call->Site;
     ULONG Index;

@@ -637,9 +637,9 @@ Return Value:
 }
 
 _Use_decl_annotations_
-PCREADER_UNWIND
+PREADER_UNWIND
 ReaderGetUnwind(
-    const READER_SYMBOLS *Symbols
+    PREADER_SYMBOLS Symbols
     )
 /*++
 

@@ -112,9 +112,9 @@ READER_FIND_SOURCE_LINE ReaderFindSourceLine;
 
 typedef
 _Ret_maybenull_
-PCREADER_UNWIND
+PREADER_UNWIND
 (READER_GET_UNWIND)(
-    _In_ const READER_SYMBOLS *Symbols
+    _Inout_ PREADER_SYMBOLS Symbols
     );
 READER_GET_UNWIND ReaderGetUnwind;
 

@@ -454,6 +454,11 @@ Return Value:
     }
 
     Unwind->Allocator->Free(Unwind->Allocator->Context, Unwind->Sections);
+    Unwind->Allocator->Free(Unwind->Allocator->Context, Unwind->Cloned);
+    Unwind->Cloned = NULL;
+    Unwind->NumberOfCloned = 0;
+    Unwind->CapacityOfCloned = 0;
+    Unwind->IsClonesSearched = FALSE;
     Unwind->Sections = NULL;
     Unwind->Functions = NULL;
     Unwind->NumberOfSections = 0;
@@ -1069,6 +1074,240 @@ Return Value:
     return TRUE;
 }
 
+static
+BOOLEAN
+ReaderFindHook(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ PCREADER_CODE Code,
+    _Out_ PULONG Hook,
+    _Out_ PULONG Offset
+    )
+/*++
+
+Routine Description:
+
+    Finds the entry hook that a function of -finstrument-functions calls: the
+    first call after its own address was made.
+
+Arguments:
+
+    Unwind - Supplies the image.
+
+    Code - Supplies the function's code.
+
+    Hook - Receives the hook's address (see ReaderIsCall).
+
+    Offset - Receives where the call is.
+
+Return Value:
+
+    FALSE if there is none.
+
+--*/
+{
+    *Offset = ReaderFindReference(Code, Code->Rva) + sizeof(ULONG);
+    if (*Offset < Code->PrologueSize) {
+        *Offset = Code->PrologueSize;
+    }
+
+    while (*Offset < Code->SizeInBytes) {
+        if (ReaderIsCall(Unwind, Code, *Offset, Hook)) {
+            return TRUE;
+        }
+        *Offset += 1;
+    }
+
+    return FALSE;
+}
+
+static
+BOOLEAN
+ReaderAddCloned(
+    _Inout_ PREADER_UNWIND Unwind,
+    _In_ ULONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Adds a function to those that have copies.
+
+Arguments:
+
+    Unwind - Supplies the image.
+
+    Rva - Supplies the function's first address.
+
+Return Value:
+
+    FALSE if there is no memory.
+
+--*/
+{
+    PCALLOCATOR Allocator = Unwind->Allocator;
+    PULONG Grown;
+    ULONG Index;
+
+    for (Index = 0; Index < Unwind->NumberOfCloned; Index++) {
+        if (Unwind->Cloned[Index] == Rva) {
+            return TRUE;
+        }
+    }
+
+    if (Unwind->NumberOfCloned == Unwind->CapacityOfCloned) {
+
+        if (Unwind->CapacityOfCloned >= 0x10000000) {
+            return FALSE;
+        }
+
+        Grown = (PULONG)
+            Allocator->Allocate(Allocator->Context,
+                                ((SIZE_T)Unwind->CapacityOfCloned * 2 + 16) *
+                                    sizeof(ULONG));
+        if (Grown == NULL) {
+            return FALSE;
+        }
+
+        for (Index = 0; Index < Unwind->NumberOfCloned; Index++) {
+            Grown[Index] = Unwind->Cloned[Index];
+        }
+
+        Allocator->Free(Allocator->Context, Unwind->Cloned);
+        Unwind->Cloned = Grown;
+        Unwind->CapacityOfCloned = Unwind->CapacityOfCloned * 2 + 16;
+    }
+
+    Unwind->Cloned[Unwind->NumberOfCloned] = Rva;
+    Unwind->NumberOfCloned += 1;
+    return TRUE;
+}
+
+static
+BOOLEAN
+ReaderSearchCopy(
+    _Inout_ PREADER_UNWIND Unwind,
+    _In_ PCREADER_CODE Code,
+    _In_ ULONG Hook
+    )
+/*++
+
+Routine Description:
+
+    Looks at one function: if it calls the entry hook but does not make its own
+    address it is a copy of one of the functions whose addresses it makes.
+
+Arguments:
+
+    Unwind - Supplies the image; receives those functions.
+
+    Code - Supplies the function's code.
+
+    Hook - Supplies the hook's address.
+
+Return Value:
+
+    FALSE if there is no memory.
+
+--*/
+{
+    const UCHAR *Bytes;
+    const UCHAR *Entry;
+    ULONG Offset;
+    ULONG Target;
+
+    for (Offset = 0; Offset < Code->SizeInBytes; Offset++) {
+        if (ReaderIsCall(Unwind, Code, Offset, &Target) && Target == Hook) {
+            break;
+        }
+    }
+
+    if (Offset == Code->SizeInBytes ||
+        ReaderFindReference(Code, Code->Rva) < Code->SizeInBytes) {
+        return TRUE;
+    }
+
+    for (Offset = 0; Offset + X64_LEA_SIZE <= Code->SizeInBytes; Offset++) {
+
+        Bytes = Code->Bytes + Offset;
+        if ((Bytes[0] != X64_REX_W && Bytes[0] != X64_REX_WR) ||
+            Bytes[1] != X64_LEA ||
+            (Bytes[2] & 0xC7) != 5) {
+            continue;
+        }
+
+        Target = Code->Rva + Offset + X64_LEA_SIZE + ReaderLoadUlong(Bytes + 3);
+        Entry = ReaderFindUnwindEntry(Unwind, Target);
+        if (Entry != NULL &&
+            ReaderLoadUlong(Entry + PE_FUNCTION_BEGIN) == Target &&
+            !ReaderAddCloned(Unwind, Target)) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderHasClone(
+    PREADER_UNWIND Unwind,
+    ULONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a function may also run as a copy.
+
+Arguments:
+
+    Unwind - Supplies the image.
+
+    Rva - Supplies the function's first address.
+
+Return Value:
+
+    FALSE only if it certainly does not.
+
+--*/
+{
+    READER_CODE Code;
+    ULONG Hook;
+    ULONG Index;
+    ULONG Offset;
+
+    if (!Unwind->IsClonesSearched) {
+
+        if (!ReaderGetCode(Unwind, Rva, &Code) ||
+            Code.Rva != Rva ||
+            !ReaderFindHook(Unwind, &Code, &Hook, &Offset)) {
+            return TRUE;
+        }
+
+        for (Index = 0; Index < Unwind->NumberOfFunctions; Index++) {
+
+            if (ReaderGetCode(Unwind,
+                              ReaderLoadUlong(Unwind->Functions +
+                                              (SIZE_T)Index *
+                                                  PE_FUNCTION_SIZE),
+                              &Code) &&
+                !ReaderSearchCopy(Unwind, &Code, Hook)) {
+                return TRUE;
+            }
+        }
+
+        Unwind->IsClonesSearched = TRUE;
+    }
+
+    for (Index = 0; Index < Unwind->NumberOfCloned; Index++) {
+        if (Unwind->Cloned[Index] == Rva) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
 _Use_decl_annotations_
 ULONG
 ReaderCountInlined(
@@ -1109,21 +1348,9 @@ Return Value:
     ULONG Offset;
     ULONG Target;
 
-    if (!ReaderGetCode(Unwind, Outer, &Code) || Code.Rva != Outer) {
-        return READER_INLINED_UNKNOWN;
-    }
-
-    Offset = ReaderFindReference(&Code, Outer) + sizeof(ULONG);
-    if (Offset < Code.PrologueSize) {
-        Offset = Code.PrologueSize;
-    }
-
-    while (Offset < Code.SizeInBytes &&
-           !ReaderIsCall(Unwind, &Code, Offset, &Hook)) {
-        Offset += 1;
-    }
-
-    if (Offset >= Code.SizeInBytes) {
+    if (!ReaderGetCode(Unwind, Outer, &Code) ||
+        Code.Rva != Outer ||
+        !ReaderFindHook(Unwind, &Code, &Hook, &Offset)) {
         return READER_INLINED_UNKNOWN;
     }
 

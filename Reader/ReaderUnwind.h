@@ -34,6 +34,10 @@ typedef struct _READER_UNWIND {
     const UCHAR *Functions;         // the .pdata entries, in one of Sections
     ULONG NumberOfSections;
     ULONG NumberOfFunctions;
+    PULONG Cloned;                  // see ReaderHasClone
+    ULONG NumberOfCloned;
+    ULONG CapacityOfCloned;
+    BOOLEAN IsClonesSearched;
 } READER_UNWIND;
 typedef READER_UNWIND *PREADER_UNWIND;
 typedef const READER_UNWIND *PCREADER_UNWIND;
@@ -116,6 +120,22 @@ BOOLEAN
     _In_ ULONG Rva
     );
 READER_MAY_JUMP_OUT ReaderMayJumpOut;
+
+//
+// May a function that is instrumented with -finstrument-functions (its first
+// address) also run as a copy, which the optimizer made for some of its
+// callers?  Such a copy calls the hooks with the function's address, but has
+// another stack frame.  The image is searched when this is asked first;
+// without memory for that the answer is TRUE.
+//
+
+typedef
+BOOLEAN
+(READER_HAS_CLONE)(
+    _Inout_ PREADER_UNWIND Unwind,
+    _In_ ULONG Rva
+    );
+READER_HAS_CLONE ReaderHasClone;
 
 //
 // How often may Inner, instrumented with -finstrument-functions, have been

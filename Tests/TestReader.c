@@ -2296,8 +2296,8 @@ Return Value:
         { 8000, 0x2000, 0x1FE000 | TEST_X },
     };
     static const TRACE_RECORD Later[] = {
-        { 20000, 0x2000, 0x1FE000 | TEST_N },
-        { 20010, 0x2000, 0x1FE000 | TEST_X },
+        { 1000020000, 0x2000, 0x1FE000 | TEST_N },
+        { 1000020010, 0x2000, 0x1FE000 | TEST_X },
     };
 
     if (!TestBeginSession()) {
@@ -2335,8 +2335,8 @@ Return Value:
     TEST(TestContains(&TestOut, "  plug.dll          plug.dll+0x2000\n"));
 
     //
-    // The same identifier later is another thread; its store comes first by
-    // name.
+    // The same identifier after the close is another thread; its store comes
+    // first by name.
     //
 
     TestMakeStore(&TestOther, Later, RTL_NUMBER_OF(Later));
@@ -2344,7 +2344,7 @@ Return Value:
     TEST_EQUAL(TestRun("info --csv @"), 0);
     TEST(TestContains(&TestOut, "threads,0,stores,2\r\n"));
     TEST(TestContains(&TestOut, "threads,1,stores,1\r\n"));
-    TEST(TestContains(&TestOut, "threads,1,start_ns,19000\r\n"));
+    TEST(TestContains(&TestOut, "threads,1,start_ns,1000019000\r\n"));
 
     //
     // Another process's store is no part of this session.

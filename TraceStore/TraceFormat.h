@@ -148,6 +148,9 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 //
 
 #define TRACE_FLAG_TSC_INVARIANT        0x1u    // CPUID 80000007h EDX bit 8
+#define TRACE_FLAG_FIBER                0x2u    // the thread was a fiber when
+                                                // the store was made: the
+                                                // stack may not be its own
 
 //
 // Bits of TRACE_STORE_HEADER.HookFlags.
