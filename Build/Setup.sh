@@ -15,6 +15,7 @@ Packages="
     ca-certificates
     clang-19
     dpkg-dev
+    e2fsprogs
     g++
     g++-mingw-w64-x86-64
     gcc

@@ -38,6 +38,20 @@ static PPENTER volatile PenterInstance;
 
 static ULONG volatile PenterInitializingThread;
 
+//
+// What becomes of the hooks: NULL until one of the threads that prepare them
+// decides it for all, then its instance, or PENTER_CLOSED if it has given up.
+// PenterInstance follows.  And how many threads there are, and how often one of
+// them has failed.
+//
+
+#define PENTER_CLOSED           ((PPENTER)&PenterDecision)
+#define PENTER_MAXIMUM_FAILURES 16
+
+static PPENTER volatile PenterDecision;
+static LONG volatile PenterInitializers;
+static LONG volatile PenterFailures;
+
 static
 VOID
 PenterSetRoutines(
@@ -188,7 +202,8 @@ Return Value:
 --*/
 {
     RtlZeroBytes(StandIn, sizeof(*StandIn));
-    ((PTRACE_STORE_HEADER)StandIn)->HookFlags = TRACE_HOOK_STOPPED;
+    ((PTRACE_STORE_HEADER)StandIn)->HookFlags = TRACE_HOOK_STOPPED |
+                                                TRACE_HOOK_SHARED;
 }
 
 static
@@ -217,19 +232,15 @@ Return Value:
 --*/
 {
     PPENTER Penter;
-    PCRTL Rtl;
 
     UNREFERENCED_PARAMETER(Value);
 
     Penter = PenterInstance;
-    if (Penter == NULL || Penter->Session == NULL) {
+    if (Penter == NULL) {
         return;
     }
 
-    Rtl = &Penter->Session->Rtl;
-    if (Rtl->RtlDllShutdownInProgress != NULL &&
-        Rtl->RtlDllShutdownInProgress()) {
-
+    if (PenterIsProcessEnding()) {
         PenterProcessExit();
     } else if (!Penter->HasTlsCallback) {
         PenterThreadExit();
@@ -280,6 +291,65 @@ Return Value:
                       &Config->Errors[Index],
                       "the default is used");
     }
+}
+
+static
+VOID
+PenterReportLeftOut(
+    _Inout_ PPENTER Penter
+    )
+/*++
+
+Routine Description:
+
+    Reports, at the end, how many events are in no store and counted in none:
+    those of threads that could not have one.
+
+Arguments:
+
+    Penter - Supplies the hooks.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Count;
+    RTL_ERROR Error;
+    RTL_WRITER Writer;
+    CHAR Text[64];
+
+    //
+    // Those that were reentered while a thread was getting its store are
+    // counted there.
+    //
+
+    Count = ((PTRACE_STORE_HEADER)&Penter->NoStore)->NumberOfEventsLost +
+            ((PTRACE_STORE_HEADER)&Penter->Attaching)->NumberOfEventsLost -
+            (ULONGLONG)Penter->NumberOfEventsReentered +
+            (ULONGLONG)InterlockedExchange64(&PenterEventsLeftOut, 0);
+    if (Count == 0) {
+        return;
+    }
+
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text) - 1);
+    RtlWriteText(&Writer, "%llu events are not recorded", Count);
+    Text[Writer.LengthInBytes] = '\0';
+    RtlSetError(&Error,
+                "counting the events of threads without a store",
+                &Penter->Session->ModuleName,
+                NT_SUCCESS(Penter->NoStoreStatus) ? STATUS_NO_MEMORY :
+                                                    Penter->NoStoreStatus);
+
+    //
+    // There is always room for this last report.
+    //
+
+    if (Penter->Session->NumberOfErrorsLogged >= TRACE_LOG_MAXIMUM_ERRORS) {
+        Penter->Session->NumberOfErrorsLogged = TRACE_LOG_MAXIMUM_ERRORS - 1;
+    }
+    TraceLogError(Penter->Session, &Error, Text);
 }
 
 static
@@ -355,6 +425,7 @@ Return Value:
     TRACE_SESSION_PARAMETERS Parameters;
 
     PenterInitializeStandIn(&Penter->NoStore);
+    PenterInitializeStandIn(&Penter->Attaching);
     Penter->IsExe = *(PVOID *)(__readgsqword(TEB_PEB) + PEB_IMAGE_BASE) ==
                     (PVOID)&__ImageBase;
     Penter->HasTlsCallback = PenterHasTlsCallback(&__ImageBase);
@@ -392,7 +463,8 @@ static
 VOID
 PenterReportStart(
     _In_ PCRTL Rtl,
-    _In_ PCRTL_ERROR Error
+    _In_ PCRTL_ERROR Error,
+    _In_z_ PCSZ Consequence
     )
 /*++
 
@@ -406,6 +478,8 @@ Arguments:
     Rtl - Supplies an RTL, of which OutputDebugStringW may be missing.
 
     Error - Supplies what failed.
+
+    Consequence - Supplies what happens now.
 
 Return Value:
 
@@ -425,7 +499,7 @@ Return Value:
     RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
     RtlWriteText(&Writer, "Tracer: ");
     RtlWriteError(&Writer, Error);
-    RtlWriteText(&Writer, "; nothing is recorded\r\n");
+    RtlWriteText(&Writer, "; %s\r\n", Consequence);
     RtlUtf8ToWide(Text,
                   Writer.LengthInBytes,
                   Wide,
@@ -436,7 +510,71 @@ Return Value:
 }
 
 static
-VOID
+BOOLEAN
+PenterDecide(
+    _In_ PPENTER Decision
+    )
+/*++
+
+Routine Description:
+
+    Decides what becomes of the hooks.
+
+Arguments:
+
+    Decision - Supplies the instance, or PENTER_CLOSED.
+
+Return Value:
+
+    FALSE if another thread has decided before.
+
+--*/
+{
+    return InterlockedCompareExchangePointer((PVOID volatile *)&PenterDecision,
+                                             Decision,
+                                             NULL) == NULL;
+}
+
+static
+BOOLEAN
+PenterFollow(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Does what was decided, whoever decided it: nobody waits for that thread.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    FALSE if nothing has been decided.
+
+--*/
+{
+    PPENTER Decision;
+
+    Decision = PenterDecision;
+    if (Decision == NULL) {
+        return FALSE;
+    }
+
+    if (Decision == PENTER_CLOSED) {
+        PenterTurnOff();
+    } else {
+        PenterInstance = Decision;
+        PenterTurnOn(Decision->TlsIndex);
+    }
+
+    return TRUE;
+}
+
+static
+BOOLEAN
 PenterInitialize(
     VOID
     )
@@ -453,8 +591,9 @@ Arguments:
 
 Return Value:
 
-    None.  If something fails, or the module is left out, the hooks return at
-    once from now on.
+    TRUE if the hooks are prepared, or return at once from now on, because
+    something failed or the module is left out.  FALSE if something failed and
+    another thread is still at it.
 
 --*/
 {
@@ -468,9 +607,17 @@ Return Value:
     UNICODE_STRING Object;
     WCHAR MissingNameWide[64];
     ULONG Written;
+    BOOLEAN Done;
+
+    if (PenterFollow()) {
+        return TRUE;
+    }
+
+    InterlockedIncrement(&PenterInitializers);
 
     Config = NULL;
     Penter = NULL;
+    Done = TRUE;
 
     Status = RtlBootstrap(&Rtl, &MissingName);
     if (!NT_SUCCESS(Status)) {
@@ -513,19 +660,18 @@ Return Value:
         goto Error;
     }
 
-    if (InterlockedCompareExchangePointer((PVOID volatile *)&PenterInstance,
-                                          Penter,
-                                          NULL) != NULL) {
+    if (!PenterDecide(Penter)) {
 
         //
-        // Another thread was first.  It sets the routines, or has done so.
+        // Another thread was first.
         //
 
         PenterDestroy(&Rtl, Penter, TRACE_REASON_NONE);
+        (VOID)PenterFollow();
         goto End;
     }
 
-    PenterTurnOn(Penter->TlsIndex);
+    (VOID)PenterFollow();
     PenterReportConfig(Penter->Session, Config);
     goto End;
 
@@ -536,17 +682,25 @@ Error:
     }
 
     //
-    // Another thread that came at the same time may have had better luck.
+    // Another thread that came at the same time may have better luck.
     //
 
-    if (PenterInstance == NULL) {
-        PenterTurnOff();
+    if (PenterInitializers == 1 ||
+        InterlockedIncrement(&PenterFailures) >= PENTER_MAXIMUM_FAILURES) {
+
+        (VOID)PenterDecide(PENTER_CLOSED);
     }
-    PenterReportStart(&Rtl, &Error);
+    Done = PenterFollow();
+    PenterReportStart(&Rtl,
+                      &Error,
+                      PenterDecision == PENTER_CLOSED ?
+                      "nothing is recorded" : "left to another thread");
 
 End:
 
     RtlFreePages(&Rtl, Config);
+    InterlockedDecrement(&PenterInitializers);
+    return Done;
 }
 
 static
@@ -560,7 +714,7 @@ Routine Description:
 
     Gives the calling thread a store.
 
-    While this runs the thread's slot holds the stand-in, so that a call that
+    While this runs the thread's slot holds a stand-in, so that a call that
     comes from inside the library is counted and not recursed into; and stays
     there should an exception take the thread out of here.
 
@@ -570,7 +724,7 @@ Arguments:
 
 Return Value:
 
-    None.  If there can be no store the thread gets the stand-in for good.
+    None.  If there can be no store the thread gets a stand-in for good.
 
 --*/
 {
@@ -582,10 +736,10 @@ Return Value:
     ULONGLONG Reentered;
 
     Session = Penter->Session;
-    StandIn = (PTRACE_STORE_HEADER)&Penter->NoStore;
+    StandIn = (PTRACE_STORE_HEADER)&Penter->Attaching;
 
     if (Session->Worker.ThreadId == __readgsdword(TEB_THREAD_ID)) {
-        Session->Rtl.TlsSetValue(Penter->TlsIndex, StandIn);
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
         return;
     }
 
@@ -593,46 +747,79 @@ Return Value:
 
         //
         // No memory for the thread's array of expansion slots.  The next call
-        // tries again.
+        // tries again; this is said once.
         //
 
+        Penter->NoStoreStatus = STATUS_NO_MEMORY;
+        if (!Penter->SlotReported) {
+            Penter->SlotReported = TRUE;
+            RtlSetError(&Error,
+                        "setting a thread's TLS slot",
+                        &Session->ModuleName,
+                        STATUS_NO_MEMORY);
+            TraceLogError(Session,
+                          &Error,
+                          "calls are lost until it can be set");
+        }
         return;
     }
 
-    Reentered = StandIn->NumberOfEventsLost;
-    Status = TraceStoreOpen(Session, &Store, &Error);
-    if (!NT_SUCCESS(Status)) {
-        TraceLogError(Session,
-                      &Error,
-                      "this thread is not recorded, the program goes on");
-        return;
-    }
+    //
+    // A thread without a store, too, may be the one that ends the process.
+    //
 
     if (Penter->FlsIndex != FLS_OUT_OF_INDEXES) {
         Session->Rtl.FlsSetValue(Penter->FlsIndex, Penter);
     }
 
+    Reentered = StandIn->NumberOfEventsLost;
+    Status = TraceStoreOpen(Session, &Store, &Error);
+    if (!NT_SUCCESS(Status)) {
+        Penter->NoStoreStatus = Status;
+        TraceLogError(Session,
+                      &Error,
+                      "this thread is not recorded, the program goes on");
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
+        return;
+    }
+
     //
-    // The stand-in is every thread's.  What others count on it in these
-    // microseconds is counted here too: never too little.
+    // The stand-in is that of every thread that gets a store at this moment.
+    // What others count on it is counted here too: never too little.
     //
 
-    Store->Header->NumberOfEventsReentered =
-        StandIn->NumberOfEventsLost - Reentered;
-    Session->Rtl.TlsSetValue(Penter->TlsIndex, Store->Header);
+    Reentered = StandIn->NumberOfEventsLost - Reentered;
+    Store->Header->NumberOfEventsReentered = Reentered;
+    if (Session->Rtl.TlsSetValue(Penter->TlsIndex, Store->Header)) {
+        InterlockedExchangeAdd64(&Penter->NumberOfEventsReentered,
+                                 (LONGLONG)Reentered);
+    } else {
+        Penter->NoStoreStatus = STATUS_NO_MEMORY;
+        Store->Header->NumberOfEventsReentered = 0;
+        TraceStoreStop(Store, TRACE_REASON_INVARIANT, STATUS_NO_MEMORY);
+        TraceStoreClose(Store, TRACE_REASON_NONE);
+        RtlSetError(&Error,
+                    "setting a thread's TLS slot",
+                    &Session->ModuleName,
+                    STATUS_NO_MEMORY);
+        TraceLogError(Session,
+                      &Error,
+                      "this thread is not recorded, the program goes on");
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
+    }
 }
 
 static
 VOID
-PenterCountEventsWithoutStack(
+PenterCountEventsLeftOut(
     _Inout_ PTRACE_STORE_HEADER Header
     )
 /*++
 
 Routine Description:
 
-    Counts the events that were left out for lack of stack as lost, in the
-    store of whichever thread comes by first.
+    Counts the events that were left out where there was no header to count
+    them in as lost, in the store of whichever thread comes by first.
 
 Arguments:
 
@@ -644,9 +831,9 @@ Return Value:
 
 --*/
 {
-    if (PenterEventsWithoutStack != 0) {
+    if (PenterEventsLeftOut != 0) {
         Header->NumberOfEventsLost +=
-            (ULONGLONG)InterlockedExchange64(&PenterEventsWithoutStack, 0);
+            (ULONGLONG)InterlockedExchange64(&PenterEventsLeftOut, 0);
     }
 }
 
@@ -730,6 +917,7 @@ Return Value:
     PTRACE_STORE Store;
     PTRACE_STORE_HEADER Header;
     ULONG ThreadId;
+    BOOLEAN Done;
 
     Penter = PenterInstance;
     if (Penter == NULL) {
@@ -738,9 +926,12 @@ Return Value:
             return FALSE;
         }
         PenterInitializingThread = ThreadId;
-        PenterInitialize();
+        Done = PenterInitialize();
         PenterInitializingThread = 0;
-        return TRUE;
+        if (!Done) {
+            InterlockedIncrement64(&PenterEventsLeftOut);
+        }
+        return Done;
     }
 
     Header = PenterGetContext(Penter);
@@ -753,7 +944,11 @@ Return Value:
 
         PenterTurnOn(Penter->TlsIndex);
         PenterAttachThread(Penter);
-        return PenterGetContext(Penter) != NULL;
+        if (PenterGetContext(Penter) == NULL) {
+            InterlockedIncrement64(&PenterEventsLeftOut);
+            return FALSE;
+        }
+        return TRUE;
     }
 
     Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
@@ -766,7 +961,7 @@ Return Value:
         return FALSE;
     }
 
-    PenterCountEventsWithoutStack(Header);
+    PenterCountEventsLeftOut(Header);
 
     Store->InSlowPath = TRUE;
     TraceStoreAdvance(Store);
@@ -799,11 +994,61 @@ Return Value:
 
 --*/
 {
+    PPENTER Penter;
+
     if (PenterInstance == NULL && PenterEnterRoutine != PenterReturn) {
         PenterInitializingThread = __readgsdword(TEB_THREAD_ID);
-        PenterInitialize();
+        (VOID)PenterInitialize();
         PenterInitializingThread = 0;
     }
+
+    //
+    // The callback at process exit is called for the exiting thread, and on
+    // the stack that it then runs on.  A main thread that made its first
+    // traced call on a fiber has no other value on its own.
+    //
+
+    Penter = PenterInstance;
+    if (Penter != NULL &&
+        Penter->Session != NULL &&
+        Penter->FlsIndex != FLS_OUT_OF_INDEXES) {
+        Penter->Session->Rtl.FlsSetValue(Penter->FlsIndex, Penter);
+    }
+}
+
+_Use_decl_annotations_
+BOOLEAN
+PenterIsProcessEnding(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Says whether the process ends.  The loader tells a TLS callback only that
+    the module goes away.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    FALSE also if the hooks were never prepared, or the system cannot say.
+
+--*/
+{
+    PPENTER Penter;
+    PCRTL Rtl;
+
+    Penter = PenterInstance;
+    if (Penter == NULL || Penter->Session == NULL) {
+        return FALSE;
+    }
+
+    Rtl = &Penter->Session->Rtl;
+    return Rtl->RtlDllShutdownInProgress != NULL &&
+           Rtl->RtlDllShutdownInProgress();
 }
 
 static
@@ -912,7 +1157,7 @@ Return Value:
         return;
     }
 
-    PenterCountEventsWithoutStack(Header);
+    PenterCountEventsLeftOut(Header);
 
     Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
     if (Penter->IsExe) {
@@ -962,12 +1207,13 @@ Return Value:
         Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
     }
     if (Store != NULL) {
-        PenterCountEventsWithoutStack(Header);
+        PenterCountEventsLeftOut(Header);
     }
 
     if (Penter->IsExe) {
         PenterTurnOff();
     }
+    PenterReportLeftOut(Penter);
     TraceSessionProcessExit(Penter->Session, Store, Penter->IsExe);
 }
 
@@ -997,13 +1243,17 @@ Return Value:
     RTL Rtl;
 
     PenterTurnOff();
+    PenterDecision = NULL;
+    PenterFailures = 0;
 
     Penter = PenterInstance;
     if (Penter == NULL) {
+        PenterEventsLeftOut = 0;
         return;
     }
 
     PenterInstance = NULL;
+    PenterReportLeftOut(Penter);
     RtlCopyBytes(&Rtl, &Penter->Session->Rtl, sizeof(Rtl));
     PenterDestroy(&Rtl, Penter, TRACE_REASON_MODULE_UNLOAD);
 }

@@ -53,6 +53,57 @@ Return Value:
 }
 
 static
+NTSTATUS
+PenterReadVariable(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCWSTR Name,
+    _In_z_ PCSZ Step,
+    _Out_writes_(RTL_MAXIMUM_PATH_IN_CHARS) PWCHAR Buffer,
+    _Out_ PUNICODE_STRING Value
+    )
+/*++
+
+Routine Description:
+
+    Reads a variable, and notes it if it is there and cannot be read.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+    Name - Supplies the variable's name.
+
+    Step - Supplies a literal that names the variable.
+
+    Buffer - Receives the value.
+
+    Value - Receives the value, which lies in Buffer.
+
+Return Value:
+
+    The status of RtlQueryEnvironment.
+
+--*/
+{
+    NTSTATUS Status;
+
+    RtlPointUnicodeString(Value, Buffer, 0);
+    Status = RtlQueryEnvironment(Rtl,
+                                 Name,
+                                 Buffer,
+                                 RTL_MAXIMUM_PATH_IN_CHARS,
+                                 Value);
+    if (!NT_SUCCESS(Status) && Status != STATUS_VARIABLE_NOT_FOUND) {
+        PenterConfigError(Config, Step, Value, Status);
+    }
+
+    return Status;
+}
+
+static
 BOOLEAN
 PenterIsNameCharacter(
     _In_ WCHAR Character
@@ -329,11 +380,12 @@ Return Value:
     NTSTATUS Status;
     UNICODE_STRING NtPath;
 
-    Status = RtlQueryEnvironment(Rtl,
-                                 L"TRACER_DIRECTORY",
-                                 Config->RootDirectoryBuffer,
-                                 RTL_MAXIMUM_PATH_IN_CHARS,
-                                 &Config->RootDirectory);
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_DIRECTORY",
+                                "reading TRACER_DIRECTORY",
+                                Config->RootDirectoryBuffer,
+                                &Config->RootDirectory);
     if (NT_SUCCESS(Status) && Config->RootDirectory.Length > 0) {
         Status = RtlDosPathToNtPath(Rtl,
                                     &Config->RootDirectory,
@@ -387,11 +439,12 @@ Return Value:
     ULONG Index;
 
     Config->ModuleIncluded = TRUE;
-    Status = RtlQueryEnvironment(Rtl,
-                                 L"TRACER_MODULES",
-                                 Config->Scratch,
-                                 RTL_MAXIMUM_PATH_IN_CHARS,
-                                 &Value);
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_MODULES",
+                                "reading TRACER_MODULES",
+                                Config->Scratch,
+                                &Value);
     if (!NT_SUCCESS(Status)) {
         return;
     }
@@ -399,6 +452,18 @@ Return Value:
     Length = Rtl->GetModuleFileNameW((HMODULE)ModuleBase,
                                      Config->ModuleName,
                                      RTL_MAXIMUM_PATH_IN_CHARS);
+    if (Length == 0) {
+
+        //
+        // A module whose name is not known is recorded.
+        //
+
+        PenterConfigError(Config,
+                          "reading TRACER_MODULES",
+                          &Value,
+                          STATUS_NOT_FOUND);
+        return;
+    }
     RtlPointUnicodeString(&Path, Config->ModuleName, Length);
     RtlBaseName(&Path, &Name);
 
@@ -451,11 +516,12 @@ Return Value:
     ULONGLONG Number;
 
     Config->Enabled = TRUE;
-    Status = RtlQueryEnvironment(Rtl,
-                                 L"TRACER_ENABLED",
-                                 Config->Scratch,
-                                 RTL_MAXIMUM_PATH_IN_CHARS,
-                                 &Value);
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_ENABLED",
+                                "reading TRACER_ENABLED",
+                                Config->Scratch,
+                                &Value);
     if (NT_SUCCESS(Status) && Value.Length > 0) {
         if (RtlParseNumber(Value.Buffer,
                            Value.Length / sizeof(WCHAR),
@@ -473,11 +539,12 @@ Return Value:
         return;
     }
 
-    Status = RtlQueryEnvironment(Rtl,
-                                 L"TRACER_VIEW_SIZE",
-                                 Config->Scratch,
-                                 RTL_MAXIMUM_PATH_IN_CHARS,
-                                 &Value);
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_VIEW_SIZE",
+                                "reading TRACER_VIEW_SIZE",
+                                Config->Scratch,
+                                &Value);
     if (NT_SUCCESS(Status) && Value.Length > 0) {
         if (RtlParseNumber(Value.Buffer,
                            Value.Length / sizeof(WCHAR),

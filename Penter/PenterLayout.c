@@ -28,6 +28,7 @@ C_ASSERT(FIELD_OFFSET(TRACE_STORE_HEADER, Limit) == 0x48);
 C_ASSERT(FIELD_OFFSET(TRACE_STORE_HEADER, HookFlags) == 0x5c);
 C_ASSERT(FIELD_OFFSET(TRACE_STORE_HEADER, NumberOfEventsLost) == 0x60);
 C_ASSERT(TRACE_HOOK_STOPPED == 1);
+C_ASSERT(TRACE_HOOK_SHARED == 2);
 
 //
 // A stand-in header covers all that the hook touches.

@@ -33,10 +33,10 @@ extern ULONG volatile PenterSlotOffset;
 
 //
 // Events that were left out because their thread had no stack left for the
-// slow path, and are not yet counted in a store.
+// slow path, or no memory for its TLS slot, and are not yet counted in a store.
 //
 
-extern LONGLONG volatile PenterEventsWithoutStack;
+extern LONGLONG volatile PenterEventsLeftOut;
 
 PENTER_ROUTINE PenterReturn;
 PENTER_ROUTINE PenterEnter;
@@ -83,8 +83,13 @@ typedef struct _PENTER {
     BOOLEAN IsExe;
     BOOLEAN HasTlsCallback;             // the loader calls PenterTlsCallback
     BOOLEAN ProcessExitDone;
+    BOOLEAN SlotReported;               // that a TLS slot could not be set
     PTRACE_STORE Ended;                 // of a DLL's thread that was told to
                                         // detach; under the loader lock
+    NTSTATUS NoStoreStatus;             // why the last of these has none
+    LONGLONG volatile NumberOfEventsReentered;  // in Attaching, and counted in
+                                        // the stores' headers
+    PENTER_STAND_IN Attaching;          // for threads that get their store
     PENTER_STAND_IN NoStore;            // for threads that have no store
 } PENTER;
 typedef PENTER *PPENTER;
@@ -156,6 +161,13 @@ PENTER_NOTIFICATION PenterThreadStart;      // a thread starts (DLL only)
 PENTER_NOTIFICATION PenterThreadExit;       // this thread ends
 PENTER_NOTIFICATION PenterProcessExit;      // the process ends
 PENTER_NOTIFICATION PenterModuleUnload;     // this DLL is being unloaded
+
+//
+// Does the process end, rather than this module alone?
+//
+
+typedef BOOLEAN (PENTER_IS_PROCESS_ENDING)(VOID);
+PENTER_IS_PROCESS_ENDING PenterIsProcessEnding;
 
 //
 // PenterTls.c: whether the image's TLS directory lists our callback.

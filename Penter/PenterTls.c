@@ -39,8 +39,7 @@ Arguments:
 
     Reason - Supplies what happens.
 
-    Reserved - At process detach: NULL if the DLL is being unloaded, otherwise
-        the process ends.
+    Reserved - Unlike DllMain's, NULL even when the process ends.
 
 Return Value:
 
@@ -49,6 +48,7 @@ Return Value:
 --*/
 {
     UNREFERENCED_PARAMETER(ModuleBase);
+    UNREFERENCED_PARAMETER(Reserved);
 
     if (Reason == DLL_PROCESS_ATTACH) {
         PenterModuleLoad();
@@ -57,7 +57,7 @@ Return Value:
     } else if (Reason == DLL_THREAD_DETACH) {
         PenterThreadExit();
     } else if (Reason == DLL_PROCESS_DETACH) {
-        if (Reserved != NULL) {
+        if (PenterIsProcessEnding()) {
             PenterProcessExit();
         } else {
             PenterModuleUnload();

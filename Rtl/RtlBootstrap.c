@@ -123,11 +123,11 @@ Routine Description:
 
 Arguments:
 
-    Rtl - Receives the routines.  After a failure its contents are not to be
-        used.
+    Rtl - Receives the routines.  After a failure those that are missing are
+        NULL.
 
-    MissingName - Optionally receives, on failure, the name of the DLL or of
-        the export that is missing; otherwise NULL.
+    MissingName - Optionally receives, on failure, the name of the first DLL or
+        export that is missing; otherwise NULL.
 
 Return Value:
 
@@ -149,55 +149,57 @@ Return Value:
 
     Rtl->SizeOfStruct = sizeof(*Rtl);
 
+    //
+    // What comes after something that is missing is resolved all the same: the
+    // caller may have use for it to say so.
+    //
+
     Module = GetModuleHandleW(L"ntdll.dll");
     if (Module == NULL) {
         Missing = "ntdll.dll";
         Status = STATUS_DLL_NOT_FOUND;
-        goto End;
+    } else {
+
+        if (RtlLoadSymbols(Module,
+                           RtlpNtdllRequiredNames,
+                           (PVOID *)&Rtl->NtCreateFile,
+                           RTL_NUMBER_OF(RtlpNtdllRequiredNames),
+                           &FirstMissing) != 0) {
+            Missing = RtlpNtdllRequiredNames[FirstMissing];
+            Status = STATUS_ENTRYPOINT_NOT_FOUND;
+        }
+
+        //
+        // An optional export that is missing leaves NULL, and that is all.
+        //
+
+        RtlLoadSymbols(Module,
+                       RtlpNtdllOptionalNames,
+                       (PVOID *)&Rtl->RtlDllShutdownInProgress,
+                       RTL_NUMBER_OF(RtlpNtdllOptionalNames),
+                       NULL);
     }
-
-    if (RtlLoadSymbols(Module,
-                       RtlpNtdllRequiredNames,
-                       (PVOID *)&Rtl->NtCreateFile,
-                       RTL_NUMBER_OF(RtlpNtdllRequiredNames),
-                       &FirstMissing) != 0) {
-        Missing = RtlpNtdllRequiredNames[FirstMissing];
-        Status = STATUS_ENTRYPOINT_NOT_FOUND;
-        goto End;
-    }
-
-    //
-    // An optional export that is missing leaves NULL, and that is all.
-    //
-
-    RtlLoadSymbols(Module,
-                   RtlpNtdllOptionalNames,
-                   (PVOID *)&Rtl->RtlDllShutdownInProgress,
-                   RTL_NUMBER_OF(RtlpNtdllOptionalNames),
-                   NULL);
 
     Module = GetModuleHandleW(L"kernel32.dll");
     if (Module == NULL) {
-        Missing = "kernel32.dll";
-        Status = STATUS_DLL_NOT_FOUND;
-        goto End;
-    }
-
-    if (RtlLoadSymbols(Module,
-                       RtlpKernel32RequiredNames,
-                       (PVOID *)&Rtl->TlsAlloc,
-                       RTL_NUMBER_OF(RtlpKernel32RequiredNames),
-                       &FirstMissing) != 0) {
-        Missing = RtlpKernel32RequiredNames[FirstMissing];
-        Status = STATUS_ENTRYPOINT_NOT_FOUND;
-        goto End;
+        if (Missing == NULL) {
+            Missing = "kernel32.dll";
+            Status = STATUS_DLL_NOT_FOUND;
+        }
+    } else if (RtlLoadSymbols(Module,
+                              RtlpKernel32RequiredNames,
+                              (PVOID *)&Rtl->TlsAlloc,
+                              RTL_NUMBER_OF(RtlpKernel32RequiredNames),
+                              &FirstMissing) != 0) {
+        if (Missing == NULL) {
+            Missing = RtlpKernel32RequiredNames[FirstMissing];
+            Status = STATUS_ENTRYPOINT_NOT_FOUND;
+        }
     }
 
     Peb = (PBYTE)__readgsqword(RTLP_TEB_PEB);
     Rtl->ProcessHeap = *(PVOID *)(Peb + RTLP_PEB_PROCESS_HEAP);
     Rtl->CpuFeatures = RtlQueryCpuFeatures();
-
-End:
 
     if (MissingName != NULL) {
         *MissingName = Missing;

@@ -49,7 +49,7 @@ Arguments:
 
     Rtl - Supplies the RTL.
 
-    Reading - Receives the clocks.
+    Reading - Receives the clocks; all zero if they cannot be read.
 
 Return Value:
 
@@ -64,6 +64,7 @@ Return Value:
     ULONGLONG After;
     ULONGLONG Distance;
     ULONGLONG BestDistance = UINT64_MAX;
+    NTSTATUS Status;
     ULONG Try;
 
     Counter.QuadPart = 0;
@@ -74,18 +75,20 @@ Return Value:
 
     //
     // The frequency is asked for beforehand: this also brings the routine into
-    // the caches.
+    // the caches.  A try in which a clock cannot be read does not count.
     //
 
     Rtl->NtQueryPerformanceCounter(&Counter, &Frequency);
-    Reading->QpcFrequency = (ULONGLONG)Frequency.QuadPart;
 
     for (Try = 0; Try < RTLP_CLOCK_TRIES; Try++) {
 
         Before = __rdtsc();
-        Rtl->NtQueryPerformanceCounter(&Counter, NULL);
+        Status = Rtl->NtQueryPerformanceCounter(&Counter, &Frequency);
         After = __rdtsc();
-        Rtl->NtQuerySystemTime(&SystemTime);
+        if (!NT_SUCCESS(Status) ||
+            !NT_SUCCESS(Rtl->NtQuerySystemTime(&SystemTime))) {
+            continue;
+        }
 
         Distance = After - Before;
         if (Distance < BestDistance) {
@@ -95,6 +98,8 @@ Return Value:
             Reading->SystemTime = (ULONGLONG)SystemTime.QuadPart;
         }
     }
+
+    Reading->QpcFrequency = (ULONGLONG)Frequency.QuadPart;
 }
 
 _Use_decl_annotations_

@@ -239,6 +239,7 @@ typedef NTSTATUS (NTAPI NT_QUERY_INFORMATION)(
 
 #define RTL_PROCESS_TIMES               4       // ProcessTimes
 #define RTL_THREAD_BASIC_INFORMATION    0       // ThreadBasicInformation
+#define RTL_THREAD_TIMES                1       // ThreadTimes
 #define RTL_THREAD_NAME_INFORMATION     38      // ThreadNameInformation
 
 typedef NTSTATUS (NTAPI NT_OPEN_PROCESS)(
@@ -259,6 +260,42 @@ typedef NTSTATUS (NTAPI NT_QUERY_PERFORMANCE_COUNTER)(
 
 typedef BOOLEAN (NTAPI RTL_DLL_SHUTDOWN_IN_PROGRESS)(
     VOID
+    );
+
+//
+// The next thread of a process, or its first (Thread NULL), in the order of
+// their creation; STATUS_NO_MORE_ENTRIES.
+//
+
+typedef NTSTATUS (NTAPI NT_GET_NEXT_THREAD)(
+    _In_ HANDLE ProcessHandle,
+    _In_opt_ HANDLE ThreadHandle,
+    _In_ ACCESS_MASK DesiredAccess,
+    _In_ ULONG HandleAttributes,
+    _In_ ULONG Flags,
+    _Out_ PHANDLE NewThreadHandle
+    );
+
+#define RTL_WAIT_ANY 1                          // WAIT_TYPE WaitAny
+
+typedef NTSTATUS (NTAPI NT_WAIT_FOR_MULTIPLE_OBJECTS)(
+    _In_ ULONG Count,
+    _In_reads_(Count) HANDLE *Handles,
+    _In_ ULONG WaitType,
+    _In_ BOOLEAN Alertable,
+    _In_opt_ PLARGE_INTEGER Timeout
+    );
+
+typedef NTSTATUS (NTAPI NT_READ_VIRTUAL_MEMORY)(
+    _In_ HANDLE ProcessHandle,
+    _In_opt_ PVOID BaseAddress,
+    _Out_writes_bytes_(SizeInBytes) PVOID Buffer,
+    _In_ SIZE_T SizeInBytes,
+    _Out_opt_ PSIZE_T NumberOfBytesRead
+    );
+
+typedef VOID (NTAPI RTL_EXIT_USER_PROCESS)(
+    _In_ NTSTATUS ExitStatus
     );
 
 typedef WCHAR (NTAPI RTL_UPCASE_UNICODE_CHAR)(
@@ -401,7 +438,11 @@ typedef BOOL (WINAPI WRITE_FILE)(
 
 #define RTL_NTDLL_OPTIONAL(ENTRY)                                           \
     ENTRY(RTL_DLL_SHUTDOWN_IN_PROGRESS, RtlDllShutdownInProgress)           \
-    ENTRY(NT_SET_INFORMATION_OBJECT, NtSetInformationObject)
+    ENTRY(NT_SET_INFORMATION_OBJECT, NtSetInformationObject)                \
+    ENTRY(NT_GET_NEXT_THREAD, NtGetNextThread)                              \
+    ENTRY(NT_WAIT_FOR_MULTIPLE_OBJECTS, NtWaitForMultipleObjects)           \
+    ENTRY(NT_READ_VIRTUAL_MEMORY, NtReadVirtualMemory)                      \
+    ENTRY(RTL_EXIT_USER_PROCESS, RtlExitUserProcess)
 
 #define RTL_KERNEL32_REQUIRED(ENTRY)                                        \
     ENTRY(TLS_ALLOC, TlsAlloc)                                              \

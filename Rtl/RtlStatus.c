@@ -76,6 +76,7 @@ Abstract:
     ENTRY(STATUS_PIPE_EMPTY)                                                \
     ENTRY(STATUS_PIPE_CLOSING)                                              \
     ENTRY(STATUS_IO_TIMEOUT)                                                \
+    ENTRY(STATUS_TOO_MANY_OPENED_FILES)                                     \
     ENTRY(STATUS_FILE_IS_A_DIRECTORY)                                       \
     ENTRY(STATUS_NOT_SUPPORTED)                                             \
     ENTRY(STATUS_BAD_NETWORK_PATH)                                          \

@@ -1111,11 +1111,12 @@ Return Value:
             }
 
             //
-            // One line for each thread that has no store, and no more.
+            // One line for each thread that has no store, one that counts their
+            // events, and no more.
             //
 
             TEST_EQUAL(PenterTestCountText("\n"),
-                       (Index == 0 ? 1 : 2) + Index / 2);
+                       (Index == 0 ? 1 : 2) + 1 + Index / 2);
         }
     }
 

@@ -47,6 +47,7 @@ static CHAR TestUtf8[3 * RTL_MAXIMUM_PATH_IN_CHARS];
     ENTRY(NtMapViewOfSection)                                               \
     ENTRY(NtAllocateVirtualMemory)                                          \
     ENTRY(NtCreateEvent)                                                    \
+    ENTRY(NtGetNextThread)                                                  \
     ENTRY(NtCreateThreadEx)                                                 \
     ENTRY(NtQueryInformationProcess)
 
@@ -419,6 +420,30 @@ TestNtCreateEvent(
 static
 NTSTATUS
 NTAPI
+TestNtGetNextThread(
+    HANDLE ProcessHandle,
+    HANDLE ThreadHandle,
+    ACCESS_MASK DesiredAccess,
+    ULONG HandleAttributes,
+    ULONG Flags,
+    PHANDLE NewThreadHandle
+    )
+{
+    if (TestIsDue(TestRoutineNtGetNextThread)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtGetNextThread(ProcessHandle,
+                                                     ThreadHandle,
+                                                     DesiredAccess,
+                                                     HandleAttributes,
+                                                     Flags,
+                                                     NewThreadHandle));
+}
+
+static
+NTSTATUS
+NTAPI
 TestNtCreateThreadEx(
     PHANDLE ThreadHandle,
     ACCESS_MASK DesiredAccess,
@@ -488,6 +513,7 @@ TestMakeCountingRtl(
     TestCounting.NtAllocateVirtualMemory = TestNtAllocateVirtualMemory;
     TestCounting.NtFreeVirtualMemory = TestNtFreeVirtualMemory;
     TestCounting.NtCreateEvent = TestNtCreateEvent;
+    TestCounting.NtGetNextThread = TestNtGetNextThread;
     TestCounting.NtCreateThreadEx = TestNtCreateThreadEx;
     TestCounting.NtQueryInformationProcess = TestNtQueryInformationProcess;
 }

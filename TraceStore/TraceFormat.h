@@ -157,6 +157,8 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 //
 
 #define TRACE_HOOK_STOPPED              0x1u    // count, do not record
+#define TRACE_HOOK_SHARED               0x2u    // several threads count here;
+                                                // in no file
 
 //
 // The header.  Text fields are UTF-8 without terminator; XxxLength is the

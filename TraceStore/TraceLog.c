@@ -16,22 +16,32 @@ Abstract:
 #define TEB_PROCESS_ID  0x40
 #define TEB_THREAD_ID   0x48
 
+//
+// One thread writes the log at a time, by not sharing it.  How often another
+// one tries, a millisecond apart.
+//
+
+#define TRACE_LOG_TRIES 20
+
 static
 NTSTATUS
 TraceLogOpen(
     _In_ PTRACE_SESSION Session,
+    _In_opt_ HANDLE Directory,
     _Out_ PHANDLE File
     )
 /*++
 
 Routine Description:
 
-    Opens the log file for appending: <module>.log in the session directory if
-    there is one, else the file in the temporary directory.
+    Opens the log file for appending: <module>.log in the session directory, or
+    the file in the temporary directory.
 
 Arguments:
 
     Session - Supplies the session.
+
+    Directory - Supplies the session directory, or NULL for the temporary one.
 
     File - Receives the handle.
 
@@ -46,7 +56,7 @@ Return Value:
     UNICODE_STRING Name;
     WCHAR Buffer[208];
 
-    if (Session->DirectoryHandle == NULL) {
+    if (Directory == NULL) {
         return RtlCreateFile(&Session->Rtl,
                              &Session->LogName,
                              RTL_OPEN_ALWAYS,
@@ -68,7 +78,7 @@ Return Value:
     InitializeObjectAttributes(&Attributes,
                                &Name,
                                OBJ_CASE_INSENSITIVE,
-                               (HANDLE)Session->DirectoryHandle,
+                               Directory,
                                NULL);
 
     return Session->Rtl.NtCreateFile(File,
@@ -84,6 +94,68 @@ Return Value:
                                      FILE_SYNCHRONOUS_IO_NONALERT,
                                      NULL,
                                      0);
+}
+
+static
+NTSTATUS
+TraceLogAppend(
+    _In_ PTRACE_SESSION Session,
+    _In_opt_ HANDLE Directory,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Appends a line to the log file.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Directory - Supplies the session directory, or NULL for the temporary one.
+
+    Text - Supplies the line, UTF-8.
+
+    LengthInBytes - Supplies its length.
+
+Return Value:
+
+    STATUS_SUCCESS or the failing call's status.
+
+--*/
+{
+    NTSTATUS Status;
+    HANDLE File;
+    ULONG Try;
+    ULONGLONG Size;
+    LARGE_INTEGER Interval;
+
+    Interval.QuadPart = -10000;             // 1 ms
+    Status = TraceLogOpen(Session, Directory, &File);
+    for (Try = 1;
+         Try < TRACE_LOG_TRIES && Status == STATUS_SHARING_VIOLATION;
+         Try += 1) {
+
+        Session->Rtl.NtDelayExecution(FALSE, &Interval);
+        Status = TraceLogOpen(Session, Directory, &File);
+    }
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = RtlQueryFileSize(&Session->Rtl, File, &Size);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlWriteFile(&Session->Rtl,
+                              File,
+                              Size,
+                              Text,
+                              LengthInBytes);
+    }
+
+    RtlClose(&Session->Rtl, File);
+    return Status;
 }
 
 static
@@ -153,8 +225,7 @@ Return Value:
 --*/
 {
     NTSTATUS Status;
-    HANDLE File;
-    ULONGLONG Size;
+    HANDLE Directory;
     LARGE_INTEGER Now;
     RTL_CALENDAR_TIME Time;
     RTL_WRITER Writer;
@@ -166,6 +237,7 @@ Return Value:
         return;
     }
 
+    Now.QuadPart = 0;
     Session->Rtl.NtQuerySystemTime(&Now);
     RtlSystemTimeToCalendar((ULONGLONG)Now.QuadPart, &Time);
 
@@ -188,17 +260,14 @@ Return Value:
 
     TraceLogDebugString(&Session->Rtl, Text, Writer.LengthInBytes);
 
-    Status = TraceLogOpen(Session, &File);
-    if (!NT_SUCCESS(Status)) {
-        return;
-    }
+    //
+    // A log that cannot be written where the stores are (their disk is full)
+    // goes to where it would be without a session directory.
+    //
 
-    if (NT_SUCCESS(RtlQueryFileSize(&Session->Rtl, File, &Size))) {
-        Status = RtlWriteFile(&Session->Rtl,
-                              File,
-                              Size,
-                              Text,
-                              Writer.LengthInBytes);
+    Directory = (HANDLE)Session->DirectoryHandle;
+    Status = TraceLogAppend(Session, Directory, Text, Writer.LengthInBytes);
+    if (!NT_SUCCESS(Status) && Directory != NULL) {
+        (VOID)TraceLogAppend(Session, NULL, Text, Writer.LengthInBytes);
     }
-    RtlClose(&Session->Rtl, File);
 }

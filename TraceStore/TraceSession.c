@@ -513,6 +513,7 @@ Return Value:
     // started, at the time when the session does.
     //
 
+    Now.QuadPart = (LONGLONG)Header->ProcessCreationTime;
     Rtl->NtQuerySystemTime(&Now);
     Session->NextSequenceNumber =
         (LONG)(((ULONGLONG)Now.QuadPart - Header->ProcessCreationTime) /

@@ -13,13 +13,16 @@ Abstract:
 #include "TraceStore.h"
 
 //
-// The thread environment block, read through gs: the stack's highest address
-// and its lowest reserved one.
+// The thread environment block, read through gs: the highest address and the
+// lowest reserved one of the stack that the thread runs on, and whether it has
+// been made a fiber (bit 2 of SameTebFlags).
 //
 
 #define TEB_STACK_BASE              0x08
 #define TEB_THREAD_ID               0x48
 #define TEB_DEALLOCATION_STACK      0x1478
+#define TEB_SAME_TEB_FLAGS          0x17EE
+#define TEB_HAS_FIBER_DATA          0x0004
 
 //
 // The longest file name that file systems take, in 16-bit units, and how much
@@ -75,9 +78,10 @@ Return Value:
 }
 
 static
-PTRACE_STORE
+NTSTATUS
 TraceStoreClaim(
-    _Inout_ PTRACE_SESSION Session
+    _Inout_ PTRACE_SESSION Session,
+    _Outptr_ PTRACE_STORE *Store
     )
 /*++
 
@@ -90,12 +94,15 @@ Arguments:
 
     Session - Supplies the session.
 
+    Store - Receives the store.
+
 Return Value:
 
-    The store, or NULL when there is no memory.
+    STATUS_SUCCESS, or the status of allocating memory.
 
 --*/
 {
+    NTSTATUS Status;
     PTRACE_STORE_BLOCK Block;
     PTRACE_STORE_BLOCK First;
     PVOID Base;
@@ -111,15 +118,17 @@ Return Value:
                                                TRACE_STORE_FREE) ==
                     TRACE_STORE_FREE) {
 
-                    return &Block->Stores[Index];
+                    *Store = &Block->Stores[Index];
+                    return STATUS_SUCCESS;
                 }
             }
         }
 
-        if (!NT_SUCCESS(RtlAllocatePages(&Session->Rtl,
-                                         TRACE_STORE_BLOCK_SIZE,
-                                         &Base))) {
-            return NULL;
+        Status = RtlAllocatePages(&Session->Rtl,
+                                  TRACE_STORE_BLOCK_SIZE,
+                                  &Base);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
         }
 
         Block = (PTRACE_STORE_BLOCK)Base;
@@ -385,6 +394,9 @@ Return Value:
     Header->ThreadId = Store->ThreadId;
     Header->StackBase = __readgsqword(TEB_STACK_BASE);
     Header->StackLimit = __readgsqword(TEB_DEALLOCATION_STACK);
+    if ((__readgsword(TEB_SAME_TEB_FLAGS) & TEB_HAS_FIBER_DATA) != 0) {
+        Header->Flags |= TRACE_FLAG_FIBER;
+    }
     Header->SequenceNumber = SequenceNumber;
 
     Header->Cursor = (ULONG_PTR)Store->Current.Base + TRACE_HEADER_SIZE;
@@ -454,12 +466,12 @@ Return Value:
         return Status;
     }
 
-    New = TraceStoreClaim(Session);
-    if (New == NULL) {
+    Status = TraceStoreClaim(Session, &New);
+    if (!NT_SUCCESS(Status)) {
         return RtlSetError(Error,
                            "allocating a thread store",
                            &Session->ModuleName,
-                           STATUS_NO_MEMORY);
+                           Status);
     }
 
     New->Session = Session;

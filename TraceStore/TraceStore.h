@@ -145,6 +145,13 @@ C_ASSERT(sizeof(TRACE_STORE_BLOCK) <= TRACE_STORE_BLOCK_SIZE);
 #define TRACE_WORKER_RUNNING    2
 #define TRACE_WORKER_REFUSED    3   // must not or could not be started
 
+//
+// How many threads of the program the worker waits for at a time: the system
+// takes 64 objects, and one is its event.
+//
+
+#define TRACE_WATCHED_THREADS   63
+
 typedef struct _TRACE_WORKER {
     volatile LONG State;
     volatile LONG Stop;             // set by TraceWorkerStop
@@ -157,6 +164,11 @@ typedef struct _TRACE_WORKER {
     HANDLE GoneEvent;               // set in the same system call in which the
                                     // worker goes to sleep for good
     HANDLE NeverEvent;
+    BOOLEAN IsWatching;             // the system has what that takes
+    ULONG NumberWatched;
+    HANDLE Watched[TRACE_WATCHED_THREADS];
+    NTSTATUS LastExitStatus;        // of those that have ended
+    LONGLONG LastExitTime;          // FILETIME
 } TRACE_WORKER;
 typedef TRACE_WORKER *PTRACE_WORKER;
 
@@ -437,6 +449,21 @@ typedef BOOLEAN (TRACE_STORE_TRY_LOCK)(_Inout_ PTRACE_STORE Store);
 TRACE_STORE_TRY_LOCK TraceStoreTryAcquireWorkLock;
 
 //
+// TraceWatch.c: the worker ends the process when only workers are left.
+//
+
+typedef VOID (TRACE_WATCH_CHANGE)(_Inout_ PTRACE_SESSION Session);
+TRACE_WATCH_CHANGE TraceWatchBegin;
+TRACE_WATCH_CHANGE TraceWatchEnd;
+
+typedef
+NTSTATUS
+(TRACE_WATCH_WAIT)(
+    _Inout_ PTRACE_SESSION Session
+    );
+TRACE_WATCH_WAIT TraceWatchWait;
+
+//
 // TraceWorker.c
 //
 
@@ -471,7 +498,7 @@ TRACE_WORKER_STOP TraceWorkerStop;
 //
 // Reports an error once: one line to the debugger (OutputDebugString) and to
 // the log file of the module, <module>.log in the session directory, or
-// %TEMP%\Tracer-<module>-<pid>.log while there is no session directory.
+// %TEMP%\Tracer-<module>-<pid>.log where that cannot be had or written.
 // Consequence is a literal that says what happens now.  After
 // TRACE_LOG_MAXIMUM_ERRORS nothing more is reported.
 //

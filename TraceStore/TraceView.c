@@ -269,7 +269,13 @@ Return Value:
         Address += (ULONG_PTR)(FileOffset & (TRACE_LARGE_PAGE_SIZE - 1));
 
         Size = 0;
-        Rtl->NtFreeVirtualMemory((HANDLE)-1, &Reserved, &Size, MEM_RELEASE);
+        Status = Rtl->NtFreeVirtualMemory((HANDLE)-1,
+                                          &Reserved,
+                                          &Size,
+                                          MEM_RELEASE);
+        if (!NT_SUCCESS(Status)) {
+            break;
+        }
 
         Status = RtlMapFileSection(Rtl,
                                    Section,

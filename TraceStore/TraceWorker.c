@@ -40,6 +40,13 @@ Abstract:
 
 #define TRACE_WORKER_STACK_SIZE 0x40000         // 256 KiB, reserved
 
+//
+// How often the system may refuse what ends the worker before it is left as it
+// is.
+//
+
+#define TRACE_WORKER_REFUSALS   50
+
 static
 BOOLEAN
 TraceWorkerMapNext(
@@ -234,6 +241,34 @@ End:
 }
 
 static
+VOID
+TraceWorkerSleep(
+    _In_ PCRTL Rtl
+    )
+/*++
+
+Routine Description:
+
+    Lets 10 ms pass, so that a call that the system refuses is not repeated
+    at full speed.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    LARGE_INTEGER Interval;
+
+    Interval.QuadPart = -100000;
+    Rtl->NtDelayExecution(FALSE, &Interval);
+}
+
+static
 ULONG
 WINAPI
 TraceWorkerMain(
@@ -268,6 +303,8 @@ Return Value:
         goto Gone;
     }
 
+    TraceWatchBegin(Session);
+
     while (!Worker->Stop) {
         Worked = FALSE;
         for (Block = Session->Blocks;
@@ -293,17 +330,24 @@ Return Value:
         if (InterlockedExchange(&Worker->Waiting, 1) == 0) {
             continue;
         }
-        Session->Rtl.NtWaitForSingleObject(Worker->WakeEvent, FALSE, NULL);
+        if (!NT_SUCCESS(TraceWatchWait(Session))) {
+            TraceWorkerSleep(&Session->Rtl);
+        }
         InterlockedExchange(&Worker->Waiting, 0);
     }
 
 Gone:
 
     for (;;) {
-        Session->Rtl.NtSignalAndWaitForSingleObject(Worker->GoneEvent,
-                                                    Worker->NeverEvent,
-                                                    FALSE,
-                                                    NULL);
+        if (!NT_SUCCESS(Session->Rtl.NtSignalAndWaitForSingleObject(
+                Worker->GoneEvent,
+                Worker->NeverEvent,
+                FALSE,
+                NULL))) {
+
+            Session->Rtl.NtSetEvent(Worker->GoneEvent, NULL);
+            TraceWorkerSleep(&Session->Rtl);
+        }
     }
 }
 
@@ -343,6 +387,58 @@ Return Value:
         RtlProtectHandle(Rtl, *Handles[Index], FALSE);
         RtlClose(Rtl, *Handles[Index]);
         *Handles[Index] = NULL;
+    }
+}
+
+static
+VOID
+TraceWorkerTerminate(
+    _In_ PCRTL Rtl,
+    _In_ HANDLE Thread
+    )
+/*++
+
+Routine Description:
+
+    Terminates a thread that is asleep in the kernel, and waits for its end: it
+    runs no code on its way out, so this needs no lock.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Thread - Supplies the thread.
+
+Return Value:
+
+    None.  If the system refuses for good, the thread sleeps on.
+
+--*/
+{
+    NTSTATUS Status;
+    BOOLEAN Terminated;
+    ULONG Refusals;
+    LARGE_INTEGER Timeout;
+
+    Timeout.QuadPart = -200000;             // 20 ms
+    Terminated = FALSE;
+    Refusals = 0;
+
+    while (Refusals < TRACE_WORKER_REFUSALS) {
+        if (!Terminated) {
+            Terminated =
+                NT_SUCCESS(Rtl->NtTerminateThread(Thread, STATUS_SUCCESS));
+        }
+        Status = Rtl->NtWaitForSingleObject(Thread, FALSE, &Timeout);
+        if (Status == STATUS_SUCCESS) {
+            break;
+        }
+        if (!NT_SUCCESS(Status)) {
+            TraceWorkerSleep(Rtl);
+        }
+        if (!Terminated || !NT_SUCCESS(Status)) {
+            Refusals += 1;
+        }
     }
 }
 
@@ -433,12 +529,18 @@ Return Value:
         Worker->ThreadId = (ULONG)(ULONG_PTR)Basic.UniqueThread;
     }
 
-    Rtl->NtResumeThread(Worker->Thread, NULL);
+    Status = Rtl->NtResumeThread(Worker->Thread, NULL);
+    if (!NT_SUCCESS(Status)) {
+        TraceWorkerTerminate(Rtl, Worker->Thread);
+        goto Error;
+    }
+
     return STATUS_SUCCESS;
 
 Error:
 
     TraceWorkerCloseHandles(Rtl, Worker);
+    Worker->ThreadId = 0;
     return Status;
 }
 
@@ -499,7 +601,13 @@ Return Value:
     if (Worker->State == TRACE_WORKER_RUNNING &&
         InterlockedExchange(&Worker->Waiting, 0) == 1) {
 
-        Session->Rtl.NtSetEvent(Worker->WakeEvent, NULL);
+        //
+        // If the worker could not be woken, the next request tries again.
+        //
+
+        if (!NT_SUCCESS(Session->Rtl.NtSetEvent(Worker->WakeEvent, NULL))) {
+            InterlockedExchange(&Worker->Waiting, 1);
+        }
     }
 }
 
@@ -526,6 +634,9 @@ Return Value:
 {
     PCRTL Rtl;
     PTRACE_WORKER Worker;
+    NTSTATUS Status;
+    NTSTATUS WakeStatus;
+    ULONG Refusals;
     LARGE_INTEGER Timeout;
     LARGE_INTEGER Zero;
 
@@ -537,18 +648,27 @@ Return Value:
     }
 
     InterlockedExchange(&Worker->Stop, 1);
-    Rtl->NtSetEvent(Worker->WakeEvent, NULL);
 
     //
     // A worker that has begun answers within one unit of work.  Should somebody
     // have terminated it, its handle is signaled instead.  One that has not
     // begun after a while cannot: it waits for the lock that this thread holds.
+    // One that the system does not let wake up, or does not let be waited for,
+    // is given a second to finish what it does, and is asleep then.
     //
 
     Timeout.QuadPart = -200000;             // 20 ms
     Zero.QuadPart = 0;
-    while (Rtl->NtWaitForSingleObject(Worker->GoneEvent, FALSE, &Timeout) ==
-           STATUS_TIMEOUT) {
+    Refusals = 0;
+
+    while (Refusals < TRACE_WORKER_REFUSALS) {
+        WakeStatus = Rtl->NtSetEvent(Worker->WakeEvent, NULL);
+        Status = Rtl->NtWaitForSingleObject(Worker->GoneEvent,
+                                            FALSE,
+                                            &Timeout);
+        if (Status == STATUS_SUCCESS) {
+            break;
+        }
 
         if (InterlockedExchange(&Worker->Claimed, 1) == 0) {
             break;
@@ -558,15 +678,17 @@ Return Value:
 
             break;
         }
+
+        if (!NT_SUCCESS(Status)) {
+            TraceWorkerSleep(Rtl);
+        }
+        if (!NT_SUCCESS(Status) || !NT_SUCCESS(WakeStatus)) {
+            Refusals += 1;
+        }
     }
 
-    //
-    // A terminated thread runs no code on its way out, so waiting for its end
-    // needs no lock.
-    //
-
-    Rtl->NtTerminateThread(Worker->Thread, STATUS_SUCCESS);
-    Rtl->NtWaitForSingleObject(Worker->Thread, FALSE, NULL);
+    TraceWorkerTerminate(Rtl, Worker->Thread);
+    TraceWatchEnd(Session);
     TraceWorkerCloseHandles(Rtl, Worker);
     Worker->State = TRACE_WORKER_REFUSED;
 }

@@ -1,0 +1,407 @@
+/*++
+
+Module Name:
+
+    TraceWatch.c
+
+Abstract:
+
+    Keeps the worker from keeping the process alive.
+
+    A process ends with its last thread, and the worker is one.  So whenever it
+    waits for work it also waits for threads of the program to end.  When those
+    that it knows of have ended it looks for others; when only workers are left
+    (each module instance has its own) it ends the process as the program's last
+    thread would have done, with that thread's exit code.
+
+    No thread has to announce its end for this.
+
+--*/
+
+#include "TraceStore.h"
+
+//
+// How one worker knows another: the field of the thread environment block that
+// is free for a thread's own use.
+//
+
+#define TEB_ARBITRARY_USER_POINTER      0x28
+#define TEB_THREAD_ID                   0x48
+#define TRACE_WATCH_MARK                0x54524357      // "TRCW"
+
+//
+// The pseudo handle of the process.
+//
+
+#define TRACE_WATCH_PROCESS             ((HANDLE)(LONG_PTR)-1)
+
+typedef struct _TRACE_THREAD_INFORMATION {
+    NTSTATUS ExitStatus;
+    ULONG Padding;
+    PVOID TebBaseAddress;
+    HANDLE UniqueProcess;
+    HANDLE UniqueThread;
+    ULONG_PTR AffinityMask;
+    LONG Priority;
+    LONG BasePriority;
+} TRACE_THREAD_INFORMATION;
+typedef TRACE_THREAD_INFORMATION *PTRACE_THREAD_INFORMATION;
+
+typedef struct _TRACE_THREAD_TIMES {
+    LARGE_INTEGER CreateTime;
+    LARGE_INTEGER ExitTime;
+    LARGE_INTEGER KernelTime;
+    LARGE_INTEGER UserTime;
+} TRACE_THREAD_TIMES;
+typedef TRACE_THREAD_TIMES *PTRACE_THREAD_TIMES;
+
+static
+BOOLEAN
+TraceWatchIsProgram(
+    _In_ PCRTL Rtl,
+    _In_ HANDLE Thread
+    )
+/*++
+
+Routine Description:
+
+    Says whether a thread is one of the program's, and runs.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Thread - Supplies the thread.
+
+Return Value:
+
+    TRUE if so, or if it is not known.
+
+--*/
+{
+    TRACE_THREAD_INFORMATION Basic;
+    ULONGLONG Mark;
+    SIZE_T Read;
+
+    if (!NT_SUCCESS(Rtl->NtQueryInformationThread(Thread,
+                                                  RTL_THREAD_BASIC_INFORMATION,
+                                                  &Basic,
+                                                  sizeof(Basic),
+                                                  NULL))) {
+        return TRUE;
+    }
+
+    if (Basic.ExitStatus != STATUS_PENDING) {
+        return FALSE;
+    }
+
+    if ((ULONG)(ULONG_PTR)Basic.UniqueThread ==
+        __readgsdword(TEB_THREAD_ID)) {
+
+        return FALSE;
+    }
+
+    //
+    // Its block may go away meanwhile.
+    //
+
+    Mark = 0;
+    if (!NT_SUCCESS(Rtl->NtReadVirtualMemory(
+            TRACE_WATCH_PROCESS,
+            (PBYTE)Basic.TebBaseAddress + TEB_ARBITRARY_USER_POINTER,
+            &Mark,
+            sizeof(Mark),
+            &Read))) {
+
+        return TRUE;
+    }
+
+    return Mark != TRACE_WATCH_MARK;
+}
+
+static
+NTSTATUS
+TraceWatchFindThreads(
+    _In_ PCRTL Rtl,
+    _Inout_ PTRACE_WORKER Worker
+    )
+/*++
+
+Routine Description:
+
+    Finds threads of the program, the oldest first: the main thread, most often.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Worker - Supplies the worker, which watches none; receives them.
+
+Return Value:
+
+    STATUS_SUCCESS - There is one at least.
+
+    STATUS_NO_MORE_ENTRIES - There is none.
+
+    Or why that is not known.
+
+--*/
+{
+    BOOLEAN IsKept;
+    HANDLE Previous;
+    HANDLE Thread;
+    NTSTATUS Status;
+
+    Previous = NULL;
+    IsKept = TRUE;
+
+    for (;;) {
+
+        Thread = NULL;
+        Status = Rtl->NtGetNextThread(TRACE_WATCH_PROCESS,
+                                      Previous,
+                                      THREAD_QUERY_INFORMATION | SYNCHRONIZE,
+                                      0,
+                                      0,
+                                      &Thread);
+        if (!IsKept) {
+            RtlClose(Rtl, Previous);
+        }
+        if (!NT_SUCCESS(Status)) {
+            break;
+        }
+
+        IsKept = TraceWatchIsProgram(Rtl, Thread);
+        if (IsKept) {
+            RtlProtectHandle(Rtl, Thread, TRUE);
+            Worker->Watched[Worker->NumberWatched] = Thread;
+            Worker->NumberWatched += 1;
+            if (Worker->NumberWatched == TRACE_WATCHED_THREADS) {
+                break;
+            }
+        }
+
+        Previous = Thread;
+    }
+
+    return Worker->NumberWatched != 0 ? STATUS_SUCCESS : Status;
+}
+
+static
+VOID
+TraceWatchForget(
+    _In_ PCRTL Rtl,
+    _Inout_ PTRACE_WORKER Worker,
+    _In_ ULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Lets go of a thread.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Worker - Supplies the worker.
+
+    Index - Supplies which of those that it watches.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlProtectHandle(Rtl, Worker->Watched[Index], FALSE);
+    RtlClose(Rtl, Worker->Watched[Index]);
+    Worker->NumberWatched -= 1;
+    Worker->Watched[Index] = Worker->Watched[Worker->NumberWatched];
+    Worker->Watched[Worker->NumberWatched] = NULL;
+}
+
+static
+VOID
+TraceWatchTakeExitStatus(
+    _In_ PCRTL Rtl,
+    _Inout_ PTRACE_WORKER Worker,
+    _In_ HANDLE Thread
+    )
+/*++
+
+Routine Description:
+
+    Keeps the exit status of a thread that has ended, if it ended later than
+    those before.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Worker - Supplies the worker.
+
+    Thread - Supplies the thread.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TRACE_THREAD_INFORMATION Basic;
+    TRACE_THREAD_TIMES Times;
+
+    Times.ExitTime.QuadPart = Worker->LastExitTime;
+    (VOID)Rtl->NtQueryInformationThread(Thread,
+                                        RTL_THREAD_TIMES,
+                                        &Times,
+                                        sizeof(Times),
+                                        NULL);
+    if (Times.ExitTime.QuadPart >= Worker->LastExitTime &&
+        NT_SUCCESS(Rtl->NtQueryInformationThread(Thread,
+                                                 RTL_THREAD_BASIC_INFORMATION,
+                                                 &Basic,
+                                                 sizeof(Basic),
+                                                 NULL))) {
+
+        Worker->LastExitTime = Times.ExitTime.QuadPart;
+        Worker->LastExitStatus = Basic.ExitStatus;
+    }
+}
+
+_Use_decl_annotations_
+VOID
+TraceWatchBegin(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Called by the worker when it begins.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCRTL Rtl;
+
+    Rtl = &Session->Rtl;
+    __writegsqword(TEB_ARBITRARY_USER_POINTER, TRACE_WATCH_MARK);
+    Session->Worker.IsWatching = Rtl->NtGetNextThread != NULL &&
+                                 Rtl->NtWaitForMultipleObjects != NULL &&
+                                 Rtl->NtReadVirtualMemory != NULL &&
+                                 Rtl->RtlExitUserProcess != NULL;
+}
+
+_Use_decl_annotations_
+VOID
+TraceWatchEnd(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Lets go of the threads that are watched.
+
+Arguments:
+
+    Session - Supplies the session, whose worker does not run any more.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    while (Session->Worker.NumberWatched != 0) {
+        TraceWatchForget(&Session->Rtl,
+                         &Session->Worker,
+                         Session->Worker.NumberWatched - 1);
+    }
+}
+
+_Use_decl_annotations_
+NTSTATUS
+TraceWatchWait(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Waits until the worker is woken.  If the last thread of the program ends
+    meanwhile, the process ends here.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    The status of the wait.
+
+--*/
+{
+    HANDLE Handles[1 + TRACE_WATCHED_THREADS];
+    ULONG Index;
+    NTSTATUS Status;
+    PCRTL Rtl;
+    PTRACE_WORKER Worker;
+
+    Rtl = &Session->Rtl;
+    Worker = &Session->Worker;
+
+    while (Worker->IsWatching) {
+
+        if (Worker->NumberWatched == 0) {
+
+            Status = TraceWatchFindThreads(Rtl, Worker);
+            if (Status == STATUS_NO_MORE_ENTRIES) {
+
+                //
+                // What the program does at its end is recorded like any other
+                // thread's doing.
+                //
+
+                Worker->ThreadId = 0;
+                Rtl->RtlExitUserProcess(Worker->LastExitStatus);
+            }
+
+            if (!NT_SUCCESS(Status)) {
+                Worker->IsWatching = FALSE;
+                break;
+            }
+        }
+
+        Handles[0] = Worker->WakeEvent;
+        RtlCopyBytes(Handles + 1,
+                     Worker->Watched,
+                     Worker->NumberWatched * sizeof(HANDLE));
+
+        Status = Rtl->NtWaitForMultipleObjects(1 + Worker->NumberWatched,
+                                               Handles,
+                                               RTL_WAIT_ANY,
+                                               FALSE,
+                                               NULL);
+        if (Status <= STATUS_WAIT_0 ||
+            Status > STATUS_WAIT_0 + (NTSTATUS)Worker->NumberWatched) {
+
+            return Status;
+        }
+
+        Index = (ULONG)(Status - STATUS_WAIT_0) - 1;
+        TraceWatchTakeExitStatus(Rtl, Worker, Worker->Watched[Index]);
+        TraceWatchForget(Rtl, Worker, Index);
+    }
+
+    return Rtl->NtWaitForSingleObject(Worker->WakeEvent, FALSE, NULL);
+}
