@@ -21,6 +21,7 @@ Packages="
     gcc
     gcc-mingw-w64-x86-64
     libc6-dev
+    libclang-rt-19-dev
     lld-19
     llvm-19
     make

@@ -497,7 +497,7 @@ Return Value:
 {
     ULONG Index;
 
-    for (Index = 0; Index < Live->Functions.NumberOfFunctions; Index++) {
+    for (Index = 0; Index < Live->CapacityOfIntervals; Index++) {
         Live->Intervals[Index].Calls = 0;
         Live->Intervals[Index].SelfTicks = 0;
     }
@@ -614,7 +614,14 @@ Return Value:
         return Status;
     }
 
-    for (Index = 0; Index < Live->Functions.NumberOfFunctions; Index++) {
+    //
+    // Where memory ran out, the last function has no interval.
+    //
+
+    for (Index = 0;
+         Index < Live->Functions.NumberOfFunctions &&
+             Index < Live->CapacityOfIntervals;
+         Index++) {
         if (Live->Intervals[Index].Calls != 0 ||
             Live->Intervals[Index].SelfTicks != 0) {
             Live->Order[Count] = Index;

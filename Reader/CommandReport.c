@@ -262,7 +262,14 @@ Return Value:
         return Status;
     }
 
-    for (Index = 0; Index < Report->Functions.NumberOfFunctions; Index++) {
+    //
+    // Where memory ran out, the last function has no statistics.
+    //
+
+    for (Index = 0;
+         Index < Report->Functions.NumberOfFunctions &&
+             Index < Report->CapacityOfStatistics;
+         Index++) {
 
         ULONG Module = Report->Functions.Functions[Index].Module;
 

@@ -21,7 +21,14 @@ Abstract:
 #include "Reader.h"
 
 #define READER_MAPPING_GRANULARITY 0x10000ULL
+
+//
+// A test may be built with a smaller window, a multiple of the granularity.
+//
+
+#ifndef READER_WINDOW_SIZE
 #define READER_WINDOW_SIZE 0x800000ULL
+#endif
 
 typedef enum _READER_ACCESS {
     ReaderAccessBytes = 0,

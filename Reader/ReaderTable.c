@@ -181,15 +181,23 @@ Return Value:
         ULONG Length = ReaderMeasureCharacter(Text + Index,
                                               LengthInBytes - Index);
 
-        if (Length > 1 ||
-            (Length == 1 && Byte >= 0x20 && Byte != 0x7F &&
-             Byte != '"' && Byte != '\\')) {
+        //
+        // C2 and a byte below A0 are the control characters U+0080 to U+009F,
+        // whose number is that of the second byte.
+        //
+
+        if (Length == 2 && Byte == 0xC2 && (UCHAR)Text[Index + 1] < 0xA0 &&
+            Format != ReaderFormatCsv) {
+            Byte = (UCHAR)Text[Index + 1];
+        } else if (Length > 1 ||
+                   (Length == 1 && Byte >= 0x20 && Byte != 0x7F &&
+                    Byte != '"' && Byte != '\\')) {
             Index += Length;
             continue;
         }
 
         RtlWriteBytes(Writer, Text + Begin, Index - Begin);
-        Index += 1;
+        Index += Length == 0 ? 1 : Length;
         Begin = Index;
 
         if (Length == 0) {

@@ -41,6 +41,12 @@ Abstract:
 #define READER_MAXIMUM_CHAIN            32
 
 //
+// An image with more sections than this is none that a linker made.
+//
+
+#define READER_MAXIMUM_SECTIONS         256
+
+//
 // The largest frame that is believed, bytes.
 //
 
@@ -206,6 +212,8 @@ ReaderCopySection(
 Routine Description:
 
     Keeps a section, unless it is kept already or has no bytes in the file.
+    Sections of a damaged image can share their bytes: together, no more are
+    kept than the file has.
 
 Arguments:
 
@@ -224,6 +232,7 @@ Return Value:
 --*/
 {
     PREADER_UNWIND_SECTION Kept;
+    ULONGLONG KeptInBytes = 0;
     ULONG Index;
     ULONG Size;
 
@@ -231,6 +240,7 @@ Return Value:
         if (Unwind->Sections[Index].Rva == Section->StartRva) {
             return TRUE;
         }
+        KeptInBytes += Unwind->Sections[Index].SizeInBytes;
     }
 
     Size = Section->EndRva - Section->StartRva;
@@ -244,7 +254,7 @@ Return Value:
         Size = (ULONG)(SizeInBytes - Section->RawOffset);
     }
 
-    if (Size == 0) {
+    if (Size == 0 || Size > SizeInBytes - KeptInBytes) {
         return TRUE;
     }
 
@@ -352,7 +362,8 @@ Return Value:
     Unwind->Allocator = Allocator;
     if (Coff->ExceptionRva == 0 ||
         Coff->ExceptionSizeInBytes < PE_FUNCTION_SIZE ||
-        Coff->NumberOfSections == 0) {
+        Coff->NumberOfSections == 0 ||
+        Coff->NumberOfSections > READER_MAXIMUM_SECTIONS) {
         return STATUS_SUCCESS;
     }
 

@@ -891,7 +891,8 @@ Arguments:
 
     Field - Supplies the field; its precision has been applied.
 
-    Text - Supplies the text.
+    Text - Supplies the text.  Names and paths can hold control characters,
+        which must not reach terminals and logs: they become question marks.
 
     LengthInChars - Supplies its length in 16-bit units.
 
@@ -902,6 +903,7 @@ Return Value:
 --*/
 {
     CHAR Bytes[RTLP_WIDE_PIECE * RTLP_UTF8_BYTES_PER_UNIT];
+    WCHAR Clean[RTLP_WIDE_PIECE];
     ULONG Count = 0;
     ULONG Index = 0;
     ULONG Missing = 0;
@@ -941,7 +943,15 @@ Return Value:
             }
         }
 
-        RtlWideToUtf8(Text, Piece, Bytes, sizeof(Bytes), &Written);
+        for (Index = 0; Index < Piece; Index++) {
+            Clean[Index] = Text[Index];
+            if (Text[Index] < 0x20 ||
+                (Text[Index] >= 0x7F && Text[Index] <= 0x9F)) {
+                Clean[Index] = L'?';
+            }
+        }
+
+        RtlWideToUtf8(Clean, Piece, Bytes, sizeof(Bytes), &Written);
         RtlWriteBytes(Writer, Bytes, Written);
 
         Text += Piece;

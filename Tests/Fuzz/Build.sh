@@ -1,0 +1,195 @@
+#!/bin/bash
+#
+# Tests/Fuzz/Build.sh FOLDER [TARGET...]
+#
+# Builds the fuzz targets (all of them unless some are named) for this machine,
+# with the sanitizers of addresses and of undefined behaviour: FOLDER/TARGET,
+# and the objects that they are made of in FOLDER/Objects.
+#
+# FOLDER/Engine says what they are built with: libFuzzer; main: clang and the
+# sanitizers, but a main program that only replays files; gcc: the same with
+# gcc.  FUZZ_ENGINE chooses one; otherwise it is the first that there is.
+#
+# PLANT_SOURCE and PLANT_EDIT plant a fault: the source is built from a copy
+# that sed has edited so, for one target whose objects are there, and the
+# target becomes FOLDER/Planted.
+#
+
+set -u
+
+Root=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd) || exit 1
+Fuzz=$Root/Tests/Fuzz
+Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
+shift
+[ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage
+mkdir -p "$Folder/Objects" || exit 1
+cd "$Root" || exit 1
+
+Fail()
+{
+    echo "Build: $*" >&2
+    exit 1
+}
+
+Rtl="Rtl/RtlAllocator.c Rtl/RtlClock.c Rtl/RtlEnvironment.c Rtl/RtlFile.c
+     Rtl/RtlPath.c Rtl/RtlStatus.c Rtl/RtlString.c Rtl/RtlWriter.c"
+
+Sources()
+{
+    case $1 in
+        FuzzStore)
+            ls Reader/Core*.c
+            ;;
+        FuzzSession)
+            ls Reader/*.c $Rtl |
+                grep -vE '/Reader(DbgHelp|Start)\.c$|/RtlEnvironment\.c$'
+            ;;
+        FuzzConfig)
+            ls Penter/PenterConfig.c StringTable/*.c $Rtl |
+                grep -v /RtlClock.c
+            ;;
+        FuzzImage)
+            ls Reader/ReaderCoff.c Reader/ReaderUnwind.c
+            ;;
+        *)
+            Fail "there is no target $1"
+            ;;
+    esac
+    echo "Tests/Fuzz/FuzzSupport.c"
+    echo "Tests/Fuzz/$1.c"
+    [ "$Engine" = libFuzzer ] || echo "Tests/Fuzz/FuzzMain.c"
+}
+
+#
+# The window that slides over a store's records is as small as it can be, so
+# that stores of some thousand records are larger.
+#
+# mingw-w64's headers come last: nothing but ntstatus.h is to be found there.
+#
+
+Flags="-std=c11 -g -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit-frame-pointer
+       -DREADER_WINDOW_SIZE=0x10000ULL
+       -include Tests/Fuzz/FuzzWindows.h
+       -idirafter /usr/share/mingw-w64/include -Wall -Wextra -Werror
+       -IRtl -IStringTable -ITraceStore -IReader -IPenter -ITests/Fuzz"
+Sanitizers="-fsanitize=address,undefined -fno-sanitize-recover=all"
+
+#
+# Which of the engines is there is found by linking an empty target.
+#
+
+Try()
+{
+    local Language=$1
+    shift
+    echo "$Language" |
+        "$@" -x c - -o "$Folder/Objects/try" >/dev/null 2>&1
+}
+
+Empty='int LLVMFuzzerTestOneInput(const unsigned char *D, unsigned long S)
+{ return D == 0 && S != 0; }'
+
+Engine=${FUZZ_ENGINE:-}
+if [ -z "$Engine" ]; then
+    # shellcheck disable=SC2086
+    if Try "$Empty" clang-19 -fsanitize=fuzzer $Sanitizers; then
+        Engine=libFuzzer
+    elif Try 'int main(void) { return 0; }' clang-19 $Sanitizers; then
+        Engine=main
+    elif Try 'int main(void) { return 0; }' gcc $Sanitizers; then
+        Engine=gcc
+    else
+        Fail "neither clang-19 nor gcc has its sanitizers"
+    fi
+fi
+echo "$Engine" >"$Folder/Engine"
+
+case $Engine in
+    libFuzzer)
+        Compiler=clang-19
+        Compile="$Sanitizers -fsanitize=fuzzer-no-link"
+        Link="$Sanitizers -fsanitize=fuzzer"
+        ;;
+    main)
+        Compiler=clang-19
+        Compile=$Sanitizers
+        Link=$Sanitizers
+        ;;
+    gcc)
+        Compiler=gcc
+        Compile=$Sanitizers
+        Link=$Sanitizers
+        ;;
+    *)
+        Fail "there is no engine $Engine"
+        ;;
+esac
+
+#
+# The kernel that Windows has in assembly is searched too: the target calls it
+# by Windows' convention.
+#
+
+Object()
+{
+    local Name=${1//\//.}
+    echo "$Folder/Objects/${Name%.c}.o"
+}
+
+if nasm -f elf64 -Dcode=exec -IStringTable/ StringTable/StringTableAvx2.asm \
+    -o "$Folder/Objects/Avx2.o" 2>/dev/null; then
+    Flags="$Flags -DFUZZ_HAS_AVX2"
+fi
+
+LinkTarget()
+{
+    local Target=$1 Output=$2 Source Objects=
+    shift 2
+    for Source in $(Sources "$Target"); do
+        [ "$Source" = "${PLANT_SOURCE:-}" ] ||
+            Objects="$Objects $(Object "$Source")"
+    done
+    if [ "$Target" = FuzzConfig ] && [ -f "$Folder/Objects/Avx2.o" ]; then
+        Objects="$Objects $Folder/Objects/Avx2.o"
+    fi
+    # shellcheck disable=SC2086
+    "$Compiler" $Link $Objects "$@" -Wl,-z,noexecstack -o "$Output" ||
+        Fail "linking $Target"
+}
+
+if [ -n "${PLANT_SOURCE:-}" ]; then
+    Copy=$Folder/Objects/${PLANT_SOURCE##*/}
+    sed "$PLANT_EDIT" "$PLANT_SOURCE" >"$Copy" || exit 1
+    ! cmp -s "$PLANT_SOURCE" "$Copy" ||
+        Fail "there is nothing to edit in $PLANT_SOURCE: $PLANT_EDIT"
+    # shellcheck disable=SC2086
+    "$Compiler" $Flags -Wno-error $Compile "-I${PLANT_SOURCE%/*}" -c "$Copy" \
+        -o "$Folder/Objects/Planted.o" ||
+        Fail "compiling the edited $PLANT_SOURCE"
+    LinkTarget "$1" "$Folder/Planted" "$Folder/Objects/Planted.o"
+    exit 0
+fi
+
+#
+# Objects are shared; two are compiled at a time.  Nothing is made again that
+# is newer than every source.
+#
+
+Newest=$(ls -t Reader/*.[ch] Rtl/*.[ch] Penter/*.[ch] StringTable/* \
+    TraceStore/*.h Tests/Fuzz/*.[ch] Tests/Fuzz/Build.sh | head -n 1)
+All=$(for Target; do Sources "$Target"; done | sort -u)
+Todo=
+for Source in $All; do
+    Made=$(Object "$Source")
+    [ "$Made" -nt "$Newest" ] || Todo="$Todo $Source $Made"
+done
+
+# shellcheck disable=SC2086
+[ -z "$Todo" ] || printf '%s\n' $Todo |
+    xargs -n 2 -P 2 "$BASH" -c \
+        '"$0" '"$(echo $Flags $Compile)"' -c "$1" -o "$2"' "$Compiler" ||
+    Fail "compiling"
+
+for Target; do
+    LinkTarget "$Target" "$Folder/$Target"
+done

@@ -1,0 +1,1085 @@
+/*++
+
+Module Name:
+
+    FuzzConfig.c
+
+Abstract:
+
+    Fuzz target: the environment through PenterConfig.c, and string tables,
+    each against a plain rendering of what is documented.
+
+    The input is one byte, whose bit 0 says which, then for the environment
+
+        1 byte      which allocation of pages fails; 0: none
+        1 byte      which variables are there (bits 0 to 3); bit 4: texts have
+                    two bytes a character; bit 5: paths cannot be made absolute
+        texts       TRACER_ENABLED, TRACER_VIEW_SIZE, TRACER_DIRECTORY,
+                    TRACER_MODULES, the module's path: 2 bytes of length each
+
+    and for a table
+
+        1 byte      which allocation fails; 0: none
+        1 byte      the number of prefixes
+        2 bytes     each prefix: a place and a length in the bytes below
+        bytes       the strings to be searched are all parts of them too
+
+--*/
+
+#include "FuzzSupport.h"
+#include "../../Penter/PenterPrivate.h"
+#include "../../StringTable/StringTablePrivate.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define FUZZ_IS_TABLE 1
+#define FUZZ_IS_WIDE_TABLE 2
+#define FUZZ_IS_WIDE_TEXT 0x10
+#define FUZZ_IS_FULL_PATH_FAILING 0x20
+
+#define FUZZ_NUMBER_OF_TEXTS 5
+#define FUZZ_TEXT_DIRECTORY 2
+#define FUZZ_TEXT_MODULES 3
+#define FUZZ_TEXT_MODULE_PATH 4
+#define FUZZ_MAXIMUM_PREFIXES 200
+#define FUZZ_MAXIMUM_SEARCHES 96
+#define FUZZ_PAGE_SIZE 4096
+
+//
+// The kernel that StringTableAvx2.asm has, called as it is on Windows.
+//
+
+#ifdef FUZZ_HAS_AVX2
+
+__attribute__((ms_abi))
+ULONG
+FuzzSearchAvx2(
+    PCSTRING_TABLE_BLOCK Blocks,
+    const VOID *String,
+    ULONG LengthInBytes
+    ) __asm__("StringTableSearchAvx2");
+
+#endif
+
+typedef struct _FUZZ_TEXT {
+    PWCHAR Buffer;
+    ULONG Length;                   // 16-bit units
+    BOOLEAN IsThere;
+} FUZZ_TEXT;
+typedef FUZZ_TEXT *PFUZZ_TEXT;
+
+typedef struct _FUZZ_ENVIRONMENT {
+    FUZZ_TEXT Texts[FUZZ_NUMBER_OF_TEXTS];
+    ULONG Flags;
+    FUZZ_ALLOCATOR Allocator;
+} FUZZ_ENVIRONMENT;
+
+static FUZZ_ENVIRONMENT FuzzEnvironment;
+
+static const PCSZ FuzzNames[FUZZ_NUMBER_OF_TEXTS - 1] = {
+    "TRACER_ENABLED",
+    "TRACER_VIEW_SIZE",
+    "TRACER_DIRECTORY",
+    "TRACER_MODULES"
+};
+
+//
+// Texts, for the plain rendering.
+//
+
+static
+WCHAR
+FuzzUpcaseUnicodeChar(
+    WCHAR SourceCharacter
+    )
+/*++
+
+Routine Description:
+
+    RtlUpcaseUnicodeChar, for Latin-1.
+
+Arguments:
+
+    SourceCharacter - The character.
+
+Return Value:
+
+    The capital.
+
+--*/
+{
+    if ((SourceCharacter >= L'a' && SourceCharacter <= L'z') ||
+        (SourceCharacter >= 0xE0 && SourceCharacter <= 0xFE &&
+         SourceCharacter != 0xF7)) {
+        return (WCHAR)(SourceCharacter - 32);
+    }
+
+    return SourceCharacter;
+}
+
+static
+BOOLEAN
+FuzzIsPrefix(
+    const WCHAR *Prefix,
+    ULONG PrefixLength,
+    const WCHAR *Text,
+    ULONG TextLength
+    )
+/*++
+
+Routine Description:
+
+    Says whether a text begins with another one, in any case.
+
+Arguments:
+
+    Prefix, PrefixLength - The beginning.
+
+    Text, TextLength - The text.
+
+Return Value:
+
+    TRUE if so.
+
+--*/
+{
+    ULONG Index;
+
+    if (PrefixLength > TextLength) {
+        return FALSE;
+    }
+
+    for (Index = 0; Index < PrefixLength; Index++) {
+        if (FuzzUpcaseUnicodeChar(Prefix[Index]) !=
+            FuzzUpcaseUnicodeChar(Text[Index])) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+static
+BOOLEAN
+FuzzIsNameValid(
+    const WCHAR *Name,
+    ULONG Length
+    )
+/*++
+
+Routine Description:
+
+    Says whether a file name may begin like this.
+
+Arguments:
+
+    Name, Length - The beginning.
+
+Return Value:
+
+    TRUE if it may.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Length; Index++) {
+        if (Name[Index] < 0x20 ||
+            (Name[Index] < 0x80 &&
+             strchr("\"*/:<>?\\|", (int)Name[Index]) != NULL)) {
+            return FALSE;
+        }
+    }
+
+    return Length != 0;
+}
+
+static
+BOOLEAN
+FuzzDecide(
+    const FUZZ_TEXT *Patterns,
+    const WCHAR *Name,
+    ULONG NameLength,
+    PBOOLEAN Included
+    )
+/*++
+
+Routine Description:
+
+    Decides about a module as PenterPrivate.h says, pattern by pattern.
+
+Arguments:
+
+    Patterns - The value of TRACER_MODULES.
+
+    Name, NameLength - The module's file name.
+
+    Included - Receives the decision.
+
+Return Value:
+
+    FALSE if a pattern is not valid.
+
+--*/
+{
+    const WCHAR *Text = Patterns->Buffer;
+    ULONG BestLength = 0;
+    ULONG End;
+    ULONG Next;
+    ULONG Start;
+    BOOLEAN HasIncludes = FALSE;
+    BOOLEAN HasMatch = FALSE;
+    BOOLEAN IsExclude;
+    BOOLEAN Best = TRUE;
+
+    for (Start = 0; Start < Patterns->Length; Start = Next + 1) {
+
+        Next = Start;
+        while (Next < Patterns->Length && Text[Next] != L';') {
+            Next += 1;
+        }
+
+        End = Next;
+        while (Start < End && Text[Start] == L' ') {
+            Start += 1;
+        }
+        while (Start < End && Text[End - 1] == L' ') {
+            End -= 1;
+        }
+        if (Start == End) {
+            continue;
+        }
+
+        IsExclude = Text[Start] == L'-';
+        if (IsExclude) {
+            Start += 1;
+        } else {
+            HasIncludes = TRUE;
+        }
+
+        if (!FuzzIsNameValid(Text + Start, End - Start)) {
+            *Included = TRUE;
+            return FALSE;
+        }
+
+        if (FuzzIsPrefix(Text + Start, End - Start, Name, NameLength) &&
+            (!HasMatch || End - Start > BestLength)) {
+            HasMatch = TRUE;
+            Best = !IsExclude;
+            BestLength = End - Start;
+        }
+    }
+
+    *Included = HasMatch ? Best : !HasIncludes;
+    return TRUE;
+}
+
+static
+BOOLEAN
+FuzzParseNumber(
+    const FUZZ_TEXT *Text,
+    PULONGLONG Number
+    )
+/*++
+
+Routine Description:
+
+    Parses a number as Rtl.h says.
+
+Arguments:
+
+    Text - The text.
+
+    Number - Receives the number.
+
+Return Value:
+
+    FALSE if it is none.
+
+--*/
+{
+    static const CHAR Digits[] = "0123456789ABCDEF";
+    __extension__ unsigned __int128 Value = 0;
+    ULONG Base = 10;
+    ULONG Index = 0;
+    ULONG Length = Text->Length;
+    ULONG Shift = 0;
+    WCHAR Last;
+    PCSZ Digit;
+
+    if (Length == 0) {
+        return FALSE;
+    }
+
+    if (Length >= 2 && Text->Buffer[0] == L'0' &&
+        FuzzUpcaseUnicodeChar(Text->Buffer[1]) == L'X') {
+        Base = 16;
+        Index = 2;
+    }
+
+    Last = FuzzUpcaseUnicodeChar(Text->Buffer[Length - 1]);
+    Shift = Last == L'K' ? 10 : Last == L'M' ? 20 : Last == L'G' ? 30 : 0;
+    if (Shift != 0) {
+        Length -= 1;
+    }
+
+    if (Index >= Length) {
+        return FALSE;
+    }
+
+    for (; Index < Length; Index++) {
+        Last = FuzzUpcaseUnicodeChar(Text->Buffer[Index]);
+        Digit = Last == 0 || Last > 0x7F ? NULL : strchr(Digits, (int)Last);
+        if (Digit == NULL || (ULONG)(Digit - Digits) >= Base) {
+            return FALSE;
+        }
+
+        Value = Value * Base + (ULONG)(Digit - Digits);
+        if (Value > UINT64_MAX) {
+            return FALSE;
+        }
+    }
+
+    Value <<= Shift;
+    *Number = (ULONGLONG)Value;
+    return Value <= UINT64_MAX;
+}
+
+//
+// The system.
+//
+
+static
+NTSTATUS
+FuzzQueryEnvironmentVariable(
+    PVOID Environment,
+    PUNICODE_STRING Name,
+    PUNICODE_STRING Value
+    )
+/*++
+
+Routine Description:
+
+    RtlQueryEnvironmentVariable_U.
+
+Arguments:
+
+    As RtlQueryEnvironmentVariable_U.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PFUZZ_TEXT Text;
+    ULONG Char;
+    ULONG Index;
+
+    UNREFERENCED_PARAMETER(Environment);
+
+    for (Index = 0; Index < RTL_NUMBER_OF(FuzzNames); Index++) {
+
+        for (Char = 0; Char < Name->Length / sizeof(WCHAR); Char++) {
+            if (Name->Buffer[Char] != (WCHAR)FuzzNames[Index][Char]) {
+                break;
+            }
+        }
+
+        if (Char != Name->Length / sizeof(WCHAR) ||
+            FuzzNames[Index][Char] != 0) {
+            continue;
+        }
+
+        Text = &FuzzEnvironment.Texts[Index];
+        if (!Text->IsThere) {
+            return STATUS_VARIABLE_NOT_FOUND;
+        }
+
+        if (Text->Length * sizeof(WCHAR) > Value->MaximumLength) {
+            Value->Length = (USHORT)(Text->Length * sizeof(WCHAR));
+            return STATUS_BUFFER_TOO_SMALL;
+        }
+
+        RtlCopyBytes(Value->Buffer,
+                     Text->Buffer,
+                     Text->Length * sizeof(WCHAR));
+        Value->Length = (USHORT)(Text->Length * sizeof(WCHAR));
+        return STATUS_SUCCESS;
+    }
+
+    FUZZ_CHECK(!"a variable that is documented");
+    return STATUS_VARIABLE_NOT_FOUND;
+}
+
+static
+DWORD
+FuzzGetModuleFileName(
+    HMODULE Module,
+    LPWSTR FileName,
+    DWORD Size
+    )
+/*++
+
+Routine Description:
+
+    GetModuleFileNameW.
+
+Arguments:
+
+    As GetModuleFileNameW.
+
+Return Value:
+
+    The length; Size if it does not fit.
+
+--*/
+{
+    PFUZZ_TEXT Text = &FuzzEnvironment.Texts[FUZZ_TEXT_MODULE_PATH];
+
+    UNREFERENCED_PARAMETER(Module);
+
+    if (Text->Length >= Size) {
+        RtlCopyBytes(FileName, Text->Buffer, (Size - 1) * sizeof(WCHAR));
+        FileName[Size - 1] = 0;
+        return Size;
+    }
+
+    RtlCopyBytes(FileName, Text->Buffer, Text->Length * sizeof(WCHAR));
+    FileName[Text->Length] = 0;
+    return Text->Length;
+}
+
+static
+DWORD
+FuzzGetFullPathName(
+    LPCWSTR FileName,
+    DWORD BufferLength,
+    LPWSTR Buffer,
+    LPWSTR *FilePart
+    )
+/*++
+
+Routine Description:
+
+    GetFullPathNameW: C:\ in front of what has no backslash in front.
+
+Arguments:
+
+    As GetFullPathNameW.
+
+Return Value:
+
+    The length, the size that is needed, or 0.
+
+--*/
+{
+    DWORD Length = 0;
+    DWORD Start = FileName[0] == L'\\' ? 0 : 3;
+
+    UNREFERENCED_PARAMETER(FilePart);
+
+    if ((FuzzEnvironment.Flags & FUZZ_IS_FULL_PATH_FAILING) != 0) {
+        return 0;
+    }
+
+    while (FileName[Length] != 0) {
+        Length += 1;
+    }
+
+    if (Length + Start >= BufferLength) {
+        return Length + Start + 1;
+    }
+
+    memcpy(Buffer, L"C:\\", Start * sizeof(WCHAR));
+    memcpy(Buffer + Start, FileName, (Length + 1) * sizeof(WCHAR));
+    return Length + Start;
+}
+
+static
+NTSTATUS
+FuzzAllocateVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    ULONG_PTR ZeroBits,
+    PSIZE_T RegionSize,
+    ULONG AllocationType,
+    ULONG Protect
+    )
+/*++
+
+Routine Description:
+
+    NtAllocateVirtualMemory.
+
+Arguments:
+
+    As NtAllocateVirtualMemory.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PALLOCATOR Allocator = &FuzzEnvironment.Allocator.Allocator;
+
+    UNREFERENCED_PARAMETER(ProcessHandle);
+    UNREFERENCED_PARAMETER(ZeroBits);
+    UNREFERENCED_PARAMETER(AllocationType);
+    UNREFERENCED_PARAMETER(Protect);
+
+    *BaseAddress = Allocator->Allocate(Allocator->Context, *RegionSize);
+    return *BaseAddress == NULL ? STATUS_NO_MEMORY : STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzFreeVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    PSIZE_T RegionSize,
+    ULONG FreeType
+    )
+/*++
+
+Routine Description:
+
+    NtFreeVirtualMemory.
+
+Arguments:
+
+    As NtFreeVirtualMemory.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+--*/
+{
+    PALLOCATOR Allocator = &FuzzEnvironment.Allocator.Allocator;
+
+    UNREFERENCED_PARAMETER(ProcessHandle);
+    UNREFERENCED_PARAMETER(RegionSize);
+    UNREFERENCED_PARAMETER(FreeType);
+
+    Allocator->Free(Allocator->Context, *BaseAddress);
+    return STATUS_SUCCESS;
+}
+
+static
+ULONG
+FuzzCountErrors(
+    const PENTER_CONFIG *Config,
+    PCSZ Name
+    )
+/*++
+
+Routine Description:
+
+    Counts what was noted about a variable.
+
+Arguments:
+
+    Config - What was made of the environment.
+
+    Name - The variable.
+
+Return Value:
+
+    The number of notes.
+
+--*/
+{
+    ULONG Count = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Config->NumberOfErrors; Index++) {
+        FUZZ_CHECK(!NT_SUCCESS(Config->Errors[Index].Status));
+        FUZZ_CHECK(Config->Errors[Index].ObjectLengthInChars <=
+                   RTL_NUMBER_OF(Config->Errors[Index].Object));
+        if (strstr(Config->Errors[Index].Step, Name) != NULL) {
+            Count += 1;
+        }
+    }
+
+    return Count;
+}
+
+static
+VOID
+FuzzCheckModules(
+    const PENTER_CONFIG *Config,
+    BOOLEAN IsMemoryShort
+    )
+/*++
+
+Routine Description:
+
+    Checks the decision about the module.
+
+Arguments:
+
+    Config - What was made of the environment.
+
+    IsMemoryShort - Whether an allocation may have failed.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const FUZZ_TEXT *Modules = &FuzzEnvironment.Texts[FUZZ_TEXT_MODULES];
+    const FUZZ_TEXT *Path = &FuzzEnvironment.Texts[FUZZ_TEXT_MODULE_PATH];
+    ULONG Errors = FuzzCountErrors(Config, FuzzNames[FUZZ_TEXT_MODULES]);
+    ULONG Start = Path->Length;
+    BOOLEAN Included;
+    BOOLEAN IsValid;
+
+    if (!Modules->IsThere) {
+        FUZZ_CHECK(Config->ModuleIncluded && Errors == 0);
+        return;
+    }
+
+    //
+    // A module without a name, which the system does not know.
+    //
+
+    if (Path->Length == 0) {
+        FUZZ_CHECK(Config->ModuleIncluded && Errors == 1);
+        return;
+    }
+
+    while (Start != 0 && Path->Buffer[Start - 1] != L'\\' &&
+           Path->Buffer[Start - 1] != L'/' &&
+           (Start != 2 || Path->Buffer[1] != L':')) {
+        Start -= 1;
+    }
+
+    IsValid = FuzzDecide(Modules,
+                         Path->Buffer + Start,
+                         Path->Length - Start,
+                         &Included);
+    if (IsMemoryShort && Errors != 0) {
+        FUZZ_CHECK(Config->ModuleIncluded);
+        return;
+    }
+
+    FUZZ_CHECK(Errors == (IsValid ? 0u : 1u));
+    FUZZ_CHECK(Config->ModuleIncluded == Included);
+}
+
+static
+VOID
+FuzzReadEnvironment(
+    PFUZZ_INPUT Input
+    )
+/*++
+
+Routine Description:
+
+    Runs an environment through PenterReadConfig.
+
+Arguments:
+
+    Input - The input.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PPENTER_CONFIG Config = (PPENTER_CONFIG)calloc(1, sizeof(PENTER_CONFIG));
+    ULONG FailAfter = (ULONG)FuzzTake(Input, 1);
+    PFUZZ_TEXT Text;
+    ULONG CharacterSize;
+    ULONG Char;
+    ULONG Index;
+    ULONGLONG Number;
+    BOOLEAN IsValid;
+    RTL Rtl;
+
+    if (Config == NULL) {
+        abort();
+    }
+
+    memset(&FuzzEnvironment, 0, sizeof(FuzzEnvironment));
+    FuzzInitializeAllocator(&FuzzEnvironment.Allocator, FailAfter);
+    FuzzEnvironment.Flags = (ULONG)FuzzTake(Input, 1);
+    CharacterSize =
+        (FuzzEnvironment.Flags & FUZZ_IS_WIDE_TEXT) != 0 ? 2 : 1;
+
+    for (Index = 0; Index < FUZZ_NUMBER_OF_TEXTS; Index++) {
+
+        Text = &FuzzEnvironment.Texts[Index];
+        Text->IsThere = (FuzzEnvironment.Flags & (1u << Index)) != 0;
+        Text->Length = (ULONG)FuzzTake(Input, 2) & 0x7FFF;
+        if (Text->Length > Input->Left / CharacterSize) {
+            Text->Length = (ULONG)(Input->Left / CharacterSize);
+        }
+
+        Text->Buffer = (PWCHAR)malloc(Text->Length * sizeof(WCHAR) + 1);
+        if (Text->Buffer == NULL) {
+            abort();
+        }
+
+        for (Char = 0; Char < Text->Length; Char++) {
+            Text->Buffer[Char] = (WCHAR)FuzzTake(Input, CharacterSize);
+        }
+    }
+
+    memset(&Rtl, 0, sizeof(Rtl));
+    Rtl.RtlQueryEnvironmentVariable_U = FuzzQueryEnvironmentVariable;
+    Rtl.RtlUpcaseUnicodeChar = FuzzUpcaseUnicodeChar;
+    Rtl.GetModuleFileNameW = FuzzGetModuleFileName;
+    Rtl.GetFullPathNameW = FuzzGetFullPathName;
+    Rtl.NtAllocateVirtualMemory = FuzzAllocateVirtualMemory;
+    Rtl.NtFreeVirtualMemory = FuzzFreeVirtualMemory;
+
+    PenterReadConfig(&Rtl, NULL, Config);
+
+    FUZZ_CHECK(FuzzEnvironment.Allocator.Count == 0);
+    FUZZ_CHECK(Config->NumberOfErrors <= PENTER_MAXIMUM_CONFIG_ERRORS);
+
+    Text = &FuzzEnvironment.Texts[0];
+    IsValid = FuzzParseNumber(Text, &Number) && Number <= 1;
+    FUZZ_CHECK(Config->Enabled == (!Text->IsThere || !IsValid || Number != 0));
+    FUZZ_CHECK(FuzzCountErrors(Config, FuzzNames[0]) ==
+               (Text->IsThere && Text->Length != 0 && !IsValid ? 1u : 0u));
+
+    if (Config->Enabled) {
+
+        Text = &FuzzEnvironment.Texts[1];
+        IsValid = FuzzParseNumber(Text, &Number) &&
+                  Number >= TRACE_VIEW_MINIMUM_SIZE &&
+                  Number <= TRACE_VIEW_MAXIMUM_SIZE &&
+                  (Number & (Number - 1)) == 0;
+        FUZZ_CHECK(Config->MaximumViewSize ==
+                   (Text->IsThere && IsValid ? Number : 0));
+        FUZZ_CHECK(FuzzCountErrors(Config, FuzzNames[1]) ==
+                   (Text->IsThere && Text->Length != 0 && !IsValid ? 1u : 0u));
+
+        Text = &FuzzEnvironment.Texts[FUZZ_TEXT_DIRECTORY];
+        FUZZ_CHECK(Config->RootDirectory.Length != 0);
+        if (!Text->IsThere || Text->Length == 0 ||
+            FuzzCountErrors(Config, FuzzNames[FUZZ_TEXT_DIRECTORY]) != 0) {
+            FUZZ_CHECK(Config->RootDirectory.Length == sizeof(WCHAR));
+            FUZZ_CHECK(Config->RootDirectory.Buffer[0] == L'.');
+        } else {
+            FUZZ_CHECK(Config->RootDirectory.Length ==
+                       Text->Length * sizeof(WCHAR));
+            FUZZ_CHECK(memcmp(Config->RootDirectory.Buffer,
+                              Text->Buffer,
+                              Text->Length * sizeof(WCHAR)) == 0);
+        }
+
+        FuzzCheckModules(Config, FailAfter != 0);
+    }
+
+    for (Index = 0; Index < FUZZ_NUMBER_OF_TEXTS; Index++) {
+        free(FuzzEnvironment.Texts[Index].Buffer);
+    }
+    free(Config);
+}
+
+//
+// String tables.
+//
+
+static
+ULONG
+FuzzSearch(
+    PCSTRING_TABLE_PREFIX Prefixes,
+    ULONG NumberOfPrefixes,
+    const UCHAR *String,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Finds the longest prefix of a string, one after another.
+
+Arguments:
+
+    Prefixes, NumberOfPrefixes - The prefixes.
+
+    String, LengthInBytes - The string.
+
+Return Value:
+
+    The index, or STRING_TABLE_NOT_FOUND.
+
+--*/
+{
+    ULONG Best = STRING_TABLE_NOT_FOUND;
+    ULONG Index;
+
+    for (Index = 0; Index < NumberOfPrefixes; Index++) {
+        if (Prefixes[Index].LengthInBytes <= LengthInBytes &&
+            memcmp(Prefixes[Index].Buffer,
+                   String,
+                   Prefixes[Index].LengthInBytes) == 0 &&
+            (Best == STRING_TABLE_NOT_FOUND ||
+             Prefixes[Index].LengthInBytes > Prefixes[Best].LengthInBytes)) {
+            Best = Index;
+        }
+    }
+
+    return Best;
+}
+
+static
+PUCHAR
+FuzzGetPage(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Gives the end of a readable page in front of one that is not.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    The first byte that cannot be read.
+
+--*/
+{
+    static PUCHAR End;
+    PUCHAR Pages;
+
+    if (End == NULL) {
+        Pages = (PUCHAR)mmap(NULL,
+                             3 * FUZZ_PAGE_SIZE,
+                             PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS,
+                             -1,
+                             0);
+        if (Pages == MAP_FAILED ||
+            mprotect(Pages, FUZZ_PAGE_SIZE, PROT_NONE) != 0 ||
+            mprotect(Pages + 2 * FUZZ_PAGE_SIZE,
+                     FUZZ_PAGE_SIZE,
+                     PROT_NONE) != 0) {
+            abort();
+        }
+        End = Pages + 2 * FUZZ_PAGE_SIZE;
+    }
+
+    return End;
+}
+
+static
+VOID
+FuzzCheckSearch(
+    PCSTRING_TABLE Table,
+    PCSTRING_TABLE_PREFIX Prefixes,
+    ULONG NumberOfPrefixes,
+    const UCHAR *String,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Searches for a string in three ways: with the portable code in a block of
+    its own, and with AVX2 at the end of a page and at the start of one.
+
+Arguments:
+
+    Table - The table.
+
+    Prefixes, NumberOfPrefixes - What it was made of.
+
+    String, LengthInBytes - The string.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Expected = FuzzSearch(Prefixes,
+                                NumberOfPrefixes,
+                                String,
+                                LengthInBytes);
+    PUCHAR Block = (PUCHAR)malloc(LengthInBytes == 0 ? 1 : LengthInBytes);
+
+    if (Block == NULL) {
+        abort();
+    }
+
+    RtlCopyBytes(Block, String, LengthInBytes);
+    FUZZ_CHECK(StringTableSearch(Table, Block, LengthInBytes) == Expected);
+    free(Block);
+
+#ifdef FUZZ_HAS_AVX2
+
+    if (__builtin_cpu_supports("avx2") && LengthInBytes <= FUZZ_PAGE_SIZE) {
+
+        Block = FuzzGetPage() - LengthInBytes;
+        RtlCopyBytes(Block, String, LengthInBytes);
+        FUZZ_CHECK(FuzzSearchAvx2(Table->Blocks, Block, LengthInBytes) ==
+                   Expected);
+
+        Block = FuzzGetPage() - FUZZ_PAGE_SIZE;
+        RtlCopyBytes(Block, String, LengthInBytes);
+        FUZZ_CHECK(FuzzSearchAvx2(Table->Blocks, Block, LengthInBytes) ==
+                   Expected);
+    }
+
+#else
+
+    (VOID)FuzzGetPage;
+
+#endif
+}
+
+static
+VOID
+FuzzUseTable(
+    PFUZZ_INPUT Input,
+    ULONG CharacterSize
+    )
+/*++
+
+Routine Description:
+
+    Makes a table and searches in it.
+
+Arguments:
+
+    Input - The input.
+
+    CharacterSize - Bytes a character.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    STRING_TABLE_PREFIX Prefixes[FUZZ_MAXIMUM_PREFIXES];
+    UCHAR Places[FUZZ_MAXIMUM_PREFIXES][2];
+    RTL_CPU_FEATURES Features;
+    FUZZ_ALLOCATOR Allocator;
+    PSTRING_TABLE Table = NULL;
+    const UCHAR *Bytes;
+    ULONG BadIndex = 0;
+    ULONG Count;
+    ULONG Index;
+    ULONG Length;
+    ULONG NumberOfPrefixes;
+    ULONG Step;
+    NTSTATUS Status;
+
+    FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(Input, 1));
+    NumberOfPrefixes = (ULONG)FuzzTake(Input, 1) % FUZZ_MAXIMUM_PREFIXES;
+    for (Index = 0; Index < NumberOfPrefixes; Index++) {
+        Places[Index][0] = (UCHAR)FuzzTake(Input, 1);
+        Places[Index][1] = (UCHAR)FuzzTake(Input, 1);
+    }
+
+    //
+    // Lengths beyond 240 stand for long prefixes.
+    //
+
+    Bytes = Input->Bytes;
+    Length = (ULONG)Input->Left;
+    for (Index = 0; Index < NumberOfPrefixes; Index++) {
+        Step = Places[Index][0] > Length ? Length : Places[Index][0];
+        Prefixes[Index].Buffer = Bytes + Step;
+        Prefixes[Index].LengthInBytes = Places[Index][1];
+        if (Places[Index][1] > 240) {
+            Prefixes[Index].LengthInBytes = (Places[Index][1] - 240u) * 256;
+        }
+        if (Prefixes[Index].LengthInBytes > Length - Step) {
+            Prefixes[Index].LengthInBytes = Length - Step;
+        }
+    }
+
+    Features.AsULong = 0xFFFFFFFF;
+    Status = StringTableCreate(&Allocator.Allocator,
+                               Features,
+                               CharacterSize,
+                               Prefixes,
+                               NumberOfPrefixes,
+                               &Table,
+                               &BadIndex);
+    if (!NT_SUCCESS(Status)) {
+
+        FUZZ_CHECK(Table == NULL);
+        if (Status == STATUS_OBJECT_NAME_INVALID) {
+            FUZZ_CHECK(BadIndex < NumberOfPrefixes);
+            FUZZ_CHECK(Prefixes[BadIndex].LengthInBytes % CharacterSize != 0 ||
+                       Prefixes[BadIndex].LengthInBytes == 0);
+        } else {
+            FUZZ_CHECK(BadIndex == STRING_TABLE_NOT_FOUND);
+        }
+
+    } else {
+
+        for (Index = 0; Index < NumberOfPrefixes; Index++) {
+            FUZZ_CHECK(Prefixes[Index].LengthInBytes != 0);
+        }
+
+        Step = Length / FUZZ_MAXIMUM_SEARCHES + 1;
+        for (Index = 0; Index <= Length; Index += Step) {
+            Count = Length - Index;
+            FuzzCheckSearch(Table,
+                            Prefixes,
+                            NumberOfPrefixes,
+                            Bytes + Index,
+                            Count);
+            FuzzCheckSearch(Table,
+                            Prefixes,
+                            NumberOfPrefixes,
+                            Bytes + Index,
+                            Count > 40 ? Index % 40 : Count / 2);
+        }
+
+        StringTableDestroy(Table);
+    }
+
+    FUZZ_CHECK(Allocator.Count == 0);
+}
+
+int
+LLVMFuzzerTestOneInput(
+    const UCHAR *Data,
+    SIZE_T Size
+    )
+/*++
+
+Routine Description:
+
+    Runs one input.
+
+Arguments:
+
+    Data, Size - The input.
+
+Return Value:
+
+    0.
+
+--*/
+{
+    FUZZ_INPUT Input = { Data, Size };
+    ULONG Mode = (ULONG)FuzzTake(&Input, 1);
+
+    if ((Mode & FUZZ_IS_TABLE) != 0) {
+        FuzzUseTable(&Input, (Mode & FUZZ_IS_WIDE_TABLE) != 0 ? 2 : 1);
+    } else {
+        FuzzReadEnvironment(&Input);
+    }
+
+    return 0;
+}

@@ -1,0 +1,337 @@
+/*++
+
+Module Name:
+
+    FuzzImage.c
+
+Abstract:
+
+    Fuzz target: the bytes of a PE image through its symbol table, its exports
+    and its unwind data.
+
+    The input: one byte that says which allocation fails, if any; the image.
+
+--*/
+
+#include "FuzzSupport.h"
+#include "../../Reader/ReaderCoff.h"
+#include "../../Reader/ReaderUnwind.h"
+#include <stdlib.h>
+#include <string.h>
+
+//
+// How many of an image's symbols and of its addresses are asked about.
+//
+
+#define FUZZ_MAXIMUM_SYMBOLS 48
+#define FUZZ_MAXIMUM_SECTIONS 8
+#define FUZZ_ADDRESSES_OF_SECTION 16
+#define FUZZ_MAXIMUM_FRAME 0x40000000u
+
+static
+VOID
+FuzzCheckName(
+    PCSZ Name,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Checks that a name is terminated and has no control characters.
+
+Arguments:
+
+    Name, LengthInBytes - The name.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    FUZZ_CHECK(LengthInBytes <= READER_COFF_MAXIMUM_NAME);
+    FUZZ_CHECK(strlen(Name) == LengthInBytes);
+    for (Index = 0; Index < LengthInBytes; Index++) {
+        FUZZ_CHECK((UCHAR)Name[Index] >= 0x20 && Name[Index] != 0x7F);
+        FUZZ_CHECK((UCHAR)Name[Index] != 0xC2 ||
+                   (UCHAR)Name[Index + 1] >= 0xA0);
+    }
+}
+
+static
+VOID
+FuzzCheckTables(
+    PCREADER_COFF Coff,
+    SIZE_T SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Checks what ReaderCoff.h says of the tables.
+
+Arguments:
+
+    Coff - The tables.
+
+    SizeInBytes - Of the image.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_COFF_ENTRY Entry;
+    PCREADER_COFF_SECTION Section;
+    ULONGLONG NamesInBytes = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Coff->NumberOfSections; Index++) {
+        Section = &Coff->Sections[Index];
+        FUZZ_CHECK(Section->StartRva <= Section->EndRva);
+        FUZZ_CHECK(Index == 0 || Section->StartRva >= Section[-1].EndRva);
+    }
+
+    FUZZ_CHECK((Coff->Kind == ReaderCoffKindNone) ==
+               (Coff->NumberOfEntries == 0));
+    for (Index = 0; Index < Coff->NumberOfEntries; Index++) {
+        Entry = &Coff->Entries[Index];
+        FUZZ_CHECK(Index == 0 || Entry->Rva > Entry[-1].Rva);
+        FUZZ_CHECK(ReaderFindCodeSection(Coff, Entry->Rva) != NULL);
+        FuzzCheckName(Coff->Names + Entry->NameOffset, Entry->NameLength);
+        NamesInBytes += Entry->NameLength + 1;
+    }
+
+    FUZZ_CHECK(NamesInBytes <= 2 * (ULONGLONG)SizeInBytes + 0x10000);
+}
+
+static
+VOID
+FuzzCheckSymbol(
+    PCREADER_COFF Coff,
+    ULONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Looks an address up and checks the answer against a plain search.
+
+Arguments:
+
+    Coff - The tables.
+
+    Rva - The address.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_COFF_ENTRY Best = NULL;
+    PCREADER_COFF_SECTION Section = NULL;
+    PCSZ Name;
+    ULONG Index;
+    ULONG Length;
+    ULONG Start;
+    BOOLEAN IsFound;
+
+    for (Index = 0; Index < Coff->NumberOfSections; Index++) {
+        if (Rva >= Coff->Sections[Index].StartRva &&
+            Rva < Coff->Sections[Index].EndRva &&
+            Coff->Sections[Index].IsExecutable) {
+            Section = &Coff->Sections[Index];
+        }
+    }
+
+    FUZZ_CHECK(ReaderFindCodeSection(Coff, Rva) == Section);
+    for (Index = 0; Section != NULL && Index < Coff->NumberOfEntries; Index++) {
+        if (Coff->Entries[Index].Rva <= Rva &&
+            Coff->Entries[Index].Rva >= Section->StartRva) {
+            Best = &Coff->Entries[Index];
+        }
+    }
+
+    IsFound = ReaderFindCoffSymbol(Coff, Rva, &Start, &Name, &Length);
+    FUZZ_CHECK(IsFound == (Best != NULL));
+    if (IsFound) {
+        FUZZ_CHECK(Start == Best->Rva);
+        FuzzCheckName(Name, Length);
+    }
+}
+
+static
+VOID
+FuzzCheckUnwind(
+    PCREADER_UNWIND Unwind,
+    ULONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Asks what the unwind data and the code say of an address.
+
+Arguments:
+
+    Unwind - The unwind data.
+
+    Rva - The address.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    READER_UNWIND_FRAME Frame;
+    ULONG Target;
+
+    if (ReaderFindUnwindFrame(Unwind, Rva, &Frame)) {
+        FUZZ_CHECK(Frame.SizeInBytes <= Frame.BodySizeInBytes);
+        FUZZ_CHECK(Frame.BodySizeInBytes <= FUZZ_MAXIMUM_FRAME);
+        (VOID)ReaderCountInlined(Unwind, Frame.FunctionRva, Rva);
+        (VOID)ReaderMayJumpOut(Unwind, Frame.FunctionRva);
+    }
+
+    if (ReaderFindJumpTarget(Unwind, Rva, &Target)) {
+        (VOID)ReaderCountInlined(Unwind, Rva, Target);
+        (VOID)ReaderMayJumpOut(Unwind, Target);
+    }
+}
+
+static
+VOID
+FuzzLookUp(
+    PCREADER_COFF Coff,
+    PCREADER_UNWIND Unwind
+    )
+/*++
+
+Routine Description:
+
+    Looks up addresses in and around everything that there is.
+
+Arguments:
+
+    Coff - The symbols.
+
+    Unwind - The unwind data.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_COFF_SECTION Section;
+    ULONG Count;
+    ULONG Index;
+    ULONG Rva;
+
+    for (Index = 0;
+         Index < Coff->NumberOfEntries && Index < FUZZ_MAXIMUM_SYMBOLS;
+         Index++) {
+        Rva = Coff->Entries[Index].Rva;
+        FuzzCheckSymbol(Coff, Rva - 1);
+        FuzzCheckSymbol(Coff, Rva);
+        FuzzCheckUnwind(Unwind, Rva);
+        FuzzCheckUnwind(Unwind, Rva + 9);
+    }
+
+    for (Index = 0;
+         Index < Coff->NumberOfSections && Index < FUZZ_MAXIMUM_SECTIONS;
+         Index++) {
+        Section = &Coff->Sections[Index];
+        FuzzCheckSymbol(Coff, Section->StartRva - 1);
+        FuzzCheckSymbol(Coff, Section->EndRva);
+        FuzzCheckUnwind(Unwind, Section->EndRva);
+        Rva = Section->StartRva;
+        for (Count = 0; Count < FUZZ_ADDRESSES_OF_SECTION; Count++) {
+            FuzzCheckSymbol(Coff, Rva);
+            FuzzCheckUnwind(Unwind, Rva);
+            Rva += (Section->EndRva - Section->StartRva) / 16 + 1;
+        }
+    }
+
+    FuzzCheckSymbol(Coff, 0);
+    FuzzCheckSymbol(Coff, 0xFFFFFFFF);
+    FuzzCheckUnwind(Unwind, 0);
+    FuzzCheckUnwind(Unwind, 0xFFFFFFFF);
+}
+
+int
+LLVMFuzzerTestOneInput(
+    const UCHAR *Data,
+    SIZE_T Size
+    )
+/*++
+
+Routine Description:
+
+    Runs one input.
+
+Arguments:
+
+    Data, Size - The input.
+
+Return Value:
+
+    0.
+
+--*/
+{
+    FUZZ_ALLOCATOR Allocator;
+    FUZZ_INPUT Input = { Data, Size };
+    READER_COFF Coff;
+    READER_UNWIND Unwind;
+    PUCHAR Image;
+    NTSTATUS Status;
+    SIZE_T SizeInBytes;
+
+    FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 1));
+    SizeInBytes = Input.Left;
+    Image = (PUCHAR)malloc(SizeInBytes == 0 ? 1 : SizeInBytes);
+    if (Image == NULL) {
+        abort();
+    }
+    memcpy(Image, Input.Bytes, SizeInBytes);
+    memset(&Unwind, 0, sizeof(Unwind));
+
+    Status = ReaderInitializeCoff(&Allocator.Allocator,
+                                  Image,
+                                  SizeInBytes,
+                                  &Coff);
+    FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY ||
+               Status == STATUS_INVALID_IMAGE_FORMAT);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderInitializeUnwind(&Allocator.Allocator,
+                                        &Coff,
+                                        Image,
+                                        SizeInBytes,
+                                        &Unwind);
+        FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY);
+    }
+
+    //
+    // Nothing is read in the image from here on.
+    //
+
+    free(Image);
+    if (NT_SUCCESS(Status)) {
+        FuzzCheckTables(&Coff, SizeInBytes);
+        FuzzLookUp(&Coff, &Unwind);
+    }
+
+    ReaderRundownUnwind(&Unwind);
+    ReaderRundownUnwind(&Unwind);
+    ReaderRundownCoff(&Coff);
+    ReaderRundownCoff(&Coff);
+    FUZZ_CHECK(Allocator.Count == 0);
+    return 0;
+}

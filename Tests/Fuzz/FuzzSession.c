@@ -1,0 +1,1715 @@
+/*++
+
+Module Name:
+
+    FuzzSession.c
+
+Abstract:
+
+    Fuzz target: a session directory through the whole reader, from the
+    arguments of TraceReader to what it writes.  The operating system is the
+    RTL structure below, with files in memory; only DbgHelp is left out.
+
+    The input:
+
+        1 byte      the command and its options: FuzzLines below; beyond
+                    them, arguments are taken off the input
+        1 byte      FUZZ_SESSION_*
+        2 bytes     which allocation fails; 0: none
+        1 byte      which call of the system fails; 0: none
+        files       until the input ends: see FuzzAddFile
+
+--*/
+
+#include "FuzzSupport.h"
+#include "../../Reader/Reader.h"
+#include "../../Reader/ReaderDbgHelp.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define FUZZ_SESSION_ONE_STORE  0x01    // the path is that of the first file
+#define FUZZ_SESSION_PROCESS    0x02    // the process runs
+#define FUZZ_SESSION_DENIED     0x04    // or may not be asked
+#define FUZZ_SESSION_ENDS       0x08    // it ends when it is waited for
+
+#define FUZZ_FILE_IS_MADE       0x01    // by FuzzMakeStore, else bytes
+#define FUZZ_FILE_IS_LATE       0x02    // is there from the first wait on
+#define FUZZ_FILE_GROWS         0x04    // its end moves at the first wait
+#define FUZZ_FILE_IS_DIRECTORY  0x08
+#define FUZZ_FILE_HAS_SUFFIX    0x10    // .trace follows the name
+#define FUZZ_FILE_IS_WIDE       0x20    // the name has 2 bytes a character
+#define FUZZ_FILE_IS_IMAGE      0x40    // the name is Program.exe
+
+#define FUZZ_MAXIMUM_FILES 12
+#define FUZZ_MAXIMUM_NAME 40
+#define FUZZ_MAXIMUM_VIEWS 64
+#define FUZZ_MAXIMUM_ARGUMENTS 8
+#define FUZZ_TAKEN_ARGUMENTS 6
+#define FUZZ_OUTPUT_SIZE 0x40000
+#define FUZZ_PROCESS_CREATION_TIME 0x01DC000000000000LL
+
+//
+// Where in NT's structures what is.
+//
+
+#define FUZZ_DIRECTORY_END_OF_FILE 40
+#define FUZZ_DIRECTORY_ATTRIBUTES 56
+#define FUZZ_DIRECTORY_NAME_LENGTH 60
+#define FUZZ_DIRECTORY_NAME 64
+#define FUZZ_STANDARD_END_OF_FILE 8
+
+typedef struct _FUZZ_FILE {
+    WCHAR Name[FUZZ_MAXIMUM_NAME];
+    ULONG NameLength;
+    ULONG Flags;                    // FUZZ_FILE_*
+    PUCHAR Bytes;
+    SIZE_T Size;
+    ULONGLONG Cursor;               // that the header has after the first wait
+} FUZZ_FILE;
+typedef FUZZ_FILE *PFUZZ_FILE;
+
+typedef enum _FUZZ_HANDLE_KIND {
+    FuzzHandleFile = 1,
+    FuzzHandleDirectory,
+    FuzzHandleSection,
+    FuzzHandleProcess
+} FUZZ_HANDLE_KIND;
+
+typedef struct _FUZZ_HANDLE {
+    FUZZ_HANDLE_KIND Kind;
+    PFUZZ_FILE File;
+    SIZE_T Size;                    // of a section
+    ULONG Position;                 // of a directory
+} FUZZ_HANDLE;
+typedef FUZZ_HANDLE *PFUZZ_HANDLE;
+
+typedef struct _FUZZ_VIEW {
+    PUCHAR Address;                 // NULL: not in use
+    PFUZZ_FILE File;
+    SIZE_T Offset;
+} FUZZ_VIEW;
+
+typedef struct _FUZZ_WORLD {
+    FUZZ_FILE Files[FUZZ_MAXIMUM_FILES];
+    ULONG NumberOfFiles;
+    FUZZ_VIEW Views[FUZZ_MAXIMUM_VIEWS];
+    ULONG Flags;                    // FUZZ_SESSION_*
+    ULONG FailAfter;                // calls of the system
+    ULONG NumberOfWaits;
+    LONG NumberOfHandles;
+    LONG NumberOfPages;             // allocations of pages
+} FUZZ_WORLD;
+
+static FUZZ_WORLD FuzzWorld;
+
+static
+BOOLEAN
+FuzzIsFailing(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Says whether it is this call of the system that fails.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    TRUE if so.
+
+--*/
+{
+    if (FuzzWorld.FailAfter == 0) {
+        return FALSE;
+    }
+
+    FuzzWorld.FailAfter -= 1;
+    return FuzzWorld.FailAfter == 0;
+}
+
+static
+HANDLE
+FuzzMakeHandle(
+    FUZZ_HANDLE_KIND Kind,
+    PFUZZ_FILE File
+    )
+/*++
+
+Routine Description:
+
+    Makes a handle.
+
+Arguments:
+
+    Kind - Of what.
+
+    File - Of which file, or NULL.
+
+Return Value:
+
+    The handle.
+
+--*/
+{
+    PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)calloc(1, sizeof(*Handle));
+
+    if (Handle == NULL) {
+        abort();
+    }
+
+    Handle->Kind = Kind;
+    Handle->File = File;
+    FuzzWorld.NumberOfHandles += 1;
+    return Handle;
+}
+
+static
+BOOLEAN
+FuzzIsThere(
+    const FUZZ_FILE *File
+    )
+/*++
+
+Routine Description:
+
+    Says whether a file is there yet.
+
+Arguments:
+
+    File - The file.
+
+Return Value:
+
+    TRUE if it is.
+
+--*/
+{
+    return (File->Flags & FUZZ_FILE_IS_LATE) == 0 ||
+           FuzzWorld.NumberOfWaits != 0;
+}
+
+static
+NTSTATUS
+FuzzCreateFile(
+    PHANDLE Handle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES Attributes,
+    PIO_STATUS_BLOCK IoStatus,
+    PLARGE_INTEGER AllocationSize,
+    ULONG FileAttributes,
+    ULONG ShareAccess,
+    ULONG CreateDisposition,
+    ULONG CreateOptions,
+    PVOID EaBuffer,
+    ULONG EaLength
+    )
+/*++
+
+Routine Description:
+
+    NtCreateFile.  The last part of the path names the file; a path of one
+    part is the session.
+
+Arguments:
+
+    As NtCreateFile.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PCUNICODE_STRING Path = Attributes->ObjectName;
+    ULONG Length = Path->Length / sizeof(WCHAR);
+    ULONG Start = Length;
+    ULONG Index;
+    PFUZZ_FILE File;
+    BOOLEAN WantsDirectory = (CreateOptions & FILE_DIRECTORY_FILE) != 0;
+
+    UNREFERENCED_PARAMETER(DesiredAccess);
+    UNREFERENCED_PARAMETER(IoStatus);
+    UNREFERENCED_PARAMETER(AllocationSize);
+    UNREFERENCED_PARAMETER(FileAttributes);
+    UNREFERENCED_PARAMETER(ShareAccess);
+    UNREFERENCED_PARAMETER(EaBuffer);
+    UNREFERENCED_PARAMETER(EaLength);
+
+    FUZZ_CHECK(CreateDisposition == FILE_OPEN);
+    FUZZ_CHECK(Path->Length <= Path->MaximumLength);
+
+    if (FuzzIsFailing()) {
+        return STATUS_ACCESS_DENIED;
+    }
+
+    while (Start != 0 && Path->Buffer[Start - 1] != L'\\') {
+        Start -= 1;
+    }
+
+    if (Length == 5 && Path->Buffer[4] == L'S') {
+        if (!WantsDirectory) {
+            return STATUS_FILE_IS_A_DIRECTORY;
+        }
+        *Handle = FuzzMakeHandle(FuzzHandleDirectory, NULL);
+        return STATUS_SUCCESS;
+    }
+
+    for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
+
+        File = &FuzzWorld.Files[Index];
+        if (!FuzzIsThere(File) ||
+            File->NameLength != Length - Start ||
+            memcmp(File->Name,
+                   Path->Buffer + Start,
+                   File->NameLength * sizeof(WCHAR)) != 0) {
+            continue;
+        }
+
+        if ((File->Flags & FUZZ_FILE_IS_DIRECTORY) != 0) {
+            return STATUS_FILE_IS_A_DIRECTORY;
+        }
+        if (WantsDirectory) {
+            return STATUS_NOT_A_DIRECTORY;
+        }
+        *Handle = FuzzMakeHandle(FuzzHandleFile, File);
+        return STATUS_SUCCESS;
+    }
+
+    return STATUS_OBJECT_NAME_NOT_FOUND;
+}
+
+static
+NTSTATUS
+FuzzReadFile(
+    HANDLE FileHandle,
+    HANDLE Event,
+    PVOID ApcRoutine,
+    PVOID ApcContext,
+    PIO_STATUS_BLOCK IoStatus,
+    PVOID Buffer,
+    ULONG Length,
+    PLARGE_INTEGER ByteOffset,
+    PULONG Key
+    )
+/*++
+
+Routine Description:
+
+    NtReadFile.
+
+Arguments:
+
+    As NtReadFile.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
+    ULONGLONG Offset = (ULONGLONG)ByteOffset->QuadPart;
+
+    UNREFERENCED_PARAMETER(Event);
+    UNREFERENCED_PARAMETER(ApcRoutine);
+    UNREFERENCED_PARAMETER(ApcContext);
+    UNREFERENCED_PARAMETER(Key);
+
+    FUZZ_CHECK(Handle->Kind == FuzzHandleFile);
+    if (FuzzIsFailing()) {
+        return STATUS_UNSUCCESSFUL;
+    }
+
+    if (Offset >= Handle->File->Size) {
+        return STATUS_END_OF_FILE;
+    }
+
+    if (Length > Handle->File->Size - Offset) {
+        Length = (ULONG)(Handle->File->Size - Offset);
+    }
+
+    memcpy(Buffer, Handle->File->Bytes + Offset, Length);
+    IoStatus->Information = Length;
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzQueryInformationFile(
+    HANDLE FileHandle,
+    PIO_STATUS_BLOCK IoStatus,
+    PVOID FileInformation,
+    ULONG Length,
+    ULONG FileInformationClass
+    )
+/*++
+
+Routine Description:
+
+    NtQueryInformationFile.
+
+Arguments:
+
+    As NtQueryInformationFile.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
+    ULONGLONG Size;
+
+    UNREFERENCED_PARAMETER(IoStatus);
+
+    FUZZ_CHECK(Handle->Kind == FuzzHandleFile);
+    FUZZ_CHECK(FileInformationClass == RTL_FILE_STANDARD_INFORMATION);
+    if (FuzzIsFailing()) {
+        return STATUS_UNSUCCESSFUL;
+    }
+
+    Size = Handle->File->Size;
+    memset(FileInformation, 0, Length);
+    memcpy((PUCHAR)FileInformation + FUZZ_STANDARD_END_OF_FILE, &Size, 8);
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzQueryDirectoryFile(
+    HANDLE FileHandle,
+    HANDLE Event,
+    PVOID ApcRoutine,
+    PVOID ApcContext,
+    PIO_STATUS_BLOCK IoStatus,
+    PVOID FileInformation,
+    ULONG Length,
+    ULONG FileInformationClass,
+    BOOLEAN ReturnSingleEntry,
+    PUNICODE_STRING FileName,
+    BOOLEAN RestartScan
+    )
+/*++
+
+Routine Description:
+
+    NtQueryDirectoryFile.  Three entries at a time, if they fit.
+
+Arguments:
+
+    As NtQueryDirectoryFile.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
+    PUCHAR Entry = NULL;
+    PUCHAR Next = (PUCHAR)FileInformation;
+    PFUZZ_FILE File;
+    ULONGLONG FileSize;
+    ULONG Attributes;
+    ULONG Count = 0;
+    ULONG Size;
+
+    UNREFERENCED_PARAMETER(Event);
+    UNREFERENCED_PARAMETER(ApcRoutine);
+    UNREFERENCED_PARAMETER(ApcContext);
+    UNREFERENCED_PARAMETER(IoStatus);
+    UNREFERENCED_PARAMETER(ReturnSingleEntry);
+    UNREFERENCED_PARAMETER(FileName);
+    UNREFERENCED_PARAMETER(RestartScan);
+
+    FUZZ_CHECK(Handle->Kind == FuzzHandleDirectory);
+    FUZZ_CHECK(FileInformationClass == RTL_FILE_DIRECTORY_INFORMATION);
+    if (FuzzIsFailing()) {
+        return STATUS_UNSUCCESSFUL;
+    }
+
+    for (; Handle->Position < FuzzWorld.NumberOfFiles && Count < 3;
+         Handle->Position++) {
+
+        File = &FuzzWorld.Files[Handle->Position];
+        Size = (ULONG)(Next - (PUCHAR)FileInformation) + FUZZ_DIRECTORY_NAME +
+               FUZZ_MAXIMUM_NAME * sizeof(WCHAR);
+        if (Size > Length) {
+            break;
+        }
+
+        if (!FuzzIsThere(File)) {
+            continue;
+        }
+
+        if (Entry != NULL) {
+            Size = (ULONG)(Next - Entry);
+            memcpy(Entry, &Size, sizeof(Size));
+        }
+
+        Entry = Next;
+        memset(Entry, 0, FUZZ_DIRECTORY_NAME);
+        FileSize = File->Size;
+        memcpy(Entry + FUZZ_DIRECTORY_END_OF_FILE, &FileSize, 8);
+        Attributes = (File->Flags & FUZZ_FILE_IS_DIRECTORY) != 0
+                         ? FILE_ATTRIBUTE_DIRECTORY
+                         : FILE_ATTRIBUTE_NORMAL;
+        memcpy(Entry + FUZZ_DIRECTORY_ATTRIBUTES, &Attributes, 4);
+        Size = File->NameLength * (ULONG)sizeof(WCHAR);
+        memcpy(Entry + FUZZ_DIRECTORY_NAME_LENGTH, &Size, 4);
+        memcpy(Entry + FUZZ_DIRECTORY_NAME, File->Name, Size);
+        Next = Entry + ((FUZZ_DIRECTORY_NAME + Size + 7) & ~7u);
+        Count += 1;
+    }
+
+    return Count == 0 ? STATUS_NO_MORE_FILES : STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzClose(
+    HANDLE Handle
+    )
+/*++
+
+Routine Description:
+
+    NtClose.
+
+Arguments:
+
+    Handle - The handle.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+--*/
+{
+    FuzzWorld.NumberOfHandles -= 1;
+    free(Handle);
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzCreateSection(
+    PHANDLE SectionHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES Attributes,
+    PLARGE_INTEGER MaximumSize,
+    ULONG SectionPageProtection,
+    ULONG AllocationAttributes,
+    HANDLE FileHandle
+    )
+/*++
+
+Routine Description:
+
+    NtCreateSection, for reading.
+
+Arguments:
+
+    As NtCreateSection.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PFUZZ_HANDLE File = (PFUZZ_HANDLE)FileHandle;
+    SIZE_T Size;
+
+    UNREFERENCED_PARAMETER(DesiredAccess);
+    UNREFERENCED_PARAMETER(Attributes);
+    UNREFERENCED_PARAMETER(AllocationAttributes);
+
+    FUZZ_CHECK(File->Kind == FuzzHandleFile);
+    FUZZ_CHECK(SectionPageProtection == PAGE_READONLY);
+    if (FuzzIsFailing()) {
+        return STATUS_NO_MEMORY;
+    }
+
+    if (File->File->Size == 0) {
+        return STATUS_MAPPED_FILE_SIZE_ZERO;
+    }
+
+    Size = File->File->Size;
+    if (MaximumSize != NULL) {
+        Size = (SIZE_T)MaximumSize->QuadPart;
+        if (Size > File->File->Size) {
+            return STATUS_SECTION_TOO_BIG;
+        }
+    }
+
+    *SectionHandle = FuzzMakeHandle(FuzzHandleSection, File->File);
+    ((PFUZZ_HANDLE)*SectionHandle)->Size = Size;
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzMapViewOfSection(
+    HANDLE SectionHandle,
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    ULONG_PTR ZeroBits,
+    SIZE_T CommitSize,
+    PLARGE_INTEGER SectionOffset,
+    PSIZE_T ViewSize,
+    ULONG InheritDisposition,
+    ULONG AllocationType,
+    ULONG Win32Protect
+    )
+/*++
+
+Routine Description:
+
+    NtMapViewOfSection.  A view is a block of memory of exactly its size: a
+    page's rest, which the system would add, is not to be touched.
+
+Arguments:
+
+    As NtMapViewOfSection.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PFUZZ_HANDLE Section = (PFUZZ_HANDLE)SectionHandle;
+    ULONGLONG Offset = (ULONGLONG)SectionOffset->QuadPart;
+    FUZZ_VIEW *View;
+    ULONG Index;
+
+    UNREFERENCED_PARAMETER(ProcessHandle);
+    UNREFERENCED_PARAMETER(ZeroBits);
+    UNREFERENCED_PARAMETER(CommitSize);
+    UNREFERENCED_PARAMETER(InheritDisposition);
+    UNREFERENCED_PARAMETER(AllocationType);
+    UNREFERENCED_PARAMETER(Win32Protect);
+
+    FUZZ_CHECK(Section->Kind == FuzzHandleSection);
+    if (FuzzIsFailing()) {
+        return STATUS_NO_MEMORY;
+    }
+
+    if (Offset >= Section->Size || *ViewSize > Section->Size - Offset) {
+        return STATUS_INVALID_VIEW_SIZE;
+    }
+
+    if (*ViewSize == 0) {
+        *ViewSize = Section->Size - Offset;
+    }
+
+    for (Index = 0; Index < FUZZ_MAXIMUM_VIEWS; Index++) {
+
+        View = &FuzzWorld.Views[Index];
+        if (View->Address == NULL) {
+            View->Address = (PUCHAR)malloc(*ViewSize);
+            if (View->Address == NULL) {
+                abort();
+            }
+            View->File = Section->File;
+            View->Offset = (SIZE_T)Offset;
+            memcpy(View->Address, View->File->Bytes + Offset, *ViewSize);
+            *BaseAddress = View->Address;
+            return STATUS_SUCCESS;
+        }
+    }
+
+    FUZZ_CHECK(!"views are unmapped");
+    return STATUS_NO_MEMORY;
+}
+
+static
+NTSTATUS
+FuzzUnmapViewOfSection(
+    HANDLE ProcessHandle,
+    PVOID BaseAddress
+    )
+/*++
+
+Routine Description:
+
+    NtUnmapViewOfSection.
+
+Arguments:
+
+    As NtUnmapViewOfSection.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+--*/
+{
+    ULONG Index;
+
+    UNREFERENCED_PARAMETER(ProcessHandle);
+
+    for (Index = 0; Index < FUZZ_MAXIMUM_VIEWS; Index++) {
+        if (FuzzWorld.Views[Index].Address == BaseAddress) {
+            FuzzWorld.Views[Index].Address = NULL;
+            free(BaseAddress);
+            return STATUS_SUCCESS;
+        }
+    }
+
+    FUZZ_CHECK(!"only what is mapped is unmapped");
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzAllocateVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    ULONG_PTR ZeroBits,
+    PSIZE_T RegionSize,
+    ULONG AllocationType,
+    ULONG Protect
+    )
+/*++
+
+Routine Description:
+
+    NtAllocateVirtualMemory.
+
+Arguments:
+
+    As NtAllocateVirtualMemory.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(ProcessHandle);
+    UNREFERENCED_PARAMETER(ZeroBits);
+    UNREFERENCED_PARAMETER(AllocationType);
+    UNREFERENCED_PARAMETER(Protect);
+
+    if (FuzzIsFailing()) {
+        return STATUS_NO_MEMORY;
+    }
+
+    *BaseAddress = calloc(1, *RegionSize);
+    if (*BaseAddress == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    FuzzWorld.NumberOfPages += 1;
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzFreeVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    PSIZE_T RegionSize,
+    ULONG FreeType
+    )
+/*++
+
+Routine Description:
+
+    NtFreeVirtualMemory.
+
+Arguments:
+
+    As NtFreeVirtualMemory.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(ProcessHandle);
+    UNREFERENCED_PARAMETER(RegionSize);
+    UNREFERENCED_PARAMETER(FreeType);
+
+    FuzzWorld.NumberOfPages -= 1;
+    free(*BaseAddress);
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzOpenProcess(
+    PHANDLE ProcessHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES Attributes,
+    PVOID ClientId
+    )
+/*++
+
+Routine Description:
+
+    NtOpenProcess.
+
+Arguments:
+
+    As NtOpenProcess.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(DesiredAccess);
+    UNREFERENCED_PARAMETER(Attributes);
+    UNREFERENCED_PARAMETER(ClientId);
+
+    if ((FuzzWorld.Flags & FUZZ_SESSION_DENIED) != 0) {
+        return STATUS_ACCESS_DENIED;
+    }
+
+    if ((FuzzWorld.Flags & FUZZ_SESSION_PROCESS) == 0) {
+        return STATUS_INVALID_CID;
+    }
+
+    *ProcessHandle = FuzzMakeHandle(FuzzHandleProcess, NULL);
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzQueryInformationProcess(
+    HANDLE Handle,
+    ULONG InformationClass,
+    PVOID Information,
+    ULONG Length,
+    PULONG ReturnLength
+    )
+/*++
+
+Routine Description:
+
+    NtQueryInformationProcess: the process's times.
+
+Arguments:
+
+    As NtQueryInformationProcess.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    LONGLONG Times[4] = { FUZZ_PROCESS_CREATION_TIME, 0, 0, 0 };
+
+    UNREFERENCED_PARAMETER(ReturnLength);
+
+    FUZZ_CHECK(((PFUZZ_HANDLE)Handle)->Kind == FuzzHandleProcess);
+    FUZZ_CHECK(InformationClass == RTL_PROCESS_TIMES);
+    if (FuzzIsFailing()) {
+        return STATUS_UNSUCCESSFUL;
+    }
+
+    if ((FuzzWorld.Flags & FUZZ_SESSION_ENDS) != 0 &&
+        FuzzWorld.NumberOfWaits != 0) {
+        Times[1] = FUZZ_PROCESS_CREATION_TIME + 1;
+    }
+
+    FUZZ_CHECK(Length == sizeof(Times));
+    memcpy(Information, Times, sizeof(Times));
+    return STATUS_SUCCESS;
+}
+
+static
+VOID
+FuzzPassTime(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Lets the traced process run on: at the first wait, stores that grow have
+    all their records, also where they are mapped.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const SIZE_T Offset = offsetof(TRACE_STORE_HEADER, Cursor);
+    FUZZ_VIEW *View;
+    PFUZZ_FILE File;
+    ULONG Index;
+
+    FuzzWorld.NumberOfWaits += 1;
+    FUZZ_CHECK(FuzzWorld.NumberOfWaits < 100);
+    if (FuzzWorld.NumberOfWaits != 1) {
+        return;
+    }
+
+    for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
+        File = &FuzzWorld.Files[Index];
+        if ((File->Flags & FUZZ_FILE_GROWS) != 0) {
+            memcpy(File->Bytes + Offset, &File->Cursor, 8);
+        }
+    }
+
+    for (Index = 0; Index < FUZZ_MAXIMUM_VIEWS; Index++) {
+        View = &FuzzWorld.Views[Index];
+        if (View->Address != NULL && View->Offset == 0 &&
+            (View->File->Flags & FUZZ_FILE_GROWS) != 0) {
+            memcpy(View->Address + Offset, &View->File->Cursor, 8);
+        }
+    }
+}
+
+static
+NTSTATUS
+FuzzWaitForSingleObject(
+    HANDLE Handle,
+    BOOLEAN Alertable,
+    PLARGE_INTEGER Timeout
+    )
+/*++
+
+Routine Description:
+
+    NtWaitForSingleObject, on the process.
+
+Arguments:
+
+    As NtWaitForSingleObject.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Alertable);
+    UNREFERENCED_PARAMETER(Timeout);
+
+    FUZZ_CHECK(((PFUZZ_HANDLE)Handle)->Kind == FuzzHandleProcess);
+    FuzzPassTime();
+    return (FuzzWorld.Flags & FUZZ_SESSION_ENDS) != 0 ? STATUS_SUCCESS
+                                                      : STATUS_TIMEOUT;
+}
+
+static
+NTSTATUS
+FuzzDelayExecution(
+    BOOLEAN Alertable,
+    PLARGE_INTEGER DelayInterval
+    )
+/*++
+
+Routine Description:
+
+    NtDelayExecution.
+
+Arguments:
+
+    As NtDelayExecution.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Alertable);
+    UNREFERENCED_PARAMETER(DelayInterval);
+
+    FuzzPassTime();
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzQuerySystemTime(
+    PLARGE_INTEGER SystemTime
+    )
+/*++
+
+Routine Description:
+
+    NtQuerySystemTime.
+
+Arguments:
+
+    SystemTime - Receives the time.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+--*/
+{
+    SystemTime->QuadPart = FUZZ_PROCESS_CREATION_TIME +
+                           (LONGLONG)(FuzzTimestamp / 300);
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzQueryPerformanceCounter(
+    PLARGE_INTEGER PerformanceCounter,
+    PLARGE_INTEGER PerformanceFrequency
+    )
+/*++
+
+Routine Description:
+
+    NtQueryPerformanceCounter.
+
+Arguments:
+
+    As NtQueryPerformanceCounter.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+--*/
+{
+    PerformanceCounter->QuadPart = 100000 + (LONGLONG)(FuzzTimestamp / 300);
+    if (PerformanceFrequency != NULL) {
+        PerformanceFrequency->QuadPart = 10000000;
+    }
+    return STATUS_SUCCESS;
+}
+
+static
+WCHAR
+FuzzUpcaseUnicodeChar(
+    WCHAR SourceCharacter
+    )
+/*++
+
+Routine Description:
+
+    RtlUpcaseUnicodeChar, for ASCII.
+
+Arguments:
+
+    SourceCharacter - The character.
+
+Return Value:
+
+    The capital.
+
+--*/
+{
+    if (SourceCharacter >= L'a' && SourceCharacter <= L'z') {
+        return (WCHAR)(SourceCharacter - 32);
+    }
+
+    return SourceCharacter;
+}
+
+static
+DWORD
+FuzzGetFullPathName(
+    LPCWSTR FileName,
+    DWORD BufferLength,
+    LPWSTR Buffer,
+    LPWSTR *FilePart
+    )
+/*++
+
+Routine Description:
+
+    GetFullPathNameW, of a path that is absolute.
+
+Arguments:
+
+    As GetFullPathNameW.
+
+Return Value:
+
+    The length, or the size that is needed.
+
+--*/
+{
+    DWORD Length = 0;
+
+    UNREFERENCED_PARAMETER(FilePart);
+
+    while (FileName[Length] != 0) {
+        Length += 1;
+    }
+
+    if (Length >= BufferLength) {
+        return Length + 1;
+    }
+
+    memcpy(Buffer, FileName, (Length + 1) * sizeof(WCHAR));
+    return Length;
+}
+
+NTSTATUS
+ReaderCreateDbgHelp(
+    PCRTL Rtl,
+    PCALLOCATOR Allocator,
+    PCWSTR ImagePath,
+    const CHAR *PdbPath,
+    ULONG PdbPathLength,
+    ULONGLONG ModuleBase,
+    ULONG ModuleSizeInBytes,
+    PREADER_DBGHELP *DbgHelp,
+    READER_SYMBOL_SOURCE *Source
+    )
+/*++
+
+Routine Description:
+
+    Stands in for DbgHelp: there is none.
+
+Arguments:
+
+    As ReaderDbgHelp.h says.
+
+Return Value:
+
+    STATUS_DLL_NOT_FOUND.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Rtl);
+    UNREFERENCED_PARAMETER(Allocator);
+    UNREFERENCED_PARAMETER(ImagePath);
+    UNREFERENCED_PARAMETER(PdbPath);
+    UNREFERENCED_PARAMETER(PdbPathLength);
+    UNREFERENCED_PARAMETER(ModuleBase);
+    UNREFERENCED_PARAMETER(ModuleSizeInBytes);
+
+    *DbgHelp = NULL;
+    *Source = ReaderSymbolSourceNone;
+    return STATUS_DLL_NOT_FOUND;
+}
+
+BOOLEAN
+ReaderFindDbgHelpSymbol(
+    PREADER_DBGHELP DbgHelp,
+    ULONG Rva,
+    PREADER_SYMBOL Symbol,
+    PBOOLEAN IsFunction
+    )
+/*++
+
+Routine Description:
+
+    Is not called: there is no session.
+
+Arguments:
+
+    As ReaderDbgHelp.h says.
+
+Return Value:
+
+    FALSE.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(DbgHelp);
+    UNREFERENCED_PARAMETER(Rva);
+    UNREFERENCED_PARAMETER(Symbol);
+    UNREFERENCED_PARAMETER(IsFunction);
+    return FALSE;
+}
+
+BOOLEAN
+ReaderFindDbgHelpLine(
+    PREADER_DBGHELP DbgHelp,
+    ULONG Rva,
+    PREADER_SOURCE_LINE Line
+    )
+/*++
+
+Routine Description:
+
+    Is not called: there is no session.
+
+Arguments:
+
+    As ReaderDbgHelp.h says.
+
+Return Value:
+
+    FALSE.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(DbgHelp);
+    UNREFERENCED_PARAMETER(Rva);
+    UNREFERENCED_PARAMETER(Line);
+    return FALSE;
+}
+
+VOID
+ReaderDestroyDbgHelp(
+    PREADER_DBGHELP DbgHelp
+    )
+/*++
+
+Routine Description:
+
+    Has nothing to do.
+
+Arguments:
+
+    DbgHelp - NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(DbgHelp);
+}
+
+//
+// The arguments of the program.
+//
+
+typedef struct _FUZZ_COMMAND {
+    RTL_ARGUMENT Arguments[FUZZ_MAXIMUM_ARGUMENTS + 3];
+    ULONG Count;
+    WCHAR Wide[512];
+    CHAR Utf8[512];
+    ULONG Used;                     // of both
+} FUZZ_COMMAND;
+typedef FUZZ_COMMAND *PFUZZ_COMMAND;
+
+//
+// What is written: it is kept until it is looked at.
+//
+
+typedef struct _FUZZ_OUTPUT {
+    RTL_WRITER Writer;
+    CHAR Buffer[512];
+    SIZE_T Length;
+    CHAR Text[FUZZ_OUTPUT_SIZE];
+} FUZZ_OUTPUT;
+typedef FUZZ_OUTPUT *PFUZZ_OUTPUT;
+
+static FUZZ_OUTPUT FuzzOutput;
+static FUZZ_OUTPUT FuzzErrors;
+
+static
+NTSTATUS
+FuzzFlush(
+    PRTL_WRITER Writer,
+    const CHAR *Bytes,
+    ULONG SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Takes what was written; what does not fit is dropped.
+
+Arguments:
+
+    Writer - The writer, which is the first of its output.
+
+    Bytes, SizeInBytes - The text.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+--*/
+{
+    PFUZZ_OUTPUT Output = (PFUZZ_OUTPUT)(PVOID)Writer;
+
+    if (SizeInBytes > FUZZ_OUTPUT_SIZE - Output->Length) {
+        SizeInBytes = (ULONG)(FUZZ_OUTPUT_SIZE - Output->Length);
+    }
+
+    memcpy(Output->Text + Output->Length, Bytes, SizeInBytes);
+    Output->Length += SizeInBytes;
+    return STATUS_SUCCESS;
+}
+
+static
+VOID
+FuzzCheckOutput(
+    const FUZZ_OUTPUT *Output
+    )
+/*++
+
+Routine Description:
+
+    Checks that what was written is text without control characters: it goes
+    to terminals.
+
+Arguments:
+
+    Output - What was written, not CSV, which has a text's bytes as they are.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    SIZE_T Index;
+
+    for (Index = 0; Index < Output->Length; Index++) {
+        FUZZ_CHECK((UCHAR)Output->Text[Index] >= 0x20 ||
+                   Output->Text[Index] == '\n');
+        FUZZ_CHECK(Output->Text[Index] != 0x7F);
+        FUZZ_CHECK((UCHAR)Output->Text[Index] != 0xC2 ||
+                   Index + 1 == Output->Length ||
+                   (UCHAR)Output->Text[Index + 1] >= 0xA0);
+    }
+}
+
+static
+BOOLEAN
+FuzzHasArgument(
+    const FUZZ_COMMAND *Command,
+    PCSZ Text
+    )
+/*++
+
+Routine Description:
+
+    Says whether a command has an argument.
+
+Arguments:
+
+    Command - The command.
+
+    Text - The argument.
+
+Return Value:
+
+    TRUE if it has.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Command->Count; Index++) {
+        if (strcmp(Command->Arguments[Index].Utf8, Text) == 0) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+static
+VOID
+FuzzInitializeOutput(
+    PFUZZ_OUTPUT Output
+    )
+/*++
+
+Routine Description:
+
+    Makes an output.
+
+Arguments:
+
+    Output - Receives it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlInitializeBufferWriter(&Output->Writer,
+                              Output->Buffer,
+                              sizeof(Output->Buffer));
+    Output->Writer.Flush = FuzzFlush;
+    Output->Length = 0;
+}
+
+static
+VOID
+FuzzAddFile(
+    PFUZZ_INPUT Input
+    )
+/*++
+
+Routine Description:
+
+    Adds a file to the session: FUZZ_FILE_* (1 byte), the length of the name
+    (1 byte), the name, the contents: what FuzzMakeStore takes, or a length (2
+    bytes) and bytes.
+
+Arguments:
+
+    Input - The input.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const CHAR Image[] = "Program.exe";
+    static const CHAR Suffix[] = ".trace";
+    PFUZZ_FILE File = &FuzzWorld.Files[FuzzWorld.NumberOfFiles];
+    PTRACE_STORE_HEADER Header;
+    const UCHAR *Bytes;
+    ULONG Index;
+    ULONG Length;
+
+    FuzzWorld.NumberOfFiles += 1;
+    memset(File, 0, sizeof(*File));
+    File->Flags = (ULONG)FuzzTake(Input, 1);
+    Length = (ULONG)FuzzTake(Input, 1) & 31;
+    for (Index = 0; Index < Length; Index++) {
+        File->Name[Index] = (WCHAR)FuzzTake(
+            Input,
+            (File->Flags & FUZZ_FILE_IS_WIDE) != 0 ? 2 : 1);
+    }
+
+    if ((File->Flags & FUZZ_FILE_HAS_SUFFIX) != 0) {
+        for (Index = 0; Suffix[Index] != 0; Index++) {
+            File->Name[Length] = (WCHAR)Suffix[Index];
+            Length += 1;
+        }
+    }
+
+    if ((File->Flags & FUZZ_FILE_IS_IMAGE) != 0) {
+        for (Length = 0; Image[Length] != 0; Length++) {
+            File->Name[Length] = (WCHAR)Image[Length];
+        }
+    }
+
+    //
+    // What no directory has: an empty name, and one that is there twice.
+    //
+
+    if (Length == 0) {
+        File->Name[0] = L'x';
+        Length = 1;
+    }
+
+    File->NameLength = Length;
+    for (Index = 0; Index + 1 < FuzzWorld.NumberOfFiles; Index++) {
+        if (FuzzWorld.Files[Index].NameLength == Length &&
+            memcmp(FuzzWorld.Files[Index].Name,
+                   File->Name,
+                   Length * sizeof(WCHAR)) == 0) {
+            File->Name[0] = (WCHAR)(File->Name[0] + 0x100 *
+                                    FuzzWorld.NumberOfFiles);
+        }
+    }
+
+    if ((File->Flags & FUZZ_FILE_IS_MADE) != 0) {
+
+        File->Size = FuzzMakeStore(Input, &File->Bytes);
+        Header = (PTRACE_STORE_HEADER)(PVOID)File->Bytes;
+        File->Cursor = Header->Cursor;
+        if ((File->Flags & FUZZ_FILE_GROWS) != 0) {
+            Header->Cursor -= (File->Size - sizeof(*Header)) / 32 * 16;
+            Header->State = TRACE_STATE_OPEN;
+            Header->Reason = TRACE_REASON_NONE;
+        }
+        return;
+    }
+
+    File->Flags &= ~(ULONG)FUZZ_FILE_GROWS;
+    File->Size = (SIZE_T)FuzzTake(Input, 2);
+    Bytes = FuzzTakeBytes(Input, &File->Size);
+    File->Bytes = (PUCHAR)malloc(File->Size == 0 ? 1 : File->Size);
+    if (File->Bytes == NULL) {
+        abort();
+    }
+    memcpy(File->Bytes, Bytes, File->Size);
+}
+
+//
+// Commands and their options, as they are typed.
+//
+
+static const PCSZ FuzzLines[] = {
+    "info", "info --csv", "info --json",
+    "report", "report --csv", "report --json", "report --sort name",
+    "report --limit 3", "report --thread 5678", "report --module p",
+    "tree", "tree --csv", "tree --json", "tree --depth 2", "tree --limit 4",
+    "tree --per-thread",
+    "replay", "replay --csv", "replay --json", "replay --limit 9",
+    "replay --thread 5678",
+    "verify", "verify --csv", "verify --json",
+    "live --count 3 --interval 50",
+    "live --count 2 --interval 50 --limit 2",
+    "report --sort self --module program --csv", "report --sort calls",
+    "report --sort min", "report --sort max", "report --sort average",
+    "report --sort other", "tree --depth 0", "replay --thread x",
+    "live --interval 5", "report --csv --json", "report --limit",
+    "info info", "other", "--help", "help report", "tree --help",
+};
+
+static
+VOID
+FuzzAddArgument(
+    PFUZZ_COMMAND Command,
+    const CHAR *Text,
+    ULONG Length
+    )
+/*++
+
+Routine Description:
+
+    Adds an argument of ASCII text.
+
+Arguments:
+
+    Command - The command.
+
+    Text, Length - The argument; what cannot be printed becomes a letter.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Character;
+    ULONG Index;
+
+    if (Command->Used + Length + 1 > sizeof(Command->Utf8) ||
+        Command->Count > FUZZ_MAXIMUM_ARGUMENTS + 1) {
+        return;
+    }
+
+    Command->Arguments[Command->Count].Wide = Command->Wide + Command->Used;
+    Command->Arguments[Command->Count].Utf8 = Command->Utf8 + Command->Used;
+    Command->Count += 1;
+    for (Index = 0; Index < Length; Index++) {
+        Character = (UCHAR)Text[Index];
+        if (Character < 0x20 || Character >= 0x7F) {
+            Character = (Character & 0x1F) | 0x40;
+        }
+
+        Command->Utf8[Command->Used] = (CHAR)Character;
+        Command->Wide[Command->Used] = (WCHAR)Character;
+        Command->Used += 1;
+    }
+
+    Command->Utf8[Command->Used] = 0;
+    Command->Wide[Command->Used] = 0;
+    Command->Used += 1;
+}
+
+static
+VOID
+FuzzMakeCommand(
+    PFUZZ_INPUT Input,
+    ULONG Line,
+    PFUZZ_COMMAND Command
+    )
+/*++
+
+Routine Description:
+
+    Makes the arguments but for the path.
+
+Arguments:
+
+    Input - Supplies arguments if the line has none: their number, and each
+        one's length and text.
+
+    Line - Which line.
+
+    Command - Receives the arguments.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const UCHAR *Bytes;
+    PCSZ Text;
+    SIZE_T Length;
+    ULONG Count;
+
+    memset(Command, 0, sizeof(*Command));
+    FuzzAddArgument(Command, "TraceReader", 11);
+
+    if (Line < RTL_NUMBER_OF(FuzzLines)) {
+        for (Text = FuzzLines[Line]; *Text != 0; Text += Length) {
+            Text += *Text == ' ';
+            Length = strcspn(Text, " ");
+            FuzzAddArgument(Command, Text, (ULONG)Length);
+        }
+        return;
+    }
+
+    for (Count = (ULONG)FuzzTake(Input, 1) % FUZZ_TAKEN_ARGUMENTS;
+         Count != 0;
+         Count--) {
+        Length = (SIZE_T)FuzzTake(Input, 1) & 31;
+        Bytes = FuzzTakeBytes(Input, &Length);
+        FuzzAddArgument(Command, (const CHAR *)Bytes, (ULONG)Length);
+    }
+
+    //
+    // Otherwise it would go on for as long as the program does.
+    //
+
+    if (FuzzHasArgument(Command, "live")) {
+        FuzzAddArgument(Command, "--count", 7);
+        FuzzAddArgument(Command, "3", 1);
+    }
+}
+
+static
+VOID
+FuzzInitializeRtl(
+    PRTL Rtl
+    )
+/*++
+
+Routine Description:
+
+    Fills the routines that the reader calls; it would fault in any other.
+
+Arguments:
+
+    Rtl - Receives them.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    memset(Rtl, 0, sizeof(*Rtl));
+    Rtl->SizeOfStruct = sizeof(*Rtl);
+    Rtl->NtCreateFile = FuzzCreateFile;
+    Rtl->NtReadFile = FuzzReadFile;
+    Rtl->NtQueryInformationFile = FuzzQueryInformationFile;
+    Rtl->NtQueryDirectoryFile = FuzzQueryDirectoryFile;
+    Rtl->NtClose = FuzzClose;
+    Rtl->NtCreateSection = FuzzCreateSection;
+    Rtl->NtMapViewOfSection = FuzzMapViewOfSection;
+    Rtl->NtUnmapViewOfSection = FuzzUnmapViewOfSection;
+    Rtl->NtAllocateVirtualMemory = FuzzAllocateVirtualMemory;
+    Rtl->NtFreeVirtualMemory = FuzzFreeVirtualMemory;
+    Rtl->NtOpenProcess = FuzzOpenProcess;
+    Rtl->NtQueryInformationProcess = FuzzQueryInformationProcess;
+    Rtl->NtWaitForSingleObject = FuzzWaitForSingleObject;
+    Rtl->NtDelayExecution = FuzzDelayExecution;
+    Rtl->NtQuerySystemTime = FuzzQuerySystemTime;
+    Rtl->NtQueryPerformanceCounter = FuzzQueryPerformanceCounter;
+    Rtl->RtlUpcaseUnicodeChar = FuzzUpcaseUnicodeChar;
+    Rtl->GetFullPathNameW = FuzzGetFullPathName;
+}
+
+int
+LLVMFuzzerTestOneInput(
+    const UCHAR *Data,
+    SIZE_T Size
+    )
+/*++
+
+Routine Description:
+
+    Runs one input.
+
+Arguments:
+
+    Data, Size - The input.
+
+Return Value:
+
+    0.
+
+--*/
+{
+    FUZZ_ALLOCATOR Allocator;
+    FUZZ_INPUT Input = { Data, Size };
+    FUZZ_COMMAND Command;
+    READER_CONTEXT Context;
+    RTL Rtl;
+    CHAR Path[8 + FUZZ_MAXIMUM_NAME];
+    ULONG ExitCode;
+    ULONG Index;
+    ULONG Length;
+    ULONG Line;
+
+    memset(&FuzzWorld, 0, sizeof(FuzzWorld));
+    FuzzTimestamp = 100000000;
+
+    Line = (ULONG)FuzzTake(&Input, 1) % (RTL_NUMBER_OF(FuzzLines) + 1);
+    FuzzWorld.Flags = (ULONG)FuzzTake(&Input, 1);
+    FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 2));
+    FuzzWorld.FailAfter = (ULONG)FuzzTake(&Input, 1);
+    FuzzMakeCommand(&Input, Line, &Command);
+
+    while (Input.Left != 0 && FuzzWorld.NumberOfFiles < FUZZ_MAXIMUM_FILES) {
+        FuzzAddFile(&Input);
+    }
+
+    memcpy(Path, "\\??\\S", 5);
+    Length = 5;
+    if ((FuzzWorld.Flags & FUZZ_SESSION_ONE_STORE) != 0 &&
+        FuzzWorld.NumberOfFiles != 0) {
+        Path[5] = '\\';
+        Length = 6;
+        for (Index = 0; Index < FuzzWorld.Files[0].NameLength; Index++) {
+            Path[Length] = (CHAR)FuzzWorld.Files[0].Name[Index];
+            Length += 1;
+        }
+    }
+
+    FuzzAddArgument(&Command, Path, Length);
+
+    FuzzInitializeRtl(&Rtl);
+    FuzzInitializeOutput(&FuzzOutput);
+    FuzzInitializeOutput(&FuzzErrors);
+    Context.Rtl = &Rtl;
+    Context.Allocator = &Allocator.Allocator;
+    Context.Output = &FuzzOutput.Writer;
+    Context.Errors = &FuzzErrors.Writer;
+
+    ExitCode = ReaderMain(&Context, Command.Arguments, Command.Count);
+
+    FUZZ_CHECK(ExitCode <= READER_EXIT_BAD);
+    FUZZ_CHECK(ExitCode != READER_EXIT_BAD ||
+               FuzzHasArgument(&Command, "verify"));
+    FUZZ_CHECK(Allocator.Count == 0);
+    FUZZ_CHECK(FuzzWorld.NumberOfHandles == 0);
+    FUZZ_CHECK(FuzzWorld.NumberOfPages == 0);
+    for (Index = 0; Index < FUZZ_MAXIMUM_VIEWS; Index++) {
+        FUZZ_CHECK(FuzzWorld.Views[Index].Address == NULL);
+    }
+
+    if (!FuzzHasArgument(&Command, "--csv")) {
+        FuzzCheckOutput(&FuzzOutput);
+    }
+
+    FuzzCheckOutput(&FuzzErrors);
+
+    for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
+        free(FuzzWorld.Files[Index].Bytes);
+    }
+
+    return 0;
+}

@@ -1,0 +1,151 @@
+/*++
+
+Module Name:
+
+    FuzzWindows.h
+
+Abstract:
+
+    What Rtl.h and the sources above it use of the Windows headers beyond
+    RtlTypes.h, so that they build natively, with sanitizers.  It is included
+    before everything else (-include), and the sources are built with
+    -fshort-wchar, since a WCHAR has 16 bits.
+
+    ntstatus.h is mingw-w64's, the one header of it that is nothing but
+    numbers.
+
+    There is no structured exception handling here: the body of a __try runs
+    as it stands, and an exception that it would have survived is one that the
+    sanitizers report.
+
+--*/
+
+#ifndef TRACER_FUZZ_WINDOWS_H
+#define TRACER_FUZZ_WINDOWS_H
+
+#include "../../Rtl/RtlTypes.h"
+#include <ntstatus.h>
+
+typedef PVOID HANDLE, *PHANDLE, HMODULE, LPVOID;
+typedef const VOID *LPCVOID;
+typedef WCHAR *LPWSTR;
+typedef const WCHAR *LPCWSTR;
+typedef ULONG ACCESS_MASK, *PDWORD, *LPDWORD;
+typedef uint64_t DWORD64, *PDWORD64;
+typedef VOID (*PFLS_CALLBACK_FUNCTION)(PVOID Data);
+typedef struct _OVERLAPPED *LPOVERLAPPED;
+
+typedef union _LARGE_INTEGER {
+    LONGLONG QuadPart;
+} LARGE_INTEGER, *PLARGE_INTEGER;
+
+typedef struct _IO_STATUS_BLOCK {
+    NTSTATUS Status;
+    ULONG_PTR Information;
+} IO_STATUS_BLOCK, *PIO_STATUS_BLOCK;
+
+typedef struct _OBJECT_ATTRIBUTES {
+    ULONG Length;
+    HANDLE RootDirectory;
+    PUNICODE_STRING ObjectName;
+    ULONG Attributes;
+    PVOID SecurityDescriptor;
+    PVOID SecurityQualityOfService;
+} OBJECT_ATTRIBUTES, *POBJECT_ATTRIBUTES;
+
+typedef struct _CLIENT_ID {
+    HANDLE UniqueProcess;
+    HANDLE UniqueThread;
+} CLIENT_ID;
+
+#define InitializeObjectAttributes(Object, Name, Flags, Root, Descriptor)   \
+    do {                                                                    \
+        (Object)->Length = sizeof(OBJECT_ATTRIBUTES);                       \
+        (Object)->RootDirectory = (Root);                                   \
+        (Object)->ObjectName = (Name);                                      \
+        (Object)->Attributes = (Flags);                                     \
+        (Object)->SecurityDescriptor = (Descriptor);                        \
+        (Object)->SecurityQualityOfService = NULL;                          \
+    } while (0)
+
+#define _In_opt_z_
+#define _Out_writes_opt_(Count)
+
+#define WINAPI
+#define CALLBACK
+#define DECLSPEC_NOINLINE __attribute__((noinline))
+#define __declspec(Attribute) __attribute__((Attribute))
+#define FORCEINLINE static inline __attribute__((always_inline))
+
+#define FILE_GENERIC_READ                   0x00120089
+#define FILE_GENERIC_WRITE                  0x00120116
+#define FILE_LIST_DIRECTORY                 0x1
+#define FILE_READ_ATTRIBUTES                0x80
+#define FILE_SHARE_READ                     0x1
+#define FILE_SHARE_WRITE                    0x2
+#define FILE_SHARE_DELETE                   0x4
+#define FILE_ATTRIBUTE_DIRECTORY            0x10
+#define FILE_ATTRIBUTE_NORMAL               0x80
+#define FILE_OPEN                           1
+#define FILE_OPEN_IF                        3
+#define FILE_DIRECTORY_FILE                 0x1
+#define FILE_SYNCHRONOUS_IO_NONALERT        0x20
+#define FILE_NON_DIRECTORY_FILE             0x40
+#define OBJ_CASE_INSENSITIVE                0x40
+#define SYNCHRONIZE                         0x00100000
+#define SECTION_QUERY                       0x1
+#define SECTION_MAP_WRITE                   0x2
+#define SECTION_MAP_READ                    0x4
+#define SEC_COMMIT                          0x08000000
+#define PAGE_READONLY                       0x02
+#define PAGE_READWRITE                      0x04
+#define MEM_COMMIT                          0x1000
+#define MEM_RESERVE                         0x2000
+#define MEM_RELEASE                         0x8000
+#define PROCESS_QUERY_LIMITED_INFORMATION   0x1000
+#define HEAP_ZERO_MEMORY                    0x8
+#define STD_OUTPUT_HANDLE                   ((DWORD)-11)
+#define STD_ERROR_HANDLE                    ((DWORD)-12)
+#define INVALID_HANDLE_VALUE                ((HANDLE)(LONG_PTR)-1)
+#define ERROR_BROKEN_PIPE                   109
+#define ERROR_FILENAME_EXCED_RANGE          206
+#define ERROR_NO_DATA                       232
+#define ERROR_PIPE_NOT_CONNECTED            233
+
+#define __try
+#define __except(...) if (((void)(__VA_ARGS__)), 0)
+#define GetExceptionCode() 0u
+#define EXCEPTION_EXECUTE_HANDLER 1
+#define EXCEPTION_CONTINUE_SEARCH 0
+
+static inline
+VOID
+__movsb(
+    PUCHAR Destination,
+    const UCHAR *Source,
+    SIZE_T SizeInBytes
+    )
+{
+    while (SizeInBytes != 0) {
+        *Destination = *Source;
+        Destination += 1;
+        Source += 1;
+        SizeInBytes -= 1;
+    }
+}
+
+//
+// The last error, which is all that is read through gs.
+//
+
+#define __readgsdword(Offset) ((ULONG)((Offset) * 0))
+
+//
+// The time stamp counter, and what else the processor would be asked for,
+// come from the target's input.
+//
+
+extern ULONGLONG FuzzTimestamp;
+#define __rdtsc() (FuzzTimestamp += 16)
+
+#endif // TRACER_FUZZ_WINDOWS_H

@@ -1,0 +1,137 @@
+#!/bin/bash
+#
+# Tests/TestFuzz.sh
+#
+# Builds the fuzz targets of Tests/Fuzz for this machine, gives each of them
+# its corpus and some thousand inputs more, always the same, and expects no
+# finding.  Then it plants faults in copies of the sources, and expects the
+# corpus to find each one.  Tests/Fuzz/Run.sh runs a target for longer.
+#
+
+set -u
+
+Root=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd) || exit 1
+Fuzz=$Root/Tests/Fuzz
+Temp=$(mktemp -d) || exit 1
+trap 'rm -rf "$Temp"' EXIT
+cd "$Temp" || exit 1
+
+#
+# What the target does with memory is checked by the target itself; the leak
+# checker wants to stop processes, which not every machine allows.
+#
+
+export ASAN_OPTIONS=detect_leaks=0
+export UBSAN_OPTIONS=print_stacktrace=1
+
+Passed=0
+Failed=0
+Skipped=0
+
+Check()
+{
+    local What=$1
+    shift
+    if "$@"; then
+        Passed=$((Passed + 1))
+    else
+        Failed=$((Failed + 1))
+        echo "failed: $What"
+        [ ! -s log ] || grep -avE '^(INFO|#)' log | head -n 60
+    fi
+}
+
+Skip()
+{
+    Skipped=$((Skipped + 1))
+    echo "skipped: $*"
+}
+
+#
+# Replay PROGRAM TARGET: gives the program the target's corpus.
+#
+
+Replay()
+{
+    ("$1" -runs=0 "$Fuzz/Corpus/$2" </dev/null; exit $?) >log 2>&1
+}
+
+#
+# Runs TARGET NUMBER LENGTH: gives it that many inputs made of the corpus.
+#
+
+Runs()
+{
+    mkdir -p "New.$1"
+    "./Built/$1" -runs="$2" -max_len="$3" -seed=1 -timeout=60 \
+        -artifact_prefix=Finding. "New.$1" "$Fuzz/Corpus/$1" \
+        >log 2>&1 </dev/null
+}
+
+#
+# IsFound TARGET SOURCE EDIT: builds the target with a fault in one source,
+# and says whether the corpus finds it.
+#
+
+IsFound()
+{
+    PLANT_SOURCE=$2 PLANT_EDIT=$3 "$Fuzz/Build.sh" "$Temp/Built" "$1" \
+        >log 2>&1 </dev/null || return 1
+    if Replay ./Built/Planted "$1"; then
+        echo "the corpus of $1 does not find it" >log
+        return 1
+    fi
+    grep -aqE 'FUZZ_CHECK failed|AddressSanitizer|runtime error' log
+}
+
+Targets="FuzzStore FuzzSession FuzzConfig FuzzImage"
+
+Check "building" "$Fuzz/Build.sh" "$Temp/Built"
+if [ $Failed != 0 ]; then
+    echo "$Passed passed, $Failed failed"
+    exit 1
+fi
+
+Engine=$(cat Built/Engine)
+for Target in $Targets; do
+    Count=$(find "$Fuzz/Corpus/$Target" -type f | wc -l)
+    Check "$Target: there is a corpus" [ "$Count" -ge 10 ]
+    Check "$Target: the corpus" Replay "./Built/$Target" "$Target"
+done
+
+if [ "$Engine" = libFuzzer ]; then
+    Check "FuzzStore: more inputs" Runs FuzzStore 6000 6000
+    Check "FuzzSession: more inputs" Runs FuzzSession 2500 14000
+    Check "FuzzConfig: more inputs" Runs FuzzConfig 15000 3000
+    Check "FuzzImage: more inputs" Runs FuzzImage 30000 16000
+else
+    Skip "more inputs: there is no libFuzzer (Debian: libclang-rt-19-dev)"
+fi
+
+#
+# The faults: TARGET, SOURCE, EDIT a line.
+#
+
+while read -r Target Source Edit; do
+    Check "$Target: a fault in $Source: $Edit" \
+        IsFound "$Target" "$Source" "$Edit"
+done <<'FAULTS'
+FuzzStore Reader/CoreHeader.c s/if (Length > Text->Capacity)/if (0)/
+FuzzStore Reader/CoreRecord.c s/ || Kind > TRACE_KIND_EXIT_FUNCTION//
+FuzzStore Reader/CorePair.c s/NumberOfFrames < Stack->Capacity/NumberOfFrames <= Stack->Capacity/
+FuzzStore Reader/CorePair.c s/Parent->ChildTicks += Inclusive/Parent->ChildTicks += 1/
+FuzzSession Reader/ReaderIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
+FuzzSession Reader/ReaderStore.c s/RtlClose(Context->Rtl, Store->File);//
+FuzzSession Reader/ReaderTable.c s/Byte >= 0x20 && Byte != 0x7F/Byte != 0x7F/
+FuzzConfig StringTable/StringTable.c s/ || Length > LengthInBytes//
+FuzzConfig Penter/PenterConfig.c s/= !AnyIncludes;/= TRUE;/
+FuzzImage Reader/ReaderCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
+FuzzImage Reader/ReaderUnwind.c s/SizeInBytes <= Section->SizeInBytes - (Rva - Section->Rva)/1/
+FAULTS
+
+if [ $Skipped = 0 ]; then
+    echo "$Passed passed, $Failed failed"
+else
+    echo "$Passed passed, $Failed failed, $Skipped skipped"
+fi
+[ $Failed = 0 ]
