@@ -669,7 +669,8 @@ Return Value:
                 break;
             }
 
-            if (Call->Kind == TRACE_KIND_ENTER_FUNCTION) {
+            if (Call->Kind == TRACE_KIND_ENTER_FUNCTION &&
+                Frame->Kind == TRACE_KIND_ENTER_FUNCTION) {
                 Remaining = CoreFindInlined(Pair, Stack, Remaining);
                 if (Pair->IsInlined) {
                     break;
@@ -700,7 +701,9 @@ Routine Description:
     Decides what an EXIT does.  Frames below its RSP are gone.  A function that
     does not move RSP in its body exits at the RSP of its entry; one that does
     exits at or below that, and is told from calls that it has lost by its
-    identity.
+    identity.  An exit at the return address is gcc's and needs none: there a
+    part of the function that the compiler has moved away may have its own
+    unwind data, and so another identity.
 
 Arguments:
 
@@ -744,7 +747,8 @@ Return Value:
             } else if (Frame->Physical == Call->Function) {
                 IsItself = TRUE;
             } else {
-                IsItself = !IsDynamic && Frame->Stack == Call->Stack;
+                IsItself = Frame->Stack == Call->Stack &&
+                           (!IsDynamic || Frame->Top == Frame->Stack);
             }
 
             if (IsItself) {

@@ -262,8 +262,9 @@ def pair(store, functions=None, resolve=None):
             charge(stack, time)
         frames = current.frames
         if kind == ENTER or kind == ENTER_FUNCTION:
-            gone = place if kind == ENTER else place - 1
-            while frames and frames[-1][0] <= gone:
+            while frames and (frames[-1][0] < place or
+                              frames[-1][0] == place and
+                              (kind == ENTER or frames[-1][1] is None)):
                 leave(frames, time, 'abandoned')
             function = known.get(rva)
             if function is None:

@@ -15,10 +15,13 @@ Abstract:
 //
 // The thread environment block, read through gs: the highest address and the
 // lowest reserved one of the stack that the thread runs on, and whether it has
-// been made a fiber (bit 2 of SameTebFlags).
+// been made a fiber: bit 2 of SameTebFlags; under Wine the fiber's address, in
+// a field that Windows sets to a version number on other threads.
 //
 
 #define TEB_STACK_BASE              0x08
+#define TEB_FIBER_DATA              0x20
+#define TEB_NO_FIBER                0x1E00
 #define TEB_THREAD_ID               0x48
 #define TEB_DEALLOCATION_STACK      0x1478
 #define TEB_SAME_TEB_FLAGS          0x17EE
@@ -394,7 +397,10 @@ Return Value:
     Header->ThreadId = Store->ThreadId;
     Header->StackBase = __readgsqword(TEB_STACK_BASE);
     Header->StackLimit = __readgsqword(TEB_DEALLOCATION_STACK);
-    if ((__readgsword(TEB_SAME_TEB_FLAGS) & TEB_HAS_FIBER_DATA) != 0) {
+    if ((__readgsword(TEB_SAME_TEB_FLAGS) & TEB_HAS_FIBER_DATA) != 0 ||
+        (__readgsqword(TEB_FIBER_DATA) != 0 &&
+         __readgsqword(TEB_FIBER_DATA) != TEB_NO_FIBER)) {
+
         Header->Flags |= TRACE_FLAG_FIBER;
     }
     Header->SequenceNumber = SequenceNumber;
