@@ -360,6 +360,7 @@ Return Value:
 
     *Unwind = EmptyUnwind;
     Unwind->Allocator = Allocator;
+    Unwind->SizeOfImage = Coff->SizeOfImage;
     if (Coff->ExceptionRva == 0 ||
         Coff->ExceptionSizeInBytes < PE_FUNCTION_SIZE ||
         Coff->NumberOfSections == 0 ||
@@ -839,7 +840,11 @@ Return Value:
         //
 
         if (Code.Bytes[Offset] == X64_INDIRECT &&
-            Code.Bytes[Offset + 1] == X64_JUMP_INDIRECT) {
+            Code.Bytes[Offset + 1] == X64_JUMP_INDIRECT &&
+            Code.SizeInBytes - Offset >= X64_INDIRECT_SIZE &&
+            Rva + Offset + X64_INDIRECT_SIZE +
+                    ReaderLoadUlong(Code.Bytes + Offset + 2) <
+                Unwind->SizeOfImage) {
             return TRUE;
         }
 
@@ -953,7 +958,7 @@ Return Value:
         Code->Bytes[Offset + 1] == X64_CALL_INDIRECT) {
         *Target = Code->Rva + Offset + X64_INDIRECT_SIZE +
                   ReaderLoadUlong(Code->Bytes + Offset + 2);
-        return TRUE;
+        return *Target < Unwind->SizeOfImage;
     }
 
     return FALSE;

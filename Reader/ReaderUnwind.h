@@ -34,6 +34,7 @@ typedef struct _READER_UNWIND {
     const UCHAR *Functions;         // the .pdata entries, in one of Sections
     ULONG NumberOfSections;
     ULONG NumberOfFunctions;
+    ULONG SizeOfImage;              // bytes
     PULONG Cloned;                  // see ReaderHasClone
     ULONG NumberOfCloned;
     ULONG CapacityOfCloned;
