@@ -841,11 +841,15 @@ Return Value:
 
         if (Code.Bytes[Offset] == X64_INDIRECT &&
             Code.Bytes[Offset + 1] == X64_JUMP_INDIRECT &&
-            Code.SizeInBytes - Offset >= X64_INDIRECT_SIZE &&
-            Rva + Offset + X64_INDIRECT_SIZE +
-                    ReaderLoadUlong(Code.Bytes + Offset + 2) <
-                Unwind->SizeOfImage) {
-            return TRUE;
+            Code.SizeInBytes - Offset >= X64_INDIRECT_SIZE) {
+
+            Target = Rva + Offset + X64_INDIRECT_SIZE +
+                     ReaderLoadUlong(Code.Bytes + Offset + 2);
+            if (Target < Unwind->SizeOfImage &&
+                Target - Rva >= Code.SizeInBytes &&
+                (Target & 7) == 0) {
+                return TRUE;
+            }
         }
 
         if (Code.Bytes[Offset] == X64_JUMP_NEAR &&
