@@ -1148,6 +1148,8 @@ Return Value:
         return;
     }
 
+    TraceWatchThreadEnds(Penter->Session);
+
     if (!Penter->IsExe) {
         PenterCloseEnded(Penter);
     }

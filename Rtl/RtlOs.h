@@ -276,6 +276,16 @@ typedef NTSTATUS (NTAPI NT_GET_NEXT_THREAD)(
     _Out_ PHANDLE NewThreadHandle
     );
 
+typedef NTSTATUS (NTAPI NT_DUPLICATE_OBJECT)(
+    _In_ HANDLE SourceProcessHandle,
+    _In_ HANDLE SourceHandle,
+    _In_opt_ HANDLE TargetProcessHandle,
+    _Out_opt_ PHANDLE TargetHandle,
+    _In_ ACCESS_MASK DesiredAccess,
+    _In_ ULONG HandleAttributes,
+    _In_ ULONG Options
+    );
+
 #define RTL_WAIT_ANY 1                          // WAIT_TYPE WaitAny
 
 typedef NTSTATUS (NTAPI NT_WAIT_FOR_MULTIPLE_OBJECTS)(
@@ -442,6 +452,7 @@ typedef BOOL (WINAPI WRITE_FILE)(
     ENTRY(NT_GET_NEXT_THREAD, NtGetNextThread)                              \
     ENTRY(NT_WAIT_FOR_MULTIPLE_OBJECTS, NtWaitForMultipleObjects)           \
     ENTRY(NT_READ_VIRTUAL_MEMORY, NtReadVirtualMemory)                      \
+    ENTRY(NT_DUPLICATE_OBJECT, NtDuplicateObject)                           \
     ENTRY(RTL_EXIT_USER_PROCESS, RtlExitUserProcess)
 
 #define RTL_KERNEL32_REQUIRED(ENTRY)                                        \

@@ -123,6 +123,8 @@ const FAULT_ERROR FaultErrors[] = {
     FAULT_STATUS(NtGetNextThread, STATUS_ACCESS_DENIED)
     FAULT_STATUS(NtGetNextThread, STATUS_INVALID_HANDLE)
     FAULT_STATUS(NtGetNextThread, STATUS_INSUFFICIENT_RESOURCES)
+    FAULT_STATUS(NtDuplicateObject, STATUS_INSUFFICIENT_RESOURCES)
+    FAULT_STATUS(NtDuplicateObject, STATUS_ACCESS_DENIED)
     FAULT_STATUS(NtReadVirtualMemory, STATUS_PARTIAL_COPY)
     FAULT_STATUS(NtReadVirtualMemory, STATUS_ACCESS_VIOLATION)
     FAULT_STATUS(NtReadVirtualMemory, STATUS_ACCESS_DENIED)
@@ -318,6 +320,13 @@ FaultTrack(
         if (NT_SUCCESS((NTSTATUS)Result)) {
             FaultAddObject(FAULT_OBJECT_HANDLE,
                            *(ULONG_PTR *)Arguments[5],
+                           0);
+        }
+        break;
+    case FaultNtDuplicateObject:
+        if (NT_SUCCESS((NTSTATUS)Result)) {
+            FaultAddObject(FAULT_OBJECT_HANDLE,
+                           *(ULONG_PTR *)Arguments[3],
                            0);
         }
         break;

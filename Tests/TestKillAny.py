@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Ends the programs with fibers, threads, DLLs and hard control flow at random
-moments: SIGKILL of the process, TerminateProcess by another one.
+moments, with SIGKILL.
 
 Whatever the moment, every store must be good (verify), and its records must
 pair: each exit that is recorded closes a call.

@@ -48,6 +48,7 @@ static CHAR TestUtf8[3 * RTL_MAXIMUM_PATH_IN_CHARS];
     ENTRY(NtAllocateVirtualMemory)                                          \
     ENTRY(NtCreateEvent)                                                    \
     ENTRY(NtGetNextThread)                                                  \
+    ENTRY(NtDuplicateObject)                                                \
     ENTRY(NtCreateThreadEx)                                                 \
     ENTRY(NtQueryInformationProcess)
 
@@ -444,6 +445,32 @@ TestNtGetNextThread(
 static
 NTSTATUS
 NTAPI
+TestNtDuplicateObject(
+    HANDLE SourceProcessHandle,
+    HANDLE SourceHandle,
+    HANDLE TargetProcessHandle,
+    PHANDLE TargetHandle,
+    ACCESS_MASK DesiredAccess,
+    ULONG HandleAttributes,
+    ULONG Options
+    )
+{
+    if (TestIsDue(TestRoutineNtDuplicateObject)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtDuplicateObject(SourceProcessHandle,
+                                                       SourceHandle,
+                                                       TargetProcessHandle,
+                                                       TargetHandle,
+                                                       DesiredAccess,
+                                                       HandleAttributes,
+                                                       Options));
+}
+
+static
+NTSTATUS
+NTAPI
 TestNtCreateThreadEx(
     PHANDLE ThreadHandle,
     ACCESS_MASK DesiredAccess,
@@ -514,6 +541,7 @@ TestMakeCountingRtl(
     TestCounting.NtFreeVirtualMemory = TestNtFreeVirtualMemory;
     TestCounting.NtCreateEvent = TestNtCreateEvent;
     TestCounting.NtGetNextThread = TestNtGetNextThread;
+    TestCounting.NtDuplicateObject = TestNtDuplicateObject;
     TestCounting.NtCreateThreadEx = TestNtCreateThreadEx;
     TestCounting.NtQueryInformationProcess = TestNtQueryInformationProcess;
 }

@@ -167,6 +167,9 @@ typedef struct _TRACE_WORKER {
     BOOLEAN IsWatching;             // the system has what that takes
     ULONG NumberWatched;
     HANDLE Watched[TRACE_WATCHED_THREADS];
+    PVOID volatile LastThread;      // a handle of the one that said last that
+                                    // it ends, or at first of the one that
+                                    // started the worker; or NULL
     NTSTATUS LastExitStatus;        // of those that have ended
     LONGLONG LastExitTime;          // FILETIME
 } TRACE_WORKER;
@@ -455,6 +458,8 @@ TRACE_STORE_TRY_LOCK TraceStoreTryAcquireWorkLock;
 typedef VOID (TRACE_WATCH_CHANGE)(_Inout_ PTRACE_SESSION Session);
 TRACE_WATCH_CHANGE TraceWatchBegin;
 TRACE_WATCH_CHANGE TraceWatchEnd;
+TRACE_WATCH_CHANGE TraceWatchCaller;        // before the worker begins
+TRACE_WATCH_CHANGE TraceWatchThreadEnds;    // the calling thread does
 
 typedef
 NTSTATUS

@@ -14,7 +14,11 @@ Abstract:
     (each module instance has its own) it ends the process as the program's last
     thread would have done, with that thread's exit code.
 
-    No thread has to announce its end for this.
+    Nobody has to announce its end for this.  But a thread may come and go
+    between two looks; where the loader or the system tells us about the ends of
+    threads, each leaves a handle of itself, so that the last one's exit code is
+    known.
+
 
 --*/
 
@@ -30,10 +34,11 @@ Abstract:
 #define TRACE_WATCH_MARK                0x54524357      // "TRCW"
 
 //
-// The pseudo handle of the process.
+// The pseudo handles of the process and of the calling thread.
 //
 
 #define TRACE_WATCH_PROCESS             ((HANDLE)(LONG_PTR)-1)
+#define TRACE_WATCH_THREAD              ((HANDLE)(LONG_PTR)-2)
 
 typedef struct _TRACE_THREAD_INFORMATION {
     NTSTATUS ExitStatus;
@@ -80,8 +85,19 @@ Return Value:
 --*/
 {
     TRACE_THREAD_INFORMATION Basic;
+    LARGE_INTEGER Zero;
     ULONGLONG Mark;
     SIZE_T Read;
+
+    //
+    // A thread that has ended stays as long as there are handles to it.  Its
+    // exit status may be any, that of one that runs too.
+    //
+
+    Zero.QuadPart = 0;
+    if (Rtl->NtWaitForSingleObject(Thread, FALSE, &Zero) == STATUS_SUCCESS) {
+        return FALSE;
+    }
 
     if (!NT_SUCCESS(Rtl->NtQueryInformationThread(Thread,
                                                   RTL_THREAD_BASIC_INFORMATION,
@@ -89,10 +105,6 @@ Return Value:
                                                   sizeof(Basic),
                                                   NULL))) {
         return TRUE;
-    }
-
-    if (Basic.ExitStatus != STATUS_PENDING) {
-        return FALSE;
     }
 
     if ((ULONG)(ULONG_PTR)Basic.UniqueThread ==
@@ -270,6 +282,141 @@ Return Value:
     }
 }
 
+static
+HANDLE
+TraceWatchOpenCaller(
+    _In_ PCRTL Rtl
+    )
+/*++
+
+Routine Description:
+
+    Makes a handle of the calling thread.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+Return Value:
+
+    The handle, or NULL.
+
+--*/
+{
+    HANDLE Thread;
+
+    if (Rtl->NtDuplicateObject == NULL ||
+        !NT_SUCCESS(Rtl->NtDuplicateObject(TRACE_WATCH_PROCESS,
+                                           TRACE_WATCH_THREAD,
+                                           TRACE_WATCH_PROCESS,
+                                           &Thread,
+                                           THREAD_QUERY_INFORMATION |
+                                           SYNCHRONIZE,
+                                           0,
+                                           0))) {
+        return NULL;
+    }
+
+    RtlProtectHandle(Rtl, Thread, TRUE);
+    return Thread;
+}
+
+static
+VOID
+TraceWatchReplaceLast(
+    _In_ PCRTL Rtl,
+    _Inout_ PTRACE_WORKER Worker,
+    _In_opt_ HANDLE Thread
+    )
+/*++
+
+Routine Description:
+
+    Keeps a thread as the one that said last that it ends.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Worker - Supplies the worker.
+
+    Thread - Supplies the thread, or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    HANDLE Previous;
+
+    Previous = InterlockedExchangePointer(&Worker->LastThread, Thread);
+    if (Previous != NULL) {
+        RtlProtectHandle(Rtl, Previous, FALSE);
+        RtlClose(Rtl, Previous);
+    }
+}
+
+_Use_decl_annotations_
+VOID
+TraceWatchCaller(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Takes note of the thread that starts the worker: it may be gone when the
+    worker looks for the first time.
+
+Arguments:
+
+    Session - Supplies the session, whose worker has not begun.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TraceWatchReplaceLast(&Session->Rtl,
+                          &Session->Worker,
+                          TraceWatchOpenCaller(&Session->Rtl));
+}
+
+_Use_decl_annotations_
+VOID
+TraceWatchThreadEnds(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Takes note that the calling thread ends, in case that it is the last one.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    HANDLE Thread;
+
+    if (Session->Worker.State != TRACE_WORKER_RUNNING) {
+        return;
+    }
+
+    Thread = TraceWatchOpenCaller(&Session->Rtl);
+    if (Thread != NULL) {
+        TraceWatchReplaceLast(&Session->Rtl, &Session->Worker, Thread);
+    }
+}
+
 _Use_decl_annotations_
 VOID
 TraceWatchBegin(
@@ -327,6 +474,8 @@ Return Value:
                          &Session->Worker,
                          Session->Worker.NumberWatched - 1);
     }
+
+    TraceWatchReplaceLast(&Session->Rtl, &Session->Worker, NULL);
 }
 
 _Use_decl_annotations_
@@ -371,6 +520,13 @@ Return Value:
                 // What the program does at its end is recorded like any other
                 // thread's doing.
                 //
+
+                if (Worker->LastThread != NULL) {
+                    (VOID)Rtl->NtWaitForSingleObject(Worker->LastThread,
+                                                     FALSE,
+                                                     NULL);
+                    TraceWatchTakeExitStatus(Rtl, Worker, Worker->LastThread);
+                }
 
                 Worker->ThreadId = 0;
                 Rtl->RtlExitUserProcess(Worker->LastExitStatus);

@@ -38,8 +38,6 @@ Abstract:
 
 #define TRACE_PREPARE_WORKER    0x40000         // 256 KiB
 
-#define TRACE_WORKER_STACK_SIZE 0x40000         // 256 KiB, reserved
-
 //
 // How often the system may refuse what ends the worker before it is left as it
 // is.
@@ -454,7 +452,8 @@ Routine Description:
     Creates the worker.  It is created suspended, so that its id is known
     before it runs any code, and asked not to announce itself to the DLLs of
     the process: their thread attach routines may be instrumented and are not
-    the program's doing.
+    the program's doing.  Its stack has the size that the image asks for, since
+    the end of the process may run on it (TraceWatch.c).
 
 Arguments:
 
@@ -511,7 +510,7 @@ Return Value:
                                    RTL_THREAD_SKIP_THREAD_ATTACH,
                                    0,
                                    0,
-                                   TRACE_WORKER_STACK_SIZE,
+                                   0,
                                    NULL);
     if (!NT_SUCCESS(Status)) {
         Worker->Thread = NULL;
@@ -529,9 +528,11 @@ Return Value:
         Worker->ThreadId = (ULONG)(ULONG_PTR)Basic.UniqueThread;
     }
 
+    TraceWatchCaller(Session);
     Status = Rtl->NtResumeThread(Worker->Thread, NULL);
     if (!NT_SUCCESS(Status)) {
         TraceWorkerTerminate(Rtl, Worker->Thread);
+        TraceWatchEnd(Session);
         goto Error;
     }
 
