@@ -37,13 +37,6 @@ Abstract:
 #define CORE_OUT_OF_REACH 0xFFFFFFFFu
 
 //
-// What a function of the Windows convention gives the ones that it calls,
-// bytes.
-//
-
-#define CORE_SHADOW_SPACE 32u
-
-//
 // RSP is known modulo 2^32; two values of one stack are less than 2 GiB apart,
 // so the sign of their difference orders them.
 //
@@ -658,7 +651,6 @@ Return Value:
     PCCORE_CALL Call = &Pair->Call;
     SIZE_T Remaining = Stack->NumberOfFrames;
     ULONG Reach = 0;
-    ULONG Slack;
     LONG Distance;
 
     if ((Call->Flags & CORE_CALL_FRAME_KNOWN) != 0) {
@@ -673,23 +665,7 @@ Return Value:
         Distance = CORE_STACK_DIFFERENCE(Frame->Stack, Call->Stack);
         if (Distance >= 0) {
 
-            //
-            // clang's functions with alloca take the 32 bytes of shadow space
-            // anew for each call, the hook's too: for a callee of another
-            // convention their RSP is higher.
-            //
-
-            Slack = 0;
-            if (Frame->Kind == TRACE_KIND_ENTER_FUNCTION &&
-                (Frame->Flags & CORE_CALL_DYNAMIC) != 0) {
-
-                Slack = Frame->Top - Frame->Stack;
-                if (Slack > CORE_SHADOW_SPACE) {
-                    Slack = CORE_SHADOW_SPACE;
-                }
-            }
-
-            if ((ULONG)Distance > Reach || Slack > Reach - (ULONG)Distance) {
+            if ((ULONG)Distance > Reach) {
                 break;
             }
 
