@@ -10,6 +10,12 @@
 
 set -u
 
+#
+# wine64-preloader: without it about one program in 5,000 does not start (exit
+# code 1, no output), because Wine finds its heap, which the kernel places at
+# random, where the page shared with the Windows kernel must be (7FFE0000).
+#
+
 Packages="
     binutils
     ca-certificates
@@ -29,6 +35,7 @@ Packages="
     python3
     wine
     wine64
+    wine64-preloader
 "
 
 Root=$(cd "$(dirname "$0")/.." && pwd) || exit 1

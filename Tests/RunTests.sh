@@ -7,6 +7,8 @@
 # executable Tests/Test*.sh and Tests/Test*.py; with each other one
 # (x64/Debug) the programs only, and with TRACER_QUICK=1.
 #
+# What failed is named again at the end, where a cut log still shows it.
+#
 # A test ends with the line "N passed, N failed" or "N passed, N failed,
 # N skipped" and exit code 0.  One that does not, or that outlives its time
 # limit, or that checked nothing at all, counts as one failure, and its output
@@ -46,6 +48,7 @@ for Name in ${!TRACER_*}; do
     [ "$Name" = TRACER_WINE_PREFIX ] || unset "$Name"
 done
 
+Failures=()
 Passed=0
 Failed=0
 Skipped=0
@@ -88,6 +91,7 @@ RunTest()
         Failed=$((Failed + 1))
         echo "   0.0 s  $Configuration  $Name: not run: the time for all" \
              "tests ($Budget s) is over"
+        Failures+=("$Configuration  $Name: not run")
         return
     fi
     [ "$Remaining" -lt "$Limit" ] || Remaining=$Limit
@@ -141,15 +145,18 @@ RunTest()
 
     if [ "$F" != 0 ]; then
         tail -n 300 "$Output" | tr -d '\r' | sed 's/^/    | /'
+        Failures+=("$Configuration  $Name: $Result")
+        while read -r Line; do
+            Failures+=("    $Line")
+        done < <(tr -d '\r' <"$Output" | grep -a '^FAILED' | head -n 10)
     else
         rm -rf "$Temp" "$Output"
     fi
 }
 
 #
-# One Wine server for the whole run.  Left to itself it ends some seconds after
-# the last program and takes one that starts at that moment with it: that one
-# ends with exit code 1 and no output.
+# One Wine server for the whole run: left to itself it ends some seconds after
+# the last program, and is started again for the next.
 #
 
 "$Root/Build/RunWine.sh" --server -p </dev/null >/dev/null 2>&1
@@ -186,6 +193,10 @@ done
 if [ "$NumberOfTests" = 0 ]; then
     echo "RunTests: no tests were found"
     Failed=$((Failed + 1))
+fi
+
+if [ ${#Failures[@]} != 0 ]; then
+    printf 'failed: %s\n' "${Failures[@]}"
 fi
 
 Sum="$Passed passed, $Failed failed"

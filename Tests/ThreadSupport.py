@@ -79,10 +79,9 @@ def run(program, *arguments, directory=None, tree=None, timeout=TIMEOUT,
         **variables):
     """Runs a program; the code is None if it did not end in time.
 
-    Wine sometimes takes down a program that starts or ends, whether or not it
-    is traced: exit code 1, no output, and most often a "wine client error".
-    Such a run says nothing of Tracer, so it is printed and done once more; but
-    a traced one that says nothing of the kind counts.
+    Wine sometimes takes down a program that starts or ends, traced or not:
+    exit code 1, no output, and a "wine client error".  Such a run says nothing
+    of Tracer, so it is printed and done once more.
     """
     if tree:
         variables['WITNESS_FILE'] = programs.windows_path(tree)
@@ -102,8 +101,8 @@ def run(program, *arguments, directory=None, tree=None, timeout=TIMEOUT,
             errors.seek(0)
             outcome = Outcome(code, support.decode(output.read()),
                               support.decode(errors.read()))
-        if code != 1 or outcome.output or not (
-                directory is None or 'wine client error' in outcome.errors):
+        if code != 1 or outcome.output or \
+                'wine client error' not in outcome.errors:
             break
         print('Wine failed, attempt %d: %s %s: %r' %
               (attempt + 1, program, arguments, outcome.errors[-200:]))
