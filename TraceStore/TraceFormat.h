@@ -45,7 +45,7 @@ extern "C" {
 //
 
 #define TRACE_FORMAT_MAJOR 1
-#define TRACE_FORMAT_MINOR 0
+#define TRACE_FORMAT_MINOR 1
 
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_RECORD_SIZE 16
@@ -65,7 +65,8 @@ extern "C" {
 typedef struct _TRACE_RECORD {
 
     //
-    // The time stamp counter (rdtsc), in ticks.
+    // What the store's clock (TRACE_STORE_HEADER.Clock) showed, in ticks of the
+    // time stamp counter; with TRACE_CLOCK_NONE the record's own position.
     //
 
     uint64_t Timestamp;
@@ -142,6 +143,7 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
                                             // cannot be had (full disk)
 #define TRACE_REASON_INVARIANT          7u  // stopped: the library found
                                             // itself inconsistent
+#define TRACE_REASON_MAXIMUM_BYTES      8u  // stopped: MaximumBytes are there
 
 //
 // Bits of TRACE_STORE_HEADER.Flags.
@@ -153,12 +155,45 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
                                                 // stack may not be its own
 
 //
+// A step of the clock thread this many times longer than the resolution is a
+// freeze: the clock's thread did not run, and nor did the clock.
+//
+
+#define TRACE_CLOCK_FREEZE              64u
+
+//
 // Bits of TRACE_STORE_HEADER.HookFlags.
 //
 
 #define TRACE_HOOK_STOPPED              0x1u    // count, do not record
 #define TRACE_HOOK_SHARED               0x2u    // several threads count here;
                                                 // in no file
+
+//
+// Values of TRACE_STORE_HEADER.Clock: what a record's Timestamp is.
+//
+
+#define TRACE_CLOCK_TSC                 0u      // rdtsc
+#define TRACE_CLOCK_THREAD              1u      // the latest rdtsc of a thread
+                                                // that does nothing else
+#define TRACE_CLOCK_NONE                2u      // no time: the position of the
+                                                // record, in bytes, which
+                                                // grows with every record
+
+//
+// Positions.  Records are numbered by their position in bytes, which counts on
+// from TRACE_HEADER_SIZE for ever.  In a store that keeps everything it is the
+// file offset.  In a ring (RingSizeInBytes not 0) what lies at or beyond
+// RingFileOffset goes around:
+//
+//     file offset = position                              below RingFileOffset
+//     file offset = RingFileOffset +
+//         (position - RingFileOffset) % RingSizeInBytes   from there on
+//
+// A ring holds the records from FirstPosition on.  The writer advances
+// FirstPosition before it overwrites what lies before it: a reader takes what
+// it has copied only if FirstPosition, read again afterwards, is not beyond it.
+//
 
 //
 // The header.  Text fields are UTF-8 without terminator; XxxLength is the
@@ -185,14 +220,14 @@ typedef struct _TRACE_STORE_HEADER {
     uint64_t StackBase;             // 0x028 highest address of the stack
     uint64_t StackLimit;            // 0x030 lowest reserved address of it
     uint32_t SequenceNumber;        // 0x038 of the file name
-    uint32_t Reserved0;             // 0x03c
+    uint32_t Clock;                 // 0x03c TRACE_CLOCK_*
 
     //
     // 0x040: the live line, one cache line, written by the traced thread and
     // nobody else.  The hook itself uses Cursor, Limit, HookFlags and
     // NumberOfEventsLost.
     //
-    //     file offset of the end of the records = Cursor + CursorToFileOffset
+    //     position of the end of the records = Cursor + CursorToFileOffset
     //
     // modulo 2^64, valid when Generation was even and the same before and
     // after both were read.  While Generation is odd no record can be
@@ -201,11 +236,11 @@ typedef struct _TRACE_STORE_HEADER {
 
     uint64_t Cursor;                // 0x040 address in the writer
     uint64_t Limit;                 // 0x048 address in the writer
-    uint64_t CursorToFileOffset;    // 0x050
+    uint64_t CursorToFileOffset;    // 0x050 (to the position)
     uint32_t Generation;            // 0x058 odd while the view changes
     uint32_t HookFlags;             // 0x05c TRACE_HOOK_*
     uint64_t NumberOfEventsLost;    // 0x060 hook calls since the store stopped
-    uint64_t ViewFileOffset;        // 0x068 where the current view's records
+    uint64_t ViewFileOffset;        // 0x068 the position where the current view's records
                                     //       begin: the end of all before it
     uint64_t WriterContext;         // 0x070 opaque: the writer's own
     uint64_t NumberOfEventsReentered; // 0x078 hook calls from inside the
@@ -224,14 +259,22 @@ typedef struct _TRACE_STORE_HEADER {
     uint64_t InlineTicks;           // 0x098 TSC ticks the traced thread spent
                                     //       on its slow path in this store
     uint64_t MaximumInlineTicks;    // 0x0a0 the longest single one
-    uint64_t Reserved1[3];          // 0x0a8
+    uint64_t FirstPosition;         // 0x0a8 of the oldest record that a ring
+                                    //       still holds; 0 until one is gone
+    uint64_t RingFileOffset;        // 0x0b0 see "Positions"
+    uint64_t RingSizeInBytes;       // 0x0b8 0: everything is kept
 
     //
     // 0x0c0: clocks.
     //
 
     uint64_t QpcFrequency;          // 0x0c0 counts per second
-    uint64_t Reserved2[3];          // 0x0c8
+    uint64_t ClockResolution;       // 0x0c8 ticks; TRACE_CLOCK_THREAD: 99 of
+                                    //       100 steps are no longer
+    uint64_t NumberOfClockFreezes;  // 0x0d0 TRACE_CLOCK_THREAD: steps longer
+                                    //       than TRACE_CLOCK_FREEZE times the
+                                    //       resolution
+    uint64_t MaximumClockStep;      // 0x0d8 ticks, the longest of them
     TRACE_CLOCK_ANCHOR OpenAnchor;  // 0x0e0 when the store was created
     TRACE_CLOCK_ANCHOR LastAnchor;  // 0x100 at the latest view change or close
 
@@ -260,7 +303,23 @@ typedef struct _TRACE_STORE_HEADER {
     uint32_t PdbPathFullLength;     // 0x164
     uint32_t ThreadNameLength;      // 0x168
     uint32_t ThreadNameFullLength;  // 0x16c
-    uint64_t Reserved3[18];         // 0x170
+
+    //
+    // 0x170: what is left out when the user asks for that.
+    //
+
+    uint64_t MinimumDuration;       // 0x170 ticks; a call without children
+                                    //       that takes less is taken back
+    uint64_t NumberOfCallsTakenBack; // 0x178
+    uint64_t MaximumBytes;          // 0x180 of the file; 0: no limit
+    uint32_t MaximumDepth;          // 0x188 calls deeper than that are not
+                                    //       recorded; 0: no limit
+    uint32_t Reserved1;             // 0x18c
+    uint64_t NumberOfEventsTooDeep; // 0x190 hook calls left out for that
+    uint64_t NumberOfWaits;         // 0x198 times the traced thread had to wait
+                                    //       for its pages or make them itself
+    uint64_t WaitTicks;             // 0x1a0 TSC ticks that this took
+    uint64_t Reserved2[11];         // 0x1a8
 
     //
     // 0x200: the texts.
@@ -292,7 +351,7 @@ TRACE_FORMAT_ASSERT_OFFSET(ProcessCreationTime, 0x020);
 TRACE_FORMAT_ASSERT_OFFSET(StackBase, 0x028);
 TRACE_FORMAT_ASSERT_OFFSET(StackLimit, 0x030);
 TRACE_FORMAT_ASSERT_OFFSET(SequenceNumber, 0x038);
-TRACE_FORMAT_ASSERT_OFFSET(Reserved0, 0x03c);
+TRACE_FORMAT_ASSERT_OFFSET(Clock, 0x03c);
 TRACE_FORMAT_ASSERT_OFFSET(Cursor, 0x040);
 TRACE_FORMAT_ASSERT_OFFSET(Limit, 0x048);
 TRACE_FORMAT_ASSERT_OFFSET(CursorToFileOffset, 0x050);
@@ -310,7 +369,13 @@ TRACE_FORMAT_ASSERT_OFFSET(NumberOfViewsMappedInline, 0x090);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfInlinePreparations, 0x094);
 TRACE_FORMAT_ASSERT_OFFSET(InlineTicks, 0x098);
 TRACE_FORMAT_ASSERT_OFFSET(MaximumInlineTicks, 0x0a0);
+TRACE_FORMAT_ASSERT_OFFSET(FirstPosition, 0x0a8);
+TRACE_FORMAT_ASSERT_OFFSET(RingFileOffset, 0x0b0);
+TRACE_FORMAT_ASSERT_OFFSET(RingSizeInBytes, 0x0b8);
 TRACE_FORMAT_ASSERT_OFFSET(QpcFrequency, 0x0c0);
+TRACE_FORMAT_ASSERT_OFFSET(ClockResolution, 0x0c8);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfClockFreezes, 0x0d0);
+TRACE_FORMAT_ASSERT_OFFSET(MaximumClockStep, 0x0d8);
 TRACE_FORMAT_ASSERT_OFFSET(OpenAnchor, 0x0e0);
 TRACE_FORMAT_ASSERT_OFFSET(LastAnchor, 0x100);
 TRACE_FORMAT_ASSERT_OFFSET(ModuleBase, 0x120);
@@ -329,6 +394,13 @@ TRACE_FORMAT_ASSERT_OFFSET(PdbPathLength, 0x160);
 TRACE_FORMAT_ASSERT_OFFSET(PdbPathFullLength, 0x164);
 TRACE_FORMAT_ASSERT_OFFSET(ThreadNameLength, 0x168);
 TRACE_FORMAT_ASSERT_OFFSET(ThreadNameFullLength, 0x16c);
+TRACE_FORMAT_ASSERT_OFFSET(MinimumDuration, 0x170);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfCallsTakenBack, 0x178);
+TRACE_FORMAT_ASSERT_OFFSET(MaximumBytes, 0x180);
+TRACE_FORMAT_ASSERT_OFFSET(MaximumDepth, 0x188);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfEventsTooDeep, 0x190);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfWaits, 0x198);
+TRACE_FORMAT_ASSERT_OFFSET(WaitTicks, 0x1a0);
 TRACE_FORMAT_ASSERT_OFFSET(ModulePath, 0x200);
 TRACE_FORMAT_ASSERT_OFFSET(ProcessPath, 0x620);
 TRACE_FORMAT_ASSERT_OFFSET(CommandLine, 0xa40);
