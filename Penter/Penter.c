@@ -109,7 +109,7 @@ Return Value:
 static
 VOID
 PenterTurnOn(
-    _In_ ULONG TlsIndex
+    _In_ PPENTER Penter
     )
 /*++
 
@@ -119,7 +119,7 @@ Routine Description:
 
 Arguments:
 
-    TlsIndex - Supplies the slot that holds a thread's context.
+    Penter - Supplies the hooks.
 
 Return Value:
 
@@ -127,20 +127,21 @@ Return Value:
 
 --*/
 {
-    if (TlsIndex < TEB_TLS_NUMBER_OF_SLOTS) {
-        PenterSlotOffset = TEB_TLS_SLOTS + TlsIndex * sizeof(PVOID);
-        PenterSetRoutines(PenterEnter,
-                          PenterExit,
-                          PenterEnterFunction,
-                          PenterExitFunction);
+    PCPENTER_ROUTINES Routines;
+
+    Routines = PenterRoutines[Penter->Clock][Penter->Chooses];
+    if (Penter->TlsIndex < TEB_TLS_NUMBER_OF_SLOTS) {
+        PenterSlotOffset = TEB_TLS_SLOTS + Penter->TlsIndex * sizeof(PVOID);
     } else {
         PenterSlotOffset =
-            (TlsIndex - TEB_TLS_NUMBER_OF_SLOTS) * sizeof(PVOID);
-        PenterSetRoutines(PenterEnterExpansion,
-                          PenterExitExpansion,
-                          PenterEnterFunctionExpansion,
-                          PenterExitFunctionExpansion);
+            (Penter->TlsIndex - TEB_TLS_NUMBER_OF_SLOTS) * sizeof(PVOID);
+        Routines += 1;
     }
+
+    PenterSetRoutines(Routines->Enter,
+                      Routines->Exit,
+                      Routines->EnterFunction,
+                      Routines->ExitFunction);
 }
 
 static
@@ -422,6 +423,7 @@ Return Value:
 
 --*/
 {
+    NTSTATUS Status;
     TRACE_SESSION_PARAMETERS Parameters;
 
     PenterInitializeStandIn(&Penter->NoStore);
@@ -448,15 +450,41 @@ Return Value:
         Penter->FlsIndex = Rtl->FlsAlloc(PenterFlsCallback);
     }
 
+    RtlZeroBytes(&Parameters, sizeof(Parameters));
     Parameters.ModuleBase = &__ImageBase;
     Parameters.RootDirectory = Config->RootDirectory;
     Parameters.MaximumViewSize = Config->MaximumViewSize;
     Parameters.WorkerAllowed = Penter->IsExe || Penter->HasTlsCallback;
+    Parameters.MaximumBytes = Config->MaximumBytes;
+    Parameters.IsRing = Config->IsRing;
+    Parameters.Flush = Config->Flush;
+    Parameters.Clock = Config->Clock;
+    Parameters.MaximumDepth = Config->MaximumDepth;
+    Parameters.MinimumDuration = Config->MinimumDuration;
 
-    return NT_SUCCESS(TraceSessionCreate(Rtl,
-                                         &Parameters,
-                                         &Penter->Session,
-                                         Error));
+    if (!NT_SUCCESS(TraceSessionCreate(Rtl,
+                                       &Parameters,
+                                       &Penter->Session,
+                                       Error))) {
+        return FALSE;
+    }
+
+    Penter->Clock = Config->Clock;
+    Penter->Chooses = Config->MaximumDepth != 0 ||
+                      Config->MinimumDuration != 0;
+
+    if (Penter->Clock == TRACE_CLOCK_THREAD) {
+        Status = TraceClockStart(Penter->Session, &PenterClock);
+        if (!NT_SUCCESS(Status)) {
+            Penter->Clock = TRACE_CLOCK_TSC;
+            PenterConfigError(Config,
+                              "starting the clock of TRACER_CLOCK",
+                              &Penter->Session->ModuleName,
+                              Status);
+        }
+    }
+
+    return TRUE;
 }
 
 static
@@ -567,7 +595,7 @@ Return Value:
         PenterTurnOff();
     } else {
         PenterInstance = Decision;
-        PenterTurnOn(Decision->TlsIndex);
+        PenterTurnOn(Decision);
     }
 
     return TRUE;
@@ -644,6 +672,7 @@ Return Value:
 
     if (!Config->Enabled || !Config->ModuleIncluded) {
         PenterTurnOff();
+        (VOID)PenterPatchHooks(&Rtl);
         goto End;
     }
 
@@ -738,7 +767,9 @@ Return Value:
     Session = Penter->Session;
     StandIn = (PTRACE_STORE_HEADER)&Penter->Attaching;
 
-    if (Session->Worker.ThreadId == __readgsdword(TEB_THREAD_ID)) {
+    if (Session->Worker.ThreadId == __readgsdword(TEB_THREAD_ID) ||
+        Session->ClockWorker.ThreadId == __readgsdword(TEB_THREAD_ID)) {
+
         Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
         return;
     }
@@ -942,7 +973,7 @@ Return Value:
         // the routines yet.
         //
 
-        PenterTurnOn(Penter->TlsIndex);
+        PenterTurnOn(Penter);
         PenterAttachThread(Penter);
         if (PenterGetContext(Penter) == NULL) {
             InterlockedIncrement64(&PenterEventsLeftOut);
@@ -963,9 +994,20 @@ Return Value:
 
     PenterCountEventsLeftOut(Header);
 
+    if (Store->Depth != NULL &&
+        Store->Depth->StackBase != __readgsqword(TEB_STACK_BASE)) {
+
+        Store->InSlowPath = TRUE;
+        TraceDepthSwitch(Store);
+        Store->InSlowPath = FALSE;
+        return TRUE;
+    }
+
     Store->InSlowPath = TRUE;
     TraceStoreAdvance(Store);
-    if (Header->State == TRACE_STATE_STOPPED) {
+    if (Header->State == TRACE_STATE_STOPPED &&
+        Header->Reason != TRACE_REASON_MAXIMUM_BYTES) {
+
         PenterReportStop(Store);
     }
     Store->InSlowPath = FALSE;

@@ -7,25 +7,26 @@ Module Name:
 Abstract:
 
     What the environment asks for: TRACER_ENABLED, TRACER_DIRECTORY,
-    TRACER_MODULES, TRACER_VIEW_SIZE.
+    TRACER_MODULES, TRACER_VIEW_SIZE, TRACER_MODE, TRACER_MAX_BYTES,
+    TRACER_CLOCK, TRACER_MIN_DURATION, TRACER_MAX_DEPTH, TRACER_FLUSH.
 
 --*/
 
 #include "PenterPrivate.h"
 
-static
+_Use_decl_annotations_
 VOID
 PenterConfigError(
-    _Inout_ PPENTER_CONFIG Config,
-    _In_z_ PCSZ Step,
-    _In_ PCUNICODE_STRING Value,
-    _In_ NTSTATUS Status
+    PPENTER_CONFIG Config,
+    PCSZ Step,
+    PCUNICODE_STRING Object,
+    NTSTATUS Status
     )
 /*++
 
 Routine Description:
 
-    Notes a value that makes no sense.
+    Notes a value that makes no sense, or that cannot be had.
 
 Arguments:
 
@@ -33,7 +34,7 @@ Arguments:
 
     Step - Supplies a literal that names the variable.
 
-    Value - Supplies the value.
+    Object - Supplies the value, or what failed.
 
     Status - Supplies what is wrong with it.
 
@@ -46,7 +47,7 @@ Return Value:
     if (Config->NumberOfErrors < PENTER_MAXIMUM_CONFIG_ERRORS) {
         RtlSetError(&Config->Errors[Config->NumberOfErrors],
                     Step,
-                    Value,
+                    Object,
                     Status);
         Config->NumberOfErrors += 1;
     }
@@ -484,6 +485,329 @@ Return Value:
     }
 }
 
+static
+BOOLEAN
+PenterReadNumber(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCWSTR Name,
+    _In_z_ PCSZ Step,
+    _In_ ULONGLONG Least,
+    _In_ ULONGLONG Most,
+    _In_ BOOLEAN IsPowerOfTwo,
+    _Out_ PULONGLONG Number
+    )
+/*++
+
+Routine Description:
+
+    Reads a variable that is a number.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+    Name - Supplies the variable's name.
+
+    Step - Supplies a literal that names the variable.
+
+    Least, Most - Supply the bounds.
+
+    IsPowerOfTwo - Supplies whether it must be a power of two.
+
+    Number - Receives the number.
+
+Return Value:
+
+    FALSE if there is none, or it is noted that it makes no sense.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+    ULONGLONG Read;
+
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                Name,
+                                Step,
+                                Config->Scratch,
+                                &Value);
+    if (!NT_SUCCESS(Status) || Value.Length == 0) {
+        return FALSE;
+    }
+
+    if (!RtlParseNumber(Value.Buffer, Value.Length / sizeof(WCHAR), &Read) ||
+        Read < Least || Read > Most ||
+        (IsPowerOfTwo && (Read & (Read - 1)) != 0)) {
+
+        PenterConfigError(Config, Step, &Value, STATUS_INVALID_PARAMETER);
+        return FALSE;
+    }
+
+    *Number = Read;
+    return TRUE;
+}
+
+static
+BOOLEAN
+PenterReadWord(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCWSTR Name,
+    _In_z_ PCSZ Step,
+    _In_reads_(Count) const PCWSTR *Words,
+    _In_ ULONG Count,
+    _Out_ PULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Reads a variable that is one of a few words, in either case.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+    Name - Supplies the variable's name.
+
+    Step - Supplies a literal that names the variable.
+
+    Words - Supplies the words, in capitals.
+
+    Count - Supplies their number.
+
+    Index - Receives which of them it is.
+
+Return Value:
+
+    FALSE if there is none, or it is noted that it makes no sense.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+    ULONG Length;
+    ULONG Word;
+    ULONG Position;
+
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                Name,
+                                Step,
+                                Config->Scratch,
+                                &Value);
+    if (!NT_SUCCESS(Status) || Value.Length == 0) {
+        return FALSE;
+    }
+
+    Length = Value.Length / sizeof(WCHAR);
+    for (Word = 0; Word < Count; Word += 1) {
+        if (RtlLengthOfWideString(Words[Word]) != Length) {
+            continue;
+        }
+        Position = 0;
+        while (Position < Length &&
+               Rtl->RtlUpcaseUnicodeChar(Value.Buffer[Position]) ==
+               Words[Word][Position]) {
+
+            Position += 1;
+        }
+        if (Position == Length) {
+            *Index = Word;
+            return TRUE;
+        }
+    }
+
+    PenterConfigError(Config, Step, &Value, STATUS_INVALID_PARAMETER);
+    return FALSE;
+}
+
+static
+VOID
+PenterReadDuration(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Reads TRACER_MIN_DURATION: a number of nanoseconds, or one of microseconds,
+    milliseconds or seconds with us, ms or s behind it.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration, whose clock has been read.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+    ULONGLONG Number;
+    ULONGLONG Unit;
+    ULONG Length;
+    ULONG Index;
+
+    static const struct {
+        PCWSTR Suffix;
+        ULONGLONG Nanoseconds;
+    } Units[] = {
+        { L"ns", 1 }, { L"us", 1000 }, { L"ms", 1000000 }, { L"s", 1000000000 }
+    };
+
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_MIN_DURATION",
+                                "reading TRACER_MIN_DURATION",
+                                Config->Scratch,
+                                &Value);
+    if (!NT_SUCCESS(Status) || Value.Length == 0) {
+        return;
+    }
+
+    Unit = 1;
+    Length = Value.Length / sizeof(WCHAR);
+    for (Index = 0; Index < RTL_NUMBER_OF(Units); Index += 1) {
+        if (Length > RtlLengthOfWideString(Units[Index].Suffix) &&
+            RtlAreBytesEqual(
+                Value.Buffer + Length -
+                RtlLengthOfWideString(Units[Index].Suffix),
+                Units[Index].Suffix,
+                RtlLengthOfWideString(Units[Index].Suffix) * sizeof(WCHAR))) {
+
+            Unit = Units[Index].Nanoseconds;
+            Length -= RtlLengthOfWideString(Units[Index].Suffix);
+            break;
+        }
+    }
+
+    //
+    // An hour, so that no product overflows; and without a clock there is no
+    // duration.
+    //
+
+    if (!RtlParseNumber(Value.Buffer, Length, &Number) ||
+        Number > PENTER_MAXIMUM_DURATION / Unit) {
+
+        PenterConfigError(Config,
+                          "reading TRACER_MIN_DURATION",
+                          &Value,
+                          STATUS_INVALID_PARAMETER);
+    } else if (Number != 0 && Config->Clock == TRACE_CLOCK_NONE) {
+        PenterConfigError(Config,
+                          "reading TRACER_MIN_DURATION with TRACER_CLOCK=none",
+                          &Value,
+                          STATUS_NOT_SUPPORTED);
+    } else {
+        Config->MinimumDuration = Number * Unit;
+    }
+}
+
+static
+VOID
+PenterReadChoices(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Reads which clock is used, what is kept, and what is left out.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Word;
+    ULONGLONG Number;
+
+    static const PCWSTR Clocks[] = { L"TSC", L"THREAD", L"NONE" };
+    static const PCWSTR Modes[] = { L"FILE", L"RING" };
+
+    if (PenterReadWord(Rtl,
+                       Config,
+                       L"TRACER_CLOCK",
+                       "reading TRACER_CLOCK",
+                       Clocks,
+                       RTL_NUMBER_OF(Clocks),
+                       &Word)) {
+
+        Config->Clock = Word;               // TRACE_CLOCK_*
+    }
+
+    if (PenterReadWord(Rtl,
+                       Config,
+                       L"TRACER_MODE",
+                       "reading TRACER_MODE",
+                       Modes,
+                       RTL_NUMBER_OF(Modes),
+                       &Word)) {
+
+        Config->IsRing = Word != 0;
+    }
+
+    if (PenterReadNumber(Rtl,
+                         Config,
+                         L"TRACER_MAX_BYTES",
+                         "reading TRACER_MAX_BYTES",
+                         TRACE_MAXIMUM_BYTES_LEAST,
+                         INT64_MAX,
+                         FALSE,
+                         &Number)) {
+
+        Config->MaximumBytes = Number;
+    } else if (Config->IsRing) {
+        Config->MaximumBytes = PENTER_DEFAULT_RING_BYTES;
+    }
+
+    if (PenterReadNumber(Rtl,
+                         Config,
+                         L"TRACER_MAX_DEPTH",
+                         "reading TRACER_MAX_DEPTH",
+                         1,
+                         TRACE_MAXIMUM_DEPTH,
+                         FALSE,
+                         &Number)) {
+
+        Config->MaximumDepth = (ULONG)Number;
+    }
+
+    if (PenterReadNumber(Rtl,
+                         Config,
+                         L"TRACER_FLUSH",
+                         "reading TRACER_FLUSH",
+                         0,
+                         1,
+                         FALSE,
+                         &Number)) {
+
+        Config->Flush = (BOOLEAN)Number;
+    }
+
+    PenterReadDuration(Rtl, Config);
+}
+
 _Use_decl_annotations_
 VOID
 PenterReadConfig(
@@ -511,57 +835,37 @@ Return Value:
 
 --*/
 {
-    NTSTATUS Status;
-    UNICODE_STRING Value;
     ULONGLONG Number;
 
     Config->Enabled = TRUE;
-    Status = PenterReadVariable(Rtl,
-                                Config,
-                                L"TRACER_ENABLED",
-                                "reading TRACER_ENABLED",
-                                Config->Scratch,
-                                &Value);
-    if (NT_SUCCESS(Status) && Value.Length > 0) {
-        if (RtlParseNumber(Value.Buffer,
-                           Value.Length / sizeof(WCHAR),
-                           &Number) && Number <= 1) {
+    if (PenterReadNumber(Rtl,
+                         Config,
+                         L"TRACER_ENABLED",
+                         "reading TRACER_ENABLED",
+                         0,
+                         1,
+                         FALSE,
+                         &Number)) {
 
-            Config->Enabled = (BOOLEAN)Number;
-        } else {
-            PenterConfigError(Config,
-                              "reading TRACER_ENABLED",
-                              &Value,
-                              STATUS_INVALID_PARAMETER);
-        }
+        Config->Enabled = (BOOLEAN)Number;
     }
     if (!Config->Enabled) {
         return;
     }
 
-    Status = PenterReadVariable(Rtl,
-                                Config,
-                                L"TRACER_VIEW_SIZE",
-                                "reading TRACER_VIEW_SIZE",
-                                Config->Scratch,
-                                &Value);
-    if (NT_SUCCESS(Status) && Value.Length > 0) {
-        if (RtlParseNumber(Value.Buffer,
-                           Value.Length / sizeof(WCHAR),
-                           &Number) &&
-            Number >= TRACE_VIEW_MINIMUM_SIZE &&
-            Number <= TRACE_VIEW_MAXIMUM_SIZE &&
-            (Number & (Number - 1)) == 0) {
+    if (PenterReadNumber(Rtl,
+                         Config,
+                         L"TRACER_VIEW_SIZE",
+                         "reading TRACER_VIEW_SIZE",
+                         TRACE_VIEW_MINIMUM_SIZE,
+                         TRACE_VIEW_MAXIMUM_SIZE,
+                         TRUE,
+                         &Number)) {
 
-            Config->MaximumViewSize = Number;
-        } else {
-            PenterConfigError(Config,
-                              "reading TRACER_VIEW_SIZE",
-                              &Value,
-                              STATUS_INVALID_PARAMETER);
-        }
+        Config->MaximumViewSize = Number;
     }
 
+    PenterReadChoices(Rtl, Config);
     PenterReadDirectory(Rtl, Config);
     PenterReadModules(Rtl, ModuleBase, Config);
 }

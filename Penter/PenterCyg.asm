@@ -18,6 +18,7 @@
         default rel
 
 %include "Unwind.inc"
+%include "PenterHook.inc"
 
         OBJECT_FEATURES
 
@@ -30,11 +31,9 @@
         section .text code align=16
 
         global __cyg_profile_func_enter
-        align 16
-__cyg_profile_func_enter:
+        PUBLIC_HOOK __cyg_profile_func_enter
         jmp     [PenterEnterFunctionRoutine]
 
         global __cyg_profile_func_exit
-        align 16
-__cyg_profile_func_exit:
+        PUBLIC_HOOK __cyg_profile_func_exit
         jmp     [PenterExitFunctionRoutine]

@@ -15,6 +15,7 @@
         default rel
 
 %include "Unwind.inc"
+%include "PenterHook.inc"
 
         OBJECT_FEATURES
 
@@ -23,6 +24,5 @@
         section .text code align=16
 
         global __fentry__
-        align 16
-__fentry__:
+        PUBLIC_HOOK __fentry__
         jmp     [PenterEnterRoutine]

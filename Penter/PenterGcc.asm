@@ -24,6 +24,7 @@
         default rel
 
 %include "Unwind.inc"
+%include "PenterHook.inc"
 
         OBJECT_FEATURES
 
@@ -35,8 +36,7 @@
         section .text code align=16
 
         global __return__
-        align 16
-__return__:
+        PUBLIC_HOOK __return__
         jmp     [PenterExitRoutine]
 
         global _monstartup

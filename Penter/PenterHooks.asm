@@ -9,11 +9,15 @@
 ;   The hooks: where a record is written.
 ;
 ;   Every public hook is one indirect jump through a pointer that the C side
-;   sets: to the routine that initializes (at the start), to one of the two
-;   recording routines, or to a bare return (module left out, tracing off).
-;   The jump costs nothing that can be measured beside rdtsc, touches no flag
-;   and no register, and makes a module that is left out cost one call, one
-;   jump and one return.
+;   sets: to the routine that initializes (at the start), to one of the
+;   recording routines, or to a bare return (tracing off).  The jump costs
+;   nothing that can be measured beside rdtsc and touches no flag and no
+;   register.  A module that is left out gets a return in place of the jump
+;   (PenterPatch.c): one call and one return are left.
+;
+;   There is a recording routine for each clock, for each of the two places
+;   where a thread's context may be, and in two kinds: the plain ones, and those
+;   that can leave calls out (by duration and by depth).
 ;
 ; Contract:
 ;
@@ -42,6 +46,7 @@
 
 %include "Unwind.inc"
 %include "TraceLayout.inc"
+%include "PenterHook.inc"
 
         OBJECT_FEATURES
 
@@ -49,9 +54,11 @@
 
 ;
 ; Thread environment block: the first 64 TLS slots, and the pointer to the
-; array of the other 1,024 (NULL until the thread has set one of them).
+; array of the other 1,024 (NULL until the thread has set one of them); the
+; highest address of the stack that the thread runs on.
 ;
 
+%define TEB_STACK_BASE                  0x08
 %define TEB_TLS_EXPANSION_SLOTS         0x1780
 %define TEB_LAST_ERROR                  0x68
 %define TEB_LAST_STATUS                 0x1250
@@ -101,6 +108,16 @@ PenterXsaveSize:                dd 0
         align 64, db 0
 
 ;
+; The clock of TRACER_CLOCK=thread, alone on its line: the latest time stamp
+; counter that the library's clock thread has read.
+;
+
+        global PenterClock
+PenterClock:                    dq 0
+
+        align 64, db 0
+
+;
 ; Events that were left out for lack of stack or of a TLS slot, until a slow
 ; path of any thread counts them in its store.
 ;
@@ -117,12 +134,10 @@ PenterEventsLeftOut:            dq 0
         global _penter
         global _pexit
 
-        align 16
-_penter:
+        PUBLIC_HOOK _penter
         jmp     [PenterEnterRoutine]
 
-        align 16
-_pexit:
+        PUBLIC_HOOK _pexit
         jmp     [PenterExitRoutine]
 
         global PenterReturn
@@ -132,7 +147,54 @@ PenterReturn:
 
 ;++
 ;
-; RECORDING_ROUTINE Name, Kind, SiteOffset, Expansion, Slow
+; CONTEXT Expansion, Slow
+;
+; Macro Description:
+;
+;   Loads the thread's context into rcx, or goes to Slow if it has none yet.
+;   rdx is written.
+;
+;--
+
+%macro CONTEXT 2
+        mov     edx, [PenterSlotOffset]
+%if %1
+        mov     rcx, [gs:TEB_TLS_EXPANSION_SLOTS]
+        test    rcx, rcx
+        jz      %2
+        mov     rcx, [rcx + rdx]
+%else
+        mov     rcx, [gs:rdx]
+%endif
+        test    rcx, rcx
+        jz      %2
+%endmacro
+
+;++
+;
+; COUNT_LOST
+;
+; Macro Description:
+;
+;   Counts an event as lost in the context at rcx, whose store has stopped; eax
+;   has the hook's flags.  Threads without a store share a stand-in: a locked
+;   addition costs about 6 ns more than the other.
+;
+;--
+
+%macro COUNT_LOST 0
+        test    eax, TRACE_HOOK_SHARED
+        jnz     %%shared
+        add     qword [rcx + TRACE_HEADER_EVENTS_LOST], 1
+        jmp     %%counted
+%%shared:
+        lock add qword [rcx + TRACE_HEADER_EVENTS_LOST], 1
+%%counted:
+%endmacro
+
+;++
+;
+; RECORDING_ROUTINE Name, Kind, SiteOffset, Expansion, Slow, Clock
 ;
 ; Macro Description:
 ;
@@ -154,11 +216,13 @@ PenterReturn:
 ;   SiteOffset - Where in the frame the site is: 32 for the return address, 16
 ;       for the caller's rcx (the function's address in the gcc convention).
 ;
+;   Clock - TRACE_CLOCK_*: rdtsc; the value that the clock thread has published
+;       last; or none, the record's own position.
+;
 ;--
 
-%macro RECORDING_ROUTINE 5
+%macro RECORDING_ROUTINE 6
 
-        global %1
         align 64
 UNWIND_BEGIN %1
         push    rax
@@ -173,22 +237,13 @@ UNWIND_BEGIN %1
         UNWIND_ALLOCATE 8
 UNWIND_END_PROLOG
 
-        mov     edx, [PenterSlotOffset]
-%if %4
-        mov     rcx, [gs:TEB_TLS_EXPANSION_SLOTS]
-        test    rcx, rcx
-        jz      %%slow
-        mov     rcx, [rcx + rdx]
-%else
-        mov     rcx, [gs:rdx]
-%endif
-        test    rcx, rcx
-        jz      %%slow                      ; not attached yet
+        CONTEXT %4, %%slow
         mov     rdx, [rcx + TRACE_HEADER_CURSOR]
         cmp     rdx, [rcx + TRACE_HEADER_LIMIT]
         jae     %%full
         add     qword [rcx + TRACE_HEADER_CURSOR], TRACE_RECORD_SIZE
 
+%if %6 == TRACE_CLOCK_TSC
         mov     rcx, rdx
         mov     eax, [rsp + %3]
         mov     [rcx + TRACE_RECORD_SITE], eax
@@ -198,6 +253,19 @@ UNWIND_END_PROLOG
         shl     rdx, 32
         or      rax, rdx
         mov     [rcx + TRACE_RECORD_TIMESTAMP], rax
+%else
+        mov     eax, [rsp + %3]
+        mov     [rdx + TRACE_RECORD_SITE], eax
+        lea     eax, [rsp + 40 + %2]
+        mov     [rdx + TRACE_RECORD_STACK_KIND], eax
+%if %6 == TRACE_CLOCK_THREAD
+        mov     rax, [PenterClock]
+%else
+        mov     rax, [rcx + TRACE_HEADER_TO_POSITION]
+        add     rax, rdx
+%endif
+        mov     [rdx + TRACE_RECORD_TIMESTAMP], rax
+%endif
 
 %%done:
         mov     rax, [rsp]
@@ -213,18 +281,7 @@ UNWIND_END_PROLOG
         mov     eax, [rcx + TRACE_HEADER_HOOK_FLAGS]
         test    eax, TRACE_HOOK_STOPPED
         jz      %%slow
-        test    eax, TRACE_HOOK_SHARED
-        jnz     %%shared
-        add     qword [rcx + TRACE_HEADER_EVENTS_LOST], 1
-        jmp     %%done
-
-        ;
-        ; Threads without a store share a stand-in.  A locked addition costs
-        ; about 6 ns more than the other.
-        ;
-
-%%shared:
-        lock add qword [rcx + TRACE_HEADER_EVENTS_LOST], 1
+        COUNT_LOST
         jmp     %%done
 
 %%slow:
@@ -232,6 +289,256 @@ UNWIND_END_PROLOG
         add     al, 7Fh
         sahf
         lea     rsp, [rsp + 8]
+        pop     rdx
+        pop     rcx
+        pop     rax
+        jmp     %5
+UNWIND_END %1
+
+%endmacro
+
+;++
+;
+; CHOOSING_ROUTINE Name, Kind, SiteOffset, Expansion, Slow, Clock
+;
+; Macro Description:
+;
+;   As RECORDING_ROUTINE, and leaves calls out if the user asks for that.
+;
+;   Depth.  The context's store has the stack pointers of the calls that are
+;   open and recorded, the deepest last (TRACE_DEPTH).  An entry closes those at
+;   or below its own stack pointer (they were left by an exception or a jump;
+;   in the -finstrument-functions convention only those below: an inlined
+;   function has its caller's) and is left out if as many as allowed remain.
+;   While such a call is open, what is called inside it is only counted.  An
+;   exit above it shows that it has gone.  An exit closes the calls below it and
+;   the next one, which is its own.  Stack pointers are compared by their low
+;   halves, and a stack that is not the one the calls are on (a fiber's) leads
+;   to the slow path.
+;
+;   Duration.  An exit takes its entry back if that is the latest record, in the
+;   same view, with a stack pointer less than 4 KiB above its own, and not older
+;   than the duration: then no call was recorded in between, and none of another
+;   fiber, whose stack ends two guard pages away.  The record loses its time
+;   stamp first, so that a reader cannot take it for the next one, and the
+;   cursor moves back.  This needs no room, so it comes before the limit.
+;
+;   Nothing is changed before it is certain that the slow path is not taken.
+;
+; Frame, after the prolog:
+;
+;   rsp + 0     caller's r9
+;   rsp + 8     caller's r8
+;   rsp + 16    flags, as above
+;   rsp + 24    caller's rdx
+;   rsp + 32    caller's rcx
+;   rsp + 40    caller's rax
+;   rsp + 48    return address into the instrumented function
+;
+;--
+
+%define CHOOSING_FRAME  16                  ; more than RECORDING_ROUTINE's
+%define CHOOSING_CALL   56                  ; from rsp to RSP at the call
+
+%macro READ_CLOCK 1                         ; rax, given rdx; rdx is lost
+%if %1 == TRACE_CLOCK_TSC
+        rdtsc
+        shl     rdx, 32
+        or      rax, rdx
+%elif %1 == TRACE_CLOCK_THREAD
+        mov     rax, [PenterClock]
+%else
+        mov     rax, [rcx + TRACE_HEADER_TO_POSITION]
+        add     rax, rdx
+%endif
+%endmacro
+
+%macro CHOOSING_ROUTINE 6
+
+%if %2 == TRACE_KIND_ENTER || %2 == TRACE_KIND_ENTER_FUNCTION
+%define IsEnter 1
+%else
+%define IsEnter 0
+%endif
+%if %2 == TRACE_KIND_ENTER_FUNCTION || %2 == TRACE_KIND_EXIT_FUNCTION
+%define IsFunction 1
+%else
+%define IsFunction 0
+%endif
+
+        align 64
+UNWIND_BEGIN %1
+        push    rax
+        UNWIND_ALLOCATE 8
+        push    rcx
+        UNWIND_ALLOCATE 8
+        push    rdx
+        UNWIND_ALLOCATE 8
+        lahf
+        seto    al
+        push    rax
+        UNWIND_ALLOCATE 8
+        push    r8
+        UNWIND_ALLOCATE 8
+        push    r9
+        UNWIND_ALLOCATE 8
+UNWIND_END_PROLOG
+
+        CONTEXT %4, %%slow
+        xor     r8d, r8d
+        mov     rdx, [rcx + TRACE_HEADER_WRITER_CONTEXT]
+        test    rdx, rdx
+        jz      %%limit                     ; a stand-in
+        mov     r8, [rdx + TRACE_STORE_DEPTH]
+        test    r8, r8
+        jz      %%duration
+        mov     rax, [gs:TEB_STACK_BASE]
+        cmp     rax, [r8 + TRACE_DEPTH_STACK_BASE]
+        jne     %%slow
+
+        ;
+        ; Inside a call that was left out?
+        ;
+
+        cmp     dword [r8 + TRACE_DEPTH_SKIPPED], 0
+        je      %%duration
+        lea     eax, [rsp + CHOOSING_CALL]
+        sub     eax, [r8 + TRACE_DEPTH_SKIP_STACK]
+%if IsEnter && !IsFunction
+        jns     %%duration                  ; no: it has gone
+        add     dword [r8 + TRACE_DEPTH_SKIPPED], 1
+%elif IsEnter
+        cmp     eax, 0
+        jg      %%duration
+        add     dword [r8 + TRACE_DEPTH_SKIPPED], 1
+%else
+        cmp     eax, 0
+        jg      %%duration
+        sub     dword [r8 + TRACE_DEPTH_SKIPPED], 1
+%endif
+        add     qword [rcx + TRACE_HEADER_TOO_DEEP], 1
+        jmp     %%done
+
+%%duration:
+%if !IsEnter
+        mov     r9, [rcx + TRACE_HEADER_MINIMUM_DURATION]
+        test    r9, r9
+        jz      %%limit
+        mov     rax, [rcx + TRACE_HEADER_WRITER_CONTEXT]
+        mov     rdx, [rcx + TRACE_HEADER_CURSOR]
+        cmp     rdx, [rax + TRACE_STORE_CURRENT_BASE]
+        je      %%limit                     ; the first record of the view
+        lea     rax, [rcx + TRACE_HEADER_SIZE]
+        cmp     rdx, rax
+        je      %%limit                     ; the first record of all
+        mov     eax, [rdx - TRACE_RECORD_SIZE + TRACE_RECORD_STACK_KIND]
+        sub     eax, esp
+        sub     eax, CHOOSING_CALL + %2 - 1
+        test    eax, ~0xFF8
+        jnz     %%limit
+%if IsFunction
+        mov     eax, [rsp + %3 + CHOOSING_FRAME]
+        cmp     eax, [rdx - TRACE_RECORD_SIZE + TRACE_RECORD_SITE]
+        jne     %%limit
+%endif
+        READ_CLOCK %6
+        mov     rdx, [rcx + TRACE_HEADER_CURSOR]
+        sub     rax, [rdx - TRACE_RECORD_SIZE + TRACE_RECORD_TIMESTAMP]
+        cmp     rax, r9
+        jae     %%limit
+        mov     qword [rdx - TRACE_RECORD_SIZE + TRACE_RECORD_TIMESTAMP], 0
+        sub     qword [rcx + TRACE_HEADER_CURSOR], TRACE_RECORD_SIZE
+        add     qword [rcx + TRACE_HEADER_TAKEN_BACK], 1
+        test    r8, r8
+        jz      %%done
+        cmp     dword [r8 + TRACE_DEPTH_COUNT], 0
+        je      %%done
+        mov     dword [r8 + TRACE_DEPTH_SKIPPED], 0
+        sub     dword [r8 + TRACE_DEPTH_COUNT], 1
+        jmp     %%done
+%endif
+
+%%limit:
+        mov     rdx, [rcx + TRACE_HEADER_CURSOR]
+        cmp     rdx, [rcx + TRACE_HEADER_LIMIT]
+        jae     %%full
+
+        test    r8, r8
+        jz      %%append
+        mov     dword [r8 + TRACE_DEPTH_SKIPPED], 0
+        mov     r9d, [r8 + TRACE_DEPTH_COUNT]
+%%close:
+        test    r9d, r9d
+        jz      %%closed
+        lea     eax, [rsp + CHOOSING_CALL]
+        sub     eax, [r8 + TRACE_DEPTH_STACKS + r9 * 4 - 4]
+%if IsEnter && !IsFunction
+        js      %%closed
+%else
+        cmp     eax, 0
+        jle     %%closed
+%endif
+        sub     r9d, 1
+        jmp     %%close
+%%closed:
+%if IsEnter
+        cmp     r9d, [r8 + TRACE_DEPTH_MAXIMUM]
+        jae     %%toodeep
+        lea     eax, [rsp + CHOOSING_CALL]
+        mov     [r8 + TRACE_DEPTH_STACKS + r9 * 4], eax
+        add     r9d, 1
+%else
+        sub     r9d, 1
+        adc     r9d, 0                      ; none is open: it stays 0
+%endif
+        mov     [r8 + TRACE_DEPTH_COUNT], r9d
+
+%%append:
+        add     qword [rcx + TRACE_HEADER_CURSOR], TRACE_RECORD_SIZE
+        mov     eax, [rsp + %3 + CHOOSING_FRAME]
+        mov     [rdx + TRACE_RECORD_SITE], eax
+        lea     eax, [rsp + CHOOSING_CALL + %2]
+        mov     [rdx + TRACE_RECORD_STACK_KIND], eax
+        mov     r8, rdx
+        READ_CLOCK %6
+        mov     [r8 + TRACE_RECORD_TIMESTAMP], rax
+
+%%done:
+        mov     rax, [rsp + 16]
+        add     al, 7Fh
+        sahf
+        mov     r9, [rsp]
+        mov     r8, [rsp + 8]
+        lea     rsp, [rsp + 24]
+        pop     rdx
+        pop     rcx
+        pop     rax
+        ret
+
+%if IsEnter
+%%toodeep:
+        mov     [r8 + TRACE_DEPTH_COUNT], r9d
+        mov     dword [r8 + TRACE_DEPTH_SKIPPED], 1
+        lea     eax, [rsp + CHOOSING_CALL]
+        mov     [r8 + TRACE_DEPTH_SKIP_STACK], eax
+        add     qword [rcx + TRACE_HEADER_TOO_DEEP], 1
+        jmp     %%done
+%endif
+
+%%full:
+        mov     eax, [rcx + TRACE_HEADER_HOOK_FLAGS]
+        test    eax, TRACE_HOOK_STOPPED
+        jz      %%slow
+        COUNT_LOST
+        jmp     %%done
+
+%%slow:
+        mov     rax, [rsp + 16]
+        add     al, 7Fh
+        sahf
+        mov     r9, [rsp]
+        mov     r8, [rsp + 8]
+        lea     rsp, [rsp + 24]
         pop     rdx
         pop     rcx
         pop     rax
@@ -462,25 +769,52 @@ UNWIND_END_PROLOG
         ret
 UNWIND_END PenterQueryXsave
 
+;++
 ;
-; The routines: for a TLS slot in the thread environment block, for one in the
-; expansion array, and the slow paths.
+; FOUR_ROUTINES Macro, Suffix, Expansion, Clock
+;
+; Macro Description:
+;
+;   The four routines of a set, and their addresses in PenterRoutines.
+;
+;--
+
+%macro FOUR_ROUTINES 4
+        %1 PenterEnter%2, TRACE_KIND_ENTER, 32, %3, PenterEnterSlow, %4
+        %1 PenterExit%2, TRACE_KIND_EXIT, 32, %3, PenterExitSlow, %4
+        %1 PenterEnterFunction%2, TRACE_KIND_ENTER_FUNCTION, 16, %3, \
+           PenterEnterFunctionSlow, %4
+        %1 PenterExitFunction%2, TRACE_KIND_EXIT_FUNCTION, 16, %3, \
+           PenterExitFunctionSlow, %4
+        section .rdata rdata align=16
+        dq PenterEnter%2, PenterExit%2
+        dq PenterEnterFunction%2, PenterExitFunction%2
+        section .text
+%endmacro
+
+;
+; PENTER_ROUTINES PenterRoutines[Clock][Chooses][Expansion] (PenterPrivate.h).
 ;
 
-RECORDING_ROUTINE PenterEnter, TRACE_KIND_ENTER, 32, 0, PenterEnterSlow
-RECORDING_ROUTINE PenterExit, TRACE_KIND_EXIT, 32, 0, PenterExitSlow
-RECORDING_ROUTINE PenterEnterFunction, TRACE_KIND_ENTER_FUNCTION, 16, 0, \
-                  PenterEnterFunctionSlow
-RECORDING_ROUTINE PenterExitFunction, TRACE_KIND_EXIT_FUNCTION, 16, 0, \
-                  PenterExitFunctionSlow
+        section .rdata rdata align=16
+        global PenterRoutines
+PenterRoutines:
+        section .text
 
-RECORDING_ROUTINE PenterEnterExpansion, TRACE_KIND_ENTER, 32, 1, \
-                  PenterEnterSlow
-RECORDING_ROUTINE PenterExitExpansion, TRACE_KIND_EXIT, 32, 1, PenterExitSlow
-RECORDING_ROUTINE PenterEnterFunctionExpansion, TRACE_KIND_ENTER_FUNCTION, \
-                  16, 1, PenterEnterFunctionSlow
-RECORDING_ROUTINE PenterExitFunctionExpansion, TRACE_KIND_EXIT_FUNCTION, \
-                  16, 1, PenterExitFunctionSlow
+FOUR_ROUTINES RECORDING_ROUTINE, Tsc, 0, TRACE_CLOCK_TSC
+FOUR_ROUTINES RECORDING_ROUTINE, TscExpansion, 1, TRACE_CLOCK_TSC
+FOUR_ROUTINES CHOOSING_ROUTINE, TscChoosing, 0, TRACE_CLOCK_TSC
+FOUR_ROUTINES CHOOSING_ROUTINE, TscChoosingExpansion, 1, TRACE_CLOCK_TSC
+
+FOUR_ROUTINES RECORDING_ROUTINE, Thread, 0, TRACE_CLOCK_THREAD
+FOUR_ROUTINES RECORDING_ROUTINE, ThreadExpansion, 1, TRACE_CLOCK_THREAD
+FOUR_ROUTINES CHOOSING_ROUTINE, ThreadChoosing, 0, TRACE_CLOCK_THREAD
+FOUR_ROUTINES CHOOSING_ROUTINE, ThreadChoosingExpansion, 1, TRACE_CLOCK_THREAD
+
+FOUR_ROUTINES RECORDING_ROUTINE, None, 0, TRACE_CLOCK_NONE
+FOUR_ROUTINES RECORDING_ROUTINE, NoneExpansion, 1, TRACE_CLOCK_NONE
+FOUR_ROUTINES CHOOSING_ROUTINE, NoneChoosing, 0, TRACE_CLOCK_NONE
+FOUR_ROUTINES CHOOSING_ROUTINE, NoneChoosingExpansion, 1, TRACE_CLOCK_NONE
 
 SLOW_ROUTINE PenterEnterSlow, _penter
 SLOW_ROUTINE PenterExitSlow, _pexit

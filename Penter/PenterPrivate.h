@@ -38,21 +38,40 @@ extern ULONG volatile PenterSlotOffset;
 
 extern LONGLONG volatile PenterEventsLeftOut;
 
+//
+// The clock that a thread of the library publishes, in ticks of the time stamp
+// counter.
+//
+
+extern ULONGLONG volatile PenterClock;
+
 PENTER_ROUTINE PenterReturn;
-PENTER_ROUTINE PenterEnter;
-PENTER_ROUTINE PenterExit;
-PENTER_ROUTINE PenterEnterFunction;
-PENTER_ROUTINE PenterExitFunction;
-PENTER_ROUTINE PenterEnterExpansion;
-PENTER_ROUTINE PenterExitExpansion;
-PENTER_ROUTINE PenterEnterFunctionExpansion;
-PENTER_ROUTINE PenterExitFunctionExpansion;
+
+//
+// The recording routines: for each clock, without and with what leaves calls
+// out, for a TLS slot in the thread environment block and for one in the
+// expansion array.
+//
+
+typedef struct _PENTER_ROUTINES {
+    PPENTER_ROUTINE Enter;
+    PPENTER_ROUTINE Exit;
+    PPENTER_ROUTINE EnterFunction;
+    PPENTER_ROUTINE ExitFunction;
+} PENTER_ROUTINES;
+typedef const PENTER_ROUTINES *PCPENTER_ROUTINES;
+
+#define PENTER_NUMBER_OF_CLOCKS 3               // TRACE_CLOCK_*
+
+extern const PENTER_ROUTINES PenterRoutines[PENTER_NUMBER_OF_CLOCKS][2][2];
 
 //
 // The thread environment block, through gs: the first 64 TLS slots and the
-// array of the other 1,024; ids; the process environment block.
+// array of the other 1,024; the stack's highest address; ids; the process
+// environment block.
 //
 
+#define TEB_STACK_BASE              0x08
 #define TEB_THREAD_ID               0x48
 #define TEB_PEB                     0x60
 #define TEB_TLS_SLOTS               0x1480
@@ -80,6 +99,8 @@ typedef struct _PENTER {
     PTRACE_SESSION Session;
     ULONG TlsIndex;
     ULONG FlsIndex;                     // FLS_OUT_OF_INDEXES: none
+    ULONG Clock;                        // TRACE_CLOCK_*
+    BOOLEAN Chooses;                    // calls may be left out
     BOOLEAN IsExe;
     BOOLEAN HasTlsCallback;             // the loader calls PenterTlsCallback
     BOOLEAN ProcessExitDone;
@@ -98,12 +119,30 @@ typedef PENTER *PPENTER;
 // PenterConfig.c: what the environment asks for.
 //
 
-#define PENTER_MAXIMUM_CONFIG_ERRORS 8
+#define PENTER_MAXIMUM_CONFIG_ERRORS 12
+
+//
+// The longest duration that TRACER_MIN_DURATION may be, nanoseconds: an hour.
+//
+
+#define PENTER_MAXIMUM_DURATION         3600000000000ULL
+
+//
+// What a ring has when TRACER_MAX_BYTES does not say.
+//
+
+#define PENTER_DEFAULT_RING_BYTES       0x04000000      // 64 MiB
 
 typedef struct _PENTER_CONFIG {
     BOOLEAN Enabled;                    // TRACER_ENABLED
     BOOLEAN ModuleIncluded;             // TRACER_MODULES
     ULONGLONG MaximumViewSize;          // TRACER_VIEW_SIZE, bytes
+    ULONGLONG MaximumBytes;             // TRACER_MAX_BYTES; 0: no limit
+    BOOLEAN IsRing;                     // TRACER_MODE
+    BOOLEAN Flush;                      // TRACER_FLUSH
+    ULONG Clock;                        // TRACER_CLOCK: TRACE_CLOCK_*
+    ULONG MaximumDepth;                 // TRACER_MAX_DEPTH; 0: no limit
+    ULONGLONG MinimumDuration;          // TRACER_MIN_DURATION, nanoseconds
     UNICODE_STRING RootDirectory;       // TRACER_DIRECTORY
     ULONG NumberOfErrors;
     RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];
@@ -128,6 +167,21 @@ VOID
 PENTER_READ_CONFIG PenterReadConfig;
 
 //
+// Notes something that cannot be done as the environment asks.  Step is a
+// literal.
+//
+
+typedef
+VOID
+(PENTER_CONFIG_ERROR)(
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCSZ Step,
+    _In_ PCUNICODE_STRING Object,
+    _In_ NTSTATUS Status
+    );
+PENTER_CONFIG_ERROR PenterConfigError;
+
+//
 // Decides whether a module is recorded.  Patterns is the value of
 // TRACER_MODULES: prefixes of file names separated by semicolons, compared
 // without regard to case; a '-' in front of one leaves modules out.  The
@@ -150,6 +204,18 @@ NTSTATUS
     _Out_ PBOOLEAN Included
     );
 PENTER_MATCH_MODULE PenterMatchModule;
+
+//
+// PenterPatch.c: writes a return over the first byte of every public hook of
+// this module, for good.
+//
+
+typedef
+NTSTATUS
+(PENTER_PATCH_HOOKS)(
+    _In_ PCRTL Rtl
+    );
+PENTER_PATCH_HOOKS PenterPatchHooks;
 
 //
 // Penter.c

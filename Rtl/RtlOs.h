@@ -143,6 +143,21 @@ typedef NTSTATUS (NTAPI NT_FREE_VIRTUAL_MEMORY)(
     _In_ ULONG FreeType
     );
 
+typedef NTSTATUS (NTAPI NT_FLUSH_VIRTUAL_MEMORY)(
+    _In_ HANDLE ProcessHandle,
+    _Inout_ PVOID *BaseAddress,
+    _Inout_ PSIZE_T RegionSize,
+    _Out_ PIO_STATUS_BLOCK IoStatusBlock
+    );
+
+typedef NTSTATUS (NTAPI NT_PROTECT_VIRTUAL_MEMORY)(
+    _In_ HANDLE ProcessHandle,
+    _Inout_ PVOID *BaseAddress,
+    _Inout_ PSIZE_T RegionSize,
+    _In_ ULONG NewProtection,
+    _Out_ PULONG OldProtection
+    );
+
 #define RTL_VIEW_UNMAP 2                        // SECTION_INHERIT ViewUnmap
 
 typedef PVOID (NTAPI RTL_ALLOCATE_HEAP)(
@@ -426,6 +441,8 @@ typedef BOOL (WINAPI WRITE_FILE)(
     ENTRY(NT_UNMAP_VIEW_OF_SECTION, NtUnmapViewOfSection)                   \
     ENTRY(NT_ALLOCATE_VIRTUAL_MEMORY, NtAllocateVirtualMemory)              \
     ENTRY(NT_FREE_VIRTUAL_MEMORY, NtFreeVirtualMemory)                      \
+    ENTRY(NT_FLUSH_VIRTUAL_MEMORY, NtFlushVirtualMemory)                    \
+    ENTRY(NT_PROTECT_VIRTUAL_MEMORY, NtProtectVirtualMemory)                \
     ENTRY(RTL_ALLOCATE_HEAP, RtlAllocateHeap)                               \
     ENTRY(RTL_FREE_HEAP, RtlFreeHeap)                                       \
     ENTRY(NT_CREATE_EVENT, NtCreateEvent)                                   \

@@ -349,9 +349,11 @@ Return Value:
     }
 
     if (TestNumberOfArguments >= 3) {
-        TEST(PenterEnterRoutine == PenterEnterExpansion);
+        TEST(PenterEnterRoutine ==
+             PenterRoutines[TRACE_CLOCK_TSC][0][1].Enter);
     } else {
-        TEST(PenterEnterRoutine == PenterEnter);
+        TEST(PenterEnterRoutine ==
+             PenterRoutines[TRACE_CLOCK_TSC][0][0].Enter);
     }
 
     PenterThreadExit();

@@ -358,11 +358,12 @@ Return Value:
 {
     ULONG_PTR Expansion;
 
-    if (PenterEnterRoutine == PenterEnter) {
+    if (PenterEnterRoutine == PenterRoutines[TRACE_CLOCK_TSC][0][0].Enter) {
         return (PTRACE_STORE_HEADER)__readgsqword(PenterSlotOffset);
     }
 
-    if (PenterEnterRoutine == PenterEnterExpansion) {
+    if (PenterEnterRoutine ==
+        PenterRoutines[TRACE_CLOCK_TSC][0][1].Enter) {
         Expansion = __readgsqword(TEB_TLS_EXPANSION_SLOTS);
         if (Expansion != 0) {
             return *(PTRACE_STORE_HEADER *)(Expansion + PenterSlotOffset);

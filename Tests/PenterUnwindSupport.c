@@ -568,11 +568,11 @@ Return Value:
 
     //
     // Where the breakpoints go: from the hooks to the end of their object, less
-    // than a page.
+    // than 32 KiB.
     //
 
     if (!TEST(VirtualProtect((PVOID)(ULONG_PTR)_penter,
-                             0x1000,
+                             0x8000,
                              PAGE_EXECUTE_READWRITE,
                              &Old))) {
         return;

@@ -432,6 +432,9 @@ FaultReadStore(
     case FaultNtMapViewOfSection:
         Index = TRACE_REASON_MAP_FAILED;
         break;
+    case FaultNtWriteFile:
+        Index = TRACE_REASON_PAGE_FAILED;
+        break;
     case FaultTlsSetValue:
         Index = TRACE_REASON_INVARIANT;
         break;
@@ -665,6 +668,7 @@ FaultCheckReports(
         Routine = FaultRunning.Error.Routine;
         IsLogHit = FaultRunning.Sticky &&
                    (Routine == FaultNtCreateFile ||
+                    Routine == FaultNtWriteFile ||
                     Routine == FaultGetFullPathNameW);
         if (FaultIsConcurrent &&
             FaultContains(FaultText,

@@ -524,6 +524,29 @@ TestNtQueryInformationProcess(
                                                ReturnLength);
 }
 
+//
+// A clock that does not depend on the machine's speed: TestClockStep counts go
+// by from one reading to the next.
+//
+
+static LONGLONG volatile TestClock = 1000;
+static LONG volatile TestClockStep = 1;
+
+static
+NTSTATUS
+NTAPI
+TestNtQueryPerformanceCounter(
+    _Out_ PLARGE_INTEGER Counter,
+    _Out_opt_ PLARGE_INTEGER Frequency
+    )
+{
+    Counter->QuadPart = InterlockedExchangeAdd64(&TestClock, TestClockStep);
+    if (Frequency != NULL) {
+        Frequency->QuadPart = 10000000;
+    }
+    return STATUS_SUCCESS;
+}
+
 static
 VOID
 TestMakeCountingRtl(
@@ -544,6 +567,7 @@ TestMakeCountingRtl(
     TestCounting.NtDuplicateObject = TestNtDuplicateObject;
     TestCounting.NtCreateThreadEx = TestNtCreateThreadEx;
     TestCounting.NtQueryInformationProcess = TestNtQueryInformationProcess;
+    TestCounting.NtQueryPerformanceCounter = TestNtQueryPerformanceCounter;
 }
 
 //
@@ -645,6 +669,7 @@ TestCreateSession(
     PCWSTR Root;
 
     Root = TestDosPath(&TestRoot);
+    RtlZeroBytes(&Parameters, sizeof(Parameters));
     Parameters.ModuleBase = &__ImageBase;
     RtlPointUnicodeString(&Parameters.RootDirectory,
                           Root,
@@ -1552,10 +1577,10 @@ TestViewSizes(
         0x400000, 0x400000, 0x400000
     };
 
-    TEST_EQUAL(TraceViewNextSize(0x10000, 0x10000), 0x10000);
-    TEST_EQUAL(TraceViewNextSize(0x20000, 0x10000), 0x10000);
-    TEST_EQUAL(TraceViewNextSize(0x80000, 0x2000000), 0x80000);
-    TEST_EQUAL(TraceViewNextSize(0x4000000, 0x2000000), 0x2000000);
+    TEST_EQUAL(TraceViewNextSize(0x10000, 0x10000, 0), 0x10000);
+    TEST_EQUAL(TraceViewNextSize(0x20000, 0x10000, UINT64_MAX), 0x10000);
+    TEST_EQUAL(TraceViewNextSize(0x80000, 0x2000000, UINT64_MAX), 0x80000);
+    TEST_EQUAL(TraceViewNextSize(0x4000000, 0x2000000, UINT64_MAX), 0x2000000);
 
     TestNextRoot();
     TestResetCounters();
@@ -2136,7 +2161,7 @@ TestWorkerStops(
         Last = First;
         TestAppendMany(Store, 0, First);
         if (Round % 2 == 0) {
-            TraceWorkerStop(Session);
+            TraceWorkerStop(Session, &Session->Worker);
             TEST(Session->Worker.State == TRACE_WORKER_REFUSED);
             Last = First + 60000;
             TestAppendMany(Store, First, Last);

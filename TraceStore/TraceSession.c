@@ -29,7 +29,9 @@ Abstract:
 #define TRACE_SESSION_TEMPLATE_OFFSET   0x1000
 #define TRACE_SESSION_STRINGS_OFFSET    0x10000
 #define TRACE_SESSION_STRING_SIZE       0x10000
-#define TRACE_SESSION_SIZE              0x50000
+#define TRACE_SESSION_ZEROS_OFFSET      0x50000
+#define TRACE_SESSION_SIZE              (TRACE_SESSION_ZEROS_OFFSET + \
+                                         TRACE_ZEROS_SIZE)
 
 C_ASSERT(sizeof(TRACE_SESSION) <= TRACE_SESSION_TEMPLATE_OFFSET);
 
@@ -423,6 +425,62 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+static
+VOID
+TraceSessionDescribeLimits(
+    _Inout_ PTRACE_SESSION Session,
+    _In_ PCTRACE_SESSION_PARAMETERS Parameters
+    )
+/*++
+
+Routine Description:
+
+    Fills the parts of the header template that say what is kept and what is
+    left out.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Parameters - Supplies what the user asked for.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+    ULONGLONG Size;
+    ULONGLONG Room;
+    ULONGLONG Frequency;
+
+    Header = Session->Template;
+    Header->MaximumBytes = Parameters->MaximumBytes;
+    Header->MaximumDepth = Parameters->MaximumDepth;
+    if (Parameters->Clock == TRACE_CLOCK_NONE) {
+        Header->Clock = TRACE_CLOCK_NONE;
+    } else if (Parameters->MinimumDuration != 0) {
+        Frequency = TraceClockMeasure(&Session->Rtl);
+        Header->MinimumDuration =
+            Parameters->MinimumDuration / 1000000000 * Frequency +
+            Parameters->MinimumDuration % 1000000000 * Frequency / 1000000000;
+    }
+
+    if (Parameters->IsRing && Parameters->MaximumBytes != 0) {
+        Room = Parameters->MaximumBytes - TRACE_VIEW_MINIMUM_SIZE;
+        Size = Session->MaximumViewSize;
+        while (Size > TRACE_VIEW_MINIMUM_SIZE &&
+               Size > Room / TRACE_RING_SEGMENTS) {
+
+            Size /= 2;
+        }
+        Session->SegmentSize = Size;
+        Header->RingFileOffset = TRACE_VIEW_MINIMUM_SIZE;
+        Header->RingSizeInBytes = Room / Size * Size;
+    }
+}
+
 _Use_decl_annotations_
 NTSTATUS
 TraceSessionCreate(
@@ -485,6 +543,8 @@ Return Value:
         Session->MaximumViewSize = TRACE_VIEW_DEFAULT_SIZE;
     }
     Session->WorkerAllowed = Parameters->WorkerAllowed;
+    Session->Flush = Parameters->Flush;
+    Session->Zeros = (PBYTE)Base + TRACE_SESSION_ZEROS_OFFSET;
     Session->Template = Header;
 
     Header->MajorVersion = TRACE_FORMAT_MAJOR;
@@ -494,6 +554,7 @@ Return Value:
     if (Rtl->CpuFeatures.InvariantTsc) {
         Header->Flags |= TRACE_FLAG_TSC_INVARIANT;
     }
+    TraceSessionDescribeLimits(Session, Parameters);
 
     Status = TraceSessionDescribeProcess(Session,
                                          Scratch,
@@ -771,6 +832,7 @@ Return Value:
 
     Session->IsAlone = TRUE;
     Session->Worker.State = TRACE_WORKER_REFUSED;
+    Session->ClockWorker.State = TRACE_WORKER_REFUSED;
 
     TraceSessionCloseStores(Session,
                             CloseOwn ? NULL : OwnStore,
@@ -809,7 +871,8 @@ Return Value:
     PTRACE_STORE_BLOCK Block;
     PTRACE_STORE_BLOCK Next;
 
-    TraceWorkerStop(Session);
+    TraceWorkerStop(Session, &Session->ClockWorker);
+    TraceWorkerStop(Session, &Session->Worker);
 
     //
     // No other thread is in this module any more; one that was terminated in it

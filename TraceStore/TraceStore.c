@@ -417,6 +417,7 @@ Return Value:
     RtlReadClocks(&Store->Session->Rtl, &Reading);
     Header->QpcFrequency = Reading.QpcFrequency;
     TraceStoreSetAnchor(&Header->OpenAnchor, &Reading);
+    TraceClockDescribe(Store->Session, Header);
 
     Header->State = TRACE_STATE_OPEN;
     Store->Header = Header;
@@ -509,12 +510,8 @@ Return Value:
         goto Error;
     }
 
-    Status = TraceViewMap(&Session->Rtl,
-                          File,
-                          0,
-                          TRACE_VIEW_MINIMUM_SIZE,
-                          &New->Current,
-                          &Reason);
+    New->Current.SizeInBytes = TRACE_VIEW_MINIMUM_SIZE;
+    Status = TraceViewMap(&Session->Rtl, File, 0, &New->Current, &Reason);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(Error,
                     Reason == TRACE_REASON_EXTEND_FAILED ?
@@ -524,9 +521,18 @@ Return Value:
         goto Error;
     }
 
-    Status = TraceViewPrepare(&New->Current, TRACE_PREPARE_FIRST);
+    Status = TraceViewPrepare(Session,
+                              File,
+                              &New->Current,
+                              TRACE_PREPARE_FIRST);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(Error, "writing a thread's store", &Name, Status);
+        goto Error;
+    }
+
+    Status = TraceDepthOpen(New);
+    if (!NT_SUCCESS(Status)) {
+        RtlSetError(Error, "allocating a thread's call depth", &Name, Status);
         goto Error;
     }
 
@@ -647,6 +653,7 @@ Return Value:
 
     RtlReadClocks(&Store->Session->Rtl, &Reading);
     TraceStoreSetAnchor(&Header->LastAnchor, &Reading);
+    TraceClockDescribe(Store->Session, Header);
     Header->Reason = Reason;
     RtlStoreRelease32(&Header->State, TRACE_STATE_CLOSED);
 }
@@ -702,7 +709,7 @@ Return Value:
 
     RtlUnmapFileSection(&Session->Rtl, Store->Next.Base);
     for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
-        RtlUnmapFileSection(&Session->Rtl, Store->Retired[Index]);
+        TraceViewRetire(Session, Store->Retired[Index]);
     }
 
     End = Header->Cursor + Header->CursorToFileOffset;
@@ -729,5 +736,6 @@ Return Value:
     RtlProtectHandle(&Session->Rtl, Store->File, FALSE);
     RtlClose(&Session->Rtl, Store->File);
 
+    TraceDepthClose(Store);
     TraceStoreFree(Store);
 }

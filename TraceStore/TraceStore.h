@@ -35,9 +35,10 @@ Abstract:
 
 //
 // A view's size is a power of two between these.  The first view is always
-// the smallest; each next one starts where the file ends and is as large as
-// the file is, so that sizes double and every view of 2 MiB or more starts at
-// a multiple of its size, up to the session's MaximumViewSize.
+// the smallest.  In a store that keeps everything each next one starts where
+// the file ends and is at most as large as the file is, so that sizes double;
+// it should last for some 100 ms, and is no larger than the session's
+// MaximumViewSize.  The views of a ring are its segments, all of one size.
 //
 
 #define TRACE_VIEW_MINIMUM_SIZE     0x00010000      // 64 KiB
@@ -51,8 +52,29 @@ Abstract:
 
 #define TRACE_PREPARE_FIRST         0x4000          // 16 KiB
 
+//
+// The zeroes that pages are prepared with, bytes: the most that is prepared at
+// once.
+//
+
+#define TRACE_ZEROS_SIZE            0x80000         // 512 KiB
+
+//
+// A ring has at least that many segments, of which one is being filled and
+// one emptied.
+//
+
+#define TRACE_RING_SEGMENTS         15
+
+//
+// The least number of bytes that a store may be limited to.
+//
+
+#define TRACE_MAXIMUM_BYTES_LEAST   0x00100000      // 1 MiB
+
 typedef struct _TRACE_VIEW {
     PBYTE Base;                     // NULL: no view
+    ULONGLONG Position;             // of Base (TraceFormat.h, "Positions")
     ULONGLONG FileOffset;           // of Base, bytes
     ULONGLONG SizeInBytes;
     ULONGLONG PreparedInBytes;      // pages from Base that are present and
@@ -87,6 +109,35 @@ typedef TRACE_SESSION *PTRACE_SESSION;
 #define TRACE_WORKER_UNMAPS     2   // a retired view
 
 //
+// The calls that are open and recorded on one stack, for TRACER_MAX_DEPTH.  The
+// hook uses it (PenterHooks.asm); the fields up to Stacks are in
+// Asm/TraceLayout.inc.  Stack pointers are those of the hook's calls, their low
+// 32 bits.
+//
+
+typedef struct _TRACE_DEPTH TRACE_DEPTH;
+typedef TRACE_DEPTH *PTRACE_DEPTH;
+
+struct _TRACE_DEPTH {
+    ULONGLONG StackBase;            // highest address of the stack
+    PTRACE_DEPTH Next;              // another stack of the same thread
+    ULONG Count;                    // of calls that are open
+    ULONG Maximum;
+    ULONG Skipped;                  // calls that are open and left out, all
+                                    // inside the one whose stack pointer is
+    ULONG SkipStack;                // this
+    ULONG Stacks[1];                // Maximum of them, the deepest last
+};
+
+//
+// The largest depth that may be asked for, and how many stacks a thread may
+// have: a fiber beyond that number takes the place of the one that came first.
+//
+
+#define TRACE_MAXIMUM_DEPTH         16000
+#define TRACE_DEPTH_STACKS          1024
+
+//
 // One thread's store, in the writer's memory.  Fields without a remark are
 // written by the owning thread alone.
 //
@@ -102,14 +153,18 @@ typedef struct _TRACE_STORE {
     PTRACE_SESSION Session;
     PTRACE_STORE_HEADER Header;     // mapped by the first view
     HANDLE File;
+    PTRACE_DEPTH Depth;             // of the stack in use; NULL: no limit
 
     TRACE_VIEW Current;             // (W) where the hook appends
     TRACE_VIEW Next;                // (W) prepared ahead; Base NULL: none
     PVOID Retired[TRACE_RETIRED_VIEWS]; // (W) for the worker to unmap
     ULONGLONG FileSizeInBytes;      // (W) what the file was extended to
+    ULONGLONG DemandInBytes;        // what a view should have to last for a
+                                    // while; before WantNext
     ULONG WorkerBusy;               // (W) what the worker does for the store
                                     // outside the lock: TRACE_WORKER_*
-    ULONG WantNext;                 // (W) the worker may map Next
+    ULONG volatile WantNext;        // the worker may map Next, and then sets
+                                    // this to FALSE
     NTSTATUS NextStatus;            // (W) why the worker could not
     ULONG NextReason;               // (W) TRACE_REASON_* that goes with it
 
@@ -176,6 +231,18 @@ typedef struct _TRACE_WORKER {
 typedef TRACE_WORKER *PTRACE_WORKER;
 
 //
+// The clock thread (TraceClock.c).
+//
+
+typedef struct _TRACE_CLOCK {
+    ULONGLONG volatile *Place;      // where the hooks read; NULL: no thread
+    ULONGLONG Resolution;           // ticks; 0: not known yet
+    ULONGLONG NumberOfFreezes;
+    ULONGLONG MaximumStep;          // ticks
+} TRACE_CLOCK;
+typedef TRACE_CLOCK *PTRACE_CLOCK;
+
+//
 // A session: what all the stores of one module instance share.
 //
 
@@ -185,6 +252,9 @@ struct _TRACE_SESSION {
 
     PVOID ModuleBase;
     ULONGLONG MaximumViewSize;
+    ULONGLONG SegmentSize;          // of rings, bytes; 0: everything is kept
+    PVOID Zeros;                    // TRACE_ZEROS_SIZE bytes
+    BOOLEAN Flush;                  // views that are full are written to disk
     BOOLEAN WorkerAllowed;
     BOOLEAN volatile IsAlone;       // no other thread is in this module any
                                     // more: the process exits or unloads it
@@ -209,6 +279,8 @@ struct _TRACE_SESSION {
     volatile LONG NumberOfErrorsLogged;
     PTRACE_STORE_BLOCK volatile Blocks;
     TRACE_WORKER Worker;
+    TRACE_WORKER ClockWorker;       // the clock thread, which has no work
+    TRACE_CLOCK Clock;
 
 };
 
@@ -220,8 +292,17 @@ typedef struct _TRACE_SESSION_PARAMETERS {
     PVOID ModuleBase;               // image base of the module that is traced
     UNICODE_STRING RootDirectory;   // DOS path: where session directories go
     ULONGLONG MaximumViewSize;      // bytes, a power of two; 0: the default
+    ULONGLONG MaximumBytes;         // of each store, TRACE_MAXIMUM_BYTES_LEAST
+                                    // or more; 0: no limit
+    BOOLEAN IsRing;                 // keep the last MaximumBytes, rather than
+                                    // the first
+    BOOLEAN Flush;                  // write views that are full to disk
     BOOLEAN WorkerAllowed;          // FALSE: views are prepared by the traced
                                     // threads themselves
+    ULONG Clock;                    // TRACE_CLOCK_*; that of a thread goes
+                                    // after TraceClockStart
+    ULONG MaximumDepth;             // of calls; 0: no limit
+    ULONGLONG MinimumDuration;      // of calls, nanoseconds; 0: none
 } TRACE_SESSION_PARAMETERS;
 typedef TRACE_SESSION_PARAMETERS *PTRACE_SESSION_PARAMETERS;
 typedef const TRACE_SESSION_PARAMETERS *PCTRACE_SESSION_PARAMETERS;
@@ -403,33 +484,65 @@ NTSTATUS
 (TRACE_VIEW_MAP)(
     _In_ PCRTL Rtl,
     _In_ HANDLE File,
-    _In_ ULONGLONG FileOffset,
-    _In_ ULONGLONG SizeInBytes,
-    _Out_ PTRACE_VIEW View,
+    _In_ ULONGLONG FileSizeInBytes,
+    _Inout_ PTRACE_VIEW View,
     _Out_ PULONG Reason
     );
 TRACE_VIEW_MAP TraceViewMap;
 
 //
-// Prepares the next pages of a view, at most SizeInBytes of them.
+// Prepares the next pages of a view, at most SizeInBytes of them and at most
+// TRACE_ZEROS_SIZE.
 //
 
 typedef
 _Must_inspect_result_
 NTSTATUS
 (TRACE_VIEW_PREPARE)(
+    _In_ PTRACE_SESSION Session,
+    _In_ HANDLE File,
     _Inout_ PTRACE_VIEW View,
     _In_ ULONGLONG SizeInBytes
     );
 TRACE_VIEW_PREPARE TraceViewPrepare;
 
+//
+// Unmaps a full view, which the session's Flush has written to disk first.
+//
+
+typedef
+VOID
+(TRACE_VIEW_RETIRE)(
+    _In_ PTRACE_SESSION Session,
+    _In_opt_ PVOID Base
+    );
+TRACE_VIEW_RETIRE TraceViewRetire;
+
 typedef
 ULONGLONG
 (TRACE_VIEW_NEXT_SIZE)(
     _In_ ULONGLONG FileSizeInBytes,
-    _In_ ULONGLONG MaximumViewSize
+    _In_ ULONGLONG MaximumViewSize,
+    _In_ ULONGLONG DemandInBytes
     );
 TRACE_VIEW_NEXT_SIZE TraceViewNextSize;
+
+//
+// Where the next view lies, and (afterwards) that it is there.  Both under the
+// work lock.  STATUS_QUOTA_EXCEEDED: the store may not grow any more.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_STORE_PLACE_NEXT)(
+    _Inout_ PTRACE_STORE Store,
+    _Inout_ PTRACE_VIEW View
+    );
+TRACE_STORE_PLACE_NEXT TraceStorePlaceNext;
+
+typedef VOID (TRACE_STORE_GROW)(_Inout_ PTRACE_STORE Store);
+TRACE_STORE_GROW TraceStoreGrow;
 
 typedef VOID (TRACE_STORE_LOCK)(_Inout_ PTRACE_STORE Store);
 TRACE_STORE_LOCK TraceStoreAcquireWorkLock;
@@ -454,6 +567,9 @@ TRACE_STORE_TRY_LOCK TraceStoreTryAcquireWorkLock;
 //
 // TraceWatch.c: the worker ends the process when only workers are left.
 //
+
+typedef VOID (TRACE_WATCH_MARK_CALLER)(VOID);
+TRACE_WATCH_MARK_CALLER TraceWatchMark;     // any thread of the library
 
 typedef VOID (TRACE_WATCH_CHANGE)(_Inout_ PTRACE_SESSION Session);
 TRACE_WATCH_CHANGE TraceWatchBegin;
@@ -485,16 +601,99 @@ VOID
 TRACE_WORKER_REQUEST TraceWorkerRequest;
 
 //
-// Makes the worker leave this module's code for good.  May be called under the
+// Starts a thread of the library at Main, which claims its place and goes away
+// as TraceWorkerMain does.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_WORKER_START)(
+    _Inout_ PTRACE_SESSION Session,
+    _Inout_ PTRACE_WORKER Worker,
+    _In_ PVOID Main
+    );
+TRACE_WORKER_START TraceWorkerStart;
+
+//
+// The end of such a thread: says that it is gone and sleeps for good.
+//
+
+typedef
+VOID
+(TRACE_WORKER_GONE)(
+    _In_ PTRACE_SESSION Session,
+    _Inout_ PTRACE_WORKER Worker
+    );
+TRACE_WORKER_GONE TraceWorkerGone;
+
+//
+// Makes a thread of the library leave this module's code for good.  May be called under the
 // loader lock: nothing that needs it is waited for.
 //
 
 typedef
 VOID
 (TRACE_WORKER_STOP)(
-    _Inout_ PTRACE_SESSION Session
+    _Inout_ PTRACE_SESSION Session,
+    _Inout_ PTRACE_WORKER Worker
     );
 TRACE_WORKER_STOP TraceWorkerStop;
+
+//
+// TraceClock.c: the clock of TRACE_CLOCK_THREAD.
+//
+
+//
+// Starts the clock thread.  The clock has a value at once; it goes when the
+// thread has begun, which in a module that is being loaded is when that is
+// done.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_CLOCK_START)(
+    _Inout_ PTRACE_SESSION Session,
+    _Inout_ ULONGLONG volatile *Place
+    );
+TRACE_CLOCK_START TraceClockStart;
+
+//
+// Writes what is known of the clock into a store's header.
+//
+
+typedef
+VOID
+(TRACE_CLOCK_DESCRIBE)(
+    _In_ PTRACE_SESSION Session,
+    _Inout_ PTRACE_STORE_HEADER Header
+    );
+TRACE_CLOCK_DESCRIBE TraceClockDescribe;
+
+//
+// The ticks of the time stamp counter in a second, measured against the
+// performance counter; 0 if that cannot be read.  Takes about 2 ms.
+//
+
+typedef ULONGLONG (TRACE_CLOCK_MEASURE)(_In_ PCRTL Rtl);
+TRACE_CLOCK_MEASURE TraceClockMeasure;
+
+//
+// TraceDepth.c: the depth of calls, for each stack of a thread.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_DEPTH_OPEN)(
+    _Inout_ PTRACE_STORE Store
+    );
+TRACE_DEPTH_OPEN TraceDepthOpen;            // for the stack in use
+
+typedef VOID (TRACE_DEPTH_CHANGE)(_Inout_ PTRACE_STORE Store);
+TRACE_DEPTH_CHANGE TraceDepthSwitch;        // to the stack in use
+TRACE_DEPTH_CHANGE TraceDepthClose;
 
 //
 // TraceLog.c

@@ -419,6 +419,30 @@ Return Value:
 
 _Use_decl_annotations_
 VOID
+TraceWatchMark(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Marks the calling thread as one of the library's, that no worker waits for.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    __writegsqword(TEB_ARBITRARY_USER_POINTER, TRACE_WATCH_MARK);
+}
+
+_Use_decl_annotations_
+VOID
 TraceWatchBegin(
     PTRACE_SESSION Session
     )
@@ -441,7 +465,7 @@ Return Value:
     PCRTL Rtl;
 
     Rtl = &Session->Rtl;
-    __writegsqword(TEB_ARBITRARY_USER_POINTER, TRACE_WATCH_MARK);
+    TraceWatchMark();
     Session->Worker.IsWatching = Rtl->NtGetNextThread != NULL &&
                                  Rtl->NtWaitForMultipleObjects != NULL &&
                                  Rtl->NtReadVirtualMemory != NULL &&

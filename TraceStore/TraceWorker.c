@@ -13,7 +13,14 @@ Abstract:
 
     The worker starts when a store first changes its view (a thread that makes
     a few thousand calls never causes it), and sleeps while there is nothing to
-    prepare.
+    prepare.  There is never more to prepare than what is left of the view that
+    a thread is in and the view after it, some 100 ms of its records each
+    (TraceView.c).
+
+    Its priority is that of the program's threads.  It holds a store's lock while
+    it prepares a piece; were its priority lower, a thread that needs the lock
+    would wait for every other thread of the machine.  When all the processors
+    are busy, the traced threads prepare what the worker has no time for.
 
     Its end.  The module that this code is in may be unloaded, under the loader
     lock, which a thread needs to end.  So the worker does not end: it signals
@@ -31,12 +38,6 @@ Abstract:
 --*/
 
 #include "TraceStore.h"
-
-//
-// How many bytes of pages the worker touches while it holds a store's lock.
-//
-
-#define TRACE_PREPARE_WORKER    0x40000         // 256 KiB
 
 //
 // How often the system may refuse what ends the worker before it is left as it
@@ -75,25 +76,32 @@ Return Value:
     PTRACE_SESSION Session;
 
     Session = Store->Session;
+    Store->WantNext = FALSE;
+
+    //
+    // That the store may not grow any more is left for the owner to meet.
+    //
+
+    Status = TraceStorePlaceNext(Store, &View);
+    if (!NT_SUCCESS(Status)) {
+        return FALSE;
+    }
+
     FileSizeInBytes = Store->FileSizeInBytes;
     Store->WorkerBusy = TRACE_WORKER_MAPS;
     TraceStoreReleaseWorkLock(Store);
 
-    View.Base = NULL;
     Status = TraceViewMap(&Session->Rtl,
                           Store->File,
                           FileSizeInBytes,
-                          TraceViewNextSize(FileSizeInBytes,
-                                            Session->MaximumViewSize),
                           &View,
                           &Reason);
 
     TraceStoreAcquireWorkLock(Store);
     Store->WorkerBusy = TRACE_WORKER_IDLE;
-    Store->WantNext = FALSE;
     if (NT_SUCCESS(Status)) {
         Store->Next = View;
-        Store->FileSizeInBytes = FileSizeInBytes + View.SizeInBytes;
+        TraceStoreGrow(Store);
     } else {
         Store->NextStatus = Status;
         Store->NextReason = Reason;
@@ -134,7 +142,7 @@ Return Value:
     Store->WorkerBusy = TRACE_WORKER_UNMAPS;
     TraceStoreReleaseWorkLock(Store);
 
-    RtlUnmapFileSection(&Store->Session->Rtl, Retired);
+    TraceViewRetire(Store->Session, Retired);
 
     TraceStoreAcquireWorkLock(Store);
     Store->WorkerBusy = TRACE_WORKER_IDLE;
@@ -201,7 +209,10 @@ Return Value:
         // the store.
         //
 
-        Status = TraceViewPrepare(&Store->Current, TRACE_PREPARE_WORKER);
+        Status = TraceViewPrepare(Store->Session,
+                                  Store->File,
+                                  &Store->Current,
+                                  TRACE_ZEROS_SIZE);
         Worked = NT_SUCCESS(Status);
 
     } else if (Store->Next.Base == NULL &&
@@ -214,7 +225,10 @@ Return Value:
                Store->Next.PreparedInBytes < Store->Next.SizeInBytes &&
                NT_SUCCESS(Store->NextStatus)) {
 
-        Status = TraceViewPrepare(&Store->Next, TRACE_PREPARE_WORKER);
+        Status = TraceViewPrepare(Store->Session,
+                                  Store->File,
+                                  &Store->Next,
+                                  TRACE_ZEROS_SIZE);
         if (!NT_SUCCESS(Status)) {
             Store->NextStatus = Status;
             Store->NextReason = TRACE_REASON_PAGE_FAILED;
@@ -336,6 +350,34 @@ Return Value:
 
 Gone:
 
+    TraceWorkerGone(Session, Worker);
+    return 0;
+}
+
+_Use_decl_annotations_
+VOID
+TraceWorkerGone(
+    PTRACE_SESSION Session,
+    PTRACE_WORKER Worker
+    )
+/*++
+
+Routine Description:
+
+    Ends one of the library's threads: says that it is gone, and sleeps.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Worker - Supplies the thread.
+
+Return Value:
+
+    Does not return.
+
+--*/
+{
     for (;;) {
         if (!NT_SUCCESS(Session->Rtl.NtSignalAndWaitForSingleObject(
                 Worker->GoneEvent,
@@ -440,16 +482,18 @@ Return Value:
     }
 }
 
-static
+_Use_decl_annotations_
 NTSTATUS
 TraceWorkerStart(
-    _Inout_ PTRACE_SESSION Session
+    PTRACE_SESSION Session,
+    PTRACE_WORKER Worker,
+    PVOID Main
     )
 /*++
 
 Routine Description:
 
-    Creates the worker.  It is created suspended, so that its id is known
+    Creates one of the library's threads.  It is created suspended, so that its id is known
     before it runs any code, and asked not to announce itself to the DLLs of
     the process: their thread attach routines may be instrumented and are not
     the program's doing.  Its stack has the size that the image asks for, since
@@ -459,6 +503,10 @@ Arguments:
 
     Session - Supplies the session.
 
+    Worker - Supplies the place for the thread.
+
+    Main - Supplies the routine that it runs.
+
 Return Value:
 
     STATUS_SUCCESS or the failing call's status.
@@ -467,7 +515,6 @@ Return Value:
 {
     NTSTATUS Status;
     PCRTL Rtl;
-    PTRACE_WORKER Worker;
     PHANDLE Events[3];
     ULONG Index;
     struct {
@@ -482,7 +529,6 @@ Return Value:
     } Basic;
 
     Rtl = &Session->Rtl;
-    Worker = &Session->Worker;
     Events[0] = &Worker->WakeEvent;
     Events[1] = &Worker->GoneEvent;
     Events[2] = &Worker->NeverEvent;
@@ -504,7 +550,7 @@ Return Value:
                                    THREAD_ALL_ACCESS,
                                    NULL,
                                    (HANDLE)-1,
-                                   (PVOID)TraceWorkerMain,
+                                   Main,
                                    Session,
                                    RTL_THREAD_CREATE_SUSPENDED |
                                    RTL_THREAD_SKIP_THREAD_ATTACH,
@@ -528,11 +574,15 @@ Return Value:
         Worker->ThreadId = (ULONG)(ULONG_PTR)Basic.UniqueThread;
     }
 
-    TraceWatchCaller(Session);
+    if (Worker == &Session->Worker) {
+        TraceWatchCaller(Session);
+    }
     Status = Rtl->NtResumeThread(Worker->Thread, NULL);
     if (!NT_SUCCESS(Status)) {
         TraceWorkerTerminate(Rtl, Worker->Thread);
-        TraceWatchEnd(Session);
+        if (Worker == &Session->Worker) {
+            TraceWatchEnd(Session);
+        }
         goto Error;
     }
 
@@ -583,7 +633,9 @@ Return Value:
             return;
         }
 
-        Status = TraceWorkerStart(Session);
+        Status = TraceWorkerStart(Session,
+                                  Worker,
+                                  (PVOID)TraceWorkerMain);
         if (!NT_SUCCESS(Status)) {
             Worker->State = TRACE_WORKER_REFUSED;
             RtlSetError(&Error,
@@ -615,17 +667,20 @@ Return Value:
 _Use_decl_annotations_
 VOID
 TraceWorkerStop(
-    PTRACE_SESSION Session
+    PTRACE_SESSION Session,
+    PTRACE_WORKER Worker
     )
 /*++
 
 Routine Description:
 
-    Makes the worker leave this module's code for good.
+    Makes one of the library's threads leave this module's code for good.
 
 Arguments:
 
     Session - Supplies the session.
+
+    Worker - Supplies the thread.
 
 Return Value:
 
@@ -634,7 +689,6 @@ Return Value:
 --*/
 {
     PCRTL Rtl;
-    PTRACE_WORKER Worker;
     NTSTATUS Status;
     NTSTATUS WakeStatus;
     ULONG Refusals;
@@ -642,7 +696,6 @@ Return Value:
     LARGE_INTEGER Zero;
 
     Rtl = &Session->Rtl;
-    Worker = &Session->Worker;
 
     if (Worker->State != TRACE_WORKER_RUNNING) {
         return;
@@ -689,7 +742,9 @@ Return Value:
     }
 
     TraceWorkerTerminate(Rtl, Worker->Thread);
-    TraceWatchEnd(Session);
+    if (Worker == &Session->Worker) {
+        TraceWatchEnd(Session);
+    }
     TraceWorkerCloseHandles(Rtl, Worker);
     Worker->State = TRACE_WORKER_REFUSED;
 }

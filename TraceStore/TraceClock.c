@@ -1,0 +1,345 @@
+/*++
+
+Module Name:
+
+    TraceClock.c
+
+Abstract:
+
+    The clock of TRACER_CLOCK=thread: a thread that does nothing but read the
+    time stamp counter and publish it on a cache line of its own, where the
+    hooks find it for the price of a load.  It needs a core to itself.  When it
+    does not run, the clock stands still: that is detected here when it goes on,
+    counted, and written into the stores.
+
+    Between two readings the thread pauses, for as long as makes the hooks
+    cheapest: each value that is published takes the line away from the cores
+    that read it.
+
+    The thread is one of the library's workers (TraceWorker.c): it does not keep
+    the process alive, it is created and ended in the same way, and the worker
+    is started with it, so that there is one to watch the program's threads.
+
+--*/
+
+#include "TraceStore.h"
+
+//
+// How often the thread pauses from one reading to the next, and how many steps
+// its resolution is found from.
+//
+
+#define TRACE_CLOCK_PAUSES      2
+#define TRACE_CLOCK_SAMPLES     4096
+
+//
+// How long the counter is measured, as a part of a second.
+//
+
+#define TRACE_CLOCK_MEASURES    500             // 2 ms
+
+_Use_decl_annotations_
+ULONGLONG
+TraceClockMeasure(
+    PCRTL Rtl
+    )
+/*++
+
+Routine Description:
+
+    Measures the time stamp counter's frequency.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+Return Value:
+
+    The ticks in a second, or 0.
+
+--*/
+{
+    RTL_CLOCK_READING First;
+    RTL_CLOCK_READING Last;
+    ULONGLONG Elapsed;
+    ULONG Count;
+
+    //
+    // A counter that does not go on is given up.
+    //
+
+    RtlReadClocks(Rtl, &First);
+    Elapsed = 0;
+    for (Count = 0; Count < 1000000; Count += 1) {
+        RtlReadClocks(Rtl, &Last);
+        Elapsed = Last.Qpc - First.Qpc;
+        if (Elapsed >= First.QpcFrequency / TRACE_CLOCK_MEASURES) {
+            break;
+        }
+        YieldProcessor();
+    }
+
+    if (Elapsed == 0) {
+        return 0;
+    }
+
+    return (Last.Tsc - First.Tsc) * First.QpcFrequency / Elapsed;
+}
+
+static
+ULONGLONG
+TraceClockStep(
+    _In_ ULONGLONG volatile *Place,
+    _In_ ULONGLONG Previous
+    )
+/*++
+
+Routine Description:
+
+    Publishes the time.
+
+Arguments:
+
+    Place - Supplies where.
+
+    Previous - Supplies what was published before.
+
+Return Value:
+
+    What has been published.
+
+--*/
+{
+    ULONGLONG Now;
+    ULONG Pause;
+
+    for (Pause = 0; Pause < TRACE_CLOCK_PAUSES; Pause += 1) {
+        YieldProcessor();
+    }
+
+    //
+    // Counters of two cores may differ by a little when the thread is moved.
+    //
+
+    Now = __rdtsc();
+    if (Now < Previous) {
+        Now = Previous;
+    }
+    RtlStoreRelease64(Place, Now);
+    return Now;
+}
+
+static
+ULONGLONG
+TraceClockFindResolution(
+    _In_ ULONGLONG volatile *Place,
+    _Inout_ PULONGLONG Previous
+    )
+/*++
+
+Routine Description:
+
+    Measures how fine the clock is, while it goes.
+
+Arguments:
+
+    Place - Supplies where it is published.
+
+    Previous - Supplies what was published last, and receives it.
+
+Return Value:
+
+    The length in ticks that 99 of 100 steps do not exceed.
+
+--*/
+{
+    ULONG Index;
+    ULONG Bucket;
+    ULONGLONG Now;
+    ULONGLONG Step;
+    USHORT Counts[1024];            // of steps of Index * 4 ticks
+
+    RtlZeroBytes(Counts, sizeof(Counts));
+
+    for (Index = 0; Index < TRACE_CLOCK_SAMPLES; Index += 1) {
+        Now = TraceClockStep(Place, *Previous);
+        Step = (Now - *Previous) / 4;
+        *Previous = Now;
+        Counts[Step < RTL_NUMBER_OF(Counts) ?
+               Step : RTL_NUMBER_OF(Counts) - 1] += 1;
+    }
+
+    Index = 0;
+    for (Bucket = 0; Bucket < RTL_NUMBER_OF(Counts) - 1; Bucket += 1) {
+        Index += Counts[Bucket];
+        if (Index >= TRACE_CLOCK_SAMPLES / 100 * 99) {
+            break;
+        }
+    }
+
+    return (Bucket + 1) * 4;
+}
+
+static
+ULONG
+WINAPI
+TraceClockMain(
+    _In_ PVOID Parameter
+    )
+/*++
+
+Routine Description:
+
+    The clock thread.
+
+Arguments:
+
+    Parameter - Supplies the session.
+
+Return Value:
+
+    Does not return.
+
+--*/
+{
+    PTRACE_SESSION Session;
+    PTRACE_WORKER Worker;
+    PTRACE_CLOCK Clock;
+    ULONGLONG Previous;
+    ULONGLONG Freeze;
+    ULONGLONG Now;
+
+    Session = (PTRACE_SESSION)Parameter;
+    Worker = &Session->ClockWorker;
+    Clock = &Session->Clock;
+
+    if (InterlockedExchange(&Worker->Claimed, 1) == 0) {
+
+        TraceWatchMark();
+
+        Previous = __rdtsc();
+        Clock->Resolution = TraceClockFindResolution(Clock->Place, &Previous);
+        Freeze = Clock->Resolution * TRACE_CLOCK_FREEZE;
+
+        while (!Worker->Stop) {
+            Now = TraceClockStep(Clock->Place, Previous);
+            if (Now - Previous > Freeze) {
+                Clock->NumberOfFreezes += 1;
+                if (Clock->MaximumStep < Now - Previous) {
+                    Clock->MaximumStep = Now - Previous;
+                }
+            }
+            Previous = Now;
+        }
+    }
+
+    TraceWorkerGone(Session, Worker);
+    return 0;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+TraceClockStart(
+    PTRACE_SESSION Session,
+    ULONGLONG volatile *Place
+    )
+/*++
+
+Routine Description:
+
+    Starts the clock thread.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Place - Supplies where the hooks read the clock.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_NOT_SUPPORTED if the session may have no threads, or
+    the failing call's status.
+
+--*/
+{
+    NTSTATUS Status;
+
+    if (!Session->WorkerAllowed) {
+        return STATUS_NOT_SUPPORTED;
+    }
+
+    TraceWorkerRequest(Session);
+    if (Session->Worker.State != TRACE_WORKER_RUNNING) {
+        return STATUS_NOT_SUPPORTED;
+    }
+
+    *Place = __rdtsc();
+    Session->Clock.Place = Place;
+    Status = TraceWorkerStart(Session,
+                              &Session->ClockWorker,
+                              (PVOID)TraceClockMain);
+    if (!NT_SUCCESS(Status)) {
+        Session->Clock.Place = NULL;
+        return Status;
+    }
+
+    Session->ClockWorker.State = TRACE_WORKER_RUNNING;
+    Session->Template->Clock = TRACE_CLOCK_THREAD;
+    return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+VOID
+TraceClockDescribe(
+    PTRACE_SESSION Session,
+    PTRACE_STORE_HEADER Header
+    )
+/*++
+
+Routine Description:
+
+    Writes what is known of the clock into a store's header: at its creation,
+    at each change of its view, and at its end.  A clock that stands still at
+    this moment counts as one freeze more.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Header - Supplies the header.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_CLOCK Clock;
+    ULONGLONG Freezes;
+    ULONGLONG Step;
+    ULONGLONG Age;
+
+    Clock = &Session->Clock;
+    if (Clock->Place == NULL) {
+        return;
+    }
+
+    Age = *Clock->Place;
+    Age = __rdtsc() - Age;
+    Freezes = Clock->NumberOfFreezes;
+    Step = Clock->MaximumStep;
+    if ((LONGLONG)Age > 0 && Age > Clock->Resolution * TRACE_CLOCK_FREEZE) {
+        Freezes += 1;
+        if (Step < Age) {
+            Step = Age;
+        }
+    }
+
+    Header->ClockResolution = Clock->Resolution;
+    if (Header->NumberOfClockFreezes < Freezes) {
+        Header->NumberOfClockFreezes = Freezes;
+    }
+    if (Header->MaximumClockStep < Step) {
+        Header->MaximumClockStep = Step;
+    }
+}
