@@ -705,7 +705,7 @@ Return Value:
     //
 
     TraceStoreAcquireWorkLock(Store);
-    TraceStoreWaitForWorker(Store, TRACE_WORKER_MAPS | TRACE_WORKER_UNMAPS);
+    TraceStoreWaitForWorker(Store, TRACE_WORKER_ANY);
 
     RtlUnmapFileSection(&Session->Rtl, Store->Next.Base);
     for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {

@@ -107,6 +107,10 @@ typedef TRACE_SESSION *PTRACE_SESSION;
 #define TRACE_WORKER_IDLE       0
 #define TRACE_WORKER_MAPS       1   // Next
 #define TRACE_WORKER_UNMAPS     2   // a retired view
+#define TRACE_WORKER_PREPARES_NEXT 4    // a piece of Next; when the owner moves
+                                    // on to that view, it becomes
+#define TRACE_WORKER_PREPARES_CURRENT 8
+#define TRACE_WORKER_ANY        15
 
 //
 // The calls that are open and recorded on one stack, for TRACER_MAX_DEPTH.  The

@@ -741,6 +741,9 @@ Return Value:
     Old = Store->Current;
     Store->Current = Store->Next;
     Store->Next.Base = NULL;
+    if (Store->WorkerBusy == TRACE_WORKER_PREPARES_NEXT) {
+        Store->WorkerBusy = TRACE_WORKER_PREPARES_CURRENT;
+    }
 
     RtlStoreRelease64(&Header->ViewFileOffset, Store->Current.Position);
     RtlStoreRelease32(&Header->Generation, Header->Generation + 1);
@@ -949,6 +952,10 @@ Return Value:
 
     if (View->PreparedInBytes <= Used) {
         Waited = TRUE;
+        TraceStoreWaitForWorker(Store, TRACE_WORKER_PREPARES_CURRENT);
+    }
+
+    if (View->PreparedInBytes <= Used) {
         Header->NumberOfInlinePreparations += 1;
         Chunk = TRACE_PREPARE_INLINE;
         if (View->FileOffset == 0) {
@@ -971,8 +978,7 @@ Return Value:
     //
 
     IsWorkLeft = View->FileOffset != 0 &&
-                 (View->PreparedInBytes < View->SizeInBytes ||
-                  Store->Next.PreparedInBytes < Store->Next.SizeInBytes ||
+                 (Store->Next.PreparedInBytes < Store->Next.SizeInBytes ||
                   Store->Next.Base == NULL);
 
 End:

@@ -17,10 +17,10 @@ Abstract:
     a thread is in and the view after it, some 100 ms of its records each
     (TraceView.c).
 
-    Its priority is that of the program's threads.  It holds a store's lock while
-    it prepares a piece; were its priority lower, a thread that needs the lock
-    would wait for every other thread of the machine.  When all the processors
-    are busy, the traced threads prepare what the worker has no time for.
+    Its priority is that of the program's threads: one that needs a piece which
+    the worker is about to finish would otherwise wait for every other thread of
+    the machine.  When all the processors are busy, the traced threads prepare
+    themselves what the worker has no time for.
 
     Its end.  The module that this code is in may be unloaded, under the loader
     lock, which a thread needs to end.  So the worker does not end: it signals
@@ -149,6 +149,61 @@ Return Value:
 }
 
 static
+VOID
+TraceWorkerPrepareNext(
+    _Inout_ PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Prepares a piece of the next view of a store.  The work lock is held on entry
+    and on return, but not in between: the owner may move on to the view
+    meanwhile, and use what had been prepared before.
+
+Arguments:
+
+    Store - Supplies the store.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    NTSTATUS Status;
+    TRACE_VIEW View;
+    ULONG Busy;
+
+    View = Store->Next;
+    Store->WorkerBusy = TRACE_WORKER_PREPARES_NEXT;
+    TraceStoreReleaseWorkLock(Store);
+
+    Status = TraceViewPrepare(Store->Session,
+                              Store->File,
+                              &View,
+                              TRACE_ZEROS_SIZE);
+
+    TraceStoreAcquireWorkLock(Store);
+    Busy = Store->WorkerBusy;
+    Store->WorkerBusy = TRACE_WORKER_IDLE;
+
+    //
+    // Pages of the current view that cannot be had are left for the owner to
+    // meet.
+    //
+
+    if (Busy == TRACE_WORKER_PREPARES_CURRENT) {
+        Store->Current.PreparedInBytes = View.PreparedInBytes;
+    } else if (NT_SUCCESS(Status)) {
+        Store->Next.PreparedInBytes = View.PreparedInBytes;
+    } else {
+        Store->NextStatus = Status;
+        Store->NextReason = TRACE_REASON_PAGE_FAILED;
+    }
+}
+
+static
 BOOLEAN
 TraceWorkerServeStore(
     _Inout_ PTRACE_STORE Store
@@ -157,8 +212,10 @@ TraceWorkerServeStore(
 
 Routine Description:
 
-    Does one unit of work for a store: a chunk of the current view, the mapping
-    of the next view, a chunk of that, or a retired view, in this order.
+    Does one unit of work for a store: the mapping of the next view, a piece of
+    that, or a retired view, in this order.  A view that its owner has begun to
+    fill before it was ready is the owner's to prepare: the worker goes on to the
+    next one, and the owner does not wait for a worker that gets no processor.
 
 Arguments:
 
@@ -171,7 +228,6 @@ Return Value:
 --*/
 {
     BOOLEAN Worked;
-    NTSTATUS Status;
     ULONG Index;
 
     if (Store->Use != TRACE_STORE_USED) {
@@ -200,24 +256,9 @@ Return Value:
         goto End;
     }
 
-    if (Store->Current.FileOffset != 0 &&
-        Store->Current.PreparedInBytes < Store->Current.SizeInBytes) {
-
-        //
-        // The owner moved on before its view was ready: stay ahead of it.  A
-        // page that cannot be had is left for the owner to meet, which stops
-        // the store.
-        //
-
-        Status = TraceViewPrepare(Store->Session,
-                                  Store->File,
-                                  &Store->Current,
-                                  TRACE_ZEROS_SIZE);
-        Worked = NT_SUCCESS(Status);
-
-    } else if (Store->Next.Base == NULL &&
-               Store->WantNext &&
-               NT_SUCCESS(Store->NextStatus)) {
+    if (Store->Next.Base == NULL &&
+        Store->WantNext &&
+        NT_SUCCESS(Store->NextStatus)) {
 
         Worked = TraceWorkerMapNext(Store);
 
@@ -225,14 +266,7 @@ Return Value:
                Store->Next.PreparedInBytes < Store->Next.SizeInBytes &&
                NT_SUCCESS(Store->NextStatus)) {
 
-        Status = TraceViewPrepare(Store->Session,
-                                  Store->File,
-                                  &Store->Next,
-                                  TRACE_ZEROS_SIZE);
-        if (!NT_SUCCESS(Status)) {
-            Store->NextStatus = Status;
-            Store->NextReason = TRACE_REASON_PAGE_FAILED;
-        }
+        TraceWorkerPrepareNext(Store);
         Worked = TRUE;
 
     } else {
