@@ -8,6 +8,7 @@
 #     make test       runs the tests
 #     make check      checks the products and the sources
 #     make bench      runs the benchmarks
+#     make bench-peers    compares with other function tracers (Linux)
 #     make projects   writes Tracer.sln and the .vcxproj files anew
 #     make clean      removes x64/
 #
@@ -176,8 +177,8 @@ $(foreach T,$(BenchmarkPrograms),$(call AddProject,$(basename $(notdir \
     $T)),Program,Benchmarks,$T $(BenchmarkMain),\
     BenchmarkSupport $(AllLibraries)))
 
-.PHONY: all release debug products demo test check bench projects describe
-.PHONY: syntax clean setup FORCE
+.PHONY: all release debug products demo test check bench bench-peers
+.PHONY: projects describe syntax clean setup FORCE
 
 all: release debug
 
@@ -277,6 +278,16 @@ bench: release
 	@set -e; for Script in Benchmarks/*.sh; do \
 	    TRACER_ROOT=$(CURDIR) TRACER_BIN=$(CURDIR)/$(Out)/Release \
 	    TRACER_WINE=$(CURDIR)/Build/RunWine.sh $$Script; done
+
+#
+# Installs other function tracers and compares them with ours; PEERS has the
+# options of Benchmarks/Peers/BenchPeers.py.
+#
+
+bench-peers: products
+	@TRACER_ROOT=$(CURDIR) TRACER_BIN=$(CURDIR)/$(Out)/Release \
+	    TRACER_WINE=$(CURDIR)/Build/RunWine.sh \
+	    Benchmarks/Peers/BenchPeers.sh $(PEERS)
 
 #
 # What is built from what, for the checkers and for the writer of the Visual
