@@ -21,10 +21,12 @@ Root=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 #
 
 Tools="uftrace lttng xray gprof"
-Packages_uftrace="uftrace"
-Packages_lttng="lttng-tools liblttng-ust-dev babeltrace2"
-Packages_xray="clang-19 libclang-rt-19-dev llvm-19"
-Packages_gprof="gcc binutils libc6-dev"
+declare -A Packages=(
+    [uftrace]="uftrace"
+    [lttng]="lttng-tools liblttng-ust-dev babeltrace2"
+    [xray]="clang-19 libclang-rt-19-dev llvm-19"
+    [gprof]="gcc binutils libc6-dev"
+)
 
 #
 # ListMissing PACKAGE...
@@ -70,9 +72,8 @@ Install()
 
 Absent=
 for Tool in $Tools; do
-    Name=Packages_$Tool
     # shellcheck disable=SC2086
-    Missing=$(ListMissing ${!Name} | paste -s -d ' ')
+    Missing=$(ListMissing ${Packages[$Tool]} | paste -s -d ' ')
     [ -n "$Missing" ] || continue
     echo "BenchPeers: installing $Missing" >&2
     # shellcheck disable=SC2086
