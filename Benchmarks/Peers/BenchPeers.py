@@ -989,7 +989,8 @@ class Comparison:
             for speed, (leaf, depth) in self.sizes.items()}
         lines = [HEADING, '']
         lines += [
-            'Written by `make bench-peers` on %s, in %.1f minutes%s.' % (
+            "Written by `make bench-peers PEERS='--write "
+            "Docs/Performance.md'` on %s,\nin %.1f minutes%s." % (
                 time.strftime('%Y-%m-%d'), minutes,
                 ', **with --quick: the figures mean nothing**'
                 if self.options.quick else ''),
@@ -1093,6 +1094,8 @@ CAVEATS = """
   told to it beforehand, was not tried.
 - LTTng may discard events when its consumer does not keep up; the number is
   in the table. It can be told to wait instead, which is not measured here.
+- The script needs memory for XRay's buffers and some 3 GiB for llvm-xray,
+  which holds all records at once; XRay's runs are short for that reason.
 - gprof counts calls and samples the time; it keeps no calls. It is here for
   scale.
 - The numbers of calls differ between tools so that a run of each takes about
