@@ -1046,9 +1046,9 @@ call" is the size of all files divided by the calls.
 the tool's own reader finds in the files of the first run. For SIGKILL,
 `Benchmarks/Peers/Killed.c` makes calls, counts those that have returned in a
 file that it has mapped, and is killed (the process alone; LTTng's and
-uftrace's own processes live on) two tenths of a second after its first two million; then
-the tool's own reader counts what it finds. The worst of {kills} kills is
-shown.
+uftrace's own processes live on) two tenths of a second after its first two
+million; then the tool's own reader counts what it finds. The worst of
+{kills} kills is shown.
 """
 
 LUA = """\
