@@ -33,8 +33,8 @@ static const READER_COLUMN ReaderInfoSessionColumns[] = {
     { "View changes", "view_changes", ReaderColumnNumber, 0 },
     { "Views inline", "views_mapped_inline", ReaderColumnNumber, 0 },
     { "Pages inline", "inline_preparations", ReaderColumnNumber, 0 },
-    { "Threads waited", "inline_wait", ReaderColumnTime, 0 },
-    { "Longest wait", "longest_inline_wait", ReaderColumnTime, 0 },
+    { "On slow path", "inline_wait", ReaderColumnExactTime, 0 },
+    { "Longest of these", "longest_inline_wait", ReaderColumnExactTime, 0 },
     { "First record", "first_time", ReaderColumnDate, 0 },
     { "Last record", "last_time", ReaderColumnDate, 0 }
 };
@@ -51,6 +51,42 @@ static const READER_TABLE ReaderInfoSessionTable = {
     RTL_NUMBER_OF(ReaderInfoSessionColumns),
     TRUE
 };
+
+//
+// How it was recorded, and what was left out for that.  In text, what is 0
+// and was not asked for is not shown.
+//
+
+static const READER_COLUMN ReaderInfoRecordingColumns[] = {
+    { "Mode", "mode", ReaderColumnText, 0 },
+    { "Ring, bytes", "ring_bytes", ReaderColumnNumber, 0 },
+    { "Overwritten", "overwritten", ReaderColumnNumber, 0 },
+    { "Clock", "clock", ReaderColumnText, 0 },
+    { "Clock's step", "clock_resolution", ReaderColumnExactTime, 0 },
+    { "Clock froze", "clock_freezes", ReaderColumnNumber, 0 },
+    { "Longest freeze", "longest_clock_step", ReaderColumnExactTime, 0 },
+    { "Minimum duration", "minimum_duration", ReaderColumnExactTime, 0 },
+    { "Taken back", "taken_back", ReaderColumnNumber, 0 },
+    { "Maximum depth", "maximum_depth", ReaderColumnNumber, 0 },
+    { "Too deep", "too_deep", ReaderColumnNumber, 0 },
+    { "Maximum bytes", "maximum_bytes", ReaderColumnNumber, 0 },
+    { "Waits for pages", "waits", ReaderColumnNumber, 0 },
+    { "Time of waits", "wait", ReaderColumnExactTime, 0 },
+    { "Longest, at most", "longest_wait", ReaderColumnExactTime, 0 }
+};
+
+static const READER_TABLE ReaderInfoRecordingTable = {
+    "recording",
+    ReaderInfoRecordingColumns,
+    RTL_NUMBER_OF(ReaderInfoRecordingColumns),
+    TRUE
+};
+
+#define READER_INFO_RING_COLUMNS 0x6u
+#define READER_INFO_CLOCK_COLUMNS 0x70u
+#define READER_INFO_DURATION_COLUMNS 0x180u
+#define READER_INFO_DEPTH_COLUMNS 0x600u
+#define READER_INFO_BYTES_COLUMN 0x800u
 
 static const READER_COLUMN ReaderInfoModuleColumns[] = {
     { "Base", "base", ReaderColumnHexadecimal, 18 },
@@ -101,8 +137,106 @@ typedef struct _READER_TOTALS {
     ULONGLONG MaximumInlineTicks;
     ULONGLONG FirstTimestamp;
     ULONGLONG LastTimestamp;
+    ULONGLONG RingSizeInBytes;      // the largest; 0: no ring
+    ULONGLONG Overwritten;          // records
+    ULONGLONG MinimumDuration;      // this and the next two: the largest
+    ULONGLONG MaximumDepth;
+    ULONGLONG MaximumBytes;
+    ULONGLONG TakenBack;
+    ULONGLONG TooDeep;
+    ULONGLONG Waits;
+    ULONGLONG WaitTicks;
+    ULONGLONG LongestWait;          // of the stores that waited: the longest
+                                    // time on the slow path
+    ULONG NumberOfRings;
+    ULONG NumberOfFiles;
 } READER_TOTALS;
 typedef READER_TOTALS *PREADER_TOTALS;
+
+
+static
+ULONGLONG
+ReaderLarger(
+    _In_ ULONGLONG First,
+    _In_ ULONGLONG Second
+    )
+/*++
+
+Routine Description:
+
+    Gives the larger of two numbers.
+
+Arguments:
+
+    First, Second - The numbers.
+
+Return Value:
+
+    The larger.
+
+--*/
+{
+    return First > Second ? First : Second;
+}
+
+
+static
+VOID
+ReaderAddRecording(
+    _Inout_ PREADER_TOTALS Totals,
+    _In_ PCREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Adds how a store was recorded.
+
+Arguments:
+
+    Totals - What to add to.
+
+    Store - The store.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCTRACE_STORE_HEADER Header = Store->Header;
+
+    if (Header->RingSizeInBytes != 0) {
+        Totals->NumberOfRings += 1;
+        Totals->RingSizeInBytes = ReaderLarger(Totals->RingSizeInBytes,
+                                               Header->RingSizeInBytes);
+        if (Header->FirstPosition > Header->HeaderSize) {
+            Totals->Overwritten +=
+                (Header->FirstPosition - Header->HeaderSize) /
+                TRACE_RECORD_SIZE;
+        }
+    } else {
+        Totals->NumberOfFiles += 1;
+    }
+
+    Totals->MinimumDuration = ReaderLarger(Totals->MinimumDuration,
+                                           Header->MinimumDuration);
+    Totals->MaximumDepth = ReaderLarger(Totals->MaximumDepth,
+                                        Header->MaximumDepth);
+    Totals->MaximumBytes = ReaderLarger(Totals->MaximumBytes,
+                                        Header->MaximumBytes);
+    Totals->TakenBack += Header->NumberOfCallsTakenBack;
+    Totals->TooDeep += Header->NumberOfEventsTooDeep;
+    Totals->Waits += Header->NumberOfWaits;
+    Totals->WaitTicks += Header->WaitTicks;
+    if (Header->NumberOfWaits != 0) {
+        Totals->LongestWait =
+            ReaderLarger(Totals->LongestWait,
+                         Header->MaximumInlineTicks < Header->WaitTicks
+                             ? Header->MaximumInlineTicks
+                             : Header->WaitTicks);
+    }
+}
 
 
 static
@@ -131,9 +265,24 @@ Return Value:
 {
     PCTRACE_STORE_HEADER Header = Store->Header;
 
-    Totals->Records += (Store->EndOfRecords - Header->HeaderSize) /
-                       TRACE_RECORD_SIZE;
-    Totals->Bytes += Store->EndOfRecords;
+    ULONGLONG Size = Store->EndOfRecords;
+
+    //
+    // The writer of a ring may have gone around since the end was read.
+    //
+
+    if (Store->EndOfRecords > Store->StartOfRecords) {
+        Totals->Records += (Store->EndOfRecords - Store->StartOfRecords) /
+                           TRACE_RECORD_SIZE;
+    }
+
+    if (Header->RingSizeInBytes != 0 &&
+        Size > Header->RingFileOffset + Header->RingSizeInBytes) {
+        Size = Header->RingFileOffset + Header->RingSizeInBytes;
+    }
+
+    Totals->Bytes += Size;
+    ReaderAddRecording(Totals, Store);
     Totals->Lost += Header->NumberOfEventsLost;
     Totals->Reentered += Header->NumberOfEventsReentered;
     Totals->ViewChanges += Header->NumberOfViewChanges;
@@ -183,7 +332,8 @@ Return Value:
 
 --*/
 {
-    if (Timestamp == 0 || Clock->Ticks == 0) {
+    if (Timestamp == 0 || Clock->Ticks == 0 ||
+        Clock->Kind == TRACE_CLOCK_NONE) {
         ReaderPutNothing(Output);
     } else {
         ReaderPutNumber(Output, CoreTimestampToSystemTime(Clock, Timestamp));
@@ -281,6 +431,85 @@ Return Value:
     ReaderPutNumber(Output, Totals->MaximumInlineTicks);
     ReaderPutDate(Output, &Session->Clock, Totals->FirstTimestamp);
     ReaderPutDate(Output, &Session->Clock, Totals->LastTimestamp);
+    ReaderEndTable(Output);
+}
+
+
+static
+VOID
+ReaderPutRecording(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ const READER_TOTALS *Totals
+    )
+/*++
+
+Routine Description:
+
+    Writes the table of how the session was recorded.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+    Totals - Of all its stores.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCCORE_CLOCK Clock = &Session->Clock;
+    ULONG Hidden = 0;
+
+    if (Totals->NumberOfRings == 0) {
+        Hidden |= READER_INFO_RING_COLUMNS;
+    }
+
+    if (Clock->Kind != TRACE_CLOCK_THREAD) {
+        Hidden |= READER_INFO_CLOCK_COLUMNS;
+    }
+
+    if (Totals->MinimumDuration == 0 && Totals->TakenBack == 0) {
+        Hidden |= READER_INFO_DURATION_COLUMNS;
+    }
+
+    if (Totals->MaximumDepth == 0 && Totals->TooDeep == 0) {
+        Hidden |= READER_INFO_DEPTH_COLUMNS;
+    }
+
+    if (Totals->MaximumBytes == 0) {
+        Hidden |= READER_INFO_BYTES_COLUMN;
+    }
+
+    ReaderBeginTable(Output, &ReaderInfoRecordingTable, Hidden);
+    ReaderPutString(Output,
+                    Totals->NumberOfRings == 0
+                        ? "file"
+                        : Totals->NumberOfFiles == 0 ? "ring"
+                                                     : "ring and file");
+    ReaderPutNumber(Output, Totals->RingSizeInBytes);
+    ReaderPutNumber(Output, Totals->Overwritten);
+    ReaderPutString(Output, ReaderDescribeClock(Clock));
+    if (Clock->Resolution != 0) {
+        ReaderPutNumber(Output, Clock->Resolution);
+    } else {
+        ReaderPutNothing(Output);
+    }
+
+    ReaderPutNumber(Output, Session->NumberOfClockFreezes);
+    ReaderPutNumber(Output, Session->MaximumClockStep);
+    ReaderPutNumber(Output, Totals->MinimumDuration);
+    ReaderPutNumber(Output, Totals->TakenBack);
+    ReaderPutNumber(Output, Totals->MaximumDepth);
+    ReaderPutNumber(Output, Totals->TooDeep);
+    ReaderPutNumber(Output, Totals->MaximumBytes);
+    ReaderPutNumber(Output, Totals->Waits);
+    ReaderPutNumber(Output, Totals->WaitTicks);
+    ReaderPutNumber(Output, Totals->LongestWait);
     ReaderEndTable(Output);
 }
 
@@ -417,7 +646,10 @@ Return Value:
     ReaderPutNumber(Output, Totals.Records);
     ReaderPutNumber(Output, Totals.Bytes);
     if (Totals.FirstTimestamp != 0) {
-        ReaderPutNumber(Output, Totals.FirstTimestamp - SessionStart);
+        ReaderPutNumber(Output,
+                        Totals.FirstTimestamp > SessionStart
+                            ? Totals.FirstTimestamp - SessionStart
+                            : 0);
         ReaderPutNumber(Output,
                         Totals.LastTimestamp > Totals.FirstTimestamp
                             ? Totals.LastTimestamp - Totals.FirstTimestamp
@@ -480,6 +712,7 @@ Return Value:
                         "info",
                         TRUE);
     ReaderPutSession(&Output, &Session, &Totals);
+    ReaderPutRecording(&Output, &Session, &Totals);
     Status = ReaderPutModules(&Output, &Session);
     if (!NT_SUCCESS(Status)) {
         ReaderCloseSession(&Session);

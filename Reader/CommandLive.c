@@ -77,6 +77,8 @@ typedef struct _READER_LIVE {
     RTL_CLOCK_READING Reading;      // when the last pass began
     ULONGLONG NewRecords;           // of this interval
     ULONGLONG ReadRecords;          // of all
+    ULONGLONG Overtaken;            // records that were overwritten before
+                                    // they were read, of closed threads
     ULONGLONG Age;                  // nanoseconds, of the oldest data shown
     ULONGLONG Limit;
     ULONG ExitCode;
@@ -111,7 +113,8 @@ Return Value:
 
 --*/
 {
-    if (Timestamp <= Thread->ChargedTo) {
+    if (Timestamp <= Thread->ChargedTo ||
+        Live->Session.Clock.Kind == TRACE_CLOCK_NONE) {
         return;
     }
 
@@ -475,6 +478,38 @@ Return Value:
 
 
 static
+ULONGLONG
+ReaderLiveCountOvertaken(
+    _In_ const READER_LIVE_THREAD *Thread
+    )
+/*++
+
+Routine Description:
+
+    Counts a thread's records that its writer overwrote before they were read.
+
+Arguments:
+
+    Thread - The thread, not done.
+
+Return Value:
+
+    Their number.
+
+--*/
+{
+    ULONGLONG Count = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Thread->Stream.NumberOfStores; Index++) {
+        Count += Thread->Stream.Stores[Index]->Iterator.NumberOvertaken;
+    }
+
+    return Count;
+}
+
+
+static
 VOID
 ReaderLiveBeginInterval(
     _Inout_ PREADER_LIVE Live
@@ -520,6 +555,7 @@ Return Value:
         Live->Session.Threads[Index].IsLive = FALSE;
         Live->Session.Threads[Index].LastTimestamp =
             Thread->Stream.Pair.LastTimestamp;
+        Live->Overtaken += ReaderLiveCountOvertaken(Thread);
         ReaderCloseStream(&Thread->Stream);
         Thread->IsDone = TRUE;
     }
@@ -780,6 +816,7 @@ Return Value:
     ULONGLONG First = READER_MAXIMUM_TIMESTAMP;
     ULONGLONG Last = 0;
     ULONGLONG Interval;
+    ULONGLONG Overtaken = Live->Overtaken;
     ULONG Growing = 0;
     ULONG Index;
     NTSTATUS Status;
@@ -797,6 +834,7 @@ Return Value:
 
         Interval = 0;
         if (Last > First &&
+            Session->Clock.Kind != TRACE_CLOCK_NONE &&
             !CoreTicksToNanoseconds(&Session->Clock, Last - First, &Interval)) {
             Interval = 0;
         }
@@ -829,6 +867,22 @@ Return Value:
                  Live->NewRecords,
                  Interval / CORE_NANOSECONDS_PER_SECOND,
                  Interval / 1000000 % 1000);
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+        if (!Live->Threads[Index]->IsDone) {
+            Overtaken += ReaderLiveCountOvertaken(Live->Threads[Index]);
+        }
+    }
+
+    if (Overtaken != 0) {
+        RtlWriteText(Writer, ", %llu overwritten unread", Overtaken);
+    }
+
+    if (Session->Clock.Kind != TRACE_CLOCK_TSC) {
+        RtlWriteText(Writer,
+                     ", clock: %s",
+                     ReaderDescribeClock(&Session->Clock));
+    }
+
     if (Live->Age > 2 * READER_LIVE_MAXIMUM_AGE) {
         RtlWriteText(Writer,
                      ", %llu ms behind",

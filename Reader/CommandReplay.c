@@ -27,7 +27,8 @@ static const READER_COLUMN ReaderReplayColumns[] = {
     { "", "module", ReaderColumnText, 0 },
     { "", "function", ReaderColumnText, 0 },
     { "", "fiber", ReaderColumnNumber, 0 },
-    { "", "tail_call", ReaderColumnNumber, 0 }
+    { "", "tail_call", ReaderColumnNumber, 0 },
+    { "", "clock_jump", ReaderColumnNumber, 0 }
 };
 
 static const READER_TABLE ReaderReplayTable = {
@@ -57,6 +58,7 @@ typedef struct _READER_REPLAY_EVENT {
     ULONG Function;
     ULONG Fiber;                    // 0: the thread's own stack
     BOOLEAN IsTailCall;
+    BOOLEAN IsAfterJump;
     ULONGLONG Timestamp;
     ULONGLONG InclusiveTicks;
 } READER_REPLAY_EVENT;
@@ -142,6 +144,7 @@ Return Value:
     Thread->Next.Depth = Event.Depth;
     Thread->Next.Fiber = Event.Track;
     Thread->Next.IsTailCall = Event.IsTailCall;
+    Thread->Next.IsAfterJump = Event.IsAfterJump;
     Thread->Next.Timestamp = Event.Timestamp;
     Thread->Next.InclusiveTicks = Event.InclusiveTicks;
     Thread->HasNext = TRUE;
@@ -422,7 +425,17 @@ Return Value:
                                : Event->InclusiveTicks);
     }
 
-    RtlWriteText(Writer, " [%6u", ThreadId);
+    //
+    // Before this record, or before the exit that is on its line, the clock
+    // jumped.
+    //
+
+    RtlWriteText(Writer,
+                 "%s[%6u",
+                 Event->IsAfterJump || (IsLeaf && Thread->Next.IsAfterJump)
+                     ? "~"
+                     : " ",
+                 ThreadId);
     if (Event->Fiber != 0) {
         RtlWriteText(Writer, ":%u", Event->Fiber);
     }
@@ -526,6 +539,8 @@ Return Value:
     } else {
         ReaderPutNothing(Output);
     }
+
+    ReaderPutNumber(Output, Event->IsAfterJump);
 }
 
 

@@ -246,6 +246,7 @@ Return Value:
     READER_OUTPUT Output;
     ULONGLONG Abandoned = 0;
     ULONGLONG Unfinished = 0;
+    ULONGLONG Uncertain = 0;
     PULONG Order = NULL;
     ULONG CapacityOfOrder = 0;
     ULONG Count = 0;
@@ -277,6 +278,7 @@ Return Value:
             Report->Statistics[Index].Calls != 0) {
             Abandoned += Report->Statistics[Index].Abandoned;
             Unfinished += Report->Statistics[Index].Unfinished;
+            Uncertain += Report->Statistics[Index].Uncertain;
             Order[Count] = Index;
             Count += 1;
         }
@@ -291,6 +293,10 @@ Return Value:
 
     if (Unfinished == 0) {
         HiddenColumns |= 1u << READER_STATISTICS_UNFINISHED_COLUMN;
+    }
+
+    if (Uncertain == 0) {
+        HiddenColumns |= 1u << READER_STATISTICS_UNCERTAIN_COLUMN;
     }
 
     if (Report->Session.NumberOfModules == 1) {
@@ -332,10 +338,17 @@ Return Value:
                       "to the thread's last record.");
     }
 
+    if (Uncertain != 0) {
+        ReaderPutNote(&Output, READER_UNCERTAIN_NOTE);
+    }
+
     if (Report->Unmatched != 0 && Options->Format == ReaderFormatText) {
         RtlWriteText(Context->Output,
-                     "%llu exits had no entry.\n",
-                     Report->Unmatched);
+                     "%llu exits had no entry%s.\n",
+                     Report->Unmatched,
+                     ReaderIsRingOverwritten(&Report->Session)
+                         ? ": a ring keeps the newest records"
+                         : "");
     }
 
     ReaderPutClockNote(&Output, &Report->Session);

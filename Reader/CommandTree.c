@@ -611,6 +611,7 @@ Return Value:
     READER_OUTPUT Output;
     ULONGLONG Abandoned = 0;
     ULONGLONG Unfinished = 0;
+    ULONGLONG Uncertain = 0;
     ULONGLONG Rows = 0;
     ULONG HiddenColumns;
     ULONG Node;
@@ -619,6 +620,7 @@ Return Value:
     for (Node = 0; Node < Tree->NumberOfNodes; Node++) {
         Abandoned += Tree->Nodes[Node].Statistics.Abandoned;
         Unfinished += Tree->Nodes[Node].Statistics.Unfinished;
+        Uncertain += Tree->Nodes[Node].Statistics.Uncertain;
     }
 
     HiddenColumns = 63u << READER_TREE_NODE_COLUMN;
@@ -628,6 +630,10 @@ Return Value:
 
     if (Unfinished == 0) {
         HiddenColumns |= 1u << READER_STATISTICS_UNFINISHED_COLUMN;
+    }
+
+    if (Uncertain == 0) {
+        HiddenColumns |= 1u << READER_STATISTICS_UNCERTAIN_COLUMN;
     }
 
     if (Tree->Session.NumberOfModules == 1) {
@@ -679,6 +685,10 @@ Return Value:
         ReaderPutNote(&Output,
                       "Unfinished: open at the end of the data; counted up "
                       "to the thread's last record.");
+    }
+
+    if (Uncertain != 0) {
+        ReaderPutNote(&Output, READER_UNCERTAIN_NOTE);
     }
 
     ReaderPutClockNote(&Output, &Tree->Session);

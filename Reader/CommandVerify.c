@@ -156,6 +156,7 @@ Return Value:
 {
     READER_ITERATOR Iterator;
     PCTRACE_RECORD Record;
+    ULONGLONG Together;
     NTSTATUS Status;
 
     Status = ReaderInitializeIterator(&Iterator, Context, Store);
@@ -184,8 +185,11 @@ Return Value:
     if (Status != STATUS_END_OF_FILE) {
         ReaderAddBad(Verdict,
                      1,
-                     Iterator.BufferOffset +
-                         (ULONGLONG)Iterator.Index * TRACE_RECORD_SIZE);
+                     CorePositionToFileOffset(
+                         Store->Header,
+                         Iterator.BufferPosition +
+                             (ULONGLONG)Iterator.Index * TRACE_RECORD_SIZE,
+                         &Together));
         ReaderBeginClause(Verdict);
         ReaderDescribeStoreProblem(Store, &Verdict->Result);
     }
@@ -198,6 +202,21 @@ Return Value:
                              Session->ProcessState == ReaderProcessRunning
                          ? " yet"
                          : "");
+    }
+
+    if (Store->StartOfRecords > Store->Header->HeaderSize) {
+        ReaderBeginClause(Verdict);
+        RtlWriteText(&Verdict->Result,
+                     "ring: %llu older records overwritten",
+                     (Store->StartOfRecords - Store->Header->HeaderSize) /
+                         TRACE_RECORD_SIZE);
+    }
+
+    if (Iterator.NumberOvertaken != 0) {
+        ReaderBeginClause(Verdict);
+        RtlWriteText(&Verdict->Result,
+                     "%llu of these while they were read",
+                     Iterator.NumberOvertaken);
     }
 
     if (Iterator.NumberOnFibers != 0) {

@@ -31,6 +31,12 @@ Abstract:
 #define CORE_MINIMUM_TICK_RATE 1000000ULL
 #define CORE_MAXIMUM_TICK_RATE 100000000000ULL
 
+//
+// Times are shown to a second at least.
+//
+
+#define CORE_COARSEST 1000000000ULL
+
 
 _Use_decl_annotations_
 VOID
@@ -193,8 +199,9 @@ Return Value:
     Clock->QpcFrequency = 0;
     Clock->Ticks = 0;
     Clock->Nanoseconds = 0;
+    Clock->Resolution = 0;
     Clock->NumberOfAnchors = 0;
-    Clock->Unused = 0;
+    Clock->Kind = TRACE_CLOCK_TSC;
 }
 
 
@@ -392,6 +399,54 @@ Return Value:
 
     *Nanoseconds = CoreMultiplyDivide(Ticks, Clock->Nanoseconds, Clock->Ticks);
     return TRUE;
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+CoreQueryGranularity(
+    PCCORE_CLOCK Clock
+    )
+/*++
+
+Routine Description:
+
+    Tells how fine times may be shown.
+
+Arguments:
+
+    Clock - The clock.
+
+Return Value:
+
+    A power of ten, in nanoseconds or ticks.
+
+--*/
+{
+    ULONGLONG Granularity = 1;
+    ULONGLONG Ticks;
+
+    if (Clock->Kind != TRACE_CLOCK_THREAD || Clock->Resolution <= 1) {
+        return 1;
+    }
+
+    while (Granularity < CORE_COARSEST) {
+
+        Ticks = Granularity;
+        if (Clock->Ticks != 0) {
+            Ticks = CoreMultiplyDivide(Granularity,
+                                       Clock->Ticks,
+                                       Clock->Nanoseconds);
+        }
+
+        if (Ticks >= Clock->Resolution) {
+            break;
+        }
+
+        Granularity *= 10;
+    }
+
+    return Granularity;
 }
 
 

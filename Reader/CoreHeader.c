@@ -46,6 +46,20 @@ static const CORE_TEXT_FIELD CoreTextFields[] = {
 #define CORE_PAGE_SIZE 4096u
 #define CORE_MAXIMUM_MODULE_SIZE 0x80000000u
 
+//
+// What a ring may be.  Positions in it go on for ever, so that a size far
+// from 2^64 keeps every sum in range.
+//
+// A test may be built with smaller segments.
+//
+
+#ifndef CORE_MINIMUM_SEGMENT_SIZE
+#define CORE_MINIMUM_SEGMENT_SIZE 0x10000ULL
+#endif
+
+#define CORE_MAXIMUM_RING_SIZE 0x4000000000000000ULL
+#define CORE_MINIMUM_SEGMENTS 3
+
 
 static
 VOID
@@ -153,6 +167,69 @@ Return Value:
                                 Length);
             return FALSE;
         }
+    }
+
+    return TRUE;
+}
+
+
+static
+BOOLEAN
+CoreValidateRing(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PCORE_HEADER_RESULT Result
+    )
+/*++
+
+Routine Description:
+
+    Checks where a ring is: behind one segment's worth of the file, and of
+    three segments at least.
+
+Arguments:
+
+    Header - The header.
+
+    Result - Receives the first field that is bad; untouched otherwise.
+
+Return Value:
+
+    TRUE if there is no ring, or a possible one.
+
+--*/
+{
+    ULONGLONG Segment = Header->RingFileOffset;
+
+    if (Header->RingSizeInBytes == 0) {
+        return TRUE;
+    }
+
+    if (Segment < CORE_MINIMUM_SEGMENT_SIZE ||
+        Segment < Header->HeaderSize ||
+        Segment > CORE_MAXIMUM_RING_SIZE ||
+        (Segment & (Segment - 1)) != 0) {
+        CORE_BAD_FIELD(RingFileOffset, "is not a possible segment's size");
+        return FALSE;
+    }
+
+    if (Header->RingSizeInBytes > CORE_MAXIMUM_RING_SIZE ||
+        Header->RingSizeInBytes % Segment != 0 ||
+        Header->RingSizeInBytes / Segment < CORE_MINIMUM_SEGMENTS) {
+        CORE_BAD_FIELD(RingSizeInBytes,
+                       "is not three segments or more of RingFileOffset "
+                       "bytes");
+        return FALSE;
+    }
+
+    //
+    // The first segment that is given up is the ring's first, and all before
+    // the ring goes with it.
+    //
+
+    if (Header->FirstPosition % Segment != 0 ||
+        Header->FirstPosition == Segment) {
+        CORE_BAD_FIELD(FirstPosition, "is not where a segment begins");
+        return FALSE;
     }
 
     return TRUE;
@@ -280,5 +357,11 @@ Return Value:
         return FALSE;
     }
 
-    return CoreValidateTexts(Header, Result);
+    if (Header->Clock > TRACE_CLOCK_NONE) {
+        CORE_BAD_FIELD(Clock, "is not a known clock");
+        return FALSE;
+    }
+
+    return CoreValidateRing(Header, Result) &&
+           CoreValidateTexts(Header, Result);
 }

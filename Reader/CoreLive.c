@@ -44,7 +44,7 @@ Arguments:
 
     Header - The header, in memory that the writer may be changing.
 
-    EndOfRecords - Receives the file offset in bytes.
+    EndOfRecords - Receives the position in bytes.
 
 Return Value:
 
@@ -77,42 +77,316 @@ Return Value:
 
 
 _Use_decl_annotations_
-CORE_END_STATE
-CoreValidateEndOfRecords(
-    ULONGLONG EndOfRecords,
-    ULONG HeaderSize,
-    ULONGLONG FileSize
+ULONGLONG
+CoreReadFirstRecord(
+    PCTRACE_STORE_HEADER Header
     )
 /*++
 
 Routine Description:
 
-    Decides whether an end of records is possible.
+    Takes the position of the first record from a live header.
+
+    The writer of a ring advances FirstPosition before it clears what lies
+    before it.  So what was copied before this call and lies at or behind what
+    this gives was not touched while it was copied.
 
 Arguments:
 
-    EndOfRecords - A file offset in bytes.
-
-    HeaderSize - The file offset of the first record.
-
-    FileSize - The size of the file in bytes, taken after EndOfRecords was.
+    Header - The header, in memory that the writer may be changing.
 
 Return Value:
 
-    What it is.
+    The position.
 
 --*/
 {
-    if (EndOfRecords < HeaderSize ||
-        (EndOfRecords - HeaderSize) % TRACE_RECORD_SIZE != 0) {
+    ULONGLONG First = RtlLoadAcquire64(&Header->FirstPosition);
+
+    if (Header->RingSizeInBytes == 0 || First < Header->HeaderSize) {
+        return Header->HeaderSize;
+    }
+
+    return First - First % TRACE_RECORD_SIZE;
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+CorePositionToFileOffset(
+    PCTRACE_STORE_HEADER Header,
+    ULONGLONG Position,
+    PULONGLONG SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Finds a position in the file.
+
+Arguments:
+
+    Header - A valid header.
+
+    Position - In bytes.
+
+    SizeInBytes - Receives how many bytes lie together from there on.
+
+Return Value:
+
+    The file offset.
+
+--*/
+{
+    ULONGLONG InRing;
+
+    if (Header->RingSizeInBytes == 0) {
+        *SizeInBytes = (~0ULL - Position) / TRACE_RECORD_SIZE *
+                       TRACE_RECORD_SIZE;
+        return Position;
+    }
+
+    if (Position < Header->RingFileOffset) {
+        *SizeInBytes = Header->RingFileOffset - Position +
+                       Header->RingSizeInBytes;
+        return Position;
+    }
+
+    InRing = (Position - Header->RingFileOffset) % Header->RingSizeInBytes;
+    *SizeInBytes = Header->RingSizeInBytes - InRing;
+    return Header->RingFileOffset + InRing;
+}
+
+
+_Use_decl_annotations_
+CORE_END_STATE
+CoreFindRecords(
+    PCTRACE_STORE_HEADER Header,
+    ULONGLONG EndOfRecords,
+    ULONGLONG FirstRecord,
+    ULONGLONG FileSize,
+    PCORE_RANGE Range
+    )
+/*++
+
+Routine Description:
+
+    Decides which records there are.
+
+    Of a ring whose file was cut, the newest ones that lie together are taken.
+
+Arguments:
+
+    Header - A valid header, copied before EndOfRecords was read.
+
+    EndOfRecords - What was published.
+
+    FirstRecord - What CoreReadFirstRecord gave after EndOfRecords was read.
+
+    FileSize - The size of the file in bytes, taken after EndOfRecords was.
+
+    Range - Receives the positions; none if the end is bad.  The start may be
+        beyond the end where the writer is faster than its reader.
+
+Return Value:
+
+    What the end is.
+
+--*/
+{
+    ULONGLONG RingEnd = Header->RingFileOffset + Header->RingSizeInBytes;
+    ULONGLONG Offset;
+    ULONGLONG Lap;
+    ULONGLONG Together;
+
+    Range->Start = Header->HeaderSize;
+    Range->End = Header->HeaderSize;
+
+    if (EndOfRecords < Header->HeaderSize ||
+        (EndOfRecords - Header->HeaderSize) % TRACE_RECORD_SIZE != 0) {
         return CoreEndBad;
     }
 
-    if (EndOfRecords > FileSize) {
+    if (Header->RingSizeInBytes == 0) {
+        RingEnd = ~0ULL;
+    } else {
+
+        //
+        // The end is behind what was given up before it was read, and no
+        // farther ahead of what had been when it was, than the ring is long.
+        //
+
+        if (EndOfRecords < Header->FirstPosition) {
+            return CoreEndBad;
+        }
+
+        if (FirstRecord < Header->RingFileOffset ||
+            EndOfRecords <= FirstRecord) {
+            if (FirstRecord < Header->RingFileOffset &&
+                EndOfRecords > RingEnd) {
+                return CoreEndBad;
+            }
+        } else if (EndOfRecords - FirstRecord > Header->RingSizeInBytes) {
+            return CoreEndBad;
+        }
+
+        Range->Start = FirstRecord;
+    }
+
+    Range->End = EndOfRecords;
+    if (FileSize >= (EndOfRecords < RingEnd ? EndOfRecords : RingEnd)) {
+        return CoreEndValid;
+    }
+
+    if (EndOfRecords <= RingEnd) {
+        Range->End = Header->HeaderSize;
+        if (FileSize > Range->End) {
+            Range->End = FileSize -
+                (FileSize - Range->End) % TRACE_RECORD_SIZE;
+        }
+
+        if (Range->Start > Range->End) {
+            Range->Start = Range->End;
+        }
+
         return CoreEndBeyondFile;
     }
 
-    return CoreEndValid;
+    //
+    // The last record's way around the ring began at Lap.
+    //
+
+    Offset = CorePositionToFileOffset(Header,
+                                      EndOfRecords - TRACE_RECORD_SIZE,
+                                      &Together);
+    Lap = EndOfRecords - TRACE_RECORD_SIZE -
+          (Offset - Header->RingFileOffset);
+    if (Range->Start < Lap) {
+        Range->Start = Lap;
+    }
+
+    if (FileSize < Offset + TRACE_RECORD_SIZE) {
+        Range->End = Lap;
+        if (FileSize > Header->RingFileOffset) {
+            Offset = FileSize - Header->RingFileOffset;
+            Range->End += Offset - Offset % TRACE_RECORD_SIZE;
+        }
+
+        if (Range->Start > Range->End) {
+            Range->Start = Range->End;
+        }
+    }
+
+    return CoreEndBeyondFile;
+}
+
+
+_Use_decl_annotations_
+VOID
+CoreInitializeTail(
+    PCORE_TAIL Tail,
+    PCTRACE_STORE_HEADER Header,
+    ULONGLONG Now
+    )
+/*++
+
+Routine Description:
+
+    Prepares the search for the records that stay.
+
+Arguments:
+
+    Tail - Receives its state.
+
+    Header - The store's.
+
+    Now - The time stamp counter, read before any of the records.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Tail->MinimumDuration = Header->MinimumDuration;
+    Tail->Newest = 0;
+
+    //
+    // A clock thread that does not run makes the counter useless for this:
+    // the exit may find no time gone however long ago the entry was.
+    //
+
+    Tail->Now = Header->Clock == TRACE_CLOCK_TSC ? Now : 0;
+}
+
+
+_Use_decl_annotations_
+SIZE_T
+CoreCountFinalRecords(
+    PCORE_TAIL Tail,
+    PCTRACE_RECORD Records,
+    SIZE_T NumberOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Looks for the newest record that can no longer vanish: none before it can
+    either.
+
+    Only the newest record of a store can be taken back, and only if it is an
+    entry; then the one before it is the newest.  So an exit stays, and an
+    entry stays if a later record is late enough to make its call too long,
+    whenever it ends.  The thread may have found its call short and not yet
+    taken it back, however long ago: against that there is an allowance.
+
+Arguments:
+
+    Tail - The state.
+
+    Records - Copied by CoreCopyTail; calls go towards the oldest.
+
+    NumberOfRecords - How many.
+
+Return Value:
+
+    The number of records that stay.
+
+--*/
+{
+    SIZE_T Index;
+
+    for (Index = NumberOfRecords; Index != 0; Index--) {
+
+        ULONGLONG Timestamp = Records[Index - 1].Timestamp;
+        ULONG Kind = Records[Index - 1].StackKind & TRACE_KIND_MASK;
+
+        if (Timestamp == 0) {
+            continue;
+        }
+
+        if (Kind == TRACE_KIND_EXIT || Kind == TRACE_KIND_EXIT_FUNCTION) {
+            return Index;
+        }
+
+        if (Tail->Newest > Timestamp &&
+            Tail->Newest - Timestamp >= Tail->MinimumDuration) {
+            return Index;
+        }
+
+        if (Tail->Now > Timestamp &&
+            Tail->Now - Timestamp > CORE_TAIL_ALLOWANCE &&
+            Tail->Now - Timestamp - CORE_TAIL_ALLOWANCE >=
+                Tail->MinimumDuration) {
+            return Index;
+        }
+
+        if (Timestamp > Tail->Newest) {
+            Tail->Newest = Timestamp;
+        }
+    }
+
+    return 0;
 }
 
 
@@ -159,5 +433,53 @@ Return Value:
                                 &Source[Index].Site);
         Destination[Index].Site = (uint32_t)Rest;
         Destination[Index].StackKind = (uint32_t)(Rest >> 32);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+CoreCopyTail(
+    PTRACE_RECORD Destination,
+    PCTRACE_RECORD Source,
+    SIZE_T NumberOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Copies the newest records of a store that takes short calls back, in whose
+    places other records may be written meanwhile.
+
+    The writer clears Timestamp before it uses a place again, and stores it
+    after the rest.  So if it is the same before and after the rest was read,
+    the rest belongs to it; equal time stamps of two records do not matter,
+    because the rest is one load.
+
+Arguments:
+
+    Destination - Receives them; Timestamp is 0 where that did not hold.
+
+    Source - The records.
+
+    NumberOfRecords - How many.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    SIZE_T Index;
+
+    for (Index = NumberOfRecords; Index != 0; Index--) {
+
+        PTRACE_RECORD Record = &Destination[Index - 1];
+
+        CoreCopyRecords(Record, &Source[Index - 1], 1);
+        if (RtlLoadAcquire64(&Source[Index - 1].Timestamp) !=
+            Record->Timestamp) {
+            Record->Timestamp = 0;
+        }
     }
 }

@@ -205,9 +205,13 @@ typedef struct _READER_STORE {
     NTSTATUS Status;            // of opening and reading
     PCSZ FailedStep;            // a literal, when Status is a failure
     ULONGLONG FileSize;
-    ULONGLONG PublishedEnd;     // file offset, as the header says
-    ULONGLONG EndOfRecords;     // file offset, as the file has them
+    ULONGLONG PublishedEnd;     // position, as the header says
+    ULONGLONG StartOfRecords;   // position of the first that is there
+    ULONGLONG EndOfRecords;     // position, as the file has them, of the
+                                // last that stays
     CORE_END_STATE EndState;
+    BOOLEAN IsWriterGone;       // the caller's, set before it is looked at:
+                                // nothing can be taken back any more
 
     //
     // The session's.
@@ -256,7 +260,8 @@ READER_REFRESH_STORE ReaderRefreshStore;
 
 //
 // Copies records out of an open store: as many as there are up to the end,
-// and at most as many as the window holds.
+// and at most as many as the window holds.  None are read, and StartOfRecords
+// is beyond Position, if its writer has overwritten the first of them.
 //
 
 typedef
@@ -265,7 +270,7 @@ NTSTATUS
 (READER_READ_RECORDS)(
     _In_ PCREADER_CONTEXT Context,
     _Inout_ PREADER_STORE Store,
-    _In_ ULONGLONG FileOffset,
+    _In_ ULONGLONG Position,
     _Out_writes_to_(NumberOfRecords, *NumberRead) PTRACE_RECORD Records,
     _In_ ULONG NumberOfRecords,
     _Out_ PULONG NumberRead
@@ -295,14 +300,19 @@ typedef struct _READER_ITERATOR {
     PTRACE_RECORD Buffer;
     ULONG Index;                    // of the next record in the buffer
     ULONG Count;                    // of records in the buffer
-    ULONGLONG BufferOffset;         // file offset of the buffer's first
+    ULONGLONG BufferPosition;       // of the buffer's first
     ULONGLONG EndAtFill;            // the end of records when it was filled
+    ULONGLONG NumberOvertaken;      // records overwritten before they were
+                                    // read
     ULONGLONG NumberOfRecords;      // valid
     ULONGLONG NumberOfBadRecords;
     ULONGLONG FirstBadOffset;       // file offset
     CORE_RECORD_STATE FirstBadState;
     ULONGLONG NumberOnFibers;       // valid, outside the thread's own stack
     BOOLEAN IsTailReserved;         // the last one is not written
+    BOOLEAN IsGap;                  // before the next valid record
+    BOOLEAN IsAfterGap;             // the last one that was given: records
+                                    // before it were overtaken
 } READER_ITERATOR;
 typedef READER_ITERATOR *PREADER_ITERATOR;
 
@@ -371,6 +381,7 @@ typedef struct _READER_THREAD {
     ULONGLONG FirstTimestamp;
     ULONGLONG LastTimestamp;        // of its records
     ULONGLONG EndTimestamp;         // when the last of its stores was closed
+    ULONGLONG TimestampBase;        // added to those of its records
 } READER_THREAD;
 typedef READER_THREAD *PREADER_THREAD;
 
@@ -415,6 +426,10 @@ typedef struct _READER_SESSION {
     BOOLEAN IsClockRead;            // one of the readings is the reader's
     READER_PROCESS_STATE ProcessState;
     HANDLE Process;                 // NULL when it is gone
+    ULONGLONG NumberOfClockFreezes; // of all stores
+    ULONGLONG MaximumClockStep;     // ticks
+    ULONGLONG JumpTicks;            // a step longer than that is marked; 0:
+                                    // none is
 } READER_SESSION;
 typedef READER_SESSION *PREADER_SESSION;
 
@@ -516,6 +531,17 @@ PCSZ
     );
 READER_DESCRIBE_SESSION_STATE ReaderDescribeSessionState;
 
+//
+// Has a ring of the session lost its oldest records?
+//
+
+typedef
+BOOLEAN
+(READER_IS_RING_OVERWRITTEN)(
+    _In_ const READER_SESSION *Session
+    );
+READER_IS_RING_OVERWRITTEN ReaderIsRingOverwritten;
+
 typedef PCSZ (READER_DESCRIBE_REASON)(_In_ ULONG Reason);
 READER_DESCRIBE_REASON ReaderDescribeReason;
 
@@ -558,6 +584,9 @@ typedef struct _READER_STREAM {
     CORE_PAIR Pair;
     ULONGLONG Horizon;              // later records wait, ticks
     ULONGLONG NumberOfRecords;
+    ULONGLONG LastTimestamp;        // of the last record; 0: none yet
+    ULONG NumberOfJumps;            // of the clock, so far
+    BOOLEAN IsAfterJump;            // the last record is
 } READER_STREAM;
 typedef READER_STREAM *PREADER_STREAM;
 
@@ -593,7 +622,8 @@ READER_REFRESH_STREAM ReaderRefreshStream;
 
 //
 // The next event, or STATUS_END_OF_FILE.  Its Site is (module index << 32) |
-// RVA.
+// RVA.  Where records were overtaken by the writer of a ring, the open frames
+// become events as at the end of the data, and pairing begins anew.
 //
 
 typedef
@@ -719,7 +749,8 @@ typedef enum _READER_FORMAT {
 typedef enum _READER_COLUMN_TYPE {
     ReaderColumnText = 0,
     ReaderColumnNumber,
-    ReaderColumnTime,               // given in ticks
+    ReaderColumnTime,               // given in ticks of the session's clock
+    ReaderColumnExactTime,          // in ticks of the time stamp counter
     ReaderColumnHexadecimal,
     ReaderColumnDate                // given as a FILETIME
 } READER_COLUMN_TYPE;
@@ -746,7 +777,7 @@ typedef struct _READER_OUTPUT {
     PCCORE_CLOCK Clock;
     PCREADER_TABLE Table;
     BOOLEAN IsLongCsv;              // several tables: table,row,field,value
-    ULONG HiddenColumns;            // in text, a mask
+    ULONGLONG HiddenColumns;        // in text, a mask
     ULONG Column;                   // the next cell's
     ULONG NumberOfTables;
     ULONGLONG NumberOfRows;         // of this table
@@ -773,7 +804,7 @@ VOID
 (READER_BEGIN_TABLE)(
     _Inout_ PREADER_OUTPUT Output,
     _In_ PCREADER_TABLE Table,
-    _In_ ULONG HiddenColumns
+    _In_ ULONGLONG HiddenColumns
     );
 READER_BEGIN_TABLE ReaderBeginTable;
 
@@ -843,8 +874,8 @@ VOID
 READER_PUT_NOTE ReaderPutNote;
 
 //
-// Says, in text output, what is to be known about the times: that they are
-// ticks, or approximate.
+// Says, in text output, what is to be known about the times: which clock they
+// are of, that they are ticks, or approximate.
 //
 
 typedef
@@ -856,7 +887,15 @@ VOID
 READER_PUT_CLOCK_NOTE ReaderPutClockNote;
 
 //
-// Writes a time in human units, right aligned in ten columns: "  1.234 ms".
+// A clock's name: "tsc", "thread", "none".  A literal.
+//
+
+typedef PCSZ (READER_DESCRIBE_CLOCK)(_In_ PCCORE_CLOCK Clock);
+READER_DESCRIBE_CLOCK ReaderDescribeClock;
+
+//
+// Writes a time in human units, right aligned in ten columns: "  1.234 ms",
+// no finer than the clock is.
 //
 
 typedef
@@ -1076,6 +1115,7 @@ typedef struct _READER_STATISTICS {
     ULONGLONG Abandoned;
     ULONGLONG AbandonedTicks;       // inclusive, up to the record that told
     ULONGLONG Unfinished;
+    ULONGLONG Uncertain;            // the clock jumped during the call
 } READER_STATISTICS;
 typedef READER_STATISTICS *PREADER_STATISTICS;
 typedef const READER_STATISTICS *PCREADER_STATISTICS;
@@ -1127,11 +1167,17 @@ READER_COMPARE_STATISTICS ReaderCompareStatistics;
     { "Max", "max", ReaderColumnTime, READER_TIME_WIDTH },                  \
     { "Abandoned", "abandoned", ReaderColumnNumber, 9 },                    \
     { "Abandoned time", "abandoned_time", ReaderColumnTime, 14 },           \
-    { "Unfinished", "unfinished", ReaderColumnNumber, 10 }
+    { "Unfinished", "unfinished", ReaderColumnNumber, 10 },                 \
+    { "Uncertain", "uncertain", ReaderColumnNumber, 9 }
 
-#define READER_STATISTICS_NUMBER_OF_COLUMNS 9
+#define READER_STATISTICS_NUMBER_OF_COLUMNS 10
 #define READER_STATISTICS_ABANDONED_COLUMNS (3u << 6)
 #define READER_STATISTICS_UNFINISHED_COLUMN 8
+#define READER_STATISTICS_UNCERTAIN_COLUMN 9
+
+#define READER_UNCERTAIN_NOTE                                               \
+    "Uncertain: the clock jumped during the call, so that its time may be "  \
+    "wrong by that."
 
 typedef
 VOID

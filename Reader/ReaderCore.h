@@ -131,9 +131,9 @@ CORE_DESCRIBE_RECORD_STATE CoreDescribeRecordState;
 //
 
 //
-// Takes the file offset of the end of the records from a header that its
-// writer may be changing.  FALSE if the writer was never found at rest: then
-// the caller keeps the end that it had.
+// Takes the position of the end of the records from a header that its writer
+// may be changing.  FALSE if the writer was never found at rest: then the
+// caller keeps the end that it had.
 //
 
 typedef
@@ -146,7 +146,33 @@ BOOLEAN
 CORE_READ_END_OF_RECORDS CoreReadEndOfRecords;
 
 //
-// Is this a possible end of records in a file of that size?
+// The position of the first record that is there, from the same header; it
+// is read after what was copied before the call.
+//
+
+typedef
+ULONGLONG
+(CORE_READ_FIRST_RECORD)(
+    _In_ PCTRACE_STORE_HEADER Header
+    );
+CORE_READ_FIRST_RECORD CoreReadFirstRecord;
+
+//
+// Where a position is in the file; SizeInBytes receives how much follows it
+// there without going around.
+//
+
+typedef
+ULONGLONG
+(CORE_POSITION_TO_FILE_OFFSET)(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ ULONGLONG Position,
+    _Out_ PULONGLONG SizeInBytes
+    );
+CORE_POSITION_TO_FILE_OFFSET CorePositionToFileOffset;
+
+//
+// The positions of the records that a file of that size has.
 //
 
 typedef enum _CORE_END_STATE {
@@ -155,14 +181,67 @@ typedef enum _CORE_END_STATE {
     CoreEndBeyondFile           // the file is shorter: cut off
 } CORE_END_STATE;
 
+typedef struct _CORE_RANGE {
+    ULONGLONG Start;            // position of the first record
+    ULONGLONG End;              // of the end of the last
+} CORE_RANGE;
+typedef CORE_RANGE *PCORE_RANGE;
+typedef const CORE_RANGE *PCCORE_RANGE;
+
 typedef
 CORE_END_STATE
-(CORE_VALIDATE_END_OF_RECORDS)(
+(CORE_FIND_RECORDS)(
+    _In_ PCTRACE_STORE_HEADER Header,
     _In_ ULONGLONG EndOfRecords,
-    _In_ ULONG HeaderSize,
-    _In_ ULONGLONG FileSize
+    _In_ ULONGLONG FirstRecord,
+    _In_ ULONGLONG FileSize,
+    _Out_ PCORE_RANGE Range
     );
-CORE_VALIDATE_END_OF_RECORDS CoreValidateEndOfRecords;
+CORE_FIND_RECORDS CoreFindRecords;
+
+//
+// The newest records of a store that takes short calls back may vanish.  This
+// looks through them, the newest first, for the end of those that cannot.
+//
+
+typedef struct _CORE_TAIL {
+    ULONGLONG MinimumDuration;  // ticks
+    ULONGLONG Now;              // of the time stamp counter, read before the
+                                // records; 0: not known
+    ULONGLONG Newest;           // the latest time stamp seen; 0: none yet
+} CORE_TAIL;
+typedef CORE_TAIL *PCORE_TAIL;
+
+//
+// An entry that old, in ticks, beyond the minimum duration, is taken for one
+// that stays: a thread can be interrupted between the reading of the clock
+// and the taking back.
+//
+
+#define CORE_TAIL_ALLOWANCE 0x100000000ULL
+
+typedef
+VOID
+(CORE_INITIALIZE_TAIL)(
+    _Out_ PCORE_TAIL Tail,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ ULONGLONG Now
+    );
+CORE_INITIALIZE_TAIL CoreInitializeTail;
+
+//
+// How many of the records, from the first on, stay: if none, those before
+// them are to be looked at.
+//
+
+typedef
+SIZE_T
+(CORE_COUNT_FINAL_RECORDS)(
+    _Inout_ PCORE_TAIL Tail,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ SIZE_T NumberOfRecords
+    );
+CORE_COUNT_FINAL_RECORDS CoreCountFinalRecords;
 
 //
 // Copies records that may be being written: each one's Timestamp is read
@@ -179,6 +258,13 @@ VOID
 CORE_COPY_RECORDS CoreCopyRecords;
 
 //
+// The same for records that may be taken back and written anew, and the
+// newest first: one that changed meanwhile has Timestamp 0.
+//
+
+CORE_COPY_RECORDS CoreCopyTail;
+
+//
 // CoreClock.c
 //
 
@@ -188,8 +274,9 @@ typedef struct _CORE_CLOCK {
     ULONGLONG QpcFrequency;         // counts per second
     ULONGLONG Ticks;                // between the two; 0: rate not known
     ULONGLONG Nanoseconds;          // between the two
+    ULONGLONG Resolution;           // ticks; 0 or 1: that of the counter
     ULONG NumberOfAnchors;
-    ULONG Unused;
+    ULONG Kind;                     // TRACE_CLOCK_*: what time stamps are
 } CORE_CLOCK;
 typedef CORE_CLOCK *PCORE_CLOCK;
 typedef const CORE_CLOCK *PCCORE_CLOCK;
@@ -243,6 +330,15 @@ BOOLEAN
     _Out_ PULONGLONG Nanoseconds
     );
 CORE_TICKS_TO_NANOSECONDS CoreTicksToNanoseconds;
+
+//
+// The step of the times that are shown: the smallest power of ten of
+// nanoseconds, or of ticks where the rate is not known, that is no finer than
+// the clock's resolution.
+//
+
+typedef ULONGLONG (CORE_QUERY_GRANULARITY)(_In_ PCCORE_CLOCK Clock);
+CORE_QUERY_GRANULARITY CoreQueryGranularity;
 
 //
 // Ticks per second; 0 when the rate is not known.
@@ -354,8 +450,10 @@ typedef struct _CORE_FRAME {
     ULONG BodySize;
     ULONG Kind;
     ULONG Flags;                    // CORE_CALL_*
-    ULONG Function;                 // these two are the caller's, written
+    ULONG Function;                 // these three are the caller's, written
     ULONG Node;                     // when it gets the enter event
+    ULONG NumberOfJumps;            // of the clock
+    ULONG Unused;
 } CORE_FRAME;
 typedef CORE_FRAME *PCORE_FRAME;
 
@@ -385,6 +483,9 @@ typedef struct _CORE_EVENT {
                                     // fiber, numbered as they appeared
     BOOLEAN IsTailCall;             // of an enter: the function before it
                                     // jumped to this one
+    BOOLEAN IsAfterJump;            // these two are the caller's: the clock
+    BOOLEAN IsUncertain;            // jumped before the record that told, or
+                                    // between the call's entry and it
     ULONGLONG Timestamp;            // of the record that told
     ULONGLONG Site;                 // of the frame (unmatched: of the exit)
     ULONGLONG InclusiveTicks;       // 0 for enter and unmatched

@@ -59,9 +59,49 @@ Return Value:
 
     case TRACE_REASON_INVARIANT:
         return "the library found itself inconsistent";
+
+    case TRACE_REASON_MAXIMUM_BYTES:
+        return "the maximum size was reached";
     }
 
     return "of a newer version";
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderIsRingOverwritten(
+    const READER_SESSION *Session
+    )
+/*++
+
+Routine Description:
+
+    Decides whether entries are missing because rings keep the newest records.
+
+Arguments:
+
+    Session - The session.
+
+Return Value:
+
+    TRUE if a store's first record is not the first that was made.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PCREADER_STORE Store = Session->Stores[Index];
+
+        if (Store->Thread != READER_NONE &&
+            Store->StartOfRecords > Store->Header->HeaderSize) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
 }
 
 
@@ -210,6 +250,37 @@ Return Value:
 }
 
 
+static
+ULONGLONG
+ReaderSizeOfRecords(
+    _In_ PCREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Says how long a store's file must be.
+
+Arguments:
+
+    Store - The store, its end beyond the file.
+
+Return Value:
+
+    Bytes.
+
+--*/
+{
+    ULONGLONG RingEnd = Store->Header->RingFileOffset +
+                        Store->Header->RingSizeInBytes;
+
+    return Store->Header->RingSizeInBytes != 0 &&
+                   RingEnd < Store->PublishedEnd
+               ? RingEnd
+               : Store->PublishedEnd;
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderDescribeStoreProblem(
@@ -297,7 +368,7 @@ Return Value:
                      "the file ends at offset %llu, %llu bytes before the "
                      "end of its records",
                      Store->FileSize,
-                     Store->PublishedEnd - Store->FileSize);
+                     ReaderSizeOfRecords(Store) - Store->FileSize);
         return;
 
     default:

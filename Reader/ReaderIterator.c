@@ -59,7 +59,7 @@ Return Value:
 
     Iterator->Context = Context;
     Iterator->Store = Store;
-    Iterator->BufferOffset = Store->Header->HeaderSize;
+    Iterator->BufferPosition = Store->StartOfRecords;
     CoreInitializeRecordCheck(&Iterator->Check, Store->Header);
     return STATUS_SUCCESS;
 }
@@ -95,6 +95,76 @@ Return Value:
 }
 
 
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderFillBuffer(
+    _Inout_ PREADER_ITERATOR Iterator
+    )
+/*++
+
+Routine Description:
+
+    Copies the next records out of the store.  What its writer has overwritten
+    before it was read is counted and passed over.
+
+Arguments:
+
+    Iterator - The iterator, its buffer used up.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_END_OF_FILE or what failed.
+
+--*/
+{
+    PREADER_STORE Store = Iterator->Store;
+    ULONGLONG Next;
+    NTSTATUS Status;
+
+    Iterator->BufferPosition += (ULONGLONG)Iterator->Count * TRACE_RECORD_SIZE;
+    Iterator->Index = 0;
+    Iterator->Count = 0;
+    Iterator->EndAtFill = Store->EndOfRecords;
+
+    for (;;) {
+
+        Status = ReaderReadRecords(Iterator->Context,
+                                   Store,
+                                   Iterator->BufferPosition,
+                                   Iterator->Buffer,
+                                   READER_RECORDS_IN_BUFFER,
+                                   &Iterator->Count);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Iterator->Count != 0) {
+            return STATUS_SUCCESS;
+        }
+
+        //
+        // What was appended after the end that is known here is looked at
+        // when there is a new end.
+        //
+
+        Next = Store->StartOfRecords;
+        if (Next > Store->EndOfRecords) {
+            Next = Store->EndOfRecords;
+        }
+
+        if (Next <= Iterator->BufferPosition) {
+            return STATUS_END_OF_FILE;
+        }
+
+        Iterator->NumberOvertaken += (Next - Iterator->BufferPosition) /
+                                     TRACE_RECORD_SIZE;
+        Iterator->BufferPosition = Next;
+        Iterator->IsGap = TRUE;
+    }
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ReaderNextRecord(
@@ -125,7 +195,8 @@ Return Value:
 {
     PCTRACE_RECORD Candidate;
     CORE_RECORD_STATE State;
-    ULONGLONG FileOffset;
+    ULONGLONG Position;
+    ULONGLONG Together;
     NTSTATUS Status;
 
     Iterator->IsTailReserved = FALSE;
@@ -133,34 +204,18 @@ Return Value:
     for (;;) {
 
         if (Iterator->Index == Iterator->Count) {
-
-            Iterator->BufferOffset +=
-                (ULONGLONG)Iterator->Count * TRACE_RECORD_SIZE;
-            Iterator->Index = 0;
-            Iterator->Count = 0;
-            Iterator->EndAtFill = Iterator->Store->EndOfRecords;
-
-            Status = ReaderReadRecords(Iterator->Context,
-                                       Iterator->Store,
-                                       Iterator->BufferOffset,
-                                       Iterator->Buffer,
-                                       READER_RECORDS_IN_BUFFER,
-                                       &Iterator->Count);
+            Status = ReaderFillBuffer(Iterator);
             if (!NT_SUCCESS(Status)) {
                 return Status;
-            }
-
-            if (Iterator->Count == 0) {
-                return STATUS_END_OF_FILE;
             }
         }
 
         Candidate = &Iterator->Buffer[Iterator->Index];
-        FileOffset = Iterator->BufferOffset +
-                     (ULONGLONG)Iterator->Index * TRACE_RECORD_SIZE;
+        Position = Iterator->BufferPosition +
+                   (ULONGLONG)Iterator->Index * TRACE_RECORD_SIZE;
         State = CoreValidateRecord(&Iterator->Check,
                                    Candidate,
-                                   FileOffset + TRACE_RECORD_SIZE ==
+                                   Position + TRACE_RECORD_SIZE ==
                                        Iterator->EndAtFill);
         if (State == CoreRecordValid) {
             Iterator->Index += 1;
@@ -168,6 +223,8 @@ Return Value:
             if (!CoreIsOnThreadStack(&Iterator->Check, Candidate)) {
                 Iterator->NumberOnFibers += 1;
             }
+            Iterator->IsAfterGap = Iterator->IsGap;
+            Iterator->IsGap = FALSE;
             *Record = Candidate;
             return STATUS_SUCCESS;
         }
@@ -185,7 +242,10 @@ Return Value:
         }
 
         if (Iterator->NumberOfBadRecords == 0) {
-            Iterator->FirstBadOffset = FileOffset;
+            Iterator->FirstBadOffset =
+                CorePositionToFileOffset(Iterator->Store->Header,
+                                         Position,
+                                         &Together);
             Iterator->FirstBadState = State;
         }
 

@@ -36,6 +36,19 @@ typedef struct _READER_PROCESS_TIMES {
 #define READER_HASH_SEED 0xCBF29CE484222325ULL
 #define READER_HASH_MULTIPLIER 0x00000100000001B3ULL
 
+//
+// How often a ring's first record is looked for.
+//
+
+#define READER_MAXIMUM_TRIES 16
+
+//
+// Without a clock a thread's time stamps are positions; they are told from
+// other threads' by what is above these bits.
+//
+
+#define READER_POSITION_BITS 48
+
 #define READER_PROCESS_ACCESS (PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE)
 
 static const WCHAR ReaderSuffix[] = L"" TRACE_FILE_SUFFIX;
@@ -296,6 +309,8 @@ Return Value:
         }
     }
 
+    Store->IsWriterGone = Session->Header != NULL &&
+                          Session->ProcessState == ReaderProcessGone;
     Status = ReaderOpenStore(Session->Context, &Session->Path, Store);
     Session->Path.Length = Session->DirectoryLength;
     return Status;
@@ -327,21 +342,37 @@ Return Value:
 
 --*/
 {
-    TRACE_RECORD Records[2];
-    ULONGLONG Offset;
-    ULONG NumberRead;
+    TRACE_RECORD Records[1];
+    ULONGLONG Position;
+    ULONG NumberRead = 0;
+    ULONG Try;
     NTSTATUS Status;
 
     Store->FirstTimestamp = 0;
     Store->LastTimestamp = 0;
 
-    Status = ReaderReadRecords(Context,
-                               Store,
-                               Store->Header->HeaderSize,
-                               Records,
-                               1,
-                               &NumberRead);
-    if (!NT_SUCCESS(Status) || NumberRead == 0) {
+    //
+    // The writer of a ring may overwrite the first record before it is read.
+    //
+
+    for (Try = 0; Try < READER_MAXIMUM_TRIES; Try++) {
+
+        Status = ReaderReadRecords(Context,
+                                   Store,
+                                   Store->StartOfRecords,
+                                   Records,
+                                   1,
+                                   &NumberRead);
+        if (!NT_SUCCESS(Status)) {
+            return;
+        }
+
+        if (NumberRead != 0) {
+            break;
+        }
+    }
+
+    if (NumberRead == 0) {
         return;
     }
 
@@ -352,12 +383,12 @@ Return Value:
     // The very last record may be reserved and not written.
     //
 
-    Offset = Store->EndOfRecords - TRACE_RECORD_SIZE;
-    while (Offset > Store->Header->HeaderSize) {
+    Position = Store->EndOfRecords - TRACE_RECORD_SIZE;
+    while (Position > Store->StartOfRecords) {
 
         Status = ReaderReadRecords(Context,
                                    Store,
-                                   Offset,
+                                   Position,
                                    Records,
                                    1,
                                    &NumberRead);
@@ -370,11 +401,11 @@ Return Value:
             return;
         }
 
-        if (Offset + TRACE_RECORD_SIZE != Store->EndOfRecords) {
+        if (Position + TRACE_RECORD_SIZE != Store->EndOfRecords) {
             return;
         }
 
-        Offset -= TRACE_RECORD_SIZE;
+        Position -= TRACE_RECORD_SIZE;
     }
 }
 
@@ -534,11 +565,21 @@ Return Value:
     }
 
     First = Store->FirstTimestamp;
-    if (First == 0) {
+    if (First == 0 && Store->Header->Clock != TRACE_CLOCK_NONE) {
         First = Store->Header->OpenAnchor.Tsc;
     }
 
-    for (Index = Session->NumberOfThreads; Index != 0; Index--) {
+    //
+    // Without a clock nothing says in which order the records of two stores
+    // were made: each store is by itself.
+    //
+
+    Index = Session->NumberOfThreads;
+    if (Store->Header->Clock == TRACE_CLOCK_NONE) {
+        Index = 0;
+    }
+
+    for (; Index != 0; Index--) {
 
         Thread = &Session->Threads[Index - 1];
 
@@ -552,6 +593,10 @@ Return Value:
         //
 
         Known = Session->Stores[Thread->FirstStore]->Header;
+        if (Known->Clock == TRACE_CLOCK_NONE) {
+            continue;
+        }
+
         if (((Known->Flags | Store->Header->Flags) & TRACE_FLAG_FIBER) == 0 &&
             Known->StackBase != Store->Header->StackBase) {
             continue;
@@ -582,9 +627,13 @@ Return Value:
         Thread->NumberOfStores = 1;
         Thread->IsLive = IsLive;
         Thread->IsToTheEnd = IsToTheEnd;
-        Thread->FirstTimestamp = First;
-        Thread->LastTimestamp = First;
-        Thread->EndTimestamp = First;
+        if (Store->Header->Clock == TRACE_CLOCK_NONE) {
+            Thread->TimestampBase = (ULONGLONG)Index << READER_POSITION_BITS;
+        }
+
+        Thread->FirstTimestamp = First + Thread->TimestampBase;
+        Thread->LastTimestamp = Thread->FirstTimestamp;
+        Thread->EndTimestamp = Thread->FirstTimestamp;
         Store->Thread = Index;
 
     } else {
@@ -606,8 +655,8 @@ Return Value:
         }
     }
 
-    if (Store->LastTimestamp > Thread->LastTimestamp) {
-        Thread->LastTimestamp = Store->LastTimestamp;
+    if (Store->LastTimestamp + Thread->TimestampBase > Thread->LastTimestamp) {
+        Thread->LastTimestamp = Store->LastTimestamp + Thread->TimestampBase;
     }
 
     if (End > Thread->EndTimestamp) {
@@ -615,6 +664,74 @@ Return Value:
     }
 
     return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderFindClock(
+    _Inout_ PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Finds out what the time stamps of the session are: no time if that is so
+    in one of its stores, and as coarse as in the coarsest.
+
+Arguments:
+
+    Session - The session; its clock has no kind yet.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCORE_CLOCK Clock = &Session->Clock;
+    ULONG Index;
+
+    Session->NumberOfClockFreezes = 0;
+    Session->MaximumClockStep = 0;
+    Session->JumpTicks = 0;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PCREADER_STORE Store = Session->Stores[Index];
+        PCTRACE_STORE_HEADER Header = Store->Header;
+
+        if (Store->Thread == READER_NONE) {
+            continue;
+        }
+
+        if (Header->Clock > Clock->Kind) {
+            Clock->Kind = Header->Clock;
+        }
+
+        if (Header->Clock != TRACE_CLOCK_THREAD) {
+            continue;
+        }
+
+        if (Header->ClockResolution > Clock->Resolution) {
+            Clock->Resolution = Header->ClockResolution;
+        }
+
+        Session->NumberOfClockFreezes += Header->NumberOfClockFreezes;
+        if (Header->MaximumClockStep > Session->MaximumClockStep) {
+            Session->MaximumClockStep = Header->MaximumClockStep;
+        }
+    }
+
+    //
+    // Where the clock never froze, a long time between two records is one.
+    //
+
+    if (Clock->Kind == TRACE_CLOCK_THREAD &&
+        Session->NumberOfClockFreezes != 0 &&
+        Clock->Resolution < ~0ULL / TRACE_CLOCK_FREEZE) {
+        Session->JumpTicks = Clock->Resolution * TRACE_CLOCK_FREEZE;
+    }
 }
 
 
@@ -646,6 +763,7 @@ Return Value:
 
     CoreInitializeClock(Clock);
     Session->IsClockRead = FALSE;
+    ReaderFindClock(Session);
 
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
@@ -800,7 +918,20 @@ Return Value:
 
     if (Session->Header == NULL) {
         Session->Header = Store->Header;
-        ReaderQueryProcess(Session);
+        if (ReaderQueryProcess(Session) == ReaderProcessGone &&
+            Store->Header->MinimumDuration != 0) {
+
+            //
+            // What looked as if it might still vanish stays.
+            //
+
+            Store->IsWriterGone = TRUE;
+            Status = ReaderRefreshStore(Session->Context, Store);
+            if (!NT_SUCCESS(Status)) {
+                Status = STATUS_SUCCESS;
+                goto End;
+            }
+        }
     }
 
     if (Store->Header->ProcessId != Session->Header->ProcessId ||
@@ -891,6 +1022,14 @@ Return Value:
     PREADER_SESSION Session = (PREADER_SESSION)CompareContext;
     ULONGLONG FirstTime = Session->Stores[First]->FirstTimestamp;
     ULONGLONG SecondTime = Session->Stores[Second]->FirstTimestamp;
+
+    if (Session->Stores[First]->Header->Clock == TRACE_CLOCK_NONE) {
+        FirstTime = Session->Stores[First]->Header->OpenAnchor.Tsc;
+    }
+
+    if (Session->Stores[Second]->Header->Clock == TRACE_CLOCK_NONE) {
+        SecondTime = Session->Stores[Second]->Header->OpenAnchor.Tsc;
+    }
 
     if (FirstTime != SecondTime) {
         return FirstTime < SecondTime ? -1 : 1;

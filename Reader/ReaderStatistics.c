@@ -43,6 +43,8 @@ Return Value:
 {
     ULONGLONG Ticks = Event->InclusiveTicks;
 
+    Statistics->Uncertain += Event->IsUncertain;
+
     //
     // When an abandoned call was left is not known, only when that was seen:
     // its time is an upper bound, and is kept apart.
@@ -178,6 +180,15 @@ Return Value:
         return 0;
     }
 
+    //
+    // Where there are no times, the calls decide.
+    //
+
+    if (FirstValue == 0 && SecondValue == 0) {
+        FirstValue = First->Calls;
+        SecondValue = Second->Calls;
+    }
+
     if (FirstValue == SecondValue) {
         return 0;
     }
@@ -219,4 +230,5 @@ Return Value:
     ReaderPutNumber(Output, Statistics->Abandoned);
     ReaderPutNumber(Output, Statistics->AbandonedTicks);
     ReaderPutNumber(Output, Statistics->Unfinished);
+    ReaderPutNumber(Output, Statistics->Uncertain);
 }

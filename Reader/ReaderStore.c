@@ -30,9 +30,17 @@ Abstract:
 #define READER_WINDOW_SIZE 0x800000ULL
 #endif
 
+//
+// Records that are looked at a time for the end of those that stay.
+//
+
+#define READER_RECORDS_IN_TAIL 64
+
 typedef enum _READER_ACCESS {
     ReaderAccessBytes = 0,
     ReaderAccessRecords,
+    ReaderAccessTail,
+    ReaderAccessFirst,
     ReaderAccessEnd
 } READER_ACCESS;
 
@@ -59,7 +67,7 @@ Arguments:
 
     Source - In the view.
 
-    Destination - Receives bytes, records, or the end of records.
+    Destination - Receives bytes, records, or the start or end of records.
 
     Count - Of bytes or records.
 
@@ -79,6 +87,17 @@ Return Value:
         CoreCopyRecords((PTRACE_RECORD)Destination,
                         (PCTRACE_RECORD)Source,
                         Count);
+        return TRUE;
+
+    case ReaderAccessTail:
+        CoreCopyTail((PTRACE_RECORD)Destination,
+                     (PCTRACE_RECORD)Source,
+                     Count);
+        return TRUE;
+
+    case ReaderAccessFirst:
+        *(PULONGLONG)Destination =
+            CoreReadFirstRecord((PCTRACE_STORE_HEADER)Source);
         return TRUE;
 
     default:
@@ -285,6 +304,286 @@ Return Value:
 }
 
 
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderMapWindow(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ ULONGLONG FileOffset
+    )
+/*++
+
+Routine Description:
+
+    Slides the window to a record, unless it is there.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, open, with a valid header.
+
+    FileOffset - Of the record.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    NTSTATUS Status;
+
+    if (Store->Window != NULL &&
+        FileOffset >= Store->WindowOffset &&
+        FileOffset - Store->WindowOffset + TRACE_RECORD_SIZE <=
+            Store->WindowSize) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Store->Window != NULL) {
+        RtlUnmapFileSection(Context->Rtl, Store->Window);
+        Store->Window = NULL;
+        Store->WindowSize = 0;
+    }
+
+    //
+    // The end is never beyond the file, so a section that does not reach
+    // it is older than the file's last growth.
+    //
+
+    if (Store->Section == NULL ||
+        Store->SectionSize < FileOffset + TRACE_RECORD_SIZE) {
+        Status = ReaderMakeSection(Context, Store);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Store->SectionSize < FileOffset + TRACE_RECORD_SIZE) {
+            return ReaderFailStore(Store,
+                                   "read the records",
+                                   STATUS_END_OF_FILE);
+        }
+    }
+
+    Store->WindowOffset = FileOffset & ~(READER_MAPPING_GRANULARITY - 1);
+    Store->WindowSize = Store->SectionSize - Store->WindowOffset;
+    if (Store->WindowSize > READER_WINDOW_SIZE) {
+        Store->WindowSize = READER_WINDOW_SIZE;
+    }
+
+    Status = RtlMapFileSection(Context->Rtl,
+                               Store->Section,
+                               Store->WindowOffset,
+                               (SIZE_T)Store->WindowSize,
+                               FALSE,
+                               NULL,
+                               &Store->Window);
+    if (!NT_SUCCESS(Status)) {
+        Store->Window = NULL;
+        Store->WindowSize = 0;
+        return ReaderFailStore(Store, "map the records", Status);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderCopyOut(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ READER_ACCESS Access,
+    _In_ ULONGLONG Position,
+    _Out_writes_to_(NumberOfRecords, *NumberRead) PTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords,
+    _Out_ PULONG NumberRead
+    )
+/*++
+
+Routine Description:
+
+    Copies records out of the file, sliding the window to them.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, open, with a valid header.
+
+    Access - How to copy.
+
+    Position - Of the first record; not beyond what the file has.
+
+    Records - Receives them.
+
+    NumberOfRecords - The most to copy, not beyond what the file has.
+
+    NumberRead - Receives how many were; none if the first of them was
+        overwritten meanwhile.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    ULONGLONG FileOffset;
+    ULONGLONG Available;
+    ULONGLONG First;
+    NTSTATUS Status;
+
+    *NumberRead = 0;
+    FileOffset = CorePositionToFileOffset(Store->Header,
+                                          Position,
+                                          &Available);
+    Status = ReaderMapWindow(Context, Store, FileOffset);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Available > Store->WindowOffset + Store->WindowSize - FileOffset) {
+        Available = Store->WindowOffset + Store->WindowSize - FileOffset;
+    }
+
+    Available /= TRACE_RECORD_SIZE;
+    if (Available > NumberOfRecords) {
+        Available = NumberOfRecords;
+    }
+
+    Status = ReaderAccessGuarded(Access,
+                                 (const UCHAR *)Store->Window +
+                                     (FileOffset - Store->WindowOffset),
+                                 Records,
+                                 (ULONG)Available);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store, "read the records", Status);
+    }
+
+    //
+    // What lies before the start now may have been overwritten while it was
+    // copied.
+    //
+
+    if (Store->Header->RingSizeInBytes != 0) {
+
+        Status = ReaderAccessGuarded(ReaderAccessFirst,
+                                     Store->HeaderView,
+                                     &First,
+                                     0);
+        if (!NT_SUCCESS(Status)) {
+            return ReaderFailStore(Store,
+                                   "read the start of the records",
+                                   Status);
+        }
+
+        if (First > Position) {
+            if (First > Store->StartOfRecords) {
+                Store->StartOfRecords = First;
+            }
+
+            return STATUS_SUCCESS;
+        }
+    }
+
+    *NumberRead = (ULONG)Available;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderDropTail(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Moves the end of the records before those that may still be taken back.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, open, its end valid.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    TRACE_RECORD Records[READER_RECORDS_IN_TAIL];
+    CORE_TAIL Tail;
+    RTL_CLOCK_READING Now;
+    ULONGLONG End = Store->EndOfRecords;
+    ULONGLONG Start;
+    ULONG Count;
+    ULONG NumberRead;
+    NTSTATUS Status;
+
+    RtlReadClocks(Context->Rtl, &Now);
+    CoreInitializeTail(&Tail, Store->Header, Now.Tsc);
+
+    while (End > Store->StartOfRecords) {
+
+        Count = READER_RECORDS_IN_TAIL;
+        if (Count > (End - Store->StartOfRecords) / TRACE_RECORD_SIZE) {
+            Count = (ULONG)((End - Store->StartOfRecords) /
+                            TRACE_RECORD_SIZE);
+        }
+
+        //
+        // What lies together may be less: then the part at the end is looked
+        // at first.
+        //
+
+        Start = End - (ULONGLONG)Count * TRACE_RECORD_SIZE;
+        for (;;) {
+            Status = ReaderCopyOut(Context,
+                                   Store,
+                                   ReaderAccessTail,
+                                   Start,
+                                   Records,
+                                   (ULONG)((End - Start) /
+                                           TRACE_RECORD_SIZE),
+                                   &NumberRead);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            if (NumberRead == 0 ||
+                Start + (ULONGLONG)NumberRead * TRACE_RECORD_SIZE == End) {
+                break;
+            }
+
+            Start += (ULONGLONG)NumberRead * TRACE_RECORD_SIZE;
+        }
+
+        if (NumberRead == 0) {
+            break;
+        }
+
+        Count = (ULONG)CoreCountFinalRecords(&Tail, Records, NumberRead);
+        if (Count != 0) {
+            Store->EndOfRecords = Start +
+                                  (ULONGLONG)Count * TRACE_RECORD_SIZE;
+            return STATUS_SUCCESS;
+        }
+
+        End = Start;
+    }
+
+    Store->EndOfRecords = End;
+    return STATUS_SUCCESS;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ReaderRefreshStore(
@@ -312,7 +611,9 @@ Return Value:
 
 --*/
 {
+    CORE_RANGE Range;
     ULONGLONG End;
+    ULONGLONG First;
     NTSTATUS Status;
 
     Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
@@ -380,6 +681,16 @@ Return Value:
         return ReaderFailStore(Store, "read the end of the records", Status);
     }
 
+    Status = ReaderAccessGuarded(ReaderAccessFirst,
+                                 Store->HeaderView,
+                                 &First,
+                                 0);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store,
+                               "read the start of the records",
+                               Status);
+    }
+
     //
     // The file's size is taken after the end, so a file that is growing is
     // never found shorter than its records.
@@ -391,26 +702,19 @@ Return Value:
     }
 
     Store->PublishedEnd = End;
-    Store->EndState = CoreValidateEndOfRecords(End,
-                                               Store->Header->HeaderSize,
-                                               Store->FileSize);
-    switch (Store->EndState) {
+    Store->EndState = CoreFindRecords(Store->Header,
+                                      End,
+                                      First,
+                                      Store->FileSize,
+                                      &Range);
+    Store->StartOfRecords = Range.Start;
+    Store->EndOfRecords = Range.End;
 
-    case CoreEndValid:
-        Store->EndOfRecords = End;
-        break;
-
-    case CoreEndBeyondFile:
-        Store->EndOfRecords = Store->Header->HeaderSize;
-        if (Store->FileSize > Store->EndOfRecords) {
-            Store->EndOfRecords = Store->FileSize -
-                (Store->FileSize - Store->EndOfRecords) % TRACE_RECORD_SIZE;
-        }
-        break;
-
-    default:
-        Store->EndOfRecords = Store->Header->HeaderSize;
-        break;
+    if (Store->EndState == CoreEndValid &&
+        Store->Header->MinimumDuration != 0 &&
+        Store->Header->State == TRACE_STATE_OPEN &&
+        !Store->IsWriterGone) {
+        return ReaderDropTail(Context, Store);
     }
 
     return STATUS_SUCCESS;
@@ -522,7 +826,7 @@ NTSTATUS
 ReaderReadRecords(
     PCREADER_CONTEXT Context,
     PREADER_STORE Store,
-    ULONGLONG FileOffset,
+    ULONGLONG Position,
     PTRACE_RECORD Records,
     ULONG NumberOfRecords,
     PULONG NumberRead
@@ -531,7 +835,7 @@ ReaderReadRecords(
 
 Routine Description:
 
-    Copies records out of the file, sliding the window to them.
+    Copies records out of the file.
 
 Arguments:
 
@@ -539,13 +843,14 @@ Arguments:
 
     Store - The store, open, with a valid header.
 
-    FileOffset - Of the first record.
+    Position - Of the first record.
 
     Records - Receives them.
 
     NumberOfRecords - The most to copy.
 
-    NumberRead - Receives how many were; 0 at the end.
+    NumberRead - Receives how many were; 0 at the end, or if StartOfRecords is
+        beyond Position now.
 
 Return Value:
 
@@ -554,82 +859,23 @@ Return Value:
 --*/
 {
     ULONGLONG Available;
-    ULONGLONG WindowEnd;
-    NTSTATUS Status;
 
     *NumberRead = 0;
-    if (FileOffset >= Store->EndOfRecords) {
+    if (Position >= Store->EndOfRecords ||
+        Position < Store->StartOfRecords) {
         return STATUS_SUCCESS;
     }
 
-    if (Store->Window == NULL ||
-        FileOffset < Store->WindowOffset ||
-        FileOffset - Store->WindowOffset + TRACE_RECORD_SIZE >
-            Store->WindowSize) {
-
-        if (Store->Window != NULL) {
-            RtlUnmapFileSection(Context->Rtl, Store->Window);
-            Store->Window = NULL;
-            Store->WindowSize = 0;
-        }
-
-        //
-        // The end is never beyond the file, so a section that does not reach
-        // it is older than the file's last growth.
-        //
-
-        if (Store->Section == NULL ||
-            Store->SectionSize < FileOffset + TRACE_RECORD_SIZE) {
-            Status = ReaderMakeSection(Context, Store);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-
-            if (Store->SectionSize < FileOffset + TRACE_RECORD_SIZE) {
-                return ReaderFailStore(Store,
-                                       "read the records",
-                                       STATUS_END_OF_FILE);
-            }
-        }
-
-        Store->WindowOffset = FileOffset & ~(READER_MAPPING_GRANULARITY - 1);
-        Store->WindowSize = Store->SectionSize - Store->WindowOffset;
-        if (Store->WindowSize > READER_WINDOW_SIZE) {
-            Store->WindowSize = READER_WINDOW_SIZE;
-        }
-
-        Status = RtlMapFileSection(Context->Rtl,
-                                   Store->Section,
-                                   Store->WindowOffset,
-                                   (SIZE_T)Store->WindowSize,
-                                   FALSE,
-                                   NULL,
-                                   &Store->Window);
-        if (!NT_SUCCESS(Status)) {
-            Store->Window = NULL;
-            Store->WindowSize = 0;
-            return ReaderFailStore(Store, "map the records", Status);
-        }
-    }
-
-    WindowEnd = Store->WindowOffset + Store->WindowSize;
-    Available = (WindowEnd < Store->EndOfRecords ? WindowEnd
-                                                 : Store->EndOfRecords) -
-                FileOffset;
-    Available /= TRACE_RECORD_SIZE;
+    Available = (Store->EndOfRecords - Position) / TRACE_RECORD_SIZE;
     if (Available > NumberOfRecords) {
         Available = NumberOfRecords;
     }
 
-    Status = ReaderAccessGuarded(ReaderAccessRecords,
-                                 (const UCHAR *)Store->Window +
-                                     (FileOffset - Store->WindowOffset),
-                                 Records,
-                                 (ULONG)Available);
-    if (!NT_SUCCESS(Status)) {
-        return ReaderFailStore(Store, "read the records", Status);
-    }
-
-    *NumberRead = (ULONG)Available;
-    return STATUS_SUCCESS;
+    return ReaderCopyOut(Context,
+                         Store,
+                         ReaderAccessRecords,
+                         Position,
+                         Records,
+                         (ULONG)Available,
+                         NumberRead);
 }

@@ -275,6 +275,11 @@ Return Value:
         PREADER_STORE Store = Session->Stores[Stream->Stores[Index]->Store];
         ULONGLONG OldEnd = Store->EndOfRecords;
 
+        if (Store->Header->Clock == TRACE_CLOCK_NONE) {
+            Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
+        }
+
+        Store->IsWriterGone = Session->ProcessState == ReaderProcessGone;
         Status = ReaderRefreshStore(Session->Context, Store);
         if (Status == STATUS_RETRY) {
 
@@ -300,6 +305,129 @@ Return Value:
 }
 
 
+static
+BOOLEAN
+ReaderIsEarlier(
+    _In_ PCTRACE_RECORD First,
+    _In_ PCTRACE_RECORD Second
+    )
+/*++
+
+Routine Description:
+
+    Decides which of two records of one thread, in different stores, came
+    first.
+
+    Time stamps of a clock thread are often equal.  Then the stack pointers
+    tell, as far as they can: of two entries the outer one was first, of two
+    exits the inner one, of an entry and an exit the one that is deeper, and
+    the exit at the same place.
+
+Arguments:
+
+    First, Second - The records.
+
+Return Value:
+
+    TRUE if First did.
+
+--*/
+{
+    BOOLEAN IsFirstEntry = (First->StackKind & 1) != 0;
+    BOOLEAN IsSecondEntry = (Second->StackKind & 1) != 0;
+    LONG Difference = (LONG)((First->StackKind & ~TRACE_KIND_MASK) -
+                             (Second->StackKind & ~TRACE_KIND_MASK));
+
+    if (First->Timestamp != Second->Timestamp) {
+        return First->Timestamp < Second->Timestamp;
+    }
+
+    if (IsFirstEntry && IsSecondEntry) {
+        return Difference > 0;
+    }
+
+    if (Difference == 0) {
+        return !IsFirstEntry && IsSecondEntry;
+    }
+
+    return Difference < 0;
+}
+
+
+static
+VOID
+ReaderBreakPair(
+    _Inout_ PCORE_PAIR Pair
+    )
+/*++
+
+Routine Description:
+
+    Ends the open frames where records are missing: what became of them is
+    not known.
+
+Arguments:
+
+    Pair - The pairing, with no events left to take.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
+        Pair->Stacks[Index].JumpTarget = 0;
+    }
+
+    CoreFinishPair(Pair);
+}
+
+
+static
+VOID
+ReaderMarkEvent(
+    _In_ const READER_STREAM *Stream,
+    _Inout_ PCORE_EVENT Event
+    )
+/*++
+
+Routine Description:
+
+    Says of an event what the clock did, and takes times away where there is
+    none.
+
+Arguments:
+
+    Stream - The stream.
+
+    Event - Its event.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Event->IsAfterJump = Stream->IsAfterJump;
+    Event->IsUncertain = FALSE;
+
+    if (Event->Kind == CoreEventEnter) {
+        Event->Frame->NumberOfJumps = Stream->NumberOfJumps;
+    } else if (Event->Frame != NULL) {
+        Event->IsUncertain = Event->Frame->NumberOfJumps !=
+                             Stream->NumberOfJumps;
+    }
+
+    if (Stream->Session->Clock.Kind == TRACE_CLOCK_NONE) {
+        Event->InclusiveTicks = 0;
+        Event->SelfTicks = 0;
+    }
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -321,7 +449,8 @@ Arguments:
 
 Return Value:
 
-    STATUS_SUCCESS, STATUS_END_OF_FILE or what failed.
+    STATUS_SUCCESS, STATUS_END_OF_FILE, STATUS_RETRY (records before it were
+    overtaken: the frames that are open are to be ended first) or what failed.
 
 --*/
 {
@@ -347,7 +476,7 @@ Return Value:
             }
         }
 
-        if (Best == NULL || Part->Head->Timestamp < Best->Head->Timestamp) {
+        if (Best == NULL || ReaderIsEarlier(Part->Head, Best->Head)) {
             Best = Part;
         }
     }
@@ -356,7 +485,20 @@ Return Value:
         return STATUS_END_OF_FILE;
     }
 
-    Call->Timestamp = Best->Head->Timestamp;
+    if (Best->Iterator.IsAfterGap) {
+        Best->Iterator.IsAfterGap = FALSE;
+        return STATUS_RETRY;
+    }
+
+    Call->Timestamp = Best->Head->Timestamp +
+                      Stream->Session->Threads[Stream->Thread].TimestampBase;
+    Stream->IsAfterJump =
+        Stream->Session->JumpTicks != 0 &&
+        Stream->LastTimestamp != 0 &&
+        Call->Timestamp > Stream->LastTimestamp &&
+        Call->Timestamp - Stream->LastTimestamp > Stream->Session->JumpTicks;
+    Stream->NumberOfJumps += Stream->IsAfterJump;
+    Stream->LastTimestamp = Call->Timestamp;
     Call->Site = ((ULONGLONG)Best->Module << 32) |
                  (ULONG)(Best->Head->Site - Best->Iterator.Check.ModuleBase);
     Call->Stack = Best->Head->StackKind & ~TRACE_KIND_MASK;
@@ -397,6 +539,7 @@ Return Value:
     for (;;) {
 
         if (CoreNextEvent(&Stream->Pair, Event)) {
+            ReaderMarkEvent(Stream, Event);
             return STATUS_SUCCESS;
         }
 
@@ -405,6 +548,11 @@ Return Value:
         }
 
         Status = ReaderNextCall(Stream, &Call);
+        if (Status == STATUS_RETRY) {
+            ReaderBreakPair(&Stream->Pair);
+            continue;
+        }
+
         if (Status == STATUS_END_OF_FILE) {
 
             if (Stream->IsLive) {
@@ -501,6 +649,15 @@ Return Value:
                          Iterator->NumberOfBadRecords,
                          Iterator->FirstBadOffset,
                          CoreDescribeRecordState(Iterator->FirstBadState));
+            RtlFlushWriter(Context->Errors);
+        }
+
+        if (Iterator->NumberOvertaken != 0) {
+            RtlWriteText(Context->Errors,
+                         "TraceReader: warning: %Z: %llu records were "
+                         "overwritten before they could be read\n",
+                         &Store->Name,
+                         Iterator->NumberOvertaken);
             RtlFlushWriter(Context->Errors);
         }
 

@@ -324,29 +324,54 @@ Return Value:
 
 --*/
 {
-    static const PCSZ Units[] = { "us", "ms", " s" };
+    static const PCSZ Units[] = { "ns", "us", "ms", " s" };
+    static const ULONG Powers[] = { 1, 10, 100, 1000 };
+    ULONGLONG Granularity;
     ULONGLONG Value;
-    ULONGLONG Fraction;
+    ULONGLONG Scale;
+    ULONG Digits;
     ULONG Unit;
 
+    if (Clock->Kind == TRACE_CLOCK_NONE) {
+        RtlWriteText(Writer, "%10s", "-");
+        return;
+    }
+
+    Granularity = CoreQueryGranularity(Clock);
     if (!CoreTicksToNanoseconds(Clock, Ticks, &Value)) {
-        RtlWriteText(Writer, "%10llu", Value);
+        RtlWriteText(Writer, "%10llu", Value - Value % Granularity);
         return;
     }
 
-    if (Value < 1000) {
-        RtlWriteText(Writer, "%7llu ns", Value);
+    //
+    // The unit has one to three digits before the point, unless the clock
+    // has no such digits.
+    //
+
+    Scale = 1;
+    for (Unit = 0;
+         Unit < 3 && (Value / Scale >= 1000 || Scale < Granularity);
+         Unit++) {
+        Scale *= 1000;
+    }
+
+    Digits = 0;
+    while (Digits < 3 && Scale / Powers[Digits] / 10 >= Granularity) {
+        Digits += 1;
+    }
+
+    if (Digits == 0) {
+        RtlWriteText(Writer, "%7llu %s", Value / Scale, Units[Unit]);
         return;
     }
 
-    Fraction = Value % 1000;
-    Value /= 1000;
-    for (Unit = 0; Unit < 2 && Value >= 1000; Unit++) {
-        Fraction = Value % 1000;
-        Value /= 1000;
-    }
-
-    RtlWriteText(Writer, "%3llu.%03llu %s", Value, Fraction, Units[Unit]);
+    RtlWriteText(Writer,
+                 "%*llu.%0*llu %s",
+                 (int)(6 - Digits),
+                 Value / Scale,
+                 (int)Digits,
+                 Value % Scale / (Scale / Powers[Digits]),
+                 Units[Unit]);
 }
 
 
@@ -413,7 +438,8 @@ Return Value:
 
 --*/
 {
-    if (Column->Type != ReaderColumnTime) {
+    if (Column->Type != ReaderColumnTime &&
+        Column->Type != ReaderColumnExactTime) {
         return "";
     }
 
@@ -466,9 +492,11 @@ Return Value:
 
     if (Format == ReaderFormatJson) {
         RtlWriteText(Writer,
-                     "{\n\"command\": \"%s\",\n\"time_unit\": \"%s\"",
+                     "{\n\"command\": \"%s\",\n\"time_unit\": \"%s\",\n"
+                     "\"clock\": \"%s\"",
                      Command,
-                     Clock->Ticks != 0 ? "ns" : "ticks");
+                     Clock->Ticks != 0 ? "ns" : "ticks",
+                     ReaderDescribeClock(Clock));
     } else if (Output->IsLongCsv) {
         RtlWriteText(Writer, "table,row,field,value\r\n");
     }
@@ -507,7 +535,7 @@ VOID
 ReaderBeginTable(
     PREADER_OUTPUT Output,
     PCREADER_TABLE Table,
-    ULONG HiddenColumns
+    ULONGLONG HiddenColumns
     )
 /*++
 
@@ -559,7 +587,13 @@ Return Value:
                          ReaderTimeSuffix(Output, Column));
         }
 
-        RtlWriteText(Writer, "\r\n");
+        //
+        // Times of another clock than the counter say so in every row.
+        //
+
+        RtlWriteText(Writer,
+                     Output->Clock->Kind == TRACE_CLOCK_TSC ? "\r\n"
+                                                            : ",clock\r\n");
         break;
 
     default:
@@ -574,7 +608,7 @@ Return Value:
         IsFirst = TRUE;
         for (Index = 0; Index < Table->NumberOfColumns; Index++) {
 
-            if ((HiddenColumns & (1u << Index)) != 0) {
+            if ((HiddenColumns & (1ULL << Index)) != 0) {
                 continue;
             }
 
@@ -698,7 +732,7 @@ Return Value:
         return TRUE;
 
     default:
-        if ((Output->HiddenColumns & (1u << Output->Column)) != 0) {
+        if ((Output->HiddenColumns & (1ULL << Output->Column)) != 0) {
             return FALSE;
         }
 
@@ -708,7 +742,7 @@ Return Value:
         }
 
         for (Index = 0; Index < Output->Column; Index++) {
-            if ((Output->HiddenColumns & (1u << Index)) == 0) {
+            if ((Output->HiddenColumns & (1ULL << Index)) == 0) {
                 RtlWriteText(Writer, "  ");
                 break;
             }
@@ -743,7 +777,7 @@ Return Value:
     PRTL_WRITER Writer = Output->Writer;
     BOOLEAN IsHidden;
 
-    IsHidden = (Output->HiddenColumns & (1u << Output->Column)) != 0;
+    IsHidden = (Output->HiddenColumns & (1ULL << Output->Column)) != 0;
     Output->Column += 1;
 
     if (Output->IsLongCsv) {
@@ -768,9 +802,15 @@ Return Value:
         break;
 
     case ReaderFormatCsv:
-        if (!Output->IsLongCsv) {
-            RtlWriteText(Writer, "\r\n");
+        if (Output->IsLongCsv) {
+            break;
         }
+
+        if (Output->Clock->Kind != TRACE_CLOCK_TSC) {
+            RtlWriteText(Writer, ",%s", ReaderDescribeClock(Output->Clock));
+        }
+
+        RtlWriteText(Writer, "\r\n");
         break;
 
     default:
@@ -951,9 +991,16 @@ Return Value:
     PCSZ Quote = Output->Format == ReaderFormatJson ? "\"" : "";
     RTL_WRITER TimeWriter;
     CHAR Time[32];
+    CORE_CLOCK Clock = *Output->Clock;
     ULONGLONG Value;
     ULONG Skip;
     int Width;
+
+    if (Clock.Kind == TRACE_CLOCK_NONE &&
+        Output->Table->Columns[Output->Column].Type == ReaderColumnTime) {
+        ReaderPutNothing(Output);
+        return;
+    }
 
     if (!ReaderBeginCell(Output, &Column)) {
         ReaderEndCell(Output);
@@ -964,6 +1011,10 @@ Return Value:
 
     switch (Column->Type) {
 
+    case ReaderColumnExactTime:
+        Clock.Kind = TRACE_CLOCK_TSC;
+        // Fall through.
+
     case ReaderColumnTime:
         if (IsText && Output->Table->IsList) {
 
@@ -972,7 +1023,7 @@ Return Value:
             //
 
             RtlInitializeBufferWriter(&TimeWriter, Time, sizeof(Time));
-            ReaderWriteTime(&TimeWriter, Output->Clock, Number);
+            ReaderWriteTime(&TimeWriter, &Clock, Number);
             Skip = 0;
             while (Skip < TimeWriter.LengthInBytes && Time[Skip] == ' ') {
                 Skip += 1;
@@ -988,10 +1039,12 @@ Return Value:
                 RtlWriteText(Writer, "%*s", Width - READER_TIME_WIDTH, "");
             }
 
-            ReaderWriteTime(Writer, Output->Clock, Number);
+            ReaderWriteTime(Writer, &Clock, Number);
         } else {
-            CoreTicksToNanoseconds(Output->Clock, Number, &Value);
-            RtlWriteText(Writer, "%llu", Value);
+            CoreTicksToNanoseconds(&Clock, Number, &Value);
+            RtlWriteText(Writer,
+                         "%llu",
+                         Value - Value % CoreQueryGranularity(&Clock));
         }
         break;
 
@@ -1096,6 +1149,131 @@ Return Value:
 
 
 _Use_decl_annotations_
+PCSZ
+ReaderDescribeClock(
+    PCCORE_CLOCK Clock
+    )
+/*++
+
+Routine Description:
+
+    Names a clock.
+
+Arguments:
+
+    Clock - The clock.
+
+Return Value:
+
+    A literal.
+
+--*/
+{
+    switch (Clock->Kind) {
+
+    case TRACE_CLOCK_THREAD:
+        return "thread";
+
+    case TRACE_CLOCK_NONE:
+        return "none";
+
+    default:
+        return "tsc";
+    }
+}
+
+
+static
+VOID
+ReaderWriteTrimmedTime(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Ticks
+    )
+/*++
+
+Routine Description:
+
+    Writes a time of the time stamp counter without blanks before it.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Clock - The session's.
+
+    Ticks - The time.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CORE_CLOCK Exact = *Clock;
+    RTL_WRITER TimeWriter;
+    CHAR Time[32];
+    ULONG Skip = 0;
+
+    Exact.Kind = TRACE_CLOCK_TSC;
+    RtlInitializeBufferWriter(&TimeWriter, Time, sizeof(Time));
+    ReaderWriteTime(&TimeWriter, &Exact, Ticks);
+    while (Skip < TimeWriter.LengthInBytes && Time[Skip] == ' ') {
+        Skip += 1;
+    }
+
+    RtlWriteBytes(Writer, Time + Skip, TimeWriter.LengthInBytes - Skip);
+    if (Clock->Ticks == 0) {
+        RtlWriteText(Writer, " ticks");
+    }
+}
+
+
+static
+VOID
+ReaderWriteThreadClock(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const READER_SESSION *Session
+    )
+/*++
+
+Routine Description:
+
+    Says what a clock thread's times are worth.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Session - The session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCCORE_CLOCK Clock = &Session->Clock;
+
+    RtlWriteText(Writer, "Times are those of a clock thread, in steps of ");
+    if (Clock->Resolution != 0) {
+        ReaderWriteTrimmedTime(Writer, Clock, Clock->Resolution);
+    } else {
+        RtlWriteText(Writer, "a size that is not known");
+    }
+
+    if (Session->NumberOfClockFreezes != 0) {
+        RtlWriteText(Writer,
+                     ".  It stood still %llu times, the longest for ",
+                     Session->NumberOfClockFreezes);
+        ReaderWriteTrimmedTime(Writer, Clock, Session->MaximumClockStep);
+    }
+
+    RtlWriteText(Writer, ".\n");
+}
+
+
+_Use_decl_annotations_
 VOID
 ReaderPutClockNote(
     PREADER_OUTPUT Output,
@@ -1119,6 +1297,18 @@ Return Value:
 
 --*/
 {
+    if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
+        ReaderPutNote(Output,
+                      "There are no times: the clock was off.  Calls and "
+                      "their order are right.");
+        return;
+    }
+
+    if (Session->Clock.Kind == TRACE_CLOCK_THREAD &&
+        Output->Format == ReaderFormatText) {
+        ReaderWriteThreadClock(Output->Writer, Session);
+    }
+
     if (Session->Clock.Ticks == 0) {
         ReaderPutNote(Output,
                       "Times are ticks of the time stamp counter: the stores "

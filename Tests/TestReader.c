@@ -1564,6 +1564,39 @@ Return Value:
 
 
 static
+CORE_END_STATE
+TestFindEnd(
+    _In_ ULONGLONG EndOfRecords,
+    _In_ ULONGLONG FileSize
+    )
+/*++
+
+Routine Description:
+
+    Decides what an end of records is in a store without a ring.
+
+Arguments:
+
+    EndOfRecords, FileSize - The end and the file's size.
+
+Return Value:
+
+    What it is.
+
+--*/
+{
+    CORE_RANGE Range;
+
+    TestMakeStore(&TestOther, NULL, 0);
+    return CoreFindRecords(&TestOther.Header,
+                           EndOfRecords,
+                           4096,
+                           FileSize,
+                           &Range);
+}
+
+
+static
 VOID
 TestLiveEnds(
     VOID
@@ -1605,14 +1638,14 @@ Return Value:
     TEST_EQUAL(End, 0x4000);
     Header->Generation = 0;
 
-    TEST_EQUAL(CoreValidateEndOfRecords(4096, 4096, 4096), CoreEndValid);
-    TEST_EQUAL(CoreValidateEndOfRecords(4112, 4096, 65536), CoreEndValid);
-    TEST_EQUAL(CoreValidateEndOfRecords(4080, 4096, 65536), CoreEndBad);
-    TEST_EQUAL(CoreValidateEndOfRecords(4104, 4096, 65536), CoreEndBad);
-    TEST_EQUAL(CoreValidateEndOfRecords(0, 4096, 65536), CoreEndBad);
-    TEST_EQUAL(CoreValidateEndOfRecords(~0ULL - 15, 4096, 65536),
+    TEST_EQUAL(TestFindEnd(4096, 4096), CoreEndValid);
+    TEST_EQUAL(TestFindEnd(4112, 65536), CoreEndValid);
+    TEST_EQUAL(TestFindEnd(4080, 65536), CoreEndBad);
+    TEST_EQUAL(TestFindEnd(4104, 65536), CoreEndBad);
+    TEST_EQUAL(TestFindEnd(0, 65536), CoreEndBad);
+    TEST_EQUAL(TestFindEnd(~0ULL - 15, 65536),
                CoreEndBeyondFile);
-    TEST_EQUAL(CoreValidateEndOfRecords(4112, 4096, 4111),
+    TEST_EQUAL(TestFindEnd(4112, 4111),
                CoreEndBeyondFile);
 
     for (Index = 0; Index < 3; Index++) {
@@ -1787,12 +1820,14 @@ Return Value:
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,module,rva,function\r\n"
-        "1,1000000,1000000,1000000,1000000,1000000,0,0,0,"
+        "abandoned_time_ns,unfinished,uncertain,module,rva,function\r\n"
+        "1,1000000,1000000,1000000,1000000,1000000,0,0,0,0,"
         "app.exe,0x4000,app.exe+0x4000\r\n"
-        "1,8999,2700,8999,8999,8999,0,0,1,app.exe,0x1000,app.exe+0x1000\r\n"
-        "4,3300,3300,1600,300,3000,1,2000,0,app.exe,0x2000,app.exe+0x2000\r\n"
-        "1,999,999,999,999,999,0,0,0,app.exe,0x3000,app.exe+0x3000\r\n");
+        "1,8999,2700,8999,8999,8999,0,0,1,0,app.exe,0x1000,"
+        "app.exe+0x1000\r\n"
+        "4,3300,3300,1600,300,3000,1,2000,0,0,app.exe,0x2000,"
+        "app.exe+0x2000\r\n"
+        "1,999,999,999,999,999,0,0,0,0,app.exe,0x3000,app.exe+0x3000\r\n");
     TEST(TestContains(&TestErr, "no function names for app.exe"));
 
     TEST_EQUAL(TestRun("report --thread 100 --sort calls --limit 2 @"), 0);
@@ -1824,18 +1859,18 @@ Return Value:
     TEST_EQUAL(TestRun("tree --csv --thread 100 @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,node,parent,depth,track,thread,fiber,"
-        "module,function\r\n"
-        "1,8999,2700,8999,8999,8999,0,0,1,1,0,0,,,,"
+        "abandoned_time_ns,unfinished,uncertain,node,parent,depth,track,thread,"
+        "fiber,module,function\r\n"
+        "1,8999,2700,8999,8999,8999,0,0,1,0,1,0,0,,,,"
         "app.exe,app.exe+0x1000\r\n"
-        "3,3300,1800,1650,300,3000,1,2000,0,2,1,1,,,,"
+        "3,3300,1800,1650,300,3000,1,2000,0,0,2,1,1,,,,"
         "app.exe,app.exe+0x2000\r\n"
-        "1,1500,1500,1500,1500,1500,0,0,0,3,2,2,,,,"
+        "1,1500,1500,1500,1500,1500,0,0,0,0,3,2,2,,,,"
         "app.exe,app.exe+0x2000\r\n"
-        "1,999,999,999,999,999,0,0,0,4,1,1,,,,"
+        "1,999,999,999,999,999,0,0,0,0,4,1,1,,,,"
         "app.exe,app.exe+0x3000\r\n");
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 --csv @"), 0);
-    TEST(TestContains(&TestOut, ",1,2,0,0,0,100,0,app.exe,app.exe+0x1000\r\n"));
+    TEST(TestContains(&TestOut, ",1,0,2,0,0,0,100,0,app.exe,app.exe+0x1000\r\n"));
     TEST(TestContains(&TestOut, ",0,0,1,104,0,app.exe,app.exe+0x4000\r\n"));
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 @"), 0);
     TEST(TestContains(&TestOut, "  [thread 100]\n"));
@@ -1866,15 +1901,16 @@ Return Value:
     TEST_EQUAL(TestRun("replay --json --thread 104 @"), 0);
     TEST_OUTPUT(
         "{\n\"command\": \"replay\",\n\"time_unit\": \"ns\",\n"
+        "\"clock\": \"tsc\",\n"
         "\"events\": [\n"
         "{\"time_ns\": 1500, \"thread_id\": 104, \"event\": \"enter\", "
         "\"depth\": 0, \"duration_ns\": null, \"module\": \"app.exe\", "
         "\"function\": \"app.exe+0x4000\", \"fiber\": 0, "
-        "\"tail_call\": 0},\n"
+        "\"tail_call\": 0, \"clock_jump\": 0},\n"
         "{\"time_ns\": 1001500, \"thread_id\": 104, \"event\": \"exit\", "
         "\"depth\": 0, \"duration_ns\": 1000000, \"module\": \"app.exe\", "
         "\"function\": \"app.exe+0x4000\", \"fiber\": 0, "
-        "\"tail_call\": null}\n"
+        "\"tail_call\": null, \"clock_jump\": 0}\n"
         "]\n}\n");
 
     TEST_EQUAL(TestRun("verify @"), 0);
@@ -2328,7 +2364,7 @@ Return Value:
         "  8.000 us [   100] | } /* app.exe+0x1000 */\n");
     TEST_EQUAL(TestRun("report --csv --module plug @"), 0);
     TEST(TestContains(&TestOut,
-                      "\n1,6000,5000,6000,6000,6000,0,0,0,plug.dll,"));
+                      "\n1,6000,5000,6000,6000,6000,0,0,0,0,plug.dll,"));
     TEST(!TestContains(&TestOut, "app.exe"));
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "  Module            Function\n"));

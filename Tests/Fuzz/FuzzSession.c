@@ -65,6 +65,7 @@ typedef struct _FUZZ_FILE {
     PUCHAR Bytes;
     SIZE_T Size;
     ULONGLONG Cursor;               // that the header has after the first wait
+    ULONGLONG FirstPosition;        // likewise
 } FUZZ_FILE;
 typedef FUZZ_FILE *PFUZZ_FILE;
 
@@ -852,6 +853,7 @@ Return Value:
 --*/
 {
     const SIZE_T Offset = offsetof(TRACE_STORE_HEADER, Cursor);
+    const SIZE_T First = offsetof(TRACE_STORE_HEADER, FirstPosition);
     FUZZ_VIEW *View;
     PFUZZ_FILE File;
     ULONG Index;
@@ -866,6 +868,7 @@ Return Value:
         File = &FuzzWorld.Files[Index];
         if ((File->Flags & FUZZ_FILE_GROWS) != 0) {
             memcpy(File->Bytes + Offset, &File->Cursor, 8);
+            memcpy(File->Bytes + First, &File->FirstPosition, 8);
         }
     }
 
@@ -874,6 +877,7 @@ Return Value:
         if (View->Address != NULL && View->Offset == 0 &&
             (View->File->Flags & FUZZ_FILE_GROWS) != 0) {
             memcpy(View->Address + Offset, &View->File->Cursor, 8);
+            memcpy(View->Address + First, &View->File->FirstPosition, 8);
         }
     }
 }
@@ -1424,8 +1428,13 @@ Return Value:
         File->Size = FuzzMakeStore(Input, &File->Bytes);
         Header = (PTRACE_STORE_HEADER)(PVOID)File->Bytes;
         File->Cursor = Header->Cursor;
+        File->FirstPosition = Header->FirstPosition;
         if ((File->Flags & FUZZ_FILE_GROWS) != 0) {
             Header->Cursor -= (File->Size - sizeof(*Header)) / 32 * 16;
+            if (Header->RingSizeInBytes != 0 &&
+                Header->FirstPosition > Header->RingFileOffset) {
+                Header->FirstPosition -= Header->RingFileOffset;
+            }
             Header->State = TRACE_STATE_OPEN;
             Header->Reason = TRACE_REASON_NONE;
         }

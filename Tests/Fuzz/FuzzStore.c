@@ -674,11 +674,74 @@ Return Value:
     FUZZ_CHECK(Header->HeaderSize <= CORE_MAXIMUM_HEADER_SIZE);
     FUZZ_CHECK(Header->ModuleSize != 0);
     FUZZ_CHECK(Header->StackBase >= Header->StackLimit);
+    FUZZ_CHECK(Header->Clock <= TRACE_CLOCK_NONE);
+    FUZZ_CHECK(Header->RingSizeInBytes == 0 ||
+               (Header->RingFileOffset >= TRACE_HEADER_SIZE &&
+                Header->RingSizeInBytes / Header->RingFileOffset >= 3));
     FUZZ_CHECK(Header->ModulePathLength <= sizeof(Header->ModulePath));
     FUZZ_CHECK(Header->ProcessPathLength <= sizeof(Header->ProcessPath));
     FUZZ_CHECK(Header->CommandLineLength <= sizeof(Header->CommandLine));
     FUZZ_CHECK(Header->PdbPathLength <= sizeof(Header->PdbPath));
     FUZZ_CHECK(Header->ThreadNameLength <= sizeof(Header->ThreadName));
+}
+
+static
+VOID
+FuzzCheckTail(
+    PCTRACE_STORE_HEADER Header,
+    PCTRACE_RECORD Records,
+    SIZE_T NumberOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Checks which records stay: an exit always does, whatever comes after it,
+    and looking at the records in two parts changes nothing.
+
+Arguments:
+
+    Header - The header.
+
+    Records, NumberOfRecords - The records.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CORE_TAIL Tail;
+    TRACE_RECORD Copy;
+    SIZE_T Whole;
+    SIZE_T Part;
+    SIZE_T Half = NumberOfRecords / 2;
+    SIZE_T Index;
+    ULONG Kind;
+
+    CoreInitializeTail(&Tail, Header, Header->LastAnchor.Tsc);
+    Whole = CoreCountFinalRecords(&Tail, Records, NumberOfRecords);
+    FUZZ_CHECK(Whole <= NumberOfRecords);
+
+    CoreInitializeTail(&Tail, Header, Header->LastAnchor.Tsc);
+    Part = CoreCountFinalRecords(&Tail,
+                                 Records + Half,
+                                 NumberOfRecords - Half);
+    if (Part != 0) {
+        Part += Half;
+    } else {
+        Part = CoreCountFinalRecords(&Tail, Records, Half);
+    }
+
+    FUZZ_CHECK(Part == Whole);
+    for (Index = Whole; Index < NumberOfRecords; Index++) {
+        CoreCopyTail(&Copy, &Records[Index], 1);
+        FUZZ_CHECK(memcmp(&Copy, &Records[Index], sizeof(Copy)) == 0);
+        Kind = Copy.StackKind & TRACE_KIND_MASK;
+        FUZZ_CHECK(Copy.Timestamp == 0 ||
+                   (Kind != TRACE_KIND_EXIT &&
+                    Kind != TRACE_KIND_EXIT_FUNCTION));
+    }
 }
 
 static
@@ -716,8 +779,13 @@ Return Value:
     CORE_HEADER_RESULT Result;
     CORE_END_STATE EndState;
     PTRACE_RECORD Records;
+    CORE_RANGE Range;
     ULONGLONG End;
+    ULONGLONG Position;
+    ULONGLONG Offset;
+    ULONGLONG Together;
     SIZE_T NumberOfRecords;
+    SIZE_T Index;
     BOOLEAN IsValid;
 
     IsValid = CoreValidateHeader(Store, SizeInBytes, &Result);
@@ -738,33 +806,54 @@ Return Value:
         return;
     }
 
-    EndState = CoreValidateEndOfRecords(End, Header->HeaderSize, SizeInBytes);
+    EndState = CoreFindRecords(Header,
+                               End,
+                               CoreReadFirstRecord(Header),
+                               SizeInBytes,
+                               &Range);
     if (EndState == CoreEndBad) {
         return;
     }
 
-    if (EndState == CoreEndBeyondFile) {
-        FUZZ_CHECK(End > SizeInBytes);
-        End = SizeInBytes;
-    }
-
-    if (End < Header->HeaderSize) {
-        return;
-    }
-
-    FUZZ_CHECK(End <= SizeInBytes);
-    NumberOfRecords = (End - Header->HeaderSize) / TRACE_RECORD_SIZE;
+    FUZZ_CHECK(Range.Start <= Range.End);
+    FUZZ_CHECK(Range.End <= End);
+    FUZZ_CHECK(EndState == CoreEndBeyondFile || Range.End == End);
+    FUZZ_CHECK(Header->RingSizeInBytes != 0 ||
+               Range.Start == Header->HeaderSize);
+    NumberOfRecords = (Range.End - Range.Start) / TRACE_RECORD_SIZE;
+    FUZZ_CHECK(NumberOfRecords <= SizeInBytes / TRACE_RECORD_SIZE);
     Records = (PTRACE_RECORD)calloc(NumberOfRecords + 1, TRACE_RECORD_SIZE);
     if (Records == NULL) {
         abort();
     }
 
-    CoreCopyRecords(Records,
-                    (PCTRACE_RECORD)(const VOID *)(Store + Header->HeaderSize),
-                    NumberOfRecords);
-    FUZZ_CHECK(memcmp(Records,
-                      Store + Header->HeaderSize,
-                      NumberOfRecords * TRACE_RECORD_SIZE) == 0);
+    //
+    // No two of them are in one place.
+    //
+
+    Position = Range.Start;
+    Index = 0;
+    while (Position < Range.End) {
+
+        Offset = CorePositionToFileOffset(Header, Position, &Together);
+        FUZZ_CHECK(Together != 0 && Together % TRACE_RECORD_SIZE == 0);
+        FUZZ_CHECK(Offset >= Header->HeaderSize);
+        if (Together > Range.End - Position) {
+            Together = Range.End - Position;
+        }
+
+        FUZZ_CHECK(Together <= SizeInBytes &&
+                   Offset <= SizeInBytes - Together);
+        CoreCopyRecords(Records + Index,
+                        (PCTRACE_RECORD)(const VOID *)(Store + Offset),
+                        Together / TRACE_RECORD_SIZE);
+        FUZZ_CHECK(memcmp(Records + Index, Store + Offset, Together) == 0);
+        Position += Together;
+        Index += Together / TRACE_RECORD_SIZE;
+    }
+
+    FUZZ_CHECK(Index == NumberOfRecords);
+    FuzzCheckTail(Header, Records, NumberOfRecords);
     FuzzPairRecords(Header,
                     Records,
                     NumberOfRecords,

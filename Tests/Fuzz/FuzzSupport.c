@@ -22,6 +22,12 @@ Abstract:
 
 #define FUZZ_MAXIMUM_RECORDS 10000
 
+//
+// Rings made here, and what lies before them, are no larger than this.
+//
+
+#define FUZZ_MAXIMUM_RING_SIZE 0x10000ULL
+
 #define FUZZ_STACK_BASE 0x0000000140100000ULL
 #define FUZZ_STACK_SIZE 0x100000ULL
 #define FUZZ_MODULE_BASE 0x0000000140000000ULL
@@ -442,6 +448,72 @@ Return Value:
     Record->StackKind = (Bases[(Code >> 3) & 3] - 16 - Depth) | Kinds[Code & 7];
 }
 
+static
+SIZE_T
+FuzzMakeRing(
+    PUCHAR *Store,
+    ULONG NumberOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Makes a ring of a store: its records lie from FirstPosition on, all but
+    the last in any case, and the file is as large as the ring.
+
+Arguments:
+
+    Store - The store, the records behind the header; receives the ring.
+
+    NumberOfRecords - How many there are.
+
+Return Value:
+
+    Its size in bytes.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header = (PTRACE_STORE_HEADER)(PVOID)*Store;
+    PTRACE_RECORD Records = (PTRACE_RECORD)(PVOID)(Header + 1);
+    SIZE_T SizeInBytes = (SIZE_T)(Header->RingFileOffset +
+                                  Header->RingSizeInBytes);
+    ULONGLONG Position = Header->FirstPosition;
+    ULONGLONG Offset;
+    PUCHAR Ring;
+    ULONG Index;
+
+    Ring = (PUCHAR)calloc(1, SizeInBytes);
+    if (Ring == NULL) {
+        abort();
+    }
+
+    if (Position < TRACE_HEADER_SIZE) {
+        Position = TRACE_HEADER_SIZE;
+    }
+
+    for (Index = 0; Index < NumberOfRecords; Index++) {
+
+        Offset = Position;
+        if (Offset >= Header->RingFileOffset) {
+            Offset = Header->RingFileOffset +
+                     (Offset - Header->RingFileOffset) %
+                         Header->RingSizeInBytes;
+        }
+
+        if (Offset <= SizeInBytes - sizeof(TRACE_RECORD)) {
+            memcpy(Ring + Offset, &Records[Index], sizeof(TRACE_RECORD));
+        }
+
+        Position += sizeof(TRACE_RECORD);
+    }
+
+    Header->Cursor = Position - Header->CursorToFileOffset;
+    memcpy(Ring, Header, sizeof(*Header));
+    free(*Store);
+    *Store = Ring;
+    return SizeInBytes;
+}
+
 SIZE_T
 FuzzMakeStore(
     PFUZZ_INPUT Input,
@@ -520,6 +592,14 @@ Return Value:
     for (Index = 0; Index < NumberOfChanges; Index++) {
         Offset = Changes[Index][1] | ((ULONG)Changes[Index][2] << 8);
         memcpy(*Store + Offset, &Changes[Index][3], Changes[Index][0]);
+    }
+
+    Header = (PTRACE_STORE_HEADER)(PVOID)*Store;
+    if (Header->RingSizeInBytes != 0 &&
+        Header->RingSizeInBytes <= FUZZ_MAXIMUM_RING_SIZE &&
+        Header->RingFileOffset <= FUZZ_MAXIMUM_RING_SIZE &&
+        Header->RingFileOffset >= TRACE_HEADER_SIZE) {
+        return FuzzMakeRing(Store, NumberOfRecords);
     }
 
     return SizeInBytes;
