@@ -1870,7 +1870,8 @@ Return Value:
         "1,999,999,999,999,999,0,0,0,0,4,1,1,,,,"
         "app.exe,app.exe+0x3000\r\n");
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 --csv @"), 0);
-    TEST(TestContains(&TestOut, ",1,0,2,0,0,0,100,0,app.exe,app.exe+0x1000\r\n"));
+    TEST(TestContains(&TestOut,
+                      ",1,0,2,0,0,0,100,0,app.exe,app.exe+0x1000\r\n"));
     TEST(TestContains(&TestOut, ",0,0,1,104,0,app.exe,app.exe+0x4000\r\n"));
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 @"), 0);
     TEST(TestContains(&TestOut, "  [thread 100]\n"));
@@ -2897,6 +2898,1384 @@ Return Value:
 }
 
 
+//
+// Rings.  Record number N, counted from the first that was ever written, is
+// what TestMakeRingRecord makes of N, at position 4096 + 16 * N.
+//
+
+#define TEST_SEGMENT 0x10000u
+#define TEST_SEGMENTS 3u
+#define TEST_RING_FILE (TEST_SEGMENT * (TEST_SEGMENTS + 1))
+#define TEST_IN_SEGMENT (TEST_SEGMENT / 16)
+
+//
+// Records before the ring.
+//
+
+#define TEST_BEFORE_RING (TEST_IN_SEGMENT - 256)
+
+static union {
+    TRACE_STORE_HEADER Header;
+    UCHAR Bytes[TEST_RING_FILE];
+} TestRing;
+
+
+static
+VOID
+TestMakeRingRecord(
+    _In_ ULONGLONG Number,
+    _Out_ PTRACE_RECORD Record
+    )
+/*++
+
+Routine Description:
+
+    Makes a record of a ring: calls, one after the other.
+
+Arguments:
+
+    Number - The record's.
+
+    Record - Receives it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Record->Timestamp = TEST_FIRST_TICK + 1 + Number;
+    Record->Site = (uint32_t)TEST_MODULE_BASE +
+                   (uint32_t)(Number % 4093) * 16;
+    Record->StackKind = 0x1FF000 - 8 * (uint32_t)(Number / 2 % 101);
+    Record->StackKind |= (Number & 1) != 0 ? TEST_X : TEST_N;
+}
+
+
+static
+ULONG
+TestPlaceInRing(
+    _In_ ULONGLONG Number
+    )
+/*++
+
+Routine Description:
+
+    Finds a record's place in the file, by counting.
+
+Arguments:
+
+    Number - The record's.
+
+Return Value:
+
+    The file offset.
+
+--*/
+{
+    if (Number < TEST_BEFORE_RING) {
+        return 4096 + 16 * (ULONG)Number;
+    }
+
+    Number -= TEST_BEFORE_RING;
+    while (Number >= TEST_IN_SEGMENT * TEST_SEGMENTS) {
+        Number -= TEST_IN_SEGMENT * TEST_SEGMENTS;
+    }
+
+    return TEST_SEGMENT + 16 * (ULONG)Number;
+}
+
+
+static
+ULONGLONG
+TestWriteRing(
+    _In_ ULONGLONG NumberOfRecords,
+    _In_ ULONG SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a ring as its writer leaves it: a segment is emptied when its first
+    record is due.
+
+Arguments:
+
+    NumberOfRecords - How many were written.
+
+    SizeInBytes - Of the file; 0: all of it.
+
+Return Value:
+
+    The number of the first record that is there.
+
+--*/
+{
+    TRACE_RECORD Record;
+    ULONGLONG First = 0;
+    ULONGLONG Number;
+    ULONG Place;
+
+    TestMakeStore(&TestOther, NULL, 0);
+    RtlZeroBytes(&TestRing, sizeof(TestRing));
+    for (Number = 0; Number < NumberOfRecords; Number++) {
+
+        Place = TestPlaceInRing(Number);
+        if (Number >= TEST_BEFORE_RING && Place % TEST_SEGMENT == 0) {
+
+            if (Number >= TEST_BEFORE_RING +
+                              TEST_IN_SEGMENT * TEST_SEGMENTS) {
+                First = Number - TEST_IN_SEGMENT * (TEST_SEGMENTS - 1);
+            }
+
+            RtlZeroBytes(TestRing.Bytes + Place, TEST_SEGMENT);
+        }
+
+        TestMakeRingRecord(Number, &Record);
+        RtlCopyBytes(TestRing.Bytes + Place, &Record, sizeof(Record));
+    }
+
+    TestRing.Header = TestOther.Header;
+    TestRing.Header.MinorVersion = 1;
+    TestRing.Header.RingFileOffset = TEST_SEGMENT;
+    TestRing.Header.RingSizeInBytes = TEST_SEGMENT * TEST_SEGMENTS;
+    TestRing.Header.FirstPosition = First == 0 ? 0 : 4096 + 16 * First;
+    TestSetEnd(&TestRing.Header, 4096 + 16 * NumberOfRecords);
+    TestWriteStore(L"ring.trace",
+                   (const TEST_STORE *)(const VOID *)&TestRing,
+                   SizeInBytes == 0 ? TEST_RING_FILE : SizeInBytes);
+    return First;
+}
+
+
+static
+BOOLEAN
+TestOpenOne(
+    _Out_ PREADER_ITERATOR Iterator
+    )
+/*++
+
+Routine Description:
+
+    Opens the session, which has one store, and an iterator over it.
+
+Arguments:
+
+    Iterator - Receives it.
+
+Return Value:
+
+    TRUE if that worked.
+
+--*/
+{
+    RTL_ERROR Error;
+
+    RtlInitializeBufferWriter(&TestErr,
+                              TestErrorBuffer,
+                              sizeof(TestErrorBuffer));
+    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
+                                        &TestContext,
+                                        TestDosPath(&TestSubfolder),
+                                        &Error))) {
+        return FALSE;
+    }
+
+    if (TEST_SUCCESS(ReaderOpenSessionStore(&TestSession,
+                                            TestSession.Stores[0])) &&
+        TEST_EQUAL(TestSession.Stores[0]->HeaderResult.State,
+                   CoreHeaderValid) &&
+        TEST_SUCCESS(ReaderInitializeIterator(Iterator,
+                                              &TestContext,
+                                              TestSession.Stores[0]))) {
+        return TRUE;
+    }
+
+    ReaderCloseSession(&TestSession);
+    return FALSE;
+}
+
+
+static
+VOID
+TestReadRing(
+    _In_ ULONGLONG First,
+    _In_ ULONGLONG End
+    )
+/*++
+
+Routine Description:
+
+    Reads the ring and expects the records of some numbers, and no others.
+
+Arguments:
+
+    First - The first number.
+
+    End - The number after the last.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    READER_ITERATOR Iterator;
+    PCTRACE_RECORD Record;
+    TRACE_RECORD Expected;
+    ULONG Wrong = 0;
+    NTSTATUS Status;
+
+    if (!TestOpenOne(&Iterator)) {
+        return;
+    }
+
+    while (NT_SUCCESS(Status = ReaderNextRecord(&Iterator, &Record))) {
+        TestMakeRingRecord(First, &Expected);
+        if (!RtlAreBytesEqual(Record, &Expected, sizeof(Expected))) {
+            Wrong += 1;
+        }
+
+        First += 1;
+    }
+
+    TEST_STATUS(Status, STATUS_END_OF_FILE);
+    TEST_EQUAL(First, End);
+    TEST_EQUAL(Wrong, 0);
+    TEST_EQUAL(Iterator.NumberOfBadRecords, 0);
+    TEST_EQUAL(Iterator.NumberOvertaken, 0);
+    ReaderRundownIterator(&Iterator);
+    ReaderCloseSession(&TestSession);
+}
+
+
+static
+VOID
+TestRings(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests rings that went around not at all, once and many times; each cut at
+    the borders of its segments; and headers of rings that cannot be.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const struct {
+        ULONGLONG RingFileOffset;
+        ULONGLONG RingSizeInBytes;
+        ULONGLONG FirstPosition;
+        PCSZ Field;
+    } Cases[] = {
+        { 0x10000, 0x30000, 0, "" },
+        { 0x10000, 0x30000, 0x20000, "" },
+        { 0x10000, 0x50000, 0x7770000, "" },
+        { 0x80000, 0x400000, 0x100000, "" },
+        { 0xFFFF, 0, 7, "" },
+        { 0, 0x30000, 0, "RingFileOffset" },
+        { 0x8000, 0x30000, 0, "RingFileOffset" },
+        { 0x18000, 0x60000, 0, "RingFileOffset" },
+        { 0x8000000000000000ULL, 0x30000, 0, "RingFileOffset" },
+        { 0x10000, 0x10000, 0, "RingSizeInBytes" },
+        { 0x10000, 0x20000, 0, "RingSizeInBytes" },
+        { 0x10000, 0x38000, 0, "RingSizeInBytes" },
+        { 0x10000, 0x8000000000000000ULL, 0, "RingSizeInBytes" },
+        { 0x10000, 0x30000, 0x10000, "FirstPosition" },
+        { 0x10000, 0x30000, 0x20010, "FirstPosition" },
+        { 0x10000, 0x30000, 4096, "FirstPosition" },
+    };
+    CORE_HEADER_RESULT Result;
+    CORE_RANGE Range;
+    ULONGLONG Number;
+    ULONGLONG First;
+    ULONG Index;
+    ULONG Segment;
+    LONG Offset;
+
+    TestMakeStore(&TestStore, NULL, 0);
+    for (Index = 0; Index < RTL_NUMBER_OF(Cases); Index++) {
+        TestStore.Header.RingFileOffset = Cases[Index].RingFileOffset;
+        TestStore.Header.RingSizeInBytes = Cases[Index].RingSizeInBytes;
+        TestStore.Header.FirstPosition = Cases[Index].FirstPosition;
+        TEST_EQUAL(CoreValidateHeader(&TestStore, 4096, &Result),
+                   Cases[Index].Field[0] == 0);
+        TEST_EQUAL_STRING(Result.Field, Cases[Index].Field);
+    }
+
+    TestMakeStore(&TestStore, NULL, 0);
+    TestStore.Header.Clock = 3;
+    TEST(!CoreValidateHeader(&TestStore, 4096, &Result));
+    TEST_EQUAL_STRING(Result.Field, "Clock");
+
+    if (!TestBeginSession()) {
+        return;
+    }
+
+    //
+    // Around every border of a segment, three times around the ring.
+    //
+
+    for (Segment = 0; Segment <= 3 * TEST_SEGMENTS + 1; Segment++) {
+        for (Offset = -1; Offset <= 1; Offset++) {
+
+            Number = TEST_BEFORE_RING +
+                     (ULONGLONG)Segment * TEST_IN_SEGMENT +
+                     (ULONGLONG)(LONGLONG)Offset;
+            First = TestWriteRing(Number, 0);
+            TEST_EQUAL(First != 0,
+                       Segment + (Offset > 0) > TEST_SEGMENTS);
+            TestReadRing(First, Number);
+        }
+    }
+
+    TestReadRing(First, Number);
+    TestWriteRing(0, 0);
+    TestReadRing(0, 0);
+    TestWriteRing(1, 0);
+    TestReadRing(0, 1);
+
+    //
+    // A file that was cut: of a ring that has gone around, the newest records
+    // that lie together are left.
+    //
+
+    Number = TEST_BEFORE_RING + 4 * TEST_IN_SEGMENT + 100;
+    TestWriteRing(Number, 0x10000);
+    TestReadRing(Number - 100 - TEST_IN_SEGMENT,
+                 Number - 100 - TEST_IN_SEGMENT);
+    TestWriteRing(Number, 0x20000);
+    TestReadRing(Number - 100 - TEST_IN_SEGMENT, Number - 100);
+    TestWriteRing(Number, 0x30000);
+    TestReadRing(Number - 100 - TEST_IN_SEGMENT, Number);
+    TEST_EQUAL(TestRun("verify @"), 2);
+    TEST(TestContains(&TestOut, "the file ends at offset 196608, 65536 bytes "
+                                "before the end of its records"));
+    TestWriteRing(TEST_BEFORE_RING + 10, 0x10000);
+    TestReadRing(0, TEST_BEFORE_RING);
+
+    //
+    // A whole one, as the commands show it; and with exits whose entries are
+    // gone, which is not damage.
+    //
+
+    First = TestWriteRing(Number, 0);
+    TestReadRing(First, Number);
+    TEST_EQUAL(TestRun("verify @"), 0);
+    TEST(TestContains(&TestOut, "ring: 12032 older records overwritten\n"));
+    TEST_EQUAL(TestRun("info --csv @"), 0);
+    TEST(TestContains(&TestOut, "recording,0,mode,ring\r\n"));
+    TEST(TestContains(&TestOut, "recording,0,ring_bytes,196608\r\n"));
+    TEST(TestContains(&TestOut, "recording,0,overwritten,12032\r\n"));
+    TEST(TestContains(&TestOut, "session,0,records,8292\r\n"));
+    TEST(TestContains(&TestOut, "session,0,bytes,262144\r\n"));
+    TEST_EQUAL(First, 12032);
+
+    TestRing.Bytes[TestPlaceInRing(First) + 12] ^= TEST_N ^ TEST_X;
+    TestWriteStore(L"ring.trace",
+                   (const TEST_STORE *)(const VOID *)&TestRing,
+                   TEST_RING_FILE);
+    TEST_EQUAL(TestRun("report --limit 1 @"), 0);
+    TEST(TestContains(&TestOut, "2 exits had no entry: a ring keeps the "
+                                "newest records.\n"));
+    TEST_EQUAL(TestErr.LengthInBytes,
+               TestContains(&TestErr, "no function names")
+                   ? TestErr.LengthInBytes
+                   : 0);
+    TEST_EQUAL(TestRun("verify @"), 0);
+
+    //
+    // Ends that cannot be: before the first record, and farther from it than
+    // the ring is long.  The control: the farthest that can be.
+    //
+
+    TEST_EQUAL(CoreFindRecords(&TestRing.Header, 4096 + 16 * First - 16,
+                               4096 + 16 * First, TEST_RING_FILE, &Range),
+               CoreEndBad);
+    TEST_EQUAL(CoreFindRecords(&TestRing.Header, 4096 + 16 * First + 0x30010,
+                               4096 + 16 * First, TEST_RING_FILE, &Range),
+               CoreEndBad);
+    TEST_EQUAL(CoreFindRecords(&TestRing.Header, 4096 + 16 * First + 0x30000,
+                               4096 + 16 * First, TEST_RING_FILE, &Range),
+               CoreEndValid);
+    TestRing.Header.FirstPosition = 0;
+    TEST_EQUAL(CoreFindRecords(&TestRing.Header, 0x40010, 4096,
+                               TEST_RING_FILE, &Range),
+               CoreEndBad);
+    TEST_EQUAL(CoreFindRecords(&TestRing.Header, 0x40000, 4096,
+                               TEST_RING_FILE, &Range),
+               CoreEndValid);
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+//
+// A store that a thread of this program writes while it is read.
+//
+
+typedef struct _TEST_WRITER {
+    HANDLE File;
+    HANDLE Section;
+    PUCHAR View;
+    HANDLE Thread;
+    ULONG Go;
+    ULONG Stop;
+    ULONGLONG NumberOfRecords;      // of the file, at the end
+    ULONGLONG MinimumDuration;      // ticks
+    ULONG Clock;
+} TEST_WRITER;
+typedef TEST_WRITER *PTEST_WRITER;
+
+static TEST_WRITER TestWriter;
+
+#define TEST_WRITER_FILE 0x400000u
+
+
+static
+VOID
+TestPutRecord(
+    _Inout_ PTRACE_RECORD Place,
+    _In_ PCTRACE_RECORD Record
+    )
+/*++
+
+Routine Description:
+
+    Writes a record as the hook does, after the cursor was advanced.
+
+Arguments:
+
+    Place - In the view; its Timestamp is 0.
+
+    Record - The record.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlStoreRelease32(&Place->Site, Record->Site);
+    RtlStoreRelease32(&Place->StackKind, Record->StackKind);
+    RtlStoreRelease64(&Place->Timestamp, Record->Timestamp);
+}
+
+
+static
+ULONG
+WINAPI
+TestWriteRingLive(
+    _In_ PVOID Parameter
+    )
+/*++
+
+Routine Description:
+
+    Goes around a ring until it is told to stop.
+
+Arguments:
+
+    Parameter - The writer.
+
+Return Value:
+
+    0.
+
+--*/
+{
+    PTEST_WRITER Writer = (PTEST_WRITER)Parameter;
+    PTRACE_STORE_HEADER Header = (PTRACE_STORE_HEADER)(PVOID)Writer->View;
+    TRACE_RECORD Record;
+    ULONGLONG Number = 0;
+    ULONG Place = 4096;
+    ULONG Index;
+
+    while (RtlLoadAcquire32(&Writer->Stop) == 0) {
+
+        if (Place == TEST_RING_FILE) {
+            Place = TEST_SEGMENT;
+        }
+
+        if (Place % TEST_SEGMENT == 0) {
+
+            if (Number >= TEST_BEFORE_RING +
+                              TEST_IN_SEGMENT * TEST_SEGMENTS) {
+                RtlStoreRelease64(
+                    &Header->FirstPosition,
+                    4096 + 16 * (Number - TEST_IN_SEGMENT *
+                                              (TEST_SEGMENTS - 1)));
+                for (Index = 0; Index < TEST_SEGMENT; Index += 8) {
+                    RtlStoreRelease64((uint64_t *)(PVOID)
+                                      (Writer->View + Place + Index), 0);
+                }
+            }
+        }
+
+        TestMakeRingRecord(Number, &Record);
+        Number += 1;
+        RtlStoreRelease64(&Header->Cursor, 4096 + 16 * Number);
+        TestPutRecord((PTRACE_RECORD)(PVOID)(Writer->View + Place), &Record);
+        Place += 16;
+    }
+
+    Writer->NumberOfRecords = Number;
+    return 0;
+}
+
+
+static
+ULONGLONG
+TestWriterNow(
+    _In_ const TEST_WRITER *Writer
+    )
+/*++
+
+Routine Description:
+
+    The writer's clock: the counter, or one that a thread would have read now
+    and then.
+
+Arguments:
+
+    Writer - The writer.
+
+Return Value:
+
+    Ticks.
+
+--*/
+{
+    ULONGLONG Tsc = __rdtsc();
+
+    return Writer->Clock == TRACE_CLOCK_TSC ? Tsc : Tsc & ~0x3FFULL;
+}
+
+
+static
+ULONG
+WINAPI
+TestWriteShortCalls(
+    _In_ PVOID Parameter
+    )
+/*++
+
+Routine Description:
+
+    Makes calls, and takes those back that were short and made none.
+
+Arguments:
+
+    Parameter - The writer.
+
+Return Value:
+
+    0.
+
+--*/
+{
+    static ULONGLONG Entered[64];
+    PTEST_WRITER Writer = (PTEST_WRITER)Parameter;
+    PTRACE_STORE_HEADER Header = (PTRACE_STORE_HEADER)(PVOID)Writer->View;
+    PTRACE_RECORD Records = (PTRACE_RECORD)(PVOID)(Header + 1);
+    ULONGLONG Count = 0;
+    ULONGLONG TakenBack = 0;
+    ULONGLONG Start;
+    ULONG Random = 1;
+    ULONG Depth = 0;
+    TRACE_RECORD Record;
+
+    //
+    // It begins when its reader does.
+    //
+
+    while (RtlLoadAcquire32(&Writer->Go) == 0) {
+        TestRtl->NtYieldExecution();
+    }
+
+    while (RtlLoadAcquire32(&Writer->Stop) == 0 &&
+           Count < (TEST_WRITER_FILE - 4096) / 16 - 2) {
+
+        Random = Random * 1103515245 + 12345;
+        Record.Site = (uint32_t)TEST_MODULE_BASE + (Random >> 17) * 2;
+
+        if (Depth == 0 || (Depth < 60 && (Random & 0x10000) != 0)) {
+
+            Record.Timestamp = TestWriterNow(Writer);
+            Record.StackKind = (0x1FF000 - Depth * 64) | TEST_N;
+            Entered[Depth] = Record.Timestamp;
+            Depth += 1;
+            RtlStoreRelease64(&Header->Cursor, 4096 + 16 * (Count + 1));
+            TestPutRecord(&Records[Count], &Record);
+            Count += 1;
+            continue;
+        }
+
+        Depth -= 1;
+        if ((Random & 0xE0000) == 0) {
+            Start = __rdtsc();
+            while (__rdtsc() - Start < 2 * Writer->MinimumDuration) {
+            }
+        }
+
+        Record.Timestamp = TestWriterNow(Writer);
+        Record.StackKind = (0x1FF000 - Depth * 64) | TEST_X;
+        if (Records[Count - 1].StackKind == Record.StackKind - 1 &&
+            Record.Timestamp - Entered[Depth] < Writer->MinimumDuration) {
+            RtlStoreRelease64(&Records[Count - 1].Timestamp, 0);
+            Count -= 1;
+            RtlStoreRelease64(&Header->Cursor, 4096 + 16 * Count);
+            TakenBack += 1;
+            continue;
+        }
+
+        RtlStoreRelease64(&Header->Cursor, 4096 + 16 * (Count + 1));
+        TestPutRecord(&Records[Count], &Record);
+        Count += 1;
+    }
+
+    Header->NumberOfCallsTakenBack = TakenBack;
+    Writer->NumberOfRecords = Count;
+    return 0;
+}
+
+
+static
+BOOLEAN
+TestBeginWriter(
+    _In_ PTHREAD_START_ROUTINE Routine,
+    _In_ ULONG SizeInBytes,
+    _In_ ULONG Clock,
+    _In_ ULONGLONG MinimumDuration
+    )
+/*++
+
+Routine Description:
+
+    Makes a store of this process, maps it and starts its writer.
+
+Arguments:
+
+    Routine - The writer's.
+
+    SizeInBytes - Of the file; TEST_RING_FILE makes a ring of it.
+
+    Clock - TRACE_CLOCK_*.
+
+    MinimumDuration - In ticks.
+
+Return Value:
+
+    TRUE if that worked.
+
+--*/
+{
+    struct {
+        LARGE_INTEGER Times[4];
+    } Process;
+    PTRACE_STORE_HEADER Header;
+    NTSTATUS Status;
+
+    RtlZeroBytes(&TestWriter, sizeof(TestWriter));
+    if (!TestBeginSession() ||
+        !TestMakePathIn(&TestPath, &TestSubfolder, L"live.trace") ||
+        !TEST_SUCCESS(TestRtl->NtQueryInformationProcess(
+            GetCurrentProcess(),
+            RTL_PROCESS_TIMES,
+            &Process,
+            sizeof(Process),
+            NULL)) ||
+        !TEST_SUCCESS(RtlCreateFile(TestRtl,
+                                    &TestPath.Nt,
+                                    RTL_CREATE_ALWAYS,
+                                    &TestWriter.File))) {
+        return FALSE;
+    }
+
+    Status = RtlSetFileSize(TestRtl, TestWriter.File, SizeInBytes);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlCreateFileSection(TestRtl,
+                                      TestWriter.File,
+                                      SizeInBytes,
+                                      TRUE,
+                                      &TestWriter.Section);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = RtlMapFileSection(TestRtl,
+                                   TestWriter.Section,
+                                   0,
+                                   SizeInBytes,
+                                   TRUE,
+                                   NULL,
+                                   (PVOID *)&TestWriter.View);
+    }
+
+    if (!TEST_SUCCESS(Status)) {
+        return FALSE;
+    }
+
+    TestMakeStore(&TestOther, NULL, 0);
+    Header = &TestOther.Header;
+    Header->MinorVersion = 1;
+    Header->State = TRACE_STATE_OPEN;
+    Header->Reason = TRACE_REASON_NONE;
+    Header->ProcessId = GetCurrentProcessId();
+    Header->ProcessCreationTime = (ULONGLONG)Process.Times[0].QuadPart;
+    Header->Clock = Clock;
+    Header->MinimumDuration = MinimumDuration;
+    Header->Cursor = 4096;
+    Header->CursorToFileOffset = 0;
+    if (SizeInBytes == TEST_RING_FILE) {
+        Header->RingFileOffset = TEST_SEGMENT;
+        Header->RingSizeInBytes = TEST_SEGMENT * TEST_SEGMENTS;
+    }
+
+    RtlCopyBytes(TestWriter.View, Header, sizeof(*Header));
+    TestWriter.MinimumDuration = MinimumDuration;
+    TestWriter.Clock = Clock;
+    TestWriter.Thread = CreateThread(NULL, 0, Routine, &TestWriter, 0, NULL);
+    return TEST(TestWriter.Thread != NULL);
+}
+
+
+static
+VOID
+TestStopWriter(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Stops the writer; its view stays.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    LARGE_INTEGER Timeout;
+
+    RtlStoreRelease32(&TestWriter.Go, 1);
+    RtlStoreRelease32(&TestWriter.Stop, 1);
+    Timeout.QuadPart = -10000000LL * 60;
+    TEST_STATUS(TestRtl->NtWaitForSingleObject(TestWriter.Thread,
+                                               FALSE,
+                                               &Timeout),
+                STATUS_SUCCESS);
+    RtlClose(TestRtl, TestWriter.Thread);
+}
+
+
+static
+VOID
+TestEndWriter(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Lets the writer's file go.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlUnmapFileSection(TestRtl, TestWriter.View);
+    RtlClose(TestRtl, TestWriter.Section);
+    RtlClose(TestRtl, TestWriter.File);
+}
+
+
+static
+VOID
+TestOvertaking(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Reads a ring whose writer is faster.  Every record that is shown is one
+    that was written, in order, and those between two that are not next to
+    each other are counted.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    READER_ITERATOR Iterator;
+    PCTRACE_RECORD Record;
+    TRACE_RECORD Expected;
+    LARGE_INTEGER Pause;
+    PREADER_STORE Store;
+    ULONGLONG Next;
+    ULONGLONG Number;
+    ULONGLONG Shown = 0;
+    ULONGLONG Missing = 0;
+    ULONG Gaps = 0;
+    ULONG Wrong = 0;
+    ULONG Unprotected = 0;
+    ULONG Round;
+    ULONG Index;
+    BOOLEAN IsStopped;
+
+    if (!TestBeginWriter(TestWriteRingLive,
+                         TEST_RING_FILE,
+                         TRACE_CLOCK_TSC,
+                         0) ||
+        !TestOpenOne(&Iterator)) {
+        return;
+    }
+
+    //
+    // The last round is after the writer has stopped.
+    //
+
+    Store = TestSession.Stores[0];
+    Next = (Iterator.BufferPosition - 4096) / 16;
+    IsStopped = FALSE;
+    for (Round = 0;; Round++) {
+
+        if (Round == 3000 || (Gaps >= 100 && Unprotected != 0)) {
+            TestStopWriter();
+            IsStopped = TRUE;
+        }
+
+        if (!NT_SUCCESS(ReaderRefreshStore(&TestContext, Store))) {
+            Wrong += 1;
+        }
+
+        while (NT_SUCCESS(ReaderNextRecord(&Iterator, &Record))) {
+
+            Number = Record->Timestamp - TEST_FIRST_TICK - 1;
+            TestMakeRingRecord(Number, &Expected);
+            if (!RtlAreBytesEqual(Record, &Expected, sizeof(Expected))) {
+                Wrong += 1;
+            }
+
+            if (Number != Next) {
+                Gaps += 1;
+                if (Number < Next || !Iterator.IsAfterGap) {
+                    Wrong += 1;
+                } else {
+                    Missing += Number - Next;
+                }
+            } else if (Iterator.IsAfterGap) {
+                Wrong += 1;
+            }
+
+            Next = Number + 1;
+            Shown += 1;
+        }
+
+        if (IsStopped) {
+            break;
+        }
+
+        //
+        // The control: a copy that is not looked at again has records of
+        // another time among it.
+        //
+
+        if (Round % 4 == 0) {
+
+            static TRACE_RECORD Copies[TEST_IN_SEGMENT];
+
+            Index = TEST_SEGMENT * (1 + Round / 4 % TEST_SEGMENTS);
+            CoreCopyRecords(Copies,
+                            (PCTRACE_RECORD)(PVOID)(TestWriter.View + Index),
+                            TEST_IN_SEGMENT);
+            for (Index = 1; Index < TEST_IN_SEGMENT; Index++) {
+                if (Copies[Index].Timestamp != Copies[0].Timestamp + Index) {
+                    Unprotected += 1;
+                }
+            }
+        }
+
+        if (Round % 16 == 0) {
+            Pause.QuadPart = -10000;
+            TestRtl->NtDelayExecution(FALSE, &Pause);
+        }
+    }
+
+    TEST(Shown != 0);
+    TEST_EQUAL(Wrong, 0);
+    TEST_EQUAL(Iterator.NumberOfBadRecords, 0);
+    TEST_EQUAL(Missing, Iterator.NumberOvertaken);
+    if (Gaps == 0 || Unprotected == 0) {
+        TEST_SKIP("the writer never overtook its reader");
+    }
+
+    TEST_EQUAL(Next, TestWriter.NumberOfRecords);
+    ReaderRundownIterator(&Iterator);
+    ReaderCloseSession(&TestSession);
+    TestEndWriter();
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestTakenBackLive(
+    _In_ ULONG Clock,
+    _In_ BOOLEAN IsControl
+    )
+/*++
+
+Routine Description:
+
+    Reads a store whose writer takes calls back.  What is shown must be there
+    in the end.
+
+Arguments:
+
+    Clock - TRACE_CLOCK_*.
+
+    IsControl - Whether the reader takes every record for one that stays: then
+        it is expected to be wrong.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    READER_ITERATOR Iterator;
+    PCTRACE_RECORD Record;
+    PTRACE_RECORD Shown;
+    PCTRACE_RECORD Final;
+    PREADER_STORE Store;
+    ULONG Capacity = (TEST_WRITER_FILE - 4096) / 16;
+    ULONG Count = 0;
+    ULONG Wrong = 0;
+    ULONG Index;
+    ULONG Passes = 0;
+
+    Shown = (PTRACE_RECORD)
+        TestHeap->Allocate(TestHeap->Context, Capacity * 16);
+    if (!TEST(Shown != NULL) ||
+        !TestBeginWriter(TestWriteShortCalls,
+                         TEST_WRITER_FILE,
+                         Clock,
+                         Clock == TRACE_CLOCK_TSC ? 500 : 2000) ||
+        !TestOpenOne(&Iterator)) {
+        return;
+    }
+
+    TEST_EQUAL(TestSession.ProcessState, ReaderProcessRunning);
+    Store = TestSession.Stores[0];
+    Store->IsWriterGone = IsControl;
+
+    //
+    // Until the file is full, and once more.
+    //
+
+    RtlStoreRelease32(&TestWriter.Go, 1);
+    for (;;) {
+
+        BOOLEAN IsEnd = RtlLoadAcquire64(&TestWriter.NumberOfRecords) != 0;
+
+        if (!NT_SUCCESS(ReaderRefreshStore(&TestContext, Store))) {
+            Wrong += 1;
+        }
+
+        while (Count < Capacity &&
+               NT_SUCCESS(ReaderNextRecord(&Iterator, &Record))) {
+            Shown[Count] = *Record;
+            Count += 1;
+        }
+
+        Passes += 1;
+        if (IsEnd) {
+            break;
+        }
+    }
+
+    TestStopWriter();
+    Final = (PCTRACE_RECORD)(PVOID)(TestWriter.View + 4096);
+    for (Index = 0; Index < Count; Index++) {
+        if (Index >= TestWriter.NumberOfRecords ||
+            !RtlAreBytesEqual(&Shown[Index], &Final[Index], 16)) {
+            Wrong += 1;
+        }
+    }
+
+    TEST(((PCTRACE_STORE_HEADER)(PVOID)TestWriter.View)
+             ->NumberOfCallsTakenBack > 1000);
+    if (!IsControl) {
+        TEST_EQUAL(Wrong + Iterator.NumberOfBadRecords, 0);
+        TEST(Count > TestWriter.NumberOfRecords - 100);
+        if (Passes < 100) {
+            TEST_SKIP("the writer was faster than its reader");
+        }
+    } else if (Wrong + Iterator.NumberOfBadRecords == 0) {
+        TEST_SKIP("no record that vanished was seen without the rule");
+    }
+
+    //
+    // The process has gone: everything is there.
+    //
+
+    Store->IsWriterGone = TRUE;
+    TEST_SUCCESS(ReaderRefreshStore(&TestContext, Store));
+    TEST_EQUAL(Store->EndOfRecords, 4096 + 16 * TestWriter.NumberOfRecords);
+
+    ReaderRundownIterator(&Iterator);
+    ReaderCloseSession(&TestSession);
+    TestEndWriter();
+    TestHeap->Free(TestHeap->Context, Shown);
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
+TestTails(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests which of the newest records stay, case by case.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    //
+    // Kinds and time stamps, the oldest first; how many stay where a call of
+    // less than 100 ticks is taken back.
+    //
+
+    static const struct {
+        ULONG Count;
+        ULONG Stay;
+        ULONG Kinds[5];
+        ULONGLONG Timestamps[5];
+    } Cases[] = {
+        { 0, 0, { 0 }, { 0 } },
+        { 1, 0, { TEST_N }, { 5000 } },
+        { 1, 1, { TEST_X }, { 5000 } },
+        { 3, 2, { TEST_N, TEST_X, TEST_N }, { 5000, 5001, 5002 } },
+        { 4, 2, { TEST_NF, TEST_XF, TEST_NF, TEST_NF },
+          { 5000, 5000, 5000, 5000 } },
+        { 4, 0, { TEST_N, TEST_N, TEST_N, TEST_N },
+          { 5000, 5001, 5002, 5099 } },
+        { 4, 1, { TEST_N, TEST_N, TEST_N, TEST_N },
+          { 5000, 5001, 5002, 5100 } },
+        { 4, 3, { TEST_N, TEST_N, TEST_N, TEST_N },
+          { 5000, 5001, 5002, 5102 } },
+        { 4, 1, { TEST_X, TEST_N, TEST_N, TEST_N }, { 5000, 5001, 0, 5003 } },
+        { 3, 1, { TEST_X, TEST_N, TEST_X }, { 5000, 5001, 0 } },
+        { 4, 4, { TEST_N, TEST_N, 0, TEST_X }, { 5000, 0, 0, 5001 } },
+    };
+    TRACE_RECORD Records[5];
+    CORE_TAIL Tail;
+    ULONG Index;
+    ULONG Record;
+
+    TestMakeStore(&TestOther, NULL, 0);
+    TestOther.Header.MinimumDuration = 100;
+    for (Index = 0; Index < RTL_NUMBER_OF(Cases); Index++) {
+        for (Record = 0; Record < 5; Record++) {
+            Records[Record].Timestamp = Cases[Index].Timestamps[Record];
+            Records[Record].StackKind = 0x1000 | Cases[Index].Kinds[Record];
+        }
+
+        CoreInitializeTail(&Tail, &TestOther.Header, 6000);
+        TEST_EQUAL(CoreCountFinalRecords(&Tail,
+                                         Records,
+                                         Cases[Index].Count),
+                   Cases[Index].Stay);
+    }
+
+    //
+    // An entry of long ago stays, by the counter; not by a clock thread's,
+    // which may have stood still.
+    //
+
+    Records[0].Timestamp = 5000;
+    Records[0].StackKind = 0x1000 | TEST_N;
+    CoreInitializeTail(&Tail,
+                       &TestOther.Header,
+                       5100 + CORE_TAIL_ALLOWANCE - 1);
+    TEST_EQUAL(CoreCountFinalRecords(&Tail, Records, 1), 0);
+    CoreInitializeTail(&Tail, &TestOther.Header, 5100 + CORE_TAIL_ALLOWANCE);
+    TEST_EQUAL(CoreCountFinalRecords(&Tail, Records, 1), 1);
+    TestOther.Header.Clock = TRACE_CLOCK_THREAD;
+    CoreInitializeTail(&Tail, &TestOther.Header, ~0ULL);
+    TEST_EQUAL(CoreCountFinalRecords(&Tail, Records, 1), 0);
+    TestOther.Header.Clock = TRACE_CLOCK_NONE;
+    CoreInitializeTail(&Tail, &TestOther.Header, ~0ULL);
+    TEST_EQUAL(CoreCountFinalRecords(&Tail, Records, 1), 0);
+
+    TestTakenBackLive(TRACE_CLOCK_TSC, FALSE);
+    TestTakenBackLive(TRACE_CLOCK_THREAD, FALSE);
+    TestTakenBackLive(TRACE_CLOCK_TSC, TRUE);
+}
+
+
+static
+VOID
+TestClockKinds(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests how times of a clock thread are shown, and that there are none
+    without a clock; and what info says of the recording.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const struct {
+        ULONG Kind;
+        ULONGLONG Resolution;
+        ULONGLONG Ticks;
+        PCSZ Text;
+    } Times[] = {
+        { TRACE_CLOCK_TSC, 7777, 1234567, "  1.234 ms" },
+        { TRACE_CLOCK_THREAD, 0, 1234567, "  1.234 ms" },
+        { TRACE_CLOCK_THREAD, 1, 999, "    999 ns" },
+        { TRACE_CLOCK_THREAD, 2, 987, "   0.98 us" },
+        { TRACE_CLOCK_THREAD, 100, 9876, "    9.8 us" },
+        { TRACE_CLOCK_THREAD, 100, 40, "    0.0 us" },
+        { TRACE_CLOCK_THREAD, 101, 9876, "      9 us" },
+        { TRACE_CLOCK_THREAD, 101, 9876543, "  9.876 ms" },
+        { TRACE_CLOCK_THREAD, 1001, 9876543, "   9.87 ms" },
+        { TRACE_CLOCK_THREAD, 1001, 987, "   0.00 ms" },
+        { TRACE_CLOCK_THREAD, 123456, 9876543, "      9 ms" },
+        { TRACE_CLOCK_THREAD, 123456, 3000000000ULL, "  3.000  s" },
+        { TRACE_CLOCK_THREAD, 2000000000, 3456000000ULL, "      3  s" },
+        { TRACE_CLOCK_NONE, 0, 1234567, "         -" },
+    };
+
+    //
+    // Two calls of B in one of A; the clock froze during the second.
+    //
+
+    static const TRACE_RECORD Frozen[] = {
+        { 1000, 0x1000, 0x1FF000 | TEST_N },
+        { 1000, 0x2000, 0x1FE000 | TEST_N },
+        { 1120, 0x2000, 0x1FE000 | TEST_X },
+        { 1240, 0x2000, 0x1FE000 | TEST_N },
+        { 9640, 0x2000, 0x1FE000 | TEST_X },
+        { 9640, 0x1000, 0x1FF000 | TEST_X },
+    };
+    static const TRACE_RECORD Positions[] = {
+        { 4096, 0x1000, 0x1FF000 | TEST_N },
+        { 4112, 0x2000, 0x1FE000 | TEST_N },
+        { 4128, 0x2000, 0x1FE000 | TEST_X },
+        { 4144, 0x2000, 0x1FE000 | TEST_N },
+        { 4160, 0x2000, 0x1FE000 | TEST_X },
+        { 4176, 0x1000, 0x1FF000 | TEST_X },
+    };
+    CHAR Text[32];
+    RTL_WRITER Writer;
+    CORE_CLOCK Clock;
+    TRACE_CLOCK_ANCHOR Anchor;
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Times); Index++) {
+        CoreInitializeClock(&Clock);
+        TestSetAnchor(&Anchor, 0);
+        CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY);
+        TestSetAnchor(&Anchor, 1000000000);
+        CoreAddAnchor(&Clock, &Anchor, TEST_QPC_FREQUENCY);
+        Clock.Kind = Times[Index].Kind;
+        Clock.Resolution = Times[Index].Resolution;
+        RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+        ReaderWriteTime(&Writer, &Clock, Times[Index].Ticks);
+        TEST_EQUAL_TEXT(Text, Writer.LengthInBytes, Times[Index].Text);
+    }
+
+    if (!TestBeginSession()) {
+        return;
+    }
+
+    TestMakeStore(&TestOther, Frozen, RTL_NUMBER_OF(Frozen));
+    TestOther.Header.Clock = TRACE_CLOCK_THREAD;
+    TestOther.Header.ClockResolution = 120;
+    TestOther.Header.NumberOfClockFreezes = 1;
+    TestOther.Header.MaximumClockStep = 8401;
+    TestOther.Header.MinimumDuration = 55;
+    TestOther.Header.NumberOfCallsTakenBack = 66;
+    TestOther.Header.MaximumDepth = 5;
+    TestOther.Header.NumberOfEventsTooDeep = 77;
+    TestOther.Header.MaximumBytes = 123456;
+    TestOther.Header.NumberOfWaits = 3;
+    TestOther.Header.WaitTicks = 4444;
+    TestOther.Header.MaximumInlineTicks = 2345;
+    TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(6));
+
+    TEST_EQUAL(TestRun("report --csv @"), 0);
+    TEST_OUTPUT(
+        "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
+        "abandoned_time_ns,unfinished,uncertain,module,rva,function,clock\r\n"
+        "1,8000,0,8000,8000,8000,0,0,0,1,app.exe,0x1000,app.exe+0x1000,"
+        "thread\r\n"
+        "2,8000,8000,4000,0,8000,0,0,0,1,app.exe,0x2000,app.exe+0x2000,"
+        "thread\r\n");
+    TEST_EQUAL(TestRun("report @"), 0);
+    TEST(TestContains(&TestOut, "Uncertain: the clock jumped during"));
+    TEST(TestContains(&TestOut,
+                      "Times are those of a clock thread, in steps of "
+                      "120 ns.  It stood still 1 times, the longest for "
+                      "8.401 us.\n"));
+    TEST_EQUAL(TestRun("tree @"), 0);
+    TEST(TestContains(&TestOut, "  Uncertain  Function\n"));
+    TEST_EQUAL(TestRun("replay @"), 0);
+    TEST(TestContains(&TestOut,
+                      "           [   100] | app.exe+0x1000() {\n"
+                      "      0 us [   100] |   app.exe+0x2000();\n"
+                      "      8 us~[   100] |   app.exe+0x2000();\n"
+                      "      8 us [   100] | } /* app.exe+0x1000 */\n"));
+    TEST_EQUAL(TestRun("replay --csv @"), 0);
+    TEST(TestContains(&TestOut,
+                      "8000,100,exit,1,8000,app.exe,app.exe+0x2000,0,,1,"
+                      "thread\r\n"
+                      "8000,100,exit,0,8000,app.exe,app.exe+0x1000,0,,0,"
+                      "thread\r\n"));
+    TEST_EQUAL(TestRun("report --json @"), 0);
+    TEST(TestContains(&TestOut, "\"clock\": \"thread\""));
+    TEST_EQUAL(TestRun("info --csv @"), 0);
+    TEST(TestContains(&TestOut,
+                      "recording,0,mode,file\r\n"
+                      "recording,0,ring_bytes,0\r\n"
+                      "recording,0,overwritten,0\r\n"
+                      "recording,0,clock,thread\r\n"
+                      "recording,0,clock_resolution_ns,120\r\n"
+                      "recording,0,clock_freezes,1\r\n"
+                      "recording,0,longest_clock_step_ns,8401\r\n"
+                      "recording,0,minimum_duration_ns,55\r\n"
+                      "recording,0,taken_back,66\r\n"
+                      "recording,0,maximum_depth,5\r\n"
+                      "recording,0,too_deep,77\r\n"
+                      "recording,0,maximum_bytes,123456\r\n"
+                      "recording,0,waits,3\r\n"
+                      "recording,0,wait_ns,4444\r\n"
+                      "recording,0,longest_wait_ns,2345\r\n"));
+    TEST_EQUAL(TestRun("info @"), 0);
+    TEST(TestContains(&TestOut, "Minimum duration    55 ns\n"));
+    TEST(!TestContains(&TestOut, "Ring, bytes"));
+    TEST_EQUAL(TestRun("live @"), 0);
+    TEST(TestContains(&TestOut, ", clock: thread\n"));
+
+    //
+    // The control: a clock that never froze jumps nowhere.
+    //
+
+    TestOther.Header.NumberOfClockFreezes = 0;
+    TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(6));
+    TEST_EQUAL(TestRun("replay @"), 0);
+    TEST(!TestContains(&TestOut, "~"));
+    TEST_EQUAL(TestRun("report @"), 0);
+    TEST(!TestContains(&TestOut, "Uncertain"));
+
+    //
+    // Without a clock.  Records are in order, calls are counted.
+    //
+
+    TestMakeStore(&TestOther, Positions, RTL_NUMBER_OF(Positions));
+    TestOther.Header.Clock = TRACE_CLOCK_NONE;
+    TestOther.Header.State = TRACE_STATE_STOPPED;
+    TestOther.Header.Reason = TRACE_REASON_MAXIMUM_BYTES;
+    for (Index = 0; Index < RTL_NUMBER_OF(Positions); Index++) {
+        TestOther.Records[Index].Timestamp = Positions[Index].Timestamp;
+    }
+
+    TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(6));
+    TEST_EQUAL(TestRun("report --csv @"), 0);
+    TEST_OUTPUT(
+        "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
+        "abandoned_time_ns,unfinished,uncertain,module,rva,function,clock\r\n"
+        "2,,,,,,0,,0,0,app.exe,0x2000,app.exe+0x2000,none\r\n"
+        "1,,,,,,0,,0,0,app.exe,0x1000,app.exe+0x1000,none\r\n");
+    TEST_EQUAL(TestRun("report --json @"), 0);
+    TEST(TestContains(&TestOut, "\"total_ns\": null"));
+    TEST(TestContains(&TestOut, "\"clock\": \"none\""));
+    TEST_EQUAL(TestRun("report @"), 0);
+    TEST(TestContains(&TestOut,
+                      "         2           -           -           -"
+                      "           -           -  app.exe+0x2000\n"));
+    TEST(TestContains(&TestOut, "There are no times: the clock was off."));
+
+    //
+    // The same thread in another module, whose positions are the same: its
+    // calls are not put among those.
+    //
+
+    TEST_SET_TEXT(&TestOther.Header, ModulePath, "Q:\\nowhere\\plug.dll");
+    TestSetAnchor(&TestOther.Header.OpenAnchor, 500);
+    TestWriteStore(L"0.trace", &TestOther, TEST_STORE_SIZE(6));
+    TEST_EQUAL(TestRun("replay @"), 0);
+    TEST_OUTPUT(
+        "  Duration   Thread   Function\n"
+        "           [   100] | app.exe+0x1000() {\n"
+        "         - [   100] |   app.exe+0x2000();\n"
+        "         - [   100] |   app.exe+0x2000();\n"
+        "         - [   100] | } /* app.exe+0x1000 */\n"
+        "           [   100] | plug.dll+0x1000() {\n"
+        "         - [   100] |   plug.dll+0x2000();\n"
+        "         - [   100] |   plug.dll+0x2000();\n"
+        "         - [   100] | } /* plug.dll+0x1000 */\n"
+        "There are no times: the clock was off.  Calls and their order are "
+        "right.\n");
+    TEST_EQUAL(TestRun("tree --csv @"), 0);
+    TEST(TestContains(&TestOut, "2,,,,,,0,,0,0,2,1,1,,,,app.exe,"));
+    TEST_EQUAL(TestRun("info --json @"), 0);
+    TEST(TestContains(&TestOut, "\"first_time\": null"));
+    TEST(TestContains(&TestOut, "\"start_ns\": null"));
+    TEST(TestContains(&TestOut, "the maximum size was reached"));
+    TEST_EQUAL(TestRun("live @"), 0);
+    TEST(TestContains(&TestOut, ", clock: none\n"));
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
 _Use_decl_annotations_
 VOID
 TestMain(
@@ -2941,6 +4320,10 @@ Return Value:
     }
 
     TestCommands();
+    TestClockKinds();
+    TestRings();
+    TestOvertaking();
+    TestTails();
     TestUsage();
     TestDamage();
     TestMixedSessions();

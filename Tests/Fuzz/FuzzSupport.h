@@ -90,7 +90,8 @@ FuzzInitializeAllocator(
 // Makes a store out of input and returns its size in bytes; *Store is freed
 // with free().  The input is a number of changes to a good header, each an
 // offset, a size and a value, and then the records, 4 bytes each: see the
-// routine.  A small ring that the changes make is filled with them.  Most stores are good or nearly so.
+// routine.  A small ring that the changes make is filled with them.  Most
+// stores are good or nearly so.
 //
 
 SIZE_T
