@@ -117,6 +117,8 @@ while read -r Target Source Edit; do
         IsFound "$Target" "$Source" "$Edit"
 done <<'FAULTS'
 FuzzStore Reader/CoreHeader.c s/if (Length > Text->Capacity)/if (0)/
+FuzzStore Reader/CoreHeader.c s/Header->RingSizeInBytes % Segment != 0/0/
+FuzzStore Reader/CoreLive.c s/ % Header->RingSizeInBytes;/;/
 FuzzStore Reader/CoreRecord.c s/ || Kind > TRACE_KIND_EXIT_FUNCTION//
 FuzzStore Reader/CorePair.c s/NumberOfFrames < Stack->Capacity/NumberOfFrames <= Stack->Capacity/
 FuzzStore Reader/CorePair.c s/Parent->ChildTicks += Inclusive/Parent->ChildTicks += 1/

@@ -7,16 +7,22 @@ the same stores, made up and traced, and must agree on every function's calls
 and times.
 """
 
+import array
 import contextlib
+import functools
 import io
+import mmap
 import os
 import random
 import struct
+import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, 'Programs')]
+import StoreSupport as support                                # noqa: E402
 import programs                                              # noqa: E402
 import trace_reader                                          # noqa: E402
 
@@ -264,6 +270,270 @@ def check_clock(results, scratch):
                   'anchors of two stores')
 
 
+#
+# Rings.  Record number N, counted from the first that was ever written, is
+# what ring_record makes of N, at position 4096 + 16 * N.  The model below
+# keeps the newest records by their numbers, and knows nothing of positions.
+#
+
+SEGMENT, SEGMENTS = 0x10000, 3
+IN_SEGMENT, BEFORE = SEGMENT // 16, (SEGMENT - 4096) // 16
+RING_FILE = SEGMENT * (SEGMENTS + 1)
+
+
+def ring_record(number):
+    """Calls, one after the other, of a few functions."""
+    rva = 0x1000 * (1 + number // 2 % 7) + 9 * (number & 1)
+    return (5000 + 3 * number, rva, TOP - 64 - 8 * (number // 2 % 11),
+            EXIT if number & 1 else ENTER)
+
+
+@functools.lru_cache(None)
+def all_ring_bytes():
+    return b''.join(record(*ring_record(number))
+                    for number in range(BEFORE + 12 * IN_SEGMENT))
+
+
+def ring_bytes(first, count):
+    return all_ring_bytes()[16 * first:16 * (first + count)]
+
+
+def ring_header(first, end, **changes):
+    changes = {'at0xA': b'\1', 'at0x40': struct.pack('<Q', 0x1F0000 + 4096 +
+                                                     16 * end),
+               'at0xA8': struct.pack('<Q', first and 4096 + 16 * first),
+               'at0xB0': struct.pack('<Q', SEGMENT),
+               'at0xB8': struct.pack('<Q', SEGMENT * SEGMENTS), **changes}
+    return header(0, **changes)
+
+
+def ring_file(end, **changes):
+    """(bytes, number of the first record) of a ring with end records."""
+    segments, first, parts = [], 0, [(0, min(end, BEFORE))]
+    while parts[-1][1] < end:
+        parts.append((parts[-1][1], min(parts[-1][1] + IN_SEGMENT, end)))
+    data = bytearray(RING_FILE)
+    data[4096:4096 + 16 * parts[0][1]] = ring_bytes(0, parts[0][1])
+    segments = list(enumerate(parts[1:]))
+    if len(segments) > SEGMENTS:
+        first = segments[-SEGMENTS][1][0]
+    for index, (low, high) in segments[-SEGMENTS:]:
+        at = SEGMENT * (1 + index % SEGMENTS)
+        data[at:at + 16 * (high - low)] = ring_bytes(low, high - low)
+    data[0:4096] = ring_header(first, end, **changes)
+    return bytes(data), first
+
+
+def write_bytes(path, data):
+    with open(path, 'wb') as file:
+        file.write(data)
+    return path
+
+
+def numbers_of(store):
+    """The numbers of a ring's records, or what is no record of one."""
+    for item in store.records():
+        number = (item[0] - 5000) // 3
+        time, rva, rsp, kind = ring_record(number)
+        yield number if item == (time, rva, rsp & 0xFFFFFFF8, kind) else item
+
+
+def check_rings(results, scratch):
+    path = os.path.join(scratch, 'ring.trace')
+    ends = [0, 1] + [BEFORE + segment * IN_SEGMENT + more
+                     for segment in range(3 * SEGMENTS + 2)
+                     for more in (-1, 0, 1)]
+    for end in ends:
+        data, first = ring_file(end)
+        store = trace_reader.Store(write_bytes(path, data))
+        seen = list(numbers_of(store))
+        results.check(seen == list(range(first, end)),
+                      'a ring of %d records' % end, seen[:3])
+        results.equal((sum(store.bad.values()), store.number_of_overtaken),
+                      (0, 0), 'a ring of %d records' % end)
+
+    # A control: a place that was not written anew.
+    data = bytearray(data)
+    data[SEGMENT + 16:SEGMENT + 32] = ring_bytes(0, 1)
+    store = trace_reader.Store(write_bytes(path, bytes(data)))
+    results.check(list(numbers_of(store)) != list(range(first, end)) and
+                  store.bad['time'] == 1, 'control: an old record')
+
+    # Cut at every border of a segment: what lies together, up to the newest.
+    last = BEFORE + 4 * IN_SEGMENT
+    data, first = ring_file(last + 100)
+    for size, low, high in ((SEGMENT, 0, 0),
+                            (2 * SEGMENT, last - IN_SEGMENT, last),
+                            (3 * SEGMENT, last - IN_SEGMENT, last + 100),
+                            (4 * SEGMENT, first, last + 100)):
+        store = trace_reader.Store(write_bytes(path, data[:size]))
+        results.check(list(numbers_of(store)) == list(range(low, high)),
+                      'a ring cut at %d' % size)
+    for what, changes in (
+            ('segment', dict(at0xB0=struct.pack('<Q', 0x8000))),
+            ('segment, no power', dict(at0xB0=struct.pack('<Q', 0x18000))),
+            ('two segments', dict(at0xB8=struct.pack('<Q', 0x20000))),
+            ('no whole segments', dict(at0xB8=struct.pack('<Q', 0x38000))),
+            ('first in a segment', dict(at0xA8=struct.pack('<Q', 0x20010))),
+            ('first before the ring', dict(at0xA8=struct.pack('<Q', 0x10000))),
+            ('first beyond the end', dict(at0xA8=struct.pack('<Q', 1 << 40))),
+            ('end beyond the ring', dict(at0xA8=bytes(8))),
+            ('clock', dict(at0x3C=struct.pack('<I', 3)))):
+        write_bytes(path, ring_file(last + 100, **changes)[0])
+        try:
+            trace_reader.Store(path)
+            results.check(False, 'a ring with a bad %s' % what)
+        except trace_reader.FormatError:
+            results.check(True, what)
+
+
+def write_ring_for_ever(path):
+    """A ring's writer, in a process of its own, until the file is gone.
+
+    It appends some records at a time: they are whole when they are published.
+    """
+    with open(path, 'r+b') as file, mmap.mmap(file.fileno(), 0) as view:
+        words = array.array('Q', (struct.unpack('<8xQ', record(
+            *ring_record(number)))[0] for number in range(2 * 7 * 11)))
+        number, batch, period = 0, 64, 2 * 7 * 11
+        while number < 10 ** 8:
+            if number % (IN_SEGMENT * 8) == 0 and not os.path.exists(path):
+                return
+            at = 4096 + 16 * number
+            if number >= BEFORE:
+                place = (number - BEFORE) % (IN_SEGMENT * SEGMENTS)
+                at = SEGMENT + 16 * place
+                if place % IN_SEGMENT == 0:
+                    if number >= BEFORE + IN_SEGMENT * SEGMENTS:
+                        first = number - IN_SEGMENT * (SEGMENTS - 1)
+                        struct.pack_into('<Q', view, 0xA8, 4096 + 16 * first)
+                    view[at:at + SEGMENT] = bytes(SEGMENT)
+            data = array.array('Q', bytes(16 * batch))
+            data[0::2] = array.array('Q', range(
+                5000 + 3 * number, 5000 + 3 * (number + batch), 3))
+            data[1::2] = array.array('Q', (
+                words[n % period] for n in range(number, number + batch)))
+            view[at:at + 16 * batch] = data.tobytes()
+            number += batch
+            struct.pack_into('<Q', view, 0x40, 0x1F0000 + 4096 + 16 * number)
+            if number % (IN_SEGMENT // 2) == 0:
+                time.sleep(0.0002)
+
+
+def check_overtaking(results, scratch):
+    """Both readers on a ring that another process goes around in."""
+    session = os.path.join(scratch, 'overtaking')
+    os.mkdir(session)
+    path = write_bytes(os.path.join(session, 'ring.trace'),
+                       ring_file(0, at0x80=struct.pack('<II', 1, 0))[0])
+    writer = subprocess.Popen([sys.executable, __file__, '--write', path])
+    overtaken = shown = rounds = 0
+    unordered, codes = [], []
+    try:
+        support.wait_for(lambda: trace_reader.Store(path).FirstPosition, 60)
+        while rounds < 40 or overtaken == 0 and rounds < 400:
+            rounds += 1
+            store = trace_reader.Store(path)
+            first = (store.start - 4096) // 16
+            gaps = 0
+            for number in numbers_of(store):
+                if number != first:
+                    if (not isinstance(number, int) or number < first or
+                            gaps == store.number_of_gaps):
+                        unordered.append((number, first))
+                        break
+                gaps, first = store.number_of_gaps, number + 1
+                shown += 1
+            overtaken += store.number_of_overtaken
+            if sum(store.bad.values()):
+                unordered.append(dict(store.bad))
+            elif store.number_of_slots != (store.number_of_records +
+                                           store.number_of_overtaken):
+                unordered.append((store.number_of_slots,
+                                  store.number_of_records,
+                                  store.number_of_overtaken))
+        for _ in range(3):
+            codes.append(support.verify(session))
+    finally:
+        os.unlink(path)
+        writer.wait(timeout=60)
+    results.check(not unordered, 'a ring that is overtaken', unordered[:5])
+    results.check(shown > 0, 'records of a ring that is overtaken')
+    if overtaken == 0:
+        results.skip('the writer never overtook its reader')
+    for code, rows, text in codes:
+        results.check(code == 0 and rows['ring.trace']['bad'] == '0' and
+                      'ring: ' in text, 'TraceReader on the same ring', text)
+
+
+def check_clocks(results, scratch):
+    """Clock threads that froze, and no clock."""
+    path = os.path.join(scratch, 'clocks.trace')
+    calls = [(1000, A, TOP - 64, ENTER), (1000, B, TOP - 128, ENTER),
+             (1100, B + 9, TOP - 128, EXIT), (1200, B, TOP - 128, ENTER),
+             (9000, B + 9, TOP - 128, EXIT), (9000, A + 9, TOP - 64, EXIT)]
+    frozen = dict(at0x3C=struct.pack('<I', 1),
+                  at0xC8=struct.pack('<3Q', 100, 1, 7801))
+    functions, _ = trace_reader.pair(
+        trace_reader.Store(write(path, calls, **frozen)))
+    results.equal({key: (f.calls, f.total, f.uncertain)
+                   for key, f in functions.items()},
+                  {A: (1, 8000, 1), B: (2, 7900, 1)}, 'a clock that froze')
+    frozen['at0xC8'] = struct.pack('<3Q', 100, 0, 0)
+    functions, _ = trace_reader.pair(
+        trace_reader.Store(write(path, calls, **frozen)))
+    results.equal(sum(f.uncertain for f in functions.values()), 0,
+                  'control: a clock that never froze')
+    none = [(4096 + 16 * index, *item[1:]) for index, item in enumerate(calls)]
+    write(path, none, at0x3C=struct.pack('<I', 2))
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        trace_reader.main([path])
+    results.equal(text.getvalue().splitlines()[1:],
+                  ['0x2000,2,,,', '0x1000,1,,,'], 'no clock')
+
+
+TAILS = [
+    ('nothing', [], 0),
+    ('one entry', [(5000, ENTER)], 0),
+    ('an exit stays', [(5000, ENTER), (5001, EXIT), (5002, ENTER)], 2),
+    ('functions', [(5000, ENTER_F), (5000, EXIT_F), (5000, ENTER_F)], 2),
+    ('entries that are too young',
+     [(5000, ENTER), (5001, ENTER), (5099, ENTER)], 0),
+    ('one that is old enough',
+     [(5000, ENTER), (5001, ENTER), (5100, ENTER)], 1),
+    ('two', [(5000, ENTER), (5001, ENTER), (5101, ENTER)], 2),
+    ('a slot that is used again',
+     [(5000, EXIT), (5001, ENTER), (0, ENTER), (5002, ENTER)], 1),
+    ('a reserved exit', [(5000, EXIT), (5001, ENTER), (0, EXIT)], 1),
+]
+
+
+def check_tails(results, scratch):
+    """What a writer may still take back is not shown while it runs."""
+    path = os.path.join(scratch, 'tail.trace')
+    least = dict(at0x170=struct.pack('<Q', 100),
+                 at0x80=struct.pack('<II', 1, 0))
+    for what, tail, stay in TAILS:
+        write(path, [(time, A, TOP - 64 - 8 * index, kind)
+                     for index, (time, kind) in enumerate(tail)], **least)
+        seen = [trace_reader.Store(path, is_running=True).number_of_slots,
+                trace_reader.Store(path).number_of_slots]
+        results.equal(seen, [stay, len(tail)], what)
+        write(path, [(time, A, TOP - 64 - 8 * index, kind)
+                     for index, (time, kind) in enumerate(tail)],
+              at0x170=least['at0x170'])
+        results.equal(trace_reader.Store(path, True).number_of_slots,
+                      len(tail), what + ', closed')
+    long_ago = 5100 + (1 << 32)
+    write(path, [(5000, A, TOP - 64, ENTER)], **least)
+    results.equal([trace_reader.Store(path, True, now).number_of_slots
+                   for now in (long_ago - 1, long_ago)], [0, 1],
+                  'an entry of long ago')
+    write(path, [(5000, A, TOP - 64, ENTER)], at0x3C=b'\1', **least)
+    results.equal(trace_reader.Store(path, True, 2 * long_ago)
+                  .number_of_slots, 0, 'an entry by a clock thread')
+
+
 def compare(results, what, session, resolve=None):
     """Both readers on one session: calls are equal, and so are times.
 
@@ -331,6 +601,13 @@ def check_made_up(results, scratch):
         write(os.path.join(session, 'made-up-%d-0.trace' % number), records,
               at0x1C=struct.pack('<I', number + 1), **changes_for(records))
     compare(results, 'the cases of this test', session)
+    session = os.path.join(scratch, 'rings')
+    os.mkdir(session)
+    for thread in range(1, 10):
+        write_bytes(os.path.join(session, 'ring-%d-0.trace' % thread),
+                    ring_file(BEFORE + thread * IN_SEGMENT - thread,
+                              at0x1C=struct.pack('<I', thread))[0])
+    compare(results, 'rings', session)
     for seed in range(3):
         session = os.path.join(scratch, 'random%d' % seed)
         os.mkdir(session)
@@ -400,6 +677,10 @@ def main():
         check_ends(results, scratch)
         check_headers(results, scratch)
         check_clock(results, scratch)
+        check_clocks(results, scratch)
+        check_rings(results, scratch)
+        check_tails(results, scratch)
+        check_overtaking(results, scratch)
         with contextlib.redirect_stdout(io.StringIO()) as text:
             code = trace_reader.main(['--stores',
                                       os.path.join(scratch, 'pair2.trace')])
@@ -412,4 +693,7 @@ def main():
 
 
 if __name__ == '__main__':
+    if sys.argv[1:2] == ['--write']:
+        write_ring_for_ever(sys.argv[2])
+        sys.exit(0)
     sys.exit(main())

@@ -4,12 +4,13 @@
 usage: trace_reader.py [--stores] [--symbols NM-LIST] PATH...
 
 PATH is a store, or a session directory.  Prints one CSV line for each
-function: its calls, total, self and abandoned ticks (or with --stores, one line for each
-store).  NM-LIST is the output of nm for the traced module; without it a
+function: its calls, total, self and abandoned ticks (or with --stores, one
+line for each store).  Without a clock there are no ticks.  NM-LIST is the output of nm for the traced module; without it a
 function is named by the image-relative address of its entry site.
 
 As a module: Store(path) validates one store, Store.records() iterates,
 pair(store, ...) pairs and adds up, ticks_per_second(stores) is the clock.
+Store(path, is_running=True) leaves out what a writer may still take back.
 """
 
 import bisect
@@ -22,6 +23,9 @@ import struct
 import sys
 
 ENTER, EXIT, ENTER_FUNCTION, EXIT_FUNCTION = 1, 2, 3, 4
+TSC, THREAD, NONE = 0, 1, 2         # Clock
+FREEZE = 64
+ALLOWANCE = 1 << 32
 LOW32 = 0xFFFFFFFF
 LOW64 = 0xFFFFFFFFFFFFFFFF
 
@@ -37,7 +41,14 @@ FIELDS = {
     'Reason': (0x084, 'I'), 'Status': (0x088, 'I'),
     'QpcFrequency': (0x0C0, 'Q'), 'ModuleBase': (0x120, 'Q'),
     'ModuleSize': (0x128, 'I'), 'ModuleTimeDateStamp': (0x12C, 'I'),
-    'CodeViewAge': (0x134, 'I'),
+    'CodeViewAge': (0x134, 'I'), 'Clock': (0x03C, 'I'),
+    'FirstPosition': (0x0A8, 'Q'), 'RingFileOffset': (0x0B0, 'Q'),
+    'RingSizeInBytes': (0x0B8, 'Q'), 'ClockResolution': (0x0C8, 'Q'),
+    'NumberOfClockFreezes': (0x0D0, 'Q'), 'MaximumClockStep': (0x0D8, 'Q'),
+    'MinimumDuration': (0x170, 'Q'), 'NumberOfCallsTakenBack': (0x178, 'Q'),
+    'MaximumBytes': (0x180, 'Q'), 'MaximumDepth': (0x188, 'I'),
+    'NumberOfEventsTooDeep': (0x190, 'Q'), 'NumberOfWaits': (0x198, 'Q'),
+    'WaitTicks': (0x1A0, 'Q'),
 }
 TEXTS = {  # name -> (offset of the length, offset, size)
     'ModulePath': (0x148, 0x200, 1056), 'ProcessPath': (0x150, 0x620, 1056),
@@ -51,9 +62,13 @@ class FormatError(Exception):
 
 
 class Store:
-    """One validated store.  Fields of the header are attributes."""
+    """One validated store.  Fields of the header are attributes.
 
-    def __init__(self, path):
+    is_running: its process may still write, so that calls may be taken back;
+    now is the time stamp counter, 0 if that is not known.
+    """
+
+    def __init__(self, path, is_running=False, now=0):
         self.path = path
         with open(path, 'rb') as file:
             size = os.fstat(file.fileno()).st_size
@@ -79,10 +94,12 @@ class Store:
             tsc, qpc, time, check = self._get(offset, '4Q', whole=True)
             if tsc ^ qpc ^ time == check and (tsc or qpc or time):
                 self.anchors.append((qpc, tsc, time))
-        end = self._find_end()
-        if end < self.HeaderSize or (end - self.HeaderSize) % 16:
-            raise FormatError('damaged: end of the records at %d' % end)
-        self.number_of_slots = (min(end, size) - self.HeaderSize) // 16
+        self._find_range(size)
+        if (is_running and self.MinimumDuration and self.State == 1 and
+                not self.is_cut):
+            self.end = self._find_final_end(now)
+        self.number_of_slots = max(self.end - self.start, 0) // 16
+        self.number_of_overtaken = self.number_of_gaps = 0
         self.number_of_records = 0
         self.bad = collections.Counter()
         self.first_bad_offset = None
@@ -101,7 +118,19 @@ class Store:
             ('State', 1 <= self.State <= 3),
             ('ModuleBase', self.ModuleBase and self.ModuleBase % 4096 == 0),
             ('ModuleSize', 1 <= self.ModuleSize <= 1 << 31),
+            ('Clock', self.Clock <= NONE),
         ]
+        segment, ring = self.RingFileOffset, self.RingSizeInBytes
+        if ring:
+            is_power = self.HeaderSize <= 1 << 16 <= segment <= 1 << 62 and (
+                segment & (segment - 1) == 0)
+            rules += [
+                ('RingFileOffset', is_power),
+                ('RingSizeInBytes', is_power and ring <= 1 << 62 and
+                 ring % segment == 0 and ring >= 3 * segment),
+                ('FirstPosition', is_power and
+                 self.FirstPosition % segment == 0 and
+                 self.FirstPosition != segment)]
         for name, (length, _, room) in TEXTS.items():
             used, full = self._get(length, '2I', whole=True)
             rules.append((name + 'Length', used <= room and used <= full))
@@ -114,7 +143,7 @@ class Store:
         return values if whole else values[0]
 
     def _find_end(self):
-        """Section 5: the end of the records, as a file offset."""
+        """Section 5: the end of the records, as a position."""
         for _ in range(1000):
             before = self._get(0x058, 'I')
             cursor, delta = self._get(0x040, 'Q'), self._get(0x050, 'Q')
@@ -123,31 +152,116 @@ class Store:
                 return view if before & 1 else (cursor + delta) & LOW64
         raise FormatError('busy: the view keeps changing')
 
-    def _note(self, cause, index):
+    def _first(self):
+        """Section 5, rings: where the records begin now."""
+        return max(self._get(0x0A8, 'Q') if self.RingSizeInBytes else 0,
+                   self.HeaderSize)
+
+    def _find_range(self, size):
+        """Section 5: self.start and self.end, as positions."""
+        end, first, is_bad = self._find_end(), self._first(), False
+        low = self.HeaderSize
+        if end < low or (end - low) % 16:
+            raise FormatError('damaged: end of the records at %d' % end)
+        room = end
+        if self.RingSizeInBytes:
+            room = self.RingFileOffset + self.RingSizeInBytes
+            if first == low:
+                is_bad = end > room
+            else:
+                is_bad = end - first > self.RingSizeInBytes
+            if is_bad or end < self.FirstPosition:
+                raise FormatError('damaged: end of the ring at %d' % end)
+        self.start, self.end = first, end
+        self.is_cut = size < min(end, room)
+        if not self.is_cut:
+            return
+        if end <= room:
+            self.start = low
+            self.end = low + max(size - low, 0) // 16 * 16
+        else:  # the newest records of the ring that lie together
+            last = self.offset(end - 16)
+            lap = end - 16 - (last - self.RingFileOffset)
+            if size < last + 16:
+                self.end = lap + max(size - self.RingFileOffset, 0) // 16 * 16
+            self.start = min(max(first, lap), self.end)
+
+    def offset(self, position):
+        """Section 5, positions: where in the file that is."""
+        ring, start = self.RingSizeInBytes, self.RingFileOffset
+        if not ring or position < start:
+            return position
+        return start + (position - start) % ring
+
+    def _find_final_end(self, now):
+        """Section 5, calls that are taken back: the end of what stays."""
+        newest, least = 0, self.MinimumDuration
+        for position in range(self.end - 16, self.start - 16, -16):
+            at = self.offset(position)
+            time, word = self._get(at, 'Q'), self._get(at + 12, 'I')
+            if time == 0 or self._get(at, 'Q') != time:
+                continue
+            if (word & 7 in (EXIT, EXIT_FUNCTION) or newest - time >= least or
+                    self.Clock == TSC and now - time - ALLOWANCE >= least):
+                return position + 16
+            newest = max(newest, time)
+        return self.start
+
+    def _note(self, cause, position):
         self.bad[cause] += 1
         if self.first_bad_offset is None:
-            self.first_bad_offset = self.HeaderSize + 16 * index
+            self.first_bad_offset = self.offset(position)
+
+    def _pieces(self):
+        """Yields (position, bytes) of records that lie together.
+
+        A ring's are copied, and dropped if its writer came past meanwhile.
+        """
+        position = self.start
+        end = position + 16 * self.number_of_slots
+        if not self.RingSizeInBytes:
+            with memoryview(self.map) as view, view[position:end] as body:
+                yield position, body
+            return
+        while position < end:
+            at = self.offset(position)
+            size = min(end - position, 0x4000,
+                       self.RingFileOffset + self.RingSizeInBytes - at)
+            body = self.map[at:at + size]
+            first = self._first()
+            if first > position:
+                first = min(first, end)
+                self.number_of_overtaken += (first - position) // 16
+                self.number_of_gaps += 1
+                position = first
+            else:
+                yield position, body
+                position += size
 
     def records(self):
-        """Yields (timestamp, site RVA, Rsp, kind) of every good record."""
+        """Yields (timestamp, site RVA, Rsp, kind) of every good record.
+
+        number_of_gaps is higher than before where records of a ring are
+        missing that its writer overwrote.
+        """
         base, size = self.ModuleBase & LOW32, self.ModuleSize
-        start, last, count = self.HeaderSize, 0, 0
+        last, count = 0, 0
+        tail = self.start + 16 * self.number_of_slots - 16
         self.bad.clear()
         self.first_bad_offset = None
-        with memoryview(self.map) as view, \
-                view[start:start + 16 * self.number_of_slots] as body:
+        for start, body in self._pieces():
             for index, (time, site, word) in enumerate(
                     struct.iter_unpack('<QII', body)):
                 rva, kind = (site - base) & LOW32, word & 7
                 if time == 0:
-                    if index + 1 < self.number_of_slots:
-                        self._note('hole', index)
+                    if start + 16 * index != tail:
+                        self._note('hole', start + 16 * index)
                 elif not 1 <= kind <= 4:
-                    self._note('kind', index)
+                    self._note('kind', start + 16 * index)
                 elif rva >= size:
-                    self._note('site', index)
+                    self._note('site', start + 16 * index)
                 elif time < last:
-                    self._note('time', index)
+                    self._note('time', start + 16 * index)
                 else:
                     last = time
                     count += 1
@@ -156,11 +270,15 @@ class Store:
 
 
 class Function:
-    """What pair() adds up for one function.  Abandoned calls are apart."""
-    __slots__ = ('calls', 'total', 'self', 'abandoned', 'depth')
+    """What pair() adds up for one function.  Abandoned calls are apart.
+
+    During uncertain calls the clock jumped.
+    """
+    __slots__ = ('calls', 'total', 'self', 'abandoned', 'uncertain', 'depth')
 
     def __init__(self):
         self.calls = self.total = self.self = self.abandoned = self.depth = 0
+        self.uncertain = 0
 
 
 class Stack:
@@ -168,7 +286,8 @@ class Stack:
 
     def __init__(self, address):
         self.lowest = self.highest = address
-        self.frames = []  # of [address, site, start, ticks of others, Function]
+        # Of [address, site, start, ticks of others, Function, jumps before].
+        self.frames = []
         self.left = None  # when another stack took over
 
 
@@ -226,12 +345,16 @@ def pair(store, functions=None, resolve=None):
     known = {}
     base, size = store.StackBase & LOW32, store.StackBase - store.StackLimit
     current = Stack(0)
-    stacks, time = [current], 0
+    stacks, time, jumps, gaps = [current], 0, 0, store.number_of_gaps
+    jump = None
+    if store.Clock == THREAD and store.NumberOfClockFreezes:
+        jump = FREEZE * store.ClockResolution
 
     def leave(frames, time, how):
-        _, _, start, inner, function = frames.pop()
+        _, _, start, inner, function, jumps_before = frames.pop()
         elapsed = max(time - start, 0)
         function.depth -= 1
+        function.uncertain += jumps != jumps_before
         if how == 'abandoned':
             if function.depth == 0:
                 function.abandoned += elapsed
@@ -248,7 +371,22 @@ def pair(store, functions=None, resolve=None):
             stack.frames[-1][3] += time - stack.left
         stack.left = None
 
-    for time, rva, rsp, kind in store.records():
+    def finish(time):
+        for stack in stacks:
+            charge(stack, time)
+        for stack in reversed(stacks):
+            while stack.frames:
+                leave(stack.frames, time, 'open')
+
+    for stamp, rva, rsp, kind in store.records():
+        if gaps != store.number_of_gaps:
+            gaps = store.number_of_gaps
+            finish(time)
+        if store.Clock == NONE:
+            stamp = 0
+        elif jump and time and stamp - time > jump:
+            jumps += 1
+        time = stamp
         stack = stacks[0]
         if size and (base - rsp) & LOW32 > size:
             stack = other_stack(stacks, current, (rsp - base) & LOW32,
@@ -273,7 +411,7 @@ def pair(store, functions=None, resolve=None):
             function.calls += 1
             function.depth += 1
             frames.append([place, rva if kind == ENTER_FUNCTION else None,
-                           time, 0, function])
+                           time, 0, function, jumps])
         elif kind == EXIT:
             while frames and frames[-1][0] < place:
                 leave(frames, time, 'abandoned')
@@ -292,11 +430,7 @@ def pair(store, functions=None, resolve=None):
                 leave(frames, time, 'completed')
             else:
                 counts['unmatched'] += 1
-    for stack in stacks:
-        charge(stack, time)
-    for stack in reversed(stacks):
-        while stack.frames:
-            leave(stack.frames, time, 'open')
+    finish(time)
     return functions, counts
 
 
@@ -363,8 +497,13 @@ def main(arguments):
     if only_stores:
         out.writerow(('store', 'thread', 'state', 'records', 'completed',
                       'abandoned', 'open', 'unmatched', 'bad', 'firstbad'))
+    has_times = True
     for store in open_all(paths):
         _, counts = pair(store, functions, resolve)
+        has_times = has_times and store.Clock != NONE
+        if store.number_of_overtaken:
+            print('%s: %d records were overwritten unread' % (
+                store.path, store.number_of_overtaken), file=sys.stderr)
         if only_stores:
             first = store.first_bad_offset
             out.writerow((os.path.basename(store.path), store.ThreadId,
@@ -375,10 +514,12 @@ def main(arguments):
                           '' if first is None else first))
     if not only_stores:
         out.writerow(('function', 'calls', 'total', 'self', 'abandoned'))
-        for key, function in sorted(functions.items(),
-                                    key=lambda item: -item[1].self):
+        for key, function in sorted(
+                functions.items(),
+                key=lambda item: (-item[1].self, -item[1].calls)):
+            times = function.total, function.self, function.abandoned
             out.writerow((key if resolve else '0x%x' % key, function.calls,
-                          function.total, function.self, function.abandoned))
+                          *(times if has_times else ('', '', ''))))
     return 0
 
 
