@@ -515,6 +515,42 @@ Return Value:
 }
 
 
+static
+ULONGLONG
+ReaderFindBeginning(
+    _In_ PCREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Finds out when a store was begun, by the time stamp counter.
+
+Arguments:
+
+    Store - The store, with a valid header and its time range.
+
+Return Value:
+
+    The time stamp of its first record, if that is one of the counter and the
+    first that was made; otherwise when the store was created, if that is
+    known.
+
+--*/
+{
+    PCTRACE_STORE_HEADER Header = Store->Header;
+
+    if (Store->FirstTimestamp == 0 ||
+        ((Header->Clock != TRACE_CLOCK_TSC ||
+          Store->StartOfRecords > Header->HeaderSize) &&
+         CoreIsAnchorValid(&Header->OpenAnchor))) {
+        return Header->OpenAnchor.Tsc;
+    }
+
+    return Store->FirstTimestamp;
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -602,7 +638,8 @@ Return Value:
             continue;
         }
 
-        if (Thread->IsToTheEnd || First <= Thread->EndTimestamp) {
+        if (Thread->IsToTheEnd ||
+            ReaderFindBeginning(Store) <= Thread->EndTimestamp) {
             break;
         }
     }
@@ -1005,7 +1042,7 @@ ReaderCompareStoreTimes(
 
 Routine Description:
 
-    Orders stores by their first record, then by name.
+    Orders stores by their beginning, then by name.
 
 Arguments:
 
@@ -1020,16 +1057,8 @@ Return Value:
 --*/
 {
     PREADER_SESSION Session = (PREADER_SESSION)CompareContext;
-    ULONGLONG FirstTime = Session->Stores[First]->FirstTimestamp;
-    ULONGLONG SecondTime = Session->Stores[Second]->FirstTimestamp;
-
-    if (Session->Stores[First]->Header->Clock == TRACE_CLOCK_NONE) {
-        FirstTime = Session->Stores[First]->Header->OpenAnchor.Tsc;
-    }
-
-    if (Session->Stores[Second]->Header->Clock == TRACE_CLOCK_NONE) {
-        SecondTime = Session->Stores[Second]->Header->OpenAnchor.Tsc;
-    }
+    ULONGLONG FirstTime = ReaderFindBeginning(Session->Stores[First]);
+    ULONGLONG SecondTime = ReaderFindBeginning(Session->Stores[Second]);
 
     if (FirstTime != SecondTime) {
         return FirstTime < SecondTime ? -1 : 1;

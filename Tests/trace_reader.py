@@ -177,8 +177,8 @@ class Store:
         if not self.is_cut:
             return
         if end <= room:
-            self.start = low
             self.end = low + max(size - low, 0) // 16 * 16
+            self.start = min(first, self.end)
         else:  # the newest records of the ring that lie together
             last = self.offset(end - 16)
             lap = end - 16 - (last - self.RingFileOffset)
