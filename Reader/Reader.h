@@ -209,6 +209,8 @@ typedef struct _READER_STORE {
     ULONGLONG StartOfRecords;   // position of the first that is there
     ULONGLONG EndOfRecords;     // position, as the file has them, of the
                                 // last that stays
+    ULONGLONG TailTimestamp;    // records behind EndOfRecords that may yet
+                                // vanish are not earlier; 0: there are none
     CORE_END_STATE EndState;
     BOOLEAN IsWriterGone;       // the caller's, set before it is looked at:
                                 // nothing can be taken back any more

@@ -523,6 +523,7 @@ Return Value:
     RTL_CLOCK_READING Now;
     ULONGLONG End = Store->EndOfRecords;
     ULONGLONG Start;
+    ULONGLONG First = 0;
     ULONG Count;
     ULONG NumberRead;
     NTSTATUS Status;
@@ -569,17 +570,32 @@ Return Value:
             break;
         }
 
+        //
+        // What comes into the place of the first that may vanish is later
+        // than that, and in any case not earlier than the last that stays.
+        //
+
         Count = (ULONG)CoreCountFinalRecords(&Tail, Records, NumberRead);
+        if (Count < NumberRead) {
+            First = Records[Count].Timestamp;
+        }
+
         if (Count != 0) {
-            Store->EndOfRecords = Start +
-                                  (ULONGLONG)Count * TRACE_RECORD_SIZE;
-            return STATUS_SUCCESS;
+            End = Start + (ULONGLONG)Count * TRACE_RECORD_SIZE;
+            if (First == 0) {
+                First = Records[Count - 1].Timestamp;
+            }
+            break;
         }
 
         End = Start;
     }
 
-    Store->EndOfRecords = End;
+    if (End != Store->EndOfRecords) {
+        Store->EndOfRecords = End;
+        Store->TailTimestamp = First != 0 ? First : 1;
+    }
+
     return STATUS_SUCCESS;
 }
 
@@ -702,6 +718,7 @@ Return Value:
     }
 
     Store->PublishedEnd = End;
+    Store->TailTimestamp = 0;
     Store->EndState = CoreFindRecords(Store->Header,
                                       End,
                                       First,

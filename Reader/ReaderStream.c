@@ -299,6 +299,15 @@ Return Value:
         if (Store->EndOfRecords < OldEnd) {
             Store->EndOfRecords = OldEnd;
         }
+
+        //
+        // The other stores' records wait for those that may yet vanish.
+        //
+
+        if (Stream->NumberOfStores > 1 && Store->TailTimestamp != 0 &&
+            Store->TailTimestamp - 1 < Stream->Horizon) {
+            Stream->Horizon = Store->TailTimestamp - 1;
+        }
     }
 
     return STATUS_SUCCESS;

@@ -3003,7 +3003,7 @@ Arguments:
 
     NumberOfRecords - How many were written.
 
-    SizeInBytes - Of the file; 0: all of it.
+    SizeInBytes - Of the file; 0: none is written.
 
 Return Value:
 
@@ -3041,10 +3041,101 @@ Return Value:
     TestRing.Header.RingSizeInBytes = TEST_SEGMENT * TEST_SEGMENTS;
     TestRing.Header.FirstPosition = First == 0 ? 0 : 4096 + 16 * First;
     TestSetEnd(&TestRing.Header, 4096 + 16 * NumberOfRecords);
-    TestWriteStore(L"ring.trace",
-                   (const TEST_STORE *)(const VOID *)&TestRing,
-                   SizeInBytes == 0 ? TEST_RING_FILE : SizeInBytes);
+    if (SizeInBytes != 0) {
+        TestWriteStore(L"ring.trace",
+                       (const TEST_STORE *)(const VOID *)&TestRing,
+                       SizeInBytes);
+    }
+
     return First;
+}
+
+
+static
+VOID
+TestBrokenPairs(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests that pairing begins anew where records were overtaken: a call that
+    was open ends there, and an exit without its entry is unmatched.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RTL_ERROR Error;
+    CORE_EVENT Event;
+    ULONGLONG First;
+    ULONGLONG Count = 0;
+    HANDLE File;
+
+    TestWriteRing(3, TEST_RING_FILE);
+    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
+                                        &TestContext,
+                                        TestDosPath(&TestSubfolder),
+                                        &Error)) ||
+        !TEST_SUCCESS(ReaderOpenStream(&TestStream, &TestSession, 0, TRUE))) {
+        return;
+    }
+
+    TEST_SUCCESS(ReaderNextEvent(&TestStream, &Event));
+    TEST_EQUAL(Event.Kind, CoreEventEnter);
+    TEST_SUCCESS(ReaderNextEvent(&TestStream, &Event));
+    TEST_EQUAL(Event.Kind, CoreEventExit);
+    TEST_SUCCESS(ReaderNextEvent(&TestStream, &Event));
+    TEST_EQUAL(Event.Kind, CoreEventEnter);
+    TEST_STATUS(ReaderNextEvent(&TestStream, &Event), STATUS_END_OF_FILE);
+
+    //
+    // The writer goes around, and the first record that is left is an exit.
+    //
+
+    First = TestWriteRing(TEST_BEFORE_RING + 5 * TEST_IN_SEGMENT + 2, 0);
+    TestRing.Bytes[TestPlaceInRing(First) + 12] ^= TEST_N ^ TEST_X;
+    TEST_SUCCESS(RtlCreateFile(TestRtl,
+                               &TestPath.Nt,
+                               RTL_OPEN_ALWAYS,
+                               &File));
+    TEST_SUCCESS(RtlWriteFile(TestRtl,
+                              File,
+                              0,
+                              &TestRing,
+                              TEST_RING_FILE));
+    RtlClose(TestRtl, File);
+
+    TEST_SUCCESS(ReaderRefreshStream(&TestStream, READER_MAXIMUM_TIMESTAMP));
+    TEST_SUCCESS(ReaderNextEvent(&TestStream, &Event));
+    TEST_EQUAL(Event.Kind, CoreEventOpen);
+    TEST_EQUAL(Event.Timestamp, TEST_FIRST_TICK + 3);
+    TEST_EQUAL(Event.InclusiveTicks, 0);
+    TEST_SUCCESS(ReaderNextEvent(&TestStream, &Event));
+    TEST_EQUAL(Event.Kind, CoreEventUnmatched);
+    TEST_EQUAL(Event.Timestamp, TEST_FIRST_TICK + 1 + First);
+    TEST_SUCCESS(ReaderNextEvent(&TestStream, &Event));
+    TEST_EQUAL(Event.Kind, CoreEventUnmatched);
+    while (NT_SUCCESS(ReaderNextEvent(&TestStream, &Event))) {
+        Count += 1;
+    }
+
+    TEST_EQUAL(Count, 2 * TEST_IN_SEGMENT);
+    TEST_EQUAL(TestStream.Stores[0]->Iterator.NumberOvertaken, First - 3);
+    RtlInitializeBufferWriter(&TestErr,
+                              TestErrorBuffer,
+                              sizeof(TestErrorBuffer));
+    ReaderCloseStream(&TestStream);
+    TEST(TestContains(&TestErr, " records were overwritten before they could "
+                                "be read\n"));
+    ReaderCloseSession(&TestSession);
 }
 
 
@@ -3231,7 +3322,7 @@ Return Value:
             Number = TEST_BEFORE_RING +
                      (ULONGLONG)Segment * TEST_IN_SEGMENT +
                      (ULONGLONG)(LONGLONG)Offset;
-            First = TestWriteRing(Number, 0);
+            First = TestWriteRing(Number, TEST_RING_FILE);
             TEST_EQUAL(First != 0,
                        Segment + (Offset > 0) > TEST_SEGMENTS);
             TestReadRing(First, Number);
@@ -3239,9 +3330,9 @@ Return Value:
     }
 
     TestReadRing(First, Number);
-    TestWriteRing(0, 0);
+    TestWriteRing(0, TEST_RING_FILE);
     TestReadRing(0, 0);
-    TestWriteRing(1, 0);
+    TestWriteRing(1, TEST_RING_FILE);
     TestReadRing(0, 1);
 
     //
@@ -3268,7 +3359,7 @@ Return Value:
     // gone, which is not damage.
     //
 
-    First = TestWriteRing(Number, 0);
+    First = TestWriteRing(Number, TEST_RING_FILE);
     TestReadRing(First, Number);
     TEST_EQUAL(TestRun("verify @"), 0);
     TEST(TestContains(&TestOut, "ring: 12032 older records overwritten\n"));
@@ -3292,6 +3383,9 @@ Return Value:
                    ? TestErr.LengthInBytes
                    : 0);
     TEST_EQUAL(TestRun("verify @"), 0);
+
+    TestBrokenPairs();
+    First = TestWriteRing(Number, 0);
 
     //
     // Ends that cannot be: before the first record, and farther from it than
@@ -3957,6 +4051,106 @@ Return Value:
 
 static
 VOID
+TestTailsOfTwo(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests that the calls of one module wait for the caller in another module
+    that may yet be taken back.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const TRACE_RECORD Inner[] = {
+        { 5010, 0x2000, 0x1FE000 | TEST_N },
+        { 5020, 0x2000, 0x1FE000 | TEST_X },
+    };
+    static const TRACE_RECORD Outer[] = {
+        { 5000, 0x1000, 0x1FF000 | TEST_N },
+        { 5200, 0x1000, 0x1FF000 | TEST_X },
+    };
+    static const ULONGLONG Order[] = { 5000, 5010, 5020, 5200 };
+    RTL_ERROR Error;
+    CORE_EVENT Event;
+    HANDLE File;
+    ULONG Index;
+
+    //
+    // The writer's header is that of a store of this process.
+    //
+
+    if (!TestBeginWriter(TestWriteShortCalls,
+                         TEST_WRITER_FILE,
+                         TRACE_CLOCK_THREAD,
+                         100)) {
+        return;
+    }
+
+    TestStopWriter();
+    TestEndWriter();
+    TestBeginSession();
+    TestStore.Header = TestOther.Header;
+    TEST_SET_TEXT(&TestStore.Header, ModulePath, "Q:\\nowhere\\plug.dll");
+    TestSetEnd(&TestStore.Header, 4096 + 32);
+    TestSetEnd(&TestOther.Header, 4096 + 16);
+    for (Index = 0; Index < 2; Index++) {
+        TestStore.Records[Index] = Inner[Index];
+        TestStore.Records[Index].Site += (uint32_t)TEST_MODULE_BASE;
+        TestOther.Records[Index] = Outer[Index];
+        TestOther.Records[Index].Site += (uint32_t)TEST_MODULE_BASE;
+    }
+
+    TestWriteStore(L"a.trace", &TestStore, TEST_STORE_SIZE(2));
+    TestWriteStore(L"b.trace", &TestOther, TEST_STORE_SIZE(2));
+    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
+                                        &TestContext,
+                                        TestDosPath(&TestSubfolder),
+                                        &Error)) ||
+        !TEST_SUCCESS(ReaderOpenStream(&TestStream, &TestSession, 0, TRUE))) {
+        return;
+    }
+
+    TEST_EQUAL(TestStream.NumberOfStores, 2);
+    TEST_SUCCESS(ReaderRefreshStream(&TestStream, READER_MAXIMUM_TIMESTAMP));
+    TEST_STATUS(ReaderNextEvent(&TestStream, &Event), STATUS_END_OF_FILE);
+
+    TestSetEnd(&TestOther.Header, 4096 + 32);
+    TEST_SUCCESS(RtlCreateFile(TestRtl,
+                               &TestPath.Nt,
+                               RTL_OPEN_ALWAYS,
+                               &File));
+    TEST_SUCCESS(RtlWriteFile(TestRtl,
+                              File,
+                              0,
+                              &TestOther.Header,
+                              sizeof(TestOther.Header)));
+    RtlClose(TestRtl, File);
+    TEST_SUCCESS(ReaderRefreshStream(&TestStream, READER_MAXIMUM_TIMESTAMP));
+    for (Index = 0; Index < RTL_NUMBER_OF(Order); Index++) {
+        TEST_SUCCESS(ReaderNextEvent(&TestStream, &Event));
+        TEST_EQUAL(Event.Timestamp, Order[Index]);
+        TEST_EQUAL(Event.Kind, Index < 2 ? CoreEventEnter : CoreEventExit);
+    }
+
+    TEST_STATUS(ReaderNextEvent(&TestStream, &Event), STATUS_END_OF_FILE);
+    ReaderCloseStream(&TestStream);
+    ReaderCloseSession(&TestSession);
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
+VOID
 TestTails(
     VOID
     )
@@ -4043,6 +4237,7 @@ Return Value:
     CoreInitializeTail(&Tail, &TestOther.Header, ~0ULL);
     TEST_EQUAL(CoreCountFinalRecords(&Tail, Records, 1), 0);
 
+    TestTailsOfTwo();
     TestTakenBackLive(TRACE_CLOCK_TSC, FALSE);
     TestTakenBackLive(TRACE_CLOCK_THREAD, FALSE);
     TestTakenBackLive(TRACE_CLOCK_TSC, TRUE);

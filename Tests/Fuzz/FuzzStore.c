@@ -677,6 +677,7 @@ Return Value:
     FUZZ_CHECK(Header->Clock <= TRACE_CLOCK_NONE);
     FUZZ_CHECK(Header->RingSizeInBytes == 0 ||
                (Header->RingFileOffset >= TRACE_HEADER_SIZE &&
+                Header->RingSizeInBytes % Header->RingFileOffset == 0 &&
                 Header->RingSizeInBytes / Header->RingFileOffset >= 3));
     FUZZ_CHECK(Header->ModulePathLength <= sizeof(Header->ModulePath));
     FUZZ_CHECK(Header->ProcessPathLength <= sizeof(Header->ProcessPath));
