@@ -4150,6 +4150,120 @@ Return Value:
 
 
 static
+ULONG
+WINAPI
+TestReusePlace(
+    _In_ PVOID Parameter
+    )
+/*++
+
+Routine Description:
+
+    Writes one record after another in the same place until it is told to
+    stop.
+
+Arguments:
+
+    Parameter - The place.
+
+Return Value:
+
+    0.
+
+--*/
+{
+    PTRACE_RECORD Place = (PTRACE_RECORD)Parameter;
+    TRACE_RECORD Record;
+    ULONG Number = 0;
+
+    while (RtlLoadAcquire32(&TestWriter.Stop) == 0) {
+        Number += 1;
+        Record.Timestamp = Number;
+        Record.Site = Number;
+        Record.StackKind = Number;
+        RtlStoreRelease64(&Place->Timestamp, 0);
+        RtlStoreRelease64((uint64_t *)(PVOID)&Place->Site,
+                          Record.Site | ((uint64_t)Record.StackKind << 32));
+        RtlStoreRelease64(&Place->Timestamp, Record.Timestamp);
+    }
+
+    return 0;
+}
+
+
+static
+VOID
+TestTornPlaces(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests that no record is made of two that were in one place.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static TRACE_RECORD Place;
+    TRACE_RECORD Copy;
+    ULONG Whole = 0;
+    ULONG Torn = 0;
+    ULONG Wrong = 0;
+    ULONG Try;
+
+    RtlZeroBytes(&TestWriter, sizeof(TestWriter));
+    TestWriter.Thread = CreateThread(NULL,
+                                     0,
+                                     TestReusePlace,
+                                     &Place,
+                                     0,
+                                     NULL);
+    if (!TEST(TestWriter.Thread != NULL)) {
+        return;
+    }
+
+    for (Try = 0; Try < 50000000; Try++) {
+
+        CoreCopyTail(&Copy, &Place, 1);
+        if (Copy.Timestamp != 0) {
+            Whole += 1;
+            if (Copy.Site != (uint32_t)Copy.Timestamp ||
+                Copy.StackKind != Copy.Site) {
+                Wrong += 1;
+            }
+        }
+
+        //
+        // The control: a copy that is not looked at again.
+        //
+
+        CoreCopyRecords(&Copy, &Place, 1);
+        if (Copy.Timestamp != 0 && Copy.Site != (uint32_t)Copy.Timestamp) {
+            Torn += 1;
+        }
+
+        if (Torn > 100 && Whole > 100000) {
+            break;
+        }
+    }
+
+    TestStopWriter();
+    TEST_EQUAL(Wrong, 0);
+    if (Torn == 0 || Whole == 0) {
+        TEST_SKIP("no record was seen torn");
+    }
+}
+
+
+static
 VOID
 TestTails(
     VOID
@@ -4237,6 +4351,7 @@ Return Value:
     CoreInitializeTail(&Tail, &TestOther.Header, ~0ULL);
     TEST_EQUAL(CoreCountFinalRecords(&Tail, Records, 1), 0);
 
+    TestTornPlaces();
     TestTailsOfTwo();
     TestTakenBackLive(TRACE_CLOCK_TSC, FALSE);
     TestTakenBackLive(TRACE_CLOCK_THREAD, FALSE);
@@ -4289,7 +4404,7 @@ Return Value:
     };
 
     //
-    // Two calls of B in one of A; the clock froze during the second.
+    // Three calls of B in one of A; the clock froze during the second.
     //
 
     static const TRACE_RECORD Frozen[] = {
@@ -4297,6 +4412,8 @@ Return Value:
         { 1000, 0x2000, 0x1FE000 | TEST_N },
         { 1120, 0x2000, 0x1FE000 | TEST_X },
         { 1240, 0x2000, 0x1FE000 | TEST_N },
+        { 9640, 0x2000, 0x1FE000 | TEST_X },
+        { 9640, 0x2000, 0x1FE000 | TEST_N },
         { 9640, 0x2000, 0x1FE000 | TEST_X },
         { 9640, 0x1000, 0x1FF000 | TEST_X },
     };
@@ -4344,7 +4461,7 @@ Return Value:
     TestOther.Header.NumberOfWaits = 3;
     TestOther.Header.WaitTicks = 4444;
     TestOther.Header.MaximumInlineTicks = 2345;
-    TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(6));
+    TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(8));
 
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
@@ -4352,7 +4469,7 @@ Return Value:
         "abandoned_time_ns,unfinished,uncertain,module,rva,function,clock\r\n"
         "1,8000,0,8000,8000,8000,0,0,0,1,app.exe,0x1000,app.exe+0x1000,"
         "thread\r\n"
-        "2,8000,8000,4000,0,8000,0,0,0,1,app.exe,0x2000,app.exe+0x2000,"
+        "3,8000,8000,2000,0,8000,0,0,0,1,app.exe,0x2000,app.exe+0x2000,"
         "thread\r\n");
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "Uncertain: the clock jumped during"));
@@ -4367,10 +4484,15 @@ Return Value:
                       "           [   100] | app.exe+0x1000() {\n"
                       "      0 us [   100] |   app.exe+0x2000();\n"
                       "      8 us~[   100] |   app.exe+0x2000();\n"
+                      "      0 us [   100] |   app.exe+0x2000();\n"
                       "      8 us [   100] | } /* app.exe+0x1000 */\n"));
     TEST_EQUAL(TestRun("replay --csv @"), 0);
     TEST(TestContains(&TestOut,
                       "8000,100,exit,1,8000,app.exe,app.exe+0x2000,0,,1,"
+                      "thread\r\n"
+                      "8000,100,enter,1,,app.exe,app.exe+0x2000,0,0,0,"
+                      "thread\r\n"
+                      "8000,100,exit,1,0,app.exe,app.exe+0x2000,0,,0,"
                       "thread\r\n"
                       "8000,100,exit,0,8000,app.exe,app.exe+0x1000,0,,0,"
                       "thread\r\n"));
@@ -4404,7 +4526,7 @@ Return Value:
     //
 
     TestOther.Header.NumberOfClockFreezes = 0;
-    TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(6));
+    TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(8));
     TEST_EQUAL(TestRun("replay @"), 0);
     TEST(!TestContains(&TestOut, "~"));
     TEST_EQUAL(TestRun("report @"), 0);
