@@ -14,7 +14,7 @@ Abstract:
 
 #define READER_STATISTICS_FIELDS                                            \
     "  calls, total_ns, self_ns, average_ns, min_ns, max_ns, abandoned,\n"  \
-    "  abandoned_time_ns, unfinished, "
+    "  abandoned_time_ns, unfinished, uncertain, "
 
 //
 // A Win32 error as RtlFlushWriter gives it: facility 7.
@@ -24,14 +24,19 @@ Abstract:
 
 #define READER_TICKS_NOTE                                                   \
     "When the rate of the time stamp counter is not known, fields end\n"    \
-    "with _ticks in place of _ns, and time_unit (JSON) says \"ticks\".\n"
+    "with _ticks in place of _ns, and time_unit (JSON) says \"ticks\".\n"    \
+    "clock (JSON; in CSV a last column) is thread if times are those of a\n" \
+    "clock thread, rounded down to its step; none if there are no times,\n"  \
+    "which are then empty or null; else tsc (CSV: no such column).\n"
 
 #define READER_FRAMES_NOTE                                                  \
     "A call is abandoned when its function was left without an exit (an\n"  \
     "exception, longjmp, a call that never returned).  Its time, up to the\n" \
     "record that proved it gone, is in the abandoned time alone.  A call is\n" \
     "unfinished if it was open at the end of the data; it counts up to the\n" \
-    "last record of its thread.\n"
+    "last record of its thread, or of those before records of a ring that\n" \
+    "were overwritten before they could be read.  A call is uncertain if\n"  \
+    "the clock thread may have stood still during it.\n"
 
 const READER_COMMAND ReaderCommands[] = {
     {
@@ -45,6 +50,11 @@ const READER_COMMAND ReaderCommands[] = {
         "    bytes, lost_after_stop, lost_reentered, view_changes,\n"
         "    views_mapped_inline, inline_preparations, inline_wait_ns,\n"
         "    longest_inline_wait_ns, first_time, last_time\n"
+        "  recording: mode (file, ring), ring_bytes, overwritten (records),\n"
+        "    clock (tsc, thread, none), clock_resolution_ns, clock_freezes,\n"
+        "    longest_clock_step_ns, minimum_duration_ns, taken_back (calls),\n"
+        "    maximum_depth, too_deep (events), maximum_bytes, waits (of\n"
+        "    threads, for pages), wait_ns, longest_wait_ns (no longer than)\n"
         "  modules: base, size, time_date_stamp, check_sum, symbols, pdb,\n"
         "    path\n"
         "  threads: thread_id, state, reason, stores, records, bytes,\n"
@@ -87,7 +97,8 @@ const READER_COMMAND ReaderCommands[] = {
         "record), thread_id, event (enter, exit, abandoned, unmatched, open),\n"
         "depth, duration_ns (of the ends), module, function, fiber (0: the\n"
         "thread's own stack), tail_call (of an enter: 1 if the function that\n"
-        "ended just before jumped here).\n"
+        "ended just before jumped here), clock_jump (1: the clock thread may\n"
+        "have stood still before this; in text a ~).\n"
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT,
         ReaderCommandReplay
