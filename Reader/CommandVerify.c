@@ -204,6 +204,14 @@ Return Value:
                          : "");
     }
 
+    if (Store->TailTimestamp != 0) {
+        ReaderBeginClause(Verdict);
+        RtlWriteText(&Verdict->Result,
+                     "%llu more records may yet be taken back",
+                     (Store->PublishedEnd - Store->EndOfRecords) /
+                         TRACE_RECORD_SIZE);
+    }
+
     if (Store->StartOfRecords > Store->Header->HeaderSize) {
         ReaderBeginClause(Verdict);
         RtlWriteText(&Verdict->Result,

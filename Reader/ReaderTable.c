@@ -991,12 +991,13 @@ Return Value:
     PCSZ Quote = Output->Format == ReaderFormatJson ? "\"" : "";
     RTL_WRITER TimeWriter;
     CHAR Time[32];
-    CORE_CLOCK Clock = *Output->Clock;
+    PCCORE_CLOCK Clock = Output->Clock;
+    CORE_CLOCK Exact;
     ULONGLONG Value;
     ULONG Skip;
     int Width;
 
-    if (Clock.Kind == TRACE_CLOCK_NONE &&
+    if (Clock->Kind == TRACE_CLOCK_NONE &&
         Output->Table->Columns[Output->Column].Type == ReaderColumnTime) {
         ReaderPutNothing(Output);
         return;
@@ -1012,7 +1013,9 @@ Return Value:
     switch (Column->Type) {
 
     case ReaderColumnExactTime:
-        Clock.Kind = TRACE_CLOCK_TSC;
+        Exact = *Clock;
+        Exact.Kind = TRACE_CLOCK_TSC;
+        Clock = &Exact;
         // Fall through.
 
     case ReaderColumnTime:
@@ -1023,7 +1026,7 @@ Return Value:
             //
 
             RtlInitializeBufferWriter(&TimeWriter, Time, sizeof(Time));
-            ReaderWriteTime(&TimeWriter, &Clock, Number);
+            ReaderWriteTime(&TimeWriter, Clock, Number);
             Skip = 0;
             while (Skip < TimeWriter.LengthInBytes && Time[Skip] == ' ') {
                 Skip += 1;
@@ -1039,12 +1042,12 @@ Return Value:
                 RtlWriteText(Writer, "%*s", Width - READER_TIME_WIDTH, "");
             }
 
-            ReaderWriteTime(Writer, &Clock, Number);
+            ReaderWriteTime(Writer, Clock, Number);
         } else {
-            CoreTicksToNanoseconds(&Clock, Number, &Value);
+            CoreTicksToNanoseconds(Clock, Number, &Value);
             RtlWriteText(Writer,
                          "%llu",
-                         Value - Value % CoreQueryGranularity(&Clock));
+                         Value - Value % CoreQueryGranularity(Clock));
         }
         break;
 

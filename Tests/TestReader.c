@@ -4121,6 +4121,8 @@ Return Value:
         return;
     }
 
+    TEST_EQUAL(TestRun("verify @"), 0);
+    TEST(TestContains(&TestOut, "  1 more records may yet be taken back\n"));
     TEST_EQUAL(TestStream.NumberOfStores, 2);
     TEST_SUCCESS(ReaderRefreshStream(&TestStream, READER_MAXIMUM_TIMESTAMP));
     TEST_STATUS(ReaderNextEvent(&TestStream, &Event), STATUS_END_OF_FILE);
