@@ -4249,15 +4249,20 @@ Return Value:
         }
 
         //
-        // The control: a copy that is not looked at again.
+        // The control: a copy that takes its time and is not looked at again.
         //
 
-        CoreCopyRecords(&Copy, &Place, 1);
-        if (Copy.Timestamp != 0 && Copy.Site != (uint32_t)Copy.Timestamp) {
-            Torn += 1;
+        if (Try % 1024 == 0) {
+            Copy.Timestamp = RtlLoadAcquire64(&Place.Timestamp);
+            TestRtl->NtYieldExecution();
+            Copy.Site = RtlLoadAcquire32(&Place.Site);
+            if (Copy.Timestamp != 0 &&
+                Copy.Site != (uint32_t)Copy.Timestamp) {
+                Torn += 1;
+            }
         }
 
-        if (Torn > 100 && Whole > 100000) {
+        if (Torn > 100 && Whole > 1000000) {
             break;
         }
     }
