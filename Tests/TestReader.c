@@ -4444,11 +4444,28 @@ Return Value:
         { 4160, 0x2000, 0x1FE000 | TEST_X },
         { 4176, 0x1000, 0x1FF000 | TEST_X },
     };
+
+    //
+    // A of one module calls B of another, which calls A again, all within one
+    // step of the clock.
+    //
+
+    static const TRACE_RECORD Outside[] = {
+        { 1000, 0x1000, 0x1FF000 | TEST_N },
+        { 1000, 0x1000, 0x1FD000 | TEST_N },
+        { 1000, 0x1000, 0x1FD000 | TEST_X },
+        { 1000, 0x1000, 0x1FF000 | TEST_X },
+    };
+    static const TRACE_RECORD Inside[] = {
+        { 1000, 0x2000, 0x1FE000 | TEST_N },
+        { 1000, 0x2000, 0x1FE000 | TEST_X },
+    };
     CHAR Text[32];
     RTL_WRITER Writer;
     CORE_CLOCK Clock;
     TRACE_CLOCK_ANCHOR Anchor;
     ULONG Index;
+    ULONG First;
 
     for (Index = 0; Index < RTL_NUMBER_OF(Times); Index++) {
         CoreInitializeClock(&Clock);
@@ -4608,6 +4625,35 @@ Return Value:
     TEST(TestContains(&TestOut, "the maximum size was reached"));
     TEST_EQUAL(TestRun("live @"), 0);
     TEST(TestContains(&TestOut, ", clock: none\n"));
+
+    for (First = 0; First < 2; First++) {
+
+        if (!TestBeginSession()) {
+            return;
+        }
+
+        TestMakeStore(&TestOther, Outside, RTL_NUMBER_OF(Outside));
+        TestOther.Header.Clock = TRACE_CLOCK_THREAD;
+        TestOther.Header.ClockResolution = 100;
+        TestWriteStore(First == 0 ? L"a.trace" : L"b.trace",
+                       &TestOther,
+                       TEST_STORE_SIZE(4));
+        TestMakeStore(&TestOther, Inside, RTL_NUMBER_OF(Inside));
+        TestOther.Header.Clock = TRACE_CLOCK_THREAD;
+        TestOther.Header.ClockResolution = 100;
+        TEST_SET_TEXT(&TestOther.Header, ModulePath, "Q:\\nowhere\\plug.dll");
+        TestWriteStore(First == 0 ? L"b.trace" : L"a.trace",
+                       &TestOther,
+                       TEST_STORE_SIZE(2));
+        TEST_EQUAL(TestRun("replay @"), 0);
+        TEST(TestContains(&TestOut,
+                          "           [   100] | app.exe+0x1000() {\n"
+                          "           [   100] |   plug.dll+0x2000() {\n"
+                          "    0.0 us [   100] |     app.exe+0x1000();\n"
+                          "    0.0 us [   100] |   } /* plug.dll+0x2000 */\n"
+                          "    0.0 us [   100] | } /* app.exe+0x1000 */\n"));
+    }
+
     TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
 }
 
