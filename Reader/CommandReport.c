@@ -29,37 +29,382 @@ static const READER_TABLE ReaderReportTable = {
     FALSE
 };
 
+//
+// The progress is looked at once in so many calls of ReaderShowReportProgress,
+// and written at most so often, in 100 ns.
+//
+
+#define READER_PROGRESS_CALLS 256
+#define READER_PROGRESS_INTERVAL 1000000
+
+//
+// NtQueryInformationProcess: ProcessVmCounters.
+//
+
+#define READER_PROCESS_VM_COUNTERS 3
+
+typedef struct _READER_VM_COUNTERS {
+    SIZE_T PeakVirtualSize;
+    SIZE_T VirtualSize;
+    ULONG NumberOfPageFaults;
+    SIZE_T PeakWorkingSetSize;      // bytes
+    SIZE_T Others[7];
+} READER_VM_COUNTERS;
+
 typedef struct _READER_REPORT {
     PCREADER_OPTIONS Options;
+    READER_CONTEXT Context;             // with an allocator for all workers
+    READER_LOCKED_ALLOCATOR Allocator;
+    READER_LOCK Lock;                   // of Session and Functions
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
+    PREADER_TALLY Tallies;              // by worker
+    ULONG NumberOfWorkers;
+    ULONG NumberOfThreads;              // selected
+    volatile LONG NextThread;           // that no worker has taken
+    NTSTATUS *ThreadStatus;             // by thread, when it has been read
     PREADER_STATISTICS Statistics;      // by function
-    ULONG CapacityOfStatistics;
-    PULONG ActiveCalls;                 // of this thread, by function
-    ULONG CapacityOfActiveCalls;
+    PULONGLONG Ranks;                   // by function: the thread where it was
+                                        // seen first << 32 | how many were
+                                        // seen before it
+    PULONG Order;                       // functions by rank
     ULONGLONG Unmatched;
+    ULONGLONG NumberOfRecords;
+    ULONGLONG RecordsExpected;
+    ULONG ProgressCalls;
+    BOOLEAN IsMerged;
+    BOOLEAN IsProgressShown;
+    LONGLONG ProgressTime;              // system time when it was written
 } READER_REPORT;
 typedef READER_REPORT *PREADER_REPORT;
 
 
-_Must_inspect_result_
 static
-NTSTATUS
-ReaderReportEvent(
-    _Inout_ PREADER_REPORT Report,
-    _In_ const CORE_EVENT *Event
+VOID
+ReaderWriteReportProgress(
+    _Inout_ PREADER_REPORT Report
     )
 /*++
 
 Routine Description:
 
-    Adds an event.
+    Writes how far the workers are, unless that was done a moment ago.
 
 Arguments:
 
     Report - The report.
 
-    Event - The event.
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Errors = Report->Context.Errors;
+    ULONGLONG Records = 0;
+    LARGE_INTEGER Now;
+    ULONG Index;
+
+    if (!NT_SUCCESS(Report->Context.Rtl->NtQuerySystemTime(&Now)) ||
+        Report->RecordsExpected == 0) {
+        return;
+    }
+
+    if (Report->ProgressTime == 0) {
+        Report->ProgressTime = Now.QuadPart;
+    }
+
+    if (Now.QuadPart - Report->ProgressTime < READER_PROGRESS_INTERVAL) {
+        return;
+    }
+
+    for (Index = 0; Index < Report->NumberOfWorkers; Index++) {
+        Records += Report->Tallies[Index].NumberOfRecords;
+    }
+
+    if (Records > Report->RecordsExpected) {
+        Records = Report->RecordsExpected;
+    }
+
+    Report->ProgressTime = Now.QuadPart;
+    Report->IsProgressShown = TRUE;
+    RtlWriteText(Errors,
+                 "\rTraceReader: %3llu %% of %llu records",
+                 CoreMultiplyDivide(Records, 100, Report->RecordsExpected),
+                 Report->RecordsExpected);
+    RtlFlushWriter(Errors);
+}
+
+
+static
+VOID
+ReaderShowReportProgress(
+    _In_ PVOID Context
+    )
+/*++
+
+Routine Description:
+
+    Called by the first worker for each buffer that it has read.
+
+Arguments:
+
+    Context - The report.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_REPORT Report = (PREADER_REPORT)Context;
+
+    Report->ProgressCalls += 1;
+    if (Report->ProgressCalls % READER_PROGRESS_CALLS == 0) {
+        ReaderWriteReportProgress(Report);
+    }
+}
+
+
+static
+VOID
+ReaderWaitForReport(
+    _In_ PVOID Context
+    )
+/*++
+
+Routine Description:
+
+    Called now and then while the first worker waits for the others.
+
+Arguments:
+
+    Context - The report.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderWriteReportProgress((PREADER_REPORT)Context);
+}
+
+
+static
+VOID
+ReaderEraseReportProgress(
+    _Inout_ PREADER_REPORT Report
+    )
+/*++
+
+Routine Description:
+
+    Takes the line away that the progress was shown in.
+
+Arguments:
+
+    Report - The report.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Report->IsProgressShown) {
+        Report->IsProgressShown = FALSE;
+        RtlWriteText(Report->Context.Errors, "\r%*s\r", 60, "");
+        RtlFlushWriter(Report->Context.Errors);
+    }
+}
+
+
+static
+VOID
+ReaderReportThreads(
+    _In_ PVOID Context,
+    _In_ ULONG Worker
+    )
+/*++
+
+Routine Description:
+
+    Reads threads for as long as there are any that no worker has taken.  Each
+    worker's come in ascending order, as ReaderTallyThread demands.
+
+Arguments:
+
+    Context - The report.
+
+    Worker - Which worker this is.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_REPORT Report = (PREADER_REPORT)Context;
+    PREADER_SESSION Session = &Report->Session;
+    PREADER_TALLY Tally = &Report->Tallies[Worker];
+    ULONG Index;
+
+    for (;;) {
+
+        Index = (ULONG)InterlockedIncrement(&Report->NextThread) - 1;
+        if (Index >= Session->NumberOfThreads) {
+            return;
+        }
+
+        if (READER_IS_THREAD_SELECTED(Report->Options,
+                                      Session->Threads[Index].ThreadId)) {
+            Report->ThreadStatus[Index] = ReaderTallyThread(Tally, Index);
+        }
+    }
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderPrepareReport(
+    _Inout_ PREADER_REPORT Report
+    )
+/*++
+
+Routine Description:
+
+    Allocates what the workers need before they start.
+
+Arguments:
+
+    Report - The report, with the session open.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_SESSION Session = &Report->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_STORE Store;
+    PREADER_TALLY Tallies;
+    ULONG Number = Report->NumberOfWorkers;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        Store = Session->Stores[Index];
+        if (Store->Thread != READER_NONE &&
+            READER_IS_THREAD_SELECTED(
+                Report->Options,
+                Session->Threads[Store->Thread].ThreadId) &&
+            Store->EndOfRecords > Store->Header->HeaderSize) {
+            Report->RecordsExpected +=
+                (Store->EndOfRecords - Store->Header->HeaderSize) /
+                TRACE_RECORD_SIZE;
+        }
+    }
+
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        if (READER_IS_THREAD_SELECTED(Report->Options,
+                                      Session->Threads[Index].ThreadId)) {
+            Report->NumberOfThreads += 1;
+        }
+    }
+
+    if (Number > Report->NumberOfThreads) {
+        Number = Report->NumberOfThreads;
+    }
+
+    if (Number == 0) {
+        Number = 1;
+    }
+
+    Report->ThreadStatus = (NTSTATUS *)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Session->NumberOfThreads *
+                                sizeof(NTSTATUS));
+    Tallies = (PREADER_TALLY)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Number * sizeof(READER_TALLY));
+    if (Report->ThreadStatus == NULL || Tallies == NULL) {
+        Allocator->Free(Allocator->Context, Tallies);
+        Report->NumberOfWorkers = 0;
+        return STATUS_NO_MEMORY;
+    }
+
+    Report->Tallies = Tallies;
+    Report->NumberOfWorkers = Number;
+    for (Index = 0; Index < Number; Index++) {
+        ReaderInitializeTally(&Tallies[Index],
+                              &Report->Functions,
+                              Number > 1 ? &Report->Lock : NULL);
+        Tallies[Index].IsGeneral =
+            (Report->Options->Given & READER_OPTION_GENERAL) != 0;
+    }
+
+    if (Report->Context.Errors->IsConsole) {
+        Tallies[0].Progress = ReaderShowReportProgress;
+        Tallies[0].ProgressContext = Report;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+static
+LONG
+ReaderCompareRanks(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+/*++
+
+Routine Description:
+
+    Orders functions as they appear in the session.
+
+Arguments:
+
+    CompareContext - The report.
+
+    First, Second - Function indexes.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    PREADER_REPORT Report = (PREADER_REPORT)CompareContext;
+
+    if (Report->Ranks[First] == Report->Ranks[Second]) {
+        return 0;
+    }
+
+    return Report->Ranks[First] < Report->Ranks[Second] ? -1 : 1;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderMergeReport(
+    _Inout_ PREADER_REPORT Report
+    )
+/*++
+
+Routine Description:
+
+    Puts together what the workers have.  Nothing in it depends on which of
+    them read what.
+
+Arguments:
+
+    Report - The report, with all threads read.
 
 Return Value:
 
@@ -68,106 +413,120 @@ Return Value:
 --*/
 {
     PCALLOCATOR Allocator = Report->Session.Context->Allocator;
-    ULONG Function;
-    NTSTATUS Status;
+    SIZE_T Number = Report->Functions.NumberOfFunctions;
+    ULONG Worker;
+    ULONG Index;
 
-    switch (Event->Kind) {
-
-    case CoreEventEnter:
-
-        Status = ReaderFindFunction(&Report->Functions,
-                                    Event->Site,
-                                    &Function);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        Status = ReaderGrowArray(Allocator,
-                                 (PVOID *)&Report->Statistics,
-                                 &Report->CapacityOfStatistics,
-                                 Function + 1,
-                                 sizeof(READER_STATISTICS));
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        Status = ReaderGrowArray(Allocator,
-                                 (PVOID *)&Report->ActiveCalls,
-                                 &Report->CapacityOfActiveCalls,
-                                 Function + 1,
-                                 sizeof(ULONG));
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        Event->Frame->Function = Function;
-        Report->ActiveCalls[Function] += 1;
-        return STATUS_SUCCESS;
-
-    case CoreEventUnmatched:
-        Report->Unmatched += 1;
-        return STATUS_SUCCESS;
-
-    default:
-        Function = Event->Frame->Function;
-        Report->ActiveCalls[Function] -= 1;
-        ReaderAddToStatistics(&Report->Statistics[Function],
-                              Event,
-                              Report->ActiveCalls[Function] == 0);
-        return STATUS_SUCCESS;
+    Report->Statistics = (PREADER_STATISTICS)
+        Allocator->Allocate(Allocator->Context,
+                            Number * sizeof(READER_STATISTICS));
+    Report->Ranks = (PULONGLONG)
+        Allocator->Allocate(Allocator->Context, Number * sizeof(ULONGLONG));
+    Report->Order = (PULONG)
+        Allocator->Allocate(Allocator->Context, Number * sizeof(ULONG));
+    if (Report->Statistics == NULL || Report->Ranks == NULL ||
+        Report->Order == NULL) {
+        return STATUS_NO_MEMORY;
     }
+
+    for (Index = 0; Index < Number; Index++) {
+        Report->Ranks[Index] = ~0ULL;
+        Report->Order[Index] = Index;
+    }
+
+    for (Worker = 0; Worker < Report->NumberOfWorkers; Worker++) {
+
+        const READER_TALLY *Tally = &Report->Tallies[Worker];
+
+        Report->Unmatched += Tally->Unmatched;
+        Report->NumberOfRecords += Tally->NumberOfRecords;
+
+        for (Index = 0; Index < Tally->NumberOfFunctions; Index++) {
+
+            ULONG Function = Tally->List[Index].Function;
+            ULONGLONG Rank =
+                ((ULONGLONG)Tally->List[Index].Thread << 32) | Index;
+
+            ReaderMergeStatistics(&Report->Statistics[Function],
+                                  Tally,
+                                  Index);
+            if (Rank < Report->Ranks[Function]) {
+                Report->Ranks[Function] = Rank;
+            }
+        }
+    }
+
+    ReaderSort(Report->Order, (ULONG)Number, ReaderCompareRanks, Report);
+    Report->IsMerged = TRUE;
+    return STATUS_SUCCESS;
 }
 
 
-_Must_inspect_result_
 static
-NTSTATUS
-ReaderReportThread(
-    _Inout_ PREADER_REPORT Report,
-    _In_ ULONG ThreadIndex
+ULONG
+ReaderWarnOfReport(
+    _Inout_ PREADER_REPORT Report
     )
 /*++
 
 Routine Description:
 
-    Adds a thread.
+    Says what went wrong while the threads were read, thread by thread.
 
 Arguments:
 
-    Report - The report.
-
-    ThreadIndex - The thread.
+    Report - The report, merged if there was memory for that.
 
 Return Value:
 
-    STATUS_SUCCESS or what failed.
+    READER_EXIT_*.
 
 --*/
 {
-    READER_STREAM Stream;
-    CORE_EVENT Event;
-    NTSTATUS Status;
+    PREADER_SESSION Session = &Report->Session;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+    ULONG Function = 0;
+    ULONG Thread;
+    ULONG StoreIndex;
 
-    Status = ReaderOpenStream(&Stream, &Report->Session, ThreadIndex, FALSE);
-    while (NT_SUCCESS(Status)) {
-        Status = ReaderNextEvent(&Stream, &Event);
-        if (NT_SUCCESS(Status)) {
-            Status = ReaderReportEvent(Report, &Event);
+    for (Thread = 0; Thread < Session->NumberOfThreads; Thread++) {
+
+        //
+        // What a module lacks is said when its first function appears.
+        //
+
+        while (Report->IsMerged &&
+               Function < Report->Functions.NumberOfFunctions &&
+               Report->Ranks[Report->Order[Function]] >> 32 <= Thread) {
+
+            ReaderWarnOfSymbols(
+                Session,
+                Session->Modules[Report->Functions
+                                     .Functions[Report->Order[Function]]
+                                     .Module]);
+            Function += 1;
+        }
+
+        if (!READER_IS_THREAD_SELECTED(Report->Options,
+                                       Session->Threads[Thread].ThreadId)) {
+            continue;
+        }
+
+        for (StoreIndex = Session->Threads[Thread].FirstStore;
+             StoreIndex != READER_NONE;
+             StoreIndex = Session->Stores[StoreIndex]->NextInThread) {
+            ReaderWarnOfRecords(Session->Context,
+                                Session->Stores[StoreIndex]);
+        }
+
+        if (!NT_SUCCESS(Report->ThreadStatus[Thread])) {
+            ExitCode = ReaderFailThread(Session,
+                                        Thread,
+                                        Report->ThreadStatus[Thread]);
         }
     }
 
-    //
-    // Every frame has ended, so the counts of active calls are zero again,
-    // unless the thread could not be read to its end.
-    //
-
-    if (Status != STATUS_END_OF_FILE && Report->ActiveCalls != NULL) {
-        RtlZeroBytes(Report->ActiveCalls,
-                     Report->CapacityOfActiveCalls * sizeof(ULONG));
-    }
-
-    ReaderCloseStream(&Stream);
-    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+    return ExitCode;
 }
 
 
@@ -212,16 +571,15 @@ Return Value:
     }
 
     if (Order == 0) {
-        Order = First < Second ? -1 : 1;
+        Order = ReaderCompareRanks(Report, First, Second);
     }
 
     return Order;
 }
 
 
-_Must_inspect_result_
 static
-NTSTATUS
+VOID
 ReaderPutReport(
     _Inout_ PREADER_REPORT Report
     )
@@ -233,11 +591,11 @@ Routine Description:
 
 Arguments:
 
-    Report - The report, with all threads added.
+    Report - The report, merged.
 
 Return Value:
 
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
+    None.
 
 --*/
 {
@@ -247,30 +605,12 @@ Return Value:
     ULONGLONG Abandoned = 0;
     ULONGLONG Unfinished = 0;
     ULONGLONG Uncertain = 0;
-    PULONG Order = NULL;
-    ULONG CapacityOfOrder = 0;
+    PULONG Order = Report->Order;
     ULONG Count = 0;
     ULONG HiddenColumns;
     ULONG Index;
-    NTSTATUS Status;
 
-    Status = ReaderGrowArray(Context->Allocator,
-                             (PVOID *)&Order,
-                             &CapacityOfOrder,
-                             Report->Functions.NumberOfFunctions,
-                             sizeof(ULONG));
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    //
-    // Where memory ran out, the last function has no statistics.
-    //
-
-    for (Index = 0;
-         Index < Report->Functions.NumberOfFunctions &&
-             Index < Report->CapacityOfStatistics;
-         Index++) {
+    for (Index = 0; Index < Report->Functions.NumberOfFunctions; Index++) {
 
         ULONG Module = Report->Functions.Functions[Index].Module;
 
@@ -353,8 +693,109 @@ Return Value:
 
     ReaderPutClockNote(&Output, &Report->Session);
     ReaderEndDocument(&Output);
-    Context->Allocator->Free(Context->Allocator->Context, Order);
-    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderPutReportCost(
+    _In_ const READER_REPORT *Report,
+    _In_ LONGLONG StartCounts
+    )
+/*++
+
+Routine Description:
+
+    Writes, on the error output, what was read, how fast and in how much
+    memory.
+
+Arguments:
+
+    Report - The report.
+
+    StartCounts - The performance counter when the command began.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCRTL Rtl = Report->Context.Rtl;
+    READER_VM_COUNTERS Counters;
+    LARGE_INTEGER Now;
+    LARGE_INTEGER Frequency;
+    ULONGLONG Microseconds = 0;
+    ULONGLONG Rate = 0;
+
+    RtlZeroBytes(&Counters, sizeof(Counters));
+    (VOID)Rtl->NtQueryInformationProcess((HANDLE)(LONG_PTR)-1,
+                                         READER_PROCESS_VM_COUNTERS,
+                                         &Counters,
+                                         sizeof(Counters),
+                                         NULL);
+    if (NT_SUCCESS(Rtl->NtQueryPerformanceCounter(&Now, &Frequency)) &&
+        Frequency.QuadPart > 0) {
+        Microseconds =
+            CoreMultiplyDivide((ULONGLONG)(Now.QuadPart - StartCounts),
+                               1000000,
+                               (ULONGLONG)Frequency.QuadPart);
+    }
+
+    if (Microseconds != 0) {
+        Rate = CoreMultiplyDivide(Report->NumberOfRecords,
+                                  1000000,
+                                  Microseconds);
+    }
+
+    RtlWriteText(Report->Context.Errors,
+                 "TraceReader: %llu records of %u threads in %llu us by %u "
+                 "workers: %llu records/s; peak working set %llu KiB\n",
+                 Report->NumberOfRecords,
+                 Report->NumberOfThreads,
+                 Microseconds,
+                 Report->NumberOfWorkers,
+                 Rate,
+                 (ULONGLONG)(Counters.PeakWorkingSetSize / 1024));
+    RtlFlushWriter(Report->Context.Errors);
+}
+
+
+static
+VOID
+ReaderRundownReport(
+    _Inout_ PREADER_REPORT Report
+    )
+/*++
+
+Routine Description:
+
+    Frees what a report holds.
+
+Arguments:
+
+    Report - The report, with its session open.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Report->Context.Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < Report->NumberOfWorkers; Index++) {
+        ReaderRundownTally(&Report->Tallies[Index]);
+    }
+
+    Allocator->Free(Allocator->Context, Report->Tallies);
+    Allocator->Free(Allocator->Context, Report->ThreadStatus);
+    Allocator->Free(Allocator->Context, Report->Statistics);
+    Allocator->Free(Allocator->Context, Report->Ranks);
+    Allocator->Free(Allocator->Context, Report->Order);
+    ReaderRundownFunctions(&Report->Functions);
+    ReaderCloseSession(&Report->Session);
 }
 
 
@@ -382,46 +823,87 @@ Return Value:
 
 --*/
 {
-    PCALLOCATOR Allocator = Context->Allocator;
     READER_REPORT Report;
-    ULONG ExitCode = READER_EXIT_SUCCESS;
-    ULONG Index;
+    LARGE_INTEGER Start;
+    ULONG ExitCode;
+    ULONG Code;
     NTSTATUS Status;
 
     RtlZeroBytes(&Report, sizeof(Report));
     Report.Options = Options;
-    if (!ReaderBeginCommand(&Report.Session, Context, Options)) {
-        return READER_EXIT_FAILURE;
+    Report.Context = *Context;
+    Report.NumberOfWorkers = Options->NumberOfWorkers;
+    if (Report.NumberOfWorkers == 0) {
+        Report.NumberOfWorkers = Context->NumberOfProcessors;
+    }
+
+    if (Report.NumberOfWorkers > READER_MAXIMUM_WORKERS) {
+        Report.NumberOfWorkers = READER_MAXIMUM_WORKERS;
+    }
+
+    if (!NT_SUCCESS(Context->Rtl->NtQueryPerformanceCounter(&Start, NULL))) {
+        Start.QuadPart = 0;
+    }
+
+    //
+    // Without the locks there is one worker.
+    //
+
+    if (Report.NumberOfWorkers > 1) {
+
+        if (NT_SUCCESS(ReaderInitializeLockedAllocator(&Report.Allocator,
+                                                       Context)) &&
+            NT_SUCCESS(ReaderInitializeLock(&Report.Lock, Context->Rtl))) {
+            Report.Context.Allocator = &Report.Allocator.Allocator;
+        } else {
+            Report.NumberOfWorkers = 1;
+        }
+    }
+
+    if (!ReaderBeginCommand(&Report.Session, &Report.Context, Options)) {
+        ExitCode = READER_EXIT_FAILURE;
+        goto End;
     }
 
     ReaderInitializeFunctions(&Report.Functions, &Report.Session);
+    Report.Functions.IsQuiet = TRUE;
+
+    Status = ReaderPrepareReport(&Report);
+    if (!NT_SUCCESS(Status)) {
+        ExitCode = ReaderFail(Context, "report", Options->PathUtf8, Status);
+        ReaderRundownReport(&Report);
+        goto End;
+    }
+
+    ReaderRunWorkers(&Report.Context,
+                     Report.NumberOfWorkers,
+                     ReaderReportThreads,
+                     &Report,
+                     Report.Tallies[0].Progress != NULL ? ReaderWaitForReport
+                                                        : NULL);
+    ReaderEraseReportProgress(&Report);
 
     //
     // A thread that cannot be read to its end does not hide the others.
     //
 
-    for (Index = 0; Index < Report.Session.NumberOfThreads; Index++) {
-
-        if (!READER_IS_THREAD_SELECTED(
-                Options,
-                Report.Session.Threads[Index].ThreadId)) {
-            continue;
-        }
-
-        Status = ReaderReportThread(&Report, Index);
-        if (!NT_SUCCESS(Status)) {
-            ExitCode = ReaderFailThread(&Report.Session, Index, Status);
-        }
-    }
-
-    Status = ReaderPutReport(&Report);
-    if (!NT_SUCCESS(Status)) {
+    Status = ReaderMergeReport(&Report);
+    Code = ReaderWarnOfReport(&Report);
+    if (NT_SUCCESS(Status)) {
+        ExitCode = Code;
+        ReaderPutReport(&Report);
+    } else {
         ExitCode = ReaderFail(Context, "report", Options->PathUtf8, Status);
     }
 
-    Allocator->Free(Allocator->Context, Report.Statistics);
-    Allocator->Free(Allocator->Context, Report.ActiveCalls);
-    ReaderRundownFunctions(&Report.Functions);
-    ReaderCloseSession(&Report.Session);
+    if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        ReaderPutReportCost(&Report, Start.QuadPart);
+    }
+
+    ReaderRundownReport(&Report);
+
+End:
+    ReaderRundownLock(&Report.Lock);
+    ReaderRundownLock(&Report.Allocator.Lock);
     return ExitCode;
 }

@@ -20,6 +20,8 @@ Abstract:
         ReaderFunction  sites to functions
         ReaderTable     text, CSV and JSON
         ReaderStatistics what report and tree add up
+        ReaderWorkers   threads that share the work
+        ReaderTally     what one of them adds up
         Command*        one command each
 
 --*/
@@ -59,6 +61,7 @@ typedef struct _READER_CONTEXT {
     PCALLOCATOR Allocator;
     PRTL_WRITER Output;
     PRTL_WRITER Errors;
+    ULONG NumberOfProcessors;   // 0: not known
 } READER_CONTEXT;
 typedef READER_CONTEXT *PREADER_CONTEXT;
 typedef const READER_CONTEXT *PCREADER_CONTEXT;
@@ -224,6 +227,9 @@ typedef struct _READER_STORE {
     ULONG Module;               // index, or READER_NONE
     ULONG Thread;               // index, or READER_NONE
     ULONG NextInThread;         // store index, or READER_NONE
+    ULONGLONG NumberOfBadRecords;   // that a stream has passed over
+    ULONGLONG FirstBadOffset;   // file offset
+    CORE_RECORD_STATE FirstBadState;
     BOOLEAN IsForeign;          // of another process than the session
     BOOLEAN IsWarned;           // the reader has said that it is bad
 
@@ -349,6 +355,35 @@ NTSTATUS
     _Outptr_ PCTRACE_RECORD *Record
     );
 READER_NEXT_RECORD ReaderNextRecord;
+
+//
+// The records that ReaderNextRecord would look at next and that are at hand,
+// in memory that does not change.  The caller validates them with Check, and
+// says how many of them it took.
+//
+
+typedef
+PCTRACE_RECORD
+(READER_PEEK_RECORDS)(
+    _In_ const READER_ITERATOR *Iterator,
+    _Out_ PULONG NumberOfRecords
+    );
+READER_PEEK_RECORDS ReaderPeekRecords;
+
+typedef
+VOID
+(READER_SKIP_RECORDS)(
+    _Inout_ PREADER_ITERATOR Iterator,
+    _In_ ULONG NumberOfRecords
+    );
+READER_SKIP_RECORDS ReaderSkipRecords;
+
+//
+// Undoes the last success of ReaderNextRecord.
+//
+
+typedef VOID (READER_RETURN_RECORD)(_Inout_ PREADER_ITERATOR Iterator);
+READER_RETURN_RECORD ReaderReturnRecord;
 
 //
 // ReaderSession.c
@@ -571,8 +606,11 @@ typedef struct _READER_STREAM_STORE {
     ULONG Store;                    // index
     ULONG Module;                   // index
     PCTRACE_RECORD Head;            // the next record, or NULL: none now
+    BOOLEAN IsEnded;                // there will be none
 } READER_STREAM_STORE;
 typedef READER_STREAM_STORE *PREADER_STREAM_STORE;
+
+typedef struct _READER_TALLY *PREADER_TALLY;
 
 typedef struct _READER_STREAM {
     PREADER_SESSION Session;
@@ -589,6 +627,7 @@ typedef struct _READER_STREAM {
     ULONGLONG LastTimestamp;        // of the last record; 0: none yet
     ULONG NumberOfJumps;            // of the clock, so far
     BOOLEAN IsAfterJump;            // the last record is
+    PREADER_TALLY Tally;            // what ReaderRunStream adds to, or NULL
 } READER_STREAM;
 typedef READER_STREAM *PREADER_STREAM;
 
@@ -649,8 +688,43 @@ BOOLEAN
 READER_HAS_WAITING_RECORDS ReaderHasWaitingRecords;
 
 //
-// Says on the error output which stores had bad records, unless that was said
-// before, and closes.
+// Gives a stream a tally: its sites are then described from that, and
+// ReaderRunStream takes what ordinary calls come next, of which there are no
+// events.
+//
+
+typedef
+VOID
+(READER_SET_STREAM_TALLY)(
+    _Inout_ PREADER_STREAM Stream,
+    _Inout_ PREADER_TALLY Tally
+    );
+READER_SET_STREAM_TALLY ReaderSetStreamTally;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_RUN_STREAM)(
+    _Inout_ PREADER_STREAM Stream
+    );
+READER_RUN_STREAM ReaderRunStream;
+
+//
+// Says on the error output that a store had bad records, if it had any, unless
+// that was said before.
+//
+
+typedef
+VOID
+(READER_WARN_OF_RECORDS)(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    );
+READER_WARN_OF_RECORDS ReaderWarnOfRecords;
+
+//
+// Says which stores had bad records, unless the stream has a tally, and
+// closes.
 //
 
 typedef VOID (READER_CLOSE_STREAM)(_Inout_ PREADER_STREAM Stream);
@@ -697,6 +771,7 @@ typedef struct _READER_FUNCTIONS {
     PREADER_FUNCTION Functions;
     ULONG NumberOfFunctions;
     ULONG CapacityOfFunctions;
+    BOOLEAN IsQuiet;                // the caller warns of missing symbols
 } READER_FUNCTIONS;
 typedef READER_FUNCTIONS *PREADER_FUNCTIONS;
 
@@ -724,6 +799,19 @@ NTSTATUS
     _Out_ PULONG Function
     );
 READER_FIND_FUNCTION ReaderFindFunction;
+
+//
+// Says why a module's functions have no names, if they have none, unless that
+// was said before.
+//
+
+typedef
+VOID
+(READER_WARN_OF_SYMBOLS)(
+    _In_ const READER_SESSION *Session,
+    _Inout_ PREADER_MODULE Module
+    );
+READER_WARN_OF_SYMBOLS ReaderWarnOfSymbols;
 
 //
 // Loads a module's symbols unless that was tried before.
@@ -937,6 +1025,9 @@ READER_WRITE_CLEAN_TEXT ReaderWriteCleanText;
 #define READER_OPTION_INTERVAL  0x040u
 #define READER_OPTION_COUNT     0x080u
 #define READER_OPTION_TRACKS    0x100u  // --per-thread
+#define READER_OPTION_WORKERS   0x200u
+#define READER_OPTION_GENERAL   0x400u  // --general
+#define READER_OPTION_VERBOSE   0x800u
 
 typedef enum _READER_SORT_KEY {
     ReaderSortTotal = 0,
@@ -959,6 +1050,7 @@ typedef struct _READER_OPTIONS {
     ULONG ThreadId;
     ULONG Depth;
     ULONG IntervalInMilliseconds;
+    ULONG NumberOfWorkers;          // 0: one for each processor
     PCWSTR Module;
 } READER_OPTIONS;
 typedef READER_OPTIONS *PREADER_OPTIONS;
@@ -1188,6 +1280,173 @@ VOID
     _In_ PCREADER_STATISTICS Statistics
     );
 READER_PUT_STATISTICS ReaderPutStatistics;
+
+//
+// ReaderWorkers.c: threads that share a command's work.
+//
+
+#define READER_MAXIMUM_WORKERS 32u
+
+typedef struct _READER_LOCK {
+    PCRTL Rtl;
+    HANDLE Event;                   // set for one of those that wait
+    volatile LONG Count;            // of threads that have it or wait for it
+} READER_LOCK;
+typedef READER_LOCK *PREADER_LOCK;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_INITIALIZE_LOCK)(
+    _Out_ PREADER_LOCK Lock,
+    _In_ PCRTL Rtl
+    );
+READER_INITIALIZE_LOCK ReaderInitializeLock;
+
+typedef VOID (READER_RUNDOWN_LOCK)(_Inout_ PREADER_LOCK Lock);
+READER_RUNDOWN_LOCK ReaderRundownLock;
+
+//
+// NULL is no lock: both do nothing.
+//
+
+typedef VOID (READER_ACQUIRE_LOCK)(_Inout_opt_ PREADER_LOCK Lock);
+READER_ACQUIRE_LOCK ReaderAcquireLock;
+
+typedef VOID (READER_RELEASE_LOCK)(_Inout_opt_ PREADER_LOCK Lock);
+READER_RELEASE_LOCK ReaderReleaseLock;
+
+//
+// An allocator for several threads, over one for a single thread.  It must
+// not move.
+//
+
+typedef struct _READER_LOCKED_ALLOCATOR {
+    ALLOCATOR Allocator;
+    PCALLOCATOR Inner;
+    READER_LOCK Lock;
+} READER_LOCKED_ALLOCATOR;
+typedef READER_LOCKED_ALLOCATOR *PREADER_LOCKED_ALLOCATOR;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_INITIALIZE_LOCKED_ALLOCATOR)(
+    _Out_ PREADER_LOCKED_ALLOCATOR Locked,
+    _In_ PCREADER_CONTEXT Context
+    );
+READER_INITIALIZE_LOCKED_ALLOCATOR ReaderInitializeLockedAllocator;
+
+//
+// Runs Routine as workers 0 (in this thread) to NumberOfWorkers - 1, and waits
+// for all.
+//
+
+typedef
+VOID
+(READER_WORK)(
+    _In_ PVOID Context,
+    _In_ ULONG Worker
+    );
+typedef READER_WORK *PREADER_WORK;
+
+typedef VOID (READER_WAIT)(_In_ PVOID Context);
+typedef READER_WAIT *PREADER_WAIT;
+
+typedef
+VOID
+(READER_RUN_WORKERS)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ ULONG NumberOfWorkers,
+    _In_ PREADER_WORK Routine,
+    _In_ PVOID RoutineContext,
+    _In_opt_ PREADER_WAIT WaitRoutine
+    );
+READER_RUN_WORKERS ReaderRunWorkers;
+
+//
+// ReaderTally.c: what one worker adds up.
+//
+
+typedef struct _READER_TALLY_FUNCTION {
+    READER_STATISTICS Statistics;   // what is not in the totals
+    ULONG Function;                 // in the table that all workers share
+    ULONG Thread;                   // where it was seen first
+} READER_TALLY_FUNCTION;
+typedef READER_TALLY_FUNCTION *PREADER_TALLY_FUNCTION;
+
+typedef struct _READER_TALLY {
+    PREADER_FUNCTIONS Functions;    // with the session, the workers'
+    PREADER_LOCK Lock;              // of both; NULL: there is one worker
+    PCORE_SITES Modules;            // the sites, by module
+    ULONG CapacityOfModules;
+    ULONG Thread;                   // that is being read
+    CORE_TOTALS_TABLE Totals;       // by index here
+    PREADER_TALLY_FUNCTION List;    // likewise, in the order of appearance
+    ULONG NumberOfFunctions;
+    ULONG CapacityOfList;
+    READER_MAP Indexes;             // function to index here
+    READER_MAP Inlined;             // as in READER_MODULE, of the first
+    ULONG LastIndex;                // of the entry that was described last
+    BOOLEAN IsGeneral;              // without the fast path
+    ULONGLONG Unmatched;
+    volatile ULONGLONG NumberOfRecords; // others read it while it grows
+    PREADER_WAIT Progress;          // called now and then, or NULL
+    PVOID ProgressContext;
+} READER_TALLY;
+
+typedef
+VOID
+(READER_INITIALIZE_TALLY)(
+    _Out_ PREADER_TALLY Tally,
+    _In_ PREADER_FUNCTIONS Functions,
+    _In_opt_ PREADER_LOCK Lock
+    );
+READER_INITIALIZE_TALLY ReaderInitializeTally;
+
+typedef VOID (READER_RUNDOWN_TALLY)(_Inout_ PREADER_TALLY Tally);
+READER_RUNDOWN_TALLY ReaderRundownTally;
+
+//
+// ReaderDescribeCall, from what the tally knows.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_DESCRIBE_CALL_IN_TALLY)(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PCORE_CALL Call
+    );
+READER_DESCRIBE_CALL_IN_TALLY ReaderDescribeCallInTally;
+
+CORE_COUNT_INLINED ReaderCountInlinedInTally;
+
+//
+// Reads a thread to its end and adds its calls.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_TALLY_THREAD)(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ ULONG ThreadIndex
+    );
+READER_TALLY_THREAD ReaderTallyThread;
+
+//
+// Adds what a tally has of a function.
+//
+
+typedef
+VOID
+(READER_MERGE_STATISTICS)(
+    _Inout_ PREADER_STATISTICS Statistics,
+    _In_ const READER_TALLY *Tally,
+    _In_ ULONG Index
+    );
+READER_MERGE_STATISTICS ReaderMergeStatistics;
 
 //
 // The commands: Command<Name>.c.

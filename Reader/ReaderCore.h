@@ -589,4 +589,137 @@ CORE_NEXT_EVENT CoreNextEvent;
 typedef PCORE_FRAME (CORE_CURRENT_FRAME)(_In_ const CORE_PAIR *Pair);
 CORE_CURRENT_FRAME CoreCurrentFrame;
 
+//
+// CoreFast.c: runs of ordinary calls.
+//
+
+//
+// What is known of a site and kind of call, in the order in which it goes
+// into a frame.  One is a cache line.
+//
+
+typedef struct _CORE_SITE {
+    ULONGLONG Key;                  // RVA and kind; 0: none is here
+    ULONGLONG JumpTarget;           // this and what follows as in CORE_CALL
+    ULONGLONG Site;
+    ULONGLONG Function;
+    ULONG BodySize;
+    ULONG Kind;
+    ULONG Flags;
+    ULONG Index;                    // the caller's: of the function's totals
+    ULONG FrameSize;                // 0: not known
+    BOOLEAN IsAnywhere;             // an EXIT_FUNCTION's RSP says nothing
+    UCHAR Unused[11];
+} CORE_SITE;
+typedef CORE_SITE *PCORE_SITE;
+typedef const CORE_SITE *PCCORE_SITE;
+
+//
+// The sites of one module.
+//
+
+typedef struct _CORE_SITES {
+    PCALLOCATOR Allocator;
+    PVOID Memory;                   // that Slots are in
+    PCORE_SITE Slots;
+    ULONG Capacity;                 // a power of two, or 0
+    ULONG Count;
+} CORE_SITES;
+typedef CORE_SITES *PCORE_SITES;
+
+typedef
+VOID
+(CORE_INITIALIZE_SITES)(
+    _Out_ PCORE_SITES Sites,
+    _In_ PCALLOCATOR Allocator
+    );
+CORE_INITIALIZE_SITES CoreInitializeSites;
+
+typedef VOID (CORE_RUNDOWN_SITES)(_Inout_ PCORE_SITES Sites);
+CORE_RUNDOWN_SITES CoreRundownSites;
+
+typedef
+_Ret_maybenull_
+PCCORE_SITE
+(CORE_FIND_SITE)(
+    _In_ const CORE_SITES *Sites,
+    _In_ ULONG Rva,
+    _In_ ULONG Kind
+    );
+CORE_FIND_SITE CoreFindSite;
+
+//
+// Adds a site that is not there; Index is the caller's.
+//
+//     STATUS_NO_MEMORY
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_ADD_SITE)(
+    _Inout_ PCORE_SITES Sites,
+    _In_ PCCORE_CALL Call,
+    _In_ ULONG Index
+    );
+CORE_ADD_SITE CoreAddSite;
+
+//
+// What is added up for a function.  One is a cache line.  ActiveCalls stands
+// apart from Calls: an exit that took both in one load would have to wait for
+// its entry's store of the first.
+//
+
+typedef struct _CORE_TOTALS {
+    ULONGLONG Calls;                // that ended with their exit, and of those:
+    ULONGLONG TotalTicks;           // inclusive; recursion counted once
+    ULONGLONG SelfTicks;
+    ULONGLONG SumLow;               // of the inclusive ticks of each call,
+    ULONGLONG SumHigh;              // 128 bits
+    ULONGLONG MinimumTicks;         // ~0: no call has ended
+    ULONGLONG MaximumTicks;
+    ULONGLONG ActiveCalls;          // that are open
+} CORE_TOTALS;
+typedef CORE_TOTALS *PCORE_TOTALS;
+typedef const CORE_TOTALS *PCCORE_TOTALS;
+
+typedef struct _CORE_TOTALS_TABLE {
+    PCALLOCATOR Allocator;
+    PVOID Memory;                   // that Totals are in
+    PCORE_TOTALS Totals;
+    ULONG Capacity;
+    ULONG Unused;
+} CORE_TOTALS_TABLE;
+typedef CORE_TOTALS_TABLE *PCORE_TOTALS_TABLE;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_GROW_TOTALS)(
+    _Inout_ PCORE_TOTALS_TABLE Table,
+    _In_ ULONG Count
+    );
+CORE_GROW_TOTALS CoreGrowTotals;
+
+typedef VOID (CORE_RUNDOWN_TOTALS)(_Inout_ PCORE_TOTALS_TABLE Table);
+CORE_RUNDOWN_TOTALS CoreRundownTotals;
+
+//
+// Takes records of one store for as long as they are valid, ordinary and
+// earlier than Limit; returns how many.  The next one is CoreAddCall's.
+//
+
+typedef
+ULONG
+(CORE_RUN_RECORDS)(
+    _Inout_ PCORE_PAIR Pair,
+    _Inout_ PCORE_RECORD_CHECK Check,
+    _In_ const CORE_SITES *Sites,
+    _Inout_ PCORE_TOTALS Totals,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords,
+    _In_ ULONGLONG Limit
+    );
+CORE_RUN_RECORDS CoreRunRecords;
+
 #endif // TRACER_READER_CORE_H

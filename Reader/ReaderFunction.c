@@ -131,11 +131,11 @@ Return Value:
 }
 
 
-static
+_Use_decl_annotations_
 VOID
 ReaderWarnOfSymbols(
-    _In_ const READER_SESSION *Session,
-    _In_ const READER_MODULE *Module
+    const READER_SESSION *Session,
+    PREADER_MODULE Module
     )
 /*++
 
@@ -157,6 +157,11 @@ Return Value:
 {
     PRTL_WRITER Errors = Session->Context->Errors;
 
+    if (Module->IsSymbolsWarned || Module->Symbols == NULL) {
+        return;
+    }
+
+    Module->IsSymbolsWarned = TRUE;
     if (ReaderGetSymbolSource(Module->Symbols) != ReaderSymbolSourceNone) {
         return;
     }
@@ -314,8 +319,7 @@ Return Value:
         return Status;
     }
 
-    if (!Module->IsSymbolsWarned && Module->Symbols != NULL) {
-        Module->IsSymbolsWarned = TRUE;
+    if (!Functions->IsQuiet) {
         ReaderWarnOfSymbols(Session, Module);
     }
 

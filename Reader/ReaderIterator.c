@@ -253,3 +253,88 @@ Return Value:
         Iterator->Index += 1;
     }
 }
+
+
+_Use_decl_annotations_
+PCTRACE_RECORD
+ReaderPeekRecords(
+    const READER_ITERATOR *Iterator,
+    PULONG NumberOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Shows the records that are in the buffer.
+
+Arguments:
+
+    Iterator - The iterator.
+
+    NumberOfRecords - Receives how many there are; 0: ReaderNextRecord is to
+        fill the buffer.
+
+Return Value:
+
+    The records, not validated.
+
+--*/
+{
+    *NumberOfRecords = Iterator->Count - Iterator->Index;
+    return &Iterator->Buffer[Iterator->Index];
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderSkipRecords(
+    PREADER_ITERATOR Iterator,
+    ULONG NumberOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Takes records that were shown and have been found valid.
+
+Arguments:
+
+    Iterator - The iterator, whose Check knows them.
+
+    NumberOfRecords - How many.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Iterator->Index += NumberOfRecords;
+    Iterator->NumberOfRecords += NumberOfRecords;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderReturnRecord(
+    PREADER_ITERATOR Iterator
+    )
+/*++
+
+Routine Description:
+
+    Gives back the record that ReaderNextRecord gave last: it comes again.
+
+Arguments:
+
+    Iterator - The iterator.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Iterator->Index -= 1;
+    Iterator->NumberOfRecords -= 1;
+}

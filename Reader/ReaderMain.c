@@ -73,7 +73,9 @@ const READER_COMMAND ReaderCommands[] = {
         "each call's inclusive time.\n"
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
-            READER_OPTION_THREAD | READER_OPTION_MODULE,
+            READER_OPTION_THREAD | READER_OPTION_MODULE |
+            READER_OPTION_WORKERS | READER_OPTION_GENERAL |
+            READER_OPTION_VERBOSE,
         ReaderCommandReport
     },
     {

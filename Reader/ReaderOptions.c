@@ -49,6 +49,15 @@ static const READER_OPTION ReaderOptionList[] = {
     { "count", "N", READER_OPTION_COUNT,
       "a number of 1 or more",
       "end after N refreshes" },
+    { "workers", "N", READER_OPTION_WORKERS,
+      "a number from 1 to 32",
+      "read N threads at a time (default: one for each processor)" },
+    { "general", NULL, READER_OPTION_GENERAL,
+      NULL,
+      "pair by the general rules alone: slower, with the same result" },
+    { "verbose", NULL, READER_OPTION_VERBOSE,
+      NULL,
+      "say at the end what was read, how fast and in how much memory" },
     { "csv", NULL, READER_OPTION_FORMAT,
       NULL,
       "comma-separated values (RFC 4180)" },
@@ -375,6 +384,15 @@ Return Value:
         return TRUE;
 
     case READER_OPTION_TRACKS:
+    case READER_OPTION_GENERAL:
+    case READER_OPTION_VERBOSE:
+        return TRUE;
+
+    case READER_OPTION_WORKERS:
+        if (!ReaderTakeNumber(Value, 1, READER_MAXIMUM_WORKERS, &Number)) {
+            return FALSE;
+        }
+        Options->NumberOfWorkers = (ULONG)Number;
         return TRUE;
 
     case READER_OPTION_SORT:

@@ -15,6 +15,13 @@ Abstract:
 #define READER_OUTPUT_CAPACITY 65536
 #define READER_ERRORS_CAPACITY 4096
 
+//
+// Offsets in the TEB and in the PEB on x64.
+//
+
+#define READER_TEB_PEB                  0x60
+#define READER_PEB_NUMBER_OF_PROCESSORS 0xB8
+
 static
 VOID
 ReaderWriteBytesDirectly(
@@ -114,6 +121,9 @@ Return Value:
     Context.Allocator = &Allocator;
     Context.Output = &Output;
     Context.Errors = &Errors;
+    Context.NumberOfProcessors =
+        *(PULONG)((PBYTE)__readgsqword(READER_TEB_PEB) +
+                  READER_PEB_NUMBER_OF_PROCESSORS);
 
     if (!NT_SUCCESS(RtlSplitCommandLine(Rtl.GetCommandLineW(),
                                         &Allocator,

@@ -108,6 +108,7 @@ Return Value:
     Part->Store = StoreIndex;
     Part->Module = Store->Module;
     Part->Head = NULL;
+    Part->IsEnded = FALSE;
 
     Status = ReaderOpenSessionStore(Session, Store);
     if (NT_SUCCESS(Status) && Store->HeaderResult.State != CoreHeaderValid) {
@@ -440,6 +441,54 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
+ReaderFillHead(
+    _Inout_ PREADER_STREAM Stream,
+    _Inout_ PREADER_STREAM_STORE Part
+    )
+/*++
+
+Routine Description:
+
+    Sees to it that a store's next record is at hand, if there is one.
+
+Arguments:
+
+    Stream - The stream.
+
+    Part - One of its stores.
+
+Return Value:
+
+    STATUS_SUCCESS - Head may be NULL all the same: there is none (yet).
+
+    Otherwise what failed.
+
+--*/
+{
+    NTSTATUS Status;
+
+    if (Part->Head != NULL || Part->IsEnded) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderNextRecord(&Part->Iterator, &Part->Head);
+    if (NT_SUCCESS(Status)) {
+        return STATUS_SUCCESS;
+    }
+
+    Part->Head = NULL;
+    if (Status != STATUS_END_OF_FILE) {
+        return Status;
+    }
+
+    Part->IsEnded = !Stream->IsLive;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
 ReaderNextCall(
     _Inout_ PREADER_STREAM Stream,
     _Out_ PCORE_CALL Call
@@ -472,17 +521,13 @@ Return Value:
 
         Part = Stream->Stores[Index];
 
-        if (Part->Head == NULL) {
-            Status = ReaderNextRecord(&Part->Iterator, &Part->Head);
-            if (Status == STATUS_END_OF_FILE) {
-                Part->Head = NULL;
-                continue;
-            }
+        Status = ReaderFillHead(Stream, Part);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
 
-            if (!NT_SUCCESS(Status)) {
-                Part->Head = NULL;
-                return Status;
-            }
+        if (Part->Head == NULL) {
+            continue;
         }
 
         if (Best == NULL || ReaderIsEarlier(Part->Head, Best->Head)) {
@@ -514,7 +559,168 @@ Return Value:
     Call->Kind = Best->Head->StackKind & TRACE_KIND_MASK;
     Best->Head = NULL;
     Stream->NumberOfRecords += 1;
+    if (Stream->Tally != NULL) {
+        return ReaderDescribeCallInTally(Stream->Tally, Call);
+    }
+
     return ReaderDescribeCall(Stream->Session, Call);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderSetStreamTally(
+    PREADER_STREAM Stream,
+    PREADER_TALLY Tally
+    )
+/*++
+
+Routine Description:
+
+    Gives a stream a tally.
+
+Arguments:
+
+    Stream - The stream, open, of which nothing has been read.
+
+    Tally - The tally; must outlive the stream.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Stream->Tally = Tally;
+    if (Stream->IsPaired) {
+        Stream->Pair.CountInlined = ReaderCountInlinedInTally;
+        Stream->Pair.InlineContext = Tally;
+    }
+}
+
+
+static
+ULONG
+ReaderRunStore(
+    _Inout_ PREADER_STREAM Stream,
+    _Inout_ PREADER_STREAM_STORE Part,
+    _In_ ULONGLONG Limit
+    )
+/*++
+
+Routine Description:
+
+    Takes the ordinary calls that come next in a store.
+
+Arguments:
+
+    Stream - The stream.
+
+    Part - The store, whose next record is the earliest of all.
+
+    Limit - The first time stamp that another store's record may come before.
+
+Return Value:
+
+    How many were taken.
+
+--*/
+{
+    PCTRACE_RECORD Records;
+    ULONG Count;
+    ULONG Taken;
+
+    if (Part->Head != NULL) {
+        ReaderReturnRecord(&Part->Iterator);
+        Part->Head = NULL;
+    }
+
+    Records = ReaderPeekRecords(&Part->Iterator, &Count);
+    Taken = CoreRunRecords(&Stream->Pair,
+                           &Part->Iterator.Check,
+                           &Stream->Tally->Modules[Part->Module],
+                           Stream->Tally->Totals.Totals,
+                           Records,
+                           Count,
+                           Limit);
+    ReaderSkipRecords(&Part->Iterator, Taken);
+    Stream->NumberOfRecords += Taken;
+    return Taken;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderRunStream(
+    PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Takes the ordinary calls that come next, and adds them to the tally.
+
+    It stops where a store's buffer ends, too: ReaderNextEvent fills it.
+
+Arguments:
+
+    Stream - The stream, with a tally, of the kind that does not go on.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_STREAM_STORE Best;
+    PREADER_STREAM_STORE Part;
+    ULONGLONG Limit;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (Stream->IsFinished) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Stream->NumberOfStores == 1) {
+        ReaderRunStore(Stream, Stream->Stores[0], READER_MAXIMUM_TIMESTAMP);
+        return STATUS_SUCCESS;
+    }
+
+    do {
+
+        Best = NULL;
+        Limit = READER_MAXIMUM_TIMESTAMP;
+
+        for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+
+            Part = Stream->Stores[Index];
+            Status = ReaderFillHead(Stream, Part);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            if (Part->Head == NULL) {
+                continue;
+            }
+
+            //
+            // Of two with the same time stamp the earlier store's comes first.
+            //
+
+            if (Best == NULL) {
+                Best = Part;
+            } else if (Part->Head->Timestamp < Best->Head->Timestamp) {
+                Limit = Best->Head->Timestamp;
+                Best = Part;
+            } else if (Part->Head->Timestamp < Limit) {
+                Limit = Part->Head->Timestamp + 1;
+            }
+        }
+
+    } while (Best != NULL && ReaderRunStore(Stream, Best, Limit) != 0);
+
+    return STATUS_SUCCESS;
 }
 
 
@@ -620,6 +826,46 @@ Return Value:
 
 _Use_decl_annotations_
 VOID
+ReaderWarnOfRecords(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Says that a store had bad records.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, which a stream has read.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Store->NumberOfBadRecords == 0 || Store->IsWarned) {
+        return;
+    }
+
+    Store->IsWarned = TRUE;
+    RtlWriteText(Context->Errors,
+                 "TraceReader: warning: %Z: %llu bad records passed "
+                 "over, the first at offset %llu: %s\n",
+                 &Store->Name,
+                 Store->NumberOfBadRecords,
+                 Store->FirstBadOffset,
+                 CoreDescribeRecordState(Store->FirstBadState));
+    RtlFlushWriter(Context->Errors);
+}
+
+
+_Use_decl_annotations_
+VOID
 ReaderCloseStream(
     PREADER_STREAM Stream
     )
@@ -649,16 +895,11 @@ Return Value:
         PREADER_STORE Store = Session->Stores[Part->Store];
         PREADER_ITERATOR Iterator = &Part->Iterator;
 
-        if (Iterator->NumberOfBadRecords != 0 && !Store->IsWarned) {
-            Store->IsWarned = TRUE;
-            RtlWriteText(Context->Errors,
-                         "TraceReader: warning: %Z: %llu bad records passed "
-                         "over, the first at offset %llu: %s\n",
-                         &Store->Name,
-                         Iterator->NumberOfBadRecords,
-                         Iterator->FirstBadOffset,
-                         CoreDescribeRecordState(Iterator->FirstBadState));
-            RtlFlushWriter(Context->Errors);
+        Store->NumberOfBadRecords = Iterator->NumberOfBadRecords;
+        Store->FirstBadOffset = Iterator->FirstBadOffset;
+        Store->FirstBadState = Iterator->FirstBadState;
+        if (Stream->Tally == NULL) {
+            ReaderWarnOfRecords(Context, Store);
         }
 
         if (Iterator->NumberOvertaken != 0) {

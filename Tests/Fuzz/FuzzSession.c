@@ -73,7 +73,9 @@ typedef enum _FUZZ_HANDLE_KIND {
     FuzzHandleFile = 1,
     FuzzHandleDirectory,
     FuzzHandleSection,
-    FuzzHandleProcess
+    FuzzHandleProcess,
+    FuzzHandleEvent,
+    FuzzHandleThread
 } FUZZ_HANDLE_KIND;
 
 typedef struct _FUZZ_HANDLE {
@@ -814,6 +816,14 @@ Return Value:
 
     UNREFERENCED_PARAMETER(ReturnLength);
 
+    //
+    // The reader's own memory is asked for, too.
+    //
+
+    if (Handle == (HANDLE)(LONG_PTR)-1) {
+        return STATUS_INVALID_INFO_CLASS;
+    }
+
     FUZZ_CHECK(((PFUZZ_HANDLE)Handle)->Kind == FuzzHandleProcess);
     FUZZ_CHECK(InformationClass == RTL_PROCESS_TIMES);
     if (FuzzIsFailing()) {
@@ -884,6 +894,96 @@ Return Value:
 
 static
 NTSTATUS
+FuzzCreateEvent(
+    PHANDLE EventHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES Attributes,
+    ULONG EventType,
+    BOOLEAN InitialState
+    )
+/*++
+
+Routine Description:
+
+    NtCreateEvent.
+
+Arguments:
+
+    As NtCreateEvent.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(DesiredAccess);
+    UNREFERENCED_PARAMETER(Attributes);
+    UNREFERENCED_PARAMETER(EventType);
+    UNREFERENCED_PARAMETER(InitialState);
+
+    if (FuzzIsFailing()) {
+        return STATUS_NO_MEMORY;
+    }
+
+    *EventHandle = FuzzMakeHandle(FuzzHandleEvent, NULL);
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzCreateThread(
+    PHANDLE ThreadHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES Attributes,
+    HANDLE ProcessHandle,
+    PVOID StartRoutine,
+    PVOID Argument,
+    ULONG CreateFlags,
+    SIZE_T ZeroBits,
+    SIZE_T StackSize,
+    SIZE_T MaximumStackSize,
+    PVOID AttributeList
+    )
+/*++
+
+Routine Description:
+
+    NtCreateThreadEx.  The thread runs to its end before this returns.
+
+Arguments:
+
+    As NtCreateThreadEx.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    DWORD (*Routine)(PVOID) = NULL;
+
+    UNREFERENCED_PARAMETER(DesiredAccess);
+    UNREFERENCED_PARAMETER(Attributes);
+    UNREFERENCED_PARAMETER(ProcessHandle);
+    UNREFERENCED_PARAMETER(CreateFlags);
+    UNREFERENCED_PARAMETER(ZeroBits);
+    UNREFERENCED_PARAMETER(StackSize);
+    UNREFERENCED_PARAMETER(MaximumStackSize);
+    UNREFERENCED_PARAMETER(AttributeList);
+
+    if (FuzzIsFailing()) {
+        return STATUS_NO_MEMORY;
+    }
+
+    *ThreadHandle = FuzzMakeHandle(FuzzHandleThread, NULL);
+    memcpy(&Routine, &StartRoutine, sizeof(Routine));
+    Routine(Argument);
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
 FuzzWaitForSingleObject(
     HANDLE Handle,
     BOOLEAN Alertable,
@@ -893,7 +993,7 @@ FuzzWaitForSingleObject(
 
 Routine Description:
 
-    NtWaitForSingleObject, on the process.
+    NtWaitForSingleObject, on the process or on a thread, which has ended.
 
 Arguments:
 
@@ -907,6 +1007,10 @@ Return Value:
 {
     UNREFERENCED_PARAMETER(Alertable);
     UNREFERENCED_PARAMETER(Timeout);
+
+    if (((PFUZZ_HANDLE)Handle)->Kind == FuzzHandleThread) {
+        return STATUS_SUCCESS;
+    }
 
     FUZZ_CHECK(((PFUZZ_HANDLE)Handle)->Kind == FuzzHandleProcess);
     FuzzPassTime();
@@ -1623,12 +1727,67 @@ Return Value:
     Rtl->NtFreeVirtualMemory = FuzzFreeVirtualMemory;
     Rtl->NtOpenProcess = FuzzOpenProcess;
     Rtl->NtQueryInformationProcess = FuzzQueryInformationProcess;
+    Rtl->NtCreateEvent = FuzzCreateEvent;
+    Rtl->NtCreateThreadEx = FuzzCreateThread;
     Rtl->NtWaitForSingleObject = FuzzWaitForSingleObject;
     Rtl->NtDelayExecution = FuzzDelayExecution;
     Rtl->NtQuerySystemTime = FuzzQuerySystemTime;
     Rtl->NtQueryPerformanceCounter = FuzzQueryPerformanceCounter;
     Rtl->RtlUpcaseUnicodeChar = FuzzUpcaseUnicodeChar;
     Rtl->GetFullPathNameW = FuzzGetFullPathName;
+}
+
+static
+VOID
+FuzzCheckGeneralReport(
+    PCREADER_CONTEXT Context,
+    PFUZZ_COMMAND Command,
+    ULONG ExitCode
+    )
+/*++
+
+Routine Description:
+
+    Checks that a report of the general rules alone, by one worker, is the same
+    as the one that was made.
+
+Arguments:
+
+    Context - The context, with what was written in the two outputs.
+
+    Command - The command that wrote it; receives arguments.
+
+    ExitCode - What it returned.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static FUZZ_OUTPUT Output;
+    static FUZZ_OUTPUT Errors;
+    READER_CONTEXT General = *Context;
+    ULONG Count = Command->Count;
+
+    FuzzAddArgument(Command, "--general", 9);
+    FuzzAddArgument(Command, "--workers", 9);
+    FuzzAddArgument(Command, "1", 1);
+    if (Command->Count != Count + 3) {
+        return;
+    }
+
+    FuzzInitializeOutput(&Output);
+    FuzzInitializeOutput(&Errors);
+    General.Output = &Output.Writer;
+    General.Errors = &Errors.Writer;
+
+    FUZZ_CHECK(ReaderMain(&General, Command->Arguments, Command->Count) ==
+               ExitCode);
+    FUZZ_CHECK(Output.Length == FuzzOutput.Length &&
+               memcmp(Output.Text, FuzzOutput.Text, Output.Length) == 0);
+    FUZZ_CHECK(Errors.Length == FuzzErrors.Length &&
+               memcmp(Errors.Text, FuzzErrors.Text, Errors.Length) == 0);
 }
 
 int
@@ -1662,6 +1821,7 @@ Return Value:
     ULONG Index;
     ULONG Length;
     ULONG Line;
+    BOOLEAN IsFailing;
 
     memset(&FuzzWorld, 0, sizeof(FuzzWorld));
     FuzzTimestamp = 100000000;
@@ -1670,6 +1830,7 @@ Return Value:
     FuzzWorld.Flags = (ULONG)FuzzTake(&Input, 1);
     FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 2));
     FuzzWorld.FailAfter = (ULONG)FuzzTake(&Input, 1);
+    IsFailing = FuzzWorld.FailAfter != 0 || Allocator.FailAfter != 0;
     FuzzMakeCommand(&Input, Line, &Command);
 
     while (Input.Left != 0 && FuzzWorld.NumberOfFiles < FUZZ_MAXIMUM_FILES) {
@@ -1697,8 +1858,17 @@ Return Value:
     Context.Allocator = &Allocator.Allocator;
     Context.Output = &FuzzOutput.Writer;
     Context.Errors = &FuzzErrors.Writer;
+    Context.NumberOfProcessors = 2;
 
     ExitCode = ReaderMain(&Context, Command.Arguments, Command.Count);
+
+    if (!IsFailing &&
+        Command.Count > 1 &&
+        strcmp(Command.Arguments[1].Utf8, "report") == 0 &&
+        !FuzzHasArgument(&Command, "--verbose") &&
+        !FuzzHasArgument(&Command, "--")) {
+        FuzzCheckGeneralReport(&Context, &Command, ExitCode);
+    }
 
     FUZZ_CHECK(ExitCode <= READER_EXIT_BAD);
     FUZZ_CHECK(ExitCode != READER_EXIT_BAD ||

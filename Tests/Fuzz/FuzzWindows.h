@@ -71,6 +71,11 @@ typedef struct _CLIENT_ID {
 #define _In_opt_z_
 #define _Out_writes_opt_(Count)
 
+#define InterlockedIncrement(Address) \
+    __atomic_add_fetch((Address), 1, __ATOMIC_SEQ_CST)
+#define InterlockedDecrement(Address) \
+    __atomic_sub_fetch((Address), 1, __ATOMIC_SEQ_CST)
+
 #define WINAPI
 #define CALLBACK
 #define DECLSPEC_NOINLINE __attribute__((noinline))
@@ -103,6 +108,8 @@ typedef struct _CLIENT_ID {
 #define MEM_RESERVE                         0x2000
 #define MEM_RELEASE                         0x8000
 #define PROCESS_QUERY_LIMITED_INFORMATION   0x1000
+#define EVENT_ALL_ACCESS                    0x001F0003
+#define THREAD_ALL_ACCESS                   0x001FFFFF
 #define HEAP_ZERO_MEMORY                    0x8
 #define STD_OUTPUT_HANDLE                   ((DWORD)-11)
 #define STD_ERROR_HANDLE                    ((DWORD)-12)

@@ -1,0 +1,537 @@
+/*++
+
+Module Name:
+
+    ReaderTally.c
+
+Abstract:
+
+    What one worker adds up of the threads that it reads: each function's
+    calls and times.  What it knows of the sites is its own, so that it meets
+    the other workers only at a site that is new to it.
+
+    The fast path adds to Totals and everything else to Statistics; the two
+    are put together at the end.
+
+--*/
+
+#include "Reader.h"
+
+
+_Use_decl_annotations_
+VOID
+ReaderInitializeTally(
+    PREADER_TALLY Tally,
+    PREADER_FUNCTIONS Functions,
+    PREADER_LOCK Lock
+    )
+/*++
+
+Routine Description:
+
+    Makes an empty tally.
+
+Arguments:
+
+    Tally - Receives it.
+
+    Functions - The table of functions that all workers share.
+
+    Lock - For the table and its session; NULL: there is one worker.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Functions->Session->Context->Allocator;
+
+    RtlZeroBytes(Tally, sizeof(*Tally));
+    Tally->Functions = Functions;
+    Tally->Lock = Lock;
+    Tally->Totals.Allocator = Allocator;
+    ReaderInitializeMap(&Tally->Indexes, Allocator);
+    ReaderInitializeMap(&Tally->Inlined, Allocator);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderRundownTally(
+    PREADER_TALLY Tally
+    )
+/*++
+
+Routine Description:
+
+    Frees what a tally holds.
+
+Arguments:
+
+    Tally - The tally.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Tally->Totals.Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < Tally->CapacityOfModules; Index++) {
+        CoreRundownSites(&Tally->Modules[Index]);
+    }
+
+    Allocator->Free(Allocator->Context, Tally->Modules);
+    Allocator->Free(Allocator->Context, Tally->List);
+    Tally->Modules = NULL;
+    Tally->List = NULL;
+    Tally->CapacityOfModules = 0;
+    Tally->CapacityOfList = 0;
+    Tally->NumberOfFunctions = 0;
+    CoreRundownTotals(&Tally->Totals);
+    ReaderRundownMap(&Tally->Indexes);
+    ReaderRundownMap(&Tally->Inlined);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddFunctionToTally(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ ULONG Function,
+    _Out_ PULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Finds a function's index in a tally, and adds it if it is not there.
+
+Arguments:
+
+    Tally - The tally.
+
+    Function - The function's index in the table of all.
+
+    Index - Receives its index here.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Tally->Totals.Allocator;
+    NTSTATUS Status;
+
+    if (ReaderFindInMap(&Tally->Indexes, Function, Index)) {
+        return STATUS_SUCCESS;
+    }
+
+    *Index = Tally->NumberOfFunctions;
+    Status = CoreGrowTotals(&Tally->Totals, *Index + 1);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Tally->List,
+                             &Tally->CapacityOfList,
+                             *Index + 1,
+                             sizeof(READER_TALLY_FUNCTION));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = ReaderAddToMap(&Tally->Indexes, Function, *Index);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Tally->List[*Index].Function = Function;
+    Tally->List[*Index].Thread = Tally->Thread;
+    Tally->NumberOfFunctions += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddSiteToTally(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PCORE_CALL Call
+    )
+/*++
+
+Routine Description:
+
+    Finds out what there is to know of a site that is new to a tally.
+
+Arguments:
+
+    Tally - The tally.
+
+    Call - A call from it, which receives what the image says.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_FUNCTIONS Functions = Tally->Functions;
+    PREADER_SESSION Session = Functions->Session;
+    BOOLEAN IsEntry = Call->Kind == TRACE_KIND_ENTER ||
+                      Call->Kind == TRACE_KIND_ENTER_FUNCTION;
+    ULONG Module = (ULONG)(Call->Site >> 32);
+    ULONG Function = 0;
+    ULONG Index = 0;
+    NTSTATUS Status;
+
+    ReaderAcquireLock(Tally->Lock);
+    Status = ReaderDescribeCall(Session, Call);
+    if (NT_SUCCESS(Status) && IsEntry) {
+        Status = ReaderFindFunction(Functions, Call->Site, &Function);
+    }
+
+    ReaderReleaseLock(Tally->Lock);
+
+    if (NT_SUCCESS(Status) && IsEntry) {
+        Status = ReaderAddFunctionToTally(Tally, Function, &Index);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = CoreAddSite(&Tally->Modules[Module], Call, Index);
+    }
+
+    Tally->LastIndex = Index;
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderDescribeCallInTally(
+    PREADER_TALLY Tally,
+    PCORE_CALL Call
+    )
+/*++
+
+Routine Description:
+
+    Fills in what the image says of a call's site, as ReaderDescribeCall does.
+
+Arguments:
+
+    Tally - The tally; its LastIndex is set.
+
+    Call - The call.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCCORE_SITE Site;
+
+    Site = CoreFindSite(&Tally->Modules[(ULONG)(Call->Site >> 32)],
+                        (ULONG)Call->Site,
+                        Call->Kind);
+    if (Site == NULL) {
+        return ReaderAddSiteToTally(Tally, Call);
+    }
+
+    Call->Function = Site->Function;
+    Call->JumpTarget = Site->JumpTarget;
+    Call->FrameSize = Site->FrameSize;
+    Call->BodySize = Site->BodySize;
+    Call->Flags = Site->Flags;
+    Tally->LastIndex = Site->Index;
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+ULONG
+ReaderCountInlinedInTally(
+    PVOID Context,
+    ULONGLONG Outer,
+    ULONGLONG Inner
+    )
+/*++
+
+Routine Description:
+
+    Counts how often a function may have been inlined into another one, as
+    ReaderCountInlinedInSession does.
+
+Arguments:
+
+    Context - The tally.
+
+    Outer - The function around, (module << 32) | RVA.
+
+    Inner - The function inside.
+
+Return Value:
+
+    At least as many times as it was.
+
+--*/
+{
+    PREADER_TALLY Tally = (PREADER_TALLY)Context;
+    ULONGLONG Key = (Outer << 32) | (ULONG)Inner;
+    BOOLEAN IsKept = (Outer >> 32) == 0 && (Inner >> 32) == 0;
+    ULONG Answer;
+    NTSTATUS Status;
+
+    //
+    // The answers about the first module are kept here, too: most programs
+    // have no other.
+    //
+
+    if (IsKept && ReaderFindInMap(&Tally->Inlined, Key, &Answer)) {
+        return Answer;
+    }
+
+    ReaderAcquireLock(Tally->Lock);
+    Answer = ReaderCountInlinedInSession(Tally->Functions->Session,
+                                         Outer,
+                                         Inner);
+    ReaderReleaseLock(Tally->Lock);
+
+    if (IsKept) {
+        Status = ReaderAddToMap(&Tally->Inlined, Key, Answer);
+        (VOID)Status;
+    }
+
+    return Answer;
+}
+
+
+static
+VOID
+ReaderTallyEvent(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ const CORE_EVENT *Event
+    )
+/*++
+
+Routine Description:
+
+    Adds an event.
+
+Arguments:
+
+    Tally - The tally, which has described the call last.
+
+    Event - The event.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCORE_TOTALS Totals;
+    ULONG Index;
+
+    switch (Event->Kind) {
+
+    case CoreEventEnter:
+        Event->Frame->Function = Tally->LastIndex;
+        Tally->Totals.Totals[Tally->LastIndex].ActiveCalls += 1;
+        break;
+
+    case CoreEventUnmatched:
+        Tally->Unmatched += 1;
+        break;
+
+    default:
+        Index = Event->Frame->Function;
+        Totals = &Tally->Totals.Totals[Index];
+        Totals->ActiveCalls -= 1;
+        ReaderAddToStatistics(&Tally->List[Index].Statistics,
+                              Event,
+                              Totals->ActiveCalls == 0);
+        break;
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderTallyThread(
+    PREADER_TALLY Tally,
+    ULONG ThreadIndex
+    )
+/*++
+
+Routine Description:
+
+    Adds a thread.  One worker's threads come in ascending order.
+
+Arguments:
+
+    Tally - The tally.
+
+    ThreadIndex - The thread.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = Tally->Functions->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    READER_STREAM Stream;
+    CORE_EVENT Event;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Tally->Thread = ThreadIndex;
+
+    ReaderAcquireLock(Tally->Lock);
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Tally->Modules,
+                             &Tally->CapacityOfModules,
+                             Session->NumberOfModules,
+                             sizeof(CORE_SITES));
+    for (Index = 0; Index < Tally->CapacityOfModules; Index++) {
+        Tally->Modules[Index].Allocator = Allocator;
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderOpenStream(&Stream, Session, ThreadIndex, FALSE);
+    } else {
+        RtlZeroBytes(&Stream, sizeof(Stream));
+        Stream.Session = Session;
+    }
+
+    ReaderReleaseLock(Tally->Lock);
+
+    if (NT_SUCCESS(Status)) {
+        ReaderSetStreamTally(&Stream, Tally);
+    }
+
+    while (NT_SUCCESS(Status)) {
+
+        if (!Tally->IsGeneral) {
+            Status = ReaderRunStream(&Stream);
+            if (!NT_SUCCESS(Status)) {
+                break;
+            }
+        }
+
+        Tally->NumberOfRecords += Stream.NumberOfRecords;
+        Stream.NumberOfRecords = 0;
+        if (Tally->Progress != NULL) {
+            Tally->Progress(Tally->ProgressContext);
+        }
+
+        do {
+            Status = ReaderNextEvent(&Stream, &Event);
+            if (NT_SUCCESS(Status)) {
+                ReaderTallyEvent(Tally, &Event);
+            }
+        } while (NT_SUCCESS(Status) && Stream.Pair.IsPending);
+    }
+
+    //
+    // Every frame has ended, so the counts of active calls are zero again,
+    // unless the thread could not be read to its end.
+    //
+
+    if (Status != STATUS_END_OF_FILE) {
+        for (Index = 0; Index < Tally->Totals.Capacity; Index++) {
+            Tally->Totals.Totals[Index].ActiveCalls = 0;
+        }
+    }
+
+    Tally->NumberOfRecords += Stream.NumberOfRecords;
+    ReaderAcquireLock(Tally->Lock);
+    ReaderCloseStream(&Stream);
+    ReaderReleaseLock(Tally->Lock);
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderMergeStatistics(
+    PREADER_STATISTICS Statistics,
+    const READER_TALLY *Tally,
+    ULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Adds what a tally has of a function.  The order in which tallies are added
+    makes no difference.
+
+Arguments:
+
+    Statistics - What to add to.
+
+    Tally - The tally.
+
+    Index - The function's index in it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCCORE_TOTALS Totals = &Tally->Totals.Totals[Index];
+    PCREADER_STATISTICS Others = &Tally->List[Index].Statistics;
+    BOOLEAN HasTimes = Statistics->Calls != Statistics->Abandoned;
+
+    if (Totals->Calls != 0) {
+        if (!HasTimes || Totals->MinimumTicks < Statistics->MinimumTicks) {
+            Statistics->MinimumTicks = Totals->MinimumTicks;
+        }
+
+        if (Totals->MaximumTicks > Statistics->MaximumTicks) {
+            Statistics->MaximumTicks = Totals->MaximumTicks;
+        }
+
+        HasTimes = TRUE;
+    }
+
+    if (Others->Calls != Others->Abandoned) {
+        if (!HasTimes || Others->MinimumTicks < Statistics->MinimumTicks) {
+            Statistics->MinimumTicks = Others->MinimumTicks;
+        }
+
+        if (Others->MaximumTicks > Statistics->MaximumTicks) {
+            Statistics->MaximumTicks = Others->MaximumTicks;
+        }
+    }
+
+    Statistics->Calls += Totals->Calls + Others->Calls;
+    Statistics->TotalTicks += Totals->TotalTicks + Others->TotalTicks;
+    Statistics->SelfTicks += Totals->SelfTicks + Others->SelfTicks;
+    Statistics->SumHigh += Totals->SumHigh + Others->SumHigh;
+    Statistics->SumLow += Totals->SumLow;
+    if (Statistics->SumLow < Totals->SumLow) {
+        Statistics->SumHigh += 1;
+    }
+
+    Statistics->SumLow += Others->SumLow;
+    if (Statistics->SumLow < Others->SumLow) {
+        Statistics->SumHigh += 1;
+    }
+
+    Statistics->Abandoned += Others->Abandoned;
+    Statistics->AbandonedTicks += Others->AbandonedTicks;
+    Statistics->Unfinished += Others->Unfinished;
+}
