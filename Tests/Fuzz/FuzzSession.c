@@ -46,6 +46,7 @@ Abstract:
 #define FUZZ_MAXIMUM_ARGUMENTS 8
 #define FUZZ_TAKEN_ARGUMENTS 6
 #define FUZZ_OUTPUT_SIZE 0x40000
+#define FUZZ_FIRST_TIMESTAMP 100000000
 #define FUZZ_PROCESS_CREATION_TIME 0x01DC000000000000LL
 
 //
@@ -1781,6 +1782,7 @@ Return Value:
     FuzzInitializeOutput(&Errors);
     General.Output = &Output.Writer;
     General.Errors = &Errors.Writer;
+    FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
 
     FUZZ_CHECK(ReaderMain(&General, Command->Arguments, Command->Count) ==
                ExitCode);
@@ -1824,7 +1826,7 @@ Return Value:
     BOOLEAN IsFailing;
 
     memset(&FuzzWorld, 0, sizeof(FuzzWorld));
-    FuzzTimestamp = 100000000;
+    FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
 
     Line = (ULONG)FuzzTake(&Input, 1) % (RTL_NUMBER_OF(FuzzLines) + 1);
     FuzzWorld.Flags = (ULONG)FuzzTake(&Input, 1);

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+#
+# How fast TraceReader report reads, symbols and all, from a warm page cache:
+# records per second and core, with one worker, beside the rate at which a
+# program adds up the same records from the same kind of mapping and does
+# nothing else (the limit), and the most memory that it had.
+#
+# The sessions are of Benchmarks/Programs/HookCost.c (LEAF_CALLS, default
+# 12,000,000, of a leaf, and the Fibonacci function of FIB_DEPTH, default 31)
+# and, if Lua's source has been fetched (make demo does that), of Lua.
+#
+# Limit and report run in turn, ROUNDS times over (default 5), after one run of
+# each that warms the cache; medians are printed, and the median of the ratios
+# of the rounds.
+
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+
+Bin=${TRACER_BIN:-$PWD/x64/Release}
+Work=$PWD/x64/Bench/Reader
+Rounds=${ROUNDS:-5}
+LeafCalls=${LEAF_CALLS:-12000000}
+FibDepth=${FIB_DEPTH:-31}
+LuaRounds=${LUA_ROUNDS:-5}
+
+Gcc="x86_64-w64-mingw32-gcc -O2 -gdwarf-4"
+Hooks="-pg -mfentry -mfentry-name=_penter -minstrument-return=call"
+
+rm -rf "$Work"
+mkdir -p "$Work/objects"
+
+ToWindows()
+{
+    printf 'Z:%s' "${1//\//\\}"
+}
+
+# shellcheck disable=SC2086
+{
+    $Gcc Benchmarks/Programs/SumRecords.c -o "$Work/SumRecords.exe"
+    $Gcc $Hooks -fno-inline -fno-optimize-sibling-calls \
+        -c Benchmarks/Programs/HookCost.c -o "$Work/HookCost.o"
+    $Gcc "$Work/HookCost.o" "$Bin/TracerPenter.lib" -o "$Work/HookCost.exe"
+}
+
+TRACER_DIRECTORY=$(ToWindows "$Work/HookCost") \
+    Build/RunWine.sh "$Work/HookCost.exe" "$LeafCalls" "$FibDepth" >/dev/null
+Names=HookCost
+
+Source=$(find "$(dirname "$Bin")/Lua" -name lapi.c -printf '%h\n' -quit \
+    2>/dev/null || true)
+if [ -n "$Source" ]; then
+    # shellcheck disable=SC2086
+    find "$Source" -name '*.c' ! -name luac.c -print0 |
+        xargs -0 -P 2 -I '{}' sh -c \
+            'exec '"$Gcc $Hooks"' -c "$1" -o "$0/$(basename "$1" .c).o"' \
+            "$Work/objects" '{}'
+    $Gcc "$Work"/objects/*.o "$Bin/TracerPenter.lib" -static -o "$Work/lua.exe"
+    TRACER_DIRECTORY=$(ToWindows "$Work/Lua") \
+        Build/RunWine.sh "$Work/lua.exe" \
+        "$(ToWindows "$PWD/Tests/Programs/demo.lua")" "$LuaRounds" >/dev/null
+    Names="$Names Lua"
+fi
+
+for ((Round = 0; Round <= Rounds; Round += 1)); do
+    for Name in $Names; do
+        Store=$(find "$Work/$Name" -name '*.trace' -size +1M)
+        echo "$Round $Name limit $(Build/RunWine.sh "$Work/SumRecords.exe" \
+            "$(ToWindows "$Store")" | tr -d '\r')"
+        echo "$Round $Name report $(Build/RunWine.sh "$Bin/TraceReader.exe" \
+            report --verbose --workers 1 \
+            "$(ToWindows "$(dirname "$Store")")" 2>&1 >/dev/null |
+            tr -d '\r')"
+    done
+done >"$Work/figures"
+
+python3 - "$Work/figures" <<'END'
+import re
+import statistics
+import sys
+
+COST = re.compile(r'TraceReader: (\d+) records .* in (\d+) us by 1 .*'
+                  r'peak working set (\d+) KiB')
+rates, records, memory = {}, {}, {}
+for line in open(sys.argv[1]):
+    number, name, what, rest = line.rstrip('\n').split(' ', 3)
+    if number == '0':
+        continue
+    if what == 'limit':
+        count, time = map(int, rest.split()[:2])
+    else:
+        count, time, peak = map(int, COST.match(rest).groups())
+        records[name] = count
+        memory[name] = max(memory.get(name, 0), peak)
+    rates.setdefault((name, what), {})[number] = count / time
+
+print('TraceReader report, warm page cache, one worker: millions of records '
+      'a second,')
+print('median of', len(next(iter(rates.values()))), 'interleaved runs')
+print()
+print(f"{'':10}{'records':>12}{'report':>9}{'best':>9}{'limit':>9}"
+      f"{'ratio':>8}{'memory':>10}")
+for name in records:
+    report, limit = rates[name, 'report'], rates[name, 'limit']
+    ratio = statistics.median(limit[n] / report[n] for n in report)
+    print(f"{name:10}{records[name]:12}"
+          f"{statistics.median(report.values()):9.1f}"
+          f"{max(report.values()):9.1f}"
+          f"{statistics.median(limit.values()):9.1f}{ratio:8.2f}"
+          f"{memory[name] / 1024:6.1f} MiB")
+END
+rm -rf "$Work/HookCost" "$Work/Lua"
