@@ -70,6 +70,7 @@ typedef struct _READER_REPORT {
     PULONG Order;                       // functions by rank
     ULONGLONG Unmatched;
     ULONGLONG NumberOfRecords;
+    ULONGLONG NumberOfOrdinary;
     ULONGLONG RecordsExpected;
     ULONG ProgressCalls;
     BOOLEAN IsMerged;
@@ -440,6 +441,7 @@ Return Value:
 
         Report->Unmatched += Tally->Unmatched;
         Report->NumberOfRecords += Tally->NumberOfRecords;
+        Report->NumberOfOrdinary += Tally->NumberOfOrdinary;
 
         for (Index = 0; Index < Tally->NumberOfFunctions; Index++) {
 
@@ -750,12 +752,14 @@ Return Value:
 
     RtlWriteText(Report->Context.Errors,
                  "TraceReader: %llu records of %u threads in %llu us by %u "
-                 "workers: %llu records/s; peak working set %llu KiB\n",
+                 "workers: %llu records/s; %llu were ordinary; peak working "
+                 "set %llu KiB\n",
                  Report->NumberOfRecords,
                  Report->NumberOfThreads,
                  Microseconds,
                  Report->NumberOfWorkers,
                  Rate,
+                 Report->NumberOfOrdinary,
                  (ULONGLONG)(Counters.PeakWorkingSetSize / 1024));
     RtlFlushWriter(Report->Context.Errors);
 }

@@ -624,6 +624,7 @@ typedef struct _READER_STREAM {
     CORE_PAIR Pair;
     ULONGLONG Horizon;              // later records wait, ticks
     ULONGLONG NumberOfRecords;
+    ULONGLONG NumberOfOrdinary;     // of those, taken by ReaderRunStream
     ULONGLONG LastTimestamp;        // of the last record; 0: none yet
     ULONG NumberOfJumps;            // of the clock, so far
     BOOLEAN IsAfterJump;            // the last record is
@@ -1391,6 +1392,7 @@ typedef struct _READER_TALLY {
     BOOLEAN IsGeneral;              // without the fast path
     ULONGLONG Unmatched;
     volatile ULONGLONG NumberOfRecords; // others read it while it grows
+    ULONGLONG NumberOfOrdinary;     // of those, taken by the fast path
     PREADER_WAIT Progress;          // called now and then, or NULL
     PVOID ProgressContext;
 } READER_TALLY;

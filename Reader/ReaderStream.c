@@ -645,6 +645,7 @@ Return Value:
                            Limit);
     ReaderSkipRecords(&Part->Iterator, Taken);
     Stream->NumberOfRecords += Taken;
+    Stream->NumberOfOrdinary += Taken;
     return Taken;
 }
 

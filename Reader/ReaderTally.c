@@ -456,6 +456,7 @@ Return Value:
     }
 
     Tally->NumberOfRecords += Stream.NumberOfRecords;
+    Tally->NumberOfOrdinary += Stream.NumberOfOrdinary;
     ReaderAcquireLock(Tally->Lock);
     ReaderCloseStream(&Stream);
     ReaderReleaseLock(Tally->Lock);

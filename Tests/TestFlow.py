@@ -313,6 +313,8 @@ def verify(checks, what, session):
                                         programs.windows_path(session))
     checks.check(code == 0 and 'had no entry' not in text,
                  what + ': no exit without an entry', [text + errors])
+    checks.equal(support.report_differences(session), [],
+                 what + ': ways to read a report')
 
 
 def check_run(checks, what, program, arguments, code):

@@ -132,6 +132,8 @@ def check_session(results, session, what):
     results.check(code == 0 and rows and not wrong,
                   '%s: verify: exit code %s, %d stores' %
                   (what, code, len(rows)), [*wrong, text[-600:]])
+    results.equal(support.report_differences(session), [],
+                  what + ': ways to read a report')
     code, text = exits_without_entry(session)
     results.check(code == 0 and not text,
                   what + ': no exit without an entry', [code, text])

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""TraceReader report says the same whatever way it reads: with its fast path
+or by the general rules alone, with one worker or with several.
+
+The sessions are made up, with all that makes a call out of the ordinary:
+frames that are left without an exit, exits without an entry, fibers, several
+modules in one thread, records of one time, records that are bad.  What report
+should say of them is checked by TestPythonReader.py, TestFlow.py and others.
+"""
+
+import os
+import pty
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
+import StoreSupport as support                               # noqa: E402
+import TestPythonReader as made                              # noqa: E402
+from StoreSupport import programs                            # noqa: E402
+
+SESSIONS = 16
+RECORDS = 3000
+MODULES = 3
+FUNCTIONS = 40
+WAYS = (['--workers', '1'], ['--workers', '2'], ['--workers', '5'],
+        ['--general', '--workers', '1'], ['--general', '--workers', '3'])
+FORMATS = ([], ['--csv'], ['--json', '--sort', 'self'])
+COST = re.compile(r'TraceReader: (\d+) records of (\d+) threads in \d+ us by '
+                  r'(\d+) workers: \d+ records/s; (\d+) were ordinary; peak '
+                  r'working set (\d+) KiB\n')
+
+
+def text_field(data, offset, lengths, value):
+    data[offset:offset + len(value)] = value
+    struct.pack_into('<2I', data, lengths, len(value), len(value))
+
+
+def header(size, thread, module, state=2):
+    """A header for size bytes of records."""
+    data = bytearray(made.header(size))
+    struct.pack_into('<I', data, 0x01C, thread)
+    struct.pack_into('<I', data, 0x038, module)
+    struct.pack_into('<2I', data, 0x080, state, 1 if state == 2 else 0)
+    struct.pack_into('<Q', data, 0x120, base_of(module))
+    struct.pack_into('<I', data, 0x12C, module)
+    text_field(data, 0x200, 0x148, b'C:\\nowhere\\module%d.exe' % module)
+    return bytes(data)
+
+
+def base_of(module):
+    return made.BASE + module * 0x1000000
+
+
+class Thread:
+    """Makes up a thread's records, in one list for each module."""
+
+    def __init__(self, numbers, oddities):
+        self.numbers = numbers
+        self.oddities = oddities        # of a thousand steps
+        self.time = 10 ** 9
+        self.stacks = [[]]              # each of (function, RSP)
+        self.current = 0
+        self.records = [[] for _ in range(MODULES)]
+        self.functions = numbers.random() < 0.3
+
+    def add(self, function, rsp, kind):
+        module = function % MODULES if function % 7 == 0 else 0
+        rva = 0x1000 + function * 0x100
+        if kind == made.EXIT:
+            rva += 0x40 + function % 2
+        self.records[module].append(struct.pack(
+            '<QII', self.time, (base_of(module) + rva) & 0xFFFFFFFF,
+            (rsp & 0xFFFFFFF8) | kind))
+
+    def top(self):
+        if self.current == 0:
+            return made.TOP - 0x100
+        return made.FIBER + self.current * 0x200000
+
+    def enter(self):
+        numbers, stack = self.numbers, self.stacks[self.current]
+        above = stack[-1][1] if stack else self.top()
+        function = numbers.randrange(FUNCTIONS)
+        rsp = above - 16 * numbers.randrange(1, 12)
+        stack.append((function, rsp))
+        self.add(function, rsp,
+                 made.ENTER_F if self.functions else made.ENTER)
+
+    def leave(self):
+        function, rsp = self.stacks[self.current].pop()
+        self.add(function, rsp, made.EXIT_F if self.functions else made.EXIT)
+
+    def odd(self):
+        numbers, stack = self.numbers, self.stacks[self.current]
+        choice = numbers.randrange(6)
+        if choice == 0:                                 # frames are left
+            del stack[len(stack) - min(len(stack), numbers.randrange(4)):]
+        elif choice == 1 and stack:                     # one of the others
+            function, rsp = stack[-1]
+            self.add((function + 1) % FUNCTIONS, rsp, made.EXIT)
+        elif choice == 2:                               # another fiber
+            self.current = numbers.randrange(4)
+            while len(self.stacks) <= self.current:
+                self.stacks.append([])
+        elif choice == 3 and stack:                     # below its entry
+            function, rsp = stack.pop()
+            self.add(function, rsp - 8 * numbers.randrange(4), made.EXIT)
+        elif choice == 4:                               # bad
+            self.records[0].append(bytes(numbers.randrange(256)
+                                         for _ in range(16)))
+        else:
+            self.records[0].append(bytes(16))
+
+    def make(self, steps):
+        for _ in range(steps):
+            self.time += self.numbers.choice((0, 0, 1, 3, 20, 500))
+            if self.numbers.randrange(1000) < self.oddities:
+                self.odd()
+            elif self.stacks[self.current] and self.numbers.random() < (
+                    0.4 + len(self.stacks[self.current]) / 100):
+                self.leave()
+            else:
+                self.enter()
+        return self.records
+
+
+def make_session(folder, numbers):
+    """Returns the number of threads."""
+    os.makedirs(folder)
+    threads = numbers.choice((1, 2, 7))
+    for thread in range(threads):
+        oddities = numbers.choice((0, 3, 30, 200))
+        records = Thread(numbers, oddities).make(
+            RECORDS // numbers.randrange(1, 5))
+        for module, items in enumerate(records):
+            if items or module == 0:
+                body = b''.join(items)
+                name = 'made-%d-%d.trace' % (100 + thread, module)
+                with open(os.path.join(folder, name), 'wb') as file:
+                    file.write(header(len(body), 100 + thread, module,
+                                      numbers.choice((1, 2))) + body)
+    return threads
+
+
+def report(session, *options):
+    return support.reader('report', *options, programs.windows_path(session))
+
+
+def cost(session, *options):
+    """What --verbose says: records, threads, workers, ordinary, KiB."""
+    _, _, errors = report(session, '--verbose', *options)
+    found = COST.search(errors)
+    return [int(text) for text in found.groups()] if found else None
+
+
+def check_session(results, scratch, number):
+    numbers = random.Random(number)
+    session = os.path.join(scratch, 'session%d' % number)
+    threads = make_session(session, numbers)
+    what = 'session %d' % number
+    form = FORMATS[number % len(FORMATS)]
+    expected = report(session, *form, *WAYS[-2])
+    results.check(expected[0] == 0 and len(expected[1]) > 500,
+                  what + ': report', expected)
+    for way in WAYS:
+        results.equal(report(session, *form, *way), expected,
+                      '%s: %s' % (what, ' '.join(way)))
+
+    #
+    # That the ways are different ones, and that a difference would be seen.
+    #
+
+    usual, general = cost(session, '--workers', '2'), cost(session,
+                                                           '--general')
+    results.check(usual and general and usual[0] == general[0] and
+                  usual[1] == threads and usual[2] == min(2, threads) and
+                  general[3] == 0 and usual[3] > 0,
+                  what + ': what --verbose says', [usual, general])
+    path = os.path.join(session, 'made-100-0.trace')
+    with open(path, 'r+b') as file:
+        for index in range(40):
+            file.seek(4096 + 16 * (index + 100))
+            time, rest = struct.unpack('<QQ', file.read(16))
+            file.seek(4096 + 16 * (index + 100))
+            file.write(struct.pack('<QQ', time + 7 * (time != 0), rest))
+    results.check(report(session, *form) != expected,
+                  what + ': another time makes another report')
+
+
+def check_ordinary(results, scratch):
+    """Nearly all of an ordinary program's calls go the fast way."""
+    session = os.path.join(scratch, 'ordinary')
+    os.makedirs(session)
+    body = b''.join(Thread(random.Random(1), 0).make(20000)[0])
+    with open(os.path.join(session, 'made-1-0.trace'), 'wb') as file:
+        file.write(header(len(body), 1, 0) + body)
+    seen = cost(session)
+    results.check(seen and seen[3] > seen[0] * 0.9,
+                  'ordinary calls go the fast way', [seen])
+
+
+def run_on_terminal(*arguments):
+    """TraceReader with a terminal as its standard error: what that got."""
+    master, slave = pty.openpty()
+    said = []
+
+    def listen():
+        while True:
+            try:
+                data = os.read(master, 4096)
+            except OSError:
+                return
+            if not data:
+                return
+            said.append(data)
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    with tempfile.TemporaryFile() as output:
+        done = subprocess.run(
+            [programs.WINE, programs.READER, *arguments],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=slave,
+            timeout=100, env=support.environment())
+    os.close(slave)
+    listener.join(5)
+    os.close(master)
+    return done.returncode, b''.join(said).decode('utf-8', 'replace')
+
+
+def check_progress(results, scratch):
+    """On a terminal report says how far it is, and takes that away again."""
+    session = os.path.join(scratch, 'long')
+    os.makedirs(session)
+    rsp = made.TOP - 256
+    block = (made.record(10 ** 9, 0x1000, rsp, made.ENTER) +
+             made.record(10 ** 9, 0x1040, rsp, made.EXIT)) * 65536
+    count = 96
+    with open(os.path.join(session, 'made-1-0.trace'), 'wb') as file:
+        file.write(header(len(block) * count, 1, 0))
+        for _ in range(count):
+            file.write(block)
+    path = programs.windows_path(session)
+    code, _, errors = support.reader('report', path)
+    results.check(code == 0 and '%' not in errors,
+                  'a file is told nothing of the progress', [errors])
+    code, text = run_on_terminal('report', '--general', path)
+    results.equal(code, 0, 'on a terminal')
+    if '%' not in text:
+        results.skip('progress: none was shown (no console, or too fast)')
+        return
+    shown = re.findall(r'TraceReader: +(\d+) % of (\d+) records', text)
+    shares = [int(share) for share, _ in shown]
+    results.check(shares == sorted(shares) and shares[-1] <= 100 and
+                  {total for _, total in shown} == {str(131072 * count)},
+                  'the progress', [text])
+    #
+    # By blanks, or by what Wine's console makes of them.
+    #
+
+    after = text[text.rindex('%'):].split('TraceReader: warning')[0]
+    results.check(re.search(r'\r +\r|\x1b\[K', after),
+                  'the progress is erased', [text])
+
+
+def main():
+    results = programs.Results()
+    with programs.Scratch() as scratch:
+        for number in range(SESSIONS):
+            check_session(results, scratch, number)
+        check_ordinary(results, scratch)
+        check_progress(results, scratch)
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
