@@ -83,10 +83,95 @@ typedef struct _READER_REPLAY {
     PULONG Order;                   // threads by their first record
     ULONG NextInOrder;
     ULONGLONG FirstTimestamp;
+    ULONGLONG StartTimestamp;       // nothing before it is in --from's range
+    READER_TALLY Tally;             // for what is passed over
     ULONGLONG Rows;
     ULONG ExitCode;
 } READER_REPLAY;
 typedef READER_REPLAY *PREADER_REPLAY;
+
+
+static
+ULONGLONG
+ReaderReplayTime(
+    _In_ const READER_REPLAY *Replay,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Says when an event was, in the unit of --from and --to.
+
+Arguments:
+
+    Replay - The replay.
+
+    Timestamp - The event's.
+
+Return Value:
+
+    Nanoseconds after the session's first record; ticks, if the rate is not
+    known.
+
+--*/
+{
+    ULONGLONG Ticks = 0;
+    ULONGLONG Time;
+
+    if (Timestamp > Replay->FirstTimestamp) {
+        Ticks = Timestamp - Replay->FirstTimestamp;
+    }
+
+    if (!CoreTicksToNanoseconds(Replay->Output.Clock, Ticks, &Time)) {
+        return Ticks;
+    }
+
+    return Time;
+}
+
+
+static
+VOID
+ReaderReplayFindStart(
+    _Inout_ PREADER_REPLAY Replay
+    )
+/*++
+
+Routine Description:
+
+    Finds the time stamp up to which records can be passed over: the first one
+    whose time is not before --from.
+
+Arguments:
+
+    Replay - The replay, with the session's first time stamp.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Low = Replay->FirstTimestamp;
+    ULONGLONG High = READER_MAXIMUM_TIMESTAMP;
+    ULONGLONG Middle;
+
+    if (Replay->Options->From == 0) {
+        return;
+    }
+
+    while (Low < High) {
+        Middle = Low + (High - Low) / 2;
+        if (ReaderReplayTime(Replay, Middle) < Replay->Options->From) {
+            Low = Middle + 1;
+        } else {
+            High = Middle;
+        }
+    }
+
+    Replay->StartTimestamp = Low;
+}
 
 
 _Must_inspect_result_
@@ -361,6 +446,12 @@ Return Value:
                               ThreadIndex,
                               FALSE);
     if (NT_SUCCESS(Status)) {
+        Status = ReaderSkipStream(&Replay->Tally,
+                                  &Thread->Stream,
+                                  Replay->StartTimestamp);
+    }
+
+    if (NT_SUCCESS(Status)) {
         Status = ReaderReplayRead(Replay, Thread);
     }
 
@@ -569,7 +660,13 @@ Return Value:
     BOOLEAN IsLeaf;
     NTSTATUS Status = STATUS_SUCCESS;
 
-    if (Replay->Options->Format == ReaderFormatText) {
+    if (Thread->Current.Timestamp < Replay->StartTimestamp) {
+
+        //
+        // A frame that was open at the end of a thread that ended before.
+        //
+
+    } else if (Replay->Options->Format == ReaderFormatText) {
 
         IsLeaf = Thread->Current.Kind == CoreEventEnter &&
                  Thread->HasNext &&
@@ -583,11 +680,12 @@ Return Value:
             Status = ReaderReplayAdvance(Replay, Thread);
         }
 
+        Replay->Rows += 1;
+
     } else {
         ReaderReplayPutRow(Replay, Thread);
+        Replay->Rows += 1;
     }
-
-    Replay->Rows += 1;
 
     if (NT_SUCCESS(Status) && Thread->HasNext) {
         Status = ReaderReplayAdvance(Replay, Thread);
@@ -693,6 +791,7 @@ Return Value:
     }
 
     ReaderSort(Replay->Order, Count, ReaderCompareThreadStarts, Session);
+    ReaderReplayFindStart(Replay);
 
     while (Replay->Rows < Replay->Options->Limit &&
            NT_SUCCESS(Replay->Output.Writer->Status)) {
@@ -719,7 +818,9 @@ Return Value:
             }
         }
 
-        if (Replay->NumberInHeap == 0) {
+        if (Replay->NumberInHeap == 0 ||
+            ReaderReplayTime(Replay, Replay->Heap[0]->Current.Timestamp) >
+                Replay->Options->To) {
             break;
         }
 
@@ -765,6 +866,7 @@ Return Value:
     }
 
     ReaderInitializeFunctions(&Replay.Functions, &Replay.Session);
+    ReaderInitializeTally(&Replay.Tally, &Replay.Functions, NULL);
     ReaderBeginDocument(&Replay.Output,
                         Context->Output,
                         Options->Format,
@@ -806,6 +908,7 @@ Return Value:
 
     Allocator->Free(Allocator->Context, Replay.Heap);
     Allocator->Free(Allocator->Context, Replay.Order);
+    ReaderRundownTally(&Replay.Tally);
     ReaderRundownFunctions(&Replay.Functions);
     ReaderCloseSession(&Replay.Session);
     return Replay.ExitCode;

@@ -698,7 +698,7 @@ typedef
 VOID
 (READER_SET_STREAM_TALLY)(
     _Inout_ PREADER_STREAM Stream,
-    _Inout_ PREADER_TALLY Tally
+    _Inout_opt_ PREADER_TALLY Tally
     );
 READER_SET_STREAM_TALLY ReaderSetStreamTally;
 
@@ -1029,6 +1029,8 @@ READER_WRITE_CLEAN_TEXT ReaderWriteCleanText;
 #define READER_OPTION_WORKERS   0x200u
 #define READER_OPTION_GENERAL   0x400u  // --general
 #define READER_OPTION_VERBOSE   0x800u
+#define READER_OPTION_FROM      0x1000u
+#define READER_OPTION_TO        0x2000u
 
 typedef enum _READER_SORT_KEY {
     ReaderSortTotal = 0,
@@ -1052,6 +1054,8 @@ typedef struct _READER_OPTIONS {
     ULONG Depth;
     ULONG IntervalInMilliseconds;
     ULONG NumberOfWorkers;          // 0: one for each processor
+    ULONGLONG From;                 // nanoseconds after the session's first
+    ULONGLONG To;                   // record (ticks, if the rate is unknown)
     PCWSTR Module;
 } READER_OPTIONS;
 typedef READER_OPTIONS *PREADER_OPTIONS;
@@ -1436,6 +1440,21 @@ NTSTATUS
     _In_ ULONG ThreadIndex
     );
 READER_TALLY_THREAD ReaderTallyThread;
+
+//
+// Passes over what comes before a time in a stream that was just opened: as
+// fast as ReaderTallyThread, and with the same frames open as otherwise.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_SKIP_STREAM)(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Timestamp
+    );
+READER_SKIP_STREAM ReaderSkipStream;
 
 //
 // Adds what a tally has of a function.

@@ -102,7 +102,8 @@ const READER_COMMAND ReaderCommands[] = {
         "ended just before jumped here), clock_jump (1: the clock thread may\n"
         "have stood still before this; in text a ~).\n"
         READER_TICKS_NOTE,
-        READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT,
+        READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
+            READER_OPTION_FROM | READER_OPTION_TO,
         ReaderCommandReplay
     },
     {

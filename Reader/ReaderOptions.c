@@ -58,6 +58,12 @@ static const READER_OPTION ReaderOptionList[] = {
     { "verbose", NULL, READER_OPTION_VERBOSE,
       NULL,
       "say at the end what was read, how fast and in how much memory" },
+    { "from", "TIME", READER_OPTION_FROM,
+      "nanoseconds, or a number with us, ms or s after it",
+      "from TIME after the first record on (1500000, 1500us, 2s)" },
+    { "to", "TIME", READER_OPTION_TO,
+      "nanoseconds, or a number with us, ms or s after it",
+      "up to TIME after the first record" },
     { "csv", NULL, READER_OPTION_FORMAT,
       NULL,
       "comma-separated values (RFC 4180)" },
@@ -345,6 +351,65 @@ Return Value:
 
 static
 BOOLEAN
+ReaderTakeTime(
+    _In_z_ PCWSTR Value,
+    _Out_ PULONGLONG Nanoseconds
+    )
+/*++
+
+Routine Description:
+
+    Parses an option's time.
+
+Arguments:
+
+    Value - The text: a number, and ns (which may be left out), us, ms or s.
+
+    Nanoseconds - Receives it.
+
+Return Value:
+
+    FALSE if it is not such a time.
+
+--*/
+{
+    static const struct {
+        WCHAR Letter;
+        ULONG Nanoseconds;
+    } Units[] = {
+        { L'n', 1 },
+        { L'u', 1000 },
+        { L'm', 1000000 }
+    };
+    ULONG Length = RtlLengthOfWideString(Value);
+    ULONG Unit = 1;
+    ULONG Index;
+
+    if (Length != 0 && Value[Length - 1] == L's') {
+
+        Unit = 1000000000;
+        Length -= 1;
+        for (Index = 0; Length != 0 && Index < RTL_NUMBER_OF(Units); Index++) {
+            if (Value[Length - 1] == Units[Index].Letter) {
+                Unit = Units[Index].Nanoseconds;
+                Length -= 1;
+                break;
+            }
+        }
+    }
+
+    if (!RtlParseNumber(Value, Length, Nanoseconds) ||
+        *Nanoseconds > ~0ULL / Unit) {
+        return FALSE;
+    }
+
+    *Nanoseconds *= Unit;
+    return TRUE;
+}
+
+
+static
+BOOLEAN
 ReaderTakeOption(
     _Inout_ PREADER_OPTIONS Options,
     _In_ const READER_OPTION *Option,
@@ -387,6 +452,12 @@ Return Value:
     case READER_OPTION_GENERAL:
     case READER_OPTION_VERBOSE:
         return TRUE;
+
+    case READER_OPTION_FROM:
+        return ReaderTakeTime(Value, &Options->From);
+
+    case READER_OPTION_TO:
+        return ReaderTakeTime(Value, &Options->To);
 
     case READER_OPTION_WORKERS:
         if (!ReaderTakeNumber(Value, 1, READER_MAXIMUM_WORKERS, &Number)) {
@@ -484,6 +555,7 @@ Return Value:
     RtlZeroBytes(Options, sizeof(*Options));
     Options->Limit = ~0ULL;
     Options->Count = ~0ULL;
+    Options->To = ~0ULL;
     Options->Depth = 0xFFFFFFFF;
     Options->IntervalInMilliseconds = READER_DEFAULT_INTERVAL;
     *IsHelp = FALSE;

@@ -581,9 +581,9 @@ Routine Description:
 
 Arguments:
 
-    Stream - The stream, open, of which nothing has been read.
+    Stream - The stream, with no events left to take.
 
-    Tally - The tally; must outlive the stream.
+    Tally - The tally, which must outlive the stream; NULL takes it away.
 
 Return Value:
 
@@ -592,9 +592,12 @@ Return Value:
 --*/
 {
     Stream->Tally = Tally;
-    if (Stream->IsPaired) {
+    if (Tally != NULL) {
         Stream->Pair.CountInlined = ReaderCountInlinedInTally;
         Stream->Pair.InlineContext = Tally;
+    } else {
+        Stream->Pair.CountInlined = ReaderCountInlinedInSession;
+        Stream->Pair.InlineContext = Stream->Session;
     }
 }
 
@@ -665,7 +668,7 @@ Routine Description:
 
 Arguments:
 
-    Stream - The stream, with a tally, of the kind that does not go on.
+    Stream - The stream, with a tally.
 
 Return Value:
 
@@ -675,6 +678,7 @@ Return Value:
 {
     PREADER_STREAM_STORE Best;
     PREADER_STREAM_STORE Part;
+    ULONGLONG LastLimit = READER_MAXIMUM_TIMESTAMP;
     ULONGLONG Limit;
     ULONG Index;
     NTSTATUS Status;
@@ -683,15 +687,19 @@ Return Value:
         return STATUS_SUCCESS;
     }
 
+    if (Stream->Horizon != READER_MAXIMUM_TIMESTAMP) {
+        LastLimit = Stream->Horizon + 1;
+    }
+
     if (Stream->NumberOfStores == 1) {
-        ReaderRunStore(Stream, Stream->Stores[0], READER_MAXIMUM_TIMESTAMP);
+        ReaderRunStore(Stream, Stream->Stores[0], LastLimit);
         return STATUS_SUCCESS;
     }
 
     do {
 
         Best = NULL;
-        Limit = READER_MAXIMUM_TIMESTAMP;
+        Limit = LastLimit;
 
         for (Index = 0; Index < Stream->NumberOfStores; Index++) {
 
@@ -712,7 +720,9 @@ Return Value:
             if (Best == NULL) {
                 Best = Part;
             } else if (Part->Head->Timestamp < Best->Head->Timestamp) {
-                Limit = Best->Head->Timestamp;
+                if (Best->Head->Timestamp < Limit) {
+                    Limit = Best->Head->Timestamp;
+                }
                 Best = Part;
             } else if (Part->Head->Timestamp < Limit) {
                 Limit = Part->Head->Timestamp + 1;

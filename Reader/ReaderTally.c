@@ -365,6 +365,126 @@ Return Value:
 }
 
 
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderPrepareTally(
+    _Inout_ PREADER_TALLY Tally
+    )
+/*++
+
+Routine Description:
+
+    Makes room for the sites of all modules that there are now.
+
+Arguments:
+
+    Tally - The tally; its lock is held.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_SESSION Session = Tally->Functions->Session;
+    PCALLOCATOR Allocator = Tally->Totals.Allocator;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Tally->Modules,
+                             &Tally->CapacityOfModules,
+                             Session->NumberOfModules,
+                             sizeof(CORE_SITES));
+    for (Index = 0; Index < Tally->CapacityOfModules; Index++) {
+        Tally->Modules[Index].Allocator = Allocator;
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderSkipStream(
+    PREADER_TALLY Tally,
+    PREADER_STREAM Stream,
+    ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Reads what comes before a time, of which there are no events.  The frames
+    that are open then are as if there had been.
+
+Arguments:
+
+    Tally - For the sites; what it adds up is of no use.
+
+    Stream - The stream, of which nothing has been read, and which does not
+        go on; the frames' Function is the index in the table of functions.
+
+    Timestamp - The first one that is not to be passed over.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PCORE_STACK Stack;
+    PCORE_FRAME Frame;
+    CORE_EVENT Event;
+    SIZE_T Depth;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (Timestamp == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderPrepareTally(Tally);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    //
+    // A stream that goes on does not end its frames at the horizon.
+    //
+
+    ReaderSetStreamTally(Stream, Tally);
+    Stream->IsLive = TRUE;
+    Stream->Horizon = Timestamp - 1;
+
+    do {
+        Status = ReaderRunStream(Stream);
+        do {
+            if (NT_SUCCESS(Status)) {
+                Status = ReaderNextEvent(Stream, &Event);
+            }
+            if (NT_SUCCESS(Status)) {
+                ReaderTallyEvent(Tally, &Event);
+            }
+        } while (NT_SUCCESS(Status) && Stream->Pair.IsPending);
+    } while (NT_SUCCESS(Status));
+
+    for (Index = 0; Index < Stream->Pair.NumberOfStacks; Index++) {
+        Stack = &Stream->Pair.Stacks[Index];
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+            Frame = &Stack->Frames[Depth];
+            Frame->Function = Tally->List[Frame->Function].Function;
+        }
+    }
+
+    Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
+    Stream->IsLive = FALSE;
+    ReaderSetStreamTally(Stream, NULL);
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ReaderTallyThread(
@@ -390,7 +510,6 @@ Return Value:
 --*/
 {
     PREADER_SESSION Session = Tally->Functions->Session;
-    PCALLOCATOR Allocator = Session->Context->Allocator;
     READER_STREAM Stream;
     CORE_EVENT Event;
     ULONG Index;
@@ -399,15 +518,7 @@ Return Value:
     Tally->Thread = ThreadIndex;
 
     ReaderAcquireLock(Tally->Lock);
-    Status = ReaderGrowArray(Allocator,
-                             (PVOID *)&Tally->Modules,
-                             &Tally->CapacityOfModules,
-                             Session->NumberOfModules,
-                             sizeof(CORE_SITES));
-    for (Index = 0; Index < Tally->CapacityOfModules; Index++) {
-        Tally->Modules[Index].Allocator = Allocator;
-    }
-
+    Status = ReaderPrepareTally(Tally);
     if (NT_SUCCESS(Status)) {
         Status = ReaderOpenStream(&Stream, Session, ThreadIndex, FALSE);
     } else {

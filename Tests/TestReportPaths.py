@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """TraceReader report says the same whatever way it reads: with its fast path
-or by the general rules alone, with one worker or with several.
+or by the general rules alone, with one worker or with several.  replay --from
+passes over what comes before in the fast way, and shows the same as without.
 
 The sessions are made up, with all that makes a call out of the ordinary:
 frames that are left without an exit, exits without an entry, fibers, several
@@ -8,6 +9,8 @@ modules in one thread, records of one time, records that are bad.  What report
 should say of them is checked by TestPythonReader.py, TestFlow.py and others.
 """
 
+import csv
+import io
 import os
 import pty
 import random
@@ -193,6 +196,50 @@ def check_session(results, scratch, number):
                   what + ': another time makes another report')
 
 
+def replay(session, *options):
+    """(exit code, errors, thread -> rows) of replay."""
+    code, text, errors = support.reader('replay', '--csv', *options,
+                                        programs.windows_path(session))
+    threads = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        threads.setdefault(row['thread_id'], []).append(row)
+    return code, errors, threads
+
+
+def check_replay(results, scratch, number):
+    """replay --from and --to show what is in the range, and nothing else
+    changes: neither depths nor durations of calls that began before.
+    """
+    numbers = random.Random(number)
+    session = os.path.join(scratch, 'session%d' % number)
+    code, errors, whole = replay(session)
+    times = [int(row['time_ns']) for rows in whole.values() for row in rows]
+    results.check(code == 0 and len(times) > 100 and max(times) > 1000,
+                  'session %d: replay' % number, [errors])
+    for _ in range(3):
+        first, last = sorted(numbers.choice(times) + numbers.randrange(2)
+                             for _ in range(2))
+        expected = {}
+        for thread, rows in whole.items():
+            kept = [row for row in rows
+                    if first <= int(row['time_ns']) <= last]
+            if kept:
+                expected[thread] = kept
+        _, _, seen = replay(session, '--from', str(first),
+                            '--to', '%dns' % last)
+        results.check(seen == expected,
+                      'session %d: replay from %d to %d' %
+                      (number, first, last),
+                      [len(seen), len(expected)])
+        _, _, other = replay(session, '--from', str(first),
+                             '--to', str(last + 300))
+        results.check(other != seen or last + 300 > max(times) or
+                      not any(last < time <= last + 300 for time in times),
+                      'session %d: another range' % number)
+    results.equal(replay(session, '--from', '%dus' % (max(times) // 1000 + 1)
+                         )[2], {}, 'session %d: after the end' % number)
+
+
 def check_ordinary(results, scratch):
     """Nearly all of an ordinary program's calls go the fast way."""
     session = os.path.join(scratch, 'ordinary')
@@ -273,6 +320,8 @@ def main():
     with programs.Scratch() as scratch:
         for number in range(SESSIONS):
             check_session(results, scratch, number)
+            if number % 2 == 0:
+                check_replay(results, scratch, number)
         check_ordinary(results, scratch)
         check_progress(results, scratch)
     return results.finish()
