@@ -122,6 +122,8 @@ FuzzStore Reader/CoreLive.c s/ % Header->RingSizeInBytes;/;/
 FuzzStore Reader/CoreRecord.c s/ || Kind > TRACE_KIND_EXIT_FUNCTION//
 FuzzStore Reader/CorePair.c s/NumberOfFrames < Stack->Capacity/NumberOfFrames <= Stack->Capacity/
 FuzzStore Reader/CorePair.c s/Parent->ChildTicks += Inclusive/Parent->ChildTicks += 1/
+FuzzSession Reader/CoreFast.c s/ActiveCalls == 0 ? Ticks : 0/Ticks/
+FuzzSession Reader/CoreFast.c s/(ULONG)(Rsp - Lowest) > Extent/0/
 FuzzSession Reader/ReaderIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
 FuzzSession Reader/ReaderStore.c s/RtlClose(Context->Rtl, Store->File);//
 FuzzSession Reader/ReaderTable.c s/Byte >= 0x20 && Byte != 0x7F/Byte != 0x7F/

@@ -1,0 +1,767 @@
+/*++
+
+Module Name:
+
+    TestCoreFast.c
+
+Abstract:
+
+    The fast path of pairing against the general rules: the same random
+    records, of sites of every shape, go through CoreAddCall alone and through
+    CoreRunRecords with CoreAddCall where that stops.  Totals, frames, stacks
+    and the kinds of events must come out the same.
+
+--*/
+
+#include "Test.h"
+#include "../Reader/ReaderCore.h"
+
+#define TEST_ROUNDS 3000
+#define TEST_RECORDS 600
+#define TEST_FUNCTIONS 6
+#define TEST_SITES (TEST_FUNCTIONS * 4)
+#define TEST_BASE 0xFFFFF000u
+#define TEST_MODULE_SIZE 0x10000u
+#define TEST_STACK_BASE 0x0000001200400000ULL
+#define TEST_STACK_SIZE 0x100000u
+
+typedef struct _TEST_WAY {
+    CORE_PAIR Pair;
+    CORE_RECORD_CHECK Check;
+    CORE_SITES Sites;
+    CORE_TOTALS_TABLE Totals;
+    ULONGLONG NumberOfEvents[CoreEventOpen + 1];    // but of the fast path
+    ULONGLONG TailCalls;            // likewise
+    ULONGLONG BadRecords;
+    ULONGLONG Ordinary;
+} TEST_WAY;
+typedef TEST_WAY *PTEST_WAY;
+
+static PCALLOCATOR TestAllocator;
+static ULONGLONG TestRandomState;
+static TRACE_RECORD TestRecords[TEST_RECORDS];
+static CORE_CALL TestSites[TEST_SITES];
+static TEST_WAY TestGeneral;
+static TEST_WAY TestFast;
+
+
+static
+ULONG
+TestRandom(
+    _In_ ULONG Bound
+    )
+/*++
+
+Routine Description:
+
+    A number that looks random and is the same in every run.
+
+Arguments:
+
+    Bound - Not zero.
+
+Return Value:
+
+    A number below it.
+
+--*/
+{
+    TestRandomState = TestRandomState * 6364136223846793005ULL +
+                      1442695040888963407ULL;
+    return (ULONG)(TestRandomState >> 33) % Bound;
+}
+
+
+static
+VOID
+TestMakeSites(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Makes up what the image says of the sites: four of each function, one of
+    each kind.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const ULONG FrameSizes[] = {
+        0, 0, 8, 40, 0x1000, 0x7FFFFFFE, 0x7FFFFFFF, 0x80000000, 0xFFFFFFF8
+    };
+    BOOLEAN IsPlain = TestRandom(2) == 0;
+    ULONG Index;
+
+    for (Index = 0; Index < TEST_SITES; Index++) {
+
+        PCORE_CALL Site = &TestSites[Index];
+        ULONG Function = Index / 4;
+
+        RtlZeroBytes(Site, sizeof(*Site));
+        Site->Kind = Index % 4 + TRACE_KIND_ENTER;
+        Site->Site = 0x100 + Function * 0x40;
+        if (Site->Kind == TRACE_KIND_ENTER || Site->Kind == TRACE_KIND_EXIT) {
+            Site->Site += Site->Kind * 8;
+        }
+
+        if (TestRandom(4) != 0) {
+
+            Site->Flags = CORE_CALL_FRAME_KNOWN;
+            Site->Function = 0x100 + Function * 0x40;
+            Site->FrameSize = FrameSizes[TestRandom(IsPlain ? 4 : 9)];
+            Site->BodySize = TestRandom(3) * 16;
+            if (TestRandom(6) == 0) {
+                Site->Flags |= CORE_CALL_DYNAMIC;
+            }
+
+            if (TestRandom(6) == 0) {
+                Site->Flags |= CORE_CALL_JUMPS;
+            }
+
+            if (Site->Kind == TRACE_KIND_EXIT && TestRandom(3) == 0) {
+                Site->JumpTarget = 0x100 + TestRandom(TEST_FUNCTIONS) * 0x40;
+            }
+        }
+    }
+}
+
+
+static
+VOID
+TestMakeRecords(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Makes up records: mostly calls that nest, with all kinds of disorder.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const ULONG Odds[] = { 0, 10, 60, 400 };
+    ULONG Functions[64];
+    ULONG Rsps[64];
+    ULONG Depth = 0;
+    ULONG Rsp = (ULONG)TEST_STACK_BASE - 0x1000;
+    ULONG Odd = Odds[TestRandom(RTL_NUMBER_OF(Odds))];
+    ULONG Kinds = TestRandom(3);
+    ULONGLONG Timestamp = 1000;
+    ULONG Index;
+
+    for (Index = 0; Index < TEST_RECORDS; Index++) {
+
+        PTRACE_RECORD Record = &TestRecords[Index];
+        ULONG Function = TestRandom(TEST_FUNCTIONS);
+        ULONG Pair = Kinds == 2 ? TestRandom(2) : Kinds;
+        ULONG Kind;
+        ULONG Stack;
+
+        Timestamp += TestRandom(4) * TestRandom(50);
+        if (Depth != 0 && (Depth == 64 || TestRandom(100) < 48)) {
+
+            Depth -= 1;
+            Function = Functions[Depth];
+            Stack = Rsps[Depth];
+            Rsp = Stack;
+            Kind = 1;
+
+        } else {
+
+            Rsp -= 16 * (TestRandom(20) + (TestRandom(9) != 0));
+            Functions[Depth] = Function;
+            Rsps[Depth] = Rsp;
+            Depth += 1;
+            Stack = Rsp;
+            Kind = 0;
+        }
+
+        if (TestRandom(1000) < Odd) {
+
+            switch (TestRandom(9)) {
+
+            case 0:                     // calls are left
+                Depth -= TestRandom(Depth + 1);
+                break;
+
+            case 1:                     // another function
+                Function = TestRandom(TEST_FUNCTIONS);
+                break;
+
+            case 2:                     // another kind
+                Kind = TestRandom(2);
+                Pair = TestRandom(2);
+                break;
+
+            case 3:                     // RSP near by
+                Stack += 8 * TestRandom(16) - 64;
+                break;
+
+            case 4:                     // a fiber
+                Rsp = 0x30000000 + TestRandom(3) * 0x100000 +
+                      TestRandom(4) * 0x800;
+                Depth = 0;
+                break;
+
+            case 5:                     // the thread's own stack again
+                Rsp = (ULONG)TEST_STACK_BASE - TestRandom(0x2000) * 8;
+                Depth = 0;
+                break;
+
+            case 6:                     // beyond one of its ends
+                Rsp = (ULONG)TEST_STACK_BASE - TEST_STACK_SIZE - 0x40 +
+                      TestRandom(16) * 8;
+                Depth = 0;
+                break;
+
+            case 7:                     // earlier, or not there
+                Timestamp -= TestRandom(900);
+                break;
+
+            default:
+                Rsp = TestRandom(0x7FFFFFFF) * 2;
+                break;
+            }
+        }
+
+        Record->Timestamp = TestRandom(5000) < Odd ? 0 : Timestamp;
+        Kind += Pair * 2;
+        Record->Site = TEST_BASE + (ULONG)TestSites[Function * 4 + Kind].Site;
+        Record->StackKind = (Stack & ~TRACE_KIND_MASK) |
+                            (Kind + TRACE_KIND_ENTER);
+        if (TestRandom(5000) < Odd) {
+            Record->StackKind ^= TestRandom(8);
+        }
+
+        if (TestRandom(5000) < Odd) {
+            Record->Site += TEST_MODULE_SIZE;
+        }
+    }
+}
+
+
+static
+VOID
+TestBegin(
+    _Out_ PTEST_WAY Way
+    )
+/*++
+
+Routine Description:
+
+    Makes a way with nothing read.
+
+Arguments:
+
+    Way - Receives it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlZeroBytes(Way, sizeof(*Way));
+    TEST_SUCCESS(CoreInitializePair(&Way->Pair,
+                                    TestAllocator,
+                                    TEST_STACK_BASE,
+                                    TEST_STACK_BASE - TEST_STACK_SIZE));
+    Way->Check.ModuleBase = TEST_BASE;
+    Way->Check.ModuleSize = TEST_MODULE_SIZE;
+    CoreInitializeSites(&Way->Sites, TestAllocator);
+    Way->Totals.Allocator = TestAllocator;
+    TEST_SUCCESS(CoreGrowTotals(&Way->Totals, TEST_SITES));
+}
+
+
+static
+VOID
+TestEnd(
+    _Inout_ PTEST_WAY Way
+    )
+/*++
+
+Routine Description:
+
+    Frees what a way holds.
+
+Arguments:
+
+    Way - The way.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CoreRundownPair(&Way->Pair);
+    CoreRundownSites(&Way->Sites);
+    CoreRundownTotals(&Way->Totals);
+}
+
+
+static
+VOID
+TestTakeGeneral(
+    _Inout_ PTEST_WAY Way,
+    _In_ PCTRACE_RECORD Record
+    )
+/*++
+
+Routine Description:
+
+    Gives a record to the general rules.
+
+Arguments:
+
+    Way - The way.
+
+    Record - The record.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Rva = Record->Site - Way->Check.ModuleBase;
+    CORE_EVENT Event;
+    CORE_CALL Call;
+    PCORE_TOTALS Totals;
+    ULONG Index;
+
+    if (CoreValidateRecord(&Way->Check, Record, FALSE) != CoreRecordValid) {
+        Way->BadRecords += 1;
+        return;
+    }
+
+    for (Index = 0; Index < TEST_SITES; Index++) {
+        if (TestSites[Index].Site == Rva &&
+            TestSites[Index].Kind == (Record->StackKind & TRACE_KIND_MASK)) {
+            break;
+        }
+    }
+
+    //
+    // A kind that was changed may make a site that there is none of.
+    //
+
+    if (Index == TEST_SITES) {
+        RtlZeroBytes(&Call, sizeof(Call));
+        Call.Site = Rva;
+        Call.Kind = Record->StackKind & TRACE_KIND_MASK;
+        Index = 0;
+    } else {
+        Call = TestSites[Index];
+    }
+
+    Call.Timestamp = Record->Timestamp;
+    Call.Stack = Record->StackKind & ~TRACE_KIND_MASK;
+    if (CoreFindSite(&Way->Sites, Rva, Call.Kind) == NULL) {
+        TEST_SUCCESS(CoreAddSite(&Way->Sites, &Call, Index));
+    }
+
+    TEST_SUCCESS(CoreAddCall(&Way->Pair, &Call));
+    while (CoreNextEvent(&Way->Pair, &Event)) {
+
+        Way->NumberOfEvents[Event.Kind] += 1;
+        Way->TailCalls += Event.IsTailCall;
+        if (Event.Kind == CoreEventUnmatched) {
+            continue;
+        }
+
+        if (Event.Kind == CoreEventEnter) {
+            Event.Frame->Function = Index;
+            Way->Totals.Totals[Index].ActiveCalls += 1;
+            continue;
+        }
+
+        Totals = &Way->Totals.Totals[Event.Frame->Function];
+        Totals->ActiveCalls -= 1;
+        if (Event.Kind != CoreEventExit) {
+            continue;
+        }
+
+        Totals->Calls += 1;
+        Totals->SelfTicks += Event.SelfTicks;
+        Totals->SumLow += Event.InclusiveTicks;
+        if (Totals->ActiveCalls == 0) {
+            Totals->TotalTicks += Event.InclusiveTicks;
+        }
+
+        if (Event.InclusiveTicks < Totals->MinimumTicks) {
+            Totals->MinimumTicks = Event.InclusiveTicks;
+        }
+
+        if (Event.InclusiveTicks > Totals->MaximumTicks) {
+            Totals->MaximumTicks = Event.InclusiveTicks;
+        }
+    }
+}
+
+
+static
+VOID
+TestTakeFast(
+    _Inout_ PTEST_WAY Way,
+    _In_ ULONGLONG Limit
+    )
+/*++
+
+Routine Description:
+
+    Gives all records to the fast path, and to the general rules where it
+    stops.
+
+Arguments:
+
+    Way - The way.
+
+    Limit - Up to which time stamp the fast path may go.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index = 0;
+    ULONG Count;
+    ULONG Taken;
+
+    while (Index < TEST_RECORDS) {
+
+        Count = 1 + TestRandom(TEST_RECORDS);
+        if (Count > TEST_RECORDS - Index) {
+            Count = TEST_RECORDS - Index;
+        }
+
+        Taken = CoreRunRecords(&Way->Pair,
+                               &Way->Check,
+                               &Way->Sites,
+                               Way->Totals.Totals,
+                               &TestRecords[Index],
+                               Count,
+                               Limit);
+        TEST(Taken <= Count);
+        TEST(Taken == 0 ||
+             TestRecords[Index + Taken - 1].Timestamp < Limit);
+        Way->Ordinary += Taken;
+        Index += Taken;
+        if (Taken < Count) {
+            TestTakeGeneral(Way, &TestRecords[Index]);
+            Index += 1;
+        }
+    }
+}
+
+
+static
+BOOLEAN
+TestAreStacksEqual(
+    _In_ const CORE_STACK *First,
+    _In_ const CORE_STACK *Second
+    )
+/*++
+
+Routine Description:
+
+    Compares two stacks, frame by frame.
+
+Arguments:
+
+    First, Second - The stacks.
+
+Return Value:
+
+    TRUE if they are the same.
+
+--*/
+{
+    SIZE_T Index;
+
+    if (First->NumberOfFrames != Second->NumberOfFrames ||
+        First->JumpTarget != Second->JumpTarget ||
+        First->LeftTimestamp != Second->LeftTimestamp ||
+        First->Lowest != Second->Lowest ||
+        First->Highest != Second->Highest) {
+        return FALSE;
+    }
+
+    for (Index = 0; Index < First->NumberOfFrames; Index++) {
+        if (!RtlAreBytesEqual(&First->Frames[Index],
+                              &Second->Frames[Index],
+                              FIELD_OFFSET(CORE_FRAME, Node) +
+                                  sizeof(ULONG))) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+
+static
+BOOLEAN
+TestAreEqual(
+    _In_ const TEST_WAY *General,
+    _In_ const TEST_WAY *Fast
+    )
+/*++
+
+Routine Description:
+
+    Compares what came of two ways.
+
+Arguments:
+
+    General - Without the fast path.
+
+    Fast - With it.
+
+Return Value:
+
+    TRUE if nothing differs.
+
+--*/
+{
+    ULONG Index;
+
+    if (General->BadRecords != Fast->BadRecords ||
+        General->Check.PreviousTimestamp != Fast->Check.PreviousTimestamp ||
+        General->Pair.LastTimestamp != Fast->Pair.LastTimestamp ||
+        General->Pair.Current != Fast->Pair.Current ||
+        General->Pair.NumberOfStacks != Fast->Pair.NumberOfStacks ||
+        General->NumberOfEvents[CoreEventAbandoned] !=
+            Fast->NumberOfEvents[CoreEventAbandoned] ||
+        General->NumberOfEvents[CoreEventUnmatched] !=
+            Fast->NumberOfEvents[CoreEventUnmatched]) {
+        return FALSE;
+    }
+
+    //
+    // The first stack's range is fixed; what was never set is not compared.
+    //
+
+    for (Index = 0; Index < General->Pair.NumberOfStacks; Index++) {
+        if (!TestAreStacksEqual(&General->Pair.Stacks[Index],
+                                &Fast->Pair.Stacks[Index])) {
+            return FALSE;
+        }
+    }
+
+    return RtlAreBytesEqual(General->Totals.Totals,
+                            Fast->Totals.Totals,
+                            TEST_SITES * sizeof(CORE_TOTALS));
+}
+
+
+static
+VOID
+TestRandomRecords(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Compares the two ways on random records.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Ordinary = 0;
+    ULONGLONG Abandoned = 0;
+    ULONGLONG Unmatched = 0;
+    ULONGLONG Exits = 0;
+    ULONGLONG Bad = 0;
+    ULONGLONG Fibers = 0;
+    ULONG Round;
+    ULONG Index;
+    ULONG Wrong = 0;
+    ULONG Unseen = 0;
+
+    for (Round = 0; Round < TEST_ROUNDS; Round++) {
+
+        TestMakeSites();
+        TestMakeRecords();
+        TestBegin(&TestGeneral);
+        for (Index = 0; Index < TEST_RECORDS; Index++) {
+            TestTakeGeneral(&TestGeneral, &TestRecords[Index]);
+        }
+
+        TestBegin(&TestFast);
+        TestTakeFast(&TestFast,
+                     TestRandom(3) == 0 ? TestRecords[300].Timestamp : ~0ULL);
+        if (!TestAreEqual(&TestGeneral, &TestFast)) {
+            Wrong += 1;
+        }
+
+        Ordinary += TestFast.Ordinary;
+        Abandoned += TestGeneral.NumberOfEvents[CoreEventAbandoned];
+        Unmatched += TestGeneral.NumberOfEvents[CoreEventUnmatched];
+        Exits += TestGeneral.NumberOfEvents[CoreEventExit];
+        Bad += TestGeneral.BadRecords;
+        Fibers += TestGeneral.Pair.NumberOfStacks - 1;
+
+        //
+        // That a difference is seen: the same calls, one of them later.
+        //
+
+        if (TestGeneral.NumberOfEvents[CoreEventExit] != 0) {
+            TestFast.Totals.Totals[Round % TEST_SITES].SelfTicks += 1;
+            if (TestAreEqual(&TestGeneral, &TestFast)) {
+                Unseen += 1;
+            }
+        }
+
+        TestEnd(&TestGeneral);
+        TestEnd(&TestFast);
+    }
+
+    TEST_EQUAL(Wrong, 0);
+    TEST_EQUAL(Unseen, 0);
+
+    //
+    // That there was something of everything.
+    //
+
+    TEST(Ordinary > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 4);
+    TEST(Exits > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 10);
+    TEST(Abandoned > TEST_ROUNDS);
+    TEST(Unmatched > TEST_ROUNDS);
+    TEST(Bad > TEST_ROUNDS / 2);
+    TEST(Fibers > TEST_ROUNDS / 2);
+    RtlWriteText(TestOutput,
+                 "ordinary %llu, exits %llu, abandoned %llu, unmatched %llu, "
+                 "bad %llu, fibers %llu\n",
+                 Ordinary,
+                 Exits,
+                 Abandoned,
+                 Unmatched,
+                 Bad,
+                 Fibers);
+}
+
+
+static
+VOID
+TestSiteTable(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Fills a table of sites far beyond its first size.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CORE_SITES Sites;
+    CORE_CALL Call;
+    PCCORE_SITE Site;
+    ULONG Index;
+    ULONG Wrong = 0;
+
+    CoreInitializeSites(&Sites, TestAllocator);
+    RtlZeroBytes(&Call, sizeof(Call));
+    TEST(CoreFindSite(&Sites, 0, TRACE_KIND_ENTER) == NULL);
+
+    for (Index = 0; Index < 20000; Index++) {
+        Call.Site = 0x500000000ULL | (Index * 3);
+        Call.Kind = Index % 4 + TRACE_KIND_ENTER;
+        Call.Function = Index;
+        if (!NT_SUCCESS(CoreAddSite(&Sites, &Call, Index))) {
+            Wrong += 1;
+        }
+    }
+
+    for (Index = 0; Index < 20000; Index++) {
+
+        Site = CoreFindSite(&Sites,
+                            Index * 3,
+                            Index % 4 + TRACE_KIND_ENTER);
+        if (Site == NULL || Site->Index != Index || Site->Function != Index ||
+            Site->Site != (0x500000000ULL | (Index * 3)) ||
+            ((ULONG_PTR)Site & 63) != 0) {
+            Wrong += 1;
+        }
+
+        if (CoreFindSite(&Sites, Index * 3 + 1, TRACE_KIND_ENTER) != NULL ||
+            CoreFindSite(&Sites,
+                         Index * 3,
+                         (Index + 1) % 4 + TRACE_KIND_ENTER) != NULL) {
+            Wrong += 1;
+        }
+    }
+
+    TEST_EQUAL(Wrong, 0);
+    TEST_EQUAL(Sites.Count, 20000);
+    CoreRundownSites(&Sites);
+    CoreRundownSites(&Sites);
+}
+
+
+_Use_decl_annotations_
+VOID
+TestMain(
+    PCRTL Rtl,
+    PCALLOCATOR Allocator
+    )
+/*++
+
+Routine Description:
+
+    Runs the tests.
+
+Arguments:
+
+    Rtl - The RTL.
+
+    Allocator - The allocator.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Rtl);
+
+    TestAllocator = Allocator;
+    TestRandomState = 20260311;
+    TestSiteTable();
+    TestRandomRecords();
+}
