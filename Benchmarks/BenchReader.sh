@@ -22,7 +22,7 @@ Work=$PWD/x64/Bench/Reader
 Rounds=${ROUNDS:-5}
 LeafCalls=${LEAF_CALLS:-12000000}
 FibDepth=${FIB_DEPTH:-31}
-LuaRounds=${LUA_ROUNDS:-5}
+LuaRounds=${LUA_ROUNDS:-16}
 
 Gcc="x86_64-w64-mingw32-gcc -O2 -gdwarf-4"
 Hooks="-pg -mfentry -mfentry-name=_penter -minstrument-return=call"

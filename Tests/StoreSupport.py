@@ -219,17 +219,26 @@ def reader(*arguments, timeout=100):
     """Runs TraceReader: (exit code, standard output, standard error).
 
     Files, not pipes: a server that Wine starts and leaves running for a while
-    would keep a pipe open.
+    would keep a pipe open.  Where Wine takes down a program that starts or
+    ends (ThreadSupport.py says how that looks), it is run once more.
     """
-    with tempfile.TemporaryFile() as output, \
-            tempfile.TemporaryFile() as errors:
-        done = subprocess.run([programs.WINE, programs.READER, *arguments],
-                              stdin=subprocess.DEVNULL, stdout=output,
-                              stderr=errors, timeout=timeout,
-                              env=environment())
-        output.seek(0)
-        errors.seek(0)
-        return done.returncode, decode(output.read()), decode(errors.read())
+    for attempt in range(3):
+        with tempfile.TemporaryFile() as output, \
+                tempfile.TemporaryFile() as errors:
+            done = subprocess.run([programs.WINE, programs.READER, *arguments],
+                                  stdin=subprocess.DEVNULL, stdout=output,
+                                  stderr=errors, timeout=timeout,
+                                  env=environment())
+            output.seek(0)
+            errors.seek(0)
+            outcome = (done.returncode, decode(output.read()),
+                       decode(errors.read()))
+        if outcome[0] != 1 or outcome[1] or \
+                'wine client error' not in outcome[2]:
+            break
+        print('Wine failed, attempt %d: TraceReader %s: %r' %
+              (attempt + 1, arguments, outcome[2][-200:]))
+    return outcome
 
 
 def verify(path):

@@ -252,6 +252,24 @@ def check_ordinary(results, scratch):
                   'ordinary calls go the fast way', [seen])
 
 
+def check_usage(results, scratch):
+    path = programs.windows_path(os.path.join(scratch, 'session0'))
+    for command, option, value in (
+            ('report', '--workers', '0'), ('report', '--workers', '33'),
+            ('report', '--workers', 'x'), ('replay', '--from', ''),
+            ('replay', '--from', '5x'), ('replay', '--to', 'ms'),
+            ('replay', '--to', '-1s'),
+            ('replay', '--from', '99999999999999999999'),
+            ('replay', '--from', '18446744073709551s')):
+        code, text, errors = support.reader(command, option, value, path)
+        results.check(code == 1 and not text and
+                      'bad value "%s" for %s' % (value, option) in errors,
+                      '%s %s %s' % (command, option, value), [errors])
+    for value in ('0', '7ns', '7us', '7ms', '7s', '18446744073s'):
+        code, _, errors = support.reader('replay', '--to', value, path)
+        results.check(code == 0, 'replay --to ' + value, [errors])
+
+
 def run_on_terminal(*arguments):
     """TraceReader with a terminal as its standard error: what that got."""
     master, slave = pty.openpty()
@@ -323,6 +341,7 @@ def main():
             if number % 2 == 0:
                 check_replay(results, scratch, number)
         check_ordinary(results, scratch)
+        check_usage(results, scratch)
         check_progress(results, scratch)
     return results.finish()
 
