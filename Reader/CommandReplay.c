@@ -101,7 +101,8 @@ ReaderReplayTime(
 
 Routine Description:
 
-    Says when an event was, in the unit of --from and --to.
+    Says when an event was, in the unit of --from and --to and as coarse as it
+    is shown.
 
 Arguments:
 
@@ -116,6 +117,7 @@ Return Value:
 
 --*/
 {
+    PCCORE_CLOCK Clock = Replay->Output.Clock;
     ULONGLONG Ticks = 0;
     ULONGLONG Time;
 
@@ -123,11 +125,8 @@ Return Value:
         Ticks = Timestamp - Replay->FirstTimestamp;
     }
 
-    if (!CoreTicksToNanoseconds(Replay->Output.Clock, Ticks, &Time)) {
-        return Ticks;
-    }
-
-    return Time;
+    CoreTicksToNanoseconds(Clock, Ticks, &Time);
+    return Time - Time % CoreQueryGranularity(Clock);
 }
 
 
@@ -862,6 +861,16 @@ Return Value:
     RtlZeroBytes(&Replay, sizeof(Replay));
     Replay.Options = Options;
     if (!ReaderBeginCommand(&Replay.Session, Context, Options)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    if (Replay.Session.Clock.Kind == TRACE_CLOCK_NONE &&
+        (Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) != 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: --from, --to: the session has no times, "
+                     "its clock was off\n");
+        RtlFlushWriter(Context->Errors);
+        ReaderCloseSession(&Replay.Session);
         return READER_EXIT_FAILURE;
     }
 

@@ -301,9 +301,9 @@ Return Value:
             READER_IS_THREAD_SELECTED(
                 Report->Options,
                 Session->Threads[Store->Thread].ThreadId) &&
-            Store->EndOfRecords > Store->Header->HeaderSize) {
+            Store->EndOfRecords > Store->StartOfRecords) {
             Report->RecordsExpected +=
-                (Store->EndOfRecords - Store->Header->HeaderSize) /
+                (Store->EndOfRecords - Store->StartOfRecords) /
                 TRACE_RECORD_SIZE;
         }
     }

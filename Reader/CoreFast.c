@@ -52,6 +52,13 @@ Abstract:
 #define CORE_SITE_SLOT(Key, Mask) \
     ((ULONG)(((Key) * CORE_HASH_MULTIPLIER) >> 40) & (Mask))
 
+#if defined(__clang__) || defined(__GNUC__)
+#define CORE_FORCE_INLINE static inline __attribute__((always_inline))
+#else
+#define CORE_FORCE_INLINE static __forceinline
+#endif
+
+C_ASSERT(sizeof(CORE_FRAME) == CORE_CACHE_LINE);
 C_ASSERT(sizeof(CORE_SITE) == CORE_CACHE_LINE);
 C_ASSERT(sizeof(CORE_TOTALS) == CORE_CACHE_LINE);
 
@@ -407,16 +414,19 @@ Return Value:
 }
 
 
-_Use_decl_annotations_
+CORE_FORCE_INLINE
 ULONG
-CoreRunRecords(
-    PCORE_PAIR Pair,
-    PCORE_RECORD_CHECK Check,
-    const CORE_SITES *Sites,
-    PCORE_TOTALS Totals,
-    PCTRACE_RECORD Records,
-    ULONG NumberOfRecords,
-    ULONGLONG Limit
+CoreRun(
+    _Inout_ PCORE_PAIR Pair,
+    _Inout_ PCORE_RECORD_CHECK Check,
+    _In_ const CORE_SITES *Sites,
+    _Inout_ PCORE_TOTALS Totals,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords,
+    _In_ ULONGLONG Limit,
+    _In_ BOOLEAN IsJumping,
+    _In_ ULONGLONG LongestStep,
+    _In_ ULONG NumberOfJumps
     )
 /*++
 
@@ -442,6 +452,14 @@ Arguments:
 
     Limit - Where to stop: the first time stamp that another store's record
         may come before.
+
+    IsJumping - A constant: whether jumps of the clock are looked for.  A
+        record after one is not ordinary, nor is the exit of a call with a jump
+        in it.
+
+    LongestStep - From one record to the next, where the clock did not jump.
+
+    NumberOfJumps - Of the clock, so far.
 
 Return Value:
 
@@ -474,6 +492,18 @@ Return Value:
         return 0;
     }
 
+    //
+    // The record before the first one may be another store's.  The check may
+    // know the first one already, so its time stamp does not tell.
+    //
+
+    if (IsJumping &&
+        (NumberOfRecords == 0 ||
+         Records[0].Timestamp < Pair->LastTimestamp ||
+         Records[0].Timestamp - Pair->LastTimestamp > LongestStep)) {
+        return 0;
+    }
+
     End = First + Stack->Capacity;
     Next = First + Stack->NumberOfFrames;
 
@@ -503,6 +533,10 @@ Return Value:
 
         if (Timestamp < Previous || Timestamp >= Limit || Rva >= ModuleSize ||
             (ULONG)(Rsp - Lowest) > Extent) {
+            break;
+        }
+
+        if (IsJumping && Timestamp - Previous > LongestStep) {
             break;
         }
 
@@ -549,6 +583,7 @@ Return Value:
             Next->Flags = Flags;
             Next->Function = Index;
             Next->Node = 0;
+            Next->NumberOfJumps = NumberOfJumps;
             Next += 1;
             Totals[Index].ActiveCalls += 1;
 
@@ -566,6 +601,10 @@ Return Value:
             }
 
             Frame = Next - 1;
+            if (IsJumping && Frame->NumberOfJumps != NumberOfJumps) {
+                break;
+            }
+
             if ((StackKind & TRACE_KIND_MASK) == TRACE_KIND_EXIT) {
 
                 if (Frame->Kind != TRACE_KIND_ENTER ||
@@ -631,4 +670,66 @@ End:
     }
 
     return (ULONG)(Record - Records);
+}
+
+
+_Use_decl_annotations_
+ULONG
+CoreRunRecords(
+    PCORE_PAIR Pair,
+    PCORE_RECORD_CHECK Check,
+    const CORE_SITES *Sites,
+    PCORE_TOTALS Totals,
+    PCTRACE_RECORD Records,
+    ULONG NumberOfRecords,
+    ULONGLONG Limit,
+    ULONGLONG JumpTicks,
+    ULONG NumberOfJumps
+    )
+/*++
+
+Routine Description:
+
+    Pairs records for as long as they are valid and ordinary.  The loop is
+    there twice, because looking for jumps of the clock takes a tenth of the
+    time.
+
+Arguments:
+
+    Pair, Check, Sites, Totals, Records, NumberOfRecords, Limit - As CoreRun's.
+
+    JumpTicks - The clock jumps where the step from one record to the next is
+        longer; 0: it never does.
+
+    NumberOfJumps - Of the clock, so far; 0 if it never does.
+
+Return Value:
+
+    How many records were taken.
+
+--*/
+{
+    if (JumpTicks == 0) {
+        return CoreRun(Pair,
+                       Check,
+                       Sites,
+                       Totals,
+                       Records,
+                       NumberOfRecords,
+                       Limit,
+                       FALSE,
+                       0,
+                       0);
+    }
+
+    return CoreRun(Pair,
+                   Check,
+                   Sites,
+                   Totals,
+                   Records,
+                   NumberOfRecords,
+                   Limit,
+                   TRUE,
+                   JumpTicks,
+                   NumberOfJumps);
 }

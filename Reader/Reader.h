@@ -230,6 +230,7 @@ typedef struct _READER_STORE {
     ULONGLONG NumberOfBadRecords;   // that a stream has passed over
     ULONGLONG FirstBadOffset;   // file offset
     CORE_RECORD_STATE FirstBadState;
+    ULONGLONG NumberOvertaken;  // records, of the last stream that read it
     BOOLEAN IsForeign;          // of another process than the session
     BOOLEAN IsWarned;           // the reader has said that it is bad
 
@@ -712,7 +713,7 @@ READER_RUN_STREAM ReaderRunStream;
 
 //
 // Says on the error output that a store had bad records, if it had any, unless
-// that was said before.
+// that was said before, and how many of its records were overtaken.
 //
 
 typedef
@@ -724,8 +725,8 @@ VOID
 READER_WARN_OF_RECORDS ReaderWarnOfRecords;
 
 //
-// Says which stores had bad records, unless the stream has a tally, and
-// closes.
+// Says which stores had bad records or overtaken ones, unless the stream has a
+// tally, and closes.
 //
 
 typedef VOID (READER_CLOSE_STREAM)(_Inout_ PREADER_STREAM Stream);

@@ -453,7 +453,6 @@ typedef struct _CORE_FRAME {
     ULONG Function;                 // these three are the caller's, written
     ULONG Node;                     // when it gets the enter event
     ULONG NumberOfJumps;            // of the clock
-    ULONG Unused;
 } CORE_FRAME;
 typedef CORE_FRAME *PCORE_FRAME;
 
@@ -706,7 +705,8 @@ CORE_RUNDOWN_TOTALS CoreRundownTotals;
 
 //
 // Takes records of one store for as long as they are valid, ordinary and
-// earlier than Limit; returns how many.  The next one is CoreAddCall's.
+// earlier than Limit; returns how many.  The next one is CoreAddCall's.  The
+// frames' NumberOfJumps are those of the clock when they were entered.
 //
 
 typedef
@@ -718,7 +718,9 @@ ULONG
     _Inout_ PCORE_TOTALS Totals,
     _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
     _In_ ULONG NumberOfRecords,
-    _In_ ULONGLONG Limit
+    _In_ ULONGLONG Limit,
+    _In_ ULONGLONG JumpTicks,
+    _In_ ULONG NumberOfJumps
     );
 CORE_RUN_RECORDS CoreRunRecords;
 

@@ -100,7 +100,8 @@ const READER_COMMAND ReaderCommands[] = {
         "depth, duration_ns (of the ends), module, function, fiber (0: the\n"
         "thread's own stack), tail_call (of an enter: 1 if the function that\n"
         "ended just before jumped here), clock_jump (1: the clock thread may\n"
-        "have stood still before this; in text a ~).\n"
+        "have stood still before this; in text a ~).  --from and --to need a\n"
+        "session with times.\n"
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
             READER_OPTION_FROM | READER_OPTION_TO,

@@ -615,6 +615,10 @@ Routine Description:
 
     Takes the ordinary calls that come next in a store.
 
+    Records that lie together in the buffer follow one another in the store;
+    where some were overtaken, a buffer ends, and the first record after that
+    is ReaderNextCall's.
+
 Arguments:
 
     Stream - The stream.
@@ -633,6 +637,10 @@ Return Value:
     ULONG Count;
     ULONG Taken;
 
+    if (Part->Iterator.IsAfterGap) {
+        return 0;
+    }
+
     if (Part->Head != NULL) {
         ReaderReturnRecord(&Part->Iterator);
         Part->Head = NULL;
@@ -645,7 +653,14 @@ Return Value:
                            Stream->Tally->Totals.Totals,
                            Records,
                            Count,
-                           Limit);
+                           Limit,
+                           Stream->Session->JumpTicks,
+                           Stream->NumberOfJumps);
+    if (Taken != 0) {
+        Stream->LastTimestamp = Stream->Pair.LastTimestamp;
+        Stream->IsAfterJump = FALSE;
+    }
+
     ReaderSkipRecords(&Part->Iterator, Taken);
     Stream->NumberOfRecords += Taken;
     Stream->NumberOfOrdinary += Taken;
@@ -714,7 +729,8 @@ Return Value:
             }
 
             //
-            // Of two with the same time stamp the earlier store's comes first.
+            // Which of two with the same time stamp comes first is for
+            // ReaderIsEarlier to say.
             //
 
             if (Best == NULL) {
@@ -725,7 +741,7 @@ Return Value:
                 }
                 Best = Part;
             } else if (Part->Head->Timestamp < Limit) {
-                Limit = Part->Head->Timestamp + 1;
+                Limit = Part->Head->Timestamp;
             }
         }
 
@@ -845,7 +861,7 @@ ReaderWarnOfRecords(
 
 Routine Description:
 
-    Says that a store had bad records.
+    Says that a store had bad records, or records that were overtaken.
 
 Arguments:
 
@@ -859,19 +875,26 @@ Return Value:
 
 --*/
 {
-    if (Store->NumberOfBadRecords == 0 || Store->IsWarned) {
-        return;
+    if (Store->NumberOfBadRecords != 0 && !Store->IsWarned) {
+        Store->IsWarned = TRUE;
+        RtlWriteText(Context->Errors,
+                     "TraceReader: warning: %Z: %llu bad records passed "
+                     "over, the first at offset %llu: %s\n",
+                     &Store->Name,
+                     Store->NumberOfBadRecords,
+                     Store->FirstBadOffset,
+                     CoreDescribeRecordState(Store->FirstBadState));
+        RtlFlushWriter(Context->Errors);
     }
 
-    Store->IsWarned = TRUE;
-    RtlWriteText(Context->Errors,
-                 "TraceReader: warning: %Z: %llu bad records passed "
-                 "over, the first at offset %llu: %s\n",
-                 &Store->Name,
-                 Store->NumberOfBadRecords,
-                 Store->FirstBadOffset,
-                 CoreDescribeRecordState(Store->FirstBadState));
-    RtlFlushWriter(Context->Errors);
+    if (Store->NumberOvertaken != 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: warning: %Z: %llu records were "
+                     "overwritten before they could be read\n",
+                     &Store->Name,
+                     Store->NumberOvertaken);
+        RtlFlushWriter(Context->Errors);
+    }
 }
 
 
@@ -909,17 +932,9 @@ Return Value:
         Store->NumberOfBadRecords = Iterator->NumberOfBadRecords;
         Store->FirstBadOffset = Iterator->FirstBadOffset;
         Store->FirstBadState = Iterator->FirstBadState;
+        Store->NumberOvertaken = Iterator->NumberOvertaken;
         if (Stream->Tally == NULL) {
             ReaderWarnOfRecords(Context, Store);
-        }
-
-        if (Iterator->NumberOvertaken != 0) {
-            RtlWriteText(Context->Errors,
-                         "TraceReader: warning: %Z: %llu records were "
-                         "overwritten before they could be read\n",
-                         &Store->Name,
-                         Iterator->NumberOvertaken);
-            RtlFlushWriter(Context->Errors);
         }
 
         ReaderRundownIterator(Iterator);

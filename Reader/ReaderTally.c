@@ -603,17 +603,31 @@ Return Value:
 
 --*/
 {
-    PCCORE_TOTALS Totals = &Tally->Totals.Totals[Index];
+    const READER_SESSION *Session = Tally->Functions->Session;
+    CORE_TOTALS Totals = Tally->Totals.Totals[Index];
     PCREADER_STATISTICS Others = &Tally->List[Index].Statistics;
     BOOLEAN HasTimes = Statistics->Calls != Statistics->Abandoned;
 
-    if (Totals->Calls != 0) {
-        if (!HasTimes || Totals->MinimumTicks < Statistics->MinimumTicks) {
-            Statistics->MinimumTicks = Totals->MinimumTicks;
+    //
+    // Without a clock the differences of time stamps are no times.
+    //
+
+    if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
+        Totals.TotalTicks = 0;
+        Totals.SelfTicks = 0;
+        Totals.SumLow = 0;
+        Totals.SumHigh = 0;
+        Totals.MinimumTicks = 0;
+        Totals.MaximumTicks = 0;
+    }
+
+    if (Totals.Calls != 0) {
+        if (!HasTimes || Totals.MinimumTicks < Statistics->MinimumTicks) {
+            Statistics->MinimumTicks = Totals.MinimumTicks;
         }
 
-        if (Totals->MaximumTicks > Statistics->MaximumTicks) {
-            Statistics->MaximumTicks = Totals->MaximumTicks;
+        if (Totals.MaximumTicks > Statistics->MaximumTicks) {
+            Statistics->MaximumTicks = Totals.MaximumTicks;
         }
 
         HasTimes = TRUE;
@@ -629,12 +643,12 @@ Return Value:
         }
     }
 
-    Statistics->Calls += Totals->Calls + Others->Calls;
-    Statistics->TotalTicks += Totals->TotalTicks + Others->TotalTicks;
-    Statistics->SelfTicks += Totals->SelfTicks + Others->SelfTicks;
-    Statistics->SumHigh += Totals->SumHigh + Others->SumHigh;
-    Statistics->SumLow += Totals->SumLow;
-    if (Statistics->SumLow < Totals->SumLow) {
+    Statistics->Calls += Totals.Calls + Others->Calls;
+    Statistics->TotalTicks += Totals.TotalTicks + Others->TotalTicks;
+    Statistics->SelfTicks += Totals.SelfTicks + Others->SelfTicks;
+    Statistics->SumHigh += Totals.SumHigh + Others->SumHigh;
+    Statistics->SumLow += Totals.SumLow;
+    if (Statistics->SumLow < Totals.SumLow) {
         Statistics->SumHigh += 1;
     }
 
@@ -646,4 +660,5 @@ Return Value:
     Statistics->Abandoned += Others->Abandoned;
     Statistics->AbandonedTicks += Others->AbandonedTicks;
     Statistics->Unfinished += Others->Unfinished;
+    Statistics->Uncertain += Others->Uncertain;
 }

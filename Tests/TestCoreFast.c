@@ -32,6 +32,8 @@ typedef struct _TEST_WAY {
     CORE_TOTALS_TABLE Totals;
     ULONGLONG NumberOfEvents[CoreEventOpen + 1];    // but of the fast path
     ULONGLONG TailCalls;            // likewise
+    ULONGLONG Uncertain[TEST_SITES];    // ends of calls with a jump in them
+    ULONG NumberOfJumps;
     ULONGLONG BadRecords;
     ULONGLONG Ordinary;
 } TEST_WAY;
@@ -39,6 +41,7 @@ typedef TEST_WAY *PTEST_WAY;
 
 static PCALLOCATOR TestAllocator;
 static ULONGLONG TestRandomState;
+static ULONGLONG TestJumpTicks;         // 0: none is looked for
 static TRACE_RECORD TestRecords[TEST_RECORDS];
 static CORE_CALL TestSites[TEST_SITES];
 static TEST_WAY TestGeneral;
@@ -372,6 +375,13 @@ Return Value:
         Call = TestSites[Index];
     }
 
+    if (TestJumpTicks != 0 &&
+        Way->Pair.LastTimestamp != 0 &&
+        Record->Timestamp > Way->Pair.LastTimestamp &&
+        Record->Timestamp - Way->Pair.LastTimestamp > TestJumpTicks) {
+        Way->NumberOfJumps += 1;
+    }
+
     Call.Timestamp = Record->Timestamp;
     Call.Stack = Record->StackKind & ~TRACE_KIND_MASK;
     if (CoreFindSite(&Way->Sites, Rva, Call.Kind) == NULL) {
@@ -389,11 +399,21 @@ Return Value:
 
         if (Event.Kind == CoreEventEnter) {
             Event.Frame->Function = Index;
+            Event.Frame->NumberOfJumps = Way->NumberOfJumps;
             Way->Totals.Totals[Index].ActiveCalls += 1;
             continue;
         }
 
+        //
+        // What a frame that is gone leaves behind must not come back.
+        //
+
         Totals = &Way->Totals.Totals[Event.Frame->Function];
+        if (Event.Frame->NumberOfJumps != Way->NumberOfJumps) {
+            Way->Uncertain[Event.Frame->Function] += 1;
+        }
+
+        Event.Frame->NumberOfJumps = 0x77777777;
         Totals->ActiveCalls -= 1;
         if (Event.Kind != CoreEventExit) {
             continue;
@@ -459,7 +479,9 @@ Return Value:
                                Way->Totals.Totals,
                                &TestRecords[Index],
                                Count,
-                               Limit);
+                               Limit,
+                               TestJumpTicks,
+                               Way->NumberOfJumps);
         TEST(Taken <= Count);
         TEST(Taken == 0 ||
              TestRecords[Index + Taken - 1].Timestamp < Limit);
@@ -508,8 +530,7 @@ Return Value:
     for (Index = 0; Index < First->NumberOfFrames; Index++) {
         if (!RtlAreBytesEqual(&First->Frames[Index],
                               &Second->Frames[Index],
-                              FIELD_OFFSET(CORE_FRAME, Node) +
-                                  sizeof(ULONG))) {
+                              sizeof(CORE_FRAME))) {
             return FALSE;
         }
     }
@@ -548,6 +569,10 @@ Return Value:
         General->Check.PreviousTimestamp != Fast->Check.PreviousTimestamp ||
         General->Pair.LastTimestamp != Fast->Pair.LastTimestamp ||
         General->Pair.Current != Fast->Pair.Current ||
+        General->NumberOfJumps != Fast->NumberOfJumps ||
+        !RtlAreBytesEqual(General->Uncertain,
+                          Fast->Uncertain,
+                          sizeof(General->Uncertain)) ||
         General->Pair.NumberOfStacks != Fast->Pair.NumberOfStacks ||
         General->NumberOfEvents[CoreEventAbandoned] !=
             Fast->NumberOfEvents[CoreEventAbandoned] ||
@@ -600,6 +625,9 @@ Return Value:
     ULONGLONG Exits = 0;
     ULONGLONG Bad = 0;
     ULONGLONG Fibers = 0;
+    ULONGLONG Jumps = 0;
+    ULONGLONG Uncertain = 0;
+    ULONGLONG OrdinaryWithJumps = 0;
     ULONG Round;
     ULONG Index;
     ULONG Wrong = 0;
@@ -609,6 +637,7 @@ Return Value:
 
         TestMakeSites();
         TestMakeRecords();
+        TestJumpTicks = TestRandom(2) == 0 ? 0 : 1 + TestRandom(150);
         TestBegin(&TestGeneral);
         for (Index = 0; Index < TEST_RECORDS; Index++) {
             TestTakeGeneral(&TestGeneral, &TestRecords[Index]);
@@ -626,6 +655,15 @@ Return Value:
         Unmatched += TestGeneral.NumberOfEvents[CoreEventUnmatched];
         Exits += TestGeneral.NumberOfEvents[CoreEventExit];
         Bad += TestGeneral.BadRecords;
+        Jumps += TestGeneral.NumberOfJumps;
+        if (TestJumpTicks > 100) {
+            OrdinaryWithJumps += TestFast.Ordinary;
+        }
+
+        for (Index = 0; Index < TEST_SITES; Index++) {
+            Uncertain += TestGeneral.Uncertain[Index];
+        }
+
         Fibers += TestGeneral.Pair.NumberOfStacks - 1;
 
         //
@@ -656,15 +694,22 @@ Return Value:
     TEST(Unmatched > TEST_ROUNDS);
     TEST(Bad > TEST_ROUNDS / 2);
     TEST(Fibers > TEST_ROUNDS / 2);
+    TEST(Jumps > TEST_ROUNDS);
+    TEST(Uncertain > TEST_ROUNDS);
+    TEST(OrdinaryWithJumps > TEST_ROUNDS);
     RtlWriteText(TestOutput,
                  "ordinary %llu, exits %llu, abandoned %llu, unmatched %llu, "
-                 "bad %llu, fibers %llu\n",
+                 "bad %llu, fibers %llu, jumps %llu, uncertain %llu, ordinary "
+                 "between jumps %llu\n",
                  Ordinary,
                  Exits,
                  Abandoned,
                  Unmatched,
                  Bad,
-                 Fibers);
+                 Fibers,
+                 Jumps,
+                 Uncertain,
+                 OrdinaryWithJumps);
 }
 
 

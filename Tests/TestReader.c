@@ -3411,6 +3411,317 @@ Return Value:
     TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
 }
 
+
+//
+// What report adds up of the first thread of a session, with the fast path
+// and by the general rules alone.
+//
+
+#define TEST_TALLY_FUNCTIONS 16u
+
+typedef struct _TEST_TALLIED {
+    READER_STATISTICS Statistics[TEST_TALLY_FUNCTIONS];
+    ULONG NumberOfFunctions;
+    ULONGLONG Unmatched;
+    ULONGLONG NumberOfRecords;
+    ULONGLONG NumberOvertaken;
+    ULONGLONG NumberOfOrdinary;
+} TEST_TALLIED;
+typedef TEST_TALLIED *PTEST_TALLIED;
+
+static TEST_TALLIED TestTallied[2];
+static BOOLEAN TestIsToOvertake;
+
+//
+// The records of the ring, from its first on, from whose time on its writer
+// overtakes, and at which that is noticed; each is of a site of its own.
+//
+
+#define TEST_OVERTAKE_AT 1400u
+#define TEST_NOTICE_AT 1500u
+#define TEST_OVERTAKEN_RING (TEST_BEFORE_RING + 4 * TEST_IN_SEGMENT + 100)
+
+
+static
+VOID
+TestWriteRingAgain(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Writes the ring into its file, which may be open.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    HANDLE File;
+
+    TEST(TestMakePathIn(&TestPath, &TestSubfolder, L"ring.trace"));
+    if (TEST_SUCCESS(RtlCreateFile(TestRtl,
+                                   &TestPath.Nt,
+                                   RTL_OPEN_ALWAYS,
+                                   &File))) {
+        TEST_SUCCESS(RtlWriteFile(TestRtl,
+                                  File,
+                                  0,
+                                  &TestRing,
+                                  TEST_RING_FILE));
+        RtlClose(TestRtl, File);
+    }
+}
+
+
+static
+VOID
+TestOvertakeTally(
+    _In_ PVOID Context
+    )
+/*++
+
+Routine Description:
+
+    Called while a thread is read: overtakes the reader, once, when it is in
+    its second buffer.
+
+Arguments:
+
+    Context - The tally.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG First = TestRing.Header.FirstPosition;
+    PREADER_TALLY Tally = (PREADER_TALLY)Context;
+
+    if (!TestIsToOvertake || Tally->NumberOfRecords < TEST_OVERTAKE_AT) {
+        return;
+    }
+
+    TEST(Tally->NumberOfRecords < 2048);
+    TestIsToOvertake = FALSE;
+    TestRing.Header.FirstPosition = First + TEST_SEGMENT;
+    RtlZeroBytes(TestRing.Bytes + TestPlaceInRing((First - 4096) / 16),
+                 TEST_SEGMENT);
+    TestWriteRingAgain();
+}
+
+
+static
+VOID
+TestTally(
+    _In_ BOOLEAN IsGeneral,
+    _Out_ PTEST_TALLIED Tallied
+    )
+/*++
+
+Routine Description:
+
+    Adds up the first thread of the session.
+
+Arguments:
+
+    IsGeneral - Whether the fast path is left out.
+
+    Tallied - Receives what came of it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    READER_FUNCTIONS Functions;
+    READER_TALLY Tally;
+    RTL_ERROR Error;
+    ULONG Index;
+
+    RtlZeroBytes(Tallied, sizeof(*Tallied));
+    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
+                                        &TestContext,
+                                        TestDosPath(&TestSubfolder),
+                                        &Error))) {
+        return;
+    }
+
+    ReaderInitializeFunctions(&Functions, &TestSession);
+    Functions.IsQuiet = TRUE;
+    ReaderInitializeTally(&Tally, &Functions, NULL);
+    Tally.IsGeneral = IsGeneral;
+    Tally.Progress = TestOvertakeTally;
+    Tally.ProgressContext = &Tally;
+    TEST_EQUAL(TestSession.NumberOfThreads, 1);
+    TEST_SUCCESS(ReaderTallyThread(&Tally, 0));
+
+    for (Index = 0; Index < TestSession.NumberOfStores; Index++) {
+        Tallied->NumberOvertaken += TestSession.Stores[Index]->NumberOvertaken;
+    }
+
+    Tallied->Unmatched = Tally.Unmatched;
+    Tallied->NumberOfRecords = Tally.NumberOfRecords;
+    Tallied->NumberOfOrdinary = Tally.NumberOfOrdinary;
+    Tallied->NumberOfFunctions = Tally.NumberOfFunctions;
+    TEST(Tally.NumberOfFunctions <= TEST_TALLY_FUNCTIONS);
+    for (Index = 0;
+         Index < Tally.NumberOfFunctions && Index < TEST_TALLY_FUNCTIONS;
+         Index++) {
+        ReaderMergeStatistics(&Tallied->Statistics[Index], &Tally, Index);
+    }
+
+    ReaderRundownTally(&Tally);
+    ReaderRundownFunctions(&Functions);
+    ReaderCloseSession(&TestSession);
+}
+
+
+static
+VOID
+TestCompareTallies(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Compares what the two ways made of the same session, and takes the count
+    of ordinary records off, of which the general rules have none.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TEST_EQUAL(TestTallied[1].NumberOfOrdinary, 0);
+    TestTallied[0].NumberOfOrdinary = 0;
+    TEST(RtlAreBytesEqual(&TestTallied[0],
+                          &TestTallied[1],
+                          sizeof(TestTallied[0])));
+    TestTallied[0].Statistics[0].SelfTicks += 1;
+    TEST(!RtlAreBytesEqual(&TestTallied[0],
+                           &TestTallied[1],
+                           sizeof(TestTallied[0])));
+}
+
+
+static
+VOID
+TestOvertakenTallies(
+    _In_ BOOLEAN IsOfTwo
+    )
+/*++
+
+Routine Description:
+
+    Tests that report breaks its pairs where a ring overtakes it, whatever way
+    it reads.
+
+Arguments:
+
+    IsOfTwo - Whether the thread has another module, whose call is around all
+        of the ring's.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const ULONG EntryStack = 0x1FFF00;
+    PTRACE_RECORD Record;
+    ULONGLONG First;
+    ULONGLONG Number;
+    ULONGLONG Unfinished = 0;
+    ULONG Way;
+    ULONG Index;
+
+    for (Way = 0; Way < 2; Way++) {
+
+        if (!TestBeginSession()) {
+            return;
+        }
+
+        First = TestWriteRing(TEST_OVERTAKEN_RING, 0);
+        for (Number = First; Number < TEST_OVERTAKEN_RING; Number++) {
+
+            Record = (PTRACE_RECORD)(PVOID)(TestRing.Bytes +
+                                            TestPlaceInRing(Number));
+            Record->Site = (uint32_t)TEST_MODULE_BASE +
+                           (uint32_t)(Number / 2 % 7) * 16;
+            if ((Number - First) / 2 == TEST_OVERTAKE_AT / 2) {
+                Record->Site = (uint32_t)TEST_MODULE_BASE + 0x1000;
+            } else if ((Number - First) / 2 == TEST_NOTICE_AT / 2) {
+                Record->Site = (uint32_t)TEST_MODULE_BASE + 0x2000;
+            } else if (Number == First) {
+
+                //
+                // A call that is open for as long as there are records.
+                //
+
+                Record->Site = (uint32_t)TEST_MODULE_BASE + 0x3000;
+                Record->StackKind = EntryStack | TEST_N;
+            } else if (Number == First + 1) {
+                Record->StackKind ^= TEST_N ^ TEST_X;
+            }
+        }
+
+        TestWriteStore(L"ring.trace",
+                       (const TEST_STORE *)(const VOID *)&TestRing,
+                       TEST_RING_FILE);
+
+        if (IsOfTwo) {
+            TestMakeStore(&TestOther, NULL, 0);
+            TEST_SET_TEXT(&TestOther.Header,
+                          ModulePath,
+                          "Q:\\nowhere\\plug.dll");
+            TestSetEnd(&TestOther.Header, 4096 + 32);
+            for (Index = 0; Index < 2; Index++) {
+                TestOther.Records[Index].Site = (uint32_t)TEST_MODULE_BASE;
+                TestOther.Records[Index].StackKind =
+                    (EntryStack + 0x40) | (Index == 0 ? TEST_N : TEST_X);
+            }
+
+            TestOther.Records[0].Timestamp = TEST_FIRST_TICK + First;
+            TestOther.Records[1].Timestamp = TEST_FIRST_TICK + 100 +
+                                             TEST_OVERTAKEN_RING;
+            TestWriteStore(L"a.trace", &TestOther, TEST_STORE_SIZE(2));
+        }
+
+        TestIsToOvertake = TRUE;
+        TestTally(Way == 1, &TestTallied[Way]);
+        TEST(!TestIsToOvertake);
+    }
+
+    for (Index = 0; Index < TEST_TALLY_FUNCTIONS; Index++) {
+        Unfinished += TestTallied[0].Statistics[Index].Unfinished;
+    }
+
+    TEST(TestTallied[0].NumberOfOrdinary > 4000);
+    TEST_EQUAL(TestTallied[0].NumberOvertaken, TEST_IN_SEGMENT - 2048);
+    TEST_EQUAL(TestTallied[0].NumberOfRecords,
+               2048 + TEST_IN_SEGMENT + 100 + (IsOfTwo ? 2 : 0));
+    TEST_EQUAL(TestTallied[0].NumberOfFunctions, IsOfTwo ? 11 : 10);
+    TEST(Unfinished != 0);
+    TestCompareTallies();
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
 //
 // A store that a thread of this program writes while it is read.
 //
@@ -4085,6 +4396,7 @@ Return Value:
     CORE_EVENT Event;
     HANDLE File;
     ULONG Index;
+    ULONG End;
 
     //
     // The writer's header is that of a store of this process.
@@ -4148,6 +4460,20 @@ Return Value:
     TEST_STATUS(ReaderNextEvent(&TestStream, &Event), STATUS_END_OF_FILE);
     ReaderCloseStream(&TestStream);
     ReaderCloseSession(&TestSession);
+
+    //
+    // report leaves out what may yet be taken back, whatever way it reads.
+    //
+
+    for (End = 1; End <= 2; End++) {
+        TestSetEnd(&TestOther.Header, 4096 + 16 * End);
+        TestWriteStore(L"b.trace", &TestOther, TEST_STORE_SIZE(2));
+        TestTally(FALSE, &TestTallied[0]);
+        TestTally(TRUE, &TestTallied[1]);
+        TEST_EQUAL(TestTallied[0].NumberOfRecords, End * 2);
+        TestCompareTallies();
+    }
+
     TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
 }
 
@@ -4704,6 +5030,8 @@ Return Value:
     TestCommands();
     TestClockKinds();
     TestRings();
+    TestOvertakenTallies(FALSE);
+    TestOvertakenTallies(TRUE);
     TestOvertaking();
     TestTails();
     TestUsage();

@@ -5,8 +5,10 @@ passes over what comes before in the fast way, and shows the same as without.
 
 The sessions are made up, with all that makes a call out of the ordinary:
 frames that are left without an exit, exits without an entry, fibers, several
-modules in one thread, records of one time, records that are bad.  What report
-should say of them is checked by TestPythonReader.py, TestFlow.py and others.
+modules in one thread, records of one time, records that are bad; and of every
+kind of store: rings, clock threads that froze or did not, no clock, calls that
+are taken back.  What report should say of them is checked by
+TestPythonReader.py, TestReader.c, TestFlow.py and others.
 """
 
 import csv
@@ -29,6 +31,10 @@ from StoreSupport import programs                            # noqa: E402
 
 SESSIONS = 16
 RECORDS = 3000
+KINDS = ('thread', 'frozen', 'none', 'ring', 'taken back', 'mixed')
+SESSIONS_OF_A_KIND = 3
+TSC, CLOCK_THREAD, NONE = 0, 1, 2
+SEGMENT, SEGMENTS = 0x10000, 3
 MODULES = 3
 FUNCTIONS = 40
 WAYS = (['--workers', '1'], ['--workers', '2'], ['--workers', '5'],
@@ -44,15 +50,81 @@ def text_field(data, offset, lengths, value):
     struct.pack_into('<2I', data, lengths, len(value), len(value))
 
 
-def header(size, thread, module, state=2):
+class Kind:
+    """What the header of a store says of the way in which it was made."""
+
+    def __init__(self, clock=TSC, resolution=0, freezes=0, is_ring=False,
+                 minimum=0):
+        self.clock = clock
+        self.resolution = resolution    # ticks
+        self.freezes = freezes
+        self.is_ring = is_ring
+        self.minimum = minimum          # ticks
+        self.is_plain = False
+
+
+def plain():
+    kind = Kind()
+    kind.is_plain = True
+    return kind
+
+
+def kind_of_store(name, numbers, resolution):
+    if name == 'thread':
+        return Kind(CLOCK_THREAD, resolution)
+    if name == 'frozen':
+        return Kind(CLOCK_THREAD, max(resolution, 1), 1)
+    if name == 'none':
+        return Kind(NONE)
+    if name == 'ring':
+        return Kind(is_ring=True)
+    if name == 'taken back':
+        return Kind(minimum=1 + numbers.randrange(1000))
+    if name == 'mixed':
+        return Kind(numbers.randrange(3), 1, is_ring=numbers.random() < 0.5,
+                    minimum=numbers.choice((0, 20)))
+    return plain()
+
+
+def header(size, thread, module, state=2, kind=plain()):
     """A header for size bytes of records."""
     data = bytearray(made.header(size))
+    if not kind.is_plain:
+        struct.pack_into('<H', data, 0x00A, 1)
+        struct.pack_into('<I', data, 0x03C, kind.clock)
+        struct.pack_into('<3Q', data, 0x0C8, kind.resolution, kind.freezes,
+                         1000 * kind.resolution * kind.freezes)
+        struct.pack_into('<Q', data, 0x170, kind.minimum)
     struct.pack_into('<I', data, 0x01C, thread)
     struct.pack_into('<I', data, 0x038, module)
     struct.pack_into('<2I', data, 0x080, state, 1 if state == 2 else 0)
     struct.pack_into('<Q', data, 0x120, base_of(module))
     struct.pack_into('<I', data, 0x12C, module)
     text_field(data, 0x200, 0x148, b'C:\\nowhere\\module%d.exe' % module)
+    return bytes(data)
+
+
+def store_of(items, thread, module, state, kind=plain()):
+    """The bytes of a store of these records."""
+    if kind.clock == NONE:
+        items = [item if item[:8] == bytes(8) else
+                 struct.pack('<Q', 4096 + 16 * index) + item[8:]
+                 for index, item in enumerate(items)]
+    body = b''.join(items)
+    data = bytearray(header(len(body), thread, module, state, kind))
+    if not kind.is_ring:
+        return bytes(data) + body
+    struct.pack_into('<2Q', data, 0x0B0, SEGMENT, SEGMENT * SEGMENTS)
+    data += body[:SEGMENT - 4096] + bytes(max(0, SEGMENT - 4096 - len(body)))
+    rest = [body[at:at + SEGMENT]
+            for at in range(SEGMENT - 4096, len(body), SEGMENT)]
+    if len(rest) > SEGMENTS:
+        struct.pack_into('<Q', data, 0x0A8,
+                         SEGMENT * (1 + len(rest) - SEGMENTS))
+    data += bytes(SEGMENT * min(len(rest), SEGMENTS))
+    for index, segment in enumerate(rest):
+        at = SEGMENT * (1 + index % SEGMENTS)
+        data[at:at + SEGMENT] = segment + bytes(SEGMENT - len(segment))
     return bytes(data)
 
 
@@ -63,9 +135,10 @@ def base_of(module):
 class Thread:
     """Makes up a thread's records, in one list for each module."""
 
-    def __init__(self, numbers, oddities):
+    def __init__(self, numbers, oddities, steps=(0, 0, 1, 3, 20, 500)):
         self.numbers = numbers
         self.oddities = oddities        # of a thousand steps
+        self.steps = steps              # of the clock, ticks
         self.time = 10 ** 9
         self.stacks = [[]]              # each of (function, RSP)
         self.current = 0
@@ -122,7 +195,7 @@ class Thread:
 
     def make(self, steps):
         for _ in range(steps):
-            self.time += self.numbers.choice((0, 0, 1, 3, 20, 500))
+            self.time += self.numbers.choice(self.steps)
             if self.numbers.randrange(1000) < self.oddities:
                 self.odd()
             elif self.stacks[self.current] and self.numbers.random() < (
@@ -133,22 +206,38 @@ class Thread:
         return self.records
 
 
-def make_session(folder, numbers):
-    """Returns the number of threads."""
+def make_session(folder, numbers, name=None):
+    """(number of threads that the reader tells apart, clocks of the stores)."""
     os.makedirs(folder)
     threads = numbers.choice((1, 2, 7))
+    count, steps = RECORDS, (0, 0, 1, 3, 20, 500)
+    if name in ('ring', 'mixed'):
+        threads, count = numbers.choice((1, 2)), 10 * RECORDS
+    elif name in ('thread', 'frozen'):
+        steps = 40 * (0,) + 8 * (103,) + (707,) + (name == 'frozen') * (9001,)
+    resolution = numbers.choice((0, 1, 100))
+    told_apart, clocks = 0, set()
     for thread in range(threads):
         oddities = numbers.choice((0, 3, 30, 200))
-        records = Thread(numbers, oddities).make(
-            RECORDS // numbers.randrange(1, 5))
+        records = Thread(numbers, oddities, steps).make(
+            count // (1 if name == 'ring' else numbers.randrange(1, 5)))
+        has_clock = False
         for module, items in enumerate(records):
             if items or module == 0:
-                body = b''.join(items)
-                name = 'made-%d-%d.trace' % (100 + thread, module)
-                with open(os.path.join(folder, name), 'wb') as file:
-                    file.write(header(len(body), 100 + thread, module,
-                                      numbers.choice((1, 2))) + body)
-    return threads
+                kind = kind_of_store(name, numbers, resolution)
+                clocks.add(kind.clock)
+                #
+                # Without a clock each store is by itself.
+                #
+
+                told_apart += kind.clock == NONE or not has_clock
+                has_clock |= kind.clock != NONE
+                path = os.path.join(folder, 'made-%d-%d.trace' %
+                                    (100 + thread, module))
+                with open(path, 'wb') as file:
+                    file.write(store_of(items, 100 + thread, module,
+                                        numbers.choice((1, 2)), kind))
+    return told_apart, clocks
 
 
 def report(session, *options):
@@ -162,11 +251,11 @@ def cost(session, *options):
     return [int(text) for text in found.groups()] if found else None
 
 
-def check_session(results, scratch, number):
+def check_session(results, scratch, number, kind=None):
     numbers = random.Random(number)
     session = os.path.join(scratch, 'session%d' % number)
-    threads = make_session(session, numbers)
-    what = 'session %d' % number
+    threads, clocks = make_session(session, numbers, kind)
+    what = 'session %d' % number + (kind is not None) * (', %s' % kind)
     form = FORMATS[number % len(FORMATS)]
     expected = report(session, *form, *WAYS[-2])
     results.check(expected[0] == 0 and len(expected[1]) > 500,
@@ -184,16 +273,31 @@ def check_session(results, scratch, number):
     results.check(usual and general and usual[0] == general[0] and
                   usual[1] == threads and usual[2] == min(2, threads) and
                   general[3] == 0 and usual[3] > 0,
-                  what + ': what --verbose says', [usual, general])
+                  what + ': what --verbose says', [usual, general, threads])
+    text = report(session)[1]
+    results.equal(['Uncertain' in text, 'There are no times' in text,
+                   'those of a clock thread' in text],
+                  [kind == 'frozen', NONE in clocks,
+                   max(clocks) == CLOCK_THREAD],
+                  what + ': the clock')
+    results.check(kind != 'ring' or 'a ring keeps the newest records' in text,
+                  what + ': it went around', [text[-300:]])
     path = os.path.join(session, 'made-100-0.trace')
     with open(path, 'r+b') as file:
+        first = struct.unpack_from('<Q', file.read(4096), 0x0A8)[0]
         for index in range(40):
-            file.seek(4096 + 16 * (index + 100))
-            time, rest = struct.unpack('<QQ', file.read(16))
-            file.seek(4096 + 16 * (index + 100))
-            file.write(struct.pack('<QQ', time + 7 * (time != 0), rest))
+            place = (SEGMENT if first else 4096) + 16 * (index + 100)
+            file.seek(place)
+            time, site, rest = struct.unpack('<QII', file.read(16))
+            if kind is None:
+                time += 7 * (time != 0)
+            else:
+                site += 0x100
+            file.seek(place)
+            file.write(struct.pack('<QII', time, site & 0xFFFFFFFF, rest))
     results.check(report(session, *form) != expected,
-                  what + ': another time makes another report')
+                  what + ': another time or site makes another report')
+    return clocks
 
 
 def replay(session, *options):
@@ -238,6 +342,17 @@ def check_replay(results, scratch, number):
                       'session %d: another range' % number)
     results.equal(replay(session, '--from', '%dus' % (max(times) // 1000 + 1)
                          )[2], {}, 'session %d: after the end' % number)
+
+
+def check_no_replay(results, scratch, number):
+    """Without a clock there are no times to show calls from or to."""
+    path = programs.windows_path(os.path.join(scratch, 'session%d' % number))
+    for option in ('--from', '--to'):
+        code, text, errors = support.reader('replay', option, '1us', path)
+        results.check(code == 1 and not text and 'has no times' in errors,
+                      'session %d: replay %s' % (number, option), [errors])
+    code, text, errors = support.reader('replay', '--limit', '9', path)
+    results.check(code == 0 and text, 'session %d: replay' % number, [errors])
 
 
 def check_ordinary(results, scratch):
@@ -340,6 +455,13 @@ def main():
             check_session(results, scratch, number)
             if number % 2 == 0:
                 check_replay(results, scratch, number)
+        for number in range(SESSIONS_OF_A_KIND * len(KINDS)):
+            kind = KINDS[number % len(KINDS)]
+            clocks = check_session(results, scratch, SESSIONS + number, kind)
+            if NONE in clocks:
+                check_no_replay(results, scratch, SESSIONS + number)
+            else:
+                check_replay(results, scratch, SESSIONS + number)
         check_ordinary(results, scratch)
         check_usage(results, scratch)
         check_progress(results, scratch)
