@@ -220,7 +220,8 @@ def gcov_counts(folder):
 def read_report(session):
     """What TraceReader reports: function -> calls, total and self (ns).
 
-    Functions of one name are added up; "rows" says how many there are.
+    Functions of one name are added up; "rows" says how many there are.  Where
+    there is no time, it is 0.
     """
     code, text = trace_reader('report', '--csv', windows_path(session))
     if code != 0:
@@ -231,7 +232,7 @@ def read_report(session):
         seen = rows.setdefault(row['function'], Counter())
         seen['rows'] += 1
         for field, column in REPORT_COLUMNS.items():
-            seen[field] += int(row[column])
+            seen[field] += int(row[column] or 0)
     return rows
 
 
