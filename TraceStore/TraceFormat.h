@@ -240,8 +240,9 @@ typedef struct _TRACE_STORE_HEADER {
     uint32_t Generation;            // 0x058 odd while the view changes
     uint32_t HookFlags;             // 0x05c TRACE_HOOK_*
     uint64_t NumberOfEventsLost;    // 0x060 hook calls since the store stopped
-    uint64_t ViewFileOffset;        // 0x068 the position where the current view's records
-                                    //       begin: the end of all before it
+    uint64_t ViewFileOffset;        // 0x068 the position where the current
+                                    //       view's records begin: the end of
+                                    //       all before it
     uint64_t WriterContext;         // 0x070 opaque: the writer's own
     uint64_t NumberOfEventsReentered; // 0x078 hook calls from inside the
                                     //       library's own slow path
