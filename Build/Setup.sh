@@ -60,6 +60,7 @@ command -v dpkg-query >/dev/null ||
 #
 
 mkdir -p "$Folder" || Fail "making the build folder: $Folder"
+Folder=$(cd "$Folder" && pwd) || Fail "finding the build folder: $Folder"
 
 ListMissing()
 {
