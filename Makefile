@@ -98,7 +98,7 @@ LinkerFlags.Debug = /opt:noref /opt:noicf
 # The folders with sources, and where each one's headers may come from.
 #
 
-Folders = Rtl Asm StringTable TraceStore Penter Reader Tests Benchmarks
+Folders = Rtl Asm StringTable TraceStore Penter Reader Tests
 
 Includes.Rtl = Rtl
 Includes.Asm = Asm Rtl
@@ -107,23 +107,19 @@ Includes.TraceStore = TraceStore Rtl Asm
 Includes.Penter = Penter TraceStore StringTable Rtl Asm
 Includes.Reader = Reader StringTable TraceStore Rtl
 Includes.Tests = Tests Reader Penter TraceStore StringTable Rtl Asm
-Includes.Benchmarks = Benchmarks Reader Penter TraceStore StringTable Rtl Asm
 
 $(foreach F,$(Folders),\
     $(eval Sources.$F := $(sort $(wildcard $F/*.c $F/*.asm))))
 
 #
-# Every Tests/Test*.c and every Benchmarks/*.c is a program.  TestMain.c and
-# BenchmarkMain.c are linked into each of them, and what else the two folders
-# hold (assembly, shared helpers named *Support.c) is a library for them.
+# Every Tests/Test*.c is a program.  TestMain.c is linked into each of them, and
+# what else the folder holds (assembly, shared helpers named *Support.c) is a
+# library for them.
 #
 
 TestPrograms := $(filter-out Tests/TestMain.c %Support.c,\
     $(filter Tests/Test%.c,$(Sources.Tests)))
 TestMain := $(filter Tests/TestMain.c,$(Sources.Tests))
-BenchmarkPrograms := $(filter-out %Main.c %Support.c,\
-    $(filter %.c,$(Sources.Benchmarks)))
-BenchmarkMain := $(filter Benchmarks/BenchmarkMain.c,$(Sources.Benchmarks))
 
 PenterNullSources := $(filter Penter/PenterNull.%,$(Sources.Penter))
 PenterSources := $(filter-out $(PenterNullSources),$(Sources.Penter))
@@ -166,16 +162,11 @@ Products := $(strip $(Projects))
 $(call AddProject,Reader,Library,Reader,$(Sources.Reader))
 $(call AddProject,TestSupport,Library,Tests,\
     $(filter-out $(TestPrograms) $(TestMain),$(Sources.Tests)))
-$(call AddProject,BenchmarkSupport,Library,Benchmarks,$(filter-out \
-    $(BenchmarkPrograms) $(BenchmarkMain),$(Sources.Benchmarks)))
 
 AllLibraries = Reader TracerPenter TraceStore StringTable Asm Rtl
 
 $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
     $T)),Program,Tests,$T $(TestMain),TestSupport $(AllLibraries)))
-$(foreach T,$(BenchmarkPrograms),$(call AddProject,$(basename $(notdir \
-    $T)),Program,Benchmarks,$T $(BenchmarkMain),\
-    BenchmarkSupport $(AllLibraries)))
 
 .PHONY: all release debug products demo test check bench bench-peers
 .PHONY: projects describe syntax clean setup FORCE

@@ -17,7 +17,7 @@ cd "$Root" || exit 1
 Failed=0
 Count=0
 
-for Folder in Rtl Asm StringTable TraceStore Penter Reader Tests Benchmarks; do
+for Folder in Rtl Asm StringTable TraceStore Penter Reader Tests; do
     Files=
     for Header in "$Folder"/*.h; do
         [ -f "$Header" ] || continue

@@ -49,7 +49,7 @@ def included_file(root, source, name):
     beside = (root / source).parent / name
     if beside.is_file():
         return beside.resolve().relative_to(root.resolve()).as_posix()
-    for folder in list(ALLOWED) + ["Tests", "Benchmarks", "."]:
+    for folder in list(ALLOWED) + ["Tests", "."]:
         if (root / folder / name).is_file():
             path = (root / folder / name).resolve()
             return path.relative_to(root.resolve()).as_posix()

@@ -20,8 +20,8 @@ Copy()
 {
     mkdir -p "$1" || exit 1
     (cd "$Root" && tar -c --exclude=./x64 --exclude=./.git \
-        Makefile Build Rtl Asm StringTable TraceStore Penter Reader Tests \
-        Benchmarks) | tar -x -C "$1" || exit 1
+        Makefile Build Rtl Asm StringTable TraceStore Penter Reader Tests) |
+        tar -x -C "$1" || exit 1
 }
 
 for Folder in "$First" "$Second"; do

@@ -119,7 +119,7 @@ def project_text(root, project, projects):
 
 
 def solution_text(projects):
-    folders = {"Tests": [], "Benchmarks": []}
+    folders = {"Tests": []}
     text = ("\nMicrosoft Visual Studio Solution File, Format Version 12.00\n"
             "# Visual Studio Version 17\n"
             "VisualStudioVersion = 17.0.31903.59\n"

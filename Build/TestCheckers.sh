@@ -51,7 +51,7 @@ Tree()
     mkdir -p "$1" || exit 1
     (
         cd "$1" || exit 1
-        mkdir -p Rtl Asm StringTable TraceStore Penter Reader Tests Benchmarks
+        mkdir -p Rtl Asm StringTable TraceStore Penter Reader Tests
         cp -r "$Root/Makefile" "$Root/Build" .
         cp "$Root/Rtl/RtlTypes.h" Rtl
         cp "$Root/TraceStore/TraceFormat.h" TraceStore
