@@ -11,8 +11,10 @@ Abstract:
     several times from the same source: bare, with empty hooks, with hooks that
     only read the clock, and traced.
 
+        HookCost LEAF-CALLS FIBONACCI-DEPTH
+
     Prints one line per shape: its name, the number of calls, and nanoseconds
-    per call by QueryPerformanceCounter.
+    per call by QueryPerformanceCounter.  A shape with 0 is left out.
 
 --*/
 
@@ -133,7 +135,11 @@ main(
     // are in the figure.
     //
 
-    RunLeaf(Count);
-    RunFibonacci(Depth);
+    if (Count != 0) {
+        RunLeaf(Count);
+    }
+    if (Depth != 0) {
+        RunFibonacci(Depth);
+    }
     return 0;
 }
