@@ -265,6 +265,12 @@ test: all
 check: all
 	@Build/Check.sh
 
+#
+# ROUNDS=N sets how often everything is run.  PERFORMANCE=FILE also puts the
+# tables of what the hooks cost into FILE; Docs/Performance.md has a place for
+# them.
+#
+
 bench: release
 	@set -e; for Script in Benchmarks/*.sh; do \
 	    TRACER_ROOT=$(CURDIR) TRACER_BIN=$(CURDIR)/$(Out)/Release \

@@ -1,14 +1,40 @@
 #!/usr/bin/env bash
 #
-# What the hooks cost: nanoseconds per call of a leaf in a loop and of the
-# recursive Fibonacci function, from one source built bare, with empty hooks,
-# with hooks that only read the clock (the floor), and traced to a file.
+# Benchmarks/BenchHooks.sh [--write FILE]
 #
-# The variants run in turn, ROUNDS times over (default 15); the medians are
-# printed, and the ratio of each round's traced run to its own floor run.  The
-# traced figure has everything in it: the first call, page faults, view
-# changes, the kernel's write-back.  LEAF_CALLS (default 20,000,000) and
-# FIB_DEPTH (default 35, 29,860,703 calls) make 1.5 GiB of records a run.
+# What the hooks cost, in nanoseconds per call: one entry and one exit.
+#
+# One source is built bare, with empty hooks, with hooks that only read the
+# clock (the floor), and traced; BenchHooks.py runs the programs in turn,
+# ROUNDS times over (default 15), and prints medians, the best and the worst,
+# and the ratios of runs of the same round:
+#
+#   - a leaf in a loop, and the recursive Fibonacci function, in one thread:
+#     bare, empty, filtered, stopped, floor, traced, and traced with the other
+#     clocks;
+#   - the loop in two threads on two processors at once: floor, traced;
+#   - single calls, each between two rdtsc, in one thread and in two: bare,
+#     floor, traced; their distribution;
+#   - how often and how long the traced thread waited, as TraceReader says.
+#
+# Every traced run of the loops makes at least 2 GiB of records, all of which
+# are counted afterwards; everything is in the figure, the first call, page
+# faults, view changes and the kernel's write-back too.  Before each run the
+# session of the run before is deleted and the file systems are synchronized,
+# so that its write-back is not in the figures of the next.  A variant whose
+# settings turn out not to have been in force is "not supported".
+#
+# A virtual machine's host may take free memory back, and give it again at the
+# first touch of each page, which takes microseconds: tens of nanoseconds a
+# call that have nothing to do with the program.  So Programs/Warm.c, a plain
+# native program, holds 2.75 GiB (half of the available memory at most)
+# that it has touched, and while a traced program runs it gives back as much as
+# that program uses.  To touch 3 GiB and end before the run is not enough: such
+# a host has most of it back within a second.  WARM=0 leaves Warm out.
+#
+# LEAF_CALLS, FIB_DEPTH, THREAD_CALLS and SINGLE_CALLS set other sizes.
+# --write FILE, or PERFORMANCE=FILE, also puts the tables into FILE, between
+# the two lines that mark their place.
 
 set -euo pipefail
 
@@ -16,91 +42,40 @@ cd "$(dirname "$0")/.."
 
 Bin=${TRACER_BIN:-$PWD/x64/Release}
 Work=$PWD/x64/Bench/Hooks
-Rounds=${ROUNDS:-15}
-LeafCalls=${LEAF_CALLS:-20000000}
-FibDepth=${FIB_DEPTH:-35}
 
-Gcc="x86_64-w64-mingw32-gcc -O2 -fno-inline -fno-optimize-sibling-calls
-     -falign-functions=64 -falign-loops=64"
+MingwGcc="x86_64-w64-mingw32-gcc -O2 -fno-inline -fno-optimize-sibling-calls
+          -falign-functions=64 -falign-loops=64"
 Hooks="-pg -mfentry -mfentry-name=_penter -minstrument-return=call"
-Source=Benchmarks/Programs/HookCost.c
+Programs=Benchmarks/Programs
 
 rm -rf "$Work"
 mkdir -p "$Work"
 
-# shellcheck disable=SC2086
-{
-    nasm -f win64 -o "$Work/Floor.obj" Benchmarks/Programs/Floor.asm
-    $Gcc -c "$Source" -o "$Work/bare.o"
-    $Gcc $Hooks -c "$Source" -o "$Work/hooked.o"
-    $Gcc "$Work/bare.o" -o "$Work/bare.exe"
-    $Gcc "$Work/hooked.o" "$Bin/TracerPenterNull.lib" -o "$Work/empty.exe"
-    $Gcc "$Work/hooked.o" "$Work/Floor.obj" -o "$Work/floor.exe"
-    $Gcc "$Work/hooked.o" "$Bin/TracerPenter.lib" -o "$Work/traced.exe"
-    cp "$Work/traced.exe" "$Work/filtered.exe"
-}
+cc -O2 -o "$Work/warm" "$Programs/Warm.c"
+nasm -f win64 -o "$Work/Floor.obj" "$Programs/Floor.asm"
 
 #
-# The program as it was built is one thing, its loader's mood another: one run
-# of each beforehand warms the page cache and starts Wine's server.
+# Build NAME: Programs/NAME.c in all variants.
 #
 
-Run() {
-    local Variant=$1
-    local Modules=
+Build() {
+    local Name=$1
 
-    [ "$Variant" = filtered ] && Modules='-filtered'
-    rm -rf "$Work/session"
-    TRACER_DIRECTORY="Z:${Work//\//\\}\\session" TRACER_MODULES=$Modules \
-        Build/RunWine.sh "$Work/$Variant.exe" "$2" "$3" | tr -d '\r'
-    rm -rf "$Work/session"
+    # shellcheck disable=SC2086
+    {
+        $MingwGcc -c "$Programs/$Name.c" -o "$Work/$Name.bare.o"
+        $MingwGcc $Hooks -c "$Programs/$Name.c" -o "$Work/$Name.hooked.o"
+        $MingwGcc "$Work/$Name.bare.o" -o "$Work/$Name-bare.exe"
+        $MingwGcc "$Work/$Name.hooked.o" "$Bin/TracerPenterNull.lib" \
+            -o "$Work/$Name-empty.exe"
+        $MingwGcc "$Work/$Name.hooked.o" "$Work/Floor.obj" \
+            -o "$Work/$Name-floor.exe"
+        $MingwGcc "$Work/$Name.hooked.o" "$Bin/TracerPenter.lib" \
+            -o "$Work/$Name-traced.exe"
+    }
 }
 
-Variants="bare empty filtered floor traced"
-for Variant in $Variants; do
-    Run "$Variant" 1000 10 >/dev/null
-done
+Build HookCost
+Build HookPairs
 
-for ((Round = 1; Round <= Rounds; Round += 1)); do
-    for Variant in $Variants; do
-        Run "$Variant" "$LeafCalls" "$FibDepth" |
-            while read -r Shape Calls Cost; do
-                echo "$Round $Variant $Shape $Calls $Cost"
-            done
-    done
-done >"$Work/figures"
-
-python3 - "$Work/figures" <<'EOF'
-import statistics
-import sys
-
-figures = {}
-for line in open(sys.argv[1]):
-    number, variant, shape, calls, cost = line.split()
-    figures.setdefault((shape, variant), {})[number] = float(cost)
-
-variants = ["bare", "empty", "filtered", "floor", "traced"]
-meaning = {
-    "bare": "not instrumented",
-    "empty": "TracerPenterNull.lib",
-    "filtered": "TracerPenter.lib, left out by TRACER_MODULES",
-    "floor": "two rdtsc and nothing else",
-    "traced": "TracerPenter.lib, every record to a file",
-}
-
-print("Hook cost, ns per call (one enter and one exit), median of",
-      len(figures["leaf", "bare"]), "interleaved runs")
-print()
-print(f"{'':10}{'leaf':>8}{'fib':>8}")
-for variant in variants:
-    leaf = statistics.median(figures["leaf", variant].values())
-    fib = statistics.median(figures["fib", variant].values())
-    print(f"{variant:10}{leaf:8.2f}{fib:8.2f}   {meaning[variant]}")
-print()
-for above, below in (("traced", "floor"), ("filtered", "empty")):
-    for shape in ("leaf", "fib"):
-        ratios = [figures[shape, above][n] / figures[shape, below][n]
-                  for n in figures[shape, above]]
-        print(f"{shape}: {above} / {below}: median {statistics.median(ratios):.3f}, "
-              f"best {min(ratios):.3f}, worst {max(ratios):.3f}")
-EOF
+exec python3 Benchmarks/BenchHooks.py "$@"
