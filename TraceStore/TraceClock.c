@@ -29,7 +29,7 @@ Abstract:
 // its resolution is found from.
 //
 
-#define TRACE_CLOCK_PAUSES      2
+#define TRACE_CLOCK_PAUSES      8
 #define TRACE_CLOCK_SAMPLES     4096
 
 //
