@@ -247,6 +247,15 @@ typedef struct _TRACE_CLOCK {
 typedef TRACE_CLOCK *PTRACE_CLOCK;
 
 //
+// Values of TRACE_SESSION.Coherence: whether what is written to a file is seen
+// in its views.
+//
+
+#define TRACE_COHERENCE_UNKNOWN 0
+#define TRACE_COHERENCE_SEEN    1
+#define TRACE_COHERENCE_MISSED  2
+
+//
 // A session: what all the stores of one module instance share.
 //
 
@@ -258,6 +267,7 @@ struct _TRACE_SESSION {
     ULONGLONG MaximumViewSize;
     ULONGLONG SegmentSize;          // of rings, bytes; 0: everything is kept
     PVOID Zeros;                    // TRACE_ZEROS_SIZE bytes
+    ULONG volatile Coherence;       // TRACE_COHERENCE_*
     BOOLEAN Flush;                  // views that are full are written to disk
     BOOLEAN WorkerAllowed;
     BOOLEAN volatile IsAlone;       // no other thread is in this module any
@@ -503,7 +513,7 @@ typedef
 _Must_inspect_result_
 NTSTATUS
 (TRACE_VIEW_PREPARE)(
-    _In_ PTRACE_SESSION Session,
+    _Inout_ PTRACE_SESSION Session,
     _In_ HANDLE File,
     _Inout_ PTRACE_VIEW View,
     _In_ ULONGLONG SizeInBytes
