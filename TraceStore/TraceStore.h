@@ -95,10 +95,11 @@ typedef TRACE_SESSION *PTRACE_SESSION;
 
 //
 // How many full views may wait for the worker to unmap them.  The worker
-// prepares first and unmaps when it has time.
+// prepares first and unmaps when it has time; a view of 32 MiB takes it, or
+// the owner if there is no place left, some 4 ms.
 //
 
-#define TRACE_RETIRED_VIEWS 4
+#define TRACE_RETIRED_VIEWS 16
 
 //
 // Values of TRACE_STORE.WorkerBusy.
