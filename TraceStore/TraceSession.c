@@ -464,7 +464,8 @@ Return Value:
         Frequency = TraceClockMeasure(&Session->Rtl);
         Header->MinimumDuration =
             Parameters->MinimumDuration / 1000000000 * Frequency +
-            Parameters->MinimumDuration % 1000000000 * Frequency / 1000000000;
+            (Parameters->MinimumDuration % 1000000000 * Frequency +
+             999999999) / 1000000000;
     }
 
     if (Parameters->IsRing && Parameters->MaximumBytes != 0) {
