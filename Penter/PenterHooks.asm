@@ -321,7 +321,10 @@ UNWIND_END %1
 ;   than the duration: then no call was recorded in between, and none of another
 ;   fiber, whose stack ends two guard pages away.  The record loses its time
 ;   stamp first, so that a reader cannot take it for the next one, and the
-;   cursor moves back.  This needs no room, so it comes before the limit.
+;   cursor moves back.  This needs no room, and yet the limit comes first: at
+;   the limit entries are left out (the store has stopped, or this is a call
+;   from inside the library), and the exit of one of those would take the entry
+;   of another call.
 ;
 ;   Nothing is changed before it is certain that the slow path is not taken.
 ;
@@ -426,6 +429,8 @@ UNWIND_END_PROLOG
         jz      %%limit
         mov     rax, [rcx + TRACE_HEADER_WRITER_CONTEXT]
         mov     rdx, [rcx + TRACE_HEADER_CURSOR]
+        cmp     rdx, [rcx + TRACE_HEADER_LIMIT]
+        jae     %%full
         cmp     rdx, [rax + TRACE_STORE_CURRENT_BASE]
         je      %%limit                     ; the first record of the view
         lea     rax, [rcx + TRACE_HEADER_SIZE]
