@@ -796,7 +796,7 @@ Return Value:
     }
 
     RtlStoreRelease64(&Store->Header->CursorToFileOffset,
-                      View->FileOffset - (ULONG_PTR)View->Base);
+                      View->Position - (ULONG_PTR)View->Base);
     RtlStoreRelease64(&Store->Header->Cursor, (ULONG_PTR)View->Base + Offset);
 }
 
