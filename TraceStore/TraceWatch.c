@@ -34,6 +34,12 @@ Abstract:
 #define TRACE_WATCH_MARK                0x54524357      // "TRCW"
 
 //
+// As long as more threads than that are watched, some are the program's.
+//
+
+#define TRACE_WATCH_FEW                 16
+
+//
 // The pseudo handles of the process and of the calling thread.
 //
 
@@ -62,8 +68,70 @@ typedef TRACE_THREAD_TIMES *PTRACE_THREAD_TIMES;
 
 static
 BOOLEAN
+TraceWatchIsLibrary(
+    _In_ PTRACE_SESSION Session,
+    _In_ HANDLE Thread
+    )
+/*++
+
+Routine Description:
+
+    Says whether a thread that runs is one of a library's: the calling worker,
+    its session's clock thread, which may not have begun and has no mark then,
+    or one that has a mark.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Thread - Supplies the thread.
+
+Return Value:
+
+    FALSE if not, or if it is not known.
+
+--*/
+{
+    TRACE_THREAD_INFORMATION Basic;
+    ULONGLONG Mark;
+    ULONG ThreadId;
+    PCRTL Rtl;
+    SIZE_T Read;
+
+    Rtl = &Session->Rtl;
+    if (!NT_SUCCESS(Rtl->NtQueryInformationThread(Thread,
+                                                  RTL_THREAD_BASIC_INFORMATION,
+                                                  &Basic,
+                                                  sizeof(Basic),
+                                                  NULL))) {
+        return FALSE;
+    }
+
+    ThreadId = (ULONG)(ULONG_PTR)Basic.UniqueThread;
+    if (ThreadId == __readgsdword(TEB_THREAD_ID) ||
+        ThreadId == Session->ClockWorker.ThreadId) {
+
+        return TRUE;
+    }
+
+    //
+    // Its block may go away meanwhile.
+    //
+
+    Mark = 0;
+    return NT_SUCCESS(Rtl->NtReadVirtualMemory(
+               TRACE_WATCH_PROCESS,
+               (PBYTE)Basic.TebBaseAddress + TEB_ARBITRARY_USER_POINTER,
+               &Mark,
+               sizeof(Mark),
+               &Read)) &&
+           Mark == TRACE_WATCH_MARK;
+}
+
+static
+BOOLEAN
 TraceWatchIsProgram(
-    _In_ PCRTL Rtl,
+    _In_ PTRACE_SESSION Session,
     _In_ HANDLE Thread
     )
 /*++
@@ -74,7 +142,7 @@ Routine Description:
 
 Arguments:
 
-    Rtl - Supplies the RTL.
+    Session - Supplies the session.
 
     Thread - Supplies the thread.
 
@@ -84,10 +152,7 @@ Return Value:
 
 --*/
 {
-    TRACE_THREAD_INFORMATION Basic;
     LARGE_INTEGER Zero;
-    ULONGLONG Mark;
-    SIZE_T Read;
 
     //
     // A thread that has ended stays as long as there are handles to it.  Its
@@ -95,47 +160,15 @@ Return Value:
     //
 
     Zero.QuadPart = 0;
-    if (Rtl->NtWaitForSingleObject(Thread, FALSE, &Zero) == STATUS_SUCCESS) {
-        return FALSE;
-    }
-
-    if (!NT_SUCCESS(Rtl->NtQueryInformationThread(Thread,
-                                                  RTL_THREAD_BASIC_INFORMATION,
-                                                  &Basic,
-                                                  sizeof(Basic),
-                                                  NULL))) {
-        return TRUE;
-    }
-
-    if ((ULONG)(ULONG_PTR)Basic.UniqueThread ==
-        __readgsdword(TEB_THREAD_ID)) {
-
-        return FALSE;
-    }
-
-    //
-    // Its block may go away meanwhile.
-    //
-
-    Mark = 0;
-    if (!NT_SUCCESS(Rtl->NtReadVirtualMemory(
-            TRACE_WATCH_PROCESS,
-            (PBYTE)Basic.TebBaseAddress + TEB_ARBITRARY_USER_POINTER,
-            &Mark,
-            sizeof(Mark),
-            &Read))) {
-
-        return TRUE;
-    }
-
-    return Mark != TRACE_WATCH_MARK;
+    return Session->Rtl.NtWaitForSingleObject(Thread, FALSE, &Zero) !=
+           STATUS_SUCCESS &&
+           !TraceWatchIsLibrary(Session, Thread);
 }
 
 static
 NTSTATUS
 TraceWatchFindThreads(
-    _In_ PCRTL Rtl,
-    _Inout_ PTRACE_WORKER Worker
+    _Inout_ PTRACE_SESSION Session
     )
 /*++
 
@@ -145,9 +178,7 @@ Routine Description:
 
 Arguments:
 
-    Rtl - Supplies the RTL.
-
-    Worker - Supplies the worker, which watches none; receives them.
+    Session - Supplies the session, whose worker watches none; it receives them.
 
 Return Value:
 
@@ -163,7 +194,11 @@ Return Value:
     HANDLE Previous;
     HANDLE Thread;
     NTSTATUS Status;
+    PCRTL Rtl;
+    PTRACE_WORKER Worker;
 
+    Rtl = &Session->Rtl;
+    Worker = &Session->Worker;
     Previous = NULL;
     IsKept = TRUE;
 
@@ -183,7 +218,7 @@ Return Value:
             break;
         }
 
-        IsKept = TraceWatchIsProgram(Rtl, Thread);
+        IsKept = TraceWatchIsProgram(Session, Thread);
         if (IsKept) {
             RtlProtectHandle(Rtl, Thread, TRUE);
             Worker->Watched[Worker->NumberWatched] = Thread;
@@ -537,7 +572,7 @@ Return Value:
 
         if (Worker->NumberWatched == 0) {
 
-            Status = TraceWatchFindThreads(Rtl, Worker);
+            Status = TraceWatchFindThreads(Session);
             if (Status == STATUS_NO_MORE_ENTRIES) {
 
                 //
@@ -581,6 +616,20 @@ Return Value:
         Index = (ULONG)(Status - STATUS_WAIT_0) - 1;
         TraceWatchTakeExitStatus(Rtl, Worker, Worker->Watched[Index]);
         TraceWatchForget(Rtl, Worker, Index);
+
+        //
+        // A thread of another module's library that had not begun was taken for
+        // one of the program's.  It has its mark by now.
+        //
+
+        for (Index = Worker->NumberWatched;
+             Index > 0 && Worker->NumberWatched <= TRACE_WATCH_FEW;
+             Index -= 1) {
+
+            if (TraceWatchIsLibrary(Session, Worker->Watched[Index - 1])) {
+                TraceWatchForget(Rtl, Worker, Index - 1);
+            }
+        }
     }
 
     return Rtl->NtWaitForSingleObject(Worker->WakeEvent, FALSE, NULL);
