@@ -423,7 +423,6 @@ Return Value:
 
 --*/
 {
-    NTSTATUS Status;
     TRACE_SESSION_PARAMETERS Parameters;
 
     PenterInitializeStandIn(&Penter->NoStore);
@@ -473,18 +472,59 @@ Return Value:
     Penter->Chooses = Config->MaximumDepth != 0 ||
                       Config->MinimumDuration != 0;
 
+    //
+    // Until the clock goes, the hooks find it standing still.
+    //
+
     if (Penter->Clock == TRACE_CLOCK_THREAD) {
-        Status = TraceClockStart(Penter->Session, &PenterClock);
-        if (!NT_SUCCESS(Status)) {
-            Penter->Clock = TRACE_CLOCK_TSC;
-            PenterConfigError(Config,
-                              "starting the clock of TRACER_CLOCK",
-                              &Penter->Session->ModuleName,
-                              Status);
-        }
+        PenterClock = __rdtsc();
+        Penter->Session->Template->Clock = TRACE_CLOCK_THREAD;
     }
 
     return TRUE;
+}
+
+static
+VOID
+PenterStartClock(
+    _In_ PPENTER_CONFIG Config,
+    _Inout_ PPENTER Penter
+    )
+/*++
+
+Routine Description:
+
+    Starts the clock thread if the user asks for it.  Only the instance that has
+    been decided for does: an instance that is given up would have to end a
+    thread that has not begun and may be holding one of the loader's locks.
+
+Arguments:
+
+    Config - Supplies the configuration.
+
+    Penter - Supplies the instance.
+
+Return Value:
+
+    None.  Without the thread the time stamp counter is used.
+
+--*/
+{
+    NTSTATUS Status;
+
+    if (Penter->Clock != TRACE_CLOCK_THREAD) {
+        return;
+    }
+
+    Status = TraceClockStart(Penter->Session, &PenterClock);
+    if (!NT_SUCCESS(Status)) {
+        Penter->Clock = TRACE_CLOCK_TSC;
+        Penter->Session->Template->Clock = TRACE_CLOCK_TSC;
+        PenterConfigError(Config,
+                          "starting the clock of TRACER_CLOCK",
+                          &Penter->Session->ModuleName,
+                          Status);
+    }
 }
 
 static
@@ -700,6 +740,7 @@ Return Value:
         goto End;
     }
 
+    PenterStartClock(Config, Penter);
     (VOID)PenterFollow();
     PenterReportConfig(Penter->Session, Config);
     goto End;
