@@ -629,6 +629,40 @@ Return Value:
 }
 
 static
+BOOLEAN
+PenterIsSizeSuffix(
+    _In_ WCHAR Character
+    )
+/*++
+
+Routine Description:
+
+    Tells whether a character is one of those that multiply a number of bytes.
+
+Arguments:
+
+    Character - Supplies the character.
+
+Return Value:
+
+    TRUE if it is.
+
+--*/
+{
+    switch (Character) {
+    case L'K':
+    case L'k':
+    case L'M':
+    case L'm':
+    case L'G':
+    case L'g':
+        return TRUE;
+    default:
+        return FALSE;
+    }
+}
+
+static
 VOID
 PenterReadDuration(
     _In_ PCRTL Rtl,
@@ -695,10 +729,12 @@ Return Value:
 
     //
     // An hour, so that no product overflows; and without a clock there is no
-    // duration.
+    // duration.  Numbers of bytes have the suffixes K, M and G: here, 5m would
+    // be taken for minutes.
     //
 
     if (!RtlParseNumber(Value.Buffer, Length, &Number) ||
+        PenterIsSizeSuffix(Value.Buffer[Length - 1]) ||
         Number > PENTER_MAXIMUM_DURATION / Unit) {
 
         PenterConfigError(Config,
