@@ -389,6 +389,64 @@ HookPairExitSite:
         ret
 UNWIND_END HookRepeatPair
 
+;++
+;
+; VOID
+; HookCallAt(PPENTER_ROUTINE Hook, ULONG_PTR Rsp, ULONG_PTR Argument)
+;
+; Routine Description:
+;
+;   Calls Hook once with RSP at Rsp, with Argument in rcx and rdx, from
+;   HookCallAtSite.
+;
+;--
+
+        global HookCallAt
+        global HookCallAtSite
+
+        align 16
+UNWIND_BEGIN HookCallAt
+        push    rbp
+        UNWIND_PUSH UNWIND_RBP
+        mov     rbp, rsp
+        UNWIND_SET_FRAME UNWIND_RBP
+UNWIND_END_PROLOG
+        mov     rax, rcx
+        mov     rsp, rdx
+        mov     rcx, r8
+        mov     rdx, r8
+        call    rax
+HookCallAtSite:
+        mov     rsp, rbp
+        pop     rbp
+        ret
+UNWIND_END HookCallAt
+
+;
+; Exits that are broken after all: what the hook did is right, and something
+; changes on the way back.
+;
+
+        extern _pexit
+
+%macro BROKEN_EXIT 2+
+        global HookBrokenExit%1
+        align 16
+UNWIND_BEGIN HookBrokenExit%1
+        lea     rsp, [rsp - 8]
+        UNWIND_ALLOCATE 8
+UNWIND_END_PROLOG
+        call    _pexit
+        lea     rsp, [rsp + 8]
+        %2
+        ret
+UNWIND_END HookBrokenExit%1
+%endmacro
+
+        BROKEN_EXIT Carry, cmc
+        BROKEN_EXIT R8, lea r8, [r8 + 1]
+        BROKEN_EXIT R9, lea r9, [r9 + 1]
+
 ;
 ; The broken hooks.  HookBrokenTable has one HOOK_BROKEN for each: the routine,
 ; the vector level that it needs, the property that it changes, the details

@@ -9,8 +9,8 @@ Abstract:
     What TestPenter's children do to prove that a hook changes nothing: on the
     first call of the process and of a thread, while it records, when it needs
     more room, when its store has stopped, when it is called from inside the
-    library, and when nothing is recorded.  And the negative control: hooks
-    that each change one thing.
+    library, when it leaves the call out, and when nothing is recorded.  And the
+    negative control: hooks that each change one thing.
 
 --*/
 
@@ -19,6 +19,7 @@ Abstract:
 #define TEST_LIMIT_CALLS        20000
 #define TEST_LIMIT_CALLS_QUICK  4000
 #define TEST_FAST_ROUNDS        8
+#define TEST_RETURN             0xC3
 
 //
 // Where the thread's calls came from, by how the hook dealt with them.
@@ -29,6 +30,7 @@ typedef struct _TEST_PATHS {
     ULONGLONG Fast;
     ULONGLONG Slow;
     ULONGLONG Failed;
+    ULONGLONG Chosen[TestNumberOfChoices];
 } TEST_PATHS;
 typedef TEST_PATHS *PTEST_PATHS;
 
@@ -59,6 +61,7 @@ Return Value:
 {
     PTRACE_STORE_HEADER Header;
 
+    PenterTestResetDepth();
     Header = PenterTestContext();
     if (Header == NULL || Header->Cursor >= Header->Limit) {
         TestPaths.Slow += 1;
@@ -140,6 +143,7 @@ Return Value:
     Lost = Header->NumberOfEventsLost;
     Header->HookFlags |= TRACE_HOOK_STOPPED;
     Header->Limit = Cursor;
+    PenterTestResetDepth();
 
     for (Index = 0; Index < TEST_NUMBER_OF_FLAGS; Index += 1) {
         if (!PenterTestCall(Hook, StackOffset, TestFlags[Index], FALSE)) {
@@ -191,6 +195,7 @@ Return Value:
     Reentered = Header->NumberOfEventsReentered;
     Store->InSlowPath = TRUE;
     Header->Limit = Cursor;
+    PenterTestResetDepth();
 
     for (Index = 0; Index < TEST_NUMBER_OF_FLAGS; Index += 1) {
         if (!PenterTestCall(Hook, StackOffset, TestFlags[Index], FALSE)) {
@@ -204,6 +209,174 @@ Return Value:
 
     Store->InSlowPath = FALSE;
     Header->Limit = Limit;
+}
+
+static
+BOOLEAN
+PenterTestChosenCall(
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONG StackOffset,
+    _In_ ULONG Flags,
+    _In_ TEST_CHOICE Choice
+    )
+/*++
+
+Routine Description:
+
+    Makes a call that comes to one of the choices.
+
+Arguments:
+
+    Hook, StackOffset, Flags - Supply the call.  The routine may be another than
+        that of the hook whose kind is given.
+
+    Choice - Supplies the choice.
+
+Return Value:
+
+    FALSE if something is wrong.
+
+--*/
+{
+    TEST_CHOSEN Chosen;
+    ULONG_PTR StackPointer;
+
+    //
+    // Room for two records, so that the slow path stays away.
+    //
+
+    while (PenterTestContext()->Cursor + 2 * sizeof(TRACE_RECORD) >
+           PenterTestContext()->Limit) {
+
+        PenterTestRecorded(&TestHooks[0], 0, 0);
+    }
+
+    //
+    // A first call from here says what RSP the second one has.
+    //
+
+    PenterTestFillState(PenterReturn, StackOffset, Flags);
+    HookCallOnce();
+    StackPointer = (ULONG_PTR)HookCall.Expected.General[HOOK_RSP];
+    PenterTestFillState(Hook->Routine, StackOffset, Flags);
+    if (!PenterTestPrepareChoice(Hook,
+                                 StackPointer,
+                                 (ULONG)HookCall.Expected.General[HOOK_RCX],
+                                 Choice,
+                                 &Chosen)) {
+        return TRUE;
+    }
+
+    HookCallOnce();
+    TestPaths.Chosen[Choice] += 1;
+    if (Choice == TestChoiceSwitch) {
+        TestPaths.Recorded += 1;
+    }
+
+    return PenterTestCompareCall(Hook,
+                                 StackOffset,
+                                 Flags,
+                                 PenterTestCheckChoice(Hook, &Chosen));
+}
+
+static
+VOID
+PenterTestChosen(
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONG StackOffset
+    )
+/*++
+
+Routine Description:
+
+    Drives one hook through the paths of those that leave calls out.
+
+Arguments:
+
+    Hook, StackOffset - Supply what PenterTestCall wants.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TEST_CHOICE Choice;
+    ULONG Index;
+
+    for (Choice = 0; Choice < TestNumberOfChoices; Choice += 1) {
+        for (Index = 0; Index < 2 * TEST_NUMBER_OF_FLAGS; Index += 1) {
+            if (!PenterTestChosenCall(Hook,
+                                      StackOffset,
+                                      TestFlags[Index % TEST_NUMBER_OF_FLAGS],
+                                      Choice)) {
+
+                TestPaths.Failed += 1;
+                RtlWriteText(TestOutput, "choice %u\n", Choice);
+            }
+        }
+    }
+}
+
+static
+VOID
+PenterTestBrokenExits(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    The negative control of calls that are taken back: exits that are, and that
+    change something on the way out.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const struct {
+        PPENTER_ROUTINE Routine;
+        ULONG Property;
+        ULONGLONG Details;
+    } Broken[] = {
+        { HookBrokenExitCarry, HOOK_PROPERTY_FLAGS, 1 },
+        { HookBrokenExitR8, 8, 0 },
+        { HookBrokenExitR9, 9, 0 }
+    };
+    HOOK_DIFFERENCE Difference;
+    TEST_CHOSEN Chosen;
+    TEST_HOOK Hook;
+    ULONG_PTR StackPointer;
+    ULONG Index;
+
+    RtlCopyBytes(&Hook, &TestHooks[1], sizeof(Hook));
+    PenterTestAttach(&TestHooks[1], 0);
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Broken); Index += 1) {
+        PenterTestFillState(PenterReturn, 0, 0);
+        HookCallOnce();
+        StackPointer = (ULONG_PTR)HookCall.Expected.General[HOOK_RSP];
+        PenterTestFillState(Broken[Index].Routine, 0, 0x8D5);
+        TEST(PenterTestPrepareChoice(&Hook,
+                                     StackPointer,
+                                     0,
+                                     TestChoiceTakenBack,
+                                     &Chosen));
+        HookCallOnce();
+        TEST(PenterTestCheckChoice(&Hook, &Chosen));
+        PenterTestCompareStates(&Difference);
+        TEST_EQUAL(Difference.Properties, 1UL << Broken[Index].Property);
+        if (Broken[Index].Details != 0) {
+            TEST_EQUAL(Difference.Details[Broken[Index].Property],
+                       Broken[Index].Details);
+        }
+    }
 }
 
 static
@@ -231,8 +404,13 @@ Return Value:
     ULONGLONG Slow;
     ULONG Calls;
     ULONG Index;
+    ULONG Clock;
+    BOOLEAN IsChoosing;
+    BOOLEAN Expansion;
 
     PenterTestAttach(Hook, StackOffset);
+
+    (VOID)PenterTestRoutines(&Clock, &IsChoosing, &Expansion);
 
     for (Index = 0;
          Index < TEST_NUMBER_OF_FLAGS * TEST_FAST_ROUNDS;
@@ -245,6 +423,9 @@ Return Value:
 
     PenterTestStopped(Hook, StackOffset);
     PenterTestReentered(Hook, StackOffset);
+    if (IsChoosing) {
+        PenterTestChosen(Hook, StackOffset);
+    }
 
     //
     // Enough records for many pages and many views.
@@ -330,6 +511,9 @@ Return Value:
     static TEST_PATH Root;
     HANDLE Thread;
     ULONG Index;
+    ULONG Clock;
+    BOOLEAN Chooses;
+    BOOLEAN Expansion;
 
     PenterTestTakeSlots();
 
@@ -348,12 +532,11 @@ Return Value:
         CloseHandle(Thread);
     }
 
-    if (TestNumberOfArguments >= 3) {
-        TEST(PenterEnterRoutine ==
-             PenterRoutines[TRACE_CLOCK_TSC][0][1].Enter);
-    } else {
-        TEST(PenterEnterRoutine ==
-             PenterRoutines[TRACE_CLOCK_TSC][0][0].Enter);
+    TEST(PenterTestRoutines(&Clock, &Chooses, &Expansion) != NULL);
+    TEST_EQUAL(Expansion, TestNumberOfArguments >= 3);
+    TEST(Clock < PENTER_NUMBER_OF_CLOCKS);
+    if (Chooses) {
+        PenterTestBrokenExits();
     }
 
     PenterThreadExit();
@@ -364,9 +547,26 @@ Return Value:
     TEST_EQUAL(PenterTestSumRecords(&Root), TestPaths.Recorded);
 
     RtlWriteText(TestOutput,
-                 "%llu calls recorded by the fast path, %llu by the slow\n",
+                 "clock %u, %s: %llu calls recorded by the fast path, %llu by "
+                 "the slow",
+                 Clock,
+                 Chooses ? "choosing" : "plain",
                  TestPaths.Fast,
                  TestPaths.Slow);
+    if (Chooses) {
+        for (Index = 0; Index < TestNumberOfChoices; Index += 1) {
+            TEST(TestPaths.Chosen[Index] > 0);
+        }
+        RtlWriteText(TestOutput,
+                     "; %llu taken back, %llu too deep, %llu inside, %llu on "
+                     "another stack, %llu stopped",
+                     TestPaths.Chosen[TestChoiceTakenBack],
+                     TestPaths.Chosen[TestChoiceTooDeep],
+                     TestPaths.Chosen[TestChoiceInside],
+                     TestPaths.Chosen[TestChoiceSwitch],
+                     TestPaths.Chosen[TestChoiceStopped]);
+    }
+    RtlWriteText(TestOutput, "\n");
 }
 
 VOID
@@ -428,7 +628,9 @@ Return Value:
 
 --*/
 {
+    MEMORY_BASIC_INFORMATION Memory;
     PTRACE_STORE_HEADER Header;
+    PBYTE Code;
     ULONG Hook;
     ULONG StackOffset;
     ULONG Index;
@@ -466,6 +668,17 @@ Return Value:
         TEST(PenterExitRoutine == PenterReturn);
         TEST(PenterEnterFunctionRoutine == PenterReturn);
         TEST(PenterExitFunctionRoutine == PenterReturn);
+
+        //
+        // The hooks' own first byte returns, and nobody may write there.
+        //
+
+        for (Hook = 0; Hook < TEST_NUMBER_OF_HOOKS; Hook += 1) {
+            Code = (PBYTE)(ULONG_PTR)TestHooks[Hook].Routine;
+            TEST_EQUAL(*Code, TEST_RETURN);
+            TEST(VirtualQuery(Code, &Memory, sizeof(Memory)) != 0);
+            TEST_EQUAL(Memory.Protect, PAGE_EXECUTE_READ);
+        }
     } else {
         TEST_EQUAL(Header->WriterContext, 0);
         TEST_EQUAL(Header->NumberOfEventsLost, Calls);

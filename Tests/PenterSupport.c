@@ -52,8 +52,8 @@ BOOLEAN PenterTestQuick;
 
 static ULONGLONG TestRandomState = 0x9E3779B97F4A7C15;
 static ULONG TestNumberOfMessages;
+static ULONGLONG TestClockBefore;
 
-static
 ULONGLONG
 PenterTestRandom(
     VOID
@@ -153,6 +153,7 @@ Return Value:
     State->Flags = 0x202 | Flags;
     State->Mxcsr = TestMxcsr[Random % RTL_NUMBER_OF(TestMxcsr)];
 
+    TestClockBefore = PenterClock;
     HookCall.Hook = Hook;
     HookCall.StackOffset = StackOffset;
     HookCall.VectorLevel = PenterTestVectorLevel();
@@ -336,6 +337,55 @@ Return Value:
     }
 }
 
+PCPENTER_ROUTINES
+PenterTestRoutines(
+    PULONG Clock,
+    PBOOLEAN Chooses,
+    PBOOLEAN Expansion
+    )
+/*++
+
+Routine Description:
+
+    Finds the set of routines that the hooks use.
+
+Arguments:
+
+    Clock - Receives a TRACE_CLOCK_*.
+
+    Chooses - Receives whether they can leave calls out.
+
+    Expansion - Receives whether the TLS slot is in the expansion array.
+
+Return Value:
+
+    The routines, or NULL.
+
+--*/
+{
+    PCPENTER_ROUTINES Routines;
+    ULONG Index;
+
+    Routines = &PenterRoutines[0][0][0];
+    for (Index = 0; Index < PENTER_NUMBER_OF_CLOCKS * 4; Index += 1) {
+        if (Routines[Index].Enter == PenterEnterRoutine &&
+            Routines[Index].Exit == PenterExitRoutine &&
+            Routines[Index].EnterFunction == PenterEnterFunctionRoutine &&
+            Routines[Index].ExitFunction == PenterExitFunctionRoutine) {
+
+            *Clock = Index / 4;
+            *Chooses = (Index & 2) != 0;
+            *Expansion = (Index & 1) != 0;
+            return &Routines[Index];
+        }
+    }
+
+    *Clock = TRACE_CLOCK_TSC;
+    *Chooses = FALSE;
+    *Expansion = FALSE;
+    return NULL;
+}
+
 PTRACE_STORE_HEADER
 PenterTestContext(
     VOID
@@ -356,21 +406,57 @@ Return Value:
 
 --*/
 {
-    ULONG_PTR Expansion;
+    ULONG_PTR Slots;
+    ULONG Clock;
+    BOOLEAN Chooses;
+    BOOLEAN Expansion;
 
-    if (PenterEnterRoutine == PenterRoutines[TRACE_CLOCK_TSC][0][0].Enter) {
+    if (PenterTestRoutines(&Clock, &Chooses, &Expansion) == NULL) {
+        return NULL;
+    }
+
+    if (!Expansion) {
         return (PTRACE_STORE_HEADER)__readgsqword(PenterSlotOffset);
     }
 
-    if (PenterEnterRoutine ==
-        PenterRoutines[TRACE_CLOCK_TSC][0][1].Enter) {
-        Expansion = __readgsqword(TEB_TLS_EXPANSION_SLOTS);
-        if (Expansion != 0) {
-            return *(PTRACE_STORE_HEADER *)(Expansion + PenterSlotOffset);
-        }
+    Slots = __readgsqword(TEB_TLS_EXPANSION_SLOTS);
+    return Slots == 0 ? NULL :
+           *(PTRACE_STORE_HEADER *)(Slots + PenterSlotOffset);
+}
+
+VOID
+PenterTestResetDepth(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Makes the calling thread's depth that of a thread that is inside no call.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+    PTRACE_STORE Store;
+
+    Header = PenterTestContext();
+    if (Header == NULL) {
+        return;
     }
 
-    return NULL;
+    Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
+    if (Store != NULL && Store->Depth != NULL) {
+        Store->Depth->Count = 0;
+        Store->Depth->Skipped = 0;
+    }
 }
 
 static
@@ -416,6 +502,21 @@ Return Value:
         return FALSE;
     }
 
+    if (Header->Clock == TRACE_CLOCK_NONE) {
+        return Record->Timestamp ==
+               Header->Cursor + Header->CursorToFileOffset - sizeof(*Record);
+    }
+
+    //
+    // The clock of a thread shows what was published last: before the call, or
+    // during it.
+    //
+
+    if (Header->Clock == TRACE_CLOCK_THREAD) {
+        return Record->Timestamp >= TestClockBefore &&
+               Record->Timestamp <= PenterClock;
+    }
+
     //
     // Threads move between processors: their counters agree only where the
     // processor says so.
@@ -424,6 +525,62 @@ Return Value:
     return !PenterTestRtl->CpuFeatures.InvariantTsc ||
            (Record->Timestamp >= HookCall.TscBefore &&
             Record->Timestamp <= HookCall.TscAfter);
+}
+
+BOOLEAN
+PenterTestCompareCall(
+    PCTEST_HOOK Hook,
+    ULONG StackOffset,
+    ULONG Flags,
+    BOOLEAN RecordIsRight
+    )
+/*++
+
+Routine Description:
+
+    Compares the state after a call with the one before, and prints what
+    differs.
+
+Arguments:
+
+    Hook, StackOffset, Flags - Supply the call.
+
+    RecordIsRight - Supplies whether the call came to what it should.
+
+Return Value:
+
+    TRUE if everything is right.
+
+--*/
+{
+    HOOK_DIFFERENCE Difference;
+    ULONG Index;
+
+    PenterTestCompareStates(&Difference);
+    if (Difference.Properties == 0 && RecordIsRight) {
+        return TRUE;
+    }
+
+    TestNumberOfMessages += 1;
+    if (TestNumberOfMessages <= TEST_MAXIMUM_MESSAGES) {
+        RtlWriteText(TestOutput,
+                     "%s, stack offset %u, flags %x: record %s",
+                     Hook->Name,
+                     StackOffset,
+                     Flags,
+                     RecordIsRight ? "right" : "wrong");
+        for (Index = 0; Index < HOOK_NUMBER_OF_PROPERTIES; Index += 1) {
+            if ((Difference.Properties & (1UL << Index)) != 0) {
+                RtlWriteText(TestOutput,
+                             ", property %u differs (%llx)",
+                             Index,
+                             Difference.Details[Index]);
+            }
+        }
+        RtlWriteText(TestOutput, "\n");
+    }
+
+    return FALSE;
 }
 
 BOOLEAN
@@ -456,39 +613,12 @@ Return Value:
 
 --*/
 {
-    HOOK_DIFFERENCE Difference;
-    ULONG Index;
-    BOOLEAN RecordIsRight;
-
     PenterTestFillState(Hook->Routine, StackOffset, Flags);
     HookCallOnce();
-    PenterTestCompareStates(&Difference);
-
-    RecordIsRight = !Recorded || PenterTestCheckRecord(Hook);
-    if (Difference.Properties == 0 && RecordIsRight) {
-        return TRUE;
-    }
-
-    TestNumberOfMessages += 1;
-    if (TestNumberOfMessages <= TEST_MAXIMUM_MESSAGES) {
-        RtlWriteText(TestOutput,
-                     "%s, stack offset %u, flags %x: record %s",
-                     Hook->Name,
-                     StackOffset,
-                     Flags,
-                     RecordIsRight ? "right" : "wrong");
-        for (Index = 0; Index < HOOK_NUMBER_OF_PROPERTIES; Index += 1) {
-            if ((Difference.Properties & (1UL << Index)) != 0) {
-                RtlWriteText(TestOutput,
-                             ", property %u differs (%llx)",
-                             Index,
-                             Difference.Details[Index]);
-            }
-        }
-        RtlWriteText(TestOutput, "\n");
-    }
-
-    return FALSE;
+    return PenterTestCompareCall(Hook,
+                                 StackOffset,
+                                 Flags,
+                                 !Recorded || PenterTestCheckRecord(Hook));
 }
 
 VOID

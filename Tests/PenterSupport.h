@@ -97,6 +97,16 @@ ULONG_PTR
     );
 HOOK_REPEAT_PAIR HookRepeatPair;
 
+typedef
+VOID
+(HOOK_CALL_AT)(
+    _In_ PPENTER_ROUTINE Hook,
+    _In_ ULONG_PTR Rsp,
+    _In_ ULONG_PTR Argument
+    );
+HOOK_CALL_AT HookCallAt;
+
+extern const BYTE HookCallAtSite[];
 extern const BYTE HookCallOnceSite[];
 extern const BYTE HookRepeatSite[];
 extern const BYTE HookPairEnterSite[];
@@ -132,6 +142,14 @@ C_ASSERT(sizeof(HOOK_BROKEN) == 64);
 
 extern const HOOK_BROKEN HookBrokenTable[];
 extern const ULONG HookNumberOfBroken;
+
+//
+// _pexit, with something changed afterwards.
+//
+
+PENTER_ROUTINE HookBrokenExitCarry;
+PENTER_ROUTINE HookBrokenExitR8;
+PENTER_ROUTINE HookBrokenExitR9;
 
 PENTER_ROUTINE HookUnwindMissing;
 PENTER_ROUTINE HookUnwindRegister;
@@ -211,6 +229,28 @@ PenterTestContext(
     );
 
 //
+// The set of routines that the hooks use, and which clock and which kind that
+// is; NULL if they do not record.
+//
+
+PCPENTER_ROUTINES
+PenterTestRoutines(
+    _Out_ PULONG Clock,
+    _Out_ PBOOLEAN Chooses,
+    _Out_ PBOOLEAN Expansion
+    );
+
+//
+// Makes the calling thread's depth, if it counts one, that of a thread that is
+// inside no call.
+//
+
+VOID
+PenterTestResetDepth(
+    VOID
+    );
+
+//
 // Makes one call with a new random state.  TRUE if nothing was changed and, if
 // Recorded, the record is right; what is wrong is printed.
 //
@@ -221,6 +261,72 @@ PenterTestCall(
     _In_ ULONG StackOffset,
     _In_ ULONG Flags,
     _In_ BOOLEAN Recorded
+    );
+
+//
+// The parts of that: the comparison of a call that has been made, and the next
+// of a sequence of numbers that look random.
+//
+
+BOOLEAN
+PenterTestCompareCall(
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONG StackOffset,
+    _In_ ULONG Flags,
+    _In_ BOOLEAN RecordIsRight
+    );
+
+ULONGLONG
+PenterTestRandom(
+    VOID
+    );
+
+//
+// What can come of a call in the routines that leave calls out.
+//
+
+typedef enum _TEST_CHOICE {
+    TestChoiceTakenBack,
+    TestChoiceTooDeep,
+    TestChoiceInside,
+    TestChoiceSwitch,
+    TestChoiceStopped,
+    TestNumberOfChoices
+} TEST_CHOICE;
+
+//
+// Prepares the calling thread's store, which has at least one record, for such
+// a call, whose state HookCall has; and checks afterwards that it came to that.
+// FALSE from the first one if that cannot come of this hook.  Both know
+// RSP at the call from StackPointer.
+//
+
+typedef struct _TEST_CHOSEN {
+    TEST_CHOICE Choice;
+    PTRACE_STORE_HEADER Header;
+    PTRACE_STORE Store;
+    ULONGLONG Cursor;
+    ULONGLONG Limit;
+    ULONGLONG MinimumDuration;
+    ULONGLONG TakenBack;
+    ULONGLONG TooDeep;
+    ULONGLONG Lost;
+} TEST_CHOSEN;
+typedef TEST_CHOSEN *PTEST_CHOSEN;
+
+BOOLEAN
+PenterTestPrepareChoice(
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONG_PTR StackPointer,
+    _In_ ULONG Argument,
+    _In_ TEST_CHOICE Choice,
+    _Out_ PTEST_CHOSEN Chosen
+    );
+
+BOOLEAN
+PenterTestCheckChoice(
+    _In_ PCTEST_HOOK Hook,
+    _Inout_ PTEST_CHOSEN Chosen
     );
 
 //
@@ -313,6 +419,16 @@ PenterTestSumRecords(
     );
 
 //
+// The number of calls that they know of: also those that were taken back or
+// left out.
+//
+
+ULONGLONG
+PenterTestSumEvents(
+    _In_ const TEST_PATH *Root
+    );
+
+//
 // TRACER_DIRECTORY as a path.
 //
 
@@ -331,6 +447,8 @@ PENTER_TEST_CHILD PenterTestFirst;          // PenterStateSupport.c
 PENTER_TEST_CHILD PenterTestStates;
 PENTER_TEST_CHILD PenterTestUnrecorded;
 PENTER_TEST_CHILD PenterTestBroken;
+PENTER_TEST_CHILD PenterTestChoices;        // PenterChoiceSupport.c
+PENTER_TEST_CHILD PenterTestLastThread;
 PENTER_TEST_CHILD PenterTestRecords;        // PenterStoreSupport.c
 PENTER_TEST_CHILD PenterTestThreads;        // PenterThreadSupport.c
 PENTER_TEST_CHILD PenterTestReattach;

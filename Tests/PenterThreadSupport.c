@@ -171,7 +171,8 @@ Return Value:
     PenterTestSetPairSegment(&Segment,
                              &TestHooks[Hooks],
                              &TestHooks[Hooks + 1],
-                             PenterTestThreadPairs(),
+                             PenterTestThreadPairs() -
+                             Header->NumberOfCallsTakenBack,
                              0x40000000 + Thread->Number,
                              Thread->Rsp);
     TEST(PenterTestMatchRecords(File,
@@ -185,6 +186,8 @@ Return Value:
     TEST_EQUAL(Header->State, TRACE_STATE_CLOSED);
     TEST_EQUAL(Header->Reason, TRACE_REASON_THREAD_EXIT);
     TEST_EQUAL(Header->NumberOfEventsLost, 0);
+    TEST_EQUAL(Header->NumberOfEventsTooDeep, 0);
+    TEST(Header->MinimumDuration != 0 || Header->NumberOfCallsTakenBack == 0);
     TEST_EQUAL(SizeInBytes,
                TRACE_HEADER_SIZE + Match.NumberOfRecords * TRACE_RECORD_SIZE);
 }
@@ -702,5 +705,5 @@ Return Value:
     }
 
     TEST(PenterTestSessionRoot(&Root));
-    TEST_EQUAL(PenterTestSumRecords(&Root), (ULONG)TestFiberCalls);
+    TEST_EQUAL(PenterTestSumEvents(&Root), (ULONG)TestFiberCalls);
 }

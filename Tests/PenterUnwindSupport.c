@@ -30,7 +30,7 @@ Abstract:
 #define TEST_TEB_LAST_ERROR     0x68
 #define TEST_BREAKPOINT         0xCC
 #define TEST_MAXIMUM_FRAMES     6
-#define TEST_MAXIMUM_PLACES     512
+#define TEST_MAXIMUM_PLACES     1024
 
 typedef struct _TEST_STEPPING {
     ULONG ThreadId;                 // 0: not stepping
@@ -43,6 +43,7 @@ typedef struct _TEST_STEPPING {
     ULONG NumberExcepted;
     ULONG NumberOfPlaces;
     ULONG NumberOfExceptedPlaces;
+    ULONG NumberOfChoices;
     ULONG_PTR FirstFailed;
     ULONG_PTR Places[TEST_MAXIMUM_PLACES];
     ULONG_PTR ExceptedPlaces[TEST_MAXIMUM_PLACES];
@@ -388,6 +389,39 @@ Return Value:
 }
 
 static
+VOID
+PenterTestBeginStepping(
+    _In_ PPENTER_ROUTINE Routine,
+    _In_ ULONG StackOffset,
+    _In_ ULONG Flags
+    )
+/*++
+
+Routine Description:
+
+    Prepares HookCallOnce for stepping through a call.
+
+Arguments:
+
+    Routine, StackOffset - Supply what PenterTestFillState wants.
+
+    Flags - Supplies the flags.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    TestStepping.NumberFailed = 0;
+    TestStepping.NumberOfSteps = 0;
+    TestStepping.NumberOfSlowPaths = 0;
+    TestStepping.FirstFailed = 0;
+    PenterTestFillState(Routine, StackOffset, Flags | TEST_TRAP_FLAG);
+    TestStepping.ThreadId = GetCurrentThreadId();
+}
+
+static
 ULONG
 PenterTestStepCall(
     _In_ PPENTER_ROUTINE Routine,
@@ -413,15 +447,67 @@ Return Value:
 
 --*/
 {
-    TestStepping.NumberFailed = 0;
-    TestStepping.NumberOfSteps = 0;
-    TestStepping.NumberOfSlowPaths = 0;
-    TestStepping.FirstFailed = 0;
-    PenterTestFillState(Routine, StackOffset, Flags | TEST_TRAP_FLAG);
-    TestStepping.ThreadId = GetCurrentThreadId();
+    PenterTestBeginStepping(Routine, StackOffset, Flags);
     HookCallOnce();
     TestStepping.ThreadId = 0;
     return TestStepping.NumberFailed;
+}
+
+static
+VOID
+PenterTestCheckStep(
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONG NumberOfSlowPaths,
+    _In_z_ PCSZ Case
+    )
+/*++
+
+Routine Description:
+
+    Checks what came of a call that was stepped through.
+
+Arguments:
+
+    Hook - Supplies the hook.
+
+    NumberOfSlowPaths - Supplies how often the C part has to be called.
+
+    Case - Supplies the name of the case.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    HOOK_DIFFERENCE Difference;
+
+    if (!TEST_EQUAL(TestStepping.NumberFailed, 0)) {
+
+        RtlWriteText(TestOutput,
+                     "%s, %s: unwinding fails at _penter%c%llx\n",
+                     Hook->Name,
+                     Case,
+                     TestStepping.FirstFailed < (ULONG_PTR)_penter ? '-' : '+',
+                     TestStepping.FirstFailed < (ULONG_PTR)_penter ?
+                     (ULONG_PTR)_penter - TestStepping.FirstFailed :
+                     TestStepping.FirstFailed - (ULONG_PTR)_penter);
+    }
+    TEST(TestStepping.NumberOfSteps > 1);
+    TEST_EQUAL(TestStepping.NumberOfSlowPaths, NumberOfSlowPaths);
+
+    //
+    // Exceptions do not bring back the upper halves of vector registers
+    // everywhere: what is looked at here is the rest.  A C part that has
+    // changed all that it may has been made up for by now.
+    //
+
+    PenterTestCompareStates(&Difference);
+    TEST_EQUAL(Difference.Properties &
+               ~((1UL << HOOK_PROPERTY_MIDDLE) |
+                 (1UL << HOOK_PROPERTY_HIGH) |
+                 (1UL << HOOK_PROPERTY_MASKS)),
+               0);
 }
 
 static
@@ -453,35 +539,65 @@ Return Value:
 
 --*/
 {
-    HOOK_DIFFERENCE Difference;
+    PenterTestResetDepth();
+    (VOID)PenterTestStepCall(Hook->Routine, StackOffset, Flags);
+    PenterTestCheckStep(Hook, NumberOfSlowPaths, Case);
+}
 
-    if (!TEST_EQUAL(PenterTestStepCall(Hook->Routine, StackOffset, Flags),
-                    0)) {
+static
+BOOLEAN
+PenterTestStepChoice(
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONG StackOffset,
+    _In_ ULONG Flags,
+    _In_ TEST_CHOICE Choice
+    )
+/*++
 
-        RtlWriteText(TestOutput,
-                     "%s, %s: unwinding fails at _penter%c%llx\n",
-                     Hook->Name,
-                     Case,
-                     TestStepping.FirstFailed < (ULONG_PTR)_penter ? '-' : '+',
-                     TestStepping.FirstFailed < (ULONG_PTR)_penter ?
-                     (ULONG_PTR)_penter - TestStepping.FirstFailed :
-                     TestStepping.FirstFailed - (ULONG_PTR)_penter);
+Routine Description:
+
+    Steps through one call of a hook that comes to a choice, and checks what
+    came of it.
+
+Arguments:
+
+    Hook, StackOffset, Flags - Supply the call.
+
+    Choice - Supplies the choice.
+
+Return Value:
+
+    FALSE if this hook, with these settings, never comes to that.
+
+--*/
+{
+    static const PCSZ Cases[TestNumberOfChoices] = {
+        "taken back", "too deep", "inside", "another stack", "stopped"
+    };
+    TEST_CHOSEN Chosen;
+    ULONG_PTR StackPointer;
+
+    PenterTestFillState(PenterReturn, StackOffset, Flags);
+    HookCallOnce();
+    StackPointer = (ULONG_PTR)HookCall.Expected.General[HOOK_RSP];
+    PenterTestBeginStepping(Hook->Routine, StackOffset, Flags);
+    TestStepping.ThreadId = 0;
+    if (!PenterTestPrepareChoice(Hook,
+                                 StackPointer,
+                                 (ULONG)HookCall.Expected.General[HOOK_RCX],
+                                 Choice,
+                                 &Chosen)) {
+        return FALSE;
     }
-    TEST(TestStepping.NumberOfSteps > 1);
-    TEST_EQUAL(TestStepping.NumberOfSlowPaths, NumberOfSlowPaths);
 
-    //
-    // Exceptions do not bring back the upper halves of vector registers
-    // everywhere: what is looked at here is the rest.  A C part that has
-    // changed all that it may has been made up for by now.
-    //
-
-    PenterTestCompareStates(&Difference);
-    TEST_EQUAL(Difference.Properties &
-               ~((1UL << HOOK_PROPERTY_MIDDLE) |
-                 (1UL << HOOK_PROPERTY_HIGH) |
-                 (1UL << HOOK_PROPERTY_MASKS)),
-               0);
+    TestStepping.ThreadId = GetCurrentThreadId();
+    HookCallOnce();
+    TestStepping.ThreadId = 0;
+    TEST(PenterTestCheckChoice(Hook, &Chosen));
+    PenterTestCheckStep(Hook,
+                        Choice == TestChoiceSwitch ? 1 : 0,
+                        Cases[Choice]);
+    return TRUE;
 }
 
 static
@@ -508,7 +624,11 @@ Return Value:
 {
     PTRACE_STORE_HEADER Header;
     PTRACE_STORE Store;
+    TEST_CHOICE Choice;
     ULONGLONG Limit;
+    ULONG Clock;
+    BOOLEAN Chooses;
+    BOOLEAN Expansion;
 
     PenterThreadExit();
     PenterTestStepHook(Hook, StackOffset, 0x8D5, 1, "attach");
@@ -521,6 +641,14 @@ Return Value:
     }
     Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
     Limit = Header->Limit;
+
+    (VOID)PenterTestRoutines(&Clock, &Chooses, &Expansion);
+    for (Choice = 0; Chooses && Choice < TestNumberOfChoices; Choice += 1) {
+        if (PenterTestStepChoice(Hook, StackOffset, 0x8D5, Choice)) {
+            (VOID)PenterTestStepChoice(Hook, StackOffset, 0, Choice);
+            TestStepping.NumberOfChoices += 1;
+        }
+    }
 
     Header->Limit = Header->Cursor;
     PenterTestStepHook(Hook, StackOffset, 0x0D5, 1, "limit");
@@ -608,9 +736,10 @@ Return Value:
     RemoveVectoredExceptionHandler(Handler);
 
     RtlWriteText(TestOutput,
-                 "%u instructions unwound; %u of them not by Wine, where pops "
-                 "and a jmp follow:\n",
+                 "%u instructions unwound, %u choices; %u of them not by "
+                 "Wine, where pops and a jmp follow:\n",
                  TestStepping.NumberOfPlaces,
+                 TestStepping.NumberOfChoices,
                  TestStepping.NumberOfExceptedPlaces);
     for (Index = 0; Index < TestStepping.NumberOfExceptedPlaces; Index += 1) {
         RtlWriteText(TestOutput,

@@ -35,6 +35,8 @@ static const TEST_CHILD TestChildren[] = {
     { "states", PenterTestStates },
     { "unrecorded", PenterTestUnrecorded },
     { "broken", PenterTestBroken },
+    { "choices", PenterTestChoices },
+    { "last", PenterTestLastThread },
     { "records", PenterTestRecords },
     { "threads", PenterTestThreads },
     { "reattach", PenterTestReattach },
@@ -49,7 +51,13 @@ static PCWSTR const TestVariables[] = {
     L"TRACER_DIRECTORY",
     L"TRACER_MODULES",
     L"TRACER_ENABLED",
-    L"TRACER_VIEW_SIZE"
+    L"TRACER_VIEW_SIZE",
+    L"TRACER_MODE",
+    L"TRACER_MAX_BYTES",
+    L"TRACER_CLOCK",
+    L"TRACER_MIN_DURATION",
+    L"TRACER_MAX_DEPTH",
+    L"TRACER_FLUSH"
 };
 
 static TEST_PATH TestScratch;
@@ -842,6 +850,97 @@ Return Value:
 
 static
 VOID
+PenterTestOptions(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Runs the children that test the hooks once more, with each clock, and with
+    the routines that leave calls out.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCWSTR Clocks[] = { L"tsc", L"thread", L"none" };
+    static const PCWSTR Children[] = {
+        L"states", L"states expansion",
+        L"unwind", L"unwind expansion",
+        L"threads", L"threads expansion",
+        L"fibers", L"fibers expansion",
+        L"records", L"records expansion"
+    };
+    ULONG Clock;
+    ULONG Chooses;
+    ULONG Child;
+    ULONG Index;
+
+    for (Index = 0; Index < 6; Index += 1) {
+        Clock = Index / 2;
+        Chooses = Index & 1;
+        for (Child = 0; Child < RTL_NUMBER_OF(Children); Child += 1) {
+
+            //
+            // Which slot the thread's context is in takes turns.  What the
+            // plain hooks do with the usual clock is tested above; what is
+            // recorded when calls are left out, below.
+            //
+
+            if (((Child ^ Clock ^ Chooses) & 1) != 0 || Index == 0 ||
+                (Chooses != 0 && Child >= 8) ||
+                (PenterTestQuick && Index % 3 != 0)) {
+
+                continue;
+            }
+
+            PenterTestSetDirectory(L"options");
+            SetEnvironmentVariableW(L"TRACER_VIEW_SIZE", L"64K");
+            SetEnvironmentVariableW(L"TRACER_CLOCK", Clocks[Clock]);
+            if (Chooses != 0) {
+                SetEnvironmentVariableW(L"TRACER_MAX_DEPTH", L"3");
+                if (Clock != TRACE_CLOCK_NONE) {
+                    SetEnvironmentVariableW(L"TRACER_MIN_DURATION", L"1us");
+                }
+            }
+            SetEnvironmentVariableW(L"TRACER_QUICK", L"1");
+            PenterTestChild(Children[Child], TRUE);
+            SetEnvironmentVariableW(L"TRACER_QUICK",
+                                    PenterTestQuick ? L"1" : NULL);
+            PenterTestCheckStores(&TestDirectory, 0, 0);
+        }
+    }
+
+    for (Clock = 0; Clock < RTL_NUMBER_OF(Clocks); Clock += 1) {
+        PenterTestSetDirectory(L"options");
+        SetEnvironmentVariableW(L"TRACER_VIEW_SIZE", L"64K");
+        SetEnvironmentVariableW(L"TRACER_CLOCK", Clocks[Clock]);
+        SetEnvironmentVariableW(L"TRACER_MAX_DEPTH", L"5");
+        PenterTestChild(Clock == 1 ? L"choices expansion" : L"choices", TRUE);
+        PenterTestCheckStores(&TestDirectory, 0, 0);
+    }
+
+    //
+    // The process ends with its last thread.
+    //
+
+    for (Index = 0; Index < (PenterTestQuick ? 3 : 9); Index += 1) {
+        PenterTestSetDirectory(L"options");
+        SetEnvironmentVariableW(L"TRACER_CLOCK", Clocks[Index % 3 != 2]);
+        PenterTestChild(L"last", FALSE);
+        PenterTestCheckStores(&TestDirectory, 2, 40040);
+    }
+}
+
+static
+VOID
 PenterTestLeftOut(
     VOID
     )
@@ -933,7 +1032,18 @@ Return Value:
           "TRACER_VIEW_SIZE: 99999999999999999999G: 0xC0" },
         { L"TRACER_MODULES", L"a*b", "TRACER_MODULES: a*b: 0xC0" },
         { L"TRACER_MODULES", L"other;-", "TRACER_MODULES: other;-: 0xC0" },
-        { L"TRACER_MODULES", L"\x00C4?", "TRACER_MODULES: \xC3\x84?: 0xC0" }
+        { L"TRACER_MODULES", L"\x00C4?", "TRACER_MODULES: \xC3\x84?: 0xC0" },
+        { L"TRACER_CLOCK", L"fast", "TRACER_CLOCK: fast: 0xC0" },
+        { L"TRACER_CLOCK", L"threads", "TRACER_CLOCK: threads: 0xC0" },
+        { L"TRACER_MODE", L"rin", "TRACER_MODE: rin: 0xC0" },
+        { L"TRACER_MAX_BYTES", L"1000K", "TRACER_MAX_BYTES: 1000K: 0xC0" },
+        { L"TRACER_MIN_DURATION", L"5m", "TRACER_MIN_DURATION: 5m: 0xC0" },
+        { L"TRACER_MIN_DURATION", L"us", "TRACER_MIN_DURATION: us: 0xC0" },
+        { L"TRACER_MIN_DURATION", L"3601s",
+          "TRACER_MIN_DURATION: 3601s: 0xC0" },
+        { L"TRACER_MAX_DEPTH", L"0", "TRACER_MAX_DEPTH: 0: 0xC0" },
+        { L"TRACER_MAX_DEPTH", L"16001", "TRACER_MAX_DEPTH: 16001: 0xC0" },
+        { L"TRACER_FLUSH", L"2", "TRACER_FLUSH: 2: 0xC0" }
     };
     ULONG Index;
 
@@ -1084,7 +1194,12 @@ Return Value:
         if (Index >= 2) {
             SetEnvironmentVariableW(L"TRACER_VIEW_SIZE", L"banana");
         }
-        ProcessId = PenterTestChild(Index == 0 ? L"unrecorded" : L"run",
+        if (Index == 2) {
+            SetEnvironmentVariableW(L"TRACER_CLOCK", L"thread");
+            SetEnvironmentVariableW(L"TRACER_MAX_DEPTH", L"3");
+            SetEnvironmentVariableW(L"TRACER_MIN_DURATION", L"1us");
+        }
+        ProcessId = PenterTestChild((Index & 1) == 0 ? L"unrecorded" : L"run",
                                     FALSE);
 
         RtlInitializeBufferWriter(&Writer, Name, sizeof(Name));
@@ -1116,7 +1231,7 @@ Return Value:
             //
 
             TEST_EQUAL(PenterTestCountText("\n"),
-                       (Index == 0 ? 1 : 2) + 1 + Index / 2);
+                       ((Index & 1) == 0 ? 1 : 2) + 1 + Index / 2);
         }
     }
 
@@ -1242,6 +1357,7 @@ Return Value:
 
     PenterTestMatchModules();
     PenterTestHooks();
+    PenterTestOptions();
     PenterTestLeftOut();
     PenterTestGarbage();
     PenterTestBadDirectories();
