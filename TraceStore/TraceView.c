@@ -867,7 +867,7 @@ Return Value:
         }
     }
 
-    RtlUnmapFileSection(&Store->Session->Rtl, Old.Base);
+    TraceViewRetire(Store->Session, Old.Base);
 }
 
 static
