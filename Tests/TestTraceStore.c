@@ -42,6 +42,8 @@ static CHAR TestUtf8[3 * RTL_MAXIMUM_PATH_IN_CHARS];
 
 #define TEST_ROUTINES(ENTRY)                                                \
     ENTRY(NtCreateFile)                                                     \
+    ENTRY(NtWriteFile)                                                      \
+    ENTRY(NtFlushVirtualMemory)                                             \
     ENTRY(NtSetInformationFile)                                             \
     ENTRY(NtCreateSection)                                                  \
     ENTRY(NtMapViewOfSection)                                               \
@@ -90,6 +92,29 @@ static volatile LONG TestCalls[TestNumberOfRoutines];
 static volatile LONG TestOpenHandles;
 static volatile LONG TestLiveAllocations;
 static volatile LONG TestBadCalls;
+static ULONG TestAdvances;              // calls of TraceStoreAdvance
+static ULONGLONG TestLargestFile;       // bytes that a file was extended to
+
+//
+// What the next session is asked for.
+//
+
+static TRACE_SESSION_PARAMETERS TestOptions;
+
+//
+// The header of the ring that is checked at each write, how often one was over
+// records that readers may still take, and the control of that.
+//
+
+static PTRACE_STORE_HEADER volatile TestRing;
+static volatile LONG TestBadRingWrites;
+static BOOLEAN TestForgetsFirstPosition;
+
+//
+// Threads that are not started when that is asked for.
+//
+
+static BOOLEAN TestKeepsSuspended;
 
 typedef struct _TEST_VIEW {
     PVOID Base;
@@ -196,6 +221,12 @@ TestNtSetInformationFile(
     }
 
     TestDelay();
+
+    if (FileInformationClass == RTL_FILE_END_OF_FILE_INFORMATION &&
+        TestLargestFile < *(PULONGLONG)FileInformation) {
+
+        TestLargestFile = *(PULONGLONG)FileInformation;
+    }
 
     return TestReal->NtSetInformationFile(FileHandle,
                                           IoStatusBlock,
@@ -547,6 +578,111 @@ TestNtQueryPerformanceCounter(
     return STATUS_SUCCESS;
 }
 
+//
+// Zeroes over a part of a ring: no reader may still take what lies there.
+//
+
+static
+NTSTATUS
+NTAPI
+TestNtWriteFile(
+    HANDLE FileHandle,
+    HANDLE Event,
+    PVOID ApcRoutine,
+    PVOID ApcContext,
+    PIO_STATUS_BLOCK IoStatusBlock,
+    PVOID Buffer,
+    ULONG Length,
+    PLARGE_INTEGER ByteOffset,
+    PULONG Key
+    )
+{
+    PTRACE_STORE_HEADER Header;
+    ULONGLONG Position;
+    ULONGLONG First;
+    ULONGLONG End;
+
+    if (TestIsDue(TestRoutineNtWriteFile)) {
+        return TestFault.Status;
+    }
+
+    Header = TestRing;
+    if (Header != NULL) {
+        First = Header->FirstPosition;
+        if (TestForgetsFirstPosition) {
+            First = 0;
+        }
+        End = Header->Cursor + Header->CursorToFileOffset;
+        for (Position = (ULONGLONG)ByteOffset->QuadPart;
+             Position < End;
+             Position += Header->RingSizeInBytes) {
+
+            if (Position + Length > First) {
+                InterlockedIncrement(&TestBadRingWrites);
+            }
+        }
+    }
+
+    return TestReal->NtWriteFile(FileHandle,
+                                 Event,
+                                 ApcRoutine,
+                                 ApcContext,
+                                 IoStatusBlock,
+                                 Buffer,
+                                 Length,
+                                 ByteOffset,
+                                 Key);
+}
+
+//
+// Only a view that is there can be written to the disk.
+//
+
+static
+NTSTATUS
+NTAPI
+TestNtFlushVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    PSIZE_T RegionSize,
+    PIO_STATUS_BLOCK IoStatus
+    )
+{
+    LONG Index;
+
+    for (Index = 0; Index < TestNumberOfViews; Index += 1) {
+        if (TestViews[Index].Live && TestViews[Index].Base == *BaseAddress &&
+            TestViews[Index].FileOffset != 0 && *RegionSize == 0) {
+
+            break;
+        }
+    }
+    if (Index == TestNumberOfViews) {
+        InterlockedIncrement(&TestBadCalls);
+    }
+
+    if (TestIsDue(TestRoutineNtFlushVirtualMemory)) {
+        return TestFault.Status;
+    }
+
+    return TestReal->NtFlushVirtualMemory(ProcessHandle,
+                                          BaseAddress,
+                                          RegionSize,
+                                          IoStatus);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtResumeThread(
+    HANDLE ThreadHandle,
+    PULONG PreviousSuspendCount
+    )
+{
+    return TestKeepsSuspended ? STATUS_SUCCESS :
+           TestReal->NtResumeThread(ThreadHandle, PreviousSuspendCount);
+}
+
 static
 VOID
 TestMakeCountingRtl(
@@ -568,6 +704,9 @@ TestMakeCountingRtl(
     TestCounting.NtCreateThreadEx = TestNtCreateThreadEx;
     TestCounting.NtQueryInformationProcess = TestNtQueryInformationProcess;
     TestCounting.NtQueryPerformanceCounter = TestNtQueryPerformanceCounter;
+    TestCounting.NtWriteFile = TestNtWriteFile;
+    TestCounting.NtFlushVirtualMemory = TestNtFlushVirtualMemory;
+    TestCounting.NtResumeThread = TestNtResumeThread;
 }
 
 //
@@ -588,6 +727,8 @@ TestResetCounters(
     TestLiveAllocations = 0;
     TestBadCalls = 0;
     TestDelayMilliseconds = 0;
+    TestLargestFile = 0;
+    TestBadRingWrites = 0;
 }
 
 static
@@ -669,7 +810,7 @@ TestCreateSession(
     PCWSTR Root;
 
     Root = TestDosPath(&TestRoot);
-    RtlZeroBytes(&Parameters, sizeof(Parameters));
+    Parameters = TestOptions;
     Parameters.ModuleBase = &__ImageBase;
     RtlPointUnicodeString(&Parameters.RootDirectory,
                           Root,
@@ -721,6 +862,7 @@ TestAppend(
             Header->NumberOfEventsLost += 1;
             return FALSE;
         }
+        TestAdvances += 1;
         TraceStoreAdvance(Store);
     }
 
@@ -1698,6 +1840,7 @@ TestCheckStopped(
     case TestRoutineNtSetInformationFile:
         Reason = TRACE_REASON_EXTEND_FAILED;
         break;
+    case TestRoutineNtWriteFile:
     case TestNumberOfRoutines:
         Reason = TRACE_REASON_PAGE_FAILED;
         break;
@@ -1918,6 +2061,18 @@ TestFaults(
                                   (BOOLEAN)Sticky);
         TEST(Calls >= 9);
         TEST_EQUAL(TestOutcomes.NoStore, 1);
+        TEST(TestOutcomes.Stopped >= 5);
+
+        //
+        // The first view is too small for its pages to be written.
+        //
+
+        Calls = TestFailEveryCall(&Small,
+                                  TestRoutineNtWriteFile,
+                                  STATUS_DISK_FULL,
+                                  (BOOLEAN)Sticky);
+        TEST(Calls >= 6);
+        TEST_EQUAL(TestOutcomes.NoStore, 0);
         TEST(TestOutcomes.Stopped >= 5);
 
         Calls = TestFailEveryCall(&Small,
@@ -2581,6 +2736,722 @@ TestInvariant(
 }
 
 //
+// Waits until the worker waits for work.
+//
+
+static
+VOID
+TestWaitForRest(
+    PTRACE_SESSION Session
+    )
+{
+    ULONG Tries;
+
+    for (Tries = 0; Tries < 10000 && !Session->Worker.Waiting; Tries += 1) {
+        Sleep(1);
+    }
+}
+
+//
+// What is asked for: TestOptions beside what every session of these tests has.
+//
+
+static
+BOOLEAN
+TestOpenSession(
+    ULONGLONG MaximumViewSize,
+    BOOLEAN Worker,
+    PTRACE_SESSION *Session,
+    PTRACE_STORE *Store
+    )
+{
+    RTL_ERROR Error;
+
+    TestNextRoot();
+    TestResetCounters();
+    TestAdvances = 0;
+    if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
+                                        MaximumViewSize,
+                                        Worker,
+                                        Session,
+                                        &Error))) {
+        return FALSE;
+    }
+    if (!TEST_SUCCESS(TraceStoreOpen(*Session, Store, &Error))) {
+        TraceSessionDestroy(*Session, TRACE_REASON_MODULE_UNLOAD);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static
+VOID
+TestEndSession(
+    PTRACE_SESSION Session
+    )
+{
+    TestRing = NULL;
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+    RtlZeroBytes(&TestOptions, sizeof(TestOptions));
+    TestClockStep = 1;
+}
+
+//
+// A view is as large as what is likely to be needed, and what the file has
+// already.
+//
+
+static
+VOID
+TestDemand(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    LONG Index;
+    ULONG Records;
+
+    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x2000000, 0x50000), 0x40000);
+    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x2000000, 0x80000), 0x80000);
+    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x2000000, 0x7FFFF), 0x40000);
+    TEST_EQUAL(TraceViewNextSize(0x40000, 0x2000000, 0x1000000), 0x40000);
+    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x2000000, 1), 0x10000);
+    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x20000, 0x1000000), 0x20000);
+
+    //
+    // A second from one reading to the next: a thread that fills 64 KiB in more
+    // than that needs no more.  Then 100 ns: sizes double, once a view has been
+    // filled at that speed.
+    //
+
+    if (!TestOpenSession(0x400000, FALSE, &Session, &Store)) {
+        return;
+    }
+    TestClockStep = 10000000;
+    Records = (ULONG)TEST_RECORDS_IN(0x80000);
+    TEST_EQUAL(TestAppendMany(Store, 0, Records), Records);
+    TEST_EQUAL(TestNumberOfViews, 8);
+    for (Index = 0; Index < 8; Index += 1) {
+        TEST_EQUAL(TestViews[Index].SizeInBytes, 0x10000);
+    }
+
+    TestClockStep = 1;
+    TestAppendMany(Store, Records, (ULONG)TEST_RECORDS_IN(0x220000));
+    TEST_EQUAL(TestViews[8].SizeInBytes, 0x10000);
+    TEST_EQUAL(TestViews[9].SizeInBytes, 0x10000);
+    TEST_EQUAL(TestViews[10].SizeInBytes, 0x80000);
+    TEST_EQUAL(TestViews[11].SizeInBytes, 0x100000);
+    TestEndSession(Session);
+}
+
+//
+// What the owner waits for: without a worker everything, and nothing while the
+// worker is ahead.
+//
+
+static
+VOID
+TestWaits(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    PTRACE_STORE_HEADER Header;
+    ULONG Worker;
+    ULONG Waits;
+    ULONG Advances;
+    ULONG Last;
+
+    for (Worker = 0; Worker < 2; Worker += 1) {
+        if (!TestOpenSession(0x10000, (BOOLEAN)Worker, &Session, &Store)) {
+            return;
+        }
+        Header = Store->Header;
+        Last = (ULONG)TEST_RECORDS_IN(0x10000);
+        TestAppendMany(Store, 0, Last + 1);
+        TEST_EQUAL(Header->NumberOfWaits, TestAdvances);
+        TEST_EQUAL(Header->WaitTicks, Header->InlineTicks);
+        TEST(Header->WaitTicks >= Header->MaximumInlineTicks);
+
+        Waits = (ULONG)Header->NumberOfWaits;
+        Advances = TestAdvances;
+        for (; Last < (ULONG)TEST_RECORDS_IN(0x80000); Last += 0x1000) {
+            if (Worker != 0) {
+                TEST(TestWaitForNextView(Store));
+                TestWaitForRest(Session);
+            }
+            TestAppendMany(Store, Last + 1, Last + 0x1001);
+        }
+        TEST(TestAdvances >= Advances + 7);
+        TEST_EQUAL(Header->NumberOfWaits,
+                   Waits + (Worker != 0 ? 0 : TestAdvances - Advances));
+        TEST_EQUAL(Header->WaitTicks == Header->InlineTicks, Worker == 0);
+        TestEndSession(Session);
+    }
+}
+
+//
+// Views that are full are written to the disk if the user asks for it, each
+// once and before it is unmapped; a disk that refuses changes nothing.
+//
+
+static
+VOID
+TestFlush(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    ULONG Case;
+    ULONG Records;
+    ULONG Changes;
+    ULONG Sequence;
+
+    Records = (ULONG)TEST_RECORDS_IN(0x100000) + 1;
+    for (Case = 0; Case < 6; Case += 1) {
+        TestOptions.Flush = Case >= 2;
+        if (!TestOpenSession(0x20000, Case & 1, &Session, &Store)) {
+            return;
+        }
+        if (Case >= 4) {
+            TestFault.Routine = TestRoutineNtFlushVirtualMemory;
+            TestFault.Call = 1;
+            TestFault.Status = STATUS_IO_DEVICE_ERROR;
+            TestFault.Sticky = TRUE;
+        }
+        TEST_EQUAL(TestAppendMany(Store, 0, Records), Records);
+        Changes = Store->Header->NumberOfViewChanges;
+        TEST(Changes >= 7);
+        Sequence = Store->Header->SequenceNumber;
+        TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+        TEST_EQUAL(TestCalls[TestRoutineNtFlushVirtualMemory],
+                   TestOptions.Flush ? (LONG)Changes - 1 : 0);
+        TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+        TestCheckContent(Records,
+                         TRACE_STATE_CLOSED,
+                         TRACE_REASON_THREAD_EXIT);
+        TestEndSession(Session);
+    }
+}
+
+//
+// A store that keeps the first of its bytes.
+//
+
+static
+VOID
+TestMaximumBytes(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    ULONG Case;
+    ULONG Recorded;
+    ULONG Sequence;
+
+    static const struct {
+        ULONGLONG MaximumBytes;
+        ULONGLONG Used;
+        ULONGLONG ViewSize;
+    } Cases[] = {
+        { 0x100000, 0x100000, 0x10000 },
+        { 0x10FFFF, 0x100000, 0x400000 },
+        { 0x110000, 0x110000, 0x400000 },
+        { 0x17ABCD, 0x170000, 0x40000 },
+        { 0x300000, 0x300000, 0x200000 }
+    };
+
+    for (Case = 0; Case < 2 * RTL_NUMBER_OF(Cases); Case += 1) {
+        TestOptions.MaximumBytes = Cases[Case / 2].MaximumBytes;
+        if (!TestOpenSession(Cases[Case / 2].ViewSize,
+                             Case & 1,
+                             &Session,
+                             &Store)) {
+            return;
+        }
+        Recorded = (ULONG)TEST_RECORDS_IN(Cases[Case / 2].Used);
+        TEST_EQUAL(TestAppendMany(Store, 0, Recorded + 1000), Recorded);
+        TEST_EQUAL(Store->Header->State, TRACE_STATE_STOPPED);
+        TEST_EQUAL(Store->Header->Reason, TRACE_REASON_MAXIMUM_BYTES);
+        TEST_STATUS((NTSTATUS)Store->Header->Status, STATUS_QUOTA_EXCEEDED);
+        TEST_EQUAL(Store->Header->NumberOfEventsLost, 1000);
+        TEST(TestLargestFile <= Cases[Case / 2].MaximumBytes);
+        Sequence = Store->Header->SequenceNumber;
+        TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+        TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+        TestCheckContent(Recorded,
+                         TRACE_STATE_STOPPED,
+                         TRACE_REASON_MAXIMUM_BYTES);
+        TEST_EQUAL(TestContent.FileSize, Cases[Case / 2].Used);
+        TEST_EQUAL(TestContent.Header.MaximumBytes,
+                   Cases[Case / 2].MaximumBytes);
+        TestEndSession(Session);
+    }
+}
+
+//
+// Rings: what the file holds at any moment, also when nobody closes it, by the
+// rule in TraceFormat.h.  Returns the number of records, or 0 if one is wrong.
+//
+
+static
+ULONG
+TestCheckRing(
+    PTRACE_SESSION Session,
+    ULONG NumberOfRecords
+    )
+{
+    HANDLE File;
+    HANDLE Mapping;
+    PBYTE View;
+    LARGE_INTEGER Size;
+    PCTRACE_STORE_HEADER Header;
+    PCTRACE_RECORD Record;
+    ULONGLONG Position;
+    ULONGLONG Offset;
+    ULONGLONG End;
+    ULONG Index;
+    ULONG Count;
+
+    if (!TEST_EQUAL(TestListFiles(Session, L"*.trace"), 1)) {
+        return 0;
+    }
+    File = CreateFileW(TestSessionPath(Session, TestFileNames[0]),
+                       GENERIC_READ,
+                       FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
+                       NULL,
+                       OPEN_EXISTING,
+                       0,
+                       NULL);
+    View = NULL;
+    Size.QuadPart = 0;
+    Mapping = CreateFileMappingW(File, NULL, PAGE_READONLY, 0, 0, NULL);
+    if (Mapping != NULL) {
+        View = (PBYTE)MapViewOfFile(Mapping, FILE_MAP_READ, 0, 0, 0);
+        CloseHandle(Mapping);
+    }
+    GetFileSizeEx(File, &Size);
+    CloseHandle(File);
+    if (!TEST(View != NULL)) {
+        return 0;
+    }
+
+    Header = (PCTRACE_STORE_HEADER)View;
+    TEST((ULONGLONG)Size.QuadPart <= Header->MaximumBytes);
+    End = Header->Cursor + Header->CursorToFileOffset;
+    TEST_EQUAL(End, TRACE_HEADER_SIZE + NumberOfRecords * 16ull);
+    Position = Header->FirstPosition;
+    if (Position == 0) {
+        Position = TRACE_HEADER_SIZE;
+    }
+
+    Count = 0;
+    for (; Position < End; Position += TRACE_RECORD_SIZE) {
+        Offset = Position;
+        if (Offset >= Header->RingFileOffset) {
+            Offset = Header->RingFileOffset +
+                     (Position - Header->RingFileOffset) %
+                     Header->RingSizeInBytes;
+        }
+        Index = (ULONG)((Position - TRACE_HEADER_SIZE) / TRACE_RECORD_SIZE);
+        Record = (PCTRACE_RECORD)(View + Offset);
+        if (Offset + TRACE_RECORD_SIZE > (ULONGLONG)Size.QuadPart ||
+            Record->Site != TestSite(Index) ||
+            Record->StackKind != TestStackKind(Index) ||
+            Record->Timestamp == 0) {
+
+            break;
+        }
+        Count += 1;
+    }
+
+    if (!TEST_EQUAL(Position, End)) {
+        Count = 0;
+    }
+    UnmapViewOfFile(View);
+    return Count;
+}
+
+static
+VOID
+TestRings(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    PTRACE_STORE_HEADER Header;
+    ULONGLONG Position;
+    ULONGLONG FileSize;
+    ULONG Case;
+    ULONG Records;
+    ULONG Step;
+    ULONG Count;
+    ULONG Laps;
+
+    static const struct {
+        ULONGLONG MaximumBytes;
+        ULONGLONG ViewSize;
+        ULONGLONG SegmentSize;
+        ULONGLONG RingSize;
+    } Cases[] = {
+        { 0x100000, 0, 0x10000, 0xF0000 },
+        { 0x123456, 0x40000, 0x10000, 0x110000 },
+        { 0x1FFFFF, 0x400000, 0x20000, 0x1E0000 },
+        { 0x400000, 0x20000, 0x20000, 0x3E0000 }
+    };
+
+    for (Case = 0; Case < 2 * RTL_NUMBER_OF(Cases); Case += 1) {
+        TestOptions.IsRing = TRUE;
+        TestOptions.MaximumBytes = Cases[Case / 2].MaximumBytes;
+        if (!TestOpenSession(Cases[Case / 2].ViewSize,
+                             Case & 1,
+                             &Session,
+                             &Store)) {
+            return;
+        }
+        Header = Store->Header;
+        TestRing = Header;
+        TEST_EQUAL(Session->SegmentSize, Cases[Case / 2].SegmentSize);
+        TEST_EQUAL(Header->RingFileOffset, TRACE_VIEW_MINIMUM_SIZE);
+        TEST_EQUAL(Header->RingSizeInBytes, Cases[Case / 2].RingSize);
+        FileSize = Header->RingFileOffset + Header->RingSizeInBytes;
+
+        //
+        // Three laps and a half, looked at where nothing agrees with anything.
+        //
+
+        Records = 0;
+        Laps = 0;
+        Step = (ULONG)(Cases[Case / 2].SegmentSize / 16 + 1237);
+        while (Laps < 3 || Records % 5 != 0) {
+            TEST_EQUAL(TestAppendMany(Store, Records, Records + Step), Step);
+            Records += Step;
+            Position = Header->Cursor + Header->CursorToFileOffset;
+            Laps = (ULONG)((Position - Header->RingFileOffset) /
+                           Header->RingSizeInBytes);
+            Count = TestCheckRing(Session, Records);
+            if (Laps == 0 && Header->FirstPosition == 0) {
+                TEST_EQUAL(Count, Records);
+            } else {
+                TEST(Count * 16ull >= Header->RingSizeInBytes -
+                                      2 * Session->SegmentSize);
+                TEST(Header->FirstPosition + Header->RingSizeInBytes <=
+                     Position + 2 * Session->SegmentSize);
+            }
+        }
+        TEST_EQUAL(TestBadRingWrites, 0);
+        TEST_EQUAL(TestLargestFile, FileSize);
+        TEST_EQUAL(Header->State, TRACE_STATE_OPEN);
+
+        //
+        // A cursor that has been written over is found again.
+        //
+
+        TestRing = NULL;
+        Header->Cursor += 0x10000000;
+        TEST(!TestAppend(Store, Records));
+        TEST_EQUAL(Header->Reason, TRACE_REASON_INVARIANT);
+        TEST_EQUAL(Header->Cursor + Header->CursorToFileOffset, Position);
+
+        //
+        // The file is not cut any more, whatever lies where the cursor is.
+        //
+
+        TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+        TEST(TestCheckRing(Session, Records) > 0);
+        TEST_EQUAL(TestLargestFile, FileSize);
+        TestEndSession(Session);
+    }
+
+    //
+    // It is in the first lap, which holds everything.
+    //
+
+    TestOptions.IsRing = TRUE;
+    TestOptions.MaximumBytes = 0x100000;
+    if (TestOpenSession(0, FALSE, &Session, &Store)) {
+        Records = 50000;
+        TEST_EQUAL(TestAppendMany(Store, 0, Records), Records);
+        Count = Store->Header->SequenceNumber;
+        TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+        TEST(TestReadSessionStore(Session, Count, &TestContent));
+        TestCheckContent(Records,
+                         TRACE_STATE_CLOSED,
+                         TRACE_REASON_THREAD_EXIT);
+        TEST_EQUAL(TestContent.FileSize, TRACE_HEADER_SIZE + Records * 16ull);
+        TestEndSession(Session);
+    }
+
+    //
+    // The control of what is checked at each write.
+    //
+
+    TestOptions.IsRing = TRUE;
+    TestOptions.MaximumBytes = 0x100000;
+    if (TestOpenSession(0, FALSE, &Session, &Store)) {
+        TestRing = Store->Header;
+        TestForgetsFirstPosition = TRUE;
+        TestAppendMany(Store, 0, 100000);
+        TestForgetsFirstPosition = FALSE;
+        TEST(TestBadRingWrites > 0);
+        TestEndSession(Session);
+    }
+}
+
+//
+// The clock thread.
+//
+
+static
+VOID
+TestClockThread(
+    VOID
+    )
+{
+    static ULONGLONG volatile Place;
+    static TRACE_STORE_HEADER Header;
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    ULONGLONG Freezes;
+    ULONGLONG First;
+    ULONGLONG Frozen;
+    ULONG Call;
+    ULONG Tries;
+
+    //
+    // It may not be started; or cannot be: the worker, the clock, its events.
+    //
+
+    TestOptions.Clock = TRACE_CLOCK_THREAD;
+    if (TestOpenSession(0, FALSE, &Session, &Store)) {
+        TEST_STATUS(TraceClockStart(Session, &Place), STATUS_NOT_SUPPORTED);
+        TEST(Session->Clock.Place == NULL);
+        TEST_EQUAL(Store->Header->Clock, TRACE_CLOCK_TSC);
+        TestEndSession(Session);
+    }
+
+    for (Call = 1; Call <= 5; Call += 1) {
+        if (!TestOpenSession(0, TRUE, &Session, &Store)) {
+            return;
+        }
+        TestFault.Routine = Call <= 2 ? TestRoutineNtCreateThreadEx :
+                                        TestRoutineNtCreateEvent;
+        TestFault.Call = Call <= 2 ? (LONG)Call : (LONG)Call + 1;
+        TestFault.Status = STATUS_QUOTA_EXCEEDED;
+        TEST_STATUS(TraceClockStart(Session, &Place),
+                    Call == 1 ? STATUS_NOT_SUPPORTED : STATUS_QUOTA_EXCEEDED);
+        TEST(Session->Clock.Place == NULL);
+        TEST_EQUAL(Session->Template->Clock, TRACE_CLOCK_TSC);
+        TestEndSession(Session);
+    }
+
+    //
+    // One that never begins: its clock stands still from the start.
+    //
+
+    if (TestOpenSession(0, TRUE, &Session, &Store)) {
+        TraceWorkerRequest(Session);
+        TestKeepsSuspended = TRUE;
+        Place = 0;
+        TEST_SUCCESS(TraceClockStart(Session, &Place));
+        TestKeepsSuspended = FALSE;
+        First = Place;
+        TEST(First != 0);
+        Sleep(5);
+        RtlZeroBytes(&Header, sizeof(Header));
+        TraceClockDescribe(Session, &Header);
+        TEST_EQUAL(Place, First);
+        TEST_EQUAL(Header.ClockResolution, 0);
+        TEST_EQUAL(Header.NumberOfClockFreezes, 1);
+        TEST(Header.MaximumClockStep > 0);
+        TestEndSession(Session);
+    }
+
+    //
+    // One that goes.
+    //
+
+    if (!TestOpenSession(0, TRUE, &Session, &Store)) {
+        return;
+    }
+    TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+    TEST_SUCCESS(TraceClockStart(Session, &Place));
+    First = Place;
+    for (Tries = 0; Tries < 20000; Tries += 1) {
+        if (*(ULONGLONG volatile *)&Session->Clock.Resolution != 0 &&
+            Place > First) {
+
+            break;
+        }
+        Sleep(1);
+    }
+    TEST(Tries < 20000);
+    TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error));
+    TEST_EQUAL(Store->Header->Clock, TRACE_CLOCK_THREAD);
+    TEST_EQUAL(Store->Header->ClockResolution, Session->Clock.Resolution);
+    TEST(Session->Clock.Resolution % 4 == 0);
+
+    //
+    // It is held up, and let go.
+    //
+
+    TEST(SuspendThread(Session->ClockWorker.Thread) != (DWORD)-1);
+    Freezes = Session->Clock.NumberOfFreezes;
+    Frozen = Place;
+    Sleep(30);
+    TraceClockDescribe(Session, Store->Header);
+    TEST_EQUAL(Place, Frozen);
+    TEST_EQUAL(Store->Header->NumberOfClockFreezes, Freezes + 1);
+    TEST(Store->Header->MaximumClockStep >
+         Session->Clock.Resolution * TRACE_CLOCK_FREEZE);
+    TEST(Store->Header->MaximumClockStep <= __rdtsc() - Frozen);
+    TEST(ResumeThread(Session->ClockWorker.Thread) != (DWORD)-1);
+    for (Tries = 0; Tries < 20000; Tries += 1) {
+        if (*(ULONGLONG volatile *)&Session->Clock.NumberOfFreezes > Freezes) {
+            break;
+        }
+        Sleep(1);
+    }
+    TEST(Session->Clock.NumberOfFreezes >= Freezes + 1);
+    TEST(Session->Clock.MaximumStep >= Store->Header->MaximumClockStep);
+    TEST(Place > Frozen);
+
+    TEST_EQUAL(TestAppendMany(Store, 0, 100), 100);
+    TestEndSession(Session);
+
+    First = Place;
+    Sleep(5);
+    TEST_EQUAL(Place, First);
+}
+
+//
+// The depths of a thread's stacks.
+//
+
+static
+BOOLEAN
+TestFrontDepth(
+    PTRACE_STORE Store,
+    ULONGLONG StackBase,
+    ULONG Count
+    )
+{
+    return TEST_EQUAL(Store->Depth->StackBase, StackBase) &&
+           TEST_EQUAL(Store->Depth->Count, Count) &&
+           TEST_EQUAL(Store->Depth->Skipped, 0);
+}
+
+static
+VOID
+TestSwitchTo(
+    PTRACE_STORE Store,
+    ULONGLONG StackBase
+    )
+{
+    ULONGLONG Real;
+
+    Real = __readgsqword(0x08);
+    __writegsqword(0x08, StackBase);
+    TraceDepthSwitch(Store);
+    __writegsqword(0x08, Real);
+}
+
+static
+VOID
+TestDepths(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    PTRACE_STORE Second;
+    PTRACE_DEPTH Depth;
+    RTL_ERROR Error;
+    ULONGLONG Real;
+    ULONG Index;
+    LONG Before;
+
+    TestOptions.MaximumDepth = TRACE_MAXIMUM_DEPTH;
+    if (!TestOpenSession(0, FALSE, &Session, &Store)) {
+        return;
+    }
+    Real = __readgsqword(0x08);
+    TestFrontDepth(Store, Real, 0);
+    TEST_EQUAL(Store->Header->MaximumDepth, TRACE_MAXIMUM_DEPTH);
+    TEST_EQUAL(Store->Depth->Maximum, TRACE_MAXIMUM_DEPTH);
+    Store->Depth->Stacks[TRACE_MAXIMUM_DEPTH - 1] = 1;
+    Store->Depth->Count = 1;
+
+    //
+    // As many stacks as there may be, each of which keeps what it has.
+    //
+
+    for (Index = 1; Index < TRACE_DEPTH_STACKS; Index += 1) {
+        TestSwitchTo(Store, Real + Index * 0x100000ull);
+        TestFrontDepth(Store, Real + Index * 0x100000ull, 0);
+        Store->Depth->Count = Index + 1;
+    }
+    Before = TestCalls[TestRoutineNtAllocateVirtualMemory];
+    for (Index = 0; Index < TRACE_DEPTH_STACKS; Index += 1) {
+        TestSwitchTo(Store, Real + Index * 0x100000ull);
+        TestFrontDepth(Store, Real + Index * 0x100000ull, Index + 1);
+    }
+
+    //
+    // One more takes the place of the one that was used least recently, which
+    // comes back empty in place of the next.
+    //
+
+    TestSwitchTo(Store, Real + 1 * 0x100000ull);
+    TestSwitchTo(Store, Real + 5000 * 0x100000ull);
+    TestFrontDepth(Store, Real + 5000 * 0x100000ull, 0);
+    TestSwitchTo(Store, Real);
+    TestFrontDepth(Store, Real, 0);
+    TestSwitchTo(Store, Real + 1 * 0x100000ull);
+    TestFrontDepth(Store, Real + 1 * 0x100000ull, 2);
+    TestSwitchTo(Store, Real + 3 * 0x100000ull);
+    TestFrontDepth(Store, Real + 3 * 0x100000ull, 4);
+    TEST_EQUAL(TestCalls[TestRoutineNtAllocateVirtualMemory], Before);
+
+    Index = 0;
+    for (Depth = Store->Depth; Depth != NULL; Depth = Depth->Next) {
+        Index += 1;
+    }
+    TEST_EQUAL(Index, TRACE_DEPTH_STACKS);
+    TestEndSession(Session);
+
+    //
+    // Without memory the same happens earlier; and a new thread has no store.
+    //
+
+    TestOptions.MaximumDepth = 3;
+    if (TestOpenSession(0, FALSE, &Session, &Store)) {
+        TestSwitchTo(Store, Real + 0x100000);
+        Store->Depth->Count = 2;
+        TestFault.Routine = TestRoutineNtAllocateVirtualMemory;
+        TestFault.Call = TestCalls[TestRoutineNtAllocateVirtualMemory] + 1;
+        TestFault.Status = STATUS_NO_MEMORY;
+        TestFault.Sticky = TRUE;
+        TestSwitchTo(Store, Real + 0x200000);
+        TestFrontDepth(Store, Real + 0x200000, 0);
+        TestSwitchTo(Store, Real + 0x100000);
+        TestFrontDepth(Store, Real + 0x100000, 2);
+        TEST(Store->Depth->Next->Next == NULL);
+        TEST_STATUS(TraceStoreOpen(Session, &Second, &Error), STATUS_NO_MEMORY);
+        TEST(Error.Step != NULL && Error.Step[0] != '\0');
+        TEST_EQUAL(TestListFiles(Session, L"*.trace"), 1);
+        TestEndSession(Session);
+    }
+}
+
+//
 // The log: step, object and status on one line, in the session directory once
 // there is one; a bounded number of lines.
 //
@@ -2711,6 +3582,13 @@ Return Value:
     TestManyStores();
     TestProcessExit();
     TestInvariant();
+    TestDemand();
+    TestWaits();
+    TestFlush();
+    TestMaximumBytes();
+    TestRings();
+    TestClockThread();
+    TestDepths();
     TestLog();
 
     TestDeleteTree(&TestFolder);
