@@ -18,6 +18,8 @@ Abstract:
 #include "../Penter/PenterPrivate.h"
 #include "Test.h"
 
+#define FAULT_DYNAMIC_CODE_BLOCKED ((NTSTATUS)0xC0000604)
+
 #define FAULT_ROUTINES(ENTRY)                                               \
     RTL_NTDLL_REQUIRED(ENTRY)                                               \
     RTL_NTDLL_OPTIONAL(ENTRY)                                               \

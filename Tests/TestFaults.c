@@ -157,6 +157,7 @@ static const ULONG FaultChunks[FAULT_THREADS][FAULT_MAXIMUM_CHUNKS] = {
 static FAULT_THREAD FaultThreads[FAULT_THREADS];
 static ULONGLONG FaultExpectedSums[2][FAULT_THREADS];   // [1]: no worker
 static BOOLEAN FaultIsConcurrent;
+static BOOLEAN FaultHasOptions;         // a worker from the start
 static volatile LONG FaultUnsettled;
 
 //
@@ -314,7 +315,7 @@ FaultRunProgram(
         SetEvent(FaultThreads[Index].Go);
         WaitForSingleObject(Handles[Index], INFINITE);
         CloseHandle(Handles[Index]);
-        if (!FaultIsConcurrent && !FaultSettle(Index)) {
+        if (!FaultIsConcurrent && !FaultSettle(FaultHasOptions ? 0 : Index)) {
             InterlockedIncrement(&FaultUnsettled);
         }
     }
@@ -344,6 +345,8 @@ FaultReadStore(
     PFAULT_THREAD Thread;
     ULONGLONG Count;
     ULONGLONG Last;
+    ULONGLONG Position;
+    ULONGLONG Offset;
     ULONG Seen[FAULT_MAXIMUM_CHUNKS];
     ULONG Chunk;
     ULONG Newest;
@@ -360,12 +363,14 @@ FaultReadStore(
     FaultOutcome.LostInStores += Header->NumberOfEventsLost;
     Count = PenterTestNumberOfRecords(Header);
     if (Header->Magic != TRACE_STORE_MAGIC ||
-        Count > (SizeInBytes - TRACE_HEADER_SIZE) / TRACE_RECORD_SIZE) {
+        (Header->FirstPosition == 0 &&
+         Count > (SizeInBytes - TRACE_HEADER_SIZE) / TRACE_RECORD_SIZE) ||
+        Header->FirstPosition > TRACE_HEADER_SIZE + Count * TRACE_RECORD_SIZE) {
 
         FaultOutcome.Problems |= FAULT_PROBLEM_CONTENT;
         return;
     }
-    FaultOutcome.Recorded += Count;
+    FaultOutcome.Recorded += Count + Header->NumberOfEventsTooDeep;
 
     Thread = NULL;
     for (Index = 0; Index < FAULT_THREADS; Index += 1) {
@@ -380,14 +385,29 @@ FaultReadStore(
 
     //
     // The events of a thread, in their order, each chunk with no more than
-    // were made.
+    // were made.  A ring has lost the first of them.
     //
 
     RtlZeroBytes(Seen, sizeof(Seen));
-    Record = (PCTRACE_RECORD)(Bytes + TRACE_HEADER_SIZE);
+    Position = TRACE_HEADER_SIZE;
+    if (Header->FirstPosition != 0) {
+        Position = Header->FirstPosition;
+    }
+    Count -= (Position - TRACE_HEADER_SIZE) / TRACE_RECORD_SIZE;
     Last = 1;
     Newest = 0;
     for (; Count != 0; Count -= 1) {
+        Offset = Position;
+        if (Header->FirstPosition != 0) {
+            Offset = Header->RingFileOffset +
+                     (Position - Header->RingFileOffset) %
+                     Header->RingSizeInBytes;
+        }
+        if (Offset > SizeInBytes - TRACE_RECORD_SIZE) {
+            FaultOutcome.Problems |= FAULT_PROBLEM_CONTENT;
+            return;
+        }
+        Record = (PCTRACE_RECORD)(Bytes + Offset);
         Chunk = Record->Site - (Thread->Number + 1) * 0x10000;
         if (Chunk >= Thread->NumberOfChunks || Chunk < Newest ||
             Record->Timestamp < Last ||
@@ -399,7 +419,7 @@ FaultReadStore(
         Newest = Chunk;
         Last = Record->Timestamp;
         Seen[Chunk] += 1;
-        Record += 1;
+        Position += TRACE_RECORD_SIZE;
     }
     for (Index = 0; Index < Thread->NumberOfChunks; Index += 1) {
         if (Seen[Index] > Thread->Chunks[Index]) {
@@ -1086,6 +1106,140 @@ FaultTestAllCalls(
 }
 
 //
+// Some of the calls of a program that has options: the first two, the last and
+// every sixteenth of each routine, once; and the first for good.
+//
+
+typedef struct _FAULT_OPTION {
+    PCWSTR Name;
+    PCWSTR Value;
+} FAULT_OPTION;
+
+static
+VOID
+FaultTestOptions(
+    ULONG Mode,
+    const FAULT_OPTION *Options,
+    ULONG NumberOfOptions,
+    BOOLEAN Quick
+    )
+{
+    static LONG Counts[FaultNumberOfRoutines];
+    FAULT Fault;
+    ULONG Routine;
+    ULONG First;
+    ULONG Number;
+    ULONG Index;
+    ULONG Runs;
+    LONG Call;
+    ULONGLONG Start;
+
+    for (Index = 0; Index < NumberOfOptions; Index += 1) {
+        SetEnvironmentVariableW(Options[Index].Name, Options[Index].Value);
+    }
+    FaultHasOptions = TRUE;
+
+    RtlZeroBytes(&Fault, sizeof(Fault));
+    Fault.Mode = Mode;
+    Fault.Error.Routine = FaultNtCreateThreadEx;
+    Fault.Error.Reported = STATUS_ACCESS_DENIED;
+    FaultRunWell(&Fault, 0);
+    RtlCopyBytes(Counts, (PVOID)FaultCalls, sizeof(Counts));
+    TEST_EQUAL(FaultOutcome.NumberOfStores, FAULT_THREADS);
+    TEST_EQUAL(FaultOutcome.Recorded, FaultOutcome.Made);
+
+    Runs = 0;
+    Start = GetTickCount64();
+    for (Routine = 0; Routine < FaultNumberOfRoutines; Routine += 1) {
+        First = 0;
+        Number = FaultCountErrors(Routine, &First);
+        if (Number == 0 ||
+            (Mode == FAULT_BOTH && Routine == FaultNtCreateThreadEx)) {
+
+            continue;
+        }
+        for (Call = 0; Call <= Counts[Routine]; Call += 1) {
+            if (Call > 2 && Call != Counts[Routine] &&
+                (Quick || Call % 16 != 0)) {
+
+                continue;
+            }
+            Fault.Mode = Mode;
+            Fault.Call = Call == 0 ? 1 : Call;
+            Fault.Sticky = Call == 0;
+            Fault.Error = FaultErrors[First + (ULONG)Call % Number];
+            if (Counts[Routine] != 0) {
+                FaultRunWell(&Fault, FAULT_PROBLEM_NOT_FIRED);
+                Runs += 1;
+            }
+        }
+    }
+
+    RtlWriteText(TestOutput, "options:");
+    for (Index = 0; Index < NumberOfOptions; Index += 1) {
+        RtlWriteText(TestOutput,
+                     " %S=%S",
+                     Options[Index].Name,
+                     Options[Index].Value);
+        SetEnvironmentVariableW(Options[Index].Name, NULL);
+    }
+    FaultHasOptions = FALSE;
+    RtlWriteText(TestOutput,
+                 ": %u faults, %d calls of NtFlushVirtualMemory, %llu ms\n",
+                 Runs,
+                 Counts[FaultNtFlushVirtualMemory],
+                 GetTickCount64() - Start);
+}
+
+//
+// A module that is left out, and whose code may not be changed: the jump stays
+// and leads to a return.  There is one try in a process.
+//
+
+static
+VOID
+FaultTestLeftOut(
+    VOID
+    )
+{
+    static const PPENTER_ROUTINE Hooks[] = {
+        _penter, _pexit, __cyg_profile_func_enter, __cyg_profile_func_exit
+    };
+    FAULT Fault;
+    ULONG Index;
+    BYTE Before[RTL_NUMBER_OF(Hooks)];
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Hooks); Index += 1) {
+        Before[Index] = *(PBYTE)(ULONG_PTR)Hooks[Index];
+    }
+
+    SetEnvironmentVariableW(L"TRACER_MODULES", L"-testfaults");
+    RtlZeroBytes(&Fault, sizeof(Fault));
+    Fault.Call = 1;
+    Fault.Error.Routine = FaultNtProtectVirtualMemory;
+    Fault.Error.Value = (ULONG)FAULT_DYNAMIC_CODE_BLOCKED;
+    Fault.Error.Reported = FAULT_DYNAMIC_CODE_BLOCKED;
+
+    //
+    // Nobody is told: nothing was asked for that is not done.
+    //
+
+    TEST_EQUAL(FaultRun(&Fault), FAULT_PROBLEM_REPORT);
+    TEST_EQUAL(FaultFired, 1);
+    TEST_EQUAL(FaultCalls[FaultNtProtectVirtualMemory], 1);
+    TEST_EQUAL(FaultNumberOfReports, 0);
+    TEST(FaultOutcome.IsOff);
+    TEST_EQUAL(FaultOutcome.NumberOfStores, 0);
+    TEST(PenterEnterRoutine == PenterReturn);
+    TEST(PenterExitFunctionRoutine == PenterReturn);
+    for (Index = 0; Index < RTL_NUMBER_OF(Hooks); Index += 1) {
+        TEST_EQUAL(*(PBYTE)(ULONG_PTR)Hooks[Index], Before[Index]);
+        Hooks[Index]();
+    }
+    SetEnvironmentVariableW(L"TRACER_MODULES", L"testfaults;-other");
+}
+
+//
 // Views whose pages cannot be had.
 //
 
@@ -1334,6 +1488,18 @@ Return Value:
     BOOLEAN Everything;
     BOOLEAN Quick;
 
+    static const FAULT_OPTION Rings[] = {
+        { L"TRACER_MODE", L"ring" },
+        { L"TRACER_MAX_BYTES", L"1M" },
+        { L"TRACER_CLOCK", L"thread" },
+        { L"TRACER_FLUSH", L"1" }
+    };
+    static const FAULT_OPTION Depths[] = {
+        { L"TRACER_MAX_BYTES", L"8M" },
+        { L"TRACER_CLOCK", L"none" },
+        { L"TRACER_MAX_DEPTH", L"3000" }
+    };
+
     UNREFERENCED_PARAMETER(Allocator);
 
     PenterTestRtl = Rtl;
@@ -1390,7 +1556,11 @@ Return Value:
     FaultTestPages();
     FaultTestAllCalls(FAULT_FAIL, Everything, Quick);
     FaultTestAllCalls(FAULT_BOTH, Everything, Quick);
+    FaultTestOptions(FAULT_FAIL, Rings, RTL_NUMBER_OF(Rings), Quick);
+    FaultTestOptions(FAULT_BOTH, Depths, RTL_NUMBER_OF(Depths), Quick);
     FaultTestConcurrent(Everything ? 1500 : (Quick ? 20 : 100));
+
+    FaultTestLeftOut();
 
     RtlWriteText(TestOutput,
                  "%d runs, %d times the worker did not come to rest\n",
