@@ -1107,7 +1107,8 @@ FaultTestAllCalls(
 
 //
 // Some of the calls of a program that has options: the first two, the last and
-// every sixteenth of each routine, once; and the first for good.
+// every sixteenth of each routine, once; and the first for good.  Those that
+// take seconds are made fail once.
 //
 
 typedef struct _FAULT_OPTION {
@@ -1159,8 +1160,9 @@ FaultTestOptions(
             continue;
         }
         for (Call = 0; Call <= Counts[Routine]; Call += 1) {
-            if (Call > 2 && Call != Counts[Routine] &&
-                (Quick || Call % 16 != 0)) {
+            if ((Call > 2 && Call != Counts[Routine] &&
+                 (Quick || Call % 16 != 0)) ||
+                (FaultIsRace(Routine) && Call != 1)) {
 
                 continue;
             }

@@ -16,6 +16,10 @@ Abstract:
                     two bytes a character; bit 5: paths cannot be made absolute
         texts       TRACER_ENABLED, TRACER_VIEW_SIZE, TRACER_DIRECTORY,
                     TRACER_MODULES, the module's path: 2 bytes of length each
+        1 byte      which of those that follow are there
+        texts       TRACER_CLOCK, TRACER_MODE, TRACER_MAX_BYTES,
+                    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_MIN_DURATION:
+                    likewise
 
     and for a table
 
@@ -38,10 +42,17 @@ Abstract:
 #define FUZZ_IS_WIDE_TEXT 0x10
 #define FUZZ_IS_FULL_PATH_FAILING 0x20
 
-#define FUZZ_NUMBER_OF_TEXTS 5
+#define FUZZ_NUMBER_OF_TEXTS 11
+#define FUZZ_FIRST_CHOICE 5
 #define FUZZ_TEXT_DIRECTORY 2
 #define FUZZ_TEXT_MODULES 3
 #define FUZZ_TEXT_MODULE_PATH 4
+#define FUZZ_TEXT_CLOCK 5
+#define FUZZ_TEXT_MODE 6
+#define FUZZ_TEXT_MAX_BYTES 7
+#define FUZZ_TEXT_MAX_DEPTH 8
+#define FUZZ_TEXT_FLUSH 9
+#define FUZZ_TEXT_MIN_DURATION 10
 #define FUZZ_MAXIMUM_PREFIXES 200
 #define FUZZ_MAXIMUM_SEARCHES 96
 #define FUZZ_PAGE_SIZE 4096
@@ -77,11 +88,18 @@ typedef struct _FUZZ_ENVIRONMENT {
 
 static FUZZ_ENVIRONMENT FuzzEnvironment;
 
-static const PCSZ FuzzNames[FUZZ_NUMBER_OF_TEXTS - 1] = {
+static const PCSZ FuzzNames[FUZZ_NUMBER_OF_TEXTS] = {
     "TRACER_ENABLED",
     "TRACER_VIEW_SIZE",
     "TRACER_DIRECTORY",
-    "TRACER_MODULES"
+    "TRACER_MODULES",
+    "(the module's path)",
+    "TRACER_CLOCK",
+    "TRACER_MODE",
+    "TRACER_MAX_BYTES",
+    "TRACER_MAX_DEPTH",
+    "TRACER_FLUSH",
+    "TRACER_MIN_DURATION"
 };
 
 //
@@ -671,6 +689,255 @@ Return Value:
     FUZZ_CHECK(Config->ModuleIncluded == Included);
 }
 
+//
+// What the user may choose.
+//
+
+static
+ULONG
+FuzzFindWord(
+    ULONG Index,
+    const PCSZ *Words,
+    ULONG NumberOfWords
+    )
+/*++
+
+Routine Description:
+
+    Finds the word that a text is, in any case.
+
+Arguments:
+
+    Index - The text.
+
+    Words, NumberOfWords - The words, in capitals.
+
+Return Value:
+
+    The number of the word, or NumberOfWords.
+
+--*/
+{
+    const FUZZ_TEXT *Text = &FuzzEnvironment.Texts[Index];
+    ULONG Char;
+    ULONG Word;
+
+    for (Word = 0; Word < NumberOfWords; Word++) {
+        for (Char = 0; Char < Text->Length; Char++) {
+            if (FuzzUpcaseUnicodeChar(Text->Buffer[Char]) !=
+                (WCHAR)Words[Word][Char] || Words[Word][Char] == 0) {
+                break;
+            }
+        }
+        if (Char == Text->Length && Words[Word][Char] == 0) {
+            break;
+        }
+    }
+
+    return Word;
+}
+
+static
+BOOLEAN
+FuzzCheckValue(
+    const PENTER_CONFIG *Config,
+    ULONG Index,
+    BOOLEAN IsValid
+    )
+/*++
+
+Routine Description:
+
+    Checks that a value that makes no sense is noted, and no other.
+
+Arguments:
+
+    Config - What was made of the environment.
+
+    Index - The variable.
+
+    IsValid - Whether its value makes sense.
+
+Return Value:
+
+    TRUE if the variable is there and makes sense.
+
+--*/
+{
+    const FUZZ_TEXT *Text = &FuzzEnvironment.Texts[Index];
+    BOOLEAN IsUsed = Text->IsThere && Text->Length != 0 &&
+                     Text->Length < RTL_MAXIMUM_PATH_IN_CHARS;
+
+    if (Text->Length < RTL_MAXIMUM_PATH_IN_CHARS) {
+        FUZZ_CHECK(FuzzCountErrors(Config, FuzzNames[Index]) ==
+                   (IsUsed && !IsValid ? 1u : 0u));
+    }
+
+    return IsUsed && IsValid;
+}
+
+static
+VOID
+FuzzCheckNumber(
+    const PENTER_CONFIG *Config,
+    ULONG Index,
+    ULONGLONG Least,
+    ULONGLONG Most,
+    ULONGLONG Default,
+    ULONGLONG Actual
+    )
+/*++
+
+Routine Description:
+
+    Checks a number that the user may choose.
+
+Arguments:
+
+    Config - What was made of the environment.
+
+    Index - The variable.
+
+    Least, Most - What makes sense.
+
+    Default - What it is otherwise.
+
+    Actual - What it is.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Number = 0;
+    BOOLEAN IsValid;
+
+    IsValid = FuzzParseNumber(&FuzzEnvironment.Texts[Index], &Number) &&
+              Number >= Least && Number <= Most;
+    FUZZ_CHECK(Actual ==
+               (FuzzCheckValue(Config, Index, IsValid) ? Number : Default));
+}
+
+static
+VOID
+FuzzCheckDuration(
+    const PENTER_CONFIG *Config
+    )
+/*++
+
+Routine Description:
+
+    Checks TRACER_MIN_DURATION: digits or 0x and hexadecimal digits, then
+    nothing, ns, us, ms or s; an hour at most; nothing but 0 without a clock.
+
+Arguments:
+
+    Config - What was made of the environment.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const struct {
+        PCSZ Suffix;
+        ULONGLONG Nanoseconds;
+    } Units[] = {
+        { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 }
+    };
+    FUZZ_TEXT Number = FuzzEnvironment.Texts[FUZZ_TEXT_MIN_DURATION];
+    ULONGLONG Unit = 1;
+    ULONGLONG Value = 0;
+    ULONG Char;
+    ULONG Index;
+    ULONG Length;
+    BOOLEAN IsValid;
+    WCHAR Last;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Units); Index++) {
+        Length = (ULONG)strlen(Units[Index].Suffix);
+        for (Char = 0; Number.Length > Length && Char < Length; Char++) {
+            if (Number.Buffer[Number.Length - Length + Char] !=
+                (WCHAR)Units[Index].Suffix[Char]) {
+                break;
+            }
+        }
+        if (Number.Length > Length && Char == Length) {
+            Unit = Units[Index].Nanoseconds;
+            Number.Length -= Length;
+            break;
+        }
+    }
+
+    Last = Number.Length == 0 ? 0 : Number.Buffer[Number.Length - 1];
+    IsValid = FuzzParseNumber(&Number, &Value) &&
+              Last < 0x80 && strchr("kKmMgG", (int)Last) == NULL &&
+              Value <= PENTER_MAXIMUM_DURATION / Unit &&
+              (Value == 0 || Config->Clock != TRACE_CLOCK_NONE);
+    FUZZ_CHECK(Config->MinimumDuration ==
+               (FuzzCheckValue(Config, FUZZ_TEXT_MIN_DURATION, IsValid) ?
+                Value * Unit : 0));
+}
+
+static
+VOID
+FuzzCheckChoices(
+    const PENTER_CONFIG *Config
+    )
+/*++
+
+Routine Description:
+
+    Checks the clock, what is kept, and what is left out.
+
+Arguments:
+
+    Config - What was made of the environment.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCSZ Clocks[] = { "TSC", "THREAD", "NONE" };
+    static const PCSZ Modes[] = { "FILE", "RING" };
+    ULONG Word;
+
+    //
+    // The clock's name is also in what is noted about the duration.
+    //
+
+    Word = FuzzFindWord(FUZZ_TEXT_CLOCK, Clocks, RTL_NUMBER_OF(Clocks));
+    if (!FuzzEnvironment.Texts[FUZZ_TEXT_CLOCK].IsThere ||
+        Word == RTL_NUMBER_OF(Clocks)) {
+        Word = TRACE_CLOCK_TSC;
+    }
+    FUZZ_CHECK(Config->Clock == Word);
+
+    Word = FuzzFindWord(FUZZ_TEXT_MODE, Modes, RTL_NUMBER_OF(Modes));
+    FUZZ_CHECK(Config->IsRing ==
+               (FuzzCheckValue(Config, FUZZ_TEXT_MODE, Word < 2) ?
+                Word == 1 : FALSE));
+
+    FuzzCheckNumber(Config,
+                    FUZZ_TEXT_MAX_BYTES,
+                    TRACE_MAXIMUM_BYTES_LEAST,
+                    INT64_MAX,
+                    Config->IsRing ? PENTER_DEFAULT_RING_BYTES : 0,
+                    Config->MaximumBytes);
+    FuzzCheckNumber(Config,
+                    FUZZ_TEXT_MAX_DEPTH,
+                    1,
+                    TRACE_MAXIMUM_DEPTH,
+                    0,
+                    Config->MaximumDepth);
+    FuzzCheckNumber(Config, FUZZ_TEXT_FLUSH, 0, 1, 0, Config->Flush);
+    FuzzCheckDuration(Config);
+}
+
 static
 VOID
 FuzzReadEnvironment(
@@ -697,6 +964,7 @@ Return Value:
     PFUZZ_TEXT Text;
     ULONG CharacterSize;
     ULONG Char;
+    ULONG Choices;
     ULONG Index;
     ULONGLONG Number;
     BOOLEAN IsValid;
@@ -712,10 +980,17 @@ Return Value:
     CharacterSize =
         (FuzzEnvironment.Flags & FUZZ_IS_WIDE_TEXT) != 0 ? 2 : 1;
 
+    Choices = 0;
     for (Index = 0; Index < FUZZ_NUMBER_OF_TEXTS; Index++) {
 
+        if (Index == FUZZ_FIRST_CHOICE) {
+            Choices = (ULONG)FuzzTake(Input, 1);
+        }
+
         Text = &FuzzEnvironment.Texts[Index];
-        Text->IsThere = (FuzzEnvironment.Flags & (1u << Index)) != 0;
+        Text->IsThere = Index < FUZZ_FIRST_CHOICE ?
+            (FuzzEnvironment.Flags & (1u << Index)) != 0 :
+            (Choices & (1u << (Index - FUZZ_FIRST_CHOICE))) != 0;
         Text->Length = (ULONG)FuzzTake(Input, 2) & 0x7FFF;
         if (Text->Length > Input->Left / CharacterSize) {
             Text->Length = (ULONG)(Input->Left / CharacterSize);
@@ -776,6 +1051,7 @@ Return Value:
                               Text->Length * sizeof(WCHAR)) == 0);
         }
 
+        FuzzCheckChoices(Config);
         FuzzCheckModules(Config, FailAfter != 0);
     }
 
