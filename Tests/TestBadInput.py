@@ -167,6 +167,17 @@ def check_variables(results, program, expected, scratch):
         ('TRACER_MODULES', 'C:\\x'), ('TRACER_MODULES', '*'),
         ('TRACER_MODULES', 'ok;?'),
         ('TRACER_MODULES', 'x' * 30000),
+        ('TRACER_CLOCK', 'rdtsc'), ('TRACER_CLOCK', '0'),
+        ('TRACER_MODE', 'ring '), ('TRACER_MODE', '\u0280ing'),
+        ('TRACER_MAX_BYTES', '1048575'), ('TRACER_MAX_BYTES', '-1'),
+        ('TRACER_MAX_BYTES', '9223372036854775808'),
+        ('TRACER_MIN_DURATION', '1 us'), ('TRACER_MIN_DURATION', '-5'),
+        ('TRACER_MIN_DURATION', '5m'), ('TRACER_MIN_DURATION', '1h'),
+        ('TRACER_MIN_DURATION', '3600000000001'),
+        ('TRACER_MIN_DURATION', '18446744073709551615s'),
+        ('TRACER_MAX_DEPTH', '0'), ('TRACER_MAX_DEPTH', '16001'),
+        ('TRACER_MAX_DEPTH', '3.5'),
+        ('TRACER_FLUSH', 'yes'), ('TRACER_FLUSH', '2'),
     ]
     silent = [
         ('TRACER_ENABLED', ''), ('TRACER_VIEW_SIZE', ''),
@@ -174,6 +185,14 @@ def check_variables(results, program, expected, scratch):
         ('TRACER_MODULES', ' ; busy ; '), ('TRACER_MODULES', '-xyz'),
         ('TRACER_MODULES', ';'.join('-x%d' % n for n in range(3000))),
         ('TRACER_UNKNOWN', 'whatever'),
+        ('TRACER_CLOCK', ''), ('TRACER_CLOCK', 'ThReAd'),
+        ('TRACER_CLOCK', 'NONE'), ('TRACER_MODE', ''),
+        ('TRACER_MODE', 'Ring'), ('TRACER_MAX_BYTES', ''),
+        ('TRACER_MAX_BYTES', '9223372036854775807'),
+        ('TRACER_MIN_DURATION', ''), ('TRACER_MIN_DURATION', '0s'),
+        ('TRACER_MIN_DURATION', '3600s'), ('TRACER_MIN_DURATION', '0x10ns'),
+        ('TRACER_MAX_DEPTH', ''), ('TRACER_MAX_DEPTH', '16000'),
+        ('TRACER_FLUSH', ''), ('TRACER_FLUSH', '1'),
     ]
     for number, (name, value) in enumerate(garbage + silent):
         directory = os.path.join(scratch, 'variable%d' % number)
@@ -208,7 +227,10 @@ def check_variables(results, program, expected, scratch):
         values = {name: ''.join(chance.choice(signs) for _ in
                                 range(chance.choice((1, 5, 40, 400, 3000))))
                   for name in ('TRACER_ENABLED', 'TRACER_VIEW_SIZE',
-                               'TRACER_MODULES', 'TRACER_DIRECTORY')}
+                               'TRACER_MODULES', 'TRACER_DIRECTORY',
+                               'TRACER_CLOCK', 'TRACER_MODE',
+                               'TRACER_MAX_BYTES', 'TRACER_MIN_DURATION',
+                               'TRACER_MAX_DEPTH', 'TRACER_FLUSH')}
         values['TRACER_DIRECTORY'] = (
             programs.windows_path(os.path.join(scratch, 'random')) + '\\' +
             values['TRACER_DIRECTORY'].replace('..', '.'))
