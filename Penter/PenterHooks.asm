@@ -312,9 +312,12 @@ UNWIND_END %1
 ;   function has its caller's) and is left out if as many as allowed remain.
 ;   While such a call is open, what is called inside it is only counted.  An
 ;   exit above it shows that it has gone.  An exit closes the calls below it and
-;   the next one, which is its own.  Stack pointers are compared by their low
-;   halves, and a stack that is not the one the calls are on (a fiber's) leads
-;   to the slow path.
+;   the next one, which is its own; unless the exit hook was jumped to from the
+;   end of a function in the -finstrument-functions convention, so that the
+;   return address is the one that the hook is given: then the stack pointer is
+;   the caller's, and its own is the last of those below.  Stack pointers are
+;   compared by their low halves, and a stack that is not the one the calls are
+;   on (a fiber's) leads to the slow path.
 ;
 ;   Duration.  An exit takes its entry back if that is the latest record, in the
 ;   same view, with a stack pointer less than 4 KiB above its own, and not older
@@ -416,7 +419,21 @@ UNWIND_END_PROLOG
         add     dword [r8 + TRACE_DEPTH_SKIPPED], 1
 %else
         cmp     eax, 0
+%if IsFunction
+        jle     %%inside
+        mov     rax, [rsp + CHOOSING_CALL - 8]
+        cmp     rax, [rsp + 24]
+        jne     %%duration
+        mov     eax, [r8 + TRACE_DEPTH_COUNT]
+        mov     eax, [r8 + TRACE_DEPTH_STACKS + rax * 4 - 4]
+        lea     r9d, [rsp + CHOOSING_CALL]
+        sub     r9d, eax
+        cmp     r9d, 0
         jg      %%duration
+%%inside:
+%else
+        jg      %%duration
+%endif
         sub     dword [r8 + TRACE_DEPTH_SKIPPED], 1
 %endif
         add     qword [rcx + TRACE_HEADER_TOO_DEEP], 1
@@ -493,8 +510,14 @@ UNWIND_END_PROLOG
         mov     [r8 + TRACE_DEPTH_STACKS + r9 * 4], eax
         add     r9d, 1
 %else
+%if IsFunction
+        mov     rax, [rsp + CHOOSING_CALL - 8]
+        cmp     rax, [rsp + 24]
+        je      %%own                       ; a jump: its own is closed
+%endif
         sub     r9d, 1
         adc     r9d, 0                      ; none is open: it stays 0
+%%own:
 %endif
         mov     [r8 + TRACE_DEPTH_COUNT], r9d
 
