@@ -100,21 +100,41 @@ def check_ended(results, expected, seen, count, what):
                   what + ': control: a call that is missing is found')
 
 
-def check_walks(results, outcome, what):
-    """What the sampler said of its walks."""
+def read_walks(outcome, what):
+    """What the sampler said of its walks: seven numbers, or None."""
     numbers = re.search(r'walks (\d+), in hooks (\d+), outside (\d+), '
                         r'jmp epilogues (\d+), call epilogues (\d+), '
                         r'foreign (\d+), wrong (\d+)', outcome.errors)
-    if not results.check(numbers, what + ': numbers of walks',
-                         [outcome.errors[-500:]]):
-        return
-    walks, hooks, _, jumps, calls, foreign, wrong = map(int, numbers.groups())
+    if numbers is None:
+        return None
     print('%s: %s' % (what, numbers.group(0)))
-    results.check(wrong == 0, what + ': every walk arrives',
-                  outcome.errors.splitlines())
+    return [int(number) for number in numbers.groups()]
+
+
+def check_walks(results, builds, path, arguments, outcome, what):
+    """Every walk arrives, and some begin in a hook.
+
+    Where a sample falls is chance: on a machine that is busy it may be that
+    none is in a hook.  Then the program is run again, for its walks alone.
+    """
+    for attempt in range(3):
+        if attempt:
+            print('%s: no walk out of a hook, attempt %d' % (what, attempt))
+            above = builds.fresh(arguments[0])
+            outcome = threads.run(path, *arguments, tree=os.path.join(
+                above, 'w'), directory=os.path.join(above, 'traces'))
+        walked = read_walks(outcome, what)
+        if not results.check(walked, what + ': numbers of walks',
+                             [outcome.errors[-500:]]):
+            return
+        walks, hooks, _, jumps, calls, foreign, wrong = walked
+        results.check(wrong == 0, what + ': every walk arrives',
+                      outcome.errors.splitlines())
+        results.check(jumps + calls + foreign < walks // 20,
+                      what + ': walks that are excused')
+        if hooks > 0:
+            break
     results.check(hooks > 0, what + ': walks out of hooks')
-    results.check(jumps + calls + foreign < walks // 20,
-                  what + ': walks that are excused')
 
 
 def check_scenario(results, builds, scenario, build):
@@ -152,7 +172,8 @@ def check_scenario(results, builds, scenario, build):
         results.check(len(rows) == count, '%s: %d stores of %d threads' %
                       (what, len(rows), count))
     if name == 'sample':
-        check_walks(results, outcome, what)
+        check_walks(results, builds, builds.path(build, program), arguments,
+                    outcome, what)
     print('%5.1f s  %s' % (time.monotonic() - started, what), flush=True)
 
 

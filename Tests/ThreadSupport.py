@@ -9,6 +9,7 @@ program itself has told Witness.dll.
 
 import collections
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -75,13 +76,32 @@ class Builds:
         return path
 
 
+# What Wine writes when it takes down a program by itself.
+CLIENT_ERROR = 'wine client error'
+DESCRIPTOR_ERROR = re.compile(
+    r'server_get_unix_fd: Assertion .wine_server_ptr_handle\(fd_handle\) == ')
+
+
+def is_wine_failure(outcome):
+    """Whether Wine took a program down, traced or not: exit code 1.
+
+    There are two cases.  A program that starts or ends comes to a "wine client
+    error", with no output.  And an assertion fails, at any time: a thread that
+    is terminated after it has asked Wine's server for a file descriptor, and
+    before it has taken it, leaves it behind; the next thread that asks takes
+    that one for its own and finds that it belongs to another handle.
+    """
+    return outcome.code == 1 and (
+        DESCRIPTOR_ERROR.search(outcome.errors) is not None or
+        CLIENT_ERROR in outcome.errors and not outcome.output)
+
+
 def run(program, *arguments, directory=None, tree=None, timeout=TIMEOUT,
-        **variables):
+        cwd=None, before=(), **variables):
     """Runs a program; the code is None if it did not end in time.
 
-    Wine sometimes takes down a program that starts or ends, traced or not:
-    exit code 1, no output, and a "wine client error".  Such a run says nothing
-    of Tracer, so it is printed and done once more.
+    before is a command that runs it.  Where Wine failed by itself, the run says
+    nothing of Tracer: it is printed and done once more.
     """
     if tree:
         variables['WITNESS_FILE'] = programs.windows_path(tree)
@@ -90,9 +110,9 @@ def run(program, *arguments, directory=None, tree=None, timeout=TIMEOUT,
                 tempfile.TemporaryFile() as errors:
             try:
                 code = subprocess.run(
-                    [programs.WINE, program, *arguments],
+                    [*before, programs.WINE, program, *arguments],
                     stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
-                    cwd=os.path.dirname(program), timeout=timeout,
+                    cwd=cwd or os.path.dirname(program), timeout=timeout,
                     env=support.environment(directory, **variables)
                 ).returncode
             except subprocess.TimeoutExpired:
@@ -101,8 +121,7 @@ def run(program, *arguments, directory=None, tree=None, timeout=TIMEOUT,
             errors.seek(0)
             outcome = Outcome(code, support.decode(output.read()),
                               support.decode(errors.read()))
-        if code != 1 or outcome.output or \
-                'wine client error' not in outcome.errors:
+        if not is_wine_failure(outcome):
             break
         print('Wine failed, attempt %d: %s %s: %r' %
               (attempt + 1, program, arguments, outcome.errors[-200:]))
