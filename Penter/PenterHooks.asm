@@ -306,18 +306,22 @@ UNWIND_END %1
 ;   As RECORDING_ROUTINE, and leaves calls out if the user asks for that.
 ;
 ;   Depth.  The context's store has the stack pointers of the calls that are
-;   open and recorded, the deepest last (TRACE_DEPTH).  An entry closes those at
-;   or below its own stack pointer (they were left by an exception or a jump;
-;   in the -finstrument-functions convention only those below: an inlined
-;   function has its caller's) and is left out if as many as allowed remain.
-;   While such a call is open, what is called inside it is only counted.  An
-;   exit above it shows that it has gone.  An exit closes the calls below it and
-;   the next one, which is its own; unless the exit hook was jumped to from the
-;   end of a function in the -finstrument-functions convention, so that the
-;   return address is the one that the hook is given: then the stack pointer is
-;   the caller's, and its own is the last of those below.  Stack pointers are
-;   compared by their low halves, and a stack that is not the one the calls are
-;   on (a fiber's) leads to the slow path.
+;   open and recorded, the deepest last (TRACE_DEPTH).  An entry closes
+;   those at or below its own stack pointer (they were left by an exception
+;   or a jump) and is left out if as many as allowed remain.  While such a
+;   call is open, what is called inside it is only counted.  An exit above
+;   it shows that it has gone.  An exit closes the calls below it and the
+;   next one, which is its own.  Stack pointers are compared by their low
+;   halves, and a stack that is not the one the calls are on (a fiber's)
+;   leads to the slow path.
+;
+;   In the -finstrument-functions convention an inlined function has its
+;   caller's stack pointer: of the calls that have the entry's, one is
+;   closed only if it is of the same function, and so is what it had
+;   inlined.  An exit's own call is of the same function too.  Where the
+;   exit hook was jumped to from the end of a function, the return address
+;   is the one that the hook is given: then the stack pointer is the
+;   caller's, and its own is the last of those below.
 ;
 ;   Duration.  An exit takes its entry back if that is the latest record, in the
 ;   same view, with a stack pointer less than 4 KiB above its own, and not older
@@ -424,12 +428,16 @@ UNWIND_END_PROLOG
         mov     rax, [rsp + CHOOSING_CALL - 8]
         cmp     rax, [rsp + 24]
         jne     %%duration
-        mov     eax, [r8 + TRACE_DEPTH_COUNT]
-        mov     eax, [r8 + TRACE_DEPTH_STACKS + rax * 4 - 4]
-        lea     r9d, [rsp + CHOOSING_CALL]
-        sub     r9d, eax
-        cmp     r9d, 0
-        jg      %%duration
+        mov     r9d, [r8 + TRACE_DEPTH_COUNT]
+        lea     eax, [rsp + CHOOSING_CALL]
+        sub     eax, [r8 + TRACE_DEPTH_CALLS + r9 * 8 - 8]
+        cmp     eax, 0
+        jle     %%inside
+        mov     eax, [rsp + %3 + CHOOSING_FRAME]
+        cmp     eax, [r8 + TRACE_DEPTH_SKIP_FUNCTION]
+        jne     %%duration
+        cmp     eax, [r8 + TRACE_DEPTH_CALLS + r9 * 8 - 4]
+        je      %%duration
 %%inside:
 %else
         jg      %%duration
@@ -493,31 +501,67 @@ UNWIND_END_PROLOG
         test    r9d, r9d
         jz      %%closed
         lea     eax, [rsp + CHOOSING_CALL]
-        sub     eax, [r8 + TRACE_DEPTH_STACKS + r9 * 4 - 4]
+        sub     eax, [r8 + TRACE_DEPTH_CALLS + r9 * 8 - 8]
 %if IsEnter && !IsFunction
         js      %%closed
 %else
         cmp     eax, 0
+%if IsEnter
+        je      %%same
+%endif
         jle     %%closed
 %endif
         sub     r9d, 1
         jmp     %%close
+%if IsFunction
+
+        ;
+        ; Of the calls with one stack pointer, is one of the same function?
+        ;
+
+%%same:
+        mov     edx, r9d
+%%look:
+        mov     eax, [rsp + %3 + CHOOSING_FRAME]
+        cmp     eax, [r8 + TRACE_DEPTH_CALLS + rdx * 8 - 4]
+        je      %%found
+        mov     eax, [r8 + TRACE_DEPTH_CALLS + rdx * 8 - 8]
+        sub     edx, 1
+        jz      %%looked
+        cmp     eax, [r8 + TRACE_DEPTH_CALLS + rdx * 8 - 8]
+        je      %%look
+        jmp     %%looked
+%%found:
+        lea     r9d, [rdx - 1]
+%%looked:
+        mov     rdx, [rcx + TRACE_HEADER_CURSOR]
+%if !IsEnter
+        jmp     %%own
+%endif
+%endif
 %%closed:
 %if IsEnter
         cmp     r9d, [r8 + TRACE_DEPTH_MAXIMUM]
         jae     %%toodeep
         lea     eax, [rsp + CHOOSING_CALL]
-        mov     [r8 + TRACE_DEPTH_STACKS + r9 * 4], eax
+        mov     [r8 + TRACE_DEPTH_CALLS + r9 * 8], eax
+%if IsFunction
+        mov     eax, [rsp + %3 + CHOOSING_FRAME]
+        mov     [r8 + TRACE_DEPTH_CALLS + r9 * 8 + 4], eax
+%endif
         add     r9d, 1
 %else
 %if IsFunction
         mov     rax, [rsp + CHOOSING_CALL - 8]
         cmp     rax, [rsp + 24]
         je      %%own                       ; a jump: its own is closed
-%endif
+        test    r9d, r9d
+        jnz     %%same
+%%own:
+%else
         sub     r9d, 1
         adc     r9d, 0                      ; none is open: it stays 0
-%%own:
+%endif
 %endif
         mov     [r8 + TRACE_DEPTH_COUNT], r9d
 
@@ -549,6 +593,10 @@ UNWIND_END_PROLOG
         mov     dword [r8 + TRACE_DEPTH_SKIPPED], 1
         lea     eax, [rsp + CHOOSING_CALL]
         mov     [r8 + TRACE_DEPTH_SKIP_STACK], eax
+%if IsFunction
+        mov     eax, [rsp + %3 + CHOOSING_FRAME]
+        mov     [r8 + TRACE_DEPTH_SKIP_FUNCTION], eax
+%endif
         add     qword [rcx + TRACE_HEADER_TOO_DEEP], 1
         jmp     %%done
 %endif

@@ -46,7 +46,8 @@ C_ASSERT(FIELD_OFFSET(TRACE_DEPTH, Count) == 0x10);
 C_ASSERT(FIELD_OFFSET(TRACE_DEPTH, Maximum) == 0x14);
 C_ASSERT(FIELD_OFFSET(TRACE_DEPTH, Skipped) == 0x18);
 C_ASSERT(FIELD_OFFSET(TRACE_DEPTH, SkipStack) == 0x1c);
-C_ASSERT(FIELD_OFFSET(TRACE_DEPTH, Stacks) == 0x20);
+C_ASSERT(FIELD_OFFSET(TRACE_DEPTH, SkipFunction) == 0x20);
+C_ASSERT(FIELD_OFFSET(TRACE_DEPTH, Calls) == 0x28);
 
 //
 // A stand-in header covers all that the hook touches where there is no

@@ -50,8 +50,8 @@ Return Value:
     }
 
     Status = RtlAllocatePages(&Store->Session->Rtl,
-                              FIELD_OFFSET(TRACE_DEPTH, Stacks) +
-                              Maximum * sizeof(Depth->Stacks[0]),
+                              FIELD_OFFSET(TRACE_DEPTH, Calls) +
+                              Maximum * sizeof(Depth->Calls[0]),
                               &Base);
     if (!NT_SUCCESS(Status)) {
         return Status;

@@ -115,10 +115,15 @@ typedef TRACE_SESSION *PTRACE_SESSION;
 
 //
 // The calls that are open and recorded on one stack, for TRACER_MAX_DEPTH.  The
-// hook uses it (PenterHooks.asm); the fields up to Stacks are in
+// hook uses it (PenterHooks.asm); the fields up to Calls are in
 // Asm/TraceLayout.inc.  Stack pointers are those of the hook's calls, their low
 // 32 bits.
 //
+
+typedef struct _TRACE_DEPTH_CALL {
+    ULONG Stack;
+    ULONG Function;                 // of the -finstrument-functions convention
+} TRACE_DEPTH_CALL;
 
 typedef struct _TRACE_DEPTH TRACE_DEPTH;
 typedef TRACE_DEPTH *PTRACE_DEPTH;
@@ -131,7 +136,9 @@ struct _TRACE_DEPTH {
     ULONG Skipped;                  // calls that are open and left out, all
                                     // inside the one whose stack pointer is
     ULONG SkipStack;                // this
-    ULONG Stacks[1];                // Maximum of them, the deepest last
+    ULONG SkipFunction;             // and its Function
+    ULONG Unused;
+    TRACE_DEPTH_CALL Calls[1];      // Maximum of them, the deepest last
 };
 
 //
