@@ -821,6 +821,7 @@ def check_depths(tests, scratch, pool):
                  ('penter', 'Fibers.exe', 'switch', 30000, 1),
                  ('penter', 'Fibers.exe', 'switch', 30000, 2),
                  ('gcc', 'Fibers.exe', 'switch', 30000, 7),
+                 ('clang', 'Fibers.exe', 'end', 120, 2),
                  ('penter', 'Fibers.exe', 'end', 120, 7),
                  ('penter', 'Threads.exe', 'short', 200, 2),
                  ('clang', 'Threads.exe', 'short', 200, 1))]
