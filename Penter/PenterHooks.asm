@@ -547,8 +547,10 @@ UNWIND_END_PROLOG
         mov     [r8 + TRACE_DEPTH_CALLS + r9 * 8], eax
 %if IsFunction
         mov     eax, [rsp + %3 + CHOOSING_FRAME]
-        mov     [r8 + TRACE_DEPTH_CALLS + r9 * 8 + 4], eax
+%else
+        xor     eax, eax
 %endif
+        mov     [r8 + TRACE_DEPTH_CALLS + r9 * 8 + 4], eax
         add     r9d, 1
 %else
 %if IsFunction

@@ -12,8 +12,8 @@ Abstract:
     the jump stays and leads to a return.
 
     One byte is changed, by one store, so that a thread that runs through the
-    hook at this moment executes either instruction.  The page keeps the right to
-    be executed meanwhile; it becomes the process's own copy.
+    hook at this moment executes either instruction.  The page keeps the right
+    to be executed meanwhile; it becomes the process's own copy.
 
 --*/
 

@@ -125,7 +125,8 @@ Return Value:
         Header->Cursor += sizeof(*Record);
         if (Depth != NULL) {
             Depth->Count = 1;
-            Depth->Stacks[0] = (ULONG)StackPointer;
+            Depth->Calls[0].Stack = (ULONG)StackPointer;
+            Depth->Calls[0].Function = Argument;
         }
         if (Choice == TestChoiceStopped) {
             Header->HookFlags |= TRACE_HOOK_STOPPED;
@@ -135,7 +136,7 @@ Return Value:
 
     case TestChoiceTooDeep:
         for (Index = 0; Index < Depth->Maximum; Index += 1) {
-            Depth->Stacks[Index] =
+            Depth->Calls[Index].Stack =
                 (ULONG)StackPointer + 64 * (Depth->Maximum - Index);
         }
         Depth->Count = Depth->Maximum;
@@ -261,6 +262,7 @@ typedef struct _TEST_MODEL_STACK {
     ULONG Skipped;
     ULONG_PTR SkipStack;
     ULONG_PTR Open[TEST_CHOICE_MAXIMUM_DEPTH];
+    ULONG Functions[TEST_CHOICE_MAXIMUM_DEPTH]; // 0: not known
 } TEST_MODEL_STACK;
 typedef TEST_MODEL_STACK *PTEST_MODEL_STACK;
 
@@ -316,6 +318,44 @@ static TEST_PROGRAM TestProgram;
 //
 
 static ULONGLONG TestChoiceCounts[4];
+
+static
+VOID
+PenterTestModelCloseFunction(
+    _Inout_ PTEST_MODEL_STACK Stack,
+    _In_ ULONG Function
+    )
+/*++
+
+Routine Description:
+
+    Closes the call of a function, and those that it inlined: of the calls that
+    have the stack pointer of the deepest one, if one is of that function.
+
+Arguments:
+
+    Stack - Supplies the calls that are open, one at least.
+
+    Function - Supplies the function.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = Stack->Count; Index > 0; Index -= 1) {
+        if (Stack->Open[Index - 1] != Stack->Open[Stack->Count - 1]) {
+            return;
+        }
+        if (Stack->Functions[Index - 1] == Function) {
+            Stack->Count = Index - 1;
+            return;
+        }
+    }
+}
 
 static
 VOID
@@ -417,6 +457,11 @@ Return Value:
 
             Stack->Count -= 1;
         }
+        if (IsEnter && IsFunction && Stack->Count > 0 &&
+            Stack->Open[Stack->Count - 1] == Event->StackPointer) {
+
+            PenterTestModelCloseFunction(Stack, Event->Site);
+        }
         if (IsEnter) {
             if (Stack->Count == TestModel.Maximum) {
                 TestModel.TooDeep += 1;
@@ -426,9 +471,14 @@ Return Value:
                 return;
             }
             Stack->Open[Stack->Count] = Event->StackPointer;
+            Stack->Functions[Stack->Count] = IsFunction ? Event->Site : 0;
             Stack->Count += 1;
         } else if (Stack->Count > 0 && Control != TEST_CONTROL_OWN) {
-            Stack->Count -= 1;
+            if (IsFunction) {
+                PenterTestModelCloseFunction(Stack, Event->Site);
+            } else {
+                Stack->Count -= 1;
+            }
         }
     }
 
@@ -614,7 +664,9 @@ Return Value:
         return FALSE;
     }
     for (Index = 0; Index < Stack->Count; Index += 1) {
-        if (Depth->Stacks[Index] != (ULONG)Stack->Open[Index]) {
+        if (Depth->Calls[Index].Stack != (ULONG)Stack->Open[Index] ||
+            Depth->Calls[Index].Function != Stack->Functions[Index]) {
+
             return FALSE;
         }
     }

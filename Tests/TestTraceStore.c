@@ -279,6 +279,42 @@ TestNtCreateSection(
                                                      FileHandle));
 }
 
+//
+// What is mapped to be emptied, or written, is given up before.
+//
+
+static
+VOID
+TestCheckRingPlace(
+    ULONGLONG FileOffset,
+    ULONGLONG SizeInBytes
+    )
+{
+    PTRACE_STORE_HEADER Header;
+    ULONGLONG Position;
+    ULONGLONG First;
+    ULONGLONG End;
+
+    Header = TestRing;
+    if (Header == NULL) {
+        return;
+    }
+
+    First = Header->FirstPosition;
+    if (TestForgetsFirstPosition) {
+        First = 0;
+    }
+    End = Header->Cursor + Header->CursorToFileOffset;
+    for (Position = FileOffset;
+         Position < End;
+         Position += Header->RingSizeInBytes) {
+
+        if (Position + SizeInBytes > First) {
+            InterlockedIncrement(&TestBadRingWrites);
+        }
+    }
+}
+
 static
 NTSTATUS
 NTAPI
@@ -307,6 +343,10 @@ TestNtMapViewOfSection(
 
         Win32Protect = PAGE_READONLY;
         InterlockedIncrement(&TestFault.Fired);
+    }
+
+    if (SectionOffset != NULL) {
+        TestCheckRingPlace((ULONGLONG)SectionOffset->QuadPart, *ViewSize);
     }
 
     Status = TestReal->NtMapViewOfSection(SectionHandle,
@@ -597,31 +637,11 @@ TestNtWriteFile(
     PULONG Key
     )
 {
-    PTRACE_STORE_HEADER Header;
-    ULONGLONG Position;
-    ULONGLONG First;
-    ULONGLONG End;
-
     if (TestIsDue(TestRoutineNtWriteFile)) {
         return TestFault.Status;
     }
 
-    Header = TestRing;
-    if (Header != NULL) {
-        First = Header->FirstPosition;
-        if (TestForgetsFirstPosition) {
-            First = 0;
-        }
-        End = Header->Cursor + Header->CursorToFileOffset;
-        for (Position = (ULONGLONG)ByteOffset->QuadPart;
-             Position < End;
-             Position += Header->RingSizeInBytes) {
-
-            if (Position + Length > First) {
-                InterlockedIncrement(&TestBadRingWrites);
-            }
-        }
-    }
+    TestCheckRingPlace((ULONGLONG)ByteOffset->QuadPart, Length);
 
     return TestReal->NtWriteFile(FileHandle,
                                  Event,
@@ -3102,8 +3122,9 @@ TestRings(
     } Cases[] = {
         { 0x100000, 0, 0x10000, 0xF0000 },
         { 0x123456, 0x40000, 0x10000, 0x110000 },
-        { 0x1FFFFF, 0x400000, 0x20000, 0x1E0000 },
-        { 0x400000, 0x20000, 0x20000, 0x3E0000 }
+        { 0x1FFFFF, 0x400000, 0x10000, 0x1E0000 },
+        { 0x400000, 0x20000, 0x20000, 0x3E0000 },
+        { 0x800000, 0x400000, 0x40000, 0x7C0000 }
     };
 
     for (Case = 0; Case < 2 * RTL_NUMBER_OF(Cases); Case += 1) {
@@ -3386,7 +3407,7 @@ TestDepths(
     TestFrontDepth(Store, Real, 0);
     TEST_EQUAL(Store->Header->MaximumDepth, TRACE_MAXIMUM_DEPTH);
     TEST_EQUAL(Store->Depth->Maximum, TRACE_MAXIMUM_DEPTH);
-    Store->Depth->Stacks[TRACE_MAXIMUM_DEPTH - 1] = 1;
+    Store->Depth->Calls[TRACE_MAXIMUM_DEPTH - 1].Stack = 1;
     Store->Depth->Count = 1;
 
     //

@@ -60,11 +60,11 @@ Abstract:
 #define TRACE_ZEROS_SIZE            0x80000         // 512 KiB
 
 //
-// A ring has at least that many segments, of which one is being filled and
-// one emptied.
+// A ring has at least that many segments, or half as many at its least size.
+// One of them is being filled and one is empty.
 //
 
-#define TRACE_RING_SEGMENTS         15
+#define TRACE_RING_SEGMENTS         31
 
 //
 // The least number of bytes that a store may be limited to.
@@ -122,7 +122,8 @@ typedef TRACE_SESSION *PTRACE_SESSION;
 
 typedef struct _TRACE_DEPTH_CALL {
     ULONG Stack;
-    ULONG Function;                 // of the -finstrument-functions convention
+    ULONG Function;                 // in the -finstrument-functions convention,
+                                    // its low 32 bits; else 0
 } TRACE_DEPTH_CALL;
 
 typedef struct _TRACE_DEPTH TRACE_DEPTH;
@@ -143,7 +144,8 @@ struct _TRACE_DEPTH {
 
 //
 // The largest depth that may be asked for, and how many stacks a thread may
-// have: a fiber beyond that number takes the place of the one that came first.
+// have: a fiber beyond that number takes the place of the one that was used
+// longest ago.
 //
 
 #define TRACE_MAXIMUM_DEPTH         16000
@@ -650,8 +652,8 @@ VOID
 TRACE_WORKER_GONE TraceWorkerGone;
 
 //
-// Makes a thread of the library leave this module's code for good.  May be called under the
-// loader lock: nothing that needs it is waited for.
+// Makes a thread of the library leave this module's code for good.  May be
+// called under the loader lock: nothing that needs it is waited for.
 //
 
 typedef

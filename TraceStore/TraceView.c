@@ -555,11 +555,11 @@ Routine Description:
 
     Writes zeroes to the file where a view's next pages are.
 
-    CreateFileMapping's documentation does not promise that what is written to a
-    file is seen in its views.  Where the system keeps both in the same pages, as
-    it does for local files, it is.  So the first time a mark is written, and
-    looked for in the view; if it is not there, pages are only touched from then
-    on.
+    CreateFileMapping's documentation does not promise that what is written to
+    a file is seen in its views.  Where the system keeps both in the same pages,
+    as it does for local files, it is.  So the first time a mark is written,
+    and looked for in the view; if it is not there, pages are only touched from
+    then on.
 
 Arguments:
 
@@ -826,12 +826,14 @@ Return Value:
 --*/
 {
     PTRACE_STORE_HEADER Header;
-    TRACE_VIEW Old;
+    PVOID Old;
+    ULONGLONG OldFileOffset;
     ULONG Index;
 
     Header = Store->Header;
-    Old = Store->Current;
-    Store->Current = Store->Next;
+    Old = Store->Current.Base;
+    OldFileOffset = Store->Current.FileOffset;
+    RtlCopyBytes(&Store->Current, &Store->Next, sizeof(Store->Current));
     Store->Next.Base = NULL;
     if (Store->WorkerBusy == TRACE_WORKER_PREPARES_NEXT) {
         Store->WorkerBusy = TRACE_WORKER_PREPARES_CURRENT;
@@ -854,20 +856,20 @@ Return Value:
     // there is no worker, or it is that far behind, it is done here.
     //
 
-    if (Old.FileOffset == 0) {
+    if (OldFileOffset == 0) {
         return;
     }
 
     if (Store->Session->Worker.State == TRACE_WORKER_RUNNING) {
         for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
             if (Store->Retired[Index] == NULL) {
-                Store->Retired[Index] = Old.Base;
+                Store->Retired[Index] = Old;
                 return;
             }
         }
     }
 
-    TraceViewRetire(Store->Session, Old.Base);
+    TraceViewRetire(Store->Session, Old);
 }
 
 static
@@ -1078,7 +1080,10 @@ End:
     TraceStoreReleaseWorkLock(Store);
 
     if (!NT_SUCCESS(Status)) {
-        TraceStoreStop(Store, Reason, Status);
+        TraceStoreStop(Store,
+                       Reason,
+                       Reason == TRACE_REASON_MAXIMUM_BYTES ?
+                       STATUS_SUCCESS : Status);
     }
 
     //

@@ -100,7 +100,7 @@ Return Value:
     TraceStoreAcquireWorkLock(Store);
     Store->WorkerBusy = TRACE_WORKER_IDLE;
     if (NT_SUCCESS(Status)) {
-        Store->Next = View;
+        RtlCopyBytes(&Store->Next, &View, sizeof(View));
         TraceStoreGrow(Store);
     } else {
         Store->NextStatus = Status;
@@ -157,8 +157,8 @@ TraceWorkerPrepareNext(
 
 Routine Description:
 
-    Prepares a piece of the next view of a store.  The work lock is held on entry
-    and on return, but not in between: the owner may move on to the view
+    Prepares a piece of the next view of a store.  The work lock is held on
+    entry and on return, but not in between: the owner may move on to the view
     meanwhile, and use what had been prepared before.
 
 Arguments:
@@ -175,7 +175,7 @@ Return Value:
     TRACE_VIEW View;
     ULONG Busy;
 
-    View = Store->Next;
+    RtlCopyBytes(&View, &Store->Next, sizeof(View));
     Store->WorkerBusy = TRACE_WORKER_PREPARES_NEXT;
     TraceStoreReleaseWorkLock(Store);
 
@@ -214,8 +214,8 @@ Routine Description:
 
     Does one unit of work for a store: the mapping of the next view, a piece of
     that, or a retired view, in this order.  A view that its owner has begun to
-    fill before it was ready is the owner's to prepare: the worker goes on to the
-    next one, and the owner does not wait for a worker that gets no processor.
+    fill before it was ready is the owner's to prepare: the worker goes on to
+    the next one, and the owner waits for no worker that gets no processor.
 
 Arguments:
 
@@ -527,11 +527,11 @@ TraceWorkerStart(
 
 Routine Description:
 
-    Creates one of the library's threads.  It is created suspended, so that its id is known
-    before it runs any code, and asked not to announce itself to the DLLs of
-    the process: their thread attach routines may be instrumented and are not
-    the program's doing.  Its stack has the size that the image asks for, since
-    the end of the process may run on it (TraceWatch.c).
+    Creates one of the library's threads.  It is created suspended, so that its
+    id is known before it runs any code, and asked not to announce itself to the
+    DLLs of the process: their thread attach routines may be instrumented and
+    are not the program's doing.  Its stack has the size that the image asks
+    for, since the end of the process may run on it (TraceWatch.c).
 
 Arguments:
 
