@@ -2998,7 +2998,7 @@ TestMaximumBytes(
         TEST_EQUAL(TestAppendMany(Store, 0, Recorded + 1000), Recorded);
         TEST_EQUAL(Store->Header->State, TRACE_STATE_STOPPED);
         TEST_EQUAL(Store->Header->Reason, TRACE_REASON_MAXIMUM_BYTES);
-        TEST_STATUS((NTSTATUS)Store->Header->Status, STATUS_QUOTA_EXCEEDED);
+        TEST_STATUS((NTSTATUS)Store->Header->Status, STATUS_SUCCESS);
         TEST_EQUAL(Store->Header->NumberOfEventsLost, 1000);
         TEST(TestLargestFile <= Cases[Case / 2].MaximumBytes);
         Sequence = Store->Header->SequenceNumber;
