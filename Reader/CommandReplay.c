@@ -915,6 +915,10 @@ Return Value:
                                 STATUS_SUCCESS);
     }
 
+    if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        ReaderPutIndexCost(&Replay.Session);
+    }
+
     Allocator->Free(Allocator->Context, Replay.Heap);
     Allocator->Free(Allocator->Context, Replay.Order);
     ReaderRundownTally(&Replay.Tally);

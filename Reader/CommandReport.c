@@ -902,6 +902,7 @@ Return Value:
 
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
         ReaderPutReportCost(&Report, Start.QuadPart);
+        ReaderPutIndexCost(&Report.Session);
     }
 
     ReaderRundownReport(&Report);

@@ -149,6 +149,98 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+NTSTATUS
+CoreRestorePair(
+    PCORE_PAIR Pair,
+    const CORE_STACK *Stacks,
+    const ULONG *Order,
+    ULONG NumberOfStacks,
+    ULONG Current,
+    ULONGLONG LastTimestamp
+    )
+/*++
+
+Routine Description:
+
+    Gives a pairing the stacks of another one.
+
+Arguments:
+
+    Pair - The pairing, without frames.
+
+    Stacks - The stacks; [0] is the thread's own.
+
+    Order - The others, by ascending address.
+
+    NumberOfStacks - How many there are, 1 at least.
+
+    Current - The stack of the last record.
+
+    LastTimestamp - That record's.
+
+Return Value:
+
+    STATUS_SUCCESS - The frames are the pairing's.
+
+    STATUS_NO_MEMORY, STATUS_INVALID_PARAMETER - Nothing has changed.
+
+--*/
+{
+    PCALLOCATOR Allocator = Pair->Allocator;
+    const CORE_STACK *Stack;
+    PCORE_STACK NewStacks;
+    PULONG NewOrder;
+    ULONG Capacity = CORE_FIRST_STACKS;
+    ULONG Index;
+
+    if (Current >= NumberOfStacks || NumberOfStacks > 0x40000000u) {
+        return STATUS_INVALID_PARAMETER;
+    }
+
+    for (Index = 0; Index + 1 < NumberOfStacks; Index++) {
+        Stack = &Stacks[Order[Index]];
+        if (Stack->Lowest > Stack->Highest ||
+            (Index != 0 &&
+             Stacks[Order[Index - 1]].Highest >= Stack->Lowest)) {
+            return STATUS_INVALID_PARAMETER;
+        }
+    }
+
+    while (Capacity < NumberOfStacks) {
+        Capacity *= 2;
+    }
+
+    NewStacks = (PCORE_STACK)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Capacity * sizeof(CORE_STACK));
+    NewOrder = (PULONG)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Capacity * sizeof(ULONG));
+    if (NewStacks == NULL || NewOrder == NULL) {
+        Allocator->Free(Allocator->Context, NewStacks);
+        Allocator->Free(Allocator->Context, NewOrder);
+        return STATUS_NO_MEMORY;
+    }
+
+    for (Index = 0; Index < NumberOfStacks; Index++) {
+        NewStacks[Index] = Stacks[Index];
+        if (Index + 1 < NumberOfStacks) {
+            NewOrder[Index] = Order[Index];
+        }
+    }
+
+    CoreRundownPair(Pair);
+    Pair->Stacks = NewStacks;
+    Pair->Order = NewOrder;
+    Pair->NumberOfStacks = NumberOfStacks;
+    Pair->CapacityOfStacks = Capacity;
+    Pair->Current = Current;
+    Pair->LastTimestamp = LastTimestamp;
+    return STATUS_SUCCESS;
+}
+
+
 static
 VOID
 CoreChargeAbsence(

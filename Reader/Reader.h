@@ -17,6 +17,7 @@ Abstract:
         ReaderIterator  a store's valid records: everything reads through it
         ReaderSession   a directory of stores: modules, threads, clock, state
         ReaderStream    one thread's events, over all its stores
+        ReaderIndex     where a stream can begin without what came before
         ReaderFunction  sites to functions
         ReaderTable     text, CSV and JSON
         ReaderStatistics what report and tree add up
@@ -380,6 +381,26 @@ VOID
 READER_SKIP_RECORDS ReaderSkipRecords;
 
 //
+// Where the iterator is, and moving it to where another one was.
+//
+
+typedef
+ULONGLONG
+(READER_QUERY_POSITION)(
+    _In_ const READER_ITERATOR *Iterator
+    );
+READER_QUERY_POSITION ReaderQueryPosition;
+
+typedef
+VOID
+(READER_SEEK_ITERATOR)(
+    _Inout_ PREADER_ITERATOR Iterator,
+    _In_ ULONGLONG Position,
+    _In_ ULONGLONG PreviousTimestamp
+    );
+READER_SEEK_ITERATOR ReaderSeekIterator;
+
+//
 // Undoes the last success of ReaderNextRecord.
 //
 
@@ -468,6 +489,11 @@ typedef struct _READER_SESSION {
     ULONGLONG MaximumClockStep;     // ticks
     ULONGLONG JumpTicks;            // a step longer than that is marked; 0:
                                     // none is
+    ULONGLONG IndexInterval;        // records between two marks of an index;
+                                    // 0: there are none
+    ULONGLONG NumberOfMarks;        // in the indexes that were closed
+    ULONGLONG NumberLeftOut;        // of marks, for which there was no room
+    ULONGLONG NumberPassedBy;       // of records, thanks to indexes
 } READER_SESSION;
 typedef READER_SESSION *PREADER_SESSION;
 
@@ -515,6 +541,21 @@ NTSTATUS
     _Inout_ PREADER_STORE Store
     );
 READER_OPEN_SESSION_STORE ReaderOpenSessionStore;
+
+//
+// Names the file of the index that begins with a store.  The name's buffer is
+// allocated.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_NAME_INDEX)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PCREADER_STORE Store,
+    _Out_ PUNICODE_STRING NtPath
+    );
+READER_NAME_INDEX ReaderNameIndex;
 
 //
 // Asks again whether the traced process runs.
@@ -607,11 +648,14 @@ typedef struct _READER_STREAM_STORE {
     ULONG Store;                    // index
     ULONG Module;                   // index
     PCTRACE_RECORD Head;            // the next record, or NULL: none now
+    ULONG Entered;                  // which of the stores was the first with
+                                    // an entry, the second, ...; 0: no entry
     BOOLEAN IsEnded;                // there will be none
 } READER_STREAM_STORE;
 typedef READER_STREAM_STORE *PREADER_STREAM_STORE;
 
 typedef struct _READER_TALLY *PREADER_TALLY;
+typedef struct _READER_INDEX *PREADER_INDEX;
 
 typedef struct _READER_STREAM {
     PREADER_SESSION Session;
@@ -630,6 +674,9 @@ typedef struct _READER_STREAM {
     ULONG NumberOfJumps;            // of the clock, so far
     BOOLEAN IsAfterJump;            // the last record is
     PREADER_TALLY Tally;            // what ReaderRunStream adds to, or NULL
+    PREADER_INDEX Index;            // where it can begin, or NULL
+    ULONGLONG NumberPassedBy;       // of the records, thanks to the index
+    ULONG NumberEntered;            // stores of which entries were read
 } READER_STREAM;
 typedef READER_STREAM *PREADER_STREAM;
 
@@ -731,6 +778,83 @@ READER_WARN_OF_RECORDS ReaderWarnOfRecords;
 
 typedef VOID (READER_CLOSE_STREAM)(_Inout_ PREADER_STREAM Stream);
 READER_CLOSE_STREAM ReaderCloseStream;
+
+//
+// ReaderIndex.c
+//
+
+//
+// What an index has at its beginning.
+//
+
+typedef struct _READER_INDEX_HEADER {
+    ULONGLONG Magic;
+    ULONG Version;
+    ULONG Unused;
+    ULONGLONG NumberOfMarks;
+    ULONGLONG LastMark;             // file offset
+    ULONGLONG EndOfMarks;           // file offset
+    ULONGLONG JumpTicks;            // the session's
+    ULONGLONG NumberLeftOut;        // marks for which there was no room
+    ULONGLONG Checksum;             // of what comes before
+} READER_INDEX_HEADER;
+
+typedef struct _READER_INDEX {
+    UNICODE_STRING Path;            // NT path
+    HANDLE Reading;                 // NULL: there is no index yet
+    HANDLE Writing;                 // NULL until a mark is added
+    READER_INDEX_HEADER Header;     // without marks: it is none
+    ULONGLONG Interval;             // records from one mark to the next
+    ULONGLONG Due;                  // the number of records for the next one
+    ULONGLONG MaximumSize;          // bytes
+    ULONGLONG LastTimestamp;        // of the last mark
+    ULONGLONG Offsets[33];          // of marks: see ReaderFindOffsets
+    PVOID Buffer;                   // for one mark
+    ULONG Capacity;                 // of it, 8 bytes each
+    ULONG NumberOfUnnamed;          // marks that the file's header lacks
+} READER_INDEX;
+
+//
+// Gives a stream that was just opened its index, and takes it away.
+//
+
+typedef VOID (READER_OPEN_INDEX)(_Inout_ PREADER_STREAM Stream);
+READER_OPEN_INDEX ReaderOpenIndex;
+
+typedef VOID (READER_CLOSE_INDEX)(_Inout_ PREADER_STREAM Stream);
+READER_CLOSE_INDEX ReaderCloseIndex;
+
+//
+// Says, for --verbose, what indexes there were.
+//
+
+typedef VOID (READER_PUT_INDEX_COST)(_In_ const READER_SESSION *Session);
+READER_PUT_INDEX_COST ReaderPutIndexCost;
+
+//
+// Adds a mark, which is due; no events may be left to take, and each store's
+// next record is at hand.
+//
+
+typedef VOID (READER_MARK_STREAM)(_Inout_ PREADER_STREAM Stream);
+READER_MARK_STREAM ReaderMarkStream;
+
+#define READER_IS_MARK_DUE(Stream)                                          \
+    ((Stream)->Index != NULL &&                                             \
+     (Stream)->NumberOfRecords >= (Stream)->Index->Due)
+
+//
+// Moves a stream to the last mark before a time.  FALSE: it is where it was.
+//
+
+typedef
+BOOLEAN
+(READER_RESTORE_STREAM)(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Timestamp
+    );
+READER_RESTORE_STREAM ReaderRestoreStream;
 
 //
 // ReaderSite.c
@@ -1032,6 +1156,14 @@ READER_WRITE_CLEAN_TEXT ReaderWriteCleanText;
 #define READER_OPTION_VERBOSE   0x800u
 #define READER_OPTION_FROM      0x1000u
 #define READER_OPTION_TO        0x2000u
+#define READER_OPTION_NO_INDEX  0x4000u
+#define READER_OPTION_MARKS     0x8000u // --mark-every
+
+//
+// Records from one mark of an index to the next: 1 MiB of them.
+//
+
+#define READER_INDEX_INTERVAL   0x10000u
 
 typedef enum _READER_SORT_KEY {
     ReaderSortTotal = 0,
@@ -1057,6 +1189,7 @@ typedef struct _READER_OPTIONS {
     ULONG NumberOfWorkers;          // 0: one for each processor
     ULONGLONG From;                 // nanoseconds after the session's first
     ULONGLONG To;                   // record (ticks, if the rate is unknown)
+    ULONGLONG IndexInterval;        // 0: no index
     PCWSTR Module;
 } READER_OPTIONS;
 typedef READER_OPTIONS *PREADER_OPTIONS;

@@ -582,6 +582,27 @@ BOOLEAN
 CORE_NEXT_EVENT CoreNextEvent;
 
 //
+// Gives a pairing that has just been made the stacks that another one had.
+// Order is that of all but the first by ascending address.  The frames' memory
+// becomes the pairing's, unless this fails.
+//
+//     STATUS_NO_MEMORY, STATUS_INVALID_PARAMETER (the ranges overlap)
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_RESTORE_PAIR)(
+    _Inout_ PCORE_PAIR Pair,
+    _In_reads_(NumberOfStacks) const CORE_STACK *Stacks,
+    _In_reads_(NumberOfStacks - 1) const ULONG *Order,
+    _In_ ULONG NumberOfStacks,
+    _In_ ULONG Current,
+    _In_ ULONGLONG LastTimestamp
+    );
+CORE_RESTORE_PAIR CoreRestorePair;
+
+//
 // The innermost open frame of the stack that ran last, or NULL.
 //
 

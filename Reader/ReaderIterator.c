@@ -95,6 +95,66 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+ULONGLONG
+ReaderQueryPosition(
+    const READER_ITERATOR *Iterator
+    )
+/*++
+
+Routine Description:
+
+    Says where an iterator is.
+
+Arguments:
+
+    Iterator - The iterator.
+
+Return Value:
+
+    The position behind the last record that it gave or passed over.
+
+--*/
+{
+    return Iterator->BufferPosition +
+           (ULONGLONG)Iterator->Index * TRACE_RECORD_SIZE;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderSeekIterator(
+    PREADER_ITERATOR Iterator,
+    ULONGLONG Position,
+    ULONGLONG PreviousTimestamp
+    )
+/*++
+
+Routine Description:
+
+    Moves an iterator.
+
+Arguments:
+
+    Iterator - The iterator.
+
+    Position - Of the next record to look at, in the store's range.
+
+    PreviousTimestamp - Of the valid record before it; 0: there is none.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Iterator->BufferPosition = Position;
+    Iterator->Index = 0;
+    Iterator->Count = 0;
+    Iterator->Check.PreviousTimestamp = PreviousTimestamp;
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS

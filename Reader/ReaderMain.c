@@ -75,7 +75,8 @@ const READER_COMMAND ReaderCommands[] = {
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
             READER_OPTION_THREAD | READER_OPTION_MODULE |
             READER_OPTION_WORKERS | READER_OPTION_GENERAL |
-            READER_OPTION_VERBOSE,
+            READER_OPTION_VERBOSE | READER_OPTION_NO_INDEX |
+            READER_OPTION_MARKS,
         ReaderCommandReport
     },
     {
@@ -89,7 +90,8 @@ const READER_COMMAND ReaderCommands[] = {
         READER_FRAMES_NOTE
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
-            READER_OPTION_THREAD | READER_OPTION_TRACKS,
+            READER_OPTION_THREAD | READER_OPTION_TRACKS |
+            READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
         ReaderCommandTree
     },
     {
@@ -104,7 +106,8 @@ const READER_COMMAND ReaderCommands[] = {
         "session with times.\n"
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
-            READER_OPTION_FROM | READER_OPTION_TO,
+            READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
+            READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
         ReaderCommandReplay
     },
     {
@@ -246,6 +249,7 @@ Return Value:
         return FALSE;
     }
 
+    Session->IndexInterval = Options->IndexInterval;
     return TRUE;
 }
 

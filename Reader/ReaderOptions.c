@@ -64,6 +64,12 @@ static const READER_OPTION ReaderOptionList[] = {
     { "to", "TIME", READER_OPTION_TO,
       "nanoseconds, or a number with us, ms or s after it",
       "up to TIME after the first record" },
+    { "no-index", NULL, READER_OPTION_NO_INDEX,
+      NULL,
+      "neither use nor write an index (*" TRACE_FILE_SUFFIX ".index)" },
+    { "mark-every", "N", READER_OPTION_MARKS,
+      "a number of 64 or more",
+      "records from one mark of a new index to the next (default: 65536)" },
     { "csv", NULL, READER_OPTION_FORMAT,
       NULL,
       "comma-separated values (RFC 4180)" },
@@ -89,6 +95,9 @@ static const PCSZ ReaderSortNames[] = {
 #define READER_MINIMUM_INTERVAL 10
 #define READER_MAXIMUM_INTERVAL 3600000
 #define READER_DEFAULT_INTERVAL 1000
+
+#define READER_MINIMUM_INDEX_INTERVAL 64u
+#define READER_MAXIMUM_INDEX_INTERVAL 0x100000000ULL
 
 static
 VOID
@@ -453,6 +462,22 @@ Return Value:
     case READER_OPTION_VERBOSE:
         return TRUE;
 
+    case READER_OPTION_NO_INDEX:
+        Options->IndexInterval = 0;
+        return TRUE;
+
+    case READER_OPTION_MARKS:
+        if (!ReaderTakeNumber(Value,
+                              READER_MINIMUM_INDEX_INTERVAL,
+                              READER_MAXIMUM_INDEX_INTERVAL,
+                              &Number)) {
+            return FALSE;
+        }
+        if ((Options->Given & READER_OPTION_NO_INDEX) == 0) {
+            Options->IndexInterval = Number;
+        }
+        return TRUE;
+
     case READER_OPTION_FROM:
         return ReaderTakeTime(Value, &Options->From);
 
@@ -558,6 +583,7 @@ Return Value:
     Options->To = ~0ULL;
     Options->Depth = 0xFFFFFFFF;
     Options->IntervalInMilliseconds = READER_DEFAULT_INTERVAL;
+    Options->IndexInterval = READER_INDEX_INTERVAL;
     *IsHelp = FALSE;
 
     for (Index = 0; Index < NumberOfArguments; Index++) {

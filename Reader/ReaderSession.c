@@ -317,6 +317,72 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+NTSTATUS
+ReaderNameIndex(
+    PREADER_SESSION Session,
+    PCREADER_STORE Store,
+    PUNICODE_STRING NtPath
+    )
+/*++
+
+Routine Description:
+
+    Names an index: its store's file, with a suffix.
+
+Arguments:
+
+    Session - The session.
+
+    Store - The store.
+
+    NtPath - Receives the name, whose buffer is the caller's to free.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_NAME_TOO_LONG or STATUS_NO_MEMORY.
+
+--*/
+{
+    static const WCHAR Suffix[] = L".index";
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    Session->Path.Length = Session->DirectoryLength;
+    if (Session->IsDirectory) {
+        Status = RtlAppendPath(&Session->Path,
+                               Store->Name.Buffer,
+                               Store->Name.Length / sizeof(WCHAR),
+                               TRUE);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = RtlAppendPath(&Session->Path,
+                               Suffix,
+                               RTL_NUMBER_OF(Suffix) - 1,
+                               FALSE);
+    }
+
+    NtPath->Buffer = NULL;
+    if (NT_SUCCESS(Status)) {
+        NtPath->Length = Session->Path.Length;
+        NtPath->MaximumLength = Session->Path.Length;
+        NtPath->Buffer = (PWSTR)Allocator->Allocate(Allocator->Context,
+                                                    Session->Path.Length);
+        if (NtPath->Buffer != NULL) {
+            RtlCopyBytes(NtPath->Buffer,
+                         Session->Path.Buffer,
+                         Session->Path.Length);
+        } else {
+            Status = STATUS_NO_MEMORY;
+        }
+    }
+
+    Session->Path.Length = Session->DirectoryLength;
+    return Status;
+}
+
+
 static
 VOID
 ReaderReadTimeRange(

@@ -108,6 +108,7 @@ Return Value:
     Part->Store = StoreIndex;
     Part->Module = Store->Module;
     Part->Head = NULL;
+    Part->Entered = 0;
     Part->IsEnded = FALSE;
 
     Status = ReaderOpenSessionStore(Session, Store);
@@ -221,13 +222,20 @@ Return Value:
 
 --*/
 {
+    NTSTATUS Status;
+
     RtlZeroBytes(Stream, sizeof(*Stream));
     Stream->Session = Session;
     Stream->Thread = Thread;
     Stream->IsLive = IsLive;
     Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
 
-    return ReaderAttachNewStores(Stream);
+    Status = ReaderAttachNewStores(Stream);
+    if (NT_SUCCESS(Status) && !IsLive) {
+        ReaderOpenIndex(Stream);
+    }
+
+    return Status;
 }
 
 
@@ -438,6 +446,45 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderNoteEntries(
+    _Inout_ PREADER_STREAM Stream,
+    _Inout_ PREADER_STREAM_STORE Part,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+/*++
+
+Routine Description:
+
+    Notes in which order the first entries of the stores come.
+
+Arguments:
+
+    Stream - The stream.
+
+    Part - One of its stores.
+
+    Records, NumberOfRecords - What was taken from it, valid.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Part->Entered == 0 && Index < NumberOfRecords; Index++) {
+        if ((Records[Index].StackKind & 1) != 0) {
+            Stream->NumberEntered += 1;
+            Part->Entered = Stream->NumberEntered;
+        }
+    }
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -535,6 +582,10 @@ Return Value:
         }
     }
 
+    if (READER_IS_MARK_DUE(Stream)) {
+        ReaderMarkStream(Stream);
+    }
+
     if (Best == NULL || Best->Head->Timestamp > Stream->Horizon) {
         return STATUS_END_OF_FILE;
     }
@@ -557,6 +608,7 @@ Return Value:
                  (ULONG)(Best->Head->Site - Best->Iterator.Check.ModuleBase);
     Call->Stack = Best->Head->StackKind & ~TRACE_KIND_MASK;
     Call->Kind = Best->Head->StackKind & TRACE_KIND_MASK;
+    ReaderNoteEntries(Stream, Best, Best->Head, 1);
     Best->Head = NULL;
     Stream->NumberOfRecords += 1;
     if (Stream->Tally != NULL) {
@@ -657,6 +709,7 @@ Return Value:
                            Stream->Session->JumpTicks,
                            Stream->NumberOfJumps);
     if (Taken != 0) {
+        ReaderNoteEntries(Stream, Part, Records, Taken);
         Stream->LastTimestamp = Stream->Pair.LastTimestamp;
         Stream->IsAfterJump = FALSE;
     }
@@ -708,6 +761,10 @@ Return Value:
 
     if (Stream->NumberOfStores == 1) {
         ReaderRunStore(Stream, Stream->Stores[0], LastLimit);
+        if (READER_IS_MARK_DUE(Stream)) {
+            ReaderMarkStream(Stream);
+        }
+
         return STATUS_SUCCESS;
     }
 
@@ -743,6 +800,10 @@ Return Value:
             } else if (Part->Head->Timestamp < Limit) {
                 Limit = Part->Head->Timestamp;
             }
+        }
+
+        if (READER_IS_MARK_DUE(Stream)) {
+            ReaderMarkStream(Stream);
         }
 
     } while (Best != NULL && ReaderRunStore(Stream, Best, Limit) != 0);
@@ -923,6 +984,7 @@ Return Value:
     PCREADER_CONTEXT Context = Session->Context;
     ULONG Index;
 
+    ReaderCloseIndex(Stream);
     for (Index = 0; Index < Stream->NumberOfStores; Index++) {
 
         PREADER_STREAM_STORE Part = Stream->Stores[Index];

@@ -455,6 +455,7 @@ Return Value:
     //
 
     ReaderSetStreamTally(Stream, Tally);
+    (VOID)ReaderRestoreStream(Tally, Stream, Timestamp);
     Stream->IsLive = TRUE;
     Stream->Horizon = Timestamp - 1;
 
@@ -512,6 +513,7 @@ Return Value:
     PREADER_SESSION Session = Tally->Functions->Session;
     READER_STREAM Stream;
     CORE_EVENT Event;
+    ULONGLONG Counted = 0;
     ULONG Index;
     NTSTATUS Status;
 
@@ -541,8 +543,8 @@ Return Value:
             }
         }
 
-        Tally->NumberOfRecords += Stream.NumberOfRecords;
-        Stream.NumberOfRecords = 0;
+        Tally->NumberOfRecords += Stream.NumberOfRecords - Counted;
+        Counted = Stream.NumberOfRecords;
         if (Tally->Progress != NULL) {
             Tally->Progress(Tally->ProgressContext);
         }
@@ -566,7 +568,7 @@ Return Value:
         }
     }
 
-    Tally->NumberOfRecords += Stream.NumberOfRecords;
+    Tally->NumberOfRecords += Stream.NumberOfRecords - Counted;
     Tally->NumberOfOrdinary += Stream.NumberOfOrdinary;
     ReaderAcquireLock(Tally->Lock);
     ReaderCloseStream(&Stream);
