@@ -24,6 +24,7 @@ Abstract:
 #include "FuzzSupport.h"
 #include "../../Reader/Reader.h"
 #include "../../Reader/ReaderDbgHelp.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +42,10 @@ Abstract:
 #define FUZZ_FILE_IS_IMAGE      0x40    // the name is Program.exe
 
 #define FUZZ_MAXIMUM_FILES 12
+#define FUZZ_MAXIMUM_MADE_FILES 24      // with those that the reader makes
 #define FUZZ_MAXIMUM_NAME 40
 #define FUZZ_MAXIMUM_VIEWS 64
-#define FUZZ_MAXIMUM_ARGUMENTS 8
+#define FUZZ_MAXIMUM_ARGUMENTS 16
 #define FUZZ_TAKEN_ARGUMENTS 6
 #define FUZZ_OUTPUT_SIZE 0x40000
 #define FUZZ_FIRST_TIMESTAMP 100000000
@@ -94,7 +96,7 @@ typedef struct _FUZZ_VIEW {
 } FUZZ_VIEW;
 
 typedef struct _FUZZ_WORLD {
-    FUZZ_FILE Files[FUZZ_MAXIMUM_FILES];
+    FUZZ_FILE Files[FUZZ_MAXIMUM_MADE_FILES];
     ULONG NumberOfFiles;
     FUZZ_VIEW Views[FUZZ_MAXIMUM_VIEWS];
     ULONG Flags;                    // FUZZ_SESSION_*
@@ -197,6 +199,45 @@ Return Value:
 }
 
 static
+BOOLEAN
+FuzzIsIndex(
+    const WCHAR *Name,
+    ULONG Length
+    )
+/*++
+
+Routine Description:
+
+    Says whether a file is an index: the only one that the reader may write.
+
+Arguments:
+
+    Name, Length - The file's name.
+
+Return Value:
+
+    TRUE if it is.
+
+--*/
+{
+    static const CHAR Suffix[] = ".trace.index";
+    ULONG Index;
+
+    if (Length < sizeof(Suffix) - 1) {
+        return FALSE;
+    }
+
+    for (Index = 0; Index < sizeof(Suffix) - 1; Index++) {
+        if (Name[Length - (sizeof(Suffix) - 1) + Index] !=
+            (WCHAR)Suffix[Index]) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+static
 NTSTATUS
 FuzzCreateFile(
     PHANDLE Handle,
@@ -243,7 +284,8 @@ Return Value:
     UNREFERENCED_PARAMETER(EaBuffer);
     UNREFERENCED_PARAMETER(EaLength);
 
-    FUZZ_CHECK(CreateDisposition == FILE_OPEN);
+    FUZZ_CHECK(CreateDisposition == FILE_OPEN ||
+               CreateDisposition == FILE_OPEN_IF);
     FUZZ_CHECK(Path->Length <= Path->MaximumLength);
 
     if (FuzzIsFailing()) {
@@ -283,7 +325,166 @@ Return Value:
         return STATUS_SUCCESS;
     }
 
-    return STATUS_OBJECT_NAME_NOT_FOUND;
+    if (CreateDisposition != FILE_OPEN_IF) {
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+    }
+
+    //
+    // The one-store path may be of any name.
+    //
+
+    FUZZ_CHECK(Length - Start > 6 && Path->Buffer[Length - 6] == L'.' &&
+               Path->Buffer[Length - 1] == L'x');
+    if (FuzzWorld.NumberOfFiles == FUZZ_MAXIMUM_MADE_FILES ||
+        Length - Start > FUZZ_MAXIMUM_NAME) {
+        return STATUS_ACCESS_DENIED;
+    }
+
+    File = &FuzzWorld.Files[FuzzWorld.NumberOfFiles];
+    FuzzWorld.NumberOfFiles += 1;
+    memset(File, 0, sizeof(*File));
+    File->NameLength = Length - Start;
+    memcpy(File->Name,
+           Path->Buffer + Start,
+           File->NameLength * sizeof(WCHAR));
+    *Handle = FuzzMakeHandle(FuzzHandleFile, File);
+    return STATUS_SUCCESS;
+}
+
+static
+VOID
+FuzzResizeFile(
+    PFUZZ_FILE File,
+    SIZE_T Size
+    )
+/*++
+
+Routine Description:
+
+    Changes a file's size.
+
+Arguments:
+
+    File - The file.
+
+    Size - Its new size; what is new is zero.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PUCHAR Bytes = (PUCHAR)calloc(1, Size == 0 ? 1 : Size);
+
+    if (Bytes == NULL) {
+        abort();
+    }
+
+    if (File->Bytes != NULL) {
+        memcpy(Bytes, File->Bytes, File->Size < Size ? File->Size : Size);
+        free(File->Bytes);
+    }
+
+    File->Bytes = Bytes;
+    File->Size = Size;
+}
+
+static
+NTSTATUS
+FuzzWriteFile(
+    HANDLE FileHandle,
+    HANDLE Event,
+    PVOID ApcRoutine,
+    PVOID ApcContext,
+    PIO_STATUS_BLOCK IoStatus,
+    PVOID Buffer,
+    ULONG Length,
+    PLARGE_INTEGER ByteOffset,
+    PULONG Key
+    )
+/*++
+
+Routine Description:
+
+    NtWriteFile.
+
+Arguments:
+
+    As NtWriteFile.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
+    SIZE_T Offset = (SIZE_T)ByteOffset->QuadPart;
+
+    UNREFERENCED_PARAMETER(Event);
+    UNREFERENCED_PARAMETER(ApcRoutine);
+    UNREFERENCED_PARAMETER(ApcContext);
+    UNREFERENCED_PARAMETER(Key);
+
+    FUZZ_CHECK(Handle->Kind == FuzzHandleFile);
+    FUZZ_CHECK(Handle->File->Flags == 0 ||
+               FuzzIsIndex(Handle->File->Name, Handle->File->NameLength) ||
+               (FuzzWorld.Flags & FUZZ_SESSION_ONE_STORE) != 0);
+    if (FuzzIsFailing()) {
+        return STATUS_DISK_FULL;
+    }
+
+    FUZZ_CHECK(Offset + Length < 0x1000000);
+    if (Offset + Length > Handle->File->Size) {
+        FuzzResizeFile(Handle->File, Offset + Length);
+    }
+
+    memcpy(Handle->File->Bytes + Offset, Buffer, Length);
+    IoStatus->Information = Length;
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+FuzzSetInformationFile(
+    HANDLE FileHandle,
+    PIO_STATUS_BLOCK IoStatus,
+    PVOID FileInformation,
+    ULONG Length,
+    ULONG FileInformationClass
+    )
+/*++
+
+Routine Description:
+
+    NtSetInformationFile: the file's end.
+
+Arguments:
+
+    As NtSetInformationFile.
+
+Return Value:
+
+    The status.
+
+--*/
+{
+    PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
+    LARGE_INTEGER End;
+
+    UNREFERENCED_PARAMETER(IoStatus);
+
+    FUZZ_CHECK(Handle->Kind == FuzzHandleFile);
+    FUZZ_CHECK(FileInformationClass == RTL_FILE_END_OF_FILE_INFORMATION);
+    FUZZ_CHECK(Length == sizeof(End));
+    if (FuzzIsFailing()) {
+        return STATUS_UNSUCCESSFUL;
+    }
+
+    memcpy(&End, FileInformation, sizeof(End));
+    FuzzResizeFile(Handle->File, (SIZE_T)End.QuadPart);
+    return STATUS_SUCCESS;
 }
 
 static
@@ -1718,6 +1919,8 @@ Return Value:
     Rtl->SizeOfStruct = sizeof(*Rtl);
     Rtl->NtCreateFile = FuzzCreateFile;
     Rtl->NtReadFile = FuzzReadFile;
+    Rtl->NtWriteFile = FuzzWriteFile;
+    Rtl->NtSetInformationFile = FuzzSetInformationFile;
     Rtl->NtQueryInformationFile = FuzzQueryInformationFile;
     Rtl->NtQueryDirectoryFile = FuzzQueryDirectoryFile;
     Rtl->NtClose = FuzzClose;
@@ -1792,6 +1995,155 @@ Return Value:
                memcmp(Errors.Text, FuzzErrors.Text, Errors.Length) == 0);
 }
 
+static
+ULONG
+FuzzRunAgain(
+    PCREADER_CONTEXT Context,
+    const FUZZ_COMMAND *Command,
+    PCSZ More,
+    FUZZ_OUTPUT *Output,
+    FUZZ_OUTPUT *Errors
+    )
+/*++
+
+Routine Description:
+
+    Runs a command with more arguments.
+
+Arguments:
+
+    Context - The context.
+
+    Command - The command.
+
+    More - The arguments, with a blank before each.
+
+    Output, Errors - Receive what is written.
+
+Return Value:
+
+    The exit code.
+
+--*/
+{
+    static FUZZ_COMMAND Longer;
+    READER_CONTEXT Again = *Context;
+    SIZE_T Length;
+    ULONG Index;
+
+    memset(&Longer, 0, sizeof(Longer));
+    for (Index = 0; Index < Command->Count; Index++) {
+        FuzzAddArgument(&Longer,
+                        Command->Arguments[Index].Utf8,
+                        (ULONG)strlen(Command->Arguments[Index].Utf8));
+    }
+
+    for (; *More != 0; More += Length) {
+        More += 1;
+        Length = strcspn(More, " ");
+        FuzzAddArgument(&Longer, More, (ULONG)Length);
+    }
+
+    FuzzInitializeOutput(Output);
+    FuzzInitializeOutput(Errors);
+    Again.Output = &Output->Writer;
+    Again.Errors = &Errors->Writer;
+    FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
+    return ReaderMain(&Again, Longer.Arguments, Longer.Count);
+}
+
+static
+VOID
+FuzzCheckIndex(
+    PCREADER_CONTEXT Context,
+    const FUZZ_COMMAND *Command,
+    ULONG ExitCode,
+    ULONG Seed,
+    BOOLEAN IsOwn
+    )
+/*++
+
+Routine Description:
+
+    Checks that replay shows the same when it writes an index, and from a time
+    on with that; and that it does no harm when the index is damaged.  Here
+    checksums do not count.
+
+Arguments:
+
+    Context - The context, with what was written in the two outputs.
+
+    Command - The command that wrote it.
+
+    ExitCode - What it returned.
+
+    Seed - Says which time, and which damage.
+
+    IsOwn - The input has no index.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static FUZZ_OUTPUT Outputs[2];
+    static FUZZ_OUTPUT Errors[2];
+    CHAR Options[2][80];
+    PFUZZ_FILE File;
+    ULONG Time = Seed % 5000;
+    ULONG Index;
+    ULONG Turn;
+
+    FUZZ_CHECK(FuzzRunAgain(Context,
+                            Command,
+                            " --mark-every 64",
+                            &Outputs[0],
+                            &Errors[0]) == ExitCode);
+    FUZZ_CHECK(Outputs[0].Length == FuzzOutput.Length &&
+               memcmp(Outputs[0].Text,
+                      FuzzOutput.Text,
+                      FuzzOutput.Length) == 0);
+
+    snprintf(Options[0], sizeof(Options[0]), " --from %u --no-index", Time);
+    snprintf(Options[1],
+             sizeof(Options[1]),
+             " --from %u --mark-every 64",
+             Time);
+    for (Turn = 0; Turn < 4; Turn++) {
+
+        ExitCode = FuzzRunAgain(Context,
+                                Command,
+                                Options[Turn != 0],
+                                &Outputs[Turn != 0],
+                                &Errors[Turn != 0]);
+        FUZZ_CHECK(ExitCode <= READER_EXIT_FAILURE);
+        if (Turn == 0) {
+            continue;
+        }
+
+        if (Turn == 1 && IsOwn) {
+            FUZZ_CHECK(Outputs[0].Length == Outputs[1].Length &&
+                       memcmp(Outputs[0].Text,
+                              Outputs[1].Text,
+                              Outputs[0].Length) == 0);
+            FUZZ_CHECK(Errors[0].Length == Errors[1].Length &&
+                       memcmp(Errors[0].Text,
+                              Errors[1].Text,
+                              Errors[0].Length) == 0);
+        }
+
+        for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
+            File = &FuzzWorld.Files[Index];
+            if (File->Size != 0 &&
+                FuzzIsIndex(File->Name, File->NameLength)) {
+                Seed = Seed * 1664525 + 1013904223;
+                File->Bytes[(Seed >> 8) % File->Size] ^= (UCHAR)Seed | 1;
+            }
+        }
+    }
+}
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
@@ -1824,6 +2176,8 @@ Return Value:
     ULONG Length;
     ULONG Line;
     BOOLEAN IsFailing;
+    BOOLEAN IsOwn = TRUE;
+    ULONG Seed = 0;
 
     memset(&FuzzWorld, 0, sizeof(FuzzWorld));
     FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
@@ -1870,6 +2224,25 @@ Return Value:
         !FuzzHasArgument(&Command, "--verbose") &&
         !FuzzHasArgument(&Command, "--")) {
         FuzzCheckGeneralReport(&Context, &Command, ExitCode);
+    }
+
+    for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
+        if (FuzzIsIndex(FuzzWorld.Files[Index].Name,
+                        FuzzWorld.Files[Index].NameLength)) {
+            IsOwn = FALSE;
+        }
+    }
+
+    if (!IsFailing &&
+        (FuzzWorld.Flags & FUZZ_SESSION_ONE_STORE) == 0 &&
+        Command.Count > 1 &&
+        strcmp(Command.Arguments[1].Utf8, "replay") == 0 &&
+        !FuzzHasArgument(&Command, "--verbose") &&
+        !FuzzHasArgument(&Command, "--")) {
+        for (Index = 0; Index < Size; Index++) {
+            Seed = Seed * 31 + Data[Index];
+        }
+        FuzzCheckIndex(&Context, &Command, ExitCode, Seed, IsOwn);
     }
 
     FUZZ_CHECK(ExitCode <= READER_EXIT_BAD);
