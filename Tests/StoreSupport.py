@@ -27,6 +27,7 @@ BUSY_RECORDS = 16       # what one call of Outer leaves
 BUSY_EXIT_CODE = 77
 
 HEADER_SIZE, RECORD_SIZE = 4096, 16
+LARGEST_REPLAYED = 0x400000     # bytes of a session
 STATE_OPEN, STATE_CLOSED, STATE_STOPPED = 1, 2, 3
 
 # 100 ns units between 1601 and 1970.
@@ -250,6 +251,24 @@ def verify(path):
     return code, rows, text + errors
 
 
+def index_differences(session):
+    """The times from which replay with an index shows something else."""
+    if sum(map(os.path.getsize, stores(session))) > LARGEST_REPLAYED:
+        return []
+    path = programs.windows_path(session)
+    whole = reader('replay', '--csv', '--no-index', path)
+    rows = whole[1].splitlines()[1:]
+    differences = []
+    if reader('replay', '--csv', '--mark-every', '64', path) != whole:
+        differences.append('all')
+    for row in rows[len(rows) // 3], rows[len(rows) * 9 // 10]:
+        options = ['--csv', '--from', row.split(',')[0], path]
+        if reader('replay', '--no-index', *options) != reader(
+                'replay', '--mark-every', '64', *options):
+            differences.append(row)
+    return differences
+
+
 def report_differences(session):
     """The ways of reading in which TraceReader report says something else.
 
@@ -266,11 +285,11 @@ def report_differences(session):
         path = programs.windows_path(copy)
         expected = reader('report', '--csv', '--general', '--workers', '1',
                           path)
-        return [(way, said, expected)
-                for way in ('1', '3')
-                for said in [reader('report', '--csv', '--workers', way,
-                                    path)]
-                if said != expected or said[0] or 'ticks' not in said[1]]
+        return index_differences(copy) + [
+            (way, said, expected)
+            for way in ('1', '3')
+            for said in [reader('report', '--csv', '--workers', way, path)]
+            if said != expected or said[0] or 'ticks' not in said[1]]
 
 
 def read_all(store):
