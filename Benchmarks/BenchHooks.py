@@ -30,7 +30,9 @@ HEADING = '## Our own cost'
 BEGIN = '<!-- make bench: tables begin -->'
 END = '<!-- make bench: tables end -->'
 LIMIT = 600                      # seconds, of any program
-IDLE = 0.5                       # load of a machine without other work
+IDLE = 0.15                      # of one processor: a machine without other
+                                 # work
+LOOK = 3                         # seconds, for how busy the machine is
 MEBIBYTE = 1 << 20
 WARM = 2816 * MEBIBYTE
 
@@ -368,6 +370,20 @@ def readable(nanoseconds):
     return '%.0f ns' % nanoseconds
 
 
+def busy_processors():
+    """How many processors other programs use at the moment."""
+    def read():
+        with open('/proc/stat', encoding='ascii') as file:
+            ticks = list(map(int, file.readline().split()[1:9]))
+        return sum(ticks), ticks[3] + ticks[4]      # idle, waiting for a disk
+
+    before = read()
+    time.sleep(LOOK)
+    after = read()
+    total = after[0] - before[0]
+    return (1 - (after[1] - before[1]) / max(total, 1)) * os.cpu_count()
+
+
 def processor_ticks():
     """All of the processors' time, and what the host has stolen of it."""
     with open('/proc/stat', encoding='ascii') as file:
@@ -405,7 +421,7 @@ class Bench:
     def __init__(self):
         self.runs = {}
         self.start = time.monotonic()
-        self.load = os.getloadavg()
+        self.busy = busy_processors()
         self.ticks = processor_ticks()
         self.processors = len(os.sched_getaffinity(0))
         self.warm = Warm()
@@ -564,10 +580,9 @@ class Bench:
         stolen -= self.ticks[1]
         lines = [
             describe_machine(),
-            'load before: %.2f, after: %.2f; %.2f %% of the processors\' '
-            'time stolen by the host' % (
-                self.load[0], os.getloadavg()[0],
-                100 * stolen / max(total, 1)),
+            '%.2f processors busy before; %.2f %% of the processors\' time '
+            'stolen by the host' % (
+                self.busy, 100 * stolen / max(total, 1)),
             '%d rounds in %.1f minutes; calls a run: leaf %s, fib(%d) %s, '
             'two threads %s each, single %s' % (
                 ROUNDS, (time.monotonic() - self.start) / 60,
@@ -588,7 +603,7 @@ class Bench:
         if 'waits' not in self.runs[TRACED, LEAF][0].info:
             lines.append('TraceReader info does not show waits; the last '
                          'column of the waits goes by the slow path')
-        if self.load[0] > IDLE:
+        if self.busy > IDLE:
             lines.append('**the machine had other work: the figures are '
                          'worth little**')
         left_out = [variant.name for variant in VARIANTS

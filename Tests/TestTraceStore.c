@@ -111,6 +111,12 @@ static volatile LONG TestBadRingWrites;
 static BOOLEAN TestForgetsFirstPosition;
 
 //
+// What is written to a file is not seen in its views.
+//
+
+static BOOLEAN TestSwallowsWrites;
+
+//
 // Threads that are not started when that is asked for.
 //
 
@@ -642,6 +648,11 @@ TestNtWriteFile(
     }
 
     TestCheckRingPlace((ULONGLONG)ByteOffset->QuadPart, Length);
+
+    if (TestSwallowsWrites) {
+        IoStatusBlock->Information = Length;
+        return STATUS_SUCCESS;
+    }
 
     return TestReal->NtWriteFile(FileHandle,
                                  Event,
@@ -2959,6 +2970,48 @@ TestFlush(
 }
 
 //
+// Pages are prepared by writing where views show what is written, and only
+// touched where they do not.
+//
+
+static
+VOID
+TestCoherence(
+    VOID
+    )
+{
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    ULONG Case;
+    ULONG Records;
+    ULONG Sequence;
+
+    Records = (ULONG)TEST_RECORDS_IN(0x100000);
+    for (Case = 0; Case < 4; Case += 1) {
+        if (!TestOpenSession(0x20000, Case & 1, &Session, &Store)) {
+            return;
+        }
+        TestSwallowsWrites = Case >= 2;
+        TEST_EQUAL(TestAppendMany(Store, 0, Records), Records);
+        Sequence = Store->Header->SequenceNumber;
+        TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+        TestSwallowsWrites = FALSE;
+        if (Case >= 2) {
+            TEST_EQUAL(Session->Coherence, TRACE_COHERENCE_MISSED);
+            TEST_EQUAL(TestCalls[TestRoutineNtWriteFile], 2);
+        } else {
+            TEST_EQUAL(Session->Coherence, TRACE_COHERENCE_SEEN);
+            TEST(TestCalls[TestRoutineNtWriteFile] > 2);
+        }
+        TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+        TestCheckContent(Records,
+                         TRACE_STATE_CLOSED,
+                         TRACE_REASON_THREAD_EXIT);
+        TestEndSession(Session);
+    }
+}
+
+//
 // A store that keeps the first of its bytes.
 //
 
@@ -3606,6 +3659,7 @@ Return Value:
     TestDemand();
     TestWaits();
     TestFlush();
+    TestCoherence();
     TestMaximumBytes();
     TestRings();
     TestClockThread();
