@@ -147,6 +147,52 @@ PenterReturn:
 
 ;++
 ;
+; SAVE_STATE, RESTORE_STATE, RESTORE_CHOOSING_STATE
+;
+; Macro Description:
+;
+;   The prolog of the recording routines, and how they put back what it has
+;   saved: RECORDING_ROUTINE, and CHOOSING_ROUTINE, which saves r8 and r9 too.
+;
+;--
+
+%macro SAVE_STATE 0
+        push    rax
+        UNWIND_ALLOCATE 8
+        push    rcx
+        UNWIND_ALLOCATE 8
+        push    rdx
+        UNWIND_ALLOCATE 8
+        lahf
+        seto    al
+        push    rax
+        UNWIND_ALLOCATE 8
+%endmacro
+
+%macro RESTORE_STATE 0
+        mov     rax, [rsp]
+        add     al, 7Fh                     ; overflow flag
+        sahf                                ; the other five
+        lea     rsp, [rsp + 8]
+        pop     rdx
+        pop     rcx
+        pop     rax
+%endmacro
+
+%macro RESTORE_CHOOSING_STATE 0
+        mov     rax, [rsp + 16]
+        add     al, 7Fh
+        sahf
+        mov     r9, [rsp]
+        mov     r8, [rsp + 8]
+        lea     rsp, [rsp + 24]
+        pop     rdx
+        pop     rcx
+        pop     rax
+%endmacro
+
+;++
+;
 ; CONTEXT Expansion, Slow
 ;
 ; Macro Description:
@@ -225,16 +271,7 @@ PenterReturn:
 
         align 64
 UNWIND_BEGIN %1
-        push    rax
-        UNWIND_ALLOCATE 8
-        push    rcx
-        UNWIND_ALLOCATE 8
-        push    rdx
-        UNWIND_ALLOCATE 8
-        lahf
-        seto    al
-        push    rax
-        UNWIND_ALLOCATE 8
+        SAVE_STATE
 UNWIND_END_PROLOG
 
         CONTEXT %4, %%slow
@@ -268,13 +305,7 @@ UNWIND_END_PROLOG
 %endif
 
 %%done:
-        mov     rax, [rsp]
-        add     al, 7Fh                     ; overflow flag
-        sahf                                ; the other five
-        lea     rsp, [rsp + 8]
-        pop     rdx
-        pop     rcx
-        pop     rax
+        RESTORE_STATE
         ret
 
 %%full:
@@ -285,13 +316,7 @@ UNWIND_END_PROLOG
         jmp     %%done
 
 %%slow:
-        mov     rax, [rsp]
-        add     al, 7Fh
-        sahf
-        lea     rsp, [rsp + 8]
-        pop     rdx
-        pop     rcx
-        pop     rax
+        RESTORE_STATE
         jmp     %5
 UNWIND_END %1
 
@@ -378,16 +403,7 @@ UNWIND_END %1
 
         align 64
 UNWIND_BEGIN %1
-        push    rax
-        UNWIND_ALLOCATE 8
-        push    rcx
-        UNWIND_ALLOCATE 8
-        push    rdx
-        UNWIND_ALLOCATE 8
-        lahf
-        seto    al
-        push    rax
-        UNWIND_ALLOCATE 8
+        SAVE_STATE
         push    r8
         UNWIND_ALLOCATE 8
         push    r9
@@ -578,15 +594,7 @@ UNWIND_END_PROLOG
         mov     [r8 + TRACE_RECORD_TIMESTAMP], rax
 
 %%done:
-        mov     rax, [rsp + 16]
-        add     al, 7Fh
-        sahf
-        mov     r9, [rsp]
-        mov     r8, [rsp + 8]
-        lea     rsp, [rsp + 24]
-        pop     rdx
-        pop     rcx
-        pop     rax
+        RESTORE_CHOOSING_STATE
         ret
 
 %if IsEnter
@@ -611,15 +619,7 @@ UNWIND_END_PROLOG
         jmp     %%done
 
 %%slow:
-        mov     rax, [rsp + 16]
-        add     al, 7Fh
-        sahf
-        mov     r9, [rsp]
-        mov     r8, [rsp + 8]
-        lea     rsp, [rsp + 24]
-        pop     rdx
-        pop     rcx
-        pop     rax
+        RESTORE_CHOOSING_STATE
         jmp     %5
 UNWIND_END %1
 
