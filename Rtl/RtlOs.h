@@ -252,6 +252,7 @@ typedef NTSTATUS (NTAPI NT_QUERY_INFORMATION)(
     _Out_opt_ PULONG ReturnLength
     );
 
+#define RTL_PROCESS_BASIC_INFORMATION   0       // ProcessBasicInformation
 #define RTL_PROCESS_TIMES               4       // ProcessTimes
 #define RTL_THREAD_BASIC_INFORMATION    0       // ThreadBasicInformation
 #define RTL_THREAD_TIMES                1       // ThreadTimes

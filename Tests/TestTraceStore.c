@@ -3370,7 +3370,7 @@ TestClockThread(
     TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error));
     TEST_EQUAL(Store->Header->Clock, TRACE_CLOCK_THREAD);
     TEST_EQUAL(Store->Header->ClockResolution, Session->Clock.Resolution);
-    TEST(Session->Clock.Resolution % 4 == 0);
+    TEST(Session->Clock.Resolution % 16 == 0);
 
     //
     // It is held up, and let go.

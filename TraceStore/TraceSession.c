@@ -461,7 +461,7 @@ Return Value:
     if (Parameters->Clock == TRACE_CLOCK_NONE) {
         Header->Clock = TRACE_CLOCK_NONE;
     } else if (Parameters->MinimumDuration != 0) {
-        Frequency = TraceClockMeasure(&Session->Rtl);
+        Frequency = TraceClockMeasure(&Session->Rtl, NULL);
         Header->MinimumDuration =
             Parameters->MinimumDuration / 1000000000 * Frequency +
             (Parameters->MinimumDuration % 1000000000 * Frequency +
@@ -544,6 +544,7 @@ Return Value:
         Session->MaximumViewSize = TRACE_VIEW_DEFAULT_SIZE;
     }
     Session->WorkerAllowed = Parameters->WorkerAllowed;
+    Session->WorkerPrepares = TRUE;
     Session->Flush = Parameters->Flush;
     Session->Zeros = (PBYTE)Base + TRACE_SESSION_ZEROS_OFFSET;
     Session->Template = Header;

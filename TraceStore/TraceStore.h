@@ -280,6 +280,8 @@ struct _TRACE_SESSION {
     ULONG volatile Coherence;       // TRACE_COHERENCE_*
     BOOLEAN Flush;                  // views that are full are written to disk
     BOOLEAN WorkerAllowed;
+    BOOLEAN WorkerPrepares;         // FALSE: it leaves the processor to the
+                                    // clock thread
     BOOLEAN volatile IsAlone;       // no other thread is in this module any
                                     // more: the process exits or unloads it
     BOOLEAN volatile WorkerIsGone;  // somebody has terminated the worker
@@ -673,6 +675,9 @@ TRACE_WORKER_STOP TraceWorkerStop;
 // thread has begun, which in a module that is being loaded is when that is
 // done.
 //
+// Called before any store is opened: where the process has fewer than three
+// processors, the worker prepares no views from then on.
+//
 
 typedef
 _Must_inspect_result_
@@ -697,10 +702,16 @@ TRACE_CLOCK_DESCRIBE TraceClockDescribe;
 
 //
 // The ticks of the time stamp counter in a second, measured against the
-// performance counter; 0 if that cannot be read.  Takes about 2 ms.
+// performance counter; 0 if that cannot be read.  Takes about 2 ms.  The time
+// stamps that are read meanwhile are published, if Place is not NULL.
 //
 
-typedef ULONGLONG (TRACE_CLOCK_MEASURE)(_In_ PCRTL Rtl);
+typedef
+ULONGLONG
+(TRACE_CLOCK_MEASURE)(
+    _In_ PCRTL Rtl,
+    _Inout_opt_ ULONGLONG volatile *Place
+    );
 TRACE_CLOCK_MEASURE TraceClockMeasure;
 
 //

