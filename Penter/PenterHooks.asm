@@ -349,7 +349,7 @@ UNWIND_END %1
 ;   caller's, and its own is the last of those below.
 ;
 ;   Duration.  An exit takes its entry back if that is the latest record, in the
-;   same view, with a stack pointer less than 4 KiB above its own, and not older
+;   same view, with a stack pointer less than 4 KiB above its own, and younger
 ;   than the duration: then no call was recorded in between, and none of another
 ;   fiber, whose stack ends two guard pages away.  The record loses its time
 ;   stamp first, so that a reader cannot take it for the next one, and the
@@ -491,7 +491,7 @@ UNWIND_END_PROLOG
         mov     rdx, [rcx + TRACE_HEADER_CURSOR]
         sub     rax, [rdx - TRACE_RECORD_SIZE + TRACE_RECORD_TIMESTAMP]
         cmp     rax, r9
-        jae     %%limit
+        jae     %%kept
         mov     qword [rdx - TRACE_RECORD_SIZE + TRACE_RECORD_TIMESTAMP], 0
         sub     qword [rcx + TRACE_HEADER_CURSOR], TRACE_RECORD_SIZE
         add     qword [rcx + TRACE_HEADER_TAKEN_BACK], 1
@@ -501,6 +501,24 @@ UNWIND_END_PROLOG
         je      %%done
         mov     dword [r8 + TRACE_DEPTH_SKIPPED], 0
         sub     dword [r8 + TRACE_DEPTH_COUNT], 1
+        jmp     %%done
+
+        ;
+        ; Without a limit of depth all is known that the record needs: another
+        ; reading of the clock would take 8 ns.
+        ;
+
+%%kept:
+        test    r8, r8
+        jnz     %%limit
+        add     rax, [rdx - TRACE_RECORD_SIZE + TRACE_RECORD_TIMESTAMP]
+        mov     r9, rax
+        add     qword [rcx + TRACE_HEADER_CURSOR], TRACE_RECORD_SIZE
+        mov     eax, [rsp + %3 + CHOOSING_FRAME]
+        mov     [rdx + TRACE_RECORD_SITE], eax
+        lea     eax, [rsp + CHOOSING_CALL + %2]
+        mov     [rdx + TRACE_RECORD_STACK_KIND], eax
+        mov     [rdx + TRACE_RECORD_TIMESTAMP], r9
         jmp     %%done
 %endif
 
