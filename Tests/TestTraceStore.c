@@ -122,6 +122,12 @@ static BOOLEAN TestSwallowsWrites;
 
 static BOOLEAN TestKeepsSuspended;
 
+//
+// The processors that the process is said to be allowed.
+//
+
+static ULONG_PTR TestProcessors;
+
 typedef struct _TEST_VIEW {
     PVOID Base;
     ULONGLONG FileOffset;
@@ -590,15 +596,24 @@ TestNtQueryInformationProcess(
     PULONG ReturnLength
     )
 {
+    NTSTATUS Status;
+
     if (TestIsDue(TestRoutineNtQueryInformationProcess)) {
         return TestFault.Status;
     }
 
-    return TestReal->NtQueryInformationProcess(Handle,
-                                               InformationClass,
-                                               Information,
-                                               Length,
-                                               ReturnLength);
+    Status = TestReal->NtQueryInformationProcess(Handle,
+                                                 InformationClass,
+                                                 Information,
+                                                 Length,
+                                                 ReturnLength);
+    if (NT_SUCCESS(Status) &&
+        InformationClass == RTL_PROCESS_BASIC_INFORMATION) {
+
+        ((PULONG_PTR)Information)[2] = TestProcessors;
+    }
+
+    return Status;
 }
 
 //
@@ -3406,6 +3421,72 @@ TestClockThread(
 }
 
 //
+// Who prepares the views while the clock thread runs: the worker, where there
+// is a processor left for it.
+//
+
+static
+VOID
+TestClockProcessors(
+    VOID
+    )
+{
+    static const struct {
+        ULONG_PTR Processors;
+        NTSTATUS Status;
+        BOOLEAN WorkerPrepares;
+    } Cases[] = {
+        { 0x1, STATUS_SUCCESS, FALSE },
+        { 0x3, STATUS_SUCCESS, FALSE },
+        { 0x8000000000000001ULL, STATUS_SUCCESS, FALSE },
+        { 0x7, STATUS_SUCCESS, TRUE },
+        { 0xFFFFFFFFFFFFFFFFULL, STATUS_SUCCESS, TRUE },
+        { 0, STATUS_SUCCESS, TRUE },
+        { 0x3, STATUS_ACCESS_DENIED, TRUE },
+    };
+
+    static ULONGLONG volatile Place;
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    ULONG Index;
+
+    TestOptions.Clock = TRACE_CLOCK_THREAD;
+    for (Index = 0; Index < RTL_NUMBER_OF(Cases); Index += 1) {
+        if (!TestOpenSession(0x100000, TRUE, &Session, &Store)) {
+            return;
+        }
+        TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+        TEST(Session->WorkerPrepares);
+
+        TestProcessors = Cases[Index].Processors;
+        if (!NT_SUCCESS(Cases[Index].Status)) {
+            TestFault.Routine = TestRoutineNtQueryInformationProcess;
+            TestFault.Call =
+                TestCalls[TestRoutineNtQueryInformationProcess] + 1;
+            TestFault.Status = Cases[Index].Status;
+        }
+        TEST_SUCCESS(TraceClockStart(Session, &Place));
+        TestFault.Call = 0;
+        TEST_EQUAL(Session->WorkerPrepares, Cases[Index].WorkerPrepares);
+
+        //
+        // Twenty views of a megabyte.
+        //
+
+        TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error));
+        TEST_EQUAL(TestAppendMany(Store, 0, 20 * 65536), 20 * 65536);
+        if (!Cases[Index].WorkerPrepares) {
+            TEST_EQUAL(Store->Header->NumberOfViewsMappedInline,
+                       Store->Header->NumberOfViewChanges);
+            TEST(Store->Next.Base == NULL);
+            TEST(Store->Retired[0] == NULL);
+        }
+        TestEndSession(Session);
+    }
+}
+
+//
 // The depths of a thread's stacks.
 //
 
@@ -3663,6 +3744,7 @@ Return Value:
     TestMaximumBytes();
     TestRings();
     TestClockThread();
+    TestClockProcessors();
     TestDepths();
     TestLog();
 
