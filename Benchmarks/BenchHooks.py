@@ -36,6 +36,11 @@ LOOK = 3                         # seconds, for how busy the machine is
 MEBIBYTE = 1 << 20
 WARM = 2816 * MEBIBYTE
 
+# The kernel tells the host which free pages it may take back, those of this
+# order (power of two) and above; of the highest order and above there are none.
+REPORTING = '/sys/module/page_reporting/parameters/page_reporting_order'
+NO_REPORTING = '11'
+
 ROUNDS = int(os.environ.get('ROUNDS') or 15)
 LEAF_CALLS = int(os.environ.get('LEAF_CALLS') or 1 << 26)
 FIB_DEPTH = int(os.environ.get('FIB_DEPTH') or 37)
@@ -139,24 +144,32 @@ def run(command, environment=None):
 
 
 class Warm:
-    """The memory that is kept warm, or nothing if that is not wanted."""
+    """The memory that is kept warm, or nothing if that is not wanted.
+
+    Where the kernel can be kept from giving free memory back to the host, it is
+    touched before each run and set free.  Elsewhere the program that has
+    touched it gives it back during the run, at the pace at which it is used.
+    """
 
     def __init__(self):
         self.process = None
         self.times = []              # (MiB, mean, least, most)
         self.size = 0
+        self.reporting = None        # as it was before
         if os.environ.get('WARM') == '0':
             return
         with open('/proc/meminfo', encoding='ascii') as file:
             available = re.search(r'MemAvailable: *(\d+)', file.read())
         self.size = min(WARM, int(available.group(1)) * 1024 // 2) // MEBIBYTE
-        self.process = subprocess.Popen(
-            [os.path.join(WORK, 'warm'), str(self.size)], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            with open(REPORTING, 'r+', encoding='ascii') as file:
+                before = file.read().strip()
+                file.write(NO_REPORTING)
+            self.reporting = before
+        except OSError:
+            pass
 
     def tell(self, word):
-        if self.process is None:
-            return ''
         self.process.stdin.write(word + '\n')
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
@@ -165,18 +178,34 @@ class Warm:
         return answer
 
     def take(self):
+        if not self.size:
+            return
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [os.path.join(WORK, 'warm'), str(self.size)], text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         answer = self.tell('take').split()
-        if answer and answer[0] != '0':
+        if answer[0] != '0':
             self.times.append(tuple(int(number) for number in answer))
 
     def give(self):
-        self.tell('give')
+        if self.reporting is not None:
+            self.stop()
+        elif self.process is not None:
+            self.tell('give')
 
-    def end(self):
+    def stop(self):
         if self.process is not None:
             self.process.stdin.close()
             self.process.wait()
             self.process.stdout.close()
+            self.process = None
+
+    def end(self):
+        self.stop()
+        if self.reporting is not None:
+            with open(REPORTING, 'w', encoding='ascii') as file:
+                file.write(self.reporting)
 
 
 class Store:
@@ -593,8 +622,10 @@ class Bench:
             pages = sum(one[0] for one in self.warm.times)
             mean = sum(one[0] * one[1] for one in self.warm.times)
             lines.append(
-                'memory kept warm: %d MiB; its first touches took %.0f ns '
+                'memory kept warm%s: %d MiB; its first touches took %.0f ns '
                 'per 4 KiB, at best %d, at worst %d' % (
+                    '' if self.warm.reporting is None else
+                    ', no free memory reported to the host',
                     self.warm.size, mean / max(pages, 1),
                     min(one[2] for one in self.warm.times),
                     max(one[3] for one in self.warm.times)))

@@ -30,7 +30,9 @@
 # native program, holds 2.75 GiB (half of the available memory at most)
 # that it has touched, and while a traced program runs it gives back as much as
 # that program uses.  To touch 3 GiB and end before the run is not enough: such
-# a host has most of it back within a second.  WARM=0 leaves Warm out.
+# a host has most of it back within a second, unless the kernel can be told not
+# to report free pages (page_reporting_order; for root): then that is done until
+# the bench ends, and Warm ends before the run.  WARM=0 leaves all this out.
 #
 # LEAF_CALLS, FIB_DEPTH, THREAD_CALLS and SINGLE_CALLS set other sizes.
 # --write FILE, or PERFORMANCE=FILE, also puts the tables into FILE, between
