@@ -2893,6 +2893,104 @@ TestDemand(
 }
 
 //
+// A disk that cannot keep pace: views are kept small for a while.
+//
+
+static
+VOID
+TestSlowViews(
+    VOID
+    )
+{
+    static const struct {
+        ULONGLONG PrepareTicks;
+        ULONGLONG LongestTicks;
+        ULONGLONG PreparedInBytes;
+        ULONGLONG Ticks;
+        ULONGLONG Microseconds;
+        BOOLEAN IsSlow;
+    } Cases[] = {
+
+        //
+        // 2.5 ticks a nanosecond: 1 MiB in 1,048 and 1,049 us.
+        //
+
+        { 2620000, 0, 0x100000, 250000000, 100000, FALSE },
+        { 2622500, 0, 0x100000, 250000000, 100000, TRUE },
+        { 2622500, 0, 0x100000, 500000000, 100000, FALSE },
+
+        //
+        // A piece of 2,000 and of 2,001 us.
+        //
+
+        { 5000000, 5000000, 0x1000000, 250000000, 100000, FALSE },
+        { 5002500, 5002500, 0x1000000, 250000000, 100000, TRUE },
+
+        //
+        // Nothing was prepared; the view took no time; it took very long.
+        //
+
+        { 0, 0, 0, 250000000, 100000, FALSE },
+        { 2622500, 2622500, 0x1000, 0, 0, FALSE },
+        { 1ULL << 40, 1ULL << 40, 0x1000, 1ULL << 40, 10000000, TRUE },
+        { 1ULL << 40, 1ULL << 40, 0x1000, 1ULL << 40, 10000001, FALSE },
+    };
+
+    TRACE_VIEW View;
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    ULONG Index;
+    ULONG Records;
+
+    RtlZeroBytes(&View, sizeof(View));
+    for (Index = 0; Index < RTL_NUMBER_OF(Cases); Index += 1) {
+        View.PrepareTicks = Cases[Index].PrepareTicks;
+        View.LongestTicks = Cases[Index].LongestTicks;
+        View.PreparedInBytes = Cases[Index].PreparedInBytes;
+        TEST_EQUAL(TraceViewIsSlow(&View,
+                                   Cases[Index].Ticks,
+                                   Cases[Index].Microseconds),
+                   Cases[Index].IsSlow);
+    }
+
+    //
+    // 40 ms from one reading to the next, by the clock that the views' times
+    // are measured with: then the pieces take longer than 2 ms, too.
+    //
+
+    if (!TestOpenSession(0x400000, FALSE, &Session, &Store)) {
+        return;
+    }
+    TestClockStep = 400000;
+    Records = (ULONG)TEST_RECORDS_IN(0xC0000);
+    TEST_EQUAL(TestAppendMany(Store, 0, Records), Records);
+    TEST_EQUAL(TestNumberOfViews, 12);
+    for (Index = 0; Index < 12; Index += 1) {
+        TEST_EQUAL(TestViews[Index].SizeInBytes, 0x10000);
+    }
+    TEST_EQUAL(Store->SlowViews, 31);
+
+    //
+    // 100 ns: it is believed for 31 views more.
+    //
+
+    TestClockStep = 1;
+    TEST_EQUAL(TestAppendMany(Store, Records, Records + 4097), 4097);
+    Records += 4097;
+    TEST_EQUAL(TestNumberOfViews, 14);
+    for (Index = 14; Index < 14 + 31; Index += 1) {
+        TEST_EQUAL(Store->SlowViews, 14 + 30 - Index);
+        while (TestNumberOfViews <= (LONG)Index &&
+               TestAppend(Store, Records)) {
+
+            Records += 1;
+        }
+    }
+    TestClockStep = 1;
+    TestEndSession(Session);
+}
+
+//
 // What the owner waits for: without a worker everything, and nothing while the
 // worker is ahead.
 //
@@ -3738,6 +3836,7 @@ Return Value:
     TestProcessExit();
     TestInvariant();
     TestDemand();
+    TestSlowViews();
     TestWaits();
     TestFlush();
     TestCoherence();

@@ -79,8 +79,11 @@ typedef struct _TRACE_VIEW {
     ULONGLONG SizeInBytes;
     ULONGLONG PreparedInBytes;      // pages from Base that are present and
                                     // writable; a multiple of 4,096
+    ULONGLONG PrepareTicks;         // that this took, of the time stamp counter
+    ULONGLONG LongestTicks;         // that a piece of it took
 } TRACE_VIEW;
 typedef TRACE_VIEW *PTRACE_VIEW;
+typedef const TRACE_VIEW *PCTRACE_VIEW;
 
 typedef struct _TRACE_SESSION TRACE_SESSION;
 typedef TRACE_SESSION *PTRACE_SESSION;
@@ -175,6 +178,7 @@ typedef struct _TRACE_STORE {
     ULONGLONG FileSizeInBytes;      // (W) what the file was extended to
     ULONGLONG DemandInBytes;        // what a view should have to last for a
                                     // while; before WantNext
+    ULONG SlowViews;                // how many more are kept small
     ULONG WorkerBusy;               // (W) what the worker does for the store
                                     // outside the lock: TRACE_WORKER_*
     ULONG volatile WantNext;        // the worker may map Next, and then sets
@@ -552,6 +556,15 @@ ULONGLONG
     _In_ ULONGLONG DemandInBytes
     );
 TRACE_VIEW_NEXT_SIZE TraceViewNextSize;
+
+typedef
+BOOLEAN
+(TRACE_VIEW_IS_SLOW)(
+    _In_ PCTRACE_VIEW View,
+    _In_ ULONGLONG Ticks,
+    _In_ ULONGLONG Microseconds
+    );
+TRACE_VIEW_IS_SLOW TraceViewIsSlow;
 
 //
 // Where the next view lies, and (afterwards) that it is there.  Both under the

@@ -50,7 +50,27 @@ Abstract:
 // that is slower than others are smaller.
 //
 
-#define TRACE_VIEW_LASTS        10              // 100 ms
+#define TRACE_VIEW_NORMAL       10              // 100 ms
+
+//
+// The same while it is the disk, or the lack of memory, that decides how fast
+// pages can be had: zeroes that are prepared early may then be written to the
+// disk before there are records over them, and again with the records.  With
+// 64 MiB of dirty pages allowed, 2 GiB of records take 1.5 s instead of 4.6;
+// the disk alone takes 1.2.
+//
+
+#define TRACE_VIEW_SLOW         200             // 5 ms
+
+//
+// How that is seen: preparing takes more than so many nanoseconds a byte (0.16
+// to 0.4 otherwise), or a single piece takes longer than so many microseconds
+// (25 to 400 otherwise).  It is believed for as many views.
+//
+
+#define TRACE_PREPARE_SLOW      1
+#define TRACE_PIECE_SLOW        2000
+#define TRACE_SLOW_VIEWS        32
 
 //
 // A view of this size or more is mapped at an address that agrees with its
@@ -224,8 +244,8 @@ Arguments:
 
     MaximumViewSize - Supplies the largest size that a view may have.
 
-    DemandInBytes - Supplies what the thread needs in 1 / TRACE_VIEW_LASTS of a
-        second.
+    DemandInBytes - Supplies what the thread needs for as long as a view is to
+        last.
 
 Return Value:
 
@@ -245,25 +265,72 @@ Return Value:
     return Size;
 }
 
+_Use_decl_annotations_
+BOOLEAN
+TraceViewIsSlow(
+    PCTRACE_VIEW View,
+    ULONGLONG Ticks,
+    ULONGLONG Microseconds
+    )
+/*++
+
+Routine Description:
+
+    Says whether preparing a view has taken longer than it does when there is
+    memory for its pages.
+
+Arguments:
+
+    View - Supplies the view.
+
+    Ticks - Supplies a time in ticks of the time stamp counter.
+
+    Microseconds - Supplies the same time.
+
+Return Value:
+
+    TRUE or FALSE.
+
+--*/
+{
+    ULONGLONG Taken;
+
+    //
+    // Ten seconds: no product below overflows, and a thread that needs as long
+    // for a view needs no large one.
+    //
+
+    if (Ticks == 0 || Microseconds > 10000000) {
+        return FALSE;
+    }
+
+    if (View->LongestTicks * Microseconds / Ticks > TRACE_PIECE_SLOW) {
+        return TRUE;
+    }
+
+    Taken = View->PrepareTicks * Microseconds / Ticks;
+    return Taken * 1000 > View->PreparedInBytes * TRACE_PREPARE_SLOW;
+}
+
 static
 ULONGLONG
 TraceViewDemand(
+    _Inout_ PTRACE_STORE Store,
     _In_ ULONGLONG SizeInBytes,
-    _In_ PCTRACE_STORE_HEADER Header,
     _In_ const RTL_CLOCK_READING *Now
     )
 /*++
 
 Routine Description:
 
-    Computes what a thread that has filled a view just now needs in
-    1 / TRACE_VIEW_LASTS of a second.
+    Computes what a thread that has filled a view just now needs for as long as
+    the next one is to last.
 
 Arguments:
 
-    SizeInBytes - Supplies the size of that view.
+    Store - Supplies the store, whose header says when the view began.
 
-    Header - Supplies the store's header, which says when the view began.
+    SizeInBytes - Supplies the size of that view.
 
     Now - Supplies the clocks.
 
@@ -273,20 +340,33 @@ Return Value:
 
 --*/
 {
-    ULONGLONG Since;
+    PCTRACE_CLOCK_ANCHOR Since;
     ULONGLONG Elapsed;
+    ULONG Lasts;
 
-    Since = Header->LastAnchor.Qpc;
-    if (Since == 0) {
-        Since = Header->OpenAnchor.Qpc;
+    Since = &Store->Header->LastAnchor;
+    if (Since->Qpc == 0) {
+        Since = &Store->Header->OpenAnchor;
     }
 
-    Elapsed = Now->Qpc - Since;
+    Elapsed = Now->Qpc - Since->Qpc;
     if (Elapsed == 0) {
         Elapsed = 1;
     }
 
-    return SizeInBytes * (Now->QpcFrequency / TRACE_VIEW_LASTS) / Elapsed;
+    Lasts = TRACE_VIEW_NORMAL;
+    if (TraceViewIsSlow(&Store->Current,
+                        Now->Tsc - Since->Tsc,
+                        Elapsed * 1000000 / Now->QpcFrequency)) {
+
+        Store->SlowViews = TRACE_SLOW_VIEWS;
+    }
+    if (Store->SlowViews != 0) {
+        Store->SlowViews -= 1;
+        Lasts = TRACE_VIEW_SLOW;
+    }
+
+    return SizeInBytes * (Now->QpcFrequency / Lasts) / Elapsed;
 }
 
 _Use_decl_annotations_
@@ -493,6 +573,8 @@ Return Value:
 
     View->Base = NULL;
     View->PreparedInBytes = 0;
+    View->PrepareTicks = 0;
+    View->LongestTicks = 0;
     FileOffset = View->FileOffset;
     SizeInBytes = View->SizeInBytes;
 
@@ -657,7 +739,8 @@ Arguments:
 
     File - Supplies the file.
 
-    View - Supplies the view; PreparedInBytes is advanced.
+    View - Supplies the view; PreparedInBytes is advanced, and what the
+        preparing took.
 
     SizeInBytes - Supplies how much to prepare, a multiple of 4,096; less is
         done where the view ends.
@@ -671,8 +754,11 @@ Return Value:
 --*/
 {
     NTSTATUS Status;
+    ULONGLONG Ticks;
     BOOLEAN Touched;
     BOOLEAN IsUsed;
+
+    Ticks = __rdtsc();
 
     if (SizeInBytes > View->SizeInBytes - View->PreparedInBytes) {
         SizeInBytes = View->SizeInBytes - View->PreparedInBytes;
@@ -717,6 +803,11 @@ Return Value:
 
     if (Touched) {
         View->PreparedInBytes += SizeInBytes;
+        Ticks = __rdtsc() - Ticks;
+        View->PrepareTicks += Ticks;
+        if (View->LongestTicks < Ticks) {
+            View->LongestTicks = Ticks;
+        }
     }
 
     return Status;
@@ -1104,7 +1195,7 @@ End:
 
     if (Filled != 0) {
         RtlReadClocks(&Store->Session->Rtl, &Reading);
-        Store->DemandInBytes = TraceViewDemand(Filled, Header, &Reading);
+        Store->DemandInBytes = TraceViewDemand(Store, Filled, &Reading);
         TraceStoreSetAnchor(&Header->LastAnchor, &Reading);
         TraceClockDescribe(Store->Session, Header);
         RtlStoreRelease32(&Store->WantNext, Store->Session->WorkerPrepares);

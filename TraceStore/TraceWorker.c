@@ -195,8 +195,12 @@ Return Value:
 
     if (Busy == TRACE_WORKER_PREPARES_CURRENT) {
         Store->Current.PreparedInBytes = View.PreparedInBytes;
+        Store->Current.PrepareTicks = View.PrepareTicks;
+        Store->Current.LongestTicks = View.LongestTicks;
     } else if (NT_SUCCESS(Status)) {
         Store->Next.PreparedInBytes = View.PreparedInBytes;
+        Store->Next.PrepareTicks = View.PrepareTicks;
+        Store->Next.LongestTicks = View.LongestTicks;
     } else {
         Store->NextStatus = Status;
         Store->NextReason = TRACE_REASON_PAGE_FAILED;
