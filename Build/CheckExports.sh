@@ -45,7 +45,7 @@ fi
 mkdir "$Temp/without"
 sed '/exclude-symbols/d' Penter/ExcludeSymbols.inc \
     >"$Temp/without/ExcludeSymbols.inc"
-nasm -f win64 -I "$Temp/without/" -I Asm/ Penter/PenterGcc.asm \
+nasm -f win64 -I "$Temp/without/" -I Penter/ -I Asm/ Penter/PenterGcc.asm \
     -o "$Temp/without/PenterGcc.obj" || exit 1
 x86_64-w64-mingw32-gcc -shared "$Temp/own.o" "$Temp/without/PenterGcc.obj" \
     x64/Release/TracerPenter.lib -o "$Temp/control.dll" || exit 1
