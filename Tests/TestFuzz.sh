@@ -124,8 +124,8 @@ FuzzStore Reader/CorePair.c s/NumberOfFrames < Stack->Capacity/NumberOfFrames <=
 FuzzStore Reader/CorePair.c s/Parent->ChildTicks += Inclusive/Parent->ChildTicks += 1/
 FuzzSession Reader/CoreFast.c s/ActiveCalls == 0 ? Ticks : 0/Ticks/
 FuzzSession Reader/CoreFast.c s/(ULONG)(Rsp - Lowest) > Extent/0/
-FuzzSession Reader/ReaderIndex.c s/Frame->EnterTimestamp = Packed->EnterTimestamp;/Frame->EnterTimestamp = 1;/
-FuzzSession Reader/ReaderIndex.c s/Iterator->NumberOfBadRecords = Known->NumberOfBadRecords;//
+FuzzSession Reader/ReaderIndexRestore.c s/Frame->EnterTimestamp = Packed->EnterTimestamp;/Frame->EnterTimestamp = 1;/
+FuzzSession Reader/ReaderIndexRestore.c s/Iterator->NumberOfBadRecords = Known->NumberOfBadRecords;//
 FuzzSession Reader/ReaderIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
 FuzzSession Reader/ReaderStore.c s/RtlClose(Context->Rtl, Store->File);//
 FuzzSession Reader/ReaderTable.c s/Byte >= 0x20 && Byte != 0x7F/Byte != 0x7F/

@@ -1,0 +1,666 @@
+/*++
+
+Module Name:
+
+    ReaderIndexRestore.c
+
+Abstract:
+
+    Moves a stream to a mark: puts the frames together that the mark and those
+    before it have, and gives them to the pairing.
+
+--*/
+
+#include "ReaderIndex.h"
+
+//
+// A stack while it is put together from marks, the last one first.
+//
+
+typedef struct _READER_INDEX_RESTORE {
+    PCORE_STACK Stacks;
+    PULONG Missing;                 // frames below those that were found; the
+                                    // number of frames is not known: all ones
+    PULONG Order;
+    ULONG NumberOfStacks;
+    ULONG NumberOfIncomplete;
+    ULONGLONG NumberOfFrames;       // of the stacks that are known
+} READER_INDEX_RESTORE;
+typedef READER_INDEX_RESTORE *PREADER_INDEX_RESTORE;
+
+#define READER_INDEX_UNKNOWN 0xFFFFFFFFu
+
+
+_Success_(return != FALSE)
+static
+BOOLEAN
+ReaderUnpackKey(
+    _In_ const READER_STREAM *Stream,
+    _In_ ULONG NumberOfStores,
+    _In_ ULONGLONG Packed,
+    _Out_ PULONGLONG Key
+    )
+/*++
+
+Routine Description:
+
+    Undoes ReaderPackKey.
+
+Arguments:
+
+    Stream - The stream.
+
+    NumberOfStores - That the mark knows.
+
+    Packed - The key in the file.
+
+    Key - Receives (module << 32) | RVA, or 0.
+
+Return Value:
+
+    FALSE if there is no such store, or no such RVA in its module.
+
+--*/
+{
+    ULONG Index = (ULONG)(Packed >> 32);
+    PREADER_STREAM_STORE Part;
+
+    *Key = 0;
+    if (Packed == 0) {
+        return TRUE;
+    }
+
+    if (Index >= NumberOfStores) {
+        return FALSE;
+    }
+
+    Part = Stream->Stores[Index];
+    if ((ULONG)Packed >= Part->Iterator.Check.ModuleSize) {
+        return FALSE;
+    }
+
+    *Key = ((ULONGLONG)Part->Module << 32) | (ULONG)Packed;
+    return TRUE;
+}
+
+
+_Must_inspect_result_
+static
+BOOLEAN
+ReaderTakeFrames(
+    _In_ const READER_STREAM *Stream,
+    _In_ PCREADER_INDEX_MARK Mark,
+    _In_ const READER_INDEX_STACK *Change,
+    _In_ const READER_INDEX_FRAME *Packed,
+    _In_ ULONG Count,
+    _Inout_ PCORE_STACK Stack
+    )
+/*++
+
+Routine Description:
+
+    Takes frames out of a mark.
+
+Arguments:
+
+    Stream - The stream.
+
+    Mark - The mark.
+
+    Change - What it has of the stack.
+
+    Packed - The frames.
+
+    Count - How many of them, from the first on, are not there yet.
+
+    Stack - Receives them.
+
+Return Value:
+
+    FALSE if one cannot be what it is.
+
+--*/
+{
+    PCORE_FRAME Frame;
+    ULONG Index;
+
+    for (Index = 0; Index < Count; Index++, Packed++) {
+
+        Frame = &Stack->Frames[Change->FirstFrame + Index];
+        if ((Packed->Kind != TRACE_KIND_ENTER &&
+             Packed->Kind != TRACE_KIND_ENTER_FUNCTION) ||
+            Packed->EnterTimestamp == 0 ||
+            Packed->EnterTimestamp > Mark->Timestamp ||
+            Packed->NumberOfJumps > Mark->NumberOfJumps ||
+            !ReaderUnpackKey(Stream,
+                             Mark->NumberOfStores,
+                             Packed->Site,
+                             &Frame->Site) ||
+            !ReaderUnpackKey(Stream,
+                             Mark->NumberOfStores,
+                             Packed->Physical,
+                             &Frame->Physical)) {
+            return FALSE;
+        }
+
+        Frame->EnterTimestamp = Packed->EnterTimestamp;
+        Frame->ChildTicks = Packed->ChildTicks;
+        Frame->Stack = Packed->Stack;
+        Frame->Top = Packed->Top;
+        Frame->BodySize = Packed->BodySize;
+        Frame->Kind = Packed->Kind;
+        Frame->Flags = Packed->Flags;
+        Frame->Function = 0;
+        Frame->Node = 0;
+        Frame->NumberOfJumps = Packed->NumberOfJumps;
+    }
+
+    return TRUE;
+}
+
+
+_Must_inspect_result_
+static
+BOOLEAN
+ReaderTakeMark(
+    _In_ const READER_STREAM *Stream,
+    _In_ PCREADER_INDEX_MARK Mark,
+    _Inout_ PREADER_INDEX_RESTORE Restore
+    )
+/*++
+
+Routine Description:
+
+    Takes what a mark has of the stacks and later ones have not.
+
+Arguments:
+
+    Stream - The stream.
+
+    Mark - The mark.
+
+    Restore - The stacks.
+
+Return Value:
+
+    FALSE if the mark cannot be right, or there is no memory.
+
+--*/
+{
+    PCALLOCATOR Allocator = Stream->Session->Context->Allocator;
+    const READER_INDEX_STACK *Change = READER_MARK_STACKS(Mark);
+    const READER_INDEX_FRAME *Packed = READER_MARK_FRAMES(Mark);
+    PCORE_STACK Stack;
+    ULONG Remaining = Mark->NumberOfFrames;
+    ULONG Number;
+    ULONG Count;
+    ULONG Index;
+
+    for (Index = 0; Index < Mark->NumberOfChanges; Index++, Change++) {
+
+        if (Change->Stack >= Restore->NumberOfStacks ||
+            Change->FirstFrame > Change->NumberOfFrames ||
+            Change->NumberOfFrames - Change->FirstFrame > Remaining) {
+            return FALSE;
+        }
+
+        Number = Change->NumberOfFrames - Change->FirstFrame;
+        Stack = &Restore->Stacks[Change->Stack];
+
+        if (Restore->Missing[Change->Stack] == READER_INDEX_UNKNOWN) {
+
+            //
+            // Every frame is somewhere in the file.
+            //
+
+            Restore->NumberOfFrames += Change->NumberOfFrames;
+            if (Restore->NumberOfFrames > Stream->Index->Header.EndOfMarks /
+                                              sizeof(READER_INDEX_FRAME)) {
+                return FALSE;
+            }
+
+            Restore->Missing[Change->Stack] = Change->NumberOfFrames;
+            Stack->Lowest = Change->Lowest;
+            Stack->Highest = Change->Highest;
+            Stack->LeftTimestamp = Change->LeftTimestamp;
+            if (!ReaderUnpackKey(Stream,
+                                 Mark->NumberOfStores,
+                                 Change->JumpTarget,
+                                 &Stack->JumpTarget)) {
+                return FALSE;
+            }
+
+            if (Change->NumberOfFrames != 0) {
+                Stack->Frames = (PCORE_FRAME)
+                    Allocator->Allocate(Allocator->Context,
+                                        (SIZE_T)Change->NumberOfFrames *
+                                            sizeof(CORE_FRAME));
+                if (Stack->Frames == NULL) {
+                    return FALSE;
+                }
+            }
+
+            Stack->NumberOfFrames = Change->NumberOfFrames;
+            Stack->Capacity = Change->NumberOfFrames;
+            if (Change->NumberOfFrames == 0) {
+                Restore->NumberOfIncomplete -= 1;
+            }
+        }
+
+        //
+        // The frames follow one another, so those that are missing are below
+        // those that are there.
+        //
+
+        if (Restore->Missing[Change->Stack] > Change->NumberOfFrames) {
+            return FALSE;
+        }
+
+        if (Restore->Missing[Change->Stack] > Change->FirstFrame) {
+
+            Count = Restore->Missing[Change->Stack] - Change->FirstFrame;
+            if (!ReaderTakeFrames(Stream,
+                                  Mark,
+                                  Change,
+                                  Packed,
+                                  Count,
+                                  Stack)) {
+                return FALSE;
+            }
+
+            Restore->Missing[Change->Stack] = Change->FirstFrame;
+            if (Change->FirstFrame == 0) {
+                Restore->NumberOfIncomplete -= 1;
+            }
+        }
+
+        Packed += Number;
+        Remaining -= Number;
+    }
+
+    return TRUE;
+}
+
+
+static
+LONG
+ReaderCompareStacks(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+/*++
+
+Routine Description:
+
+    Orders stacks by their addresses.
+
+Arguments:
+
+    CompareContext - The stacks.
+
+    First, Second - Their indexes.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    PCORE_STACK Stacks = (PCORE_STACK)CompareContext;
+
+    if (Stacks[First].Lowest != Stacks[Second].Lowest) {
+        return Stacks[First].Lowest < Stacks[Second].Lowest ? -1 : 1;
+    }
+
+    return First < Second ? -1 : First != Second;
+}
+
+
+_Must_inspect_result_
+static
+BOOLEAN
+ReaderCollectStacks(
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Offset,
+    _In_ PREADER_INDEX_MARK Mark,
+    _Inout_ PREADER_INDEX_RESTORE Restore
+    )
+/*++
+
+Routine Description:
+
+    Puts the stacks together from a mark and those before it.
+
+Arguments:
+
+    Stream - The stream.
+
+    Offset - Where the mark is.
+
+    Mark - The mark, in the buffer.
+
+    Restore - All zeroes; receives the stacks, to be freed even after a
+        failure.
+
+Return Value:
+
+    FALSE if that is not possible.
+
+--*/
+{
+    PCALLOCATOR Allocator = Stream->Session->Context->Allocator;
+    SIZE_T NumberOfStacks = Mark->NumberOfStacks;
+    ULONGLONG Previous;
+    ULONG Number;
+    ULONG Index;
+
+    Restore->Stacks = (PCORE_STACK)
+        Allocator->Allocate(Allocator->Context,
+                            NumberOfStacks * sizeof(CORE_STACK));
+    Restore->Missing = (PULONG)
+        Allocator->Allocate(Allocator->Context,
+                            NumberOfStacks * sizeof(ULONG));
+    Restore->Order = (PULONG)
+        Allocator->Allocate(Allocator->Context,
+                            NumberOfStacks * sizeof(ULONG));
+    if (Restore->Stacks == NULL || Restore->Missing == NULL ||
+        Restore->Order == NULL) {
+        return FALSE;
+    }
+
+    Restore->NumberOfStacks = (ULONG)NumberOfStacks;
+    Restore->NumberOfIncomplete = (ULONG)NumberOfStacks;
+    RtlZeroBytes(Restore->Stacks, NumberOfStacks * sizeof(CORE_STACK));
+    for (Index = 0; Index < Restore->NumberOfStacks; Index++) {
+        Restore->Missing[Index] = READER_INDEX_UNKNOWN;
+        Restore->Order[Index] = Index + 1;
+    }
+
+    for (;;) {
+
+        if (!ReaderTakeMark(Stream, Mark, Restore)) {
+            return FALSE;
+        }
+
+        if (Restore->NumberOfIncomplete == 0) {
+            break;
+        }
+
+        Number = Mark->Number;
+        Previous = Mark->Previous;
+        if (Number == 0) {
+            return FALSE;
+        }
+
+        Mark = ReaderReadMark(Stream, Previous, Offset, Number - 1);
+        if (Mark == NULL) {
+            return FALSE;
+        }
+
+        Offset = Previous;
+    }
+
+    ReaderSort(Restore->Order,
+               Restore->NumberOfStacks - 1,
+               ReaderCompareStacks,
+               Restore->Stacks);
+    return TRUE;
+}
+
+
+_Must_inspect_result_
+static
+BOOLEAN
+ReaderDescribeFrames(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ const CORE_STACK *Stack
+    )
+/*++
+
+Routine Description:
+
+    Finds the functions of a stack's frames, and sees to it that the frames
+    are what their entries make of them.
+
+Arguments:
+
+    Tally - The tally of the stream.
+
+    Stack - The stack.
+
+Return Value:
+
+    FALSE if not, or there is no memory.
+
+--*/
+{
+    PCORE_FRAME Frame;
+    PCORE_FRAME Parent;
+    CORE_CALL Call;
+    ULONG BodySize;
+    ULONG Top;
+    SIZE_T Depth;
+    NTSTATUS Status;
+
+    for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+
+        Frame = &Stack->Frames[Depth];
+        Parent = Depth != 0 ? Frame - 1 : NULL;
+        RtlZeroBytes(&Call, sizeof(Call));
+        Call.Site = Frame->Site;
+        Call.Kind = Frame->Kind;
+        Call.Stack = Frame->Stack;
+        Status = ReaderDescribeCallInTally(Tally, &Call);
+        if (!NT_SUCCESS(Status) ||
+            (Parent != NULL &&
+             Parent->EnterTimestamp > Frame->EnterTimestamp)) {
+            return FALSE;
+        }
+
+        Frame->Function = Tally->LastIndex;
+        if ((Frame->Flags & CORE_FRAME_INLINED) != 0 && Parent != NULL) {
+
+            if (Frame->Physical != Parent->Physical ||
+                Frame->Top != Parent->Top ||
+                Frame->BodySize != 0 ||
+                Frame->Flags != (Parent->Flags | CORE_FRAME_INLINED)) {
+                return FALSE;
+            }
+
+            continue;
+        }
+
+        Top = Frame->Stack;
+        BodySize = 0;
+        if ((Call.Flags & CORE_CALL_FRAME_KNOWN) != 0) {
+            Top += Call.FrameSize;
+            BodySize = Call.BodySize;
+        }
+
+        if (Frame->Physical != Call.Function ||
+            Frame->Flags != Call.Flags ||
+            Frame->Top != Top ||
+            Frame->BodySize != BodySize) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+
+static
+VOID
+ReaderEnterModules(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PREADER_STREAM Stream,
+    _In_reads_(NumberOfStores) const READER_INDEX_STORE *Stores,
+    _In_ ULONG NumberOfStores
+    )
+/*++
+
+Routine Description:
+
+    Says of the modules of which there are entries before a mark what would
+    have been said if those had been read, in the same order.
+
+Arguments:
+
+    Tally - The tally.
+
+    Stream - The stream.
+
+    Stores, NumberOfStores - What the mark has of its stores.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_SESSION Session = Stream->Session;
+    PREADER_STREAM_STORE Part;
+    ULONG Order;
+    ULONG Index;
+
+    for (Order = 1; Order <= NumberOfStores; Order++) {
+        for (Index = 0; Index < NumberOfStores; Index++) {
+
+            Part = Stream->Stores[Index];
+            if (Stores[Index].Flags >> READER_INDEX_ENTERED_SHIFT != Order) {
+                continue;
+            }
+
+            Part->Entered = Order;
+            Stream->NumberEntered = Order;
+            if (!Tally->Functions->IsQuiet) {
+                ReaderWarnOfSymbols(Session, Session->Modules[Part->Module]);
+            }
+        }
+    }
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderRestoreStream(
+    PREADER_TALLY Tally,
+    PREADER_STREAM Stream,
+    ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Moves a stream to the last mark of its index before a time.
+
+Arguments:
+
+    Tally - The stream's; its lock is held.
+
+    Stream - The stream, of which nothing has been read.
+
+    Timestamp - The first one that must not be passed over, not 0.
+
+Return Value:
+
+    FALSE if the stream is where it was.
+
+--*/
+{
+    PCALLOCATOR Allocator = Stream->Session->Context->Allocator;
+    READER_INDEX_RESTORE Restore;
+    READER_INDEX_MARK Found;
+    PREADER_INDEX_STORE Stores = NULL;
+    PREADER_INDEX_STORE Known;
+    PREADER_INDEX_MARK Mark;
+    READER_ITERATOR *Iterator;
+    ULONGLONG Offset;
+    ULONG Index;
+    BOOLEAN IsRestored = FALSE;
+    NTSTATUS Status;
+
+    if (Stream->Index == NULL || Stream->Index->Header.NumberOfMarks == 0 ||
+        Stream->Index->Reading == NULL) {
+        return FALSE;
+    }
+
+    RtlZeroBytes(&Restore, sizeof(Restore));
+    Mark = ReaderFindMark(Stream, Timestamp - 1, &Offset);
+    if (Mark == NULL || !ReaderIsMarkOfStream(Stream, Mark)) {
+        return FALSE;
+    }
+
+    //
+    // The buffer goes to the marks before.
+    //
+
+    Found = *Mark;
+    Stores = (PREADER_INDEX_STORE)
+        Allocator->Allocate(Allocator->Context,
+                            Found.NumberOfStores *
+                                sizeof(READER_INDEX_STORE));
+    if (Stores == NULL) {
+        return FALSE;
+    }
+
+    RtlCopyBytes(Stores,
+                 READER_MARK_STORES(Mark),
+                 Found.NumberOfStores * sizeof(READER_INDEX_STORE));
+    if (!ReaderCollectStacks(Stream, Offset, Mark, &Restore)) {
+        goto End;
+    }
+
+    ReaderEnterModules(Tally, Stream, Stores, Found.NumberOfStores);
+    for (Index = 0; Index < Restore.NumberOfStacks; Index++) {
+        if (!ReaderDescribeFrames(Tally, &Restore.Stacks[Index])) {
+            goto End;
+        }
+    }
+
+    Status = CoreRestorePair(&Stream->Pair,
+                             Restore.Stacks,
+                             Restore.Order,
+                             Restore.NumberOfStacks,
+                             Found.Current,
+                             Found.Timestamp);
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    //
+    // The pairing has the frames now.
+    //
+
+    Restore.NumberOfStacks = 0;
+    for (Index = 0; Index < Found.NumberOfStores; Index++) {
+        Known = &Stores[Index];
+        Iterator = &Stream->Stores[Index]->Iterator;
+        ReaderSeekIterator(Iterator,
+                           Known->Position,
+                           Known->PreviousTimestamp);
+        Iterator->NumberOfRecords = Known->Flags & READER_INDEX_SEEN;
+        Iterator->NumberOfBadRecords = Known->NumberOfBadRecords;
+        Iterator->FirstBadOffset = Known->FirstBadOffset;
+        Iterator->FirstBadState = (CORE_RECORD_STATE)Known->FirstBadState;
+    }
+
+    Stream->LastTimestamp = Found.Timestamp;
+    Stream->NumberOfJumps = Found.NumberOfJumps;
+    Stream->IsAfterJump = (Found.Flags & READER_INDEX_AFTER_JUMP) != 0;
+    Stream->NumberOfRecords = Found.NumberOfRecords;
+    Stream->NumberPassedBy = Found.NumberOfRecords;
+    IsRestored = TRUE;
+
+End:
+    for (Index = 0; Index < Restore.NumberOfStacks; Index++) {
+        Allocator->Free(Allocator->Context, Restore.Stacks[Index].Frames);
+    }
+
+    Allocator->Free(Allocator->Context, Restore.Stacks);
+    Allocator->Free(Allocator->Context, Restore.Missing);
+    Allocator->Free(Allocator->Context, Restore.Order);
+    Allocator->Free(Allocator->Context, Stores);
+    return IsRestored;
+}
