@@ -82,95 +82,12 @@ typedef struct _READER_REPLAY {
     ULONG CapacityOfHeap;
     PULONG Order;                   // threads by their first record
     ULONG NextInOrder;
-    ULONGLONG FirstTimestamp;
-    ULONGLONG StartTimestamp;       // nothing before it is in --from's range
+    READER_RANGE Range;
     READER_TALLY Tally;             // for what is passed over
     ULONGLONG Rows;
     ULONG ExitCode;
 } READER_REPLAY;
 typedef READER_REPLAY *PREADER_REPLAY;
-
-
-static
-ULONGLONG
-ReaderReplayTime(
-    _In_ const READER_REPLAY *Replay,
-    _In_ ULONGLONG Timestamp
-    )
-/*++
-
-Routine Description:
-
-    Says when an event was, in the unit of --from and --to and as coarse as it
-    is shown.
-
-Arguments:
-
-    Replay - The replay.
-
-    Timestamp - The event's.
-
-Return Value:
-
-    Nanoseconds after the session's first record; ticks, if the rate is not
-    known.
-
---*/
-{
-    PCCORE_CLOCK Clock = Replay->Output.Clock;
-    ULONGLONG Ticks = 0;
-    ULONGLONG Time;
-
-    if (Timestamp > Replay->FirstTimestamp) {
-        Ticks = Timestamp - Replay->FirstTimestamp;
-    }
-
-    CoreTicksToNanoseconds(Clock, Ticks, &Time);
-    return Time - Time % CoreQueryGranularity(Clock);
-}
-
-
-static
-VOID
-ReaderReplayFindStart(
-    _Inout_ PREADER_REPLAY Replay
-    )
-/*++
-
-Routine Description:
-
-    Finds the time stamp up to which records can be passed over: the first one
-    whose time is not before --from.
-
-Arguments:
-
-    Replay - The replay, with the session's first time stamp.
-
-Return Value:
-
-    None.
-
---*/
-{
-    ULONGLONG Low = Replay->FirstTimestamp;
-    ULONGLONG High = READER_MAXIMUM_TIMESTAMP;
-    ULONGLONG Middle;
-
-    if (Replay->Options->From == 0) {
-        return;
-    }
-
-    while (Low < High) {
-        Middle = Low + (High - Low) / 2;
-        if (ReaderReplayTime(Replay, Middle) < Replay->Options->From) {
-            Low = Middle + 1;
-        } else {
-            High = Middle;
-        }
-    }
-
-    Replay->StartTimestamp = Low;
-}
 
 
 _Must_inspect_result_
@@ -447,7 +364,7 @@ Return Value:
     if (NT_SUCCESS(Status)) {
         Status = ReaderSkipStream(&Replay->Tally,
                                   &Thread->Stream,
-                                  Replay->StartTimestamp);
+                                  Replay->Range.Start);
     }
 
     if (NT_SUCCESS(Status)) {
@@ -610,7 +527,7 @@ Return Value:
         &Replay->Functions.Functions[Event->Function];
     const READER_MODULE *Module = Replay->Session.Modules[Function->Module];
 
-    ReaderPutNumber(Output, Event->Timestamp - Replay->FirstTimestamp);
+    ReaderPutNumber(Output, Event->Timestamp - Replay->Range.FirstTimestamp);
     ReaderPutNumber(Output,
                     Replay->Session.Threads[Thread->Stream.Thread].ThreadId);
     ReaderPutString(Output, ReaderEventNames[Event->Kind]);
@@ -659,7 +576,7 @@ Return Value:
     BOOLEAN IsLeaf;
     NTSTATUS Status = STATUS_SUCCESS;
 
-    if (Thread->Current.Timestamp < Replay->StartTimestamp) {
+    if (Thread->Current.Timestamp < Replay->Range.Start) {
 
         //
         // A frame that was open at the end of a thread that ended before.
@@ -775,12 +692,7 @@ Return Value:
         return Status;
     }
 
-    Replay->FirstTimestamp = READER_MAXIMUM_TIMESTAMP;
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-
-        if (Session->Threads[Index].FirstTimestamp < Replay->FirstTimestamp) {
-            Replay->FirstTimestamp = Session->Threads[Index].FirstTimestamp;
-        }
 
         if (READER_IS_THREAD_SELECTED(Replay->Options,
                                       Session->Threads[Index].ThreadId)) {
@@ -790,7 +702,6 @@ Return Value:
     }
 
     ReaderSort(Replay->Order, Count, ReaderCompareThreadStarts, Session);
-    ReaderReplayFindStart(Replay);
 
     while (Replay->Rows < Replay->Options->Limit &&
            NT_SUCCESS(Replay->Output.Writer->Status)) {
@@ -818,8 +729,7 @@ Return Value:
         }
 
         if (Replay->NumberInHeap == 0 ||
-            ReaderReplayTime(Replay, Replay->Heap[0]->Current.Timestamp) >
-                Replay->Options->To) {
+            Replay->Heap[0]->Current.Timestamp > Replay->Range.End) {
             break;
         }
 
@@ -864,12 +774,7 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
-    if (Replay.Session.Clock.Kind == TRACE_CLOCK_NONE &&
-        (Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) != 0) {
-        RtlWriteText(Context->Errors,
-                     "TraceReader: --from, --to: the session has no times, "
-                     "its clock was off\n");
-        RtlFlushWriter(Context->Errors);
+    if (!ReaderQueryRange(&Replay.Session, Options, &Replay.Range)) {
         ReaderCloseSession(&Replay.Session);
         return READER_EXIT_FAILURE;
     }

@@ -57,8 +57,10 @@ typedef struct _READER_REPORT {
     READER_LOCKED_ALLOCATOR Allocator;
     READER_LOCK Lock;                   // of Session and Functions
     READER_SESSION Session;
+    READER_RANGE Range;
     READER_FUNCTIONS Functions;
-    PREADER_TALLY Tallies;              // by worker
+    PREADER_TALLY Tallies;              // by worker; then, for each, that of
+                                        // what comes before the range
     ULONG NumberOfWorkers;
     ULONG NumberOfThreads;              // selected
     volatile LONG NextThread;           // that no worker has taken
@@ -329,7 +331,7 @@ Return Value:
                                 sizeof(NTSTATUS));
     Tallies = (PREADER_TALLY)
         Allocator->Allocate(Allocator->Context,
-                            (SIZE_T)Number * sizeof(READER_TALLY));
+                            2 * (SIZE_T)Number * sizeof(READER_TALLY));
     if (Report->ThreadStatus == NULL || Tallies == NULL) {
         Allocator->Free(Allocator->Context, Tallies);
         Report->NumberOfWorkers = 0;
@@ -338,12 +340,17 @@ Return Value:
 
     Report->Tallies = Tallies;
     Report->NumberOfWorkers = Number;
-    for (Index = 0; Index < Number; Index++) {
+    for (Index = 0; Index < 2 * Number; Index++) {
         ReaderInitializeTally(&Tallies[Index],
                               &Report->Functions,
                               Number > 1 ? &Report->Lock : NULL);
         Tallies[Index].IsGeneral =
             (Report->Options->Given & READER_OPTION_GENERAL) != 0;
+    }
+
+    for (Index = 0; Report->Range.IsGiven && Index < Number; Index++) {
+        Tallies[Index].Range = &Report->Range;
+        Tallies[Index].Before = &Tallies[Number + Index];
     }
 
     if (Report->Context.Errors->IsConsole) {
@@ -607,6 +614,7 @@ Return Value:
     ULONGLONG Abandoned = 0;
     ULONGLONG Unfinished = 0;
     ULONGLONG Uncertain = 0;
+    ULONGLONG BegunBefore = 0;
     PULONG Order = Report->Order;
     ULONG Count = 0;
     ULONG HiddenColumns;
@@ -621,6 +629,7 @@ Return Value:
             Abandoned += Report->Statistics[Index].Abandoned;
             Unfinished += Report->Statistics[Index].Unfinished;
             Uncertain += Report->Statistics[Index].Uncertain;
+            BegunBefore += Report->Statistics[Index].BegunBefore;
             Order[Count] = Index;
             Count += 1;
         }
@@ -639,6 +648,10 @@ Return Value:
 
     if (Uncertain == 0) {
         HiddenColumns |= 1u << READER_STATISTICS_UNCERTAIN_COLUMN;
+    }
+
+    if (BegunBefore == 0) {
+        HiddenColumns |= 1u << READER_STATISTICS_BEGUN_BEFORE_COLUMN;
     }
 
     if (Report->Session.NumberOfModules == 1) {
@@ -676,8 +689,8 @@ Return Value:
 
     if (Unfinished != 0) {
         ReaderPutNote(&Output,
-                      "Unfinished: open at the end of the data; counted up "
-                      "to the thread's last record.");
+                      Report->Range.IsGiven ? READER_UNFINISHED_RANGE_NOTE
+                                            : READER_UNFINISHED_NOTE);
     }
 
     if (Uncertain != 0) {
@@ -693,6 +706,7 @@ Return Value:
                          : "");
     }
 
+    ReaderPutRangeNote(&Output, Options, BegunBefore);
     ReaderPutClockNote(&Output, &Report->Session);
     ReaderEndDocument(&Output);
 }
@@ -789,7 +803,7 @@ Return Value:
     PCALLOCATOR Allocator = Report->Context.Allocator;
     ULONG Index;
 
-    for (Index = 0; Index < Report->NumberOfWorkers; Index++) {
+    for (Index = 0; Index < 2 * Report->NumberOfWorkers; Index++) {
         ReaderRundownTally(&Report->Tallies[Index]);
     }
 
@@ -866,6 +880,12 @@ Return Value:
 
     if (!ReaderBeginCommand(&Report.Session, &Report.Context, Options)) {
         ExitCode = READER_EXIT_FAILURE;
+        goto End;
+    }
+
+    if (!ReaderQueryRange(&Report.Session, Options, &Report.Range)) {
+        ExitCode = READER_EXIT_FAILURE;
+        ReaderCloseSession(&Report.Session);
         goto End;
     }
 

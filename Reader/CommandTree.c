@@ -69,7 +69,9 @@ typedef READER_TRACK *PREADER_TRACK;
 typedef struct _READER_TREE {
     PCREADER_OPTIONS Options;
     READER_SESSION Session;
+    READER_RANGE Range;
     READER_FUNCTIONS Functions;
+    READER_TALLY Before;            // for what comes before the range
     READER_MAP Children;            // (parent << 32) | function to node
     PREADER_NODE Nodes;
     ULONG NumberOfNodes;
@@ -234,6 +236,70 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
+ReaderEnterNode(
+    _Inout_ PREADER_TREE Tree,
+    _In_ ULONG Function,
+    _In_ ULONG Depth,
+    _In_ ULONG Track,
+    _In_opt_ const CORE_FRAME *Parent,
+    _Out_ PULONG Node
+    )
+/*++
+
+Routine Description:
+
+    Finds the node of a call, and adds it if it is not there.
+
+Arguments:
+
+    Tree - The tree.
+
+    Function - The call's function.
+
+    Depth - The call's.
+
+    Track - The stack it is on.
+
+    Parent - The frame below it, with its node; NULL: there is none.
+
+    Node - Receives the node; READER_NONE: --depth leaves it out.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONG Above = READER_ROOT_NODE;
+    NTSTATUS Status;
+
+    *Node = READER_NONE;
+    if (Depth >= Tree->Options->Depth) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Parent != NULL) {
+        Above = Parent->Node;
+    } else if ((Tree->Options->Given & READER_OPTION_TRACKS) != 0) {
+        Status = ReaderFindTrack(Tree, Track, &Above);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    if (ReaderFindInMap(&Tree->Children,
+                        ((ULONGLONG)Above << 32) | Function,
+                        Node)) {
+        return STATUS_SUCCESS;
+    }
+
+    return ReaderAddNode(Tree, Above, Function, Node);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
 ReaderTreeEvent(
     _Inout_ PREADER_TREE Tree,
     _In_ const CORE_EVENT *Event
@@ -257,8 +323,6 @@ Return Value:
 --*/
 {
     ULONG Function;
-    ULONG Parent;
-    ULONG Node;
     NTSTATUS Status;
 
     switch (Event->Kind) {
@@ -277,27 +341,12 @@ Return Value:
             return Status;
         }
 
-        Parent = READER_ROOT_NODE;
-        if (Event->Parent != NULL) {
-            Parent = Event->Parent->Node;
-        } else if ((Tree->Options->Given & READER_OPTION_TRACKS) != 0) {
-            Status = ReaderFindTrack(Tree, Event->Track, &Parent);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-        }
-
-        if (!ReaderFindInMap(&Tree->Children,
-                             ((ULONGLONG)Parent << 32) | Function,
-                             &Node)) {
-            Status = ReaderAddNode(Tree, Parent, Function, &Node);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-        }
-
-        Event->Frame->Node = Node;
-        return STATUS_SUCCESS;
+        return ReaderEnterNode(Tree,
+                               Function,
+                               Event->Depth,
+                               Event->Track,
+                               Event->Parent,
+                               &Event->Frame->Node);
 
     case CoreEventUnmatched:
         return STATUS_SUCCESS;
@@ -311,6 +360,74 @@ Return Value:
         }
         return STATUS_SUCCESS;
     }
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderTreeBeginRange(
+    _Inout_ PREADER_TREE Tree,
+    _Inout_ PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Moves a thread that was just opened to where the range begins, and gives
+    the frames that are open there their nodes.
+
+Arguments:
+
+    Tree - The tree, with a range.
+
+    Stream - The thread.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PCORE_STACK Stack;
+    PCORE_FRAME Frame;
+    SIZE_T Depth;
+    ULONG Track;
+    NTSTATUS Status;
+
+    Status = ReaderSkipStream(&Tree->Before, Stream, Tree->Range.Start);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    ReaderClipStream(Stream, Tree->Range.Start, Tree->Range.End);
+    if (Stream->IsFinished) {
+        return STATUS_SUCCESS;
+    }
+
+    for (Track = 0; Track < Stream->Pair.NumberOfStacks; Track++) {
+
+        Stack = &Stream->Pair.Stacks[Track];
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+
+            Frame = &Stack->Frames[Depth];
+            Status = ReaderEnterNode(Tree,
+                                     Frame->Function,
+                                     (ULONG)Depth,
+                                     Track,
+                                     Depth != 0 ? Frame - 1 : NULL,
+                                     &Frame->Node);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            if (Frame->Node != READER_NONE) {
+                Tree->Nodes[Frame->Node].Statistics.BegunBefore += 1;
+            }
+        }
+    }
+
+    return STATUS_SUCCESS;
 }
 
 
@@ -346,6 +463,10 @@ Return Value:
     Tree->FirstTrack = Tree->NumberOfTracks;
     Tree->ThreadId = Tree->Session.Threads[ThreadIndex].ThreadId;
     Status = ReaderOpenStream(&Stream, &Tree->Session, ThreadIndex, FALSE);
+    if (NT_SUCCESS(Status) && Tree->Range.IsGiven) {
+        Status = ReaderTreeBeginRange(Tree, &Stream);
+    }
+
     while (NT_SUCCESS(Status)) {
         Status = ReaderNextEvent(&Stream, &Event);
         if (NT_SUCCESS(Status)) {
@@ -612,6 +733,7 @@ Return Value:
     ULONGLONG Abandoned = 0;
     ULONGLONG Unfinished = 0;
     ULONGLONG Uncertain = 0;
+    ULONGLONG BegunBefore = 0;
     ULONGLONG Rows = 0;
     ULONG HiddenColumns;
     ULONG Node;
@@ -621,6 +743,7 @@ Return Value:
         Abandoned += Tree->Nodes[Node].Statistics.Abandoned;
         Unfinished += Tree->Nodes[Node].Statistics.Unfinished;
         Uncertain += Tree->Nodes[Node].Statistics.Uncertain;
+        BegunBefore += Tree->Nodes[Node].Statistics.BegunBefore;
     }
 
     HiddenColumns = 63u << READER_TREE_NODE_COLUMN;
@@ -634,6 +757,10 @@ Return Value:
 
     if (Uncertain == 0) {
         HiddenColumns |= 1u << READER_STATISTICS_UNCERTAIN_COLUMN;
+    }
+
+    if (BegunBefore == 0) {
+        HiddenColumns |= 1u << READER_STATISTICS_BEGUN_BEFORE_COLUMN;
     }
 
     if (Tree->Session.NumberOfModules == 1) {
@@ -683,14 +810,15 @@ Return Value:
 
     if (Unfinished != 0) {
         ReaderPutNote(&Output,
-                      "Unfinished: open at the end of the data; counted up "
-                      "to the thread's last record.");
+                      Tree->Range.IsGiven ? READER_UNFINISHED_RANGE_NOTE
+                                          : READER_UNFINISHED_NOTE);
     }
 
     if (Uncertain != 0) {
         ReaderPutNote(&Output, READER_UNCERTAIN_NOTE);
     }
 
+    ReaderPutRangeNote(&Output, Tree->Options, BegunBefore);
     ReaderPutClockNote(&Output, &Tree->Session);
     ReaderEndDocument(&Output);
 }
@@ -732,7 +860,13 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
+    if (!ReaderQueryRange(&Tree.Session, Options, &Tree.Range)) {
+        ReaderCloseSession(&Tree.Session);
+        return READER_EXIT_FAILURE;
+    }
+
     ReaderInitializeFunctions(&Tree.Functions, &Tree.Session);
+    ReaderInitializeTally(&Tree.Before, &Tree.Functions, NULL);
     ReaderInitializeMap(&Tree.Children, Context->Allocator);
 
     Status = ReaderAddNode(&Tree, READER_NONE, READER_NONE, &Root);
@@ -762,11 +896,15 @@ Return Value:
     }
 
     ReaderPutTree(&Tree);
+    if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        ReaderPutIndexCost(&Tree.Session);
+    }
 
 End:
     Context->Allocator->Free(Context->Allocator->Context, Tree.Nodes);
     Context->Allocator->Free(Context->Allocator->Context, Tree.Tracks);
     ReaderRundownMap(&Tree.Children);
+    ReaderRundownTally(&Tree.Before);
     ReaderRundownFunctions(&Tree.Functions);
     ReaderCloseSession(&Tree.Session);
     return ExitCode;

@@ -18,8 +18,10 @@ Abstract:
         ReaderSession   a directory of stores: modules, threads, clock, state
         ReaderStream    one thread's events, over all its stores
         ReaderIndex     where a stream can begin without what came before
+                        (ReaderIndex*.c; ReaderIndex.h is theirs alone)
         ReaderFunction  sites to functions
         ReaderTable     text, CSV and JSON
+        ReaderRange     the part of a session that --from and --to select
         ReaderStatistics what report and tree add up
         ReaderWorkers   threads that share the work
         ReaderTally     what one of them adds up
@@ -759,6 +761,22 @@ NTSTATUS
 READER_RUN_STREAM ReaderRunStream;
 
 //
+// Limits a stream to a range: the frames that are open have no time before
+// Start, and those that are open after End end there.  What is before Start
+// was passed over by ReaderSkipStream; Start 0: nothing was.  A stream without
+// records from there on has no events.
+//
+
+typedef
+VOID
+(READER_CLIP_STREAM)(
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Start,
+    _In_ ULONGLONG End
+    );
+READER_CLIP_STREAM ReaderClipStream;
+
+//
 // Says on the error output that a store had bad records, if it had any, unless
 // that was said before, and how many of its records were overtaken.
 //
@@ -1333,6 +1351,46 @@ READER_FAIL_THREAD ReaderFailThread;
      (Options)->ThreadId == (ThreadIdentifier))
 
 //
+// ReaderRange.c: the part of a session that --from and --to select.
+//
+
+typedef struct _READER_RANGE {
+    ULONGLONG FirstTimestamp;       // the session's
+    ULONGLONG Start;                // 0: from the first record on
+    ULONGLONG End;                  // the last one that is in the range
+    BOOLEAN IsGiven;
+} READER_RANGE;
+typedef READER_RANGE *PREADER_RANGE;
+typedef const READER_RANGE *PCREADER_RANGE;
+
+//
+// FALSE: there is no such range, and the error has been written.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_QUERY_RANGE)(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options,
+    _Out_ PREADER_RANGE Range
+    );
+READER_QUERY_RANGE ReaderQueryRange;
+
+//
+// Says, in text output, which range a table is of, if one was given.
+//
+
+typedef
+VOID
+(READER_PUT_RANGE_NOTE)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_OPTIONS Options,
+    _In_ ULONGLONG BegunBefore
+    );
+READER_PUT_RANGE_NOTE ReaderPutRangeNote;
+
+//
 // ReaderStatistics.c: what report and tree add up for a function or a node.
 //
 
@@ -1349,6 +1407,7 @@ typedef struct _READER_STATISTICS {
     ULONGLONG AbandonedTicks;       // inclusive, up to the record that told
     ULONGLONG Unfinished;
     ULONGLONG Uncertain;            // the clock jumped during the call
+    ULONGLONG BegunBefore;          // open when the range began
 } READER_STATISTICS;
 typedef READER_STATISTICS *PREADER_STATISTICS;
 typedef const READER_STATISTICS *PCREADER_STATISTICS;
@@ -1401,12 +1460,22 @@ READER_COMPARE_STATISTICS ReaderCompareStatistics;
     { "Abandoned", "abandoned", ReaderColumnNumber, 9 },                    \
     { "Abandoned time", "abandoned_time", ReaderColumnTime, 14 },           \
     { "Unfinished", "unfinished", ReaderColumnNumber, 10 },                 \
-    { "Uncertain", "uncertain", ReaderColumnNumber, 9 }
+    { "Uncertain", "uncertain", ReaderColumnNumber, 9 },                    \
+    { "Begun before", "begun_before", ReaderColumnNumber, 12 }
 
-#define READER_STATISTICS_NUMBER_OF_COLUMNS 10
+#define READER_STATISTICS_NUMBER_OF_COLUMNS 11
 #define READER_STATISTICS_ABANDONED_COLUMNS (3u << 6)
 #define READER_STATISTICS_UNFINISHED_COLUMN 8
 #define READER_STATISTICS_UNCERTAIN_COLUMN 9
+#define READER_STATISTICS_BEGUN_BEFORE_COLUMN 10
+
+#define READER_UNFINISHED_NOTE                                              \
+    "Unfinished: open at the end of the data; counted up to the thread's "   \
+    "last record."
+
+#define READER_UNFINISHED_RANGE_NOTE                                        \
+    "Unfinished: open at the end of the range; counted up to there, or to "  \
+    "the thread's last record."
 
 #define READER_UNCERTAIN_NOTE                                               \
     "Uncertain: the clock jumped during the call, so that its time may be "  \
@@ -1528,6 +1597,8 @@ typedef struct _READER_TALLY {
     READER_MAP Inlined;             // as in READER_MODULE, of the first
     ULONG LastIndex;                // of the entry that was described last
     BOOLEAN IsGeneral;              // without the fast path
+    PCREADER_RANGE Range;           // what is added up, or NULL: everything
+    PREADER_TALLY Before;           // for what comes before the range
     ULONGLONG Unmatched;
     volatile ULONGLONG NumberOfRecords; // others read it while it grows
     ULONGLONG NumberOfOrdinary;     // of those, taken by the fast path
@@ -1577,7 +1648,8 @@ READER_TALLY_THREAD ReaderTallyThread;
 
 //
 // Passes over what comes before a time in a stream that was just opened: as
-// fast as ReaderTallyThread, and with the same frames open as otherwise.
+// fast as ReaderTallyThread, from a mark of its index if it has one, and with
+// the same frames open as otherwise.
 //
 
 typedef

@@ -14,7 +14,7 @@ Abstract:
 
 #define READER_STATISTICS_FIELDS                                            \
     "  calls, total_ns, self_ns, average_ns, min_ns, max_ns, abandoned,\n"  \
-    "  abandoned_time_ns, unfinished, uncertain, "
+    "  abandoned_time_ns, unfinished, uncertain, begun_before,"
 
 //
 // A Win32 error as RtlFlushWriter gives it: facility 7.
@@ -37,6 +37,13 @@ Abstract:
     "last record of its thread, or of those before records of a ring that\n" \
     "were overwritten before they could be read.  A call is uncertain if\n"  \
     "the clock thread may have stood still during it.\n"
+
+#define READER_RANGE_NOTE                                                   \
+    "With --from or --to, calls are those that were open at some time from\n" \
+    "the one to the other, both included, and times are of the part of them\n" \
+    "in between: a call that goes on after --to ends there and is\n"       \
+    "unfinished; begun_before are calls that began before --from (0 without\n" \
+    "it).  Both need a session with times.\n"
 
 const READER_COMMAND ReaderCommands[] = {
     {
@@ -67,30 +74,33 @@ const READER_COMMAND ReaderCommands[] = {
         "report",
         "Shows each function's calls and times",
         "CSV, and JSON in the array functions, hold\n"
-        READER_STATISTICS_FIELDS "module, rva, function\n"
+        READER_STATISTICS_FIELDS "\n  module, rva, function\n"
         READER_FRAMES_NOTE
+        READER_RANGE_NOTE
         "Total counts a recursive function once; average, min and max are of\n"
         "each call's inclusive time.\n"
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
             READER_OPTION_THREAD | READER_OPTION_MODULE |
             READER_OPTION_WORKERS | READER_OPTION_GENERAL |
-            READER_OPTION_VERBOSE | READER_OPTION_NO_INDEX |
-            READER_OPTION_MARKS,
+            READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
+            READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
         ReaderCommandReport
     },
     {
         "tree",
         "Shows the call tree of all threads, merged",
         "CSV, and JSON in the array nodes, hold\n"
-        READER_STATISTICS_FIELDS "node, parent, depth,\n"
-        "  track, thread, fiber (with --per-thread), module, function\n"
-        "  (parent is 0 for the outermost; fiber is 0 for the thread's own\n"
+        READER_STATISTICS_FIELDS "\n  node, parent, depth, "
+        "track, thread, fiber (with --per-thread), module,\n  function "
+        "(parent is 0 for the outermost; fiber is 0 for the thread's own\n"
         "  stack)\n"
         READER_FRAMES_NOTE
+        READER_RANGE_NOTE
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
             READER_OPTION_THREAD | READER_OPTION_TRACKS |
+            READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
             READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
         ReaderCommandTree
     },

@@ -60,7 +60,7 @@ static const READER_OPTION ReaderOptionList[] = {
       "say at the end what was read, how fast and in how much memory" },
     { "from", "TIME", READER_OPTION_FROM,
       "nanoseconds, or a number with us, ms or s after it",
-      "from TIME after the first record on (1500000, 1500us, 2s)" },
+      "from TIME after the first record on (1500000, 1500us, 1.5ms)" },
     { "to", "TIME", READER_OPTION_TO,
       "nanoseconds, or a number with us, ms or s after it",
       "up to TIME after the first record" },
@@ -373,6 +373,8 @@ Routine Description:
 Arguments:
 
     Value - The text: a number, and ns (which may be left out), us, ms or s.
+        The number may have as many decimals as there are nanoseconds to say:
+        none is cut off.
 
     Nanoseconds - Receives it.
 
@@ -391,8 +393,11 @@ Return Value:
         { L'm', 1000000 }
     };
     ULONG Length = RtlLengthOfWideString(Value);
+    ULONG Point;
     ULONG Unit = 1;
+    ULONG Place;
     ULONG Index;
+    ULONGLONG Fraction = 0;
 
     if (Length != 0 && Value[Length - 1] == L's') {
 
@@ -407,12 +412,26 @@ Return Value:
         }
     }
 
-    if (!RtlParseNumber(Value, Length, Nanoseconds) ||
-        *Nanoseconds > ~0ULL / Unit) {
+    for (Point = 0; Point < Length && Value[Point] != L'.'; Point++) {
+    }
+
+    Place = Unit;
+    for (Index = Point + 1; Index < Length; Index++) {
+        Place /= 10;
+        if (Place == 0 || Value[Index] < L'0' || Value[Index] > L'9') {
+            return FALSE;
+        }
+
+        Fraction += (ULONGLONG)(Value[Index] - L'0') * Place;
+    }
+
+    if (Length - Point == 1 ||
+        !RtlParseNumber(Value, Point, Nanoseconds) ||
+        *Nanoseconds > (~0ULL - Fraction) / Unit) {
         return FALSE;
     }
 
-    *Nanoseconds *= Unit;
+    *Nanoseconds = *Nanoseconds * Unit + Fraction;
     return TRUE;
 }
 

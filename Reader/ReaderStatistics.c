@@ -231,4 +231,5 @@ Return Value:
     ReaderPutNumber(Output, Statistics->AbandonedTicks);
     ReaderPutNumber(Output, Statistics->Unfinished);
     ReaderPutNumber(Output, Statistics->Uncertain);
+    ReaderPutNumber(Output, Statistics->BegunBefore);
 }

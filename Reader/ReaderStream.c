@@ -862,6 +862,15 @@ Return Value:
                 return Status;
             }
 
+            //
+            // Where a range ends and the thread goes on, what is open has
+            // been so up to there.
+            //
+
+            if (ReaderHasWaitingRecords(Stream)) {
+                Stream->Pair.LastTimestamp = Stream->Horizon;
+            }
+
             CoreFinishPair(&Stream->Pair);
             Stream->IsFinished = TRUE;
             continue;
@@ -875,6 +884,75 @@ Return Value:
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderClipStream(
+    PREADER_STREAM Stream,
+    ULONGLONG Start,
+    ULONGLONG End
+    )
+/*++
+
+Routine Description:
+
+    Limits a stream to a range of time.
+
+Arguments:
+
+    Stream - The stream, which does not go on, with nothing left to take.
+
+    Start - What comes before was passed over; 0: nothing was.
+
+    End - The last time stamp that is in the range.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCORE_STACK Stack;
+    SIZE_T Depth;
+    ULONG Index;
+
+    Stream->Horizon = End;
+    if (Start == 0) {
+        return;
+    }
+
+    //
+    // Nobody knows what becomes of a thread's frames after its last record.
+    //
+
+    if (!ReaderHasWaitingRecords(Stream)) {
+        Stream->IsFinished = TRUE;
+        return;
+    }
+
+    for (Index = 0; Index < Stream->Pair.NumberOfStacks; Index++) {
+
+        Stack = &Stream->Pair.Stacks[Index];
+        if (Stack->LeftTimestamp != 0) {
+            Stack->LeftTimestamp = Start;
+        }
+
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+            Stack->Frames[Depth].EnterTimestamp = Start;
+            Stack->Frames[Depth].ChildTicks = 0;
+            Stack->Frames[Depth].NumberOfJumps = Stream->NumberOfJumps;
+        }
+    }
+
+    //
+    // These frames are not for a mark.
+    //
+
+    if (Stream->Index != NULL) {
+        Stream->Index->Due = READER_MAXIMUM_TIMESTAMP;
     }
 }
 

@@ -421,7 +421,7 @@ Routine Description:
 
 Arguments:
 
-    Tally - For the sites; what it adds up is of no use.
+    Tally - For the sites; what it adds up is of no use.  Its lock is free.
 
     Stream - The stream, of which nothing has been read, and which does not
         go on; the frames' Function is the index in the table of functions.
@@ -434,6 +434,7 @@ Return Value:
 
 --*/
 {
+    PREADER_LOCK Lock = Tally->Lock;
     PCORE_STACK Stack;
     PCORE_FRAME Frame;
     CORE_EVENT Event;
@@ -445,7 +446,20 @@ Return Value:
         return STATUS_SUCCESS;
     }
 
+    //
+    // Looking a site up takes the lock, which is held here.
+    //
+
+    ReaderAcquireLock(Lock);
+    Tally->Lock = NULL;
     Status = ReaderPrepareTally(Tally);
+    if (NT_SUCCESS(Status)) {
+        ReaderSetStreamTally(Stream, Tally);
+        (VOID)ReaderRestoreStream(Tally, Stream, Timestamp);
+    }
+
+    Tally->Lock = Lock;
+    ReaderReleaseLock(Lock);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -454,8 +468,6 @@ Return Value:
     // A stream that goes on does not end its frames at the horizon.
     //
 
-    ReaderSetStreamTally(Stream, Tally);
-    (VOID)ReaderRestoreStream(Tally, Stream, Timestamp);
     Stream->IsLive = TRUE;
     Stream->Horizon = Timestamp - 1;
 
@@ -483,6 +495,70 @@ Return Value:
     Stream->IsLive = FALSE;
     ReaderSetStreamTally(Stream, NULL);
     return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderBeginRange(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Moves a stream that was just opened to where a tally's range begins, and
+    adds the calls that are open there.
+
+Arguments:
+
+    Tally - The tally, with a range.
+
+    Stream - The stream.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PCORE_STACK Stack;
+    SIZE_T Depth;
+    ULONG Index;
+    ULONG Place;
+    NTSTATUS Status;
+
+    Status = ReaderSkipStream(Tally->Before, Stream, Tally->Range->Start);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    ReaderClipStream(Stream, Tally->Range->Start, Tally->Range->End);
+    if (Stream->IsFinished) {
+        return STATUS_SUCCESS;
+    }
+
+    for (Place = 0; Place < Stream->Pair.NumberOfStacks; Place++) {
+
+        Stack = &Stream->Pair.Stacks[Place];
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+
+            Status = ReaderAddFunctionToTally(Tally,
+                                              Stack->Frames[Depth].Function,
+                                              &Index);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            Stack->Frames[Depth].Function = Index;
+            Tally->Totals.Totals[Index].ActiveCalls += 1;
+            Tally->List[Index].Statistics.BegunBefore += 1;
+        }
+    }
+
+    return STATUS_SUCCESS;
 }
 
 
@@ -531,6 +607,11 @@ Return Value:
     ReaderReleaseLock(Tally->Lock);
 
     if (NT_SUCCESS(Status)) {
+        if (Tally->Range != NULL) {
+            Status = ReaderBeginRange(Tally, &Stream);
+        }
+
+        Counted = Stream.NumberPassedBy;
         ReaderSetStreamTally(&Stream, Tally);
     }
 
@@ -663,4 +744,5 @@ Return Value:
     Statistics->AbandonedTicks += Others->AbandonedTicks;
     Statistics->Unfinished += Others->Unfinished;
     Statistics->Uncertain += Others->Uncertain;
+    Statistics->BegunBefore += Others->BegunBefore;
 }

@@ -3,8 +3,17 @@
 --from shows the same with one as without, over the made-up sessions of
 TestReportPaths.py and real ones, whether the index is whole, of a part of the
 store, damaged, another store's, or cannot be written.
+
+tree and report of a range of time show what trace_reader.py makes of it, with
+an index, without one and with a damaged one.
 """
 
+import collections
+import csv
+import io
+import itertools
+import json
+import math
 import os
 import random
 import re
@@ -17,7 +26,7 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 import StoreSupport as support                               # noqa: E402
 import TestPythonReader as made                              # noqa: E402
 import TestReportPaths as paths                              # noqa: E402
-from StoreSupport import programs                            # noqa: E402
+from StoreSupport import programs, trace_reader              # noqa: E402
 
 SESSIONS = 4
 KINDS = ('thread', 'frozen', 'taken back')
@@ -308,6 +317,348 @@ def check_fibers(results, scratch):
                                10) > 0, 'fibers: records are passed by')
 
 
+class Range:
+    """What a thread did from one time stamp to another one, by function and by
+    path: a watch for trace_reader.pair().
+
+    Time is charged to the innermost frame of the stack that ran, record by
+    record; what is open at the end of the range ends there.
+    """
+
+    def __init__(self, first, last, tree, report):
+        self.first, self.last = first, last
+        self.tree, self.report = tree, report
+        self.open = {}          # id of a frame -> [ticks of its own, path]
+        self.active = collections.Counter()
+        self.before = None      # the record before: its time
+        self.jumps = 0          # of the clock, when the range began
+        self.is_over = False
+
+    def record(self, time, stacks, current, jumps):
+        if self.is_over:
+            return
+        self.charge(min(time, self.last), current)
+        if time > self.last:
+            for stack in reversed(stacks):
+                frames = list(stack.frames)
+                while frames:
+                    self.leave(frames, self.last, 'open', self.before_jumps)
+                    frames.pop()
+            self.is_over = True
+        if time < self.first:
+            self.jumps = jumps
+        self.before, self.before_jumps = time, jumps
+
+    def charge(self, time, stack):
+        if self.before is not None and stack.frames:
+            began = max(self.before, self.first)
+            if time > began:
+                self.open[id(stack.frames[-1])][0] += time - began
+
+    def enter(self, frames):
+        if not self.is_over:
+            frame = frames[-1]
+            above = self.open[id(frames[-2])][1] if len(frames) > 1 else ()
+            self.open[id(frame)] = [0, above + (self.key(frame),)]
+            self.active[self.key(frame)] += 1
+
+    def key(self, frame):
+        return frame[4].key
+
+    def leave(self, frames, time, how, jumps):
+        if self.is_over:
+            return
+        frame = frames[-1]
+        key, start = self.key(frame), frame[2]
+        own, path = self.open.pop(id(frame))
+        self.active[key] -= 1
+        if time < self.first:
+            return
+        elapsed = time - max(start, self.first)
+        jumps_before = frame[5] if start >= self.first else self.jumps
+        for totals, is_outermost in (
+                (self.tree.setdefault(path, collections.Counter()), True),
+                (self.report.setdefault(key, collections.Counter()),
+                 not self.active[key])):
+            totals['calls'] += 1
+            totals['begun_before'] += start < self.first
+            totals['uncertain'] += jumps != jumps_before
+            if how == 'abandoned':
+                totals['abandoned'] += 1
+                totals['abandoned_time_ns'] += is_outermost * elapsed
+                continue
+            totals['unfinished'] += how == 'open'
+            totals['total_ns'] += is_outermost * elapsed
+            totals['self_ns'] += own
+            if 'min_ns' not in totals or elapsed < totals['min_ns']:
+                totals['min_ns'] = elapsed
+            totals['max_ns'] = max(totals['max_ns'], elapsed)
+
+
+class Keys(dict):
+    """Functions that know which one they are."""
+
+    def setdefault(self, key, function):
+        if key not in self:
+            self[key] = Keyed(key)
+        return self[key]
+
+
+class Keyed(trace_reader.Function):
+    __slots__ = ('key',)
+
+    def __init__(self, key):
+        super().__init__()
+        self.key = key
+
+
+FIELDS = ('calls', 'total_ns', 'self_ns', 'min_ns', 'max_ns', 'abandoned',
+          'abandoned_time_ns', 'unfinished', 'uncertain', 'begun_before')
+
+
+def expected_range(session, first, last):
+    """(path -> numbers, function -> numbers) of a range, nanoseconds after
+    the first record; None: there is no such end.
+    """
+    stores = trace_reader.open_all([session])
+    start = min(time for store in stores
+                for time, _, _, _ in itertools.islice(store.records(), 1))
+    tree, report = {}, {}
+    for store in stores:
+        watch = Range(start + first if first else 0,
+                      math.inf if last is None else start + last,
+                      tree, report)
+        trace_reader.pair(store, Keys(), watch=watch)
+    return [{key: tuple(totals[field] for field in FIELDS)
+             for key, totals in found.items()} for found in (tree, report)]
+
+
+def rva_of(row):
+    return int(row['function'].split('+')[1], 16)
+
+
+def numbers_of(row):
+    return tuple(int(row[field]) for field in FIELDS)
+
+
+def seen_tree(text):
+    """The same as TraceReader tree --csv says it."""
+    found, paths_by_node = {}, {'0': ()}
+    for row in csv.DictReader(io.StringIO(text)):
+        above = () if row['depth'] == '0' else paths_by_node[row['parent']]
+        path = paths_by_node[row['node']] = above + (rva_of(row),)
+        found[path] = numbers_of(row)
+    return found
+
+
+def seen_report(text):
+    return {rva_of(row): numbers_of(row)
+            for row in csv.DictReader(io.StringIO(text))}
+
+
+class OneModule(paths.Thread):
+    """Makes up a thread of one module: trace_reader pairs store by store."""
+
+    def add(self, function, rsp, kind):
+        rva = 0x1000 + function * 0x100
+        if kind == made.EXIT:
+            rva += 0x40
+        self.records[0].append(made.record(self.time, rva, rsp & 0xFFFFFFFF,
+                                           kind))
+
+
+def make_one_module(folder, numbers, oddities, steps, kind=paths.plain()):
+    """Three threads, one of which has little to say."""
+    os.makedirs(folder)
+    for thread, count in enumerate((6000, 300, 5000)):
+        items = OneModule(numbers, oddities, steps)
+        items.time += thread * 1000
+        with open(os.path.join(folder, 'made-%d-0.trace' % (100 + thread)),
+                  'wb') as file:
+            file.write(paths.store_of(items.make(count)[0], 100 + thread, 0,
+                                      1 + thread % 2, kind))
+
+
+def bounds(first, last):
+    """The options for a range."""
+    return ((['--from', '%dns' % first] if first else []) +
+            ([] if last is None else ['--to', '%dns' % last]))
+
+
+def run(command, session, *options):
+    """(what the command gave without its cost, [marks, left out, passed])."""
+    code, text, errors = support.reader(command, '--verbose', '--csv',
+                                        *options,
+                                        programs.windows_path(session))
+    found = COST.search(errors)
+    cost = [int(number) for number in found.groups()] if found else None
+    return (code, text, re.sub(r'TraceReader: (index|\d+ records of).*\n', '',
+                               errors)), cost
+
+
+def check_range(results, session, what, first, last):
+    """tree and report of a range, by any way: records that were passed by."""
+    what = '%s, from %s to %s' % (what, first, last)
+    options = bounds(first, last)
+    expected_tree, expected_report = expected_range(session, first, last)
+    plain, cost = run('tree', session, '--no-index', *options)
+    results.check(plain[0] == 0 and seen_tree(plain[1]) == expected_tree,
+                  what + ': tree',
+                  differences(seen_tree(plain[1]), expected_tree))
+    results.equal(cost, [0, 0, 0], what + ': tree --no-index')
+    seen, cost = run('tree', session, *MARKS, *options)
+    results.check(seen == plain, what + ': tree with an index')
+    passed = cost[2] if cost else 0
+    plain, _ = run('report', session, '--no-index', '--general',
+                   '--workers', '1', *options)
+    results.check(plain[0] == 0 and seen_report(plain[1]) == expected_report,
+                  what + ': report',
+                  differences(seen_report(plain[1]), expected_report))
+    for way in (['--workers', '1'], ['--workers', '3']):
+        seen, cost = run('report', session, *way, *MARKS, *options)
+        results.check(seen == plain, what + ': report with an index')
+        passed = min(passed, cost[2] if cost else 0)
+    #
+    # What the two have in common.
+    #
+
+    for field in 'calls', 'self_ns', 'abandoned', 'unfinished', 'begun_before':
+        place = FIELDS.index(field)
+        sums = collections.Counter()
+        for path, row in expected_tree.items():
+            sums[path[-1]] += row[place]
+        results.equal(dict(sums), {key: row[place] for key, row in
+                                   expected_report.items()},
+                      '%s: %s of tree and report' % (what, field))
+    return passed
+
+
+def differences(seen, expected):
+    return [(key, seen.get(key), expected.get(key))
+            for key in {**expected, **seen}
+            if seen.get(key) != expected.get(key)][:5]
+
+
+def check_clipping(results, scratch):
+    """tree and report of a part of the session."""
+    for number, (oddities, kind, steps) in enumerate((
+            (0, paths.plain(), (0, 0, 1, 3, 20, 500)),
+            (30, paths.plain(), (0, 0, 1, 3, 20, 500)),
+            (20, paths.Kind(paths.CLOCK_THREAD, 1, 1),
+             40 * (0,) + 8 * (103,) + (707, 9001)))):
+        numbers = random.Random(700 + number)
+        session = os.path.join(scratch, 'clipped%d' % number)
+        make_one_module(session, numbers, oddities, steps, kind)
+        times = times_of(session)
+        what = 'clipped %d' % number
+        end = times[-1]
+
+        #
+        # A range leaves no marks of frames that it has clipped.
+        #
+
+        check_range(results, session, what, end // 3, None)
+        for place in 2, 3:
+            options = ['--csv', '--from', '%dns' % (end * place // 4)]
+            results.check(replay(session, *MARKS, *options)[0] ==
+                          replay(session, '--no-index', *options)[0],
+                          what + ': replay after a range')
+        ranges = [(0, None), (0, end // 3), (end * 2 // 3, None),
+                  (numbers.choice(times), None),
+                  (times[len(times) // 2], times[len(times) // 2]),
+                  (end + 1000, None),
+                  sorted(numbers.choice(times) + numbers.randrange(2)
+                         for _ in range(2))]
+        passed = [check_range(results, session, what, *item)
+                  for item in ranges]
+        results.check(passed[2] > 4000 and passed[5] > 10000 and
+                      not passed[0] and not passed[1],
+                      what + ': records are passed by', passed)
+        check_differ(results, session, what, *ranges[2:4], end)
+        check_clipping_damage(results, session, what, ranges[2])
+
+
+def check_differ(results, session, what, first, second, end):
+    """The controls: other ranges, other results; and the parts make up the
+    whole.
+    """
+    whole = expected_range(session, 0, None)[1]
+    results.check(expected_range(session, *first)[1] !=
+                  expected_range(session, *second)[1],
+                  what + ': control: another range')
+    results.check(any(row[-1] for row in
+                      expected_range(session, *first)[1].values()),
+                  what + ': control: calls began before')
+    middle = first[0]
+    parts = [expected_range(session, 0, middle)[1],
+             expected_range(session, middle, None)[1]]
+    if not any(row[5] for row in whole.values()):
+        place = FIELDS.index('self_ns')
+        results.equal({key: sum(part[key][place] for part in parts
+                                if key in part) for key in whole},
+                      {key: row[place] for key, row in whole.items()},
+                      what + ': two parts make up the whole')
+
+
+def check_clipping_damage(results, session, what, bounds_of):
+    """A damaged index is as none to tree and report, too."""
+    numbers = random.Random(7)
+    options = bounds(*bounds_of)
+    expected = {command: run(command, session, '--no-index', *options)[0]
+                for command in ('tree', 'report')}
+    kept = {path: open(path, 'rb').read() for path in indexes(session)}
+    results.check(len(kept) == 3, what + ': indexes', sorted(kept))
+    for turn in range(6):
+        for path, data in kept.items():
+            data = bytearray(data)
+            if turn % 3 == 2:
+                del data[numbers.randrange(len(data)):]
+            else:
+                for _ in range(1 + 40 * (turn % 3)):
+                    data[numbers.randrange(len(data))] ^= \
+                        1 << numbers.randrange(8)
+            with open(path, 'wb') as file:
+                file.write(data)
+        command = ('tree', 'report')[turn % 2]
+        seen, _ = run(command, session, *MARKS, *options)
+        results.check(seen == expected[command],
+                      '%s: %s, damage %d' % (what, command, turn))
+    for path, data in kept.items():
+        with open(path, 'wb') as file:
+            file.write(data)
+
+
+def check_range_usage(results, scratch):
+    """What is said of ranges, and which there are none of."""
+    session = os.path.join(scratch, 'clipped0')
+    path = programs.windows_path(session)
+    for command in 'tree', 'report', 'replay':
+        code, text, errors = support.reader(command, '--from', '2us', '--to',
+                                            '1us', path)
+        results.check(code == 1 and not text and
+                      '--from is later than --to' in errors,
+                      command + ': no range', [errors])
+    for command in 'tree', 'report':
+        code, text, errors = support.reader(command, '--from', '1.5us',
+                                            '--to', '0.012345678s', path)
+        results.check(code == 0 and
+                      'Range: from 1500 ns to 12345678 ns after the first '
+                      'record.' in text and 'Begun before' in text,
+                      command + ': the range in full', [text[-400:], errors])
+        text = support.reader(command, path)[1]
+        results.check('Begun before' not in text and 'Range' not in text,
+                      command + ': without a range', [text[-400:]])
+    for value in '1.5', '1.', '0.0000000001s', '1.2345us', '.', 's', '1.x':
+        code, text, errors = support.reader('tree', '--from', value, path)
+        results.check(code == 1 and not text and
+                      'bad value "%s" for --from' % value in errors,
+                      'tree --from ' + value, [errors])
+    rows = json.loads(support.reader('tree', '--json', '--from', '5us',
+                                     path)[1])['nodes']
+    results.check(any(row['begun_before'] for row in rows),
+                  'JSON says which calls began before', rows[:2])
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -321,6 +672,8 @@ def main():
         check_bound(results, scratch)
         check_fibers(results, scratch)
         check_readers(results, scratch)
+        check_clipping(results, scratch)
+        check_range_usage(results, scratch)
     return results.finish()
 
 

@@ -1820,14 +1820,15 @@ Return Value:
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,module,rva,function\r\n"
-        "1,1000000,1000000,1000000,1000000,1000000,0,0,0,0,"
+        "abandoned_time_ns,unfinished,uncertain,begun_before,module,rva,"
+        "function\r\n"
+        "1,1000000,1000000,1000000,1000000,1000000,0,0,0,0,0,"
         "app.exe,0x4000,app.exe+0x4000\r\n"
-        "1,8999,2700,8999,8999,8999,0,0,1,0,app.exe,0x1000,"
+        "1,8999,2700,8999,8999,8999,0,0,1,0,0,app.exe,0x1000,"
         "app.exe+0x1000\r\n"
-        "4,3300,3300,1600,300,3000,1,2000,0,0,app.exe,0x2000,"
+        "4,3300,3300,1600,300,3000,1,2000,0,0,0,app.exe,0x2000,"
         "app.exe+0x2000\r\n"
-        "1,999,999,999,999,999,0,0,0,0,app.exe,0x3000,app.exe+0x3000\r\n");
+        "1,999,999,999,999,999,0,0,0,0,0,app.exe,0x3000,app.exe+0x3000\r\n");
     TEST(TestContains(&TestErr, "no function names for app.exe"));
 
     TEST_EQUAL(TestRun("report --thread 100 --sort calls --limit 2 @"), 0);
@@ -1859,19 +1860,19 @@ Return Value:
     TEST_EQUAL(TestRun("tree --csv --thread 100 @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,node,parent,depth,track,thread,"
-        "fiber,module,function\r\n"
-        "1,8999,2700,8999,8999,8999,0,0,1,0,1,0,0,,,,"
+        "abandoned_time_ns,unfinished,uncertain,begun_before,node,parent,"
+        "depth,track,thread,fiber,module,function\r\n"
+        "1,8999,2700,8999,8999,8999,0,0,1,0,0,1,0,0,,,,"
         "app.exe,app.exe+0x1000\r\n"
-        "3,3300,1800,1650,300,3000,1,2000,0,0,2,1,1,,,,"
+        "3,3300,1800,1650,300,3000,1,2000,0,0,0,2,1,1,,,,"
         "app.exe,app.exe+0x2000\r\n"
-        "1,1500,1500,1500,1500,1500,0,0,0,0,3,2,2,,,,"
+        "1,1500,1500,1500,1500,1500,0,0,0,0,0,3,2,2,,,,"
         "app.exe,app.exe+0x2000\r\n"
-        "1,999,999,999,999,999,0,0,0,0,4,1,1,,,,"
+        "1,999,999,999,999,999,0,0,0,0,0,4,1,1,,,,"
         "app.exe,app.exe+0x3000\r\n");
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 --csv @"), 0);
     TEST(TestContains(&TestOut,
-                      ",1,0,2,0,0,0,100,0,app.exe,app.exe+0x1000\r\n"));
+                      ",1,0,0,2,0,0,0,100,0,app.exe,app.exe+0x1000\r\n"));
     TEST(TestContains(&TestOut, ",0,0,1,104,0,app.exe,app.exe+0x4000\r\n"));
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 @"), 0);
     TEST(TestContains(&TestOut, "  [thread 100]\n"));
@@ -2365,7 +2366,7 @@ Return Value:
         "  8.000 us [   100] | } /* app.exe+0x1000 */\n");
     TEST_EQUAL(TestRun("report --csv --module plug @"), 0);
     TEST(TestContains(&TestOut,
-                      "\n1,6000,5000,6000,6000,6000,0,0,0,0,plug.dll,"));
+                      "\n1,6000,5000,6000,6000,6000,0,0,0,0,0,plug.dll,"));
     TEST(!TestContains(&TestOut, "app.exe"));
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "  Module            Function\n"));
@@ -4828,10 +4829,11 @@ Return Value:
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,module,rva,function,clock\r\n"
-        "1,8000,0,8000,8000,8000,0,0,0,1,app.exe,0x1000,app.exe+0x1000,"
+        "abandoned_time_ns,unfinished,uncertain,begun_before,module,rva,"
+        "function,clock\r\n"
+        "1,8000,0,8000,8000,8000,0,0,0,1,0,app.exe,0x1000,app.exe+0x1000,"
         "thread\r\n"
-        "3,8000,8000,2000,0,8000,0,0,0,1,app.exe,0x2000,app.exe+0x2000,"
+        "3,8000,8000,2000,0,8000,0,0,0,1,0,app.exe,0x2000,app.exe+0x2000,"
         "thread\r\n");
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "Uncertain: the clock jumped during"));
@@ -4910,9 +4912,10 @@ Return Value:
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,module,rva,function,clock\r\n"
-        "2,,,,,,0,,0,0,app.exe,0x2000,app.exe+0x2000,none\r\n"
-        "1,,,,,,0,,0,0,app.exe,0x1000,app.exe+0x1000,none\r\n");
+        "abandoned_time_ns,unfinished,uncertain,begun_before,module,rva,"
+        "function,clock\r\n"
+        "2,,,,,,0,,0,0,0,app.exe,0x2000,app.exe+0x2000,none\r\n"
+        "1,,,,,,0,,0,0,0,app.exe,0x1000,app.exe+0x1000,none\r\n");
     TEST_EQUAL(TestRun("report --json @"), 0);
     TEST(TestContains(&TestOut, "\"total_ns\": null"));
     TEST(TestContains(&TestOut, "\"clock\": \"none\""));
@@ -4944,7 +4947,7 @@ Return Value:
         "There are no times: the clock was off.  Calls and their order are "
         "right.\n");
     TEST_EQUAL(TestRun("tree --csv @"), 0);
-    TEST(TestContains(&TestOut, "2,,,,,,0,,0,0,2,1,1,,,,app.exe,"));
+    TEST(TestContains(&TestOut, "2,,,,,,0,,0,0,0,2,1,1,,,,app.exe,"));
     TEST_EQUAL(TestRun("info --json @"), 0);
     TEST(TestContains(&TestOut, "\"first_time\": null"));
     TEST(TestContains(&TestOut, "\"start_ns\": null"));

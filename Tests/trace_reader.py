@@ -333,12 +333,13 @@ def other_stack(stacks, current, address, leaves):
     return stacks[-1]
 
 
-def pair(store, functions=None, resolve=None):
+def pair(store, functions=None, resolve=None, watch=None):
     """Pairs the records of a store (section 11) and adds them up.
 
     This is the pairing without the image.  functions maps what resolve(rva)
     returns (the RVA itself if None) to a Function, and is returned with a
-    Counter of what happened to the frames.
+    Counter of what happened to the frames.  watch.record() is called before
+    each record, watch.enter() and watch.leave() for each call.
     """
     functions = {} if functions is None else functions
     counts = collections.Counter()
@@ -351,6 +352,8 @@ def pair(store, functions=None, resolve=None):
         jump = FREEZE * store.ClockResolution
 
     def leave(frames, time, how):
+        if watch:
+            watch.leave(frames, time, how, jumps)
         _, _, start, inner, function, jumps_before = frames.pop()
         elapsed = max(time - start, 0)
         function.depth -= 1
@@ -386,6 +389,8 @@ def pair(store, functions=None, resolve=None):
             stamp = 0
         elif jump and time and stamp - time > jump:
             jumps += 1
+        if watch:
+            watch.record(stamp, stacks, current, jumps)
         time = stamp
         stack = stacks[0]
         if size and (base - rsp) & LOW32 > size:
@@ -412,6 +417,8 @@ def pair(store, functions=None, resolve=None):
             function.depth += 1
             frames.append([place, rva if kind == ENTER_FUNCTION else None,
                            time, 0, function, jumps])
+            if watch:
+                watch.enter(frames)
         elif kind == EXIT:
             while frames and frames[-1][0] < place:
                 leave(frames, time, 'abandoned')
