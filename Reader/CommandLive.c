@@ -14,6 +14,10 @@ Abstract:
     thread belongs to the function that was on top of its stack, so a call
     that goes on over several refreshes has its share in each.
 
+    Of what a running program did before the first refresh only the frames that
+    are open count, so that is passed over, from the last mark of each thread's
+    index on.  Of a program that has ended everything is shown, at once.
+
     What a refresh shows is read right before it is written.  When reading
     takes so long that what it read first is already old, it reads again what
     has come since.
@@ -45,6 +49,12 @@ static const READER_TABLE ReaderLiveTable = {
 #define READER_LIVE_MAXIMUM_AGE 50000000ULL
 #define READER_LIVE_MAXIMUM_PASSES 8
 
+//
+// The progress is looked at after so many events.
+//
+
+#define READER_LIVE_PROGRESS_EVENTS 0x10000
+
 typedef struct _READER_LIVE_FUNCTION {
     ULONGLONG Calls;                // of this interval
     ULONGLONG SelfTicks;            // likewise
@@ -55,6 +65,7 @@ typedef struct _READER_LIVE_THREAD {
     READER_STREAM Stream;
     ULONGLONG ChargedTo;            // time stamp
     ULONG Running;                  // the function on top, or READER_NONE
+    BOOLEAN IsBegun;                // it has been read
     BOOLEAN IsDone;                 // read to its end, and closed
 } READER_LIVE_THREAD;
 typedef READER_LIVE_THREAD *PREADER_LIVE_THREAD;
@@ -81,6 +92,12 @@ typedef struct _READER_LIVE {
                                     // they were read, of closed threads
     ULONGLONG Age;                  // nanoseconds, of the oldest data shown
     ULONGLONG Limit;
+    READER_TALLY Before;            // for what is passed over
+    READER_PROGRESS Progress;       // until the first refresh
+    ULONGLONG Since;                // time stamp from which on the records of
+                                    // all threads are read; 0: all are
+    BOOLEAN IsBefore;               // the first refresh has not begun
+    BOOLEAN IsPassedOver;           // something was
     ULONG ExitCode;
 } READER_LIVE;
 typedef READER_LIVE *PREADER_LIVE;
@@ -300,6 +317,138 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderLiveShowProgress(
+    _In_ PVOID Context
+    )
+/*++
+
+Routine Description:
+
+    Called for each buffer that is passed over.
+
+Arguments:
+
+    Context - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_LIVE Live = (PREADER_LIVE)Context;
+
+    ReaderShowProgress(&Live->Progress, Live->Before.NumberOfRecords);
+}
+
+
+static
+VOID
+ReaderLiveBeginProgress(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Finds out how much there is to read before something can be shown.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_SESSION Session = &Live->Session;
+    ULONGLONG Expected = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        if (Session->Stores[Index]->Thread != READER_NONE &&
+            Session->Stores[Index]->EndOfRecords >
+                Session->Stores[Index]->StartOfRecords) {
+            Expected += (Session->Stores[Index]->EndOfRecords -
+                         Session->Stores[Index]->StartOfRecords) /
+                        TRACE_RECORD_SIZE;
+        }
+    }
+
+    ReaderInitializeProgress(&Live->Progress,
+                             Session->Context,
+                             "reading what was recorded so far: ",
+                             Expected);
+    Live->Before.Progress = ReaderLiveShowProgress;
+    Live->Before.ProgressContext = Live;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLivePassOver(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread
+    )
+/*++
+
+Routine Description:
+
+    Passes over what a thread did before the first refresh: its frames are what
+    is of interest.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, of which nothing has been read, and whose horizon is
+        set.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_STREAM Stream = &Thread->Stream;
+    PCORE_FRAME Top;
+    NTSTATUS Status;
+
+    Status = ReaderSkipStream(&Live->Before, Stream, Stream->Horizon + 1);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Live->IsPassedOver = TRUE;
+    if (Stream->NumberPassedBy != 0 && Stream->PassedTimestamp > Live->Since) {
+        Live->Since = Stream->PassedTimestamp;
+    }
+
+    Top = CoreCurrentFrame(&Stream->Pair);
+    if (Top != NULL) {
+
+        Status = ReaderGrowArray(Live->Session.Context->Allocator,
+                                 (PVOID *)&Live->Intervals,
+                                 &Live->CapacityOfIntervals,
+                                 Live->Functions.NumberOfFunctions,
+                                 sizeof(READER_LIVE_FUNCTION));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Thread->Running = Top->Function;
+    }
+
+    Thread->ChargedTo = Stream->Pair.LastTimestamp;
+    return STATUS_SUCCESS;
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -325,20 +474,40 @@ Return Value:
 
 --*/
 {
+    PREADER_STREAM Stream = &Thread->Stream;
     CORE_EVENT Event;
-    ULONGLONG Before = Thread->Stream.NumberOfRecords;
+    ULONGLONG Before = Stream->NumberOfRecords;
+    ULONG Events = 0;
     NTSTATUS Status;
 
-    Status = ReaderRefreshStream(&Thread->Stream, Live->Horizon);
+    //
+    // Where there is no horizon the program has ended, or has no times.
+    //
+
+    Status = ReaderRefreshStream(Stream, Live->Horizon);
+    if (NT_SUCCESS(Status) && Live->IsBefore && !Thread->IsBegun &&
+        Stream->Horizon != READER_MAXIMUM_TIMESTAMP) {
+        Status = ReaderLivePassOver(Live, Thread);
+        Before = Stream->NumberPassedBy;
+    }
+
+    Thread->IsBegun = TRUE;
     while (NT_SUCCESS(Status)) {
-        Status = ReaderNextEvent(&Thread->Stream, &Event);
+        Status = ReaderNextEvent(Stream, &Event);
         if (NT_SUCCESS(Status)) {
             Status = ReaderLiveEvent(Live, Thread, &Event);
         }
+
+        Events += 1;
+        if (Events % READER_LIVE_PROGRESS_EVENTS == 0) {
+            ReaderShowProgress(&Live->Progress,
+                               Live->ReadRecords + Stream->NumberOfRecords -
+                                   Before);
+        }
     }
 
-    Live->NewRecords += Thread->Stream.NumberOfRecords - Before;
-    Live->ReadRecords += Thread->Stream.NumberOfRecords - Before;
+    Live->NewRecords += Stream->NumberOfRecords - Before;
+    Live->ReadRecords += Stream->NumberOfRecords - Before;
     return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
 }
 
@@ -540,6 +709,14 @@ Return Value:
     for (Index = 0; Index < Live->NumberOfThreads; Index++) {
 
         PREADER_LIVE_THREAD Thread = Live->Threads[Index];
+
+        //
+        // Whoever looks next can begin here.
+        //
+
+        if (!Thread->IsDone) {
+            ReaderNameMarks(&Thread->Stream);
+        }
 
         if (Thread->IsDone ||
             ReaderLiveIsGrowing(Live, Thread) ||
@@ -996,6 +1173,59 @@ Return Value:
 
 static
 VOID
+ReaderLivePutSince(
+    _In_ const READER_LIVE *Live
+    )
+/*++
+
+Routine Description:
+
+    Says from when on records are counted, if that is not all of them.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_SESSION *Session = &Live->Session;
+    ULONGLONG First = READER_MAXIMUM_TIMESTAMP;
+    ULONGLONG Time;
+    ULONG Index;
+
+    if (Live->Since == 0) {
+        return;
+    }
+
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        if (Session->Threads[Index].FirstTimestamp < First) {
+            First = Session->Threads[Index].FirstTimestamp;
+        }
+    }
+
+    if (!CoreTicksToNanoseconds(&Session->Clock,
+                                Live->Since > First ? Live->Since - First : 0,
+                                &Time)) {
+        RtlWriteText(Live->Output.Writer, "Records since %llu ticks", Time);
+    } else {
+        RtlWriteText(Live->Output.Writer,
+                     "Records since %llu.%09llu s",
+                     Time / CORE_NANOSECONDS_PER_SECOND,
+                     Time % CORE_NANOSECONDS_PER_SECOND);
+    }
+
+    RtlWriteText(Live->Output.Writer,
+                 " after the first one are counted: where indexes let it "
+                 "begin (--from-start counts all).\n");
+}
+
+
+static
+VOID
 ReaderLiveRun(
     _Inout_ PREADER_LIVE Live
     )
@@ -1017,8 +1247,14 @@ Return Value:
 {
     ULONGLONG Count;
     BOOLEAN IsWhole;
+    NTSTATUS Status;
 
-    if (!NT_SUCCESS(ReaderLiveCatchUp(Live))) {
+    Live->IsBefore = TRUE;
+    ReaderLiveBeginProgress(Live);
+    Status = ReaderLiveCatchUp(Live);
+    ReaderEraseProgress(&Live->Progress);
+    Live->IsBefore = FALSE;
+    if (!NT_SUCCESS(Status)) {
         Live->ExitCode = READER_EXIT_FAILURE;
         return;
     }
@@ -1028,7 +1264,9 @@ Return Value:
     // in it, and not shown; unless it is all that there will be.
     //
 
-    IsWhole = Live->Session.ProcessState == ReaderProcessGone;
+    IsWhole = Live->Session.ProcessState == ReaderProcessGone &&
+              !Live->IsPassedOver;
+    ReaderLivePutSince(Live);
 
     for (Count = 0; Count < Live->Options->Count; Count++) {
 
@@ -1095,6 +1333,9 @@ Return Value:
     }
 
     ReaderInitializeFunctions(&Live.Functions, &Live.Session);
+    ReaderInitializeTally(&Live.Before, &Live.Functions, NULL);
+    Live.Before.IsFromStart =
+        (Options->Given & READER_OPTION_FROM_START) != 0;
     ReaderBeginDocument(&Live.Output,
                         Context->Output,
                         ReaderFormatText,
@@ -1113,6 +1354,11 @@ Return Value:
     Allocator->Free(Allocator->Context, Live.Threads);
     Allocator->Free(Allocator->Context, Live.Intervals);
     Allocator->Free(Allocator->Context, Live.Order);
+    if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        ReaderPutIndexCost(&Live.Session);
+    }
+
+    ReaderRundownTally(&Live.Before);
     ReaderRundownFunctions(&Live.Functions);
     ReaderCloseSession(&Live.Session);
     return Live.ExitCode;

@@ -30,12 +30,10 @@ static const READER_TABLE ReaderReportTable = {
 };
 
 //
-// The progress is looked at once in so many calls of ReaderShowReportProgress,
-// and written at most so often, in 100 ns.
+// The progress is looked at once in so many calls of ReaderShowReportProgress.
 //
 
 #define READER_PROGRESS_CALLS 256
-#define READER_PROGRESS_INTERVAL 1000000
 
 //
 // NtQueryInformationProcess: ProcessVmCounters.
@@ -74,10 +72,9 @@ typedef struct _READER_REPORT {
     ULONGLONG NumberOfRecords;
     ULONGLONG NumberOfOrdinary;
     ULONGLONG RecordsExpected;
+    READER_PROGRESS Progress;
     ULONG ProgressCalls;
     BOOLEAN IsMerged;
-    BOOLEAN IsProgressShown;
-    LONGLONG ProgressTime;              // system time when it was written
 } READER_REPORT;
 typedef READER_REPORT *PREADER_REPORT;
 
@@ -91,7 +88,7 @@ ReaderWriteReportProgress(
 
 Routine Description:
 
-    Writes how far the workers are, unless that was done a moment ago.
+    Says how far the workers are.
 
 Arguments:
 
@@ -103,39 +100,14 @@ Return Value:
 
 --*/
 {
-    PRTL_WRITER Errors = Report->Context.Errors;
     ULONGLONG Records = 0;
-    LARGE_INTEGER Now;
     ULONG Index;
 
-    if (!NT_SUCCESS(Report->Context.Rtl->NtQuerySystemTime(&Now)) ||
-        Report->RecordsExpected == 0) {
-        return;
-    }
-
-    if (Report->ProgressTime == 0) {
-        Report->ProgressTime = Now.QuadPart;
-    }
-
-    if (Now.QuadPart - Report->ProgressTime < READER_PROGRESS_INTERVAL) {
-        return;
-    }
-
-    for (Index = 0; Index < Report->NumberOfWorkers; Index++) {
+    for (Index = 0; Index < 2 * Report->NumberOfWorkers; Index++) {
         Records += Report->Tallies[Index].NumberOfRecords;
     }
 
-    if (Records > Report->RecordsExpected) {
-        Records = Report->RecordsExpected;
-    }
-
-    Report->ProgressTime = Now.QuadPart;
-    Report->IsProgressShown = TRUE;
-    RtlWriteText(Errors,
-                 "\rTraceReader: %3llu %% of %llu records",
-                 CoreMultiplyDivide(Records, 100, Report->RecordsExpected),
-                 Report->RecordsExpected);
-    RtlFlushWriter(Errors);
+    ReaderShowProgress(&Report->Progress, Records);
 }
 
 
@@ -191,35 +163,6 @@ Return Value:
 --*/
 {
     ReaderWriteReportProgress((PREADER_REPORT)Context);
-}
-
-
-static
-VOID
-ReaderEraseReportProgress(
-    _Inout_ PREADER_REPORT Report
-    )
-/*++
-
-Routine Description:
-
-    Takes the line away that the progress was shown in.
-
-Arguments:
-
-    Report - The report.
-
-Return Value:
-
-    None.
-
---*/
-{
-    if (Report->IsProgressShown) {
-        Report->IsProgressShown = FALSE;
-        RtlWriteText(Report->Context.Errors, "\r%*s\r", 60, "");
-        RtlFlushWriter(Report->Context.Errors);
-    }
 }
 
 
@@ -353,9 +296,15 @@ Return Value:
         Tallies[Index].Before = &Tallies[Number + Index];
     }
 
+    ReaderInitializeProgress(&Report->Progress,
+                             &Report->Context,
+                             "",
+                             Report->RecordsExpected);
     if (Report->Context.Errors->IsConsole) {
         Tallies[0].Progress = ReaderShowReportProgress;
         Tallies[0].ProgressContext = Report;
+        Tallies[Number].Progress = ReaderShowReportProgress;
+        Tallies[Number].ProgressContext = Report;
     }
 
     return STATUS_SUCCESS;
@@ -465,6 +414,16 @@ Return Value:
         }
     }
 
+    //
+    // What was read before the range was read, too.
+    //
+
+    for (Worker = 0; Worker < Report->NumberOfWorkers; Worker++) {
+        Report->NumberOfRecords +=
+            Report->Tallies[Report->NumberOfWorkers + Worker].NumberOfRecords;
+    }
+
+    Report->NumberOfRecords -= Report->Session.NumberPassedBy;
     ReaderSort(Report->Order, (ULONG)Number, ReaderCompareRanks, Report);
     Report->IsMerged = TRUE;
     return STATUS_SUCCESS;
@@ -905,7 +864,7 @@ Return Value:
                      &Report,
                      Report.Tallies[0].Progress != NULL ? ReaderWaitForReport
                                                         : NULL);
-    ReaderEraseReportProgress(&Report);
+    ReaderEraseProgress(&Report.Progress);
 
     //
     // A thread that cannot be read to its end does not hide the others.

@@ -23,6 +23,7 @@ Abstract:
         ReaderTable     text, CSV and JSON
         ReaderRange     the part of a session that --from and --to select
         ReaderStatistics what report and tree add up
+        ReaderProgress  how far a command is, on a terminal
         ReaderWorkers   threads that share the work
         ReaderTally     what one of them adds up
         Command*        one command each
@@ -678,6 +679,7 @@ typedef struct _READER_STREAM {
     PREADER_TALLY Tally;            // what ReaderRunStream adds to, or NULL
     PREADER_INDEX Index;            // where it can begin, or NULL
     ULONGLONG NumberPassedBy;       // of the records, thanks to the index
+    ULONGLONG PassedTimestamp;      // of the last of them
     ULONG NumberEntered;            // stores of which entries were read
 } READER_STREAM;
 typedef READER_STREAM *PREADER_STREAM;
@@ -856,6 +858,13 @@ READER_PUT_INDEX_COST ReaderPutIndexCost;
 
 typedef VOID (READER_MARK_STREAM)(_Inout_ PREADER_STREAM Stream);
 READER_MARK_STREAM ReaderMarkStream;
+
+//
+// Names in the file what marks were added, so that others can use them.
+//
+
+typedef VOID (READER_NAME_MARKS)(_Inout_ PREADER_STREAM Stream);
+READER_NAME_MARKS ReaderNameMarks;
 
 #define READER_IS_MARK_DUE(Stream)                                          \
     ((Stream)->Index != NULL &&                                             \
@@ -1176,6 +1185,7 @@ READER_WRITE_CLEAN_TEXT ReaderWriteCleanText;
 #define READER_OPTION_TO        0x2000u
 #define READER_OPTION_NO_INDEX  0x4000u
 #define READER_OPTION_MARKS     0x8000u // --mark-every
+#define READER_OPTION_FROM_START 0x10000u
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -1490,6 +1500,50 @@ VOID
 READER_PUT_STATISTICS ReaderPutStatistics;
 
 //
+// ReaderProgress.c: a line on a terminal's error output that says how far a
+// command is.
+//
+
+typedef struct _READER_PROGRESS {
+    PCREADER_CONTEXT Context;
+    PCSZ Doing;
+    ULONGLONG Expected;             // records; 0: nothing is shown
+    LONGLONG Time;                  // system time when it was written
+    BOOLEAN IsShown;
+} READER_PROGRESS;
+typedef READER_PROGRESS *PREADER_PROGRESS;
+
+//
+// Doing is a literal that comes before the numbers, or "".
+//
+
+typedef
+VOID
+(READER_INITIALIZE_PROGRESS)(
+    _Out_ PREADER_PROGRESS Progress,
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCSZ Doing,
+    _In_ ULONGLONG Expected
+    );
+READER_INITIALIZE_PROGRESS ReaderInitializeProgress;
+
+//
+// Says that so many records have been read, unless something was said a moment
+// ago.
+//
+
+typedef
+VOID
+(READER_SHOW_PROGRESS)(
+    _Inout_ PREADER_PROGRESS Progress,
+    _In_ ULONGLONG Records
+    );
+READER_SHOW_PROGRESS ReaderShowProgress;
+
+typedef VOID (READER_ERASE_PROGRESS)(_Inout_ PREADER_PROGRESS Progress);
+READER_ERASE_PROGRESS ReaderEraseProgress;
+
+//
 // ReaderWorkers.c: threads that share a command's work.
 //
 
@@ -1597,6 +1651,7 @@ typedef struct _READER_TALLY {
     READER_MAP Inlined;             // as in READER_MODULE, of the first
     ULONG LastIndex;                // of the entry that was described last
     BOOLEAN IsGeneral;              // without the fast path
+    BOOLEAN IsFromStart;            // ReaderSkipStream uses no marks
     PCREADER_RANGE Range;           // what is added up, or NULL: everything
     PREADER_TALLY Before;           // for what comes before the range
     ULONGLONG Unmatched;
@@ -1649,7 +1704,8 @@ READER_TALLY_THREAD ReaderTallyThread;
 //
 // Passes over what comes before a time in a stream that was just opened: as
 // fast as ReaderTallyThread, from a mark of its index if it has one, and with
-// the same frames open as otherwise.
+// the same frames open as otherwise.  The tally's number of records grows by
+// what was passed over.
 //
 
 typedef

@@ -651,6 +651,7 @@ Return Value:
     Stream->IsAfterJump = (Found.Flags & READER_INDEX_AFTER_JUMP) != 0;
     Stream->NumberOfRecords = Found.NumberOfRecords;
     Stream->NumberPassedBy = Found.NumberOfRecords;
+    Stream->PassedTimestamp = Found.Timestamp;
     IsRestored = TRUE;
 
 End:

@@ -524,3 +524,33 @@ Return Value:
 
     Index->Due = Stream->NumberOfRecords + Index->Interval;
 }
+
+
+_Use_decl_annotations_
+VOID
+ReaderNameMarks(
+    PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Names in the file what marks were added since that was done last.
+
+Arguments:
+
+    Stream - The stream, with an index or without.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_INDEX Index = Stream->Index;
+
+    if (Index != NULL && Index->Writing != NULL &&
+        Index->NumberOfUnnamed != 0) {
+        (VOID)ReaderWriteIndexHeader(Stream);
+    }
+}

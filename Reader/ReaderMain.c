@@ -125,8 +125,14 @@ const READER_COMMAND ReaderCommands[] = {
         "Shows what a running program spends its time in, again and again",
         "Ends when the program does, or after --count refreshes.  --limit is\n"
         "the number of functions, and of open frames of each thread, that a\n"
-        "refresh shows (default: 20).\n",
-        READER_OPTION_INTERVAL | READER_OPTION_COUNT | READER_OPTION_LIMIT,
+        "refresh shows (default: 20).\n"
+        "What a running program did before is read for the frames that are\n"
+        "open, from the last mark of each thread's index on; then the records\n"
+        "before are not in the number of records: the first line says so.\n"
+        "Of a program that has ended all is read and shown once.\n",
+        READER_OPTION_INTERVAL | READER_OPTION_COUNT | READER_OPTION_LIMIT |
+            READER_OPTION_FROM_START | READER_OPTION_VERBOSE |
+            READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
         ReaderCommandLive
     },
     {

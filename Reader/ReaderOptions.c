@@ -64,6 +64,9 @@ static const READER_OPTION ReaderOptionList[] = {
     { "to", "TIME", READER_OPTION_TO,
       "nanoseconds, or a number with us, ms or s after it",
       "up to TIME after the first record" },
+    { "from-start", NULL, READER_OPTION_FROM_START,
+      NULL,
+      "read all records, not only those from an index's last mark on" },
     { "no-index", NULL, READER_OPTION_NO_INDEX,
       NULL,
       "neither use nor write an index (*" TRACE_FILE_SUFFIX ".index)" },
@@ -479,6 +482,7 @@ Return Value:
     case READER_OPTION_TRACKS:
     case READER_OPTION_GENERAL:
     case READER_OPTION_VERBOSE:
+    case READER_OPTION_FROM_START:
         return TRUE;
 
     case READER_OPTION_NO_INDEX:

@@ -231,7 +231,7 @@ Return Value:
     Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
 
     Status = ReaderAttachNewStores(Stream);
-    if (NT_SUCCESS(Status) && !IsLive) {
+    if (NT_SUCCESS(Status)) {
         ReaderOpenIndex(Stream);
     }
 

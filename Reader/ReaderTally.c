@@ -423,8 +423,8 @@ Arguments:
 
     Tally - For the sites; what it adds up is of no use.  Its lock is free.
 
-    Stream - The stream, of which nothing has been read, and which does not
-        go on; the frames' Function is the index in the table of functions.
+    Stream - The stream, of which nothing has been read; the frames' Function
+        is the index in the table of functions.
 
     Timestamp - The first one that is not to be passed over.
 
@@ -438,6 +438,9 @@ Return Value:
     PCORE_STACK Stack;
     PCORE_FRAME Frame;
     CORE_EVENT Event;
+    BOOLEAN IsLive = Stream->IsLive;
+    ULONGLONG Horizon = Stream->Horizon;
+    ULONGLONG Counted = 0;
     SIZE_T Depth;
     ULONG Index;
     NTSTATUS Status;
@@ -455,7 +458,9 @@ Return Value:
     Status = ReaderPrepareTally(Tally);
     if (NT_SUCCESS(Status)) {
         ReaderSetStreamTally(Stream, Tally);
-        (VOID)ReaderRestoreStream(Tally, Stream, Timestamp);
+        if (!Tally->IsFromStart) {
+            (VOID)ReaderRestoreStream(Tally, Stream, Timestamp);
+        }
     }
 
     Tally->Lock = Lock;
@@ -473,6 +478,12 @@ Return Value:
 
     do {
         Status = ReaderRunStream(Stream);
+        Tally->NumberOfRecords += Stream->NumberOfRecords - Counted;
+        Counted = Stream->NumberOfRecords;
+        if (Tally->Progress != NULL) {
+            Tally->Progress(Tally->ProgressContext);
+        }
+
         do {
             if (NT_SUCCESS(Status)) {
                 Status = ReaderNextEvent(Stream, &Event);
@@ -491,8 +502,9 @@ Return Value:
         }
     }
 
-    Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
-    Stream->IsLive = FALSE;
+    Tally->NumberOfRecords += Stream->NumberOfRecords - Counted;
+    Stream->Horizon = Horizon;
+    Stream->IsLive = IsLive;
     ReaderSetStreamTally(Stream, NULL);
     return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
 }
@@ -611,7 +623,7 @@ Return Value:
             Status = ReaderBeginRange(Tally, &Stream);
         }
 
-        Counted = Stream.NumberPassedBy;
+        Counted = Stream.NumberOfRecords;
         ReaderSetStreamTally(&Stream, Tally);
     }
 

@@ -31,6 +31,7 @@ from StoreSupport import programs, trace_reader              # noqa: E402
 SESSIONS = 4
 KINDS = ('thread', 'frozen', 'taken back')
 MARKS = ['--mark-every', '64']
+SOME_MARKS = ['--mark-every', '600']
 FORMATS = ([], ['--csv'], ['--json'])
 COST = re.compile(r'TraceReader: index: (\d+) marks; (\d+) left out, or the '
                   r'index would be too large; (\d+) records passed by\n')
@@ -71,7 +72,8 @@ def check_ranges(results, session, what, times, numbers, count=3):
         first = numbers.choice(times) + numbers.randrange(2)
         options = [*FORMATS[turn % len(FORMATS)], '--from', '%dns' % first]
         if turn % 2:
-            options += ['--to', '%dns' % (first + (times[-1] - first) // 4)]
+            options += ['--to', '%dns' %
+                        (first + max(0, times[-1] - first) // 4)]
         expected, cost = replay(session, '--no-index', *options)
         results.equal(cost, [0, 0, 0], what + ': --no-index')
         seen, cost = replay(session, *MARKS, *options)
@@ -514,10 +516,10 @@ def check_range(results, session, what, first, last):
     results.check(plain[0] == 0 and seen_report(plain[1]) == expected_report,
                   what + ': report',
                   differences(seen_report(plain[1]), expected_report))
-    for way in (['--workers', '1'], ['--workers', '3']):
-        seen, cost = run('report', session, *way, *MARKS, *options)
-        results.check(seen == plain, what + ': report with an index')
-        passed = min(passed, cost[2] if cost else 0)
+    seen, cost = run('report', session, '--workers', str(1 + first % 3),
+                     *MARKS, *options)
+    results.check(seen == plain, what + ': report with an index')
+    passed = min(passed, cost[2] if cost else 0)
     #
     # What the two have in common.
     #
@@ -659,6 +661,170 @@ def check_range_usage(results, scratch):
                   'JSON says which calls began before', rows[:2])
 
 
+class Ends:
+    """How many records come after a mark, and which calls begin there, and
+    which are open in the end: a watch for trace_reader.pair().
+    """
+
+    def __init__(self, passed):
+        self.passed = passed    # records
+        self.records = 0
+        self.calls = collections.Counter()
+        self.left = []
+
+    def record(self, *_):
+        self.records += 1
+
+    def enter(self, frames):
+        if self.records > self.passed:
+            self.calls[frames[-1][4].key] += 1
+
+    def leave(self, frames, _, how, __):
+        if how == 'open':
+            self.left.insert(0, frames[-1][4].key)
+
+
+def last_mark(path):
+    """Section 13: (records before the last mark, the time, marks)."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    marks, last = struct.unpack_from('<2Q', data, 16)
+    time, records = struct.unpack_from('<2Q', data, last + 32)
+    return records, time, marks
+
+
+def put_cursor(path, data, records):
+    """Publishes so many of the store's records."""
+    cursor, = struct.unpack_from('<Q', data, CURSOR)
+    cursor -= len(data) - 4096 - 16 * records
+    with open(path, 'r+b') as file:
+        os.pwrite(file.fileno(), struct.pack('<Q', cursor), CURSOR)
+
+
+def live_until(process, records):
+    """The lines of TraceReader live, up to the refresh that follows the one
+    that shows so many records.
+    """
+    lines = []
+    for line in process.stdout:
+        lines.append(support.decode(line).rstrip('\n'))
+        shown = re.search(r' (\d+) records, ', lines[-1])
+        if shown and lines and any(' %d records, ' % records in other
+                                   for other in lines[:-1]):
+            break
+    return lines
+
+
+def check_live(results, scratch):
+    """live begins at the last mark of a running program's index, and shows
+    what came since.
+    """
+    busy = support.start(support.build_busy(os.path.join(scratch, 'busy')),
+                         'run', '1', '640000', '10000',
+                         directory=os.path.join(scratch, 'traces'))
+    try:
+        first = support.wait_for(lambda: [
+            path for path in support.stores(os.path.join(scratch, 'traces'))
+            if os.path.getsize(path) >= 4096 and
+            open(path, 'rb').read(8) == b'TRCSTORE'])
+        if results.check(first, 'live: a program runs'):
+            with open(first[0], 'rb') as file:
+                process = file.read(4096)
+            for number, (options, is_damaged) in enumerate((
+                    ([], False), (['--from-start'], False),
+                    (['--no-index'], False), ([], True))):
+                check_live_store(results, scratch, process, number, options,
+                                 is_damaged)
+    finally:
+        busy.kill()
+        busy.communicate()
+
+
+def check_live_store(results, scratch, process, number, options,
+                     is_damaged):
+    """A session of that process, of which more is published meanwhile."""
+    session = os.path.join(scratch, 'live%d' % number)
+    what = 'live%s%s' % (is_damaged * ', damaged', ' '.join(['', *options]))
+    is_whole = is_damaged or bool(options)
+    os.makedirs(session)
+    path = os.path.join(session, 'made-100-0.trace')
+    data = bytearray(paths.store_of(
+        OneModule(random.Random(77), 10).make(20000)[0], 100, 0, 1))
+    data[0x018:0x01C] = process[0x018:0x01C]
+    data[0x020:0x028] = process[0x020:0x028]
+    whole = (len(data) - 4096) // 16
+    part = whole * 9 // 10
+    with open(path, 'wb') as file:
+        file.write(data)
+    put_cursor(path, data, part)
+    native = programs.windows_path(session)
+    results.equal(support.reader('report', *SOME_MARKS, native)[0], 0,
+                  what + ': report')
+    passed, time, marks = last_mark(indexes(session)[0])
+    results.check(passed > part // 2, what + ': a late mark', [passed, part])
+    before = count_good(path, 0).records
+    put_cursor(path, data, whole)
+    after, everything = count_good(path, before), count_good(path, 0)
+    put_cursor(path, data, part)
+    new = after.records - before
+    if is_whole:
+        passed = 0
+    if is_damaged:
+        with open(indexes(session)[0], 'r+b') as file:
+            file.seek(HEADER + 20)
+            file.write(b'damaged!')
+
+    live = support.start(programs.READER, 'live', '--interval', '200',
+                         '--limit', '100', *SOME_MARKS, *options, native)
+    try:
+        lines = live_until(live, before - passed)
+        put_cursor(path, data, whole)
+        lines += live_until(live, after.records - passed)
+    finally:
+        live.kill()
+        live.communicate()
+    text = '\n'.join(lines)
+    since = re.findall(r'Records since (\S+) s after', text)
+    begin = next(trace_reader.Store(path).records())[0]
+    results.equal(since, [] if is_whole else
+                  ['%d.%09d' % divmod(time - begin, 10 ** 9)],
+                  what + ': since when')
+    refreshes = text.split('\n\n')
+    found = [part for part in refreshes
+             if ' %d records, %d new in ' % (after.records - passed,
+                                             new) in part]
+    if not results.check(len(found) == 1, what + ': the records', [text]):
+        return
+    seconds = float(re.search(r'new in ([0-9.]+) s', found[0]).group(1))
+    rates = {int(rva, 16): int(rate) for rate, rva in
+             re.findall(r'^ *(\d+) +\S+ \S+  \S+\+(0x[0-9a-f]+)$', found[0],
+                        re.M)}
+    fits = [all(int(count / (seconds + 0.001)) <= rates.get(key, 0) <=
+                int(count / seconds) for key, count in watch.calls.items())
+            for watch in (after, everything)]
+    results.equal(fits, [True, False], what + ': the calls, and all calls')
+    frames = re.findall(r'^  +[0-9.]+ +\S+  \S+\+(0x[0-9a-f]+)$',
+                        found[0][found[0].index('Thread 100'):], re.M)
+    results.equal([int(rva, 16) for rva in frames], after.left,
+                  what + ': the open frames')
+    now = last_mark(indexes(session)[0])
+    if '--no-index' in options:
+        results.equal(now[2], marks, what + ': no marks are added')
+        return
+    results.check(now[2] > marks, what + ': marks are added', [now, marks])
+    for place in 2, 3, 4:
+        first = '%dns' % ((now[1] - begin) * place // 4)
+        results.check(replay(session, *SOME_MARKS, '--from', first)[0] ==
+                      replay(session, '--no-index', '--from', first)[0],
+                      what + ': replay with its marks')
+
+
+def count_good(path, passed):
+    watch = Ends(passed)
+    trace_reader.pair(trace_reader.Store(path), Keys(), watch=watch)
+    return watch
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -674,6 +840,7 @@ def main():
         check_readers(results, scratch)
         check_clipping(results, scratch)
         check_range_usage(results, scratch)
+        check_live(results, scratch)
     return results.finish()
 
 
