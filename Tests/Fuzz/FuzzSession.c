@@ -32,6 +32,9 @@ Abstract:
 #define FUZZ_SESSION_PROCESS    0x02    // the process runs
 #define FUZZ_SESSION_DENIED     0x04    // or may not be asked
 #define FUZZ_SESSION_ENDS       0x08    // it ends when it is waited for
+#define FUZZ_SESSION_INDEX      0x10    // there are indexes, and more marks
+#define FUZZ_SESSION_FROM       0x20    // --from, --from-start
+#define FUZZ_SESSION_TO         0x40    // --to
 
 #define FUZZ_FILE_IS_MADE       0x01    // by FuzzMakeStore, else bytes
 #define FUZZ_FILE_IS_LATE       0x02    // is there from the first wait on
@@ -1896,6 +1899,55 @@ Return Value:
 
 static
 VOID
+FuzzAddRange(
+    PFUZZ_COMMAND Command
+    )
+/*++
+
+Routine Description:
+
+    Adds what the session's flags say of indexes and times.
+
+Arguments:
+
+    Command - Receives the arguments.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    BOOLEAN IsLive = FuzzHasArgument(Command, "live");
+
+    if (!IsLive && !FuzzHasArgument(Command, "replay") &&
+        !FuzzHasArgument(Command, "report") &&
+        !FuzzHasArgument(Command, "tree")) {
+        return;
+    }
+
+    if ((FuzzWorld.Flags & FUZZ_SESSION_INDEX) != 0) {
+        FuzzAddArgument(Command, "--mark-every", 12);
+        FuzzAddArgument(Command, "64", 2);
+    }
+
+    if ((FuzzWorld.Flags & FUZZ_SESSION_FROM) != 0) {
+        if (IsLive) {
+            FuzzAddArgument(Command, "--from-start", 12);
+        } else {
+            FuzzAddArgument(Command, "--from", 6);
+            FuzzAddArgument(Command, "1.5us", 5);
+        }
+    }
+
+    if ((FuzzWorld.Flags & FUZZ_SESSION_TO) != 0 && !IsLive) {
+        FuzzAddArgument(Command, "--to", 4);
+        FuzzAddArgument(Command, "4000", 4);
+    }
+}
+
+static
+VOID
 FuzzInitializeRtl(
     PRTL Rtl
     )
@@ -1959,7 +2011,7 @@ Arguments:
 
     Context - The context, with what was written in the two outputs.
 
-    Command - The command that wrote it; receives arguments.
+    Command - The command that wrote it; is as before in the end.
 
     ExitCode - What it returned.
 
@@ -1973,11 +2025,14 @@ Return Value:
     static FUZZ_OUTPUT Errors;
     READER_CONTEXT General = *Context;
     ULONG Count = Command->Count;
+    ULONG Used = Command->Used;
 
     FuzzAddArgument(Command, "--general", 9);
     FuzzAddArgument(Command, "--workers", 9);
     FuzzAddArgument(Command, "1", 1);
     if (Command->Count != Count + 3) {
+        Command->Count = Count;
+        Command->Used = Used;
         return;
     }
 
@@ -1993,6 +2048,9 @@ Return Value:
                memcmp(Output.Text, FuzzOutput.Text, Output.Length) == 0);
     FUZZ_CHECK(Errors.Length == FuzzErrors.Length &&
                memcmp(Errors.Text, FuzzErrors.Text, Errors.Length) == 0);
+
+    Command->Count = Count;
+    Command->Used = Used;
 }
 
 static
@@ -2054,6 +2112,85 @@ Return Value:
 
 static
 VOID
+FuzzDamageIndex(
+    PFUZZ_FILE File,
+    ULONG Seed
+    )
+/*++
+
+Routine Description:
+
+    Damages an index: a byte somewhere, or one of those that say how much
+    there is of something, which are few among so many.  Docs/Format.md has
+    the offsets.
+
+Arguments:
+
+    File - The index.
+
+    Seed - Says which damage.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const UCHAR Fields[] = { 8, 56, 60, 64, 68, 72 };
+    SIZE_T Place = (Seed >> 8) % File->Size;
+    ULONGLONG Last = 0;
+    ULONG NumberOfStores;
+    ULONG NumberOfChanges;
+
+    if (File->Size >= 64) {
+        memcpy(&Last, File->Bytes + 24, sizeof(Last));
+    }
+
+    if (Last >= 64 && Last < File->Size && File->Size - Last >= 80) {
+
+        memcpy(&NumberOfStores, File->Bytes + Last + 56, 4);
+        memcpy(&NumberOfChanges, File->Bytes + Last + 64, 4);
+        switch (Seed >> 4 & 3) {
+
+        case 0:
+
+            //
+            // EndOfMarks: the last mark is cut short.
+            //
+
+            Last += (Seed >> 8) % (File->Size - Last);
+            memcpy(File->Bytes + 32, &Last, sizeof(Last));
+            return;
+
+        case 1:
+            Place = (SIZE_T)Last + Fields[(Seed >> 8) % sizeof(Fields)];
+            break;
+
+        case 2:
+
+            //
+            // How many frames a stack has, and the first of them.
+            //
+
+            if (NumberOfChanges != 0 && NumberOfStores < 16) {
+                Place = (SIZE_T)Last + 80 + 64 * (SIZE_T)NumberOfStores +
+                        40 * (SIZE_T)((Seed >> 8) % NumberOfChanges) + 32 +
+                        (Seed >> 20 & 4);
+            }
+            break;
+
+        default:
+            break;
+        }
+    }
+
+    if (Place < File->Size) {
+        File->Bytes[Place] ^= (UCHAR)Seed | 1;
+    }
+}
+
+static
+VOID
 FuzzCheckIndex(
     PCREADER_CONTEXT Context,
     const FUZZ_COMMAND *Command,
@@ -2065,9 +2202,9 @@ FuzzCheckIndex(
 
 Routine Description:
 
-    Checks that replay shows the same when it writes an index, and from a time
-    on with that; and that it does no harm when the index is damaged.  Here
-    checksums do not count.
+    Checks that a command shows the same when it writes an index, and from a
+    time on with that, a report also by the general rules alone; and that it
+    does no harm when the index is damaged.  Here checksums do not count.
 
 Arguments:
 
@@ -2105,7 +2242,13 @@ Return Value:
                       FuzzOutput.Text,
                       FuzzOutput.Length) == 0);
 
-    snprintf(Options[0], sizeof(Options[0]), " --from %u --no-index", Time);
+    snprintf(Options[0],
+             sizeof(Options[0]),
+             " --from %u --no-index%s",
+             Time,
+             strcmp(Command->Arguments[1].Utf8, "report") == 0
+                 ? " --general --workers 1"
+                 : "");
     snprintf(Options[1],
              sizeof(Options[1]),
              " --from %u --mark-every 64",
@@ -2138,7 +2281,7 @@ Return Value:
             if (File->Size != 0 &&
                 FuzzIsIndex(File->Name, File->NameLength)) {
                 Seed = Seed * 1664525 + 1013904223;
-                File->Bytes[(Seed >> 8) % File->Size] ^= (UCHAR)Seed | 1;
+                FuzzDamageIndex(File, Seed);
             }
         }
     }
@@ -2168,6 +2311,7 @@ Return Value:
     FUZZ_ALLOCATOR Allocator;
     FUZZ_INPUT Input = { Data, Size };
     FUZZ_COMMAND Command;
+    FUZZ_COMMAND Before;
     READER_CONTEXT Context;
     RTL Rtl;
     CHAR Path[8 + FUZZ_MAXIMUM_NAME];
@@ -2188,6 +2332,7 @@ Return Value:
     FuzzWorld.FailAfter = (ULONG)FuzzTake(&Input, 1);
     IsFailing = FuzzWorld.FailAfter != 0 || Allocator.FailAfter != 0;
     FuzzMakeCommand(&Input, Line, &Command);
+    FuzzAddRange(&Command);
 
     while (Input.Left != 0 && FuzzWorld.NumberOfFiles < FUZZ_MAXIMUM_FILES) {
         FuzzAddFile(&Input);
@@ -2216,16 +2361,6 @@ Return Value:
     Context.Errors = &FuzzErrors.Writer;
     Context.NumberOfProcessors = 2;
 
-    ExitCode = ReaderMain(&Context, Command.Arguments, Command.Count);
-
-    if (!IsFailing &&
-        Command.Count > 1 &&
-        strcmp(Command.Arguments[1].Utf8, "report") == 0 &&
-        !FuzzHasArgument(&Command, "--verbose") &&
-        !FuzzHasArgument(&Command, "--")) {
-        FuzzCheckGeneralReport(&Context, &Command, ExitCode);
-    }
-
     for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
         if (FuzzIsIndex(FuzzWorld.Files[Index].Name,
                         FuzzWorld.Files[Index].NameLength)) {
@@ -2233,10 +2368,36 @@ Return Value:
         }
     }
 
+    if ((FuzzWorld.Flags & FUZZ_SESSION_INDEX) != 0 && !IsFailing) {
+        memset(&Before, 0, sizeof(Before));
+        FuzzAddArgument(&Before, "TraceReader", 11);
+        FuzzAddArgument(&Before, "report", 6);
+        FuzzAddArgument(&Before, "--mark-every", 12);
+        FuzzAddArgument(&Before, "64", 2);
+        FuzzAddArgument(&Before, Path, Length);
+        ExitCode = ReaderMain(&Context, Before.Arguments, Before.Count);
+        FUZZ_CHECK(ExitCode <= READER_EXIT_FAILURE);
+        FuzzInitializeOutput(&FuzzOutput);
+        FuzzInitializeOutput(&FuzzErrors);
+        FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
+    }
+
+    ExitCode = ReaderMain(&Context, Command.Arguments, Command.Count);
+
+    if (!IsFailing && IsOwn &&
+        Command.Count > 1 &&
+        strcmp(Command.Arguments[1].Utf8, "report") == 0 &&
+        !FuzzHasArgument(&Command, "--verbose") &&
+        !FuzzHasArgument(&Command, "--")) {
+        FuzzCheckGeneralReport(&Context, &Command, ExitCode);
+    }
+
     if (!IsFailing &&
         (FuzzWorld.Flags & FUZZ_SESSION_ONE_STORE) == 0 &&
         Command.Count > 1 &&
-        strcmp(Command.Arguments[1].Utf8, "replay") == 0 &&
+        (strcmp(Command.Arguments[1].Utf8, "replay") == 0 ||
+         strcmp(Command.Arguments[1].Utf8, "report") == 0 ||
+         strcmp(Command.Arguments[1].Utf8, "tree") == 0) &&
         !FuzzHasArgument(&Command, "--verbose") &&
         !FuzzHasArgument(&Command, "--")) {
         for (Index = 0; Index < Size; Index++) {
