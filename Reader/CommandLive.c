@@ -429,21 +429,21 @@ Return Value:
         Live->Since = Stream->PassedTimestamp;
     }
 
-    Top = CoreCurrentFrame(&Stream->Pair);
-    if (Top != NULL) {
+    //
+    // Any frame may come to run, those of the thread's other stacks, too.
+    //
 
-        Status = ReaderGrowArray(Live->Session.Context->Allocator,
-                                 (PVOID *)&Live->Intervals,
-                                 &Live->CapacityOfIntervals,
-                                 Live->Functions.NumberOfFunctions,
-                                 sizeof(READER_LIVE_FUNCTION));
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        Thread->Running = Top->Function;
+    Status = ReaderGrowArray(Live->Session.Context->Allocator,
+                             (PVOID *)&Live->Intervals,
+                             &Live->CapacityOfIntervals,
+                             Live->Functions.NumberOfFunctions,
+                             sizeof(READER_LIVE_FUNCTION));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
 
+    Top = CoreCurrentFrame(&Stream->Pair);
+    Thread->Running = Top != NULL ? Top->Function : READER_NONE;
     Thread->ChargedTo = Stream->Pair.LastTimestamp;
     return STATUS_SUCCESS;
 }

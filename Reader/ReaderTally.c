@@ -477,7 +477,7 @@ Return Value:
     Stream->Horizon = Timestamp - 1;
 
     do {
-        Status = ReaderRunStream(Stream);
+        Status = Tally->IsGeneral ? STATUS_SUCCESS : ReaderRunStream(Stream);
         Tally->NumberOfRecords += Stream->NumberOfRecords - Counted;
         Counted = Stream->NumberOfRecords;
         if (Tally->Progress != NULL) {

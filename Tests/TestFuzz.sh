@@ -109,7 +109,8 @@ else
 fi
 
 #
-# The faults: TARGET, SOURCE, EDIT a line.
+# The faults: TARGET, SOURCE, EDIT a line.  Where a division is planted it says
+# that a check is reached: what it guards is checked again later on.
 #
 
 while read -r Target Source Edit; do
@@ -126,6 +127,9 @@ FuzzSession Reader/CoreFast.c s/ActiveCalls == 0 ? Ticks : 0/Ticks/
 FuzzSession Reader/CoreFast.c s/(ULONG)(Rsp - Lowest) > Extent/0/
 FuzzSession Reader/ReaderIndexRestore.c s/Frame->EnterTimestamp = Packed->EnterTimestamp;/Frame->EnterTimestamp = 1;/
 FuzzSession Reader/ReaderIndexRestore.c s/Iterator->NumberOfBadRecords = Known->NumberOfBadRecords;//
+FuzzSession Reader/ReaderIndexRestore.c s/Change->NumberOfFrames - Change->FirstFrame > Remaining/1 \/ !(&) == 0/
+FuzzSession Reader/ReaderIndexRead.c s/Size > End - Offset/1 \/ !(&) == 0/
+FuzzSession Reader/CommandLive.c /Any frame may/,/FUNCTION));/s/Live->Functions.NumberOfFunctions,$/0,/
 FuzzSession Reader/ReaderIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
 FuzzSession Reader/ReaderStore.c s/RtlClose(Context->Rtl, Store->File);//
 FuzzSession Reader/ReaderTable.c s/Byte >= 0x20 && Byte != 0x7F/Byte != 0x7F/
