@@ -2939,8 +2939,10 @@ TestSlowViews(
     TRACE_VIEW View;
     PTRACE_SESSION Session;
     PTRACE_STORE Store;
+    ULONGLONG Largest;
     ULONG Index;
     ULONG Records;
+    ULONG Seen;
 
     RtlZeroBytes(&View, sizeof(View));
     for (Index = 0; Index < RTL_NUMBER_OF(Cases); Index += 1) {
@@ -2954,38 +2956,46 @@ TestSlowViews(
     }
 
     //
-    // 40 ms from one reading to the next, by the clock that the views' times
+    // 10 ms from one reading to the next, by the clock that the views' times
     // are measured with: then the pieces take longer than 2 ms, too.
     //
 
     if (!TestOpenSession(0x400000, FALSE, &Session, &Store)) {
         return;
     }
-    TestClockStep = 400000;
-    Records = (ULONG)TEST_RECORDS_IN(0xC0000);
+    TestClockStep = 100000;
+    Records = (ULONG)TEST_RECORDS_IN(0x1000000);
     TEST_EQUAL(TestAppendMany(Store, 0, Records), Records);
-    TEST_EQUAL(TestNumberOfViews, 12);
-    for (Index = 0; Index < 12; Index += 1) {
-        TEST_EQUAL(TestViews[Index].SizeInBytes, 0x10000);
-    }
     TEST_EQUAL(Store->SlowViews, 31);
+    Largest = 0;
+    for (Index = 0; Index < (ULONG)TestNumberOfViews; Index += 1) {
+        if (Largest < TestViews[Index].SizeInBytes) {
+            Largest = TestViews[Index].SizeInBytes;
+        }
+    }
+    TEST_EQUAL(Largest, 0x200000);
 
     //
-    // 100 ns: it is believed for 31 views more.
+    // 100 ns: it is believed for 31 views more.  By then 5 ms need views of
+    // the largest size.
     //
 
     TestClockStep = 1;
-    TEST_EQUAL(TestAppendMany(Store, Records, Records + 4097), 4097);
-    Records += 4097;
-    TEST_EQUAL(TestNumberOfViews, 14);
-    for (Index = 14; Index < 14 + 31; Index += 1) {
-        TEST_EQUAL(Store->SlowViews, 14 + 30 - Index);
-        while (TestNumberOfViews <= (LONG)Index &&
+    Seen = (ULONG)TestNumberOfViews;
+    while (Store->SlowViews == 31 && TestAppend(Store, Records)) {
+        Records += 1;
+    }
+    TEST((ULONG)TestNumberOfViews - Seen <= 3);
+    Seen = (ULONG)TestNumberOfViews;
+    for (Index = 0; Index <= 30; Index += 1) {
+        TEST_EQUAL(Store->SlowViews, 30 - Index);
+        while ((ULONG)TestNumberOfViews <= Seen + Index &&
                TestAppend(Store, Records)) {
 
             Records += 1;
         }
     }
+    TEST_EQUAL(Store->Current.SizeInBytes, 0x400000);
     TestClockStep = 1;
     TestEndSession(Session);
 }

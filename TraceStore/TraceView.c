@@ -60,7 +60,7 @@ Abstract:
 // the disk alone takes 1.2.
 //
 
-#define TRACE_VIEW_SLOW         200             // 5 ms
+#define TRACE_VIEW_SLOW         200             // 5 ms, or 2 MiB
 
 //
 // How that is seen: preparing takes more than so many nanoseconds a byte (0.16
@@ -342,7 +342,8 @@ Return Value:
 {
     PCTRACE_CLOCK_ANCHOR Since;
     ULONGLONG Elapsed;
-    ULONG Lasts;
+    ULONGLONG Demand;
+    ULONGLONG Small;
 
     Since = &Store->Header->LastAnchor;
     if (Since->Qpc == 0) {
@@ -354,19 +355,28 @@ Return Value:
         Elapsed = 1;
     }
 
-    Lasts = TRACE_VIEW_NORMAL;
-    if (TraceViewIsSlow(&Store->Current,
+    Demand = SizeInBytes * (Now->QpcFrequency / TRACE_VIEW_NORMAL) / Elapsed;
+
+    if (Now->QpcFrequency != 0 &&
+        TraceViewIsSlow(&Store->Current,
                         Now->Tsc - Since->Tsc,
                         Elapsed * 1000000 / Now->QpcFrequency)) {
 
         Store->SlowViews = TRACE_SLOW_VIEWS;
     }
+
     if (Store->SlowViews != 0) {
         Store->SlowViews -= 1;
-        Lasts = TRACE_VIEW_SLOW;
+        Small = Demand / (TRACE_VIEW_SLOW / TRACE_VIEW_NORMAL);
+        if (Small < TRACE_LARGE_PAGE_SIZE) {
+            Small = TRACE_LARGE_PAGE_SIZE;
+        }
+        if (Demand > Small) {
+            Demand = Small;
+        }
     }
 
-    return SizeInBytes * (Now->QpcFrequency / Lasts) / Elapsed;
+    return Demand;
 }
 
 _Use_decl_annotations_
