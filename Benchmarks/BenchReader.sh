@@ -70,7 +70,7 @@ for ((Round = 0; Round <= Rounds; Round += 1)); do
         echo "$Round $Name report $(Build/RunWine.sh "$Bin/TraceReader.exe" \
             report --verbose --workers 1 \
             "$(ToWindows "$(dirname "$Store")")" 2>&1 >/dev/null |
-            tr -d '\r')"
+            tr -d '\r' | grep 'peak working set')"
     done
 done >"$Work/figures"
 

@@ -2920,11 +2920,11 @@ TestSlowViews(
         { 2622500, 0, 0x100000, 500000000, 100000, FALSE },
 
         //
-        // A piece of 2,000 and of 2,001 us.
+        // A piece of 10,000 and of 10,001 us.
         //
 
-        { 5000000, 5000000, 0x1000000, 250000000, 100000, FALSE },
-        { 5002500, 5002500, 0x1000000, 250000000, 100000, TRUE },
+        { 25000000, 25000000, 0x1000000, 250000000, 100000, FALSE },
+        { 25002500, 25002500, 0x1000000, 250000000, 100000, TRUE },
 
         //
         // Nothing was prepared; the view took no time; it took very long.
@@ -2957,7 +2957,7 @@ TestSlowViews(
 
     //
     // 10 ms from one reading to the next, by the clock that the views' times
-    // are measured with: then the pieces take longer than 2 ms, too.
+    // are measured with: then preparing takes long, too.
     //
 
     if (!TestOpenSession(0x400000, FALSE, &Session, &Store)) {

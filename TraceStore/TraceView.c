@@ -56,7 +56,7 @@ Abstract:
 // The same while it is the disk, or the lack of memory, that decides how fast
 // pages can be had: zeroes that are prepared early may then be written to the
 // disk before there are records over them, and again with the records.  With
-// 64 MiB of dirty pages allowed, 2 GiB of records take 1.5 s instead of 4.6;
+// 64 MiB of dirty pages allowed, 2 GiB of records take 2.0 s instead of 4.6;
 // the disk alone takes 1.2.
 //
 
@@ -65,11 +65,12 @@ Abstract:
 //
 // How that is seen: preparing takes more than so many nanoseconds a byte (0.16
 // to 0.4 otherwise), or a single piece takes longer than so many microseconds
-// (25 to 400 otherwise).  It is believed for as many views.
+// (25 to 400 otherwise, and some milliseconds where another thread has the
+// processor).  It is believed for as many views.
 //
 
 #define TRACE_PREPARE_SLOW      1
-#define TRACE_PIECE_SLOW        2000
+#define TRACE_PIECE_SLOW        10000
 #define TRACE_SLOW_VIEWS        32
 
 //
