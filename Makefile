@@ -126,11 +126,12 @@ PenterSources := $(filter-out $(PenterNullSources),$(Sources.Penter))
 
 #
 # What is for programs only, and must not reach a user's program through
-# TracerPenter.lib: the stand-ins for memcpy and its kin, the entry point, and
-# the stack probe.
+# TracerPenter.lib: the stand-ins for memcpy and its kin, the entry point, the
+# stack probe, and what no part of the library calls.
 #
 
-ProgramOnlySources = Rtl/RtlCrt.c Rtl/RtlStart.c Asm/ChkStk.asm
+ProgramOnlySources = Rtl/RtlCrt.c Rtl/RtlStart.c Asm/ChkStk.asm \
+    Asm/CopyPages.asm Asm/CopyPages.c Asm/FillPages.asm Asm/FillPages.c
 
 #
 # The projects: $(call Project,NAME,KIND,FOLDER,SOURCES,LIBRARIES).  One
