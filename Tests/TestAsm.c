@@ -1161,8 +1161,10 @@ Return Value:
 {
     const SIZE_T Distance = 0x100000000ULL;
     const SIZE_T SizeInBytes = ASM_COPY_PAGES_STREAM + ASM_PAGE_SIZE;
+    const PVOID Last = (PVOID)~(ULONG_PTR)4095;
     PBYTE Base;
     PBYTE Pages;
+    BOOLEAN Result;
     ULONG Index;
 
     Base = (PBYTE)VirtualAlloc(NULL,
@@ -1218,18 +1220,40 @@ Return Value:
     TestFree(Pages);
 
     //
-    // Of no bytes, any aligned address will do; one that is not aligned does
+    // For no bytes any aligned address will do; one that is not aligned does
     // not.
     //
 
     for (Index = 0; Index < 2; Index += 1) {
         TEST(TestFills[Index].Routine(NULL, 0, 1));
         TEST(TestCopies[Index].Routine(NULL, NULL, 0));
-        TEST(TestFills[Index].Routine((PVOID)~(ULONG_PTR)4095, 0, 1));
-        TEST(!TestFills[Index].Routine((PVOID)~(ULONG_PTR)4095,
-                                       ASM_PAGE_SIZE,
-                                       1));
+        TEST(TestFills[Index].Routine(Last, 0, 1));
+        TEST(TestCopies[Index].Routine(Last, Last, 0));
         TEST(!TestFills[Index].Routine((PVOID)1, 0, 1));
+        TEST(!TestCopies[Index].Routine((PVOID)1, NULL, 0));
+
+        //
+        // The last page of the address space, refused before it is met.
+        //
+
+        TEST(!TestCallFill(TestFills[Index].Routine,
+                           Last,
+                           ASM_PAGE_SIZE,
+                           1,
+                           &Result) &&
+             !Result);
+        TEST(!TestCallCopy(TestCopies[Index].Routine,
+                           NULL,
+                           Last,
+                           ASM_PAGE_SIZE,
+                           &Result) &&
+             !Result);
+        TEST(!TestCallCopy(TestCopies[Index].Routine,
+                           Last,
+                           NULL,
+                           ASM_PAGE_SIZE,
+                           &Result) &&
+             !Result);
     }
 }
 
@@ -1574,8 +1598,8 @@ TestFindBytes(
 
 Routine Description:
 
-    Looks for an instruction in a routine's code, before the first 512 bytes of
-    it are over.
+    Looks for an instruction in a routine's code, up to where it refuses its
+    arguments, which is the last that it has.
 
 Arguments:
 
@@ -1593,10 +1617,16 @@ Return Value:
 
 --*/
 {
+    static const BYTE Refuse[] = { 0x31, 0xC0, 0xC3 };  // xor eax, eax; ret
+    const BYTE *Next;
     ULONG Index;
 
-    for (Index = Start; Index < 512; Index += 1) {
-        if (RtlAreBytesEqual((const BYTE *)Code + Index, Bytes, Count)) {
+    for (Index = 0; Index < 512; Index += 1) {
+        Next = (const BYTE *)Code + Index;
+        if (RtlAreBytesEqual(Next, Refuse, sizeof(Refuse))) {
+            break;
+        }
+        if (Index >= Start && RtlAreBytesEqual(Next, Bytes, Count)) {
             return Index;
         }
     }
