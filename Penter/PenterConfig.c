@@ -264,6 +264,7 @@ Return Value:
 {
     NTSTATUS Status;
     ALLOCATOR Allocator;
+    STRING_TABLE_ALLOCATOR TableAllocator;
     PSTRING_TABLE Table;
     PSTRING_TABLE_PREFIX Prefixes;
     UNICODE_STRING Pattern;
@@ -320,9 +321,12 @@ Return Value:
         Count += 1;
     }
 
-    Status = StringTableCreate(&Allocator,
-                               Rtl->CpuFeatures,
-                               sizeof(WCHAR),
+    TableAllocator.Context = Allocator.Context;
+    TableAllocator.Allocate = Allocator.Allocate;
+    TableAllocator.Free = Allocator.Free;
+    Status = StringTableCreate(&TableAllocator,
+                               StringTableQueryInstructions(),
+                               STRING_TABLE_UTF16,
                                Prefixes,
                                Count,
                                &Table,

@@ -6,14 +6,123 @@ Module Name:
 
 Abstract:
 
-    Creation, destruction and the portable search of a string table.
+    Creation, destruction and search of a string table.
 
 --*/
 
 #include "StringTablePrivate.h"
 
+C_ASSERT(STRING_TABLE_SUCCESS == STATUS_SUCCESS);
+C_ASSERT(STRING_TABLE_INVALID_PARAMETER == STATUS_INVALID_PARAMETER);
+C_ASSERT(STRING_TABLE_INVALID_PREFIX == STATUS_OBJECT_NAME_INVALID);
+C_ASSERT(STRING_TABLE_PREFIX_TOO_LONG == STATUS_NAME_TOO_LONG);
+C_ASSERT(STRING_TABLE_NO_MEMORY == STATUS_NO_MEMORY);
+
+//
+// The variants, the best one last.  Each has the searches of flat tables, of
+// few slots and of many, and of tries for each way to fold.
+//
+
+typedef struct _STRING_TABLE_KERNEL {
+    PCSZ Name;
+    uint32_t Instructions;
+    BOOLEAN IsAssembly;
+    PSTRING_TABLE_SEARCH Flat[3];
+    PSTRING_TABLE_SEARCH Wide[3];
+    PSTRING_TABLE_SEARCH Trie[3];
+} STRING_TABLE_KERNEL;
+typedef const STRING_TABLE_KERNEL *PCSTRING_TABLE_KERNEL;
+
+#define STRING_TABLE_SEARCHES(Name) { Name, Name##Bytes, Name##Utf16 }
+
+static const STRING_TABLE_KERNEL StringTableKernels[] = {
+    {
+        "scalar",
+        STRING_TABLE_SCALAR,
+        FALSE,
+        { NULL, NULL, NULL },
+        { NULL, NULL, NULL },
+        STRING_TABLE_SEARCHES(StringTableTrieScalar)
+    },
+#if STRING_TABLE_HAS_VECTORS
+    {
+        "SSE4.2",
+        STRING_TABLE_SSE42,
+        FALSE,
+        STRING_TABLE_SEARCHES(StringTableFlatSse),
+        STRING_TABLE_SEARCHES(StringTableWideSse),
+        STRING_TABLE_SEARCHES(StringTableTrieSse)
+    },
+    {
+        "AVX2 (C)",
+        STRING_TABLE_AVX2,
+        FALSE,
+        STRING_TABLE_SEARCHES(StringTableFlatAvx2C),
+        STRING_TABLE_SEARCHES(StringTableWideAvx2C),
+        STRING_TABLE_SEARCHES(StringTableTrieAvx2C)
+    },
+#if STRING_TABLE_HAS_ASSEMBLY
+    {
+        "AVX2 (assembly)",
+        STRING_TABLE_AVX2,
+        TRUE,
+        STRING_TABLE_SEARCHES(StringTableFlatAvx2),
+        STRING_TABLE_SEARCHES(StringTableWideAvx2C),
+        STRING_TABLE_SEARCHES(StringTableTrieAvx2C)
+    },
+#endif
+    {
+        "AVX-512",
+        STRING_TABLE_AVX512,
+        FALSE,
+        STRING_TABLE_SEARCHES(StringTableFlatAvx512),
+        STRING_TABLE_SEARCHES(StringTableWideAvx512),
+        STRING_TABLE_SEARCHES(StringTableTrieAvx512)
+    }
+#endif
+};
+
 static
-NTSTATUS
+PCSTRING_TABLE_KERNEL
+StringTableChooseKernel(
+    _In_ uint32_t Instructions,
+    _In_ uint32_t Flags
+    )
+/*++
+
+Routine Description:
+
+    Chooses the best variant that may be used.
+
+Arguments:
+
+    Instructions - The instruction sets.
+
+    Flags - The table's properties.
+
+Return Value:
+
+    The variant.
+
+--*/
+{
+    PCSTRING_TABLE_KERNEL Kernel;
+    ULONG Index;
+
+    for (Index = RTL_NUMBER_OF(StringTableKernels) - 1; Index > 0; Index -= 1) {
+        Kernel = &StringTableKernels[Index];
+        if ((Kernel->Instructions & Instructions) != 0 &&
+            (!Kernel->IsAssembly ||
+             (Flags & STRING_TABLE_NO_ASSEMBLY) == 0)) {
+            return Kernel;
+        }
+    }
+
+    return &StringTableKernels[0];
+}
+
+static
+int32_t
 StringTableCheckPrefix(
     _In_ PCSTRING_TABLE_PREFIX Prefix,
     _In_ ULONG CharacterSizeInBytes
@@ -32,8 +141,9 @@ Arguments:
 
 Return Value:
 
-    STATUS_SUCCESS, STATUS_NAME_TOO_LONG, or STATUS_OBJECT_NAME_INVALID if the
-    prefix is empty, has no buffer, or is not a whole number of characters.
+    STRING_TABLE_SUCCESS, STRING_TABLE_PREFIX_TOO_LONG, or
+    STRING_TABLE_INVALID_PREFIX if the prefix is empty, has no buffer, or is
+    not a whole number of characters.
 
 --*/
 {
@@ -43,314 +153,236 @@ Return Value:
                      CharacterSizeInBytes;
 
     if (Prefix->LengthInBytes > MaximumInBytes) {
-        return STATUS_NAME_TOO_LONG;
+        return STRING_TABLE_PREFIX_TOO_LONG;
     }
 
     if (Prefix->LengthInBytes == 0 ||
         Prefix->LengthInBytes % CharacterSizeInBytes != 0 ||
         Prefix->Buffer == NULL) {
-        return STATUS_OBJECT_NAME_INVALID;
+        return STRING_TABLE_INVALID_PREFIX;
     }
 
-    return STATUS_SUCCESS;
+    return STRING_TABLE_SUCCESS;
 }
 
 static
-PULONGLONG
-StringTableSortKey(
-    _In_ PSTRING_TABLE_BLOCK Blocks,
-    _In_ ULONG Position
+PSTRING_TABLE
+StringTableAllocate(
+    _In_ PCSTRING_TABLE_ALLOCATOR Allocator,
+    _In_ SIZE_T SizeInBytes
     )
 /*++
 
 Routine Description:
 
-    Finds a sort key.  The blocks' keys are sorted as one array.
+    Allocates a table.
 
 Arguments:
 
-    Blocks - The first block.
+    Allocator - The allocator.
 
-    Position - The position in the order, from 0.
+    SizeInBytes - What follows the table.
 
 Return Value:
 
-    The address of the key.
+    The table, on a cache line, or NULL.
 
 --*/
 {
-    return &Blocks[Position >> STRING_TABLE_LANE_SHIFT].
-               SortKeys[Position & (STRING_TABLE_LANES - 1)];
+    PSTRING_TABLE Table;
+    ULONG_PTR Address;
+    PVOID Allocation;
+
+    Allocation = Allocator->Allocate(Allocator->Context,
+                                     sizeof(*Table) + SizeInBytes +
+                                         STRING_TABLE_ALIGNMENT - 1);
+    if (Allocation == NULL) {
+        return NULL;
+    }
+
+    Address = (ULONG_PTR)Allocation + STRING_TABLE_ALIGNMENT - 1;
+    Address &= ~(ULONG_PTR)(STRING_TABLE_ALIGNMENT - 1);
+    Table = (PSTRING_TABLE)Address;
+    Table->Allocation = Allocation;
+    Table->Allocator.Context = Allocator->Context;
+    Table->Allocator.Allocate = Allocator->Allocate;
+    Table->Allocator.Free = Allocator->Free;
+
+    return Table;
 }
 
 static
-VOID
-StringTableSiftDown(
-    _In_ PSTRING_TABLE_BLOCK Blocks,
-    _In_ ULONG Root,
-    _In_ ULONG NumberOfKeys
+PSTRING_TABLE
+StringTableCreateFlat(
+    _In_ PCSTRING_TABLE_ALLOCATOR Allocator,
+    _Inout_updates_(NumberOfItems) PSTRING_TABLE_ITEM Items,
+    _In_ ULONG NumberOfItems,
+    _In_ ULONG CharacterSizeInBytes,
+    _In_ ULONG Fold
     )
 /*++
 
 Routine Description:
 
-    Moves the key at Root down its heap until no child is larger.
+    Creates a flat table.
 
 Arguments:
 
-    Blocks - The first block.
+    Allocator - The allocator.
 
-    Root - The position of the key.  Both its subtrees are heaps.
+    Items - The prefixes.
 
-    NumberOfKeys - The number of keys in the heap.
+    NumberOfItems - Their number, at most STRING_TABLE_SLOTS.
 
-Return Value:
+    CharacterSizeInBytes - The size of a character.
 
-    None.
-
---*/
-{
-    PULONGLONG ParentKey;
-    PULONGLONG ChildKey;
-    PULONGLONG SiblingKey;
-    ULONGLONG Child;
-    ULONGLONG Key;
-
-    ParentKey = StringTableSortKey(Blocks, Root);
-    Key = *ParentKey;
-
-    //
-    // Positions are computed in 64 bits: twice a position may not fit in 32.
-    //
-
-    for (;;) {
-
-        Child = 2 * (ULONGLONG)Root + 1;
-        if (Child >= NumberOfKeys) {
-            break;
-        }
-
-        ChildKey = StringTableSortKey(Blocks, (ULONG)Child);
-        if (Child + 1 < NumberOfKeys) {
-            SiblingKey = StringTableSortKey(Blocks, (ULONG)Child + 1);
-            if (*SiblingKey > *ChildKey) {
-                ChildKey = SiblingKey;
-                Child += 1;
-            }
-        }
-
-        if (*ChildKey <= Key) {
-            break;
-        }
-
-        *ParentKey = *ChildKey;
-        ParentKey = ChildKey;
-        Root = (ULONG)Child;
-    }
-
-    *ParentKey = Key;
-}
-
-static
-VOID
-StringTableSort(
-    _In_ PSTRING_TABLE_BLOCK Blocks,
-    _In_ ULONG NumberOfKeys
-    )
-/*++
-
-Routine Description:
-
-    Sorts the sort keys in ascending order, in place: a heap sort, which needs
-    neither memory nor recursion and has no bad case.
-
-Arguments:
-
-    Blocks - The first block.
-
-    NumberOfKeys - The number of keys.
+    Fold - How they are folded.
 
 Return Value:
 
-    None.
+    The table, without its search, or NULL.
 
 --*/
 {
-    PULONGLONG FirstKey;
-    PULONGLONG LastKey;
-    ULONGLONG Key;
-    ULONG Position;
-
-    for (Position = NumberOfKeys / 2; Position > 0; Position -= 1) {
-        StringTableSiftDown(Blocks, Position - 1, NumberOfKeys);
-    }
-
-    FirstKey = StringTableSortKey(Blocks, 0);
-    for (Position = NumberOfKeys; Position > 1; Position -= 1) {
-        LastKey = StringTableSortKey(Blocks, Position - 1);
-        Key = *LastKey;
-        *LastKey = *FirstKey;
-        *FirstKey = Key;
-        StringTableSiftDown(Blocks, 0, Position - 1);
-    }
-}
-
-static
-ULONG
-StringTableChooseKeyOffset(
-    _In_ PCSTRING_TABLE_BLOCK Block,
-    _In_ ULONG NumberOfLanes
-    )
-/*++
-
-Routine Description:
-
-    Chooses the position at which a block's prefixes have the most different
-    bytes, so that as few of them as possible agree with a string there.  All
-    of them must reach beyond it.
-
-Arguments:
-
-    Block - The block, its prefixes and shortest length set.
-
-    NumberOfLanes - The number of prefixes in the block.
-
-Return Value:
-
-    The position in bytes; the first one of those that are as good.
-
---*/
-{
-    ULONGLONG Seen[4];
-    ULONGLONG Bit;
-    ULONG NumberOfBytes;
-    ULONG MostBytes;
-    ULONG BestOffset;
-    ULONG Window;
-    ULONG Offset;
-    ULONG Lane;
-    UCHAR Byte;
-
-    Window = Block->ShortestLengthInBytes;
-    if (Window > STRING_TABLE_KEY_WINDOW_IN_BYTES) {
-        Window = STRING_TABLE_KEY_WINDOW_IN_BYTES;
-    }
-
-    MostBytes = 0;
-    BestOffset = 0;
-
-    for (Offset = 0; Offset < Window; Offset += 1) {
-
-        Seen[0] = 0;
-        Seen[1] = 0;
-        Seen[2] = 0;
-        Seen[3] = 0;
-        NumberOfBytes = 0;
-
-        for (Lane = 0; Lane < NumberOfLanes; Lane += 1) {
-            Byte = Block->Prefixes[Lane][Offset];
-            Bit = 1ULL << (Byte & 63);
-            if ((Seen[Byte >> 6] & Bit) == 0) {
-                Seen[Byte >> 6] |= Bit;
-                NumberOfBytes += 1;
-            }
-        }
-
-        if (NumberOfBytes > MostBytes) {
-            MostBytes = NumberOfBytes;
-            BestOffset = Offset;
-        }
-    }
-
-    return BestOffset;
-}
-
-static
-PUCHAR
-StringTableFillBlock(
-    _Inout_ PSTRING_TABLE_BLOCK Block,
-    _In_ ULONG NumberOfLanes,
-    _In_ PCSTRING_TABLE_PREFIX Prefixes,
-    _Inout_ PUCHAR Pool
-    )
-/*++
-
-Routine Description:
-
-    Copies the prefixes of a block, and fills the block.
-
-Arguments:
-
-    Block - The block, its sort keys in order.
-
-    NumberOfLanes - The number of prefixes in the block, 1 to 32.
-
-    Prefixes - The list that the table is created from.
-
-    Pool - Zeroed memory for the copies, on a 32-byte boundary.
-
-Return Value:
-
-    The address after the last copy, on a 32-byte boundary.
-
---*/
-{
-    volatile UCHAR *Target;
-    const UCHAR *Source;
-    ULONG Length;
-    ULONG Offset;
+    PSTRING_TABLE Table;
+    SIZE_T SizeInBytes;
     ULONG Index;
-    ULONG Lane;
 
-    for (Lane = 0; Lane < NumberOfLanes; Lane += 1) {
+    SizeInBytes = STRING_TABLE_PAD_IN_BYTES;
+    for (Index = 0; Index < NumberOfItems; Index += 1) {
+        SizeInBytes += (Items[Index].LengthInBytes +
+                        STRING_TABLE_ALIGNMENT - 1) &
+                       ~(ULONG)(STRING_TABLE_ALIGNMENT - 1);
+    }
 
-        Index = (ULONG)Block->SortKeys[Lane];
-        Length = Prefixes[Index].LengthInBytes;
-        Source = (const UCHAR *)Prefixes[Index].Buffer;
+    Table = StringTableAllocate(Allocator, SizeInBytes);
+    if (Table != NULL) {
+        Table->Fold = Fold;
+        StringTableFillFlat(Table,
+                            Items,
+                            NumberOfItems,
+                            CharacterSizeInBytes,
+                            (PUCHAR)(Table + 1));
+    }
 
-        //
-        // Volatile, so that the loop does not become a call to memcpy, which
-        // there is none of.
-        //
+    return Table;
+}
 
-        Target = Pool;
-        for (Offset = 0; Offset < Length; Offset += 1) {
-            Target[Offset] = Source[Offset];
+static
+PSTRING_TABLE
+StringTableCreateTrie(
+    _In_ PCSTRING_TABLE_ALLOCATOR Allocator,
+    _Inout_updates_(NumberOfItems) PSTRING_TABLE_ITEM Items,
+    _In_ ULONG NumberOfItems,
+    _In_ ULONG CharacterSizeInBytes,
+    _In_ ULONG Fold
+    )
+/*++
+
+Routine Description:
+
+    Creates a trie.
+
+Arguments:
+
+    Allocator - The allocator.
+
+    Items - The prefixes, in order.
+
+    NumberOfItems - Their number.
+
+    CharacterSizeInBytes - The size of a character.
+
+    Fold - How they are folded.
+
+Return Value:
+
+    The table, without its search, or NULL.
+
+--*/
+{
+    STRING_TABLE_BUILDER Builder;
+    volatile ULONGLONG *Target;
+    const ULONGLONG *Source;
+    PSTRING_TABLE Table;
+    ULONGLONG RecordsSize;
+    SIZE_T NodesOffset;
+    SIZE_T NodesSize;
+    SIZE_T Index;
+    PUCHAR Memory;
+
+    RecordsSize = StringTableLayOutRecords(Items, NumberOfItems);
+    NodesSize = 212 * (SIZE_T)NumberOfItems + 512;
+    if (RecordsSize >> STRING_TABLE_UNIT_SHIFT >= STRING_TABLE_MAXIMUM_UNITS ||
+        NodesSize >> STRING_TABLE_UNIT_SHIFT >= STRING_TABLE_MAXIMUM_UNITS) {
+        return NULL;
+    }
+
+    //
+    // One allocation for all that is needed meanwhile.
+    //
+
+    NodesOffset = (SIZE_T)NumberOfItems *
+                  (sizeof(STRING_TABLE_TASK) + sizeof(STRING_TABLE_GROUP) +
+                   sizeof(ULONG));
+    NodesOffset = (NodesOffset + STRING_TABLE_ALIGNMENT - 1) &
+                  ~(SIZE_T)(STRING_TABLE_ALIGNMENT - 1);
+    Memory = (PUCHAR)Allocator->Allocate(Allocator->Context,
+                                         NodesOffset + NodesSize);
+    if (Memory == NULL) {
+        return NULL;
+    }
+
+    Builder.Items = Items;
+    Builder.NumberOfItems = NumberOfItems;
+    Builder.Fold = Fold;
+    Builder.IsWide = (CharacterSizeInBytes == 2);
+    Builder.Tasks = (PSTRING_TABLE_TASK)Memory;
+    Builder.Groups = (PSTRING_TABLE_GROUP)(Builder.Tasks + NumberOfItems);
+    Builder.Buckets = (PULONG)(Builder.Groups + NumberOfItems);
+    Builder.Nodes = Memory + NodesOffset;
+    Builder.CapacityInBytes = NodesSize;
+    StringTableBuildNodes(&Builder);
+
+    //
+    // Nodes come first, then records; both begin on cache lines.
+    //
+
+    NodesSize = (Builder.UsedInBytes + STRING_TABLE_ALIGNMENT - 1) &
+                ~(SIZE_T)(STRING_TABLE_ALIGNMENT - 1);
+    Table = StringTableAllocate(Allocator, NodesSize + (SIZE_T)RecordsSize);
+    if (Table != NULL) {
+
+        Target = (volatile ULONGLONG *)(Table + 1);
+        Source = (const ULONGLONG *)Builder.Nodes;
+        for (Index = 0; Index < NodesSize / sizeof(ULONGLONG); Index += 1) {
+            Target[Index] = Source[Index];
         }
 
-        Block->Prefixes[Lane] = Pool;
-        Block->Indexes[Lane] = Index;
-        Block->LengthsInBytes[Lane] = Length;
-        Block->ShortLengths[Lane] = (UCHAR)(Length < 255 ? Length : 255);
-
-        Pool += (Length + STRING_TABLE_VECTOR_IN_BYTES - 1) &
-                ~(ULONG)(STRING_TABLE_VECTOR_IN_BYTES - 1);
+        Table->Fold = Fold;
+        Table->Root = Builder.Root;
+        Table->Nodes = (const UCHAR *)(Table + 1);
+        Table->Records = Table->Nodes + NodesSize;
+        StringTableFillRecords(Items,
+                               NumberOfItems,
+                               Fold,
+                               (PUCHAR)(Table + 1) + NodesSize);
     }
 
-    Lane = NumberOfLanes - 1;
-    Block->ShortestLengthInBytes = Block->LengthsInBytes[Lane];
-    Block->LaneMask = 0xFFFFFFFF >> (STRING_TABLE_LANES - NumberOfLanes);
-
-    Offset = StringTableChooseKeyOffset(Block, NumberOfLanes);
-    Block->KeyOffsetInBytes = Offset;
-
-    for (Lane = 0; Lane < NumberOfLanes; Lane += 1) {
-        Block->Keys[Lane] = Block->Prefixes[Lane][Offset];
-    }
-
-    return Pool;
+    Allocator->Free(Allocator->Context, Memory);
+    return Table;
 }
 
 _Use_decl_annotations_
-NTSTATUS
+int32_t
 StringTableCreate(
-    PCALLOCATOR Allocator,
-    RTL_CPU_FEATURES CpuFeatures,
-    ULONG CharacterSizeInBytes,
+    PCSTRING_TABLE_ALLOCATOR Allocator,
+    uint32_t Instructions,
+    uint32_t Flags,
     PCSTRING_TABLE_PREFIX Prefixes,
-    ULONG NumberOfPrefixes,
+    uint32_t NumberOfPrefixes,
     PSTRING_TABLE *Table,
-    PULONG BadIndex
+    uint32_t *BadIndex
     )
 /*++
 
@@ -363,9 +395,9 @@ Arguments:
     Allocator - The allocator; it is copied, its context must outlive the
         table.
 
-    CpuFeatures - The instruction sets that may be used.
+    Instructions - The instruction sets that may be used.
 
-    CharacterSizeInBytes - The size of a character, 1 or 2.
+    Flags - The table's properties.
 
     Prefixes - The prefixes; they are copied.
 
@@ -378,103 +410,98 @@ Arguments:
 
 Return Value:
 
-    STATUS_SUCCESS, STATUS_INVALID_PARAMETER, STATUS_OBJECT_NAME_INVALID,
-    STATUS_NAME_TOO_LONG or STATUS_NO_MEMORY.
+    STRING_TABLE_SUCCESS, STRING_TABLE_INVALID_PARAMETER,
+    STRING_TABLE_INVALID_PREFIX, STRING_TABLE_PREFIX_TOO_LONG or
+    STRING_TABLE_NO_MEMORY.
 
 --*/
 {
+    PSTRING_TABLE_SEARCH Search;
+    PCSTRING_TABLE_KERNEL Kernel;
+    PSTRING_TABLE_ITEM Items;
+    PSTRING_TABLE_ITEM Sorted;
     PSTRING_TABLE NewTable;
-    PSTRING_TABLE_BLOCK Blocks;
-    NTSTATUS Status;
-    SIZE_T SizeInBytes;
-    ULONG_PTR Address;
-    PUCHAR Pool;
-    ULONG NumberOfBlocks;
-    ULONG NumberOfLanes;
-    ULONG Length;
+    ULONG CharacterSizeInBytes;
+    ULONG NumberOfItems;
     ULONG Index;
+    ULONG Fold;
+    int32_t Status;
 
     Index = STRING_TABLE_NOT_FOUND;
 
-    if (NumberOfPrefixes == 0 ||
-        (CharacterSizeInBytes != 1 && CharacterSizeInBytes != 2)) {
-        Status = STATUS_INVALID_PARAMETER;
+    if (NumberOfPrefixes == 0 || NumberOfPrefixes == 0xFFFFFFFF ||
+        (Flags & ~STRING_TABLE_VALID_FLAGS) != 0) {
+        Status = STRING_TABLE_INVALID_PARAMETER;
         goto Error;
     }
 
-    //
-    // The allocator's alignment is less than a block's, hence the room for
-    // moving the first block up.  The 32 bytes between the blocks and the
-    // first prefix are the ones that may be read before a prefix.
-    //
-    // The sum stays below 2^49.
-    //
-
-    NumberOfBlocks = ((NumberOfPrefixes - 1) >> STRING_TABLE_LANE_SHIFT) + 1;
-    SizeInBytes = sizeof(STRING_TABLE) + STRING_TABLE_BLOCK_ALIGNMENT - 1 +
-                  (SIZE_T)NumberOfBlocks * sizeof(STRING_TABLE_BLOCK) +
-                  STRING_TABLE_VECTOR_IN_BYTES;
+    CharacterSizeInBytes = (Flags & STRING_TABLE_UTF16) != 0 ? 2 : 1;
+    Fold = STRING_TABLE_FOLD_NONE;
+    if ((Flags & STRING_TABLE_IGNORE_CASE) != 0) {
+        Fold = CharacterSizeInBytes == 2 ?
+                   STRING_TABLE_FOLD_UTF16 : STRING_TABLE_FOLD_BYTES;
+    }
 
     for (Index = 0; Index < NumberOfPrefixes; Index += 1) {
         Status = StringTableCheckPrefix(&Prefixes[Index],
                                         CharacterSizeInBytes);
-        if (!NT_SUCCESS(Status)) {
+        if (Status != STRING_TABLE_SUCCESS) {
             goto Error;
         }
-        Length = Prefixes[Index].LengthInBytes;
-        SizeInBytes += (Length + STRING_TABLE_VECTOR_IN_BYTES - 1) &
-                       ~(ULONG)(STRING_TABLE_VECTOR_IN_BYTES - 1);
     }
 
-    NewTable = (PSTRING_TABLE)Allocator->Allocate(Allocator->Context,
-                                                  SizeInBytes);
-    if (NewTable == NULL) {
-        Index = STRING_TABLE_NOT_FOUND;
-        Status = STATUS_NO_MEMORY;
+    Index = STRING_TABLE_NOT_FOUND;
+    Status = STRING_TABLE_NO_MEMORY;
+    Items = (PSTRING_TABLE_ITEM)
+        Allocator->Allocate(Allocator->Context,
+                            2 * (SIZE_T)NumberOfPrefixes * sizeof(*Items));
+    if (Items == NULL) {
         goto Error;
     }
 
-    Address = (ULONG_PTR)(NewTable + 1) + STRING_TABLE_BLOCK_ALIGNMENT - 1;
-    Address &= ~(ULONG_PTR)(STRING_TABLE_BLOCK_ALIGNMENT - 1);
-    Blocks = (PSTRING_TABLE_BLOCK)Address;
-
-    NewTable->Allocator.Context = Allocator->Context;
-    NewTable->Allocator.Allocate = Allocator->Allocate;
-    NewTable->Allocator.Free = Allocator->Free;
-    NewTable->Blocks = Blocks;
-    NewTable->UseAvx2 =
-        (BOOLEAN)(STRING_TABLE_HAS_AVX2 && CpuFeatures.Avx2 != 0);
-
-    //
-    // Ascending keys are descending lengths, and ascending indexes in one
-    // length.
-    //
-
     for (Index = 0; Index < NumberOfPrefixes; Index += 1) {
-        Length = Prefixes[Index].LengthInBytes;
-        *StringTableSortKey(Blocks, Index) =
-            ((ULONGLONG)(0xFFFFFFFF - Length) << 32) | Index;
+        Items[Index].Bytes = (const UCHAR *)Prefixes[Index].Buffer;
+        Items[Index].LengthInBytes = Prefixes[Index].LengthInBytes;
+        Items[Index].Index = Index;
     }
 
-    StringTableSort(Blocks, NumberOfPrefixes);
+    Index = STRING_TABLE_NOT_FOUND;
+    Sorted = StringTableSort(Items,
+                             Items + NumberOfPrefixes,
+                             NumberOfPrefixes,
+                             Fold,
+                             &NumberOfItems);
 
-    Pool = (PUCHAR)&Blocks[NumberOfBlocks] + STRING_TABLE_VECTOR_IN_BYTES;
-    for (Index = 0; Index < NumberOfBlocks; Index += 1) {
+    Kernel = StringTableChooseKernel(Instructions, Flags);
+    Search = Kernel->Trie[Fold];
+    if (NumberOfItems <= STRING_TABLE_SLOTS && Kernel->Flat[Fold] != NULL) {
+        Search = NumberOfItems <= STRING_TABLE_FEW_SLOTS ?
+                     Kernel->Flat[Fold] : Kernel->Wide[Fold];
+        NewTable = StringTableCreateFlat(Allocator,
+                                         Sorted,
+                                         NumberOfItems,
+                                         CharacterSizeInBytes,
+                                         Fold);
+    } else {
+        NewTable = StringTableCreateTrie(Allocator,
+                                         Sorted,
+                                         NumberOfItems,
+                                         CharacterSizeInBytes,
+                                         Fold);
+    }
 
-        NumberOfLanes = NumberOfPrefixes - (Index << STRING_TABLE_LANE_SHIFT);
-        if (NumberOfLanes > STRING_TABLE_LANES) {
-            NumberOfLanes = STRING_TABLE_LANES;
-        }
+    if (NewTable != NULL) {
+        NewTable->Variant = Kernel->Name;
+        NewTable->Search = Search;
+    }
 
-        Blocks[Index].NumberOfBlocksAfter = NumberOfBlocks - 1 - Index;
-        Pool = StringTableFillBlock(&Blocks[Index],
-                                    NumberOfLanes,
-                                    Prefixes,
-                                    Pool);
+    Allocator->Free(Allocator->Context, Items);
+    if (NewTable == NULL) {
+        goto Error;
     }
 
     *Table = NewTable;
-    return STATUS_SUCCESS;
+    return STRING_TABLE_SUCCESS;
 
 Error:
 
@@ -485,7 +512,7 @@ Error:
 }
 
 _Use_decl_annotations_
-VOID
+void
 StringTableDestroy(
     PSTRING_TABLE Table
     )
@@ -506,16 +533,17 @@ Return Value:
 --*/
 {
     if (Table != NULL) {
-        Table->Allocator.Free(Table->Allocator.Context, Table);
+        Table->Allocator.Free(Table->Allocator.Context, Table->Allocation);
     }
 }
 
 _Use_decl_annotations_
-ULONG
+uint32_t
+STRING_TABLE_CALL
 StringTableSearch(
     PCSTRING_TABLE Table,
-    const VOID *String,
-    ULONG LengthInBytes
+    const void *String,
+    uint32_t LengthInBytes
     )
 /*++
 
@@ -538,28 +566,19 @@ Return Value:
 
 --*/
 {
-
-#if STRING_TABLE_HAS_AVX2
-
-    if (Table->UseAvx2) {
-        return StringTableSearchAvx2(Table->Blocks, String, LengthInBytes);
-    }
-
-#endif
-
-    return StringTableSearchScalar(Table->Blocks, String, LengthInBytes);
+    return Table->Search(Table, String, LengthInBytes);
 }
 
 _Use_decl_annotations_
-BOOLEAN
-StringTableIsAvx2(
+const char *
+StringTableVariant(
     PCSTRING_TABLE Table
     )
 /*++
 
 Routine Description:
 
-    Tells which search a table uses.
+    Names what a table is searched with.
 
 Arguments:
 
@@ -567,88 +586,9 @@ Arguments:
 
 Return Value:
 
-    TRUE if the table is searched with AVX2.
+    The name.
 
 --*/
 {
-    return Table->UseAvx2;
-}
-
-_Use_decl_annotations_
-ULONG
-StringTableSearchScalar(
-    PCSTRING_TABLE_BLOCK Blocks,
-    const VOID *String,
-    ULONG LengthInBytes
-    )
-/*++
-
-Routine Description:
-
-    Finds the longest prefix that a string begins with, one prefix at a time
-    and one byte at a time.  It reads nothing beyond the string.
-
-Arguments:
-
-    Blocks - The first block.
-
-    String - The string.
-
-    LengthInBytes - The string's length.
-
-Return Value:
-
-    The prefix's index, or STRING_TABLE_NOT_FOUND.
-
---*/
-{
-    PCSTRING_TABLE_BLOCK Block;
-    const UCHAR *Bytes;
-    const UCHAR *Prefix;
-    ULONG NumberOfBlocksLeft;
-    ULONG Length;
-    ULONG Offset;
-    ULONG Lanes;
-    ULONG Lane;
-    UCHAR Key;
-
-    Bytes = (const UCHAR *)String;
-    Block = Blocks;
-    NumberOfBlocksLeft = Blocks->NumberOfBlocksAfter + 1;
-
-    for (; NumberOfBlocksLeft > 0; NumberOfBlocksLeft -= 1, Block += 1) {
-
-        //
-        // A string that is shorter than all prefixes of the block may not
-        // have the key byte: nothing of it is read.
-        //
-
-        if (LengthInBytes < Block->ShortestLengthInBytes) {
-            continue;
-        }
-
-        Key = Bytes[Block->KeyOffsetInBytes];
-        Lanes = Block->LaneMask;
-
-        for (Lane = 0; Lanes != 0; Lane += 1, Lanes >>= 1) {
-
-            Length = Block->LengthsInBytes[Lane];
-            if (Block->Keys[Lane] != Key || Length > LengthInBytes) {
-                continue;
-            }
-
-            Prefix = Block->Prefixes[Lane];
-            for (Offset = 0; Offset < Length; Offset += 1) {
-                if (Prefix[Offset] != Bytes[Offset]) {
-                    break;
-                }
-            }
-
-            if (Offset == Length) {
-                return Block->Indexes[Lane];
-            }
-        }
-    }
-
-    return STRING_TABLE_NOT_FOUND;
+    return Table->Variant;
 }

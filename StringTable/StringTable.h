@@ -9,32 +9,45 @@ Abstract:
     A string table finds, among a fixed set of prefixes, the longest one that
     a string begins with.
 
-    Prefixes and strings are counted bytes; any byte may occur in them, zero
-    included.  Bytes are compared as they are: a caller that wants to ignore
-    case folds the prefixes and the strings.
+    This header stands alone, and so does the library behind it: it needs no
+    C library, and of ours only Rtl's RtlQueryCpuFeatures, and that only if
+    StringTableQueryInstructions is called.  Docs/StringTable.md has a program
+    of ten lines that uses it, what it costs, and how it works.
+
+    Prefixes and strings are counted; any byte may occur in them, zero
+    included.  They consist of bytes or of UTF-16 code units, as the table's
+    flags say, and are compared as they are, or without regard to the case of
+    the letters A to Z.
 
     A table does not change after its creation and there is no state outside
     it, so any number of threads may search it at once.
 
-    Memory: one allocation of 640 bytes for every 32 prefixes, each prefix's
-    length rounded up to 32 bytes, and less than 200 bytes besides.
+    Memory: 7,168 bytes; and for up to 64 different prefixes each one's length
+    rounded up to 64, for more at most 310 bytes a prefix and their bytes (100
+    is usual).  Creation needs at most 340 bytes a prefix besides, which it
+    frees.
 
-    Time, for N prefixes: creation O(N log N) and the bytes of all prefixes;
-    a search looks at each group of 32 prefixes that is not wholly longer than
-    the string, longest first, until one matches, and compares only those
-    prefixes that agree with the string in one telling byte and are not longer
-    than it.
+    Time: creation takes O(N log N) steps and looks at each byte of the
+    prefixes a bounded number of times.  A search among up to 64 prefixes is
+    one pass over all of them.  Among more it is at most 8 passes over 16
+    bytes, at most log2(N) comparisons with whole prefixes (none, unless the
+    prefixes were made to be hard), one comparison with a prefix, and at most
+    2 log2(32,767) steps from a prefix to those that it begins with.
 
 --*/
 
 #ifndef TRACER_STRING_TABLE_H
 #define TRACER_STRING_TABLE_H
 
-#include "../Rtl/RtlTypes.h"
-#include "../Rtl/Allocator.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 //
-// The longest prefix, in characters of the table's character size.
+// The longest prefix, in characters of the table's kind.
 //
 
 #define STRING_TABLE_MAXIMUM_PREFIX_IN_CHARS 32767
@@ -43,11 +56,66 @@ Abstract:
 // The index that stands for none.
 //
 
-#define STRING_TABLE_NOT_FOUND ((ULONG)0xFFFFFFFF)
+#define STRING_TABLE_NOT_FOUND ((uint32_t)0xFFFFFFFF)
+
+//
+// What StringTableCreate returns; the values are NTSTATUS codes, and those
+// that are failures are negative.
+//
+
+#define STRING_TABLE_SUCCESS ((int32_t)0)
+#define STRING_TABLE_INVALID_PARAMETER ((int32_t)0xC000000D)
+#define STRING_TABLE_INVALID_PREFIX ((int32_t)0xC0000033)
+#define STRING_TABLE_PREFIX_TOO_LONG ((int32_t)0xC0000106)
+#define STRING_TABLE_NO_MEMORY ((int32_t)0xC0000017)
+
+//
+// The properties of a table.
+//
+
+#define STRING_TABLE_UTF16 0x1          // otherwise bytes
+#define STRING_TABLE_IGNORE_CASE 0x2    // of the letters A to Z
+#define STRING_TABLE_NO_ASSEMBLY 0x4    // C with intrinsics instead
+#define STRING_TABLE_VALID_FLAGS 0x7
+
+//
+// The instruction sets that a table may use; the bits are those of
+// RTL_CPU_FEATURES, and others are ignored.  The system must save the
+// registers too.  AVX-512 means F, BW, DQ and VL; that and AVX2 mean BMI1 and
+// BMI2 too, which RTL_CPU_FEATURES has as a bit of its own.
+//
+
+#define STRING_TABLE_SCALAR 0x0
+#define STRING_TABLE_SSE42 0x1
+#define STRING_TABLE_AVX2 0x2
+#define STRING_TABLE_AVX512 0x8
+
+//
+// The kernels in assembly follow the Windows x64 calling convention wherever
+// they run.
+//
+
+#if !defined(_WIN32) && defined(__x86_64__)
+#define STRING_TABLE_CALL __attribute__((ms_abi))
+#else
+#define STRING_TABLE_CALL
+#endif
+
+//
+// Where memory comes from.  Allocate returns zeroed memory aligned on 16
+// bytes, or NULL; Free takes NULL too.
+//
+
+typedef struct _STRING_TABLE_ALLOCATOR {
+    void *Context;
+    void *(*Allocate)(void *Context, size_t SizeInBytes);
+    void (*Free)(void *Context, void *Address);
+} STRING_TABLE_ALLOCATOR;
+typedef const STRING_TABLE_ALLOCATOR *PCSTRING_TABLE_ALLOCATOR;
 
 typedef struct _STRING_TABLE_PREFIX {
-    const VOID *Buffer;
-    ULONG LengthInBytes;
+    const void *Buffer;
+    uint32_t LengthInBytes;
 } STRING_TABLE_PREFIX;
 typedef STRING_TABLE_PREFIX *PSTRING_TABLE_PREFIX;
 typedef const STRING_TABLE_PREFIX *PCSTRING_TABLE_PREFIX;
@@ -57,11 +125,15 @@ typedef STRING_TABLE *PSTRING_TABLE;
 typedef const STRING_TABLE *PCSTRING_TABLE;
 
 //
-// Makes a table of copies of the prefixes, of which there is at least one.
+// Asks the processor which of the instruction sets above can be used: once,
+// for all tables.
 //
-// CpuFeatures says what the table may use: with Avx2 set it is searched 32
-// prefixes at a time, otherwise one by one; the results are the same.
-// CharacterSizeInBytes is 1 or 2; with 2 every length is a multiple of it.
+
+typedef uint32_t (STRING_TABLE_QUERY_INSTRUCTIONS)(void);
+STRING_TABLE_QUERY_INSTRUCTIONS StringTableQueryInstructions;
+
+//
+// Makes a table of copies of the prefixes, of which there is at least one.
 //
 // The allocator is copied into the table; its context must outlive it.
 //
@@ -69,25 +141,23 @@ typedef const STRING_TABLE *PCSTRING_TABLE;
 // BadIndex is not NULL, is the index of the first prefix that was refused, or
 // STRING_TABLE_NOT_FOUND if the failure is not about a prefix.
 //
-//     STATUS_INVALID_PARAMETER       no prefixes, or a character size that is
-//                                    neither 1 nor 2
-//     STATUS_OBJECT_NAME_INVALID     a prefix is empty, has no buffer, or is
-//                                    not a whole number of characters
-//     STATUS_NAME_TOO_LONG           a prefix is too long
-//     STATUS_NO_MEMORY
+//     STRING_TABLE_INVALID_PARAMETER     no prefixes, or unknown flags
+//     STRING_TABLE_INVALID_PREFIX        a prefix is empty, has no buffer, or
+//                                        is not a whole number of characters
+//     STRING_TABLE_PREFIX_TOO_LONG       a prefix is too long
+//     STRING_TABLE_NO_MEMORY
 //
 
 typedef
-_Must_inspect_result_
-NTSTATUS
+int32_t
 (STRING_TABLE_CREATE)(
-    _In_ PCALLOCATOR Allocator,
-    _In_ RTL_CPU_FEATURES CpuFeatures,
-    _In_ ULONG CharacterSizeInBytes,
-    _In_reads_(NumberOfPrefixes) PCSTRING_TABLE_PREFIX Prefixes,
-    _In_ ULONG NumberOfPrefixes,
-    _Outptr_ PSTRING_TABLE *Table,
-    _Out_opt_ PULONG BadIndex
+    PCSTRING_TABLE_ALLOCATOR Allocator,
+    uint32_t Instructions,
+    uint32_t Flags,
+    PCSTRING_TABLE_PREFIX Prefixes,
+    uint32_t NumberOfPrefixes,
+    PSTRING_TABLE *Table,
+    uint32_t *BadIndex
     );
 typedef STRING_TABLE_CREATE *PSTRING_TABLE_CREATE;
 STRING_TABLE_CREATE StringTableCreate;
@@ -97,9 +167,9 @@ STRING_TABLE_CREATE StringTableCreate;
 //
 
 typedef
-VOID
+void
 (STRING_TABLE_DESTROY)(
-    _In_opt_ PSTRING_TABLE Table
+    PSTRING_TABLE Table
     );
 typedef STRING_TABLE_DESTROY *PSTRING_TABLE_DESTROY;
 STRING_TABLE_DESTROY StringTableDestroy;
@@ -118,25 +188,31 @@ STRING_TABLE_DESTROY StringTableDestroy;
 //
 
 typedef
-ULONG
-(STRING_TABLE_SEARCH)(
-    _In_ PCSTRING_TABLE Table,
-    _In_reads_bytes_opt_(LengthInBytes) const VOID *String,
-    _In_ ULONG LengthInBytes
+uint32_t
+STRING_TABLE_CALL
+STRING_TABLE_SEARCH(
+    PCSTRING_TABLE Table,
+    const void *String,
+    uint32_t LengthInBytes
     );
 typedef STRING_TABLE_SEARCH *PSTRING_TABLE_SEARCH;
 STRING_TABLE_SEARCH StringTableSearch;
 
 //
-// TRUE if the table is searched with AVX2.
+// Names what a table is searched with: "scalar", "SSE4.2", "AVX2 (C)",
+// "AVX2 (assembly)" or "AVX-512".
 //
 
 typedef
-BOOLEAN
-(STRING_TABLE_IS_AVX2)(
-    _In_ PCSTRING_TABLE Table
+const char *
+(STRING_TABLE_VARIANT)(
+    PCSTRING_TABLE Table
     );
-typedef STRING_TABLE_IS_AVX2 *PSTRING_TABLE_IS_AVX2;
-STRING_TABLE_IS_AVX2 StringTableIsAvx2;
+typedef STRING_TABLE_VARIANT *PSTRING_TABLE_VARIANT;
+STRING_TABLE_VARIANT StringTableVariant;
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif // TRACER_STRING_TABLE_H

@@ -5,8 +5,8 @@
 ;
 ; Abstract:
 ;
-;   The search of a string table with AVX2: 32 prefixes are sifted at a time,
-;   and 32 bytes compared at a time.
+;   The search of a flat string table with AVX2: one pass over 16 slots.
+;   StringTableAvx2.c has its twin in C.
 ;
 
         default rel
@@ -23,14 +23,49 @@
 $@feat.00 equ 0x4800
         static  $@feat.00
 
+        extern  StringTableFlatScalar
+        extern  StringTableFlatScalarBytes
+        extern  StringTableFlatScalarUtf16
+
         section .text code align=64
 
 ;
-; ULONG
-; StringTableSearchAvx2(
-;     PCSTRING_TABLE_BLOCK Blocks,
-;     const VOID *String,
-;     ULONG LengthInBytes
+; What makes the letters A to Z small: they are moved to the lowest numbers
+; that there are, with a sign, and compared once.
+;
+
+        align   32
+FoldBytesMove:          times 32 db 0x80 - 'A'
+FoldBytesLast:          times 32 db 0x80 + 25
+FoldBytesBit:           times 32 db 0x20
+FoldUtf16Move:          times 16 dw 0x8000 - 'A'
+FoldUtf16Last:          times 16 dw 0x8000 + 25
+FoldUtf16Bit:           times 16 dw 0x20
+
+;
+; FOLD HOW: folds ymm0; changes ymm2.
+;
+
+%macro FOLD 1
+%ifidn %1, Bytes
+        vpaddb  ymm2, ymm0, [FoldBytesMove]
+        vpcmpgtb ymm2, ymm2, [FoldBytesLast]
+        vpandn  ymm2, ymm2, [FoldBytesBit]
+        vpor    ymm0, ymm0, ymm2
+%elifidn %1, Utf16
+        vpaddw  ymm2, ymm0, [FoldUtf16Move]
+        vpcmpgtw ymm2, ymm2, [FoldUtf16Last]
+        vpandn  ymm2, ymm2, [FoldUtf16Bit]
+        vpor    ymm0, ymm0, ymm2
+%endif
+%endmacro
+
+;
+; uint32_t
+; StringTableFlatAvx2(
+;     PCSTRING_TABLE Table,
+;     const void *String,
+;     uint32_t LengthInBytes
 ;     );
 ;
 ; Routine Description:
@@ -41,14 +76,17 @@ $@feat.00 equ 0x4800
 ;   A leaf: it moves neither the stack pointer nor a nonvolatile register, so
 ;   it needs no unwind data, and it does not touch the stack but to return.
 ;
-;   Bytes of the string are read in three ways, none of which leaves the pages
-;   that hold a byte of it: within the string; 32 bytes from its first one if
-;   these are in one page; or, if they are not, the 32 bytes that end with the
-;   compared part, which begin in the first byte's page.
+;   A slot whose two key bytes are the string's is a candidate.  The first one,
+;   or the slot after the last, which stands for none, is compared, and the
+;   result chosen without a branch.  Branches are for a prefix of more than 32
+;   bytes, and for a first candidate that was none while there are others.
+;
+;   32 bytes are read from the string's first one on.  If these go beyond its
+;   page and the string is shorter, the scalar search does it all.
 ;
 ; Arguments:
 ;
-;   rcx - the first block.
+;   rcx - the table.
 ;
 ;   rdx - the string.
 ;
@@ -60,156 +98,142 @@ $@feat.00 equ 0x4800
 ;
 ; Registers:
 ;
-;   rcx     the block
+;   rcx     the table
 ;   rdx     the string
 ;   r8d     the string's length in bytes
-;   r9      scratch
-;   r10d    the lanes of the block that are still candidates
-;   rax     the candidate's lane, then its bytes
-;   r11     the candidate's length in bytes, then a position
-;   ymm0    scratch
-;   ymm1    the string's length, or 255 if it is longer, in every byte
+;   rax     the candidates, two bits each, of which the lower one counts; then
+;           the slot
+;   r9      the bytes that differ; later the slot
+;   r10     the other candidates; later the prefix's length and a position
+;   r11     scratch; later the prefix's bytes
+;   ymm0    the string's first 32 bytes, folded; later others
+;   ymm1    what the slots' keys are compared with, and the result
 ;   ymm2    scratch
-;   ymm3    scratch
 ;
+
+%macro SEARCH 2
 
         align   64
-        global  StringTableSearchAvx2
-StringTableSearchAvx2:
+        global  %1
+%1:
+        test    r8d, r8d
+        jz      %%None
 
-        mov     eax, 255
-        cmp     r8d, eax
-        cmovb   eax, r8d
-        vmovd   xmm1, eax
-        vpbroadcastb ymm1, xmm1
+        mov     eax, edx
+        and     eax, PAGE_IN_BYTES - 1
+        cmp     eax, PAGE_IN_BYTES - VECTOR_IN_BYTES
+        ja      %%AtPageEnd
+
+%%Load: vmovdqu ymm0, [rdx]
+%ifidn %2, None
+        vbroadcasti128 ymm1, [rdx]
+%else
+        FOLD    %2
+        vperm2i128 ymm1, ymm0, ymm0, 0
+%endif
+        vpshufb ymm1, ymm1, [rcx + TABLE_PLACES2]
+        vpcmpeqw ymm1, ymm1, [rcx + TABLE_KEYS2]
+        vpmovmskb eax, ymm1
+        and     eax, 0x55555555
+
+        lea     r10d, [rax - 1]
+        and     r10d, eax
+        bts     rax, TABLE_NONE
+        tzcnt   rax, rax
+        shr     eax, 1
+
+        mov     r9d, eax
+        shl     r9d, TABLE_SLOT_SHIFT
+        vpcmpeqb ymm0, ymm0, [rcx + r9 + TABLE_BYTES]
+        vpmovmskb r9d, ymm0
+        not     r9d
+        and     r9d, [rcx + rax * 8 + TABLE_MASKS]
 
 ;
-; A string that is shorter than all prefixes of the block may not have the key
-; byte: nothing of it is read.
+; A prefix that is longer than the string differs: the length is not 0.
 ;
 
-.Block: cmp     r8d, [rcx + BLOCK_SHORTEST_LENGTH]
-        jb      .NextBlock
+        cmp     r8d, [rcx + rax * 4 + TABLE_LENGTHS]
+        cmovb   r9d, r8d
 
-        mov     eax, [rcx + BLOCK_KEY_OFFSET]
-        vpbroadcastb ymm0, [rdx + rax]
-        vpcmpeqb ymm0, ymm0, [rcx + BLOCK_KEYS]
+        mov     r11d, 0xFFFFFFFF        ; STRING_TABLE_NOT_FOUND
+        test    r9d, r9d
+        cmovz   r10d, [rcx + rax * 4 + TABLE_ARE_LONG32]
+        mov     eax, [rcx + rax * 4 + TABLE_INDEXES]
+        cmovnz  eax, r11d
+        test    r10d, r10d
+        jnz     %%Candidates
 
-;
-; Not longer than the string: the smaller of both lengths is the prefix's.
-;
-
-        vmovdqu ymm2, [rcx + BLOCK_SHORT_LENGTHS]
-        vpminub ymm3, ymm1, ymm2
-        vpcmpeqb ymm2, ymm2, ymm3
-
-        vpand   ymm0, ymm0, ymm2
-        vpmovmskb r10d, ymm0
-        and     r10d, [rcx + BLOCK_LANE_MASK]
-        jnz     .Candidate
-
-.NextBlock:
-        cmp     dword [rcx + BLOCK_NUMBER_OF_BLOCKS_AFTER], 0
-        lea     rcx, [rcx + BLOCK_SIZE]
-        jne     .Block
-
-        mov     eax, 0xFFFFFFFF         ; STRING_TABLE_NOT_FOUND
         vzeroupper
         ret
 
 ;
-; The lowest lane has the longest prefix.  Its length was compared as a byte;
-; where both are 255 or more it is compared here.
-;
-; tzcnt is never given zero, where it would differ from bsf, which is what it
-; is to a processor that does not know it.
+; One candidate after the other, the longest prefix first.  tzcnt is never
+; given zero, where it would differ from bsf, which is what it is to a
+; processor that does not know it; in one of 64 bits above there is a bit 32.
 ;
 
         align   16
-.Candidate:
-        tzcnt   eax, r10d
-        mov     r11d, [rcx + rax * 4 + BLOCK_LENGTHS]
-        mov     rax, [rcx + rax * 8 + BLOCK_PREFIXES]
-        cmp     r11d, r8d
-        ja      .Reject
+%%Candidates:
+        vpmovmskb eax, ymm1
+        and     eax, 0x55555555
 
-        sub     r11, VECTOR_IN_BYTES
-        jb      .Short
-        jmp     .Long
-
-.Reject:
-        lea     r9d, [r10 - 1]
-        and     r10d, r9d
-        jnz     .Candidate
-        jmp     .NextBlock
+%%Next: tzcnt   r9d, eax
+        shr     r9d, 1
+        mov     r10d, [rcx + r9 * 4 + TABLE_LENGTHS]
+        mov     r11, [rcx + r9 * 8 + TABLE_PREFIXES]
+        cmp     r10d, r8d
+        ja      %%Reject
+        sub     r10, VECTOR_IN_BYTES
+        jbe     %%Short
 
 ;
-; 32 bytes or more: the last 32, the 32 before these, and so on, and in the
+; More than 32 bytes: the last 32, the 32 before these, and so on, and in the
 ; end the first 32, which may overlap the ones before.  All are within the
-; string.
+; string, and a code unit is not cut in two.
 ;
 
-        align   16
-.Long:  vmovdqu ymm0, [rax + r11]
-        vpxor   ymm0, ymm0, [rdx + r11]
+%%Long: vmovdqu ymm0, [rdx + r10]
+        FOLD    %2
+        vpxor   ymm0, ymm0, [r11 + r10]
         vptest  ymm0, ymm0
-        jnz     .Reject
-        sub     r11, VECTOR_IN_BYTES
-        ja      .Long
+        jnz     %%Reject
+        sub     r10, VECTOR_IN_BYTES
+        ja      %%Long
 
-        vmovdqu ymm0, [rax]
-        vpxor   ymm0, ymm0, [rdx]
-        vptest  ymm0, ymm0
-        jnz     .Reject
+%%Short:
+        vmovdqu ymm0, [rdx]
+        FOLD    %2
+        vpcmpeqb ymm0, ymm0, [r11]
+        vpmovmskb r11d, ymm0
+        not     r11d
+        test    r11d, [rcx + r9 * 8 + TABLE_MASKS]
+        jnz     %%Reject
 
-;
-; The prefix matches.
-;
-
-.Found: tzcnt   eax, r10d
-        mov     eax, [rcx + rax * 4 + BLOCK_INDEXES]
+        mov     eax, [rcx + r9 * 4 + TABLE_INDEXES]
         vzeroupper
         ret
 
-;
-; Less than 32 bytes; r11 is the length less 32.
-;
+%%Reject:
+        lea     r9d, [rax - 1]
+        and     eax, r9d
+        jnz     %%Next
 
-        align   16
-.Short: mov     r9d, edx
-        and     r9d, PAGE_IN_BYTES - 1
-        cmp     r9d, PAGE_IN_BYTES - VECTOR_IN_BYTES
-        ja      .ShortAtPageEnd
+        vzeroupper
+%%None: mov     eax, 0xFFFFFFFF         ; STRING_TABLE_NOT_FOUND
+        ret
 
-;
-; The position of the first byte that differs must be at or beyond the length.
-; Bits 32 to 63 of r9 are ones after the not, so it is 32 if none differs.
-;
+%%AtPageEnd:
+        cmp     r8d, VECTOR_IN_BYTES
+        jae     %%Load
+%ifidn %2, None
+        jmp     StringTableFlatScalar
+%else
+        jmp     StringTableFlatScalar%2
+%endif
 
-        vmovdqu ymm0, [rdx]
-        vpcmpeqb ymm0, ymm0, [rax]
-        vpmovmskb r9d, ymm0
-        not     r9
-        tzcnt   r9, r9
-        add     r11d, VECTOR_IN_BYTES
-        cmp     r9d, r11d
-        jae     .Found
-        jmp     .Reject
+%endmacro
 
-;
-; The string begins in the last 31 bytes of its page, so the 32 bytes before
-; the end of the compared part begin in that page too.  The prefix is read at
-; the same distance.  The position of the last byte that differs must be below
-; that of the compared part, 32 less the length.
-;
-
-.ShortAtPageEnd:
-        vmovdqu ymm0, [rdx + r11]
-        vpcmpeqb ymm0, ymm0, [rax + r11]
-        vpmovmskb r9d, ymm0
-        xor     r9d, 0xFFFFFFFF
-        jz      .Found
-        bsr     r9d, r9d
-        add     r9d, r11d
-        jl      .Found
-        jmp     .Reject
+        SEARCH  StringTableFlatAvx2, None
+        SEARCH  StringTableFlatAvx2Bytes, Bytes
+        SEARCH  StringTableFlatAvx2Utf16, Utf16

@@ -84,7 +84,7 @@ IsFound()
     grep -aqE 'FUZZ_CHECK failed|AddressSanitizer|runtime error' log
 }
 
-Targets="FuzzStore FuzzSession FuzzConfig FuzzImage"
+Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzStringTable"
 
 Check "building" "$Fuzz/Build.sh" "$Temp/Built"
 if [ $Failed != 0 ]; then
@@ -104,6 +104,7 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzSession: more inputs" Runs FuzzSession 2500 14000
     Check "FuzzConfig: more inputs" Runs FuzzConfig 15000 3000
     Check "FuzzImage: more inputs" Runs FuzzImage 30000 16000
+    Check "FuzzStringTable: more inputs" Runs FuzzStringTable 4000 3000
 else
     Skip "more inputs: there is no libFuzzer (Debian: libclang-rt-19-dev)"
 fi
@@ -133,7 +134,9 @@ FuzzSession Reader/CommandLive.c /Any frame may/,/FUNCTION));/s/Live->Functions.
 FuzzSession Reader/ReaderIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
 FuzzSession Reader/ReaderStore.c s/RtlClose(Context->Rtl, Store->File);//
 FuzzSession Reader/ReaderTable.c s/Byte >= 0x20 && Byte != 0x7F/Byte != 0x7F/
-FuzzConfig StringTable/StringTable.c s/ || Length > LengthInBytes//
+FuzzStringTable StringTable/StringTableTrie.c s/Common + Window)/Common)/
+FuzzStringTable StringTable/StringTableScalar.c s/== 0 ? KERNEL_WIDTH/!= 1 ? KERNEL_WIDTH/
+FuzzStringTable StringTable/StringTableAvx512.c s/Length < 64 ? Length : 64/64/
 FuzzConfig Penter/PenterConfig.c s/= !AnyIncludes;/= TRUE;/
 FuzzImage Reader/ReaderCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
 FuzzImage Reader/ReaderUnwind.c s/SizeInBytes <= Section->SizeInBytes - (Rva - Section->Rva)/1/

@@ -61,7 +61,12 @@ ULONG
 typedef TEST_SEARCH *PTEST_SEARCH;
 
 static TEST_SEARCH TestSearchScalar;
+static TEST_SEARCH TestSearchSse;
+static TEST_SEARCH TestSearchAvx2C;
 static TEST_SEARCH TestSearchAvx2;
+static TEST_SEARCH TestSearchAvx512;
+static TEST_SEARCH TestSearchWrongRegardsCase;
+static TEST_SEARCH TestSearchWrongFoldsHighBytes;
 static TEST_SEARCH TestSearchWrongFirst16;
 static TEST_SEARCH TestSearchWrongFirst32;
 static TEST_SEARCH TestSearchWrongEqualLength;
@@ -80,7 +85,12 @@ typedef struct _TEST_SEARCH_ENTRY {
 
 static const TEST_SEARCH_ENTRY TestSearches[] = {
     { "scalar", TestSearchScalar },
-    { "AVX2", TestSearchAvx2 },
+    { "SSE4.2", TestSearchSse },
+    { "AVX2 (C)", TestSearchAvx2C },
+    { "AVX2 (assembly)", TestSearchAvx2 },
+    { "AVX-512", TestSearchAvx512 },
+    { "wrong: regards case", TestSearchWrongRegardsCase },
+    { "wrong: folds high bytes", TestSearchWrongFoldsHighBytes },
     { "wrong: compares the first 16 bytes", TestSearchWrongFirst16 },
     { "wrong: compares the first 32 bytes", TestSearchWrongFirst32 },
     { "wrong: demands equal lengths", TestSearchWrongEqualLength },
@@ -94,9 +104,32 @@ static const TEST_SEARCH_ENTRY TestSearches[] = {
 };
 
 #define TEST_SEARCHES RTL_NUMBER_OF(TestSearches)
-#define TEST_SCALAR 0
-#define TEST_AVX2 1
-#define TEST_VARIANTS 2
+#define TEST_VARIANTS 5
+
+//
+// What the variants, the first of the searches, are made with.  The string
+// table gives them the names above.
+//
+
+typedef struct _TEST_VARIANT {
+    uint32_t Instructions;
+    uint32_t Flags;
+} TEST_VARIANT;
+
+static const TEST_VARIANT TestVariants[TEST_VARIANTS] = {
+    { STRING_TABLE_SCALAR, 0 },
+    { STRING_TABLE_SSE42, 0 },
+    { STRING_TABLE_AVX2, STRING_TABLE_NO_ASSEMBLY },
+    { STRING_TABLE_AVX2, 0 },
+    { STRING_TABLE_AVX512, 0 }
+};
+
+//
+// The properties of the tables in use: STRING_TABLE_UTF16 and
+// STRING_TABLE_IGNORE_CASE.
+//
+
+static uint32_t TestFlags;
 
 struct _TEST_CONTEXT {
     PCRTL Rtl;
@@ -120,7 +153,7 @@ struct _TEST_CONTEXT {
     ULONG ArenaUsed;
     PUCHAR Arena;
     PSTRING_TABLE Tables[TEST_VARIANTS];
-    ALLOCATOR GuardedAllocator;
+    STRING_TABLE_ALLOCATOR GuardedAllocator;
     ULONG NumberOfGuardedAllocations;
 
     //
@@ -149,6 +182,58 @@ struct _TEST_CONTEXT {
 //
 
 static volatile UCHAR TestByteRead;
+
+static
+UCHAR
+TestFold(
+    _In_ const UCHAR *Bytes,
+    _In_ ULONG Length,
+    _In_ ULONG Offset,
+    _In_ ULONG Flags
+    )
+/*++
+
+Routine Description:
+
+    Folds a byte as the tables' properties ask for.
+
+Arguments:
+
+    Bytes - A prefix or a string.
+
+    Length - Its length in bytes.
+
+    Offset - The byte's.
+
+    Flags - The properties.
+
+Return Value:
+
+    The byte.
+
+--*/
+{
+    UCHAR Byte = Bytes[Offset];
+
+    if ((Flags & STRING_TABLE_IGNORE_CASE) == 0) {
+        return Byte;
+    }
+
+    if (Byte < 'A' || Byte > 'Z') {
+        return Byte;
+    }
+
+    if ((Flags & STRING_TABLE_UTF16) != 0) {
+        if ((Offset & 1) != 0) {
+            return Byte;
+        }
+        if (Offset + 1 < Length && Bytes[Offset + 1] != 0) {
+            return Byte;
+        }
+    }
+
+    return (UCHAR)(Byte - 'A' + 'a');
+}
 
 static
 BOOLEAN
@@ -186,7 +271,8 @@ Return Value:
     }
 
     for (Offset = 0; Offset < Prefix->LengthInBytes; Offset += 1) {
-        if (Bytes[Offset] != String[Offset]) {
+        if (TestFold(Bytes, Prefix->LengthInBytes, Offset, TestFlags) !=
+            TestFold(String, Length, Offset, TestFlags)) {
             return FALSE;
         }
     }
@@ -236,6 +322,10 @@ Return Value:
     return Best;
 }
 
+//
+// The variants: they only differ in the table.
+//
+
 static
 ULONG
 TestSearchScalar(
@@ -243,27 +333,30 @@ TestSearchScalar(
     const UCHAR *String,
     ULONG Length
     )
-/*++
-
-Routine Description:
-
-    Searches without AVX2.
-
-Arguments:
-
-    Context - The list of prefixes and its tables.
-
-    String - The string.
-
-    Length - Its length in bytes.
-
-Return Value:
-
-    The prefix's index, or STRING_TABLE_NOT_FOUND.
-
---*/
 {
-    return StringTableSearch(Context->Tables[TEST_SCALAR], String, Length);
+    return StringTableSearch(Context->Tables[0], String, Length);
+}
+
+static
+ULONG
+TestSearchSse(
+    PTEST_CONTEXT Context,
+    const UCHAR *String,
+    ULONG Length
+    )
+{
+    return StringTableSearch(Context->Tables[1], String, Length);
+}
+
+static
+ULONG
+TestSearchAvx2C(
+    PTEST_CONTEXT Context,
+    const UCHAR *String,
+    ULONG Length
+    )
+{
+    return StringTableSearch(Context->Tables[2], String, Length);
 }
 
 static
@@ -273,11 +366,33 @@ TestSearchAvx2(
     const UCHAR *String,
     ULONG Length
     )
+{
+    return StringTableSearch(Context->Tables[3], String, Length);
+}
+
+static
+ULONG
+TestSearchAvx512(
+    PTEST_CONTEXT Context,
+    const UCHAR *String,
+    ULONG Length
+    )
+{
+    return StringTableSearch(Context->Tables[4], String, Length);
+}
+
+static
+ULONG
+TestSearchWrongRegardsCase(
+    PTEST_CONTEXT Context,
+    const UCHAR *String,
+    ULONG Length
+    )
 /*++
 
 Routine Description:
 
-    Searches with AVX2.
+    A wrong search: it regards case.
 
 Arguments:
 
@@ -293,7 +408,51 @@ Return Value:
 
 --*/
 {
-    return StringTableSearch(Context->Tables[TEST_AVX2], String, Length);
+    uint32_t Flags = TestFlags;
+    ULONG Result;
+
+    TestFlags &= ~(uint32_t)STRING_TABLE_IGNORE_CASE;
+    Result = TestSearchReference(Context, String, Length);
+    TestFlags = Flags;
+
+    return Result;
+}
+
+static
+ULONG
+TestSearchWrongFoldsHighBytes(
+    PTEST_CONTEXT Context,
+    const UCHAR *String,
+    ULONG Length
+    )
+/*++
+
+Routine Description:
+
+    A wrong search: to it, code units are bytes.
+
+Arguments:
+
+    Context - The list of prefixes and its tables.
+
+    String - The string.
+
+    Length - Its length in bytes.
+
+Return Value:
+
+    The prefix's index, or STRING_TABLE_NOT_FOUND.
+
+--*/
+{
+    uint32_t Flags = TestFlags;
+    ULONG Result;
+
+    TestFlags &= ~(uint32_t)STRING_TABLE_UTF16;
+    Result = TestSearchReference(Context, String, Length);
+    TestFlags = Flags;
+
+    return Result;
 }
 
 static
@@ -1103,8 +1262,8 @@ TestAllocateGuarded(
 Routine Description:
 
     Allocates pages of its own for each allocation, between two that cannot be
-    accessed.  Every other allocation ends, as near as its alignment allows,
-    where the pages end; the others begin where the pages begin.
+    accessed.  Half of the allocations end, as near as their alignment
+    allows, where the pages end; the others begin where the pages begin.
 
 Arguments:
 
@@ -1131,7 +1290,7 @@ Return Value:
     Test->GuardedPages = Pages;
     Test->GuardedSizeInBytes = NumberOfPages * TEST_PAGE;
     Test->NumberOfGuardedAllocations += 1;
-    if ((Test->NumberOfGuardedAllocations & 1) != 0) {
+    if (TestPick(Test, 2) != 0) {
         Pages += (NumberOfPages * TEST_PAGE - SizeInBytes) & ~(SIZE_T)15;
     }
 
@@ -1244,7 +1403,7 @@ static
 BOOLEAN
 TestOpenTables(
     _Inout_ PTEST_CONTEXT Context,
-    _In_ ULONG CharacterSize
+    _In_ uint32_t Flags
     )
 /*++
 
@@ -1257,7 +1416,7 @@ Arguments:
 
     Context - The list.
 
-    CharacterSize - The size of a character in bytes.
+    Flags - The tables' properties.
 
 Return Value:
 
@@ -1265,10 +1424,11 @@ Return Value:
 
 --*/
 {
-    RTL_CPU_FEATURES Features;
     NTSTATUS Status;
     DWORD OldProtection;
     ULONG Index;
+
+    TestFlags = Flags;
 
     for (Index = 0; Index < TEST_VARIANTS; Index += 1) {
 
@@ -1277,12 +1437,9 @@ Return Value:
             continue;
         }
 
-        Features.AsULong = Context->Rtl->CpuFeatures.AsULong;
-        Features.Avx2 = (Index == TEST_AVX2);
-
         Status = StringTableCreate(&Context->GuardedAllocator,
-                                   Features,
-                                   CharacterSize,
+                                   TestVariants[Index].Instructions,
+                                   TestVariants[Index].Flags | Flags,
                                    Context->Prefixes,
                                    Context->NumberOfPrefixes,
                                    &Context->Tables[Index],
@@ -1291,8 +1448,8 @@ Return Value:
             return FALSE;
         }
 
-        TEST(StringTableIsAvx2(Context->Tables[Index]) ==
-             (Index == TEST_AVX2));
+        TEST_EQUAL_STRING(StringTableVariant(Context->Tables[Index]),
+                          TestSearches[Index].Name);
         TEST(VirtualProtect(Context->GuardedPages,
                             Context->GuardedSizeInBytes,
                             PAGE_READONLY,
@@ -1464,28 +1621,43 @@ Return Value:
     ULONG Offset;
     ULONG Step;
     ULONG Index;
+    ULONG Size;
+    ULONG Kind;
 
-    Step = Context->IsQuick ? 7 : 1;
+    Step = Context->IsQuick ? 7 : 3;
 
-    for (CharacterSize = 1; CharacterSize <= 2; CharacterSize += 1) {
+    //
+    // Up to 16 prefixes, up to 64, and more: each has searches of its own.
+    //
+
+    for (Kind = 0; Kind < 6; Kind += 1) {
+
+        CharacterSize = 1 + Kind % 2;
+        Size = Kind < 2 ? 16 : Kind < 4 ? 64 : 100;
 
         TestBeginList(Context);
         for (Index = 0; Index < RTL_NUMBER_OF(Lengths); Index += 1) {
-            if (Lengths[Index] % CharacterSize == 0) {
+            if (Lengths[Index] % CharacterSize == 0 &&
+                Context->NumberOfPrefixes < Size) {
                 TestAddPrefix(Context, Pattern, Lengths[Index]);
             }
         }
 
-        if (!TestOpenTables(Context, CharacterSize)) {
+        while (Size == 100 && Context->NumberOfPrefixes < Size) {
+            TestAddPrefix(Context,
+                          Pattern + 1000 + 6 * Context->NumberOfPrefixes,
+                          4);
+        }
+
+        if (!TestOpenTables(Context,
+                            CharacterSize == 2 ? STRING_TABLE_UTF16 : 0)) {
             return;
         }
 
         for (Length = 0; Length <= 300; Length += 1) {
             for (Distance = 0; Distance <= 64; Distance += 1) {
                 TestAtEnd(Context, Pattern, Length, Distance);
-                if (Distance % 8 < 2) {
-                    TestAtBegin(Context, Pattern, Length, Distance);
-                }
+                TestAtBegin(Context, Pattern, Length, Distance);
             }
         }
 
@@ -1540,7 +1712,7 @@ Return Value:
 
         TestBeginList(Context);
         TestAddPrefix(Context, Pattern, Length);
-        if (!TestOpenTables(Context, 1)) {
+        if (!TestOpenTables(Context, 0)) {
             return;
         }
 
@@ -1614,7 +1786,8 @@ Return Value:
         TestAddPrefix(Context, Pattern, Longest - CharacterSize);
         TestAddPrefix(Context, Pattern, Longest - 32 * CharacterSize);
         TestAddPrefix(Context, Pattern, 4096);
-        if (!TestOpenTables(Context, CharacterSize)) {
+        if (!TestOpenTables(Context,
+                            CharacterSize == 2 ? STRING_TABLE_UTF16 : 0)) {
             return;
         }
 
@@ -1748,7 +1921,7 @@ Return Value:
     TestAddText(Context, "numpy.core.multiarray");
     TestAddText(Context, "numpy.co");
     TestAddText(Context, "z");
-    if (!TestOpenTables(Context, 1)) {
+    if (!TestOpenTables(Context, 0)) {
         return;
     }
 
@@ -1789,7 +1962,7 @@ Return Value:
     TestAddPrefix(Context, Nul + 1, 1);
     TestAddPrefix(Context, Nul + 5, 20);
     TestAddPrefix(Context, (const UCHAR *)"a\0c", 3);
-    if (!TestOpenTables(Context, 1)) {
+    if (!TestOpenTables(Context, 0)) {
         return;
     }
 
@@ -1812,7 +1985,7 @@ Return Value:
     TestAddPrefix(Context, (const UCHAR *)Wide, 2 * 6);
     TestAddPrefix(Context, (const UCHAR *)Wide, 2 * 14);
     TestAddPrefix(Context, (const UCHAR *)Wide, 2 * 1);
-    if (!TestOpenTables(Context, 2)) {
+    if (!TestOpenTables(Context, STRING_TABLE_UTF16)) {
         return;
     }
 
@@ -1859,7 +2032,7 @@ Return Value:
         TestAddPrefix(Context, Bytes, 1 + (Value & 1));
     }
 
-    if (!TestOpenTables(Context, 1)) {
+    if (!TestOpenTables(Context, 0)) {
         return;
     }
 
@@ -1930,7 +2103,7 @@ Return Value:
             TestAddPrefix(Context, Bytes, Length);
         }
 
-        if (!TestOpenTables(Context, 1)) {
+        if (!TestOpenTables(Context, 0)) {
             return;
         }
 
@@ -1951,6 +2124,309 @@ Return Value:
     }
 
     TestExpectAgreement(Context, "many prefixes");
+}
+
+static
+UCHAR
+TestLetter(
+    _In_ ULONG Number
+    )
+/*++
+
+Routine Description:
+
+    Gives one of few bytes: those that folding could get wrong are among them,
+    and 0, so that there are UTF-16 code units below 256.
+
+Arguments:
+
+    Number - Its number.
+
+Return Value:
+
+    The byte.
+
+--*/
+{
+    static const UCHAR Letters[] = { 'a', 0, 'A', 'Z', '[', '@', 'z', 0xC1 };
+
+    return Letters[Number % sizeof(Letters)];
+}
+
+static
+VOID
+TestCase(
+    _Inout_ PTEST_CONTEXT Context
+    )
+/*++
+
+Routine Description:
+
+    Without regard to case: each byte against each, and code units whose low
+    or high byte could be taken for a letter.
+
+Arguments:
+
+    Context - The tables.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const USHORT Units[] = {
+        'a', 'M', 'Z', '@', '[', '`', '{', 0x0141, 0x4100, 0x5A5A, 0xFF41,
+        0x212A, 0x00C0
+    };
+    static const UCHAR Upper[] = "KERNEL32.DLL_AND_MORE_THAN_32_BYTES_OF_IT";
+    static const UCHAR Lower[] = "kernel32.dll_and_more_than_32_bytes_of_it";
+    UCHAR Bytes[128];
+    ULONG Value;
+    ULONG Index;
+    ULONG Size;
+
+    //
+    // 7, then 256 different prefixes: few slots, and a trie.
+    //
+
+    for (Size = 7; Size <= 256; Size += 249) {
+
+        TestBeginList(Context);
+        for (Value = 0; Value < Size; Value += 1) {
+            Bytes[0] = (UCHAR)(Size == 7 ? "azAm[@`"[Value] : Value);
+            TestAddPrefix(Context, Bytes, 1);
+        }
+
+        if (!TestOpenTables(Context, STRING_TABLE_IGNORE_CASE)) {
+            return;
+        }
+
+        for (Value = 0; Value < 256; Value += 1) {
+            Bytes[0] = (UCHAR)Value;
+            Bytes[1] = (UCHAR)Value;
+            TestAtEnd(Context, Bytes, 1, 0);
+            TestAtEnd(Context, Bytes, 1, 1);
+        }
+
+        TestCloseTables(Context);
+    }
+
+    for (Size = 1; Size <= 200; Size += 199) {
+
+        TestBeginList(Context);
+        for (Index = 0; Index < RTL_NUMBER_OF(Units); Index += 1) {
+            TestAddPrefix(Context, (const UCHAR *)&Units[Index], 2);
+        }
+        for (Index = 1; Index < Size; Index += 1) {
+            Value = 0x3000 + Index;
+            TestAddPrefix(Context, (const UCHAR *)&Value, 2);
+        }
+
+        if (!TestOpenTables(Context,
+                            STRING_TABLE_UTF16 | STRING_TABLE_IGNORE_CASE)) {
+            return;
+        }
+
+        RtlZeroBytes(Bytes, sizeof(Bytes));
+        for (Value = 0; Value < 65536; Value += 1) {
+            Bytes[0] = (UCHAR)Value;
+            Bytes[1] = (UCHAR)(Value >> 8);
+            TestAtEnd(Context, Bytes, 2, Value & 32);
+        }
+
+        TestCloseTables(Context);
+    }
+
+    //
+    // Written out: prefixes of either case, and strings of the other.
+    //
+
+    RtlZeroBytes(Bytes, sizeof(Bytes));
+    RtlCopyBytes(Bytes, Lower, sizeof(Lower));
+    TestBeginList(Context);
+    TestAddPrefix(Context, Upper, 8);
+    TestAddPrefix(Context, Lower, 12);
+    TestAddPrefix(Context, Upper, 40);
+    TestAddPrefix(Context, Upper, 12);
+    if (!TestOpenTables(Context, STRING_TABLE_IGNORE_CASE)) {
+        return;
+    }
+
+    TestExpect(Context, Bytes, 7, STRING_TABLE_NOT_FOUND);
+    TestExpect(Context, Bytes, 11, 0);
+    TestExpect(Context, Bytes, 39, 1);
+    TestExpect(Context, Bytes, 41, 2);
+    TestCloseTables(Context);
+
+    if (!TestOpenTables(Context, 0)) {
+        return;
+    }
+
+    TestExpect(Context, Bytes, 11, STRING_TABLE_NOT_FOUND);
+    TestExpect(Context, Bytes, 41, 1);
+    TestCloseTables(Context);
+
+    TestExpectAgreement(Context, "case");
+}
+
+static
+VOID
+TestHardPrefixes(
+    _Inout_ PTEST_CONTEXT Context
+    )
+/*++
+
+Routine Description:
+
+    What a trie is worst at: a, aa, aaa and so on; b, ab, aab and so on; both;
+    and these behind a long part that all have in common.
+
+Arguments:
+
+    Context - The tables.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UCHAR Bytes[700];
+    ULONG Length;
+    ULONG Common;
+    ULONG Kind;
+
+    for (Kind = 0; Kind < 6; Kind += 1) {
+
+        Common = Kind >= 3 ? 100 : 0;
+        RtlFillBytes(Bytes, sizeof(Bytes), 'a');
+        RtlFillBytes(Bytes, Common, 'x');
+
+        TestBeginList(Context);
+        for (Length = Common + 1; Length <= Common + 250; Length += 1) {
+            if (Kind % 3 != 1) {
+                TestAddPrefix(Context, Bytes, Length);
+            }
+            if (Kind % 3 != 0) {
+                Bytes[Length - 1] = 'b';
+                TestAddPrefix(Context, Bytes, Length);
+                Bytes[Length - 1] = 'a';
+            }
+        }
+
+        if (!TestOpenTables(Context, 0)) {
+            return;
+        }
+
+        for (Length = 1; Length <= Common + 260; Length += 1) {
+            TestAtEnd(Context, Bytes, Length, Length & 63);
+            Bytes[Length - 1] = 'b';
+            TestAtEnd(Context, Bytes, Length, 0);
+            TestAtEnd(Context, Bytes, Length + 20, Length & 63);
+            Bytes[Length - 1] = 'c';
+            TestAtEnd(Context, Bytes, Length + 20, 0);
+            Bytes[Length - 1] = Length <= Common ? 'x' : 'a';
+        }
+
+        TestCloseTables(Context);
+    }
+
+    TestExpectAgreement(Context, "hard prefixes");
+}
+
+static
+VOID
+TestHundredThousand(
+    _Inout_ PTEST_CONTEXT Context
+    )
+/*++
+
+Routine Description:
+
+    A table of 100,000 prefixes, none of which begins with another, so that
+    what is found for each is known.
+
+Arguments:
+
+    Context - The allocator.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Heap = Context->Allocator;
+    STRING_TABLE_ALLOCATOR Allocator;
+    PSTRING_TABLE_PREFIX Prefixes;
+    PSTRING_TABLE Table;
+    PUCHAR Bytes;
+    PUCHAR Text;
+    ULONG Wrong;
+    ULONG Index;
+    ULONG Value;
+    ULONG Digit;
+    ULONG Kind;
+
+    Allocator.Context = Heap->Context;
+    Allocator.Allocate = Heap->Allocate;
+    Allocator.Free = Heap->Free;
+    Prefixes = (PSTRING_TABLE_PREFIX)
+        Heap->Allocate(Heap->Context, 100000 * sizeof(*Prefixes));
+    Bytes = (PUCHAR)Heap->Allocate(Heap->Context, 100000 * 32);
+    if (!TEST(Prefixes != NULL && Bytes != NULL)) {
+        goto End;
+    }
+
+    for (Index = 0; Index < 100000; Index += 1) {
+        Text = Bytes + 32 * Index;
+        RtlCopyBytes(Text, "?name@space@@", 13);
+        Value = Index;
+        for (Digit = 0; Digit < 5; Digit += 1) {
+            Text[13 + Digit] = (UCHAR)('0' + Value % 10);
+            Value /= 10;
+        }
+        RtlFillBytes(Text + 18, 14, 'z');
+        Prefixes[Index].Buffer = Text;
+        Prefixes[Index].LengthInBytes = 18 + Index % 7;
+    }
+
+    for (Kind = 0; Kind < TEST_VARIANTS; Kind += 1) {
+
+        if (!Context->IsAvailable[Kind] ||
+            !TEST(StringTableCreate(&Allocator,
+                                    TestVariants[Kind].Instructions,
+                                    TestVariants[Kind].Flags,
+                                    Prefixes,
+                                    100000,
+                                    &Table,
+                                    NULL) == STRING_TABLE_SUCCESS)) {
+            continue;
+        }
+
+        Wrong = 0;
+        for (Index = 0; Index < 100000; Index += 1) {
+            Text = Bytes + 32 * Index;
+            Value = Prefixes[Index].LengthInBytes;
+            Wrong += (StringTableSearch(Table, Text, Value) != Index);
+            Wrong += (StringTableSearch(Table, Text, 32) != Index);
+            Wrong += (StringTableSearch(Table, Text, Value - 1) !=
+                      STRING_TABLE_NOT_FOUND);
+            Text[2 + Index % 10] ^= 1;
+            Wrong += (StringTableSearch(Table, Text, 32) !=
+                      STRING_TABLE_NOT_FOUND);
+            Text[2 + Index % 10] ^= 1;
+        }
+
+        TEST_EQUAL(Wrong, 0);
+        StringTableDestroy(Table);
+    }
+
+End:
+
+    Heap->Free(Heap->Context, Prefixes);
+    Heap->Free(Heap->Context, Bytes);
 }
 
 static
@@ -1980,6 +2456,7 @@ Return Value:
     ULONG CharacterSize;
     ULONG NumberOfTables;
     ULONG NumberOfBytes;
+    uint32_t Flags;
     ULONG Length;
     ULONG Offset;
     ULONG Table;
@@ -1989,11 +2466,13 @@ Return Value:
 
     for (Table = 0; Table < NumberOfTables; Table += 1) {
 
-        CharacterSize = 1 + TestPick(Context, 2);
-        NumberOfBytes = 1 + TestPick(Context, 3);
+        Flags = TestPick(Context, 4);
+        CharacterSize = (Flags & STRING_TABLE_UTF16) != 0 ? 2 : 1;
+        NumberOfBytes = 1 + TestPick(Context, 6);
 
         TestBeginList(Context);
-        for (Index = 1 + TestPick(Context, 70); Index > 0; Index -= 1) {
+        Index = 1 + TestPick(Context, TestPick(Context, 2) ? 20 : 90);
+        for (; Index > 0; Index -= 1) {
 
             Length = 1 + TestPick(Context, TestPick(Context, 8) ? 45 : 150);
             Length *= CharacterSize;
@@ -2014,20 +2493,21 @@ Return Value:
             }
 
             for (; Offset < Length; Offset += 1) {
-                Bytes[Offset] = (UCHAR)TestPick(Context, NumberOfBytes);
+                Bytes[Offset] = TestLetter(
+                    TestPick(Context, NumberOfBytes));
             }
             TestAddPrefix(Context, Bytes, Length);
         }
 
-        if (!TestOpenTables(Context, CharacterSize)) {
+        if (!TestOpenTables(Context, Flags)) {
             return;
         }
 
-        for (Index = 0; Index < 200; Index += 1) {
+        for (Index = 0; Index < 1000; Index += 1) {
 
             for (Offset = 0; Offset < sizeof(Bytes); Offset += 1) {
-                Bytes[Offset] = (UCHAR)((TestNextRandom(Context) >> 11) %
-                                        NumberOfBytes);
+                Bytes[Offset] = TestLetter(
+                    (ULONG)((TestNextRandom(Context) >> 11) % NumberOfBytes));
             }
 
             Length = TestPick(Context, TestPick(Context, 4) ? 60 : 310);
@@ -2040,7 +2520,8 @@ Return Value:
                     Length = Offset + TestPick(Context, 3) * (Length & 31);
                 }
                 if (TestPick(Context, 4) == 0) {
-                    Bytes[TestPick(Context, Offset)] ^= 1;
+                    Bytes[TestPick(Context, Offset)] ^=
+                        TestPick(Context, 2) ? 1 : 0x20;
                 }
             }
 
@@ -2089,7 +2570,7 @@ Return Value:
     TestBeginList(Context);
     TestAddText(Context, "\x01");
     TestAddPrefix(Context, (const UCHAR *)"", 1);
-    if (!TestOpenTables(Context, 1)) {
+    if (!TestOpenTables(Context, 0)) {
         return;
     }
 
@@ -2142,19 +2623,23 @@ Return Value:
 --*/
 {
     PSTRING_TABLE_PREFIX Prefixes = Context->Prefixes;
-    RTL_CPU_FEATURES Features = Context->Rtl->CpuFeatures;
-    PCALLOCATOR Allocator = Context->Allocator;
+    uint32_t Features = StringTableQueryInstructions();
+    STRING_TABLE_ALLOCATOR Allocator;
     PSTRING_TABLE Mark = (PSTRING_TABLE)Context;
     PSTRING_TABLE Table = Mark;
     NTSTATUS Status;
-    ULONG Bad;
+    uint32_t Bad;
     ULONG Index;
 
-#define TEST_REFUSED(CharacterSize, Count, ExpectedStatus, ExpectedIndex)   \
+    Allocator.Context = Context->Allocator->Context;
+    Allocator.Allocate = Context->Allocator->Allocate;
+    Allocator.Free = Context->Allocator->Free;
+
+#define TEST_REFUSED(Flags, Count, ExpectedStatus, ExpectedIndex)   \
     Bad = 12345;                                                            \
-    Status = StringTableCreate(Allocator,                                   \
+    Status = StringTableCreate(&Allocator,                                  \
                                Features,                                    \
-                               (CharacterSize),                             \
+                               (Flags),                             \
                                Prefixes,                                    \
                                (Count),                                     \
                                &Table,                                      \
@@ -2162,9 +2647,9 @@ Return Value:
     TEST(Status == (ExpectedStatus));                                       \
     TEST(Bad == (ULONG)(ExpectedIndex));                                    \
     TEST(Table == Mark);                                                    \
-    Status = StringTableCreate(Allocator,                                   \
+    Status = StringTableCreate(&Allocator,                                  \
                                Features,                                    \
-                               (CharacterSize),                             \
+                               (Flags),                             \
                                Prefixes,                                    \
                                (Count),                                     \
                                &Table,                                      \
@@ -2172,10 +2657,10 @@ Return Value:
     TEST(Status == (ExpectedStatus));                                       \
     TEST(Table == Mark)
 
-#define TEST_ACCEPTED(CharacterSize, Count)                                 \
-    Status = StringTableCreate(Allocator,                                   \
+#define TEST_ACCEPTED(Flags, Count)                                 \
+    Status = StringTableCreate(&Allocator,                                  \
                                Features,                                    \
-                               (CharacterSize),                             \
+                               (Flags),                             \
                                Prefixes,                                    \
                                (Count),                                     \
                                &Table,                                      \
@@ -2191,52 +2676,54 @@ Return Value:
         Prefixes[Index].LengthInBytes = 2 + 2 * Index;
     }
 
+    TEST_ACCEPTED(0, 40);
     TEST_ACCEPTED(1, 40);
-    TEST_ACCEPTED(2, 40);
 
-    TEST_REFUSED(1, 0, STATUS_INVALID_PARAMETER, STRING_TABLE_NOT_FOUND);
-    TEST_REFUSED(0, 40, STATUS_INVALID_PARAMETER, STRING_TABLE_NOT_FOUND);
-    TEST_REFUSED(3, 40, STATUS_INVALID_PARAMETER, STRING_TABLE_NOT_FOUND);
-    TEST_REFUSED(4, 40, STATUS_INVALID_PARAMETER, STRING_TABLE_NOT_FOUND);
+    TEST_REFUSED(0, 0, STATUS_INVALID_PARAMETER, STRING_TABLE_NOT_FOUND);
+    TEST_REFUSED(8, 40, STATUS_INVALID_PARAMETER, STRING_TABLE_NOT_FOUND);
+    TEST_REFUSED(0x80000001,
+                 40,
+                 STATUS_INVALID_PARAMETER,
+                 STRING_TABLE_NOT_FOUND);
 
     //
     // The first bad one is reported; one that is not in the list is not.
     //
 
     Prefixes[38].LengthInBytes = 0;
-    TEST_REFUSED(1, 40, STATUS_OBJECT_NAME_INVALID, 38);
-    TEST_ACCEPTED(1, 38);
+    TEST_REFUSED(0, 40, STATUS_OBJECT_NAME_INVALID, 38);
+    TEST_ACCEPTED(0, 38);
     Prefixes[7].LengthInBytes = 0;
-    TEST_REFUSED(1, 40, STATUS_OBJECT_NAME_INVALID, 7);
+    TEST_REFUSED(0, 40, STATUS_OBJECT_NAME_INVALID, 7);
     Prefixes[0].LengthInBytes = 0;
-    TEST_REFUSED(2, 1, STATUS_OBJECT_NAME_INVALID, 0);
+    TEST_REFUSED(1, 1, STATUS_OBJECT_NAME_INVALID, 0);
     Prefixes[0].LengthInBytes = 2;
     Prefixes[7].LengthInBytes = 2;
     Prefixes[38].LengthInBytes = 2;
 
     Prefixes[5].LengthInBytes = 7;
-    TEST_REFUSED(2, 40, STATUS_OBJECT_NAME_INVALID, 5);
-    TEST_ACCEPTED(1, 40);
+    TEST_REFUSED(1, 40, STATUS_OBJECT_NAME_INVALID, 5);
+    TEST_ACCEPTED(0, 40);
 
     Prefixes[5].LengthInBytes = 32767;
-    TEST_ACCEPTED(1, 40);
+    TEST_ACCEPTED(0, 40);
     Prefixes[5].LengthInBytes = 32768;
-    TEST_REFUSED(1, 40, STATUS_NAME_TOO_LONG, 5);
-    TEST_ACCEPTED(2, 40);
+    TEST_REFUSED(0, 40, STATUS_NAME_TOO_LONG, 5);
+    TEST_ACCEPTED(1, 40);
     Prefixes[5].LengthInBytes = 65534;
-    TEST_ACCEPTED(2, 40);
+    TEST_ACCEPTED(1, 40);
     Prefixes[5].LengthInBytes = 65535;
-    TEST_REFUSED(2, 40, STATUS_NAME_TOO_LONG, 5);
-    Prefixes[5].LengthInBytes = 65536;
-    TEST_REFUSED(2, 40, STATUS_NAME_TOO_LONG, 5);
-    Prefixes[5].LengthInBytes = 65538;
     TEST_REFUSED(1, 40, STATUS_NAME_TOO_LONG, 5);
+    Prefixes[5].LengthInBytes = 65536;
+    TEST_REFUSED(1, 40, STATUS_NAME_TOO_LONG, 5);
+    Prefixes[5].LengthInBytes = 65538;
+    TEST_REFUSED(0, 40, STATUS_NAME_TOO_LONG, 5);
     Prefixes[5].LengthInBytes = 0xFFFFFFFE;
-    TEST_REFUSED(2, 40, STATUS_NAME_TOO_LONG, 5);
+    TEST_REFUSED(1, 40, STATUS_NAME_TOO_LONG, 5);
     Prefixes[5].LengthInBytes = 2;
 
     Prefixes[39].Buffer = NULL;
-    TEST_REFUSED(1, 40, STATUS_OBJECT_NAME_INVALID, 39);
+    TEST_REFUSED(0, 40, STATUS_OBJECT_NAME_INVALID, 39);
 
     StringTableDestroy(NULL);
 
@@ -2355,11 +2842,11 @@ Return Value:
 --*/
 {
     TEST_COUNTING_ALLOCATOR Counting;
-    ALLOCATOR Allocator;
+    STRING_TABLE_ALLOCATOR Allocator;
     PSTRING_TABLE Table;
     NTSTATUS Status;
     ULONG Attempt;
-    ULONG Bad;
+    uint32_t Bad;
     ULONG Index;
 
     TestBeginList(Context);
@@ -2381,8 +2868,8 @@ Return Value:
         Bad = 12345;
         Table = NULL;
         Status = StringTableCreate(&Allocator,
-                                   Context->Rtl->CpuFeatures,
-                                   1,
+                                   StringTableQueryInstructions(),
+                                   0,
                                    Context->Prefixes,
                                    Context->NumberOfPrefixes,
                                    &Table,
@@ -2452,8 +2939,12 @@ Return Value:
     Context->Rtl = Rtl;
     Context->Allocator = Allocator;
     Context->Random = 0x9E3779B97F4A7C15ULL;
-    Context->IsAvailable[TEST_SCALAR] = TRUE;
-    Context->IsAvailable[TEST_AVX2] = (BOOLEAN)Rtl->CpuFeatures.Avx2;
+    for (Index = 0; Index < TEST_VARIANTS; Index += 1) {
+        Context->IsAvailable[Index] = (BOOLEAN)
+            (TestVariants[Index].Instructions == STRING_TABLE_SCALAR ||
+             (TestVariants[Index].Instructions &
+              StringTableQueryInstructions()) != 0);
+    }
     Context->GuardedAllocator.Context = Context;
     Context->GuardedAllocator.Allocate = TestAllocateGuarded;
     Context->GuardedAllocator.Free = TestFreeGuarded;
@@ -2517,6 +3008,32 @@ Return Value:
     Allocator->Free(Allocator->Context, Context->Prefixes);
 }
 
+static
+uint32_t
+TestInstructionsOf(
+    _In_ const RTL_CPU_FEATURES *Features
+    )
+/*++
+
+Routine Description:
+
+    Says what the RTL's features are to a string table.
+
+Arguments:
+
+    Features - The features.
+
+Return Value:
+
+    The instruction sets.
+
+--*/
+{
+    return (Features->Sse42 ? STRING_TABLE_SSE42 : 0) |
+           (Features->Avx2 && Features->Bmi2 ? STRING_TABLE_AVX2 : 0) |
+           (Features->Avx512 && Features->Bmi2 ? STRING_TABLE_AVX512 : 0);
+}
+
 _Use_decl_annotations_
 VOID
 TestMain(
@@ -2549,15 +3066,23 @@ Return Value:
         goto End;
     }
 
-    if (!Context.IsAvailable[TEST_AVX2]) {
-        TEST_SKIP("the AVX2 search: this processor has no AVX2");
+    for (Index = 0; Index < TEST_VARIANTS; Index += 1) {
+        if (!Context.IsAvailable[Index]) {
+            TEST_SKIP(TestSearches[Index].Name);
+        }
     }
+
+    TEST(StringTableQueryInstructions() ==
+         TestInstructionsOf(&Rtl->CpuFeatures));
 
     TestExamples(&Context);
     TestNestedPrefixes(&Context);
     TestSinglePrefixes(&Context);
     TestLongPrefixes(&Context);
     TestByteValues(&Context);
+    TestCase(&Context);
+    TestHardPrefixes(&Context);
+    TestHundredThousand(&Context);
     TestManyPrefixes(&Context);
     TestRandomCases(&Context);
     TestNothingIsRead(&Context);

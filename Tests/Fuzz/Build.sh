@@ -21,7 +21,8 @@ Root=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd) || exit 1
 Fuzz=$Root/Tests/Fuzz
 Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
-[ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage
+[ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
+    FuzzStringTable
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -45,8 +46,11 @@ Sources()
                 grep -vE '/Reader(DbgHelp|Start)\.c$|/RtlEnvironment\.c$'
             ;;
         FuzzConfig)
-            ls Penter/PenterConfig.c StringTable/*.c $Rtl |
+            ls Penter/PenterConfig.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
                 grep -v /RtlClock.c
+            ;;
+        FuzzStringTable)
+            ls StringTable/*.c | grep -v /StringTableCpu.c
             ;;
         FuzzImage)
             ls Reader/ReaderCoff.c Reader/ReaderUnwind.c
@@ -129,8 +133,8 @@ case $Engine in
 esac
 
 #
-# The kernel that Windows has in assembly is searched too: the target calls it
-# by Windows' convention.
+# The kernel that Windows has in assembly is searched with too; it is called by
+# Windows' convention.
 #
 
 Object()
@@ -141,7 +145,7 @@ Object()
 
 if nasm -f elf64 -Dcode=exec -IStringTable/ StringTable/StringTableAvx2.asm \
     -o "$Folder/Objects/Avx2.o" 2>/dev/null; then
-    Flags="$Flags -DFUZZ_HAS_AVX2"
+    Flags="$Flags -DSTRING_TABLE_HAS_ASSEMBLY=1"
 fi
 
 LinkTarget()
@@ -152,9 +156,12 @@ LinkTarget()
         [ "$Source" = "${PLANT_SOURCE:-}" ] ||
             Objects="$Objects $(Object "$Source")"
     done
-    if [ "$Target" = FuzzConfig ] && [ -f "$Folder/Objects/Avx2.o" ]; then
-        Objects="$Objects $Folder/Objects/Avx2.o"
-    fi
+    case $Target in
+        FuzzConfig|FuzzStringTable)
+            [ ! -f "$Folder/Objects/Avx2.o" ] ||
+                Objects="$Objects $Folder/Objects/Avx2.o"
+            ;;
+    esac
     # shellcheck disable=SC2086
     "$Compiler" $Link $Objects "$@" -Wl,-z,noexecstack -o "$Output" ||
         Fail "linking $Target"

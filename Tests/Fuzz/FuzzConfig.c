@@ -6,11 +6,12 @@ Module Name:
 
 Abstract:
 
-    Fuzz target: the environment through PenterConfig.c, and string tables,
-    each against a plain rendering of what is documented.
+    Fuzz target: the environment through PenterConfig.c, against a plain
+    rendering of what is documented.
 
-    The input is one byte, whose bit 0 says which, then for the environment
+    The input is
 
+        1 byte      nothing
         1 byte      which allocation of pages fails; 0: none
         1 byte      which variables are there (bits 0 to 3); bit 4: texts have
                     two bytes a character; bit 5: paths cannot be made absolute
@@ -21,24 +22,14 @@ Abstract:
                     TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_MIN_DURATION:
                     likewise
 
-    and for a table
-
-        1 byte      which allocation fails; 0: none
-        1 byte      the number of prefixes
-        2 bytes     each prefix: a place and a length in the bytes below
-        bytes       the strings to be searched are all parts of them too
-
 --*/
 
 #include "FuzzSupport.h"
 #include "../../Penter/PenterPrivate.h"
-#include "../../StringTable/StringTablePrivate.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define FUZZ_IS_TABLE 1
-#define FUZZ_IS_WIDE_TABLE 2
 #define FUZZ_IS_WIDE_TEXT 0x10
 #define FUZZ_IS_FULL_PATH_FAILING 0x20
 
@@ -53,25 +44,6 @@ Abstract:
 #define FUZZ_TEXT_MAX_DEPTH 8
 #define FUZZ_TEXT_FLUSH 9
 #define FUZZ_TEXT_MIN_DURATION 10
-#define FUZZ_MAXIMUM_PREFIXES 200
-#define FUZZ_MAXIMUM_SEARCHES 96
-#define FUZZ_PAGE_SIZE 4096
-
-//
-// The kernel that StringTableAvx2.asm has, called as it is on Windows.
-//
-
-#ifdef FUZZ_HAS_AVX2
-
-__attribute__((ms_abi))
-ULONG
-FuzzSearchAvx2(
-    PCSTRING_TABLE_BLOCK Blocks,
-    const VOID *String,
-    ULONG LengthInBytes
-    ) __asm__("StringTableSearchAvx2");
-
-#endif
 
 typedef struct _FUZZ_TEXT {
     PWCHAR Buffer;
@@ -1061,272 +1033,6 @@ Return Value:
     free(Config);
 }
 
-//
-// String tables.
-//
-
-static
-ULONG
-FuzzSearch(
-    PCSTRING_TABLE_PREFIX Prefixes,
-    ULONG NumberOfPrefixes,
-    const UCHAR *String,
-    ULONG LengthInBytes
-    )
-/*++
-
-Routine Description:
-
-    Finds the longest prefix of a string, one after another.
-
-Arguments:
-
-    Prefixes, NumberOfPrefixes - The prefixes.
-
-    String, LengthInBytes - The string.
-
-Return Value:
-
-    The index, or STRING_TABLE_NOT_FOUND.
-
---*/
-{
-    ULONG Best = STRING_TABLE_NOT_FOUND;
-    ULONG Index;
-
-    for (Index = 0; Index < NumberOfPrefixes; Index++) {
-        if (Prefixes[Index].LengthInBytes <= LengthInBytes &&
-            memcmp(Prefixes[Index].Buffer,
-                   String,
-                   Prefixes[Index].LengthInBytes) == 0 &&
-            (Best == STRING_TABLE_NOT_FOUND ||
-             Prefixes[Index].LengthInBytes > Prefixes[Best].LengthInBytes)) {
-            Best = Index;
-        }
-    }
-
-    return Best;
-}
-
-static
-PUCHAR
-FuzzGetPage(
-    VOID
-    )
-/*++
-
-Routine Description:
-
-    Gives the end of a readable page in front of one that is not.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    The first byte that cannot be read.
-
---*/
-{
-    static PUCHAR End;
-    PUCHAR Pages;
-
-    if (End == NULL) {
-        Pages = (PUCHAR)mmap(NULL,
-                             3 * FUZZ_PAGE_SIZE,
-                             PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS,
-                             -1,
-                             0);
-        if (Pages == MAP_FAILED ||
-            mprotect(Pages, FUZZ_PAGE_SIZE, PROT_NONE) != 0 ||
-            mprotect(Pages + 2 * FUZZ_PAGE_SIZE,
-                     FUZZ_PAGE_SIZE,
-                     PROT_NONE) != 0) {
-            abort();
-        }
-        End = Pages + 2 * FUZZ_PAGE_SIZE;
-    }
-
-    return End;
-}
-
-static
-VOID
-FuzzCheckSearch(
-    PCSTRING_TABLE Table,
-    PCSTRING_TABLE_PREFIX Prefixes,
-    ULONG NumberOfPrefixes,
-    const UCHAR *String,
-    ULONG LengthInBytes
-    )
-/*++
-
-Routine Description:
-
-    Searches for a string in three ways: with the portable code in a block of
-    its own, and with AVX2 at the end of a page and at the start of one.
-
-Arguments:
-
-    Table - The table.
-
-    Prefixes, NumberOfPrefixes - What it was made of.
-
-    String, LengthInBytes - The string.
-
-Return Value:
-
-    None.
-
---*/
-{
-    ULONG Expected = FuzzSearch(Prefixes,
-                                NumberOfPrefixes,
-                                String,
-                                LengthInBytes);
-    PUCHAR Block = (PUCHAR)malloc(LengthInBytes == 0 ? 1 : LengthInBytes);
-
-    if (Block == NULL) {
-        abort();
-    }
-
-    RtlCopyBytes(Block, String, LengthInBytes);
-    FUZZ_CHECK(StringTableSearch(Table, Block, LengthInBytes) == Expected);
-    free(Block);
-
-#ifdef FUZZ_HAS_AVX2
-
-    if (__builtin_cpu_supports("avx2") && LengthInBytes <= FUZZ_PAGE_SIZE) {
-
-        Block = FuzzGetPage() - LengthInBytes;
-        RtlCopyBytes(Block, String, LengthInBytes);
-        FUZZ_CHECK(FuzzSearchAvx2(Table->Blocks, Block, LengthInBytes) ==
-                   Expected);
-
-        Block = FuzzGetPage() - FUZZ_PAGE_SIZE;
-        RtlCopyBytes(Block, String, LengthInBytes);
-        FUZZ_CHECK(FuzzSearchAvx2(Table->Blocks, Block, LengthInBytes) ==
-                   Expected);
-    }
-
-#else
-
-    (VOID)FuzzGetPage;
-
-#endif
-}
-
-static
-VOID
-FuzzUseTable(
-    PFUZZ_INPUT Input,
-    ULONG CharacterSize
-    )
-/*++
-
-Routine Description:
-
-    Makes a table and searches in it.
-
-Arguments:
-
-    Input - The input.
-
-    CharacterSize - Bytes a character.
-
-Return Value:
-
-    None.
-
---*/
-{
-    STRING_TABLE_PREFIX Prefixes[FUZZ_MAXIMUM_PREFIXES];
-    UCHAR Places[FUZZ_MAXIMUM_PREFIXES][2];
-    RTL_CPU_FEATURES Features;
-    FUZZ_ALLOCATOR Allocator;
-    PSTRING_TABLE Table = NULL;
-    const UCHAR *Bytes;
-    ULONG BadIndex = 0;
-    ULONG Count;
-    ULONG Index;
-    ULONG Length;
-    ULONG NumberOfPrefixes;
-    ULONG Step;
-    NTSTATUS Status;
-
-    FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(Input, 1));
-    NumberOfPrefixes = (ULONG)FuzzTake(Input, 1) % FUZZ_MAXIMUM_PREFIXES;
-    for (Index = 0; Index < NumberOfPrefixes; Index++) {
-        Places[Index][0] = (UCHAR)FuzzTake(Input, 1);
-        Places[Index][1] = (UCHAR)FuzzTake(Input, 1);
-    }
-
-    //
-    // Lengths beyond 240 stand for long prefixes.
-    //
-
-    Bytes = Input->Bytes;
-    Length = (ULONG)Input->Left;
-    for (Index = 0; Index < NumberOfPrefixes; Index++) {
-        Step = Places[Index][0] > Length ? Length : Places[Index][0];
-        Prefixes[Index].Buffer = Bytes + Step;
-        Prefixes[Index].LengthInBytes = Places[Index][1];
-        if (Places[Index][1] > 240) {
-            Prefixes[Index].LengthInBytes = (Places[Index][1] - 240u) * 256;
-        }
-        if (Prefixes[Index].LengthInBytes > Length - Step) {
-            Prefixes[Index].LengthInBytes = Length - Step;
-        }
-    }
-
-    Features.AsULong = 0xFFFFFFFF;
-    Status = StringTableCreate(&Allocator.Allocator,
-                               Features,
-                               CharacterSize,
-                               Prefixes,
-                               NumberOfPrefixes,
-                               &Table,
-                               &BadIndex);
-    if (!NT_SUCCESS(Status)) {
-
-        FUZZ_CHECK(Table == NULL);
-        if (Status == STATUS_OBJECT_NAME_INVALID) {
-            FUZZ_CHECK(BadIndex < NumberOfPrefixes);
-            FUZZ_CHECK(Prefixes[BadIndex].LengthInBytes % CharacterSize != 0 ||
-                       Prefixes[BadIndex].LengthInBytes == 0);
-        } else {
-            FUZZ_CHECK(BadIndex == STRING_TABLE_NOT_FOUND);
-        }
-
-    } else {
-
-        for (Index = 0; Index < NumberOfPrefixes; Index++) {
-            FUZZ_CHECK(Prefixes[Index].LengthInBytes != 0);
-        }
-
-        Step = Length / FUZZ_MAXIMUM_SEARCHES + 1;
-        for (Index = 0; Index <= Length; Index += Step) {
-            Count = Length - Index;
-            FuzzCheckSearch(Table,
-                            Prefixes,
-                            NumberOfPrefixes,
-                            Bytes + Index,
-                            Count);
-            FuzzCheckSearch(Table,
-                            Prefixes,
-                            NumberOfPrefixes,
-                            Bytes + Index,
-                            Count > 40 ? Index % 40 : Count / 2);
-        }
-
-        StringTableDestroy(Table);
-    }
-
-    FUZZ_CHECK(Allocator.Count == 0);
-}
-
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
@@ -1349,13 +1055,9 @@ Return Value:
 --*/
 {
     FUZZ_INPUT Input = { Data, Size };
-    ULONG Mode = (ULONG)FuzzTake(&Input, 1);
 
-    if ((Mode & FUZZ_IS_TABLE) != 0) {
-        FuzzUseTable(&Input, (Mode & FUZZ_IS_WIDE_TABLE) != 0 ? 2 : 1);
-    } else {
-        FuzzReadEnvironment(&Input);
-    }
+    (VOID)FuzzTake(&Input, 1);
+    FuzzReadEnvironment(&Input);
 
     return 0;
 }
