@@ -312,7 +312,7 @@ Return Value:
     PUCHAR Memory;
 
     RecordsSize = StringTableLayOutRecords(Items, NumberOfItems);
-    NodesSize = 212 * (SIZE_T)NumberOfItems + 512;
+    NodesSize = 280 * (SIZE_T)NumberOfItems + 512;
     if (RecordsSize >> STRING_TABLE_UNIT_SHIFT >= STRING_TABLE_MAXIMUM_UNITS ||
         NodesSize >> STRING_TABLE_UNIT_SHIFT >= STRING_TABLE_MAXIMUM_UNITS) {
         return NULL;
@@ -323,8 +323,8 @@ Return Value:
     //
 
     NodesOffset = (SIZE_T)NumberOfItems *
-                  (sizeof(STRING_TABLE_TASK) + sizeof(STRING_TABLE_GROUP) +
-                   sizeof(ULONG));
+                  (2 * sizeof(STRING_TABLE_ITEM) + sizeof(STRING_TABLE_TASK) +
+                   sizeof(STRING_TABLE_GROUP) + sizeof(ULONG));
     NodesOffset = (NodesOffset + STRING_TABLE_ALIGNMENT - 1) &
                   ~(SIZE_T)(STRING_TABLE_ALIGNMENT - 1);
     Memory = (PUCHAR)Allocator->Allocate(Allocator->Context,
@@ -337,7 +337,9 @@ Return Value:
     Builder.NumberOfItems = NumberOfItems;
     Builder.Fold = Fold;
     Builder.IsWide = (CharacterSizeInBytes == 2);
-    Builder.Tasks = (PSTRING_TABLE_TASK)Memory;
+    Builder.Parts = (PSTRING_TABLE_ITEM)Memory;
+    Builder.Spare = Builder.Parts + NumberOfItems;
+    Builder.Tasks = (PSTRING_TABLE_TASK)(Builder.Spare + NumberOfItems);
     Builder.Groups = (PSTRING_TABLE_GROUP)(Builder.Tasks + NumberOfItems);
     Builder.Buckets = (PULONG)(Builder.Groups + NumberOfItems);
     Builder.Nodes = Memory + NodesOffset;
@@ -362,6 +364,7 @@ Return Value:
         Table->Fold = Fold;
         Table->Root = Builder.Root;
         Table->Nodes = (const UCHAR *)(Table + 1);
+        Table->List = (PCSTRING_TABLE_LIST)(Table->Nodes + Builder.ListOffset);
         Table->Records = Table->Nodes + NodesSize;
         StringTableFillRecords(Items,
                                NumberOfItems,

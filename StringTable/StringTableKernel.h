@@ -147,7 +147,6 @@ KERNEL_TARGET
 ULONG
 KernelSearchList(
     _In_ PCSTRING_TABLE Table,
-    _In_ ULONG Reference,
     _In_reads_bytes_(Length) const UCHAR *String,
     _In_ ULONG Length,
     _In_ ULONG Fold
@@ -156,15 +155,13 @@ KernelSearchList(
 
 Routine Description:
 
-    Finds, in a list of leaves in order, one that has as much in common with a
+    Finds, in the list of all leaves, one that has as much in common with a
     string as any of them: it is next to where the string would be, and a
     binary search comes by both places.
 
 Arguments:
 
     Table - The table.
-
-    Reference - The list.
 
     String - The string.
 
@@ -174,7 +171,7 @@ Arguments:
 
 Return Value:
 
-    A reference to the leaf's record.
+    The leaf's record, in units.
 
 --*/
 {
@@ -183,6 +180,7 @@ Return Value:
     const UCHAR *Bytes;
     ULONGLONG Character;
     ULONG BestCommon;
+    ULONG Reference;
     ULONG Common;
     ULONG Limit;
     ULONG Begin;
@@ -190,10 +188,7 @@ Return Value:
     ULONG End;
     ULONG Middle;
 
-    List = (PCSTRING_TABLE_LIST)
-        (Table->Nodes +
-         ((SIZE_T)(Reference & ~STRING_TABLE_REFERENCE_LIST) <<
-          STRING_TABLE_UNIT_SHIFT));
+    List = Table->List;
     Begin = 0;
     End = List->NumberOfRecords;
     Best = List->References[0];
@@ -204,9 +199,7 @@ Return Value:
         Middle = Begin + (End - Begin) / 2;
         Reference = List->References[Middle];
         Record = (PCSTRING_TABLE_RECORD)
-            (Table->Records +
-             ((SIZE_T)(Reference & ~STRING_TABLE_REFERENCE_RECORD) <<
-              STRING_TABLE_UNIT_SHIFT));
+            (Table->Records + ((SIZE_T)Reference << STRING_TABLE_UNIT_SHIFT));
         Bytes = (const UCHAR *)((PCSTRING_TABLE_LEAF)Record + 1);
 
         Limit = Record->LengthInBytes < Length ? Record->LengthInBytes : Length;
@@ -258,19 +251,19 @@ KernelStep(
     _In_ ULONG Reference,
     _In_reads_bytes_(Length) const UCHAR *String,
     _In_ ULONG Length,
-    _In_ BOOLEAN IsCareful,
+    _Inout_ PULONGLONG Zone,
     _In_ ULONG Fold
     )
 /*++
 
 Routine Description:
 
-    Goes from a node to its child.
+    Goes from a node to its child: all levels are looked up, and the deepest one
+    that agrees is taken, without a branch.
 
     Where the string ends within the window, what is read beyond it does not
-    matter: every prefix that the node tells apart is longer than the window,
-    so none of them is found, and any leaf below the node leads to the shorter
-    ones.
+    change the result: a prefix that the string begins with is shorter than the
+    part that is the string's, so whatever agrees with more begins with it, too.
 
 Arguments:
 
@@ -282,28 +275,33 @@ Arguments:
 
     Length - Its length in bytes, not 0.
 
-    IsCareful - Whether nothing beyond the string is read; a constant.  If not
-        and the window goes beyond its page, the result is
-        STRING_TABLE_REFERENCE_NONE.
+    Zone - The places that have been compared by their hash only: the leaf
+        that is reached must agree with the string there.
 
     Fold - How the string is folded.
 
 Return Value:
 
-    The reference to the child.
+    The reference to the child; STRING_TABLE_REFERENCE_LIST if the window goes
+    beyond its page.
 
 --*/
 {
     PCSTRING_TABLE_ENTRY Entry;
     PCSTRING_TABLE_NODE Node;
+    const ULONG *Displacements;
+    const UCHAR *Entries;
     const UCHAR *Window;
-    ULONGLONG First;
+    ULONGLONG ChildZone;
+    ULONGLONG NodeZone;
+    ULONGLONG IsChild;
     ULONGLONG Second;
+    ULONGLONG First;
     ULONGLONG Hash;
-    ULONG Displacement;
-    ULONG IsChild;
-    ULONG Offset;
-    ULONG Left;
+    ULONG DisplacementMask;
+    ULONG EntryShift;
+    ULONG Child;
+    ULONG Level;
     ULONG Tag;
 
     Node = (PCSTRING_TABLE_NODE)
@@ -313,37 +311,46 @@ Return Value:
     // All ones, or zero.
     //
 
-    IsChild = (ULONG)(((LONGLONG)Node->OffsetInBytes - Length) >> 63);
-    Offset = Node->OffsetInBytes & IsChild;
-    Window = String + Offset;
-    if (IsCareful) {
-        Left = Length - Offset;
-        First = StringTableLoadPart(Window, Left);
-        Second = Left <= 8 ? 0 : StringTableLoadPart(Window + 8, Left - 8);
-    } else {
-        if (STRING_TABLE_UNLIKELY(KernelIsNearPageEnd(
-                Window,
-                STRING_TABLE_WINDOW_IN_BYTES))) {
-            return STRING_TABLE_REFERENCE_NONE;
-        }
-        First = StringTableLoad64(Window);
-        Second = StringTableLoad64(Window + 8);
+    IsChild = (ULONGLONG)(((LONGLONG)Node->OffsetInBytes - Length) >> 63);
+    Window = String + (Node->OffsetInBytes & IsChild);
+    if (STRING_TABLE_UNLIKELY(KernelIsNearPageEnd(
+            Window,
+            STRING_TABLE_WINDOW_IN_BYTES))) {
+        return STRING_TABLE_REFERENCE_LIST;
     }
 
-    Hash = StringTableHash(StringTableFold64(First, Fold) & Node->Masks[0],
-                           StringTableFold64(Second, Fold) & Node->Masks[1],
-                           Node->Seed);
-    Displacement = ((const ULONG *)(Node + 1))[(ULONG)Hash &
-                                               Node->DisplacementMask];
-    Tag = (ULONG)(Hash >> 32);
-    Entry = (PCSTRING_TABLE_ENTRY)
-        ((const UCHAR *)Node + Node->EntriesOffsetInBytes) +
-        ((Tag * Displacement) >> Node->EntryShift);
+    First = StringTableFold64(StringTableLoad64(Window), Fold);
+    Second = StringTableFold64(StringTableLoad64(Window + 8), Fold);
+    Entries = (const UCHAR *)Node + Node->EntriesOffsetInBytes;
+    Displacements = (const ULONG *)(Node + 1);
+    DisplacementMask = Node->DisplacementMask;
+    EntryShift = Node->EntryShift;
+    Reference = Node->Otherwise;
+    NodeZone = 0;
 
-    IsChild &= (ULONG)(((ULONGLONG)(Entry->Tag ^ Tag) - 1) >> 32);
+    for (Level = 0; Level < STRING_TABLE_LEVELS; Level += 1) {
 
-    return Node->Otherwise ^
-           ((Node->Otherwise ^ Entry->Reference) & IsChild);
+        Hash = StringTableHash(First & Node->Masks[Level][0],
+                               Second & Node->Masks[Level][1],
+                               Node->Seeds[Level]);
+        Tag = (ULONG)(Hash >> 32);
+        Entry = (PCSTRING_TABLE_ENTRY)Entries +
+            ((Tag * Displacements[(ULONG)Hash & DisplacementMask]) >>
+             EntryShift);
+
+        Tag = (Entry->Tag ^ Tag) & STRING_TABLE_TAG_MASK;
+        Child = Entry->Reference;
+        ChildZone = Node->Zones[Level];
+        STRING_TABLE_CHOOSE(Tag == 0, Reference, Child);
+        STRING_TABLE_CHOOSE(Tag == 0, NodeZone, ChildZone);
+    }
+
+    Child = Node->Otherwise;
+    STRING_TABLE_CHOOSE(IsChild == 0, Reference, Child);
+    NodeZone &= IsChild;
+
+    *Zone |= NodeZone;
+    return Reference;
 }
 
 STRING_TABLE_NOINLINE
@@ -355,14 +362,15 @@ KernelSearchTrieSlowly(
     _In_reads_bytes_(Length) const UCHAR *String,
     _In_ ULONG Length,
     _In_ ULONG Reference,
+    _In_ ULONGLONG Zone,
     _In_ ULONG Fold
     )
 /*++
 
 Routine Description:
 
-    Finds the longest prefix that a string begins with, in a trie, from a
-    reference on: what the fast search leaves to this.
+    Finds the longest prefix that a string begins with, in a trie, given the
+    leaf that the fast search has reached: what that leaves to this.
 
 Arguments:
 
@@ -372,7 +380,10 @@ Arguments:
 
     Length - Its length in bytes, not 0.
 
-    Reference - Where to go on.
+    Reference - The reference to the leaf's record, or
+        STRING_TABLE_REFERENCE_LIST.
+
+    Zone - Where the string has been compared by hashes only.
 
     Fold - How the string is folded.
 
@@ -384,24 +395,32 @@ Return Value:
 {
     PCSTRING_TABLE_RECORD Record;
     PCSTRING_TABLE_RECORD Jump;
-    PCSTRING_TABLE_LEAF Leaf;
     ULONG Common;
 
-    while (Reference < STRING_TABLE_REFERENCE_RECORD) {
-        Reference = KernelStep(Table, Reference, String, Length, TRUE, Fold);
-    }
+    for (;;) {
 
-    if (Reference >= STRING_TABLE_REFERENCE_LIST) {
-        Reference = KernelSearchList(Table, Reference, String, Length, Fold);
-    }
+        if (Reference == STRING_TABLE_REFERENCE_LIST) {
+            Reference = KernelSearchList(Table, String, Length, Fold);
+            Zone = 0;
+        }
 
-    Leaf = (PCSTRING_TABLE_LEAF)
-        (Table->Records +
-         ((SIZE_T)(Reference & ~STRING_TABLE_REFERENCE_RECORD) <<
-          STRING_TABLE_UNIT_SHIFT));
-    Record = &Leaf->Record;
-    Common = Record->LengthInBytes < Length ? Record->LengthInBytes : Length;
-    Common = KernelCompare(String, (const UCHAR *)(Leaf + 1), Common, Fold);
+        Reference &= ~STRING_TABLE_REFERENCE_RECORD;
+        Record = (PCSTRING_TABLE_RECORD)
+            (Table->Records + ((SIZE_T)Reference << STRING_TABLE_UNIT_SHIFT));
+        Common = Record->LengthInBytes;
+        if (Common > Length) {
+            Common = Length;
+        }
+        Common = KernelCompare(String,
+                               (const UCHAR *)((PCSTRING_TABLE_LEAF)Record + 1),
+                               Common,
+                               Fold);
+
+        if (((Zone >> (Common < 64 ? Common : 63)) & 1) == 0) {
+            break;
+        }
+        Reference = STRING_TABLE_REFERENCE_LIST;
+    }
 
     while (Record->LengthInBytes > Common) {
         Jump = (PCSTRING_TABLE_RECORD)
@@ -450,6 +469,7 @@ Return Value:
 --*/
 {
     PCSTRING_TABLE_LEAF Leaf;
+    ULONGLONG Zone;
     ULONG Reference;
     ULONG Common;
     ULONG Length1;
@@ -460,26 +480,24 @@ Return Value:
         return STRING_TABLE_NOT_FOUND;
     }
 
+    Zone = 0;
     Reference = Table->Root;
     while (Reference < STRING_TABLE_REFERENCE_RECORD) {
-        Reference = KernelStep(Table, Reference, String, Length, FALSE, Fold);
+        Reference = KernelStep(Table, Reference, String, Length, &Zone, Fold);
     }
 
     //
-    // No leaf has more in common with the string than this one.  So the
-    // answer is it, or the longest one that it begins with and that is not
-    // longer than what they have in common.  Beyond its parent, or beyond 64
-    // bytes, another routine looks for that.
+    // No leaf has more in common with the string than this one, unless the
+    // string differs from it where only a hash was compared.  So the answer is
+    // it, or the longest one that it begins with and that is not longer than
+    // what they have in common.  Beyond its parent, or beyond 64 bytes, another
+    // routine looks for that.
+    //
+    // The record that stands for none is compared like any other: where hits
+    // and misses are mixed, a branch costs more than that.
     //
 
-    if (Reference == STRING_TABLE_REFERENCE_RECORD) {
-        return STRING_TABLE_NOT_FOUND;
-    }
-
-    if (STRING_TABLE_UNLIKELY(Reference >= STRING_TABLE_REFERENCE_LIST)) {
-        if (Reference == STRING_TABLE_REFERENCE_NONE) {
-            Reference = Table->Root;
-        }
+    if (STRING_TABLE_UNLIKELY(Reference == STRING_TABLE_REFERENCE_LIST)) {
         goto Slowly;
     }
 
@@ -494,6 +512,9 @@ Return Value:
 #ifdef KERNEL_IS_SCALAR
 
     Common = KernelCompare(String, (const UCHAR *)(Leaf + 1), Limit, Fold);
+    if (STRING_TABLE_UNLIKELY(Common >= 64)) {
+        goto Slowly;
+    }
 
 #else
 
@@ -523,12 +544,16 @@ Return Value:
 
 #endif
 
+    if (STRING_TABLE_UNLIKELY((Zone >> Common) & 1)) {
+        goto Slowly;
+    }
+
     //
     // The record, or what it has of its parent's, eight bytes each: a length
-    // and an index.
+    // and an index.  Both lengths are below 2^17.
     //
 
-    Limit = (ULONG)(((LONGLONG)Common - Length1) >> 63) & 1;
+    Limit = (ULONG)StringTableHide((LONG)((Common - Length1) >> 31));
     if (STRING_TABLE_UNLIKELY((Length2 & (0 - Limit)) > Common)) {
         goto Slowly;
     }
@@ -537,7 +562,12 @@ Return Value:
 
 Slowly:
 
-    return KernelSearchTrieSlowly(Table, String, Length, Reference, Fold);
+    return KernelSearchTrieSlowly(Table,
+                                  String,
+                                  Length,
+                                  Reference,
+                                  Zone,
+                                  Fold);
 }
 
 STRING_TABLE_NOINLINE

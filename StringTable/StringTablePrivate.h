@@ -51,6 +51,20 @@ Abstract:
 #define STRING_TABLE_UNLIKELY(Condition) __builtin_expect(!!(Condition), 0)
 #endif
 
+//
+// Target becomes Value on a condition that cannot be predicted: without a
+// branch, which the compiler would make of it if it could.
+//
+
+#if defined(__clang__)
+#define STRING_TABLE_CHOOSE(Condition, Target, Value)                       \
+    __asm__("" : "+r"(Value));                                              \
+    (Target) = __builtin_unpredictable(Condition) ? (Value) : (Target)
+#else
+#define STRING_TABLE_CHOOSE(Condition, Target, Value)                       \
+    (Target) = (Condition) ? (Value) : (Target)
+#endif
+
 #define STRING_TABLE_ALIGNMENT 64
 #define STRING_TABLE_PAGE_IN_BYTES 4096
 
@@ -126,22 +140,23 @@ typedef STRING_TABLE_FLAT *PSTRING_TABLE_FLAT;
 typedef const STRING_TABLE_FLAT *PCSTRING_TABLE_FLAT;
 
 //
-// The trie.  A reference is the position of a record, a list or a node, in
-// units of 16 bytes, and its kind.
+// The trie.  A reference is the position of a record or a node, in units of 16
+// bytes, and its kind; or it says that the list is to be searched.
 //
 
 #define STRING_TABLE_UNIT_SHIFT 4
 #define STRING_TABLE_REFERENCE_RECORD 0x80000000u      // no node
-#define STRING_TABLE_REFERENCE_LIST 0xC0000000u
-#define STRING_TABLE_REFERENCE_NONE 0xFFFFFFFFu
+#define STRING_TABLE_REFERENCE_LIST 0xFFFFFFFFu
 #define STRING_TABLE_MAXIMUM_UNITS 0x3FFFFFFFu
 
 //
-// A prefix.  One that no other prefix begins with is a leaf, and its bytes
-// follow; the others are reached from those that begin with them: Parent is
-// the longest prefix that this one begins with, Jump one that is further up.
-// The first record stands for none: it is a leaf of length 0.
+// A prefix.  One that no other prefix begins with is a leaf.  Its bytes follow,
+// and those of one that is short; the others are reached from those that begin
+// with them: Parent is the longest prefix that this one begins with, Jump one
+// that is further up.  The first record stands for none: a leaf of length 0.
 //
+
+#define STRING_TABLE_SHORT_IN_BYTES 64
 
 typedef struct _STRING_TABLE_RECORD {
     ULONG LengthInBytes;
@@ -153,7 +168,8 @@ typedef STRING_TABLE_RECORD *PSTRING_TABLE_RECORD;
 typedef const STRING_TABLE_RECORD *PCSTRING_TABLE_RECORD;
 
 //
-// A leaf also has what is in its parent's record, or what stands for none.
+// What has bytes also has what is in its parent's record, or what stands for
+// none.
 //
 
 typedef struct _STRING_TABLE_ANSWER {
@@ -169,16 +185,23 @@ typedef STRING_TABLE_LEAF *PSTRING_TABLE_LEAF;
 typedef const STRING_TABLE_LEAF *PCSTRING_TABLE_LEAF;
 
 //
-// A node: all leaves below it have their first OffsetInBytes bytes in common.
-// A perfect hash of the 16 bytes from there on, masked, leads to the child.
-// Displacements and entries follow.
+// A node: all prefixes below it have their first OffsetInBytes bytes in common,
+// and are longer.  By how many bytes they are longer they are in up to four
+// levels, shortest first; a level's width is that of the shortest in it, or 16.
+// One perfect hash, of as many bytes from the node's place on as the level is
+// wide, leads to the child.  Displacements and entries follow.
+//
+// Levels that are not in use are the last one again.
 //
 
 #define STRING_TABLE_WINDOW_IN_BYTES 16
+#define STRING_TABLE_LEVELS 4
 
 typedef struct _STRING_TABLE_NODE {
-    ULONGLONG Masks[2];
-    ULONGLONG Seed;
+    ULONGLONG Masks[STRING_TABLE_LEVELS][2];
+    ULONGLONG Zones[STRING_TABLE_LEVELS];   // a bit for each byte of the width;
+                                            // the last for all beyond 64
+    ULONGLONG Seeds[STRING_TABLE_LEVELS];
     ULONG OffsetInBytes;
     ULONG Otherwise;                // a reference to a record
     ULONG DisplacementMask;
@@ -189,6 +212,15 @@ typedef struct _STRING_TABLE_NODE {
 typedef STRING_TABLE_NODE *PSTRING_TABLE_NODE;
 typedef const STRING_TABLE_NODE *PCSTRING_TABLE_NODE;
 
+//
+// An entry that is free leads to the list.  A build for tests may compare fewer
+// bits of the tags, so that other bytes' hashes agree.
+//
+
+#ifndef STRING_TABLE_TAG_MASK
+#define STRING_TABLE_TAG_MASK 0xFFFFFFFFu
+#endif
+
 typedef struct _STRING_TABLE_ENTRY {
     ULONG Tag;
     ULONG Reference;
@@ -197,7 +229,8 @@ typedef STRING_TABLE_ENTRY *PSTRING_TABLE_ENTRY;
 typedef const STRING_TABLE_ENTRY *PCSTRING_TABLE_ENTRY;
 
 //
-// What would be deeper than this many nodes is a list: leaves in order.
+// What would be deeper than this many nodes is looked for in the list, which
+// has all leaves in order.
 //
 
 #define STRING_TABLE_MAXIMUM_DEPTH 8
@@ -213,11 +246,12 @@ struct _STRING_TABLE {
     PSTRING_TABLE_SEARCH Search;
     const UCHAR *Nodes;
     const UCHAR *Records;
+    PCSTRING_TABLE_LIST List;
     ULONG Root;                     // a reference
     ULONG Fold;
     PVOID Allocation;
     PCSZ Variant;
-    UCHAR Reserved[16];
+    UCHAR Reserved[8];
     STRING_TABLE_ALLOCATOR Allocator;
     UCHAR ReservedToo[40];
     STRING_TABLE_FLAT Flat;         // of a flat table only
@@ -239,7 +273,7 @@ C_ASSERT(sizeof(STRING_TABLE) == 7168);
 C_ASSERT(sizeof(STRING_TABLE) % STRING_TABLE_ALIGNMENT == 0);
 C_ASSERT(sizeof(STRING_TABLE_RECORD) == 16);
 C_ASSERT(sizeof(STRING_TABLE_LEAF) == 32);
-C_ASSERT(sizeof(STRING_TABLE_NODE) == 48);
+C_ASSERT(sizeof(STRING_TABLE_NODE) == 152);
 
 //
 // The searches: of each variant one for flat tables of up to 16 slots, one for
@@ -279,7 +313,8 @@ typedef struct _STRING_TABLE_ITEM {
     ULONG Parent;                   // an item; or none
     ULONG Jump;                     // an item; or none
     ULONG Depth;
-    ULONG Reserved;
+    ULONG TopInBytes;               // the length of the shortest prefix that
+                                    // this one begins with, or is
 } STRING_TABLE_ITEM;
 typedef STRING_TABLE_ITEM *PSTRING_TABLE_ITEM;
 typedef const STRING_TABLE_ITEM *PCSTRING_TABLE_ITEM;
@@ -340,19 +375,23 @@ typedef struct _STRING_TABLE_TASK {
     ULONG End;
     ULONGLONG ReferenceOffset;      // from the nodes; or none: the root
     ULONG Depth;
-    ULONG HasBase;                  // a shorter prefix is common to them all
+    ULONG Reserved;
 } STRING_TABLE_TASK;
 typedef STRING_TABLE_TASK *PSTRING_TABLE_TASK;
 
 typedef struct _STRING_TABLE_GROUP {
     ULONGLONG Hash;
     ULONG First;                    // an item
+    ULONG End;                      // the item after the last
+    ULONG Level;
     ULONG Next;                     // a group in the same bucket
 } STRING_TABLE_GROUP;
 typedef STRING_TABLE_GROUP *PSTRING_TABLE_GROUP;
 
 typedef struct _STRING_TABLE_BUILDER {
-    PSTRING_TABLE_ITEM Items;
+    PSTRING_TABLE_ITEM Items;       // as they were sorted
+    PSTRING_TABLE_ITEM Parts;       // the same, in the order of the nodes
+    PSTRING_TABLE_ITEM Spare;
     PSTRING_TABLE_TASK Tasks;
     PSTRING_TABLE_GROUP Groups;
     PULONG Buckets;                 // the first group of each
@@ -364,6 +403,7 @@ typedef struct _STRING_TABLE_BUILDER {
     ULONG Fold;
     ULONG IsWide;
     ULONG Root;
+    SIZE_T ListOffset;              // from the nodes
 } STRING_TABLE_BUILDER;
 typedef STRING_TABLE_BUILDER *PSTRING_TABLE_BUILDER;
 

@@ -52,6 +52,38 @@ Return Value:
            Items[Index + 1].CommonInBytes < Items[Index].LengthInBytes;
 }
 
+STRING_TABLE_INLINE
+BOOLEAN
+StringTableHasBytes(
+    _In_ PCSTRING_TABLE_ITEM Items,
+    _In_ ULONG NumberOfItems,
+    _In_ ULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Tells whether a search may compare its string with an item's own bytes: with
+    those of a leaf, and of what is short.
+
+Arguments:
+
+    Items - The items, in order.
+
+    NumberOfItems - Their number.
+
+    Index - The item.
+
+Return Value:
+
+    TRUE if its bytes are in the table.
+
+--*/
+{
+    return Items[Index].LengthInBytes <= STRING_TABLE_SHORT_IN_BYTES ||
+           StringTableIsLeaf(Items, NumberOfItems, Index);
+}
+
 _Use_decl_annotations_
 ULONGLONG
 StringTableLayOutRecords(
@@ -102,10 +134,12 @@ Return Value:
         Item->Parent = Parent;
         Item->Jump = Parent;
         Item->Depth = 1;
+        Item->TopInBytes = Item->LengthInBytes;
         if (Parent != STRING_TABLE_NO_ITEM) {
 
             Above = &Items[Parent];
             Item->Depth = Above->Depth + 1;
+            Item->TopInBytes = Above->TopInBytes;
             if (Above->Jump != STRING_TABLE_NO_ITEM) {
                 Far = &Items[Above->Jump];
                 if (Above->Depth - Far->Depth ==
@@ -116,7 +150,7 @@ Return Value:
             }
         }
 
-        if (!StringTableIsLeaf(Items, NumberOfItems, Index)) {
+        if (!StringTableHasBytes(Items, NumberOfItems, Index)) {
             if (Units < STRING_TABLE_MAXIMUM_UNITS) {
                 Item->Record = (ULONG)Units;
             }
@@ -125,13 +159,13 @@ Return Value:
     }
 
     //
-    // Leaves begin on cache lines.
+    // What has bytes begins on a cache line.
     //
 
     Units = (Units + 3) & ~3ULL;
     for (Index = 0; Index < NumberOfItems; Index += 1) {
         Item = &Items[Index];
-        if (StringTableIsLeaf(Items, NumberOfItems, Index)) {
+        if (StringTableHasBytes(Items, NumberOfItems, Index)) {
             if (Units < STRING_TABLE_MAXIMUM_UNITS) {
                 Item->Record = (ULONG)Units;
             }
@@ -198,7 +232,7 @@ Return Value:
             Record->Jump = Items[Item->Jump].Record;
         }
 
-        if (StringTableIsLeaf(Items, NumberOfItems, Index)) {
+        if (StringTableHasBytes(Items, NumberOfItems, Index)) {
 
             Leaf = (PSTRING_TABLE_LEAF)Record;
             Leaf->Answers[0].LengthInBytes = Item->LengthInBytes;
@@ -318,6 +352,7 @@ Return Value:
     PSTRING_TABLE_GROUP Group;
     PSTRING_TABLE_ENTRY Entries;
     PULONG Displacements;
+    const ULONGLONG *Masks;
     ULONGLONG First;
     ULONGLONG Second;
     ULONG NumberOfEntries;
@@ -352,16 +387,17 @@ Return Value:
     for (Index = 0; Index < NumberOfGroups; Index += 1) {
 
         Group = &Builder->Groups[Index];
-        Item = &Builder->Items[Group->First];
+        Item = &Builder->Parts[Group->First];
+        Masks = Node->Masks[Group->Level];
         Left = Item->LengthInBytes - Node->OffsetInBytes;
         First = StringTableLoadPart(Item->Bytes + Node->OffsetInBytes, Left);
         Second = Left <= 8 ? 0 : StringTableLoadPart(
             Item->Bytes + Node->OffsetInBytes + 8,
             Left - 8);
         Group->Hash = StringTableHash(
-            StringTableFold64(First, Builder->Fold) & Node->Masks[0],
-            StringTableFold64(Second, Builder->Fold) & Node->Masks[1],
-            Node->Seed);
+            StringTableFold64(First, Builder->Fold) & Masks[0],
+            StringTableFold64(Second, Builder->Fold) & Masks[1],
+            Node->Seeds[Group->Level]);
 
         Bucket = (ULONG)Group->Hash & Node->DisplacementMask;
         Size = 1;
@@ -430,7 +466,7 @@ PSTRING_TABLE_NODE
 StringTableMakeNode(
     _Inout_ PSTRING_TABLE_BUILDER Builder,
     _In_ ULONG OffsetInBytes,
-    _In_ ULONG WindowInBytes,
+    _In_reads_(STRING_TABLE_LEVELS) const ULONG *Widths,
     _In_ ULONG NumberOfGroups
     )
 /*++
@@ -443,9 +479,9 @@ Arguments:
 
     Builder - The groups and the memory for nodes.
 
-    OffsetInBytes - Where the node's window begins.
+    OffsetInBytes - The node's place.
 
-    WindowInBytes - How many of its bytes count.
+    Widths - The widths of its levels in bytes.
 
     NumberOfGroups - The number of groups.
 
@@ -458,13 +494,13 @@ Return Value:
 --*/
 {
     PSTRING_TABLE_NODE Node;
-    SIZE_T Reserve;
     SIZE_T Begin;
     SIZE_T Size;
     ULONG DisplacementWords;
     ULONG NumberOfBuckets;
     ULONG NumberOfEntries;
     ULONG EntryShift;
+    ULONG Level;
     ULONG Seed;
 
     NumberOfBuckets = 1;
@@ -484,13 +520,7 @@ Return Value:
             ~(SIZE_T)(STRING_TABLE_ALIGNMENT - 1);
     Size = sizeof(*Node) + DisplacementWords * sizeof(ULONG) +
            (SIZE_T)NumberOfEntries * sizeof(STRING_TABLE_ENTRY);
-
-    //
-    // There is always room for lists.
-    //
-
-    Reserve = 12 * (SIZE_T)Builder->NumberOfItems + STRING_TABLE_ALIGNMENT;
-    if (Begin + Size + Reserve > Builder->CapacityInBytes) {
+    if (Begin + Size > Builder->CapacityInBytes) {
         return NULL;
     }
 
@@ -500,13 +530,28 @@ Return Value:
     Node->EntryShift = EntryShift;
     Node->EntriesOffsetInBytes =
         (ULONG)(sizeof(*Node) + DisplacementWords * sizeof(ULONG));
-    Node->Masks[0] = WindowInBytes >= 8 ?
-        ~0ULL : (1ULL << (8 * WindowInBytes)) - 1;
-    Node->Masks[1] = WindowInBytes <= 8 ? 0 : WindowInBytes >= 16 ?
-        ~0ULL : (1ULL << (8 * (WindowInBytes - 8))) - 1;
+    for (Level = 0; Level < STRING_TABLE_LEVELS; Level += 1) {
+        Node->Masks[Level][0] = Widths[Level] >= 8 ?
+            ~0ULL : (1ULL << (8 * Widths[Level])) - 1;
+        Node->Masks[Level][1] = Widths[Level] <= 8 ? 0 : Widths[Level] >= 16 ?
+            ~0ULL : (1ULL << (8 * (Widths[Level] - 8))) - 1;
+        Node->Zones[Level] = OffsetInBytes >= 64 ?
+            1ULL << 63 : ((1ULL << Widths[Level]) - 1) << OffsetInBytes;
+        if (OffsetInBytes + Widths[Level] > 64) {
+            Node->Zones[Level] |= 1ULL << 63;
+        }
+    }
 
     for (Seed = 1; Seed <= STRING_TABLE_SEEDS; Seed += 1) {
-        Node->Seed = Seed * 0xD6E8FEB86659FD93ULL;
+
+        //
+        // Each level has its own: bytes that are cut off may be zeros.
+        //
+
+        for (Level = 0; Level < STRING_TABLE_LEVELS; Level += 1) {
+            Node->Seeds[Level] = (Seed * 16 + Widths[Level]) *
+                                 0xD6E8FEB86659FD93ULL;
+        }
         if (StringTableFillHash(Builder, Node, NumberOfGroups)) {
             Builder->UsedInBytes = Begin + Size;
             return Node;
@@ -517,54 +562,220 @@ Return Value:
 }
 
 static
-ULONG
+VOID
 StringTableMakeList(
-    _Inout_ PSTRING_TABLE_BUILDER Builder,
-    _In_ ULONG First,
-    _In_ ULONG End
+    _Inout_ PSTRING_TABLE_BUILDER Builder
     )
 /*++
 
 Routine Description:
 
-    Makes a list of the leaves in a range of items.
+    Makes the list of all leaves.
 
 Arguments:
 
-    Builder - The items and the memory for nodes.
-
-    First - The first item.
-
-    End - The item after the last.
+    Builder - The items and the memory for nodes, which is empty.
 
 Return Value:
 
-    A reference to the list.
+    None.
 
 --*/
 {
     PSTRING_TABLE_LIST List;
-    SIZE_T Begin;
     ULONG Count;
     ULONG Index;
 
-    Begin = (Builder->UsedInBytes + 15) & ~(SIZE_T)15;
-    List = (PSTRING_TABLE_LIST)(Builder->Nodes + Begin);
-
+    List = (PSTRING_TABLE_LIST)Builder->Nodes;
     Count = 0;
-    for (Index = First; Index < End; Index += 1) {
+    for (Index = 0; Index < Builder->NumberOfItems; Index += 1) {
         if (StringTableIsLeaf(Builder->Items, Builder->NumberOfItems, Index)) {
-            (&List->NumberOfRecords)[Count + 1] =
-                Builder->Items[Index].Record | STRING_TABLE_REFERENCE_RECORD;
+            List->References[Count] = Builder->Items[Index].Record;
             Count += 1;
         }
     }
 
     List->NumberOfRecords = Count;
-    Builder->UsedInBytes = Begin + (Count + 1) * sizeof(ULONG);
+    Builder->ListOffset = 0;
+    Builder->UsedInBytes = (Count + 1) * sizeof(ULONG);
+}
 
-    return (ULONG)(Begin >> STRING_TABLE_UNIT_SHIFT) |
-           STRING_TABLE_REFERENCE_LIST;
+static
+VOID
+StringTableChooseWidths(
+    _In_reads_(End - First) PCSTRING_TABLE_ITEM Parts,
+    _In_ ULONG First,
+    _In_ ULONG End,
+    _In_ ULONG OffsetInBytes,
+    _Out_writes_(STRING_TABLE_LEVELS) PULONG Widths
+    )
+/*++
+
+Routine Description:
+
+    Chooses the widths of a node's levels: all lengths that there are, if they
+    are few; else the shortest, and those of the prefixes at a quarter, at half
+    and at three quarters of the way from the shortest to the longest.
+
+Arguments:
+
+    Parts - The items.
+
+    First - The first item; all are longer than OffsetInBytes.
+
+    End - The item after the last.
+
+    OffsetInBytes - The node's place.
+
+    Widths - Receives the widths, in ascending order.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Counts[STRING_TABLE_WINDOW_IN_BYTES + 1];
+    ULONG Distinct;
+    ULONG Before;
+    ULONG Level;
+    ULONG Width;
+    ULONG Index;
+
+    for (Width = 0; Width <= STRING_TABLE_WINDOW_IN_BYTES; Width += 1) {
+        ((volatile ULONG *)Counts)[Width] = 0;
+    }
+
+    for (Index = First; Index < End; Index += 1) {
+        Width = Parts[Index].LengthInBytes - OffsetInBytes;
+        Counts[Width < STRING_TABLE_WINDOW_IN_BYTES ?
+                   Width : STRING_TABLE_WINDOW_IN_BYTES] += 1;
+    }
+
+    Distinct = 0;
+    for (Width = 1; Width <= STRING_TABLE_WINDOW_IN_BYTES; Width += 1) {
+        Distinct += Counts[Width] != 0;
+    }
+
+    Level = 0;
+    Before = 0;
+    for (Width = 1; Width <= STRING_TABLE_WINDOW_IN_BYTES; Width += 1) {
+
+        if (Counts[Width] != 0 && Level < STRING_TABLE_LEVELS &&
+            (Distinct <= STRING_TABLE_LEVELS ||
+             (ULONGLONG)(Before + Counts[Width]) * STRING_TABLE_LEVELS >
+                 (ULONGLONG)(End - First) * Level)) {
+            Widths[Level] = Width;
+            Level += 1;
+        }
+        Before += Counts[Width];
+    }
+
+    for (; Level < STRING_TABLE_LEVELS; Level += 1) {
+        Widths[Level] = Widths[Level - 1];
+    }
+}
+
+static
+ULONG
+StringTableDivide(
+    _Inout_ PSTRING_TABLE_BUILDER Builder,
+    _In_ ULONG First,
+    _In_ ULONG End,
+    _In_ ULONG OffsetInBytes,
+    _In_reads_(STRING_TABLE_LEVELS) const ULONG *Widths
+    )
+/*++
+
+Routine Description:
+
+    Orders the items of a node by level, and finds the groups: the items of a
+    level that have as many bytes in common as it is wide.
+
+Arguments:
+
+    Builder - The items; receives the groups.
+
+    First - The first item.
+
+    End - The item after the last.
+
+    OffsetInBytes - The node's place.
+
+    Widths - The widths of its levels.
+
+Return Value:
+
+    The number of groups.
+
+--*/
+{
+    PSTRING_TABLE_GROUP Group;
+    PSTRING_TABLE_ITEM Parts;
+    ULONG NumberOfGroups;
+    ULONG Common;
+    ULONG Target;
+    ULONG Width;
+    ULONG Level;
+    ULONG Other;
+    ULONG Index;
+
+    Parts = Builder->Parts;
+    NumberOfGroups = 0;
+    Target = First;
+    Group = NULL;
+
+    //
+    // What two items have in common is the least that any two neighbors on
+    // the way from one to the other have.
+    //
+
+    for (Level = 0; Level < STRING_TABLE_LEVELS; Level += 1) {
+
+        if (Level != 0 && Widths[Level] == Widths[Level - 1]) {
+            break;
+        }
+
+        Common = 0;
+        for (Index = First; Index < End; Index += 1) {
+
+            if (Common > Parts[Index].CommonInBytes) {
+                Common = Parts[Index].CommonInBytes;
+            }
+
+            Width = Parts[Index].LengthInBytes - OffsetInBytes;
+            Other = STRING_TABLE_LEVELS - 1;
+            while (Width < Widths[Other]) {
+                Other -= 1;
+            }
+            while (Other != 0 && Widths[Other] == Widths[Other - 1]) {
+                Other -= 1;
+            }
+            if (Other != Level) {
+                continue;
+            }
+
+            if (Group == NULL || Group->Level != Level ||
+                Common < OffsetInBytes + Widths[Level]) {
+                Group = &Builder->Groups[NumberOfGroups];
+                NumberOfGroups += 1;
+                Group->First = Target;
+                Group->Level = Level;
+            }
+
+            Builder->Spare[Target] = Parts[Index];
+            Builder->Spare[Target].CommonInBytes = Common;
+            Target += 1;
+            Group->End = Target;
+            Common = 0xFFFFFFFF;
+        }
+    }
+
+    for (Index = First; Index < End; Index += 1) {
+        Parts[Index] = Builder->Spare[Index];
+    }
+
+    return NumberOfGroups;
 }
 
 static
@@ -579,96 +790,85 @@ Routine Description:
 
     Makes what leads to a range of items, and leaves a task for each child.
 
-    The window of a node begins where the leaves differ first, and ends before
-    the end of the shortest prefix that reaches beyond that place.  So a string
-    that agrees with no child can only begin with one of the prefixes that all
-    leaves have in common, and any leaf leads to these.
+    A string that agrees with a child of the deepest level that it can begins
+    with no longer prefix than those below that child: one in a higher level is
+    shorter than that child is wide, so that child's begin with it, too.  A
+    string that agrees with none can only begin with one of the prefixes that
+    all have in common, and any leaf leads to these.
 
 Arguments:
 
     Builder - The items and the memory for nodes.
 
-    Task - The range; not empty, and the last item is a leaf.
+    Task - The range; not empty, in order.
 
 Return Value:
 
-    A reference to a record, a list or a node.
+    A reference.
 
 --*/
 {
+    ULONG Widths[STRING_TABLE_LEVELS];
     PSTRING_TABLE_ENTRY Entries;
     PSTRING_TABLE_GROUP Group;
-    PSTRING_TABLE_ITEM Items;
+    PSTRING_TABLE_ITEM Parts;
     PSTRING_TABLE_NODE Node;
     PSTRING_TABLE_TASK Child;
     ULONG NumberOfEntries;
     ULONG NumberOfGroups;
-    ULONG FirstLeaf;
-    ULONG Shortest;
     ULONG Common;
-    ULONG Window;
     ULONG Index;
 
-    Items = Builder->Items;
+    Parts = Builder->Parts;
 
-    FirstLeaf = Task.First;
-    while (!StringTableIsLeaf(Items, Builder->NumberOfItems, FirstLeaf)) {
-        FirstLeaf += 1;
-    }
+    //
+    // Where two items part for the first time.  If each begins with the one
+    // before, the last one leads to all.
+    //
 
-    if (FirstLeaf + 1 == Task.End) {
-        return Items[FirstLeaf].Record | STRING_TABLE_REFERENCE_RECORD;
-    }
-
-    Common = Items[FirstLeaf + 1].CommonInBytes;
-    for (Index = FirstLeaf + 2; Index < Task.End; Index += 1) {
-        if (Items[Index].CommonInBytes < Common) {
-            Common = Items[Index].CommonInBytes;
+    Common = 0xFFFFFFFF;
+    for (Index = Task.First + 1; Index < Task.End; Index += 1) {
+        if (Parts[Index].CommonInBytes < Parts[Index - 1].LengthInBytes &&
+            Parts[Index].CommonInBytes < Common) {
+            Common = Parts[Index].CommonInBytes;
         }
+    }
+
+    if (Common == 0xFFFFFFFF) {
+        return Parts[Task.End - 1].Record | STRING_TABLE_REFERENCE_RECORD;
     }
 
     if (Builder->IsWide) {
         Common &= ~1u;
     }
 
-    while (Items[Task.First].LengthInBytes <= Common) {
+    while (Parts[Task.First].LengthInBytes <= Common) {
         Task.First += 1;
-        Task.HasBase = TRUE;
     }
 
     if (Task.Depth == STRING_TABLE_MAXIMUM_DEPTH) {
-        return StringTableMakeList(Builder, Task.First, Task.End);
+        return STRING_TABLE_REFERENCE_LIST;
     }
 
-    Shortest = Items[Task.First].LengthInBytes;
-    for (Index = Task.First + 1; Index < Task.End; Index += 1) {
-        if (Items[Index].LengthInBytes < Shortest) {
-            Shortest = Items[Index].LengthInBytes;
-        }
-    }
-
-    Window = Shortest - Common;
-    if (Window > STRING_TABLE_WINDOW_IN_BYTES) {
-        Window = STRING_TABLE_WINDOW_IN_BYTES;
-    }
-
-    Builder->Groups[0].First = Task.First;
-    NumberOfGroups = 1;
-    for (Index = Task.First + 1; Index < Task.End; Index += 1) {
-        if (Items[Index].CommonInBytes < Common + Window) {
-            Builder->Groups[NumberOfGroups].First = Index;
-            NumberOfGroups += 1;
-        }
-    }
-
-    Node = StringTableMakeNode(Builder, Common, Window, NumberOfGroups);
+    StringTableChooseWidths(Parts, Task.First, Task.End, Common, Widths);
+    NumberOfGroups = StringTableDivide(Builder,
+                                       Task.First,
+                                       Task.End,
+                                       Common,
+                                       Widths);
+    Node = StringTableMakeNode(Builder, Common, Widths, NumberOfGroups);
     if (Node == NULL) {
-        return StringTableMakeList(Builder, Task.First, Task.End);
+        return STRING_TABLE_REFERENCE_LIST;
     }
+
+    //
+    // Where hashes have led to, a record is compared with the string in any
+    // case, which shows whether they were those of other bytes.
+    //
 
     Node->Otherwise = STRING_TABLE_REFERENCE_RECORD;
-    if (Task.HasBase) {
-        Node->Otherwise |= Items[FirstLeaf].Record;
+    if (Task.Depth != 0 || Parts[Task.First].TopInBytes <= Common) {
+        Node->Otherwise |= Parts[Task.First].Record;
     }
 
     Entries = (PSTRING_TABLE_ENTRY)
@@ -678,7 +878,7 @@ Return Value:
     for (Index = 0; Index < NumberOfEntries; Index += 1) {
 
         if (Entries[Index].Reference == STRING_TABLE_NO_ITEM) {
-            Entries[Index].Reference = Node->Otherwise;
+            Entries[Index].Reference = STRING_TABLE_REFERENCE_LIST;
             continue;
         }
 
@@ -686,12 +886,10 @@ Return Value:
         Child = &Builder->Tasks[Builder->NumberOfTasks];
         Builder->NumberOfTasks += 1;
         Child->First = Group->First;
-        Child->End = Group + 1 == &Builder->Groups[NumberOfGroups] ?
-                         Task.End : Group[1].First;
+        Child->End = Group->End;
         Child->ReferenceOffset =
             (ULONGLONG)((PUCHAR)&Entries[Index].Reference - Builder->Nodes);
         Child->Depth = Task.Depth + 1;
-        Child->HasBase = Task.HasBase;
     }
 
     return (ULONG)(((PUCHAR)Node - Builder->Nodes) >> STRING_TABLE_UNIT_SHIFT);
@@ -706,12 +904,12 @@ StringTableBuildNodes(
 
 Routine Description:
 
-    Makes the nodes of a trie.
+    Makes the nodes of a trie, and its list.
 
 Arguments:
 
     Builder - The items, whose records have been laid out, and zeroed memory.
-        Root, UsedInBytes and the nodes are written.
+        Root, ListOffset, UsedInBytes and the nodes are written.
 
 Return Value:
 
@@ -721,14 +919,28 @@ Return Value:
 {
     STRING_TABLE_TASK Task;
     ULONG Reference;
+    ULONG Index;
 
-    Builder->UsedInBytes = 0;
+    StringTableMakeList(Builder);
+
+    //
+    // What has no bytes of its own is led to by what begins with it: the next.
+    //
+
+    for (Index = Builder->NumberOfItems; Index != 0; Index -= 1) {
+        Builder->Parts[Index - 1] = Builder->Items[Index - 1];
+        if (!StringTableHasBytes(Builder->Items,
+                                 Builder->NumberOfItems,
+                                 Index - 1)) {
+            Builder->Parts[Index - 1].Record = Builder->Parts[Index].Record;
+        }
+    }
+
     Builder->NumberOfTasks = 1;
     Builder->Tasks[0].First = 0;
     Builder->Tasks[0].End = Builder->NumberOfItems;
     Builder->Tasks[0].ReferenceOffset = ~0ULL;
     Builder->Tasks[0].Depth = 0;
-    Builder->Tasks[0].HasBase = FALSE;
 
     while (Builder->NumberOfTasks != 0) {
 
