@@ -19,7 +19,7 @@ Work=$PWD/x64/Bench/StringTable
 rm -rf "$Work"
 mkdir -p "$Work"
 
-Sources=$(ls StringTable/*.c | grep -v /StringTableCpu.c)
+Sources=$(find StringTable -name "*.c" ! -name StringTableCpu.c)
 nasm -f elf64 -Dcode=exec -IStringTable/ StringTable/StringTableAvx2.asm \
     -o "$Work/Avx2.o"
 # shellcheck disable=SC2086

@@ -135,7 +135,7 @@ FuzzSession Reader/ReaderIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
 FuzzSession Reader/ReaderStore.c s/RtlClose(Context->Rtl, Store->File);//
 FuzzSession Reader/ReaderTable.c s/Byte >= 0x20 && Byte != 0x7F/Byte != 0x7F/
 FuzzStringTable StringTable/StringTableTrie.c s/OffsetInBytes + Widths.Level.) {/OffsetInBytes) {/
-FuzzStringTable StringTable/StringTableKernel.h s/(Zone >> Common) & 1/0/
+FuzzStringTable StringTable/StringTableTrie.c s/((1ULL << Widths.Level.) - 1) << OffsetInBytes/0/
 FuzzStringTable StringTable/StringTableScalar.c s/== 0 ? KERNEL_WIDTH/!= 1 ? KERNEL_WIDTH/
 FuzzStringTable StringTable/StringTableAvx512.c s/Length < 64 ? Length : 64/64/
 FuzzConfig Penter/PenterConfig.c s/= !AnyIncludes;/= TRUE;/
