@@ -61,6 +61,17 @@ FoldUtf16Bit:           times 16 dw 0x20
 %endmacro
 
 ;
+; CANDIDATES: the candidates of ymm1 and ymm4, in eax; changes r11.
+;
+
+%macro CANDIDATES 0
+        vmovmskps eax, ymm1
+        vmovmskps r11d, ymm4
+        shl     r11d, 8
+        or      eax, r11d
+%endmacro
+
+;
 ; uint32_t
 ; StringTableFlatAvx2(
 ;     PCSTRING_TABLE Table,
@@ -76,12 +87,12 @@ FoldUtf16Bit:           times 16 dw 0x20
 ;   A leaf: it moves neither the stack pointer nor a nonvolatile register, so
 ;   it needs no unwind data, and it does not touch the stack but to return.
 ;
-;   A slot whose two key bytes are the string's is a candidate.  The first one,
+;   A slot whose four key bytes are the string's is a candidate.  The first one,
 ;   or the slot after the last, which stands for none, is compared, and the
-;   result chosen without a branch.  Branches are for a prefix of more than 32
+;   result chosen without a branch.  Branches are for a prefix of more than 64
 ;   bytes, and for a first candidate that was none while there are others.
 ;
-;   32 bytes are read from the string's first one on.  If these go beyond its
+;   64 bytes are read from the string's first one on.  If these go beyond its
 ;   page and the string is shorter, the scalar search does it all.
 ;
 ; Arguments:
@@ -101,14 +112,15 @@ FoldUtf16Bit:           times 16 dw 0x20
 ;   rcx     the table
 ;   rdx     the string
 ;   r8d     the string's length in bytes
-;   rax     the candidates, two bits each, of which the lower one counts; then
-;           the slot
+;   rax     the candidates, a bit each; then the slot
 ;   r9      the bytes that differ; later the slot
 ;   r10     the other candidates; later the prefix's length and a position
 ;   r11     scratch; later the prefix's bytes
 ;   ymm0    the string's first 32 bytes, folded; later others
-;   ymm1    what the slots' keys are compared with, and the result
+;   ymm1    what the first eight slots' keys are compared with, and the result
 ;   ymm2    scratch
+;   ymm3    the string's next 32 bytes, folded
+;   ymm4    the same as ymm1, of the other eight slots
 ;
 
 %macro SEARCH 2
@@ -121,44 +133,54 @@ FoldUtf16Bit:           times 16 dw 0x20
 
         mov     eax, edx
         and     eax, PAGE_IN_BYTES - 1
-        cmp     eax, PAGE_IN_BYTES - VECTOR_IN_BYTES
+        cmp     eax, PAGE_IN_BYTES - 2 * VECTOR_IN_BYTES
         ja      %%AtPageEnd
 
-%%Load: vmovdqu ymm0, [rdx]
+%%Load: mov     r8d, r8d                ; its upper half may be anything
 %ifidn %2, None
+        vmovdqu ymm0, [rdx]
+        vmovdqu ymm3, [rdx + VECTOR_IN_BYTES]
         vbroadcasti128 ymm1, [rdx]
 %else
+        vmovdqu ymm0, [rdx + VECTOR_IN_BYTES]
+        FOLD    %2
+        vmovdqa ymm3, ymm0
+        vmovdqu ymm0, [rdx]
         FOLD    %2
         vperm2i128 ymm1, ymm0, ymm0, 0
 %endif
-        vpshufb ymm1, ymm1, [rcx + TABLE_PLACES2]
-        vpcmpeqw ymm1, ymm1, [rcx + TABLE_KEYS2]
-        vpmovmskb eax, ymm1
-        and     eax, 0x55555555
+        vpshufb ymm4, ymm1, [rcx + TABLE_PLACES4 + VECTOR_IN_BYTES]
+        vpshufb ymm1, ymm1, [rcx + TABLE_PLACES4]
+        vpcmpeqd ymm4, ymm4, [rcx + TABLE_KEYS4 + VECTOR_IN_BYTES]
+        vpcmpeqd ymm1, ymm1, [rcx + TABLE_KEYS4]
+        CANDIDATES
 
         lea     r10d, [rax - 1]
         and     r10d, eax
-        bts     rax, TABLE_NONE
-        tzcnt   rax, rax
-        shr     eax, 1
+        bts     eax, TABLE_NONE
+        tzcnt   eax, eax
 
         mov     r9d, eax
         shl     r9d, TABLE_SLOT_SHIFT
+        vpcmpeqb ymm3, ymm3, [rcx + r9 + TABLE_BYTES + VECTOR_IN_BYTES]
         vpcmpeqb ymm0, ymm0, [rcx + r9 + TABLE_BYTES]
+        vpmovmskb r11d, ymm3
         vpmovmskb r9d, ymm0
-        not     r9d
-        and     r9d, [rcx + rax * 8 + TABLE_MASKS]
+        shl     r11, VECTOR_IN_BYTES
+        or      r9, r11
+        not     r9
+        and     r9, [rcx + rax * 8 + TABLE_MASKS]
 
 ;
 ; A prefix that is longer than the string differs: the length is not 0.
 ;
 
         cmp     r8d, [rcx + rax * 4 + TABLE_LENGTHS]
-        cmovb   r9d, r8d
+        cmovb   r9, r8
 
         mov     r11d, 0xFFFFFFFF        ; STRING_TABLE_NOT_FOUND
-        test    r9d, r9d
-        cmovz   r10d, [rcx + rax * 4 + TABLE_ARE_LONG32]
+        test    r9, r9
+        cmovz   r10d, [rcx + rax * 4 + TABLE_ARE_LONG64]
         mov     eax, [rcx + rax * 4 + TABLE_INDEXES]
         cmovnz  eax, r11d
         test    r10d, r10d
@@ -170,16 +192,14 @@ FoldUtf16Bit:           times 16 dw 0x20
 ;
 ; One candidate after the other, the longest prefix first.  tzcnt is never
 ; given zero, where it would differ from bsf, which is what it is to a
-; processor that does not know it; in one of 64 bits above there is a bit 32.
+; processor that does not know it; above there is the bit of the slot for none.
 ;
 
         align   16
 %%Candidates:
-        vpmovmskb eax, ymm1
-        and     eax, 0x55555555
+        CANDIDATES
 
 %%Next: tzcnt   r9d, eax
-        shr     r9d, 1
         mov     r10d, [rcx + r9 * 4 + TABLE_LENGTHS]
         mov     r11, [rcx + r9 * 8 + TABLE_PREFIXES]
         cmp     r10d, r8d
@@ -224,7 +244,7 @@ FoldUtf16Bit:           times 16 dw 0x20
         ret
 
 %%AtPageEnd:
-        cmp     r8d, VECTOR_IN_BYTES
+        cmp     r8d, 2 * VECTOR_IN_BYTES
         jae     %%Load
 %ifidn %2, None
         jmp     StringTableFlatScalar

@@ -35,12 +35,13 @@ Abstract:
 #define KERNEL_TrieBytes StringTableTrieAvx2CBytes
 #define KERNEL_TrieUtf16 StringTableTrieAvx2CUtf16
 #define KERNEL_WIDTH 32
-#define KERNEL_SLOT_WIDTH 32
-#define KERNEL_SLOT_SHIFT 1
-#define KERNEL_ARE_LONG AreLong32
+#define KERNEL_SLOT_WIDTH 64
+#define KERNEL_SLOT_SHIFT 0
+#define KERNEL_ARE_LONG AreLong64
 
 typedef struct _KERNEL_STRING {
-    __m256i All;
+    __m256i Low;
+    __m256i High;
 } KERNEL_STRING;
 
 STRING_TABLE_INLINE
@@ -127,7 +128,9 @@ KernelLoad(
 
     UNREFERENCED_PARAMETER(Length);
 
-    Bytes.All = KernelFold(_mm256_loadu_si256((const __m256i *)String), Fold);
+    Bytes.Low = KernelFold(_mm256_loadu_si256((const __m256i *)String), Fold);
+    Bytes.High = KernelFold(_mm256_loadu_si256((const __m256i *)String + 1),
+                            Fold);
 
     return Bytes;
 }
@@ -140,13 +143,18 @@ KernelCandidates(
     _In_ KERNEL_STRING Bytes
     )
 {
+    const __m256i *Places = (const __m256i *)Flat->Places4;
+    const __m256i *Keys = (const __m256i *)Flat->Keys4;
     __m256i Key;
+    __m256i First;
+    __m256i Second;
 
-    Key = _mm256_permute2x128_si256(Bytes.All, Bytes.All, 0);
-    Key = _mm256_shuffle_epi8(Key, *(const __m256i *)Flat->Places2);
-    Key = _mm256_cmpeq_epi16(Key, *(const __m256i *)Flat->Keys2);
+    Key = _mm256_permute2x128_si256(Bytes.Low, Bytes.Low, 0);
+    First = _mm256_cmpeq_epi32(_mm256_shuffle_epi8(Key, Places[0]), Keys[0]);
+    Second = _mm256_cmpeq_epi32(_mm256_shuffle_epi8(Key, Places[1]), Keys[1]);
 
-    return (ULONG)_mm256_movemask_epi8(Key) & 0x55555555;
+    return (ULONG)_mm256_movemask_ps(_mm256_castsi256_ps(First)) |
+           (ULONG)_mm256_movemask_ps(_mm256_castsi256_ps(Second)) << 8;
 }
 
 STRING_TABLE_INLINE
@@ -175,7 +183,7 @@ KernelWideCandidates(
     ULONG Low;
     ULONG High;
 
-    Key = _mm256_permute2x128_si256(Bytes.All, Bytes.All, 0);
+    Key = _mm256_permute2x128_si256(Bytes.Low, Bytes.Low, 0);
     First = _mm256_cmpeq_epi16(_mm256_shuffle_epi8(Key, Places[0]), Keys[0]);
     Second = _mm256_cmpeq_epi16(_mm256_shuffle_epi8(Key, Places[1]), Keys[1]);
     Low = (ULONG)_mm256_movemask_epi8(_mm256_packs_epi16(First, Second));
@@ -194,11 +202,16 @@ KernelDifference(
     _In_ const UCHAR *Slot
     )
 {
-    __m256i Equal;
+    __m256i Low;
+    __m256i High;
+    ULONGLONG Equal;
 
-    Equal = _mm256_cmpeq_epi8(Bytes.All, *(const __m256i *)Slot);
+    Low = _mm256_cmpeq_epi8(Bytes.Low, ((const __m256i *)Slot)[0]);
+    High = _mm256_cmpeq_epi8(Bytes.High, ((const __m256i *)Slot)[1]);
+    Equal = (ULONG)_mm256_movemask_epi8(Low) |
+            (ULONGLONG)(ULONG)_mm256_movemask_epi8(High) << 32;
 
-    return (ULONG)~_mm256_movemask_epi8(Equal);
+    return ~Equal;
 }
 
 STRING_TABLE_INLINE
