@@ -23,8 +23,8 @@ Abstract:
     it, so any number of threads may search it at once.
 
     Memory: 7,168 bytes; and for up to 64 different prefixes each one's length
-    rounded up to 64, for more at most 310 bytes a prefix and their bytes (100
-    is usual).  Creation needs at most 340 bytes a prefix besides, which it
+    rounded up to 64, for more at most 410 bytes a prefix and their bytes (110
+    is usual).  Creation needs at most 540 bytes a prefix besides, which it
     frees.
 
     Time: creation takes O(N log N) steps and looks at each byte of the
