@@ -30,7 +30,7 @@ ALLOWED_HEADERS = {
 }
 
 # Headers that stand alone: they include nothing of ours.
-ALONE = {"TraceStore/TraceFormat.h"}
+ALONE = {"TraceStore/TraceFormat.h", "StringTable/StringTable.h"}
 
 FREESTANDING = {"stdint.h", "stddef.h", "stdarg.h", "stdbool.h", "limits.h",
                 "intrin.h", "immintrin.h", "assert.h"}

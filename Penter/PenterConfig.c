@@ -742,7 +742,7 @@ Return Value:
         Number > PENTER_MAXIMUM_DURATION / Unit) {
 
         PenterConfigError(Config,
-                          "reading TRACER_MIN_DURATION",
+                          "reading TRACER_MIN_DURATION (10us, 1ms)",
                           &Value,
                           STATUS_INVALID_PARAMETER);
     } else if (Number != 0 && Config->Clock == TRACE_CLOCK_NONE) {
@@ -788,7 +788,7 @@ Return Value:
     if (PenterReadWord(Rtl,
                        Config,
                        L"TRACER_CLOCK",
-                       "reading TRACER_CLOCK",
+                       "reading TRACER_CLOCK (tsc, thread or none)",
                        Clocks,
                        RTL_NUMBER_OF(Clocks),
                        &Word)) {
@@ -799,7 +799,7 @@ Return Value:
     if (PenterReadWord(Rtl,
                        Config,
                        L"TRACER_MODE",
-                       "reading TRACER_MODE",
+                       "reading TRACER_MODE (file or ring)",
                        Modes,
                        RTL_NUMBER_OF(Modes),
                        &Word)) {
@@ -810,7 +810,7 @@ Return Value:
     if (PenterReadNumber(Rtl,
                          Config,
                          L"TRACER_MAX_BYTES",
-                         "reading TRACER_MAX_BYTES",
+                         "reading TRACER_MAX_BYTES (1M or more)",
                          TRACE_MAXIMUM_BYTES_LEAST,
                          INT64_MAX,
                          FALSE,
@@ -824,7 +824,7 @@ Return Value:
     if (PenterReadNumber(Rtl,
                          Config,
                          L"TRACER_MAX_DEPTH",
-                         "reading TRACER_MAX_DEPTH",
+                         "reading TRACER_MAX_DEPTH (1 to 16000)",
                          1,
                          TRACE_MAXIMUM_DEPTH,
                          FALSE,
@@ -836,7 +836,7 @@ Return Value:
     if (PenterReadNumber(Rtl,
                          Config,
                          L"TRACER_FLUSH",
-                         "reading TRACER_FLUSH",
+                         "reading TRACER_FLUSH (0 or 1)",
                          0,
                          1,
                          FALSE,
@@ -881,7 +881,7 @@ Return Value:
     if (PenterReadNumber(Rtl,
                          Config,
                          L"TRACER_ENABLED",
-                         "reading TRACER_ENABLED",
+                         "reading TRACER_ENABLED (0 or 1)",
                          0,
                          1,
                          FALSE,
@@ -896,7 +896,7 @@ Return Value:
     if (PenterReadNumber(Rtl,
                          Config,
                          L"TRACER_VIEW_SIZE",
-                         "reading TRACER_VIEW_SIZE",
+                         "reading TRACER_VIEW_SIZE (64K to 1G)",
                          TRACE_VIEW_MINIMUM_SIZE,
                          TRACE_VIEW_MAXIMUM_SIZE,
                          TRUE,

@@ -1021,29 +1021,39 @@ Return Value:
         PCWSTR Value;
         PCSZ Text;
     } Values[] = {
-        { L"TRACER_ENABLED", L"maybe", "TRACER_ENABLED: maybe: 0xC0" },
-        { L"TRACER_ENABLED", L"2", "TRACER_ENABLED: 2: 0xC0" },
-        { L"TRACER_ENABLED", L"-1", "TRACER_ENABLED: -1: 0xC0" },
-        { L"TRACER_VIEW_SIZE", L"banana", "TRACER_VIEW_SIZE: banana: 0xC0" },
-        { L"TRACER_VIEW_SIZE", L"100000", "TRACER_VIEW_SIZE: 100000: 0xC0" },
-        { L"TRACER_VIEW_SIZE", L"32K", "TRACER_VIEW_SIZE: 32K: 0xC0" },
-        { L"TRACER_VIEW_SIZE", L"2G", "TRACER_VIEW_SIZE: 2G: 0xC0" },
+        { L"TRACER_ENABLED", L"maybe", "TRACER_ENABLED (0 or 1): maybe: 0xC0" },
+        { L"TRACER_ENABLED", L"2", "TRACER_ENABLED (0 or 1): 2: 0xC0" },
+        { L"TRACER_ENABLED", L"-1", "TRACER_ENABLED (0 or 1): -1: 0xC0" },
+        { L"TRACER_VIEW_SIZE", L"banana",
+          "TRACER_VIEW_SIZE (64K to 1G): banana: 0xC0" },
+        { L"TRACER_VIEW_SIZE", L"100000",
+          "TRACER_VIEW_SIZE (64K to 1G): 100000: 0xC0" },
+        { L"TRACER_VIEW_SIZE", L"32K",
+          "TRACER_VIEW_SIZE (64K to 1G): 32K: 0xC0" },
+        { L"TRACER_VIEW_SIZE", L"2G",
+          "TRACER_VIEW_SIZE (64K to 1G): 2G: 0xC0" },
         { L"TRACER_VIEW_SIZE", L"99999999999999999999G",
-          "TRACER_VIEW_SIZE: 99999999999999999999G: 0xC0" },
+          "TRACER_VIEW_SIZE (64K to 1G): 99999999999999999999G: 0xC0" },
         { L"TRACER_MODULES", L"a*b", "TRACER_MODULES: a*b: 0xC0" },
         { L"TRACER_MODULES", L"other;-", "TRACER_MODULES: other;-: 0xC0" },
         { L"TRACER_MODULES", L"\x00C4?", "TRACER_MODULES: \xC3\x84?: 0xC0" },
-        { L"TRACER_CLOCK", L"fast", "TRACER_CLOCK: fast: 0xC0" },
-        { L"TRACER_CLOCK", L"threads", "TRACER_CLOCK: threads: 0xC0" },
-        { L"TRACER_MODE", L"rin", "TRACER_MODE: rin: 0xC0" },
-        { L"TRACER_MAX_BYTES", L"1000K", "TRACER_MAX_BYTES: 1000K: 0xC0" },
-        { L"TRACER_MIN_DURATION", L"5m", "TRACER_MIN_DURATION: 5m: 0xC0" },
-        { L"TRACER_MIN_DURATION", L"us", "TRACER_MIN_DURATION: us: 0xC0" },
+        { L"TRACER_CLOCK", L"fast",
+          "TRACER_CLOCK (tsc, thread or none): fast: 0xC0" },
+        { L"TRACER_CLOCK", L"threads",
+          "TRACER_CLOCK (tsc, thread or none): threads: 0xC0" },
+        { L"TRACER_MODE", L"rin", "TRACER_MODE (file or ring): rin: 0xC0" },
+        { L"TRACER_MAX_BYTES", L"1000K",
+          "TRACER_MAX_BYTES (1M or more): 1000K: 0xC0" },
+        { L"TRACER_MIN_DURATION", L"5m",
+          "TRACER_MIN_DURATION (10us, 1ms): 5m: 0xC0" },
+        { L"TRACER_MIN_DURATION", L"us",
+          "TRACER_MIN_DURATION (10us, 1ms): us: 0xC0" },
         { L"TRACER_MIN_DURATION", L"3601s",
-          "TRACER_MIN_DURATION: 3601s: 0xC0" },
-        { L"TRACER_MAX_DEPTH", L"0", "TRACER_MAX_DEPTH: 0: 0xC0" },
-        { L"TRACER_MAX_DEPTH", L"16001", "TRACER_MAX_DEPTH: 16001: 0xC0" },
-        { L"TRACER_FLUSH", L"2", "TRACER_FLUSH: 2: 0xC0" }
+          "TRACER_MIN_DURATION (10us, 1ms): 3601s: 0xC0" },
+        { L"TRACER_MAX_DEPTH", L"0", "TRACER_MAX_DEPTH (1 to 16000): 0: 0xC0" },
+        { L"TRACER_MAX_DEPTH", L"16001",
+          "TRACER_MAX_DEPTH (1 to 16000): 16001: 0xC0" },
+        { L"TRACER_FLUSH", L"2", "TRACER_FLUSH (0 or 1): 2: 0xC0" }
     };
     ULONG Index;
 
@@ -1074,9 +1084,10 @@ Return Value:
     SetEnvironmentVariableW(L"TRACER_VIEW_SIZE", L"1");
     PenterTestChild(L"run", FALSE);
     if (TEST(PenterTestReadSessionLog(&TestDirectory))) {
-        TEST_EQUAL(PenterTestCountText("TRACER_ENABLED: on: 0xC0"), 1);
+        TEST_EQUAL(PenterTestCountText("TRACER_ENABLED (0 or 1): on: 0xC0"), 1);
         TEST_EQUAL(PenterTestCountText("TRACER_MODULES: <>: 0xC0"), 1);
-        TEST_EQUAL(PenterTestCountText("TRACER_VIEW_SIZE: 1: 0xC0"), 1);
+        TEST_EQUAL(PenterTestCountText("TRACER_VIEW_SIZE (64K to 1G): 1: 0xC0"),
+                   1);
         TEST_EQUAL(PenterTestCountText("\n"), 3);
     }
     PenterTestCheckStores(&TestDirectory, 2, 4000);
@@ -1219,7 +1230,7 @@ Return Value:
                                                 "\\a<b|c\\below\\TestPenter"),
                             PenterTestCountText("creating the session")) ||
                 !TEST(PenterTestCountText(": 0xC00") > 0) ||
-                !TEST_EQUAL(PenterTestCountText("TRACER_VIEW_SIZE: banana"),
+                !TEST_EQUAL(PenterTestCountText("(64K to 1G): banana"),
                             Index / 2)) {
 
                 PenterTestShowText(L"log");
