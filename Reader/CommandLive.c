@@ -98,6 +98,8 @@ typedef struct _READER_LIVE {
                                     // all threads are read; 0: all are
     BOOLEAN IsBefore;               // the first refresh has not begun
     BOOLEAN IsPassedOver;           // something was
+    ULONGLONG NumberShown;          // rows and frames, of all refreshes
+    READER_NOT_SHOWN NotShown;      // likewise
     ULONG ExitCode;
 } READER_LIVE;
 typedef READER_LIVE *PREADER_LIVE;
@@ -814,10 +816,13 @@ Return Value:
 
 --*/
 {
+    PCREADER_FILTER Filter = Live->Options->Filter;
+    READER_NOT_SHOWN NotShown = { 0 };
     ULONG Count = 0;
     ULONG Index;
     NTSTATUS Status;
 
+    ReaderFilterFunctions(&Live->Functions, Filter);
     Status = ReaderGrowArray(Live->Session.Context->Allocator,
                              (PVOID *)&Live->Order,
                              &Live->CapacityOfOrder,
@@ -835,12 +840,22 @@ Return Value:
          Index < Live->Functions.NumberOfFunctions &&
              Index < Live->CapacityOfIntervals;
          Index++) {
-        if (Live->Intervals[Index].Calls != 0 ||
-            Live->Intervals[Index].SelfTicks != 0) {
+        if (Live->Intervals[Index].Calls == 0 &&
+            Live->Intervals[Index].SelfTicks == 0) {
+            continue;
+        }
+
+        if (Live->Functions.Functions[Index].IsShown) {
             Live->Order[Count] = Index;
             Count += 1;
+        } else {
+            NotShown.Rows += 1;
+            NotShown.Calls += Live->Intervals[Index].Calls;
         }
     }
+
+    Live->NumberShown += Count;
+    Live->NotShown.Rows += NotShown.Rows;
 
     ReaderSort(Live->Order, Count, ReaderCompareLiveFunctions, Live);
 
@@ -875,14 +890,52 @@ Return Value:
                      Count - Index);
     }
 
+    ReaderPutNotShown(&Live->Output, Filter, &NotShown);
     return STATUS_SUCCESS;
+}
+
+
+static
+SIZE_T
+ReaderLiveCountFrames(
+    _In_ const READER_LIVE *Live,
+    _In_ const CORE_STACK *Stack
+    )
+/*++
+
+Routine Description:
+
+    Counts a stack's open frames that the filter lets through.
+
+Arguments:
+
+    Live - The state.
+
+    Stack - The stack.
+
+Return Value:
+
+    Their number.
+
+--*/
+{
+    SIZE_T Count = 0;
+    SIZE_T Index;
+
+    for (Index = 0; Index < Stack->NumberOfFrames; Index++) {
+        if (Live->Functions.Functions[Stack->Frames[Index].Function].IsShown) {
+            Count += 1;
+        }
+    }
+
+    return Count;
 }
 
 
 static
 VOID
 ReaderLivePutFrames(
-    _In_ const READER_LIVE *Live,
+    _Inout_ PREADER_LIVE Live,
     _In_ const READER_LIVE_THREAD *Thread
     )
 /*++
@@ -908,7 +961,23 @@ Return Value:
     PCTRACE_STORE_HEADER Header;
     ULONGLONG Now;
     ULONG StackIndex;
+    SIZE_T Count = 0;
+    SIZE_T Shown = 0;
     SIZE_T Index;
+
+    for (StackIndex = 0;
+         StackIndex < Thread->Stream.Pair.NumberOfStacks;
+         StackIndex++) {
+        Count += Thread->Stream.Pair.Stacks[StackIndex].NumberOfFrames;
+        Shown += ReaderLiveCountFrames(Live,
+                                       &Thread->Stream.Pair.Stacks[StackIndex]);
+    }
+
+    Live->NumberShown += Shown;
+    Live->NotShown.Rows += Count - Shown;
+    if (Shown == 0) {
+        return;
+    }
 
     Now = Live->Horizon;
     if (!ReaderLiveIsGrowing(Live, Thread)) {
@@ -928,22 +997,32 @@ Return Value:
          StackIndex++) {
 
         const CORE_STACK *Stack = &Thread->Stream.Pair.Stacks[StackIndex];
+        ULONGLONG Outside = 0;
 
-        Index = 0;
-        if (Stack->NumberOfFrames > Live->Limit) {
-            Index = Stack->NumberOfFrames - (SIZE_T)Live->Limit;
+        Shown = ReaderLiveCountFrames(Live, Stack);
+        if (Shown > Live->Limit) {
+            Outside = Shown - Live->Limit;
             RtlWriteText(Writer,
                          "%*s(%llu more outside)\n",
                          READER_TIME_WIDTH + 4,
                          "",
-                         (ULONGLONG)Index);
+                         Outside);
         }
 
-        for (; Index < Stack->NumberOfFrames; Index++) {
+        for (Index = 0; Index < Stack->NumberOfFrames; Index++) {
 
             const CORE_FRAME *Frame = &Stack->Frames[Index];
             PCREADER_FUNCTION Function =
                 &Live->Functions.Functions[Frame->Function];
+
+            if (!Function->IsShown) {
+                continue;
+            }
+
+            if (Outside != 0) {
+                Outside -= 1;
+                continue;
+            }
 
             RtlWriteText(Writer, "  ");
             ReaderWriteTime(Writer,
@@ -1354,7 +1433,13 @@ Return Value:
     Allocator->Free(Allocator->Context, Live.Threads);
     Allocator->Free(Allocator->Context, Live.Intervals);
     Allocator->Free(Allocator->Context, Live.Order);
+    Live.ExitCode = ReaderEndFilter(Context,
+                                    Options->Filter,
+                                    Live.NumberShown,
+                                    &Live.NotShown,
+                                    Live.ExitCode);
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        ReaderPutFilterCost(&Live.Functions, Options->Filter);
         ReaderPutIndexCost(&Live.Session);
     }
 

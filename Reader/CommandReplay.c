@@ -85,6 +85,7 @@ typedef struct _READER_REPLAY {
     READER_RANGE Range;
     READER_TALLY Tally;             // for what is passed over
     ULONGLONG Rows;
+    READER_NOT_SHOWN NotShown;
     ULONG ExitCode;
 } READER_REPLAY;
 typedef READER_REPLAY *PREADER_REPLAY;
@@ -552,6 +553,51 @@ Return Value:
 
 
 static
+BOOLEAN
+ReaderReplayIsShown(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ const READER_REPLAY_EVENT *Event
+    )
+/*++
+
+Routine Description:
+
+    Says whether the filter lets an event through, and counts it if not.
+
+Arguments:
+
+    Replay - The replay.
+
+    Event - The event.
+
+Return Value:
+
+    TRUE if it does.
+
+--*/
+{
+    PREADER_FUNCTION Function =
+        &Replay->Functions.Functions[Event->Function];
+
+    ReaderFilterFunctions(&Replay->Functions, Replay->Options->Filter);
+    if (Function->IsShown) {
+        return TRUE;
+    }
+
+    if (!Function->IsLeftOut) {
+        Function->IsLeftOut = TRUE;
+        Replay->NotShown.Rows += 1;
+    }
+
+    if (Event->Kind == CoreEventEnter) {
+        Replay->NotShown.Calls += 1;
+    }
+
+    return FALSE;
+}
+
+
+static
 VOID
 ReaderReplayStep(
     _Inout_ PREADER_REPLAY Replay
@@ -580,6 +626,12 @@ Return Value:
 
         //
         // A frame that was open at the end of a thread that ended before.
+        //
+
+    } else if (!ReaderReplayIsShown(Replay, &Thread->Current)) {
+
+        //
+        // Nothing is written.  What comes next is written as otherwise.
         //
 
     } else if (Replay->Options->Format == ReaderFormatText) {
@@ -810,6 +862,7 @@ Return Value:
         ReaderEndTable(&Replay.Output);
     }
 
+    ReaderPutNotShown(&Replay.Output, Options->Filter, &Replay.NotShown);
     ReaderPutClockNote(&Replay.Output, &Replay.Session);
     ReaderEndDocument(&Replay.Output);
 
@@ -820,7 +873,13 @@ Return Value:
                                 STATUS_SUCCESS);
     }
 
+    Replay.ExitCode = ReaderEndFilter(Context,
+                                      Options->Filter,
+                                      Replay.Rows,
+                                      &Replay.NotShown,
+                                      Replay.ExitCode);
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        ReaderPutFilterCost(&Replay.Functions, Options->Filter);
         ReaderPutIndexCost(&Replay.Session);
     }
 

@@ -72,6 +72,8 @@ typedef struct _READER_REPORT {
     ULONGLONG NumberOfRecords;
     ULONGLONG NumberOfOrdinary;
     ULONGLONG RecordsExpected;
+    ULONGLONG NumberShown;              // of functions
+    READER_NOT_SHOWN NotShown;
     READER_PROGRESS Progress;
     ULONG ProgressCalls;
     BOOLEAN IsMerged;
@@ -579,12 +581,20 @@ Return Value:
     ULONG HiddenColumns;
     ULONG Index;
 
+    ReaderFilterFunctions(&Report->Functions, Options->Filter);
     for (Index = 0; Index < Report->Functions.NumberOfFunctions; Index++) {
 
         ULONG Module = Report->Functions.Functions[Index].Module;
 
-        if (Report->Session.Modules[Module]->IsSelected &&
-            Report->Statistics[Index].Calls != 0) {
+        if (!Report->Session.Modules[Module]->IsSelected ||
+            Report->Statistics[Index].Calls == 0) {
+            continue;
+        }
+
+        if (!Report->Functions.Functions[Index].IsShown) {
+            Report->NotShown.Rows += 1;
+            Report->NotShown.Calls += Report->Statistics[Index].Calls;
+        } else {
             Abandoned += Report->Statistics[Index].Abandoned;
             Unfinished += Report->Statistics[Index].Unfinished;
             Uncertain += Report->Statistics[Index].Uncertain;
@@ -594,6 +604,7 @@ Return Value:
         }
     }
 
+    Report->NumberShown = Count;
     ReaderSort(Order, Count, ReaderCompareReportRows, Report);
 
     HiddenColumns = 1u << READER_REPORT_RVA_COLUMN;
@@ -665,6 +676,7 @@ Return Value:
                          : "");
     }
 
+    ReaderPutNotShown(&Output, Options->Filter, &Report->NotShown);
     ReaderPutRangeNote(&Output, Options, BegunBefore);
     ReaderPutClockNote(&Output, &Report->Session);
     ReaderEndDocument(&Output);
@@ -873,14 +885,19 @@ Return Value:
     Status = ReaderMergeReport(&Report);
     Code = ReaderWarnOfReport(&Report);
     if (NT_SUCCESS(Status)) {
-        ExitCode = Code;
         ReaderPutReport(&Report);
+        ExitCode = ReaderEndFilter(Context,
+                                   Options->Filter,
+                                   Report.NumberShown,
+                                   &Report.NotShown,
+                                   Code);
     } else {
         ExitCode = ReaderFail(Context, "report", Options->PathUtf8, Status);
     }
 
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
         ReaderPutReportCost(&Report, Start.QuadPart);
+        ReaderPutFilterCost(&Report.Functions, Options->Filter);
         ReaderPutIndexCost(&Report.Session);
     }
 

@@ -56,6 +56,9 @@ typedef struct _READER_NODE {
     ULONG NextSibling;              // READER_NONE: the last
     ULONG NumberOfChildren;
     ULONG Depth;                    // 0 is the outermost
+    BOOLEAN IsShown;                // these three by ReaderFilterNodes
+    BOOLEAN IsInside;               // of a function that is shown for itself
+    BOOLEAN IsExcluded;             // or inside of one that is
 } READER_NODE;
 typedef READER_NODE *PREADER_NODE;
 
@@ -81,6 +84,8 @@ typedef struct _READER_TREE {
     ULONG CapacityOfTracks;
     ULONG FirstTrack;               // of the thread that is read
     ULONG ThreadId;
+    ULONGLONG NumberShown;          // of nodes
+    READER_NOT_SHOWN NotShown;
 } READER_TREE;
 typedef READER_TREE *PREADER_TREE;
 
@@ -480,6 +485,122 @@ Return Value:
 
 
 static
+VOID
+ReaderDecideNodes(
+    _Inout_ PREADER_TREE Tree
+    )
+/*++
+
+Routine Description:
+
+    Decides which nodes are shown: those of functions that are to be shown,
+    those above and those below them; but none that is of an excluded function,
+    or below one.
+
+Arguments:
+
+    Tree - The tree, with all threads.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_FUNCTION Function;
+    PREADER_NODE Above;
+    PREADER_NODE Node;
+    ULONG Index;
+
+    //
+    // A node comes after the one above it.
+    //
+
+    for (Index = READER_ROOT_NODE + 1; Index < Tree->NumberOfNodes; Index++) {
+
+        Node = &Tree->Nodes[Index];
+        if (Node->Function == READER_NONE) {
+            continue;
+        }
+
+        Above = &Tree->Nodes[Node->Parent];
+        Function = &Tree->Functions.Functions[Node->Function];
+        Node->IsExcluded = Above->IsExcluded || Function->IsExcluded;
+        Node->IsInside = !Node->IsExcluded &&
+                         (Above->IsInside || Function->IsShown);
+        Node->IsShown = Node->IsInside;
+    }
+
+    for (Index = Tree->NumberOfNodes - 1; Index > READER_ROOT_NODE; Index--) {
+        if (Tree->Nodes[Index].IsShown) {
+            Tree->Nodes[Tree->Nodes[Index].Parent].IsShown = TRUE;
+        }
+    }
+}
+
+
+static
+VOID
+ReaderFilterNodes(
+    _Inout_ PREADER_TREE Tree
+    )
+/*++
+
+Routine Description:
+
+    Takes the nodes that the filter leaves out off their parents.
+
+Arguments:
+
+    Tree - The tree, with all threads.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_NODE Above;
+    PREADER_NODE Node;
+    ULONG Index;
+
+    if (Tree->Options->Filter == NULL) {
+        return;
+    }
+
+    ReaderFilterFunctions(&Tree->Functions, Tree->Options->Filter);
+    ReaderDecideNodes(Tree);
+
+    for (Index = 0; Index < Tree->NumberOfNodes; Index++) {
+        Tree->Nodes[Index].FirstChild = READER_NONE;
+        Tree->Nodes[Index].NumberOfChildren = 0;
+    }
+
+    Tree->NotShown.AreNodes = TRUE;
+    for (Index = READER_ROOT_NODE + 1; Index < Tree->NumberOfNodes; Index++) {
+
+        Node = &Tree->Nodes[Index];
+        if (Node->IsShown) {
+
+            Above = &Tree->Nodes[Node->Parent];
+            Node->NextSibling = Above->FirstChild;
+            Above->FirstChild = Index;
+            Above->NumberOfChildren += 1;
+            if (Node->Function != READER_NONE) {
+                Tree->NumberShown += 1;
+            }
+
+        } else if (Node->Function != READER_NONE) {
+
+            Tree->NotShown.Rows += 1;
+            Tree->NotShown.Calls += Node->Statistics.Calls;
+            RtlZeroBytes(&Node->Statistics, sizeof(Node->Statistics));
+        }
+    }
+}
+
+
+static
 LONG
 ReaderCompareNodes(
     _In_ PVOID CompareContext,
@@ -818,6 +939,7 @@ Return Value:
         ReaderPutNote(&Output, READER_UNCERTAIN_NOTE);
     }
 
+    ReaderPutNotShown(&Output, Tree->Options->Filter, &Tree->NotShown);
     ReaderPutRangeNote(&Output, Tree->Options, BegunBefore);
     ReaderPutClockNote(&Output, &Tree->Session);
     ReaderEndDocument(&Output);
@@ -889,6 +1011,7 @@ Return Value:
         }
     }
 
+    ReaderFilterNodes(&Tree);
     Status = ReaderSortChildren(&Tree);
     if (!NT_SUCCESS(Status)) {
         ExitCode = ReaderFail(Context, "tree", Options->PathUtf8, Status);
@@ -896,7 +1019,13 @@ Return Value:
     }
 
     ReaderPutTree(&Tree);
+    ExitCode = ReaderEndFilter(Context,
+                               Options->Filter,
+                               Tree.NumberShown,
+                               &Tree.NotShown,
+                               ExitCode);
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        ReaderPutFilterCost(&Tree.Functions, Options->Filter);
         ReaderPutIndexCost(&Tree.Session);
     }
 

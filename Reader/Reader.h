@@ -20,6 +20,7 @@ Abstract:
         ReaderIndex     where a stream can begin without what came before
                         (ReaderIndex*.c; ReaderIndex.h is theirs alone)
         ReaderFunction  sites to functions
+        ReaderFilter    which of them --function and --exclude show
         ReaderTable     text, CSV and JSON
         ReaderRange     the part of a session that --from and --to select
         ReaderStatistics what report and tree add up
@@ -55,6 +56,7 @@ Abstract:
 #define READER_EXIT_SUCCESS 0
 #define READER_EXIT_FAILURE 1   // usage, or something could not be read
 #define READER_EXIT_BAD     2   // verify: something is bad or lost
+#define READER_EXIT_NOTHING 3   // --function, --exclude: nothing is left
 
 //
 // What every part is given: where memory and output come from and go to.
@@ -913,6 +915,9 @@ typedef struct _READER_FUNCTION {
     PCSZ Name;                      // UTF-8
     ULONG NameLength;               // bytes
     BOOLEAN IsNameOwned;            // module+0xRVA
+    BOOLEAN IsShown;                // these two by ReaderFilterFunctions
+    BOOLEAN IsExcluded;             // the longest prefix is one of --exclude
+    BOOLEAN IsLeftOut;              // the command's: it was, at least once
 } READER_FUNCTION;
 typedef READER_FUNCTION *PREADER_FUNCTION;
 typedef const READER_FUNCTION *PCREADER_FUNCTION;
@@ -924,6 +929,8 @@ typedef struct _READER_FUNCTIONS {
     PREADER_FUNCTION Functions;
     ULONG NumberOfFunctions;
     ULONG CapacityOfFunctions;
+    ULONG NumberOfDecided;          // by ReaderFilterFunctions
+    ULONGLONG FilterMicroseconds;   // that this took
     BOOLEAN IsQuiet;                // the caller warns of missing symbols
 } READER_FUNCTIONS;
 typedef READER_FUNCTIONS *PREADER_FUNCTIONS;
@@ -1166,6 +1173,110 @@ VOID
 READER_WRITE_CLEAN_TEXT ReaderWriteCleanText;
 
 //
+// ReaderFilter.c
+//
+
+typedef struct _READER_FILTER *PREADER_FILTER;
+typedef const struct _READER_FILTER *PCREADER_FILTER;
+
+//
+// Adds the prefixes that the value of --function or --exclude names, which has
+// to stay until ReaderBuildFilter; a filter that is NULL is made.  A failure
+// that is not a bad value has been written.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_ADD_PREFIXES)(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_FILTER *Filter,
+    _In_ BOOLEAN IsExclude,
+    _In_z_ PCWSTR Value,
+    _In_z_ PCSZ ValueUtf8,
+    _Out_ PBOOLEAN IsBadValue
+    );
+READER_ADD_PREFIXES ReaderAddPrefixes;
+
+//
+// Makes a filter ready when it has all its prefixes.  FALSE: the failure has
+// been written.
+//
+
+typedef
+_Must_inspect_result_
+BOOLEAN
+(READER_BUILD_FILTER)(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_opt_ PREADER_FILTER Filter
+    );
+READER_BUILD_FILTER ReaderBuildFilter;
+
+typedef VOID (READER_DESTROY_FILTER)(_Inout_opt_ PREADER_FILTER Filter);
+READER_DESTROY_FILTER ReaderDestroyFilter;
+
+//
+// Decides which functions are shown, each once; NULL shows all.  To be called
+// before IsShown is looked at: functions may have been added.
+//
+
+typedef
+VOID
+(READER_FILTER_FUNCTIONS)(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_opt_ PCREADER_FILTER Filter
+    );
+READER_FILTER_FUNCTIONS ReaderFilterFunctions;
+
+//
+// What a filter left out of what there would be without it.
+//
+
+typedef struct _READER_NOT_SHOWN {
+    ULONGLONG Rows;                 // functions, or nodes
+    ULONGLONG Calls;
+    BOOLEAN AreNodes;
+} READER_NOT_SHOWN;
+typedef READER_NOT_SHOWN *PREADER_NOT_SHOWN;
+typedef const READER_NOT_SHOWN *PCREADER_NOT_SHOWN;
+
+typedef
+VOID
+(READER_PUT_NOT_SHOWN)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_opt_ PCREADER_FILTER Filter,
+    _In_ PCREADER_NOT_SHOWN NotShown
+    );
+READER_PUT_NOT_SHOWN ReaderPutNotShown;
+
+//
+// Says so if the filter left nothing to show; returns the exit code.
+//
+
+typedef
+ULONG
+(READER_END_FILTER)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_opt_ PCREADER_FILTER Filter,
+    _In_ ULONGLONG NumberShown,
+    _In_ PCREADER_NOT_SHOWN NotShown,
+    _In_ ULONG ExitCode
+    );
+READER_END_FILTER ReaderEndFilter;
+
+//
+// Says, for --verbose, what filtering took.
+//
+
+typedef
+VOID
+(READER_PUT_FILTER_COST)(
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_opt_ PCREADER_FILTER Filter
+    );
+READER_PUT_FILTER_COST ReaderPutFilterCost;
+
+//
 // ReaderOptions.c
 //
 
@@ -1186,6 +1297,7 @@ READER_WRITE_CLEAN_TEXT ReaderWriteCleanText;
 #define READER_OPTION_NO_INDEX  0x4000u
 #define READER_OPTION_MARKS     0x8000u // --mark-every
 #define READER_OPTION_FROM_START 0x10000u
+#define READER_OPTION_FILTER    0x20000u // --function, --exclude
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -1219,6 +1331,7 @@ typedef struct _READER_OPTIONS {
     ULONGLONG To;                   // record (ticks, if the rate is unknown)
     ULONGLONG IndexInterval;        // 0: no index
     PCWSTR Module;
+    PREADER_FILTER Filter;          // NULL: there is none
 } READER_OPTIONS;
 typedef READER_OPTIONS *PREADER_OPTIONS;
 typedef const READER_OPTIONS *PCREADER_OPTIONS;
@@ -1245,7 +1358,8 @@ extern const ULONG ReaderNumberOfCommands;
 
 //
 // Parses what follows the command's name.  FALSE: IsHelp says whether help
-// was asked for, otherwise a usage error has been written.
+// was asked for, otherwise a usage error has been written.  The caller destroys
+// the options' filter in every case.
 //
 
 typedef

@@ -220,9 +220,9 @@ Return Value:
     ULONG Capacity;
     NTSTATUS Status;
 
+    RtlZeroBytes(&New, sizeof(New));
     New.Module = ModuleIndex;
     New.Rva = Rva;
-    New.IsNameOwned = FALSE;
 
     Status = ReaderGrowArray(Allocator,
                              (PVOID *)&Functions->Functions,

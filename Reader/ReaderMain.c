@@ -45,6 +45,19 @@ Abstract:
     "unfinished; begun_before are calls that began before --from (0 without\n" \
     "it).  Both need a session with times.\n"
 
+#define READER_FILTER_NOTE                                                  \
+    "LIST of --function and --exclude is PREFIX[,PREFIX...] or @FILE: UTF-8\n" \
+    "text with one prefix a line; empty lines and those that begin with #\n" \
+    "count for nothing.  A prefix is the beginning of a name as it is shown,\n" \
+    "in the same case, without a module; blanks around it are dropped.  Of\n" \
+    "the prefixes that a name begins with the longest decides, of two equal\n" \
+    "ones the first.  Without --function all stay that are not excluded.  In\n" \
+    "--function, -PREFIX excludes.  Both may be given several times.\n"
+
+#define READER_NOT_SHOWN_NOTE(Rows)                                         \
+    "Numbers are the same as without them.  JSON then also has the array\n" \
+    "not_shown with " Rows ", calls: what was left out.\n"
+
 const READER_COMMAND ReaderCommands[] = {
     {
         "info",
@@ -79,12 +92,15 @@ const READER_COMMAND ReaderCommands[] = {
         READER_RANGE_NOTE
         "Total counts a recursive function once; average, min and max are of\n"
         "each call's inclusive time.\n"
+        READER_FILTER_NOTE
+        READER_NOT_SHOWN_NOTE("functions")
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
             READER_OPTION_THREAD | READER_OPTION_MODULE |
             READER_OPTION_WORKERS | READER_OPTION_GENERAL |
             READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
-            READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+            READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+            READER_OPTION_FILTER,
         ReaderCommandReport
     },
     {
@@ -97,11 +113,17 @@ const READER_COMMAND ReaderCommands[] = {
         "  stack)\n"
         READER_FRAMES_NOTE
         READER_RANGE_NOTE
+        READER_FILTER_NOTE
+        "A function that --function names is shown with the calls that lead to\n"
+        "it and the calls inside; one that is excluded is left out with the\n"
+        "calls inside.\n"
+        READER_NOT_SHOWN_NOTE("nodes")
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
             READER_OPTION_THREAD | READER_OPTION_TRACKS |
             READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
-            READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+            READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+            READER_OPTION_FILTER,
         ReaderCommandTree
     },
     {
@@ -114,10 +136,13 @@ const READER_COMMAND ReaderCommands[] = {
         "ended just before jumped here), clock_jump (1: the clock thread may\n"
         "have stood still before this; in text a ~).  --from and --to need a\n"
         "session with times.\n"
+        READER_FILTER_NOTE
+        READER_NOT_SHOWN_NOTE("functions")
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
             READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
-            READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+            READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+            READER_OPTION_FILTER,
         ReaderCommandReplay
     },
     {
@@ -129,10 +154,13 @@ const READER_COMMAND ReaderCommands[] = {
         "What a running program did before is read for the frames that are\n"
         "open, from the last mark of each thread's index on; then the records\n"
         "before are not in the number of records: the first line says so.\n"
-        "Of a program that has ended all is read and shown once.\n",
+        "Of a program that has ended all is read and shown once.\n"
+        READER_FILTER_NOTE
+        "They select open frames, too.\n",
         READER_OPTION_INTERVAL | READER_OPTION_COUNT | READER_OPTION_LIMIT |
             READER_OPTION_FROM_START | READER_OPTION_VERBOSE |
-            READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+            READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+            READER_OPTION_FILTER,
         ReaderCommandLive
     },
     {
@@ -508,6 +536,7 @@ Return Value:
     PCREADER_COMMAND Command = NULL;
     READER_OPTIONS Options;
     BOOLEAN IsHelp;
+    BOOLEAN IsRun;
     ULONG ExitCode;
     NTSTATUS Status;
     PCSZ Name;
@@ -543,17 +572,23 @@ Return Value:
             return READER_EXIT_FAILURE;
         }
 
-        if (ReaderParseOptions(Context,
-                               Command,
-                               Arguments + 2,
-                               NumberOfArguments - 2,
-                               &Options,
-                               &IsHelp)) {
+        IsRun = ReaderParseOptions(Context,
+                                   Command,
+                                   Arguments + 2,
+                                   NumberOfArguments - 2,
+                                   &Options,
+                                   &IsHelp);
+        if (IsRun) {
             ExitCode = Command->Routine(Context, &Options);
-        } else if (IsHelp) {
-            ReaderWriteHelp(Context->Output, Command);
-        } else {
+        }
+
+        ReaderDestroyFilter(Options.Filter);
+        if (!IsRun && !IsHelp) {
             return READER_EXIT_FAILURE;
+        }
+
+        if (!IsRun) {
+            ReaderWriteHelp(Context->Output, Command);
         }
     }
 

@@ -37,6 +37,12 @@ static const READER_OPTION ReaderOptionList[] = {
     { "module", "PREFIX", READER_OPTION_MODULE,
       "the beginning of a file name",
       "only functions of modules whose name begins with PREFIX" },
+    { "function", "LIST", READER_OPTION_FILTER,
+      "beginnings of functions' names, separated by commas, or @FILE",
+      "only functions whose names begin with a prefix of LIST" },
+    { "exclude", "LIST", READER_OPTION_FILTER,
+      "beginnings of functions' names, separated by commas, or @FILE",
+      "no functions whose names begin with a prefix of LIST" },
     { "depth", "N", READER_OPTION_DEPTH,
       "a number of 1 or more",
       "at most N levels" },
@@ -195,7 +201,8 @@ Return Value:
                      "options.\n\n"
                      "Exit codes: 0 success; 1 usage error, or something "
                      "could not be read;\n2 verify found something bad or "
-                     "lost.\n");
+                     "lost; 3 --function or --exclude leave nothing\n"
+                     "to show.\n");
         return;
     }
 
@@ -591,14 +598,16 @@ Arguments:
 Return Value:
 
     TRUE if the command is to run; otherwise either help was asked for or the
-    error has been written.
+    error has been written.  The options may have a filter either way.
 
 --*/
 {
     const READER_OPTION *Option;
     BOOLEAN IsEnded = FALSE;
+    BOOLEAN IsBadValue;
     ULONG ValueOffset;
     ULONG Index;
+    NTSTATUS Status;
 
     RtlZeroBytes(Options, sizeof(*Options));
     Options->Limit = ~0ULL;
@@ -684,7 +693,25 @@ Return Value:
             ValueUtf8 = Arguments[Index].Utf8;
         }
 
-        if (!ReaderTakeOption(Options, Option, Value, ValueUtf8)) {
+        IsBadValue = FALSE;
+        if (Option->Flag == READER_OPTION_FILTER) {
+
+            Options->Given |= READER_OPTION_FILTER;
+            Status = ReaderAddPrefixes(Context,
+                                       &Options->Filter,
+                                       Option->Name[0] == 'e',
+                                       Value,
+                                       ValueUtf8,
+                                       &IsBadValue);
+            if (!NT_SUCCESS(Status) && !IsBadValue) {
+                return FALSE;
+            }
+
+        } else {
+            IsBadValue = !ReaderTakeOption(Options, Option, Value, ValueUtf8);
+        }
+
+        if (IsBadValue) {
             RtlWriteText(Context->Errors,
                          "TraceReader: %s: bad value \"%s\" for --%s: "
                          "it takes %s\n",
@@ -705,5 +732,5 @@ Return Value:
         return FALSE;
     }
 
-    return TRUE;
+    return ReaderBuildFilter(Context, Options->Filter);
 }

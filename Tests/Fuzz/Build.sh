@@ -42,7 +42,7 @@ Sources()
             ls Reader/Core*.c
             ;;
         FuzzSession)
-            ls Reader/*.c $Rtl |
+            ls Reader/*.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
                 grep -vE '/Reader(DbgHelp|Start)\.c$|/RtlEnvironment\.c$'
             ;;
         FuzzConfig)
@@ -157,7 +157,7 @@ LinkTarget()
             Objects="$Objects $(Object "$Source")"
     done
     case $Target in
-        FuzzConfig|FuzzStringTable)
+        FuzzSession|FuzzConfig|FuzzStringTable)
             [ ! -f "$Folder/Objects/Avx2.o" ] ||
                 Objects="$Objects $Folder/Objects/Avx2.o"
             ;;

@@ -2260,7 +2260,8 @@ Return Value:
                                 Options[Turn != 0],
                                 &Outputs[Turn != 0],
                                 &Errors[Turn != 0]);
-        FUZZ_CHECK(ExitCode <= READER_EXIT_FAILURE);
+        FUZZ_CHECK(ExitCode <= READER_EXIT_NOTHING &&
+                   ExitCode != READER_EXIT_BAD);
         if (Turn == 0) {
             continue;
         }
@@ -2406,7 +2407,7 @@ Return Value:
         FuzzCheckIndex(&Context, &Command, ExitCode, Seed, IsOwn);
     }
 
-    FUZZ_CHECK(ExitCode <= READER_EXIT_BAD);
+    FUZZ_CHECK(ExitCode <= READER_EXIT_NOTHING);
     FUZZ_CHECK(ExitCode != READER_EXIT_BAD ||
                FuzzHasArgument(&Command, "verify"));
     FUZZ_CHECK(Allocator.Count == 0);
