@@ -65,6 +65,7 @@ static TEST_STORE TestDamaged;
 static TEST_PATH TestFolder;
 static TEST_PATH TestPath;
 static TEST_PATH TestSubfolder;
+static TEST_PATH TestPrefixes;
 static CHAR TestOutputBuffer[TEST_OUTPUT_CAPACITY];
 static CHAR TestErrorBuffer[TEST_OUTPUT_CAPACITY];
 static CHAR TestEventText[TEST_OUTPUT_CAPACITY];
@@ -461,7 +462,7 @@ Routine Description:
 Arguments:
 
     CommandLine - Its arguments, with one blank between two; "@" stands for
-        Path.
+        Path, and "@@" for that of the file of prefixes, after an @.
 
     Path - The path.
 
@@ -474,6 +475,7 @@ Return Value:
     static WCHAR Wide[TEST_MAXIMUM_ARGUMENTS][TEST_PATH_CAPACITY_IN_CHARS];
     static CHAR Utf8[TEST_MAXIMUM_ARGUMENTS][TEST_PATH_CAPACITY_IN_CHARS];
     RTL_ARGUMENT Arguments[TEST_MAXIMUM_ARGUMENTS];
+    PCWSTR Prefixes;
     ULONG Count = 1;
     ULONG Length;
 
@@ -494,6 +496,14 @@ Return Value:
             for (Length = 0; Path[Length] != 0; Length++) {
                 Wide[Count][Length] = Path[Length];
                 Utf8[Count][Length] = (CHAR)Path[Length];
+            }
+        }
+
+        if (Length == 2 && Wide[Count][0] == '@' && Wide[Count][1] == '@') {
+            Prefixes = TestDosPath(&TestPrefixes);
+            for (Length = 1; Prefixes[Length - 1] != 0; Length++) {
+                Wide[Count][Length] = Prefixes[Length - 1];
+                Utf8[Count][Length] = (CHAR)Prefixes[Length - 1];
             }
         }
 
@@ -1964,6 +1974,140 @@ Return Value:
 
 
 static
+BOOLEAN
+TestWritePrefixes(
+    _In_z_ PCSZ Text
+    )
+/*++
+
+Routine Description:
+
+    Writes a file of prefixes, beside the stores.
+
+Arguments:
+
+    Text - What is in it.
+
+Return Value:
+
+    TRUE if that worked.
+
+--*/
+{
+    return TestMakePathIn(&TestPrefixes, &TestSubfolder, L"prefixes.txt") &&
+           TestWriteStore(L"prefixes.txt",
+                          (const TEST_STORE *)(PVOID)Text,
+                          RtlLengthOfString(Text));
+}
+
+
+static
+VOID
+TestFilters(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Tests --function and --exclude on the session.  Its functions are shown as
+    app.exe+0x1000, which calls 0x2000, which calls itself, and 0x3000; and
+    0x4000 on another thread.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (!TestWriteSession() ||
+        !TestWritePrefixes("\xEF\xBB\xBF# nothing\r\n\r\n"
+                           "  app.exe+0x30\t\r\n-app.exe+0x3000\n"
+                           "app.exe+0x4")) {
+        return;
+    }
+
+    TEST_EQUAL(TestRun("report --function app.exe+0x2,app.exe+0x4 @"), 0);
+    TEST_OUTPUT(
+        "     Calls       Total        Self     Average         Min         Max"
+        "  Abandoned  Abandoned time  Function\n"
+        "         1    1.000 ms    1.000 ms    1.000 ms    1.000 ms    1.000 ms"
+        "          0            0 ns  app.exe+0x4000\n"
+        "         4    3.300 us    3.300 us    1.600 us      300 ns    3.000 us"
+        "          1        2.000 us  app.exe+0x2000\n"
+        "Abandoned: left without an exit (exception, longjmp, no return).  "
+        "Their time, up to the record that told it, is in no other column.\n"
+        "Not shown (--function, --exclude): 2 functions, 2 calls.\n");
+
+    TEST_EQUAL(TestRun("replay --exclude app.exe+0x1,app.exe+0x4 "
+                       "--exclude app.exe+0x3000 @"),
+               0);
+    TEST_OUTPUT(
+        "  Duration   Thread   Function\n"
+        "           [   100] |   app.exe+0x2000() {\n"
+        "  1.500 us [   100] |     app.exe+0x2000();\n"
+        "  3.000 us [   100] |   } /* app.exe+0x2000 */\n"
+        "    300 ns [   100] |   app.exe+0x2000();\n"
+        "  2.000 us [   100] |   app.exe+0x2000(); /* abandoned */\n"
+        "Not shown (--function, --exclude): 3 functions, 3 calls.\n");
+
+    //
+    // A tree has the way to a function; what is excluded is out with its
+    // calls.
+    //
+
+    TEST_EQUAL(TestRun("tree --json --function app.exe+0x3 @"), 0);
+    TEST(TestContains(&TestOut, "\"function\": \"app.exe+0x1000\"}"));
+    TEST(TestContains(&TestOut, "\"function\": \"app.exe+0x3000\"}"));
+    TEST(!TestContains(&TestOut, "app.exe+0x2000"));
+    TEST(TestContains(&TestOut,
+                      "\"not_shown\": [\n{\"nodes\": 3, \"calls\": 5}"));
+    TEST_EQUAL(TestRun("tree --csv --exclude app.exe+0x1 @"), 0);
+    TEST(TestContains(&TestOut, "app.exe+0x4000\r\n"));
+    TEST(!TestContains(&TestOut, "app.exe+0x1000"));
+    TEST(!TestContains(&TestOut, "app.exe+0x3000"));
+
+    //
+    // A file.  It has 0x30.. but not 0x3000, and 0x4...
+    //
+
+    TEST_EQUAL(TestRun("report --csv --function @@ @"), 0);
+    TEST(TestContains(&TestOut, "app.exe+0x4000\r\n"));
+    TEST(!TestContains(&TestOut, "app.exe+0x1000"));
+    TEST(!TestContains(&TestOut, "app.exe+0x3000"));
+    TEST_EQUAL(TestRun("live --function app.exe+0x1 @"), 0);
+    TEST(TestContains(&TestOut, "app.exe+0x1000\n"));
+    TEST(!TestContains(&TestOut, "app.exe+0x3000"));
+    TEST(TestContains(&TestOut, ": 3 functions, 6 calls.\n"));
+
+    TEST_EQUAL(TestRun("report --exclude @@ @"), 1);
+    TEST(TestContains(&TestErr, "prefixes.txt: line 4 has a - , which "));
+    TEST_EQUAL(TestOut.LengthInBytes, 0);
+    TEST(TestWritePrefixes("# a\n\xC3("));
+    TEST_EQUAL(TestRun("report --exclude @@ @"), 1);
+    TEST(TestContains(&TestErr, "TraceReader: read the file of prefixes: "));
+    TEST(TestContains(&TestErr, "prefixes.txt: line 2 is not text in UTF-8"));
+
+    //
+    // Nothing is left; and nothing was there.
+    //
+
+    TEST_EQUAL(TestRun("report --function APP @"), 3);
+    TEST(TestContains(&TestErr, "no function is left by --function"));
+    TEST_EQUAL(TestRun("tree --exclude app @"), 3);
+    TEST(TestContains(&TestErr, "--exclude leaves no function"));
+    TEST_EQUAL(TestRun("replay --csv --exclude app @"), 3);
+    TEST_EQUAL(TestRun("live --exclude app @"), 3);
+    TEST_EQUAL(TestRun("report --thread 5 --function APP @"), 0);
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}
+
+
+static
 VOID
 TestUsage(
     VOID
@@ -2007,6 +2151,16 @@ Return Value:
         { "report --module= @", "bad value" },
         { "live --interval 0 @", "bad value \"0\" for --interval" },
         { "report @ @", "more than one path" },
+        { "report @ --function", "the option needs a value: --function" },
+        { "report --function= @", "bad value \"\" for --function: it takes" },
+        { "tree --function ,, @", "bad value \",,\" for --function" },
+        { "replay --function a,- @", "bad value \"a,-\" for --function" },
+        { "live --exclude=-a @", "bad value \"-a\" for --exclude" },
+        { "report --exclude a --exclude @", "is missing" },
+        { "report --function a --sort speed @", "bad value \"speed\"" },
+        { "report --function=@ @", "bad value \"@\" for --function" },
+        { "verify --exclude a @", "unknown option --exclude" },
+        { "info --function a @", "unknown option --function" },
     };
     static const PCSZ Commands[] = {
         "info", "report", "tree", "replay", "live", "verify"
@@ -2786,13 +2940,15 @@ Return Value:
         "tree @",
         "replay @",
         "live @",
-        "verify @"
+        "verify @",
+        "report --function app --exclude @@ @",
+        "tree --exclude app.exe+0x2 --function @@ @",
     };
     ULONGLONG Fail;
     ULONG Index;
     ULONG Code;
 
-    if (!TestWriteSession()) {
+    if (!TestWriteSession() || !TestWritePrefixes("app.exe+0x4\n")) {
         return;
     }
 
@@ -5037,6 +5193,7 @@ Return Value:
     TestOvertakenTallies(TRUE);
     TestOvertaking();
     TestTails();
+    TestFilters();
     TestUsage();
     TestDamage();
     TestMixedSessions();
