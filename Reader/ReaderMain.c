@@ -48,11 +48,12 @@ Abstract:
 #define READER_FILTER_NOTE                                                  \
     "LIST of --function and --exclude is PREFIX[,PREFIX...] or @FILE: UTF-8\n" \
     "text with one prefix a line; empty lines and those that begin with #\n" \
-    "count for nothing.  A prefix is the beginning of a name as it is shown,\n" \
-    "in the same case, without a module; blanks around it are dropped.  Of\n" \
-    "the prefixes that a name begins with the longest decides, of two equal\n" \
-    "ones the first.  Without --function all stay that are not excluded.  In\n" \
-    "--function, -PREFIX excludes.  Both may be given several times.\n"
+    "count for nothing.  A prefix is the beginning of a name as it is\n"    \
+    "shown, in the same case, without a module; blanks around it are\n"     \
+    "dropped.  Of the prefixes that a name begins with the longest decides,\n" \
+    "of two equal ones the first.  Without --function all stay that are\n"  \
+    "not excluded.  In --function, -PREFIX excludes.  Both may be given\n"  \
+    "several times.\n"
 
 #define READER_NOT_SHOWN_NOTE(Rows)                                         \
     "Numbers are the same as without them.  JSON then also has the array\n" \
@@ -114,9 +115,9 @@ const READER_COMMAND ReaderCommands[] = {
         READER_FRAMES_NOTE
         READER_RANGE_NOTE
         READER_FILTER_NOTE
-        "A function that --function names is shown with the calls that lead to\n"
-        "it and the calls inside; one that is excluded is left out with the\n"
-        "calls inside.\n"
+        "A function that --function names is shown with the calls that lead\n"
+        "to it and the calls inside; one that is excluded is left out with\n"
+        "the calls inside.\n"
         READER_NOT_SHOWN_NOTE("nodes")
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |

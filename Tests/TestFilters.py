@@ -263,6 +263,7 @@ def check_rules(results, scratch, reader):
             '\n-AlphaBetaGamma\nGr\xfc\n@stack\nHash#\nwith blank'
     listed = write_lines(scratch, 'functions.txt', lines)
     out = write_lines(scratch, 'exclude.txt', '文字列\nz\n')
+    marked = write_lines(scratch, 'marked.txt', '\ufeffAlpha\r\nBeta')
     empty = write_lines(scratch, 'nothing.txt', '# nothing\n')
     cases = [
         ('one prefix', ['--function', 'Alpha'], Filter(*shown('Alpha'))),
@@ -301,6 +302,8 @@ def check_rules(results, scratch, reader):
          Filter(*shown('Zeta', 'Map<int,long>', 'Alpha', 'Grü', '@stack',
                        'Hash#', 'with blank', 'z'),
                 *hidden('AlphaBetaGamma', '文字列'))),
+        ('a file that begins with its mark', ['--exclude', marked],
+         Filter(*hidden('Alpha', 'Beta'))),
         ('nothing to exclude', ['--exclude', empty], Filter()),
         ('nothing is left', ['--function', 'Nothing,alphabet'],
          Filter(*shown('Nothing', 'alphabet'))),
@@ -492,6 +495,14 @@ def check_live(results, reader, whole):
                            '%d calls.' % (len(gone), sum(row['calls']
                                                          for row in gone))]),
                   'live: not shown')
+    _, text, _ = reader.run('live', '--limit', '1', *arguments)
+    results.equal(live_lines(text)[1],
+                  {thread: ['%*s(%d more outside)' % (14, '', len(lines) - 1),
+                            lines[-1]] if len(lines) > 1 else lines
+                   for thread, lines in expected.items()},
+                  'live --limit: open frames')
+    results.check(max(map(len, expected.values())) > 1,
+                  'live: there is a frame outside', [expected])
     code, text, errors = reader.run('live', '--function', 'Nothing')
     results.check(code == NOTHING and 'no function is left' in errors and
                   live_lines(text)[:2] == ([], {}), 'live: nothing is left',

@@ -134,6 +134,8 @@ FuzzSession Reader/CommandLive.c /Any frame may/,/FUNCTION));/s/Live->Functions.
 FuzzSession Reader/ReaderIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
 FuzzSession Reader/ReaderStore.c s/RtlClose(Context->Rtl, Store->File);//
 FuzzSession Reader/ReaderTable.c s/Byte >= 0x20 && Byte != 0x7F/Byte != 0x7F/
+FuzzSession Reader/ReaderFilter.c s/Allocator->Free(Allocator->Context, Filter->IsExclude);//
+FuzzSession Reader/ReaderFilter.c s/File->SizeInBytes += Read/File->SizeInBytes += Read + 200/
 FuzzStringTable StringTable/StringTableTrie.c s/OffsetInBytes + Widths.Level.) {/OffsetInBytes) {/
 FuzzStringTable StringTable/StringTableTrie.c s/((1ULL << Widths.Level.) - 1) << OffsetInBytes/0/
 FuzzStringTable StringTable/StringTableScalar.c s/== 0 ? KERNEL_WIDTH/!= 1 ? KERNEL_WIDTH/

@@ -162,6 +162,11 @@ LinkTarget()
                 Objects="$Objects $Folder/Objects/Avx2.o"
             ;;
     esac
+    case $Target in
+        FuzzSession)
+            Objects="$Objects -Wl,--wrap=StringTableSearch"
+            ;;
+    esac
     # shellcheck disable=SC2086
     "$Compiler" $Link $Objects "$@" -Wl,-z,noexecstack -o "$Output" ||
         Fail "linking $Target"

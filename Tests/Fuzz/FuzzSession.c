@@ -24,6 +24,7 @@ Abstract:
 #include "FuzzSupport.h"
 #include "../../Reader/Reader.h"
 #include "../../Reader/ReaderDbgHelp.h"
+#include "../../StringTable/StringTable.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ Abstract:
 #define FUZZ_TAKEN_ARGUMENTS 6
 #define FUZZ_OUTPUT_SIZE 0x40000
 #define FUZZ_FIRST_TIMESTAMP 100000000
+#define FUZZ_AROUND_STRING 64           // what a search reads at a time
 #define FUZZ_PROCESS_CREATION_TIME 0x01DC000000000000LL
 
 //
@@ -1758,6 +1760,51 @@ Return Value:
         abort();
     }
     memcpy(File->Bytes, Bytes, File->Size);
+}
+
+STRING_TABLE_SEARCH __real_StringTableSearch;
+STRING_TABLE_SEARCH __wrap_StringTableSearch;
+
+uint32_t
+STRING_TABLE_CALL
+__wrap_StringTableSearch(
+    PCSTRING_TABLE Table,
+    const void *String,
+    uint32_t LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Searches with a copy of the string that has something around it: a table
+    reads beyond a string, though not beyond its pages, which the sanitizer
+    takes for an error.
+
+Arguments:
+
+    Table, String, LengthInBytes - As StringTableSearch.
+
+Return Value:
+
+    As StringTableSearch.
+
+--*/
+{
+    PUCHAR Copy;
+    uint32_t Found;
+
+    Copy = (PUCHAR)malloc((SIZE_T)LengthInBytes + 2 * FUZZ_AROUND_STRING);
+    if (Copy == NULL) {
+        abort();
+    }
+
+    memset(Copy, 'P', (SIZE_T)LengthInBytes + 2 * FUZZ_AROUND_STRING);
+    memcpy(Copy + FUZZ_AROUND_STRING, String, LengthInBytes);
+    Found = __real_StringTableSearch(Table,
+                                     Copy + FUZZ_AROUND_STRING,
+                                     LengthInBytes);
+    free(Copy);
+    return Found;
 }
 
 //
