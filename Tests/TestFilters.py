@@ -235,7 +235,8 @@ def check(results, reader, whole, arguments, rules, what, more=()):
                     'calls': sum(row['calls'] for row in gone)}
         else:
             gone = [row for row in rows if not rules.shows(row['function'])]
-            told = {'functions': len({row['function'] for row in gone}),
+            told = {'functions': len({(row['module'], row['function'])
+                                      for row in gone}),
                     'calls': sum(row['calls'] if command == 'report' else
                                  row['event'] == 'enter' for row in gone)}
         if said != [told]:
@@ -588,26 +589,39 @@ def check_nothing(results, reader):
                   'nothing is excluded', [code, errors])
 
 
-def check_many(results, scratch):
-    """100,000 functions and 10,000 prefixes: each function decided once."""
-    numbers = random.Random(1)
+def many_functions(numbers, count, calls):
+    """Many names, and the records of so many calls of each."""
     words = ['get', 'set', 'Read', 'Write', 'Node', 'Tree', 'ns::', 'Ptr',
              'ß', 'x']
     names = ['%s%s_%d' % (numbers.choice(words), numbers.choice(words), number)
-             for number in range(MANY_FUNCTIONS)]
+             for number in range(count)]
     records, time = [], 1000
-    for number in range(MANY_FUNCTIONS):
-        records += [(time, FIRST + number * STEP, made.TOP - 128, made.ENTER),
-                    (time + 5, FIRST + number * STEP + 9, made.TOP - 128,
-                     made.EXIT)]
-        time += 10
-    reader = Reader(results, make_session(os.path.join(scratch, 'many'), names,
-                                          [records]))
+    for _ in range(calls):
+        for number in range(count):
+            site = FIRST + number * STEP
+            records += [(time, site, made.TOP - 128, made.ENTER),
+                        (time + 5, site + 9, made.TOP - 128, made.EXIT)]
+            time += 10
+    return names, records
+
+
+def many_prefixes(numbers, names, count):
+    """Prefixes of some of the names -> whether they are excluded."""
     prefixes = {}
-    while len(prefixes) < MANY_PREFIXES:
+    while len(prefixes) < count:
         name = numbers.choice(names)
         prefixes.setdefault(name[:numbers.randrange(4, len(name) + 3)],
                             numbers.random() < 0.5)
+    return prefixes
+
+
+def check_many(results, scratch):
+    """100,000 functions and 10,000 prefixes: each function decided once."""
+    numbers = random.Random(1)
+    names, records = many_functions(numbers, MANY_FUNCTIONS, 1)
+    reader = Reader(results, make_session(os.path.join(scratch, 'many'), names,
+                                          [records]))
+    prefixes = many_prefixes(numbers, names, MANY_PREFIXES)
     listed = write_lines(scratch, 'many.txt', ''.join(
         '-' * is_excluded + prefix + '\n'
         for prefix, is_excluded in prefixes.items()))
@@ -627,6 +641,70 @@ def check_many(results, scratch):
         print('    ' + cost.group(0))
 
 
+def without_anchors(session):
+    """Makes times ticks: the reader itself takes part in finding the rate of
+    a short session's clock."""
+    for path in support.stores(session):
+        with open(path, 'r+b') as file:
+            file.seek(0x0E0)
+            file.write(bytes(0x40))
+
+
+def check_traced(results, scratch):
+    """A traced program: while it runs, with live, and what another one left.
+
+    How much a refresh has is up to the machine, so live is asked until there
+    is something; which functions it has is not.
+    """
+    program = support.build_busy(os.path.join(scratch, 'busy'))
+    traces = os.path.join(scratch, 'running')
+    stop = os.path.join(scratch, 'stop')
+    process = support.start(program, 'for', '60000', '100000',
+                            programs.windows_path(stop), directory=traces)
+    try:
+        results.check(support.wait_for(
+            lambda: len(support.stores(traces)) >= support.BUSY_THREADS),
+            'a program runs')
+        reader = Reader(results, support.sessions(traces)[0])
+        for _ in range(20):
+            code, text, errors = reader.run(
+                'live', '--interval', '200', '--count', '3', '--function',
+                'Small,Midd', '--exclude', 'Smaller')
+            rows, frames, notes = [], [], []
+            for refresh in text.split('process ')[1:]:
+                found = live_lines(refresh)
+                rows += [line.split()[-1] for line in found[0]]
+                frames += [line.split()[-1] for lines in found[1].values()
+                           for line in lines]
+                notes += found[2]
+            gone = re.search(r': [1-9]\d* functions?, [1-9]\d* call',
+                             '\n'.join(notes))
+            if len(set(rows)) > 1 and gone:
+                break
+    finally:
+        with open(stop, 'wb'):
+            pass
+    results.equal(support.finish(process), (0, 'done\n'), 'the program')
+    results.check(code == 0 and set(rows) == {'Small', 'Middle'} and
+                  set(frames) <= {'Small', 'Middle'} and len(notes) == 3,
+                  'live, while it runs', [code, errors, text])
+    results.check(gone, 'live: what is not shown', notes)
+
+    traces = os.path.join(scratch, 'done')
+    support.run(program, 'run', '2', '100', '0', directory=traces)
+    session = support.sessions(traces)[0]
+    without_anchors(session)
+    reader, whole = Reader(results, session), {}
+    for arguments, rules in (
+            (['--function', 'Role,Middle'], Filter(*shown('Role', 'Middle'))),
+            (['--exclude', 'RoleA,Mid'], Filter(*hidden('RoleA', 'Mid')))):
+        check(results, reader, whole, arguments, rules,
+              'a traced program, %s' % arguments)
+    results.check({'RoleA', 'RoleB', 'Outer'} <=
+                  {row['function'] for row in whole['report', ]},
+                  'a traced program: its functions', whole['report', ])
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -643,6 +721,7 @@ def main():
         check_live(results, reader, whole)
         check_bad(results, scratch, reader)
         check_nothing(results, reader)
+        check_traced(results, scratch)
         check_many(results, scratch)
     return results.finish()
 
