@@ -156,8 +156,12 @@ $(call AddProject,TracerPenter,Library,Penter,$(filter-out \
     $(ProgramOnlySources),$(PenterSources) $(Sources.TraceStore) \
     $(Sources.StringTable) $(Sources.Asm) $(Sources.Rtl)))
 $(call AddProject,TracerPenterNull,Library,Penter,$(PenterNullSources))
+#
+# Asm has the stack probe, which StringTable's kernels call in Debug.
+#
+
 $(call AddProject,TraceReader,Program,Reader,$(Sources.Reader),\
-    StringTable Rtl)
+    StringTable Asm Rtl)
 Products := $(strip $(Projects))
 
 $(call AddProject,Reader,Library,Reader,$(Sources.Reader))
