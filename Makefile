@@ -156,6 +156,7 @@ $(call AddProject,TracerPenter,Library,Penter,$(filter-out \
     $(ProgramOnlySources),$(PenterSources) $(Sources.TraceStore) \
     $(Sources.StringTable) $(Sources.Asm) $(Sources.Rtl)))
 $(call AddProject,TracerPenterNull,Library,Penter,$(PenterNullSources))
+
 #
 # Asm has the stack probe, which StringTable's kernels call in Debug.
 #

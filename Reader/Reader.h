@@ -930,6 +930,7 @@ typedef struct _READER_FUNCTIONS {
     ULONG NumberOfFunctions;
     ULONG CapacityOfFunctions;
     ULONG NumberOfDecided;          // by ReaderFilterFunctions
+    ULONGLONG NumberOfDecisions;    // that it has made
     ULONGLONG FilterMicroseconds;   // that this took
     BOOLEAN IsQuiet;                // the caller warns of missing symbols
 } READER_FUNCTIONS;

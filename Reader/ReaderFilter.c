@@ -886,6 +886,7 @@ Return Value:
          Functions->NumberOfDecided++) {
 
         Function = &Functions->Functions[Functions->NumberOfDecided];
+        Functions->NumberOfDecisions += 1;
         Prefix = STRING_TABLE_NOT_FOUND;
         if (Filter != NULL && Filter->Table != NULL) {
             Prefix = StringTableSearch(Filter->Table,
@@ -1049,11 +1050,11 @@ Return Value:
     }
 
     RtlWriteText(Errors,
-                 "TraceReader: filter: %u prefixes in a table in %llu us; %u "
-                 "functions decided in %llu us (%s)\n",
+                 "TraceReader: filter: %u prefixes in a table in %llu us; "
+                 "%llu functions decided in %llu us (%s)\n",
                  Filter->NumberOfPrefixes,
                  Filter->BuildMicroseconds,
-                 Functions->NumberOfDecided,
+                 Functions->NumberOfDecisions,
                  Functions->FilterMicroseconds,
                  Filter->Table != NULL ? StringTableVariant(Filter->Table)
                                        : "no prefixes");

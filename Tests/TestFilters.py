@@ -262,7 +262,7 @@ def check_rules(results, scratch, reader):
     whole = {}
     lines = '\ufeff# what to show\r\n\r\n  Map<int,long>\t\r\nAlpha\r\n\t# x' \
             '\n-AlphaBetaGamma\nGr\xfc\n@stack\nHash#\nwith blank'
-    listed = write_lines(scratch, 'functions.txt', lines)
+    listed = write_lines(scratch, 'für, alle @ 1.txt', lines)
     out = write_lines(scratch, 'exclude.txt', '文字列\nz\n')
     marked = write_lines(scratch, 'marked.txt', '\ufeffAlpha\r\nBeta')
     empty = write_lines(scratch, 'nothing.txt', '# nothing\n')
@@ -442,6 +442,21 @@ def check_formats(results, reader, whole):
     results.equal(sorted(set(tracks)),
                   sorted({str(row['thread']) for row in want}),
                   'tree --per-thread: threads with nothing are not there')
+
+    for command in 'report', 'tree', 'replay', 'live':
+        _, _, errors = reader.run(command, '--verbose', *arguments)
+        cost = COST.search(errors)
+        results.check(cost and cost.group(1, 2) == ('2', str(len(NAMES))),
+                      '%s: each function is decided once' % command, [errors])
+
+    code, text, errors = reader.run('report', '--csv', '--module', 'MADE',
+                                    *arguments)
+    results.equal((code, text, errors),
+                  (0, reader.run('report', '--csv', *arguments)[1], ''),
+                  'report --module')
+    code, text, errors = reader.run('report', '--module', 'x', *arguments)
+    results.check(code == 0 and ': 0 functions, 0 calls.\n' in text,
+                  'report --module: nothing was there', [code, text, errors])
 
     expected = reader.run('report', '--json', *arguments)
     for way in (['--workers', '3'], ['--general', '--workers', '1']):
