@@ -2066,6 +2066,11 @@ Return Value:
     TEST(!TestContains(&TestOut, "app.exe+0x2000"));
     TEST(TestContains(&TestOut,
                       "\"not_shown\": [\n{\"nodes\": 3, \"calls\": 5}"));
+    TEST_EQUAL(TestRun("tree @"), 0);
+    TEST(TestContains(&TestOut, "Abandoned"));
+    TEST_EQUAL(TestRun("tree --exclude app.exe+0x2 @"), 0);
+    TEST(TestContains(&TestOut, "app.exe+0x3000\n"));
+    TEST(!TestContains(&TestOut, "Abandoned"));
     TEST_EQUAL(TestRun("tree --csv --exclude app.exe+0x1 @"), 0);
     TEST(TestContains(&TestOut, "app.exe+0x4000\r\n"));
     TEST(!TestContains(&TestOut, "app.exe+0x1000"));
