@@ -78,6 +78,13 @@ FolderFlags.Release.Penter = $(FrameLimit)
 FolderFlags.Release.Reader = $(FrameLimit)
 
 #
+# Without optimization the searches need a C runtime: clang-cl passes vectors
+# through memory, and probes the stack for them.
+#
+
+FolderFlags.Debug.StringTable = /O2
+
+#
 # NASM writes the absolute path of a source into CodeView line numbers, so
 # only Debug has them.
 #

@@ -32,11 +32,20 @@ def relative(project, path):
     return "..\\" + path.replace("/", "\\")
 
 
-def items(kind, names):
+def items(kind, names, optimized=()):
+    """A group of files; those that are optimized in every configuration,
+    as the Makefile's FolderFlags have it."""
     if not names:
         return ""
-    lines = "".join(f'    <{kind} Include="{escape(name)}" />\n'
-                    for name in names)
+    lines = ""
+    for name in names:
+        line = f'    <{kind} Include="{escape(name)}"'
+        if name in optimized:
+            line += (">\n      <Optimization>MaxSpeed</Optimization>\n"
+                     f"    </{kind}>\n")
+        else:
+            line += " />\n"
+        lines += line
     return f"  <ItemGroup>\n{lines}  </ItemGroup>\n"
 
 
@@ -99,7 +108,10 @@ def project_text(root, project, projects):
                  "    </Link>\n")
     text += "  </ItemDefinitionGroup>\n"
     sources = [relative(project, name) for name in project.sources]
-    text += items("ClCompile", [n for n in sources if n.endswith(".c")])
+    optimized = {relative(project, name) for name in project.sources
+                 if name.startswith("StringTable/")}
+    text += items("ClCompile", [n for n in sources if n.endswith(".c")],
+                  optimized)
     text += items("CustomBuild", [n for n in sources if n.endswith(".asm")])
     text += items("ClInclude", [n for n in own if n.endswith(".h")])
     text += items("None", [n for n in own if n.endswith(".inc")])

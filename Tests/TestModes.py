@@ -1184,8 +1184,10 @@ def check_values(results, tests, variables, expected, errors):
     results.equal(len(lines), len(errors), what + ': lines in the log')
     for step, value, status in errors:
         text = '%s: %s: %s' % (step, value, status)
-        results.check(any(text in line and 'the default is used' in line
-                          for line in lines), what + ': ' + text, lines)
+        told = re.compile(r'%s( \([^)]+\))?: %s: %s.*the default is used' % (
+            re.escape(step), re.escape(value), status))
+        results.check(any(told.search(line) for line in lines),
+                      what + ': ' + text, lines)
     check_accounts(results, run, what)
 
 
