@@ -10,7 +10,8 @@
  *         caches; the mix with cold ones; memory in bytes; time to build in us
  *
  *     BenchStringTable random CASES
- *         compares every variant with a plain loop over the prefixes
+ *         compares every variant with a plain loop over up to 512 prefixes,
+ *         and with a hash of 100,000 in a hundredth of the cases
  */
 
 #define _GNU_SOURCE
@@ -708,9 +709,9 @@ static void HeapFree(void *Context, void *Address)
 
 static int RandomCases(uint64_t Cases)
 {
-    static uint8_t Pool[8192], Folded[8192];
+    static uint8_t Pool[1 << 17], Folded[1 << 17];
     STRING_TABLE_ALLOCATOR Allocator = { NULL, HeapAllocate, HeapFree };
-    STRING_TABLE_PREFIX Prefixes[64];
+    STRING_TABLE_PREFIX Prefixes[512];
     STRING_TABLE *Tables[VARIANTS];
     uint64_t Done = 0, Found = 0;
     uint8_t *String;
@@ -721,7 +722,8 @@ static int RandomCases(uint64_t Cases)
     mprotect(Pages + 8192, 4096, PROT_NONE);
 
     while (Done < Cases) {
-        uint32_t Flags = Pick(4), Count = 1 + Pick(Pick(2) ? 16 : 40);
+        static const uint32_t Most[] = { 16, 16, 64, 512 };
+        uint32_t Flags = Pick(4), Count = 1 + Pick(Most[Pick(4)]);
         uint32_t Letters = 1 + Pick(6), Used = 0, Index, Variant, Offset;
         uint32_t Size = (Flags & STRING_TABLE_UTF16) != 0 ? 2 : 1, Search;
         static const uint8_t Alphabet[] = "aAbZ@[\0z\xC1""A";
@@ -812,13 +814,124 @@ static int RandomCases(uint64_t Cases)
     return 0;
 }
 
+/*
+ * Random cases of 100,000 prefixes, among them long chains of those that begin
+ * with one another: against a hash of all prefixes, which is asked for each
+ * length.
+ */
+
+#define LARGE 100000
+#define LARGE_SLOTS (1u << 19)
+
+static uint32_t LargeHash(const uint8_t *Bytes, uint32_t Length)
+{
+    uint32_t Hash = 2166136261u ^ Length, Offset;
+
+    for (Offset = 0; Offset < Length; Offset += 1) {
+        Hash = (Hash ^ Bytes[Offset]) * 16777619u;
+    }
+    return (Hash ^ Hash >> 15) % LARGE_SLOTS;
+}
+
+static uint32_t LargeFind(const STRING_TABLE_PREFIX *Prefixes,
+                          const uint32_t *Slots, const uint8_t *Bytes,
+                          uint32_t Length, uint32_t *Slot)
+{
+    for (*Slot = LargeHash(Bytes, Length); Slots[*Slot] != NOT_FOUND;
+         *Slot = (*Slot + 1) % LARGE_SLOTS) {
+        const STRING_TABLE_PREFIX *Prefix = &Prefixes[Slots[*Slot]];
+        if (Prefix->LengthInBytes == Length &&
+            memcmp(Prefix->Buffer, Bytes, Length) == 0) {
+            return Slots[*Slot];
+        }
+    }
+    return NOT_FOUND;
+}
+
+static int LargeCases(uint64_t Cases)
+{
+    STRING_TABLE_ALLOCATOR Allocator = { NULL, HeapAllocate, HeapFree };
+    STRING_TABLE_PREFIX *Prefixes = malloc(LARGE * sizeof(*Prefixes));
+    uint32_t *Slots = malloc(LARGE_SLOTS * sizeof(*Slots));
+    uint8_t *Pool = malloc(LARGE * 256);
+    STRING_TABLE *Tables[VARIANTS];
+    uint32_t Index, Variant, Slot, Used = 0, Offset;
+    uint64_t Done, Found = 0;
+
+    memset(Slots, 0xFF, LARGE_SLOTS * sizeof(*Slots));
+    for (Index = 0; Index < LARGE; Index += 1) {
+        uint32_t Length = 1 + Pick(Pick(8) ? 40 : 250), Same = 0;
+        if (Index != 0 && Pick(4) != 0) {
+            const STRING_TABLE_PREFIX *Other = &Prefixes[Pick(Index)];
+            Same = Pick((Other->LengthInBytes < Length ?
+                         Other->LengthInBytes : Length) + 1);
+            memcpy(Pool + Used, Other->Buffer, Same);
+        }
+        for (Offset = Same; Offset < Length; Offset += 1) {
+            Pool[Used + Offset] =
+                (uint8_t)(Pick(16) ? 'a' + Pick(4) : Pick(256));
+        }
+        Prefixes[Index].Buffer = Pool + Used;
+        Prefixes[Index].LengthInBytes = Length;
+        if (LargeFind(Prefixes, Slots, Pool + Used, Length, &Slot) ==
+            NOT_FOUND) {
+            Slots[Slot] = Index;
+        }
+        Used += Length;
+    }
+
+    for (Variant = 0; Variant < VARIANTS; Variant += 1) {
+        if (StringTableCreate(&Allocator,
+                              Variants[Variant].Instructions & Instructions(),
+                              Variants[Variant].Flags, Prefixes, LARGE,
+                              &Tables[Variant], NULL)) {
+            return 1;
+        }
+    }
+
+    for (Done = 0; Done < Cases; Done += 1) {
+        const STRING_TABLE_PREFIX *Prefix = &Prefixes[Pick(LARGE)];
+        uint32_t Length = Pick(Prefix->LengthInBytes + 20), Same, Best;
+        uint8_t Bytes[512];
+
+        Same = Length < Prefix->LengthInBytes ? Length : Prefix->LengthInBytes;
+        memcpy(Bytes, Prefix->Buffer, Same);
+        for (Offset = Same; Offset < sizeof(Bytes); Offset += 1) {
+            Bytes[Offset] = (uint8_t)('a' + Pick(4));
+        }
+        if (Length != 0 && Pick(3) == 0) {
+            Bytes[Pick(Length)] ^= 1 + Pick(3);
+        }
+        Best = NOT_FOUND;
+        for (Same = Length; Same != 0 && Best == NOT_FOUND; Same -= 1) {
+            Best = LargeFind(Prefixes, Slots, Bytes, Same, &Slot);
+        }
+        Found += (Best != NOT_FOUND);
+        for (Variant = 0; Variant < VARIANTS; Variant += 1) {
+            uint32_t Result = StringTableSearch(Tables[Variant], Bytes, Length);
+            if (Result != Best) {
+                fprintf(stderr, "%s, %u prefixes: %u, not %u\n",
+                        StringTableVariant(Tables[Variant]), LARGE, Result,
+                        Best);
+                return 1;
+            }
+        }
+    }
+
+    printf("%llu random cases of 100,000 prefixes, %llu with a prefix: every "
+           "variant agrees with a hash of them\n", (unsigned long long)Done,
+           (unsigned long long)Found);
+    return 0;
+}
+
 int main(int Count, char **Arguments)
 {
     if (Count == 6 && strcmp(Arguments[1], "cost") == 0) {
         return Cost(Arguments + 2);
     }
     if (Count == 3 && strcmp(Arguments[1], "random") == 0) {
-        return RandomCases(strtoull(Arguments[2], NULL, 10));
+        uint64_t Cases = strtoull(Arguments[2], NULL, 10);
+        return RandomCases(Cases) || LargeCases(Cases / 100);
     }
     fprintf(stderr, "usage: BenchStringTable cost PREFIXES HITS MISSES ROUNDS"
                     "\n       BenchStringTable random CASES\n");
