@@ -85,6 +85,7 @@ typedef struct _READER_REPLAY {
     READER_RANGE Range;
     READER_TALLY Tally;             // for what is passed over
     ULONGLONG Rows;
+    BOOLEAN ShowsTimes;
     READER_NOT_SHOWN NotShown;
     ULONG ExitCode;
 } READER_REPLAY;
@@ -421,6 +422,19 @@ Return Value:
         &Replay->Functions.Functions[Event->Function];
     ULONG ThreadId =
         Replay->Session.Threads[Thread->Stream.Thread].ThreadId;
+    ULONGLONG Time;
+
+    if (Replay->ShowsTimes) {
+        Time = Event->Timestamp - Replay->Range.FirstTimestamp;
+        if (CoreTicksToNanoseconds(&Replay->Session.Clock, Time, &Time)) {
+            RtlWriteText(Writer,
+                         "%7llu.%09llu ",
+                         Time / CORE_NANOSECONDS_PER_SECOND,
+                         Time % CORE_NANOSECONDS_PER_SECOND);
+        } else {
+            RtlWriteText(Writer, "%17llu ", Time);
+        }
+    }
 
     if (Event->Kind == CoreEventEnter && !IsLeaf) {
         RtlWriteText(Writer, "%*s", READER_TIME_WIDTH, "");
@@ -839,7 +853,11 @@ Return Value:
                         &Replay.Session.Clock,
                         "replay",
                         FALSE);
+    Replay.ShowsTimes = (Options->Given & READER_OPTION_TIMES) != 0;
     if (Options->Format == ReaderFormatText) {
+        if (Replay.ShowsTimes) {
+            RtlWriteText(Context->Output, "%17s ", "Time");
+        }
         RtlWriteText(Context->Output,
                      "%*s %8s   %s\n",
                      READER_TIME_WIDTH,

@@ -1299,6 +1299,7 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 #define READER_OPTION_MARKS     0x8000u // --mark-every
 #define READER_OPTION_FROM_START 0x10000u
 #define READER_OPTION_FILTER    0x20000u // --function, --exclude
+#define READER_OPTION_TIMES     0x40000u
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.

@@ -136,14 +136,14 @@ const READER_COMMAND ReaderCommands[] = {
         "thread's own stack), tail_call (of an enter: 1 if the function that\n"
         "ended just before jumped here), clock_jump (1: the clock thread may\n"
         "have stood still before this; in text a ~).  --from and --to need a\n"
-        "session with times.\n"
+        "session with times; --times shows what they take.\n"
         READER_FILTER_NOTE
         READER_NOT_SHOWN_NOTE("functions")
         READER_TICKS_NOTE,
         READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
             READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
             READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-            READER_OPTION_FILTER,
+            READER_OPTION_FILTER | READER_OPTION_TIMES,
         ReaderCommandReplay
     },
     {

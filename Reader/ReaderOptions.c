@@ -65,11 +65,14 @@ static const READER_OPTION ReaderOptionList[] = {
       NULL,
       "say at the end what was read, how fast and in how much memory" },
     { "from", "TIME", READER_OPTION_FROM,
-      "nanoseconds, or a number with us, ms or s after it",
+      "whole nanoseconds, as a number, or as one with us, ms or s after it",
       "from TIME after the first record on (1500000, 1500us, 1.5ms)" },
     { "to", "TIME", READER_OPTION_TO,
-      "nanoseconds, or a number with us, ms or s after it",
+      "whole nanoseconds, as a number, or as one with us, ms or s after it",
       "up to TIME after the first record" },
+    { "times", NULL, READER_OPTION_TIMES,
+      NULL,
+      "show when each event was, in seconds after the first record" },
     { "from-start", NULL, READER_OPTION_FROM_START,
       NULL,
       "read all records, not only those from an index's last mark on" },
@@ -490,6 +493,7 @@ Return Value:
     case READER_OPTION_GENERAL:
     case READER_OPTION_VERBOSE:
     case READER_OPTION_FROM_START:
+    case READER_OPTION_TIMES:
         return TRUE;
 
     case READER_OPTION_NO_INDEX:

@@ -1910,6 +1910,12 @@ Return Value:
         "  2.000 us [   100] |   app.exe+0x2000(); /* abandoned */\n"
         "    999 ns [   100] |   app.exe+0x3000();\n"
         "  8.999 us [   100] | } /* app.exe+0x1000, open */\n");
+    TEST_EQUAL(TestRun("replay --times --limit 3 @"), 0);
+    TEST_OUTPUT(
+        "             Time   Duration   Thread   Function\n"
+        "      0.000000000            [   100] | app.exe+0x1000() {\n"
+        "      0.000001000            [   100] |   app.exe+0x2000() {\n"
+        "      0.000001500   1.000 ms [   104] | app.exe+0x4000();\n");
     TEST_EQUAL(TestRun("replay --json --thread 104 @"), 0);
     TEST_OUTPUT(
         "{\n\"command\": \"replay\",\n\"time_unit\": \"ns\",\n"
