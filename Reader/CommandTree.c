@@ -923,10 +923,7 @@ Return Value:
 
     ReaderEndTable(&Output);
     if (Abandoned != 0) {
-        ReaderPutNote(&Output,
-                      "Abandoned: left without an exit (exception, longjmp, "
-                      "no return).  Their time, up to the record that told "
-                      "it, is in no other column.");
+        ReaderPutNote(&Output, READER_ABANDONED_NOTE);
     }
 
     if (Unfinished != 0) {

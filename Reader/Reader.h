@@ -1595,6 +1595,10 @@ READER_COMPARE_STATISTICS ReaderCompareStatistics;
 #define READER_STATISTICS_UNCERTAIN_COLUMN 9
 #define READER_STATISTICS_BEGUN_BEFORE_COLUMN 10
 
+#define READER_ABANDONED_NOTE                                               \
+    "Abandoned: left without an exit (exception, longjmp, no return).  "     \
+    "Their time, up to the record that told it, is in no other column."
+
 #define READER_UNFINISHED_NOTE                                              \
     "Unfinished: open at the end of the data; counted up to the thread's "   \
     "last record."

@@ -36,7 +36,6 @@ Abstract:
 #define KERNEL_TrieUtf16 StringTableTrieAvx2CUtf16
 #define KERNEL_WIDTH 32
 #define KERNEL_SLOT_WIDTH 64
-#define KERNEL_SLOT_SHIFT 0
 #define KERNEL_ARE_LONG AreLong64
 
 typedef struct _KERNEL_STRING {

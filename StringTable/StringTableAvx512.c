@@ -38,7 +38,6 @@ Abstract:
 #define KERNEL_TrieUtf16 StringTableTrieAvx512Utf16
 #define KERNEL_WIDTH 64
 #define KERNEL_SLOT_WIDTH 64
-#define KERNEL_SLOT_SHIFT 0
 #define KERNEL_ARE_LONG AreLong64
 #define KERNEL_IS_MASKED 1
 

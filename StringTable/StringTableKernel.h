@@ -20,8 +20,6 @@ Abstract:
     and, unless KERNEL_IS_SCALAR is defined,
 
         KERNEL_STRING       a string's first KERNEL_SLOT_WIDTH bytes
-        KERNEL_SLOT_SHIFT   how many bits a slot has in a set of candidates,
-                            as a power of two; the lowest one stands for it
         KERNEL_IS_MASKED    defined if KernelLoad reads nothing but the string
         KERNEL_ARE_LONG     the flat table's array that says which prefixes
                             are longer than KERNEL_SLOT_WIDTH
@@ -579,7 +577,6 @@ KernelSearchSlots(
     _In_reads_bytes_(Length) const UCHAR *String,
     _In_ ULONG Length,
     _In_ ULONGLONG Slots,
-    _In_ ULONG Shift,
     _In_ ULONG Fold
     )
 /*++
@@ -597,9 +594,7 @@ Arguments:
 
     Length - Its length in bytes.
 
-    Slots - One bit for each slot, at its number shifted by Shift.
-
-    Shift - The shift.
+    Slots - One bit for each slot, at its number.
 
     Fold - How the string is folded.
 
@@ -614,7 +609,7 @@ Return Value:
 
     while (Slots != 0) {
 
-        Slot = StringTableLowestBit(Slots) >> Shift;
+        Slot = StringTableLowestBit(Slots);
         Slots &= Slots - 1;
 
         PrefixLength = Table->Flat.LengthsInBytes[Slot];
@@ -680,7 +675,6 @@ Return Value:
                              String,
                              Length,
                              Table->Flat.SlotMask,
-                             0,
                              Fold);
 
 #else
@@ -691,7 +685,6 @@ Return Value:
     ULONGLONG Candidates;
     ULONGLONG Others;
     ULONG Index;
-    ULONG Shift;
     ULONG Slot;
 
     if (STRING_TABLE_UNLIKELY(Length == 0)) {
@@ -707,7 +700,6 @@ Return Value:
                                  String,
                                  Length,
                                  Table->Flat.SlotMask,
-                                 0,
                                  Fold);
     }
 
@@ -717,15 +709,12 @@ Return Value:
     Bytes = KernelLoad(String, Length, Fold);
 
     if (IsWide) {
-        Shift = 0;
         Candidates = KernelWideCandidates(Flat, Bytes);
         Slot = KernelLowestBit(Candidates);
     } else {
-        Shift = KERNEL_SLOT_SHIFT;
         Candidates = KernelCandidates(Flat, Bytes);
-        Slot = StringTableLowestBit(
-            Candidates | 1ULL << (STRING_TABLE_FEW_SLOTS << Shift));
-        Slot >>= Shift;
+        Slot = StringTableLowestBit(Candidates |
+                                    1ULL << STRING_TABLE_FEW_SLOTS);
     }
 
     Others = Candidates & (Candidates - 1);
@@ -742,7 +731,6 @@ Return Value:
                                  String,
                                  Length,
                                  Candidates,
-                                 Shift,
                                  Fold);
     }
 

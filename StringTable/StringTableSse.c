@@ -35,7 +35,6 @@ Abstract:
 #define KERNEL_TrieUtf16 StringTableTrieSseUtf16
 #define KERNEL_WIDTH 16
 #define KERNEL_SLOT_WIDTH 32
-#define KERNEL_SLOT_SHIFT 0
 #define KERNEL_ARE_LONG AreLong32
 
 typedef struct _KERNEL_STRING {
