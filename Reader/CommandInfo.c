@@ -664,11 +664,11 @@ Return Value:
 }
 
 
-_Use_decl_annotations_
+static
 ULONG
 ReaderCommandInfo(
-    PCREADER_CONTEXT Context,
-    PCREADER_OPTIONS Options
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
     )
 /*++
 
@@ -733,3 +733,32 @@ Return Value:
     ReaderCloseSession(&Session);
     return READER_EXIT_SUCCESS;
 }
+
+
+const READER_COMMAND ReaderInfoCommand = {
+    "info",
+    "PATH",
+    "Shows the process, its modules and threads, the clock and totals",
+    "CSV has the columns table, row, field, value; JSON has the tables as\n"
+    "arrays of objects:\n"
+    "  session: state, reason, status, process_id, process_path,\n"
+    "    command_line, start_time, process_running, clock_rate_hz,\n"
+    "    tsc_invariant, clock_readings, stores, stores_left_out, records,\n"
+    "    bytes, lost_after_stop, lost_reentered, view_changes,\n"
+    "    views_mapped_inline, inline_preparations, inline_wait_ns,\n"
+    "    longest_inline_wait_ns, first_time, last_time\n"
+    "  recording: mode (file, ring), ring_bytes, overwritten (records),\n"
+    "    clock (tsc, thread, none), clock_resolution_ns, clock_freezes,\n"
+    "    longest_clock_step_ns, minimum_duration_ns, taken_back (calls),\n"
+    "    maximum_depth, too_deep (events), maximum_bytes, waits (of\n"
+    "    threads, for pages), wait_ns, longest_wait_ns (no longer than)\n"
+    "  modules: base, size, time_date_stamp, check_sum, symbols, pdb,\n"
+    "    path\n"
+    "  threads: thread_id, state, reason, stores, records, bytes,\n"
+    "    start_ns, duration_ns, lost, name\n"
+    READER_TICKS_NOTE,
+    "  TraceReader info traces\\game.exe-4711-20261120-101500-123\n"
+    "  TraceReader info --json SESSION\n",
+    READER_OPTION_FORMAT,
+    ReaderCommandInfo
+};

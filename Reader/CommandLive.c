@@ -1372,11 +1372,11 @@ Return Value:
 }
 
 
-_Use_decl_annotations_
+static
 ULONG
 ReaderCommandLive(
-    PCREADER_CONTEXT Context,
-    PCREADER_OPTIONS Options
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
     )
 /*++
 
@@ -1448,3 +1448,27 @@ Return Value:
     ReaderCloseSession(&Live.Session);
     return Live.ExitCode;
 }
+
+
+const READER_COMMAND ReaderLiveCommand = {
+    "live",
+    "PATH",
+    "Shows what a running program spends its time in, again and again",
+    "Ends when the program does, or after --count refreshes.  --limit is\n"
+    "the number of functions, and of open frames of each thread, that a\n"
+    "refresh shows (default: 20).\n"
+    "What a running program did before is read for the frames that are\n"
+    "open, from the last mark of each thread's index on; then the records\n"
+    "before are not in the number of records: the first line says so.\n"
+    "Of a program that has ended all is read and shown once.\n"
+    READER_FILTER_NOTE
+    "They select open frames, too.\n",
+    "  TraceReader live SESSION\n"
+    "  TraceReader live --interval 500 --limit 10 SESSION\n"
+    "  TraceReader live --count 1 SESSION\n",
+    READER_OPTION_INTERVAL | READER_OPTION_COUNT | READER_OPTION_LIMIT |
+        READER_OPTION_FROM_START | READER_OPTION_VERBOSE |
+        READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+        READER_OPTION_FILTER,
+    ReaderCommandLive
+};

@@ -806,11 +806,11 @@ Return Value:
 }
 
 
-_Use_decl_annotations_
+static
 ULONG
 ReaderCommandReplay(
-    PCREADER_CONTEXT Context,
-    PCREADER_OPTIONS Options
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
     )
 /*++
 
@@ -908,3 +908,28 @@ Return Value:
     ReaderCloseSession(&Replay.Session);
     return Replay.ExitCode;
 }
+
+
+const READER_COMMAND ReaderReplayCommand = {
+    "replay",
+    "PATH",
+    "Shows the calls as they happened",
+    "CSV, and JSON in the array events, hold time_ns (since the first\n"
+    "record), thread_id, event (enter, exit, abandoned, unmatched, open),\n"
+    "depth, duration_ns (of the ends), module, function, fiber (0: the\n"
+    "thread's own stack), tail_call (of an enter: 1 if the function that\n"
+    "ended just before jumped here), clock_jump (1: the clock thread may\n"
+    "have stood still before this; in text a ~).  --from and --to need a\n"
+    "session with times; --times shows what they take.\n"
+    READER_FILTER_NOTE
+    READER_NOT_SHOWN_NOTE("functions")
+    READER_TICKS_NOTE,
+    "  TraceReader replay --limit 100 SESSION\n"
+    "  TraceReader replay --from 20ms --to 21ms --times SESSION\n"
+    "  TraceReader replay --function Game::Load --json SESSION\n",
+    READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
+        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
+        READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+        READER_OPTION_FILTER | READER_OPTION_TIMES,
+    ReaderCommandReplay
+};

@@ -785,11 +785,11 @@ Return Value:
 }
 
 
-_Use_decl_annotations_
+static
 ULONG
 ReaderCommandReport(
-    PCREADER_CONTEXT Context,
-    PCREADER_OPTIONS Options
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
     )
 /*++
 
@@ -905,3 +905,30 @@ End:
     ReaderRundownLock(&Report.Allocator.Lock);
     return ExitCode;
 }
+
+
+const READER_COMMAND ReaderReportCommand = {
+    "report",
+    "PATH",
+    "Shows each function's calls and times",
+    "CSV, and JSON in the array functions, hold\n"
+    READER_STATISTICS_FIELDS "\n  module, rva, function\n"
+    READER_FRAMES_NOTE
+    READER_RANGE_NOTE
+    "Total counts a recursive function once; average, min and max are of\n"
+    "each call's inclusive time.\n"
+    READER_FILTER_NOTE
+    READER_NOT_SHOWN_NOTE("functions")
+    READER_TICKS_NOTE,
+    "  TraceReader report --limit 20 SESSION\n"
+    "  TraceReader report --sort self --module game SESSION\n"
+    "  TraceReader report --from 1.5s --to 1.6s SESSION\n"
+    "  TraceReader report --csv SESSION > report.csv\n",
+    READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
+        READER_OPTION_THREAD | READER_OPTION_MODULE |
+        READER_OPTION_WORKERS | READER_OPTION_GENERAL |
+        READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
+        READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+        READER_OPTION_FILTER,
+    ReaderCommandReport
+};

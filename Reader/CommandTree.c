@@ -11,12 +11,9 @@ Abstract:
     the same node.  With --per-thread each thread has its own tree, and each
     fiber that it ran: a track.
 
-    Memory is bounded by the number of nodes.  Nothing here recurses: the tree
-    is walked by its links.
-
 --*/
 
-#include "Reader.h"
+#include "ReaderTree.h"
 
 static const READER_COLUMN ReaderTreeColumns[] = {
     READER_STATISTICS_COLUMNS,
@@ -39,689 +36,6 @@ static const READER_TABLE ReaderTreeTable = {
     RTL_NUMBER_OF(ReaderTreeColumns),
     FALSE
 };
-
-//
-// Node 0 is the root, above the outermost functions, or above the tracks.
-// Both have no function: READER_NONE.  Frames that --depth leaves out have the
-// node READER_NONE.
-//
-
-#define READER_ROOT_NODE 0
-
-typedef struct _READER_NODE {
-    READER_STATISTICS Statistics;
-    ULONG Function;
-    ULONG Parent;
-    ULONG FirstChild;               // READER_NONE: none
-    ULONG NextSibling;              // READER_NONE: the last
-    ULONG NumberOfChildren;
-    ULONG Depth;                    // 0 is the outermost
-    BOOLEAN IsShown;                // these three by ReaderFilterNodes
-    BOOLEAN IsInside;               // of a function that is shown for itself
-    BOOLEAN IsExcluded;             // or inside of one that is
-} READER_NODE;
-typedef READER_NODE *PREADER_NODE;
-
-typedef struct _READER_TRACK {
-    ULONG Node;                     // 0: not met yet
-    ULONG ThreadId;
-    ULONG Fiber;                    // 0: the thread's own stack
-} READER_TRACK;
-typedef READER_TRACK *PREADER_TRACK;
-
-typedef struct _READER_TREE {
-    PCREADER_OPTIONS Options;
-    READER_SESSION Session;
-    READER_RANGE Range;
-    READER_FUNCTIONS Functions;
-    READER_TALLY Before;            // for what comes before the range
-    READER_MAP Children;            // (parent << 32) | function to node
-    PREADER_NODE Nodes;
-    ULONG NumberOfNodes;
-    ULONG CapacityOfNodes;
-    PREADER_TRACK Tracks;
-    ULONG NumberOfTracks;
-    ULONG CapacityOfTracks;
-    ULONG FirstTrack;               // of the thread that is read
-    ULONG ThreadId;
-    ULONGLONG NumberShown;          // of nodes
-    READER_NOT_SHOWN NotShown;
-} READER_TREE;
-typedef READER_TREE *PREADER_TREE;
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderAddNode(
-    _Inout_ PREADER_TREE Tree,
-    _In_ ULONG Parent,
-    _In_ ULONG Function,
-    _Out_ PULONG Node
-    )
-/*++
-
-Routine Description:
-
-    Adds a node.
-
-Arguments:
-
-    Tree - The tree.
-
-    Parent - The node above it; READER_NONE for the root.
-
-    Function - Its function.
-
-    Node - Receives its index.
-
-Return Value:
-
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
-
---*/
-{
-    PREADER_NODE New;
-    NTSTATUS Status;
-
-    if (Tree->NumberOfNodes == READER_NONE) {
-        return STATUS_NO_MEMORY;
-    }
-
-    Status = ReaderGrowArray(Tree->Session.Context->Allocator,
-                             (PVOID *)&Tree->Nodes,
-                             &Tree->CapacityOfNodes,
-                             Tree->NumberOfNodes + 1,
-                             sizeof(READER_NODE));
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    if (Parent != READER_NONE) {
-        Status = ReaderAddToMap(&Tree->Children,
-                                ((ULONGLONG)Parent << 32) | Function,
-                                Tree->NumberOfNodes);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-    }
-
-    New = &Tree->Nodes[Tree->NumberOfNodes];
-    New->Function = Function;
-    New->Parent = Parent;
-    New->FirstChild = READER_NONE;
-    New->NextSibling = READER_NONE;
-
-    if (Parent != READER_NONE) {
-
-        PREADER_NODE Above = &Tree->Nodes[Parent];
-
-        New->NextSibling = Above->FirstChild;
-        New->Depth = Above->Function == READER_NONE ? 0 : Above->Depth + 1;
-        Above->FirstChild = Tree->NumberOfNodes;
-        Above->NumberOfChildren += 1;
-    }
-
-    *Node = Tree->NumberOfNodes;
-    Tree->NumberOfNodes += 1;
-    return STATUS_SUCCESS;
-}
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderFindTrack(
-    _Inout_ PREADER_TREE Tree,
-    _In_ ULONG Fiber,
-    _Out_ PULONG Node
-    )
-/*++
-
-Routine Description:
-
-    Finds the node of a track of the thread that is read.
-
-Arguments:
-
-    Tree - The tree.
-
-    Fiber - The fiber's number; 0 is the thread's own stack.
-
-    Node - Receives the node.
-
-Return Value:
-
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
-
---*/
-{
-    PREADER_TRACK Track;
-    ULONG Index = Tree->FirstTrack + Fiber;
-    NTSTATUS Status;
-
-    if (Index < Tree->FirstTrack || Index >= 0x80000000u) {
-        return STATUS_NO_MEMORY;
-    }
-
-    if (Index >= Tree->NumberOfTracks) {
-
-        Status = ReaderGrowArray(Tree->Session.Context->Allocator,
-                                 (PVOID *)&Tree->Tracks,
-                                 &Tree->CapacityOfTracks,
-                                 Index + 1,
-                                 sizeof(READER_TRACK));
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        Tree->NumberOfTracks = Index + 1;
-    }
-
-    Track = &Tree->Tracks[Index];
-    if (Track->Node == READER_ROOT_NODE) {
-
-        Status = ReaderAddNode(Tree, READER_ROOT_NODE, Index, Node);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        Tree->Nodes[*Node].Function = READER_NONE;
-        Tree->Nodes[*Node].Depth = Index;
-        Track->Node = *Node;
-        Track->ThreadId = Tree->ThreadId;
-        Track->Fiber = Fiber;
-    }
-
-    *Node = Track->Node;
-    return STATUS_SUCCESS;
-}
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderEnterNode(
-    _Inout_ PREADER_TREE Tree,
-    _In_ ULONG Function,
-    _In_ ULONG Depth,
-    _In_ ULONG Track,
-    _In_opt_ const CORE_FRAME *Parent,
-    _Out_ PULONG Node
-    )
-/*++
-
-Routine Description:
-
-    Finds the node of a call, and adds it if it is not there.
-
-Arguments:
-
-    Tree - The tree.
-
-    Function - The call's function.
-
-    Depth - The call's.
-
-    Track - The stack it is on.
-
-    Parent - The frame below it, with its node; NULL: there is none.
-
-    Node - Receives the node; READER_NONE: --depth leaves it out.
-
-Return Value:
-
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
-
---*/
-{
-    ULONG Above = READER_ROOT_NODE;
-    NTSTATUS Status;
-
-    *Node = READER_NONE;
-    if (Depth >= Tree->Options->Depth) {
-        return STATUS_SUCCESS;
-    }
-
-    if (Parent != NULL) {
-        Above = Parent->Node;
-    } else if ((Tree->Options->Given & READER_OPTION_TRACKS) != 0) {
-        Status = ReaderFindTrack(Tree, Track, &Above);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-    }
-
-    if (ReaderFindInMap(&Tree->Children,
-                        ((ULONGLONG)Above << 32) | Function,
-                        Node)) {
-        return STATUS_SUCCESS;
-    }
-
-    return ReaderAddNode(Tree, Above, Function, Node);
-}
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderTreeEvent(
-    _Inout_ PREADER_TREE Tree,
-    _In_ const CORE_EVENT *Event
-    )
-/*++
-
-Routine Description:
-
-    Adds an event.
-
-Arguments:
-
-    Tree - The tree.
-
-    Event - The event.
-
-Return Value:
-
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
-
---*/
-{
-    ULONG Function;
-    NTSTATUS Status;
-
-    switch (Event->Kind) {
-
-    case CoreEventEnter:
-
-        Event->Frame->Node = READER_NONE;
-        if (Event->Depth >= Tree->Options->Depth) {
-            return STATUS_SUCCESS;
-        }
-
-        Status = ReaderFindFunction(&Tree->Functions,
-                                    Event->Site,
-                                    &Function);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        return ReaderEnterNode(Tree,
-                               Function,
-                               Event->Depth,
-                               Event->Track,
-                               Event->Parent,
-                               &Event->Frame->Node);
-
-    case CoreEventUnmatched:
-        return STATUS_SUCCESS;
-
-    default:
-        if (Event->Frame->Node != READER_NONE) {
-            ReaderAddToStatistics(
-                &Tree->Nodes[Event->Frame->Node].Statistics,
-                Event,
-                TRUE);
-        }
-        return STATUS_SUCCESS;
-    }
-}
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderTreeBeginRange(
-    _Inout_ PREADER_TREE Tree,
-    _Inout_ PREADER_STREAM Stream
-    )
-/*++
-
-Routine Description:
-
-    Moves a thread that was just opened to where the range begins, and gives
-    the frames that are open there their nodes.
-
-Arguments:
-
-    Tree - The tree, with a range.
-
-    Stream - The thread.
-
-Return Value:
-
-    STATUS_SUCCESS or what failed.
-
---*/
-{
-    PCORE_STACK Stack;
-    PCORE_FRAME Frame;
-    SIZE_T Depth;
-    ULONG Track;
-    NTSTATUS Status;
-
-    Status = ReaderSkipStream(&Tree->Before, Stream, Tree->Range.Start);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    ReaderClipStream(Stream, Tree->Range.Start, Tree->Range.End);
-    if (Stream->IsFinished) {
-        return STATUS_SUCCESS;
-    }
-
-    for (Track = 0; Track < Stream->Pair.NumberOfStacks; Track++) {
-
-        Stack = &Stream->Pair.Stacks[Track];
-        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
-
-            Frame = &Stack->Frames[Depth];
-            Status = ReaderEnterNode(Tree,
-                                     Frame->Function,
-                                     (ULONG)Depth,
-                                     Track,
-                                     Depth != 0 ? Frame - 1 : NULL,
-                                     &Frame->Node);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-
-            if (Frame->Node != READER_NONE) {
-                Tree->Nodes[Frame->Node].Statistics.BegunBefore += 1;
-            }
-        }
-    }
-
-    return STATUS_SUCCESS;
-}
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderTreeThread(
-    _Inout_ PREADER_TREE Tree,
-    _In_ ULONG ThreadIndex
-    )
-/*++
-
-Routine Description:
-
-    Adds a thread.
-
-Arguments:
-
-    Tree - The tree.
-
-    ThreadIndex - The thread.
-
-Return Value:
-
-    STATUS_SUCCESS or what failed.
-
---*/
-{
-    READER_STREAM Stream;
-    CORE_EVENT Event;
-    NTSTATUS Status;
-
-    Tree->FirstTrack = Tree->NumberOfTracks;
-    Tree->ThreadId = Tree->Session.Threads[ThreadIndex].ThreadId;
-    Status = ReaderOpenStream(&Stream, &Tree->Session, ThreadIndex, FALSE);
-    if (NT_SUCCESS(Status) && Tree->Range.IsGiven) {
-        Status = ReaderTreeBeginRange(Tree, &Stream);
-    }
-
-    while (NT_SUCCESS(Status)) {
-        Status = ReaderNextEvent(&Stream, &Event);
-        if (NT_SUCCESS(Status)) {
-            Status = ReaderTreeEvent(Tree, &Event);
-        }
-    }
-
-    ReaderCloseStream(&Stream);
-    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
-}
-
-
-static
-VOID
-ReaderDecideNodes(
-    _Inout_ PREADER_TREE Tree
-    )
-/*++
-
-Routine Description:
-
-    Decides which nodes are shown: those of functions that are to be shown,
-    those above and those below them; but none that is of an excluded function,
-    or below one.
-
-Arguments:
-
-    Tree - The tree, with all threads.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PCREADER_FUNCTION Function;
-    PREADER_NODE Above;
-    PREADER_NODE Node;
-    ULONG Index;
-
-    //
-    // A node comes after the one above it.
-    //
-
-    for (Index = READER_ROOT_NODE + 1; Index < Tree->NumberOfNodes; Index++) {
-
-        Node = &Tree->Nodes[Index];
-        if (Node->Function == READER_NONE) {
-            continue;
-        }
-
-        Above = &Tree->Nodes[Node->Parent];
-        Function = &Tree->Functions.Functions[Node->Function];
-        Node->IsExcluded = Above->IsExcluded || Function->IsExcluded;
-        Node->IsInside = !Node->IsExcluded &&
-                         (Above->IsInside || Function->IsShown);
-        Node->IsShown = Node->IsInside;
-    }
-
-    for (Index = Tree->NumberOfNodes - 1; Index > READER_ROOT_NODE; Index--) {
-        if (Tree->Nodes[Index].IsShown) {
-            Tree->Nodes[Tree->Nodes[Index].Parent].IsShown = TRUE;
-        }
-    }
-}
-
-
-static
-VOID
-ReaderFilterNodes(
-    _Inout_ PREADER_TREE Tree
-    )
-/*++
-
-Routine Description:
-
-    Takes the nodes that the filter leaves out off their parents.
-
-Arguments:
-
-    Tree - The tree, with all threads.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PREADER_NODE Above;
-    PREADER_NODE Node;
-    ULONG Index;
-
-    if (Tree->Options->Filter == NULL) {
-        return;
-    }
-
-    ReaderFilterFunctions(&Tree->Functions, Tree->Options->Filter);
-    ReaderDecideNodes(Tree);
-
-    for (Index = 0; Index < Tree->NumberOfNodes; Index++) {
-        Tree->Nodes[Index].FirstChild = READER_NONE;
-        Tree->Nodes[Index].NumberOfChildren = 0;
-    }
-
-    Tree->NotShown.AreNodes = TRUE;
-    for (Index = READER_ROOT_NODE + 1; Index < Tree->NumberOfNodes; Index++) {
-
-        Node = &Tree->Nodes[Index];
-        if (Node->IsShown) {
-
-            Above = &Tree->Nodes[Node->Parent];
-            Node->NextSibling = Above->FirstChild;
-            Above->FirstChild = Index;
-            Above->NumberOfChildren += 1;
-            if (Node->Function != READER_NONE) {
-                Tree->NumberShown += 1;
-            }
-
-        } else if (Node->Function != READER_NONE) {
-
-            Tree->NotShown.Rows += 1;
-            Tree->NotShown.Calls += Node->Statistics.Calls;
-            RtlZeroBytes(&Node->Statistics, sizeof(Node->Statistics));
-        }
-    }
-}
-
-
-static
-LONG
-ReaderCompareNodes(
-    _In_ PVOID CompareContext,
-    _In_ ULONG First,
-    _In_ ULONG Second
-    )
-/*++
-
-Routine Description:
-
-    Orders nodes by total time, then by name; tracks as they were met.
-
-Arguments:
-
-    CompareContext - The tree.
-
-    First, Second - Node indexes.
-
-Return Value:
-
-    Negative, zero or positive.
-
---*/
-{
-    PREADER_TREE Tree = (PREADER_TREE)CompareContext;
-    PCREADER_FUNCTION FirstFunction;
-    PCREADER_FUNCTION SecondFunction;
-    LONG Order;
-
-    if (Tree->Nodes[First].Function == READER_NONE) {
-        return Tree->Nodes[First].Depth < Tree->Nodes[Second].Depth ? -1 : 1;
-    }
-
-    FirstFunction = &Tree->Functions.Functions[Tree->Nodes[First].Function];
-    SecondFunction = &Tree->Functions.Functions[Tree->Nodes[Second].Function];
-
-    Order = ReaderCompareStatistics(&Tree->Nodes[First].Statistics,
-                                    &Tree->Nodes[Second].Statistics,
-                                    ReaderSortTotal);
-    if (Order == 0) {
-        Order = ReaderCompareText(FirstFunction->Name,
-                                  FirstFunction->NameLength,
-                                  SecondFunction->Name,
-                                  SecondFunction->NameLength);
-    }
-
-    if (Order == 0) {
-        Order = First < Second ? -1 : 1;
-    }
-
-    return Order;
-}
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderSortChildren(
-    _Inout_ PREADER_TREE Tree
-    )
-/*++
-
-Routine Description:
-
-    Puts every node's children in order.
-
-Arguments:
-
-    Tree - The tree.
-
-Return Value:
-
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
-
---*/
-{
-    PCALLOCATOR Allocator = Tree->Session.Context->Allocator;
-    PULONG Order = NULL;
-    ULONG CapacityOfOrder = 0;
-    ULONG Child;
-    ULONG Count;
-    ULONG Index;
-    NTSTATUS Status = STATUS_SUCCESS;
-
-    for (Index = 0; Index < Tree->NumberOfNodes; Index++) {
-
-        PREADER_NODE Node = &Tree->Nodes[Index];
-
-        if (Node->NumberOfChildren < 2) {
-            continue;
-        }
-
-        Status = ReaderGrowArray(Allocator,
-                                 (PVOID *)&Order,
-                                 &CapacityOfOrder,
-                                 Node->NumberOfChildren,
-                                 sizeof(ULONG));
-        if (!NT_SUCCESS(Status)) {
-            break;
-        }
-
-        Count = 0;
-        for (Child = Node->FirstChild;
-             Child != READER_NONE;
-             Child = Tree->Nodes[Child].NextSibling) {
-            Order[Count] = Child;
-            Count += 1;
-        }
-
-        ReaderSort(Order, Count, ReaderCompareNodes, Tree);
-
-        Node->FirstChild = Order[0];
-        for (Child = 0; Child < Count; Child++) {
-            Tree->Nodes[Order[Child]].NextSibling =
-                Child + 1 < Count ? Order[Child + 1] : READER_NONE;
-        }
-    }
-
-    Allocator->Free(Allocator->Context, Order);
-    return Status;
-}
 
 
 static
@@ -755,8 +69,8 @@ Return Value:
 --*/
 {
     const READER_NODE *Node = &Tree->Nodes[Index];
-    PCREADER_FUNCTION Function = &Tree->Functions.Functions[Node->Function];
-    const READER_MODULE *Module = Tree->Session.Modules[Function->Module];
+    PCREADER_FUNCTION Function = &Tree->Functions->Functions[Node->Function];
+    const READER_MODULE *Module = Tree->Session->Modules[Function->Module];
 
     ReaderPutStatistics(Output, &Node->Statistics);
     ReaderPutNumber(Output, Index);
@@ -810,7 +124,7 @@ Return Value:
     CHAR Name[64];
     ULONG Index;
 
-    if (Tree->Options->Format != ReaderFormatText) {
+    if (Output->Format != ReaderFormatText) {
         return;
     }
 
@@ -831,7 +145,8 @@ Return Value:
 static
 VOID
 ReaderPutTree(
-    _Inout_ PREADER_TREE Tree
+    _In_ const READER_TREE *Tree,
+    _In_ PCREADER_OPTIONS Options
     )
 /*++
 
@@ -843,13 +158,15 @@ Arguments:
 
     Tree - The tree, sorted.
 
+    Options - The options.
+
 Return Value:
 
     None.
 
 --*/
 {
-    PCREADER_CONTEXT Context = Tree->Session.Context;
+    PCREADER_CONTEXT Context = Tree->Session->Context;
     READER_OUTPUT Output;
     ULONGLONG Abandoned = 0;
     ULONGLONG Unfinished = 0;
@@ -884,20 +201,20 @@ Return Value:
         HiddenColumns |= 1u << READER_STATISTICS_BEGUN_BEFORE_COLUMN;
     }
 
-    if (Tree->Session.NumberOfModules == 1) {
+    if (Tree->Session->NumberOfModules == 1) {
         HiddenColumns |= 1u << READER_TREE_MODULE_COLUMN;
     }
 
     ReaderBeginDocument(&Output,
                         Context->Output,
-                        Tree->Options->Format,
-                        &Tree->Session.Clock,
+                        Options->Format,
+                        &Tree->Session->Clock,
                         "tree",
                         FALSE);
     ReaderBeginTable(&Output, &ReaderTreeTable, HiddenColumns);
 
-    Node = Tree->Nodes[READER_ROOT_NODE].FirstChild;
-    while (Node != READER_NONE && Rows < Tree->Options->Limit) {
+    Node = ReaderNextNode(Tree, READER_ROOT_NODE);
+    while (Node != READER_NONE && Rows < Options->Limit) {
 
         if (Tree->Nodes[Node].Function == READER_NONE) {
             Track = Tree->Nodes[Node].Depth;
@@ -907,18 +224,7 @@ Return Value:
             Rows += 1;
         }
 
-        if (Tree->Nodes[Node].FirstChild != READER_NONE) {
-            Node = Tree->Nodes[Node].FirstChild;
-            continue;
-        }
-
-        while (Node != READER_ROOT_NODE &&
-               Tree->Nodes[Node].NextSibling == READER_NONE) {
-            Node = Tree->Nodes[Node].Parent;
-        }
-
-        Node = Node == READER_ROOT_NODE ? READER_NONE
-                                        : Tree->Nodes[Node].NextSibling;
+        Node = ReaderNextNode(Tree, Node);
     }
 
     ReaderEndTable(&Output);
@@ -928,7 +234,7 @@ Return Value:
 
     if (Unfinished != 0) {
         ReaderPutNote(&Output,
-                      Tree->Range.IsGiven ? READER_UNFINISHED_RANGE_NOTE
+                      Tree->Range->IsGiven ? READER_UNFINISHED_RANGE_NOTE
                                           : READER_UNFINISHED_NOTE);
     }
 
@@ -936,18 +242,18 @@ Return Value:
         ReaderPutNote(&Output, READER_UNCERTAIN_NOTE);
     }
 
-    ReaderPutNotShown(&Output, Tree->Options->Filter, &Tree->NotShown);
-    ReaderPutRangeNote(&Output, Tree->Options, BegunBefore);
-    ReaderPutClockNote(&Output, &Tree->Session);
+    ReaderPutNotShown(&Output, Options->Filter, &Tree->NotShown);
+    ReaderPutRangeNote(&Output, Options, BegunBefore);
+    ReaderPutClockNote(&Output, Tree->Session);
     ReaderEndDocument(&Output);
 }
 
 
-_Use_decl_annotations_
+static
 ULONG
 ReaderCommandTree(
-    PCREADER_CONTEXT Context,
-    PCREADER_OPTIONS Options
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
     )
 /*++
 
@@ -967,71 +273,84 @@ Return Value:
 
 --*/
 {
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_RANGE Range;
     READER_TREE Tree;
-    ULONG ExitCode = READER_EXIT_SUCCESS;
-    ULONG Index;
-    ULONG Root;
+    ULONG ExitCode;
     NTSTATUS Status;
 
-    RtlZeroBytes(&Tree, sizeof(Tree));
-    Tree.Options = Options;
-    if (!ReaderBeginCommand(&Tree.Session, Context, Options)) {
+    if (!ReaderBeginCommand(&Session, Context, Options)) {
         return READER_EXIT_FAILURE;
     }
 
-    if (!ReaderQueryRange(&Tree.Session, Options, &Tree.Range)) {
-        ReaderCloseSession(&Tree.Session);
+    if (!ReaderQueryRange(&Session, Options, &Range)) {
+        ReaderCloseSession(&Session);
         return READER_EXIT_FAILURE;
     }
 
-    ReaderInitializeFunctions(&Tree.Functions, &Tree.Session);
-    ReaderInitializeTally(&Tree.Before, &Tree.Functions, NULL);
-    ReaderInitializeMap(&Tree.Children, Context->Allocator);
+    ReaderInitializeFunctions(&Functions, &Session);
+    ReaderInitializeTree(&Tree,
+                         &Functions,
+                         &Range,
+                         Options->Depth,
+                         (Options->Given & READER_OPTION_TRACKS) != 0);
 
-    Status = ReaderAddNode(&Tree, READER_NONE, READER_NONE, &Root);
+    ExitCode = ReaderBuildTree(&Tree, Options);
+    if (Tree.NumberOfNodes == 0) {
+        goto End;
+    }
+
+    ReaderFilterTree(&Tree, Options->Filter);
+    Status = ReaderSortTree(&Tree);
     if (!NT_SUCCESS(Status)) {
         ExitCode = ReaderFail(Context, "tree", Options->PathUtf8, Status);
         goto End;
     }
 
-    for (Index = 0; Index < Tree.Session.NumberOfThreads; Index++) {
-
-        if (!READER_IS_THREAD_SELECTED(
-                Options,
-                Tree.Session.Threads[Index].ThreadId)) {
-            continue;
-        }
-
-        Status = ReaderTreeThread(&Tree, Index);
-        if (!NT_SUCCESS(Status)) {
-            ExitCode = ReaderFailThread(&Tree.Session, Index, Status);
-        }
-    }
-
-    ReaderFilterNodes(&Tree);
-    Status = ReaderSortChildren(&Tree);
-    if (!NT_SUCCESS(Status)) {
-        ExitCode = ReaderFail(Context, "tree", Options->PathUtf8, Status);
-        goto End;
-    }
-
-    ReaderPutTree(&Tree);
+    ReaderPutTree(&Tree, Options);
     ExitCode = ReaderEndFilter(Context,
                                Options->Filter,
                                Tree.NumberShown,
                                &Tree.NotShown,
                                ExitCode);
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
-        ReaderPutFilterCost(&Tree.Functions, Options->Filter);
-        ReaderPutIndexCost(&Tree.Session);
+        ReaderPutFilterCost(&Functions, Options->Filter);
+        ReaderPutIndexCost(&Session);
     }
 
 End:
-    Context->Allocator->Free(Context->Allocator->Context, Tree.Nodes);
-    Context->Allocator->Free(Context->Allocator->Context, Tree.Tracks);
-    ReaderRundownMap(&Tree.Children);
-    ReaderRundownTally(&Tree.Before);
-    ReaderRundownFunctions(&Tree.Functions);
-    ReaderCloseSession(&Tree.Session);
+    ReaderRundownTree(&Tree);
+    ReaderRundownFunctions(&Functions);
+    ReaderCloseSession(&Session);
     return ExitCode;
 }
+
+
+const READER_COMMAND ReaderTreeCommand = {
+    "tree",
+    "PATH",
+    "Shows the call tree of all threads, merged",
+    "CSV, and JSON in the array nodes, hold\n"
+    READER_STATISTICS_FIELDS "\n  node, parent, depth, "
+    "track, thread, fiber (with --per-thread), module,\n  function "
+    "(parent is 0 for the outermost; fiber is 0 for the thread's own\n"
+    "  stack)\n"
+    READER_FRAMES_NOTE
+    READER_RANGE_NOTE
+    READER_FILTER_NOTE
+    "A function that --function names is shown with the calls that lead\n"
+    "to it and the calls inside; one that is excluded is left out with\n"
+    "the calls inside.\n"
+    READER_NOT_SHOWN_NOTE("nodes")
+    READER_TICKS_NOTE,
+    "  TraceReader tree --depth 6 SESSION\n"
+    "  TraceReader tree --function Game::Load SESSION\n"
+    "  TraceReader tree --per-thread --thread 4712 SESSION\n",
+    READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
+        READER_OPTION_THREAD | READER_OPTION_TRACKS |
+        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
+        READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+        READER_OPTION_FILTER,
+    ReaderCommandTree
+};

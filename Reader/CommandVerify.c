@@ -406,11 +406,11 @@ Return Value:
 }
 
 
-_Use_decl_annotations_
+static
 ULONG
 ReaderCommandVerify(
-    PCREADER_CONTEXT Context,
-    PCREADER_OPTIONS Options
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
     )
 /*++
 
@@ -500,3 +500,19 @@ Return Value:
     ReaderCloseSession(&Session);
     return Bad != 0 || Lost != 0 ? READER_EXIT_BAD : READER_EXIT_SUCCESS;
 }
+
+
+const READER_COMMAND ReaderVerifyCommand = {
+    "verify",
+    "PATH",
+    "Checks every header and every record",
+    "CSV, and JSON in the array stores, hold store, state, records, bad,\n"
+    "lost, first_bad_offset, result; JSON also has the array summary with\n"
+    "stores, records, bad, lost.  bad counts records, a header, and an\n"
+    "end that the file does not reach; lost counts events that were not\n"
+    "recorded.  Exit code 2 if anything is bad or lost.\n",
+    "  TraceReader verify SESSION\n"
+    "  TraceReader verify --csv SESSION\n",
+    READER_OPTION_FORMAT,
+    ReaderCommandVerify
+};

@@ -1281,25 +1281,39 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 // ReaderOptions.c
 //
 
-#define READER_OPTION_FORMAT    0x001u  // --csv, --json
-#define READER_OPTION_SORT      0x002u
-#define READER_OPTION_LIMIT     0x004u
-#define READER_OPTION_THREAD    0x008u
-#define READER_OPTION_MODULE    0x010u
-#define READER_OPTION_DEPTH     0x020u
-#define READER_OPTION_INTERVAL  0x040u
-#define READER_OPTION_COUNT     0x080u
-#define READER_OPTION_TRACKS    0x100u  // --per-thread
-#define READER_OPTION_WORKERS   0x200u
-#define READER_OPTION_GENERAL   0x400u  // --general
-#define READER_OPTION_VERBOSE   0x800u
-#define READER_OPTION_FROM      0x1000u
-#define READER_OPTION_TO        0x2000u
-#define READER_OPTION_NO_INDEX  0x4000u
-#define READER_OPTION_MARKS     0x8000u // --mark-every
-#define READER_OPTION_FROM_START 0x10000u
-#define READER_OPTION_FILTER    0x20000u // --function, --exclude
-#define READER_OPTION_TIMES     0x40000u
+#define READER_OPTION_FORMAT      0x1ULL        // --csv, --json
+#define READER_OPTION_SORT        0x2ULL
+#define READER_OPTION_LIMIT       0x4ULL
+#define READER_OPTION_THREAD      0x8ULL
+#define READER_OPTION_MODULE      0x10ULL
+#define READER_OPTION_DEPTH       0x20ULL
+#define READER_OPTION_INTERVAL    0x40ULL
+#define READER_OPTION_COUNT       0x80ULL
+#define READER_OPTION_TRACKS      0x100ULL      // --per-thread
+#define READER_OPTION_WORKERS     0x200ULL
+#define READER_OPTION_GENERAL     0x400ULL
+#define READER_OPTION_VERBOSE     0x800ULL
+#define READER_OPTION_FROM        0x1000ULL
+#define READER_OPTION_TO          0x2000ULL
+#define READER_OPTION_NO_INDEX    0x4000ULL
+#define READER_OPTION_MARKS       0x8000ULL     // --mark-every
+#define READER_OPTION_FROM_START  0x10000ULL
+#define READER_OPTION_FILTER      0x20000ULL    // --function, --exclude
+#define READER_OPTION_TIMES       0x40000ULL
+#define READER_OPTION_RAW         0x80000ULL
+#define READER_OPTION_SYMBOLS     0x100000ULL
+#define READER_OPTION_NO_CACHE    0x200000ULL
+#define READER_OPTION_LINES       0x400000ULL
+#define READER_OPTION_PROBE       0x800000ULL   // --subtract-probe
+#define READER_OPTION_PERCENTILES 0x1000000ULL
+#define READER_OPTION_OUTPUT      0x2000000ULL
+#define READER_OPTION_EXPORT      0x4000000ULL  // --format
+#define READER_OPTION_SPLIT       0x8000000ULL  // --split-size
+#define READER_OPTION_MINIMUM     0x10000000ULL // --min
+#define READER_OPTION_STATIC      0x20000000ULL
+#define READER_OPTION_HTML        0x40000000ULL
+#define READER_OPTION_BUDGET      0x80000000ULL
+#define READER_OPTION_PLAIN       0x100000000ULL
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -1322,7 +1336,9 @@ typedef struct _READER_OPTIONS {
     PCSZ PathUtf8;
     READER_FORMAT Format;
     READER_SORT_KEY SortKey;
-    ULONG Given;                    // READER_OPTION_*: what the user gave
+    PCWSTR First;                   // the argument before the path; "" if
+    PCSZ FirstUtf8;                 // the command takes none
+    ULONGLONG Given;                // READER_OPTION_*: what the user gave
     ULONGLONG Limit;
     ULONGLONG Count;
     ULONG ThreadId;
@@ -1334,6 +1350,15 @@ typedef struct _READER_OPTIONS {
     ULONGLONG IndexInterval;        // 0: no index
     PCWSTR Module;
     PREADER_FILTER Filter;          // NULL: there is none
+    PCWSTR Symbols;                 // --symbols; NULL: not given
+    PCWSTR Output;                  // --output; NULL: not given
+    PCSZ OutputUtf8;
+    PCWSTR Html;                    // --html; NULL: not given
+    PCSZ HtmlUtf8;
+    PCSZ ExportFormat;              // --format; NULL: not given
+    ULONGLONG SplitSize;            // bytes; 0: not given
+    ULONGLONG Minimum;              // bytes
+    ULONG BudgetInPercent;          // of a processor; 0: not given
 } READER_OPTIONS;
 typedef READER_OPTIONS *PREADER_OPTIONS;
 typedef const READER_OPTIONS *PCREADER_OPTIONS;
@@ -1348,15 +1373,66 @@ typedef READER_COMMAND_ROUTINE *PREADER_COMMAND_ROUTINE;
 
 typedef struct _READER_COMMAND {
     PCSZ Name;
+    PCSZ Arguments;                 // "PATH", or two: "FUNCTION PATH"
     PCSZ Summary;                   // one line
     PCSZ Fields;                    // help: what CSV and JSON hold; may be ""
-    ULONG Options;                  // READER_OPTION_* that it takes
+    PCSZ Examples;                  // help: lines of "  TraceReader ..."
+    ULONGLONG Options;              // READER_OPTION_* that it takes
     PREADER_COMMAND_ROUTINE Routine;
 } READER_COMMAND;
 typedef const READER_COMMAND *PCREADER_COMMAND;
 
-extern const READER_COMMAND ReaderCommands[];
+//
+// ReaderMain.c: all of them, in the order of the help.
+//
+
+extern const PCREADER_COMMAND ReaderCommands[];
 extern const ULONG ReaderNumberOfCommands;
+
+//
+// What the commands' help has in common.
+//
+
+#define READER_STATISTICS_FIELDS                                            \
+    "  calls, total_ns, self_ns, average_ns, min_ns, max_ns, abandoned,\n"  \
+    "  abandoned_time_ns, unfinished, uncertain, begun_before,"
+
+#define READER_TICKS_NOTE                                                   \
+    "When the rate of the time stamp counter is not known, fields end\n"    \
+    "with _ticks in place of _ns, and time_unit (JSON) says \"ticks\".\n"    \
+    "clock (JSON; in CSV a last column) is thread if times are those of a\n" \
+    "clock thread, rounded down to its step; none if there are no times,\n"  \
+    "which are then empty or null; else tsc (CSV: no such column).\n"
+
+#define READER_FRAMES_NOTE                                                  \
+    "A call is abandoned when its function was left without an exit (an\n"  \
+    "exception, longjmp, a call that never returned).  Its time, up to the\n" \
+    "record that proved it gone, is in the abandoned time alone.  A call is\n" \
+    "unfinished if it was open at the end of the data; it counts up to the\n" \
+    "last record of its thread, or of those before records of a ring that\n" \
+    "were overwritten before they could be read.  A call is uncertain if\n"  \
+    "the clock thread may have stood still during it.\n"
+
+#define READER_RANGE_NOTE                                                   \
+    "With --from or --to, calls are those that were open at some time from\n" \
+    "the one to the other, both included, and times are of the part of them\n" \
+    "in between: a call that goes on after --to ends there and is\n"       \
+    "unfinished; begun_before are calls that began before --from (0 without\n" \
+    "it).  Both need a session with times.\n"
+
+#define READER_FILTER_NOTE                                                  \
+    "LIST of --function and --exclude is PREFIX[,PREFIX...] or @FILE: UTF-8\n" \
+    "text with one prefix a line; empty lines and those that begin with #\n" \
+    "count for nothing.  A prefix is the beginning of a name as it is\n"    \
+    "shown, in the same case, without a module; blanks around it are\n"     \
+    "dropped.  Of the prefixes that a name begins with the longest decides,\n" \
+    "of two equal ones the first.  Without --function all stay that are\n"  \
+    "not excluded.  In --function, -PREFIX excludes.  Both may be given\n"  \
+    "several times.\n"
+
+#define READER_NOT_SHOWN_NOTE(Rows)                                         \
+    "Numbers are the same as without them.  JSON then also has the array\n" \
+    "not_shown with " Rows ", calls: what was left out.\n"
 
 //
 // Parses what follows the command's name.  FALSE: IsHelp says whether help
@@ -1855,11 +1931,12 @@ READER_MERGE_STATISTICS ReaderMergeStatistics;
 // The commands: Command<Name>.c.
 //
 
-READER_COMMAND_ROUTINE ReaderCommandInfo;
-READER_COMMAND_ROUTINE ReaderCommandReport;
-READER_COMMAND_ROUTINE ReaderCommandTree;
-READER_COMMAND_ROUTINE ReaderCommandReplay;
-READER_COMMAND_ROUTINE ReaderCommandLive;
-READER_COMMAND_ROUTINE ReaderCommandVerify;
+extern const READER_COMMAND ReaderExportCommand;
+extern const READER_COMMAND ReaderInfoCommand;
+extern const READER_COMMAND ReaderLiveCommand;
+extern const READER_COMMAND ReaderReplayCommand;
+extern const READER_COMMAND ReaderReportCommand;
+extern const READER_COMMAND ReaderTreeCommand;
+extern const READER_COMMAND ReaderVerifyCommand;
 
 #endif // TRACER_READER_H

@@ -12,169 +12,20 @@ Abstract:
 
 #include "Reader.h"
 
-#define READER_STATISTICS_FIELDS                                            \
-    "  calls, total_ns, self_ns, average_ns, min_ns, max_ns, abandoned,\n"  \
-    "  abandoned_time_ns, unfinished, uncertain, begun_before,"
-
 //
 // A Win32 error as RtlFlushWriter gives it: facility 7.
 //
 
 #define READER_STATUS_WIN32(Error) ((NTSTATUS)(0xC0070000 | (Error)))
 
-#define READER_TICKS_NOTE                                                   \
-    "When the rate of the time stamp counter is not known, fields end\n"    \
-    "with _ticks in place of _ns, and time_unit (JSON) says \"ticks\".\n"    \
-    "clock (JSON; in CSV a last column) is thread if times are those of a\n" \
-    "clock thread, rounded down to its step; none if there are no times,\n"  \
-    "which are then empty or null; else tsc (CSV: no such column).\n"
-
-#define READER_FRAMES_NOTE                                                  \
-    "A call is abandoned when its function was left without an exit (an\n"  \
-    "exception, longjmp, a call that never returned).  Its time, up to the\n" \
-    "record that proved it gone, is in the abandoned time alone.  A call is\n" \
-    "unfinished if it was open at the end of the data; it counts up to the\n" \
-    "last record of its thread, or of those before records of a ring that\n" \
-    "were overwritten before they could be read.  A call is uncertain if\n"  \
-    "the clock thread may have stood still during it.\n"
-
-#define READER_RANGE_NOTE                                                   \
-    "With --from or --to, calls are those that were open at some time from\n" \
-    "the one to the other, both included, and times are of the part of them\n" \
-    "in between: a call that goes on after --to ends there and is\n"       \
-    "unfinished; begun_before are calls that began before --from (0 without\n" \
-    "it).  Both need a session with times.\n"
-
-#define READER_FILTER_NOTE                                                  \
-    "LIST of --function and --exclude is PREFIX[,PREFIX...] or @FILE: UTF-8\n" \
-    "text with one prefix a line; empty lines and those that begin with #\n" \
-    "count for nothing.  A prefix is the beginning of a name as it is\n"    \
-    "shown, in the same case, without a module; blanks around it are\n"     \
-    "dropped.  Of the prefixes that a name begins with the longest decides,\n" \
-    "of two equal ones the first.  Without --function all stay that are\n"  \
-    "not excluded.  In --function, -PREFIX excludes.  Both may be given\n"  \
-    "several times.\n"
-
-#define READER_NOT_SHOWN_NOTE(Rows)                                         \
-    "Numbers are the same as without them.  JSON then also has the array\n" \
-    "not_shown with " Rows ", calls: what was left out.\n"
-
-const READER_COMMAND ReaderCommands[] = {
-    {
-        "info",
-        "Shows the process, its modules and threads, the clock and totals",
-        "CSV has the columns table, row, field, value; JSON has the tables as\n"
-        "arrays of objects:\n"
-        "  session: state, reason, status, process_id, process_path,\n"
-        "    command_line, start_time, process_running, clock_rate_hz,\n"
-        "    tsc_invariant, clock_readings, stores, stores_left_out, records,\n"
-        "    bytes, lost_after_stop, lost_reentered, view_changes,\n"
-        "    views_mapped_inline, inline_preparations, inline_wait_ns,\n"
-        "    longest_inline_wait_ns, first_time, last_time\n"
-        "  recording: mode (file, ring), ring_bytes, overwritten (records),\n"
-        "    clock (tsc, thread, none), clock_resolution_ns, clock_freezes,\n"
-        "    longest_clock_step_ns, minimum_duration_ns, taken_back (calls),\n"
-        "    maximum_depth, too_deep (events), maximum_bytes, waits (of\n"
-        "    threads, for pages), wait_ns, longest_wait_ns (no longer than)\n"
-        "  modules: base, size, time_date_stamp, check_sum, symbols, pdb,\n"
-        "    path\n"
-        "  threads: thread_id, state, reason, stores, records, bytes,\n"
-        "    start_ns, duration_ns, lost, name\n"
-        READER_TICKS_NOTE,
-        READER_OPTION_FORMAT,
-        ReaderCommandInfo
-    },
-    {
-        "report",
-        "Shows each function's calls and times",
-        "CSV, and JSON in the array functions, hold\n"
-        READER_STATISTICS_FIELDS "\n  module, rva, function\n"
-        READER_FRAMES_NOTE
-        READER_RANGE_NOTE
-        "Total counts a recursive function once; average, min and max are of\n"
-        "each call's inclusive time.\n"
-        READER_FILTER_NOTE
-        READER_NOT_SHOWN_NOTE("functions")
-        READER_TICKS_NOTE,
-        READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
-            READER_OPTION_THREAD | READER_OPTION_MODULE |
-            READER_OPTION_WORKERS | READER_OPTION_GENERAL |
-            READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
-            READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-            READER_OPTION_FILTER,
-        ReaderCommandReport
-    },
-    {
-        "tree",
-        "Shows the call tree of all threads, merged",
-        "CSV, and JSON in the array nodes, hold\n"
-        READER_STATISTICS_FIELDS "\n  node, parent, depth, "
-        "track, thread, fiber (with --per-thread), module,\n  function "
-        "(parent is 0 for the outermost; fiber is 0 for the thread's own\n"
-        "  stack)\n"
-        READER_FRAMES_NOTE
-        READER_RANGE_NOTE
-        READER_FILTER_NOTE
-        "A function that --function names is shown with the calls that lead\n"
-        "to it and the calls inside; one that is excluded is left out with\n"
-        "the calls inside.\n"
-        READER_NOT_SHOWN_NOTE("nodes")
-        READER_TICKS_NOTE,
-        READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
-            READER_OPTION_THREAD | READER_OPTION_TRACKS |
-            READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
-            READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-            READER_OPTION_FILTER,
-        ReaderCommandTree
-    },
-    {
-        "replay",
-        "Shows the calls as they happened",
-        "CSV, and JSON in the array events, hold time_ns (since the first\n"
-        "record), thread_id, event (enter, exit, abandoned, unmatched, open),\n"
-        "depth, duration_ns (of the ends), module, function, fiber (0: the\n"
-        "thread's own stack), tail_call (of an enter: 1 if the function that\n"
-        "ended just before jumped here), clock_jump (1: the clock thread may\n"
-        "have stood still before this; in text a ~).  --from and --to need a\n"
-        "session with times; --times shows what they take.\n"
-        READER_FILTER_NOTE
-        READER_NOT_SHOWN_NOTE("functions")
-        READER_TICKS_NOTE,
-        READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
-            READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
-            READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-            READER_OPTION_FILTER | READER_OPTION_TIMES,
-        ReaderCommandReplay
-    },
-    {
-        "live",
-        "Shows what a running program spends its time in, again and again",
-        "Ends when the program does, or after --count refreshes.  --limit is\n"
-        "the number of functions, and of open frames of each thread, that a\n"
-        "refresh shows (default: 20).\n"
-        "What a running program did before is read for the frames that are\n"
-        "open, from the last mark of each thread's index on; then the records\n"
-        "before are not in the number of records: the first line says so.\n"
-        "Of a program that has ended all is read and shown once.\n"
-        READER_FILTER_NOTE
-        "They select open frames, too.\n",
-        READER_OPTION_INTERVAL | READER_OPTION_COUNT | READER_OPTION_LIMIT |
-            READER_OPTION_FROM_START | READER_OPTION_VERBOSE |
-            READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-            READER_OPTION_FILTER,
-        ReaderCommandLive
-    },
-    {
-        "verify",
-        "Checks every header and every record",
-        "CSV, and JSON in the array stores, hold store, state, records, bad,\n"
-        "lost, first_bad_offset, result; JSON also has the array summary with\n"
-        "stores, records, bad, lost.  bad counts records, a header, and an\n"
-        "end that the file does not reach; lost counts events that were not\n"
-        "recorded.  Exit code 2 if anything is bad or lost.\n",
-        READER_OPTION_FORMAT,
-        ReaderCommandVerify
-    },
+const PCREADER_COMMAND ReaderCommands[] = {
+    &ReaderInfoCommand,
+    &ReaderReportCommand,
+    &ReaderTreeCommand,
+    &ReaderReplayCommand,
+    &ReaderLiveCommand,
+    &ReaderExportCommand,
+    &ReaderVerifyCommand,
 };
 
 const ULONG ReaderNumberOfCommands = RTL_NUMBER_OF(ReaderCommands);
@@ -500,8 +351,8 @@ Return Value:
     ULONG Index;
 
     for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
-        if (RtlAreStringsEqual(ReaderCommands[Index].Name, Name)) {
-            return &ReaderCommands[Index];
+        if (RtlAreStringsEqual(ReaderCommands[Index]->Name, Name)) {
+            return ReaderCommands[Index];
         }
     }
 

@@ -10,7 +10,7 @@ Abstract:
 
 --*/
 
-#include "Reader.h"
+#include "ReaderExport.h"
 
 //
 // The options that there are, apart from --help, which every command takes.
@@ -19,7 +19,7 @@ Abstract:
 typedef struct _READER_OPTION {
     PCSZ Name;                  // without the dashes
     PCSZ Value;                 // what its value is called, or NULL
-    ULONG Flag;                 // READER_OPTION_*
+    ULONGLONG Flag;             // READER_OPTION_*
     PCSZ Rule;                  // what its value has to be, or NULL
     PCSZ Description;
 } READER_OPTION;
@@ -82,6 +82,48 @@ static const READER_OPTION ReaderOptionList[] = {
     { "mark-every", "N", READER_OPTION_MARKS,
       "a number of 64 or more",
       "records from one mark of a new index to the next (default: 65536)" },
+    { "lines", NULL, READER_OPTION_LINES,
+      NULL,
+      "show the source file and line of each function" },
+    { "percentiles", NULL, READER_OPTION_PERCENTILES,
+      NULL,
+      "show the median and the 99th percentile of each function's calls" },
+    { "subtract-probe", NULL, READER_OPTION_PROBE,
+      NULL,
+      "take what the hooks themselves cost out of the times" },
+    { "static", NULL, READER_OPTION_STATIC,
+      NULL,
+      "bytes of stack that each function reserves, from the image alone" },
+    { "min", "SIZE", READER_OPTION_MINIMUM,
+      "bytes, as a number, or as one with K, M or G after it",
+      "only what has SIZE bytes or more" },
+    { "format", "FORMAT", READER_OPTION_EXPORT,
+      "a format that is listed below",
+      "what kind of file to write; see below" },
+    { "output", "FILE", READER_OPTION_OUTPUT,
+      "a file's name",
+      "write to FILE (-o FILE is the same)" },
+    { "split-size", "SIZE", READER_OPTION_SPLIT,
+      "64K or more, as a number of bytes, or one with K, M or G after it",
+      "begin a new file when one has SIZE bytes" },
+    { "html", "FILE", READER_OPTION_HTML,
+      "a file's name",
+      "keep a page that refreshes itself up to date in FILE" },
+    { "budget", "PERCENT", READER_OPTION_BUDGET,
+      "a number from 1 to 100",
+      "read with at most PERCENT of a processor; 100: read everything" },
+    { "plain", NULL, READER_OPTION_PLAIN,
+      NULL,
+      "write lines, even to a terminal" },
+    { "symbols", "PATHS", READER_OPTION_SYMBOLS,
+      "folders, separated by semicolons",
+      "look for images and their symbols in these folders, too" },
+    { "no-cache", NULL, READER_OPTION_NO_CACHE,
+      NULL,
+      "neither use nor write the session's cache of symbols" },
+    { "raw", NULL, READER_OPTION_RAW,
+      NULL,
+      "whole nanoseconds and bytes in text, without units" },
     { "csv", NULL, READER_OPTION_FORMAT,
       NULL,
       "comma-separated values (RFC 4180)" },
@@ -110,6 +152,8 @@ static const PCSZ ReaderSortNames[] = {
 
 #define READER_MINIMUM_INDEX_INTERVAL 64u
 #define READER_MAXIMUM_INDEX_INTERVAL 0x100000000ULL
+
+#define READER_MINIMUM_SPLIT_SIZE 0x10000u
 
 static
 VOID
@@ -195,8 +239,8 @@ Return Value:
         for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
             RtlWriteText(Writer,
                          "  %-8s  %s\n",
-                         ReaderCommands[Index].Name,
-                         ReaderCommands[Index].Summary);
+                         ReaderCommands[Index]->Name,
+                         ReaderCommands[Index]->Summary);
         }
 
         RtlWriteText(Writer,
@@ -210,8 +254,9 @@ Return Value:
     }
 
     RtlWriteText(Writer,
-                 "usage: TraceReader %s [OPTIONS] PATH\n\n%s.\n\nOptions:\n",
+                 "usage: TraceReader %s [OPTIONS] %s\n\n%s.\n\nOptions:\n",
                  Command->Name,
+                 Command->Arguments,
                  Command->Summary);
     for (Index = 0; Index < RTL_NUMBER_OF(ReaderOptionList); Index++) {
 
@@ -229,6 +274,8 @@ Return Value:
     if (Command->Fields[0] != 0) {
         RtlWriteText(Writer, "\n%s", Command->Fields);
     }
+
+    RtlWriteText(Writer, "\nExamples:\n%s", Command->Examples);
 }
 
 
@@ -451,6 +498,67 @@ Return Value:
 
 static
 BOOLEAN
+ReaderTakeSize(
+    _In_z_ PCWSTR Value,
+    _In_ ULONGLONG Minimum,
+    _Out_ PULONGLONG Bytes
+    )
+/*++
+
+Routine Description:
+
+    Parses an option's size.
+
+Arguments:
+
+    Value - The text: a number, and K, M or G, in either case, or nothing.
+
+    Minimum - The least that it may be.
+
+    Bytes - Receives it.
+
+Return Value:
+
+    FALSE if it is not such a size.
+
+--*/
+{
+    ULONG Length = RtlLengthOfWideString(Value);
+    ULONG Shift = 0;
+
+    if (Length != 0) {
+
+        switch (Value[Length - 1] | 0x20) {
+        case L'k':
+            Shift = 10;
+            break;
+        case L'm':
+            Shift = 20;
+            break;
+        case L'g':
+            Shift = 30;
+            break;
+        default:
+            break;
+        }
+
+        if (Shift != 0) {
+            Length -= 1;
+        }
+    }
+
+    if (!RtlParseNumber(Value, Length, Bytes) ||
+        *Bytes > ~0ULL >> Shift) {
+        return FALSE;
+    }
+
+    *Bytes <<= Shift;
+    return *Bytes >= Minimum;
+}
+
+
+static
+BOOLEAN
 ReaderTakeOption(
     _Inout_ PREADER_OPTIONS Options,
     _In_ const READER_OPTION *Option,
@@ -494,6 +602,46 @@ Return Value:
     case READER_OPTION_VERBOSE:
     case READER_OPTION_FROM_START:
     case READER_OPTION_TIMES:
+    case READER_OPTION_RAW:
+    case READER_OPTION_NO_CACHE:
+    case READER_OPTION_LINES:
+    case READER_OPTION_PROBE:
+    case READER_OPTION_PERCENTILES:
+    case READER_OPTION_STATIC:
+    case READER_OPTION_PLAIN:
+        return TRUE;
+
+    case READER_OPTION_SYMBOLS:
+        Options->Symbols = Value;
+        return Value[0] != 0;
+
+    case READER_OPTION_OUTPUT:
+        Options->Output = Value;
+        Options->OutputUtf8 = ValueUtf8;
+        return Value[0] != 0;
+
+    case READER_OPTION_HTML:
+        Options->Html = Value;
+        Options->HtmlUtf8 = ValueUtf8;
+        return Value[0] != 0;
+
+    case READER_OPTION_EXPORT:
+        Options->ExportFormat = ValueUtf8;
+        return ReaderIsExportFormat(ValueUtf8);
+
+    case READER_OPTION_SPLIT:
+        return ReaderTakeSize(Value,
+                              READER_MINIMUM_SPLIT_SIZE,
+                              &Options->SplitSize);
+
+    case READER_OPTION_MINIMUM:
+        return ReaderTakeSize(Value, 0, &Options->Minimum);
+
+    case READER_OPTION_BUDGET:
+        if (!ReaderTakeNumber(Value, 1, 100, &Number)) {
+            return FALSE;
+        }
+        Options->BudgetInPercent = (ULONG)Number;
         return TRUE;
 
     case READER_OPTION_NO_INDEX:
@@ -609,11 +757,15 @@ Return Value:
     const READER_OPTION *Option;
     BOOLEAN IsEnded = FALSE;
     BOOLEAN IsBadValue;
+    ULONG NumberOfPlaces = 1;
+    ULONG NumberOfPaths = 0;
     ULONG ValueOffset;
     ULONG Index;
     NTSTATUS Status;
 
     RtlZeroBytes(Options, sizeof(*Options));
+    Options->First = L"";
+    Options->FirstUtf8 = "";
     Options->Limit = ~0ULL;
     Options->Count = ~0ULL;
     Options->To = ~0ULL;
@@ -621,6 +773,11 @@ Return Value:
     Options->IntervalInMilliseconds = READER_DEFAULT_INTERVAL;
     Options->IndexInterval = READER_INDEX_INTERVAL;
     *IsHelp = FALSE;
+    for (Index = 0; Command->Arguments[Index] != 0; Index++) {
+        if (Command->Arguments[Index] == ' ') {
+            NumberOfPlaces += 1;
+        }
+    }
 
     for (Index = 0; Index < NumberOfArguments; Index++) {
 
@@ -630,16 +787,22 @@ Return Value:
 
         if (IsEnded || Argument[0] != '-' || Argument[1] == 0) {
 
-            if (Options->Path != NULL) {
+            if (NumberOfPaths == NumberOfPlaces) {
                 ReaderWriteUsageError(Context,
                                       Command,
-                                      "more than one path:",
+                                      "there is one argument too many:",
                                       Argument);
                 return FALSE;
             }
 
-            Options->Path = Arguments[Index].Wide;
-            Options->PathUtf8 = Argument;
+            NumberOfPaths += 1;
+            if (NumberOfPaths == NumberOfPlaces) {
+                Options->Path = Arguments[Index].Wide;
+                Options->PathUtf8 = Argument;
+            } else {
+                Options->First = Arguments[Index].Wide;
+                Options->FirstUtf8 = Argument;
+            }
             continue;
         }
 
@@ -657,6 +820,8 @@ Return Value:
         Option = NULL;
         if (Argument[1] == '-') {
             Option = ReaderFindOption(Command, Argument, &ValueOffset);
+        } else if (RtlAreStringsEqual(Argument, "-o")) {
+            Option = ReaderFindOption(Command, "--output", &ValueOffset);
         }
 
         if (Option == NULL) {
@@ -731,8 +896,10 @@ Return Value:
     if (Options->Path == NULL || Options->Path[0] == 0) {
         ReaderWriteUsageError(Context,
                               Command,
-                              "a session directory or store is missing",
-                              "");
+                              NumberOfPlaces == 1
+                                  ? "a session directory or store is missing"
+                                  : "two arguments are needed:",
+                              NumberOfPlaces == 1 ? "" : Command->Arguments);
         return FALSE;
     }
 

@@ -2161,7 +2161,7 @@ Return Value:
         { "report --csv=1 @", "the option takes no value" },
         { "report --module= @", "bad value" },
         { "live --interval 0 @", "bad value \"0\" for --interval" },
-        { "report @ @", "more than one path" },
+        { "report @ @", "one argument too many" },
         { "report @ --function", "the option needs a value: --function" },
         { "report --function= @", "bad value \"\" for --function: it takes" },
         { "tree --function ,, @", "bad value \",,\" for --function" },

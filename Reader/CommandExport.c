@@ -1,0 +1,180 @@
+/*++
+
+Module Name:
+
+    CommandExport.c
+
+Abstract:
+
+    TraceReader export: writes a session as a file that other tools open.
+
+--*/
+
+#include "ReaderExport.h"
+
+//
+// The formats, in the order of the help, which lists them in words.
+//
+
+static const READER_EXPORT_FORMAT ReaderExportFormats[] = {
+    { "folded", 0, ReaderExportFolded },
+};
+
+
+static
+PCREADER_EXPORT_FORMAT
+ReaderFindExportFormat(
+    _In_z_ PCSZ Name
+    )
+/*++
+
+Routine Description:
+
+    Finds a format.
+
+Arguments:
+
+    Name - Its name.
+
+Return Value:
+
+    The format, or NULL.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(ReaderExportFormats); Index++) {
+        if (RtlAreStringsEqual(ReaderExportFormats[Index].Name, Name)) {
+            return &ReaderExportFormats[Index];
+        }
+    }
+
+    return NULL;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderIsExportFormat(
+    PCSZ Name
+    )
+/*++
+
+Routine Description:
+
+    Tells whether there is a format.
+
+Arguments:
+
+    Name - Its name.
+
+Return Value:
+
+    Whether there is.
+
+--*/
+{
+    return ReaderFindExportFormat(Name) != NULL;
+}
+
+
+static
+ULONG
+ReaderCommandExport(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Runs export.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    READER_EXPORT Export;
+    PCREADER_EXPORT_FORMAT Format;
+    PCSZ Problem = NULL;
+    ULONG ExitCode = READER_EXIT_FAILURE;
+
+    if (Options->ExportFormat == NULL) {
+        Problem = "which format? --format is missing";
+    } else if (Options->Output == NULL) {
+        Problem = "which file? --output is missing";
+    }
+
+    if (Problem != NULL) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: export: %s (see TraceReader export "
+                     "--help)\n",
+                     Problem);
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    Format = ReaderFindExportFormat(Options->ExportFormat);
+    if (Options->SplitSize != 0 &&
+        (Format->Flags & READER_EXPORT_SPLIT) == 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: export: --split-size: a file of the "
+                     "format %s is always whole\n",
+                     Format->Name);
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    RtlZeroBytes(&Export, sizeof(Export));
+    Export.Context = Context;
+    Export.Options = Options;
+    if (!ReaderBeginCommand(&Export.Session, Context, Options)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    if ((Format->Flags & READER_EXPORT_TIMES) != 0 &&
+        Export.Session.Clock.Kind == TRACE_CLOCK_NONE) {
+
+        RtlWriteText(Context->Errors,
+                     "TraceReader: export: %s: the session has no times, its "
+                     "clock was off (TRACER_CLOCK=none)\n",
+                     Format->Name);
+        RtlFlushWriter(Context->Errors);
+
+    } else if (ReaderQueryRange(&Export.Session, Options, &Export.Range)) {
+
+        ReaderInitializeFunctions(&Export.Functions, &Export.Session);
+        ExitCode = Format->Routine(&Export);
+        ReaderRundownFunctions(&Export.Functions);
+    }
+
+    ReaderCloseSession(&Export.Session);
+    return ExitCode;
+}
+
+
+const READER_COMMAND ReaderExportCommand = {
+    "export",
+    "PATH",
+    "Writes a file that other tools open",
+    "Formats:\n"
+    "  folded       call chains with their self time in nanoseconds, for\n"
+    "               flame graphs\n"
+    "FILE is complete or not there: it is written as FILE.tmp first.\n"
+    READER_RANGE_NOTE
+    READER_FILTER_NOTE,
+    "  TraceReader export --format folded -o calls.folded SESSION\n",
+    READER_OPTION_EXPORT | READER_OPTION_OUTPUT | READER_OPTION_SPLIT |
+        READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
+        READER_OPTION_FILTER | READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+    ReaderCommandExport
+};

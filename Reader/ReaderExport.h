@@ -1,0 +1,62 @@
+/*++
+
+Module Name:
+
+    ReaderExport.h
+
+Abstract:
+
+    What export and the formats that it writes (Export*.c) share.
+
+--*/
+
+#ifndef TRACER_READER_EXPORT_H
+#define TRACER_READER_EXPORT_H
+
+#include "Reader.h"
+
+typedef struct _READER_EXPORT {
+    PCREADER_CONTEXT Context;
+    PCREADER_OPTIONS Options;
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_RANGE Range;
+} READER_EXPORT;
+typedef READER_EXPORT *PREADER_EXPORT;
+
+//
+// Writes the whole export, to the file that --output names.  Returns
+// READER_EXIT_*; failures have been written.
+//
+
+typedef
+ULONG
+(READER_EXPORT_ROUTINE)(
+    _Inout_ PREADER_EXPORT Export
+    );
+typedef READER_EXPORT_ROUTINE *PREADER_EXPORT_ROUTINE;
+
+#define READER_EXPORT_TIMES 0x1u    // needs a clock
+#define READER_EXPORT_SPLIT 0x2u    // takes --split-size
+
+typedef struct _READER_EXPORT_FORMAT {
+    PCSZ Name;
+    ULONG Flags;                    // READER_EXPORT_*
+    PREADER_EXPORT_ROUTINE Routine;
+} READER_EXPORT_FORMAT;
+typedef const READER_EXPORT_FORMAT *PCREADER_EXPORT_FORMAT;
+
+//
+// Is it the name of a format?
+//
+
+typedef BOOLEAN (READER_IS_EXPORT_FORMAT)(_In_z_ PCSZ Name);
+READER_IS_EXPORT_FORMAT ReaderIsExportFormat;
+
+//
+// The formats: Export<Format>.c.
+//
+
+READER_EXPORT_ROUTINE ReaderExportFolded;
+
+#endif // TRACER_READER_EXPORT_H

@@ -1,0 +1,269 @@
+/*++
+
+Module Name:
+
+    ReaderFile.c
+
+Abstract:
+
+    Files that commands write: under another name until they are complete.
+
+--*/
+
+#include "ReaderFile.h"
+
+#define READER_FILE_BUFFER_SIZE 0x10000u
+#define READER_FILE_SUFFIX L".tmp"
+
+//
+// NtSetInformationFile: FileRenameInformation and FileDispositionInformation
+// (Windows Driver Kit, FILE_RENAME_INFORMATION: the handle needs DELETE
+// access; the name without a root directory is a whole NT path).
+//
+
+#define READER_RENAME_INFORMATION 10
+#define READER_DISPOSITION_INFORMATION 13
+
+typedef struct _READER_RENAME {
+    BOOLEAN ReplaceIfExists;
+    HANDLE RootDirectory;
+    ULONG FileNameLength;           // bytes
+    WCHAR FileName[1];
+} READER_RENAME;
+typedef READER_RENAME *PREADER_RENAME;
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderCreateFile(
+    PREADER_FILE File,
+    PCREADER_CONTEXT Context,
+    PCWSTR Name,
+    PCSZ NameUtf8
+    )
+/*++
+
+Routine Description:
+
+    Creates a file under its temporary name.
+
+Arguments:
+
+    File - Receives it.
+
+    Context - The context.
+
+    Name - The file's name, as the user gave it.
+
+    NameUtf8 - The same, for messages; must outlive the file.
+
+Return Value:
+
+    FALSE if it cannot be created; the failure has been written.
+
+--*/
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    OBJECT_ATTRIBUTES Attributes;
+    IO_STATUS_BLOCK IoStatus;
+    UNICODE_STRING Given;
+    UNICODE_STRING Suffix;
+    PWCHAR Temporary;
+    PCHAR Memory;
+    NTSTATUS Status;
+
+    RtlZeroBytes(File, sizeof(*File));
+    File->Context = Context;
+    File->Name = NameUtf8;
+
+    //
+    // One piece of memory for the writer's buffer and the two names.
+    //
+
+    Memory = (PCHAR)
+        Allocator->Allocate(Allocator->Context,
+                            READER_FILE_BUFFER_SIZE +
+                                2 * RTL_MAXIMUM_PATH_IN_CHARS *
+                                    sizeof(WCHAR));
+    if (Memory == NULL) {
+        ReaderFail(Context, "create the file", NameUtf8, STATUS_NO_MEMORY);
+        return FALSE;
+    }
+
+    File->Memory = Memory;
+    RtlPointUnicodeString(&Given, Name, RtlLengthOfWideString(Name));
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &Given,
+                                (PWSTR)(Memory + READER_FILE_BUFFER_SIZE),
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &File->Path);
+    if (!NT_SUCCESS(Status)) {
+        goto Error;
+    }
+
+    RtlPointUnicodeString(&Suffix,
+                          READER_FILE_SUFFIX,
+                          RtlLengthOfWideString(READER_FILE_SUFFIX));
+    if (File->Path.Length + Suffix.Length >=
+        RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR)) {
+        Status = STATUS_NAME_TOO_LONG;
+        goto Error;
+    }
+
+    Temporary = (PWCHAR)(Memory + READER_FILE_BUFFER_SIZE) +
+                RTL_MAXIMUM_PATH_IN_CHARS;
+    RtlCopyBytes(Temporary, File->Path.Buffer, File->Path.Length);
+    RtlCopyBytes((PCHAR)Temporary + File->Path.Length,
+                 Suffix.Buffer,
+                 Suffix.Length);
+    RtlPointUnicodeString(&File->TemporaryPath,
+                          Temporary,
+                          (File->Path.Length + Suffix.Length) /
+                              sizeof(WCHAR));
+
+    InitializeObjectAttributes(&Attributes,
+                               &File->TemporaryPath,
+                               OBJ_CASE_INSENSITIVE,
+                               NULL,
+                               NULL);
+    Status = Context->Rtl->NtCreateFile(
+        &File->Handle,
+        FILE_GENERIC_READ | FILE_GENERIC_WRITE | DELETE,
+        &Attributes,
+        &IoStatus,
+        NULL,
+        FILE_ATTRIBUTE_NORMAL,
+        FILE_SHARE_READ | FILE_SHARE_DELETE,
+        RTL_CREATE_ALWAYS,
+        FILE_SYNCHRONOUS_IO_NONALERT | FILE_NON_DIRECTORY_FILE,
+        NULL,
+        0);
+    if (!NT_SUCCESS(Status)) {
+        File->Handle = NULL;
+        goto Error;
+    }
+
+    RtlInitializeFileWriter(Context->Rtl,
+                            File->Handle,
+                            0,
+                            &File->Writer,
+                            Memory,
+                            READER_FILE_BUFFER_SIZE);
+    return TRUE;
+
+Error:
+    ReaderFail(Context, "create the file", NameUtf8, Status);
+    Allocator->Free(Allocator->Context, Memory);
+    File->Memory = NULL;
+    return FALSE;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderNameFile(
+    _In_ const READER_FILE *File
+    )
+/*++
+
+Routine Description:
+
+    Gives a file that is complete its name, in place of what has it.
+
+Arguments:
+
+    File - The file.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PCALLOCATOR Allocator = File->Context->Allocator;
+    IO_STATUS_BLOCK IoStatus;
+    PREADER_RENAME Rename;
+    ULONG Size = (ULONG)sizeof(READER_RENAME) + File->Path.Length;
+    NTSTATUS Status;
+
+    Rename = (PREADER_RENAME)Allocator->Allocate(Allocator->Context, Size);
+    if (Rename == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Rename->ReplaceIfExists = TRUE;
+    Rename->FileNameLength = File->Path.Length;
+    RtlCopyBytes(Rename->FileName, File->Path.Buffer, File->Path.Length);
+    Status = File->Context->Rtl->NtSetInformationFile(
+        File->Handle,
+        &IoStatus,
+        Rename,
+        Size,
+        READER_RENAME_INFORMATION);
+    Allocator->Free(Allocator->Context, Rename);
+    return Status;
+}
+
+
+_Use_decl_annotations_
+ULONG
+ReaderCloseFile(
+    PREADER_FILE File,
+    BOOLEAN IsComplete
+    )
+/*++
+
+Routine Description:
+
+    Closes a file.
+
+Arguments:
+
+    File - The file.
+
+    IsComplete - Whether it is to have its name.
+
+Return Value:
+
+    READER_EXIT_*; a failure has been written.
+
+--*/
+{
+    PCREADER_CONTEXT Context = File->Context;
+    IO_STATUS_BLOCK IoStatus;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+    BOOLEAN IsDeleted = TRUE;
+    NTSTATUS Status;
+
+    if (File->Handle == NULL) {
+        return READER_EXIT_SUCCESS;
+    }
+
+    Status = RtlFlushWriter(&File->Writer);
+    if (!NT_SUCCESS(Status)) {
+        ExitCode = ReaderFail(Context, "write the file", File->Name, Status);
+    } else if (IsComplete) {
+        Status = ReaderNameFile(File);
+        if (!NT_SUCCESS(Status)) {
+            ExitCode = ReaderFail(Context,
+                                  "give the file its name",
+                                  File->Name,
+                                  Status);
+        }
+    }
+
+    if (!IsComplete || ExitCode != READER_EXIT_SUCCESS) {
+        (VOID)Context->Rtl->NtSetInformationFile(
+            File->Handle,
+            &IoStatus,
+            &IsDeleted,
+            sizeof(IsDeleted),
+            READER_DISPOSITION_INFORMATION);
+    }
+
+    Context->Rtl->NtClose(File->Handle);
+    Context->Allocator->Free(Context->Allocator->Context, File->Memory);
+    RtlZeroBytes(File, sizeof(*File));
+    return ExitCode;
+}
