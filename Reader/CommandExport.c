@@ -18,6 +18,10 @@ Abstract:
 
 static const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "folded", 0, ReaderExportFolded },
+    { "callgrind", READER_EXPORT_TIMES, ReaderExportCallgrind },
+    { "csv", 0, ReaderExportCsv },
+    { "csv-osr", READER_EXPORT_TIMES, ReaderExportCsvOsr },
+    { "csv-cap", READER_EXPORT_TIMES, ReaderExportCsvCap },
 };
 
 
@@ -169,10 +173,19 @@ const READER_COMMAND ReaderExportCommand = {
     "Formats:\n"
     "  folded       call chains with their self time in nanoseconds, for\n"
     "               flame graphs\n"
+    "  callgrind    for KCachegrind and callgrind_annotate\n"
+    "  csv          the columns of report --csv\n"
+    "  csv-osr      Function,CallCount,CallTicks,TicksPerCall, as OSR's\n"
+    "               !modulestats prints them (ticks of the session's clock,\n"
+    "               functions called inside included)\n"
+    "  csv-cap      the NT Call Profiler's columns, separated by tabs: each\n"
+    "               thread's call tree (microseconds)\n"
     "FILE is complete or not there: it is written as FILE.tmp first.\n"
     READER_RANGE_NOTE
     READER_FILTER_NOTE,
-    "  TraceReader export --format folded -o calls.folded SESSION\n",
+    "  TraceReader export --format folded -o calls.folded SESSION\n"
+    "  TraceReader export --format callgrind -o callgrind.out.game SESSION\n"
+    "  TraceReader export --format csv-cap --thread 4712 -o game.cap SESSION\n",
     READER_OPTION_EXPORT | READER_OPTION_OUTPUT | READER_OPTION_SPLIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_FILTER | READER_OPTION_NO_INDEX | READER_OPTION_MARKS,

@@ -8,12 +8,12 @@ Abstract:
 
     Folded stacks: a line for each chain of calls, its functions separated by
     semicolons, the outermost first, then a blank and the self time of the
-    last one.  flamegraph.pl, speedscope and others read it.
+    last one in nanoseconds (its calls, if there are no times).  flamegraph.pl,
+    speedscope and others read it.
 
 --*/
 
 #include "ReaderExport.h"
-#include "ReaderFile.h"
 #include "ReaderTree.h"
 
 
@@ -74,12 +74,13 @@ Return Value:
 }
 
 
+_Must_inspect_result_
 static
-VOID
+NTSTATUS
 ReaderWriteFolded(
-    _Inout_ PRTL_WRITER Writer,
+    _Inout_ PREADER_EXPORT Export,
     _In_ const READER_TREE *Tree,
-    _In_reads_(Tree->NumberOfNodes) PULONG Chain
+    _Inout_ PRTL_WRITER Writer
     )
 /*++
 
@@ -89,33 +90,52 @@ Routine Description:
 
 Arguments:
 
-    Writer - Where to write.
+    Export - The export.
 
     Tree - The tree.
 
-    Chain - Room for the nodes of the longest chain.
+    Writer - Where to write.
 
 Return Value:
 
-    None.
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
 
 --*/
 {
+    PCALLOCATOR Allocator = Export->Context->Allocator;
     PREADER_FUNCTION Functions = Tree->Functions->Functions;
-    ULONGLONG Time;
+    PULONG Chain = NULL;
+    ULONG Capacity = 0;
+    ULONGLONG Weight;
     ULONG Length;
     ULONG Node;
     ULONG Above;
+    NTSTATUS Status = STATUS_SUCCESS;
 
     for (Node = ReaderNextNode(Tree, READER_ROOT_NODE);
          Node != READER_NONE;
          Node = ReaderNextNode(Tree, Node)) {
 
-        CoreTicksToNanoseconds(&Tree->Session->Clock,
-                               Tree->Nodes[Node].Statistics.SelfTicks,
-                               &Time);
-        if (Time == 0) {
+        if (Tree->Session->Clock.Kind == TRACE_CLOCK_NONE) {
+            Weight = Tree->Nodes[Node].Statistics.Calls;
+        } else {
+            CoreTicksToNanoseconds(&Tree->Session->Clock,
+                                   Tree->Nodes[Node].Statistics.SelfTicks,
+                                   &Weight);
+        }
+
+        if (Weight == 0) {
             continue;
+        }
+
+        Length = Tree->Nodes[Node].Depth + 1;
+        Status = ReaderGrowArray(Allocator,
+                                 (PVOID *)&Chain,
+                                 &Capacity,
+                                 Length,
+                                 sizeof(ULONG));
+        if (!NT_SUCCESS(Status)) {
+            break;
         }
 
         Length = 0;
@@ -134,8 +154,11 @@ Return Value:
             RtlWriteText(Writer, Length != 0 ? ";" : " ");
         }
 
-        RtlWriteText(Writer, "%llu\n", Time);
+        RtlWriteText(Writer, "%llu\n", Weight);
     }
+
+    Allocator->Free(Allocator->Context, Chain);
+    return Status;
 }
 
 
@@ -160,58 +183,5 @@ Return Value:
 
 --*/
 {
-    PCALLOCATOR Allocator = Export->Context->Allocator;
-    PCREADER_OPTIONS Options = Export->Options;
-    READER_TREE Tree;
-    READER_FILE File;
-    PULONG Chain = NULL;
-    ULONG ExitCode;
-    ULONG Code;
-
-    ReaderInitializeTree(&Tree,
-                         &Export->Functions,
-                         &Export->Range,
-                         0xFFFFFFFF,
-                         FALSE);
-    ExitCode = ReaderBuildTree(&Tree, Options);
-    if (Tree.NumberOfNodes == 0) {
-        goto End;
-    }
-
-    ReaderFilterTree(&Tree, Options->Filter);
-    Chain = (PULONG)
-        Allocator->Allocate(Allocator->Context,
-                            (SIZE_T)Tree.NumberOfNodes * sizeof(ULONG));
-    if (Chain == NULL) {
-        ExitCode = ReaderFail(Export->Context,
-                              "export",
-                              Options->PathUtf8,
-                              STATUS_NO_MEMORY);
-        goto End;
-    }
-
-    if (!ReaderCreateFile(&File,
-                          Export->Context,
-                          Options->Output,
-                          Options->OutputUtf8)) {
-        ExitCode = READER_EXIT_FAILURE;
-        goto End;
-    }
-
-    ReaderWriteFolded(&File.Writer, &Tree, Chain);
-    Code = ReaderCloseFile(&File, TRUE);
-    if (Code != READER_EXIT_SUCCESS) {
-        ExitCode = Code;
-    }
-
-    ExitCode = ReaderEndFilter(Export->Context,
-                               Options->Filter,
-                               Tree.NumberShown,
-                               &Tree.NotShown,
-                               ExitCode);
-
-End:
-    Allocator->Free(Allocator->Context, Chain);
-    ReaderRundownTree(&Tree);
-    return ExitCode;
+    return ReaderExportTree(Export, FALSE, ReaderWriteFolded);
 }

@@ -1628,6 +1628,19 @@ VOID
     );
 READER_ADD_TO_STATISTICS ReaderAddToStatistics;
 
+//
+// Adds calls that were added up elsewhere.  IsOutermost: likewise.
+//
+
+typedef
+VOID
+(READER_ADD_STATISTICS)(
+    _Inout_ PREADER_STATISTICS Statistics,
+    _In_ PCREADER_STATISTICS Others,
+    _In_ BOOLEAN IsOutermost
+    );
+READER_ADD_STATISTICS ReaderAddStatistics;
+
 typedef
 ULONGLONG
 (READER_QUERY_AVERAGE)(

@@ -13,7 +13,7 @@ Abstract:
 #ifndef TRACER_READER_EXPORT_H
 #define TRACER_READER_EXPORT_H
 
-#include "Reader.h"
+#include "ReaderTree.h"
 
 typedef struct _READER_EXPORT {
     PCREADER_CONTEXT Context;
@@ -23,6 +23,7 @@ typedef struct _READER_EXPORT {
     READER_RANGE Range;
 } READER_EXPORT;
 typedef READER_EXPORT *PREADER_EXPORT;
+typedef const READER_EXPORT *PCREADER_EXPORT;
 
 //
 // Writes the whole export, to the file that --output names.  Returns
@@ -54,9 +55,39 @@ typedef BOOLEAN (READER_IS_EXPORT_FORMAT)(_In_z_ PCSZ Name);
 READER_IS_EXPORT_FORMAT ReaderIsExportFormat;
 
 //
+// ExportTree.c: exports of the call tree, sorted and without what a filter
+// leaves out.  HasTracks: with a tree for each thread and each fiber it ran.
+//
+
+
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_WRITE_TREE)(
+    _Inout_ PREADER_EXPORT Export,
+    _In_ const READER_TREE *Tree,
+    _Inout_ PRTL_WRITER Writer
+    );
+typedef READER_WRITE_TREE *PREADER_WRITE_TREE;
+
+typedef
+ULONG
+(READER_EXPORT_TREE)(
+    _Inout_ PREADER_EXPORT Export,
+    _In_ BOOLEAN HasTracks,
+    _In_ PREADER_WRITE_TREE WriteRoutine
+    );
+READER_EXPORT_TREE ReaderExportTree;
+
+//
 // The formats: Export<Format>.c.
 //
 
+READER_EXPORT_ROUTINE ReaderExportCallgrind;
+READER_EXPORT_ROUTINE ReaderExportCsv;
+READER_EXPORT_ROUTINE ReaderExportCsvCap;
+READER_EXPORT_ROUTINE ReaderExportCsvOsr;
 READER_EXPORT_ROUTINE ReaderExportFolded;
 
 #endif // TRACER_READER_EXPORT_H

@@ -86,6 +86,66 @@ Return Value:
 
 
 _Use_decl_annotations_
+VOID
+ReaderAddStatistics(
+    PREADER_STATISTICS Statistics,
+    PCREADER_STATISTICS Others,
+    BOOLEAN IsOutermost
+    )
+/*++
+
+Routine Description:
+
+    Adds what is known of some calls to what is known of others.
+
+Arguments:
+
+    Statistics - What to add to.
+
+    Others - What to add.
+
+    IsOutermost - Whether their time is not already part of that of other calls
+        that go to the same total.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Others->Calls != Others->Abandoned) {
+
+        if (Statistics->Calls == Statistics->Abandoned ||
+            Others->MinimumTicks < Statistics->MinimumTicks) {
+            Statistics->MinimumTicks = Others->MinimumTicks;
+        }
+
+        if (Others->MaximumTicks > Statistics->MaximumTicks) {
+            Statistics->MaximumTicks = Others->MaximumTicks;
+        }
+    }
+
+    if (IsOutermost) {
+        Statistics->TotalTicks += Others->TotalTicks;
+        Statistics->AbandonedTicks += Others->AbandonedTicks;
+    }
+
+    Statistics->Calls += Others->Calls;
+    Statistics->SelfTicks += Others->SelfTicks;
+    Statistics->SumHigh += Others->SumHigh;
+    Statistics->SumLow += Others->SumLow;
+    if (Statistics->SumLow < Others->SumLow) {
+        Statistics->SumHigh += 1;
+    }
+
+    Statistics->Abandoned += Others->Abandoned;
+    Statistics->Unfinished += Others->Unfinished;
+    Statistics->Uncertain += Others->Uncertain;
+    Statistics->BegunBefore += Others->BegunBefore;
+}
+
+
+_Use_decl_annotations_
 ULONGLONG
 ReaderQueryAverage(
     PCREADER_STATISTICS Statistics

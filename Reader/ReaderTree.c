@@ -330,6 +330,7 @@ Return Value:
 
 --*/
 {
+    PREADER_NODE Node;
     ULONG Function;
     NTSTATUS Status;
 
@@ -360,12 +361,17 @@ Return Value:
         return STATUS_SUCCESS;
 
     default:
-        if (Event->Frame->Node != READER_NONE) {
-            ReaderAddToStatistics(
-                &Tree->Nodes[Event->Frame->Node].Statistics,
-                Event,
-                TRUE);
+        if (Event->Frame->Node == READER_NONE) {
+            return STATUS_SUCCESS;
         }
+
+        Node = &Tree->Nodes[Event->Frame->Node];
+        if (Event->Kind != CoreEventAbandoned &&
+            Node->Statistics.Calls == Node->Statistics.Abandoned) {
+            Node->FirstTicks = Event->InclusiveTicks;
+        }
+
+        ReaderAddToStatistics(&Node->Statistics, Event, TRUE);
         return STATUS_SUCCESS;
     }
 }
@@ -823,4 +829,73 @@ Return Value:
 
     return Node == READER_ROOT_NODE ? READER_NONE
                                     : Tree->Nodes[Node].NextSibling;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderSumTree(
+    const READER_TREE *Tree,
+    PREADER_STATISTICS Statistics
+    )
+/*++
+
+Routine Description:
+
+    Adds up the nodes that are linked, for each function.
+
+Arguments:
+
+    Tree - The tree, which has a root.
+
+    Statistics - An element for each function, zeroed; receives the sums.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Tree->Session->Context->Allocator;
+    PREADER_NODE Nodes = Tree->Nodes;
+    PULONG Active;
+    ULONG Above = READER_ROOT_NODE;
+    ULONG Node;
+
+    //
+    // How many of the nodes from the root to this one have a function: with
+    // one of them above, a node's time is already in the total.
+    //
+
+    Active = (PULONG)
+        Allocator->Allocate(Allocator->Context,
+                            ((SIZE_T)Tree->Functions->NumberOfFunctions + 1) *
+                                sizeof(ULONG));
+    if (Active == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    for (Node = ReaderNextNode(Tree, READER_ROOT_NODE);
+         Node != READER_NONE;
+         Node = ReaderNextNode(Tree, Node)) {
+
+        while (Above != Nodes[Node].Parent) {
+            if (Nodes[Above].Function != READER_NONE) {
+                Active[Nodes[Above].Function] -= 1;
+            }
+            Above = Nodes[Above].Parent;
+        }
+
+        Above = Node;
+        if (Nodes[Node].Function != READER_NONE) {
+            Nodes[Node].IsOutermost = Active[Nodes[Node].Function] == 0;
+            ReaderAddStatistics(&Statistics[Nodes[Node].Function],
+                                &Nodes[Node].Statistics,
+                                Nodes[Node].IsOutermost);
+            Active[Nodes[Node].Function] += 1;
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Active);
+    return STATUS_SUCCESS;
 }

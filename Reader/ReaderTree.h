@@ -25,6 +25,8 @@ Abstract:
 
 typedef struct _READER_NODE {
     READER_STATISTICS Statistics;
+    ULONGLONG FirstTicks;           // inclusive, of the first call that was
+                                    // not abandoned
     ULONG Function;
     ULONG Parent;
     ULONG FirstChild;               // READER_NONE: none
@@ -34,6 +36,8 @@ typedef struct _READER_NODE {
     BOOLEAN IsShown;                // these three by ReaderFilterTree
     BOOLEAN IsInside;               // of a function that is shown for itself
     BOOLEAN IsExcluded;             // or inside of one that is
+    BOOLEAN IsOutermost;            // by ReaderSumTree: no node above is of
+                                    // the same function
 } READER_NODE;
 typedef READER_NODE *PREADER_NODE;
 
@@ -133,5 +137,20 @@ ULONG
     _In_ ULONG Node
     );
 READER_NEXT_NODE ReaderNextNode;
+
+//
+// Adds the nodes up, what ReaderFilterTree left of them, for each function:
+// what report shows.  Statistics are zeroed.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_SUM_TREE)(
+    _In_ const READER_TREE *Tree,
+    _Inout_updates_(Tree->Functions->NumberOfFunctions)
+        PREADER_STATISTICS Statistics
+    );
+READER_SUM_TREE ReaderSumTree;
 
 #endif // TRACER_READER_TREE_H
