@@ -19,6 +19,7 @@ set -u
 Packages="
     binutils
     ca-certificates
+    chromium
     clang-19
     dpkg-dev
     e2fsprogs
@@ -32,7 +33,9 @@ Packages="
     llvm-19
     make
     nasm
+    protobuf-compiler
     python3
+    valgrind
     wine
     wine64
     wine64-preloader

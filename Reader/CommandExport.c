@@ -180,7 +180,9 @@ const READER_COMMAND ReaderExportCommand = {
     "               functions called inside included)\n"
     "  csv-cap      the NT Call Profiler's columns, separated by tabs: each\n"
     "               thread's call tree (microseconds)\n"
-    "FILE is complete or not there: it is written as FILE.tmp first.\n"
+    "--function and --exclude leave out what report does in csv and csv-osr,\n"
+    "and what tree does in the others.  FILE is complete or not there: it is\n"
+    "written as FILE.tmp first.\n"
     READER_RANGE_NOTE
     READER_FILTER_NOTE,
     "  TraceReader export --format folded -o calls.folded SESSION\n"

@@ -28,7 +28,8 @@ Abstract:
 //
 
 typedef struct _READER_EDGE {
-    ULONG Caller;                   // function index
+    ULONG Caller;                   // function index; READER_NONE: it is an
+                                    // outermost call
     ULONG Callee;
     ULONGLONG Calls;
     ULONGLONG Ticks;                // inclusive, recursion counted once
@@ -69,7 +70,7 @@ Arguments:
 
     Callgrind - The export.
 
-    Caller - The caller's function.
+    Caller - The caller's function; READER_NONE: there is none.
 
     Node - The node.
 
@@ -323,6 +324,67 @@ Return Value:
 
 static
 VOID
+ReaderWriteCallgrindCalls(
+    _Inout_ PREADER_CALLGRIND Callgrind,
+    _In_ ULONG Caller,
+    _In_ ULONG Line,
+    _Inout_ PULONG Next
+    )
+/*++
+
+Routine Description:
+
+    Writes what a function called.
+
+Arguments:
+
+    Callgrind - The export, with its edges in order.
+
+    Caller - The function.
+
+    Line - Where it begins.
+
+    Next - The next edge that is to be written; receives the one after the
+        function's last.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_EDGE *Edge;
+    ULONGLONG Time;
+    ULONG CalleeLine;
+
+    while (*Next < Callgrind->NumberOfEdges) {
+
+        Edge = &Callgrind->Edges[Callgrind->Order[*Next]];
+        if (Edge->Caller != Caller) {
+            break;
+        }
+
+        CalleeLine = ReaderWriteCallgrindFunction(Callgrind,
+                                                  TRUE,
+                                                  Edge->Callee);
+        CoreTicksToNanoseconds(&Callgrind->Tree->Session->Clock,
+                               Edge->Ticks,
+                               &Time);
+        RtlWriteText(Callgrind->Writer,
+                     "calls=%llu %u\n%u %llu\n",
+                     Edge->Calls,
+                     CalleeLine,
+                     Line,
+                     Time);
+        *Next += 1;
+    }
+
+    RtlWriteText(Callgrind->Writer, "\n");
+}
+
+
+static
+VOID
 ReaderWriteCallgrindFunctions(
     _Inout_ PREADER_CALLGRIND Callgrind
     )
@@ -342,11 +404,9 @@ Return Value:
 
 --*/
 {
-    PCCORE_CLOCK Clock = &Callgrind->Tree->Session->Clock;
     ULONGLONG Time;
     ULONG Function;
     ULONG Line;
-    ULONG CalleeLine;
     ULONG Next = 0;
 
     for (Function = 0;
@@ -358,35 +418,15 @@ Return Value:
         }
 
         Line = ReaderWriteCallgrindFunction(Callgrind, FALSE, Function);
-        CoreTicksToNanoseconds(Clock,
+        CoreTicksToNanoseconds(&Callgrind->Tree->Session->Clock,
                                Callgrind->Statistics[Function].SelfTicks,
                                &Time);
         RtlWriteText(Callgrind->Writer, "%u %llu\n", Line, Time);
-
-        while (Next < Callgrind->NumberOfEdges) {
-
-            const READER_EDGE *Edge =
-                &Callgrind->Edges[Callgrind->Order[Next]];
-
-            if (Edge->Caller != Function) {
-                break;
-            }
-
-            CalleeLine = ReaderWriteCallgrindFunction(Callgrind,
-                                                      TRUE,
-                                                      Edge->Callee);
-            CoreTicksToNanoseconds(Clock, Edge->Ticks, &Time);
-            RtlWriteText(Callgrind->Writer,
-                         "calls=%llu %u\n%u %llu\n",
-                         Edge->Calls,
-                         CalleeLine,
-                         Line,
-                         Time);
-            Next += 1;
-        }
-
-        RtlWriteText(Callgrind->Writer, "\n");
+        ReaderWriteCallgrindCalls(Callgrind, Function, Line, &Next);
     }
+
+    RtlWriteText(Callgrind->Writer, "ob=\nfl=???\nfn=(outermost)\n0 0\n");
+    ReaderWriteCallgrindCalls(Callgrind, READER_NONE, 0, &Next);
 }
 
 
@@ -439,14 +479,16 @@ Return Value:
          Node != READER_NONE;
          Node = ReaderNextNode(Tree, Node)) {
 
+        //
+        // The root has no function, READER_NONE.
+        //
+
         Above = Tree->Nodes[Node].Parent;
-        if (Above != READER_ROOT_NODE) {
-            Status = ReaderAddEdge(Callgrind,
-                                   Tree->Nodes[Above].Function,
-                                   &Tree->Nodes[Node]);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
+        Status = ReaderAddEdge(Callgrind,
+                               Tree->Nodes[Above].Function,
+                               &Tree->Nodes[Node]);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
         }
     }
 
@@ -544,5 +586,5 @@ Return Value:
 
 --*/
 {
-    return ReaderExportTree(Export, FALSE, ReaderWriteCallgrind);
+    return ReaderExportTree(Export, 0, ReaderWriteCallgrind);
 }

@@ -51,7 +51,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 ReaderWriteCsvRows(
-    _In_ PCREADER_EXPORT Export,
+    _Inout_ PREADER_EXPORT Export,
     _In_ const READER_TREE *Tree,
     _Inout_ PREADER_OUTPUT Output,
     _In_ PREADER_WRITE_CSV_ROW WriteRoutine
@@ -60,7 +60,7 @@ ReaderWriteCsvRows(
 
 Routine Description:
 
-    Has a row written for each function that was called.
+    Has a row written for each function that was called and is shown.
 
 Arguments:
 
@@ -97,12 +97,20 @@ Return Value:
          NT_SUCCESS(Status) && Index < Tree->Functions->NumberOfFunctions;
          Index++) {
 
-        if (Statistics[Index].Calls != 0) {
-            Function = &Tree->Functions->Functions[Index];
+        Function = &Tree->Functions->Functions[Index];
+        if (Statistics[Index].Calls == 0) {
+            continue;
+        }
+
+        if (Function->IsShown) {
+            Export->NumberShown += 1;
             WriteRoutine(Output,
                          Tree->Session->Modules[Function->Module],
                          Function,
                          &Statistics[Index]);
+        } else {
+            Export->NotShown.Rows += 1;
+            Export->NotShown.Calls += Statistics[Index].Calls;
         }
     }
 
@@ -589,7 +597,7 @@ Return Value:
 
 --*/
 {
-    return ReaderExportTree(Export, FALSE, ReaderWriteCsv);
+    return ReaderExportTree(Export, READER_EXPORT_FUNCTIONS, ReaderWriteCsv);
 }
 
 
@@ -614,7 +622,9 @@ Return Value:
 
 --*/
 {
-    return ReaderExportTree(Export, FALSE, ReaderWriteCsvOsr);
+    return ReaderExportTree(Export,
+                            READER_EXPORT_FUNCTIONS,
+                            ReaderWriteCsvOsr);
 }
 
 
@@ -639,5 +649,5 @@ Return Value:
 
 --*/
 {
-    return ReaderExportTree(Export, TRUE, ReaderWriteCsvCap);
+    return ReaderExportTree(Export, READER_EXPORT_TRACKS, ReaderWriteCsvCap);
 }

@@ -183,5 +183,5 @@ Return Value:
 
 --*/
 {
-    return ReaderExportTree(Export, FALSE, ReaderWriteFolded);
+    return ReaderExportTree(Export, 0, ReaderWriteFolded);
 }

@@ -20,7 +20,7 @@ _Use_decl_annotations_
 ULONG
 ReaderExportTree(
     PREADER_EXPORT Export,
-    BOOLEAN HasTracks,
+    ULONG Flags,
     PREADER_WRITE_TREE WriteRoutine
     )
 /*++
@@ -33,7 +33,7 @@ Arguments:
 
     Export - The export.
 
-    HasTracks - Whether each thread and each fiber has its own tree.
+    Flags - READER_EXPORT_TRACKS, READER_EXPORT_FUNCTIONS or nothing.
 
     WriteRoutine - Writes the tree.
 
@@ -54,13 +54,20 @@ Return Value:
                          &Export->Functions,
                          &Export->Range,
                          0xFFFFFFFF,
-                         HasTracks);
+                         (Flags & READER_EXPORT_TRACKS) != 0);
     ExitCode = ReaderBuildTree(&Tree, Options);
     if (Tree.NumberOfNodes == 0) {
         goto End;
     }
 
-    ReaderFilterTree(&Tree, Options->Filter);
+    if ((Flags & READER_EXPORT_FUNCTIONS) != 0) {
+        ReaderFilterFunctions(&Export->Functions, Options->Filter);
+    } else {
+        ReaderFilterTree(&Tree, Options->Filter);
+        Export->NumberShown = Tree.NumberShown;
+        Export->NotShown = Tree.NotShown;
+    }
+
     Status = ReaderSortTree(&Tree);
     if (!NT_SUCCESS(Status)) {
         ExitCode = ReaderFail(Export->Context,
@@ -93,8 +100,8 @@ Return Value:
 
     ExitCode = ReaderEndFilter(Export->Context,
                                Options->Filter,
-                               Tree.NumberShown,
-                               &Tree.NotShown,
+                               Export->NumberShown,
+                               &Export->NotShown,
                                ExitCode);
 
 End:

@@ -21,6 +21,8 @@ typedef struct _READER_EXPORT {
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
     READER_RANGE Range;
+    ULONGLONG NumberShown;          // of functions or nodes, by a filter
+    READER_NOT_SHOWN NotShown;
 } READER_EXPORT;
 typedef READER_EXPORT *PREADER_EXPORT;
 typedef const READER_EXPORT *PCREADER_EXPORT;
@@ -56,8 +58,14 @@ READER_IS_EXPORT_FORMAT ReaderIsExportFormat;
 
 //
 // ExportTree.c: exports of the call tree, sorted and without what a filter
-// leaves out.  HasTracks: with a tree for each thread and each fiber it ran.
+// leaves out.
 //
+
+#define READER_EXPORT_TRACKS    0x1u    // with a tree for each thread and each
+                                        // fiber it ran
+#define READER_EXPORT_FUNCTIONS 0x2u    // of functions: the tree is whole, the
+                                        // filter is the routine's, which counts
+                                        // what is shown
 
 
 
@@ -75,7 +83,7 @@ typedef
 ULONG
 (READER_EXPORT_TREE)(
     _Inout_ PREADER_EXPORT Export,
-    _In_ BOOLEAN HasTracks,
+    _In_ ULONG Flags,
     _In_ PREADER_WRITE_TREE WriteRoutine
     );
 READER_EXPORT_TREE ReaderExportTree;
