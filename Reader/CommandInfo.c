@@ -27,13 +27,13 @@ static const READER_COLUMN ReaderInfoSessionColumns[] = {
     { "Stores", "stores", ReaderColumnNumber, 0 },
     { "Stores left out", "stores_left_out", ReaderColumnNumber, 0 },
     { "Records", "records", ReaderColumnNumber, 0 },
-    { "Bytes", "bytes", ReaderColumnNumber, 0 },
-    { "Lost after stop", "lost_after_stop", ReaderColumnNumber, 0 },
-    { "Lost reentered", "lost_reentered", ReaderColumnNumber, 0 },
-    { "View changes", "view_changes", ReaderColumnNumber, 0 },
-    { "Views inline", "views_mapped_inline", ReaderColumnNumber, 0 },
-    { "Pages inline", "inline_preparations", ReaderColumnNumber, 0 },
-    { "On slow path", "inline_wait", ReaderColumnExactTime, 0 },
+    { "Bytes", "bytes", ReaderColumnBytes, 0 },
+    { "Lost when stopped", "lost_after_stop", ReaderColumnNumber, 0 },
+    { "Lost inside a hook", "lost_reentered", ReaderColumnNumber, 0 },
+    { "Views used up", "view_changes", ReaderColumnNumber, 0 },
+    { "Mapped in hooks", "views_mapped_inline", ReaderColumnNumber, 0 },
+    { "Prepared in hooks", "inline_preparations", ReaderColumnNumber, 0 },
+    { "Time of these", "inline_wait", ReaderColumnExactTime, 0 },
     { "Longest of these", "longest_inline_wait", ReaderColumnExactTime, 0 },
     { "First record", "first_time", ReaderColumnDate, 0 },
     { "Last record", "last_time", ReaderColumnDate, 0 }
@@ -59,7 +59,7 @@ static const READER_TABLE ReaderInfoSessionTable = {
 
 static const READER_COLUMN ReaderInfoRecordingColumns[] = {
     { "Mode", "mode", ReaderColumnText, 0 },
-    { "Ring, bytes", "ring_bytes", ReaderColumnNumber, 0 },
+    { "Ring, bytes", "ring_bytes", ReaderColumnBytes, 0 },
     { "Overwritten", "overwritten", ReaderColumnNumber, 0 },
     { "Clock", "clock", ReaderColumnText, 0 },
     { "Clock's step", "clock_resolution", ReaderColumnExactTime, 0 },
@@ -69,7 +69,7 @@ static const READER_COLUMN ReaderInfoRecordingColumns[] = {
     { "Taken back", "taken_back", ReaderColumnNumber, 0 },
     { "Maximum depth", "maximum_depth", ReaderColumnNumber, 0 },
     { "Too deep", "too_deep", ReaderColumnNumber, 0 },
-    { "Maximum bytes", "maximum_bytes", ReaderColumnNumber, 0 },
+    { "Maximum bytes", "maximum_bytes", ReaderColumnBytes, 0 },
     { "Waits for pages", "waits", ReaderColumnNumber, 0 },
     { "Time of waits", "wait", ReaderColumnExactTime, 0 },
     { "Longest, at most", "longest_wait", ReaderColumnExactTime, 0 }
@@ -111,7 +111,7 @@ static const READER_COLUMN ReaderInfoThreadColumns[] = {
     { "Reason", "reason", ReaderColumnText, 14 },
     { "Stores", "stores", ReaderColumnNumber, 6 },
     { "Records", "records", ReaderColumnNumber, 12 },
-    { "Bytes", "bytes", ReaderColumnNumber, 14 },
+    { "Bytes", "bytes", ReaderColumnBytes, 11 },
     { "Start", "start", ReaderColumnTime, READER_TIME_WIDTH },
     { "Duration", "duration", ReaderColumnTime, READER_TIME_WIDTH },
     { "Lost", "lost", ReaderColumnNumber, 8 },
@@ -739,6 +739,14 @@ const READER_COMMAND ReaderInfoCommand = {
     "info",
     "PATH",
     "Shows the process, its modules and threads, the clock and totals",
+    "A view is the piece of a store that is mapped; a worker thread maps the\n"
+    "next one and prepares its pages before it is needed.  What the worker\n"
+    "was too late for was done by the traced thread, in a hook: \"Mapped in\n"
+    "hooks\" counts views, \"Prepared in hooks\" pieces of views, and the two\n"
+    "lines after them say how long that took.  \"Lost inside a hook\" are\n"
+    "calls that a hook made itself, or a handler that ran in one; \"Lost when\n"
+    "stopped\" are events after a store had stopped.  A store that is left\n"
+    "out is damaged: verify says why, recover saves what is in it.\n"
     "CSV has the columns table, row, field, value; JSON has the tables as\n"
     "arrays of objects:\n"
     "  session: state, reason, status, process_id, process_path,\n"

@@ -485,8 +485,9 @@ Return Value:
 
     case ReaderFormatText:
         RtlWriteText(Context->Output,
-                     "%u stores, %llu records, %llu bad, %llu lost\n",
+                     "%u store%s, %llu records, %llu bad, %llu lost\n",
                      Session.NumberOfStores,
+                     Session.NumberOfStores == 1 ? "" : "s",
                      Records,
                      Bad,
                      Lost);

@@ -1000,6 +1000,7 @@ typedef enum _READER_FORMAT {
 typedef enum _READER_COLUMN_TYPE {
     ReaderColumnText = 0,
     ReaderColumnNumber,
+    ReaderColumnBytes,
     ReaderColumnTime,               // given in ticks of the session's clock
     ReaderColumnExactTime,          // in ticks of the time stamp counter
     ReaderColumnHexadecimal,
@@ -1146,7 +1147,7 @@ READER_DESCRIBE_CLOCK ReaderDescribeClock;
 
 //
 // Writes a time in human units, right aligned in ten columns: "  1.234 ms",
-// no finer than the clock is.
+// no finer than the clock is; with --raw whole nanoseconds in fourteen.
 //
 
 typedef
@@ -1159,6 +1160,19 @@ VOID
 READER_WRITE_TIME ReaderWriteTime;
 
 #define READER_TIME_WIDTH 10
+#define READER_RAW_TIME_WIDTH 14
+
+//
+// Writes a number of bytes in human units: "1.50 MiB".
+//
+
+typedef
+VOID
+(READER_WRITE_SIZE)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ ULONGLONG Bytes
+    );
+READER_WRITE_SIZE ReaderWriteSize;
 
 //
 // Writes UTF-8 with control characters and ill-formed bytes replaced.
@@ -1281,7 +1295,7 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 // ReaderOptions.c
 //
 
-#define READER_OPTION_FORMAT      0x1ULL        // --csv, --json
+#define READER_OPTION_FORMAT      0x1ULL        // --csv, --json, --raw
 #define READER_OPTION_SORT        0x2ULL
 #define READER_OPTION_LIMIT       0x4ULL
 #define READER_OPTION_THREAD      0x8ULL
@@ -1300,20 +1314,19 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 #define READER_OPTION_FROM_START  0x10000ULL
 #define READER_OPTION_FILTER      0x20000ULL    // --function, --exclude
 #define READER_OPTION_TIMES       0x40000ULL
-#define READER_OPTION_RAW         0x80000ULL
-#define READER_OPTION_SYMBOLS     0x100000ULL
-#define READER_OPTION_NO_CACHE    0x200000ULL
-#define READER_OPTION_LINES       0x400000ULL
-#define READER_OPTION_PROBE       0x800000ULL   // --subtract-probe
-#define READER_OPTION_PERCENTILES 0x1000000ULL
-#define READER_OPTION_OUTPUT      0x2000000ULL
-#define READER_OPTION_EXPORT      0x4000000ULL  // --format
-#define READER_OPTION_SPLIT       0x8000000ULL  // --split-size
-#define READER_OPTION_MINIMUM     0x10000000ULL // --min
-#define READER_OPTION_STATIC      0x20000000ULL
-#define READER_OPTION_HTML        0x40000000ULL
-#define READER_OPTION_BUDGET      0x80000000ULL
-#define READER_OPTION_PLAIN       0x100000000ULL
+#define READER_OPTION_SYMBOLS     0x80000ULL
+#define READER_OPTION_NO_CACHE    0x100000ULL
+#define READER_OPTION_LINES       0x200000ULL
+#define READER_OPTION_PROBE       0x400000ULL   // --subtract-probe
+#define READER_OPTION_PERCENTILES 0x800000ULL
+#define READER_OPTION_OUTPUT      0x1000000ULL
+#define READER_OPTION_EXPORT      0x2000000ULL  // --format
+#define READER_OPTION_SPLIT       0x4000000ULL  // --split-size
+#define READER_OPTION_MINIMUM     0x8000000ULL  // --min
+#define READER_OPTION_STATIC      0x10000000ULL
+#define READER_OPTION_HTML        0x20000000ULL
+#define READER_OPTION_BUDGET      0x40000000ULL
+#define READER_OPTION_PLAIN       0x80000000ULL
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -1335,6 +1348,7 @@ typedef struct _READER_OPTIONS {
     PCWSTR Path;
     PCSZ PathUtf8;
     READER_FORMAT Format;
+    BOOLEAN IsRaw;                  // --raw
     READER_SORT_KEY SortKey;
     PCWSTR First;                   // the argument before the path; "" if
     PCSZ FirstUtf8;                 // the command takes none

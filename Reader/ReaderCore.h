@@ -277,6 +277,8 @@ typedef struct _CORE_CLOCK {
     ULONGLONG Resolution;           // ticks; 0 or 1: that of the counter
     ULONG NumberOfAnchors;
     ULONG Kind;                     // TRACE_CLOCK_*: what time stamps are
+    BOOLEAN IsRaw;                  // the reader's: times are shown as whole
+                                    // nanoseconds
 } CORE_CLOCK;
 typedef CORE_CLOCK *PCORE_CLOCK;
 typedef const CORE_CLOCK *PCCORE_CLOCK;

@@ -31,6 +31,71 @@ const PCREADER_COMMAND ReaderCommands[] = {
 const ULONG ReaderNumberOfCommands = RTL_NUMBER_OF(ReaderCommands);
 
 
+static
+VOID
+ReaderWriteAdvice(
+    _Inout_ PRTL_WRITER Errors,
+    _In_ NTSTATUS Status
+    )
+/*++
+
+Routine Description:
+
+    Says in words what a status means for a file, and what to do about it.
+
+Arguments:
+
+    Errors - Where to write.
+
+    Status - The status.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCSZ Advice = NULL;
+
+    switch (Status) {
+
+    case STATUS_OBJECT_NAME_NOT_FOUND:
+    case STATUS_NO_SUCH_FILE:
+        Advice = "there is no file or directory of this name";
+        break;
+
+    case STATUS_OBJECT_PATH_NOT_FOUND:
+        Advice = "a directory on the way to it is not there";
+        break;
+
+    case STATUS_OBJECT_NAME_INVALID:
+        Advice = "a name like this cannot be";
+        break;
+
+    case STATUS_ACCESS_DENIED:
+        Advice = "you may not do this here: look at the permissions";
+        break;
+
+    case STATUS_SHARING_VIOLATION:
+        Advice = "another program has it open";
+        break;
+
+    case STATUS_DISK_FULL:
+        Advice = "the disk is full: make room, or choose another disk";
+        break;
+
+    case STATUS_NO_MEMORY:
+        Advice = "there is not enough memory";
+        break;
+
+    default:
+        return;
+    }
+
+    RtlWriteText(Errors, ": %s", Advice);
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderWriteFailure(
@@ -57,6 +122,7 @@ Return Value:
 {
     RtlWriteText(Context->Errors, "TraceReader: ");
     RtlWriteError(Context->Errors, Error);
+    ReaderWriteAdvice(Context->Errors, Error->Status);
     RtlWriteText(Context->Errors, "\n");
     RtlFlushWriter(Context->Errors);
 }
@@ -95,13 +161,15 @@ Return Value:
     PCSZ Name = RtlStatusName(Status);
 
     RtlWriteText(Context->Errors,
-                 "TraceReader: %s: %s: 0x%08X%s%s%s\n",
+                 "TraceReader: %s: %s: 0x%08X%s%s%s",
                  Step,
                  Object,
                  (ULONG)Status,
                  Name != NULL ? " (" : "",
                  Name != NULL ? Name : "",
                  Name != NULL ? ")" : "");
+    ReaderWriteAdvice(Context->Errors, Status);
+    RtlWriteText(Context->Errors, "\n");
     RtlFlushWriter(Context->Errors);
     return READER_EXIT_FAILURE;
 }
@@ -146,6 +214,7 @@ Return Value:
     }
 
     Session->IndexInterval = Options->IndexInterval;
+    Session->Clock.IsRaw = Options->IsRaw;
     return TRUE;
 }
 
@@ -401,9 +470,16 @@ Return Value:
 
     Name = Arguments[1].Utf8;
     ExitCode = READER_EXIT_SUCCESS;
-    if (RtlAreStringsEqual(Name, "--help") ||
-        RtlAreStringsEqual(Name, "-h") ||
-        RtlAreStringsEqual(Name, "help")) {
+    if (RtlAreStringsEqual(Name, "--version")) {
+
+        RtlWriteText(Context->Output,
+                     "TraceReader, for stores of format %u.%u\n",
+                     TRACE_FORMAT_MAJOR,
+                     TRACE_FORMAT_MINOR);
+
+    } else if (RtlAreStringsEqual(Name, "--help") ||
+               RtlAreStringsEqual(Name, "-h") ||
+               RtlAreStringsEqual(Name, "help")) {
 
         if (NumberOfArguments > 2) {
             Command = ReaderFindCommand(Arguments[2].Utf8);

@@ -121,15 +121,15 @@ static const READER_OPTION ReaderOptionList[] = {
     { "no-cache", NULL, READER_OPTION_NO_CACHE,
       NULL,
       "neither use nor write the session's cache of symbols" },
-    { "raw", NULL, READER_OPTION_RAW,
-      NULL,
-      "whole nanoseconds and bytes in text, without units" },
     { "csv", NULL, READER_OPTION_FORMAT,
       NULL,
       "comma-separated values (RFC 4180)" },
     { "json", NULL, READER_OPTION_FORMAT,
       NULL,
       "JSON (UTF-8)" },
+    { "raw", NULL, READER_OPTION_FORMAT,
+      NULL,
+      "in text: whole nanoseconds and bytes, without units" },
 };
 
 static const PCSZ ReaderSortNames[] = {
@@ -245,7 +245,8 @@ Return Value:
 
         RtlWriteText(Writer,
                      "\nTraceReader COMMAND --help lists a command's "
-                     "options.\n\n"
+                     "options and shows examples.\nTraceReader --version "
+                     "says which stores it reads.\n\n"
                      "Exit codes: 0 success; 1 usage error, or something "
                      "could not be read;\n2 verify found something bad or "
                      "lost; 3 --function or --exclude leave nothing\n"
@@ -593,8 +594,17 @@ Return Value:
     switch (Option->Flag) {
 
     case READER_OPTION_FORMAT:
-        Options->Format = Option->Name[0] == 'c' ? ReaderFormatCsv
-                                                 : ReaderFormatJson;
+        switch (Option->Name[0]) {
+        case 'c':
+            Options->Format = ReaderFormatCsv;
+            break;
+        case 'j':
+            Options->Format = ReaderFormatJson;
+            break;
+        default:
+            Options->IsRaw = TRUE;
+            break;
+        }
         return TRUE;
 
     case READER_OPTION_TRACKS:
@@ -602,7 +612,6 @@ Return Value:
     case READER_OPTION_VERBOSE:
     case READER_OPTION_FROM_START:
     case READER_OPTION_TIMES:
-    case READER_OPTION_RAW:
     case READER_OPTION_NO_CACHE:
     case READER_OPTION_LINES:
     case READER_OPTION_PROBE:
@@ -860,6 +869,16 @@ Return Value:
 
             Value = Arguments[Index].Wide;
             ValueUtf8 = Arguments[Index].Utf8;
+        }
+
+        if (Option->Flag == READER_OPTION_FORMAT &&
+            Option->Name[0] != 'r' &&
+            Options->Format != ReaderFormatText) {
+            ReaderWriteUsageError(Context,
+                                  Command,
+                                  "only one of --csv and --json, not also",
+                                  Argument);
+            return FALSE;
         }
 
         IsBadValue = FALSE;

@@ -860,11 +860,13 @@ Return Value:
 --*/
 {
     PCORE_CLOCK Clock = &Session->Clock;
+    BOOLEAN IsRaw = Clock->IsRaw;
     RTL_CLOCK_READING Reading;
     TRACE_CLOCK_ANCHOR Anchor;
     ULONG Index;
 
     CoreInitializeClock(Clock);
+    Clock->IsRaw = IsRaw;
     Session->IsClockRead = FALSE;
     ReaderFindClock(Session);
 

@@ -331,15 +331,17 @@ Return Value:
     ULONGLONG Scale;
     ULONG Digits;
     ULONG Unit;
+    int Width;
 
+    Width = Clock->IsRaw ? READER_RAW_TIME_WIDTH : READER_TIME_WIDTH;
     if (Clock->Kind == TRACE_CLOCK_NONE) {
-        RtlWriteText(Writer, "%10s", "-");
+        RtlWriteText(Writer, "%*s", Width, "-");
         return;
     }
 
     Granularity = CoreQueryGranularity(Clock);
-    if (!CoreTicksToNanoseconds(Clock, Ticks, &Value)) {
-        RtlWriteText(Writer, "%10llu", Value - Value % Granularity);
+    if (!CoreTicksToNanoseconds(Clock, Ticks, &Value) || Clock->IsRaw) {
+        RtlWriteText(Writer, "%*llu", Width, Value - Value % Granularity);
         return;
     }
 
@@ -372,6 +374,92 @@ Return Value:
                  (int)Digits,
                  Value % Scale / (Scale / Powers[Digits]),
                  Units[Unit]);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteSize(
+    PRTL_WRITER Writer,
+    ULONGLONG Bytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a number of bytes in the unit that suits it.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Bytes - The number.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCSZ Units[] = { "KiB", "MiB", "GiB", "TiB", "PiB" };
+    ULONG Shift = 10;
+    ULONG Unit = 0;
+
+    if (Bytes < 1024) {
+        RtlWriteText(Writer, "%llu B", Bytes);
+        return;
+    }
+
+    while (Unit + 1 < RTL_NUMBER_OF(Units) && Bytes >> Shift >= 1024) {
+        Unit += 1;
+        Shift += 10;
+    }
+
+    //
+    // What is cut off is less than a hundredth of the unit.
+    //
+
+    RtlWriteText(Writer,
+                 "%llu.%02llu %s",
+                 Bytes >> Shift,
+                 ((Bytes >> (Shift - 10)) % 1024) * 100 / 1024,
+                 Units[Unit]);
+}
+
+
+static
+ULONG
+ReaderQueryWidth(
+    _In_ const READER_OUTPUT *Output,
+    _In_ PCREADER_COLUMN Column
+    )
+/*++
+
+Routine Description:
+
+    Says how wide a column is in text.
+
+Arguments:
+
+    Output - The output.
+
+    Column - The column.
+
+Return Value:
+
+    Characters.
+
+--*/
+{
+    if (Output->Clock->IsRaw &&
+        Column->Width != 0 &&
+        Column->Width < READER_RAW_TIME_WIDTH &&
+        Column->Type >= ReaderColumnBytes &&
+        Column->Type <= ReaderColumnExactTime) {
+        return READER_RAW_TIME_WIDTH;
+    }
+
+    return Column->Width;
 }
 
 
@@ -622,12 +710,12 @@ Return Value:
                              "%-*s",
                              Index + 1 == Table->NumberOfColumns
                                  ? 0
-                                 : (int)Column->Width,
+                                 : (int)ReaderQueryWidth(Output, Column),
                              Column->Title);
             } else {
                 RtlWriteText(Writer,
                              "%*s",
-                             (int)Column->Width,
+                             (int)ReaderQueryWidth(Output, Column),
                              Column->Title);
             }
 
@@ -961,6 +1049,43 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderPutAligned(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const RTL_WRITER *Text,
+    _In_ int Width
+    )
+/*++
+
+Routine Description:
+
+    Writes a text of ASCII to the right of its column.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Text - A writer that holds it.
+
+    Width - The column's.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    int Length = (int)Text->LengthInBytes;
+
+    if (Width > Length) {
+        RtlWriteText(Writer, "%*s", Width - Length, "");
+    }
+
+    RtlWriteBytes(Writer, Text->Buffer, Text->LengthInBytes);
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderPutNumber(
@@ -1008,7 +1133,10 @@ Return Value:
         return;
     }
 
-    Width = IsText && !Output->Table->IsList ? (int)Column->Width : 0;
+    Width = 0;
+    if (IsText && !Output->Table->IsList) {
+        Width = (int)ReaderQueryWidth(Output, Column);
+    }
 
     switch (Column->Type) {
 
@@ -1038,17 +1166,26 @@ Return Value:
 
         } else if (IsText) {
 
-            if (Width > READER_TIME_WIDTH) {
-                RtlWriteText(Writer, "%*s", Width - READER_TIME_WIDTH, "");
-            }
-
-            ReaderWriteTime(Writer, Clock, Number);
+            RtlInitializeBufferWriter(&TimeWriter, Time, sizeof(Time));
+            ReaderWriteTime(&TimeWriter, Clock, Number);
+            ReaderPutAligned(Writer, &TimeWriter, Width);
         } else {
             CoreTicksToNanoseconds(Clock, Number, &Value);
             RtlWriteText(Writer,
                          "%llu",
                          Value - Value % CoreQueryGranularity(Clock));
         }
+        break;
+
+    case ReaderColumnBytes:
+        if (!IsText || Clock->IsRaw) {
+            RtlWriteText(Writer, "%*llu", Width, Number);
+            break;
+        }
+
+        RtlInitializeBufferWriter(&TimeWriter, Time, sizeof(Time));
+        ReaderWriteSize(&TimeWriter, Number);
+        ReaderPutAligned(Writer, &TimeWriter, Width);
         break;
 
     case ReaderColumnHexadecimal:
@@ -1104,7 +1241,10 @@ Return Value:
         if (This->Format == ReaderFormatJson) {
             RtlWriteText(This->Writer, "null");
         } else if (This->Format == ReaderFormatText) {
-            Width = This->Table->IsList ? 0 : (int)Column->Width;
+            Width = 0;
+            if (!This->Table->IsList) {
+                Width = (int)ReaderQueryWidth(This, Column);
+            }
             if (Column->Type == ReaderColumnText) {
                 Width = This->Column + 1 == This->Table->NumberOfColumns
                             ? 0
@@ -1305,6 +1445,10 @@ Return Value:
                       "There are no times: the clock was off.  Calls and "
                       "their order are right.");
         return;
+    }
+
+    if (Session->Clock.IsRaw && Session->Clock.Ticks != 0) {
+        ReaderPutNote(Output, "Times are whole nanoseconds.");
     }
 
     if (Session->Clock.Kind == TRACE_CLOCK_THREAD &&

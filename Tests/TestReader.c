@@ -2319,20 +2319,20 @@ Return Value:
     //
 
     TestDamaged = TestStore;
-    TestDamageOne(Size, 0, "1 stores, 10 records, 0 bad, 0 lost\n");
-    TestDamageOne(Size + 160, 0, "1 stores, 10 records, 0 bad, 0 lost\n");
+    TestDamageOne(Size, 0, "1 store, 10 records, 0 bad, 0 lost\n");
+    TestDamageOne(Size + 160, 0, "1 store, 10 records, 0 bad, 0 lost\n");
 
     //
     // Files that are being created, and files that were cut.
     //
 
-    TestDamageOne(0, 0, "being created\n1 stores, 0 records, 0 bad, 0 lost");
+    TestDamageOne(0, 0, "being created\n1 store, 0 records, 0 bad, 0 lost");
     TestDamageOne(100, 2, "the file ends inside it, at offset 100\n");
     TestDamageOne(4095, 2, "the file ends inside it, at offset 4095\n");
     TestDamageOne(4096,
                   2,
                   "the file ends at offset 4096, 160 bytes before the end");
-    TestDamageOne(Size - 1, 2, "1 stores, 9 records, 1 bad, 0 lost\n");
+    TestDamageOne(Size - 1, 2, "1 store, 9 records, 1 bad, 0 lost\n");
 
     for (Try = 0; Try < 20; Try++) {
         Offset = 4096 + TestRandom(Size - 4096);
@@ -2417,7 +2417,7 @@ Return Value:
                   2,
                   "stopped: a page of the file cannot be had (status "
                   "0xC000007F); 77 events lost after it stopped\n"
-                  "1 stores, 10 records, 0 bad, 77 lost\n");
+                  "1 store, 10 records, 0 bad, 77 lost\n");
     TEST_EQUAL(TestRun("info @"), 0);
     TEST(TestContains(&TestOut, "State               stopped\n"));
     TEST(TestContains(&TestOut, "Status              0xc000007f\n"));
