@@ -11,6 +11,7 @@
 #     make bench-peers    compares with other function tracers (Linux)
 #     make projects   writes Tracer.sln and the .vcxproj files anew
 #     make clean      removes x64/
+#     make help       lists these
 #
 # Sources are found by wildcard: a new file needs no change here.
 #
@@ -182,9 +183,16 @@ $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
     $T)),Program,Tests,$T $(TestMain),TestSupport $(AllLibraries)))
 
 .PHONY: all release debug products demo test check bench bench-peers
-.PHONY: projects describe syntax clean setup FORCE
+.PHONY: projects describe syntax clean setup help FORCE
 
 all: release debug
+
+#
+# The list at the beginning of this file.
+#
+
+help:
+	@sed -n 's/^#     \(make\b.*\)/\1/p' Makefile
 
 setup:
 	@$(SETUP)
@@ -269,7 +277,7 @@ products: $(call Outputs,Release,$(Products))
 release: $(call Outputs,Release,$(Projects))
 debug: $(call Outputs,Debug,$(Projects))
 
-demo: release
+demo: products
 	@Build/Demo.sh
 
 test: all
