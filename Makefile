@@ -236,10 +236,12 @@ endef
 #
 # The rules of one folder.  A source's language stays in the object's name, so
 # that Foo.c and Foo.asm may stand side by side.  NASM's own list of what a
-# source includes leaves out what it found through -I, so every .inc counts.
+# source includes leaves out what it found through -I, so every .inc counts,
+# and every part of the page of TraceReader's HTML export.
 #
 
-AssemblerIncludes := $(sort $(wildcard $(addsuffix /*.inc,$(Folders))))
+AssemblerIncludes := $(sort \
+    $(wildcard $(addsuffix /*.inc,$(Folders)) Reader/Html/*))
 
 define FolderRules
 $(Out)/$1/obj/$2/%.obj: $2/%.c Makefile | setup

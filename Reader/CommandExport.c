@@ -22,6 +22,7 @@ static const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "csv", 0, ReaderExportCsv },
     { "csv-osr", READER_EXPORT_TIMES, ReaderExportCsvOsr },
     { "csv-cap", READER_EXPORT_TIMES, ReaderExportCsvCap },
+    { "html", 0, ReaderExportHtml },
 };
 
 
@@ -180,6 +181,8 @@ const READER_COMMAND ReaderExportCommand = {
     "               functions called inside included)\n"
     "  csv-cap      the NT Call Profiler's columns, separated by tabs: each\n"
     "               thread's call tree (microseconds)\n"
+    "  html         a page for a browser, with all it needs: timeline, flame\n"
+    "               graph, table of functions, search\n"
     "--function and --exclude leave out what report does in csv and csv-osr,\n"
     "and what tree does in the others.  FILE is complete or not there: it is\n"
     "written as FILE.tmp first.\n"

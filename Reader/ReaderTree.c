@@ -382,7 +382,8 @@ static
 NTSTATUS
 ReaderTreeBeginRange(
     _Inout_ PREADER_TREE Tree,
-    _Inout_ PREADER_STREAM Stream
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONG ThreadIndex
     )
 /*++
 
@@ -397,6 +398,8 @@ Arguments:
 
     Stream - The thread.
 
+    ThreadIndex - The same.
+
 Return Value:
 
     STATUS_SUCCESS or what failed.
@@ -405,6 +408,7 @@ Return Value:
 {
     PCORE_STACK Stack;
     PCORE_FRAME Frame;
+    CORE_EVENT Event;
     SIZE_T Depth;
     ULONG Track;
     NTSTATUS Status;
@@ -437,6 +441,20 @@ Return Value:
 
             if (Frame->Node != READER_NONE) {
                 Tree->Nodes[Frame->Node].Statistics.BegunBefore += 1;
+            }
+
+            if (Tree->Watch != NULL) {
+                RtlZeroBytes(&Event, sizeof(Event));
+                Event.Kind = CoreEventEnter;
+                Event.Depth = (ULONG)Depth;
+                Event.Track = Track;
+                Event.Frame = Frame;
+                Status = Tree->Watch(Tree->WatchContext,
+                                     ThreadIndex,
+                                     &Event);
+                if (!NT_SUCCESS(Status)) {
+                    return Status;
+                }
             }
         }
     }
@@ -478,13 +496,16 @@ Return Value:
     Tree->ThreadId = Tree->Session->Threads[ThreadIndex].ThreadId;
     Status = ReaderOpenStream(&Stream, Tree->Session, ThreadIndex, FALSE);
     if (NT_SUCCESS(Status) && Tree->Range->IsGiven) {
-        Status = ReaderTreeBeginRange(Tree, &Stream);
+        Status = ReaderTreeBeginRange(Tree, &Stream, ThreadIndex);
     }
 
     while (NT_SUCCESS(Status)) {
         Status = ReaderNextEvent(&Stream, &Event);
         if (NT_SUCCESS(Status)) {
             Status = ReaderTreeEvent(Tree, &Event);
+        }
+        if (NT_SUCCESS(Status) && Tree->Watch != NULL) {
+            Status = Tree->Watch(Tree->WatchContext, ThreadIndex, &Event);
         }
     }
 

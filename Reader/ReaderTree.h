@@ -48,6 +48,21 @@ typedef struct _READER_TRACK {
 } READER_TRACK;
 typedef READER_TRACK *PREADER_TRACK;
 
+//
+// Is shown each event of the threads that are read, with the frame's node; a
+// frame that is open where a range begins as an entry without a time stamp.
+// What it returns ends the thread's reading if it is a failure.
+//
+
+typedef
+NTSTATUS
+(READER_WATCH_TREE)(
+    _In_ PVOID Context,
+    _In_ ULONG Thread,
+    _In_ const CORE_EVENT *Event
+    );
+typedef READER_WATCH_TREE *PREADER_WATCH_TREE;
+
 typedef struct _READER_TREE {
     PREADER_SESSION Session;
     PREADER_FUNCTIONS Functions;
@@ -64,6 +79,8 @@ typedef struct _READER_TREE {
     ULONG CapacityOfTracks;
     ULONG FirstTrack;               // of the thread that is read
     ULONG ThreadId;
+    PREADER_WATCH_TREE Watch;       // the caller's, or NULL
+    PVOID WatchContext;
     ULONGLONG NumberShown;          // these two by ReaderFilterTree: of nodes
     READER_NOT_SHOWN NotShown;
 } READER_TREE;

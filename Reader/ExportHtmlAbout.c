@@ -1,0 +1,477 @@
+/*++
+
+Module Name:
+
+    ExportHtmlAbout.c
+
+Abstract:
+
+    What the page of the HTML export says of the session: JSON, in a script
+    element.
+
+--*/
+
+#include "ExportHtml.h"
+
+
+static
+VOID
+ReaderPutHtmlField(
+    _Inout_ PRTL_WRITER Writer,
+    _In_z_ PCSZ Name,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Writes a text.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Name - The field's name.
+
+    Text, LengthInBytes - The text.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlWriteText(Writer, ",\n\"%s\":", Name);
+    ReaderPutHtmlText(Writer, Text, LengthInBytes);
+}
+
+
+static
+VOID
+ReaderPutHtmlString(
+    _Inout_ PRTL_WRITER Writer,
+    _In_z_ PCSZ Name,
+    _In_z_ PCSZ String
+    )
+/*++
+
+Routine Description:
+
+    Writes a text that ends with a zero byte.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Name - The field's name.
+
+    String - The text.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderPutHtmlField(Writer, Name, String, RtlLengthOfString(String));
+}
+
+
+static
+VOID
+ReaderPutHtmlCount(
+    _Inout_ PRTL_WRITER Writer,
+    _In_z_ PCSZ Name,
+    _In_ ULONGLONG Number
+    )
+/*++
+
+Routine Description:
+
+    Writes a number.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Name - The field's name.
+
+    Number - The number.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlWriteText(Writer, ",\n\"%s\":%llu", Name, Number);
+}
+
+
+static
+VOID
+ReaderPutHtmlClock(
+    _In_ PCREADER_HTML Html,
+    _Inout_ PRTL_WRITER Writer
+    )
+/*++
+
+Routine Description:
+
+    Writes what is to be known about the times.
+
+Arguments:
+
+    Html - The export.
+
+    Writer - Where to write.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_SESSION *Session = &Html->Export->Session;
+    PCCORE_CLOCK Clock = &Session->Clock;
+    READER_OUTPUT Output;
+    RTL_WRITER Notes;
+    CHAR Buffer[768];
+    ULONGLONG Started;
+
+    RtlInitializeBufferWriter(&Notes, Buffer, sizeof(Buffer));
+    RtlZeroBytes(&Output, sizeof(Output));
+    Output.Writer = &Notes;
+    Output.Format = ReaderFormatText;
+    Output.Clock = Clock;
+    ReaderPutClockNote(&Output, Session);
+
+    ReaderPutHtmlString(Writer, "clock", ReaderDescribeClock(Clock));
+    ReaderPutHtmlString(Writer,
+                        "unit",
+                        Clock->Kind == TRACE_CLOCK_NONE
+                            ? "none"
+                            : Clock->Ticks != 0 ? "ns" : "ticks");
+    ReaderPutHtmlField(Writer, "clockNote", Buffer, Notes.LengthInBytes);
+    ReaderPutHtmlCount(Writer, "granularity", CoreQueryGranularity(Clock));
+
+    if (Clock->Kind != TRACE_CLOCK_NONE && Clock->Ticks != 0) {
+        Started = CoreTimestampToSystemTime(
+            Clock,
+            Html->Export->Range.FirstTimestamp);
+        ReaderPutHtmlCount(Writer, "started", Started / 10000);
+    }
+}
+
+
+static
+VOID
+ReaderPutHtmlRange(
+    _In_ PCREADER_HTML Html,
+    _Inout_ PRTL_WRITER Writer
+    )
+/*++
+
+Routine Description:
+
+    Writes the range of time that the page is of, and the options that choose
+    a part of the session.
+
+Arguments:
+
+    Html - The export.
+
+    Writer - Where to write.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_SESSION *Session = &Html->Export->Session;
+    PCREADER_RANGE Range = &Html->Export->Range;
+    PCREADER_OPTIONS Options = Html->Export->Options;
+    ULONGLONG Start = 0;
+    ULONGLONG End = Range->FirstTimestamp;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        if (READER_IS_THREAD_SELECTED(Options,
+                                      Session->Threads[Index].ThreadId) &&
+            Session->Threads[Index].LastTimestamp > End) {
+            End = Session->Threads[Index].LastTimestamp;
+        }
+    }
+
+    if (Range->IsGiven && Range->Start > Range->FirstTimestamp) {
+        Start = Range->Start - Range->FirstTimestamp;
+    }
+
+    if (Range->IsGiven && Range->End < End) {
+        End = Range->End;
+    }
+
+    End = End > Range->FirstTimestamp ? End - Range->FirstTimestamp : 0;
+    if (End < Start) {
+        End = Start;
+    }
+
+    ReaderPutHtmlCount(Writer,
+                       "from",
+                       ReaderConvertHtmlTime(&Session->Clock, Start));
+    ReaderPutHtmlCount(Writer,
+                       "to",
+                       ReaderConvertHtmlTime(&Session->Clock, End));
+    RtlWriteText(Writer,
+                 ",\n\"hasFrom\":%u,\"hasTo\":%u,\"hasFilter\":%u",
+                 (Options->Given & READER_OPTION_FROM) != 0,
+                 (Options->Given & READER_OPTION_TO) != 0,
+                 Options->Filter != NULL);
+    if ((Options->Given & READER_OPTION_THREAD) != 0) {
+        ReaderPutHtmlCount(Writer, "thread", Options->ThreadId);
+    }
+}
+
+
+static
+ULONG
+ReaderCountKeptCalls(
+    _In_ PCREADER_DETAIL_TRACK Track
+    )
+/*++
+
+Routine Description:
+
+    Counts the calls that are in no block.
+
+Arguments:
+
+    Track - The track.
+
+Return Value:
+
+    The number of calls.
+
+--*/
+{
+    PREADER_DETAIL_CHUNK Chunk;
+    ULONG Count = 0;
+    ULONG Index;
+
+    for (Chunk = Track->First; Chunk != NULL; Chunk = Chunk->Next) {
+        for (Index = 0; Index < Chunk->NumberOfItems; Index++) {
+            Count +=
+                (Chunk->Items[Index].Flags & READER_DETAIL_BLOCK) == 0;
+        }
+    }
+
+    return Count;
+}
+
+
+static
+VOID
+ReaderPutHtmlTracks(
+    _In_ PCREADER_HTML Html,
+    _Inout_ PRTL_WRITER Writer
+    )
+/*++
+
+Routine Description:
+
+    Writes the tracks of the timeline, and those that have a tree.
+
+Arguments:
+
+    Html - The export.
+
+    Writer - Where to write.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_SESSION *Session = &Html->Export->Session;
+    const READER_TREE *Tree = &Html->Tree;
+    PCREADER_DETAIL_TRACK Track;
+    const READER_THREAD *Thread;
+    PCTRACE_STORE_HEADER Header;
+    PCSZ Separator = "";
+    ULONG Index;
+    ULONG Node;
+    ULONG Store;
+
+    RtlWriteText(Writer, ",\n\"tracks\":[");
+    for (Index = 0; Index < Html->Detail.NumberOfTracks; Index++) {
+
+        Track = &Html->Detail.Tracks[Index];
+        Thread = &Session->Threads[Track->Thread];
+        RtlWriteText(
+            Writer,
+            "%s{\"thread\":%u,\"fiber\":%u,\"items\":%u,\"rows\":%u,"
+            "\"calls\":%llu,\"kept\":%u,\"resolution\":%llu,\"name\":",
+            Index == 0 ? "\n" : ",\n",
+            Thread->ThreadId,
+            Track->Fiber,
+            Track->NumberOfItems,
+            Track->NumberOfRows,
+            Track->NumberOfCalls,
+            ReaderCountKeptCalls(Track),
+            ReaderConvertHtmlTime(&Session->Clock, Track->Resolution));
+
+        Header = NULL;
+        for (Store = Thread->FirstStore;
+             Store != READER_NONE;
+             Store = Session->Stores[Store]->NextInThread) {
+            Header = Session->Stores[Store]->Header;
+            if (Header != NULL && Header->ThreadNameLength != 0) {
+                break;
+            }
+        }
+
+        if (Header != NULL) {
+            ReaderPutHtmlText(Writer,
+                              Header->ThreadName,
+                              Header->ThreadNameLength);
+        } else {
+            RtlWriteText(Writer, "\"\"");
+        }
+        RtlWriteText(Writer, "}");
+    }
+
+    RtlWriteText(Writer, "],\n\"trees\":[");
+    if (Html->Merged.HasTracks) {
+        for (Node = Tree->Nodes[READER_ROOT_NODE].FirstChild;
+             Node != READER_NONE;
+             Node = Tree->Nodes[Node].NextSibling) {
+
+            RtlWriteText(Writer,
+                         "%s[%u,%u,%u]",
+                         Separator,
+                         Tree->Tracks[Tree->Nodes[Node].Depth].ThreadId,
+                         Tree->Tracks[Tree->Nodes[Node].Depth].Fiber,
+                         ReaderCountHtmlNodes(Html, Node));
+            Separator = ",";
+        }
+    }
+    RtlWriteText(Writer, "]");
+}
+
+
+static
+VOID
+ReaderPutHtmlModules(
+    _In_ const READER_SESSION *Session,
+    _Inout_ PRTL_WRITER Writer
+    )
+/*++
+
+Routine Description:
+
+    Writes the modules.
+
+Arguments:
+
+    Session - The session.
+
+    Writer - Where to write.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_MODULE *Module;
+    PCSZ Source;
+    ULONG Index;
+
+    RtlWriteText(Writer, ",\n\"modules\":[");
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+
+        Module = Session->Modules[Index];
+        Source = ReaderDescribeSymbolSource(
+            ReaderGetSymbolSource(Module->Symbols));
+        RtlWriteText(Writer, Index == 0 ? "\n[" : ",\n[");
+        ReaderPutHtmlText(Writer, Module->Name, Module->NameLength);
+        RtlWriteText(Writer, ",");
+        ReaderPutHtmlText(Writer,
+                          Module->Header->ModulePath,
+                          Module->Header->ModulePathLength);
+        RtlWriteText(Writer, ",");
+        ReaderPutHtmlText(Writer, Source, RtlLengthOfString(Source));
+        RtlWriteText(Writer, "]");
+    }
+
+    RtlWriteText(Writer, "]");
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteHtmlAbout(
+    PCREADER_HTML Html,
+    PRTL_WRITER Writer
+    )
+/*++
+
+Routine Description:
+
+    Writes what the page says of the session.
+
+Arguments:
+
+    Html - The export.
+
+    Writer - Where to write.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_SESSION *Session = &Html->Export->Session;
+    PCTRACE_STORE_HEADER Header = Session->Header;
+    PREADER_STORE Because;
+
+    RtlWriteText(Writer,
+                 "<script type=\"application/json\" id=\"session\">"
+                 "{\"version\":1");
+    ReaderPutHtmlString(Writer, "session", Html->Export->Options->PathUtf8);
+    ReaderPutHtmlField(Writer,
+                       "program",
+                       Header->ProcessPath,
+                       Header->ProcessPathLength);
+    ReaderPutHtmlField(Writer,
+                       "commandLine",
+                       Header->CommandLine,
+                       Header->CommandLineLength);
+    ReaderPutHtmlCount(Writer, "process", Header->ProcessId);
+    ReaderPutHtmlString(Writer,
+                        "state",
+                        ReaderDescribeSessionState(Session, &Because));
+    ReaderPutHtmlClock(Html, Writer);
+    ReaderPutHtmlRange(Html, Writer);
+    ReaderPutHtmlCount(Writer, "calls", Html->NumberOfCalls);
+    ReaderPutHtmlCount(Writer, "unmatched", Html->Unmatched);
+    ReaderPutHtmlCount(Writer, "functions", Html->NumberOfFunctions);
+    ReaderPutHtmlCount(Writer, "functionsLeftOut", Html->FunctionsLeftOut);
+    ReaderPutHtmlCount(Writer, "functionsNotShown", Html->FunctionsNotShown);
+    ReaderPutHtmlCount(Writer, "callsNotShown", Html->CallsNotShown);
+    ReaderPutHtmlCount(Writer, "threads", Session->NumberOfThreads);
+    ReaderPutHtmlCount(Writer, "tracksLeftOut", Html->TracksLeftOut);
+    ReaderPutHtmlCount(Writer, "maximumRows", READER_HTML_MAXIMUM_ROWS);
+    ReaderPutHtmlCount(Writer, "nodes", Html->Merged.NumberWritten);
+    ReaderPutHtmlCount(Writer,
+                       "nodesLeftOut",
+                       (ULONGLONG)Html->Merged.NumberOfNodes -
+                           Html->Merged.NumberWritten);
+    ReaderPutHtmlTracks(Html, Writer);
+    ReaderPutHtmlModules(Session, Writer);
+    RtlWriteText(Writer, "}</script>\n");
+}

@@ -1,0 +1,320 @@
+/*++
+
+Module Name:
+
+    ExportHtmlTree.c
+
+Abstract:
+
+    The call tree of the HTML export: the trees of all threads as one.  Where
+    it has more nodes than the file has room for, those with the least time are
+    left out, with all below them, and counted.
+
+--*/
+
+#include "ExportHtml.h"
+
+
+static
+VOID
+ReaderAddNodeStatistics(
+    _Inout_ PREADER_STATISTICS Sum,
+    _In_ PCREADER_STATISTICS Other
+    )
+/*++
+
+Routine Description:
+
+    Adds a node's numbers to those of the same chain of calls elsewhere.
+
+Arguments:
+
+    Sum - What to add to.
+
+    Other - What to add.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Other->Calls != Other->Abandoned) {
+
+        if (Sum->Calls == Sum->Abandoned ||
+            Other->MinimumTicks < Sum->MinimumTicks) {
+            Sum->MinimumTicks = Other->MinimumTicks;
+        }
+
+        if (Other->MaximumTicks > Sum->MaximumTicks) {
+            Sum->MaximumTicks = Other->MaximumTicks;
+        }
+    }
+
+    Sum->Calls += Other->Calls;
+    Sum->TotalTicks += Other->TotalTicks;
+    Sum->SelfTicks += Other->SelfTicks;
+    Sum->SumHigh += Other->SumHigh;
+    Sum->SumLow += Other->SumLow;
+    if (Sum->SumLow < Other->SumLow) {
+        Sum->SumHigh += 1;
+    }
+
+    Sum->Abandoned += Other->Abandoned;
+    Sum->AbandonedTicks += Other->AbandonedTicks;
+    Sum->Unfinished += Other->Unfinished;
+    Sum->Uncertain += Other->Uncertain;
+    Sum->BegunBefore += Other->BegunBefore;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderMergeNode(
+    _Inout_ PREADER_HTML_TREE Merged,
+    _Inout_ PREADER_MAP Children,
+    _In_ const READER_TREE *Tree,
+    _In_ ULONG Node
+    )
+/*++
+
+Routine Description:
+
+    Adds a node to the merged tree.
+
+Arguments:
+
+    Merged - The merged tree, which has the node's parent.
+
+    Children - Of the merged tree: (parent << 32) | function to node.
+
+    Tree - The tree with tracks.
+
+    Node - The node.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    const READER_NODE *From = &Tree->Nodes[Node];
+    PREADER_HTML_NODE New;
+    ULONG Parent = Merged->Merged[From->Parent];
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (!ReaderFindInMap(Children,
+                         ((ULONGLONG)Parent << 32) | From->Function,
+                         &Index)) {
+
+        Index = Merged->NumberOfNodes;
+        Status = ReaderGrowArray(Tree->Session->Context->Allocator,
+                                 (PVOID *)&Merged->Nodes,
+                                 &Merged->CapacityOfNodes,
+                                 Index + 1,
+                                 sizeof(READER_HTML_NODE));
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderAddToMap(
+                Children,
+                ((ULONGLONG)Parent << 32) | From->Function,
+                Index);
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        New = &Merged->Nodes[Index];
+        New->Function = From->Function;
+        New->Parent = Parent;
+        Merged->NumberOfNodes += 1;
+    }
+
+    Merged->Merged[Node] = Index;
+    ReaderAddNodeStatistics(&Merged->Nodes[Index].Statistics,
+                            &From->Statistics);
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderChooseNodes(
+    _Inout_ PREADER_HTML_TREE Merged,
+    _In_ const READER_TREE *Tree
+    )
+/*++
+
+Routine Description:
+
+    Decides which nodes are written.
+
+Arguments:
+
+    Merged - The merged tree.
+
+    Tree - The tree with tracks.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_HTML_NODE Nodes = Merged->Nodes;
+    ULONGLONG Least = 0;
+    ULONGLONG Weight;
+    ULONG Count = Merged->NumberOfNodes;
+    ULONG Index;
+    ULONG Node;
+
+    //
+    // A node comes after its parent, and weighs no more.
+    //
+
+    for (Index = Count; Index > 0; Index--) {
+
+        PREADER_HTML_NODE Each = &Nodes[Index - 1];
+
+        Weight = Each->Statistics.TotalTicks +
+                 Each->Statistics.AbandonedTicks;
+        if (Tree->Session->Clock.Kind == TRACE_CLOCK_NONE) {
+            Weight = Each->Statistics.Calls;
+        }
+
+        if (Weight > Each->Weight) {
+            Each->Weight = Weight;
+        }
+
+        if (Each->Parent != READER_NONE &&
+            Each->Weight > Nodes[Each->Parent].Weight) {
+            Nodes[Each->Parent].Weight = Each->Weight;
+        }
+    }
+
+    while (Count > READER_HTML_MAXIMUM_NODES) {
+
+        Least = Least == 0 ? 1 : Least * 2;
+        Count = 0;
+        for (Index = 0; Index < Merged->NumberOfNodes; Index++) {
+            Count += Nodes[Index].Weight >= Least;
+        }
+
+        if (Least >= 1ULL << 62) {
+            break;
+        }
+    }
+
+    for (Index = 0; Index < Merged->NumberOfNodes; Index++) {
+
+        Nodes[Index].Index = READER_NONE;
+        if (Nodes[Index].Weight >= Least) {
+            Nodes[Index].Index = Merged->NumberWritten;
+            Merged->NumberWritten += 1;
+        }
+    }
+
+    for (Node = ReaderNextNode(Tree, READER_ROOT_NODE);
+         Node != READER_NONE;
+         Node = ReaderNextNode(Tree, Node)) {
+        if (Tree->Nodes[Node].Function != READER_NONE &&
+            Nodes[Merged->Merged[Node]].Index != READER_NONE) {
+            Merged->NumberOfTrackNodes += 1;
+        }
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderMergeTracks(
+    PREADER_HTML_TREE Merged,
+    const READER_TREE *Tree
+    )
+/*++
+
+Routine Description:
+
+    Makes the merged tree.
+
+Arguments:
+
+    Merged - Receives it; zero.
+
+    Tree - The tree with tracks, filtered.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Tree->Session->Context->Allocator;
+    READER_MAP Children;
+    ULONG Capacity = 0;
+    ULONG NumberOfTracks = 0;
+    ULONG Node;
+    NTSTATUS Status;
+
+    ReaderInitializeMap(&Children, Allocator);
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Merged->Merged,
+                             &Capacity,
+                             Tree->NumberOfNodes,
+                             sizeof(ULONG));
+
+    for (Node = ReaderNextNode(Tree, READER_ROOT_NODE);
+         NT_SUCCESS(Status) && Node != READER_NONE;
+         Node = ReaderNextNode(Tree, Node)) {
+
+        if (Tree->Nodes[Node].Function == READER_NONE) {
+            Merged->Merged[Node] = READER_NONE;
+            NumberOfTracks += 1;
+        } else {
+            Status = ReaderMergeNode(Merged, &Children, Tree, Node);
+        }
+    }
+
+    if (NT_SUCCESS(Status)) {
+        ReaderChooseNodes(Merged, Tree);
+        Merged->HasTracks =
+            NumberOfTracks > 1 &&
+            NumberOfTracks <= READER_HTML_MAXIMUM_TRACKS &&
+            Merged->NumberOfTrackNodes <= READER_HTML_MAXIMUM_TRACK_NODES;
+    }
+
+    ReaderRundownMap(&Children);
+    return Status;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderRundownHtmlTree(
+    PREADER_HTML_TREE Merged,
+    PCALLOCATOR Allocator
+    )
+/*++
+
+Routine Description:
+
+    Frees what it holds.
+
+Arguments:
+
+    Merged - The merged tree.
+
+    Allocator - Where its memory came from.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Allocator->Free(Allocator->Context, Merged->Nodes);
+    Allocator->Free(Allocator->Context, Merged->Merged);
+    RtlZeroBytes(Merged, sizeof(*Merged));
+}
