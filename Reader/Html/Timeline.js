@@ -656,7 +656,10 @@ class Timeline {
                 this.show(from - edge, to + edge);
             }
         });
-        state.changed.add(() => {
+        state.changed.add(what => {
+            if (what === 'search') {
+                this.at = undefined;
+            }
             for (const track of this.tracks) {
                 for (const row of track.rows || []) {
                     row.marks = null;
