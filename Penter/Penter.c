@@ -106,6 +106,41 @@ Return Value:
     PenterSetRoutines(PenterReturn, PenterReturn, PenterReturn, PenterReturn);
 }
 
+_Use_decl_annotations_
+PCPENTER_ROUTINES
+PenterSetSlot(
+    PPENTER Penter
+    )
+/*++
+
+Routine Description:
+
+    Tells the recording routines where a thread's context is.
+
+Arguments:
+
+    Penter - Supplies the hooks.
+
+Return Value:
+
+    The routines that record.
+
+--*/
+{
+    PCPENTER_ROUTINES Routines;
+
+    Routines = PenterRoutines[Penter->Clock][Penter->Chooses];
+    if (Penter->TlsIndex < TEB_TLS_NUMBER_OF_SLOTS) {
+        PenterSlotOffset = TEB_TLS_SLOTS + Penter->TlsIndex * sizeof(PVOID);
+    } else {
+        PenterSlotOffset =
+            (Penter->TlsIndex - TEB_TLS_NUMBER_OF_SLOTS) * sizeof(PVOID);
+        Routines += 1;
+    }
+
+    return Routines;
+}
+
 static
 VOID
 PenterTurnOn(
@@ -129,15 +164,7 @@ Return Value:
 {
     PCPENTER_ROUTINES Routines;
 
-    Routines = PenterRoutines[Penter->Clock][Penter->Chooses];
-    if (Penter->TlsIndex < TEB_TLS_NUMBER_OF_SLOTS) {
-        PenterSlotOffset = TEB_TLS_SLOTS + Penter->TlsIndex * sizeof(PVOID);
-    } else {
-        PenterSlotOffset =
-            (Penter->TlsIndex - TEB_TLS_NUMBER_OF_SLOTS) * sizeof(PVOID);
-        Routines += 1;
-    }
-
+    Routines = PenterSetSlot(Penter);
     PenterSetRoutines(Routines->Enter,
                       Routines->Exit,
                       Routines->EnterFunction,
@@ -741,6 +768,7 @@ Return Value:
     }
 
     PenterStartClock(Config, Penter);
+    PenterMeasureProbe(&Rtl, Penter);
     (VOID)PenterFollow();
     PenterReportConfig(Penter->Session, Config);
     goto End;

@@ -236,6 +236,25 @@ typedef BOOLEAN (PENTER_IS_PROCESS_ENDING)(VOID);
 PENTER_IS_PROCESS_ENDING PenterIsProcessEnding;
 
 //
+// Sets what the recording routines read, and returns those that are the hooks'.
+//
+
+typedef PCPENTER_ROUTINES (PENTER_SET_SLOT)(_In_ PPENTER Penter);
+PENTER_SET_SLOT PenterSetSlot;
+
+//
+// PenterProbe.c: measures what a pair of hooks costs, for the stores' headers.
+//
+
+typedef
+VOID
+(PENTER_MEASURE_PROBE)(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER Penter
+    );
+PENTER_MEASURE_PROBE PenterMeasureProbe;
+
+//
 // PenterTls.c: whether the image's TLS directory lists our callback.
 //
 

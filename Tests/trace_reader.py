@@ -49,6 +49,7 @@ FIELDS = {
     'MaximumBytes': (0x180, 'Q'), 'MaximumDepth': (0x188, 'I'),
     'NumberOfEventsTooDeep': (0x190, 'Q'), 'NumberOfWaits': (0x198, 'Q'),
     'WaitTicks': (0x1A0, 'Q'),
+    'ProbeInner': (0x1A8, 'I'), 'ProbeTotal': (0x1AC, 'I'),
 }
 TEXTS = {  # name -> (offset of the length, offset, size)
     'ModulePath': (0x148, 0x200, 1056), 'ProcessPath': (0x150, 0x620, 1056),

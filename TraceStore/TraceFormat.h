@@ -45,7 +45,7 @@ extern "C" {
 //
 
 #define TRACE_FORMAT_MAJOR 1
-#define TRACE_FORMAT_MINOR 1
+#define TRACE_FORMAT_MINOR 2
 
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_RECORD_SIZE 16
@@ -179,6 +179,12 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 #define TRACE_CLOCK_NONE                2u      // no time: the position of the
                                                 // record, in bytes, which
                                                 // grows with every record
+
+//
+// The cost of the hooks is in parts of a tick.
+//
+
+#define TRACE_PROBE_UNIT                256u
 
 //
 // Positions.  Records are numbered by their position in bytes, which counts on
@@ -320,7 +326,12 @@ typedef struct _TRACE_STORE_HEADER {
     uint64_t NumberOfWaits;         // 0x198 times the traced thread had to wait
                                     //       for its pages or make them itself
     uint64_t WaitTicks;             // 0x1a0 TSC ticks that this took
-    uint64_t Reserved2[11];         // 0x1a8
+    uint32_t ProbeInner;            // 0x1a8 what a pair of hooks costs between
+                                    //       its two time stamps, in
+                                    //       TRACE_PROBE_UNITths of a TSC tick;
+                                    //       0: not known
+    uint32_t ProbeTotal;            // 0x1ac what it costs in all, likewise
+    uint64_t Reserved2[10];         // 0x1b0
 
     //
     // 0x200: the texts.
@@ -402,6 +413,8 @@ TRACE_FORMAT_ASSERT_OFFSET(MaximumDepth, 0x188);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfEventsTooDeep, 0x190);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfWaits, 0x198);
 TRACE_FORMAT_ASSERT_OFFSET(WaitTicks, 0x1a0);
+TRACE_FORMAT_ASSERT_OFFSET(ProbeInner, 0x1a8);
+TRACE_FORMAT_ASSERT_OFFSET(ProbeTotal, 0x1ac);
 TRACE_FORMAT_ASSERT_OFFSET(ModulePath, 0x200);
 TRACE_FORMAT_ASSERT_OFFSET(ProcessPath, 0x620);
 TRACE_FORMAT_ASSERT_OFFSET(CommandLine, 0xa40);
