@@ -9,11 +9,12 @@ Abstract:
     What a pair of hooks costs on this machine, measured once when the hooks of
     a module are prepared, so that a reader can take it out of the times.
 
-    The hooks that will record run in a loop, with a scratch header in the
-    calling thread's slot, and write their records behind it.  The time of the
-    loop is what pairs of hooks cost; what lies between the two time stamps of a
-    pair is the part of it that a function without any code of its own would be
-    said to have taken.
+    The hooks that will record are called by an empty function in a loop, with a
+    scratch header in the calling thread's slot, and write their records behind
+    it.  The time of the loop, less that of a loop that calls a function without
+    hooks, is what pairs of hooks cost; what lies between the two time stamps of
+    a pair is the part of it that the empty function would be said to have
+    taken.
 
     A batch of pairs is short, so that most of them are not interrupted, and the
     mean is taken of the middle half of the batches.  All of them together take
@@ -69,6 +70,39 @@ Return Value:
 }
 
 static
+DECLSPEC_NOINLINE
+VOID
+PenterProbeFunction(
+    _In_ PPENTER_ROUTINE Enter,
+    _In_ PPENTER_ROUTINE Exit
+    )
+/*++
+
+Routine Description:
+
+    An empty function with hooks.
+
+Arguments:
+
+    Enter, Exit - Supply the hooks.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    Enter();
+    Exit();
+
+    //
+    // The second call must not become a jump.
+    //
+
+    _ReadWriteBarrier();
+}
+
+static
 VOID
 PenterProbeBatch(
     _In_ PCPENTER_ROUTINES Routines,
@@ -91,7 +125,7 @@ Arguments:
 
     Inner - Receives the ticks between the time stamps, of all pairs.
 
-    Total - Receives the ticks that the batch took.
+    Total - Receives the ticks that the hooks took of it.
 
 Return Value:
 
@@ -99,14 +133,17 @@ Return Value:
 
 --*/
 {
+    PPENTER_ROUTINE volatile Empty;
     PPENTER_ROUTINE Enter;
     PPENTER_ROUTINE Exit;
     PCTRACE_RECORD Records;
     ULONGLONG Start;
+    ULONGLONG Middle;
     ULONGLONG End;
     ULONGLONG Between;
     ULONG Index;
 
+    Empty = PenterReturn;
     Enter = Routines->Enter;
     Exit = Routines->Exit;
     Records = (PCTRACE_RECORD)((PBYTE)Header + TRACE_HEADER_SIZE);
@@ -114,15 +151,12 @@ Return Value:
     Header->Limit = Header->Cursor + PENTER_PROBE_SIZE - TRACE_HEADER_SIZE;
 
     Start = __rdtsc();
-    for (Index = 0; Index < PENTER_PROBE_PAIRS; Index += 4) {
-        Enter();
-        Exit();
-        Enter();
-        Exit();
-        Enter();
-        Exit();
-        Enter();
-        Exit();
+    for (Index = 0; Index < PENTER_PROBE_PAIRS; Index += 1) {
+        Empty();
+    }
+    Middle = __rdtsc();
+    for (Index = 0; Index < PENTER_PROBE_PAIRS; Index += 1) {
+        PenterProbeFunction(Enter, Exit);
     }
     End = __rdtsc();
 
@@ -132,7 +166,7 @@ Return Value:
     }
 
     *Inner = PenterProbeTicks(Between);
-    *Total = PenterProbeTicks(End - Start);
+    *Total = PenterProbeTicks(End - Middle - (Middle - Start));
 }
 
 static

@@ -10,7 +10,7 @@ Abstract:
 
 --*/
 
-#include "Reader.h"
+#include "ReaderProbe.h"
 
 static const READER_COLUMN ReaderInfoSessionColumns[] = {
     { "State", "state", ReaderColumnText, 0 },
@@ -94,6 +94,8 @@ static const READER_COLUMN ReaderInfoModuleColumns[] = {
     { "Time stamp", "time_date_stamp", ReaderColumnHexadecimal, 10 },
     { "Check sum", "check_sum", ReaderColumnHexadecimal, 10 },
     { "Symbols", "symbols", ReaderColumnText, 7 },
+    { "Hooks, ps", "probe_total_ps", ReaderColumnNumber, 9 },
+    { "Inner, ps", "probe_inner_ps", ReaderColumnNumber, 9 },
     { "PDB", "pdb", ReaderColumnText, 24 },
     { "Module", "path", ReaderColumnText, 0 }
 };
@@ -514,6 +516,44 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderPutCost(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ ULONG Cost
+    )
+/*++
+
+Routine Description:
+
+    Writes what hooks cost, in picoseconds.
+
+Arguments:
+
+    Output - The output.
+
+    Cost - In 256ths of a tick; 0: not known.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCCORE_CLOCK Clock = Output->Clock;
+
+    if (Cost == 0 || Clock->Ticks == 0) {
+        ReaderPutNothing(Output);
+        return;
+    }
+
+    ReaderPutNumber(Output,
+                    CoreMultiplyDivide((ULONGLONG)Cost * 1000,
+                                       Clock->Nanoseconds,
+                                       Clock->Ticks) / TRACE_PROBE_UNIT);
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -560,6 +600,8 @@ Return Value:
         ReaderPutString(Output,
                         ReaderDescribeSymbolSource(
                             ReaderGetSymbolSource(Module->Symbols)));
+        ReaderPutCost(Output, Module->ProbeTotal);
+        ReaderPutCost(Output, Module->ProbeInner);
         if (Header->PdbPathLength != 0) {
             ReaderPutText(Output, Header->PdbPath, Header->PdbPathLength);
         } else {
@@ -698,6 +740,7 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
+    (VOID)ReaderBeginProbe(&Session, Options);
     RtlZeroBytes(&Totals, sizeof(Totals));
     for (Index = 0; Index < Session.NumberOfStores; Index++) {
         if (Session.Stores[Index]->Thread != READER_NONE) {
@@ -760,8 +803,9 @@ const READER_COMMAND ReaderInfoCommand = {
     "    longest_clock_step_ns, minimum_duration_ns, taken_back (calls),\n"
     "    maximum_depth, too_deep (events), maximum_bytes, waits (of\n"
     "    threads, for pages), wait_ns, longest_wait_ns (no longer than)\n"
-    "  modules: base, size, time_date_stamp, check_sum, symbols, pdb,\n"
-    "    path\n"
+    "  modules: base, size, time_date_stamp, check_sum, symbols,\n"
+    "    probe_total_ps, probe_inner_ps (what a pair of hooks costs, and\n"
+    "    the part between its time stamps), pdb, path\n"
     "  threads: thread_id, state, reason, stores, records, bytes,\n"
     "    start_ns, duration_ns, lost, name\n"
     READER_TICKS_NOTE,

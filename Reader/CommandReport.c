@@ -10,10 +10,18 @@ Abstract:
 
 --*/
 
-#include "Reader.h"
+#include "ReaderProbe.h"
 
 static const READER_COLUMN ReaderReportColumns[] = {
     READER_STATISTICS_COLUMNS,
+    { "Module", "module", ReaderColumnText, 16 },
+    { "", "rva", ReaderColumnHexadecimal, 0 },
+    { "Function", "function", ReaderColumnText, 0 }
+};
+
+static const READER_COLUMN ReaderReportProbeColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_PROBE_COLUMNS,
     { "Module", "module", ReaderColumnText, 16 },
     { "", "rva", ReaderColumnHexadecimal, 0 },
     { "Function", "function", ReaderColumnText, 0 }
@@ -26,6 +34,13 @@ static const READER_TABLE ReaderReportTable = {
     "functions",
     ReaderReportColumns,
     RTL_NUMBER_OF(ReaderReportColumns),
+    FALSE
+};
+
+static const READER_TABLE ReaderReportProbeTable = {
+    "functions",
+    ReaderReportProbeColumns,
+    RTL_NUMBER_OF(ReaderReportProbeColumns),
     FALSE
 };
 
@@ -290,6 +305,7 @@ Return Value:
                               &Report->Functions,
                               Number > 1 ? &Report->Lock : NULL);
         Tallies[Index].IsGeneral =
+            Session->IsProbeSubtracted ||
             (Report->Options->Given & READER_OPTION_GENERAL) != 0;
     }
 
@@ -423,6 +439,10 @@ Return Value:
     for (Worker = 0; Worker < Report->NumberOfWorkers; Worker++) {
         Report->NumberOfRecords +=
             Report->Tallies[Report->NumberOfWorkers + Worker].NumberOfRecords;
+    }
+
+    for (Index = 0; Index < Number; Index++) {
+        ReaderSubtractProbe(&Report->Session, &Report->Statistics[Index]);
     }
 
     Report->NumberOfRecords -= Report->Session.NumberPassedBy;
@@ -578,7 +598,7 @@ Return Value:
     ULONGLONG BegunBefore = 0;
     PULONG Order = Report->Order;
     ULONG Count = 0;
-    ULONG HiddenColumns;
+    ULONGLONG HiddenColumns;
     ULONG Index;
 
     ReaderFilterFunctions(&Report->Functions, Options->Filter);
@@ -634,7 +654,15 @@ Return Value:
                         &Report->Session.Clock,
                         "report",
                         FALSE);
-    ReaderBeginTable(&Output, &ReaderReportTable, HiddenColumns);
+    if (Report->Session.IsProbeSubtracted) {
+        HiddenColumns = (HiddenColumns & READER_STATISTICS_ALL_COLUMNS) |
+                        (HiddenColumns & ~READER_STATISTICS_ALL_COLUMNS)
+                            << READER_PROBE_NUMBER_OF_COLUMNS |
+                        READER_PROBE_HIDDEN_COLUMNS;
+        ReaderBeginTable(&Output, &ReaderReportProbeTable, HiddenColumns);
+    } else {
+        ReaderBeginTable(&Output, &ReaderReportTable, HiddenColumns);
+    }
 
     for (Index = 0; Index < Count && Index < Options->Limit; Index++) {
 
@@ -644,6 +672,9 @@ Return Value:
             Report->Session.Modules[Function->Module];
 
         ReaderPutStatistics(&Output, &Report->Statistics[Order[Index]]);
+        ReaderPutProbe(&Output,
+                       &Report->Session,
+                       &Report->Statistics[Order[Index]]);
         ReaderPutText(&Output, Module->Name, Module->NameLength);
         ReaderPutNumber(&Output, Function->Rva);
         ReaderPutText(&Output, Function->Name, Function->NameLength);
@@ -675,6 +706,7 @@ Return Value:
 
     ReaderPutNotShown(&Output, Options->Filter, &Report->NotShown);
     ReaderPutRangeNote(&Output, Options, BegunBefore);
+    ReaderPutProbeNote(&Output, &Report->Session);
     ReaderPutClockNote(&Output, &Report->Session);
     ReaderEndDocument(&Output);
 }
@@ -851,7 +883,8 @@ Return Value:
         goto End;
     }
 
-    if (!ReaderQueryRange(&Report.Session, Options, &Report.Range)) {
+    if (!ReaderBeginProbe(&Report.Session, Options) ||
+        !ReaderQueryRange(&Report.Session, Options, &Report.Range)) {
         ExitCode = READER_EXIT_FAILURE;
         ReaderCloseSession(&Report.Session);
         goto End;
@@ -919,6 +952,7 @@ const READER_COMMAND ReaderReportCommand = {
     "each call's inclusive time.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
+    READER_PROBE_HELP
     READER_TICKS_NOTE,
     "  TraceReader report --limit 20 SESSION\n"
     "  TraceReader report --sort self --module game SESSION\n"
@@ -929,6 +963,6 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTION_WORKERS | READER_OPTION_GENERAL |
         READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-        READER_OPTION_FILTER,
+        READER_OPTION_FILTER | READER_OPTION_PROBE,
     ReaderCommandReport
 };

@@ -13,10 +13,24 @@ Abstract:
 
 --*/
 
+#include "ReaderProbe.h"
 #include "ReaderTree.h"
 
 static const READER_COLUMN ReaderTreeColumns[] = {
     READER_STATISTICS_COLUMNS,
+    { "", "node", ReaderColumnNumber, 0 },
+    { "", "parent", ReaderColumnNumber, 0 },
+    { "", "depth", ReaderColumnNumber, 0 },
+    { "", "track", ReaderColumnNumber, 0 },
+    { "", "thread", ReaderColumnNumber, 0 },
+    { "", "fiber", ReaderColumnNumber, 0 },
+    { "Module", "module", ReaderColumnText, 16 },
+    { "Function", "function", ReaderColumnText, 0 }
+};
+
+static const READER_COLUMN ReaderTreeProbeColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_PROBE_COLUMNS,
     { "", "node", ReaderColumnNumber, 0 },
     { "", "parent", ReaderColumnNumber, 0 },
     { "", "depth", ReaderColumnNumber, 0 },
@@ -34,6 +48,13 @@ static const READER_TABLE ReaderTreeTable = {
     "nodes",
     ReaderTreeColumns,
     RTL_NUMBER_OF(ReaderTreeColumns),
+    FALSE
+};
+
+static const READER_TABLE ReaderTreeProbeTable = {
+    "nodes",
+    ReaderTreeProbeColumns,
+    RTL_NUMBER_OF(ReaderTreeProbeColumns),
     FALSE
 };
 
@@ -73,6 +94,7 @@ Return Value:
     const READER_MODULE *Module = Tree->Session->Modules[Function->Module];
 
     ReaderPutStatistics(Output, &Node->Statistics);
+    ReaderPutProbe(Output, Tree->Session, &Node->Statistics);
     ReaderPutNumber(Output, Index);
     ReaderPutNumber(Output, Node->Depth == 0 ? 0 : Node->Parent);
     ReaderPutNumber(Output, Node->Depth);
@@ -135,7 +157,7 @@ Return Value:
     }
     RtlWriteText(&Writer, "]");
 
-    for (Index = 0; Index < RTL_NUMBER_OF(ReaderTreeColumns) - 1; Index++) {
+    for (Index = 0; Index < Output->Table->NumberOfColumns - 1; Index++) {
         ReaderPutNothing(Output);
     }
     ReaderPutText(Output, Name, Writer.LengthInBytes);
@@ -173,7 +195,7 @@ Return Value:
     ULONGLONG Uncertain = 0;
     ULONGLONG BegunBefore = 0;
     ULONGLONG Rows = 0;
-    ULONG HiddenColumns;
+    ULONGLONG HiddenColumns;
     ULONG Node;
     ULONG Track = READER_NONE;
 
@@ -211,7 +233,15 @@ Return Value:
                         &Tree->Session->Clock,
                         "tree",
                         FALSE);
-    ReaderBeginTable(&Output, &ReaderTreeTable, HiddenColumns);
+    if (Tree->Session->IsProbeSubtracted) {
+        HiddenColumns = (HiddenColumns & READER_STATISTICS_ALL_COLUMNS) |
+                        (HiddenColumns & ~READER_STATISTICS_ALL_COLUMNS)
+                            << READER_PROBE_NUMBER_OF_COLUMNS |
+                        READER_PROBE_HIDDEN_COLUMNS;
+        ReaderBeginTable(&Output, &ReaderTreeProbeTable, HiddenColumns);
+    } else {
+        ReaderBeginTable(&Output, &ReaderTreeTable, HiddenColumns);
+    }
 
     Node = ReaderNextNode(Tree, READER_ROOT_NODE);
     while (Node != READER_NONE && Rows < Options->Limit) {
@@ -244,6 +274,7 @@ Return Value:
 
     ReaderPutNotShown(&Output, Options->Filter, &Tree->NotShown);
     ReaderPutRangeNote(&Output, Options, BegunBefore);
+    ReaderPutProbeNote(&Output, Tree->Session);
     ReaderPutClockNote(&Output, Tree->Session);
     ReaderEndDocument(&Output);
 }
@@ -278,13 +309,15 @@ Return Value:
     READER_RANGE Range;
     READER_TREE Tree;
     ULONG ExitCode;
+    ULONG Index;
     NTSTATUS Status;
 
     if (!ReaderBeginCommand(&Session, Context, Options)) {
         return READER_EXIT_FAILURE;
     }
 
-    if (!ReaderQueryRange(&Session, Options, &Range)) {
+    if (!ReaderBeginProbe(&Session, Options) ||
+        !ReaderQueryRange(&Session, Options, &Range)) {
         ReaderCloseSession(&Session);
         return READER_EXIT_FAILURE;
     }
@@ -299,6 +332,10 @@ Return Value:
     ExitCode = ReaderBuildTree(&Tree, Options);
     if (Tree.NumberOfNodes == 0) {
         goto End;
+    }
+
+    for (Index = 0; Index < Tree.NumberOfNodes; Index++) {
+        ReaderSubtractProbe(&Session, &Tree.Nodes[Index].Statistics);
     }
 
     ReaderFilterTree(&Tree, Options->Filter);
@@ -343,6 +380,7 @@ const READER_COMMAND ReaderTreeCommand = {
     "to it and the calls inside; one that is excluded is left out with\n"
     "the calls inside.\n"
     READER_NOT_SHOWN_NOTE("nodes")
+    READER_PROBE_HELP
     READER_TICKS_NOTE,
     "  TraceReader tree --depth 6 SESSION\n"
     "  TraceReader tree --function Game::Load SESSION\n"
@@ -351,6 +389,6 @@ const READER_COMMAND ReaderTreeCommand = {
         READER_OPTION_THREAD | READER_OPTION_TRACKS |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
         READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-        READER_OPTION_FILTER,
+        READER_OPTION_FILTER | READER_OPTION_PROBE,
     ReaderCommandTree
 };

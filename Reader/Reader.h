@@ -433,6 +433,8 @@ typedef struct _READER_MODULE {
     READER_MAP Inlined;             // (outer RVA << 32) | inner RVA to how
                                     // often one may be inlined into the other
     RTL_ERROR SymbolError;          // why there are none
+    ULONG ProbeInner;               // what its hooks cost: ReaderProbe.h
+    ULONG ProbeTotal;
 } READER_MODULE;
 typedef READER_MODULE *PREADER_MODULE;
 
@@ -499,6 +501,7 @@ typedef struct _READER_SESSION {
     ULONGLONG NumberOfMarks;        // in the indexes that were closed
     ULONGLONG NumberLeftOut;        // of marks, for which there was no room
     ULONGLONG NumberPassedBy;       // of records, thanks to indexes
+    BOOLEAN IsProbeSubtracted;      // ReaderBeginProbe
 } READER_SESSION;
 typedef READER_SESSION *PREADER_SESSION;
 
@@ -661,6 +664,8 @@ typedef READER_STREAM_STORE *PREADER_STREAM_STORE;
 
 typedef struct _READER_TALLY *PREADER_TALLY;
 typedef struct _READER_INDEX *PREADER_INDEX;
+typedef struct _READER_PROBE READER_PROBE;
+typedef READER_PROBE *PREADER_PROBE;
 
 typedef struct _READER_STREAM {
     PREADER_SESSION Session;
@@ -680,6 +685,7 @@ typedef struct _READER_STREAM {
     BOOLEAN IsAfterJump;            // the last record is
     PREADER_TALLY Tally;            // what ReaderRunStream adds to, or NULL
     PREADER_INDEX Index;            // where it can begin, or NULL
+    PREADER_PROBE Probe;            // what is to be subtracted, or NULL
     ULONGLONG NumberPassedBy;       // of the records, thanks to the index
     ULONGLONG PassedTimestamp;      // of the last of them
     ULONG NumberEntered;            // stores of which entries were read
@@ -1624,6 +1630,9 @@ typedef struct _READER_STATISTICS {
     ULONGLONG Unfinished;
     ULONGLONG Uncertain;            // the clock jumped during the call
     ULONGLONG BegunBefore;          // open when the range began
+    ULONGLONG TotalProbe;           // what the hooks cost, in TotalTicks, in
+    ULONGLONG SelfProbe;            // SelfTicks and in the sum; 256ths of a
+    ULONGLONG SumProbe;             // tick until ReaderSubtractProbe
 } READER_STATISTICS;
 typedef READER_STATISTICS *PREADER_STATISTICS;
 typedef const READER_STATISTICS *PCREADER_STATISTICS;

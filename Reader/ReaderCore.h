@@ -494,6 +494,8 @@ typedef struct _CORE_EVENT {
     PCORE_FRAME Frame;              // valid until the next call; NULL for
                                     // unmatched
     PCORE_FRAME Parent;             // the frame below it, or NULL
+    ULONGLONG InclusiveProbe;       // these two are the caller's: what the
+    ULONGLONG SelfProbe;            // hooks cost in the ticks
 } CORE_EVENT;
 typedef CORE_EVENT *PCORE_EVENT;
 

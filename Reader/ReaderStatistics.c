@@ -10,7 +10,7 @@ Abstract:
 
 --*/
 
-#include "Reader.h"
+#include "ReaderProbe.h"
 
 
 _Use_decl_annotations_
@@ -42,6 +42,7 @@ Return Value:
 --*/
 {
     ULONGLONG Ticks = Event->InclusiveTicks;
+    ULONGLONG Net;
 
     Statistics->Uncertain += Event->IsUncertain;
 
@@ -59,20 +60,30 @@ Return Value:
         return;
     }
 
-    if (Statistics->Calls == Statistics->Abandoned ||
-        Ticks < Statistics->MinimumTicks) {
-        Statistics->MinimumTicks = Ticks;
+    Net = Ticks;
+    if (Event->InclusiveProbe != 0) {
+        Net = Event->InclusiveProbe / TRACE_PROBE_UNIT;
+        Net = Ticks > Net ? Ticks - Net : 0;
     }
 
-    if (Ticks > Statistics->MaximumTicks) {
-        Statistics->MaximumTicks = Ticks;
+    if (Statistics->Calls == Statistics->Abandoned ||
+        Net < Statistics->MinimumTicks) {
+        Statistics->MinimumTicks = Net;
+    }
+
+    if (Net > Statistics->MaximumTicks) {
+        Statistics->MaximumTicks = Net;
     }
 
     Statistics->Calls += 1;
     Statistics->SelfTicks += Event->SelfTicks;
     if (IsOutermost) {
         Statistics->TotalTicks += Ticks;
+        Statistics->TotalProbe += Event->InclusiveProbe;
     }
+
+    Statistics->SelfProbe += Event->SelfProbe;
+    Statistics->SumProbe += Event->InclusiveProbe;
 
     Statistics->SumLow += Ticks;
     if (Statistics->SumLow < Ticks) {
@@ -281,10 +292,16 @@ Return Value:
 
 --*/
 {
+    ULONGLONG Finished = Statistics->Calls - Statistics->Abandoned;
+
     ReaderPutNumber(Output, Statistics->Calls);
-    ReaderPutNumber(Output, Statistics->TotalTicks);
-    ReaderPutNumber(Output, Statistics->SelfTicks);
-    ReaderPutNumber(Output, ReaderQueryAverage(Statistics));
+    ReaderPutSubtracted(Output,
+                        Statistics->TotalTicks,
+                        Statistics->TotalProbe);
+    ReaderPutSubtracted(Output, Statistics->SelfTicks, Statistics->SelfProbe);
+    ReaderPutSubtracted(Output,
+                        ReaderQueryAverage(Statistics),
+                        Finished != 0 ? Statistics->SumProbe / Finished : 0);
     ReaderPutNumber(Output, Statistics->MinimumTicks);
     ReaderPutNumber(Output, Statistics->MaximumTicks);
     ReaderPutNumber(Output, Statistics->Abandoned);

@@ -12,6 +12,7 @@ Abstract:
 
 --*/
 
+#include "ReaderProbe.h"
 #include "Reader.h"
 
 
@@ -233,6 +234,7 @@ Return Value:
     Status = ReaderAttachNewStores(Stream);
     if (NT_SUCCESS(Status)) {
         ReaderOpenIndex(Stream);
+        Status = ReaderOpenProbe(Session, &Stream->Probe);
     }
 
     return Status;
@@ -431,6 +433,8 @@ Return Value:
 {
     Event->IsAfterJump = Stream->IsAfterJump;
     Event->IsUncertain = FALSE;
+    Event->InclusiveProbe = 0;
+    Event->SelfProbe = 0;
 
     if (Event->Kind == CoreEventEnter) {
         Event->Frame->NumberOfJumps = Stream->NumberOfJumps;
@@ -843,7 +847,9 @@ Return Value:
 
         if (CoreNextEvent(&Stream->Pair, Event)) {
             ReaderMarkEvent(Stream, Event);
-            return STATUS_SUCCESS;
+            return Stream->Probe == NULL
+                       ? STATUS_SUCCESS
+                       : ReaderAddToProbe(Stream->Probe, Event);
         }
 
         if (Stream->IsFinished) {
@@ -946,6 +952,8 @@ Return Value:
             Stack->Frames[Depth].NumberOfJumps = Stream->NumberOfJumps;
         }
     }
+
+    ReaderResetProbe(Stream->Probe);
 
     //
     // These frames are not for a mark.
@@ -1063,6 +1071,8 @@ Return Value:
     ULONG Index;
 
     ReaderCloseIndex(Stream);
+    ReaderCloseProbe(Session, Stream->Probe);
+    Stream->Probe = NULL;
     for (Index = 0; Index < Stream->NumberOfStores; Index++) {
 
         PREADER_STREAM_STORE Part = Stream->Stores[Index];

@@ -757,4 +757,7 @@ Return Value:
     Statistics->Unfinished += Others->Unfinished;
     Statistics->Uncertain += Others->Uncertain;
     Statistics->BegunBefore += Others->BegunBefore;
+    Statistics->TotalProbe += Others->TotalProbe;
+    Statistics->SelfProbe += Others->SelfProbe;
+    Statistics->SumProbe += Others->SumProbe;
 }

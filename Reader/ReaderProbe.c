@@ -1,0 +1,689 @@
+/*++
+
+Module Name:
+
+    ReaderProbe.c
+
+Abstract:
+
+    Takes what the hooks themselves cost out of the times.
+
+    Of a pair of hooks, a part lies between the two time stamps of its call
+    (inner), and the rest in its caller.  A call's own time has its own inner
+    part and the rest of each call made directly from it; its total has its own
+    inner part and all of every call inside, whoever made it.
+
+    A stream keeps the sum of what all calls entered so far cost.  What a call
+    contains is the sum at its end less the sum at its entry, so that nothing
+    has to be counted call by call: one number for each open frame, and one
+    more for the direct callees.
+
+    Costs are kept in 256ths of a tick until all has been added up.
+
+--*/
+
+#include "ReaderProbe.h"
+
+typedef struct _READER_PROBE_FRAME {
+    ULONGLONG Entered;              // the sum after the call's own entry
+    ULONGLONG Callees;              // what those made directly from it left
+                                    // in its own time
+} READER_PROBE_FRAME;
+typedef READER_PROBE_FRAME *PREADER_PROBE_FRAME;
+
+typedef struct _READER_PROBE_TRACK {
+    PREADER_PROBE_FRAME Frames;     // by depth
+    ULONG Capacity;
+    ULONG Unused;
+} READER_PROBE_TRACK;
+typedef READER_PROBE_TRACK *PREADER_PROBE_TRACK;
+
+struct _READER_PROBE {
+    const READER_SESSION *Session;
+    PREADER_PROBE_TRACK Tracks;     // by number
+    ULONG NumberOfTracks;
+    ULONG CapacityOfTracks;
+    ULONGLONG Sum;                  // of all calls entered
+};
+
+
+_Use_decl_annotations_
+VOID
+ReaderQueryProbe(
+    PCTRACE_STORE_HEADER Header,
+    PULONG Inner,
+    PULONG Total
+    )
+/*++
+
+Routine Description:
+
+    Takes the cost of a pair of hooks from a store's header.
+
+Arguments:
+
+    Header - The header.
+
+    Inner, Total - Receive the costs in 256ths of a tick; 0: not known.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    *Inner = Header->ProbeInner;
+    *Total = Header->ProbeTotal;
+    if (*Inner > *Total || Header->Clock != TRACE_CLOCK_TSC) {
+        *Inner = 0;
+    }
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderBeginProbe(
+    PREADER_SESSION Session,
+    PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Takes the costs from the stores' headers, for each module the first that is
+    known.
+
+Arguments:
+
+    Session - The session.
+
+    Options - The command's options.
+
+Return Value:
+
+    FALSE if they are to be subtracted and none is known; the failure has been
+    written.
+
+--*/
+{
+    PREADER_STORE Store;
+    PREADER_MODULE Module;
+    BOOLEAN IsKnown = FALSE;
+    ULONG Inner;
+    ULONG Total;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        Store = Session->Stores[Index];
+        if (Store->Header == NULL || Store->Module == READER_NONE) {
+            continue;
+        }
+
+        Module = Session->Modules[Store->Module];
+        ReaderQueryProbe(Store->Header, &Inner, &Total);
+        if (Total != 0 && (Module->ProbeTotal == 0 ||
+                           (Module->ProbeInner == 0 && Inner != 0))) {
+            Module->ProbeInner = Inner;
+            Module->ProbeTotal = Total;
+        }
+
+        IsKnown = IsKnown || Module->ProbeInner != 0;
+    }
+
+    if ((Options->Given & READER_OPTION_PROBE) == 0) {
+        return TRUE;
+    }
+
+    if (!IsKnown || Session->Clock.Kind != TRACE_CLOCK_TSC) {
+        ReaderFail(Session->Context,
+                   "subtract what the hooks cost, which these stores do not "
+                   "say",
+                   Options->PathUtf8,
+                   STATUS_NOT_FOUND);
+        return FALSE;
+    }
+
+    Session->IsProbeSubtracted = TRUE;
+    return TRUE;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderOpenProbe(
+    const READER_SESSION *Session,
+    PREADER_PROBE *Probe
+    )
+/*++
+
+Routine Description:
+
+    Makes an account for a stream.
+
+Arguments:
+
+    Session - The session.
+
+    Probe - Receives it; NULL if nothing is to be subtracted.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+
+    *Probe = NULL;
+    if (!Session->IsProbeSubtracted) {
+        return STATUS_SUCCESS;
+    }
+
+    *Probe = (PREADER_PROBE)Allocator->Allocate(Allocator->Context,
+                                                sizeof(READER_PROBE));
+    if (*Probe == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlZeroBytes(*Probe, sizeof(READER_PROBE));
+    (*Probe)->Session = Session;
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderCloseProbe(
+    const READER_SESSION *Session,
+    PREADER_PROBE Probe
+    )
+/*++
+
+Routine Description:
+
+    Frees an account.
+
+Arguments:
+
+    Session - The session.
+
+    Probe - The account, or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    ULONG Index;
+
+    if (Probe == NULL) {
+        return;
+    }
+
+    for (Index = 0; Index < Probe->NumberOfTracks; Index++) {
+        Allocator->Free(Allocator->Context, Probe->Tracks[Index].Frames);
+    }
+
+    Allocator->Free(Allocator->Context, Probe->Tracks);
+    Allocator->Free(Allocator->Context, Probe);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderResetProbe(
+    PREADER_PROBE Probe
+    )
+/*++
+
+Routine Description:
+
+    Forgets what was entered, where a range of time begins.
+
+Arguments:
+
+    Probe - The account, or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    if (Probe == NULL) {
+        return;
+    }
+
+    Probe->Sum = 0;
+    for (Index = 0; Index < Probe->NumberOfTracks; Index++) {
+        RtlZeroBytes(Probe->Tracks[Index].Frames,
+                     (SIZE_T)Probe->Tracks[Index].Capacity *
+                         sizeof(READER_PROBE_FRAME));
+    }
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderFindProbeFrame(
+    _Inout_ PREADER_PROBE Probe,
+    _In_ const CORE_EVENT *Event,
+    _Out_ PREADER_PROBE_FRAME *Frame
+    )
+/*++
+
+Routine Description:
+
+    Finds the account's part for an event's frame.
+
+Arguments:
+
+    Probe - The account.
+
+    Event - The event.
+
+    Frame - Receives the part, which is new if it was not there.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Probe->Session->Context->Allocator;
+    PREADER_PROBE_TRACK Track;
+    NTSTATUS Status;
+
+    if (Event->Track >= 0x80000000u || Event->Depth >= 0x80000000u) {
+        return STATUS_NO_MEMORY;
+    }
+
+    if (Event->Track >= Probe->NumberOfTracks) {
+
+        Status = ReaderGrowArray(Allocator,
+                                 (PVOID *)&Probe->Tracks,
+                                 &Probe->CapacityOfTracks,
+                                 Event->Track + 1,
+                                 sizeof(READER_PROBE_TRACK));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Probe->NumberOfTracks = Event->Track + 1;
+    }
+
+    Track = &Probe->Tracks[Event->Track];
+    if (Event->Depth >= Track->Capacity) {
+
+        Status = ReaderGrowArray(Allocator,
+                                 (PVOID *)&Track->Frames,
+                                 &Track->Capacity,
+                                 Event->Depth + 1,
+                                 sizeof(READER_PROBE_FRAME));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    *Frame = &Track->Frames[Event->Depth];
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderAddToProbe(
+    PREADER_PROBE Probe,
+    PCORE_EVENT Event
+    )
+/*++
+
+Routine Description:
+
+    Counts a call that is entered, and says of one that ends what it contains.
+
+Arguments:
+
+    Probe - The account.
+
+    Event - The event.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_PROBE_FRAME Frame;
+    const READER_MODULE *Module;
+    NTSTATUS Status;
+
+    if (Event->Kind == CoreEventUnmatched) {
+        return STATUS_SUCCESS;
+    }
+
+    Module = Probe->Session->Modules[(ULONG)(Event->Site >> 32)];
+    Status = ReaderFindProbeFrame(Probe, Event, &Frame);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    //
+    // A cost whose inner part is not known cannot be taken out.
+    //
+
+    if (Event->Kind != CoreEventEnter) {
+        Event->InclusiveProbe = Module->ProbeInner +
+                                (Probe->Sum - Frame->Entered);
+        Event->SelfProbe = Module->ProbeInner + Frame->Callees;
+        return STATUS_SUCCESS;
+    }
+
+    if (Module->ProbeInner != 0) {
+        Probe->Sum += Module->ProbeTotal;
+    }
+
+    Frame->Entered = Probe->Sum;
+    Frame->Callees = 0;
+    if (Event->Depth != 0 && Module->ProbeInner != 0) {
+        Frame[-1].Callees += Module->ProbeTotal - Module->ProbeInner;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+static
+ULONGLONG
+ReaderTakeOut(
+    _Inout_ PULONGLONG Ticks,
+    _In_ ULONGLONG Cost
+    )
+/*++
+
+Routine Description:
+
+    Subtracts a cost from a time.
+
+Arguments:
+
+    Ticks - The time; 0 afterwards if the cost is larger.
+
+    Cost - In 256ths of a tick.
+
+Return Value:
+
+    The cost in ticks.
+
+--*/
+{
+    ULONGLONG Subtracted = Cost / TRACE_PROBE_UNIT +
+                           (Cost % TRACE_PROBE_UNIT >= TRACE_PROBE_UNIT / 2);
+
+    *Ticks = *Ticks > Subtracted ? *Ticks - Subtracted : 0;
+    return Subtracted;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderSubtractProbe(
+    const READER_SESSION *Session,
+    PREADER_STATISTICS Statistics
+    )
+/*++
+
+Routine Description:
+
+    Takes the costs out of sums.  The least and the longest time of a call were
+    freed from theirs when the call was added.
+
+Arguments:
+
+    Session - The session.
+
+    Statistics - The sums.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Subtracted;
+
+    if (!Session->IsProbeSubtracted) {
+        return;
+    }
+
+    Statistics->TotalProbe = ReaderTakeOut(&Statistics->TotalTicks,
+                                           Statistics->TotalProbe);
+    Statistics->SelfProbe = ReaderTakeOut(&Statistics->SelfTicks,
+                                          Statistics->SelfProbe);
+    Subtracted = Statistics->SumProbe / TRACE_PROBE_UNIT;
+    if (Statistics->SumHigh == 0 && Statistics->SumLow < Subtracted) {
+        Statistics->SumLow = 0;
+    } else {
+        Statistics->SumHigh -= Statistics->SumLow < Subtracted;
+        Statistics->SumLow -= Subtracted;
+    }
+
+    Statistics->SumProbe = Subtracted;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutSubtracted(
+    PREADER_OUTPUT Output,
+    ULONGLONG Ticks,
+    ULONGLONG Probe
+    )
+/*++
+
+Routine Description:
+
+    Writes a time.  In text, one that is lost in the noise of what was taken
+    out is written as less than that.
+
+Arguments:
+
+    Output - The output.
+
+    Ticks - The time.
+
+    Probe - What was taken out, ticks.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCSZ Units[] = { " ns", " us", " ms", " s" };
+    RTL_WRITER Writer;
+    ULONGLONG Value;
+    ULONG Unit = 0;
+    ULONG Width;
+    CHAR Bound[32];
+    CHAR Cell[48];
+
+    if (Output->Format != ReaderFormatText || Probe == 0 ||
+        Ticks >= (Probe + READER_PROBE_NOISE - 1) / READER_PROBE_NOISE) {
+        ReaderPutNumber(Output, Ticks);
+        return;
+    }
+
+    //
+    // Rounded up to a number of three digits.
+    //
+
+    RtlInitializeBufferWriter(&Writer, Bound, sizeof(Bound));
+    Value = (Probe + READER_PROBE_NOISE - 1) / READER_PROBE_NOISE;
+    if (CoreTicksToNanoseconds(Output->Clock, Value, &Value)) {
+
+        Value += 1;
+        while (Value >= 1000 && Unit + 1 < RTL_NUMBER_OF(Units)) {
+            Value = (Value + 999) / 1000;
+            Unit += 1;
+        }
+
+        RtlWriteText(&Writer, "< %llu%s", Value, Units[Unit]);
+    } else {
+        RtlWriteText(&Writer, "< %llu", Value);
+    }
+
+    Width = Output->Table->Columns[Output->Column].Width;
+    if (Width > sizeof(Cell)) {
+        Width = sizeof(Cell);
+    }
+
+    Value = Writer.LengthInBytes;
+    RtlInitializeBufferWriter(&Writer, Cell, sizeof(Cell));
+    if (Value < Width) {
+        RtlWriteText(&Writer, "%*s", (int)(Width - Value), "");
+    }
+
+    RtlWriteBytes(&Writer, Bound, (ULONG)Value);
+    ReaderPutText(Output, Cell, Writer.LengthInBytes);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutProbe(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session,
+    PCREADER_STATISTICS Statistics
+    )
+/*++
+
+Routine Description:
+
+    Writes what was taken out, if anything was.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+    Statistics - What it was taken out of.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Session->IsProbeSubtracted) {
+        ReaderPutNumber(Output, Statistics->TotalProbe);
+        ReaderPutNumber(Output, Statistics->SelfProbe);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteProbe(
+    PRTL_WRITER Writer,
+    PCCORE_CLOCK Clock,
+    ULONG Cost
+    )
+/*++
+
+Routine Description:
+
+    Writes a cost.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Clock - The session's.
+
+    Cost - In 256ths of a tick.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Tenths = (ULONGLONG)Cost * 10;
+
+    if (Clock->Ticks != 0) {
+        Tenths = CoreMultiplyDivide(Tenths, Clock->Nanoseconds, Clock->Ticks);
+    }
+
+    Tenths = (Tenths + TRACE_PROBE_UNIT / 2) / TRACE_PROBE_UNIT;
+    RtlWriteText(Writer,
+                 "%llu.%llu %s",
+                 Tenths / 10,
+                 Tenths % 10,
+                 Clock->Ticks != 0 ? "ns" : "ticks");
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutProbeNote(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session
+    )
+/*++
+
+Routine Description:
+
+    Says what was taken out, module by module where there are several.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Writer = Output->Writer;
+    const READER_MODULE *Module;
+    ULONG Index;
+
+    if (!Session->IsProbeSubtracted || Output->Format != ReaderFormatText) {
+        return;
+    }
+
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+
+        Module = Session->Modules[Index];
+        RtlWriteText(Writer, "The hooks' own cost ");
+        if (Session->NumberOfModules > 1) {
+            RtlWriteText(Writer, "in ");
+            ReaderWriteCleanText(Writer, Module->Name, Module->NameLength);
+            RtlWriteText(Writer, " ");
+        }
+
+        if (Module->ProbeInner == 0) {
+            RtlWriteText(Writer, "is not known, and is in the times.\n");
+            continue;
+        }
+
+        RtlWriteText(Writer, "is taken out: ");
+        ReaderWriteProbe(Writer, &Session->Clock, Module->ProbeInner);
+        RtlWriteText(Writer, " of each call, and ");
+        ReaderWriteProbe(Writer,
+                         &Session->Clock,
+                         Module->ProbeTotal - Module->ProbeInner);
+        RtlWriteText(Writer, " more of its callers.\n");
+    }
+}
