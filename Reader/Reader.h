@@ -1972,6 +1972,7 @@ extern const READER_COMMAND ReaderInfoCommand;
 extern const READER_COMMAND ReaderLiveCommand;
 extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;
+extern const READER_COMMAND ReaderStackCommand;
 extern const READER_COMMAND ReaderTreeCommand;
 extern const READER_COMMAND ReaderVerifyCommand;
 

@@ -22,6 +22,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderInfoCommand,
     &ReaderReportCommand,
     &ReaderTreeCommand,
+    &ReaderStackCommand,
     &ReaderReplayCommand,
     &ReaderLiveCommand,
     &ReaderExportCommand,

@@ -35,6 +35,12 @@ Abstract:
 #define PE_UNWIND_REGISTER_MASK         0x0F
 
 //
+// The unwind code of a register that was pushed.
+//
+
+#define UNWIND_PUSH                     0
+
+//
 // How many entries may be chained.  Windows itself follows 32.
 //
 
@@ -520,7 +526,7 @@ Return Value:
 
     switch (Operation) {
 
-    case 0:                         // push a register
+    case UNWIND_PUSH:
         Slots = 1;
         *SizeInBytes = 8;
         break;
@@ -608,6 +614,7 @@ Return Value:
     ULONG Begin;
     ULONG Link;
     ULONG Offset;
+    ULONG Operation;
     ULONG Size;
     ULONG Slot;
     ULONG SlotsInBytes;
@@ -620,6 +627,7 @@ Return Value:
 
     Entry = Rva == 0 ? NULL : ReaderFindUnwindEntry(Unwind, Rva - 1);
     Frame->IsDynamic = FALSE;
+    Frame->SavedInBytes = 0;
 
     for (Link = 0; Entry != NULL && Link < READER_MAXIMUM_CHAIN; Link++) {
 
@@ -668,6 +676,8 @@ Return Value:
         while (Slot < Information[2]) {
 
             Offset = Information[PE_UNWIND_HEADER_SIZE + Slot * 2];
+            Operation = Information[PE_UNWIND_HEADER_SIZE + Slot * 2 + 1] &
+                        15;
             if (!ReaderMeasureCode(Information + PE_UNWIND_HEADER_SIZE,
                                    Information[2],
                                    Information[0] & 7,
@@ -677,6 +687,10 @@ Return Value:
             }
 
             Body += Size;
+            if (Operation == UNWIND_PUSH && Body <= READER_MAXIMUM_FRAME) {
+                Frame->SavedInBytes += Size;
+            }
+
             if (Link != 0 || Offset < Rva - Begin) {
                 Here += Size;
             }
@@ -701,6 +715,35 @@ Return Value:
     }
 
     return FALSE;
+}
+
+_Use_decl_annotations_
+ULONG
+ReaderQueryUnwindRange(
+    PCREADER_UNWIND Unwind,
+    ULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Says where a range with unwind data begins.
+
+Arguments:
+
+    Unwind - Supplies the image's unwind data.
+
+    Index - Supplies which range.
+
+Return Value:
+
+    Its first address.
+
+--*/
+{
+    return ReaderLoadUlong(Unwind->Functions +
+                           (SIZE_T)Index * PE_FUNCTION_SIZE +
+                           PE_FUNCTION_BEGIN);
 }
 
 static

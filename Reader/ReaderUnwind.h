@@ -76,6 +76,7 @@ typedef struct _READER_UNWIND_FRAME {
                                     // address, if the place is in the prologue
                                     // or in the body
     ULONG BodySizeInBytes;          // the same in the body
+    ULONG SavedInBytes;             // of these, pushed registers
     BOOLEAN IsDynamic;              // RSP may move in the body
 } READER_UNWIND_FRAME;
 typedef READER_UNWIND_FRAME *PREADER_UNWIND_FRAME;
@@ -94,6 +95,19 @@ BOOLEAN
     _Out_ PREADER_UNWIND_FRAME Frame
     );
 READER_FIND_UNWIND_FRAME ReaderFindUnwindFrame;
+
+//
+// The first address of one of the NumberOfFunctions ranges that have unwind
+// data, in the order of the image.  A function may have several.
+//
+
+typedef
+ULONG
+(READER_QUERY_UNWIND_RANGE)(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Index
+    );
+READER_QUERY_UNWIND_RANGE ReaderQueryUnwindRange;
 
 //
 // If the instruction at Rva is a direct jump out of its function: where to.
