@@ -12,23 +12,34 @@ Abstract:
 
 #include "ReaderProbe.h"
 
+//
+// The columns after those of the statistics and, with --subtract-probe, of the
+// probe.
+//
+
+#define READER_REPORT_MORE_COLUMNS                                          \
+    { "p50", "p50", ReaderColumnTime, READER_TIME_WIDTH },                  \
+    { "p90", "p90", ReaderColumnTime, READER_TIME_WIDTH },                  \
+    { "p99", "p99", ReaderColumnTime, READER_TIME_WIDTH },                  \
+    { "Module", "module", ReaderColumnText, 16 },                           \
+    { "", "rva", ReaderColumnHexadecimal, 0 },                              \
+    { "Function", "function", ReaderColumnText, 0 }
+
 static const READER_COLUMN ReaderReportColumns[] = {
     READER_STATISTICS_COLUMNS,
-    { "Module", "module", ReaderColumnText, 16 },
-    { "", "rva", ReaderColumnHexadecimal, 0 },
-    { "Function", "function", ReaderColumnText, 0 }
+    READER_REPORT_MORE_COLUMNS
 };
 
 static const READER_COLUMN ReaderReportProbeColumns[] = {
     READER_STATISTICS_COLUMNS,
     READER_PROBE_COLUMNS,
-    { "Module", "module", ReaderColumnText, 16 },
-    { "", "rva", ReaderColumnHexadecimal, 0 },
-    { "Function", "function", ReaderColumnText, 0 }
+    READER_REPORT_MORE_COLUMNS
 };
 
-#define READER_REPORT_MODULE_COLUMN READER_STATISTICS_NUMBER_OF_COLUMNS
-#define READER_REPORT_RVA_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 1)
+#define READER_REPORT_PERCENTILE_COLUMNS                                    \
+    (7u << READER_STATISTICS_NUMBER_OF_COLUMNS)
+#define READER_REPORT_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 3)
+#define READER_REPORT_RVA_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 4)
 
 static const READER_TABLE ReaderReportTable = {
     "functions",
@@ -79,6 +90,7 @@ typedef struct _READER_REPORT {
     volatile LONG NextThread;           // that no worker has taken
     NTSTATUS *ThreadStatus;             // by thread, when it has been read
     PREADER_STATISTICS Statistics;      // by function
+    PCORE_HISTOGRAM Histograms;         // by function; NULL: there are none
     PULONGLONG Ranks;                   // by function: the thread where it was
                                         // seen first << 32 | how many were
                                         // seen before it
@@ -92,6 +104,7 @@ typedef struct _READER_REPORT {
     READER_PROGRESS Progress;
     ULONG ProgressCalls;
     BOOLEAN IsMerged;
+    BOOLEAN HasHistograms;
 } READER_REPORT;
 typedef READER_REPORT *PREADER_REPORT;
 
@@ -307,6 +320,8 @@ Return Value:
         Tallies[Index].IsGeneral =
             Session->IsProbeSubtracted ||
             (Report->Options->Given & READER_OPTION_GENERAL) != 0;
+        Tallies[Index].HasHistograms = Report->HasHistograms &&
+                                       Index < Number;
     }
 
     for (Index = 0; Report->Range.IsGiven && Index < Number; Index++) {
@@ -367,6 +382,49 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
+ReaderMergeReportHistogram(
+    _In_ const READER_REPORT *Report,
+    _Inout_ PCORE_HISTOGRAM Histogram,
+    _Inout_ PCORE_HISTOGRAM Other
+    )
+/*++
+
+Routine Description:
+
+    Adds what a worker has of a function's histogram.
+
+Arguments:
+
+    Report - The report.
+
+    Histogram - What to add to.
+
+    Other - What to add; empty afterwards.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Report->Session.Context->Allocator;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    if (Histogram->NumberOfBuckets == 0) {
+        *Histogram = *Other;
+        RtlZeroBytes(Other, sizeof(*Other));
+    } else {
+        Status = CoreMergeHistogram(Histogram, Allocator, Other);
+        CoreRundownHistogram(Other, Allocator);
+    }
+
+    return Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
 ReaderMergeReport(
     _Inout_ PREADER_REPORT Report
     )
@@ -391,6 +449,7 @@ Return Value:
     SIZE_T Number = Report->Functions.NumberOfFunctions;
     ULONG Worker;
     ULONG Index;
+    NTSTATUS Status;
 
     Report->Statistics = (PREADER_STATISTICS)
         Allocator->Allocate(Allocator->Context,
@@ -404,6 +463,15 @@ Return Value:
         return STATUS_NO_MEMORY;
     }
 
+    if (Report->HasHistograms) {
+        Report->Histograms = (PCORE_HISTOGRAM)
+            Allocator->Allocate(Allocator->Context,
+                                Number * sizeof(CORE_HISTOGRAM));
+        if (Report->Histograms == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+    }
+
     for (Index = 0; Index < Number; Index++) {
         Report->Ranks[Index] = ~0ULL;
         Report->Order[Index] = Index;
@@ -411,7 +479,7 @@ Return Value:
 
     for (Worker = 0; Worker < Report->NumberOfWorkers; Worker++) {
 
-        const READER_TALLY *Tally = &Report->Tallies[Worker];
+        PREADER_TALLY Tally = &Report->Tallies[Worker];
 
         Report->Unmatched += Tally->Unmatched;
         Report->NumberOfRecords += Tally->NumberOfRecords;
@@ -428,6 +496,16 @@ Return Value:
                                   Index);
             if (Rank < Report->Ranks[Function]) {
                 Report->Ranks[Function] = Rank;
+            }
+
+            if (Report->HasHistograms) {
+                Status = ReaderMergeReportHistogram(
+                    Report,
+                    &Report->Histograms[Function],
+                    &Tally->Histograms[Index]);
+                if (!NT_SUCCESS(Status)) {
+                    return Status;
+                }
             }
         }
     }
@@ -570,6 +648,52 @@ Return Value:
 
 static
 VOID
+ReaderPutReportPercentiles(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_REPORT *Report,
+    _In_ ULONG Function
+    )
+/*++
+
+Routine Description:
+
+    Writes a function's percentiles.  There are none where the probe's cost was
+    taken out: that is known of all calls together, not of each.
+
+Arguments:
+
+    Output - The output.
+
+    Report - The report, merged.
+
+    Function - The function.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const ULONG Shares[] = { 500, 900, 990 };
+    PCREADER_STATISTICS Statistics = &Report->Statistics[Function];
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Shares); Index++) {
+        if (!Report->HasHistograms ||
+            Statistics->Calls == Statistics->Abandoned) {
+            ReaderPutNothing(Output);
+        } else {
+            ReaderPutNumber(Output,
+                            CoreQueryPercentile(&Report->Histograms[Function],
+                                                Shares[Index],
+                                                Statistics->MaximumTicks));
+        }
+    }
+}
+
+
+static
+VOID
 ReaderPutReport(
     _Inout_ PREADER_REPORT Report
     )
@@ -628,6 +752,10 @@ Return Value:
     ReaderSort(Order, Count, ReaderCompareReportRows, Report);
 
     HiddenColumns = 1u << READER_REPORT_RVA_COLUMN;
+    if (!Report->HasHistograms) {
+        HiddenColumns |= READER_REPORT_PERCENTILE_COLUMNS;
+    }
+
     if (Abandoned == 0) {
         HiddenColumns |= READER_STATISTICS_ABANDONED_COLUMNS;
     }
@@ -675,6 +803,7 @@ Return Value:
         ReaderPutProbe(&Output,
                        &Report->Session,
                        &Report->Statistics[Order[Index]]);
+        ReaderPutReportPercentiles(&Output, Report, Order[Index]);
         ReaderPutText(&Output, Module->Name, Module->NameLength);
         ReaderPutNumber(&Output, Function->Rva);
         ReaderPutText(&Output, Function->Name, Function->NameLength);
@@ -807,6 +936,14 @@ Return Value:
         ReaderRundownTally(&Report->Tallies[Index]);
     }
 
+    for (Index = 0;
+         Report->Histograms != NULL &&
+         Index < Report->Functions.NumberOfFunctions;
+         Index++) {
+        CoreRundownHistogram(&Report->Histograms[Index], Allocator);
+    }
+
+    Allocator->Free(Allocator->Context, Report->Histograms);
     Allocator->Free(Allocator->Context, Report->Tallies);
     Allocator->Free(Allocator->Context, Report->ThreadStatus);
     Allocator->Free(Allocator->Context, Report->Statistics);
@@ -892,6 +1029,11 @@ Return Value:
 
     ReaderInitializeFunctions(&Report.Functions, &Report.Session);
     Report.Functions.IsQuiet = TRUE;
+    Report.HasHistograms =
+        !Report.Session.IsProbeSubtracted &&
+        ((Options->Given & READER_OPTION_PERCENTILES) != 0 ||
+         Options->Format != ReaderFormatText) &&
+        Report.Session.Clock.Kind != TRACE_CLOCK_NONE;
 
     Status = ReaderPrepareReport(&Report);
     if (!NT_SUCCESS(Status)) {
@@ -945,11 +1087,14 @@ const READER_COMMAND ReaderReportCommand = {
     "PATH",
     "Shows each function's calls and times",
     "CSV, and JSON in the array functions, hold\n"
-    READER_STATISTICS_FIELDS "\n  module, rva, function\n"
+    READER_STATISTICS_FIELDS "\n  p50_ns, p90_ns, p99_ns, module, rva, "
+    "function\n"
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
     "Total counts a recursive function once; average, min and max are of\n"
-    "each call's inclusive time.\n"
+    "each call's inclusive time, and so are p50, p90 and p99: half of the\n"
+    "calls, 90 and 99 of 100 took no longer.  "
+    READER_PERCENTILES_NOTE
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
     READER_PROBE_HELP
@@ -963,6 +1108,7 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTION_WORKERS | READER_OPTION_GENERAL |
         READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-        READER_OPTION_FILTER | READER_OPTION_PROBE,
+        READER_OPTION_FILTER | READER_OPTION_PROBE |
+        READER_OPTION_PERCENTILES,
     ReaderCommandReport
 };

@@ -1450,6 +1450,11 @@ extern const ULONG ReaderNumberOfCommands;
     "not excluded.  In --function, -PREFIX excludes.  Both may be given\n"  \
     "several times.\n"
 
+#define READER_PERCENTILES_NOTE                                             \
+    "A percentile is never less than\n"                                     \
+    "the exact one and at most 3.125 % more; up to 63 ticks of the time\n"  \
+    "stamp counter it is exact.  Abandoned calls are not in it.\n"
+
 #define READER_NOT_SHOWN_NOTE(Rows)                                         \
     "Numbers are the same as without them.  JSON then also has the array\n" \
     "not_shown with " Rows ", calls: what was left out.\n"
@@ -1879,11 +1884,15 @@ typedef struct _READER_TALLY {
     PREADER_TALLY_FUNCTION List;    // likewise, in the order of appearance
     ULONG NumberOfFunctions;
     ULONG CapacityOfList;
+    ULONG CapacityOfHistograms;
     READER_MAP Indexes;             // function to index here
     READER_MAP Inlined;             // as in READER_MODULE, of the first
     ULONG LastIndex;                // of the entry that was described last
     BOOLEAN IsGeneral;              // without the fast path
     BOOLEAN IsFromStart;            // ReaderSkipStream uses no marks
+    BOOLEAN HasHistograms;          // the caller's, before the first thread
+    PCORE_HISTOGRAM Histograms;     // by index here, of the calls that were
+                                    // not abandoned; NULL: there are none
     PCREADER_RANGE Range;           // what is added up, or NULL: everything
     PREADER_TALLY Before;           // for what comes before the range
     ULONGLONG Unmatched;

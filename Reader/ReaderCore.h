@@ -614,6 +614,118 @@ typedef PCORE_FRAME (CORE_CURRENT_FRAME)(_In_ const CORE_PAIR *Pair);
 CORE_CURRENT_FRAME CoreCurrentFrame;
 
 //
+// CoreHistogram.c: how often calls took how long.
+//
+// A bucket holds one value up to 63 ticks, and is no wider than a 32nd of the
+// values in it above that.  What is read out of it is the largest value of a
+// bucket, and so at most 3.125 % too large.
+//
+
+#define CORE_BUCKETS_PER_OCTAVE 32u
+#define CORE_NUMBER_OF_BUCKETS 1920u
+
+typedef struct _CORE_HISTOGRAM {
+    PULONGLONG Counts;              // of NumberOfBuckets, from the first on
+    ULONG FirstBucket;
+    ULONG NumberOfBuckets;          // 0: it is empty
+} CORE_HISTOGRAM;
+typedef CORE_HISTOGRAM *PCORE_HISTOGRAM;
+
+//
+// The bucket of a value.
+//
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define CORE_INLINE static __forceinline
+#else
+#define CORE_INLINE static inline __attribute__((always_inline))
+#endif
+
+CORE_INLINE
+ULONG
+CoreQueryBucket(
+    _In_ ULONGLONG Value
+    )
+{
+    ULONG Shift;
+
+#if defined(_MSC_VER) && !defined(__clang__)
+
+    unsigned long Position;
+
+    _BitScanReverse64(&Position, Value | CORE_BUCKETS_PER_OCTAVE);
+    Shift = (ULONG)Position - 5;
+
+#else
+
+    Shift = 58 - (ULONG)__builtin_clzll(Value | CORE_BUCKETS_PER_OCTAVE);
+
+#endif
+
+    return Shift * CORE_BUCKETS_PER_OCTAVE + (ULONG)(Value >> Shift);
+}
+
+//
+// The largest value that goes into a bucket.
+//
+
+typedef ULONGLONG (CORE_QUERY_BUCKET_END)(_In_ ULONG Bucket);
+CORE_QUERY_BUCKET_END CoreQueryBucketEnd;
+
+//
+// Adds a call.  STATUS_NO_MEMORY
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_ADD_TO_HISTOGRAM)(
+    _Inout_ PCORE_HISTOGRAM Histogram,
+    _In_ PCALLOCATOR Allocator,
+    _In_ ULONGLONG Ticks
+    );
+CORE_ADD_TO_HISTOGRAM CoreAddToHistogram;
+
+//
+// Adds the calls of another one.  STATUS_NO_MEMORY
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_MERGE_HISTOGRAM)(
+    _Inout_ PCORE_HISTOGRAM Histogram,
+    _In_ PCALLOCATOR Allocator,
+    _In_ const CORE_HISTOGRAM *Other
+    );
+CORE_MERGE_HISTOGRAM CoreMergeHistogram;
+
+typedef
+VOID
+(CORE_RUNDOWN_HISTOGRAM)(
+    _Inout_ PCORE_HISTOGRAM Histogram,
+    _In_ PCALLOCATOR Allocator
+    );
+CORE_RUNDOWN_HISTOGRAM CoreRundownHistogram;
+
+//
+// A time that Share in CORE_ALL_CALLS of the calls did not exceed: not less
+// than the exact one, at most 3.125 % more, and not more than Maximum, the
+// longest call's.
+//
+
+#define CORE_ALL_CALLS 1000u
+
+typedef
+ULONGLONG
+(CORE_QUERY_PERCENTILE)(
+    _In_ const CORE_HISTOGRAM *Histogram,
+    _In_ ULONG Share,
+    _In_ ULONGLONG Maximum
+    );
+CORE_QUERY_PERCENTILE CoreQueryPercentile;
+
+//
 // CoreFast.c: runs of ordinary calls.
 //
 
@@ -731,7 +843,9 @@ CORE_RUNDOWN_TOTALS CoreRundownTotals;
 //
 // Takes records of one store for as long as they are valid, ordinary and
 // earlier than Limit; returns how many.  The next one is CoreAddCall's.  The
-// frames' NumberOfJumps are those of the clock when they were entered.
+// frames' NumberOfJumps are those of the clock when they were entered.  The
+// histograms, if there are any, are as many as the totals; the end of a call
+// that is in no bucket that there is is not ordinary.
 //
 
 typedef
@@ -741,6 +855,7 @@ ULONG
     _Inout_ PCORE_RECORD_CHECK Check,
     _In_ const CORE_SITES *Sites,
     _Inout_ PCORE_TOTALS Totals,
+    _Inout_opt_ PCORE_HISTOGRAM Histograms,
     _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
     _In_ ULONG NumberOfRecords,
     _In_ ULONGLONG Limit,

@@ -707,6 +707,7 @@ Return Value:
                            &Part->Iterator.Check,
                            &Stream->Tally->Modules[Part->Module],
                            Stream->Tally->Totals.Totals,
+                           Stream->Tally->Histograms,
                            Records,
                            Count,
                            Limit,

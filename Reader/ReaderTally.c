@@ -84,8 +84,15 @@ Return Value:
         CoreRundownSites(&Tally->Modules[Index]);
     }
 
+    for (Index = 0; Index < Tally->CapacityOfHistograms; Index++) {
+        CoreRundownHistogram(&Tally->Histograms[Index], Allocator);
+    }
+
+    Allocator->Free(Allocator->Context, Tally->Histograms);
     Allocator->Free(Allocator->Context, Tally->Modules);
     Allocator->Free(Allocator->Context, Tally->List);
+    Tally->Histograms = NULL;
+    Tally->CapacityOfHistograms = 0;
     Tally->Modules = NULL;
     Tally->List = NULL;
     Tally->CapacityOfModules = 0;
@@ -145,6 +152,17 @@ Return Value:
                              sizeof(READER_TALLY_FUNCTION));
     if (!NT_SUCCESS(Status)) {
         return Status;
+    }
+
+    if (Tally->HasHistograms) {
+        Status = ReaderGrowArray(Allocator,
+                                 (PVOID *)&Tally->Histograms,
+                                 &Tally->CapacityOfHistograms,
+                                 *Index + 1,
+                                 sizeof(CORE_HISTOGRAM));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
     }
 
     Status = ReaderAddToMap(&Tally->Indexes, Function, *Index);
@@ -315,8 +333,9 @@ Return Value:
 }
 
 
+_Must_inspect_result_
 static
-VOID
+NTSTATUS
 ReaderTallyEvent(
     _Inout_ PREADER_TALLY Tally,
     _In_ const CORE_EVENT *Event
@@ -335,7 +354,7 @@ Arguments:
 
 Return Value:
 
-    None.
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
 
 --*/
 {
@@ -360,8 +379,15 @@ Return Value:
         ReaderAddToStatistics(&Tally->List[Index].Statistics,
                               Event,
                               Totals->ActiveCalls == 0);
+        if (Tally->HasHistograms && Event->Kind != CoreEventAbandoned) {
+            return CoreAddToHistogram(&Tally->Histograms[Index],
+                                      Tally->Totals.Allocator,
+                                      Event->InclusiveTicks);
+        }
         break;
     }
+
+    return STATUS_SUCCESS;
 }
 
 
@@ -489,7 +515,7 @@ Return Value:
                 Status = ReaderNextEvent(Stream, &Event);
             }
             if (NT_SUCCESS(Status)) {
-                ReaderTallyEvent(Tally, &Event);
+                Status = ReaderTallyEvent(Tally, &Event);
             }
         } while (NT_SUCCESS(Status) && Stream->Pair.IsPending);
     } while (NT_SUCCESS(Status));
@@ -645,7 +671,7 @@ Return Value:
         do {
             Status = ReaderNextEvent(&Stream, &Event);
             if (NT_SUCCESS(Status)) {
-                ReaderTallyEvent(Tally, &Event);
+                Status = ReaderTallyEvent(Tally, &Event);
             }
         } while (NT_SUCCESS(Status) && Stream.Pair.IsPending);
     }

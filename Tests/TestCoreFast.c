@@ -30,6 +30,7 @@ typedef struct _TEST_WAY {
     CORE_RECORD_CHECK Check;
     CORE_SITES Sites;
     CORE_TOTALS_TABLE Totals;
+    CORE_HISTOGRAM Histograms[TEST_SITES];
     ULONGLONG NumberOfEvents[CoreEventOpen + 1];    // but of the fast path
     ULONGLONG TailCalls;            // likewise
     ULONGLONG Uncertain[TEST_SITES];    // ends of calls with a jump in them
@@ -42,6 +43,7 @@ typedef TEST_WAY *PTEST_WAY;
 static PCALLOCATOR TestAllocator;
 static ULONGLONG TestRandomState;
 static ULONGLONG TestJumpTicks;         // 0: none is looked for
+static BOOLEAN TestHasHistograms;
 static TRACE_RECORD TestRecords[TEST_RECORDS];
 static CORE_CALL TestSites[TEST_SITES];
 static TEST_WAY TestGeneral;
@@ -314,9 +316,14 @@ Return Value:
 
 --*/
 {
+    ULONG Index;
+
     CoreRundownPair(&Way->Pair);
     CoreRundownSites(&Way->Sites);
     CoreRundownTotals(&Way->Totals);
+    for (Index = 0; Index < TEST_SITES; Index++) {
+        CoreRundownHistogram(&Way->Histograms[Index], TestAllocator);
+    }
 }
 
 
@@ -419,6 +426,13 @@ Return Value:
             continue;
         }
 
+        if (TestHasHistograms) {
+            TEST_SUCCESS(CoreAddToHistogram(
+                &Way->Histograms[Event.Frame->Function],
+                TestAllocator,
+                Event.InclusiveTicks));
+        }
+
         Totals->Calls += 1;
         Totals->SelfTicks += Event.SelfTicks;
         Totals->SumLow += Event.InclusiveTicks;
@@ -477,6 +491,7 @@ Return Value:
                                &Way->Check,
                                &Way->Sites,
                                Way->Totals.Totals,
+                               TestHasHistograms ? Way->Histograms : NULL,
                                &TestRecords[Index],
                                Count,
                                Limit,
@@ -541,6 +556,36 @@ Return Value:
 
 static
 BOOLEAN
+TestAreHistogramsEqual(
+    _In_ const CORE_HISTOGRAM *First,
+    _In_ const CORE_HISTOGRAM *Second
+    )
+/*++
+
+Routine Description:
+
+    Compares two histograms.
+
+Arguments:
+
+    First, Second - The histograms.
+
+Return Value:
+
+    TRUE if they are the same.
+
+--*/
+{
+    return First->FirstBucket == Second->FirstBucket &&
+           First->NumberOfBuckets == Second->NumberOfBuckets &&
+           RtlAreBytesEqual(First->Counts,
+                            Second->Counts,
+                            First->NumberOfBuckets * sizeof(ULONGLONG));
+}
+
+
+static
+BOOLEAN
 TestAreEqual(
     _In_ const TEST_WAY *General,
     _In_ const TEST_WAY *Fast
@@ -592,6 +637,13 @@ Return Value:
         }
     }
 
+    for (Index = 0; Index < TEST_SITES; Index++) {
+        if (!TestAreHistogramsEqual(&General->Histograms[Index],
+                                    &Fast->Histograms[Index])) {
+            return FALSE;
+        }
+    }
+
     return RtlAreBytesEqual(General->Totals.Totals,
                             Fast->Totals.Totals,
                             TEST_SITES * sizeof(CORE_TOTALS));
@@ -628,7 +680,9 @@ Return Value:
     ULONGLONG Jumps = 0;
     ULONGLONG Uncertain = 0;
     ULONGLONG OrdinaryWithJumps = 0;
+    ULONGLONG Buckets = 0;
     ULONG Round;
+    ULONG Number;
     ULONG Index;
     ULONG Wrong = 0;
     ULONG Unseen = 0;
@@ -638,6 +692,7 @@ Return Value:
         TestMakeSites();
         TestMakeRecords();
         TestJumpTicks = TestRandom(2) == 0 ? 0 : 1 + TestRandom(150);
+        TestHasHistograms = (BOOLEAN)TestRandom(2);
         TestBegin(&TestGeneral);
         for (Index = 0; Index < TEST_RECORDS; Index++) {
             TestTakeGeneral(&TestGeneral, &TestRecords[Index]);
@@ -670,6 +725,18 @@ Return Value:
         // That a difference is seen: the same calls, one of them later.
         //
 
+        Index = Round % TEST_SITES;
+        if (TestFast.Histograms[Index].NumberOfBuckets != 0) {
+            Number = TestRandom(TestFast.Histograms[Index].NumberOfBuckets);
+            TestFast.Histograms[Index].Counts[Number] += 1;
+            if (TestAreEqual(&TestGeneral, &TestFast)) {
+                Unseen += 1;
+            }
+
+            TestFast.Histograms[Index].Counts[Number] -= 1;
+            Buckets += TestFast.Histograms[Index].NumberOfBuckets;
+        }
+
         if (TestGeneral.NumberOfEvents[CoreEventExit] != 0) {
             TestFast.Totals.Totals[Round % TEST_SITES].SelfTicks += 1;
             if (TestAreEqual(&TestGeneral, &TestFast)) {
@@ -697,6 +764,7 @@ Return Value:
     TEST(Jumps > TEST_ROUNDS);
     TEST(Uncertain > TEST_ROUNDS);
     TEST(OrdinaryWithJumps > TEST_ROUNDS);
+    TEST(Buckets > TEST_ROUNDS);
     RtlWriteText(TestOutput,
                  "ordinary %llu, exits %llu, abandoned %llu, unmatched %llu, "
                  "bad %llu, fibers %llu, jumps %llu, uncertain %llu, ordinary "
@@ -710,6 +778,127 @@ Return Value:
                  Jumps,
                  Uncertain,
                  OrdinaryWithJumps);
+}
+
+
+static
+VOID
+TestHistograms(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Puts values into buckets and compares what comes out with the sorted
+    values.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const ULONG Shares[] = { 1, 250, 500, 900, 990, 999, 1000 };
+    CORE_HISTOGRAM Histograms[2];
+    CORE_HISTOGRAM Empty;
+    ULONGLONG Values[64];
+    ULONGLONG Value;
+    ULONGLONG Exact;
+    ULONGLONG Found;
+    ULONG Bucket;
+    ULONG Count;
+    ULONG Round;
+    ULONG Index;
+    ULONG Place;
+    ULONG Wrong = 0;
+    ULONG Below = 0;
+
+    //
+    // Every bucket begins where the one before it ends, and none is too wide.
+    //
+
+    TEST_EQUAL(CoreQueryBucket(0), 0);
+    TEST_EQUAL(CoreQueryBucket(~0ULL), CORE_NUMBER_OF_BUCKETS - 1);
+    TEST_EQUAL(CoreQueryBucketEnd(CORE_NUMBER_OF_BUCKETS - 1), ~0ULL);
+    for (Bucket = 0; Bucket + 1 < CORE_NUMBER_OF_BUCKETS; Bucket++) {
+
+        Value = CoreQueryBucketEnd(Bucket);
+        if (CoreQueryBucket(Value) != Bucket ||
+            CoreQueryBucket(Value + 1) != Bucket + 1 ||
+            (CoreQueryBucketEnd(Bucket + 1) - Value - 1) >
+                (Value + 1) / 32) {
+            Wrong += 1;
+        }
+    }
+
+    TEST_EQUAL(Wrong, 0);
+
+    //
+    // In two histograms, put together; the values are kept in order.
+    //
+
+    RtlZeroBytes(&Empty, sizeof(Empty));
+    TEST_EQUAL(CoreQueryPercentile(&Empty, 500, 7), 0);
+    for (Round = 0; Round < 2000; Round++) {
+
+        RtlZeroBytes(Histograms, sizeof(Histograms));
+        Count = 1 + TestRandom(RTL_NUMBER_OF(Values));
+        for (Index = 0; Index < Count; Index++) {
+
+            Value = ((ULONGLONG)TestRandom(0x7FFFFFFF) << 33 |
+                     (ULONGLONG)TestRandom(0x7FFFFFFF) << 3) >>
+                    TestRandom(64);
+            if (Round % 2 != 0) {
+                Value = 1000 + Value % 500;
+            }
+
+            TEST_SUCCESS(CoreAddToHistogram(&Histograms[TestRandom(2)],
+                                            TestAllocator,
+                                            Value));
+            for (Place = Index;
+                 Place != 0 && Values[Place - 1] > Value;
+                 Place--) {
+                Values[Place] = Values[Place - 1];
+            }
+
+            Values[Place] = Value;
+        }
+
+        TEST_SUCCESS(CoreMergeHistogram(&Histograms[0],
+                                        TestAllocator,
+                                        &Histograms[1]));
+        for (Index = 0; Index < RTL_NUMBER_OF(Shares); Index++) {
+
+            Exact = Values[(Count * Shares[Index] + 999) / 1000 - 1];
+            Found = CoreQueryPercentile(&Histograms[0],
+                                        Shares[Index],
+                                        Values[Count - 1]);
+            if (Found < Exact || Found - Exact > Exact / 32 ||
+                (Exact < 64 && Found != Exact) ||
+                (Shares[Index] == 1000 && Found != Values[Count - 1])) {
+                Wrong += 1;
+            }
+
+            //
+            // That the precision is not there by accident.
+            //
+
+            if (Found != Exact) {
+                Below += 1;
+            }
+        }
+
+        CoreRundownHistogram(&Histograms[0], TestAllocator);
+        CoreRundownHistogram(&Histograms[1], TestAllocator);
+    }
+
+    TEST_EQUAL(Wrong, 0);
+    TEST(Below > 2000);
 }
 
 
@@ -808,5 +997,6 @@ Return Value:
     TestAllocator = Allocator;
     TestRandomState = 20260311;
     TestSiteTable();
+    TestHistograms();
     TestRandomRecords();
 }

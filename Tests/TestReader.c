@@ -1830,15 +1830,16 @@ Return Value:
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,begun_before,module,rva,"
-        "function\r\n"
+        "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
+        "p99_ns,module,rva,function\r\n"
         "1,1000000,1000000,1000000,1000000,1000000,0,0,0,0,0,"
-        "app.exe,0x4000,app.exe+0x4000\r\n"
-        "1,8999,2700,8999,8999,8999,0,0,1,0,0,app.exe,0x1000,"
-        "app.exe+0x1000\r\n"
-        "4,3300,3300,1600,300,3000,1,2000,0,0,0,app.exe,0x2000,"
-        "app.exe+0x2000\r\n"
-        "1,999,999,999,999,999,0,0,0,0,0,app.exe,0x3000,app.exe+0x3000\r\n");
+        "1000000,1000000,1000000,app.exe,0x4000,app.exe+0x4000\r\n"
+        "1,8999,2700,8999,8999,8999,0,0,1,0,0,8999,8999,8999,"
+        "app.exe,0x1000,app.exe+0x1000\r\n"
+        "4,3300,3300,1600,300,3000,1,2000,0,0,0,1503,3000,3000,"
+        "app.exe,0x2000,app.exe+0x2000\r\n"
+        "1,999,999,999,999,999,0,0,0,0,0,999,999,999,"
+        "app.exe,0x3000,app.exe+0x3000\r\n");
     TEST(TestContains(&TestErr, "no function names for app.exe"));
 
     TEST_EQUAL(TestRun("report --thread 100 --sort calls --limit 2 @"), 0);
@@ -2531,7 +2532,8 @@ Return Value:
         "  8.000 us [   100] | } /* app.exe+0x1000 */\n");
     TEST_EQUAL(TestRun("report --csv --module plug @"), 0);
     TEST(TestContains(&TestOut,
-                      "\n1,6000,5000,6000,6000,6000,0,0,0,0,0,plug.dll,"));
+                      "\n1,6000,5000,6000,6000,6000,0,0,0,0,0,6000,6000,"
+                      "6000,plug.dll,"));
     TEST(!TestContains(&TestOut, "app.exe"));
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "  Module            Function\n"));
@@ -4996,12 +4998,12 @@ Return Value:
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,begun_before,module,rva,"
-        "function,clock\r\n"
-        "1,8000,0,8000,8000,8000,0,0,0,1,0,app.exe,0x1000,app.exe+0x1000,"
-        "thread\r\n"
-        "3,8000,8000,2000,0,8000,0,0,0,1,0,app.exe,0x2000,app.exe+0x2000,"
-        "thread\r\n");
+        "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
+        "p99_ns,module,rva,function,clock\r\n"
+        "1,8000,0,8000,8000,8000,0,0,0,1,0,8000,8000,8000,"
+        "app.exe,0x1000,app.exe+0x1000,thread\r\n"
+        "3,8000,8000,2000,0,8000,0,0,0,1,0,0,8000,8000,"
+        "app.exe,0x2000,app.exe+0x2000,thread\r\n");
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "Uncertain: the clock jumped during"));
     TEST(TestContains(&TestOut,
@@ -5079,10 +5081,10 @@ Return Value:
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,begun_before,module,rva,"
-        "function,clock\r\n"
-        "2,,,,,,0,,0,0,0,app.exe,0x2000,app.exe+0x2000,none\r\n"
-        "1,,,,,,0,,0,0,0,app.exe,0x1000,app.exe+0x1000,none\r\n");
+        "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
+        "p99_ns,module,rva,function,clock\r\n"
+        "2,,,,,,0,,0,0,0,,,,app.exe,0x2000,app.exe+0x2000,none\r\n"
+        "1,,,,,,0,,0,0,0,,,,app.exe,0x1000,app.exe+0x1000,none\r\n");
     TEST_EQUAL(TestRun("report --json @"), 0);
     TEST(TestContains(&TestOut, "\"total_ns\": null"));
     TEST(TestContains(&TestOut, "\"clock\": \"none\""));
