@@ -599,7 +599,7 @@ Return Value:
         ReaderPutNumber(Output, Header->ModuleCheckSum);
         ReaderPutString(Output,
                         ReaderDescribeSymbolSource(
-                            ReaderGetSymbolSource(Module->Symbols)));
+                            ReaderGetModuleSource(Module)));
         ReaderPutCost(Output, Module->ProbeTotal);
         ReaderPutCost(Output, Module->ProbeInner);
         if (Header->PdbPathLength != 0) {

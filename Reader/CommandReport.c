@@ -1067,6 +1067,8 @@ Return Value:
         ExitCode = ReaderFail(Context, "report", Options->PathUtf8, Status);
     }
 
+    ReaderSaveCache(&Report.Session,
+                    (Options->Given & READER_OPTION_VERBOSE) != 0);
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
         ReaderPutReportCost(&Report, Start.QuadPart);
         ReaderPutFilterCost(&Report.Functions, Options->Filter);
@@ -1109,6 +1111,6 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
         READER_OPTION_FILTER | READER_OPTION_PROBE |
-        READER_OPTION_PERCENTILES,
+        READER_OPTION_PERCENTILES | READER_OPTION_NO_CACHE,
     ReaderCommandReport
 };

@@ -351,6 +351,7 @@ Return Value:
                                Tree.NumberShown,
                                &Tree.NotShown,
                                ExitCode);
+    ReaderSaveCache(&Session, (Options->Given & READER_OPTION_VERBOSE) != 0);
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
         ReaderPutFilterCost(&Functions, Options->Filter);
         ReaderPutIndexCost(&Session);
@@ -389,6 +390,7 @@ const READER_COMMAND ReaderTreeCommand = {
         READER_OPTION_THREAD | READER_OPTION_TRACKS |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
         READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
-        READER_OPTION_FILTER | READER_OPTION_PROBE,
+        READER_OPTION_FILTER | READER_OPTION_PROBE |
+        READER_OPTION_NO_CACHE,
     ReaderCommandTree
 };

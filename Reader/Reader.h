@@ -19,6 +19,8 @@ Abstract:
         ReaderStream    one thread's events, over all its stores
         ReaderIndex     where a stream can begin without what came before
                         (ReaderIndex*.c; ReaderIndex.h is theirs alone)
+        ReaderCache     what is known of sites without asking the images
+                        (ReaderCache*.c; ReaderCache.h is theirs alone)
         ReaderFunction  sites to functions
         ReaderFilter    which of them --function and --exclude show
         ReaderTable     text, CSV and JSON
@@ -429,7 +431,12 @@ typedef struct _READER_MODULE {
     BOOLEAN IsSelected;             // by --module
     BOOLEAN IsSymbolsTried;
     BOOLEAN IsSymbolsWarned;
-    PREADER_SYMBOLS Symbols;        // NULL until the first site
+    BOOLEAN IsImageTried;           // Symbols were looked for
+    BOOLEAN IsImageMissed;          // they were needed, and there is no image
+    ULONG CachedModule;             // in the cache, or READER_NONE
+    READER_SYMBOL_SOURCE CachedSource;
+    PREADER_SYMBOLS Symbols;        // NULL until the first site that the
+                                    // cache does not know
     READER_MAP Inlined;             // (outer RVA << 32) | inner RVA to how
                                     // often one may be inlined into the other
     RTL_ERROR SymbolError;          // why there are none
@@ -466,6 +473,8 @@ typedef struct _READER_SITE {
 typedef READER_SITE *PREADER_SITE;
 typedef const READER_SITE *PCREADER_SITE;
 
+typedef struct _READER_CACHE *PREADER_CACHE;
+
 typedef struct _READER_SESSION {
     PCREADER_CONTEXT Context;
     PWSTR PathBuffer;               // RTL_MAXIMUM_PATH_IN_CHARS
@@ -488,6 +497,8 @@ typedef struct _READER_SESSION {
     PREADER_SITE Sites;
     ULONG NumberOfSites;
     ULONG CapacityOfSites;
+    PREADER_CACHE Cache;            // of symbols; NULL: there is none
+    BOOLEAN IsSearchedAnew;         // for symbols: --symbols
     CORE_CLOCK Clock;
     BOOLEAN IsClockRead;            // one of the readings is the reader's
     READER_PROCESS_STATE ProcessState;
@@ -981,7 +992,8 @@ VOID
 READER_WARN_OF_SYMBOLS ReaderWarnOfSymbols;
 
 //
-// Loads a module's symbols unless that was tried before.
+// Makes ready what is known of a module, unless that was tried before: the
+// cache, if it has the module with good symbols, else its image's symbols.
 //
 
 typedef
@@ -992,6 +1004,172 @@ NTSTATUS
     _Inout_ PREADER_MODULE Module
     );
 READER_LOAD_MODULE_SYMBOLS ReaderLoadModuleSymbols;
+
+//
+// Loads the symbols of a module's image, for what the cache does not know,
+// unless that was tried before.
+//
+
+READER_LOAD_MODULE_SYMBOLS ReaderLoadModuleImage;
+
+//
+// Where a module's names come from, now or when they came into the cache.
+//
+
+typedef
+READER_SYMBOL_SOURCE
+(READER_GET_MODULE_SOURCE)(
+    _In_ const READER_MODULE *Module
+    );
+READER_GET_MODULE_SOURCE ReaderGetModuleSource;
+
+//
+// ReaderCache.c: what was ever asked of the images, in a file of the session's
+// directory.
+//
+
+//
+// Gives a session its cache, and takes it away.
+//
+
+typedef VOID (READER_OPEN_CACHE)(_Inout_ PREADER_SESSION Session);
+READER_OPEN_CACHE ReaderOpenCache;
+
+typedef VOID (READER_CLOSE_CACHE)(_Inout_ PREADER_SESSION Session);
+READER_CLOSE_CACHE ReaderCloseCache;
+
+//
+// Looks for a module in the cache; sets its CachedModule and CachedSource.
+//
+
+typedef
+BOOLEAN
+(READER_FIND_MODULE_IN_CACHE)(
+    _In_ const READER_SESSION *Session,
+    _Inout_ PREADER_MODULE Module
+    );
+READER_FIND_MODULE_IN_CACHE ReaderFindModuleInCache;
+
+//
+// Forgets what the cache has of a module.
+//
+
+typedef
+VOID
+(READER_DROP_MODULE_FROM_CACHE)(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_MODULE Module
+    );
+READER_DROP_MODULE_FROM_CACHE ReaderDropModuleFromCache;
+
+//
+// What the cache knows (FALSE: it does not), and telling it what the image
+// said.  The module's symbols are loaded.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_FIND_NAME_IN_CACHE)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONGLONG Site,
+    _Out_ PREADER_SYMBOL Symbol,
+    _Out_ PBOOLEAN IsFound
+    );
+READER_FIND_NAME_IN_CACHE ReaderFindNameInCache;
+
+typedef
+VOID
+(READER_ADD_NAME_TO_CACHE)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONGLONG Site,
+    _In_opt_ const READER_SYMBOL *Symbol
+    );
+READER_ADD_NAME_TO_CACHE ReaderAddNameToCache;
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_FIND_SITE_IN_CACHE)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONGLONG Key,
+    _In_ BOOLEAN IsFunction,
+    _Out_ PREADER_SITE Site
+    );
+READER_FIND_SITE_IN_CACHE ReaderFindSiteInCache;
+
+typedef
+VOID
+(READER_ADD_SITE_TO_CACHE)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONGLONG Key,
+    _In_ BOOLEAN IsFunction,
+    _In_ PCREADER_SITE Site
+    );
+READER_ADD_SITE_TO_CACHE ReaderAddSiteToCache;
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_FIND_INLINED_IN_CACHE)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONG ModuleIndex,
+    _In_ ULONGLONG Key,
+    _Out_ PULONG Number
+    );
+READER_FIND_INLINED_IN_CACHE ReaderFindInlinedInCache;
+
+typedef
+VOID
+(READER_ADD_INLINED_TO_CACHE)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONG ModuleIndex,
+    _In_ ULONGLONG Key,
+    _In_ ULONG Number
+    );
+READER_ADD_INLINED_TO_CACHE ReaderAddInlinedToCache;
+
+//
+// The source line of a site, which is (module << 32) | RVA: what commands call
+// instead of ReaderFindSourceLine.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_FIND_LINE)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONGLONG Site,
+    _Out_ PREADER_SOURCE_LINE Line
+    );
+READER_FIND_LINE ReaderFindLine;
+
+//
+// The cache's file, in memory of the allocator, with what is new.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_MAKE_CACHE)(
+    _In_ PREADER_SESSION Session,
+    _Outptr_ PVOID *Bytes,
+    _Out_ PULONG SizeInBytes
+    );
+READER_MAKE_CACHE ReaderMakeCache;
+
+//
+// Writes the cache, if there is something new in it; what a command does that
+// has read everything.
+//
+
+typedef
+VOID
+(READER_SAVE_CACHE)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ BOOLEAN IsVerbose
+    );
+READER_SAVE_CACHE ReaderSaveCache;
 
 //
 // ReaderTable.c

@@ -34,6 +34,151 @@ typedef READER_RENAME *PREADER_RENAME;
 
 
 _Use_decl_annotations_
+NTSTATUS
+ReaderOpenTemporaryFile(
+    PCREADER_CONTEXT Context,
+    PCUNICODE_STRING NtPath,
+    PHANDLE Handle
+    )
+/*++
+
+Routine Description:
+
+    Creates a file that will be renamed, or empties it.
+
+Arguments:
+
+    Context - The context.
+
+    NtPath - The file.
+
+    Handle - Receives the handle, or NULL.
+
+Return Value:
+
+    The status of NtCreateFile.
+
+--*/
+{
+    OBJECT_ATTRIBUTES Attributes;
+    IO_STATUS_BLOCK IoStatus;
+    NTSTATUS Status;
+
+    InitializeObjectAttributes(&Attributes,
+                               (PUNICODE_STRING)NtPath,
+                               OBJ_CASE_INSENSITIVE,
+                               NULL,
+                               NULL);
+    Status = Context->Rtl->NtCreateFile(
+        Handle,
+        FILE_GENERIC_READ | FILE_GENERIC_WRITE | DELETE,
+        &Attributes,
+        &IoStatus,
+        NULL,
+        FILE_ATTRIBUTE_NORMAL,
+        FILE_SHARE_READ | FILE_SHARE_DELETE,
+        RTL_CREATE_ALWAYS,
+        FILE_SYNCHRONOUS_IO_NONALERT | FILE_NON_DIRECTORY_FILE,
+        NULL,
+        0);
+    if (!NT_SUCCESS(Status)) {
+        *Handle = NULL;
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderRenameFile(
+    PCREADER_CONTEXT Context,
+    HANDLE Handle,
+    PCUNICODE_STRING NtPath,
+    BOOLEAN IsReplacing
+    )
+/*++
+
+Routine Description:
+
+    Gives an open file its name.
+
+Arguments:
+
+    Context - The context.
+
+    Handle - The file, of ReaderOpenTemporaryFile.
+
+    NtPath - Its name, in the same folder.
+
+    IsReplacing - Whether in place of what has it.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    IO_STATUS_BLOCK IoStatus;
+    PREADER_RENAME Rename;
+    ULONG Size = (ULONG)sizeof(READER_RENAME) + NtPath->Length;
+    NTSTATUS Status;
+
+    Rename = (PREADER_RENAME)Allocator->Allocate(Allocator->Context, Size);
+    if (Rename == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Rename->ReplaceIfExists = IsReplacing;
+    Rename->FileNameLength = NtPath->Length;
+    RtlCopyBytes(Rename->FileName, NtPath->Buffer, NtPath->Length);
+    Status = Context->Rtl->NtSetInformationFile(Handle,
+                                                &IoStatus,
+                                                Rename,
+                                                Size,
+                                                READER_RENAME_INFORMATION);
+    Allocator->Free(Allocator->Context, Rename);
+    return Status;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderRemoveFile(
+    PCREADER_CONTEXT Context,
+    HANDLE Handle
+    )
+/*++
+
+Routine Description:
+
+    Deletes an open file, once it is closed.
+
+Arguments:
+
+    Context - The context.
+
+    Handle - The file, of ReaderOpenTemporaryFile.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    IO_STATUS_BLOCK IoStatus;
+    BOOLEAN IsDeleted = TRUE;
+
+    (VOID)Context->Rtl->NtSetInformationFile(Handle,
+                                             &IoStatus,
+                                             &IsDeleted,
+                                             sizeof(IsDeleted),
+                                             READER_DISPOSITION_INFORMATION);
+}
+
+
+_Use_decl_annotations_
 BOOLEAN
 ReaderCreateFile(
     PREADER_FILE File,
@@ -64,8 +209,6 @@ Return Value:
 --*/
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    OBJECT_ATTRIBUTES Attributes;
-    IO_STATUS_BLOCK IoStatus;
     UNICODE_STRING Given;
     UNICODE_STRING Suffix;
     PWCHAR Temporary;
@@ -121,25 +264,10 @@ Return Value:
                           (File->Path.Length + Suffix.Length) /
                               sizeof(WCHAR));
 
-    InitializeObjectAttributes(&Attributes,
-                               &File->TemporaryPath,
-                               OBJ_CASE_INSENSITIVE,
-                               NULL,
-                               NULL);
-    Status = Context->Rtl->NtCreateFile(
-        &File->Handle,
-        FILE_GENERIC_READ | FILE_GENERIC_WRITE | DELETE,
-        &Attributes,
-        &IoStatus,
-        NULL,
-        FILE_ATTRIBUTE_NORMAL,
-        FILE_SHARE_READ | FILE_SHARE_DELETE,
-        RTL_CREATE_ALWAYS,
-        FILE_SYNCHRONOUS_IO_NONALERT | FILE_NON_DIRECTORY_FILE,
-        NULL,
-        0);
+    Status = ReaderOpenTemporaryFile(Context,
+                                     &File->TemporaryPath,
+                                     &File->Handle);
     if (!NT_SUCCESS(Status)) {
-        File->Handle = NULL;
         goto Error;
     }
 
@@ -156,53 +284,6 @@ Error:
     Allocator->Free(Allocator->Context, Memory);
     File->Memory = NULL;
     return FALSE;
-}
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderNameFile(
-    _In_ const READER_FILE *File
-    )
-/*++
-
-Routine Description:
-
-    Gives a file that is complete its name, in place of what has it.
-
-Arguments:
-
-    File - The file.
-
-Return Value:
-
-    STATUS_SUCCESS or what failed.
-
---*/
-{
-    PCALLOCATOR Allocator = File->Context->Allocator;
-    IO_STATUS_BLOCK IoStatus;
-    PREADER_RENAME Rename;
-    ULONG Size = (ULONG)sizeof(READER_RENAME) + File->Path.Length;
-    NTSTATUS Status;
-
-    Rename = (PREADER_RENAME)Allocator->Allocate(Allocator->Context, Size);
-    if (Rename == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    Rename->ReplaceIfExists = TRUE;
-    Rename->FileNameLength = File->Path.Length;
-    RtlCopyBytes(Rename->FileName, File->Path.Buffer, File->Path.Length);
-    Status = File->Context->Rtl->NtSetInformationFile(
-        File->Handle,
-        &IoStatus,
-        Rename,
-        Size,
-        READER_RENAME_INFORMATION);
-    Allocator->Free(Allocator->Context, Rename);
-    return Status;
 }
 
 
@@ -231,9 +312,7 @@ Return Value:
 --*/
 {
     PCREADER_CONTEXT Context = File->Context;
-    IO_STATUS_BLOCK IoStatus;
     ULONG ExitCode = READER_EXIT_SUCCESS;
-    BOOLEAN IsDeleted = TRUE;
     NTSTATUS Status;
 
     if (File->Handle == NULL) {
@@ -244,7 +323,7 @@ Return Value:
     if (!NT_SUCCESS(Status)) {
         ExitCode = ReaderFail(Context, "write the file", File->Name, Status);
     } else if (IsComplete) {
-        Status = ReaderNameFile(File);
+        Status = ReaderRenameFile(Context, File->Handle, &File->Path, TRUE);
         if (!NT_SUCCESS(Status)) {
             ExitCode = ReaderFail(Context,
                                   "give the file its name",
@@ -254,12 +333,7 @@ Return Value:
     }
 
     if (!IsComplete || ExitCode != READER_EXIT_SUCCESS) {
-        (VOID)Context->Rtl->NtSetInformationFile(
-            File->Handle,
-            &IoStatus,
-            &IsDeleted,
-            sizeof(IsDeleted),
-            READER_DISPOSITION_INFORMATION);
+        ReaderRemoveFile(Context, File->Handle);
     }
 
     Context->Rtl->NtClose(File->Handle);

@@ -65,4 +65,47 @@ ULONG
     );
 READER_CLOSE_FILE ReaderCloseFile;
 
+//
+// What the above is made of, for paths of NT.  A temporary file is created, or
+// emptied; whoever else has it open for writing keeps it.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_OPEN_TEMPORARY_FILE)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCUNICODE_STRING NtPath,
+    _Out_ PHANDLE Handle
+    );
+READER_OPEN_TEMPORARY_FILE ReaderOpenTemporaryFile;
+
+//
+// Gives an open file its name.  STATUS_OBJECT_NAME_COLLISION: there is one of
+// that name, which is not to be replaced.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_RENAME_FILE)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ HANDLE Handle,
+    _In_ PCUNICODE_STRING NtPath,
+    _In_ BOOLEAN IsReplacing
+    );
+READER_RENAME_FILE ReaderRenameFile;
+
+//
+// Deletes an open file, once it is closed.
+//
+
+typedef
+VOID
+(READER_REMOVE_FILE)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ HANDLE Handle
+    );
+READER_REMOVE_FILE ReaderRemoveFile;
+
 #endif // TRACER_READER_FILE_H

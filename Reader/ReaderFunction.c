@@ -13,6 +13,12 @@ Abstract:
 
 #include "Reader.h"
 
+//
+// Of symbols that nothing is better than.
+//
+
+#define READER_BEST_RANK 3u
+
 
 _Use_decl_annotations_
 VOID
@@ -87,7 +93,7 @@ Return Value:
 
 _Use_decl_annotations_
 NTSTATUS
-ReaderLoadModuleSymbols(
+ReaderLoadModuleImage(
     PREADER_SESSION Session,
     PREADER_MODULE Module
     )
@@ -95,7 +101,7 @@ ReaderLoadModuleSymbols(
 
 Routine Description:
 
-    Loads a module's symbols.
+    Loads the symbols of a module's image.
 
 Arguments:
 
@@ -113,11 +119,11 @@ Return Value:
 {
     NTSTATUS Status;
 
-    if (Module->IsSymbolsTried) {
+    if (Module->IsImageTried) {
         return STATUS_SUCCESS;
     }
 
-    Module->IsSymbolsTried = TRUE;
+    Module->IsImageTried = TRUE;
     Status = ReaderCreateSymbols(Session->Context->Rtl,
                                  Session->Context->Allocator,
                                  Module->Header,
@@ -128,6 +134,137 @@ Return Value:
     }
 
     return Status;
+}
+
+
+static
+ULONG
+ReaderRankSource(
+    _In_ READER_SYMBOL_SOURCE Source
+    )
+/*++
+
+Routine Description:
+
+    Says how good a source of names is.
+
+Arguments:
+
+    Source - The source.
+
+Return Value:
+
+    The more, the better.
+
+--*/
+{
+    switch (Source) {
+
+    case ReaderSymbolSourcePdb:
+    case ReaderSymbolSourceDwarf:
+        return READER_BEST_RANK;
+
+    case ReaderSymbolSourceCoff:
+        return 2;
+
+    case ReaderSymbolSourceExports:
+        return 1;
+
+    default:
+        return 0;
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderLoadModuleSymbols(
+    PREADER_SESSION Session,
+    PREADER_MODULE Module
+    )
+/*++
+
+Routine Description:
+
+    Makes ready what is known of a module.  What the cache has is enough if
+    nothing better is to be found; otherwise the image is looked for each time,
+    and what is found there takes the cache's place if it is better.
+
+Arguments:
+
+    Session - The session.
+
+    Module - One of its modules.
+
+Return Value:
+
+    STATUS_SUCCESS - There may be no symbols all the same.
+
+    STATUS_NO_MEMORY
+
+--*/
+{
+    ULONG Cached;
+    ULONG Found;
+    NTSTATUS Status;
+
+    if (Module->IsSymbolsTried) {
+        return STATUS_SUCCESS;
+    }
+
+    Module->IsSymbolsTried = TRUE;
+    if (!ReaderFindModuleInCache(Session, Module)) {
+        return ReaderLoadModuleImage(Session, Module);
+    }
+
+    Cached = ReaderRankSource(Module->CachedSource);
+    if (Cached == READER_BEST_RANK && !Session->IsSearchedAnew) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderLoadModuleImage(Session, Module);
+    if (NT_SUCCESS(Status) &&
+        Module->Symbols != NULL &&
+        ReaderGetUnwind(Module->Symbols) != NULL) {
+
+        Found = ReaderRankSource(ReaderGetSymbolSource(Module->Symbols));
+        if (Found > Cached ||
+            (Found == Cached && Session->IsSearchedAnew)) {
+            ReaderDropModuleFromCache(Session, Module);
+        }
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+READER_SYMBOL_SOURCE
+ReaderGetModuleSource(
+    const READER_MODULE *Module
+    )
+/*++
+
+Routine Description:
+
+    Says where a module's names come from.
+
+Arguments:
+
+    Module - The module, its symbols loaded.
+
+Return Value:
+
+    The best source; single names may come from a lesser one.
+
+--*/
+{
+    if (Module->CachedModule != READER_NONE && !Module->IsImageMissed) {
+        return Module->CachedSource;
+    }
+
+    return Module->Symbols != NULL ? ReaderGetSymbolSource(Module->Symbols)
+                                   : ReaderSymbolSourceNone;
 }
 
 
@@ -162,7 +299,7 @@ Return Value:
     }
 
     Module->IsSymbolsWarned = TRUE;
-    if (ReaderGetSymbolSource(Module->Symbols) != ReaderSymbolSourceNone) {
+    if (ReaderGetModuleSource(Module) != ReaderSymbolSourceNone) {
         return;
     }
 
@@ -319,12 +456,22 @@ Return Value:
         return Status;
     }
 
+    if (!ReaderFindNameInCache(Session, Site, &Symbol, &IsFound)) {
+
+        Status = ReaderLoadModuleImage(Session, Module);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        IsFound = Module->Symbols != NULL &&
+                  ReaderFindSymbol(Module->Symbols, Rva, &Symbol);
+        ReaderAddNameToCache(Session, Site, IsFound ? &Symbol : NULL);
+    }
+
     if (!Functions->IsQuiet) {
         ReaderWarnOfSymbols(Session, Module);
     }
 
-    IsFound = Module->Symbols != NULL &&
-              ReaderFindSymbol(Module->Symbols, Rva, &Symbol);
     if (IsFound) {
         Rva = Symbol.StartRva;
     }

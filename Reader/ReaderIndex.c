@@ -164,7 +164,8 @@ ReaderDescribeImage(
 
 Routine Description:
 
-    Says whether pairing knows a module's image.
+    Says whether pairing knows a module's image: itself, or what the cache has
+    of it.
 
 Arguments:
 
@@ -177,6 +178,11 @@ Return Value:
 --*/
 {
     if (Module->Symbols != NULL && ReaderGetUnwind(Module->Symbols) != NULL) {
+        return READER_INDEX_UNWIND;
+    }
+
+    if (Module->IsSymbolsTried && Module->CachedModule != READER_NONE &&
+        !Module->IsImageMissed) {
         return READER_INDEX_UNWIND;
     }
 

@@ -337,6 +337,11 @@ Return Value:
         return FALSE;
     }
 
+    Session->IsSearchedAnew = (Options->Given & READER_OPTION_SYMBOLS) != 0;
+    if ((Options->Given & READER_OPTION_NO_CACHE) == 0) {
+        ReaderOpenCache(Session);
+    }
+
     ReaderSelectModules(Session, Options->Module);
     ReaderWarnOfSelection(Session, Options);
     return TRUE;

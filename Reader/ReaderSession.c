@@ -1542,6 +1542,7 @@ Return Value:
         RtlClose(Context->Rtl, Session->Process);
     }
 
+    ReaderCloseCache(Session);
     ReaderRundownMap(&Session->Names);
     ReaderRundownMap(&Session->SiteIndexes);
     Allocator->Free(Allocator->Context, Session->Sites);

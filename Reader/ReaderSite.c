@@ -128,11 +128,12 @@ Return Value:
     PREADER_UNWIND Unwind;
     PREADER_SITE Site;
     ULONGLONG Key = Call->Site;
+    BOOLEAN IsFunction = Call->Kind == TRACE_KIND_ENTER_FUNCTION ||
+                         Call->Kind == TRACE_KIND_EXIT_FUNCTION;
     ULONG Index;
     NTSTATUS Status;
 
-    if (Call->Kind == TRACE_KIND_ENTER_FUNCTION ||
-        Call->Kind == TRACE_KIND_EXIT_FUNCTION) {
+    if (IsFunction) {
         Key |= READER_SITE_IS_FUNCTION;
     }
 
@@ -159,10 +160,27 @@ Return Value:
         }
 
         Session->NumberOfSites += 1;
-        Unwind = Module->Symbols != NULL ? ReaderGetUnwind(Module->Symbols)
-                                         : NULL;
-        if (Unwind != NULL) {
-            ReaderReadSite(Unwind, Call, &Session->Sites[Index]);
+        if (!ReaderFindSiteInCache(Session,
+                                   Call->Site,
+                                   IsFunction,
+                                   &Session->Sites[Index])) {
+
+            Status = ReaderLoadModuleImage(Session, Module);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            Unwind = Module->Symbols != NULL
+                         ? ReaderGetUnwind(Module->Symbols)
+                         : NULL;
+            if (Unwind != NULL) {
+                ReaderReadSite(Unwind, Call, &Session->Sites[Index]);
+            }
+
+            ReaderAddSiteToCache(Session,
+                                 Call->Site,
+                                 IsFunction,
+                                 &Session->Sites[Index]);
         }
     }
 
@@ -207,6 +225,7 @@ Return Value:
     PREADER_MODULE Module = Session->Modules[(ULONG)(Outer >> 32)];
     PCREADER_UNWIND Unwind;
     ULONGLONG Key = (Outer << 32) | (ULONG)Inner;
+    ULONG ModuleIndex;
     ULONG Answer;
     NTSTATUS Status;
 
@@ -222,13 +241,21 @@ Return Value:
         return Answer;
     }
 
-    Unwind = Module->Symbols != NULL ? ReaderGetUnwind(Module->Symbols)
-                                     : NULL;
-    if (Unwind == NULL) {
-        return READER_INLINED_UNKNOWN;
-    }
+    ModuleIndex = (ULONG)(Outer >> 32);
+    if (!ReaderFindInlinedInCache(Session, ModuleIndex, Key, &Answer)) {
 
-    Answer = ReaderCountInlined(Unwind, (ULONG)Outer, (ULONG)Inner);
+        Status = ReaderLoadModuleImage(Session, Module);
+        Unwind = NT_SUCCESS(Status) && Module->Symbols != NULL
+                     ? ReaderGetUnwind(Module->Symbols)
+                     : NULL;
+        if (Unwind == NULL) {
+            Module->IsImageMissed = TRUE;
+            return READER_INLINED_UNKNOWN;
+        }
+
+        Answer = ReaderCountInlined(Unwind, (ULONG)Outer, (ULONG)Inner);
+        ReaderAddInlinedToCache(Session, ModuleIndex, Key, Answer);
+    }
 
     //
     // Without memory to remember it the answer is found again each time.
