@@ -2157,6 +2157,7 @@ READER_MERGE_STATISTICS ReaderMergeStatistics;
 extern const READER_COMMAND ReaderExportCommand;
 extern const READER_COMMAND ReaderInfoCommand;
 extern const READER_COMMAND ReaderLiveCommand;
+extern const READER_COMMAND ReaderPackCommand;
 extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;
 extern const READER_COMMAND ReaderStackCommand;

@@ -27,6 +27,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderLiveCommand,
     &ReaderExportCommand,
     &ReaderVerifyCommand,
+    &ReaderPackCommand,
 };
 
 const ULONG ReaderNumberOfCommands = RTL_NUMBER_OF(ReaderCommands);

@@ -75,7 +75,8 @@ Sources()
 
 Flags="-std=c11 -g -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit-frame-pointer
        -DREADER_WINDOW_SIZE=0x10000ULL -DCORE_MINIMUM_SEGMENT_SIZE=0x1000ULL
-       -DREADER_INDEX_IS_CHECKED=0 -DSTRING_TABLE_TAG_MASK=3u
+       -DREADER_INDEX_IS_CHECKED=0 -DREADER_CACHE_IS_CHECKED=0
+       -DSTRING_TABLE_TAG_MASK=3u
        -include Tests/Fuzz/FuzzWindows.h
        -idirafter /usr/share/mingw-w64/include -Wall -Wextra -Werror
        -IRtl -IStringTable -ITraceStore -IReader -IPenter -ITests/Fuzz"

@@ -44,6 +44,7 @@ Abstract:
 #define FUZZ_FILE_HAS_SUFFIX    0x10    // .trace follows the name
 #define FUZZ_FILE_IS_WIDE       0x20    // the name has 2 bytes a character
 #define FUZZ_FILE_IS_IMAGE      0x40    // the name is Program.exe
+#define FUZZ_FILE_IS_CACHE      0x80    // the name is symbols.cache
 
 #define FUZZ_MAXIMUM_FILES 12
 #define FUZZ_MAXIMUM_MADE_FILES 24      // with those that the reader makes
@@ -290,10 +291,18 @@ Return Value:
     UNREFERENCED_PARAMETER(EaLength);
 
     FUZZ_CHECK(CreateDisposition == FILE_OPEN ||
-               CreateDisposition == FILE_OPEN_IF);
+               CreateDisposition == FILE_OPEN_IF ||
+               CreateDisposition == RTL_CREATE_NEW ||
+               CreateDisposition == RTL_CREATE_ALWAYS);
     FUZZ_CHECK(Path->Length <= Path->MaximumLength);
 
-    if (FuzzIsFailing()) {
+    //
+    // What a command writes anew is not to be had here.
+    //
+
+    if (FuzzIsFailing() ||
+        CreateDisposition == RTL_CREATE_NEW ||
+        CreateDisposition == RTL_CREATE_ALWAYS) {
         return STATUS_ACCESS_DENIED;
     }
 
@@ -1684,6 +1693,7 @@ Return Value:
 --*/
 {
     static const CHAR Image[] = "Program.exe";
+    static const CHAR Cache[] = "symbols.cache";
     static const CHAR Suffix[] = ".trace";
     PFUZZ_FILE File = &FuzzWorld.Files[FuzzWorld.NumberOfFiles];
     PTRACE_STORE_HEADER Header;
@@ -1711,6 +1721,12 @@ Return Value:
     if ((File->Flags & FUZZ_FILE_IS_IMAGE) != 0) {
         for (Length = 0; Image[Length] != 0; Length++) {
             File->Name[Length] = (WCHAR)Image[Length];
+        }
+    }
+
+    if ((File->Flags & FUZZ_FILE_IS_CACHE) != 0) {
+        for (Length = 0; Cache[Length] != 0; Length++) {
+            File->Name[Length] = (WCHAR)Cache[Length];
         }
     }
 
@@ -2456,7 +2472,8 @@ Return Value:
 
     FUZZ_CHECK(ExitCode <= READER_EXIT_NOTHING);
     FUZZ_CHECK(ExitCode != READER_EXIT_BAD ||
-               FuzzHasArgument(&Command, "verify"));
+               FuzzHasArgument(&Command, "verify") ||
+               FuzzHasArgument(&Command, "recover"));
     FUZZ_CHECK(Allocator.Count == 0);
     FUZZ_CHECK(FuzzWorld.NumberOfHandles == 0);
     FUZZ_CHECK(FuzzWorld.NumberOfPages == 0);

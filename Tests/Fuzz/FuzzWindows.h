@@ -97,6 +97,7 @@ typedef struct _CLIENT_ID {
 #define FILE_SYNCHRONOUS_IO_NONALERT        0x20
 #define FILE_NON_DIRECTORY_FILE             0x40
 #define OBJ_CASE_INSENSITIVE                0x40
+#define DELETE                              0x00010000
 #define SYNCHRONIZE                         0x00100000
 #define SECTION_QUERY                       0x1
 #define SECTION_MAP_WRITE                   0x2
