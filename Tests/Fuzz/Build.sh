@@ -22,7 +22,7 @@ Fuzz=$Root/Tests/Fuzz
 Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
-    FuzzStringTable
+    FuzzDemangle FuzzStringTable
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -51,6 +51,9 @@ Sources()
             ;;
         FuzzStringTable)
             ls StringTable/*.c | grep -v /StringTableCpu.c
+            ;;
+        FuzzDemangle)
+            ls Reader/ReaderDemangle*.c
             ;;
         FuzzImage)
             ls Reader/ReaderCoff.c Reader/ReaderUnwind.c
