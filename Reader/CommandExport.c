@@ -11,6 +11,7 @@ Abstract:
 --*/
 
 #include "ReaderExport.h"
+#include "ReaderFile.h"
 
 //
 // The formats, in the order of the help, which lists them in words.
@@ -19,7 +20,7 @@ Abstract:
 static const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "folded", 0, ReaderExportFolded },
     { "callgrind", READER_EXPORT_TIMES, ReaderExportCallgrind },
-    { "csv", 0, ReaderExportCsv },
+    { "csv", 0, NULL },
     { "csv-osr", READER_EXPORT_TIMES, ReaderExportCsvOsr },
     { "csv-cap", READER_EXPORT_TIMES, ReaderExportCsvCap },
     { "html", 0, ReaderExportHtml },
@@ -86,6 +87,56 @@ Return Value:
 
 static
 ULONG
+ReaderExportReport(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Writes what report --csv writes.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    READER_CONTEXT ReportContext = *Context;
+    READER_OPTIONS ReportOptions = *Options;
+    READER_FILE File;
+    ULONG ExitCode;
+    ULONG Code;
+
+    if (!ReaderCreateFile(&File,
+                          Context,
+                          Options->Output,
+                          Options->OutputUtf8)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    ReportContext.Output = &File.Writer;
+    ReportOptions.Format = ReaderFormatCsv;
+    ExitCode = ReaderReportCommand.Routine(&ReportContext, &ReportOptions);
+
+    //
+    // Nothing was written if there is no such session.
+    //
+
+    Code = ReaderCloseFile(&File, READER_FILE_SIZE(&File) != 0);
+    return Code != READER_EXIT_SUCCESS ? Code : ExitCode;
+}
+
+
+static
+ULONG
 ReaderCommandExport(
     _In_ PCREADER_CONTEXT Context,
     _In_ PCREADER_OPTIONS Options
@@ -139,6 +190,10 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
+    if (Format->Routine == NULL) {
+        return ReaderExportReport(Context, Options);
+    }
+
     RtlZeroBytes(&Export, sizeof(Export));
     Export.Context = Context;
     Export.Options = Options;
@@ -175,7 +230,7 @@ const READER_COMMAND ReaderExportCommand = {
     "  folded       call chains with their self time in nanoseconds, for\n"
     "               flame graphs\n"
     "  callgrind    for KCachegrind and callgrind_annotate\n"
-    "  csv          the columns of report --csv\n"
+    "  csv          what report --csv writes\n"
     "  csv-osr      Function,CallCount,CallTicks,TicksPerCall, as OSR's\n"
     "               !modulestats prints them (ticks of the session's clock,\n"
     "               functions called inside included)\n"

@@ -6,9 +6,8 @@ Module Name:
 
 Abstract:
 
-    Tables for spreadsheets and scripts, in three shapes:
+    Tables for spreadsheets and scripts, in the shapes of two other profilers:
 
-        csv         what report --csv has, with all columns
         csv-osr     the columns of the penter extension's !modulestats:
                     Function,CallCount,CallTicks,TicksPerCall
         csv-cap     the columns of the NT Call Profiler, separated by tabs: a
@@ -17,184 +16,6 @@ Abstract:
 --*/
 
 #include "ReaderExport.h"
-
-static const READER_COLUMN ReaderCsvColumns[] = {
-    READER_STATISTICS_COLUMNS,
-    { "", "module", ReaderColumnText, 0 },
-    { "", "rva", ReaderColumnHexadecimal, 0 },
-    { "", "function", ReaderColumnText, 0 }
-};
-
-static const READER_TABLE ReaderCsvTable = {
-    "functions",
-    ReaderCsvColumns,
-    RTL_NUMBER_OF(ReaderCsvColumns),
-    FALSE
-};
-
-//
-// What the shapes with a line for each function write for one.
-//
-
-typedef
-VOID
-(READER_WRITE_CSV_ROW)(
-    _Inout_ PREADER_OUTPUT Output,
-    _In_ const READER_MODULE *Module,
-    _In_ PCREADER_FUNCTION Function,
-    _In_ PCREADER_STATISTICS Statistics
-    );
-typedef READER_WRITE_CSV_ROW *PREADER_WRITE_CSV_ROW;
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderWriteCsvRows(
-    _Inout_ PREADER_EXPORT Export,
-    _In_ const READER_TREE *Tree,
-    _Inout_ PREADER_OUTPUT Output,
-    _In_ PREADER_WRITE_CSV_ROW WriteRoutine
-    )
-/*++
-
-Routine Description:
-
-    Has a row written for each function that was called and is shown.
-
-Arguments:
-
-    Export - The export.
-
-    Tree - The tree.
-
-    Output - The output.
-
-    WriteRoutine - Writes a row.
-
-Return Value:
-
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
-
---*/
-{
-    PCALLOCATOR Allocator = Export->Context->Allocator;
-    PREADER_STATISTICS Statistics;
-    PCREADER_FUNCTION Function;
-    ULONG Index;
-    NTSTATUS Status;
-
-    Statistics = (PREADER_STATISTICS)
-        Allocator->Allocate(Allocator->Context,
-                            ((SIZE_T)Tree->Functions->NumberOfFunctions + 1) *
-                                sizeof(READER_STATISTICS));
-    if (Statistics == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    Status = ReaderSumTree(Tree, Statistics);
-    for (Index = 0;
-         NT_SUCCESS(Status) && Index < Tree->Functions->NumberOfFunctions;
-         Index++) {
-
-        Function = &Tree->Functions->Functions[Index];
-        if (Statistics[Index].Calls == 0) {
-            continue;
-        }
-
-        if (Function->IsShown) {
-            Export->NumberShown += 1;
-            WriteRoutine(Output,
-                         Tree->Session->Modules[Function->Module],
-                         Function,
-                         &Statistics[Index]);
-        } else {
-            Export->NotShown.Rows += 1;
-            Export->NotShown.Calls += Statistics[Index].Calls;
-        }
-    }
-
-    Allocator->Free(Allocator->Context, Statistics);
-    return Status;
-}
-
-
-static
-VOID
-ReaderWriteCsvRow(
-    _Inout_ PREADER_OUTPUT Output,
-    _In_ const READER_MODULE *Module,
-    _In_ PCREADER_FUNCTION Function,
-    _In_ PCREADER_STATISTICS Statistics
-    )
-/*++
-
-Routine Description:
-
-    Writes a row of csv.
-
-Arguments:
-
-    Output - The output, in its table.
-
-    Module, Function, Statistics - The function.
-
-Return Value:
-
-    None.
-
---*/
-{
-    ReaderPutStatistics(Output, Statistics);
-    ReaderPutText(Output, Module->Name, Module->NameLength);
-    ReaderPutNumber(Output, Function->Rva);
-    ReaderPutText(Output, Function->Name, Function->NameLength);
-}
-
-
-_Must_inspect_result_
-static
-NTSTATUS
-ReaderWriteCsv(
-    _Inout_ PREADER_EXPORT Export,
-    _In_ const READER_TREE *Tree,
-    _Inout_ PRTL_WRITER Writer
-    )
-/*++
-
-Routine Description:
-
-    Writes csv.
-
-Arguments:
-
-    Export - The export.
-
-    Tree - The tree.
-
-    Writer - Where to write.
-
-Return Value:
-
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
-
---*/
-{
-    READER_OUTPUT Output;
-    NTSTATUS Status;
-
-    ReaderBeginDocument(&Output,
-                        Writer,
-                        ReaderFormatCsv,
-                        &Tree->Session->Clock,
-                        "export",
-                        FALSE);
-    ReaderBeginTable(&Output, &ReaderCsvTable, 0);
-    Status = ReaderWriteCsvRows(Export, Tree, &Output, ReaderWriteCsvRow);
-    ReaderEndTable(&Output);
-    ReaderEndDocument(&Output);
-    return Status;
-}
 
 
 static
@@ -336,7 +157,7 @@ Return Value:
 static
 VOID
 ReaderWriteOsrRow(
-    _Inout_ PREADER_OUTPUT Output,
+    _Inout_ PRTL_WRITER Writer,
     _In_ const READER_MODULE *Module,
     _In_ PCREADER_FUNCTION Function,
     _In_ PCREADER_STATISTICS Statistics
@@ -350,7 +171,7 @@ Routine Description:
 
 Arguments:
 
-    Output - The output.
+    Writer - Where to write.
 
     Module, Function, Statistics - The function.
 
@@ -360,7 +181,6 @@ Return Value:
 
 --*/
 {
-    PRTL_WRITER Writer = Output->Writer;
     ULONG Stem = ReaderQueryModuleStem(Module);
 
     if (ReaderNeedsQuotes(Module->Name, Stem) ||
@@ -396,7 +216,7 @@ ReaderWriteCsvOsr(
 
 Routine Description:
 
-    Writes csv-osr.
+    Writes csv-osr: a line for each function that was called and is shown.
 
 Arguments:
 
@@ -412,12 +232,45 @@ Return Value:
 
 --*/
 {
-    READER_OUTPUT Output;
+    PCALLOCATOR Allocator = Export->Context->Allocator;
+    PREADER_STATISTICS Statistics;
+    PCREADER_FUNCTION Function;
+    ULONG Index;
+    NTSTATUS Status;
 
-    RtlZeroBytes(&Output, sizeof(Output));
-    Output.Writer = Writer;
+    Statistics = (PREADER_STATISTICS)
+        Allocator->Allocate(Allocator->Context,
+                            ((SIZE_T)Tree->Functions->NumberOfFunctions + 1) *
+                                sizeof(READER_STATISTICS));
+    if (Statistics == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
     RtlWriteText(Writer, "Function,CallCount,CallTicks,TicksPerCall\n");
-    return ReaderWriteCsvRows(Export, Tree, &Output, ReaderWriteOsrRow);
+    Status = ReaderSumTree(Tree, Statistics);
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Tree->Functions->NumberOfFunctions;
+         Index++) {
+
+        Function = &Tree->Functions->Functions[Index];
+        if (Statistics[Index].Calls == 0) {
+            continue;
+        }
+
+        if (Function->IsShown) {
+            Export->NumberShown += 1;
+            ReaderWriteOsrRow(Writer,
+                              Tree->Session->Modules[Function->Module],
+                              Function,
+                              &Statistics[Index]);
+        } else {
+            Export->NotShown.Rows += 1;
+            Export->NotShown.Calls += Statistics[Index].Calls;
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Statistics);
+    return Status;
 }
 
 
@@ -573,31 +426,6 @@ Return Value:
     }
 
     return STATUS_SUCCESS;
-}
-
-
-_Use_decl_annotations_
-ULONG
-ReaderExportCsv(
-    PREADER_EXPORT Export
-    )
-/*++
-
-Routine Description:
-
-    Writes a row for each function.
-
-Arguments:
-
-    Export - The export.
-
-Return Value:
-
-    READER_EXIT_*.
-
---*/
-{
-    return ReaderExportTree(Export, READER_EXPORT_FUNCTIONS, ReaderWriteCsv);
 }
 
 

@@ -45,7 +45,7 @@ typedef READER_EXPORT_ROUTINE *PREADER_EXPORT_ROUTINE;
 typedef struct _READER_EXPORT_FORMAT {
     PCSZ Name;
     ULONG Flags;                    // READER_EXPORT_*
-    PREADER_EXPORT_ROUTINE Routine;
+    PREADER_EXPORT_ROUTINE Routine; // NULL: what report --csv writes
 } READER_EXPORT_FORMAT;
 typedef const READER_EXPORT_FORMAT *PCREADER_EXPORT_FORMAT;
 
@@ -93,7 +93,6 @@ READER_EXPORT_TREE ReaderExportTree;
 //
 
 READER_EXPORT_ROUTINE ReaderExportCallgrind;
-READER_EXPORT_ROUTINE ReaderExportCsv;
 READER_EXPORT_ROUTINE ReaderExportCsvCap;
 READER_EXPORT_ROUTINE ReaderExportCsvOsr;
 READER_EXPORT_ROUTINE ReaderExportFolded;

@@ -227,7 +227,8 @@ def check_csv(session, arguments):
     report = session.json('report', *arguments)['functions']
     data = session.export('csv', *arguments).decode()
     rows = list(csv.DictReader(data.splitlines()))
-    expected = sorted(tuple(str(row[key]) for key in row) for row in report)
+    expected = sorted(tuple('' if row[key] is None else str(row[key])
+                            for key in row) for row in report)
     fields = list(report[0]) if report else []
     session.results.check(
         sorted(tuple(row[key] for key in fields) for row in rows) == expected,
