@@ -265,24 +265,11 @@ Return Value:
 {
     PREADER_SESSION Session = &Report->Session;
     PCALLOCATOR Allocator = Session->Context->Allocator;
-    PREADER_STORE Store;
     PREADER_TALLY Tallies;
     ULONG Number = Report->NumberOfWorkers;
     ULONG Index;
 
-    for (Index = 0; Index < Session->NumberOfStores; Index++) {
-        Store = Session->Stores[Index];
-        if (Store->Thread != READER_NONE &&
-            READER_IS_THREAD_SELECTED(
-                Report->Options,
-                Session->Threads[Store->Thread].ThreadId) &&
-            Store->EndOfRecords > Store->StartOfRecords) {
-            Report->RecordsExpected +=
-                (Store->EndOfRecords - Store->StartOfRecords) /
-                TRACE_RECORD_SIZE;
-        }
-    }
-
+    Report->RecordsExpected = ReaderCountRecords(Session, Report->Options);
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
         if (READER_IS_THREAD_SELECTED(Report->Options,
                                       Session->Threads[Index].ThreadId)) {

@@ -1943,6 +1943,18 @@ VOID
 READER_INITIALIZE_PROGRESS ReaderInitializeProgress;
 
 //
+// How many records the threads have that --thread selects.
+//
+
+typedef
+ULONGLONG
+(READER_COUNT_RECORDS)(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options
+    );
+READER_COUNT_RECORDS ReaderCountRecords;
+
+//
 // Says that so many records have been read, unless something was said a moment
 // ago.
 //

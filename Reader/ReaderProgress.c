@@ -63,6 +63,51 @@ Return Value:
 
 
 _Use_decl_annotations_
+ULONGLONG
+ReaderCountRecords(
+    const READER_SESSION *Session,
+    PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Counts the records of the threads that are selected.
+
+Arguments:
+
+    Session - The session.
+
+    Options - The command's options.
+
+Return Value:
+
+    As many as there were when the session was opened.
+
+--*/
+{
+    ULONGLONG Records = 0;
+    PCREADER_STORE Store;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        Store = Session->Stores[Index];
+        if (Store->Thread != READER_NONE &&
+            READER_IS_THREAD_SELECTED(
+                Options,
+                Session->Threads[Store->Thread].ThreadId) &&
+            Store->EndOfRecords > Store->StartOfRecords) {
+            Records += (Store->EndOfRecords - Store->StartOfRecords) /
+                       TRACE_RECORD_SIZE;
+        }
+    }
+
+    return Records;
+}
+
+
+_Use_decl_annotations_
 VOID
 ReaderShowProgress(
     PREADER_PROGRESS Progress,

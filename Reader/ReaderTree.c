@@ -17,6 +17,12 @@ Abstract:
 
 #include "ReaderTree.h"
 
+//
+// The progress is looked at once in so many events.
+//
+
+#define READER_TREE_EVENTS 0x10000u
+
 
 _Use_decl_annotations_
 VOID
@@ -490,6 +496,7 @@ Return Value:
 {
     READER_STREAM Stream;
     CORE_EVENT Event;
+    ULONGLONG Events = 0;
     NTSTATUS Status;
 
     Tree->FirstTrack = Tree->NumberOfTracks;
@@ -504,10 +511,20 @@ Return Value:
         if (NT_SUCCESS(Status)) {
             Status = ReaderTreeEvent(Tree, &Event);
         }
+
         if (NT_SUCCESS(Status) && Tree->Watch != NULL) {
             Status = Tree->Watch(Tree->WatchContext, ThreadIndex, &Event);
         }
+
+        Events += 1;
+        if (Events % READER_TREE_EVENTS == 0) {
+            ReaderShowProgress(&Tree->Progress,
+                               Tree->NumberOfRecords +
+                                   Stream.NumberOfRecords);
+        }
     }
+
+    Tree->NumberOfRecords += Stream.NumberOfRecords;
 
     ReaderCloseStream(&Stream);
     return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
@@ -789,6 +806,11 @@ Return Value:
     ULONG Root;
     NTSTATUS Status;
 
+    ReaderInitializeProgress(&Tree->Progress,
+                             Session->Context,
+                             "",
+                             ReaderCountRecords(Session, Options));
+
     Status = ReaderAddNode(Tree, READER_NONE, READER_NONE, &Root);
     if (!NT_SUCCESS(Status)) {
         return ReaderFail(Session->Context,
@@ -806,10 +828,12 @@ Return Value:
 
         Status = ReaderTreeThread(Tree, Index);
         if (!NT_SUCCESS(Status)) {
+            ReaderEraseProgress(&Tree->Progress);
             ExitCode = ReaderFailThread(Session, Index, Status);
         }
     }
 
+    ReaderEraseProgress(&Tree->Progress);
     return ExitCode;
 }
 

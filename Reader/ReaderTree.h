@@ -81,6 +81,8 @@ typedef struct _READER_TREE {
     ULONG ThreadId;
     PREADER_WATCH_TREE Watch;       // the caller's, or NULL
     PVOID WatchContext;
+    READER_PROGRESS Progress;
+    ULONGLONG NumberOfRecords;      // of the threads that have been read
     ULONGLONG NumberShown;          // these two by ReaderFilterTree: of nodes
     READER_NOT_SHOWN NotShown;
 } READER_TREE;
