@@ -38,6 +38,7 @@ Abstract:
 
 #define PE_MACHINE_AMD64                0x8664
 #define PE_OPTIONAL_MAGIC_64            0x20b
+#define PE_OPTIONAL_IMAGE_BASE          24
 #define PE_OPTIONAL_SIZE_OF_IMAGE       56
 #define PE_OPTIONAL_CHECK_SUM           64
 #define PE_OPTIONAL_NUMBER_OF_ENTRIES   108
@@ -46,6 +47,7 @@ Abstract:
 #define PE_OPTIONAL_FIXED_SIZE          112
 #define PE_DATA_ENTRY_SIZE              8
 
+#define PE_SECTION_NAME_SIZE            8
 #define PE_SECTION_VIRTUAL_SIZE         8
 #define PE_SECTION_VIRTUAL_ADDRESS      12
 #define PE_SECTION_RAW_SIZE             16
@@ -382,6 +384,57 @@ Return Value:
     return Length;
 }
 
+_Use_decl_annotations_
+VOID
+ReaderCopyPrintable(
+    PCHAR Target,
+    const UCHAR *Name,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Copies a name that came out of a file.
+
+    A name that was cut may end within a character: its bytes then become
+    question marks like every other byte that is not part of one.
+
+Arguments:
+
+    Target - Receives the name, terminated.
+
+    Name - Supplies it.
+
+    LengthInBytes - Supplies its length.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Character;
+    ULONG Index;
+
+    Index = 0;
+    while (Index < LengthInBytes) {
+        Character = ReaderMeasureCharacter(Name + Index,
+                                           LengthInBytes - Index);
+        if (Character == 0) {
+            Target[Index] = '?';
+            Index += 1;
+        }
+        while (Character > 0) {
+            Target[Index] = (CHAR)Name[Index];
+            Index += 1;
+            Character -= 1;
+        }
+    }
+
+    Target[LengthInBytes] = 0;
+}
+
 static
 BOOLEAN
 ReaderAddEntry(
@@ -423,8 +476,6 @@ Return Value:
 --*/
 {
     PREADER_COFF_ENTRY Entry;
-    ULONG Character;
-    ULONG Index;
     ULONG Length;
     ULONG Limit;
     PCHAR Target;
@@ -453,26 +504,8 @@ Return Value:
         return FALSE;
     }
 
-    //
-    // A name that was cut may end within a character: its bytes then become
-    // question marks like every other byte that is not part of one.
-    //
-
     Target = Coff->Names + Coff->NamesInBytes;
-    Index = 0;
-    while (Index < Length) {
-        Character = ReaderMeasureCharacter(Name + Index, Length - Index);
-        if (Character == 0) {
-            Target[Index] = '?';
-            Index += 1;
-        }
-        while (Character > 0) {
-            Target[Index] = (CHAR)Name[Index];
-            Index += 1;
-            Character -= 1;
-        }
-    }
-    Target[Length] = 0;
+    ReaderCopyPrintable(Target, Name, Length);
 
     Entry = &Coff->Entries[Coff->NumberOfEntries];
     Entry->Rva = Rva;
@@ -1379,6 +1412,17 @@ Return Value:
     Image->SymbolTableOffset = ReaderGetUlong(File + PE_FILE_SYMBOL_TABLE);
     Image->NumberOfSymbols = ReaderGetUlong(File + PE_FILE_NUMBER_OF_SYMBOLS);
 
+    Coff->ImageBase =
+        ReaderGetUlong(Optional + PE_OPTIONAL_IMAGE_BASE) |
+        ((ULONGLONG)ReaderGetUlong(Optional + PE_OPTIONAL_IMAGE_BASE + 4) <<
+         32);
+    Coff->HeadersOffset = Offset + SizeOfOptional;
+    if (Image->SymbolTableOffset != 0) {
+        Coff->StringsOffset =
+            Image->SymbolTableOffset +
+            (ULONGLONG)Image->NumberOfSymbols * PE_SYMBOL_SIZE;
+    }
+
     if (ReaderGetUlong(Optional + PE_OPTIONAL_NUMBER_OF_ENTRIES) > 0 &&
         SizeOfOptional >= PE_OPTIONAL_FIXED_SIZE + PE_DATA_ENTRY_SIZE) {
         Image->ExportRva = ReaderGetUlong(Optional +
@@ -1472,6 +1516,174 @@ Return Value:
                            ReaderWalkExports,
                            ReaderCoffKindExports,
                            Coff);
+}
+
+static
+ULONG
+ReaderParseNameOffset(
+    _In_reads_bytes_(PE_SECTION_NAME_SIZE) const UCHAR *Name
+    )
+/*++
+
+Routine Description:
+
+    Reads where in the string table a section's name is: "/" and decimal
+    digits, or "//" and six digits of base 64.
+
+Arguments:
+
+    Name - Supplies the name in the section's header, which begins with "/".
+
+Return Value:
+
+    The offset in bytes, or 0 if it is none.
+
+--*/
+{
+    ULONG Digit;
+    ULONG Index;
+    ULONGLONG Offset;
+
+    Offset = 0;
+
+    if (Name[1] == '/') {
+        for (Index = 2; Index < PE_SECTION_NAME_SIZE; Index++) {
+            Digit = Name[Index];
+            if (Digit >= 'A' && Digit <= 'Z') {
+                Digit -= 'A';
+            } else if (Digit >= 'a' && Digit <= 'z') {
+                Digit -= 'a' - 26;
+            } else if (Digit >= '0' && Digit <= '9') {
+                Digit += 52 - '0';
+            } else if (Digit == '+') {
+                Digit = 62;
+            } else if (Digit == '/') {
+                Digit = 63;
+            } else {
+                return 0;
+            }
+            Offset = Offset * 64 + Digit;
+        }
+    } else {
+        for (Index = 1;
+             Index < PE_SECTION_NAME_SIZE && Name[Index] != 0;
+             Index++) {
+            if (Name[Index] < '0' || Name[Index] > '9') {
+                return 0;
+            }
+            Offset = Offset * 10 + Name[Index] - '0';
+        }
+    }
+
+    return Offset <= 0xffffffffu ? (ULONG)Offset : 0;
+}
+
+_Use_decl_annotations_
+const UCHAR *
+ReaderFindCoffSection(
+    PCREADER_COFF Coff,
+    const UCHAR *Bytes,
+    ULONGLONG SizeInBytes,
+    PCSZ Name,
+    PULONG SectionInBytes
+    )
+/*++
+
+Routine Description:
+
+    Finds the bytes of the first section with a name.
+
+Arguments:
+
+    Coff - Supplies the image's tables.
+
+    Bytes - Supplies the image's file.
+
+    SizeInBytes - Supplies its size.
+
+    Name - Supplies the name.
+
+    SectionInBytes - Receives the size of the section's bytes, 0 on failure.
+
+Return Value:
+
+    The section's first byte, or NULL.
+
+--*/
+{
+    READER_IMAGE Image;
+    ULONG Index;
+    ULONG Length;
+    ULONGLONG Offset;
+    ULONG RawOffset;
+    ULONG Size;
+    ULONG VirtualSize;
+    const UCHAR *Candidate;
+    const UCHAR *Header;
+
+    *SectionInBytes = 0;
+    Image.Bytes = Bytes;
+    Image.SizeInBytes = SizeInBytes;
+
+    for (Index = 0; Index < Coff->NumberOfSections; Index++) {
+
+        Offset = Coff->HeadersOffset + (ULONGLONG)Index * PE_SECTION_SIZE;
+        if (!ReaderIsInImage(&Image, Offset, PE_SECTION_SIZE)) {
+            return NULL;
+        }
+
+        Header = Bytes + Offset;
+        Candidate = Header;
+        Size = PE_SECTION_NAME_SIZE;
+
+        if (Header[0] == '/') {
+            Offset = ReaderParseNameOffset(Header);
+            if (Offset < sizeof(ULONG) || Coff->StringsOffset == 0) {
+                continue;
+            }
+            Offset += Coff->StringsOffset;
+            if (!ReaderIsInImage(&Image, Offset, 1)) {
+                continue;
+            }
+            Candidate = Bytes + Offset;
+            Size = 0xffffffffu;
+            if (SizeInBytes - Offset < Size) {
+                Size = (ULONG)(SizeInBytes - Offset);
+            }
+        }
+
+        Length = 0;
+        while (Name[Length] != 0 &&
+               Length < Size &&
+               Candidate[Length] == (UCHAR)Name[Length]) {
+            Length += 1;
+        }
+        if (Name[Length] != 0 || (Length < Size && Candidate[Length] != 0)) {
+            continue;
+        }
+
+        //
+        // The data in the file is padded; the virtual size is the true one.
+        //
+
+        RawOffset = ReaderGetUlong(Header + PE_SECTION_RAW_OFFSET);
+        Size = ReaderGetUlong(Header + PE_SECTION_RAW_SIZE);
+        VirtualSize = ReaderGetUlong(Header + PE_SECTION_VIRTUAL_SIZE);
+        if (VirtualSize != 0 && VirtualSize < Size) {
+            Size = VirtualSize;
+        }
+        if (RawOffset == 0 || RawOffset >= SizeInBytes) {
+            return NULL;
+        }
+        if (Size > SizeInBytes - RawOffset) {
+            Size = (ULONG)(SizeInBytes - RawOffset);
+        }
+
+        *SectionInBytes = Size;
+        return Size == 0 ? NULL : Bytes + RawOffset;
+    }
+
+    return NULL;
 }
 
 _Use_decl_annotations_

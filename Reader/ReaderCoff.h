@@ -69,6 +69,15 @@ typedef struct _READER_COFF {
     ULONG CheckSum;
 
     //
+    // Where the image wants to be loaded, and where in the file the section
+    // headers and the string table are, in bytes; 0 if there is no such table.
+    //
+
+    ULONGLONG ImageBase;
+    ULONGLONG HeadersOffset;
+    ULONGLONG StringsOffset;
+
+    //
     // Where the unwind data is: the exception directory, 0 if there is none.
     //
 
@@ -148,6 +157,39 @@ PCREADER_COFF_SECTION
     _In_ ULONG Rva
     );
 READER_FIND_CODE_SECTION ReaderFindCodeSection;
+
+//
+// Finds the bytes of the first section with a name, which may be longer than
+// the eight bytes of the header: then it is in the string table.  Image and
+// SizeInBytes are what ReaderInitializeCoff got.  NULL if there is none or if
+// it is empty.
+//
+
+typedef
+_Ret_maybenull_
+const UCHAR *
+(READER_FIND_COFF_SECTION)(
+    _In_ PCREADER_COFF Coff,
+    _In_reads_bytes_(SizeInBytes) const UCHAR *Image,
+    _In_ ULONGLONG SizeInBytes,
+    _In_z_ PCSZ Name,
+    _Out_ PULONG SectionInBytes
+    );
+READER_FIND_COFF_SECTION ReaderFindCoffSection;
+
+//
+// Copies a name that came out of a file.  What is not a printable character of
+// UTF-8 becomes question marks, one for each byte.  Target is terminated.
+//
+
+typedef
+VOID
+(READER_COPY_PRINTABLE)(
+    _Out_writes_(LengthInBytes + 1) PCHAR Target,
+    _In_reads_bytes_(LengthInBytes) const UCHAR *Name,
+    _In_ ULONG LengthInBytes
+    );
+READER_COPY_PRINTABLE ReaderCopyPrintable;
 
 typedef VOID (READER_RUNDOWN_COFF)(_Inout_ PREADER_COFF Coff);
 READER_RUNDOWN_COFF ReaderRundownCoff;

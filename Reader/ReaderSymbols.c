@@ -7,14 +7,15 @@ Module Name:
 Abstract:
 
     Function names for the addresses of one traced module: checks that the
-    image on disk is the one that was traced, then joins what DbgHelp and the
-    image's own tables know.
+    image on disk is the one that was traced, then joins what DbgHelp, the
+    image's debugging information and its tables know.
 
 --*/
 
 #include "ReaderSymbols.h"
 #include "ReaderCoff.h"
 #include "ReaderDbgHelp.h"
+#include "ReaderDwarf.h"
 
 struct _READER_SYMBOLS {
     PCRTL Rtl;
@@ -24,6 +25,7 @@ struct _READER_SYMBOLS {
     PREADER_DBGHELP DbgHelp;        // NULL: not trusted, or not there
     READER_COFF Coff;
     READER_UNWIND Unwind;
+    READER_DWARF Dwarf;
 };
 
 //
@@ -169,6 +171,13 @@ Return Value:
                                             SizeInBytes,
                                             &Symbols->Unwind);
         }
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderInitializeDwarf(Symbols->Allocator,
+                                           &Symbols->Coff,
+                                           View,
+                                           SizeInBytes,
+                                           &Symbols->Dwarf);
+        }
     } __except (ExceptionStatus = (NTSTATUS)GetExceptionCode(),
                 EXCEPTION_EXECUTE_HANDLER) {
 
@@ -190,8 +199,8 @@ ReaderLoadImage(
 
 Routine Description:
 
-    Reads the image's own tables.  The file is not held open or mapped
-    afterwards: it can be rebuilt while the reader runs.
+    Reads the image itself.  The file is not held open or mapped afterwards:
+    it can be rebuilt while the reader runs.
 
 Arguments:
 
@@ -371,6 +380,16 @@ Return Value:
         PdbPathLength = 0;
     }
 
+    //
+    // An image that has DWARF and names no PDB is not for DbgHelp, which knows
+    // less of DWARF, or nothing.
+    //
+
+    if (PdbPathLength == 0 && Symbols->Dwarf.Functions.Number != 0) {
+        Symbols->Source = ReaderSymbolSourceDwarf;
+        return STATUS_SUCCESS;
+    }
+
     DbgHelpStatus = ReaderCreateDbgHelp(Symbols->Rtl,
                                         Symbols->Allocator,
                                         Path->DosBuffer,
@@ -385,6 +404,14 @@ Return Value:
                            "loading symbols",
                            &Path->Dos,
                            STATUS_NO_MEMORY);
+    }
+
+    if (Symbols->Dwarf.Functions.Number != 0 &&
+        Symbols->Source != ReaderSymbolSourcePdb) {
+        ReaderDestroyDbgHelp(Symbols->DbgHelp);
+        Symbols->DbgHelp = NULL;
+        Symbols->Source = ReaderSymbolSourceDwarf;
+        return STATUS_SUCCESS;
     }
 
     if (Symbols->DbgHelp != NULL) {
@@ -514,6 +541,104 @@ Return Value:
     return Symbols->Source;
 }
 
+static
+BOOLEAN
+ReaderIsTableNameBetter(
+    _In_ const READER_DWARF_SYMBOL *Symbol,
+    _In_reads_(LengthInBytes) PCSZ Name,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Says whether the symbol table's name of a function says more than that of
+    the debugging information.  It does when it is the same with a suffix (a
+    copy that the compiler made: Function.constprop.0), and when the debugging
+    information has only the name in the source of a C++ function ("operator()",
+    or a static function's without its parameters).
+
+Arguments:
+
+    Symbol - Supplies what the debugging information says.
+
+    Name, LengthInBytes - Supply the symbol table's name.
+
+Return Value:
+
+    TRUE if it does.
+
+--*/
+{
+    if (LengthInBytes > Symbol->LengthInBytes &&
+        Name[Symbol->LengthInBytes] == '.' &&
+        RtlAreBytesEqual(Name, Symbol->Name, Symbol->LengthInBytes)) {
+        return TRUE;
+    }
+
+    return (BOOLEAN)(!Symbol->IsLinkageName &&
+                     LengthInBytes > 2 &&
+                     Name[0] == '_' &&
+                     Name[1] == 'Z');
+}
+
+static
+BOOLEAN
+ReaderFindInDwarf(
+    _In_ const READER_SYMBOLS *Symbols,
+    _In_ ULONG Rva,
+    _Out_ PREADER_SYMBOL Symbol
+    )
+/*++
+
+Routine Description:
+
+    Finds the function whose code is at an address in the image's debugging
+    information.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+    Rva - Supplies the address in the module.
+
+    Symbol - Receives the function.
+
+Return Value:
+
+    TRUE if there is one; otherwise nothing is written.
+
+--*/
+{
+    READER_DWARF_SYMBOL Dwarf;
+    PCSZ Name;
+    ULONG LengthInBytes;
+    ULONG StartRva;
+
+    if (!ReaderFindDwarfFunction(&Symbols->Dwarf, Rva, &Dwarf)) {
+        return FALSE;
+    }
+
+    Symbol->StartRva = Dwarf.StartRva;
+    Symbol->LengthInBytes = Dwarf.LengthInBytes;
+    Symbol->Name = Dwarf.Name;
+
+    if (Symbols->Coff.Kind == ReaderCoffKindSymbols &&
+        ReaderFindCoffSymbol(&Symbols->Coff,
+                             Dwarf.StartRva,
+                             &StartRva,
+                             &Name,
+                             &LengthInBytes) &&
+        StartRva == Dwarf.StartRva &&
+        ReaderIsTableNameBetter(&Dwarf, Name, LengthInBytes)) {
+
+        Symbol->LengthInBytes = LengthInBytes;
+        Symbol->Name = Name;
+    }
+
+    return TRUE;
+}
+
 _Use_decl_annotations_
 BOOLEAN
 ReaderFindSymbol(
@@ -525,14 +650,17 @@ ReaderFindSymbol(
 
 Routine Description:
 
-    Finds the nearest function at or below an address.
+    Finds the function that an address is in.
 
-    When DbgHelp is trusted, the image's COFF symbol table still fills its
-    gaps: objects without debugging information (the C runtime's) are in the
-    table alone.  The nearer of the two answers wins; at one address DbgHelp's
-    does, whose name is readable, unless it does not even know a function there
-    (Wine invents "EntryPoint").  Exports never fill gaps: they are too few for
-    the nearest to mean anything.
+    The image's DWARF knows where functions end: a function whose code is at
+    the address is the image's answer.  Otherwise it is the nearest one at or
+    below the address in the COFF symbol table: objects without debugging
+    information (the C runtime's) are in the table alone.  Exports never fill
+    gaps: they are too few for the nearest to mean anything.
+
+    When there is a PDB, the nearer of DbgHelp's answer and the image's wins;
+    at one address DbgHelp's does, unless it does not even know a function
+    there (Wine invents "EntryPoint").
 
 Arguments:
 
@@ -549,10 +677,10 @@ Return Value:
 --*/
 {
     PCREADER_COFF_SECTION Section;
-    READER_SYMBOL Coff;
     READER_SYMBOL DbgHelp;
-    BOOLEAN HasCoff;
+    READER_SYMBOL Image;
     BOOLEAN HasDbgHelp;
+    BOOLEAN HasImage;
     BOOLEAN IsFunction;
 
     if (!Symbols->IsTraced) {
@@ -576,26 +704,27 @@ Return Value:
         }
     }
 
-    HasCoff = FALSE;
-    if (Symbols->DbgHelp == NULL ||
-        Symbols->Coff.Kind == ReaderCoffKindSymbols) {
-        HasCoff = ReaderFindCoffSymbol(&Symbols->Coff,
-                                       Rva,
-                                       &Coff.StartRva,
-                                       &Coff.Name,
-                                       &Coff.LengthInBytes);
+    HasImage = ReaderFindInDwarf(Symbols, Rva, &Image);
+    if (!HasImage &&
+        (Symbols->Source == ReaderSymbolSourceExports ||
+         Symbols->Coff.Kind == ReaderCoffKindSymbols)) {
+        HasImage = ReaderFindCoffSymbol(&Symbols->Coff,
+                                        Rva,
+                                        &Image.StartRva,
+                                        &Image.Name,
+                                        &Image.LengthInBytes);
     }
 
     if (HasDbgHelp &&
-        (!HasCoff ||
-         DbgHelp.StartRva > Coff.StartRva ||
-         (DbgHelp.StartRva == Coff.StartRva && IsFunction))) {
+        (!HasImage ||
+         DbgHelp.StartRva > Image.StartRva ||
+         (DbgHelp.StartRva == Image.StartRva && IsFunction))) {
         *Symbol = DbgHelp;
         return TRUE;
     }
 
-    if (HasCoff) {
-        *Symbol = Coff;
+    if (HasImage) {
+        *Symbol = Image;
         return TRUE;
     }
 
@@ -629,6 +758,18 @@ Return Value:
 
 --*/
 {
+    if (!Symbols->IsTraced) {
+        return FALSE;
+    }
+
+    if (ReaderFindDwarfLine(&Symbols->Dwarf,
+                            Rva,
+                            &Line->LineNumber,
+                            &Line->FileName,
+                            &Line->LengthInBytes)) {
+        return TRUE;
+    }
+
     if (Symbols->DbgHelp == NULL) {
         return FALSE;
     }
@@ -692,5 +833,6 @@ Return Value:
     ReaderDestroyDbgHelp(Symbols->DbgHelp);
     ReaderRundownCoff(&Symbols->Coff);
     ReaderRundownUnwind(&Symbols->Unwind);
+    ReaderRundownDwarf(&Symbols->Dwarf);
     Allocator->Free(Allocator->Context, Symbols);
 }

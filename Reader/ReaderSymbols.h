@@ -6,10 +6,11 @@ Module Name:
 
 Abstract:
 
-    Function names for the addresses of one traced module: through DbgHelp,
-    loaded at run time (PDB; DWARF 4 under Wine), else from the image's COFF
-    symbol table, else from its exports.  Where nothing is known the caller
-    prints module+0xRVA.
+    Function names for the addresses of one traced module: from its PDB,
+    through DbgHelp, loaded at run time; from the DWARF in the image, and from
+    its COFF symbol table, which also name what those before them do not know;
+    else from its exports.  Where nothing is known the caller prints
+    module+0xRVA.
 
     The image on disk is used only if it is the one that was traced: its
     TimeDateStamp and SizeOfImage must equal those in the store's header.
@@ -26,7 +27,7 @@ Abstract:
 typedef enum _READER_SYMBOL_SOURCE {
     ReaderSymbolSourceNone = 0,     // module+0xRVA is all there is
     ReaderSymbolSourcePdb,          // DbgHelp, PDB
-    ReaderSymbolSourceDwarf,        // DbgHelp, DWARF
+    ReaderSymbolSourceDwarf,        // the image's DWARF
     ReaderSymbolSourceCoff,         // the image's COFF symbol table
     ReaderSymbolSourceExports
 } READER_SYMBOL_SOURCE;
@@ -67,7 +68,9 @@ typedef READER_SYMBOL_SOURCE (READER_GET_SYMBOL_SOURCE)(
 READER_GET_SYMBOL_SOURCE ReaderGetSymbolSource;
 
 //
-// Finds the nearest function at or below Rva.  FALSE when there is none.
+// Finds the function that Rva is in, or else the nearest one below.  StartRva
+// is where the function is entered; it is above Rva when a compiler has moved
+// the part at Rva out of the function.  FALSE when there is none.
 // The same Rva is not looked up twice by callers (they keep the answer), so
 // this need not cache by Rva, only own the names.
 //
@@ -84,7 +87,7 @@ READER_FIND_SYMBOL ReaderFindSymbol;
 
 //
 // Finds the source line that the code at Rva comes from.  FALSE when it is not
-// known: only DbgHelp knows lines.
+// known: only PDB and DWARF know lines.
 //
 
 typedef struct _READER_SOURCE_LINE {
