@@ -14,46 +14,73 @@ Abstract:
 
 //
 // The columns after those of the statistics and, with --subtract-probe, of the
-// probe.
+// probe.  In text file and line are one, in the place of the file.
 //
 
-#define READER_REPORT_MORE_COLUMNS                                          \
+#define READER_REPORT_MORE_COLUMNS(FunctionWidth, FileTitle)                \
     { "p50", "p50", ReaderColumnTime, READER_TIME_WIDTH },                  \
     { "p90", "p90", ReaderColumnTime, READER_TIME_WIDTH },                  \
     { "p99", "p99", ReaderColumnTime, READER_TIME_WIDTH },                  \
     { "Module", "module", ReaderColumnText, 16 },                           \
     { "", "rva", ReaderColumnHexadecimal, 0 },                              \
-    { "Function", "function", ReaderColumnText, 0 }
+    { "Function", "function", ReaderColumnText, FunctionWidth },            \
+    { FileTitle, "file", ReaderColumnText, 0 },                             \
+    { "", "line", ReaderColumnNumber, 0 }
+
+#define READER_REPORT_FUNCTION_WIDTH 32     // where something follows
 
 static const READER_COLUMN ReaderReportColumns[] = {
     READER_STATISTICS_COLUMNS,
-    READER_REPORT_MORE_COLUMNS
+    READER_REPORT_MORE_COLUMNS(0, "")
+};
+
+static const READER_COLUMN ReaderReportLineColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(READER_REPORT_FUNCTION_WIDTH, "Source")
 };
 
 static const READER_COLUMN ReaderReportProbeColumns[] = {
     READER_STATISTICS_COLUMNS,
     READER_PROBE_COLUMNS,
-    READER_REPORT_MORE_COLUMNS
+    READER_REPORT_MORE_COLUMNS(0, "")
+};
+
+static const READER_COLUMN ReaderReportProbeLineColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_PROBE_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(READER_REPORT_FUNCTION_WIDTH, "Source")
 };
 
 #define READER_REPORT_PERCENTILE_COLUMNS                                    \
     (7u << READER_STATISTICS_NUMBER_OF_COLUMNS)
 #define READER_REPORT_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 3)
 #define READER_REPORT_RVA_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 4)
+#define READER_REPORT_FILE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 6)
+#define READER_REPORT_LINE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 7)
 
-static const READER_TABLE ReaderReportTable = {
-    "functions",
-    ReaderReportColumns,
-    RTL_NUMBER_OF(ReaderReportColumns),
-    FALSE
+#define READER_REPORT_TABLE(Columns) \
+    { "functions", Columns, RTL_NUMBER_OF(Columns), FALSE }
+
+//
+// By whether the probe's cost is taken out, and whether text shows lines.
+//
+
+static const READER_TABLE ReaderReportTables[2][2] = {
+    {
+        READER_REPORT_TABLE(ReaderReportColumns),
+        READER_REPORT_TABLE(ReaderReportLineColumns)
+    },
+    {
+        READER_REPORT_TABLE(ReaderReportProbeColumns),
+        READER_REPORT_TABLE(ReaderReportProbeLineColumns)
+    }
 };
 
-static const READER_TABLE ReaderReportProbeTable = {
-    "functions",
-    ReaderReportProbeColumns,
-    RTL_NUMBER_OF(ReaderReportProbeColumns),
-    FALSE
-};
+//
+// ":" and a line's number.
+//
+
+#define READER_LINE_NUMBER_SIZE 16
 
 //
 // The progress is looked at once in so many calls of ReaderShowReportProgress.
@@ -681,6 +708,72 @@ Return Value:
 
 static
 VOID
+ReaderPutSource(
+    _Inout_ PREADER_REPORT Report,
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_FUNCTION Function
+    )
+/*++
+
+Routine Description:
+
+    Writes the cells that say where a function begins: the file and the line
+    of its first instruction.
+
+Arguments:
+
+    Report - The report.
+
+    Output - The output.
+
+    Function - The function.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Report->Context.Allocator;
+    READER_SOURCE_LINE Line;
+    RTL_WRITER Writer;
+    PCHAR Text;
+    ULONG Capacity;
+    BOOLEAN IsText = Output->Format == ReaderFormatText;
+
+    if ((IsText && (Report->Options->Given & READER_OPTION_LINES) == 0) ||
+        !ReaderFindLine(&Report->Session,
+                        ((ULONGLONG)Function->Module << 32) | Function->Rva,
+                        &Line)) {
+        ReaderPutNothing(Output);
+        ReaderPutNothing(Output);
+        return;
+    }
+
+    if (!IsText) {
+        ReaderPutText(Output, Line.FileName, Line.LengthInBytes);
+        ReaderPutNumber(Output, Line.LineNumber);
+        return;
+    }
+
+    Capacity = Line.LengthInBytes + READER_LINE_NUMBER_SIZE;
+    Text = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
+    if (Text == NULL) {
+        ReaderPutText(Output, Line.FileName, Line.LengthInBytes);
+    } else {
+        RtlInitializeBufferWriter(&Writer, Text, Capacity);
+        RtlWriteBytes(&Writer, Line.FileName, Line.LengthInBytes);
+        RtlWriteText(&Writer, ":%u", Line.LineNumber);
+        ReaderPutText(Output, Text, Writer.LengthInBytes);
+        Allocator->Free(Allocator->Context, Text);
+    }
+
+    ReaderPutNothing(Output);
+}
+
+
+static
+VOID
 ReaderPutReport(
     _Inout_ PREADER_REPORT Report
     )
@@ -709,6 +802,7 @@ Return Value:
     ULONGLONG BegunBefore = 0;
     PULONG Order = Report->Order;
     ULONG Count = 0;
+    BOOLEAN HasLines = (Options->Given & READER_OPTION_LINES) != 0;
     ULONGLONG HiddenColumns;
     ULONG Index;
 
@@ -738,7 +832,12 @@ Return Value:
     Report->NumberShown = Count;
     ReaderSort(Order, Count, ReaderCompareReportRows, Report);
 
-    HiddenColumns = 1u << READER_REPORT_RVA_COLUMN;
+    HiddenColumns = 1ULL << READER_REPORT_RVA_COLUMN |
+                    1ULL << READER_REPORT_LINE_COLUMN;
+    if (!HasLines) {
+        HiddenColumns |= 1ULL << READER_REPORT_FILE_COLUMN;
+    }
+
     if (!Report->HasHistograms) {
         HiddenColumns |= READER_REPORT_PERCENTILE_COLUMNS;
     }
@@ -774,10 +873,13 @@ Return Value:
                         (HiddenColumns & ~READER_STATISTICS_ALL_COLUMNS)
                             << READER_PROBE_NUMBER_OF_COLUMNS |
                         READER_PROBE_HIDDEN_COLUMNS;
-        ReaderBeginTable(&Output, &ReaderReportProbeTable, HiddenColumns);
-    } else {
-        ReaderBeginTable(&Output, &ReaderReportTable, HiddenColumns);
     }
+
+    ReaderBeginTable(
+        &Output,
+        &ReaderReportTables[Report->Session.IsProbeSubtracted ? 1 : 0]
+                           [HasLines ? 1 : 0],
+        HiddenColumns);
 
     for (Index = 0; Index < Count && Index < Options->Limit; Index++) {
 
@@ -794,6 +896,7 @@ Return Value:
         ReaderPutText(&Output, Module->Name, Module->NameLength);
         ReaderPutNumber(&Output, Function->Rva);
         ReaderPutText(&Output, Function->Name, Function->NameLength);
+        ReaderPutSource(Report, &Output, Function);
     }
 
     ReaderEndTable(&Output);
@@ -1077,19 +1180,22 @@ const READER_COMMAND ReaderReportCommand = {
     "Shows each function's calls and times",
     "CSV, and JSON in the array functions, hold\n"
     READER_STATISTICS_FIELDS "\n  p50_ns, p90_ns, p99_ns, module, rva, "
-    "function\n"
+    "function, file, line\n"
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
     "Total counts a recursive function once; average, min and max are of\n"
     "each call's inclusive time, and so are p50, p90 and p99: half of the\n"
     "calls, 90 and 99 of 100 took no longer.  "
     READER_PERCENTILES_NOTE
+    "File and line are those of the function's first instruction, from the\n"
+    "PDB or from DWARF; text has them with --lines.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
     READER_PROBE_HELP
     READER_TICKS_NOTE,
     "  TraceReader report --limit 20 SESSION\n"
     "  TraceReader report --sort self --module game SESSION\n"
+    "  TraceReader report --lines --limit 20 SESSION\n"
     "  TraceReader report --from 1.5s --to 1.6s SESSION\n"
     "  TraceReader report --csv SESSION > report.csv\n",
     READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
@@ -1098,6 +1204,7 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
         READER_OPTION_FILTER | READER_OPTION_PROBE |
-        READER_OPTION_PERCENTILES | READER_OPTION_NO_CACHE,
+        READER_OPTION_PERCENTILES | READER_OPTION_NO_CACHE |
+        READER_OPTION_LINES,
     ReaderCommandReport
 };
