@@ -44,6 +44,7 @@ Abstract:
 #define PE_OPTIONAL_NUMBER_OF_ENTRIES   108
 #define PE_OPTIONAL_EXPORT_ENTRY        112
 #define PE_OPTIONAL_EXCEPTION_ENTRY     136
+#define PE_OPTIONAL_DEBUG_ENTRY         160
 #define PE_OPTIONAL_FIXED_SIZE          112
 #define PE_DATA_ENTRY_SIZE              8
 
@@ -56,6 +57,17 @@ Abstract:
 #define PE_SECTION_SIZE                 40
 #define PE_SECTION_HAS_CODE             0x00000020
 #define PE_SECTION_CAN_EXECUTE          0x20000000
+
+#define PE_DEBUG_TYPE                   12
+#define PE_DEBUG_SIZE_OF_DATA           16
+#define PE_DEBUG_RAW_OFFSET             24
+#define PE_DEBUG_SIZE                   28
+#define PE_DEBUG_TYPE_CODEVIEW          2
+#define PE_DEBUG_MAXIMUM_ENTRIES        64
+#define PE_CODEVIEW_SIGNATURE           0x53445352  // "RSDS"
+#define PE_CODEVIEW_GUID                4
+#define PE_CODEVIEW_AGE                 20
+#define PE_CODEVIEW_PATH                24
 
 #define PE_SYMBOL_NAME                  0
 #define PE_SYMBOL_NAME_OFFSET           4
@@ -80,16 +92,6 @@ Abstract:
 #define PE_EXPORT_DIRECTORY_SIZE        40
 
 //
-// Ranks: what is preferred of several symbols at one RVA.  The low bits are
-// the place in the table, so the order is total and does not depend on how the
-// entries are sorted.
-//
-
-#define READER_RANK_NOT_FIRST_CHOICE    0x80000000u // static; no name
-#define READER_RANK_NOT_FUNCTION        0x40000000u
-#define READER_RANK_INDEX_MASK          0x3fffffffu
-
-//
 // ".weak."
 //
 
@@ -112,17 +114,11 @@ typedef struct _READER_IMAGE {
     ULONG NumberOfSymbols;
     ULONG ExportRva;
     ULONG ExportSizeInBytes;
+    ULONG DebugRva;
+    ULONG DebugSizeInBytes;
 } READER_IMAGE;
 typedef READER_IMAGE *PREADER_IMAGE;
 typedef const READER_IMAGE *PCREADER_IMAGE;
-
-typedef
-BOOLEAN
-(READER_WALK_TABLE)(
-    _In_ PCREADER_IMAGE Image,
-    _Inout_ PREADER_COFF Coff
-    );
-typedef READER_WALK_TABLE *PREADER_WALK_TABLE;
 
 static
 ULONG
@@ -435,15 +431,14 @@ Return Value:
     Target[LengthInBytes] = 0;
 }
 
-static
+_Use_decl_annotations_
 BOOLEAN
-ReaderAddEntry(
-    _In_ PCREADER_IMAGE Image,
-    _Inout_ PREADER_COFF Coff,
-    _In_ ULONG Rva,
-    _In_ ULONG Rank,
-    _In_reads_bytes_(NameLimitInBytes) const UCHAR *Name,
-    _In_ ULONGLONG NameLimitInBytes
+ReaderAddCoffEntry(
+    PREADER_COFF Coff,
+    ULONG Rva,
+    ULONG Rank,
+    const UCHAR *Name,
+    ULONGLONG NameLimitInBytes
     )
 /*++
 
@@ -451,13 +446,11 @@ Routine Description:
 
     Counts one entry, or keeps it when memory for the entries is there.
 
-    Many entries of a hostile image can share one long name.  The sum of the
+    Many entries of a hostile file can share one long name.  The sum of the
     names' sizes is therefore limited by the size of the file, which bounds
     both the memory and the time that they take.
 
 Arguments:
-
-    Image - Supplies the image.
 
     Coff - Supplies where the entry goes.
 
@@ -494,8 +487,7 @@ Return Value:
         Coff->NumberOfEntries += 1;
         Coff->NamesInBytes += (ULONGLONG)Length + 1;
         return (BOOLEAN)(Coff->NumberOfEntries < READER_RANK_INDEX_MASK &&
-                         Coff->NamesInBytes <=
-                             2 * Image->SizeInBytes + 0x10000);
+                         Coff->NamesInBytes <= Coff->NameLimitInBytes);
     }
 
     if (Coff->NumberOfEntries >= Coff->EntryCapacity ||
@@ -622,7 +614,6 @@ Return Value:
 static
 BOOLEAN
 ReaderWalkSymbol(
-    _In_ PCREADER_IMAGE Image,
     _Inout_ PREADER_COFF Coff,
     _In_ ULONG SymbolIndex,
     _In_reads_bytes_(PE_SYMBOL_SIZE) const UCHAR *Symbol,
@@ -636,8 +627,6 @@ Routine Description:
     Adds one symbol of the COFF symbol table if it is a function's.
 
 Arguments:
-
-    Image - Supplies the image.
 
     Coff - Supplies where the entry goes.
 
@@ -729,18 +718,17 @@ Return Value:
         Rank |= READER_RANK_NOT_FUNCTION;
     }
 
-    return ReaderAddEntry(Image,
-                          Coff,
-                          Section->StartRva + Value,
-                          Rank,
-                          Name,
-                          NameLimit);
+    return ReaderAddCoffEntry(Coff,
+                              Section->StartRva + Value,
+                              Rank,
+                              Name,
+                              NameLimit);
 }
 
 static
 BOOLEAN
 ReaderWalkSymbols(
-    _In_ PCREADER_IMAGE Image,
+    _In_ PVOID Context,
     _Inout_ PREADER_COFF Coff
     )
 /*++
@@ -751,7 +739,7 @@ Routine Description:
 
 Arguments:
 
-    Image - Supplies the image.
+    Context - Supplies the image.
 
     Coff - Supplies where the entries go.
 
@@ -761,6 +749,7 @@ Return Value:
 
 --*/
 {
+    PCREADER_IMAGE Image = (PCREADER_IMAGE)Context;
     ULONG Index;
     ULONGLONG StringsInBytes;
     ULONGLONG StringsOffset;
@@ -797,8 +786,7 @@ Return Value:
         Symbol = Image->Bytes + Image->SymbolTableOffset +
                  (ULONGLONG)Index * PE_SYMBOL_SIZE;
 
-        if (!ReaderWalkSymbol(Image,
-                              Coff,
+        if (!ReaderWalkSymbol(Coff,
                               Index,
                               Symbol,
                               Strings,
@@ -903,7 +891,7 @@ Return Value:
 static
 BOOLEAN
 ReaderWalkExports(
-    _In_ PCREADER_IMAGE Image,
+    _In_ PVOID Context,
     _Inout_ PREADER_COFF Coff
     )
 /*++
@@ -916,7 +904,7 @@ Routine Description:
 
 Arguments:
 
-    Image - Supplies the image.
+    Context - Supplies the image.
 
     Coff - Supplies where the entries go.
 
@@ -926,6 +914,7 @@ Return Value:
 
 --*/
 {
+    PCREADER_IMAGE Image = (PCREADER_IMAGE)Context;
     UCHAR OrdinalName[READER_ORDINAL_NAME_SIZE];
     const UCHAR *Directory;
     const UCHAR *Functions;
@@ -994,12 +983,11 @@ Return Value:
                 continue;
             }
 
-            if (!ReaderAddEntry(Image,
-                                Coff,
-                                Rva,
-                                Index & READER_RANK_INDEX_MASK,
-                                Name,
-                                Size)) {
+            if (!ReaderAddCoffEntry(Coff,
+                                    Rva,
+                                    Index & READER_RANK_INDEX_MASK,
+                                    Name,
+                                    Size)) {
                 return FALSE;
             }
         }
@@ -1012,13 +1000,13 @@ Return Value:
             continue;
         }
 
-        if (!ReaderAddEntry(Image,
-                            Coff,
-                            Rva,
-                            READER_RANK_NOT_FIRST_CHOICE |
-                                (Index & READER_RANK_INDEX_MASK),
-                            OrdinalName,
-                            ReaderFormatOrdinal(Base + Index, OrdinalName))) {
+        if (!ReaderAddCoffEntry(
+                Coff,
+                Rva,
+                READER_RANK_NOT_FIRST_CHOICE |
+                    (Index & READER_RANK_INDEX_MASK),
+                OrdinalName,
+                ReaderFormatOrdinal(Base + Index, OrdinalName))) {
             return FALSE;
         }
     }
@@ -1118,7 +1106,7 @@ ReaderSortEntries(
 Routine Description:
 
     Sorts the entries (heapsort: in place, without recursion, and no order of
-    the input is slow) and keeps the best one at each RVA.
+    the input is slow).
 
 Arguments:
 
@@ -1133,7 +1121,6 @@ Return Value:
     READER_COFF_ENTRY Last;
     PREADER_COFF_ENTRY Entries;
     ULONG Index;
-    ULONG Kept;
 
     Entries = Coff->Entries;
 
@@ -1147,16 +1134,6 @@ Return Value:
         Entries[0] = Last;
         ReaderSiftDown(Entries, 0, Index - 1);
     }
-
-    Kept = 0;
-    for (Index = 0; Index < Coff->NumberOfEntries; Index++) {
-        if (Kept == 0 || Entries[Kept - 1].Rva != Entries[Index].Rva) {
-            Entries[Kept] = Entries[Index];
-            Kept += 1;
-        }
-    }
-
-    Coff->NumberOfEntries = Kept;
 }
 
 static
@@ -1191,14 +1168,14 @@ Return Value:
     Coff->Kind = ReaderCoffKindNone;
 }
 
-static
-_Must_inspect_result_
+_Use_decl_annotations_
 NTSTATUS
-ReaderLoadTable(
-    _In_ PCREADER_IMAGE Image,
-    _In_ PREADER_WALK_TABLE WalkTable,
-    _In_ READER_COFF_KIND Kind,
-    _Inout_ PREADER_COFF Coff
+ReaderLoadCoffTable(
+    PREADER_WALK_TABLE WalkTable,
+    PVOID Context,
+    ULONGLONG LimitInBytes,
+    READER_COFF_KIND Kind,
+    PREADER_COFF Coff
     )
 /*++
 
@@ -1208,9 +1185,11 @@ Routine Description:
 
 Arguments:
 
-    Image - Supplies the image.
-
     WalkTable - Supplies the table's walk.
+
+    Context - Supplies what the walk is given.
+
+    LimitInBytes - Supplies how much the names may be altogether.
 
     Kind - Supplies what Coff->Kind becomes if there are any entries.
 
@@ -1227,8 +1206,9 @@ Return Value:
     PCALLOCATOR Allocator;
 
     Allocator = Coff->Allocator;
+    Coff->NameLimitInBytes = LimitInBytes;
 
-    if (!WalkTable(Image, Coff) ||
+    if (!WalkTable(Context, Coff) ||
         Coff->NumberOfEntries == 0 ||
         Coff->NamesInBytes > 0xffffffffu) {
         ReaderForgetEntries(Coff);
@@ -1250,7 +1230,7 @@ Return Value:
         return STATUS_NO_MEMORY;
     }
 
-    if (!WalkTable(Image, Coff) || Coff->NumberOfEntries == 0) {
+    if (!WalkTable(Context, Coff) || Coff->NumberOfEntries == 0) {
         ReaderForgetEntries(Coff);
         return STATUS_SUCCESS;
     }
@@ -1440,11 +1420,101 @@ Return Value:
             ReaderGetUlong(Optional + PE_OPTIONAL_EXCEPTION_ENTRY + 4);
     }
 
+    if (ReaderGetUlong(Optional + PE_OPTIONAL_NUMBER_OF_ENTRIES) > 6 &&
+        SizeOfOptional >= PE_OPTIONAL_DEBUG_ENTRY + PE_DATA_ENTRY_SIZE) {
+        Image->DebugRva = ReaderGetUlong(Optional + PE_OPTIONAL_DEBUG_ENTRY);
+        Image->DebugSizeInBytes =
+            ReaderGetUlong(Optional + PE_OPTIONAL_DEBUG_ENTRY + 4);
+    }
+
     return ReaderLoadSections(
         Image,
         Offset + SizeOfOptional,
         ReaderGetUshort(File + PE_FILE_NUMBER_OF_SECTIONS),
         Coff);
+}
+
+static
+VOID
+ReaderLoadPdbReference(
+    _In_ PCREADER_IMAGE Image,
+    _Inout_ PREADER_COFF Coff
+    )
+/*++
+
+Routine Description:
+
+    Finds which PDB belongs to the image: the CodeView entry of its debug
+    directory.  One that is damaged counts as none.
+
+Arguments:
+
+    Image - Supplies the image.
+
+    Coff - Receives the PDB's identity and path.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const UCHAR *Entry;
+    ULONG Index;
+    ULONG Length;
+    ULONG NumberOfEntries;
+    ULONG Offset;
+    const UCHAR *Record;
+    ULONG Size;
+    ULONGLONG SizeInFile;
+
+    Entry = ReaderGetBytesAtRva(Image, Coff, Image->DebugRva, &SizeInFile);
+    if (Image->DebugRva == 0 || Entry == NULL) {
+        return;
+    }
+
+    if (SizeInFile > Image->DebugSizeInBytes) {
+        SizeInFile = Image->DebugSizeInBytes;
+    }
+
+    NumberOfEntries = (ULONG)(SizeInFile / PE_DEBUG_SIZE);
+    if (NumberOfEntries > PE_DEBUG_MAXIMUM_ENTRIES) {
+        NumberOfEntries = PE_DEBUG_MAXIMUM_ENTRIES;
+    }
+
+    for (Index = 0; Index < NumberOfEntries; Index++) {
+
+        Offset = ReaderGetUlong(Entry + PE_DEBUG_RAW_OFFSET);
+        Size = ReaderGetUlong(Entry + PE_DEBUG_SIZE_OF_DATA);
+        if (ReaderGetUlong(Entry + PE_DEBUG_TYPE) == PE_DEBUG_TYPE_CODEVIEW &&
+            Size >= PE_CODEVIEW_PATH &&
+            ReaderIsInImage(Image, Offset, Size) &&
+            ReaderGetUlong(Image->Bytes + Offset) == PE_CODEVIEW_SIGNATURE) {
+            break;
+        }
+        Entry += PE_DEBUG_SIZE;
+    }
+
+    if (Index == NumberOfEntries) {
+        return;
+    }
+
+    Record = Image->Bytes + Offset;
+    for (Index = 0; Index < sizeof(Coff->PdbGuid); Index++) {
+        Coff->PdbGuid[Index] = Record[PE_CODEVIEW_GUID + Index];
+    }
+
+    Length = 0;
+    while (Length < Size - PE_CODEVIEW_PATH &&
+           Length < sizeof(Coff->PdbPath) &&
+           Record[PE_CODEVIEW_PATH + Length] != 0) {
+        Coff->PdbPath[Length] = (CHAR)Record[PE_CODEVIEW_PATH + Length];
+        Length += 1;
+    }
+
+    Coff->PdbAge = ReaderGetUlong(Record + PE_CODEVIEW_AGE);
+    Coff->PdbPathLength = Length;
+    Coff->HasPdb = TRUE;
 }
 
 _Use_decl_annotations_
@@ -1494,16 +1564,20 @@ Return Value:
     Image.NumberOfSymbols = 0;
     Image.ExportRva = 0;
     Image.ExportSizeInBytes = 0;
+    Image.DebugRva = 0;
+    Image.DebugSizeInBytes = 0;
 
     Status = ReaderLoadHeaders(&Image, Coff);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
-    Status = ReaderLoadTable(&Image,
-                             ReaderWalkSymbols,
-                             ReaderCoffKindSymbols,
-                             Coff);
+    ReaderLoadPdbReference(&Image, Coff);
+    Status = ReaderLoadCoffTable(ReaderWalkSymbols,
+                                 &Image,
+                                 2 * SizeInBytes + 0x10000,
+                                 ReaderCoffKindSymbols,
+                                 Coff);
     if (!NT_SUCCESS(Status) || Coff->Kind != ReaderCoffKindNone) {
         return Status;
     }
@@ -1512,10 +1586,11 @@ Return Value:
         return STATUS_SUCCESS;
     }
 
-    return ReaderLoadTable(&Image,
-                           ReaderWalkExports,
-                           ReaderCoffKindExports,
-                           Coff);
+    return ReaderLoadCoffTable(ReaderWalkExports,
+                               &Image,
+                               2 * SizeInBytes + 0x10000,
+                               ReaderCoffKindExports,
+                               Coff);
 }
 
 static
@@ -1720,6 +1795,48 @@ Return Value:
     return Section;
 }
 
+static
+ULONG
+ReaderCountEntriesBelow(
+    _In_ PCREADER_COFF Coff,
+    _In_ ULONGLONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Counts the entries below an RVA.
+
+Arguments:
+
+    Coff - Supplies the entries.
+
+    Rva - Supplies the RVA, or one more than the last.
+
+Return Value:
+
+    The number: the index of the first entry that is not below.
+
+--*/
+{
+    ULONG First;
+    ULONG Last;
+    ULONG Middle;
+
+    First = 0;
+    Last = Coff->NumberOfEntries;
+    while (First < Last) {
+        Middle = First + (Last - First) / 2;
+        if (Coff->Entries[Middle].Rva < Rva) {
+            First = Middle + 1;
+        } else {
+            Last = Middle;
+        }
+    }
+
+    return First;
+}
+
 _Use_decl_annotations_
 BOOLEAN
 ReaderFindCoffSymbol(
@@ -1755,35 +1872,24 @@ Return Value:
 {
     PCREADER_COFF_ENTRY Entry;
     PCREADER_COFF_SECTION Section;
-    ULONG First;
-    ULONG Last;
-    ULONG Middle;
+    ULONG Index;
 
     Section = ReaderFindCodeSection(Coff, Rva);
     if (Section == NULL) {
         return FALSE;
     }
 
-    //
-    // First becomes the index of the first entry above Rva.
-    //
-
-    First = 0;
-    Last = Coff->NumberOfEntries;
-    while (First < Last) {
-        Middle = First + (Last - First) / 2;
-        if (Coff->Entries[Middle].Rva <= Rva) {
-            First = Middle + 1;
-        } else {
-            Last = Middle;
-        }
-    }
-
-    if (First == 0) {
+    Index = ReaderCountEntriesBelow(Coff, (ULONGLONG)Rva + 1);
+    if (Index == 0) {
         return FALSE;
     }
 
-    Entry = &Coff->Entries[First - 1];
+    //
+    // Of those at one address the first is the best.
+    //
+
+    Entry = &Coff->Entries[Index - 1];
+    Entry = &Coff->Entries[ReaderCountEntriesBelow(Coff, Entry->Rva)];
     if (Entry->Rva < Section->StartRva) {
         return FALSE;
     }
@@ -1792,6 +1898,62 @@ Return Value:
     *Name = Coff->Names + Entry->NameOffset;
     *NameLengthInBytes = Entry->NameLength;
     return TRUE;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderNextCoffFunction(
+    PCREADER_COFF Coff,
+    ULONG Rva,
+    PULONG Cookie,
+    PCSZ *Name,
+    PULONG NameLengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Finds the next of the functions that begin at one address.
+
+Arguments:
+
+    Coff - Supplies the entries.
+
+    Rva - Supplies the address.
+
+    Cookie - Supplies how many entries were looked at, and receives it.
+
+    Name - Receives the function's name.
+
+    NameLengthInBytes - Receives the name's length without the terminator.
+
+Return Value:
+
+    TRUE if there is one; otherwise nothing is written.
+
+--*/
+{
+    PCREADER_COFF_ENTRY Entry;
+    ULONG Index;
+    ULONG Unwanted;
+
+    Unwanted = Coff->Kind == ReaderCoffKindExports ?
+                   READER_RANK_NOT_FIRST_CHOICE : READER_RANK_NOT_FUNCTION;
+
+    for (Index = ReaderCountEntriesBelow(Coff, Rva) + *Cookie;
+         Index < Coff->NumberOfEntries && Coff->Entries[Index].Rva == Rva;
+         Index++) {
+
+        *Cookie += 1;
+        Entry = &Coff->Entries[Index];
+        if ((Entry->Rank & Unwanted) == 0) {
+            *Name = Coff->Names + Entry->NameOffset;
+            *NameLengthInBytes = Entry->NameLength;
+            return TRUE;
+        }
+    }
+
+    return FALSE;
 }
 
 _Use_decl_annotations_

@@ -32,10 +32,28 @@ Abstract:
 
 #define READER_COFF_MAXIMUM_NAME 16383
 
+//
+// The longest path of a PDB that is kept, in bytes.
+//
+
+#define READER_COFF_MAXIMUM_PDB_PATH 1024
+
+//
+// Of several names for one address the first choice is a global symbol (not a
+// static one, or an export that only has an ordinal), then a function's (not a
+// label's, or a PDB's public name), then the one that the table has first: the
+// order is total and does not depend on how the entries are sorted.
+//
+
+#define READER_RANK_NOT_FIRST_CHOICE    0x80000000u
+#define READER_RANK_NOT_FUNCTION        0x40000000u
+#define READER_RANK_INDEX_MASK          0x3fffffffu
+
 typedef enum _READER_COFF_KIND {
     ReaderCoffKindNone = 0,
     ReaderCoffKindSymbols,          // the COFF symbol table
-    ReaderCoffKindExports
+    ReaderCoffKindExports,
+    ReaderCoffKindPdb               // a PDB's functions: see ReaderPdb.h
 } READER_COFF_KIND;
 
 typedef struct _READER_COFF_SECTION {
@@ -50,7 +68,7 @@ typedef const READER_COFF_SECTION *PCREADER_COFF_SECTION;
 
 typedef struct _READER_COFF_ENTRY {
     ULONG Rva;
-    ULONG Rank;                     // of several at one RVA the lowest stays
+    ULONG Rank;                     // READER_RANK_*, and the place in the table
     ULONG NameOffset;               // in Names, bytes
     ULONG NameLength;               // bytes, without the terminator
 } READER_COFF_ENTRY;
@@ -84,11 +102,21 @@ typedef struct _READER_COFF {
     ULONG ExceptionRva;
     ULONG ExceptionSizeInBytes;
 
+    //
+    // The PDB that the image names, if it names one.
+    //
+
+    BOOLEAN HasPdb;
+    UCHAR PdbGuid[16];
+    ULONG PdbAge;
+    ULONG PdbPathLength;            // bytes
+    CHAR PdbPath[READER_COFF_MAXIMUM_PDB_PATH];
+
     READER_COFF_KIND Kind;
 
     //
-    // Sections ascend and do not overlap.  Entries ascend by RVA, one each;
-    // all of them lie in executable sections.
+    // Sections ascend and do not overlap.  Entries ascend by RVA, those of one
+    // RVA by rank; all of them lie in executable sections.
     //
 
     ULONG NumberOfSections;
@@ -103,6 +131,7 @@ typedef struct _READER_COFF {
 
     ULONG EntryCapacity;
     ULONG Unused;
+    ULONGLONG NameLimitInBytes;
     ULONGLONG NamesInBytes;
     ULONGLONG NameCapacityInBytes;
 } READER_COFF;
@@ -144,6 +173,62 @@ BOOLEAN
     _Out_ PULONG NameLengthInBytes
     );
 READER_FIND_COFF_SYMBOL ReaderFindCoffSymbol;
+
+//
+// The next of several functions that begin at Rva, which a linker that folds
+// identical functions makes; labels and ordinals do not count.  *Cookie is 0
+// for the first, and is kept for the next call.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_NEXT_COFF_FUNCTION)(
+    _In_ PCREADER_COFF Coff,
+    _In_ ULONG Rva,
+    _Inout_ PULONG Cookie,
+    _Outptr_ PCSZ *Name,
+    _Out_ PULONG NameLengthInBytes
+    );
+READER_NEXT_COFF_FUNCTION ReaderNextCoffFunction;
+
+//
+// Fills the tables with what WalkTable finds: it is called twice, and calls
+// ReaderAddCoffEntry the same way each time.  The names' bytes altogether are
+// bounded by LimitInBytes.  A table that WalkTable does not believe, or that is
+// empty, counts as none.
+//
+
+typedef
+BOOLEAN
+(READER_WALK_TABLE)(
+    _In_ PVOID Context,
+    _Inout_ PREADER_COFF Coff
+    );
+typedef READER_WALK_TABLE *PREADER_WALK_TABLE;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_LOAD_COFF_TABLE)(
+    _In_ PREADER_WALK_TABLE WalkTable,
+    _In_ PVOID Context,
+    _In_ ULONGLONG LimitInBytes,
+    _In_ READER_COFF_KIND Kind,
+    _Inout_ PREADER_COFF Coff
+    );
+READER_LOAD_COFF_TABLE ReaderLoadCoffTable;
+
+typedef
+BOOLEAN
+(READER_ADD_COFF_ENTRY)(
+    _Inout_ PREADER_COFF Coff,
+    _In_ ULONG Rva,
+    _In_ ULONG Rank,
+    _In_reads_bytes_(NameLimitInBytes) const UCHAR *Name,
+    _In_ ULONGLONG NameLimitInBytes
+    );
+READER_ADD_COFF_ENTRY ReaderAddCoffEntry;
 
 //
 // The executable section that holds Rva, or NULL.

@@ -2293,7 +2293,7 @@ Return Value:
                                          Size,
                                          &Coff)));
     TEST(Coff.Kind == ReaderCoffKindSymbols);
-    TEST(Coff.NumberOfEntries == 0x100);
+    TEST(Coff.NumberOfEntries == NumberOfSymbols);
     TEST(TestCoffFinds(&Coff, TEST_TEXT + 0x80, TEST_TEXT + 0x80, "shortish"));
     ReaderRundownCoff(&Coff);
     TestAllocator->Free(TestAllocator->Context, Bytes);

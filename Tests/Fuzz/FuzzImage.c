@@ -100,7 +100,9 @@ Return Value:
                (Coff->NumberOfEntries == 0));
     for (Index = 0; Index < Coff->NumberOfEntries; Index++) {
         Entry = &Coff->Entries[Index];
-        FUZZ_CHECK(Index == 0 || Entry->Rva > Entry[-1].Rva);
+        FUZZ_CHECK(Index == 0 || Entry->Rva > Entry[-1].Rva ||
+                   (Entry->Rva == Entry[-1].Rva &&
+                    Entry->Rank >= Entry[-1].Rank));
         FUZZ_CHECK(ReaderFindCodeSection(Coff, Entry->Rva) != NULL);
         FuzzCheckName(Coff->Names + Entry->NameOffset, Entry->NameLength);
         NamesInBytes += Entry->NameLength + 1;
@@ -152,7 +154,8 @@ Return Value:
     FUZZ_CHECK(ReaderFindCodeSection(Coff, Rva) == Section);
     for (Index = 0; Section != NULL && Index < Coff->NumberOfEntries; Index++) {
         if (Coff->Entries[Index].Rva <= Rva &&
-            Coff->Entries[Index].Rva >= Section->StartRva) {
+            Coff->Entries[Index].Rva >= Section->StartRva &&
+            (Best == NULL || Coff->Entries[Index].Rva > Best->Rva)) {
             Best = &Coff->Entries[Index];
         }
     }
