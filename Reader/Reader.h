@@ -2172,6 +2172,7 @@ extern const READER_COMMAND ReaderLiveCommand;
 extern const READER_COMMAND ReaderPackCommand;
 extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;
+extern const READER_COMMAND ReaderHotCommand;
 extern const READER_COMMAND ReaderStackCommand;
 extern const READER_COMMAND ReaderTreeCommand;
 extern const READER_COMMAND ReaderVerifyCommand;

@@ -22,6 +22,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderInfoCommand,
     &ReaderReportCommand,
     &ReaderTreeCommand,
+    &ReaderHotCommand,
     &ReaderStackCommand,
     &ReaderReplayCommand,
     &ReaderLiveCommand,

@@ -514,7 +514,8 @@ Return Value:
     CHAR Bound[32];
     CHAR Cell[48];
 
-    if (Output->Format != ReaderFormatText || Probe == 0 ||
+    if (Output->Format != ReaderFormatText || Output->Clock->IsRaw ||
+        Probe == 0 ||
         Ticks >= (Probe + READER_PROBE_NOISE - 1) / READER_PROBE_NOISE) {
         ReaderPutNumber(Output, Ticks);
         return;

@@ -139,7 +139,11 @@ Return Value:
     if (IsOutermost) {
         Statistics->TotalTicks += Others->TotalTicks;
         Statistics->AbandonedTicks += Others->AbandonedTicks;
+        Statistics->TotalProbe += Others->TotalProbe;
     }
+
+    Statistics->SelfProbe += Others->SelfProbe;
+    Statistics->SumProbe += Others->SumProbe;
 
     Statistics->Calls += Others->Calls;
     Statistics->SelfTicks += Others->SelfTicks;
