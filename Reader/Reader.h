@@ -2105,6 +2105,40 @@ typedef VOID (READER_RUNDOWN_TALLY)(_Inout_ PREADER_TALLY Tally);
 READER_RUNDOWN_TALLY ReaderRundownTally;
 
 //
+// The steps of reading a thread, for those who do not read it to its end at
+// once: room for the sites of all modules that there are now (the lock is
+// held), a function's index in the tally, and an event of the call that was
+// described last.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_PREPARE_TALLY)(
+    _Inout_ PREADER_TALLY Tally
+    );
+READER_PREPARE_TALLY ReaderPrepareTally;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_ADD_FUNCTION_TO_TALLY)(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ ULONG Function,
+    _Out_ PULONG Index
+    );
+READER_ADD_FUNCTION_TO_TALLY ReaderAddFunctionToTally;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_TALLY_EVENT)(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ const CORE_EVENT *Event
+    );
+READER_TALLY_EVENT ReaderTallyEvent;
+
+//
 // ReaderDescribeCall, from what the tally knows.
 //
 

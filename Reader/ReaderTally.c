@@ -104,13 +104,12 @@ Return Value:
 }
 
 
-_Must_inspect_result_
-static
+_Use_decl_annotations_
 NTSTATUS
 ReaderAddFunctionToTally(
-    _Inout_ PREADER_TALLY Tally,
-    _In_ ULONG Function,
-    _Out_ PULONG Index
+    PREADER_TALLY Tally,
+    ULONG Function,
+    PULONG Index
     )
 /*++
 
@@ -333,12 +332,11 @@ Return Value:
 }
 
 
-_Must_inspect_result_
-static
+_Use_decl_annotations_
 NTSTATUS
 ReaderTallyEvent(
-    _Inout_ PREADER_TALLY Tally,
-    _In_ const CORE_EVENT *Event
+    PREADER_TALLY Tally,
+    const CORE_EVENT *Event
     )
 /*++
 
@@ -391,11 +389,10 @@ Return Value:
 }
 
 
-_Must_inspect_result_
-static
+_Use_decl_annotations_
 NTSTATUS
 ReaderPrepareTally(
-    _Inout_ PREADER_TALLY Tally
+    PREADER_TALLY Tally
     )
 /*++
 

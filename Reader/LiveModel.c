@@ -1,0 +1,736 @@
+/*++
+
+Module Name:
+
+    LiveModel.c
+
+Abstract:
+
+    A refresh as numbers and names.  The views, the lines and the page are made
+    of that, so that all of them show the same, and a screen that stands still
+    needs no session.
+
+--*/
+
+#include "ReaderLive.h"
+
+
+static
+ULONGLONG
+ReaderPerSecond(
+    _In_ ULONGLONG Number,
+    _In_ ULONGLONG Nanoseconds
+    )
+/*++
+
+Routine Description:
+
+    Makes a rate.
+
+Arguments:
+
+    Number - Of what happened.
+
+    Nanoseconds - How long it took; 0: not known.
+
+Return Value:
+
+    The number for one second; 0 if it is not known.
+
+--*/
+{
+    if (Nanoseconds == 0) {
+        return 0;
+    }
+
+    return CoreMultiplyDivide(Number, CORE_NANOSECONDS_PER_SECOND, Nanoseconds);
+}
+
+
+static
+ULONGLONG
+ReaderQuerySpan(
+    _In_ const READER_SESSION *Session
+    )
+/*++
+
+Routine Description:
+
+    Says how long there were records.
+
+Arguments:
+
+    Session - The session.
+
+Return Value:
+
+    Nanoseconds; 0 if that is not known.
+
+--*/
+{
+    ULONGLONG First = READER_MAXIMUM_TIMESTAMP;
+    ULONGLONG Last = 0;
+    ULONGLONG Span;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        if (Session->Threads[Index].FirstTimestamp < First) {
+            First = Session->Threads[Index].FirstTimestamp;
+        }
+
+        if (Session->Threads[Index].LastTimestamp > Last) {
+            Last = Session->Threads[Index].LastTimestamp;
+        }
+    }
+
+    if (Last <= First || Session->Clock.Kind == TRACE_CLOCK_NONE ||
+        !CoreTicksToNanoseconds(&Session->Clock, Last - First, &Span)) {
+        return 0;
+    }
+
+    return Span;
+}
+
+
+static
+VOID
+ReaderBeginModel(
+    _In_ PCREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_MODEL Model
+    )
+/*++
+
+Routine Description:
+
+    Fills in what does not depend on what was read.
+
+Arguments:
+
+    Live - The state.
+
+    Model - The model.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_SESSION *Session = &Live->Session;
+
+    Model->Allocator = Session->Context->Allocator;
+    Model->Path = Live->Options->PathUtf8;
+    Model->Clock = &Session->Clock;
+    Model->ProcessId = Session->Header->ProcessId;
+    Model->SystemTime = Live->Reading.SystemTime;
+    Model->ClockName = NULL;
+    if (Session->Clock.Kind != TRACE_CLOCK_TSC) {
+        Model->ClockName = ReaderDescribeClock(&Session->Clock);
+    }
+
+    Model->NumberOfRunning = 0;
+    Model->NumberOfFunctions = 0;
+    Model->NumberOfThreads = 0;
+    Model->NumberOfFrames = 0;
+    Model->CallsPerSecond = 0;
+    Model->IsEnded = FALSE;
+    Model->EndLength = 0;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderModelFunctions(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_MODEL Model
+    )
+/*++
+
+Routine Description:
+
+    Fills in the functions.
+
+Arguments:
+
+    Live - The state.
+
+    Model - The model; its interval is set.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_LIVE_FUNCTION_ROW Row;
+    READER_STATISTICS Statistics;
+    ULONGLONG SelfTicks = 0;
+    ULONGLONG Calls = 0;
+    ULONG Count = Live->Tally.NumberOfFunctions;
+    ULONG Index;
+    NTSTATUS Status;
+
+    //
+    // Where memory ran out, the last functions have no place in the list.
+    //
+
+    if (Count > Live->CapacityOfList) {
+        Count = Live->CapacityOfList;
+    }
+
+    ReaderFilterFunctions(&Live->Functions, Live->Options->Filter);
+    Status = ReaderGrowArray(Model->Allocator,
+                             (PVOID *)&Model->Functions,
+                             &Model->CapacityOfFunctions,
+                             Count,
+                             sizeof(READER_LIVE_FUNCTION_ROW));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = 0; Index < Count; Index++) {
+
+        PCREADER_LIVE_FUNCTION From = &Live->List[Index];
+        PCREADER_FUNCTION Function =
+            &Live->Functions.Functions[Live->Tally.List[Index].Function];
+
+        Row = &Model->Functions[Index];
+        Row->Name = Function->Name;
+        Row->NameLength = Function->NameLength;
+        Row->IsShown = Function->IsShown;
+        Row->IsRunning = From->IntervalCalls != 0 ||
+                         From->IntervalSelfTicks != 0;
+        Row->Calls = From->IntervalCalls;
+        Row->SelfTicks = From->IntervalSelfTicks;
+        Row->CallsPerSecond = ReaderPerSecond(Row->Calls,
+                                              Model->IntervalInNanoseconds);
+        Row->SelfPerSecond = ReaderPerSecond(Row->SelfTicks,
+                                             Model->IntervalInNanoseconds);
+        Row->AllCalls = From->AllCalls;
+        Row->AllTotalTicks = From->AllTotalTicks;
+        Row->AllSelfTicks = From->AllSelfTicks;
+
+        RtlZeroBytes(&Statistics, sizeof(Statistics));
+        ReaderMergeStatistics(&Statistics, &Live->Tally, Index);
+        Row->AverageTicks = ReaderQueryAverage(&Statistics);
+        SelfTicks += Row->SelfTicks;
+        Calls += Row->Calls;
+    }
+
+    for (Index = 0; Index < Count; Index++) {
+        Row = &Model->Functions[Index];
+        Row->SelfPerMille = 0;
+        if (SelfTicks != 0) {
+            Row->SelfPerMille = CoreMultiplyDivide(Row->SelfTicks,
+                                                   1000,
+                                                   SelfTicks);
+        }
+    }
+
+    Model->NumberOfFunctions = Count;
+    Model->CallsPerSecond = ReaderPerSecond(Calls,
+                                            Model->IntervalInNanoseconds);
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderModelFrames(
+    _In_ PCREADER_LIVE Live,
+    _In_ PCREADER_LIVE_THREAD Thread,
+    _Inout_ PREADER_LIVE_MODEL Model
+    )
+/*++
+
+Routine Description:
+
+    Adds a thread's open frames.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, not done.
+
+    Model - The model.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    const CORE_PAIR *Pair = &Thread->Stream.Pair;
+    PREADER_LIVE_FRAME_ROW Row;
+    ULONGLONG Now = Live->Horizon;
+    SIZE_T Count = Model->NumberOfFrames;
+    SIZE_T Depth;
+    ULONG Place;
+    NTSTATUS Status;
+
+    if (!ReaderIsLiveThreadGrowing(Live, Thread)) {
+        Now = Pair->LastTimestamp;
+    }
+
+    for (Place = 0; Place < Pair->NumberOfStacks; Place++) {
+        Count += Pair->Stacks[Place].NumberOfFrames;
+    }
+
+    if (Count > 0x7FFFFFFF) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Status = ReaderGrowArray(Model->Allocator,
+                             (PVOID *)&Model->Frames,
+                             &Model->CapacityOfFrames,
+                             (ULONG)Count,
+                             sizeof(READER_LIVE_FRAME_ROW));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Place = 0; Place < Pair->NumberOfStacks; Place++) {
+
+        const CORE_STACK *Stack = &Pair->Stacks[Place];
+
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+
+            const CORE_FRAME *Frame = &Stack->Frames[Depth];
+            PCREADER_FUNCTION Function =
+                &Live->Functions.Functions[
+                    Live->Tally.List[Frame->Function].Function];
+
+            Row = &Model->Frames[Model->NumberOfFrames];
+            Row->Name = Function->Name;
+            Row->NameLength = Function->NameLength;
+            Row->IsShown = Function->IsShown;
+            Row->Track = Place;
+            Row->IsAssumed = Frame->NumberOfJumps < Thread->GapJumps;
+            Row->AgeInTicks = Now > Frame->EnterTimestamp
+                                  ? Now - Frame->EnterTimestamp
+                                  : 0;
+            Model->NumberOfFrames += 1;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderModelThreads(
+    _In_ PCREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_MODEL Model
+    )
+/*++
+
+Routine Description:
+
+    Fills in the threads and their frames.
+
+Arguments:
+
+    Live - The state.
+
+    Model - The model; its interval is set.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    const READER_SESSION *Session = &Live->Session;
+    PREADER_LIVE_THREAD_ROW Row;
+    ULONG StoreIndex;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderGrowArray(Model->Allocator,
+                             (PVOID *)&Model->Threads,
+                             &Model->CapacityOfThreads,
+                             Session->NumberOfThreads,
+                             sizeof(READER_LIVE_THREAD_ROW));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+
+        PCTRACE_STORE_HEADER Header =
+            Session->Stores[Session->Threads[Index].FirstStore]->Header;
+
+        Row = &Model->Threads[Index];
+        RtlZeroBytes(Row, sizeof(*Row));
+        Row->ThreadId = Session->Threads[Index].ThreadId;
+        Row->Name = Header->ThreadName;
+        Row->NameLength = Header->ThreadNameLength;
+        Row->State = "ended";
+        Row->FirstFrame = Model->NumberOfFrames;
+
+        for (StoreIndex = Session->Threads[Index].FirstStore;
+             StoreIndex != READER_NONE;
+             StoreIndex = Session->Stores[StoreIndex]->NextInThread) {
+
+            PCREADER_STORE Store = Session->Stores[StoreIndex];
+
+            if (Store->EndOfRecords > Store->StartOfRecords) {
+                Row->SizeInBytes += Store->EndOfRecords -
+                                    Store->StartOfRecords;
+            }
+        }
+
+        Row->Records = Row->SizeInBytes / TRACE_RECORD_SIZE;
+        if (Index < Live->NumberOfThreads && !Model->IsEnded) {
+
+            PCREADER_LIVE_THREAD Thread = Live->Threads[Index];
+            const CORE_FRAME *Top;
+
+            Row->Records = Thread->AllRecords;
+            Row->CallsPerSecond =
+                ReaderPerSecond(Thread->IntervalRecords / 2,
+                                Model->IntervalInNanoseconds);
+            if (!Thread->IsDone) {
+
+                if (ReaderIsLiveThreadGrowing(Live, Thread)) {
+                    Row->State = "running";
+                    Model->NumberOfRunning += 1;
+                }
+
+                Status = ReaderModelFrames(Live, Thread, Model);
+                if (!NT_SUCCESS(Status)) {
+                    return Status;
+                }
+
+                Top = CoreCurrentFrame(&Thread->Stream.Pair);
+                if (Top != NULL) {
+                    PCREADER_FUNCTION Function =
+                        &Live->Functions.Functions[
+                            Live->Tally.List[Top->Function].Function];
+
+                    Row->Innermost = Function->Name;
+                    Row->InnermostLength = Function->NameLength;
+                }
+            }
+        }
+
+        Row->Depth = Model->NumberOfFrames - Row->FirstFrame;
+        Model->NumberOfThreads += 1;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderMakeLiveModel(
+    PREADER_LIVE Live,
+    PREADER_LIVE_MODEL Model,
+    BOOLEAN IsWhole
+    )
+/*++
+
+Routine Description:
+
+    Makes the model of what has been read.
+
+Arguments:
+
+    Live - The state.
+
+    Model - The model, which is made anew in the memory that it has.
+
+    IsWhole - Whether the interval is all that there is: the program had
+        ended before it was looked at.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONG Index;
+    NTSTATUS Status;
+
+    ReaderBeginModel(Live, Model);
+    if (IsWhole) {
+        Model->IntervalInNanoseconds = ReaderQuerySpan(&Live->Session);
+    } else {
+        Model->IntervalInNanoseconds =
+            CoreMultiplyDivide(Live->Reading.Qpc - Live->IntervalQpc,
+                               CORE_NANOSECONDS_PER_SECOND,
+                               Live->Reading.QpcFrequency);
+    }
+
+    Model->NewRecords = Live->NewRecords;
+    Model->AllRecords = Live->AllRecords;
+    Model->SamplePerMille = 1000;
+    if (Live->NewRead < Live->NewRecords) {
+        Model->SamplePerMille = CoreMultiplyDivide(Live->NewRead,
+                                                   1000,
+                                                   Live->NewRecords);
+    }
+
+    Model->IsEstimated = Live->IsSampling;
+    Model->IsBackUnread = Live->IsBackUnread;
+    Model->IsLate = Live->Age > 2 * READER_LIVE_MAXIMUM_AGE;
+    Model->AgeInMilliseconds = Live->Age / 1000000;
+    Model->Overtaken = Live->Overtaken;
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+        if (!Live->Threads[Index]->IsDone) {
+            Model->Overtaken += ReaderCountLiveOvertaken(Live->Threads[Index]);
+        }
+    }
+
+    Status = ReaderModelFunctions(Live, Model);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderModelThreads(Live, Model);
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderMakeEndedModel(
+    PREADER_LIVE Live,
+    PREADER_LIVE_MODEL Model,
+    const READER_TALLY *Tally
+    )
+/*++
+
+Routine Description:
+
+    Makes the model of a session whose program has ended.
+
+Arguments:
+
+    Live - The state.
+
+    Model - The model, which is made anew in the memory that it has.
+
+    Tally - Of all threads.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_LIVE_FUNCTION_ROW Row;
+    RTL_WRITER Writer;
+    ULONGLONG SelfTicks = 0;
+    ULONGLONG Calls = 0;
+    ULONG Index;
+    NTSTATUS Status;
+
+    ReaderBeginModel(Live, Model);
+    Model->IntervalInNanoseconds = ReaderQuerySpan(&Live->Session);
+    Model->NewRecords = Tally->NumberOfRecords;
+    Model->AllRecords = Tally->NumberOfRecords;
+    Model->SamplePerMille = 1000;
+    Model->IsEstimated = FALSE;
+    Model->IsBackUnread = FALSE;
+    Model->IsLate = FALSE;
+    Model->AgeInMilliseconds = 0;
+    Model->Overtaken = 0;
+    Model->IsEnded = TRUE;
+
+    RtlInitializeBufferWriter(&Writer, Model->End, sizeof(Model->End));
+    ReaderWriteLiveEnd(&Writer, &Live->Session);
+    Model->EndLength = Writer.LengthInBytes;
+
+    ReaderFilterFunctions(&Live->Functions, Live->Options->Filter);
+    Status = ReaderGrowArray(Model->Allocator,
+                             (PVOID *)&Model->Functions,
+                             &Model->CapacityOfFunctions,
+                             Tally->NumberOfFunctions,
+                             sizeof(READER_LIVE_FUNCTION_ROW));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = 0; Index < Tally->NumberOfFunctions; Index++) {
+
+        PCREADER_FUNCTION Function =
+            &Live->Functions.Functions[Tally->List[Index].Function];
+        READER_STATISTICS Statistics;
+
+        RtlZeroBytes(&Statistics, sizeof(Statistics));
+        ReaderMergeStatistics(&Statistics, Tally, Index);
+        Row = &Model->Functions[Index];
+        Row->Name = Function->Name;
+        Row->NameLength = Function->NameLength;
+        Row->IsShown = Function->IsShown;
+        Row->IsRunning = Statistics.Calls != 0;
+        Row->Calls = Statistics.Calls;
+        Row->CallsPerSecond = ReaderPerSecond(Statistics.Calls,
+                                              Model->IntervalInNanoseconds);
+        Row->SelfTicks = Statistics.SelfTicks;
+        Row->SelfPerSecond = ReaderPerSecond(Statistics.SelfTicks,
+                                             Model->IntervalInNanoseconds);
+        Row->AllCalls = Statistics.Calls;
+        Row->AllTotalTicks = Statistics.TotalTicks;
+        Row->AllSelfTicks = Statistics.SelfTicks;
+        Row->AverageTicks = ReaderQueryAverage(&Statistics);
+        SelfTicks += Statistics.SelfTicks;
+        Calls += Statistics.Calls;
+    }
+
+    for (Index = 0; Index < Tally->NumberOfFunctions; Index++) {
+        Row = &Model->Functions[Index];
+        Row->SelfPerMille = 0;
+        if (SelfTicks != 0) {
+            Row->SelfPerMille = CoreMultiplyDivide(Row->SelfTicks,
+                                                   1000,
+                                                   SelfTicks);
+        }
+    }
+
+    Model->NumberOfFunctions = Tally->NumberOfFunctions;
+    Model->CallsPerSecond = ReaderPerSecond(Calls,
+                                            Model->IntervalInNanoseconds);
+    return ReaderModelThreads(Live, Model);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderRundownModel(
+    PREADER_LIVE_MODEL Model
+    )
+/*++
+
+Routine Description:
+
+    Frees what a model holds.
+
+Arguments:
+
+    Model - The model, or all zeroes.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Model->Allocator;
+
+    if (Allocator != NULL) {
+        Allocator->Free(Allocator->Context, Model->Functions);
+        Allocator->Free(Allocator->Context, Model->Threads);
+        Allocator->Free(Allocator->Context, Model->Frames);
+    }
+
+    RtlZeroBytes(Model, sizeof(*Model));
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteLiveEnd(
+    PRTL_WRITER Writer,
+    const READER_SESSION *Session
+    )
+/*++
+
+Routine Description:
+
+    Says how the program ended.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Session - The session; the process is gone.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_STORE Because;
+    PCSZ State = ReaderDescribeSessionState(Session, &Because);
+
+    if (Because == NULL) {
+        RtlWriteText(Writer, "The program has ended.");
+    } else if (Because->Header->State == TRACE_STATE_STOPPED) {
+        RtlWriteText(Writer,
+                     "The program has ended.  Recording had %s: %s "
+                     "(status 0x%08X).",
+                     State,
+                     ReaderDescribeReason(Because->Header->Reason),
+                     Because->Header->Status);
+    } else {
+        RtlWriteText(Writer,
+                     "The program %s: it ended without closing %Z.",
+                     State,
+                     &Because->Name);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteLiveState(
+    PRTL_WRITER Writer,
+    PCREADER_LIVE_MODEL Model
+    )
+/*++
+
+Routine Description:
+
+    Says how fresh and how good the numbers are.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Model - The model.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Model->IsEnded) {
+        RtlWriteText(Writer,
+                     "The numbers are those of the whole run, exactly.");
+        return;
+    }
+
+    if (Model->SamplePerMille < 1000) {
+        RtlWriteText(Writer,
+                     "Estimates from %llu.%llu %% of the records (the budget); "
+                     "the number of records is exact.",
+                     Model->SamplePerMille / 10,
+                     Model->SamplePerMille % 10);
+    } else if (Model->IsLate) {
+        RtlWriteText(Writer,
+                     "Late: this shows what was %llu ms ago, because the "
+                     "program writes faster than it can be read.",
+                     Model->AgeInMilliseconds);
+    } else {
+        RtlWriteText(Writer, "Up to date: all records have been read.");
+    }
+
+    if (Model->Overtaken != 0) {
+        RtlWriteText(Writer,
+                     "  %'llu records were overwritten unread.",
+                     Model->Overtaken);
+    }
+
+    if (Model->ClockName != NULL) {
+        RtlWriteText(Writer, "  Clock: %s.", Model->ClockName);
+    }
+}

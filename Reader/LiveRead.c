@@ -1,0 +1,1887 @@
+/*++
+
+Module Name:
+
+    LiveRead.c
+
+Abstract:
+
+    What TraceReader live knows of a running program: passes over the records
+    that its threads have written since the pass before.
+
+    Calls are counted by the tally, as for a report.  Time is charged as it
+    passes: what a function had when it was looked at last, in calls that have
+    ended and in those that are open, is taken from what it has now.
+
+    Of what a running program did before the first refresh only the frames that
+    are open count, so that is passed over, from the last mark of each thread's
+    index on.  Of a program that has ended everything is shown, at once.
+
+    With a budget a pass reads so many records as the passes before could in
+    the time that they may take.  When there are more it reads the newest ones
+    of each thread, and counts those times what they are a part of.  The frames
+    that were open before the records that it left out are taken to be open
+    still; the law of section 11 of Docs/Format.md takes off those that cannot
+    be.  Their calls, when they end, are in no average and no total: nobody
+    knows that the call that ended is the one that began.
+
+--*/
+
+#include "ReaderLive.h"
+
+#define READER_LIVE_MAXIMUM_PASSES 8
+
+//
+// The progress is looked at after so many runs of records.
+//
+
+#define READER_LIVE_PROGRESS_RUNS 64
+
+//
+// With a budget: records that the first pass may read, the fewest that a pass
+// reads, those of a thread that are read anyway, and those before the first
+// refresh that are read for the frames that are open.
+//
+
+#define READER_LIVE_FIRST_ALLOWANCE 0x10000ULL
+#define READER_LIVE_LEAST_ALLOWANCE 0x1000ULL
+#define READER_LIVE_MOST_ALLOWANCE 0x40000000ULL
+#define READER_LIVE_LEAST_OF_THREAD 256ULL
+#define READER_LIVE_MAXIMUM_BEFORE 0x4000000ULL
+
+#define READER_CURRENT_THREAD ((HANDLE)(LONG_PTR)-2)
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderGrowLiveList(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Makes room for the tally's functions.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    return ReaderGrowArray(Live->Session.Context->Allocator,
+                           (PVOID *)&Live->List,
+                           &Live->CapacityOfList,
+                           Live->Tally.NumberOfFunctions,
+                           sizeof(READER_LIVE_FUNCTION));
+}
+
+
+static
+VOID
+ReaderActivateFrames(
+    _Inout_ PREADER_LIVE Live,
+    _In_ PCREADER_LIVE_THREAD Thread,
+    _In_ BOOLEAN IsActive
+    )
+/*++
+
+Routine Description:
+
+    Tells the tally which calls are open, because it looks at one thread at a
+    time.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread whose turn it is.
+
+    IsActive - Whether its turn begins or is over.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const CORE_STACK *Stack;
+    SIZE_T Depth;
+    ULONG Index;
+
+    for (Index = 0; Index < Thread->Stream.Pair.NumberOfStacks; Index++) {
+        Stack = &Thread->Stream.Pair.Stacks[Index];
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+            Live->Tally.Totals.Totals[Stack->Frames[Depth].Function]
+                .ActiveCalls = 0;
+        }
+    }
+
+    for (Index = 0;
+         IsActive && Index < Thread->Stream.Pair.NumberOfStacks;
+         Index++) {
+        Stack = &Thread->Stream.Pair.Stacks[Index];
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+            Live->Tally.Totals.Totals[Stack->Frames[Depth].Function]
+                .ActiveCalls += 1;
+        }
+    }
+}
+
+
+static
+VOID
+ReaderLiveEvent(
+    _Inout_ PREADER_LIVE Live,
+    _In_ PCREADER_LIVE_THREAD Thread,
+    _In_ const CORE_EVENT *Event
+    )
+/*++
+
+Routine Description:
+
+    Adds an event.
+
+Arguments:
+
+    Live - The state, with room for the tally's functions.
+
+    Thread - The thread.
+
+    Event - Its event.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_LIVE_FUNCTION Function;
+
+    //
+    // A tally without histograms needs no memory for an event.
+    //
+
+    if (Event->Kind == CoreEventEnter || Event->Frame == NULL) {
+        (VOID)ReaderTallyEvent(&Live->Tally, Event);
+        return;
+    }
+
+    Function = &Live->List[Event->Frame->Function];
+    if (Event->Frame->NumberOfJumps < Thread->GapJumps) {
+        Live->Tally.Totals.Totals[Event->Frame->Function].ActiveCalls -= 1;
+        Function->OtherCalls += 1;
+        Function->OtherSelfTicks += Event->SelfTicks;
+        return;
+    }
+
+    if (Event->Kind == CoreEventAbandoned) {
+        Function->OtherSelfTicks += Event->SelfTicks;
+    }
+
+    (VOID)ReaderTallyEvent(&Live->Tally, Event);
+}
+
+
+static
+VOID
+ReaderTakeClosed(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Takes what calls that have ended since it was looked at last add.
+
+Arguments:
+
+    Live - The state, with room for the tally's functions.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    BOOLEAN HasTimes = Live->Session.Clock.Kind != TRACE_CLOCK_NONE;
+    ULONG Index;
+
+    for (Index = 0; Index < Live->Tally.NumberOfFunctions; Index++) {
+
+        PCCORE_TOTALS Totals = &Live->Tally.Totals.Totals[Index];
+        PCREADER_STATISTICS Statistics = &Live->Tally.List[Index].Statistics;
+        PREADER_LIVE_FUNCTION Function = &Live->List[Index];
+        ULONGLONG Calls;
+        ULONGLONG Ticks;
+
+        Calls = Totals->Calls + Statistics->Calls + Function->OtherCalls;
+        Function->Calls += (LONGLONG)(Calls - Function->ClosedCalls);
+        Function->ClosedCalls = Calls;
+        if (!HasTimes) {
+            continue;
+        }
+
+        Ticks = Totals->SelfTicks + Statistics->SelfTicks +
+                Function->OtherSelfTicks;
+        Function->SelfTicks += (LONGLONG)(Ticks - Function->ClosedSelfTicks);
+        Function->ClosedSelfTicks = Ticks;
+        Ticks = Totals->TotalTicks + Statistics->TotalTicks;
+        Function->TotalTicks += (LONGLONG)(Ticks - Function->ClosedTotalTicks);
+        Function->ClosedTotalTicks = Ticks;
+    }
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderTakeOpen(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ ULONGLONG Now
+    )
+/*++
+
+Routine Description:
+
+    Takes what a thread's open frames add to what they had when they were
+    looked at last, and remembers what they have.
+
+Arguments:
+
+    Live - The state, with room for the tally's functions.
+
+    Thread - The thread.
+
+    Now - The time stamp up to which they have been open.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY, and nothing is remembered.
+
+--*/
+{
+    const CORE_PAIR *Pair = &Thread->Stream.Pair;
+    PREADER_LIVE_OPEN Open;
+    SIZE_T Count = 0;
+    SIZE_T Depth;
+    ULONG Place;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Thread->NumberOfOpen; Index++) {
+        Open = &Thread->Open[Index];
+        Live->List[Open->Function].Calls -= 1;
+        Live->List[Open->Function].SelfTicks -= (LONGLONG)Open->SelfTicks;
+    }
+
+    Thread->NumberOfOpen = 0;
+    for (Place = 0; Place < Pair->NumberOfStacks; Place++) {
+        Count += Pair->Stacks[Place].NumberOfFrames;
+    }
+
+    if (Count > 0x7FFFFFFF) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Status = ReaderGrowArray(Live->Session.Context->Allocator,
+                             (PVOID *)&Thread->Open,
+                             &Thread->CapacityOfOpen,
+                             (ULONG)Count,
+                             sizeof(READER_LIVE_OPEN));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Open = Thread->Open;
+    for (Place = 0; Place < Pair->NumberOfStacks; Place++) {
+
+        const CORE_STACK *Stack = &Pair->Stacks[Place];
+        ULONGLONG End = Now;
+
+        //
+        // The innermost frame of a stack that does not run stands still.
+        //
+
+        if (Place != Pair->Current && Stack->LeftTimestamp != 0) {
+            End = Stack->LeftTimestamp;
+        }
+
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++, Open++) {
+
+            const CORE_FRAME *Frame = &Stack->Frames[Depth];
+            ULONGLONG Ticks = 0;
+            ULONGLONG Inside = Frame->ChildTicks;
+
+            if (Depth + 1 < Stack->NumberOfFrames &&
+                End > Frame[1].EnterTimestamp) {
+                Inside += End - Frame[1].EnterTimestamp;
+            }
+
+            if (Live->Session.Clock.Kind != TRACE_CLOCK_NONE &&
+                End > Frame->EnterTimestamp &&
+                End - Frame->EnterTimestamp > Inside) {
+                Ticks = End - Frame->EnterTimestamp - Inside;
+            }
+
+            Open->Function = Frame->Function;
+            Open->SelfTicks = Ticks;
+            Live->List[Open->Function].Calls += 1;
+            Live->List[Open->Function].SelfTicks += (LONGLONG)Ticks;
+        }
+    }
+
+    Thread->NumberOfOpen = (ULONG)Count;
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderAddTaken(
+    _Inout_ PREADER_LIVE Live,
+    _In_ ULONGLONG Records,
+    _In_ ULONGLONG RecordsRead,
+    _In_ ULONGLONG Ticks,
+    _In_ ULONGLONG TicksRead
+    )
+/*++
+
+Routine Description:
+
+    Adds what was taken to the interval, as what it is a part of.
+
+Arguments:
+
+    Live - The state.
+
+    Records, RecordsRead - How many there are for how many that were read.
+
+    Ticks, TicksRead - How long the threads ran for the time that was read.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    if (RecordsRead == 0) {
+        RecordsRead = 1;
+    }
+
+    if (TicksRead == 0) {
+        TicksRead = 1;
+    }
+
+    for (Index = 0; Index < Live->Tally.NumberOfFunctions; Index++) {
+
+        PREADER_LIVE_FUNCTION Function = &Live->List[Index];
+        ULONGLONG Number;
+
+        if (Function->Calls > 0) {
+            Number = (ULONGLONG)Function->Calls;
+            if (Records != RecordsRead) {
+                Number = CoreMultiplyDivide(Number, Records, RecordsRead);
+            }
+
+            Function->IntervalCalls += Number;
+            Function->AllCalls += Number;
+        }
+
+        if (Function->SelfTicks > 0) {
+            Number = (ULONGLONG)Function->SelfTicks;
+            if (Ticks != TicksRead) {
+                Number = CoreMultiplyDivide(Number, Ticks, TicksRead);
+            }
+
+            Function->IntervalSelfTicks += Number;
+            Function->AllSelfTicks += Number;
+        }
+
+        if (Function->TotalTicks > 0) {
+            Number = (ULONGLONG)Function->TotalTicks;
+            if (Records != RecordsRead) {
+                Number = CoreMultiplyDivide(Number, Records, RecordsRead);
+            }
+
+            Function->AllTotalTicks += Number;
+        }
+
+        Function->Calls = 0;
+        Function->SelfTicks = 0;
+        Function->TotalTicks = 0;
+    }
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderIsLiveThreadGrowing(
+    PCREADER_LIVE Live,
+    PCREADER_LIVE_THREAD Thread
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a thread may write more.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread.
+
+Return Value:
+
+    TRUE if the process runs and one of the thread's stores is open.
+
+--*/
+{
+    const READER_SESSION *Session = &Live->Session;
+    ULONG Index;
+
+    if (Session->ProcessState == ReaderProcessGone) {
+        return FALSE;
+    }
+
+    for (Index = 0; Index < Thread->Stream.NumberOfStores; Index++) {
+
+        ULONG Store = Thread->Stream.Stores[Index]->Store;
+
+        if (Session->Stores[Store]->Header->State == TRACE_STATE_OPEN) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLiveAddThreads(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Opens the threads that the session has found since the last pass.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_SESSION Session = &Live->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_LIVE_THREAD Thread;
+    NTSTATUS Status;
+
+    Status = ReaderPrepareTally(&Live->Tally);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Live->Threads,
+                             &Live->CapacityOfThreads,
+                             Session->NumberOfThreads,
+                             sizeof(PREADER_LIVE_THREAD));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    while (Live->NumberOfThreads < Session->NumberOfThreads) {
+
+        Thread = (PREADER_LIVE_THREAD)
+            Allocator->Allocate(Allocator->Context,
+                                sizeof(READER_LIVE_THREAD));
+        if (Thread == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        Thread->TakenTo = Live->IntervalStart;
+        if (Thread->TakenTo <
+            Session->Threads[Live->NumberOfThreads].FirstTimestamp) {
+            Thread->TakenTo =
+                Session->Threads[Live->NumberOfThreads].FirstTimestamp;
+        }
+
+        Status = ReaderOpenStream(&Thread->Stream,
+                                  Session,
+                                  Live->NumberOfThreads,
+                                  TRUE);
+        if (!NT_SUCCESS(Status)) {
+            Live->ExitCode = ReaderFailThread(Session,
+                                              Live->NumberOfThreads,
+                                              Status);
+            ReaderCloseStream(&Thread->Stream);
+            Thread->IsDone = TRUE;
+        }
+
+        Live->Threads[Live->NumberOfThreads] = Thread;
+        Live->NumberOfThreads += 1;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderLiveShowProgress(
+    _In_ PVOID Context
+    )
+/*++
+
+Routine Description:
+
+    Called for each buffer that is passed over.
+
+Arguments:
+
+    Context - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_LIVE Live = (PREADER_LIVE)Context;
+
+    ReaderShowProgress(&Live->Progress, Live->Before.NumberOfRecords);
+}
+
+
+static
+VOID
+ReaderLiveBeginProgress(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Finds out how much there is to read before something can be shown.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_SESSION Session = &Live->Session;
+    ULONGLONG Expected = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        if (Session->Stores[Index]->Thread != READER_NONE &&
+            Session->Stores[Index]->EndOfRecords >
+                Session->Stores[Index]->StartOfRecords) {
+            Expected += (Session->Stores[Index]->EndOfRecords -
+                         Session->Stores[Index]->StartOfRecords) /
+                        TRACE_RECORD_SIZE;
+        }
+    }
+
+    ReaderInitializeProgress(&Live->Progress,
+                             Session->Context,
+                             "reading what was recorded so far: ",
+                             Expected);
+    Live->Before.Progress = ReaderLiveShowProgress;
+    Live->Before.ProgressContext = Live;
+
+    //
+    // Where a part of a long past would take long, too, the frames that it
+    // left open are not known.
+    //
+
+    Live->IsBackUnread = Live->BudgetInPercent < 100 &&
+                         Expected > READER_LIVE_MAXIMUM_BEFORE;
+}
+
+
+static
+ULONGLONG
+ReaderQueryPartPosition(
+    _In_ const READER_STREAM_STORE *Part
+    )
+/*++
+
+Routine Description:
+
+    Says where the first record of a store is that was not taken.
+
+Arguments:
+
+    Part - The store in its stream.
+
+Return Value:
+
+    Its position.
+
+--*/
+{
+    return ReaderQueryPosition(&Part->Iterator) -
+           (Part->Head != NULL ? TRACE_RECORD_SIZE : 0);
+}
+
+
+static
+ULONGLONG
+ReaderCountBacklog(
+    _In_ PCREADER_LIVE_THREAD Thread
+    )
+/*++
+
+Routine Description:
+
+    Counts a thread's records that have not been taken.
+
+Arguments:
+
+    Thread - The thread, refreshed.
+
+Return Value:
+
+    Their number.
+
+--*/
+{
+    ULONGLONG Count = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Thread->Stream.NumberOfStores; Index++) {
+
+        const READER_STREAM_STORE *Part = Thread->Stream.Stores[Index];
+        ULONGLONG Position = ReaderQueryPartPosition(Part);
+
+        if (Part->Iterator.Store->EndOfRecords > Position) {
+            Count += (Part->Iterator.Store->EndOfRecords - Position) /
+                     TRACE_RECORD_SIZE;
+        }
+    }
+
+    return Count;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderReadTimestamp(
+    _In_ const READER_STREAM_STORE *Part,
+    _In_ ULONGLONG Position,
+    _Out_ PULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Reads one record's time stamp.
+
+Arguments:
+
+    Part - The store in its stream.
+
+    Position - The record's.
+
+    Timestamp - Receives it.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_END_OF_FILE (it is not there any more) or what
+    failed.
+
+--*/
+{
+    TRACE_RECORD Record;
+    ULONG Count;
+    NTSTATUS Status;
+
+    *Timestamp = 0;
+    Status = ReaderReadRecords(Part->Iterator.Context,
+                               Part->Iterator.Store,
+                               Position,
+                               &Record,
+                               1,
+                               &Count);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Count == 0 || Record.Timestamp == 0) {
+        return STATUS_END_OF_FILE;
+    }
+
+    *Timestamp = Record.Timestamp;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderFindTimestamp(
+    _In_ const READER_STREAM_STORE *Part,
+    _In_ ULONGLONG Timestamp,
+    _Out_ PULONGLONG Position
+    )
+/*++
+
+Routine Description:
+
+    Finds the first record of a store that is not earlier than a time, of those
+    that were not taken.
+
+Arguments:
+
+    Part - The store in its stream.
+
+    Timestamp - The time stamp.
+
+    Position - Receives the record's position, or the end.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    ULONGLONG Start = ReaderQueryPartPosition(Part);
+    ULONGLONG Low = 0;
+    ULONGLONG High = 0;
+    ULONGLONG Middle;
+    ULONGLONG Found;
+    NTSTATUS Status;
+
+    if (Part->Iterator.Store->EndOfRecords > Start) {
+        High = (Part->Iterator.Store->EndOfRecords - Start) /
+               TRACE_RECORD_SIZE;
+    }
+
+    while (Low < High) {
+        Middle = Low + (High - Low) / 2;
+        Status = ReaderReadTimestamp(Part,
+                                     Start + Middle * TRACE_RECORD_SIZE,
+                                     &Found);
+        if (!NT_SUCCESS(Status) && Status != STATUS_END_OF_FILE) {
+            return Status;
+        }
+
+        //
+        // What was overwritten meanwhile is earlier.
+        //
+
+        if (!NT_SUCCESS(Status) || Found < Timestamp) {
+            Low = Middle + 1;
+        } else {
+            High = Middle;
+        }
+    }
+
+    *Position = Start + Low * TRACE_RECORD_SIZE;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLeaveOut(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ ULONGLONG Wanted
+    )
+/*++
+
+Routine Description:
+
+    Moves a thread near its end.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, refreshed, with no events left to take.
+
+    Wanted - How many records are to follow, about.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_STREAM Stream = &Thread->Stream;
+    PREADER_STREAM_STORE Longest = NULL;
+    PREADER_STREAM_STORE Part;
+    PCORE_FRAME Top;
+    ULONGLONG Position;
+    ULONGLONG Old;
+    ULONGLONG LongestCount = 0;
+    ULONGLONG Count;
+    ULONGLONG All = ReaderCountBacklog(Thread);
+    ULONGLONG Timestamp;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+        Part = Stream->Stores[Index];
+        Position = ReaderQueryPartPosition(Part);
+        Count = 0;
+        if (Part->Iterator.Store->EndOfRecords > Position) {
+            Count = (Part->Iterator.Store->EndOfRecords - Position) /
+                    TRACE_RECORD_SIZE;
+        }
+
+        if (Count > LongestCount) {
+            Longest = Part;
+            LongestCount = Count;
+        }
+    }
+
+    if (Longest == NULL || Wanted >= All) {
+        return STATUS_SUCCESS;
+    }
+
+    //
+    // The store with the most records says from which time on.
+    //
+
+    Count = CoreMultiplyDivide(Wanted, LongestCount, All);
+    if (Count == 0) {
+        Count = 1;
+    }
+
+    Status = ReaderReadTimestamp(Longest,
+                                 Longest->Iterator.Store->EndOfRecords -
+                                     Count * TRACE_RECORD_SIZE,
+                                 &Timestamp);
+    if (Status == STATUS_END_OF_FILE) {
+        return STATUS_SUCCESS;
+    }
+
+    if (!NT_SUCCESS(Status) || Timestamp > Live->Horizon) {
+        return NT_SUCCESS(Status) ? STATUS_SUCCESS : Status;
+    }
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+
+        Part = Stream->Stores[Index];
+        Old = ReaderQueryPartPosition(Part);
+        if (Part == Longest) {
+            Position = Part->Iterator.Store->EndOfRecords -
+                       Count * TRACE_RECORD_SIZE;
+        } else {
+            Status = ReaderFindTimestamp(Part, Timestamp, &Position);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+
+        if (Position > Old) {
+            Thread->PassRecords += (Position - Old) / TRACE_RECORD_SIZE;
+            ReaderSeekIterator(&Part->Iterator, Position, 0);
+            Part->Iterator.IsGap = FALSE;
+            Part->Iterator.IsAfterGap = FALSE;
+            Part->Head = NULL;
+        }
+    }
+
+    //
+    // A frame with fewer jumps of the clock than there were goes the general
+    // way, where it is seen that records were left out.  Without jumps of its
+    // own a clock gets steps that it never makes.
+    //
+
+    if (Live->Session.JumpTicks == 0) {
+        Live->Session.JumpTicks = READER_MAXIMUM_TIMESTAMP;
+    }
+
+    Timestamp += Live->Session.Threads[Stream->Thread].TimestampBase;
+    Stream->NumberOfJumps += 1;
+    Stream->LastTimestamp = 0;
+    Stream->IsAfterJump = FALSE;
+    Thread->GapJumps = Stream->NumberOfJumps;
+    Thread->WindowStart = Timestamp;
+
+    //
+    // The time in between is nobody's.
+    //
+
+    Top = CoreCurrentFrame(&Stream->Pair);
+    if (Top != NULL && Timestamp > Thread->TakenTo) {
+        Top->ChildTicks += Timestamp - Thread->TakenTo;
+    }
+
+    if (Stream->Pair.LastTimestamp < Timestamp) {
+        Stream->Pair.LastTimestamp = Timestamp;
+    }
+
+    //
+    // Marks need all records.
+    //
+
+    Live->IsSampling = TRUE;
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderStopMarks(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Sees to it that no marks are made once records were left out.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+        if (!Live->Threads[Index]->IsDone &&
+            Live->Threads[Index]->Stream.Index != NULL) {
+            Live->Threads[Index]->Stream.Index->Due = READER_MAXIMUM_TIMESTAMP;
+        }
+    }
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLivePassOver(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread
+    )
+/*++
+
+Routine Description:
+
+    Passes over what a thread did before the first refresh: its frames are what
+    is of interest.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, of which nothing has been read, and whose horizon is
+        set.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_STREAM Stream = &Thread->Stream;
+    SIZE_T Depth;
+    ULONG Function;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderSkipStream(&Live->Before, Stream, Stream->Horizon + 1);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Live->IsPassedOver = TRUE;
+    if (Stream->NumberPassedBy != 0 && Stream->PassedTimestamp > Live->Since) {
+        Live->Since = Stream->PassedTimestamp;
+    }
+
+    //
+    // The frames' functions are those of the table of all.
+    //
+
+    for (Index = 0; Index < Stream->Pair.NumberOfStacks; Index++) {
+
+        PCORE_STACK Stack = &Stream->Pair.Stacks[Index];
+
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+            Status = ReaderAddFunctionToTally(&Live->Tally,
+                                              Stack->Frames[Depth].Function,
+                                              &Function);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            Stack->Frames[Depth].Function = Function;
+        }
+    }
+
+    return ReaderGrowLiveList(Live);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLiveRunThread(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ ULONGLONG Before
+    )
+/*++
+
+Routine Description:
+
+    Reads a thread from where it is up to its horizon.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread.
+
+    Before - The stream's number of records when the pass began.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_STREAM Stream = &Thread->Stream;
+    CORE_EVENT Event;
+    ULONG Runs = 0;
+    NTSTATUS Status;
+
+    ReaderSetStreamTally(Stream, &Live->Tally);
+    ReaderActivateFrames(Live, Thread, TRUE);
+
+    do {
+
+        Status = ReaderRunStream(Stream);
+        do {
+            if (NT_SUCCESS(Status)) {
+                Status = ReaderNextEvent(Stream, &Event);
+            }
+
+            if (NT_SUCCESS(Status)) {
+                Status = ReaderGrowLiveList(Live);
+            }
+
+            if (NT_SUCCESS(Status)) {
+                ReaderLiveEvent(Live, Thread, &Event);
+            }
+        } while (NT_SUCCESS(Status) && Stream->Pair.IsPending);
+
+        Runs += 1;
+        if (Runs % READER_LIVE_PROGRESS_RUNS == 0) {
+            ReaderShowProgress(&Live->Progress,
+                               Live->AllRecords + Stream->NumberOfRecords -
+                                   Before);
+        }
+
+    } while (NT_SUCCESS(Status));
+
+    ReaderActivateFrames(Live, Thread, FALSE);
+
+    //
+    // Bad records are said at the end of the stream, which has no tally then.
+    //
+
+    ReaderSetStreamTally(Stream, NULL);
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLiveReadThread(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ ULONGLONG Wanted
+    )
+/*++
+
+Routine Description:
+
+    Reads what a thread has written up to the horizon.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, not done, refreshed.
+
+    Wanted - How many records to read at most, about.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_STREAM Stream = &Thread->Stream;
+    ULONGLONG Before = Stream->NumberOfRecords;
+    BOOLEAN IsFirst = Live->IsBefore && !Thread->IsBegun;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    Thread->PassRecords = 0;
+    Thread->PassRead = 0;
+    Thread->WindowStart = 0;
+
+    //
+    // Where there is no horizon the program has ended, or has no times.
+    //
+
+    if (IsFirst && Stream->Horizon != READER_MAXIMUM_TIMESTAMP) {
+        if (Live->IsBackUnread) {
+            Live->IsPassedOver = TRUE;
+            Status = ReaderLeaveOut(Live, Thread, 1);
+            Thread->WindowStart = 0;
+        } else {
+            Status = ReaderLivePassOver(Live, Thread);
+            Before = Stream->NumberPassedBy;
+        }
+    } else if (Wanted < READER_MAXIMUM_TIMESTAMP) {
+        Status = ReaderLeaveOut(Live, Thread, Wanted);
+    }
+
+    Thread->IsBegun = TRUE;
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderLiveRunThread(Live, Thread, Before);
+    }
+
+    Thread->PassRead = Stream->NumberOfRecords - Before;
+    Thread->PassRecords += Thread->PassRead;
+    Thread->AllRecords += Thread->PassRecords;
+    Thread->IntervalRecords += Thread->PassRecords;
+    Live->NewRecords += Thread->PassRecords;
+    Live->NewRead += Thread->PassRead;
+    Live->AllRecords += Thread->PassRecords;
+    return Status;
+}
+
+
+static
+VOID
+ReaderEndLiveThread(
+    _Inout_ PREADER_LIVE Live,
+    _In_ ULONG Index,
+    _In_ NTSTATUS Status
+    )
+/*++
+
+Routine Description:
+
+    Says that a thread could not be read, and closes it.
+
+Arguments:
+
+    Live - The state.
+
+    Index - The thread's.
+
+    Status - What failed.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_LIVE_THREAD Thread = Live->Threads[Index];
+
+    Live->ExitCode = ReaderFailThread(&Live->Session, Index, Status);
+    ReaderCloseStream(&Thread->Stream);
+    Thread->IsDone = TRUE;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderTakeThreads(
+    _Inout_ PREADER_LIVE Live,
+    _In_opt_ PREADER_LIVE_THREAD Only
+    )
+/*++
+
+Routine Description:
+
+    Takes what was read of one thread, or of all of those of which everything
+    was read.
+
+Arguments:
+
+    Live - The state.
+
+    Only - The thread, or NULL.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_LIVE_THREAD Thread;
+    ULONGLONG Start;
+    ULONGLONG Now;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderGrowLiveList(Live);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    ReaderTakeClosed(Live);
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+        Thread = Live->Threads[Index];
+        if (Thread->IsDone ||
+            (Only != NULL ? Thread != Only : Thread->WindowStart != 0)) {
+            continue;
+        }
+
+        //
+        // A thread that writes no more stood still at its last record.
+        //
+
+        Now = Live->Horizon;
+        if (!ReaderIsLiveThreadGrowing(Live, Thread)) {
+            Now = Thread->Stream.Pair.LastTimestamp;
+        }
+
+        Status = ReaderTakeOpen(Live, Thread, Now);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Start = Thread->TakenTo;
+        if (Now > Thread->TakenTo) {
+            Thread->TakenTo = Now;
+        }
+
+        if (Only != NULL && Thread->WindowStart != 0) {
+            ReaderAddTaken(Live,
+                           Thread->PassRecords,
+                           Thread->PassRead,
+                           Now > Start ? Now - Start : 0,
+                           Now > Thread->WindowStart
+                               ? Now - Thread->WindowStart
+                               : 0);
+            return STATUS_SUCCESS;
+        }
+    }
+
+    if (Only == NULL || Only->WindowStart == 0) {
+        ReaderAddTaken(Live, 1, 1, 1, 1);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderReadThreads(
+    _Inout_ PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Reads what all threads have written, or as much of it as a pass may.
+
+Arguments:
+
+    Live - The state; the horizon is set and the session refreshed.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_LIVE_THREAD Thread;
+    ULONGLONG Backlog = 0;
+    ULONGLONG Count;
+    ULONGLONG Wanted;
+    BOOLEAN IsTooMuch;
+    ULONG Turn;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+        Thread = Live->Threads[Index];
+        if (!Thread->IsDone) {
+            Status = ReaderRefreshStream(&Thread->Stream, Live->Horizon);
+            if (!NT_SUCCESS(Status)) {
+                ReaderEndLiveThread(Live, Index, Status);
+                continue;
+            }
+
+            Backlog += ReaderCountBacklog(Thread);
+        }
+    }
+
+    IsTooMuch = Live->BudgetInPercent < 100 && !Live->IsBefore &&
+                Live->Session.ProcessState != ReaderProcessGone &&
+                Live->Session.Clock.Kind == TRACE_CLOCK_TSC &&
+                Backlog > Live->Allowance;
+    Live->IsPassSampled = IsTooMuch;
+    if (IsTooMuch) {
+        ReaderStopMarks(Live);
+    }
+
+    //
+    // Those of which everything is read come first: what they add is taken
+    // at once.  Each of the others is a part of its own.
+    //
+
+    for (Turn = 0; Turn < 2; Turn++) {
+
+        for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+            Thread = Live->Threads[Index];
+            if (Thread->IsDone) {
+                continue;
+            }
+
+            Wanted = READER_MAXIMUM_TIMESTAMP;
+            if (IsTooMuch) {
+                Count = ReaderCountBacklog(Thread);
+                Wanted = CoreMultiplyDivide(Count, Live->Allowance, Backlog);
+                if (Wanted < READER_LIVE_LEAST_OF_THREAD) {
+                    Wanted = READER_LIVE_LEAST_OF_THREAD;
+                }
+
+                if (Wanted >= Count - Count / 4) {
+                    Wanted = READER_MAXIMUM_TIMESTAMP;
+                }
+            }
+
+            if ((Wanted != READER_MAXIMUM_TIMESTAMP) != (Turn != 0)) {
+                continue;
+            }
+
+            Status = ReaderLiveReadThread(Live, Thread, Wanted);
+            if (!NT_SUCCESS(Status)) {
+                ReaderEndLiveThread(Live, Index, Status);
+                Thread->NumberOfOpen = 0;
+                continue;
+            }
+
+            if (Turn != 0) {
+                Status = ReaderTakeThreads(Live, Thread);
+                if (!NT_SUCCESS(Status)) {
+                    return Status;
+                }
+            }
+        }
+
+        if (Turn == 0) {
+            Status = ReaderTakeThreads(Live, NULL);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+
+        if (!IsTooMuch) {
+            break;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLivePass(
+    _Inout_ PREADER_LIVE Live,
+    _In_ BOOLEAN IsRefresh
+    )
+/*++
+
+Routine Description:
+
+    Reads what all threads have written since the last pass.
+
+Arguments:
+
+    Live - The state.
+
+    IsRefresh - Whether to look for new threads and the process's end.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed as a whole.
+
+--*/
+{
+    PREADER_SESSION Session = &Live->Session;
+    RTL_ERROR Error;
+    NTSTATUS Status;
+
+    //
+    // The process is asked first: when it is gone, this pass sees the last
+    // that it wrote.  The counter is read before the stores are looked for:
+    // see ReaderRefreshStream.
+    //
+
+    RtlReadClocks(Session->Context->Rtl, &Live->Reading);
+    Live->Horizon = Live->Reading.Tsc;
+    if (IsRefresh) {
+        if (ReaderQueryProcess(Session) == ReaderProcessGone) {
+            Live->Horizon = READER_MAXIMUM_TIMESTAMP;
+        }
+
+        Status = ReaderRefreshSession(Session, &Error);
+        if (!NT_SUCCESS(Status)) {
+            ReaderWriteFailure(Session->Context, &Error);
+            return Status;
+        }
+
+        ReaderWarnOfStores(Session);
+    }
+
+    Status = ReaderLiveAddThreads(Live);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderReadThreads(Live);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        ReaderFail(Session->Context,
+                   "follow the threads",
+                   Live->Options->PathUtf8,
+                   Status);
+    }
+
+    return Status;
+}
+
+
+static
+ULONGLONG
+ReaderQueryThreadTime(
+    _In_ PCREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Asks how long this thread has run.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    100 ns; 0 if it cannot be told.
+
+--*/
+{
+    LARGE_INTEGER Times[4];         // of creation and exit, in the kernel and
+                                    // out of it
+    NTSTATUS Status;
+
+    RtlZeroBytes(Times, sizeof(Times));
+    Status = Live->Session.Context->Rtl->NtQueryInformationThread(
+        READER_CURRENT_THREAD,
+        RTL_THREAD_TIMES,
+        Times,
+        sizeof(Times),
+        NULL);
+    return NT_SUCCESS(Status)
+               ? (ULONGLONG)(Times[2].QuadPart + Times[3].QuadPart)
+               : 0;
+}
+
+
+static
+VOID
+ReaderAdjustAllowance(
+    _Inout_ PREADER_LIVE Live,
+    _In_ ULONGLONG Elapsed
+    )
+/*++
+
+Routine Description:
+
+    Changes the number of records that a pass may read, by what everything since
+    the pass before has cost.
+
+Arguments:
+
+    Live - The state.
+
+    Elapsed - Nanoseconds since then.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Time = ReaderQueryThreadTime(Live);
+    ULONGLONG Spent = 0;
+    ULONGLONG Budget = Elapsed / 100 * Live->BudgetInPercent;
+
+    if (Time > Live->ThreadTime) {
+        Spent = (Time - Live->ThreadTime) * 100;
+    }
+
+    Live->ThreadTime = Time;
+    if (Budget == 0) {
+        return;
+    }
+
+    //
+    // The times may go in steps of several milliseconds.
+    //
+
+    Live->Spent = (3 * Live->Spent +
+                   CoreMultiplyDivide(Spent, 1000000, Budget)) / 4;
+    if (Live->Spent > 2000000) {
+        Live->Allowance /= 2;
+    } else if (Live->Spent > 1000) {
+        Live->Allowance = CoreMultiplyDivide(
+            Live->Allowance,
+            Live->Spent < 800000 ? 1250000 : 1000000,
+            Live->Spent < 800000 ? 1000000 : Live->Spent);
+    } else {
+        Live->Allowance += Live->Allowance / 4;
+    }
+
+    if (Live->Allowance < READER_LIVE_LEAST_ALLOWANCE) {
+        Live->Allowance = READER_LIVE_LEAST_ALLOWANCE;
+    }
+
+    if (Live->Allowance > READER_LIVE_MOST_ALLOWANCE) {
+        Live->Allowance = READER_LIVE_MOST_ALLOWANCE;
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderCatchUpLive(
+    PREADER_LIVE Live,
+    BOOLEAN IsRefresh
+    )
+/*++
+
+Routine Description:
+
+    Reads until what has been read is fresh.
+
+Arguments:
+
+    Live - The state.
+
+    IsRefresh - Whether what comes of it is shown.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = &Live->Session;
+    ULONGLONG Before = Live->Reading.Qpc;
+    RTL_CLOCK_READING Now;
+    ULONG Passes = READER_LIVE_MAXIMUM_PASSES;
+    ULONG Pass;
+    NTSTATUS Status;
+
+    if (Live->BudgetInPercent < 100 && !Live->IsBefore) {
+        Passes = 1;
+    }
+
+    for (Pass = 0; Pass < Passes; Pass++) {
+
+        Status = ReaderLivePass(Live, IsRefresh);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        RtlReadClocks(Session->Context->Rtl, &Now);
+        Live->Age = CoreMultiplyDivide(Now.Qpc - Live->Reading.Qpc,
+                                       CORE_NANOSECONDS_PER_SECOND,
+                                       Now.QpcFrequency);
+        if (Live->Age <= READER_LIVE_MAXIMUM_AGE ||
+            Session->ProcessState == ReaderProcessGone) {
+            break;
+        }
+    }
+
+    if (Live->BudgetInPercent < 100 && !Live->IsBefore) {
+        ReaderAdjustAllowance(
+            Live,
+            CoreMultiplyDivide(Live->Reading.Qpc - Before,
+                               CORE_NANOSECONDS_PER_SECOND,
+                               Live->Reading.QpcFrequency));
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderBeginLive(
+    PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Reads what was recorded before the first refresh.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    ULONG Index;
+    NTSTATUS Status;
+
+    Live->IsBefore = TRUE;
+    ReaderLiveBeginProgress(Live);
+    Status = ReaderCatchUpLive(Live, TRUE);
+    ReaderEraseProgress(&Live->Progress);
+    Live->IsBefore = FALSE;
+    Live->ThreadTime = ReaderQueryThreadTime(Live);
+
+    //
+    // What ran before is not counted, unless it is all that there will be.
+    //
+
+    if (Live->Session.ProcessState != ReaderProcessGone ||
+        Live->IsPassedOver) {
+        for (Index = 0; Index < Live->CapacityOfList; Index++) {
+            Live->List[Index].AllCalls = 0;
+            Live->List[Index].AllSelfTicks = 0;
+            Live->List[Index].AllTotalTicks = 0;
+        }
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        Live->ExitCode = READER_EXIT_FAILURE;
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+ReaderCountLiveOvertaken(
+    PCREADER_LIVE_THREAD Thread
+    )
+/*++
+
+Routine Description:
+
+    Counts a thread's records that its writer overwrote before they were read.
+
+Arguments:
+
+    Thread - The thread, not done.
+
+Return Value:
+
+    Their number.
+
+--*/
+{
+    ULONGLONG Count = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Thread->Stream.NumberOfStores; Index++) {
+        Count += Thread->Stream.Stores[Index]->Iterator.NumberOvertaken;
+    }
+
+    return Count;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderBeginLiveInterval(
+    PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Forgets what the last interval had, and closes threads that have ended.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Live->CapacityOfList; Index++) {
+        Live->List[Index].IntervalCalls = 0;
+        Live->List[Index].IntervalSelfTicks = 0;
+    }
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+        PREADER_LIVE_THREAD Thread = Live->Threads[Index];
+
+        Thread->IntervalRecords = 0;
+
+        //
+        // Whoever looks next can begin here.
+        //
+
+        if (!Thread->IsDone) {
+            ReaderNameMarks(&Thread->Stream);
+        }
+
+        if (Thread->IsDone ||
+            ReaderIsLiveThreadGrowing(Live, Thread) ||
+            ReaderHasWaitingRecords(&Thread->Stream)) {
+            continue;
+        }
+
+        //
+        // Should the thread begin another store, it is another thread's to
+        // the session, because this one's records have been let go.
+        //
+
+        Live->Session.Threads[Index].IsLive = FALSE;
+        Live->Session.Threads[Index].LastTimestamp =
+            Thread->Stream.Pair.LastTimestamp;
+        Live->Overtaken += ReaderCountLiveOvertaken(Thread);
+        Thread->NumberOfOpen = 0;
+        ReaderCloseStream(&Thread->Stream);
+        Thread->IsDone = TRUE;
+    }
+
+    Live->NewRecords = 0;
+    Live->NewRead = 0;
+    Live->IntervalStart = Live->Horizon;
+    Live->IntervalQpc = Live->Reading.Qpc;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderInitializeLive(
+    PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Prepares reading.
+
+Arguments:
+
+    Live - The state: Options, Session and the budget are set.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderInitializeFunctions(&Live->Functions, &Live->Session);
+    ReaderInitializeTally(&Live->Tally, &Live->Functions, NULL);
+    ReaderInitializeTally(&Live->Before, &Live->Functions, NULL);
+    Live->Before.IsFromStart =
+        (Live->Options->Given & READER_OPTION_FROM_START) != 0;
+    Live->Allowance = READER_LIVE_FIRST_ALLOWANCE;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderRundownLive(
+    PREADER_LIVE Live
+    )
+/*++
+
+Routine Description:
+
+    Frees what reading holds, but for the session.
+
+Arguments:
+
+    Live - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Live->Session.Context->Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+        if (!Live->Threads[Index]->IsDone) {
+            ReaderCloseStream(&Live->Threads[Index]->Stream);
+        }
+        Allocator->Free(Allocator->Context, Live->Threads[Index]->Open);
+        Allocator->Free(Allocator->Context, Live->Threads[Index]);
+    }
+
+    Allocator->Free(Allocator->Context, Live->Threads);
+    Allocator->Free(Allocator->Context, Live->List);
+    Live->Threads = NULL;
+    Live->NumberOfThreads = 0;
+    Live->List = NULL;
+    ReaderRundownTally(&Live->Before);
+    ReaderRundownTally(&Live->Tally);
+    ReaderRundownFunctions(&Live->Functions);
+}
