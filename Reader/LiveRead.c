@@ -163,6 +163,10 @@ Return Value:
 {
     PREADER_LIVE_FUNCTION Function;
 
+    if (Event->Kind == CoreEventEnter) {
+        Event->Frame->Node = 0;
+    }
+
     //
     // A tally without histograms needs no memory for an event.
     //
@@ -267,7 +271,7 @@ Return Value:
 
 --*/
 {
-    const CORE_PAIR *Pair = &Thread->Stream.Pair;
+    PCORE_PAIR Pair = &Thread->Stream.Pair;
     PREADER_LIVE_OPEN Open;
     SIZE_T Count = 0;
     SIZE_T Depth;
@@ -315,8 +319,9 @@ Return Value:
 
         for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++, Open++) {
 
-            const CORE_FRAME *Frame = &Stack->Frames[Depth];
+            PCORE_FRAME Frame = &Stack->Frames[Depth];
             ULONGLONG Ticks = 0;
+            ULONGLONG Gain;
             ULONGLONG Inside = Frame->ChildTicks;
 
             if (Depth + 1 < Stack->NumberOfFrames &&
@@ -330,10 +335,24 @@ Return Value:
                 Ticks = End - Frame->EnterTimestamp - Inside;
             }
 
+            //
+            // The time up to the last look is somebody else's, if a frame
+            // that was entered before it is new.
+            //
+
+            Gain = Ticks;
+            if (Frame->Node == 0 &&
+                Frame->EnterTimestamp < Thread->TakenTo &&
+                (Now <= Thread->TakenTo ||
+                 Gain > Now - Thread->TakenTo)) {
+                Gain = Now > Thread->TakenTo ? Now - Thread->TakenTo : 0;
+            }
+
+            Frame->Node = 1;
             Open->Function = Frame->Function;
             Open->SelfTicks = Ticks;
             Live->List[Open->Function].Calls += 1;
-            Live->List[Open->Function].SelfTicks += (LONGLONG)Ticks;
+            Live->List[Open->Function].SelfTicks += (LONGLONG)Gain;
         }
     }
 
