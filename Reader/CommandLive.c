@@ -57,8 +57,9 @@ typedef READER_LIVE_RUN *PREADER_LIVE_RUN;
 
 static
 ULONGLONG
-ReaderReadMilliseconds(
-    _In_ PCRTL Rtl
+ReaderReadLiveClock(
+    _In_ PCRTL Rtl,
+    _In_ ULONG UnitsPerSecond
     )
 /*++
 
@@ -70,9 +71,11 @@ Arguments:
 
     Rtl - The RTL.
 
+    UnitsPerSecond - What it counts.
+
 Return Value:
 
-    Milliseconds.
+    The time in these units.
 
 --*/
 {
@@ -87,7 +90,7 @@ Return Value:
     }
 
     return CoreMultiplyDivide((ULONGLONG)Counter.QuadPart,
-                              1000,
+                              UnitsPerSecond,
                               (ULONGLONG)Frequency.QuadPart);
 }
 
@@ -213,6 +216,7 @@ Return Value:
 
 --*/
 {
+    ULONGLONG Start = ReaderReadLiveClock(Run->Context.Rtl, 1000000000);
     ULONG Width;
     ULONG Height;
     NTSTATUS Status;
@@ -234,6 +238,9 @@ Return Value:
                                         Status);
         Run->View.IsQuitting = TRUE;
     }
+
+    Run->Live.Busy +=
+        ReaderReadLiveClock(Run->Context.Rtl, 1000000000) - Start;
 }
 
 
@@ -319,7 +326,7 @@ Return Value:
         return;
     }
 
-    Now = ReaderReadMilliseconds(Run->Context.Rtl);
+    Now = ReaderReadLiveClock(Run->Context.Rtl, 1000);
     if (Now - Run->LastLook < READER_LIVE_LOOK_INTERVAL) {
         return;
     }
@@ -389,7 +396,7 @@ Return Value:
     ReaderInitializeTally(&Tally, &Live->Functions, NULL);
     Tally.Progress = ReaderShowEndProgress;
     Tally.ProgressContext = Run;
-    Run->LastLook = ReaderReadMilliseconds(Run->Context.Rtl);
+    Run->LastLook = ReaderReadLiveClock(Run->Context.Rtl, 1000);
 
     Status = ReaderRefreshSession(Session, &Error);
     if (!NT_SUCCESS(Status)) {
@@ -663,7 +670,7 @@ Return Value:
 
     ReaderBeginLiveInterval(Live);
     Status = ReaderMakeLiveModel(Live, &Run->Model, FALSE);
-    Began = ReaderReadMilliseconds(Run->Context.Rtl);
+    Began = ReaderReadLiveClock(Run->Context.Rtl, 1000);
     Looked = Began;
     IsDue = IsWhole;
     if (NT_SUCCESS(Status)) {
@@ -677,7 +684,7 @@ Return Value:
         // stands still is looked at, too.
         //
 
-        Now = ReaderReadMilliseconds(Run->Context.Rtl);
+        Now = ReaderReadLiveClock(Run->Context.Rtl, 1000);
         Due = Began + Run->View.IntervalInMilliseconds;
         if (!IsEnded && Live->IsPassSampled &&
             Due > Looked + READER_LIVE_SAMPLE_INTERVAL) {
@@ -698,7 +705,7 @@ Return Value:
             break;
         }
 
-        Now = ReaderReadMilliseconds(Run->Context.Rtl);
+        Now = ReaderReadLiveClock(Run->Context.Rtl, 1000);
         if (IsEnded) {
             if (Now >= Due) {
                 Began = Now;

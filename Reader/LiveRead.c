@@ -49,8 +49,6 @@ Abstract:
 #define READER_LIVE_LEAST_OF_THREAD 256ULL
 #define READER_LIVE_MAXIMUM_BEFORE 0x4000000ULL
 
-#define READER_CURRENT_THREAD ((HANDLE)(LONG_PTR)-2)
-
 
 _Must_inspect_result_
 static
@@ -362,13 +360,50 @@ Return Value:
 
 
 static
+ULONGLONG
+ReaderScale(
+    _In_ LONGLONG Number,
+    _In_ ULONGLONG Records,
+    _In_ ULONGLONG RecordsRead
+    )
+/*++
+
+Routine Description:
+
+    Makes of a number of what was read one of all there is.
+
+Arguments:
+
+    Number - The number.
+
+    Records, RecordsRead - How many there are for how many that were read.
+
+Return Value:
+
+    The number; 0 for a negative one.
+
+--*/
+{
+    if (Number <= 0) {
+        return 0;
+    }
+
+    if (Records == RecordsRead || RecordsRead == 0) {
+        return (ULONGLONG)Number;
+    }
+
+    return CoreMultiplyDivide((ULONGLONG)Number, Records, RecordsRead);
+}
+
+
+static
 VOID
 ReaderAddTaken(
     _Inout_ PREADER_LIVE Live,
     _In_ ULONGLONG Records,
     _In_ ULONGLONG RecordsRead,
     _In_ ULONGLONG Ticks,
-    _In_ ULONGLONG TicksRead
+    _In_ ULONG Top
     )
 /*++
 
@@ -376,13 +411,21 @@ Routine Description:
 
     Adds what was taken to the interval, as what it is a part of.
 
+    The time between two records is as likely to be in the part as any other,
+    so the sums go by the numbers of records.  What is rare and long may be in
+    it too often or not at all: the time that is missing is the innermost
+    function's, which is more likely to be in a long stretch than in a short
+    one, and what is too much is that of the function that has the most.
+
 Arguments:
 
     Live - The state.
 
     Records, RecordsRead - How many there are for how many that were read.
 
-    Ticks, TicksRead - How long the threads ran for the time that was read.
+    Ticks - How long the thread ran; not used if all was read.
+
+    Top - The innermost function, an index in the tally, or READER_NONE.
 
 Return Value:
 
@@ -390,49 +433,56 @@ Return Value:
 
 --*/
 {
+    PREADER_LIVE_FUNCTION Function;
+    ULONGLONG Number;
+    ULONGLONG Sum = 0;
+    ULONGLONG Most = 0;
+    ULONGLONG Missing = 0;
+    ULONGLONG Excess = 0;
+    ULONG Largest = READER_NONE;
     ULONG Index;
 
-    if (RecordsRead == 0) {
-        RecordsRead = 1;
-    }
+    if (Records != RecordsRead) {
 
-    if (TicksRead == 0) {
-        TicksRead = 1;
+        for (Index = 0; Index < Live->Tally.NumberOfFunctions; Index++) {
+            Number = ReaderScale(Live->List[Index].SelfTicks,
+                                 Records,
+                                 RecordsRead);
+            Sum += Number;
+            if (Number > Most) {
+                Most = Number;
+                Largest = Index;
+            }
+        }
+
+        if (Sum < Ticks) {
+            Missing = Ticks - Sum;
+        } else {
+            Excess = Sum - Ticks;
+        }
     }
 
     for (Index = 0; Index < Live->Tally.NumberOfFunctions; Index++) {
 
-        PREADER_LIVE_FUNCTION Function = &Live->List[Index];
-        ULONGLONG Number;
+        Function = &Live->List[Index];
+        Number = ReaderScale(Function->Calls, Records, RecordsRead);
+        Function->IntervalCalls += Number;
+        Function->AllCalls += Number;
 
-        if (Function->Calls > 0) {
-            Number = (ULONGLONG)Function->Calls;
-            if (Records != RecordsRead) {
-                Number = CoreMultiplyDivide(Number, Records, RecordsRead);
-            }
-
-            Function->IntervalCalls += Number;
-            Function->AllCalls += Number;
+        Number = ReaderScale(Function->SelfTicks, Records, RecordsRead);
+        if (Index == Largest) {
+            Number -= Number < Excess ? Number : Excess;
         }
 
-        if (Function->SelfTicks > 0) {
-            Number = (ULONGLONG)Function->SelfTicks;
-            if (Ticks != TicksRead) {
-                Number = CoreMultiplyDivide(Number, Ticks, TicksRead);
-            }
-
-            Function->IntervalSelfTicks += Number;
-            Function->AllSelfTicks += Number;
+        if (Index == Top) {
+            Number += Missing;
         }
 
-        if (Function->TotalTicks > 0) {
-            Number = (ULONGLONG)Function->TotalTicks;
-            if (Records != RecordsRead) {
-                Number = CoreMultiplyDivide(Number, Records, RecordsRead);
-            }
+        Function->IntervalSelfTicks += Number;
+        Function->AllSelfTicks += Number;
 
-            Function->AllTotalTicks += Number;
-        }
+        Number = ReaderScale(Function->TotalTicks, Records, RecordsRead);
+        Function->AllTotalTicks += Number;
 
         Function->Calls = 0;
         Function->SelfTicks = 0;
@@ -1272,6 +1322,7 @@ Return Value:
 --*/
 {
     PREADER_LIVE_THREAD Thread;
+    const CORE_FRAME *Top;
     ULONGLONG Start;
     ULONGLONG Now;
     ULONG Index;
@@ -1292,11 +1343,14 @@ Return Value:
         }
 
         //
-        // A thread that writes no more stood still at its last record.
+        // A thread that writes no more stood still at its last record.  Of
+        // one that was read in part only time between records counts, which
+        // leaves what comes after the last one to the next pass.
         //
 
         Now = Live->Horizon;
-        if (!ReaderIsLiveThreadGrowing(Live, Thread)) {
+        if (Thread->WindowStart != 0 ||
+            !ReaderIsLiveThreadGrowing(Live, Thread)) {
             Now = Thread->Stream.Pair.LastTimestamp;
         }
 
@@ -1311,19 +1365,18 @@ Return Value:
         }
 
         if (Only != NULL && Thread->WindowStart != 0) {
+            Top = CoreCurrentFrame(&Thread->Stream.Pair);
             ReaderAddTaken(Live,
                            Thread->PassRecords,
                            Thread->PassRead,
                            Now > Start ? Now - Start : 0,
-                           Now > Thread->WindowStart
-                               ? Now - Thread->WindowStart
-                               : 0);
+                           Top != NULL ? Top->Function : READER_NONE);
             return STATUS_SUCCESS;
         }
     }
 
     if (Only == NULL || Only->WindowStart == 0) {
-        ReaderAddTaken(Live, 1, 1, 1, 1);
+        ReaderAddTaken(Live, 1, 1, 0, READER_NONE);
     }
 
     return STATUS_SUCCESS;
@@ -1514,44 +1567,6 @@ Return Value:
 
 
 static
-ULONGLONG
-ReaderQueryThreadTime(
-    _In_ PCREADER_LIVE Live
-    )
-/*++
-
-Routine Description:
-
-    Asks how long this thread has run.
-
-Arguments:
-
-    Live - The state.
-
-Return Value:
-
-    100 ns; 0 if it cannot be told.
-
---*/
-{
-    LARGE_INTEGER Times[4];         // of creation and exit, in the kernel and
-                                    // out of it
-    NTSTATUS Status;
-
-    RtlZeroBytes(Times, sizeof(Times));
-    Status = Live->Session.Context->Rtl->NtQueryInformationThread(
-        READER_CURRENT_THREAD,
-        RTL_THREAD_TIMES,
-        Times,
-        sizeof(Times),
-        NULL);
-    return NT_SUCCESS(Status)
-               ? (ULONGLONG)(Times[2].QuadPart + Times[3].QuadPart)
-               : 0;
-}
-
-
-static
 VOID
 ReaderAdjustAllowance(
     _Inout_ PREADER_LIVE Live,
@@ -1561,8 +1576,8 @@ ReaderAdjustAllowance(
 
 Routine Description:
 
-    Changes the number of records that a pass may read, by what everything since
-    the pass before has cost.
+    Changes the number of records that a pass may read, by how long the work
+    since the pass before has taken.
 
 Arguments:
 
@@ -1576,34 +1591,39 @@ Return Value:
 
 --*/
 {
-    ULONGLONG Time = ReaderQueryThreadTime(Live);
-    ULONGLONG Spent = 0;
     ULONGLONG Budget = Elapsed / 100 * Live->BudgetInPercent;
+    ULONGLONG Spent;
 
-    if (Time > Live->ThreadTime) {
-        Spent = (Time - Live->ThreadTime) * 100;
-    }
-
-    Live->ThreadTime = Time;
     if (Budget == 0) {
         return;
     }
 
     //
-    // The times may go in steps of several milliseconds.
+    // A pass that read all there was says nothing unless it was too long.
+    // Other programs make some passes look longer than they are, and none
+    // shorter: the average goes down sooner than up.
     //
 
-    Live->Spent = (3 * Live->Spent +
-                   CoreMultiplyDivide(Spent, 1000000, Budget)) / 4;
-    if (Live->Spent > 2000000) {
-        Live->Allowance /= 2;
-    } else if (Live->Spent > 1000) {
-        Live->Allowance = CoreMultiplyDivide(
-            Live->Allowance,
-            Live->Spent < 800000 ? 1250000 : 1000000,
-            Live->Spent < 800000 ? 1000000 : Live->Spent);
+    Spent = CoreMultiplyDivide(Live->Busy, 1000000, Budget);
+    Live->Busy = 0;
+    if (!Live->IsPassSampled && Spent <= 1000000) {
+        return;
+    }
+
+    if (Spent < Live->Spent) {
+        Live->Spent = (3 * Live->Spent + Spent) / 4;
     } else {
-        Live->Allowance += Live->Allowance / 4;
+        Live->Spent = (7 * Live->Spent + Spent) / 8;
+    }
+
+    if (Live->Spent > 1500000) {
+        Live->Allowance = Live->Allowance * 2 / 3;
+    } else if (Live->Spent > 1000000) {
+        Live->Allowance = CoreMultiplyDivide(Live->Allowance,
+                                             1000000,
+                                             Live->Spent);
+    } else if (Live->Spent < 800000) {
+        Live->Allowance += Live->Allowance / 8;
     }
 
     if (Live->Allowance < READER_LIVE_LEAST_ALLOWANCE) {
@@ -1669,6 +1689,7 @@ Return Value:
     }
 
     if (Live->BudgetInPercent < 100 && !Live->IsBefore) {
+        Live->Busy += Live->Age;
         ReaderAdjustAllowance(
             Live,
             CoreMultiplyDivide(Live->Reading.Qpc - Before,
@@ -1709,7 +1730,7 @@ Return Value:
     Status = ReaderCatchUpLive(Live, TRUE);
     ReaderEraseProgress(&Live->Progress);
     Live->IsBefore = FALSE;
-    Live->ThreadTime = ReaderQueryThreadTime(Live);
+    Live->Busy = 0;
 
     //
     // What ran before is not counted, unless it is all that there will be.

@@ -109,9 +109,9 @@ typedef struct _READER_LIVE {
                                     // all threads are read; 0: all are
     ULONG BudgetInPercent;          // of a processor; 100: read everything
     ULONGLONG Allowance;            // records that a pass may read
-    ULONGLONG Spent;                // nanoseconds that a pass takes, on the
-                                    // average of the last ones
-    ULONGLONG ThreadTime;           // of this thread, 100 ns, at the last look
+    ULONGLONG Busy;                 // nanoseconds of work since the last look
+    ULONGLONG Spent;                // of the budget, in millionths: the last
+                                    // passes on the average
     BOOLEAN IsBefore;               // the first refresh has not begun
     BOOLEAN IsPassedOver;           // something was
     BOOLEAN IsSampling;             // records were left out, at least once
