@@ -22,7 +22,7 @@ Abstract:
 --*/
 
 #include "FuzzSupport.h"
-#include "../../Reader/Reader.h"
+#include "../../Reader/ExportHtml.h"
 #include "../../Reader/ReaderDbgHelp.h"
 #include "../../StringTable/StringTable.h"
 #include <stdio.h>
@@ -66,6 +66,8 @@ Abstract:
 #define FUZZ_DIRECTORY_NAME_LENGTH 60
 #define FUZZ_DIRECTORY_NAME 64
 #define FUZZ_STANDARD_END_OF_FILE 8
+#define FUZZ_FILE_RENAME_INFORMATION 10
+#define FUZZ_FILE_DISPOSITION_INFORMATION 13
 
 typedef struct _FUZZ_FILE {
     WCHAR Name[FUZZ_MAXIMUM_NAME];
@@ -472,7 +474,7 @@ FuzzSetInformationFile(
 
 Routine Description:
 
-    NtSetInformationFile: the file's end.
+    NtSetInformationFile: the file's end, its name, that it goes.
 
 Arguments:
 
@@ -490,11 +492,22 @@ Return Value:
     UNREFERENCED_PARAMETER(IoStatus);
 
     FUZZ_CHECK(Handle->Kind == FuzzHandleFile);
-    FUZZ_CHECK(FileInformationClass == RTL_FILE_END_OF_FILE_INFORMATION);
-    FUZZ_CHECK(Length == sizeof(End));
     if (FuzzIsFailing()) {
         return STATUS_UNSUCCESSFUL;
     }
+
+    //
+    // A file that is complete keeps its name here, and one that is not is
+    // there to the end of the run.
+    //
+
+    if (FileInformationClass == FUZZ_FILE_RENAME_INFORMATION ||
+        FileInformationClass == FUZZ_FILE_DISPOSITION_INFORMATION) {
+        return STATUS_SUCCESS;
+    }
+
+    FUZZ_CHECK(FileInformationClass == RTL_FILE_END_OF_FILE_INFORMATION);
+    FUZZ_CHECK(Length == sizeof(End));
 
     memcpy(&End, FileInformation, sizeof(End));
     FuzzResizeFile(Handle->File, (SIZE_T)End.QuadPart);
@@ -1822,6 +1835,16 @@ Return Value:
     free(Copy);
     return Found;
 }
+
+//
+// The page of the HTML export, which an assembly source has, is a short one
+// here.
+//
+
+const CHAR ReaderHtmlHead[] = "<html>";
+const ULONG ReaderHtmlHeadSize = 6;
+const CHAR ReaderHtmlTail[] = "</html>";
+const ULONG ReaderHtmlTailSize = 7;
 
 //
 // Commands and their options, as they are typed.
