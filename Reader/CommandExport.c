@@ -238,14 +238,15 @@ const READER_COMMAND ReaderExportCommand = {
     "               thread's call tree (microseconds)\n"
     "  html         a page for a browser, with all it needs: timeline, flame\n"
     "               graph, table of functions, search\n"
-    "--function and --exclude leave out what report does in csv and csv-osr,\n"
-    "and what tree does in the others.  FILE is complete or not there: it is\n"
-    "written as FILE.tmp first.\n"
+    "--function and --exclude leave out what report does in csv, csv-osr and\n"
+    "the table and timeline of html, and what tree does elsewhere.  FILE is\n"
+    "complete or not there: it is written as FILE.tmp first.\n"
     READER_RANGE_NOTE
     READER_FILTER_NOTE,
     "  TraceReader export --format folded -o calls.folded SESSION\n"
     "  TraceReader export --format callgrind -o callgrind.out.game SESSION\n"
-    "  TraceReader export --format csv-cap --thread 4712 -o game.cap SESSION\n",
+    "  TraceReader export --format csv-cap --thread 4712 -o game.cap SESSION\n"
+    "  TraceReader export --format html -o game.html SESSION\n",
     READER_OPTION_EXPORT | READER_OPTION_OUTPUT | READER_OPTION_SPLIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_FILTER | READER_OPTION_NO_INDEX | READER_OPTION_MARKS |

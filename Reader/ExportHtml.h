@@ -30,10 +30,11 @@ Abstract:
 #define READER_HTML_MAXIMUM_TRACKS 10000u
 #define READER_HTML_MAXIMUM_ROWS 1000u          // of a track
 #define READER_HTML_MAXIMUM_FUNCTIONS 100000u
-#define READER_HTML_MAXIMUM_NAMES 0x600000u     // bytes
+#define READER_HTML_MAXIMUM_NAMES 0x500000u     // bytes, as they are written
 #define READER_HTML_MAXIMUM_NODES 200000u       // merged
 #define READER_HTML_MAXIMUM_TRACK_NODES 300000u
-#define READER_HTML_MAXIMUM_DATA 0x2100000u     // bytes, before base64
+#define READER_HTML_MAXIMUM_OTHERS 0x100000u    // of modules and threads
+#define READER_HTML_MAXIMUM_DATA 0x1B00000u     // bytes, before base64
 
 //
 // ExportHtmlDetail.c
@@ -203,6 +204,19 @@ NTSTATUS
     );
 READER_MERGE_TRACKS ReaderMergeTracks;
 
+//
+// Decides again which nodes are written: at most so many.
+//
+
+typedef
+VOID
+(READER_CHOOSE_HTML_NODES)(
+    _Inout_ PREADER_HTML_TREE Merged,
+    _In_ const READER_TREE *Tree,
+    _In_ ULONG MaximumNodes
+    );
+READER_CHOOSE_HTML_NODES ReaderChooseHtmlNodes;
+
 typedef
 VOID
 (READER_RUNDOWN_HTML_TREE)(
@@ -277,6 +291,18 @@ VOID
 //
 
 READER_PUT_HTML_TEXT ReaderPutHtmlText;
+
+//
+// How many bytes that takes at most.
+//
+
+typedef
+ULONGLONG
+(READER_MEASURE_HTML_TEXT)(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    );
+READER_MEASURE_HTML_TEXT ReaderMeasureHtmlText;
 
 //
 // Decides which functions are written, and how long names may be.

@@ -301,6 +301,8 @@ Return Value:
     const READER_THREAD *Thread;
     PCTRACE_STORE_HEADER Header;
     PCSZ Separator = "";
+    ULONGLONG Room = READER_HTML_MAXIMUM_OTHERS / 2;
+    ULONGLONG Size;
     ULONG Index;
     ULONG Node;
     ULONG Store;
@@ -333,7 +335,12 @@ Return Value:
             }
         }
 
-        if (Header != NULL) {
+        Size = Header == NULL
+                   ? 0
+                   : ReaderMeasureHtmlText(Header->ThreadName,
+                                           Header->ThreadNameLength);
+        if (Header != NULL && Size <= Room) {
+            Room -= Size;
             ReaderPutHtmlText(Writer,
                               Header->ThreadName,
                               Header->ThreadNameLength);
@@ -388,6 +395,8 @@ Return Value:
 {
     const READER_MODULE *Module;
     PCSZ Source;
+    ULONGLONG Room = READER_HTML_MAXIMUM_OTHERS / 2;
+    ULONGLONG Size;
     ULONG Index;
 
     RtlWriteText(Writer, ",\n\"modules\":[");
@@ -396,7 +405,17 @@ Return Value:
         Module = Session->Modules[Index];
         Source = ReaderDescribeSymbolSource(
             ReaderGetSymbolSource(Module->Symbols));
+
         RtlWriteText(Writer, Index == 0 ? "\n[" : ",\n[");
+        Size = ReaderMeasureHtmlText(Module->Header->ModulePath,
+                                     Module->Header->ModulePathLength) * 2;
+        if (Size > Room) {
+            Room = 0;
+            RtlWriteText(Writer, "\"\",\"\",\"\"]");
+            continue;
+        }
+
+        Room -= Size;
         ReaderPutHtmlText(Writer, Module->Name, Module->NameLength);
         RtlWriteText(Writer, ",");
         ReaderPutHtmlText(Writer,

@@ -311,6 +311,51 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+ULONGLONG
+ReaderMeasureHtmlText(
+    const CHAR *Text,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Says how long a text becomes as a JSON string.
+
+Arguments:
+
+    Text, LengthInBytes - The text.
+
+Return Value:
+
+    Bytes, never too few.
+
+--*/
+{
+    ULONGLONG Size = 2;
+    ULONG Index;
+
+    //
+    // A byte that is not ASCII is one of a character that stays or, at worst,
+    // becomes one of six bytes.
+    //
+
+    for (Index = 0; Index < LengthInBytes; Index++) {
+
+        CHAR Byte = Text[Index];
+
+        Size += (Byte >= 'a' && Byte <= 'z') || (Byte >= 'A' && Byte <= 'Z') ||
+                        (Byte >= '0' && Byte <= '9') || Byte == '_' ||
+                        Byte == ':' || Byte == ',' || Byte == ' '
+                    ? 1
+                    : 6;
+    }
+
+    return Size;
+}
+
+
 static
 LONG
 ReaderCompareHtmlFunctions(
@@ -441,7 +486,9 @@ Return Value:
         Sum = 0;
         for (Index = 0; Index < Html->NumberOfFunctions; Index++) {
             Count = Functions->Functions[Html->Order[Index]].NameLength;
-            Sum += Count < Html->LongestName ? Count : Html->LongestName;
+            Sum += ReaderMeasureHtmlText(
+                Functions->Functions[Html->Order[Index]].Name,
+                Count < Html->LongestName ? Count : Html->LongestName);
         }
     } while (Sum > READER_HTML_MAXIMUM_NAMES && Html->LongestName > 16);
 
@@ -859,7 +906,8 @@ ReaderFitHtmlData(
 
 Routine Description:
 
-    Makes the timeline so coarse that all data fits.
+    Leaves out nodes of the tree, and makes the timeline so coarse, that all
+    data fits.
 
 Arguments:
 
@@ -876,11 +924,30 @@ Return Value:
     ULONG Index;
     NTSTATUS Status;
 
-    RtlZeroBytes(&Bytes, sizeof(Bytes));
-    ReaderPutHtmlFunctions(Html, &Bytes);
-    ReaderPutHtmlTree(Html, &Bytes);
-    Fixed = Bytes.NumberOfBytes;
-    ReaderPutHtmlTrackTrees(Html, NULL, &Fixed);
+    //
+    // Half of the room is the timeline's.
+    //
+
+    for (;;) {
+
+        RtlZeroBytes(&Bytes, sizeof(Bytes));
+        ReaderPutHtmlFunctions(Html, &Bytes);
+        ReaderPutHtmlTree(Html, &Bytes);
+        Fixed = Bytes.NumberOfBytes;
+        ReaderPutHtmlTrackTrees(Html, NULL, &Fixed);
+        if (Fixed <= READER_HTML_MAXIMUM_DATA / 2 ||
+            Html->Merged.NumberWritten < 16) {
+            break;
+        }
+
+        if (Html->Merged.HasTracks) {
+            Html->Merged.HasTracks = FALSE;
+        } else {
+            ReaderChooseHtmlNodes(&Html->Merged,
+                                  &Html->Tree,
+                                  Html->Merged.NumberWritten / 2);
+        }
+    }
 
     for (;;) {
 

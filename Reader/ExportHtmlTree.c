@@ -15,59 +15,6 @@ Abstract:
 #include "ExportHtml.h"
 
 
-static
-VOID
-ReaderAddNodeStatistics(
-    _Inout_ PREADER_STATISTICS Sum,
-    _In_ PCREADER_STATISTICS Other
-    )
-/*++
-
-Routine Description:
-
-    Adds a node's numbers to those of the same chain of calls elsewhere.
-
-Arguments:
-
-    Sum - What to add to.
-
-    Other - What to add.
-
-Return Value:
-
-    None.
-
---*/
-{
-    if (Other->Calls != Other->Abandoned) {
-
-        if (Sum->Calls == Sum->Abandoned ||
-            Other->MinimumTicks < Sum->MinimumTicks) {
-            Sum->MinimumTicks = Other->MinimumTicks;
-        }
-
-        if (Other->MaximumTicks > Sum->MaximumTicks) {
-            Sum->MaximumTicks = Other->MaximumTicks;
-        }
-    }
-
-    Sum->Calls += Other->Calls;
-    Sum->TotalTicks += Other->TotalTicks;
-    Sum->SelfTicks += Other->SelfTicks;
-    Sum->SumHigh += Other->SumHigh;
-    Sum->SumLow += Other->SumLow;
-    if (Sum->SumLow < Other->SumLow) {
-        Sum->SumHigh += 1;
-    }
-
-    Sum->Abandoned += Other->Abandoned;
-    Sum->AbandonedTicks += Other->AbandonedTicks;
-    Sum->Unfinished += Other->Unfinished;
-    Sum->Uncertain += Other->Uncertain;
-    Sum->BegunBefore += Other->BegunBefore;
-}
-
-
 _Must_inspect_result_
 static
 NTSTATUS
@@ -133,17 +80,19 @@ Return Value:
     }
 
     Merged->Merged[Node] = Index;
-    ReaderAddNodeStatistics(&Merged->Nodes[Index].Statistics,
-                            &From->Statistics);
+    ReaderAddStatistics(&Merged->Nodes[Index].Statistics,
+                        &From->Statistics,
+                        TRUE);
     return STATUS_SUCCESS;
 }
 
 
-static
+_Use_decl_annotations_
 VOID
-ReaderChooseNodes(
-    _Inout_ PREADER_HTML_TREE Merged,
-    _In_ const READER_TREE *Tree
+ReaderChooseHtmlNodes(
+    PREADER_HTML_TREE Merged,
+    const READER_TREE *Tree,
+    ULONG MaximumNodes
     )
 /*++
 
@@ -156,6 +105,8 @@ Arguments:
     Merged - The merged tree.
 
     Tree - The tree with tracks.
+
+    MaximumNodes - How many there may be.
 
 Return Value:
 
@@ -194,7 +145,7 @@ Return Value:
         }
     }
 
-    while (Count > READER_HTML_MAXIMUM_NODES) {
+    while (Count > MaximumNodes) {
 
         Least = Least == 0 ? 1 : Least * 2;
         Count = 0;
@@ -207,6 +158,8 @@ Return Value:
         }
     }
 
+    Merged->NumberWritten = 0;
+    Merged->NumberOfTrackNodes = 0;
     for (Index = 0; Index < Merged->NumberOfNodes; Index++) {
 
         Nodes[Index].Index = READER_NONE;
@@ -278,7 +231,7 @@ Return Value:
     }
 
     if (NT_SUCCESS(Status)) {
-        ReaderChooseNodes(Merged, Tree);
+        ReaderChooseHtmlNodes(Merged, Tree, READER_HTML_MAXIMUM_NODES);
         Merged->HasTracks =
             NumberOfTracks > 1 &&
             NumberOfTracks <= READER_HTML_MAXIMUM_TRACKS &&

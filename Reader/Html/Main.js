@@ -104,13 +104,15 @@ function listNotes() {
     if (merged) {
         const coarse = Math.max(...about.tracks.map(
             track => track.resolution));
+        const isDeep = about.tracks.some(
+            track => track.rows > about.maximumRows);
         notes.push(plural(merged, 'call') + ' of ' +
             count(about.tracks.reduce((sum, each) => sum + each.calls, 0)) +
-            ' are too short to have a box of their own in the timeline (' +
-            'shorter than ' + time(coarse) +
-            ', or more than ' + count(about.maximumRows) + ' deep): they ' +
-            'are hatched blocks. Export a part with --from and --to to see ' +
-            'them. All numbers are exact.');
+            ' have no box of their own in the timeline: too short (' +
+            time(coarse) + ')' + (isDeep ? ' or more than ' +
+                count(about.maximumRows) + ' deep' : '') +
+            '. They are in hatched blocks; export a part with --from and ' +
+            '--to to see them. All numbers are exact.');
     }
     if (about.tracksLeftOut) {
         notes.push(plural(about.tracksLeftOut, 'more track') +

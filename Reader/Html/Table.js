@@ -16,7 +16,7 @@ class Table {
         this.columns = [
             ['name', 'Function', 'minmax(128px, 1fr)'],
             ['module', 'Module', '64px'],
-            ['calls', 'Calls', '84px'],
+            ['calls', 'Calls', '60px'],
             ...(HAS_TIMES ? [['total', 'Total', '69px'],
                              ['self', 'Self', '69px'],
                              ['average', 'Average', '69px'],
@@ -31,7 +31,12 @@ class Table {
             ...(has('begunBefore')
                 ? [['begunBefore', 'Begun before', '100px']] : [])
         ];
-        this.template = this.columns.map(each => each[2]).join(' ');
+        const digits = field => 14 + 7 * count(numbers[field].reduce(
+            (most, value) => Math.max(most, value), 0)).length;
+        this.template = this.columns.map(([field, , width]) =>
+            FIELDS.includes(field) && !Table.isTime(field)
+                ? Math.max(parseInt(width, 10), digits(field)) + 'px' : width)
+            .join(' ');
         this.makeHead();
         this.arrange();
         this.listen();
