@@ -73,6 +73,13 @@ def make_session(folder, names, threads, **more):
     return session
 
 
+def with_fiber(records, others):
+    """Calls of a thread, and others that it makes on a fiber."""
+    return sorted(records + [
+        (time, rva, place - made.TOP + made.FIBER, kind)
+        for time, rva, place, kind in others], key=lambda record: record[0])
+
+
 class Page:
     """A session's page, in the browser."""
 
@@ -270,6 +277,7 @@ def check_timeline(page):
         results.check(len(items) > 100, 'timeline: calls of %s' % (track,))
         same(results, sorted(found.get(track, [])), sorted(items),
              'timeline: thread %d, fiber %d' % track)
+    results.check(any(fiber for _, fiber in found), 'timeline: a fiber')
     kinds = {item[4] for items in expected.values() for item in items}
     results.equal(kinds, {0, ABANDONED, OPEN}, 'timeline: kinds of ends')
 
@@ -672,6 +680,27 @@ def check_many(results, browser, scratch):
     page.check_quiet('many calls')
 
 
+def check_controls(page):
+    """What is compared is seen to differ, and the policy to hold."""
+    results, browser = page.results, page.browser
+    browser.open(page.path)
+    browser.wait_for('window.tracer !== undefined')
+    functions, nodes, calls = page.functions(), page.nodes(-1), page.calls()
+    page.get('tracer.numbers.total[3] += 1; tracer.flame.all.max[5] += 1;'
+             'tracer.timeline.rowsOf(tracer.timeline.tracks[0])[0].end[1] += 1'
+             )
+    results.check(page.functions() != functions and
+                  page.nodes(-1) != nodes and page.calls() != calls,
+                  'a wrong number is seen')
+    page.check_quiet('controls')
+    page.get('document.body.append(Object.assign(new Image(), '
+             '{ src: "nothing.png" }))')
+    support.wait_for(lambda: browser.evaluate('1') and browser.errors)
+    results.check(any('Content Security Policy' in error and
+                      'has been blocked' in error for error in browser.errors),
+                  'the policy lets nothing out', browser.errors)
+
+
 def check_harness(results, browser, scratch):
     """The harness sees errors and requests, or the rest says nothing."""
     path = os.path.join(scratch, 'control.html')
@@ -700,7 +729,9 @@ def main():
         session = make_session(
             os.path.join(scratch, 'few'), HOSTILE,
             [filters.random_calls(numbers, len(HOSTILE), 900,
-                                  1000 + 40 * thread) for thread in range(3)])
+                                  1000 + 40 * thread) for thread in range(3)] +
+            [with_fiber(*(filters.random_calls(numbers, len(HOSTILE), 900)
+                          for _ in range(2)))])
         page = Page(results, browser, session)
         check_numbers(page, 'all')
         check_table(page)
@@ -708,6 +739,7 @@ def main():
         check_timeline(page)
         check_mouse(page)
         check_keys(page)
+        check_controls(page)
         check_parts(results, browser, session)
         check_clocks(results, browser, scratch)
         check_deep(results, browser, scratch)

@@ -335,7 +335,12 @@ const tip = {
             head.scope = 'row';
             head.textContent = name;
             row.append(head);
-            row.insertCell().textContent = text;
+            if (text === '') {
+                head.colSpan = 2;
+                head.className = 'part';
+            } else {
+                row.insertCell().textContent = text;
+            }
         }
         box.replaceChildren(heading, table);
         if (note) {

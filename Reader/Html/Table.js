@@ -14,15 +14,16 @@ class Table {
         this.current = 0;           // the row of the keyboard
         const has = field => numbers[field].some(value => value);
         this.columns = [
-            ['name', 'Function', 'minmax(128px, 1fr)'],
-            ['module', 'Module', '64px'],
+            ['name', 'Function', 'minmax(124px, 1fr)'],
+            ['module', 'Module', 12 + 7 * Math.min(20, about.modules.reduce(
+                (most, each) => Math.max(most, each[0].length), 6)) + 'px'],
             ['calls', 'Calls', '60px'],
             ...(HAS_TIMES ? [['total', 'Total', '69px'],
                              ['self', 'Self', '69px'],
                              ['average', 'Average', '69px'],
                              ['min', 'Min', '69px'],
                              ['max', 'Max', '69px']] : []),
-            ...(has('abandoned') ? [['abandoned', 'Abandoned', '76px']] : []),
+            ...(has('abandoned') ? [['abandoned', 'Abandoned', '82px']] : []),
             ...(has('abandoned') && HAS_TIMES
                 ? [['abandonedTime', 'Its time', '66px']] : []),
             ...(has('unfinished') ? [['unfinished', 'Unfinished', '92px']]
