@@ -10,13 +10,12 @@ Abstract:
     of time.  A call during which its thread made no other is written on one
     line.
 
-    Each thread is read one event ahead.  Threads are opened when their first
-    record is due and closed after their last, so memory is bounded by the
-    threads that run at one time and their open frames.
+    Each thread is read one event ahead; memory is bounded by the threads that
+    run at one time and their open frames.
 
 --*/
 
-#include "Reader.h"
+#include "ReaderMerge.h"
 
 static const READER_COLUMN ReaderReplayColumns[] = {
     { "", "time", ReaderColumnTime, 0 },
@@ -65,7 +64,7 @@ typedef struct _READER_REPLAY_EVENT {
 typedef READER_REPLAY_EVENT *PREADER_REPLAY_EVENT;
 
 typedef struct _READER_REPLAY_THREAD {
-    READER_STREAM Stream;
+    READER_MERGE_THREAD Merge;      // the time stamp is the current event's
     READER_REPLAY_EVENT Current;
     READER_REPLAY_EVENT Next;
     BOOLEAN HasNext;
@@ -77,11 +76,7 @@ typedef struct _READER_REPLAY {
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
     READER_OUTPUT Output;
-    PREADER_REPLAY_THREAD *Heap;    // the earliest current event first
-    ULONG NumberInHeap;
-    ULONG CapacityOfHeap;
-    PULONG Order;                   // threads by their first record
-    ULONG NextInOrder;
+    READER_MERGE Merge;
     READER_RANGE Range;
     READER_TALLY Tally;             // for what is passed over
     ULONGLONG Rows;
@@ -121,7 +116,7 @@ Return Value:
     NTSTATUS Status;
 
     Thread->HasNext = FALSE;
-    Status = ReaderNextEvent(&Thread->Stream, &Event);
+    Status = ReaderNextEvent(&Thread->Merge.Stream, &Event);
     if (!NT_SUCCESS(Status)) {
         return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
     }
@@ -181,211 +176,56 @@ Return Value:
 --*/
 {
     Thread->Current = Thread->Next;
+    Thread->Merge.Timestamp = Thread->Current.Timestamp;
     return ReaderReplayRead(Replay, Thread);
-}
-
-
-static
-VOID
-ReaderReplaySiftDown(
-    _Inout_ PREADER_REPLAY Replay
-    )
-/*++
-
-Routine Description:
-
-    Restores the heap after its first element has become later.
-
-Arguments:
-
-    Replay - The replay.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PREADER_REPLAY_THREAD *Heap = Replay->Heap;
-    PREADER_REPLAY_THREAD Moving;
-    ULONG Root = 0;
-    ULONG Child;
-
-    if (Replay->NumberInHeap == 0) {
-        return;
-    }
-
-    Moving = Heap[0];
-    while ((Child = Root * 2 + 1) < Replay->NumberInHeap) {
-
-        if (Child + 1 < Replay->NumberInHeap &&
-            Heap[Child + 1]->Current.Timestamp <
-                Heap[Child]->Current.Timestamp) {
-            Child += 1;
-        }
-
-        if (Moving->Current.Timestamp <= Heap[Child]->Current.Timestamp) {
-            break;
-        }
-
-        Heap[Root] = Heap[Child];
-        Root = Child;
-    }
-
-    Heap[Root] = Moving;
-}
-
-
-static
-VOID
-ReaderReplaySiftUp(
-    _Inout_ PREADER_REPLAY Replay
-    )
-/*++
-
-Routine Description:
-
-    Restores the heap after an element was added at its end.
-
-Arguments:
-
-    Replay - The replay.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PREADER_REPLAY_THREAD *Heap = Replay->Heap;
-    ULONG Index = Replay->NumberInHeap - 1;
-    PREADER_REPLAY_THREAD Moving = Heap[Index];
-
-    while (Index != 0 &&
-           Moving->Current.Timestamp <
-               Heap[(Index - 1) / 2]->Current.Timestamp) {
-        Heap[Index] = Heap[(Index - 1) / 2];
-        Index = (Index - 1) / 2;
-    }
-
-    Heap[Index] = Moving;
-}
-
-
-static
-VOID
-ReaderReplayCloseThread(
-    _Inout_ PREADER_REPLAY Replay,
-    _Inout_ PREADER_REPLAY_THREAD Thread,
-    _In_ NTSTATUS Status
-    )
-/*++
-
-Routine Description:
-
-    Closes a thread.
-
-Arguments:
-
-    Replay - The replay.
-
-    Thread - The thread.
-
-    Status - Why: a success at its end.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PCALLOCATOR Allocator = Replay->Session.Context->Allocator;
-
-    if (!NT_SUCCESS(Status)) {
-        Replay->ExitCode = ReaderFailThread(&Replay->Session,
-                                            Thread->Stream.Thread,
-                                            Status);
-    }
-
-    ReaderCloseStream(&Thread->Stream);
-    Allocator->Free(Allocator->Context, Thread);
 }
 
 
 _Must_inspect_result_
 static
 NTSTATUS
-ReaderReplayOpenThread(
-    _Inout_ PREADER_REPLAY Replay,
-    _In_ ULONG ThreadIndex
+ReaderReplayBeginThread(
+    _In_ PVOID RoutineContext,
+    _Inout_ PREADER_MERGE_THREAD MergeThread
     )
 /*++
 
 Routine Description:
 
-    Opens a thread and adds it to the heap, if it has events.
+    Finds a thread's first event.
 
 Arguments:
 
-    Replay - The replay.
+    RoutineContext - The replay.
 
-    ThreadIndex - The thread.
+    MergeThread - The thread.
 
 Return Value:
 
-    STATUS_SUCCESS - A thread that cannot be read has been reported.
-
-    STATUS_NO_MEMORY
+    STATUS_SUCCESS, STATUS_END_OF_FILE if it has none, or what failed.
 
 --*/
 {
-    PCALLOCATOR Allocator = Replay->Session.Context->Allocator;
-    PREADER_REPLAY_THREAD Thread;
+    PREADER_REPLAY Replay = (PREADER_REPLAY)RoutineContext;
+    PREADER_REPLAY_THREAD Thread = (PREADER_REPLAY_THREAD)MergeThread;
     NTSTATUS Status;
 
-    Status = ReaderGrowArray(Allocator,
-                             (PVOID *)&Replay->Heap,
-                             &Replay->CapacityOfHeap,
-                             Replay->NumberInHeap + 1,
-                             sizeof(PREADER_REPLAY_THREAD));
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    Thread = (PREADER_REPLAY_THREAD)
-        Allocator->Allocate(Allocator->Context,
-                            sizeof(READER_REPLAY_THREAD));
-    if (Thread == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    Status = ReaderOpenStream(&Thread->Stream,
-                              &Replay->Session,
-                              ThreadIndex,
-                              FALSE);
-    if (NT_SUCCESS(Status)) {
-        Status = ReaderSkipStream(&Replay->Tally,
-                                  &Thread->Stream,
-                                  Replay->Range.Start);
-    }
-
+    Status = ReaderSkipStream(&Replay->Tally,
+                              &MergeThread->Stream,
+                              Replay->Range.Start);
     if (NT_SUCCESS(Status)) {
         Status = ReaderReplayRead(Replay, Thread);
     }
 
-    if (NT_SUCCESS(Status) && Thread->HasNext) {
-
-        Status = ReaderReplayAdvance(Replay, Thread);
-        if (NT_SUCCESS(Status)) {
-            Replay->Heap[Replay->NumberInHeap] = Thread;
-            Replay->NumberInHeap += 1;
-            ReaderReplaySiftUp(Replay);
-            return STATUS_SUCCESS;
-        }
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
 
-    ReaderReplayCloseThread(Replay, Thread, Status);
-    return STATUS_SUCCESS;
+    if (!Thread->HasNext) {
+        return STATUS_END_OF_FILE;
+    }
+
+    return ReaderReplayAdvance(Replay, Thread);
 }
 
 
@@ -421,7 +261,7 @@ Return Value:
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
     ULONG ThreadId =
-        Replay->Session.Threads[Thread->Stream.Thread].ThreadId;
+        Replay->Session.Threads[Thread->Merge.Stream.Thread].ThreadId;
     ULONGLONG Time;
 
     if (Replay->ShowsTimes) {
@@ -541,10 +381,11 @@ Return Value:
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
     const READER_MODULE *Module = Replay->Session.Modules[Function->Module];
+    ULONG ThreadId =
+        Replay->Session.Threads[Thread->Merge.Stream.Thread].ThreadId;
 
     ReaderPutNumber(Output, Event->Timestamp - Replay->Range.FirstTimestamp);
-    ReaderPutNumber(Output,
-                    Replay->Session.Threads[Thread->Stream.Thread].ThreadId);
+    ReaderPutNumber(Output, ThreadId);
     ReaderPutString(Output, ReaderEventNames[Event->Kind]);
     ReaderPutNumber(Output, Event->Depth);
     if (Event->Kind == CoreEventEnter || Event->Kind == CoreEventUnmatched) {
@@ -614,7 +455,8 @@ Return Value:
 static
 VOID
 ReaderReplayStep(
-    _Inout_ PREADER_REPLAY Replay
+    _Inout_ PREADER_REPLAY Replay,
+    _Inout_ PREADER_REPLAY_THREAD Thread
     )
 /*++
 
@@ -624,7 +466,9 @@ Routine Description:
 
 Arguments:
 
-    Replay - The replay, with a thread in the heap.
+    Replay - The replay.
+
+    Thread - The thread that is first in the merge.
 
 Return Value:
 
@@ -632,7 +476,6 @@ Return Value:
 
 --*/
 {
-    PREADER_REPLAY_THREAD Thread = Replay->Heap[0];
     BOOLEAN IsLeaf;
     NTSTATUS Status = STATUS_SUCCESS;
 
@@ -669,55 +512,12 @@ Return Value:
         Replay->Rows += 1;
     }
 
-    if (NT_SUCCESS(Status) && Thread->HasNext) {
-        Status = ReaderReplayAdvance(Replay, Thread);
-        if (NT_SUCCESS(Status)) {
-            ReaderReplaySiftDown(Replay);
-            return;
-        }
+    if (NT_SUCCESS(Status)) {
+        Status = Thread->HasNext ? ReaderReplayAdvance(Replay, Thread)
+                                 : STATUS_END_OF_FILE;
     }
 
-    ReaderReplayCloseThread(Replay, Thread, Status);
-    Replay->NumberInHeap -= 1;
-    Replay->Heap[0] = Replay->Heap[Replay->NumberInHeap];
-    ReaderReplaySiftDown(Replay);
-}
-
-
-static
-LONG
-ReaderCompareThreadStarts(
-    _In_ PVOID CompareContext,
-    _In_ ULONG First,
-    _In_ ULONG Second
-    )
-/*++
-
-Routine Description:
-
-    Orders threads by their first record.
-
-Arguments:
-
-    CompareContext - The session.
-
-    First, Second - Thread indexes.
-
-Return Value:
-
-    Negative, zero or positive.
-
---*/
-{
-    PREADER_SESSION Session = (PREADER_SESSION)CompareContext;
-    ULONGLONG FirstTime = Session->Threads[First].FirstTimestamp;
-    ULONGLONG SecondTime = Session->Threads[Second].FirstTimestamp;
-
-    if (FirstTime != SecondTime) {
-        return FirstTime < SecondTime ? -1 : 1;
-    }
-
-    return First < Second ? -1 : 1;
+    ReaderMoveInMerge(&Replay->Merge, Status);
 }
 
 
@@ -743,66 +543,32 @@ Return Value:
 
 --*/
 {
-    PREADER_SESSION Session = &Replay->Session;
-    ULONG CapacityOfOrder = 0;
-    ULONG Count = 0;
-    ULONG Index;
+    PREADER_MERGE Merge = &Replay->Merge;
+    PREADER_MERGE_THREAD Thread;
     NTSTATUS Status;
 
-    Status = ReaderGrowArray(Session->Context->Allocator,
-                             (PVOID *)&Replay->Order,
-                             &CapacityOfOrder,
-                             Session->NumberOfThreads,
-                             sizeof(ULONG));
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
+    Merge->Session = &Replay->Session;
+    Merge->Begin = ReaderReplayBeginThread;
+    Merge->RoutineContext = Replay;
+    Merge->SizeOfThread = sizeof(READER_REPLAY_THREAD);
+    Status = ReaderBeginMerge(Merge, Replay->Options);
 
-    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-
-        if (READER_IS_THREAD_SELECTED(Replay->Options,
-                                      Session->Threads[Index].ThreadId)) {
-            Replay->Order[Count] = Index;
-            Count += 1;
-        }
-    }
-
-    ReaderSort(Replay->Order, Count, ReaderCompareThreadStarts, Session);
-
-    while (Replay->Rows < Replay->Options->Limit &&
+    while (NT_SUCCESS(Status) &&
+           Replay->Rows < Replay->Options->Limit &&
            NT_SUCCESS(Replay->Output.Writer->Status)) {
 
-        //
-        // A thread is due when nothing that is open comes before its first
-        // record.
-        //
+        Status = ReaderFirstInMerge(Merge, &Thread);
+        if (NT_SUCCESS(Status)) {
 
-        if (Replay->NextInOrder < Count) {
-
-            Index = Replay->Order[Replay->NextInOrder];
-            if (Replay->NumberInHeap == 0 ||
-                Session->Threads[Index].FirstTimestamp <=
-                    Replay->Heap[0]->Current.Timestamp) {
-
-                Replay->NextInOrder += 1;
-                Status = ReaderReplayOpenThread(Replay, Index);
-                if (!NT_SUCCESS(Status)) {
-                    return Status;
-                }
-
-                continue;
+            if (Thread->Timestamp > Replay->Range.End) {
+                break;
             }
-        }
 
-        if (Replay->NumberInHeap == 0 ||
-            Replay->Heap[0]->Current.Timestamp > Replay->Range.End) {
-            break;
+            ReaderReplayStep(Replay, (PREADER_REPLAY_THREAD)Thread);
         }
-
-        ReaderReplayStep(Replay);
     }
 
-    return STATUS_SUCCESS;
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
 }
 
 
@@ -830,7 +596,6 @@ Return Value:
 
 --*/
 {
-    PCALLOCATOR Allocator = Context->Allocator;
     READER_REPLAY Replay;
     NTSTATUS Status;
 
@@ -884,11 +649,9 @@ Return Value:
     ReaderPutClockNote(&Replay.Output, &Replay.Session);
     ReaderEndDocument(&Replay.Output);
 
-    while (Replay.NumberInHeap != 0) {
-        Replay.NumberInHeap -= 1;
-        ReaderReplayCloseThread(&Replay,
-                                Replay.Heap[Replay.NumberInHeap],
-                                STATUS_SUCCESS);
+    ReaderEndMerge(&Replay.Merge);
+    if (Replay.ExitCode == READER_EXIT_SUCCESS) {
+        Replay.ExitCode = Replay.Merge.ExitCode;
     }
 
     Replay.ExitCode = ReaderEndFilter(Context,
@@ -901,8 +664,6 @@ Return Value:
         ReaderPutIndexCost(&Replay.Session);
     }
 
-    Allocator->Free(Allocator->Context, Replay.Heap);
-    Allocator->Free(Allocator->Context, Replay.Order);
     ReaderRundownTally(&Replay.Tally);
     ReaderRundownFunctions(&Replay.Functions);
     ReaderCloseSession(&Replay.Session);
