@@ -19,6 +19,12 @@ Abstract:
 
 static const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "folded", 0, ReaderExportFolded },
+    { "chrome",
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT,
+      ReaderExportChrome },
+    { "speedscope",
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT,
+      ReaderExportSpeedscope },
     { "callgrind", READER_EXPORT_TIMES, ReaderExportCallgrind },
     { "csv", 0, NULL },
     { "csv-osr", READER_EXPORT_TIMES, ReaderExportCsvOsr },
@@ -229,6 +235,9 @@ const READER_COMMAND ReaderExportCommand = {
     "Formats:\n"
     "  folded       call chains with their self time in nanoseconds, for\n"
     "               flame graphs\n"
+    "  chrome       every call: Chrome's Trace Event Format (JSON), for\n"
+    "               Perfetto, chrome://tracing and speedscope\n"
+    "  speedscope   every call: JSON, for speedscope\n"
     "  callgrind    for KCachegrind and callgrind_annotate\n"
     "  csv          what report --csv writes\n"
     "  csv-osr      Function,CallCount,CallTicks,TicksPerCall, as OSR's\n"
@@ -238,9 +247,18 @@ const READER_COMMAND ReaderExportCommand = {
     "               thread's call tree (microseconds)\n"
     "  html         a page for a browser, with all it needs: timeline, flame\n"
     "               graph, table of functions, search\n"
-    "--function and --exclude leave out what report does in csv, csv-osr and\n"
-    "the table and timeline of html, and what tree does elsewhere.  FILE is\n"
-    "complete or not there: it is written as FILE.tmp first.\n"
+    "--function and --exclude leave out what tree does in folded, callgrind,\n"
+    "csv-cap and the flame graph of html, and what report does elsewhere.\n"
+    "FILE is complete or not there: it is written as FILE.tmp first.\n"
+    "In chrome and speedscope every call has a beginning and an end, on a\n"
+    "track for its thread or fiber; times are nanoseconds after the session's first\n"
+    "record.  Calls that were open at --from, left without an exit, or open at\n"
+    "the end of their thread or at --to are marked begun_before, abandoned or\n"
+    "unfinished, where the format has marks.  With --split-size a file is\n"
+    "ended when it has SIZE bytes, and the next ones are named with -2, -3 and\n"
+    "so on before the extension.  Each is a slice of time, complete in itself:\n"
+    "calls that are open end there and begin again in the next, both marked\n"
+    "continued.\n"
     READER_RANGE_NOTE
     READER_FILTER_NOTE,
     "  TraceReader export --format folded -o calls.folded SESSION\n"

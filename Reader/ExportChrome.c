@@ -1,0 +1,410 @@
+/*++
+
+Module Name:
+
+    ExportChrome.c
+
+Abstract:
+
+    The Trace Event Format of Chrome, as JSON: chrome://tracing, Perfetto,
+    speedscope and others read it.
+
+    A call is a pair of events, B and E.  One event of the kind X would take
+    half the room, but X leaves the nesting of calls to their times: a call
+    that takes no time at all, or begins in the same nanosecond as the one it
+    was made from, has more than one place then.  B and E are nested as they
+    come in the file.  E repeats the name because speedscope wants it to.
+
+    Where an end comes at the same time as an entry before it, or an entry at
+    that of an end, it gets a picosecond more: readers that sort the events by
+    their times, as speedscope does, would take a call that begins with the one
+    around it, and ends at once, for one that ends first.
+
+--*/
+
+#include "ExportEvents.h"
+
+typedef struct _READER_CHROME {
+    READER_EVENTS Events;
+    CHAR Process[24];               // "pid":4294967295,"tid":
+    ULONG ProcessLength;
+} READER_CHROME;
+typedef READER_CHROME *PREADER_CHROME;
+
+static const PCSZ ReaderChromeMarks[] = {
+    "begun_before",
+    "continued",
+    "abandoned",
+    "unfinished"
+};
+
+
+static
+VOID
+ReaderChromeBeginFile(
+    _Inout_ PREADER_EVENTS Events
+    )
+/*++
+
+Routine Description:
+
+    Begins a file.
+
+Arguments:
+
+    Events - The walk.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_CHROME Chrome = (PREADER_CHROME)Events;
+    PREADER_EXPORT Export = Events->Export;
+    PRTL_WRITER Writer = &Events->File.Writer;
+    CHAR Name[512];
+    RTL_WRITER Text;
+
+    RtlInitializeBufferWriter(&Text, Chrome->Process, sizeof(Chrome->Process));
+    RtlWriteText(&Text, "\"pid\":%u,\"tid\":", Events->NumberOfProcess);
+    Chrome->ProcessLength = Text.LengthInBytes;
+
+    RtlWriteText(Writer,
+                 "{\"displayTimeUnit\":\"ns\",\n"
+                 "\"otherData\":{\"tool\":\"TraceReader\",\"session\":");
+    ReaderWriteJsonText(Writer,
+                        Export->Options->PathUtf8,
+                        RtlLengthOfString(Export->Options->PathUtf8));
+    RtlWriteText(Writer,
+                 ",\"clock\":\"%s\",\"times\":\"%s after the session's first "
+                 "record\"",
+                 ReaderDescribeClock(&Export->Session.Clock),
+                 READER_HAS_NANOSECONDS(Events)
+                     ? "microseconds"
+                     : "thousands of ticks (their rate is not known)");
+    if (Export->Options->SplitSize != 0) {
+        RtlWriteText(Writer, ",\"part\":\"%u\"", Events->Part);
+    }
+
+    RtlWriteText(Writer,
+                 "},\n\"traceEvents\":[\n"
+                 "{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\","
+                 "\"args\":{\"name\":",
+                 Events->NumberOfProcess);
+    RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
+    ReaderWriteProcessName(&Text, Events);
+    ReaderWriteJsonText(Writer, Name, Text.LengthInBytes);
+    RtlWriteText(Writer, "}}");
+}
+
+
+static
+VOID
+ReaderChromeEndFile(
+    _Inout_ PREADER_EVENTS Events
+    )
+/*++
+
+Routine Description:
+
+    Ends a file.
+
+Arguments:
+
+    Events - The walk.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlWriteText(&Events->File.Writer, "\n]}\n");
+}
+
+
+static
+VOID
+ReaderChromeBeginTrack(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ PCREADER_EXPORT_TRACK Track
+    )
+/*++
+
+Routine Description:
+
+    Names a track.
+
+Arguments:
+
+    Events - The walk.
+
+    Track - The track.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_CHROME Chrome = (PREADER_CHROME)Events;
+    PRTL_WRITER Writer = &Events->File.Writer;
+    CHAR Name[256];
+    RTL_WRITER Text;
+
+    RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
+    ReaderWriteTrackName(&Text, Track);
+
+    RtlWriteText(Writer, ",\n{\"ph\":\"M\",");
+    RtlWriteBytes(Writer, Chrome->Process, Chrome->ProcessLength);
+    RtlWriteText(Writer,
+                 "%u,\"name\":\"thread_name\",\"args\":{\"name\":",
+                 Track->Identifier);
+    ReaderWriteJsonText(Writer, Name, Text.LengthInBytes);
+    RtlWriteText(Writer, "}},\n{\"ph\":\"M\",");
+    RtlWriteBytes(Writer, Chrome->Process, Chrome->ProcessLength);
+    RtlWriteText(Writer,
+                 "%u,\"name\":\"thread_sort_index\","
+                 "\"args\":{\"sort_index\":%u}}",
+                 Track->Identifier,
+                 Track->Index);
+}
+
+
+static
+VOID
+ReaderChromeMakeText(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ ULONG Index,
+    _Inout_ PREADER_EVENT_FUNCTION Known
+    )
+/*++
+
+Routine Description:
+
+    Makes the part of an event that depends on the function alone.
+
+Arguments:
+
+    Events - The walk.
+
+    Index - The function.
+
+    Known - Receives the text: the category and, from TextOffset on, the name.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_EXPORT Export = Events->Export;
+    PCALLOCATOR Allocator = Export->Context->Allocator;
+    PCREADER_FUNCTION Function = &Export->Functions.Functions[Index];
+    const READER_MODULE *Module = Export->Session.Modules[Function->Module];
+    RTL_WRITER Text;
+    ULONG Capacity;
+
+    //
+    // A byte becomes three at most.
+    //
+
+    Capacity = 32 + 3 * (Module->NameLength + Function->NameLength);
+    Known->Text = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
+    if (Known->Text == NULL) {
+        READER_KEEP_STATUS(Events, STATUS_NO_MEMORY);
+        return;
+    }
+
+    RtlInitializeBufferWriter(&Text, Known->Text, Capacity);
+    RtlWriteText(&Text, ",\"cat\":");
+    ReaderWriteJsonText(&Text, Module->Name, Module->NameLength);
+    Known->TextOffset = Text.LengthInBytes;
+    RtlWriteText(&Text, ",\"name\":");
+    ReaderWriteJsonText(&Text, Function->Name, Function->NameLength);
+    Known->TextLength = Text.LengthInBytes;
+}
+
+
+static
+VOID
+ReaderChromePutEvent(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Function,
+    _In_ ULONGLONG Time,
+    _In_ ULONG Marks,
+    _In_ CHAR Phase
+    )
+/*++
+
+Routine Description:
+
+    Writes an event.
+
+Arguments:
+
+    Events - The walk.
+
+    Track, Function, Time, Marks - The event.
+
+    Phase - 'B' or 'E'.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_CHROME Chrome = (PREADER_CHROME)Events;
+    PRTL_WRITER Writer = &Events->File.Writer;
+    PREADER_EVENT_FUNCTION Known;
+    BOOLEAN IsNew;
+    ULONGLONG Place;
+    ULONG Offset = 0;
+    ULONG Index;
+    PCHAR Begin;
+    PCHAR At;
+
+    if (!ReaderNumberFunction(Events, Function, &IsNew, &Known)) {
+        return;
+    }
+
+    if (Known->Text == NULL) {
+        ReaderChromeMakeText(Events, Function, Known);
+        if (Known->Text == NULL) {
+            return;
+        }
+    }
+
+    Begin = ReaderMakeRoom(Writer, READER_MAXIMUM_ROOM);
+    RtlCopyBytes(Begin, ",\n{\"ph\":\"B\",", 12);
+    Begin[9] = Phase;
+    RtlCopyBytes(Begin + 12, Chrome->Process, Chrome->ProcessLength);
+    At = ReaderPutDecimal(Begin + 12 + Chrome->ProcessLength,
+                          Track->Identifier);
+    RtlCopyBytes(At, ",\"ts\":", 6);
+    Place = ReaderPlaceEvent(Track, Time, Phase == 'E');
+    At = ReaderPutMicroseconds(At + 6, Place / 1000);
+    if (Place % 1000 != 0) {
+        At = ReaderPutThreeDigits(At, (ULONG)(Place % 1000));
+    }
+
+    Writer->LengthInBytes += (ULONG)(At - Begin);
+
+    if (Phase == 'E') {
+        Offset = Known->TextOffset;
+    }
+
+    RtlWriteBytes(Writer, Known->Text + Offset, Known->TextLength - Offset);
+    if (Marks == 0) {
+        RtlWriteBytes(Writer, "}", 1);
+        return;
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(ReaderChromeMarks); Index++) {
+        if ((Marks & (1u << Index)) != 0) {
+            RtlWriteText(Writer,
+                         ",\"args\":{\"%s\":true}}",
+                         ReaderChromeMarks[Index]);
+            return;
+        }
+    }
+}
+
+
+static
+VOID
+ReaderChromeEnter(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Function,
+    _In_ ULONGLONG Time,
+    _In_ ULONG Marks
+    )
+/*++
+
+Routine Description:
+
+    Writes the beginning of a call.
+
+Arguments:
+
+    Events, Track, Function, Time, Marks - See READER_EVENTS_CALL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderChromePutEvent(Events, Track, Function, Time, Marks, 'B');
+}
+
+
+static
+VOID
+ReaderChromeLeave(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Function,
+    _In_ ULONGLONG Time,
+    _In_ ULONG Marks
+    )
+/*++
+
+Routine Description:
+
+    Writes the end of a call.
+
+Arguments:
+
+    Events, Track, Function, Time, Marks - See READER_EVENTS_CALL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderChromePutEvent(Events, Track, Function, Time, Marks, 'E');
+}
+
+
+static const READER_EVENT_FORMAT ReaderChromeFormat = {
+    ReaderChromeBeginFile,
+    ReaderChromeEndFile,
+    ReaderChromeBeginTrack,
+    NULL,
+    ReaderChromeEnter,
+    ReaderChromeLeave
+};
+
+
+_Use_decl_annotations_
+ULONG
+ReaderExportChrome(
+    PREADER_EXPORT Export
+    )
+/*++
+
+Routine Description:
+
+    Writes the Trace Event Format.
+
+Arguments:
+
+    Export - The export.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    READER_CHROME Chrome;
+
+    RtlZeroBytes(&Chrome, sizeof(Chrome));
+    return ReaderExportEvents(&Chrome.Events, Export, &ReaderChromeFormat);
+}

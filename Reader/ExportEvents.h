@@ -1,0 +1,308 @@
+/*++
+
+Module Name:
+
+    ExportEvents.h
+
+Abstract:
+
+    What the formats that hold every call (chrome, perfetto, fxt, speedscope)
+    share: who walks through the events, and what writes text and numbers fast.
+
+--*/
+
+#ifndef TRACER_EXPORT_EVENTS_H
+#define TRACER_EXPORT_EVENTS_H
+
+#include "ReaderExport.h"
+#include "ReaderFile.h"
+#include "ReaderMerge.h"
+
+//
+// What an entry or an end of a call is marked with.
+//
+
+#define READER_CALL_BEGUN_BEFORE 0x1u   // an entry: was open at --from
+#define READER_CALL_CONTINUED    0x2u   // an entry: goes on from the file
+                                        // before; an end: in the next one
+#define READER_CALL_ABANDONED    0x4u   // an end: without an exit
+#define READER_CALL_UNFINISHED   0x8u   // an end: of the data, or --to
+
+//
+// A thread's own stack, or a fiber that it ran: its calls are strictly nested.
+//
+
+typedef struct _READER_EXPORT_TRACK {
+    ULONG Index;                    // among the export's tracks
+    ULONG Thread;                   // index
+    ULONG ThreadId;
+    ULONG Fiber;                    // 0: the thread's own stack
+    ULONG Identifier;               // the thread's, or, where another track has
+                                    // that, a number that none has
+    ULONG NameLength;
+    const CHAR *Name;               // the thread's; not cleaned
+    PULONG Frames;                  // functions of the open calls
+    ULONG NumberOfFrames;
+    ULONG CapacityOfFrames;
+    ULONG Part;                     // that it was begun in
+    ULONGLONG LastPlace;            // these two of its last event, for
+    BOOLEAN IsLastEnd;              // ReaderPlaceEvent
+} READER_EXPORT_TRACK;
+typedef READER_EXPORT_TRACK *PREADER_EXPORT_TRACK;
+typedef const READER_EXPORT_TRACK *PCREADER_EXPORT_TRACK;
+
+typedef struct _READER_EVENTS *PREADER_EVENTS;
+
+typedef VOID (READER_EVENTS_FILE)(_Inout_ PREADER_EVENTS Events);
+typedef READER_EVENTS_FILE *PREADER_EVENTS_FILE;
+
+typedef
+VOID
+(READER_EVENTS_TRACK)(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ PCREADER_EXPORT_TRACK Track
+    );
+typedef READER_EVENTS_TRACK *PREADER_EVENTS_TRACK;
+
+typedef
+VOID
+(READER_EVENTS_CALL)(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Function,
+    _In_ ULONGLONG Time,
+    _In_ ULONG Marks
+    );
+typedef READER_EVENTS_CALL *PREADER_EVENTS_CALL;
+
+//
+// A format.  A failure other than of the file's writer goes to the events'
+// Status.
+//
+
+typedef struct _READER_EVENT_FORMAT {
+    PREADER_EVENTS_FILE BeginFile;
+    PREADER_EVENTS_FILE EndFile;
+    PREADER_EVENTS_TRACK BeginTrack;    // before its first call in a file
+    PREADER_EVENTS_TRACK EndTrack;      // it has no more; NULL: none
+    PREADER_EVENTS_CALL Enter;
+    PREADER_EVENTS_CALL Leave;
+} READER_EVENT_FORMAT;
+typedef const READER_EVENT_FORMAT *PCREADER_EVENT_FORMAT;
+
+//
+// What a file has told of a function so far.
+//
+
+typedef struct _READER_EVENT_FUNCTION {
+    ULONG Part;                     // in which Number was given
+    ULONG Number;                   // from 0 on, in the order of appearance
+    PCHAR Text;                     // the format's own, or NULL
+    ULONG TextLength;               // bytes
+    ULONG TextOffset;               // the format's own
+} READER_EVENT_FUNCTION;
+typedef READER_EVENT_FUNCTION *PREADER_EVENT_FUNCTION;
+
+//
+// The walk; a format's state begins with it.
+//
+
+typedef struct _READER_EVENTS {
+    PREADER_EXPORT Export;
+    PCREADER_EVENT_FORMAT Format;
+    NTSTATUS Status;                // the first failure that is not the file's
+    READER_FILE File;
+    PWSTR PartName;                 // RTL_MAXIMUM_PATH_IN_CHARS
+    PCHAR PartNameUtf8;             // likewise
+    ULONG Part;                     // 1: the first file
+    ULONG NumberOfProcess;          // its identifier
+    ULONGLONG SizeToCome;           // the format's: bytes that the file will
+                                    // have on top of those written
+    ULONGLONG PartTime;             // when the file begins; see Time
+    ULONGLONG Time;                 // of the last event, nanoseconds after the
+                                    // session's first record, or ticks
+    ULONGLONG EventsInPart;
+    ULONGLONG EventsRepeated;       // of those, entries of calls that go on
+    READER_MERGE Merge;
+    READER_TALLY Tally;             // for what comes before the range
+    READER_PROGRESS Progress;
+    PREADER_EXPORT_TRACK *Tracks;
+    ULONG NumberOfTracks;
+    ULONG CapacityOfTracks;
+    READER_MAP Identifiers;         // of threads, to the first that has it
+    ULONG NextIdentifier;
+    PREADER_EVENT_FUNCTION Functions;
+    ULONG CapacityOfFunctions;
+    PULONG Order;                   // functions by number, of this file
+    ULONG NumberInOrder;
+    ULONG CapacityOfOrder;
+    READER_NOT_SHOWN NotShown;
+    ULONGLONG NumberOfRecords;
+    ULONGLONG NumberOfEvents;
+    ULONGLONG NumberOfCalls;
+    ULONGLONG NumberOfBytes;        // of the files that are complete
+    ULONGLONG BegunBefore;
+    ULONGLONG Abandoned;
+    ULONGLONG Unfinished;
+    ULONGLONG Unmatched;
+    ULONG ExitCode;
+} READER_EVENTS;
+
+//
+// Writes all files of an export.  Events is zero.  Returns READER_EXIT_*.
+//
+
+typedef
+ULONG
+(READER_EXPORT_EVENTS)(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT Export,
+    _In_ PCREADER_EVENT_FORMAT Format
+    );
+READER_EXPORT_EVENTS ReaderExportEvents;
+
+//
+// The time of a track's event in thousandths of the unit of Time.  It is
+// never that of an event before of the other kind, an entry or an end.
+//
+
+typedef
+ULONGLONG
+(READER_PLACE_EVENT)(
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONGLONG Time,
+    _In_ BOOLEAN IsEnd
+    );
+READER_PLACE_EVENT ReaderPlaceEvent;
+
+//
+// Gives a function its number in the file.  FALSE: there is no memory, and
+// Status says so.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_NUMBER_FUNCTION)(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ ULONG Function,
+    _Out_ PBOOLEAN IsNew,
+    _Outptr_ PREADER_EVENT_FUNCTION *Known
+    );
+READER_NUMBER_FUNCTION ReaderNumberFunction;
+
+//
+// Keeps the first failure.
+//
+
+#define READER_KEEP_STATUS(Events, NewStatus)                               \
+    do {                                                                    \
+        if (NT_SUCCESS((Events)->Status)) {                                 \
+            (Events)->Status = (NewStatus);                                 \
+        }                                                                   \
+    } while (0)
+
+//
+// The name of the process, without its path, and that of a track, as they are
+// shown: "Thread 12", "Thread 12 (name)", "Thread 12, fiber 3".
+//
+
+typedef
+VOID
+(READER_WRITE_PROCESS_NAME)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const struct _READER_EVENTS *Events
+    );
+READER_WRITE_PROCESS_NAME ReaderWriteProcessName;
+
+typedef
+VOID
+(READER_WRITE_TRACK_NAME)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCREADER_EXPORT_TRACK Track
+    );
+READER_WRITE_TRACK_NAME ReaderWriteTrackName;
+
+//
+// Are the times nanoseconds?
+//
+
+#define READER_HAS_NANOSECONDS(Events)                                      \
+    ((Events)->Export->Session.Clock.Ticks != 0)
+
+//
+// ExportText.c
+//
+
+//
+// Room in a writer's buffer; what is put there counts once the writer's
+// LengthInBytes says so.  Size is at most READER_MAXIMUM_ROOM.
+//
+
+#define READER_MAXIMUM_ROOM 256u
+
+typedef
+PCHAR
+(READER_MAKE_ROOM)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ ULONG Size
+    );
+READER_MAKE_ROOM ReaderMakeRoom;
+
+//
+// Puts a number's decimal digits, at most 20; returns where they end.
+//
+
+typedef
+PCHAR
+(READER_PUT_DECIMAL)(
+    _Out_ PCHAR Place,
+    _In_ ULONGLONG Number
+    );
+READER_PUT_DECIMAL ReaderPutDecimal;
+
+//
+// How many digits that is.
+//
+
+typedef ULONG (READER_COUNT_DIGITS)(_In_ ULONGLONG Number);
+READER_COUNT_DIGITS ReaderCountDigits;
+
+typedef
+PCHAR
+(READER_PUT_THREE_DIGITS)(
+    _Out_writes_(3) PCHAR Place,
+    _In_ ULONG Number
+    );
+READER_PUT_THREE_DIGITS ReaderPutThreeDigits;
+
+//
+// Puts a number of nanoseconds as microseconds with three decimals, at most
+// READER_MICROSECONDS_SIZE bytes; returns where they end.
+//
+
+#define READER_MICROSECONDS_SIZE 24u
+
+typedef
+PCHAR
+(READER_PUT_MICROSECONDS)(
+    _Out_ PCHAR Place,
+    _In_ ULONGLONG Nanoseconds
+    );
+READER_PUT_MICROSECONDS ReaderPutMicroseconds;
+
+//
+// Writes a text as a JSON string, in quotes; what is not UTF-8, and control
+// characters, become others.
+//
+
+typedef
+VOID
+(READER_WRITE_JSON_TEXT)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    );
+READER_WRITE_JSON_TEXT ReaderWriteJsonText;
+
+#endif // TRACER_EXPORT_EVENTS_H
