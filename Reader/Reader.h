@@ -1188,7 +1188,10 @@ typedef enum _READER_COLUMN_TYPE {
     ReaderColumnTime,               // given in ticks of the session's clock
     ReaderColumnExactTime,          // in ticks of the time stamp counter
     ReaderColumnHexadecimal,
-    ReaderColumnDate                // given as a FILETIME
+    ReaderColumnDate,               // given as a FILETIME
+    ReaderColumnHundredths,         // given times 100: has two decimals
+    ReaderColumnSigned,             // these two given as a LONGLONG
+    ReaderColumnSignedTime
 } READER_COLUMN_TYPE;
 
 typedef struct _READER_COLUMN {
@@ -2204,6 +2207,7 @@ extern const READER_COMMAND ReaderExportCommand;
 extern const READER_COMMAND ReaderInfoCommand;
 extern const READER_COMMAND ReaderLiveCommand;
 extern const READER_COMMAND ReaderPackCommand;
+extern const READER_COMMAND ReaderOutliersCommand;
 extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;
 extern const READER_COMMAND ReaderHotCommand;

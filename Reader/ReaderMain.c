@@ -24,6 +24,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderTreeCommand,
     &ReaderHotCommand,
     &ReaderStackCommand,
+    &ReaderOutliersCommand,
     &ReaderReplayCommand,
     &ReaderLiveCommand,
     &ReaderExportCommand,

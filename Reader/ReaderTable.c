@@ -454,8 +454,9 @@ Return Value:
     if (Output->Clock->IsRaw &&
         Column->Width != 0 &&
         Column->Width < READER_RAW_TIME_WIDTH &&
-        Column->Type >= ReaderColumnBytes &&
-        Column->Type <= ReaderColumnExactTime) {
+        (Column->Type == ReaderColumnSignedTime ||
+         (Column->Type >= ReaderColumnBytes &&
+          Column->Type <= ReaderColumnExactTime))) {
         return READER_RAW_TIME_WIDTH;
     }
 
@@ -527,6 +528,7 @@ Return Value:
 --*/
 {
     if (Column->Type != ReaderColumnTime &&
+        Column->Type != ReaderColumnSignedTime &&
         Column->Type != ReaderColumnExactTime) {
         return "";
     }
@@ -1086,6 +1088,77 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderWriteSigned(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_COLUMN Column,
+    _In_ ULONGLONG Number,
+    _In_ int Width
+    )
+/*++
+
+Routine Description:
+
+    Writes a number or a time with its sign.
+
+Arguments:
+
+    Output - The output.
+
+    Column - The column.
+
+    Number - The number, as a LONGLONG.
+
+    Width - In text; otherwise 0.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    BOOLEAN IsNegative = (LONGLONG)Number < 0;
+    ULONGLONG Magnitude = IsNegative ? 0 - Number : Number;
+    RTL_WRITER Writer;
+    CHAR Text[32];
+    ULONG Skip = 0;
+    ULONG Length;
+
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    if (Column->Type == ReaderColumnSigned) {
+        RtlWriteText(&Writer, "%llu", Magnitude);
+    } else if (Output->Format == ReaderFormatText) {
+        ReaderWriteTime(&Writer, Output->Clock, Magnitude);
+    } else {
+        CoreTicksToNanoseconds(Output->Clock, Magnitude, &Magnitude);
+        Magnitude -= Magnitude % CoreQueryGranularity(Output->Clock);
+        RtlWriteText(&Writer, "%llu", Magnitude);
+    }
+
+    while (Skip < Writer.LengthInBytes && Text[Skip] == ' ') {
+        Skip += 1;
+    }
+
+    Length = Writer.LengthInBytes - Skip;
+    if ((ULONG)Width > Length + 1) {
+        RtlWriteText(Output->Writer, "%*s", Width - (int)Length - 1, "");
+    }
+
+    //
+    // In text, what grew has a sign, too.
+    //
+
+    if (IsNegative && Magnitude != 0) {
+        RtlWriteText(Output->Writer, "-");
+    } else if (Output->Format == ReaderFormatText) {
+        RtlWriteText(Output->Writer, Magnitude != 0 ? "+" : " ");
+    }
+
+    RtlWriteBytes(Output->Writer, Text + Skip, Length);
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderPutNumber(
@@ -1122,8 +1195,10 @@ Return Value:
     ULONG Skip;
     int Width;
 
+    Column = &Output->Table->Columns[Output->Column];
     if (Clock->Kind == TRACE_CLOCK_NONE &&
-        Output->Table->Columns[Output->Column].Type == ReaderColumnTime) {
+        (Column->Type == ReaderColumnTime ||
+         Column->Type == ReaderColumnSignedTime)) {
         ReaderPutNothing(Output);
         return;
     }
@@ -1194,6 +1269,19 @@ Return Value:
         } else {
             RtlWriteText(Writer, "%s0x%llx%s", Quote, Number, Quote);
         }
+        break;
+
+    case ReaderColumnHundredths:
+        RtlWriteText(Writer,
+                     "%*llu.%02llu",
+                     Width > 3 ? Width - 3 : 0,
+                     Number / 100,
+                     Number % 100);
+        break;
+
+    case ReaderColumnSigned:
+    case ReaderColumnSignedTime:
+        ReaderWriteSigned(Output, Column, Number, Width);
         break;
 
     case ReaderColumnDate:

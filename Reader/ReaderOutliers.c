@@ -1,0 +1,1093 @@
+/*++
+
+Module Name:
+
+    ReaderOutliers.c
+
+Abstract:
+
+    Adds up a function's calls for outliers, event by event.
+
+--*/
+
+#include "ReaderOutliers.h"
+
+
+static
+ULONG
+ReaderHashChild(
+    _In_ const READER_OUTLIERS *Outliers,
+    _In_ ULONG Call,
+    _In_ ULONG Function
+    )
+/*++
+
+Routine Description:
+
+    Finds the slot of a callee.
+
+Arguments:
+
+    Outliers - The command's state, with slots.
+
+    Call - The open call's index.
+
+    Function - The callee.
+
+Return Value:
+
+    The slot.
+
+--*/
+{
+    ULONGLONG Key = ((ULONGLONG)Call << 32) | Function;
+
+    return (ULONG)((Key * 0x9E3779B97F4A7C15ULL) >> 32) &
+           (Outliers->NumberOfSlots - 1);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderGrowSlots(
+    _Inout_ PREADER_OUTLIERS Outliers
+    )
+/*++
+
+Routine Description:
+
+    Doubles the number of slots.
+
+Arguments:
+
+    Outliers - The command's state.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+    ULONG Number = Outliers->NumberOfSlots == 0 ? 64
+                                                : Outliers->NumberOfSlots * 2;
+    PULONG Old = Outliers->Slots;
+    ULONG OldNumber = Outliers->NumberOfSlots;
+    PULONG New;
+    ULONG Child;
+    ULONG Index;
+    ULONG Next;
+    ULONG Slot;
+
+    if (Number == 0) {
+        return STATUS_NO_MEMORY;
+    }
+
+    New = (PULONG)Allocator->Allocate(Allocator->Context,
+                                      (SIZE_T)Number * sizeof(ULONG));
+    if (New == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Outliers->Slots = New;
+    Outliers->NumberOfSlots = Number;
+    for (Index = 0; Index < OldNumber; Index++) {
+        for (Child = Old[Index]; Child != 0; Child = Next) {
+
+            PREADER_CHILD This = &Outliers->Children[Child - 1];
+
+            Next = This->NextInSlot;
+            Slot = ReaderHashChild(Outliers, This->Call, This->Function);
+            This->NextInSlot = New[Slot];
+            New[Slot] = Child;
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Old);
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddChild(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ ULONG Call,
+    _In_ ULONG Function,
+    _In_ ULONGLONG Ticks
+    )
+/*++
+
+Routine Description:
+
+    Adds the time of a callee's call to an open call.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Call - The open call's index.
+
+    Function - The callee.
+
+    Ticks - The time.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_OPEN_CALL Open = &Outliers->OpenCalls[Call];
+    PREADER_CHILD Child = NULL;
+    ULONG Slot;
+    ULONG Index = 0;
+    NTSTATUS Status;
+
+    if (Outliers->NumberOfSlots != 0) {
+        Index = Outliers->Slots[ReaderHashChild(Outliers, Call, Function)];
+    }
+
+    for (; Index != 0; Index = Child->NextInSlot) {
+        Child = &Outliers->Children[Index - 1];
+        if (Child->Call == Call && Child->Function == Function) {
+            break;
+        }
+    }
+
+    if (Index == 0) {
+
+        if (Outliers->FreeChild != 0) {
+
+            Index = Outliers->FreeChild;
+            Child = &Outliers->Children[Index - 1];
+            Outliers->FreeChild = Child->NextInCall;
+
+        } else {
+
+            Status = ReaderGrowArray(Outliers->Session.Context->Allocator,
+                                     (PVOID *)&Outliers->Children,
+                                     &Outliers->CapacityOfChildren,
+                                     Outliers->NumberOfChildren + 1,
+                                     sizeof(READER_CHILD));
+            if (NT_SUCCESS(Status) &&
+                Outliers->NumberOfChildren >= Outliers->NumberOfSlots) {
+                Status = ReaderGrowSlots(Outliers);
+            }
+
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            Outliers->NumberOfChildren += 1;
+            Index = Outliers->NumberOfChildren;
+            Child = &Outliers->Children[Index - 1];
+        }
+
+        Slot = ReaderHashChild(Outliers, Call, Function);
+        Child->Ticks = 0;
+        Child->Call = Call;
+        Child->Function = Function;
+        Child->NextInSlot = Outliers->Slots[Slot];
+        Outliers->Slots[Slot] = Index;
+        Child->NextInCall = Open->FirstChild;
+        Open->FirstChild = Index;
+    }
+
+    Child->Ticks += Ticks;
+    if (Open->Largest == READER_NONE || Child->Ticks > Open->LargestTicks) {
+        Open->Largest = Function;
+        Open->LargestTicks = Child->Ticks;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderBeginCall(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _Out_ PULONG Call
+    )
+/*++
+
+Routine Description:
+
+    Makes an open call.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Call - Receives its index.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_OPEN_CALL Open;
+    NTSTATUS Status;
+
+    if (Outliers->FreeOpenCall != 0) {
+
+        *Call = Outliers->FreeOpenCall - 1;
+        Open = &Outliers->OpenCalls[*Call];
+        Outliers->FreeOpenCall = Open->FirstChild;
+
+    } else {
+
+        Status = ReaderGrowArray(Outliers->Session.Context->Allocator,
+                                 (PVOID *)&Outliers->OpenCalls,
+                                 &Outliers->CapacityOfOpenCalls,
+                                 Outliers->NumberOfOpenCalls + 1,
+                                 sizeof(READER_OPEN_CALL));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        *Call = Outliers->NumberOfOpenCalls;
+        Open = &Outliers->OpenCalls[*Call];
+        Outliers->NumberOfOpenCalls += 1;
+    }
+
+    Open->LargestTicks = 0;
+    Open->Largest = READER_NONE;
+    Open->FirstChild = 0;
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderEndCall(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ ULONG Call
+    )
+/*++
+
+Routine Description:
+
+    Gives an open call and its callees back.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Call - The open call's index.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_OPEN_CALL Open = &Outliers->OpenCalls[Call];
+    PREADER_CHILD Child;
+    PULONG Link;
+    ULONG Index;
+    ULONG Next;
+
+    for (Index = Open->FirstChild; Index != 0; Index = Next) {
+
+        Child = &Outliers->Children[Index - 1];
+        Next = Child->NextInCall;
+        Link = &Outliers->Slots[ReaderHashChild(Outliers,
+                                                Call,
+                                                Child->Function)];
+        while (*Link != Index) {
+            Link = &Outliers->Children[*Link - 1].NextInSlot;
+        }
+
+        *Link = Child->NextInSlot;
+        Child->NextInCall = Outliers->FreeChild;
+        Outliers->FreeChild = Index;
+    }
+
+    Open->FirstChild = Outliers->FreeOpenCall;
+    Outliers->FreeOpenCall = Call + 1;
+}
+
+
+static
+VOID
+ReaderRundownGroup(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_GROUP Group
+    )
+/*++
+
+Routine Description:
+
+    Frees what a group holds.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Group - The group, which is empty then.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < Group->NumberOfCallers; Index++) {
+        CoreRundownHistogram(&Group->Callers[Index].Histogram, Allocator);
+    }
+
+    CoreRundownHistogram(&Group->All.Histogram, Allocator);
+    Allocator->Free(Allocator->Context, Group->Callers);
+    Allocator->Free(Allocator->Context, Group->Heap);
+    ReaderRundownMap(&Group->CallerIndexes);
+    RtlZeroBytes(Group, sizeof(*Group));
+    ReaderInitializeMap(&Group->CallerIndexes, Allocator);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderFindGroup(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ ULONG Function,
+    _Outptr_result_maybenull_ PREADER_OUTLIER_GROUP *Group
+    )
+/*++
+
+Routine Description:
+
+    Finds the group that a function's calls go to.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Function - The function.
+
+    Group - Receives the group, or NULL: it is another function.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCREADER_FUNCTION First;
+    PCREADER_FUNCTION This;
+    READER_MATCH Match;
+    NTSTATUS Status;
+
+    *Group = NULL;
+    Status = ReaderGrowArray(Outliers->Session.Context->Allocator,
+                             (PVOID *)&Outliers->Matches,
+                             &Outliers->CapacityOfMatches,
+                             Function + 1,
+                             sizeof(UCHAR));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Outliers->Matches[Function] == 0) {
+
+        Match = ReaderMatchName(&Outliers->Name, Function);
+        Outliers->Matches[Function] = (UCHAR)(Match + 1);
+        if (Match == ReaderMatchPrefix) {
+
+            if (Outliers->Prefixed == READER_NONE) {
+                Outliers->Prefixed = Function;
+            }
+
+            First = &Outliers->Functions.Functions[Outliers->Prefixed];
+            This = &Outliers->Functions.Functions[Function];
+            if (!Outliers->IsAmbiguous &&
+                ReaderCompareText(First->Name,
+                                  First->NameLength,
+                                  This->Name,
+                                  This->NameLength) != 0) {
+                Outliers->IsAmbiguous = TRUE;
+                ReaderRundownGroup(Outliers, &Outliers->Groups[0]);
+            }
+        }
+    }
+
+    if (Outliers->Matches[Function] == ReaderMatchExact + 1) {
+        *Group = &Outliers->Groups[1];
+    } else if (Outliers->Matches[Function] == ReaderMatchPrefix + 1 &&
+               !Outliers->IsAmbiguous) {
+        *Group = &Outliers->Groups[0];
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderIsFaster(
+    const READER_OUTLIER *First,
+    const READER_OUTLIER *Second
+    )
+/*++
+
+Routine Description:
+
+    Orders two calls: of two that took as long, the later one is the one to
+    leave out.
+
+Arguments:
+
+    First, Second - The calls.
+
+Return Value:
+
+    TRUE if First is to be left out before Second.
+
+--*/
+{
+    if (First->Ticks != Second->Ticks) {
+        return First->Ticks < Second->Ticks;
+    }
+
+    if (First->EnterTimestamp != Second->EnterTimestamp) {
+        return First->EnterTimestamp > Second->EnterTimestamp;
+    }
+
+    if (First->Thread != Second->Thread) {
+        return First->Thread > Second->Thread;
+    }
+
+    return First->Depth > Second->Depth;
+}
+
+
+static
+VOID
+ReaderSinkOutlier(
+    _Inout_updates_(Count) PREADER_OUTLIER Heap,
+    _In_ ULONG Count,
+    _In_ ULONG Index
+    )
+/*++
+
+Routine Description:
+
+    Moves an element of a heap down to where it belongs.
+
+Arguments:
+
+    Heap, Count - The heap.
+
+    Index - The element, which may be slower than those below it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    READER_OUTLIER Moved = Heap[Index];
+    ULONG Child;
+
+    for (;;) {
+
+        if (Index >= Count / 2) {
+            break;
+        }
+
+        Child = 2 * Index + 1;
+        if (Child + 1 < Count &&
+            ReaderIsFaster(&Heap[Child + 1], &Heap[Child])) {
+            Child += 1;
+        }
+
+        if (!ReaderIsFaster(&Heap[Child], &Moved)) {
+            break;
+        }
+
+        Heap[Index] = Heap[Child];
+        Index = Child;
+    }
+
+    Heap[Index] = Moved;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderFindPath(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_reads_(Depth) const CORE_FRAME *Frames,
+    _In_ ULONG Depth,
+    _Out_ PULONG Path
+    )
+/*++
+
+Routine Description:
+
+    Finds the chain of some open calls, and adds it if it is not there.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Frames, Depth - The calls, the outermost first.
+
+    Path - Receives the chain; READER_NONE: there are no calls.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONGLONG Key;
+    ULONG Above = READER_NONE;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Depth; Index++) {
+
+        Key = ((ULONGLONG)(Above + 1) << 32) | Frames[Index].Function;
+        if (ReaderFindInMap(&Outliers->PathIndexes, Key, Path)) {
+            Above = *Path;
+            continue;
+        }
+
+        Status = ReaderGrowArray(Outliers->Session.Context->Allocator,
+                                 (PVOID *)&Outliers->Paths,
+                                 &Outliers->CapacityOfPaths,
+                                 Outliers->NumberOfPaths + 1,
+                                 sizeof(READER_PATH));
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderAddToMap(&Outliers->PathIndexes,
+                                    Key,
+                                    Outliers->NumberOfPaths);
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Outliers->Paths[Outliers->NumberOfPaths].Parent = Above;
+        Outliers->Paths[Outliers->NumberOfPaths].Function =
+            Frames[Index].Function;
+        Above = Outliers->NumberOfPaths;
+        Outliers->NumberOfPaths += 1;
+    }
+
+    *Path = Above;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddOutlier(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_GROUP Group,
+    _In_ const CORE_EVENT *Event
+    )
+/*++
+
+Routine Description:
+
+    Puts a call among the slowest ones if it is one of them.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Group - Whose.
+
+    Event - The call's exit.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    const READER_OPEN_CALL *Open = &Outliers->OpenCalls[Event->Frame->Node - 1];
+    READER_OUTLIER New;
+    ULONG Above;
+    ULONG Index;
+    NTSTATUS Status;
+
+    New.Ticks = Event->InclusiveTicks;
+    New.SelfTicks = Event->SelfTicks;
+    New.EnterTimestamp = Event->Frame->EnterTimestamp;
+    New.ChildTicks = Open->LargestTicks;
+    New.Child = Open->Largest;
+    New.Function = Event->Frame->Function;
+    New.Thread = Outliers->Walk.Thread;
+    New.Track = Event->Track;
+    New.Depth = Event->Depth;
+    New.Path = READER_NONE;
+
+    if (Group->NumberOfOutliers == Outliers->Limit &&
+        !ReaderIsFaster(&Group->Heap[0], &New)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderFindPath(Outliers,
+                            Event->Frame - Event->Depth,
+                            Event->Depth,
+                            &New.Path);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Group->NumberOfOutliers == Outliers->Limit) {
+        Group->Heap[0] = New;
+        ReaderSinkOutlier(Group->Heap, Group->NumberOfOutliers, 0);
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderGrowArray(Outliers->Session.Context->Allocator,
+                             (PVOID *)&Group->Heap,
+                             &Group->CapacityOfOutliers,
+                             Group->NumberOfOutliers + 1,
+                             sizeof(READER_OUTLIER));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = Group->NumberOfOutliers; Index != 0; Index = Above) {
+
+        Above = (Index - 1) / 2;
+        if (!ReaderIsFaster(&New, &Group->Heap[Above])) {
+            break;
+        }
+
+        Group->Heap[Index] = Group->Heap[Above];
+    }
+
+    Group->Heap[Index] = New;
+    Group->NumberOfOutliers += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddDuration(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_DURATIONS Durations,
+    _In_ ULONGLONG Ticks
+    )
+/*++
+
+Routine Description:
+
+    Adds how long a call took.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Durations - What to add to.
+
+    Ticks - The time.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    if (Durations->Calls == 0 || Ticks < Durations->MinimumTicks) {
+        Durations->MinimumTicks = Ticks;
+    }
+
+    if (Ticks > Durations->MaximumTicks) {
+        Durations->MaximumTicks = Ticks;
+    }
+
+    Durations->Calls += 1;
+    return CoreAddToHistogram(&Durations->Histogram,
+                              Outliers->Session.Context->Allocator,
+                              Ticks);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddToCaller(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTLIER_GROUP Group,
+    _In_ ULONG Caller,
+    _In_ ULONGLONG Ticks
+    )
+/*++
+
+Routine Description:
+
+    Adds how long a call took to the calls of its caller.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Group - The group.
+
+    Caller - The caller; READER_NONE: it was an outermost call.
+
+    Ticks - The time.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (!ReaderFindInMap(&Group->CallerIndexes, Caller, &Index)) {
+
+        Index = Group->NumberOfCallers;
+        Status = ReaderGrowArray(Outliers->Session.Context->Allocator,
+                                 (PVOID *)&Group->Callers,
+                                 &Group->CapacityOfCallers,
+                                 Index + 1,
+                                 sizeof(READER_DURATIONS));
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderAddToMap(&Group->CallerIndexes, Caller, Index);
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Group->Callers[Index].Function = Caller;
+        Group->NumberOfCallers += 1;
+    }
+
+    return ReaderAddDuration(Outliers, &Group->Callers[Index], Ticks);
+}
+
+
+static
+ULONG
+ReaderFindDuration(
+    _In_ const READER_OUTLIERS *Outliers,
+    _In_ ULONGLONG Ticks
+    )
+/*++
+
+Routine Description:
+
+    Finds the row of the histogram that is shown.
+
+Arguments:
+
+    Outliers - The command's state, with thresholds.
+
+    Ticks - A call's time.
+
+Return Value:
+
+    The last row that does not begin later.
+
+--*/
+{
+    ULONG Low = 0;
+    ULONG High = READER_OUTLIERS_DURATIONS - 1;
+    ULONG Middle;
+
+    while (Low < High) {
+        Middle = Low + (High - Low + 1) / 2;
+        if (Outliers->Thresholds[Middle] <= Ticks) {
+            Low = Middle;
+        } else {
+            High = Middle - 1;
+        }
+    }
+
+    return Low;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderAddToGroup(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_GROUP Group,
+    _In_ const CORE_EVENT *Event
+    )
+/*++
+
+Routine Description:
+
+    Adds a call that ended.
+
+Arguments:
+
+    Outliers - The command's state.
+
+    Group - Whose.
+
+    Event - An exit, abandoned or open event.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONGLONG Ticks = Event->InclusiveTicks;
+    NTSTATUS Status;
+
+    Group->Uncertain += Event->IsUncertain;
+    if (Event->Kind == CoreEventAbandoned) {
+
+        Group->Abandoned += 1;
+        if (Ticks > Group->LongestAbandoned) {
+            Group->LongestAbandoned = Ticks;
+        }
+        return STATUS_SUCCESS;
+    }
+
+    if (Event->Kind == CoreEventOpen) {
+
+        Group->Unfinished += 1;
+        if (Ticks > Group->LongestUnfinished) {
+            Group->LongestUnfinished = Ticks;
+        }
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderAddDuration(Outliers, &Group->All, Ticks);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderAddToCaller(Outliers,
+                                   Group,
+                                   Event->Parent != NULL
+                                       ? Event->Parent->Function
+                                       : READER_NONE,
+                                   Ticks);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderAddOutlier(Outliers, Group, Event);
+    }
+
+    Group->Counts[ReaderFindDuration(Outliers, Ticks)] += 1;
+    Group->SumLow += Ticks;
+    if (Group->SumLow < Ticks) {
+        Group->SumHigh += 1;
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderOutliersEvent(
+    PREADER_WALK Walk,
+    const CORE_EVENT *Event,
+    BOOLEAN IsBegunBefore
+    )
+/*++
+
+Routine Description:
+
+    Adds an event.
+
+Arguments:
+
+    Walk - The walk.
+
+    Event - The event.
+
+    IsBegunBefore - Whether it is a frame that was open when the range began.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_OUTLIERS Outliers = (PREADER_OUTLIERS)Walk->Context;
+    PREADER_OUTLIER_GROUP Group;
+    ULONG Call;
+    NTSTATUS Status;
+
+    if (Event->Kind == CoreEventUnmatched) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderFindGroup(Outliers, Event->Frame->Function, &Group);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Event->Kind == CoreEventEnter) {
+
+        if (Group == NULL) {
+            return STATUS_SUCCESS;
+        }
+
+        Group->BegunBefore += IsBegunBefore;
+        Status = ReaderBeginCall(Outliers, &Call);
+        if (NT_SUCCESS(Status)) {
+            Event->Frame->Node = Call + 1;
+        }
+
+        return Status;
+    }
+
+    if (Event->Parent != NULL && Event->Parent->Node != 0) {
+        Status = ReaderAddChild(Outliers,
+                                Event->Parent->Node - 1,
+                                Event->Frame->Function,
+                                Event->InclusiveTicks);
+    }
+
+    if (Event->Frame->Node != 0) {
+
+        if (NT_SUCCESS(Status) && Group != NULL) {
+            Status = ReaderAddToGroup(Outliers, Group, Event);
+        }
+
+        ReaderEndCall(Outliers, Event->Frame->Node - 1);
+        Event->Frame->Node = 0;
+    }
+
+    return Status;
+}
+
+
+static
+VOID
+ReaderFindThresholds(
+    _Inout_ PREADER_OUTLIERS Outliers
+    )
+/*++
+
+Routine Description:
+
+    Finds the first ticks of each row of the histogram: row 0 is 0 ns, row N
+    begins with the first tick that is 2 to the power of N - 1 ns or more.
+
+Arguments:
+
+    Outliers - The command's state, with the session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG High;
+    ULONGLONG Low;
+    ULONGLONG Middle;
+    ULONGLONG Time;
+    ULONG Index;
+
+    Outliers->Thresholds[0] = 0;
+    for (Index = 1; Index < READER_OUTLIERS_DURATIONS; Index++) {
+
+        Low = Outliers->Thresholds[Index - 1];
+        High = READER_MAXIMUM_TIMESTAMP;
+        while (Low < High) {
+            Middle = Low + (High - Low) / 2;
+            CoreTicksToNanoseconds(&Outliers->Session.Clock, Middle, &Time);
+            if (Time < 1ULL << (Index - 1)) {
+                Low = Middle + 1;
+            } else {
+                High = Middle;
+            }
+        }
+
+        Outliers->Thresholds[Index] = Low;
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderInitializeOutliers(
+    PREADER_OUTLIERS Outliers
+    )
+/*++
+
+Routine Description:
+
+    Makes an empty state.
+
+Arguments:
+
+    Outliers - The state, zeroed but for what the caller has set.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_SESSION Session = &Outliers->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+
+    Outliers->Prefixed = READER_NONE;
+    ReaderFindThresholds(Outliers);
+    ReaderInitializeFunctions(&Outliers->Functions, Session);
+    ReaderInitializeName(&Outliers->Name,
+                         &Outliers->Functions,
+                         "outliers",
+                         Outliers->Options->FirstUtf8);
+    ReaderInitializeMap(&Outliers->PathIndexes, Allocator);
+    ReaderInitializeMap(&Outliers->Groups[0].CallerIndexes, Allocator);
+    ReaderInitializeMap(&Outliers->Groups[1].CallerIndexes, Allocator);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderRundownOutliers(
+    PREADER_OUTLIERS Outliers
+    )
+/*++
+
+Routine Description:
+
+    Frees what a state holds, but for the session.
+
+Arguments:
+
+    Outliers - The state.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+
+    ReaderRundownGroup(Outliers, &Outliers->Groups[0]);
+    ReaderRundownGroup(Outliers, &Outliers->Groups[1]);
+    ReaderRundownMap(&Outliers->PathIndexes);
+    Allocator->Free(Allocator->Context, Outliers->Paths);
+    Allocator->Free(Allocator->Context, Outliers->Slots);
+    Allocator->Free(Allocator->Context, Outliers->Children);
+    Allocator->Free(Allocator->Context, Outliers->OpenCalls);
+    Allocator->Free(Allocator->Context, Outliers->Matches);
+    ReaderRundownFunctions(&Outliers->Functions);
+}

@@ -1,0 +1,180 @@
+/*++
+
+Module Name:
+
+    ReaderOutliers.h
+
+Abstract:
+
+    What outliers adds up of a function's calls.
+
+    The session is read once.  Which functions the name means is known at the
+    end: one of that very name may come late.  So the calls are added up twice,
+    for the functions of the name and for those of the one longer name that
+    begins with it; of the latter nothing is kept once there are two such
+    names.
+
+    Memory is bounded by the number of calls that are shown, of functions, of
+    the calls' chains, and of the frames that are open at a time with their
+    callees.
+
+--*/
+
+#ifndef TRACER_READER_OUTLIERS_H
+#define TRACER_READER_OUTLIERS_H
+
+#include "ReaderWalk.h"
+
+#define READER_OUTLIERS_DURATIONS 65u       // 0, and one for each power of 2
+
+//
+// A call that is among the slowest so far.
+//
+
+typedef struct _READER_OUTLIER {
+    ULONGLONG Ticks;                // inclusive
+    ULONGLONG SelfTicks;
+    ULONGLONG EnterTimestamp;
+    ULONGLONG ChildTicks;           // in Child
+    ULONG Child;                    // the direct callee that took longest, a
+                                    // function; READER_NONE: there is none
+    ULONG Function;
+    ULONG Thread;                   // index
+    ULONG Track;
+    ULONG Depth;
+    ULONG Path;                     // its caller's chain; READER_NONE: none
+} READER_OUTLIER;
+typedef READER_OUTLIER *PREADER_OUTLIER;
+
+//
+// How long some calls took that ended with their exit.
+//
+
+typedef struct _READER_DURATIONS {
+    CORE_HISTOGRAM Histogram;
+    ULONGLONG Calls;
+    ULONGLONG MinimumTicks;
+    ULONGLONG MaximumTicks;
+    ULONG Function;                 // that made them; READER_NONE: none did
+    ULONG Unused;
+} READER_DURATIONS;
+typedef READER_DURATIONS *PREADER_DURATIONS;
+
+//
+// All calls of functions of one name.
+//
+
+typedef struct _READER_OUTLIER_GROUP {
+    PREADER_OUTLIER Heap;           // the fastest of them first
+    ULONG NumberOfOutliers;
+    ULONG CapacityOfOutliers;
+    READER_DURATIONS All;
+    ULONGLONG SumLow;               // of all durations, 128 bits
+    ULONGLONG SumHigh;
+    ULONGLONG Counts[READER_OUTLIERS_DURATIONS];
+    PREADER_DURATIONS Callers;
+    ULONG NumberOfCallers;
+    ULONG CapacityOfCallers;
+    READER_MAP CallerIndexes;       // function to index
+    ULONGLONG Uncertain;
+    ULONGLONG BegunBefore;
+    ULONGLONG Unfinished;
+    ULONGLONG LongestUnfinished;    // ticks
+    ULONGLONG Abandoned;
+    ULONGLONG LongestAbandoned;     // ticks
+} READER_OUTLIER_GROUP;
+typedef READER_OUTLIER_GROUP *PREADER_OUTLIER_GROUP;
+
+//
+// What an open call of such a function has spent in its callees.
+//
+
+typedef struct _READER_CHILD {
+    ULONGLONG Ticks;
+    ULONG Call;                     // index of the open call
+    ULONG Function;
+    ULONG NextInSlot;               // of the hash; this and the next index +
+    ULONG NextInCall;               // 1; also links those that are free
+} READER_CHILD;
+typedef READER_CHILD *PREADER_CHILD;
+
+typedef struct _READER_OPEN_CALL {
+    ULONGLONG LargestTicks;
+    ULONG Largest;                  // function; READER_NONE: none
+    ULONG FirstChild;               // index + 1; of a free one: the next free
+} READER_OPEN_CALL;
+typedef READER_OPEN_CALL *PREADER_OPEN_CALL;
+
+typedef struct _READER_PATH {
+    ULONG Parent;                   // READER_NONE: the outermost
+    ULONG Function;
+} READER_PATH;
+typedef READER_PATH *PREADER_PATH;
+
+typedef struct _READER_OUTLIERS {
+    PCREADER_OPTIONS Options;
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_RANGE Range;
+    READER_WALK Walk;
+    READER_NAME Name;
+    ULONG Limit;
+    PUCHAR Matches;                 // by function: READER_MATCH + 1; 0: not
+    ULONG CapacityOfMatches;        // known yet
+    ULONG Prefixed;                 // the first function whose name begins
+                                    // with the name; READER_NONE: none yet
+    BOOLEAN IsAmbiguous;            // there is another such name
+    READER_OUTLIER_GROUP Groups[2]; // of the longer name, of the very name
+    ULONGLONG Thresholds[READER_OUTLIERS_DURATIONS];    // the first ticks of
+                                                        // a duration
+    PREADER_OPEN_CALL OpenCalls;
+    ULONG NumberOfOpenCalls;
+    ULONG CapacityOfOpenCalls;
+    ULONG FreeOpenCall;             // index + 1
+    PREADER_CHILD Children;
+    ULONG NumberOfChildren;
+    ULONG CapacityOfChildren;
+    ULONG FreeChild;                // index + 1
+    PULONG Slots;                   // hash of call and function to child
+    ULONG NumberOfSlots;            // a power of two, or 0
+    PREADER_PATH Paths;
+    ULONG NumberOfPaths;
+    ULONG CapacityOfPaths;
+    READER_MAP PathIndexes;         // ((parent + 1) << 32) | function
+} READER_OUTLIERS;
+typedef READER_OUTLIERS *PREADER_OUTLIERS;
+
+//
+// Makes an empty state; the caller has set Options, Limit and the session.
+//
+
+typedef
+VOID
+(READER_INITIALIZE_OUTLIERS)(
+    _Inout_ PREADER_OUTLIERS Outliers
+    );
+READER_INITIALIZE_OUTLIERS ReaderInitializeOutliers;
+
+typedef VOID (READER_RUNDOWN_OUTLIERS)(_Inout_ PREADER_OUTLIERS Outliers);
+READER_RUNDOWN_OUTLIERS ReaderRundownOutliers;
+
+//
+// Adds an event; the walk's context is the state.
+//
+
+READER_WALK_EVENT ReaderOutliersEvent;
+
+//
+// TRUE if First is to be left out before Second: of two that took as long, the
+// later one is.
+//
+
+typedef
+BOOLEAN
+(READER_IS_FASTER)(
+    _In_ const READER_OUTLIER *First,
+    _In_ const READER_OUTLIER *Second
+    );
+READER_IS_FASTER ReaderIsFaster;
+
+#endif // TRACER_READER_OUTLIERS_H

@@ -1,0 +1,140 @@
+/*++
+
+Module Name:
+
+    ReaderWalk.h
+
+Abstract:
+
+    What the commands that look at single calls share: the events of all
+    threads one after another, and the functions that a name means.
+
+--*/
+
+#ifndef TRACER_READER_WALK_H
+#define TRACER_READER_WALK_H
+
+#include "Reader.h"
+
+//
+// ReaderWalk.c
+//
+
+typedef struct _READER_WALK READER_WALK;
+typedef READER_WALK *PREADER_WALK;
+
+//
+// Takes an event.  Its frame's Function is the index in the table of
+// functions, also for frames that were open when the range began: for them
+// there are events of the kind enter before all others, with IsBegunBefore
+// set and the range's start as Timestamp.  The frame's Node is the routine's
+// own.  What it fails with ends the thread.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_WALK_EVENT)(
+    _Inout_ PREADER_WALK Walk,
+    _In_ const CORE_EVENT *Event,
+    _In_ BOOLEAN IsBegunBefore
+    );
+typedef READER_WALK_EVENT *PREADER_WALK_EVENT;
+
+typedef struct _READER_WALK {
+    PREADER_FUNCTIONS Functions;    // these up to Context are the caller's
+    PCREADER_RANGE Range;
+    PCREADER_OPTIONS Options;       // for --thread
+    PREADER_WALK_EVENT Event;
+    PVOID Context;
+    ULONG Thread;                   // index, that is being read
+    READER_TALLY Before;            // for what comes before the range
+} READER_WALK;
+
+//
+// Reads the threads that --thread selects, each to its end or to that of the
+// range.  Returns READER_EXIT_*; failures have been written.
+//
+
+typedef
+ULONG
+(READER_WALK_THREADS)(
+    _Inout_ PREADER_WALK Walk
+    );
+READER_WALK_THREADS ReaderWalkThreads;
+
+//
+// ReaderFindByName.c
+//
+
+//
+// What the commands' help says of FUNCTION.
+//
+
+#define READER_NAME_NOTE                                                    \
+    "FUNCTION is a function's name as report shows it, or the beginning of\n" \
+    "one name alone.  Where several modules have a function of that name,\n" \
+    "all are meant; MODULE!NAME means that of one, the module with or\n"    \
+    "without its extension.  Exit code 3: there is no such function.\n"
+
+typedef enum _READER_MATCH {
+    ReaderMatchNone = 0,
+    ReaderMatchPrefix,              // the function's name begins with it
+    ReaderMatchExact
+} READER_MATCH;
+
+typedef struct _READER_NAME {
+    PREADER_FUNCTIONS Functions;
+    PCSZ Command;                   // for messages
+    PCSZ Text;                      // as it was given
+    const CHAR *Module;             // its first ModuleLength bytes name the
+    ULONG ModuleLength;             // module; 0: any module
+    const CHAR *Name;
+    ULONG NameLength;
+} READER_NAME;
+typedef READER_NAME *PREADER_NAME;
+typedef const READER_NAME *PCREADER_NAME;
+
+//
+// Text is "name" or "module!name", the module with or without its extension
+// and in any case.  It must stay.
+//
+
+typedef
+VOID
+(READER_INITIALIZE_NAME)(
+    _Out_ PREADER_NAME Name,
+    _In_ PREADER_FUNCTIONS Functions,
+    _In_z_ PCSZ Command,
+    _In_z_ PCSZ Text
+    );
+READER_INITIALIZE_NAME ReaderInitializeName;
+
+typedef
+READER_MATCH
+(READER_MATCH_NAME)(
+    _In_ PCREADER_NAME Name,
+    _In_ ULONG Function
+    );
+READER_MATCH_NAME ReaderMatchName;
+
+//
+// Decides which functions a name means when all are known: those of that name;
+// if there is none, those of the only name that begins with it.  IsMeant is
+// allocated, a byte for each function, and the caller's to free; the function
+// is the first of them.  FALSE: ExitCode says how the command ends, and what
+// is wrong has been written.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_RESOLVE_NAME)(
+    _In_ PCREADER_NAME Name,
+    _Outptr_ PUCHAR *IsMeant,
+    _Out_ PULONG Function,
+    _Out_ PULONG ExitCode
+    );
+READER_RESOLVE_NAME ReaderResolveName;
+
+#endif // TRACER_READER_WALK_H
