@@ -2203,6 +2203,8 @@ READER_MERGE_STATISTICS ReaderMergeStatistics;
 // The commands: Command<Name>.c.
 //
 
+extern const READER_COMMAND ReaderCalleesCommand;
+extern const READER_COMMAND ReaderCallersCommand;
 extern const READER_COMMAND ReaderExportCommand;
 extern const READER_COMMAND ReaderInfoCommand;
 extern const READER_COMMAND ReaderLiveCommand;

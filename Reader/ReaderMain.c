@@ -24,6 +24,8 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderTreeCommand,
     &ReaderHotCommand,
     &ReaderStackCommand,
+    &ReaderCallersCommand,
+    &ReaderCalleesCommand,
     &ReaderOutliersCommand,
     &ReaderReplayCommand,
     &ReaderLiveCommand,

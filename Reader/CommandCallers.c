@@ -1,0 +1,884 @@
+/*++
+
+Module Name:
+
+    CommandCallers.c
+
+Abstract:
+
+    TraceReader callers and callees: the calls of a function by who made them,
+    and the calls that it made, by function.
+
+    Both come from the call tree.  An edge is a caller and a callee, or with
+    --depth a longer chain of callers; its calls are those of all nodes of the
+    tree that end such a chain.  The total of an edge, like that of a function,
+    counts a call only if it is not inside another one of the same edge.
+
+--*/
+
+#include "ReaderTree.h"
+#include "ReaderWalk.h"
+
+#define READER_MAXIMUM_CALLER_DEPTH 256u
+
+static const READER_COLUMN ReaderEdgeColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    { "Share, %", "share_percent", ReaderColumnHundredths, 8 },
+    { "", "relation", ReaderColumnText, 8 },
+    { "", "level", ReaderColumnNumber, 0 },
+    { "Module", "module", ReaderColumnText, 16 },
+    { "Function", "function", ReaderColumnText, 0 }
+};
+
+#define READER_EDGE_HIDDEN_COLUMNS                                          \
+    (3u << (READER_STATISTICS_NUMBER_OF_COLUMNS + 1))
+#define READER_EDGE_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 3)
+
+static const READER_TABLE ReaderCallersTable = {
+    "callers",
+    ReaderEdgeColumns,
+    RTL_NUMBER_OF(ReaderEdgeColumns),
+    FALSE
+};
+
+static const READER_TABLE ReaderCalleesTable = {
+    "callees",
+    ReaderEdgeColumns,
+    RTL_NUMBER_OF(ReaderEdgeColumns),
+    FALSE
+};
+
+//
+// An edge.  The one with index 0 stands for the function itself.
+//
+
+typedef struct _READER_EDGE {
+    READER_STATISTICS Statistics;
+    ULONG Function;                 // READER_NONE: above the outermost call
+    ULONG Parent;                   // the chain without its last caller
+    ULONG Level;                    // callers in the chain
+    ULONG FirstChild;               // READER_NONE: none
+    ULONG NextSibling;              // READER_NONE: the last
+    ULONG NumberOfOpenNodes;        // of the edge, around the tree's node that
+                                    // is looked at
+} READER_EDGE;
+typedef READER_EDGE *PREADER_EDGE;
+
+typedef struct _READER_EDGES {
+    PCREADER_OPTIONS Options;
+    const READER_TREE *Tree;
+    PUCHAR IsMeant;                 // by function
+    BOOLEAN AreCallees;
+    ULONG Depth;
+    PREADER_EDGE Edges;
+    ULONG NumberOfEdges;
+    ULONG CapacityOfEdges;
+    READER_MAP Indexes;             // (parent << 32) | function to edge
+} READER_EDGES;
+typedef READER_EDGES *PREADER_EDGES;
+
+
+static
+VOID
+ReaderAddNodeToEdge(
+    _Inout_ PREADER_EDGE Edge,
+    _In_ PCREADER_STATISTICS Node
+    )
+/*++
+
+Routine Description:
+
+    Adds the calls of a node to an edge, and goes into the node.
+
+Arguments:
+
+    Edge - The edge.
+
+    Node - The node's statistics.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_STATISTICS Statistics = &Edge->Statistics;
+
+    if (Node->Calls != Node->Abandoned) {
+
+        if (Statistics->Calls == Statistics->Abandoned ||
+            Node->MinimumTicks < Statistics->MinimumTicks) {
+            Statistics->MinimumTicks = Node->MinimumTicks;
+        }
+
+        if (Node->MaximumTicks > Statistics->MaximumTicks) {
+            Statistics->MaximumTicks = Node->MaximumTicks;
+        }
+    }
+
+    Statistics->Calls += Node->Calls;
+    Statistics->SelfTicks += Node->SelfTicks;
+    Statistics->SumHigh += Node->SumHigh;
+    Statistics->SumLow += Node->SumLow;
+    if (Statistics->SumLow < Node->SumLow) {
+        Statistics->SumHigh += 1;
+    }
+
+    Statistics->Abandoned += Node->Abandoned;
+    Statistics->Unfinished += Node->Unfinished;
+    Statistics->Uncertain += Node->Uncertain;
+    Statistics->BegunBefore += Node->BegunBefore;
+    if (Edge->NumberOfOpenNodes == 0) {
+        Statistics->TotalTicks += Node->TotalTicks;
+        Statistics->AbandonedTicks += Node->AbandonedTicks;
+    }
+
+    Edge->NumberOfOpenNodes += 1;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderFindEdge(
+    _Inout_ PREADER_EDGES Edges,
+    _In_ ULONG Parent,
+    _In_ ULONG Function,
+    _Out_ PULONG Edge
+    )
+/*++
+
+Routine Description:
+
+    Finds an edge, and adds it if it is not there.
+
+Arguments:
+
+    Edges - The edges.
+
+    Parent - The chain without its last caller; READER_NONE for the function
+        itself.
+
+    Function - The caller or callee.
+
+    Edge - Receives the edge's index.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONGLONG Key = ((ULONGLONG)Parent << 32) | Function;
+    PREADER_EDGE New;
+    NTSTATUS Status;
+
+    if (ReaderFindInMap(&Edges->Indexes, Key, Edge)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderGrowArray(Edges->Tree->Session->Context->Allocator,
+                             (PVOID *)&Edges->Edges,
+                             &Edges->CapacityOfEdges,
+                             Edges->NumberOfEdges + 1,
+                             sizeof(READER_EDGE));
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderAddToMap(&Edges->Indexes, Key, Edges->NumberOfEdges);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    *Edge = Edges->NumberOfEdges;
+    New = &Edges->Edges[*Edge];
+    New->Function = Function;
+    New->Parent = Parent;
+    New->FirstChild = READER_NONE;
+    New->NextSibling = READER_NONE;
+    if (Parent != READER_NONE) {
+        New->Level = Edges->Edges[Parent].Level + 1;
+    }
+
+    Edges->NumberOfEdges += 1;
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderVisitNode(
+    _Inout_ PREADER_EDGES Edges,
+    _In_ ULONG NodeIndex,
+    _In_ BOOLEAN IsLeaving
+    )
+/*++
+
+Routine Description:
+
+    Goes into a node, or out of it, for all edges that end with it.
+
+Arguments:
+
+    Edges - The edges.
+
+    NodeIndex - The node of the tree, not its root.
+
+    IsLeaving - Whether to go out of it.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY, which leaving does not give.
+
+--*/
+{
+    const READER_TREE *Tree = Edges->Tree;
+    const READER_NODE *Node = &Tree->Nodes[NodeIndex];
+    BOOLEAN IsMeant = Edges->IsMeant[Node->Function];
+    ULONG Above = Node->Parent;
+    ULONG Edge = 0;
+    ULONG Function;
+    ULONG Level;
+    NTSTATUS Status;
+
+    if (IsMeant) {
+        if (IsLeaving) {
+            Edges->Edges[0].NumberOfOpenNodes -= 1;
+        } else {
+            ReaderAddNodeToEdge(&Edges->Edges[0], &Node->Statistics);
+        }
+    }
+
+    if (Edges->AreCallees) {
+        if (Above == READER_ROOT_NODE ||
+            !Edges->IsMeant[Tree->Nodes[Above].Function]) {
+            return STATUS_SUCCESS;
+        }
+    } else if (!IsMeant) {
+        return STATUS_SUCCESS;
+    }
+
+    for (Level = 0; Level < Edges->Depth; Level++) {
+
+        Function = Edges->AreCallees ? Node->Function
+                                     : Tree->Nodes[Above].Function;
+        Status = ReaderFindEdge(Edges, Edge, Function, &Edge);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (IsLeaving) {
+            Edges->Edges[Edge].NumberOfOpenNodes -= 1;
+        } else {
+            ReaderAddNodeToEdge(&Edges->Edges[Edge], &Node->Statistics);
+        }
+
+        if (Above == READER_ROOT_NODE) {
+            break;
+        }
+
+        Above = Tree->Nodes[Above].Parent;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderFindEdges(
+    _Inout_ PREADER_EDGES Edges
+    )
+/*++
+
+Routine Description:
+
+    Goes through the tree and adds everything up.
+
+Arguments:
+
+    Edges - The edges, none yet.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    const READER_TREE *Tree = Edges->Tree;
+    ULONG Node = Tree->Nodes[READER_ROOT_NODE].FirstChild;
+    ULONG Self;
+    NTSTATUS Status;
+
+    Status = ReaderFindEdge(Edges, READER_NONE, READER_NONE, &Self);
+    while (NT_SUCCESS(Status) && Node != READER_NONE) {
+
+        Status = ReaderVisitNode(Edges, Node, FALSE);
+        if (Tree->Nodes[Node].FirstChild != READER_NONE) {
+            Node = Tree->Nodes[Node].FirstChild;
+            continue;
+        }
+
+        while (NT_SUCCESS(Status)) {
+
+            Status = ReaderVisitNode(Edges, Node, TRUE);
+            if (Tree->Nodes[Node].NextSibling != READER_NONE) {
+                Node = Tree->Nodes[Node].NextSibling;
+                break;
+            }
+
+            Node = Tree->Nodes[Node].Parent;
+            if (Node == READER_ROOT_NODE) {
+                return Status;
+            }
+        }
+    }
+
+    return Status;
+}
+
+
+static
+LONG
+ReaderCompareEdges(
+    _In_ PVOID Context,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+/*++
+
+Routine Description:
+
+    Orders edges as --sort says, then by name, then as they were met.
+
+Arguments:
+
+    Context - The edges.
+
+    First, Second - Edges.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    PREADER_EDGES Edges = (PREADER_EDGES)Context;
+    const READER_EDGE *One = &Edges->Edges[First];
+    const READER_EDGE *Other = &Edges->Edges[Second];
+    PCREADER_FUNCTION Functions = Edges->Tree->Functions->Functions;
+    LONG Order;
+
+    Order = ReaderCompareStatistics(&One->Statistics,
+                                    &Other->Statistics,
+                                    Edges->Options->SortKey);
+    if (Order == 0 && One->Function != READER_NONE &&
+        Other->Function != READER_NONE) {
+        Order = ReaderCompareText(Functions[One->Function].Name,
+                                  Functions[One->Function].NameLength,
+                                  Functions[Other->Function].Name,
+                                  Functions[Other->Function].NameLength);
+    }
+
+    if (Order == 0 && First != Second) {
+        Order = First < Second ? -1 : 1;
+    }
+
+    return Order;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderSortEdges(
+    _Inout_ PREADER_EDGES Edges
+    )
+/*++
+
+Routine Description:
+
+    Links the edges to those that they prolong, in order.
+
+Arguments:
+
+    Edges - The edges.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Edges->Tree->Session->Context->Allocator;
+    PREADER_EDGE Edge;
+    PULONG Order;
+    ULONG Index;
+
+    Order = (PULONG)Allocator->Allocate(
+        Allocator->Context,
+        (SIZE_T)Edges->NumberOfEdges * sizeof(ULONG));
+    if (Order == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    for (Index = 0; Index < Edges->NumberOfEdges; Index++) {
+        Order[Index] = Index;
+    }
+
+    ReaderSort(Order, Edges->NumberOfEdges, ReaderCompareEdges, Edges);
+    for (Index = Edges->NumberOfEdges; Index != 0; Index--) {
+
+        Edge = &Edges->Edges[Order[Index - 1]];
+        if (Edge->Parent != READER_NONE) {
+            Edge->NextSibling = Edges->Edges[Edge->Parent].FirstChild;
+            Edges->Edges[Edge->Parent].FirstChild = Order[Index - 1];
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Order);
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderPutEdge(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_EDGES *Edges,
+    _In_ ULONG Index,
+    _In_ ULONG Function
+    )
+/*++
+
+Routine Description:
+
+    Writes an edge's row.
+
+Arguments:
+
+    Output - The output.
+
+    Edges - The edges.
+
+    Index - The edge; 0 is the function itself.
+
+    Function - The function that is meant, or the first one.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_TREE *Tree = Edges->Tree;
+    const READER_EDGE *Edge = &Edges->Edges[Index];
+    const READER_MODULE *Module;
+    PCREADER_FUNCTION This;
+    ULONGLONG Total = Edges->Edges[0].Statistics.TotalTicks;
+
+    ReaderPutStatistics(Output, &Edge->Statistics);
+    if (Total != 0) {
+        ReaderPutNumber(Output,
+                        CoreMultiplyDivide(Edge->Statistics.TotalTicks,
+                                           10000,
+                                           Total));
+    } else {
+        ReaderPutNothing(Output);
+    }
+
+    ReaderPutString(Output,
+                    Index == 0            ? "function"
+                    : Edges->AreCallees ? "callee"
+                                        : "caller");
+    ReaderPutNumber(Output, Edge->Level);
+    if (Index != 0) {
+        Function = Edge->Function;
+    }
+
+    if (Function == READER_NONE) {
+        ReaderPutNothing(Output);
+        ReaderPutIndentedText(Output, Edge->Level, "(outermost)", 11);
+        return;
+    }
+
+    This = &Tree->Functions->Functions[Function];
+    Module = Tree->Session->Modules[This->Module];
+    ReaderPutText(Output, Module->Name, Module->NameLength);
+    ReaderPutIndentedText(Output,
+                          Edge->Level,
+                          This->Name,
+                          This->NameLength);
+}
+
+
+static
+VOID
+ReaderPutEdges(
+    _In_ const READER_EDGES *Edges,
+    _In_ ULONG Function
+    )
+/*++
+
+Routine Description:
+
+    Writes all edges, each before those that prolong it.
+
+Arguments:
+
+    Edges - The edges, sorted.
+
+    Function - The function that is meant, or the first one.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_SESSION Session = Edges->Tree->Session;
+    PCREADER_OPTIONS Options = Edges->Options;
+    PCREADER_STATISTICS Statistics = &Edges->Edges[0].Statistics;
+    READER_OUTPUT Output;
+    ULONGLONG Abandoned = Statistics->Abandoned;
+    ULONGLONG Unfinished = Statistics->Unfinished;
+    ULONGLONG Uncertain = Statistics->Uncertain;
+    ULONGLONG BegunBefore = Statistics->BegunBefore;
+    ULONGLONG Rows = 0;
+    ULONG Hidden = READER_EDGE_HIDDEN_COLUMNS;
+    ULONG Edge;
+
+    for (Edge = 1; Edge < Edges->NumberOfEdges; Edge++) {
+        Abandoned += Edges->Edges[Edge].Statistics.Abandoned;
+        Unfinished += Edges->Edges[Edge].Statistics.Unfinished;
+        Uncertain += Edges->Edges[Edge].Statistics.Uncertain;
+        BegunBefore += Edges->Edges[Edge].Statistics.BegunBefore;
+    }
+
+    if (Abandoned == 0) {
+        Hidden |= READER_STATISTICS_ABANDONED_COLUMNS;
+    }
+
+    if (Unfinished == 0) {
+        Hidden |= 1u << READER_STATISTICS_UNFINISHED_COLUMN;
+    }
+
+    if (Uncertain == 0) {
+        Hidden |= 1u << READER_STATISTICS_UNCERTAIN_COLUMN;
+    }
+
+    if (BegunBefore == 0) {
+        Hidden |= 1u << READER_STATISTICS_BEGUN_BEFORE_COLUMN;
+    }
+
+    if (Session->NumberOfModules == 1) {
+        Hidden |= 1u << READER_EDGE_MODULE_COLUMN;
+    }
+
+    ReaderBeginDocument(&Output,
+                        Session->Context->Output,
+                        Options->Format,
+                        &Session->Clock,
+                        Edges->AreCallees ? "callees" : "callers",
+                        FALSE);
+    ReaderBeginTable(&Output,
+                     Edges->AreCallees ? &ReaderCalleesTable
+                                       : &ReaderCallersTable,
+                     Hidden);
+    ReaderPutEdge(&Output, Edges, 0, Function);
+
+    Edge = Edges->Edges[0].FirstChild;
+    while (Edge != READER_NONE && Rows < Options->Limit) {
+
+        ReaderPutEdge(&Output, Edges, Edge, Function);
+        Rows += 1;
+        if (Edges->Edges[Edge].FirstChild != READER_NONE) {
+            Edge = Edges->Edges[Edge].FirstChild;
+            continue;
+        }
+
+        while (Edge != 0 && Edges->Edges[Edge].NextSibling == READER_NONE) {
+            Edge = Edges->Edges[Edge].Parent;
+        }
+
+        Edge = Edge == 0 ? READER_NONE : Edges->Edges[Edge].NextSibling;
+    }
+
+    ReaderEndTable(&Output);
+    if (Abandoned != 0) {
+        ReaderPutNote(&Output, READER_ABANDONED_NOTE);
+    }
+
+    if (Unfinished != 0) {
+        ReaderPutNote(&Output,
+                      Edges->Tree->Range->IsGiven
+                          ? READER_UNFINISHED_RANGE_NOTE
+                          : READER_UNFINISHED_NOTE);
+    }
+
+    if (Uncertain != 0) {
+        ReaderPutNote(&Output, READER_UNCERTAIN_NOTE);
+    }
+
+    ReaderPutRangeNote(&Output, Options, BegunBefore);
+    ReaderPutClockNote(&Output, Session);
+    ReaderEndDocument(&Output);
+}
+
+
+static
+ULONG
+ReaderShowEdges(
+    _Inout_ PREADER_EDGES Edges
+    )
+/*++
+
+Routine Description:
+
+    Finds the function, adds up its edges and shows them.
+
+Arguments:
+
+    Edges - The edges, none yet, with the tree.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    PREADER_FUNCTIONS Functions = Edges->Tree->Functions;
+    PCREADER_CONTEXT Context = Functions->Session->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    PCSZ Command = Edges->AreCallees ? "callees" : "callers";
+    READER_NAME Name;
+    ULONG ExitCode;
+    ULONG Function;
+    NTSTATUS Status;
+
+    ReaderInitializeName(&Name,
+                         Functions,
+                         Command,
+                         Edges->Options->FirstUtf8);
+    if (!ReaderResolveName(&Name, &Edges->IsMeant, &Function, &ExitCode)) {
+        return ExitCode;
+    }
+
+    ReaderInitializeMap(&Edges->Indexes, Allocator);
+    Status = ReaderFindEdges(Edges);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderSortEdges(Edges);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+
+        ExitCode = ReaderFail(Context,
+                              Command,
+                              Edges->Options->PathUtf8,
+                              Status);
+
+    } else if (Edges->Edges[0].Statistics.Calls == 0) {
+
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: %s was not called in what was read\n",
+                     Command,
+                     Name.Text);
+        RtlFlushWriter(Context->Errors);
+        ExitCode = READER_EXIT_NOTHING;
+
+    } else {
+        ReaderPutEdges(Edges, Function);
+    }
+
+    ReaderRundownMap(&Edges->Indexes);
+    Allocator->Free(Allocator->Context, Edges->Edges);
+    Allocator->Free(Allocator->Context, Edges->IsMeant);
+    return ExitCode;
+}
+
+
+static
+ULONG
+ReaderRunEdges(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options,
+    _In_ BOOLEAN AreCallees
+    )
+/*++
+
+Routine Description:
+
+    Runs callers or callees.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+    AreCallees - Whether it is callees.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_RANGE Range;
+    READER_EDGES Edges;
+    READER_TREE Tree;
+    ULONG ExitCode;
+    ULONG Code;
+
+    if (!ReaderBeginCommand(&Session, Context, Options)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    if (!ReaderQueryRange(&Session, Options, &Range)) {
+        ReaderCloseSession(&Session);
+        return READER_EXIT_FAILURE;
+    }
+
+    ReaderInitializeFunctions(&Functions, &Session);
+    ReaderInitializeTree(&Tree, &Functions, &Range, READER_NONE, FALSE);
+    ExitCode = ReaderBuildTree(&Tree, Options);
+    if (Tree.NumberOfNodes != 0) {
+
+        RtlZeroBytes(&Edges, sizeof(Edges));
+        Edges.Options = Options;
+        Edges.Tree = &Tree;
+        Edges.AreCallees = AreCallees;
+        Edges.Depth = 1;
+        if ((Options->Given & READER_OPTION_DEPTH) != 0) {
+            Edges.Depth = Options->Depth < READER_MAXIMUM_CALLER_DEPTH
+                              ? Options->Depth
+                              : READER_MAXIMUM_CALLER_DEPTH;
+        }
+
+        Code = ReaderShowEdges(&Edges);
+        if (ExitCode == READER_EXIT_SUCCESS) {
+            ExitCode = Code;
+        }
+    }
+
+    ReaderRundownTree(&Tree);
+    ReaderRundownFunctions(&Functions);
+    ReaderCloseSession(&Session);
+    return ExitCode;
+}
+
+
+static
+ULONG
+ReaderCommandCallers(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Runs callers.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    return ReaderRunEdges(Context, Options, FALSE);
+}
+
+
+static
+ULONG
+ReaderCommandCallees(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+/*++
+
+Routine Description:
+
+    Runs callees.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    return ReaderRunEdges(Context, Options, TRUE);
+}
+
+
+#define READER_EDGE_FIELDS                                                  \
+    READER_STATISTICS_FIELDS "\n  share_percent, relation (function, "       \
+    "caller, callee), level, module, function\n"
+
+#define READER_EDGE_NOTE                                                    \
+    "The first row is the function itself, level 0.  The times of the\n"    \
+    "others are those of the calls from the one to the other: self is the\n" \
+    "callee's own time in these calls.  Total counts a call once that is\n" \
+    "inside another one from the same function to the same function, so\n"  \
+    "that a recursive function has an edge to itself whose total is that\n" \
+    "of its outermost calls by itself.  share is the part of the\n"         \
+    "function's total; with recursion the shares add up to more than 100.\n"
+
+#define READER_EDGE_OPTIONS                                                 \
+    (READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |      \
+     READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |         \
+     READER_OPTION_NO_INDEX | READER_OPTION_MARKS)
+
+const READER_COMMAND ReaderCallersCommand = {
+    "callers",
+    "FUNCTION PATH",
+    "Shows who called a function, how often and for how long",
+    READER_NAME_NOTE
+    "With --depth N (default: 1, at most 256) each caller is followed by\n"
+    "its own callers, N levels of them: a row of level 3 is a chain of three\n"
+    "callers.  (outermost) stands above calls that no traced function made.\n"
+    "CSV, and JSON in the array callers, hold\n"
+    READER_EDGE_FIELDS
+    READER_EDGE_NOTE
+    READER_FRAMES_NOTE
+    READER_RANGE_NOTE
+    READER_TICKS_NOTE,
+    "  TraceReader callers Game::Load SESSION\n"
+    "  TraceReader callers --depth 4 --sort calls malloc SESSION\n",
+    READER_EDGE_OPTIONS | READER_OPTION_DEPTH,
+    ReaderCommandCallers
+};
+
+const READER_COMMAND ReaderCalleesCommand = {
+    "callees",
+    "FUNCTION PATH",
+    "Shows whom a function called, how often and for how long",
+    READER_NAME_NOTE
+    "CSV, and JSON in the array callees, hold\n"
+    READER_EDGE_FIELDS
+    READER_EDGE_NOTE
+    READER_FRAMES_NOTE
+    READER_RANGE_NOTE
+    READER_TICKS_NOTE,
+    "  TraceReader callees Game::Update SESSION\n"
+    "  TraceReader callees --sort self --limit 10 game.exe!main SESSION\n",
+    READER_EDGE_OPTIONS,
+    ReaderCommandCallees
+};
