@@ -1532,6 +1532,7 @@ typedef enum _READER_SORT_KEY {
 } READER_SORT_KEY;
 
 typedef struct _READER_OPTIONS {
+    PCSZ Command;                   // its name
     PCWSTR Path;
     PCSZ PathUtf8;
     READER_FORMAT Format;

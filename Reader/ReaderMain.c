@@ -270,7 +270,8 @@ Return Value:
 
     if (!IsThreadFound) {
         RtlWriteText(Errors,
-                     "TraceReader: warning: there is no thread %u\n",
+                     "TraceReader: warning: there is no thread %u "
+                     "(TraceReader threads lists them)\n",
                      Options->ThreadId);
     }
 

@@ -773,6 +773,7 @@ Return Value:
     NTSTATUS Status;
 
     RtlZeroBytes(Options, sizeof(*Options));
+    Options->Command = Command->Name;
     Options->First = L"";
     Options->FirstUtf8 = "";
     Options->Limit = ~0ULL;

@@ -98,6 +98,57 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderWarnOfRange(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options,
+    _In_ PCREADER_RANGE Range
+    )
+/*++
+
+Routine Description:
+
+    Says so when a range begins after the last record, and where that is.
+
+Arguments:
+
+    Session - The session.
+
+    Options - The command's options.
+
+    Range - The range, with its start.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    ULONGLONG Last = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        if (Session->Threads[Index].LastTimestamp > Last) {
+            Last = Session->Threads[Index].LastTimestamp;
+        }
+    }
+
+    if (Range->Start <= Last) {
+        return;
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: %s: warning: --from is after the session's "
+                 "last record, which is %llu %s after its first one\n",
+                 Options->Command,
+                 ReaderQueryTime(&Session->Clock, Range->FirstTimestamp, Last),
+                 Session->Clock.Ticks != 0 ? "ns" : "ticks");
+    RtlFlushWriter(Errors);
+}
+
+
 _Use_decl_annotations_
 BOOLEAN
 ReaderQueryRange(
@@ -143,14 +194,17 @@ Return Value:
 
     if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
         RtlWriteText(Errors,
-                     "TraceReader: --from, --to: the session has no times, "
-                     "its clock was off\n");
+                     "TraceReader: %s: --from, --to: the session has no "
+                     "times, its clock was off\n",
+                     Options->Command);
         RtlFlushWriter(Errors);
         return FALSE;
     }
 
     if (Options->From > Options->To) {
-        RtlWriteText(Errors, "TraceReader: --from is later than --to\n");
+        RtlWriteText(Errors,
+                     "TraceReader: %s: --from is later than --to\n",
+                     Options->Command);
         RtlFlushWriter(Errors);
         return FALSE;
     }
@@ -160,6 +214,7 @@ Return Value:
         Range->Start = ReaderFindTime(&Session->Clock,
                                       Range->FirstTimestamp,
                                       Options->From);
+        ReaderWarnOfRange(Session, Options, Range);
     }
 
     //

@@ -1866,7 +1866,8 @@ Return Value:
     TEST(TestContains(&TestErr, "no module's name begins with other\n"));
     TEST_EQUAL(TestRun("report --csv --thread 5 @"), 0);
     TEST(!TestContains(&TestOut, "app.exe+"));
-    TEST(TestContains(&TestErr, "there is no thread 5\n"));
+    TEST(TestContains(&TestErr, "there is no thread 5 (TraceReader threads "
+                                "lists them)\n"));
 
     TEST_EQUAL(TestRun("tree --csv --thread 100 @"), 0);
     TEST_OUTPUT(
