@@ -2207,14 +2207,16 @@ READER_MERGE_STATISTICS ReaderMergeStatistics;
 extern const READER_COMMAND ReaderCalleesCommand;
 extern const READER_COMMAND ReaderCallersCommand;
 extern const READER_COMMAND ReaderExportCommand;
+extern const READER_COMMAND ReaderHotCommand;
 extern const READER_COMMAND ReaderInfoCommand;
 extern const READER_COMMAND ReaderLiveCommand;
-extern const READER_COMMAND ReaderPackCommand;
+extern const READER_COMMAND ReaderModulesCommand;
 extern const READER_COMMAND ReaderOutliersCommand;
+extern const READER_COMMAND ReaderPackCommand;
 extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;
-extern const READER_COMMAND ReaderHotCommand;
 extern const READER_COMMAND ReaderStackCommand;
+extern const READER_COMMAND ReaderThreadsCommand;
 extern const READER_COMMAND ReaderTreeCommand;
 extern const READER_COMMAND ReaderVerifyCommand;
 

@@ -77,6 +77,7 @@ Return Value:
         }
     }
 
+    Walk->IsInCall = CoreCurrentFrame(&Stream->Pair) != NULL;
     return STATUS_SUCCESS;
 }
 
@@ -107,6 +108,7 @@ Return Value:
     CORE_EVENT Event;
     NTSTATUS Status;
 
+    Walk->IsInCall = FALSE;
     Status = ReaderOpenStream(&Stream,
                               Walk->Functions->Session,
                               Walk->Thread,
@@ -127,6 +129,7 @@ Return Value:
 
         if (NT_SUCCESS(Status)) {
             Status = Walk->Event(Walk, &Event, FALSE);
+            Walk->IsInCall = CoreCurrentFrame(&Stream.Pair) != NULL;
         }
     }
 
@@ -180,4 +183,89 @@ Return Value:
 
     ReaderRundownTally(&Walk->Before);
     return ExitCode;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderQueryStoredBytes(
+    PCREADER_STORE Store,
+    PULONGLONG Bytes,
+    PULONGLONG Lost
+    )
+/*++
+
+Routine Description:
+
+    Says how large a store is and what it lacks.
+
+Arguments:
+
+    Store - The store, with a valid header.
+
+    Bytes - Receives the bytes of its header and records.
+
+    Lost - Receives how many events were lost.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCTRACE_STORE_HEADER Header = Store->Header;
+
+    *Bytes = Store->EndOfRecords;
+    if (Header->RingSizeInBytes != 0 &&
+        *Bytes > Header->RingFileOffset + Header->RingSizeInBytes) {
+        *Bytes = Header->RingFileOffset + Header->RingSizeInBytes;
+    }
+
+    *Lost = Header->NumberOfEventsLost + Header->NumberOfEventsReentered;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ReaderCheckSortKey(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options,
+    PCSZ Command
+    )
+/*++
+
+Routine Description:
+
+    Looks whether there is such a column.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options.
+
+    Command - The command's name.
+
+Return Value:
+
+    FALSE if there is none; that has been written.
+
+--*/
+{
+    switch (Options->SortKey) {
+
+    case ReaderSortAverage:
+    case ReaderSortMinimum:
+    case ReaderSortMaximum:
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: --sort takes total, self, calls or "
+                     "name here (see TraceReader %s --help)\n",
+                     Command,
+                     Command);
+        RtlFlushWriter(Context->Errors);
+        return FALSE;
+
+    default:
+        return TRUE;
+    }
 }

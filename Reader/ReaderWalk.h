@@ -48,6 +48,8 @@ typedef struct _READER_WALK {
     PREADER_WALK_EVENT Event;
     PVOID Context;
     ULONG Thread;                   // index, that is being read
+    BOOLEAN IsInCall;               // after the last event: the stack that ran
+                                    // last has an open frame
     READER_TALLY Before;            // for what comes before the range
 } READER_WALK;
 
@@ -62,6 +64,35 @@ ULONG
     _Inout_ PREADER_WALK Walk
     );
 READER_WALK_THREADS ReaderWalkThreads;
+
+//
+// How many bytes a store's file has, header and records, and how many events
+// it lacks.
+//
+
+typedef
+VOID
+(READER_QUERY_STORED_BYTES)(
+    _In_ PCREADER_STORE Store,
+    _Out_ PULONGLONG Bytes,
+    _Out_ PULONGLONG Lost
+    );
+READER_QUERY_STORED_BYTES ReaderQueryStoredBytes;
+
+//
+// FALSE if --sort names a key that threads and modules have not; that has been
+// written.
+//
+
+typedef
+_Success_(return != FALSE)
+BOOLEAN
+(READER_CHECK_SORT_KEY)(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options,
+    _In_z_ PCSZ Command
+    );
+READER_CHECK_SORT_KEY ReaderCheckSortKey;
 
 //
 // ReaderFindByName.c
