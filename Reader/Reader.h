@@ -2206,6 +2206,7 @@ READER_MERGE_STATISTICS ReaderMergeStatistics;
 
 extern const READER_COMMAND ReaderCalleesCommand;
 extern const READER_COMMAND ReaderCallersCommand;
+extern const READER_COMMAND ReaderDiffCommand;
 extern const READER_COMMAND ReaderExportCommand;
 extern const READER_COMMAND ReaderHotCommand;
 extern const READER_COMMAND ReaderInfoCommand;

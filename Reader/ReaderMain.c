@@ -29,6 +29,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderStackCommand,
     &ReaderThreadsCommand,
     &ReaderModulesCommand,
+    &ReaderDiffCommand,
     &ReaderReplayCommand,
     &ReaderLiveCommand,
     &ReaderExportCommand,
