@@ -1084,7 +1084,7 @@ const READER_COMMAND ReaderPackCommand = {
     "tree and replay show what they show here, without the images.  Nothing\n"
     "is compressed.  Stores have their records and no room for more; those of\n"
     "a running program have what is there at that moment.  FILE must not be\n"
-    "there yet; it is complete or not there: it is written as FILE.tmp first.\n",
+    "there yet; it is there when it is complete: it is FILE.tmp before.\n",
     "  TraceReader pack -o busy.tracepack SESSION\n"
     "  unzip busy.tracepack\n",
     READER_OPTION_OUTPUT | READER_OPTION_VERBOSE | READER_OPTION_SYMBOLS,

@@ -35,6 +35,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderExportCommand,
     &ReaderVerifyCommand,
     &ReaderPackCommand,
+    &ReaderRecoverCommand,
 };
 
 const ULONG ReaderNumberOfCommands = RTL_NUMBER_OF(ReaderCommands);
