@@ -64,6 +64,12 @@ static const READER_TABLE ReaderHotTextTable = {
     FALSE
 };
 
+//
+// The progress is looked at once in so many calls of ReaderShowHotProgress.
+//
+
+#define READER_HOT_PROGRESS_CALLS 0x10000
+
 typedef struct _READER_HOT_ROW {
     READER_STATISTICS Statistics;
     ULONGLONG Probe;                // what its hooks cost, ticks
@@ -84,8 +90,9 @@ typedef struct _READER_HOT {
     ULONGLONG NumberShown;          // before --limit
     ULONGLONG Bytes;                // of all records
     ULONGLONG ListedBytes;
-    ULONGLONG ListedProbe;          // ticks
     READER_NOT_SHOWN NotShown;
+    READER_PROGRESS Progress;
+    ULONG ProgressCalls;
 } READER_HOT;
 typedef READER_HOT *PREADER_HOT;
 
@@ -320,7 +327,6 @@ Return Value:
         Row = &Hot->Rows[Hot->Order[Index]];
         Row->IsListed = TRUE;
         Hot->ListedBytes += Row->Bytes;
-        Hot->ListedProbe += Row->Probe;
     }
 
     return STATUS_SUCCESS;
@@ -725,6 +731,36 @@ Return Value:
 
 
 static
+VOID
+ReaderShowHotProgress(
+    _In_ PVOID Context
+    )
+/*++
+
+Routine Description:
+
+    Called for each buffer that was read.
+
+Arguments:
+
+    Context - What is added up.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_HOT Hot = (PREADER_HOT)Context;
+
+    Hot->ProgressCalls += 1;
+    if (Hot->ProgressCalls % READER_HOT_PROGRESS_CALLS == 0) {
+        ReaderShowProgress(&Hot->Progress, Hot->Tally.NumberOfRecords);
+    }
+}
+
+
+static
 ULONG
 ReaderReadHotThreads(
     _Inout_ PREADER_HOT Hot
@@ -818,7 +854,17 @@ Return Value:
     ReaderInitializeFunctions(&Hot.Functions, &Hot.Session);
     ReaderInitializeTally(&Hot.Tally, &Hot.Functions, NULL);
     Hot.Tally.IsGeneral = TRUE;
+    ReaderInitializeProgress(&Hot.Progress,
+                             Context,
+                             "",
+                             ReaderCountRecords(&Hot.Session, Options));
+    if (Context->Errors->IsConsole) {
+        Hot.Tally.Progress = ReaderShowHotProgress;
+        Hot.Tally.ProgressContext = &Hot;
+    }
+
     ExitCode = ReaderReadHotThreads(&Hot);
+    ReaderEraseProgress(&Hot.Progress);
     Status = ReaderAddUpHot(&Hot);
     if (!NT_SUCCESS(Status)) {
         ExitCode = ReaderFail(Context, "hot", Options->PathUtf8, Status);
@@ -836,6 +882,7 @@ Return Value:
                                Hot.NumberShown,
                                &Hot.NotShown,
                                ExitCode);
+    ReaderSaveCache(&Hot.Session, FALSE);
 
 End:
     ReaderRundownHot(&Hot);
@@ -869,6 +916,7 @@ const READER_COMMAND ReaderHotCommand = {
     READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTION_MINIMUM | READER_OPTION_OUTPUT |
-        READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+        READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+        READER_OPTION_NO_CACHE,
     ReaderCommandHot
 };

@@ -1120,7 +1120,6 @@ Return Value:
     ReaderInitializeFunctions(&Report.Functions, &Report.Session);
     Report.Functions.IsQuiet = TRUE;
     Report.HasHistograms =
-        !Report.Session.IsProbeSubtracted &&
         ((Options->Given & READER_OPTION_PERCENTILES) != 0 ||
          Options->Format != ReaderFormatText) &&
         Report.Session.Clock.Kind != TRACE_CLOCK_NONE;

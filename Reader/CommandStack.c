@@ -34,6 +34,12 @@ Abstract:
 
 #define READER_STACK_LEVELS 32
 
+//
+// The progress is shown once in so many events.
+//
+
+#define READER_STACK_EVENTS 0x10000
+
 static const READER_COLUMN ReaderStackThreadColumns[] = {
     { "Thread", "thread", ReaderColumnNumber, 8 },
     { "Fiber", "fiber", ReaderColumnNumber, 5 },
@@ -154,6 +160,8 @@ typedef struct _READER_STACK {
     BOOLEAN IsGuessed;              // somewhere
     READER_NOT_SHOWN NotShown;
     ULONGLONG NumberShown;
+    ULONGLONG NumberOfRecords;      // of the threads before
+    READER_PROGRESS Progress;
 } READER_STACK;
 typedef READER_STACK *PREADER_STACK;
 
@@ -196,7 +204,8 @@ ReaderIsFrameKnown(
 Routine Description:
 
     Says whether a frame's size is known: from its unwind entry, or because the
-    image has such entries and none for it, so that it is a leaf.
+    image has such entries and none for it, so that it is a leaf.  What the
+    cache of symbols has of a site came from the image.
 
 Arguments:
 
@@ -217,9 +226,16 @@ Return Value:
         return TRUE;
     }
 
+    if (Frame->Kind != TRACE_KIND_ENTER) {
+        return FALSE;
+    }
+
+    if (!Module->IsImageTried) {
+        return Module->CachedModule != READER_NONE;
+    }
+
     Unwind = Module->Symbols != NULL ? ReaderGetUnwind(Module->Symbols) : NULL;
-    return Frame->Kind == TRACE_KIND_ENTER && Unwind != NULL &&
-           Unwind->NumberOfFunctions != 0;
+    return Unwind != NULL && Unwind->NumberOfFunctions != 0;
 }
 
 
@@ -618,6 +634,7 @@ Return Value:
     PREADER_STACK_TRACK Track;
     READER_STREAM Stream;
     CORE_EVENT Event;
+    ULONG Events = 0;
     ULONG Index;
     NTSTATUS Status;
 
@@ -639,8 +656,15 @@ Return Value:
         Status = Event.Kind == CoreEventEnter
                      ? ReaderEnterStack(Stack, Track, &Event)
                      : ReaderLeaveStack(Stack, Track, &Stream, &Event);
+        Events += 1;
+        if (Events % READER_STACK_EVENTS == 0) {
+            ReaderShowProgress(&Stack->Progress,
+                               Stack->NumberOfRecords +
+                                   Stream.NumberOfRecords);
+        }
     }
 
+    Stack->NumberOfRecords += Stream.NumberOfRecords;
     ReaderCloseStream(&Stream);
     for (Index = Stack->FirstTrack; Index < Stack->NumberOfTracks; Index++) {
         Allocator->Free(Allocator->Context, Stack->Tracks[Index].Calls);
@@ -1187,6 +1211,10 @@ Return Value:
     }
 
     ReaderInitializeFunctions(&Stack.Functions, &Stack.Session);
+    ReaderInitializeProgress(&Stack.Progress,
+                             Context,
+                             "",
+                             ReaderCountRecords(&Stack.Session, Options));
     for (Index = 0; Index < Stack.Session.NumberOfThreads; Index++) {
 
         if (!READER_IS_THREAD_SELECTED(
@@ -1197,10 +1225,12 @@ Return Value:
 
         Status = ReaderStackThread(&Stack, Index);
         if (!NT_SUCCESS(Status)) {
+            ReaderEraseProgress(&Stack.Progress);
             ExitCode = ReaderFailThread(&Stack.Session, Index, Status);
         }
     }
 
+    ReaderEraseProgress(&Stack.Progress);
     Status = ReaderPutStack(&Stack);
     if (!NT_SUCCESS(Status)) {
         ExitCode = ReaderFail(Context, "stack", Options->PathUtf8, Status);
@@ -1210,6 +1240,7 @@ Return Value:
                                    Stack.NumberShown,
                                    &Stack.NotShown,
                                    ExitCode);
+        ReaderSaveCache(&Stack.Session, FALSE);
     }
 
     ReaderRundownStack(&Stack);
@@ -1256,6 +1287,7 @@ const READER_COMMAND ReaderStackCommand = {
     READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTION_MINIMUM | READER_OPTION_STATIC |
-        READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+        READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
+        READER_OPTION_NO_CACHE,
     ReaderCommandStack
 };

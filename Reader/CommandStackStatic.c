@@ -377,6 +377,10 @@ Return Value:
     NTSTATUS Status;
 
     Status = ReaderLoadModuleSymbols(&Static->Session, Module);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderLoadModuleImage(&Static->Session, Module);
+    }
+
     if (!NT_SUCCESS(Status)) {
         return Status;
     }

@@ -357,6 +357,7 @@ Return Value:
 --*/
 {
     PCORE_TOTALS Totals;
+    ULONGLONG Probe;
     ULONG Index;
 
     switch (Event->Kind) {
@@ -378,9 +379,12 @@ Return Value:
                               Event,
                               Totals->ActiveCalls == 0);
         if (Tally->HasHistograms && Event->Kind != CoreEventAbandoned) {
+            Probe = Event->InclusiveProbe / TRACE_PROBE_UNIT;
             return CoreAddToHistogram(&Tally->Histograms[Index],
                                       Tally->Totals.Allocator,
-                                      Event->InclusiveTicks);
+                                      Event->InclusiveTicks > Probe
+                                          ? Event->InclusiveTicks - Probe
+                                          : 0);
         }
         break;
     }

@@ -42,6 +42,7 @@ class Program:
         self.records = []
         self.functions = {}         # function -> [calls, total, self]
         self.nodes = {}             # chain -> [calls, total, self]
+        self.totals = {}            # function -> those of its calls
         self.chain = []
 
     def work(self, ticks):
@@ -73,6 +74,7 @@ class Program:
             sums[0] += 1
             sums[2] += own
         node[1] += total
+        self.totals.setdefault(function, []).append(total)
         if function not in self.chain:
             row[1] += total
 
@@ -143,9 +145,21 @@ def check_truth(results, scratch):
             'what was taken out, costs %s' % (parts,))
         results.check(seen_functions(plain) != program.functions,
                       'control: with the cost, costs %s' % (parts,))
-        least = {int(row['rva'], 16): int(row['min_ns']) for row in found}
-        results.check(all(least[key] < 200 for key in least),
-                      'the least time of a call, costs %s' % (parts,))
+        calls = {key: sorted(values)
+                 for key, values in program.totals.items()}
+        results.equal({int(row['rva'], 16):
+                       (int(row['min_ns']), int(row['max_ns']),
+                        int(row['average_ns'])) for row in found},
+                      {key: (values[0], values[-1],
+                             sum(values) // len(values))
+                       for key, values in calls.items()},
+                      'each call, costs %s' % (parts,))
+        results.check(all(
+            exact <= int(row['p50_ns']) <= exact * 1.03126
+            for row in found
+            for values in [calls[int(row['rva'], 16)]]
+            for exact in [values[(len(values) + 1) // 2 - 1]]),
+            'the median, costs %s' % (parts,))
 
         code, found, _ = rows('tree', path, '--subtract-probe')
         names = {}
