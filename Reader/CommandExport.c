@@ -22,6 +22,10 @@ static const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "chrome",
       READER_EXPORT_TIMES | READER_EXPORT_SPLIT,
       ReaderExportChrome },
+    { "perfetto",
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT,
+      ReaderExportPerfetto },
+    { "fxt", READER_EXPORT_TIMES | READER_EXPORT_SPLIT, ReaderExportFxt },
     { "speedscope",
       READER_EXPORT_TIMES | READER_EXPORT_SPLIT,
       ReaderExportSpeedscope },
@@ -237,6 +241,8 @@ const READER_COMMAND ReaderExportCommand = {
     "               flame graphs\n"
     "  chrome       every call: Chrome's Trace Event Format (JSON), for\n"
     "               Perfetto, chrome://tracing and speedscope\n"
+    "  perfetto     every call: protocol buffers, for Perfetto\n"
+    "  fxt          every call: Fuchsia's trace format, for Perfetto\n"
     "  speedscope   every call: JSON, for speedscope\n"
     "  callgrind    for KCachegrind and callgrind_annotate\n"
     "  csv          what report --csv writes\n"
@@ -250,15 +256,15 @@ const READER_COMMAND ReaderExportCommand = {
     "--function and --exclude leave out what tree does in folded, callgrind,\n"
     "csv-cap and the flame graph of html, and what report does elsewhere.\n"
     "FILE is complete or not there: it is written as FILE.tmp first.\n"
-    "In chrome and speedscope every call has a beginning and an end, on a\n"
-    "track for its thread or fiber; times are nanoseconds after the session's first\n"
-    "record.  Calls that were open at --from, left without an exit, or open at\n"
-    "the end of their thread or at --to are marked begun_before, abandoned or\n"
-    "unfinished, where the format has marks.  With --split-size a file is\n"
-    "ended when it has SIZE bytes, and the next ones are named with -2, -3 and\n"
-    "so on before the extension.  Each is a slice of time, complete in itself:\n"
-    "calls that are open end there and begin again in the next, both marked\n"
-    "continued.\n"
+    "In chrome, perfetto, fxt and speedscope every call has a beginning and an\n"
+    "end, on a track for its thread or fiber; times are those after the\n"
+    "session's first record.  Calls that were open at --from, left without an\n"
+    "exit, or open at the end of their thread or at --to are marked\n"
+    "begun_before, abandoned or unfinished (not in speedscope).  With\n"
+    "--split-size a file is ended when it has SIZE bytes, and the next ones are\n"
+    "named with -2, -3 and so on before the extension.  Each is a slice of\n"
+    "time, complete in itself: calls that are open end there and begin again in\n"
+    "the next, and both are marked continued.\n"
     READER_RANGE_NOTE
     READER_FILTER_NOTE,
     "  TraceReader export --format folded -o calls.folded SESSION\n"

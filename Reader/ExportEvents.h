@@ -45,6 +45,7 @@ typedef struct _READER_EXPORT_TRACK {
     ULONG NumberOfFrames;
     ULONG CapacityOfFrames;
     ULONG Part;                     // that it was begun in
+    ULONG Slot;                     // the format's own
     ULONGLONG LastPlace;            // these two of its last event, for
     BOOLEAN IsLastEnd;              // ReaderPlaceEvent
 } READER_EXPORT_TRACK;
