@@ -15,6 +15,19 @@ Abstract:
 
 #include "ExportHtml.h"
 
+//
+// The source files of functions, by where their names are.
+//
+
+typedef struct _READER_HTML_FILES {
+    READER_MAP Numbers;
+    PREADER_SOURCE_LINE Files;
+    ULONG Capacity;
+    ULONG Count;
+    ULONGLONG Room;                 // bytes for names
+} READER_HTML_FILES;
+typedef READER_HTML_FILES *PREADER_HTML_FILES;
+
 static const CHAR ReaderBase64[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -527,6 +540,83 @@ Return Value:
 
 
 static
+BOOLEAN
+ReaderFindHtmlLine(
+    _In_ PCREADER_HTML Html,
+    _Inout_ PREADER_HTML_FILES Files,
+    _In_ PCREADER_FUNCTION Function,
+    _Out_ PULONG File,
+    _Out_ PULONG LineNumber
+    )
+/*++
+
+Routine Description:
+
+    Finds where a function begins, and gives its file a number.
+
+Arguments:
+
+    Html - The export.
+
+    Files - The files so far.
+
+    Function - The function.
+
+    File - Receives the file's number.
+
+    LineNumber - Receives the line.
+
+Return Value:
+
+    FALSE if it is not known, or there is no room for the file's name.
+
+--*/
+{
+    READER_SESSION *Session = &Html->Export->Session;
+    READER_SOURCE_LINE Line;
+    ULONGLONG Key;
+    ULONGLONG Size;
+    NTSTATUS Status;
+
+    if (!ReaderFindLine(Session,
+                        ((ULONGLONG)Function->Module << 32) | Function->Rva,
+                        &Line)) {
+        return FALSE;
+    }
+
+    *LineNumber = Line.LineNumber;
+    Key = (ULONGLONG)(ULONG_PTR)Line.FileName;
+    if (ReaderFindInMap(&Files->Numbers, Key, File)) {
+        return TRUE;
+    }
+
+    Size = ReaderMeasureHtmlText(Line.FileName, Line.LengthInBytes);
+    if (Size > Files->Room) {
+        return FALSE;
+    }
+
+    Status = ReaderGrowArray(Html->Export->Context->Allocator,
+                             (PVOID *)&Files->Files,
+                             &Files->Capacity,
+                             Files->Count + 1,
+                             sizeof(READER_SOURCE_LINE));
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderAddToMap(&Files->Numbers, Key, Files->Count);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return FALSE;
+    }
+
+    *File = Files->Count;
+    Files->Files[Files->Count] = Line;
+    Files->Count += 1;
+    Files->Room -= Size;
+    return TRUE;
+}
+
+
+static
 VOID
 ReaderWriteHtmlNames(
     _In_ PCREADER_HTML Html,
@@ -536,7 +626,8 @@ ReaderWriteHtmlNames(
 
 Routine Description:
 
-    Writes the functions' names and modules.
+    Writes the functions: module, name, whether that was cut, and file and line
+    if they are known; then the files.
 
 Arguments:
 
@@ -550,10 +641,18 @@ Return Value:
 
 --*/
 {
+    PCALLOCATOR Allocator = Html->Export->Context->Allocator;
     PREADER_FUNCTIONS Functions = &Html->Export->Functions;
     PCREADER_FUNCTION Function;
+    READER_HTML_FILES Files;
+    ULONG File;
     ULONG Index;
     ULONG Length;
+    ULONG LineNumber;
+
+    RtlZeroBytes(&Files, sizeof(Files));
+    Files.Room = READER_HTML_MAXIMUM_OTHERS;
+    ReaderInitializeMap(&Files.Numbers, Allocator);
 
     RtlWriteText(Writer,
                  "<script type=\"application/json\" id=\"names\">[");
@@ -569,11 +668,26 @@ Return Value:
         RtlWriteText(Writer, Index == 0 ? "[%u," : ",\n[%u,",
                      Function->Module);
         ReaderPutHtmlText(Writer, Function->Name, Length);
-        RtlWriteText(Writer,
-                     Length < Function->NameLength ? ",1]" : "]");
+        RtlWriteText(Writer, ",%u", Length < Function->NameLength);
+        if (ReaderFindHtmlLine(Html, &Files, Function, &File, &LineNumber)) {
+            RtlWriteText(Writer, ",%u,%u", File, LineNumber);
+        }
+        RtlWriteText(Writer, "]");
+    }
+
+    RtlWriteText(Writer,
+                 "]</script>\n"
+                 "<script type=\"application/json\" id=\"files\">[");
+    for (Index = 0; Index < Files.Count; Index++) {
+        RtlWriteText(Writer, Index == 0 ? "" : ",\n");
+        ReaderPutHtmlText(Writer,
+                          Files.Files[Index].FileName,
+                          Files.Files[Index].LengthInBytes);
     }
 
     RtlWriteText(Writer, "]</script>\n");
+    Allocator->Free(Allocator->Context, Files.Files);
+    ReaderRundownMap(&Files.Numbers);
 }
 
 

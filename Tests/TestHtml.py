@@ -234,6 +234,11 @@ def check_table(page):
             else:
                 results.equal(shown[ours][0], '{:,}'.format(expected[ours]),
                               '%s: %s' % (row['function'], ours))
+    results.equal(page.get(
+        '[...document.querySelectorAll("#tableHead > div")].map((each, i) => '
+        'Math.abs(each.getBoundingClientRect().right - document.querySelector('
+        '".row").children[i].getBoundingClientRect().right)).filter(apart => '
+        'apart > 1)'), [], 'the columns stand below their titles')
     page.browser.resize(1400, 900)
 
 

@@ -100,6 +100,24 @@ const functionName = index => index < FUNCTIONS
 const moduleName = index => index < FUNCTIONS &&
     about.modules[names[index][0]] ? about.modules[names[index][0]][0] : '';
 
+const files = JSON.parse($('files').textContent);
+$('files').remove();
+
+const baseName = path => path.split(/[\\/]/).filter(part => part).pop() ||
+    path;
+
+//
+// Where a function begins: the file's name and line, and with its whole path.
+//
+
+function sourceOf(index) {
+    if (index >= FUNCTIONS || names[index].length < 5) {
+        return ['', ''];
+    }
+    const [, , , file, line] = names[index];
+    return [baseName(files[file]) + ':' + line, files[file] + ':' + line];
+}
+
 const numbers = new Statistics(FUNCTIONS);
 {
     const from = new Numbers('functions');

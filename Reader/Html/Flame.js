@@ -331,7 +331,8 @@ class Flame {
             rows.push(['all calls', ''], ...numberRows(numbers, func));
         }
         tip.show(x, y, functionName(func), rows,
-                 moduleName(func) ? moduleName(func) : '');
+                 [moduleName(func), sourceOf(func)[0]]
+                     .filter(text => text).join(', '));
     }
 
     listen() {

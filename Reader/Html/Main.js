@@ -24,9 +24,6 @@ function nextTheme() {
     }
 }
 
-const baseName = path => path.split(/[\\/]/).filter(part => part).pop() ||
-    path;
-
 function describeSession() {
     const program = baseName(about.program) || baseName(about.session);
     document.title = program + ' \u2013 trace';
@@ -138,8 +135,8 @@ function showSelection() {
     const index = state.selected;
     $('status').textContent = index < 0
         ? 'Click a call, a frame or a row to select its function.'
-        : functionName(index) + (moduleName(index)
-            ? ' (' + moduleName(index) + ')' : '') + ':  ' +
+        : functionName(index) + ' (' + [moduleName(index),
+            sourceOf(index)[0]].filter(text => text).join(', ') + '):  ' +
             numberRows(numbers, index).map(each => each.join(' '))
                 .join('  \u00b7  ');
     let text = '';
@@ -319,6 +316,6 @@ function pressed(key) {
 
 window.tracer = {
     about, state, timeline, flame, table, numbers, names, functionName,
-    moduleName, select, search, started,
+    moduleName, sourceOf, select, search, started,
     loaded: performance.now()
 };

@@ -30,7 +30,8 @@ class Table {
                 : []),
             ...(has('uncertain') ? [['uncertain', 'Uncertain', '92px']] : []),
             ...(has('begunBefore')
-                ? [['begunBefore', 'Begun before', '100px']] : [])
+                ? [['begunBefore', 'Begun before', '100px']] : []),
+            ...(files.length ? [['source', 'Source', '130px']] : [])
         ];
         const digits = field => 14 + 7 * count(numbers[field].reduce(
             (most, value) => Math.max(most, value), 0)).length;
@@ -38,6 +39,8 @@ class Table {
             FIELDS.includes(field) && !Table.isTime(field)
                 ? Math.max(parseInt(width, 10), digits(field)) + 'px' : width)
             .join(' ');
+        this.box.style.setProperty('--wide', this.template.match(/\d+(?=px)/g)
+            .reduce((sum, width) => sum + Number(width), 16) + 'px');
         this.makeHead();
         this.arrange();
         this.listen();
@@ -53,6 +56,7 @@ class Table {
         this.head.replaceChildren(...this.columns.map(([field, title]) => {
             const cell = document.createElement('div');
             cell.setAttribute('role', 'columnheader');
+            cell.className = Table.isText(field) ? 'text' : '';
             const button = document.createElement('button');
             button.type = 'button';
             button.dataset.field = field;
@@ -64,8 +68,12 @@ class Table {
         this.box.setAttribute('aria-colcount', this.columns.length);
     }
 
+    static isText(field) {
+        return field === 'name' || field === 'module' || field === 'source';
+    }
+
     sort(field) {
-        const isText = field === 'name' || field === 'module';
+        const isText = Table.isText(field);
         this.isAscending = this.key === field ? !this.isAscending : isText;
         this.key = field;
         this.arrange();
@@ -83,8 +91,9 @@ class Table {
             }
         }
         const sign = this.isAscending ? 1 : -1;
-        if (this.key === 'name' || this.key === 'module') {
-            const text = this.key === 'name' ? functionName : moduleName;
+        if (Table.isText(this.key)) {
+            const text = { name: functionName, module: moduleName,
+                           source: index => sourceOf(index)[0] }[this.key];
             const texts = new Map(order.map(i => [i, text(i)]));
             order.sort((a, b) => {
                 const first = texts.get(a), second = texts.get(b);
@@ -125,6 +134,9 @@ class Table {
         if (field === 'module') {
             return [moduleName(index), names[index][0] < about.modules.length
                 ? about.modules[names[index][0]][1] : ''];
+        }
+        if (field === 'source') {
+            return sourceOf(index);
         }
         const value = numbers[field][index];
         return Table.isTime(field) ? [time(value), exact(value)]
@@ -167,6 +179,7 @@ class Table {
             const [text, title] = this.cell(field, index);
             cell.setAttribute('role', field === 'name' ? 'rowheader'
                 : 'gridcell');
+            cell.className = Table.isText(field) ? 'text' : '';
             cell.textContent = text;
             if (title) {
                 cell.title = title;

@@ -490,6 +490,9 @@ class Timeline {
         if (moduleName(func)) {
             rows.push(['module', moduleName(func)]);
         }
+        if (sourceOf(func)[0]) {
+            rows.push(['source', sourceOf(func)[0]]);
+        }
         const length = row.end[first] - row.start[first];
         rows.push(['begins', time(row.start[first]) + ' (' +
             exact(row.start[first]) + ')']);
