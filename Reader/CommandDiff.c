@@ -438,6 +438,7 @@ Return Value:
     ULONG Which;
 
     CoreInitializeClock(&Diff->Clock);
+    Diff->Clock.IsRaw = Diff->Sides[0].Session.Clock.IsRaw;
     for (Which = 0; Which < 2; Which++) {
         if (Diff->Sides[Which].Session.Clock.Ticks == 0) {
             IsRateKnown = FALSE;

@@ -20,7 +20,7 @@ static const READER_COLUMN ReaderModuleColumns[] = {
     { "Outermost", "calls_outermost", ReaderColumnNumber, 9 },
     { "Records", "records", ReaderColumnNumber, 10 },
     { "Stores", "stores", ReaderColumnNumber, 6 },
-    { "Bytes", "bytes", ReaderColumnNumber, 12 },
+    { "Bytes", "bytes", ReaderColumnBytes, 12 },
     { "Lost", "lost", ReaderColumnNumber, 6 },
     { "Symbols", "symbols", ReaderColumnText, 7 },
     { "Module", "module", ReaderColumnText, 16 },
@@ -240,7 +240,7 @@ Return Value:
     if (Module->Symbols != NULL) {
         ReaderPutString(Output,
                         ReaderDescribeSymbolSource(
-                            ReaderGetSymbolSource(Module->Symbols)));
+                            ReaderGetModuleSource(Module)));
     } else {
         ReaderPutNothing(Output);
     }

@@ -25,7 +25,7 @@ static const READER_COLUMN ReaderThreadColumns[] = {
     { "Busy, %", "busy_percent", ReaderColumnHundredths, 7 },
     { "Depth", "maximum_depth", ReaderColumnNumber, 5 },
     { "Stores", "stores", ReaderColumnNumber, 6 },
-    { "Bytes", "bytes", ReaderColumnNumber, 12 },
+    { "Bytes", "bytes", ReaderColumnBytes, 12 },
     { "Lost", "lost", ReaderColumnNumber, 6 },
     { "Self", "top_self", ReaderColumnTime, READER_TIME_WIDTH },
     { "Top function", "top_function", ReaderColumnText, 24 },

@@ -46,7 +46,7 @@ def commands():
 
 class Command:
     def __init__(self, name):
-        self.name = name
+        self.name, self.number = name, 0
         self.code, self.help, self.errors = support.reader(name, '--help')
         usage = re.match(r'usage: TraceReader (\S+) \[OPTIONS\] (.+)\n',
                          self.help)
@@ -61,8 +61,9 @@ class Command:
                   FIRST.get(self.name, name) for name in self.arguments]
         more = []
         if 'output' in self.options and scratch:
-            more = ['-o', programs.windows_path(
-                os.path.join(scratch, 'out-' + self.name))]
+            self.number += 1
+            more = ['-o', programs.windows_path(os.path.join(
+                scratch, 'out-%s-%d' % (self.name, self.number)))]
         if 'format' in self.options:
             more += ['--format', 'folded']
         if self.name == 'live':
@@ -70,7 +71,7 @@ class Command:
         return support.reader(self.name, *more, *options, *places)
 
 
-def check_help(results, command):
+def check_help(results, command, known):
     results.check(command.code == 0 and not command.errors and
                   command.arguments and command.help.isascii(),
                   '%s --help' % command.name, [command.help])
@@ -79,11 +80,12 @@ def check_help(results, command):
                   'help %s' % command.name)
     for example in command.examples:
         words = shlex.split(example.split(' > ')[0], posix=False)
+        options = known.get(words[0], {})
         results.check(
-            words[0] == command.name and
             all(word.startswith('--') and
-                word[2:].split('=')[0] in command.options or word == '-o'
-                for word in words if word.startswith('-')),
+                word[2:].split('=')[0] in options or
+                word == '-o' and 'output' in options
+                for word in words if word.startswith('-')) and options,
             'an example of %s: %s' % (command.name, example))
     results.check(all(len(line) <= 100 for line in command.help.split('\n')),
                   '%s --help: short lines' % command.name)
@@ -166,6 +168,8 @@ def check_text(results, command, session, scratch):
                   [code, errors])
     if 'raw' in command.options:
         _, raw, errors = command.run(session, '--raw', scratch=scratch)
+        raw = ''.join(line for line in raw.splitlines(True)
+                      if not line.endswith('.\n'))     # tables alone
         found = UNIT.search(raw)
         results.check(raw and not found, '%s --raw: no units' % command.name,
                       [raw[max(0, found.start() - 80):found.end() + 20]
@@ -197,17 +201,23 @@ def main():
         session = programs.windows_path(support.sessions(traces)[0])
         names, problem = commands()
         results.check(problem == (0, '') and len(names) > 6, '--help', names)
-        for name in names:
-            command = Command(name)
-            check_help(results, command)
+        listed = [Command(name) for name in names]
+        known = {command.name: command.options for command in listed}
+        for command in listed:
+            check_help(results, command, known)
+            results.check(any(example.startswith(command.name + ' ')
+                              for example in command.examples),
+                          '%s: an example' % command.name)
             check_usage(results, command, session)
             check_missing(results, command, scratch)
             check_text(results, command, session, scratch)
             data = check_json(results, command, session, schema, scratch)
             if data:
                 check_csv(results, command, session, data, scratch)
-        results.equal({branch['title'] for branch in schema['oneOf']} -
-                      set(names), set(), 'the schema has no other commands')
+        results.equal({branch['title'].split()[0]
+                       for branch in schema['oneOf']},
+                      {name for name in names if 'json' in known[name]},
+                      'the schema has all commands')
         check_numbers(results, session)
         code, text, errors = support.reader()
         results.check(code == 1 and not text and 'Commands:' in errors,
