@@ -23,6 +23,7 @@ Abstract:
     { "p99", "p99", ReaderColumnTime, READER_TIME_WIDTH },                  \
     { "Module", "module", ReaderColumnText, 16 },                           \
     { "", "rva", ReaderColumnHexadecimal, 0 },                              \
+    { "", "folded", ReaderColumnText, 0 },                                  \
     { "Function", "function", ReaderColumnText, FunctionWidth },            \
     { FileTitle, "file", ReaderColumnText, 0 },                             \
     { "", "line", ReaderColumnNumber, 0 }
@@ -55,8 +56,9 @@ static const READER_COLUMN ReaderReportProbeLineColumns[] = {
     (7u << READER_STATISTICS_NUMBER_OF_COLUMNS)
 #define READER_REPORT_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 3)
 #define READER_REPORT_RVA_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 4)
-#define READER_REPORT_FILE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 6)
-#define READER_REPORT_LINE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 7)
+#define READER_REPORT_FOLDED_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 5)
+#define READER_REPORT_FILE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 7)
+#define READER_REPORT_LINE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 8)
 
 #define READER_REPORT_TABLE(Columns) \
     { "functions", Columns, RTL_NUMBER_OF(Columns), FALSE }
@@ -833,6 +835,7 @@ Return Value:
     ReaderSort(Order, Count, ReaderCompareReportRows, Report);
 
     HiddenColumns = 1ULL << READER_REPORT_RVA_COLUMN |
+                    1ULL << READER_REPORT_FOLDED_COLUMN |
                     1ULL << READER_REPORT_LINE_COLUMN;
     if (!HasLines) {
         HiddenColumns |= 1ULL << READER_REPORT_FILE_COLUMN;
@@ -895,6 +898,7 @@ Return Value:
         ReaderPutReportPercentiles(&Output, Report, Order[Index]);
         ReaderPutText(&Output, Module->Name, Module->NameLength);
         ReaderPutNumber(&Output, Function->Rva);
+        ReaderPutText(&Output, Function->FoldedNames, Function->FoldedLength);
         ReaderPutText(&Output, Function->Name, Function->NameLength);
         ReaderPutSource(Report, &Output, Function);
     }
@@ -1179,7 +1183,8 @@ const READER_COMMAND ReaderReportCommand = {
     "Shows each function's calls and times",
     "CSV, and JSON in the array functions, hold\n"
     READER_STATISTICS_FIELDS "\n  p50_ns, p90_ns, p99_ns, module, rva, "
-    "function, file, line\n"
+    "folded, function, file, line\n"
+    "(folded: other functions that the linker has put in the same place)\n"
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
     "Total counts a recursive function once; average, min and max are of\n"
@@ -1204,6 +1209,7 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTION_NO_INDEX | READER_OPTION_MARKS |
         READER_OPTION_FILTER | READER_OPTION_PROBE |
         READER_OPTION_PERCENTILES | READER_OPTION_NO_CACHE |
-        READER_OPTION_LINES,
+        READER_OPTION_LINES |
+        READER_OPTION_SYMBOLS,
     ReaderCommandReport
 };

@@ -507,6 +507,7 @@ typedef struct _READER_SESSION {
     ULONGLONG MaximumClockStep;     // ticks
     ULONGLONG JumpTicks;            // a step longer than that is marked; 0:
                                     // none is
+    PCWSTR SymbolPath;              // --symbols; NULL: not given
     ULONGLONG IndexInterval;        // records between two marks of an index;
                                     // 0: there are none
     ULONGLONG NumberOfMarks;        // in the indexes that were closed
@@ -931,7 +932,10 @@ typedef struct _READER_FUNCTION {
     ULONG Rva;                      // of its start, or of the site
     PCSZ Name;                      // UTF-8
     ULONG NameLength;               // bytes
-    BOOLEAN IsNameOwned;            // module+0xRVA
+    ULONG FoldedLength;             // bytes
+    PCSZ FoldedNames;               // of other functions with the same code,
+                                    // joined by "; "; ""
+    BOOLEAN IsNameOwned;            // module+0xRVA, or "... [+2 folded]"
     BOOLEAN IsShown;                // these two by ReaderFilterFunctions
     BOOLEAN IsExcluded;             // the longest prefix is one of --exclude
     BOOLEAN IsLeftOut;              // the command's: it was, at least once

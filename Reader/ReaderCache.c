@@ -528,6 +528,14 @@ Return Value:
         Symbol->Name = Session->Cache->Texts +
                        Entry->Values[READER_CACHE_NAME_TEXT];
         Symbol->LengthInBytes = Entry->Values[READER_CACHE_NAME_TEXT + 1];
+        Symbol->NumberFolded = Entry->Values[0] - 1;
+        Symbol->RawText = Session->Cache->Texts +
+                          Entry->Values[READER_CACHE_RAW_TEXT];
+        Symbol->RawLengthInBytes = Entry->Values[READER_CACHE_RAW_TEXT + 1];
+        while (Symbol->LinkageLengthInBytes < Symbol->RawLengthInBytes &&
+               Symbol->RawText[Symbol->LinkageLengthInBytes] != '\n') {
+            Symbol->LinkageLengthInBytes += 1;
+        }
     }
 
     return TRUE;
@@ -564,7 +572,8 @@ Return Value:
     PREADER_CACHE_NEW New;
 
     if (Symbol != NULL &&
-        Symbol->LengthInBytes > READER_CACHE_MAXIMUM_TEXT) {
+        (Symbol->LengthInBytes > READER_CACHE_MAXIMUM_TEXT ||
+         Symbol->RawLengthInBytes > READER_CACHE_MAXIMUM_TEXT)) {
         return;
     }
 
@@ -573,13 +582,14 @@ Return Value:
                            ReaderCacheName,
                            (ULONG)Site);
     if (New != NULL && Symbol != NULL) {
-        New->Entry.Values[0] = 1;
+        New->Entry.Values[0] = 1 + Symbol->NumberFolded;
         New->Entry.Values[1] = Symbol->StartRva;
         New->Entry.Values[READER_CACHE_NAME_TEXT + 1] =
             Symbol->LengthInBytes;
-        New->Entry.Values[READER_CACHE_RAW_TEXT + 1] = Symbol->LengthInBytes;
+        New->Entry.Values[READER_CACHE_RAW_TEXT + 1] =
+            Symbol->RawLengthInBytes;
         New->Text = Symbol->Name;
-        New->RawText = Symbol->Name;
+        New->RawText = Symbol->RawText;
     }
 }
 

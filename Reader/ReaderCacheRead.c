@@ -88,7 +88,7 @@ Return Value:
 
     case ReaderCacheName:
         return Values[0] == 0 ||
-               (Values[0] == 1 &&
+               (Values[0] <= 1 + READER_MAXIMUM_FOLDED &&
                 ReaderIsTextInCache(Cache, Values[2], Values[3]) &&
                 ReaderIsTextInCache(Cache, Values[4], Values[5]));
 

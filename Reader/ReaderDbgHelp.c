@@ -74,27 +74,6 @@ static const PCWSTR ReaderRuntimeNames[READER_NUMBER_OF_RUNTIMES] = {
 #define READER_TEB_DEALLOCATION_STACK 0x1478
 
 //
-// The head of a PDB ("MSF 7.00"), the container that LLVM's documentation of
-// the PDB format describes.  Offsets are in bytes.
-//
-
-#define READER_PDB_MAGIC "Microsoft C/C++ MSF 7.00\r\n\x1a" "DS\0\0"
-#define READER_PDB_MAGIC_SIZE           32
-#define READER_PDB_BLOCK_SIZE           32
-#define READER_PDB_NUMBER_OF_BLOCKS     40
-#define READER_PDB_DIRECTORY_SIZE       44
-#define READER_PDB_BLOCK_MAP            52
-#define READER_PDB_HEAD_SIZE            56
-
-C_ASSERT(sizeof(READER_PDB_MAGIC) == READER_PDB_MAGIC_SIZE);
-
-//
-// Space for the paths at which a PDB is looked for, in 16-bit units.
-//
-
-#define READER_PDB_PATH_CAPACITY        2048
-
-//
 // SymTagEnum of the Debug Interface Access SDK.
 //
 
@@ -241,6 +220,7 @@ struct _READER_DBGHELP {
     BOOLEAN IsBroken;               // DbgHelp has raised an exception
     ULONG ModuleSizeInBytes;
     ULONGLONG Base;                 // of the module in the session; 0: none
+    PCWSTR SearchPath;              // the caller's; NULL: DbgHelp's own
     PREADER_NAME_CHUNK Chunks;      // the newest first
 
     //
@@ -261,14 +241,6 @@ struct _READER_DBGHELP {
     IMAGEHLP_LINEW64 Line;
     SYMBOL_INFOW Symbol;
     WCHAR MoreOfSymbolName[READER_MAXIMUM_NAME_IN_CHARS];
-
-    //
-    // While the PDB is looked at.
-    //
-
-    WCHAR PdbPath[READER_PDB_PATH_CAPACITY];
-    WCHAR DosPath[READER_PDB_PATH_CAPACITY];
-    WCHAR NtPath[READER_PDB_PATH_CAPACITY];
 };
 
 typedef
@@ -455,10 +427,10 @@ Routine Description:
 
     Starts the session and loads the module's symbols.
 
-    The search path is DbgHelp's own: the current directory, then what
-    _NT_SYMBOL_PATH says.  The image's folder and the PDB path in the image are
-    looked at too.  Options are DbgHelp's only state that sessions share; all
-    of ours set the same.
+    The search path is the caller's, or DbgHelp's own: the current directory,
+    then what _NT_SYMBOL_PATH says.  The image's folder and the PDB path in the
+    image are looked at too.  Options are DbgHelp's only state that sessions
+    share; all of ours set the same.
 
 Arguments:
 
@@ -480,7 +452,9 @@ Return Value:
 
     DbgHelp->Routines.SymSetOptions(READER_SYMBOL_OPTIONS);
 
-    if (!DbgHelp->Routines.SymInitializeW((HANDLE)DbgHelp, NULL, FALSE)) {
+    if (!DbgHelp->Routines.SymInitializeW((HANDLE)DbgHelp,
+                                          DbgHelp->SearchPath,
+                                          FALSE)) {
         return FALSE;
     }
     DbgHelp->IsInitialized = TRUE;
@@ -888,193 +862,6 @@ Return Value:
 }
 
 static
-ULONG
-ReaderGetPdbUlong(
-    _In_reads_bytes_(4) const UCHAR *Bytes
-    )
-/*++
-
-Routine Description:
-
-    Reads a little-endian number.
-
-Arguments:
-
-    Bytes - Supplies its first byte.
-
-Return Value:
-
-    The number.
-
---*/
-{
-    return (ULONG)Bytes[0] |
-           ((ULONG)Bytes[1] << 8) |
-           ((ULONG)Bytes[2] << 16) |
-           ((ULONG)Bytes[3] << 24);
-}
-
-static
-BOOLEAN
-ReaderIsPdbUsable(
-    _Inout_ PREADER_DBGHELP DbgHelp,
-    _In_ PCUNICODE_STRING DosPath
-    )
-/*++
-
-Routine Description:
-
-    Looks at the head of a PDB: is it one, and is it all there?  A linker that
-    is at work and a copy that was cut leave such files, and Wine's DbgHelp
-    then frees pointers that it never set, which no exception handler mends.
-
-Arguments:
-
-    DbgHelp - Supplies the session.
-
-    DosPath - Supplies where the PDB may be.
-
-Return Value:
-
-    FALSE if there is a file that is no whole PDB.  A file that is not there
-    does no harm.
-
---*/
-{
-    UCHAR Head[READER_PDB_HEAD_SIZE];
-    ULONG BlockSize;
-    HANDLE File;
-    ULONG NumberOfBlocks;
-    UNICODE_STRING NtPath;
-    ULONG Read;
-    ULONGLONG SizeInBytes;
-    NTSTATUS Status;
-
-    Status = RtlDosPathToNtPath(DbgHelp->Rtl,
-                                DosPath,
-                                DbgHelp->NtPath,
-                                RTL_NUMBER_OF(DbgHelp->NtPath),
-                                &NtPath);
-    if (!NT_SUCCESS(Status)) {
-        return TRUE;
-    }
-
-    Status = RtlOpenFileForReading(DbgHelp->Rtl, &NtPath, &File);
-    if (!NT_SUCCESS(Status)) {
-        return TRUE;
-    }
-
-    Read = 0;
-    Status = RtlQueryFileSize(DbgHelp->Rtl, File, &SizeInBytes);
-    if (NT_SUCCESS(Status)) {
-        Status = RtlReadFile(DbgHelp->Rtl, File, 0, Head, sizeof(Head), &Read);
-    }
-    RtlClose(DbgHelp->Rtl, File);
-
-    if (!NT_SUCCESS(Status) ||
-        Read != sizeof(Head) ||
-        !RtlAreBytesEqual(Head, READER_PDB_MAGIC, READER_PDB_MAGIC_SIZE)) {
-        return FALSE;
-    }
-
-    BlockSize = ReaderGetPdbUlong(Head + READER_PDB_BLOCK_SIZE);
-    NumberOfBlocks = ReaderGetPdbUlong(Head + READER_PDB_NUMBER_OF_BLOCKS);
-
-    return (BOOLEAN)(BlockSize >= 512 &&
-                     BlockSize <= 0x100000 &&
-                     (BlockSize & (BlockSize - 1)) == 0 &&
-                     (ULONGLONG)BlockSize * NumberOfBlocks <= SizeInBytes &&
-                     ReaderGetPdbUlong(Head + READER_PDB_DIRECTORY_SIZE) != 0 &&
-                     ReaderGetPdbUlong(Head + READER_PDB_DIRECTORY_SIZE) <
-                         SizeInBytes &&
-                     ReaderGetPdbUlong(Head + READER_PDB_BLOCK_MAP) <
-                         NumberOfBlocks);
-}
-
-static
-_Must_inspect_result_
-NTSTATUS
-ReaderCheckPdb(
-    _Inout_ PREADER_DBGHELP DbgHelp,
-    _In_z_ PCWSTR ImagePath,
-    _In_reads_bytes_(PdbPathLength) const CHAR *PdbPath,
-    _In_ ULONG PdbPathLength
-    )
-/*++
-
-Routine Description:
-
-    Looks at the PDB in the places where DbgHelp looks first: the path that the
-    image names (which may be a name alone, in the current directory), that
-    name in the current directory, and that name beside the image.
-
-Arguments:
-
-    DbgHelp - Supplies the session.
-
-    ImagePath - Supplies the image's path, terminated.
-
-    PdbPath - Supplies the path that the image names.
-
-    PdbPathLength - Supplies its length in bytes; 0 if it names none.
-
-Return Value:
-
-    STATUS_SUCCESS or STATUS_FILE_CORRUPT_ERROR.
-
---*/
-{
-    UNICODE_STRING BaseName;
-    UNICODE_STRING DosPath;
-    UNICODE_STRING Image;
-    ULONG Length;
-    UNICODE_STRING Named;
-
-    if (PdbPathLength == 0 || PdbPathLength > READER_PDB_PATH_CAPACITY) {
-        return STATUS_SUCCESS;
-    }
-
-    RtlUtf8ToWide(PdbPath,
-                  PdbPathLength,
-                  DbgHelp->PdbPath,
-                  READER_PDB_PATH_CAPACITY,
-                  &Length);
-    RtlPointUnicodeString(&Named, DbgHelp->PdbPath, Length);
-    RtlBaseName(&Named, &BaseName);
-    if (BaseName.Length == 0) {
-        return STATUS_SUCCESS;
-    }
-
-    if (!ReaderIsPdbUsable(DbgHelp, &Named) ||
-        !ReaderIsPdbUsable(DbgHelp, &BaseName)) {
-        return STATUS_FILE_CORRUPT_ERROR;
-    }
-
-    //
-    // The image's path without its own name is the folder, separator included.
-    //
-
-    Length = RtlLengthOfWideString(ImagePath);
-    RtlPointUnicodeString(&Image, ImagePath, Length);
-    RtlBaseName(&Image, &DosPath);
-    Length -= DosPath.Length / sizeof(WCHAR);
-
-    DosPath.Buffer = DbgHelp->DosPath;
-    DosPath.Length = 0;
-    DosPath.MaximumLength = sizeof(DbgHelp->DosPath);
-    if (!NT_SUCCESS(RtlAppendPath(&DosPath, ImagePath, Length, FALSE)) ||
-        !NT_SUCCESS(RtlAppendPath(&DosPath,
-                                  BaseName.Buffer,
-                                  BaseName.Length / sizeof(WCHAR),
-                                  FALSE))) {
-        return STATUS_SUCCESS;
-    }
-
-    return ReaderIsPdbUsable(DbgHelp, &DosPath) ? STATUS_SUCCESS :
-                                                  STATUS_FILE_CORRUPT_ERROR;
-}
-
-static
 READER_SYMBOL_SOURCE
 ReaderJudgeModule(
     _Inout_ PREADER_DBGHELP DbgHelp
@@ -1129,8 +916,7 @@ ReaderCreateDbgHelp(
     PCRTL Rtl,
     PCALLOCATOR Allocator,
     PCWSTR ImagePath,
-    const CHAR *PdbPath,
-    ULONG PdbPathLength,
+    PCWSTR SearchPath,
     ULONGLONG ModuleBase,
     ULONG ModuleSizeInBytes,
     PREADER_DBGHELP *DbgHelpPointer,
@@ -1150,9 +936,7 @@ Arguments:
 
     ImagePath - Supplies the image's path, terminated.
 
-    PdbPath - Supplies where the image says that its PDB is.
-
-    PdbPathLength - Supplies the length of that in bytes, or 0.
+    SearchPath - Supplies the folders where DbgHelp looks for a PDB, or NULL.
 
     ModuleBase - Supplies the address that the module had.
 
@@ -1183,11 +967,7 @@ Return Value:
     DbgHelp->Allocator = Allocator;
     DbgHelp->ModuleSizeInBytes = ModuleSizeInBytes;
 
-    Status = ReaderCheckPdb(DbgHelp, ImagePath, PdbPath, PdbPathLength);
-    if (!NT_SUCCESS(Status)) {
-        goto Error;
-    }
-
+    DbgHelp->SearchPath = SearchPath;
     Status = ReaderLoadRoutines(DbgHelp);
     if (!NT_SUCCESS(Status)) {
         goto Error;
@@ -1215,6 +995,7 @@ Return Value:
         goto Error;
     }
 
+    DbgHelp->SearchPath = NULL;
     *Source = ReaderJudgeModule(DbgHelp);
     if (*Source == ReaderSymbolSourceNone) {
         Status = STATUS_NOT_FOUND;
@@ -1228,6 +1009,30 @@ Error:
 
     ReaderDestroyDbgHelp(DbgHelp);
     return Status;
+}
+
+_Use_decl_annotations_
+PCWSTR
+ReaderGetDbgHelpPdb(
+    const READER_DBGHELP *DbgHelp
+    )
+/*++
+
+Routine Description:
+
+    Says which PDB DbgHelp has loaded.
+
+Arguments:
+
+    DbgHelp - Supplies the session.
+
+Return Value:
+
+    The PDB's path, terminated; empty if DbgHelp does not say.
+
+--*/
+{
+    return DbgHelp->Module.LoadedPdbName;
 }
 
 _Use_decl_annotations_

@@ -28,15 +28,14 @@ typedef READER_DBGHELP *PREADER_DBGHELP;
 // Loads the symbols of the image at ImagePath.  On success Source says whether
 // they come from a PDB or from DWARF.
 //
-// PdbPath is where the image says that its PDB is, UTF-8, not terminated.  It
-// may be empty.  DbgHelp searches by itself; the path serves to look at the
-// PDB before DbgHelp does.
+// SearchPath has the folders where DbgHelp looks for a PDB, with semicolons;
+// NULL is DbgHelp's own choice.  It may load one that does not belong to the
+// image: ReaderGetDbgHelpPdb says which.
 //
 //     STATUS_DLL_NOT_FOUND           there is no dbghelp.dll
 //     STATUS_ENTRYPOINT_NOT_FOUND    it lacks a routine
 //     STATUS_NOT_FOUND               it has nothing for this image but what
 //                                    the image itself exports
-//     STATUS_FILE_CORRUPT_ERROR      the PDB is damaged
 //     STATUS_NO_MEMORY
 //     others                         the exception that a routine of DbgHelp
 //                                    raised
@@ -49,14 +48,24 @@ NTSTATUS
     _In_ PCRTL Rtl,
     _In_ PCALLOCATOR Allocator,
     _In_z_ PCWSTR ImagePath,
-    _In_reads_bytes_(PdbPathLength) const CHAR *PdbPath,
-    _In_ ULONG PdbPathLength,
+    _In_opt_z_ PCWSTR SearchPath,
     _In_ ULONGLONG ModuleBase,
     _In_ ULONG ModuleSizeInBytes,
     _Outptr_ PREADER_DBGHELP *DbgHelp,
     _Out_ READER_SYMBOL_SOURCE *Source
     );
 READER_CREATE_DBGHELP ReaderCreateDbgHelp;
+
+//
+// The path of the PDB that DbgHelp has loaded, terminated; it may be empty.
+//
+
+typedef
+PCWSTR
+(READER_GET_DBGHELP_PDB)(
+    _In_ const READER_DBGHELP *DbgHelp
+    );
+READER_GET_DBGHELP_PDB ReaderGetDbgHelpPdb;
 
 //
 // Finds the symbol at or below Rva that DbgHelp chooses.  *IsFunction says

@@ -124,11 +124,12 @@ Return Value:
     }
 
     Module->IsImageTried = TRUE;
-    Status = ReaderCreateSymbols(Session->Context->Rtl,
-                                 Session->Context->Allocator,
-                                 Module->Header,
-                                 &Module->Symbols,
-                                 &Module->SymbolError);
+    Status = ReaderCreateSymbolsFrom(Session->Context->Rtl,
+                                     Session->Context->Allocator,
+                                     Module->Header,
+                                     Session->SymbolPath,
+                                     &Module->Symbols,
+                                     &Module->SymbolError);
     if (!NT_SUCCESS(Status)) {
         Module->Symbols = NULL;
     }
@@ -278,7 +279,8 @@ ReaderWarnOfSymbols(
 
 Routine Description:
 
-    Says why a module's functions have no names.
+    Says why a module's functions have no names, or not those of a PDB that is
+    there.
 
 Arguments:
 
@@ -293,12 +295,21 @@ Return Value:
 --*/
 {
     PRTL_WRITER Errors = Session->Context->Errors;
+    PCSZ Warning;
 
     if (Module->IsSymbolsWarned || Module->Symbols == NULL) {
         return;
     }
 
     Module->IsSymbolsWarned = TRUE;
+    Warning = ReaderGetSymbolWarning(Module->Symbols);
+    if (Warning != NULL) {
+        RtlWriteText(Errors, "TraceReader: warning: ");
+        ReaderWriteCleanText(Errors, Module->Name, Module->NameLength);
+        RtlWriteText(Errors, ": %s\n", Warning);
+        RtlFlushWriter(Errors);
+    }
+
     if (ReaderGetModuleSource(Module) != ReaderSymbolSourceNone) {
         return;
     }
@@ -360,6 +371,7 @@ Return Value:
     RtlZeroBytes(&New, sizeof(New));
     New.Module = ModuleIndex;
     New.Rva = Rva;
+    New.FoldedNames = "";
 
     Status = ReaderGrowArray(Allocator,
                              (PVOID *)&Functions->Functions,
@@ -370,10 +382,37 @@ Return Value:
         return Status;
     }
 
-    if (Symbol != NULL) {
+    if (Symbol != NULL && Symbol->NumberFolded == 0) {
 
         New.Name = Symbol->Name;
         New.NameLength = Symbol->LengthInBytes;
+
+    } else if (Symbol != NULL) {
+
+        //
+        // A linker has put several functions with the same code in one place;
+        // which of them was called is not to be known.
+        //
+
+        Capacity = Symbol->LengthInBytes + 32;
+        Name = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
+        if (Name == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        RtlInitializeBufferWriter(&Writer, Name, Capacity);
+        RtlWriteBytes(&Writer, Symbol->Name, Symbol->LengthInBytes);
+        RtlWriteText(&Writer, " [+%u folded]", Symbol->NumberFolded);
+        New.Name = Name;
+        New.NameLength = Writer.LengthInBytes;
+        New.IsNameOwned = TRUE;
+
+        if (Symbol->RawLengthInBytes > Symbol->LinkageLengthInBytes) {
+            New.FoldedNames = Symbol->RawText +
+                              Symbol->LinkageLengthInBytes + 1;
+            New.FoldedLength = Symbol->RawLengthInBytes -
+                               Symbol->LinkageLengthInBytes - 1;
+        }
 
     } else {
 

@@ -225,6 +225,7 @@ Return Value:
 
     Session->IndexInterval = Options->IndexInterval;
     Session->Clock.IsRaw = Options->IsRaw;
+    Session->SymbolPath = Options->Symbols;
     return TRUE;
 }
 

@@ -7,8 +7,8 @@ Module Name:
 Abstract:
 
     Function names for the addresses of one traced module: checks that the
-    image on disk is the one that was traced, then joins what DbgHelp, the
-    image's debugging information and its tables know.
+    image on disk is the one that was traced, then joins what its PDB, DbgHelp,
+    the image's debugging information and its tables know.
 
 --*/
 
@@ -16,6 +16,22 @@ Abstract:
 #include "ReaderCoff.h"
 #include "ReaderDbgHelp.h"
 #include "ReaderDwarf.h"
+#include "ReaderPdb.h"
+#include "ReaderSymbolPath.h"
+#include "ReaderUndecorate.h"
+
+//
+// Texts are kept in chunks, so that those given out stay where they are.
+//
+
+#define READER_TEXT_CHUNK_SIZE 0x10000
+
+typedef struct _READER_TEXT_CHUNK {
+    struct _READER_TEXT_CHUNK *Next;
+    ULONG CapacityInBytes;          // of what follows the structure
+    ULONG UsedInBytes;
+} READER_TEXT_CHUNK;
+typedef READER_TEXT_CHUNK *PREADER_TEXT_CHUNK;
 
 struct _READER_SYMBOLS {
     PCRTL Rtl;
@@ -24,8 +40,12 @@ struct _READER_SYMBOLS {
     BOOLEAN IsTraced;               // the image is the one that was traced
     PREADER_DBGHELP DbgHelp;        // NULL: not trusted, or not there
     READER_COFF Coff;
+    READER_COFF Pdb;                // the PDB's functions, if it has any
     READER_UNWIND Unwind;
     READER_DWARF Dwarf;
+    READER_UNDECORATOR Undecorator;
+    PREADER_TEXT_CHUNK Chunks;      // the newest first
+    PCSZ Warning;                   // NULL: there is none
 };
 
 //
@@ -35,10 +55,108 @@ struct _READER_SYMBOLS {
 typedef struct _READER_IMAGE_PATH {
     UNICODE_STRING Dos;             // terminated, for DbgHelp
     UNICODE_STRING Nt;
+    WCHAR OtherBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    READER_PDB_SEARCH Search;
     WCHAR DosBuffer[sizeof(((PTRACE_STORE_HEADER)0)->ModulePath) + 1];
     WCHAR NtBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
 } READER_IMAGE_PATH;
 typedef READER_IMAGE_PATH *PREADER_IMAGE_PATH;
+
+static
+_Must_inspect_result_
+_Ret_maybenull_
+PCHAR
+ReaderReserveText(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Makes room for a text that lives as long as the symbols.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+    LengthInBytes - Supplies its length; a terminator is added.
+
+Return Value:
+
+    The room, zeroed, or NULL without memory.
+
+--*/
+{
+    PCALLOCATOR Allocator;
+    ULONG Capacity;
+    PREADER_TEXT_CHUNK Chunk;
+    PCHAR Text;
+
+    Allocator = Symbols->Allocator;
+    Chunk = Symbols->Chunks;
+    if (Chunk == NULL ||
+        Chunk->CapacityInBytes - Chunk->UsedInBytes <= LengthInBytes) {
+
+        Capacity = READER_TEXT_CHUNK_SIZE - sizeof(*Chunk);
+        if (Capacity <= LengthInBytes) {
+            Capacity = LengthInBytes + 1;
+        }
+
+        Chunk = Allocator->Allocate(Allocator->Context,
+                                    sizeof(*Chunk) + Capacity);
+        if (Chunk == NULL) {
+            return NULL;
+        }
+
+        Chunk->CapacityInBytes = Capacity;
+        Chunk->Next = Symbols->Chunks;
+        Symbols->Chunks = Chunk;
+    }
+
+    Text = (PCHAR)(Chunk + 1) + Chunk->UsedInBytes;
+    Chunk->UsedInBytes += LengthInBytes + 1;
+    return Text;
+}
+
+static
+_Must_inspect_result_
+_Ret_maybenull_
+PCSZ
+ReaderKeepText(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_reads_bytes_(LengthInBytes) PCSZ Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Copies a text into the symbols' memory.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+    Text - Supplies the text.
+
+    LengthInBytes - Supplies its length.
+
+Return Value:
+
+    The copy, terminated, or NULL without memory.
+
+--*/
+{
+    PCHAR Copy;
+
+    Copy = ReaderReserveText(Symbols, LengthInBytes);
+    if (Copy != NULL) {
+        RtlCopyBytes(Copy, Text, LengthInBytes);
+    }
+
+    return Copy;
+}
 
 static
 _Must_inspect_result_
@@ -322,11 +440,321 @@ Return Value:
 }
 
 static
+VOID
+ReaderForgetImage(
+    _Inout_ PREADER_SYMBOLS Symbols
+    )
+/*++
+
+Routine Description:
+
+    Frees what an image's own tables hold.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ReaderRundownDwarf(&Symbols->Dwarf);
+    ReaderRundownUnwind(&Symbols->Unwind);
+    ReaderRundownCoff(&Symbols->Coff);
+}
+
+static
+BOOLEAN
+ReaderTryImageInFolder(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ PCUNICODE_STRING Folder,
+    _Inout_ PREADER_IMAGE_PATH Path
+    )
+/*++
+
+Routine Description:
+
+    Looks for the image that was traced in a folder.
+
+Arguments:
+
+    Symbols - Receives the image's names.
+
+    Header - Supplies the store's header.
+
+    Folder - Supplies the folder.
+
+    Path - Supplies the image's name; receives where the image is.
+
+Return Value:
+
+    TRUE if it is there.
+
+--*/
+{
+    RTL_ERROR Error;
+    ULONG Index;
+    UNICODE_STRING Name;
+    NTSTATUS Status;
+    UNICODE_STRING Tried;
+
+    Tried.Buffer = Path->OtherBuffer;
+    Tried.Length = 0;
+    Tried.MaximumLength = sizeof(Path->OtherBuffer) - sizeof(WCHAR);
+    RtlBaseName(&Path->Dos, &Name);
+    if (!NT_SUCCESS(RtlAppendPath(&Tried,
+                                  Folder->Buffer,
+                                  Folder->Length / sizeof(WCHAR),
+                                  FALSE)) ||
+        !NT_SUCCESS(RtlAppendPath(&Tried,
+                                  Name.Buffer,
+                                  Name.Length / sizeof(WCHAR),
+                                  TRUE)) ||
+        Tried.Length / sizeof(WCHAR) >= RTL_NUMBER_OF(Path->DosBuffer) ||
+        !NT_SUCCESS(RtlDosPathToNtPath(Symbols->Rtl,
+                                       &Tried,
+                                       Path->NtBuffer,
+                                       RTL_NUMBER_OF(Path->NtBuffer),
+                                       &Path->Nt))) {
+        return FALSE;
+    }
+
+    Status = ReaderLoadImage(Symbols, Path, &Error);
+    if (!NT_SUCCESS(Status) || !ReaderIsTracedImage(&Symbols->Coff, Header)) {
+        ReaderForgetImage(Symbols);
+        return FALSE;
+    }
+
+    for (Index = 0; Index < Tried.Length / sizeof(WCHAR); Index++) {
+        Path->DosBuffer[Index] = Path->OtherBuffer[Index];
+    }
+    Path->DosBuffer[Index] = 0;
+    RtlPointUnicodeString(&Path->Dos, Path->DosBuffer, Index);
+    return TRUE;
+}
+
+static
+_Must_inspect_result_
+NTSTATUS
+ReaderFindImage(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ PCREADER_SYMBOL_PATH SymbolPath,
+    _Inout_ PREADER_IMAGE_PATH Path,
+    _Inout_ PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Finds the image that was traced: where the header says, or in a folder of
+    the symbol path.
+
+Arguments:
+
+    Symbols - Receives the image's names.
+
+    Header - Supplies the store's header.
+
+    SymbolPath - Supplies the folders.
+
+    Path - Receives where the image is.
+
+    Error - Receives why it was not found where the header says.
+
+Return Value:
+
+    STATUS_SUCCESS, or why it was not found there.
+
+--*/
+{
+    UNICODE_STRING Folder;
+    ULONG Offset;
+    NTSTATUS Status;
+
+    Status = ReaderMakeImagePath(Symbols->Rtl, Header, Path, Error);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = ReaderLoadImage(Symbols, Path, Error);
+    if (Status == STATUS_NO_MEMORY) {
+        return Status;
+    }
+
+    if (NT_SUCCESS(Status) && !ReaderIsTracedImage(&Symbols->Coff, Header)) {
+        Status = RtlSetError(Error,
+                             "image was rebuilt since the trace",
+                             &Path->Dos,
+                             STATUS_REVISION_MISMATCH);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    ReaderForgetImage(Symbols);
+    Offset = 0;
+    while (ReaderNextSymbolFolder(SymbolPath, &Offset, &Folder)) {
+        if (ReaderTryImageInFolder(Symbols, Header, &Folder, Path)) {
+            Error->Status = STATUS_SUCCESS;
+            return STATUS_SUCCESS;
+        }
+    }
+
+    return Status;
+}
+
+static
+_Must_inspect_result_
+NTSTATUS
+ReaderLoadPdb(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ PCREADER_SYMBOL_PATH SymbolPath,
+    _Inout_ PREADER_IMAGE_PATH Path,
+    _In_ ULONGLONG ModuleBase
+    )
+/*++
+
+Routine Description:
+
+    Finds the image's PDB, and asks DbgHelp for what it knows.
+
+    Where the PDB was found DbgHelp searches in its folder; where it was not,
+    and the image names one, DbgHelp is asked only if the symbol path names
+    servers, which are DbgHelp's alone.  What DbgHelp loads has to belong to
+    the image, too.
+
+    An image that has DWARF and names no PDB is not for DbgHelp, which knows
+    less of DWARF, or nothing.
+
+Arguments:
+
+    Symbols - Receives the names.
+
+    SymbolPath - Supplies the folders.
+
+    Path - Supplies where the image is.
+
+    ModuleBase - Supplies the address that the module had.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_NO_MEMORY, or why there is nothing.
+
+--*/
+{
+    PWSTR Buffer;
+    ULONG Index;
+    NTSTATUS PdbStatus;
+    PREADER_PDB_SEARCH Search;
+    PCWSTR SearchPath;
+    NTSTATUS Status;
+
+    Search = &Path->Search;
+    Status = ReaderFindPdb(Search, SymbolPath, &Symbols->Coff, &Path->Dos);
+    Symbols->Pdb = Search->Table;
+    RtlZeroBytes(&Search->Table, sizeof(Search->Table));
+    if (Status == STATUS_NO_MEMORY) {
+        return Status;
+    }
+
+    SearchPath = NULL;
+    if (Search->IsFound) {
+
+        //
+        // The folder without the separator, unless it is a root.
+        //
+
+        Buffer = Search->Buffer;
+        Index = Search->FolderLength;
+        if (Index == 0) {
+            Buffer[0] = L'.';
+            Index = 1;
+        } else if (Index > 1 && Buffer[Index - 2] != L':') {
+            Index -= 1;
+        }
+        Buffer[Index] = 0;
+        SearchPath = Buffer;
+
+    } else if (Symbols->Coff.HasPdb) {
+
+        if (!SymbolPath->HasServer) {
+            Status = STATUS_NOT_FOUND;
+            goto End;
+        }
+        SearchPath = SymbolPath->Buffer;
+
+    } else if (Symbols->Dwarf.Functions.Number != 0) {
+        Status = STATUS_NOT_FOUND;
+        goto End;
+    }
+
+    Status = STATUS_FILE_CORRUPT_ERROR;
+    if (!Search->IsDamagedSeen) {
+        Status = ReaderCreateDbgHelp(Symbols->Rtl,
+                                     Symbols->Allocator,
+                                     Path->DosBuffer,
+                                     SearchPath,
+                                     ModuleBase,
+                                     Symbols->Coff.SizeOfImage,
+                                     &Symbols->DbgHelp,
+                                     &Symbols->Source);
+    }
+
+    if (Symbols->DbgHelp != NULL &&
+        Symbols->Source == ReaderSymbolSourcePdb &&
+        Symbols->Coff.HasPdb) {
+
+        //
+        // Wine's says the PDB's name without the folder: then it is the one
+        // that was found, or none that is known.
+        //
+
+        PdbStatus = ReaderCheckPdb(Search,
+                                   SymbolPath,
+                                   &Symbols->Coff,
+                                   ReaderGetDbgHelpPdb(Symbols->DbgHelp));
+        if (!NT_SUCCESS(PdbStatus) &&
+            (PdbStatus != STATUS_NOT_FOUND || !Search->IsFound)) {
+            ReaderDestroyDbgHelp(Symbols->DbgHelp);
+            Symbols->DbgHelp = NULL;
+            Symbols->Source = ReaderSymbolSourceNone;
+            Status = PdbStatus;
+        }
+    }
+
+    if (Symbols->Pdb.Kind != ReaderCoffKindNone) {
+        Symbols->Source = ReaderSymbolSourcePdb;
+        if (Status != STATUS_NO_MEMORY) {
+            Status = STATUS_SUCCESS;
+        }
+    }
+
+End:
+
+    if (Search->WarningLength != 0) {
+        Symbols->Warning = ReaderKeepText(Symbols,
+                                          Search->Warning,
+                                          Search->WarningLength);
+        if (Symbols->Warning == NULL) {
+            Status = STATUS_NO_MEMORY;
+        }
+    }
+
+    return Status;
+}
+
+static
 _Must_inspect_result_
 NTSTATUS
 ReaderLoadSymbols(
     _Inout_ PREADER_SYMBOLS Symbols,
     _In_ PCTRACE_STORE_HEADER Header,
+    _In_ PCREADER_SYMBOL_PATH SymbolPath,
     _In_ PREADER_IMAGE_PATH Path,
     _Inout_ PRTL_ERROR Error
     )
@@ -342,6 +770,8 @@ Arguments:
 
     Header - Supplies the store's header.
 
+    SymbolPath - Supplies the folders of the symbol path.
+
     Path - Supplies memory for the image's path.
 
     Error - Receives why the source is None.
@@ -352,54 +782,17 @@ Return Value:
 
 --*/
 {
-    NTSTATUS DbgHelpStatus;
-    ULONG PdbPathLength;
+    NTSTATUS PdbStatus;
     NTSTATUS Status;
 
-    Status = ReaderMakeImagePath(Symbols->Rtl, Header, Path, Error);
+    Status = ReaderFindImage(Symbols, Header, SymbolPath, Path, Error);
     if (!NT_SUCCESS(Status)) {
         return Status;
-    }
-
-    Status = ReaderLoadImage(Symbols, Path, Error);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    if (!ReaderIsTracedImage(&Symbols->Coff, Header)) {
-        return RtlSetError(Error,
-                           "image was rebuilt since the trace",
-                           &Path->Dos,
-                           STATUS_REVISION_MISMATCH);
     }
 
     Symbols->IsTraced = TRUE;
-
-    PdbPathLength = RtlLoadAcquire32(&Header->PdbPathLength);
-    if (PdbPathLength > sizeof(Header->PdbPath)) {
-        PdbPathLength = 0;
-    }
-
-    //
-    // An image that has DWARF and names no PDB is not for DbgHelp, which knows
-    // less of DWARF, or nothing.
-    //
-
-    if (PdbPathLength == 0 && Symbols->Dwarf.Functions.Number != 0) {
-        Symbols->Source = ReaderSymbolSourceDwarf;
-        return STATUS_SUCCESS;
-    }
-
-    DbgHelpStatus = ReaderCreateDbgHelp(Symbols->Rtl,
-                                        Symbols->Allocator,
-                                        Path->DosBuffer,
-                                        Header->PdbPath,
-                                        PdbPathLength,
-                                        Header->ModuleBase,
-                                        Symbols->Coff.SizeOfImage,
-                                        &Symbols->DbgHelp,
-                                        &Symbols->Source);
-    if (DbgHelpStatus == STATUS_NO_MEMORY) {
+    PdbStatus = ReaderLoadPdb(Symbols, SymbolPath, Path, Header->ModuleBase);
+    if (PdbStatus == STATUS_NO_MEMORY) {
         return RtlSetError(Error,
                            "loading symbols",
                            &Path->Dos,
@@ -411,10 +804,9 @@ Return Value:
         ReaderDestroyDbgHelp(Symbols->DbgHelp);
         Symbols->DbgHelp = NULL;
         Symbols->Source = ReaderSymbolSourceDwarf;
-        return STATUS_SUCCESS;
     }
 
-    if (Symbols->DbgHelp != NULL) {
+    if (Symbols->Source != ReaderSymbolSourceNone) {
         return STATUS_SUCCESS;
     }
 
@@ -430,21 +822,22 @@ Return Value:
     }
 
     //
-    // The image names nothing, so it is DbgHelp's reason that helps.
+    // The image names nothing, so it is the PDB's reason that helps.
     //
 
     return RtlSetError(Error,
                        "loading symbols (no PDB, symbol table or exports)",
                        &Path->Dos,
-                       DbgHelpStatus);
+                       PdbStatus);
 }
 
 _Use_decl_annotations_
 NTSTATUS
-ReaderCreateSymbols(
+ReaderCreateSymbolsFrom(
     PCRTL Rtl,
     PCALLOCATOR Allocator,
     PCTRACE_STORE_HEADER Header,
+    PCWSTR SymbolPath,
     PREADER_SYMBOLS *SymbolsPointer,
     PRTL_ERROR Error
     )
@@ -462,6 +855,8 @@ Arguments:
 
     Header - Supplies the store's header, which names the module.
 
+    SymbolPath - Supplies the folders of --symbols, or NULL.
+
     SymbolsPointer - Receives the symbols, or NULL.
 
     Error - Receives why the source is None; otherwise its Status is a success.
@@ -474,6 +869,7 @@ Return Value:
 
 --*/
 {
+    READER_SYMBOL_PATH Folders;
     RTL_ERROR LocalError;
     PREADER_IMAGE_PATH Path;
     NTSTATUS Status;
@@ -499,8 +895,15 @@ Return Value:
 
     Symbols->Rtl = Rtl;
     Symbols->Allocator = Allocator;
+    ReaderInitializeUndecorator(&Symbols->Undecorator, Rtl, Allocator);
 
-    Status = ReaderLoadSymbols(Symbols, Header, Path, Error);
+    Status = ReaderInitializeSymbolPath(&Folders, Rtl, Allocator, SymbolPath);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderLoadSymbols(Symbols, Header, &Folders, Path, Error);
+        ReaderRundownSymbolPath(&Folders);
+    } else {
+        RtlSetError(Error, "loading symbols", NULL, Status);
+    }
     Allocator->Free(Allocator->Context, Path);
 
     //
@@ -515,6 +918,73 @@ Return Value:
 
     *SymbolsPointer = Symbols;
     return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderCreateSymbols(
+    PCRTL Rtl,
+    PCALLOCATOR Allocator,
+    PCTRACE_STORE_HEADER Header,
+    PREADER_SYMBOLS *SymbolsPointer,
+    PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Creates the symbols of a traced module, without folders of --symbols.
+
+Arguments:
+
+    Rtl - Supplies the operating system's routines.
+
+    Allocator - Supplies the memory.
+
+    Header - Supplies the store's header, which names the module.
+
+    SymbolsPointer - Receives the symbols, or NULL.
+
+    Error - Receives why the source is None; otherwise its Status is a success.
+
+Return Value:
+
+    STATUS_SUCCESS, also when nothing was found.
+
+    STATUS_NO_MEMORY.
+
+--*/
+{
+    return ReaderCreateSymbolsFrom(Rtl,
+                                   Allocator,
+                                   Header,
+                                   NULL,
+                                   SymbolsPointer,
+                                   Error);
+}
+
+_Use_decl_annotations_
+PCSZ
+ReaderGetSymbolWarning(
+    const READER_SYMBOLS *Symbols
+    )
+/*++
+
+Routine Description:
+
+    Says what the user should know of the search for symbols.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+Return Value:
+
+    The text, or NULL.
+
+--*/
+{
+    return Symbols->Warning;
 }
 
 _Use_decl_annotations_
@@ -639,6 +1109,263 @@ Return Value:
     return TRUE;
 }
 
+static
+BOOLEAN
+ReaderFindNearestSymbol(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ ULONG Rva,
+    _In_ PCREADER_COFF_SECTION Section,
+    _Out_ PREADER_SYMBOL Symbol,
+    _Outptr_ PCREADER_COFF *Table
+    )
+/*++
+
+Routine Description:
+
+    Finds the function that an address is in, as its source names it.
+
+    The image's DWARF knows where functions end: a function whose code is at
+    the address is the image's answer.  Otherwise it is the nearest one at or
+    below the address in the COFF symbol table: objects without debugging
+    information (the C runtime's) are in the table alone.  Exports never fill
+    gaps: they are too few for the nearest to mean anything.
+
+    When there is a PDB, the nearer of its answer and the image's wins; at one
+    address the PDB's does.  It is DbgHelp that answers for a PDB that was not
+    found here, unless it does not even know a function there (Wine invents
+    "EntryPoint").
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+    Rva - Supplies the address in the module.
+
+    Section - Supplies the section that it is in.
+
+    Symbol - Receives the function's start and name.
+
+    Table - Receives the table that has all names at that address.
+
+Return Value:
+
+    TRUE if there is one; otherwise nothing is written.
+
+--*/
+{
+    READER_SYMBOL Debug;
+    BOOLEAN HasDebug;
+    BOOLEAN HasImage;
+    READER_SYMBOL Image;
+    BOOLEAN IsFunction;
+
+    HasDebug = FALSE;
+    IsFunction = FALSE;
+    if (Symbols->Pdb.Kind != ReaderCoffKindNone) {
+        IsFunction = TRUE;
+        HasDebug = ReaderFindCoffSymbol(&Symbols->Pdb,
+                                        Rva,
+                                        &Debug.StartRva,
+                                        &Debug.Name,
+                                        &Debug.LengthInBytes);
+    } else if (Symbols->DbgHelp != NULL) {
+        HasDebug = ReaderFindDbgHelpSymbol(Symbols->DbgHelp,
+                                           Rva,
+                                           &Debug,
+                                           &IsFunction);
+    }
+    if (HasDebug && Debug.StartRva < Section->StartRva) {
+        HasDebug = FALSE;
+    }
+
+    HasImage = ReaderFindInDwarf(Symbols, Rva, &Image);
+    if (!HasImage &&
+        (Symbols->Source == ReaderSymbolSourceExports ||
+         Symbols->Coff.Kind == ReaderCoffKindSymbols)) {
+        HasImage = ReaderFindCoffSymbol(&Symbols->Coff,
+                                        Rva,
+                                        &Image.StartRva,
+                                        &Image.Name,
+                                        &Image.LengthInBytes);
+    }
+
+    if (HasDebug &&
+        (!HasImage ||
+         Debug.StartRva > Image.StartRva ||
+         (Debug.StartRva == Image.StartRva && IsFunction))) {
+        Symbol->StartRva = Debug.StartRva;
+        Symbol->Name = Debug.Name;
+        Symbol->LengthInBytes = Debug.LengthInBytes;
+        *Table = Symbols->Pdb.Kind != ReaderCoffKindNone ? &Symbols->Pdb :
+                                                           &Symbols->Coff;
+        return TRUE;
+    }
+
+    if (HasImage) {
+        Symbol->StartRva = Image.StartRva;
+        Symbol->Name = Image.Name;
+        Symbol->LengthInBytes = Image.LengthInBytes;
+        *Table = &Symbols->Coff;
+        return TRUE;
+    }
+
+    return FALSE;
+}
+
+static
+BOOLEAN
+ReaderIsTextKnown(
+    _In_reads_(NumberOfTexts) const PCSZ *Texts,
+    _In_reads_(NumberOfTexts) const ULONG *Lengths,
+    _In_ ULONG NumberOfTexts,
+    _In_reads_bytes_(LengthInBytes) PCSZ Text,
+    _In_ ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Says whether a text is one of several.
+
+Arguments:
+
+    Texts - Supplies them.
+
+    Lengths - Supplies their lengths in bytes.
+
+    NumberOfTexts - Supplies how many there are.
+
+    Text - Supplies the text.
+
+    LengthInBytes - Supplies its length.
+
+Return Value:
+
+    TRUE if it is.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 0; Index < NumberOfTexts; Index++) {
+        if (Lengths[Index] == LengthInBytes &&
+            RtlAreBytesEqual(Texts[Index], Text, LengthInBytes)) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+static
+VOID
+ReaderFindFolded(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ PCREADER_COFF Table,
+    _Inout_ PREADER_SYMBOL Symbol
+    )
+/*++
+
+Routine Description:
+
+    Finds the other functions that begin where one does.  Names that read the
+    same (those of a complete and a base constructor, say) are one function's.
+    The first name of the table is the one that is shown, or the same function
+    by the name that DbgHelp has for it.
+
+Arguments:
+
+    Symbols - Supplies the memory for the names.
+
+    Table - Supplies all names.
+
+    Symbol - Supplies the function, with its name; receives the others.
+
+Return Value:
+
+    None.  Without memory there are none.
+
+--*/
+{
+    ULONG Cookie;
+    ULONG Count;
+    ULONG Index;
+    ULONG Length;
+    ULONG Lengths[READER_MAXIMUM_FOLDED + 1];
+    ULONG LinkageLength;
+    PCSZ Linkage;
+    PCHAR Position;
+    PCSZ Text;
+    PCSZ Texts[READER_MAXIMUM_FOLDED + 1];
+
+    Cookie = 0;
+    Count = 0;
+    Length = 0;
+    while (Count < RTL_NUMBER_OF(Texts) &&
+           ReaderNextCoffFunction(Table,
+                                  Symbol->StartRva,
+                                  &Cookie,
+                                  &Linkage,
+                                  &LinkageLength)) {
+
+        ReaderUndecorate(&Symbols->Undecorator,
+                         Linkage,
+                         LinkageLength,
+                         &Text,
+                         &LinkageLength);
+        if (ReaderIsTextKnown(Texts, Lengths, Count, Text, LinkageLength)) {
+            continue;
+        }
+
+        if (Count != 0) {
+            Text = ReaderKeepText(Symbols, Text, LinkageLength);
+            if (Text == NULL) {
+                return;
+            }
+            Length += LinkageLength + 2;
+        } else if (LinkageLength == Symbol->LengthInBytes &&
+                   RtlAreBytesEqual(Text, Symbol->Name, LinkageLength)) {
+            Text = Symbol->Name;
+        } else {
+            Text = ReaderKeepText(Symbols, Text, LinkageLength);
+            if (Text == NULL) {
+                return;
+            }
+        }
+
+        Texts[Count] = Text;
+        Lengths[Count] = LinkageLength;
+        Count += 1;
+    }
+
+    if (Count < 2) {
+        return;
+    }
+
+    LinkageLength = Symbol->LinkageLengthInBytes;
+    Length += LinkageLength - 1;
+    Position = ReaderReserveText(Symbols, Length);
+    if (Position == NULL) {
+        return;
+    }
+
+    RtlCopyBytes(Position, Symbol->RawText, LinkageLength);
+    Position[LinkageLength] = '\n';
+    Symbol->RawText = Position;
+    Symbol->RawLengthInBytes = Length;
+    Symbol->NumberFolded = Count - 1;
+    Position += LinkageLength + 1;
+    for (Index = 1; Index < Count; Index++) {
+        if (Index != 1) {
+            Position[0] = ';';
+            Position[1] = ' ';
+            Position += 2;
+        }
+        RtlCopyBytes(Position, Texts[Index], Lengths[Index]);
+        Position += Lengths[Index];
+    }
+}
+
 _Use_decl_annotations_
 BOOLEAN
 ReaderFindSymbol(
@@ -650,17 +1377,7 @@ ReaderFindSymbol(
 
 Routine Description:
 
-    Finds the function that an address is in.
-
-    The image's DWARF knows where functions end: a function whose code is at
-    the address is the image's answer.  Otherwise it is the nearest one at or
-    below the address in the COFF symbol table: objects without debugging
-    information (the C runtime's) are in the table alone.  Exports never fill
-    gaps: they are too few for the nearest to mean anything.
-
-    When there is a PDB, the nearer of DbgHelp's answer and the image's wins;
-    at one address DbgHelp's does, unless it does not even know a function
-    there (Wine invents "EntryPoint").
+    Finds the nearest function at or below an address.
 
 Arguments:
 
@@ -676,12 +1393,11 @@ Return Value:
 
 --*/
 {
+    READER_SYMBOL Found;
+    ULONG Length;
     PCREADER_COFF_SECTION Section;
-    READER_SYMBOL DbgHelp;
-    READER_SYMBOL Image;
-    BOOLEAN HasDbgHelp;
-    BOOLEAN HasImage;
-    BOOLEAN IsFunction;
+    PCREADER_COFF Table;
+    PCSZ Text;
 
     if (!Symbols->IsTraced) {
         return FALSE;
@@ -692,43 +1408,44 @@ Return Value:
         return FALSE;
     }
 
-    HasDbgHelp = FALSE;
-    IsFunction = FALSE;
-    if (Symbols->DbgHelp != NULL) {
-        HasDbgHelp = ReaderFindDbgHelpSymbol(Symbols->DbgHelp,
-                                             Rva,
-                                             &DbgHelp,
-                                             &IsFunction);
-        if (HasDbgHelp && DbgHelp.StartRva < Section->StartRva) {
-            HasDbgHelp = FALSE;
+    RtlZeroBytes(&Found, sizeof(Found));
+    if (!ReaderFindNearestSymbol(Symbols, Rva, Section, &Found, &Table)) {
+        return FALSE;
+    }
+
+    Found.RawText = Found.Name;
+    Found.LinkageLengthInBytes = Found.LengthInBytes;
+    if (Table == &Symbols->Pdb) {
+        ReaderFindPdbPublic(Table,
+                            Found.StartRva,
+                            &Found.RawText,
+                            &Found.LinkageLengthInBytes);
+    } else if (Table->Kind == ReaderCoffKindSymbols) {
+        Length = 0;
+        ReaderNextCoffFunction(Table,
+                               Found.StartRva,
+                               &Length,
+                               &Found.RawText,
+                               &Found.LinkageLengthInBytes);
+    }
+    Found.RawLengthInBytes = Found.LinkageLengthInBytes;
+
+    ReaderUndecorate(&Symbols->Undecorator,
+                     Found.Name,
+                     Found.LengthInBytes,
+                     &Text,
+                     &Length);
+    if (Text != Found.Name) {
+        Text = ReaderKeepText(Symbols, Text, Length);
+        if (Text != NULL) {
+            Found.Name = Text;
+            Found.LengthInBytes = Length;
         }
     }
 
-    HasImage = ReaderFindInDwarf(Symbols, Rva, &Image);
-    if (!HasImage &&
-        (Symbols->Source == ReaderSymbolSourceExports ||
-         Symbols->Coff.Kind == ReaderCoffKindSymbols)) {
-        HasImage = ReaderFindCoffSymbol(&Symbols->Coff,
-                                        Rva,
-                                        &Image.StartRva,
-                                        &Image.Name,
-                                        &Image.LengthInBytes);
-    }
-
-    if (HasDbgHelp &&
-        (!HasImage ||
-         DbgHelp.StartRva > Image.StartRva ||
-         (DbgHelp.StartRva == Image.StartRva && IsFunction))) {
-        *Symbol = DbgHelp;
-        return TRUE;
-    }
-
-    if (HasImage) {
-        *Symbol = Image;
-        return TRUE;
-    }
-
-    return FALSE;
+    ReaderFindFolded(Symbols, Table, &Found);
+    *Symbol = Found;
+    return TRUE;
 }
 
 _Use_decl_annotations_
@@ -823,6 +1540,7 @@ Return Value:
 --*/
 {
     PCALLOCATOR Allocator;
+    PREADER_TEXT_CHUNK Chunk;
 
     if (Symbols == NULL) {
         return;
@@ -831,8 +1549,13 @@ Return Value:
     Allocator = Symbols->Allocator;
 
     ReaderDestroyDbgHelp(Symbols->DbgHelp);
-    ReaderRundownCoff(&Symbols->Coff);
-    ReaderRundownUnwind(&Symbols->Unwind);
-    ReaderRundownDwarf(&Symbols->Dwarf);
+    ReaderRundownUndecorator(&Symbols->Undecorator);
+    ReaderRundownCoff(&Symbols->Pdb);
+    ReaderForgetImage(Symbols);
+    while (Symbols->Chunks != NULL) {
+        Chunk = Symbols->Chunks;
+        Symbols->Chunks = Chunk->Next;
+        Allocator->Free(Allocator->Context, Chunk);
+    }
     Allocator->Free(Allocator->Context, Symbols);
 }

@@ -35,13 +35,30 @@ typedef enum _READER_SYMBOL_SOURCE {
 typedef struct _READER_SYMBOLS READER_SYMBOLS;
 typedef READER_SYMBOLS *PREADER_SYMBOLS;
 
+//
+// Texts are UTF-8, terminated, and live as long as the READER_SYMBOLS.
+//
+
 typedef struct _READER_SYMBOL {
     ULONG StartRva;                 // of the function
     ULONG LengthInBytes;            // of Name
-    PCSZ Name;                      // UTF-8, terminated; lives as long as the
-                                    // READER_SYMBOLS
+    PCSZ Name;                      // readable: ns::f(int)
+    ULONG NumberFolded;             // other functions that begin here, too
+    ULONG LinkageLengthInBytes;     // of RawText's first part: the name as a
+                                    // linker knows it (_ZN2ns1fEi), or Name
+    ULONG RawLengthInBytes;         // of RawText
+    ULONG Unused;
+    PCSZ RawText;                   // that name; if there are other functions,
+                                    // a line feed and their names, joined by
+                                    // "; "
 } READER_SYMBOL;
 typedef READER_SYMBOL *PREADER_SYMBOL;
+
+//
+// Not more than so many of them are named and counted.
+//
+
+#define READER_MAXIMUM_FOLDED 64
 
 //
 // Creates the symbols of the module that Header names.  This succeeds even
@@ -61,6 +78,38 @@ NTSTATUS
     _Out_opt_ PRTL_ERROR Error
     );
 READER_CREATE_SYMBOLS ReaderCreateSymbols;
+
+//
+// Likewise; SymbolPath has folders, separated by semicolons, in which the
+// image (if it is not where the header says) and its PDB are looked for as
+// well, before those of _NT_SYMBOL_PATH.  NULL: none.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_CREATE_SYMBOLS_FROM)(
+    _In_ PCRTL Rtl,
+    _In_ PCALLOCATOR Allocator,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_opt_z_ PCWSTR SymbolPath,
+    _Outptr_ PREADER_SYMBOLS *Symbols,
+    _Out_opt_ PRTL_ERROR Error
+    );
+READER_CREATE_SYMBOLS_FROM ReaderCreateSymbolsFrom;
+
+//
+// What the user should know though there may be names: that a PDB was there
+// but does not belong to the image, or is damaged.  NULL if there is nothing.
+//
+
+typedef
+_Ret_maybenull_
+PCSZ
+(READER_GET_SYMBOL_WARNING)(
+    _In_ const READER_SYMBOLS *Symbols
+    );
+READER_GET_SYMBOL_WARNING ReaderGetSymbolWarning;
 
 typedef READER_SYMBOL_SOURCE (READER_GET_SYMBOL_SOURCE)(
     _In_ const READER_SYMBOLS *Symbols
