@@ -167,12 +167,12 @@ for Program in one.c two.cpp; do
         Check "$Program $Debug: compiling" \
             $Compiler -O2 $Option "$Temp/$Program" -o "$Image" || continue
 
-        List "$Image" >"$Temp/list"
+        List "$Image" | llvm-cxxfilt-19 >"$Temp/list"
         cut -d' ' -f1 "$Temp/list" | sort -u >"$Temp/rvas"
 
         #
-        # Exactly nm's names, at the functions' starts and, where functions are
-        # no closer, behind them.  The C runtime has DWARF, so that there is
+        # Exactly nm's names, as llvm-cxxfilt shows them, at the functions'
+        # starts and, where functions are no closer, behind them.  The C runtime has DWARF, so that there is
         # some in every program.  DbgHelp has no say.
         #
 
@@ -189,7 +189,7 @@ for Program in one.c two.cpp; do
         case $Program in
             one.c) Wanted="StaticHelper ExternalFunction ColdFunction
                            WeakFunction main mainCRTStartup" ;;
-            *) Wanted="_ZN5Outer5Inner6MethodEi _ZN5Outer5Inner6StaticEd
+            *) Wanted="Outer::Inner::Method(int) Outer::Inner::Static(double)
                        main mainCRTStartup" ;;
         esac
         for Name in $Wanted; do

@@ -1404,8 +1404,7 @@ ReaderCreateDbgHelp(
     PCRTL Rtl,
     PCALLOCATOR Allocator,
     PCWSTR ImagePath,
-    const CHAR *PdbPath,
-    ULONG PdbPathLength,
+    PCWSTR SearchPath,
     ULONGLONG ModuleBase,
     ULONG ModuleSizeInBytes,
     PREADER_DBGHELP *DbgHelp,
@@ -1430,14 +1429,71 @@ Return Value:
     UNREFERENCED_PARAMETER(Rtl);
     UNREFERENCED_PARAMETER(Allocator);
     UNREFERENCED_PARAMETER(ImagePath);
-    UNREFERENCED_PARAMETER(PdbPath);
-    UNREFERENCED_PARAMETER(PdbPathLength);
+    UNREFERENCED_PARAMETER(SearchPath);
     UNREFERENCED_PARAMETER(ModuleBase);
     UNREFERENCED_PARAMETER(ModuleSizeInBytes);
 
     *DbgHelp = NULL;
     *Source = ReaderSymbolSourceNone;
     return STATUS_DLL_NOT_FOUND;
+}
+
+PCWSTR
+ReaderGetDbgHelpPdb(
+    const READER_DBGHELP *DbgHelp
+    )
+/*++
+
+Routine Description:
+
+    Is not called: there is no session.
+
+Arguments:
+
+    As ReaderDbgHelp.h says.
+
+Return Value:
+
+    An empty path.
+
+--*/
+{
+    static const WCHAR Empty[1] = { 0 };
+
+    UNREFERENCED_PARAMETER(DbgHelp);
+    return Empty;
+}
+
+NTSTATUS
+RtlQueryEnvironment(
+    PCRTL Rtl,
+    PCWSTR Name,
+    PWCHAR Buffer,
+    ULONG CapacityInChars,
+    PUNICODE_STRING Value
+    )
+/*++
+
+Routine Description:
+
+    Stands in for the environment: it is empty.
+
+Arguments:
+
+    As Rtl.h says.
+
+Return Value:
+
+    STATUS_NOT_FOUND.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Rtl);
+    UNREFERENCED_PARAMETER(Name);
+    UNREFERENCED_PARAMETER(Buffer);
+    UNREFERENCED_PARAMETER(CapacityInChars);
+    UNREFERENCED_PARAMETER(Value);
+    return STATUS_NOT_FOUND;
 }
 
 BOOLEAN

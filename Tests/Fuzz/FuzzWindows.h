@@ -114,6 +114,8 @@ typedef struct _CLIENT_ID {
 #define HEAP_ZERO_MEMORY                    0x8
 #define STD_OUTPUT_HANDLE                   ((DWORD)-11)
 #define STD_ERROR_HANDLE                    ((DWORD)-12)
+#define LOAD_LIBRARY_SEARCH_APPLICATION_DIR 0x00000200
+#define LOAD_LIBRARY_SEARCH_SYSTEM32        0x00000800
 #define INVALID_HANDLE_VALUE                ((HANDLE)(LONG_PTR)-1)
 #define ERROR_BROKEN_PIPE                   109
 #define ERROR_FILENAME_EXCED_RANGE          206
