@@ -1464,6 +1464,37 @@ Return Value:
     return Empty;
 }
 
+ULONG
+RtlLoadSymbols(
+    HMODULE Module,
+    const PCSZ *Names,
+    PVOID *Pointers,
+    ULONG NumberOfNames,
+    PULONG FirstMissing
+    )
+/*++
+
+Routine Description:
+
+    Is not called: there is no library.
+
+Arguments:
+
+    As Rtl.h says.
+
+Return Value:
+
+    The number of names that are missing: all.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Module);
+    UNREFERENCED_PARAMETER(Names);
+    UNREFERENCED_PARAMETER(Pointers);
+    UNREFERENCED_PARAMETER(FirstMissing);
+    return NumberOfNames;
+}
+
 NTSTATUS
 RtlQueryEnvironment(
     PCRTL Rtl,
