@@ -30,7 +30,7 @@ Abstract:
 // Counts the formats, and the rules by which names are made.
 //
 
-#define READER_CACHE_VERSION 2u
+#define READER_CACHE_VERSION 1u
 
 #define READER_CACHE_MULTIPLIER 0x9E3779B97F4A7C15ULL
 

@@ -18,9 +18,12 @@ Abstract:
 
     With arguments the program is a tool for TestSymbolsMingw.sh:
 
-        TestSymbols --names IMAGE LIST [--no-dbghelp]
+        TestSymbols --names IMAGE LIST [--no-dbghelp] [--symbols PATH]
+            [--recorded PATH] [--raw]
 
-    prints, for each hexadecimal RVA in the file LIST, "= RVA START NAME".
+    prints, for each hexadecimal RVA in the file LIST, "= RVA START NAME", and
+    with --raw two lines more: "raw NAME", "folded NUMBER NAMES".  --recorded is
+    where the image was when it was traced, if that is not where it is read.
 
 --*/
 
@@ -2724,6 +2727,102 @@ Return Value:
 }
 
 static
+PCWSTR
+TestGetOption(
+    PCSZ Name
+    )
+/*++
+
+Routine Description:
+
+    Finds the value of an option.
+
+Arguments:
+
+    Name - Supplies the option.
+
+Return Value:
+
+    What is behind it, NULL if it is not given or is the last.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 4; Index + 1 < TestNumberOfArguments; Index++) {
+        if (RtlAreStringsEqual(TestArguments[Index].Utf8, Name)) {
+            return TestArguments[Index + 1].Wide;
+        }
+    }
+
+    return NULL;
+}
+
+static
+BOOLEAN
+TestHasOption(
+    PCSZ Name
+    )
+/*++
+
+Routine Description:
+
+    Says whether an option is given.
+
+Arguments:
+
+    Name - Supplies the option.
+
+Return Value:
+
+    TRUE if it is.
+
+--*/
+{
+    ULONG Index;
+
+    for (Index = 4; Index < TestNumberOfArguments; Index++) {
+        if (RtlAreStringsEqual(TestArguments[Index].Utf8, Name)) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+static
+VOID
+TestPrintRaw(
+    PREADER_SYMBOL Symbol
+    )
+/*++
+
+Routine Description:
+
+    Prints a symbol's raw text.
+
+Arguments:
+
+    Symbol - Supplies the symbol.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RtlWriteText(TestOutput, "raw ");
+    RtlWriteBytes(TestOutput, Symbol->RawText, Symbol->LinkageLengthInBytes);
+    RtlWriteText(TestOutput, "\nfolded %u ", Symbol->NumberFolded);
+    if (Symbol->RawLengthInBytes != Symbol->LinkageLengthInBytes) {
+        RtlWriteText(TestOutput,
+                     "%s",
+                     Symbol->RawText + Symbol->LinkageLengthInBytes + 1);
+    }
+    RtlWriteText(TestOutput, "\n");
+}
+
+static
 VOID
 TestPrintNames(
     VOID
@@ -2754,7 +2853,7 @@ Return Value:
     ULONG Size;
 
     Bytes = TestReadWholeFile(TestArguments[2].Wide, &Size);
-    if (Bytes == NULL || Size < 4096) {
+    if (Bytes == NULL || Size < 512) {
         RtlWriteText(TestOutput,
                      "%s: cannot be read\n",
                      TestArguments[2].Utf8);
@@ -2763,17 +2862,19 @@ Return Value:
 
     Index = TestGetUlong(Bytes + 60);
     TestFillHeader(&TestHeader,
-                   TestArguments[2].Wide,
+                   TestHasOption("--recorded") ? TestGetOption("--recorded")
+                                               : TestArguments[2].Wide,
                    0x140000000ULL,
                    TestGetUlong(Bytes + Index + 24 + 56),
                    TestGetUlong(Bytes + Index + 8),
                    TestGetUlong(Bytes + Index + 24 + 64));
     TestAllocator->Free(TestAllocator->Context, Bytes);
 
-    if (!NT_SUCCESS(ReaderCreateSymbols(
-            TestNumberOfArguments > 4 ? &TestRtlWithout : TestRtl,
+    if (!NT_SUCCESS(ReaderCreateSymbolsFrom(
+            TestHasOption("--no-dbghelp") ? &TestRtlWithout : TestRtl,
             TestAllocator,
             &TestHeader,
+            TestGetOption("--symbols"),
             &Symbols,
             &TestError))) {
         return;
@@ -2782,6 +2883,11 @@ Return Value:
     RtlWriteText(TestOutput,
                  "source %u\n",
                  (ULONG)ReaderGetSymbolSource(Symbols));
+    if (ReaderGetSymbolWarning(Symbols) != NULL) {
+        RtlWriteText(TestOutput,
+                     "warning %s\n",
+                     ReaderGetSymbolWarning(Symbols));
+    }
 
     Bytes = TestReadWholeFile(TestArguments[3].Wide, &Size);
     Rva = 0;
@@ -2800,6 +2906,9 @@ Return Value:
                                  Rva,
                                  Symbol.StartRva,
                                  Symbol.Name);
+                    if (TestHasOption("--raw")) {
+                        TestPrintRaw(&Symbol);
+                    }
                 } else {
                     RtlWriteText(TestOutput, "= %x - -\n", Rva);
                 }
