@@ -181,10 +181,13 @@ class Page:
 
 
 def same(results, found, expected, what):
-    results.check(found == expected, what, [
-        'only there: %r' % (each,) for each in found
-        if each not in expected][:4] + [
-        'missing: %r' % (each,) for each in expected if each not in found][:4])
+    details = []
+    if found != expected:
+        details = ['only there: %r' % (each,) for each in found
+                   if each not in expected][:4] + [
+                       'missing: %r' % (each,) for each in expected
+                       if each not in found][:4]
+    results.check(found == expected, what, details)
 
 
 def check_numbers(page, what):
@@ -685,6 +688,33 @@ def check_many(results, browser, scratch):
     page.check_quiet('many calls')
 
 
+def check_traced(results, browser, scratch):
+    """A traced program with several threads, and its source lines."""
+    program = programs.build(
+        os.path.join(scratch, 'busy'),
+        [os.path.join(programs.PROGRAMS, 'Busy.c')],
+        [*programs.PENTER_FLAGS, '-gdwarf-4'], 'Busy.exe',
+        [programs.LIBRARY])
+    traces = os.path.join(scratch, 'done')
+    support.run(program, 'run', '2', '100', '0', directory=traces)
+    session = support.sessions(traces)[0]
+    filters.without_anchors(session)
+    page = Page(results, browser, session)
+    check_numbers(page, 'traced')
+    for track, items in page.expected_calls().items():
+        same(results, sorted(page.calls().get(track, [])), sorted(items),
+             'traced: thread %d, fiber %d' % track)
+    lines = {row['function']: '%s:%d' % (row['file'], row['line'])
+             for row in page.json('report') if row.get('file')}
+    results.check(any(line.split(':')[-2].endswith('Busy.c')
+                      for line in lines.values()), 'lines are known', lines)
+    results.equal(dict(page.get(
+        'tracer.names.map((_, i) => [tracer.functionName(i), tracer.sourceOf('
+        'i)[1]]).filter(each => each[1])')), lines, 'lines')
+    results.equal(page.get('tracer.table.columns.at(-1)[0]'), 'source',
+                  'their column')
+
+
 def check_controls(page):
     """What is compared is seen to differ, and the policy to hold."""
     results, browser = page.results, page.browser
@@ -747,6 +777,7 @@ def main():
         check_controls(page)
         check_parts(results, browser, session)
         check_clocks(results, browser, scratch)
+        check_traced(results, browser, scratch)
         check_deep(results, browser, scratch)
         check_many(results, browser, scratch)
     return results.finish()
