@@ -243,6 +243,10 @@ Return Value:
         return STATUS_SUCCESS;
     }
 
+    if (Event->Frame->Node == READER_NONE) {
+        return STATUS_SUCCESS;
+    }
+
     Function = Html->Tree.Nodes[Event->Frame->Node].Function;
     if (Function >= Html->CapacityOfFunctions) {
         Status = ReaderGrowArray(Html->Export->Context->Allocator,

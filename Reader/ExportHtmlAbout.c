@@ -315,7 +315,8 @@ Return Value:
         RtlWriteText(
             Writer,
             "%s{\"thread\":%u,\"fiber\":%u,\"items\":%u,\"rows\":%u,"
-            "\"calls\":%llu,\"kept\":%u,\"resolution\":%llu,\"name\":",
+            "\"calls\":%llu,\"kept\":%u,\"resolution\":%llu,"
+            "\"first\":%llu,\"name\":",
             Index == 0 ? "\n" : ",\n",
             Thread->ThreadId,
             Track->Fiber,
@@ -323,7 +324,11 @@ Return Value:
             Track->NumberOfRows,
             Track->NumberOfCalls,
             ReaderCountKeptCalls(Track),
-            ReaderConvertHtmlTime(&Session->Clock, Track->Resolution));
+            ReaderConvertHtmlTime(&Session->Clock, Track->Resolution),
+            ReaderConvertHtmlTime(
+                &Session->Clock,
+                Thread->FirstTimestamp -
+                    Html->Export->Range.FirstTimestamp));
 
         Header = NULL;
         for (Store = Thread->FirstStore;

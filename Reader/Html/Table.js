@@ -14,7 +14,7 @@ class Table {
         this.current = 0;           // the row of the keyboard
         const has = field => numbers[field].some(value => value);
         this.columns = [
-            ['name', 'Function', 'minmax(124px, 1fr)'],
+            ['name', 'Function', 'minmax(140px, 1fr)'],
             ['module', 'Module', 12 + 7 * Math.min(20, about.modules.reduce(
                 (most, each) => Math.max(most, each[0].length), 6)) + 'px'],
             ['calls', 'Calls', '60px'],

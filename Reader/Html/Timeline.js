@@ -17,7 +17,9 @@ class Timeline {
         this.tracks = about.tracks.map((each, index) => ({
             index, about: each, rows: null, isOpen: true, marks: null,
             place: 0, title: this.titleOf(each)
-        }));
+        })).sort((one, other) => one.about.first - other.about.first ||
+            one.about.thread - other.about.thread ||
+            one.about.fiber - other.about.fiber);
         this.drawn = 0;
         this.layOut();
         this.listen();
@@ -163,12 +165,11 @@ class Timeline {
     }
 
     labelOf(value, step) {
-        if (about.unit === 'ticks') {
+        if (about.unit === 'ticks' || value === 0) {
             return count(value);
         }
-        const [unit, size] = value === 0 ? ['s', 1e9]
-            : UNITS.find(each => Math.max(step, value / 1000) >=
-                         each[1] / 1000 && value >= each[1]) || UNITS[3];
+        const [unit, size] = UNITS.find(each => value >= each[1]) ||
+            UNITS[3];
         const digits = Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9));
         return (value / size).toFixed(Math.min(digits, 9)) + ' ' + unit;
     }
