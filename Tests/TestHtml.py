@@ -590,6 +590,46 @@ def check_deep(results, browser, scratch):
     check_numbers(page, 'deep calls')
 
 
+def check_blocks(page, calls, first, time, names):
+    """What blocks say of their calls: calls are (depth, begin, length,
+    function), from first on."""
+    results = page.results
+    blocks = page.get('''tracer.timeline.rowsOf(tracer.timeline.tracks[0])
+        .flatMap((row, depth) => {
+            const items = [], first = %d, last = first + %d;
+            for (let i = 0; i < row.count; i++) {
+                if (row.start[i] >= first && row.end[i] < last &&
+                    row.flags[i] & 1) {
+                    items.push([depth, row.start[i] - first,
+                        row.end[i] - first, row.callsOf(i, i + 1),
+                        row.busy[i], row.share[i],
+                        tracer.functionName(row.func[i])]);
+                }
+            }
+            return items;
+        })''' % (first, time))
+    results.check(len(blocks) > 100, 'there are blocks', [len(blocks)])
+    wrong, alone, mixed = [], 0, 0
+    for block in blocks:
+        depth, begin, end, number, busy, share, name = block
+        inside = [call for call in calls if call[0] >= depth and
+                  call[1] >= begin and call[1] + call[2] <= end]
+        ticks = collections.Counter()
+        for call in inside:
+            if call[0] == depth:
+                ticks[names[call[3]]] += call[2]
+        total = sum(ticks.values())
+        if (number, busy) != (len(inside), total * 250 // (end - begin)) or \
+                (share and ticks[name] * 100 < (50 + share / 2) * total) or \
+                not ticks[name]:
+            wrong.append((block, ticks, len(inside)))
+        alone += len(ticks) == 1 and share == 100
+        mixed += number > sum(call[0] == depth for call in inside)
+    results.equal(wrong, [], 'what blocks say')
+    results.check(alone and mixed, 'blocks of one function, and with calls '
+                  'inside', [alone, mixed])
+
+
 def check_many(results, browser, scratch):
     """More calls than the timeline keeps: Outer, with some of Inner's and
     Leaf's inside of it, over and over, of lengths that vary."""
@@ -681,6 +721,7 @@ def check_many(results, browser, scratch):
     same(results, sorted((depth, at, length, numbered.index(names[function]))
                          for depth, at, length, function in found), expected,
          'all that are long enough are there')
+    check_blocks(page, list(calls.elements()), turn * time, time, numbered)
     page.get('tracer.timeline.fit()')
     browser.wait_for('tracer.timeline.drawn > 0')
     results.check(page.get('tracer.timeline.drawn') < 20000,
