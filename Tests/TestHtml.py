@@ -590,7 +590,7 @@ def check_deep(results, browser, scratch):
     check_numbers(page, 'deep calls')
 
 
-def check_blocks(page, calls, first, time, names):
+def check_blocks(page, calls, first, time, names, resolution):
     """What blocks say of their calls: calls are (depth, begin, length,
     function), from first on."""
     results = page.results
@@ -609,14 +609,17 @@ def check_blocks(page, calls, first, time, names):
             return items;
         })''' % (first, time))
     results.check(len(blocks) > 100, 'there are blocks', [len(blocks)])
-    wrong, alone, mixed = [], 0, 0
+    wrong, alone, mixed, nested = [], 0, 0, 0
     for block in blocks:
         depth, begin, end, number, busy, share, name = block
         inside = [call for call in calls if call[0] >= depth and
                   call[1] >= begin and call[1] + call[2] <= end]
-        ticks = collections.Counter()
-        for call in inside:
+        ticks, last = collections.Counter(), begin
+        for call in sorted(inside, key=lambda call: call[1]):
             if call[0] == depth:
+                if call[1] - last > resolution:
+                    wrong.append((block, 'a gap', call[1] - last))
+                last = call[1] + call[2]
                 ticks[names[call[3]]] += call[2]
         total = sum(ticks.values())
         if (number, busy) != (len(inside), total * 250 // (end - begin)) or \
@@ -624,30 +627,33 @@ def check_blocks(page, calls, first, time, names):
                 not ticks[name]:
             wrong.append((block, ticks, len(inside)))
         alone += len(ticks) == 1 and share == 100
-        mixed += number > sum(call[0] == depth for call in inside)
+        mixed += len(ticks) > 1 and 0 < share < 100
+        nested += number > sum(call[0] == depth for call in inside)
     results.equal(wrong, [], 'what blocks say')
-    results.check(alone and mixed, 'blocks of one function, and with calls '
-                  'inside', [alone, mixed])
+    results.check(alone and mixed and nested, 'blocks of one function and of '
+                  'several, and with calls inside', [alone, mixed, nested])
 
 
 def check_many(results, browser, scratch):
-    """More calls than the timeline keeps: Outer, with some of Inner's and
-    Leaf's inside of it, over and over, of lengths that vary."""
-    numbers, inner, records, time = random.Random(3), [], [], 0
+    """More calls than the timeline keeps: outer ones, with some inner ones and
+    Leaf's inside of them, over and over, of lengths that vary."""
+    names = ['Outer', 'Inner', 'Leaf', 'Other', 'Between']
+    numbers, records, time = random.Random(3), [], 0
     for _ in range(400):
-        records.append((time, 0, 64, made.ENTER))
+        outer, inner = numbers.choice((0, 0, 3)), numbers.choice((1, 1, 4))
+        records.append((time, outer, 64, made.ENTER))
         for _ in range(numbers.randrange(1, 4)):
             time += numbers.randrange(1, 30)
-            records.append((time, 1, 128, made.ENTER))
+            records.append((time, inner, 128, made.ENTER))
             for _ in range(numbers.randrange(3)):
                 time += numbers.randrange(1, 10)
                 records.append((time, 2, 192, made.ENTER))
                 time += numbers.choice((2, 5, 40, 900))
                 records.append((time, 2, 192, made.EXIT))
             time += numbers.randrange(1, 300)
-            records.append((time, 1, 128, made.EXIT))
+            records.append((time, inner, 128, made.EXIT))
         time += numbers.randrange(1, 50)
-        records.append((time, 0, 64, made.EXIT))
+        records.append((time, outer, 64, made.EXIT))
         time += numbers.choice((1, 100, 3000))
     rest = [(made.BASE + filters.FIRST + function * filters.STEP +
              (9 if kind == made.EXIT else 0) & 0xFFFFFFFF) |
@@ -659,8 +665,8 @@ def check_many(results, browser, scratch):
     data[0::2] = array.array('Q', [
         turn * time + record[0] + 1000 for turn in range(turns)
         for record in records])
-    session = make_session(os.path.join(scratch, 'many'),
-                           ['Outer', 'Inner', 'Leaf'], [data.tobytes()])
+    session = make_session(os.path.join(scratch, 'many'), names,
+                           [data.tobytes()])
     calls, stack = collections.Counter(), []
     for at, function, _, kind in records:
         if kind == made.ENTER:
@@ -713,15 +719,15 @@ def check_many(results, browser, scratch):
             }
             return items;
         })''' % (turn * time, time))
-    names = page.get('tracer.names.map(each => each[1])')
-    numbered = ['Outer', 'Inner', 'Leaf']
+    listed = page.get('tracer.names.map(each => each[1])')
     expected = sorted(call for call in calls.elements()
                       if call[2] >= track['resolution'])
     results.check(expected, 'some are long enough')
-    same(results, sorted((depth, at, length, numbered.index(names[function]))
+    same(results, sorted((depth, at, length, names.index(listed[function]))
                          for depth, at, length, function in found), expected,
          'all that are long enough are there')
-    check_blocks(page, list(calls.elements()), turn * time, time, numbered)
+    check_blocks(page, list(calls.elements()), turn * time, time, names,
+                 track['resolution'])
     page.get('tracer.timeline.fit()')
     browser.wait_for('tracer.timeline.drawn > 0')
     results.check(page.get('tracer.timeline.drawn') < 20000,
