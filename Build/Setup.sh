@@ -41,6 +41,15 @@ Packages="
     wine64-preloader
 "
 
+#
+# FetchSpeedscope.sh wants npm.  Where it came with another Node.js than the
+# distribution's, the distribution's package would not install.
+#
+
+if ! command -v npm >/dev/null 2>&1; then
+    Packages="$Packages npm"
+fi
+
 Root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 Folder=${1:-$Root/x64}
 

@@ -268,6 +268,9 @@ const READER_COMMAND ReaderExportCommand = {
     READER_RANGE_NOTE
     READER_FILTER_NOTE,
     "  TraceReader export --format folded -o calls.folded SESSION\n"
+    "  TraceReader export --format perfetto -o game.pftrace SESSION\n"
+    "  TraceReader export --format chrome --split-size 200M -o game.json "
+    "SESSION\n"
     "  TraceReader export --format callgrind -o callgrind.out.game SESSION\n"
     "  TraceReader export --format csv-cap --thread 4712 -o game.cap SESSION\n"
     "  TraceReader export --format html -o game.html SESSION\n",

@@ -7,6 +7,7 @@ files: 'Thread 7 (name), fiber 1'.
 """
 
 import collections
+import json
 import os
 import struct
 
@@ -303,7 +304,6 @@ class Exporter:
         return [os.path.join(folder, name) for name in names], errors
 
     def json(self, command, *arguments):
-        import json
         code, text, errors = support.reader(command, '--json', *arguments,
                                             self.session)
         self.results.equal(code, 0, '%s %s' % (command, errors))
@@ -383,6 +383,13 @@ def check_made_up(exporter, tracks, records, form, read, marks=True):
             {name: events for name, events in tracks.items()
              if name.split()[:2] == thread.split()[:2] or
              name.split()[1].rstrip(',') == thread.split()[1].rstrip(',')})
+
+    start = ['--from', str(last // 2)]
+    first, second = (exporter.export(form, *start, *more)[0][0]
+                     for more in (['--no-index'], ['--mark-every', '64']))
+    with open(first, 'rb') as one, open(second, 'rb') as other:
+        results.check(one.read() == other.read(),
+                      '%s: %s, with an index' % (exporter.what, form))
 
     paths, said = exporter.export(form, '--split-size', '64K')
     sizes = list(map(os.path.getsize, paths))
