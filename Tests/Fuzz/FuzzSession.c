@@ -1955,6 +1955,22 @@ static const PCSZ FuzzLines[] = {
     "info info", "other", "--help", "help report", "tree --help",
 };
 
+//
+// The same for commands about single calls, for first bytes from FUZZ_CALLS
+// on.  A function's name follows where one is needed, and diff compares the
+// session with itself.
+//
+
+#define FUZZ_CALLS 0xC0
+
+static const PCSZ FuzzCallLines[] = {
+    "outliers", "outliers --csv", "outliers --json --limit 3",
+    "outliers --thread 5678 --limit 1", "callers", "callers --csv --depth 7",
+    "callees", "callees --json --sort self --limit 2", "threads",
+    "threads --json --sort name", "modules", "modules --csv --sort calls",
+    "diff", "diff --json --sort total", "report --percentiles",
+};
+
 static
 VOID
 FuzzAddArgument(
@@ -2011,7 +2027,7 @@ static
 VOID
 FuzzMakeCommand(
     PFUZZ_INPUT Input,
-    ULONG Line,
+    ULONG First,
     PFUZZ_COMMAND Command
     )
 /*++
@@ -2025,7 +2041,7 @@ Arguments:
     Input - Supplies arguments if the line has none: their number, and each
         one's length and text.
 
-    Line - Which line.
+    First - The first byte: which line.
 
     Command - Receives the arguments.
 
@@ -2036,15 +2052,23 @@ Return Value:
 --*/
 {
     const UCHAR *Bytes;
-    PCSZ Text;
+    PCSZ Text = NULL;
     SIZE_T Length;
     ULONG Count;
+    ULONG Line = First % (RTL_NUMBER_OF(FuzzLines) + 1);
 
     memset(Command, 0, sizeof(*Command));
     FuzzAddArgument(Command, "TraceReader", 11);
 
-    if (Line < RTL_NUMBER_OF(FuzzLines)) {
-        for (Text = FuzzLines[Line]; *Text != 0; Text += Length) {
+    if (First >= FUZZ_CALLS) {
+        Text = FuzzCallLines[(First - FUZZ_CALLS) %
+                             RTL_NUMBER_OF(FuzzCallLines)];
+    } else if (Line < RTL_NUMBER_OF(FuzzLines)) {
+        Text = FuzzLines[Line];
+    }
+
+    if (Text != NULL) {
+        for (; *Text != 0; Text += Length) {
             Text += *Text == ' ';
             Length = strcspn(Text, " ");
             FuzzAddArgument(Command, Text, (ULONG)Length);
@@ -2095,6 +2119,11 @@ Return Value:
 
     if (!IsLive && !FuzzHasArgument(Command, "replay") &&
         !FuzzHasArgument(Command, "report") &&
+        !FuzzHasArgument(Command, "outliers") &&
+        !FuzzHasArgument(Command, "callers") &&
+        !FuzzHasArgument(Command, "callees") &&
+        !FuzzHasArgument(Command, "threads") &&
+        !FuzzHasArgument(Command, "modules") &&
         !FuzzHasArgument(Command, "tree")) {
         return;
     }
@@ -2164,6 +2193,87 @@ Return Value:
     Rtl->NtQueryPerformanceCounter = FuzzQueryPerformanceCounter;
     Rtl->RtlUpcaseUnicodeChar = FuzzUpcaseUnicodeChar;
     Rtl->GetFullPathNameW = FuzzGetFullPathName;
+}
+
+static
+VOID
+FuzzAddFunction(
+    PCREADER_CONTEXT Context,
+    PFUZZ_COMMAND Command,
+    const CHAR *Path,
+    ULONG PathLength,
+    BOOLEAN IsFailing
+    )
+/*++
+
+Routine Description:
+
+    Adds the name of the function that the session spent most time in.
+
+Arguments:
+
+    Context - The context.
+
+    Command - Receives the argument.
+
+    Path, PathLength - The session.
+
+    IsFailing - Whether something is to fail later, and not before: the name
+        is then one that there may not be.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    FUZZ_COMMAND Before;
+    ULONG Begin;
+    ULONG End;
+
+    if (IsFailing) {
+        FuzzAddArgument(Command, "p", 1);
+        return;
+    }
+
+    memset(&Before, 0, sizeof(Before));
+    FuzzAddArgument(&Before, "TraceReader", 11);
+    FuzzAddArgument(&Before, "report", 6);
+    FuzzAddArgument(&Before, "--csv", 5);
+    FuzzAddArgument(&Before, "--no-index", 10);
+    FuzzAddArgument(&Before, "--limit", 7);
+    FuzzAddArgument(&Before, "1", 1);
+    FuzzAddArgument(&Before, Path, PathLength);
+    FUZZ_CHECK(ReaderMain(Context, Before.Arguments, Before.Count) <=
+               READER_EXIT_FAILURE);
+
+    //
+    // The last field, or the one before a clock's name: what is in quotes is
+    // not looked for.
+    //
+
+    End = FuzzOutput.Length;
+    while (End != 0 && (FuzzOutput.Text[End - 1] == '\n' ||
+                        FuzzOutput.Text[End - 1] == '\r')) {
+        End -= 1;
+    }
+
+    for (Begin = End; Begin != 0 && FuzzOutput.Text[Begin - 1] != ',';
+         Begin--) {
+    }
+
+    if (Begin != 0 && End - Begin == 6 &&
+        memcmp(FuzzOutput.Text + Begin, "thread", 6) == 0) {
+        End = Begin - 1;
+        for (Begin = End; Begin != 0 && FuzzOutput.Text[Begin - 1] != ',';
+             Begin--) {
+        }
+    }
+
+    FuzzAddArgument(Command, FuzzOutput.Text + Begin, End - Begin);
+    FuzzInitializeOutput(&FuzzOutput);
+    FuzzInitializeOutput(&FuzzErrors);
+    FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
 }
 
 static
@@ -2492,7 +2602,7 @@ Return Value:
     ULONG ExitCode;
     ULONG Index;
     ULONG Length;
-    ULONG Line;
+    ULONG First;
     BOOLEAN IsFailing;
     BOOLEAN IsOwn = TRUE;
     ULONG Seed = 0;
@@ -2500,12 +2610,12 @@ Return Value:
     memset(&FuzzWorld, 0, sizeof(FuzzWorld));
     FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
 
-    Line = (ULONG)FuzzTake(&Input, 1) % (RTL_NUMBER_OF(FuzzLines) + 1);
+    First = (ULONG)FuzzTake(&Input, 1);
     FuzzWorld.Flags = (ULONG)FuzzTake(&Input, 1);
     FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 2));
     FuzzWorld.FailAfter = (ULONG)FuzzTake(&Input, 1);
     IsFailing = FuzzWorld.FailAfter != 0 || Allocator.FailAfter != 0;
-    FuzzMakeCommand(&Input, Line, &Command);
+    FuzzMakeCommand(&Input, First, &Command);
     FuzzAddRange(&Command);
 
     while (Input.Left != 0 && FuzzWorld.NumberOfFiles < FUZZ_MAXIMUM_FILES) {
@@ -2524,8 +2634,6 @@ Return Value:
         }
     }
 
-    FuzzAddArgument(&Command, Path, Length);
-
     FuzzInitializeRtl(&Rtl);
     FuzzInitializeOutput(&FuzzOutput);
     FuzzInitializeOutput(&FuzzErrors);
@@ -2534,6 +2642,16 @@ Return Value:
     Context.Output = &FuzzOutput.Writer;
     Context.Errors = &FuzzErrors.Writer;
     Context.NumberOfProcessors = 2;
+
+    if (FuzzHasArgument(&Command, "diff")) {
+        FuzzAddArgument(&Command, Path, Length);
+    } else if (FuzzHasArgument(&Command, "outliers") ||
+               FuzzHasArgument(&Command, "callers") ||
+               FuzzHasArgument(&Command, "callees")) {
+        FuzzAddFunction(&Context, &Command, Path, Length, IsFailing);
+    }
+
+    FuzzAddArgument(&Command, Path, Length);
 
     for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
         if (FuzzIsIndex(FuzzWorld.Files[Index].Name,
@@ -2571,6 +2689,11 @@ Return Value:
         Command.Count > 1 &&
         (strcmp(Command.Arguments[1].Utf8, "replay") == 0 ||
          strcmp(Command.Arguments[1].Utf8, "report") == 0 ||
+         strcmp(Command.Arguments[1].Utf8, "outliers") == 0 ||
+         strcmp(Command.Arguments[1].Utf8, "callers") == 0 ||
+         strcmp(Command.Arguments[1].Utf8, "callees") == 0 ||
+         strcmp(Command.Arguments[1].Utf8, "threads") == 0 ||
+         strcmp(Command.Arguments[1].Utf8, "modules") == 0 ||
          strcmp(Command.Arguments[1].Utf8, "tree") == 0) &&
         !FuzzHasArgument(&Command, "--verbose") &&
         !FuzzHasArgument(&Command, "--")) {
