@@ -145,6 +145,8 @@ FuzzConfig Penter/PenterConfig.c s/= !AnyIncludes;/= TRUE;/
 FuzzImage Reader/ReaderCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
 FuzzDemangle Reader/ReaderDemangleName.c s/(SIZE_T)(Parser->End - Parser->Next) < Length/0/
 FuzzDemangle Reader/ReaderDemanglePrint.c s/Length > READER_DEMANGLE_MAXIMUM_TEXT - Parser->Length/0/
+FuzzImage Reader/ReaderDwarfForm.c s/if (Offset >= Section->SizeInBytes)/if (0)/
+FuzzImage Reader/ReaderDwarfLine.c s/if (Index >= Lines->Files.Number)/if (0)/
 FuzzImage Reader/ReaderUnwind.c s/SizeInBytes <= Section->SizeInBytes - (Rva - Section->Rva)/1/
 FAULTS
 

@@ -56,7 +56,7 @@ Sources()
             ls Reader/ReaderDemangle*.c
             ;;
         FuzzImage)
-            ls Reader/ReaderCoff.c Reader/ReaderUnwind.c
+            ls Reader/ReaderCoff.c Reader/ReaderDwarf*.c Reader/ReaderUnwind.c
             ;;
         *)
             Fail "there is no target $1"

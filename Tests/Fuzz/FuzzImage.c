@@ -6,8 +6,8 @@ Module Name:
 
 Abstract:
 
-    Fuzz target: the bytes of a PE image through its symbol table, its exports
-    and its unwind data.
+    Fuzz target: the bytes of a PE image through its symbol table, its exports,
+    its unwind data and its DWARF.
 
     The input: one byte that says which allocation fails, if any; the image.
 
@@ -15,6 +15,7 @@ Abstract:
 
 #include "FuzzSupport.h"
 #include "../../Reader/ReaderCoff.h"
+#include "../../Reader/ReaderDwarfForm.h"
 #include "../../Reader/ReaderUnwind.h"
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +269,148 @@ Return Value:
     FuzzCheckUnwind(Unwind, 0xFFFFFFFF);
 }
 
+static
+VOID
+FuzzCheckPairs(
+    const READER_DWARF_ARRAY *Ranges,
+    PCREADER_COFF Coff
+    )
+/*++
+
+Routine Description:
+
+    Checks that ranges of code ascend and are in the sections with code.
+
+Arguments:
+
+    Ranges - The ranges.
+
+    Coff - The sections.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_DWARF_PAIR Pairs = (PCREADER_DWARF_PAIR)Ranges->Elements;
+    PCREADER_COFF_SECTION Section;
+    ULONG Index;
+
+    for (Index = 0; Index < Ranges->Number; Index++) {
+        Section = ReaderFindCodeSection(Coff, READER_DWARF_START(&Pairs[Index]));
+        FUZZ_CHECK(Section != NULL &&
+                   READER_DWARF_END(&Pairs[Index]) <= Section->EndRva &&
+                   READER_DWARF_END(&Pairs[Index]) >
+                       READER_DWARF_START(&Pairs[Index]));
+        FUZZ_CHECK(Index == 0 ||
+                   READER_DWARF_START(&Pairs[Index - 1]) <=
+                       READER_DWARF_START(&Pairs[Index]));
+    }
+}
+
+static
+VOID
+FuzzCheckLines(
+    PREADER_DWARF Dwarf,
+    const READER_DWARF_ARRAY *Ranges
+    )
+/*++
+
+Routine Description:
+
+    Looks up the line where each range begins.
+
+Arguments:
+
+    Dwarf - The information.
+
+    Ranges - The ranges.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_DWARF_PAIR Pairs = (PCREADER_DWARF_PAIR)Ranges->Elements;
+    PCSZ FileName;
+    ULONG Index;
+    ULONG LengthInBytes;
+    ULONG LineNumber;
+
+    for (Index = 0;
+         Index < Ranges->Number && Index < FUZZ_MAXIMUM_SYMBOLS;
+         Index++) {
+
+        if (ReaderFindDwarfLine(Dwarf,
+                                READER_DWARF_START(&Pairs[Index]),
+                                &LineNumber,
+                                &FileName,
+                                &LengthInBytes)) {
+            FuzzCheckName(FileName, LengthInBytes);
+            FUZZ_CHECK(LineNumber != 0 &&
+                       LengthInBytes <= READER_DWARF_MAXIMUM_PATH);
+        }
+    }
+}
+
+static
+VOID
+FuzzCheckDwarf(
+    PREADER_DWARF Dwarf,
+    PCREADER_COFF Coff,
+    SIZE_T SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Checks what ReaderDwarf.h says of the functions, and looks up each range's
+    ends.
+
+Arguments:
+
+    Dwarf - The functions.
+
+    Coff - The sections.
+
+    SizeInBytes - Of the image.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_DWARF_PAIR Pairs = (PCREADER_DWARF_PAIR)Dwarf->Ranges.Elements;
+    READER_DWARF_SYMBOL Symbol;
+    ULONG Index;
+    ULONG Rva;
+
+    FUZZ_CHECK(Dwarf->Loader == NULL);
+    FUZZ_CHECK(Dwarf->Names.Number <= 2 * (ULONGLONG)SizeInBytes + 0x10000);
+    FuzzCheckPairs(&Dwarf->Ranges, Coff);
+    FuzzCheckPairs(&Dwarf->UnitRanges, Coff);
+
+    for (Index = 0;
+         Index < 2 * Dwarf->Ranges.Number && Index < FUZZ_MAXIMUM_SYMBOLS;
+         Index++) {
+
+        Rva = Index % 2 == 0 ? READER_DWARF_START(&Pairs[Index / 2])
+                             : READER_DWARF_END(&Pairs[Index / 2]) - 1;
+        FUZZ_CHECK(ReaderFindDwarfFunction(Dwarf, Rva, &Symbol) ||
+                   Dwarf->Ranges.Number > 16);
+        if (ReaderFindDwarfFunction(Dwarf, Rva, &Symbol)) {
+            FuzzCheckName(Symbol.Name, Symbol.LengthInBytes);
+            FUZZ_CHECK(ReaderFindCodeSection(Coff, Symbol.StartRva) != NULL);
+        }
+    }
+
+    FuzzCheckLines(Dwarf, &Dwarf->Ranges);
+    FuzzCheckLines(Dwarf, &Dwarf->UnitRanges);
+}
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
@@ -292,6 +435,7 @@ Return Value:
     FUZZ_ALLOCATOR Allocator;
     FUZZ_INPUT Input = { Data, Size };
     READER_COFF Coff;
+    READER_DWARF Dwarf;
     READER_UNWIND Unwind;
     PUCHAR Image;
     NTSTATUS Status;
@@ -304,6 +448,7 @@ Return Value:
         abort();
     }
     memcpy(Image, Input.Bytes, SizeInBytes);
+    memset(&Dwarf, 0, sizeof(Dwarf));
     memset(&Unwind, 0, sizeof(Unwind));
 
     Status = ReaderInitializeCoff(&Allocator.Allocator,
@@ -320,6 +465,14 @@ Return Value:
                                         &Unwind);
         FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY);
     }
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderInitializeDwarf(&Allocator.Allocator,
+                                       &Coff,
+                                       Image,
+                                       SizeInBytes,
+                                       &Dwarf);
+        FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY);
+    }
 
     //
     // Nothing is read in the image from here on.
@@ -329,8 +482,11 @@ Return Value:
     if (NT_SUCCESS(Status)) {
         FuzzCheckTables(&Coff, SizeInBytes);
         FuzzLookUp(&Coff, &Unwind);
+        FuzzCheckDwarf(&Dwarf, &Coff, SizeInBytes);
     }
 
+    ReaderRundownDwarf(&Dwarf);
+    ReaderRundownDwarf(&Dwarf);
     ReaderRundownUnwind(&Unwind);
     ReaderRundownUnwind(&Unwind);
     ReaderRundownCoff(&Coff);
