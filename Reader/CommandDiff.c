@@ -1040,6 +1040,6 @@ const READER_COMMAND ReaderDiffCommand = {
     "  TraceReader diff --csv --exclude std:: A B > diff.csv\n",
     READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
-        READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+        READER_OPTIONS_OF_READING,
     ReaderCommandDiff
 };

@@ -811,6 +811,6 @@ const READER_COMMAND ReaderInfoCommand = {
     READER_TICKS_NOTE,
     "  TraceReader info traces\\game.exe-4711-20261120-101500-123\n"
     "  TraceReader info --json SESSION\n",
-    READER_OPTION_FORMAT,
+    READER_OPTION_FORMAT | READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE,
     ReaderCommandInfo
 };

@@ -1055,7 +1055,6 @@ const READER_COMMAND ReaderOutliersCommand = {
     "  TraceReader outliers --limit 50 --thread 4712 game.exe!Load SESSION\n"
     "  TraceReader outliers --from 1.5s --json Update SESSION\n",
     READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
-        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_NO_INDEX |
-        READER_OPTION_MARKS,
+        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTIONS_OF_READING,
     ReaderCommandOutliers
 };

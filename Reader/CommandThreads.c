@@ -660,6 +660,6 @@ const READER_COMMAND ReaderThreadsCommand = {
     "  TraceReader threads --sort calls --from 2s --to 3s SESSION\n",
     READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
-        READER_OPTION_NO_INDEX | READER_OPTION_MARKS,
+        READER_OPTIONS_OF_READING,
     ReaderCommandThreads
 };

@@ -1520,6 +1520,14 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 #define READER_OPTION_PLAIN       0x80000000ULL
 
 //
+// What all commands take that read records and name functions.
+//
+
+#define READER_OPTIONS_OF_READING                                           \
+    (READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
+     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE)
+
+//
 // Records from one mark of an index to the next: 1 MiB of them.
 //
 
