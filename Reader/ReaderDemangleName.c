@@ -1271,6 +1271,7 @@ Return Value:
     PCSZ Digits;
     ULONG Entity;
     ULONG Function;
+    DEMANGLE_SCOPE Scope;
 
     Function = DemangleEncoding(Parser);
     if (Function == 0 || !DemangleTake(Parser, 'E')) {
@@ -1283,17 +1284,28 @@ Return Value:
         return DemangleMakeTwo(Parser, DemangleLocal, Function, Entity);
     }
 
-    if (DemangleTake(Parser, 'd')) {
-        DemangleTakeDigits(Parser, TRUE, &Digits);
-        if (!DemangleTake(Parser, '_')) {
-            return 0;
-        }
-        Entity = DemangleName(Parser, Encoding);
-        return DemangleMakeTwo(Parser, DemangleLocal, Function, Entity);
+    //
+    // In another name's arguments T_ is not one of those arguments here.
+    //
+
+    Scope = Parser->Scope;
+    if (Encoding == NULL) {
+        Parser->Scope.NumberOfLevels = 0;
     }
 
-    Entity = DemangleName(Parser, Encoding);
-    DemangleTakeDiscriminator(Parser);
+    if (DemangleTake(Parser, 'd')) {
+        DemangleTakeDigits(Parser, TRUE, &Digits);
+        Entity = DemangleTake(Parser, '_') ? DemangleName(Parser, Encoding)
+                                           : 0;
+    } else {
+        Entity = DemangleName(Parser, Encoding);
+        DemangleTakeDiscriminator(Parser);
+    }
+
+    if (Encoding == NULL) {
+        Parser->Scope = Scope;
+    }
+
     return DemangleMakeTwo(Parser, DemangleLocal, Function, Entity);
 }
 

@@ -25,11 +25,16 @@ Abstract:
     with --raw two lines more: "raw NAME", "folded NUMBER NAMES".  --recorded is
     where the image was when it was traced, if that is not where it is read.
 
+        TestSymbols --readable LIST [--no-dbghelp]
+
+    prints the readable text of each line of the file LIST.
+
 --*/
 
 #include "../Rtl/Rtl.h"
 #include "../Reader/ReaderSymbols.h"
 #include "../Reader/ReaderCoff.h"
+#include "../Reader/ReaderUndecorate.h"
 #include "Test.h"
 #include <dbghelp.h>
 
@@ -2824,6 +2829,65 @@ Return Value:
 
 static
 VOID
+TestPrintReadable(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Is the other tool that the abstract describes.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PUCHAR Bytes;
+    READER_UNDECORATOR Undecorator;
+    PCSZ Text;
+    ULONG First;
+    ULONG Index;
+    ULONG Length;
+    ULONG Size;
+
+    Bytes = TestReadWholeFile(TestArguments[2].Wide, &Size);
+    if (Bytes == NULL) {
+        RtlWriteText(TestOutput,
+                     "%s: cannot be read\n",
+                     TestArguments[2].Utf8);
+        return;
+    }
+
+    ReaderInitializeUndecorator(&Undecorator,
+                                TestNumberOfArguments > 3 ? &TestRtlWithout
+                                                          : TestRtl,
+                                TestAllocator);
+    First = 0;
+    for (Index = 0; Index < Size; Index++) {
+        if (Bytes[Index] == '\n') {
+            ReaderUndecorate(&Undecorator,
+                             (PCSZ)Bytes + First,
+                             Index - First,
+                             &Text,
+                             &Length);
+            RtlWriteBytes(TestOutput, Text, Length);
+            RtlWriteText(TestOutput, "\n");
+            First = Index + 1;
+        }
+    }
+
+    ReaderRundownUndecorator(&Undecorator);
+    TestAllocator->Free(TestAllocator->Context, Bytes);
+}
+
+static
+VOID
 TestPrintNames(
     VOID
     )
@@ -2958,6 +3022,12 @@ Return Value:
     TestRtlFake = *Rtl;
     TestRtlFake.LoadLibraryExW = TestLoadItself;
     TestRtlFake.FreeLibrary = TestFreeNothing;
+
+    if (TestNumberOfArguments > 2 &&
+        RtlAreStringsEqual(TestArguments[1].Utf8, "--readable")) {
+        TestPrintReadable();
+        TestExit(0);
+    }
 
     if (TestNumberOfArguments > 3) {
         TestPrintNames();
