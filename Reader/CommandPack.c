@@ -668,7 +668,7 @@ Return Value:
 
         PCREADER_FUNCTION Function = &Functions->Functions[Index];
 
-        if (!Function->IsNameOwned) {
+        if (!Function->IsNameOwned || Function->FoldedLength != 0) {
             Pack->NumberOfNames += 1;
         }
 

@@ -247,8 +247,9 @@ Return Value:
 
     Line.LineNumber = 0;
     RtlWriteText(Callgrind->Writer, IsCallee ? "cfi=" : "fl=");
-    if (Module->Symbols != NULL &&
-        ReaderFindSourceLine(Module->Symbols, Function->Rva, &Line)) {
+    if (ReaderFindLine(Functions->Session,
+                       ((ULONGLONG)Function->Module << 32) | Function->Rva,
+                       &Line)) {
         ReaderWriteCleanText(Callgrind->Writer,
                              Line.FileName,
                              Line.LengthInBytes);

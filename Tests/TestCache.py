@@ -299,7 +299,7 @@ def check_version(results, session, image, data):
                   read_bytes(cache_of(session)) == sealed(other),
                   'version: kept', [errors])
     os.rename(image + '.gone', image)
-    support.reader('report', programs.windows_path(session))
+    support.reader(*WAYS[0], programs.windows_path(session))
     results.equal(parse(read_bytes(cache_of(session))), parse(data),
                   'version: replaced where nothing is lost')
 
@@ -376,9 +376,9 @@ def check_writing(results, session, expected, data):
 
     threads = [store.ThreadId for store in trace_reader.open_all([session])]
     results.check(len(set(threads)) == 2, 'there are two threads')
-    support.reader('report', '--thread', str(threads[-1]), path)
+    support.reader(*WAYS[0], '--thread', str(threads[-1]), path)
     part = parse(read_bytes(cache_of(session)))[1]
-    support.reader('report', '--thread', str(threads[0]), path)
+    support.reader(*WAYS[0], '--thread', str(threads[0]), path)
     whole = parse(read_bytes(cache_of(session)))[1]
     everything = parse(data)[1]
     results.check(0 < len(part) < len(everything) and whole == everything,

@@ -103,6 +103,22 @@ def check_pack(results, scratch):
     # Elsewhere: no image.
     os.rename(image, image + '.gone')
     results.equal(cached.show(folder), expected, 'pack: without the image')
+    exports = []
+    for number, place in enumerate((session, folder)):
+        export = os.path.join(scratch, 'callgrind%d' % number)
+        if place == session:
+            os.rename(image + '.gone', image)
+        code, _, errors = support.reader(
+            'export', '--format', 'callgrind', '--no-cache' if place == session
+            else '--no-index', '-o', programs.windows_path(export),
+            programs.windows_path(place))
+        if place == session:
+            os.rename(image, image + '.gone')
+        results.check(code == 0, 'pack: export', [errors])
+        exports.append(cached.read_bytes(export))
+    results.check(exports[0] == exports[1] and b'Cached.c' in exports[0],
+                  'pack: an export with lines, without the image',
+                  [data[:400] for data in exports])
     _, entries = cached.parse(cached.read_bytes(cached.cache_of(folder)))
     os.remove(cached.cache_of(folder))
     control = cached.show(folder)
