@@ -18,7 +18,7 @@ Abstract:
 
     A batch of pairs is short, so that most of them are not interrupted, and the
     mean is taken of the middle half of the batches.  All of them together take
-    some 20 microseconds; where reading the clock is slow there are fewer.
+    some 35 microseconds; where reading the clock is slow there are fewer.
 
 --*/
 
