@@ -261,7 +261,7 @@ Return Value:
     PRTL_WRITER Writer = &Events->File.Writer;
     PREADER_EVENT_FUNCTION Known;
     BOOLEAN IsNew;
-    ULONGLONG Place;
+    ULONG Picoseconds;
     ULONG Offset = 0;
     ULONG Index;
     PCHAR Begin;
@@ -285,10 +285,10 @@ Return Value:
     At = ReaderPutDecimal(Begin + 12 + Chrome->ProcessLength,
                           Track->Identifier);
     RtlCopyBytes(At, ",\"ts\":", 6);
-    Place = ReaderPlaceEvent(Track, Time, Phase == 'E');
-    At = ReaderPutMicroseconds(At + 6, Place / 1000);
-    if (Place % 1000 != 0) {
-        At = ReaderPutThreeDigits(At, (ULONG)(Place % 1000));
+    Picoseconds = ReaderPlaceEvent(Track, &Time, Phase == 'E');
+    At = ReaderPutMicroseconds(At + 6, Time);
+    if (Picoseconds != 0) {
+        At = ReaderPutThreeDigits(At, Picoseconds);
     }
 
     Writer->LengthInBytes += (ULONG)(At - Begin);

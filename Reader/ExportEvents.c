@@ -118,10 +118,10 @@ Return Value:
 
 
 _Use_decl_annotations_
-ULONGLONG
+ULONG
 ReaderPlaceEvent(
     PREADER_EXPORT_TRACK Track,
-    ULONGLONG Time,
+    PULONGLONG Time,
     BOOLEAN IsEnd
     )
 /*++
@@ -135,32 +135,34 @@ Arguments:
 
     Track - The track.
 
-    Time - The event's time.
+    Time - The event's time; receives that of its place.
 
     IsEnd - Whether it is the end of a call.
 
 Return Value:
 
-    Its place, in thousandths of the unit of Time.
+    The thousandths of the time's unit that its place is later than Time.
 
 --*/
 {
-    ULONGLONG Place = Time * 1000;
+    if (*Time > Track->LastTime) {
 
-    if (Time > READER_MAXIMUM_TIMESTAMP / 1000 - 1) {
-        Place = READER_MAXIMUM_TIMESTAMP - 999;
-    }
+        Track->LastTime = *Time;
+        Track->LastThousandths = 0;
 
-    if (Place <= Track->LastPlace) {
-        Place = Track->LastPlace;
-        if (IsEnd != Track->IsLastEnd && Place != READER_MAXIMUM_TIMESTAMP) {
-            Place += 1;
+    } else if (IsEnd != Track->IsLastEnd &&
+               Track->LastTime != READER_MAXIMUM_TIMESTAMP) {
+
+        Track->LastThousandths += 1;
+        if (Track->LastThousandths == 1000) {
+            Track->LastTime += 1;
+            Track->LastThousandths = 0;
         }
     }
 
-    Track->LastPlace = Place;
     Track->IsLastEnd = IsEnd;
-    return Place;
+    *Time = Track->LastTime;
+    return Track->LastThousandths;
 }
 
 
@@ -485,6 +487,17 @@ Return Value:
             Dot = Index - 1;
             break;
         }
+    }
+
+    //
+    // A name that begins with its only dot has no extension.
+    //
+
+    if (Dot == 0 ||
+        Options->Output[Dot - 1] == L'\\' ||
+        Options->Output[Dot - 1] == L'/' ||
+        Options->Output[Dot - 1] == L':') {
+        Dot = Length;
     }
 
     At = 0;

@@ -46,8 +46,9 @@ typedef struct _READER_EXPORT_TRACK {
     ULONG CapacityOfFrames;
     ULONG Part;                     // that it was begun in
     ULONG Slot;                     // the format's own
-    ULONGLONG LastPlace;            // these two of its last event, for
-    BOOLEAN IsLastEnd;              // ReaderPlaceEvent
+    ULONGLONG LastTime;             // these three of its last event, for
+    ULONG LastThousandths;          // ReaderPlaceEvent
+    BOOLEAN IsLastEnd;
 } READER_EXPORT_TRACK;
 typedef READER_EXPORT_TRACK *PREADER_EXPORT_TRACK;
 typedef const READER_EXPORT_TRACK *PCREADER_EXPORT_TRACK;
@@ -163,15 +164,16 @@ ULONG
 READER_EXPORT_EVENTS ReaderExportEvents;
 
 //
-// The time of a track's event in thousandths of the unit of Time.  It is
-// never that of an event before of the other kind, an entry or an end.
+// Moves an event's time to where its track has no event of the other kind, an
+// entry or an end: at most by as many thousandths of its unit as the track has
+// had such events one after the other.  Returns the thousandths.
 //
 
 typedef
-ULONGLONG
+ULONG
 (READER_PLACE_EVENT)(
     _Inout_ PREADER_EXPORT_TRACK Track,
-    _In_ ULONGLONG Time,
+    _Inout_ PULONGLONG Time,
     _In_ BOOLEAN IsEnd
     );
 READER_PLACE_EVENT ReaderPlaceEvent;

@@ -9,6 +9,7 @@ files: 'Thread 7 (name), fiber 1'.
 import collections
 import json
 import os
+import random
 import struct
 
 import StoreSupport as support
@@ -406,3 +407,24 @@ def check_made_up(exporter, tracks, records, form, read, marks=True):
         wrong = [each for path in paths for each in problems(read(path))]
     results.check(not wrong, '%s: %s, parts' % (exporter.what, form), wrong)
     return path, whole
+
+
+def check_times(results, scratch, formats):
+    """Times that are large, all the same, or those of a clock that stands still
+    for long; formats maps a format to (what reads it, whether it has marks)."""
+    numbers = random.Random(4)
+    for what, steps, count in (('large times', (1, 10 ** 12, 10 ** 15), 300),
+                               ('one time', (0,), 300),
+                               ('a slow clock', 20 * (0,) + (10 ** 6,), 3000)):
+        session = make_session(os.path.join(scratch, what.replace(' ', '-')), [
+            random_records(numbers, count, 1000 + 50 * thread, steps=steps,
+                           fibers=2 * thread) for thread in range(2)])
+        tracks, _ = read_events(session)
+        for form, (read, has_marks) in formats.items():
+            exporter = Exporter(results, scratch, session, what)
+            (path,), _ = exporter.export(form)
+            found, expected = read(path), tracks
+            if not has_marks:
+                found, expected = map(without_marks, (found, expected))
+            wrong = differences(found, expected)
+            results.check(not wrong, '%s: %s' % (what, form), wrong)

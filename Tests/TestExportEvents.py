@@ -414,6 +414,9 @@ def main():
                                   fibers=3 * (thread == 1))
             for thread in range(3)])
         check_formats(results, scratch, session)
+        events.check_times(results, scratch, {
+            'chrome': (read_chrome, True),
+            'speedscope': (read_speedscope, False)})
         check_clocks(results, scratch)
         check_deep(results, scratch)
         check_bad(results, scratch, session)

@@ -430,6 +430,8 @@ def main():
                                   fibers=3 * (thread == 1))
             for thread in range(3)])
         check_formats(results, scratch, session, forms)
+        events.check_times(results, scratch,
+                           {form: (READ[form], True) for form in forms})
         check_tables(results, scratch, forms)
         check_traced(results, scratch, forms)
     return results.finish()
