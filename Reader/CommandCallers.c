@@ -654,15 +654,41 @@ Return Value:
     PCALLOCATOR Allocator = Context->Allocator;
     PCSZ Command = Edges->AreCallees ? "callees" : "callers";
     READER_NAME Name;
+    PUCHAR IsSeen;
     ULONG ExitCode;
     ULONG Function;
+    ULONG Index;
+    BOOLEAN IsFound;
     NTSTATUS Status;
+
+    IsSeen = (PUCHAR)Allocator->Allocate(
+        Allocator->Context,
+        (SIZE_T)Functions->NumberOfFunctions + 1);
+    if (IsSeen == NULL) {
+        return ReaderFail(Context,
+                          Command,
+                          Edges->Options->PathUtf8,
+                          STATUS_NO_MEMORY);
+    }
+
+    for (Index = READER_ROOT_NODE + 1;
+         Index < Edges->Tree->NumberOfNodes;
+         Index++) {
+        IsSeen[Edges->Tree->Nodes[Index].Function] = TRUE;
+    }
 
     ReaderInitializeName(&Name,
                          Functions,
                          Command,
                          Edges->Options->FirstUtf8);
-    if (!ReaderResolveName(&Name, &Edges->IsMeant, &Function, &ExitCode)) {
+    IsFound = ReaderResolveName(&Name,
+                                IsSeen,
+                                Functions->NumberOfFunctions,
+                                &Edges->IsMeant,
+                                &Function,
+                                &ExitCode);
+    Allocator->Free(Allocator->Context, IsSeen);
+    if (!IsFound) {
         return ExitCode;
     }
 

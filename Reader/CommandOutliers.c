@@ -888,7 +888,12 @@ Return Value:
     ULONG Code;
     NTSTATUS Status;
 
-    if (!ReaderResolveName(&Outliers->Name, &IsMeant, &Function, &Code)) {
+    if (!ReaderResolveName(&Outliers->Name,
+                           Outliers->Matches,
+                           Outliers->CapacityOfMatches,
+                           &IsMeant,
+                           &Function,
+                           &Code)) {
         return ExitCode == READER_EXIT_SUCCESS ? Code : ExitCode;
     }
 

@@ -429,7 +429,9 @@ static
 VOID
 ReaderSuggestNames(
     _In_ PCREADER_NAME Name,
-    _Out_writes_(NumberOfFunctions) PULONG Found
+    _In_reads_(NumberSeen) const UCHAR *IsSeen,
+    _In_ ULONG NumberSeen,
+    _Out_writes_(NumberSeen) PULONG Found
     )
 /*++
 
@@ -441,6 +443,8 @@ Routine Description:
 Arguments:
 
     Name - The name.
+
+    IsSeen, NumberSeen - By function, whether it was called.
 
     Found - Room for all functions.
 
@@ -457,11 +461,12 @@ Return Value:
     ULONG Index;
 
     for (Index = 0;
-         Name->NameLength != 0 && Index < Functions->NumberOfFunctions;
+         Name->NameLength != 0 && Index < NumberSeen;
          Index++) {
 
         Function = &Functions->Functions[Index];
-        if (ReaderIsTextInside(Function->Name,
+        if (IsSeen[Index] &&
+            ReaderIsTextInside(Function->Name,
                                Function->NameLength,
                                Name->Name,
                                Name->NameLength)) {
@@ -543,6 +548,8 @@ _Use_decl_annotations_
 BOOLEAN
 ReaderResolveName(
     PCREADER_NAME Name,
+    const UCHAR *IsSeen,
+    ULONG NumberSeen,
     PUCHAR *IsMeant,
     PULONG Function,
     PULONG ExitCode
@@ -556,6 +563,9 @@ Routine Description:
 Arguments:
 
     Name - The name.
+
+    IsSeen, NumberSeen - By function, whether it was called; those beyond were
+        not.
 
     IsMeant - Receives a byte for each function: whether it is meant.
 
@@ -592,9 +602,14 @@ Return Value:
         goto End;
     }
 
-    for (Index = 0; Index < Functions->NumberOfFunctions; Index++) {
+    if (NumberSeen > Functions->NumberOfFunctions) {
+        NumberSeen = Functions->NumberOfFunctions;
+    }
 
-        Match = ReaderMatchName(Name, Index);
+    for (Index = 0; Index < NumberSeen; Index++) {
+
+        Match = IsSeen[Index] ? ReaderMatchName(Name, Index)
+                              : ReaderMatchNone;
         if (Match > Best) {
             Best = Match;
             Count = 0;
@@ -607,7 +622,7 @@ Return Value:
     }
 
     if (Count == 0) {
-        ReaderSuggestNames(Name, Found);
+        ReaderSuggestNames(Name, IsSeen, NumberSeen, Found);
         *ExitCode = READER_EXIT_NOTHING;
         goto End;
     }

@@ -151,10 +151,11 @@ READER_MATCH_NAME ReaderMatchName;
 
 //
 // Decides which functions a name means when all are known: those of that name;
-// if there is none, those of the only name that begins with it.  IsMeant is
-// allocated, a byte for each function, and the caller's to free; the function
-// is the first of them.  FALSE: ExitCode says how the command ends, and what
-// is wrong has been written.
+// if there is none, those of the only name that begins with it.  Only functions
+// with IsSeen are looked at: which others there are depends on where an index
+// made reading begin.  IsMeant is allocated, a byte for each function, and the
+// caller's to free; the function is the first of them.  FALSE: ExitCode says
+// how the command ends, and what is wrong has been written.
 //
 
 typedef
@@ -162,6 +163,8 @@ _Success_(return != FALSE)
 BOOLEAN
 (READER_RESOLVE_NAME)(
     _In_ PCREADER_NAME Name,
+    _In_reads_(NumberSeen) const UCHAR *IsSeen,
+    _In_ ULONG NumberSeen,
     _Outptr_ PUCHAR *IsMeant,
     _Out_ PULONG Function,
     _Out_ PULONG ExitCode

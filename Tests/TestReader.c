@@ -2957,6 +2957,14 @@ Return Value:
         "verify @",
         "report --function app --exclude @@ @",
         "tree --exclude app.exe+0x2 --function @@ @",
+        "report --percentiles @",
+        "outliers app.exe+0x2000 @",
+        "outliers --json --limit 2 app.exe+0x2 @",
+        "callers app.exe+0x2000 --depth 3 @",
+        "callees app.exe+0x1000 @",
+        "threads @",
+        "modules @",
+        "diff @ @",
     };
     ULONGLONG Fail;
     ULONG Index;
@@ -3025,7 +3033,13 @@ Return Value:
         "report --csv @",
         "tree --json @",
         "replay @",
-        "info --json @"
+        "info --json @",
+        "outliers --csv app.exe+0x2000 @",
+        "callers app.exe+0x2000 --json --depth 3 @",
+        "callees app.exe+0x1000 @",
+        "threads --json @",
+        "modules @",
+        "diff @ @"
     };
     PUCHAR Bytes = (PUCHAR)&TestDamaged;
     ULONG Size = TEST_STORE_SIZE(RTL_NUMBER_OF(TestMainRecords));
@@ -3060,7 +3074,7 @@ Return Value:
 
         TestWriteStore(L"a.trace", &TestDamaged, Size);
         Code = TestRun(CommandLines[Try % RTL_NUMBER_OF(CommandLines)]);
-        if (Code > 2 || TestNumberOfAllocations != TestNumberOfFrees) {
+        if (Code > 3 || TestNumberOfAllocations != TestNumberOfFrees) {
             Wrong += 1;
         }
     }
