@@ -1831,15 +1831,15 @@ Return Value:
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
         "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
-        "p99_ns,module,rva,folded,function\r\n"
+        "p99_ns,module,rva,folded,function,file,line\r\n"
         "1,1000000,1000000,1000000,1000000,1000000,0,0,0,0,0,"
-        "1000000,1000000,1000000,app.exe,0x4000,,app.exe+0x4000\r\n"
+        "1000000,1000000,1000000,app.exe,0x4000,,app.exe+0x4000,,\r\n"
         "1,8999,2700,8999,8999,8999,0,0,1,0,0,8999,8999,8999,"
-        "app.exe,0x1000,,app.exe+0x1000\r\n"
+        "app.exe,0x1000,,app.exe+0x1000,,\r\n"
         "4,3300,3300,1600,300,3000,1,2000,0,0,0,1503,3000,3000,"
-        "app.exe,0x2000,,app.exe+0x2000\r\n"
+        "app.exe,0x2000,,app.exe+0x2000,,\r\n"
         "1,999,999,999,999,999,0,0,0,0,0,999,999,999,"
-        "app.exe,0x3000,,app.exe+0x3000\r\n");
+        "app.exe,0x3000,,app.exe+0x3000,,\r\n");
     TEST(TestContains(&TestErr, "no function names for app.exe"));
 
     TEST_EQUAL(TestRun("report --thread 100 --sort calls --limit 2 @"), 0);
@@ -1859,8 +1859,8 @@ Return Value:
 
     TEST_EQUAL(TestRun("report --csv --sort=name --module=APP --limit 1 @"),
                0);
-    TEST(TestContains(&TestOut, "app.exe+0x1000\r\n"));
-    TEST(!TestContains(&TestOut, "app.exe+0x2000\r\n"));
+    TEST(TestContains(&TestOut, "app.exe+0x1000,,\r\n"));
+    TEST(!TestContains(&TestOut, "app.exe+0x2000,,\r\n"));
     TEST_EQUAL(TestRun("report --csv --module other @"), 0);
     TEST(!TestContains(&TestOut, "app.exe+"));
     TEST(TestContains(&TestErr, "no module's name begins with other\n"));
@@ -2089,7 +2089,7 @@ Return Value:
     //
 
     TEST_EQUAL(TestRun("report --csv --function @@ @"), 0);
-    TEST(TestContains(&TestOut, "app.exe+0x4000\r\n"));
+    TEST(TestContains(&TestOut, "app.exe+0x4000,,\r\n"));
     TEST(!TestContains(&TestOut, "app.exe+0x1000"));
     TEST(!TestContains(&TestOut, "app.exe+0x3000"));
     TEST_EQUAL(TestRun("live --function app.exe+0x1 @"), 0);
@@ -5014,11 +5014,11 @@ Return Value:
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
         "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
-        "p99_ns,module,rva,folded,function,clock\r\n"
+        "p99_ns,module,rva,folded,function,file,line,clock\r\n"
         "1,8000,0,8000,8000,8000,0,0,0,1,0,8000,8000,8000,"
-        "app.exe,0x1000,,app.exe+0x1000,thread\r\n"
+        "app.exe,0x1000,,app.exe+0x1000,,,thread\r\n"
         "3,8000,8000,2000,0,8000,0,0,0,1,0,0,8000,8000,"
-        "app.exe,0x2000,,app.exe+0x2000,thread\r\n");
+        "app.exe,0x2000,,app.exe+0x2000,,,thread\r\n");
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "Uncertain: the clock jumped during"));
     TEST(TestContains(&TestOut,
@@ -5097,9 +5097,9 @@ Return Value:
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
         "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
-        "p99_ns,module,rva,folded,function,clock\r\n"
-        "2,,,,,,0,,0,0,0,,,,app.exe,0x2000,,app.exe+0x2000,none\r\n"
-        "1,,,,,,0,,0,0,0,,,,app.exe,0x1000,,app.exe+0x1000,none\r\n");
+        "p99_ns,module,rva,folded,function,file,line,clock\r\n"
+        "2,,,,,,0,,0,0,0,,,,app.exe,0x2000,,app.exe+0x2000,,,none\r\n"
+        "1,,,,,,0,,0,0,0,,,,app.exe,0x1000,,app.exe+0x1000,,,none\r\n");
     TEST_EQUAL(TestRun("report --json @"), 0);
     TEST(TestContains(&TestOut, "\"total_ns\": null"));
     TEST(TestContains(&TestOut, "\"clock\": \"none\""));
