@@ -653,6 +653,10 @@ Return Value:
     }
 
     Entry->Tag = Abbreviation->Tag;
+    if (Abbreviation->NumberOfSteps == 0) {
+        return TRUE;
+    }
+
     Step = (const READER_DWARF_STEP *)Loader->Steps.Elements +
            Abbreviation->FirstStep;
 
@@ -1045,7 +1049,7 @@ Return Value:
         End = ReaderReadUnsigned(&Cursor, READER_DWARF_ADDRESS_SIZE);
         if (Cursor.IsBad ||
             (Start == 0 && End == 0) ||
-            !ReaderPay(Loader, 2 * READER_DWARF_ADDRESS_SIZE)) {
+            !ReaderPay(Loader, READER_VISIT_COST)) {
             return STATUS_SUCCESS;
         }
 
@@ -1220,7 +1224,7 @@ Return Value:
                     Loader->RangeLists.SizeInBytes);
 
     while (ReaderReadRange(Loader, Source, &Cursor, &Base, &Start, &End) &&
-           ReaderPay(Loader, 2 * READER_DWARF_ADDRESS_SIZE)) {
+           ReaderPay(Loader, READER_VISIT_COST)) {
 
         Status = ReaderAddRange(Loader, Start, End, Pairs, Value);
         if (!NT_SUCCESS(Status)) {
@@ -1898,7 +1902,9 @@ Return Value:
                              Source,
                              &Entry->Values[ReaderAttributeFolder],
                              &Length);
-    if (Folder == NULL || Length > READER_DWARF_MAXIMUM_PATH) {
+    if (Folder == NULL ||
+        Length == 0 ||
+        Length > READER_DWARF_MAXIMUM_PATH) {
         return STATUS_SUCCESS;
     }
 

@@ -60,6 +60,13 @@ Return Value:
 
 --*/
 {
+    if (Section->Bytes == NULL) {
+        Cursor->Next = NULL;
+        Cursor->End = NULL;
+        Cursor->IsBad = TRUE;
+        return;
+    }
+
     if (End > Section->SizeInBytes) {
         End = Section->SizeInBytes;
     }

@@ -641,16 +641,16 @@ Return Value:
 
     Machine->LastRva = (ULONG)Rva;
 
-    Row = (PREADER_DWARF_ROW)Dwarf->Rows.Elements + Dwarf->Rows.Number;
     if (Dwarf->Rows.Number > Machine->FirstRow) {
 
-        if (Row[-1].Rva == (ULONG)Rva) {
-            Row[-1].Line = Machine->Line;
-            Row[-1].File = Machine->File;
+        Row = (PREADER_DWARF_ROW)Dwarf->Rows.Elements + Dwarf->Rows.Number - 1;
+        if (Row->Rva == (ULONG)Rva) {
+            Row->Line = Machine->Line;
+            Row->File = Machine->File;
             return STATUS_SUCCESS;
         }
 
-        if (Row[-1].Line == Machine->Line && Row[-1].File == Machine->File) {
+        if (Row->Line == Machine->Line && Row->File == Machine->File) {
             return STATUS_SUCCESS;
         }
     }
@@ -1271,6 +1271,7 @@ Return Value:
         }
 
         if ((Lines->Version < 5 || Index != 0) &&
+            Unit->FolderLength != 0 &&
             (Folder == NULL ||
              Folder->Name == NULL ||
              !ReaderIsAbsolutePath(Folder->Name, Folder->NameLength)) &&
