@@ -13,8 +13,9 @@ Abstract:
         TestDwarf --look-up IMAGE LIST [PDB]
 
     prints, for each hexadecimal RVA in the file LIST, a line of fields between
-    tabs: "=", RVA, the function's start, its name, the line and the file of
-    the RVA; and a last line that begins with "#": what it took.
+    tabs: "=", RVA, the function's start, its name as a linker knows it, the
+    line and the file of the RVA; and a last line that begins with "#": what it
+    took.  PDB is the path that the image has of its PDB.
 
         TestDwarf --damage IMAGE LIST COUNT SEED
 
@@ -391,10 +392,13 @@ Return Value:
 
         if (ReaderFindSymbol(Symbols, TestRvas[Index], &Symbol)) {
             RtlWriteText(TestOutput,
-                         "=\t%x\t%x\t%s\t",
+                         "=\t%x\t%x\t",
                          TestRvas[Index],
-                         Symbol.StartRva,
-                         Symbol.Name);
+                         Symbol.StartRva);
+            RtlWriteBytes(TestOutput,
+                          Symbol.RawText,
+                          Symbol.LinkageLengthInBytes);
+            RtlWriteText(TestOutput, "\t");
         } else {
             RtlWriteText(TestOutput, "=\t%x\t-\t\t", TestRvas[Index]);
         }

@@ -17,8 +17,10 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)),
@@ -683,6 +685,135 @@ def check_damage(results, folder, text, image, seed):
     results.check(numbers[8] < 60000, text + ': time')
 
 
+def uleb(number):
+    data = bytearray()
+    while number >= 0x80:
+        data.append(number & 0x7f | 0x80)
+        number >>= 7
+    return bytes(data + bytes([number]))
+
+
+def made_image(sections):
+    """A PE image with 64 KiB of code and the given sections behind it."""
+    base, headers, strings = 0x140000000, bytearray(), bytearray(4)
+    data = bytearray(0x1000)
+    data[0:2] = b'MZ'
+    struct.pack_into('<I', data, 0x3C, 0x40)
+    data[0x40:0x44] = b'PE\0\0'
+    rva = 0x1000
+    for name, content in [('.text', bytes(0x10000)), *sections.items()]:
+        raw = name.encode()
+        if len(raw) > 8:
+            raw = b'/%d' % len(strings)
+            strings += name.encode() + b'\0'
+        headers += struct.pack('<8sIIIIIIHHI', raw, len(content), rva,
+                               len(content), len(data), 0, 0, 0, 0,
+                               0x60000020 if name == '.text' else 0x42000040)
+        data += content
+        rva += (len(content) + 0xFFF) & ~0xFFF
+    struct.pack_into('<I', strings, 0, len(strings))
+    struct.pack_into('<HHIIIHH', data, 0x44, 0x8664, 1 + len(sections),
+                     0x12345678, len(data), 0, 0xF0, 0x22)
+    struct.pack_into('<H', data, 0x58, 0x20B)
+    struct.pack_into('<QII', data, 0x58 + 24, base, 0x1000, 0x200)
+    struct.pack_into('<II', data, 0x58 + 56, rva, 0x400)
+    struct.pack_into('<I', data, 0x58 + 108, 16)
+    data[0x58 + 0xF0:0x58 + 0xF0 + len(headers)] = headers
+    return bytes(data + strings)
+
+
+def unit(entries, version=4, abbreviations=0):
+    body = struct.pack('<HIB', version, abbreviations, 8) + entries
+    return struct.pack('<I', len(body)) + body
+
+
+def made_lines(size):
+    """A version 4 line table of that many rows, one byte each."""
+    header = bytes([1, 1, 1, 0xff, 4, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1,
+                    0]) + b'a.c\0\0\0\0\0'
+    header = header[:1] + header[1:]
+    program = (b'\0\x09\x02' + struct.pack('<Q', 0x140001000) +
+               bytes([10 + 1]) * size + b'\x02\x01\0\x01\x01')
+    body = struct.pack('<HI', 4, len(header)) + header + program
+    return struct.pack('<I', len(body)) + body
+
+
+def check_hostile(results, folder):
+    """Information that is read in no time if it is read as it is meant, and
+    in a square of its size if it is not."""
+    many, text = 100000, 0x140001000
+    low = struct.pack('<Q', text)
+    cu = b'\x01\x11\0\0\0'
+    images = {}
+
+    #
+    # Entries of one byte with thousands of attributes that take no space.
+    #
+
+    images['flags'] = made_image({
+        '.debug_abbrev': cu + b'\x02\x2e\0' + b'\x3f\x19' * 100000 +
+                         b'\0\0\0',
+        '.debug_info': unit(b'\x01' + b'\x02' * (10 * many))})
+
+    #
+    # Functions that share a long name, a long list of ranges, or refer to an
+    # entry that is long, or to one that refers to itself.
+    #
+
+    images['name'] = made_image({
+        '.debug_abbrev': cu + b'\x02\x2e\0\x03\x0e\x11\x01\x12\x0b\0\0\0',
+        '.debug_str': b'n' * 1000000 + b'\0',
+        '.debug_info': unit(b'\x01' + (b'\x02' + bytes(4) + low + b'\x01') *
+                            many)})
+    images['ranges'] = made_image({
+        '.debug_abbrev': cu + b'\x02\x2e\0\x03\x08\x55\x17\0\0\0',
+        '.debug_ranges': struct.pack('<QQ', text, text + 1) * 50000,
+        '.debug_info': unit(b'\x01' + b'\x02a\0\0\0\0\0' * many)})
+    head = 11 + 1
+    images['long entry'] = made_image({
+        '.debug_abbrev': cu + b'\x02\x2e\0\x47\x13\x11\x01\x12\x0b\0\0' +
+                         b'\x03\x2e\0\x02\x08\x03\x08\0\0\0',
+        '.debug_info': unit(b'\x01\x03' + b'x' * 1000000 + b'\0name\0' + (
+            b'\x02' + struct.pack('<I', head) + low + b'\x01') * many)})
+    images['itself'] = made_image({
+        '.debug_abbrev': cu + b'\x02\x2e\0\x47\x13\x11\x01\x12\x0b\0\0\0',
+        '.debug_info': unit(b'\x01' + (b'\x02' + struct.pack('<I', head) +
+                                       low + b'\x01') * many)})
+
+    #
+    # Units with tables of abbreviations, and with line tables, that overlap.
+    #
+
+    table = b''.join(uleb(code) + b'\x11\0\0\0' for code in range(1, 20000))
+    images['tables'] = made_image({
+        '.debug_abbrev': table + b'\0',
+        '.debug_info': b''.join(unit(b'\x01', abbreviations=number)
+                                for number in range(20000))})
+    lines = made_lines(1000000)
+    images['lines'] = made_image({
+        '.debug_abbrev': b'\x01\x11\0\x10\x17\x11\x01\x12\x0b\0\0\0',
+        '.debug_line': lines,
+        '.debug_info': b''.join(
+            unit(b'\x01' + bytes(4) + struct.pack('<Q', text + number) +
+                 b'\x01') for number in range(5000))})
+
+    for name, data in images.items():
+        image = os.path.join(folder, 'hostile.exe')
+        with open(image, 'wb') as file:
+            file.write(data)
+        started = time.monotonic()
+        found, _, _, cost = look_up(folder, image, range(0x1000, 0x3000))
+        taken = time.monotonic() - started
+        print('hostile, %s: %d bytes: %d ms, %d bytes of memory, %d names, '
+              '%d lines' % (name, len(data), cost['load'] + cost['lookups'],
+                            cost['peak'],
+                            sum(1 for at in found.values() if at[0]),
+                            sum(1 for at in found.values() if at[2])))
+        results.check(taken < 60, 'hostile: time: ' + name, [taken])
+        results.check(cost['peak'] < 24 * len(data) + 0x200000,
+                      'hostile: memory: ' + name, [cost, len(data)])
+
+
 def main():
     results = programs.Results()
     missing = [tool for tool in (SYMBOLIZER, PDBUTIL, LLD, CLANG[0])
@@ -706,6 +837,7 @@ def main():
                      check_assembly(results, folder), 4)
         check_report(results, folder)
         check_many(results, folder)
+        check_hostile(results, folder)
     return results.finish()
 
 
