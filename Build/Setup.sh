@@ -35,6 +35,8 @@ Packages="
     nasm
     protobuf-compiler
     python3
+    python3-jsonschema
+    unzip
     valgrind
     wine
     wine64
