@@ -20,7 +20,7 @@ Abstract:
 
 static const READER_COLUMN ReaderOutlierCallColumns[] = {
     { "Duration", "duration", ReaderColumnTime, READER_TIME_WIDTH },
-    { "Start, s", "start", ReaderColumnTime, 14 },
+    { "Start", "start", ReaderColumnTime, 15 },
     { "Thread", "thread", ReaderColumnNumber, 7 },
     { "Fiber", "fiber", ReaderColumnNumber, 5 },
     { "Depth", "depth", ReaderColumnNumber, 5 },
@@ -339,7 +339,7 @@ Return Value:
     ULONGLONG Time;
     CHAR Text[32];
 
-    if (Output->Format != ReaderFormatText) {
+    if (Output->Format != ReaderFormatText || Output->Clock->IsRaw) {
         ReaderPutNumber(Output, Ticks);
         return;
     }
@@ -348,11 +348,11 @@ Return Value:
     if (CoreTicksToNanoseconds(&Outliers->Session.Clock, Ticks, &Time)) {
         Time -= Time % CoreQueryGranularity(&Outliers->Session.Clock);
         RtlWriteText(&Writer,
-                     "%4llu.%09llu",
+                     "%4llu.%09llus",
                      Time / CORE_NANOSECONDS_PER_SECOND,
                      Time % CORE_NANOSECONDS_PER_SECOND);
     } else {
-        RtlWriteText(&Writer, "%14llu", Time);
+        RtlWriteText(&Writer, "%15llu", Time);
     }
 
     ReaderPutText(Output, Text, Writer.LengthInBytes);

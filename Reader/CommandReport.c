@@ -1189,7 +1189,7 @@ const READER_COMMAND ReaderReportCommand = {
     READER_RANGE_NOTE
     "Total counts a recursive function once; average, min and max are of\n"
     "each call's inclusive time, and so are p50, p90 and p99: half of the\n"
-    "calls, 90 and 99 of 100 took no longer.  "
+    "calls, 90 and 99 of 100 took no longer.\n"
     READER_PERCENTILES_NOTE
     "File and line are those of the function's first instruction, from the\n"
     "PDB or from DWARF; text has them with --lines.\n"

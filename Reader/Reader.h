@@ -1645,9 +1645,9 @@ extern const ULONG ReaderNumberOfCommands;
     "several times.\n"
 
 #define READER_PERCENTILES_NOTE                                             \
-    "A percentile is never less than\n"                                     \
-    "the exact one and at most 3.125 % more; up to 63 ticks of the time\n"  \
-    "stamp counter it is exact.  Abandoned calls are not in it.\n"
+    "A percentile is never less than the exact one and at most 3.125 %\n"   \
+    "more; up to 63 ticks of the time stamp counter it is exact.  Abandoned\n" \
+    "calls are not in it.\n"
 
 #define READER_NOT_SHOWN_NOTE(Rows)                                         \
     "Numbers are the same as without them.  JSON then also has the array\n" \

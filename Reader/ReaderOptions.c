@@ -249,8 +249,9 @@ Return Value:
                      "says which stores it reads.\n\n"
                      "Exit codes: 0 success; 1 usage error, or something "
                      "could not be read;\n2 verify found something bad or "
-                     "lost; 3 --function or --exclude leave nothing\n"
-                     "to show.\n");
+                     "lost; 3 nothing to show: --function or\n--exclude "
+                     "leave no function, or none has the name that was "
+                     "given.\n");
         return;
     }
 
