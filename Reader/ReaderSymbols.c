@@ -15,6 +15,7 @@ Abstract:
 #include "ReaderSymbols.h"
 #include "ReaderCoff.h"
 #include "ReaderDbgHelp.h"
+#include "ReaderDebugLink.h"
 #include "ReaderDwarf.h"
 #include "ReaderPdb.h"
 #include "ReaderSymbolPath.h"
@@ -43,10 +44,26 @@ struct _READER_SYMBOLS {
     READER_COFF Pdb;                // the PDB's functions, if it has any
     READER_UNWIND Unwind;
     READER_DWARF Dwarf;
+    READER_DEBUG_LINK DebugLink;    // where else there may be DWARF
+    READER_COFF DebugCoff;          // the tables of that file
     READER_UNDECORATOR Undecorator;
     PREADER_TEXT_CHUNK Chunks;      // the newest first
     PCSZ Warning;                   // NULL: there is none
 };
+
+//
+// What reads a mapped file.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_PARSE_FILE)(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_reads_bytes_(SizeInBytes) const UCHAR *View,
+    _In_ ULONGLONG SizeInBytes
+    );
+typedef READER_PARSE_FILE *PREADER_PARSE_FILE;
 
 //
 // The image's path in the forms that are needed; too large for the stack.
@@ -295,6 +312,75 @@ Return Value:
                                            View,
                                            SizeInBytes,
                                            &Symbols->Dwarf);
+            ReaderFindDebugLink(&Symbols->Coff,
+                                View,
+                                SizeInBytes,
+                                &Symbols->DebugLink);
+        }
+    } __except (ExceptionStatus = (NTSTATUS)GetExceptionCode(),
+                EXCEPTION_EXECUTE_HANDLER) {
+
+        Status = ExceptionStatus;
+    }
+
+    return Status;
+}
+
+static
+DECLSPEC_NOINLINE
+NTSTATUS
+ReaderParseDebugFile(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_reads_bytes_(SizeInBytes) const UCHAR *View,
+    _In_ ULONGLONG SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Reads the mapped file that has the image's debugging information apart from
+    it, if its checksum is the one that the image names.
+
+Arguments:
+
+    Symbols - Receives the names.
+
+    View - Supplies the mapped file.
+
+    SizeInBytes - Supplies its size.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_REVISION_MISMATCH if it does not belong to the
+    image, what is wrong with the file, or the exception's code.
+
+--*/
+{
+    NTSTATUS Status;
+    NTSTATUS ExceptionStatus;
+
+    ExceptionStatus = STATUS_SUCCESS;
+
+    __try {
+        Status = STATUS_REVISION_MISMATCH;
+        if (ReaderChecksumDebugFile(View, SizeInBytes) ==
+            Symbols->DebugLink.Checksum) {
+            Status = ReaderInitializeCoff(Symbols->Allocator,
+                                          View,
+                                          SizeInBytes,
+                                          &Symbols->DebugCoff);
+        }
+        if (NT_SUCCESS(Status) &&
+            !ReaderIsDebugFileOf(&Symbols->DebugCoff, &Symbols->Coff)) {
+            Status = STATUS_REVISION_MISMATCH;
+        }
+        if (NT_SUCCESS(Status)) {
+            ReaderRundownDwarf(&Symbols->Dwarf);
+            Status = ReaderInitializeDwarf(Symbols->Allocator,
+                                           &Symbols->DebugCoff,
+                                           View,
+                                           SizeInBytes,
+                                           &Symbols->Dwarf);
         }
     } __except (ExceptionStatus = (NTSTATUS)GetExceptionCode(),
                 EXCEPTION_EXECUTE_HANDLER) {
@@ -311,6 +397,7 @@ NTSTATUS
 ReaderLoadImage(
     _Inout_ PREADER_SYMBOLS Symbols,
     _In_ PREADER_IMAGE_PATH Path,
+    _In_ PREADER_PARSE_FILE Parse,
     _Inout_ PRTL_ERROR Error
     )
 /*++
@@ -325,6 +412,9 @@ Arguments:
     Symbols - Receives the image's names.
 
     Path - Supplies where the image is.
+
+    Parse - Supplies what reads it, ReaderParseImage; or
+        ReaderParseDebugFile if it is not the image but that file.
 
     Error - Receives what failed.
 
@@ -383,7 +473,7 @@ Return Value:
         goto End;
     }
 
-    Status = ReaderParseImage(Symbols, View, SizeInBytes);
+    Status = Parse(Symbols, View, SizeInBytes);
 
 End:
 
@@ -463,6 +553,7 @@ Return Value:
     ReaderRundownDwarf(&Symbols->Dwarf);
     ReaderRundownUnwind(&Symbols->Unwind);
     ReaderRundownCoff(&Symbols->Coff);
+    ReaderRundownCoff(&Symbols->DebugCoff);
 }
 
 static
@@ -522,7 +613,7 @@ Return Value:
         return FALSE;
     }
 
-    Status = ReaderLoadImage(Symbols, Path, &Error);
+    Status = ReaderLoadImage(Symbols, Path, ReaderParseImage, &Error);
     if (!NT_SUCCESS(Status) || !ReaderIsTracedImage(&Symbols->Coff, Header)) {
         ReaderForgetImage(Symbols);
         return FALSE;
@@ -580,7 +671,7 @@ Return Value:
         return Status;
     }
 
-    Status = ReaderLoadImage(Symbols, Path, Error);
+    Status = ReaderLoadImage(Symbols, Path, ReaderParseImage, Error);
     if (Status == STATUS_NO_MEMORY) {
         return Status;
     }
@@ -749,6 +840,173 @@ End:
 }
 
 static
+NTSTATUS
+ReaderTryDebugFile(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ PCUNICODE_STRING Folder,
+    _In_z_ PCWSTR SubFolder,
+    _Inout_ PREADER_IMAGE_PATH Path
+    )
+/*++
+
+Routine Description:
+
+    Looks in a folder for the file with the image's debugging information.
+
+Arguments:
+
+    Symbols - Receives the names.
+
+    Folder - Supplies the folder.
+
+    SubFolder - Supplies the name of a folder in it, or nothing.
+
+    Path - Supplies memory for a path; where the image is is left alone.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_NO_MEMORY, or why it is not there.
+
+--*/
+{
+    WCHAR Name[READER_DEBUG_LINK_MAXIMUM_NAME + 1];
+    RTL_ERROR Ignored;
+    ULONG NameLength;
+    NTSTATUS Status;
+    UNICODE_STRING Tried;
+
+    RtlUtf8ToWide(Symbols->DebugLink.Name,
+                  Symbols->DebugLink.NameLength,
+                  Name,
+                  RTL_NUMBER_OF(Name),
+                  &NameLength);
+
+    Tried.Buffer = Path->OtherBuffer;
+    Tried.Length = 0;
+    Tried.MaximumLength = sizeof(Path->OtherBuffer) - sizeof(WCHAR);
+    Status = RtlAppendPath(&Tried,
+                           Folder->Buffer,
+                           Folder->Length / sizeof(WCHAR),
+                           FALSE);
+    if (NT_SUCCESS(Status) && SubFolder[0] != 0) {
+        Status = RtlAppendPath(&Tried,
+                               SubFolder,
+                               RtlLengthOfWideString(SubFolder),
+                               TRUE);
+    }
+    if (NT_SUCCESS(Status)) {
+        Status = RtlAppendPath(&Tried, Name, NameLength, TRUE);
+    }
+    if (NT_SUCCESS(Status)) {
+        Status = RtlDosPathToNtPath(Symbols->Rtl,
+                                    &Tried,
+                                    Path->NtBuffer,
+                                    RTL_NUMBER_OF(Path->NtBuffer),
+                                    &Path->Nt);
+    }
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = ReaderLoadImage(Symbols, Path, ReaderParseDebugFile, &Ignored);
+    if (!NT_SUCCESS(Status)) {
+        ReaderRundownDwarf(&Symbols->Dwarf);
+        ReaderRundownCoff(&Symbols->DebugCoff);
+    }
+
+    return Status;
+}
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderLoadDebugFile(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ PCREADER_SYMBOL_PATH SymbolPath,
+    _Inout_ PREADER_IMAGE_PATH Path
+    )
+/*++
+
+Routine Description:
+
+    Finds the file with the image's debugging information, if the image has
+    none itself and names one: beside the image, in the folder .debug there,
+    and in the folders of the symbol path.
+
+Arguments:
+
+    Symbols - Receives the names.
+
+    SymbolPath - Supplies the folders.
+
+    Path - Supplies where the image is.
+
+Return Value:
+
+    STATUS_SUCCESS, also when there is none, or STATUS_NO_MEMORY.
+
+--*/
+{
+    UNICODE_STRING Folder;
+    UNICODE_STRING Name;
+    ULONG Offset;
+    NTSTATUS Status;
+
+    if (Symbols->DebugLink.NameLength == 0 ||
+        Symbols->Dwarf.Functions.Number != 0) {
+        return STATUS_SUCCESS;
+    }
+
+    RtlBaseName(&Path->Dos, &Name);
+    Folder = Path->Dos;
+    Folder.Length -= Name.Length;
+
+    Status = ReaderTryDebugFile(Symbols, &Folder, L"", Path);
+    if (!NT_SUCCESS(Status) && Status != STATUS_NO_MEMORY) {
+        Status = ReaderTryDebugFile(Symbols, &Folder, L".debug", Path);
+    }
+
+    Offset = 0;
+    while (!NT_SUCCESS(Status) &&
+           Status != STATUS_NO_MEMORY &&
+           ReaderNextSymbolFolder(SymbolPath, &Offset, &Folder)) {
+        Status = ReaderTryDebugFile(Symbols, &Folder, L"", Path);
+    }
+
+    return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
+}
+
+static
+PCREADER_COFF
+ReaderGetTable(
+    _In_ const READER_SYMBOLS *Symbols
+    )
+/*++
+
+Routine Description:
+
+    Says which symbol table names the image's functions: its own, unless only
+    the file with its debugging information has one.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+Return Value:
+
+    The table.
+
+--*/
+{
+    if (Symbols->Coff.Kind != ReaderCoffKindSymbols &&
+        Symbols->DebugCoff.Kind == ReaderCoffKindSymbols) {
+        return &Symbols->DebugCoff;
+    }
+
+    return &Symbols->Coff;
+}
+
+static
 _Must_inspect_result_
 NTSTATUS
 ReaderLoadSymbols(
@@ -799,6 +1057,13 @@ Return Value:
                            STATUS_NO_MEMORY);
     }
 
+    if (Symbols->Source != ReaderSymbolSourcePdb) {
+        Status = ReaderLoadDebugFile(Symbols, SymbolPath, Path);
+        if (!NT_SUCCESS(Status)) {
+            return RtlSetError(Error, "loading symbols", &Path->Dos, Status);
+        }
+    }
+
     if (Symbols->Dwarf.Functions.Number != 0 &&
         Symbols->Source != ReaderSymbolSourcePdb) {
         ReaderDestroyDbgHelp(Symbols->DbgHelp);
@@ -810,7 +1075,7 @@ Return Value:
         return STATUS_SUCCESS;
     }
 
-    switch (Symbols->Coff.Kind) {
+    switch (ReaderGetTable(Symbols)->Kind) {
     case ReaderCoffKindSymbols:
         Symbols->Source = ReaderSymbolSourceCoff;
         return STATUS_SUCCESS;
@@ -1084,6 +1349,7 @@ Return Value:
     PCSZ Name;
     ULONG LengthInBytes;
     ULONG StartRva;
+    PCREADER_COFF Table;
 
     if (!ReaderFindDwarfFunction(&Symbols->Dwarf, Rva, &Dwarf)) {
         return FALSE;
@@ -1093,8 +1359,9 @@ Return Value:
     Symbol->LengthInBytes = Dwarf.LengthInBytes;
     Symbol->Name = Dwarf.Name;
 
-    if (Symbols->Coff.Kind == ReaderCoffKindSymbols &&
-        ReaderFindCoffSymbol(&Symbols->Coff,
+    Table = ReaderGetTable(Symbols);
+    if (Table->Kind == ReaderCoffKindSymbols &&
+        ReaderFindCoffSymbol(Table,
                              Dwarf.StartRva,
                              &StartRva,
                              &Name,
@@ -1157,8 +1424,10 @@ Return Value:
     BOOLEAN HasDebug;
     BOOLEAN HasImage;
     READER_SYMBOL Image;
+    PCREADER_COFF ImageTable;
     BOOLEAN IsFunction;
 
+    ImageTable = ReaderGetTable(Symbols);
     HasDebug = FALSE;
     IsFunction = FALSE;
     if (Symbols->Pdb.Kind != ReaderCoffKindNone) {
@@ -1181,8 +1450,8 @@ Return Value:
     HasImage = ReaderFindInDwarf(Symbols, Rva, &Image);
     if (!HasImage &&
         (Symbols->Source == ReaderSymbolSourceExports ||
-         Symbols->Coff.Kind == ReaderCoffKindSymbols)) {
-        HasImage = ReaderFindCoffSymbol(&Symbols->Coff,
+         ImageTable->Kind == ReaderCoffKindSymbols)) {
+        HasImage = ReaderFindCoffSymbol(ImageTable,
                                         Rva,
                                         &Image.StartRva,
                                         &Image.Name,
@@ -1197,7 +1466,7 @@ Return Value:
         Symbol->Name = Debug.Name;
         Symbol->LengthInBytes = Debug.LengthInBytes;
         *Table = Symbols->Pdb.Kind != ReaderCoffKindNone ? &Symbols->Pdb :
-                                                           &Symbols->Coff;
+                                                           ImageTable;
         return TRUE;
     }
 
@@ -1205,7 +1474,7 @@ Return Value:
         Symbol->StartRva = Image.StartRva;
         Symbol->Name = Image.Name;
         Symbol->LengthInBytes = Image.LengthInBytes;
-        *Table = &Symbols->Coff;
+        *Table = ImageTable;
         return TRUE;
     }
 

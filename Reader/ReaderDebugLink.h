@@ -1,0 +1,69 @@
+/*++
+
+Module Name:
+
+    ReaderDebugLink.h
+
+Abstract:
+
+    The file that holds an image's debugging information apart from it, as
+    "objcopy --only-keep-debug" makes it: the image names it, and a checksum
+    of all its bytes, in the section .gnu_debuglink.
+
+    The code is pure C over bytes and also builds natively.
+
+--*/
+
+#ifndef TRACER_READER_DEBUG_LINK_H
+#define TRACER_READER_DEBUG_LINK_H
+
+#include "ReaderCoff.h"
+
+#define READER_DEBUG_LINK_MAXIMUM_NAME 255
+
+typedef struct _READER_DEBUG_LINK {
+    ULONG Checksum;
+    ULONG NameLength;               // bytes; 0: there is no such file
+    CHAR Name[READER_DEBUG_LINK_MAXIMUM_NAME + 1];
+} READER_DEBUG_LINK;
+typedef READER_DEBUG_LINK *PREADER_DEBUG_LINK;
+typedef const READER_DEBUG_LINK *PCREADER_DEBUG_LINK;
+
+//
+// Reads what the image whose file is at Image, and whose tables are Coff, says.
+// A name that is not that of a file alone (it has a folder, a drive or a
+// stream) counts as none.
+//
+
+typedef
+VOID
+(READER_FIND_DEBUG_LINK)(
+    _In_ PCREADER_COFF Coff,
+    _In_reads_bytes_(SizeInBytes) const UCHAR *Image,
+    _In_ ULONGLONG SizeInBytes,
+    _Out_ PREADER_DEBUG_LINK Link
+    );
+READER_FIND_DEBUG_LINK ReaderFindDebugLink;
+
+//
+// The checksum of a file: CRC-32, as in Ethernet and ZIP.
+//
+
+typedef ULONG (READER_CHECKSUM_DEBUG_FILE)(
+    _In_reads_bytes_(SizeInBytes) const UCHAR *Bytes,
+    _In_ ULONGLONG SizeInBytes
+    );
+READER_CHECKSUM_DEBUG_FILE ReaderChecksumDebugFile;
+
+//
+// Says whether two files are of one build: they have the same base and the
+// same code.
+//
+
+typedef BOOLEAN (READER_IS_DEBUG_FILE_OF)(
+    _In_ PCREADER_COFF DebugFile,
+    _In_ PCREADER_COFF Image
+    );
+READER_IS_DEBUG_FILE_OF ReaderIsDebugFileOf;
+
+#endif // TRACER_READER_DEBUG_LINK_H
