@@ -603,6 +603,43 @@ def check_assembly(results, folder):
     return image
 
 
+def check_debug_link(results, folder, image):
+    """Debugging information apart from the image: beside it, or in .debug."""
+    addresses = places(sorted(table_symbols(image)))
+    expected, starts, _, _ = look_up(folder, image, addresses)
+    place = os.path.join(folder, 'link')
+    os.makedirs(os.path.join(place, '.debug'))
+    apart, bare = os.path.join(place, 'a.debug'), os.path.join(place, 'a.exe')
+    subprocess.run([PREFIX + 'objcopy', '--only-keep-debug', image, apart],
+                   check=True)
+    subprocess.run([PREFIX + 'objcopy', '--strip-all',
+                    '--add-gnu-debuglink=a.debug', image, bare],
+                   check=True, cwd=place)
+    found = look_up(folder, bare, addresses)
+    results.equal(found[2], DWARF, 'a file apart: source')
+    wrong = [rva for rva in addresses if (found[0][rva], found[1][rva]) !=
+             (expected[rva], starts[rva])]
+    results.check(not wrong and len(addresses) > 500,
+                  'a file apart: names and lines',
+                  [(rva, found[0][rva], expected[rva]) for rva in wrong])
+    moved = os.path.join(place, '.debug', 'a.debug')
+    os.rename(apart, moved)
+    results.equal(look_up(folder, bare, addresses)[:3], found[:3],
+                  'a file apart, in .debug')
+    with open(moved, 'rb+') as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read()
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last[0] ^ 1]))
+    damaged = look_up(folder, bare, addresses)
+    results.check(damaged[2] not in (DWARF, COFF) and
+                  not any(at[2] for at in damaged[0].values()),
+                  'a file apart that is another one', [damaged[2]])
+    os.remove(moved)
+    results.equal(look_up(folder, bare, addresses)[:3], damaged[:3],
+                  'a file apart that is gone')
+
+
 def check_report(results, folder):
     """report's fields, and its text with --lines, against llvm-symbolizer."""
     program = programs.build_sample(
@@ -827,6 +864,7 @@ def main():
             results.skip("Lua's source is not to be had")
         else:
             images, sources = check_lua(results, folder, lua)
+            check_debug_link(results, folder, images['DWARF 5'][0])
             check_pdb(results, folder, sources)
             check_damage(results, folder, 'Lua, DWARF 5',
                          images['DWARF 5'][0], 1)
