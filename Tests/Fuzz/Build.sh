@@ -56,7 +56,8 @@ Sources()
             ls Reader/ReaderDemangle*.c
             ;;
         FuzzImage)
-            ls Reader/ReaderCoff.c Reader/ReaderDwarf*.c Reader/ReaderUnwind.c
+            ls Reader/ReaderCoff.c Reader/ReaderDebugLink.c \
+                Reader/ReaderDwarf*.c Reader/ReaderUnwind.c
             ;;
         *)
             Fail "there is no target $1"

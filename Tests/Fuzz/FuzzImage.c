@@ -15,6 +15,7 @@ Abstract:
 
 #include "FuzzSupport.h"
 #include "../../Reader/ReaderCoff.h"
+#include "../../Reader/ReaderDebugLink.h"
 #include "../../Reader/ReaderDwarfForm.h"
 #include "../../Reader/ReaderUnwind.h"
 #include <stdlib.h>
@@ -298,7 +299,8 @@ Return Value:
     ULONG Index;
 
     for (Index = 0; Index < Ranges->Number; Index++) {
-        Section = ReaderFindCodeSection(Coff, READER_DWARF_START(&Pairs[Index]));
+        Section = ReaderFindCodeSection(Coff,
+                                        READER_DWARF_START(&Pairs[Index]));
         FUZZ_CHECK(Section != NULL &&
                    READER_DWARF_END(&Pairs[Index]) <= Section->EndRva &&
                    READER_DWARF_END(&Pairs[Index]) >
@@ -435,6 +437,7 @@ Return Value:
     FUZZ_ALLOCATOR Allocator;
     FUZZ_INPUT Input = { Data, Size };
     READER_COFF Coff;
+    READER_DEBUG_LINK Link;
     READER_DWARF Dwarf;
     READER_UNWIND Unwind;
     PUCHAR Image;
@@ -472,6 +475,10 @@ Return Value:
                                        SizeInBytes,
                                        &Dwarf);
         FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY);
+        ReaderFindDebugLink(&Coff, Image, SizeInBytes, &Link);
+        FuzzCheckName(Link.Name, Link.NameLength);
+        FUZZ_CHECK(strpbrk(Link.Name, "/\\:*") == NULL);
+        FUZZ_CHECK(ReaderIsDebugFileOf(&Coff, &Coff));
     }
 
     //
