@@ -237,14 +237,9 @@ Return Value:
     ReaderPutNumber(Output, Row->NumberOfStores);
     ReaderPutNumber(Output, Row->Bytes);
     ReaderPutNumber(Output, Row->Lost);
-    if (Module->Symbols != NULL) {
-        ReaderPutString(Output,
-                        ReaderDescribeSymbolSource(
-                            ReaderGetModuleSource(Module)));
-    } else {
-        ReaderPutNothing(Output);
-    }
-
+    ReaderPutString(Output,
+                    ReaderDescribeSymbolSource(
+                        ReaderGetModuleSource(Module)));
     ReaderPutText(Output, Module->Name, Module->NameLength);
     ReaderPutText(Output, Header->ModulePath, Header->ModulePathLength);
 }

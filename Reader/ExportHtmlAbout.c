@@ -408,8 +408,7 @@ Return Value:
     for (Index = 0; Index < Session->NumberOfModules; Index++) {
 
         Module = Session->Modules[Index];
-        Source = ReaderDescribeSymbolSource(
-            ReaderGetSymbolSource(Module->Symbols));
+        Source = ReaderDescribeSymbolSource(ReaderGetModuleSource(Module));
 
         RtlWriteText(Writer, Index == 0 ? "\n[" : ",\n[");
         Size = ReaderMeasureHtmlText(Module->Header->ModulePath,
