@@ -7,6 +7,11 @@
 # executable Tests/Test*.sh and Tests/Test*.py; with each other one
 # (x64/Debug) the programs only, and with TRACER_QUICK=1.
 #
+# Programs run one after the other, scripts as many at a time as there are
+# processors, at most two: most of their time they wait for Windows programs
+# to start.  A script that has the line "# Runs alone." in its head runs
+# alone.
+#
 # What failed is named again at the end, where a cut log still shows it.
 #
 # A test ends with the line "N passed, N failed" or "N passed, N failed,
@@ -30,6 +35,7 @@
 #     TESTS                   patterns of names to run (TestRtl 'TestReader*')
 #     TRACER_TEST_LIMIT       seconds for one test (300)
 #     TRACER_TEST_BUDGET      seconds for all of them (900)
+#     TRACER_TEST_LANES       scripts at a time
 #
 
 set -u
@@ -44,9 +50,6 @@ if [ $# = 0 ]; then
     exit 2
 fi
 
-for Name in ${!TRACER_*}; do
-    [ "$Name" = TRACER_WINE_PREFIX ] || unset "$Name"
-done
 
 Failures=()
 Passed=0
@@ -54,7 +57,14 @@ Failed=0
 Skipped=0
 NumberOfTests=0
 Started=$SECONDS
+Running=()
+Lanes=${TRACER_TEST_LANES:-$(nproc)}
+[ "$Lanes" -le 2 ] || [ -n "${TRACER_TEST_LANES:-}" ] || Lanes=2
 Wine=$Root/Build/RunWine.sh
+
+for Name in ${!TRACER_*}; do
+    [ "$Name" = TRACER_WINE_PREFIX ] || unset "$Name"
+done
 
 IsWanted()
 {
@@ -71,7 +81,9 @@ IsWanted()
 }
 
 #
-# RunTest CONFIGURATION NAME COMMAND [ARGUMENT...]: Bin and Quick are set.
+# RunTest CONFIGURATION NAME COMMAND [ARGUMENT...]: Bin and Quick are set.  What
+# is to be printed goes to NAME.text, then the counts and the failures to
+# NAME.sum: it may run in the background.
 #
 
 RunTest()
@@ -83,15 +95,11 @@ RunTest()
     local Code=0 Reason='' Start=${EPOCHREALTIME/[.,]/} End
     local P=0 F=0 S=0
 
-    NumberOfTests=$((NumberOfTests + 1))
-    rm -rf "$Temp" "$Output"
     mkdir -p "$Temp" || exit 1
-
     if [ "$Remaining" -le 0 ]; then
-        Failed=$((Failed + 1))
         echo "   0.0 s  $Configuration  $Name: not run: the time for all" \
-             "tests ($Budget s) is over"
-        Failures+=("$Configuration  $Name: not run")
+             "tests ($Budget s) is over" >"$Temp.text"
+        printf '0 1 0\n%s\n' "$Configuration  $Name: not run" >"$Temp.sum"
         return
     fi
     [ "$Remaining" -lt "$Limit" ] || Remaining=$Limit
@@ -131,27 +139,90 @@ RunTest()
     fi
 
     [ -z "$Reason" ] || F=$((F + 1))
-    Passed=$((Passed + P))
-    Failed=$((Failed + F))
-    Skipped=$((Skipped + S))
-
     Result=${Line:-no result}
     [ -z "$Reason" ] || Result="$Result: FAILED: $Reason"
     [ "$F" = 0 ] || [ -n "$Reason" ] || Result="$Result: FAILED"
-    printf '%4d.%d s  %s  %s: %s\n' $((Seconds / 10)) $((Seconds % 10)) \
-        "$Configuration" "$Name" "$Result"
 
-    tr -d '\r' <"$Output" | sed -n 's/^.*\(skipped: \)/                 \1/p'
+    {
+        printf '%4d.%d s  %s  %s: %s\n' $((Seconds / 10)) $((Seconds % 10)) \
+            "$Configuration" "$Name" "$Result"
+        tr -d '\r' <"$Output" |
+            sed -n 's/^.*\(skipped: \)/                 \1/p'
+        [ "$F" = 0 ] || tail -n 300 "$Output" | tr -d '\r' | sed 's/^/    | /'
+    } >"$Temp.text"
 
-    if [ "$F" != 0 ]; then
-        tail -n 300 "$Output" | tr -d '\r' | sed 's/^/    | /'
-        Failures+=("$Configuration  $Name: $Result")
-        while read -r Line; do
-            Failures+=("    $Line")
-        done < <(tr -d '\r' <"$Output" | grep -a '^FAILED' | head -n 10)
-    else
-        rm -rf "$Temp" "$Output"
-    fi
+    {
+        echo "$P $F $S"
+        if [ "$F" != 0 ]; then
+            echo "$Configuration  $Name: $Result"
+            tr -d '\r' <"$Output" | grep -a '^FAILED' | head -n 10 |
+                sed 's/^/    /'
+        fi
+    } >"$Temp.sum.new"
+
+    [ "$F" != 0 ] || rm -rf "$Temp" "$Output"
+    mv "$Temp.sum.new" "$Temp.sum"
+}
+
+#
+# Adds up and prints what has ended.
+#
+
+Collect()
+{
+    local Name Sum P F S Line
+    local -a Still=()
+
+    for Name in "${Running[@]}"; do
+        Sum=$Bin/Temp/$Name.sum
+        if [ ! -f "$Sum" ]; then
+            Still+=("$Name")
+            continue
+        fi
+        cat "$Bin/Temp/$Name.text"
+        {
+            read -r P F S
+            Passed=$((Passed + P))
+            Failed=$((Failed + F))
+            Skipped=$((Skipped + S))
+            while IFS= read -r Line; do
+                Failures+=("$Line")
+            done
+        } <"$Sum"
+        rm -f "$Sum" "$Bin/Temp/$Name.text"
+    done
+    Running=("${Still[@]}")
+}
+
+#
+# Waits until fewer than so many tests run.
+#
+
+WaitForLane()
+{
+    Collect
+    while [ ${#Running[@]} -ge "$1" ]; do
+        wait -n
+        Collect
+    done
+}
+
+#
+# StartTest LANES CONFIGURATION NAME COMMAND [ARGUMENT...]: when there are fewer
+# than LANES others.
+#
+
+StartTest()
+{
+    local Most=$1
+    shift
+
+    WaitForLane "$Most"
+    NumberOfTests=$((NumberOfTests + 1))
+    rm -rf "$Bin/Temp/$2" "$Bin/Temp/$2".{log,text,sum,sum.new}
+    Running+=("$2")
+    RunTest "$@" &
+    [ "$Most" != 1 ] || WaitForLane 1
 }
 
 #
@@ -176,7 +247,7 @@ for Folder in "$@"; do
             TestMain|*Support|'Test*') continue ;;
         esac
         IsWanted "$Name.exe" || continue
-        RunTest "$Configuration" "$Name.exe" "$Wine" "$Bin/$Name.exe"
+        StartTest 1 "$Configuration" "$Name.exe" "$Wine" "$Bin/$Name.exe"
     done
 
     if [ -z "$Quick" ]; then
@@ -184,8 +255,11 @@ for Folder in "$@"; do
             [ -x "$Source" ] || continue
             Name=${Source##*/}
             IsWanted "$Name" || continue
-            RunTest "$Configuration" "$Name" "$Source"
+            Most=$Lanes
+            ! head -n 40 "$Source" | grep -qx '# Runs alone\.' || Most=1
+            StartTest "$Most" "$Configuration" "$Name" "$Source"
         done
+        WaitForLane 1
     fi
     Quick=1
 done
