@@ -84,7 +84,7 @@ IsFound()
     grep -aqE 'FUZZ_CHECK failed|AddressSanitizer|runtime error' log
 }
 
-Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzStringTable"
+Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable"
 
 Check "building" "$Fuzz/Build.sh" "$Temp/Built"
 if [ $Failed != 0 ]; then
@@ -104,6 +104,7 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzSession: more inputs" Runs FuzzSession 2500 14000
     Check "FuzzConfig: more inputs" Runs FuzzConfig 15000 3000
     Check "FuzzImage: more inputs" Runs FuzzImage 30000 16000
+    Check "FuzzPdb: more inputs" Runs FuzzPdb 20000 24000
     Check "FuzzDemangle: more inputs" Runs FuzzDemangle 40000 600
     Check "FuzzStringTable: more inputs" Runs FuzzStringTable 4000 3000
 else
@@ -143,6 +144,8 @@ FuzzStringTable StringTable/StringTableScalar.c s/== 0 ? KERNEL_WIDTH/!= 1 ? KER
 FuzzStringTable StringTable/StringTableAvx512.c s/Length < 64 ? Length : 64/64/
 FuzzConfig Penter/PenterConfig.c s/= !AnyIncludes;/= TRUE;/
 FuzzImage Reader/ReaderCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
+FuzzPdb Reader/ReaderPdb.c s/Count > NumberOfWords - First/0/
+FuzzPdb Reader/ReaderPdb.c s/Pdb->SizeInBytes - Offset < Pdb->BlockSize/0/
 FuzzDemangle Reader/ReaderDemangleName.c s/(SIZE_T)(Parser->End - Parser->Next) < Length/0/
 FuzzDemangle Reader/ReaderDemanglePrint.c s/Length > READER_DEMANGLE_MAXIMUM_TEXT - Parser->Length/0/
 FuzzImage Reader/ReaderDwarfForm.c s/if (Offset >= Section->SizeInBytes)/if (0)/

@@ -22,7 +22,7 @@ Fuzz=$Root/Tests/Fuzz
 Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
-    FuzzDemangle FuzzStringTable
+    FuzzDemangle FuzzPdb FuzzStringTable
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -51,6 +51,9 @@ Sources()
             ;;
         FuzzStringTable)
             ls StringTable/*.c | grep -v /StringTableCpu.c
+            ;;
+        FuzzPdb)
+            ls Reader/ReaderPdb.c Reader/ReaderCoff.c
             ;;
         FuzzDemangle)
             ls Reader/ReaderDemangle*.c

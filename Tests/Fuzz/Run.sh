@@ -3,7 +3,7 @@
 # Tests/Fuzz/Run.sh TARGET SECONDS [FOLDER]
 #
 # Builds a fuzz target (FuzzStore, FuzzSession, FuzzConfig, FuzzImage,
-# FuzzDemangle, FuzzStringTable) and runs it for that long, from the corpus in
+# FuzzDemangle, FuzzPdb, FuzzStringTable) and runs it for that long, from the corpus in
 # Tests/Fuzz/Corpus on, with one process.  What it finds new is in FOLDER/TARGET.corpus (x64/Fuzz unless another is
 # named), an input that fails in FOLDER/TARGET.findings.
 #
@@ -33,7 +33,7 @@ Log=$Folder/$Target.log
 mkdir -p "$Corpus" "$Findings" || exit 1
 
 case $Target in
-    FuzzImage) Length=24000 ;;
+    FuzzImage|FuzzPdb) Length=24000 ;;
     FuzzSession) Length=14000 ;;
     FuzzDemangle) Length=600 ;;
     *) Length=8000 ;;
