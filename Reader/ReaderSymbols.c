@@ -44,6 +44,7 @@ struct _READER_SYMBOLS {
     READER_COFF Pdb;                // the PDB's functions, if it has any
     READER_UNWIND Unwind;
     READER_DWARF Dwarf;
+    BOOLEAN HasDwarf;               // the image has some, damaged or not
     READER_DEBUG_LINK DebugLink;    // where else there may be DWARF
     READER_COFF DebugCoff;          // the tables of that file
     READER_UNDECORATOR Undecorator;
@@ -287,6 +288,7 @@ Return Value:
 {
     NTSTATUS Status;
     NTSTATUS ExceptionStatus;
+    ULONG SectionInBytes;
 
     //
     // The code is taken in the filter: Wine 8 hands 0 to the handler.
@@ -312,6 +314,12 @@ Return Value:
                                            View,
                                            SizeInBytes,
                                            &Symbols->Dwarf);
+            Symbols->HasDwarf =
+                ReaderFindCoffSection(&Symbols->Coff,
+                                      View,
+                                      SizeInBytes,
+                                      ".debug_info",
+                                      &SectionInBytes) != NULL;
             ReaderFindDebugLink(&Symbols->Coff,
                                 View,
                                 SizeInBytes,
@@ -719,8 +727,9 @@ Routine Description:
     servers, which are DbgHelp's alone.  What DbgHelp loads has to belong to
     the image, too.
 
-    An image that has DWARF and names no PDB is not for DbgHelp, which knows
-    less of DWARF, or nothing.
+    An image that has DWARF, in itself or in a file of its own, and names no
+    PDB is not for DbgHelp: it knows less of DWARF, or nothing, and Wine's can
+    be kept busy for ever by damaged DWARF.
 
 Arguments:
 
@@ -779,7 +788,7 @@ Return Value:
         }
         SearchPath = SymbolPath->Buffer;
 
-    } else if (Symbols->Dwarf.Functions.Number != 0) {
+    } else if (Symbols->HasDwarf || Symbols->DebugLink.NameLength != 0) {
         Status = STATUS_NOT_FOUND;
         goto End;
     }
