@@ -84,6 +84,7 @@ typedef struct _READER_RECOVER_STORE {
     BOOLEAN IsEndKnown;             // the last part ends where records end
     BOOLEAN IsSound;                // the header and the end are good
     BOOLEAN IsLost;                 // nothing can be made of it
+    BOOLEAN IsForeign;              // it is of another process
     CORE_RECORD_CHECK Check;
     TRACE_RECORD Waiting[2];        // good by themselves, the time undecided
     ULONG NumberWaiting;
@@ -108,6 +109,7 @@ typedef struct _READER_RECOVER {
     USHORT TargetLength;            // bytes of it that are the directory's
     PUCHAR Input;
     PUCHAR Output;
+    PCTRACE_STORE_HEADER Known;     // of the session's process, or NULL
     PTRACE_STORE_HEADER Own;        // as the file has it
     PTRACE_STORE_HEADER Header;     // as the copy gets it
     READER_RECOVER_STORE Store;
@@ -269,7 +271,7 @@ ReaderCopyFile(
     _In_ HANDLE Target,
     _In_ ULONGLONG Start,
     _In_ ULONGLONG End,
-    _Out_ PNTSTATUS WriteStatus
+    _Out_ NTSTATUS *WriteStatus
     )
 /*++
 
@@ -730,6 +732,105 @@ Return Value:
 
 
 static
+BOOLEAN
+ReaderIsOfProcess(
+    _In_ PCREADER_STORE Store,
+    _In_opt_ PCTRACE_STORE_HEADER Known
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a store has a header that is valid and of a process.
+
+Arguments:
+
+    Store - The store.
+
+    Known - A header of the process, or NULL.
+
+Return Value:
+
+    TRUE if so.
+
+--*/
+{
+    return NT_SUCCESS(Store->Status) &&
+           Store->HeaderResult.State == CoreHeaderValid &&
+           Known != NULL &&
+           Store->Header->ProcessId == Known->ProcessId &&
+           Store->Header->ProcessCreationTime == Known->ProcessCreationTime;
+}
+
+
+static
+VOID
+ReaderFindProcess(
+    _Inout_ PREADER_RECOVER Recover
+    )
+/*++
+
+Routine Description:
+
+    Finds the process that most of the stores are of; in doubt, that of the
+    first one.
+
+Arguments:
+
+    Recover - The recovery, whose Known is set.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_SESSION Session = &Recover->Session;
+    PCTRACE_STORE_HEADER Candidate = NULL;
+    PREADER_STORE Store;
+    ULONG Votes = 0;
+    ULONG First = 0;
+    ULONG Index;
+
+    //
+    // A store that is of another process takes a vote away: only what most are
+    // of can be left.
+    //
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        Store = Session->Stores[Index];
+        if (!ReaderIsOfProcess(Store, Store->Header)) {
+            continue;
+        }
+
+        if (Votes == 0) {
+            Candidate = Store->Header;
+        }
+
+        if (ReaderIsOfProcess(Store, Candidate)) {
+            Votes += 1;
+        } else {
+            Votes -= 1;
+        }
+    }
+
+    Votes = 0;
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        if (ReaderIsOfProcess(Session->Stores[Index], Candidate)) {
+            Votes += 1;
+        }
+
+        if (ReaderIsOfProcess(Session->Stores[Index], Session->Header)) {
+            First += 1;
+        }
+    }
+
+    Recover->Known = Votes > First ? Candidate : Session->Header;
+}
+
+
+static
 ULONG
 ReaderCountFitting(
     _In_ PCTRACE_STORE_HEADER Header,
@@ -822,7 +923,7 @@ Return Value:
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
         Other = Session->Stores[Index];
-        if (Other->Thread == READER_NONE ||
+        if (!ReaderIsOfProcess(Other, Recover->Known) ||
             (Length != 0 &&
              (ReaderLengthOfModuleName(&Other->Name, &Number, &Number) !=
                   Length ||
@@ -894,7 +995,7 @@ Return Value:
 
         PREADER_STORE Other = Session->Stores[Index];
 
-        if (Other->Thread != READER_NONE &&
+        if (ReaderIsOfProcess(Other, Recover->Known) &&
             Other->Header->ThreadId == Header->ThreadId &&
             Header->ThreadId != 0 &&
             (Other->Header->Flags & TRACE_FLAG_FIBER) == 0) {
@@ -1014,13 +1115,30 @@ Return Value:
 --*/
 {
     PTRACE_STORE_HEADER Header = Recover->Header;
-    PCTRACE_STORE_HEADER Known = Recover->Session.Header;
+    PCTRACE_STORE_HEADER Known = Recover->Known;
     CORE_HEADER_RESULT Result;
+    BOOLEAN IsId;
+    BOOLEAN IsTime;
 
     RtlCopyBytes(Header, Recover->Own, sizeof(*Header));
     if (CoreValidateHeader(Header, OwnSize, &Result)) {
+
+        //
+        // A store of another process has neither its identifier nor its time.
+        //
+
         Recover->Store.Header = "whole";
-        return TRUE;
+        IsId = Known == NULL || Header->ProcessId == Known->ProcessId;
+        IsTime = Known == NULL || Header->ProcessCreationTime ==
+                                      Known->ProcessCreationTime;
+        if (IsId != IsTime) {
+            Header->ProcessId = Known->ProcessId;
+            Header->ProcessCreationTime = Known->ProcessCreationTime;
+            Recover->Store.Header = "repaired";
+        }
+
+        Recover->Store.IsForeign = !IsId && !IsTime;
+        return !Recover->Store.IsForeign;
     }
 
     if (Result.State == CoreHeaderNewerVersion &&
@@ -1624,11 +1742,11 @@ Return Value:
         ReaderLoseStore(Store, "it cannot be read", TRUE);
     } else if (IsEmpty) {
         ReaderLoseStore(Store, "there is nothing in it", FALSE);
-    } else if (Source->IsForeign) {
-        ReaderLoseStore(Store, "it is of another process", TRUE);
     } else if (!ReaderChooseHeader(Recover, OwnSize)) {
         ReaderLoseStore(Store,
-                        "no other store says what its header was",
+                        Store->IsForeign
+                            ? "it is of another process"
+                            : "no other store says what its header was",
                         TRUE);
     } else {
 
@@ -2007,6 +2125,7 @@ Return Value:
                           STATUS_SHARING_VIOLATION);
     }
 
+    ReaderFindProcess(Recover);
     Status = ReaderMakeTarget(Recover, PathBuffer);
     if (!NT_SUCCESS(Status)) {
         return ReaderFail(Context,

@@ -21,6 +21,7 @@ from StoreSupport import programs, trace_reader              # noqa: E402
 
 HEADER, RECORD = 4096, 16
 LOG = b'a report\n'
+NOISY = 6
 
 
 def read_bytes(path):
@@ -171,6 +172,21 @@ def check_headers(results, scratch, session):
                       'headers: anchors of %d' % number)
 
 
+def check_process(results, scratch, session):
+    """The first store is of another process than most: it is left out, and
+    what it says does not count."""
+    case = Case(results, scratch, session, 'process')
+    case.change(0, 0x018, b'\1\2\3\4')
+    case.change(0, 0x020, b'\1\2\3\4')
+    del case.expected[os.path.basename(case.store(0))]
+    case.change(3, 0x018, b'\4\3\2\1')
+    case.recover(2)
+    results.equal([(case.row(number)['header'], case.row(number)['result'])
+                   for number in range(4)],
+                  [('lost', 'it is of another process'), ('whole', 'ok'),
+                   ('whole', 'ok'), ('repaired', 'ok')], 'process: results')
+
+
 def check_ends(results, scratch, session):
     """Stores that were cut, and ends that were never published."""
     case = Case(results, scratch, session, 'ends')
@@ -241,6 +257,33 @@ def check_hopeless(results, scratch, session):
                   [code, text, errors])
 
 
+def check_noise(results, scratch, session):
+    """Headers full of noise, and noise in the records: no crash, no hang, and
+    whatever is made of it is clean; records that are sound all stay."""
+    numbers = random.Random(17)
+    for number in range(NOISY):
+        case = Case(results, scratch, session, 'noise %d' % number)
+        for place in range(3):
+            for _ in range(1 << numbers.randrange(10)):
+                case.change(place, numbers.randrange(0x1D0),
+                            bytes([numbers.choice((0, 255, 1,
+                                                   numbers.randrange(256)))]))
+        case.change(1, numbers.randrange(HEADER),
+                    bytes(numbers.randrange(256) for _ in range(5000)))
+        os.truncate(case.store(2), numbers.randrange(HEADER * 3))
+        code, text, errors = support.reader(
+            'recover', programs.windows_path(case.folder), '-o',
+            programs.windows_path(case.target))
+        results.check(code in (0, 2) and 'stores lost' in text,
+                      case.what + ': exit code', [code, text, errors])
+        last = os.path.basename(case.store(3))
+        results.check(records(os.path.join(case.target, last)) ==
+                      case.expected[last], case.what + ': a sound store')
+        code, rows, text = support.verify(case.target)
+        results.check(all(row['bad'] == '0' for row in rows.values()) and rows,
+                      case.what + ': verify', [text])
+
+
 def make_session(scratch, program, what, **mode):
     """A session of four threads of a program that was killed."""
     traces = os.path.join(scratch, what)
@@ -283,9 +326,11 @@ def main():
         check_sound(results, scratch, ring, 'ring')
         check_records(results, scratch, session)
         check_headers(results, scratch, session)
+        check_process(results, scratch, session)
         check_ends(results, scratch, session)
         check_rings(results, scratch, ring)
         check_hopeless(results, scratch, session)
+        check_noise(results, scratch, session)
     return results.finish()
 
 
