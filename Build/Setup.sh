@@ -36,6 +36,7 @@ Packages="
     protobuf-compiler
     python3
     python3-jsonschema
+    python3-pyte
     unzip
     valgrind
     wine

@@ -318,9 +318,10 @@ Return Value:
                  "<h2>Functions <input id=filter type=search "
                  "placeholder=\"names with ...\" "
                  "aria-label=\"Show only names with this text\"></h2>\n"
-                 "<table id=functions><thead><tr><th>Self %%<th>Self/s"
-                 "<th>Calls/s<th>Calls<th>Total<th>Self<th>Average"
-                 "<th class=t>Function</tr></thead>\n<tbody>\n");
+                 "<table id=functions><thead><tr><th>Self %%</th>"
+                 "<th>Self/s</th><th>Calls/s</th><th>Calls</th>"
+                 "<th>Total</th><th>Self</th><th>Average</th>"
+                 "<th class=t>Function</th></tr></thead>\n<tbody>\n");
 
     Order = (PULONG)Allocator->Allocate(Allocator->Context,
                                         ((SIZE_T)Model->NumberOfFunctions +
@@ -403,8 +404,10 @@ Return Value:
 
     RtlWriteText(Writer,
                  "<h2>Threads</h2>\n<table id=threads><thead><tr>"
-                 "<th>Thread<th class=t>Name<th class=t>State<th>Calls/s"
-                 "<th>Records<th>Bytes<th>Depth<th class=t>Runs</tr></thead>\n"
+                 "<th>Thread</th><th class=t>Name</th>"
+                 "<th class=t>State</th><th>Calls/s</th><th>Records</th>"
+                 "<th>Bytes</th><th>Depth</th><th class=t>Runs</th></tr>"
+                 "</thead>\n"
                  "<tbody>\n");
     for (Index = 0; Index < Model->NumberOfThreads; Index++) {
         Row = &Model->Threads[Index];
@@ -580,7 +583,7 @@ Return Value:
 _Use_decl_annotations_
 ULONG
 ReaderWriteLivePage(
-    PCREADER_LIVE Live,
+    PREADER_LIVE Live,
     PCREADER_LIVE_MODEL Model,
     ULONG IntervalInMilliseconds
     )
@@ -631,8 +634,13 @@ Return Value:
 
         ReaderWritePage(&File.Writer, Live, Model, IntervalInMilliseconds);
         if (ReaderCloseFile(&File, TRUE) == READER_EXIT_SUCCESS) {
+            Live->HasPage = TRUE;
             return READER_EXIT_SUCCESS;
         }
+    }
+
+    if (Live->HasPage && !Model->IsEnded) {
+        return READER_EXIT_SUCCESS;
     }
 
     RtlWriteBytes(Context->Errors, Buffer, Errors.LengthInBytes);

@@ -44,9 +44,29 @@ Abstract:
 //
 
 #define READER_LIVE_FIRST_ALLOWANCE 0x10000ULL
-#define READER_LIVE_LEAST_ALLOWANCE 0x1000ULL
+#define READER_LIVE_LEAST_ALLOWANCE 0x8000ULL
 #define READER_LIVE_MOST_ALLOWANCE 0x40000000ULL
 #define READER_LIVE_LEAST_OF_THREAD 256ULL
+
+//
+// So many records, and fewer, are read without a mapping, which costs as much
+// as reading some ten thousand.
+//
+
+#define READER_LIVE_MOST_READ 0x8000ULL
+
+//
+// A record that is so many ticks old was not being written when it was read.
+//
+
+#define READER_LIVE_SETTLED_TICKS 0x10000ULL
+
+//
+// A thread is in a long stretch when it has written nothing for so many times
+// what lies between two of its records on the average.
+//
+
+#define READER_LIVE_LONG_STRETCH 64
 #define READER_LIVE_MAXIMUM_BEFORE 0x4000000ULL
 
 
@@ -132,8 +152,9 @@ Return Value:
 }
 
 
+_Must_inspect_result_
 static
-VOID
+NTSTATUS
 ReaderLiveEvent(
     _Inout_ PREADER_LIVE Live,
     _In_ PCREADER_LIVE_THREAD Thread,
@@ -155,7 +176,7 @@ Arguments:
 
 Return Value:
 
-    None.
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
 
 --*/
 {
@@ -165,13 +186,8 @@ Return Value:
         Event->Frame->Node = 0;
     }
 
-    //
-    // A tally without histograms needs no memory for an event.
-    //
-
     if (Event->Kind == CoreEventEnter || Event->Frame == NULL) {
-        (VOID)ReaderTallyEvent(&Live->Tally, Event);
-        return;
+        return ReaderTallyEvent(&Live->Tally, Event);
     }
 
     Function = &Live->List[Event->Frame->Function];
@@ -179,14 +195,14 @@ Return Value:
         Live->Tally.Totals.Totals[Event->Frame->Function].ActiveCalls -= 1;
         Function->OtherCalls += 1;
         Function->OtherSelfTicks += Event->SelfTicks;
-        return;
+        return STATUS_SUCCESS;
     }
 
     if (Event->Kind == CoreEventAbandoned) {
         Function->OtherSelfTicks += Event->SelfTicks;
     }
 
-    (VOID)ReaderTallyEvent(&Live->Tally, Event);
+    return ReaderTallyEvent(&Live->Tally, Event);
 }
 
 
@@ -413,9 +429,9 @@ Routine Description:
 
     The time between two records is as likely to be in the part as any other,
     so the sums go by the numbers of records.  What is rare and long may be in
-    it too often or not at all: the time that is missing is the innermost
-    function's, which is more likely to be in a long stretch than in a short
-    one, and what is too much is that of the function that has the most.
+    it too often or not at all: the time that is missing is that of the function
+    that was found in a long stretch last, and what is too much is that of the
+    function that has the most.
 
 Arguments:
 
@@ -425,7 +441,8 @@ Arguments:
 
     Ticks - How long the thread ran; not used if all was read.
 
-    Top - The innermost function, an index in the tally, or READER_NONE.
+    Top - The function whose the missing time is, an index in the tally, or
+        READER_NONE.
 
 Return Value:
 
@@ -687,6 +704,7 @@ Return Value:
     //
 
     Live->IsBackUnread = Live->BudgetInPercent < 100 &&
+                         !Live->Before.IsFromStart &&
                          Expected > READER_LIVE_MAXIMUM_BEFORE;
 }
 
@@ -908,6 +926,7 @@ Return Value:
     PREADER_STREAM_STORE Part;
     PCORE_FRAME Top;
     ULONGLONG Position;
+    ULONGLONG Start;
     ULONGLONG Old;
     ULONGLONG LongestCount = 0;
     ULONGLONG Count;
@@ -944,16 +963,64 @@ Return Value:
         Count = 1;
     }
 
-    Status = ReaderReadTimestamp(Longest,
-                                 Longest->Iterator.Store->EndOfRecords -
-                                     Count * TRACE_RECORD_SIZE,
-                                 &Timestamp);
-    if (Status == STATUS_END_OF_FILE) {
-        return STATUS_SUCCESS;
+    //
+    // The newest record of a store may be being written; unless it is old, it
+    // is for the next pass.
+    //
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+
+        Part = Stream->Stores[Index];
+        if (Wanted > READER_LIVE_MOST_READ ||
+            Part->Iterator.Store->EndOfRecords <=
+                ReaderQueryPartPosition(Part)) {
+            continue;
+        }
+
+        Part->Iterator.Store->IsRead = TRUE;
+        Status = ReaderReadTimestamp(Part,
+                                     Part->Iterator.Store->EndOfRecords -
+                                         TRACE_RECORD_SIZE,
+                                     &Timestamp);
+        if (!NT_SUCCESS(Status) && Status != STATUS_END_OF_FILE) {
+            return Status;
+        }
+
+        if (!NT_SUCCESS(Status) ||
+            Timestamp > Live->Horizon - READER_LIVE_SETTLED_TICKS) {
+            Part->Iterator.Store->EndOfRecords -= TRACE_RECORD_SIZE;
+        }
+    }
+
+    Start = Longest->Iterator.Store->EndOfRecords - Count * TRACE_RECORD_SIZE;
+    if (Start < Longest->Iterator.Store->StartOfRecords) {
+        Start = Longest->Iterator.Store->StartOfRecords;
+    }
+
+    Status = ReaderReadTimestamp(Longest, Start, &Timestamp);
+    if (NT_SUCCESS(Status) && Timestamp > Live->Horizon) {
+
+        //
+        // So many have come since the horizon was set; they are for the next
+        // pass.
+        //
+
+        Old = ReaderQueryPartPosition(Longest);
+        Status = ReaderFindTimestamp(Longest, Live->Horizon, &Position);
+        if (NT_SUCCESS(Status)) {
+            Start = Old;
+            if ((Position - Old) / TRACE_RECORD_SIZE > Count) {
+                Start = Position - Count * TRACE_RECORD_SIZE;
+            }
+
+            Status = ReaderReadTimestamp(Longest, Start, &Timestamp);
+        }
     }
 
     if (!NT_SUCCESS(Status) || Timestamp > Live->Horizon) {
-        return NT_SUCCESS(Status) ? STATUS_SUCCESS : Status;
+        return NT_SUCCESS(Status) || Status == STATUS_END_OF_FILE
+                   ? STATUS_SUCCESS
+                   : Status;
     }
 
     for (Index = 0; Index < Stream->NumberOfStores; Index++) {
@@ -961,8 +1028,7 @@ Return Value:
         Part = Stream->Stores[Index];
         Old = ReaderQueryPartPosition(Part);
         if (Part == Longest) {
-            Position = Part->Iterator.Store->EndOfRecords -
-                       Count * TRACE_RECORD_SIZE;
+            Position = Start;
         } else {
             Status = ReaderFindTimestamp(Part, Timestamp, &Position);
             if (!NT_SUCCESS(Status)) {
@@ -977,16 +1043,6 @@ Return Value:
             Part->Iterator.IsAfterGap = FALSE;
             Part->Head = NULL;
         }
-    }
-
-    //
-    // A frame with fewer jumps of the clock than there were goes the general
-    // way, where it is seen that records were left out.  Without jumps of its
-    // own a clock gets steps that it never makes.
-    //
-
-    if (Live->Session.JumpTicks == 0) {
-        Live->Session.JumpTicks = READER_MAXIMUM_TIMESTAMP;
     }
 
     Timestamp += Live->Session.Threads[Stream->Thread].TimestampBase;
@@ -1012,6 +1068,10 @@ Return Value:
     //
     // Marks need all records.
     //
+
+    if (Stream->Index != NULL) {
+        Stream->Index->Due = READER_MAXIMUM_TIMESTAMP;
+    }
 
     Live->IsSampling = TRUE;
     return STATUS_SUCCESS;
@@ -1166,7 +1226,7 @@ Return Value:
             }
 
             if (NT_SUCCESS(Status)) {
-                ReaderLiveEvent(Live, Thread, &Event);
+                Status = ReaderLiveEvent(Live, Thread, &Event);
             }
         } while (NT_SUCCESS(Status) && Stream->Pair.IsPending);
 
@@ -1221,6 +1281,7 @@ Return Value:
     PREADER_STREAM Stream = &Thread->Stream;
     ULONGLONG Before = Stream->NumberOfRecords;
     BOOLEAN IsFirst = Live->IsBefore && !Thread->IsBegun;
+    ULONG Index;
     NTSTATUS Status = STATUS_SUCCESS;
 
     Thread->PassRecords = 0;
@@ -1247,6 +1308,10 @@ Return Value:
     Thread->IsBegun = TRUE;
     if (NT_SUCCESS(Status)) {
         Status = ReaderLiveRunThread(Live, Thread, Before);
+    }
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+        Stream->Stores[Index]->Iterator.Store->IsRead = FALSE;
     }
 
     Thread->PassRead = Stream->NumberOfRecords - Before;
@@ -1366,11 +1431,22 @@ Return Value:
 
         if (Only != NULL && Thread->WindowStart != 0) {
             Top = CoreCurrentFrame(&Thread->Stream.Pair);
+            if (Top != NULL &&
+                (!Thread->HasLongFunction ||
+                 (Live->Horizon > Now && Thread->PassRead != 0 &&
+                  Live->Horizon - Now >
+                      (Now - Thread->WindowStart) / Thread->PassRead *
+                          READER_LIVE_LONG_STRETCH))) {
+                Thread->LongFunction = Top->Function;
+                Thread->HasLongFunction = TRUE;
+            }
+
             ReaderAddTaken(Live,
                            Thread->PassRecords,
                            Thread->PassRead,
                            Now > Start ? Now - Start : 0,
-                           Top != NULL ? Top->Function : READER_NONE);
+                           Thread->HasLongFunction ? Thread->LongFunction
+                                                   : READER_NONE);
             return STATUS_SUCCESS;
         }
     }
@@ -1380,6 +1456,49 @@ Return Value:
     }
 
     return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ReaderNotePart(
+    _Inout_ PREADER_LIVE Live,
+    _In_ ULONGLONG Nanoseconds
+    )
+/*++
+
+Routine Description:
+
+    Notes how long a thread's part of a pass took, in ascending order.
+
+Arguments:
+
+    Live - The state.
+
+    Nanoseconds - The time.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    Live->NumberOfParts += 1;
+    Live->PartTime += Nanoseconds;
+    if (Live->NumberOfSamples == READER_LIVE_NUMBER_OF_SAMPLES) {
+        return;
+    }
+
+    Index = Live->NumberOfSamples;
+    while (Index != 0 && Live->Samples[Index - 1] > Nanoseconds) {
+        Live->Samples[Index] = Live->Samples[Index - 1];
+        Index -= 1;
+    }
+
+    Live->Samples[Index] = Nanoseconds;
+    Live->NumberOfSamples += 1;
 }
 
 
@@ -1409,6 +1528,8 @@ Return Value:
     ULONGLONG Backlog = 0;
     ULONGLONG Count;
     ULONGLONG Wanted;
+    RTL_CLOCK_READING Start;
+    RTL_CLOCK_READING End;
     BOOLEAN IsTooMuch;
     ULONG Turn;
     ULONG Index;
@@ -1432,8 +1553,22 @@ Return Value:
                 Live->Session.ProcessState != ReaderProcessGone &&
                 Live->Session.Clock.Kind == TRACE_CLOCK_TSC &&
                 Backlog > Live->Allowance;
+    //
+    // A frame with fewer jumps of the clock than there were goes the general
+    // way, where it is seen that records were left out.  A clock that never
+    // jumps gets steps that it never makes, and every look at the session
+    // takes that back.
+    //
+
+    if ((IsTooMuch || Live->IsSampling) && Live->Session.JumpTicks == 0) {
+        Live->Session.JumpTicks = READER_MAXIMUM_TIMESTAMP;
+    }
+
     Live->IsPassSampled = IsTooMuch;
-    if (IsTooMuch) {
+    Live->NumberOfSamples = 0;
+    Live->NumberOfParts = 0;
+    Live->PartTime = 0;
+    if (IsTooMuch || Live->IsSampling) {
         ReaderStopMarks(Live);
     }
 
@@ -1468,6 +1603,7 @@ Return Value:
                 continue;
             }
 
+            RtlReadClocks(Live->Session.Context->Rtl, &Start);
             Status = ReaderLiveReadThread(Live, Thread, Wanted);
             if (!NT_SUCCESS(Status)) {
                 ReaderEndLiveThread(Live, Index, Status);
@@ -1480,6 +1616,13 @@ Return Value:
                 if (!NT_SUCCESS(Status)) {
                     return Status;
                 }
+
+                RtlReadClocks(Live->Session.Context->Rtl, &End);
+                ReaderNotePart(
+                    Live,
+                    CoreMultiplyDivide(End.Qpc - Start.Qpc,
+                                       CORE_NANOSECONDS_PER_SECOND,
+                                       End.QpcFrequency));
             }
         }
 
@@ -1576,14 +1719,19 @@ ReaderAdjustAllowance(
 
 Routine Description:
 
-    Changes the number of records that a pass may read, by how long the work
-    since the pass before has taken.
+    Changes the number of records that a pass may read, by what the last one
+    has cost.
+
+    The clock goes on while another program has the processor, and the system
+    counts a thread's own time in steps that are longer than a pass.  So the
+    median of the threads' parts stands for all of them, and what a pass takes
+    besides is taken for what the shortest ones took.
 
 Arguments:
 
-    Live - The state.
+    Live - The state; Age is how long the pass took.
 
-    Elapsed - Nanoseconds since then.
+    Elapsed - Nanoseconds since the pass before.
 
 Return Value:
 
@@ -1592,30 +1740,26 @@ Return Value:
 --*/
 {
     ULONGLONG Budget = Elapsed / 100 * Live->BudgetInPercent;
+    ULONGLONG Fixed;
     ULONGLONG Spent;
 
-    if (Budget == 0) {
-        return;
-    }
-
-    //
-    // A pass that read all there was says nothing unless it was too long.
-    // Other programs make some passes look longer than they are, and none
-    // shorter: the average goes down sooner than up.
-    //
-
-    Spent = CoreMultiplyDivide(Live->Busy, 1000000, Budget);
+    Live->Drawing = (7 * Live->Drawing + Live->Busy) / 8;
     Live->Busy = 0;
-    if (!Live->IsPassSampled && Spent <= 1000000) {
+    Fixed = Live->Age > Live->PartTime ? Live->Age - Live->PartTime : 0;
+    if (Live->Fixed == 0 || Fixed < Live->Fixed) {
+        Live->Fixed = Fixed;
+    } else {
+        Live->Fixed += (Fixed - Live->Fixed) / 16;
+    }
+
+    if (Budget == 0 || Live->NumberOfSamples == 0) {
         return;
     }
 
-    if (Spent < Live->Spent) {
-        Live->Spent = (3 * Live->Spent + Spent) / 4;
-    } else {
-        Live->Spent = (7 * Live->Spent + Spent) / 8;
-    }
-
+    Spent = Live->Samples[Live->NumberOfSamples / 2] * Live->NumberOfParts +
+            Live->Fixed + Live->Drawing;
+    Spent = CoreMultiplyDivide(Spent, 1000000, Budget);
+    Live->Spent = (3 * Live->Spent + Spent) / 4;
     if (Live->Spent > 1500000) {
         Live->Allowance = Live->Allowance * 2 / 3;
     } else if (Live->Spent > 1000000) {
@@ -1689,7 +1833,6 @@ Return Value:
     }
 
     if (Live->BudgetInPercent < 100 && !Live->IsBefore) {
-        Live->Busy += Live->Age;
         ReaderAdjustAllowance(
             Live,
             CoreMultiplyDivide(Live->Reading.Qpc - Before,

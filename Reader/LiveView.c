@@ -71,7 +71,7 @@ static const READER_VIEW_COLUMN ReaderThreadColumns[] = {
 };
 
 static const READER_VIEW_COLUMN ReaderFrameColumns[] = {
-    { "Age", 12, 0 },
+    { "Age", 13, 0 },
     { "Function", 0, 0 }
 };
 
@@ -798,7 +798,7 @@ Return Value:
             Frame = &Model->Frames[Row];
             ReaderWriteTime(&Writer, Model->Clock, Frame->AgeInTicks);
             RtlWriteText(&Writer,
-                         "%s%s",
+                         "%s%s ",
                          Frame->IsAssumed ? "?" : " ",
                          Frame->Track != 0 ? "*" : " ");
         }

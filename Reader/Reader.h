@@ -225,6 +225,9 @@ typedef struct _READER_STORE {
     CORE_END_STATE EndState;
     BOOLEAN IsWriterGone;       // the caller's, set before it is looked at:
                                 // nothing can be taken back any more
+    BOOLEAN IsRead;             // the caller's: records are read from the
+                                // file, not mapped; for a few of them, none
+                                // of which is being written
 
     //
     // The session's.

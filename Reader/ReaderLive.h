@@ -77,11 +77,16 @@ typedef struct _READER_LIVE_THREAD {
     ULONGLONG IntervalRecords;      // of those, of this interval
     ULONG GapJumps;                 // frames with fewer were open where
                                     // records were left out
+    ULONG LongFunction;             // index in the tally: it was innermost
+                                    // when there were no records for long
+    BOOLEAN HasLongFunction;
     BOOLEAN IsBegun;                // it has been read
     BOOLEAN IsDone;                 // read to its end, and closed
 } READER_LIVE_THREAD;
 typedef READER_LIVE_THREAD *PREADER_LIVE_THREAD;
 typedef const READER_LIVE_THREAD *PCREADER_LIVE_THREAD;
+
+#define READER_LIVE_NUMBER_OF_SAMPLES 32
 
 typedef struct _READER_LIVE {
     PCREADER_OPTIONS Options;
@@ -109,7 +114,15 @@ typedef struct _READER_LIVE {
                                     // all threads are read; 0: all are
     ULONG BudgetInPercent;          // of a processor; 100: read everything
     ULONGLONG Allowance;            // records that a pass may read
-    ULONGLONG Busy;                 // nanoseconds of work since the last look
+    ULONGLONG Busy;                 // nanoseconds of drawing since the last
+                                    // pass
+    ULONGLONG Drawing;              // the same, of a pass on the average
+    ULONGLONG Fixed;                // nanoseconds of a pass, but for reading
+    ULONGLONG Samples[READER_LIVE_NUMBER_OF_SAMPLES];   // nanoseconds that
+                                    // threads' parts of this pass took
+    ULONG NumberOfSamples;
+    ULONG NumberOfParts;            // of this pass
+    ULONGLONG PartTime;             // nanoseconds of all of them
     ULONGLONG Spent;                // of the budget, in millionths: the last
                                     // passes on the average
     BOOLEAN IsBefore;               // the first refresh has not begun
@@ -117,6 +130,7 @@ typedef struct _READER_LIVE {
     BOOLEAN IsSampling;             // records were left out, at least once
     BOOLEAN IsPassSampled;          // by the last pass
     BOOLEAN IsBackUnread;           // and those before the first refresh
+    BOOLEAN HasPage;                // --html: one has been written
     ULONG ExitCode;
 } READER_LIVE;
 typedef READER_LIVE *PREADER_LIVE;
@@ -786,13 +800,13 @@ READER_WAIT_FOR_KEY ReaderWaitForKey;
 
 //
 // Writes the page that --html names.  Returns READER_EXIT_*; a failure has
-// been written.
+// been written.  Only the first page and the last one can fail.
 //
 
 typedef
 ULONG
 (READER_WRITE_LIVE_PAGE)(
-    _In_ PCREADER_LIVE Live,
+    _Inout_ PREADER_LIVE Live,
     _In_ PCREADER_LIVE_MODEL Model,
     _In_ ULONG IntervalInMilliseconds
     );

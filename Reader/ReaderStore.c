@@ -433,31 +433,55 @@ Return Value:
     ULONGLONG FileOffset;
     ULONGLONG Available;
     ULONGLONG First;
+    ULONG Size;
     NTSTATUS Status;
 
     *NumberRead = 0;
     FileOffset = CorePositionToFileOffset(Store->Header,
                                           Position,
                                           &Available);
-    Status = ReaderMapWindow(Context, Store, FileOffset);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
+    if (Store->IsRead && Access == ReaderAccessRecords) {
+
+        Available /= TRACE_RECORD_SIZE;
+        if (Available > NumberOfRecords) {
+            Available = NumberOfRecords;
+        }
+
+        Status = RtlReadFile(Context->Rtl,
+                             Store->File,
+                             FileOffset,
+                             Records,
+                             (ULONG)Available * TRACE_RECORD_SIZE,
+                             &Size);
+        Available = Size / TRACE_RECORD_SIZE;
+        if (NT_SUCCESS(Status) && Available == 0) {
+            Status = STATUS_END_OF_FILE;
+        }
+
+    } else {
+
+        Status = ReaderMapWindow(Context, Store, FileOffset);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Available >
+            Store->WindowOffset + Store->WindowSize - FileOffset) {
+            Available = Store->WindowOffset + Store->WindowSize - FileOffset;
+        }
+
+        Available /= TRACE_RECORD_SIZE;
+        if (Available > NumberOfRecords) {
+            Available = NumberOfRecords;
+        }
+
+        Status = ReaderAccessGuarded(Access,
+                                     (const UCHAR *)Store->Window +
+                                         (FileOffset - Store->WindowOffset),
+                                     Records,
+                                     (ULONG)Available);
     }
 
-    if (Available > Store->WindowOffset + Store->WindowSize - FileOffset) {
-        Available = Store->WindowOffset + Store->WindowSize - FileOffset;
-    }
-
-    Available /= TRACE_RECORD_SIZE;
-    if (Available > NumberOfRecords) {
-        Available = NumberOfRecords;
-    }
-
-    Status = ReaderAccessGuarded(Access,
-                                 (const UCHAR *)Store->Window +
-                                     (FileOffset - Store->WindowOffset),
-                                 Records,
-                                 (ULONG)Available);
     if (!NT_SUCCESS(Status)) {
         return ReaderFailStore(Store, "read the records", Status);
     }
