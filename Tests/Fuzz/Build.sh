@@ -43,7 +43,7 @@ Sources()
             ;;
         FuzzSession)
             ls Reader/*.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
-                grep -vE '/Reader(DbgHelp|Start)\.c$|/RtlEnvironment\.c$'
+                grep -vE '/(Reader(DbgHelp|Start)|LiveConsole|RtlEnvironment)\.c$'
             ;;
         FuzzConfig)
             ls Penter/PenterConfig.c StringTable/*.c Rtl/RtlCpu.c $Rtl |

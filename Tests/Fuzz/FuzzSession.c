@@ -24,6 +24,7 @@ Abstract:
 #include "FuzzSupport.h"
 #include "../../Reader/ExportHtml.h"
 #include "../../Reader/ReaderDbgHelp.h"
+#include "../../Reader/ReaderLive.h"
 #include "../../StringTable/StringTable.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -1397,6 +1398,191 @@ Return Value:
 
     memcpy(Buffer, FileName, (Length + 1) * sizeof(WCHAR));
     return Length;
+}
+
+BOOLEAN
+ReaderLoadConsoleRoutines(
+    PCRTL Rtl,
+    PREADER_CONSOLE_ROUTINES Routines
+    )
+/*++
+
+Routine Description:
+
+    Stands in for consoles: there is none, so that the others are not called.
+
+Arguments:
+
+    As ReaderLive.h says.
+
+Return Value:
+
+    FALSE.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Rtl);
+    UNREFERENCED_PARAMETER(Routines);
+    return FALSE;
+}
+
+BOOLEAN
+ReaderOpenConsole(
+    PREADER_CONSOLE Console,
+    PCRTL Rtl,
+    PCALLOCATOR Allocator,
+    PCREADER_CONSOLE_ROUTINES Routines
+    )
+/*++
+
+Routine Description:
+
+    Is not called.
+
+Arguments:
+
+    As ReaderLive.h says.
+
+Return Value:
+
+    FALSE.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Console);
+    UNREFERENCED_PARAMETER(Rtl);
+    UNREFERENCED_PARAMETER(Allocator);
+    UNREFERENCED_PARAMETER(Routines);
+    return FALSE;
+}
+
+VOID
+ReaderCloseConsole(
+    PREADER_CONSOLE Console
+    )
+/*++
+
+Routine Description:
+
+    Is not called.
+
+Arguments:
+
+    As ReaderLive.h says.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Console);
+}
+
+VOID
+ReaderQueryConsoleSize(
+    const READER_CONSOLE *Console,
+    PULONG Width,
+    PULONG Height
+    )
+/*++
+
+Routine Description:
+
+    Is not called.
+
+Arguments:
+
+    As ReaderLive.h says.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Console);
+    *Width = 0;
+    *Height = 0;
+}
+
+NTSTATUS
+ReaderShowScreen(
+    PREADER_CONSOLE Console,
+    PREADER_SCREEN Screen
+    )
+/*++
+
+Routine Description:
+
+    Is not called.
+
+Arguments:
+
+    As ReaderLive.h says.
+
+Return Value:
+
+    STATUS_NOT_SUPPORTED.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Console);
+    UNREFERENCED_PARAMETER(Screen);
+    return STATUS_NOT_SUPPORTED;
+}
+
+READER_KEY
+ReaderReadKey(
+    PREADER_CONSOLE Console,
+    PULONG Character
+    )
+/*++
+
+Routine Description:
+
+    Is not called.
+
+Arguments:
+
+    As ReaderLive.h says.
+
+Return Value:
+
+    ReaderKeyNone.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Console);
+    *Character = 0;
+    return ReaderKeyNone;
+}
+
+VOID
+ReaderWaitForKey(
+    PREADER_CONSOLE Console,
+    HANDLE Process,
+    ULONG Milliseconds
+    )
+/*++
+
+Routine Description:
+
+    Is not called.
+
+Arguments:
+
+    As ReaderLive.h says.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Console);
+    UNREFERENCED_PARAMETER(Process);
+    UNREFERENCED_PARAMETER(Milliseconds);
 }
 
 NTSTATUS

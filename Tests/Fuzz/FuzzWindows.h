@@ -145,6 +145,41 @@ __movsb(
 }
 
 //
+// What consoles have, of which there is none.
+//
+
+typedef uint16_t WORD;
+
+typedef struct _COORD {
+    int16_t X;
+    int16_t Y;
+} COORD;
+
+typedef struct _SMALL_RECT {
+    int16_t Left;
+    int16_t Top;
+    int16_t Right;
+    int16_t Bottom;
+} SMALL_RECT, *PSMALL_RECT;
+
+typedef struct _CHAR_INFO {
+    WCHAR UnicodeChar;
+    WORD Attributes;
+} CHAR_INFO, *PCHAR_INFO;
+
+typedef struct _CONSOLE_CURSOR_INFO {
+    DWORD dwSize;
+    BOOL bVisible;
+} CONSOLE_CURSOR_INFO, *PCONSOLE_CURSOR_INFO;
+
+typedef struct _INPUT_RECORD {
+    WORD EventType;
+} INPUT_RECORD, *PINPUT_RECORD;
+
+typedef struct _CONSOLE_SCREEN_BUFFER_INFO *PCONSOLE_SCREEN_BUFFER_INFO;
+typedef BOOL (*PHANDLER_ROUTINE)(DWORD);
+
+//
 // The last error, which is all that is read through gs.
 //
 
