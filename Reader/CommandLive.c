@@ -857,6 +857,14 @@ Return Value:
         HeldBuffer = (PCHAR)Allocator->Allocate(Allocator->Context,
                                                 READER_LIVE_ERRORS_SIZE);
         IsScreen = HeldBuffer != NULL && ReaderOpenRunScreen(Run, HeldBuffer);
+
+        //
+        // Lines have no budget unless one was given.
+        //
+
+        if (!IsScreen && (Live->Options->Given & READER_OPTION_BUDGET) == 0) {
+            Live->BudgetInPercent = 100;
+        }
     }
 
     if (IsScreen) {
