@@ -50,6 +50,15 @@ struct _READER_SYMBOLS {
     READER_UNDECORATOR Undecorator;
     PREADER_TEXT_CHUNK Chunks;      // the newest first
     PCSZ Warning;                   // NULL: there is none
+
+    //
+    // The names of a PDB are read here; DbgHelp is loaded for its lines when
+    // the first one is asked for.
+    //
+
+    PWSTR ImagePath;                // NULL: no longer, or not at all
+    PWSTR PdbFolder;                // in the same memory
+    ULONGLONG ModuleBase;
 };
 
 //
@@ -710,6 +719,122 @@ Return Value:
 static
 _Must_inspect_result_
 NTSTATUS
+ReaderKeepPaths(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_z_ PCWSTR ImagePath,
+    _In_z_ PCWSTR PdbFolder
+    )
+/*++
+
+Routine Description:
+
+    Keeps what DbgHelp needs to be told of the image and its PDB.
+
+Arguments:
+
+    Symbols - Receives the paths.
+
+    ImagePath - Supplies where the image is.
+
+    PdbFolder - Supplies where the PDB is.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONG FolderLength;
+    ULONG ImageLength;
+
+    ImageLength = RtlLengthOfWideString(ImagePath) + 1;
+    FolderLength = RtlLengthOfWideString(PdbFolder) + 1;
+    Symbols->ImagePath = Symbols->Allocator->Allocate(
+        Symbols->Allocator->Context,
+        ((SIZE_T)ImageLength + FolderLength) * sizeof(WCHAR));
+    if (Symbols->ImagePath == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Symbols->PdbFolder = Symbols->ImagePath + ImageLength;
+    RtlCopyBytes(Symbols->ImagePath, ImagePath, ImageLength * sizeof(WCHAR));
+    RtlCopyBytes(Symbols->PdbFolder, PdbFolder, FolderLength * sizeof(WCHAR));
+    return STATUS_SUCCESS;
+}
+
+static
+VOID
+ReaderLoadLines(
+    _Inout_ PREADER_SYMBOLS Symbols
+    )
+/*++
+
+Routine Description:
+
+    Loads DbgHelp for the lines of the PDB that was found, if it has not been
+    tried.  What it loads has to belong to the image.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+Return Value:
+
+    None.  Without DbgHelp there are no lines.
+
+--*/
+{
+    PCALLOCATOR Allocator;
+    READER_SYMBOL_PATH Path;
+    PREADER_PDB_SEARCH Search;
+    READER_SYMBOL_SOURCE Source;
+    NTSTATUS Status;
+
+    if (Symbols->ImagePath == NULL) {
+        return;
+    }
+
+    Allocator = Symbols->Allocator;
+    RtlZeroBytes(&Path, sizeof(Path));
+    Path.Rtl = Symbols->Rtl;
+    Path.Allocator = Allocator;
+    Search = Allocator->Allocate(Allocator->Context, sizeof(*Search));
+    if (Search != NULL) {
+        Status = ReaderCreateDbgHelp(Symbols->Rtl,
+                                     Allocator,
+                                     Symbols->ImagePath,
+                                     Symbols->PdbFolder,
+                                     Symbols->ModuleBase,
+                                     Symbols->Coff.SizeOfImage,
+                                     &Symbols->DbgHelp,
+                                     &Source);
+        if (NT_SUCCESS(Status)) {
+
+            //
+            // Wine's says the PDB's name without the folder: then it is the
+            // one that was found.
+            //
+
+            Status = ReaderCheckPdb(Search,
+                                    &Path,
+                                    &Symbols->Coff,
+                                    ReaderGetDbgHelpPdb(Symbols->DbgHelp));
+            if (Source != ReaderSymbolSourcePdb ||
+                (!NT_SUCCESS(Status) && Status != STATUS_NOT_FOUND)) {
+                ReaderDestroyDbgHelp(Symbols->DbgHelp);
+                Symbols->DbgHelp = NULL;
+            }
+        }
+        Allocator->Free(Allocator->Context, Search);
+    }
+
+    Allocator->Free(Allocator->Context, Symbols->ImagePath);
+    Symbols->ImagePath = NULL;
+}
+
+static
+_Must_inspect_result_
+NTSTATUS
 ReaderLoadPdb(
     _Inout_ PREADER_SYMBOLS Symbols,
     _In_ PCREADER_SYMBOL_PATH SymbolPath,
@@ -720,7 +845,8 @@ ReaderLoadPdb(
 
 Routine Description:
 
-    Finds the image's PDB, and asks DbgHelp for what it knows.
+    Finds the image's PDB and reads its names, or asks DbgHelp for what it
+    knows.
 
     Where the PDB was found DbgHelp searches in its folder; where it was not,
     and the image names one, DbgHelp is asked only if the symbol path names
@@ -793,6 +919,16 @@ Return Value:
         goto End;
     }
 
+    if (Symbols->Pdb.Kind != ReaderCoffKindNone) {
+        Symbols->Source = ReaderSymbolSourcePdb;
+        Symbols->ModuleBase = ModuleBase;
+        Status = STATUS_SUCCESS;
+        if (!Search->IsDamagedSeen) {
+            Status = ReaderKeepPaths(Symbols, Path->DosBuffer, SearchPath);
+        }
+        goto End;
+    }
+
     Status = STATUS_FILE_CORRUPT_ERROR;
     if (!Search->IsDamagedSeen) {
         Status = ReaderCreateDbgHelp(Symbols->Rtl,
@@ -824,13 +960,6 @@ Return Value:
             Symbols->DbgHelp = NULL;
             Symbols->Source = ReaderSymbolSourceNone;
             Status = PdbStatus;
-        }
-    }
-
-    if (Symbols->Pdb.Kind != ReaderCoffKindNone) {
-        Symbols->Source = ReaderSymbolSourcePdb;
-        if (Status != STATUS_NO_MEMORY) {
-            Status = STATUS_SUCCESS;
         }
     }
 
@@ -1765,6 +1894,7 @@ Return Value:
         return TRUE;
     }
 
+    ReaderLoadLines(Symbols);
     if (Symbols->DbgHelp == NULL) {
         return FALSE;
     }
@@ -1829,6 +1959,7 @@ Return Value:
     ReaderDestroyDbgHelp(Symbols->DbgHelp);
     ReaderRundownUndecorator(&Symbols->Undecorator);
     ReaderRundownCoff(&Symbols->Pdb);
+    Allocator->Free(Allocator->Context, Symbols->ImagePath);
     ReaderForgetImage(Symbols);
     while (Symbols->Chunks != NULL) {
         Chunk = Symbols->Chunks;
