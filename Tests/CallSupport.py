@@ -53,6 +53,24 @@ def random_calls(numbers, count, time=1000, functions=NAMES):
     return records
 
 
+def with_fiber(numbers, count):
+    """Records of a thread that runs a fiber now and then."""
+    streams = [random_calls(numbers, count), [
+        (time, place, rsp - made.TOP + made.FIBER + 0x10000, kind)
+        for time, place, rsp, kind in random_calls(numbers, count)]]
+    records, time, done, turn = [], 1000, [0, 0], 0
+    while done[turn] < count:
+        for _ in range(numbers.randrange(1, 60)):
+            if done[turn] < count:
+                record = streams[turn][done[turn]]
+                before = streams[turn][max(done[turn] - 1, 0)]
+                time += record[0] - before[0] + 1
+                records.append((time,) + record[1:])
+                done[turn] += 1
+        turn = 1 - turn
+    return records
+
+
 def rva(function):
     return FIRST + function * STEP + FAR * NAMES[function][0]
 
@@ -102,6 +120,7 @@ class Session:
                     made.write(os.path.join(self.folder, '%s-%d-0.trace' %
                                             (module, thread)), mine,
                                **fields[number], **thread_id)
+        self.busy = {}      # by thread, once there are calls()
         self.session = programs.windows_path(self.folder)
         self.first = min(records[0][0] for records in threads)
         self.last = max(records[-1][0] for records in threads)
@@ -123,6 +142,7 @@ class Session:
             watch, functions = Watch(thread), {}
             trace_reader.pair(trace_reader.Store(path), functions, None,
                               watch)
+            self.busy[thread] = watch.busy
             names = {id(function): NAMES[(place % FAR - FIRST) // STEP]
                      for place, function in functions.items()}
             for call in watch.calls:
@@ -134,13 +154,17 @@ class Session:
 
 
 class Watch:
-    """Notes each call that ends, for trace_reader.pair."""
+    """Notes each call that ends, and the time with an open call on the stack
+    that ran, for trace_reader.pair."""
 
     def __init__(self, thread):
         self.thread, self.calls, self.children = thread, [], {}
+        self.busy = self.time = 0
 
-    def record(self, *_):
-        pass
+    def record(self, stamp, _, current, __):
+        if current.frames:
+            self.busy += stamp - self.time
+        self.time = stamp
 
     def enter(self, frames):
         self.children[id(frames[-1])] = collections.Counter()
