@@ -902,8 +902,7 @@ Return Value:
     }
 
     Context->Allocator->Free(Context->Allocator->Context, IsMeant);
-    Group = &Outliers->Groups[ReaderMatchName(&Outliers->Name, Function) ==
-                              ReaderMatchExact];
+    Group = &Outliers->Groups[ReaderMatchName(&Outliers->Name, Function) - 1];
     if (Group->All.Calls == 0 && Group->Abandoned == 0 &&
         Group->Unfinished == 0) {
 

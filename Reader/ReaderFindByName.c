@@ -276,8 +276,13 @@ Return Value:
         return ReaderMatchNone;
     }
 
-    return This->NameLength == Name->NameLength ? ReaderMatchExact
-                                                : ReaderMatchPrefix;
+    if (This->NameLength == Name->NameLength) {
+        return ReaderMatchExact;
+    }
+
+    return Name->NameLength != 0 && This->Name[Name->NameLength] == '('
+               ? ReaderMatchBare
+               : ReaderMatchPrefix;
 }
 
 
@@ -327,12 +332,12 @@ Return Value:
 }
 
 
-static
+_Use_decl_annotations_
 BOOLEAN
 ReaderAreNamesEqual(
-    _In_ const READER_FUNCTIONS *Functions,
-    _In_ ULONG First,
-    _In_ ULONG Second
+    const READER_FUNCTIONS *Functions,
+    ULONG First,
+    ULONG Second
     )
 /*++
 
@@ -631,9 +636,10 @@ Return Value:
     if (!ReaderAreNamesEqual(Functions, Found[0], Found[Count - 1])) {
 
         RtlWriteText(Context->Errors,
-                     "TraceReader: %s: several names begin with %s; give one "
-                     "in full:\n",
+                     "TraceReader: %s: several %s %s; give one in full:\n",
                      Name->Command,
+                     Best == ReaderMatchBare ? "functions are called"
+                                             : "names begin with",
                      Name->Text);
         ReaderListFunctions(Name, Found, Count);
         RtlFlushWriter(Context->Errors);

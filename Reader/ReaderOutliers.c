@@ -351,6 +351,7 @@ Return Value:
     ReaderRundownMap(&Group->CallerIndexes);
     RtlZeroBytes(Group, sizeof(*Group));
     ReaderInitializeMap(&Group->CallerIndexes, Allocator);
+    Group->Function = READER_NONE;
 }
 
 
@@ -382,8 +383,7 @@ Return Value:
 
 --*/
 {
-    PCREADER_FUNCTION First;
-    PCREADER_FUNCTION This;
+    PREADER_OUTLIER_GROUP This;
     READER_MATCH Match;
     NTSTATUS Status;
 
@@ -398,33 +398,31 @@ Return Value:
     }
 
     if (Outliers->Matches[Function] == 0) {
-
         Match = ReaderMatchName(&Outliers->Name, Function);
         Outliers->Matches[Function] = (UCHAR)(Match + 1);
-        if (Match == ReaderMatchPrefix) {
-
-            if (Outliers->Prefixed == READER_NONE) {
-                Outliers->Prefixed = Function;
-            }
-
-            First = &Outliers->Functions.Functions[Outliers->Prefixed];
-            This = &Outliers->Functions.Functions[Function];
-            if (!Outliers->IsAmbiguous &&
-                ReaderCompareText(First->Name,
-                                  First->NameLength,
-                                  This->Name,
-                                  This->NameLength) != 0) {
-                Outliers->IsAmbiguous = TRUE;
-                ReaderRundownGroup(Outliers, &Outliers->Groups[0]);
-            }
-        }
     }
 
-    if (Outliers->Matches[Function] == ReaderMatchExact + 1) {
-        *Group = &Outliers->Groups[1];
-    } else if (Outliers->Matches[Function] == ReaderMatchPrefix + 1 &&
-               !Outliers->IsAmbiguous) {
-        *Group = &Outliers->Groups[0];
+    Match = (READER_MATCH)(Outliers->Matches[Function] - 1);
+    if (Match == ReaderMatchNone) {
+        return STATUS_SUCCESS;
+    }
+
+    This = &Outliers->Groups[Match - 1];
+    if (This->Function == READER_NONE) {
+        This->Function = Function;
+    }
+
+    if (This->Function != Function && !This->IsAmbiguous &&
+        !ReaderAreNamesEqual(&Outliers->Functions,
+                             This->Function,
+                             Function)) {
+        ReaderRundownGroup(Outliers, This);
+        This->Function = Function;
+        This->IsAmbiguous = TRUE;
+    }
+
+    if (!This->IsAmbiguous) {
+        *Group = This;
     }
 
     return STATUS_SUCCESS;
@@ -1045,7 +1043,8 @@ Return Value:
     PREADER_SESSION Session = &Outliers->Session;
     PCALLOCATOR Allocator = Session->Context->Allocator;
 
-    Outliers->Prefixed = READER_NONE;
+    ULONG Index;
+
     ReaderFindThresholds(Outliers);
     ReaderInitializeFunctions(&Outliers->Functions, Session);
     ReaderInitializeName(&Outliers->Name,
@@ -1053,8 +1052,11 @@ Return Value:
                          "outliers",
                          Outliers->Options->FirstUtf8);
     ReaderInitializeMap(&Outliers->PathIndexes, Allocator);
-    ReaderInitializeMap(&Outliers->Groups[0].CallerIndexes, Allocator);
-    ReaderInitializeMap(&Outliers->Groups[1].CallerIndexes, Allocator);
+    for (Index = 0; Index < READER_NUMBER_OF_MATCHES; Index++) {
+        ReaderInitializeMap(&Outliers->Groups[Index].CallerIndexes,
+                            Allocator);
+        Outliers->Groups[Index].Function = READER_NONE;
+    }
 }
 
 
@@ -1081,8 +1083,12 @@ Return Value:
 {
     PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
 
-    ReaderRundownGroup(Outliers, &Outliers->Groups[0]);
-    ReaderRundownGroup(Outliers, &Outliers->Groups[1]);
+    ULONG Index;
+
+    for (Index = 0; Index < READER_NUMBER_OF_MATCHES; Index++) {
+        ReaderRundownGroup(Outliers, &Outliers->Groups[Index]);
+    }
+
     ReaderRundownMap(&Outliers->PathIndexes);
     Allocator->Free(Allocator->Context, Outliers->Paths);
     Allocator->Free(Allocator->Context, Outliers->Slots);

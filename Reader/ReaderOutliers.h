@@ -9,10 +9,9 @@ Abstract:
     What outliers adds up of a function's calls.
 
     The session is read once.  Which functions the name means is known at the
-    end: one of that very name may come late.  So the calls are added up twice,
-    for the functions of the name and for those of the one longer name that
-    begins with it; of the latter nothing is kept once there are two such
-    names.
+    end: one that matches it better may come late.  So the calls are added up
+    for each way to match: the very name, one with parameters after it, and one
+    that begins with it.  Nothing is kept of a way once there are two names.
 
     Memory is bounded by the number of calls that are shown, of functions, of
     the calls' chains, and of the frames that are open at a time with their
@@ -82,6 +81,9 @@ typedef struct _READER_OUTLIER_GROUP {
     ULONGLONG LongestUnfinished;    // ticks
     ULONGLONG Abandoned;
     ULONGLONG LongestAbandoned;     // ticks
+    ULONG Function;                 // the first one; READER_NONE: none yet
+    BOOLEAN IsAmbiguous;            // there is one of another name: nothing is
+                                    // kept
 } READER_OUTLIER_GROUP;
 typedef READER_OUTLIER_GROUP *PREADER_OUTLIER_GROUP;
 
@@ -121,10 +123,7 @@ typedef struct _READER_OUTLIERS {
     ULONG Limit;
     PUCHAR Matches;                 // by function: READER_MATCH + 1; 0: not
     ULONG CapacityOfMatches;        // known yet
-    ULONG Prefixed;                 // the first function whose name begins
-                                    // with the name; READER_NONE: none yet
-    BOOLEAN IsAmbiguous;            // there is another such name
-    READER_OUTLIER_GROUP Groups[2]; // of the longer name, of the very name
+    READER_OUTLIER_GROUP Groups[READER_NUMBER_OF_MATCHES];  // by match - 1
     ULONGLONG Thresholds[READER_OUTLIERS_DURATIONS];    // the first ticks of
                                                         // a duration
     PREADER_OPEN_CALL OpenCalls;

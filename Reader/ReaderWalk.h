@@ -103,16 +103,20 @@ READER_CHECK_SORT_KEY ReaderCheckSortKey;
 //
 
 #define READER_NAME_NOTE                                                    \
-    "FUNCTION is a function's name as report shows it, or the beginning of\n" \
-    "one name alone.  Where several modules have a function of that name,\n" \
-    "all are meant; MODULE!NAME means that of one, the module with or\n"    \
-    "without its extension.  Exit code 3: there is no such function.\n"
+    "FUNCTION is a function's name as report shows it, with or without its\n" \
+    "parameters, or the beginning of one name alone.  Where several modules\n" \
+    "have a function of that name, all are meant; MODULE!NAME means that of\n" \
+    "one, the module with or without its extension.  Exit code 3: there is\n" \
+    "no such function.\n"
 
 typedef enum _READER_MATCH {
     ReaderMatchNone = 0,
     ReaderMatchPrefix,              // the function's name begins with it
+    ReaderMatchBare,                // it is the name without its parameters
     ReaderMatchExact
 } READER_MATCH;
+
+#define READER_NUMBER_OF_MATCHES 3  // but none
 
 typedef struct _READER_NAME {
     PREADER_FUNCTIONS Functions;
@@ -151,7 +155,8 @@ READER_MATCH_NAME ReaderMatchName;
 
 //
 // Decides which functions a name means when all are known: those of that name;
-// if there is none, those of the only name that begins with it.  Only functions
+// if there is none, those of the only one with parameters after it; else those
+// of the only name that begins with it.  Only functions
 // with IsSeen are looked at: which others there are depends on where an index
 // made reading begin.  IsMeant is allocated, a byte for each function, and the
 // caller's to free; the function is the first of them.  FALSE: ExitCode says
@@ -170,5 +175,18 @@ BOOLEAN
     _Out_ PULONG ExitCode
     );
 READER_RESOLVE_NAME ReaderResolveName;
+
+//
+// Have two functions the same name?
+//
+
+typedef
+BOOLEAN
+(READER_ARE_NAMES_EQUAL)(
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    );
+READER_ARE_NAMES_EQUAL ReaderAreNamesEqual;
 
 #endif // TRACER_READER_WALK_H

@@ -217,10 +217,12 @@ def check_names(results, session):
 
 
 def check_more_names(results, scratch):
-    """At most ten candidates are listed."""
+    """At most ten candidates are listed; parameters may be left out."""
     names = calls.NAMES[:]
     try:
         calls.NAMES[:] = [(0, 'Many%02d' % number) for number in range(25)]
+        calls.NAMES += [(0, 'Go(int)'), (0, 'GoAll()'), (0, 'Run(int)'),
+                        (0, 'Run(char)'), (0, 'Runs')]
         session = calls.Session(
             os.path.join(scratch, 'names'),
             [calls.random_calls(random.Random(3), 2000)], ('game.exe',))
@@ -229,6 +231,16 @@ def check_more_names(results, scratch):
                       'and 15 more' in errors, 'many candidates', [errors])
         data = session.json(results, 'callees', 'Many07')
         results.check(len(data['callees']) > 10, 'one of many')
+        for command in 'outliers', 'callers':
+            data = session.json(results, command, 'Go')
+            row = (data.get('summary') or data.get('callers'))[0]
+            results.equal(row['function'], 'Go(int)',
+                          command + ': without parameters')
+            code, _, errors = session.run(command, 'Run')
+            results.check(code == 1 and 'Run(char)' in errors and
+                          'several functions are called Run;' in errors and
+                          'Runs' not in errors, command + ': overloads',
+                          [errors])
     finally:
         calls.NAMES[:] = names
 
