@@ -132,7 +132,7 @@ FuzzSession Reader/ReaderIndexRestore.c s/Frame->EnterTimestamp = Packed->EnterT
 FuzzSession Reader/ReaderIndexRestore.c s/Iterator->NumberOfBadRecords = Known->NumberOfBadRecords;//
 FuzzSession Reader/ReaderIndexRestore.c s/Change->NumberOfFrames - Change->FirstFrame > Remaining/1 \/ !(&) == 0/
 FuzzSession Reader/ReaderIndexRead.c s/Size > End - Offset/1 \/ !(&) == 0/
-FuzzSession Reader/CommandLive.c /Any frame may/,/FUNCTION));/s/Live->Functions.NumberOfFunctions,$/0,/
+FuzzSession Reader/LiveRead.c s/Live->Tally.NumberOfFunctions,$/0,/
 FuzzSession Reader/ReaderIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
 FuzzSession Reader/ReaderStore.c s/RtlClose(Context->Rtl, Store->File);//
 FuzzSession Reader/ReaderTable.c s/Byte >= 0x20 && Byte != 0x7F/Byte != 0x7F/

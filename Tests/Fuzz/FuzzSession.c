@@ -1400,6 +1400,35 @@ Return Value:
     return Length;
 }
 
+static
+HMODULE
+FuzzLoadLibrary(
+    _In_ PCWSTR FileName,
+    _In_opt_ HANDLE File,
+    _In_ DWORD Flags
+    )
+/*++
+
+Routine Description:
+
+    Stands in for LoadLibraryExW: there are no libraries.
+
+Arguments:
+
+    As the system's.
+
+Return Value:
+
+    NULL.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(FileName);
+    UNREFERENCED_PARAMETER(File);
+    UNREFERENCED_PARAMETER(Flags);
+    return NULL;
+}
+
 BOOLEAN
 ReaderLoadConsoleRoutines(
     PCRTL Rtl,
@@ -2357,6 +2386,7 @@ Return Value:
 {
     memset(Rtl, 0, sizeof(*Rtl));
     Rtl->SizeOfStruct = sizeof(*Rtl);
+    Rtl->LoadLibraryExW = FuzzLoadLibrary;
     Rtl->NtCreateFile = FuzzCreateFile;
     Rtl->NtReadFile = FuzzReadFile;
     Rtl->NtWriteFile = FuzzWriteFile;
