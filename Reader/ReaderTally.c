@@ -727,64 +727,24 @@ Return Value:
 {
     const READER_SESSION *Session = Tally->Functions->Session;
     CORE_TOTALS Totals = Tally->Totals.Totals[Index];
-    PCREADER_STATISTICS Others = &Tally->List[Index].Statistics;
-    BOOLEAN HasTimes = Statistics->Calls != Statistics->Abandoned;
+    READER_STATISTICS Ordinary;
+
+    RtlZeroBytes(&Ordinary, sizeof(Ordinary));
+    Ordinary.Calls = Totals.Calls;
 
     //
     // Without a clock the differences of time stamps are no times.
     //
 
-    if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
-        Totals.TotalTicks = 0;
-        Totals.SelfTicks = 0;
-        Totals.SumLow = 0;
-        Totals.SumHigh = 0;
-        Totals.MinimumTicks = 0;
-        Totals.MaximumTicks = 0;
+    if (Session->Clock.Kind != TRACE_CLOCK_NONE) {
+        Ordinary.TotalTicks = Totals.TotalTicks;
+        Ordinary.SelfTicks = Totals.SelfTicks;
+        Ordinary.SumLow = Totals.SumLow;
+        Ordinary.SumHigh = Totals.SumHigh;
+        Ordinary.MinimumTicks = Totals.MinimumTicks;
+        Ordinary.MaximumTicks = Totals.MaximumTicks;
     }
 
-    if (Totals.Calls != 0) {
-        if (!HasTimes || Totals.MinimumTicks < Statistics->MinimumTicks) {
-            Statistics->MinimumTicks = Totals.MinimumTicks;
-        }
-
-        if (Totals.MaximumTicks > Statistics->MaximumTicks) {
-            Statistics->MaximumTicks = Totals.MaximumTicks;
-        }
-
-        HasTimes = TRUE;
-    }
-
-    if (Others->Calls != Others->Abandoned) {
-        if (!HasTimes || Others->MinimumTicks < Statistics->MinimumTicks) {
-            Statistics->MinimumTicks = Others->MinimumTicks;
-        }
-
-        if (Others->MaximumTicks > Statistics->MaximumTicks) {
-            Statistics->MaximumTicks = Others->MaximumTicks;
-        }
-    }
-
-    Statistics->Calls += Totals.Calls + Others->Calls;
-    Statistics->TotalTicks += Totals.TotalTicks + Others->TotalTicks;
-    Statistics->SelfTicks += Totals.SelfTicks + Others->SelfTicks;
-    Statistics->SumHigh += Totals.SumHigh + Others->SumHigh;
-    Statistics->SumLow += Totals.SumLow;
-    if (Statistics->SumLow < Totals.SumLow) {
-        Statistics->SumHigh += 1;
-    }
-
-    Statistics->SumLow += Others->SumLow;
-    if (Statistics->SumLow < Others->SumLow) {
-        Statistics->SumHigh += 1;
-    }
-
-    Statistics->Abandoned += Others->Abandoned;
-    Statistics->AbandonedTicks += Others->AbandonedTicks;
-    Statistics->Unfinished += Others->Unfinished;
-    Statistics->Uncertain += Others->Uncertain;
-    Statistics->BegunBefore += Others->BegunBefore;
-    Statistics->TotalProbe += Others->TotalProbe;
-    Statistics->SelfProbe += Others->SelfProbe;
-    Statistics->SumProbe += Others->SumProbe;
+    ReaderAddStatistics(Statistics, &Ordinary, TRUE);
+    ReaderAddStatistics(Statistics, &Tally->List[Index].Statistics, TRUE);
 }
