@@ -440,10 +440,13 @@ def check_progress(results, scratch):
                   {total for _, total in shown} == {str(131072 * count)},
                   'the progress', [text])
     code, text_of_live = run_on_terminal('live', path)
-    results.check(code == 0 and
-                  re.search(r'reading what was recorded so far: +\d+ %% of '
-                            '%d records' % (131072 * count), text_of_live),
-                  'the progress of live', [text_of_live])
+    if code == 0 and '%' not in text_of_live:
+        results.skip('progress of live: none was shown (too fast)')
+    else:
+        results.check(code == 0 and re.search(
+            r'reading what was recorded so far: +\d+ %% of %d records' %
+            (131072 * count), text_of_live), 'the progress of live',
+            [text_of_live])
     #
     # By blanks, or by what Wine's console makes of them.
     #
