@@ -8,6 +8,7 @@ untraced.
 
 import collections
 import concurrent.futures
+import functools
 import os
 import re
 import shutil
@@ -122,7 +123,8 @@ WAYS = {'return': 4, 'exit': 5, 'quick': 6, 'abort': 3, 'terminate': 7,
         'thread': 8, 'throw': 9}
 
 MADE_BY_COMPILER = re.compile(r'_GLOBAL__sub_I_|__tcf_|__cxx_global_var_init|'
-                              r'__dtor_|_Z\d*__static_initialization')
+                              r'__dtor_|_Z\d*__static_initialization|'
+                              r'__static_initialization')
 
 
 class Checks(list):
@@ -237,9 +239,18 @@ def run(program, scenarios, report, directory=None, **variables):
                        **variables)
 
 
+@functools.lru_cache(maxsize=None)
+def readable(name):
+    """A linker's name of a C++ function as the reader shows it."""
+    if not name.startswith('_Z'):
+        return name
+    return subprocess.run(['llvm-cxxfilt-19', name], capture_output=True,
+                          check=True, text=True).stdout.strip()
+
+
 def tidy(tree):
-    """Leaves out what the compiler makes, and takes the several names that a
-    constructor or destructor has for one address as one.
+    """Leaves out what the compiler makes, and makes names readable: the several
+    that a constructor or destructor has for one address are one then.
     """
     result = witness.Node()
     waiting = [(result, tree)]
@@ -249,8 +260,7 @@ def tidy(tree):
             if MADE_BY_COMPILER.match(child.name):
                 waiting.append((into, child))
                 continue
-            name = re.sub(r'^(_ZN.*)([CD])2E', r'\1\g<2>1E', child.name)
-            other = into.child(name)
+            other = into.child(readable(child.name))
             other.add(child.calls, child.abandoned, child.open)
             waiting.append((other, child))
     return result
