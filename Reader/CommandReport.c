@@ -399,7 +399,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 ReaderMergeReportHistogram(
-    _In_ const READER_REPORT *Report,
+    _Inout_ PREADER_TALLY Tally,
     _Inout_ PCORE_HISTOGRAM Histogram,
     _Inout_ PCORE_HISTOGRAM Other
     )
@@ -411,7 +411,7 @@ Routine Description:
 
 Arguments:
 
-    Report - The report.
+    Tally - The worker's.
 
     Histogram - What to add to.
 
@@ -423,15 +423,14 @@ Return Value:
 
 --*/
 {
-    PCALLOCATOR Allocator = Report->Session.Context->Allocator;
     NTSTATUS Status = STATUS_SUCCESS;
 
     if (Histogram->NumberOfBuckets == 0) {
         *Histogram = *Other;
         RtlZeroBytes(Other, sizeof(*Other));
     } else {
-        Status = CoreMergeHistogram(Histogram, Allocator, Other);
-        CoreRundownHistogram(Other, Allocator);
+        Status = CoreMergeHistogram(Histogram, Tally->Arena, Other);
+        CoreRundownHistogram(Other, Tally->Arena);
     }
 
     return Status;
@@ -516,7 +515,7 @@ Return Value:
 
             if (Report->HasHistograms) {
                 Status = ReaderMergeReportHistogram(
-                    Report,
+                    Tally,
                     &Report->Histograms[Function],
                     &Tally->Histograms[Index]);
                 if (!NT_SUCCESS(Status)) {
@@ -1028,13 +1027,6 @@ Return Value:
 
     for (Index = 0; Index < 2 * Report->NumberOfWorkers; Index++) {
         ReaderRundownTally(&Report->Tallies[Index]);
-    }
-
-    for (Index = 0;
-         Report->Histograms != NULL &&
-         Index < Report->Functions.NumberOfFunctions;
-         Index++) {
-        CoreRundownHistogram(&Report->Histograms[Index], Allocator);
     }
 
     Allocator->Free(Allocator->Context, Report->Histograms);

@@ -18,6 +18,21 @@ Abstract:
 #include "ReaderCore.h"
 
 #define CORE_UNIT 8u
+#define CORE_NUMBER_OF_UNITS (CORE_NUMBER_OF_BUCKETS / CORE_UNIT)
+#define CORE_CHUNK_SIZE 0x40000u
+
+//
+// Pieces that were given back are in a list for each size.
+//
+
+typedef struct _CORE_ARENA {
+    PCALLOCATOR Allocator;
+    PULONGLONG *Chunk;              // the newest; begins with the one before
+    ULONG Used;                     // bytes of it
+    ULONG Unused;
+    PULONGLONG Free[CORE_NUMBER_OF_UNITS + 1];  // by units; each piece begins
+                                                // with the next one
+} CORE_ARENA;
 
 C_ASSERT(CORE_NUMBER_OF_BUCKETS % CORE_UNIT == 0);
 C_ASSERT(sizeof(CORE_HISTOGRAM) == 16);
@@ -58,12 +73,146 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+PCORE_ARENA
+CoreCreateArena(
+    PCALLOCATOR Allocator
+    )
+/*++
+
+Routine Description:
+
+    Makes an empty arena.
+
+Arguments:
+
+    Allocator - For its memory.
+
+Return Value:
+
+    The arena, or NULL: there is no memory.
+
+--*/
+{
+    PCORE_ARENA Arena;
+
+    Arena = (PCORE_ARENA)Allocator->Allocate(Allocator->Context,
+                                             sizeof(CORE_ARENA));
+    if (Arena != NULL) {
+        Arena->Allocator = Allocator;
+    }
+
+    return Arena;
+}
+
+
+_Use_decl_annotations_
+VOID
+CoreDestroyArena(
+    PCORE_ARENA Arena
+    )
+/*++
+
+Routine Description:
+
+    Frees an arena and all that is in it.
+
+Arguments:
+
+    Arena - The arena, or NULL.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCALLOCATOR Allocator;
+    PULONGLONG *Chunk;
+
+    if (Arena == NULL) {
+        return;
+    }
+
+    Allocator = Arena->Allocator;
+    while (Arena->Chunk != NULL) {
+        Chunk = Arena->Chunk;
+        Arena->Chunk = (PULONGLONG *)*Chunk;
+        Allocator->Free(Allocator->Context, Chunk);
+    }
+
+    Allocator->Free(Allocator->Context, Arena);
+}
+
+
+_Must_inspect_result_
+_Ret_maybenull_
+static
+PULONGLONG
+CoreTakeCounts(
+    _Inout_ PCORE_ARENA Arena,
+    _In_ ULONG NumberOfBuckets
+    )
+/*++
+
+Routine Description:
+
+    Takes a piece for counts.
+
+Arguments:
+
+    Arena - The arena.
+
+    NumberOfBuckets - How many, a multiple of CORE_UNIT.
+
+Return Value:
+
+    The counts, zero; NULL: there is no memory.
+
+--*/
+{
+    ULONG SizeInBytes = NumberOfBuckets * sizeof(ULONGLONG);
+    PULONGLONG Counts = Arena->Free[NumberOfBuckets / CORE_UNIT];
+    PULONGLONG *Chunk;
+    ULONG Index;
+
+    if (Counts != NULL) {
+
+        Arena->Free[NumberOfBuckets / CORE_UNIT] =
+            (PULONGLONG)(ULONG_PTR)Counts[0];
+        for (Index = 0; Index < NumberOfBuckets; Index++) {
+            Counts[Index] = 0;
+        }
+
+        return Counts;
+    }
+
+    if (Arena->Chunk == NULL || CORE_CHUNK_SIZE - Arena->Used < SizeInBytes) {
+
+        Chunk = (PULONGLONG *)Arena->Allocator->Allocate(
+            Arena->Allocator->Context,
+            CORE_CHUNK_SIZE);
+        if (Chunk == NULL) {
+            return NULL;
+        }
+
+        *Chunk = (PULONGLONG)Arena->Chunk;
+        Arena->Chunk = Chunk;
+        Arena->Used = CORE_UNIT * sizeof(ULONGLONG);
+    }
+
+    Counts = (PULONGLONG)((PUCHAR)Arena->Chunk + Arena->Used);
+    Arena->Used += SizeInBytes;
+    return Counts;
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
 CoreWidenHistogram(
     _Inout_ PCORE_HISTOGRAM Histogram,
-    _In_ PCALLOCATOR Allocator,
+    _Inout_ PCORE_ARENA Arena,
     _In_ ULONG Bucket
     )
 /*++
@@ -76,7 +225,7 @@ Arguments:
 
     Histogram - The histogram, which has none for it.
 
-    Allocator - For its memory.
+    Arena - For its memory.
 
     Bucket - The bucket.
 
@@ -102,9 +251,7 @@ Return Value:
         }
     }
 
-    Counts = (PULONGLONG)
-        Allocator->Allocate(Allocator->Context,
-                            (End - First) * sizeof(ULONGLONG));
+    Counts = CoreTakeCounts(Arena, End - First);
     if (Counts == NULL) {
         return STATUS_NO_MEMORY;
     }
@@ -114,7 +261,7 @@ Return Value:
             Histogram->Counts[Index];
     }
 
-    Allocator->Free(Allocator->Context, Histogram->Counts);
+    CoreRundownHistogram(Histogram, Arena);
     Histogram->Counts = Counts;
     Histogram->FirstBucket = First;
     Histogram->NumberOfBuckets = End - First;
@@ -126,7 +273,7 @@ _Use_decl_annotations_
 NTSTATUS
 CoreAddToHistogram(
     PCORE_HISTOGRAM Histogram,
-    PCALLOCATOR Allocator,
+    PCORE_ARENA Arena,
     ULONGLONG Ticks
     )
 /*++
@@ -139,7 +286,7 @@ Arguments:
 
     Histogram - The histogram; all zeroes is an empty one.
 
-    Allocator - For its memory, always the same one.
+    Arena - For its memory.
 
     Ticks - How long the call took.
 
@@ -154,7 +301,7 @@ Return Value:
 
     if (Bucket - Histogram->FirstBucket >= Histogram->NumberOfBuckets) {
 
-        Status = CoreWidenHistogram(Histogram, Allocator, Bucket);
+        Status = CoreWidenHistogram(Histogram, Arena, Bucket);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
@@ -169,7 +316,7 @@ _Use_decl_annotations_
 NTSTATUS
 CoreMergeHistogram(
     PCORE_HISTOGRAM Histogram,
-    PCALLOCATOR Allocator,
+    PCORE_ARENA Arena,
     const CORE_HISTOGRAM *Other
     )
 /*++
@@ -182,7 +329,7 @@ Arguments:
 
     Histogram - What to add to.
 
-    Allocator - For its memory.
+    Arena - For its memory.
 
     Other - What to add.
 
@@ -205,7 +352,7 @@ Return Value:
         Bucket = Other->FirstBucket + Index;
         if (Bucket - Histogram->FirstBucket >= Histogram->NumberOfBuckets) {
 
-            Status = CoreWidenHistogram(Histogram, Allocator, Bucket);
+            Status = CoreWidenHistogram(Histogram, Arena, Bucket);
             if (!NT_SUCCESS(Status)) {
                 return Status;
             }
@@ -223,7 +370,7 @@ _Use_decl_annotations_
 VOID
 CoreRundownHistogram(
     PCORE_HISTOGRAM Histogram,
-    PCALLOCATOR Allocator
+    PCORE_ARENA Arena
     )
 /*++
 
@@ -235,7 +382,7 @@ Arguments:
 
     Histogram - The histogram.
 
-    Allocator - Where its memory is from.
+    Arena - Receives its memory.  NULL: it has none.
 
 Return Value:
 
@@ -243,7 +390,14 @@ Return Value:
 
 --*/
 {
-    Allocator->Free(Allocator->Context, Histogram->Counts);
+    ULONG Units = Histogram->NumberOfBuckets / CORE_UNIT;
+
+    if (Units == 0) {
+        return;
+    }
+
+    Histogram->Counts[0] = (ULONG_PTR)Arena->Free[Units];
+    Arena->Free[Units] = Histogram->Counts;
     Histogram->Counts = NULL;
     Histogram->FirstBucket = 0;
     Histogram->NumberOfBuckets = 0;

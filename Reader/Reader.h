@@ -2100,6 +2100,7 @@ typedef struct _READER_TALLY {
     BOOLEAN IsGeneral;              // without the fast path
     BOOLEAN IsFromStart;            // ReaderSkipStream uses no marks
     BOOLEAN HasHistograms;          // the caller's, before the first thread
+    PCORE_ARENA Arena;              // what these are in
     PCORE_HISTOGRAM Histograms;     // by index here, of the calls that were
                                     // not abandoned; NULL: there are none
     PCREADER_RANGE Range;           // what is added up, or NULL: everything

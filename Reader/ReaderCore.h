@@ -673,6 +673,25 @@ typedef ULONGLONG (CORE_QUERY_BUCKET_END)(_In_ ULONG Bucket);
 CORE_QUERY_BUCKET_END CoreQueryBucketEnd;
 
 //
+// Where histograms have their counts: many small pieces.  All of them are gone
+// when it is destroyed.  CoreCreateArena returns NULL if there is no memory.
+//
+
+typedef struct _CORE_ARENA *PCORE_ARENA;
+
+typedef
+_Must_inspect_result_
+_Ret_maybenull_
+PCORE_ARENA
+(CORE_CREATE_ARENA)(
+    _In_ PCALLOCATOR Allocator
+    );
+CORE_CREATE_ARENA CoreCreateArena;
+
+typedef VOID (CORE_DESTROY_ARENA)(_Inout_opt_ PCORE_ARENA Arena);
+CORE_DESTROY_ARENA CoreDestroyArena;
+
+//
 // Adds a call.  STATUS_NO_MEMORY
 //
 
@@ -681,7 +700,7 @@ _Must_inspect_result_
 NTSTATUS
 (CORE_ADD_TO_HISTOGRAM)(
     _Inout_ PCORE_HISTOGRAM Histogram,
-    _In_ PCALLOCATOR Allocator,
+    _Inout_ PCORE_ARENA Arena,
     _In_ ULONGLONG Ticks
     );
 CORE_ADD_TO_HISTOGRAM CoreAddToHistogram;
@@ -695,7 +714,7 @@ _Must_inspect_result_
 NTSTATUS
 (CORE_MERGE_HISTOGRAM)(
     _Inout_ PCORE_HISTOGRAM Histogram,
-    _In_ PCALLOCATOR Allocator,
+    _Inout_ PCORE_ARENA Arena,
     _In_ const CORE_HISTOGRAM *Other
     );
 CORE_MERGE_HISTOGRAM CoreMergeHistogram;
@@ -704,7 +723,7 @@ typedef
 VOID
 (CORE_RUNDOWN_HISTOGRAM)(
     _Inout_ PCORE_HISTOGRAM Histogram,
-    _In_ PCALLOCATOR Allocator
+    _Inout_opt_ PCORE_ARENA Arena
     );
 CORE_RUNDOWN_HISTOGRAM CoreRundownHistogram;
 

@@ -342,10 +342,11 @@ Return Value:
     ULONG Index;
 
     for (Index = 0; Index < Group->NumberOfCallers; Index++) {
-        CoreRundownHistogram(&Group->Callers[Index].Histogram, Allocator);
+        CoreRundownHistogram(&Group->Callers[Index].Histogram,
+                             Outliers->Arena);
     }
 
-    CoreRundownHistogram(&Group->All.Histogram, Allocator);
+    CoreRundownHistogram(&Group->All.Histogram, Outliers->Arena);
     Allocator->Free(Allocator->Context, Group->Callers);
     Allocator->Free(Allocator->Context, Group->Heap);
     ReaderRundownMap(&Group->CallerIndexes);
@@ -682,7 +683,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 ReaderAddDuration(
-    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTLIERS Outliers,
     _Inout_ PREADER_DURATIONS Durations,
     _In_ ULONGLONG Ticks
     )
@@ -715,9 +716,15 @@ Return Value:
     }
 
     Durations->Calls += 1;
-    return CoreAddToHistogram(&Durations->Histogram,
-                              Outliers->Session.Context->Allocator,
-                              Ticks);
+    if (Outliers->Arena == NULL) {
+        Outliers->Arena =
+            CoreCreateArena(Outliers->Session.Context->Allocator);
+        if (Outliers->Arena == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+    }
+
+    return CoreAddToHistogram(&Durations->Histogram, Outliers->Arena, Ticks);
 }
 
 
@@ -725,7 +732,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 ReaderAddToCaller(
-    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTLIERS Outliers,
     _Inout_ PREADER_OUTLIER_GROUP Group,
     _In_ ULONG Caller,
     _In_ ULONGLONG Ticks
@@ -1089,6 +1096,7 @@ Return Value:
         ReaderRundownGroup(Outliers, &Outliers->Groups[Index]);
     }
 
+    CoreDestroyArena(Outliers->Arena);
     ReaderRundownMap(&Outliers->PathIndexes);
     Allocator->Free(Allocator->Context, Outliers->Paths);
     Allocator->Free(Allocator->Context, Outliers->Slots);

@@ -120,6 +120,7 @@ typedef struct _READER_OUTLIERS {
     READER_RANGE Range;
     READER_WALK Walk;
     READER_NAME Name;
+    PCORE_ARENA Arena;              // that histograms are in; NULL: none yet
     ULONG Limit;
     PUCHAR Matches;                 // by function: READER_MATCH + 1; 0: not
     ULONG CapacityOfMatches;        // known yet

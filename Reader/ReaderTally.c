@@ -84,10 +84,8 @@ Return Value:
         CoreRundownSites(&Tally->Modules[Index]);
     }
 
-    for (Index = 0; Index < Tally->CapacityOfHistograms; Index++) {
-        CoreRundownHistogram(&Tally->Histograms[Index], Allocator);
-    }
-
+    CoreDestroyArena(Tally->Arena);
+    Tally->Arena = NULL;
     Allocator->Free(Allocator->Context, Tally->Histograms);
     Allocator->Free(Allocator->Context, Tally->Modules);
     Allocator->Free(Allocator->Context, Tally->List);
@@ -154,6 +152,14 @@ Return Value:
     }
 
     if (Tally->HasHistograms) {
+
+        if (Tally->Arena == NULL) {
+            Tally->Arena = CoreCreateArena(Allocator);
+            if (Tally->Arena == NULL) {
+                return STATUS_NO_MEMORY;
+            }
+        }
+
         Status = ReaderGrowArray(Allocator,
                                  (PVOID *)&Tally->Histograms,
                                  &Tally->CapacityOfHistograms,
@@ -381,7 +387,7 @@ Return Value:
         if (Tally->HasHistograms && Event->Kind != CoreEventAbandoned) {
             Probe = Event->InclusiveProbe / TRACE_PROBE_UNIT;
             return CoreAddToHistogram(&Tally->Histograms[Index],
-                                      Tally->Totals.Allocator,
+                                      Tally->Arena,
                                       Event->InclusiveTicks > Probe
                                           ? Event->InclusiveTicks - Probe
                                           : 0);

@@ -31,6 +31,7 @@ typedef struct _TEST_WAY {
     CORE_SITES Sites;
     CORE_TOTALS_TABLE Totals;
     CORE_HISTOGRAM Histograms[TEST_SITES];
+    PCORE_ARENA Arena;
     ULONGLONG NumberOfEvents[CoreEventOpen + 1];    // but of the fast path
     ULONGLONG TailCalls;            // likewise
     ULONGLONG Uncertain[TEST_SITES];    // ends of calls with a jump in them
@@ -291,6 +292,8 @@ Return Value:
     Way->Check.ModuleSize = TEST_MODULE_SIZE;
     CoreInitializeSites(&Way->Sites, TestAllocator);
     Way->Totals.Allocator = TestAllocator;
+    Way->Arena = CoreCreateArena(TestAllocator);
+    TEST(Way->Arena != NULL);
     TEST_SUCCESS(CoreGrowTotals(&Way->Totals, TEST_SITES));
 }
 
@@ -321,9 +324,11 @@ Return Value:
     CoreRundownPair(&Way->Pair);
     CoreRundownSites(&Way->Sites);
     CoreRundownTotals(&Way->Totals);
-    for (Index = 0; Index < TEST_SITES; Index++) {
-        CoreRundownHistogram(&Way->Histograms[Index], TestAllocator);
+    for (Index = 0; Index < TEST_SITES; Index += 2) {
+        CoreRundownHistogram(&Way->Histograms[Index], Way->Arena);
     }
+
+    CoreDestroyArena(Way->Arena);
 }
 
 
@@ -429,7 +434,7 @@ Return Value:
         if (TestHasHistograms) {
             TEST_SUCCESS(CoreAddToHistogram(
                 &Way->Histograms[Event.Frame->Function],
-                TestAllocator,
+                Way->Arena,
                 Event.InclusiveTicks));
         }
 
@@ -806,6 +811,7 @@ Return Value:
     static const ULONG Shares[] = { 1, 250, 500, 900, 990, 999, 1000 };
     CORE_HISTOGRAM Histograms[2];
     CORE_HISTOGRAM Empty;
+    PCORE_ARENA Arena = CoreCreateArena(TestAllocator);
     ULONGLONG Values[64];
     ULONGLONG Value;
     ULONGLONG Exact;
@@ -858,7 +864,7 @@ Return Value:
             }
 
             TEST_SUCCESS(CoreAddToHistogram(&Histograms[TestRandom(2)],
-                                            TestAllocator,
+                                            Arena,
                                             Value));
             for (Place = Index;
                  Place != 0 && Values[Place - 1] > Value;
@@ -870,7 +876,7 @@ Return Value:
         }
 
         TEST_SUCCESS(CoreMergeHistogram(&Histograms[0],
-                                        TestAllocator,
+                                        Arena,
                                         &Histograms[1]));
         for (Index = 0; Index < RTL_NUMBER_OF(Shares); Index++) {
 
@@ -893,12 +899,13 @@ Return Value:
             }
         }
 
-        CoreRundownHistogram(&Histograms[0], TestAllocator);
-        CoreRundownHistogram(&Histograms[1], TestAllocator);
+        CoreRundownHistogram(&Histograms[0], Arena);
+        CoreRundownHistogram(&Histograms[1], Arena);
     }
 
     TEST_EQUAL(Wrong, 0);
     TEST(Below > 2000);
+    CoreDestroyArena(Arena);
 }
 
 
