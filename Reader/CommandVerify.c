@@ -156,6 +156,7 @@ Return Value:
 {
     READER_ITERATOR Iterator;
     PCTRACE_RECORD Record;
+    READER_PROGRESS Progress;
     ULONGLONG Together;
     NTSTATUS Status;
 
@@ -164,9 +165,19 @@ Return Value:
         return Status;
     }
 
+    ReaderInitializeProgress(&Progress,
+                             Context,
+                             "",
+                             (Store->EndOfRecords - Store->StartOfRecords) /
+                                 TRACE_RECORD_SIZE);
     do {
         Status = ReaderNextRecord(&Iterator, &Record);
+        if (Iterator.NumberOfRecords % READER_PROGRESS_EVENTS == 0) {
+            ReaderShowProgress(&Progress, Iterator.NumberOfRecords);
+        }
     } while (NT_SUCCESS(Status));
+
+    ReaderEraseProgress(&Progress);
 
     Verdict->Records = Iterator.NumberOfRecords;
 

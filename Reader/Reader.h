@@ -1935,8 +1935,10 @@ READER_PUT_STATISTICS ReaderPutStatistics;
 
 //
 // ReaderProgress.c: a line on a terminal's error output that says how far a
-// command is.
+// command is.  It is looked at once in so many records or events.
 //
+
+#define READER_PROGRESS_EVENTS 0x10000u
 
 typedef struct _READER_PROGRESS {
     PCREADER_CONTEXT Context;

@@ -17,12 +17,6 @@ Abstract:
 
 #include "ReaderTree.h"
 
-//
-// The progress is looked at once in so many events.
-//
-
-#define READER_TREE_EVENTS 0x10000u
-
 
 _Use_decl_annotations_
 VOID
@@ -517,7 +511,7 @@ Return Value:
         }
 
         Events += 1;
-        if (Events % READER_TREE_EVENTS == 0) {
+        if (Events % READER_PROGRESS_EVENTS == 0) {
             ReaderShowProgress(&Tree->Progress,
                                Tree->NumberOfRecords +
                                    Stream.NumberOfRecords);

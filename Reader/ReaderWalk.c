@@ -106,6 +106,7 @@ Return Value:
 {
     READER_STREAM Stream;
     CORE_EVENT Event;
+    ULONGLONG Events = 0;
     NTSTATUS Status;
 
     Walk->IsInCall = FALSE;
@@ -131,8 +132,16 @@ Return Value:
             Status = Walk->Event(Walk, &Event, FALSE);
             Walk->IsInCall = CoreCurrentFrame(&Stream.Pair) != NULL;
         }
+
+        Events += 1;
+        if (Events % READER_PROGRESS_EVENTS == 0) {
+            ReaderShowProgress(&Walk->Progress,
+                               Walk->NumberOfRecords +
+                                   Stream.NumberOfRecords);
+        }
     }
 
+    Walk->NumberOfRecords += Stream.NumberOfRecords;
     ReaderCloseStream(&Stream);
     return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
 }
@@ -165,6 +174,11 @@ Return Value:
     NTSTATUS Status;
 
     ReaderInitializeTally(&Walk->Before, Walk->Functions, NULL);
+    Walk->NumberOfRecords = 0;
+    ReaderInitializeProgress(&Walk->Progress,
+                             Session->Context,
+                             "",
+                             ReaderCountRecords(Session, Walk->Options));
     for (Walk->Thread = 0;
          Walk->Thread < Session->NumberOfThreads;
          Walk->Thread++) {
@@ -177,10 +191,12 @@ Return Value:
 
         Status = ReaderWalkThread(Walk);
         if (!NT_SUCCESS(Status)) {
+            ReaderEraseProgress(&Walk->Progress);
             ExitCode = ReaderFailThread(Session, Walk->Thread, Status);
         }
     }
 
+    ReaderEraseProgress(&Walk->Progress);
     ReaderRundownTally(&Walk->Before);
     return ExitCode;
 }

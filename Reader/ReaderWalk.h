@@ -51,6 +51,8 @@ typedef struct _READER_WALK {
     BOOLEAN IsInCall;               // after the last event: the stack that ran
                                     // last has an open frame
     READER_TALLY Before;            // for what comes before the range
+    READER_PROGRESS Progress;
+    ULONGLONG NumberOfRecords;      // of the threads that have been read
 } READER_WALK;
 
 //
