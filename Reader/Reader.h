@@ -986,6 +986,19 @@ NTSTATUS
 READER_FIND_FUNCTION ReaderFindFunction;
 
 //
+// How many bytes of a function's name are a return type and the blank behind
+// it, which C++ names of templates' functions have and others have not.
+//
+
+typedef
+ULONG
+(READER_SKIP_RETURN_TYPE)(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes
+    );
+READER_SKIP_RETURN_TYPE ReaderSkipReturnType;
+
+//
 // Says why a module's functions have no names, if they have none, unless that
 // was said before.
 //
@@ -1641,7 +1654,8 @@ extern const ULONG ReaderNumberOfCommands;
     "LIST of --function and --exclude is PREFIX[,PREFIX...] or @FILE: UTF-8\n" \
     "text with one prefix a line; empty lines and those that begin with #\n" \
     "count for nothing.  A prefix is the beginning of a name as it is\n"    \
-    "shown, in the same case, without a module; blanks around it are\n"     \
+    "shown, in the same case, without a module, and with or without the\n" \
+    "return type that functions of C++ templates have; blanks around it are\n" \
     "dropped.  Of the prefixes that a name begins with the longest decides,\n" \
     "of two equal ones the first.  Without --function all stay that are\n"  \
     "not excluded.  In --function, -PREFIX excludes.  Both may be given\n"  \

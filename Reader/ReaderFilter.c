@@ -872,6 +872,7 @@ Return Value:
     PREADER_FUNCTION Function;
     ULONGLONG Start = 0;
     ULONG Prefix;
+    ULONG Skip;
 
     if (Functions->NumberOfDecided == Functions->NumberOfFunctions) {
         return;
@@ -889,9 +890,16 @@ Return Value:
         Functions->NumberOfDecisions += 1;
         Prefix = STRING_TABLE_NOT_FOUND;
         if (Filter != NULL && Filter->Table != NULL) {
+
+            Skip = ReaderSkipReturnType(Function->Name, Function->NameLength);
             Prefix = StringTableSearch(Filter->Table,
-                                       Function->Name,
-                                       Function->NameLength);
+                                       Function->Name + Skip,
+                                       Function->NameLength - Skip);
+            if (Prefix == STRING_TABLE_NOT_FOUND && Skip != 0) {
+                Prefix = StringTableSearch(Filter->Table,
+                                           Function->Name,
+                                           Function->NameLength);
+            }
         }
 
         if (Prefix == STRING_TABLE_NOT_FOUND) {

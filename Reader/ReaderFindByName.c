@@ -269,18 +269,40 @@ Return Value:
 --*/
 {
     PCREADER_FUNCTION This = &Name->Functions->Functions[Function];
+    const CHAR *Text = This->Name;
+    ULONG Length = This->NameLength;
+    ULONG Skip;
 
-    if (This->NameLength < Name->NameLength ||
-        !RtlAreBytesEqual(This->Name, Name->Name, Name->NameLength) ||
-        !ReaderIsModuleMeant(Name, This)) {
+    if (!ReaderIsModuleMeant(Name, This)) {
         return ReaderMatchNone;
     }
 
-    if (This->NameLength == Name->NameLength) {
+    if (Length == Name->NameLength &&
+        RtlAreBytesEqual(Text, Name->Name, Length)) {
         return ReaderMatchExact;
     }
 
-    return Name->NameLength != 0 && This->Name[Name->NameLength] == '('
+    //
+    // With the return type, if it has one, or without.
+    //
+
+    if (Length < Name->NameLength ||
+        !RtlAreBytesEqual(Text, Name->Name, Name->NameLength)) {
+
+        Skip = ReaderSkipReturnType(Text, Length);
+        Text += Skip;
+        Length -= Skip;
+        if (Skip == 0 || Length < Name->NameLength ||
+            !RtlAreBytesEqual(Text, Name->Name, Name->NameLength)) {
+            return ReaderMatchNone;
+        }
+
+        if (Length == Name->NameLength) {
+            return ReaderMatchBare;
+        }
+    }
+
+    return Name->NameLength != 0 && Text[Name->NameLength] == '('
                ? ReaderMatchBare
                : ReaderMatchPrefix;
 }

@@ -20,6 +20,135 @@ Abstract:
 #define READER_BEST_RANK 3u
 
 
+static
+BOOLEAN
+ReaderIsWordAt(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes,
+    _In_ ULONG Index,
+    _In_z_ PCSZ Word
+    )
+/*++
+
+Routine Description:
+
+    Tells whether a word stands at a place in a name.
+
+Arguments:
+
+    Name, LengthInBytes - The name.
+
+    Index - The place.
+
+    Word - The word.
+
+Return Value:
+
+    Whether it does.
+
+--*/
+{
+    ULONG Length = RtlLengthOfString(Word);
+
+    return LengthInBytes - Index >= Length &&
+           RtlAreBytesEqual(Name + Index, Word, Length);
+}
+
+
+_Use_decl_annotations_
+ULONG
+ReaderSkipReturnType(
+    const CHAR *Name,
+    ULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Finds where a C++ function's qualified name begins: behind the return type,
+    which readable names of templates' functions have ("int ns::f<int>(int)").
+
+Arguments:
+
+    Name, LengthInBytes - The name as it is shown.
+
+Return Value:
+
+    Bytes to skip; 0 if there is no return type.
+
+--*/
+{
+    ULONG Start = 0;
+    ULONG Depth = 0;
+    ULONG Index = 0;
+
+    while (Index < LengthInBytes) {
+
+        switch (Name[Index]) {
+
+        case '(':
+            if (Depth == 0 &&
+                !ReaderIsWordAt(Name, LengthInBytes, Index, "(anonymous ") &&
+                (Index < 8 ||
+                 !RtlAreBytesEqual(Name + Index - 8, "decltype", 8))) {
+                return Start;           // the parameters
+            }
+
+            Depth += 1;
+            break;
+
+        case '<':
+        case '[':
+        case '{':
+            Depth += 1;
+            break;
+
+        case '>':
+            if (Index != 0 && Name[Index - 1] == '-') {
+                break;
+            }
+
+            // Fall through.
+
+        case ')':
+        case ']':
+        case '}':
+            if (Depth != 0) {
+                Depth -= 1;
+            }
+            break;
+
+        case ' ':
+            if (Depth == 0) {
+                Start = Index + 1;
+            }
+            break;
+
+        case 'o':
+
+            //
+            // What follows may be any sign, or a type.
+            //
+
+            if (Depth == 0 &&
+                ReaderIsWordAt(Name, LengthInBytes, Index, "operator") &&
+                (Index == 0 || Name[Index - 1] == ':' ||
+                 Name[Index - 1] == ' ')) {
+                return Start;
+            }
+            break;
+
+        default:
+            break;
+        }
+
+        Index += 1;
+    }
+
+    return 0;
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderInitializeFunctions(
