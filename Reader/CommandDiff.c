@@ -1030,7 +1030,8 @@ const READER_COMMAND ReaderDiffCommand = {
     "  self_difference_ns, self_ratio (B/A; none if A has none),\n"
     "  total_a_ns, total_b_ns, total_difference_ns, average_a_ns,\n"
     "  average_b_ns, in (both, only A, only B), module, function\n"
-    "Differences are B - A.  Calls count abandoned ones, times do not.\n"
+    "Differences are B - A; the default of --sort is self.  Calls count\n"
+    "abandoned ones, times do not.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
     "Times are ticks if the rate of either clock is not known, and there are\n"

@@ -238,7 +238,7 @@ const READER_COMMAND ReaderExportCommand = {
     "Writes a file that other tools open",
     "Formats:\n"
     "  folded       call chains with their self time in nanoseconds, for\n"
-    "               flame graphs\n"
+    "               flame graphs (above 1,000 levels without the middle)\n"
     "  chrome       every call: Chrome's Trace Event Format (JSON), for\n"
     "               Perfetto, chrome://tracing and speedscope\n"
     "  perfetto     every call: protocol buffers, for Perfetto\n"

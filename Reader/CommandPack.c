@@ -975,12 +975,14 @@ Return Value:
     }
 
     RtlWriteText(Context->Output,
-                 "%s: %u stores with %llu records, %u logs, %llu names of "
+                 "%s: %u store%s with %llu records, %u log%s, %llu names of "
                  "%u functions; %llu bytes\n",
                  Options->OutputUtf8,
                  Pack->Session.NumberOfStores,
+                 Pack->Session.NumberOfStores == 1 ? "" : "s",
                  Pack->NumberOfRecords,
                  Pack->NumberOfLogs,
+                 Pack->NumberOfLogs == 1 ? "" : "s",
                  Pack->NumberOfNames,
                  Pack->Functions.NumberOfFunctions,
                  Size);

@@ -1887,9 +1887,10 @@ Return Value:
 
     case ReaderFormatText:
         RtlWriteText(Context->Output,
-                     "%u stores, %llu records, %llu bad, %llu missing, %u "
+                     "%u store%s, %llu records, %llu bad, %llu missing, %u "
                      "stores lost\n",
                      Session->NumberOfStores,
+                     Session->NumberOfStores == 1 ? "" : "s",
                      Records,
                      Bad,
                      Missing,

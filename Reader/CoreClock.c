@@ -202,6 +202,7 @@ Return Value:
     Clock->Resolution = 0;
     Clock->NumberOfAnchors = 0;
     Clock->Kind = TRACE_CLOCK_TSC;
+    Clock->IsRaw = FALSE;
 }
 
 

@@ -9,12 +9,19 @@ Abstract:
     Folded stacks: a line for each chain of calls, its functions separated by
     semicolons, the outermost first, then a blank and the self time of the
     last one in nanoseconds (its calls, if there are no times).  flamegraph.pl,
-    speedscope and others read it.
+    speedscope and others read it.  Of a chain of more than 1,000 functions
+    those in the middle become one, "(N more)".
 
 --*/
 
 #include "ReaderExport.h"
 #include "ReaderTree.h"
+
+//
+// Chains with more levels are written without those in the middle.
+//
+
+#define READER_FOLDED_LEVELS 1000u
 
 
 static
@@ -108,6 +115,7 @@ Return Value:
     ULONG Capacity = 0;
     ULONGLONG Weight;
     ULONG Length;
+    ULONG Left;
     ULONG Node;
     ULONG Above;
     NTSTATUS Status = STATUS_SUCCESS;
@@ -146,8 +154,22 @@ Return Value:
             Length += 1;
         }
 
+        Left = Length;
         while (Length != 0) {
             Length -= 1;
+
+            //
+            // Written in full, chains would take the square of their depth.
+            //
+
+            if (Left > READER_FOLDED_LEVELS &&
+                Left - Length == READER_FOLDED_LEVELS / 2) {
+                RtlWriteText(Writer,
+                             "(%u more);",
+                             Left - READER_FOLDED_LEVELS);
+                Length -= Left - READER_FOLDED_LEVELS;
+            }
+
             ReaderWriteFoldedName(
                 Writer,
                 &Functions[Tree->Nodes[Chain[Length]].Function]);

@@ -1925,7 +1925,8 @@ READER_COMPARE_STATISTICS ReaderCompareStatistics;
 
 #define READER_ABANDONED_NOTE                                               \
     "Abandoned: left without an exit (exception, longjmp, no return).  "     \
-    "Their time, up to the record that told it, is in no other column."
+    "Their time, up to the record that told it, is in no other column; that " \
+    "of calls inside others of the same function is in theirs."
 
 #define READER_UNFINISHED_NOTE                                              \
     "Unfinished: open at the end of the data; counted up to the thread's "   \

@@ -12,6 +12,12 @@ Abstract:
 
 #include "Reader.h"
 
+//
+// The first four bytes of a ZIP file, which pack writes.
+//
+
+#define READER_ZIP_MAGIC 0x04034B50u
+
 
 _Use_decl_annotations_
 PCSZ
@@ -338,6 +344,14 @@ Return Value:
         return;
 
     default:
+        if (Result->FileOffset == 0 &&
+            (ULONG)Result->Value == READER_ZIP_MAGIC) {
+            RtlWriteText(Writer,
+                         "it is a ZIP file: unpack it, and give TraceReader "
+                         "the folder that is in it");
+            return;
+        }
+
         RtlWriteText(Writer,
                      "header: %s at offset 0x%x %s (0x%llx)",
                      Result->Field,

@@ -14,6 +14,7 @@ Abstract:
 
 #define READER_FILE_BUFFER_SIZE 0x10000u
 #define READER_FILE_SUFFIX L".tmp"
+#define READER_STORE_SUFFIX L".trace"
 
 //
 // NtSetInformationFile: FileRenameInformation and FileDispositionInformation
@@ -178,6 +179,79 @@ Return Value:
 }
 
 
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderCheckTarget(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCUNICODE_STRING NtPath
+    )
+/*++
+
+Routine Description:
+
+    Looks at what has the name that a file is to get.  A store is not replaced,
+    whole or damaged: whoever names one has taken one path for the other.
+
+Arguments:
+
+    Context - The context.
+
+    NtPath - The name.
+
+Return Value:
+
+    STATUS_SUCCESS; STATUS_OBJECT_NAME_COLLISION if it is a store's;
+    STATUS_FILE_IS_A_DIRECTORY.
+
+--*/
+{
+    static const WCHAR Suffix[] = READER_STORE_SUFFIX;
+    ULONG Length = RTL_NUMBER_OF(Suffix) - 1;
+    ULONGLONG Magic = 0;
+    ULONG Chars = NtPath->Length / sizeof(WCHAR);
+    ULONG Index;
+    ULONG Read;
+    HANDLE File;
+    NTSTATUS Status;
+
+    Status = RtlOpenFileForReading(Context->Rtl, NtPath, &File);
+    if (!NT_SUCCESS(Status)) {
+        return Status == STATUS_FILE_IS_A_DIRECTORY ? Status : STATUS_SUCCESS;
+    }
+
+    Status = RtlReadFile(Context->Rtl,
+                         File,
+                         0,
+                         &Magic,
+                         sizeof(Magic),
+                         &Read);
+    RtlClose(Context->Rtl, File);
+    if (NT_SUCCESS(Status) && Magic == TRACE_STORE_MAGIC) {
+        return STATUS_OBJECT_NAME_COLLISION;
+    }
+
+    if (Chars < Length) {
+        return STATUS_SUCCESS;
+    }
+
+    for (Index = 0; Index < Length; Index++) {
+
+        WCHAR Char = NtPath->Buffer[Chars - Length + Index];
+
+        if (Char >= L'A' && Char <= L'Z') {
+            Char = (WCHAR)(Char | 0x20);
+        }
+
+        if (Char != Suffix[Index]) {
+            return STATUS_SUCCESS;
+        }
+    }
+
+    return STATUS_OBJECT_NAME_COLLISION;
+}
+
+
 _Use_decl_annotations_
 BOOLEAN
 ReaderCreateFile(
@@ -211,6 +285,7 @@ Return Value:
     PCALLOCATOR Allocator = Context->Allocator;
     UNICODE_STRING Given;
     UNICODE_STRING Suffix;
+    PCSZ Step = "create the file";
     PWCHAR Temporary;
     PCHAR Memory;
     NTSTATUS Status;
@@ -241,6 +316,14 @@ Return Value:
                                 RTL_MAXIMUM_PATH_IN_CHARS,
                                 &File->Path);
     if (!NT_SUCCESS(Status)) {
+        goto Error;
+    }
+
+    Status = ReaderCheckTarget(Context, &File->Path);
+    if (!NT_SUCCESS(Status)) {
+        Step = Status == STATUS_OBJECT_NAME_COLLISION
+                   ? "create the file (a store is not replaced)"
+                   : "create the file (there is a directory of this name)";
         goto Error;
     }
 
@@ -280,7 +363,7 @@ Return Value:
     return TRUE;
 
 Error:
-    ReaderFail(Context, "create the file", NameUtf8, Status);
+    ReaderFail(Context, Step, NameUtf8, Status);
     Allocator->Free(Allocator->Context, Memory);
     File->Memory = NULL;
     return FALSE;

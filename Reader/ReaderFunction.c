@@ -450,6 +450,12 @@ Return Value:
         RtlWriteError(Errors, &Module->SymbolError);
     }
 
+    if (Session->SymbolPath == NULL) {
+        RtlWriteText(Errors,
+                     "; --symbols says in which folders the image and its "
+                     "symbols are");
+    }
+
     RtlWriteText(Errors, "\n");
     RtlFlushWriter(Errors);
 }

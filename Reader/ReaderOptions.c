@@ -27,7 +27,7 @@ typedef struct _READER_OPTION {
 static const READER_OPTION ReaderOptionList[] = {
     { "sort", "KEY", READER_OPTION_SORT,
       "total, self, calls, avg, min, max or name",
-      "total (default), self, calls, avg, min, max or name" },
+      "total, self, calls, avg, min, max or name, if it has that column" },
     { "limit", "N", READER_OPTION_LIMIT,
       "a number of 1 or more",
       "at most N lines of result" },
@@ -98,7 +98,8 @@ static const READER_OPTION ReaderOptionList[] = {
       "bytes, as a number, or as one with K, M or G after it",
       "only what has SIZE bytes or more" },
     { "format", "FORMAT", READER_OPTION_EXPORT,
-      "a format that is listed below",
+      "html, chrome, perfetto, fxt, speedscope, folded, callgrind, csv, "
+      "csv-osr or csv-cap",
       "what kind of file to write; see below" },
     { "output", "FILE", READER_OPTION_OUTPUT,
       "a file's name",
@@ -248,8 +249,8 @@ Return Value:
                      "options and shows examples.\nTraceReader --version "
                      "says which stores it reads.\n\n"
                      "Exit codes: 0 success; 1 usage error, or something "
-                     "could not be read;\n2 verify found something bad or "
-                     "lost; 3 nothing to show: --function or\n--exclude "
+                     "could not be read;\n2 verify or recover found something "
+                     "bad or lost; 3 nothing to show: --function or\n--exclude "
                      "leave no function, or none has the name that was "
                      "given.\n");
         return;

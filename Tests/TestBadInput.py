@@ -502,7 +502,7 @@ SYMBOLS_CALLS = {'mainCRTStartup': 1, 'Recursive': 21, 'Middle': 20,
 
 def read_names(session):
     """TraceReader report: (exit code, {function: calls}, errors)."""
-    code, text, errors = support.reader('report', '--csv',
+    code, text, errors = support.reader('report', '--csv', '--no-cache',
                                         programs.windows_path(session))
     rows = csv.DictReader(io.StringIO(text))
     calls = {row['function']: int(row['calls']) for row in rows

@@ -352,7 +352,7 @@ def check_bad(results, scratch, session):
     for arguments, words in (
             ([], 'format is missing'),
             (['--format', 'folded'], 'output is missing'),
-            (['--format', 'postscript', '-o', 'x'], 'it takes a format'),
+            (['--format', 'postscript', '-o', 'x'], 'it takes html'),
             (['--format', 'csv', '-o', 'x', '--split-size', '1M'],
              'always whole'),
             (['--format', 'csv', '-o', 'x', '--split-size', '1'],
@@ -381,6 +381,25 @@ def check_bad(results, scratch, session):
                    programs.windows_path(path), session.path)
     with open(path) as file:
         results.check(file.read().startswith('calls,'), 'a file is replaced')
+    store = [name for name in os.listdir(os.path.join(scratch, 'made',
+                                                      'session'))
+             if name.endswith('.trace')][0]
+    store = os.path.join(scratch, 'made', 'session', store)
+    with open(store, 'rb') as file:
+        data = file.read()
+    for name in (store, store[:-6] + '.TRACE'):
+        code, _, errors = support.reader('export', '--format', 'csv', '-o',
+                                         programs.windows_path(name),
+                                         session.path)
+        results.check(code == 1 and 'a store is not replaced' in errors,
+                      'no store is replaced', [code, errors])
+    with open(store, 'rb') as file:
+        results.check(file.read() == data, 'the store is as it was')
+    code, _, errors = support.reader('export', '--format', 'csv', '-o',
+                                     programs.windows_path(scratch),
+                                     session.path)
+    results.check(code == 1 and 'there is a directory' in errors,
+                  'no directory is replaced', [code, errors])
     os.mkdir(path + '.tmp')
     with open(path, 'w') as file:
         file.write('kept')

@@ -1853,7 +1853,8 @@ Return Value:
         "    8.999 us          0            0 ns           1  "
         "app.exe+0x1000\n"
         "Abandoned: left without an exit (exception, longjmp, no return).  "
-        "Their time, up to the record that told it, is in no other column.\n"
+        "Their time, up to the record that told it, is in no other column; "
+        "that of calls inside others of the same function is in theirs.\n"
         "Unfinished: open at the end of the data; counted up to the thread's "
         "last record.\n");
 
@@ -2048,7 +2049,8 @@ Return Value:
         "         4    3.300 us    3.300 us    1.600 us      300 ns    3.000 us"
         "          1        2.000 us  app.exe+0x2000\n"
         "Abandoned: left without an exit (exception, longjmp, no return).  "
-        "Their time, up to the record that told it, is in no other column.\n"
+        "Their time, up to the record that told it, is in no other column; "
+        "that of calls inside others of the same function is in theirs.\n"
         "Not shown (--function, --exclude): 2 functions, 2 calls.\n");
 
     TEST_EQUAL(TestRun("replay --exclude app.exe+0x1,app.exe+0x4 "
