@@ -1504,6 +1504,72 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderWriteLeftOut(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const READER_SESSION *Session
+    )
+/*++
+
+Routine Description:
+
+    Says which calls were not kept while the session was recorded, because
+    their time is in that of others.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Session - The session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCTRACE_STORE_HEADER Header = Session->Header;
+    ULONGLONG Calls = 0;
+    RTL_WRITER Time;
+    CHAR Text[32];
+    ULONG Index;
+    ULONG Skip = 0;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        if (Session->Stores[Index]->Thread != READER_NONE) {
+            Calls += Session->Stores[Index]->Header->NumberOfCallsTakenBack;
+        }
+    }
+
+    if (Calls != 0) {
+
+        RtlInitializeBufferWriter(&Time, Text, sizeof(Text));
+        ReaderWriteTime(&Time, &Session->Clock, Header->MinimumDuration);
+        while (Skip < Time.LengthInBytes && Text[Skip] == ' ') {
+            Skip += 1;
+        }
+
+        RtlWriteText(Writer,
+                     "TRACER_MIN_DURATION: %llu call%s that took less than ",
+                     Calls,
+                     Calls == 1 ? "" : "s");
+        RtlWriteBytes(Writer, Text + Skip, Time.LengthInBytes - Skip);
+        RtlWriteText(Writer,
+                     " were taken back; their time is in the self time of "
+                     "their callers.\n");
+    }
+
+    if (Header->MaximumDepth != 0) {
+        RtlWriteText(Writer,
+                     "TRACER_MAX_DEPTH: calls deeper than %u were not "
+                     "recorded; their time is in the self time of those "
+                     "above.\n",
+                     Header->MaximumDepth);
+    }
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderPutClockNote(
@@ -1514,7 +1580,8 @@ ReaderPutClockNote(
 
 Routine Description:
 
-    Says what is to be known about the times.
+    Says what is to be known about the times, and what is in them that was not
+    kept.
 
 Arguments:
 
@@ -1528,6 +1595,10 @@ Return Value:
 
 --*/
 {
+    if (Output->Format == ReaderFormatText) {
+        ReaderWriteLeftOut(Output->Writer, Session);
+    }
+
     if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
         ReaderPutNote(Output,
                       "There are no times: the clock was off.  Calls and "
