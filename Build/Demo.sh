@@ -27,7 +27,8 @@ Traces=$Demo/Traces
 Library=$Bin/TracerPenter.lib
 Reader=$Bin/TraceReader.exe
 Compiler=x86_64-w64-mingw32-gcc
-Hooks="-pg -mfentry -mfentry-name=_penter -minstrument-return=call"
+Hooks="-pg -mfentry -mfentry-name=_penter -minstrument-return=call \
+    -fno-optimize-sibling-calls"
 
 for File in "$Library" "$Reader"; do
     [ -f "$File" ] || {
@@ -97,6 +98,7 @@ if [ -n "$Source" ]; then
 
     Program=$Demo/lua.exe
     Arguments=("$(ToWindows "$Root/Tests/Programs/demo.lua")" 12)
+    Function=luaH_resize
 
     Step "Compiling Lua with $Compiler -O2 $Hooks"
     rm -rf "$Demo/obj" "$Program"
@@ -104,7 +106,7 @@ if [ -n "$Source" ]; then
     # shellcheck disable=SC2086
     find "$Source" -name '*.c' ! -name luac.c -print0 |
         xargs -0 -P 2 -I '{}' sh -c \
-            'exec "$0" -O2 -gdwarf-4 $1 -c "$3" \
+            'exec "$0" -O2 -g $1 -c "$3" \
                 -o "$2/$(basename "$3" .c).o"' \
             "$Compiler" "$Hooks" "$Demo/obj" '{}' ||
         Fail "compiling Lua failed"
@@ -118,12 +120,13 @@ else
     echo "   Tests/Programs/Sample.c stands in for Lua."
     Program=$Demo/Sample.exe
     Arguments=(4 600 10)
+    Function=WorkerMain
 
     Step "Compiling Sample.c with $Compiler -O2 $Hooks"
     rm -rf "$Demo/obj" "$Program"
     mkdir -p "$Demo/obj"
     # shellcheck disable=SC2086
-    "$Compiler" -O2 -gdwarf-4 $Hooks -c "$Root/Tests/Programs/Sample.c" \
+    "$Compiler" -O2 -g $Hooks -c "$Root/Tests/Programs/Sample.c" \
         -o "$Demo/obj/Sample.o" || Fail "compiling Sample.c failed"
     Took "compiled"
 fi
@@ -178,6 +181,16 @@ Took "read"
 Step "Where the time went"
 Show report --limit 15
 Took "read and paired"
+
+Step "Who calls it, and for how long"
+Show callers --limit 8 "$Function"
+Took "read"
+
+Step "A picture: timeline, flame graph, table"
+Page=$Demo/${Program##*/}.html
+Show export --format html --output "$(ToWindows "$Page")"
+Took "written"
+echo "   $Page ($(du -h "$Page" | cut -f1)): open it in a browser"
 
 Step "Is every record sound?"
 Show verify
