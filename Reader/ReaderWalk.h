@@ -106,10 +106,10 @@ READER_CHECK_SORT_KEY ReaderCheckSortKey;
 
 #define READER_NAME_NOTE                                                    \
     "FUNCTION is a function's name as report shows it, with or without its\n" \
-    "parameters and return type, or the beginning of one name alone.  Where several modules\n" \
-    "have a function of that name, all are meant; MODULE!NAME means that of\n" \
-    "one, the module with or without its extension.  Exit code 3: there is\n" \
-    "no such function.\n"
+    "parameters and return type, or the beginning of one name alone.  Where\n" \
+    "several modules have a function of that name, all are meant;\n"         \
+    "MODULE!NAME means that of one, the module with or without its\n"        \
+    "extension.  Exit code 3: there is no such function.\n"
 
 typedef enum _READER_MATCH {
     ReaderMatchNone = 0,
