@@ -504,8 +504,8 @@ Return Value:
 
     ReaderSort(Found, Count, ReaderCompareNames, (PVOID)Functions);
     RtlWriteText(Errors,
-                 "TraceReader: %s: no function is called %s, and no name "
-                 "begins with it%s\n",
+                 "TraceReader: %s: no function that was called has the name "
+                 "%s, or one that begins with it%s\n",
                  Name->Command,
                  Name->Text,
                  Count != 0 ? "; near are:"

@@ -137,8 +137,9 @@ Return Value:
 
     if (!IsKnown || Session->Clock.Kind != TRACE_CLOCK_TSC) {
         ReaderFail(Session->Context,
-                   "subtract what the hooks cost, which these stores do not "
-                   "say",
+                   "find what the hooks cost, which is measured only with "
+                   "TRACER_CLOCK=tsc and without TRACER_MIN_DURATION and "
+                   "TRACER_MAX_DEPTH",
                    Options->PathUtf8,
                    STATUS_NOT_FOUND);
         return FALSE;

@@ -182,7 +182,7 @@ def check_unknown(results, scratch):
                       (150, 0x1000, made.TOP - 64, EXIT)])
     code, text, errors = support.reader('hot', programs.windows_path(path))
     results.check(code == 1 and not text and
-                  'which these stores do not say' in errors,
+                  'find what the hooks cost' in errors,
                   'no cost is known', [code, text, errors])
     made.write(path, [(100, 0x1000, made.TOP - 64, ENTER),
                       (100 + INNER, 0x1000, made.TOP - 64, EXIT),

@@ -195,12 +195,12 @@ def check_names(results, session):
              ['several names begin with Dra', 'game.exe!Draw\n',
               'game.exe!DrawAll\n'], ['Update']),
             ('callers', 'draw', 3,
-             ['no function is called draw', 'game.exe!Draw\n',
+             ['has the name draw', 'game.exe!Draw\n',
               'game.exe!DrawAll\n'], ['Update']),
             ('callees', 'rawal', 3, ['near are:', 'game.exe!DrawAll\n'],
              ['game.exe!Draw\n']),
             ('outliers', 'plug!Draw', 3,
-             ['no function is called plug!Draw'], []),
+             ['has the name plug!Draw'], []),
             ('callers', 'Nothing', 3, ['TraceReader report lists'],
              ['near'])):
         ended, text, errors = session.run(command, name)
@@ -258,7 +258,7 @@ def check_texts(results, session):
                   '\ncallers,0,calls,' in text, 'outliers: CSV')
     code, _, errors = session.run('outliers', 'main', '--from', '1000s')
     results.check(code == 3 and 'not called' in errors or
-                  'no function is called' in errors,
+                  'no function that was called has the name' in errors,
                   'outliers: after the end', [code, errors])
     code, _, errors = session.run('outliers')
     results.check(code == 1 and 'two arguments are needed' in errors,

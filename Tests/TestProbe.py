@@ -303,7 +303,7 @@ def check_unknown(results, scratch):
             code, text, errors = support.reader(
                 command, '--subtract-probe', programs.windows_path(path))
             results.check(code == 1 and not text and
-                          'which these stores do not say' in errors,
+                          'find what the hooks cost' in errors,
                           '%s: %s' % (command, name), [code, text, errors])
         code, text, _ = support.reader('report', programs.windows_path(path))
         results.check(code == 0 and '1.000 us' in text,
