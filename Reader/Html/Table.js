@@ -25,7 +25,7 @@ class Table {
                              ['max', 'Max', '69px']] : []),
             ...(has('abandoned') ? [['abandoned', 'Abandoned', '82px']] : []),
             ...(has('abandoned') && HAS_TIMES
-                ? [['abandonedTime', 'Abandoned time', '66px']] : []),
+                ? [['abandonedTime', 'Abandoned time', '116px']] : []),
             ...(has('unfinished') ? [['unfinished', 'Unfinished', '92px']]
                 : []),
             ...(has('uncertain') ? [['uncertain', 'Uncertain', '92px']] : []),
