@@ -65,6 +65,8 @@ Abstract:
 #define X64_CALL_NEAR                   0xE8
 #define X64_JUMP_NEAR                   0xE9
 #define X64_JUMP_SHORT                  0xEB
+#define X64_JUMP_IF_SHORT               0x70    // + condition
+#define X64_JUMP_IF_NEAR                0x80    // behind 0x0F, + condition
 #define X64_INDIRECT                    0xFF    // with 0x15: call [rip + n]
 #define X64_CALL_INDIRECT               0x15
 #define X64_JUMP_INDIRECT               0x25    // likewise
@@ -72,14 +74,30 @@ Abstract:
 #define X64_LEA                         0x8D
 #define X64_MOVE_TO                     0x89    // mov rm, r
 #define X64_MOVE_FROM                   0x8B    // mov r, rm
-#define X64_MODRM_RCX_RIP               0x0D    // rcx, [rip + n]
+#define X64_EXCHANGE                    0x87    // xchg rm, r
+#define X64_EXCHANGE_RAX                0x90    // + register
+#define X64_MOVE_IMMEDIATE              0xB8    // + register: mov r, imm64
+#define X64_MOVE_IF                     0x40    // behind 0x0F, + condition
+#define X64_MOVE_TO_XMM                 0x6E    // behind 0x66, REX and 0x0F:
+#define X64_MOVE_FROM_XMM               0x7E    // movq between xmm and rm
+#define X64_OPERAND_SIZE                0x66
 #define X64_REX_W                       0x48    // 64 bits; R: the register,
 #define X64_REX_WR                      0x4C    // B: rm is one of r8 to r15
-#define X64_REX_WB                      0x49
+#define X64_RCX                         1
 #define X64_NEAR_SIZE                   5
 #define X64_LEA_SIZE                    7
 #define X64_MOVE_SIZE                   3
+#define X64_IMMEDIATE_SIZE              10
 #define X64_INDIRECT_SIZE               6
+#define X64_JUMP_IF_SIZE                6
+
+//
+// How far from a call its argument is looked for, and the largest function
+// that is searched for calls; both in bytes.
+//
+
+#define READER_MAXIMUM_ARGUMENT         256
+#define READER_MAXIMUM_SEARCHED         0x100000
 
 typedef struct _READER_CODE {
     const UCHAR *Bytes;
@@ -89,6 +107,29 @@ typedef struct _READER_CODE {
 } READER_CODE;
 typedef READER_CODE *PREADER_CODE;
 typedef const READER_CODE *PCREADER_CODE;
+
+//
+// Where a function may have the address of another one: in registers, one bit
+// for each; in its stack frame.
+//
+
+typedef struct _READER_HOLDERS {
+    ULONG Address;
+    ULONG Registers;
+    BOOLEAN IsSpilled;
+} READER_HOLDERS;
+typedef READER_HOLDERS *PREADER_HOLDERS;
+typedef const READER_HOLDERS *PCREADER_HOLDERS;
+
+//
+// Whether a call hands on an address as its first argument.
+//
+
+typedef enum _READER_ARGUMENT {
+    ReaderArgumentOther = 0,        // certainly not
+    ReaderArgumentUnknown,          // nothing was seen that makes it
+    ReaderArgumentIt                // it is made, or may be
+} READER_ARGUMENT;
 
 static
 ULONG
@@ -127,7 +168,7 @@ ReaderGetUnwindBytes(
 
 Routine Description:
 
-    Finds the bytes of a range of addresses.
+    Finds the bytes of a range of addresses, in code or in unwind data.
 
 Arguments:
 
@@ -149,7 +190,8 @@ Return Value:
     for (Index = 0; Index < Unwind->NumberOfSections; Index++) {
 
         Section = &Unwind->Sections[Index];
-        if (Rva >= Section->Rva &&
+        if (!Section->IsSlots &&
+            Rva >= Section->Rva &&
             Rva - Section->Rva < Section->SizeInBytes &&
             SizeInBytes <= Section->SizeInBytes - (Rva - Section->Rva)) {
             return Section->Bytes + (Rva - Section->Rva);
@@ -157,6 +199,57 @@ Return Value:
     }
 
     return NULL;
+}
+
+static
+ULONG
+ReaderReadSlot(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Reads the address that a variable has from the start.
+
+Arguments:
+
+    Unwind - Supplies the image's sections.
+
+    Rva - Supplies where the variable is.
+
+Return Value:
+
+    The address, image-relative, or 0 if there is none in the image.
+
+--*/
+{
+    PCREADER_UNWIND_SECTION Section;
+    const UCHAR *Bytes;
+    ULONGLONG Value;
+    ULONG Index;
+
+    if ((Rva & 7) != 0) {
+        return 0;
+    }
+
+    for (Index = 0; Index < Unwind->NumberOfSections; Index++) {
+
+        Section = &Unwind->Sections[Index];
+        if (Rva >= Section->Rva &&
+            Rva - Section->Rva < Section->SizeInBytes &&
+            Section->SizeInBytes - (Rva - Section->Rva) >= sizeof(Value)) {
+
+            Bytes = Section->Bytes + (Rva - Section->Rva);
+            Value = (ULONGLONG)ReaderLoadUlong(Bytes) |
+                    ((ULONGLONG)ReaderLoadUlong(Bytes + 4) << 32);
+            Value -= Unwind->ImageBase;
+            return Value < Unwind->SizeOfImage ? (ULONG)Value : 0;
+        }
+    }
+
+    return 0;
 }
 
 static
@@ -278,6 +371,7 @@ Return Value:
 
     Kept->Rva = Section->StartRva;
     Kept->SizeInBytes = Size;
+    Kept->IsSlots = FALSE;
     Unwind->NumberOfSections += 1;
     for (Index = 0; Index < Size; Index++) {
         Kept->Bytes[Index] = Image[Section->RawOffset + Index];
@@ -321,6 +415,117 @@ Return Value:
     }
 
     return NULL;
+}
+
+static
+BOOLEAN
+ReaderKeepSlots(
+    _Inout_ PREADER_UNWIND Unwind,
+    _In_ PCREADER_COFF Coff,
+    _In_ const UCHAR *Image,
+    _In_ ULONGLONG SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Keeps the sections that have variables with functions' addresses, if the
+    code loads them: gcc has one, called .refptr.NAME, for a function that may
+    be in another image.
+
+Arguments:
+
+    Unwind - Supplies the code; receives the sections.
+
+    Coff - Supplies the image's sections.
+
+    Image - Supplies the image's file.
+
+    SizeInBytes - Supplies the file's size.
+
+Return Value:
+
+    FALSE if there is no memory.
+
+--*/
+{
+    PCREADER_UNWIND_SECTION Code;
+    PCREADER_COFF_SECTION Section;
+    PCREADER_COFF_SECTION Target;
+    const UCHAR *Bytes;
+    ULONGLONG Value;
+    ULONG Index;
+    ULONG NumberOfSections = Unwind->NumberOfSections;
+    ULONG Offset;
+    ULONG Rva;
+
+    for (Index = 0; Index < NumberOfSections; Index++) {
+
+        Code = &Unwind->Sections[Index];
+        Section = ReaderFindSectionOf(Coff, Code->Rva);
+        if (Section == NULL || !Section->IsExecutable) {
+            continue;
+        }
+
+        Section = NULL;
+        for (Offset = 2; Offset + 5 <= Code->SizeInBytes; Offset++) {
+
+            //
+            // mov r, [rip + n], or the same with a condition.
+            //
+
+            Bytes = Code->Bytes + Offset;
+            if ((Bytes[0] & 0xC7) != 5 ||
+                (Bytes[-1] != X64_MOVE_FROM &&
+                 ((Bytes[-1] & 0xF0) != X64_MOVE_IF ||
+                  Bytes[-2] != X64_TWO_BYTES))) {
+                continue;
+            }
+
+            Rva = Code->Rva + Offset + 5 + ReaderLoadUlong(Bytes + 1);
+            if ((Rva & 7) != 0) {
+                continue;
+            }
+
+            if (Section == NULL ||
+                Rva < Section->StartRva || Rva >= Section->EndRva) {
+                Section = ReaderFindSectionOf(Coff, Rva);
+            }
+
+            if (Section == NULL ||
+                Section->IsExecutable ||
+                Rva - Section->StartRva >= Section->RawSizeInBytes ||
+                SizeInBytes < sizeof(Value) ||
+                (ULONGLONG)Section->RawOffset + (Rva - Section->StartRva) >
+                    SizeInBytes - sizeof(Value)) {
+                continue;
+            }
+
+            Bytes = Image + Section->RawOffset + (Rva - Section->StartRva);
+            Value = (ULONGLONG)ReaderLoadUlong(Bytes) |
+                    ((ULONGLONG)ReaderLoadUlong(Bytes + 4) << 32);
+            Value -= Coff->ImageBase;
+            if (Value >= Coff->SizeOfImage) {
+                continue;
+            }
+
+            Target = ReaderFindSectionOf(Coff, (ULONG)Value);
+            if (Target == NULL || !Target->IsExecutable) {
+                continue;
+            }
+
+            Rva = Unwind->NumberOfSections;
+            if (!ReaderCopySection(Unwind, Section, Image, SizeInBytes)) {
+                return FALSE;
+            }
+
+            if (Unwind->NumberOfSections != Rva) {
+                Unwind->Sections[Rva].IsSlots = TRUE;
+            }
+        }
+    }
+
+    return TRUE;
 }
 
 _Use_decl_annotations_
@@ -367,6 +572,7 @@ Return Value:
     *Unwind = EmptyUnwind;
     Unwind->Allocator = Allocator;
     Unwind->SizeOfImage = Coff->SizeOfImage;
+    Unwind->ImageBase = Coff->ImageBase;
     if (Coff->ExceptionRva == 0 ||
         Coff->ExceptionSizeInBytes < PE_FUNCTION_SIZE ||
         Coff->NumberOfSections == 0 ||
@@ -433,6 +639,10 @@ Return Value:
         if (!ReaderCopySection(Unwind, Section, Image, SizeInBytes)) {
             return STATUS_NO_MEMORY;
         }
+    }
+
+    if (!ReaderKeepSlots(Unwind, Coff, Image, SizeInBytes)) {
+        return STATUS_NO_MEMORY;
     }
 
     return STATUS_SUCCESS;
@@ -913,6 +1123,7 @@ Return Value:
 static
 ULONG
 ReaderFindReference(
+    _In_ PCREADER_UNWIND Unwind,
     _In_ PCREADER_CODE Code,
     _In_ ULONG Target
     )
@@ -920,10 +1131,13 @@ ReaderFindReference(
 
 Routine Description:
 
-    Finds the first place where a function's address is made (lea, as a rule):
-    where the distance to it stands, and not in a call or a jump.
+    Finds the first place where a function's address is made (lea, as a rule)
+    or loaded: where the distance to it, or to a variable that has it, stands,
+    and not in a call or a jump.
 
 Arguments:
+
+    Unwind - Supplies the image.
 
     Code - Supplies the code.
 
@@ -937,11 +1151,14 @@ Return Value:
 {
     ULONG Before;
     ULONG Offset;
+    ULONG Rva;
 
     for (Offset = 2; Offset + 4 <= Code->SizeInBytes; Offset++) {
 
-        if (Code->Rva + Offset + 4 +
-                ReaderLoadUlong(Code->Bytes + Offset) != Target) {
+        Rva = Code->Rva + Offset + 4 + ReaderLoadUlong(Code->Bytes + Offset);
+        if (Rva != Target &&
+            ((Code->Bytes[Offset - 1] & 0xC7) != 5 ||
+             ReaderReadSlot(Unwind, Rva) != Target)) {
             continue;
         }
 
@@ -1012,71 +1229,298 @@ Return Value:
 }
 
 static
-BOOLEAN
-ReaderMayBeMade(
+ULONG
+ReaderGetSource(
+    _In_ PCREADER_UNWIND Unwind,
     _In_ PCREADER_CODE Code,
-    _In_ ULONG Register,
+    _In_ ULONG ModRm,
+    _In_ BOOLEAN IsLea
+    )
+/*++
+
+Routine Description:
+
+    Finds the address that an instruction with the operand [rip + n], and
+    nothing behind it, gives to its register.
+
+Arguments:
+
+    Unwind - Supplies the image.
+
+    Code - Supplies the code.
+
+    ModRm - Supplies the offset of the byte that n follows.
+
+    IsLea - Supplies whether it is a lea, not a load.
+
+Return Value:
+
+    The address, or 0 if it is none in the image.
+
+--*/
+{
+    ULONG Rva;
+
+    if (Code->SizeInBytes - ModRm < 1 + sizeof(ULONG)) {
+        return 0;
+    }
+
+    Rva = Code->Rva + ModRm + 1 + (ULONG)sizeof(ULONG) +
+          ReaderLoadUlong(Code->Bytes + ModRm + 1);
+    return IsLea ? Rva : ReaderReadSlot(Unwind, Rva);
+}
+
+static
+BOOLEAN
+ReaderIsImmediate(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ const UCHAR *Bytes,
     _In_ ULONG Address
     )
 /*++
 
 Routine Description:
 
-    Decides whether a register may hold an address: whether there is a lea that
-    makes it, or none that makes any.
+    Says whether eight bytes of an instruction are a function's address.
 
 Arguments:
 
-    Code - Supplies the code.
+    Unwind - Supplies the image.
 
-    Register - Supplies the register's number.
+    Bytes - Supplies them.
 
-    Address - Supplies the address.
+    Address - Supplies the address, image-relative.
 
 Return Value:
 
-    FALSE only if it certainly does not.
+    TRUE if so.
 
 --*/
 {
-    BOOLEAN IsMade = FALSE;
-    ULONG Offset;
+    ULONGLONG Value = (ULONGLONG)ReaderLoadUlong(Bytes) |
+                      ((ULONGLONG)ReaderLoadUlong(Bytes + 4) << 32);
 
-    for (Offset = 0; Offset + X64_LEA_SIZE <= Code->SizeInBytes; Offset++) {
-
-        if (Code->Bytes[Offset] == (Register < 8 ? X64_REX_W : X64_REX_WR) &&
-            Code->Bytes[Offset + 1] == X64_LEA &&
-            Code->Bytes[Offset + 2] == (((Register & 7) << 3) | 5)) {
-
-            if (Code->Rva + Offset + X64_LEA_SIZE +
-                    ReaderLoadUlong(Code->Bytes + Offset + 3) == Address) {
-                return TRUE;
-            }
-
-            IsMade = TRUE;
-        }
-    }
-
-    return (BOOLEAN)!IsMade;
+    return (BOOLEAN)(Value - Unwind->ImageBase == Address);
 }
 
 static
-BOOLEAN
-ReaderMayBeArgument(
+VOID
+ReaderFollowInstruction(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ PCREADER_CODE Code,
+    _In_ ULONG Offset,
+    _Inout_ PREADER_HOLDERS Holders
+    )
+/*++
+
+Routine Description:
+
+    Adds where a function's address may be after an instruction, if it is one
+    that makes or copies 64 bits.
+
+    A push is not among them: what is pushed are the caller's registers.
+
+Arguments:
+
+    Unwind - Supplies the image.
+
+    Code - Supplies the code.
+
+    Offset - Supplies where the instruction is.
+
+    Holders - Supplies where the address may be before it, and receives where
+        after it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const UCHAR *Bytes = Code->Bytes + Offset;
+    ULONG Remaining = Code->SizeInBytes - Offset;
+    ULONG ModRm = 2;
+    ULONG Operand;
+    ULONG Operation;
+    ULONG Prefix;
+    ULONG Register;
+    ULONG Holding;
+    BOOLEAN IsHeld;
+
+    //
+    // The opcode, then which registers: both may be behind 0x0F.
+    //
+
+    if (Bytes[0] == X64_OPERAND_SIZE &&
+        Remaining >= 5 &&
+        (Bytes[1] & 0xF8) == X64_REX_W &&
+        Bytes[2] == X64_TWO_BYTES &&
+        (Bytes[4] & 0xC0) == 0xC0) {
+
+        Operand = 1u << ((Bytes[4] & 7) | ((Bytes[1] & 1) << 3));
+        if (Bytes[3] == X64_MOVE_TO_XMM &&
+            (Holders->Registers & Operand) != 0) {
+            Holders->IsSpilled = TRUE;
+        } else if (Bytes[3] == X64_MOVE_FROM_XMM && Holders->IsSpilled) {
+            Holders->Registers |= Operand;
+        }
+        return;
+    }
+
+    if ((Bytes[0] & 0xF8) != X64_REX_W || Remaining < X64_MOVE_SIZE) {
+        return;
+    }
+
+    Prefix = Bytes[0];
+    Operation = Bytes[1];
+    Operand = 1u << ((Operation & 7) | ((Prefix & 1) << 3));
+    if ((Operation & 0xF8) == X64_MOVE_IMMEDIATE) {
+        if (Remaining >= X64_IMMEDIATE_SIZE &&
+            ReaderIsImmediate(Unwind, Bytes + 2, Holders->Address)) {
+            Holders->Registers |= Operand;
+        }
+        return;
+    }
+
+    if ((Operation & 0xF8) == X64_EXCHANGE_RAX) {
+        if ((Holders->Registers & (Operand | 1)) != 0) {
+            Holders->Registers |= Operand | 1;
+        }
+        return;
+    }
+
+    if (Operation == X64_TWO_BYTES &&
+        Remaining > X64_MOVE_SIZE &&
+        (Bytes[2] & 0xF0) == X64_MOVE_IF) {
+        Operation = X64_MOVE_FROM;
+        ModRm = 3;
+    }
+
+    Register = 1u << (((Bytes[ModRm] >> 3) & 7) | ((Prefix & 4) << 1));
+    if (Operation == X64_LEA || Operation == X64_MOVE_FROM) {
+
+        Operand = 1u << ((Bytes[ModRm] & 7) | ((Prefix & 1) << 3));
+        if ((Bytes[ModRm] & 0xC7) == 5) {
+            IsHeld = (BOOLEAN)(ReaderGetSource(
+                                   Unwind,
+                                   Code,
+                                   Offset + ModRm,
+                                   (BOOLEAN)(Operation == X64_LEA)) ==
+                               Holders->Address);
+        } else if (Operation == X64_LEA) {
+            IsHeld = FALSE;
+        } else if ((Bytes[ModRm] & 0xC0) == 0xC0) {
+            IsHeld = (BOOLEAN)((Holders->Registers & Operand) != 0);
+        } else {
+            IsHeld = Holders->IsSpilled;
+        }
+
+        if (IsHeld) {
+            Holders->Registers |= Register;
+        }
+        return;
+    }
+
+    if (Operation != X64_MOVE_TO && Operation != X64_EXCHANGE) {
+        return;
+    }
+
+    Operand = 1u << ((Bytes[ModRm] & 7) | ((Prefix & 1) << 3));
+    Holding = Holders->Registers;
+    if ((Bytes[ModRm] & 0xC0) != 0xC0) {
+
+        if (Operation == X64_EXCHANGE && Holders->IsSpilled) {
+            Holders->Registers |= Register;
+        }
+        if ((Holding & Register) != 0) {
+            Holders->IsSpilled = TRUE;
+        }
+        return;
+    }
+
+    if ((Holding & Register) != 0) {
+        Holders->Registers |= Operand;
+    }
+
+    if (Operation == X64_EXCHANGE && (Holding & Operand) != 0) {
+        Holders->Registers |= Register;
+    }
+}
+
+static
+VOID
+ReaderFindHolders(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ PCREADER_CODE Code,
+    _In_ ULONG Address,
+    _Out_ PREADER_HOLDERS Holders
+    )
+/*++
+
+Routine Description:
+
+    Finds where a function may have another one's address, at any time.  Every
+    byte is taken for the start of an instruction, so that none is missed.
+
+Arguments:
+
+    Unwind - Supplies the image.
+
+    Code - Supplies the function's code.
+
+    Address - Supplies the other one's address.
+
+    Holders - Receives where it may be.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Offset;
+    ULONG Registers;
+    BOOLEAN IsSpilled;
+
+    Holders->Address = Address;
+    Holders->Registers = 0;
+    Holders->IsSpilled = FALSE;
+
+    //
+    // Until nothing is added.  Each round adds one of 17 places at least.
+    //
+
+    do {
+
+        Registers = Holders->Registers;
+        IsSpilled = Holders->IsSpilled;
+        for (Offset = 0; Offset < Code->SizeInBytes; Offset++) {
+            ReaderFollowInstruction(Unwind, Code, Offset, Holders);
+        }
+
+    } while (Registers != Holders->Registers ||
+             IsSpilled != Holders->IsSpilled);
+}
+
+static
+READER_ARGUMENT
+ReaderFindArgument(
+    _In_ PCREADER_UNWIND Unwind,
     _In_ PCREADER_CODE Code,
     _In_ ULONG First,
     _In_ ULONG Call,
-    _In_ ULONG Address
+    _In_ PCREADER_HOLDERS Holders
     )
 /*++
 
 Routine Description:
 
     Decides whether a call may hand on an address as its first argument, in
-    rcx.  The last instruction before the call that writes rcx tells: a lea, or
-    a move from a register that is the result of one.
+    rcx.  The last instruction before the call that writes rcx tells.
 
 Arguments:
+
+    Unwind - Supplies the image.
 
     Code - Supplies the code.
 
@@ -1084,57 +1528,217 @@ Arguments:
 
     Call - Supplies the offset of the call.
 
-    Address - Supplies the address.
+    Holders - Supplies the address, and where the function may have it.
 
 Return Value:
 
-    FALSE only if it certainly does not.
+    ReaderArgumentOther only if it certainly does not.
 
 --*/
 {
     const UCHAR *Bytes;
     ULONG Offset;
+    ULONG Size;
+    BOOLEAN IsIt;
+
+    if (Call > First && Call - First > READER_MAXIMUM_ARGUMENT) {
+        First = Call - READER_MAXIMUM_ARGUMENT;
+    }
 
     for (Offset = Call; Offset > First; Offset--) {
 
         Bytes = Code->Bytes + Offset - 1;
-
-        if (Call - (Offset - 1) >= X64_LEA_SIZE &&
-            Bytes[0] == X64_REX_W &&
-            Bytes[1] == X64_LEA &&
-            Bytes[2] == X64_MODRM_RCX_RIP) {
-
-            return (BOOLEAN)(Code->Rva + Offset - 1 + X64_LEA_SIZE +
-                                 ReaderLoadUlong(Bytes + 3) == Address);
-        }
-
-        if (Call - (Offset - 1) < X64_MOVE_SIZE) {
+        Size = Call - (Offset - 1);
+        if (Size < X64_MOVE_SIZE) {
             continue;
         }
 
-        if ((Bytes[0] == X64_REX_W || Bytes[0] == X64_REX_WR) &&
-            Bytes[1] == X64_MOVE_TO &&
-            (Bytes[2] & 0xC7) == 0xC1) {
+        if (Bytes[0] == X64_OPERAND_SIZE &&
+            Size >= 5 &&
+            Bytes[1] == X64_REX_W &&
+            Bytes[2] == X64_TWO_BYTES &&
+            Bytes[3] == X64_MOVE_FROM_XMM &&
+            Bytes[4] == (0xC0 | X64_RCX)) {
 
-            return ReaderMayBeMade(Code,
-                                   ((Bytes[2] >> 3) & 7) |
-                                       (Bytes[0] == X64_REX_WR ? 8 : 0),
-                                   Address);
+            IsIt = Holders->IsSpilled;
+
+        } else if ((Bytes[0] & 0xF8) != X64_REX_W) {
+
+            continue;
+
+        } else if (Bytes[0] == X64_REX_W &&
+                   Bytes[1] == (X64_MOVE_IMMEDIATE | X64_RCX) &&
+                   Size >= X64_IMMEDIATE_SIZE) {
+
+            IsIt = ReaderIsImmediate(Unwind, Bytes + 2, Holders->Address);
+
+        } else if ((Bytes[1] == X64_LEA || Bytes[1] == X64_MOVE_FROM) &&
+                   (Bytes[0] & 4) == 0 &&
+                   Bytes[2] == ((X64_RCX << 3) | 5)) {
+
+            if (Size < X64_LEA_SIZE) {
+                continue;
+            }
+
+            IsIt = (BOOLEAN)(ReaderGetSource(
+                                 Unwind,
+                                 Code,
+                                 Offset + 1,
+                                 (BOOLEAN)(Bytes[1] == X64_LEA)) ==
+                             Holders->Address);
+
+        } else if (Bytes[1] == X64_MOVE_FROM &&
+                   (Bytes[0] & 4) == 0 &&
+                   (Bytes[2] & 0x38) == (X64_RCX << 3)) {
+
+            IsIt = (Bytes[2] & 0xC0) != 0xC0
+                       ? Holders->IsSpilled
+                       : (BOOLEAN)((Holders->Registers >>
+                                    ((Bytes[2] & 7) |
+                                     ((Bytes[0] & 1) << 3)) & 1) != 0);
+
+        } else if (Bytes[1] == X64_MOVE_TO &&
+                   (Bytes[0] & 1) == 0 &&
+                   (Bytes[2] & 0xC7) == (0xC0 | X64_RCX)) {
+
+            IsIt = (BOOLEAN)((Holders->Registers >>
+                              (((Bytes[2] >> 3) & 7) |
+                               ((Bytes[0] & 4) << 1)) & 1) != 0);
+
+        } else if ((Bytes[1] == X64_TWO_BYTES &&
+                    Size > X64_MOVE_SIZE &&
+                    (Bytes[2] & 0xF0) == X64_MOVE_IF &&
+                    (Bytes[0] & 4) == 0 &&
+                    (Bytes[3] & 0x38) == (X64_RCX << 3)) ||
+                   (Bytes[1] == X64_EXCHANGE &&
+                    (((Bytes[0] & 4) == 0 &&
+                      (Bytes[2] & 0x38) == (X64_RCX << 3)) ||
+                     ((Bytes[0] & 1) == 0 &&
+                      (Bytes[2] & 0xC7) == (0xC0 | X64_RCX)))) ||
+                   Bytes[1] == (X64_EXCHANGE_RAX | X64_RCX)) {
+
+            //
+            // Under a condition, or two ways: whatever rcx may be.
+            //
+
+            IsIt = (BOOLEAN)((Holders->Registers & (1u << X64_RCX)) != 0);
+
+        } else {
+            continue;
         }
 
-        if ((Bytes[0] == X64_REX_W || Bytes[0] == X64_REX_WB) &&
-            Bytes[1] == X64_MOVE_FROM &&
-            (Bytes[2] & 0x38) == 0x08) {
+        return IsIt ? ReaderArgumentIt : ReaderArgumentOther;
+    }
 
-            return (Bytes[2] & 0xC0) != 0xC0 ||
-                   ReaderMayBeMade(Code,
-                                   (Bytes[2] & 7) |
-                                       (Bytes[0] == X64_REX_WB ? 8 : 0),
-                                   Address);
+    return ReaderArgumentUnknown;
+}
+
+static
+BOOLEAN
+ReaderIsMerged(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ PCREADER_CODE Code,
+    _In_ ULONG First,
+    _In_ ULONG Offset,
+    _In_ ULONG Hook,
+    _In_ PCREADER_HOLDERS Holders
+    )
+/*++
+
+Routine Description:
+
+    Says whether there may be a jump at some place that takes an address in rcx
+    to a call of the hook, where other addresses arrive, too.
+
+Arguments:
+
+    Unwind - Supplies the image.
+
+    Code - Supplies the code.
+
+    First - Supplies the offset of the call before the place, or of the start.
+
+    Offset - Supplies the place.
+
+    Hook - Supplies the hook's address.
+
+    Holders - Supplies the address, and where the function may have it.
+
+Return Value:
+
+    TRUE if so.
+
+--*/
+{
+    const UCHAR *Bytes = Code->Bytes + Offset;
+    ULONG Remaining = Code->SizeInBytes - Offset;
+    ULONG Call;
+    ULONG Target;
+    ULONG Address;
+
+    if (Remaining >= 2 &&
+        (Bytes[0] == X64_JUMP_SHORT ||
+         (Bytes[0] & 0xF0) == X64_JUMP_IF_SHORT)) {
+
+        Target = Offset + 2 + (ULONG)(LONG)(signed char)Bytes[1];
+
+    } else if (Remaining >= X64_NEAR_SIZE && Bytes[0] == X64_JUMP_NEAR) {
+
+        Target = Offset + X64_NEAR_SIZE + ReaderLoadUlong(Bytes + 1);
+
+    } else if (Remaining >= X64_JUMP_IF_SIZE &&
+               Bytes[0] == X64_TWO_BYTES &&
+               (Bytes[1] & 0xF0) == X64_JUMP_IF_NEAR) {
+
+        Target = Offset + X64_JUMP_IF_SIZE + ReaderLoadUlong(Bytes + 2);
+
+    } else {
+        return FALSE;
+    }
+
+    if (Target >= Code->SizeInBytes ||
+        (Holders->Registers & (1u << X64_RCX)) == 0 ||
+        ReaderFindArgument(Unwind, Code, First, Offset, Holders) !=
+            ReaderArgumentIt) {
+        return FALSE;
+    }
+
+    Call = Target;
+    while (!ReaderIsCall(Unwind, Code, Call, &Address)) {
+        Call += 1;
+        if (Call == Code->SizeInBytes) {
+            return FALSE;
+        }
+        if (Call - Target > READER_MAXIMUM_ARGUMENT) {
+            return TRUE;
         }
     }
 
-    return TRUE;
+    if (Address != Hook ||
+        ReaderFindArgument(Unwind, Code, Target, Call, Holders) !=
+            ReaderArgumentUnknown) {
+        return FALSE;
+    }
+
+    //
+    // Of the next call that is known without the jump.
+    //
+
+    if (Call < Offset || Call - Offset > READER_MAXIMUM_ARGUMENT) {
+        return TRUE;
+    }
+
+    for (Address = Offset; Address < Call; Address++) {
+        if (ReaderIsCall(Unwind, Code, Address, &Target)) {
+            return TRUE;
+        }
+    }
+
+    return (BOOLEAN)(ReaderFindArgument(Unwind,
+                                        Code,
+                                        Offset,
+                                        Call,
+                                        Holders) != ReaderArgumentUnknown);
 }
 
 static
@@ -1150,7 +1754,8 @@ ReaderFindHook(
 Routine Description:
 
     Finds the entry hook that a function of -finstrument-functions calls: the
-    first call after its own address was made.
+    first call, after its own address was made, that hands it on.  main calls
+    __main before, which takes nothing.
 
 Arguments:
 
@@ -1168,13 +1773,24 @@ Return Value:
 
 --*/
 {
-    *Offset = ReaderFindReference(Code, Code->Rva) + sizeof(ULONG);
+    READER_HOLDERS Holders;
+
+    *Offset = ReaderFindReference(Unwind, Code, Code->Rva) +
+              (ULONG)sizeof(ULONG);
     if (*Offset < Code->PrologueSize) {
         *Offset = Code->PrologueSize;
     }
 
+    if (*Offset >= Code->SizeInBytes ||
+        Code->SizeInBytes > READER_MAXIMUM_SEARCHED) {
+        return FALSE;
+    }
+
+    ReaderFindHolders(Unwind, Code, Code->Rva, &Holders);
     while (*Offset < Code->SizeInBytes) {
-        if (ReaderIsCall(Unwind, Code, *Offset, Hook)) {
+        if (ReaderIsCall(Unwind, Code, *Offset, Hook) &&
+            ReaderFindArgument(Unwind, Code, 0, *Offset, &Holders) ==
+                ReaderArgumentIt) {
             return TRUE;
         }
         *Offset += 1;
@@ -1285,7 +1901,7 @@ Return Value:
     }
 
     if (Offset == Code->SizeInBytes ||
-        ReaderFindReference(Code, Code->Rva) < Code->SizeInBytes) {
+        ReaderFindReference(Unwind, Code, Code->Rva) < Code->SizeInBytes) {
         return TRUE;
     }
 
@@ -1293,12 +1909,16 @@ Return Value:
 
         Bytes = Code->Bytes + Offset;
         if ((Bytes[0] != X64_REX_W && Bytes[0] != X64_REX_WR) ||
-            Bytes[1] != X64_LEA ||
+            (Bytes[1] != X64_LEA && Bytes[1] != X64_MOVE_FROM) ||
             (Bytes[2] & 0xC7) != 5) {
             continue;
         }
 
         Target = Code->Rva + Offset + X64_LEA_SIZE + ReaderLoadUlong(Bytes + 3);
+        if (Bytes[1] == X64_MOVE_FROM) {
+            Target = ReaderReadSlot(Unwind, Target);
+        }
+
         Entry = ReaderFindUnwindEntry(Unwind, Target);
         if (Entry != NULL &&
             ReaderLoadUlong(Entry + PE_FUNCTION_BEGIN) == Target &&
@@ -1385,9 +2005,9 @@ Routine Description:
     Counts how often a function may have been inlined into another one.
 
     A function that is instrumented with -finstrument-functions begins by
-    handing its own address to the hook: the first call after its address was
-    made is one of the entry hook.  Any other call of that hook is for a
-    function that was inlined, whose address it hands on.
+    handing its own address to the hook: the first call that does is one of the
+    entry hook.  Any other call of that hook is for a function that was
+    inlined, whose address it hands on.
 
 Arguments:
 
@@ -1404,6 +2024,7 @@ Return Value:
 
 --*/
 {
+    READER_HOLDERS Holders;
     READER_CODE Code;
     ULONG Count = 0;
     ULONG First;
@@ -1417,17 +2038,35 @@ Return Value:
         return READER_INLINED_UNKNOWN;
     }
 
+    //
+    // If the address is made nowhere, no call hands it on.
+    //
+
+    ReaderFindHolders(Unwind, &Code, Inner, &Holders);
+    if (Holders.Registers == 0) {
+        return 0;
+    }
+
     First = Offset;
     for (Offset += X64_NEAR_SIZE; Offset < Code.SizeInBytes; Offset++) {
 
         if (ReaderIsCall(Unwind, &Code, Offset, &Target)) {
 
             if (Target == Hook &&
-                ReaderMayBeArgument(&Code, First, Offset, Inner)) {
+                ReaderFindArgument(Unwind, &Code, First, Offset, &Holders) !=
+                    ReaderArgumentOther) {
                 Count += 1;
             }
 
             First = Offset;
+
+        } else if (ReaderIsMerged(Unwind,
+                                  &Code,
+                                  First,
+                                  Offset,
+                                  Hook,
+                                  &Holders)) {
+            Count += 1;
         }
     }
 

@@ -24,6 +24,8 @@ typedef struct _READER_UNWIND_SECTION {
     PUCHAR Bytes;
     ULONG Rva;
     ULONG SizeInBytes;              // of Bytes
+    BOOLEAN IsSlots;                // kept for the variables in it that have
+                                    // functions' addresses, and only for them
 } READER_UNWIND_SECTION;
 typedef READER_UNWIND_SECTION *PREADER_UNWIND_SECTION;
 typedef const READER_UNWIND_SECTION *PCREADER_UNWIND_SECTION;
@@ -35,6 +37,7 @@ typedef struct _READER_UNWIND {
     ULONG NumberOfSections;
     ULONG NumberOfFunctions;
     ULONG SizeOfImage;              // bytes
+    ULONGLONG ImageBase;            // what addresses in variables are above
     PULONG Cloned;                  // see ReaderHasClone
     ULONG NumberOfCloned;
     ULONG CapacityOfCloned;
