@@ -6,6 +6,9 @@ functions leave by a jump in tail position.  Reader/ReaderUnwind.c, built
 natively with sanitizers, must say the same for every function of real images:
 of clang, of gcc with and without optimization, and of NASM.
 
+Which functions were inlined into which is known of a source whose functions
+the compiler must inline, or must not.
+
 A control changes one byte of the unwind data and one of a jump: the
 comparisons must see it.
 """
@@ -42,6 +45,52 @@ int main(void)
     return 0;
 }
 '''
+
+# One call of the hook does for several where clang merges them: the address
+# comes through a cmov (Choose), or by a jump (End).  main calls __main before
+# the hook.
+INLINED = r'''
+#include <stdlib.h>
+#ifdef __clang__
+#define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noinline, noclone, noipa))
+#endif
+#define INLINED static inline __attribute__((always_inline))
+int Count;
+INLINED void One(int value) { Count += value; }
+INLINED void Two(int value) { Count += value; }
+INLINED void EndOne(void) { abort(); }
+INLINED void EndTwo(void) { abort(); }
+INLINED void EndThree(void) { abort(); }
+KEPT void Other(int value) { Count -= value; }
+KEPT void Choose(int value) { if (value & 1) One(value); else Two(value); }
+KEPT void End(int value, int other)
+{
+    if (value & 1) {
+        if (other & 4) EndOne();
+        if (other & 9) EndTwo();
+        if (value == 18) EndThree();
+    }
+    Count++;
+}
+KEPT void Twice(int value) { One(value); Other(value); One(3); }
+KEPT void Hand(int value) { atexit((void (*)(void))Other); Two(value); }
+int main(int count, char **arguments)
+{
+    for (int i = 0; i < count * 3; i++) {
+        One(i); Other(i); Choose(i); Twice(i); Hand(i);
+    }
+    End(2, count);
+    return arguments == 0;
+}
+'''
+FUNCTIONS = ('One', 'Two', 'EndOne', 'EndTwo', 'EndThree', 'Other')
+INSIDE = {
+    'main': {'One': 1}, 'Choose': {'One': 1, 'Two': 1},
+    'End': {'EndOne': 1, 'EndTwo': 1, 'EndThree': 1},
+    'Twice': {'One': 2}, 'Hand': {'Two': 1}, 'Other': {},
+}
 
 # What an operation takes from RSP; the others (saves, SET_FPREG) nothing.
 PUSH, ALLOCATION = 'PUSH_NONVOL', ('ALLOC_SMALL', 'ALLOC_LARGE')
@@ -180,6 +229,41 @@ def check_controls(results, dump, image, folder):
     results.check(seen[place][1] != jumps[place], 'control: another target')
 
 
+def check_inlined(results, dump, folder, compiler):
+    """At least as often as it is in the source; never what is not.
+
+    Without optimization every address goes through one register, so that
+    one that is made for something else counts.
+    """
+    what = ' '.join((compiler[0], compiler[-1]))
+    source = os.path.join(folder, 'Inlined.c')
+    with open(source, 'w', encoding='utf-8') as file:
+        file.write(INLINED)
+    image = programs.build(os.path.join(folder, what.replace(' ', '')),
+                           [source], programs.FUNCTION_FLAGS, 'Inlined.exe',
+                           [programs.LIBRARY], compiler=compiler)
+    _, text = programs.run([programs.NM, image])
+    places = {name: int(address, 16) - BASE for address, name in
+              re.findall(r'^([0-9a-f]{16}) [tTwW] (\S+)$', text, re.M)}
+    pairs = [(outer, inner) for outer in INSIDE for inner in FUNCTIONS
+             if inner in places and outer != inner]
+    text = subprocess.run(
+        [dump, image, 'inlined'], check=True, stdout=subprocess.PIPE,
+        input='\n'.join('%x %x' % (places[outer], places[inner])
+                        for outer, inner in pairs).encode()).stdout
+    numbers = dict(zip(pairs, map(int, text.split())))
+    wrong = [(pair, INSIDE[pair[0]].get(pair[1], 0), number)
+             for pair, number in numbers.items()
+             if number < INSIDE[pair[0]].get(pair[1], 0) or
+             (number != 0 and pair[1] not in INSIDE[pair[0]] and
+              '-O0' not in compiler)]
+    results.check(len(numbers) == len(pairs) > 15 and not wrong,
+                  '%s: inlined (pair, source, reader)' % what, wrong)
+    exact = sum(number == INSIDE[pair[0]].get(pair[1], 0)
+                for pair, number in numbers.items())
+    print('%s: %d pairs of functions, %d exact' % (what, len(pairs), exact))
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -209,6 +293,10 @@ def main():
         print('%d of %d exits jump to a function' % (number, len(jumps)))
         results.check(number >= 5 and number < len(jumps), 'jumps')
         check_controls(results, dump, image, scratch)
+        clang = (programs.CLANG, '--target=x86_64-w64-mingw32')
+        for compiler in ((programs.GCC, '-O2'), (programs.GCC, '-O0'),
+                         (*clang, '-O2'), (*clang, '-O1')):
+            check_inlined(results, dump, scratch, compiler)
     return results.finish()
 
 

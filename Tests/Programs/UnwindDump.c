@@ -11,11 +11,15 @@ Abstract:
     ReaderCoff.c.
 
         UnwindDump IMAGE <PLACES
+        UnwindDump IMAGE inlined <PAIRS
 
     PLACES are image-relative addresses, hexadecimal, one a line.  For each
     there is a line: the place, then "frame" with the function, the frame's
     size there and in the body and whether RSP moves, or "none"; then "jump"
     with the target, or "none".
+
+    PAIRS are two functions a line, the one around and the one inside: for each
+    there is a line with how often the one may have been inlined, or -1.
 
 --*/
 
@@ -57,11 +61,12 @@ main(
     READER_UNWIND_FRAME Frame;
     FILE *File;
     UCHAR *Bytes;
+    ULONG Inner;
     ULONG Target;
     ULONG Rva;
     long Size;
 
-    File = Count == 2 ? fopen(Arguments[1], "rb") : NULL;
+    File = Count == 2 || Count == 3 ? fopen(Arguments[1], "rb") : NULL;
     if (File == NULL || fseek(File, 0, SEEK_END) != 0) {
         return 2;
     }
@@ -86,7 +91,10 @@ main(
     //
 
     free(Bytes);
-    while (scanf("%x", &Rva) == 1) {
+    while (Count == 3 && scanf("%x %x", &Rva, &Inner) == 2) {
+        printf("%d\n", (int)ReaderCountInlined(&Unwind, Rva, Inner));
+    }
+    while (Count == 2 && scanf("%x", &Rva) == 1) {
         printf("%x ", Rva);
         if (ReaderFindUnwindFrame(&Unwind, Rva, &Frame)) {
             printf("frame %x %u %u %u ",
