@@ -97,7 +97,7 @@ Abstract:
 //
 
 #define READER_MAXIMUM_ARGUMENT         256
-#define READER_MAXIMUM_SEARCHED         0x100000
+#define READER_MAXIMUM_SEARCHED         0x40000
 
 typedef struct _READER_CODE {
     const UCHAR *Bytes;
