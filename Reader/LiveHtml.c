@@ -181,7 +181,8 @@ VOID
 ReaderWritePageTime(
     _Inout_ PRTL_WRITER Writer,
     _In_ PCREADER_LIVE_MODEL Model,
-    _In_ ULONGLONG Ticks
+    _In_ ULONGLONG Ticks,
+    _In_ BOOLEAN IsEstimate
     )
 /*++
 
@@ -197,6 +198,8 @@ Arguments:
 
     Ticks - The time.
 
+    IsEstimate - Whether it is one.
+
 Return Value:
 
     None.
@@ -204,7 +207,7 @@ Return Value:
 --*/
 {
     RtlWriteText(Writer, "<td data-v=%llu>", Ticks);
-    ReaderWriteTime(Writer, Model->Clock, Ticks);
+    ReaderWriteLiveTime(Writer, Model->Clock, Ticks, IsEstimate);
     RtlWriteText(Writer, "</td>");
 }
 
@@ -213,7 +216,8 @@ static
 VOID
 ReaderWritePageNumber(
     _Inout_ PRTL_WRITER Writer,
-    _In_ ULONGLONG Number
+    _In_ ULONGLONG Number,
+    _In_ BOOLEAN IsEstimate
     )
 /*++
 
@@ -227,13 +231,17 @@ Arguments:
 
     Number - The number.
 
+    IsEstimate - Whether it is one.
+
 Return Value:
 
     None.
 
 --*/
 {
-    RtlWriteText(Writer, "<td data-v=%llu>%'llu</td>", Number, Number);
+    RtlWriteText(Writer, "<td data-v=%llu>", Number);
+    ReaderWriteLiveNumber(Writer, Number, IsEstimate, 0);
+    RtlWriteText(Writer, "</td>");
 }
 
 
@@ -306,6 +314,7 @@ Return Value:
 {
     PCALLOCATOR Allocator = Model->Allocator;
     ULONGLONG Limit = READER_PAGE_DEFAULT_LIMIT;
+    BOOLEAN IsPart = Model->SamplePerMille < 1000;
     PULONG Order;
     ULONG Count = 0;
     ULONG Index;
@@ -349,12 +358,23 @@ Return Value:
                      Row->SelfTicks,
                      Row->SelfPerMille / 10,
                      Row->SelfPerMille % 10);
-        ReaderWritePageTime(Writer, Model, Row->SelfPerSecond);
-        ReaderWritePageNumber(Writer, Row->CallsPerSecond);
-        ReaderWritePageNumber(Writer, Row->AllCalls);
-        ReaderWritePageTime(Writer, Model, Row->AllTotalTicks);
-        ReaderWritePageTime(Writer, Model, Row->AllSelfTicks);
-        ReaderWritePageTime(Writer, Model, Row->AverageTicks);
+        ReaderWritePageTime(Writer, Model, Row->SelfPerSecond, IsPart);
+        ReaderWritePageNumber(Writer, Row->CallsPerSecond, IsPart);
+        ReaderWritePageNumber(Writer, Row->AllCalls, Model->IsEstimated);
+        ReaderWritePageTime(Writer,
+                            Model,
+                            Row->AllTotalTicks,
+                            Model->IsEstimated);
+        ReaderWritePageTime(Writer,
+                            Model,
+                            Row->AllSelfTicks,
+                            Model->IsEstimated);
+        if (Row->HasAverage) {
+            ReaderWritePageTime(Writer, Model, Row->AverageTicks, FALSE);
+        } else {
+            RtlWriteText(Writer, "<td data-v=0>-</td>");
+        }
+
         RtlWriteText(Writer, "<td class=t>");
         ReaderWritePageText(Writer, Row->Name, Row->NameLength);
         RtlWriteText(Writer, "</td></tr>\n");
@@ -417,10 +437,10 @@ Return Value:
                      Row->ThreadId);
         ReaderWritePageText(Writer, Row->Name, Row->NameLength);
         RtlWriteText(Writer, "</td><td class=t>%s</td>", Row->State);
-        ReaderWritePageNumber(Writer, Row->CallsPerSecond);
-        ReaderWritePageNumber(Writer, Row->Records);
-        ReaderWritePageNumber(Writer, Row->SizeInBytes);
-        ReaderWritePageNumber(Writer, Row->Depth);
+        ReaderWritePageNumber(Writer, Row->CallsPerSecond, FALSE);
+        ReaderWritePageNumber(Writer, Row->Records, FALSE);
+        ReaderWritePageNumber(Writer, Row->SizeInBytes, FALSE);
+        ReaderWritePageNumber(Writer, Row->Depth, FALSE);
         RtlWriteText(Writer, "<td class=t>");
         ReaderWritePageText(Writer, Row->Innermost, Row->InnermostLength);
         RtlWriteText(Writer, "</td></tr>\n");

@@ -134,6 +134,7 @@ Return Value:
     Model->NumberOfFrames = 0;
     Model->CallsPerSecond = 0;
     Model->IsEnded = FALSE;
+    Model->IsWhole = FALSE;
     Model->EndLength = 0;
 }
 
@@ -213,7 +214,13 @@ Return Value:
 
         RtlZeroBytes(&Statistics, sizeof(Statistics));
         ReaderMergeStatistics(&Statistics, &Live->Tally, Index);
-        Row->AverageTicks = ReaderQueryAverage(&Statistics);
+        Row->HasAverage = From->AllCalls != 0 &&
+                          Statistics.Calls != Statistics.Abandoned;
+        Row->AverageTicks = 0;
+        if (Row->HasAverage) {
+            Row->AverageTicks = ReaderQueryAverage(&Statistics);
+        }
+
         SelfTicks += Row->SelfTicks;
         Calls += Row->Calls;
     }
@@ -461,6 +468,7 @@ Return Value:
     ReaderBeginModel(Live, Model);
     if (IsWhole) {
         Model->IntervalInNanoseconds = ReaderQuerySpan(&Live->Session);
+        Model->IsWhole = Live->Session.ProcessState == ReaderProcessGone;
     } else {
         Model->IntervalInNanoseconds =
             CoreMultiplyDivide(Live->Reading.Qpc - Live->IntervalQpc,
@@ -477,7 +485,18 @@ Return Value:
                                                    Live->NewRecords);
     }
 
-    Model->IsEstimated = Live->IsSampling;
+    //
+    // Never all of it, where something was left out.
+    //
+
+    Model->IsEstimated = Live->SinceRead < Live->SinceRecords;
+    Model->SincePerMille = 1000;
+    if (Model->IsEstimated) {
+        Model->SincePerMille = CoreMultiplyDivide(Live->SinceRead,
+                                                  1000,
+                                                  Live->SinceRecords);
+    }
+
     Model->IsBackUnread = Live->IsBackUnread;
     Model->IsLate = Live->Age > 2 * READER_LIVE_MAXIMUM_AGE;
     Model->AgeInMilliseconds = Live->Age / 1000000;
@@ -537,6 +556,7 @@ Return Value:
     Model->AllRecords = Tally->NumberOfRecords;
     Model->SamplePerMille = 1000;
     Model->IsEstimated = FALSE;
+    Model->SincePerMille = 1000;
     Model->IsBackUnread = FALSE;
     Model->IsLate = FALSE;
     Model->AgeInMilliseconds = 0;
@@ -579,6 +599,7 @@ Return Value:
         Row->AllCalls = Statistics.Calls;
         Row->AllTotalTicks = Statistics.TotalTicks;
         Row->AllSelfTicks = Statistics.SelfTicks;
+        Row->HasAverage = Statistics.Calls != Statistics.Abandoned;
         Row->AverageTicks = ReaderQueryAverage(&Statistics);
         SelfTicks += Statistics.SelfTicks;
         Calls += Statistics.Calls;
@@ -679,6 +700,203 @@ Return Value:
 }
 
 
+static
+ULONG
+ReaderRoundEstimate(
+    _Inout_ PULONGLONG Number
+    )
+/*++
+
+Routine Description:
+
+    Brings a number to three digits at most, rounded.
+
+Arguments:
+
+    Number - The number; receives the digits.
+
+Return Value:
+
+    How many digits were taken off.
+
+--*/
+{
+    ULONGLONG Power = 1;
+    ULONG Off = 0;
+
+    while (*Number / Power >= 1000) {
+        Power *= 10;
+        Off += 1;
+    }
+
+    *Number = *Number / Power + (*Number % Power >= Power - Power / 2 &&
+                                 Power != 1);
+    if (*Number == 1000) {
+        *Number = 100;
+        Off += 1;
+    }
+
+    return Off;
+}
+
+
+static
+VOID
+ReaderWriteEstimate(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ ULONGLONG Digits,
+    _In_ ULONG Off,
+    _In_ const PCSZ *Units,
+    _In_ ULONG NumberOfUnits
+    )
+/*++
+
+Routine Description:
+
+    Writes a rounded number in the unit that suits it.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Digits, Off - Up to three digits, and how many zeroes follow.
+
+    Units, NumberOfUnits - Names, each of a thousand of the one before it.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Unit = (Off + 2) / 3;
+    ULONG Decimals;
+
+    if (Unit >= NumberOfUnits) {
+        Unit = NumberOfUnits - 1;
+    }
+
+    for (; Off > 3 * Unit; Off--) {
+        Digits *= 10;
+    }
+
+    Decimals = 3 * Unit - Off;
+    if (Decimals == 2) {
+        RtlWriteText(Writer, "~%llu.%02llu", Digits / 100, Digits % 100);
+    } else if (Decimals == 1) {
+        RtlWriteText(Writer, "~%llu.%llu", Digits / 10, Digits % 10);
+    } else {
+        RtlWriteText(Writer, "~%llu", Digits);
+    }
+
+    RtlWriteText(Writer, "%s", Units[Unit]);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteLiveNumber(
+    PRTL_WRITER Writer,
+    ULONGLONG Number,
+    BOOLEAN IsEstimate,
+    int Width
+    )
+/*++
+
+Routine Description:
+
+    Writes a number that may be an estimate.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Number - The number.
+
+    IsEstimate - Whether it is one; 0 may be one, too: none was seen.
+
+    Width - Of the column.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCSZ Units[] = { "", " k", " M", " G", " T" };
+    CHAR Text[2 * READER_ESTIMATE_SIZE];
+    RTL_WRITER TextWriter;
+    ULONG Off;
+
+    if (!IsEstimate) {
+        RtlWriteText(Writer, "%'*llu", Width, Number);
+        return;
+    }
+
+    RtlInitializeBufferWriter(&TextWriter, Text, sizeof(Text));
+    Off = ReaderRoundEstimate(&Number);
+    ReaderWriteEstimate(&TextWriter, Number, Off, Units, RTL_NUMBER_OF(Units));
+    for (Off = TextWriter.LengthInBytes; Off < (ULONG)Width; Off++) {
+        RtlWriteText(Writer, " ");
+    }
+
+    RtlWriteBytes(Writer, Text, TextWriter.LengthInBytes);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteLiveTime(
+    PRTL_WRITER Writer,
+    PCCORE_CLOCK Clock,
+    ULONGLONG Ticks,
+    BOOLEAN IsEstimate
+    )
+/*++
+
+Routine Description:
+
+    Writes a time that may be an estimate.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Clock - The clock.
+
+    Ticks - The time.
+
+    IsEstimate - Whether it is one.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const PCSZ Units[] = { " ns", " us", " ms", "  s" };
+    CHAR Text[2 * READER_ESTIMATE_SIZE];
+    RTL_WRITER TextWriter;
+    ULONGLONG Value;
+    ULONG Off;
+
+    if (!IsEstimate || Clock->Kind == TRACE_CLOCK_NONE || Clock->IsRaw ||
+        !CoreTicksToNanoseconds(Clock, Ticks, &Value)) {
+        ReaderWriteTime(Writer, Clock, Ticks);
+        return;
+    }
+
+    RtlInitializeBufferWriter(&TextWriter, Text, sizeof(Text));
+    Off = ReaderRoundEstimate(&Value);
+    ReaderWriteEstimate(&TextWriter, Value, Off, Units, RTL_NUMBER_OF(Units));
+    for (Off = TextWriter.LengthInBytes; Off < READER_TIME_WIDTH; Off++) {
+        RtlWriteText(Writer, " ");
+    }
+
+    RtlWriteBytes(Writer, Text, TextWriter.LengthInBytes);
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderWriteLiveState(
@@ -709,12 +927,13 @@ Return Value:
         return;
     }
 
-    if (Model->SamplePerMille < 1000) {
+    if (Model->IsEstimated || Model->SamplePerMille < 1000) {
         RtlWriteText(Writer,
-                     "Estimates from %llu.%llu %% of the records (the budget); "
-                     "the number of records is exact.",
-                     Model->SamplePerMille / 10,
-                     Model->SamplePerMille % 10);
+                     "Estimated from %llu.%llu %% of all records since reading "
+                     "began; functions may be missing.  --budget 100 reads "
+                     "all.",
+                     Model->SincePerMille / 10,
+                     Model->SincePerMille % 10);
     } else if (Model->IsLate) {
         RtlWriteText(Writer,
                      "Late: this shows what was %llu ms ago, because the "

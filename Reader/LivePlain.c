@@ -19,6 +19,19 @@ static const READER_COLUMN ReaderLiveColumns[] = {
     { "Function", "function", ReaderColumnText, 0 }
 };
 
+static const READER_COLUMN ReaderWholeColumns[] = {
+    { "Calls", "calls", ReaderColumnNumber, 12 },
+    { "Self", "self", ReaderColumnTime, READER_TIME_WIDTH },
+    { "Function", "function", ReaderColumnText, 0 }
+};
+
+static const READER_TABLE ReaderWholeTable = {
+    "functions",
+    ReaderWholeColumns,
+    RTL_NUMBER_OF(ReaderWholeColumns),
+    FALSE
+};
+
 static const READER_TABLE ReaderLiveTable = {
     "functions",
     ReaderLiveColumns,
@@ -102,6 +115,7 @@ Return Value:
 {
     READER_NOT_SHOWN NotShown = { 0 };
     PREADER_OUTPUT Output = &Plain->Output;
+    BOOLEAN IsPart = Model->SamplePerMille < 1000;
     ULONG Count = 0;
     ULONG Index;
     NTSTATUS Status;
@@ -138,13 +152,42 @@ Return Value:
                Model->Functions);
 
     Output->NumberOfTables = 0;
-    ReaderBeginTable(Output, &ReaderLiveTable, 0);
+    if (IsPart) {
+        RtlWriteText(Output->Writer,
+                     "%12s  %*s  Function\n",
+                     "Calls/s",
+                     READER_TIME_WIDTH,
+                     "Self");
+    } else {
+        ReaderBeginTable(Output,
+                         Model->IsWhole ? &ReaderWholeTable : &ReaderLiveTable,
+                         0);
+    }
+
     for (Index = 0; Index < Count && Index < Plain->Limit; Index++) {
 
         PCREADER_LIVE_FUNCTION_ROW Row =
             &Model->Functions[Plain->Order[Index]];
 
-        if (Model->IntervalInNanoseconds != 0) {
+        if (IsPart) {
+            ReaderWriteLiveNumber(Output->Writer,
+                                  Row->CallsPerSecond,
+                                  TRUE,
+                                  12);
+            RtlWriteText(Output->Writer, "  ");
+            ReaderWriteLiveTime(Output->Writer,
+                                Model->Clock,
+                                Row->SelfTicks,
+                                TRUE);
+            RtlWriteText(Output->Writer, "  ");
+            ReaderWriteCleanText(Output->Writer, Row->Name, Row->NameLength);
+            RtlWriteText(Output->Writer, "\n");
+            continue;
+        }
+
+        if (Model->IsWhole) {
+            ReaderPutNumber(Output, Row->Calls);
+        } else if (Model->IntervalInNanoseconds != 0) {
             ReaderPutNumber(Output, Row->CallsPerSecond);
         } else {
             ReaderPutNothing(Output);
@@ -154,7 +197,10 @@ Return Value:
         ReaderPutText(Output, Row->Name, Row->NameLength);
     }
 
-    ReaderEndTable(Output);
+    if (!IsPart) {
+        ReaderEndTable(Output);
+    }
+
     if (Count > Index) {
         RtlWriteText(Output->Writer,
                      "%*s(%u more)\n",
@@ -325,7 +371,8 @@ Return Value:
     }
 
     RtlWriteText(Writer, "\n");
-    if (Model->SamplePerMille < 1000 || Model->IsLate) {
+    if (Model->IsEstimated || Model->SamplePerMille < 1000 ||
+        Model->IsLate) {
         ReaderWriteLiveState(Writer, Model);
         RtlWriteText(Writer, "\n");
     }

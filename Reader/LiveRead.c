@@ -22,8 +22,9 @@ Abstract:
     of each thread, and counts those times what they are a part of.  The frames
     that were open before the records that it left out are taken to be open
     still; the law of section 11 of Docs/Format.md takes off those that cannot
-    be.  Their calls, when they end, are in no average and no total: nobody
-    knows that the call that ended is the one that began.
+    be.  Their calls, when they end, are in no average: nobody knows that the
+    call that ended is the one that began.  A total has the time that they were
+    open in what was read.
 
 --*/
 
@@ -104,7 +105,7 @@ static
 VOID
 ReaderActivateFrames(
     _Inout_ PREADER_LIVE Live,
-    _In_ PCREADER_LIVE_THREAD Thread,
+    _Inout_ PREADER_LIVE_THREAD Thread,
     _In_ BOOLEAN IsActive
     )
 /*++
@@ -112,7 +113,8 @@ ReaderActivateFrames(
 Routine Description:
 
     Tells the tally which calls are open, because it looks at one thread at a
-    time.
+    time.  The time of records that were left out since it was told is taken
+    from the totals of those that were open then.
 
 Arguments:
 
@@ -129,7 +131,9 @@ Return Value:
 --*/
 {
     const CORE_STACK *Stack;
+    PCORE_TOTALS Totals;
     SIZE_T Depth;
+    ULONG Function;
     ULONG Index;
 
     for (Index = 0; Index < Thread->Stream.Pair.NumberOfStacks; Index++) {
@@ -145,9 +149,18 @@ Return Value:
          Index++) {
         Stack = &Thread->Stream.Pair.Stacks[Index];
         for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
-            Live->Tally.Totals.Totals[Stack->Frames[Depth].Function]
-                .ActiveCalls += 1;
+            Function = Stack->Frames[Depth].Function;
+            Totals = &Live->Tally.Totals.Totals[Function];
+            if (Totals->ActiveCalls == 0) {
+                Live->List[Function].OtherTotalTicks -= Thread->GapTicks;
+            }
+
+            Totals->ActiveCalls += 1;
         }
+    }
+
+    if (IsActive) {
+        Thread->GapTicks = 0;
     }
 }
 
@@ -181,6 +194,7 @@ Return Value:
 --*/
 {
     PREADER_LIVE_FUNCTION Function;
+    PCORE_TOTALS Totals;
 
     if (Event->Kind == CoreEventEnter) {
         Event->Frame->Node = 0;
@@ -191,15 +205,23 @@ Return Value:
     }
 
     Function = &Live->List[Event->Frame->Function];
+    Totals = &Live->Tally.Totals.Totals[Event->Frame->Function];
     if (Event->Frame->NumberOfJumps < Thread->GapJumps) {
-        Live->Tally.Totals.Totals[Event->Frame->Function].ActiveCalls -= 1;
+        Totals->ActiveCalls -= 1;
         Function->OtherCalls += 1;
         Function->OtherSelfTicks += Event->SelfTicks;
+        if (Totals->ActiveCalls == 0) {
+            Function->OtherTotalTicks += Event->InclusiveTicks;
+        }
+
         return STATUS_SUCCESS;
     }
 
     if (Event->Kind == CoreEventAbandoned) {
         Function->OtherSelfTicks += Event->SelfTicks;
+        if (Totals->ActiveCalls == 1) {
+            Function->OtherTotalTicks += Event->InclusiveTicks;
+        }
     }
 
     return ReaderTallyEvent(&Live->Tally, Event);
@@ -249,7 +271,8 @@ Return Value:
                 Function->OtherSelfTicks;
         Function->SelfTicks += (LONGLONG)(Ticks - Function->ClosedSelfTicks);
         Function->ClosedSelfTicks = Ticks;
-        Ticks = Totals->TotalTicks + Statistics->TotalTicks;
+        Ticks = Totals->TotalTicks + Statistics->TotalTicks +
+                Function->OtherTotalTicks;
         Function->TotalTicks += (LONGLONG)(Ticks - Function->ClosedTotalTicks);
         Function->ClosedTotalTicks = Ticks;
     }
@@ -286,7 +309,9 @@ Return Value:
 --*/
 {
     PCORE_PAIR Pair = &Thread->Stream.Pair;
+    BOOLEAN HasTimes = Live->Session.Clock.Kind != TRACE_CLOCK_NONE;
     PREADER_LIVE_OPEN Open;
+    PCORE_TOTALS Totals;
     SIZE_T Count = 0;
     SIZE_T Depth;
     ULONG Place;
@@ -297,6 +322,7 @@ Return Value:
         Open = &Thread->Open[Index];
         Live->List[Open->Function].Calls -= 1;
         Live->List[Open->Function].SelfTicks -= (LONGLONG)Open->SelfTicks;
+        Live->List[Open->Function].TotalTicks -= (LONGLONG)Open->TotalTicks;
     }
 
     Thread->NumberOfOpen = 0;
@@ -343,8 +369,7 @@ Return Value:
                 Inside += End - Frame[1].EnterTimestamp;
             }
 
-            if (Live->Session.Clock.Kind != TRACE_CLOCK_NONE &&
-                End > Frame->EnterTimestamp &&
+            if (HasTimes && End > Frame->EnterTimestamp &&
                 End - Frame->EnterTimestamp > Inside) {
                 Ticks = End - Frame->EnterTimestamp - Inside;
             }
@@ -362,14 +387,35 @@ Return Value:
                 Gain = Now > Thread->TakenTo ? Now - Thread->TakenTo : 0;
             }
 
-            Frame->Node = 1;
             Open->Function = Frame->Function;
             Open->SelfTicks = Ticks;
             Live->List[Open->Function].Calls += 1;
             Live->List[Open->Function].SelfTicks += (LONGLONG)Gain;
+
+            //
+            // Of a function that called itself the outermost call counts.
+            //
+
+            Open->TotalTicks = 0;
+            Totals = &Live->Tally.Totals.Totals[Frame->Function];
+            if (Totals->ActiveCalls == 0 && HasTimes &&
+                Now > Frame->EnterTimestamp) {
+                Gain = Now - Frame->EnterTimestamp;
+                Open->TotalTicks = Gain;
+                if (Frame->Node == 0 &&
+                    Frame->EnterTimestamp < Thread->TakenTo) {
+                    Gain = Now > Thread->TakenTo ? Now - Thread->TakenTo : 0;
+                }
+
+                Live->List[Open->Function].TotalTicks += (LONGLONG)Gain;
+            }
+
+            Totals->ActiveCalls = 1;
+            Frame->Node = 1;
         }
     }
 
+    ReaderActivateFrames(Live, Thread, FALSE);
     Thread->NumberOfOpen = (ULONG)Count;
     return STATUS_SUCCESS;
 }
@@ -419,7 +465,7 @@ ReaderAddTaken(
     _In_ ULONGLONG Records,
     _In_ ULONGLONG RecordsRead,
     _In_ ULONGLONG Ticks,
-    _In_ ULONG Top
+    _Inout_opt_ PREADER_LIVE_THREAD Thread
     )
 /*++
 
@@ -431,7 +477,9 @@ Routine Description:
     so the sums go by the numbers of records.  What is rare and long may be in
     it too often or not at all: the time that is missing is that of the function
     that was found in a long stretch last, and what is too much is that of the
-    function that has the most.
+    function that has the most, which was in a long stretch then.  No function
+    is open for longer than the thread ran, and one that was open before, and
+    is now, for no less.
 
 Arguments:
 
@@ -441,8 +489,7 @@ Arguments:
 
     Ticks - How long the thread ran; not used if all was read.
 
-    Top - The function whose the missing time is, an index in the tally, or
-        READER_NONE.
+    Thread - The thread, if not all of it was read.
 
 Return Value:
 
@@ -457,9 +504,25 @@ Return Value:
     ULONGLONG Missing = 0;
     ULONGLONG Excess = 0;
     ULONG Largest = READER_NONE;
+    ULONG Top = READER_NONE;
+    ULONGLONG Longest = 0;
     ULONG Index;
 
-    if (Records != RecordsRead) {
+    if (Thread != NULL) {
+
+        //
+        // Records may have been seen late, after the time that they are of
+        // was counted.
+        //
+
+        Longest = Thread->Stream.Pair.LastTimestamp - Thread->PassStart;
+
+        for (Index = 0; Index < Thread->NumberOfOpen; Index++) {
+            if (Thread->Open[Index].TotalTicks > Ticks) {
+                Live->List[Thread->Open[Index].Function].TotalTicks =
+                    (LONGLONG)Ticks;
+            }
+        }
 
         for (Index = 0; Index < Live->Tally.NumberOfFunctions; Index++) {
             Number = ReaderScale(Live->List[Index].SelfTicks,
@@ -476,6 +539,15 @@ Return Value:
             Missing = Ticks - Sum;
         } else {
             Excess = Sum - Ticks;
+        }
+
+        if (Excess > Ticks / 4 && Largest != READER_NONE) {
+            Thread->LongFunction = Largest;
+            Thread->HasLongFunction = TRUE;
+        }
+
+        if (Thread->HasLongFunction) {
+            Top = Thread->LongFunction;
         }
     }
 
@@ -499,6 +571,10 @@ Return Value:
         Function->AllSelfTicks += Number;
 
         Number = ReaderScale(Function->TotalTicks, Records, RecordsRead);
+        if (Thread != NULL && Number > Longest) {
+            Number = Longest;
+        }
+
         Function->AllTotalTicks += Number;
 
         Function->Calls = 0;
@@ -893,6 +969,159 @@ Return Value:
 }
 
 
+static
+PREADER_STREAM_STORE
+ReaderFindLongest(
+    _In_ PCREADER_LIVE_THREAD Thread,
+    _Out_ PULONGLONG LongestCount
+    )
+/*++
+
+Routine Description:
+
+    Finds the store of a thread with the most records that were not taken.
+
+Arguments:
+
+    Thread - The thread, refreshed.
+
+    LongestCount - Receives how many it has.
+
+Return Value:
+
+    The store in its stream; NULL if none has any.
+
+--*/
+{
+    PREADER_STREAM_STORE Longest = NULL;
+    PREADER_STREAM_STORE Part;
+    ULONGLONG Position;
+    ULONGLONG Count;
+    ULONG Index;
+
+    *LongestCount = 0;
+    for (Index = 0; Index < Thread->Stream.NumberOfStores; Index++) {
+        Part = Thread->Stream.Stores[Index];
+        Position = ReaderQueryPartPosition(Part);
+        Count = 0;
+        if (Part->Iterator.Store->EndOfRecords > Position) {
+            Count = (Part->Iterator.Store->EndOfRecords - Position) /
+                    TRACE_RECORD_SIZE;
+        }
+
+        if (Count > *LongestCount) {
+            Longest = Part;
+            *LongestCount = Count;
+        }
+    }
+
+    return Longest;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderMoveThread(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ const READER_STREAM_STORE *Longest,
+    _In_ ULONGLONG Start,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Moves a thread to a record; those before it are left out.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, refreshed, with no events left to take.
+
+    Longest - The store that has the record.
+
+    Start - The record's position.
+
+    Timestamp - Its time stamp.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_STREAM Stream = &Thread->Stream;
+    PREADER_STREAM_STORE Part;
+    PCORE_FRAME Top;
+    ULONGLONG Position;
+    ULONGLONG From;
+    ULONGLONG Old;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+
+        Part = Stream->Stores[Index];
+        Old = ReaderQueryPartPosition(Part);
+        if (Part == Longest) {
+            Position = Start;
+        } else {
+            Status = ReaderFindTimestamp(Part, Timestamp, &Position);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+
+        if (Position > Old) {
+            Thread->PassRecords += (Position - Old) / TRACE_RECORD_SIZE;
+            ReaderSeekIterator(&Part->Iterator, Position, 0);
+            Part->Iterator.IsGap = FALSE;
+            Part->Iterator.IsAfterGap = FALSE;
+            Part->Head = NULL;
+        }
+    }
+
+    Timestamp += Live->Session.Threads[Stream->Thread].TimestampBase;
+    Stream->NumberOfJumps += 1;
+    Stream->LastTimestamp = 0;
+    Stream->IsAfterJump = FALSE;
+    Thread->GapJumps = Stream->NumberOfJumps;
+    Thread->WindowStart = Timestamp;
+
+    //
+    // The time in between is nobody's.
+    //
+
+    From = Thread->TakenTo;
+
+    if (Timestamp > From) {
+        Thread->GapTicks = Timestamp - From;
+        Top = CoreCurrentFrame(&Stream->Pair);
+        if (Top != NULL) {
+            Top->ChildTicks += Thread->GapTicks;
+        }
+    }
+
+    if (Stream->Pair.LastTimestamp < Timestamp) {
+        Stream->Pair.LastTimestamp = Timestamp;
+    }
+
+    //
+    // Marks need all records.
+    //
+
+    if (Stream->Index != NULL) {
+        Stream->Index->Due = READER_MAXIMUM_TIMESTAMP;
+    }
+
+    Live->IsSampling = TRUE;
+    return STATUS_SUCCESS;
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -922,34 +1151,19 @@ Return Value:
 --*/
 {
     PREADER_STREAM Stream = &Thread->Stream;
-    PREADER_STREAM_STORE Longest = NULL;
+    PREADER_STREAM_STORE Longest;
     PREADER_STREAM_STORE Part;
-    PCORE_FRAME Top;
     ULONGLONG Position;
     ULONGLONG Start;
     ULONGLONG Old;
-    ULONGLONG LongestCount = 0;
+    ULONGLONG LongestCount;
     ULONGLONG Count;
     ULONGLONG All = ReaderCountBacklog(Thread);
     ULONGLONG Timestamp;
     ULONG Index;
     NTSTATUS Status;
 
-    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
-        Part = Stream->Stores[Index];
-        Position = ReaderQueryPartPosition(Part);
-        Count = 0;
-        if (Part->Iterator.Store->EndOfRecords > Position) {
-            Count = (Part->Iterator.Store->EndOfRecords - Position) /
-                    TRACE_RECORD_SIZE;
-        }
-
-        if (Count > LongestCount) {
-            Longest = Part;
-            LongestCount = Count;
-        }
-    }
-
+    Longest = ReaderFindLongest(Thread, &LongestCount);
     if (Longest == NULL || Wanted >= All) {
         return STATUS_SUCCESS;
     }
@@ -1023,58 +1237,7 @@ Return Value:
                    : Status;
     }
 
-    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
-
-        Part = Stream->Stores[Index];
-        Old = ReaderQueryPartPosition(Part);
-        if (Part == Longest) {
-            Position = Start;
-        } else {
-            Status = ReaderFindTimestamp(Part, Timestamp, &Position);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-        }
-
-        if (Position > Old) {
-            Thread->PassRecords += (Position - Old) / TRACE_RECORD_SIZE;
-            ReaderSeekIterator(&Part->Iterator, Position, 0);
-            Part->Iterator.IsGap = FALSE;
-            Part->Iterator.IsAfterGap = FALSE;
-            Part->Head = NULL;
-        }
-    }
-
-    Timestamp += Live->Session.Threads[Stream->Thread].TimestampBase;
-    Stream->NumberOfJumps += 1;
-    Stream->LastTimestamp = 0;
-    Stream->IsAfterJump = FALSE;
-    Thread->GapJumps = Stream->NumberOfJumps;
-    Thread->WindowStart = Timestamp;
-
-    //
-    // The time in between is nobody's.
-    //
-
-    Top = CoreCurrentFrame(&Stream->Pair);
-    if (Top != NULL && Timestamp > Thread->TakenTo) {
-        Top->ChildTicks += Timestamp - Thread->TakenTo;
-    }
-
-    if (Stream->Pair.LastTimestamp < Timestamp) {
-        Stream->Pair.LastTimestamp = Timestamp;
-    }
-
-    //
-    // Marks need all records.
-    //
-
-    if (Stream->Index != NULL) {
-        Stream->Index->Due = READER_MAXIMUM_TIMESTAMP;
-    }
-
-    Live->IsSampling = TRUE;
-    return STATUS_SUCCESS;
+    return ReaderMoveThread(Live, Thread, Longest, Start, Timestamp);
 }
 
 
@@ -1210,6 +1373,11 @@ Return Value:
     ULONG Runs = 0;
     NTSTATUS Status;
 
+    Status = ReaderGrowLiveList(Live);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
     ReaderSetStreamTally(Stream, &Live->Tally);
     ReaderActivateFrames(Live, Thread, TRUE);
 
@@ -1287,6 +1455,7 @@ Return Value:
     Thread->PassRecords = 0;
     Thread->PassRead = 0;
     Thread->WindowStart = 0;
+    Thread->PassStart = Stream->Pair.LastTimestamp;
 
     //
     // Where there is no horizon the program has ended, or has no times.
@@ -1321,6 +1490,8 @@ Return Value:
     Live->NewRecords += Thread->PassRecords;
     Live->NewRead += Thread->PassRead;
     Live->AllRecords += Thread->PassRecords;
+    Live->SinceRecords += Thread->PassRecords;
+    Live->SinceRead += Thread->PassRead;
     return Status;
 }
 
@@ -1433,10 +1604,10 @@ Return Value:
             Top = CoreCurrentFrame(&Thread->Stream.Pair);
             if (Top != NULL &&
                 (!Thread->HasLongFunction ||
-                 (Live->Horizon > Now && Thread->PassRead != 0 &&
-                  Live->Horizon - Now >
-                      (Now - Thread->WindowStart) / Thread->PassRead *
-                          READER_LIVE_LONG_STRETCH))) {
+                 (Live->Horizon > Now && Now > Start &&
+                  Thread->PassRecords != 0 &&
+                  Live->Horizon - Now > (Now - Start) / Thread->PassRecords *
+                                            READER_LIVE_LONG_STRETCH))) {
                 Thread->LongFunction = Top->Function;
                 Thread->HasLongFunction = TRUE;
             }
@@ -1445,14 +1616,13 @@ Return Value:
                            Thread->PassRecords,
                            Thread->PassRead,
                            Now > Start ? Now - Start : 0,
-                           Thread->HasLongFunction ? Thread->LongFunction
-                                                   : READER_NONE);
+                           Thread);
             return STATUS_SUCCESS;
         }
     }
 
     if (Only == NULL || Only->WindowStart == 0) {
-        ReaderAddTaken(Live, 1, 1, 0, READER_NONE);
+        ReaderAddTaken(Live, 1, 1, 0, NULL);
     }
 
     return STATUS_SUCCESS;
@@ -1874,6 +2044,8 @@ Return Value:
     ReaderEraseProgress(&Live->Progress);
     Live->IsBefore = FALSE;
     Live->Busy = 0;
+    Live->SinceRecords = 0;
+    Live->SinceRead = 0;
 
     //
     // What ran before is not counted, unless it is all that there will be.

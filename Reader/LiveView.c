@@ -626,43 +626,61 @@ Return Value:
 
     case ReaderFunctionSelfPercent:
         if (Model->Clock->Kind == TRACE_CLOCK_NONE) {
-            RtlWriteText(Writer, "%6s  ", "-");
+            RtlWriteText(Writer, "%6s", "-");
         } else {
             RtlWriteText(Writer,
-                         "%4llu.%llu  ",
+                         "%4llu.%llu",
                          Row->SelfPerMille / 10,
                          Row->SelfPerMille % 10);
         }
         break;
 
     case ReaderFunctionSelfPerSecond:
-        ReaderWriteTime(Writer, Model->Clock, Row->SelfPerSecond);
-        RtlWriteText(Writer, "  ");
+        ReaderWriteLiveTime(Writer,
+                            Model->Clock,
+                            Row->SelfPerSecond,
+                            Model->SamplePerMille < 1000);
         break;
 
     case ReaderFunctionCallsPerSecond:
-        RtlWriteText(Writer, "%'13llu  ", Row->CallsPerSecond);
+        ReaderWriteLiveNumber(Writer,
+                              Row->CallsPerSecond,
+                              Model->SamplePerMille < 1000,
+                              13);
         break;
 
     case ReaderFunctionCalls:
-        RtlWriteText(Writer, "%'15llu  ", Row->AllCalls);
+        ReaderWriteLiveNumber(Writer, Row->AllCalls, Model->IsEstimated, 15);
         break;
 
     case ReaderFunctionTotal:
-        ReaderWriteTime(Writer, Model->Clock, Row->AllTotalTicks);
-        RtlWriteText(Writer, "  ");
+        ReaderWriteLiveTime(Writer,
+                            Model->Clock,
+                            Row->AllTotalTicks,
+                            Model->IsEstimated);
         break;
 
     case ReaderFunctionSelf:
-        ReaderWriteTime(Writer, Model->Clock, Row->AllSelfTicks);
-        RtlWriteText(Writer, "  ");
+        ReaderWriteLiveTime(Writer,
+                            Model->Clock,
+                            Row->AllSelfTicks,
+                            Model->IsEstimated);
         break;
 
     default:
-        ReaderWriteTime(Writer, Model->Clock, Row->AverageTicks);
-        RtlWriteText(Writer, "  ");
+        if (Row->HasAverage) {
+            ReaderWriteTime(Writer, Model->Clock, Row->AverageTicks);
+        } else {
+            RtlWriteText(Writer,
+                         "%*s",
+                         Model->Clock->IsRaw ? READER_RAW_TIME_WIDTH
+                                             : READER_TIME_WIDTH,
+                         "-");
+        }
         break;
     }
+
+    RtlWriteText(Writer, "  ");
 }
 
 
@@ -1093,7 +1111,8 @@ Return Value:
         }
 
         ReaderWriteLiveState(&Writer, Model);
-        IsWarning |= Model->SamplePerMille < 1000 || Model->IsLate;
+        IsWarning |= Model->IsEstimated || Model->SamplePerMille < 1000 ||
+                     Model->IsLate;
     }
 
     if (Screen->Height < READER_VIEW_LEAST_HEIGHT) {

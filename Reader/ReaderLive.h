@@ -37,7 +37,7 @@ Abstract:
 typedef struct _READER_LIVE_FUNCTION {
     ULONGLONG OtherCalls;           // that ended and are not in the tally:
     ULONGLONG OtherSelfTicks;       // of abandoned ones, and of those that
-                                    // were open where records were left out
+    ULONGLONG OtherTotalTicks;      // were open where records were left out
     ULONGLONG ClosedCalls;          // of calls that had ended when it was
     ULONGLONG ClosedSelfTicks;      // looked at last
     ULONGLONG ClosedTotalTicks;
@@ -61,6 +61,7 @@ typedef struct _READER_LIVE_OPEN {
     ULONG Function;                 // index in the tally
     ULONG Unused;
     ULONGLONG SelfTicks;            // so far
+    ULONGLONG TotalTicks;           // likewise; 0 inside a call of its own
 } READER_LIVE_OPEN;
 typedef READER_LIVE_OPEN *PREADER_LIVE_OPEN;
 
@@ -71,6 +72,8 @@ typedef struct _READER_LIVE_THREAD {
     ULONG CapacityOfOpen;
     ULONGLONG TakenTo;              // time stamp up to which time is counted
     ULONGLONG WindowStart;          // time stamp; 0: this pass read all
+    ULONGLONG PassStart;            // time stamp of the record before it
+    ULONGLONG GapTicks;             // that were left out just now
     ULONGLONG PassRecords;          // of this pass, read or not
     ULONGLONG PassRead;             // of those, read
     ULONGLONG AllRecords;           // since reading began, read or not
@@ -106,6 +109,8 @@ typedef struct _READER_LIVE {
     ULONGLONG NewRecords;           // of this interval
     ULONGLONG NewRead;              // of those, read
     ULONGLONG AllRecords;           // since reading began
+    ULONGLONG SinceRecords;         // but for those before the first refresh
+    ULONGLONG SinceRead;            // of those, read
     ULONGLONG Overtaken;            // records that were overwritten before
                                     // they were read, of closed threads
     ULONGLONG Age;                  // nanoseconds, of the oldest data shown
@@ -222,6 +227,7 @@ typedef struct _READER_LIVE_FUNCTION_ROW {
     ULONGLONG AllTotalTicks;
     ULONGLONG AllSelfTicks;
     ULONGLONG AverageTicks;
+    BOOLEAN HasAverage;             // a call has ended
 } READER_LIVE_FUNCTION_ROW;
 typedef READER_LIVE_FUNCTION_ROW *PREADER_LIVE_FUNCTION_ROW;
 typedef const READER_LIVE_FUNCTION_ROW *PCREADER_LIVE_FUNCTION_ROW;
@@ -269,7 +275,9 @@ typedef struct _READER_LIVE_MODEL {
     ULONGLONG CallsPerSecond;
     ULONGLONG SamplePerMille;       // of the interval's records; 1000: all
     BOOLEAN IsEnded;                // the numbers are those of the whole run
+    BOOLEAN IsWhole;                // likewise: it had ended before
     BOOLEAN IsLate;                 // reading does not keep up
+    ULONGLONG SincePerMille;        // of those since reading began, read
     BOOLEAN IsEstimated;            // some of All* are
     BOOLEAN IsBackUnread;           // frames from before are not known
     ULONGLONG Overtaken;            // records overwritten before they were
@@ -348,6 +356,33 @@ VOID
     _In_ PCREADER_LIVE_MODEL Model
     );
 READER_WRITE_LIVE_STATE ReaderWriteLiveState;
+
+//
+// Write a number in a column of that width, and a time in one of
+// READER_TIME_WIDTH.  An estimate has a ~ and three digits at most.
+//
+
+#define READER_ESTIMATE_SIZE 16     // bytes, of such a number or time
+
+typedef
+VOID
+(READER_WRITE_LIVE_NUMBER)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ ULONGLONG Number,
+    _In_ BOOLEAN IsEstimate,
+    _In_ int Width
+    );
+READER_WRITE_LIVE_NUMBER ReaderWriteLiveNumber;
+
+typedef
+VOID
+(READER_WRITE_LIVE_TIME)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Ticks,
+    _In_ BOOLEAN IsEstimate
+    );
+READER_WRITE_LIVE_TIME ReaderWriteLiveTime;
 
 //
 // LivePlain.c

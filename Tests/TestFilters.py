@@ -474,7 +474,7 @@ def live_lines(text):
         elif line.startswith('Not shown'):
             notes.append(line)
         elif not line or line.startswith('The program') or \
-                line.startswith('   Calls/s'):
+                re.match(r' +Calls(/s)?  ', line):
             pass
         elif thread is not None:
             thread.append(line)

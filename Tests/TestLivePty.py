@@ -449,6 +449,9 @@ def check_pages(results, program, scratch):
                   'a page that cannot be written', [code, errors])
 
 
+UNITS = {'': 1, ' k': 1000, ' M': 1000000, ' G': 1000000000}
+
+
 def check_budget(results, scratch):
     """With a budget, calls are estimated from a part, and records exact."""
     program = programs.build(
@@ -466,14 +469,21 @@ def check_budget(results, scratch):
     results.equal(code, 0, 'live --budget')
     results.equal(support.finish(process)[0], 0, 'the paced program')
     refreshes = text.split('\n\n')
-    sampled = wrong = 0
+    sampled = wrong = later = silent = long = 0
     for refresh in refreshes:
         shown = re.search(r', (\d+) new in ([0-9.]+) s', refresh)
-        if not shown or not re.search(r'Estimates from \d+\.\d % of the '
-                                      r'records', refresh):
+        skipped = re.search(r'^Estimated from (\d+\.\d) % of all records since '
+                            r'reading began; functions may be missing\.',
+                            refresh, re.M)
+        later += bool(skipped)
+        silent += bool(later and shown and not skipped)
+        rows = re.findall(r'^ *~([\d.]+)( [kMG]|) +~[\d.]+ +\S+  (\w+)$',
+                          refresh, re.M)
+        if not shown or not skipped or not rows:
             continue
-        calls = {name: int(rate) * float(shown.group(2)) for rate, name in
-                 re.findall(r'^ *(\d+) +\S+ +\S+  (\w+)$', refresh, re.M)}
+        long += sum(len(rate.replace('.', '')) > 3 for rate, _, _ in rows)
+        calls = {name: float(rate) * UNITS[unit] * float(shown.group(2))
+                 for rate, unit, name in rows}
         if int(shown.group(1)) < 20000:
             continue
         sampled += 1
@@ -486,6 +496,9 @@ def check_budget(results, scratch):
     results.check(sampled >= 2 and wrong == 0,
                   'estimates: %d refreshes, %d wrong' % (sampled, wrong),
                   text.split('\n'))
+    results.equal((silent, long), (0, 0),
+                  'once records were left out every refresh says so, and an '
+                  'estimate has three digits')
     last = re.findall(r' (\d+) records, ', text)[-1]
     results.equal(int(last), count_records(session),
                   'the number of records is exact')

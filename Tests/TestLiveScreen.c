@@ -768,6 +768,7 @@ Return Value:
         Row->AllTotalTicks = 5000000;
         Row->AllSelfTicks = 3000000;
         Row->AverageTicks = 1500;
+        Row->HasAverage = TRUE;
     }
 
     TestFunctions[3].Name = TestLongName;
@@ -1189,13 +1190,27 @@ Return Value:
     //
 
     TestModel.SamplePerMille = 73;
-    TestDraw(&View, &Screen, 100, 16);
+    TestModel.SincePerMille = 53;
+    TestModel.IsEstimated = TRUE;
+    TestDraw(&View, &Screen, 120, 16);
     TestLine(&Screen,
              2,
-             "Estimates from 7.3 % of the records (the budget); the number of "
-             "records is exact.");
-    TEST_EQUAL(Screen.Cells[2 * 100].Style, ReaderStyleWarning);
+             "Estimated from 5.3 % of all records since reading began; "
+             "functions may be missing.  --budget 100 reads all.");
+    TEST_EQUAL(Screen.Cells[2 * 120].Style, ReaderStyleWarning);
+
+    //
+    // That stays so when all of the newest ones were read.
+    //
+
     TestModel.SamplePerMille = 1000;
+    TestDraw(&View, &Screen, 120, 16);
+    TestLine(&Screen,
+             2,
+             "Estimated from 5.3 % of all records since reading began; "
+             "functions may be missing.  --budget 100 reads all.");
+    TestModel.IsEstimated = FALSE;
+    TestModel.SincePerMille = 1000;
     TestModel.IsLate = TRUE;
     TestModel.AgeInMilliseconds = 1234;
     TestDraw(&View, &Screen, 100, 16);
