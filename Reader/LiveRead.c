@@ -19,7 +19,8 @@ Abstract:
 
     With a budget a pass reads so many records as the passes before could in
     the time that they may take.  When there are more it reads the newest ones
-    of each thread, and counts those times what they are a part of.  The frames
+    of each thread, and counts those times what they are a part of; calls are
+    counted in small pieces that are spread over all of them.  The frames
     that were open before the records that it left out are taken to be open
     still; the law of section 11 of Docs/Format.md takes off those that cannot
     be.  Their calls, when they end, are in no average: nobody knows that the
@@ -55,6 +56,15 @@ Abstract:
 //
 
 #define READER_LIVE_MOST_READ 0x8000ULL
+
+//
+// Calls are counted in so many pieces at most of what a thread wrote, one for
+// so many records that are read of it, each of so many records.
+//
+
+#define READER_LIVE_MOST_PIECES 32ULL
+#define READER_LIVE_RECORDS_FOR_PIECE 1024ULL
+#define READER_LIVE_PIECE 64u
 
 //
 // A record that is so many ticks old was not being written when it was read.
@@ -555,6 +565,13 @@ Return Value:
 
         Function = &Live->List[Index];
         Number = ReaderScale(Function->Calls, Records, RecordsRead);
+        if (Thread != NULL && Thread->PieceRecords != 0) {
+            Number = ReaderScale((LONGLONG)Function->PieceCalls,
+                                 Records,
+                                 Thread->PieceRecords);
+        }
+
+        Function->PieceCalls = 0;
         Function->IntervalCalls += Number;
         Function->AllCalls += Number;
 
@@ -1421,6 +1438,173 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
+ReaderCountPiece(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ const READER_STREAM_STORE *Part,
+    _In_ ULONGLONG Position
+    )
+/*++
+
+Routine Description:
+
+    Counts the calls that begin in a piece of a store.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread.
+
+    Part - The store in its stream.
+
+    Position - Of the first record.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_END_OF_FILE or what failed.
+
+--*/
+{
+    TRACE_RECORD Records[READER_LIVE_PIECE];
+    CORE_RECORD_CHECK Check = Part->Iterator.Check;
+    CORE_CALL Call;
+    ULONG Count;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderReadRecords(Part->Iterator.Context,
+                               Part->Iterator.Store,
+                               Position,
+                               Records,
+                               READER_LIVE_PIECE,
+                               &Count);
+    Check.PreviousTimestamp = 0;
+    for (Index = 0; NT_SUCCESS(Status) && Index < Count; Index++) {
+
+        if (CoreValidateRecord(&Check, &Records[Index], FALSE) !=
+            CoreRecordValid) {
+            continue;
+        }
+
+        Thread->PieceRecords += 1;
+        RtlZeroBytes(&Call, sizeof(Call));
+        Call.Timestamp = Records[Index].Timestamp;
+        Call.Site = ((ULONGLONG)Part->Module << 32) |
+                    (ULONG)(Records[Index].Site - Check.ModuleBase);
+        Call.Stack = Records[Index].StackKind & ~TRACE_KIND_MASK;
+        Call.Kind = Records[Index].StackKind & TRACE_KIND_MASK;
+        if (Call.Kind != TRACE_KIND_ENTER &&
+            Call.Kind != TRACE_KIND_ENTER_FUNCTION) {
+            continue;
+        }
+
+        Status = ReaderDescribeCallInTally(&Live->Tally, &Call);
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderGrowLiveList(Live);
+        }
+
+        if (NT_SUCCESS(Status)) {
+            Live->List[Live->Tally.LastIndex].PieceCalls += 1;
+        }
+    }
+
+    return Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderCountPieces(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread,
+    _In_ ULONGLONG Wanted
+    )
+/*++
+
+Routine Description:
+
+    Counts calls in pieces of what a thread has written, each somewhere in one
+    of as many equal stretches of a store's new records.  What a program does
+    changes from one moment to the next, and the newest records show only one.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, refreshed.
+
+    Wanted - How many records are read of it, about.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    ULONGLONG All = ReaderCountBacklog(Thread);
+    ULONGLONG Pieces = Wanted / READER_LIVE_RECORDS_FOR_PIECE + 1;
+    ULONGLONG Stretch;
+    ULONGLONG Count;
+    ULONGLONG Start;
+    ULONGLONG Piece;
+    ULONGLONG Own;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    Thread->PieceRecords = 0;
+    if (Pieces > READER_LIVE_MOST_PIECES) {
+        Pieces = READER_LIVE_MOST_PIECES;
+    }
+
+    for (Index = 0;
+         Index < Thread->Stream.NumberOfStores && NT_SUCCESS(Status);
+         Index++) {
+
+        const READER_STREAM_STORE *Part = Thread->Stream.Stores[Index];
+
+        Start = ReaderQueryPartPosition(Part);
+        Count = 0;
+        if (Part->Iterator.Store->EndOfRecords > Start) {
+            Count = (Part->Iterator.Store->EndOfRecords - Start) /
+                    TRACE_RECORD_SIZE;
+        }
+
+        //
+        // A store's part of the pieces is that of its records.
+        //
+
+        Own = CoreMultiplyDivide(Pieces, Count, All);
+        Stretch = Own != 0 ? Count / Own : 0;
+        if (Stretch <= READER_LIVE_PIECE) {
+            continue;
+        }
+
+        Part->Iterator.Store->IsRead = TRUE;
+        for (Piece = 0; Piece < Own && NT_SUCCESS(Status); Piece++) {
+            Live->Random = Live->Random * 6364136223846793005ULL +
+                           1442695040888963407ULL;
+            Status = ReaderCountPiece(
+                Live,
+                Thread,
+                Part,
+                Start + (Piece * Stretch +
+                         (Live->Random >> 32) %
+                             (Stretch - READER_LIVE_PIECE)) *
+                            TRACE_RECORD_SIZE);
+        }
+
+        Part->Iterator.Store->IsRead = FALSE;
+    }
+
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
 ReaderLiveReadThread(
     _Inout_ PREADER_LIVE Live,
     _Inout_ PREADER_LIVE_THREAD Thread,
@@ -1471,7 +1655,10 @@ Return Value:
             Before = Stream->NumberPassedBy;
         }
     } else if (Wanted < READER_MAXIMUM_TIMESTAMP) {
-        Status = ReaderLeaveOut(Live, Thread, Wanted);
+        Status = ReaderCountPieces(Live, Thread, Wanted);
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderLeaveOut(Live, Thread, Wanted);
+        }
     }
 
     Thread->IsBegun = TRUE;

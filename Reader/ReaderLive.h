@@ -44,6 +44,7 @@ typedef struct _READER_LIVE_FUNCTION {
     LONGLONG Calls;                 // these three since then, and not added
     LONGLONG SelfTicks;             // to those below yet
     LONGLONG TotalTicks;
+    ULONGLONG PieceCalls;           // that began in a thread's pieces
     ULONGLONG IntervalCalls;        // these may be estimates
     ULONGLONG IntervalSelfTicks;
     ULONGLONG AllCalls;             // since reading began
@@ -72,6 +73,7 @@ typedef struct _READER_LIVE_THREAD {
     ULONG CapacityOfOpen;
     ULONGLONG TakenTo;              // time stamp up to which time is counted
     ULONGLONG WindowStart;          // time stamp; 0: this pass read all
+    ULONGLONG PieceRecords;         // of those that calls are counted in
     ULONGLONG PassStart;            // time stamp of the record before it
     ULONGLONG GapTicks;             // that were left out just now
     ULONGLONG PassRecords;          // of this pass, read or not
@@ -111,6 +113,7 @@ typedef struct _READER_LIVE {
     ULONGLONG AllRecords;           // since reading began
     ULONGLONG SinceRecords;         // but for those before the first refresh
     ULONGLONG SinceRead;            // of those, read
+    ULONGLONG Random;               // for where pieces are
     ULONGLONG Overtaken;            // records that were overwritten before
                                     // they were read, of closed threads
     ULONGLONG Age;                  // nanoseconds, of the oldest data shown
