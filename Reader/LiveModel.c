@@ -498,7 +498,8 @@ Return Value:
     }
 
     Model->IsBackUnread = Live->IsBackUnread;
-    Model->IsLate = Live->Age > 2 * READER_LIVE_MAXIMUM_AGE;
+    Model->IsLate = Live->Age > 2 * READER_LIVE_MAXIMUM_AGE &&
+                    Live->Session.ProcessState != ReaderProcessGone;
     Model->AgeInMilliseconds = Live->Age / 1000000;
     Model->Overtaken = Live->Overtaken;
     for (Index = 0; Index < Live->NumberOfThreads; Index++) {
