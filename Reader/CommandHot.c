@@ -480,9 +480,10 @@ Return Value:
     }
 
     ReaderEndTable(&Output);
+    ReaderPutMore(&Output, Hot->NumberShown - Hot->NumberListed, "function");
     if (Output.Format == ReaderFormatText) {
         RtlWriteText(Context->Output,
-                     "%u function%s cost%s more to trace than they take: "
+                     "%u function%s that cost%s more to trace than they take: "
                      "%llu of %llu bytes of records.\n",
                      Hot->NumberListed,
                      Hot->NumberListed == 1 ? "" : "s",

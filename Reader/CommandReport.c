@@ -903,6 +903,7 @@ Return Value:
     }
 
     ReaderEndTable(&Output);
+    ReaderPutMore(&Output, Count - Index, "function");
     if (Abandoned != 0) {
         ReaderPutNote(&Output, READER_ABANDONED_NOTE);
     }

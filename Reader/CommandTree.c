@@ -195,6 +195,7 @@ Return Value:
     ULONGLONG Uncertain = 0;
     ULONGLONG BegunBefore = 0;
     ULONGLONG Rows = 0;
+    ULONGLONG More = 0;
     ULONGLONG HiddenColumns;
     ULONG Node;
     ULONG Track = READER_NONE;
@@ -258,6 +259,14 @@ Return Value:
     }
 
     ReaderEndTable(&Output);
+    while (Node != READER_NONE) {
+        if (Tree->Nodes[Node].Function != READER_NONE) {
+            More += 1;
+        }
+        Node = ReaderNextNode(Tree, Node);
+    }
+
+    ReaderPutMore(&Output, More, "node");
     if (Abandoned != 0) {
         ReaderPutNote(&Output, READER_ABANDONED_NOTE);
     }

@@ -1333,6 +1333,20 @@ VOID
 READER_PUT_NOTE ReaderPutNote;
 
 //
+// Says, in text output, how many rows --limit has left out, if any; What is
+// "function", say.
+//
+
+typedef
+VOID
+(READER_PUT_MORE)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ ULONGLONG Count,
+    _In_z_ PCSZ What
+    );
+READER_PUT_MORE ReaderPutMore;
+
+//
 // Says, in text output, what is to be known about the times: which clock they
 // are of, that they are ticks, or approximate.
 //

@@ -1380,6 +1380,43 @@ Return Value:
 
 
 _Use_decl_annotations_
+VOID
+ReaderPutMore(
+    PREADER_OUTPUT Output,
+    ULONGLONG Count,
+    PCSZ What
+    )
+/*++
+
+Routine Description:
+
+    Says how many rows were left out.
+
+Arguments:
+
+    Output - The output, between tables.
+
+    Count - How many; 0: nothing is said.
+
+    What - What a row is of.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Count != 0 && Output->Format == ReaderFormatText) {
+        RtlWriteText(Output->Writer,
+                     "(%llu %s%s more: --limit)\n",
+                     Count,
+                     What,
+                     Count == 1 ? "" : "s");
+    }
+}
+
+
+_Use_decl_annotations_
 PCSZ
 ReaderDescribeClock(
     PCCORE_CLOCK Clock

@@ -112,7 +112,7 @@ def check_rows(results, scratch):
                   [row[6] for row in expected], 'JSON')
     text = support.reader('hot', path)[1]
     results.check('20.0 ns of each call, and 30.0 ns more' in text and
-                  '%d functions cost more' % len(expected) in text and
+                  '%d functions that cost more' % len(expected) in text and
                   '%d of %d bytes' % (sum(row[4] for row in expected),
                                       count * 16) in text, 'text',
                   text.splitlines())

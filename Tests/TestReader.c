@@ -1852,6 +1852,7 @@ Return Value:
         "         1    8.999 us    2.700 us    8.999 us    8.999 us"
         "    8.999 us          0            0 ns           1  "
         "app.exe+0x1000\n"
+        "(1 function more: --limit)\n"
         "Abandoned: left without an exit (exception, longjmp, no return).  "
         "Their time, up to the record that told it, is in no other column; "
         "that of calls inside others of the same function is in theirs.\n"
