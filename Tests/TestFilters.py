@@ -686,7 +686,7 @@ def check_traced(results, scratch):
                 'live', '--interval', '200', '--count', '3', '--function',
                 'Small,Midd', '--exclude', 'Smaller')
             rows, frames, notes = [], [], []
-            for refresh in text.split('process ')[1:]:
+            for refresh in re.split(r'[\d:.]+Z  process ', text)[1:]:
                 found = live_lines(refresh)
                 rows += [line.split()[-1] for line in found[0]]
                 frames += [line.split()[-1] for lines in found[1].values()
