@@ -45,7 +45,7 @@ extern "C" {
 //
 
 #define TRACE_FORMAT_MAJOR 1
-#define TRACE_FORMAT_MINOR 2
+#define TRACE_FORMAT_MINOR 3
 
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_RECORD_SIZE 16
@@ -102,6 +102,13 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_RECORD, StackKind) == 12);
 #define TRACE_KIND_EXIT             2u  // _pexit, __return__
 #define TRACE_KIND_ENTER_FUNCTION   3u  // __cyg_profile_func_enter
 #define TRACE_KIND_EXIT_FUNCTION    4u  // __cyg_profile_func_exit
+
+//
+// Values of TRACE_STORE_HEADER.Mode: what follows the header.
+//
+
+#define TRACE_MODE_RECORDS          0u  // records, one for each hook call
+#define TRACE_MODE_TREE             1u  // a calling-context tree ("Trees")
 
 //
 // One reading of the three clocks, taken together.  Check is the exclusive or
@@ -168,6 +175,8 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 #define TRACE_HOOK_STOPPED              0x1u    // count, do not record
 #define TRACE_HOOK_SHARED               0x2u    // several threads count here;
                                                 // in no file
+#define TRACE_HOOK_PAUSED               0x4u    // stopped from outside, until
+                                                // it is started again
 
 //
 // Values of TRACE_STORE_HEADER.Clock: what a record's Timestamp is.
@@ -331,7 +340,26 @@ typedef struct _TRACE_STORE_HEADER {
                                     //       TRACE_PROBE_UNITths of a TSC tick;
                                     //       0: not known
     uint32_t ProbeTotal;            // 0x1ac what it costs in all, likewise
-    uint64_t Reserved2[10];         // 0x1b0
+    uint32_t Mode;                  // 0x1b0 TRACE_MODE_*
+    uint32_t NumberOfActions;       // 0x1b4 of the control file, that the
+                                    //       thread has carried out
+    uint64_t NumberOfEventsPaused;  // 0x1b8 hook calls while recording was
+                                    //       stopped from outside, up to the
+                                    //       last start
+    uint64_t ClearTimestamp;        // 0x1c0 of the last clearing that the
+                                    //       thread has carried out; 0: none
+
+    //
+    // 0x1c8: trees only.
+    //
+
+    uint64_t NodesFileOffset;       // 0x1c8
+    uint64_t NumberOfNodes;         // 0x1d0 whole ones, the root is the first
+    uint64_t BaseAddress;           // 0x1d8 of the file, in the writer: an
+                                    //       address less this is a file offset
+    uint64_t NumberOfUnmatchedExits; // 0x1e0
+    uint64_t StackFileOffset;       // 0x1e8 of the TRACE_TREE_STACK in use
+    uint64_t Reserved2[2];          // 0x1f0
 
     //
     // 0x200: the texts.
@@ -415,11 +443,229 @@ TRACE_FORMAT_ASSERT_OFFSET(NumberOfWaits, 0x198);
 TRACE_FORMAT_ASSERT_OFFSET(WaitTicks, 0x1a0);
 TRACE_FORMAT_ASSERT_OFFSET(ProbeInner, 0x1a8);
 TRACE_FORMAT_ASSERT_OFFSET(ProbeTotal, 0x1ac);
+TRACE_FORMAT_ASSERT_OFFSET(Mode, 0x1b0);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfActions, 0x1b4);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfEventsPaused, 0x1b8);
+TRACE_FORMAT_ASSERT_OFFSET(ClearTimestamp, 0x1c0);
+TRACE_FORMAT_ASSERT_OFFSET(NodesFileOffset, 0x1c8);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfNodes, 0x1d0);
+TRACE_FORMAT_ASSERT_OFFSET(BaseAddress, 0x1d8);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfUnmatchedExits, 0x1e0);
+TRACE_FORMAT_ASSERT_OFFSET(StackFileOffset, 0x1e8);
 TRACE_FORMAT_ASSERT_OFFSET(ModulePath, 0x200);
 TRACE_FORMAT_ASSERT_OFFSET(ProcessPath, 0x620);
 TRACE_FORMAT_ASSERT_OFFSET(CommandLine, 0xa40);
 TRACE_FORMAT_ASSERT_OFFSET(PdbPath, 0xd40);
 TRACE_FORMAT_ASSERT_OFFSET(ThreadName, 0xf60);
+
+//
+// Trees.  In a store of TRACE_MODE_TREE, RecordSize is that of a node.  The
+// thread writes it and nobody else; every field is written by one store of its
+// own size, so that none is ever torn.  What belongs together is not written at
+// once: a reader reads the nodes first, in order, then the open frames, and
+// counts the time of a frame only if it was open before the first node was
+// read; it takes differences that come out negative for 0.  While Generation is
+// odd the tree is being cleared: the reader begins again.
+//
+// "Writer address" fields are the thread's own and mean nothing to a reader,
+// but for the frames' Node: address - BaseAddress is its file offset.
+//
+// The self time of a node is Total less the Total of its children less Away.
+// The call that is open at a node (there is one at most, but for
+// TRACE_NODE_OTHER) is in Calls and not yet in Total.
+//
+
+#define TRACE_NODE_SIZE 128
+
+typedef struct _TRACE_NODE {
+
+    //
+    // 0x00: the line that the hooks use.
+    //
+
+    uint64_t Calls;                 // 0x00 entries
+    uint64_t Total;                 // 0x08 ticks, of the calls that have ended
+    uint64_t Minimum;               // 0x10 ticks; all ones: none has ended
+    uint64_t Maximum;               // 0x18 ticks
+    uint64_t LastChild;             // 0x20 writer address
+    uint32_t Site;                  // 0x28 as a record's; 0: root and other
+    uint32_t FrameSize;             // 0x2c from RSP at the entry hook's call up
+                                    //      to the return address, bytes
+    uint64_t OtherChild;            // 0x30 writer address, or 0
+    uint32_t Kind;                  // 0x38 TRACE_KIND_ENTER or _ENTER_FUNCTION;
+                                    //      0: root and other
+    uint32_t Flags;                 // 0x3c TRACE_NODE_*
+
+    //
+    // 0x40: the rest.
+    //
+
+    uint64_t First;                 // 0x40 ticks, of the first call that ended
+                                    //      by its exit
+    uint64_t Abandoned;             // 0x48 calls that ended without an exit; in
+                                    //      Calls and, up to when that was seen,
+                                    //      in Total
+    uint64_t Away;                  // 0x50 ticks that other stacks of the
+                                    //      thread ran while this was innermost
+    uint64_t HashNext;              // 0x58 writer address
+    uint64_t Parent;                // 0x60 index of the parent; the root's is
+                                    //      its own, 0
+    uint64_t Reserved[3];           // 0x68
+
+} TRACE_NODE;
+typedef TRACE_NODE *PTRACE_NODE;
+typedef const TRACE_NODE *PCTRACE_NODE;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_NODE) == TRACE_NODE_SIZE);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Total) == 0x08);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Minimum) == 0x10);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Maximum) == 0x18);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, LastChild) == 0x20);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Site) == 0x28);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, FrameSize) == 0x2c);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, OtherChild) == 0x30);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Kind) == 0x38);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Flags) == 0x3c);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, First) == 0x40);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Abandoned) == 0x48);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Away) == 0x50);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, HashNext) == 0x58);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Parent) == 0x60);
+
+//
+// A node for all the functions that its parent calls and that have no nodes of
+// their own, for lack of room, and for all that those call: their calls are in
+// Calls, and only the outermost's time is in Total.
+//
+
+#define TRACE_NODE_OTHER            0x1u
+
+//
+// An open call.  The frames of a stack lie one behind the other, the outermost
+// first; the first of all is none: its Node is the root.
+//
+
+#define TRACE_FRAME_SIZE 32
+
+typedef struct _TRACE_FRAME {
+    uint64_t Stack;                 // 0x00 RSP at the entry hook's call; of the
+                                    //      first: all ones
+    uint64_t Start;                 // 0x08 time stamp
+    uint64_t Node;                  // 0x10 writer address
+    uint64_t Flags;                 // 0x18 TRACE_FRAME_*
+} TRACE_FRAME;
+typedef TRACE_FRAME *PTRACE_FRAME;
+typedef const TRACE_FRAME *PCTRACE_FRAME;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_FRAME) == TRACE_FRAME_SIZE);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_FRAME, Start) == 0x08);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_FRAME, Node) == 0x10);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_FRAME, Flags) == 0x18);
+
+//
+// The call was open when recording was started again, or its time was set back
+// by a clearing: it may have ended unseen.
+//
+
+#define TRACE_FRAME_STALE           0x1u
+
+//
+// What comes before the frames of a stack: the thread's own, or a fiber's.  The
+// innermost open frame of the stack in use (TRACE_STORE_HEADER.StackFileOffset)
+// is at the writer address Cursor; that of another stack at Top.
+//
+
+typedef struct _TRACE_TREE_STACK {
+    uint64_t StackBase;             // 0x00 highest address of the stack
+    uint64_t Top;                   // 0x08 writer address; of the stack in use
+                                    //      that of an earlier time
+    uint64_t End;                   // 0x10 writer address: end of the frames'
+                                    //      room
+    uint64_t LeftTimestamp;         // 0x18 when another stack took over; 0: it
+                                    //      has not
+    uint64_t NextFileOffset;        // 0x20 of another stack; 0: the last
+    uint64_t Reserved[3];           // 0x28
+} TRACE_TREE_STACK;
+typedef TRACE_TREE_STACK *PTRACE_TREE_STACK;
+typedef const TRACE_TREE_STACK *PCTRACE_TREE_STACK;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_TREE_STACK) == 64);
+
+//
+// The thread's own stack comes directly behind the header; what others there
+// are is found through NextFileOffset.
+//
+
+#define TRACE_TREE_FIRST_STACK TRACE_HEADER_SIZE
+
+//
+// The control file of a session, which is steered through it while it runs: a
+// header of TRACE_CONTROL_HEADER_SIZE bytes, then actions.  Everyone maps it
+// for writing, and whoever wants something appends an action: claims the next
+// place by an interlocked addition to NumberClaimed, fills it, and writes Kind
+// last.  A place beyond Capacity is none, and nothing is written to it.
+//
+
+#define TRACE_CONTROL_FILE_NAME "session.control"
+#define TRACE_CONTROL_MAGIC 0x4C52544E4F435254ULL  // "TRCONTRL"
+#define TRACE_CONTROL_HEADER_SIZE 4096
+#define TRACE_CONTROL_ACTION_SIZE 128
+#define TRACE_CONTROL_INSTANCES 64
+
+//
+// A module instance that follows the control file.
+//
+
+typedef struct _TRACE_CONTROL_INSTANCE {
+    uint64_t ModuleBase;            // 0x00 0: free
+    uint32_t NumberSeen;            // 0x08 actions, by the library's worker
+    uint32_t State;                 // 0x0c TRACE_ACTION_START or _STOP
+} TRACE_CONTROL_INSTANCE;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_CONTROL_INSTANCE) == 16);
+
+typedef struct _TRACE_CONTROL {
+    uint64_t Magic;                 // 0x00 written last
+    uint16_t MajorVersion;          // 0x08 those of the stores
+    uint16_t MinorVersion;          // 0x0a
+    uint32_t ProcessId;             // 0x0c
+    uint64_t ProcessCreationTime;   // 0x10 FILETIME, UTC
+    uint32_t Capacity;              // 0x18 actions
+    uint32_t NumberClaimed;         // 0x1c
+    uint64_t Reserved[4];           // 0x20
+    TRACE_CONTROL_INSTANCE Instances[TRACE_CONTROL_INSTANCES]; // 0x40
+} TRACE_CONTROL;
+typedef TRACE_CONTROL *PTRACE_CONTROL;
+typedef const TRACE_CONTROL *PCTRACE_CONTROL;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_CONTROL) <= TRACE_CONTROL_HEADER_SIZE);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_CONTROL, Instances) == 0x40);
+
+//
+// Values of TRACE_CONTROL_ACTION.Kind.
+//
+
+#define TRACE_ACTION_NONE           0u      // claimed, not written (yet)
+#define TRACE_ACTION_START          1u
+#define TRACE_ACTION_STOP           2u
+#define TRACE_ACTION_CLEAR          3u      // what was recorded before does not
+                                            // count any more
+#define TRACE_ACTION_MARK           4u      // a named instant
+#define TRACE_ACTION_NAME           5u      // the thread's name
+
+typedef struct _TRACE_CONTROL_ACTION {
+    uint32_t Kind;                  // 0x00 TRACE_ACTION_*, written last
+    uint32_t ThreadId;              // 0x04 0: from outside the process
+    uint64_t Timestamp;             // 0x08 rdtsc
+    uint64_t SystemTime;            // 0x10 FILETIME, UTC
+    uint32_t TextLength;            // 0x18 bytes of Text
+    uint32_t Reserved;              // 0x1c
+    char Text[96];                  // 0x20 UTF-8, cut at a character
+} TRACE_CONTROL_ACTION;
+typedef TRACE_CONTROL_ACTION *PTRACE_CONTROL_ACTION;
+typedef const TRACE_CONTROL_ACTION *PCTRACE_CONTROL_ACTION;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_CONTROL_ACTION) == TRACE_CONTROL_ACTION_SIZE);
 
 #ifdef __cplusplus
 }
