@@ -150,6 +150,18 @@ typedef NTSTATUS (NTAPI NT_FLUSH_VIRTUAL_MEMORY)(
     _Out_ PIO_STATUS_BLOCK IoStatusBlock
     );
 
+typedef NTSTATUS (NTAPI NT_QUERY_VIRTUAL_MEMORY)(
+    _In_ HANDLE ProcessHandle,
+    _In_opt_ PVOID BaseAddress,
+    _In_ ULONG InformationClass,
+    _Out_writes_bytes_(SizeInBytes) PVOID Information,
+    _In_ SIZE_T SizeInBytes,
+    _Out_opt_ PSIZE_T ReturnSize
+    );
+
+#define RTL_MEMORY_MAPPED_FILE_NAME 2   // MemoryMappedFilenameInformation: a
+                                        // UNICODE_STRING and what it points to
+
 typedef NTSTATUS (NTAPI NT_PROTECT_VIRTUAL_MEMORY)(
     _In_ HANDLE ProcessHandle,
     _Inout_ PVOID *BaseAddress,
@@ -470,6 +482,7 @@ typedef BOOL (WINAPI WRITE_FILE)(
     ENTRY(NT_GET_NEXT_THREAD, NtGetNextThread)                              \
     ENTRY(NT_WAIT_FOR_MULTIPLE_OBJECTS, NtWaitForMultipleObjects)           \
     ENTRY(NT_READ_VIRTUAL_MEMORY, NtReadVirtualMemory)                      \
+    ENTRY(NT_QUERY_VIRTUAL_MEMORY, NtQueryVirtualMemory)                    \
     ENTRY(NT_DUPLICATE_OBJECT, NtDuplicateObject)                           \
     ENTRY(RTL_EXIT_USER_PROCESS, RtlExitUserProcess)
 

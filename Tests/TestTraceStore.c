@@ -128,6 +128,35 @@ static BOOLEAN TestKeepsSuspended;
 
 static ULONG_PTR TestProcessors;
 
+//
+// Where a thread that maps or unmaps is stopped for good, as the end of a
+// process stops it: after the system has made its section, before and after it
+// has mapped the view, after it has closed the section's handle, before and
+// after it has unmapped a view.  The thread that tests is never stopped.
+//
+
+#define TEST_KILL_NOWHERE   0
+#define TEST_KILL_SECTION   1
+#define TEST_KILL_HINT      2       // the view is to get a certain address
+#define TEST_KILL_MAPPED    3
+#define TEST_KILL_CLOSED    4
+#define TEST_KILL_UNMAP     5
+#define TEST_KILL_UNMAPPED  6
+#define TEST_KILL_PLACES    7
+
+static volatile LONG TestKillPlace;
+static volatile LONG TestKilled;        // a thread has been stopped
+static HANDLE volatile TestKillSection; // the last one that it made
+static PVOID volatile TestKillBase;     // what it was to map or unmap
+static ULONG volatile TestKillAppended; // records, by such a thread
+
+//
+// What the system is made to say of any address: that the file lies there which
+// lies here.
+//
+
+static PVOID TestMisnamedAs;
+
 typedef struct _TEST_VIEW {
     PVOID Base;
     ULONGLONG FileOffset;
@@ -168,6 +197,27 @@ TestDelay(
         GetCurrentThreadId() != TestMainThreadId) {
 
         Sleep((ULONG)TestDelayMilliseconds);
+    }
+}
+
+static
+VOID
+TestMaybeKill(
+    LONG Place,
+    PVOID Base
+    )
+{
+    if (TestKillPlace == Place &&
+        GetCurrentThreadId() != TestMainThreadId &&
+        InterlockedCompareExchange(&TestKillPlace,
+                                   TEST_KILL_NOWHERE,
+                                   Place) == Place) {
+
+        TestKillBase = Base;
+        InterlockedExchange(&TestKilled, 1);
+        for (;;) {
+            Sleep(1000);
+        }
     }
 }
 
@@ -262,6 +312,9 @@ TestNtClose(
     } else {
         InterlockedIncrement(&TestBadCalls);
     }
+    if (Handle == TestKillSection) {
+        TestMaybeKill(TEST_KILL_CLOSED, NULL);
+    }
     return Status;
 }
 
@@ -278,17 +331,24 @@ TestNtCreateSection(
     HANDLE FileHandle
     )
 {
+    NTSTATUS Status;
+
     if (TestIsDue(TestRoutineNtCreateSection)) {
         return TestFault.Status;
     }
 
-    return TestCountHandle(TestReal->NtCreateSection(SectionHandle,
-                                                     DesiredAccess,
-                                                     ObjectAttributes,
-                                                     MaximumSize,
-                                                     SectionPageProtection,
-                                                     AllocationAttributes,
-                                                     FileHandle));
+    Status = TestCountHandle(TestReal->NtCreateSection(SectionHandle,
+                                                       DesiredAccess,
+                                                       ObjectAttributes,
+                                                       MaximumSize,
+                                                       SectionPageProtection,
+                                                       AllocationAttributes,
+                                                       FileHandle));
+    if (GetCurrentThreadId() != TestMainThreadId) {
+        TestKillSection = NT_SUCCESS(Status) ? *SectionHandle : NULL;
+    }
+    TestMaybeKill(TEST_KILL_SECTION, NULL);
+    return Status;
 }
 
 //
@@ -361,6 +421,10 @@ TestNtMapViewOfSection(
         TestCheckRingPlace((ULONGLONG)SectionOffset->QuadPart, *ViewSize);
     }
 
+    if (*BaseAddress != NULL) {
+        TestMaybeKill(TEST_KILL_HINT, *BaseAddress);
+    }
+
     Status = TestReal->NtMapViewOfSection(SectionHandle,
                                           ProcessHandle,
                                           BaseAddress,
@@ -384,6 +448,7 @@ TestNtMapViewOfSection(
         InterlockedExchange(&TestViews[Index].Live, 1);
     }
 
+    TestMaybeKill(TEST_KILL_MAPPED, *BaseAddress);
     return Status;
 }
 
@@ -399,6 +464,7 @@ TestNtUnmapViewOfSection(
     LONG Index;
 
     TestDelay();
+    TestMaybeKill(TEST_KILL_UNMAP, BaseAddress);
 
     //
     // The view must be one of ours, mapped and not yet unmapped.
@@ -422,7 +488,29 @@ TestNtUnmapViewOfSection(
     if (!NT_SUCCESS(Status)) {
         InterlockedIncrement(&TestBadCalls);
     }
+    TestMaybeKill(TEST_KILL_UNMAPPED, BaseAddress);
     return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtQueryVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID BaseAddress,
+    ULONG InformationClass,
+    PVOID Information,
+    SIZE_T SizeInBytes,
+    PSIZE_T ReturnSize
+    )
+{
+    return TestReal->NtQueryVirtualMemory(ProcessHandle,
+                                          TestMisnamedAs != NULL ?
+                                          TestMisnamedAs : BaseAddress,
+                                          InformationClass,
+                                          Information,
+                                          SizeInBytes,
+                                          ReturnSize);
 }
 
 static
@@ -742,6 +830,7 @@ TestMakeCountingRtl(
     TestCounting.NtCreateSection = TestNtCreateSection;
     TestCounting.NtMapViewOfSection = TestNtMapViewOfSection;
     TestCounting.NtUnmapViewOfSection = TestNtUnmapViewOfSection;
+    TestCounting.NtQueryVirtualMemory = TestNtQueryVirtualMemory;
     TestCounting.NtAllocateVirtualMemory = TestNtAllocateVirtualMemory;
     TestCounting.NtFreeVirtualMemory = TestNtFreeVirtualMemory;
     TestCounting.NtCreateEvent = TestNtCreateEvent;
@@ -775,6 +864,11 @@ TestResetCounters(
     TestDelayMilliseconds = 0;
     TestLargestFile = 0;
     TestBadRingWrites = 0;
+    TestKillPlace = TEST_KILL_NOWHERE;
+    TestKilled = 0;
+    TestKillSection = NULL;
+    TestKillBase = NULL;
+    TestMisnamedAs = NULL;
 }
 
 static
@@ -2725,6 +2819,315 @@ TestProcessExit(
 }
 
 //
+// Process exit, the worker or a traced thread having been killed at the worst
+// moment: everything that it had is found, and the file is cut to its records.
+// What has come to lie at the address, or has got the handle, of something that
+// it had given back stays.
+//
+// Controls: a system that does not say whose the views are, where the file
+// cannot be cut; and one that says of any view that it is the store's, where
+// what has come there is lost.
+//
+
+#define TEST_KILL_SAYS      0
+#define TEST_KILL_SILENT    1
+#define TEST_KILL_LIES      2
+#define TEST_KILL_KINDS     3
+
+#define TEST_KILL_RECORDS   3000000
+#define TEST_KILL_MARK      0x46    // in the first byte of another file
+#define TEST_KILL_HANDLES   2000
+
+static
+DWORD
+WINAPI
+TestKillMain(
+    PVOID Parameter
+    )
+{
+    PTRACE_STORE Store;
+
+    Store = (PTRACE_STORE)Parameter;
+    while (TestKillAppended < TEST_KILL_RECORDS) {
+        if (TestAppend(Store, TestKillAppended)) {
+            TestKillAppended += 1;
+        }
+    }
+    return 0;
+}
+
+//
+// Appends until the worker has been stopped.  No view is left before the worker
+// is done with the next one: a worker that has been stopped would be waited
+// for.
+//
+
+static
+VOID
+TestAppendUntilKilled(
+    PTRACE_STORE Store
+    )
+{
+    PTRACE_STORE_HEADER Header;
+    ULONG Tries;
+
+    Header = Store->Header;
+    for (Tries = 0;
+         !TestKilled && Tries < 30000 && TestKillAppended < TEST_KILL_RECORDS;
+         ) {
+
+        if (Header->Cursor ==
+            (ULONG_PTR)Store->Current.Base + Store->Current.SizeInBytes &&
+            Store->Session->Worker.State == TRACE_WORKER_RUNNING &&
+            (*(PBYTE volatile *)&Store->Next.Base == NULL ||
+             *(ULONGLONG volatile *)&Store->Next.PreparedInBytes !=
+             Store->Next.SizeInBytes)) {
+
+            Sleep(1);
+            Tries += 1;
+            continue;
+        }
+        if (TestAppend(Store, TestKillAppended)) {
+            TestKillAppended += 1;
+        }
+    }
+}
+
+static
+HANDLE
+TestCreateOtherSection(
+    VOID
+    )
+{
+    return CreateFileMappingW(INVALID_HANDLE_VALUE,
+                              NULL,
+                              PAGE_READWRITE,
+                              0,
+                              TRACE_VIEW_MINIMUM_SIZE,
+                              NULL);
+}
+
+//
+// Another section's handle with a value that has been given back.
+//
+
+static
+HANDLE
+TestTakeHandle(
+    HANDLE Value
+    )
+{
+    static HANDLE Handles[TEST_KILL_HANDLES];
+    HANDLE Taken;
+    ULONG Count;
+    ULONG Index;
+
+    Taken = NULL;
+    for (Count = 0; Count < TEST_KILL_HANDLES && Taken == NULL; Count += 1) {
+        Handles[Count] = TestCreateOtherSection();
+        if (Handles[Count] == Value) {
+            Taken = Value;
+        }
+    }
+    for (Index = 0; Index < Count; Index += 1) {
+        if (Handles[Index] != Taken) {
+            CloseHandle(Handles[Index]);
+        }
+    }
+    return Taken;
+}
+
+static
+BOOLEAN
+TestIsOtherView(
+    PBYTE View
+    )
+{
+    MEMORY_BASIC_INFORMATION Information;
+
+    return VirtualQuery(View, &Information, sizeof(Information)) != 0 &&
+           Information.State == MEM_COMMIT &&
+           Information.Type == MEM_MAPPED &&
+           *(BYTE volatile *)View == TEST_KILL_MARK;
+}
+
+static
+VOID
+TestKill(
+    LONG Place,
+    BOOLEAN IsWorker,
+    ULONG Kind
+    )
+{
+    static RTL Silent;
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    HANDLE Thread;
+    HANDLE Other;
+    PBYTE OtherView;
+    DWORD Flags;
+    ULONG Sequence;
+    ULONG Tries;
+    BOOLEAN IsLeft;
+    LONG Index;
+
+    TestNextRoot();
+    TestResetCounters();
+    TestKillAppended = 0;
+    RtlCopyBytes(&Silent, &TestCounting, sizeof(Silent));
+    if (Kind == TEST_KILL_SILENT) {
+        Silent.NtQueryVirtualMemory = NULL;
+    }
+    if (!TEST_SUCCESS(TestCreateSession(&Silent,
+                                        0,
+                                        IsWorker,
+                                        &Session,
+                                        &Error))) {
+        return;
+    }
+    if (!TEST_SUCCESS(TraceStoreOpen(Session, &Store, &Error))) {
+        TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+        return;
+    }
+    Sequence = Store->Header->SequenceNumber;
+
+    TestKillPlace = Place;
+    Thread = NULL;
+    if (IsWorker) {
+        TestAppendUntilKilled(Store);
+    } else {
+        Thread = CreateThread(NULL, 0, TestKillMain, Store, 0, NULL);
+    }
+    for (Tries = 0; Tries < 30000 && !TestKilled; Tries += 1) {
+        Sleep(1);
+    }
+    TEST(TestKilled);
+    TerminateThread(IsWorker ? Session->Worker.Thread : Thread, 0);
+    TEST_EQUAL(WaitForSingleObject(IsWorker ? Session->Worker.Thread : Thread,
+                                   30000),
+               WAIT_OBJECT_0);
+
+    //
+    // Somebody else moves in.
+    //
+
+    Other = NULL;
+    OtherView = NULL;
+    if (Place == TEST_KILL_CLOSED) {
+        Other = TestTakeHandle(TestKillSection);
+        TEST(Other != NULL);
+    } else if (Place == TEST_KILL_HINT || Place == TEST_KILL_UNMAPPED) {
+        Other = TestCreateOtherSection();
+        OtherView = (PBYTE)MapViewOfFileEx(Other,
+                                           FILE_MAP_WRITE,
+                                           0,
+                                           0,
+                                           0,
+                                           TestKillBase);
+        if (TEST(OtherView != NULL)) {
+            *OtherView = TEST_KILL_MARK;
+        }
+    }
+
+    if (Kind == TEST_KILL_LIES) {
+        TestMisnamedAs = Store->Header;
+    }
+    TraceSessionProcessExit(Session, NULL, FALSE);
+    TestMisnamedAs = NULL;
+
+    TEST(TestReadSessionStore(Session, Sequence, &TestContent));
+    TestCheckContent(TestKillAppended,
+                     TRACE_STATE_CLOSED,
+                     TRACE_REASON_PROCESS_EXIT);
+    TEST((TestContent.FileSize == TestContent.End) ==
+         (Kind != TEST_KILL_SILENT));
+
+    if (OtherView != NULL) {
+        IsLeft = TestIsOtherView(OtherView);
+        TEST(IsLeft == (Kind != TEST_KILL_LIES));
+        if (IsLeft) {
+            UnmapViewOfFile(OtherView);
+        }
+        CloseHandle(Other);
+    } else if (Other != NULL) {
+        IsLeft = GetHandleInformation(Other, &Flags) != FALSE;
+        TEST(IsLeft == (Kind != TEST_KILL_LIES));
+        if (IsLeft) {
+            CloseHandle(Other);
+        }
+    }
+    if (Kind == TEST_KILL_LIES) {
+        TestBadCalls = 0;
+        TestOpenHandles += Place == TEST_KILL_CLOSED;
+    }
+
+    //
+    // The control has left what the killed thread had.
+    //
+
+    if (Kind == TEST_KILL_SILENT) {
+        for (Index = 0; Index < TestNumberOfViews; Index += 1) {
+            if (TestViews[Index].Live) {
+                TestCounting.NtUnmapViewOfSection((HANDLE)-1,
+                                                  TestViews[Index].Base);
+            }
+        }
+        if (Place == TEST_KILL_SECTION || Place == TEST_KILL_HINT ||
+            Place == TEST_KILL_MAPPED) {
+
+            TestCounting.NtClose(TestKillSection);
+        }
+    }
+
+    //
+    // A process that ends leaves the worker's handles to the system.
+    //
+
+    if (IsWorker) {
+        Session->Worker.State = TRACE_WORKER_RUNNING;
+    } else {
+        CloseHandle(Thread);
+    }
+    TraceSessionDestroy(Session, TRACE_REASON_MODULE_UNLOAD);
+    TestCheckBalance();
+}
+
+static
+VOID
+TestKills(
+    VOID
+    )
+{
+    LONG Place;
+    BOOLEAN IsTaken;
+    ULONG IsWorker;
+    ULONG Kind;
+
+    for (Place = TEST_KILL_SECTION; Place < TEST_KILL_PLACES; Place += 1) {
+        IsTaken = Place == TEST_KILL_HINT ||
+                  Place == TEST_KILL_CLOSED ||
+                  Place == TEST_KILL_UNMAPPED;
+        for (Kind = 0; Kind < TEST_KILL_KINDS; Kind += 1) {
+
+            //
+            // A view that has been unmapped keeps no file from being cut; and
+            // where nobody has moved in, nothing of his can be lost.
+            //
+
+            if ((Kind == TEST_KILL_SILENT && Place == TEST_KILL_UNMAPPED) ||
+                (Kind == TEST_KILL_LIES && !IsTaken)) {
+
+                continue;
+            }
+            for (IsWorker = 0; IsWorker < 2; IsWorker += 1) {
+                TestKill(Place, (BOOLEAN)IsWorker, Kind);
+            }
+        }
+    }
+}
+
+//
 // A cursor that something in the process has overwritten: the store stops, and
 // closing it neither grows the file nor fails.
 //
@@ -3844,6 +4247,7 @@ Return Value:
     TestThreads();
     TestManyStores();
     TestProcessExit();
+    TestKills();
     TestInvariant();
     TestDemand();
     TestSlowViews();

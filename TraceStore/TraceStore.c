@@ -707,7 +707,16 @@ Return Value:
     TraceStoreAcquireWorkLock(Store);
     TraceStoreWaitForWorker(Store, TRACE_WORKER_ANY);
 
-    RtlUnmapFileSection(&Session->Rtl, Store->Next.Base);
+    //
+    // A thread that was killed may have left the next view half mapped, or may
+    // have begun to make it the current one.
+    //
+
+    if (Store->Next.Section == NULL &&
+        Store->Next.Base != Store->Current.Base) {
+
+        RtlUnmapFileSection(&Session->Rtl, Store->Next.Base);
+    }
     for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
         TraceViewRetire(Session, Store->Retired[Index]);
     }
@@ -722,6 +731,7 @@ Return Value:
     if (Store->Current.Base != (PBYTE)Header) {
         RtlUnmapFileSection(&Session->Rtl, Store->Current.Base);
     }
+    TraceStoreReclaim(Store);
     RtlUnmapFileSection(&Session->Rtl, Header);
 
     //

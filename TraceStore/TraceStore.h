@@ -81,6 +81,8 @@ typedef struct _TRACE_VIEW {
                                     // writable; a multiple of 4,096
     ULONGLONG PrepareTicks;         // that this took, of the time stamp counter
     ULONGLONG LongestTicks;         // that a piece of it took
+    HANDLE Section;                 // that Base is being mapped from; NULL: it
+                                    // has been, or nothing has
 } TRACE_VIEW;
 typedef TRACE_VIEW *PTRACE_VIEW;
 typedef const TRACE_VIEW *PCTRACE_VIEW;
@@ -103,6 +105,14 @@ typedef TRACE_SESSION *PTRACE_SESSION;
 //
 
 #define TRACE_RETIRED_VIEWS 16
+
+//
+// Who unmaps which of TRACE_STORE.Leaving.
+//
+
+#define TRACE_LEAVING_OWNER     0
+#define TRACE_LEAVING_WORKER    1
+#define TRACE_LEAVING_VIEWS     2
 
 //
 // Values of TRACE_STORE.WorkerBusy.
@@ -174,7 +184,10 @@ typedef struct _TRACE_STORE {
 
     TRACE_VIEW Current;             // (W) where the hook appends
     TRACE_VIEW Next;                // (W) prepared ahead; Base NULL: none
+    TRACE_VIEW Mapping;             // what the worker maps, outside the lock;
+                                    // it becomes Next
     PVOID Retired[TRACE_RETIRED_VIEWS]; // (W) for the worker to unmap
+    PVOID Leaving[TRACE_LEAVING_VIEWS]; // being unmapped; each its thread's
     ULONGLONG FileSizeInBytes;      // (W) what the file was extended to
     ULONGLONG DemandInBytes;        // what a view should have to last for a
                                     // while; before WantNext
@@ -535,6 +548,14 @@ NTSTATUS
     _In_ ULONGLONG SizeInBytes
     );
 TRACE_VIEW_PREPARE TraceViewPrepare;
+
+//
+// Gives back what a thread that was killed may have been mapping or unmapping.
+// A store's known views, but for its first, are unmapped already.
+//
+
+typedef VOID (TRACE_STORE_RECLAIM)(_Inout_ PTRACE_STORE Store);
+TRACE_STORE_RECLAIM TraceStoreReclaim;
 
 //
 // Unmaps a full view, which the session's Flush has written to disk first.

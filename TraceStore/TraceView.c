@@ -81,6 +81,12 @@ Abstract:
 
 #define TRACE_LARGE_PAGE_SIZE   0x200000        // 2 MiB
 
+//
+// Room for a file's name and the structure before it.
+//
+
+#define TRACE_NAME_SIZE         0x10000         // 64 KiB
+
 #define TEB_THREAD_ID           0x48
 
 _Use_decl_annotations_
@@ -456,12 +462,119 @@ Return Value:
 
 static
 NTSTATUS
+TraceViewCreateSection(
+    _In_ PCRTL Rtl,
+    _In_ HANDLE File,
+    _Inout_ PTRACE_VIEW View
+    )
+/*++
+
+Routine Description:
+
+    Creates the section that a view is mapped from.  The system itself writes
+    the handle to its place, so that no thread is ever killed with one that the
+    store does not know.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    File - Supplies the file.
+
+    View - Supplies the view; Section is set on success.
+
+Return Value:
+
+    STATUS_SUCCESS or NtCreateSection's status.
+
+--*/
+{
+    NTSTATUS Status;
+    LARGE_INTEGER MaximumSize;
+
+    MaximumSize.QuadPart = (LONGLONG)(View->FileOffset + View->SizeInBytes);
+    Status = Rtl->NtCreateSection(&View->Section,
+                                  SECTION_QUERY | SECTION_MAP_READ |
+                                  SECTION_MAP_WRITE,
+                                  NULL,
+                                  &MaximumSize,
+                                  PAGE_READWRITE,
+                                  SEC_COMMIT,
+                                  File);
+    if (!NT_SUCCESS(Status)) {
+        View->Section = NULL;
+    }
+
+    return Status;
+}
+
+static
+NTSTATUS
+TraceViewMapAt(
+    _In_ PCRTL Rtl,
+    _Inout_ PTRACE_VIEW View,
+    _In_opt_ PVOID Address
+    )
+/*++
+
+Routine Description:
+
+    Maps a view.  As with the section, the system itself writes the address to
+    its place.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    View - Supplies the view and its section; Base is set on success, and to
+        Address, where there may be no view of ours yet, meanwhile.
+
+    Address - Optionally supplies the address.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+    STATUS_CONFLICTING_ADDRESSES - There is no room at Address.
+
+    Or another status of NtMapViewOfSection.
+
+--*/
+{
+    NTSTATUS Status;
+    LARGE_INTEGER Offset;
+    SIZE_T Size;
+
+    Offset.QuadPart = (LONGLONG)View->FileOffset;
+    Size = (SIZE_T)View->SizeInBytes;
+    View->Base = (PBYTE)Address;
+
+    Status = Rtl->NtMapViewOfSection(View->Section,
+                                     (HANDLE)-1,
+                                     (PVOID *)&View->Base,
+                                     0,
+                                     0,
+                                     &Offset,
+                                     &Size,
+                                     RTL_VIEW_UNMAP,
+                                     0,
+                                     PAGE_READWRITE);
+    if (NT_SUCCESS(Status) && Address != NULL && View->Base != Address) {
+        RtlUnmapFileSection(Rtl, View->Base);
+        Status = STATUS_CONFLICTING_ADDRESSES;
+    }
+    if (!NT_SUCCESS(Status)) {
+        View->Base = NULL;
+    }
+
+    return Status;
+}
+
+static
+NTSTATUS
 TraceViewMapAligned(
     _In_ PCRTL Rtl,
-    _In_ HANDLE Section,
-    _In_ ULONGLONG FileOffset,
-    _In_ ULONGLONG SizeInBytes,
-    _Outptr_ PVOID *Base
+    _Inout_ PTRACE_VIEW View
     )
 /*++
 
@@ -475,14 +588,7 @@ Arguments:
 
     Rtl - Supplies the RTL.
 
-    Section - Supplies the section.
-
-    FileOffset - Supplies the offset of the view in the file, a multiple of
-        64 KiB.
-
-    SizeInBytes - Supplies the size of the view.
-
-    Base - Receives the address.
+    View - Supplies the view and its section; Base is set on success.
 
 Return Value:
 
@@ -500,7 +606,7 @@ Return Value:
 
     for (Try = 0; Try < 4; Try += 1) {
         Reserved = NULL;
-        Size = (SIZE_T)SizeInBytes + TRACE_LARGE_PAGE_SIZE;
+        Size = (SIZE_T)View->SizeInBytes + TRACE_LARGE_PAGE_SIZE;
         Status = Rtl->NtAllocateVirtualMemory((HANDLE)-1,
                                               &Reserved,
                                               0,
@@ -513,7 +619,7 @@ Return Value:
 
         Address = (ULONG_PTR)Reserved + TRACE_LARGE_PAGE_SIZE - 1;
         Address &= ~(ULONG_PTR)(TRACE_LARGE_PAGE_SIZE - 1);
-        Address += (ULONG_PTR)(FileOffset & (TRACE_LARGE_PAGE_SIZE - 1));
+        Address += (ULONG_PTR)(View->FileOffset & (TRACE_LARGE_PAGE_SIZE - 1));
 
         Size = 0;
         Status = Rtl->NtFreeVirtualMemory((HANDLE)-1,
@@ -524,13 +630,7 @@ Return Value:
             break;
         }
 
-        Status = RtlMapFileSection(Rtl,
-                                   Section,
-                                   FileOffset,
-                                   (SIZE_T)SizeInBytes,
-                                   TRUE,
-                                   (PVOID)Address,
-                                   Base);
+        Status = TraceViewMapAt(Rtl, View, (PVOID)Address);
         if (NT_SUCCESS(Status)) {
             break;
         }
@@ -577,34 +677,35 @@ Return Value:
 --*/
 {
     NTSTATUS Status;
-    HANDLE Section;
-    PVOID Base;
-    ULONGLONG FileOffset;
-    ULONGLONG SizeInBytes;
+    ULONGLONG End;
 
     View->Base = NULL;
     View->PreparedInBytes = 0;
     View->PrepareTicks = 0;
     View->LongestTicks = 0;
-    FileOffset = View->FileOffset;
-    SizeInBytes = View->SizeInBytes;
+    View->Section = NULL;
+    End = View->FileOffset + View->SizeInBytes;
 
-    if (FileOffset + SizeInBytes > FileSizeInBytes) {
+    if (End > FileSizeInBytes) {
         *Reason = TRACE_REASON_EXTEND_FAILED;
-        Status = RtlSetFileSize(Rtl, File, FileOffset + SizeInBytes);
+        Status = RtlSetFileSize(Rtl, File, End);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
     }
 
     *Reason = TRACE_REASON_MAP_FAILED;
-    Status = RtlCreateFileSection(Rtl,
-                                  File,
-                                  FileOffset + SizeInBytes,
-                                  TRUE,
-                                  &Section);
+    Status = TraceViewCreateSection(Rtl, File, View);
     if (!NT_SUCCESS(Status)) {
         return Status;
+    }
+
+    Status = STATUS_UNSUCCESSFUL;
+    if (View->SizeInBytes >= TRACE_LARGE_PAGE_SIZE) {
+        Status = TraceViewMapAligned(Rtl, View);
+    }
+    if (!NT_SUCCESS(Status)) {
+        Status = TraceViewMapAt(Rtl, View, NULL);
     }
 
     //
@@ -612,29 +713,10 @@ Return Value:
     // beyond this routine.
     //
 
-    Base = NULL;
-    Status = STATUS_UNSUCCESSFUL;
-    if (SizeInBytes >= TRACE_LARGE_PAGE_SIZE) {
-        Status = TraceViewMapAligned(Rtl,
-                                     Section,
-                                     FileOffset,
-                                     SizeInBytes,
-                                     &Base);
-    }
-    if (!NT_SUCCESS(Status)) {
-        Status = RtlMapFileSection(Rtl,
-                                   Section,
-                                   FileOffset,
-                                   (SIZE_T)SizeInBytes,
-                                   TRUE,
-                                   NULL,
-                                   &Base);
-    }
-
-    RtlClose(Rtl, Section);
+    RtlClose(Rtl, View->Section);
+    View->Section = NULL;
 
     if (NT_SUCCESS(Status)) {
-        View->Base = (PBYTE)Base;
         *Reason = TRACE_REASON_NONE;
     }
 
@@ -867,6 +949,189 @@ Return Value:
 }
 
 static
+NTSTATUS
+TraceViewQueryName(
+    _In_ PCRTL Rtl,
+    _In_ PVOID Base,
+    _Out_writes_bytes_(TRACE_NAME_SIZE) PUNICODE_STRING Name
+    )
+/*++
+
+Routine Description:
+
+    Asks the system which file lies at an address.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Base - Supplies the address, of a view or of anything.
+
+    Name - Receives the file's name.
+
+Return Value:
+
+    STATUS_SUCCESS or NtQueryVirtualMemory's status: STATUS_INVALID_ADDRESS if
+    no file lies there.
+
+--*/
+{
+    return Rtl->NtQueryVirtualMemory((HANDLE)-1,
+                                     Base,
+                                     RTL_MEMORY_MAPPED_FILE_NAME,
+                                     Name,
+                                     TRACE_NAME_SIZE,
+                                     NULL);
+}
+
+static
+BOOLEAN
+TraceViewIsOfFile(
+    _In_ PCRTL Rtl,
+    _In_ PVOID Base,
+    _In_ PCUNICODE_STRING Name,
+    _Out_writes_bytes_(TRACE_NAME_SIZE) PUNICODE_STRING Scratch
+    )
+/*++
+
+Routine Description:
+
+    Says whether a view of a certain file lies at an address.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Base - Supplies the address, of a view or of anything.
+
+    Name - Supplies the file's name, as TraceViewQueryName gave it.
+
+    Scratch - Supplies room for another.
+
+Return Value:
+
+    FALSE if not, or if it is not known.
+
+--*/
+{
+    ULONG Index;
+
+    if (!NT_SUCCESS(TraceViewQueryName(Rtl, Base, Scratch)) ||
+        Scratch->Length != Name->Length) {
+
+        return FALSE;
+    }
+
+    for (Index = 0; Index < Name->Length / sizeof(WCHAR); Index += 1) {
+        if (Scratch->Buffer[Index] != Name->Buffer[Index]) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+_Use_decl_annotations_
+VOID
+TraceStoreReclaim(
+    PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Gives back what a thread that was killed may have been mapping or unmapping:
+    the worker, or the owner.  What it left behind would keep the file from
+    being cut.
+
+    The store knows the addresses and the handles, but not whether the killed
+    thread's last call was carried out.  If it was to unmap or to close, the
+    address or the handle may be somebody else's by now: a view of another
+    module's store, say.  So the system is asked whose file it is.  Nobody but
+    this store maps this file from this process, and what the store knows for
+    certain is unmapped already, but for the first view; so a view of the file
+    that is not the first one is the one that was left behind.
+
+Arguments:
+
+    Store - Supplies the store.  Nobody else uses it any more.
+
+Return Value:
+
+    None.  If the system does not say, what was left behind stays.
+
+--*/
+{
+    PCRTL Rtl;
+    PVOID Bases[2 + TRACE_LEAVING_VIEWS];
+    PVOID View;
+    HANDLE Sections[2];
+    PUNICODE_STRING Name;
+    PUNICODE_STRING Scratch;
+    PVOID Memory;
+    ULONG Index;
+
+    Bases[0] = Store->Mapping.Base;
+    Bases[1] = Store->Next.Section != NULL ? Store->Next.Base : NULL;
+    Bases[2] = Store->Leaving[TRACE_LEAVING_OWNER];
+    Bases[3] = Store->Leaving[TRACE_LEAVING_WORKER];
+    Sections[0] = Store->Mapping.Section;
+    Sections[1] = Store->Next.Section;
+
+    if (Bases[0] == NULL && Bases[1] == NULL && Bases[2] == NULL &&
+        Bases[3] == NULL && Sections[0] == NULL && Sections[1] == NULL) {
+
+        return;
+    }
+
+    Rtl = &Store->Session->Rtl;
+    if (Rtl->NtQueryVirtualMemory == NULL ||
+        !NT_SUCCESS(RtlAllocatePages(Rtl, 2 * TRACE_NAME_SIZE, &Memory))) {
+
+        return;
+    }
+
+    Name = (PUNICODE_STRING)Memory;
+    Scratch = (PUNICODE_STRING)((PBYTE)Memory + TRACE_NAME_SIZE);
+    if (!NT_SUCCESS(TraceViewQueryName(Rtl, Store->Header, Name))) {
+        goto End;
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Bases); Index += 1) {
+        if (Bases[Index] != NULL && Bases[Index] != Store->Header &&
+            TraceViewIsOfFile(Rtl, Bases[Index], Name, Scratch)) {
+
+            RtlUnmapFileSection(Rtl, Bases[Index]);
+        }
+    }
+
+    //
+    // A handle shows its file through a view.
+    //
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Sections); Index += 1) {
+        if (Sections[Index] != NULL &&
+            NT_SUCCESS(RtlMapFileSection(Rtl,
+                                         Sections[Index],
+                                         0,
+                                         TRACE_VIEW_MINIMUM_SIZE,
+                                         FALSE,
+                                         NULL,
+                                         &View))) {
+
+            if (TraceViewIsOfFile(Rtl, View, Name, Scratch)) {
+                RtlClose(Rtl, Sections[Index]);
+            }
+            RtlUnmapFileSection(Rtl, View);
+        }
+    }
+
+End:
+
+    RtlFreePages(Rtl, Memory);
+}
+
+static
 VOID
 TraceStoreRepairCursor(
     _Inout_ PTRACE_STORE Store
@@ -942,6 +1207,10 @@ Return Value:
     Header = Store->Header;
     Old = Store->Current.Base;
     OldFileOffset = Store->Current.FileOffset;
+    if (OldFileOffset != 0) {
+        Store->Leaving[TRACE_LEAVING_OWNER] = Old;
+        RtlCompilerBarrier();
+    }
     RtlCopyBytes(&Store->Current, &Store->Next, sizeof(Store->Current));
     Store->Next.Base = NULL;
     if (Store->WorkerBusy == TRACE_WORKER_PREPARES_NEXT) {
@@ -975,12 +1244,15 @@ Return Value:
         for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
             if (Store->Retired[Index] == NULL) {
                 Store->Retired[Index] = Old;
+                RtlCompilerBarrier();
+                Store->Leaving[TRACE_LEAVING_OWNER] = NULL;
                 return;
             }
         }
     }
 
     TraceViewRetire(Store->Session, Old);
+    Store->Leaving[TRACE_LEAVING_OWNER] = NULL;
 }
 
 static

@@ -57,7 +57,8 @@ Routine Description:
 
     Maps the next view of a store.  The work lock is held on entry and on
     return, but not while the file is extended and mapped: WorkerBusy keeps the
-    owner from doing the same.
+    owner from doing the same.  All that this has is in the store at any moment,
+    since a process that ends may kill the worker at any.
 
 Arguments:
 
@@ -71,18 +72,19 @@ Return Value:
 {
     NTSTATUS Status;
     ULONG Reason;
-    TRACE_VIEW View;
+    PTRACE_VIEW View;
     ULONGLONG FileSizeInBytes;
     PTRACE_SESSION Session;
 
     Session = Store->Session;
+    View = &Store->Mapping;
     Store->WantNext = FALSE;
 
     //
     // That the store may not grow any more is left for the owner to meet.
     //
 
-    Status = TraceStorePlaceNext(Store, &View);
+    Status = TraceStorePlaceNext(Store, View);
     if (!NT_SUCCESS(Status)) {
         return FALSE;
     }
@@ -94,18 +96,24 @@ Return Value:
     Status = TraceViewMap(&Session->Rtl,
                           Store->File,
                           FileSizeInBytes,
-                          &View,
+                          View,
                           &Reason);
 
     TraceStoreAcquireWorkLock(Store);
-    Store->WorkerBusy = TRACE_WORKER_IDLE;
     if (NT_SUCCESS(Status)) {
-        RtlCopyBytes(&Store->Next, &View, sizeof(View));
+        RtlCopyBytes(&Store->Next.Position,
+                     &View->Position,
+                     sizeof(*View) - FIELD_OFFSET(TRACE_VIEW, Position));
+        RtlCompilerBarrier();
+        Store->Next.Base = View->Base;
+        RtlCompilerBarrier();
+        View->Base = NULL;
         TraceStoreGrow(Store);
     } else {
         Store->NextStatus = Status;
         Store->NextReason = Reason;
     }
+    Store->WorkerBusy = TRACE_WORKER_IDLE;
 
     return TRUE;
 }
@@ -138,6 +146,8 @@ Return Value:
     PVOID Retired;
 
     Retired = Store->Retired[Index];
+    Store->Leaving[TRACE_LEAVING_WORKER] = Retired;
+    RtlCompilerBarrier();
     Store->Retired[Index] = NULL;
     Store->WorkerBusy = TRACE_WORKER_UNMAPS;
     TraceStoreReleaseWorkLock(Store);
@@ -145,6 +155,7 @@ Return Value:
     TraceViewRetire(Store->Session, Retired);
 
     TraceStoreAcquireWorkLock(Store);
+    Store->Leaving[TRACE_LEAVING_WORKER] = NULL;
     Store->WorkerBusy = TRACE_WORKER_IDLE;
 }
 
