@@ -285,8 +285,8 @@ PenterReportConfig(
 
 Routine Description:
 
-    Reports the values of the environment that made no sense, in the session's
-    log if there can be one.
+    Reports the values of the environment and the ini file that made no sense,
+    in the session's log if there can be one.
 
 Arguments:
 
@@ -303,6 +303,8 @@ Return Value:
     ULONG Index;
     HANDLE Directory;
     RTL_ERROR Error;
+    RTL_WRITER Writer;
+    CHAR Text[64];
 
     if (Config->NumberOfErrors == 0) {
         return;
@@ -317,7 +319,21 @@ Return Value:
     for (Index = 0; Index < Config->NumberOfErrors; Index += 1) {
         TraceLogError(Session,
                       &Config->Errors[Index],
-                      "the default is used");
+                      Config->Consequences[Index] != NULL ?
+                      Config->Consequences[Index] : "the default is used");
+    }
+
+    if (Config->NumberOfErrorsLeftOut != 0) {
+        RtlInitializeBufferWriter(&Writer, Text, sizeof(Text) - 1);
+        RtlWriteText(&Writer,
+                     "%u more like these are not reported",
+                     Config->NumberOfErrorsLeftOut);
+        Text[Writer.LengthInBytes] = '\0';
+        RtlSetError(&Error,
+                    "reading the settings",
+                    &Session->ModuleName,
+                    STATUS_BUFFER_OVERFLOW);
+        TraceLogError(Session, &Error, Text);
     }
 }
 

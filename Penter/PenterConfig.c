@@ -6,13 +6,61 @@ Module Name:
 
 Abstract:
 
-    What the environment asks for: TRACER_ENABLED, TRACER_DIRECTORY,
-    TRACER_MODULES, TRACER_VIEW_SIZE, TRACER_MODE, TRACER_MAX_BYTES,
-    TRACER_CLOCK, TRACER_MIN_DURATION, TRACER_MAX_DEPTH, TRACER_FLUSH.
+    What the environment asks for: TRACER_ENABLED, TRACER_EXECUTABLES,
+    TRACER_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE, TRACER_MODE,
+    TRACER_MAX_BYTES, TRACER_CLOCK, TRACER_MIN_DURATION, TRACER_MAX_DEPTH,
+    TRACER_FLUSH.  Where it says nothing about one of them, the ini file is
+    asked (PenterIni.c).
 
 --*/
 
 #include "PenterPrivate.h"
+
+_Use_decl_annotations_
+VOID
+PenterAddError(
+    PPENTER_CONFIG Config,
+    PCSZ Step,
+    PCUNICODE_STRING Object,
+    NTSTATUS Status,
+    PCSZ Consequence
+    )
+/*++
+
+Routine Description:
+
+    Notes something that happens to the settings.
+
+Arguments:
+
+    Config - Supplies the configuration.
+
+    Step - Supplies a literal that says what was done.
+
+    Object - Supplies what it was done to.
+
+    Status - Supplies what is wrong with it.
+
+    Consequence - Supplies a literal that says what happens now, or NULL for
+        the default that is used.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Config->NumberOfErrors < PENTER_MAXIMUM_CONFIG_ERRORS) {
+        RtlSetError(&Config->Errors[Config->NumberOfErrors],
+                    Step,
+                    Object,
+                    Status);
+        Config->Consequences[Config->NumberOfErrors] = Consequence;
+        Config->NumberOfErrors += 1;
+    } else {
+        Config->NumberOfErrorsLeftOut += 1;
+    }
+}
 
 _Use_decl_annotations_
 VOID
@@ -44,12 +92,10 @@ Return Value:
 
 --*/
 {
-    if (Config->NumberOfErrors < PENTER_MAXIMUM_CONFIG_ERRORS) {
-        RtlSetError(&Config->Errors[Config->NumberOfErrors],
-                    Step,
-                    Object,
-                    Status);
-        Config->NumberOfErrors += 1;
+    if (Config->ValueLine != 0 && Object->Buffer == Config->ValueBuffer) {
+        PenterIniError(Config, Step, Config->ValueLine, Object, Status, NULL);
+    } else {
+        PenterAddError(Config, Step, Object, Status, NULL);
     }
 }
 
@@ -67,7 +113,9 @@ PenterReadVariable(
 
 Routine Description:
 
-    Reads a variable, and notes it if it is there and cannot be read.
+    Reads a setting's text, and notes it if it is there and cannot be read.
+    This is where all of them come from: the environment first, and the ini
+    file where the variable is not set, or empty.
 
 Arguments:
 
@@ -85,11 +133,14 @@ Arguments:
 
 Return Value:
 
-    The status of RtlQueryEnvironment.
+    The status of RtlQueryEnvironment; STATUS_SUCCESS if the text is the ini
+    file's.
 
 --*/
 {
     NTSTATUS Status;
+    UNICODE_STRING Text;
+    ULONG Line;
 
     RtlPointUnicodeString(Value, Buffer, 0);
     Status = RtlQueryEnvironment(Rtl,
@@ -97,11 +148,70 @@ Return Value:
                                  Buffer,
                                  RTL_MAXIMUM_PATH_IN_CHARS,
                                  Value);
+    Config->ValueBuffer = Buffer;
+    Config->ValueLine = 0;
     if (!NT_SUCCESS(Status) && Status != STATUS_VARIABLE_NOT_FOUND) {
         PenterConfigError(Config, Step, Value, Status);
+        return Status;
+    }
+
+    if (Status == STATUS_VARIABLE_NOT_FOUND || Value->Length == 0) {
+        Line = PenterQueryIni(Rtl, Config, Name, &Text);
+        if (Line != 0) {
+            Config->ValueLine = Line;
+            RtlCopyBytes(Buffer, Text.Buffer, Text.Length);
+            RtlPointUnicodeString(Value, Buffer, Text.Length / sizeof(WCHAR));
+            Status = STATUS_SUCCESS;
+        }
     }
 
     return Status;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+PenterIsWord(
+    PCRTL Rtl,
+    PCUNICODE_STRING Text,
+    PCWSTR Word
+    )
+/*++
+
+Routine Description:
+
+    Tells whether a text is a word, in either case.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Text - Supplies the text.
+
+    Word - Supplies the word, in capitals.
+
+Return Value:
+
+    TRUE if it is.
+
+--*/
+{
+    ULONG Length;
+    ULONG Position;
+
+    Length = Text->Length / sizeof(WCHAR);
+    if (RtlLengthOfWideString(Word) != Length) {
+        return FALSE;
+    }
+
+    Position = 0;
+    while (Position < Length &&
+           Rtl->RtlUpcaseUnicodeChar(Text->Buffer[Position]) ==
+           Word[Position]) {
+
+        Position += 1;
+    }
+
+    return Position == Length;
 }
 
 static
@@ -141,6 +251,43 @@ Return Value:
     }
 }
 
+_Use_decl_annotations_
+BOOLEAN
+PenterIsPattern(
+    PCUNICODE_STRING Pattern
+    )
+/*++
+
+Routine Description:
+
+    Tells whether a file name can begin with a pattern.
+
+Arguments:
+
+    Pattern - Supplies the pattern, with or without a '-' in front.
+
+Return Value:
+
+    TRUE if so.
+
+--*/
+{
+    ULONG Length;
+    ULONG Index;
+
+    Length = Pattern->Length / sizeof(WCHAR);
+    Index = Length != 0 && Pattern->Buffer[0] == L'-';
+    if (Index == Length) {
+        return FALSE;
+    }
+
+    while (Index < Length && PenterIsNameCharacter(Pattern->Buffer[Index])) {
+        Index += 1;
+    }
+
+    return Index == Length;
+}
+
 static
 VOID
 PenterUpcase(
@@ -173,12 +320,12 @@ Return Value:
     }
 }
 
-static
+_Use_decl_annotations_
 BOOLEAN
 PenterNextPattern(
-    _In_ PCUNICODE_STRING Patterns,
-    _Inout_ PULONG Position,
-    _Out_ PUNICODE_STRING Pattern
+    PCUNICODE_STRING Patterns,
+    PULONG Position,
+    PUNICODE_STRING Pattern
     )
 /*++
 
@@ -270,7 +417,6 @@ Return Value:
     UNICODE_STRING Pattern;
     ULONG Position;
     ULONG Count;
-    ULONG Index;
     ULONG Found;
     BOOLEAN AnyIncludes;
 
@@ -301,20 +447,15 @@ Return Value:
     Count = 0;
     Position = 0;
     while (PenterNextPattern(Patterns, &Position, &Pattern)) {
+        if (!PenterIsPattern(&Pattern)) {
+            goto End;
+        }
         if (Pattern.Buffer[0] == L'-') {
             RtlPointUnicodeString(&Pattern,
                                   Pattern.Buffer + 1,
                                   Pattern.Length / sizeof(WCHAR) - 1);
         } else {
             AnyIncludes = TRUE;
-        }
-        if (Pattern.Length == 0) {
-            goto End;
-        }
-        for (Index = 0; Index < Pattern.Length / sizeof(WCHAR); Index += 1) {
-            if (!PenterIsNameCharacter(Pattern.Buffer[Index])) {
-                goto End;
-            }
         }
         Prefixes[Count].Buffer = Pattern.Buffer;
         Prefixes[Count].LengthInBytes = Pattern.Length;
@@ -410,48 +551,55 @@ Return Value:
 }
 
 static
-VOID
-PenterReadModules(
+BOOLEAN
+PenterReadPatterns(
     _In_ PCRTL Rtl,
-    _In_ PVOID ModuleBase,
-    _Inout_ PPENTER_CONFIG Config
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCWSTR Name,
+    _In_z_ PCSZ Step,
+    _In_opt_ PVOID ModuleBase
     )
 /*++
 
 Routine Description:
 
-    Reads TRACER_MODULES and decides about this module.
+    Reads a list of prefixes of file names, and decides about a module.
 
 Arguments:
 
     Rtl - Supplies the RTL.
 
-    ModuleBase - Supplies this module's image base.
-
     Config - Supplies the configuration.
+
+    Name - Supplies the variable's name.
+
+    Step - Supplies a literal that names the variable.
+
+    ModuleBase - Supplies the module's image base; NULL: the program's.
 
 Return Value:
 
-    None.
+    TRUE if the list has the module, or there is none that makes sense.
 
 --*/
 {
     NTSTATUS Status;
     UNICODE_STRING Value;
     UNICODE_STRING Path;
-    UNICODE_STRING Name;
+    UNICODE_STRING BaseName;
+    ULONG LeftOut;
     ULONG Length;
     ULONG Index;
+    BOOLEAN Included;
 
-    Config->ModuleIncluded = TRUE;
     Status = PenterReadVariable(Rtl,
                                 Config,
-                                L"TRACER_MODULES",
-                                "reading TRACER_MODULES",
+                                Name,
+                                Step,
                                 Config->Scratch,
                                 &Value);
     if (!NT_SUCCESS(Status)) {
-        return;
+        return TRUE;
     }
 
     Length = Rtl->GetModuleFileNameW((HMODULE)ModuleBase,
@@ -463,14 +611,11 @@ Return Value:
         // A module whose name is not known is recorded.
         //
 
-        PenterConfigError(Config,
-                          "reading TRACER_MODULES",
-                          &Value,
-                          STATUS_NOT_FOUND);
-        return;
+        PenterConfigError(Config, Step, &Value, STATUS_NOT_FOUND);
+        return TRUE;
     }
     RtlPointUnicodeString(&Path, Config->ModuleName, Length);
-    RtlBaseName(&Path, &Name);
+    RtlBaseName(&Path, &BaseName);
 
     //
     // The value is noted as the user wrote it, before it is upcased; the note
@@ -478,15 +623,20 @@ Return Value:
     //
 
     Index = Config->NumberOfErrors;
-    PenterConfigError(Config, "reading TRACER_MODULES", &Value, STATUS_SUCCESS);
+    LeftOut = Config->NumberOfErrorsLeftOut;
+    PenterConfigError(Config, Step, &Value, STATUS_SUCCESS);
 
-    Status = PenterMatchModule(Rtl, &Name, &Value, &Config->ModuleIncluded);
+    Status = PenterMatchModule(Rtl, &BaseName, &Value, &Included);
     if (NT_SUCCESS(Status)) {
         Config->NumberOfErrors = Index;
-    } else {
-        Config->ModuleIncluded = TRUE;
+        Config->NumberOfErrorsLeftOut = LeftOut;
+        return Included;
+    }
+
+    if (Index < Config->NumberOfErrors) {
         Config->Errors[Index].Status = Status;
     }
+    return TRUE;
 }
 
 static
@@ -596,9 +746,7 @@ Return Value:
 {
     NTSTATUS Status;
     UNICODE_STRING Value;
-    ULONG Length;
     ULONG Word;
-    ULONG Position;
 
     Status = PenterReadVariable(Rtl,
                                 Config,
@@ -610,19 +758,8 @@ Return Value:
         return FALSE;
     }
 
-    Length = Value.Length / sizeof(WCHAR);
     for (Word = 0; Word < Count; Word += 1) {
-        if (RtlLengthOfWideString(Words[Word]) != Length) {
-            continue;
-        }
-        Position = 0;
-        while (Position < Length &&
-               Rtl->RtlUpcaseUnicodeChar(Value.Buffer[Position]) ==
-               Words[Word][Position]) {
-
-            Position += 1;
-        }
-        if (Position == Length) {
+        if (PenterIsWord(Rtl, &Value, Words[Word])) {
             *Index = Word;
             return TRUE;
         }
@@ -859,7 +996,7 @@ PenterReadConfig(
 
 Routine Description:
 
-    Reads the environment.
+    Reads the environment and the ini file.
 
 Arguments:
 
@@ -889,6 +1026,13 @@ Return Value:
 
         Config->Enabled = (BOOLEAN)Number;
     }
+    if (Config->Enabled) {
+        Config->Enabled = PenterReadPatterns(Rtl,
+                                             Config,
+                                             L"TRACER_EXECUTABLES",
+                                             "reading TRACER_EXECUTABLES",
+                                             NULL);
+    }
     if (!Config->Enabled) {
         return;
     }
@@ -907,5 +1051,9 @@ Return Value:
 
     PenterReadChoices(Rtl, Config);
     PenterReadDirectory(Rtl, Config);
-    PenterReadModules(Rtl, ModuleBase, Config);
+    Config->ModuleIncluded = PenterReadPatterns(Rtl,
+                                                Config,
+                                                L"TRACER_MODULES",
+                                                "reading TRACER_MODULES",
+                                                ModuleBase);
 }

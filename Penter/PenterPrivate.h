@@ -116,10 +116,54 @@ typedef struct _PENTER {
 typedef PENTER *PPENTER;
 
 //
-// PenterConfig.c: what the environment asks for.
+// PenterIni.c: what an ini file asks for, as text.
 //
 
-#define PENTER_MAXIMUM_CONFIG_ERRORS 12
+#define PENTER_INI_MAXIMUM_SIZE     0x100000    // bytes
+#define PENTER_INI_TEXT_IN_CHARS    0x10000     // of all values
+
+typedef enum _PENTER_SETTING {
+    PenterSettingExecutables,
+    PenterSettingModules,
+    PenterSettingExclude,
+    PenterSettingChrono,
+    PenterSettingDirectory,
+    PenterSettingMode,
+    PenterSettingMaximumBytes,
+    PenterSettingViewSize,
+    PenterSettingFlush,
+    PenterSettingControl,
+    PenterSettingEnabled,
+    PenterSettingClock,
+    PenterSettingMinimumDuration,
+    PenterSettingMaximumDepth,
+    PenterSettingNone
+} PENTER_SETTING;
+
+#define PENTER_NUMBER_OF_SETTINGS   14
+C_ASSERT(PENTER_NUMBER_OF_SETTINGS == PenterSettingNone);
+
+typedef struct _PENTER_INI_VALUE {
+    ULONG Line;                         // 0: it is not there
+    UNICODE_STRING Text;                // in PENTER_INI.Text
+} PENTER_INI_VALUE;
+typedef PENTER_INI_VALUE *PPENTER_INI_VALUE;
+
+typedef struct _PENTER_INI {
+    BOOLEAN IsRead;                     // it has been looked for
+    UNICODE_STRING Path;                // empty: there is none
+    PENTER_INI_VALUE Values[PENTER_NUMBER_OF_SETTINGS];
+    ULONG LengthInChars;                // of Text
+    WCHAR PathBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    WCHAR Text[PENTER_INI_TEXT_IN_CHARS];
+} PENTER_INI;
+typedef PENTER_INI *PPENTER_INI;
+
+//
+// PenterConfig.c: what the environment and the ini file ask for.
+//
+
+#define PENTER_MAXIMUM_CONFIG_ERRORS 20
 
 //
 // The longest duration that TRACER_MIN_DURATION may be, nanoseconds: an hour.
@@ -134,7 +178,7 @@ typedef PENTER *PPENTER;
 #define PENTER_DEFAULT_RING_BYTES       0x04000000      // 64 MiB
 
 typedef struct _PENTER_CONFIG {
-    BOOLEAN Enabled;                    // TRACER_ENABLED
+    BOOLEAN Enabled;                    // TRACER_ENABLED, TRACER_EXECUTABLES
     BOOLEAN ModuleIncluded;             // TRACER_MODULES
     ULONGLONG MaximumViewSize;          // TRACER_VIEW_SIZE, bytes
     ULONGLONG MaximumBytes;             // TRACER_MAX_BYTES; 0: no limit
@@ -144,17 +188,24 @@ typedef struct _PENTER_CONFIG {
     ULONG MaximumDepth;                 // TRACER_MAX_DEPTH; 0: no limit
     ULONGLONG MinimumDuration;          // TRACER_MIN_DURATION, nanoseconds
     UNICODE_STRING RootDirectory;       // TRACER_DIRECTORY
+    PCWSTR ValueBuffer;                 // where the value that was read last
+    ULONG ValueLine;                    // lies, and its line of the ini file;
+                                        // 0: the environment's
     ULONG NumberOfErrors;
+    ULONG NumberOfErrorsLeftOut;        // for which there is no room
     RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];
+    PCSZ Consequences[PENTER_MAXIMUM_CONFIG_ERRORS];    // NULL: the default is
+                                                        // used
     WCHAR RootDirectoryBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR Scratch[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ModuleName[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    PENTER_INI Ini;
 } PENTER_CONFIG;
 typedef PENTER_CONFIG *PPENTER_CONFIG;
 
 //
-// Reads the environment into Config, which is zeroed.  A value that makes no
-// sense is noted in Errors and its default is used.
+// Reads the environment and the ini file into Config, which is zeroed.  A value
+// that makes no sense is noted in Errors and its default is used.
 //
 
 typedef
@@ -167,7 +218,8 @@ VOID
 PENTER_READ_CONFIG PenterReadConfig;
 
 //
-// Notes something that cannot be done as the environment asks.  Step is a
+// Notes something that cannot be done as the environment or the ini file asks:
+// where Object is the value that was read last, with its line.  Step is a
 // literal.
 //
 
@@ -180,6 +232,106 @@ VOID
     _In_ NTSTATUS Status
     );
 PENTER_CONFIG_ERROR PenterConfigError;
+
+//
+// Notes something that happens to the settings.  Step and Consequence are
+// literals; Consequence NULL: the default is used.  Those for which there is
+// no room are counted.
+//
+
+typedef
+VOID
+(PENTER_ADD_ERROR)(
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCSZ Step,
+    _In_ PCUNICODE_STRING Object,
+    _In_ NTSTATUS Status,
+    _In_opt_z_ PCSZ Consequence
+    );
+PENTER_ADD_ERROR PenterAddError;
+
+//
+// Tells whether a text is a word, in either case.  Word is in capitals.
+//
+
+typedef
+BOOLEAN
+(PENTER_IS_WORD)(
+    _In_ PCRTL Rtl,
+    _In_ PCUNICODE_STRING Text,
+    _In_z_ PCWSTR Word
+    );
+PENTER_IS_WORD PenterIsWord;
+
+//
+// Finds the next of the patterns that semicolons separate, without the blanks
+// around it; empty ones are passed over.  FALSE when there are no more.
+//
+
+typedef
+BOOLEAN
+(PENTER_NEXT_PATTERN)(
+    _In_ PCUNICODE_STRING Patterns,
+    _Inout_ PULONG Position,
+    _Out_ PUNICODE_STRING Pattern
+    );
+PENTER_NEXT_PATTERN PenterNextPattern;
+
+//
+// Tells whether a pattern, with or without a '-' in front, is one that a file
+// name can begin with.
+//
+
+typedef BOOLEAN (PENTER_IS_PATTERN)(_In_ PCUNICODE_STRING Pattern);
+PENTER_IS_PATTERN PenterIsPattern;
+
+//
+// The ini file's line for a variable, and the text; 0 if it says nothing.  The
+// first call looks for the file and reads it, and uses Config->Scratch and
+// Config->ModuleName.
+//
+
+typedef
+ULONG
+(PENTER_QUERY_INI)(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCWSTR Variable,
+    _Out_ PUNICODE_STRING Text
+    );
+PENTER_QUERY_INI PenterQueryIni;
+
+//
+// Takes what SizeInBytes of an ini file say.  Config->Ini.Path is its path.
+//
+
+typedef
+VOID
+(PENTER_PARSE_INI)(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config,
+    _In_reads_bytes_(SizeInBytes) PVOID Bytes,
+    _In_ ULONG SizeInBytes,
+    _In_ BOOLEAN IsCap
+    );
+PENTER_PARSE_INI PenterParseIni;
+
+//
+// PenterAddError for a line of the ini file (0: all of it) and, unless it is
+// NULL, what is there.
+//
+
+typedef
+VOID
+(PENTER_INI_ERROR)(
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCSZ Step,
+    _In_ ULONG Line,
+    _In_opt_ PCUNICODE_STRING Text,
+    _In_ NTSTATUS Status,
+    _In_opt_z_ PCSZ Consequence
+    );
+PENTER_INI_ERROR PenterIniError;
 
 //
 // Decides whether a module is recorded.  Patterns is the value of
