@@ -995,7 +995,8 @@ Arguments:
 
     Parser - Supplies the file.
 
-    Text - Supplies the line, whose first character is a bracket.
+    Text - Supplies the line, whose first character is a bracket.  Until it is
+        known, there is no section.
 
 Return Value:
 
@@ -1006,9 +1007,6 @@ Return Value:
     UNICODE_STRING Name;
     ULONG Length;
     ULONG Index;
-
-    Parser->IsInSection = TRUE;
-    Parser->Section = NULL;
 
     Length = Text->Length / sizeof(WCHAR);
     if (Length < 2 || Text->Buffer[Length - 1] != L']') {
@@ -1066,12 +1064,10 @@ Return Value:
     }
 
     if (Parser->Section == NULL) {
-        if (!Parser->IsInSection) {
-            PenterNote(Parser,
-                       Text,
-                       STATUS_INVALID_PARAMETER,
-                       "this is in no section, it is passed over");
-        }
+        PenterNote(Parser,
+                   Text,
+                   STATUS_INVALID_PARAMETER,
+                   "this is in no section, it is passed over");
         return;
     }
 
@@ -1214,19 +1210,23 @@ Return Value:
     ULONG Needed;
 
     //
-    // What is passed over need not be text.
+    // A section that cannot be read is one that is not known, and what is in
+    // such a section need not be text.
     //
 
-    if (!PenterIsLineText(Parser, Bytes, SizeInBytes)) {
-        if (Parser->Section != NULL || !Parser->IsInSection ||
-            PenterPeek(Parser, Bytes) == L'[') {
+    if (PenterPeek(Parser, Bytes) == L'[') {
+        Parser->IsInSection = TRUE;
+        Parser->Section = NULL;
+    } else if (Parser->IsInSection && Parser->Section == NULL) {
+        return;
+    }
 
-            PenterNote(Parser,
-                       NULL,
-                       STATUS_INVALID_PARAMETER,
-                       "this is not text in UTF-8 or UTF-16, the line is "
-                       "passed over");
-        }
+    if (!PenterIsLineText(Parser, Bytes, SizeInBytes)) {
+        PenterNote(Parser,
+                   NULL,
+                   STATUS_INVALID_PARAMETER,
+                   "this is not text in UTF-8 or UTF-16, the line is passed "
+                   "over");
         return;
     }
 
