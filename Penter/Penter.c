@@ -511,6 +511,7 @@ Return Value:
         return FALSE;
     }
 
+    PenterShareDirectory(Rtl, Config);
     Penter->Clock = Config->Clock;
     Penter->Chooses = Config->MaximumDepth != 0 ||
                       Config->MinimumDuration != 0;

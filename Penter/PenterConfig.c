@@ -7,10 +7,10 @@ Module Name:
 Abstract:
 
     What the environment asks for: TRACER_ENABLED, TRACER_EXECUTABLES,
-    TRACER_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE, TRACER_MODE,
-    TRACER_MAX_BYTES, TRACER_CLOCK, TRACER_MIN_DURATION, TRACER_MAX_DEPTH,
-    TRACER_FLUSH.  Where it says nothing about one of them, the ini file is
-    asked (PenterIni.c).
+    TRACER_DIRECTORY, TRACER_BASE_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE,
+    TRACER_MODE, TRACER_MAX_BYTES, TRACER_CLOCK, TRACER_MIN_DURATION,
+    TRACER_MAX_DEPTH, TRACER_FLUSH.  Where it says nothing about one of them,
+    the ini file is asked (PenterIni.c).
 
 --*/
 
@@ -500,6 +500,41 @@ End:
 }
 
 static
+BOOLEAN
+PenterIsAbsolute(
+    _In_ PCUNICODE_STRING Path
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a path means the same in every process, whatever its
+    current directories are.
+
+Arguments:
+
+    Path - Supplies the path.
+
+Return Value:
+
+    TRUE if it does.
+
+--*/
+{
+    PCWSTR Text = Path->Buffer;
+    ULONG Length = Path->Length / sizeof(WCHAR);
+
+#define PENTER_IS_SEPARATOR(Char) ((Char) == L'\\' || (Char) == L'/')
+
+    return (Length >= 2 &&
+            PENTER_IS_SEPARATOR(Text[0]) &&
+            (PENTER_IS_SEPARATOR(Text[1]) || Text[1] == L'?')) ||
+           (Length >= 3 &&
+            Text[1] == L':' &&
+            PENTER_IS_SEPARATOR(Text[2]));
+}
+
+static
 VOID
 PenterReadDirectory(
     _In_ PCRTL Rtl,
@@ -509,7 +544,9 @@ PenterReadDirectory(
 
 Routine Description:
 
-    Reads TRACER_DIRECTORY; the default is the current directory.
+    Reads TRACER_DIRECTORY; the default is the current directory.  If that is
+    not the same directory in every process, TRACER_BASE_DIRECTORY is, where a
+    traced parent has set that.
 
 Arguments:
 
@@ -525,6 +562,7 @@ Return Value:
 {
     NTSTATUS Status;
     UNICODE_STRING NtPath;
+    UNICODE_STRING Base;
 
     Status = PenterReadVariable(Rtl,
                                 Config,
@@ -538,16 +576,88 @@ Return Value:
                                     Config->Scratch,
                                     RTL_MAXIMUM_PATH_IN_CHARS,
                                     &NtPath);
-        if (NT_SUCCESS(Status)) {
+        if (NT_SUCCESS(Status) && PenterIsAbsolute(&Config->RootDirectory)) {
             return;
         }
-        PenterConfigError(Config,
-                          "reading TRACER_DIRECTORY",
-                          &Config->RootDirectory,
-                          Status);
+    } else {
+        Status = STATUS_NOT_FOUND;
     }
 
-    RtlPointUnicodeString(&Config->RootDirectory, L".", 1);
+    if (!NT_SUCCESS(Status)) {
+        if (Status != STATUS_NOT_FOUND) {
+            PenterConfigError(Config,
+                              "reading TRACER_DIRECTORY",
+                              &Config->RootDirectory,
+                              Status);
+        }
+
+        RtlPointUnicodeString(&Config->RootDirectory, L".", 1);
+    }
+
+    Config->IsDirectoryShared = TRUE;
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_BASE_DIRECTORY",
+                                "reading TRACER_BASE_DIRECTORY",
+                                Config->Scratch,
+                                &Base);
+    if (NT_SUCCESS(Status) && PenterIsAbsolute(&Base)) {
+        RtlCopyBytes(Config->RootDirectoryBuffer, Base.Buffer, Base.Length);
+        RtlPointUnicodeString(&Config->RootDirectory,
+                              Config->RootDirectoryBuffer,
+                              Base.Length / sizeof(WCHAR));
+        Config->IsDirectoryShared = FALSE;
+    }
+}
+
+_Use_decl_annotations_
+VOID
+PenterShareDirectory(
+    PCRTL Rtl,
+    PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Tells the processes that this one starts where its session lies, if they
+    could not find out: sets TRACER_BASE_DIRECTORY.  Nothing depends on it but
+    where their sessions go, so that it may fail.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNICODE_STRING Path;
+
+    if (!Config->IsDirectoryShared ||
+        !NT_SUCCESS(RtlDosPathToNtPath(Rtl,
+                                       &Config->RootDirectory,
+                                       Config->Scratch,
+                                       RTL_MAXIMUM_PATH_IN_CHARS,
+                                       &Path))) {
+        return;
+    }
+
+    //
+    // \??\C:\... is shown as C:\...; others are good as they are.
+    //
+
+    if (Path.Length > 6 * sizeof(WCHAR) && Path.Buffer[5] == L':') {
+        RtlPointUnicodeString(&Path,
+                              Path.Buffer + 4,
+                              Path.Length / sizeof(WCHAR) - 4);
+    }
+
+    (VOID)RtlSetEnvironment(Rtl, L"TRACER_BASE_DIRECTORY", &Path);
 }
 
 static

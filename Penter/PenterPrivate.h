@@ -191,6 +191,7 @@ typedef struct _PENTER_CONFIG {
     PCWSTR ValueBuffer;                 // where the value that was read last
     ULONG ValueLine;                    // lies, and its line of the ini file;
                                         // 0: the environment's
+    BOOLEAN IsDirectoryShared;          // children are to be told of it
     ULONG NumberOfErrors;
     ULONG NumberOfErrorsLeftOut;        // for which there is no room
     RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];
@@ -216,6 +217,19 @@ VOID
     _Inout_ PPENTER_CONFIG Config
     );
 PENTER_READ_CONFIG PenterReadConfig;
+
+//
+// Sets TRACER_BASE_DIRECTORY for children, if they are to be told.  Scratch is
+// overwritten.
+//
+
+typedef
+VOID
+(PENTER_SHARE_DIRECTORY)(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    );
+PENTER_SHARE_DIRECTORY PenterShareDirectory;
 
 //
 // Notes something that cannot be done as the environment or the ini file asks:

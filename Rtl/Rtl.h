@@ -518,6 +518,22 @@ NTSTATUS
 RTL_QUERY_ENVIRONMENT RtlQueryEnvironment;
 
 //
+// Sets a variable of the process, which its children inherit.
+//
+//     STATUS_NOT_SUPPORTED, STATUS_NO_MEMORY
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(RTL_SET_ENVIRONMENT)(
+    _In_ PCRTL Rtl,
+    _In_z_ PCWSTR Name,
+    _In_ PCUNICODE_STRING Value
+    );
+RTL_SET_ENVIRONMENT RtlSetEnvironment;
+
+//
 // RtlFile.c.  Paths are NT paths (RtlDosPathToNtPath).  Every status is the
 // one that the system gave.
 //

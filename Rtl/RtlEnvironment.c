@@ -73,3 +73,44 @@ Return Value:
     *Value = ValueString;
     return Status;
 }
+
+_Use_decl_annotations_
+NTSTATUS
+RtlSetEnvironment(
+    PCRTL Rtl,
+    PCWSTR Name,
+    PCUNICODE_STRING Value
+    )
+/*++
+
+Routine Description:
+
+    Sets an environment variable of the process.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Name - Supplies the variable's name.
+
+    Value - Supplies the value.
+
+Return Value:
+
+    STATUS_SUCCESS.
+
+    STATUS_NOT_SUPPORTED - The system has no routine for that.
+
+    Or what that routine gave.
+
+--*/
+{
+    UNICODE_STRING NameString;
+
+    if (Rtl->RtlSetEnvironmentVariable == NULL) {
+        return STATUS_NOT_SUPPORTED;
+    }
+
+    RtlPointUnicodeString(&NameString, Name, RtlLengthOfWideString(Name));
+    return Rtl->RtlSetEnvironmentVariable(NULL, &NameString, Value);
+}

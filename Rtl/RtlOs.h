@@ -265,6 +265,18 @@ typedef NTSTATUS (NTAPI NT_QUERY_INFORMATION)(
     );
 
 #define RTL_PROCESS_BASIC_INFORMATION   0       // ProcessBasicInformation
+
+typedef struct _RTL_PROCESS_BASIC {
+    NTSTATUS ExitStatus;
+    ULONG Padding;
+    PVOID PebBaseAddress;
+    ULONG_PTR AffinityMask;
+    LONG BasePriority;
+    ULONG Padding2;
+    ULONG_PTR UniqueProcessId;
+    ULONG_PTR InheritedFromUniqueProcessId;
+} RTL_PROCESS_BASIC;
+
 #define RTL_PROCESS_TIMES               4       // ProcessTimes
 #define RTL_THREAD_BASIC_INFORMATION    0       // ThreadBasicInformation
 #define RTL_THREAD_TIMES                1       // ThreadTimes
@@ -344,6 +356,12 @@ typedef NTSTATUS (NTAPI RTL_QUERY_ENVIRONMENT_VARIABLE_U)(
     _In_opt_ PVOID Environment,
     _In_ PUNICODE_STRING Name,
     _Inout_ PUNICODE_STRING Value
+    );
+
+typedef NTSTATUS (NTAPI RTL_SET_ENVIRONMENT_VARIABLE)(
+    _Inout_opt_ PVOID *Environment,
+    _In_ PCUNICODE_STRING Name,
+    _In_opt_ PCUNICODE_STRING Value
     );
 
 //
@@ -484,6 +502,7 @@ typedef BOOL (WINAPI WRITE_FILE)(
     ENTRY(NT_READ_VIRTUAL_MEMORY, NtReadVirtualMemory)                      \
     ENTRY(NT_QUERY_VIRTUAL_MEMORY, NtQueryVirtualMemory)                    \
     ENTRY(NT_DUPLICATE_OBJECT, NtDuplicateObject)                           \
+    ENTRY(RTL_SET_ENVIRONMENT_VARIABLE, RtlSetEnvironmentVariable)          \
     ENTRY(RTL_EXIT_USER_PROCESS, RtlExitUserProcess)
 
 #define RTL_KERNEL32_REQUIRED(ENTRY)                                        \

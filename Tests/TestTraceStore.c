@@ -2278,7 +2278,7 @@ TestFaults(
                               TestRoutineNtQueryInformationProcess,
                               STATUS_ACCESS_DENIED,
                               FALSE);
-    TEST_EQUAL(Calls, 1);
+    TEST_EQUAL(Calls, 2);
     TEST_EQUAL(TestOutcomes.NoSession, 1);
 
     //

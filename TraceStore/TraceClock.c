@@ -296,16 +296,7 @@ Return Value:
 {
     NTSTATUS Status;
     ULONG_PTR Mask;
-    struct {
-        NTSTATUS ExitStatus;
-        ULONG Padding;
-        PVOID PebBaseAddress;
-        ULONG_PTR AffinityMask;
-        LONG BasePriority;
-        ULONG Padding2;
-        ULONG_PTR UniqueProcessId;
-        ULONG_PTR InheritedFromUniqueProcessId;
-    } Basic;
+    RTL_PROCESS_BASIC Basic;
 
     Status = Rtl->NtQueryInformationProcess((HANDLE)-1,
                                             RTL_PROCESS_BASIC_INFORMATION,

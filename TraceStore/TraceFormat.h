@@ -359,7 +359,10 @@ typedef struct _TRACE_STORE_HEADER {
                                     //       address less this is a file offset
     uint64_t NumberOfUnmatchedExits; // 0x1e0
     uint64_t StackFileOffset;       // 0x1e8 of the TRACE_TREE_STACK in use
-    uint64_t Reserved2[2];          // 0x1f0
+    uint32_t ParentProcessId;       // 0x1f0 of the process that started this
+                                    //       one; 0: not known
+    uint32_t Reserved3;             // 0x1f4
+    uint64_t Reserved4;             // 0x1f8
 
     //
     // 0x200: the texts.
@@ -452,6 +455,7 @@ TRACE_FORMAT_ASSERT_OFFSET(NumberOfNodes, 0x1d0);
 TRACE_FORMAT_ASSERT_OFFSET(BaseAddress, 0x1d8);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfUnmatchedExits, 0x1e0);
 TRACE_FORMAT_ASSERT_OFFSET(StackFileOffset, 0x1e8);
+TRACE_FORMAT_ASSERT_OFFSET(ParentProcessId, 0x1f0);
 TRACE_FORMAT_ASSERT_OFFSET(ModulePath, 0x200);
 TRACE_FORMAT_ASSERT_OFFSET(ProcessPath, 0x620);
 TRACE_FORMAT_ASSERT_OFFSET(CommandLine, 0xa40);

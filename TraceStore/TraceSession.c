@@ -368,6 +368,7 @@ Return Value:
     PWSTR CommandLine;
     ULONG Length;
     LARGE_INTEGER Times[4];         // creation, exit, kernel, user
+    RTL_PROCESS_BASIC Basic;
 
     Rtl = &Session->Rtl;
     Header = Session->Template;
@@ -383,6 +384,18 @@ Return Value:
 
     Header->ProcessId = __readgsdword(TEB_PROCESS_ID);
     Header->ProcessCreationTime = (ULONGLONG)Times[0].QuadPart;
+
+    //
+    // Without its parent a process stands by itself.
+    //
+
+    if (NT_SUCCESS(Rtl->NtQueryInformationProcess((HANDLE)-1,
+                                                  RTL_PROCESS_BASIC_INFORMATION,
+                                                  &Basic,
+                                                  sizeof(Basic),
+                                                  NULL))) {
+        Header->ParentProcessId = (ULONG)Basic.InheritedFromUniqueProcessId;
+    }
 
     CommandLine = Rtl->GetCommandLineW();
     Length = RtlLengthOfWideString(CommandLine);
