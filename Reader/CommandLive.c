@@ -120,6 +120,7 @@ Return Value:
 --*/
 {
     PCRTL Rtl = Live->Session.Context->Rtl;
+    HANDLE Process = ReaderGetLastProcess(&Live->Session);
     LARGE_INTEGER Timeout;
 
     //
@@ -127,9 +128,8 @@ Return Value:
     //
 
     Timeout.QuadPart = -(LONGLONG)Milliseconds * 10000;
-    if (Live->Session.Process == NULL ||
-        Rtl->NtWaitForSingleObject(Live->Session.Process, FALSE, &Timeout) <
-            0) {
+    if (Process == NULL ||
+        Rtl->NtWaitForSingleObject(Process, FALSE, &Timeout) < 0) {
         Rtl->NtDelayExecution(FALSE, &Timeout);
     }
 }
@@ -693,7 +693,8 @@ Return Value:
 
         if (!IsDue && Now < Due) {
             ReaderWaitForKey(&Run->Console,
-                             IsEnded ? NULL : Live->Session.Process,
+                             IsEnded ? NULL
+                                     : ReaderGetLastProcess(&Live->Session),
                              (ULONG)(Due - Now));
         }
 

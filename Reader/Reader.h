@@ -16,6 +16,7 @@ Abstract:
         ReaderStore     one file, through a window that slides over it
         ReaderIterator  a store's valid records: everything reads through it
         ReaderSession   a directory of stores: modules, threads, clock, state
+        ReaderProcess   the processes of a directory of such directories
         ReaderStream    one thread's events, over all its stores
         ReaderIndex     where a stream can begin without what came before
                         (ReaderIndex*.c; ReaderIndex.h is theirs alone)
@@ -235,6 +236,7 @@ typedef struct _READER_STORE {
 
     ULONGLONG FirstTimestamp;   // 0: no records
     ULONGLONG LastTimestamp;
+    ULONG Directory;            // index
     ULONG Module;               // index, or READER_NONE
     ULONG Thread;               // index, or READER_NONE
     ULONG NextInThread;         // store index, or READER_NONE
@@ -242,7 +244,8 @@ typedef struct _READER_STORE {
     ULONGLONG FirstBadOffset;   // file offset
     CORE_RECORD_STATE FirstBadState;
     ULONGLONG NumberOvertaken;  // records, of the last stream that read it
-    BOOLEAN IsForeign;          // of another process than the session
+    BOOLEAN IsForeign;          // of another process than its directory
+    BOOLEAN IsCopy;             // another directory has the same store
     BOOLEAN IsWarned;           // the reader has said that it is bad
 
 } READER_STORE;
@@ -450,6 +453,7 @@ typedef READER_MODULE *PREADER_MODULE;
 
 typedef struct _READER_THREAD {
     ULONG ThreadId;
+    ULONG Process;                  // index
     ULONG FirstStore;               // store index
     ULONG NumberOfStores;
     BOOLEAN IsLive;                 // one of its stores has not been closed
@@ -460,6 +464,28 @@ typedef struct _READER_THREAD {
     ULONGLONG TimestampBase;        // added to those of its records
 } READER_THREAD;
 typedef READER_THREAD *PREADER_THREAD;
+
+//
+// A process, and a directory with stores of one.  The session that was opened
+// is itself the one directory, with an empty name, or holds directories.
+//
+
+typedef struct _READER_PROCESS {
+    PCTRACE_STORE_HEADER Header;    // of the first of its valid stores
+    const CHAR *Name;               // the image path's last part, in the header
+    ULONG NameLength;               // bytes
+    READER_PROCESS_STATE State;
+    HANDLE Handle;                  // NULL when it is gone
+} READER_PROCESS;
+typedef READER_PROCESS *PREADER_PROCESS;
+typedef const READER_PROCESS *PCREADER_PROCESS;
+
+typedef struct _READER_DIRECTORY {
+    UNICODE_STRING Name;            // allocated; in the session's directory
+    ULONG Process;                  // index, or READER_NONE: not known yet
+    BOOLEAN IsLeftOut;              // --process does not select its process
+} READER_DIRECTORY;
+typedef READER_DIRECTORY *PREADER_DIRECTORY;
 
 //
 // What the image says of a site; see CORE_CALL.
@@ -484,6 +510,16 @@ typedef struct _READER_SESSION {
     UNICODE_STRING Path;            // the NT path, in the buffer
     USHORT DirectoryLength;         // bytes of it that are the directory's
     BOOLEAN IsDirectory;
+    BOOLEAN HasDirectories;         // it holds directories that hold stores
+    BOOLEAN IsOfSeveralBoots;       // why it could not be opened
+    PREADER_DIRECTORY Directories;  // one at least
+    ULONG NumberOfDirectories;
+    ULONG CapacityOfDirectories;
+    ULONG VisitedDirectory;         // index, while it is listed
+    PREADER_PROCESS Processes;
+    ULONG NumberOfProcesses;
+    ULONG CapacityOfProcesses;
+    PCWSTR ProcessSelection;        // --process; NULL: all
     PREADER_STORE *Stores;
     ULONG NumberOfStores;
     ULONG CapacityOfStores;
@@ -504,8 +540,7 @@ typedef struct _READER_SESSION {
     BOOLEAN IsSearchedAnew;         // for symbols: --symbols
     CORE_CLOCK Clock;
     BOOLEAN IsClockRead;            // one of the readings is the reader's
-    READER_PROCESS_STATE ProcessState;
-    HANDLE Process;                 // NULL when it is gone
+    READER_PROCESS_STATE ProcessState; // gone: all processes are
     ULONGLONG NumberOfClockFreezes; // of all stores
     ULONGLONG MaximumClockStep;     // ticks
     ULONGLONG JumpTicks;            // a step longer than that is marked; 0:
@@ -521,20 +556,26 @@ typedef struct _READER_SESSION {
 typedef READER_SESSION *PREADER_SESSION;
 
 //
-// Opens a session directory or one store.  Stores that are bad stay in the
-// list, with what is wrong in them; Error says what failed as a whole.
+// Opens a session directory, a directory of such directories, or one store.
+// Process is a process's identifier or the beginning of its image's name, and
+// selects processes; NULL is all.  Stores that are bad stay in the list, with
+// what is wrong in them; Error says what failed as a whole.
 //
 
 typedef
 _Must_inspect_result_
 NTSTATUS
-(READER_OPEN_SESSION)(
+(READER_OPEN_SESSION_OF)(
     _Out_ PREADER_SESSION Session,
     _In_ PCREADER_CONTEXT Context,
     _In_z_ PCWSTR Path,
+    _In_opt_z_ PCWSTR Process,
     _Out_ PRTL_ERROR Error
     );
-READER_OPEN_SESSION ReaderOpenSession;
+READER_OPEN_SESSION_OF ReaderOpenSessionOf;
+
+#define ReaderOpenSession(Session, Context, Path, Error) \
+    ReaderOpenSessionOf((Session), (Context), (Path), NULL, (Error))
 
 //
 // Looks for new stores, and at those that were still being created.
@@ -581,7 +622,7 @@ NTSTATUS
 READER_NAME_INDEX ReaderNameIndex;
 
 //
-// Asks again whether the traced process runs.
+// Asks again whether the traced processes run: the state of all together.
 //
 
 typedef
@@ -611,6 +652,107 @@ READER_SELECT_MODULES ReaderSelectModules;
 
 typedef VOID (READER_WARN_OF_STORES)(_Inout_ PREADER_SESSION Session);
 READER_WARN_OF_STORES ReaderWarnOfStores;
+
+//
+// ReaderProcess.c
+//
+
+//
+// The process that a store or a thread is of; READER_NONE for a store of whose
+// directory nothing is known.
+//
+
+#define READER_PROCESS_OF_STORE(Session, Store) \
+    ((Session)->Directories[(Store)->Directory].Process)
+
+//
+// Has a store's process ended?
+//
+
+typedef
+BOOLEAN
+(READER_IS_WRITER_GONE)(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_STORE Store
+    );
+READER_IS_WRITER_GONE ReaderIsWriterGone;
+
+//
+// The handle of the one process that still runs, or NULL if there are several
+// or none.
+//
+
+typedef HANDLE (READER_GET_LAST_PROCESS)(_In_ const READER_SESSION *Session);
+READER_GET_LAST_PROCESS ReaderGetLastProcess;
+
+//
+// Adds a directory.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_ADD_DIRECTORY)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PCUNICODE_STRING Name
+    );
+READER_ADD_DIRECTORY ReaderAddDirectory;
+
+//
+// Adds the directories below the session's that are not known, and lists them
+// all; Callback is called for each entry of each, with VisitedDirectory set.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_LIST_DIRECTORIES)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PRTL_DIRECTORY_CALLBACK Callback
+    );
+READER_LIST_DIRECTORIES ReaderListDirectories;
+
+//
+// Gives a store's directory its process, if it has none yet, and decides
+// whether --process selects it.  STATUS_NOT_SUPPORTED: it ran on another boot
+// than the others.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_ASSIGN_PROCESS)(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PCREADER_STORE Store
+    );
+READER_ASSIGN_PROCESS ReaderAssignProcess;
+
+//
+// Another store of the session that this one is a copy of, if there is one.
+//
+
+typedef
+BOOLEAN
+(READER_IS_STORE_COPIED)(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_STORE Store
+    );
+READER_IS_STORE_COPIED ReaderIsStoreCopied;
+
+//
+// The index of the process that started a process, or READER_NONE.
+//
+
+typedef
+ULONG
+(READER_FIND_PARENT)(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+READER_FIND_PARENT ReaderFindParent;
+
+typedef VOID (READER_RUNDOWN_PROCESSES)(_Inout_ PREADER_SESSION Session);
+READER_RUNDOWN_PROCESSES ReaderRundownProcesses;
 
 //
 // ReaderDescribe.c: the words for states.  All are literals but the last,
@@ -1211,8 +1353,22 @@ typedef enum _READER_COLUMN_TYPE {
     ReaderColumnDate,               // given as a FILETIME
     ReaderColumnHundredths,         // given times 100: has two decimals
     ReaderColumnSigned,             // these two given as a LONGLONG
-    ReaderColumnSignedTime
+    ReaderColumnSignedTime,
+    ReaderColumnProcessId,          // number and text that only an output has
+    ReaderColumnProcess             // that tells processes apart
 } READER_COLUMN_TYPE;
+
+//
+// The columns of ReaderPutProcess; not a table's first.
+//
+
+#define READER_PROCESS_COLUMNS                                              \
+    { "PID", "process_id", ReaderColumnProcessId, 8 },                      \
+    { "Process", "process", ReaderColumnProcess, 16 }
+
+#define READER_IS_TEXT_COLUMN(Column)                                       \
+    ((Column)->Type == ReaderColumnText ||                                  \
+     (Column)->Type == ReaderColumnProcess)
 
 typedef struct _READER_COLUMN {
     PCSZ Title;                     // in text
@@ -1236,6 +1392,7 @@ typedef struct _READER_OUTPUT {
     PCCORE_CLOCK Clock;
     PCREADER_TABLE Table;
     BOOLEAN IsLongCsv;              // several tables: table,row,field,value
+    BOOLEAN HasProcesses;           // the caller's: there are columns of them
     ULONGLONG HiddenColumns;        // in text, a mask
     ULONG Column;                   // the next cell's
     ULONG NumberOfTables;
@@ -1319,6 +1476,19 @@ READER_PUT_NUMBER ReaderPutNumber;
 
 typedef VOID (READER_PUT_NOTHING)(_Inout_ PREADER_OUTPUT Output);
 READER_PUT_NOTHING ReaderPutNothing;
+
+//
+// The cells of READER_PROCESS_COLUMNS, for a process's index.
+//
+
+typedef
+VOID
+(READER_PUT_PROCESS)(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+READER_PUT_PROCESS ReaderPutProcess;
 
 //
 // A line outside the tables, in text output alone.
@@ -1548,6 +1718,8 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 #define READER_OPTION_HTML        0x20000000ULL
 #define READER_OPTION_BUDGET      0x40000000ULL
 #define READER_OPTION_PLAIN       0x80000000ULL
+#define READER_OPTION_PROCESS     0x10000000000ULL
+#define READER_OPTION_BY          0x20000000000ULL
 
 //
 // What all commands take that read records and name functions.
@@ -1555,7 +1727,7 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 
 #define READER_OPTIONS_OF_READING                                           \
     (READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
-     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE)
+     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE | READER_OPTION_PROCESS)
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -1593,6 +1765,7 @@ typedef struct _READER_OPTIONS {
     ULONGLONG To;                   // record (ticks, if the rate is unknown)
     ULONGLONG IndexInterval;        // 0: no index
     PCWSTR Module;
+    PCWSTR Process;                 // --process; NULL: not given
     PREADER_FILTER Filter;          // NULL: there is none
     PCWSTR Symbols;                 // --symbols; NULL: not given
     PCWSTR Output;                  // --output; NULL: not given
@@ -2264,6 +2437,7 @@ extern const READER_COMMAND ReaderPackCommand;
 extern const READER_COMMAND ReaderRecoverCommand;
 extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;
+extern const READER_COMMAND ReaderSessionsCommand;
 extern const READER_COMMAND ReaderStackCommand;
 extern const READER_COMMAND ReaderThreadsCommand;
 extern const READER_COMMAND ReaderTreeCommand;

@@ -144,7 +144,7 @@ Return Value:
         return "stopped";
 
     default:
-        return Session->ProcessState == ReaderProcessGone ? "died" : "open";
+        return ReaderIsWriterGone(Session, Store) ? "died" : "open";
     }
 }
 
@@ -365,6 +365,11 @@ Return Value:
         RtlWriteText(Writer,
                      "it is of another process (%u) than the session",
                      Store->Header->ProcessId);
+        return;
+    }
+
+    if (Store->IsCopy) {
+        RtlWriteText(Writer, "it is a copy of a store in another directory");
         return;
     }
 

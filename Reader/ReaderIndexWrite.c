@@ -203,7 +203,8 @@ Return Value:
             }
 
         } else if (!Part->IsEnded ||
-                   (Session->ProcessState != ReaderProcessGone &&
+                   (!ReaderIsWriterGone(Session,
+                                        Session->Stores[Part->Store]) &&
                     Session->Stores[Part->Store]->Header->State ==
                         TRACE_STATE_OPEN)) {
             return FALSE;

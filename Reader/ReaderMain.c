@@ -215,10 +215,11 @@ Return Value:
 {
     RTL_ERROR Error;
 
-    if (!NT_SUCCESS(ReaderOpenSession(Session,
-                                      Context,
-                                      Options->Path,
-                                      &Error))) {
+    if (!NT_SUCCESS(ReaderOpenSessionOf(Session,
+                                        Context,
+                                        Options->Path,
+                                        Options->Process,
+                                        &Error))) {
         ReaderWriteFailure(Context, &Error);
         return FALSE;
     }

@@ -34,6 +34,12 @@ static const READER_OPTION ReaderOptionList[] = {
     { "thread", "TID", READER_OPTION_THREAD,
       "a number",
       "only threads with this identifier" },
+    { "process", "PROCESS", READER_OPTION_PROCESS,
+      "a process's identifier, or the beginning of its image's name",
+      "of several processes only those with this identifier or name" },
+    { "by", "KEY", READER_OPTION_BY,
+      "process",
+      "process: results for each process by itself" },
     { "module", "PREFIX", READER_OPTION_MODULE,
       "the beginning of a file name",
       "only functions of modules whose name begins with PREFIX" },
@@ -235,7 +241,9 @@ Return Value:
                      "usage: TraceReader COMMAND [OPTIONS] PATH\n\n"
                      "Reads what Tracer recorded.  PATH is a session "
                      "directory or one store in it\n(*" TRACE_FILE_SUFFIX
-                     "); the traced program may still be running.\n\n"
+                     "), or the directory in which sessions of several "
+                     "processes lie; the\ntraced programs may still be "
+                     "running.\n\n"
                      "Commands:\n");
         for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
             RtlWriteText(Writer,
@@ -621,6 +629,13 @@ Return Value:
     case READER_OPTION_STATIC:
     case READER_OPTION_PLAIN:
         return TRUE;
+
+    case READER_OPTION_PROCESS:
+        Options->Process = Value;
+        return Value[0] != 0;
+
+    case READER_OPTION_BY:
+        return RtlAreStringsEqual(ValueUtf8, "process");
 
     case READER_OPTION_SYMBOLS:
         Options->Symbols = Value;

@@ -6,28 +6,17 @@ Module Name:
 
 Abstract:
 
-    A session: the stores of one process, its modules, its threads, its clock,
-    and whether it still runs.
+    A session: the stores of one process, or of several that lie in directories
+    side by side, their modules, threads, clock, and whether they still run.
 
     A thread has one store for each module instance that it called, so a
-    thread here is the set of stores that belong together: the same thread
-    identifier and the same stack, at overlapping times (an identifier is used
-    again when its thread has ended).
+    thread here is the set of stores that belong together: the same process,
+    the same thread identifier and the same stack, at overlapping times (an
+    identifier is used again when its thread has ended).
 
 --*/
 
 #include "Reader.h"
-
-//
-// What NtQueryInformationProcess gives for ProcessTimes.
-//
-
-typedef struct _READER_PROCESS_TIMES {
-    LARGE_INTEGER CreateTime;
-    LARGE_INTEGER ExitTime;
-    LARGE_INTEGER KernelTime;
-    LARGE_INTEGER UserTime;
-} READER_PROCESS_TIMES;
 
 //
 // The Fowler-Noll-Vo hash of a name.
@@ -49,7 +38,11 @@ typedef struct _READER_PROCESS_TIMES {
 
 #define READER_POSITION_BITS 48
 
-#define READER_PROCESS_ACCESS (PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE)
+//
+// The longest name of a directory and of a file in it, with what is between.
+//
+
+#define READER_MAXIMUM_NAME_IN_CHARS 512
 
 static const WCHAR ReaderSuffix[] = L"" TRACE_FILE_SUFFIX;
 
@@ -117,7 +110,8 @@ Arguments:
 
     Session - The session.
 
-    Name - Of the file, in the session's directory.
+    Name - Of the file, in the session's directory; its own is the one that is
+        being listed.
 
 Return Value:
 
@@ -150,6 +144,7 @@ Return Value:
                           (PCWSTR)(Store + 1),
                           Name->Length / sizeof(WCHAR));
     Store->HeaderResult.State = CoreHeaderBeingCreated;
+    Store->Directory = Session->VisitedDirectory;
     Store->Module = READER_NONE;
     Store->Thread = READER_NONE;
     Store->NextInThread = READER_NONE;
@@ -243,11 +238,15 @@ Arguments:
 
 Return Value:
 
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
+    STATUS_SUCCESS, STATUS_NAME_TOO_LONG or STATUS_NO_MEMORY.
 
 --*/
 {
     PREADER_SESSION Session = (PREADER_SESSION)CallbackContext;
+    PCUNICODE_STRING Above =
+        &Session->Directories[Session->VisitedDirectory].Name;
+    WCHAR Buffer[READER_MAXIMUM_NAME_IN_CHARS];
+    UNICODE_STRING Path;
     ULONGLONG Key;
     NTSTATUS Status;
 
@@ -255,6 +254,29 @@ Return Value:
 
     if (IsDirectory || !ReaderHasSuffix(Session->Context, Name)) {
         return STATUS_SUCCESS;
+    }
+
+    //
+    // A store in a directory below has that in its name.
+    //
+
+    if (Above->Length != 0) {
+
+        if ((ULONG)Above->Length + Name->Length + sizeof(WCHAR) >
+            sizeof(Buffer)) {
+            return STATUS_NAME_TOO_LONG;
+        }
+
+        RtlCopyBytes(Buffer, Above->Buffer, Above->Length);
+        Buffer[Above->Length / sizeof(WCHAR)] = L'\\';
+        RtlCopyBytes(Buffer + Above->Length / sizeof(WCHAR) + 1,
+                     Name->Buffer,
+                     Name->Length);
+        RtlPointUnicodeString(&Path,
+                              Buffer,
+                              (Above->Length + Name->Length) / sizeof(WCHAR) +
+                                  1);
+        Name = &Path;
     }
 
     if (ReaderIsKnownName(Session, Name, &Key)) {
@@ -309,8 +331,7 @@ Return Value:
         }
     }
 
-    Store->IsWriterGone = Session->Header != NULL &&
-                          Session->ProcessState == ReaderProcessGone;
+    Store->IsWriterGone = ReaderIsWriterGone(Session, Store);
     Status = ReaderOpenStore(Session->Context, &Session->Path, Store);
     Session->Path.Length = Session->DirectoryLength;
     return Status;
@@ -501,6 +522,10 @@ Return Value:
     return First->ModuleTimeDateStamp == Second->ModuleTimeDateStamp &&
            First->ModuleSize == Second->ModuleSize &&
            First->ModuleCheckSum == Second->ModuleCheckSum &&
+           First->CodeViewAge == Second->CodeViewAge &&
+           RtlAreBytesEqual(First->CodeViewGuid,
+                            Second->CodeViewGuid,
+                            sizeof(First->CodeViewGuid)) &&
            First->ModulePathLength == Second->ModulePathLength &&
            RtlAreBytesEqual(First->ModulePath,
                             Second->ModulePath,
@@ -649,6 +674,7 @@ Return Value:
     BOOLEAN IsToTheEnd;
     ULONGLONG End;
     ULONGLONG First;
+    ULONG Process = READER_PROCESS_OF_STORE(Session, Store);
     ULONG Index;
     ULONG Last;
     NTSTATUS Status;
@@ -685,7 +711,8 @@ Return Value:
 
         Thread = &Session->Threads[Index - 1];
 
-        if (Thread->ThreadId != Store->Header->ThreadId) {
+        if (Thread->ThreadId != Store->Header->ThreadId ||
+            Thread->Process != Process) {
             continue;
         }
 
@@ -726,6 +753,7 @@ Return Value:
 
         Thread = &Session->Threads[Index];
         Thread->ThreadId = Store->Header->ThreadId;
+        Thread->Process = Process;
         Thread->FirstStore = StoreIndex;
         Thread->NumberOfStores = 1;
         Thread->IsLive = IsLive;
@@ -905,82 +933,6 @@ Return Value:
 }
 
 
-_Use_decl_annotations_
-READER_PROCESS_STATE
-ReaderQueryProcess(
-    PREADER_SESSION Session
-    )
-/*++
-
-Routine Description:
-
-    Finds out whether the traced process runs: whether there is a process with
-    its identifier that was created when it was.
-
-Arguments:
-
-    Session - The session, with one valid store at least; it keeps the
-        process's handle while the process runs.
-
-Return Value:
-
-    The process's state.
-
---*/
-{
-    PCRTL Rtl = Session->Context->Rtl;
-    READER_PROCESS_TIMES Times;
-    OBJECT_ATTRIBUTES Attributes;
-    CLIENT_ID ClientId;
-    NTSTATUS Status;
-
-    Session->ProcessState = ReaderProcessGone;
-    if (Session->Header == NULL) {
-        return ReaderProcessGone;
-    }
-
-    if (Session->Process == NULL) {
-
-        ClientId.UniqueProcess =
-            (HANDLE)(ULONG_PTR)Session->Header->ProcessId;
-        ClientId.UniqueThread = NULL;
-        InitializeObjectAttributes(&Attributes, NULL, 0, NULL, NULL);
-        Status = Rtl->NtOpenProcess(&Session->Process,
-                                    READER_PROCESS_ACCESS,
-                                    &Attributes,
-                                    &ClientId);
-        if (!NT_SUCCESS(Status)) {
-            Session->Process = NULL;
-            if (Status == STATUS_ACCESS_DENIED) {
-                Session->ProcessState = ReaderProcessUnknown;
-            }
-            return Session->ProcessState;
-        }
-    }
-
-    Status = Rtl->NtQueryInformationProcess(Session->Process,
-                                            RTL_PROCESS_TIMES,
-                                            &Times,
-                                            sizeof(Times),
-                                            NULL);
-    if (!NT_SUCCESS(Status)) {
-        Session->ProcessState = ReaderProcessUnknown;
-        return ReaderProcessUnknown;
-    }
-
-    if ((ULONGLONG)Times.CreateTime.QuadPart ==
-            Session->Header->ProcessCreationTime &&
-        Times.ExitTime.QuadPart == 0) {
-        Session->ProcessState = ReaderProcessRunning;
-        return ReaderProcessRunning;
-    }
-
-    RtlClose(Rtl, Session->Process);
-    Session->Process = NULL;
-    return ReaderProcessGone;
-}
-
-
 _Must_inspect_result_
 static
 NTSTATUS
@@ -1006,9 +958,16 @@ Return Value:
 
     STATUS_NO_MEMORY
 
+    STATUS_NOT_SUPPORTED - Its process ran on another boot than the others.
+
 --*/
 {
+    PCTRACE_STORE_HEADER Known;
     NTSTATUS Status;
+
+    if (Session->Directories[Store->Directory].IsLeftOut) {
+        return STATUS_SUCCESS;
+    }
 
     Status = ReaderOpenSessionStore(Session, Store);
     if (!NT_SUCCESS(Status)) {
@@ -1021,9 +980,14 @@ Return Value:
         goto End;
     }
 
-    if (Session->Header == NULL) {
-        Session->Header = Store->Header;
-        if (ReaderQueryProcess(Session) == ReaderProcessGone &&
+    if (READER_PROCESS_OF_STORE(Session, Store) == READER_NONE) {
+
+        Status = ReaderAssignProcess(Session, Store);
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+
+        if (ReaderIsWriterGone(Session, Store) &&
             Store->Header->MinimumDuration != 0) {
 
             //
@@ -1039,10 +1003,19 @@ Return Value:
         }
     }
 
-    if (Store->Header->ProcessId != Session->Header->ProcessId ||
-        Store->Header->ProcessCreationTime !=
-            Session->Header->ProcessCreationTime) {
+    if (Session->Directories[Store->Directory].IsLeftOut) {
+        goto End;
+    }
+
+    Known = Session->Processes[READER_PROCESS_OF_STORE(Session, Store)].Header;
+    if (Store->Header->ProcessId != Known->ProcessId ||
+        Store->Header->ProcessCreationTime != Known->ProcessCreationTime) {
         Store->IsForeign = TRUE;
+        goto End;
+    }
+
+    if (ReaderIsStoreCopied(Session, Store)) {
+        Store->IsCopy = TRUE;
         goto End;
     }
 
@@ -1139,6 +1112,216 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
+ReaderMapNames(
+    _Inout_ PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Makes the map of names again, which goes by index.
+
+Arguments:
+
+    Session - The session.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONGLONG Key;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    ReaderRundownMap(&Session->Names);
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Session->NumberOfStores;
+         Index++) {
+        ReaderIsKnownName(Session, &Session->Stores[Index]->Name, &Key);
+        Status = ReaderAddToMap(&Session->Names, Key, Index);
+    }
+
+    return Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderDropStores(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONG FirstNew
+    )
+/*++
+
+Routine Description:
+
+    Forgets the stores of processes that --process does not select, and those
+    of processes that are not known yet.
+
+Arguments:
+
+    Session - The session.
+
+    FirstNew - The index of the first store that was never looked at before;
+        nothing refers to it or to those after it.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    ULONG Kept = FirstNew;
+    ULONG Index;
+
+    for (Index = FirstNew; Index < Session->NumberOfStores; Index++) {
+
+        PREADER_STORE Store = Session->Stores[Index];
+
+        if (READER_PROCESS_OF_STORE(Session, Store) != READER_NONE ||
+            (Session->ProcessSelection == NULL &&
+             !Session->Directories[Store->Directory].IsLeftOut)) {
+            Session->Stores[Kept] = Store;
+            Kept += 1;
+        } else {
+            Allocator->Free(Allocator->Context, Store->Header);
+            Allocator->Free(Allocator->Context, Store);
+        }
+    }
+
+    if (Kept == Session->NumberOfStores) {
+        return STATUS_SUCCESS;
+    }
+
+    Session->NumberOfStores = Kept;
+    return ReaderMapNames(Session);
+}
+
+
+static
+LONG
+ReaderCompareProcesses(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+/*++
+
+Routine Description:
+
+    Orders processes by when they were created, then by identifier.
+
+Arguments:
+
+    CompareContext - The session.
+
+    First, Second - Process indexes.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    PREADER_SESSION Session = (PREADER_SESSION)CompareContext;
+    PCTRACE_STORE_HEADER One = Session->Processes[First].Header;
+    PCTRACE_STORE_HEADER Other = Session->Processes[Second].Header;
+
+    if (One->ProcessCreationTime != Other->ProcessCreationTime) {
+        return One->ProcessCreationTime < Other->ProcessCreationTime ? -1 : 1;
+    }
+
+    if (One->ProcessId != Other->ProcessId) {
+        return One->ProcessId < Other->ProcessId ? -1 : 1;
+    }
+
+    return 0;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderSortProcesses(
+    _Inout_ PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Puts the processes in the order in which they were created.
+
+Arguments:
+
+    Session - The session, of whose processes only directories know.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_PROCESS Sorted;
+    PULONG Order;
+    ULONG Number = Session->NumberOfProcesses;
+    ULONG Index;
+    ULONG Place;
+
+    if (Number < 2) {
+        return STATUS_SUCCESS;
+    }
+
+    Order = (PULONG)Allocator->Allocate(Allocator->Context,
+                                        (SIZE_T)Number * sizeof(ULONG));
+    Sorted = (PREADER_PROCESS)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Number * sizeof(READER_PROCESS));
+    if (Order == NULL || Sorted == NULL) {
+        Allocator->Free(Allocator->Context, Order);
+        Allocator->Free(Allocator->Context, Sorted);
+        return STATUS_NO_MEMORY;
+    }
+
+    for (Index = 0; Index < Number; Index++) {
+        Order[Index] = Index;
+    }
+
+    ReaderSort(Order, Number, ReaderCompareProcesses, Session);
+    for (Place = 0; Place < Number; Place++) {
+        Sorted[Place] = Session->Processes[Order[Place]];
+    }
+
+    Allocator->Free(Allocator->Context, Session->Processes);
+    Session->Processes = Sorted;
+    Session->CapacityOfProcesses = Number;
+    Session->Header = Sorted[0].Header;
+    for (Index = 0; Index < Session->NumberOfDirectories; Index++) {
+
+        PREADER_DIRECTORY Directory = &Session->Directories[Index];
+
+        for (Place = 0;
+             Directory->Process != READER_NONE && Place < Number;
+             Place++) {
+            if (Order[Place] == Directory->Process) {
+                Directory->Process = Place;
+                break;
+            }
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Order);
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
 ReaderAdmitStores(
     _Inout_ PREADER_SESSION Session,
     _In_ ULONG FirstNew
@@ -1158,7 +1341,8 @@ Arguments:
 
 Return Value:
 
-    STATUS_SUCCESS or STATUS_NO_MEMORY.
+    STATUS_SUCCESS, STATUS_NO_MEMORY, or STATUS_NOT_SUPPORTED if they are of
+    several boots.
 
 --*/
 {
@@ -1179,7 +1363,6 @@ Return Value:
         return Status;
     }
 
-    Count = 0;
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
         Store = Session->Stores[Index];
@@ -1190,11 +1373,39 @@ Return Value:
         }
 
         Status = ReaderLookAtStore(Session, Store);
-        if (!NT_SUCCESS(Status)) {
-            goto End;
+        if (Status == STATUS_NOT_SUPPORTED && FirstNew != 0) {
+
+            //
+            // Somebody has put it there since.
+            //
+
+            Session->Directories[Store->Directory].IsLeftOut = TRUE;
+            RtlWriteText(Session->Context->Errors,
+                         "TraceReader: warning: %Z: its process ran on "
+                         "another boot; left out\n",
+                         &Store->Name);
+            Status = STATUS_SUCCESS;
         }
 
-        if (Store->Module != READER_NONE) {
+        if (!NT_SUCCESS(Status)) {
+            Session->IsOfSeveralBoots = Status == STATUS_NOT_SUPPORTED;
+            goto End;
+        }
+    }
+
+    Status = ReaderDropStores(Session, FirstNew);
+    if (NT_SUCCESS(Status) && FirstNew == 0) {
+        Status = ReaderSortProcesses(Session);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    Count = 0;
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        Store = Session->Stores[Index];
+        if (Store->Module != READER_NONE && Store->Thread == READER_NONE) {
             Order[Count] = Index;
             Count += 1;
         }
@@ -1285,25 +1496,11 @@ Return Value:
         Sorted[Index] = Session->Stores[Order[Index]];
     }
 
-    //
-    // The map of names goes by index, so it is made again.
-    //
-
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
         Session->Stores[Index] = Sorted[Index];
     }
 
-    ReaderRundownMap(&Session->Names);
-    for (Index = 0; Index < Session->NumberOfStores; Index++) {
-
-        ULONGLONG Key;
-
-        ReaderIsKnownName(Session, &Sorted[Index]->Name, &Key);
-        Status = ReaderAddToMap(&Session->Names, Key, Index);
-        if (!NT_SUCCESS(Status)) {
-            goto End;
-        }
-    }
+    Status = ReaderMapNames(Session);
 
 End:
     Allocator->Free(Allocator->Context, Sorted);
@@ -1314,10 +1511,11 @@ End:
 
 _Use_decl_annotations_
 NTSTATUS
-ReaderOpenSession(
+ReaderOpenSessionOf(
     PREADER_SESSION Session,
     PCREADER_CONTEXT Context,
     PCWSTR Path,
+    PCWSTR Process,
     PRTL_ERROR Error
     )
 /*++
@@ -1332,7 +1530,11 @@ Arguments:
 
     Context - The context; must outlive the session.
 
-    Path - A session directory or a store, as the user gave it.
+    Path - A session directory, one of several, or a store, as the user gave
+        it.
+
+    Process - What --process selects, or NULL; stays until the session is
+        closed.
 
     Error - Receives what failed.
 
@@ -1340,7 +1542,10 @@ Return Value:
 
     STATUS_SUCCESS - There is one store at least, good or bad.
 
-    STATUS_NOT_FOUND - The directory has no stores.
+    STATUS_NOT_FOUND - The directory has no stores, or none that Process
+        selects.
+
+    STATUS_NOT_SUPPORTED - The processes are of several boots.
 
     Otherwise what failed.
 
@@ -1353,6 +1558,7 @@ Return Value:
 
     RtlZeroBytes(Session, sizeof(*Session));
     Session->Context = Context;
+    Session->ProcessSelection = Process;
     CoreInitializeClock(&Session->Clock);
     ReaderInitializeMap(&Session->Names, Context->Allocator);
     ReaderInitializeMap(&Session->SiteIndexes, Context->Allocator);
@@ -1366,16 +1572,19 @@ Return Value:
     }
 
     RtlPointUnicodeString(&Given, Path, LengthInChars);
+    RtlPointUnicodeString(&Name, NULL, 0);
 
     Session->PathBuffer = (PWSTR)
         Context->Allocator->Allocate(Context->Allocator->Context,
                                      RTL_MAXIMUM_PATH_IN_CHARS *
                                          sizeof(WCHAR));
-    if (Session->PathBuffer == NULL) {
-        return RtlSetError(Error,
-                           "open the session",
-                           &Given,
-                           STATUS_NO_MEMORY);
+    if (Session->PathBuffer == NULL ||
+        !NT_SUCCESS(ReaderAddDirectory(Session, &Name))) {
+        Status = RtlSetError(Error,
+                             "open the session",
+                             &Given,
+                             STATUS_NO_MEMORY);
+        goto Error;
     }
 
     Status = RtlDosPathToNtPath(Context->Rtl,
@@ -1407,10 +1616,17 @@ Return Value:
 
         Session->IsDirectory = TRUE;
         if (Session->NumberOfStores == 0) {
+            Status = ReaderListDirectories(Session, ReaderVisitEntry);
+            if (!NT_SUCCESS(Status)) {
+                RtlSetError(Error, "list the sessions", &Given, Status);
+                goto Error;
+            }
+        }
+
+        if (Session->NumberOfStores == 0) {
             Status = RtlSetError(Error,
                                  "find a store (*" TRACE_FILE_SUFFIX
-                                     ") in the directory (PATH is one "
-                                     "session, not the directory of all)",
+                                     ") in the directory or in one below it",
                                  &Given,
                                  STATUS_NOT_FOUND);
             goto Error;
@@ -1436,7 +1652,23 @@ Return Value:
     }
 
     if (!NT_SUCCESS(Status)) {
-        RtlSetError(Error, "read the session", &Given, Status);
+        RtlSetError(Error,
+                    Session->IsOfSeveralBoots
+                        ? "put processes that ran on different boots of the "
+                          "machine on one clock (name one session, or choose "
+                          "with --process; TraceReader sessions lists them)"
+                        : "read the session",
+                    &Given,
+                    Status);
+        goto Error;
+    }
+
+    if (Session->NumberOfStores == 0) {
+        Status = RtlSetError(Error,
+                             "find a process that --process selects "
+                             "(TraceReader sessions lists them)",
+                             &Given,
+                             STATUS_NOT_FOUND);
         goto Error;
     }
 
@@ -1477,10 +1709,15 @@ Return Value:
 
     if (Session->IsDirectory) {
         Session->Path.Length = Session->DirectoryLength;
-        Status = RtlEnumerateDirectory(Session->Context->Rtl,
-                                       &Session->Path,
-                                       ReaderVisitEntry,
-                                       Session);
+        if (Session->HasDirectories) {
+            Status = ReaderListDirectories(Session, ReaderVisitEntry);
+        } else {
+            Status = RtlEnumerateDirectory(Session->Context->Rtl,
+                                           &Session->Path,
+                                           ReaderVisitEntry,
+                                           Session);
+        }
+
         if (!NT_SUCCESS(Status)) {
             return RtlSetError(Error,
                                "list the session",
@@ -1538,10 +1775,7 @@ Return Value:
         Allocator->Free(Allocator->Context, Store);
     }
 
-    if (Session->Process != NULL) {
-        RtlClose(Context->Rtl, Session->Process);
-    }
-
+    ReaderRundownProcesses(Session);
     ReaderCloseCache(Session);
     ReaderRundownMap(&Session->Names);
     ReaderRundownMap(&Session->SiteIndexes);

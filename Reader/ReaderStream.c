@@ -290,7 +290,7 @@ Return Value:
             Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
         }
 
-        Store->IsWriterGone = Session->ProcessState == ReaderProcessGone;
+        Store->IsWriterGone = ReaderIsWriterGone(Session, Store);
         Status = ReaderRefreshStore(Session->Context, Store);
         if (Status == STATUS_RETRY) {
 

@@ -620,6 +620,36 @@ Return Value:
 }
 
 
+static
+BOOLEAN
+ReaderIsColumnAbsent(
+    _In_ const READER_OUTPUT *Output,
+    _In_ PCREADER_COLUMN Column
+    )
+/*++
+
+Routine Description:
+
+    Decides whether an output lacks a column in every format.
+
+Arguments:
+
+    Output - The output.
+
+    Column - The column.
+
+Return Value:
+
+    TRUE if it is one of processes, and there is one alone.
+
+--*/
+{
+    return !Output->HasProcesses &&
+           (Column->Type == ReaderColumnProcess ||
+            Column->Type == ReaderColumnProcessId);
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderBeginTable(
@@ -670,6 +700,10 @@ Return Value:
 
         for (Index = 0; Index < Table->NumberOfColumns; Index++) {
             Column = &Table->Columns[Index];
+            if (ReaderIsColumnAbsent(Output, Column)) {
+                continue;
+            }
+
             RtlWriteText(Writer,
                          "%s%s%s",
                          Index != 0 ? "," : "",
@@ -698,16 +732,17 @@ Return Value:
         IsFirst = TRUE;
         for (Index = 0; Index < Table->NumberOfColumns; Index++) {
 
-            if ((HiddenColumns & (1ULL << Index)) != 0) {
+            Column = &Table->Columns[Index];
+            if ((HiddenColumns & (1ULL << Index)) != 0 ||
+                ReaderIsColumnAbsent(Output, Column)) {
                 continue;
             }
 
-            Column = &Table->Columns[Index];
             if (!IsFirst) {
                 RtlWriteText(Writer, "  ");
             }
 
-            if (Column->Type == ReaderColumnText) {
+            if (READER_IS_TEXT_COLUMN(Column)) {
                 RtlWriteText(Writer,
                              "%-*s",
                              Index + 1 == Table->NumberOfColumns
@@ -790,6 +825,9 @@ Return Value:
     ULONG Index;
 
     *Column = &Table->Columns[Output->Column];
+    if (ReaderIsColumnAbsent(Output, *Column)) {
+        return FALSE;
+    }
 
     switch (Output->Format) {
 
@@ -865,13 +903,19 @@ Return Value:
 --*/
 {
     PRTL_WRITER Writer = Output->Writer;
+    BOOLEAN IsAbsent;
     BOOLEAN IsHidden;
 
-    IsHidden = (Output->HiddenColumns & (1ULL << Output->Column)) != 0;
+    IsAbsent = ReaderIsColumnAbsent(Output,
+                                    &Output->Table->Columns[Output->Column]);
+    IsHidden = IsAbsent ||
+               (Output->HiddenColumns & (1ULL << Output->Column)) != 0;
     Output->Column += 1;
 
     if (Output->IsLongCsv) {
-        RtlWriteText(Writer, "\r\n");
+        if (!IsAbsent) {
+            RtlWriteText(Writer, "\r\n");
+        }
     } else if (Output->Format == ReaderFormatText &&
                Output->Table->IsList &&
                !IsHidden) {
@@ -1333,7 +1377,7 @@ Return Value:
             if (!This->Table->IsList) {
                 Width = (int)ReaderQueryWidth(This, Column);
             }
-            if (Column->Type == ReaderColumnText) {
+            if (READER_IS_TEXT_COLUMN(Column)) {
                 Width = This->Column + 1 == This->Table->NumberOfColumns
                             ? 0
                             : -Width;
@@ -1346,6 +1390,40 @@ Return Value:
     }
 
     ReaderEndCell(This);
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderPutProcess(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session,
+    ULONG Process
+    )
+/*++
+
+Routine Description:
+
+    Writes the cells that say which process a row is of.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+    Process - The process's index.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_PROCESS Known = &Session->Processes[Process];
+
+    ReaderPutNumber(Output, Known->Header->ProcessId);
+    ReaderPutText(Output, Known->Name, Known->NameLength);
 }
 
 

@@ -2236,7 +2236,7 @@ Return Value:
     TEST(TestBeginSession());
     TEST_EQUAL(TestRun("report @"), 1);
     TEST(TestContains(&TestErr,
-                      "find a store (*.trace) in the directory (PATH is one "));
+                      "find a store (*.trace) in the directory or in one "));
     TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
 }
 
