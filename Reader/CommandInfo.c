@@ -36,7 +36,8 @@ static const READER_COLUMN ReaderInfoSessionColumns[] = {
     { "Time of these", "inline_wait", ReaderColumnExactTime, 0 },
     { "Longest of these", "longest_inline_wait", ReaderColumnExactTime, 0 },
     { "First record", "first_time", ReaderColumnDate, 0 },
-    { "Last record", "last_time", ReaderColumnDate, 0 }
+    { "Last record", "last_time", ReaderColumnDate, 0 },
+    { "Processes", "processes", ReaderColumnProcessId, 0 }
 };
 
 //
@@ -88,6 +89,28 @@ static const READER_TABLE ReaderInfoRecordingTable = {
 #define READER_INFO_DEPTH_COLUMNS 0x600u
 #define READER_INFO_BYTES_COLUMN 0x800u
 
+static const READER_COLUMN ReaderInfoProcessColumns[] = {
+    { "PID", "process_id", ReaderColumnNumber, 8 },
+    { "Parent", "parent_id", ReaderColumnNumber, 8 },
+    { "Started", "start_time", ReaderColumnDate, 24 },
+    { "State", "state", ReaderColumnText, 8 },
+    { "Threads", "threads", ReaderColumnNumber, 7 },
+    { "Stores", "stores", ReaderColumnNumber, 6 },
+    { "Records", "records", ReaderColumnNumber, 12 },
+    { "Bytes", "bytes", ReaderColumnBytes, 11 },
+    { "", "command_line", ReaderColumnText, 0 },
+    { "Process", "path", ReaderColumnText, 0 }
+};
+
+#define READER_INFO_COMMAND_LINE_COLUMN 0x100u
+
+static const READER_TABLE ReaderInfoProcessTable = {
+    "processes",
+    ReaderInfoProcessColumns,
+    RTL_NUMBER_OF(ReaderInfoProcessColumns),
+    FALSE
+};
+
 static const READER_COLUMN ReaderInfoModuleColumns[] = {
     { "Base", "base", ReaderColumnHexadecimal, 18 },
     { "Size", "size", ReaderColumnNumber, 10 },
@@ -109,6 +132,7 @@ static const READER_TABLE ReaderInfoModuleTable = {
 
 static const READER_COLUMN ReaderInfoThreadColumns[] = {
     { "Thread", "thread_id", ReaderColumnNumber, 8 },
+    READER_PROCESS_COLUMNS,
     { "State", "state", ReaderColumnText, 8 },
     { "Reason", "reason", ReaderColumnText, 14 },
     { "Stores", "stores", ReaderColumnNumber, 6 },
@@ -433,6 +457,89 @@ Return Value:
     ReaderPutNumber(Output, Totals->MaximumInlineTicks);
     ReaderPutDate(Output, &Session->Clock, Totals->FirstTimestamp);
     ReaderPutDate(Output, &Session->Clock, Totals->LastTimestamp);
+    ReaderPutNumber(Output, Session->NumberOfProcesses);
+    ReaderEndTable(Output);
+}
+
+
+static
+VOID
+ReaderPutProcesses(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Writes the processes' table.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    READER_TOTALS Totals;
+    PREADER_STORE Because;
+    ULONG NumberOfThreads;
+    ULONG NumberOfStores;
+    ULONG Process;
+    ULONG Index;
+
+    ReaderBeginTable(Output,
+                     &ReaderInfoProcessTable,
+                     READER_INFO_COMMAND_LINE_COLUMN);
+    for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
+
+        PCTRACE_STORE_HEADER Header = Session->Processes[Process].Header;
+
+        RtlZeroBytes(&Totals, sizeof(Totals));
+        NumberOfStores = 0;
+        NumberOfThreads = 0;
+        for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+            PREADER_STORE Store = Session->Stores[Index];
+
+            if (Store->Thread != READER_NONE &&
+                READER_PROCESS_OF_STORE(Session, Store) == Process) {
+                ReaderAddToTotals(&Totals, Store);
+                NumberOfStores += 1;
+            }
+        }
+
+        for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+            if (Session->Threads[Index].Process == Process) {
+                NumberOfThreads += 1;
+            }
+        }
+
+        ReaderPutNumber(Output, Header->ProcessId);
+        if (Header->ParentProcessId != 0) {
+            ReaderPutNumber(Output, Header->ParentProcessId);
+        } else {
+            ReaderPutNothing(Output);
+        }
+
+        ReaderPutNumber(Output, Header->ProcessCreationTime);
+        ReaderPutString(Output,
+                        ReaderDescribeProcessState(Session,
+                                                   Process,
+                                                   &Because));
+        ReaderPutNumber(Output, NumberOfThreads);
+        ReaderPutNumber(Output, NumberOfStores);
+        ReaderPutNumber(Output, Totals.Records);
+        ReaderPutNumber(Output, Totals.Bytes);
+        ReaderPutText(Output, Header->CommandLine, Header->CommandLineLength);
+        ReaderPutText(Output, Header->ProcessPath, Header->ProcessPathLength);
+    }
+
     ReaderEndTable(Output);
 }
 
@@ -677,6 +784,7 @@ Return Value:
     }
 
     ReaderPutNumber(Output, Thread->ThreadId);
+    ReaderPutProcess(Output, Session, Thread->Process);
     ReaderPutString(Output, ReaderDescribeStoreState(Session, Teller));
     if (Teller->Header->Reason != TRACE_REASON_NONE) {
         ReaderPutString(Output, ReaderDescribeReason(Teller->Header->Reason));
@@ -754,7 +862,12 @@ Return Value:
                         &Session.Clock,
                         "info",
                         TRUE);
+    Output.HasProcesses = Session.NumberOfProcesses > 1;
     ReaderPutSession(&Output, &Session, &Totals);
+    if (Session.NumberOfProcesses > 1) {
+        ReaderPutProcesses(&Output, &Session);
+    }
+
     ReaderPutRecording(&Output, &Session, &Totals);
     Status = ReaderPutModules(&Output, &Session);
     if (!NT_SUCCESS(Status)) {
@@ -806,11 +919,14 @@ const READER_COMMAND ReaderInfoCommand = {
     "  modules: base, size, time_date_stamp, check_sum, symbols,\n"
     "    probe_total_ps, probe_inner_ps (what a pair of hooks costs, and\n"
     "    the part between its time stamps), pdb, path\n"
+    "  processes (if there are several): process_id, parent_id, start_time,\n"
+    "    state, threads, stores, records, bytes, command_line, path\n"
     "  threads: thread_id, state, reason, stores, records, bytes,\n"
     "    start_ns, duration_ns, lost, name\n"
     READER_TICKS_NOTE,
     "  TraceReader info traces\\game.exe-4711-20261120-101500-123\n"
     "  TraceReader info --json SESSION\n",
-    READER_OPTION_FORMAT | READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE,
+    READER_OPTION_FORMAT | READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |
+        READER_OPTION_PROCESS,
     ReaderCommandInfo
 };

@@ -22,6 +22,7 @@ static const READER_COLUMN ReaderOutlierCallColumns[] = {
     { "Duration", "duration", ReaderColumnTime, READER_TIME_WIDTH },
     { "Start", "start", ReaderColumnTime, 15 },
     { "Thread", "thread", ReaderColumnNumber, 7 },
+    READER_PROCESS_COLUMNS,
     { "Fiber", "fiber", ReaderColumnNumber, 5 },
     { "Depth", "depth", ReaderColumnNumber, 5 },
     { "Self", "self", ReaderColumnTime, READER_TIME_WIDTH },
@@ -32,8 +33,8 @@ static const READER_COLUMN ReaderOutlierCallColumns[] = {
     { "Under", "path", ReaderColumnText, 0 }
 };
 
-#define READER_OUTLIERS_FIBER_COLUMN 3
-#define READER_OUTLIERS_FUNCTION_COLUMNS (3u << 8)
+#define READER_OUTLIERS_FIBER_COLUMN 5
+#define READER_OUTLIERS_FUNCTION_COLUMNS (3u << 10)
 
 static const READER_TABLE ReaderOutlierCallTable = {
     "calls",
@@ -457,6 +458,9 @@ Return Value:
         ReaderPutStart(Outliers, Output, Call->EnterTimestamp);
         ReaderPutNumber(Output,
                         Outliers->Session.Threads[Call->Thread].ThreadId);
+        ReaderPutProcess(Output,
+                         &Outliers->Session,
+                         Outliers->Session.Threads[Call->Thread].Process);
         ReaderPutNumber(Output, Call->Track);
         ReaderPutNumber(Output, Call->Depth);
         ReaderPutNumber(Output, Call->SelfTicks);
@@ -819,6 +823,7 @@ Return Value:
                         &Outliers->Session.Clock,
                         "outliers",
                         TRUE);
+    Output.HasProcesses = Outliers->Session.NumberOfProcesses > 1;
     ReaderPutOutlierSummary(Outliers, &Output, Group, Function);
     Status = ReaderPutOutlierCalls(Outliers, &Output, Group, Calls, AreSeveral);
     if (!NT_SUCCESS(Status)) {

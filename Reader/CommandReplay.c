@@ -20,6 +20,7 @@ Abstract:
 static const READER_COLUMN ReaderReplayColumns[] = {
     { "", "time", ReaderColumnTime, 0 },
     { "", "thread_id", ReaderColumnNumber, 0 },
+    READER_PROCESS_COLUMNS,
     { "", "event", ReaderColumnText, 0 },
     { "", "depth", ReaderColumnNumber, 0 },
     { "", "duration", ReaderColumnTime, 0 },
@@ -260,8 +261,8 @@ Return Value:
     const READER_REPLAY_EVENT *Event = &Thread->Current;
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
-    ULONG ThreadId =
-        Replay->Session.Threads[Thread->Merge.Stream.Thread].ThreadId;
+    const READER_THREAD *Owner =
+        &Replay->Session.Threads[Thread->Merge.Stream.Thread];
     ULONGLONG Time;
 
     if (Replay->ShowsTimes) {
@@ -293,11 +294,18 @@ Return Value:
     //
 
     RtlWriteText(Writer,
-                 "%s[%6u",
+                 "%s[",
                  Event->IsAfterJump || (IsLeaf && Thread->Next.IsAfterJump)
                      ? "~"
-                     : " ",
-                 ThreadId);
+                     : " ");
+    if (Replay->Output.HasProcesses) {
+        RtlWriteText(Writer,
+                     "%6u ",
+                     Replay->Session.Processes[Owner->Process]
+                         .Header->ProcessId);
+    }
+
+    RtlWriteText(Writer, "%6u", Owner->ThreadId);
     if (Event->Fiber != 0) {
         RtlWriteText(Writer, ":%u", Event->Fiber);
     }
@@ -381,11 +389,12 @@ Return Value:
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
     const READER_MODULE *Module = Replay->Session.Modules[Function->Module];
-    ULONG ThreadId =
-        Replay->Session.Threads[Thread->Merge.Stream.Thread].ThreadId;
+    const READER_THREAD *Owner =
+        &Replay->Session.Threads[Thread->Merge.Stream.Thread];
 
     ReaderPutNumber(Output, Event->Timestamp - Replay->Range.FirstTimestamp);
-    ReaderPutNumber(Output, ThreadId);
+    ReaderPutNumber(Output, Owner->ThreadId);
+    ReaderPutProcess(Output, &Replay->Session, Owner->Process);
     ReaderPutString(Output, ReaderEventNames[Event->Kind]);
     ReaderPutNumber(Output, Event->Depth);
     if (Event->Kind == CoreEventEnter || Event->Kind == CoreEventUnmatched) {
@@ -618,15 +627,17 @@ Return Value:
                         &Replay.Session.Clock,
                         "replay",
                         FALSE);
+    Replay.Output.HasProcesses = Replay.Session.NumberOfProcesses > 1;
     Replay.ShowsTimes = (Options->Given & READER_OPTION_TIMES) != 0;
     if (Options->Format == ReaderFormatText) {
         if (Replay.ShowsTimes) {
             RtlWriteText(Context->Output, "%17s ", "Time");
         }
         RtlWriteText(Context->Output,
-                     "%*s %8s   %s\n",
+                     "%*s %s%8s   %s\n",
                      READER_TIME_WIDTH,
                      "Duration",
+                     Replay.Output.HasProcesses ? "Process" : "",
                      "Thread",
                      "Function");
     } else {

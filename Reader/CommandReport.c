@@ -26,7 +26,8 @@ Abstract:
     { "", "folded", ReaderColumnText, 0 },                                  \
     { "Function", "function", ReaderColumnText, FunctionWidth },            \
     { FileTitle, "file", ReaderColumnText, 0 },                             \
-    { "", "line", ReaderColumnNumber, 0 }
+    { "", "line", ReaderColumnNumber, 0 },                                  \
+    READER_PROCESS_COLUMNS
 
 #define READER_REPORT_FUNCTION_WIDTH 32     // where something follows
 
@@ -59,6 +60,8 @@ static const READER_COLUMN ReaderReportProbeLineColumns[] = {
 #define READER_REPORT_FOLDED_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 5)
 #define READER_REPORT_FILE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 7)
 #define READER_REPORT_LINE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 8)
+#define READER_REPORT_PROCESS_COLUMNS                                       \
+    (3u << (READER_STATISTICS_NUMBER_OF_COLUMNS + 9))
 
 #define READER_REPORT_TABLE(Columns) \
     { "functions", Columns, RTL_NUMBER_OF(Columns), FALSE }
@@ -114,7 +117,9 @@ typedef struct _READER_REPORT {
     READER_FUNCTIONS Functions;
     PREADER_TALLY Tallies;              // by worker; then, for each, that of
                                         // what comes before the range
-    ULONG NumberOfWorkers;
+    ULONG MaximumWorkers;
+    ULONG MaximumUsed;
+    ULONG NumberOfWorkers;              // that there are tallies for
     ULONG NumberOfThreads;              // selected
     volatile LONG NextThread;           // that no worker has taken
     NTSTATUS *ThreadStatus;             // by thread, when it has been read
@@ -125,17 +130,53 @@ typedef struct _READER_REPORT {
                                         // seen before it
     PULONG Order;                       // functions by rank
     ULONGLONG Unmatched;
+    ULONGLONG BegunBefore;
     ULONGLONG NumberOfRecords;
     ULONGLONG NumberOfOrdinary;
     ULONGLONG RecordsExpected;
     ULONGLONG NumberShown;              // of functions
     READER_NOT_SHOWN NotShown;
+    READER_OUTPUT Output;
     READER_PROGRESS Progress;
     ULONG ProgressCalls;
+    ULONG Process;                      // that is read; READER_NONE: all are
+    ULONG NumberOfProcesses;            // that have been written
     BOOLEAN IsMerged;
     BOOLEAN HasHistograms;
 } READER_REPORT;
 typedef READER_REPORT *PREADER_REPORT;
+
+
+static
+BOOLEAN
+ReaderIsThreadReported(
+    _In_ const READER_REPORT *Report,
+    _In_ ULONG Thread
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a thread is one of those that are read now.
+
+Arguments:
+
+    Report - The report.
+
+    Thread - The thread's index.
+
+Return Value:
+
+    TRUE if it is.
+
+--*/
+{
+    const READER_THREAD *Known = &Report->Session.Threads[Thread];
+
+    return READER_IS_THREAD_SELECTED(Report->Options, Known->ThreadId) &&
+           (Report->Process == READER_NONE ||
+            Report->Process == Known->Process);
+}
 
 
 static
@@ -159,7 +200,7 @@ Return Value:
 
 --*/
 {
-    ULONGLONG Records = 0;
+    ULONGLONG Records = Report->NumberOfRecords;
     ULONG Index;
 
     for (Index = 0; Index < 2 * Report->NumberOfWorkers; Index++) {
@@ -262,8 +303,7 @@ Return Value:
             return;
         }
 
-        if (READER_IS_THREAD_SELECTED(Report->Options,
-                                      Session->Threads[Index].ThreadId)) {
+        if (ReaderIsThreadReported(Report, Index)) {
             Report->ThreadStatus[Index] = ReaderTallyThread(Tally, Index);
         }
     }
@@ -295,19 +335,23 @@ Return Value:
     PREADER_SESSION Session = &Report->Session;
     PCALLOCATOR Allocator = Session->Context->Allocator;
     PREADER_TALLY Tallies;
-    ULONG Number = Report->NumberOfWorkers;
+    ULONG Number = Report->MaximumWorkers;
+    ULONG NumberOfThreads = 0;
     ULONG Index;
 
     Report->RecordsExpected = ReaderCountRecords(Session, Report->Options);
+    Report->NumberOfWorkers = 0;
+    Report->NextThread = 0;
+    Report->IsMerged = FALSE;
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-        if (READER_IS_THREAD_SELECTED(Report->Options,
-                                      Session->Threads[Index].ThreadId)) {
-            Report->NumberOfThreads += 1;
+        if (ReaderIsThreadReported(Report, Index)) {
+            NumberOfThreads += 1;
         }
     }
 
-    if (Number > Report->NumberOfThreads) {
-        Number = Report->NumberOfThreads;
+    Report->NumberOfThreads += NumberOfThreads;
+    if (Number > NumberOfThreads) {
+        Number = NumberOfThreads;
     }
 
     if (Number == 0) {
@@ -323,12 +367,15 @@ Return Value:
                             2 * (SIZE_T)Number * sizeof(READER_TALLY));
     if (Report->ThreadStatus == NULL || Tallies == NULL) {
         Allocator->Free(Allocator->Context, Tallies);
-        Report->NumberOfWorkers = 0;
         return STATUS_NO_MEMORY;
     }
 
     Report->Tallies = Tallies;
     Report->NumberOfWorkers = Number;
+    if (Number > Report->MaximumUsed) {
+        Report->MaximumUsed = Number;
+    }
+
     for (Index = 0; Index < 2 * Number; Index++) {
         ReaderInitializeTally(&Tallies[Index],
                               &Report->Functions,
@@ -538,7 +585,6 @@ Return Value:
         ReaderSubtractProbe(&Report->Session, &Report->Statistics[Index]);
     }
 
-    Report->NumberOfRecords -= Report->Session.NumberPassedBy;
     ReaderSort(Report->Order, (ULONG)Number, ReaderCompareRanks, Report);
     Report->IsMerged = TRUE;
     return STATUS_SUCCESS;
@@ -590,8 +636,7 @@ Return Value:
             Function += 1;
         }
 
-        if (!READER_IS_THREAD_SELECTED(Report->Options,
-                                       Session->Threads[Thread].ThreadId)) {
+        if (!ReaderIsThreadReported(Report, Thread)) {
             continue;
         }
 
@@ -775,6 +820,119 @@ Return Value:
 
 static
 VOID
+ReaderBeginReport(
+    _Inout_ PREADER_REPORT Report,
+    _In_ ULONGLONG HiddenColumns
+    )
+/*++
+
+Routine Description:
+
+    Begins what is written of all processes, or of the next one: in text each
+    has a table, otherwise there is one.
+
+Arguments:
+
+    Report - The report.
+
+    HiddenColumns - What text leaves out.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_OUTPUT Output = &Report->Output;
+    PCREADER_PROCESS Process;
+
+    if (Report->NumberOfProcesses == 0) {
+        ReaderBeginDocument(Output,
+                            Report->Session.Context->Output,
+                            Report->Options->Format,
+                            &Report->Session.Clock,
+                            "report",
+                            FALSE);
+        Output->HasProcesses = Report->Process != READER_NONE;
+    }
+
+    Report->NumberOfProcesses += 1;
+    if (Output->Format != ReaderFormatText && Report->NumberOfProcesses != 1) {
+        return;
+    }
+
+    if (Output->Format == ReaderFormatText && Report->Process != READER_NONE) {
+
+        Process = &Report->Session.Processes[Report->Process];
+        if (Report->NumberOfProcesses != 1) {
+            RtlWriteText(Output->Writer, "\n");
+        }
+
+        RtlWriteText(Output->Writer,
+                     "Process %u: ",
+                     Process->Header->ProcessId);
+        ReaderWriteCleanText(Output->Writer,
+                             Process->Name,
+                             Process->NameLength);
+        RtlWriteText(Output->Writer, "\n");
+        Output->NumberOfTables = 0;
+    }
+
+    ReaderBeginTable(
+        Output,
+        &ReaderReportTables[Report->Session.IsProbeSubtracted ? 1 : 0]
+                           [(Report->Options->Given & READER_OPTION_LINES) != 0
+                                ? 1
+                                : 0],
+        HiddenColumns);
+}
+
+
+static
+VOID
+ReaderEndReport(
+    _Inout_ PREADER_REPORT Report
+    )
+/*++
+
+Routine Description:
+
+    Ends what is written.
+
+Arguments:
+
+    Report - The report, all of it written.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_OUTPUT Output = &Report->Output;
+
+    if (Output->Format != ReaderFormatText) {
+        ReaderEndTable(Output);
+    }
+
+    if (Output->Format == ReaderFormatText && Report->Process == READER_NONE &&
+        Report->Session.NumberOfProcesses > 1) {
+        RtlWriteText(Output->Writer,
+                     "Sums over %u processes: --by process tells them "
+                     "apart.\n",
+                     Report->Session.NumberOfProcesses);
+    }
+
+    ReaderPutNotShown(Output, Report->Options->Filter, &Report->NotShown);
+    ReaderPutRangeNote(Output, Report->Options, Report->BegunBefore);
+    ReaderPutProbeNote(Output, &Report->Session);
+    ReaderPutClockNote(Output, &Report->Session);
+    ReaderEndDocument(Output);
+}
+
+
+static
+VOID
 ReaderPutReport(
     _Inout_ PREADER_REPORT Report
     )
@@ -782,7 +940,7 @@ ReaderPutReport(
 
 Routine Description:
 
-    Writes the report.
+    Writes what was read: of all processes, or of one.
 
 Arguments:
 
@@ -794,9 +952,8 @@ Return Value:
 
 --*/
 {
-    PCREADER_CONTEXT Context = Report->Session.Context;
     PCREADER_OPTIONS Options = Report->Options;
-    READER_OUTPUT Output;
+    PREADER_OUTPUT Output = &Report->Output;
     ULONGLONG Abandoned = 0;
     ULONGLONG Unfinished = 0;
     ULONGLONG Uncertain = 0;
@@ -830,12 +987,14 @@ Return Value:
         }
     }
 
-    Report->NumberShown = Count;
+    Report->NumberShown += Count;
+    Report->BegunBefore += BegunBefore;
     ReaderSort(Order, Count, ReaderCompareReportRows, Report);
 
     HiddenColumns = 1ULL << READER_REPORT_RVA_COLUMN |
                     1ULL << READER_REPORT_FOLDED_COLUMN |
-                    1ULL << READER_REPORT_LINE_COLUMN;
+                    1ULL << READER_REPORT_LINE_COLUMN |
+                    READER_REPORT_PROCESS_COLUMNS;
     if (!HasLines) {
         HiddenColumns |= 1ULL << READER_REPORT_FILE_COLUMN;
     }
@@ -864,12 +1023,6 @@ Return Value:
         HiddenColumns |= 1u << READER_REPORT_MODULE_COLUMN;
     }
 
-    ReaderBeginDocument(&Output,
-                        Context->Output,
-                        Options->Format,
-                        &Report->Session.Clock,
-                        "report",
-                        FALSE);
     if (Report->Session.IsProbeSubtracted) {
         HiddenColumns = (HiddenColumns & READER_STATISTICS_ALL_COLUMNS) |
                         (HiddenColumns & ~READER_STATISTICS_ALL_COLUMNS)
@@ -877,12 +1030,7 @@ Return Value:
                         READER_PROBE_HIDDEN_COLUMNS;
     }
 
-    ReaderBeginTable(
-        &Output,
-        &ReaderReportTables[Report->Session.IsProbeSubtracted ? 1 : 0]
-                           [HasLines ? 1 : 0],
-        HiddenColumns);
-
+    ReaderBeginReport(Report, HiddenColumns);
     for (Index = 0; Index < Count && Index < Options->Limit; Index++) {
 
         PCREADER_FUNCTION Function =
@@ -890,48 +1038,49 @@ Return Value:
         const READER_MODULE *Module =
             Report->Session.Modules[Function->Module];
 
-        ReaderPutStatistics(&Output, &Report->Statistics[Order[Index]]);
-        ReaderPutProbe(&Output,
+        ReaderPutStatistics(Output, &Report->Statistics[Order[Index]]);
+        ReaderPutProbe(Output,
                        &Report->Session,
                        &Report->Statistics[Order[Index]]);
-        ReaderPutReportPercentiles(&Output, Report, Order[Index]);
-        ReaderPutText(&Output, Module->Name, Module->NameLength);
-        ReaderPutNumber(&Output, Function->Rva);
-        ReaderPutText(&Output, Function->FoldedNames, Function->FoldedLength);
-        ReaderPutText(&Output, Function->Name, Function->NameLength);
-        ReaderPutSource(Report, &Output, Function);
+        ReaderPutReportPercentiles(Output, Report, Order[Index]);
+        ReaderPutText(Output, Module->Name, Module->NameLength);
+        ReaderPutNumber(Output, Function->Rva);
+        ReaderPutText(Output, Function->FoldedNames, Function->FoldedLength);
+        ReaderPutText(Output, Function->Name, Function->NameLength);
+        ReaderPutSource(Report, Output, Function);
+        ReaderPutProcess(Output,
+                         &Report->Session,
+                         Report->Process != READER_NONE ? Report->Process : 0);
     }
 
-    ReaderEndTable(&Output);
-    ReaderPutMore(&Output, Count - Index, "function");
+    if (Options->Format != ReaderFormatText) {
+        return;
+    }
+
+    ReaderEndTable(Output);
+    ReaderPutMore(Output, Count - Index, "function");
     if (Abandoned != 0) {
-        ReaderPutNote(&Output, READER_ABANDONED_NOTE);
+        ReaderPutNote(Output, READER_ABANDONED_NOTE);
     }
 
     if (Unfinished != 0) {
-        ReaderPutNote(&Output,
+        ReaderPutNote(Output,
                       Report->Range.IsGiven ? READER_UNFINISHED_RANGE_NOTE
                                             : READER_UNFINISHED_NOTE);
     }
 
     if (Uncertain != 0) {
-        ReaderPutNote(&Output, READER_UNCERTAIN_NOTE);
+        ReaderPutNote(Output, READER_UNCERTAIN_NOTE);
     }
 
-    if (Report->Unmatched != 0 && Options->Format == ReaderFormatText) {
-        RtlWriteText(Context->Output,
+    if (Report->Unmatched != 0) {
+        RtlWriteText(Output->Writer,
                      "%llu exits had no entry%s.\n",
                      Report->Unmatched,
                      ReaderIsRingOverwritten(&Report->Session)
                          ? ": a ring keeps the newest records"
                          : "");
     }
-
-    ReaderPutNotShown(&Output, Options->Filter, &Report->NotShown);
-    ReaderPutRangeNote(&Output, Options, BegunBefore);
-    ReaderPutProbeNote(&Output, &Report->Session);
-    ReaderPutClockNote(&Output, &Report->Session);
-    ReaderEndDocument(&Output);
 }
 
 
@@ -966,6 +1115,8 @@ Return Value:
     LARGE_INTEGER Frequency;
     ULONGLONG Microseconds = 0;
     ULONGLONG Rate = 0;
+    ULONGLONG Records = Report->NumberOfRecords -
+                        Report->Session.NumberPassedBy;
 
     RtlZeroBytes(&Counters, sizeof(Counters));
     (VOID)Rtl->NtQueryInformationProcess((HANDLE)(LONG_PTR)-1,
@@ -982,7 +1133,7 @@ Return Value:
     }
 
     if (Microseconds != 0) {
-        Rate = CoreMultiplyDivide(Report->NumberOfRecords,
+        Rate = CoreMultiplyDivide(Records,
                                   1000000,
                                   Microseconds);
     }
@@ -991,10 +1142,10 @@ Return Value:
                  "TraceReader: %llu records of %u threads in %llu us by %u "
                  "workers: %llu records/s; %llu were ordinary; peak working "
                  "set %llu KiB\n",
-                 Report->NumberOfRecords,
+                 Records,
                  Report->NumberOfThreads,
                  Microseconds,
-                 Report->NumberOfWorkers,
+                 Report->MaximumUsed,
                  Rate,
                  Report->NumberOfOrdinary,
                  (ULONGLONG)(Counters.PeakWorkingSetSize / 1024));
@@ -1004,18 +1155,18 @@ Return Value:
 
 static
 VOID
-ReaderRundownReport(
+ReaderForgetReport(
     _Inout_ PREADER_REPORT Report
     )
 /*++
 
 Routine Description:
 
-    Frees what a report holds.
+    Frees what was read, so that the next process can be.
 
 Arguments:
 
-    Report - The report, with its session open.
+    Report - The report.
 
 Return Value:
 
@@ -1036,8 +1187,70 @@ Return Value:
     Allocator->Free(Allocator->Context, Report->Statistics);
     Allocator->Free(Allocator->Context, Report->Ranks);
     Allocator->Free(Allocator->Context, Report->Order);
-    ReaderRundownFunctions(&Report->Functions);
-    ReaderCloseSession(&Report->Session);
+    Report->Histograms = NULL;
+    Report->Tallies = NULL;
+    Report->ThreadStatus = NULL;
+    Report->Statistics = NULL;
+    Report->Ranks = NULL;
+    Report->Order = NULL;
+    Report->NumberOfWorkers = 0;
+    Report->Unmatched = 0;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderReportProcess(
+    _Inout_ PREADER_REPORT Report,
+    _Inout_ PULONG ExitCode
+    )
+/*++
+
+Routine Description:
+
+    Reads and writes one process, or all.
+
+Arguments:
+
+    Report - The report, whose Process says which.
+
+    ExitCode - Is set if a thread cannot be read to its end, which does not
+        hide the others.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    NTSTATUS Status;
+    ULONG Code;
+
+    Status = ReaderPrepareReport(Report);
+    if (NT_SUCCESS(Status)) {
+
+        ReaderRunWorkers(&Report->Context,
+                         Report->NumberOfWorkers,
+                         ReaderReportThreads,
+                         Report,
+                         Report->Tallies[0].Progress != NULL
+                             ? ReaderWaitForReport
+                             : NULL);
+        ReaderEraseProgress(&Report->Progress);
+        Status = ReaderMergeReport(Report);
+        Code = ReaderWarnOfReport(Report);
+        if (Code != READER_EXIT_SUCCESS) {
+            *ExitCode = Code;
+        }
+
+        if (NT_SUCCESS(Status)) {
+            ReaderPutReport(Report);
+        }
+    }
+
+    ReaderForgetReport(Report);
+    return Status;
 }
 
 
@@ -1068,19 +1281,19 @@ Return Value:
     READER_REPORT Report;
     LARGE_INTEGER Start;
     ULONG ExitCode;
-    ULONG Code;
+    ULONG Process;
     NTSTATUS Status;
 
     RtlZeroBytes(&Report, sizeof(Report));
     Report.Options = Options;
     Report.Context = *Context;
-    Report.NumberOfWorkers = Options->NumberOfWorkers;
-    if (Report.NumberOfWorkers == 0) {
-        Report.NumberOfWorkers = Context->NumberOfProcessors;
+    Report.MaximumWorkers = Options->NumberOfWorkers;
+    if (Report.MaximumWorkers == 0) {
+        Report.MaximumWorkers = Context->NumberOfProcessors;
     }
 
-    if (Report.NumberOfWorkers > READER_MAXIMUM_WORKERS) {
-        Report.NumberOfWorkers = READER_MAXIMUM_WORKERS;
+    if (Report.MaximumWorkers > READER_MAXIMUM_WORKERS) {
+        Report.MaximumWorkers = READER_MAXIMUM_WORKERS;
     }
 
     if (!NT_SUCCESS(Context->Rtl->NtQueryPerformanceCounter(&Start, NULL))) {
@@ -1091,14 +1304,14 @@ Return Value:
     // Without the locks there is one worker.
     //
 
-    if (Report.NumberOfWorkers > 1) {
+    if (Report.MaximumWorkers > 1) {
 
         if (NT_SUCCESS(ReaderInitializeLockedAllocator(&Report.Allocator,
                                                        Context)) &&
             NT_SUCCESS(ReaderInitializeLock(&Report.Lock, Context->Rtl))) {
             Report.Context.Allocator = &Report.Allocator.Allocator;
         } else {
-            Report.NumberOfWorkers = 1;
+            Report.MaximumWorkers = 1;
         }
     }
 
@@ -1121,34 +1334,27 @@ Return Value:
          Options->Format != ReaderFormatText) &&
         Report.Session.Clock.Kind != TRACE_CLOCK_NONE;
 
-    Status = ReaderPrepareReport(&Report);
-    if (!NT_SUCCESS(Status)) {
-        ExitCode = ReaderFail(Context, "report", Options->PathUtf8, Status);
-        ReaderRundownReport(&Report);
-        goto End;
+    ExitCode = READER_EXIT_SUCCESS;
+    Report.Process = READER_NONE;
+    if ((Options->Given & READER_OPTION_BY) == 0) {
+        Status = ReaderReportProcess(&Report, &ExitCode);
+    } else {
+        Status = STATUS_SUCCESS;
+        for (Process = 0;
+             NT_SUCCESS(Status) && Process < Report.Session.NumberOfProcesses;
+             Process++) {
+            Report.Process = Process;
+            Status = ReaderReportProcess(&Report, &ExitCode);
+        }
     }
 
-    ReaderRunWorkers(&Report.Context,
-                     Report.NumberOfWorkers,
-                     ReaderReportThreads,
-                     &Report,
-                     Report.Tallies[0].Progress != NULL ? ReaderWaitForReport
-                                                        : NULL);
-    ReaderEraseProgress(&Report.Progress);
-
-    //
-    // A thread that cannot be read to its end does not hide the others.
-    //
-
-    Status = ReaderMergeReport(&Report);
-    Code = ReaderWarnOfReport(&Report);
     if (NT_SUCCESS(Status)) {
-        ReaderPutReport(&Report);
+        ReaderEndReport(&Report);
         ExitCode = ReaderEndFilter(Context,
                                    Options->Filter,
                                    Report.NumberShown,
                                    &Report.NotShown,
-                                   Code);
+                                   ExitCode);
     } else {
         ExitCode = ReaderFail(Context, "report", Options->PathUtf8, Status);
     }
@@ -1161,7 +1367,8 @@ Return Value:
         ReaderPutIndexCost(&Report.Session);
     }
 
-    ReaderRundownReport(&Report);
+    ReaderRundownFunctions(&Report.Functions);
+    ReaderCloseSession(&Report.Session);
 
 End:
     ReaderRundownLock(&Report.Lock);
@@ -1177,7 +1384,8 @@ const READER_COMMAND ReaderReportCommand = {
     "CSV, and JSON in the array functions, hold\n"
     READER_STATISTICS_FIELDS "\n  p50_ns, p90_ns, p99_ns, module, rva, "
     "folded, function, file, line\n"
-    "(folded: other functions that the linker has put in the same place)\n"
+    "(folded: other functions that the linker has put in the same place),\n"
+    "and with --by process process_id and process\n"
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
     "Total counts a recursive function once; average, min and max are of\n"
@@ -1194,6 +1402,7 @@ const READER_COMMAND ReaderReportCommand = {
     "  TraceReader report --sort self --module game SESSION\n"
     "  TraceReader report --lines --limit 20 SESSION\n"
     "  TraceReader report --from 1.5s --to 1.6s SESSION\n"
+    "  TraceReader report --by process TRACES\n"
     "  TraceReader report --csv SESSION > report.csv\n",
     READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_MODULE |
@@ -1202,6 +1411,6 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_PROBE |
         READER_OPTION_PERCENTILES |
-        READER_OPTION_LINES,
+        READER_OPTION_LINES | READER_OPTION_BY,
     ReaderCommandReport
 };

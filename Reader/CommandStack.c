@@ -42,6 +42,7 @@ Abstract:
 
 static const READER_COLUMN ReaderStackThreadColumns[] = {
     { "Thread", "thread", ReaderColumnNumber, 8 },
+    READER_PROCESS_COLUMNS,
     { "Fiber", "fiber", ReaderColumnNumber, 5 },
     { "Reserved", "reserved", ReaderColumnNumber, 12 },
     { "Used", "used", ReaderColumnNumber, 12 },
@@ -59,6 +60,7 @@ static const READER_TABLE ReaderStackThreadTable = {
 
 static const READER_COLUMN ReaderStackPathColumns[] = {
     { "Thread", "thread", ReaderColumnNumber, 8 },
+    READER_PROCESS_COLUMNS,
     { "Fiber", "fiber", ReaderColumnNumber, 5 },
     { "Level", "level", ReaderColumnNumber, 8 },
     { "Bytes", "bytes", ReaderColumnNumber, 12 },
@@ -67,7 +69,7 @@ static const READER_COLUMN ReaderStackPathColumns[] = {
     { "Function", "function", ReaderColumnText, 0 }
 };
 
-#define READER_STACK_PATH_MODULE_COLUMN 5
+#define READER_STACK_PATH_MODULE_COLUMN 7
 
 static const READER_TABLE ReaderStackPathTable = {
     "paths",
@@ -138,6 +140,7 @@ typedef struct _READER_STACK_TRACK {
     ULONG Lowest;                   // the lowest that was reached
     ULONG PendingDepth;             // of the call that reached it
     ULONG ThreadId;
+    ULONG Process;                  // index
     ULONG Fiber;                    // 0: the thread's own stack
     ULONG Reserved;                 // bytes; 0: not known
     BOOLEAN IsUsed;
@@ -299,6 +302,7 @@ Return Value:
 
         Found->IsUsed = TRUE;
         Found->ThreadId = Stack->Session.Threads[Stack->Thread].ThreadId;
+        Found->Process = Stack->Session.Threads[Stack->Thread].Process;
         Found->Fiber = Event->Track;
         Found->Base = Event->Frame->Top + READER_STACK_SLOT;
         if (Event->Track == 0 && Stream->Pair.StackSize != 0) {
@@ -720,6 +724,7 @@ Return Value:
         }
 
         ReaderPutNumber(Output, Track->ThreadId);
+        ReaderPutProcess(Output, &Stack->Session, Track->Process);
         ReaderPutNumber(Output, Track->Fiber);
         if (Track->Reserved != 0) {
             ReaderPutNumber(Output, Track->Reserved);
@@ -780,6 +785,7 @@ Return Value:
     const READER_MODULE *Module;
 
     ReaderPutNumber(Output, Track->ThreadId);
+    ReaderPutProcess(Output, &Stack->Session, Track->Process);
     ReaderPutNumber(Output, Track->Fiber);
     ReaderPutNumber(Output, Level);
     ReaderPutNumber(Output, Bytes);
@@ -802,6 +808,7 @@ static
 VOID
 ReaderPutSkippedLevels(
     _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_STACK *Stack,
     _In_ PCREADER_STACK_TRACK Track,
     _In_ ULONG Count,
     _In_ ULONG Bytes,
@@ -816,6 +823,8 @@ Routine Description:
 Arguments:
 
     Output - The output, text.
+
+    Stack - What was added up.
 
     Track - The stack.
 
@@ -837,6 +846,7 @@ Return Value:
     RtlInitializeBufferWriter(&Writer, Name, sizeof(Name));
     RtlWriteText(&Writer, "(%u levels)", Count);
     ReaderPutNumber(Output, Track->ThreadId);
+    ReaderPutProcess(Output, &Stack->Session, Track->Process);
     ReaderPutNumber(Output, Track->Fiber);
     ReaderPutNothing(Output);
     ReaderPutNumber(Output, Bytes);
@@ -920,6 +930,7 @@ Return Value:
 
             if (Skipped != 0) {
                 ReaderPutSkippedLevels(Output,
+                                       Stack,
                                        Track,
                                        Skipped,
                                        SkippedBytes,
@@ -1114,6 +1125,7 @@ Return Value:
                         &Stack->Session.Clock,
                         "stack",
                         TRUE);
+    Output.HasProcesses = Stack->Session.NumberOfProcesses > 1;
     ReaderPutStacks(&Output, Stack);
     ReaderPutChains(&Output, Stack);
     Status = ReaderPutStackFunctions(&Output, Stack);

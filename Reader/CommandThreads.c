@@ -17,6 +17,7 @@ Abstract:
 
 static const READER_COLUMN ReaderThreadColumns[] = {
     { "Thread", "thread_id", ReaderColumnNumber, 8 },
+    READER_PROCESS_COLUMNS,
     { "Calls", "calls", ReaderColumnNumber, 10 },
     { "Records", "records", ReaderColumnNumber, 10 },
     { "First", "first", ReaderColumnTime, READER_TIME_WIDTH },
@@ -33,8 +34,8 @@ static const READER_COLUMN ReaderThreadColumns[] = {
     { "Name", "name", ReaderColumnText, 0 }
 };
 
-#define READER_THREADS_LOST_COLUMN 10
-#define READER_THREADS_MODULE_COLUMN 13
+#define READER_THREADS_LOST_COLUMN 12
+#define READER_THREADS_MODULE_COLUMN 15
 
 static const READER_TABLE ReaderThreadTable = {
     "threads",
@@ -371,6 +372,7 @@ Return Value:
     const READER_MODULE *Module;
 
     ReaderPutNumber(Output, Session->Threads[Thread].ThreadId);
+    ReaderPutProcess(Output, Session, Session->Threads[Thread].Process);
     ReaderPutNumber(Output, Row->Calls);
     ReaderPutNumber(Output, Row->Records);
     if (Row->Records != 0) {
@@ -468,6 +470,7 @@ Return Value:
                         &Session->Clock,
                         "threads",
                         FALSE);
+    Output.HasProcesses = Session->NumberOfProcesses > 1;
     ReaderBeginTable(&Output, &ReaderThreadTable, Hidden);
     for (Index = 0; Index < Count && Index < Table->Options->Limit; Index++) {
         ReaderPutThreadRow(&Output, Table, Order[Index], WallTicks);

@@ -24,6 +24,7 @@ static const READER_COLUMN ReaderTreeColumns[] = {
     { "", "track", ReaderColumnNumber, 0 },
     { "", "thread", ReaderColumnNumber, 0 },
     { "", "fiber", ReaderColumnNumber, 0 },
+    READER_PROCESS_COLUMNS,
     { "Module", "module", ReaderColumnText, 16 },
     { "Function", "function", ReaderColumnText, 0 }
 };
@@ -37,12 +38,19 @@ static const READER_COLUMN ReaderTreeProbeColumns[] = {
     { "", "track", ReaderColumnNumber, 0 },
     { "", "thread", ReaderColumnNumber, 0 },
     { "", "fiber", ReaderColumnNumber, 0 },
+    READER_PROCESS_COLUMNS,
     { "Module", "module", ReaderColumnText, 16 },
     { "Function", "function", ReaderColumnText, 0 }
 };
 
 #define READER_TREE_NODE_COLUMN READER_STATISTICS_NUMBER_OF_COLUMNS
-#define READER_TREE_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 6)
+#define READER_TREE_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 8)
+
+//
+// What a track's row shows of its process's name, in bytes.
+//
+
+#define READER_TREE_PROCESS_LENGTH 128
 
 static const READER_TABLE ReaderTreeTable = {
     "nodes",
@@ -102,7 +110,10 @@ Return Value:
         ReaderPutNumber(Output, Track);
         ReaderPutNumber(Output, Tree->Tracks[Track].ThreadId);
         ReaderPutNumber(Output, Tree->Tracks[Track].Fiber);
+        ReaderPutProcess(Output, Tree->Session, Tree->Tracks[Track].Process);
     } else {
+        ReaderPutNothing(Output);
+        ReaderPutNothing(Output);
         ReaderPutNothing(Output);
         ReaderPutNothing(Output);
         ReaderPutNothing(Output);
@@ -143,7 +154,8 @@ Return Value:
 --*/
 {
     RTL_WRITER Writer;
-    CHAR Name[64];
+    CHAR Name[512];
+    PCREADER_PROCESS Process;
     ULONG Index;
 
     if (Output->Format != ReaderFormatText) {
@@ -154,6 +166,15 @@ Return Value:
     RtlWriteText(&Writer, "[thread %u", Tree->Tracks[Track].ThreadId);
     if (Tree->Tracks[Track].Fiber != 0) {
         RtlWriteText(&Writer, ", fiber %u", Tree->Tracks[Track].Fiber);
+    }
+    if (Output->HasProcesses) {
+        Process = &Tree->Session->Processes[Tree->Tracks[Track].Process];
+        RtlWriteText(&Writer, ", process %u ", Process->Header->ProcessId);
+        ReaderWriteCleanText(&Writer,
+                             Process->Name,
+                             Process->NameLength < READER_TREE_PROCESS_LENGTH
+                                 ? Process->NameLength
+                                 : READER_TREE_PROCESS_LENGTH);
     }
     RtlWriteText(&Writer, "]");
 
@@ -207,7 +228,7 @@ Return Value:
         BegunBefore += Tree->Nodes[Node].Statistics.BegunBefore;
     }
 
-    HiddenColumns = 63u << READER_TREE_NODE_COLUMN;
+    HiddenColumns = 255u << READER_TREE_NODE_COLUMN;
     if (Abandoned == 0) {
         HiddenColumns |= READER_STATISTICS_ABANDONED_COLUMNS;
     }
@@ -234,6 +255,8 @@ Return Value:
                         &Tree->Session->Clock,
                         "tree",
                         FALSE);
+    Output.HasProcesses = Tree->HasTracks &&
+                          Tree->Session->NumberOfProcesses > 1;
     if (Tree->Session->IsProbeSubtracted) {
         HiddenColumns = (HiddenColumns & READER_STATISTICS_ALL_COLUMNS) |
                         (HiddenColumns & ~READER_STATISTICS_ALL_COLUMNS)

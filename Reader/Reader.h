@@ -740,6 +740,18 @@ BOOLEAN
 READER_IS_STORE_COPIED ReaderIsStoreCopied;
 
 //
+// Were two stores made on one boot of a machine?
+//
+
+typedef
+BOOLEAN
+(READER_IS_ON_SAME_BOOT)(
+    _In_ PCTRACE_STORE_HEADER First,
+    _In_ PCTRACE_STORE_HEADER Second
+    );
+READER_IS_ON_SAME_BOOT ReaderIsOnSameBoot;
+
+//
 // The index of the process that started a process, or READER_NONE.
 //
 
@@ -769,11 +781,15 @@ READER_DESCRIBE_STORE_STATE ReaderDescribeStoreState;
 
 typedef
 PCSZ
-(READER_DESCRIBE_SESSION_STATE)(
+(READER_DESCRIBE_PROCESS_STATE)(
     _In_ const READER_SESSION *Session,
+    _In_ ULONG Process,
     _Outptr_result_maybenull_ PREADER_STORE *Because
     );
-READER_DESCRIBE_SESSION_STATE ReaderDescribeSessionState;
+READER_DESCRIBE_PROCESS_STATE ReaderDescribeProcessState;
+
+#define ReaderDescribeSessionState(Session, Because) \
+    ReaderDescribeProcessState((Session), READER_NONE, (Because))
 
 //
 // Has a ring of the session lost its oldest records?

@@ -151,21 +151,24 @@ Return Value:
 
 _Use_decl_annotations_
 PCSZ
-ReaderDescribeSessionState(
+ReaderDescribeProcessState(
     const READER_SESSION *Session,
+    ULONG Process,
     PREADER_STORE *Because
     )
 /*++
 
 Routine Description:
 
-    Puts a session's state in a word: stopped if any store was stopped, else
+    Puts a process's state in a word: stopped if any store was stopped, else
     open while the process runs, else died if any store was not closed, else
     closed.
 
 Arguments:
 
     Session - The session.
+
+    Process - The process's index, or READER_NONE for all together.
 
     Because - Receives the store that decided it when it is "stopped" or
         "died", or NULL.
@@ -177,14 +180,21 @@ Return Value:
 --*/
 {
     PREADER_STORE Unclosed = NULL;
+    READER_PROCESS_STATE State = Session->ProcessState;
     ULONG Index;
+
+    if (Process != READER_NONE) {
+        State = Session->Processes[Process].State;
+    }
 
     *Because = NULL;
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
         PREADER_STORE Store = Session->Stores[Index];
 
-        if (Store->Thread == READER_NONE) {
+        if (Store->Thread == READER_NONE ||
+            (Process != READER_NONE &&
+             READER_PROCESS_OF_STORE(Session, Store) != Process)) {
             continue;
         }
 
@@ -198,7 +208,7 @@ Return Value:
         }
     }
 
-    if (Session->ProcessState == ReaderProcessRunning) {
+    if (State == ReaderProcessRunning) {
         return "open";
     }
 
@@ -206,7 +216,7 @@ Return Value:
         return "closed";
     }
 
-    if (Session->ProcessState == ReaderProcessUnknown) {
+    if (State == ReaderProcessUnknown) {
         return "open";
     }
 

@@ -424,11 +424,11 @@ Return Value:
 }
 
 
-static
+_Use_decl_annotations_
 BOOLEAN
 ReaderIsOnSameBoot(
-    _In_ PCTRACE_STORE_HEADER First,
-    _In_ PCTRACE_STORE_HEADER Second
+    PCTRACE_STORE_HEADER First,
+    PCTRACE_STORE_HEADER Second
     )
 /*++
 

@@ -233,6 +233,7 @@ Return Value:
         Tree->Nodes[*Node].Depth = Index;
         Track->Node = *Node;
         Track->ThreadId = Tree->ThreadId;
+        Track->Process = Tree->Process;
         Track->Fiber = Fiber;
     }
 
@@ -495,6 +496,7 @@ Return Value:
 
     Tree->FirstTrack = Tree->NumberOfTracks;
     Tree->ThreadId = Tree->Session->Threads[ThreadIndex].ThreadId;
+    Tree->Process = Tree->Session->Threads[ThreadIndex].Process;
     Status = ReaderOpenStream(&Stream, Tree->Session, ThreadIndex, FALSE);
     if (NT_SUCCESS(Status) && Tree->Range->IsGiven) {
         Status = ReaderTreeBeginRange(Tree, &Stream, ThreadIndex);

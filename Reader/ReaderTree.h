@@ -44,6 +44,7 @@ typedef READER_NODE *PREADER_NODE;
 typedef struct _READER_TRACK {
     ULONG Node;                     // 0: not met yet
     ULONG ThreadId;
+    ULONG Process;                  // index
     ULONG Fiber;                    // 0: the thread's own stack
 } READER_TRACK;
 typedef READER_TRACK *PREADER_TRACK;
@@ -79,6 +80,7 @@ typedef struct _READER_TREE {
     ULONG CapacityOfTracks;
     ULONG FirstTrack;               // of the thread that is read
     ULONG ThreadId;
+    ULONG Process;                  // index
     PREADER_WATCH_TREE Watch;       // the caller's, or NULL
     PVOID WatchContext;
     READER_PROGRESS Progress;
