@@ -20,6 +20,7 @@ Abstract:
 
 const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderInfoCommand,
+    &ReaderSessionsCommand,
     &ReaderReportCommand,
     &ReaderTreeCommand,
     &ReaderCallersCommand,
