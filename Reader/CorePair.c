@@ -89,6 +89,10 @@ Return Value:
     Pair->NumberToAbandon = 0;
     Pair->Final = CoreEventUnmatched;
     Pair->LastTimestamp = 0;
+    Pair->StopTimestamp = 0;
+    Pair->StartTimestamp = 0;
+    Pair->IsAfterPause = FALSE;
+    Pair->IsFirstAfterPause = FALSE;
     Pair->Stacks = (PCORE_STACK)
         Allocator->Allocate(Allocator->Context,
                             CORE_FIRST_STACKS * sizeof(CORE_STACK));
@@ -1007,7 +1011,78 @@ Return Value:
     Stack->JumpTarget = Call->Kind == TRACE_KIND_EXIT ? Call->JumpTarget : 0;
     Pair->LastTimestamp = Call->Timestamp;
     Pair->IsPending = TRUE;
+    Pair->IsFirstAfterPause = Pair->IsAfterPause;
+    Pair->IsAfterPause = FALSE;
     return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+VOID
+CorePausePair(
+    PCORE_PAIR Pair,
+    ULONGLONG StopTimestamp,
+    ULONGLONG StartTimestamp
+    )
+/*++
+
+Routine Description:
+
+    Says that recording was stopped and started again.  The open frames' entries
+    become later by that time, as if it had not passed.
+
+Arguments:
+
+    Pair - The pairing, with no events left to take.
+
+    StopTimestamp - When it was stopped.  No call that was added is as late.
+
+    StartTimestamp - When it was started, not before.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Pause = StartTimestamp - StopTimestamp;
+    PCORE_STACK Stack;
+    PCORE_FRAME Frame;
+    SIZE_T Depth;
+    ULONG Index;
+
+    for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
+
+        Stack = &Pair->Stacks[Index];
+        Stack->JumpTarget = 0;
+        if (Stack->LeftTimestamp != 0) {
+            if (Stack->LeftTimestamp < StopTimestamp) {
+                Stack->LeftTimestamp += Pause;
+            } else if (Stack->LeftTimestamp < StartTimestamp) {
+                Stack->LeftTimestamp = StartTimestamp;
+            }
+        }
+
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+
+            //
+            // A range of time may begin in the pause, or after it, and its
+            // frames with it.
+            //
+
+            Frame = &Stack->Frames[Depth];
+            Frame->Flags |= CORE_FRAME_STALE;
+            if (Frame->EnterTimestamp < StopTimestamp) {
+                Frame->EnterTimestamp += Pause;
+            } else if (Frame->EnterTimestamp < StartTimestamp) {
+                Frame->EnterTimestamp = StartTimestamp;
+            }
+        }
+    }
+
+    Pair->StopTimestamp = StopTimestamp;
+    Pair->StartTimestamp = StartTimestamp;
+    Pair->IsAfterPause = TRUE;
 }
 
 
@@ -1105,6 +1180,63 @@ Return Value:
 
 static
 VOID
+CoreDropFrame(
+    _In_ const CORE_PAIR *Pair,
+    _Inout_ PCORE_STACK Stack,
+    _Out_ PCORE_EVENT Event
+    )
+/*++
+
+Routine Description:
+
+    Takes away the innermost frame, which the call that was added proves gone,
+    and makes its event.
+
+    One that was open at a stop may have ended any time since, by its exit as
+    likely as not.  It counts as ended at the stop.  What has run above it since
+    then was another's, which is taken to be its caller.
+
+Arguments:
+
+    Pair - The pairing.
+
+    Stack - The stack, not empty.
+
+    Event - Receives the event.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCORE_FRAME Frame = &Stack->Frames[Stack->NumberOfFrames - 1];
+
+    if ((Frame->Flags & CORE_FRAME_STALE) == 0) {
+        CorePopFrame(Stack, CoreEventAbandoned, Pair->Call.Timestamp, Event);
+        return;
+    }
+
+    CorePopFrame(Stack, CoreEventExit, Pair->StartTimestamp, Event);
+    if (Event->Parent != NULL && Frame->ChildTicks > Event->InclusiveTicks) {
+        Event->Parent->ChildTicks += Frame->ChildTicks - Event->InclusiveTicks;
+    }
+
+    //
+    // Events come in the order of time.
+    //
+
+    Event->Timestamp = Pair->Call.Timestamp;
+    if (Pair->IsFirstAfterPause) {
+        Event->Timestamp = Frame->EnterTimestamp < Pair->StartTimestamp
+                               ? Pair->StopTimestamp
+                               : Frame->EnterTimestamp;
+    }
+}
+
+
+static
+VOID
 CorePushFrame(
     _Inout_ PCORE_STACK Stack,
     _In_ const CORE_PAIR *Pair,
@@ -1146,7 +1278,8 @@ Return Value:
         Frame->Physical = Parent->Physical;
         Frame->Top = Parent->Top;
         Frame->BodySize = 0;
-        Frame->Flags = Parent->Flags | CORE_FRAME_INLINED;
+        Frame->Flags = (Parent->Flags & ~CORE_FRAME_STALE) |
+                       CORE_FRAME_INLINED;
     } else {
         Frame->Physical = Call->Function;
         Frame->Flags = Call->Flags;
@@ -1206,10 +1339,7 @@ Return Value:
 
         if (Pair->NumberToAbandon != 0) {
             Pair->NumberToAbandon -= 1;
-            CorePopFrame(Stack,
-                         CoreEventAbandoned,
-                         Pair->Call.Timestamp,
-                         Event);
+            CoreDropFrame(Pair, Stack, Event);
             return TRUE;
         }
 

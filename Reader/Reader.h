@@ -17,6 +17,7 @@ Abstract:
         ReaderIterator  a store's valid records: everything reads through it
         ReaderSession   a directory of stores: modules, threads, clock, state
         ReaderProcess   the processes of a directory of such directories
+        ReaderControl   what was asked of the session while it was recorded
         ReaderStream    one thread's events, over all its stores
         ReaderIndex     where a stream can begin without what came before
                         (ReaderIndex*.c; ReaderIndex.h is theirs alone)
@@ -504,6 +505,25 @@ typedef const READER_SITE *PCREADER_SITE;
 
 typedef struct _READER_CACHE *PREADER_CACHE;
 
+//
+// What the session's control file says.
+//
+
+typedef struct _READER_CONTROL {
+    PTRACE_CONTROL_ACTION Actions;  // that are there, in the order of time
+    ULONG NumberOfActions;
+    ULONG NumberOfMarks;            // of those
+    PCORE_PAUSE Pauses;
+    ULONG NumberOfPauses;
+    ULONG PauseHash;                // 0: there are none
+    ULONGLONG ClearTimestamp;       // the last one's; 0: there is none
+    CORE_CONTROL_RESULT Result;
+    NTSTATUS Status;                // of opening and reading it
+    BOOLEAN IsThere;
+    BOOLEAN IsWarned;               // the reader has said that it is bad
+} READER_CONTROL;
+typedef READER_CONTROL *PREADER_CONTROL;
+
 typedef struct _READER_SESSION {
     PCREADER_CONTEXT Context;
     PWSTR PathBuffer;               // RTL_MAXIMUM_PATH_IN_CHARS
@@ -552,6 +572,7 @@ typedef struct _READER_SESSION {
     ULONGLONG NumberLeftOut;        // of marks, for which there was no room
     ULONGLONG NumberPassedBy;       // of records, thanks to indexes
     BOOLEAN IsProbeSubtracted;      // ReaderBeginProbe
+    READER_CONTROL Control;
 } READER_SESSION;
 typedef READER_SESSION *PREADER_SESSION;
 
@@ -687,6 +708,12 @@ READER_GET_LAST_PROCESS ReaderGetLastProcess;
 
 //
 // Adds a directory.
+// ReaderControl.c: the session's control file.
+//
+
+//
+// Reads it, if something in it is new.  A failure that is not for lack of
+// memory is in the session's Control.
 //
 
 typedef
@@ -753,6 +780,23 @@ READER_IS_ON_SAME_BOOT ReaderIsOnSameBoot;
 
 //
 // The index of the process that started a process, or READER_NONE.
+(READER_READ_CONTROL)(
+    _Inout_ PREADER_SESSION Session
+    );
+READER_READ_CONTROL ReaderReadControl;
+
+typedef VOID (READER_CLOSE_CONTROL)(_Inout_ PREADER_SESSION Session);
+READER_CLOSE_CONTROL ReaderCloseControl;
+
+//
+// Says on the error output what is wrong with it, once.
+//
+
+typedef VOID (READER_WARN_OF_CONTROL)(_Inout_ PREADER_SESSION Session);
+READER_WARN_OF_CONTROL ReaderWarnOfControl;
+
+//
+// The index of the first pause that is not over at a time.
 //
 
 typedef
@@ -765,6 +809,32 @@ READER_FIND_PARENT ReaderFindParent;
 
 typedef VOID (READER_RUNDOWN_PROCESSES)(_Inout_ PREADER_SESSION Session);
 READER_RUNDOWN_PROCESSES ReaderRundownProcesses;
+(READER_FIND_PAUSE)(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONGLONG Timestamp
+    );
+READER_FIND_PAUSE ReaderFindPause;
+
+//
+// The name of a kind of action.  A literal.
+//
+
+typedef PCSZ (READER_DESCRIBE_ACTION)(_In_ ULONG Kind);
+READER_DESCRIBE_ACTION ReaderDescribeAction;
+
+//
+// A thread's name, as its stores or an action give it; "" if it has none.
+//
+
+typedef
+VOID
+(READER_QUERY_THREAD_NAME)(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG ThreadIndex,
+    _Out_ const CHAR **Name,
+    _Out_ PULONG LengthInBytes
+    );
+READER_QUERY_THREAD_NAME ReaderQueryThreadName;
 
 //
 // ReaderDescribe.c: the words for states.  All are literals but the last,
@@ -862,6 +932,11 @@ typedef struct _READER_STREAM {
     ULONGLONG NumberPassedBy;       // of the records, thanks to the index
     ULONGLONG PassedTimestamp;      // of the last of them
     ULONG NumberEntered;            // stores of which entries were read
+    ULONG PauseHash;                // the session's, when it was opened
+    ULONG Pause;                    // the session's first that was not passed
+    ULONGLONG NextStop;             // when it begins; all ones: there is none
+    ULONGLONG LastStop;             // the beginning of the last one that had
+                                    // records; 0: there was none
 } READER_STREAM;
 typedef READER_STREAM *PREADER_STREAM;
 
@@ -944,6 +1019,39 @@ NTSTATUS
 READER_RUN_STREAM ReaderRunStream;
 
 //
+// Finds the stream's next pause again: it was moved, or there are others now.
+//
+
+typedef VOID (READER_SET_STREAM_PAUSE)(_Inout_ PREADER_STREAM Stream);
+READER_SET_STREAM_PAUSE ReaderSetStreamPause;
+
+//
+// Passes the pauses that are over at a time; there are no events left to take,
+// and no records before it.  Returns the time, or the beginning of the pause
+// that it is in.
+//
+
+typedef
+ULONGLONG
+(READER_PASS_PAUSES)(
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Timestamp
+    );
+READER_PASS_PAUSES ReaderPassPauses;
+
+//
+// When an open frame was entered, pauses or not.
+//
+
+typedef
+ULONGLONG
+(READER_FIND_ENTRY)(
+    _In_ const READER_STREAM *Stream,
+    _In_ const CORE_FRAME *Frame
+    );
+READER_FIND_ENTRY ReaderFindEntry;
+
+//
 // Limits a stream to a range: the frames that are open have no time before
 // Start, and those that are open after End end there.  What is before Start
 // was passed over by ReaderSkipStream; Start 0: nothing was.  A stream without
@@ -991,7 +1099,7 @@ READER_CLOSE_STREAM ReaderCloseStream;
 typedef struct _READER_INDEX_HEADER {
     ULONGLONG Magic;
     ULONG Version;
-    ULONG Unused;
+    ULONG PauseHash;                // the session's
     ULONGLONG NumberOfMarks;
     ULONGLONG LastMark;             // file offset
     ULONGLONG EndOfMarks;           // file offset
@@ -1736,6 +1844,7 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 #define READER_OPTION_PLAIN       0x80000000ULL
 #define READER_OPTION_PROCESS     0x10000000000ULL
 #define READER_OPTION_BY          0x20000000000ULL
+#define READER_OPTION_ALL         0x100000000ULL
 
 //
 // What all commands take that read records and name functions.

@@ -419,6 +419,8 @@ CORE_MULTIPLY_DIVIDE CoreMultiplyDivide;
 #define CORE_CALL_DYNAMIC       0x2 // the function moves RSP in its body
 #define CORE_CALL_JUMPS         0x4 // it may jump to its exit hook
 #define CORE_FRAME_INLINED      0x8 // of a frame: it is in another one's
+#define CORE_FRAME_STALE        0x10 // likewise: it was open when recording
+                                    // was stopped and started again
 
 typedef struct _CORE_CALL {
     ULONGLONG Timestamp;
@@ -441,7 +443,8 @@ typedef CORE_CALL *PCORE_CALL;
 typedef const CORE_CALL *PCCORE_CALL;
 
 typedef struct _CORE_FRAME {
-    ULONGLONG EnterTimestamp;
+    ULONGLONG EnterTimestamp;       // later by as long as recording was
+                                    // stopped since
     ULONGLONG ChildTicks;           // inclusive ticks of calls that ended, and
                                     // of other stacks that ran meanwhile
     ULONGLONG Site;
@@ -532,6 +535,10 @@ typedef struct _CORE_PAIR {
     CORE_EVENT_KIND Final;          // what comes after those
     CORE_CALL Call;
     ULONGLONG LastTimestamp;
+    ULONGLONG StopTimestamp;        // these two of the last pause
+    ULONGLONG StartTimestamp;       // 0: there was none
+    BOOLEAN IsAfterPause;           // no call was added since
+    BOOLEAN IsFirstAfterPause;      // of Call
 } CORE_PAIR;
 typedef CORE_PAIR *PCORE_PAIR;
 
@@ -563,6 +570,22 @@ NTSTATUS
     _In_ PCCORE_CALL Call
     );
 CORE_ADD_CALL CoreAddCall;
+
+//
+// Says that recording was stopped, and started again, between the calls that
+// were added and those that will be; all events must have been taken.  The time
+// in between is in no call.  Of the calls that are open nobody knows which ended
+// meanwhile: those that a later one proves gone ended at the stop.
+//
+
+typedef
+VOID
+(CORE_PAUSE_PAIR)(
+    _Inout_ PCORE_PAIR Pair,
+    _In_ ULONGLONG StopTimestamp,
+    _In_ ULONGLONG StartTimestamp
+    );
+CORE_PAUSE_PAIR CorePausePair;
 
 //
 // Says that there are no more calls: the frames that are open become events,
@@ -612,6 +635,83 @@ CORE_RESTORE_PAIR CoreRestorePair;
 
 typedef PCORE_FRAME (CORE_CURRENT_FRAME)(_In_ const CORE_PAIR *Pair);
 CORE_CURRENT_FRAME CoreCurrentFrame;
+
+//
+// CoreControl.c: the control file of a session.
+//
+
+typedef enum _CORE_CONTROL_STATE {
+    CoreControlValid = 0,
+    CoreControlBeingCreated,    // the magic is not there yet
+    CoreControlBad
+} CORE_CONTROL_STATE;
+
+typedef struct _CORE_CONTROL_RESULT {
+    CORE_CONTROL_STATE State;
+    PCSZ Problem;               // what is wrong, a literal; "" when nothing is
+    ULONG NumberOfActions;      // places that may have one
+    ULONG NumberLeftOut;        // places beyond those that are looked at
+} CORE_CONTROL_RESULT;
+typedef CORE_CONTROL_RESULT *PCORE_CONTROL_RESULT;
+
+//
+// So many actions are looked at.
+//
+
+#define CORE_MAXIMUM_ACTIONS 0x40000u
+
+//
+// Validates a copy of the file's header.  FileSize is the file's; the process
+// is that of the stores.
+//
+
+typedef
+BOOLEAN
+(CORE_VALIDATE_CONTROL)(
+    _In_ PCTRACE_CONTROL Control,
+    _In_ ULONGLONG FileSize,
+    _In_ ULONG ProcessId,
+    _In_ ULONGLONG ProcessCreationTime,
+    _Out_ PCORE_CONTROL_RESULT Result
+    );
+CORE_VALIDATE_CONTROL CoreValidateControl;
+
+//
+// Is an action there, in the copy of a place?  One that is has a text no longer
+// than its room.
+//
+
+typedef
+BOOLEAN
+(CORE_VALIDATE_ACTION)(
+    _Inout_ PTRACE_CONTROL_ACTION Action
+    );
+CORE_VALIDATE_ACTION CoreValidateAction;
+
+//
+// A time without recording: from Stop on, up to but not including Start.
+//
+
+typedef struct _CORE_PAUSE {
+    ULONGLONG Stop;
+    ULONGLONG Start;            // all ones: not yet
+} CORE_PAUSE;
+typedef CORE_PAUSE *PCORE_PAUSE;
+typedef const CORE_PAUSE *PCCORE_PAUSE;
+
+//
+// Finds the pauses that actions, in the order of time, make.  There are no more
+// than actions.  Returns how many.
+//
+
+typedef
+ULONG
+(CORE_FIND_PAUSES)(
+    _In_reads_(NumberOfActions) PCTRACE_CONTROL_ACTION Actions,
+    _In_ ULONG NumberOfActions,
+    _Out_writes_to_(NumberOfActions, return) PCORE_PAUSE Pauses
+    );
+CORE_FIND_PAUSES CoreFindPauses;
 
 //
 // CoreHistogram.c: how often calls took how long.

@@ -308,6 +308,7 @@ Return Value:
         Header->Magic != READER_INDEX_MAGIC ||
         Header->Version != READER_INDEX_VERSION ||
         Header->JumpTicks != Session->JumpTicks ||
+        Header->PauseHash != Stream->PauseHash ||
         Header->NumberOfMarks == 0 ||
         Header->NumberOfMarks > READER_NONE ||
         Header->EndOfMarks > Index->MaximumSize ||

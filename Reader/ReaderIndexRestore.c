@@ -647,6 +647,7 @@ Return Value:
     }
 
     Stream->LastTimestamp = Found.Timestamp;
+    ReaderSetStreamPause(Stream);
     Stream->NumberOfJumps = Found.NumberOfJumps;
     Stream->IsAfterJump = (Found.Flags & READER_INDEX_AFTER_JUMP) != 0;
     Stream->NumberOfRecords = Found.NumberOfRecords;

@@ -159,6 +159,7 @@ Return Value:
     Index->Header.Version = READER_INDEX_VERSION;
     Index->Header.EndOfMarks = sizeof(Header);
     Index->Header.JumpTicks = Stream->Session->JumpTicks;
+    Index->Header.PauseHash = Stream->PauseHash;
     return NT_SUCCESS(Status) && ReaderWriteIndexHeader(Stream);
 }
 
@@ -216,25 +217,60 @@ Return Value:
 
 
 static
-ULONG
-ReaderFindFirstChange(
-    _In_ const CORE_STACK *Stack,
-    _In_ ULONGLONG Timestamp
+BOOLEAN
+ReaderIsStackChanged(
+    _In_ const READER_STREAM *Stream,
+    _In_ ULONG Place
     )
 /*++
 
 Routine Description:
 
-    Finds the first frame of a stack that is not as it was at a time.
+    Decides whether a stack is not as it was at the mark before.
 
-    A frame that was entered before that has been open since.  All below it
-    are as they were, but what its own callees took has grown.
+    A stack that did not run since is, but for what a pause changes.
 
 Arguments:
 
-    Stack - The stack.
+    Stream - The stream, with an index.
 
-    Timestamp - Of the last record before the mark before.
+    Place - The stack's index.
+
+Return Value:
+
+    TRUE if it is not.
+
+--*/
+{
+    ULONGLONG Timestamp = Stream->Index->LastTimestamp;
+
+    return Place == Stream->Pair.Current ||
+           Stream->Pair.Stacks[Place].LeftTimestamp >= Timestamp ||
+           Stream->Pair.StartTimestamp > Timestamp;
+}
+
+
+static
+ULONG
+ReaderFindFirstChange(
+    _In_ const READER_STREAM *Stream,
+    _In_ const CORE_STACK *Stack
+    )
+/*++
+
+Routine Description:
+
+    Finds the first frame of a stack that is not as it was at the mark before.
+
+    A frame that was entered before that has been open since.  All below it
+    are as they were, but what its own callees took has grown.  A pause changes
+    them all.
+
+Arguments:
+
+    Stream - The stream, with an index.
+
+    Stack - The stack.
 
 Return Value:
 
@@ -242,7 +278,12 @@ Return Value:
 
 --*/
 {
+    ULONGLONG Timestamp = Stream->Index->LastTimestamp;
     SIZE_T First = Stack->NumberOfFrames;
+
+    if (Stream->Pair.StartTimestamp > Timestamp) {
+        return 0;
+    }
 
     while (First != 0 &&
            Stack->Frames[First - 1].EnterTimestamp >= Timestamp) {
@@ -322,8 +363,7 @@ Return Value:
     for (Index = 0; Index < Stream->Pair.NumberOfStacks; Index++) {
 
         Stack = &Stream->Pair.Stacks[Index];
-        if (Index != Stream->Pair.Current &&
-            Stack->LeftTimestamp < Stream->Index->LastTimestamp) {
+        if (!ReaderIsStackChanged(Stream, Index)) {
             continue;
         }
 
@@ -333,8 +373,7 @@ Return Value:
         Change->JumpTarget = ReaderPackKey(Stream, Stack->JumpTarget);
         Change->LeftTimestamp = Stack->LeftTimestamp;
         Change->NumberOfFrames = (ULONG)Stack->NumberOfFrames;
-        Change->FirstFrame =
-            ReaderFindFirstChange(Stack, Stream->Index->LastTimestamp);
+        Change->FirstFrame = ReaderFindFirstChange(Stream, Stack);
         for (Depth = Change->FirstFrame;
              Depth < Stack->NumberOfFrames;
              Depth++, Packed++) {
@@ -394,12 +433,10 @@ Return Value:
 
     for (Place = 0; Place < Stream->Pair.NumberOfStacks; Place++) {
         Stack = &Stream->Pair.Stacks[Place];
-        if (Place == Stream->Pair.Current ||
-            Stack->LeftTimestamp >= Index->LastTimestamp) {
+        if (ReaderIsStackChanged(Stream, Place)) {
             NumberOfChanges += 1;
             NumberOfFrames += Stack->NumberOfFrames -
-                              ReaderFindFirstChange(Stack,
-                                                    Index->LastTimestamp);
+                              ReaderFindFirstChange(Stream, Stack);
         }
     }
 

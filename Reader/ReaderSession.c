@@ -1427,6 +1427,7 @@ Return Value:
     }
 
     ReaderPoolAnchors(Session);
+    Status = ReaderReadControl(Session);
 
 End:
     Allocator->Free(Allocator->Context, Order);
@@ -1777,6 +1778,7 @@ Return Value:
 
     ReaderRundownProcesses(Session);
     ReaderCloseCache(Session);
+    ReaderCloseControl(Session);
     ReaderRundownMap(&Session->Names);
     ReaderRundownMap(&Session->SiteIndexes);
     Allocator->Free(Allocator->Context, Session->Sites);
@@ -1891,5 +1893,6 @@ Return Value:
                      Store->Thread == READER_NONE ? "; left out\n" : "\n");
     }
 
+    ReaderWarnOfControl(Session);
     RtlFlushWriter(Errors);
 }

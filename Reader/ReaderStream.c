@@ -230,8 +230,10 @@ Return Value:
     Stream->Thread = Thread;
     Stream->IsLive = IsLive;
     Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
+    Stream->PauseHash = Session->Control.PauseHash;
 
     Status = ReaderAttachNewStores(Stream);
+    ReaderSetStreamPause(Stream);
     if (NT_SUCCESS(Status)) {
         ReaderOpenIndex(Stream);
         Status = ReaderOpenProbe(Session, &Stream->Probe);
@@ -279,6 +281,17 @@ Return Value:
     Status = ReaderAttachNewStores(Stream);
     if (!NT_SUCCESS(Status)) {
         return Status;
+    }
+
+    ReaderSetStreamPause(Stream);
+    if (Stream->Index != NULL &&
+        Stream->PauseHash != Session->Control.PauseHash) {
+
+        //
+        // What was read before may lie in a pause that was not known of.
+        //
+
+        Stream->Index->Due = READER_MAXIMUM_TIMESTAMP;
     }
 
     for (Index = 0; Index < Stream->NumberOfStores; Index++) {
@@ -537,6 +550,150 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+VOID
+ReaderSetStreamPause(
+    PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Finds a stream's next pause.
+
+Arguments:
+
+    Stream - The stream, with nothing left to take.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_CONTROL *Control = &Stream->Session->Control;
+    ULONGLONG Timestamp = Stream->LastTimestamp;
+
+    if (Stream->Pair.StartTimestamp > Timestamp) {
+        Timestamp = Stream->Pair.StartTimestamp;
+    }
+
+    Stream->Pause = ReaderFindPause(Stream->Session, Timestamp);
+    Stream->NextStop = READER_MAXIMUM_TIMESTAMP;
+    if (Stream->Pause < Control->NumberOfPauses) {
+        Stream->NextStop = Control->Pauses[Stream->Pause].Stop;
+    }
+
+    //
+    // The frames of a stream that did not begin at its beginning.
+    //
+
+    if (Stream->Pause != 0 && Stream->Pair.StartTimestamp == 0) {
+        Stream->Pair.StopTimestamp = Control->Pauses[Stream->Pause - 1].Stop;
+        Stream->Pair.StartTimestamp = Control->Pauses[Stream->Pause - 1].Start;
+    }
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+ReaderPassPauses(
+    PREADER_STREAM Stream,
+    ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Passes the pauses that are over at a time.
+
+Arguments:
+
+    Stream - The stream, with nothing left to take.
+
+    Timestamp - The time.
+
+Return Value:
+
+    The time, or the beginning of the pause that it is in.
+
+--*/
+{
+    const READER_CONTROL *Control = &Stream->Session->Control;
+    PCCORE_PAUSE Pause;
+
+    while (Stream->Pause < Control->NumberOfPauses) {
+
+        Pause = &Control->Pauses[Stream->Pause];
+        if (Timestamp < Pause->Stop) {
+            break;
+        }
+
+        if (Timestamp < Pause->Start) {
+            Timestamp = Pause->Stop;
+            break;
+        }
+
+        CorePausePair(&Stream->Pair, Pause->Stop, Pause->Start);
+        Stream->Pause += 1;
+    }
+
+    Stream->NextStop = READER_MAXIMUM_TIMESTAMP;
+    if (Stream->Pause < Control->NumberOfPauses) {
+        Stream->NextStop = Control->Pauses[Stream->Pause].Stop;
+    }
+
+    return Timestamp;
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+ReaderFindEntry(
+    const READER_STREAM *Stream,
+    const CORE_FRAME *Frame
+    )
+/*++
+
+Routine Description:
+
+    Finds when a frame was entered.
+
+Arguments:
+
+    Stream - The stream.
+
+    Frame - One of its open frames, or one that an event has just ended.
+
+Return Value:
+
+    Its time stamp.
+
+--*/
+{
+    const READER_CONTROL *Control = &Stream->Session->Control;
+    ULONGLONG Timestamp = Frame->EnterTimestamp;
+    PCCORE_PAUSE Pause;
+    ULONG Index;
+
+    if ((Frame->Flags & CORE_FRAME_STALE) == 0) {
+        return Timestamp;
+    }
+
+    for (Index = Stream->Pause; Index != 0; Index--) {
+
+        Pause = &Control->Pauses[Index - 1];
+        if (Timestamp >= Pause->Start) {
+            break;
+        }
+
+        Timestamp -= Pause->Start - Pause->Stop;
+    }
+
+    return Timestamp;
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -559,12 +716,14 @@ Arguments:
 Return Value:
 
     STATUS_SUCCESS, STATUS_END_OF_FILE, STATUS_RETRY (records before it were
-    overtaken: the frames that are open are to be ended first) or what failed.
+    overtaken: the frames that are open are to be ended first),
+    STATUS_MORE_ENTRIES (it was left out) or what failed.
 
 --*/
 {
     PREADER_STREAM_STORE Best = NULL;
     PREADER_STREAM_STORE Part;
+    ULONGLONG Timestamp;
     ULONG Index;
     NTSTATUS Status;
 
@@ -597,6 +756,23 @@ Return Value:
     if (Best->Iterator.IsAfterGap) {
         Best->Iterator.IsAfterGap = FALSE;
         return STATUS_RETRY;
+    }
+
+    if (Best->Head->Timestamp >= Stream->NextStop) {
+
+        //
+        // What was recorded before the program knew that it was to stop is as
+        // if it had not been.
+        //
+
+        Timestamp = ReaderPassPauses(Stream, Best->Head->Timestamp);
+        if (Timestamp != Best->Head->Timestamp ||
+            Timestamp == Stream->NextStop) {
+            Stream->LastStop = Timestamp;
+            Stream->NumberOfRecords += 1;
+            Best->Head = NULL;
+            return STATUS_MORE_ENTRIES;
+        }
     }
 
     Call->Timestamp = Best->Head->Timestamp +
@@ -717,6 +893,7 @@ Return Value:
         ReaderNoteEntries(Stream, Part, Records, Taken);
         Stream->LastTimestamp = Stream->Pair.LastTimestamp;
         Stream->IsAfterJump = FALSE;
+        Stream->Pair.IsAfterPause = FALSE;
     }
 
     ReaderSkipRecords(&Part->Iterator, Taken);
@@ -762,6 +939,10 @@ Return Value:
 
     if (Stream->Horizon != READER_MAXIMUM_TIMESTAMP) {
         LastLimit = Stream->Horizon + 1;
+    }
+
+    if (Stream->NextStop < LastLimit) {
+        LastLimit = Stream->NextStop;
     }
 
     if (Stream->NumberOfStores == 1) {
@@ -817,6 +998,39 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderReachEnd(
+    _Inout_ PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Finds up to when the calls are open that are open at the end.  Where a range
+    ends and the thread goes on, that is the end of the range; where recording
+    was stopped and it goes on, the stop; otherwise the thread's last record.
+
+Arguments:
+
+    Stream - The stream, of which all was taken.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Stream->LastStop > Stream->Pair.LastTimestamp) {
+        Stream->Pair.LastTimestamp = Stream->LastStop;
+    }
+
+    if (ReaderHasWaitingRecords(Stream)) {
+        Stream->Pair.LastTimestamp = ReaderPassPauses(Stream, Stream->Horizon);
+    }
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ReaderNextEvent(
@@ -858,6 +1072,10 @@ Return Value:
         }
 
         Status = ReaderNextCall(Stream, &Call);
+        if (Status == STATUS_MORE_ENTRIES) {
+            continue;
+        }
+
         if (Status == STATUS_RETRY) {
             ReaderBreakPair(&Stream->Pair);
             continue;
@@ -869,15 +1087,7 @@ Return Value:
                 return Status;
             }
 
-            //
-            // Where a range ends and the thread goes on, what is open has
-            // been so up to there.
-            //
-
-            if (ReaderHasWaitingRecords(Stream)) {
-                Stream->Pair.LastTimestamp = Stream->Horizon;
-            }
-
+            ReaderReachEnd(Stream);
             CoreFinishPair(&Stream->Pair);
             Stream->IsFinished = TRUE;
             continue;
@@ -940,6 +1150,7 @@ Return Value:
         return;
     }
 
+    (VOID)ReaderPassPauses(Stream, Start);
     for (Index = 0; Index < Stream->Pair.NumberOfStacks; Index++) {
 
         Stack = &Stream->Pair.Stacks[Index];
