@@ -56,6 +56,8 @@ typedef struct _READER_DIFF_SIDE {
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
     READER_TALLY Tally;
+    READER_TALLY Before;            // for what was recorded before the last
+    READER_RANGE Range;             // clear
 } READER_DIFF_SIDE;
 typedef READER_DIFF_SIDE *PREADER_DIFF_SIDE;
 
@@ -390,6 +392,15 @@ Return Value:
     ULONG ExitCode = READER_EXIT_SUCCESS;
     ULONG Index;
     NTSTATUS Status;
+
+    if (!ReaderQueryRange(&Side->Session, Diff->Options, &Side->Range)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    if (Side->Range.IsGiven) {
+        Side->Tally.Range = &Side->Range;
+        Side->Tally.Before = &Side->Before;
+    }
 
     for (Index = 0; Index < Side->Session.NumberOfThreads; Index++) {
 
@@ -900,6 +911,7 @@ Return Value:
         Side = &Diff->Sides[Which];
         ReaderInitializeFunctions(&Side->Functions, &Side->Session);
         ReaderInitializeTally(&Side->Tally, &Side->Functions, NULL);
+        ReaderInitializeTally(&Side->Before, &Side->Functions, NULL);
     }
 
     ReaderInitializeMap(&Diff->Hashes, Diff->Context->Allocator);
@@ -937,6 +949,7 @@ Return Value:
                                    Diff->Rows);
     for (Which = 0; Which < 2; Which++) {
         ReaderRundownTally(&Diff->Sides[Which].Tally);
+        ReaderRundownTally(&Diff->Sides[Which].Before);
         ReaderRundownFunctions(&Diff->Sides[Which].Functions);
     }
 

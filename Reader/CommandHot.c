@@ -83,6 +83,8 @@ typedef struct _READER_HOT {
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
     READER_TALLY Tally;
+    READER_TALLY Before;            // for what was recorded before the last
+    READER_RANGE Range;             // clear
     PREADER_HOT_ROW Rows;           // by function
     PULONG Order;                   // of those that are listed
     PULONG Names;                   // all, by name
@@ -726,6 +728,7 @@ Return Value:
     Allocator->Free(Allocator->Context, Hot->Order);
     Allocator->Free(Allocator->Context, Hot->Names);
     ReaderRundownTally(&Hot->Tally);
+    ReaderRundownTally(&Hot->Before);
     ReaderRundownFunctions(&Hot->Functions);
     ReaderCloseSession(&Hot->Session);
 }
@@ -847,14 +850,21 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
-    if (!ReaderBeginProbe(&Hot.Session, &Subtracting)) {
+    if (!ReaderBeginProbe(&Hot.Session, &Subtracting) ||
+        !ReaderQueryRange(&Hot.Session, Options, &Hot.Range)) {
         ReaderCloseSession(&Hot.Session);
         return READER_EXIT_FAILURE;
     }
 
     ReaderInitializeFunctions(&Hot.Functions, &Hot.Session);
     ReaderInitializeTally(&Hot.Tally, &Hot.Functions, NULL);
+    ReaderInitializeTally(&Hot.Before, &Hot.Functions, NULL);
     Hot.Tally.IsGeneral = TRUE;
+    if (Hot.Range.IsGiven) {
+        Hot.Tally.Range = &Hot.Range;
+        Hot.Tally.Before = &Hot.Before;
+    }
+
     ReaderInitializeProgress(&Hot.Progress,
                              Context,
                              "",

@@ -152,6 +152,8 @@ typedef const READER_STACK_TRACK *PCREADER_STACK_TRACK;
 typedef struct _READER_STACK {
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
+    READER_TALLY Before;            // for what was recorded before the last
+    READER_RANGE Range;             // clear
     PCREADER_OPTIONS Options;
     PREADER_STACK_FUNCTION List;    // by function
     ULONG CapacityOfList;
@@ -612,6 +614,75 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
+ReaderBeginStackRange(
+    _Inout_ PREADER_STACK Stack,
+    _Inout_ PREADER_STREAM Stream
+    )
+/*++
+
+Routine Description:
+
+    Moves a thread that was just opened to the last clear, and adds the calls
+    that are open there.
+
+Arguments:
+
+    Stack - What is added up.
+
+    Stream - The thread.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_STACK_TRACK Track;
+    PCORE_STACK Open;
+    CORE_EVENT Event;
+    SIZE_T Depth;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = ReaderSkipStream(&Stack->Before, Stream, Stack->Range.Start);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    ReaderClipStream(Stream, Stack->Range.Start, Stack->Range.End);
+    for (Index = 0;
+         Index < Stream->Pair.NumberOfStacks && !Stream->IsFinished;
+         Index++) {
+
+        Open = &Stream->Pair.Stacks[Index];
+        for (Depth = 0; Depth < Open->NumberOfFrames; Depth++) {
+
+            RtlZeroBytes(&Event, sizeof(Event));
+            Event.Kind = CoreEventEnter;
+            Event.Depth = (ULONG)Depth;
+            Event.Track = Index;
+            Event.Timestamp = Stack->Range.Start;
+            Event.Frame = &Open->Frames[Depth];
+            Event.Parent = Depth != 0 ? Event.Frame - 1 : NULL;
+            Event.Site = Event.Frame->Site;
+            Status = ReaderFindStackTrack(Stack, Stream, &Event, &Track);
+            if (NT_SUCCESS(Status)) {
+                Status = ReaderEnterStack(Stack, Track, &Event);
+            }
+
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
 ReaderStackThread(
     _Inout_ PREADER_STACK Stack,
     _In_ ULONG ThreadIndex
@@ -645,6 +716,10 @@ Return Value:
     Stack->Thread = ThreadIndex;
     Stack->FirstTrack = Stack->NumberOfTracks;
     Status = ReaderOpenStream(&Stream, &Stack->Session, ThreadIndex, FALSE);
+    if (NT_SUCCESS(Status) && Stack->Range.IsGiven) {
+        Status = ReaderBeginStackRange(Stack, &Stream);
+    }
+
     while (NT_SUCCESS(Status)) {
 
         Status = ReaderNextEvent(&Stream, &Event);
@@ -1178,6 +1253,7 @@ Return Value:
 
     Allocator->Free(Allocator->Context, Stack->Tracks);
     Allocator->Free(Allocator->Context, Stack->List);
+    ReaderRundownTally(&Stack->Before);
     ReaderRundownFunctions(&Stack->Functions);
     ReaderCloseSession(&Stack->Session);
 }
@@ -1222,7 +1298,13 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
+    if (!ReaderQueryRange(&Stack.Session, Options, &Stack.Range)) {
+        ReaderCloseSession(&Stack.Session);
+        return READER_EXIT_FAILURE;
+    }
+
     ReaderInitializeFunctions(&Stack.Functions, &Stack.Session);
+    ReaderInitializeTally(&Stack.Before, &Stack.Functions, NULL);
     ReaderInitializeProgress(&Stack.Progress,
                              Context,
                              "",

@@ -708,12 +708,6 @@ READER_GET_LAST_PROCESS ReaderGetLastProcess;
 
 //
 // Adds a directory.
-// ReaderControl.c: the session's control file.
-//
-
-//
-// Reads it, if something in it is new.  A failure that is not for lack of
-// memory is in the session's Control.
 //
 
 typedef
@@ -780,6 +774,31 @@ READER_IS_ON_SAME_BOOT ReaderIsOnSameBoot;
 
 //
 // The index of the process that started a process, or READER_NONE.
+//
+
+typedef
+ULONG
+(READER_FIND_PARENT)(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+READER_FIND_PARENT ReaderFindParent;
+
+typedef VOID (READER_RUNDOWN_PROCESSES)(_Inout_ PREADER_SESSION Session);
+READER_RUNDOWN_PROCESSES ReaderRundownProcesses;
+
+//
+// ReaderControl.c: the session's control file.
+//
+
+//
+// Reads it, if something in it is new.  A failure that is not for lack of
+// memory is in the session's Control.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
 (READER_READ_CONTROL)(
     _Inout_ PREADER_SESSION Session
     );
@@ -801,14 +820,6 @@ READER_WARN_OF_CONTROL ReaderWarnOfControl;
 
 typedef
 ULONG
-(READER_FIND_PARENT)(
-    _In_ const READER_SESSION *Session,
-    _In_ ULONG Process
-    );
-READER_FIND_PARENT ReaderFindParent;
-
-typedef VOID (READER_RUNDOWN_PROCESSES)(_Inout_ PREADER_SESSION Session);
-READER_RUNDOWN_PROCESSES ReaderRundownProcesses;
 (READER_FIND_PAUSE)(
     _In_ const READER_SESSION *Session,
     _In_ ULONGLONG Timestamp
@@ -1853,6 +1864,7 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 #define READER_OPTIONS_OF_READING                                           \
     (READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
      READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE | READER_OPTION_PROCESS)
+     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE | READER_OPTION_ALL)
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -1888,6 +1900,8 @@ typedef struct _READER_OPTIONS {
     ULONG NumberOfWorkers;          // 0: one for each processor
     ULONGLONG From;                 // nanoseconds after the session's first
     ULONGLONG To;                   // record (ticks, if the rate is unknown)
+    PCSZ FromMark;                  // instead of these: a mark's text; NULL:
+    PCSZ ToMark;                    // not given
     ULONGLONG IndexInterval;        // 0: no index
     PCWSTR Module;
     PCWSTR Process;                 // --process; NULL: not given

@@ -71,11 +71,17 @@ static const READER_OPTION ReaderOptionList[] = {
       NULL,
       "say at the end what was read, how fast and in how much memory" },
     { "from", "TIME", READER_OPTION_FROM,
-      "whole nanoseconds, as a number, or as one with us, ms or s after it",
-      "from TIME after the first record on (1500000, 1500us, 1.5ms)" },
+      "whole nanoseconds, as a number, or as one with us, ms or s after it; or "
+      "mark:TEXT",
+      "from TIME after the first record on (1500000, 1500us, 1.5ms), or from\n"
+      "                      the first mark TEXT (mark:TEXT)" },
     { "to", "TIME", READER_OPTION_TO,
-      "whole nanoseconds, as a number, or as one with us, ms or s after it",
-      "up to TIME after the first record" },
+      "whole nanoseconds, as a number, or as one with us, ms or s after it; or "
+      "mark:TEXT",
+      "up to TIME after the first record, or to the next mark TEXT" },
+    { "all", NULL, READER_OPTION_ALL,
+      NULL,
+      "also what was recorded before the last clear (TraceReader ctl)" },
     { "times", NULL, READER_OPTION_TIMES,
       NULL,
       "show when each event was, in seconds after the first record" },
@@ -570,6 +576,45 @@ Return Value:
 
 static
 BOOLEAN
+ReaderTakeMark(
+    _In_z_ PCSZ Value,
+    _Outptr_result_maybenull_ PCSZ *Mark
+    )
+/*++
+
+Routine Description:
+
+    Takes the name of a mark.
+
+Arguments:
+
+    Value - The option's value.
+
+    Mark - Receives the mark's text; NULL if the value is no mark.
+
+Return Value:
+
+    FALSE if it is none.
+
+--*/
+{
+    static const CHAR Prefix[] = "mark:";
+    ULONG Index;
+
+    *Mark = NULL;
+    for (Index = 0; Index < RTL_NUMBER_OF(Prefix) - 1; Index++) {
+        if (Value[Index] != Prefix[Index]) {
+            return FALSE;
+        }
+    }
+
+    *Mark = Value + Index;
+    return TRUE;
+}
+
+
+static
+BOOLEAN
 ReaderTakeOption(
     _Inout_ PREADER_OPTIONS Options,
     _In_ const READER_OPTION *Option,
@@ -628,6 +673,7 @@ Return Value:
     case READER_OPTION_PERCENTILES:
     case READER_OPTION_STATIC:
     case READER_OPTION_PLAIN:
+    case READER_OPTION_ALL:
         return TRUE;
 
     case READER_OPTION_PROCESS:
@@ -687,10 +733,14 @@ Return Value:
         return TRUE;
 
     case READER_OPTION_FROM:
-        return ReaderTakeTime(Value, &Options->From);
+        Options->From = 0;
+        return ReaderTakeMark(ValueUtf8, &Options->FromMark) ||
+               ReaderTakeTime(Value, &Options->From);
 
     case READER_OPTION_TO:
-        return ReaderTakeTime(Value, &Options->To);
+        Options->To = READER_MAXIMUM_TIMESTAMP;
+        return ReaderTakeMark(ValueUtf8, &Options->ToMark) ||
+               ReaderTakeTime(Value, &Options->To);
 
     case READER_OPTION_WORKERS:
         if (!ReaderTakeNumber(Value, 1, READER_MAXIMUM_WORKERS, &Number)) {

@@ -6,7 +6,8 @@ Module Name:
 
 Abstract:
 
-    What --from and --to select: the time stamps between the two.
+    What --from and --to select: the time stamps between the two.  What was
+    recorded before the last clear is left out, unless --all is given.
 
 --*/
 
@@ -149,6 +150,178 @@ Return Value:
 }
 
 
+static
+PCTRACE_CONTROL_ACTION
+ReaderFindMarkOfRange(
+    _In_ const READER_SESSION *Session,
+    _In_z_ PCSZ Name,
+    _In_ ULONGLONG Start
+    )
+/*++
+
+Routine Description:
+
+    Finds the mark that --from or --to names.
+
+Arguments:
+
+    Session - The session.
+
+    Name - Its text.
+
+    Start - It is not before this time stamp.
+
+Return Value:
+
+    The first such mark; NULL if there is none.
+
+--*/
+{
+    ULONG Length = RtlLengthOfString(Name);
+    ULONG Index;
+
+    for (Index = 0; Index < Session->Control.NumberOfActions; Index++) {
+
+        PCTRACE_CONTROL_ACTION Action = &Session->Control.Actions[Index];
+
+        if (Action->Kind == TRACE_ACTION_MARK &&
+            Action->Timestamp >= Start &&
+            ReaderCompareText(Action->Text,
+                              Action->TextLength,
+                              Name,
+                              Length) == 0) {
+            return Action;
+        }
+    }
+
+    return NULL;
+}
+
+
+static
+BOOLEAN
+ReaderApplyMarks(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options,
+    _Inout_ PREADER_RANGE Range,
+    _In_ ULONGLONG Clear
+    )
+/*++
+
+Routine Description:
+
+    Limits a range to the marks that --from and --to name.
+
+Arguments:
+
+    Session - The session.
+
+    Options - The command's options.
+
+    Range - The range, limited to the times that were given.
+
+    Clear - Marks before that are left out.
+
+Return Value:
+
+    FALSE if there is no such mark; the error has been written.
+
+--*/
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    PCTRACE_CONTROL_ACTION Mark;
+    PCSZ Missing = NULL;
+
+    if (Options->FromMark != NULL) {
+        Mark = ReaderFindMarkOfRange(Session, Options->FromMark, Clear);
+        if (Mark != NULL) {
+            Range->Start = Mark->Timestamp;
+        } else {
+            Missing = Options->FromMark;
+        }
+    }
+
+    if (Options->ToMark != NULL && Missing == NULL) {
+        Mark = ReaderFindMarkOfRange(Session,
+                                     Options->ToMark,
+                                     Range->Start > Clear ? Range->Start
+                                                          : Clear);
+        if (Mark != NULL) {
+            Range->End = Mark->Timestamp;
+        } else {
+            Missing = Options->ToMark;
+        }
+    }
+
+    if (Missing == NULL) {
+        return TRUE;
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: %s: there is no mark \"%s\"%s (TraceReader "
+                 "info lists them)\n",
+                 Options->Command,
+                 Missing,
+                 Missing == Options->ToMark && Options->ToMark != NULL
+                     ? " from there on"
+                     : "");
+    RtlFlushWriter(Errors);
+    return FALSE;
+}
+
+
+static
+BOOLEAN
+ReaderApplyClear(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options,
+    _Inout_ PREADER_RANGE Range,
+    _In_ ULONGLONG Clear
+    )
+/*++
+
+Routine Description:
+
+    Leaves out of a range what was recorded before the last clear, and says so.
+
+Arguments:
+
+    Session - The session.
+
+    Options - The command's options.
+
+    Range - The range, otherwise complete.
+
+    Clear - When that was; after the first record.
+
+Return Value:
+
+    FALSE if nothing is left; the error has been written.
+
+--*/
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    BOOLEAN IsEmpty = Range->End < Clear;
+
+    Range->IsGiven = TRUE;
+    if (Range->Start >= Clear) {
+        return TRUE;
+    }
+
+    Range->Start = Clear;
+    RtlWriteText(Errors,
+                 "TraceReader: %s: %swhat was recorded before the last clear, "
+                 "%llu %s after the first record, is left out (--all shows "
+                 "it)\n",
+                 Options->Command,
+                 IsEmpty ? "nothing to show: " : "",
+                 ReaderQueryTime(&Session->Clock, Range->FirstTimestamp, Clear),
+                 Session->Clock.Ticks != 0 ? "ns" : "ticks");
+    RtlFlushWriter(Errors);
+    return !IsEmpty;
+}
+
+
 _Use_decl_annotations_
 BOOLEAN
 ReaderQueryRange(
@@ -177,6 +350,7 @@ Return Value:
 --*/
 {
     PRTL_WRITER Errors = Session->Context->Errors;
+    ULONGLONG Clear = 0;
     ULONG Index;
 
     RtlZeroBytes(Range, sizeof(*Range));
@@ -188,8 +362,16 @@ Return Value:
         }
     }
 
+    if ((Options->Given & READER_OPTION_ALL) == 0) {
+        Clear = Session->Control.ClearTimestamp;
+    }
+
+    if (Clear <= Range->FirstTimestamp) {
+        Clear = 0;
+    }
+
     if ((Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) == 0) {
-        return TRUE;
+        return Clear == 0 || ReaderApplyClear(Session, Options, Range, Clear);
     }
 
     if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
@@ -230,7 +412,20 @@ Return Value:
         }
     }
 
-    return TRUE;
+    if (!ReaderApplyMarks(Session, Options, Range, Clear)) {
+        return FALSE;
+    }
+
+    if (Range->Start > Range->End &&
+        (Options->FromMark != NULL || Options->ToMark != NULL)) {
+        RtlWriteText(Errors,
+                     "TraceReader: %s: --from is later than --to\n",
+                     Options->Command);
+        RtlFlushWriter(Errors);
+        return FALSE;
+    }
+
+    return Clear == 0 || ReaderApplyClear(Session, Options, Range, Clear);
 }
 
 
@@ -269,19 +464,25 @@ Return Value:
         return;
     }
 
-    RtlWriteText(Output->Writer,
-                 "Range: from %llu %s ",
-                 Options->From,
-                 Unit);
-    if ((Options->Given & READER_OPTION_TO) != 0) {
-        RtlWriteText(Output->Writer, "to %llu %s ", Options->To, Unit);
+    RtlWriteText(Output->Writer, "Range: from ");
+    if (Options->FromMark != NULL) {
+        RtlWriteText(Output->Writer, "mark:%s ", Options->FromMark);
     } else {
-        RtlWriteText(Output->Writer, "on, ");
+        RtlWriteText(Output->Writer, "%llu %s ", Options->From, Unit);
+    }
+
+    if (Options->ToMark != NULL) {
+        RtlWriteText(Output->Writer, "to mark:%s", Options->ToMark);
+    } else if ((Options->Given & READER_OPTION_TO) != 0) {
+        RtlWriteText(Output->Writer, "to %llu %s", Options->To, Unit);
+    } else {
+        RtlWriteText(Output->Writer, "on,");
     }
 
     RtlWriteText(Output->Writer,
-                 "after the first record.  Times are of the part of a call "
-                 "that lies inside.\n");
+                 "%s.  Times are of the part of a call "
+                 "that lies inside.\n",
+                 Options->ToMark != NULL ? "" : " after the first record");
     if (BegunBefore != 0) {
         RtlWriteText(Output->Writer,
                      "Begun before: open when the range began.\n");
