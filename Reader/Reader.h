@@ -1863,8 +1863,8 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 
 #define READER_OPTIONS_OF_READING                                           \
     (READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
-     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE | READER_OPTION_PROCESS)
-     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE | READER_OPTION_ALL)
+     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |                       \
+     READER_OPTION_PROCESS | READER_OPTION_ALL)
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
