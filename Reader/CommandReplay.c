@@ -28,7 +28,8 @@ static const READER_COLUMN ReaderReplayColumns[] = {
     { "", "function", ReaderColumnText, 0 },
     { "", "fiber", ReaderColumnNumber, 0 },
     { "", "tail_call", ReaderColumnNumber, 0 },
-    { "", "clock_jump", ReaderColumnNumber, 0 }
+    { "", "clock_jump", ReaderColumnNumber, 0 },
+    { "", "text", ReaderColumnText, 0 }
 };
 
 static const READER_TABLE ReaderReplayTable = {
@@ -81,6 +82,7 @@ typedef struct _READER_REPLAY {
     READER_RANGE Range;
     READER_TALLY Tally;             // for what is passed over
     ULONGLONG Rows;
+    ULONG Instant;                  // the next of the session's actions
     BOOLEAN ShowsTimes;
     READER_NOT_SHOWN NotShown;
     ULONG ExitCode;
@@ -232,6 +234,52 @@ Return Value:
 
 static
 VOID
+ReaderReplayPutTime(
+    _In_ const READER_REPLAY *Replay,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Writes when something was, if that is to be shown.
+
+Arguments:
+
+    Replay - The replay.
+
+    Timestamp - The time.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Writer = Replay->Output.Writer;
+    ULONGLONG Time = 0;
+
+    if (!Replay->ShowsTimes) {
+        return;
+    }
+
+    if (Timestamp > Replay->Range.FirstTimestamp) {
+        Time = Timestamp - Replay->Range.FirstTimestamp;
+    }
+
+    if (CoreTicksToNanoseconds(&Replay->Session.Clock, Time, &Time)) {
+        RtlWriteText(Writer,
+                     "%7llu.%09llu ",
+                     Time / CORE_NANOSECONDS_PER_SECOND,
+                     Time % CORE_NANOSECONDS_PER_SECOND);
+    } else {
+        RtlWriteText(Writer, "%17llu ", Time);
+    }
+}
+
+
+static
+VOID
 ReaderReplayPutText(
     _Inout_ PREADER_REPLAY Replay,
     _In_ const READER_REPLAY_THREAD *Thread,
@@ -263,20 +311,8 @@ Return Value:
         &Replay->Functions.Functions[Event->Function];
     const READER_THREAD *Owner =
         &Replay->Session.Threads[Thread->Merge.Stream.Thread];
-    ULONGLONG Time;
 
-    if (Replay->ShowsTimes) {
-        Time = Event->Timestamp - Replay->Range.FirstTimestamp;
-        if (CoreTicksToNanoseconds(&Replay->Session.Clock, Time, &Time)) {
-            RtlWriteText(Writer,
-                         "%7llu.%09llu ",
-                         Time / CORE_NANOSECONDS_PER_SECOND,
-                         Time % CORE_NANOSECONDS_PER_SECOND);
-        } else {
-            RtlWriteText(Writer, "%17llu ", Time);
-        }
-    }
-
+    ReaderReplayPutTime(Replay, Event->Timestamp);
     if (Event->Kind == CoreEventEnter && !IsLeaf) {
         RtlWriteText(Writer, "%*s", READER_TIME_WIDTH, "");
     } else if (Event->Kind == CoreEventUnmatched) {
@@ -413,6 +449,128 @@ Return Value:
     }
 
     ReaderPutNumber(Output, Event->IsAfterJump);
+    ReaderPutNothing(Output);
+}
+
+
+static
+VOID
+ReaderReplayPutInstant(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ PCTRACE_CONTROL_ACTION Action
+    )
+/*++
+
+Routine Description:
+
+    Writes a line or a row for a mark, a start, a stop or a clear.
+
+Arguments:
+
+    Replay - The replay.
+
+    Action - The action.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_OUTPUT Output = &Replay->Output;
+    PRTL_WRITER Writer = Output->Writer;
+    ULONGLONG First = Replay->Range.FirstTimestamp;
+    const CHAR *Name;
+    ULONG Length;
+
+    Name = ReaderNameInstant(Action, &Length);
+    if (Replay->Options->Format == ReaderFormatText) {
+
+        ReaderReplayPutTime(Replay, Action->Timestamp);
+        RtlWriteText(Writer, "%*s ", READER_TIME_WIDTH, "");
+        if (Action->ThreadId != 0) {
+            RtlWriteText(Writer, "[%6u] | /* ", Action->ThreadId);
+        } else {
+            RtlWriteText(Writer, "[%6s] | /* ", "");
+        }
+
+        if (Action->Kind == TRACE_ACTION_MARK) {
+            RtlWriteText(Writer, "mark: ");
+        }
+
+        ReaderWriteCleanText(Writer, Name, Length);
+        RtlWriteText(Writer, " */\n");
+        return;
+    }
+
+    ReaderPutNumber(Output,
+                    Action->Timestamp > First ? Action->Timestamp - First : 0);
+    if (Action->ThreadId != 0) {
+        ReaderPutNumber(Output, Action->ThreadId);
+    } else {
+        ReaderPutNothing(Output);
+    }
+
+    ReaderPutString(Output, ReaderDescribeAction(Action->Kind));
+    ReaderPutNothing(Output);
+    ReaderPutNothing(Output);
+    ReaderPutNothing(Output);
+    ReaderPutNothing(Output);
+    ReaderPutNothing(Output);
+    ReaderPutNothing(Output);
+    ReaderPutNothing(Output);
+    if (Action->Kind == TRACE_ACTION_MARK) {
+        ReaderPutText(Output, Name, Length);
+    } else {
+        ReaderPutNothing(Output);
+    }
+}
+
+
+static
+VOID
+ReaderReplayPutInstants(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Writes what marks, starts, stops and clears there are up to a time.
+
+Arguments:
+
+    Replay - The replay.
+
+    Timestamp - The time; what is after the range is not written.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCTRACE_CONTROL_ACTION Action;
+
+    if (Timestamp > Replay->Range.End) {
+        Timestamp = Replay->Range.End;
+    }
+
+    while (Replay->Rows < Replay->Options->Limit) {
+
+        Action = ReaderFindInstant(&Replay->Session,
+                                   Replay->Options,
+                                   &Replay->Instant,
+                                   Timestamp);
+        if (Action == NULL) {
+            break;
+        }
+
+        ReaderReplayPutInstant(Replay, Action);
+        Replay->Instant += 1;
+        Replay->Rows += 1;
+    }
 }
 
 
@@ -573,8 +731,17 @@ Return Value:
                 break;
             }
 
+            ReaderReplayPutInstants(Replay, Thread->Timestamp);
+            if (Replay->Rows >= Replay->Options->Limit) {
+                break;
+            }
+
             ReaderReplayStep(Replay, (PREADER_REPLAY_THREAD)Thread);
         }
+    }
+
+    if (NT_SUCCESS(Status) || Status == STATUS_END_OF_FILE) {
+        ReaderReplayPutInstants(Replay, READER_MAXIMUM_TIMESTAMP);
     }
 
     return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
@@ -619,6 +786,7 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
+    Replay.Instant = ReaderFirstInstant(&Replay.Session, Replay.Range.Start);
     ReaderInitializeFunctions(&Replay.Functions, &Replay.Session);
     ReaderInitializeTally(&Replay.Tally, &Replay.Functions, NULL);
     ReaderBeginDocument(&Replay.Output,
@@ -687,11 +855,13 @@ const READER_COMMAND ReaderReplayCommand = {
     "PATH",
     "Shows the calls as they happened",
     "CSV, and JSON in the array events, hold time_ns (since the first\n"
-    "record), thread_id, event (enter, exit, abandoned, unmatched, open),\n"
-    "depth, duration_ns (of the ends), module, function, fiber (0: the\n"
-    "thread's own stack), tail_call (of an enter: 1 if the function that\n"
-    "ended just before jumped here), clock_jump (1: the clock thread may\n"
-    "have stood still before this; in text a ~).  --from and --to need a\n"
+    "record), thread_id, event (enter, exit, abandoned, unmatched, open;\n"
+    "mark, start, stop, clear), depth, duration_ns (of the ends), module,\n"
+    "function, fiber (0: the thread's own stack), tail_call (of an enter: 1\n"
+    "if the function that ended just before jumped here), clock_jump (1: the\n"
+    "clock thread may have stood still before this; in text a ~), text (of a\n"
+    "mark).  The last four events have nothing else, and no thread if they\n"
+    "were asked for from outside.  --from and --to need a\n"
     "session with times; --times shows what they take.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")

@@ -372,13 +372,60 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderChromeInstant(
+    _Inout_ PREADER_EVENTS Events,
+    _In_opt_ PREADER_EXPORT_TRACK Track,
+    _In_reads_bytes_(NameLength) const CHAR *Name,
+    _In_ ULONG NameLength,
+    _In_ ULONGLONG Time
+    )
+/*++
+
+Routine Description:
+
+    Writes an instant event, of a thread or of all.
+
+Arguments:
+
+    Events, Track, Name, NameLength, Time - See READER_EVENTS_INSTANT.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_CHROME Chrome = (PREADER_CHROME)Events;
+    PRTL_WRITER Writer = &Events->File.Writer;
+    CHAR Place[READER_MICROSECONDS_SIZE];
+    PCHAR End;
+
+    End = ReaderPutMicroseconds(Place, Time);
+    RtlWriteText(Writer, ",\n{\"ph\":\"i\",");
+    RtlWriteBytes(Writer, Chrome->Process, Chrome->ProcessLength);
+    RtlWriteText(Writer,
+                 "%u,\"ts\":",
+                 Track != NULL ? Track->Identifier : 0);
+    RtlWriteBytes(Writer, Place, (ULONG)(End - Place));
+    RtlWriteText(Writer,
+                 ",\"s\":\"%s\",\"cat\":\"" READER_INSTANT_CATEGORY
+                 "\",\"name\":",
+                 Track != NULL ? "t" : "g");
+    ReaderWriteJsonText(Writer, Name, NameLength);
+    RtlWriteBytes(Writer, "}", 1);
+}
+
+
 static const READER_EVENT_FORMAT ReaderChromeFormat = {
     ReaderChromeBeginFile,
     ReaderChromeEndFile,
     ReaderChromeBeginTrack,
     NULL,
     ReaderChromeEnter,
-    ReaderChromeLeave
+    ReaderChromeLeave,
+    ReaderChromeInstant
 };
 
 

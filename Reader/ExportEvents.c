@@ -247,7 +247,7 @@ ReaderNameThread(
 
 Routine Description:
 
-    Finds a thread's name, if a store has it.
+    Finds a thread's name, if it has one.
 
 Arguments:
 
@@ -261,17 +261,10 @@ Return Value:
 
 --*/
 {
-    PREADER_STORE Store;
-    ULONG Index;
-
-    for (Index = Session->Threads[Track->Thread].FirstStore;
-         Index != READER_NONE && Track->NameLength == 0;
-         Index = Store->NextInThread) {
-
-        Store = Session->Stores[Index];
-        Track->Name = Store->Header->ThreadName;
-        Track->NameLength = Store->Header->ThreadNameLength;
-    }
+    ReaderQueryThreadName(Session,
+                          Track->Thread,
+                          &Track->Name,
+                          &Track->NameLength);
 }
 
 
@@ -1241,6 +1234,78 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderPutInstants(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Puts the instants up to a time.
+
+Arguments:
+
+    Events - The walk.
+
+    Timestamp - The time; what is after the range is left out.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_EXPORT Export = Events->Export;
+    PCTRACE_CONTROL_ACTION Action;
+    PREADER_EXPORT_TRACK Track;
+    const CHAR *Name;
+    ULONG Length;
+    ULONG Index;
+
+    if (Events->Format->Instant == NULL) {
+        return;
+    }
+
+    if (Timestamp > Export->Range.End) {
+        Timestamp = Export->Range.End;
+    }
+
+    while (!ReaderHasFailed(Events)) {
+
+        Action = ReaderFindInstant(&Export->Session,
+                                   Export->Options,
+                                   &Events->NextInstant,
+                                   Timestamp);
+        if (Action == NULL) {
+            break;
+        }
+
+        Events->NextInstant += 1;
+        Track = NULL;
+        for (Index = Events->NumberOfTracks;
+             Index != 0 && Action->ThreadId != 0;
+             Index--) {
+
+            if (Events->Tracks[Index - 1]->ThreadId == Action->ThreadId &&
+                Events->Tracks[Index - 1]->Fiber == 0 &&
+                Events->Tracks[Index - 1]->Part == Events->Part) {
+                Track = Events->Tracks[Index - 1];
+                break;
+            }
+        }
+
+        ReaderSetEventTime(Events, Action->Timestamp);
+        Name = ReaderNameInstant(Action, &Length);
+        Events->Format->Instant(Events, Track, Name, Length, Events->Time);
+        Events->EventsInPart += 1;
+        Events->NumberOfEvents += 1;
+    }
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -1269,6 +1334,7 @@ Return Value:
     PREADER_EXPORT_TRACK Track;
     NTSTATUS Status;
 
+    ReaderPutInstants(Events, Thread->Merge.Timestamp);
     ReaderSplitWhenDue(Events);
     Status = ReaderFindExportTrack(Events, Thread, Thread->Fiber, &Track);
     if (!NT_SUCCESS(Status)) {
@@ -1346,6 +1412,8 @@ Return Value:
     if (!NT_SUCCESS(Status) && Status != STATUS_END_OF_FILE) {
         READER_KEEP_STATUS(Events, Status);
     }
+
+    ReaderPutInstants(Events, READER_MAXIMUM_TIMESTAMP);
 }
 
 
@@ -1573,6 +1641,8 @@ Return Value:
     Events->Part = 1;
     Events->NumberOfProcess = Export->Session.Header->ProcessId;
     Events->Merge.Session = &Export->Session;
+    Events->NextInstant = ReaderFirstInstant(&Export->Session,
+                                             Export->Range.Start);
     ReaderInitializeMap(&Events->Identifiers, Context->Allocator);
     ReaderInitializeTally(&Events->Tally, &Export->Functions, NULL);
     ReaderBeginEventsProgress(Events);

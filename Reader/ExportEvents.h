@@ -78,6 +78,24 @@ VOID
 typedef READER_EVENTS_CALL *PREADER_EVENTS_CALL;
 
 //
+// An instant: a mark, a start, a stop or a clear.  Track is that of its thread,
+// if the file has it by now; NULL: it is the session's.
+//
+
+typedef
+VOID
+(READER_EVENTS_INSTANT)(
+    _Inout_ PREADER_EVENTS Events,
+    _In_opt_ PREADER_EXPORT_TRACK Track,
+    _In_reads_bytes_(NameLength) const CHAR *Name,
+    _In_ ULONG NameLength,
+    _In_ ULONGLONG Time
+    );
+typedef READER_EVENTS_INSTANT *PREADER_EVENTS_INSTANT;
+
+#define READER_INSTANT_CATEGORY "mark"
+
+//
 // A format.  A failure other than of the file's writer goes to the events'
 // Status.
 //
@@ -89,6 +107,7 @@ typedef struct _READER_EVENT_FORMAT {
     PREADER_EVENTS_TRACK EndTrack;      // it has no more; NULL: none
     PREADER_EVENTS_CALL Enter;
     PREADER_EVENTS_CALL Leave;
+    PREADER_EVENTS_INSTANT Instant;     // NULL: it has none
 } READER_EVENT_FORMAT;
 typedef const READER_EVENT_FORMAT *PCREADER_EVENT_FORMAT;
 
@@ -147,6 +166,7 @@ typedef struct _READER_EVENTS {
     ULONGLONG Abandoned;
     ULONGLONG Unfinished;
     ULONGLONG Unmatched;
+    ULONG NextInstant;              // of the session's actions
     ULONG ExitCode;
 } READER_EVENTS;
 

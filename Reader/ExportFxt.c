@@ -48,6 +48,7 @@ Abstract:
 // Types of events and arguments, and of kernel objects.
 //
 
+#define READER_FXT_INSTANT 0u
 #define READER_FXT_DURATION_BEGIN 2u
 #define READER_FXT_DURATION_END 3u
 #define READER_FXT_ARGUMENT_UINT32 2u
@@ -68,6 +69,12 @@ Abstract:
 #define READER_FXT_MAXIMUM_LENGTH 32000u
 
 //
+// The thread that the session's own instants are of: no thread has that number.
+//
+
+#define READER_FXT_SESSION 0u
+
+//
 // A string's owner: a function or a module.
 //
 
@@ -81,6 +88,7 @@ typedef struct _READER_FXT {
     ULONG NextString;
     ULONG Threads[READER_FXT_THREADS + 1];  // tracks, by index
     ULONG NextThread;
+    ULONG SessionPart;              // the file that knows READER_FXT_SESSION
 } READER_FXT;
 typedef READER_FXT *PREADER_FXT;
 
@@ -735,13 +743,77 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderFxtInstant(
+    _Inout_ PREADER_EVENTS Events,
+    _In_opt_ PREADER_EXPORT_TRACK Track,
+    _In_reads_bytes_(NameLength) const CHAR *Name,
+    _In_ ULONG NameLength,
+    _In_ ULONGLONG Time
+    )
+/*++
+
+Routine Description:
+
+    Writes an instant event, with its thread and its texts in the record.
+
+Arguments:
+
+    Events, Track, Name, NameLength, Time - See READER_EVENTS_INSTANT.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    static const CHAR Session[] = "Session";
+    static const CHAR Category[] = READER_INSTANT_CATEGORY;
+    PREADER_FXT Fxt = (PREADER_FXT)Events;
+    PRTL_WRITER Writer = &Events->File.Writer;
+    ULONGLONG Words[4];
+    CHAR Clean[320];
+    RTL_WRITER Text;
+
+    if (Track == NULL && Fxt->SessionPart != Events->Part) {
+        Fxt->SessionPart = Events->Part;
+        ReaderFxtWriteObject(Events,
+                             READER_FXT_THREAD_OBJECT,
+                             READER_FXT_SESSION,
+                             Session,
+                             sizeof(Session) - 1);
+    }
+
+    RtlInitializeBufferWriter(&Text, Clean, sizeof(Clean));
+    ReaderWriteCleanText(&Text, Name, NameLength);
+
+    Words[0] = READER_FXT_HEADER(READER_FXT_EVENT,
+                                 4 + (sizeof(Category) - 1 + 7) / 8 +
+                                     (Text.LengthInBytes + 7) / 8) |
+               ((ULONGLONG)READER_FXT_INSTANT << 16) |
+               ((ULONGLONG)(0x8000 | (sizeof(Category) - 1)) << 32);
+    if (Text.LengthInBytes != 0) {
+        Words[0] |= (ULONGLONG)(0x8000 | Text.LengthInBytes) << 48;
+    }
+
+    Words[1] = Time;
+    Words[2] = Events->NumberOfProcess;
+    Words[3] = Track != NULL ? Track->Identifier : READER_FXT_SESSION;
+    ReaderPutWords(Writer, Words, 4);
+    ReaderPutPaddedText(Writer, Category, sizeof(Category) - 1);
+    ReaderPutPaddedText(Writer, Clean, Text.LengthInBytes);
+}
+
+
 static const READER_EVENT_FORMAT ReaderFxtFormat = {
     ReaderFxtBeginFile,
     ReaderFxtEndFile,
     ReaderFxtBeginTrack,
     NULL,
     ReaderFxtEnter,
-    ReaderFxtLeave
+    ReaderFxtLeave,
+    ReaderFxtInstant
 };
 
 

@@ -65,9 +65,12 @@ Abstract:
 #define READER_EVENT_TYPE READER_TAG_NUMBER(9u)
 #define READER_EVENT_NAME READER_TAG_NUMBER(10u)
 #define READER_EVENT_TRACK READER_TAG_NUMBER(11u)
+#define READER_EVENT_CATEGORY_TEXT READER_TAG_BYTES(22u)
+#define READER_EVENT_NAME_TEXT READER_TAG_BYTES(23u)
 
 #define READER_TYPE_SLICE_BEGIN 1u
 #define READER_TYPE_SLICE_END 2u
+#define READER_TYPE_INSTANT 3u
 
 //
 // Fields of DebugAnnotation.
@@ -790,13 +793,92 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderPerfettoInstant(
+    _Inout_ PREADER_EVENTS Events,
+    _In_opt_ PREADER_EXPORT_TRACK Track,
+    _In_reads_bytes_(NameLength) const CHAR *Name,
+    _In_ ULONG NameLength,
+    _In_ ULONGLONG Time
+    )
+/*++
+
+Routine Description:
+
+    Writes a packet with an instant, on its thread's track or the process's.
+
+Arguments:
+
+    Events, Track, Name, NameLength, Time - See READER_EVENTS_INSTANT.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Writer = &Events->File.Writer;
+    CHAR Clean[320];
+    CHAR Event[400];
+    CHAR Packet[48];
+    PCHAR EventEnd;
+    PCHAR PacketEnd;
+    PCHAR Begin;
+    PCHAR At;
+    ULONG Length;
+
+    EventEnd = ReaderPutNumberField(Event,
+                                    READER_EVENT_TYPE,
+                                    READER_TYPE_INSTANT);
+    EventEnd = ReaderPutNumberField(
+        EventEnd,
+        READER_EVENT_TRACK,
+        Track != NULL ? READER_FIRST_TRACK + (ULONGLONG)Track->Index
+                      : READER_PROCESS_TRACK);
+    EventEnd = ReaderPutBytesField(EventEnd,
+                                   READER_EVENT_CATEGORY_TEXT,
+                                   READER_INSTANT_CATEGORY,
+                                   sizeof(READER_INSTANT_CATEGORY) - 1);
+    EventEnd = ReaderPutBytesField(EventEnd,
+                                   READER_EVENT_NAME_TEXT,
+                                   Clean,
+                                   ReaderCleanName(Name,
+                                                   NameLength,
+                                                   Clean,
+                                                   sizeof(Clean)));
+    Length = (ULONG)(EventEnd - Event);
+
+    PacketEnd = ReaderPutNumberField(Packet, READER_PACKET_TIMESTAMP, Time);
+    PacketEnd = ReaderPutNumberField(PacketEnd,
+                                     READER_PACKET_SEQUENCE,
+                                     READER_SEQUENCE);
+    PacketEnd = ReaderPutNumberField(PacketEnd,
+                                     READER_PACKET_SEQUENCE_FLAGS,
+                                     READER_SEQUENCE_NEEDED);
+    PacketEnd = ReaderPutNumberField(PacketEnd,
+                                     READER_PACKET_TRACK_EVENT,
+                                     Length);
+
+    Begin = ReaderMakeRoom(Writer, READER_MAXIMUM_ROOM);
+    At = ReaderPutNumberField(Begin,
+                              READER_TRACE_PACKET,
+                              (ULONG)(PacketEnd - Packet) + Length);
+    RtlCopyBytes(At, Packet, (SIZE_T)(PacketEnd - Packet));
+    At += PacketEnd - Packet;
+    Writer->LengthInBytes += (ULONG)(At - Begin);
+    RtlWriteBytes(Writer, Event, Length);
+}
+
+
 static const READER_EVENT_FORMAT ReaderPerfettoFormat = {
     ReaderPerfettoBeginFile,
     ReaderPerfettoEndFile,
     ReaderPerfettoBeginTrack,
     NULL,
     ReaderPerfettoEnter,
-    ReaderPerfettoLeave
+    ReaderPerfettoLeave,
+    ReaderPerfettoInstant
 };
 
 

@@ -610,7 +610,8 @@ static const READER_EVENT_FORMAT ReaderSpeedscopeFormat = {
     ReaderSpeedscopeBeginTrack,
     ReaderSpeedscopeEndTrack,
     ReaderSpeedscopeEnter,
-    ReaderSpeedscopeLeave
+    ReaderSpeedscopeLeave,
+    NULL
 };
 
 

@@ -834,6 +834,45 @@ typedef PCSZ (READER_DESCRIBE_ACTION)(_In_ ULONG Kind);
 READER_DESCRIBE_ACTION ReaderDescribeAction;
 
 //
+// The instants that are shown between calls: marks, and starts, stops and
+// clears.  ReaderFirstInstant gives the index of the first action from a time
+// on; ReaderFindInstant the first instant from an action on, up to a time
+// (Options: of a thread that is selected, or of none); NULL: there is none.
+//
+
+struct _READER_OPTIONS;
+
+typedef
+ULONG
+(READER_FIRST_INSTANT)(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONGLONG Timestamp
+    );
+READER_FIRST_INSTANT ReaderFirstInstant;
+
+typedef
+PCTRACE_CONTROL_ACTION
+(READER_FIND_INSTANT)(
+    _In_ const READER_SESSION *Session,
+    _In_ const struct _READER_OPTIONS *Options,
+    _Inout_ PULONG Index,
+    _In_ ULONGLONG Timestamp
+    );
+READER_FIND_INSTANT ReaderFindInstant;
+
+//
+// What an instant is called: a mark's text, or a literal.
+//
+
+typedef
+const CHAR *
+(READER_NAME_INSTANT)(
+    _In_ PCTRACE_CONTROL_ACTION Action,
+    _Out_ PULONG LengthInBytes
+    );
+READER_NAME_INSTANT ReaderNameInstant;
+
+//
 // A thread's name, as its stores or an action give it; "" if it has none.
 //
 

@@ -589,6 +589,148 @@ Return Value:
 
 
 _Use_decl_annotations_
+ULONG
+ReaderFirstInstant(
+    const READER_SESSION *Session,
+    ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Finds the first action that is not before a time.
+
+Arguments:
+
+    Session - The session.
+
+    Timestamp - The time.
+
+Return Value:
+
+    Its index.  Without a clock, the number of actions.
+
+--*/
+{
+    const READER_CONTROL *Control = &Session->Control;
+    ULONG Index = 0;
+
+    if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
+        return Control->NumberOfActions;
+    }
+
+    while (Index < Control->NumberOfActions &&
+           Control->Actions[Index].Timestamp < Timestamp) {
+        Index += 1;
+    }
+
+    return Index;
+}
+
+
+_Use_decl_annotations_
+PCTRACE_CONTROL_ACTION
+ReaderFindInstant(
+    const READER_SESSION *Session,
+    PCREADER_OPTIONS Options,
+    PULONG Index,
+    ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Finds the next action that is shown.
+
+Arguments:
+
+    Session - The session.
+
+    Options - The command's options.
+
+    Index - The action to begin with; receives that of the one that is found,
+        or of the first that is later than Timestamp.
+
+    Timestamp - The last time.
+
+Return Value:
+
+    The action; NULL if there is none.
+
+--*/
+{
+    const READER_CONTROL *Control = &Session->Control;
+
+    for (; *Index < Control->NumberOfActions; *Index += 1) {
+
+        PCTRACE_CONTROL_ACTION Action = &Control->Actions[*Index];
+
+        if (Action->Timestamp > Timestamp) {
+            return NULL;
+        }
+
+        if (Action->Kind != TRACE_ACTION_NAME &&
+            (Action->ThreadId == 0 ||
+             READER_IS_THREAD_SELECTED(Options, Action->ThreadId))) {
+            return Action;
+        }
+    }
+
+    return NULL;
+}
+
+
+_Use_decl_annotations_
+const CHAR *
+ReaderNameInstant(
+    PCTRACE_CONTROL_ACTION Action,
+    PULONG LengthInBytes
+    )
+/*++
+
+Routine Description:
+
+    Names an instant.
+
+Arguments:
+
+    Action - The action.
+
+    LengthInBytes - Receives the name's length.
+
+Return Value:
+
+    The name; not cleaned.
+
+--*/
+{
+    PCSZ Name;
+
+    switch (Action->Kind) {
+
+    case TRACE_ACTION_MARK:
+        *LengthInBytes = Action->TextLength;
+        return Action->Text;
+
+    case TRACE_ACTION_START:
+        Name = "recording started";
+        break;
+
+    case TRACE_ACTION_STOP:
+        Name = "recording stopped";
+        break;
+
+    default:
+        Name = "cleared";
+        break;
+    }
+
+    *LengthInBytes = RtlLengthOfString(Name);
+    return Name;
+}
+
+
+_Use_decl_annotations_
 VOID
 ReaderQueryThreadName(
     const READER_SESSION *Session,
