@@ -151,6 +151,37 @@ static const READER_TABLE ReaderInfoThreadTable = {
     FALSE
 };
 
+static const READER_COLUMN ReaderInfoControlColumns[] = {
+    { "Actions", "actions", ReaderColumnNumber, 0 },
+    { "Marks", "marks", ReaderColumnNumber, 0 },
+    { "Names", "names", ReaderColumnNumber, 0 },
+    { "Pauses", "pauses", ReaderColumnNumber, 0 },
+    { "Paused", "paused", ReaderColumnExactTime, 0 },
+    { "Clears", "clears", ReaderColumnNumber, 0 },
+    { "Last clear", "last_clear", ReaderColumnExactTime, 0 }
+};
+
+static const READER_TABLE ReaderInfoControlTable = {
+    "control",
+    ReaderInfoControlColumns,
+    RTL_NUMBER_OF(ReaderInfoControlColumns),
+    TRUE
+};
+
+static const READER_COLUMN ReaderInfoActionColumns[] = {
+    { "Time", "time", ReaderColumnTime, READER_TIME_WIDTH },
+    { "Thread", "thread_id", ReaderColumnNumber, 8 },
+    { "Action", "action", ReaderColumnText, 7 },
+    { "Text", "text", ReaderColumnText, 0 }
+};
+
+static const READER_TABLE ReaderInfoActionTable = {
+    "actions",
+    ReaderInfoActionColumns,
+    RTL_NUMBER_OF(ReaderInfoActionColumns),
+    FALSE
+};
+
 typedef struct _READER_TOTALS {
     ULONGLONG Records;
     ULONGLONG Bytes;
@@ -755,8 +786,9 @@ Return Value:
 {
     const READER_THREAD *Thread = &Session->Threads[ThreadIndex];
     PREADER_STORE Teller = Session->Stores[Thread->FirstStore];
-    PCTRACE_STORE_HEADER Named = Teller->Header;
     READER_TOTALS Totals;
+    const CHAR *Name;
+    ULONG Length;
     ULONG StoreIndex;
 
     //
@@ -776,10 +808,6 @@ Return Value:
             (Store->Header->State == TRACE_STATE_OPEN &&
              Teller->Header->State == TRACE_STATE_CLOSED)) {
             Teller = Store;
-        }
-
-        if (Named->ThreadNameLength == 0) {
-            Named = Store->Header;
         }
     }
 
@@ -810,7 +838,118 @@ Return Value:
     }
 
     ReaderPutNumber(Output, Totals.Lost + Totals.Reentered);
-    ReaderPutText(Output, Named->ThreadName, Named->ThreadNameLength);
+    ReaderQueryThreadName(Session, ThreadIndex, &Name, &Length);
+    ReaderPutText(Output, Name, Length);
+}
+
+
+static
+VOID
+ReaderPutControl(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ const READER_TOTALS *Totals,
+    _In_ BOOLEAN IsRaw
+    )
+/*++
+
+Routine Description:
+
+    Writes what was asked of the session while it was recorded.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+    Totals - Of all its stores.
+
+    IsRaw - Whether text shows every action, too.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_CONTROL *Control = &Session->Control;
+    BOOLEAN HasTimes = Session->Clock.Kind != TRACE_CLOCK_NONE;
+    BOOLEAN IsText = Output->Format == ReaderFormatText;
+    PCTRACE_CONTROL_ACTION Action;
+    ULONGLONG Paused = 0;
+    ULONGLONG End;
+    ULONG Counts[TRACE_ACTION_NAME + 1];
+    ULONG Index;
+
+    if (IsText && Control->NumberOfActions == 0) {
+        return;
+    }
+
+    RtlZeroBytes(Counts, sizeof(Counts));
+    for (Index = 0; Index < Control->NumberOfActions; Index++) {
+        Counts[Control->Actions[Index].Kind] += 1;
+    }
+
+    //
+    // A pause that goes on counts up to the last record.
+    //
+
+    for (Index = 0; Index < Control->NumberOfPauses; Index++) {
+        End = Control->Pauses[Index].Start;
+        if (End == READER_MAXIMUM_TIMESTAMP) {
+            End = ReaderLarger(Totals->LastTimestamp,
+                               Control->Pauses[Index].Stop);
+        }
+
+        Paused += End - Control->Pauses[Index].Stop;
+    }
+
+    ReaderBeginTable(Output, &ReaderInfoControlTable, 0);
+    ReaderPutNumber(Output, Control->NumberOfActions);
+    ReaderPutNumber(Output, Counts[TRACE_ACTION_MARK]);
+    ReaderPutNumber(Output, Counts[TRACE_ACTION_NAME]);
+    ReaderPutNumber(Output, Control->NumberOfPauses);
+    ReaderPutNumber(Output, Paused);
+    ReaderPutNumber(Output, Counts[TRACE_ACTION_CLEAR]);
+    if (Control->ClearTimestamp != 0) {
+        ReaderPutNumber(Output,
+                        Control->ClearTimestamp > Totals->FirstTimestamp
+                            ? Control->ClearTimestamp - Totals->FirstTimestamp
+                            : 0);
+    } else {
+        ReaderPutNothing(Output);
+    }
+
+    ReaderEndTable(Output);
+    if (IsText && !IsRaw) {
+        return;
+    }
+
+    ReaderBeginTable(Output, &ReaderInfoActionTable, 0);
+    for (Index = 0; Index < Control->NumberOfActions; Index++) {
+
+        Action = &Control->Actions[Index];
+        if (HasTimes) {
+            ReaderPutNumber(Output,
+                            Action->Timestamp > Totals->FirstTimestamp
+                                ? Action->Timestamp - Totals->FirstTimestamp
+                                : 0);
+        } else {
+            ReaderPutNothing(Output);
+        }
+
+        if (Action->ThreadId != 0) {
+            ReaderPutNumber(Output, Action->ThreadId);
+        } else {
+            ReaderPutNothing(Output);
+        }
+
+        ReaderPutString(Output, ReaderDescribeAction(Action->Kind));
+        ReaderPutText(Output, Action->Text, Action->TextLength);
+    }
+
+    ReaderEndTable(Output);
 }
 
 
@@ -884,6 +1023,7 @@ Return Value:
     }
 
     ReaderEndTable(&Output);
+    ReaderPutControl(&Output, &Session, &Totals, Options->IsRaw);
     ReaderPutClockNote(&Output, &Session);
     ReaderEndDocument(&Output);
     ReaderCloseSession(&Session);
@@ -923,6 +1063,10 @@ const READER_COMMAND ReaderInfoCommand = {
     "    state, threads, stores, records, bytes, command_line, path\n"
     "  threads: thread_id, state, reason, stores, records, bytes,\n"
     "    start_ns, duration_ns, lost, name\n"
+    "  control: actions, marks, names (of threads), pauses, paused_ns,\n"
+    "    clears, last_clear_ns\n"
+    "  actions: time_ns, thread_id (empty: asked for from outside), action\n"
+    "    (start, stop, clear, mark, name), text; in text with --raw\n"
     READER_TICKS_NOTE,
     "  TraceReader info traces\\game.exe-4711-20261120-101500-123\n"
     "  TraceReader info --json SESSION\n",

@@ -54,7 +54,6 @@ typedef struct _READER_THREAD_ROW {
     ULONG TopFunction;              // READER_NONE: none
     ULONG MaximumDepth;             // calls that were open at a time
     ULONG NumberOfStores;
-    ULONG NameStore;                // the store that has its name
     ULONGLONG Bytes;
     ULONGLONG Lost;
 } READER_THREAD_ROW;
@@ -239,19 +238,27 @@ Return Value:
     const READER_THREAD_ROW *Other = &Table->Rows[Second];
     ULONGLONG FirstValue;
     ULONGLONG SecondValue;
-    PCTRACE_STORE_HEADER FirstHeader;
-    PCTRACE_STORE_HEADER SecondHeader;
+    const CHAR *FirstName;
+    const CHAR *SecondName;
+    ULONG FirstLength;
+    ULONG SecondLength;
     LONG Order;
 
     switch (Table->Options->SortKey) {
 
     case ReaderSortName:
-        FirstHeader = Table->Session.Stores[One->NameStore]->Header;
-        SecondHeader = Table->Session.Stores[Other->NameStore]->Header;
-        Order = ReaderCompareText(FirstHeader->ThreadName,
-                                  FirstHeader->ThreadNameLength,
-                                  SecondHeader->ThreadName,
-                                  SecondHeader->ThreadNameLength);
+        ReaderQueryThreadName(&Table->Session,
+                              First,
+                              &FirstName,
+                              &FirstLength);
+        ReaderQueryThreadName(&Table->Session,
+                              Second,
+                              &SecondName,
+                              &SecondLength);
+        Order = ReaderCompareText(FirstName,
+                                  FirstLength,
+                                  SecondName,
+                                  SecondLength);
         if (Order != 0) {
             return Order;
         }
@@ -366,10 +373,11 @@ Return Value:
 {
     const READER_SESSION *Session = &Table->Session;
     const READER_THREAD_ROW *Row = &Table->Rows[Thread];
-    PCTRACE_STORE_HEADER Named = Session->Stores[Row->NameStore]->Header;
     ULONGLONG First = Table->Range.FirstTimestamp;
     PCREADER_FUNCTION Function;
     const READER_MODULE *Module;
+    const CHAR *Name;
+    ULONG Length;
 
     ReaderPutNumber(Output, Session->Threads[Thread].ThreadId);
     ReaderPutProcess(Output, Session, Session->Threads[Thread].Process);
@@ -407,7 +415,8 @@ Return Value:
         ReaderPutNothing(Output);
     }
 
-    ReaderPutText(Output, Named->ThreadName, Named->ThreadNameLength);
+    ReaderQueryThreadName(Session, Thread, &Name, &Length);
+    ReaderPutText(Output, Name, Length);
 }
 
 
@@ -517,8 +526,7 @@ Return Value:
 
         Row = &Table->Rows[Index];
         Row->TopFunction = READER_NONE;
-        Row->NameStore = Session->Threads[Index].FirstStore;
-        for (Store = Row->NameStore;
+        for (Store = Session->Threads[Index].FirstStore;
              Store != READER_NONE;
              Store = Session->Stores[Store]->NextInThread) {
 
@@ -526,10 +534,6 @@ Return Value:
             Row->NumberOfStores += 1;
             Row->Bytes += Bytes;
             Row->Lost += Lost;
-            if (Session->Stores[Row->NameStore]->Header->ThreadNameLength ==
-                0) {
-                Row->NameStore = Store;
-            }
         }
     }
 }

@@ -173,8 +173,12 @@ Return Value:
     }
 
     RtlZeroBytes(&Item, sizeof(Item));
-    Item.Start = Event->Frame->EnterTimestamp;
+    Item.Start = Event->EnterTimestamp;
     Item.End = Item.Start + Event->InclusiveTicks;
+    if ((Event->Frame->Flags & CORE_FRAME_STALE) != 0) {
+        Item.End = Event->Timestamp;
+    }
+
     Item.Function = Function;
     Item.Depth = Event->Depth;
     if (Event->Kind == CoreEventAbandoned) {

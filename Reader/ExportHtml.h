@@ -34,6 +34,7 @@ Abstract:
 #define READER_HTML_MAXIMUM_NODES 200000u       // merged
 #define READER_HTML_MAXIMUM_TRACK_NODES 300000u
 #define READER_HTML_MAXIMUM_OTHERS 0x100000u    // of modules and threads
+#define READER_HTML_MAXIMUM_MARKS 1000u
 #define READER_HTML_MAXIMUM_DATA 0x1B00000u     // bytes, before base64
 
 //

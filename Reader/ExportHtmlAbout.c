@@ -229,6 +229,11 @@ Return Value:
                  (Options->Given & READER_OPTION_FROM) != 0,
                  (Options->Given & READER_OPTION_TO) != 0,
                  Options->Filter != NULL);
+    ReaderPutHtmlCount(Writer,
+                       "cleared",
+                       (Options->Given & READER_OPTION_ALL) == 0 &&
+                           Session->Control.ClearTimestamp >
+                               Range->FirstTimestamp);
     if ((Options->Given & READER_OPTION_THREAD) != 0) {
         ReaderPutHtmlCount(Writer, "thread", Options->ThreadId);
     }
@@ -299,13 +304,13 @@ Return Value:
     const READER_TREE *Tree = &Html->Tree;
     PCREADER_DETAIL_TRACK Track;
     const READER_THREAD *Thread;
-    PCTRACE_STORE_HEADER Header;
+    const CHAR *Name;
     PCSZ Separator = "";
     ULONGLONG Room = READER_HTML_MAXIMUM_OTHERS / 2;
     ULONGLONG Size;
+    ULONG Length;
     ULONG Index;
     ULONG Node;
-    ULONG Store;
 
     RtlWriteText(Writer, ",\n\"tracks\":[");
     for (Index = 0; Index < Html->Detail.NumberOfTracks; Index++) {
@@ -330,25 +335,11 @@ Return Value:
                 Thread->FirstTimestamp -
                     Html->Export->Range.FirstTimestamp));
 
-        Header = NULL;
-        for (Store = Thread->FirstStore;
-             Store != READER_NONE;
-             Store = Session->Stores[Store]->NextInThread) {
-            Header = Session->Stores[Store]->Header;
-            if (Header != NULL && Header->ThreadNameLength != 0) {
-                break;
-            }
-        }
-
-        Size = Header == NULL
-                   ? 0
-                   : ReaderMeasureHtmlText(Header->ThreadName,
-                                           Header->ThreadNameLength);
-        if (Header != NULL && Size <= Room) {
+        ReaderQueryThreadName(Session, Track->Thread, &Name, &Length);
+        Size = ReaderMeasureHtmlText(Name, Length);
+        if (Size <= Room) {
             Room -= Size;
-            ReaderPutHtmlText(Writer,
-                              Header->ThreadName,
-                              Header->ThreadNameLength);
+            ReaderPutHtmlText(Writer, Name, Length);
         } else {
             RtlWriteText(Writer, "\"\"");
         }
@@ -434,6 +425,77 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderPutHtmlInstants(
+    _In_ PCREADER_HTML Html,
+    _Inout_ PRTL_WRITER Writer
+    )
+/*++
+
+Routine Description:
+
+    Writes the marks, starts, stops and clears of the range.
+
+Arguments:
+
+    Html - The export.
+
+    Writer - Where to write.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    const READER_SESSION *Session = &Html->Export->Session;
+    PCREADER_RANGE Range = &Html->Export->Range;
+    PCTRACE_CONTROL_ACTION Action;
+    const CHAR *Name;
+    ULONG Index = ReaderFirstInstant(Session, Range->Start);
+    ULONG Written = 0;
+    ULONG LeftOut = 0;
+    ULONG Length;
+
+    RtlWriteText(Writer, ",\n\"marks\":[");
+    for (;; Index++) {
+
+        Action = ReaderFindInstant(Session,
+                                   Html->Export->Options,
+                                   &Index,
+                                   Range->End);
+        if (Action == NULL) {
+            break;
+        }
+
+        if (Written == READER_HTML_MAXIMUM_MARKS) {
+            LeftOut += 1;
+            continue;
+        }
+
+        Name = ReaderNameInstant(Action, &Length);
+        RtlWriteText(
+            Writer,
+            "%s[%llu,%u,%u,",
+            Written == 0 ? "\n" : ",\n",
+            ReaderConvertHtmlTime(&Session->Clock,
+                                  Action->Timestamp > Range->FirstTimestamp
+                                      ? Action->Timestamp -
+                                            Range->FirstTimestamp
+                                      : 0),
+            Action->ThreadId,
+            Action->Kind == TRACE_ACTION_MARK);
+        ReaderPutHtmlText(Writer, Name, Length);
+        RtlWriteText(Writer, "]");
+        Written += 1;
+    }
+
+    RtlWriteText(Writer, "]");
+    ReaderPutHtmlCount(Writer, "marksLeftOut", LeftOut);
+}
+
+
 _Use_decl_annotations_
 VOID
 ReaderWriteHtmlAbout(
@@ -496,5 +558,6 @@ Return Value:
                            Html->Merged.NumberWritten);
     ReaderPutHtmlTracks(Html, Writer);
     ReaderPutHtmlModules(Session, Writer);
+    ReaderPutHtmlInstants(Html, Writer);
     RtlWriteText(Writer, "}</script>\n");
 }

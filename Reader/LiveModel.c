@@ -369,14 +369,10 @@ Return Value:
 
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
 
-        PCTRACE_STORE_HEADER Header =
-            Session->Stores[Session->Threads[Index].FirstStore]->Header;
-
         Row = &Model->Threads[Index];
         RtlZeroBytes(Row, sizeof(*Row));
         Row->ThreadId = Session->Threads[Index].ThreadId;
-        Row->Name = Header->ThreadName;
-        Row->NameLength = Header->ThreadNameLength;
+        ReaderQueryThreadName(Session, Index, &Row->Name, &Row->NameLength);
         Row->State = "ended";
         Row->FirstFrame = Model->NumberOfFrames;
 

@@ -511,6 +511,8 @@ typedef struct _READER_CACHE *PREADER_CACHE;
 
 typedef struct _READER_CONTROL {
     PTRACE_CONTROL_ACTION Actions;  // that are there, in the order of time
+    PTRACE_CONTROL_ACTION OldActions;   // before they were read anew: names in
+                                    // them are used until then
     ULONG NumberOfActions;
     ULONG NumberOfMarks;            // of those
     PCORE_PAUSE Pauses;

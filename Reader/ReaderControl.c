@@ -214,8 +214,9 @@ Return Value:
     PCALLOCATOR Allocator = Session->Context->Allocator;
     PREADER_CONTROL Control = &Session->Control;
 
-    Allocator->Free(Allocator->Context, Control->Actions);
+    Allocator->Free(Allocator->Context, Control->OldActions);
     Allocator->Free(Allocator->Context, Control->Pauses);
+    Control->OldActions = Control->Actions;
     Control->Actions = NULL;
     Control->Pauses = NULL;
     Control->NumberOfActions = 0;
@@ -462,6 +463,7 @@ Return Value:
 
 --*/
 {
+    ReaderForgetActions(Session);
     ReaderForgetActions(Session);
 }
 

@@ -487,6 +487,8 @@ typedef struct _CORE_EVENT {
                                     // fiber, numbered as they appeared
     BOOLEAN IsTailCall;             // of an enter: the function before it
                                     // jumped to this one
+    ULONGLONG EnterTimestamp;       // the caller's: of an end, when the call
+                                    // was entered, pauses or not
     BOOLEAN IsAfterJump;            // these two are the caller's: the clock
     BOOLEAN IsUncertain;            // jumped before the record that told, or
                                     // between the call's entry and it

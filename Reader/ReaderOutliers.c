@@ -626,7 +626,7 @@ Return Value:
 
     New.Ticks = Event->InclusiveTicks;
     New.SelfTicks = Event->SelfTicks;
-    New.EnterTimestamp = Event->Frame->EnterTimestamp;
+    New.EnterTimestamp = Event->EnterTimestamp;
     New.ChildTicks = Open->LargestTicks;
     New.Child = Open->Largest;
     New.Function = Event->Frame->Function;

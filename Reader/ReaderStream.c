@@ -454,6 +454,7 @@ Return Value:
     } else if (Event->Frame != NULL) {
         Event->IsUncertain = Event->Frame->NumberOfJumps !=
                              Stream->NumberOfJumps;
+        Event->EnterTimestamp = ReaderFindEntry(Stream, Event->Frame);
     }
 
     if (Stream->Session->Clock.Kind == TRACE_CLOCK_NONE) {

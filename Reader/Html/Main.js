@@ -88,6 +88,14 @@ function listNotes() {
             (about.hasFrom ? ' (--from)' : '') +
             (about.hasTo ? ' (--to)' : '') + '.');
     }
+    if (about.cleared) {
+        notes.push('What was recorded before the last clear is left out ' +
+            '(--all shows it).');
+    }
+    if (about.marksLeftOut) {
+        notes.push(plural(about.marksLeftOut, 'mark') + ' more than are ' +
+            'shown.');
+    }
     if (about.thread !== undefined) {
         notes.push('Thread ' + about.thread + ' alone (--thread).');
     }
@@ -279,7 +287,7 @@ document.addEventListener('keydown', event => {
         return;
     }
     const inside = id => $(id).contains(target);
-    const key = event.key.length === 1 && event.key !== 'N'
+    const key = event.key.length === 1 && !'NM'.includes(event.key)
         ? event.key.toLowerCase() : event.key;
     if ((inside('table') && table.press(event.key)) ||
         (inside('flameScroll') && flame.key(event.key)) ||

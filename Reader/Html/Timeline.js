@@ -21,6 +21,7 @@ class Timeline {
             one.about.thread - other.about.thread ||
             one.about.fiber - other.about.fiber);
         this.drawn = 0;
+        this.makeMarks();
         this.layOut();
         this.listen();
     }
@@ -146,6 +147,7 @@ class Timeline {
             }
         }
         this.drawAxis(context);
+        this.placeMarks(context, height);
         if (performance.firstPaint === undefined) {
             performance.firstPaint = performance.now();
         }
@@ -208,6 +210,79 @@ class Timeline {
         context.fillRect(this.width - size, 0, size, AXIS - 1);
         context.fillStyle = style.soft;
         context.fillText(text, this.width - size + 6, AXIS / 2 - 1);
+    }
+
+    //
+    // Marks, and when recording was stopped, started and cleared: a line, and
+    // a button on the axis that says what it is.
+    //
+
+    makeMarks() {
+        this.instants = about.marks.map(([at, thread, isMark, text], index) => {
+            const button = document.createElement('button');
+            const title = isMark ? text || '(no text)' : text;
+            button.type = 'button';
+            button.className = isMark ? 'mark' : 'other';
+            button.hidden = true;
+            button.setAttribute('aria-label',
+                (isMark ? 'Mark: ' : '') + title + ', at ' + time(at));
+            const instant = { at, button, isMark };
+            const say = () => {
+                const frame = button.getBoundingClientRect();
+                const rows = [['at', time(at) + ' (' + exact(at) + ')']];
+                if (thread) {
+                    rows.push(['by', 'Thread ' + thread]);
+                }
+                this.instant = index;
+                tip.show(frame.left, frame.bottom, title, rows);
+            };
+            button.addEventListener('pointerenter', say);
+            button.addEventListener('focus', say);
+            button.addEventListener('pointerleave', () => tip.hide());
+            button.addEventListener('blur', () => tip.hide());
+            button.addEventListener('click', () => this.showInstant(instant));
+            $('marks').append(button);
+            return instant;
+        });
+    }
+
+    placeMarks(context, height) {
+        for (const { at, button, isMark } of this.instants) {
+            const isSeen = at >= this.from && at <= this.to;
+            button.hidden = !isSeen;
+            if (isSeen) {
+                const x = Math.round(this.xOf(at));
+                button.style.left = x + 'px';
+                context.fillStyle = isMark ? style.accent : style.soft;
+                context.fillRect(x, AXIS, 1, height);
+            }
+        }
+    }
+
+    showInstant({ at }) {
+        const span = this.to - this.from;
+        this.show(at - span / 2, at + span / 2);
+    }
+
+    //
+    // The next or previous mark.
+    //
+
+    stepInstant(direction) {
+        const next = this.instant === undefined
+            ? (direction > 0 ? 0 : this.instants.length - 1)
+            : this.instant + direction;
+        const instant = this.instants[next];
+        if (!instant) {
+            return false;
+        }
+        if (instant.at < this.from || instant.at > this.to) {
+            this.showInstant(instant);
+        }
+        instant.button.hidden = false;
+        instant.button.style.left = Math.round(this.xOf(instant.at)) + 'px';
+        instant.button.focus();
+        return true;
     }
 
     paintTrack(context, track, y, height) {
@@ -710,6 +785,8 @@ class Timeline {
         case 'ArrowDown': this.box.scrollTop += 3 * ROW; break;
         case 'Enter': this.chooseMiddle(); break;
         case '0': this.fit(); break;
+        case 'm': return this.stepInstant(1);
+        case 'M': return this.stepInstant(-1);
         case 'c': {
             const isOpen = !this.tracks.some(track => track.isOpen);
             for (const track of this.tracks) {
