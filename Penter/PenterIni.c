@@ -1587,6 +1587,13 @@ Return Value:
                                      Config->ModuleName,
                                      RTL_MAXIMUM_PATH_IN_CHARS);
     RtlPointUnicodeString(&Path, Config->ModuleName, Length);
+    if (Length == 0) {
+        PenterAddError(Config,
+                       "looking for an ini file beside the program",
+                       &Path,
+                       STATUS_NOT_FOUND,
+                       "only one in the current directory is used");
+    }
     RtlBaseName(&Path, &BaseName);
     Path.Length -= BaseName.Length;
 

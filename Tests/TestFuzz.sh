@@ -84,7 +84,7 @@ IsFound()
     grep -aqE 'FUZZ_CHECK failed|AddressSanitizer|runtime error' log
 }
 
-Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable"
+Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni"
 
 Check "building" "$Fuzz/Build.sh" "$Temp/Built"
 if [ $Failed != 0 ]; then
@@ -103,6 +103,7 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzStore: more inputs" Runs FuzzStore 6000 6000
     Check "FuzzSession: more inputs" Runs FuzzSession 2500 14000
     Check "FuzzConfig: more inputs" Runs FuzzConfig 15000 3000
+    Check "FuzzIni: more inputs" Runs FuzzIni 10000 3000
     Check "FuzzImage: more inputs" Runs FuzzImage 30000 16000
     Check "FuzzPdb: more inputs" Runs FuzzPdb 20000 24000
     Check "FuzzDemangle: more inputs" Runs FuzzDemangle 40000 600
@@ -143,6 +144,10 @@ FuzzStringTable StringTable/StringTableTrie.c s/((1ULL << Widths.Level.) - 1) <<
 FuzzStringTable StringTable/StringTableScalar.c s/== 0 ? KERNEL_WIDTH/!= 1 ? KERNEL_WIDTH/
 FuzzStringTable StringTable/StringTableAvx512.c s/Length < 64 ? Length : 64/64/
 FuzzConfig Penter/PenterConfig.c s/= !AnyIncludes;/= TRUE;/
+FuzzIni Penter/PenterIni.c s/ % Unit;/ * 0;/
+FuzzIni Penter/PenterIni.c s/First == NULL || First == Last/First == NULL/
+FuzzIni Penter/PenterIni.c s/IsMore \&\& Kept->Text.Length != 0/IsMore/
+FuzzIni Penter/PenterIni.c s/Parser->Section = NULL;//
 FuzzImage Reader/ReaderCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
 FuzzPdb Reader/ReaderPdb.c s/Count > NumberOfWords - First/0/
 FuzzPdb Reader/ReaderPdb.c s/Pdb->SizeInBytes - Offset < Pdb->BlockSize/0/

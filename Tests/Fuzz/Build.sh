@@ -22,7 +22,7 @@ Fuzz=$Root/Tests/Fuzz
 Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
-    FuzzDemangle FuzzPdb FuzzStringTable
+    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -45,8 +45,8 @@ Sources()
             ls Reader/*.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
                 grep -vE '/(Reader(DbgHelp|Start)|LiveConsole|RtlEnvironment)\.c$'
             ;;
-        FuzzConfig)
-            ls Penter/PenterConfig.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
+        FuzzConfig|FuzzIni)
+            ls Penter/Penter{Config,Ini}.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
                 grep -v /RtlClock.c
             ;;
         FuzzStringTable)
@@ -165,7 +165,7 @@ LinkTarget()
             Objects="$Objects $(Object "$Source")"
     done
     case $Target in
-        FuzzSession|FuzzConfig|FuzzStringTable)
+        FuzzSession|FuzzConfig|FuzzIni|FuzzStringTable)
             [ ! -f "$Folder/Objects/Avx2.o" ] ||
                 Objects="$Objects $Folder/Objects/Avx2.o"
             ;;

@@ -7,7 +7,7 @@ Module Name:
 Abstract:
 
     Fuzz target: the environment through PenterConfig.c, against a plain
-    rendering of what is documented.
+    rendering of what is documented.  There is no ini file; FuzzIni has those.
 
     The input is
 
@@ -363,6 +363,7 @@ Return Value:
 
 --*/
 {
+    static const PCSZ Unset[] = { "TRACER_CONFIG", "TRACER_EXECUTABLES" };
     PFUZZ_TEXT Text;
     ULONG Char;
     ULONG Index;
@@ -399,8 +400,70 @@ Return Value:
         return STATUS_SUCCESS;
     }
 
+    //
+    // What decides whether there is a file, and about the program, which is
+    // decided like modules.
+    //
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Unset); Index++) {
+        for (Char = 0; Char < Name->Length / sizeof(WCHAR); Char++) {
+            if (Name->Buffer[Char] != (WCHAR)Unset[Index][Char]) {
+                break;
+            }
+        }
+        if (Char == Name->Length / sizeof(WCHAR) && Unset[Index][Char] == 0) {
+            return STATUS_VARIABLE_NOT_FOUND;
+        }
+    }
+
     FUZZ_CHECK(!"a variable that is documented");
     return STATUS_VARIABLE_NOT_FOUND;
+}
+
+static
+NTSTATUS
+FuzzCreateFile(
+    PHANDLE Handle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES Attributes,
+    PIO_STATUS_BLOCK IoStatus,
+    LARGE_INTEGER *AllocationSize,
+    ULONG FileAttributes,
+    ULONG ShareAccess,
+    ULONG Disposition,
+    ULONG Options,
+    PVOID EaBuffer,
+    ULONG EaLength
+    )
+/*++
+
+Routine Description:
+
+    NtCreateFile: there is no file.
+
+Arguments:
+
+    As NtCreateFile.
+
+Return Value:
+
+    STATUS_OBJECT_NAME_NOT_FOUND.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(Handle);
+    UNREFERENCED_PARAMETER(DesiredAccess);
+    UNREFERENCED_PARAMETER(Attributes);
+    UNREFERENCED_PARAMETER(IoStatus);
+    UNREFERENCED_PARAMETER(AllocationSize);
+    UNREFERENCED_PARAMETER(FileAttributes);
+    UNREFERENCED_PARAMETER(ShareAccess);
+    UNREFERENCED_PARAMETER(Disposition);
+    UNREFERENCED_PARAMETER(Options);
+    UNREFERENCED_PARAMETER(EaBuffer);
+    UNREFERENCED_PARAMETER(EaLength);
+
+    return STATUS_OBJECT_NAME_NOT_FOUND;
 }
 
 static
@@ -981,6 +1044,7 @@ Return Value:
     memset(&Rtl, 0, sizeof(Rtl));
     Rtl.RtlQueryEnvironmentVariable_U = FuzzQueryEnvironmentVariable;
     Rtl.RtlUpcaseUnicodeChar = FuzzUpcaseUnicodeChar;
+    Rtl.NtCreateFile = FuzzCreateFile;
     Rtl.GetModuleFileNameW = FuzzGetModuleFileName;
     Rtl.GetFullPathNameW = FuzzGetFullPathName;
     Rtl.NtAllocateVirtualMemory = FuzzAllocateVirtualMemory;

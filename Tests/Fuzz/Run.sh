@@ -3,7 +3,7 @@
 # Tests/Fuzz/Run.sh TARGET SECONDS [FOLDER]
 #
 # Builds a fuzz target (FuzzStore, FuzzSession, FuzzConfig, FuzzImage,
-# FuzzDemangle, FuzzPdb, FuzzStringTable) and runs it for that long, from the corpus in
+# FuzzDemangle, FuzzPdb, FuzzStringTable, FuzzIni) and runs it for that long, from the corpus in
 # Tests/Fuzz/Corpus on, with one process.  What it finds new is in FOLDER/TARGET.corpus (x64/Fuzz unless another is
 # named), an input that fails in FOLDER/TARGET.findings.
 #
