@@ -339,6 +339,80 @@ Return Value:
 
 static
 VOID
+PenterExcludeFunctions(
+    _In_ PCRTL Rtl,
+    _In_ PPENTER_CONFIG Config,
+    _Inout_ PPENTER Penter
+    )
+/*++
+
+Routine Description:
+
+    Excludes the functions of TRACER_EXCLUDE.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+    Penter - Supplies the hooks, which have been decided for and do not record
+        yet.
+
+Return Value:
+
+    None.  What cannot be excluded is recorded, and the log says so.
+
+--*/
+{
+    PTRACE_SESSION Session;
+    NTSTATUS Status;
+    HANDLE Directory;
+    RTL_ERROR Error;
+    RTL_ERROR DirectoryError;
+    RTL_WRITER Writer;
+    CHAR Text[128];
+
+    if (Config->ExcludeFile.Length == 0) {
+        return;
+    }
+
+    Session = Penter->Session;
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text) - 1);
+    Status = PenterExcludeByFile(Rtl,
+                                 Session->Template,
+                                 &Session->ModuleName,
+                                 &Config->ExcludeFile,
+                                 &Penter->Exclusion,
+                                 &Error);
+    if (!NT_SUCCESS(Status)) {
+        RtlWriteText(&Writer, "no function of this module is excluded");
+    } else if (Penter->Exclusion.NumberRefused != 0) {
+        RtlSetError(&Error,
+                    "excluding the functions of TRACER_EXCLUDE",
+                    &Session->ModuleName,
+                    STATUS_DATA_ERROR);
+        RtlWriteText(&Writer,
+                     "no hook is called at 0x%x; %u functions are recorded, "
+                     "%u are excluded",
+                     Penter->Exclusion.RefusedRva,
+                     Penter->Exclusion.NumberRefused,
+                     Penter->Exclusion.NumberOfFunctions);
+    } else {
+        return;
+    }
+
+    //
+    // If this fails, the first store meets the same failure and reports it.
+    //
+
+    Text[Writer.LengthInBytes] = '\0';
+    (VOID)TraceSessionOpenDirectory(Session, &Directory, &DirectoryError);
+    TraceLogError(Session, &Error, Text);
+}
+
+static
+VOID
 PenterReportLeftOut(
     _Inout_ PPENTER Penter
     )
@@ -423,6 +497,7 @@ Return Value:
 
 --*/
 {
+    PenterIncludeAgain(Rtl, &Penter->Exclusion);
     if (Penter->Session != NULL) {
         TraceSessionDestroy(Penter->Session, Reason);
     }
@@ -785,6 +860,7 @@ Return Value:
     }
 
     PenterStartClock(Config, Penter);
+    PenterExcludeFunctions(&Rtl, Config, Penter);
     PenterMeasureProbe(&Rtl, Penter);
     (VOID)PenterFollow();
     PenterReportConfig(Penter->Session, Config);

@@ -9,8 +9,8 @@ Abstract:
     What the environment asks for: TRACER_ENABLED, TRACER_EXECUTABLES,
     TRACER_DIRECTORY, TRACER_BASE_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE,
     TRACER_MODE, TRACER_MAX_BYTES, TRACER_CLOCK, TRACER_MIN_DURATION,
-    TRACER_MAX_DEPTH, TRACER_FLUSH.  Where it says nothing about one of them,
-    the ini file is asked (PenterIni.c).
+    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE.  Where it says nothing about
+    one of them, the ini file is asked (PenterIni.c).
 
 --*/
 
@@ -610,6 +610,54 @@ Return Value:
     }
 }
 
+static
+VOID
+PenterReadExclude(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Reads TRACER_EXCLUDE, the name of a file.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_EXCLUDE",
+                                "reading TRACER_EXCLUDE",
+                                Config->Scratch,
+                                &Value);
+    if (!NT_SUCCESS(Status) || Value.Length == 0) {
+        return;
+    }
+
+    Status = RtlDosPathToNtPath(Rtl,
+                                &Value,
+                                Config->ExcludeFileBuffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &Config->ExcludeFile);
+    if (!NT_SUCCESS(Status)) {
+        RtlPointUnicodeString(&Config->ExcludeFile, NULL, 0);
+        PenterConfigError(Config, "reading TRACER_EXCLUDE", &Value, Status);
+    }
+}
+
 _Use_decl_annotations_
 VOID
 PenterShareDirectory(
@@ -1161,6 +1209,7 @@ Return Value:
 
     PenterReadChoices(Rtl, Config);
     PenterReadDirectory(Rtl, Config);
+    PenterReadExclude(Rtl, Config);
     Config->ModuleIncluded = PenterReadPatterns(Rtl,
                                                 Config,
                                                 L"TRACER_MODULES",

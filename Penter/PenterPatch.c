@@ -132,3 +132,35 @@ Return Value:
 
     return Status;
 }
+
+_Use_decl_annotations_
+BOOLEAN
+PenterIsHook(
+    const BYTE *Address
+    )
+/*++
+
+Routine Description:
+
+    Looks for an address among this module's public hooks.
+
+Arguments:
+
+    Address - Supplies the address.
+
+Return Value:
+
+    TRUE if a hook begins there.
+
+--*/
+{
+    PBYTE const volatile *Hook;
+
+    for (Hook = &PenterHooksBegin; Hook < &PenterHooksEnd; Hook += 1) {
+        if (*Hook != NULL && *Hook == Address) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}

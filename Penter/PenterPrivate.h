@@ -92,6 +92,28 @@ typedef union _PENTER_STAND_IN {
 typedef PENTER_STAND_IN *PPENTER_STAND_IN;
 
 //
+// A place in the code where a hook is called that a function of TRACER_EXCLUDE
+// has, and what was done of such a list.
+//
+
+typedef struct _PENTER_SITE {
+    ULONG Rva;                          // bit 31: a jump, not a call
+    ULONG Displacement;                 // of the call
+} PENTER_SITE;
+typedef PENTER_SITE *PPENTER_SITE;
+
+typedef struct _PENTER_EXCLUSION {
+    PBYTE Base;                         // of the module
+    PPENTER_SITE Sites;                 // by Rva; NULL: none
+    ULONG NumberOfSites;
+    ULONG NumberOfFunctions;
+    ULONG NumberRefused;                // functions, one of whose places does
+                                        // not call a hook
+    ULONG RefusedRva;                   // the first of these places
+} PENTER_EXCLUSION;
+typedef PENTER_EXCLUSION *PPENTER_EXCLUSION;
+
+//
 // One module instance's hooks.
 //
 
@@ -108,6 +130,7 @@ typedef struct _PENTER {
     PTRACE_STORE Ended;                 // of a DLL's thread that was told to
                                         // detach; under the loader lock
     NTSTATUS NoStoreStatus;             // why the last of these has none
+    PENTER_EXCLUSION Exclusion;
     LONGLONG volatile NumberOfEventsReentered;  // in Attaching, and counted in
                                         // the stores' headers
     PENTER_STAND_IN Attaching;          // for threads that get their store
@@ -192,12 +215,15 @@ typedef struct _PENTER_CONFIG {
     ULONG ValueLine;                    // lies, and its line of the ini file;
                                         // 0: the environment's
     BOOLEAN IsDirectoryShared;          // children are to be told of it
+    UNICODE_STRING ExcludeFile;         // TRACER_EXCLUDE, an NT path; empty:
+                                        // none
     ULONG NumberOfErrors;
     ULONG NumberOfErrorsLeftOut;        // for which there is no room
     RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];
     PCSZ Consequences[PENTER_MAXIMUM_CONFIG_ERRORS];    // NULL: the default is
                                                         // used
     WCHAR RootDirectoryBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    WCHAR ExcludeFileBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR Scratch[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ModuleName[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     PENTER_INI Ini;
@@ -382,6 +408,79 @@ NTSTATUS
     _In_ PCRTL Rtl
     );
 PENTER_PATCH_HOOKS PenterPatchHooks;
+
+//
+// Is this the first byte of one of this module's public hooks?
+//
+
+typedef BOOLEAN (PENTER_IS_HOOK)(_In_ const BYTE *Address);
+PENTER_IS_HOOK PenterIsHook;
+
+//
+// PenterExclude.c: takes the calls of the hooks out of the functions of a list
+// (Docs/Exclude.md).  A list is bounded, and so are the names in it.
+//
+
+#define PENTER_LIST_VERSION         "tracer-exclude 1"
+#define PENTER_MAXIMUM_LIST         0x400000    // 4 MiB
+#define PENTER_MAXIMUM_NAME         1024        // bytes of a module's
+#define PENTER_MAXIMUM_MODULE_NAME  260         // the same in 16-bit units
+
+//
+// Excludes what the list has for the module that Header describes.  A function
+// of which a place is no call of a hook is refused and counted; after any
+// failure nothing is excluded.
+//
+//     STATUS_FILE_INVALID            a line makes no sense
+//     STATUS_REVISION_MISMATCH       the list is of another build
+//     STATUS_CONFLICTING_ADDRESSES   places overlap
+//     STATUS_NO_MEMORY
+//     NtProtectVirtualMemory's       code may not be changed
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(PENTER_EXCLUDE_BY_TEXT)(
+    _In_ PCRTL Rtl,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ PCUNICODE_STRING ModuleName,
+    _In_ PCUNICODE_STRING ListName,
+    _In_reads_bytes_(SizeInBytes) const CHAR *Text,
+    _In_ ULONG SizeInBytes,
+    _Out_ PPENTER_EXCLUSION Exclusion,
+    _Out_ PRTL_ERROR Error
+    );
+PENTER_EXCLUDE_BY_TEXT PenterExcludeByText;
+
+//
+// Likewise; also STATUS_FILE_TOO_LARGE and what the file's routines return.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(PENTER_EXCLUDE_BY_FILE)(
+    _In_ PCRTL Rtl,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ PCUNICODE_STRING ModuleName,
+    _In_ PCUNICODE_STRING NtPath,
+    _Out_ PPENTER_EXCLUSION Exclusion,
+    _Out_ PRTL_ERROR Error
+    );
+PENTER_EXCLUDE_BY_FILE PenterExcludeByFile;
+
+//
+// Puts the calls back.  Exclusion may be zeroes.
+//
+
+typedef
+VOID
+(PENTER_INCLUDE_AGAIN)(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_EXCLUSION Exclusion
+    );
+PENTER_INCLUDE_AGAIN PenterIncludeAgain;
 
 //
 // Penter.c

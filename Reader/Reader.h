@@ -1897,6 +1897,8 @@ READER_PUT_FILTER_COST ReaderPutFilterCost;
 #define READER_OPTION_PROCESS     0x10000000000ULL
 #define READER_OPTION_BY          0x20000000000ULL
 #define READER_OPTION_ALL         0x100000000ULL
+#define READER_OPTION_NAMES_FROM  0x40000000000ULL  // --functions-from
+#define READER_OPTION_EXCLUDE_LIST 0x80000000000ULL
 
 //
 // What all commands take that read records and name functions.
@@ -1922,6 +1924,8 @@ typedef enum _READER_SORT_KEY {
     ReaderSortMaximum,
     ReaderSortName
 } READER_SORT_KEY;
+
+#define READER_MAXIMUM_NAMES 32
 
 typedef struct _READER_OPTIONS {
     PCSZ Command;                   // its name
@@ -1956,6 +1960,12 @@ typedef struct _READER_OPTIONS {
     ULONGLONG SplitSize;            // bytes; 0: not given
     ULONGLONG Minimum;              // bytes
     ULONG BudgetInPercent;          // of a processor; 0: not given
+    ULONG NumberOfNames;            // what follows the path, of a command
+    PCSZ Names[READER_MAXIMUM_NAMES];       // whose arguments end with "..."
+    PCWSTR NamesFrom;               // --functions-from; NULL: not given
+    PCSZ NamesFromUtf8;
+    PCWSTR ExcludeList;             // --exclude-list; NULL: not given
+    PCSZ ExcludeListUtf8;
 } READER_OPTIONS;
 typedef READER_OPTIONS *PREADER_OPTIONS;
 typedef const READER_OPTIONS *PCREADER_OPTIONS;
@@ -1970,7 +1980,8 @@ typedef READER_COMMAND_ROUTINE *PREADER_COMMAND_ROUTINE;
 
 typedef struct _READER_COMMAND {
     PCSZ Name;
-    PCSZ Arguments;                 // "PATH", or two: "FUNCTION PATH"
+    PCSZ Arguments;                 // "PATH", or two: "FUNCTION PATH", or
+                                    // "PATH NAME..."
     PCSZ Summary;                   // one line
     PCSZ Fields;                    // help: what CSV and JSON hold; may be ""
     PCSZ Examples;                  // help: lines of "  TraceReader ..."
@@ -2609,6 +2620,7 @@ extern const READER_COMMAND ReaderCallersCommand;
 extern const READER_COMMAND ReaderDiffCommand;
 extern const READER_COMMAND ReaderExportCommand;
 extern const READER_COMMAND ReaderHotCommand;
+extern const READER_COMMAND ReaderExcludeCommand;
 extern const READER_COMMAND ReaderInfoCommand;
 extern const READER_COMMAND ReaderLiveCommand;
 extern const READER_COMMAND ReaderModulesCommand;

@@ -27,6 +27,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderCalleesCommand,
     &ReaderOutliersCommand,
     &ReaderHotCommand,
+    &ReaderExcludeCommand,
     &ReaderStackCommand,
     &ReaderThreadsCommand,
     &ReaderModulesCommand,

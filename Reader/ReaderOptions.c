@@ -134,6 +134,12 @@ static const READER_OPTION ReaderOptionList[] = {
     { "no-cache", NULL, READER_OPTION_NO_CACHE,
       NULL,
       "neither use nor write the session's cache of symbols" },
+    { "functions-from", "FILE", READER_OPTION_NAMES_FROM,
+      "a file's name",
+      "take names from FILE, too, one a line (# begins a comment)" },
+    { "exclude-list", "FILE", READER_OPTION_EXCLUDE_LIST,
+      "a file's name",
+      "write the list for TRACER_EXCLUDE to FILE; needs the images" },
     { "csv", NULL, READER_OPTION_FORMAT,
       NULL,
       "comma-separated values (RFC 4180)" },
@@ -692,6 +698,16 @@ Return Value:
         Options->OutputUtf8 = ValueUtf8;
         return Value[0] != 0;
 
+    case READER_OPTION_NAMES_FROM:
+        Options->NamesFrom = Value;
+        Options->NamesFromUtf8 = ValueUtf8;
+        return Value[0] != 0;
+
+    case READER_OPTION_EXCLUDE_LIST:
+        Options->ExcludeList = Value;
+        Options->ExcludeListUtf8 = ValueUtf8;
+        return Value[0] != 0;
+
     case READER_OPTION_HTML:
         Options->Html = Value;
         Options->HtmlUtf8 = ValueUtf8;
@@ -832,6 +848,7 @@ Return Value:
 {
     const READER_OPTION *Option;
     BOOLEAN IsEnded = FALSE;
+    BOOLEAN IsOpen = FALSE;             // any number of names follow the path
     BOOLEAN IsBadValue;
     ULONG NumberOfPlaces = 1;
     ULONG NumberOfPaths = 0;
@@ -854,6 +871,9 @@ Return Value:
         if (Command->Arguments[Index] == ' ') {
             NumberOfPlaces += 1;
         }
+        if (Command->Arguments[Index] == '.') {
+            IsOpen = TRUE;
+        }
     }
 
     for (Index = 0; Index < NumberOfArguments; Index++) {
@@ -864,7 +884,17 @@ Return Value:
 
         if (IsEnded || Argument[0] != '-' || Argument[1] == 0) {
 
-            if (NumberOfPaths == NumberOfPlaces) {
+            if (IsOpen && Options->Path != NULL &&
+                Options->NumberOfNames < RTL_NUMBER_OF(Options->Names)) {
+
+                Options->Names[Options->NumberOfNames] = Argument;
+                Options->NumberOfNames += 1;
+                continue;
+            }
+
+            if (NumberOfPaths == NumberOfPlaces ||
+                (IsOpen && Options->Path != NULL)) {
+
                 ReaderWriteUsageError(Context,
                                       Command,
                                       "there is one argument too many:",
@@ -873,7 +903,7 @@ Return Value:
             }
 
             NumberOfPaths += 1;
-            if (NumberOfPaths == NumberOfPlaces) {
+            if (NumberOfPaths == NumberOfPlaces || IsOpen) {
                 Options->Path = Arguments[Index].Wide;
                 Options->PathUtf8 = Argument;
             } else {

@@ -1927,6 +1927,30 @@ Return Value:
 }
 
 _Use_decl_annotations_
+PCREADER_COFF
+ReaderGetCoff(
+    const READER_SYMBOLS *Symbols
+    )
+/*++
+
+Routine Description:
+
+    Says what identifies the image.
+
+Arguments:
+
+    Symbols - Supplies the symbols.
+
+Return Value:
+
+    What its headers say, or NULL.
+
+--*/
+{
+    return Symbols->IsTraced ? &Symbols->Coff : NULL;
+}
+
+_Use_decl_annotations_
 VOID
 ReaderDestroySymbols(
     PREADER_SYMBOLS Symbols

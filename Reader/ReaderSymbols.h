@@ -170,6 +170,19 @@ PREADER_UNWIND
     );
 READER_GET_UNWIND ReaderGetUnwind;
 
+//
+// What the image's headers say of it, and where its sections are; NULL as
+// above.
+//
+
+typedef
+_Ret_maybenull_
+PCREADER_COFF
+(READER_GET_COFF)(
+    _In_ const READER_SYMBOLS *Symbols
+    );
+READER_GET_COFF ReaderGetCoff;
+
 typedef VOID (READER_DESTROY_SYMBOLS)(_In_opt_ PREADER_SYMBOLS Symbols);
 READER_DESTROY_SYMBOLS ReaderDestroySymbols;
 

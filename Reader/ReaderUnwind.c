@@ -15,16 +15,6 @@ Abstract:
 #include "ReaderUnwind.h"
 
 //
-// A .pdata entry: first RVA, the RVA after the last, RVA of the unwind
-// information.
-//
-
-#define PE_FUNCTION_BEGIN               0
-#define PE_FUNCTION_END                 4
-#define PE_FUNCTION_UNWIND              8
-#define PE_FUNCTION_SIZE                12
-
-//
 // Unwind information: version and flags, size of the prologue, number of
 // codes, frame register; then the codes, two bytes each; then, if it is
 // chained, the entry that it continues.
@@ -156,13 +146,12 @@ Return Value:
            ((ULONG)Bytes[2] << 16) | ((ULONG)Bytes[3] << 24);
 }
 
-static
-_Ret_maybenull_
+_Use_decl_annotations_
 const UCHAR *
 ReaderGetUnwindBytes(
-    _In_ PCREADER_UNWIND Unwind,
-    _In_ ULONG Rva,
-    _In_ ULONG SizeInBytes
+    PCREADER_UNWIND Unwind,
+    ULONG Rva,
+    ULONG SizeInBytes
     )
 /*++
 
@@ -201,11 +190,11 @@ Return Value:
     return NULL;
 }
 
-static
+_Use_decl_annotations_
 ULONG
 ReaderReadSlot(
-    _In_ PCREADER_UNWIND Unwind,
-    _In_ ULONG Rva
+    PCREADER_UNWIND Unwind,
+    ULONG Rva
     )
 /*++
 
@@ -252,12 +241,11 @@ Return Value:
     return 0;
 }
 
-static
-_Ret_maybenull_
+_Use_decl_annotations_
 const UCHAR *
 ReaderFindUnwindEntry(
-    _In_ PCREADER_UNWIND Unwind,
-    _In_ ULONG Rva
+    PCREADER_UNWIND Unwind,
+    ULONG Rva
     )
 /*++
 
@@ -471,12 +459,15 @@ Return Value:
         for (Offset = 2; Offset + 5 <= Code->SizeInBytes; Offset++) {
 
             //
-            // mov r, [rip + n], or the same with a condition.
+            // mov r, [rip + n], or the same with a condition; or the jump that
+            // our hooks begin with.
             //
 
             Bytes = Code->Bytes + Offset;
             if ((Bytes[0] & 0xC7) != 5 ||
                 (Bytes[-1] != X64_MOVE_FROM &&
+                 (Bytes[-1] != X64_INDIRECT ||
+                  Bytes[0] != X64_JUMP_INDIRECT) &&
                  ((Bytes[-1] & 0xF0) != X64_MOVE_IF ||
                   Bytes[-2] != X64_TWO_BYTES))) {
                 continue;

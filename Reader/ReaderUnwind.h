@@ -70,6 +70,57 @@ typedef VOID (READER_RUNDOWN_UNWIND)(_Inout_ PREADER_UNWIND Unwind);
 READER_RUNDOWN_UNWIND ReaderRundownUnwind;
 
 //
+// The bytes of a range of addresses, in code or in unwind data; NULL if not
+// all of them are kept.
+//
+
+typedef
+_Ret_maybenull_
+const UCHAR *
+(READER_GET_UNWIND_BYTES)(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva,
+    _In_ ULONG SizeInBytes
+    );
+READER_GET_UNWIND_BYTES ReaderGetUnwindBytes;
+
+//
+// The address, image-relative, that a variable has from the start, if code
+// loads it or jumps to it; 0 if there is none in the image.
+//
+
+typedef
+ULONG
+(READER_READ_SLOT)(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva
+    );
+READER_READ_SLOT ReaderReadSlot;
+
+//
+// The .pdata entry that an address belongs to, or NULL.
+//
+
+//
+// A .pdata entry: first RVA, the RVA after the last, RVA of the unwind
+// information.
+//
+
+#define PE_FUNCTION_BEGIN               0
+#define PE_FUNCTION_END                 4
+#define PE_FUNCTION_UNWIND              8
+#define PE_FUNCTION_SIZE                12
+
+typedef
+_Ret_maybenull_
+const UCHAR *
+(READER_FIND_UNWIND_ENTRY)(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva
+    );
+READER_FIND_UNWIND_ENTRY ReaderFindUnwindEntry;
+
+//
 // The stack frame at a place.
 //
 

@@ -170,6 +170,12 @@ typedef NTSTATUS (NTAPI NT_PROTECT_VIRTUAL_MEMORY)(
     _Out_ PULONG OldProtection
     );
 
+typedef NTSTATUS (NTAPI NT_FLUSH_INSTRUCTION_CACHE)(
+    _In_ HANDLE ProcessHandle,
+    _In_opt_ PVOID BaseAddress,
+    _In_ SIZE_T SizeInBytes
+    );
+
 #define RTL_VIEW_UNMAP 2                        // SECTION_INHERIT ViewUnmap
 
 typedef PVOID (NTAPI RTL_ALLOCATE_HEAP)(
@@ -503,6 +509,7 @@ typedef BOOL (WINAPI WRITE_FILE)(
     ENTRY(NT_QUERY_VIRTUAL_MEMORY, NtQueryVirtualMemory)                    \
     ENTRY(NT_DUPLICATE_OBJECT, NtDuplicateObject)                           \
     ENTRY(RTL_SET_ENVIRONMENT_VARIABLE, RtlSetEnvironmentVariable)          \
+    ENTRY(NT_FLUSH_INSTRUCTION_CACHE, NtFlushInstructionCache)              \
     ENTRY(RTL_EXIT_USER_PROCESS, RtlExitUserProcess)
 
 #define RTL_KERNEL32_REQUIRED(ENTRY)                                        \
