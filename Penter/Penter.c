@@ -578,6 +578,7 @@ Return Value:
     Parameters.Clock = Config->Clock;
     Parameters.MaximumDepth = Config->MaximumDepth;
     Parameters.MinimumDuration = Config->MinimumDuration;
+    Parameters.ControlSize = Config->ControlSize;
 
     if (!NT_SUCCESS(TraceSessionCreate(Rtl,
                                        &Parameters,
@@ -895,6 +896,36 @@ End:
 }
 
 static
+BOOLEAN
+PenterPrepare(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Prepares the hooks on behalf of the calling thread, which is not doing it
+    already.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    As PenterInitialize.
+
+--*/
+{
+    BOOLEAN Done;
+
+    PenterInitializingThread = __readgsdword(TEB_THREAD_ID);
+    Done = PenterInitialize();
+    PenterInitializingThread = 0;
+    return Done;
+}
+
+static
 VOID
 PenterAttachThread(
     _In_ PPENTER Penter
@@ -1109,18 +1140,15 @@ Return Value:
     PPENTER Penter;
     PTRACE_STORE Store;
     PTRACE_STORE_HEADER Header;
-    ULONG ThreadId;
     BOOLEAN Done;
+    BOOLEAN IsPaused;
 
     Penter = PenterInstance;
     if (Penter == NULL) {
-        ThreadId = __readgsdword(TEB_THREAD_ID);
-        if (PenterInitializingThread == ThreadId) {
+        if (PenterInitializingThread == __readgsdword(TEB_THREAD_ID)) {
             return FALSE;
         }
-        PenterInitializingThread = ThreadId;
-        Done = PenterInitialize();
-        PenterInitializingThread = 0;
+        Done = PenterPrepare();
         if (!Done) {
             InterlockedIncrement64(&PenterEventsLeftOut);
         }
@@ -1166,14 +1194,57 @@ Return Value:
     }
 
     Store->InSlowPath = TRUE;
-    TraceStoreAdvance(Store);
+    do {
+        IsPaused = TraceControlServe(Store);
+        if (!IsPaused) {
+            TraceStoreAdvance(Store);
+        }
+    } while (Store->Attention);
     if (Header->State == TRACE_STATE_STOPPED &&
         Header->Reason != TRACE_REASON_MAXIMUM_BYTES) {
 
         PenterReportStop(Store);
     }
     Store->InSlowPath = FALSE;
+
+    if (IsPaused && (Header->HookFlags & TRACE_HOOK_STOPPED) == 0) {
+        Header->NumberOfEventsLost += 1;
+        return FALSE;
+    }
+
     return TRUE;
+}
+
+_Use_decl_annotations_
+PTRACE_SESSION
+PenterGetSession(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Finds the session of this module, and prepares the hooks if need be.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    The session, or NULL if nothing is recorded, or the calling thread is
+    preparing the hooks at this moment.
+
+--*/
+{
+    if (PenterInstance == NULL &&
+        PenterEnterRoutine != PenterReturn &&
+        PenterInitializingThread != __readgsdword(TEB_THREAD_ID)) {
+
+        (VOID)PenterPrepare();
+    }
+
+    return PenterInstance != NULL ? PenterInstance->Session : NULL;
 }
 
 _Use_decl_annotations_
@@ -1201,9 +1272,7 @@ Return Value:
     PPENTER Penter;
 
     if (PenterInstance == NULL && PenterEnterRoutine != PenterReturn) {
-        PenterInitializingThread = __readgsdword(TEB_THREAD_ID);
-        (VOID)PenterInitialize();
-        PenterInitializingThread = 0;
+        (VOID)PenterPrepare();
     }
 
     //

@@ -9,8 +9,8 @@ Abstract:
     What the environment asks for: TRACER_ENABLED, TRACER_EXECUTABLES,
     TRACER_DIRECTORY, TRACER_BASE_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE,
     TRACER_MODE, TRACER_MAX_BYTES, TRACER_CLOCK, TRACER_MIN_DURATION,
-    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE.  Where it says nothing about
-    one of them, the ini file is asked (PenterIni.c).
+    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE, TRACER_CONTROL.  Where it
+    says nothing about one of them, the ini file is asked (PenterIni.c).
 
 --*/
 
@@ -1052,6 +1052,54 @@ Return Value:
 
 static
 VOID
+PenterReadControl(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Reads TRACER_CONTROL: the size of the control file, or 0 for none.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONGLONG Number;
+
+    Config->ControlSize = TRACE_CONTROL_DEFAULT;
+    if (!PenterReadNumber(Rtl,
+                          Config,
+                          L"TRACER_CONTROL",
+                          "reading TRACER_CONTROL (0, or 64K to 256M)",
+                          0,
+                          TRACE_CONTROL_MOST,
+                          FALSE,
+                          &Number)) {
+        return;
+    }
+
+    if (Number == 0 || Number >= TRACE_CONTROL_LEAST) {
+        Config->ControlSize = Number;
+    } else {
+        PenterConfigError(Config,
+                          "reading TRACER_CONTROL (0, or 64K to 256M)",
+                          NULL,
+                          STATUS_INVALID_PARAMETER);
+    }
+}
+
+static
+VOID
 PenterReadChoices(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
@@ -1141,6 +1189,7 @@ Return Value:
     }
 
     PenterReadDuration(Rtl, Config);
+    PenterReadControl(Rtl, Config);
 }
 
 _Use_decl_annotations_

@@ -356,7 +356,10 @@ UNWIND_END %1
 ;   cursor moves back.  This needs no room, and yet the limit comes first: at
 ;   the limit entries are left out (the store has stopped, or this is a call
 ;   from inside the library), and the exit of one of those would take the entry
-;   of another call.
+;   of another call.  Nor is anything taken back from before a pause.
+;
+;   While the store is paused the depth is followed all the same, so that it
+;   is right when recording goes on.
 ;
 ;   Nothing is changed before it is certain that the slow path is not taken.
 ;
@@ -472,11 +475,8 @@ UNWIND_END_PROLOG
         mov     rdx, [rcx + TRACE_HEADER_CURSOR]
         cmp     rdx, [rcx + TRACE_HEADER_LIMIT]
         jae     %%full
-        cmp     rdx, [rax + TRACE_STORE_CURRENT_BASE]
-        je      %%limit                     ; the first record of the view
-        lea     rax, [rcx + TRACE_HEADER_SIZE]
-        cmp     rdx, rax
-        je      %%limit                     ; the first record of all
+        cmp     rdx, [rax + TRACE_STORE_FLOOR]
+        je      %%limit                     ; no record to take back
         mov     eax, [rdx - TRACE_RECORD_SIZE + TRACE_RECORD_STACK_KIND]
         sub     eax, esp
         sub     eax, CHOOSING_CALL + %2 - 1
@@ -529,6 +529,7 @@ UNWIND_END_PROLOG
 
         test    r8, r8
         jz      %%append
+%%follow:
         mov     dword [r8 + TRACE_DEPTH_SKIPPED], 0
         mov     r9d, [r8 + TRACE_DEPTH_COUNT]
 %%close:
@@ -600,6 +601,8 @@ UNWIND_END_PROLOG
 %endif
 %endif
         mov     [r8 + TRACE_DEPTH_COUNT], r9d
+        cmp     rdx, [rcx + TRACE_HEADER_LIMIT]
+        jae     %%lost                      ; paused, or to come by next
 
 %%append:
         add     qword [rcx + TRACE_HEADER_CURSOR], TRACE_RECORD_SIZE
@@ -633,8 +636,18 @@ UNWIND_END_PROLOG
         mov     eax, [rcx + TRACE_HEADER_HOOK_FLAGS]
         test    eax, TRACE_HOOK_STOPPED
         jz      %%slow
+        test    eax, TRACE_HOOK_PAUSED
+        jz      %%count
+        test    r8, r8
+        jnz     %%follow
+%%count:
         COUNT_LOST
         jmp     %%done
+%%lost:
+        mov     eax, [rcx + TRACE_HEADER_HOOK_FLAGS]
+        test    eax, TRACE_HOOK_PAUSED
+        jz      %%append                    ; there was room
+        jmp     %%count
 
 %%slow:
         RESTORE_CHOOSING_STATE

@@ -20,7 +20,8 @@
 
         section .drectve info
         db " -exclude-symbols:_penter,_pexit,__return__,_monstartup"
-        db ",__fentry__,__cyg_profile_func_enter,__cyg_profile_func_exit "
+        db ",__fentry__,__cyg_profile_func_enter,__cyg_profile_func_exit"
+        db ",PenterMark,PenterNameThread,PenterStart,PenterStop,PenterClear "
 
         section .text code align=16
 
@@ -31,6 +32,11 @@
         global _monstartup
         global __cyg_profile_func_enter
         global __cyg_profile_func_exit
+        global PenterMark
+        global PenterNameThread
+        global PenterStart
+        global PenterStop
+        global PenterClear
 
 _penter:
 _pexit:
@@ -39,4 +45,9 @@ __fentry__:
 _monstartup:
 __cyg_profile_func_enter:
 __cyg_profile_func_exit:
+PenterMark:
+PenterNameThread:
+PenterStart:
+PenterStop:
+PenterClear:
         ret

@@ -210,6 +210,7 @@ typedef struct _PENTER_CONFIG {
     ULONG Clock;                        // TRACER_CLOCK: TRACE_CLOCK_*
     ULONG MaximumDepth;                 // TRACER_MAX_DEPTH; 0: no limit
     ULONGLONG MinimumDuration;          // TRACER_MIN_DURATION, nanoseconds
+    ULONGLONG ControlSize;              // TRACER_CONTROL, bytes; 0: no file
     UNICODE_STRING RootDirectory;       // TRACER_DIRECTORY
     PCWSTR ValueBuffer;                 // where the value that was read last
     ULONG ValueLine;                    // lies, and its line of the ini file;
@@ -492,6 +493,14 @@ PENTER_NOTIFICATION PenterThreadStart;      // a thread starts (DLL only)
 PENTER_NOTIFICATION PenterThreadExit;       // this thread ends
 PENTER_NOTIFICATION PenterProcessExit;      // the process ends
 PENTER_NOTIFICATION PenterModuleUnload;     // this DLL is being unloaded
+
+//
+// The session of this module, which begins with it; NULL if nothing is
+// recorded.
+//
+
+typedef PTRACE_SESSION (PENTER_GET_SESSION)(VOID);
+PENTER_GET_SESSION PenterGetSession;
 
 //
 // Does the process end, rather than this module alone?

@@ -556,7 +556,7 @@ FaultReadFolder(
                      (Name + 1) * sizeof(WCHAR));
         if ((Data.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0) {
             FaultReadFolder(Path, Length + 1 + Name);
-        } else {
+        } else if (Data.cFileName[Name - 1] != L'l') {  // session.control
             FaultReadFile(Path, Data.cFileName[Name - 1] == L'e');
         }
     } while (FindNextFileW(Find, &Data));
@@ -1496,6 +1496,9 @@ Return Value:
         { L"TRACER_CLOCK", L"thread" },
         { L"TRACER_FLUSH", L"1" }
     };
+    static const FAULT_OPTION Controlled[] = {
+        { L"TRACER_CONTROL", L"64K" }
+    };
     static const FAULT_OPTION Depths[] = {
         { L"TRACER_MAX_BYTES", L"8M" },
         { L"TRACER_CLOCK", L"none" },
@@ -1534,6 +1537,13 @@ Return Value:
     SetEnvironmentVariableW(L"TRACER_MODULES", L"testfaults;-other");
     SetEnvironmentVariableW(L"TRACER_ENABLED", L"perhaps");
 
+    //
+    // A worker that looks at a control file makes calls whose number depends on
+    // the time.
+    //
+
+    SetEnvironmentVariableW(L"TRACER_CONTROL", L"0");
+
     SetUnhandledExceptionFilter(FaultCrashed);
     Watch = CreateThread(NULL, 0, FaultWatch, NULL, 0, NULL);
 
@@ -1560,6 +1570,9 @@ Return Value:
     FaultTestAllCalls(FAULT_BOTH, Everything, Quick);
     FaultTestOptions(FAULT_FAIL, Rings, RTL_NUMBER_OF(Rings), Quick);
     FaultTestOptions(FAULT_BOTH, Depths, RTL_NUMBER_OF(Depths), Quick);
+    FaultTestConcurrent(Everything ? 1500 : (Quick ? 20 : 100));
+    FaultTestOptions(FAULT_BOTH, Controlled, RTL_NUMBER_OF(Controlled), Quick);
+    SetEnvironmentVariableW(L"TRACER_CONTROL", L"64K");
     FaultTestConcurrent(Everything ? 1500 : (Quick ? 20 : 100));
 
     FaultTestLeftOut();

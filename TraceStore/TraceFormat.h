@@ -656,6 +656,8 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_CONTROL, Instances) == 0x40);
                                             // count any more
 #define TRACE_ACTION_MARK           4u      // a named instant
 #define TRACE_ACTION_NAME           5u      // the thread's name
+#define TRACE_ACTION_VOID           6u      // given up: whoever claimed it has
+                                            // not written it
 
 typedef struct _TRACE_CONTROL_ACTION {
     uint32_t Kind;                  // 0x00 TRACE_ACTION_*, written last

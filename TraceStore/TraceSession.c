@@ -559,6 +559,7 @@ Return Value:
     Session->WorkerAllowed = Parameters->WorkerAllowed;
     Session->WorkerPrepares = TRUE;
     Session->Flush = Parameters->Flush;
+    Session->ControlSize = Parameters->ControlSize;
     Session->Zeros = (PBYTE)Base + TRACE_SESSION_ZEROS_OFFSET;
     Session->Template = Header;
 
@@ -896,6 +897,7 @@ Return Value:
 
     Session->IsAlone = TRUE;
     TraceSessionCloseStores(Session, NULL, Reason);
+    TraceControlClose(Session);
 
     RtlCopyBytes(&Rtl, &Session->Rtl, sizeof(Rtl));
     RtlProtectHandle(&Rtl, (HANDLE)Session->DirectoryHandle, FALSE);

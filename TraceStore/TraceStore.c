@@ -540,7 +540,25 @@ Return Value:
     New->File = File;
     New->FileSizeInBytes = TRACE_VIEW_MINIMUM_SIZE;
     TraceStoreFillHeader(New, SequenceNumber);
+    New->Floor = New->Current.Base + TRACE_HEADER_SIZE;
     InterlockedExchange(&New->Use, TRACE_STORE_USED);
+
+    //
+    // Whoever finds an action from now on tells this store, too; those from
+    // before are carried out here, so that it begins paused if recording is
+    // stopped.
+    //
+
+    TraceControlOpen(Session);
+    if (Session->Control != NULL) {
+        TraceControlPoll(Session);
+        if (Session->ControlSeen != 0) {
+            InterlockedExchange(&New->Attention, 1);
+            if (!TraceControlServe(New)) {
+                TraceStoreAdvance(New);
+            }
+        }
+    }
 
     *Store = New;
     return STATUS_SUCCESS;
@@ -726,6 +744,7 @@ Return Value:
         End = Header->ViewFileOffset;
     }
 
+    TraceControlSettle(Store);
     TraceStoreFinish(Store, Reason);
 
     if (Store->Current.Base != (PBYTE)Header) {

@@ -20,6 +20,9 @@ Abstract:
         module unload       TraceSessionDestroy
         process exit        TraceSessionProcessExit
 
+        control             TraceControlServe, on the slow path: what was asked
+                            for in the session's control file
+
     Everything here runs on traced threads (but for the worker) inside the
     hook's slow path: all routines of the system are reached through the RTL,
     nothing allocates from the process heap, no lock is held while waiting for
@@ -181,6 +184,9 @@ typedef struct _TRACE_STORE {
     PTRACE_STORE_HEADER Header;     // mapped by the first view
     HANDLE File;
     PTRACE_DEPTH Depth;             // of the stack in use; NULL: no limit
+    PBYTE Floor;                    // records below are not taken back: where
+                                    // the current view begins, or where
+                                    // recording was started again
 
     TRACE_VIEW Current;             // (W) where the hook appends
     TRACE_VIEW Next;                // (W) prepared ahead; Base NULL: none
@@ -198,6 +204,10 @@ typedef struct _TRACE_STORE {
                                     // this to FALSE
     NTSTATUS NextStatus;            // (W) why the worker could not
     ULONG NextReason;               // (W) TRACE_REASON_* that goes with it
+    volatile LONG Attention;        // there may be actions that the owner has
+                                    // not carried out (TraceControl.c)
+    BOOLEAN IsPausedSlowly;         // every hook call takes the slow path
+    ULONGLONG LostBefore;           // NumberOfEventsLost before the pause
 
 } TRACE_STORE;
 typedef TRACE_STORE *PTRACE_STORE;
@@ -325,6 +335,22 @@ struct _TRACE_SESSION {
     TRACE_WORKER ClockWorker;       // the clock thread, which has no work
     TRACE_CLOCK Clock;
 
+    //
+    // TraceControl.c.
+    //
+
+    ULONGLONG ControlSize;          // bytes; 0: the user wants no control file
+    PTRACE_CONTROL volatile Control;    // mapped; NULL: not yet, or none
+    ULONG ControlCapacity;          // actions
+    ULONG ControlInstance;          // of the file's Instances
+    volatile LONG ControlFailed;    // it cannot be had or read: said once
+    volatile LONG ControlReported;  // that there is no worker
+    volatile LONG ControlSeen;      // actions that are there
+    volatile LONG ControlNotified;  // of them, that every store was told of
+    volatile LONG ControlAgain;     // some store's lock was taken
+    ULONG ControlHole;              // the worker's: an action that is missing,
+    ULONGLONG ControlHoleTime;      // and since when (Qpc); 0: none is
+
 };
 
 //
@@ -346,6 +372,8 @@ typedef struct _TRACE_SESSION_PARAMETERS {
                                     // after TraceClockStart
     ULONG MaximumDepth;             // of calls; 0: no limit
     ULONGLONG MinimumDuration;      // of calls, nanoseconds; 0: none
+    ULONGLONG ControlSize;          // of the control file, bytes, from
+                                    // TRACE_CONTROL_LEAST to _MOST; 0: none
 } TRACE_SESSION_PARAMETERS;
 typedef TRACE_SESSION_PARAMETERS *PTRACE_SESSION_PARAMETERS;
 typedef const TRACE_SESSION_PARAMETERS *PCTRACE_SESSION_PARAMETERS;
@@ -628,6 +656,9 @@ TRACE_STORE_TRY_LOCK TraceStoreTryAcquireWorkLock;
 // TraceWatch.c: the worker ends the process when only workers are left.
 //
 
+typedef BOOLEAN (TRACE_WATCH_IS_POSSIBLE)(_In_ PCRTL Rtl);
+TRACE_WATCH_IS_POSSIBLE TraceWatchIsPossible;   // the system has what it takes
+
 typedef VOID (TRACE_WATCH_MARK_CALLER)(VOID);
 TRACE_WATCH_MARK_CALLER TraceWatchMark;     // any thread of the library
 
@@ -763,6 +794,66 @@ TRACE_DEPTH_OPEN TraceDepthOpen;            // for the stack in use
 typedef VOID (TRACE_DEPTH_CHANGE)(_Inout_ PTRACE_STORE Store);
 TRACE_DEPTH_CHANGE TraceDepthSwitch;        // to the stack in use
 TRACE_DEPTH_CHANGE TraceDepthClose;
+
+//
+// TraceControl.c: the control file.
+//
+
+//
+// The least and the most that it may have, bytes; and what it has if the user
+// does not say: room for 8,160 actions.
+//
+
+#define TRACE_CONTROL_LEAST     0x00010000      // 64 KiB
+#define TRACE_CONTROL_MOST      0x10000000      // 256 MiB
+#define TRACE_CONTROL_DEFAULT   0x00100000      // 1 MiB
+
+//
+// How often the worker looks at it, in 100 ns units; and for how many seconds
+// whoever has claimed a place may leave it empty.
+//
+
+#define TRACE_CONTROL_INTERVAL  500000          // 50 ms
+#define TRACE_CONTROL_PATIENCE  1
+
+typedef VOID (TRACE_CONTROL_SESSION)(_Inout_ PTRACE_SESSION Session);
+TRACE_CONTROL_SESSION TraceControlOpen;     // unless it is open
+TRACE_CONTROL_SESSION TraceControlClose;
+TRACE_CONTROL_SESSION TraceControlPoll;     // any thread
+TRACE_CONTROL_SESSION TraceControlWatch;    // the worker
+
+//
+// Appends an action of the calling thread.
+//
+//     STATUS_NOT_FOUND    there is no control file
+//     STATUS_LOG_FULL     it has no room
+//
+
+typedef
+NTSTATUS
+(TRACE_CONTROL_APPEND)(
+    _Inout_ PTRACE_SESSION Session,
+    _In_ ULONG Kind,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    );
+TRACE_CONTROL_APPEND TraceControlAppend;
+
+//
+// Carries out what was asked for.  The caller is the store's owner, on the slow
+// path, and calls this until Attention stays 0.  TRUE: recording is stopped,
+// and there is no room to be made.
+//
+
+typedef BOOLEAN (TRACE_CONTROL_SERVE)(_Inout_ PTRACE_STORE Store);
+TRACE_CONTROL_SERVE TraceControlServe;
+
+//
+// The same for a store that is being closed, under its work lock.
+//
+
+typedef VOID (TRACE_CONTROL_SETTLE)(_Inout_ PTRACE_STORE Store);
+TRACE_CONTROL_SETTLE TraceControlSettle;
 
 //
 // TraceLog.c

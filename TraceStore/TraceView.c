@@ -1213,6 +1213,7 @@ Return Value:
     }
     RtlCopyBytes(&Store->Current, &Store->Next, sizeof(Store->Current));
     Store->Next.Base = NULL;
+    Store->Floor = Store->Current.Base;
     if (Store->WorkerBusy == TRACE_WORKER_PREPARES_NEXT) {
         Store->WorkerBusy = TRACE_WORKER_PREPARES_CURRENT;
     }

@@ -477,6 +477,33 @@ Return Value:
 }
 
 _Use_decl_annotations_
+BOOLEAN
+TraceWatchIsPossible(
+    PCRTL Rtl
+    )
+/*++
+
+Routine Description:
+
+    Says whether the system has what it takes to see the last thread end.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+Return Value:
+
+    TRUE or FALSE.
+
+--*/
+{
+    return Rtl->NtGetNextThread != NULL &&
+           Rtl->NtWaitForMultipleObjects != NULL &&
+           Rtl->NtReadVirtualMemory != NULL &&
+           Rtl->RtlExitUserProcess != NULL;
+}
+
+_Use_decl_annotations_
 VOID
 TraceWatchBegin(
     PTRACE_SESSION Session
@@ -497,14 +524,8 @@ Return Value:
 
 --*/
 {
-    PCRTL Rtl;
-
-    Rtl = &Session->Rtl;
     TraceWatchMark();
-    Session->Worker.IsWatching = Rtl->NtGetNextThread != NULL &&
-                                 Rtl->NtWaitForMultipleObjects != NULL &&
-                                 Rtl->NtReadVirtualMemory != NULL &&
-                                 Rtl->RtlExitUserProcess != NULL;
+    Session->Worker.IsWatching = TraceWatchIsPossible(&Session->Rtl);
 }
 
 _Use_decl_annotations_
@@ -546,8 +567,9 @@ TraceWatchWait(
 
 Routine Description:
 
-    Waits until the worker is woken.  If the last thread of the program ends
-    meanwhile, the process ends here.
+    Waits until the worker is woken, and looks at the control file now and then
+    if there is one.  If the last thread of the program ends meanwhile, the
+    process ends here.
 
 Arguments:
 
@@ -561,12 +583,14 @@ Return Value:
 {
     HANDLE Handles[1 + TRACE_WATCHED_THREADS];
     ULONG Index;
+    LARGE_INTEGER Interval;
     NTSTATUS Status;
     PCRTL Rtl;
     PTRACE_WORKER Worker;
 
     Rtl = &Session->Rtl;
     Worker = &Session->Worker;
+    Interval.QuadPart = -TRACE_CONTROL_INTERVAL;
 
     while (Worker->IsWatching) {
 
@@ -606,7 +630,12 @@ Return Value:
                                                Handles,
                                                RTL_WAIT_ANY,
                                                FALSE,
-                                               NULL);
+                                               Session->Control != NULL ?
+                                               &Interval : NULL);
+        if (Status == STATUS_TIMEOUT) {
+            TraceControlWatch(Session);
+            continue;
+        }
         if (Status <= STATUS_WAIT_0 ||
             Status > STATUS_WAIT_0 + (NTSTATUS)Worker->NumberWatched) {
 
@@ -632,5 +661,15 @@ Return Value:
         }
     }
 
-    return Rtl->NtWaitForSingleObject(Worker->WakeEvent, FALSE, NULL);
+    do {
+        Status = Rtl->NtWaitForSingleObject(Worker->WakeEvent,
+                                            FALSE,
+                                            Session->Control != NULL ?
+                                            &Interval : NULL);
+        if (Status == STATUS_TIMEOUT) {
+            TraceControlWatch(Session);
+        }
+    } while (Status == STATUS_TIMEOUT);
+
+    return Status;
 }

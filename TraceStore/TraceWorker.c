@@ -11,11 +11,12 @@ Abstract:
     what has been retired.  Page work for a call's two records costs a traced
     thread 5 ns when it has to do it itself, nothing when it was done here.
 
-    The worker starts when a store first changes its view (a thread that makes
-    a few thousand calls never causes it), and sleeps while there is nothing to
-    prepare.  There is never more to prepare than what is left of the view that
-    a thread is in and the view after it, some 100 ms of its records each
-    (TraceView.c).
+    The worker starts with the first store if the session has a control file,
+    which it looks at from then on (TraceControl.c); otherwise when a store
+    first changes its view (a thread that makes a few thousand calls never
+    causes it).  It sleeps while there is nothing to prepare.  There is never
+    more to prepare than what is left of the view that a thread is in and the
+    view after it, some 100 ms of its records each (TraceView.c).
 
     Its priority is that of the program's threads: one that needs a piece which
     the worker is about to finish would otherwise wait for every other thread of
@@ -368,6 +369,7 @@ Return Value:
 
     while (!Worker->Stop) {
         Worked = FALSE;
+        TraceControlWatch(Session);
         for (Block = Session->Blocks;
              Block != NULL && !Worker->Stop;
              Block = Block->Next) {
