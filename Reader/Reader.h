@@ -1936,6 +1936,8 @@ typedef struct _READER_OPTIONS {
     READER_SORT_KEY SortKey;
     PCWSTR First;                   // the argument before the path; "" if
     PCSZ FirstUtf8;                 // the command takes none
+    PCWSTR Second;                  // of a command that takes its path first,
+    PCSZ SecondUtf8;                // what comes behind First; or ""
     ULONGLONG Given;                // READER_OPTION_*: what the user gave
     ULONGLONG Limit;
     ULONGLONG Count;
@@ -1981,7 +1983,8 @@ typedef READER_COMMAND_ROUTINE *PREADER_COMMAND_ROUTINE;
 typedef struct _READER_COMMAND {
     PCSZ Name;
     PCSZ Arguments;                 // "PATH", or two: "FUNCTION PATH", or
-                                    // "PATH NAME..."
+                                    // "PATH NAME..."; or "PATH VERB [TEXT]",
+                                    // of which the last may be missing
     PCSZ Summary;                   // one line
     PCSZ Fields;                    // help: what CSV and JSON hold; may be ""
     PCSZ Examples;                  // help: lines of "  TraceReader ..."
@@ -2617,6 +2620,7 @@ READER_MERGE_STATISTICS ReaderMergeStatistics;
 
 extern const READER_COMMAND ReaderCalleesCommand;
 extern const READER_COMMAND ReaderCallersCommand;
+extern const READER_COMMAND ReaderCtlCommand;
 extern const READER_COMMAND ReaderDiffCommand;
 extern const READER_COMMAND ReaderExportCommand;
 extern const READER_COMMAND ReaderHotCommand;

@@ -34,6 +34,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderDiffCommand,
     &ReaderReplayCommand,
     &ReaderLiveCommand,
+    &ReaderCtlCommand,
     &ReaderExportCommand,
     &ReaderVerifyCommand,
     &ReaderPackCommand,

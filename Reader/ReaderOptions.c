@@ -850,6 +850,7 @@ Return Value:
     BOOLEAN IsEnded = FALSE;
     BOOLEAN IsOpen = FALSE;             // any number of names follow the path
     BOOLEAN IsBadValue;
+    BOOLEAN IsPathFirst;
     ULONG NumberOfPlaces = 1;
     ULONG NumberOfPaths = 0;
     ULONG ValueOffset;
@@ -860,6 +861,8 @@ Return Value:
     Options->Command = Command->Name;
     Options->First = L"";
     Options->FirstUtf8 = "";
+    Options->Second = L"";
+    Options->SecondUtf8 = "";
     Options->Limit = ~0ULL;
     Options->Count = ~0ULL;
     Options->To = ~0ULL;
@@ -875,6 +878,12 @@ Return Value:
             IsOpen = TRUE;
         }
     }
+
+    //
+    // Otherwise the path is the last one.
+    //
+
+    IsPathFirst = NumberOfPlaces == 3;
 
     for (Index = 0; Index < NumberOfArguments; Index++) {
 
@@ -903,7 +912,11 @@ Return Value:
             }
 
             NumberOfPaths += 1;
-            if (NumberOfPaths == NumberOfPlaces || IsOpen) {
+            if (NumberOfPaths == 3) {
+                Options->Second = Arguments[Index].Wide;
+                Options->SecondUtf8 = Argument;
+            } else if (IsOpen ||
+                       NumberOfPaths == (IsPathFirst ? 1 : NumberOfPlaces)) {
                 Options->Path = Arguments[Index].Wide;
                 Options->PathUtf8 = Argument;
             } else {
@@ -1010,7 +1023,8 @@ Return Value:
         }
     }
 
-    if (Options->Path == NULL || Options->Path[0] == 0) {
+    if (Options->Path == NULL || Options->Path[0] == 0 ||
+        (IsPathFirst && Options->First[0] == 0)) {
         ReaderWriteUsageError(Context,
                               Command,
                               NumberOfPlaces == 1

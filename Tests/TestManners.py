@@ -31,10 +31,12 @@ SCHEMA = os.path.join(programs.ROOT, 'Docs', 'TraceReader.schema.json')
 UNIT = re.compile(r'\b\d+(\.\d+)? *(ns|us|ms|s|[KMGTP]iB|B)\b')
 
 #
-# What stands before the session, for the commands that take more.
+# What stands before the session (or behind it), for the commands that take
+# more.
 #
 
-FIRST = {'outliers': 'Outer', 'callers': 'Small', 'callees': 'Outer'}
+FIRST = {'outliers': 'Outer', 'callers': 'Small', 'callees': 'Outer',
+         'ctl': 'status'}
 
 
 def commands():
@@ -58,7 +60,8 @@ class Command:
 
     def run(self, session, *options, scratch=None):
         places = [session if name in ('PATH', 'A', 'B') else
-                  FIRST.get(self.name, name) for name in self.arguments]
+                  FIRST.get(self.name, name) for name in self.arguments
+                  if not name.startswith('[')]
         more = []
         if 'output' in self.options and scratch:
             self.number += 1
