@@ -546,7 +546,8 @@ Routine Description:
 
     Reads TRACER_DIRECTORY; the default is the current directory.  If that is
     not the same directory in every process, TRACER_BASE_DIRECTORY is, where a
-    traced parent has set that.
+    traced parent has set that.  A process may find another ini file than its
+    parent, or none.
 
 Arguments:
 
@@ -577,6 +578,7 @@ Return Value:
                                     RTL_MAXIMUM_PATH_IN_CHARS,
                                     &NtPath);
         if (NT_SUCCESS(Status) && PenterIsAbsolute(&Config->RootDirectory)) {
+            Config->IsDirectoryShared = Config->ValueLine != 0;
             return;
         }
     } else {

@@ -363,7 +363,9 @@ Return Value:
 
 --*/
 {
-    static const PCSZ Unset[] = { "TRACER_CONFIG", "TRACER_EXECUTABLES" };
+    static const PCSZ Unset[] = {
+        "TRACER_BASE_DIRECTORY", "TRACER_CONFIG", "TRACER_EXECUTABLES"
+    };
     PFUZZ_TEXT Text;
     ULONG Char;
     ULONG Index;
@@ -401,8 +403,7 @@ Return Value:
     }
 
     //
-    // What decides whether there is a file, and about the program, which is
-    // decided like modules.
+    // Those that are not in the input.
     //
 
     for (Index = 0; Index < RTL_NUMBER_OF(Unset); Index++) {
