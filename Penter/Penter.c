@@ -129,7 +129,9 @@ Return Value:
 {
     PCPENTER_ROUTINES Routines;
 
-    Routines = PenterRoutines[Penter->Clock][Penter->Chooses];
+    Routines = Penter->IsTree ?
+               PenterTreeRoutines[Penter->Clock] :
+               PenterRoutines[Penter->Clock][Penter->Chooses];
     if (Penter->TlsIndex < TEB_TLS_NUMBER_OF_SLOTS) {
         PenterSlotOffset = TEB_TLS_SLOTS + Penter->TlsIndex * sizeof(PVOID);
     } else {
@@ -574,6 +576,7 @@ Return Value:
     Parameters.WorkerAllowed = Penter->IsExe || Penter->HasTlsCallback;
     Parameters.MaximumBytes = Config->MaximumBytes;
     Parameters.IsRing = Config->IsRing;
+    Parameters.IsTree = Config->IsTree;
     Parameters.Flush = Config->Flush;
     Parameters.Clock = Config->Clock;
     Parameters.MaximumDepth = Config->MaximumDepth;
@@ -589,6 +592,7 @@ Return Value:
 
     PenterShareDirectory(Rtl, Config);
     Penter->Clock = Config->Clock;
+    Penter->IsTree = Config->IsTree;
     Penter->Chooses = Config->MaximumDepth != 0 ||
                       Config->MinimumDuration != 0;
 
@@ -1109,14 +1113,85 @@ Return Value:
                   "recording of this thread has stopped, the program goes on");
 }
 
+static
+BOOLEAN
+PenterTreeCall(
+    _Inout_ PPENTER Penter,
+    _Inout_ PTRACE_STORE Store,
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Does what the hooks of a tree cannot do by themselves.
+
+Arguments:
+
+    Penter - Supplies the hooks.
+
+    Store - Supplies the calling thread's store.
+
+    Call - Supplies the hook's call.
+
+    Kind - Supplies its TRACE_KIND_*.
+
+    Timestamp - Supplies the time stamp counter at that time.
+
+Return Value:
+
+    TRUE if the hook should try again.
+
+--*/
+{
+    BOOLEAN WasStopped;
+    BOOLEAN Again;
+    TRACE_TREE_CALL TreeCall;
+
+    TreeCall.Stack = (ULONG_PTR)(Call + 1);
+    TreeCall.Place = Call->ReturnAddress;
+    TreeCall.Timestamp = Penter->Clock == TRACE_CLOCK_THREAD ? PenterClock :
+                                                               Timestamp;
+    TreeCall.Kind = Kind;
+    TreeCall.Site = (ULONG)Call->ReturnAddress;
+    TreeCall.IsJump = FALSE;
+    if (Kind == TRACE_KIND_ENTER_FUNCTION ||
+        Kind == TRACE_KIND_EXIT_FUNCTION) {
+
+        TreeCall.Site = (ULONG)Call->Rcx;
+        TreeCall.IsJump = Kind == TRACE_KIND_EXIT_FUNCTION &&
+                          Call->ReturnAddress == Call->Rdx;
+    }
+
+    Again = FALSE;
+    WasStopped = Store->Header->State == TRACE_STATE_STOPPED;
+    if (Kind == TRACE_KIND_ENTER || Kind == TRACE_KIND_ENTER_FUNCTION) {
+        Again = TraceTreeEnter(Store, &TreeCall);
+    } else {
+        TraceTreeExit(Store, &TreeCall);
+    }
+
+    if (!WasStopped && Store->Header->State == TRACE_STATE_STOPPED) {
+        PenterReportStop(Store);
+    }
+
+    return Again;
+}
+
 BOOLEAN
 PenterSlowPath(
-    VOID
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind,
+    _In_ ULONGLONG Timestamp
     );
 
 BOOLEAN
 PenterSlowPath(
-    VOID
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind,
+    _In_ ULONGLONG Timestamp
     )
 /*++
 
@@ -1124,11 +1199,16 @@ Routine Description:
 
     Called by the hooks, with all of the machine's state saved, when they
     cannot record at once: at the module's first call, at a thread's first
-    call, when the prepared pages are full, when the store has stopped.
+    call, when the prepared pages are full, when the store has stopped; and for
+    what the hooks of a tree leave to it.
 
 Arguments:
 
-    None.
+    Call - Supplies the hook's call.
+
+    Kind - Supplies its TRACE_KIND_*.
+
+    Timestamp - Supplies the time stamp counter at that time.
 
 Return Value:
 
@@ -1183,6 +1263,13 @@ Return Value:
     }
 
     PenterCountEventsLeftOut(Header);
+
+    if (Header->Mode == TRACE_MODE_TREE) {
+        Store->InSlowPath = TRUE;
+        Done = PenterTreeCall(Penter, Store, Call, Kind, Timestamp);
+        Store->InSlowPath = FALSE;
+        return Done;
+    }
 
     if (Store->Depth != NULL &&
         Store->Depth->StackBase != __readgsqword(TEB_STACK_BASE)) {

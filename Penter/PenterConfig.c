@@ -1102,6 +1102,62 @@ Return Value:
 
 static
 VOID
+PenterSuitTree(
+    _Inout_ PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Leaves out what does not go with a tree, and says so: it needs times, it
+    counts every call, and its one view is never full.
+
+Arguments:
+
+    Config - Supplies the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    UNICODE_STRING Mode;
+
+    RtlPointUnicodeString(&Mode, L"TRACER_MODE=tree", 16);
+
+    if (Config->Clock == TRACE_CLOCK_NONE) {
+        Config->Clock = TRACE_CLOCK_TSC;
+        PenterConfigError(Config,
+                          "reading TRACER_CLOCK (tsc or thread with a tree)",
+                          &Mode,
+                          STATUS_NOT_SUPPORTED);
+    }
+    if (Config->MaximumDepth != 0) {
+        Config->MaximumDepth = 0;
+        PenterConfigError(Config,
+                          "reading TRACER_MAX_DEPTH (not with a tree)",
+                          &Mode,
+                          STATUS_NOT_SUPPORTED);
+    }
+    if (Config->MinimumDuration != 0) {
+        Config->MinimumDuration = 0;
+        PenterConfigError(Config,
+                          "reading TRACER_MIN_DURATION (not with a tree)",
+                          &Mode,
+                          STATUS_NOT_SUPPORTED);
+    }
+    if (Config->Flush) {
+        Config->Flush = FALSE;
+        PenterConfigError(Config,
+                          "reading TRACER_FLUSH (not with a tree)",
+                          &Mode,
+                          STATUS_NOT_SUPPORTED);
+    }
+}
+
+static
+VOID
 PenterReadChoices(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
@@ -1128,7 +1184,7 @@ Return Value:
     ULONGLONG Number;
 
     static const PCWSTR Clocks[] = { L"TSC", L"THREAD", L"NONE" };
-    static const PCWSTR Modes[] = { L"FILE", L"RING" };
+    static const PCWSTR Modes[] = { L"FILE", L"RING", L"TREE" };
 
     if (PenterReadWord(Rtl,
                        Config,
@@ -1144,12 +1200,13 @@ Return Value:
     if (PenterReadWord(Rtl,
                        Config,
                        L"TRACER_MODE",
-                       "reading TRACER_MODE (file or ring)",
+                       "reading TRACER_MODE (file, ring or tree)",
                        Modes,
                        RTL_NUMBER_OF(Modes),
                        &Word)) {
 
-        Config->IsRing = Word != 0;
+        Config->IsRing = Word == 1;
+        Config->IsTree = Word == 2;
     }
 
     if (PenterReadNumber(Rtl,
@@ -1192,6 +1249,9 @@ Return Value:
 
     PenterReadDuration(Rtl, Config);
     PenterReadControl(Rtl, Config);
+    if (Config->IsTree) {
+        PenterSuitTree(Config);
+    }
 }
 
 _Use_decl_annotations_

@@ -47,19 +47,16 @@
 %include "Unwind.inc"
 %include "TraceLayout.inc"
 %include "PenterHook.inc"
+%include "PenterState.inc"
 
         OBJECT_FEATURES
 
         extern PenterSlowPath
 
 ;
-; Thread environment block: the first 64 TLS slots, and the pointer to the
-; array of the other 1,024 (NULL until the thread has set one of them); the
-; highest address of the stack that the thread runs on.
+; Thread environment block.
 ;
 
-%define TEB_STACK_BASE                  0x08
-%define TEB_TLS_EXPANSION_SLOTS         0x1780
 %define TEB_LAST_ERROR                  0x68
 %define TEB_LAST_STATUS                 0x1250
 %define TEB_DEALLOCATION_STACK          0x1478
@@ -84,6 +81,10 @@
         global PenterEnterFunctionRoutine
         global PenterExitFunctionRoutine
         global PenterSlotOffset
+        global PenterEnterSlow
+        global PenterExitSlow
+        global PenterEnterFunctionSlow
+        global PenterExitFunctionSlow
 
 PenterEnterRoutine:             dq PenterEnterSlow
 PenterExitRoutine:              dq PenterExitSlow
@@ -144,99 +145,6 @@ PenterEventsLeftOut:            dq 0
         align 16
 PenterReturn:
         ret
-
-;++
-;
-; SAVE_STATE, RESTORE_STATE, RESTORE_CHOOSING_STATE
-;
-; Macro Description:
-;
-;   The prolog of the recording routines, and how they put back what it has
-;   saved: RECORDING_ROUTINE, and CHOOSING_ROUTINE, which saves r8 and r9 too.
-;
-;--
-
-%macro SAVE_STATE 0
-        push    rax
-        UNWIND_ALLOCATE 8
-        push    rcx
-        UNWIND_ALLOCATE 8
-        push    rdx
-        UNWIND_ALLOCATE 8
-        lahf
-        seto    al
-        push    rax
-        UNWIND_ALLOCATE 8
-%endmacro
-
-%macro RESTORE_STATE 0
-        mov     rax, [rsp]
-        add     al, 7Fh                     ; overflow flag
-        sahf                                ; the other five
-        lea     rsp, [rsp + 8]
-        pop     rdx
-        pop     rcx
-        pop     rax
-%endmacro
-
-%macro RESTORE_CHOOSING_STATE 0
-        mov     rax, [rsp + 16]
-        add     al, 7Fh
-        sahf
-        mov     r9, [rsp]
-        mov     r8, [rsp + 8]
-        lea     rsp, [rsp + 24]
-        pop     rdx
-        pop     rcx
-        pop     rax
-%endmacro
-
-;++
-;
-; CONTEXT Expansion, Slow
-;
-; Macro Description:
-;
-;   Loads the thread's context into rcx, or goes to Slow if it has none yet.
-;   rdx is written.
-;
-;--
-
-%macro CONTEXT 2
-        mov     edx, [PenterSlotOffset]
-%if %1
-        mov     rcx, [gs:TEB_TLS_EXPANSION_SLOTS]
-        test    rcx, rcx
-        jz      %2
-        mov     rcx, [rcx + rdx]
-%else
-        mov     rcx, [gs:rdx]
-%endif
-        test    rcx, rcx
-        jz      %2
-%endmacro
-
-;++
-;
-; COUNT_LOST
-;
-; Macro Description:
-;
-;   Counts an event as lost in the context at rcx, whose store has stopped; eax
-;   has the hook's flags.  Threads without a store share a stand-in: a locked
-;   addition costs about 6 ns more than the other.
-;
-;--
-
-%macro COUNT_LOST 0
-        test    eax, TRACE_HOOK_SHARED
-        jnz     %%shared
-        add     qword [rcx + TRACE_HEADER_EVENTS_LOST], 1
-        jmp     %%counted
-%%shared:
-        lock add qword [rcx + TRACE_HEADER_EVENTS_LOST], 1
-%%counted:
-%endmacro
 
 ;++
 ;
@@ -377,19 +285,6 @@ UNWIND_END %1
 
 %define CHOOSING_FRAME  16                  ; more than RECORDING_ROUTINE's
 %define CHOOSING_CALL   56                  ; from rsp to RSP at the call
-
-%macro READ_CLOCK 1                         ; rax, given rdx; rdx is lost
-%if %1 == TRACE_CLOCK_TSC
-        rdtsc
-        shl     rdx, 32
-        or      rax, rdx
-%elif %1 == TRACE_CLOCK_THREAD
-        mov     rax, [PenterClock]
-%else
-        mov     rax, [rcx + TRACE_HEADER_TO_POSITION]
-        add     rax, rdx
-%endif
-%endmacro
 
 %macro CHOOSING_ROUTINE 6
 
@@ -658,7 +553,7 @@ UNWIND_END %1
 
 ;++
 ;
-; SLOW_ROUTINE Name, Hook
+; SLOW_ROUTINE Name, Hook, Kind
 ;
 ; Macro Description:
 ;
@@ -667,9 +562,9 @@ UNWIND_END %1
 ;   vector state as far as the system knows it, the last error and the last
 ;   status value), calls
 ;
-;       BOOLEAN PenterSlowPath(VOID)
+;       BOOLEAN PenterSlowPath(Call, Kind, Timestamp)
 ;
-;   and puts everything back.  A thread that has too little stack left for that
+;   (PENTER_SLOW_CALL in PenterPrivate.h) and puts everything back.  A thread that has too little stack left for that
 ;   goes on at once and the event is counted.  If PenterSlowPath returned TRUE
 ;   the hook is entered again (the context is there, or has room); otherwise the
 ;   event has been dealt with and the instrumented function goes on.
@@ -678,13 +573,13 @@ UNWIND_END %1
 ;   the rest no page of the stack is skipped (a guard page would be missed).
 ;
 ; Frame: rbp points to the saved flags; above it rbp, r11, r10, r9, r8, rdx,
-;   rcx, rax and the return address; below it the last error and the last status
-;   value, PenterSlowPath's answer and, aligned on 64, the XSAVE area and 32
-;   bytes of shadow space.
+;   rcx, rax and the return address: this is PENTER_SLOW_CALL.  Below it the last
+;   error and the last status value, PenterSlowPath's answer, the time stamp
+;   counter and, aligned on 64, the XSAVE area and 32 bytes of shadow space.
 ;
 ;--
 
-%macro SLOW_ROUTINE 2
+%macro SLOW_ROUTINE 3
 
         align 16
 UNWIND_BEGIN %1
@@ -724,7 +619,10 @@ UNWIND_END_PROLOG
         mov     rsp, rbp
         mov     ecx, [PenterXsaveSize]
 %%known:
-        lea     rsp, [rsp - 16]
+        lea     rsp, [rsp - 32]
+        rdtsc
+        mov     [rbp - 24], eax
+        mov     [rbp - 20], edx
         mov     eax, [gs:TEB_LAST_ERROR]
         mov     [rbp - 8], eax
         mov     eax, [gs:TEB_LAST_STATUS]
@@ -733,6 +631,9 @@ UNWIND_END_PROLOG
         and     rsp, -64
         call    PenterSaveVectors
         lea     rsp, [rsp - 32]
+        mov     rcx, rbp
+        mov     edx, %3
+        mov     r8, [rbp - 24]
         call    PenterSlowPath
         lea     rsp, [rsp + 32]
         mov     [rbp - 16], al
@@ -925,10 +826,12 @@ FOUR_ROUTINES RECORDING_ROUTINE, NoneExpansion, 1, TRACE_CLOCK_NONE
 FOUR_ROUTINES CHOOSING_ROUTINE, NoneChoosing, 0, TRACE_CLOCK_NONE
 FOUR_ROUTINES CHOOSING_ROUTINE, NoneChoosingExpansion, 1, TRACE_CLOCK_NONE
 
-SLOW_ROUTINE PenterEnterSlow, _penter
-SLOW_ROUTINE PenterExitSlow, _pexit
-SLOW_ROUTINE PenterEnterFunctionSlow, PenterEnterFunctionJump
-SLOW_ROUTINE PenterExitFunctionSlow, PenterExitFunctionJump
+SLOW_ROUTINE PenterEnterSlow, _penter, TRACE_KIND_ENTER
+SLOW_ROUTINE PenterExitSlow, _pexit, TRACE_KIND_EXIT
+SLOW_ROUTINE PenterEnterFunctionSlow, PenterEnterFunctionJump, \
+             TRACE_KIND_ENTER_FUNCTION
+SLOW_ROUTINE PenterExitFunctionSlow, PenterExitFunctionJump, \
+             TRACE_KIND_EXIT_FUNCTION
 
         global PenterEnterFunctionJump
         align 16

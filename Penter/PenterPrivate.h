@@ -66,6 +66,32 @@ typedef const PENTER_ROUTINES *PCPENTER_ROUTINES;
 extern const PENTER_ROUTINES PenterRoutines[PENTER_NUMBER_OF_CLOCKS][2][2];
 
 //
+// Those that keep a tree: for the clocks that have a time, and for both places
+// of a TLS slot.
+//
+
+extern const PENTER_ROUTINES PenterTreeRoutines[2][2];
+
+//
+// What the slow path has saved (SLOW_ROUTINE).  RSP at the call of the hook was
+// behind it.
+//
+
+typedef struct _PENTER_SLOW_CALL {
+    ULONGLONG Flags;
+    ULONGLONG Rbp;
+    ULONGLONG R11;
+    ULONGLONG R10;
+    ULONGLONG R9;
+    ULONGLONG R8;
+    ULONGLONG Rdx;
+    ULONGLONG Rcx;
+    ULONGLONG Rax;
+    ULONGLONG ReturnAddress;
+} PENTER_SLOW_CALL;
+typedef const PENTER_SLOW_CALL *PCPENTER_SLOW_CALL;
+
+//
 // The thread environment block, through gs: the first 64 TLS slots and the
 // array of the other 1,024; the stack's highest address; ids; the process
 // environment block.
@@ -123,6 +149,7 @@ typedef struct _PENTER {
     ULONG FlsIndex;                     // FLS_OUT_OF_INDEXES: none
     ULONG Clock;                        // TRACE_CLOCK_*
     BOOLEAN Chooses;                    // calls may be left out
+    BOOLEAN IsTree;
     BOOLEAN IsExe;
     BOOLEAN HasTlsCallback;             // the loader calls PenterTlsCallback
     BOOLEAN ProcessExitDone;
@@ -206,6 +233,7 @@ typedef struct _PENTER_CONFIG {
     ULONGLONG MaximumViewSize;          // TRACER_VIEW_SIZE, bytes
     ULONGLONG MaximumBytes;             // TRACER_MAX_BYTES; 0: no limit
     BOOLEAN IsRing;                     // TRACER_MODE
+    BOOLEAN IsTree;                     // TRACER_MODE
     BOOLEAN Flush;                      // TRACER_FLUSH
     ULONG Clock;                        // TRACER_CLOCK: TRACE_CLOCK_*
     ULONG MaximumDepth;                 // TRACER_MAX_DEPTH; 0: no limit

@@ -260,7 +260,7 @@ Return Value:
     ULONG Inner[PENTER_PROBE_BATCHES];
     ULONG Total[PENTER_PROBE_BATCHES];
 
-    if (Penter->Chooses) {
+    if (Penter->Chooses || Penter->IsTree) {
         return;
     }
 

@@ -481,6 +481,20 @@ Return Value:
              999999999) / 1000000000;
     }
 
+    if (Parameters->IsTree) {
+        Size = Parameters->MaximumBytes;
+        if (Size == 0) {
+            Size = TRACE_TREE_DEFAULT_BYTES;
+        } else if (Size > TRACE_TREE_MAXIMUM_BYTES) {
+            Size = TRACE_TREE_MAXIMUM_BYTES;
+        }
+        Header->Mode = TRACE_MODE_TREE;
+        Header->RecordSize = TRACE_NODE_SIZE;
+        Header->MaximumBytes = Size / TRACE_VIEW_MINIMUM_SIZE *
+                               TRACE_VIEW_MINIMUM_SIZE;
+        return;
+    }
+
     if (Parameters->IsRing && Parameters->MaximumBytes != 0) {
         Room = Parameters->MaximumBytes - TRACE_VIEW_MINIMUM_SIZE;
         Size = Session->MaximumViewSize;

@@ -411,6 +411,9 @@ Return Value:
     Header->CursorToFileOffset = 0 - (ULONGLONG)(ULONG_PTR)Store->Current.Base;
     Header->ViewFileOffset = TRACE_HEADER_SIZE;
     Header->WriterContext = (ULONG_PTR)Store;
+    if (Header->Mode == TRACE_MODE_TREE) {
+        TraceTreeDescribe(Store, Header);
+    }
 
     TraceStoreQueryThreadName(&Store->Session->Rtl, Header);
 
@@ -511,6 +514,9 @@ Return Value:
     }
 
     New->Current.SizeInBytes = TRACE_VIEW_MINIMUM_SIZE;
+    if (Session->Template->Mode == TRACE_MODE_TREE) {
+        New->Current.SizeInBytes = Session->Template->MaximumBytes;
+    }
     Status = TraceViewMap(&Session->Rtl, File, 0, &New->Current, &Reason);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(Error,
@@ -536,9 +542,17 @@ Return Value:
         goto Error;
     }
 
-    RtlProtectHandle(&Session->Rtl, File, TRUE);
     New->File = File;
-    New->FileSizeInBytes = TRACE_VIEW_MINIMUM_SIZE;
+    New->FileSizeInBytes = New->Current.SizeInBytes;
+    if (Session->Template->Mode == TRACE_MODE_TREE) {
+        Status = TraceTreeOpen(New);
+        if (!NT_SUCCESS(Status)) {
+            RtlSetError(Error, "making a thread's tree", &Name, Status);
+            goto Error;
+        }
+    }
+
+    RtlProtectHandle(&Session->Rtl, File, TRUE);
     TraceStoreFillHeader(New, SequenceNumber);
     New->Floor = New->Current.Base + TRACE_HEADER_SIZE;
     InterlockedExchange(&New->Use, TRACE_STORE_USED);
@@ -623,6 +637,9 @@ Return Value:
     PTRACE_STORE_HEADER Header;
 
     Header = Store->Header;
+    if (Header->Mode == TRACE_MODE_TREE) {
+        TraceTreeHalt(Store);
+    }
     Header->Reason = Reason;
     Header->Status = (ULONG)Status;
     RtlStoreRelease32(&Header->State, TRACE_STATE_STOPPED);
@@ -746,6 +763,9 @@ Return Value:
 
     TraceControlSettle(Store);
     TraceStoreFinish(Store, Reason);
+    if (Header->Mode == TRACE_MODE_TREE) {
+        End = TraceTreeClose(Store);
+    }
 
     if (Store->Current.Base != (PBYTE)Header) {
         RtlUnmapFileSection(&Session->Rtl, Store->Current.Base);

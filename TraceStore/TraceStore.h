@@ -168,6 +168,40 @@ struct _TRACE_DEPTH {
 #define TRACE_DEPTH_STACKS          1024
 
 //
+// What the writer knows of a thread's tree beside the tree itself (TraceTree.c).
+// The hooks use the first four fields, which are in Asm/TraceLayout.inc.  The
+// buckets hold the nodes but for the root and those of TRACE_NODE_OTHER, linked
+// by HashNext; their number is a power of two.
+//
+
+#define TRACE_TREE_HASH             0x9E3779B1u
+#define TRACE_TREE_HASH_SHIFT       12
+#define TRACE_TREE_MAXIMUM_BUCKETS  0x00100000
+
+typedef struct _TRACE_TREE {
+    ULONGLONG StackBase;            // highest address of the stack in use
+    PTRACE_NODE Nodes;              // the root, the first of them
+    PTRACE_NODE *Buckets;
+    ULONG Mask;                     // number of buckets less 1
+    ULONG NumberTooDeep;            // calls that are open, without a frame,
+                                    // inside the innermost frame
+    PTRACE_TREE_STACK Stack;        // in use
+    ULONGLONG NodesPrepared;        // writer address: end of the pages
+    ULONGLONG NodesEnd;             // writer address: end of the nodes' room
+    ULONGLONG NumberOfSites;        // nodes but those of TRACE_NODE_OTHER
+    ULONGLONG LostAtStop;           // NumberOfEventsLost, when it was stopped
+                                    // from outside
+} TRACE_TREE;
+typedef TRACE_TREE *PTRACE_TREE;
+
+//
+// What a store of a tree may have, bytes, and what it has by default.
+//
+
+#define TRACE_TREE_MAXIMUM_BYTES    0x40000000      // 1 GiB
+#define TRACE_TREE_DEFAULT_BYTES    0x02000000      // 32 MiB
+
+//
 // One thread's store, in the writer's memory.  Fields without a remark are
 // written by the owning thread alone.
 //
@@ -187,6 +221,7 @@ typedef struct _TRACE_STORE {
     PBYTE Floor;                    // records below are not taken back: where
                                     // the current view begins, or where
                                     // recording was started again
+    TRACE_TREE Tree;                // TRACE_MODE_TREE
 
     TRACE_VIEW Current;             // (W) where the hook appends
     TRACE_VIEW Next;                // (W) prepared ahead; Base NULL: none
@@ -365,6 +400,8 @@ typedef struct _TRACE_SESSION_PARAMETERS {
                                     // or more; 0: no limit
     BOOLEAN IsRing;                 // keep the last MaximumBytes, rather than
                                     // the first
+    BOOLEAN IsTree;                 // keep a tree, in at most MaximumBytes (0:
+                                    // TRACE_TREE_DEFAULT_BYTES)
     BOOLEAN Flush;                  // write views that are full to disk
     BOOLEAN WorkerAllowed;          // FALSE: views are prepared by the traced
                                     // threads themselves
@@ -854,6 +891,132 @@ TRACE_CONTROL_SERVE TraceControlServe;
 
 typedef VOID (TRACE_CONTROL_SETTLE)(_Inout_ PTRACE_STORE Store);
 TRACE_CONTROL_SETTLE TraceControlSettle;
+
+//
+// TraceTree.c: stores of TRACE_MODE_TREE.
+//
+
+//
+// A call of a hook, as the slow path has it.
+//
+
+typedef struct _TRACE_TREE_CALL {
+    ULONGLONG Stack;                // RSP at the call of the hook
+    ULONGLONG Place;                // the hook's return address
+    ULONGLONG Timestamp;            // of the store's clock
+    ULONG Site;                     // as a record's
+    ULONG Kind;                     // TRACE_KIND_*
+    BOOLEAN IsJump;                 // the hook was jumped to from the end of
+                                    // the function
+} TRACE_TREE_CALL;
+typedef const TRACE_TREE_CALL *PCTRACE_TREE_CALL;
+
+//
+// Makes the tree of a new store: its view is mapped, its header's pages are
+// prepared.  TraceTreeDescribe fills the header.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(TRACE_TREE_OPEN)(
+    _Inout_ PTRACE_STORE Store
+    );
+TRACE_TREE_OPEN TraceTreeOpen;
+
+typedef
+VOID
+(TRACE_TREE_DESCRIBE)(
+    _In_ PTRACE_STORE Store,
+    _Inout_ PTRACE_STORE_HEADER Header
+    );
+TRACE_TREE_DESCRIBE TraceTreeDescribe;
+
+//
+// What the hook cannot do by itself.  TraceTreeEnter returns TRUE if the hook
+// should be entered again: then it can.
+//
+
+typedef
+BOOLEAN
+(TRACE_TREE_ENTER)(
+    _Inout_ PTRACE_STORE Store,
+    _In_ PCTRACE_TREE_CALL Call
+    );
+TRACE_TREE_ENTER TraceTreeEnter;
+
+typedef
+VOID
+(TRACE_TREE_EXIT)(
+    _Inout_ PTRACE_STORE Store,
+    _In_ PCTRACE_TREE_CALL Call
+    );
+TRACE_TREE_EXIT TraceTreeExit;
+
+//
+// Stops counting, starts it again, and sets all back to nothing, as of a time
+// of the store's clock that is over.  Called by the owner, in its slow path.
+//
+
+typedef
+VOID
+(TRACE_TREE_ACTION)(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONGLONG Timestamp
+    );
+TRACE_TREE_ACTION TraceTreeStop;
+TRACE_TREE_ACTION TraceTreeStart;
+TRACE_TREE_ACTION TraceTreeClear;
+
+//
+// Lets the hook push frames again, as far as pages are prepared, unless the
+// store has stopped: after something has set the header's Limit to 0.
+//
+
+typedef VOID (TRACE_TREE_CHANGE)(_Inout_ PTRACE_STORE Store);
+TRACE_TREE_CHANGE TraceTreeSetLimit;
+
+//
+// Charges open calls with the time up to now and hides them: nothing is pushed,
+// popped or added any more, whatever follows.
+//
+
+TRACE_TREE_CHANGE TraceTreeHalt;
+
+//
+// Ends a tree.  Returns the size that the file needs.
+//
+
+typedef ULONGLONG (TRACE_TREE_CLOSE)(_Inout_ PTRACE_STORE Store);
+TRACE_TREE_CLOSE TraceTreeClose;
+
+//
+// TraceFrame.c: what the module's unwind data says of a place in its code.
+//
+
+typedef struct _TRACE_FRAME_LAYOUT {
+    ULONG Function;                 // low 32 bits of the address of the
+                                    // function's first instruction
+    ULONG SizeInBytes;              // that its prolog has taken from RSP up to
+                                    // the place
+    ULONG FullSizeInBytes;          // that all of the prolog takes
+    BOOLEAN IsDynamic;              // RSP may move in the body
+} TRACE_FRAME_LAYOUT;
+typedef TRACE_FRAME_LAYOUT *PTRACE_FRAME_LAYOUT;
+
+//
+// FALSE if there is no unwind data for the place (a leaf): then all is 0.
+//
+
+typedef
+BOOLEAN
+(TRACE_FRAME_FIND)(
+    _In_ PVOID ModuleBase,
+    _In_ ULONG ModuleSize,
+    _In_ ULONGLONG Place,
+    _Out_ PTRACE_FRAME_LAYOUT Layout
+    );
+TRACE_FRAME_FIND TraceFrameFind;
 
 //
 // TraceLog.c
