@@ -1928,11 +1928,12 @@ Return Value:
         "{\"time_ns\": 1500, \"thread_id\": 104, \"event\": \"enter\", "
         "\"depth\": 0, \"duration_ns\": null, \"module\": \"app.exe\", "
         "\"function\": \"app.exe+0x4000\", \"fiber\": 0, "
-        "\"tail_call\": 0, \"clock_jump\": 0},\n"
+        "\"tail_call\": 0, \"clock_jump\": 0, \"text\": null},\n"
         "{\"time_ns\": 1001500, \"thread_id\": 104, \"event\": \"exit\", "
         "\"depth\": 0, \"duration_ns\": 1000000, \"module\": \"app.exe\", "
         "\"function\": \"app.exe+0x4000\", \"fiber\": 0, "
-        "\"tail_call\": null, \"clock_jump\": 0}\n"
+        "\"tail_call\": null, \"clock_jump\": 0, "
+        "\"text\": null}\n"
         "]\n}\n");
 
     TEST_EQUAL(TestRun("verify @"), 0);
@@ -5040,13 +5041,13 @@ Return Value:
     TEST_EQUAL(TestRun("replay --csv @"), 0);
     TEST(TestContains(&TestOut,
                       "8000,100,exit,1,8000,app.exe,app.exe+0x2000,0,,1,"
-                      "thread\r\n"
+                      ",thread\r\n"
                       "8000,100,enter,1,,app.exe,app.exe+0x2000,0,0,0,"
-                      "thread\r\n"
+                      ",thread\r\n"
                       "8000,100,exit,1,0,app.exe,app.exe+0x2000,0,,0,"
-                      "thread\r\n"
+                      ",thread\r\n"
                       "8000,100,exit,0,8000,app.exe,app.exe+0x1000,0,,0,"
-                      "thread\r\n"));
+                      ",thread\r\n"));
     TEST_EQUAL(TestRun("report --json @"), 0);
     TEST(TestContains(&TestOut, "\"clock\": \"thread\""));
     TEST_EQUAL(TestRun("info --csv @"), 0);
