@@ -472,8 +472,9 @@ TraceViewCreateSection(
 Routine Description:
 
     Creates the section that a view is mapped from.  The system itself writes
-    the handle to its place, so that no thread is ever killed with one that the
-    store does not know.
+    the handle to its place: Windows does so before the call can end in any way.
+    Wine makes the handle in another process; a thread that is killed before it
+    has the answer leaves one that nobody knows, and the file keeps its tail.
 
 Arguments:
 
@@ -1047,10 +1048,13 @@ Routine Description:
     The store knows the addresses and the handles, but not whether the killed
     thread's last call was carried out.  If it was to unmap or to close, the
     address or the handle may be somebody else's by now: a view of another
-    module's store, say.  So the system is asked whose file it is.  Nobody but
-    this store maps this file from this process, and what the store knows for
-    certain is unmapped already, but for the first view; so a view of the file
-    that is not the first one is the one that was left behind.
+    module's store, say.  So the system is asked which file lies there, and
+    whether that is the one of the first view.  The store's other views are
+    unmapped already, and nobody else in the process writes this file; so a view
+    of it at that address is the one that was left behind.
+
+    A worker may also have been killed long after its call, while it waited for
+    a lock that a killed owner has left taken.
 
 Arguments:
 
