@@ -297,3 +297,35 @@ def read_all(store):
     for _ in store.records():
         pass
     return store.number_of_records
+
+
+ACTION_START, ACTION_STOP, ACTION_CLEAR, ACTION_MARK, ACTION_NAME = range(1, 6)
+CONTROL_NAME = 'session.control'
+
+
+def control_action(kind, timestamp, text=b'', thread=0, length=None):
+    """One place of a control file; TraceStore/TraceFormat.h has its fields."""
+    text = text.encode() if isinstance(text, str) else text
+    return struct.pack('<IIQQII96s', kind, thread, timestamp,
+                       133_000_000_000_000_000,
+                       len(text) if length is None else length, 0, text[:96])
+
+
+def write_control(session, actions, process=4242,
+                  created=133_000_000_000_000_000, capacity=None,
+                  claimed=None, version=(1, 3), magic=b'TRCONTRL'):
+    """Writes the control file of a session: actions as control_action's
+    arguments, bytes, or None for a place that was claimed and not written."""
+    places = [item if isinstance(item, bytes) else
+              bytes(128) if item is None else control_action(*item)
+              for item in actions]
+    if capacity is None:
+        capacity = len(places) + 3
+    header = bytearray(4096)
+    struct.pack_into('<8sHHIQII', header, 0, magic, *version, process, created,
+                     capacity, len(places) if claimed is None else claimed)
+    path = os.path.join(session, CONTROL_NAME)
+    with open(path, 'wb') as file:
+        file.write(bytes(header) + b''.join(places) +
+                   bytes(128 * max(0, capacity - len(places))))
+    return path

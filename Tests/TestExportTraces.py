@@ -132,7 +132,19 @@ def check_event(event, names, uuids):
     return 'BE'[kind == 'TYPE_SLICE_END'], name, mark, track
 
 
-def read_perfetto(path):
+def check_instant(event, uuids):
+    """(track, name, category) of a TrackEvent; the process's track is None."""
+    one(event, 'type')
+    uuid = one(event, 'track_uuid')
+    expect(uuid in uuids, 'an instant on track %s' % uuid)
+    found = uuids[uuid], one(event, 'name'), one(event, 'categories')
+    expect(not event, 'more in an instant: %s' % event)
+    return found
+
+
+def read_perfetto(path, instants=None):
+    """The events by track.  instants receives (track, name, category, time);
+    without it, there may be none."""
     names = {'event_names': {}, 'event_categories': {}}
     uuids, tracks, stacks = {}, {}, {}
     packets = decode(path)
@@ -155,7 +167,10 @@ def read_perfetto(path):
             check_descriptor(descriptor, uuids)
         event, time = one(packet, 'track_event'), one(packet, 'timestamp')
         expect((event is None) == (time is None), 'a time without an event')
-        if event is not None:
+        if (event is not None and instants is not None and
+                event['type'] == ['TYPE_INSTANT']):
+            instants.append((*check_instant(event, uuids), time))
+        elif event is not None:
             kind, name, mark, track = check_event(event, names, uuids)
             stack = stacks.setdefault(track, [])
             if kind == 'B':
@@ -179,7 +194,8 @@ def field(word, first, last):
 class Fxt:
     """A file in Fuchsia's trace format, read record by record."""
 
-    def __init__(self, data):
+    def __init__(self, data, instants=None):
+        self.instants = instants
         expect(len(data) % 8 == 0, 'not whole words')
         self.words = struct.unpack('<%dQ' % (len(data) // 8), data)
         self.data, self.at = data, 0
@@ -285,6 +301,14 @@ class Fxt:
         kind = field(header, 16, 19)
         time = self.word()
         thread = field(header, 24, 31)
+        if self.instants is not None and kind == 0 and thread == 0:
+            track = self.names.get((self.word(), self.word()))
+            category = self.string(field(header, 32, 47))
+            name = self.string(field(header, 48, 63))
+            expect(track and category and not field(header, 20, 23),
+                   'an instant')
+            self.instants.append((track, name, category, time))
+            return
         expect(thread in self.threads, 'thread %d' % thread)
         category = self.string(field(header, 32, 47))
         name = self.string(field(header, 48, 63))
@@ -295,9 +319,9 @@ class Fxt:
             ('BE'[kind - 2], name, time, next(iter(marks), None)))
 
 
-def read_fxt(path):
+def read_fxt(path, instants=None):
     with open(path, 'rb') as file:
-        return Fxt(file.read()).read()
+        return Fxt(file.read(), instants).read()
 
 
 READ = {'perfetto': read_perfetto, 'fxt': read_fxt}
