@@ -46,12 +46,6 @@ static const READER_COLUMN ReaderTreeProbeColumns[] = {
 #define READER_TREE_NODE_COLUMN READER_STATISTICS_NUMBER_OF_COLUMNS
 #define READER_TREE_MODULE_COLUMN (READER_STATISTICS_NUMBER_OF_COLUMNS + 8)
 
-//
-// What a track's row shows of its process's name, in bytes.
-//
-
-#define READER_TREE_PROCESS_LENGTH 128
-
 static const READER_TABLE ReaderTreeTable = {
     "nodes",
     ReaderTreeColumns,
@@ -155,7 +149,6 @@ Return Value:
 {
     RTL_WRITER Writer;
     CHAR Name[512];
-    PCREADER_PROCESS Process;
     ULONG Index;
 
     if (Output->Format != ReaderFormatText) {
@@ -168,13 +161,10 @@ Return Value:
         RtlWriteText(&Writer, ", fiber %u", Tree->Tracks[Track].Fiber);
     }
     if (Output->HasProcesses) {
-        Process = &Tree->Session->Processes[Tree->Tracks[Track].Process];
-        RtlWriteText(&Writer, ", process %u ", Process->Header->ProcessId);
-        ReaderWriteCleanText(&Writer,
-                             Process->Name,
-                             Process->NameLength < READER_TREE_PROCESS_LENGTH
-                                 ? Process->NameLength
-                                 : READER_TREE_PROCESS_LENGTH);
+        RtlWriteText(&Writer, ", ");
+        ReaderWriteProcess(&Writer,
+                           Tree->Session,
+                           Tree->Tracks[Track].Process);
     }
     RtlWriteText(&Writer, "]");
 

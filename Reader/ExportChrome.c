@@ -28,6 +28,7 @@ typedef struct _READER_CHROME {
     READER_EVENTS Events;
     CHAR Process[24];               // "pid":4294967295,"tid":
     ULONG ProcessLength;
+    ULONG NumberOfProcess;          // that Process is of
 } READER_CHROME;
 typedef READER_CHROME *PREADER_CHROME;
 
@@ -37,6 +38,39 @@ static const PCSZ ReaderChromeMarks[] = {
     "abandoned",
     "unfinished"
 };
+
+
+static
+VOID
+ReaderChromeSetProcess(
+    _Inout_ PREADER_CHROME Chrome,
+    _In_ ULONG Number
+    )
+/*++
+
+Routine Description:
+
+    Makes the part of an event that names its process.
+
+Arguments:
+
+    Chrome - The export.
+
+    Number - The process's number.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    RTL_WRITER Text;
+
+    RtlInitializeBufferWriter(&Text, Chrome->Process, sizeof(Chrome->Process));
+    RtlWriteText(&Text, "\"pid\":%u,\"tid\":", Number);
+    Chrome->ProcessLength = Text.LengthInBytes;
+    Chrome->NumberOfProcess = Number;
+}
 
 
 static
@@ -65,10 +99,9 @@ Return Value:
     PRTL_WRITER Writer = &Events->File.Writer;
     CHAR Name[512];
     RTL_WRITER Text;
+    ULONG Process;
 
-    RtlInitializeBufferWriter(&Text, Chrome->Process, sizeof(Chrome->Process));
-    RtlWriteText(&Text, "\"pid\":%u,\"tid\":", Events->NumberOfProcess);
-    Chrome->ProcessLength = Text.LengthInBytes;
+    ReaderChromeSetProcess(Chrome, ReaderNumberProcess(Events, 0));
 
     RtlWriteText(Writer,
                  "{\"displayTimeUnit\":\"ns\",\n"
@@ -87,15 +120,21 @@ Return Value:
         RtlWriteText(Writer, ",\"part\":\"%u\"", Events->Part);
     }
 
-    RtlWriteText(Writer,
-                 "},\n\"traceEvents\":[\n"
-                 "{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\","
-                 "\"args\":{\"name\":",
-                 Events->NumberOfProcess);
-    RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
-    ReaderWriteProcessName(&Text, Events);
-    ReaderWriteJsonText(Writer, Name, Text.LengthInBytes);
-    RtlWriteText(Writer, "}}");
+    RtlWriteText(Writer, "},\n\"traceEvents\":[\n");
+    for (Process = 0;
+         Process < Export->Session.NumberOfProcesses;
+         Process++) {
+
+        RtlWriteText(Writer,
+                     "%s{\"ph\":\"M\",\"pid\":%u,"
+                     "\"name\":\"process_name\",\"args\":{\"name\":",
+                     Process != 0 ? ",\n" : "",
+                     ReaderNumberProcess(Events, Process));
+        RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
+        ReaderWriteProcessName(&Text, Events, Process);
+        ReaderWriteJsonText(Writer, Name, Text.LengthInBytes);
+        RtlWriteText(Writer, "}}");
+    }
 }
 
 
@@ -155,6 +194,9 @@ Return Value:
 
     RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
     ReaderWriteTrackName(&Text, Track);
+    if (Track->NumberOfProcess != Chrome->NumberOfProcess) {
+        ReaderChromeSetProcess(Chrome, Track->NumberOfProcess);
+    }
 
     RtlWriteText(Writer, ",\n{\"ph\":\"M\",");
     RtlWriteBytes(Writer, Chrome->Process, Chrome->ProcessLength);
@@ -276,6 +318,10 @@ Return Value:
         if (Known->Text == NULL) {
             return;
         }
+    }
+
+    if (Track->NumberOfProcess != Chrome->NumberOfProcess) {
+        ReaderChromeSetProcess(Chrome, Track->NumberOfProcess);
     }
 
     Begin = ReaderMakeRoom(Writer, READER_MAXIMUM_ROOM);

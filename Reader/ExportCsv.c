@@ -344,6 +344,11 @@ Return Value:
 --*/
 {
     RtlWriteText(Writer, "Thread %u", Track->ThreadId);
+    if (Tree->Session->NumberOfProcesses > 1) {
+        RtlWriteText(Writer, ", ");
+        ReaderWriteProcess(Writer, Tree->Session, Track->Process);
+    }
+
     if (Track->Fiber != 0) {
         RtlWriteText(Writer, ", fiber %u", Track->Fiber);
     }

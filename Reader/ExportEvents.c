@@ -39,16 +39,56 @@ typedef READER_EVENTS_THREAD *PREADER_EVENTS_THREAD;
 
 
 _Use_decl_annotations_
-VOID
-ReaderWriteProcessName(
-    PRTL_WRITER Writer,
-    const READER_EVENTS *Events
+ULONG
+ReaderNumberProcess(
+    const READER_EVENTS *Events,
+    ULONG Process
     )
 /*++
 
 Routine Description:
 
-    Writes the name of the traced process.
+    Gives a process the number that the file knows it by.
+
+Arguments:
+
+    Events - The walk.
+
+    Process - The process's index.
+
+Return Value:
+
+    Its identifier, or a number that is no process's, if the system had given
+    that to another one before.
+
+--*/
+{
+    const READER_SESSION *Session = &Events->Export->Session;
+    ULONG Number = Session->Processes[Process].Header->ProcessId;
+    ULONG Index;
+
+    for (Index = 0; Index < Process; Index++) {
+        if (Session->Processes[Index].Header->ProcessId == Number) {
+            return READER_FIRST_IDENTIFIER + Process;
+        }
+    }
+
+    return Number;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteProcessName(
+    PRTL_WRITER Writer,
+    const READER_EVENTS *Events,
+    ULONG Process
+    )
+/*++
+
+Routine Description:
+
+    Writes the name of a traced process.
 
 Arguments:
 
@@ -56,24 +96,17 @@ Arguments:
 
     Events - The walk.
 
+    Process - The process's index.
+
 Return Value:
 
     None.
 
 --*/
 {
-    PCTRACE_STORE_HEADER Header = Events->Export->Session.Header;
-    ULONG Begin = Header->ProcessPathLength;
+    PCREADER_PROCESS Known = &Events->Export->Session.Processes[Process];
 
-    while (Begin != 0 &&
-           Header->ProcessPath[Begin - 1] != '\\' &&
-           Header->ProcessPath[Begin - 1] != '/') {
-        Begin -= 1;
-    }
-
-    RtlWriteBytes(Writer,
-                  Header->ProcessPath + Begin,
-                  Header->ProcessPathLength - Begin);
+    RtlWriteBytes(Writer, Known->Name, Known->NameLength);
     if (!READER_HAS_NANOSECONDS(Events)) {
         RtlWriteText(Writer, " (times are ticks)");
     }
@@ -407,6 +440,8 @@ Return Value:
     New->Index = Events->NumberOfTracks;
     New->Thread = Thread->Merge.Stream.Thread;
     New->ThreadId = Session->Threads[New->Thread].ThreadId;
+    New->Process = Session->Threads[New->Thread].Process;
+    New->NumberOfProcess = ReaderNumberProcess(Events, New->Process);
     New->Fiber = Fiber;
     ReaderNameThread(Session, New);
     Status = ReaderIdentifyTrack(Events, New);
@@ -1639,7 +1674,6 @@ Return Value:
     Events->Export = Export;
     Events->Format = Format;
     Events->Part = 1;
-    Events->NumberOfProcess = Export->Session.Header->ProcessId;
     Events->Merge.Session = &Export->Session;
     Events->NextInstant = ReaderFirstInstant(&Export->Session,
                                              Export->Range.Start);

@@ -39,6 +39,8 @@ typedef struct _READER_EXPORT_TRACK {
     ULONG Fiber;                    // 0: the thread's own stack
     ULONG Identifier;               // the thread's, or, where another track has
                                     // that, a number that none has
+    ULONG Process;                  // index
+    ULONG NumberOfProcess;          // ReaderNumberProcess's
     ULONG NameLength;
     const CHAR *Name;               // the thread's; not cleaned
     PULONG Frames;                  // functions of the open calls
@@ -136,7 +138,6 @@ typedef struct _READER_EVENTS {
     PWSTR PartName;                 // RTL_MAXIMUM_PATH_IN_CHARS
     PCHAR PartNameUtf8;             // likewise
     ULONG Part;                     // 1: the first file
-    ULONG NumberOfProcess;          // its identifier
     ULONGLONG SizeToCome;           // the format's: bytes that the file will
                                     // have on top of those written
     ULONGLONG PartTime;             // when the file begins; see Time
@@ -226,7 +227,20 @@ READER_NUMBER_FUNCTION ReaderNumberFunction;
     } while (0)
 
 //
-// The name of the process, without its path, and that of a track, as they are
+// A process's identifier, or, where another has had that, a number that none
+// has.
+//
+
+typedef
+ULONG
+(READER_NUMBER_PROCESS)(
+    _In_ const struct _READER_EVENTS *Events,
+    _In_ ULONG Process
+    );
+READER_NUMBER_PROCESS ReaderNumberProcess;
+
+//
+// The name of a process, without its path, and that of a track, as they are
 // shown: "Thread 12", "Thread 12 (name)", "Thread 12, fiber 3".
 //
 
@@ -234,7 +248,8 @@ typedef
 VOID
 (READER_WRITE_PROCESS_NAME)(
     _Inout_ PRTL_WRITER Writer,
-    _In_ const struct _READER_EVENTS *Events
+    _In_ const struct _READER_EVENTS *Events,
+    _In_ ULONG Process
     );
 READER_WRITE_PROCESS_NAME ReaderWriteProcessName;
 

@@ -367,6 +367,7 @@ ReaderFxtWriteObject(
     _Inout_ PREADER_EVENTS Events,
     _In_ ULONG Type,
     _In_ ULONG Identifier,
+    _In_ ULONG NumberOfProcess,
     _In_reads_bytes_(Length) const CHAR *Name,
     _In_ ULONG Length
     )
@@ -383,6 +384,8 @@ Arguments:
     Type - READER_FXT_PROCESS or READER_FXT_THREAD_OBJECT.
 
     Identifier - The object's.
+
+    NumberOfProcess - Of a thread's process.
 
     Name, Length - Its name, 256 bytes at most; not cleaned.
 
@@ -418,7 +421,7 @@ Return Value:
     if (Arguments != 0) {
         Words[0] = READER_FXT_HEADER(READER_FXT_ARGUMENT_KOID, 2) |
                    ((ULONGLONG)READER_FXT_PROCESS_STRING << 16);
-        Words[1] = Events->NumberOfProcess;
+        Words[1] = NumberOfProcess;
         ReaderPutWords(Writer, Words, 2);
     }
 }
@@ -491,13 +494,18 @@ Return Value:
 
     ReaderFxtWriteString(Events, READER_FXT_PROCESS_STRING, "process", 7);
 
-    RtlInitializeBufferWriter(&Text, Name, 160);
-    ReaderWriteProcessName(&Text, Events);
-    ReaderFxtWriteObject(Events,
-                         READER_FXT_PROCESS,
-                         Events->NumberOfProcess,
-                         Name,
-                         Text.LengthInBytes);
+    for (Index = 0;
+         Index < Events->Export->Session.NumberOfProcesses;
+         Index++) {
+        RtlInitializeBufferWriter(&Text, Name, 160);
+        ReaderWriteProcessName(&Text, Events, Index);
+        ReaderFxtWriteObject(Events,
+                             READER_FXT_PROCESS,
+                             ReaderNumberProcess(Events, Index),
+                             0,
+                             Name,
+                             Text.LengthInBytes);
+    }
 }
 
 
@@ -558,6 +566,7 @@ Return Value:
     ReaderFxtWriteObject(Events,
                          READER_FXT_THREAD_OBJECT,
                          Track->Identifier,
+                         Track->NumberOfProcess,
                          Name,
                          Text.LengthInBytes);
 }
@@ -601,7 +610,7 @@ Return Value:
 
     Words[0] = READER_FXT_HEADER(READER_FXT_THREAD, 3) |
                ((ULONGLONG)Index << 16);
-    Words[1] = Fxt->Events.NumberOfProcess;
+    Words[1] = Track->NumberOfProcess;
     Words[2] = Track->Identifier;
     ReaderPutWords(&Fxt->Events.File.Writer, Words, 3);
     return Index;

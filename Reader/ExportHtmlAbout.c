@@ -276,6 +276,59 @@ Return Value:
 }
 
 
+//
+// The name of a track and its process, in bytes.
+//
+
+#define READER_HTML_OWNER_SIZE 512
+
+
+static
+VOID
+ReaderPutHtmlOwner(
+    _In_ const READER_SESSION *Session,
+    _In_ const READER_THREAD *Thread,
+    _In_reads_bytes_(LengthInBytes) const CHAR *ThreadName,
+    _In_ ULONG LengthInBytes,
+    _Inout_ PRTL_WRITER Writer
+    )
+/*++
+
+Routine Description:
+
+    Writes the name of a track where there are several processes: the thread's,
+    if it has one, and its process.
+
+Arguments:
+
+    Session - The session.
+
+    Thread - The thread.
+
+    ThreadName, LengthInBytes - The thread's name, which may be empty.
+
+    Writer - Where to write.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CHAR Name[READER_HTML_OWNER_SIZE];
+    RTL_WRITER Text;
+
+    RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
+    if (LengthInBytes != 0) {
+        RtlWriteBytes(&Text, ThreadName, LengthInBytes);
+        RtlWriteText(&Text, ", ");
+    }
+
+    ReaderWriteProcess(&Text, Session, Thread->Process);
+    ReaderPutHtmlText(Writer, Name, Text.LengthInBytes);
+}
+
+
 static
 VOID
 ReaderPutHtmlTracks(
@@ -337,7 +390,10 @@ Return Value:
 
         ReaderQueryThreadName(Session, Track->Thread, &Name, &Length);
         Size = ReaderMeasureHtmlText(Name, Length);
-        if (Size <= Room) {
+        if (Session->NumberOfProcesses > 1 && Room >= READER_HTML_OWNER_SIZE) {
+            Room -= READER_HTML_OWNER_SIZE;
+            ReaderPutHtmlOwner(Session, Thread, Name, Length, Writer);
+        } else if (Size <= Room) {
             Room -= Size;
             ReaderPutHtmlText(Writer, Name, Length);
         } else {

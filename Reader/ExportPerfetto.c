@@ -113,7 +113,9 @@ Abstract:
 
 #define READER_SEQUENCE 1u
 #define READER_PROCESS_TRACK 1u
-#define READER_FIRST_TRACK 2u
+#define READER_FIRST_TRACK(Events) \
+    (READER_PROCESS_TRACK + \
+     (ULONGLONG)(Events)->Export->Session.NumberOfProcesses)
 
 typedef struct _READER_PERFETTO {
     READER_EVENTS Events;
@@ -405,7 +407,7 @@ ReaderPerfettoBeginFile(
 
 Routine Description:
 
-    Begins a file: the process.
+    Begins a file: the processes.
 
 Arguments:
 
@@ -422,32 +424,45 @@ Return Value:
     CHAR Process[320];
     CHAR Track[384];
     RTL_WRITER Text;
+    ULONG Number;
+    ULONG Index;
     PCHAR End;
     PCHAR At;
 
-    RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
-    ReaderWriteProcessName(&Text, Events);
+    for (Index = 0;
+         Index < Events->Export->Session.NumberOfProcesses;
+         Index++) {
 
-    //
-    // An identifier is an int32.
-    //
+        RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
+        ReaderWriteProcessName(&Text, Events, Index);
 
-    End = ReaderPutNumberField(Process,
-                               READER_PROCESS_ID,
-                               (ULONGLONG)(LONG)Events->NumberOfProcess);
-    End = ReaderPutBytesField(End,
-                              READER_PROCESS_NAME,
-                              Clean,
-                              ReaderCleanName(Name,
-                                              Text.LengthInBytes,
-                                              Clean,
-                                              sizeof(Clean)));
-    At = ReaderPutNumberField(Track, READER_TRACK_UUID, READER_PROCESS_TRACK);
-    At = ReaderPutBytesField(At,
-                             READER_TRACK_PROCESS,
-                             Process,
-                             (ULONG)(End - Process));
-    ReaderWriteTrackDescriptor(Events, Track, (ULONG)(At - Track), TRUE);
+        //
+        // An identifier is an int32.
+        //
+
+        Number = ReaderNumberProcess(Events, Index);
+        End = ReaderPutNumberField(Process,
+                                   READER_PROCESS_ID,
+                                   (ULONGLONG)(LONG)Number);
+        End = ReaderPutBytesField(End,
+                                  READER_PROCESS_NAME,
+                                  Clean,
+                                  ReaderCleanName(Name,
+                                                  Text.LengthInBytes,
+                                                  Clean,
+                                                  sizeof(Clean)));
+        At = ReaderPutNumberField(Track,
+                                  READER_TRACK_UUID,
+                                  READER_PROCESS_TRACK + (ULONGLONG)Index);
+        At = ReaderPutBytesField(At,
+                                 READER_TRACK_PROCESS,
+                                 Process,
+                                 (ULONG)(End - Process));
+        ReaderWriteTrackDescriptor(Events,
+                                   Track,
+                                   (ULONG)(At - Track),
+                                   Index == 0);
+    }
 }
 
 
@@ -515,8 +530,11 @@ Return Value:
 
     At = ReaderPutNumberField(Message,
                               READER_TRACK_UUID,
-                              READER_FIRST_TRACK + (ULONGLONG)Track->Index);
-    At = ReaderPutNumberField(At, READER_TRACK_PARENT, READER_PROCESS_TRACK);
+                              READER_FIRST_TRACK(Events) + Track->Index);
+    At = ReaderPutNumberField(At,
+                              READER_TRACK_PARENT,
+                              READER_PROCESS_TRACK +
+                                  (ULONGLONG)Track->Process);
     if (Track->Fiber != 0) {
 
         At = ReaderPutBytesField(At, READER_TRACK_NAME, Clean, Length);
@@ -525,7 +543,7 @@ Return Value:
 
         End = ReaderPutNumberField(Thread,
                                    READER_THREAD_PROCESS_ID,
-                                   (ULONGLONG)(LONG)Events->NumberOfProcess);
+                                   (ULONGLONG)(LONG)Track->NumberOfProcess);
         End = ReaderPutNumberField(End,
                                    READER_THREAD_ID,
                                    (ULONGLONG)(LONG)Track->Identifier);
@@ -680,7 +698,7 @@ Return Value:
     At = ReaderPutNumberField(Event, READER_EVENT_TYPE, Type);
     At = ReaderPutNumberField(At,
                               READER_EVENT_TRACK,
-                              READER_FIRST_TRACK + (ULONGLONG)Track->Index);
+                              READER_FIRST_TRACK(Events) + Track->Index);
     if (Name != 0) {
         At = ReaderPutNumberField(At, READER_EVENT_CATEGORY, Category);
         At = ReaderPutNumberField(At, READER_EVENT_NAME, Name);

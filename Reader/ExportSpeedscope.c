@@ -364,8 +364,14 @@ Return Value:
 
     Scope->EndOfNotes = 0;
     RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
-    ReaderWriteProcessName(&Text, Events);
-    RtlWriteText(&Text, " (process %u)", Events->NumberOfProcess);
+    ReaderWriteProcessName(&Text, Events, 0);
+    RtlWriteText(&Text, " (process %u)", ReaderNumberProcess(Events, 0));
+    if (Events->Export->Session.NumberOfProcesses > 1) {
+        RtlWriteText(&Text,
+                     " and %u more",
+                     Events->Export->Session.NumberOfProcesses - 1);
+    }
+
     if (Events->Export->Options->SplitSize != 0) {
         RtlWriteText(&Text, ", part %u", Events->Part);
     }
@@ -487,13 +493,20 @@ Return Value:
     ULONGLONG Time = Events->PartTime;
     ULONGLONG Place = Notes->FirstBlock;
     BOOLEAN IsFirst = TRUE;
-    CHAR Name[256];
+    CHAR Name[512];
     RTL_WRITER Text;
     ULONG Read;
     NTSTATUS Status;
 
     RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
     ReaderWriteTrackName(&Text, Notes->Track);
+    if (Events->Export->Session.NumberOfProcesses > 1) {
+        RtlWriteText(&Text, ", ");
+        ReaderWriteProcess(&Text,
+                           &Events->Export->Session,
+                           Notes->Track->Process);
+    }
+
     RtlWriteText(Writer, "{\"type\":\"evented\",\"name\":");
     ReaderWriteJsonText(Writer, Name, Text.LengthInBytes);
     RtlWriteText(Writer,

@@ -786,6 +786,19 @@ ULONG
     );
 READER_FIND_PARENT ReaderFindParent;
 
+//
+// Writes "process 12 name.exe".
+//
+
+typedef
+VOID
+(READER_WRITE_PROCESS)(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+READER_WRITE_PROCESS ReaderWriteProcess;
+
 typedef VOID (READER_RUNDOWN_PROCESSES)(_Inout_ PREADER_SESSION Session);
 READER_RUNDOWN_PROCESSES ReaderRundownProcesses;
 

@@ -38,6 +38,12 @@ typedef struct _READER_PROCESS_TIMES {
 
 #define READER_CLOSE_READINGS 10000000LL
 
+//
+// What is shown of a process's name where there are others beside it, in bytes.
+//
+
+#define READER_MAXIMUM_PROCESS_NAME 128
+
 
 static
 VOID
@@ -741,6 +747,53 @@ Return Value:
     }
 
     return Parent;
+}
+
+
+_Use_decl_annotations_
+VOID
+ReaderWriteProcess(
+    PRTL_WRITER Writer,
+    const READER_SESSION *Session,
+    ULONG Process
+    )
+/*++
+
+Routine Description:
+
+    Writes which process a process is.
+
+Arguments:
+
+    Writer - Where to write.
+
+    Session - The session.
+
+    Process - The process's index.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_PROCESS Known = &Session->Processes[Process];
+    ULONG Length = Known->NameLength;
+
+    if (Length > READER_MAXIMUM_PROCESS_NAME) {
+
+        //
+        // Not in the middle of a character.
+        //
+
+        Length = READER_MAXIMUM_PROCESS_NAME;
+        while (Length != 0 && (Known->Name[Length] & 0xC0) == 0x80) {
+            Length -= 1;
+        }
+    }
+
+    RtlWriteText(Writer, "process %u ", Known->Header->ProcessId);
+    ReaderWriteCleanText(Writer, Known->Name, Length);
 }
 
 
