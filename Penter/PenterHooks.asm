@@ -826,12 +826,25 @@ FOUR_ROUTINES RECORDING_ROUTINE, NoneExpansion, 1, TRACE_CLOCK_NONE
 FOUR_ROUTINES CHOOSING_ROUTINE, NoneChoosing, 0, TRACE_CLOCK_NONE
 FOUR_ROUTINES CHOOSING_ROUTINE, NoneChoosingExpansion, 1, TRACE_CLOCK_NONE
 
-SLOW_ROUTINE PenterEnterSlow, _penter, TRACE_KIND_ENTER
-SLOW_ROUTINE PenterExitSlow, _pexit, TRACE_KIND_EXIT
+;
+; Not through the public hooks: what calls or jumps to those is the program's
+; code, and may be taken out of it (PenterExclude.c).
+;
+
+SLOW_ROUTINE PenterEnterSlow, PenterEnterJump, TRACE_KIND_ENTER
+SLOW_ROUTINE PenterExitSlow, PenterExitJump, TRACE_KIND_EXIT
 SLOW_ROUTINE PenterEnterFunctionSlow, PenterEnterFunctionJump, \
              TRACE_KIND_ENTER_FUNCTION
 SLOW_ROUTINE PenterExitFunctionSlow, PenterExitFunctionJump, \
              TRACE_KIND_EXIT_FUNCTION
+
+        align 16
+PenterEnterJump:
+        jmp     [PenterEnterRoutine]
+
+        align 16
+PenterExitJump:
+        jmp     [PenterExitRoutine]
 
         global PenterEnterFunctionJump
         align 16

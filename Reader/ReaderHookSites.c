@@ -1103,6 +1103,16 @@ Return Value:
             Kind = ReaderFindHookKind(Scan->Unwind, Target);
 
             //
+            // Only the exit hooks of -finstrument-functions are jumped to; the
+            // library's own jumps lead to the same places, but make no address.
+            //
+
+            if (Form == ReaderHookFormJump &&
+                (Kind != TRACE_KIND_EXIT_FUNCTION || Scan->NumberMade == 0)) {
+                Kind = 0;
+            }
+
+            //
             // Prefixes would stay behind.
             //
 
