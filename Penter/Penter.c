@@ -387,6 +387,9 @@ Return Value:
                                  &Config->ExcludeFile,
                                  &Penter->Exclusion,
                                  &Error);
+    if (Penter->Exclusion.NumberOfSites != 0) {
+        Session->Template->Flags |= TRACE_FLAG_EXCLUDED;
+    }
     if (!NT_SUCCESS(Status)) {
         RtlWriteText(&Writer, "no function of this module is excluded");
     } else if (Penter->Exclusion.NumberRefused != 0) {

@@ -14,6 +14,7 @@ Abstract:
 --*/
 
 #include "ReaderFile.h"
+#include "ReaderExclude.h"
 #include "ReaderProbe.h"
 #include "../StringTable/StringTable.h"
 
@@ -702,6 +703,89 @@ Return Value:
 
 
 static
+ULONG
+ReaderWriteHotExcludeList(
+    _Inout_ PREADER_HOT Hot
+    )
+/*++
+
+Routine Description:
+
+    Writes the list for TRACER_EXCLUDE.
+
+Arguments:
+
+    Hot - What was added up, and written; gets functions that were not called.
+
+Return Value:
+
+    READER_EXIT_*; a failure has been written.
+
+--*/
+{
+    PCREADER_CONTEXT Context = Hot->Session.Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    PCREADER_OPTIONS Options = Hot->Options;
+    PCREADER_FUNCTION Function;
+    READER_EXCLUDE Exclude;
+    ULONG NumberOfFunctions = Hot->Functions.NumberOfFunctions;
+    PUCHAR IsMeant;
+    ULONG ExitCode;
+    ULONG Index;
+    ULONG First;
+
+    ReaderInitializeExclude(&Exclude, &Hot->Functions);
+    ExitCode = ReaderFindSessionHookSites(&Exclude, Options->PathUtf8);
+    if (ExitCode != READER_EXIT_SUCCESS) {
+        ReaderRundownExclude(&Exclude);
+        return ExitCode;
+    }
+
+    IsMeant = (PUCHAR)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Hot->Functions.NumberOfFunctions + 1);
+    if (IsMeant == NULL) {
+        ReaderRundownExclude(&Exclude);
+        return ReaderFail(Context,
+                          "hot",
+                          Options->PathUtf8,
+                          STATUS_NO_MEMORY);
+    }
+
+    //
+    // A function of an image that was loaded twice stands for both.
+    //
+
+    for (Index = 0; Index < NumberOfFunctions; Index++) {
+
+        if (!Hot->Rows[Index].IsListed) {
+            continue;
+        }
+
+        Function = &Hot->Functions.Functions[Index];
+        First = Index;
+        if (ReaderIsModuleRepeated(&Hot->Session, Function->Module, &First) &&
+            !ReaderFindInMap(&Hot->Functions.Starts,
+                             ((ULONGLONG)First << 32) | Function->Rva,
+                             &First)) {
+            continue;
+        }
+
+        IsMeant[First] = TRUE;
+    }
+
+    ExitCode = ReaderSaveExcludeList(&Exclude,
+                                     IsMeant,
+                                     Options->PathUtf8,
+                                     Options->ExcludeList,
+                                     Options->ExcludeListUtf8);
+    Allocator->Free(Allocator->Context, IsMeant);
+    ReaderRundownExclude(&Exclude);
+    return ExitCode;
+}
+
+
+static
 VOID
 ReaderRundownHot(
     _Inout_ PREADER_HOT Hot
@@ -894,6 +978,10 @@ Return Value:
                                &Hot.NotShown,
                                ExitCode);
     ReaderSaveCache(&Hot.Session, FALSE);
+    if (Options->ExcludeList != NULL &&
+        ReaderWriteHotExcludeList(&Hot) != READER_EXIT_SUCCESS) {
+        ExitCode = READER_EXIT_FAILURE;
+    }
 
 End:
     ReaderRundownHot(&Hot);
@@ -916,17 +1004,20 @@ const READER_COMMAND ReaderHotCommand = {
     "--output writes the listed functions to FILE, a name a line, as\n"
     "--exclude @FILE takes it.  A name that another function's begins with,\n"
     "which is not listed, is written as a comment: as a prefix it would\n"
-    "exclude both.  To have them not traced at all, give the names to the\n"
-    "compiler.\n"
+    "exclude both.\n"
+    "--exclude-list writes them to FILE as TRACER_EXCLUDE takes it: the next\n"
+    "run of the same build then calls no hook in them, at no cost (exit code\n"
+    "1: some cannot be excluded, and the list is without them).\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
     READER_TICKS_NOTE,
     "  TraceReader hot --limit 20 SESSION\n"
     "  TraceReader hot --min 1M --output dear.txt SESSION\n"
-    "  TraceReader report --exclude @dear.txt SESSION\n",
+    "  TraceReader report --exclude @dear.txt SESSION\n"
+    "  TraceReader hot --exclude-list fast.list SESSION\n",
     READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTION_MINIMUM | READER_OPTION_OUTPUT |
-        READER_OPTIONS_OF_READING,
+        READER_OPTION_EXCLUDE_LIST | READER_OPTIONS_OF_READING,
     ReaderCommandHot
 };

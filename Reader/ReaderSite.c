@@ -173,7 +173,16 @@ Return Value:
             Unwind = Module->Symbols != NULL
                          ? ReaderGetUnwind(Module->Symbols)
                          : NULL;
-            if (Unwind != NULL) {
+
+            //
+            // A function that is told to the hook may have been inlined into
+            // one that is excluded: then nothing says that the stack frame is
+            // not its own.
+            //
+
+            if (Unwind != NULL &&
+                (!IsFunction ||
+                 (Module->Header->Flags & TRACE_FLAG_EXCLUDED) == 0)) {
                 ReaderReadSite(Unwind, Call, &Session->Sites[Index]);
             }
 

@@ -160,6 +160,8 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 #define TRACE_FLAG_FIBER                0x2u    // the thread was a fiber when
                                                 // the store was made: the
                                                 // stack may not be its own
+#define TRACE_FLAG_EXCLUDED             0x4u    // calls of hooks are taken out
+                                                // of the module's code
 
 //
 // A step of the clock thread this many times longer than the resolution is a
