@@ -564,18 +564,19 @@ UNWIND_END %1
 ;
 ;       BOOLEAN PenterSlowPath(Call, Kind, Timestamp)
 ;
-;   (PENTER_SLOW_CALL in PenterPrivate.h) and puts everything back.  A thread that has too little stack left for that
-;   goes on at once and the event is counted.  If PenterSlowPath returned TRUE
-;   the hook is entered again (the context is there, or has room); otherwise the
-;   event has been dealt with and the instrumented function goes on.
+;   (PENTER_SLOW_CALL in PenterPrivate.h) and puts everything back.  A thread
+;   that has too little stack left for that goes on at once and the event is
+;   counted.  If PenterSlowPath returned TRUE the hook is entered again (the
+;   context is there, or has room); otherwise the event has been dealt with and
+;   the instrumented function goes on.
 ;
 ;   The XSAVE area is at most 2,696 bytes with AVX-512, so that together with
 ;   the rest no page of the stack is skipped (a guard page would be missed).
 ;
 ; Frame: rbp points to the saved flags; above it rbp, r11, r10, r9, r8, rdx,
-;   rcx, rax and the return address: this is PENTER_SLOW_CALL.  Below it the last
-;   error and the last status value, PenterSlowPath's answer, the time stamp
-;   counter and, aligned on 64, the XSAVE area and 32 bytes of shadow space.
+;   rcx, rax and the return address: this is PENTER_SLOW_CALL.  Below it the
+;   last error and the last status value, PenterSlowPath's answer, the time
+;   stamp counter and, aligned on 64, the XSAVE area and 32 bytes of shadow space.
 ;
 ;--
 

@@ -58,7 +58,8 @@
 %define TREE_RDX        24
 %define TREE_RCX        32
 %define TREE_RETURN     48
-%define TREE_CALL       56                  ; from rsp to RSP at the call
+%define TREE_CALL       56                  ; from rsp to RSP at the call:
+                                            ; TRACE_TREE_HOOK_FRAME
 
 %macro SAVE_TREE_STATE 0
         SAVE_STATE
@@ -99,9 +100,10 @@ UNWIND_END_PROLOG
         cmp     rdx, [rcx + TRACE_HEADER_LIMIT]
         jae     %%full
         mov     r8, [rcx + TRACE_HEADER_WRITER_CONTEXT]
-        mov     rax, [gs:TEB_STACK_BASE]
-        cmp     rax, [r8 + TRACE_STORE_TREE_STACK_BASE]
-        jne     %%slow
+        mov     rax, rsp
+        sub     rax, [r8 + TRACE_STORE_TREE_STACK_LOW]
+        cmp     rax, [r8 + TRACE_STORE_TREE_STACK_SIZE]
+        jae     %%slow                      ; another stack
 
         mov     r8, [rdx + TRACE_FRAME_NODE]
         mov     rax, [r8 + TRACE_NODE_LAST_CHILD]
@@ -242,9 +244,10 @@ UNWIND_END_PROLOG
         mov     rdx, [rcx + TRACE_HEADER_WRITER_CONTEXT]
         test    rdx, rdx
         jz      %%full                      ; a stand-in
-        mov     rax, [gs:TEB_STACK_BASE]
-        cmp     rax, [rdx + TRACE_STORE_TREE_STACK_BASE]
-        jne     %%full
+        mov     rax, rsp
+        sub     rax, [rdx + TRACE_STORE_TREE_STACK_LOW]
+        cmp     rax, [rdx + TRACE_STORE_TREE_STACK_SIZE]
+        jae     %%full                      ; another stack
         mov     r8, [rcx + TRACE_HEADER_CURSOR]
         READ_CLOCK %5
         mov     rdx, rax

@@ -168,18 +168,26 @@ struct _TRACE_DEPTH {
 #define TRACE_DEPTH_STACKS          1024
 
 //
-// What the writer knows of a thread's tree beside the tree itself (TraceTree.c).
-// The hooks use the first four fields, which are in Asm/TraceLayout.inc.  The
-// buckets hold the nodes but for the root and those of TRACE_NODE_OTHER, linked
-// by HashNext; their number is a power of two.
+// What the writer knows of a thread's tree beside the tree itself
+// (TraceTree.c).  The hooks use the first five fields, which are in
+// Asm/TraceLayout.inc.  The buckets hold the nodes but for the root and those
+// of TRACE_NODE_OTHER, linked by HashNext; their number is a power of two.
 //
 
 #define TRACE_TREE_HASH             0x9E3779B1u
 #define TRACE_TREE_HASH_SHIFT       12
 #define TRACE_TREE_MAXIMUM_BUCKETS  0x00100000
 
+//
+// How far RSP is below that at its call when the hook looks where it is: this
+// decides which stack it is on.
+//
+
+#define TRACE_TREE_HOOK_FRAME       56
+
 typedef struct _TRACE_TREE {
-    ULONGLONG StackBase;            // highest address of the stack in use
+    ULONGLONG StackLow;             // lowest address of the stack in use
+    ULONGLONG StackSize;            // bytes
     PTRACE_NODE Nodes;              // the root, the first of them
     PTRACE_NODE *Buckets;
     ULONG Mask;                     // number of buckets less 1

@@ -6,8 +6,8 @@ Module Name:
 
 Abstract:
 
-    Stores of TRACE_MODE_TREE: making one, what the hooks (PenterTree.asm) cannot
-    do by themselves, stopping, starting and clearing, and the end.
+    Stores of TRACE_MODE_TREE: making one, what the hooks (PenterTree.asm)
+    cannot do by themselves, stopping, starting and clearing, and the end.
 
     The file is mapped as a whole:
 
@@ -47,10 +47,11 @@ Abstract:
 #define TREE_FIBER_PART             32
 
 //
-// Of a stack whose size makes no sense.
+// A stack that the thread environment block says nothing of is taken for one
+// that is that large, and lies at a multiple of that.
 //
 
-#define TREE_DEFAULT_RESERVE        0x100000
+#define TREE_UNKNOWN_RESERVE        0x10000
 #define TREE_MAXIMUM_RESERVE        0x40000000
 
 #define TREE_FIRST_BUCKETS          512
@@ -69,6 +70,12 @@ Abstract:
 //
 
 #define TREE_PREPARED(Stack)        ((Stack)->Reserved[0])
+
+//
+// Lowest address of a stack.
+//
+
+#define TREE_STACK_LOW(Stack)       ((Stack)->Reserved[1])
 
 #define TREE_HALTED                 (TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED)
 
@@ -223,36 +230,43 @@ Return Value:
 }
 
 static
-ULONGLONG
-TraceTreeRoomForFrames(
-    VOID
+BOOLEAN
+TraceTreeGetRange(
+    _In_ ULONGLONG Stack,
+    _Out_ PULONGLONG Low,
+    _Out_ PULONGLONG Size
     )
 /*++
 
 Routine Description:
 
-    Computes how many bytes of frames the stack that the thread runs on may
-    need.
+    Tells where the stack is that the thread runs on.  What the system knows of
+    is in the thread environment block; a program may have moved RSP elsewhere
+    by itself.
 
 Arguments:
 
-    None.
+    Stack - Supplies RSP.
+
+    Low - Receives the lowest address.
+
+    Size - Receives the size in bytes.
 
 Return Value:
 
-    The number of bytes.
+    FALSE if the system does not know this stack.
 
 --*/
 {
-    ULONGLONG Reserve;
-
-    Reserve = __readgsqword(TEB_STACK_BASE) -
-              __readgsqword(TEB_DEALLOCATION_STACK);
-    if (Reserve == 0 || Reserve > TREE_MAXIMUM_RESERVE) {
-        Reserve = TREE_DEFAULT_RESERVE;
+    *Low = __readgsqword(TEB_DEALLOCATION_STACK);
+    *Size = __readgsqword(TEB_STACK_BASE) - *Low;
+    if (Stack - *Low < *Size && *Size <= TREE_MAXIMUM_RESERVE) {
+        return TRUE;
     }
 
-    return Reserve * TREE_FRAMES_FACTOR;
+    *Low = Stack / TREE_UNKNOWN_RESERVE * TREE_UNKNOWN_RESERVE;
+    *Size = TREE_UNKNOWN_RESERVE;
+    return FALSE;
 }
 
 static
@@ -261,7 +275,9 @@ TraceTreeInitializeStack(
     _In_ PTRACE_STORE Store,
     _Out_ PTRACE_TREE_STACK Stack,
     _In_ ULONGLONG End,
-    _In_ ULONGLONG Prepared
+    _In_ ULONGLONG Prepared,
+    _In_ ULONGLONG Low,
+    _In_ ULONGLONG Size
     )
 /*++
 
@@ -279,6 +295,8 @@ Arguments:
 
     Prepared - Supplies the end of its pages that are prepared.
 
+    Low, Size - Supply where it is.
+
 Return Value:
 
     None.
@@ -293,11 +311,12 @@ Return Value:
     First->Node = (ULONG_PTR)Store->Tree.Nodes;
     First->Flags = 0;
 
-    Stack->StackBase = __readgsqword(TEB_STACK_BASE);
+    Stack->StackBase = Low + Size;
     Stack->Top = (ULONG_PTR)First;
     Stack->End = End;
     Stack->LeftTimestamp = 0;
     TREE_PREPARED(Stack) = Prepared;
+    TREE_STACK_LOW(Stack) = Low;
 }
 
 _Use_decl_annotations_
@@ -328,12 +347,15 @@ Return Value:
     PBYTE Base;
     PVOID Buckets;
     ULONGLONG Room;
+    ULONGLONG Low;
+    ULONGLONG Size;
     PTRACE_NODE Root;
 
     Tree = &Store->Tree;
     Base = Store->Current.Base;
 
-    Room = TraceTreeRoomForFrames();
+    (VOID)TraceTreeGetRange((ULONG_PTR)&Room, &Low, &Size);
+    Room = Size * TREE_FRAMES_FACTOR;
     if (Room > Store->Current.SizeInBytes / TREE_OWN_PART) {
         Room = Store->Current.SizeInBytes / TREE_OWN_PART;
     }
@@ -368,8 +390,11 @@ Return Value:
                              Tree->Stack,
                              (ULONG_PTR)Tree->Nodes,
                              (ULONG_PTR)Base +
-                             Store->Current.PreparedInBytes);
-    Tree->StackBase = Tree->Stack->StackBase;
+                             Store->Current.PreparedInBytes,
+                             Low,
+                             Size);
+    Tree->StackLow = Low;
+    Tree->StackSize = Size;
     return STATUS_SUCCESS;
 }
 
@@ -935,17 +960,21 @@ Return Value:
 static
 PTRACE_TREE_STACK
 TraceTreeCarveStack(
-    _Inout_ PTRACE_STORE Store
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONGLONG Low,
+    _In_ ULONGLONG Size
     )
 /*++
 
 Routine Description:
 
-    Makes the stack that the thread runs on one of the store's.
+    Makes room for the frames of one more stack.
 
 Arguments:
 
     Store - Supplies the store.
+
+    Low, Size - Supply where the stack is.
 
 Return Value:
 
@@ -957,7 +986,7 @@ Return Value:
     PTRACE_TREE_STACK First;
     PTRACE_TREE_STACK Stack;
     ULONGLONG Used;
-    ULONGLONG Size;
+    ULONGLONG Room;
     ULONGLONG Prepared;
 
     Tree = &Store->Tree;
@@ -966,17 +995,17 @@ Return Value:
         return NULL;
     }
 
-    Size = (Tree->NodesEnd - Used) / TREE_FIBER_PART;
-    if (Size > TraceTreeRoomForFrames()) {
-        Size = TraceTreeRoomForFrames();
+    Room = (Tree->NodesEnd - Used) / TREE_FIBER_PART;
+    if (Room > Size * TREE_FRAMES_FACTOR) {
+        Room = Size * TREE_FRAMES_FACTOR;
     }
-    Size = Size / TREE_PAGE_SIZE * TREE_PAGE_SIZE;
-    if (Size == 0) {
-        Size = TREE_PAGE_SIZE;
+    Room = Room / TREE_PAGE_SIZE * TREE_PAGE_SIZE;
+    if (Room == 0) {
+        Room = TREE_PAGE_SIZE;
     }
 
-    Prepared = Size < TREE_PREPARE_FIRST ? Size : TREE_PREPARE_FIRST;
-    Stack = (PTRACE_TREE_STACK)(ULONG_PTR)(Tree->NodesEnd - Size);
+    Prepared = Room < TREE_PREPARE_FIRST ? Room : TREE_PREPARE_FIRST;
+    Stack = (PTRACE_TREE_STACK)(ULONG_PTR)(Tree->NodesEnd - Room);
     if (!NT_SUCCESS(TraceTreePrepare(Store, (ULONG_PTR)Stack, Prepared))) {
         return NULL;
     }
@@ -984,8 +1013,10 @@ Return Value:
     TraceTreeInitializeStack(Store,
                              Stack,
                              Tree->NodesEnd,
-                             (ULONG_PTR)Stack + Prepared);
-    Tree->NodesEnd -= Size;
+                             (ULONG_PTR)Stack + Prepared,
+                             Low,
+                             Size);
+    Tree->NodesEnd -= Room;
 
     First = TraceTreeStackAt(Store, TRACE_TREE_FIRST_STACK);
     Stack->NextFileOffset = First->NextFileOffset;
@@ -998,7 +1029,7 @@ static
 VOID
 TraceTreeSwitch(
     _Inout_ PTRACE_STORE Store,
-    _In_ ULONGLONG Now
+    _In_ PCTRACE_TREE_CALL Call
     )
 /*++
 
@@ -1006,13 +1037,14 @@ Routine Description:
 
     Goes over to the frames of the stack that the thread runs on.  Where there
     is no room for them, the stack that was left longest ago makes room: it is
-    probably gone.
+    probably gone.  And so is one at the same place of which the system says
+    something else now.
 
 Arguments:
 
     Store - Supplies the store.
 
-    Now - Supplies when.
+    Call - Supplies the call.
 
 Return Value:
 
@@ -1027,11 +1059,16 @@ Return Value:
     PTRACE_TREE_STACK Found;
     PTRACE_FRAME Top;
     PTRACE_NODE Node;
-    ULONGLONG StackBase;
+    ULONGLONG Low;
+    ULONGLONG Size;
+    BOOLEAN IsKnown;
+    BOOLEAN IsGone;
 
     Tree = &Store->Tree;
     Header = Store->Header;
-    StackBase = __readgsqword(TEB_STACK_BASE);
+    IsKnown = TraceTreeGetRange(Call->Stack - TRACE_TREE_HOOK_FRAME,
+                                &Low,
+                                &Size);
 
     Found = NULL;
     Oldest = NULL;
@@ -1039,9 +1076,16 @@ Return Value:
          Stack != NULL;
          Stack = TraceTreeStackAt(Store, Stack->NextFileOffset)) {
 
-        if (Stack->StackBase == StackBase) {
+        if (Call->Stack - TRACE_TREE_HOOK_FRAME - TREE_STACK_LOW(Stack) <
+            Stack->StackBase - TREE_STACK_LOW(Stack)) {
+
             Found = Stack;
-            break;
+            if (!IsKnown ||
+                (Low == TREE_STACK_LOW(Stack) &&
+                 Low + Size == Stack->StackBase)) {
+
+                break;
+            }
         }
         if (Stack != Tree->Stack &&
             (Oldest == NULL || Oldest->LeftTimestamp > Stack->LeftTimestamp)) {
@@ -1050,24 +1094,32 @@ Return Value:
         }
     }
 
+    IsGone = FALSE;
     if (Found == NULL) {
-        Found = TraceTreeCarveStack(Store);
+        Found = TraceTreeCarveStack(Store, Low, Size);
+        if (Found == NULL) {
+            Found = Oldest != NULL ? Oldest : Tree->Stack;
+            IsGone = TRUE;
+        }
+    } else if (Stack == NULL) {
+        IsGone = TRUE;
     }
 
     TraceTreeBeginChange(Store);
 
     Tree->Stack->Top = Header->Cursor;
-    Tree->Stack->LeftTimestamp = Now;
+    Tree->Stack->LeftTimestamp = Call->Timestamp;
     Tree->NumberTooDeep = 0;
 
-    if (Found == NULL) {
-        Found = Oldest != NULL ? Oldest : Tree->Stack;
+    if (IsGone) {
         Header->Cursor = Found->Top;
         while (TraceTreeTop(Store) != TREE_FIRST_FRAME(Found)) {
             TraceTreePop(Store, Found->LeftTimestamp, FALSE);
         }
         Found->Top = Header->Cursor;
-        Found->StackBase = StackBase;
+        Found->LeftTimestamp = 0;
+        Found->StackBase = Low + Size;
+        TREE_STACK_LOW(Found) = Low;
     }
 
     Top = (PTRACE_FRAME)(ULONG_PTR)Found->Top;
@@ -1075,12 +1127,14 @@ Return Value:
         Node = (PTRACE_NODE)(ULONG_PTR)Top->Node;
         RtlStoreRelease64(&Node->Away,
                           Node->Away +
-                          TraceTreeElapsed(Found->LeftTimestamp, Now));
+                          TraceTreeElapsed(Found->LeftTimestamp,
+                                           Call->Timestamp));
         Found->LeftTimestamp = 0;
     }
 
     Tree->Stack = Found;
-    Tree->StackBase = StackBase;
+    Tree->StackLow = TREE_STACK_LOW(Found);
+    Tree->StackSize = Found->StackBase - TREE_STACK_LOW(Found);
     RtlStoreRelease64(&Header->StackFileOffset,
                       (ULONGLONG)((PBYTE)Found - Store->Current.Base));
     RtlStoreRelease64(&Header->Cursor, (ULONG_PTR)Top);
@@ -1138,6 +1192,34 @@ Return Value:
 
 static
 BOOLEAN
+TraceTreeIsCurrent(
+    _In_ const TRACE_TREE *Tree,
+    _In_ PCTRACE_TREE_CALL Call
+    )
+/*++
+
+Routine Description:
+
+    Says whether a call was made on the stack in use, as the hook does.
+
+Arguments:
+
+    Tree - Supplies the tree.
+
+    Call - Supplies the call.
+
+Return Value:
+
+    TRUE or FALSE.
+
+--*/
+{
+    return Call->Stack - TRACE_TREE_HOOK_FRAME - Tree->StackLow <
+           Tree->StackSize;
+}
+
+static
+BOOLEAN
 TraceTreeBegin(
     _Inout_ PTRACE_STORE Store,
     _In_ PCTRACE_TREE_CALL Call
@@ -1175,8 +1257,8 @@ Return Value:
             Header->Cursor < TREE_PREPARED(Stack) &&
             Used % TRACE_FRAME_SIZE == 0) {
 
-            if (Store->Tree.StackBase != __readgsqword(TEB_STACK_BASE)) {
-                TraceTreeSwitch(Store, Call->Timestamp);
+            if (!TraceTreeIsCurrent(&Store->Tree, Call)) {
+                TraceTreeSwitch(Store, Call);
             }
             return TRUE;
         }
