@@ -448,6 +448,9 @@ Return Value:
     CHAR Place[READER_MICROSECONDS_SIZE];
     PCHAR End;
 
+    ReaderChromeSetProcess(Chrome,
+                           Track != NULL ? Track->NumberOfProcess :
+                                           ReaderNumberProcess(Events, 0));
     End = ReaderPutMicroseconds(Place, Time);
     RtlWriteText(Writer, ",\n{\"ph\":\"i\",");
     RtlWriteBytes(Writer, Chrome->Process, Chrome->ProcessLength);

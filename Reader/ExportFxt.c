@@ -790,6 +790,7 @@ Return Value:
         ReaderFxtWriteObject(Events,
                              READER_FXT_THREAD_OBJECT,
                              READER_FXT_SESSION,
+                             ReaderNumberProcess(Events, 0),
                              Session,
                              sizeof(Session) - 1);
     }
@@ -807,7 +808,8 @@ Return Value:
     }
 
     Words[1] = Time;
-    Words[2] = Events->NumberOfProcess;
+    Words[2] = Track != NULL ? Track->NumberOfProcess :
+                               ReaderNumberProcess(Events, 0);
     Words[3] = Track != NULL ? Track->Identifier : READER_FXT_SESSION;
     ReaderPutWords(Writer, Words, 4);
     ReaderPutPaddedText(Writer, Category, sizeof(Category) - 1);

@@ -852,7 +852,7 @@ Return Value:
     EventEnd = ReaderPutNumberField(
         EventEnd,
         READER_EVENT_TRACK,
-        Track != NULL ? READER_FIRST_TRACK + (ULONGLONG)Track->Index
+        Track != NULL ? READER_FIRST_TRACK(Events) + Track->Index
                       : READER_PROCESS_TRACK);
     EventEnd = ReaderPutBytesField(EventEnd,
                                    READER_EVENT_CATEGORY_TEXT,
