@@ -1183,6 +1183,39 @@ Return Value:
     return Again;
 }
 
+static
+BOOLEAN
+PenterCountPaused(
+    _Inout_ PTRACE_STORE_HEADER Header,
+    _In_ BOOLEAN IsPaused
+    )
+/*++
+
+Routine Description:
+
+    Counts an event while recording is stopped, where the hook does not do that
+    by itself.
+
+Arguments:
+
+    Header - Supplies the header of the calling thread's store.
+
+    IsPaused - Supplies whether it is stopped.
+
+Return Value:
+
+    TRUE if it has been counted.
+
+--*/
+{
+    if (!IsPaused || (Header->HookFlags & TRACE_HOOK_STOPPED) != 0) {
+        return FALSE;
+    }
+
+    Header->NumberOfEventsLost += 1;
+    return TRUE;
+}
+
 BOOLEAN
 PenterSlowPath(
     _In_ PCPENTER_SLOW_CALL Call,
@@ -1269,9 +1302,15 @@ Return Value:
 
     if (Header->Mode == TRACE_MODE_TREE) {
         Store->InSlowPath = TRUE;
-        Done = PenterTreeCall(Penter, Store, Call, Kind, Timestamp);
+        do {
+            IsPaused = TraceControlServe(Store);
+        } while (Store->Attention);
+        Done = IsPaused;
+        if (!IsPaused) {
+            Done = PenterTreeCall(Penter, Store, Call, Kind, Timestamp);
+        }
         Store->InSlowPath = FALSE;
-        return Done;
+        return PenterCountPaused(Header, IsPaused) ? FALSE : Done;
     }
 
     if (Store->Depth != NULL &&
@@ -1297,12 +1336,7 @@ Return Value:
     }
     Store->InSlowPath = FALSE;
 
-    if (IsPaused && (Header->HookFlags & TRACE_HOOK_STOPPED) == 0) {
-        Header->NumberOfEventsLost += 1;
-        return FALSE;
-    }
-
-    return TRUE;
+    return !PenterCountPaused(Header, IsPaused);
 }
 
 _Use_decl_annotations_

@@ -999,7 +999,8 @@ Return Value:
 static
 VOID
 TraceControlStop(
-    _Inout_ PTRACE_STORE Store
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONGLONG Timestamp
     )
 /*++
 
@@ -1011,6 +1012,8 @@ Arguments:
 
     Store - Supplies the store, whose work lock is held.
 
+    Timestamp - Supplies when that was asked for.
+
 Return Value:
 
     None.
@@ -1020,6 +1023,11 @@ Return Value:
     PTRACE_STORE_HEADER Header;
 
     Header = Store->Header;
+    if (Header->Mode == TRACE_MODE_TREE) {
+        TraceTreeStop(Store, Timestamp);
+        return;
+    }
+
     if ((Header->HookFlags & TRACE_HOOK_PAUSED) == 0) {
         Store->LostBefore = Header->NumberOfEventsLost;
         RtlStoreRelease32(&Header->HookFlags,
@@ -1030,7 +1038,8 @@ Return Value:
 static
 VOID
 TraceControlStart(
-    _Inout_ PTRACE_STORE Store
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONGLONG Timestamp
     )
 /*++
 
@@ -1043,6 +1052,8 @@ Arguments:
 
     Store - Supplies the store, whose work lock is held.
 
+    Timestamp - Supplies when that was asked for.
+
 Return Value:
 
     None.
@@ -1054,6 +1065,11 @@ Return Value:
     ULONGLONG Missed;
 
     Header = Store->Header;
+    if (Header->Mode == TRACE_MODE_TREE) {
+        TraceTreeStart(Store, Timestamp);
+        return;
+    }
+
     if ((Header->HookFlags & TRACE_HOOK_PAUSED) == 0) {
         return;
     }
@@ -1128,15 +1144,19 @@ Return Value:
         switch (Action.Kind) {
 
         case TRACE_ACTION_STOP:
-            TraceControlStop(Store);
+            TraceControlStop(Store, Action.Timestamp);
             break;
 
         case TRACE_ACTION_START:
-            TraceControlStart(Store);
+            TraceControlStart(Store, Action.Timestamp);
             break;
 
         case TRACE_ACTION_CLEAR:
-            RtlStoreRelease64(&Header->ClearTimestamp, Action.Timestamp);
+            if (Header->Mode == TRACE_MODE_TREE) {
+                TraceTreeClear(Store, Action.Timestamp);
+            } else {
+                RtlStoreRelease64(&Header->ClearTimestamp, Action.Timestamp);
+            }
             break;
 
         case TRACE_ACTION_NAME:
@@ -1197,8 +1217,12 @@ Return Value:
             RtlStoreRelease32(&Header->HookFlags,
                               Header->HookFlags | TRACE_HOOK_STOPPED);
         } else {
+            RtlStoreRelease32(&Header->HookFlags,
+                              Header->HookFlags & ~(ULONG)TRACE_HOOK_STOPPED);
             Store->IsPausedSlowly = TRUE;
         }
+    } else if (Header->Mode == TRACE_MODE_TREE) {
+        TraceTreeSetLimit(Store);
     }
     TraceStoreReleaseWorkLock(Store);
 
@@ -1241,6 +1265,6 @@ Return Value:
     if (Header->State != TRACE_STATE_STOPPED &&
         (Header->HookFlags & TRACE_HOOK_PAUSED) != 0) {
 
-        TraceControlStart(Store);
+        TraceControlStart(Store, __rdtsc());
     }
 }

@@ -568,7 +568,9 @@ Return Value:
         TraceControlPoll(Session);
         if (Session->ControlSeen != 0) {
             InterlockedExchange(&New->Attention, 1);
-            if (!TraceControlServe(New)) {
+            if (!TraceControlServe(New) &&
+                New->Header->Mode != TRACE_MODE_TREE) {
+
                 TraceStoreAdvance(New);
             }
         }

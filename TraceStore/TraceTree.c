@@ -462,11 +462,19 @@ Return Value:
     // A frame is pushed behind the innermost one if that begins below the
     // limit.
     //
+    // Who wants the owner to come by sets Attention first and the limit then
+    // (TraceControl.c).  After the exchange, which nothing passes, either that
+    // is seen here, or the limit that is set there is the last.
+    //
 
     Header = Store->Header;
-    RtlStoreRelease64(&Header->Limit,
-                      (Header->HookFlags & TREE_HALTED) != 0 ? 0 :
-                      TREE_PREPARED(Store->Tree.Stack) - TRACE_FRAME_SIZE);
+    InterlockedExchange64((LONGLONG volatile *)&Header->Limit,
+                          (Header->HookFlags & TREE_HALTED) != 0 ? 0 :
+                          (LONGLONG)(TREE_PREPARED(Store->Tree.Stack) -
+                                     TRACE_FRAME_SIZE));
+    if (Store->Attention) {
+        RtlStoreRelease64(&Header->Limit, 0);
+    }
 }
 
 static
