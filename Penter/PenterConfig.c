@@ -1254,6 +1254,54 @@ Return Value:
     }
 }
 
+static
+VOID
+PenterReadChrono(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+/*++
+
+Routine Description:
+
+    Reads TRACER_CHRONO, only to say that it has no effect.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+    ULONG Index;
+
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_CHRONO",
+                                "reading TRACER_CHRONO",
+                                Config->Scratch,
+                                &Value);
+    if (!NT_SUCCESS(Status) || Value.Length == 0) {
+        return;
+    }
+
+    Index = Config->NumberOfErrors;
+    PenterConfigError(Config,
+                      "reading TRACER_CHRONO",
+                      &Value,
+                      STATUS_NOT_SUPPORTED);
+    if (Index < Config->NumberOfErrors) {
+        Config->Consequences[Index] = PENTER_CHRONO_CONSEQUENCE;
+    }
+}
+
 _Use_decl_annotations_
 VOID
 PenterReadConfig(
@@ -1321,6 +1369,7 @@ Return Value:
     PenterReadChoices(Rtl, Config);
     PenterReadDirectory(Rtl, Config);
     PenterReadExclude(Rtl, Config);
+    PenterReadChrono(Rtl, Config);
     Config->ModuleIncluded = PenterReadPatterns(Rtl,
                                                 Config,
                                                 L"TRACER_MODULES",

@@ -210,6 +210,14 @@ typedef struct _PENTER_INI {
 typedef PENTER_INI *PPENTER_INI;
 
 //
+// What is said of functions that are to be chronological.
+//
+
+#define PENTER_CHRONO_CONSEQUENCE                                           \
+    "no functions are told apart here: every call is recorded in its "      \
+    "order, unless TRACER_MODE is tree"
+
+//
 // PenterConfig.c: what the environment and the ini file ask for.
 //
 

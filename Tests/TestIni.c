@@ -1083,8 +1083,15 @@ Return Value:
         }
         TestRead();
         TEST_EQUAL(TestSystem.NumberOfOpens, 1);
-        TEST_EQUAL(TestConfig->NumberOfErrors, 0);
         TEST(TestConfig->Enabled && TestConfig->ModuleIncluded);
+
+        //
+        // Only that TRACER_CHRONO has no effect is said.
+        //
+
+        TEST_EQUAL(TestConfig->NumberOfErrors, 1);
+        TEST_EQUAL_STRING(TestConfig->Consequences[0],
+                          PENTER_CHRONO_CONSEQUENCE);
         TEST_EQUAL(TestConfig->IsRing, Index != 0);
         TEST_EQUAL(TestConfig->MaximumBytes, Index == 1 ? 0x300000 : 0x200000);
         TEST_EQUAL(TestConfig->MaximumViewSize,

@@ -11,6 +11,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import sys
 
 sys.dont_write_bytecode = True
@@ -332,7 +333,8 @@ BAD = (
     ('lua.exe!operator=', None),
     ('lua.exe!luaD_call', None),
     ('[chronological]', None),
-    ('lua.exe!main', (NOT_SUPPORTED, 'TraceReader exclude')),
+    ('lua.exe!main', (NOT_SUPPORTED, 'recorded in its order')),
+    ('list = x', (NOT_SUPPORTED, 'TRACER_CHRONO', 'recorded in its order')),
 )
 
 
@@ -461,7 +463,7 @@ fastsymbols=off
 
 CAP_SAID = {
     7: 'hooks that are compiled in', 11: 'hooks that are compiled in',
-    14: 'names are not cut', 17: 'TraceReader exclude',
+    14: 'names are not cut', 17: 'recorded in its order',
     20: 'TraceReader exclude', 24: 'made in that of this file',
     28: 'stores are binary', 29: 'no threads', 30: 'LoadLibrary',
     31: 'longjmp', 32: '--raw', 33: '--csv', 34: 'TraceReader',
@@ -537,6 +539,64 @@ def check_dll(results, scratch):
         results.equal(modules, expected, 'a DLL: %r' % text)
 
 
+def check_rest(results, place):
+    """What does not show in the header of a store of records."""
+    place.fresh().write('tracer.ini', '[output]\nmode = tree\n')
+    code, _ = support.run(place.exe, 'run', '1', str(CALLS), '0',
+                          cwd=place.cwd)
+    modes = set()
+    for path in support.stores(place.folder):
+        with open(path, 'rb') as file:
+            modes.add(struct.unpack_from('<I', file.read(4096), 0x1B0)[0])
+    results.equal((code, modes), (0, {1}), 'mode = tree')
+
+    for text, there in (('', True), ('[output]\ncontrol = 0\n', False)):
+        place.fresh().write('tracer.ini', text).run(results, 'control')
+        found = [name for _, _, names in os.walk(place.folder)
+                 for name in names if name == 'session.control']
+        results.equal(len(found), there, 'control: %r' % text)
+
+    every = place.fresh().run(results, 'all functions')
+    path = os.path.join(place.above, 'small.list')
+    code, _ = programs.trace_reader(
+        'exclude', '--output', programs.windows_path(path),
+        programs.windows_path(place.program), 'Small')
+    if results.equal(code, 0, 'TraceReader exclude'):
+        place.fresh().write('lists/x.ini', '[exclude]\nlist=../small.list\n')
+        shutil.copy(path, place.folder)
+        ini = place.run(results, 'list', TRACER_CONFIG='..\\lists\\x.ini')
+        variable = place.fresh().run(
+            results, 'list', TRACER_EXCLUDE=programs.windows_path(path))
+        numbers = [left.stores and left.stores[-1].number_of_slots
+                   for left in (every, ini, variable)]
+        results.check(numbers[1] == numbers[2] < numbers[0] and numbers[1] and
+                      not ini.log, '[exclude] list is TRACER_EXCLUDE', numbers)
+
+
+def check_children(results, scratch):
+    """A child that does not find the ini file, which is in its parent's current
+    directory, traces into the same directory."""
+    exe = programs.build(os.path.join(scratch, 'many'),
+                         [os.path.join(programs.PROGRAMS, 'Processes.c')],
+                         programs.PENTER_FLAGS, 'Processes.exe',
+                         [programs.LIBRARY])
+    folder = os.path.join(scratch, 'family')
+    for name in ('one', 'two', 'one/deep', 'two/deep', 'deep'):
+        os.makedirs(os.path.join(folder, name), exist_ok=True)
+    with open(os.path.join(folder, 'tracer.ini'), 'w') as file:
+        file.write('[output]\ndirectory = traces\n')
+    code, _ = support.run(
+        exe, '0', '3', '0', cwd=folder,
+        PROCESSES_FILE=programs.windows_path(os.path.join(folder, 'said')))
+    left = Left(folder)
+    with open(os.path.join(folder, 'said')) as file:
+        said = {int(line.split()[0]) for line in file}
+    results.equal((code, left.where, {store.ProcessId
+                                      for store in left.stores}),
+                  (0, ['traces'], said), 'children')
+    results.equal(len(said), 5, 'children: all of them')
+
+
 def main():
     results = programs.Results()
     wanted = sys.argv[1:]
@@ -545,11 +605,12 @@ def main():
         place = Place(scratch, program)
         for check in (check_keys, check_min_duration, check_order,
                       check_encodings, check_paths, check_bad, check_size,
-                      check_cap):
+                      check_cap, check_rest):
             if not wanted or check.__name__[6:] in wanted:
                 check(results, place)
-        if not wanted or 'dll' in wanted:
-            check_dll(results, scratch)
+        for check in (check_dll, check_children):
+            if not wanted or check.__name__[6:] in wanted:
+                check(results, scratch)
     return results.finish()
 
 

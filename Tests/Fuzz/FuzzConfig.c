@@ -364,7 +364,8 @@ Return Value:
 --*/
 {
     static const PCSZ Unset[] = {
-        "TRACER_BASE_DIRECTORY", "TRACER_CONFIG", "TRACER_EXECUTABLES"
+        "TRACER_BASE_DIRECTORY", "TRACER_CHRONO", "TRACER_CONFIG",
+        "TRACER_CONTROL", "TRACER_EXCLUDE", "TRACER_EXECUTABLES"
     };
     PFUZZ_TEXT Text;
     ULONG Char;
@@ -939,24 +940,37 @@ Return Value:
 --*/
 {
     static const PCSZ Clocks[] = { "TSC", "THREAD", "NONE" };
-    static const PCSZ Modes[] = { "FILE", "RING" };
+    static const PCSZ Modes[] = { "FILE", "RING", "TREE" };
+    ULONG Clock;
     ULONG Word;
 
     //
     // The clock's name is also in what is noted about the duration.
     //
 
-    Word = FuzzFindWord(FUZZ_TEXT_CLOCK, Clocks, RTL_NUMBER_OF(Clocks));
+    Clock = FuzzFindWord(FUZZ_TEXT_CLOCK, Clocks, RTL_NUMBER_OF(Clocks));
     if (!FuzzEnvironment.Texts[FUZZ_TEXT_CLOCK].IsThere ||
-        Word == RTL_NUMBER_OF(Clocks)) {
-        Word = TRACE_CLOCK_TSC;
+        Clock == RTL_NUMBER_OF(Clocks)) {
+        Clock = TRACE_CLOCK_TSC;
     }
-    FUZZ_CHECK(Config->Clock == Word);
 
     Word = FuzzFindWord(FUZZ_TEXT_MODE, Modes, RTL_NUMBER_OF(Modes));
-    FUZZ_CHECK(Config->IsRing ==
-               (FuzzCheckValue(Config, FUZZ_TEXT_MODE, Word < 2) ?
-                Word == 1 : FALSE));
+    if (!FuzzCheckValue(Config,
+                        FUZZ_TEXT_MODE,
+                        Word < RTL_NUMBER_OF(Modes))) {
+        Word = 0;
+    }
+    FUZZ_CHECK(Config->IsRing == (Word == 1));
+    FUZZ_CHECK(Config->IsTree == (Word == 2));
+
+    //
+    // A tree needs times, and leaves out what does not go with it.
+    //
+
+    if (Config->IsTree && Clock == TRACE_CLOCK_NONE) {
+        Clock = TRACE_CLOCK_TSC;
+    }
+    FUZZ_CHECK(Config->Clock == Clock);
 
     FuzzCheckNumber(Config,
                     FUZZ_TEXT_MAX_BYTES,
@@ -964,6 +978,11 @@ Return Value:
                     INT64_MAX,
                     Config->IsRing ? PENTER_DEFAULT_RING_BYTES : 0,
                     Config->MaximumBytes);
+    if (Config->IsTree) {
+        FUZZ_CHECK(Config->MaximumDepth == 0 && !Config->Flush &&
+                   Config->MinimumDuration == 0);
+        return;
+    }
     FuzzCheckNumber(Config,
                     FUZZ_TEXT_MAX_DEPTH,
                     1,
