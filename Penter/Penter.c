@@ -656,6 +656,58 @@ Return Value:
 
 static
 VOID
+PenterBeginStopped(
+    _Inout_ PPENTER_CONFIG Config,
+    _In_ PPENTER Penter
+    )
+/*++
+
+Routine Description:
+
+    Stops recording before it begins, if the user asks for it.  That is done
+    once for a process: it may have been started again when another module is
+    loaded.
+
+Arguments:
+
+    Config - Supplies the configuration.
+
+    Penter - Supplies the instance, whose hooks do not record yet.
+
+Return Value:
+
+    None.  Where recording cannot be stopped it begins, which is noted.
+
+--*/
+{
+    PTRACE_SESSION Session;
+    NTSTATUS Status;
+
+    if (!Config->IsStopped) {
+        return;
+    }
+
+    Session = Penter->Session;
+    TraceControlOpen(Session);
+    TraceControlPoll(Session);
+    if (Session->ControlSeen != 0) {
+        return;
+    }
+
+    Status = TraceControlAppend(Session, TRACE_ACTION_STOP, "", 0);
+    if (NT_SUCCESS(Status)) {
+        TraceControlPoll(Session);
+    } else {
+        PenterAddError(Config,
+                       "stopping as TRACER_STOPPED asks",
+                       &Session->ModuleName,
+                       Status,
+                       "recording begins at once");
+    }
+}
+
+static
+VOID
 PenterReportStart(
     _In_ PCRTL Rtl,
     _In_ PCRTL_ERROR Error,
@@ -870,6 +922,7 @@ Return Value:
     PenterStartClock(Config, Penter);
     PenterExcludeFunctions(&Rtl, Config, Penter);
     PenterMeasureProbe(&Rtl, Penter);
+    PenterBeginStopped(Config, Penter);
     (VOID)PenterFollow();
     PenterReportConfig(Penter->Session, Config);
     goto End;

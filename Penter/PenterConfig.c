@@ -9,7 +9,8 @@ Abstract:
     What the environment asks for: TRACER_ENABLED, TRACER_EXECUTABLES,
     TRACER_DIRECTORY, TRACER_BASE_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE,
     TRACER_MODE, TRACER_MAX_BYTES, TRACER_CLOCK, TRACER_MIN_DURATION,
-    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE, TRACER_CONTROL.  Where it
+    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE, TRACER_CONTROL,
+    TRACER_STOPPED.  Where it
     says nothing about one of them, the ini file is asked (PenterIni.c).
 
 --*/
@@ -1245,6 +1246,18 @@ Return Value:
                          &Number)) {
 
         Config->Flush = (BOOLEAN)Number;
+    }
+
+    if (PenterReadNumber(Rtl,
+                         Config,
+                         L"TRACER_STOPPED",
+                         "reading TRACER_STOPPED (0 or 1)",
+                         0,
+                         1,
+                         FALSE,
+                         &Number)) {
+
+        Config->IsStopped = (BOOLEAN)Number;
     }
 
     PenterReadDuration(Rtl, Config);

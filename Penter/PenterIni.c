@@ -119,7 +119,8 @@ static const PENTER_INI_KEY PenterIniSettings[PENTER_NUMBER_OF_SETTINGS] = {
     { L"TRACER_ENABLED", L"ENABLED", PENTER_INI_FLAGS, FALSE },
     { L"TRACER_CLOCK", L"CLOCK", PENTER_INI_FLAGS, FALSE },
     { L"TRACER_MIN_DURATION", L"MIN_DURATION", PENTER_INI_FLAGS, FALSE },
-    { L"TRACER_MAX_DEPTH", L"MAX_DEPTH", PENTER_INI_FLAGS, FALSE }
+    { L"TRACER_MAX_DEPTH", L"MAX_DEPTH", PENTER_INI_FLAGS, FALSE },
+    { L"TRACER_STOPPED", L"STOPPED", PENTER_INI_FLAGS, FALSE }
 };
 
 //
@@ -943,11 +944,11 @@ Return Value:
 
     if (PenterIsWord(Parser->Rtl, &Key, L"PROFILE")) {
         if (PenterIsWord(Parser->Rtl, &Value, L"OFF")) {
-            RtlPointUnicodeString(&Value, L"0", 1);
-            PenterKeepValue(Parser, PenterSettingEnabled, &Value, FALSE);
-        } else if (PenterIsWord(Parser->Rtl, &Value, L"ON")) {
             RtlPointUnicodeString(&Value, L"1", 1);
-            PenterKeepValue(Parser, PenterSettingEnabled, &Value, FALSE);
+            PenterKeepValue(Parser, PenterSettingStopped, &Value, FALSE);
+        } else if (PenterIsWord(Parser->Rtl, &Value, L"ON")) {
+            RtlPointUnicodeString(&Value, L"0", 1);
+            PenterKeepValue(Parser, PenterSettingStopped, &Value, FALSE);
         } else if (Value.Length != 0) {
             PenterNote(Parser,
                        Text,

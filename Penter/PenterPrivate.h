@@ -187,10 +187,11 @@ typedef enum _PENTER_SETTING {
     PenterSettingClock,
     PenterSettingMinimumDuration,
     PenterSettingMaximumDepth,
+    PenterSettingStopped,
     PenterSettingNone
 } PENTER_SETTING;
 
-#define PENTER_NUMBER_OF_SETTINGS   14
+#define PENTER_NUMBER_OF_SETTINGS   15
 C_ASSERT(PENTER_NUMBER_OF_SETTINGS == PenterSettingNone);
 
 typedef struct _PENTER_INI_VALUE {
@@ -243,6 +244,7 @@ typedef struct _PENTER_CONFIG {
     BOOLEAN IsRing;                     // TRACER_MODE
     BOOLEAN IsTree;                     // TRACER_MODE
     BOOLEAN Flush;                      // TRACER_FLUSH
+    BOOLEAN IsStopped;                  // TRACER_STOPPED
     ULONG Clock;                        // TRACER_CLOCK: TRACE_CLOCK_*
     ULONG MaximumDepth;                 // TRACER_MAX_DEPTH; 0: no limit
     ULONGLONG MinimumDuration;          // TRACER_MIN_DURATION, nanoseconds

@@ -126,10 +126,10 @@ static const TEST_FILE TestFiles[] = {
       { { PenterSettingModules, 2, L"a;b;c" },
         { PenterSettingNone, 0, NULL } } },
     { "[CAP FLAGS]\nPROFILE = OFF\nregular dump=on", TRUE, 1,
-      { { PenterSettingEnabled, 2, L"0" },
+      { { PenterSettingStopped, 2, L"1" },
         { PenterSettingNone, 0, NULL } } },
     { "[CAP FLAGS]\nprofile=on\n", TRUE, 0,
-      { { PenterSettingEnabled, 2, L"1" },
+      { { PenterSettingStopped, 2, L"0" },
         { PenterSettingNone, 0, NULL } } },
     { "[CAP FLAGS]\nprofile\nprofile=1\nprofile=\nx=off", TRUE, 3,
       TEST_NO_VALUES },
@@ -1176,7 +1176,11 @@ Return Value:
     TestSystem.SizeInBytes = 0;
     TestSystem.Values[0] = L"Q:\\Cap.Ini";
     TestRead();
-    TEST(!TestConfig->Enabled);
+    TEST(TestConfig->Enabled && TestConfig->IsStopped);
+    TestSystem.Names[1] = L"TRACER_STOPPED";
+    TestSystem.Values[1] = L"0";
+    TestRead();
+    TEST(TestConfig->Enabled && !TestConfig->IsStopped);
 }
 
 static

@@ -494,13 +494,19 @@ def check_cap(results, place):
             ('[EXES]\nbusy.exe', True), ('[exes]\nzooman.exe\n', False),
             ('[PATCH CALLERS]\nwater.dll\n', False), ('[EXES]\n', True),
             ('[PATCH IMPORTS]\nwater.dll\n[PATCH CALLERS]\nbusy.exe', True),
-            ('[CAP FLAGS]\nPROFILE = Off\n', False),
             ('[CAP FLAGS]\nprofile=maybe\n', True), ('', True)):
         left = place.fresh().write('cwd/cap.ini', text).run(results, text)
         results.equal(bool(left.stores), recorded, 'CAP.INI: %r' % text)
-    left = place.fresh().write('CAP.INI', '[CAP FLAGS]\nprofile=off\n').run(
-        results, 'CAP.INI, TRACER_ENABLED', TRACER_ENABLED='1')
-    results.check(left.stores, 'CAP.INI: the environment wins')
+    for variables, recorded in (({}, False), ({'TRACER_STOPPED': '0'}, True)):
+        left = place.fresh().write(
+            'CAP.INI', '[CAP FLAGS]\nPROFILE = Off\n').run(
+            results, 'CAP.INI, profile', **variables)
+        results.check(
+            left.stores and not left.log and
+            (left.stores[-1].number_of_slots > CALLS) == recorded and
+            (left.stores[-1].number_of_slots == 0) != recorded,
+            'CAP.INI: profile=off, %s' % variables,
+            [store.number_of_slots for store in left.stores])
     left = place.fresh().write('CAP.INI', '[OUTPUT FILE]\nfilename=x.cap\n'
                                ).run(results, 'CAP.INI, no directory')
     results.check(left.where == ['cwd'] and len(left.log) == 1 and
@@ -573,6 +579,41 @@ def check_rest(results, place):
                       not ini.log, '[exclude] list is TRACER_EXCLUDE', numbers)
 
 
+def check_stopped(results, place):
+    """Nothing is recorded until TraceReader starts it."""
+    place.fresh().write('tracer.ini', '[flags]\nstopped = 1\n')
+    end = os.path.join(place.folder, 'end')
+    process = support.start(place.exe, 'for', '60000', '100',
+                            programs.windows_path(end), cwd=place.cwd)
+    support.wait_for(lambda: len(support.stores(place.folder)) > 4)
+    before = [trace_reader.Store(path).number_of_slots
+              for path in support.stores(place.folder)]
+    session = support.sessions(place.cwd)
+    code, _ = programs.trace_reader(
+        'ctl', programs.windows_path(session[0]) if session else '-', 'start')
+    results.equal(code, 0, 'stopped: ctl start')
+
+    def has_records():
+        return sum(trace_reader.Store(path).number_of_slots > CALLS
+                   for path in support.stores(place.folder)) >= 4
+
+    support.wait_for(has_records)
+    with open(end, 'w'):
+        pass
+    code, _ = support.finish(process)
+    results.equal((code, before and max(before), has_records()),
+                  (0, 0, True), 'stopped: nothing before the start')
+
+    # There is nothing to start it with: it begins.
+    left = place.fresh().write(
+        'tracer.ini', '[flags]\nstopped = 1\n[output]\ncontrol = 0\n').run(
+        results, 'stopped, no control file')
+    results.check(left.stores and left.stores[-1].number_of_slots > CALLS and
+                  len(left.log) == 1 and 'TRACER_STOPPED' in left.log[0] and
+                  'begins at once' in left.log[0], 'stopped, no control file',
+                  left.log)
+
+
 def check_children(results, scratch):
     """A child that does not find the ini file, which is in its parent's current
     directory, traces into the same directory."""
@@ -605,7 +646,7 @@ def main():
         place = Place(scratch, program)
         for check in (check_keys, check_min_duration, check_order,
                       check_encodings, check_paths, check_bad, check_size,
-                      check_cap, check_rest):
+                      check_cap, check_rest, check_stopped):
             if not wanted or check.__name__[6:] in wanted:
                 check(results, place)
         for check in (check_dll, check_children):

@@ -365,7 +365,8 @@ Return Value:
 {
     static const PCSZ Unset[] = {
         "TRACER_BASE_DIRECTORY", "TRACER_CHRONO", "TRACER_CONFIG",
-        "TRACER_CONTROL", "TRACER_EXCLUDE", "TRACER_EXECUTABLES"
+        "TRACER_CONTROL", "TRACER_EXCLUDE", "TRACER_EXECUTABLES",
+        "TRACER_STOPPED"
     };
     PFUZZ_TEXT Text;
     ULONG Char;

@@ -80,7 +80,8 @@ static const struct {
     { 5, "enabled", PenterSettingEnabled },
     { 5, "clock", PenterSettingClock },
     { 5, "min_duration", PenterSettingMinimumDuration },
-    { 5, "max_depth", PenterSettingMaximumDepth }
+    { 5, "max_depth", PenterSettingMaximumDepth },
+    { 5, "stopped", PenterSettingStopped }
 };
 
 static
@@ -402,9 +403,9 @@ Return Value:
         if (Key == NULL || !FuzzIs(Key, KeyLength, "profile")) {
             FuzzNotes += 1;
         } else if (FuzzIs(Value, ValueLength, "off")) {
-            FuzzSet(PenterSettingEnabled, L"0", 1);
+            FuzzSet(PenterSettingStopped, L"1", 1);
         } else if (FuzzIs(Value, ValueLength, "on")) {
-            FuzzSet(PenterSettingEnabled, L"1", 1);
+            FuzzSet(PenterSettingStopped, L"0", 1);
         } else {
             FuzzNotes += ValueLength != 0;
         }
