@@ -57,7 +57,8 @@ static PCWSTR const TestVariables[] = {
     L"TRACER_CLOCK",
     L"TRACER_MIN_DURATION",
     L"TRACER_MAX_DEPTH",
-    L"TRACER_FLUSH"
+    L"TRACER_FLUSH",
+    L"TRACER_EXCLUDE"
 };
 
 static TEST_PATH TestScratch;
