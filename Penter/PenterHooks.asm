@@ -576,7 +576,8 @@ UNWIND_END %1
 ; Frame: rbp points to the saved flags; above it rbp, r11, r10, r9, r8, rdx,
 ;   rcx, rax and the return address: this is PENTER_SLOW_CALL.  Below it the
 ;   last error and the last status value, PenterSlowPath's answer, the time
-;   stamp counter and, aligned on 64, the XSAVE area and 32 bytes of shadow space.
+;   stamp counter and, aligned on 64, the XSAVE area and 32 bytes of shadow
+;   space.
 ;
 ;--
 

@@ -380,8 +380,21 @@ Return Value:
         }
     }
 
-    *Clock = TRACE_CLOCK_TSC;
     *Chooses = FALSE;
+    Routines = &PenterTreeRoutines[0][0];
+    for (Index = 0; Index < 4; Index += 1) {
+        if (Routines[Index].Enter == PenterEnterRoutine &&
+            Routines[Index].Exit == PenterExitRoutine &&
+            Routines[Index].EnterFunction == PenterEnterFunctionRoutine &&
+            Routines[Index].ExitFunction == PenterExitFunctionRoutine) {
+
+            *Clock = Index / 2;
+            *Expansion = (Index & 1) != 0;
+            return &Routines[Index];
+        }
+    }
+
+    *Clock = TRACE_CLOCK_TSC;
     *Expansion = FALSE;
     return NULL;
 }

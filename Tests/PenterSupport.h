@@ -230,7 +230,7 @@ PenterTestContext(
 
 //
 // The set of routines that the hooks use, and which clock and which kind that
-// is; NULL if they do not record.
+// is; NULL if they do not record.  Those that keep a tree count as plain ones.
 //
 
 PCPENTER_ROUTINES
@@ -455,6 +455,7 @@ PENTER_TEST_CHILD PenterTestReattach;
 PENTER_TEST_CHILD PenterTestTerminate;
 PENTER_TEST_CHILD PenterTestFibers;
 PENTER_TEST_CHILD PenterTestUnwind;         // PenterUnwindSupport.c
+PENTER_TEST_CHILD PenterTestTrees;          // PenterTreeSupport.c
 PENTER_TEST_CHILD PenterTestInside;         // PenterInsideSupport.c
 PENTER_TEST_CHILD PenterTestPages;
 

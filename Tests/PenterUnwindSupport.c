@@ -601,6 +601,201 @@ Return Value:
 }
 
 static
+BOOLEAN
+PenterTestKeepsTree(
+    VOID
+    )
+/*++
+
+Routine Description:
+
+    Says whether the hooks keep a tree.
+
+Arguments:
+
+    None.
+
+Return Value:
+
+    TRUE or FALSE.
+
+--*/
+{
+    return PenterEnterRoutine == PenterTreeRoutines[0][0].Enter ||
+           PenterEnterRoutine == PenterTreeRoutines[0][1].Enter ||
+           PenterEnterRoutine == PenterTreeRoutines[1][0].Enter ||
+           PenterEnterRoutine == PenterTreeRoutines[1][1].Enter;
+}
+
+static
+VOID
+PenterTestStepTree(
+    _In_ PCTEST_HOOK Hook,
+    _In_ ULONG StackOffset,
+    _In_ ULONG_PTR Function,
+    _In_ ULONG NumberOfSlowPaths,
+    _In_z_ PCSZ Case
+    )
+/*++
+
+Routine Description:
+
+    Steps through one call of a hook that keeps a tree.
+
+Arguments:
+
+    Hook, StackOffset - Supply the call.
+
+    Function - Supplies the function's address, for the hooks that are given it.
+        With the lowest bit set, the exit hook takes its return address for
+        that of the function: it was jumped to.
+
+    NumberOfSlowPaths - Supplies how often the C part has to be called.
+
+    Case - Supplies the name of the case.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PenterTestBeginStepping(Hook->Routine, StackOffset, 0x8D5);
+    HookCall.Expected.General[HOOK_RCX] = Function & ~(ULONG_PTR)1;
+    if ((Function & 1) != 0) {
+        HookCall.Expected.General[2] = (ULONG_PTR)HookCallOnceSite;
+    }
+    HookCallOnce();
+    TestStepping.ThreadId = 0;
+    PenterTestCheckStep(Hook, NumberOfSlowPaths, Case);
+}
+
+static
+VOID
+PenterTestStepTreeCases(
+    _In_ PCTEST_HOOK Enter,
+    _In_ PCTEST_HOOK Exit,
+    _In_ ULONG Offset
+    )
+/*++
+
+Routine Description:
+
+    Steps through every path of a pair of hooks that keep a tree.  All calls are
+    made at one stack pointer.
+
+Arguments:
+
+    Enter, Exit - Supply the hooks.
+
+    Offset - Supplies RSP modulo 16.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+    PTRACE_STORE Store;
+    PTRACE_FRAME Frame;
+    ULONGLONG Lost;
+    ULONGLONG Calls;
+    ULONGLONG Index;
+
+    PenterThreadExit();
+    PenterTestStepTree(Enter, Offset, 0x1000, 2, "attach");
+    Header = PenterTestContext();
+    if (!TEST(Header != NULL)) {
+        return;
+    }
+    Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
+    PenterTestStepTree(Exit, Offset, 0x1000, 0, "first exit");
+    PenterTestStepTree(Enter, Offset, 0x1000, 0, "entry");
+    PenterTestStepTree(Exit, Offset, 0x1000, 0, "exit");
+
+    //
+    // Another child than the last one, and one that is not there.
+    //
+
+    Store->Tree.Nodes->LastChild = (ULONG_PTR)Store->Tree.Nodes;
+    PenterTestStepTree(Enter, Offset, 0x1000, 0, "child");
+    Store->Tree.Nodes[1].Minimum = 1;
+    Store->Tree.Nodes[1].Maximum = 0;
+    PenterTestStepTree(Exit, Offset, 0x1000, 0, "maximum");
+    Store->Tree.Nodes[1].Minimum = MAXULONG64 - 1;
+    PenterTestStepTree(Enter, Offset, 0x1000, 0, "entry");
+    PenterTestStepTree(Exit, Offset, 0x1000, 0, "minimum");
+    Calls = 4;
+    if (Enter->SiteIsArgument) {
+        PenterTestStepTree(Enter, Offset, 0x2000, 1, "new child");
+        PenterTestStepTree(Exit, Offset, 0x2000, 0, "exit");
+        Store->Tree.NodesEnd = (ULONG_PTR)Store->Tree.Nodes;
+        PenterTestStepTree(Enter, Offset, 0x3000, 1, "other");
+        PenterTestStepTree(Exit, Offset, 0x3000, 0, "exit of other");
+        PenterTestStepTree(Enter, Offset, 0x4000, 0, "known other");
+        PenterTestStepTree(Exit, Offset, 0x4000, 0, "exit of other");
+        PenterTestStepTree(Enter, Offset, 0x1000, 0, "entry");
+        Frame = (PTRACE_FRAME)(ULONG_PTR)Header->Cursor;
+        Frame->Stack -= 64;
+        PenterTestStepTree(Exit, Offset, 0x1001, 0, "jump");
+        PenterTestStepTree(Enter, Offset, 0x1000, 0, "entry");
+        Frame->Flags = 0;
+        PenterTestStepTree(Enter, Offset, 0x2000, 1, "new inlined");
+        PenterTestStepTree(Exit, Offset, 0x2000, 0, "new inlined");
+        PenterTestStepTree(Enter, Offset, 0x2000, 0, "inlined");
+        PenterTestStepTree(Exit, Offset, 0x2000, 0, "inlined");
+        PenterTestStepTree(Exit, Offset, 0x1000, 0, "exit");
+        Calls += 7;
+    }
+
+    //
+    // What has gone, and what was not there.
+    //
+
+    PenterTestStepTree(Enter, Offset, 0x1000, 0, "entry");
+    PenterTestStepTree(Enter, Offset, 0x1000, 1, "gone");
+    PenterTestStepTree(Exit, Offset, 0x1000, 0, "exit");
+    PenterTestStepTree(Exit, Offset, 0x1000, 1, "unmatched");
+    TEST_EQUAL(Header->NumberOfUnmatchedExits, 1);
+
+    //
+    // Another stack, the limit, a clock that goes back.
+    //
+
+    Store->Tree.StackSize = 1;
+    PenterTestStepTree(Enter, Offset, 0x1000, 1, "stack");
+    Store->Tree.StackSize = 1;
+    PenterTestStepTree(Exit, Offset, 0x1000, 1, "stack");
+    Header->Limit = 0;
+    PenterTestStepTree(Enter, Offset, 0x1000, 1, "limit");
+    ((PTRACE_FRAME)(ULONG_PTR)Header->Cursor)->Start = MAXULONG64;
+    PenterTestStepTree(Exit, Offset, 0x1000, 1, "back");
+    Calls += 4;
+
+    //
+    // Inside the library, and stopped.
+    //
+
+    Header->Limit = 0;
+    Store->InSlowPath = TRUE;
+    PenterTestStepTree(Enter, Offset, 0x1000, 1, "reentered");
+    PenterTestStepTree(Exit, Offset, 0x1000, 1, "reentered");
+    Store->InSlowPath = FALSE;
+    TEST_EQUAL(Header->NumberOfEventsReentered, 2);
+    TraceTreeStop(Store, __rdtsc());
+    Lost = Header->NumberOfEventsLost;
+    PenterTestStepTree(Enter, Offset, 0x1000, 0, "stopped");
+    PenterTestStepTree(Exit, Offset, 0x1000, 0, "stopped");
+    TEST_EQUAL(Header->NumberOfEventsLost, Lost + 2);
+    TraceTreeStart(Store, __rdtsc());
+    for (Index = 0; Index < Header->NumberOfNodes; Index += 1) {
+        Calls -= Store->Tree.Nodes[Index].Calls;
+    }
+    TEST_EQUAL(Calls, 0);
+}
+
+static
 VOID
 PenterTestStepCases(
     _In_ PCTEST_HOOK Hook,
@@ -685,6 +880,11 @@ Return Value:
 
 --*/
 {
+    static const PCTEST_HOOK Pairs[TEST_NUMBER_OF_HOOKS / 2][2] = {
+        { &TestHooks[0], &TestHooks[1] },
+        { &TestHooks[3], &TestHooks[2] },
+        { &TestHooks[4], &TestHooks[5] }
+    };
     HMODULE Ntdll;
     PVOID Handler;
     DWORD Old;
@@ -723,14 +923,23 @@ Return Value:
 
     //
     // The very first call of the process, which also asks the processor for
-    // the size of its state: it goes through the C part twice.
+    // the size of its state: it goes through the C part twice, and once more
+    // where there is a tree to be begun.
     //
 
-    PenterTestStepHook(&TestHooks[0], 8, 0x8D5, 2, "first");
+    (VOID)PenterTestStepCall(TestHooks[0].Routine, 8, 0x8D5);
+    PenterTestCheckStep(&TestHooks[0],
+                        PenterTestKeepsTree() ? 3 : 2,
+                        "first");
 
     for (Index = 0; Index < TEST_NUMBER_OF_HOOKS; Index += 1) {
-        PenterTestStepCases(&TestHooks[Index], 0);
-        PenterTestStepCases(&TestHooks[Index], 8);
+        if (!PenterTestKeepsTree()) {
+            PenterTestStepCases(&TestHooks[Index], 0);
+            PenterTestStepCases(&TestHooks[Index], 8);
+        } else if (Index < TEST_NUMBER_OF_HOOKS / 2) {
+            PenterTestStepTreeCases(Pairs[Index][0], Pairs[Index][1], 0);
+            PenterTestStepTreeCases(Pairs[Index][0], Pairs[Index][1], 8);
+        }
     }
 
     RemoveVectoredExceptionHandler(Handler);

@@ -43,6 +43,7 @@ static const TEST_CHILD TestChildren[] = {
     { "terminate", PenterTestTerminate },
     { "fibers", PenterTestFibers },
     { "unwind", PenterTestUnwind },
+    { "trees", PenterTestTrees },
     { "inside", PenterTestInside },
     { "pages", PenterTestPages }
 };
@@ -802,6 +803,12 @@ Return Value:
         L"inside",
         L"inside expansion"
     };
+    static const PCWSTR Trees[] = {
+        L"trees",
+        L"trees expansion",
+        L"unwind expansion",
+        L"unwind"
+    };
     WCHAR First[] = L"first 0 0";
     ULONG Index;
 
@@ -834,6 +841,20 @@ Return Value:
     PenterTestSetDirectory(L"hooks");
     PenterTestChild(L"threads", FALSE);
     PenterTestCheckStores(&TestDirectory, 0, 0);
+
+    //
+    // The hooks that keep a tree, with both clocks.
+    //
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Trees); Index += 1) {
+        PenterTestSetDirectory(L"hooks");
+        SetEnvironmentVariableW(L"TRACER_MODE", L"tree");
+        if (Index % 4 >= 2) {
+            SetEnvironmentVariableW(L"TRACER_CLOCK", L"thread");
+        }
+        PenterTestChild(Trees[Index], TRUE);
+        TEST_SUCCESS(TestDeleteTree(&TestDirectory));
+    }
 
     //
     // A store whose pages fail is reported in the session's log.

@@ -16,7 +16,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import time
 
@@ -359,7 +358,149 @@ def check_stacks(results, scratch):
         results.check(away, what + ': time on other stacks')
 
 
-PARTS = {'calls': check_calls, 'flow': check_flow, 'stacks': check_stacks}
+def check_lua(results, scratch):
+    source = programs.find_lua()
+    if source is None:
+        results.skip('Lua: its source cannot be had')
+        return
+    script = os.path.join(programs.PROGRAMS, 'counts.lua')
+    program = programs.build_lua(os.path.join(scratch, 'lua'), source,
+                                 programs.PENTER_FLAGS, [programs.LIBRARY])
+    both(results, 'Lua', program, (script,), scratch)
+
+
+def busy_calls(threads_number, count):
+    return collections.Counter(
+        {name: calls * threads_number * count
+         for name, calls in BUSY_CALLS.items()})
+
+
+def check_threads(results, scratch):
+    """Eight threads, each with a known number of calls."""
+    program = build_source(scratch, 'Busy', BUSY)
+    resolve = resolver(program)
+    count = 20000000 if FULL else 1000000
+    _, session = programs.trace(program, '8', str(count),
+                                directory=os.path.join(scratch, 'traces'),
+                                **MODE)
+    trees = read_trees(session)
+    sound(results, trees, 'threads')
+    results.equal(len(trees), 8, 'threads: stores')
+    seen = names(trees, resolve)
+    wrong = programs.differences(busy_calls(8, count), seen)
+    results.check(not wrong, 'threads: %d calls' % (40 * count), wrong)
+    size = sum(os.path.getsize(tree.path) for tree in trees)
+    results.check(size < 64 * MEBIBYTE, 'threads: bytes', [size])
+    control(results, 'threads', busy_calls(8, count), seen)
+    for tree in trees:
+        if len(tree.nodes) != 5:
+            results.check(False, 'threads: nodes', [len(tree.nodes)])
+
+
+def check_limits(results, scratch):
+    """A store that is far too small: what has no node is in "other" nodes."""
+    program = build_source(scratch, 'Wide', wide_source(150, 17))
+    resolve = resolver(program)
+    text, session = programs.trace(program,
+                                   directory=os.path.join(scratch, 'records'))
+    expected = entries(session, resolve)
+    total = sum(expected.values())
+    for size, is_enough in (('1M', False), ('256M', True)):
+        what = 'limits, %s' % size
+        said, session = programs.trace(
+            program, directory=os.path.join(scratch, size),
+            TRACER_MAX_BYTES=size, **MODE)
+        trees = read_trees(session)
+        sound(results, trees, what)
+        results.equal(said, text, what + ': output')
+        seen = names(trees, resolve)
+        others = seen.pop(None, 0)
+        results.equal(sum(seen.values()) + others, total, what + ': calls')
+        results.check((others == 0) == is_enough, what + ': in other nodes',
+                      [others])
+        less = [name for name in expected if seen[name] > expected[name]]
+        results.check(not less, what + ': no function has too many', less)
+        results.check(all(os.path.getsize(tree.path) <= tree.maximum_bytes
+                          for tree in trees), what + ': bytes')
+    wrong = programs.differences(expected, seen)
+    results.check(not wrong, 'limits: calls where there is room', wrong)
+
+
+def check_kill(results, scratch):
+    """Killed in the middle: the trees are sound as far as they came."""
+    program = build_source(scratch, 'Busy', BUSY)
+    resolve = resolver(program)
+    chance = random.Random(5)
+    for number in range(12 if FULL else 4):
+        directory = os.path.join(scratch, 'kill%d' % number)
+        process = support.start(program, '4', '2000000000',
+                                directory=directory, **MODE)
+        support.wait_for(lambda folder=directory: len(support.stores(folder))
+                         >= 4, 60)
+        time.sleep(chance.uniform(0.02, 0.4))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        time.sleep(0.3)
+        what = 'kill %d' % number
+        wrong = []
+        trees = []
+        for path in support.stores(directory):
+            try:
+                trees.append(tree_reader.Tree(path))
+            except tree_reader.Broken as error:
+                with open(path, 'rb') as file:
+                    if any(file.read(8)):
+                        wrong.append((path, error))
+        for tree in trees:
+            node = {resolve(tree.rva(one)): one for one in tree.nodes[1:]
+                    if tree.nodes[one.parent].parent == 0 and
+                    one.parent in (0, 1)}
+            calls = names([tree], resolve)
+            if tree.state != tree_reader.STATE_OPEN or tree.lost:
+                wrong.append(('state', tree.state, tree.lost))
+            middle = calls['Middle']
+            if not (3 * middle - 3 <= calls['Leaf'] <= 3 * middle and
+                    middle - 1 <= calls['Other'] <= middle):
+                wrong.append(calls)
+            if len(tree.frames) > 3 or not node:
+                wrong.append(('open', len(tree.frames)))
+        results.check(not wrong, what, wrong)
+        results.check(sum(tree.number_of_calls() for tree in trees) > 1000,
+                      what + ': calls')
+
+
+def check_settings(results, scratch):
+    """What does not go with a tree is left out, and said."""
+    program = build_source(scratch, 'Busy', BUSY)
+    resolve = resolver(program)
+    cases = [({'TRACER_MAX_DEPTH': '1'}, 'TRACER_MAX_DEPTH (not with a tree)'),
+             ({'TRACER_MIN_DURATION': '1s'},
+              'TRACER_MIN_DURATION (not with a tree)'),
+             ({'TRACER_CLOCK': 'none'},
+              'TRACER_CLOCK (tsc or thread with a tree)'),
+             ({'TRACER_FLUSH': '1'}, 'TRACER_FLUSH (not with a tree)'),
+             ({'TRACER_MAX_BYTES': '100K'}, 'TRACER_MAX_BYTES (1M or more)'),
+             ({}, None)]
+    for number, (variables, said) in enumerate(cases):
+        what = 'settings, %s' % (' '.join(variables) or 'none')
+        _, session = programs.trace(
+            program, '2', '50', directory=os.path.join(scratch, str(number)),
+            **MODE, **variables)
+        trees = read_trees(session)
+        sound(results, trees, what)
+        results.equal(names(trees, resolve), busy_calls(2, 50),
+                      what + ': calls')
+        log = ''
+        for name in os.listdir(session):
+            if name.endswith('.log'):
+                with open(os.path.join(session, name), encoding='utf-8') as f:
+                    log = f.read()
+        results.check(said in log if said else not log, what + ': log', [log])
+
+
+PARTS = {'calls': check_calls, 'flow': check_flow, 'stacks': check_stacks,
+         'lua': check_lua, 'threads': check_threads, 'limits': check_limits,
+         'kill': check_kill, 'settings': check_settings}
 
 
 def main():

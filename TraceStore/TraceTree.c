@@ -1528,10 +1528,11 @@ Return Value:
     }
 
     //
-    // A function that has moved RSP since its entry.
+    // A function that has moved RSP since its entry; or a call without a frame.
     //
 
-    if (!TraceFrameFind(Store->Session->ModuleBase,
+    if (Store->Tree.NumberTooDeep != 0 ||
+        !TraceFrameFind(Store->Session->ModuleBase,
                         Store->Header->ModuleSize,
                         Call->Place,
                         &Layout) || !Layout.IsDynamic) {
@@ -1592,10 +1593,11 @@ Return Value:
 
     //
     // A function that has moved RSP since its entry: only the code tells whose
-    // exit this is.
+    // exit this is.  Or a call without a frame.
     //
 
-    if (!TraceFrameFind(Store->Session->ModuleBase,
+    if (Store->Tree.NumberTooDeep != 0 ||
+        !TraceFrameFind(Store->Session->ModuleBase,
                         Store->Header->ModuleSize,
                         Call->Place,
                         &Layout)) {
