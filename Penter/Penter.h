@@ -42,6 +42,17 @@ extern "C" {
 #endif
 
 //
+// MinGW's compilers use other names for the same, which keep the library's
+// symbols out of a DLL's exports (PenterGnu.asm).
+//
+
+#if defined(__MINGW32__)
+#define PENTER_NAME(Name) __asm__(Name "Gnu")
+#else
+#define PENTER_NAME(Name)
+#endif
+
+//
 // Marks this instant with a text, UTF-8 and at most 96 bytes: what is longer is
 // cut at a character.
 //
@@ -49,7 +60,7 @@ extern "C" {
 void
 PenterMark(
     const char *Text
-    );
+    ) PENTER_NAME("PenterMark");
 
 //
 // Names the calling thread, in the same way.
@@ -58,7 +69,7 @@ PenterMark(
 void
 PenterNameThread(
     const char *Name
-    );
+    ) PENTER_NAME("PenterNameThread");
 
 //
 // Starts and stops recording.  It is on at first.  Calls that are open when it
@@ -68,12 +79,12 @@ PenterNameThread(
 void
 PenterStart(
     void
-    );
+    ) PENTER_NAME("PenterStart");
 
 void
 PenterStop(
     void
-    );
+    ) PENTER_NAME("PenterStop");
 
 //
 // What was recorded before does not count any more.  Calls that are open count
@@ -83,7 +94,7 @@ PenterStop(
 void
 PenterClear(
     void
-    );
+    ) PENTER_NAME("PenterClear");
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,9 @@
         section .drectve info
         db " -exclude-symbols:_penter,_pexit,__return__,_monstartup"
         db ",__fentry__,__cyg_profile_func_enter,__cyg_profile_func_exit"
-        db ",PenterMark,PenterNameThread,PenterStart,PenterStop,PenterClear "
+        db ",PenterMark,PenterNameThread,PenterStart,PenterStop,PenterClear"
+        db ",PenterMarkGnu,PenterNameThreadGnu,PenterStartGnu,PenterStopGnu"
+        db ",PenterClearGnu "
 
         section .text code align=16
 
@@ -37,6 +39,11 @@
         global PenterStart
         global PenterStop
         global PenterClear
+        global PenterMarkGnu
+        global PenterNameThreadGnu
+        global PenterStartGnu
+        global PenterStopGnu
+        global PenterClearGnu
 
 _penter:
 _pexit:
@@ -50,4 +57,9 @@ PenterNameThread:
 PenterStart:
 PenterStop:
 PenterClear:
+PenterMarkGnu:
+PenterNameThreadGnu:
+PenterStartGnu:
+PenterStopGnu:
+PenterClearGnu:
         ret

@@ -1504,7 +1504,7 @@ Return Value:
         }
 
         //
-        // The end of the open frames is the later one's: those were copied last.
+        // The end of the open frames is the later one's: they were copied last.
         //
 
         if ((Header->Generation & 1) == 0 &&

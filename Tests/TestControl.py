@@ -1,0 +1,582 @@
+#!/usr/bin/env python3
+"""Recording that is stopped, started and cleared while the program runs: by
+TraceReader ctl, by the program itself (Penter.h), and by actions that this
+test writes into the control file as TraceFormat.h describes it.
+
+Whatever was asked for, what a thread recorded and what it left out must add up
+to the calls that it says it made; and the program must print what it prints
+untraced.
+"""
+
+import collections
+import json
+import mmap
+import os
+import re
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
+import StoreSupport as support                               # noqa: E402
+from StoreSupport import programs                            # noqa: E402
+
+START, STOP, CLEAR, MARK, NAME, VOID = range(1, 7)
+PAUSED = 4
+THREADS = 8
+ROUNDS = 1000
+PENTER = os.path.join(programs.ROOT, 'Penter')
+RING = {'TRACER_MODE': 'ring', 'TRACER_MAX_BYTES': '1M',
+        'TRACER_CONTROL': '4M'}
+
+
+class Control:
+    """A control file, written without the help of TraceReader."""
+
+    def __init__(self, session):
+        path = os.path.join(session, 'session.control')
+        with open(path, 'r+b') as file:
+            self.map = mmap.mmap(file.fileno(), os.fstat(file.fileno()).st_size)
+        self.capacity = (len(self.map) - 4096) // 128
+
+    def word(self, offset, code='I'):
+        return struct.unpack_from('<' + code, self.map, offset)[0]
+
+    def claimed(self):
+        return self.word(0x1c)
+
+    def seen(self):
+        """What each module instance that follows has seen."""
+        return [self.word(0x48 + 16 * index) for index in range(64)
+                if self.word(0x40 + 16 * index, 'Q')]
+
+    def claim(self):
+        number = self.claimed()
+        struct.pack_into('<I', self.map, 0x1c, number + 1)
+        return number
+
+    def fill(self, number, kind, text=b''):
+        offset = 4096 + 128 * number
+        struct.pack_into('<I4xQI', self.map, offset + 4, 0,
+                         int(time.time() * 1e7) + support.FILETIME_OF_1970,
+                         len(text))
+        self.map[offset + 0x20:offset + 0x20 + len(text)] = text
+        struct.pack_into('<I', self.map, offset, kind)
+
+    def append(self, kind, text=b''):
+        number = self.claim()
+        self.fill(number, kind, text)
+        return number
+
+    def actions(self):
+        """(kind, thread, time stamp, text) of each."""
+        result = []
+        for number in range(min(self.claimed(), self.capacity)):
+            offset = 4096 + 128 * number
+            kind, thread, tsc, _, length = struct.unpack_from(
+                '<IIQQI', self.map, offset)
+            result.append((kind, thread, tsc,
+                           self.map[offset + 32:offset + 32 + length]))
+        return result
+
+
+class Store:
+    """What the header of a store says, and how many records it was given."""
+
+    def __init__(self, path):
+        with support.LiveStore(path) as live:
+            self.ready = live.is_ready()
+            if not self.ready:
+                return
+            self.path = path
+            self.thread = live.get(0x01c, 'I')
+            self.flags = live.get(0x05c, 'I')
+            self.lost = live.get(0x060)
+            self.state = live.get(0x080, 'I')
+            self.taken_back = live.get(0x178)
+            self.too_deep = live.get(0x190)
+            self.actions = live.get(0x1b4, 'I')
+            self.paused = live.get(0x1b8)
+            self.clear = live.get(0x1c0)
+            self.name = live.map[0xf60:0xf60 + live.get(0x168, 'I')]
+            cursor, delta = live.get(0x040), live.get(0x050)
+            self.records = ((cursor + delta) % 2**64 - 4096) // 16
+
+    def events(self):
+        return (self.records + self.paused + self.lost + self.too_deep +
+                2 * self.taken_back)
+
+
+def read_stores(session):
+    return [store for store in map(Store, support.stores(session))
+            if store.ready]
+
+
+def build(scratch, name, *flags, library=programs.LIBRARY):
+    return programs.build(os.path.join(scratch, name),
+                          [os.path.join(programs.PROGRAMS, 'Control.c')],
+                          [*flags, '-I' + PENTER], 'Control.exe', [library])
+
+
+class Run:
+    """A traced program that runs until finish()."""
+
+    def __init__(self, results, scratch, program, what, *arguments,
+                 rounds=0, **variables):
+        self.results, self.what = results, what
+        self.folder = os.path.join(scratch, what.replace(' ', '-'))
+        os.makedirs(self.folder)
+        self.flag = os.path.join(self.folder, 'stop')
+        self.process = support.start(
+            program, *arguments, programs.windows_path(self.flag),
+            str(rounds), directory=self.folder, **variables)
+        threads = 2 * int(arguments[1])
+        found = support.wait_for(
+            lambda: len(support.stores(self.folder)) >= threads and
+            all(store.events() for store in read_stores(
+                support.sessions(self.folder)[0])), 60)
+        results.check(found, what + ': it runs')
+        self.session = support.sessions(self.folder)[0]
+        self.control = None
+
+    def windows(self):
+        return programs.windows_path(self.session)
+
+    def open(self):
+        self.control = Control(self.session)
+        return self.control
+
+    def ctl(self, *arguments):
+        return support.reader('ctl', self.windows(), *arguments)
+
+    def finish(self):
+        """The calls of each thread, as it says: thread -> hook calls."""
+        with open(self.flag, 'w', encoding='ascii'):
+            pass
+        code, text = support.finish(self.process, 200)
+        lines = [line.split() for line in text.splitlines()
+                 if line != 'rounds']
+        self.results.check(code == 0 and len(lines) % 2 == 0 and lines and
+                           all(len(line) == 2 for line in lines),
+                           self.what + ': ends as untraced',
+                           [code, text[-300:]])
+        return {int(thread): int(calls) for thread, calls in lines}
+
+    def check_sums(self, calls):
+        """Recorded and left out: what each thread says that it called."""
+        stores = {store.thread: store for store in read_stores(self.session)}
+        wrong = [(thread, number, vars(stores[thread])
+                  if thread in stores else None)
+                 for thread, number in calls.items()
+                 if thread not in stores or
+                 stores[thread].events() != number or
+                 stores[thread].lost]
+        self.results.check(not wrong, self.what +
+                           ': recorded and left out add up', wrong[:3])
+        left_out = sum(store.paused for store in stores.values())
+        records = sum(store.records for store in stores.values())
+        self.results.check(left_out > 0 and records > 0,
+                           '%s: %d events recorded, %d left out' %
+                           (self.what, records, left_out))
+        print('%s: %d threads, %d events, %d of them left out' %
+              (self.what, len(calls), sum(calls.values()), left_out),
+              flush=True)
+        return stores
+
+
+def timed(check, *arguments):
+    began = time.monotonic()
+    check(*arguments)
+    print('%5.1f s  %s' % (time.monotonic() - began, check.__name__),
+          flush=True)
+
+
+def check_outside(results, scratch, program):
+    """Every verb 1,000 times from outside, and some by ctl itself."""
+    run = Run(results, scratch, program, 'outside', 'busy', str(THREADS),
+              **RING)
+    busy = {store.thread for store in read_stores(run.session)
+            if store.records > 100}
+    for verb in ['stop', 'start', 'clear', 'mark', 'stop', 'stop', 'start',
+                 'start'] * 2:
+        more = ['now \u00e4'] if verb == 'mark' else []
+        code, text, errors = run.ctl(verb, *more)
+        results.check(code == 0 and not errors and
+                      re.match(verb + r': action \d+, seen by 1 module\n$',
+                               text), 'ctl ' + verb, [code, text, errors])
+    control = run.open()
+    results.equal([kind for kind, *_ in control.actions()],
+                  [STOP, START, CLEAR, MARK, STOP, STOP, START, START] * 2,
+                  'what ctl has written')
+    results.equal(control.actions()[3][3], 'now \u00e4'.encode(),
+                  'the text of a mark')
+
+    def followed(number):
+        stores = read_stores(run.session)
+        return all(store.actions > number for store in stores
+                   if store.thread in busy)
+
+    #
+    # How soon busy threads follow: printed, and in any case within seconds.
+    #
+
+    waits = []
+    for index in range(20):
+        began = time.monotonic()
+        number = control.append(START if index % 2 else STOP)
+        if not results.check(support.wait_for(lambda: followed(number), 30),
+                             'followed'):
+            break
+        waits.append((time.monotonic() - began) * 1000)
+        if index % 2 == 0:
+            before = {store.thread: store.records
+                      for store in read_stores(run.session)
+                      if store.thread in busy}
+            time.sleep(0.005)
+            after = {store.thread: store.records
+                     for store in read_stores(run.session)
+                     if store.thread in busy}
+            results.equal(after, before, 'nothing is recorded while stopped')
+    print('busy threads follow: median %.1f ms, longest %.1f ms' %
+          (statistics.median(waits), max(waits)))
+
+    for index in range(ROUNDS):
+        for kind in (STOP, CLEAR, MARK, START):
+            last = control.append(kind, b'x' * 96 if kind == MARK else b'')
+        if index % 10 == 9:
+            time.sleep(0.01)
+    results.check(support.wait_for(lambda: min(control.seen()) > last, 30),
+                  'all are seen', control.seen())
+
+    #
+    # Threads that wait have not come by, and are stopped all the same.
+    #
+
+    results.check(support.wait_for(lambda: followed(last), 30) and
+                  all(store.actions == 0 for store in
+                      read_stores(run.session) if store.thread not in busy),
+                  'threads that wait')
+    code, text, errors = run.ctl('stop')
+    results.check(code == 0, 'ctl stop', [code, errors])
+    data = json.loads(support.reader('ctl', '--json', run.windows(),
+                                     'status')[1])
+    results.check(len(data['stores']) == 2 * THREADS and
+                  all(store['recording'] == 'stopped'
+                      for store in data['stores']) and
+                  data['session'][0]['recording'] == 'stopped' and
+                  data['session'][0]['process'] == 'running' and
+                  data['session'][0]['actions'] == len(data['actions']) ==
+                  control.claimed(), 'status of a session that is stopped',
+                  [data['session'], data['stores'][:2]])
+    calls = run.finish()
+    stores = run.check_sums(calls)
+    results.check(all(stores[thread].actions == control.claimed()
+                      for thread in calls), 'all threads have followed')
+    idle = [stores[thread] for thread in calls if thread not in busy]
+    results.check(len(idle) == THREADS and
+                  all((store.records, store.paused) == (1, 1)
+                      for store in idle),
+                  'the end of a wait is left out while stopped',
+                  [vars(store) for store in idle])
+    code, text, errors = run.ctl('start')
+    results.check(code == 1 and not text and 'has ended' in errors,
+                  'ctl start of a program that has ended', [code, errors])
+    code, text, errors = run.ctl('status')
+    results.check(code == 0 and 'ended' in text, 'its status', [code, errors])
+
+
+def check_inside(results, scratch, program):
+    """Every verb 1,000 times by the program itself, while ctl does, too."""
+    run = Run(results, scratch, program, 'inside', 'busy', str(THREADS),
+              rounds=ROUNDS, **RING)
+    for verb in ('stop', 'mark', 'clear', 'start') * 3:
+        code, _, errors = run.ctl(verb, *(['m'] if verb == 'mark' else []))
+        results.check(code == 0, 'ctl %s meanwhile' % verb, [code, errors])
+    control = run.open()
+    results.check(support.wait_for(
+        lambda: collections.Counter(kind for kind, *_ in control.actions())[
+            START] >= ROUNDS, 100), 'the rounds are over')
+    code, _, errors = run.ctl('start')
+    results.check(code == 0, 'ctl start after the rounds', [code, errors])
+    snapshot = os.path.join(run.folder, 'snapshot')
+    for number in range(2):
+        code, text, errors = run.ctl('snapshot',
+                                     programs.windows_path(snapshot))
+        results.check(code == number and ('16 stores' in text) == (code == 0),
+                      'snapshot %d' % number, [code, text, errors])
+    code, rows, text = support.verify(snapshot)
+    results.check(code in (0, 2) and len(rows) == 2 * THREADS and
+                  all(row['bad'] == '0' and row['state'] == 'closed'
+                      for row in rows.values()),
+                  'the snapshot is good', [code, text[-600:]])
+    code, text, errors = support.reader('report', '--csv',
+                                        programs.windows_path(snapshot))
+    results.check(code == 0 and 'Branch' in text and 'Waits' in text,
+                  'report of the snapshot', [code, errors])
+    results.equal(Control(snapshot).seen(), [], 'nobody follows a snapshot')
+    calls = run.finish()
+    run.check_sums(calls)
+    counts = collections.Counter(kind for kind, *_ in control.actions())
+    results.check(counts == {START: ROUNDS + 4, STOP: ROUNDS + 3,
+                             CLEAR: ROUNDS + 3, MARK: ROUNDS + 3},
+                  'every action is there', counts)
+
+
+def stack_levels(path):
+    """How many stack pointers the entries of a store have."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    levels = set()
+    for offset in range(4096, len(data) - 15, 16):
+        stamp, _, stack = struct.unpack_from('<QII', data, offset)
+        if stamp and stack & 7 == 1:
+            levels.add(stack)
+    return len(levels)
+
+
+def check_choosing(results, scratch, program):
+    """The depth, and what is taken back, across pauses."""
+    for what, variables, levels in (
+            ('depth', {'TRACER_MAX_DEPTH': '3'}, 3),
+            ('depth and duration', {'TRACER_MAX_DEPTH': '4',
+                                    'TRACER_MIN_DURATION': '200ns'}, 4),
+            ('duration', {'TRACER_MIN_DURATION': '1ms'}, None),
+            ('neither', {}, 8)):
+        run = Run(results, scratch, program, what, 'depth', '2', rounds=100,
+                  **RING, **variables)
+        control = run.open()
+        results.check(support.wait_for(
+            lambda control=control: sum(
+                kind == START for kind, *_ in control.actions()) >= 100, 60),
+            what + ': the rounds are over')
+        time.sleep(0.1)
+        calls = run.finish()
+        stores = run.check_sums(calls)
+        busy = [stores[thread] for thread, number in calls.items()
+                if number > 2]
+        if levels:
+            results.equal({stack_levels(store.path) for store in busy},
+                          {levels}, what + ': levels that are recorded')
+        if 'duration' in what:
+            results.check(sum(store.taken_back for store in busy) > 0,
+                          what + ': calls are taken back')
+
+
+def check_marks(results, scratch, program):
+    folder = os.path.join(scratch, 'marks')
+    code, text = support.run(program, 'marks', directory=folder)
+    off = support.run(program, 'marks', TRACER_ENABLED='0')
+    results.check((code, text) == off and text.endswith(' 4711\n'),
+                  'marks: output and last error', [code, text, off])
+    session = support.sessions(folder)[0]
+    actions = Control(session).actions()
+    store, = read_stores(session)
+    umlauts = '\u00e4'.encode() * 47 + b'a'
+    results.equal([(kind, thread, text) for kind, thread, _, text in actions],
+                  [(MARK, store.thread, b'before all'),
+                   (NAME, store.thread, 'the first \u20ac'.encode()),
+                   (STOP, store.thread, b''), (START, store.thread, b''),
+                   (CLEAR, store.thread, b''),
+                   (MARK, store.thread, umlauts)], 'marks: the actions')
+    results.check(len(umlauts) == 95, 'marks: a text is cut at a character')
+    results.equal(store.name.decode(), 'the first \u20ac', 'marks: the name')
+    results.equal((store.paused, store.lost, store.actions, store.clear),
+                  (80, 0, 6, actions[4][2]), 'marks: what is left out')
+    stamps = [stamp for _, _, stamp, _ in actions]
+    results.equal(stamps, sorted(stamps), 'marks: the times grow')
+    with open(support.stores(session)[0], 'rb') as file:
+        data = file.read()[4096:]
+    times = [struct.unpack_from('<Q', data, offset)[0]
+             for offset in range(0, len(data), 16)]
+    between = collections.Counter(
+        sum(stamp < time for stamp in stamps) for time in times)
+    results.equal([between[index] for index in range(1, 6)],
+                  [20, 40, 0, 160, 320],
+                  'marks: calls between the actions')
+
+
+def check_threads(results, scratch, program):
+    """Stores that are opened while recording is stopped begin paused."""
+    folder = os.path.join(scratch, 'threads')
+    code, text = support.run(program, 'threads', '120', directory=folder)
+    results.equal((code, text), (0, 'done\n'), 'threads: output')
+    stores = [store for store in read_stores(support.sessions(folder)[0])]
+    wanted = collections.Counter([100, 110, 100, 100] * 30)
+    seen = collections.Counter(store.events() for store in stores
+                               if store.events() >= 100)
+    results.equal(seen, wanted, 'threads: recorded and left out add up')
+    results.check(any(store.paused >= 100 and not store.records
+                      for store in stores) and
+                  any(store.records >= 100 and not store.paused
+                      for store in stores), 'threads: some begin paused')
+
+
+def check_refusals(results, scratch, program):
+    """What ctl says where it cannot help; and a place that is left empty."""
+    run = Run(results, scratch, program, 'without', 'busy', '1',
+              TRACER_CONTROL='0', TRACER_MODE='ring', TRACER_MAX_BYTES='1M')
+    code, text, errors = run.ctl('stop')
+    results.check(code == 1 and not text and 'has no control file' in errors
+                  and 'TRACER_CONTROL=0' in errors, 'ctl without a file',
+                  [code, text, errors])
+    code, text, errors = run.ctl('status')
+    results.check(code == 0 and 'not controlled' in text,
+                  'status without a file', [code, text, errors])
+    run.finish()
+
+    run = Run(results, scratch, program, 'full', 'busy', '1',
+              TRACER_CONTROL='64K', TRACER_MODE='ring', TRACER_MAX_BYTES='1M')
+    control = run.open()
+    results.equal(control.capacity, 480, 'full: capacity')
+
+    #
+    # Somebody claims a place and is gone: what follows counts a second later.
+    #
+
+    hole = control.claim()
+    number = control.append(STOP)
+    results.check(support.wait_for(lambda: min(control.seen()) > number, 60),
+                  'full: a place that is left empty')
+    results.equal(control.word(4096 + 128 * hole), VOID,
+                  'full: it is given up')
+    while control.claimed() < 480:
+        control.append(MARK, b'mark')
+    code, text, errors = run.ctl('start')
+    results.check(code == 1 and not text and 'full' in errors and
+                  '480 actions' in errors, 'ctl where there is no room',
+                  [code, text, errors])
+    results.equal(control.claimed(), 480, 'full: nothing is claimed')
+    calls = run.finish()
+    run.check_sums(calls)
+
+    for arguments, words in ((('halt',), 'unknown verb halt'),
+                             (('mark',), 'needs TEXT'),
+                             (('snapshot',), 'needs DIR'),
+                             (('stop', 'it'), 'nothing comes behind')):
+        code, text, errors = run.ctl(*arguments)
+        results.check(code == 1 and not text and words in errors,
+                      'ctl %s' % ' '.join(arguments), [code, errors])
+
+    #
+    # A file that is damaged is refused, and harms nobody.
+    #
+
+    path = os.path.join(run.session, 'session.control')
+    with open(path, 'rb') as file:
+        data = file.read()
+    for what, damaged in (('magic', b'X' + data[1:]),
+                          ('version', data[:8] + b'\x09' + data[9:]),
+                          ('process', data[:12] + b'\xff\xff' + data[14:]),
+                          ('short', data[:4000]), ('empty', b''),
+                          ('capacity', data[:0x18] + b'\xff' * 8 +
+                           data[0x20:]),
+                          ('texts', data[:4096] + b'\xff' * 61440)):
+        with open(path, 'wb') as file:
+            file.write(damaged)
+        code, _, errors = run.ctl('status')
+        results.check(code == (0 if what in ('capacity', 'texts') else 1) and
+                      (code == 0 or '0xC0000098' in errors),
+                      'a damaged control file: ' + what, [code, errors])
+
+
+def undefined(path):
+    text = programs.run([programs.NM, '-u', path])[1]
+    return sorted(set(re.findall(r'Penter\w+', text)))
+
+
+def check_header(results, scratch):
+    """Penter.h leaves nothing without TRACER_PENTER, in C and C++."""
+    source = os.path.join(programs.PROGRAMS, 'Control.c')
+    folder = os.path.join(scratch, 'header')
+    os.makedirs(folder)
+    shutil.copy(source, os.path.join(folder, 'Control.c'))
+    small = os.path.join(folder, 'Small.c')
+    with open(small, 'w', encoding='ascii') as file:
+        file.write('#include "Penter.h"\n#include "Penter.h"\n'
+                   'int Called(void);\n'
+                   'void All(const char *Text)\n{\n'
+                   '    PenterMark(Called() ? Text : "");\n'
+                   '    PenterNameThread(Text);\n    PenterStop();\n'
+                   '    if (Text)\n        PenterStart();\n    else\n'
+                   '        PenterClear();\n}\n')
+    clang = ['clang-19', '--driver-mode=cl',
+             '--target=x86_64-pc-windows-msvc', '/nologo', '/W4', '/WX',
+             '/c', '/Zl']
+    gcc = [programs.GCC, '-Wall', '-Wextra', '-Werror', '-pedantic', '-c']
+    all_names = ['PenterClear', 'PenterMark', 'PenterNameThread',
+                 'PenterStart', 'PenterStop']
+    for name, command, output in (
+            ('gcc', [*gcc, '-x', 'c', '-std=c99'], ['-o']),
+            ('g++', [*gcc, '-x', 'c++', '-std=c++11'], ['-o']),
+            ('clang-cl', [*clang, '/TC'], ['/Fo']),
+            ('clang-cl C++', [*clang, '/TP'], ['/Fo'])):
+        for define in ([], ['-DTRACER_PENTER']):
+            target = os.path.join(folder, 'Small.obj')
+            place = ([*output, target] if output == ['-o'] else
+                     [output[0] + target])
+            done = subprocess.run([*command, *define, '-I' + PENTER, *place,
+                                   small], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+            results.check(done.returncode == 0,
+                          'Penter.h: %s %s' % (name, define),
+                          [done.stdout.decode(errors='replace')[-500:]])
+            called = programs.run([programs.NM, '-u', target])[1]
+            results.equal((undefined(target), 'Called' in called),
+                          ([each + 'Gnu' * ('cl' not in name)
+                            for each in all_names] if define else [],
+                           bool(define)),
+                          'Penter.h: references: %s %s' % (name, define))
+
+    #
+    # A DLL exports none of it.
+    #
+
+    target = os.path.join(folder, 'Small.dll')
+    stub = os.path.join(folder, 'Stub.c')
+    with open(stub, 'w', encoding='ascii') as file:
+        file.write('int Called(void)\n{\n    return 1;\n}\n')
+    for library in ('TracerPenter.lib', 'TracerPenterNull.lib'):
+        subprocess.run([programs.GCC, '-DTRACER_PENTER', '-I' + PENTER,
+                        '-shared', small, stub,
+                        os.path.join(programs.BIN, library), '-o', target],
+                       check=True)
+        text = programs.run(['x86_64-w64-mingw32-objdump', '-p', target])[1]
+        exports = set(re.findall(r'^\s+\[\s*\d+\].*\s(\w+)$',
+                                 text.split('[Ordinal/Name Pointer]')[-1],
+                                 re.M))
+        results.check({'All', 'Called'} <= exports and
+                      not any('enter' in name for name in exports),
+                      'exports of a DLL with ' + library, sorted(exports))
+
+
+def main():
+    results = programs.Results()
+    flags = [*programs.PENTER_FLAGS, '-DTRACER_PENTER']
+    with programs.Scratch() as scratch:
+        program = build(scratch, 'penter', *flags)
+        null = build(scratch, 'null', *flags, library=os.path.join(
+            programs.BIN, 'TracerPenterNull.lib'))
+        plain = programs.build(
+            os.path.join(scratch, 'plain'),
+            [os.path.join(programs.PROGRAMS, 'Control.c')], ['-I' + PENTER],
+            'Control.exe')
+        timed(check_header, results, scratch)
+        timed(check_marks, results, scratch, program)
+        for verb, code in (('few', 0), ('leave', 42)):
+            outcomes = [support.run(path, verb, directory=os.path.join(
+                scratch, 'plain-' + verb)) for path in (plain, null, program)]
+            results.check(outcomes[0][0] == code and outcomes[1:] ==
+                          outcomes[:1] * 2, '%s: untraced, without a library '
+                          'behind it, traced' % verb, outcomes)
+        for check in (check_threads, check_refusals, check_choosing,
+                      check_outside, check_inside):
+            timed(check, results, scratch, program)
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
