@@ -780,7 +780,7 @@ End:
 
 const READER_COMMAND ReaderSessionsCommand = {
     "sessions",
-    "DIRECTORY",
+    "PATH",
     "Lists the sessions in a directory, and which process started which",
     "State is open (the process runs), closed (it ended in good order), died\n"
     "(it was killed, or crashed), stopped (a store stopped early), created\n"
