@@ -103,13 +103,21 @@ Return Value:
 
 --*/
 {
+    PCHAR Text = Pack->Name + Pack->FolderLength;
     ULONG Length;
+    ULONG Index;
 
     RtlWideToUtf8(Name,
                   LengthInChars,
-                  Pack->Name + Pack->FolderLength,
+                  Text,
                   READER_ZIP_MAXIMUM_NAME - Pack->FolderLength,
                   &Length);
+    for (Index = 0; Index < Length; Index++) {
+        if (Text[Index] == '\\') {
+            Text[Index] = '/';
+        }
+    }
+
     return ReaderFailPack(Pack,
                           "write the pack",
                           ReaderBeginZipEntry(&Pack->Zip,
@@ -596,8 +604,11 @@ Return Value:
     PREADER_PACK Pack = (PREADER_PACK)CallbackContext;
     ULONG SuffixLength = RTL_NUMBER_OF(ReaderLogSuffix) - 1;
     ULONG NameLength = Name->Length / sizeof(WCHAR);
+    WCHAR Buffer[READER_MAXIMUM_NAME_IN_CHARS];
+    UNICODE_STRING Path;
     WCHAR Char;
     ULONG Index;
+    NTSTATUS Status;
 
     UNREFERENCED_PARAMETER(SizeInBytes);
 
@@ -614,8 +625,69 @@ Return Value:
         }
     }
 
+    Status = ReaderComposeName(&Pack->Session, Name, Buffer, &Path);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
     Pack->NumberOfLogs += 1;
-    return ReaderPackFile(Pack, Name);
+    return ReaderPackFile(Pack, &Path);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderPackLogsBelow(
+    _Inout_ PREADER_PACK Pack
+    )
+/*++
+
+Routine Description:
+
+    Packs the logs of the processes that are packed.
+
+Arguments:
+
+    Pack - The pack, of several processes.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = &Pack->Session;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 1;
+         NT_SUCCESS(Status) && Index < Session->NumberOfDirectories;
+         Index++) {
+
+        PREADER_DIRECTORY Directory = &Session->Directories[Index];
+
+        if (Directory->Process == READER_NONE) {
+            continue;
+        }
+
+        Session->Path.Length = Session->DirectoryLength;
+        Status = RtlAppendPath(&Session->Path,
+                               Directory->Name.Buffer,
+                               Directory->Name.Length / sizeof(WCHAR),
+                               TRUE);
+        if (NT_SUCCESS(Status)) {
+            Session->VisitedDirectory = Index;
+            Status = RtlEnumerateDirectory(Pack->Context->Rtl,
+                                           &Session->Path,
+                                           ReaderPackLog,
+                                           Pack);
+            Session->VisitedDirectory = 0;
+        }
+    }
+
+    Session->Path.Length = Session->DirectoryLength;
+    return Status;
 }
 
 
@@ -843,6 +915,10 @@ Return Value:
                                        &Session->Path,
                                        ReaderPackLog,
                                        Pack);
+        if (NT_SUCCESS(Status) && Session->HasDirectories) {
+            Status = ReaderPackLogsBelow(Pack);
+        }
+
         if (!NT_SUCCESS(Status) && Pack->FailedStep == NULL) {
             ReaderFailPack(Pack, "read the session", Status);
         }
@@ -1089,6 +1165,7 @@ const READER_COMMAND ReaderPackCommand = {
     "there yet; it is there when it is complete: it is FILE.tmp before.\n",
     "  TraceReader pack -o busy.tracepack SESSION\n"
     "  unzip busy.tracepack\n",
-    READER_OPTION_OUTPUT | READER_OPTION_VERBOSE | READER_OPTION_SYMBOLS,
+    READER_OPTION_OUTPUT | READER_OPTION_VERBOSE | READER_OPTION_SYMBOLS |
+        READER_OPTION_PROCESS,
     ReaderCommandPack
 };

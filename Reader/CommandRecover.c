@@ -2118,6 +2118,14 @@ Return Value:
     PREADER_SESSION Session = &Recover->Session;
     NTSTATUS Status;
 
+    if (Session->HasDirectories) {
+        return ReaderFail(Context,
+                          "recover sessions of several processes (name one; "
+                          "TraceReader sessions lists them)",
+                          Options->PathUtf8,
+                          STATUS_NOT_SUPPORTED);
+    }
+
     if (Session->Header != NULL &&
         ReaderQueryProcess(Session) == ReaderProcessRunning) {
         return ReaderFail(Context,

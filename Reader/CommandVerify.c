@@ -525,6 +525,6 @@ const READER_COMMAND ReaderVerifyCommand = {
     "recorded.  Exit code 2 if anything is bad or lost.\n",
     "  TraceReader verify SESSION\n"
     "  TraceReader verify --csv SESSION\n",
-    READER_OPTION_FORMAT,
+    READER_OPTION_FORMAT | READER_OPTION_PROCESS,
     ReaderCommandVerify
 };

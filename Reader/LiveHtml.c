@@ -547,12 +547,13 @@ Return Value:
     ReaderWritePageText(Writer, Model->Path, RtlLengthOfString(Model->Path));
 
     RtlSystemTimeToCalendar(Model->SystemTime, &Time);
+    RtlWriteText(Writer, "</p>\n<p>");
+    READER_PUT_LIVE_PROCESS(Writer, Model, "P");
     RtlWriteText(Writer,
-                 "</p>\n<p>Process %u, %u of %u threads running, "
+                 ", %u of %u threads running, "
                  "<span id=records data-v=%llu>%'llu</span> records, "
                  "%'llu calls/s</p>\n"
                  "<p class=weak>%04u-%02u-%02u %02u:%02u:%02u UTC, ",
-                 Model->ProcessId,
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,

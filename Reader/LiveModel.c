@@ -122,6 +122,7 @@ Return Value:
     Model->Path = Live->Options->PathUtf8;
     Model->Clock = &Session->Clock;
     Model->ProcessId = Session->Header->ProcessId;
+    Model->NumberOfProcesses = Session->NumberOfProcesses;
     Model->SystemTime = Live->Reading.SystemTime;
     Model->ClockName = NULL;
     if (Session->Clock.Kind != TRACE_CLOCK_TSC) {
@@ -327,6 +328,49 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderLabelThread(
+    _In_ const READER_SESSION *Session,
+    _In_ const READER_THREAD *Thread,
+    _Inout_ PREADER_LIVE_THREAD_ROW Row
+    )
+/*++
+
+Routine Description:
+
+    Names a thread by its process, and by its own name if it has one.
+
+Arguments:
+
+    Session - The session.
+
+    Thread - The thread.
+
+    Row - Its row, with its own name.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_PROCESS Process = &Session->Processes[Thread->Process];
+    RTL_WRITER Writer;
+
+    RtlInitializeBufferWriter(&Writer, Row->Label, sizeof(Row->Label));
+    RtlWriteText(&Writer, "%u ", Process->Header->ProcessId);
+    RtlWriteBytes(&Writer, Process->Name, Process->NameLength);
+    if (Row->NameLength != 0) {
+        RtlWriteText(&Writer, " ");
+        RtlWriteBytes(&Writer, Row->Name, Row->NameLength);
+    }
+
+    Row->Name = Row->Label;
+    Row->NameLength = Writer.LengthInBytes;
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -373,6 +417,10 @@ Return Value:
         RtlZeroBytes(Row, sizeof(*Row));
         Row->ThreadId = Session->Threads[Index].ThreadId;
         ReaderQueryThreadName(Session, Index, &Row->Name, &Row->NameLength);
+        if (Session->NumberOfProcesses > 1) {
+            ReaderLabelThread(Session, &Session->Threads[Index], Row);
+        }
+
         Row->State = "ended";
         Row->FirstFrame = Model->NumberOfFrames;
 

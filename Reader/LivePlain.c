@@ -349,13 +349,15 @@ Return Value:
 
     RtlSystemTimeToCalendar(Model->SystemTime, &Time);
     RtlWriteText(Writer,
-                 "\n%02u:%02u:%02u.%03uZ  process %u, %u of %u threads "
-                 "running, %llu records, %llu new in %llu.%03llu s",
+                 "\n%02u:%02u:%02u.%03uZ  ",
                  (ULONG)Time.Hour,
                  (ULONG)Time.Minute,
                  (ULONG)Time.Second,
-                 (ULONG)Time.Milliseconds,
-                 Model->ProcessId,
+                 (ULONG)Time.Milliseconds);
+    READER_PUT_LIVE_PROCESS(Writer, Model, "p");
+    RtlWriteText(Writer,
+                 ", %u of %u threads running, %llu records, %llu new in "
+                 "%llu.%03llu s",
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,

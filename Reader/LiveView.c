@@ -983,10 +983,10 @@ Return Value:
 
 --*/
 {
+    READER_PUT_LIVE_PROCESS(Writer, Model, "P");
     RtlWriteText(Writer,
-                 "Process %u  %u of %u threads running  %'llu records  "
+                 "  %u of %u threads running  %'llu records  "
                  "%'llu calls/s",
-                 Model->ProcessId,
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,

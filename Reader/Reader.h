@@ -617,6 +617,25 @@ typedef VOID (READER_CLOSE_SESSION)(_Inout_ PREADER_SESSION Session);
 READER_CLOSE_SESSION ReaderCloseSession;
 
 //
+// Makes the name of a file of the directory that is being listed, as it is in
+// the session's: Buffer is for READER_MAXIMUM_NAME_IN_CHARS, and Name may be
+// the result.
+//
+
+#define READER_MAXIMUM_NAME_IN_CHARS 512
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_COMPOSE_NAME)(
+    _In_ const READER_SESSION *Session,
+    _In_ PCUNICODE_STRING Name,
+    _Out_writes_(READER_MAXIMUM_NAME_IN_CHARS) PWCHAR Buffer,
+    _Out_ PUNICODE_STRING Composed
+    );
+READER_COMPOSE_NAME ReaderComposeName;
+
+//
 // Opens one of the session's stores (again).
 //
 

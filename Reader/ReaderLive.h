@@ -248,6 +248,8 @@ typedef struct _READER_LIVE_THREAD_ROW {
     PCSZ Innermost;                 // the running function's name
     ULONG InnermostLength;          // bytes; 0: none
     ULONG Unused;
+    CHAR Label[64];                 // what Name is where there are several
+                                    // processes: the process's, and its own
 } READER_LIVE_THREAD_ROW;
 typedef READER_LIVE_THREAD_ROW *PREADER_LIVE_THREAD_ROW;
 typedef const READER_LIVE_THREAD_ROW *PCREADER_LIVE_THREAD_ROW;
@@ -265,11 +267,30 @@ typedef const READER_LIVE_FRAME_ROW *PCREADER_LIVE_FRAME_ROW;
 
 #define READER_LIVE_SENTENCE_SIZE 240   // bytes
 
+//
+// The beginning of a line on what is followed.
+//
+
+#define READER_PUT_LIVE_PROCESS(Writer, Model, First)                       \
+    do {                                                                    \
+        if ((Model)->NumberOfProcesses > 1) {                               \
+            RtlWriteText((Writer),                                          \
+                         "%u processes",                                    \
+                         (Model)->NumberOfProcesses);                       \
+        } else {                                                            \
+            RtlWriteText((Writer),                                          \
+                         "%srocess %u",                                     \
+                         (First),                                           \
+                         (Model)->ProcessId);                               \
+        }                                                                   \
+    } while (0)
+
 typedef struct _READER_LIVE_MODEL {
     PCALLOCATOR Allocator;
     PCSZ Path;                      // UTF-8, of the session
     PCCORE_CLOCK Clock;
     ULONG ProcessId;
+    ULONG NumberOfProcesses;        // of several, ProcessId is the first's
     ULONG NumberOfRunning;          // threads
     ULONGLONG SystemTime;           // FILETIME
     ULONGLONG IntervalInNanoseconds;    // 0: not known

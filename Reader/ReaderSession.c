@@ -38,12 +38,6 @@ Abstract:
 
 #define READER_POSITION_BITS 48
 
-//
-// The longest name of a directory and of a file in it, with what is between.
-//
-
-#define READER_MAXIMUM_NAME_IN_CHARS 512
-
 static const WCHAR ReaderSuffix[] = L"" TRACE_FILE_SUFFIX;
 
 
@@ -211,6 +205,59 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+NTSTATUS
+ReaderComposeName(
+    const READER_SESSION *Session,
+    PCUNICODE_STRING Name,
+    PWCHAR Buffer,
+    PUNICODE_STRING Composed
+    )
+/*++
+
+Routine Description:
+
+    Makes the name of a file in the session's directory.
+
+Arguments:
+
+    Session - The session; VisitedDirectory has the file.
+
+    Name - The file's own name.
+
+    Buffer - Room for the result.
+
+    Composed - Receives the result, which lies in Buffer.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NAME_TOO_LONG.
+
+--*/
+{
+    PCUNICODE_STRING Above =
+        &Session->Directories[Session->VisitedDirectory].Name;
+    ULONG Length = Above->Length / sizeof(WCHAR);
+
+    if (Length + 1 + Name->Length / sizeof(WCHAR) >
+        READER_MAXIMUM_NAME_IN_CHARS) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    RtlCopyBytes(Buffer, Above->Buffer, Above->Length);
+    if (Length != 0) {
+        Buffer[Length] = L'\\';
+        Length += 1;
+    }
+
+    RtlCopyBytes(Buffer + Length, Name->Buffer, Name->Length);
+    RtlPointUnicodeString(Composed,
+                          Buffer,
+                          Length + Name->Length / sizeof(WCHAR));
+    return STATUS_SUCCESS;
+}
+
+
 static
 NTSTATUS
 ReaderVisitEntry(
@@ -243,8 +290,6 @@ Return Value:
 --*/
 {
     PREADER_SESSION Session = (PREADER_SESSION)CallbackContext;
-    PCUNICODE_STRING Above =
-        &Session->Directories[Session->VisitedDirectory].Name;
     WCHAR Buffer[READER_MAXIMUM_NAME_IN_CHARS];
     UNICODE_STRING Path;
     ULONGLONG Key;
@@ -260,26 +305,12 @@ Return Value:
     // A store in a directory below has that in its name.
     //
 
-    if (Above->Length != 0) {
-
-        if ((ULONG)Above->Length + Name->Length + sizeof(WCHAR) >
-            sizeof(Buffer)) {
-            return STATUS_NAME_TOO_LONG;
-        }
-
-        RtlCopyBytes(Buffer, Above->Buffer, Above->Length);
-        Buffer[Above->Length / sizeof(WCHAR)] = L'\\';
-        RtlCopyBytes(Buffer + Above->Length / sizeof(WCHAR) + 1,
-                     Name->Buffer,
-                     Name->Length);
-        RtlPointUnicodeString(&Path,
-                              Buffer,
-                              (Above->Length + Name->Length) / sizeof(WCHAR) +
-                                  1);
-        Name = &Path;
+    Status = ReaderComposeName(Session, Name, Buffer, &Path);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
 
-    if (ReaderIsKnownName(Session, Name, &Key)) {
+    if (ReaderIsKnownName(Session, &Path, &Key)) {
         return STATUS_SUCCESS;
     }
 
@@ -288,7 +319,7 @@ Return Value:
         return Status;
     }
 
-    return ReaderAddStore(Session, Name);
+    return ReaderAddStore(Session, &Path);
 }
 
 
