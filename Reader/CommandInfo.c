@@ -157,6 +157,7 @@ static const READER_COLUMN ReaderInfoControlColumns[] = {
     { "Names", "names", ReaderColumnNumber, 0 },
     { "Pauses", "pauses", ReaderColumnNumber, 0 },
     { "Paused", "paused", ReaderColumnExactTime, 0 },
+    { "Events left out", "events_left_out", ReaderColumnNumber, 0 },
     { "Clears", "clears", ReaderColumnNumber, 0 },
     { "Last clear", "last_clear", ReaderColumnExactTime, 0 }
 };
@@ -186,6 +187,7 @@ typedef struct _READER_TOTALS {
     ULONGLONG Records;
     ULONGLONG Bytes;
     ULONGLONG Lost;
+    ULONGLONG Paused;               // events left out
     ULONGLONG Reentered;
     ULONGLONG ViewChanges;
     ULONGLONG ViewsInline;
@@ -340,7 +342,8 @@ Return Value:
 
     Totals->Bytes += Size;
     ReaderAddRecording(Totals, Store);
-    Totals->Lost += Header->NumberOfEventsLost;
+    Totals->Lost += READER_EVENTS_LOST(Header);
+    Totals->Paused += READER_EVENTS_PAUSED(Header);
     Totals->Reentered += Header->NumberOfEventsReentered;
     Totals->ViewChanges += Header->NumberOfViewChanges;
     Totals->ViewsInline += Header->NumberOfViewsMappedInline;
@@ -911,6 +914,7 @@ Return Value:
     ReaderPutNumber(Output, Counts[TRACE_ACTION_NAME]);
     ReaderPutNumber(Output, Control->NumberOfPauses);
     ReaderPutNumber(Output, Paused);
+    ReaderPutNumber(Output, Totals->Paused);
     ReaderPutNumber(Output, Counts[TRACE_ACTION_CLEAR]);
     if (Control->ClearTimestamp != 0) {
         ReaderPutNumber(Output,
@@ -1064,7 +1068,7 @@ const READER_COMMAND ReaderInfoCommand = {
     "  threads: thread_id, state, reason, stores, records, bytes,\n"
     "    start_ns, duration_ns, lost, name\n"
     "  control: actions, marks, names (of threads), pauses, paused_ns,\n"
-    "    clears, last_clear_ns\n"
+    "    events_left_out (in them), clears, last_clear_ns\n"
     "  actions: time_ns, thread_id (empty: asked for from outside), action\n"
     "    (start, stop, clear, mark, name), text; in text with --raw\n"
     READER_TICKS_NOTE,

@@ -316,7 +316,7 @@ Return Value:
     }
 
     Verdict->State = ReaderDescribeStoreState(Session, Store);
-    Verdict->Lost = Store->Header->NumberOfEventsLost +
+    Verdict->Lost = READER_EVENTS_LOST(Store->Header) +
                     Store->Header->NumberOfEventsReentered;
 
     if (Store->IsForeign ||
@@ -343,11 +343,11 @@ Return Value:
                      Store->Header->Status);
     }
 
-    if (Store->Header->NumberOfEventsLost != 0) {
+    if (READER_EVENTS_LOST(Store->Header) != 0) {
         ReaderBeginClause(Verdict);
         RtlWriteText(&Verdict->Result,
                      "%llu events lost after it stopped",
-                     Store->Header->NumberOfEventsLost);
+                     READER_EVENTS_LOST(Store->Header));
     }
 
     if (Store->Header->NumberOfEventsReentered != 0) {

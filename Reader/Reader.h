@@ -824,6 +824,19 @@ READER_RUNDOWN_PROCESSES ReaderRundownProcesses;
 //
 // ReaderControl.c: the session's control file.
 //
+// While a store is paused, its hook counts what is left out where it counts
+// what is lost.
+//
+
+#define READER_EVENTS_LOST(Header)                                          \
+    (((Header)->HookFlags & TRACE_HOOK_PAUSED) != 0                         \
+         ? 0                                                                \
+         : (Header)->NumberOfEventsLost)
+#define READER_EVENTS_PAUSED(Header)                                        \
+    ((Header)->NumberOfEventsPaused +                                       \
+     (((Header)->HookFlags & TRACE_HOOK_PAUSED) != 0                        \
+          ? (Header)->NumberOfEventsLost                                    \
+          : 0))
 
 //
 // Reads it, if something in it is new.  A failure that is not for lack of

@@ -576,8 +576,8 @@ CORE_ADD_CALL CoreAddCall;
 //
 // Says that recording was stopped, and started again, between the calls that
 // were added and those that will be; all events must have been taken.  The time
-// in between is in no call.  Of the calls that are open nobody knows which ended
-// meanwhile: those that a later one proves gone ended at the stop.
+// in between is in no call.  Of the calls that are open nobody knows which of
+// them ended meanwhile: those that a later one proves gone ended at the stop.
 //
 
 typedef

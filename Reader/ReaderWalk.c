@@ -237,7 +237,7 @@ Return Value:
         *Bytes = Header->RingFileOffset + Header->RingSizeInBytes;
     }
 
-    *Lost = Header->NumberOfEventsLost + Header->NumberOfEventsReentered;
+    *Lost = READER_EVENTS_LOST(Header) + Header->NumberOfEventsReentered;
 }
 
 

@@ -507,6 +507,7 @@ def check_marks(results, scratch):
     found = session.json('info')
     results.equal(found['control'], [{
         'actions': 9, 'marks': 5, 'names': 2, 'pauses': 1, 'paused_ns': 100,
+        'events_left_out': 0,
         'clears': 0, 'last_clear_ns': None}], 'info: the numbers')
     results.equal([(each['time_ns'], each['action'])
                    for each in found['actions']],
