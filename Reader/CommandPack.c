@@ -37,6 +37,7 @@ typedef struct _READER_PACK {
 typedef READER_PACK *PREADER_PACK;
 
 static const WCHAR ReaderLogSuffix[] = L".log";
+static const WCHAR ReaderControlName[] = L"" TRACE_CONTROL_FILE_NAME;
 
 
 static
@@ -583,7 +584,7 @@ ReaderPackLog(
 
 Routine Description:
 
-    Packs a directory's entry if it is a log.
+    Packs a directory's entry if it is a log or the control file.
 
 Arguments:
 
@@ -614,6 +615,19 @@ Return Value:
 
     if (IsDirectory || NameLength < SuffixLength) {
         return STATUS_SUCCESS;
+    }
+
+    for (Index = 0; Index < NameLength; Index++) {
+        if (NameLength != RTL_NUMBER_OF(ReaderControlName) - 1 ||
+            Pack->Context->Rtl->RtlUpcaseUnicodeChar(Name->Buffer[Index]) !=
+                Pack->Context->Rtl->RtlUpcaseUnicodeChar(
+                    ReaderControlName[Index])) {
+            break;
+        }
+    }
+
+    if (Index == NameLength) {
+        return ReaderPackFile(Pack, Name);
     }
 
     for (Index = 0; Index < SuffixLength; Index++) {
@@ -1157,7 +1171,8 @@ const READER_COMMAND ReaderPackCommand = {
     "PATH",
     "Puts a session into one file that can be read elsewhere",
     "FILE is a ZIP file, which any unzip opens: a folder with the session's\n"
-    "stores, its logs, and symbols.cache, which has what the images say of\n"
+    "stores, its logs, session.control (what was asked of it while it was\n"
+    "recorded) and symbols.cache, which has what the images say of\n"
     "every site.  Unpack it anywhere and give TraceReader the folder: report,\n"
     "tree and replay show what they show here, without the images.  Nothing\n"
     "is compressed.  Stores have their records and no room for more; those of\n"

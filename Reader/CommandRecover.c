@@ -1919,7 +1919,8 @@ ReaderCopyOther(
 
 Routine Description:
 
-    Copies a directory's entry as it is if it is a log or the symbol cache.
+    Copies a directory's entry as it is if it is a log, the symbol cache or the
+    control file.
 
 Arguments:
 
@@ -1939,6 +1940,7 @@ Return Value:
 {
     static const WCHAR Log[] = L".LOG";
     static const WCHAR Cache[] = L"SYMBOLS.CACHE";
+    static const WCHAR Control[] = L"SESSION.CONTROL";
     PREADER_RECOVER Recover = (PREADER_RECOVER)CallbackContext;
     PCRTL Rtl = Recover->Context->Rtl;
     ULONG NameLength = Name->Length / sizeof(WCHAR);
@@ -1947,6 +1949,7 @@ Return Value:
     ULONGLONG Size;
     BOOLEAN IsLog = NameLength >= RTL_NUMBER_OF(Log) - 1;
     BOOLEAN IsCache = NameLength == RTL_NUMBER_OF(Cache) - 1;
+    BOOLEAN IsControl = NameLength == RTL_NUMBER_OF(Control) - 1;
     ULONG Index;
     NTSTATUS WriteStatus;
     NTSTATUS Status;
@@ -1964,7 +1967,12 @@ Return Value:
             Rtl->RtlUpcaseUnicodeChar(Name->Buffer[Index]) == Cache[Index];
     }
 
-    if (IsDirectory || (!IsLog && !IsCache)) {
+    for (Index = 0; IsControl && Index < NameLength; Index++) {
+        IsControl =
+            Rtl->RtlUpcaseUnicodeChar(Name->Buffer[Index]) == Control[Index];
+    }
+
+    if (IsDirectory || (!IsLog && !IsCache && !IsControl)) {
         return STATUS_SUCCESS;
     }
 

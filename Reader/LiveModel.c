@@ -283,6 +283,10 @@ Return Value:
         Now = Pair->LastTimestamp;
     }
 
+    if (Now > Thread->Stream.NextStop) {
+        Now = Thread->Stream.NextStop;
+    }
+
     for (Place = 0; Place < Pair->NumberOfStacks; Place++) {
         Count += Pair->Stacks[Place].NumberOfFrames;
     }

@@ -1777,6 +1777,7 @@ Return Value:
             Now = Thread->Stream.Pair.LastTimestamp;
         }
 
+        Now = ReaderPassPauses(&Thread->Stream, Now);
         Status = ReaderTakeOpen(Live, Thread, Now);
         if (!NT_SUCCESS(Status)) {
             return Status;

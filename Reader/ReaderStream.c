@@ -630,7 +630,8 @@ Return Value:
             break;
         }
 
-        if (Timestamp < Pause->Start) {
+        if (Timestamp < Pause->Start ||
+            Pause->Start == READER_MAXIMUM_TIMESTAMP) {
             Timestamp = Pause->Stop;
             break;
         }
