@@ -511,6 +511,7 @@ Return Value:
         ReaderPutNothing(Output);
     }
 
+    ReaderPutProcess(Output, &Replay->Session, 0);
     ReaderPutString(Output, ReaderDescribeAction(Action->Kind));
     ReaderPutNothing(Output);
     ReaderPutNothing(Output);
