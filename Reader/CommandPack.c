@@ -609,6 +609,7 @@ Return Value:
     UNICODE_STRING Path;
     WCHAR Char;
     ULONG Index;
+    BOOLEAN IsControl;
     NTSTATUS Status;
 
     UNREFERENCED_PARAMETER(SizeInBytes);
@@ -626,11 +627,8 @@ Return Value:
         }
     }
 
-    if (Index == NameLength) {
-        return ReaderPackFile(Pack, Name);
-    }
-
-    for (Index = 0; Index < SuffixLength; Index++) {
+    IsControl = Index == NameLength;
+    for (Index = 0; !IsControl && Index < SuffixLength; Index++) {
         Char = Name->Buffer[NameLength - SuffixLength + Index];
         if (Pack->Context->Rtl->RtlUpcaseUnicodeChar(Char) !=
             Pack->Context->Rtl->RtlUpcaseUnicodeChar(
@@ -644,7 +642,10 @@ Return Value:
         return Status;
     }
 
-    Pack->NumberOfLogs += 1;
+    if (!IsControl) {
+        Pack->NumberOfLogs += 1;
+    }
+
     return ReaderPackFile(Pack, &Path);
 }
 
