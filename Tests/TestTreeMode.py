@@ -83,7 +83,7 @@ PLAIN int main(int Number, char **Words)
     for (Index = 0; Index < Wanted; Index += 1) {
         WaitForSingleObject(Threads[Index], INFINITE);
     }
-    printf("done\n");
+    puts("done");
     return 0;
 }
 '''
