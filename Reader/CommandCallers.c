@@ -128,6 +128,8 @@ Return Value:
     Statistics->Unfinished += Node->Unfinished;
     Statistics->Uncertain += Node->Uncertain;
     Statistics->BegunBefore += Node->BegunBefore;
+    Statistics->InTrees += Node->InTrees;
+    Statistics->AbandonedInTotal += Node->AbandonedInTotal;
     if (Edge->NumberOfOpenNodes == 0) {
         Statistics->TotalTicks += Node->TotalTicks;
         Statistics->AbandonedTicks += Node->AbandonedTicks;
@@ -608,14 +610,14 @@ Return Value:
 
     ReaderEndTable(&Output);
     if (Abandoned != 0) {
-        ReaderPutNote(&Output, READER_ABANDONED_NOTE);
+        ReaderPutNote(&Output, READER_ABANDONED_NOTE_OF(Session));
     }
 
     if (Unfinished != 0) {
         ReaderPutNote(&Output,
                       Edges->Tree->Range->IsGiven
                           ? READER_UNFINISHED_RANGE_NOTE
-                          : READER_UNFINISHED_NOTE);
+                          : READER_UNFINISHED_NOTE_OF(Session));
     }
 
     if (Uncertain != 0) {

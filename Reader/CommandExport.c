@@ -20,14 +20,16 @@ Abstract:
 static const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "folded", 0, ReaderExportFolded },
     { "chrome",
-      READER_EXPORT_TIMES | READER_EXPORT_SPLIT,
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
       ReaderExportChrome },
     { "perfetto",
-      READER_EXPORT_TIMES | READER_EXPORT_SPLIT,
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
       ReaderExportPerfetto },
-    { "fxt", READER_EXPORT_TIMES | READER_EXPORT_SPLIT, ReaderExportFxt },
+    { "fxt",
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
+      ReaderExportFxt },
     { "speedscope",
-      READER_EXPORT_TIMES | READER_EXPORT_SPLIT,
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
       ReaderExportSpeedscope },
     { "callgrind", READER_EXPORT_TIMES, ReaderExportCallgrind },
     { "csv", 0, NULL },
@@ -220,7 +222,11 @@ Return Value:
                      Format->Name);
         RtlFlushWriter(Context->Errors);
 
-    } else if (ReaderQueryRange(&Export.Session, Options, &Export.Range)) {
+    } else if (((Format->Flags & READER_EXPORT_CALLS) == 0 ||
+                ReaderRequireCalls(&Export.Session, Format->Name)) &&
+               ReaderQueryRange(&Export.Session,
+                                Options,
+                                &Export.Range)) {
 
         ReaderInitializeFunctions(&Export.Functions, &Export.Session);
         ExitCode = Format->Routine(&Export);
@@ -253,6 +259,8 @@ const READER_COMMAND ReaderExportCommand = {
     "               thread's call tree (microseconds)\n"
     "  html         a page for a browser, with all it needs: timeline, flame\n"
     "               graph, table of functions, search\n"
+    "chrome, perfetto, fxt and speedscope need recorded calls: a session of\n"
+    "trees (TRACER_MODE=tree) has none, and html is without a timeline.\n"
     "--function and --exclude leave out what tree does in folded, callgrind,\n"
     "csv-cap and the flame graph of html, and what report does elsewhere.\n"
     "FILE is complete or not there: it is written as FILE.tmp first.\n"

@@ -293,6 +293,11 @@ Return Value:
 
         Row->Bytes = (2 * Statistics->Calls - Statistics->Abandoned -
                       Statistics->Unfinished) * TRACE_RECORD_SIZE;
+        if (Statistics->InTrees != 0) {
+            Row->Bytes = 2 * (Statistics->Calls - Statistics->InTrees) *
+                         TRACE_RECORD_SIZE;
+        }
+
         Row->Probe = CoreMultiplyDivide(Statistics->Calls,
                                         Module->ProbeTotal,
                                         TRACE_PROBE_UNIT);
@@ -455,7 +460,8 @@ Return Value:
         Row = &Hot->Rows[Hot->Order[Index]];
         Function = &Hot->Functions.Functions[Hot->Order[Index]];
         Module = Hot->Session.Modules[Function->Module];
-        Finished = Row->Statistics.Calls - Row->Statistics.Abandoned;
+        Finished = Row->Statistics.Calls - Row->Statistics.Abandoned +
+                   Row->Statistics.AbandonedInTotal;
 
         ReaderPutNumber(&Output, Row->Statistics.Calls);
         ReaderPutSubtracted(&Output,
@@ -478,7 +484,13 @@ Return Value:
                           100);
         ReaderPutQuotient(&Output, Row->Bytes, Hot->Bytes, 1000000, 10000);
         ReaderPutText(&Output, Module->Name, Module->NameLength);
-        ReaderPutNumber(&Output, Function->Rva);
+        if (Function->Rva == READER_OTHER_RVA) {
+            ReaderPutNothing(&Output);
+        } else {
+            ReaderPutNumber(&Output, Function->Rva);
+        }
+
+
         ReaderPutText(&Output, Function->Name, Function->NameLength);
     }
 

@@ -111,6 +111,29 @@ static const READER_TABLE ReaderInfoProcessTable = {
     FALSE
 };
 
+static const READER_COLUMN ReaderInfoTreeColumns[] = {
+    { "Trees", "stores", ReaderColumnNumber, 0 },
+    { "Nodes", "nodes", ReaderColumnNumber, 0 },
+    { "Nodes for others", "nodes_for_others", ReaderColumnNumber, 0 },
+    { "Calls", "calls", ReaderColumnNumber, 0 },
+    { "Open calls", "open_calls", ReaderColumnNumber, 0 },
+    { "Stacks", "stacks", ReaderColumnNumber, 0 },
+    { "Room used", "used_bytes", ReaderColumnBytes, 0 },
+    { "Of", "room_bytes", ReaderColumnBytes, 0 },
+    { "Exits without entry", "unmatched_exits", ReaderColumnNumber, 0 },
+    { "Paused, events", "paused", ReaderColumnNumber, 0 },
+    { "Cleared", "cleared", ReaderColumnDate, 0 }
+};
+
+static const READER_TABLE ReaderInfoTreeTable = {
+    "trees",
+    ReaderInfoTreeColumns,
+    RTL_NUMBER_OF(ReaderInfoTreeColumns),
+    TRUE
+};
+
+#define READER_INFO_CLEARED_COLUMN 0x400u
+
 static const READER_COLUMN ReaderInfoModuleColumns[] = {
     { "Base", "base", ReaderColumnHexadecimal, 18 },
     { "Size", "size", ReaderColumnNumber, 10 },
@@ -184,6 +207,17 @@ static const READER_TABLE ReaderInfoActionTable = {
 };
 
 typedef struct _READER_TOTALS {
+    ULONGLONG Trees;                // stores; these up to Cleared are theirs
+    ULONGLONG Nodes;
+    ULONGLONG NodesForOthers;
+    ULONGLONG Calls;
+    ULONGLONG OpenCalls;
+    ULONGLONG Stacks;
+    ULONGLONG UsedBytes;
+    ULONGLONG RoomBytes;
+    ULONGLONG Unmatched;
+    ULONGLONG Paused;
+    ULONGLONG Cleared;              // time stamp of the last time; 0: never
     ULONGLONG Records;
     ULONGLONG Bytes;
     ULONGLONG Lost;
@@ -274,6 +308,17 @@ Return Value:
                 (Header->FirstPosition - Header->HeaderSize) /
                 TRACE_RECORD_SIZE;
         }
+    } else if (Store->IsTree) {
+        Totals->Trees += 1;
+        Totals->UsedBytes += Store->NumberOfNodes * TRACE_NODE_SIZE;
+        Totals->RoomBytes += Header->MaximumBytes > Header->NodesFileOffset
+                                 ? Header->MaximumBytes -
+                                       Header->NodesFileOffset
+                                 : 0;
+        Totals->Unmatched += Header->NumberOfUnmatchedExits;
+        Totals->Paused += Header->NumberOfEventsPaused;
+        Totals->Cleared = ReaderLarger(Totals->Cleared,
+                                       Header->ClearTimestamp);
     } else {
         Totals->NumberOfFiles += 1;
     }
@@ -338,6 +383,10 @@ Return Value:
     if (Header->RingSizeInBytes != 0 &&
         Size > Header->RingFileOffset + Header->RingSizeInBytes) {
         Size = Header->RingFileOffset + Header->RingSizeInBytes;
+    }
+
+    if (Store->IsTree) {
+        Size = Store->FileSize;
     }
 
     Totals->Bytes += Size;
@@ -630,10 +679,14 @@ Return Value:
 
     ReaderBeginTable(Output, &ReaderInfoRecordingTable, Hidden);
     ReaderPutString(Output,
-                    Totals->NumberOfRings == 0
-                        ? "file"
-                        : Totals->NumberOfFiles == 0 ? "ring"
-                                                     : "ring and file");
+                    Totals->Trees != 0
+                        ? Totals->NumberOfRings + Totals->NumberOfFiles == 0
+                              ? "tree"
+                              : "tree and records"
+                        : Totals->NumberOfRings == 0
+                              ? "file"
+                              : Totals->NumberOfFiles == 0 ? "ring"
+                                                           : "ring and file");
     ReaderPutNumber(Output, Totals->RingSizeInBytes);
     ReaderPutNumber(Output, Totals->Overwritten);
     ReaderPutString(Output, ReaderDescribeClock(Clock));
@@ -654,6 +707,86 @@ Return Value:
     ReaderPutNumber(Output, Totals->WaitTicks);
     ReaderPutNumber(Output, Totals->LongestWait);
     ReaderEndTable(Output);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderPutTrees(
+    _Inout_ PREADER_OUTPUT Output,
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ READER_TOTALS *Totals
+    )
+/*++
+
+Routine Description:
+
+    Writes the table of the trees, if there are any.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+    Totals - Of all its stores; what the trees hold is added.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    CORE_TREE Tree;
+    SIZE_T Node;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (Totals->Trees == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        if (Session->Stores[Index]->Thread == READER_NONE ||
+            !Session->Stores[Index]->IsTree) {
+            continue;
+        }
+
+        Status = ReaderReadTreeStore(Session, Session->Stores[Index], &Tree);
+        if (NT_SUCCESS(Status)) {
+            Totals->Nodes += Tree.NumberOfNodes;
+            Totals->OpenCalls += Tree.NumberOfOpenCalls;
+            Totals->Stacks += Tree.NumberOfStacks;
+            for (Node = 0; Node < Tree.NumberOfNodes; Node++) {
+                Totals->NodesForOthers += Tree.Nodes[Node].IsOther;
+                Totals->Calls += Tree.Nodes[Node].Calls;
+            }
+        }
+
+        CoreRundownTree(&Tree);
+        if (Status == STATUS_NO_MEMORY) {
+            return Status;
+        }
+    }
+
+    ReaderBeginTable(Output,
+                     &ReaderInfoTreeTable,
+                     Totals->Cleared == 0 ? READER_INFO_CLEARED_COLUMN : 0);
+    ReaderPutNumber(Output, Totals->Trees);
+    ReaderPutNumber(Output, Totals->Nodes);
+    ReaderPutNumber(Output, Totals->NodesForOthers);
+    ReaderPutNumber(Output, Totals->Calls);
+    ReaderPutNumber(Output, Totals->OpenCalls);
+    ReaderPutNumber(Output, Totals->Stacks);
+    ReaderPutNumber(Output, Totals->UsedBytes);
+    ReaderPutNumber(Output, Totals->RoomBytes);
+    ReaderPutNumber(Output, Totals->Unmatched);
+    ReaderPutNumber(Output, Totals->Paused);
+    ReaderPutDate(Output, &Session->Clock, Totals->Cleared);
+    ReaderEndTable(Output);
+    return STATUS_SUCCESS;
 }
 
 
@@ -1012,7 +1145,11 @@ Return Value:
     }
 
     ReaderPutRecording(&Output, &Session, &Totals);
-    Status = ReaderPutModules(&Output, &Session);
+    Status = ReaderPutTrees(&Output, &Session, &Totals);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderPutModules(&Output, &Session);
+    }
+
     if (!NT_SUCCESS(Status)) {
         ReaderCloseSession(&Session);
         return ReaderFail(Context,
@@ -1055,11 +1192,16 @@ const READER_COMMAND ReaderInfoCommand = {
     "    bytes, lost_after_stop, lost_reentered, view_changes,\n"
     "    views_mapped_inline, inline_preparations, inline_wait_ns,\n"
     "    longest_inline_wait_ns, first_time, last_time\n"
-    "  recording: mode (file, ring), ring_bytes, overwritten (records),\n"
+    "  recording: mode (file, ring, tree), ring_bytes, overwritten (records),\n"
     "    clock (tsc, thread, none), clock_resolution_ns, clock_freezes,\n"
     "    longest_clock_step_ns, minimum_duration_ns, taken_back (calls),\n"
     "    maximum_depth, too_deep (events), maximum_bytes, waits (of\n"
     "    threads, for pages), wait_ns, longest_wait_ns (no longer than)\n"
+    "  trees (only where there are some): stores, nodes,\n"
+    "    nodes_for_others (without room for functions of their own), calls,\n"
+    "    open_calls, stacks, used_bytes, room_bytes (of nodes),\n"
+    "    unmatched_exits, paused (events, while recording was stopped from\n"
+    "    outside), cleared (when)\n"
     "  modules: base, size, time_date_stamp, check_sum, symbols,\n"
     "    probe_total_ps, probe_inner_ps (what a pair of hooks costs, and\n"
     "    the part between its time stamps), pdb, path\n"

@@ -142,6 +142,66 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+static
+NTSTATUS
+ReaderModulesNode(
+    PVOID Context,
+    PREADER_TREE_NODE Node
+    )
+/*++
+
+Routine Description:
+
+    Adds a node of a thread's tree, in which all functions are of one module.
+
+Arguments:
+
+    Context - The walk.
+
+    Node - The node.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_WALK Walk = (PREADER_WALK)Context;
+    PREADER_MODULES Modules = (PREADER_MODULES)Walk->Context;
+    ULONG Function = Node->Function;
+    PREADER_MODULE_ROW Row =
+        &Modules->Rows[Modules->Functions.Functions[Function].Module];
+    NTSTATUS Status;
+
+    if (Node->Node->Calls == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderGrowArray(Modules->Session.Context->Allocator,
+                             (PVOID *)&Modules->IsCalled,
+                             &Modules->CapacityOfIsCalled,
+                             Function + 1,
+                             sizeof(UCHAR));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (!Modules->IsCalled[Function]) {
+        Modules->IsCalled[Function] = TRUE;
+        Row->Functions += 1;
+    }
+
+    Row->Calls += Node->Node->Calls;
+    Row->SelfTicks += Node->Node->Self;
+    if (Node->Depth == 0) {
+        Row->CallsOutermost += Node->Node->Calls;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
 static
 LONG
 ReaderCompareModuleRows(
@@ -412,6 +472,7 @@ Return Value:
         Modules->Walk.Range = &Modules->Range;
         Modules->Walk.Options = Modules->Options;
         Modules->Walk.Event = ReaderModulesEvent;
+        Modules->Walk.Node = ReaderModulesNode;
         Modules->Walk.Context = Modules;
         ExitCode = ReaderWalkThreads(&Modules->Walk);
         Status = ReaderPutModuleRows(Modules);

@@ -1028,7 +1028,10 @@ Return Value:
 
     Outliers->Options = Options;
     if (ReaderBeginCommand(&Outliers->Session, Context, Options)) {
-        ExitCode = ReaderRunOutliers(Outliers);
+        if (ReaderRequireCalls(&Outliers->Session, "outliers")) {
+            ExitCode = ReaderRunOutliers(Outliers);
+        }
+
         ReaderCloseSession(&Outliers->Session);
     }
 

@@ -529,7 +529,8 @@ ReaderPackStores(
 
 Routine Description:
 
-    Packs all stores.  One that is not good is packed as it is.
+    Packs all stores.  One that is not good, or holds a tree, is packed as it
+    is.
 
 Arguments:
 
@@ -555,6 +556,7 @@ Return Value:
         }
 
         if (NT_SUCCESS(Status) &&
+            !Store->IsTree &&
             Store->HeaderResult.State == CoreHeaderValid &&
             Store->EndState == CoreEndValid) {
             Status = ReaderPackStore(Pack, Store);

@@ -1150,7 +1150,8 @@ Return Value:
     Header->MajorVersion = TRACE_FORMAT_MAJOR;
     Header->MinorVersion = TRACE_FORMAT_MINOR;
     Header->HeaderSize = TRACE_HEADER_SIZE;
-    Header->RecordSize = TRACE_RECORD_SIZE;
+    Header->RecordSize = Header->Mode == TRACE_MODE_TREE ? TRACE_NODE_SIZE
+                                                         : TRACE_RECORD_SIZE;
     if (CoreValidateHeader(Header, OwnSize, &Result) &&
         (Known == NULL ||
          (Header->ProcessId == Known->ProcessId &&
@@ -1683,6 +1684,76 @@ Return Value:
 }
 
 
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderRecoverTree(
+    _Inout_ PREADER_RECOVER Recover
+    )
+/*++
+
+Routine Description:
+
+    Copies a store that holds a tree: what is bad in it is for the reader to
+    leave out.  One whose own header is lost is lost.
+
+Arguments:
+
+    Recover - The recovery, with a header of a tree.
+
+Return Value:
+
+    STATUS_SUCCESS or what reading gave; Store.WriteStatus has what writing
+    gave.
+
+--*/
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCREADER_CONTEXT Context = Recover->Context;
+    NTSTATUS Status;
+
+    if (RtlAreStringsEqual(Store->Header, "rebuilt")) {
+        ReaderLoseStore(Store,
+                        "it holds a tree, and where that is its header would "
+                        "have to say",
+                        TRUE);
+        return STATUS_SUCCESS;
+    }
+
+    Store->WriteStatus = ReaderOpenTarget(Recover,
+                                          &Store->Store->Name,
+                                          &Store->Target);
+    if (!NT_SUCCESS(Store->WriteStatus)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderCopyFile(Recover,
+                            Store->Source,
+                            Store->Target,
+                            0,
+                            Store->FileSize,
+                            &Store->WriteStatus);
+    if (NT_SUCCESS(Status) && NT_SUCCESS(Store->WriteStatus)) {
+        Store->WriteStatus = RtlWriteFile(Context->Rtl,
+                                          Store->Target,
+                                          0,
+                                          Recover->Header,
+                                          sizeof(*Recover->Header));
+        ReaderSayOfStore(Store,
+                         "a tree of %llu nodes, copied as it is",
+                         Recover->Header->NumberOfNodes);
+    }
+
+    if (!NT_SUCCESS(Status) || !NT_SUCCESS(Store->WriteStatus)) {
+        ReaderRemoveFile(Context, Store->Target);
+    }
+
+    RtlClose(Context->Rtl, Store->Target);
+    Store->Target = NULL;
+    return Status;
+}
+
+
 static
 VOID
 ReaderRecoverStore(
@@ -1750,9 +1821,13 @@ Return Value:
                         TRUE);
     } else {
 
-        Status = ReaderFindParts(Recover);
-        if (NT_SUCCESS(Status)) {
-            Status = ReaderWriteStore(Recover);
+        if (Recover->Header->Mode == TRACE_MODE_TREE) {
+            Status = ReaderRecoverTree(Recover);
+        } else {
+            Status = ReaderFindParts(Recover);
+            if (NT_SUCCESS(Status)) {
+                Status = ReaderWriteStore(Recover);
+            }
         }
 
         if (!NT_SUCCESS(Status)) {

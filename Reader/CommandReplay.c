@@ -782,7 +782,8 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
-    if (!ReaderQueryRange(&Replay.Session, Options, &Replay.Range)) {
+    if (!ReaderRequireCalls(&Replay.Session, "replay") ||
+        !ReaderQueryRange(&Replay.Session, Options, &Replay.Range)) {
         ReaderCloseSession(&Replay.Session);
         return READER_EXIT_FAILURE;
     }

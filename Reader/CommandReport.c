@@ -718,7 +718,8 @@ ReaderPutReportPercentiles(
 Routine Description:
 
     Writes a function's percentiles.  There are none where the probe's cost was
-    taken out: that is known of all calls together, not of each.
+    taken out, or where calls are in trees: what is known is of all calls
+    together, not of each.
 
 Arguments:
 
@@ -739,7 +740,7 @@ Return Value:
     ULONG Index;
 
     for (Index = 0; Index < RTL_NUMBER_OF(Shares); Index++) {
-        if (!Report->HasHistograms ||
+        if (!Report->HasHistograms || Statistics->InTrees != 0 ||
             Statistics->Calls == Statistics->Abandoned) {
             ReaderPutNothing(Output);
         } else {
@@ -1044,7 +1045,12 @@ Return Value:
                        &Report->Statistics[Order[Index]]);
         ReaderPutReportPercentiles(Output, Report, Order[Index]);
         ReaderPutText(Output, Module->Name, Module->NameLength);
-        ReaderPutNumber(Output, Function->Rva);
+        if (Function->Rva == READER_OTHER_RVA) {
+            ReaderPutNothing(Output);
+        } else {
+            ReaderPutNumber(Output, Function->Rva);
+        }
+
         ReaderPutText(Output, Function->FoldedNames, Function->FoldedLength);
         ReaderPutText(Output, Function->Name, Function->NameLength);
         ReaderPutSource(Report, Output, Function);
@@ -1060,13 +1066,14 @@ Return Value:
     ReaderEndTable(Output);
     ReaderPutMore(Output, Count - Index, "function");
     if (Abandoned != 0) {
-        ReaderPutNote(Output, READER_ABANDONED_NOTE);
+        ReaderPutNote(Output, READER_ABANDONED_NOTE_OF(&Report->Session));
     }
 
     if (Unfinished != 0) {
         ReaderPutNote(Output,
-                      Report->Range.IsGiven ? READER_UNFINISHED_RANGE_NOTE
-                                            : READER_UNFINISHED_NOTE);
+                      Report->Range.IsGiven
+                          ? READER_UNFINISHED_RANGE_NOTE
+                          : READER_UNFINISHED_NOTE_OF(&Report->Session));
     }
 
     if (Uncertain != 0) {

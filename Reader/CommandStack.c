@@ -1303,6 +1303,11 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
+    if (!ReaderRequireCalls(&Stack.Session, "stack")) {
+        ReaderCloseSession(&Stack.Session);
+        return READER_EXIT_FAILURE;
+    }
+
     ReaderInitializeFunctions(&Stack.Functions, &Stack.Session);
     ReaderInitializeTally(&Stack.Before, &Stack.Functions, NULL);
     ReaderInitializeProgress(&Stack.Progress,

@@ -50,6 +50,8 @@ typedef struct _READER_THREAD_ROW {
     ULONGLONG FirstTimestamp;       // of its records
     ULONGLONG LastTimestamp;
     ULONGLONG BusyTicks;
+    ULONGLONG AwayTicks;            // of its trees, in BusyTicks and not yet
+                                    // taken off
     ULONGLONG TopTicks;             // self
     ULONG TopFunction;              // READER_NONE: none
     ULONG MaximumDepth;             // calls that were open at a time
@@ -103,6 +105,9 @@ Return Value:
     }
 
     Row = &Table->Rows[Table->Thread];
+    Row->BusyTicks -= Row->AwayTicks < Row->BusyTicks ? Row->AwayTicks
+                                                      : Row->BusyTicks;
+    Row->AwayTicks = 0;
     for (Index = 0; Index < Table->CapacityOfSelfTicks; Index++) {
 
         if (Table->SelfTicks[Index] > Row->TopTicks) {
@@ -205,6 +210,73 @@ Return Value:
         }
         return Status;
     }
+}
+
+
+_Use_decl_annotations_
+static
+NTSTATUS
+ReaderThreadsNode(
+    PVOID Context,
+    PREADER_TREE_NODE Node
+    )
+/*++
+
+Routine Description:
+
+    Adds a node of a thread's tree.
+
+Arguments:
+
+    Context - The walk.
+
+    Node - The node.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_WALK Walk = (PREADER_WALK)Context;
+    PREADER_THREAD_TABLE Table = (PREADER_THREAD_TABLE)Walk->Context;
+    PREADER_THREAD_ROW Row = &Table->Rows[Walk->Thread];
+    NTSTATUS Status;
+
+    if (Table->Thread != Walk->Thread) {
+        ReaderEndThread(Table);
+        Table->Thread = Walk->Thread;
+    }
+
+    if (Node->Node->Calls == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Row->Calls += Node->Node->Calls;
+    if (Node->Depth >= Row->MaximumDepth) {
+        Row->MaximumDepth = Node->Depth + 1;
+    }
+
+    //
+    // What runs on other stacks while a call is open there is not its time;
+    // Away has that.
+    //
+
+    if (Node->Depth == 0) {
+        Row->BusyTicks += Node->Node->Total;
+    }
+
+    Row->AwayTicks += Node->Node->Away;
+    Status = ReaderGrowArray(Table->Session.Context->Allocator,
+                             (PVOID *)&Table->SelfTicks,
+                             &Table->CapacityOfSelfTicks,
+                             Node->Function + 1,
+                             sizeof(ULONGLONG));
+    if (NT_SUCCESS(Status)) {
+        Table->SelfTicks[Node->Function] += Node->Node->Self;
+    }
+
+    return Status;
 }
 
 
@@ -383,7 +455,20 @@ Return Value:
     ReaderPutProcess(Output, Session, Session->Threads[Thread].Process);
     ReaderPutNumber(Output, Row->Calls);
     ReaderPutNumber(Output, Row->Records);
-    if (Row->Records != 0) {
+    if (Row->Records == 0 && Session->Threads[Thread].LastTimestamp >
+                                 Session->Threads[Thread].FirstTimestamp) {
+
+        //
+        // A thread with a tree: when its store was made, and when it is known
+        // to have been there last.
+        //
+
+        ReaderPutNumber(Output,
+                        Session->Threads[Thread].FirstTimestamp - First);
+        ReaderPutNumber(Output,
+                        Session->Threads[Thread].LastTimestamp - First);
+
+    } else if (Row->Records != 0) {
         ReaderPutNumber(Output, Row->FirstTimestamp - First);
         ReaderPutNumber(Output, Row->LastTimestamp - First);
     } else {
@@ -583,6 +668,7 @@ Return Value:
         Table->Walk.Range = &Table->Range;
         Table->Walk.Options = Table->Options;
         Table->Walk.Event = ReaderThreadsEvent;
+        Table->Walk.Node = ReaderThreadsNode;
         Table->Walk.Context = Table;
         ExitCode = ReaderWalkThreads(&Table->Walk);
         ReaderEndThread(Table);

@@ -281,13 +281,14 @@ Return Value:
 
     ReaderPutMore(&Output, More, "node");
     if (Abandoned != 0) {
-        ReaderPutNote(&Output, READER_ABANDONED_NOTE);
+        ReaderPutNote(&Output, READER_ABANDONED_NOTE_OF(Tree->Session));
     }
 
     if (Unfinished != 0) {
         ReaderPutNote(&Output,
-                      Tree->Range->IsGiven ? READER_UNFINISHED_RANGE_NOTE
-                                          : READER_UNFINISHED_NOTE);
+                      Tree->Range->IsGiven
+                          ? READER_UNFINISHED_RANGE_NOTE
+                          : READER_UNFINISHED_NOTE_OF(Tree->Session));
     }
 
     if (Uncertain != 0) {

@@ -253,6 +253,73 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
+ReaderVerifyTree(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_STORE Store,
+    _Inout_ PREADER_VERDICT Verdict
+    )
+/*++
+
+Routine Description:
+
+    Checks a store's tree.
+
+Arguments:
+
+    Session - The session.
+
+    Store - The store, open, with a valid header of a tree.
+
+    Verdict - Is added to.
+
+Return Value:
+
+    STATUS_SUCCESS, STATUS_NO_MEMORY; a failure to read is part of the verdict.
+
+--*/
+{
+    CORE_TREE Tree;
+    NTSTATUS Status;
+
+    Status = ReaderReadTreeStore(Session, Store, &Tree);
+    if (!NT_SUCCESS(Status) && Status != STATUS_NO_MEMORY) {
+
+        ReaderAddBad(Verdict, 1, 0);
+        ReaderBeginClause(Verdict);
+        ReaderDescribeStoreProblem(Store, &Verdict->Result);
+        Status = STATUS_SUCCESS;
+
+    } else if (NT_SUCCESS(Status)) {
+
+        ReaderBeginClause(Verdict);
+        RtlWriteText(&Verdict->Result,
+                     "tree: %llu nodes, %llu open call%s",
+                     (ULONGLONG)Tree.NumberOfNodes,
+                     Tree.NumberOfOpenCalls,
+                     Tree.NumberOfOpenCalls == 1 ? "" : "s");
+        if (Tree.NumberBad != 0) {
+            ReaderAddBad(Verdict,
+                         Tree.NumberBad,
+                         Tree.FirstProblem.FileOffset);
+            ReaderBeginClause(Verdict);
+            ReaderDescribeTreeProblem(&Tree, &Verdict->Result);
+        }
+
+        if (!Tree.IsLive && (Store->Header->Generation & 1) != 0) {
+            ReaderBeginClause(Verdict);
+            RtlWriteText(&Verdict->Result,
+                         "it was being cleared when the process ended");
+        }
+    }
+
+    CoreRundownTree(&Tree);
+    return Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
 ReaderVerifyStore(
     _In_ PCREADER_CONTEXT Context,
     _Inout_ PREADER_SESSION Session,
@@ -331,7 +398,10 @@ Return Value:
         ReaderDescribeStoreProblem(Store, &Verdict->Result);
     }
 
-    if (Store->EndState != CoreEndBad) {
+    if (Store->EndState != CoreEndBad &&
+        Store->Header->Mode == TRACE_MODE_TREE) {
+        Status = ReaderVerifyTree(Session, Store, Verdict);
+    } else if (Store->EndState != CoreEndBad) {
         Status = ReaderVerifyRecords(Context, Session, Store, Verdict);
     }
 

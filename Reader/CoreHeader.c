@@ -60,6 +60,14 @@ static const CORE_TEXT_FIELD CoreTextFields[] = {
 #define CORE_MAXIMUM_RING_SIZE 0x4000000000000000ULL
 #define CORE_MINIMUM_SEGMENTS 3
 
+//
+// A tree's nodes come after the room for the frames of the thread's stack.
+//
+
+#define CORE_MINIMUM_NODES_OFFSET                                           \
+    (TRACE_TREE_FIRST_STACK + sizeof(TRACE_TREE_STACK) + TRACE_FRAME_SIZE)
+#define CORE_MAXIMUM_TREE_SIZE 0x4000000000ULL
+
 
 static
 VOID
@@ -236,6 +244,67 @@ Return Value:
 }
 
 
+static
+BOOLEAN
+CoreValidateTree(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PCORE_HEADER_RESULT Result
+    )
+/*++
+
+Routine Description:
+
+    Checks what the header says of a tree: where its nodes are, behind the
+    room for one open frame at least, and how many there are.
+
+Arguments:
+
+    Header - The header, of a tree.
+
+    Result - Receives the first field that is bad; untouched otherwise.
+
+Return Value:
+
+    TRUE if all are possible.
+
+--*/
+{
+    if (Header->RecordSize != TRACE_NODE_SIZE) {
+        CORE_BAD_FIELD(RecordSize, "is not 128, a node's");
+        return FALSE;
+    }
+
+    if (Header->HeaderSize != TRACE_HEADER_SIZE) {
+        CORE_BAD_FIELD(HeaderSize, "is not 4096, as before a tree");
+        return FALSE;
+    }
+
+    if (Header->Clock == TRACE_CLOCK_NONE) {
+        CORE_BAD_FIELD(Clock, "is none, which a tree cannot have");
+        return FALSE;
+    }
+
+    if (Header->RingSizeInBytes != 0) {
+        CORE_BAD_FIELD(RingSizeInBytes, "is not 0: a tree is no ring");
+        return FALSE;
+    }
+
+    if (Header->NodesFileOffset < CORE_MINIMUM_NODES_OFFSET ||
+        Header->NodesFileOffset > CORE_MAXIMUM_TREE_SIZE ||
+        Header->NodesFileOffset % sizeof(ULONGLONG) != 0) {
+        CORE_BAD_FIELD(NodesFileOffset, "is not where nodes can be");
+        return FALSE;
+    }
+
+    if (Header->NumberOfNodes > CORE_MAXIMUM_TREE_SIZE / TRACE_NODE_SIZE) {
+        CORE_BAD_FIELD(NumberOfNodes, "is more than a store can have");
+        return FALSE;
+    }
+
+    return TRUE;
+}
+
+
 _Use_decl_annotations_
 BOOLEAN
 CoreValidateHeader(
@@ -327,7 +396,13 @@ Return Value:
         return FALSE;
     }
 
-    if (Header->RecordSize != TRACE_RECORD_SIZE) {
+    if (Header->Mode > TRACE_MODE_TREE) {
+        CORE_BAD_FIELD(Mode, "is not a known mode");
+        return FALSE;
+    }
+
+    if (Header->Mode == TRACE_MODE_RECORDS &&
+        Header->RecordSize != TRACE_RECORD_SIZE) {
         CORE_BAD_FIELD(RecordSize, "is not 16");
         return FALSE;
     }
@@ -359,6 +434,11 @@ Return Value:
 
     if (Header->Clock > TRACE_CLOCK_NONE) {
         CORE_BAD_FIELD(Clock, "is not a known clock");
+        return FALSE;
+    }
+
+    if (Header->Mode == TRACE_MODE_TREE &&
+        !CoreValidateTree(Header, Result)) {
         return FALSE;
     }
 

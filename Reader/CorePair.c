@@ -1413,11 +1413,13 @@ Return Value:
 
 --*/
 {
-    const CORE_STACK *Stack = &Pair->Stacks[Pair->Current];
+    const CORE_STACK *Stack;
 
-    if (Stack->NumberOfFrames == 0) {
+    if (Pair->NumberOfStacks == 0 ||
+        Pair->Stacks[Pair->Current].NumberOfFrames == 0) {
         return NULL;
     }
 
+    Stack = &Pair->Stacks[Pair->Current];
     return &Stack->Frames[Stack->NumberOfFrames - 1];
 }

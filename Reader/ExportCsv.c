@@ -409,7 +409,8 @@ Return Value:
 
         Function = &Tree->Functions->Functions[Tree->Nodes[Node].Function];
         Statistics = &Tree->Nodes[Node].Statistics;
-        Timed = Statistics->Calls - Statistics->Abandoned;
+        Timed = Statistics->Calls - Statistics->Abandoned +
+                Statistics->AbandonedInTotal;
         if (Timed == 0) {
             Timed = 1;
         }

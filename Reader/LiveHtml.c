@@ -551,13 +551,14 @@ Return Value:
     READER_PUT_LIVE_PROCESS(Writer, Model, "P");
     RtlWriteText(Writer,
                  ", %u of %u threads running, "
-                 "<span id=records data-v=%llu>%'llu</span> records, "
+                 "<span id=records data-v=%llu>%'llu</span> %s, "
                  "%'llu calls/s</p>\n"
                  "<p class=weak>%04u-%02u-%02u %02u:%02u:%02u UTC, ",
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,
                  Model->AllRecords,
+                 Model->Unit,
                  Model->CallsPerSecond,
                  (ULONG)Time.Year,
                  (ULONG)Time.Month,

@@ -140,6 +140,48 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderModelUnit(
+    _In_ PCREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_MODEL Model
+    )
+/*++
+
+Routine Description:
+
+    Decides what is counted: records, or calls where there are none.
+
+Arguments:
+
+    Live - The state.
+
+    Model - The model, with its functions.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    ULONG Index;
+
+    Model->Unit = "records";
+    if (Live->Session.NumberOfTrees == 0 ||
+        ReaderHasRecords(&Live->Session, READER_NONE)) {
+        return;
+    }
+
+    Model->Unit = "calls";
+    Model->NewRecords = 0;
+    Model->AllRecords = 0;
+    for (Index = 0; Index < Model->NumberOfFunctions; Index++) {
+        Model->NewRecords += Model->Functions[Index].Calls;
+        Model->AllRecords += Model->Functions[Index].AllCalls;
+    }
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -215,6 +257,12 @@ Return Value:
 
         RtlZeroBytes(&Statistics, sizeof(Statistics));
         ReaderMergeStatistics(&Statistics, &Live->Tally, Index);
+        Statistics.Calls += From->TreeCalls;
+        Statistics.SumLow += From->TreeTicks;
+        if (Statistics.SumLow < From->TreeTicks) {
+            Statistics.SumHigh += 1;
+        }
+
         Row->HasAverage = From->AllCalls != 0 &&
                           Statistics.Calls != Statistics.Abandoned;
         Row->AverageTicks = 0;
@@ -378,6 +426,76 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
+ReaderModelTreeFrames(
+    _In_ PCREADER_LIVE Live,
+    _In_ PCREADER_LIVE_THREAD Thread,
+    _Inout_ PREADER_LIVE_MODEL Model
+    )
+/*++
+
+Routine Description:
+
+    Adds the open calls of a thread's trees.
+
+Arguments:
+
+    Live - The state.
+
+    Thread - The thread, not done.
+
+    Model - The model.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    ULONGLONG Now = Live->Reading.Tsc;
+    PREADER_LIVE_FRAME_ROW Row;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (Thread->NumberOfFrames > 0x7FFFFFFF - Model->NumberOfFrames) {
+        return STATUS_NO_MEMORY;
+    }
+
+    if (!ReaderIsLiveThreadGrowing(Live, Thread)) {
+        Now = Live->Session.Threads[Thread->Stream.Thread].LastTimestamp;
+    }
+
+    Status = ReaderGrowArray(Model->Allocator,
+                             (PVOID *)&Model->Frames,
+                             &Model->CapacityOfFrames,
+                             Model->NumberOfFrames + Thread->NumberOfFrames,
+                             sizeof(READER_LIVE_FRAME_ROW));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = 0; Index < Thread->NumberOfFrames; Index++) {
+
+        PCREADER_TREE_FRAME Frame = &Thread->Frames[Index];
+        PCREADER_FUNCTION Function =
+            &Live->Functions.Functions[Frame->Function];
+
+        Row = &Model->Frames[Model->NumberOfFrames];
+        RtlZeroBytes(Row, sizeof(*Row));
+        Row->Name = Function->Name;
+        Row->NameLength = Function->NameLength;
+        Row->IsShown = Function->IsShown;
+        Row->Track = Frame->Stack;
+        Row->AgeInTicks = Now > Frame->Start ? Now - Frame->Start : 0;
+        Model->NumberOfFrames += 1;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
 ReaderModelThreads(
     _In_ PCREADER_LIVE Live,
     _Inout_ PREADER_LIVE_MODEL Model
@@ -434,13 +552,18 @@ Return Value:
 
             PCREADER_STORE Store = Session->Stores[StoreIndex];
 
-            if (Store->EndOfRecords > Store->StartOfRecords) {
+            if (Store->IsTree) {
+                Row->SizeInBytes += Store->NumberOfNodes * TRACE_NODE_SIZE;
+            } else if (Store->EndOfRecords > Store->StartOfRecords) {
                 Row->SizeInBytes += Store->EndOfRecords -
                                     Store->StartOfRecords;
             }
         }
 
-        Row->Records = Row->SizeInBytes / TRACE_RECORD_SIZE;
+        if (ReaderHasRecords(Session, Index)) {
+            Row->Records = Row->SizeInBytes / TRACE_RECORD_SIZE;
+        }
+
         if (Index < Live->NumberOfThreads && !Model->IsEnded) {
 
             PCREADER_LIVE_THREAD Thread = Live->Threads[Index];
@@ -448,7 +571,8 @@ Return Value:
 
             Row->Records = Thread->AllRecords;
             Row->CallsPerSecond =
-                ReaderPerSecond(Thread->IntervalRecords / 2,
+                ReaderPerSecond(Thread->IntervalRecords / 2 +
+                                    Thread->IntervalCalls,
                                 Model->IntervalInNanoseconds);
             if (!Thread->IsDone) {
 
@@ -458,8 +582,20 @@ Return Value:
                 }
 
                 Status = ReaderModelFrames(Live, Thread, Model);
+                if (NT_SUCCESS(Status)) {
+                    Status = ReaderModelTreeFrames(Live, Thread, Model);
+                }
+
                 if (!NT_SUCCESS(Status)) {
                     return Status;
+                }
+
+                if (Thread->HasTrees && Thread->Innermost != READER_NONE) {
+                    PCREADER_FUNCTION Function =
+                        &Live->Functions.Functions[Thread->Innermost];
+
+                    Row->Innermost = Function->Name;
+                    Row->InnermostLength = Function->NameLength;
                 }
 
                 Top = CoreCurrentFrame(&Thread->Stream.Pair);
@@ -557,6 +693,7 @@ Return Value:
     }
 
     Status = ReaderModelFunctions(Live, Model);
+    ReaderModelUnit(Live, Model);
     if (NT_SUCCESS(Status)) {
         Status = ReaderModelThreads(Live, Model);
     }
@@ -667,6 +804,7 @@ Return Value:
     Model->NumberOfFunctions = Tally->NumberOfFunctions;
     Model->CallsPerSecond = ReaderPerSecond(Calls,
                                             Model->IntervalInNanoseconds);
+    ReaderModelUnit(Live, Model);
     return ReaderModelThreads(Live, Model);
 }
 

@@ -356,11 +356,12 @@ Return Value:
                  (ULONG)Time.Milliseconds);
     READER_PUT_LIVE_PROCESS(Writer, Model, "p");
     RtlWriteText(Writer,
-                 ", %u of %u threads running, %llu records, %llu new in "
+                 ", %u of %u threads running, %llu %s, %llu new in "
                  "%llu.%03llu s",
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,
+                 Model->Unit,
                  Model->NewRecords,
                  Model->IntervalInNanoseconds / CORE_NANOSECONDS_PER_SECOND,
                  Model->IntervalInNanoseconds / 1000000 % 1000);

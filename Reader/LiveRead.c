@@ -81,11 +81,10 @@ Abstract:
 #define READER_LIVE_MAXIMUM_BEFORE 0x4000000ULL
 
 
-_Must_inspect_result_
-static
+_Use_decl_annotations_
 NTSTATUS
 ReaderGrowLiveList(
-    _Inout_ PREADER_LIVE Live
+    PREADER_LIVE Live
     )
 /*++
 
@@ -637,6 +636,19 @@ Return Value:
         ULONG Store = Thread->Stream.Stores[Index]->Store;
 
         if (Session->Stores[Store]->Header->State == TRACE_STATE_OPEN) {
+            return TRUE;
+        }
+    }
+
+    if (!Thread->HasTrees) {
+        return FALSE;
+    }
+
+    for (Index = Session->Threads[Thread->Stream.Thread].FirstStore;
+         Index != READER_NONE;
+         Index = Session->Stores[Index]->NextInThread) {
+        if (Session->Stores[Index]->IsTree &&
+            Session->Stores[Index]->Header->State == TRACE_STATE_OPEN) {
             return TRUE;
         }
     }
@@ -1984,6 +1996,18 @@ Return Value:
             }
         }
 
+        for (Index = 0; Turn == 0 && Index < Live->NumberOfThreads; Index++) {
+
+            if (Live->Threads[Index]->IsDone) {
+                continue;
+            }
+
+            Status = ReaderReadLiveTrees(Live, Live->Threads[Index]);
+            if (!NT_SUCCESS(Status)) {
+                ReaderEndLiveThread(Live, Index, Status);
+            }
+        }
+
         if (Turn == 0) {
             Status = ReaderTakeThreads(Live, NULL);
             if (!NT_SUCCESS(Status)) {
@@ -2321,6 +2345,7 @@ Return Value:
         PREADER_LIVE_THREAD Thread = Live->Threads[Index];
 
         Thread->IntervalRecords = 0;
+        Thread->IntervalCalls = 0;
 
         //
         // Whoever looks next can begin here.
@@ -2342,8 +2367,11 @@ Return Value:
         //
 
         Live->Session.Threads[Index].IsLive = FALSE;
-        Live->Session.Threads[Index].LastTimestamp =
-            Thread->Stream.Pair.LastTimestamp;
+        if (!Thread->HasTrees) {
+            Live->Session.Threads[Index].LastTimestamp =
+                Thread->Stream.Pair.LastTimestamp;
+        }
+
         Live->Overtaken += ReaderCountLiveOvertaken(Thread);
         Thread->NumberOfOpen = 0;
         ReaderCloseStream(&Thread->Stream);
@@ -2416,6 +2444,8 @@ Return Value:
             ReaderCloseStream(&Live->Threads[Index]->Stream);
         }
         Allocator->Free(Allocator->Context, Live->Threads[Index]->Open);
+        Allocator->Free(Allocator->Context, Live->Threads[Index]->Sums);
+        Allocator->Free(Allocator->Context, Live->Threads[Index]->Frames);
         Allocator->Free(Allocator->Context, Live->Threads[Index]);
     }
 

@@ -985,11 +985,12 @@ Return Value:
 {
     READER_PUT_LIVE_PROCESS(Writer, Model, "P");
     RtlWriteText(Writer,
-                 "  %u of %u threads running  %'llu records  "
+                 "  %u of %u threads running  %'llu %s  "
                  "%'llu calls/s",
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,
+                 Model->Unit,
                  Model->CallsPerSecond);
     if (Model->IsEnded) {
         RtlWriteText(Writer,

@@ -14,6 +14,7 @@ Abstract:
         Core*           bytes to records to events (ReaderCore.h)
         ReaderContainer maps, sorting, arrays that grow
         ReaderStore     one file, through a window that slides over it
+        ReaderTreeStore one that holds a tree (Core: CoreTree)
         ReaderIterator  a store's valid records: everything reads through it
         ReaderSession   a directory of stores: modules, threads, clock, state
         ReaderProcess   the processes of a directory of such directories
@@ -224,7 +225,10 @@ typedef struct _READER_STORE {
                                 // last that stays
     ULONGLONG TailTimestamp;    // records behind EndOfRecords that may yet
                                 // vanish are not earlier; 0: there are none
+    ULONGLONG NumberOfNodes;    // of a tree, that the file has
     CORE_END_STATE EndState;
+    BOOLEAN IsTree;             // the session's: it was of TRACE_MODE_TREE
+                                // when it was first looked at
     BOOLEAN IsWriterGone;       // the caller's, set before it is looked at:
                                 // nothing can be taken back any more
     BOOLEAN IsRead;             // the caller's: records are read from the
@@ -300,6 +304,23 @@ NTSTATUS
     _Out_ PULONG NumberRead
     );
 READER_READ_RECORDS ReaderReadRecords;
+
+//
+// Copies nodes or frames of a tree out of an open store; see CoreCopyWords.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_READ_TREE)(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ ULONGLONG FileOffset,
+    _Out_writes_bytes_(NumberOfItems * SizeOfItem) PVOID Destination,
+    _In_ ULONG SizeOfItem,
+    _In_ ULONG NumberOfItems
+    );
+READER_READ_TREE ReaderReadTree;
 
 //
 // Closes the file; what was found stays.
@@ -510,7 +531,8 @@ typedef struct _READER_CACHE *PREADER_CACHE;
 //
 
 typedef struct _READER_CONTROL {
-    PTRACE_CONTROL_ACTION Actions;  // that are there, in the order of time
+    PTRACE_CONTROL_ACTION Actions;  // that are there, in the order of time;
+                                    // Reserved is the place
     PTRACE_CONTROL_ACTION OldActions;   // before they were read anew: names in
                                     // them are used until then
     ULONG NumberOfActions;
@@ -575,6 +597,8 @@ typedef struct _READER_SESSION {
     ULONGLONG NumberPassedBy;       // of records, thanks to indexes
     BOOLEAN IsProbeSubtracted;      // ReaderBeginProbe
     READER_CONTROL Control;
+    ULONG NumberOfTrees;            // valid stores that are of a tree
+    BOOLEAN HasOther;               // one of them had no room for a function
 } READER_SESSION;
 typedef READER_SESSION *PREADER_SESSION;
 
@@ -932,6 +956,146 @@ VOID
     _Out_ PULONG LengthInBytes
     );
 READER_QUERY_THREAD_NAME ReaderQueryThreadName;
+
+//
+// ReaderTreeStore.c: stores that hold a thread's calling-context tree.
+//
+
+//
+// Reads the tree of a store, open or closed, as it is now; it is the caller's
+// to run down, even after a failure.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_READ_TREE_STORE)(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_STORE Store,
+    _Out_ PCORE_TREE Tree
+    );
+READER_READ_TREE_STORE ReaderReadTreeStore;
+
+//
+// What a node's calls are in sums.
+//
+
+typedef struct _READER_STATISTICS *PREADER_STATISTICS;
+
+typedef
+VOID
+(READER_GET_NODE_STATISTICS)(
+    _In_ PCCORE_TREE_NODE Node,
+    _Out_ PREADER_STATISTICS Statistics
+    );
+READER_GET_NODE_STATISTICS ReaderGetNodeStatistics;
+
+//
+// Writes what is wrong with a tree: "3 bad, the first ...".
+//
+
+typedef
+VOID
+(READER_DESCRIBE_TREE_PROBLEM)(
+    _In_ PCCORE_TREE Tree,
+    _Inout_ PRTL_WRITER Writer
+    );
+READER_DESCRIBE_TREE_PROBLEM ReaderDescribeTreeProblem;
+
+//
+// Shows the nodes of a thread's trees that have calls, or are above some.
+//
+
+typedef struct _READER_TREE_NODE {
+    PCCORE_TREE_NODE Node;
+    ULONGLONG Now;                  // of the tree
+    ULONG Module;                   // index
+    ULONG Function;
+    ULONG FunctionAbove;            // READER_NONE: it is outermost
+    ULONG Depth;                    // 0: likewise
+    ULONG ValueAbove;               // what the routine gave the one above; 0:
+                                    // there is none
+    ULONG Value;                    // the routine's own
+} READER_TREE_NODE;
+typedef READER_TREE_NODE *PREADER_TREE_NODE;
+
+typedef struct _READER_NODE_PLACE {
+    ULONG Function;
+    ULONG Depth;
+    ULONG Value;
+} READER_NODE_PLACE;
+typedef READER_NODE_PLACE *PREADER_NODE_PLACE;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_VISIT_NODE)(
+    _In_ PVOID Context,
+    _Inout_ PREADER_TREE_NODE Node
+    );
+typedef READER_VISIT_NODE *PREADER_VISIT_NODE;
+
+//
+// And, once all nodes of a tree were shown, its open calls, the outermost of
+// each stack first.
+//
+
+typedef struct _READER_TREE_FRAME {
+    ULONG Function;
+    ULONG Stack;                    // 0: the thread's own
+    ULONGLONG Start;                // time stamp
+    BOOLEAN IsInnermost;            // of the stack in use
+} READER_TREE_FRAME;
+typedef READER_TREE_FRAME *PREADER_TREE_FRAME;
+typedef const READER_TREE_FRAME *PCREADER_TREE_FRAME;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_VISIT_FRAME)(
+    _In_ PVOID Context,
+    _In_ PCREADER_TREE_FRAME Frame
+    );
+typedef READER_VISIT_FRAME *PREADER_VISIT_FRAME;
+
+typedef struct _READER_FUNCTIONS *PREADER_FUNCTIONS;
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_VISIT_TREES)(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONG Thread,
+    _In_ PREADER_VISIT_NODE Visit,
+    _In_opt_ PREADER_VISIT_FRAME VisitFrame,
+    _In_ PVOID VisitContext
+    );
+READER_VISIT_TREES ReaderVisitTrees;
+
+//
+// Has the thread a store of records, or, READER_NONE, has any?
+//
+
+typedef
+BOOLEAN
+(READER_HAS_RECORDS)(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread
+    );
+READER_HAS_RECORDS ReaderHasRecords;
+
+//
+// For a command about single calls: a tree store has none.  TRUE if there are
+// stores that have some; else the error has been written.
+//
+
+typedef
+BOOLEAN
+(READER_REQUIRE_CALLS)(
+    _In_ const READER_SESSION *Session,
+    _In_z_ PCSZ What
+    );
+READER_REQUIRE_CALLS ReaderRequireCalls;
 
 //
 // ReaderDescribe.c: the words for states.  All are literals but the last,
@@ -1293,9 +1457,16 @@ CORE_COUNT_INLINED ReaderCountInlinedInSession;
 // ReaderFunction.c
 //
 
+//
+// The site that stands for the functions without nodes of their own in a tree.
+//
+
+#define READER_OTHER_RVA 0xFFFFFFFFu
+
 typedef struct _READER_FUNCTION {
     ULONG Module;                   // index
-    ULONG Rva;                      // of its start, or of the site
+    ULONG Rva;                      // of its start, or of the site, or
+                                    // READER_OTHER_RVA: it has none
     PCSZ Name;                      // UTF-8
     ULONG NameLength;               // bytes
     ULONG FoldedLength;             // bytes
@@ -1321,7 +1492,6 @@ typedef struct _READER_FUNCTIONS {
     ULONGLONG FilterMicroseconds;   // that this took
     BOOLEAN IsQuiet;                // the caller warns of missing symbols
 } READER_FUNCTIONS;
-typedef READER_FUNCTIONS *PREADER_FUNCTIONS;
 
 typedef
 VOID
@@ -2223,6 +2393,8 @@ typedef struct _READER_RANGE {
     ULONGLONG Start;                // 0: from the first record on
     ULONGLONG End;                  // the last one that is in the range
     BOOLEAN IsGiven;
+    BOOLEAN HasTrees;               // trees are in it: by themselves they leave
+                                    // out what was before a clear
 } READER_RANGE;
 typedef READER_RANGE *PREADER_RANGE;
 typedef const READER_RANGE *PCREADER_RANGE;
@@ -2272,11 +2444,13 @@ typedef struct _READER_STATISTICS {
     ULONGLONG Unfinished;
     ULONGLONG Uncertain;            // the clock jumped during the call
     ULONGLONG BegunBefore;          // open when the range began
+    ULONGLONG InTrees;              // calls, of which there are sums alone
+    ULONGLONG AbandonedInTotal;     // of Abandoned: their time is in the
+                                    // total, self and sum, and not apart
     ULONGLONG TotalProbe;           // what the hooks cost, in TotalTicks, in
     ULONGLONG SelfProbe;            // SelfTicks and in the sum; 256ths of a
     ULONGLONG SumProbe;             // tick until ReaderSubtractProbe
 } READER_STATISTICS;
-typedef READER_STATISTICS *PREADER_STATISTICS;
 typedef const READER_STATISTICS *PCREADER_STATISTICS;
 
 //
@@ -2361,6 +2535,19 @@ READER_COMPARE_STATISTICS ReaderCompareStatistics;
 #define READER_UNFINISHED_RANGE_NOTE                                        \
     "Unfinished: open at the end of the range; counted up to there, or to "  \
     "the thread's last record."
+
+#define READER_ABANDONED_NOTE_OF(Session)                                   \
+    ((Session)->NumberOfTrees != 0                                          \
+         ? "Abandoned: left without an exit (exception, longjmp, no "       \
+           "return).  In trees their time, up to when that was seen, is in " \
+           "total and self."                                                \
+         : READER_ABANDONED_NOTE)
+
+#define READER_UNFINISHED_NOTE_OF(Session)                                  \
+    ((Session)->NumberOfTrees != 0                                          \
+         ? "Unfinished: open; counted up to now, or to the last time that "  \
+           "is known of a thread that has ended."                           \
+         : READER_UNFINISHED_NOTE)
 
 #define READER_UNCERTAIN_NOTE                                               \
     "Uncertain: the clock jumped during the call, so that its time may be "  \

@@ -816,7 +816,8 @@ Return Value:
     PREADER_CACHE_NEW New;
     BOOLEAN IsFound;
 
-    if (!NT_SUCCESS(ReaderLoadModuleSymbols(Session, Module))) {
+    if ((ULONG)Site == READER_OTHER_RVA ||
+        !NT_SUCCESS(ReaderLoadModuleSymbols(Session, Module))) {
         return FALSE;
     }
 

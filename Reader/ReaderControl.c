@@ -298,6 +298,7 @@ Return Value:
     for (Index = 0; Index < NumberOfPlaces; Index++) {
         if (CoreValidateAction(&Actions[Index])) {
             Actions[Count] = Actions[Index];
+            Actions[Count].Reserved = Index;
             Count += 1;
         }
     }

@@ -611,6 +611,216 @@ BOOLEAN
 CORE_NEXT_EVENT CoreNextEvent;
 
 //
+// CoreTree.c: the nodes and the open frames of a tree.
+//
+// The caller copies them out of the file with CoreCopyWords, the nodes first
+// and in order, and gives them to CoreAddNodes; then the stacks that there
+// are, each with its frames; CoreFinishTree works out the times.  Everything
+// in them is checked here: a node that is bad is left out with all below it,
+// a frame that is bad with all above it on its stack.
+//
+
+typedef struct _CORE_TREE_PROBLEM {
+    ULONGLONG FileOffset;           // of the field
+    PCSZ Object;                    // "node", "open call", "stack": literals,
+    PCSZ Field;                     // like these two
+    PCSZ Problem;
+    ULONGLONG Value;                // what the field holds
+} CORE_TREE_PROBLEM;
+typedef CORE_TREE_PROBLEM *PCORE_TREE_PROBLEM;
+typedef const CORE_TREE_PROBLEM *PCCORE_TREE_PROBLEM;
+
+#define CORE_TREE_NO_NODE 0xFFFFFFFFu
+
+typedef struct _CORE_TREE_NODE {
+    ULONGLONG Calls;                // with those that are open
+    ULONGLONG Total;                // ticks; after CoreFinishTree likewise
+    ULONGLONG Self;                 // ticks; after CoreFinishTree
+    ULONGLONG Minimum;              // ticks; more than Maximum: no call has
+    ULONGLONG Maximum;              // ended
+    ULONGLONG First;                // ticks
+    ULONGLONG Abandoned;            // calls
+    ULONGLONG Away;                 // ticks
+    ULONGLONG InChildren;           // ticks; after CoreFinishTree
+    ULONGLONG OpenTicks;            // of the open calls, in Total; likewise
+    ULONGLONG Open;                 // calls
+    ULONGLONG CallsOfChildren;      // these two after CoreFinishTree
+    ULONGLONG CallsBelow;           // of all nodes below it
+    ULONG Parent;                   // less than its own index; the root's is 0
+    ULONG Rva;                      // of its site; other: 0
+    ULONG Kind;                     // TRACE_KIND_*
+    BOOLEAN IsOther;
+    BOOLEAN IsBad;                  // or below one that is
+    BOOLEAN IsUsed;                 // it or one below it has calls
+} CORE_TREE_NODE;
+typedef CORE_TREE_NODE *PCORE_TREE_NODE;
+typedef const CORE_TREE_NODE *PCCORE_TREE_NODE;
+
+typedef struct _CORE_TREE_FRAME {
+    ULONGLONG Start;                // time stamp
+    ULONGLONG LeftTimestamp;        // of the innermost of a stack that another
+                                    // one took over from; 0: of none
+    ULONG Node;
+    ULONG Stack;                    // 0: the thread's own
+    BOOLEAN IsInner;                // the one below it has the same node
+    BOOLEAN IsInUse;                // innermost of the stack in use
+} CORE_TREE_FRAME;
+typedef CORE_TREE_FRAME *PCORE_TREE_FRAME;
+
+typedef struct _CORE_TREE {
+    PCALLOCATOR Allocator;
+    PCORE_TREE_NODE Nodes;
+    PCORE_TREE_FRAME Frames;        // of all stacks
+    SIZE_T NumberOfNodes;
+    SIZE_T CapacityOfNodes;
+    SIZE_T NumberOfFrames;
+    SIZE_T CapacityOfFrames;
+    SIZE_T NumberOfStacks;
+    ULONGLONG BaseAddress;          // these five from the header
+    ULONGLONG NodesFileOffset;
+    ULONG ModuleBase;
+    ULONG ModuleSize;
+    BOOLEAN IsLive;                 // its writer may be at work
+    BOOLEAN IsStopped;              // the time of open calls is in their nodes
+    ULONGLONG Now;                  // these two from CoreFinishTree: up to
+                                    // when open calls count
+    ULONGLONG NumberOfOpenCalls;
+    ULONGLONG LatestTimestamp;      // of those that were seen
+    ULONGLONG NumberBad;            // nodes, frames and stacks
+    CORE_TREE_PROBLEM FirstProblem; // of them
+} CORE_TREE;
+typedef CORE_TREE *PCORE_TREE;
+typedef const CORE_TREE *PCCORE_TREE;
+
+//
+// Copies from memory that its writer may be changing: items of as many words
+// of 8 bytes, each item's last word first, so that a node's Calls are never
+// less than what else it says of them.
+//
+
+typedef
+VOID
+(CORE_COPY_WORDS)(
+    _Out_writes_(NumberOfItems * WordsInItem) uint64_t *Destination,
+    _In_reads_(NumberOfItems * WordsInItem) const uint64_t *Source,
+    _In_ SIZE_T NumberOfItems,
+    _In_ SIZE_T WordsInItem
+    );
+CORE_COPY_WORDS CoreCopyWords;
+
+//
+// Header is valid, of a tree.
+//
+
+typedef
+VOID
+(CORE_INITIALIZE_TREE)(
+    _Out_ PCORE_TREE Tree,
+    _In_ PCALLOCATOR Allocator,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ BOOLEAN IsLive
+    );
+CORE_INITIALIZE_TREE CoreInitializeTree;
+
+typedef VOID (CORE_RUNDOWN_TREE)(_Inout_ PCORE_TREE Tree);
+CORE_RUNDOWN_TREE CoreRundownTree;
+
+//
+// Notes what is wrong, if it is the first thing.
+//
+
+typedef
+VOID
+(CORE_NOTE_TREE_PROBLEM)(
+    _Inout_ PCORE_TREE Tree,
+    _In_ ULONGLONG FileOffset,
+    _In_z_ PCSZ Object,
+    _In_z_ PCSZ Field,
+    _In_z_ PCSZ Problem,
+    _In_ ULONGLONG Value
+    );
+CORE_NOTE_TREE_PROBLEM CoreNoteTreeProblem;
+
+//
+// Adds the nodes that come next.  STATUS_NO_MEMORY
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_ADD_NODES)(
+    _Inout_ PCORE_TREE Tree,
+    _In_reads_(NumberOfNodes) PCTRACE_NODE Nodes,
+    _In_ SIZE_T NumberOfNodes
+    );
+CORE_ADD_NODES CoreAddNodes;
+
+//
+// Adds the frame that comes next on a stack, the outermost first; FileOffset
+// is its own.  Above is the frame below it on the same stack: CORE_TREE_NO_NODE
+// before the first, else what the call before gave.  Before is when the first
+// node was read: a frame that is younger does not count.
+//
+//     STATUS_SUCCESS, STATUS_NO_MEMORY,
+//     STATUS_FILE_INVALID (the rest of the stack's frames are of no use)
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(CORE_ADD_TREE_FRAME)(
+    _Inout_ PCORE_TREE Tree,
+    _In_ PCTRACE_FRAME Frame,
+    _In_ ULONGLONG FileOffset,
+    _In_ ULONGLONG Before,
+    _Inout_ PULONG Node
+    );
+CORE_ADD_TREE_FRAME CoreAddTreeFrame;
+
+//
+// Says that the frames that were added since NumberOfFrames was First are all
+// of one stack, which another one took over from at LeftTimestamp, or which is
+// in use (0).
+//
+
+typedef
+VOID
+(CORE_END_TREE_STACK)(
+    _Inout_ PCORE_TREE Tree,
+    _In_ SIZE_T First,
+    _In_ ULONGLONG LeftTimestamp,
+    _In_ BOOLEAN IsInUse
+    );
+CORE_END_TREE_STACK CoreEndTreeStack;
+
+//
+// Carries out an action of the control file (TRACE_ACTION_*) that the thread
+// has not carried out; all nodes and frames are there.
+//
+
+typedef
+VOID
+(CORE_APPLY_TO_TREE)(
+    _Inout_ PCORE_TREE Tree,
+    _In_ ULONG Action,
+    _In_ ULONGLONG Timestamp
+    );
+CORE_APPLY_TO_TREE CoreApplyToTree;
+
+//
+// Works out the times.  Now is up to when open calls count; 0: up to the last
+// time that the tree itself proves.
+//
+
+typedef
+VOID
+(CORE_FINISH_TREE)(
+    _Inout_ PCORE_TREE Tree,
+    _In_ ULONGLONG Now
+    );
+CORE_FINISH_TREE CoreFinishTree;
+
+//
 // Gives a pairing that has just been made the stacks that another one had.
 // Order is that of all but the first by ascending address.  The frames' memory
 // becomes the pairing's, unless this fails.

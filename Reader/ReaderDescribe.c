@@ -393,6 +393,15 @@ Return Value:
         return;
 
     case CoreEndBeyondFile:
+        if (Store->Header->Mode == TRACE_MODE_TREE) {
+            RtlWriteText(Writer,
+                         "the file ends at offset %llu, %llu bytes before "
+                         "the end of its nodes",
+                         Store->FileSize,
+                         Store->PublishedEnd - Store->FileSize);
+            return;
+        }
+
         RtlWriteText(Writer,
                      "the file ends at offset %llu, %llu bytes before the "
                      "end of its records",

@@ -624,6 +624,20 @@ Return Value:
     ModuleIndex = (ULONG)(Site >> 32);
     Rva = (ULONG)Site;
     Module = Session->Modules[ModuleIndex];
+    if (Rva == READER_OTHER_RVA) {
+
+        RtlZeroBytes(&Symbol, sizeof(Symbol));
+        Symbol.Name = "(other)";
+        Symbol.LengthInBytes = 7;
+        Status = ReaderAddFunction(Functions,
+                                   ModuleIndex,
+                                   Rva,
+                                   &Symbol,
+                                   Function);
+        return NT_SUCCESS(Status)
+                   ? ReaderAddToMap(&Functions->Sites, Site, *Function)
+                   : Status;
+    }
 
     Status = ReaderLoadModuleSymbols(Session, Module);
     if (!NT_SUCCESS(Status)) {

@@ -50,6 +50,8 @@ typedef struct _READER_LIVE_FUNCTION {
     ULONGLONG AllCalls;             // since reading began
     ULONGLONG AllSelfTicks;
     ULONGLONG AllTotalTicks;
+    ULONGLONG TreeCalls;            // these two of calls in trees, without
+    ULONGLONG TreeTicks;            // those that are open; for the average
 } READER_LIVE_FUNCTION;
 typedef READER_LIVE_FUNCTION *PREADER_LIVE_FUNCTION;
 typedef const READER_LIVE_FUNCTION *PCREADER_LIVE_FUNCTION;
@@ -65,6 +67,19 @@ typedef struct _READER_LIVE_OPEN {
     ULONGLONG TotalTicks;           // likewise; 0 inside a call of its own
 } READER_LIVE_OPEN;
 typedef READER_LIVE_OPEN *PREADER_LIVE_OPEN;
+
+//
+// What a thread's trees had of a function when they were looked at last.
+//
+
+typedef struct _READER_LIVE_TREE_SUM {
+    ULONGLONG Calls;
+    ULONGLONG SelfTicks;
+    ULONGLONG TotalTicks;
+    ULONGLONG EndedCalls;
+    ULONGLONG EndedTicks;
+} READER_LIVE_TREE_SUM;
+typedef READER_LIVE_TREE_SUM *PREADER_LIVE_TREE_SUM;
 
 typedef struct _READER_LIVE_THREAD {
     READER_STREAM Stream;
@@ -87,6 +102,15 @@ typedef struct _READER_LIVE_THREAD {
     BOOLEAN HasLongFunction;
     BOOLEAN IsBegun;                // it has been read
     BOOLEAN IsDone;                 // read to its end, and closed
+    BOOLEAN HasTrees;               // these up to the end are of its trees
+    ULONGLONG IntervalCalls;
+    ULONGLONG ClearTimestamp;       // of all of them, added
+    PREADER_LIVE_TREE_SUM Sums;     // by index in the tally
+    ULONG CapacityOfSums;
+    ULONG NumberOfFrames;
+    PREADER_TREE_FRAME Frames;      // their functions are those of the table
+    ULONG CapacityOfFrames;
+    ULONG Innermost;                // function; READER_NONE: none is open
 } READER_LIVE_THREAD;
 typedef READER_LIVE_THREAD *PREADER_LIVE_THREAD;
 typedef const READER_LIVE_THREAD *PCREADER_LIVE_THREAD;
@@ -143,6 +167,35 @@ typedef struct _READER_LIVE {
 } READER_LIVE;
 typedef READER_LIVE *PREADER_LIVE;
 typedef const READER_LIVE *PCREADER_LIVE;
+
+//
+// Makes room in the list for the tally's functions.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_GROW_LIVE_LIST)(
+    _Inout_ PREADER_LIVE Live
+    );
+READER_GROW_LIVE_LIST ReaderGrowLiveList;
+
+//
+// LiveTree.c
+//
+
+//
+// Reads a thread's trees and adds what is new in them to what is to be taken.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_READ_LIVE_TREES)(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_THREAD Thread
+    );
+READER_READ_LIVE_TREES ReaderReadLiveTrees;
 
 //
 // Data older than this, in nanoseconds, is read again before it is shown,
@@ -294,8 +347,9 @@ typedef struct _READER_LIVE_MODEL {
     ULONG NumberOfRunning;          // threads
     ULONGLONG SystemTime;           // FILETIME
     ULONGLONG IntervalInNanoseconds;    // 0: not known
-    ULONGLONG NewRecords;
+    ULONGLONG NewRecords;           // of a session of trees alone, calls
     ULONGLONG AllRecords;
+    PCSZ Unit;                      // "records" or "calls"
     ULONGLONG CallsPerSecond;
     ULONGLONG SamplePerMille;       // of the interval's records; 1000: all
     BOOLEAN IsEnded;                // the numbers are those of the whole run

@@ -135,6 +135,16 @@ Return Value:
         return TRUE;
     }
 
+    if (Session->NumberOfTrees != 0 &&
+        !RtlAreStringsEqual(Options->Command, ReaderHotCommand.Name)) {
+        RtlWriteText(Session->Context->Errors,
+                     "TraceReader: --subtract-probe: the session's stores "
+                     "hold trees: what the hooks cost cannot be taken out of "
+                     "minima and maxima (hot takes it out)\n");
+        RtlFlushWriter(Session->Context->Errors);
+        return FALSE;
+    }
+
     if (!IsKnown || Session->Clock.Kind != TRACE_CLOCK_TSC) {
         ReaderFail(Session->Context,
                    "find what the hooks cost, which is measured only with "

@@ -366,7 +366,10 @@ Return Value:
         Clear = Session->Control.ClearTimestamp;
     }
 
-    if (Clear <= Range->FirstTimestamp) {
+    Range->HasTrees = TRUE;
+    if (Clear <= Range->FirstTimestamp ||
+        (Session->NumberOfTrees != 0 &&
+         !ReaderHasRecords(Session, READER_NONE))) {
         Clear = 0;
     }
 
@@ -383,6 +386,10 @@ Return Value:
         return FALSE;
     }
 
+    if (!ReaderRequireCalls(Session, "--from, --to")) {
+        return FALSE;
+    }
+
     if (Options->From > Options->To) {
         RtlWriteText(Errors,
                      "TraceReader: %s: --from is later than --to\n",
@@ -392,6 +399,7 @@ Return Value:
     }
 
     Range->IsGiven = TRUE;
+    Range->HasTrees = FALSE;
     if (Options->From != 0) {
         Range->Start = ReaderFindTime(&Session->Clock,
                                       Range->FirstTimestamp,

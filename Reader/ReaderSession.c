@@ -529,6 +529,51 @@ Return Value:
 
 
 static
+VOID
+ReaderReadTreeRange(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Finds the time that a tree is of.
+
+Arguments:
+
+    Session - The session.
+
+    Store - The store, open; its FirstTimestamp and LastTimestamp are set, to
+        0 if they are not known.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    CORE_TREE Tree;
+
+    Store->FirstTimestamp = 0;
+    Store->LastTimestamp = 0;
+    if (CoreIsAnchorValid(&Store->Header->OpenAnchor)) {
+        Store->FirstTimestamp = Store->Header->OpenAnchor.Tsc;
+    }
+
+    if (NT_SUCCESS(ReaderReadTreeStore(Session, Store, &Tree))) {
+        Store->LastTimestamp = Tree.Now;
+    }
+
+    if (Store->LastTimestamp < Store->FirstTimestamp) {
+        Store->LastTimestamp = Store->FirstTimestamp;
+    }
+
+    CoreRundownTree(&Tree);
+}
+
+
+static
 BOOLEAN
 ReaderIsSameModule(
     _In_ PCTRACE_STORE_HEADER First,
@@ -1050,7 +1095,13 @@ Return Value:
         goto End;
     }
 
-    ReaderReadTimeRange(Session->Context, Store);
+    Store->IsTree = Store->Header->Mode == TRACE_MODE_TREE;
+    if (Store->IsTree) {
+        ReaderReadTreeRange(Session, Store);
+    } else {
+        ReaderReadTimeRange(Session->Context, Store);
+    }
+
     Status = ReaderAssignModule(Session, Store);
 
 End:
@@ -1455,6 +1506,9 @@ Return Value:
         }
 
         Session->NumberOfValidStores += 1;
+        if (Session->Stores[Order[Index]]->IsTree) {
+            Session->NumberOfTrees += 1;
+        }
     }
 
     ReaderPoolAnchors(Session);

@@ -157,6 +157,8 @@ Return Value:
     Statistics->Unfinished += Others->Unfinished;
     Statistics->Uncertain += Others->Uncertain;
     Statistics->BegunBefore += Others->BegunBefore;
+    Statistics->InTrees += Others->InTrees;
+    Statistics->AbandonedInTotal += Others->AbandonedInTotal;
 }
 
 
@@ -169,7 +171,8 @@ ReaderQueryAverage(
 
 Routine Description:
 
-    The average inclusive time of a call that was not abandoned.
+    The average inclusive time of a call whose time is in the sum: one that was
+    not abandoned, or was in a tree.
 
 Arguments:
 
@@ -181,13 +184,14 @@ Return Value:
 
 --*/
 {
-    if (Statistics->Calls == Statistics->Abandoned) {
+    ULONGLONG Calls = Statistics->Calls - Statistics->Abandoned +
+                      Statistics->AbandonedInTotal;
+
+    if (Calls == 0) {
         return 0;
     }
 
-    return CoreDivide(Statistics->SumHigh,
-                      Statistics->SumLow,
-                      Statistics->Calls - Statistics->Abandoned);
+    return CoreDivide(Statistics->SumHigh, Statistics->SumLow, Calls);
 }
 
 
@@ -296,7 +300,8 @@ Return Value:
 
 --*/
 {
-    ULONGLONG Finished = Statistics->Calls - Statistics->Abandoned;
+    ULONGLONG Finished = Statistics->Calls - Statistics->Abandoned +
+                         Statistics->AbandonedInTotal;
 
     ReaderPutNumber(Output, Statistics->Calls);
     ReaderPutSubtracted(Output,
@@ -309,7 +314,12 @@ Return Value:
     ReaderPutNumber(Output, Statistics->MinimumTicks);
     ReaderPutNumber(Output, Statistics->MaximumTicks);
     ReaderPutNumber(Output, Statistics->Abandoned);
-    ReaderPutNumber(Output, Statistics->AbandonedTicks);
+    if (Statistics->AbandonedInTotal != 0 && Statistics->AbandonedTicks == 0) {
+        ReaderPutNothing(Output);
+    } else {
+        ReaderPutNumber(Output, Statistics->AbandonedTicks);
+    }
+
     ReaderPutNumber(Output, Statistics->Unfinished);
     ReaderPutNumber(Output, Statistics->Uncertain);
     ReaderPutNumber(Output, Statistics->BegunBefore);

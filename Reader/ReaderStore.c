@@ -36,11 +36,25 @@ Abstract:
 
 #define READER_RECORDS_IN_TAIL 64
 
+//
+// What of a header changes while a thread makes its tree.
+//
+
+#define READER_LIVE_OFFSET FIELD_OFFSET(TRACE_STORE_HEADER, Cursor)
+#define READER_LIVE_SIZE 64
+#define READER_LIVE_TREE_OFFSET FIELD_OFFSET(TRACE_STORE_HEADER, ClearTimestamp)
+#define READER_LIVE_TREE_SIZE 64
+
+C_ASSERT(READER_LIVE_TREE_OFFSET + READER_LIVE_TREE_SIZE ==
+         FIELD_OFFSET(TRACE_STORE_HEADER, ModulePath));
+
 typedef enum _READER_ACCESS {
     ReaderAccessBytes = 0,
     ReaderAccessRecords,
     ReaderAccessTail,
     ReaderAccessFirst,
+    ReaderAccessNodes,
+    ReaderAccessFrames,
     ReaderAccessEnd
 } READER_ACCESS;
 
@@ -69,7 +83,7 @@ Arguments:
 
     Destination - Receives bytes, records, or the start or end of records.
 
-    Count - Of bytes or records.
+    Count - Of bytes, records, nodes or frames.
 
 Return Value:
 
@@ -93,6 +107,20 @@ Return Value:
         CoreCopyTail((PTRACE_RECORD)Destination,
                      (PCTRACE_RECORD)Source,
                      Count);
+        return TRUE;
+
+    case ReaderAccessNodes:
+        CoreCopyWords((uint64_t *)Destination,
+                      (const uint64_t *)Source,
+                      Count,
+                      TRACE_NODE_SIZE / sizeof(uint64_t));
+        return TRUE;
+
+    case ReaderAccessFrames:
+        CoreCopyWords((uint64_t *)Destination,
+                      (const uint64_t *)Source,
+                      Count,
+                      TRACE_FRAME_SIZE / sizeof(uint64_t));
         return TRUE;
 
     case ReaderAccessFirst:
@@ -310,13 +338,14 @@ NTSTATUS
 ReaderMapWindow(
     _In_ PCREADER_CONTEXT Context,
     _Inout_ PREADER_STORE Store,
-    _In_ ULONGLONG FileOffset
+    _In_ ULONGLONG FileOffset,
+    _In_ ULONG Size
     )
 /*++
 
 Routine Description:
 
-    Slides the window to a record, unless it is there.
+    Slides the window to a record, a node or a frame, unless it is there.
 
 Arguments:
 
@@ -325,6 +354,8 @@ Arguments:
     Store - The store, open, with a valid header.
 
     FileOffset - Of the record.
+
+    Size - Of it, in bytes.
 
 Return Value:
 
@@ -336,8 +367,7 @@ Return Value:
 
     if (Store->Window != NULL &&
         FileOffset >= Store->WindowOffset &&
-        FileOffset - Store->WindowOffset + TRACE_RECORD_SIZE <=
-            Store->WindowSize) {
+        FileOffset - Store->WindowOffset + Size <= Store->WindowSize) {
         return STATUS_SUCCESS;
     }
 
@@ -353,13 +383,13 @@ Return Value:
     //
 
     if (Store->Section == NULL ||
-        Store->SectionSize < FileOffset + TRACE_RECORD_SIZE) {
+        Store->SectionSize < FileOffset + Size) {
         Status = ReaderMakeSection(Context, Store);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
 
-        if (Store->SectionSize < FileOffset + TRACE_RECORD_SIZE) {
+        if (Store->SectionSize < FileOffset + Size) {
             return ReaderFailStore(Store,
                                    "read the records",
                                    STATUS_END_OF_FILE);
@@ -460,7 +490,10 @@ Return Value:
 
     } else {
 
-        Status = ReaderMapWindow(Context, Store, FileOffset);
+        Status = ReaderMapWindow(Context,
+                                 Store,
+                                 FileOffset,
+                                 TRACE_RECORD_SIZE);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
@@ -624,6 +657,96 @@ Return Value:
 }
 
 
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderRefreshTree(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Finds the end of a tree's nodes.  There are no records.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, open, with a valid header of a tree.
+
+Return Value:
+
+    STATUS_SUCCESS - EndState says whether all nodes are in the file.
+
+    Otherwise what failed.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header = Store->Header;
+    ULONGLONG Size;
+    NTSTATUS Status;
+
+    //
+    // What changes while the thread runs is taken in whole words again: the
+    // lines of the hooks, and those of the tree.
+    //
+
+    Status = ReaderAccessGuarded(ReaderAccessFrames,
+                                 (const UCHAR *)Store->HeaderView +
+                                     READER_LIVE_OFFSET,
+                                 &Header->Cursor,
+                                 READER_LIVE_SIZE / TRACE_FRAME_SIZE);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderAccessGuarded(ReaderAccessFrames,
+                                     (const UCHAR *)Store->HeaderView +
+                                         READER_LIVE_TREE_OFFSET,
+                                     (PUCHAR)Header + READER_LIVE_TREE_OFFSET,
+                                     READER_LIVE_TREE_SIZE /
+                                         TRACE_FRAME_SIZE);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store, "read the header", Status);
+    }
+
+    if (!CoreValidateHeader(Header,
+                            Store->HeaderViewSize,
+                            &Store->HeaderResult) ||
+        Header->Mode != TRACE_MODE_TREE) {
+        return STATUS_SUCCESS;
+    }
+
+    //
+    // The file's size is taken after the number of nodes.
+    //
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFailStore(Store, "query the file's size", Status);
+    }
+
+    Size = Header->NumberOfNodes * TRACE_NODE_SIZE;
+    Store->PublishedEnd = Header->NodesFileOffset + Size;
+    Store->StartOfRecords = Header->HeaderSize;
+    Store->EndOfRecords = Header->HeaderSize;
+    Store->TailTimestamp = 0;
+    Store->NumberOfNodes = Header->NumberOfNodes;
+    Store->EndState = CoreEndValid;
+    if (Store->PublishedEnd > Store->FileSize) {
+        Store->EndState = CoreEndBeyondFile;
+        Store->NumberOfNodes = 0;
+        if (Store->FileSize > Header->NodesFileOffset) {
+            Store->NumberOfNodes =
+                (Store->FileSize - Header->NodesFileOffset) / TRACE_NODE_SIZE;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ReaderRefreshStore(
@@ -711,6 +834,10 @@ Return Value:
                             Store->HeaderViewSize,
                             &Store->HeaderResult)) {
         return STATUS_SUCCESS;
+    }
+
+    if (Store->Header->Mode == TRACE_MODE_TREE) {
+        return ReaderRefreshTree(Context, Store);
     }
 
     Status = ReaderAccessGuarded(ReaderAccessEnd,
@@ -919,4 +1046,75 @@ Return Value:
                          Records,
                          (ULONG)Available,
                          NumberRead);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderReadTree(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store,
+    ULONGLONG FileOffset,
+    PVOID Destination,
+    ULONG SizeOfItem,
+    ULONG NumberOfItems
+    )
+/*++
+
+Routine Description:
+
+    Copies nodes or frames out of the file.
+
+Arguments:
+
+    Context - The context.
+
+    Store - The store, open, with a valid header.
+
+    FileOffset - Of the first, a multiple of 8.
+
+    Destination - Receives them.
+
+    SizeOfItem - TRACE_NODE_SIZE or TRACE_FRAME_SIZE.
+
+    NumberOfItems - How many.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PUCHAR Bytes = (PUCHAR)Destination;
+    ULONGLONG Available;
+    ULONG Count;
+    NTSTATUS Status;
+
+    while (NumberOfItems != 0) {
+
+        Status = ReaderMapWindow(Context, Store, FileOffset, SizeOfItem);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Available = (Store->WindowOffset + Store->WindowSize - FileOffset) /
+                    SizeOfItem;
+        Count = Available < NumberOfItems ? (ULONG)Available : NumberOfItems;
+        Status = ReaderAccessGuarded(SizeOfItem == TRACE_NODE_SIZE
+                                         ? ReaderAccessNodes
+                                         : ReaderAccessFrames,
+                                     (const UCHAR *)Store->Window +
+                                         (FileOffset - Store->WindowOffset),
+                                     Bytes,
+                                     Count);
+        if (!NT_SUCCESS(Status)) {
+            return ReaderFailStore(Store, "read the tree", Status);
+        }
+
+        FileOffset += (ULONGLONG)Count * SizeOfItem;
+        Bytes += (SIZE_T)Count * SizeOfItem;
+        NumberOfItems -= Count;
+    }
+
+    return STATUS_SUCCESS;
 }

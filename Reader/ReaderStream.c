@@ -159,8 +159,8 @@ ReaderAttachNewStores(
 
 Routine Description:
 
-    Adds those of the thread's stores that the stream does not have: they are
-    the last ones in the thread's list.
+    Adds those of the thread's stores of records that the stream does not have:
+    they are the last ones in the thread's list.
 
 Arguments:
 
@@ -177,13 +177,18 @@ Return Value:
     ULONG Position;
     NTSTATUS Status;
 
-    for (Position = 0; StoreIndex != READER_NONE; Position++) {
+    for (Position = 0; StoreIndex != READER_NONE;) {
 
-        if (Position >= Stream->NumberOfStores) {
-            Status = ReaderAttachStore(Stream, StoreIndex);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
+        if (!Session->Stores[StoreIndex]->IsTree) {
+
+            if (Position >= Stream->NumberOfStores) {
+                Status = ReaderAttachStore(Stream, StoreIndex);
+                if (!NT_SUCCESS(Status)) {
+                    return Status;
+                }
             }
+
+            Position += 1;
         }
 
         StoreIndex = Session->Stores[StoreIndex]->NextInThread;
@@ -234,7 +239,7 @@ Return Value:
 
     Status = ReaderAttachNewStores(Stream);
     ReaderSetStreamPause(Stream);
-    if (NT_SUCCESS(Status)) {
+    if (NT_SUCCESS(Status) && Stream->NumberOfStores != 0) {
         ReaderOpenIndex(Stream);
         Status = ReaderOpenProbe(Session, &Stream->Probe);
     }

@@ -1714,6 +1714,13 @@ Return Value:
         ReaderWriteLeftOut(Output->Writer, Session);
     }
 
+    if (Session->HasOther) {
+        ReaderPutNote(Output,
+                      "(other): calls of functions for which a tree had no "
+                      "more room (TRACER_MAX_BYTES), and of what these "
+                      "called.");
+    }
+
     if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
         ReaderPutNote(Output,
                       "There are no times: the clock was off.  Calls and "

@@ -15,7 +15,7 @@ Abstract:
 
 --*/
 
-#include "Reader.h"
+#include "ReaderTree.h"
 
 
 _Use_decl_annotations_
@@ -607,6 +607,90 @@ Return Value:
 }
 
 
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderTallyTrees(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ ULONG ThreadIndex
+    )
+/*++
+
+Routine Description:
+
+    Adds the trees of a thread's stores.
+
+Arguments:
+
+    Tally - The tally; its lock is held.
+
+    ThreadIndex - The thread.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_FUNCTIONS Functions = Tally->Functions;
+    PREADER_SESSION Session = Functions->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_STATISTICS Sums = NULL;
+    READER_RANGE Range;
+    READER_TREE Tree;
+    ULONG Function;
+    ULONG Index;
+    ULONG Node;
+    NTSTATUS Result;
+    NTSTATUS Status;
+
+    RtlZeroBytes(&Range, sizeof(Range));
+    ReaderInitializeTree(&Tree, Functions, &Range, READER_NONE, FALSE);
+    Result = ReaderAddTreesToTree(&Tree, ThreadIndex);
+    Status = STATUS_SUCCESS;
+    if (Tree.NumberOfNodes == 0) {
+        goto End;
+    }
+
+    Sums = (PREADER_STATISTICS)
+        Allocator->Allocate(Allocator->Context,
+                            ((SIZE_T)Functions->NumberOfFunctions + 1) *
+                                sizeof(READER_STATISTICS));
+    Status = Sums != NULL ? ReaderSumTree(&Tree, Sums) : STATUS_NO_MEMORY;
+    for (Node = READER_ROOT_NODE + 1;
+         NT_SUCCESS(Status) && Node < Tree.NumberOfNodes;
+         Node++) {
+
+        Function = Tree.Nodes[Node].Function;
+        if (Sums[Function].Calls == 0) {
+            continue;
+        }
+
+        Status = ReaderAddFunctionToTally(Tally, Function, &Index);
+        if (NT_SUCCESS(Status)) {
+            ReaderAddStatistics(&Tally->List[Index].Statistics,
+                                &Sums[Function],
+                                TRUE);
+            Sums[Function].Calls = 0;
+        }
+    }
+
+    for (Index = Session->Threads[ThreadIndex].FirstStore;
+         Index != READER_NONE;
+         Index = Session->Stores[Index]->NextInThread) {
+        if (Session->Stores[Index]->IsTree) {
+            Tally->Unmatched +=
+                Session->Stores[Index]->Header->NumberOfUnmatchedExits;
+        }
+    }
+
+End:
+    Allocator->Free(Allocator->Context, Sums);
+    ReaderRundownTree(&Tree);
+    return NT_SUCCESS(Result) ? Status : Result;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ReaderTallyThread(
@@ -698,8 +782,15 @@ Return Value:
     Tally->NumberOfOrdinary += Stream.NumberOfOrdinary;
     ReaderAcquireLock(Tally->Lock);
     ReaderCloseStream(&Stream);
+    if (Status == STATUS_END_OF_FILE) {
+        Status = Session->NumberOfTrees != 0 &&
+                         (Tally->Range == NULL || Tally->Range->HasTrees)
+                     ? ReaderTallyTrees(Tally, ThreadIndex)
+                     : STATUS_SUCCESS;
+    }
+
     ReaderReleaseLock(Tally->Lock);
-    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+    return Status;
 }
 
 

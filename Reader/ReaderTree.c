@@ -464,6 +464,159 @@ Return Value:
 }
 
 
+_Use_decl_annotations_
+static
+NTSTATUS
+ReaderTreeNode(
+    PVOID Context,
+    PREADER_TREE_NODE Node
+    )
+/*++
+
+Routine Description:
+
+    Adds a node of a thread's tree.
+
+Arguments:
+
+    Context - The tree that it is added to.
+
+    Node - The node; its value is that of the tree, and for one without one
+        above it is not used.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PREADER_TREE Tree = (PREADER_TREE)Context;
+    READER_STATISTICS Statistics;
+    CORE_FRAME Above;
+    PREADER_NODE Own;
+    NTSTATUS Status;
+
+    Above.Node = Node->ValueAbove;
+    Status = ReaderEnterNode(Tree,
+                             Node->Function,
+                             Node->Depth,
+                             0,
+                             Node->Depth != 0 ? &Above : NULL,
+                             &Node->Value);
+    if (!NT_SUCCESS(Status) || Node->Value == READER_NONE) {
+        return Status;
+    }
+
+    ReaderGetNodeStatistics(Node->Node, &Statistics);
+    if (Tree->Session->IsProbeSubtracted &&
+        Statistics.Calls != Statistics.Abandoned) {
+
+        const READER_MODULE *Module = Tree->Session->Modules[Node->Module];
+
+        //
+        // Of a pair of hooks, the part between its time stamps is the call's
+        // own, the rest its caller's.
+        //
+
+        if (Module->ProbeInner != 0) {
+            Statistics.SelfProbe = Statistics.Calls * Module->ProbeInner +
+                                   Node->Node->CallsOfChildren *
+                                       (Module->ProbeTotal -
+                                        Module->ProbeInner);
+            Statistics.SumProbe = Statistics.Calls * Module->ProbeInner +
+                                  Node->Node->CallsBelow *
+                                      Module->ProbeTotal;
+            Statistics.TotalProbe = Statistics.SumProbe;
+        }
+    }
+
+    Own = &Tree->Nodes[Node->Value];
+    if (Own->Statistics.Calls == Own->Statistics.Abandoned &&
+        Statistics.Calls != Statistics.Abandoned) {
+        Own->FirstTicks = Node->Node->Minimum <= Node->Node->Maximum
+                              ? Node->Node->First
+                              : Statistics.MinimumTicks;
+    }
+
+    ReaderAddStatistics(&Own->Statistics, &Statistics, TRUE);
+    return Tree->NodeWatch != NULL ? Tree->NodeWatch(Tree->WatchContext, Node)
+                                   : STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+static
+NTSTATUS
+ReaderTreeFrame(
+    PVOID Context,
+    PCREADER_TREE_FRAME Frame
+    )
+/*++
+
+Routine Description:
+
+    Hands an open call on.
+
+Arguments:
+
+    Context - The tree that nodes are added to.
+
+    Frame - The call.
+
+Return Value:
+
+    What the caller's routine returned.
+
+--*/
+{
+    PREADER_TREE Tree = (PREADER_TREE)Context;
+
+    return Tree->FrameWatch(Tree->WatchContext, Frame);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderAddTreesToTree(
+    PREADER_TREE Tree,
+    ULONG ThreadIndex
+    )
+/*++
+
+Routine Description:
+
+    Adds the trees of a thread's stores.
+
+Arguments:
+
+    Tree - The tree.
+
+    ThreadIndex - The thread.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    ULONG Root;
+    NTSTATUS Status;
+
+    if (Tree->NumberOfNodes == 0) {
+        Status = ReaderAddNode(Tree, READER_NONE, READER_NONE, &Root);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    return ReaderVisitTrees(Tree->Functions,
+                            ThreadIndex,
+                            ReaderTreeNode,
+                            Tree->FrameWatch != NULL ? ReaderTreeFrame : NULL,
+                            Tree);
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -523,7 +676,13 @@ Return Value:
     Tree->NumberOfRecords += Stream.NumberOfRecords;
 
     ReaderCloseStream(&Stream);
-    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+    if (Status == STATUS_END_OF_FILE) {
+        Status = Tree->Range->HasTrees
+                     ? ReaderAddTreesToTree(Tree, ThreadIndex)
+                     : STATUS_SUCCESS;
+    }
+
+    return Status;
 }
 
 

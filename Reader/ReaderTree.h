@@ -82,6 +82,8 @@ typedef struct _READER_TREE {
     ULONG ThreadId;
     ULONG Process;                  // index
     PREADER_WATCH_TREE Watch;       // the caller's, or NULL
+    PREADER_VISIT_NODE NodeWatch;   // likewise: is shown what of stores'
+    PREADER_VISIT_FRAME FrameWatch; // trees is added
     PVOID WatchContext;
     READER_PROGRESS Progress;
     ULONGLONG NumberOfRecords;      // of the threads that have been read
@@ -121,6 +123,20 @@ ULONG
     _In_ PCREADER_OPTIONS Options
     );
 READER_BUILD_TREE ReaderBuildTree;
+
+//
+// Adds the trees of a thread's stores to a tree, which gets its root if it has
+// none: part of ReaderBuildTree.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_ADD_TREES_TO_TREE)(
+    _Inout_ PREADER_TREE Tree,
+    _In_ ULONG ThreadIndex
+    );
+READER_ADD_TREES_TO_TREE ReaderAddTreesToTree;
 
 //
 // Takes the nodes that a filter leaves out off their parents; NULL: none.

@@ -143,7 +143,17 @@ Return Value:
 
     Walk->NumberOfRecords += Stream.NumberOfRecords;
     ReaderCloseStream(&Stream);
-    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+    if (Status == STATUS_END_OF_FILE) {
+        Status = Walk->Node != NULL && Walk->Range->HasTrees
+                     ? ReaderVisitTrees(Walk->Functions,
+                                        Walk->Thread,
+                                        Walk->Node,
+                                        NULL,
+                                        Walk)
+                     : STATUS_SUCCESS;
+    }
+
+    return Status;
 }
 
 
@@ -231,7 +241,7 @@ Return Value:
 {
     PCTRACE_STORE_HEADER Header = Store->Header;
 
-    *Bytes = Store->EndOfRecords;
+    *Bytes = Store->IsTree ? Store->FileSize : Store->EndOfRecords;
     if (Header->RingSizeInBytes != 0 &&
         *Bytes > Header->RingFileOffset + Header->RingSizeInBytes) {
         *Bytes = Header->RingFileOffset + Header->RingSizeInBytes;

@@ -46,6 +46,7 @@ typedef struct _READER_WALK {
     PCREADER_RANGE Range;
     PCREADER_OPTIONS Options;       // for --thread
     PREADER_WALK_EVENT Event;
+    PREADER_VISIT_NODE Node;        // is given the walk as context
     PVOID Context;
     ULONG Thread;                   // index, that is being read
     BOOLEAN IsInCall;               // after the last event: the stack that ran
