@@ -216,7 +216,7 @@ typedef struct _READER_TOTALS {
     ULONGLONG UsedBytes;
     ULONGLONG RoomBytes;
     ULONGLONG Unmatched;
-    ULONGLONG Paused;
+    ULONGLONG TreesPaused;          // events left out
     ULONGLONG Cleared;              // time stamp of the last time; 0: never
     ULONGLONG Records;
     ULONGLONG Bytes;
@@ -316,7 +316,7 @@ Return Value:
                                        Header->NodesFileOffset
                                  : 0;
         Totals->Unmatched += Header->NumberOfUnmatchedExits;
-        Totals->Paused += Header->NumberOfEventsPaused;
+        Totals->TreesPaused += READER_EVENTS_PAUSED(Header);
         Totals->Cleared = ReaderLarger(Totals->Cleared,
                                        Header->ClearTimestamp);
     } else {
@@ -783,7 +783,7 @@ Return Value:
     ReaderPutNumber(Output, Totals->UsedBytes);
     ReaderPutNumber(Output, Totals->RoomBytes);
     ReaderPutNumber(Output, Totals->Unmatched);
-    ReaderPutNumber(Output, Totals->Paused);
+    ReaderPutNumber(Output, Totals->TreesPaused);
     ReaderPutDate(Output, &Session->Clock, Totals->Cleared);
     ReaderEndTable(Output);
     return STATUS_SUCCESS;
