@@ -16,6 +16,9 @@ Abstract:
     a pair is the part of it that the empty function would be said to have
     taken.
 
+    Hooks that keep a tree find a scratch tree there, of a root and one child,
+    which has the time between the time stamps.
+
     A batch of pairs is short, so that most of them are not interrupted, and the
     mean is taken of the middle half of the batches.  All of them together take
     some 35 microseconds; where reading the clock is slow there are fewer.
@@ -40,6 +43,20 @@ Abstract:
 
 #define PENTER_PROBE_SIZE                                                   \
     (TRACE_HEADER_SIZE + 2 * PENTER_PROBE_PAIRS * TRACE_RECORD_SIZE)
+
+//
+// The header and what there is of a tree.
+//
+
+typedef struct _PENTER_PROBE_TREE {
+    UCHAR Header[TRACE_HEADER_SIZE];
+    TRACE_RECORD Records[2];
+    TRACE_FRAME Frames[2];
+    TRACE_NODE Nodes[2];
+    TRACE_STORE Store;
+    PTRACE_NODE Bucket;
+} PENTER_PROBE_TREE;
+typedef PENTER_PROBE_TREE *PPENTER_PROBE_TREE;
 
 #define PENTER_PROBE_FAILED             0xFFFFFFFF
 
@@ -121,7 +138,7 @@ Arguments:
     Routines - Supplies the hooks.
 
     Header - Supplies the scratch header, which is in the thread's slot, with
-        room for the records behind it.
+        room for the records, or the tree, behind it.
 
     Inner - Receives the ticks between the time stamps, of all pairs.
 
@@ -137,6 +154,7 @@ Return Value:
     PPENTER_ROUTINE Enter;
     PPENTER_ROUTINE Exit;
     PCTRACE_RECORD Records;
+    PTRACE_NODE Child;
     ULONGLONG Start;
     ULONGLONG Middle;
     ULONGLONG End;
@@ -147,8 +165,16 @@ Return Value:
     Enter = Routines->Enter;
     Exit = Routines->Exit;
     Records = (PCTRACE_RECORD)((PBYTE)Header + TRACE_HEADER_SIZE);
-    Header->Cursor = (ULONG_PTR)Records;
-    Header->Limit = Header->Cursor + PENTER_PROBE_SIZE - TRACE_HEADER_SIZE;
+
+    Child = NULL;
+    if (Header->Mode == TRACE_MODE_TREE) {
+        Child = &((PPENTER_PROBE_TREE)Header)->Nodes[1];
+        Child->Total = 0;
+    } else {
+        Header->Cursor = (ULONG_PTR)Records;
+        Header->Limit = Header->Cursor + PENTER_PROBE_SIZE -
+                        TRACE_HEADER_SIZE;
+    }
 
     Start = __rdtsc();
     for (Index = 0; Index < PENTER_PROBE_PAIRS; Index += 1) {
@@ -161,8 +187,13 @@ Return Value:
     End = __rdtsc();
 
     Between = 0;
-    for (Index = 0; Index < 2 * PENTER_PROBE_PAIRS; Index += 2) {
-        Between += Records[Index + 1].Timestamp - Records[Index].Timestamp;
+    if (Child != NULL) {
+        Between = Child->Total;
+    } else {
+        for (Index = 0; Index < 2 * PENTER_PROBE_PAIRS; Index += 2) {
+            Between += Records[Index + 1].Timestamp -
+                       Records[Index].Timestamp;
+        }
     }
 
     *Inner = PenterProbeTicks(Between);
@@ -219,6 +250,60 @@ Return Value:
     return Sum > 0xFFFFFFFF ? 0 : (ULONG)Sum;
 }
 
+static
+VOID
+PenterProbePrepareTree(
+    _Inout_ PPENTER_PROBE_TREE Probe,
+    _In_ PCPENTER_ROUTINES Recording
+    )
+/*++
+
+Routine Description:
+
+    Makes the scratch tree.  The child's site is that of the empty function,
+    which the hooks that write records tell.
+
+Arguments:
+
+    Probe - Supplies the tree, all zeroes, whose header is in the thread's slot.
+
+    Recording - Supplies hooks that write records.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+    PTRACE_NODE Root;
+    PTRACE_NODE Child;
+
+    Header = (PTRACE_STORE_HEADER)Probe;
+    Header->Cursor = (ULONG_PTR)Probe->Records;
+    Header->Limit = (ULONG_PTR)Probe->Frames;
+    PenterProbeFunction(Recording->Enter, Recording->Exit);
+
+    Header->Mode = TRACE_MODE_TREE;
+    Header->WriterContext = (ULONG_PTR)&Probe->Store;
+    Header->Cursor = (ULONG_PTR)Probe->Frames;
+    Header->Limit = (ULONG_PTR)&Probe->Frames[1];
+
+    Root = &Probe->Nodes[0];
+    Child = &Probe->Nodes[1];
+    Root->LastChild = (ULONG_PTR)Child;
+    Child->Site = Probe->Records[0].Site;
+    Child->LastChild = (ULONG_PTR)Root;
+    Child->Maximum = MAXULONG64;
+    Probe->Frames[0].Stack = MAXULONG64;
+    Probe->Frames[0].Node = (ULONG_PTR)Root;
+
+    Probe->Store.Header = Header;
+    Probe->Store.Tree.StackSize = MAXULONG64;
+    Probe->Store.Tree.Nodes = Root;
+    Probe->Store.Tree.Buckets = &Probe->Bucket;
+}
+
 _Use_decl_annotations_
 VOID
 PenterMeasureProbe(
@@ -260,7 +345,7 @@ Return Value:
     ULONG Inner[PENTER_PROBE_BATCHES];
     ULONG Total[PENTER_PROBE_BATCHES];
 
-    if (Penter->Chooses || Penter->IsTree) {
+    if (Penter->Chooses) {
         return;
     }
 
@@ -273,7 +358,10 @@ Return Value:
         Expansion += Penter->TlsIndex - TEB_TLS_NUMBER_OF_SLOTS;
     }
 
-    Status = RtlAllocatePages(Rtl, PENTER_PROBE_SIZE, &Base);
+    Status = RtlAllocatePages(Rtl,
+                              Penter->IsTree ? sizeof(PENTER_PROBE_TREE) :
+                                               PENTER_PROBE_SIZE,
+                              &Base);
     if (!NT_SUCCESS(Status)) {
         return;
     }
@@ -289,6 +377,12 @@ Return Value:
     } else {
         __writegsqword(TEB_TLS_SLOTS + Penter->TlsIndex * sizeof(PVOID),
                        (ULONG_PTR)Header);
+    }
+
+    if (Penter->IsTree) {
+        PenterProbePrepareTree((PPENTER_PROBE_TREE)Header,
+                               &PenterRoutines[Penter->Clock][0]
+                                              [Expansion != NULL]);
     }
 
     Start = __rdtsc();

@@ -2039,6 +2039,135 @@ Return Value:
     TraceTreeEndChange(Store);
 }
 
+static
+BOOLEAN
+TraceTreeCopy(
+    _Out_ PTRACE_TREE_STACK New,
+    _In_ PCTRACE_TREE_STACK Old,
+    _In_ ULONGLONG SizeInBytes
+    )
+/*++
+
+Routine Description:
+
+    Copies a stack with its frames to a lower place, in pages that need not be
+    prepared.
+
+Arguments:
+
+    New - Receives the copy; it may overlap the other.
+
+    Old - Supplies the stack.
+
+    SizeInBytes - Supplies how much of it.
+
+Return Value:
+
+    FALSE if a page cannot be had.
+
+--*/
+{
+    ULONGLONG volatile *To;
+    ULONGLONG const volatile *From;
+    ULONGLONG Count;
+    BOOLEAN Copied;
+
+    To = (ULONGLONG volatile *)New;
+    From = (ULONGLONG const volatile *)Old;
+    Copied = TRUE;
+
+    __try {
+        for (Count = SizeInBytes / sizeof(*To); Count != 0; Count -= 1) {
+            *To = *From;
+            To += 1;
+            From += 1;
+        }
+    } __except (EXCEPTION_EXECUTE_HANDLER) {
+        Copied = FALSE;
+    }
+
+    return Copied;
+}
+
+static
+ULONGLONG
+TraceTreeGather(
+    _Inout_ PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Moves the stacks of fibers that have open calls down, behind the last node,
+    and forgets the others, so that the file can be cut.
+
+Arguments:
+
+    Store - Supplies the store.
+
+Return Value:
+
+    The end of all that is used: an offset in the file.
+
+--*/
+{
+    PTRACE_STORE_HEADER Header;
+    PBYTE Base;
+    PTRACE_TREE_STACK Last;
+    PTRACE_TREE_STACK Old;
+    PTRACE_TREE_STACK New;
+    ULONGLONG Next;
+    ULONGLONG End;
+    ULONGLONG Delta;
+    ULONGLONG Size;
+
+    Header = Store->Header;
+    Base = Store->Current.Base;
+    End = Header->NodesFileOffset + Header->NumberOfNodes * TRACE_NODE_SIZE;
+    Last = TraceTreeStackAt(Store, TRACE_TREE_FIRST_STACK);
+
+    //
+    // They are linked by ascending address, so that none is overwritten before
+    // its turn.
+    //
+
+    for (Next = Last->NextFileOffset; Next != 0;) {
+        Old = TraceTreeStackAt(Store, Next);
+        if (Old == Store->Tree.Stack &&
+            (Header->HookFlags & TREE_HALTED) == 0) {
+
+            Old->Top = Header->Cursor;
+        }
+        Next = Old->NextFileOffset;
+        if (Old != Store->Tree.Stack &&
+            Old->Top == (ULONG_PTR)TREE_FIRST_FRAME(Old)) {
+
+            RtlStoreRelease64(&Last->NextFileOffset, Next);
+            continue;
+        }
+
+        New = (PTRACE_TREE_STACK)(Base + End);
+        Delta = (ULONGLONG)((PBYTE)Old - (PBYTE)New);
+        Size = Old->Top + TRACE_FRAME_SIZE - (ULONG_PTR)Old;
+        if (!TraceTreeCopy(New, Old, Size)) {
+            return Store->FileSizeInBytes;
+        }
+
+        New->Top -= Delta;
+        New->End = (ULONG_PTR)New + Size;
+        RtlStoreRelease64(&Last->NextFileOffset, End);
+        if (Old == Store->Tree.Stack) {
+            Store->Tree.Stack = New;
+            RtlStoreRelease64(&Header->StackFileOffset, End);
+            RtlStoreRelease64(&Header->Cursor, Header->Cursor - Delta);
+        }
+        End += Size;
+        Last = New;
+    }
+
+    return End;
+}
+
 _Use_decl_annotations_
 ULONGLONG
 TraceTreeClose(
@@ -2060,23 +2189,17 @@ Return Value:
 
 --*/
 {
-    PTRACE_STORE_HEADER Header;
-    PTRACE_TREE_STACK First;
     ULONGLONG End;
-
-    Header = Store->Header;
-    if ((Header->Generation & 1) != 0) {
-        TraceTreeEndChange(Store);
-    }
 
     RtlFreePages(&Store->Session->Rtl, Store->Tree.Buckets);
     Store->Tree.Buckets = NULL;
 
-    First = TraceTreeStackAt(Store, TRACE_TREE_FIRST_STACK);
-    if (First->NextFileOffset != 0) {
-        return Store->FileSizeInBytes;
-    }
+    //
+    // A thread that was terminated may have left Generation odd.
+    //
 
-    End = Header->NodesFileOffset + Header->NumberOfNodes * TRACE_NODE_SIZE;
+    TraceTreeBeginChange(Store);
+    End = TraceTreeGather(Store);
+    TraceTreeEndChange(Store);
     return End;
 }
