@@ -330,6 +330,45 @@ FaultRunProgram(
 }
 
 //
+// Checks that a store that has not been closed says why.
+//
+
+static
+VOID
+FaultCheckState(
+    PCTRACE_STORE_HEADER Header
+    );
+
+//
+// Looks at the bytes of one store of a tree: counts the calls.
+//
+
+static
+VOID
+FaultReadTree(
+    PCTRACE_STORE_HEADER Header,
+    ULONGLONG SizeInBytes
+    )
+{
+    PCTRACE_NODE Nodes;
+    ULONGLONG Index;
+
+    if (Header->NodesFileOffset > SizeInBytes ||
+        Header->NumberOfNodes >
+        (SizeInBytes - Header->NodesFileOffset) / TRACE_NODE_SIZE) {
+
+        FaultOutcome.Problems |= FAULT_PROBLEM_CONTENT;
+        return;
+    }
+
+    Nodes = (PCTRACE_NODE)((const BYTE *)Header + Header->NodesFileOffset);
+    for (Index = 0; Index < Header->NumberOfNodes; Index += 1) {
+        FaultOutcome.Recorded += Nodes[Index].Calls;
+    }
+    FaultCheckState(Header);
+}
+
+//
 // Looks at one store's bytes.
 //
 
@@ -351,7 +390,6 @@ FaultReadStore(
     ULONG Chunk;
     ULONG Newest;
     ULONG Index;
-    NTSTATUS Status;
 
     Header = (PCTRACE_STORE_HEADER)Bytes;
     if (SizeInBytes < TRACE_HEADER_SIZE || Header->Magic == 0) {
@@ -361,6 +399,12 @@ FaultReadStore(
 
     FaultOutcome.NumberOfStores += 1;
     FaultOutcome.LostInStores += Header->NumberOfEventsLost;
+    if (Header->Magic == TRACE_STORE_MAGIC &&
+        Header->Mode == TRACE_MODE_TREE) {
+
+        FaultReadTree(Header, SizeInBytes);
+        return;
+    }
     Count = PenterTestNumberOfRecords(Header);
     if (Header->Magic != TRACE_STORE_MAGIC ||
         (Header->FirstPosition == 0 &&
@@ -426,6 +470,18 @@ FaultReadStore(
             FaultOutcome.Problems |= FAULT_PROBLEM_CONTENT;
         }
     }
+
+    FaultCheckState(Header);
+}
+
+static
+VOID
+FaultCheckState(
+    PCTRACE_STORE_HEADER Header
+    )
+{
+    ULONG Index;
+    NTSTATUS Status;
 
     //
     // All stores have ended, and those that stopped say why.
@@ -1496,6 +1552,9 @@ Return Value:
         { L"TRACER_CLOCK", L"thread" },
         { L"TRACER_FLUSH", L"1" }
     };
+    static const FAULT_OPTION Trees[] = {
+        { L"TRACER_MODE", L"tree" }
+    };
     static const FAULT_OPTION Controlled[] = {
         { L"TRACER_CONTROL", L"64K" }
     };
@@ -1570,6 +1629,7 @@ Return Value:
     FaultTestAllCalls(FAULT_BOTH, Everything, Quick);
     FaultTestOptions(FAULT_FAIL, Rings, RTL_NUMBER_OF(Rings), Quick);
     FaultTestOptions(FAULT_BOTH, Depths, RTL_NUMBER_OF(Depths), Quick);
+    FaultTestOptions(FAULT_BOTH, Trees, RTL_NUMBER_OF(Trees), Quick);
     FaultTestConcurrent(Everything ? 1500 : (Quick ? 20 : 100));
     FaultTestOptions(FAULT_BOTH, Controlled, RTL_NUMBER_OF(Controlled), Quick);
     SetEnvironmentVariableW(L"TRACER_CONTROL", L"64K");
