@@ -8,7 +8,8 @@ by tree_reader.py.
 
     TestTreeMode.py [--full] [PART...]
 
-Without --full there are fewer builds, and no Lua.  PART: calls, flow, stacks, lua, threads, limits, kill, settings.
+Without --full there are fewer builds, and no Lua.  PART: calls, flow, stacks,
+lua, threads, limits, kill, live, settings.
 """
 
 import collections
@@ -471,6 +472,39 @@ def check_kill(results, scratch):
                       what + ': calls')
 
 
+def check_live(results, scratch):
+    """Running threads: whatever is seen only grows, and none of it is torn."""
+    program = build_source(scratch, 'Busy', BUSY)
+    directory = os.path.join(scratch, 'traces')
+    process = support.start(program, '3', '2000000000', directory=directory,
+                            **MODE)
+    try:
+        support.wait_for(lambda: len(support.stores(directory)) >= 3, 60)
+        paths = support.stores(directory)
+        support.wait_for(lambda: all(
+            len(tree_reader.Tree(path, 6 * MEBIBYTE).nodes) >= 5
+            for path in paths), 60)
+        last, wrong, grown = {}, [], 0
+        for _ in range(200 if FULL else 40):
+            for path in paths:
+                tree = tree_reader.Tree(path, 6 * MEBIBYTE)
+                now = [(node.calls, node.total, node.maximum, -node.minimum)
+                       for node in tree.nodes]
+                before = last.get(path, now)
+                if any(new < old for pair in zip(before, now)
+                       for old, new in zip(*pair)):
+                    wrong.append((before, now))
+                grown += before != now
+                last[path] = now
+                if len(tree.frames) > 3 or tree.state != 1 or tree.lost or \
+                        tree.unmatched or len(tree.nodes) != 5:
+                    wrong.append((len(tree.frames), tree.state, tree.lost))
+        results.check(not wrong and grown > 10, 'live', [*wrong, grown])
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def check_settings(results, scratch):
     """What does not go with a tree is left out, and said."""
     program = build_source(scratch, 'Busy', BUSY)
@@ -502,7 +536,7 @@ def check_settings(results, scratch):
 
 PARTS = {'calls': check_calls, 'flow': check_flow, 'stacks': check_stacks,
          'lua': check_lua, 'threads': check_threads, 'limits': check_limits,
-         'kill': check_kill, 'settings': check_settings}
+         'kill': check_kill, 'live': check_live, 'settings': check_settings}
 
 
 def main():

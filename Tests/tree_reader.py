@@ -53,12 +53,12 @@ class Frame:
 
 
 class Tree:
-    """A store."""
+    """A store.  Of a running thread, no more than size bytes may be read."""
 
-    def __init__(self, path):
+    def __init__(self, path, size=-1):
         self.path = path
         with open(path, 'rb') as file:
-            self.data = data = file.read()
+            self.data = data = file.read(size)
         if len(data) < HEADER_SIZE or data[:8] != b'TRCSTORE':
             raise Broken('no store')
         self.major, self.minor = struct.unpack_from('<HH', data, 8)
