@@ -779,7 +779,7 @@ const READER_COMMAND ReaderExcludeCommand = {
     "exclude",
     "PATH NAME...",
     "Makes the list of functions that TRACER_EXCLUDE leaves out at no cost",
-    "PATH is an image (EXE or DLL) or a session whose images are still there.\n"
+    "PATH is an image (EXE or DLL), or a session whose images are there.\n"
     "NAME is a function's name as report shows it, with or without its\n"
     "parameters; NAME* means all functions whose names begin with NAME,\n"
     "MODULE!NAME those of one module, 0xFIRST-0xEND those that begin in a\n"
@@ -791,7 +791,7 @@ const READER_COMMAND ReaderExcludeCommand = {
     "Exit code 3: no function that calls hooks has one of the names; no list\n"
     "is written then.  Exit code 1: some functions cannot be excluded, and\n"
     "the list is without them.\n",
-    "  TraceReader exclude --output fast.list program.exe lua_* \"is_equal\"\n"
+    "  TraceReader exclude -o fast.list program.exe is_equal \"lua_*\"\n"
     "  TraceReader exclude --functions-from dear.txt -o fast.list SESSION\n",
     READER_OPTION_OUTPUT | READER_OPTION_MODULE | READER_OPTION_NAMES_FROM |
         READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE,

@@ -36,7 +36,7 @@ UNIT = re.compile(r'\b\d+(\.\d+)? *(ns|us|ms|s|[KMGTP]iB|B)\b')
 #
 
 FIRST = {'outliers': 'Outer', 'callers': 'Small', 'callees': 'Outer',
-         'ctl': 'status'}
+         'ctl': 'status', 'exclude': 'Outer'}
 
 
 def commands():
@@ -99,7 +99,8 @@ def check_usage(results, command, session):
     for arguments, words in (
             (['--no-such-option'], 'unknown option --no-such-option'),
             ([], 'missing' if len(command.arguments) == 1 else 'needed'),
-            ([session] * (len(command.arguments) + 1), 'too many')):
+            ([session] * (40 if command.arguments[-1].endswith('...') else
+                          len(command.arguments) + 1), 'too many')):
         code, text, errors = support.reader(command.name, *arguments)
         results.check(
             code == 1 and not text and words in errors and
