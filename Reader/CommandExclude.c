@@ -785,9 +785,9 @@ const READER_COMMAND ReaderExcludeCommand = {
     "MODULE!NAME those of one module, 0xFIRST-0xEND those that begin in a\n"
     "range of image-relative addresses.\n"
     "The list goes to standard output, or to FILE with --output.  A program\n"
-    "that runs with TRACER_EXCLUDE=FILE calls no hook in these functions; what\n"
-    "they call is recorded as before.  The list belongs to this build of the\n"
-    "image, and is refused by any other.\n"
+    "that runs with TRACER_EXCLUDE=FILE calls no hook in them; what these\n"
+    "functions call is recorded as before.  The list belongs to this build of\n"
+    "the image, and is refused by any other.\n"
     "Exit code 3: no function that calls hooks has one of the names; no list\n"
     "is written then.  Exit code 1: some functions cannot be excluded, and\n"
     "the list is without them.\n",
