@@ -195,6 +195,7 @@ static const READER_TABLE ReaderInfoControlTable = {
 static const READER_COLUMN ReaderInfoActionColumns[] = {
     { "Time", "time", ReaderColumnTime, READER_TIME_WIDTH },
     { "Thread", "thread_id", ReaderColumnNumber, 8 },
+    READER_PROCESS_COLUMNS,
     { "Action", "action", ReaderColumnText, 7 },
     { "Text", "text", ReaderColumnText, 0 }
 };
@@ -1009,50 +1010,59 @@ Return Value:
 
 --*/
 {
-    const READER_CONTROL *Control = &Session->Control;
     BOOLEAN HasTimes = Session->Clock.Kind != TRACE_CLOCK_NONE;
     BOOLEAN IsText = Output->Format == ReaderFormatText;
+    PCREADER_CONTROL Control;
     PCTRACE_CONTROL_ACTION Action;
+    ULONGLONG LastClear = 0;
     ULONGLONG Paused = 0;
+    ULONGLONG NumberOfPauses = 0;
     ULONGLONG End;
     ULONG Counts[TRACE_ACTION_NAME + 1];
+    ULONG Process;
     ULONG Index;
 
-    if (IsText && Control->NumberOfActions == 0) {
+    if (IsText && Session->NumberOfActions == 0) {
         return;
     }
 
     RtlZeroBytes(Counts, sizeof(Counts));
-    for (Index = 0; Index < Control->NumberOfActions; Index++) {
-        Counts[Control->Actions[Index].Kind] += 1;
+    for (Index = 0; Index < Session->NumberOfActions; Index++) {
+        Counts[Session->Actions[Index].Action->Kind] += 1;
     }
 
     //
     // A pause that goes on counts up to the last record.
     //
 
-    for (Index = 0; Index < Control->NumberOfPauses; Index++) {
-        End = Control->Pauses[Index].Start;
-        if (End == READER_MAXIMUM_TIMESTAMP) {
-            End = ReaderLarger(Totals->LastTimestamp,
-                               Control->Pauses[Index].Stop);
-        }
+    for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
 
-        Paused += End - Control->Pauses[Index].Stop;
+        Control = READER_CONTROL_OF(Session, Process);
+        LastClear = ReaderLarger(LastClear, Control->ClearTimestamp);
+        NumberOfPauses += Control->NumberOfPauses;
+        for (Index = 0; Index < Control->NumberOfPauses; Index++) {
+            End = Control->Pauses[Index].Start;
+            if (End == READER_MAXIMUM_TIMESTAMP) {
+                End = ReaderLarger(Totals->LastTimestamp,
+                                   Control->Pauses[Index].Stop);
+            }
+
+            Paused += End - Control->Pauses[Index].Stop;
+        }
     }
 
     ReaderBeginTable(Output, &ReaderInfoControlTable, 0);
-    ReaderPutNumber(Output, Control->NumberOfActions);
+    ReaderPutNumber(Output, Session->NumberOfActions);
     ReaderPutNumber(Output, Counts[TRACE_ACTION_MARK]);
     ReaderPutNumber(Output, Counts[TRACE_ACTION_NAME]);
-    ReaderPutNumber(Output, Control->NumberOfPauses);
+    ReaderPutNumber(Output, NumberOfPauses);
     ReaderPutNumber(Output, Paused);
     ReaderPutNumber(Output, Totals->Paused);
     ReaderPutNumber(Output, Counts[TRACE_ACTION_CLEAR]);
-    if (Control->ClearTimestamp != 0) {
+    if (LastClear != 0) {
         ReaderPutNumber(Output,
-                        Control->ClearTimestamp > Totals->FirstTimestamp
-                            ? Control->ClearTimestamp - Totals->FirstTimestamp
+                        LastClear > Totals->FirstTimestamp
+                            ? LastClear - Totals->FirstTimestamp
                             : 0);
     } else {
         ReaderPutNothing(Output);
@@ -1064,9 +1074,9 @@ Return Value:
     }
 
     ReaderBeginTable(Output, &ReaderInfoActionTable, 0);
-    for (Index = 0; Index < Control->NumberOfActions; Index++) {
+    for (Index = 0; Index < Session->NumberOfActions; Index++) {
 
-        Action = &Control->Actions[Index];
+        Action = Session->Actions[Index].Action;
         if (HasTimes) {
             ReaderPutNumber(Output,
                             Action->Timestamp > Totals->FirstTimestamp
@@ -1082,6 +1092,7 @@ Return Value:
             ReaderPutNothing(Output);
         }
 
+        ReaderPutProcess(Output, Session, Session->Actions[Index].Process);
         ReaderPutString(Output, ReaderDescribeAction(Action->Kind));
         ReaderPutText(Output, Action->Text, Action->TextLength);
     }

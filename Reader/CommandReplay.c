@@ -457,7 +457,7 @@ static
 VOID
 ReaderReplayPutInstant(
     _Inout_ PREADER_REPLAY Replay,
-    _In_ PCTRACE_CONTROL_ACTION Action
+    _In_ PCREADER_ACTION Instant
     )
 /*++
 
@@ -469,7 +469,7 @@ Arguments:
 
     Replay - The replay.
 
-    Action - The action.
+    Instant - The action.
 
 Return Value:
 
@@ -479,6 +479,7 @@ Return Value:
 {
     PREADER_OUTPUT Output = &Replay->Output;
     PRTL_WRITER Writer = Output->Writer;
+    PCTRACE_CONTROL_ACTION Action = Instant->Action;
     ULONGLONG First = Replay->Range.FirstTimestamp;
     const CHAR *Name;
     ULONG Length;
@@ -487,11 +488,18 @@ Return Value:
     if (Replay->Options->Format == ReaderFormatText) {
 
         ReaderReplayPutTime(Replay, Action->Timestamp);
-        RtlWriteText(Writer, "%*s ", READER_TIME_WIDTH, "");
+        RtlWriteText(Writer, "%*s [", READER_TIME_WIDTH, "");
+        if (Output->HasProcesses) {
+            RtlWriteText(Writer,
+                         "%6u ",
+                         Replay->Session.Processes[Instant->Process]
+                             .Header->ProcessId);
+        }
+
         if (Action->ThreadId != 0) {
-            RtlWriteText(Writer, "[%6u] | /* ", Action->ThreadId);
+            RtlWriteText(Writer, "%6u] | /* ", Action->ThreadId);
         } else {
-            RtlWriteText(Writer, "[%6s] | /* ", "");
+            RtlWriteText(Writer, "%6s] | /* ", "");
         }
 
         if (Action->Kind == TRACE_ACTION_MARK) {
@@ -511,7 +519,7 @@ Return Value:
         ReaderPutNothing(Output);
     }
 
-    ReaderPutProcess(Output, &Replay->Session, 0);
+    ReaderPutProcess(Output, &Replay->Session, Instant->Process);
     ReaderPutString(Output, ReaderDescribeAction(Action->Kind));
     ReaderPutNothing(Output);
     ReaderPutNothing(Output);
@@ -552,7 +560,7 @@ Return Value:
 
 --*/
 {
-    PCTRACE_CONTROL_ACTION Action;
+    PCREADER_ACTION Action;
 
     if (Timestamp > Replay->Range.End) {
         Timestamp = Replay->Range.End;
@@ -647,7 +655,7 @@ Return Value:
     BOOLEAN IsLeaf;
     NTSTATUS Status = STATUS_SUCCESS;
 
-    if (Thread->Current.Timestamp < Replay->Range.Start) {
+    if (Thread->Current.Timestamp < Thread->Merge.Stream.Start) {
 
         //
         // A frame that was open at the end of a thread that ended before.

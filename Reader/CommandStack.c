@@ -661,7 +661,7 @@ Return Value:
             Event.Kind = CoreEventEnter;
             Event.Depth = (ULONG)Depth;
             Event.Track = Index;
-            Event.Timestamp = Stack->Range.Start;
+            Event.Timestamp = Stream->Start;
             Event.Frame = &Open->Frames[Depth];
             Event.Parent = Depth != 0 ? Event.Frame - 1 : NULL;
             Event.Site = Event.Frame->Site;

@@ -423,6 +423,7 @@ VOID
 ReaderChromeInstant(
     _Inout_ PREADER_EVENTS Events,
     _In_opt_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Process,
     _In_reads_bytes_(NameLength) const CHAR *Name,
     _In_ ULONG NameLength,
     _In_ ULONGLONG Time
@@ -435,7 +436,8 @@ Routine Description:
 
 Arguments:
 
-    Events, Track, Name, NameLength, Time - See READER_EVENTS_INSTANT.
+    Events, Track, Process, Name, NameLength, Time - See
+        READER_EVENTS_INSTANT.
 
 Return Value:
 
@@ -448,9 +450,7 @@ Return Value:
     CHAR Place[READER_MICROSECONDS_SIZE];
     PCHAR End;
 
-    ReaderChromeSetProcess(Chrome,
-                           Track != NULL ? Track->NumberOfProcess :
-                                           ReaderNumberProcess(Events, 0));
+    ReaderChromeSetProcess(Chrome, ReaderNumberProcess(Events, Process));
     End = ReaderPutMicroseconds(Place, Time);
     RtlWriteText(Writer, ",\n{\"ph\":\"i\",");
     RtlWriteBytes(Writer, Chrome->Process, Chrome->ProcessLength);
@@ -461,7 +461,10 @@ Return Value:
     RtlWriteText(Writer,
                  ",\"s\":\"%s\",\"cat\":\"" READER_INSTANT_CATEGORY
                  "\",\"name\":",
-                 Track != NULL ? "t" : "g");
+                 Track != NULL
+                     ? "t"
+                     : Events->Export->Session.NumberOfProcesses == 1 ? "g"
+                                                                      : "p");
     ReaderWriteJsonText(Writer, Name, NameLength);
     RtlWriteBytes(Writer, "}", 1);
 }

@@ -1121,7 +1121,7 @@ Return Value:
     ULONG Index;
     NTSTATUS Status;
 
-    ReaderSetEventTime(Events, Events->Export->Range.Start);
+    ReaderSetEventTime(Events, Thread->Merge.Stream.Start);
     for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
 
         Stack = &Pair->Stacks[Index];
@@ -1198,7 +1198,7 @@ Return Value:
             return STATUS_END_OF_FILE;
         }
 
-        if (Range->Start != 0) {
+        if (MergeThread->Stream.Start != 0) {
             Status = ReaderEnterOpenCalls(Events, Thread);
             if (!NT_SUCCESS(Status)) {
                 return Status;
@@ -1294,6 +1294,7 @@ Return Value:
 --*/
 {
     PREADER_EXPORT Export = Events->Export;
+    PCREADER_ACTION Instant;
     PCTRACE_CONTROL_ACTION Action;
     PREADER_EXPORT_TRACK Track;
     const CHAR *Name;
@@ -1310,13 +1311,15 @@ Return Value:
 
     while (!ReaderHasFailed(Events)) {
 
-        Action = ReaderFindInstant(&Export->Session,
-                                   Export->Options,
-                                   &Events->NextInstant,
-                                   Timestamp);
-        if (Action == NULL) {
+        Instant = ReaderFindInstant(&Export->Session,
+                                    Export->Options,
+                                    &Events->NextInstant,
+                                    Timestamp);
+        if (Instant == NULL) {
             break;
         }
+
+        Action = Instant->Action;
 
         Events->NextInstant += 1;
         Track = NULL;
@@ -1325,6 +1328,7 @@ Return Value:
              Index--) {
 
             if (Events->Tracks[Index - 1]->ThreadId == Action->ThreadId &&
+                Events->Tracks[Index - 1]->Process == Instant->Process &&
                 Events->Tracks[Index - 1]->Fiber == 0 &&
                 Events->Tracks[Index - 1]->Part == Events->Part) {
                 Track = Events->Tracks[Index - 1];
@@ -1334,7 +1338,12 @@ Return Value:
 
         ReaderSetEventTime(Events, Action->Timestamp);
         Name = ReaderNameInstant(Action, &Length);
-        Events->Format->Instant(Events, Track, Name, Length, Events->Time);
+        Events->Format->Instant(Events,
+                                Track,
+                                Instant->Process,
+                                Name,
+                                Length,
+                                Events->Time);
         Events->EventsInPart += 1;
         Events->NumberOfEvents += 1;
     }

@@ -81,7 +81,7 @@ typedef READER_EVENTS_CALL *PREADER_EVENTS_CALL;
 
 //
 // An instant: a mark, a start, a stop or a clear.  Track is that of its thread,
-// if the file has it by now; NULL: it is the session's.
+// if the file has it by now; NULL: it is the process's (an index).
 //
 
 typedef
@@ -89,6 +89,7 @@ VOID
 (READER_EVENTS_INSTANT)(
     _Inout_ PREADER_EVENTS Events,
     _In_opt_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Process,
     _In_reads_bytes_(NameLength) const CHAR *Name,
     _In_ ULONG NameLength,
     _In_ ULONGLONG Time

@@ -69,7 +69,7 @@ Abstract:
 #define READER_FXT_MAXIMUM_LENGTH 32000u
 
 //
-// The thread that the session's own instants are of: no thread has that number.
+// The thread that a process's own instants are of: no thread has that number.
 //
 
 #define READER_FXT_SESSION 0u
@@ -88,7 +88,8 @@ typedef struct _READER_FXT {
     ULONG NextString;
     ULONG Threads[READER_FXT_THREADS + 1];  // tracks, by index
     ULONG NextThread;
-    ULONG SessionPart;              // the file that knows READER_FXT_SESSION
+    READER_MAP Sessions;            // (file << 32) | process, if the file knows
+                                    // the process's READER_FXT_SESSION
 } READER_FXT;
 typedef READER_FXT *PREADER_FXT;
 
@@ -757,6 +758,7 @@ VOID
 ReaderFxtInstant(
     _Inout_ PREADER_EVENTS Events,
     _In_opt_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Process,
     _In_reads_bytes_(NameLength) const CHAR *Name,
     _In_ ULONG NameLength,
     _In_ ULONGLONG Time
@@ -769,7 +771,8 @@ Routine Description:
 
 Arguments:
 
-    Events, Track, Name, NameLength, Time - See READER_EVENTS_INSTANT.
+    Events, Track, Process, Name, NameLength, Time - See
+        READER_EVENTS_INSTANT.
 
 Return Value:
 
@@ -784,13 +787,15 @@ Return Value:
     ULONGLONG Words[4];
     CHAR Clean[320];
     RTL_WRITER Text;
+    ULONGLONG Key = ((ULONGLONG)Events->Part << 32) | Process;
+    ULONG Value;
 
-    if (Track == NULL && Fxt->SessionPart != Events->Part) {
-        Fxt->SessionPart = Events->Part;
+    if (Track == NULL && !ReaderFindInMap(&Fxt->Sessions, Key, &Value)) {
+        READER_KEEP_STATUS(Events, ReaderAddToMap(&Fxt->Sessions, Key, 0));
         ReaderFxtWriteObject(Events,
                              READER_FXT_THREAD_OBJECT,
                              READER_FXT_SESSION,
-                             ReaderNumberProcess(Events, 0),
+                             ReaderNumberProcess(Events, Process),
                              Session,
                              sizeof(Session) - 1);
     }
@@ -808,8 +813,7 @@ Return Value:
     }
 
     Words[1] = Time;
-    Words[2] = Track != NULL ? Track->NumberOfProcess :
-                               ReaderNumberProcess(Events, 0);
+    Words[2] = ReaderNumberProcess(Events, Process);
     Words[3] = Track != NULL ? Track->Identifier : READER_FXT_SESSION;
     ReaderPutWords(Writer, Words, 4);
     ReaderPutPaddedText(Writer, Category, sizeof(Category) - 1);
@@ -868,7 +872,9 @@ Return Value:
                           STATUS_NO_MEMORY);
     }
 
+    ReaderInitializeMap(&Fxt->Sessions, Allocator);
     ExitCode = ReaderExportEvents(&Fxt->Events, Export, &ReaderFxtFormat);
+    ReaderRundownMap(&Fxt->Sessions);
     Allocator->Free(Allocator->Context, Fxt->Owners);
     Allocator->Free(Allocator->Context, Fxt->Modules);
     Allocator->Free(Allocator->Context, Fxt);

@@ -195,6 +195,7 @@ Return Value:
     PCREADER_OPTIONS Options = Html->Export->Options;
     ULONGLONG Start = 0;
     ULONGLONG End = Range->FirstTimestamp;
+    ULONG IsCleared = 0;
     ULONG Index;
 
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
@@ -229,11 +230,13 @@ Return Value:
                  (Options->Given & READER_OPTION_FROM) != 0,
                  (Options->Given & READER_OPTION_TO) != 0,
                  Options->Filter != NULL);
-    ReaderPutHtmlCount(Writer,
-                       "cleared",
-                       (Options->Given & READER_OPTION_ALL) == 0 &&
-                           Session->Control.ClearTimestamp >
-                               Range->FirstTimestamp);
+    for (Index = 0; Index < Session->NumberOfProcesses; Index++) {
+        if (READER_CLEAR_OF(Session, Index) > Range->FirstTimestamp) {
+            IsCleared = 1;
+        }
+    }
+
+    ReaderPutHtmlCount(Writer, "cleared", IsCleared);
     if ((Options->Given & READER_OPTION_THREAD) != 0) {
         ReaderPutHtmlCount(Writer, "thread", Options->ThreadId);
     }
@@ -507,6 +510,7 @@ Return Value:
 {
     const READER_SESSION *Session = &Html->Export->Session;
     PCREADER_RANGE Range = &Html->Export->Range;
+    PCREADER_ACTION Instant;
     PCTRACE_CONTROL_ACTION Action;
     const CHAR *Name;
     ULONG Index = ReaderFirstInstant(Session, Range->Start);
@@ -517,13 +521,15 @@ Return Value:
     RtlWriteText(Writer, ",\n\"marks\":[");
     for (;; Index++) {
 
-        Action = ReaderFindInstant(Session,
-                                   Html->Export->Options,
-                                   &Index,
-                                   Range->End);
-        if (Action == NULL) {
+        Instant = ReaderFindInstant(Session,
+                                    Html->Export->Options,
+                                    &Index,
+                                    Range->End);
+        if (Instant == NULL) {
             break;
         }
+
+        Action = Instant->Action;
 
         if (Written == READER_HTML_MAXIMUM_MARKS) {
             LeftOut += 1;

@@ -816,6 +816,7 @@ VOID
 ReaderPerfettoInstant(
     _Inout_ PREADER_EVENTS Events,
     _In_opt_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Process,
     _In_reads_bytes_(NameLength) const CHAR *Name,
     _In_ ULONG NameLength,
     _In_ ULONGLONG Time
@@ -828,7 +829,8 @@ Routine Description:
 
 Arguments:
 
-    Events, Track, Name, NameLength, Time - See READER_EVENTS_INSTANT.
+    Events, Track, Process, Name, NameLength, Time - See
+        READER_EVENTS_INSTANT.
 
 Return Value:
 
@@ -853,7 +855,7 @@ Return Value:
         EventEnd,
         READER_EVENT_TRACK,
         Track != NULL ? READER_FIRST_TRACK(Events) + Track->Index
-                      : READER_PROCESS_TRACK);
+                      : READER_PROCESS_TRACK + (ULONGLONG)Process);
     EventEnd = ReaderPutBytesField(EventEnd,
                                    READER_EVENT_CATEGORY_TEXT,
                                    READER_INSTANT_CATEGORY,

@@ -488,6 +488,38 @@ typedef struct _READER_THREAD {
 typedef READER_THREAD *PREADER_THREAD;
 
 //
+// What the control file of a process says.
+//
+
+typedef struct _READER_CONTROL {
+    PTRACE_CONTROL_ACTION Actions;  // that are there, in the order of time
+    PTRACE_CONTROL_ACTION OldActions;   // before they were read anew: names in
+                                    // them are used until then
+    ULONG NumberOfActions;
+    PCORE_PAUSE Pauses;
+    ULONG NumberOfPauses;
+    ULONG PauseHash;                // 0: there are none
+    ULONGLONG ClearTimestamp;       // the last one's; 0: there is none
+    CORE_CONTROL_RESULT Result;
+    NTSTATUS Status;                // of opening and reading it
+    BOOLEAN IsThere;
+    BOOLEAN IsWarned;               // the reader has said that it is bad
+} READER_CONTROL;
+typedef READER_CONTROL *PREADER_CONTROL;
+typedef const READER_CONTROL *PCREADER_CONTROL;
+
+//
+// One of the actions of all processes.
+//
+
+typedef struct _READER_ACTION {
+    PCTRACE_CONTROL_ACTION Action;
+    ULONG Process;                  // index
+} READER_ACTION;
+typedef READER_ACTION *PREADER_ACTION;
+typedef const READER_ACTION *PCREADER_ACTION;
+
+//
 // A process, and a directory with stores of one.  The session that was opened
 // is itself the one directory, with an empty name, or holds directories.
 //
@@ -498,6 +530,7 @@ typedef struct _READER_PROCESS {
     ULONG NameLength;               // bytes
     READER_PROCESS_STATE State;
     HANDLE Handle;                  // NULL when it is gone
+    READER_CONTROL Control;
 } READER_PROCESS;
 typedef READER_PROCESS *PREADER_PROCESS;
 typedef const READER_PROCESS *PCREADER_PROCESS;
@@ -525,28 +558,6 @@ typedef READER_SITE *PREADER_SITE;
 typedef const READER_SITE *PCREADER_SITE;
 
 typedef struct _READER_CACHE *PREADER_CACHE;
-
-//
-// What the session's control file says.
-//
-
-typedef struct _READER_CONTROL {
-    PTRACE_CONTROL_ACTION Actions;  // that are there, in the order of time;
-                                    // Reserved is the place
-    PTRACE_CONTROL_ACTION OldActions;   // before they were read anew: names in
-                                    // them are used until then
-    ULONG NumberOfActions;
-    ULONG NumberOfMarks;            // of those
-    PCORE_PAUSE Pauses;
-    ULONG NumberOfPauses;
-    ULONG PauseHash;                // 0: there are none
-    ULONGLONG ClearTimestamp;       // the last one's; 0: there is none
-    CORE_CONTROL_RESULT Result;
-    NTSTATUS Status;                // of opening and reading it
-    BOOLEAN IsThere;
-    BOOLEAN IsWarned;               // the reader has said that it is bad
-} READER_CONTROL;
-typedef READER_CONTROL *PREADER_CONTROL;
 
 typedef struct _READER_SESSION {
     PCREADER_CONTEXT Context;
@@ -596,9 +607,12 @@ typedef struct _READER_SESSION {
     ULONGLONG NumberLeftOut;        // of marks, for which there was no room
     ULONGLONG NumberPassedBy;       // of records, thanks to indexes
     BOOLEAN IsProbeSubtracted;      // ReaderBeginProbe
-    READER_CONTROL Control;
     ULONG NumberOfTrees;            // valid stores that are of a tree
     BOOLEAN HasOther;               // one of them had no room for a function
+    BOOLEAN IsAll;                  // --all: clears count for nothing
+    PREADER_ACTION Actions;         // of all processes, in the order of time
+    ULONG NumberOfActions;
+    ULONG CapacityOfActions;
 } READER_SESSION;
 typedef READER_SESSION *PREADER_SESSION;
 
@@ -863,8 +877,8 @@ READER_RUNDOWN_PROCESSES ReaderRundownProcesses;
           : 0))
 
 //
-// Reads it, if something in it is new.  A failure that is not for lack of
-// memory is in the session's Control.
+// Reads those of all processes, if something in them is new.  A failure that is
+// not for lack of memory is in the process's Control.
 //
 
 typedef
@@ -879,11 +893,29 @@ typedef VOID (READER_CLOSE_CONTROL)(_Inout_ PREADER_SESSION Session);
 READER_CLOSE_CONTROL ReaderCloseControl;
 
 //
-// Says on the error output what is wrong with it, once.
+// Says on the error output what is wrong with them, once.
 //
 
 typedef VOID (READER_WARN_OF_CONTROL)(_Inout_ PREADER_SESSION Session);
 READER_WARN_OF_CONTROL ReaderWarnOfControl;
+
+//
+// The control file's contents for a process's, and for a thread's index.
+//
+
+#define READER_CONTROL_OF(Session, Process)                                 \
+    (&(Session)->Processes[Process].Control)
+
+#define READER_CONTROL_OF_THREAD(Session, Thread)                           \
+    READER_CONTROL_OF(Session, (Session)->Threads[Thread].Process)
+
+//
+// When a process was cleared last; 0: it was not, or that counts for nothing.
+//
+
+#define READER_CLEAR_OF(Session, Process)                                   \
+    ((Session)->IsAll ? 0                                                   \
+                      : READER_CONTROL_OF(Session, Process)->ClearTimestamp)
 
 //
 // The index of the first pause that is not over at a time.
@@ -892,7 +924,7 @@ READER_WARN_OF_CONTROL ReaderWarnOfControl;
 typedef
 ULONG
 (READER_FIND_PAUSE)(
-    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_CONTROL Control,
     _In_ ULONGLONG Timestamp
     );
 READER_FIND_PAUSE ReaderFindPause;
@@ -922,7 +954,7 @@ ULONG
 READER_FIRST_INSTANT ReaderFirstInstant;
 
 typedef
-PCTRACE_CONTROL_ACTION
+PCREADER_ACTION
 (READER_FIND_INSTANT)(
     _In_ const READER_SESSION *Session,
     _In_ const struct _READER_OPTIONS *Options,
@@ -1193,9 +1225,11 @@ typedef struct _READER_STREAM {
     ULONGLONG NumberPassedBy;       // of the records, thanks to the index
     ULONGLONG PassedTimestamp;      // of the last of them
     ULONG NumberEntered;            // stores of which entries were read
-    ULONG PauseHash;                // the session's, when it was opened
-    ULONG Pause;                    // the session's first that was not passed
+    ULONG PauseHash;                // the process's, when it was opened
+    ULONG Pause;                    // the process's first that was not passed
     ULONGLONG NextStop;             // when it begins; all ones: there is none
+    ULONGLONG Start;                // what is before was passed over; 0:
+                                    // nothing was
     ULONGLONG LastStop;             // the beginning of the last one that had
                                     // records; 0: there was none
 } READER_STREAM;
@@ -1314,9 +1348,10 @@ READER_FIND_ENTRY ReaderFindEntry;
 
 //
 // Limits a stream to a range: the frames that are open have no time before
-// Start, and those that are open after End end there.  What is before Start
-// was passed over by ReaderSkipStream; Start 0: nothing was.  A stream without
-// records from there on has no events.
+// Start, or the last clear if that is later, and those that are open after End
+// end there.  What is before was passed over by ReaderSkipStream with the same
+// Start; the stream's Start 0: nothing was.  A stream without records from
+// there on has no events.
 //
 
 typedef
@@ -1360,7 +1395,7 @@ READER_CLOSE_STREAM ReaderCloseStream;
 typedef struct _READER_INDEX_HEADER {
     ULONGLONG Magic;
     ULONG Version;
-    ULONG PauseHash;                // the session's
+    ULONG PauseHash;                // the process's
     ULONGLONG NumberOfMarks;
     ULONGLONG LastMark;             // file offset
     ULONGLONG EndOfMarks;           // file offset

@@ -6,11 +6,11 @@ Module Name:
 
 Abstract:
 
-    The control file of a session, as far as reading goes: the actions in the
-    order of time, and what they mean for what was recorded.  CoreControl.c
-    validates it.
+    The control files of a session's processes, as far as reading goes: the
+    actions in the order of time, and what they mean for what was recorded.
+    CoreControl.c validates them.
 
-    A session without the file is one that nobody steered; a file that is
+    A process without the file is one that nobody steered; a file that is
     damaged is said to be, and counts for nothing.
 
 --*/
@@ -27,17 +27,20 @@ static
 NTSTATUS
 ReaderNameControl(
     _In_ PREADER_SESSION Session,
+    _In_ ULONG Process,
     _Out_ PUNICODE_STRING NtPath
     )
 /*++
 
 Routine Description:
 
-    Names the control file, which is beside the stores.
+    Names a process's control file, which is beside its stores.
 
 Arguments:
 
     Session - The session.
+
+    Process - The process's index.
 
     NtPath - Receives the name, whose buffer is the caller's to free.
 
@@ -49,8 +52,17 @@ Return Value:
 {
     PCALLOCATOR Allocator = Session->Context->Allocator;
     UNICODE_STRING Name;
+    ULONG Directory;
     ULONG Size;
-    NTSTATUS Status;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Directory = 0;
+         Directory + 1 < Session->NumberOfDirectories;
+         Directory++) {
+        if (Session->Directories[Directory].Process == Process) {
+            break;
+        }
+    }
 
     Name.Length = 0;
     Session->Path.Length = Session->DirectoryLength;
@@ -59,7 +71,8 @@ Return Value:
     }
 
     NtPath->Length = Session->DirectoryLength - Name.Length;
-    Size = NtPath->Length + sizeof(ReaderControlFile) + sizeof(WCHAR);
+    Size = NtPath->Length + Session->Directories[Directory].Name.Length +
+           sizeof(ReaderControlFile) + 2 * sizeof(WCHAR);
     if (Size > 0xFFFF) {
         NtPath->Buffer = NULL;
         return STATUS_NAME_TOO_LONG;
@@ -72,10 +85,21 @@ Return Value:
     }
 
     RtlCopyBytes(NtPath->Buffer, Session->Path.Buffer, NtPath->Length);
-    Status = RtlAppendPath(NtPath,
-                           ReaderControlFile,
-                           RTL_NUMBER_OF(ReaderControlFile) - 1,
-                           TRUE);
+    if (Session->Directories[Directory].Name.Length != 0) {
+        Status = RtlAppendPath(NtPath,
+                               Session->Directories[Directory].Name.Buffer,
+                               Session->Directories[Directory].Name.Length /
+                                   sizeof(WCHAR),
+                               TRUE);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = RtlAppendPath(NtPath,
+                               ReaderControlFile,
+                               RTL_NUMBER_OF(ReaderControlFile) - 1,
+                               TRUE);
+    }
+
     if (!NT_SUCCESS(Status)) {
         Allocator->Free(Allocator->Context, NtPath->Buffer);
         NtPath->Buffer = NULL;
@@ -193,17 +217,20 @@ Return Value:
 static
 VOID
 ReaderForgetActions(
-    _Inout_ PREADER_SESSION Session
+    _In_ PCALLOCATOR Allocator,
+    _Inout_ PREADER_CONTROL Control
     )
 /*++
 
 Routine Description:
 
-    Forgets what the control file said.
+    Forgets what a control file said.
 
 Arguments:
 
-    Session - The session.
+    Allocator - Where that is.
+
+    Control - What it said.
 
 Return Value:
 
@@ -211,9 +238,6 @@ Return Value:
 
 --*/
 {
-    PCALLOCATOR Allocator = Session->Context->Allocator;
-    PREADER_CONTROL Control = &Session->Control;
-
     Allocator->Free(Allocator->Context, Control->OldActions);
     Allocator->Free(Allocator->Context, Control->Pauses);
     Control->OldActions = Control->Actions;
@@ -221,7 +245,6 @@ Return Value:
     Control->Pauses = NULL;
     Control->NumberOfActions = 0;
     Control->NumberOfPauses = 0;
-    Control->NumberOfMarks = 0;
     Control->ClearTimestamp = 0;
     Control->PauseHash = 0;
 }
@@ -231,7 +254,8 @@ _Must_inspect_result_
 static
 NTSTATUS
 ReaderTakeActions(
-    _Inout_ PREADER_SESSION Session,
+    _In_ const READER_SESSION *Session,
+    _Inout_ PREADER_CONTROL Control,
     _In_ HANDLE File,
     _In_ ULONG NumberOfPlaces
     )
@@ -243,7 +267,9 @@ Routine Description:
 
 Arguments:
 
-    Session - The session, with what it knew forgotten.
+    Session - The session.
+
+    Control - Receives them; what it knew is forgotten.
 
     File - The control file, valid.
 
@@ -256,7 +282,6 @@ Return Value:
 --*/
 {
     PCALLOCATOR Allocator = Session->Context->Allocator;
-    PREADER_CONTROL Control = &Session->Control;
     PTRACE_CONTROL_ACTION Actions;
     ULONGLONG Hash = 0;
     ULONG Count = 0;
@@ -314,9 +339,6 @@ Return Value:
 
     Actions = Control->Actions;
     Control->NumberOfActions = Count;
-    for (Index = 0; Index < Count; Index++) {
-        Control->NumberOfMarks += Actions[Index].Kind == TRACE_ACTION_MARK;
-    }
 
     //
     // Without a clock nothing is before or after an action.
@@ -348,24 +370,31 @@ Return Value:
 }
 
 
-_Use_decl_annotations_
+_Must_inspect_result_
+static
 NTSTATUS
-ReaderReadControl(
-    PREADER_SESSION Session
+ReaderReadProcessControl(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONG Process,
+    _Inout_ PBOOLEAN IsNew
     )
 /*++
 
 Routine Description:
 
-    Reads the session's control file, if it has one and something in it is new.
+    Reads a process's control file, if it has one and something in it is new.
 
 Arguments:
 
     Session - The session.
 
+    Process - The process's index.
+
+    IsNew - Set if the actions are others now.
+
 Return Value:
 
-    STATUS_SUCCESS - Also if there is none, or it cannot be read: the session's
+    STATUS_SUCCESS - Also if there is none, or it cannot be read: the process's
         Control says so.
 
     STATUS_NO_MEMORY
@@ -374,7 +403,8 @@ Return Value:
 {
     PCRTL Rtl = Session->Context->Rtl;
     PCALLOCATOR Allocator = Session->Context->Allocator;
-    PREADER_CONTROL Control = &Session->Control;
+    PREADER_CONTROL Control = READER_CONTROL_OF(Session, Process);
+    PCTRACE_STORE_HEADER Owner = Session->Processes[Process].Header;
     TRACE_CONTROL Header;
     UNICODE_STRING NtPath;
     ULONGLONG FileSize;
@@ -383,11 +413,7 @@ Return Value:
     ULONG ReadInBytes;
     NTSTATUS Status;
 
-    if (Session->Header == NULL) {
-        return STATUS_SUCCESS;
-    }
-
-    Status = ReaderNameControl(Session, &NtPath);
+    Status = ReaderNameControl(Session, Process, &NtPath);
     if (!NT_SUCCESS(Status)) {
         return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
     }
@@ -417,8 +443,8 @@ Return Value:
 
         CoreValidateControl(&Header,
                             FileSize,
-                            Session->Header->ProcessId,
-                            Session->Header->ProcessCreationTime,
+                            Owner->ProcessId,
+                            Owner->ProcessCreationTime,
                             &Control->Result);
 
         //
@@ -427,12 +453,14 @@ Return Value:
 
         if (Control->Result.NumberOfActions != NumberBefore ||
             Control->NumberOfActions != NumberBefore) {
-            ReaderForgetActions(Session);
+            *IsNew = TRUE;
+            ReaderForgetActions(Allocator, Control);
             Status = ReaderTakeActions(Session,
+                                       Control,
                                        File,
                                        Control->Result.NumberOfActions);
             if (!NT_SUCCESS(Status)) {
-                ReaderForgetActions(Session);
+                ReaderForgetActions(Allocator, Control);
             }
         }
     }
@@ -440,6 +468,133 @@ Return Value:
     RtlClose(Rtl, File);
     Control->Status = Status;
     return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderMergeActions(
+    _Inout_ PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Puts the actions of all processes into one list.
+
+Arguments:
+
+    Session - The session.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PCREADER_CONTROL Control;
+    PCTRACE_CONTROL_ACTION Next;
+    PCTRACE_CONTROL_ACTION Best;
+    PULONG Taken = NULL;
+    ULONG CapacityOfTaken = 0;
+    ULONG Count = 0;
+    ULONG Owner = 0;
+    ULONG Index;
+    ULONG Process;
+    NTSTATUS Status;
+
+    for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
+        Count += READER_CONTROL_OF(Session, Process)->NumberOfActions;
+    }
+
+    Session->NumberOfActions = 0;
+    if (Count == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = ReaderGrowArray(Allocator,
+                             (PVOID *)&Session->Actions,
+                             &Session->CapacityOfActions,
+                             Count,
+                             sizeof(READER_ACTION));
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderGrowArray(Allocator,
+                                 (PVOID *)&Taken,
+                                 &CapacityOfTaken,
+                                 Session->NumberOfProcesses,
+                                 sizeof(ULONG));
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = 0; Index < Count; Index++) {
+
+        Best = NULL;
+        for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
+
+            Control = READER_CONTROL_OF(Session, Process);
+            if (Taken[Process] == Control->NumberOfActions) {
+                continue;
+            }
+
+            Next = &Control->Actions[Taken[Process]];
+            if (Best == NULL || Next->Timestamp < Best->Timestamp) {
+                Best = Next;
+                Owner = Process;
+            }
+        }
+
+        Session->Actions[Index].Action = Best;
+        Session->Actions[Index].Process = Owner;
+        Taken[Owner] += 1;
+    }
+
+    Session->NumberOfActions = Count;
+    Allocator->Free(Allocator->Context, Taken);
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ReaderReadControl(
+    PREADER_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Reads the control files of a session's processes.
+
+Arguments:
+
+    Session - The session.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
+
+--*/
+{
+    BOOLEAN IsNew = FALSE;
+    ULONG Process;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Process = 0;
+         Process < Session->NumberOfProcesses && NT_SUCCESS(Status);
+         Process++) {
+        Status = ReaderReadProcessControl(Session, Process, &IsNew);
+    }
+
+    if (NT_SUCCESS(Status) && IsNew) {
+        Status = ReaderMergeActions(Session);
+    }
+
+    return Status;
 }
 
 
@@ -452,11 +607,11 @@ ReaderCloseControl(
 
 Routine Description:
 
-    Frees what a session knows of its control file.
+    Frees what a session knows of control files.
 
 Arguments:
 
-    Session - The session.
+    Session - The session, with its processes.
 
 Return Value:
 
@@ -464,8 +619,18 @@ Return Value:
 
 --*/
 {
-    ReaderForgetActions(Session);
-    ReaderForgetActions(Session);
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    ULONG Process;
+
+    for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
+        ReaderForgetActions(Allocator, READER_CONTROL_OF(Session, Process));
+        ReaderForgetActions(Allocator, READER_CONTROL_OF(Session, Process));
+    }
+
+    Allocator->Free(Allocator->Context, Session->Actions);
+    Session->Actions = NULL;
+    Session->NumberOfActions = 0;
+    Session->CapacityOfActions = 0;
 }
 
 
@@ -491,32 +656,40 @@ Return Value:
 --*/
 {
     PRTL_WRITER Errors = Session->Context->Errors;
-    PREADER_CONTROL Control = &Session->Control;
+    PREADER_CONTROL Control;
+    ULONG Process;
 
-    if (Control->IsWarned || !Control->IsThere) {
-        return;
+    for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
+
+        Control = READER_CONTROL_OF(Session, Process);
+        if (Control->IsWarned || !Control->IsThere ||
+            (NT_SUCCESS(Control->Status) &&
+             Control->Result.State != CoreControlBad &&
+             Control->Result.NumberLeftOut == 0)) {
+            continue;
+        }
+
+        Control->IsWarned = TRUE;
+        RtlWriteText(Errors, "TraceReader: warning: ");
+        if (Session->NumberOfProcesses > 1) {
+            ReaderWriteProcess(Errors, Session, Process);
+            RtlWriteText(Errors, ": ");
+        }
+
+        RtlWriteText(Errors, TRACE_CONTROL_FILE_NAME ": it ");
+        if (!NT_SUCCESS(Control->Status)) {
+            RtlWriteText(Errors,
+                         "cannot be read: 0x%08X; left out\n",
+                         (ULONG)Control->Status);
+        } else if (Control->Result.State == CoreControlBad) {
+            RtlWriteText(Errors, "%s; left out\n", Control->Result.Problem);
+        } else {
+            RtlWriteText(Errors,
+                         "has %u actions more than are looked at\n",
+                         Control->Result.NumberLeftOut);
+        }
     }
 
-    if (!NT_SUCCESS(Control->Status)) {
-        RtlWriteText(Errors,
-                     "TraceReader: warning: " TRACE_CONTROL_FILE_NAME
-                     ": it cannot be read: 0x%08X; left out\n",
-                     (ULONG)Control->Status);
-    } else if (Control->Result.State == CoreControlBad) {
-        RtlWriteText(Errors,
-                     "TraceReader: warning: " TRACE_CONTROL_FILE_NAME
-                     ": it %s; left out\n",
-                     Control->Result.Problem);
-    } else if (Control->Result.NumberLeftOut != 0) {
-        RtlWriteText(Errors,
-                     "TraceReader: warning: " TRACE_CONTROL_FILE_NAME
-                     ": it has %u actions more than are looked at\n",
-                     Control->Result.NumberLeftOut);
-    } else {
-        return;
-    }
-
-    Control->IsWarned = TRUE;
     RtlFlushWriter(Errors);
 }
 
@@ -524,7 +697,7 @@ Return Value:
 _Use_decl_annotations_
 ULONG
 ReaderFindPause(
-    const READER_SESSION *Session,
+    PCREADER_CONTROL Control,
     ULONGLONG Timestamp
     )
 /*++
@@ -535,7 +708,7 @@ Routine Description:
 
 Arguments:
 
-    Session - The session.
+    Control - The process's.
 
     Timestamp - The time.
 
@@ -546,12 +719,12 @@ Return Value:
 --*/
 {
     ULONG Low = 0;
-    ULONG High = Session->Control.NumberOfPauses;
+    ULONG High = Control->NumberOfPauses;
     ULONG Middle;
 
     while (Low < High) {
         Middle = Low + (High - Low) / 2;
-        if (Session->Control.Pauses[Middle].Start > Timestamp) {
+        if (Control->Pauses[Middle].Start > Timestamp) {
             High = Middle;
         } else {
             Low = Middle + 1;
@@ -615,15 +788,14 @@ Return Value:
 
 --*/
 {
-    const READER_CONTROL *Control = &Session->Control;
     ULONG Index = 0;
 
     if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
-        return Control->NumberOfActions;
+        return Session->NumberOfActions;
     }
 
-    while (Index < Control->NumberOfActions &&
-           Control->Actions[Index].Timestamp < Timestamp) {
+    while (Index < Session->NumberOfActions &&
+           Session->Actions[Index].Action->Timestamp < Timestamp) {
         Index += 1;
     }
 
@@ -632,7 +804,7 @@ Return Value:
 
 
 _Use_decl_annotations_
-PCTRACE_CONTROL_ACTION
+PCREADER_ACTION
 ReaderFindInstant(
     const READER_SESSION *Session,
     PCREADER_OPTIONS Options,
@@ -662,11 +834,9 @@ Return Value:
 
 --*/
 {
-    const READER_CONTROL *Control = &Session->Control;
+    for (; *Index < Session->NumberOfActions; *Index += 1) {
 
-    for (; *Index < Control->NumberOfActions; *Index += 1) {
-
-        PCTRACE_CONTROL_ACTION Action = &Control->Actions[*Index];
+        PCTRACE_CONTROL_ACTION Action = Session->Actions[*Index].Action;
 
         if (Action->Timestamp > Timestamp) {
             return NULL;
@@ -675,7 +845,7 @@ Return Value:
         if (Action->Kind != TRACE_ACTION_NAME &&
             (Action->ThreadId == 0 ||
              READER_IS_THREAD_SELECTED(Options, Action->ThreadId))) {
-            return Action;
+            return &Session->Actions[*Index];
         }
     }
 
@@ -763,7 +933,7 @@ Return Value:
 --*/
 {
     const READER_THREAD *Thread = &Session->Threads[ThreadIndex];
-    const READER_CONTROL *Control = &Session->Control;
+    PCREADER_CONTROL Control = READER_CONTROL_OF(Session, Thread->Process);
     ULONGLONG After = 0;
     ULONG StoreIndex;
     ULONG Index;
@@ -793,6 +963,7 @@ Return Value:
 
     for (Index = 0; Index < ThreadIndex; Index++) {
         if (Session->Threads[Index].ThreadId == Thread->ThreadId &&
+            Session->Threads[Index].Process == Thread->Process &&
             Session->Threads[Index].EndTimestamp > After &&
             Session->Threads[Index].EndTimestamp < Thread->FirstTimestamp) {
             After = Session->Threads[Index].EndTimestamp;

@@ -230,6 +230,7 @@ Return Value:
     Session->IndexInterval = Options->IndexInterval;
     Session->Clock.IsRaw = Options->IsRaw;
     Session->SymbolPath = Options->Symbols;
+    Session->IsAll = (Options->Given & READER_OPTION_ALL) != 0;
     return TRUE;
 }
 

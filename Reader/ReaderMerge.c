@@ -212,6 +212,39 @@ Return Value:
 
 
 static
+ULONGLONG
+ReaderFindMergeStart(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread
+    )
+/*++
+
+Routine Description:
+
+    Finds when a thread's events begin: with its first record, or where its
+    process was cleared last.
+
+Arguments:
+
+    Session - The session.
+
+    Thread - The thread's index.
+
+Return Value:
+
+    The time stamp.
+
+--*/
+{
+    ULONGLONG First = Session->Threads[Thread].FirstTimestamp;
+    ULONGLONG Clear = READER_CLEAR_OF(Session,
+                                      Session->Threads[Thread].Process);
+
+    return First > Clear ? First : Clear;
+}
+
+
+static
 LONG
 ReaderCompareThreadStarts(
     _In_ PVOID CompareContext,
@@ -237,8 +270,8 @@ Return Value:
 --*/
 {
     PREADER_SESSION Session = (PREADER_SESSION)CompareContext;
-    ULONGLONG FirstTime = Session->Threads[First].FirstTimestamp;
-    ULONGLONG SecondTime = Session->Threads[Second].FirstTimestamp;
+    ULONGLONG FirstTime = ReaderFindMergeStart(Session, First);
+    ULONGLONG SecondTime = ReaderFindMergeStart(Session, Second);
 
     if (FirstTime != SecondTime) {
         return FirstTime < SecondTime ? -1 : 1;
@@ -331,7 +364,6 @@ Return Value:
 
 --*/
 {
-    PREADER_THREAD Threads = Merge->Session->Threads;
     ULONG Index;
     NTSTATUS Status;
 
@@ -343,7 +375,8 @@ Return Value:
 
         Index = Merge->Order[Merge->NextInOrder];
         if (Merge->NumberInHeap != 0 &&
-            Threads[Index].FirstTimestamp > Merge->Heap[0]->Timestamp) {
+            ReaderFindMergeStart(Merge->Session, Index) >
+                Merge->Heap[0]->Timestamp) {
             break;
         }
 

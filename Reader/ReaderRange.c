@@ -180,9 +180,9 @@ Return Value:
     ULONG Length = RtlLengthOfString(Name);
     ULONG Index;
 
-    for (Index = 0; Index < Session->Control.NumberOfActions; Index++) {
+    for (Index = 0; Index < Session->NumberOfActions; Index++) {
 
-        PCTRACE_CONTROL_ACTION Action = &Session->Control.Actions[Index];
+        PCTRACE_CONTROL_ACTION Action = Session->Actions[Index].Action;
 
         if (Action->Kind == TRACE_ACTION_MARK &&
             Action->Timestamp >= Start &&
@@ -259,7 +259,7 @@ Return Value:
 
     RtlWriteText(Errors,
                  "TraceReader: %s: there is no mark \"%s\"%s (TraceReader "
-                 "info lists them)\n",
+                 "info --raw lists them)\n",
                  Options->Command,
                  Missing,
                  Missing == Options->ToMark && Options->ToMark != NULL
@@ -272,17 +272,18 @@ Return Value:
 
 static
 BOOLEAN
-ReaderApplyClear(
+ReaderApplyClears(
     _In_ const READER_SESSION *Session,
     _In_ PCREADER_OPTIONS Options,
-    _Inout_ PREADER_RANGE Range,
-    _In_ ULONGLONG Clear
+    _Inout_ PREADER_RANGE Range
     )
 /*++
 
 Routine Description:
 
-    Leaves out of a range what was recorded before the last clear, and says so.
+    Leaves out of a range what processes recorded before they were cleared last,
+    and says so.  ReaderSkipStream and ReaderClipStream look after each thread;
+    here the range of a session with one process begins later.
 
 Arguments:
 
@@ -292,8 +293,6 @@ Arguments:
 
     Range - The range, otherwise complete.
 
-    Clear - When that was; after the first record.
-
 Return Value:
 
     FALSE if nothing is left; the error has been written.
@@ -301,24 +300,45 @@ Return Value:
 --*/
 {
     PRTL_WRITER Errors = Session->Context->Errors;
-    BOOLEAN IsEmpty = Range->End < Clear;
+    BOOLEAN IsAnythingLeft = FALSE;
+    ULONGLONG Clear;
+    ULONG Process;
 
-    Range->IsGiven = TRUE;
-    if (Range->Start >= Clear) {
-        return TRUE;
+    for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
+
+        Clear = READER_CLEAR_OF(Session, Process);
+        if (Clear <= Range->FirstTimestamp || Clear <= Range->Start) {
+            IsAnythingLeft = TRUE;
+            Range->IsGiven = Range->IsGiven || Clear > Range->FirstTimestamp;
+            continue;
+        }
+
+        Range->IsGiven = TRUE;
+        RtlWriteText(Errors, "TraceReader: %s: ", Options->Command);
+        if (Clear > Range->End) {
+            RtlWriteText(Errors, "nothing to show: ");
+        } else {
+            IsAnythingLeft = TRUE;
+        }
+
+        if (Session->NumberOfProcesses == 1) {
+            Range->Start = Clear;
+        } else {
+            ReaderWriteProcess(Errors, Session, Process);
+            RtlWriteText(Errors, ": ");
+        }
+
+        RtlWriteText(Errors,
+                     "what was recorded before the last clear, %llu %s after "
+                     "the first record, is left out (--all shows it)\n",
+                     ReaderQueryTime(&Session->Clock,
+                                     Range->FirstTimestamp,
+                                     Clear),
+                     Session->Clock.Ticks != 0 ? "ns" : "ticks");
     }
 
-    Range->Start = Clear;
-    RtlWriteText(Errors,
-                 "TraceReader: %s: %swhat was recorded before the last clear, "
-                 "%llu %s after the first record, is left out (--all shows "
-                 "it)\n",
-                 Options->Command,
-                 IsEmpty ? "nothing to show: " : "",
-                 ReaderQueryTime(&Session->Clock, Range->FirstTimestamp, Clear),
-                 Session->Clock.Ticks != 0 ? "ns" : "ticks");
     RtlFlushWriter(Errors);
-    return !IsEmpty;
+    return IsAnythingLeft;
 }
 
 
@@ -351,6 +371,7 @@ Return Value:
 {
     PRTL_WRITER Errors = Session->Context->Errors;
     ULONGLONG Clear = 0;
+    BOOLEAN HasRecords;
     ULONG Index;
 
     RtlZeroBytes(Range, sizeof(*Range));
@@ -362,19 +383,15 @@ Return Value:
         }
     }
 
-    if ((Options->Given & READER_OPTION_ALL) == 0) {
-        Clear = Session->Control.ClearTimestamp;
-    }
-
     Range->HasTrees = TRUE;
-    if (Clear <= Range->FirstTimestamp ||
-        (Session->NumberOfTrees != 0 &&
-         !ReaderHasRecords(Session, READER_NONE))) {
-        Clear = 0;
+    HasRecords = Session->NumberOfTrees == 0 ||
+                 ReaderHasRecords(Session, READER_NONE);
+    if (Session->NumberOfProcesses == 1 && HasRecords) {
+        Clear = READER_CLEAR_OF(Session, 0);
     }
 
     if ((Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) == 0) {
-        return Clear == 0 || ReaderApplyClear(Session, Options, Range, Clear);
+        return !HasRecords || ReaderApplyClears(Session, Options, Range);
     }
 
     if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
@@ -433,7 +450,7 @@ Return Value:
         return FALSE;
     }
 
-    return Clear == 0 || ReaderApplyClear(Session, Options, Range, Clear);
+    return ReaderApplyClears(Session, Options, Range);
 }
 
 

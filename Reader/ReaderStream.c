@@ -235,7 +235,7 @@ Return Value:
     Stream->Thread = Thread;
     Stream->IsLive = IsLive;
     Stream->Horizon = READER_MAXIMUM_TIMESTAMP;
-    Stream->PauseHash = Session->Control.PauseHash;
+    Stream->PauseHash = READER_CONTROL_OF_THREAD(Session, Thread)->PauseHash;
 
     Status = ReaderAttachNewStores(Stream);
     ReaderSetStreamPause(Stream);
@@ -290,7 +290,8 @@ Return Value:
 
     ReaderSetStreamPause(Stream);
     if (Stream->Index != NULL &&
-        Stream->PauseHash != Session->Control.PauseHash) {
+        Stream->PauseHash !=
+            READER_CONTROL_OF_THREAD(Session, Stream->Thread)->PauseHash) {
 
         //
         // What was read before may lie in a pause that was not known of.
@@ -577,14 +578,15 @@ Return Value:
 
 --*/
 {
-    const READER_CONTROL *Control = &Stream->Session->Control;
+    PCREADER_CONTROL Control =
+        READER_CONTROL_OF_THREAD(Stream->Session, Stream->Thread);
     ULONGLONG Timestamp = Stream->LastTimestamp;
 
     if (Stream->Pair.StartTimestamp > Timestamp) {
         Timestamp = Stream->Pair.StartTimestamp;
     }
 
-    Stream->Pause = ReaderFindPause(Stream->Session, Timestamp);
+    Stream->Pause = ReaderFindPause(Control, Timestamp);
     Stream->NextStop = READER_MAXIMUM_TIMESTAMP;
     if (Stream->Pause < Control->NumberOfPauses) {
         Stream->NextStop = Control->Pauses[Stream->Pause].Stop;
@@ -625,7 +627,8 @@ Return Value:
 
 --*/
 {
-    const READER_CONTROL *Control = &Stream->Session->Control;
+    PCREADER_CONTROL Control =
+        READER_CONTROL_OF_THREAD(Stream->Session, Stream->Thread);
     PCCORE_PAUSE Pause;
 
     while (Stream->Pause < Control->NumberOfPauses) {
@@ -678,7 +681,8 @@ Return Value:
 
 --*/
 {
-    const READER_CONTROL *Control = &Stream->Session->Control;
+    PCREADER_CONTROL Control =
+        READER_CONTROL_OF_THREAD(Stream->Session, Stream->Thread);
     ULONGLONG Timestamp = Frame->EnterTimestamp;
     PCCORE_PAUSE Pause;
     ULONG Index;
@@ -1129,7 +1133,8 @@ Arguments:
 
     Stream - The stream, which does not go on, with nothing left to take.
 
-    Start - What comes before was passed over; 0: nothing was.
+    Start - What comes before, or before the last clear, was passed over; 0:
+        nothing was.
 
     End - The last time stamp that is in the range.
 
@@ -1140,10 +1145,18 @@ Return Value:
 --*/
 {
     PCORE_STACK Stack;
+    ULONGLONG Clear = READER_CLEAR_OF(
+        Stream->Session,
+        Stream->Session->Threads[Stream->Thread].Process);
     SIZE_T Depth;
     ULONG Index;
 
     Stream->Horizon = End;
+    if (Start < Clear) {
+        Start = Clear;
+    }
+
+    Stream->Start = Start;
     if (Start == 0) {
         return;
     }

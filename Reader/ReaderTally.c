@@ -449,7 +449,8 @@ ReaderSkipStream(
 
 Routine Description:
 
-    Reads what comes before a time, of which there are no events.  The frames
+    Reads what comes before a time, or before the last clear if that is later,
+    of which there are no events.  The frames
     that are open then are as if there had been.
 
 Arguments:
@@ -467,10 +468,14 @@ Return Value:
 
 --*/
 {
+    PREADER_SESSION Session = Stream->Session;
     PREADER_LOCK Lock = Tally->Lock;
     PCORE_STACK Stack;
     PCORE_FRAME Frame;
     CORE_EVENT Event;
+    ULONGLONG Clear = READER_CLEAR_OF(
+        Session,
+        Session->Threads[Stream->Thread].Process);
     BOOLEAN IsLive = Stream->IsLive;
     ULONGLONG Horizon = Stream->Horizon;
     ULONGLONG Counted = 0;
@@ -478,6 +483,11 @@ Return Value:
     ULONG Index;
     NTSTATUS Status;
 
+    if (Timestamp < Clear) {
+        Timestamp = Clear;
+    }
+
+    Stream->Start = Timestamp;
     if (Timestamp == 0) {
         return STATUS_SUCCESS;
     }

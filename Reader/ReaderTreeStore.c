@@ -430,6 +430,7 @@ static
 VOID
 ReaderApplyActions(
     _In_ const READER_SESSION *Session,
+    _In_ PCREADER_STORE Store,
     _In_ PCTRACE_STORE_HEADER Header,
     _Inout_ PCORE_TREE Tree
     )
@@ -444,7 +445,9 @@ Arguments:
 
     Session - The session.
 
-    Header - The store's.
+    Store - The store.
+
+    Header - The store's, as it was read with the tree.
 
     Tree - The tree, not finished.
 
@@ -454,15 +457,18 @@ Return Value:
 
 --*/
 {
+    ULONG Process = READER_PROCESS_OF_STORE(Session, Store);
+    PCREADER_CONTROL Control;
     PCTRACE_CONTROL_ACTION Action;
     ULONG Index;
 
-    if (Session->NumberOfProcesses != 1) {
+    if (Process == READER_NONE) {
         return;
     }
 
-    for (Index = 0; Index < Session->Control.NumberOfActions; Index++) {
-        Action = &Session->Control.Actions[Index];
+    Control = READER_CONTROL_OF(Session, Process);
+    for (Index = 0; Index < Control->NumberOfActions; Index++) {
+        Action = &Control->Actions[Index];
         if (Action->Reserved >= Header->NumberOfActions) {
             CoreApplyToTree(Tree, Action->Kind, Action->Timestamp);
         }
@@ -566,7 +572,7 @@ Return Value:
             Store->Header->Generation == Generation) {
             Tree->LatestTimestamp = ReaderFindTreeEnd(Store->Header,
                                                       Tree->LatestTimestamp);
-            ReaderApplyActions(Session, Store->Header, Tree);
+            ReaderApplyActions(Session, Store, Store->Header, Tree);
             CoreFinishTree(Tree, IsLive ? Now.Tsc : 0);
             break;
         }

@@ -65,7 +65,7 @@ Return Value:
             Event.Kind = CoreEventEnter;
             Event.Depth = (ULONG)Depth;
             Event.Track = Track;
-            Event.Timestamp = Walk->Range->Start;
+            Event.Timestamp = Stream->Start;
             Event.Frame = &Stack->Frames[Depth];
             Event.Parent = Depth != 0 ? Event.Frame - 1 : NULL;
             Event.Site = Event.Frame->Site;
