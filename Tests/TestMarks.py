@@ -431,6 +431,73 @@ def check_clear(results, scratch):
 
 
 #
+# Processes, each with its own file.
+#
+
+def check_processes(results, scratch):
+    folder = os.path.join(scratch, 'processes')
+    first = Session(results, os.path.join(folder, 'one'), [PAUSES[0][1]],
+                    PAUSES[0][2] + [action(MARK, 15, 'of one'),
+                                    action(NAME, 16, 'main of one', 1)])
+    records = [enter(2, C, 1), enter(12, D, 2), leave(42, D, 2),
+               enter(135, D, 2), leave(145, D, 2), leave(182, C, 1)]
+    second = Session(results, os.path.join(folder, 'two'), [records],
+                     [action(CLEAR, 32), action(MARK, 140, 'of two', 1)],
+                     process=4243, created=133_000_000_000_000_001)
+    store, = support.stores(second.path)
+    with open(store, 'r+b') as file:
+        file.seek(0x018)
+        file.write(struct.pack('<I', 4243))
+        file.seek(0x020)
+        file.write(struct.pack('<Q', 133_000_000_000_000_001))
+    parent = os.path.join(folder, 'parent')
+    os.makedirs(parent)
+    for name, session in ('one', first), ('two', second):
+        shutil.copytree(session.path, os.path.join(parent, name))
+    both = Session.__new__(Session)
+    both.results, both.folder, both.path = results, folder, parent
+    note = 'process 4243 made-up.exe: what was recorded before the last clear'
+    expected = {'A': (1, 90, 70), 'B': (2, 20, 20), 'C': (1, 150, 130),
+                'D': (2, 20, 20)}
+    for way in WAYS:
+        results.equal({name: row[:3] for name, row in both.report(
+            *way, said=note).items()}, expected, 'two processes %s' % way)
+    results.equal(both.report('--all')['C'][:3], (1, 180, 140),
+                  'two processes --all')
+    rows = both.rows('replay', said=note)
+    results.equal([(int(row['time_ns']), row['process_id'], row['event'],
+                    row['text']) for row in rows
+                   if row['event'] in ('mark', 'start', 'stop', 'clear')],
+                  [(15, '4242', 'mark', 'of one'), (30, '4242', 'stop', ''),
+                   (32, '4243', 'clear', ''), (130, '4242', 'start', ''),
+                   (140, '4243', 'mark', 'of two')], 'marks of two processes')
+    results.equal({row['process_id']: row['name']
+                   for row in both.rows('threads', said=note)},
+                  {'4242': 'main of one', '4243': ''}, 'names of processes')
+    found = both.json('info')
+    results.equal((found['control'][0]['actions'], found['control'][0]
+                   ['pauses'], found['control'][0]['clears']), (6, 1, 1),
+                  'info of two processes')
+    path = os.path.join(scratch, 'both.json')
+    both.run('export', '--format', 'chrome', '-o', programs.windows_path(path),
+             said=note)
+    with open(path, encoding='utf-8') as file:
+        events = json.load(file)['traceEvents']
+    results.equal([(each['pid'], each['s'], each['name']) for each in events
+                   if each['ph'] == 'i'],
+                  [(4242, 'p', 'of one'), (4242, 'p', 'recording stopped'),
+                   (4243, 'p', 'cleared'), (4242, 'p', 'recording started'),
+                   (4243, 't', 'of two')], 'chrome: marks of two processes')
+    times = [each['ts'] for each in events if each['ph'] in 'BE']
+    results.check(times == sorted(times), 'chrome: two processes by time')
+    results.equal([(each['name'], round(each['ts'] * 1000))
+                   for each in events if each['ph'] == 'B' and
+                   each['pid'] == 4243],
+                  [('C', 32), ('D', 32), ('D', 135)],
+                  'chrome: what was open at the clear')
+
+
+#
 # Marks and names.
 #
 
@@ -777,6 +844,7 @@ def main():
         check_pauses(results, scratch)
         check_random(results, scratch)
         check_clear(results, scratch)
+        check_processes(results, scratch)
         check_marks(results, scratch)
         check_page(results, scratch)
         check_damage(results, scratch)
