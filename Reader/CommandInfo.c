@@ -121,7 +121,6 @@ static const READER_COLUMN ReaderInfoTreeColumns[] = {
     { "Room used", "used_bytes", ReaderColumnBytes, 0 },
     { "Of", "room_bytes", ReaderColumnBytes, 0 },
     { "Exits without entry", "unmatched_exits", ReaderColumnNumber, 0 },
-    { "Paused, events", "paused", ReaderColumnNumber, 0 },
     { "Cleared", "cleared", ReaderColumnDate, 0 }
 };
 
@@ -132,7 +131,7 @@ static const READER_TABLE ReaderInfoTreeTable = {
     TRUE
 };
 
-#define READER_INFO_CLEARED_COLUMN 0x400u
+#define READER_INFO_CLEARED_COLUMN 0x200u
 
 static const READER_COLUMN ReaderInfoModuleColumns[] = {
     { "Base", "base", ReaderColumnHexadecimal, 18 },
@@ -217,7 +216,6 @@ typedef struct _READER_TOTALS {
     ULONGLONG UsedBytes;
     ULONGLONG RoomBytes;
     ULONGLONG Unmatched;
-    ULONGLONG TreesPaused;          // events left out
     ULONGLONG Cleared;              // time stamp of the last time; 0: never
     ULONGLONG Records;
     ULONGLONG Bytes;
@@ -317,7 +315,6 @@ Return Value:
                                        Header->NodesFileOffset
                                  : 0;
         Totals->Unmatched += Header->NumberOfUnmatchedExits;
-        Totals->TreesPaused += READER_EVENTS_PAUSED(Header);
         Totals->Cleared = ReaderLarger(Totals->Cleared,
                                        Header->ClearTimestamp);
     } else {
@@ -784,7 +781,6 @@ Return Value:
     ReaderPutNumber(Output, Totals->UsedBytes);
     ReaderPutNumber(Output, Totals->RoomBytes);
     ReaderPutNumber(Output, Totals->Unmatched);
-    ReaderPutNumber(Output, Totals->TreesPaused);
     ReaderPutDate(Output, &Session->Clock, Totals->Cleared);
     ReaderEndTable(Output);
     return STATUS_SUCCESS;

@@ -558,7 +558,7 @@ Return Value:
                  Model->NumberOfThreads,
                  Model->AllRecords,
                  Model->AllRecords,
-                 Model->Unit,
+                 READER_LIVE_UNIT(Model),
                  Model->CallsPerSecond,
                  (ULONG)Time.Year,
                  (ULONG)Time.Month,

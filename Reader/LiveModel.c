@@ -166,13 +166,12 @@ Return Value:
 {
     ULONG Index;
 
-    Model->Unit = "records";
-    if (Live->Session.NumberOfTrees == 0 ||
-        ReaderHasRecords(&Live->Session, READER_NONE)) {
+    Model->IsOfTrees = Live->Session.NumberOfTrees != 0 &&
+                       !ReaderHasRecords(&Live->Session, READER_NONE);
+    if (!Model->IsOfTrees) {
         return;
     }
 
-    Model->Unit = "calls";
     Model->NewRecords = 0;
     Model->AllRecords = 0;
     for (Index = 0; Index < Model->NumberOfFunctions; Index++) {

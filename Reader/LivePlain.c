@@ -361,7 +361,7 @@ Return Value:
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,
-                 Model->Unit,
+                 READER_LIVE_UNIT(Model),
                  Model->NewRecords,
                  Model->IntervalInNanoseconds / CORE_NANOSECONDS_PER_SECOND,
                  Model->IntervalInNanoseconds / 1000000 % 1000);

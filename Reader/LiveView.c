@@ -990,7 +990,7 @@ Return Value:
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,
-                 Model->Unit,
+                 READER_LIVE_UNIT(Model),
                  Model->CallsPerSecond);
     if (Model->IsEnded) {
         RtlWriteText(Writer,

@@ -349,9 +349,9 @@ typedef struct _READER_LIVE_MODEL {
     ULONGLONG IntervalInNanoseconds;    // 0: not known
     ULONGLONG NewRecords;           // of a session of trees alone, calls
     ULONGLONG AllRecords;
-    PCSZ Unit;                      // "records" or "calls"
     ULONGLONG CallsPerSecond;
     ULONGLONG SamplePerMille;       // of the interval's records; 1000: all
+    BOOLEAN IsOfTrees;              // there are no records
     BOOLEAN IsEnded;                // the numbers are those of the whole run
     BOOLEAN IsWhole;                // likewise: it had ended before
     BOOLEAN IsLate;                 // reading does not keep up
@@ -376,6 +376,12 @@ typedef struct _READER_LIVE_MODEL {
 } READER_LIVE_MODEL;
 typedef READER_LIVE_MODEL *PREADER_LIVE_MODEL;
 typedef const READER_LIVE_MODEL *PCREADER_LIVE_MODEL;
+
+//
+// What NewRecords and AllRecords are.
+//
+
+#define READER_LIVE_UNIT(Model) ((Model)->IsOfTrees ? "calls" : "records")
 
 //
 // Makes the model of what has been read.  What it points to stays until the
