@@ -1239,7 +1239,7 @@ Return Value:
 static
 BOOLEAN
 PenterCountPaused(
-    _Inout_ PTRACE_STORE_HEADER Header,
+    _Inout_ PTRACE_STORE Store,
     _In_ BOOLEAN IsPaused
     )
 /*++
@@ -1247,11 +1247,12 @@ PenterCountPaused(
 Routine Description:
 
     Counts an event while recording is stopped, where the hook does not do that
-    by itself.
+    by itself.  Where it does, it is entered again, even if its flag was taken
+    away meanwhile, since it follows the depth of calls, too.
 
 Arguments:
 
-    Header - Supplies the header of the calling thread's store.
+    Store - Supplies the calling thread's store.
 
     IsPaused - Supplies whether it is stopped.
 
@@ -1261,11 +1262,11 @@ Return Value:
 
 --*/
 {
-    if (!IsPaused || (Header->HookFlags & TRACE_HOOK_STOPPED) != 0) {
+    if (!IsPaused || !Store->IsPausedSlowly) {
         return FALSE;
     }
 
-    Header->NumberOfEventsLost += 1;
+    Store->Header->NumberOfEventsLost += 1;
     return TRUE;
 }
 
@@ -1363,7 +1364,7 @@ Return Value:
             Done = PenterTreeCall(Penter, Store, Call, Kind, Timestamp);
         }
         Store->InSlowPath = FALSE;
-        return PenterCountPaused(Header, IsPaused) ? FALSE : Done;
+        return PenterCountPaused(Store, IsPaused) ? FALSE : Done;
     }
 
     if (Store->Depth != NULL &&
@@ -1389,7 +1390,7 @@ Return Value:
     }
     Store->InSlowPath = FALSE;
 
-    return !PenterCountPaused(Header, IsPaused);
+    return !PenterCountPaused(Store, IsPaused);
 }
 
 _Use_decl_annotations_

@@ -1066,6 +1066,7 @@ Return Value:
 
     Header = Store->Header;
     if (Header->Mode == TRACE_MODE_TREE) {
+        Store->IsPausedSlowly = FALSE;
         TraceTreeStart(Store, Timestamp);
         return;
     }

@@ -249,7 +249,8 @@ typedef struct _TRACE_STORE {
     ULONG NextReason;               // (W) TRACE_REASON_* that goes with it
     volatile LONG Attention;        // there may be actions that the owner has
                                     // not carried out (TraceControl.c)
-    BOOLEAN IsPausedSlowly;         // every hook call takes the slow path
+    BOOLEAN IsPausedSlowly;         // every hook call takes the slow path,
+                                    // which counts it: there is no worker
     ULONGLONG LostBefore;           // NumberOfEventsLost before the pause
 
 } TRACE_STORE;

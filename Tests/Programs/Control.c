@@ -12,6 +12,7 @@ Abstract:
     usage: Control busy THREADS FILE ROUNDS
            Control depth THREADS FILE ROUNDS
            Control marks
+           Control across
            Control few
            Control leave
            Control threads COUNT
@@ -26,6 +27,9 @@ Abstract:
     TRACER_MIN_DURATION.
 
     marks: Penter.h's routines, a known number of calls between each.
+
+    across: a call that begins before a pause and one that ends after it, with
+    one stack pointer.
 
     few: ten calls.
 
@@ -248,6 +252,22 @@ ControlMarks(
     return 0;
 }
 
+static void __attribute__((noinline))
+Stops(
+    void
+    )
+{
+    PenterStop();
+}
+
+static void __attribute__((noinline))
+Starts(
+    void
+    )
+{
+    PenterStart();
+}
+
 static CONTROL_UNTRACED DWORD WINAPI
 ControlShort(
     void *Parameter
@@ -321,6 +341,11 @@ main(
     }
     if (argc == 2 && strcmp(argv[1], "marks") == 0) {
         return ControlMarks();
+    }
+    if (argc == 2 && strcmp(argv[1], "across") == 0) {
+        Stops();
+        Starts();
+        return 0;
     }
     if (argc == 2 && strcmp(argv[1], "few") == 0) {
         printf("%u\n", ControlCalls(10));
