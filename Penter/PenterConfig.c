@@ -604,13 +604,29 @@ Return Value:
                                 "reading TRACER_BASE_DIRECTORY",
                                 Config->Scratch,
                                 &Base);
-    if (NT_SUCCESS(Status) && PenterIsAbsolute(&Base)) {
-        RtlCopyBytes(Config->RootDirectoryBuffer, Base.Buffer, Base.Length);
-        RtlPointUnicodeString(&Config->RootDirectory,
-                              Config->RootDirectoryBuffer,
-                              Base.Length / sizeof(WCHAR));
-        Config->IsDirectoryShared = FALSE;
+    if (!NT_SUCCESS(Status) || !PenterIsAbsolute(&Base)) {
+        return;
     }
+
+    Status = RtlDosPathToNtPath(Rtl,
+                                &Base,
+                                Config->ModuleName,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &NtPath);
+    if (!NT_SUCCESS(Status)) {
+        RtlPointUnicodeString(&Base, NULL, 0);
+        PenterConfigError(Config,
+                          "reading TRACER_BASE_DIRECTORY",
+                          &Base,
+                          Status);
+        return;
+    }
+
+    RtlCopyBytes(Config->RootDirectoryBuffer, Base.Buffer, Base.Length);
+    RtlPointUnicodeString(&Config->RootDirectory,
+                          Config->RootDirectoryBuffer,
+                          Base.Length / sizeof(WCHAR));
+    Config->IsDirectoryShared = FALSE;
 }
 
 static

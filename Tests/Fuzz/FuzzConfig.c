@@ -19,8 +19,8 @@ Abstract:
                     TRACER_MODULES, the module's path: 2 bytes of length each
         1 byte      which of those that follow are there
         texts       TRACER_CLOCK, TRACER_MODE, TRACER_MAX_BYTES,
-                    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_MIN_DURATION:
-                    likewise
+                    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_MIN_DURATION,
+                    TRACER_BASE_DIRECTORY: likewise
 
 --*/
 
@@ -33,7 +33,7 @@ Abstract:
 #define FUZZ_IS_WIDE_TEXT 0x10
 #define FUZZ_IS_FULL_PATH_FAILING 0x20
 
-#define FUZZ_NUMBER_OF_TEXTS 11
+#define FUZZ_NUMBER_OF_TEXTS 12
 #define FUZZ_FIRST_CHOICE 5
 #define FUZZ_TEXT_DIRECTORY 2
 #define FUZZ_TEXT_MODULES 3
@@ -44,6 +44,7 @@ Abstract:
 #define FUZZ_TEXT_MAX_DEPTH 8
 #define FUZZ_TEXT_FLUSH 9
 #define FUZZ_TEXT_MIN_DURATION 10
+#define FUZZ_TEXT_BASE_DIRECTORY 11
 
 typedef struct _FUZZ_TEXT {
     PWCHAR Buffer;
@@ -71,7 +72,8 @@ static const PCSZ FuzzNames[FUZZ_NUMBER_OF_TEXTS] = {
     "TRACER_MAX_BYTES",
     "TRACER_MAX_DEPTH",
     "TRACER_FLUSH",
-    "TRACER_MIN_DURATION"
+    "TRACER_MIN_DURATION",
+    "TRACER_BASE_DIRECTORY"
 };
 
 //
@@ -183,6 +185,44 @@ Return Value:
     }
 
     return Length != 0;
+}
+
+static
+BOOLEAN
+FuzzIsAbsolute(
+    const FUZZ_TEXT *Text
+    )
+/*++
+
+Routine Description:
+
+    Says whether a path is that of one directory, whoever uses it: \\..., also
+    with /, \?..., or X:\....
+
+Arguments:
+
+    Text - The path.
+
+Return Value:
+
+    TRUE if so.
+
+--*/
+{
+    static const WCHAR Forms[][4] = {
+        L"\\\\", L"\\/", L"/\\", L"//", L"\\?", L"/?"
+    };
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Forms); Index++) {
+        if (Text->Length >= 2 && Text->Buffer[0] == Forms[Index][0] &&
+            Text->Buffer[1] == Forms[Index][1]) {
+            return TRUE;
+        }
+    }
+
+    return Text->Length > 2 && Text->Buffer[1] == L':' &&
+           (Text->Buffer[2] == L'\\' || Text->Buffer[2] == L'/');
 }
 
 static
@@ -1018,6 +1058,7 @@ Return Value:
     PPENTER_CONFIG Config = (PPENTER_CONFIG)calloc(1, sizeof(PENTER_CONFIG));
     ULONG FailAfter = (ULONG)FuzzTake(Input, 1);
     PFUZZ_TEXT Text;
+    PFUZZ_TEXT Base;
     ULONG CharacterSize;
     ULONG Char;
     ULONG Choices;
@@ -1095,8 +1136,25 @@ Return Value:
                    (Text->IsThere && Text->Length != 0 && !IsValid ? 1u : 0u));
 
         Text = &FuzzEnvironment.Texts[FUZZ_TEXT_DIRECTORY];
+        Base = &FuzzEnvironment.Texts[FUZZ_TEXT_BASE_DIRECTORY];
         FUZZ_CHECK(Config->RootDirectory.Length != 0);
-        if (!Text->IsThere || Text->Length == 0 ||
+        IsValid = Text->IsThere && FuzzIsAbsolute(Text) &&
+                  FuzzCountErrors(Config,
+                                  FuzzNames[FUZZ_TEXT_DIRECTORY]) == 0;
+        if (!IsValid && Base->IsThere && FuzzIsAbsolute(Base) &&
+            FuzzCountErrors(Config,
+                            FuzzNames[FUZZ_TEXT_BASE_DIRECTORY]) == 0) {
+            Text = Base;
+        }
+
+        FUZZ_CHECK(Config->IsDirectoryShared == (!IsValid && Text != Base));
+        if (Text == Base) {
+            FUZZ_CHECK(Config->RootDirectory.Length ==
+                       Text->Length * sizeof(WCHAR));
+            FUZZ_CHECK(memcmp(Config->RootDirectory.Buffer,
+                              Text->Buffer,
+                              Text->Length * sizeof(WCHAR)) == 0);
+        } else if (!Text->IsThere || Text->Length == 0 ||
             FuzzCountErrors(Config, FuzzNames[FUZZ_TEXT_DIRECTORY]) != 0) {
             FUZZ_CHECK(Config->RootDirectory.Length == sizeof(WCHAR));
             FUZZ_CHECK(Config->RootDirectory.Buffer[0] == L'.');

@@ -37,6 +37,8 @@ Abstract:
 #define FUZZ_SESSION_INDEX      0x10    // there are indexes, and more marks
 #define FUZZ_SESSION_FROM       0x20    // --from, --from-start
 #define FUZZ_SESSION_TO         0x40    // --to
+#define FUZZ_SESSION_SEVERAL    0x80    // the files lie in D0, D1 and D2, in
+                                        // turn: of a process each
 
 #define FUZZ_FILE_IS_MADE       0x01    // by FuzzMakeStore, else bytes
 #define FUZZ_FILE_IS_LATE       0x02    // is there from the first wait on
@@ -47,6 +49,7 @@ Abstract:
 #define FUZZ_FILE_IS_IMAGE      0x40    // the name is Program.exe
 #define FUZZ_FILE_IS_CACHE      0x80    // the name is symbols.cache
 
+#define FUZZ_DIRECTORIES 3
 #define FUZZ_MAXIMUM_FILES 12
 #define FUZZ_MAXIMUM_MADE_FILES 24      // with those that the reader makes
 #define FUZZ_MAXIMUM_NAME 40
@@ -95,6 +98,7 @@ typedef struct _FUZZ_HANDLE {
     PFUZZ_FILE File;
     SIZE_T Size;                    // of a section
     ULONG Position;                 // of a directory
+    ULONG Directory;                // which one; 0: the session's
 } FUZZ_HANDLE;
 typedef FUZZ_HANDLE *PFUZZ_HANDLE;
 
@@ -111,6 +115,7 @@ typedef struct _FUZZ_WORLD {
     ULONG Flags;                    // FUZZ_SESSION_*
     ULONG FailAfter;                // calls of the system
     ULONG NumberOfWaits;
+    WCHAR DirectoryNames[FUZZ_DIRECTORIES][2];
     LONG NumberOfHandles;
     LONG NumberOfPages;             // allocations of pages
 } FUZZ_WORLD;
@@ -318,6 +323,14 @@ Return Value:
             return STATUS_FILE_IS_A_DIRECTORY;
         }
         *Handle = FuzzMakeHandle(FuzzHandleDirectory, NULL);
+        return STATUS_SUCCESS;
+    }
+
+    if ((FuzzWorld.Flags & FUZZ_SESSION_SEVERAL) != 0 && WantsDirectory &&
+        Length == 8 && Path->Buffer[4] == L'S' && Path->Buffer[6] == L'D') {
+        *Handle = FuzzMakeHandle(FuzzHandleDirectory, NULL);
+        ((PFUZZ_HANDLE)*Handle)->Directory =
+            1 + (ULONG)(Path->Buffer[7] - L'0') % FUZZ_DIRECTORIES;
         return STATUS_SUCCESS;
     }
 
@@ -650,7 +663,11 @@ Return Value:
     ULONGLONG FileSize;
     ULONG Attributes;
     ULONG Count = 0;
+    ULONG NameLength;
+    ULONG Number;
     ULONG Size;
+    PCWSTR Name;
+    BOOLEAN IsSeveral = (FuzzWorld.Flags & FUZZ_SESSION_SEVERAL) != 0;
 
     UNREFERENCED_PARAMETER(Event);
     UNREFERENCED_PARAMETER(ApcRoutine);
@@ -666,8 +683,9 @@ Return Value:
         return STATUS_UNSUCCESSFUL;
     }
 
-    for (; Handle->Position < FuzzWorld.NumberOfFiles && Count < 3;
-         Handle->Position++) {
+    Number = IsSeveral && Handle->Directory == 0 ? FUZZ_DIRECTORIES
+                                                 : FuzzWorld.NumberOfFiles;
+    for (; Handle->Position < Number && Count < 3; Handle->Position++) {
 
         File = &FuzzWorld.Files[Handle->Position];
         Size = (ULONG)(Next - (PUCHAR)FileInformation) + FUZZ_DIRECTORY_NAME +
@@ -676,8 +694,27 @@ Return Value:
             break;
         }
 
-        if (!FuzzIsThere(File)) {
-            continue;
+        if (IsSeveral && Handle->Directory == 0) {
+
+            Name = FuzzWorld.DirectoryNames[Handle->Position];
+            NameLength = 2;
+            FileSize = 0;
+            Attributes = FILE_ATTRIBUTE_DIRECTORY;
+
+        } else {
+
+            if (!FuzzIsThere(File) ||
+                (IsSeveral && Handle->Position % FUZZ_DIRECTORIES + 1 !=
+                                  Handle->Directory)) {
+                continue;
+            }
+
+            Name = File->Name;
+            NameLength = File->NameLength;
+            FileSize = File->Size;
+            Attributes = (File->Flags & FUZZ_FILE_IS_DIRECTORY) != 0
+                             ? FILE_ATTRIBUTE_DIRECTORY
+                             : FILE_ATTRIBUTE_NORMAL;
         }
 
         if (Entry != NULL) {
@@ -687,15 +724,11 @@ Return Value:
 
         Entry = Next;
         memset(Entry, 0, FUZZ_DIRECTORY_NAME);
-        FileSize = File->Size;
         memcpy(Entry + FUZZ_DIRECTORY_END_OF_FILE, &FileSize, 8);
-        Attributes = (File->Flags & FUZZ_FILE_IS_DIRECTORY) != 0
-                         ? FILE_ATTRIBUTE_DIRECTORY
-                         : FILE_ATTRIBUTE_NORMAL;
         memcpy(Entry + FUZZ_DIRECTORY_ATTRIBUTES, &Attributes, 4);
-        Size = File->NameLength * (ULONG)sizeof(WCHAR);
+        Size = NameLength * (ULONG)sizeof(WCHAR);
         memcpy(Entry + FUZZ_DIRECTORY_NAME_LENGTH, &Size, 4);
-        memcpy(Entry + FUZZ_DIRECTORY_NAME, File->Name, Size);
+        memcpy(Entry + FUZZ_DIRECTORY_NAME, Name, Size);
         Next = Entry + ((FUZZ_DIRECTORY_NAME + Size + 7) & ~7u);
         Count += 1;
     }
@@ -2071,6 +2104,10 @@ Return Value:
         Header = (PTRACE_STORE_HEADER)(PVOID)File->Bytes;
         File->Cursor = Header->Cursor;
         File->FirstPosition = Header->FirstPosition;
+        if ((FuzzWorld.Flags & FUZZ_SESSION_SEVERAL) != 0) {
+            Header->ProcessId += (FuzzWorld.NumberOfFiles - 1) %
+                                 FUZZ_DIRECTORIES;
+        }
         if ((File->Flags & FUZZ_FILE_GROWS) != 0) {
             Header->Cursor -= (File->Size - sizeof(*Header)) / 32 * 16;
             if (Header->RingSizeInBytes != 0 &&
@@ -2184,6 +2221,8 @@ static const PCSZ FuzzCallLines[] = {
     "callees", "callees --json --sort self --limit 2", "threads",
     "threads --json --sort name", "modules", "modules --csv --sort calls",
     "diff", "diff --json --sort total", "report --percentiles",
+    "report --by process", "report --by process --json --process 1235",
+    "sessions", "sessions --csv", "threads --process program",
 };
 
 static
@@ -2824,6 +2863,11 @@ Return Value:
     ULONG Seed = 0;
 
     memset(&FuzzWorld, 0, sizeof(FuzzWorld));
+    for (Index = 0; Index < FUZZ_DIRECTORIES; Index++) {
+        FuzzWorld.DirectoryNames[Index][0] = L'D';
+        FuzzWorld.DirectoryNames[Index][1] = (WCHAR)(L'0' + Index);
+    }
+
     FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
 
     First = (ULONG)FuzzTake(&Input, 1);
