@@ -7,11 +7,11 @@ BenchTree.sh says what is measured and which variables set its sizes.
 import glob
 import os
 import re
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -24,7 +24,8 @@ SESSION = os.path.join(WORK, 'session')
 ROUNDS = int(os.environ.get('ROUNDS') or 9)
 LEAF_CALLS = os.environ.get('LEAF_CALLS') or str(1 << 24)
 FIB_DEPTH = os.environ.get('FIB_DEPTH') or '34'
-LUA_SIZE = os.environ.get('LUA_SIZE') or '8'
+LUA_ROUNDS = os.environ.get('LUA_ROUNDS') or '5'
+SCRIPT = os.path.join(ROOT, 'Benchmarks', 'Peers', 'Calls.lua')
 LIMIT = 600                      # seconds, of any program
 VARIANTS = ('bare', 'floor', 'tree', 'records')
 MODES = {'tree': 'tree', 'records': 'file'}
@@ -35,19 +36,21 @@ def windows_path(path):
 
 
 def run(program, variant, *arguments):
-    """Runs a program: (its output, seconds, calls in trees)."""
+    """Runs a program: (its output, seconds of processors, calls in trees)."""
     shutil.rmtree(SESSION, ignore_errors=True)
     os.makedirs(SESSION)
     environment = dict(os.environ, TRACER_DIRECTORY=windows_path(SESSION))
     if variant in MODES:
         environment['TRACER_MODE'] = MODES[variant]
     build = 'traced' if variant in MODES else variant
-    start = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [WINE, os.path.join(WORK, '%s-%s.exe' % (program, build)),
          *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         env=environment, timeout=LIMIT, check=True)
-    took = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = (after.ru_utime + after.ru_stime -
+            before.ru_utime - before.ru_stime)
     calls = 0
     if variant == 'tree':
         calls = sum(tree_reader.Tree(path).number_of_calls() for path in
@@ -64,9 +67,8 @@ def measure(figures):
             figures.setdefault(what, {}).setdefault(variant, []).append(
                 float(value))
         if os.path.exists(os.path.join(WORK, 'Lua-bare.exe')):
-            text, took, calls = run(
-                'Lua', variant, windows_path(os.path.join(
-                    ROOT, 'Tests', 'Programs', 'demo.lua')), LUA_SIZE)
+            _, took, calls = run('Lua', variant, windows_path(SCRIPT),
+                                 LUA_ROUNDS)
             lua[variant] = took
             lua['calls'] = calls or lua.get('calls')
     if lua:
@@ -94,7 +96,7 @@ def main():
             what, ' | '.join('%.1f' % statistics.median(columns[variant])
                              for variant in VARIANTS), *ratios))
     print('\nMedians of %d rounds; Lua: what the run takes longer than '
-          'without hooks.' % ROUNDS)
+          'without hooks, of the time of processors.' % ROUNDS)
 
 
 if __name__ == '__main__':

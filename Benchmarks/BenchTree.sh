@@ -5,12 +5,13 @@
 #
 #   - HookCost.c: a leaf in a loop, and the recursive Fibonacci function;
 #     nanoseconds per call, of the call itself too;
-#   - Lua, as in `make demo`, with demo.lua: what the run takes longer than
-#     without hooks, per call.
+#   - Lua, as in `make demo`, with Peers/Calls.lua, which spends its time in
+#     short calls: what the run takes longer than without hooks, per call, in
+#     time of the processor.
 #
 # The programs run in turn, ROUNDS times over (default 9).  Medians are
 # printed, and the medians of the ratios to the floor of the same round.
-# LEAF_CALLS, FIB_DEPTH and LUA_SIZE set other sizes.  Warm.c
+# LEAF_CALLS, FIB_DEPTH and LUA_ROUNDS set other sizes.  Warm.c
 # (BenchHooks.sh) is not needed: a tree needs no memory to speak of.  Records
 # do, so each session of them is deleted before the next run.
 
