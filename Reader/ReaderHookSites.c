@@ -34,6 +34,12 @@ Abstract:
 #define READER_MAXIMUM_THUNKS   2
 
 //
+// How many places of its stack frame are told apart.
+//
+
+#define READER_MAXIMUM_SLOTS    64
+
+//
 // The pointers: how they are aligned, and how many there are.
 //
 
@@ -72,13 +78,28 @@ typedef struct _READER_HOOK_RANGE {
     ULONG Rva;
     ULONG SizeInBytes;
     BOOLEAN HasHandler;
+    BOOLEAN IsDynamic;
 } READER_HOOK_RANGE;
 typedef READER_HOOK_RANGE *PREADER_HOOK_RANGE;
 
 //
 // What is known while the ranges of one function are looked at.  A mask has a
-// bit for each address in Made.
+// bit for each address in Made: those that a register may hold at some place,
+// whatever way leads there.  What a register has besides does not matter: the
+// hook is told one of these addresses.
 //
+
+typedef struct _READER_HOOK_STATE {
+    ULONG Masks[16];                // by register
+} READER_HOOK_STATE;
+typedef READER_HOOK_STATE *PREADER_HOOK_STATE;
+typedef const READER_HOOK_STATE *PCREADER_HOOK_STATE;
+
+typedef struct _READER_HOOK_SLOT {
+    ULONG Displacement;             // from RSP
+    ULONG Mask;                     // at any time
+} READER_HOOK_SLOT;
+typedef READER_HOOK_SLOT *PREADER_HOOK_SLOT;
 
 typedef struct _READER_HOOK_SCAN {
     PREADER_EXCLUDE Exclude;
@@ -91,15 +112,24 @@ typedef struct _READER_HOOK_SCAN {
     BOOLEAN IsTooMuch;              // more than Made holds
     BOOLEAN IsIndirect;             // a hook's address is made
     BOOLEAN HasTable;               // it jumps where nobody can tell
+    BOOLEAN HasHandler;             // exceptions arrive where nobody can tell
+    BOOLEAN IsDynamic;              // RSP moves
     BOOLEAN IsNamed;                // the image says what moved parts are of
     BOOLEAN IsWhole;                // all that the function makes is seen
     BOOLEAN IsDamaged;              // it cannot be decoded
+    BOOLEAN IsMore;                 // something was added to what is known
     ULONG Made[READER_MAXIMUM_MADE];
-    ULONG Holds[16];                // masks: registers, at any time
-    ULONG Pool;                     // memory and xmm registers
-    ULONG Known[16];                // masks of one bit: at this place, 0 if
-                                    // that is not known
-    ULONG Argument;                 // mask: rcx at this place
+    PULONG Labels;                  // where jumps arrive, ascending
+    ULONG NumberOfLabels;
+    ULONG CapacityOfLabels;
+    PREADER_HOOK_STATE States;      // by label
+    ULONG CapacityOfStates;
+    ULONG NumberOfSlots;
+    READER_HOOK_STATE Here;
+    READER_HOOK_STATE Table;        // at all jumps of HasTable
+    READER_HOOK_STATE Thrown;       // at all calls
+    ULONG Pool;                     // mask: other memory, and xmm registers
+    READER_HOOK_SLOT Slots[READER_MAXIMUM_SLOTS];
 } READER_HOOK_SCAN;
 typedef READER_HOOK_SCAN *PREADER_HOOK_SCAN;
 
@@ -108,6 +138,7 @@ typedef READER_HOOK_SCAN *PREADER_HOOK_SCAN;
 //
 
 typedef struct _READER_MOVE {
+    PREADER_HOOK_SLOT Slot;         // of a pool that is one place, or NULL
     ULONG Target;                   // register, or READER_NONE: none, or memory
     ULONG Source;                   // register, or READER_NONE
     ULONG Mask;                     // of an address that it makes
@@ -311,6 +342,73 @@ Return Value:
 
 
 static
+_Ret_maybenull_
+PREADER_HOOK_SLOT
+ReaderFindSlot(
+    _Inout_ PREADER_HOOK_SCAN Scan,
+    _In_ PCREADER_INSTRUCTION Instruction,
+    _In_ const UCHAR *Bytes
+    )
+/*++
+
+Routine Description:
+
+    Finds the place of the stack frame that an instruction's operand is, if it
+    is RSP with a distance alone.
+
+Arguments:
+
+    Scan - The function.
+
+    Instruction, Bytes - The instruction.
+
+Return Value:
+
+    The place, or NULL: it may be anywhere.
+
+--*/
+{
+    ULONG Mode = Instruction->ModRm >> 6;
+    ULONG Displacement = 0;
+    ULONG Index;
+
+    if (Scan->IsDynamic || Mode == 3 || (Instruction->ModRm & 7) != 4 ||
+        (Instruction->Rex & 3) != 0) {
+        return NULL;
+    }
+
+    //
+    // SIB follows ModRM, and the distance follows it.
+    //
+
+    if (Mode == 0 || Instruction->DisplacementOffset == 0 ||
+        Bytes[Instruction->DisplacementOffset - 1] != 0x24) {
+        return NULL;
+    }
+
+    Displacement = Mode == 1
+                       ? (ULONG)(LONG)(signed char)
+                             Bytes[Instruction->DisplacementOffset]
+                       : ReaderLoadWord(Bytes +
+                                        Instruction->DisplacementOffset);
+    for (Index = 0; Index < Scan->NumberOfSlots; Index++) {
+        if (Scan->Slots[Index].Displacement == Displacement) {
+            return &Scan->Slots[Index];
+        }
+    }
+
+    if (Scan->NumberOfSlots == READER_MAXIMUM_SLOTS) {
+        return NULL;
+    }
+
+    Scan->Slots[Scan->NumberOfSlots].Displacement = Displacement;
+    Scan->Slots[Scan->NumberOfSlots].Mask = 0;
+    Scan->NumberOfSlots += 1;
+    return &Scan->Slots[Scan->NumberOfSlots - 1];
+}
+
+
+static
 VOID
 ReaderReadMove(
     _Inout_ PREADER_HOOK_SCAN Scan,
@@ -414,6 +512,7 @@ Return Value:
             }
             Move->IsMade = Move->Mask != 0;
             Move->IsFromPool = !Move->IsMade;
+            Move->Slot = ReaderFindSlot(Scan, Instruction, Bytes);
         }
         break;
 
@@ -423,6 +522,7 @@ Return Value:
             Move->Target = Other;
         } else {
             Move->IsToPool = TRUE;
+            Move->Slot = ReaderFindSlot(Scan, Instruction, Bytes);
         }
         break;
 
@@ -479,125 +579,52 @@ Return Value:
 
 static
 BOOLEAN
-ReaderMayWriteRegister(
+ReaderFindJump(
     _In_ PCREADER_INSTRUCTION Instruction,
-    _In_ ULONG Number
+    _In_ const UCHAR *Bytes,
+    _In_ ULONG Rva,
+    _Out_ PULONG Target
     )
 /*++
 
 Routine Description:
 
-    Says whether an instruction that moves no address may change a register.
+    Says where a direct jump goes to.
 
 Arguments:
 
-    Instruction - The instruction.
+    Instruction, Bytes, Rva - The instruction.
 
-    Number - The register.
+    Target - Receives the address.
 
 Return Value:
 
-    FALSE only if it does not.
+    FALSE if it is no direct jump.
 
 --*/
 {
-    BOOLEAN IsRegister =
-        Instruction->HasModRm &&
-        (((Instruction->ModRm >> 3) & 7u) | ((Instruction->Rex & 4u) << 1)) ==
-            Number;
-    BOOLEAN IsOther =
-        Instruction->HasModRm && Instruction->ModRm >> 6 == 3 &&
-        ((Instruction->ModRm & 7u) | ((Instruction->Rex & 1u) << 3)) == Number;
-    BOOLEAN IsEmbedded =
-        ((Instruction->Opcode & 7u) | ((Instruction->Rex & 1u) << 3)) ==
-        Number;
-    ULONG Opcode = Instruction->Opcode;
+    *Target = Rva + Instruction->Length;
+    if (Instruction->Table == READER_OPCODES_PRIMARY &&
+        (Instruction->Opcode == X64_JUMP_SHORT ||
+         (Instruction->Opcode & 0xF0) == 0x70 ||
+         (Instruction->Opcode & 0xFC) == 0xE0)) {
 
-    //
-    // rax and rdx are what multiplications, cpuid and their like change.
-    //
-
-    if (Number == 0 || Number == 2) {
+        *Target += (ULONG)(LONG)(signed char)
+                       Bytes[Instruction->ImmediateOffset];
         return TRUE;
     }
 
-    if (Instruction->Table == READER_OPCODES_0F38 ||
-        Instruction->Table == READER_OPCODES_0F3A) {
-        return (IsRegister || IsOther || Instruction->IsVector) &&
-               (Opcode >= 0xF0 || (Opcode >= 0x14 && Opcode <= 0x17));
+    if ((Instruction->Table == READER_OPCODES_PRIMARY &&
+         Instruction->Opcode == X64_JUMP) ||
+        (Instruction->Table == READER_OPCODES_0F &&
+         !Instruction->IsVector &&
+         (Instruction->Opcode & 0xF0) == 0x80)) {
+
+        *Target += ReaderLoadWord(Bytes + Instruction->ImmediateOffset);
+        return TRUE;
     }
 
-    if (Instruction->Table == READER_OPCODES_0F) {
-
-        if ((Opcode >= 0x10 && Opcode <= 0x2B) ||
-            (Opcode >= 0x51 && Opcode <= 0x7D) || Opcode == 0x7F ||
-            (Opcode >= 0x80 && Opcode <= 0x8F) ||
-            (Opcode >= 0xD8 && Opcode <= 0xFE) || Opcode == 0x2E ||
-            Opcode == 0x2F || Opcode == 0x0B || Opcode == 0x0D) {
-            return FALSE;               // vectors, and what changes none
-        }
-
-        return IsRegister || IsOther || IsEmbedded ||
-               !Instruction->HasModRm || Opcode <= 0x01;
-    }
-
-    if (Opcode < 0x40) {
-
-        if (Opcode >= 0x38) {
-            return FALSE;               // cmp
-        }
-
-        return (Opcode & 4) == 0 &&
-               ((Opcode & 2) != 0 ? IsRegister : IsOther);
-    }
-
-    switch (Opcode) {
-
-    case 0x80:
-    case 0x81:
-    case 0x83:
-        return IsOther && ((Instruction->ModRm >> 3) & 7) != 7;
-
-    case 0x84:                          // test
-    case 0x85:
-    case 0x90:                          // nop
-    case X64_JUMP:
-    case X64_JUMP_SHORT:
-    case X64_RETURN:
-    case 0xCC:
-        return FALSE;
-
-    case 0x88:
-    case 0x89:
-    case 0xC6:
-    case 0xC7:
-    case 0xFE:
-    case 0xFF:
-        return IsOther;
-
-    default:
-        if ((Opcode & 0xF8) == 0x50 ||  // push
-            (Opcode & 0xF0) == 0x70) {  // jcc
-            return FALSE;
-        }
-
-        if ((Opcode & 0xF8) == 0x58 || (Opcode & 0xF0) == 0xB0) {
-            return IsEmbedded ||
-                   (Opcode & 0xF8) == 0xB0;
-        }
-
-        if ((Opcode >= 0xD8 && Opcode <= 0xDF) ||
-            (Opcode >= 0xA8 && Opcode <= 0xA9) || Opcode == 0x68 ||
-            Opcode == 0x6A || Opcode == 0x98 || Opcode == 0x99) {
-            return FALSE;
-        }
-
-        //
-        // Strings and loops count in rcx, and strings move rsi and rdi.
-        //
-
-        return !Instruction->HasModRm || IsRegister || IsOther;
-    }
+    return FALSE;
 }
 
 
@@ -638,25 +665,10 @@ Return Value:
         }
 
         Scan->Marks[Offset] |= READER_MARK_START;
-        Target = Offset + Instruction.Length;
-        if (Instruction.Table == READER_OPCODES_PRIMARY &&
-            (Instruction.Opcode == X64_JUMP_SHORT ||
-             (Instruction.Opcode & 0xF0) == 0x70 ||
-             (Instruction.Opcode & 0xFC) == 0xE0)) {
-
-            Target += (ULONG)(LONG)(signed char)
-                          Bytes[Offset + Instruction.ImmediateOffset];
-
-        } else if ((Instruction.Table == READER_OPCODES_PRIMARY &&
-                    Instruction.Opcode == X64_JUMP) ||
-                   (Instruction.Table == READER_OPCODES_0F &&
-                    !Instruction.IsVector &&
-                    (Instruction.Opcode & 0xF0) == 0x80)) {
-
-            Target += ReaderLoadWord(Bytes + Offset +
-                                     Instruction.ImmediateOffset);
-
-        } else {
+        if (!ReaderFindJump(&Instruction,
+                            Bytes + Offset,
+                            Offset,
+                            &Target)) {
 
             if (Instruction.Table == READER_OPCODES_PRIMARY &&
                 Instruction.Opcode == X64_INDIRECT &&
@@ -681,36 +693,34 @@ Return Value:
 }
 
 
+_Must_inspect_result_
 static
-BOOLEAN
-ReaderFollowMoves(
-    _Inout_ PREADER_HOOK_SCAN Scan,
-    _In_ BOOLEAN IsAdding
+NTSTATUS
+ReaderGatherMade(
+    _Inout_ PREADER_HOOK_SCAN Scan
     )
 /*++
 
 Routine Description:
 
-    Follows addresses through a range once.
+    Gathers the addresses that a range makes, and where its jumps go to.
 
 Arguments:
 
-    Scan - The range; receives who may hold them.
-
-    IsAdding - Whether those that are made are only gathered.
+    Scan - The range; receives them.
 
 Return Value:
 
-    TRUE if something was added.
+    STATUS_SUCCESS or STATUS_NO_MEMORY.
 
 --*/
 {
     READER_INSTRUCTION Instruction;
     READER_MOVE Move;
-    BOOLEAN IsMore = FALSE;
     ULONG Size = Scan->Range->SizeInBytes;
     ULONG Offset;
-    ULONG Mask;
+    ULONG Target;
+    NTSTATUS Status;
 
     for (Offset = 0; Offset < Size; Offset += Instruction.Length) {
 
@@ -720,65 +730,124 @@ Return Value:
             break;
         }
 
-        ReaderReadMove(Scan, &Instruction, Offset, IsAdding, &Move);
-        if (IsAdding) {
-            continue;
-        }
+        ReaderReadMove(Scan, &Instruction, Offset, TRUE, &Move);
+        if (ReaderFindJump(&Instruction,
+                           Scan->Bytes + Offset,
+                           Scan->Range->Rva + Offset,
+                           &Target)) {
 
-        Mask = Move.Mask;
-        if (Move.Source != READER_NONE) {
-            Mask |= Scan->Holds[Move.Source];
-        }
+            Status = ReaderGrowArray(
+                Scan->Exclude->Functions->Session->Context->Allocator,
+                (PVOID *)&Scan->Labels,
+                &Scan->CapacityOfLabels,
+                Scan->NumberOfLabels + 1,
+                sizeof(ULONG));
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
 
-        if (Move.IsToPool && (Mask & ~Scan->Pool) != 0) {
-            Scan->Pool |= Mask;
-            IsMore = TRUE;
-        }
-
-        if (Move.IsFromPool) {
-            Mask = Scan->Pool;
-        }
-
-        if (Move.Target != READER_NONE &&
-            (Mask & ~Scan->Holds[Move.Target]) != 0) {
-            Scan->Holds[Move.Target] |= Mask;
-            IsMore = TRUE;
-        }
-
-        //
-        // xchg, the other way.
-        //
-
-        if (Move.IsEither && Move.Target != READER_NONE &&
-            Move.Source != READER_NONE &&
-            (Scan->Holds[Move.Target] & ~Scan->Holds[Move.Source]) != 0 &&
-            Instruction.Table == READER_OPCODES_PRIMARY) {
-            Scan->Holds[Move.Source] |= Scan->Holds[Move.Target];
-            IsMore = TRUE;
+            Scan->Labels[Scan->NumberOfLabels] = Target;
+            Scan->NumberOfLabels += 1;
         }
     }
 
-    return IsMore;
+    return STATUS_SUCCESS;
 }
 
 
 static
-VOID
-ReaderForgetRegisters(
-    _Inout_ PREADER_HOOK_SCAN Scan,
-    _In_ ULONG Registers
+LONG
+ReaderCompareLabels(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
     )
 /*++
 
 Routine Description:
 
-    Forgets what registers hold.
+    Orders addresses.
 
 Arguments:
 
-    Scan - What is known.
+    CompareContext - Nothing.
 
-    Registers - A bit for each of them.
+    First, Second - Addresses.
+
+Return Value:
+
+    Negative, zero or positive.
+
+--*/
+{
+    UNREFERENCED_PARAMETER(CompareContext);
+
+    return First < Second ? -1 : First > Second;
+}
+
+
+static
+ULONG
+ReaderFindLabel(
+    _In_ const READER_HOOK_SCAN *Scan,
+    _In_ ULONG Rva
+    )
+/*++
+
+Routine Description:
+
+    Finds the first label that is not below an address.
+
+Arguments:
+
+    Scan - The labels.
+
+    Rva - The address.
+
+Return Value:
+
+    Its index; NumberOfLabels if there is none.
+
+--*/
+{
+    ULONG First = 0;
+    ULONG Last = Scan->NumberOfLabels;
+    ULONG Middle;
+
+    while (First < Last) {
+
+        Middle = First + (Last - First) / 2;
+        if (Scan->Labels[Middle] < Rva) {
+            First = Middle + 1;
+        } else {
+            Last = Middle;
+        }
+    }
+
+    return First;
+}
+
+
+static
+VOID
+ReaderMergeState(
+    _Inout_ PREADER_HOOK_SCAN Scan,
+    _Inout_ PREADER_HOOK_STATE Into,
+    _In_ PCREADER_HOOK_STATE From
+    )
+/*++
+
+Routine Description:
+
+    Adds what registers may hold on one more way to a place.
+
+Arguments:
+
+    Scan - Receives whether this is more than was known.
+
+    Into - What they may hold there.
+
+    From - What they may hold on that way.
 
 Return Value:
 
@@ -788,15 +857,81 @@ Return Value:
 {
     ULONG Index;
 
-    for (Index = 0; Index < RTL_NUMBER_OF(Scan->Known); Index++) {
-        if ((Registers >> Index & 1) != 0) {
-            Scan->Known[Index] = 0;
+    for (Index = 0; Index < RTL_NUMBER_OF(Into->Masks); Index++) {
+        if ((From->Masks[Index] & ~Into->Masks[Index]) != 0) {
+            Into->Masks[Index] |= From->Masks[Index];
+            Scan->IsMore = TRUE;
+        }
+    }
+}
+
+
+static
+VOID
+ReaderFollowMove(
+    _Inout_ PREADER_HOOK_SCAN Scan,
+    _In_ const READER_MOVE *Move
+    )
+/*++
+
+Routine Description:
+
+    Follows an address from one place to another.
+
+Arguments:
+
+    Scan - What is known; receives what is known afterwards.
+
+    Move - What is moved.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PULONG Masks = Scan->Here.Masks;
+    PULONG Pool = Move->Slot != NULL ? &Move->Slot->Mask : &Scan->Pool;
+    ULONG Mask = Move->Mask;
+    ULONG Index;
+
+    if (Move->Source != READER_NONE) {
+        Mask |= Masks[Move->Source];
+    }
+
+    if (Move->IsToPool && (Mask & ~*Pool) != 0) {
+        *Pool |= Mask;
+        Scan->IsMore = TRUE;
+    }
+
+    if (Move->Target == READER_NONE) {
+        return;
+    }
+
+    if (Move->IsFromPool) {
+
+        //
+        // What is not one place may be any of them.
+        //
+
+        Mask = Scan->Pool;
+        if (Move->Slot != NULL) {
+            Mask |= Move->Slot->Mask;
+        } else {
+            for (Index = 0; Index < Scan->NumberOfSlots; Index++) {
+                Mask |= Scan->Slots[Index].Mask;
+            }
         }
     }
 
-    if ((Registers >> X64_RCX & 1) != 0) {
-        Scan->Argument = 0xFFFFFFFF;
+    if (Move->IsEither) {
+        Mask |= Masks[Move->Target];
+        if (Move->Source != READER_NONE) {
+            Masks[Move->Source] |= Mask;
+        }
     }
+
+    Masks[Move->Target] = Mask;
 }
 
 
@@ -805,7 +940,8 @@ VOID
 ReaderFollowInLine(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ PCREADER_INSTRUCTION Instruction,
-    _In_ ULONG Offset
+    _In_ ULONG Offset,
+    _Inout_ PBOOLEAN IsEntered
     )
 /*++
 
@@ -821,91 +957,74 @@ Arguments:
 
     Offset - Where it is in the range.
 
+    IsEntered - Receives whether an exception may arrive behind it.
+
 Return Value:
 
     None.
 
 --*/
 {
+    static const READER_HOOK_STATE EmptyState = { 0 };
     READER_MOVE Move;
+    ULONG Rva = Scan->Range->Rva + Offset;
     ULONG Opcode = Instruction->Opcode;
+    ULONG Extension = (Instruction->ModRm >> 3) & 7;
     ULONG Index;
-    ULONG Mask;
+    ULONG Target;
+
+    *IsEntered = FALSE;
+    if (ReaderFindJump(Instruction, Scan->Bytes + Offset, Rva, &Target)) {
+
+        Index = ReaderFindLabel(Scan, Target);
+        if (Index < Scan->NumberOfLabels && Scan->Labels[Index] == Target) {
+            ReaderMergeState(Scan, &Scan->States[Index], &Scan->Here);
+        }
+
+        if (Instruction->Table == READER_OPCODES_PRIMARY &&
+            (Opcode == X64_JUMP || Opcode == X64_JUMP_SHORT)) {
+            Scan->Here = EmptyState;
+            *IsEntered = TRUE;
+        }
+        return;
+    }
 
     if (Instruction->Table == READER_OPCODES_PRIMARY) {
 
         if (Opcode == X64_CALL ||
-            (Opcode == X64_INDIRECT &&
-             ((Instruction->ModRm >> 3) & 7) == 2)) {
+            (Opcode == X64_INDIRECT && Extension == 2)) {
+
+            for (Index = 0; Index < RTL_NUMBER_OF(Scan->Here.Masks); Index++) {
+                if ((X64_VOLATILE >> Index & 1) != 0) {
+                    Scan->Here.Masks[Index] = 0;
+                }
+            }
 
             //
-            // Behind a call that does not return there may be a place where an
-            // exception arrives.
+            // An exception arrives with what the others have here; and behind
+            // a call that does not return, perhaps.
             //
 
-            ReaderForgetRegisters(Scan,
-                                  Scan->Range->HasHandler ? 0xFFFFu
-                                                          : X64_VOLATILE);
+            ReaderMergeState(Scan, &Scan->Thrown, &Scan->Here);
+            *IsEntered = TRUE;
             return;
         }
 
-        if (Opcode == X64_JUMP || Opcode == X64_JUMP_SHORT ||
-            Opcode == X64_RETURN ||
-            (Opcode == X64_INDIRECT &&
-             ((Instruction->ModRm >> 3) & 7) == 4)) {
-            ReaderForgetRegisters(Scan, 0xFFFFu);
+        if (Opcode == X64_RETURN ||
+            (Opcode == X64_INDIRECT && Extension == 4)) {
+
+            if (Opcode == X64_INDIRECT) {
+                ReaderMergeState(Scan, &Scan->Table, &Scan->Here);
+            }
+
+            Scan->Here = EmptyState;
+            *IsEntered = TRUE;
             return;
         }
     }
 
     ReaderReadMove(Scan, Instruction, Offset, FALSE, &Move);
-    if (Move.Target == READER_NONE) {
-
-        if (Move.IsToPool) {
-            return;
-        }
-
-        for (Index = 0; Index < RTL_NUMBER_OF(Scan->Known); Index++) {
-            if (ReaderMayWriteRegister(Instruction, Index)) {
-                ReaderForgetRegisters(Scan, 1u << Index);
-            }
-        }
-        return;
-    }
-
-    if (Move.IsEither && Move.Source != READER_NONE) {
-
-        Mask = Scan->Holds[Move.Source] | Scan->Holds[Move.Target];
-        ReaderForgetRegisters(Scan, (1u << Move.Source) | (1u << Move.Target));
-
-    } else if (Move.IsEither) {
-
-        Mask = Move.Mask | Scan->Holds[Move.Target] |
-               (Move.IsFromPool ? Scan->Pool : 0);
-        ReaderForgetRegisters(Scan, 1u << Move.Target);
-
-    } else if (Move.Source != READER_NONE && !Move.IsFromPool) {
-
-        //
-        // A jump that nobody can tell the target of may arrive in between.
-        //
-
-        Mask = Scan->Holds[Move.Source];
-        Scan->Known[Move.Target] = 0;
-        if (Scan->Known[Move.Source] != 0 && !Scan->HasTable) {
-            Mask = Scan->Known[Move.Source];
-            Scan->Known[Move.Target] = Mask;
-        }
-
-    } else {
-
-        Mask = Move.IsMade ? Move.Mask : Scan->Pool;
-        Scan->Known[Move.Target] = Move.IsMade ? Move.Mask : 0;
-    }
-
-    if (Move.Target == X64_RCX) {
-        Scan->Argument = Mask != 0 ? Mask : 0xFFFFFFFF;
-    }
+    ReaderFollowMove(Scan, &Move);
 }
 
 
@@ -990,19 +1109,15 @@ Return Value:
 
     } else {
 
-        if (Scan->IsDamaged || Scan->IsIndirect || Scan->IsTooMuch) {
-            Mask = 0xFFFFFFFF;
-        } else if (Scan->Known[X64_RCX] != 0) {
-            Mask = Scan->Known[X64_RCX];
-        } else {
-            Mask = Scan->Argument;
-            if (!Scan->IsWhole) {
-                Site->Form = ReaderHookFormOther;
-                Exclude->NumberUnknown += 1;
-            }
+        if (!Scan->IsDamaged && !Scan->IsIndirect && !Scan->IsTooMuch) {
+            Mask = Scan->Here.Masks[X64_RCX];
         }
 
-        if (Scan->NumberMade == 0) {
+        if (Mask == 0) {
+            Mask = 0xFFFFFFFF;
+        }
+
+        if (!Scan->IsWhole || Scan->NumberMade == 0) {
             Site->Form = ReaderHookFormOther;
             Exclude->NumberUnknown += 1;
         }
@@ -1030,18 +1145,21 @@ Return Value:
 _Must_inspect_result_
 static
 NTSTATUS
-ReaderFindSitesInRange(
-    _Inout_ PREADER_HOOK_SCAN Scan
+ReaderFollowRange(
+    _Inout_ PREADER_HOOK_SCAN Scan,
+    _In_ BOOLEAN IsLast
     )
 /*++
 
 Routine Description:
 
-    Adds the places of a range.
+    Follows addresses through a range, and adds its places.
 
 Arguments:
 
     Scan - The range, and what is known of the whole function.
+
+    IsLast - Whether all is known, and the places are added.
 
 Return Value:
 
@@ -1049,16 +1167,20 @@ Return Value:
 
 --*/
 {
+    static const READER_HOOK_STATE EmptyState = { 0 };
     READER_INSTRUCTION Instruction;
+    BOOLEAN IsEntered = FALSE;
+    BOOLEAN IsMore;
     BOOLEAN IsOther = Scan->IsDamaged || Scan->IsIndirect || Scan->IsTooMuch;
     ULONG Size = Scan->Range->SizeInBytes;
     ULONG Offset;
     ULONG Target;
     ULONG Kind;
     ULONG Form;
+    ULONG Label = ReaderFindLabel(Scan, Scan->Range->Rva);
     NTSTATUS Status;
 
-    ReaderForgetRegisters(Scan, 0xFFFFu);
+    Scan->Here = EmptyState;
     for (Offset = 0; Offset < Size; Offset += Instruction.Length) {
 
         //
@@ -1077,12 +1199,43 @@ Return Value:
                                             Size - Offset,
                                             &Instruction)) {
             break;
-        } else if ((Scan->Marks[Offset] & READER_MARK_TARGET) != 0) {
-            ReaderForgetRegisters(Scan, 0xFFFFu);
+        } else {
+
+            //
+            // What is known here alone is found again the next time.
+            //
+
+            IsMore = Scan->IsMore;
+            if (Scan->HasTable) {
+                ReaderMergeState(Scan, &Scan->Here, &Scan->Table);
+            }
+
+            if (Scan->HasHandler && IsEntered) {
+                ReaderMergeState(Scan, &Scan->Here, &Scan->Thrown);
+            }
+
+            Scan->IsMore = IsMore;
+
+            while (Label < Scan->NumberOfLabels &&
+                   Scan->Labels[Label] < Scan->Range->Rva + Offset) {
+                Label += 1;
+            }
+
+            if (Label < Scan->NumberOfLabels &&
+                Scan->Labels[Label] == Scan->Range->Rva + Offset) {
+                ReaderMergeState(Scan, &Scan->States[Label], &Scan->Here);
+                Scan->Here = Scan->States[Label];
+            }
         }
 
         Form = READER_NONE;
-        if (Instruction.Table == READER_OPCODES_PRIMARY) {
+        if (!IsLast) {
+
+            //
+            // Nothing is added yet.
+            //
+
+        } else if (Instruction.Table == READER_OPCODES_PRIMARY) {
             if (Instruction.Opcode == X64_CALL) {
                 Form = ReaderHookFormCall;
             } else if (Instruction.Opcode == X64_JUMP) {
@@ -1134,7 +1287,7 @@ Return Value:
         }
 
         if (!Scan->IsDamaged) {
-            ReaderFollowInLine(Scan, &Instruction, Offset);
+            ReaderFollowInLine(Scan, &Instruction, Offset, &IsEntered);
         }
     }
 
@@ -1288,26 +1441,52 @@ Return Value:
 
 --*/
 {
-    BOOLEAN IsMore;
     ULONG Index;
     ULONG Made;
     NTSTATUS Status = STATUS_SUCCESS;
 
     Scan->NumberMade = 0;
+    Scan->NumberOfLabels = 0;
+    Scan->NumberOfSlots = 0;
     Scan->IsTooMuch = FALSE;
     Scan->IsIndirect = FALSE;
     Scan->HasTable = FALSE;
+    Scan->HasHandler = FALSE;
+    Scan->IsDynamic = FALSE;
     Scan->IsDamaged = FALSE;
     Scan->Pool = 0;
-    RtlZeroBytes(Scan->Holds, sizeof(Scan->Holds));
+    RtlZeroBytes(&Scan->Table, sizeof(Scan->Table));
+    RtlZeroBytes(&Scan->Thrown, sizeof(Scan->Thrown));
 
-    for (Index = 0; Index < Count; Index++) {
+    for (Index = 0; Index < Count && NT_SUCCESS(Status); Index++) {
         ReaderPointScan(Scan, &Ranges[Order[Index]]);
+        Scan->HasHandler = Scan->HasHandler || Scan->Range->HasHandler;
+        Scan->IsDynamic = Scan->IsDynamic || Scan->Range->IsDynamic;
         if (!ReaderMarkRange(Scan)) {
             Scan->IsDamaged = TRUE;
         }
-        (VOID)ReaderFollowMoves(Scan, TRUE);
+        Status = ReaderGatherMade(Scan);
     }
+
+    if (NT_SUCCESS(Status)) {
+        ReaderSort(Scan->Labels,
+                   Scan->NumberOfLabels,
+                   ReaderCompareLabels,
+                   NULL);
+        Status = ReaderGrowArray(
+            Scan->Exclude->Functions->Session->Context->Allocator,
+            (PVOID *)&Scan->States,
+            &Scan->CapacityOfStates,
+            Scan->NumberOfLabels + 1,
+            sizeof(READER_HOOK_STATE));
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    RtlZeroBytes(Scan->States,
+                 (SIZE_T)Scan->NumberOfLabels * sizeof(READER_HOOK_STATE));
 
     //
     // A part that a compiler has moved away has the function's address from
@@ -1323,20 +1502,27 @@ Return Value:
         }
     }
 
-    do {
-        IsMore = FALSE;
+    //
+    // Until nothing is added.  With one address there is nothing to tell
+    // apart.
+    //
+
+    Scan->IsMore = Scan->NumberMade > 1 && !Scan->IsDamaged;
+    while (Scan->IsMore) {
+
+        Scan->IsMore = FALSE;
         for (Index = 0; Index < Count; Index++) {
             ReaderPointScan(Scan, &Ranges[Order[Index]]);
-            if (ReaderFollowMoves(Scan, FALSE)) {
-                IsMore = TRUE;
+            Status = ReaderFollowRange(Scan, FALSE);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
             }
         }
-    } while (IsMore);
+    }
 
     for (Index = 0; Index < Count && NT_SUCCESS(Status); Index++) {
         ReaderPointScan(Scan, &Ranges[Order[Index]]);
-        (VOID)ReaderMarkRange(Scan);
-        Status = ReaderFindSitesInRange(Scan);
+        Status = ReaderFollowRange(Scan, TRUE);
     }
 
     return Status;
@@ -1415,6 +1601,7 @@ Return Value:
         }
 
         First = Rva;
+        Frame.IsDynamic = TRUE;
         if (ReaderFindUnwindFrame(Unwind, Rva + 1, &Frame)) {
             First = Frame.FunctionRva;
         }
@@ -1432,6 +1619,7 @@ Return Value:
         Range = &(*Ranges)[*NumberOfRanges];
         Range->Rva = Rva;
         Range->SizeInBytes = Size;
+        Range->IsDynamic = Frame.IsDynamic;
         Information = ReaderGetUnwindBytes(
             Unwind,
             ReaderLoadWord(Entry + PE_FUNCTION_UNWIND),
@@ -1554,6 +1742,8 @@ Return Value:
 
 End:
 
+    Allocator->Free(Allocator->Context, Scan.Labels);
+    Allocator->Free(Allocator->Context, Scan.States);
     Allocator->Free(Allocator->Context, Scan.Marks);
     Allocator->Free(Allocator->Context, Order);
     Allocator->Free(Allocator->Context, Ranges);
