@@ -30,7 +30,7 @@ Abstract:
 // linker may have put between a call and its hook.
 //
 
-#define READER_MAXIMUM_MADE     32
+#define READER_MAXIMUM_MADE     64
 #define READER_MAXIMUM_THUNKS   2
 
 //
@@ -90,14 +90,14 @@ typedef READER_HOOK_RANGE *PREADER_HOOK_RANGE;
 //
 
 typedef struct _READER_HOOK_STATE {
-    ULONG Masks[16];                // by register
+    ULONGLONG Masks[16];            // by register
 } READER_HOOK_STATE;
 typedef READER_HOOK_STATE *PREADER_HOOK_STATE;
 typedef const READER_HOOK_STATE *PCREADER_HOOK_STATE;
 
 typedef struct _READER_HOOK_SLOT {
     ULONG Displacement;             // from RSP
-    ULONG Mask;                     // at any time
+    ULONGLONG Mask;                 // at any time
 } READER_HOOK_SLOT;
 typedef READER_HOOK_SLOT *PREADER_HOOK_SLOT;
 
@@ -128,7 +128,7 @@ typedef struct _READER_HOOK_SCAN {
     READER_HOOK_STATE Here;
     READER_HOOK_STATE Table;        // at all jumps of HasTable
     READER_HOOK_STATE Thrown;       // at all calls
-    ULONG Pool;                     // mask: other memory, and xmm registers
+    ULONGLONG Pool;                 // mask: other memory, and xmm registers
     READER_HOOK_SLOT Slots[READER_MAXIMUM_SLOTS];
 } READER_HOOK_SCAN;
 typedef READER_HOOK_SCAN *PREADER_HOOK_SCAN;
@@ -141,7 +141,7 @@ typedef struct _READER_MOVE {
     PREADER_HOOK_SLOT Slot;         // of a pool that is one place, or NULL
     ULONG Target;                   // register, or READER_NONE: none, or memory
     ULONG Source;                   // register, or READER_NONE
-    ULONG Mask;                     // of an address that it makes
+    ULONGLONG Mask;                 // of an address that it makes
     BOOLEAN IsMade;                 // what it gives does not depend on Source
     BOOLEAN IsFromPool;
     BOOLEAN IsToPool;
@@ -247,7 +247,7 @@ Return Value:
 
 
 static
-ULONG
+ULONGLONG
 ReaderFindMade(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ ULONG Rva,
@@ -278,7 +278,7 @@ Return Value:
 
     for (Index = 0; Index < Scan->NumberMade; Index++) {
         if (Scan->Made[Index] == Rva) {
-            return 1u << Index;
+            return 1ULL << Index;
         }
     }
 
@@ -303,12 +303,12 @@ Return Value:
 
     Scan->Made[Scan->NumberMade] = Rva;
     Scan->NumberMade += 1;
-    return 1u << (Scan->NumberMade - 1);
+    return 1ULL << (Scan->NumberMade - 1);
 }
 
 
 static
-ULONG
+ULONGLONG
 ReaderFindMadeAddress(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ ULONGLONG Address,
@@ -890,9 +890,9 @@ Return Value:
 
 --*/
 {
-    PULONG Masks = Scan->Here.Masks;
-    PULONG Pool = Move->Slot != NULL ? &Move->Slot->Mask : &Scan->Pool;
-    ULONG Mask = Move->Mask;
+    PULONGLONG Masks = Scan->Here.Masks;
+    PULONGLONG Pool = Move->Slot != NULL ? &Move->Slot->Mask : &Scan->Pool;
+    ULONGLONG Mask = Move->Mask;
     ULONG Index;
 
     if (Move->Source != READER_NONE) {
@@ -1063,7 +1063,7 @@ Return Value:
     PCALLOCATOR Allocator = Exclude->Functions->Session->Context->Allocator;
     ULONGLONG Module = (ULONGLONG)Scan->Module << 32;
     PREADER_HOOK_SITE Site;
-    ULONG Mask = 0;
+    ULONGLONG Mask = 0;
     ULONG Index;
     NTSTATUS Status;
 
@@ -1114,7 +1114,7 @@ Return Value:
         }
 
         if (Mask == 0) {
-            Mask = 0xFFFFFFFF;
+            Mask = ~0ULL;
         }
 
         if (!Scan->IsWhole || Scan->NumberMade == 0) {
