@@ -418,6 +418,61 @@ Return Value:
 
 static
 VOID
+PenterChooseChrono(
+    _In_ PCRTL Rtl,
+    _In_ PPENTER_CONFIG Config,
+    _Inout_ PPENTER Penter
+    )
+/*++
+
+Routine Description:
+
+    Chooses the functions of TRACER_CHRONO.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+    Penter - Supplies the hooks, which have been decided for and do not record
+        yet.
+
+Return Value:
+
+    None.  If the list cannot be used the log says so.
+
+--*/
+{
+    PTRACE_SESSION Session;
+    NTSTATUS Status;
+    HANDLE Directory;
+    RTL_ERROR Error;
+    RTL_ERROR DirectoryError;
+
+    if (Config->ChronoFile.Length == 0) {
+        return;
+    }
+
+    Session = Penter->Session;
+    Status = PenterReadChronoList(Rtl,
+                                  Session->Template,
+                                  &Session->ModuleName,
+                                  &Config->ChronoFile,
+                                  &Penter->Chrono,
+                                  &Session->NumberOfChrono,
+                                  &Error);
+    Session->Chrono = Penter->Chrono;
+    if (!NT_SUCCESS(Status)) {
+        (VOID)TraceSessionOpenDirectory(Session, &Directory, &DirectoryError);
+        TraceLogError(Session,
+                      &Error,
+                      "no calls of this module are recorded beside its trees");
+    }
+}
+
+static
+VOID
 PenterReportLeftOut(
     _Inout_ PPENTER Penter
     )
@@ -506,6 +561,7 @@ Return Value:
     if (Penter->Session != NULL) {
         TraceSessionDestroy(Penter->Session, Reason);
     }
+    RtlFreePages(Rtl, Penter->Chrono);
     if (Penter->FlsIndex != FLS_OUT_OF_INDEXES) {
         Rtl->FlsFree(Penter->FlsIndex);
     }
@@ -921,6 +977,7 @@ Return Value:
 
     PenterStartClock(Config, Penter);
     PenterExcludeFunctions(&Rtl, Config, Penter);
+    PenterChooseChrono(&Rtl, Config, Penter);
     PenterMeasureProbe(&Rtl, Penter);
     PenterBeginStopped(Config, Penter);
     (VOID)PenterFollow();

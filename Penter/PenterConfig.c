@@ -9,9 +9,9 @@ Abstract:
     What the environment asks for: TRACER_ENABLED, TRACER_EXECUTABLES,
     TRACER_DIRECTORY, TRACER_BASE_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE,
     TRACER_MODE, TRACER_MAX_BYTES, TRACER_CLOCK, TRACER_MIN_DURATION,
-    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE, TRACER_CONTROL,
-    TRACER_STOPPED.  Where it
-    says nothing about one of them, the ini file is asked (PenterIni.c).
+    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE, TRACER_CHRONO,
+    TRACER_CONTROL, TRACER_STOPPED.  Where it says nothing about one of them,
+    the ini file is asked (PenterIni.c).
 
 --*/
 
@@ -631,6 +631,67 @@ Return Value:
 
 static
 VOID
+PenterReadListName(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config,
+    _In_z_ PCWSTR Variable,
+    _In_z_ PCSZ Step,
+    _Out_writes_(RTL_MAXIMUM_PATH_IN_CHARS) PWCHAR Buffer,
+    _Out_ PUNICODE_STRING NtPath
+    )
+/*++
+
+Routine Description:
+
+    Reads the name of a file that has a list of functions.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Config - Supplies the configuration.
+
+    Variable - Supplies the variable.
+
+    Step - Supplies what is done, for the error.
+
+    Buffer - Receives the name.
+
+    NtPath - Receives where it is; empty if there is none.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+
+    RtlPointUnicodeString(NtPath, NULL, 0);
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                Variable,
+                                Step,
+                                Config->Scratch,
+                                &Value);
+    if (!NT_SUCCESS(Status) || Value.Length == 0) {
+        return;
+    }
+
+    Status = RtlDosPathToNtPath(Rtl,
+                                &Value,
+                                Buffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                NtPath);
+    if (!NT_SUCCESS(Status)) {
+        RtlPointUnicodeString(NtPath, NULL, 0);
+        PenterConfigError(Config, Step, &Value, Status);
+    }
+}
+
+static
+VOID
 PenterReadExclude(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
@@ -653,28 +714,12 @@ Return Value:
 
 --*/
 {
-    NTSTATUS Status;
-    UNICODE_STRING Value;
-
-    Status = PenterReadVariable(Rtl,
-                                Config,
-                                L"TRACER_EXCLUDE",
-                                "reading TRACER_EXCLUDE",
-                                Config->Scratch,
-                                &Value);
-    if (!NT_SUCCESS(Status) || Value.Length == 0) {
-        return;
-    }
-
-    Status = RtlDosPathToNtPath(Rtl,
-                                &Value,
-                                Config->ExcludeFileBuffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &Config->ExcludeFile);
-    if (!NT_SUCCESS(Status)) {
-        RtlPointUnicodeString(&Config->ExcludeFile, NULL, 0);
-        PenterConfigError(Config, "reading TRACER_EXCLUDE", &Value, Status);
-    }
+    PenterReadListName(Rtl,
+                       Config,
+                       L"TRACER_EXCLUDE",
+                       "reading TRACER_EXCLUDE",
+                       Config->ExcludeFileBuffer,
+                       &Config->ExcludeFile);
 }
 
 _Use_decl_annotations_
@@ -1293,7 +1338,8 @@ PenterReadChrono(
 
 Routine Description:
 
-    Reads TRACER_CHRONO, only to say that it has no effect.
+    Reads TRACER_CHRONO, the name of a file, or says that it has no effect
+    without a tree.
 
 Arguments:
 
@@ -1311,6 +1357,16 @@ Return Value:
     UNICODE_STRING Value;
     ULONG Index;
 
+    if (Config->IsTree) {
+        PenterReadListName(Rtl,
+                           Config,
+                           L"TRACER_CHRONO",
+                           "reading TRACER_CHRONO",
+                           Config->ChronoFileBuffer,
+                           &Config->ChronoFile);
+        return;
+    }
+
     Status = PenterReadVariable(Rtl,
                                 Config,
                                 L"TRACER_CHRONO",
@@ -1323,7 +1379,7 @@ Return Value:
 
     Index = Config->NumberOfErrors;
     PenterConfigError(Config,
-                      "reading TRACER_CHRONO",
+                      "reading TRACER_CHRONO (with TRACER_MODE=tree only)",
                       &Value,
                       STATUS_NOT_SUPPORTED);
     if (Index < Config->NumberOfErrors) {

@@ -11,7 +11,8 @@ Abstract:
     when they are taken apart.
 
     Which they are is said by a list that TraceReader exclude makes; its format
-    is described in Docs/Exclude.md.  The list names the image by its identity
+    is described in Docs/Exclude.md.  TRACER_CHRONO has such a list, too, of
+    which only the functions' addresses are taken.  The list names the image by its identity
     and has the address of each call.  Nothing is believed: a place is changed
     only if it lies in code and its bytes call one of this module's hooks.
 
@@ -66,6 +67,32 @@ Abstract:
 // What is known while the list is read.
 //
 
+//
+// What is said of a list that cannot be used.
+//
+
+typedef struct _PENTER_LIST_STEPS {
+    PCSZ Open;
+    PCSZ Read;
+    PCSZ Compare;
+    PCSZ Allocate;
+} PENTER_LIST_STEPS;
+typedef const PENTER_LIST_STEPS *PCPENTER_LIST_STEPS;
+
+static const PENTER_LIST_STEPS PenterExcludeSteps = {
+    "opening TRACER_EXCLUDE",
+    "reading TRACER_EXCLUDE",
+    "comparing the image with that of TRACER_EXCLUDE",
+    "allocating what TRACER_EXCLUDE needs"
+};
+
+static const PENTER_LIST_STEPS PenterChronoSteps = {
+    "opening TRACER_CHRONO",
+    "reading TRACER_CHRONO",
+    "comparing the image with that of TRACER_CHRONO",
+    "allocating what TRACER_CHRONO needs"
+};
+
 typedef struct _PENTER_LIST {
     PCRTL Rtl;
     PCTRACE_STORE_HEADER Header;    // identifies the module
@@ -88,6 +115,8 @@ typedef struct _PENTER_LIST {
     ULONG RefusedRva;               // the first place that no hook is called
     ULONG GroupSite;                // where these functions' sites begin
     ULONG GroupFunctions;           // their number
+    PTRACE_CHRONO_RANGE Ranges;     // NULL: they are only counted
+    ULONG NumberOfRanges;           // functions of this module
 } PENTER_LIST;
 typedef PENTER_LIST *PPENTER_LIST;
 
@@ -558,6 +587,13 @@ Return Value:
     }
     List->HasFunction = TRUE;
     List->GroupFunctions += 1;
+    if (List->IsOurs) {
+        if (List->Ranges != NULL) {
+            List->Ranges[List->NumberOfRanges].First = FirstRva;
+            List->Ranges[List->NumberOfRanges].End = LastRva;
+        }
+        List->NumberOfRanges += 1;
+    }
     return TRUE;
 }
 
@@ -718,6 +754,7 @@ Return Value:
     List->NumberOfSites = 0;
     List->NumberOfFunctions = 0;
     List->NumberRefused = 0;
+    List->NumberOfRanges = 0;
     PenterEndGroup(List);
 
     do {
@@ -1039,6 +1076,7 @@ static
 NTSTATUS
 PenterSetLineError(
     _Out_ PRTL_ERROR Error,
+    _In_ PCPENTER_LIST_STEPS Steps,
     _In_ PCUNICODE_STRING ListName,
     _In_ ULONG Line
     )
@@ -1051,6 +1089,8 @@ Routine Description:
 Arguments:
 
     Error - Receives it.
+
+    Steps - Supplies which list it is.
 
     ListName - Supplies the list's name.
 
@@ -1076,10 +1116,73 @@ Return Value:
                   RTL_NUMBER_OF(Wide),
                   &Written);
     RtlPointUnicodeString(&Object, Wide, Written);
-    return RtlSetError(Error,
-                       "reading TRACER_EXCLUDE",
-                       &Object,
-                       STATUS_FILE_INVALID);
+    return RtlSetError(Error, Steps->Read, &Object, STATUS_FILE_INVALID);
+}
+
+static
+NTSTATUS
+PenterReadListFile(
+    _In_ PCRTL Rtl,
+    _In_ PCPENTER_LIST_STEPS Steps,
+    _In_ PCUNICODE_STRING NtPath,
+    _Outptr_ PVOID *Text,
+    _Out_ PULONG SizeInBytes,
+    _Out_ PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Reads the file of a list.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Steps - Supplies which list it is.
+
+    NtPath - Supplies the file.
+
+    Text - Receives pages with what the file has; NULL if none are to be freed.
+
+    SizeInBytes - Receives its size.
+
+    Error - Receives what failed.
+
+Return Value:
+
+    STATUS_SUCCESS or why the file cannot be read.
+
+--*/
+{
+    NTSTATUS Status;
+    ULONGLONG Size;
+    HANDLE File;
+
+    *Text = NULL;
+    *SizeInBytes = 0;
+    Status = RtlOpenFileForReading(Rtl, NtPath, &File);
+    if (!NT_SUCCESS(Status)) {
+        return RtlSetError(Error, Steps->Open, NtPath, Status);
+    }
+
+    Status = RtlQueryFileSize(Rtl, File, &Size);
+    if (NT_SUCCESS(Status) && Size > PENTER_MAXIMUM_LIST) {
+        Status = STATUS_FILE_TOO_LARGE;
+    }
+    if (NT_SUCCESS(Status)) {
+        Status = RtlAllocatePages(Rtl, (SIZE_T)Size + 1, Text);
+    }
+    if (NT_SUCCESS(Status)) {
+        Status = RtlReadFile(Rtl, File, 0, *Text, (ULONG)Size, SizeInBytes);
+    }
+    RtlClose(Rtl, File);
+
+    if (!NT_SUCCESS(Status)) {
+        return RtlSetError(Error, Steps->Read, NtPath, Status);
+    }
+
+    return Status;
 }
 
 _Use_decl_annotations_
@@ -1137,11 +1240,14 @@ Return Value:
     List.Base = (PBYTE)(ULONG_PTR)Header->ModuleBase;
 
     if (!PenterReadList(&List, Text, SizeInBytes)) {
-        return PenterSetLineError(Error, ListName, List.Line);
+        return PenterSetLineError(Error,
+                                  &PenterExcludeSteps,
+                                  ListName,
+                                  List.Line);
     }
     if (List.IsNamed && !List.IsFound) {
         return RtlSetError(Error,
-                           "comparing the image with that of TRACER_EXCLUDE",
+                           PenterExcludeSteps.Compare,
                            ModuleName,
                            STATUS_REVISION_MISMATCH);
     }
@@ -1155,7 +1261,7 @@ Return Value:
                               &Base);
     if (!NT_SUCCESS(Status)) {
         return RtlSetError(Error,
-                           "allocating what TRACER_EXCLUDE needs",
+                           PenterExcludeSteps.Allocate,
                            ModuleName,
                            Status);
     }
@@ -1244,44 +1350,190 @@ Return Value:
 {
     NTSTATUS Status;
     UNICODE_STRING Name;
-    ULONGLONG Size;
-    HANDLE File;
     PVOID Text;
-    ULONG Read;
+    ULONG Size;
 
     RtlZeroBytes(Exclusion, sizeof(*Exclusion));
-    Text = NULL;
     RtlBaseName(NtPath, &Name);
-    Status = RtlOpenFileForReading(Rtl, NtPath, &File);
-    if (!NT_SUCCESS(Status)) {
-        return RtlSetError(Error, "opening TRACER_EXCLUDE", NtPath, Status);
-    }
-
-    Status = RtlQueryFileSize(Rtl, File, &Size);
-    if (NT_SUCCESS(Status) && Size > PENTER_MAXIMUM_LIST) {
-        Status = STATUS_FILE_TOO_LARGE;
-    }
-    if (NT_SUCCESS(Status)) {
-        Status = RtlAllocatePages(Rtl, (SIZE_T)Size + 1, &Text);
-    }
-    Read = 0;
-    if (NT_SUCCESS(Status)) {
-        Status = RtlReadFile(Rtl, File, 0, Text, (ULONG)Size, &Read);
-    }
-    RtlClose(Rtl, File);
-
+    Status = PenterReadListFile(Rtl,
+                                &PenterExcludeSteps,
+                                NtPath,
+                                &Text,
+                                &Size,
+                                Error);
     if (NT_SUCCESS(Status)) {
         Status = PenterExcludeByText(Rtl,
                                      Header,
                                      ModuleName,
                                      &Name,
                                      (const CHAR *)Text,
-                                     Read,
+                                     Size,
                                      Exclusion,
                                      Error);
-    } else {
-        RtlSetError(Error, "reading TRACER_EXCLUDE", NtPath, Status);
     }
+
+    RtlFreePages(Rtl, Text);
+    return Status;
+}
+
+static
+ULONG
+PenterOrderRanges(
+    _Inout_updates_(Count) PTRACE_CHRONO_RANGE Ranges,
+    _In_ ULONG Count
+    )
+/*++
+
+Routine Description:
+
+    Puts ranges in order, and makes one of those that overlap.
+
+Arguments:
+
+    Ranges, Count - Supply the ranges, one at least.
+
+Return Value:
+
+    Their new number.
+
+--*/
+{
+    TRACE_CHRONO_RANGE Range;
+    ULONG Gap;
+    ULONG Index;
+    ULONG Place;
+    ULONG Last;
+
+    //
+    // Shell's sort: the list has them in order, unless it was put together by
+    // hand.
+    //
+
+    for (Gap = Count / 2; Gap > 0; Gap = Gap == 2 ? 1 : Gap * 5 / 11) {
+        for (Index = Gap; Index < Count; Index += 1) {
+            Range = Ranges[Index];
+            for (Place = Index;
+                 Place >= Gap && Ranges[Place - Gap].First > Range.First;
+                 Place -= Gap) {
+
+                Ranges[Place] = Ranges[Place - Gap];
+            }
+            Ranges[Place] = Range;
+        }
+    }
+
+    Last = 0;
+    for (Index = 1; Index < Count; Index += 1) {
+        if (Ranges[Index].First >= Ranges[Last].End) {
+            Last += 1;
+            Ranges[Last] = Ranges[Index];
+        } else if (Ranges[Index].End > Ranges[Last].End) {
+            Ranges[Last].End = Ranges[Index].End;
+        }
+    }
+
+    return Last + 1;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+PenterReadChronoList(
+    PCRTL Rtl,
+    PCTRACE_STORE_HEADER Header,
+    PCUNICODE_STRING ModuleName,
+    PCUNICODE_STRING NtPath,
+    PTRACE_CHRONO_RANGE *Ranges,
+    PULONG NumberOfRanges,
+    PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Reads the functions of TRACER_CHRONO.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Header - Supplies the module's base and what identifies it.
+
+    ModuleName - Supplies its file name.
+
+    NtPath - Supplies the file.
+
+    Ranges - Receives pages with where the module's functions are; NULL if the
+        list has none of its functions.
+
+    NumberOfRanges - Receives their number.
+
+    Error - Receives what failed.
+
+Return Value:
+
+    STATUS_SUCCESS or why the list cannot be used: see the header.
+
+--*/
+{
+    PENTER_LIST List;
+    NTSTATUS Status;
+    UNICODE_STRING Name;
+    PVOID Text;
+    PVOID Base;
+    ULONG Size;
+
+    *Ranges = NULL;
+    *NumberOfRanges = 0;
+    RtlBaseName(NtPath, &Name);
+    Status = PenterReadListFile(Rtl,
+                                &PenterChronoSteps,
+                                NtPath,
+                                &Text,
+                                &Size,
+                                Error);
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    RtlZeroBytes(&List, sizeof(List));
+    List.Rtl = Rtl;
+    List.Header = Header;
+    List.ModuleName = ModuleName;
+    List.Base = (PBYTE)(ULONG_PTR)Header->ModuleBase;
+
+    if (!PenterReadList(&List, (const CHAR *)Text, Size)) {
+        Status = PenterSetLineError(Error,
+                                    &PenterChronoSteps,
+                                    &Name,
+                                    List.Line);
+        goto End;
+    }
+    if (List.IsNamed && !List.IsFound) {
+        Status = RtlSetError(Error,
+                             PenterChronoSteps.Compare,
+                             ModuleName,
+                             STATUS_REVISION_MISMATCH);
+        goto End;
+    }
+    if (List.NumberOfRanges == 0) {
+        goto End;
+    }
+
+    Status = RtlAllocatePages(Rtl,
+                              (SIZE_T)List.NumberOfRanges *
+                                  sizeof(TRACE_CHRONO_RANGE),
+                              &Base);
+    if (!NT_SUCCESS(Status)) {
+        RtlSetError(Error, PenterChronoSteps.Allocate, ModuleName, Status);
+        goto End;
+    }
+
+    List.Ranges = (PTRACE_CHRONO_RANGE)Base;
+    (VOID)PenterReadList(&List, (const CHAR *)Text, Size);
+    *Ranges = List.Ranges;
+    *NumberOfRanges = PenterOrderRanges(List.Ranges, List.NumberOfRanges);
+
+End:
 
     RtlFreePages(Rtl, Text);
     return Status;

@@ -67,7 +67,8 @@ static const PENTER_INI_SECTION PenterIniSections[PENTER_INI_SECTIONS] = {
       "names are resolved by TraceReader exclude: name the file that it makes "
       "in [exclude] as list = FILE" },
     { L"CHRONOLOGICAL", PenterIniFunctions, PenterSettingChrono,
-      PENTER_CHRONO_CONSEQUENCE },
+      "names are resolved by TraceReader exclude: name the file that it makes "
+      "in [chronological] as list = FILE" },
     { L"OUTPUT", PenterIniKeys, PenterSettingNone, NULL },
     { L"FLAGS", PenterIniKeys, PenterSettingNone, NULL }
 };
@@ -85,7 +86,8 @@ static const PENTER_INI_SECTION PenterCapSections[PENTER_CAP_SECTIONS] = {
     { L"NAME LENGTH", PenterIniCapLength, PenterSettingNone,
       "names are not cut here: TraceReader fits them to the screen" },
     { L"CHRONO FUNCS", PenterIniCapFunctions, PenterSettingNone,
-      PENTER_CHRONO_CONSEQUENCE },
+      "names are resolved by TraceReader exclude: name the file that it makes "
+      "in [chronological] of a tracer.ini as list = FILE" },
     { L"EXCLUDE FUNCS", PenterIniCapFunctions, PenterSettingNone,
       "names are resolved by TraceReader exclude: name the file that it makes "
       "in [exclude] of a tracer.ini as list = FILE" },

@@ -158,6 +158,7 @@ typedef struct _PENTER {
                                         // detach; under the loader lock
     NTSTATUS NoStoreStatus;             // why the last of these has none
     PENTER_EXCLUSION Exclusion;
+    PTRACE_CHRONO_RANGE Chrono;         // the session's; NULL: none
     LONGLONG volatile NumberOfEventsReentered;  // in Attaching, and counted in
                                         // the stores' headers
     PENTER_STAND_IN Attaching;          // for threads that get their store
@@ -211,12 +212,11 @@ typedef struct _PENTER_INI {
 typedef PENTER_INI *PPENTER_INI;
 
 //
-// What is said of functions that are to be chronological.
+// What is said of functions that are to be chronological, without a tree.
 //
 
 #define PENTER_CHRONO_CONSEQUENCE                                           \
-    "no functions are told apart here: every call is recorded in its "      \
-    "order, unless TRACER_MODE is tree"
+    "every call is recorded in its order anyway"
 
 //
 // PenterConfig.c: what the environment and the ini file ask for.
@@ -256,6 +256,7 @@ typedef struct _PENTER_CONFIG {
     BOOLEAN IsDirectoryShared;          // children are to be told of it
     UNICODE_STRING ExcludeFile;         // TRACER_EXCLUDE, an NT path; empty:
                                         // none
+    UNICODE_STRING ChronoFile;          // TRACER_CHRONO, likewise
     ULONG NumberOfErrors;
     ULONG NumberOfErrorsLeftOut;        // for which there is no room
     RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];
@@ -263,6 +264,7 @@ typedef struct _PENTER_CONFIG {
                                                         // used
     WCHAR RootDirectoryBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ExcludeFileBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    WCHAR ChronoFileBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR Scratch[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ModuleName[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     PENTER_INI Ini;
@@ -508,6 +510,25 @@ NTSTATUS
     _Out_ PRTL_ERROR Error
     );
 PENTER_EXCLUDE_BY_FILE PenterExcludeByFile;
+
+//
+// Reads the functions of TRACER_CHRONO, which has such a list, too.  Statuses as
+// above.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(PENTER_READ_CHRONO_LIST)(
+    _In_ PCRTL Rtl,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ PCUNICODE_STRING ModuleName,
+    _In_ PCUNICODE_STRING NtPath,
+    _Outptr_result_maybenull_ PTRACE_CHRONO_RANGE *Ranges,
+    _Out_ PULONG NumberOfRanges,
+    _Out_ PRTL_ERROR Error
+    );
+PENTER_READ_CHRONO_LIST PenterReadChronoList;
 
 //
 // Puts the calls back.  Exclusion may be zeroes.

@@ -333,7 +333,7 @@ BAD = (
     ('lua.exe!operator=', None),
     ('lua.exe!luaD_call', None),
     ('[chronological]', None),
-    ('lua.exe!main', (NOT_SUPPORTED, 'recorded in its order')),
+    ('lua.exe!main', (NOT_SUPPORTED, 'TraceReader exclude')),
     ('list = x', (NOT_SUPPORTED, 'TRACER_CHRONO', 'recorded in its order')),
 )
 
@@ -463,7 +463,7 @@ fastsymbols=off
 
 CAP_SAID = {
     7: 'hooks that are compiled in', 11: 'hooks that are compiled in',
-    14: 'names are not cut', 17: 'recorded in its order',
+    14: 'names are not cut', 17: 'TraceReader exclude',
     20: 'TraceReader exclude', 24: 'made in that of this file',
     28: 'stores are binary', 29: 'no threads', 30: 'LoadLibrary',
     31: 'longjmp', 32: '--raw', 33: '--csv', 34: 'TraceReader',

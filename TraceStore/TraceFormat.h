@@ -162,6 +162,10 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
                                                 // stack may not be its own
 #define TRACE_FLAG_EXCLUDED             0x4u    // calls of hooks are taken out
                                                 // of the module's code
+#define TRACE_FLAG_CHRONOLOGICAL        0x8u    // of records: only what was
+                                                // called inside chosen calls is
+                                                // here, and all of it is in the
+                                                // thread's tree, too
 
 //
 // A step of the clock thread this many times longer than the resolution is a
@@ -545,6 +549,13 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Parent) == 0x60);
 //
 
 #define TRACE_NODE_OTHER            0x1u
+
+//
+// A node of a function whose calls are recorded, with all that they call, in a
+// store of TRACE_FLAG_CHRONOLOGICAL, too.  Its FrameSize is all ones.
+//
+
+#define TRACE_NODE_CHRONOLOGICAL    0x2u
 
 //
 // An open call.  The frames of a stack lie one behind the other, the outermost

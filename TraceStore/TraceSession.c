@@ -488,6 +488,7 @@ Return Value:
         } else if (Size > TRACE_TREE_MAXIMUM_BYTES) {
             Size = TRACE_TREE_MAXIMUM_BYTES;
         }
+        Session->ChronoMaximumBytes = Parameters->MaximumBytes;
         Header->Mode = TRACE_MODE_TREE;
         Header->RecordSize = TRACE_NODE_SIZE;
         Header->MaximumBytes = Size / TRACE_VIEW_MINIMUM_SIZE *
@@ -799,7 +800,7 @@ TraceSessionCloseStores(
 
 Routine Description:
 
-    Closes every store of a session but one.
+    Closes every store of a session but a thread's.
 
 Arguments:
 
@@ -820,7 +821,10 @@ Return Value:
 
     for (Block = Session->Blocks; Block != NULL; Block = Block->Next) {
         for (Index = 0; Index < TRACE_STORES_PER_BLOCK; Index += 1) {
-            if (&Block->Stores[Index] != Except) {
+            if (Except == NULL ||
+                (&Block->Stores[Index] != Except &&
+                 &Block->Stores[Index] != Except->Tree.Chrono)) {
+
                 TraceStoreClose(&Block->Stores[Index], Reason);
             }
         }

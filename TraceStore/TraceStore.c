@@ -363,7 +363,8 @@ static
 VOID
 TraceStoreFillHeader(
     _Inout_ PTRACE_STORE Store,
-    _In_ ULONG SequenceNumber
+    _In_ ULONG SequenceNumber,
+    _In_ BOOLEAN IsChrono
     )
 /*++
 
@@ -379,6 +380,8 @@ Arguments:
 
     SequenceNumber - Supplies the number in the file's name.
 
+    IsChrono - Supplies whether it is the second store of a thread with a tree.
+
 Return Value:
 
     None.
@@ -393,6 +396,19 @@ Return Value:
     RtlCopyBytes((PBYTE)Header + sizeof(Header->Magic),
                  (PBYTE)Store->Session->Template + sizeof(Header->Magic),
                  sizeof(*Header) - sizeof(Header->Magic));
+    if (IsChrono) {
+        Header->Flags |= TRACE_FLAG_CHRONOLOGICAL;
+        Header->Mode = TRACE_MODE_RECORDS;
+        Header->RecordSize = TRACE_RECORD_SIZE;
+        Header->MaximumBytes = Store->Session->ChronoMaximumBytes;
+
+        //
+        // These records are not written by the hook that was measured.
+        //
+
+        Header->ProbeInner = 0;
+        Header->ProbeTotal = 0;
+    }
 
     Header->ThreadId = Store->ThreadId;
     Header->StackBase = __readgsqword(TEB_STACK_BASE);
@@ -427,22 +443,25 @@ Return Value:
     RtlStoreRelease64(&Header->Magic, TRACE_STORE_MAGIC);
 }
 
-_Use_decl_annotations_
+static
 NTSTATUS
-TraceStoreOpen(
-    PTRACE_SESSION Session,
-    PTRACE_STORE *Store,
-    PRTL_ERROR Error
+TraceStoreCreate(
+    _Inout_ PTRACE_SESSION Session,
+    _In_ BOOLEAN IsChrono,
+    _Outptr_ PTRACE_STORE *Store,
+    _Out_ PRTL_ERROR Error
     )
 /*++
 
 Routine Description:
 
-    Opens a store for the calling thread.
+    Makes a store for the calling thread.
 
 Arguments:
 
     Session - Supplies the session.
+
+    IsChrono - Supplies whether it is the second store of a thread with a tree.
 
     Store - Receives the store.
 
@@ -460,6 +479,7 @@ Return Value:
     HANDLE Directory;
     HANDLE File;
     HANDLE Doomed;
+    BOOLEAN IsTree;
     ULONG SequenceNumber;
     ULONG Try;
     ULONG Reason;
@@ -469,6 +489,7 @@ Return Value:
     File = NULL;
     New = NULL;
     SequenceNumber = 0;
+    IsTree = !IsChrono && Session->Template->Mode == TRACE_MODE_TREE;
     RtlPointUnicodeString(&Name, NameBuffer, 0);
 
     Status = TraceSessionOpenDirectory(Session, &Directory, Error);
@@ -514,7 +535,7 @@ Return Value:
     }
 
     New->Current.SizeInBytes = TRACE_VIEW_MINIMUM_SIZE;
-    if (Session->Template->Mode == TRACE_MODE_TREE) {
+    if (IsTree) {
         New->Current.SizeInBytes = Session->Template->MaximumBytes;
     }
     Status = TraceViewMap(&Session->Rtl, File, 0, &New->Current, &Reason);
@@ -544,7 +565,7 @@ Return Value:
 
     New->File = File;
     New->FileSizeInBytes = New->Current.SizeInBytes;
-    if (Session->Template->Mode == TRACE_MODE_TREE) {
+    if (IsTree) {
         Status = TraceTreeOpen(New);
         if (!NT_SUCCESS(Status)) {
             RtlSetError(Error, "making a thread's tree", &Name, Status);
@@ -553,7 +574,7 @@ Return Value:
     }
 
     RtlProtectHandle(&Session->Rtl, File, TRUE);
-    TraceStoreFillHeader(New, SequenceNumber);
+    TraceStoreFillHeader(New, SequenceNumber, IsChrono);
     New->Floor = New->Current.Base + TRACE_HEADER_SIZE;
     InterlockedExchange(&New->Use, TRACE_STORE_USED);
 
@@ -606,6 +627,66 @@ Error:
 
     TraceStoreFree(New);
     return Status;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+TraceStoreOpen(
+    PTRACE_SESSION Session,
+    PTRACE_STORE *Store,
+    PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Opens a store for the calling thread.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Store - Receives the store.
+
+    Error - Receives what failed.
+
+Return Value:
+
+    STATUS_SUCCESS or the failing call's status.
+
+--*/
+{
+    return TraceStoreCreate(Session, FALSE, Store, Error);
+}
+
+_Use_decl_annotations_
+NTSTATUS
+TraceStoreOpenChrono(
+    PTRACE_SESSION Session,
+    PTRACE_STORE *Store,
+    PRTL_ERROR Error
+    )
+/*++
+
+Routine Description:
+
+    Opens the second store of the calling thread, which has a tree.
+
+Arguments:
+
+    Session - Supplies the session.
+
+    Store - Receives the store.
+
+    Error - Receives what failed.
+
+Return Value:
+
+    STATUS_SUCCESS or the failing call's status.
+
+--*/
+{
+    return TraceStoreCreate(Session, TRUE, Store, Error);
 }
 
 _Use_decl_annotations_
@@ -683,6 +764,10 @@ Return Value:
     PTRACE_STORE_HEADER Header;
     RTL_CLOCK_READING Reading;
 
+    if (Store->Tree.Chrono != NULL) {
+        TraceStoreFinish(Store->Tree.Chrono, Reason);
+    }
+
     Header = Store->Header;
     if (Header->State != TRACE_STATE_OPEN) {
         return;
@@ -729,6 +814,16 @@ Return Value:
                                    TRACE_STORE_CLOSING,
                                    TRACE_STORE_USED) != TRACE_STORE_USED) {
         return;
+    }
+
+    //
+    // At the end of a session it may be closed already: a store's memory
+    // outlasts it.
+    //
+
+    if (Store->Tree.Chrono != NULL) {
+        TraceStoreClose(Store->Tree.Chrono, Reason);
+        Store->Tree.Chrono = NULL;
     }
 
     Session = Store->Session;

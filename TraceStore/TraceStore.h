@@ -94,6 +94,18 @@ typedef struct _TRACE_SESSION TRACE_SESSION;
 typedef TRACE_SESSION *PTRACE_SESSION;
 
 //
+// A function whose calls are recorded, with all that they call, beside the tree
+// (TraceChrono.c): image-relative addresses.
+//
+
+typedef struct _TRACE_CHRONO_RANGE {
+    ULONG First;
+    ULONG End;                      // behind the last
+} TRACE_CHRONO_RANGE;
+typedef TRACE_CHRONO_RANGE *PTRACE_CHRONO_RANGE;
+typedef const TRACE_CHRONO_RANGE *PCTRACE_CHRONO_RANGE;
+
+//
 // Values of TRACE_STORE.Use.
 //
 
@@ -199,6 +211,11 @@ typedef struct _TRACE_TREE {
     ULONGLONG NumberOfSites;        // nodes but those of TRACE_NODE_OTHER
     ULONGLONG LostAtStop;           // NumberOfEventsLost, when it was stopped
                                     // from outside
+    struct _TRACE_STORE *Chrono;    // the thread's second store; NULL: none yet
+    BOOLEAN IsChronoFailed;         // there can be none
+    PTRACE_NODE ChronoRoots;        // children of the root that the hook must
+                                    // not find, linked by HashNext
+    PTRACE_NODE RootOther;          // OtherChild of the root, likewise
 } TRACE_TREE;
 typedef TRACE_TREE *PTRACE_TREE;
 
@@ -395,6 +412,14 @@ struct _TRACE_SESSION {
     ULONG ControlHole;              // the worker's: an action that is missing,
     ULONGLONG ControlHoleTime;      // and since when (Qpc); 0: none is
 
+    //
+    // TraceChrono.c.  Whoever sets them keeps them until the session is gone.
+    //
+
+    PCTRACE_CHRONO_RANGE Chrono;    // in order, none overlaps another
+    ULONG NumberOfChrono;           // 0: none; set before the hooks are
+    ULONGLONG ChronoMaximumBytes;   // of a second store; 0: no limit
+
 };
 
 //
@@ -519,6 +544,12 @@ NTSTATUS
     _Out_ PRTL_ERROR Error
     );
 TRACE_STORE_OPEN TraceStoreOpen;
+
+//
+// Likewise, for one of TRACE_FLAG_CHRONOLOGICAL, beside the thread's tree.
+//
+
+TRACE_STORE_OPEN TraceStoreOpenChrono;
 
 //
 // Marks an open store as ended, with its last anchor.  Records may still
@@ -998,6 +1029,44 @@ TRACE_TREE_CHANGE TraceTreeHalt;
 
 typedef ULONGLONG (TRACE_TREE_CLOSE)(_Inout_ PTRACE_STORE Store);
 TRACE_TREE_CLOSE TraceTreeClose;
+
+//
+// TraceChrono.c: the second store of a thread that has a tree.  Store is that of
+// the tree.
+//
+
+typedef
+BOOLEAN
+(TRACE_CHRONO_IS_LISTED)(
+    _In_ PTRACE_SESSION Session,
+    _In_ ULONG Site
+    );
+TRACE_CHRONO_IS_LISTED TraceChronoIsListed;
+
+//
+// Opens the second store, unless that has been done; FALSE if there can be
+// none.
+//
+
+typedef BOOLEAN (TRACE_CHRONO_OPEN)(_Inout_ PTRACE_STORE Store);
+TRACE_CHRONO_OPEN TraceChronoOpen;
+
+//
+// Makes room for a record in it; and appends one, or counts it as lost if there
+// is no room.
+//
+
+typedef VOID (TRACE_CHRONO_MAKE_ROOM)(_Inout_ PTRACE_STORE Store);
+TRACE_CHRONO_MAKE_ROOM TraceChronoMakeRoom;
+
+typedef
+VOID
+(TRACE_CHRONO_APPEND)(
+    _Inout_ PTRACE_STORE Store,
+    _In_ PCTRACE_TREE_CALL Call,
+    _In_ ULONGLONG Timestamp
+    );
+TRACE_CHRONO_APPEND TraceChronoAppend;
 
 //
 // TraceFrame.c: what the module's unwind data says of a place in its code.

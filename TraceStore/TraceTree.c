@@ -77,6 +77,19 @@ Abstract:
 
 #define TREE_STACK_LOW(Stack)       ((Stack)->Reserved[1])
 
+//
+// The outermost frame of a chronological range that is open on a stack, a
+// writer address; 0 if none is.
+//
+
+#define TREE_RANGE(Stack)           ((Stack)->Reserved[2])
+
+//
+// In a node's FrameSize: the hook leaves its entries to this file.
+//
+
+#define TREE_NEVER_FITS             MAXULONG32
+
 #define TREE_HALTED                 (TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED)
 
 //
@@ -139,6 +152,65 @@ Return Value:
 --*/
 {
     return (PTRACE_FRAME)(ULONG_PTR)Store->Header->Cursor;
+}
+
+static
+VOID
+TraceTreeUseStack(
+    _Inout_ PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Tells the hook which stack is in use.  While a chronological range is open
+    on it, the hook is told that it has no place, and so leaves every call to
+    this file.
+
+Arguments:
+
+    Store - Supplies the store.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PTRACE_TREE Tree;
+
+    Tree = &Store->Tree;
+    Tree->StackLow = TREE_STACK_LOW(Tree->Stack);
+    Tree->StackSize = TREE_RANGE(Tree->Stack) != 0 ?
+                      0 : Tree->Stack->StackBase - Tree->StackLow;
+}
+
+static
+ULONGLONG
+TraceTreeReadClock(
+    _In_ PTRACE_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Reads the store's clock.
+
+Arguments:
+
+    Store - Supplies the store.
+
+Return Value:
+
+    The time stamp.
+
+--*/
+{
+    ULONGLONG volatile *Place;
+
+    Place = Store->Session->Clock.Place;
+    return Store->Header->Clock == TRACE_CLOCK_THREAD && Place != NULL ?
+           *Place : __rdtsc();
 }
 
 static
@@ -317,6 +389,7 @@ Return Value:
     Stack->LeftTimestamp = 0;
     TREE_PREPARED(Stack) = Prepared;
     TREE_STACK_LOW(Stack) = Low;
+    TREE_RANGE(Stack) = 0;
 }
 
 _Use_decl_annotations_
@@ -393,8 +466,7 @@ Return Value:
                              Store->Current.PreparedInBytes,
                              Low,
                              Size);
-    Tree->StackLow = Low;
-    Tree->StackSize = Size;
+    TraceTreeUseStack(Store);
     return STATUS_SUCCESS;
 }
 
@@ -560,6 +632,11 @@ Return Value:
 
     Store->Tree.NumberTooDeep = 0;
     RtlStoreRelease64(&Store->Header->Cursor, (ULONG_PTR)(Frame - 1));
+
+    if (TREE_RANGE(Store->Tree.Stack) == (ULONG_PTR)Frame) {
+        TREE_RANGE(Store->Tree.Stack) = 0;
+        TraceTreeUseStack(Store);
+    }
 }
 
 static
@@ -692,6 +769,17 @@ Return Value:
 
     Tree = &Store->Tree;
     Index = (ULONGLONG)(Parent - Tree->Nodes);
+    if (Index == 0) {
+        for (Node = Tree->ChronoRoots;
+             Node != NULL;
+             Node = (PTRACE_NODE)(ULONG_PTR)Node->HashNext) {
+
+            if (Node->Site == Site) {
+                return Node;
+            }
+        }
+    }
+
     Node = Tree->Buckets[TraceTreeHash(Tree, Parent, Site)];
     while (Node != NULL && (Node->Site != Site || Node->Parent != Index)) {
         Node = (PTRACE_NODE)(ULONG_PTR)Node->HashNext;
@@ -745,7 +833,10 @@ Return Value:
 
     for (Index = 1; Index < Store->Header->NumberOfNodes; Index += 1) {
         Node = &Tree->Nodes[Index];
-        if ((Node->Flags & TRACE_NODE_OTHER) == 0) {
+        if ((Node->Flags & TRACE_NODE_OTHER) == 0 &&
+            ((Node->Flags & TRACE_NODE_CHRONOLOGICAL) == 0 ||
+             Node->Parent != 0)) {
+
             Bucket = &Tree->Buckets[TraceTreeHash(Tree,
                                                   &Tree->Nodes[Node->Parent],
                                                   Node->Site)];
@@ -810,7 +901,7 @@ Arguments:
 
     Kind - Supplies the kind of its entries.
 
-    Flags - Supplies TRACE_NODE_OTHER or 0.
+    Flags - Supplies TRACE_NODE_OTHER, TRACE_NODE_CHRONOLOGICAL or 0.
 
 Return Value:
 
@@ -856,8 +947,29 @@ Return Value:
     }
     RtlStoreRelease64(&Header->NumberOfNodes, Header->NumberOfNodes + 1);
 
+    //
+    // Where the root has children that the hook must not find, it must not take
+    // another for them either.
+    //
+
     if ((Flags & TRACE_NODE_OTHER) != 0) {
-        RtlStoreRelease64(&Parent->OtherChild, (ULONG_PTR)Node);
+        if (Parent == Tree->Nodes && Store->Session->NumberOfChrono != 0) {
+            Tree->RootOther = Node;
+        } else {
+            RtlStoreRelease64(&Parent->OtherChild, (ULONG_PTR)Node);
+        }
+        return Node;
+    }
+
+    //
+    // The hook goes by FrameSize but inside the first frame of a stack, which
+    // is none and has the highest stack pointer that there is.
+    //
+
+    if ((Flags & TRACE_NODE_CHRONOLOGICAL) != 0 && Parent == Tree->Nodes) {
+        Node->HashNext = (ULONG_PTR)Tree->ChronoRoots;
+        Tree->ChronoRoots = Node;
+        Tree->NumberOfSites += 1;
         return Node;
     }
 
@@ -870,6 +982,37 @@ Return Value:
     }
 
     return Node;
+}
+
+static
+PTRACE_NODE
+TraceTreeFindOther(
+    _In_ PTRACE_STORE Store,
+    _In_ PTRACE_NODE Parent
+    )
+/*++
+
+Routine Description:
+
+    Finds the child of a node that all is charged to that has no node.
+
+Arguments:
+
+    Store - Supplies the store.
+
+    Parent - Supplies the node.
+
+Return Value:
+
+    The child, or NULL.
+
+--*/
+{
+    if (Parent == Store->Tree.Nodes && Store->Tree.RootOther != NULL) {
+        return Store->Tree.RootOther;
+    }
+
+    return (PTRACE_NODE)(ULONG_PTR)Parent->OtherChild;
 }
 
 static
@@ -897,8 +1040,11 @@ Return Value:
 
 --*/
 {
-    if (Parent->OtherChild != 0) {
-        return (PTRACE_NODE)(ULONG_PTR)Parent->OtherChild;
+    PTRACE_NODE Other;
+
+    Other = TraceTreeFindOther(Store, Parent);
+    if (Other != NULL) {
+        return Other;
     }
 
     return TraceTreeAddNode(Store, Parent, 0, 0, TRACE_NODE_OTHER);
@@ -937,21 +1083,28 @@ Return Value:
 {
     PTRACE_TREE Tree;
     PTRACE_NODE Node;
+    ULONG Flags;
 
     Tree = &Store->Tree;
     Node = TraceTreeFindChild(Store, Parent, Call->Site);
     if (Node == NULL) {
-        if (Parent->OtherChild != 0 ||
+        if (TraceTreeFindOther(Store, Parent) != NULL ||
             2 * (Tree->NumberOfSites + 1) * TRACE_NODE_SIZE >
                 Tree->NodesEnd - (ULONG_PTR)Tree->Nodes) {
 
             return TraceTreeGetOther(Store, Parent);
         }
-        Node = TraceTreeAddNode(Store, Parent, Call->Site, Call->Kind, 0);
+        Flags = TraceChronoIsListed(Store->Session, Call->Site) ?
+                TRACE_NODE_CHRONOLOGICAL : 0;
+        Node = TraceTreeAddNode(Store, Parent, Call->Site, Call->Kind, Flags);
         if (Node == NULL) {
             return NULL;
         }
-        Node->FrameSize = FrameSize;
+        Node->FrameSize = Flags != 0 ? TREE_NEVER_FITS : FrameSize;
+    }
+
+    if ((Node->Flags & TRACE_NODE_CHRONOLOGICAL) != 0) {
+        return Node;
     }
 
     //
@@ -1128,6 +1281,7 @@ Return Value:
         Found->LeftTimestamp = 0;
         Found->StackBase = Low + Size;
         TREE_STACK_LOW(Found) = Low;
+        TREE_RANGE(Found) = 0;
     }
 
     Top = (PTRACE_FRAME)(ULONG_PTR)Found->Top;
@@ -1141,8 +1295,7 @@ Return Value:
     }
 
     Tree->Stack = Found;
-    Tree->StackLow = TREE_STACK_LOW(Found);
-    Tree->StackSize = Found->StackBase - TREE_STACK_LOW(Found);
+    TraceTreeUseStack(Store);
     RtlStoreRelease64(&Header->StackFileOffset,
                       (ULONGLONG)((PBYTE)Found - Store->Current.Base));
     RtlStoreRelease64(&Header->Cursor, (ULONG_PTR)Top);
@@ -1208,7 +1361,7 @@ TraceTreeIsCurrent(
 
 Routine Description:
 
-    Says whether a call was made on the stack in use, as the hook does.
+    Says whether a call was made on the stack in use.
 
 Arguments:
 
@@ -1223,7 +1376,7 @@ Return Value:
 --*/
 {
     return Call->Stack - TRACE_TREE_HOOK_FRAME - Tree->StackLow <
-           Tree->StackSize;
+           Tree->Stack->StackBase - Tree->StackLow;
 }
 
 static
@@ -1372,6 +1525,9 @@ Return Value:
     PTRACE_NODE Parent;
     PTRACE_NODE Node;
     ULONG FrameSize;
+    ULONGLONG Start;
+    BOOLEAN IsListed;
+    BOOLEAN IsInRange;
     TRACE_FRAME_LAYOUT Layout;
 
     Header = Store->Header;
@@ -1409,6 +1565,9 @@ Return Value:
         RtlStoreRelease64(&Node->Calls, Node->Calls + 1);
         Header->NumberOfEventsTooDeep += 1;
         Store->Tree.NumberTooDeep += 1;
+        if (TREE_RANGE(Store->Tree.Stack) != 0) {
+            TraceChronoAppend(Store, Call, TraceTreeReadClock(Store));
+        }
         return FALSE;
     }
 
@@ -1418,22 +1577,51 @@ Return Value:
         return FALSE;
     }
 
+    IsListed = (Node->Flags & TRACE_NODE_CHRONOLOGICAL) != 0;
+    IsInRange = TREE_RANGE(Store->Tree.Stack) != 0;
+
     //
     // The hook comes as far as this by itself: its time stamp is the better
     // one.
     //
 
-    if (Call->Stack + Node->FrameSize < Top->Stack) {
+    if (!IsListed &&
+        !IsInRange &&
+        Node != Store->Tree.RootOther &&
+        Call->Stack + Node->FrameSize < Top->Stack) {
+
         return TRUE;
+    }
+
+    //
+    // What takes long comes before the call begins.
+    //
+
+    if (IsListed && !IsInRange) {
+        IsInRange = TraceChronoOpen(Store);
+    }
+    Start = Call->Timestamp;
+    if (IsInRange) {
+        TraceChronoMakeRoom(Store);
+        Start = TraceTreeReadClock(Store);
     }
 
     New = Top + 1;
     New->Stack = Call->Stack;
     New->Node = (ULONG_PTR)Node;
     New->Flags = Call->Kind == TRACE_KIND_ENTER ? 0 : Call->Place << 32;
-    New->Start = Call->Timestamp;
+    New->Start = Start;
     RtlStoreRelease64(&Node->Calls, Node->Calls + 1);
     RtlStoreRelease64(&Header->Cursor, (ULONG_PTR)New);
+
+    if (IsInRange) {
+        if (TREE_RANGE(Store->Tree.Stack) == 0) {
+            TREE_RANGE(Store->Tree.Stack) = (ULONG_PTR)New;
+            TraceTreeUseStack(Store);
+        }
+        TraceChronoAppend(Store, Call, Start);
+    }
+
     return FALSE;
 }
 
@@ -1655,6 +1843,7 @@ Return Value:
 --*/
 {
     PTRACE_FRAME Frame;
+    BOOLEAN IsInRange;
 
     if (Call->Kind == TRACE_KIND_EXIT) {
         Frame = TraceTreeFindOwn(Store, Call);
@@ -1664,11 +1853,19 @@ Return Value:
 
     if (Frame != NULL) {
         TraceTreeDropTo(Store, Frame, Call->Timestamp);
+    }
+    IsInRange = TREE_RANGE(Store->Tree.Stack) != 0;
+
+    if (Frame != NULL) {
         TraceTreePop(Store, Call->Timestamp, TRUE);
     } else if (Store->Tree.NumberTooDeep != 0) {
         Store->Tree.NumberTooDeep -= 1;
     } else {
         Store->Header->NumberOfUnmatchedExits += 1;
+    }
+
+    if (IsInRange) {
+        TraceChronoAppend(Store, Call, Call->Timestamp);
     }
 }
 
@@ -1900,12 +2097,7 @@ Return Value:
 
 --*/
 {
-    ULONGLONG volatile *Place;
-
-    Place = Store->Session->Clock.Place;
-    TraceTreeHide(Store,
-                  Store->Header->Clock == TRACE_CLOCK_THREAD && Place != NULL ?
-                  *Place : __rdtsc());
+    TraceTreeHide(Store, TraceTreeReadClock(Store));
 }
 
 _Use_decl_annotations_
