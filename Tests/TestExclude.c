@@ -11,11 +11,13 @@ Abstract:
     place of a cache line, by a table that is made here; that all is put back;
     lists that make no sense, that are another build's, whose places call no
     hook; memory and code that cannot be had; and threads that run through the
-    code meanwhile.
+    code meanwhile.  And the decoder that finds the places (ReaderDecode.c), on
+    instructions that GNU as has made.
 
 --*/
 
 #include "../Penter/PenterPrivate.h"
+#include "../Reader/ReaderDecode.h"
 #include "Test.h"
 
 #define TEST_IMAGE_SIZE         0x100000
@@ -989,6 +991,97 @@ TestRunningThreads(
                  TestLoops);
 }
 
+//
+// The decoder: each instruction with other bytes behind it, and all but its
+// last byte.
+//
+
+static
+VOID
+TestDecoder(
+    VOID
+    )
+{
+    static const PCSZ Instructions[] = {
+        "90", "4990", "f390", "f30f1efa", "53", "4154", "6a05", "6878563412",
+        "8f00", "4883ec28", "4881ec00100000", "488b0578563412",
+        "48c7053412000088776655", "66c74424083412", "42c684a40001000007",
+        "b844332211", "66b82211", "49b98877665544332211", "a08877665544332211",
+        "4a8d4cedff", "498d0c24", "498d4d00", "67438d443500", "f6c101",
+        "f7c100010000", "66f7c10001", "48f7d1", "6bc303", "69c300030000",
+        "480faf442404", "ff1504000000", "ffd0", "ff24d8", "0f85fa0f0000",
+        "750e", "e9fb0f0000", "eb02", "e203", "e303", "c8200001", "c9", "c3",
+        "c20800", "cc", "cd29", "f3a4", "f348ab", "f0480fb111", "f0480fc709",
+        "48c1e004", "48d3e0", "480fa4d803", "480fbae003", "480fab19", "490fcb",
+        "480f454108", "0f95c0", "0fb601", "4863c1", "0fa2", "0f31", "0f01f9",
+        "0f01d0", "0f05", "0f0b", "0f1f0400", "2e660f1f840078563412",
+        "dd442408", "d93c24", "0f29742420", "660f6f0500010000", "664c0f7ec9",
+        "660f70c103", "660f73d003", "660fc4c002", "0fc6ca04", "f20fc2c102",
+        "660f3a61c118", "660f380000", "660f3a0fc105", "f20f38f001",
+        "f3480fb8c1", "f30fbcc1", "c5f877", "c5fc284020",
+        "c4017c28848800020000", "c5fd70c103", "c4e3fd00c103",
+        "c4e275b80504000000", "c5fd73d105", "c4e260f201", "c4e3fbf0c305",
+        "62f1fe486f4001", "62c1fe486f8841000000", "62f3754825c203",
+        "62f2f5487e442440", "62f37d483ec902", "c4e1fb92c8", "c7f800000000",
+        "65488b042530000000", "648b4304", "0fae642440"
+    };
+    static const PCSZ Nothing[] = {
+        "06", "27", "60", "82c000", "9a", "d4", "ea", "0f04", "0f24", "0f39",
+        "8fc8", "66e900000000", "c4e0ff", "62f0ff", "66660f0a", "48"
+    };
+    READER_INSTRUCTION Instruction;
+    UCHAR Bytes[32];
+    ULONG Length;
+    ULONG Index;
+    ULONG Which;
+    PCSZ Text;
+
+    for (Which = 0;
+         Which < RTL_NUMBER_OF(Instructions) + RTL_NUMBER_OF(Nothing);
+         Which += 1) {
+
+        Text = Which < RTL_NUMBER_OF(Instructions)
+                   ? Instructions[Which]
+                   : Nothing[Which - RTL_NUMBER_OF(Instructions)];
+        Length = RtlLengthOfString(Text) / 2;
+        for (Index = 0; Index < sizeof(Bytes); Index += 1) {
+            Bytes[Index] = (UCHAR)(0x91 + Index);
+        }
+        for (Index = 0; Index < 2 * Length; Index += 1) {
+            Bytes[Index / 2] =
+                (UCHAR)((Bytes[Index / 2] << 4) |
+                        (Text[Index] <= '9' ? Text[Index] - '0'
+                                            : Text[Index] - 'a' + 10));
+        }
+
+        if (Which >= RTL_NUMBER_OF(Instructions)) {
+            TEST(!ReaderDecodeInstruction(Bytes, Length, &Instruction));
+            continue;
+        }
+        if (!TEST(ReaderDecodeInstruction(Bytes,
+                                          sizeof(Bytes),
+                                          &Instruction)) ||
+            !TEST_EQUAL(Instruction.Length, Length) ||
+            !TEST(!ReaderDecodeInstruction(Bytes,
+                                           Length - 1,
+                                           &Instruction))) {
+            RtlWriteText(TestOutput, "    of %s\n", Text);
+        }
+    }
+
+    //
+    // Prefixes alone are none, however many.
+    //
+
+    for (Index = 0; Index < sizeof(Bytes); Index += 1) {
+        Bytes[Index] = 0x66;
+    }
+    Bytes[15] = 0x90;
+    TEST(!ReaderDecodeInstruction(Bytes, sizeof(Bytes), &Instruction));
+    TEST(ReaderDecodeInstruction(Bytes + 1, sizeof(Bytes) - 1, &Instruction));
+    TEST_EQUAL(Instruction.Length, 15);
+}
+
 _Use_decl_annotations_
 VOID
 TestMain(
@@ -1025,5 +1118,6 @@ TestMain(
     TestFailures();
     TestMany();
     TestFiles();
+    TestDecoder();
     TestRunningThreads();
 }
