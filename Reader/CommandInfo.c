@@ -242,6 +242,7 @@ typedef struct _READER_TOTALS {
                                     // time on the slow path
     ULONG NumberOfRings;
     ULONG NumberOfFiles;
+    ULONG NumberOfRanges;           // of TRACE_FLAG_CHRONOLOGICAL
 } READER_TOTALS;
 typedef READER_TOTALS *PREADER_TOTALS;
 
@@ -317,6 +318,8 @@ Return Value:
         Totals->Unmatched += Header->NumberOfUnmatchedExits;
         Totals->Cleared = ReaderLarger(Totals->Cleared,
                                        Header->ClearTimestamp);
+    } else if ((Header->Flags & TRACE_FLAG_CHRONOLOGICAL) != 0) {
+        Totals->NumberOfRanges += 1;
     } else {
         Totals->NumberOfFiles += 1;
     }
@@ -654,6 +657,7 @@ Return Value:
 {
     PCCORE_CLOCK Clock = &Session->Clock;
     ULONG Hidden = 0;
+    PCSZ Mode;
 
     if (Totals->NumberOfRings == 0) {
         Hidden |= READER_INFO_RING_COLUMNS;
@@ -675,16 +679,21 @@ Return Value:
         Hidden |= READER_INFO_BYTES_COLUMN;
     }
 
+    Mode = "file";
+    if (Totals->NumberOfRings + Totals->NumberOfFiles == 0) {
+        if (Totals->Trees != 0) {
+            Mode = Totals->NumberOfRanges != 0 ? "tree and ranges" : "tree";
+        } else if (Totals->NumberOfRanges != 0) {
+            Mode = "ranges";
+        }
+    } else if (Totals->Trees != 0) {
+        Mode = "tree and records";
+    } else if (Totals->NumberOfRings != 0) {
+        Mode = Totals->NumberOfFiles == 0 ? "ring" : "ring and file";
+    }
+
     ReaderBeginTable(Output, &ReaderInfoRecordingTable, Hidden);
-    ReaderPutString(Output,
-                    Totals->Trees != 0
-                        ? Totals->NumberOfRings + Totals->NumberOfFiles == 0
-                              ? "tree"
-                              : "tree and records"
-                        : Totals->NumberOfRings == 0
-                              ? "file"
-                              : Totals->NumberOfFiles == 0 ? "ring"
-                                                           : "ring and file");
+    ReaderPutString(Output, Mode);
     ReaderPutNumber(Output, Totals->RingSizeInBytes);
     ReaderPutNumber(Output, Totals->Overwritten);
     ReaderPutString(Output, ReaderDescribeClock(Clock));
@@ -1199,7 +1208,8 @@ const READER_COMMAND ReaderInfoCommand = {
     "    bytes, lost_after_stop, lost_reentered, view_changes,\n"
     "    views_mapped_inline, inline_preparations, inline_wait_ns,\n"
     "    longest_inline_wait_ns, first_time, last_time\n"
-    "  recording: mode (file, ring, tree), ring_bytes, overwritten (records),\n"
+    "  recording: mode (file, ring, tree, ranges: the calls of chronological\n"
+    "    functions), ring_bytes, overwritten (records),\n"
     "    clock (tsc, thread, none), clock_resolution_ns, clock_freezes,\n"
     "    longest_clock_step_ns, minimum_duration_ns, taken_back (calls),\n"
     "    maximum_depth, too_deep (events), maximum_bytes, waits (of\n"

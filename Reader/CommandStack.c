@@ -1298,12 +1298,12 @@ Return Value:
         return READER_EXIT_FAILURE;
     }
 
-    if (!ReaderQueryRange(&Stack.Session, Options, &Stack.Range)) {
+    if (!ReaderRequireCalls(&Stack.Session, "stack")) {
         ReaderCloseSession(&Stack.Session);
         return READER_EXIT_FAILURE;
     }
 
-    if (!ReaderRequireCalls(&Stack.Session, "stack")) {
+    if (!ReaderQueryRange(&Stack.Session, Options, &Stack.Range)) {
         ReaderCloseSession(&Stack.Session);
         return READER_EXIT_FAILURE;
     }

@@ -618,7 +618,9 @@ Return Value:
             ReaderQueryStoredBytes(Session->Stores[Store], &Bytes, &Lost);
             Row->NumberOfStores += 1;
             Row->Bytes += Bytes;
-            Row->Lost += Lost;
+            if (!ReaderIsAside(Session, Session->Stores[Store])) {
+                Row->Lost += Lost;
+            }
         }
     }
 }

@@ -608,6 +608,7 @@ typedef struct _READER_SESSION {
     ULONGLONG NumberPassedBy;       // of records, thanks to indexes
     BOOLEAN IsProbeSubtracted;      // ReaderBeginProbe
     ULONG NumberOfTrees;            // valid stores that are of a tree
+    BOOLEAN ShowsAside;             // ReaderIsAside
     BOOLEAN HasOther;               // one of them had no room for a function
     BOOLEAN IsAll;                  // --all: clears count for nothing
     PREADER_ACTION Actions;         // of all processes, in the order of time
@@ -1105,7 +1106,21 @@ NTSTATUS
 READER_VISIT_TREES ReaderVisitTrees;
 
 //
-// Has the thread a store of records, or, READER_NONE, has any?
+// Is a store left out?  One of records that are in the thread's tree, too
+// (TRACE_FLAG_CHRONOLOGICAL), is, unless single calls are required.
+//
+
+typedef
+BOOLEAN
+(READER_IS_ASIDE)(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_STORE Store
+    );
+READER_IS_ASIDE ReaderIsAside;
+
+//
+// Has the thread a store of records that is not left out, or, READER_NONE, has
+// any?
 //
 
 typedef
@@ -1124,7 +1139,7 @@ READER_HAS_RECORDS ReaderHasRecords;
 typedef
 BOOLEAN
 (READER_REQUIRE_CALLS)(
-    _In_ const READER_SESSION *Session,
+    _Inout_ PREADER_SESSION Session,
     _In_z_ PCSZ What
     );
 READER_REQUIRE_CALLS ReaderRequireCalls;
@@ -2442,7 +2457,7 @@ typedef
 _Success_(return != FALSE)
 BOOLEAN
 (READER_QUERY_RANGE)(
-    _In_ const READER_SESSION *Session,
+    _Inout_ PREADER_SESSION Session,
     _In_ PCREADER_OPTIONS Options,
     _Out_ PREADER_RANGE Range
     );

@@ -345,7 +345,7 @@ Return Value:
 _Use_decl_annotations_
 BOOLEAN
 ReaderQueryRange(
-    const READER_SESSION *Session,
+    PREADER_SESSION Session,
     PCREADER_OPTIONS Options,
     PREADER_RANGE Range
     )
@@ -383,6 +383,15 @@ Return Value:
         }
     }
 
+    //
+    // A range is of single calls.
+    //
+
+    if ((Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) != 0 &&
+        !ReaderRequireCalls(Session, "--from, --to")) {
+        return FALSE;
+    }
+
     Range->HasTrees = TRUE;
     HasRecords = Session->NumberOfTrees == 0 ||
                  ReaderHasRecords(Session, READER_NONE);
@@ -400,10 +409,6 @@ Return Value:
                      "times, its clock was off\n",
                      Options->Command);
         RtlFlushWriter(Errors);
-        return FALSE;
-    }
-
-    if (!ReaderRequireCalls(Session, "--from, --to")) {
         return FALSE;
     }
 

@@ -179,7 +179,8 @@ Return Value:
 
     for (Position = 0; StoreIndex != READER_NONE;) {
 
-        if (!Session->Stores[StoreIndex]->IsTree) {
+        if (!Session->Stores[StoreIndex]->IsTree &&
+            !ReaderIsAside(Session, Session->Stores[StoreIndex])) {
 
             if (Position >= Stream->NumberOfStores) {
                 Status = ReaderAttachStore(Stream, StoreIndex);

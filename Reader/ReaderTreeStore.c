@@ -876,6 +876,50 @@ Return Value:
 
 _Use_decl_annotations_
 BOOLEAN
+ReaderIsAside(
+    const READER_SESSION *Session,
+    PCREADER_STORE Store
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a store is left out because its calls are in the thread's
+    tree, too.
+
+Arguments:
+
+    Session - The session.
+
+    Store - The store.
+
+Return Value:
+
+    TRUE if so.
+
+--*/
+{
+    ULONG Index;
+
+    if (Session->ShowsAside || Store->IsTree || Store->Thread == READER_NONE ||
+        (Store->Header->Flags & TRACE_FLAG_CHRONOLOGICAL) == 0) {
+        return FALSE;
+    }
+
+    for (Index = Session->Threads[Store->Thread].FirstStore;
+         Index != READER_NONE;
+         Index = Session->Stores[Index]->NextInThread) {
+        if (Session->Stores[Index]->IsTree) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
 ReaderHasRecords(
     const READER_SESSION *Session,
     ULONG Thread
@@ -884,7 +928,7 @@ ReaderHasRecords(
 
 Routine Description:
 
-    Decides whether there is a store with records.
+    Decides whether there is a store with records that is not left out.
 
 Arguments:
 
@@ -905,7 +949,8 @@ Return Value:
         PCREADER_STORE Store = Session->Stores[Index];
 
         if (Store->Thread != READER_NONE && !Store->IsTree &&
-            (Thread == READER_NONE || Store->Thread == Thread)) {
+            (Thread == READER_NONE || Store->Thread == Thread) &&
+            !ReaderIsAside(Session, Store)) {
             return TRUE;
         }
     }
@@ -917,14 +962,15 @@ Return Value:
 _Use_decl_annotations_
 BOOLEAN
 ReaderRequireCalls(
-    const READER_SESSION *Session,
+    PREADER_SESSION Session,
     PCSZ What
     )
 /*++
 
 Routine Description:
 
-    Says so if there are stores without single calls.
+    Says so if there are stores without single calls.  Those with some are all
+    shown from now on.
 
 Arguments:
 
@@ -939,14 +985,24 @@ Return Value:
 --*/
 {
     PRTL_WRITER Errors = Session->Context->Errors;
+    BOOLEAN HasOthers;
     BOOLEAN HasRecords;
 
-    if (Session->NumberOfTrees == 0) {
+    if (Session->NumberOfTrees == 0 || Session->ShowsAside) {
         return TRUE;
     }
 
+    HasOthers = ReaderHasRecords(Session, READER_NONE);
+    Session->ShowsAside = TRUE;
     HasRecords = ReaderHasRecords(Session, READER_NONE);
-    if (HasRecords) {
+    if (HasRecords && !HasOthers) {
+        RtlWriteText(Errors,
+                     "TraceReader: %s: warning: %u of the session's stores "
+                     "hold trees, which have no single calls: only those in "
+                     "chronological ranges are here\n",
+                     What,
+                     Session->NumberOfTrees);
+    } else if (HasRecords) {
         RtlWriteText(Errors,
                      "TraceReader: %s: warning: %u of the session's stores "
                      "hold trees, which have no single calls: left out\n",
@@ -959,7 +1015,8 @@ Return Value:
                      "threads, modules, diff, live and export --format "
                      "folded, callgrind, csv, csv-osr or csv-cap show them; "
                      "to record calls, run the program with "
-                     "TRACER_MODE=file)\n",
+                     "TRACER_MODE=file, or name functions with "
+                     "TRACER_CHRONO)\n",
                      What);
     }
 
