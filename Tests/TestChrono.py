@@ -12,8 +12,10 @@ PART: calls, ends, lists, settings, control, reader.
 """
 
 import collections
+import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -374,6 +376,128 @@ def check_settings(results, scratch, builds):
     compare_trees(results, 'small trees', plain, run, resolve)
 
 
+def check_control(results, scratch, builds):
+    """Stops, starts and clears while threads are in ranges."""
+    program, path, resolve = builds('penter')
+    go = os.path.join(scratch, 'go.txt')
+    arguments = ('2', '60', programs.windows_path(go))
+    folder = os.path.join(scratch, 'control')
+    os.makedirs(folder)
+    process = support.start(program, *arguments, directory=folder,
+                            TRACER_CHRONO=programs.windows_path(path), **TREE)
+    done = []
+    try:
+        session = support.wait_for(lambda: support.sessions(folder))[0]
+        support.wait_for(lambda: len(support.stores(session)) >= 4)
+        for verb in ('stop', 'start', 'clear', 'stop', 'clear', 'start'):
+            done.append(programs.trace_reader(
+                'ctl', programs.windows_path(session), verb)[0])
+    finally:
+        with open(go, 'w', encoding='ascii'):
+            pass
+    code, text = support.finish(process)
+    results.check(code == 0 and not any(done), 'control: exit codes',
+                  [code, text, done])
+    full = Run(scratch, program, *arguments)
+    expected = [shape(cut(events(store, resolve), LISTED))
+                for store in full.records]
+    expected = in_order([thread[-1500:] for thread in expected if thread])
+    ranges, trees = [], []
+    for name in support.stores(session):
+        if flags(name)[0] == tree_reader.MODE_TREE:
+            trees.append(tree_reader.Tree(name))
+        else:
+            ranges.append(trace_reader.Store(name))
+    seen = in_order([shape(events(store, resolve))[-1500:]
+                     for store in ranges])
+    results.check(expected and min(map(len, expected)) == 1500 and
+                  seen == expected,
+                  'control: what comes after the last start is all there',
+                  [(len(a), len(b)) for a, b in zip(expected, seen)])
+    results.check(all(store.State == support.STATE_CLOSED and
+                      store.NumberOfEventsLost == 0 and
+                      not store.bad for store in ranges),
+                  'control: nothing is lost')
+    results.check(sum(tree.paused for tree in trees) > 0 and
+                  not any(tree.lost for tree in trees),
+                  'control: the trees were stopped',
+                  [(tree.paused, tree.lost) for tree in trees])
+    # A call that was open at a start is open until something shows it gone:
+    # what these two leave is higher on their stacks than all of it.
+    outside = {'Outside', 'FiberWork'} & {
+        event.name for store in ranges for event in events(store, resolve)}
+    results.check(not outside, 'control: nothing from outside of ranges',
+                  [outside])
+    results.check(all(sum(node.calls for node in tree.nodes) > 0
+                      for tree in trees), 'control: the trees count')
+
+
+def rows(*arguments):
+    """What a command of TraceReader shows, as JSON."""
+    code, text = programs.trace_reader(*arguments)
+    return json.loads(text) if code == 0 else None
+
+
+def check_reader(results, scratch, builds):
+    """TraceReader: no call twice, and every recorded one where wanted."""
+    program, path, resolve = builds('penter')
+    run = Run(scratch, program, '1', '40', chrono=path, **TREE)
+    session = programs.windows_path(run.session)
+    calls = collections.Counter()
+    for tree in run.trees:
+        for (chain, field), count in contexts(tree, resolve).items():
+            if field == 'calls':
+                calls[chain[-1]] += count
+    seen = collections.Counter({
+        re.sub(r'\(.*', '', name): row['calls']
+        for name, row in programs.read_report(run.session).items()})
+    calls = collections.Counter({re.sub(r'^_Z.*|^printf.*', 'printf', name):
+                                 count for name, count in calls.items()})
+    wrong = programs.differences(calls, seen)
+    results.check(seen and not wrong, 'report: calls (function, tree, report)',
+                  wrong)
+    listed = rows('replay', '--json', session)
+    listed = listed['events'] if isinstance(listed, dict) else listed or []
+    entered = collections.Counter(row['function'] for row in listed
+                                  if row['event'] == 'enter')
+    expected = collections.Counter(
+        event.name for store in run.ranges
+        for event in events(store, resolve) if event.is_entry)
+    wrong = programs.differences(expected, entered)
+    results.check(entered and not wrong,
+                  'replay: entries (function, records, replay)', wrong)
+    shown = rows('info', '--json', session)
+    results.equal(shown['recording'][0]['mode'], 'tree and ranges', 'info')
+    found = rows('outliers', 'Listed', '--json', session)
+    results.check(found and found['summary'][0]['calls'] +
+                  found['summary'][0]['abandoned'] +
+                  found['summary'][0]['unfinished'] >= expected['Listed'],
+                  'outliers', [found and found['summary']])
+    trace = os.path.join(scratch, 'trace.json')
+    code, _ = programs.trace_reader('export', '--format', 'chrome', '-o',
+                                    programs.windows_path(trace), session)
+    with open(trace, encoding='utf-8') as file:
+        drawn = collections.Counter(
+            row['name'] for row in json.load(file)['traceEvents']
+            if row.get('ph') in ('B', 'X'))
+    results.check(code == 0 and drawn == expected, 'export: chrome',
+                  programs.differences(expected, drawn))
+    code, _ = programs.trace_reader('verify', session)
+    results.equal(code, 0, 'verify')
+
+    # Without the flag the calls of ranges would be there twice.
+    for store in run.ranges:
+        with open(store.path, 'r+b') as file:
+            file.seek(0x14)
+            bits = int.from_bytes(file.read(4), 'little')
+            file.seek(0x14)
+            file.write((bits & ~CHRONOLOGICAL).to_bytes(4, 'little'))
+    twice = {re.sub(r'\(.*', '', name): row['calls']
+             for name, row in programs.read_report(run.session).items()}
+    results.equal(twice['Listed'], calls['Listed'] + expected['Listed'],
+                  'control: without the flag the calls are there twice')
+
+
 def main():
     parts = [word for word in sys.argv[1:] if not word.startswith('-')]
     results = programs.Results()
@@ -381,7 +505,9 @@ def main():
         builds = Builds(results, scratch)
         for name, check in (('calls', check_calls), ('ends', check_ends),
                             ('lists', check_lists),
-                            ('settings', check_settings)):
+                            ('settings', check_settings),
+                            ('control', check_control),
+                            ('reader', check_reader)):
             if not parts or name in parts:
                 folder = os.path.join(scratch, 'part-' + name)
                 os.makedirs(folder)

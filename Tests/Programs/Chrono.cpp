@@ -9,7 +9,10 @@ Abstract:
     Calls of functions that TRACER_CHRONO lists (Listed and Second), in every
     way that such a call can begin and end, and calls of others around them.
 
-        Chrono.exe THREADS ROUNDS [exit | die | none]
+        Chrono.exe THREADS ROUNDS [exit | die | FILE]
+
+    With FILE each thread goes on, and sleeps in between, until that is there;
+    then it makes its rounds.
 
     Where a jump or an exception leaves a listed call, Landed is called next;
     where it stays inside of one, Inside is.
@@ -39,6 +42,7 @@ struct STATE {
 static unsigned Rounds;
 static volatile unsigned Sink;
 static const char *Last = "";
+static volatile int IsSlow;
 
 static inline __attribute__((always_inline, no_instrument_function)) unsigned
 Random(STATE *State, unsigned Limit)
@@ -93,6 +97,9 @@ TRACED void Deep(STATE *State, unsigned Mode, unsigned Depth)
         SwitchToFiber(State->Other);
         break;
     default:
+        if (IsSlow) {
+            Sleep(1);
+        }
         break;
     }
 }
@@ -205,7 +212,17 @@ TRACED void Outside(STATE *State)
 
 PLAIN static void Run(STATE *State)
 {
+    unsigned Seed = State->Seed;
     unsigned Count;
+
+    while (IsSlow) {
+        Outside(State);
+        Sleep(1);
+        if (GetFileAttributesA(Last) != INVALID_FILE_ATTRIBUTES) {
+            IsSlow = 0;
+        }
+    }
+    State->Seed = Seed;
 
     for (Count = 0; Count < Rounds; Count += 1) {
         Outside(State);
@@ -248,8 +265,11 @@ PLAIN int main(int Number, char **Words)
     Wanted = Number > 1 ? (unsigned)atoi(Words[1]) : 1;
     Rounds = Number > 2 ? (unsigned)atoi(Words[2]) : 10;
     Last = Number > 3 ? Words[3] : "";
+    IsSlow = strchr(Last, '.') != NULL;
 
-    Run(&State);
+    if (!IsSlow) {
+        Run(&State);
+    }
     for (Index = 0; Index < Wanted; Index += 1) {
         Threads[Index] = CreateThread(NULL, 0, ThreadMain,
                                       (LPVOID)(size_t)(Index + 1), 0, NULL);
