@@ -11,10 +11,12 @@ Abstract:
     when they are taken apart.
 
     Which they are is said by a list that TraceReader exclude makes; its format
-    is described in Docs/Exclude.md.  TRACER_CHRONO has such a list, too, of
-    which only the functions' addresses are taken.  The list names the image by its identity
+    is described in Docs/Exclude.md.  The list names the image by its identity
     and has the address of each call.  Nothing is believed: a place is changed
     only if it lies in code and its bytes call one of this module's hooks.
+
+    TRACER_CHRONO has such a list, too, of which only the functions' addresses
+    are taken.
 
     Each change is one store that no thread can see half of, whatever it is
     doing, because it lies within a cache line:

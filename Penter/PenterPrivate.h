@@ -512,8 +512,8 @@ NTSTATUS
 PENTER_EXCLUDE_BY_FILE PenterExcludeByFile;
 
 //
-// Reads the functions of TRACER_CHRONO, which has such a list, too.  Statuses as
-// above.
+// Reads the functions of TRACER_CHRONO, which has such a list, too.  Statuses
+// as above.
 //
 
 typedef

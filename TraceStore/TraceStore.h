@@ -1031,8 +1031,8 @@ typedef ULONGLONG (TRACE_TREE_CLOSE)(_Inout_ PTRACE_STORE Store);
 TRACE_TREE_CLOSE TraceTreeClose;
 
 //
-// TraceChrono.c: the second store of a thread that has a tree.  Store is that of
-// the tree.
+// TraceChrono.c: the second store of a thread that has a tree.  Store is that
+// of the tree.
 //
 
 typedef
