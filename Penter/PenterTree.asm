@@ -13,9 +13,11 @@
 ;   An entry takes the innermost open frame's node for the parent, finds the
 ;   child of its call site, adds 1 to its calls and pushes a frame.  An exit
 ;   that is the innermost frame's own adds its time to the node and pops it.
-;   Everything else is left to TraceStore/TraceTree.c: a child that is not
-;   there yet, frames that were left by an exception or a jump, another stack,
-;   the end of the pages that are prepared.
+;   Frames that were left by an exception or a jump, or in programs without exit
+;   hooks, are ended by an entry.  Everything else is left to
+;   TraceStore/TraceTree.c: a child that is not there yet, such frames in the
+;   -finstrument-functions convention, another stack, the end of the pages that
+;   are prepared.
 ;
 ;   No page is touched that TraceTree.c has not prepared: an entry writes below
 ;   the header's limit, all else is there already.
@@ -80,7 +82,8 @@
 ;   By the law of pairing, the innermost frame is still open if and only if the
 ;   return address of the function that is entered lies below the frame's stack
 ;   pointer.  How far above RSP that return address is was read from the
-;   module's unwind data when the node was made.
+;   module's unwind data when the node was made: it is the same for all nodes
+;   of a site.
 ;
 ;   In the -finstrument-functions convention an inlined function has its
 ;   caller's stack pointer, and its node's FrameSize is 0.  A frame of the same
@@ -105,6 +108,7 @@ UNWIND_END_PROLOG
         cmp     rax, [r8 + TRACE_STORE_TREE_STACK_SIZE]
         jae     %%slow                      ; another stack
 
+%%parent:
         mov     r8, [rdx + TRACE_FRAME_NODE]
         mov     rax, [r8 + TRACE_NODE_LAST_CHILD]
 %if %2
@@ -145,6 +149,11 @@ UNWIND_END_PROLOG
         ;
 
 %%find:
+%if !%2
+        lea     r9, [rsp + TREE_CALL]
+        cmp     r9, [rdx + TRACE_FRAME_STACK]
+        jae     %%above                     ; the parent is another
+%endif
         mov     rcx, [rcx + TRACE_HEADER_WRITER_CONTEXT]
         mov     r9, [rdx + TRACE_FRAME_NODE]
         mov     eax, r9d
@@ -197,7 +206,37 @@ UNWIND_END_PROLOG
         mov     rdx, [rcx + TRACE_HEADER_CURSOR]
         jmp     %%push
 %else
-        jmp     %%slow
+
+        ;
+        ; Frames at or below the return address, r8, have gone: each ends now,
+        ; without an exit.  Then the parent is another.
+        ;
+
+        mov     r9, r8
+%%above:
+        mov     r8, [rcx + TRACE_HEADER_WRITER_CONTEXT]
+        mov     dword [r8 + TRACE_STORE_TREE_TOO_DEEP], 0
+        mov     r8, rdx
+        READ_CLOCK %5
+%%gone:
+        test    dword [r8 + TRACE_FRAME_FLAGS], TRACE_FRAME_STALE
+        jnz     %%pop
+        mov     rdx, [r8 + TRACE_FRAME_NODE]
+        add     qword [rdx + TRACE_NODE_ABANDONED], 1
+        cmp     rdx, [r8 - TRACE_FRAME_SIZE + TRACE_FRAME_NODE]
+        je      %%pop
+        sub     rax, [r8 + TRACE_FRAME_START]
+        jb      %%back
+        add     [rdx + TRACE_NODE_TOTAL], rax
+%%back:
+        add     rax, [r8 + TRACE_FRAME_START]
+%%pop:
+        sub     r8, TRACE_FRAME_SIZE
+        mov     [rcx + TRACE_HEADER_CURSOR], r8
+        cmp     r9, [r8 + TRACE_FRAME_STACK]
+        jae     %%gone
+        mov     rdx, r8
+        jmp     %%parent
 %endif
 
 %%full:

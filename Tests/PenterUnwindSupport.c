@@ -754,7 +754,12 @@ Return Value:
     //
 
     PenterTestStepTree(Enter, Offset, 0x1000, 0, "entry");
-    PenterTestStepTree(Enter, Offset, 0x1000, 1, "gone");
+    PenterTestStepTree(Enter,
+                       Offset,
+                       0x1000,
+                       Enter->SiteIsArgument ? 1 : 0,
+                       "gone");
+    TEST_EQUAL(Store->Tree.Nodes[1].Abandoned, 1);
     PenterTestStepTree(Exit, Offset, 0x1000, 0, "exit");
     PenterTestStepTree(Exit, Offset, 0x1000, 1, "unmatched");
     TEST_EQUAL(Header->NumberOfUnmatchedExits, 1);
