@@ -9,6 +9,7 @@ untraced.
 """
 
 import collections
+import ctypes
 import json
 import mmap
 import os
@@ -37,6 +38,8 @@ RING = {'TRACER_MODE': 'ring', 'TRACER_MAX_BYTES': '1M',
 class Control:
     """A control file, written without the help of TraceReader."""
 
+    clock = None            # reads the time stamp counter
+
     def __init__(self, session):
         path = os.path.join(session, 'session.control')
         with open(path, 'r+b') as file:
@@ -61,7 +64,7 @@ class Control:
 
     def fill(self, number, kind, text=b''):
         offset = 4096 + 128 * number
-        struct.pack_into('<I4xQI', self.map, offset + 4, 0,
+        struct.pack_into('<IQQI', self.map, offset + 4, 0, Control.clock(),
                          int(time.time() * 1e7) + support.FILETIME_OF_1970,
                          len(text))
         self.map[offset + 0x20:offset + 0x20 + len(text)] = text
@@ -82,6 +85,18 @@ class Control:
             result.append((kind, thread, tsc,
                            self.map[offset + 32:offset + 32 + length]))
         return result
+
+
+def build_clock(scratch):
+    source = os.path.join(scratch, 'clock.c')
+    with open(source, 'w', encoding='ascii') as file:
+        file.write('unsigned long long Now(void)\n{\n'
+                   '    return __builtin_ia32_rdtsc();\n}\n')
+    library = os.path.join(scratch, 'clock.so')
+    subprocess.run(['gcc', '-shared', '-fPIC', source, '-o', library],
+                   check=True)
+    Control.clock = ctypes.CDLL(library).Now
+    Control.clock.restype = ctypes.c_ulonglong
 
 
 class Store:
@@ -373,6 +388,65 @@ def check_choosing(results, scratch, program):
                           what + ': calls are taken back')
 
 
+def tree_calls(path):
+    """The calls in all nodes of a tree."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    nodes, count = struct.unpack_from('<QQ', data, 0x1c8)
+    return sum(struct.unpack_from('<Q', data, nodes + 128 * index)[0]
+               for index in range(count))
+
+
+def check_trees(results, scratch, program):
+    """Trees: what is cleared is gone, so first there are only pauses.
+
+    A pause may begin or end between a call's entry and its exit, so that the
+    sum is good to one call for each frame that was open then.
+    """
+    pauses = 60
+    for what, rounds in (('tree paused', 0), ('tree cleared', ROUNDS // 4)):
+        run = Run(results, scratch, program, what, 'busy', str(THREADS),
+                  rounds=rounds, TRACER_MODE='tree', TRACER_MAX_BYTES='1M')
+        control = run.open()
+        if rounds:
+            results.check(support.wait_for(
+                lambda control=control: sum(
+                    kind == START for kind, *_ in control.actions()) >=
+                rounds, 100), what + ': the rounds are over')
+        else:
+            for _ in range(pauses):
+                control.append(STOP)
+                time.sleep(0.005)
+                control.append(START)
+                time.sleep(0.005)
+        time.sleep(0.2)
+        snapshot = programs.windows_path(os.path.join(run.folder, 'copy'))
+        code, _, errors = run.ctl('snapshot', snapshot)
+        results.check(code == 0, what + ': snapshot', [code, errors])
+        code, text, errors = support.reader('report', '--all', '--csv',
+                                            snapshot)
+        results.check(code == 0 and 'Branch' in text and
+                      'bad nodes' not in errors,
+                      what + ': report of the snapshot', [code, errors])
+        calls = run.finish()
+        stores = {store.thread: store for store in read_stores(run.session)}
+        results.check(set(calls) <= set(stores), what + ': stores')
+        if rounds:
+            results.check(all(store.clear and store.paused and not store.lost
+                              for thread, store in stores.items()
+                              if calls.get(thread, 0) > 2),
+                          what + ': cleared and paused')
+            continue
+        for thread, number in calls.items():
+            store = stores[thread]
+            seen = 2 * tree_calls(store.path) + store.paused
+            results.check(abs(seen - number) <= 8 * pauses and
+                          not store.lost and
+                          (number == 2 or store.paused > 8 * pauses),
+                          '%s: %d events, %d seen, %d paused' %
+                          (what, number, seen, store.paused))
+
+
 def check_across(results, scratch, program):
     """An exit does not take back another call's entry from before a pause."""
     for duration in ('0', '1s'):
@@ -577,6 +651,7 @@ def main():
     results = programs.Results()
     flags = [*programs.PENTER_FLAGS, '-DTRACER_PENTER']
     with programs.Scratch() as scratch:
+        build_clock(scratch)
         program = build(scratch, 'penter', *flags)
         null = build(scratch, 'null', *flags, library=os.path.join(
             programs.BIN, 'TracerPenterNull.lib'))
@@ -592,8 +667,9 @@ def main():
             results.check(outcomes[0][0] == code and outcomes[1:] ==
                           outcomes[:1] * 2, '%s: untraced, without a library '
                           'behind it, traced' % verb, outcomes)
-        for check in (check_across, check_threads, check_refusals, check_choosing,
-                      check_outside, check_inside):
+        for check in (check_across, check_threads, check_refusals,
+                      check_choosing, check_trees, check_outside,
+                      check_inside):
             timed(check, results, scratch, program)
     return results.finish()
 

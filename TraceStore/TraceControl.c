@@ -1129,18 +1129,34 @@ Return Value:
     PTRACE_STORE_HEADER Header;
     TRACE_CONTROL_ACTION Action;
     ULONG Seen;
+    ULONGLONG Now;
 
     Session = Store->Session;
     Header = Store->Header;
 
     InterlockedExchange(&Store->Attention, 0);
     Seen = (ULONG)Session->ControlSeen;
+    Now = __rdtsc();
     if (Header->State == TRACE_STATE_STOPPED) {
         return;
     }
 
     while (Header->NumberOfActions < Seen &&
            TraceControlRead(Session, Header->NumberOfActions, &Action)) {
+
+        //
+        // Time goes on, whatever the file says.
+        //
+
+        if (Store->ActionTimestamp < Header->OpenAnchor.Tsc) {
+            Store->ActionTimestamp = Header->OpenAnchor.Tsc;
+        }
+        if (Action.Timestamp < Store->ActionTimestamp) {
+            Action.Timestamp = Store->ActionTimestamp;
+        } else if (Action.Timestamp > Now) {
+            Action.Timestamp = Now;
+        }
+        Store->ActionTimestamp = Action.Timestamp;
 
         switch (Action.Kind) {
 

@@ -269,6 +269,7 @@ typedef struct _TRACE_STORE {
     BOOLEAN IsPausedSlowly;         // every hook call takes the slow path,
                                     // which counts it: there is no worker
     ULONGLONG LostBefore;           // NumberOfEventsLost before the pause
+    ULONGLONG ActionTimestamp;      // of the last action
 
 } TRACE_STORE;
 typedef TRACE_STORE *PTRACE_STORE;
