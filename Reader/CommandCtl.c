@@ -275,17 +275,20 @@ static
 NTSTATUS
 ReaderCtlOpenFile(
     _Inout_ PREADER_CTL Ctl,
+    _In_ ULONG Directory,
     _In_ BOOLEAN IsWritten
     )
 /*++
 
 Routine Description:
 
-    Opens the control file.
+    Opens a control file.
 
 Arguments:
 
     Ctl - The command's state.
+
+    Directory - The index of the directory that it is in.
 
     IsWritten - Whether an action is to be appended.
 
@@ -305,7 +308,20 @@ Return Value:
     RtlPointUnicodeString(&Name,
                           L"" TRACE_CONTROL_FILE_NAME,
                           RTL_NUMBER_OF(TRACE_CONTROL_FILE_NAME) - 1);
-    Status = ReaderCtlNameBeside(Session, &Name);
+    Status = STATUS_SUCCESS;
+    if (Session->Directories[Directory].Name.Length == 0) {
+        Status = ReaderCtlNameBeside(Session, &Name);
+    } else {
+        Status = ReaderCtlNameBeside(Session,
+                                     &Session->Directories[Directory].Name);
+        if (NT_SUCCESS(Status)) {
+            Status = RtlAppendPath(&Session->Path,
+                                   Name.Buffer,
+                                   Name.Length / sizeof(WCHAR),
+                                   TRUE);
+        }
+    }
+
     if (NT_SUCCESS(Status)) {
 
         InitializeObjectAttributes(&Attributes,
@@ -384,7 +400,7 @@ Return Value:
         Size < TRACE_CONTROL_HEADER_SIZE + TRACE_CONTROL_ACTION_SIZE ||
         Control->Magic != TRACE_CONTROL_MAGIC ||
         Control->MajorVersion != TRACE_FORMAT_MAJOR ||
-        (Header != NULL &&
+        (Header != NULL && Ctl->Session.NumberOfDirectories == 1 &&
          (Control->ProcessId != Header->ProcessId ||
           Control->ProcessCreationTime != Header->ProcessCreationTime))) {
 
@@ -1601,17 +1617,21 @@ _Must_inspect_result_
 static
 NTSTATUS
 ReaderCtlCopyControl(
-    _Inout_ PREADER_CTL Ctl
+    _Inout_ PREADER_CTL Ctl,
+    _In_ PCUNICODE_STRING Directory
     )
 /*++
 
 Routine Description:
 
-    Copies the control file, which nobody follows any more.
+    Copies a control file, which nobody follows any more.
 
 Arguments:
 
-    Ctl - The command's state.
+    Ctl - The command's state, with the file open.
+
+    Directory - The name of the directory that it is in, in the session's;
+        empty if it is in that.
 
 Return Value:
 
@@ -1633,6 +1653,16 @@ Return Value:
     RtlPointUnicodeString(&Name,
                           L"" TRACE_CONTROL_FILE_NAME,
                           RTL_NUMBER_OF(TRACE_CONTROL_FILE_NAME) - 1);
+    if (Directory->Length != 0) {
+        Status = RtlAppendPath(&Ctl->Target,
+                               Directory->Buffer,
+                               Directory->Length / sizeof(WCHAR),
+                               TRUE);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
     Status = ReaderCtlCreate(Ctl, &Name, &Target);
     if (!NT_SUCCESS(Status)) {
         return Status;
@@ -1666,6 +1696,103 @@ Return Value:
     }
 
     RtlClose(Rtl, Target);
+    return Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderCtlMakeDirectories(
+    _Inout_ PREADER_CTL Ctl
+    )
+/*++
+
+Routine Description:
+
+    Makes the directories below the snapshot's: one for each process but one.
+
+Arguments:
+
+    Ctl - The command's state.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = &Ctl->Session;
+    PCUNICODE_STRING Name;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 0;
+         Index < Session->NumberOfDirectories && NT_SUCCESS(Status);
+         Index++) {
+
+        Name = &Session->Directories[Index].Name;
+        if (Name->Length != 0) {
+            Status = RtlAppendPath(&Ctl->Target,
+                                   Name->Buffer,
+                                   Name->Length / sizeof(WCHAR),
+                                   TRUE);
+            if (NT_SUCCESS(Status)) {
+                Status = RtlCreateDirectory(Ctl->Context->Rtl, &Ctl->Target);
+            }
+            Ctl->Target.Length = Ctl->TargetLength;
+        }
+    }
+
+    return Status;
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderCtlCopyControls(
+    _Inout_ PREADER_CTL Ctl
+    )
+/*++
+
+Routine Description:
+
+    Copies the control files of all processes that have one.
+
+Arguments:
+
+    Ctl - The command's state.
+
+Return Value:
+
+    STATUS_SUCCESS or what failed.
+
+--*/
+{
+    PREADER_SESSION Session = &Ctl->Session;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 0;
+         Index < Session->NumberOfDirectories && NT_SUCCESS(Status);
+         Index++) {
+
+        if (Ctl->File != NULL) {
+            RtlClose(Ctl->Context->Rtl, Ctl->File);
+            Ctl->File = NULL;
+        }
+
+        Status = ReaderCtlOpenFile(Ctl, Index, FALSE);
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderCtlCopyControl(Ctl,
+                                          &Session->Directories[Index].Name);
+            Ctl->Target.Length = Ctl->TargetLength;
+        } else if (Status == STATUS_OBJECT_NAME_NOT_FOUND) {
+            Status = STATUS_SUCCESS;
+        }
+    }
+
     return Status;
 }
 
@@ -1862,6 +1989,9 @@ Return Value:
 
     ReaderWarnOfStores(Session);
     Status = ReaderCtlMakeTarget(Ctl);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderCtlMakeDirectories(Ctl);
+    }
     if (!NT_SUCCESS(Status)) {
         return ReaderFail(Context,
                           "make the directory, which must be new or empty",
@@ -1900,8 +2030,8 @@ Return Value:
                                        ReaderCtlVisitLog,
                                        Ctl);
     }
-    if (NT_SUCCESS(Status) && Ctl->File != NULL) {
-        Status = ReaderCtlCopyControl(Ctl);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderCtlCopyControls(Ctl);
     }
     if (!NT_SUCCESS(Status)) {
         return ReaderFail(Context, "copy the session to", Target, Status);
@@ -1966,7 +2096,18 @@ Return Value:
     }
 
     ExitCode = READER_EXIT_FAILURE;
+    if (Ctl->Session.NumberOfProcesses > 1 && Verb != ReaderCtlSnapshot) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: ctl: %s has %u processes: this is about "
+                     "the first one; each other has a directory in it, to be "
+                     "named as the session\n",
+                     Options->PathUtf8,
+                     Ctl->Session.NumberOfProcesses);
+        RtlFlushWriter(Context->Errors);
+    }
+
     Status = ReaderCtlOpenFile(Ctl,
+                               0,
                                ReaderCtlVerbs[Verb].Kind !=
                                    TRACE_ACTION_NONE);
     if (NT_SUCCESS(Status)) {
