@@ -2046,6 +2046,129 @@ Return Value:
 }
 
 
+static READER_COMMAND_ROUTINE ReaderCommandCtl;
+
+
+static
+ULONG
+ReaderCtlEach(
+    _Inout_ PREADER_CTL Ctl
+    )
+/*++
+
+Routine Description:
+
+    Does to each process that runs, one after the other, what was asked for.
+
+Arguments:
+
+    Ctl - The command, of a directory with sessions.
+
+Return Value:
+
+    READER_EXIT_*: a failure if it was one for any.
+
+--*/
+{
+    PCREADER_CONTEXT Context = Ctl->Context;
+    PREADER_SESSION Session = &Ctl->Session;
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_OPTIONS Options = *Ctl->Options;
+    UNICODE_STRING Path;
+    PWSTR Wide;
+    PCHAR Utf8;
+    ULONG Capacity;
+    ULONG Length;
+    ULONG Index;
+    ULONG Count = 0;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+
+    if (Ctl->Verb == ReaderCtlSnapshot || Ctl->Verb == ReaderCtlStatus ||
+        Options.Format != ReaderFormatText) {
+        return ReaderFail(Context,
+                          "ctl: several processes can only be started, "
+                          "stopped, cleared and marked together, in text "
+                          "(name one session; TraceReader sessions lists "
+                          "them)",
+                          Options.PathUtf8,
+                          STATUS_NOT_SUPPORTED);
+    }
+
+    for (Index = 1; Index < Session->NumberOfDirectories; Index++) {
+
+        PREADER_DIRECTORY Directory = &Session->Directories[Index];
+
+        if (Directory->Process == READER_NONE ||
+            Session->Processes[Directory->Process].State ==
+                ReaderProcessGone) {
+            continue;
+        }
+
+        //
+        // The path is an NT path, which is good where a DOS path is expected.
+        //
+
+        Capacity = (ULONG)Session->DirectoryLength + Directory->Name.Length +
+                   2 * (ULONG)sizeof(WCHAR);
+        Wide = (PWSTR)Allocator->Allocate(Allocator->Context, Capacity);
+        Utf8 = (PCHAR)Allocator->Allocate(Allocator->Context, 2 * Capacity);
+        if (Wide == NULL || Utf8 == NULL || Capacity > 0xFFFF) {
+            ExitCode = ReaderFail(Context,
+                                  "ctl",
+                                  Options.PathUtf8,
+                                  STATUS_NO_MEMORY);
+        } else {
+
+            Path.Buffer = Wide;
+            Path.Length = Session->DirectoryLength;
+            Path.MaximumLength = (USHORT)Capacity;
+            RtlCopyBytes(Wide, Session->Path.Buffer, Path.Length);
+            if (NT_SUCCESS(RtlAppendPath(&Path,
+                                         Directory->Name.Buffer,
+                                         Directory->Name.Length /
+                                             sizeof(WCHAR),
+                                         TRUE))) {
+
+                Wide[Path.Length / sizeof(WCHAR)] = 0;
+                RtlWideToUtf8(Wide,
+                              Path.Length / sizeof(WCHAR),
+                              Utf8,
+                              2 * Capacity - 1,
+                              &Length);
+                Utf8[Length] = 0;
+                Options.Path = Wide;
+                Options.PathUtf8 = Utf8;
+                Count += 1;
+                ReaderWriteProcess(Context->Output,
+                                   Session,
+                                   Directory->Process);
+                RtlWriteText(Context->Output, ": ");
+                if (ReaderCommandCtl(Context, &Options) !=
+                    READER_EXIT_SUCCESS) {
+                    RtlWriteText(Context->Output, "failed\n");
+                    ExitCode = READER_EXIT_FAILURE;
+                }
+
+                Options.Path = Ctl->Options->Path;
+                Options.PathUtf8 = Ctl->Options->PathUtf8;
+            }
+        }
+
+        Allocator->Free(Allocator->Context, Wide);
+        Allocator->Free(Allocator->Context, Utf8);
+    }
+
+    if (Count == 0 && ExitCode == READER_EXIT_SUCCESS) {
+        ExitCode = ReaderFail(Context,
+                              "ctl: all programs have ended",
+                              Options.PathUtf8,
+                              STATUS_NOT_FOUND);
+    }
+
+    return ExitCode;
+}
+
+
 static
 ULONG
 ReaderCommandCtl(
@@ -2093,6 +2216,11 @@ Return Value:
     if (!ReaderOpenCommandSession(&Ctl->Session, Context, Options)) {
         Allocator->Free(Allocator->Context, Ctl);
         return READER_EXIT_FAILURE;
+    }
+
+    if (Ctl->Session.HasDirectories) {
+        ExitCode = ReaderCtlEach(Ctl);
+        goto End;
     }
 
     ExitCode = READER_EXIT_FAILURE;
@@ -2170,6 +2298,8 @@ const READER_COMMAND ReaderCtlCommand = {
     "  status          whether the program runs and is recorded, who\n"
     "                  follows, every store, and what was asked for\n"
     "\n"
+    "PATH may also be a directory with sessions of several processes: start,\n"
+    "stop, clear and mark are then for each that runs, one after the other.\n"
     "start, stop, clear and mark wait up to a second until every module of\n"
     "the program has seen them.  Exit code 1 if one has not, if the program\n"
     "has ended, if it has no control file (TRACER_CONTROL=0), or if that is\n"

@@ -140,7 +140,24 @@ Return Value:
 --*/
 {
     READER_PROCESS_STATE State = ReaderProcessGone;
+    READER_PROCESS Only;
     ULONG Index;
+
+    //
+    // A process may be known though none of its stores is good.
+    //
+
+    if (Session->NumberOfProcesses == 0 && Session->Header != NULL) {
+
+        RtlZeroBytes(&Only, sizeof(Only));
+        Only.Header = Session->Header;
+        ReaderQueryOneProcess(Session->Context->Rtl, &Only);
+        if (Only.Handle != NULL) {
+            RtlClose(Session->Context->Rtl, Only.Handle);
+        }
+
+        State = Only.State;
+    }
 
     for (Index = 0; Index < Session->NumberOfProcesses; Index++) {
 

@@ -14,7 +14,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
@@ -564,6 +563,25 @@ def check_around(results, scratch):
 # A process that comes while live runs.
 #
 
+def check_steering(results, traces, is_running):
+    """ctl on all processes at once."""
+    path = programs.windows_path(traces)
+    code, text, errors = support.reader('ctl', path, 'mark', 'all of them')
+    if not is_running:
+        results.check(code == 1 and 'all programs have ended' in errors,
+                      'ctl: nobody is left', [code, text, errors])
+        return
+    results.check(code == 0 and text.count('Busy.exe: mark: action ') == 2,
+                  'ctl: a mark for each process', [code, text, errors])
+    for session in support.sessions(traces):
+        with open(os.path.join(session, 'session.control'), 'rb') as file:
+            results.equal(file.read().count(b'all of them'), 1,
+                          'ctl: it is in the control file')
+    code, text, errors = support.reader('ctl', path, 'status')
+    results.check(code == 1 and not text and 'several processes' in errors,
+                  'ctl: status is of one', [code, text, errors])
+
+
 def check_live(results, scratch):
     program = support.build_busy(os.path.join(scratch, 'busy'))
     traces = os.path.join(scratch, 'live')
@@ -588,7 +606,7 @@ def check_live(results, scratch):
     processes.append(support.start(program, *arguments, directory=traces))
     results.check(support.wait_for(lambda: said('  2 processes, '), 60),
                   'live: a second one is followed')
-    time.sleep(0.3)
+    check_steering(results, traces, True)
     with open(stop, 'wb'):
         pass
     for process in processes:
@@ -598,6 +616,7 @@ def check_live(results, scratch):
     except subprocess.TimeoutExpired:
         live.kill()
         results.check(False, 'live ends')
+    check_steering(results, traces, False)
     with open(output, encoding='utf-8', errors='replace') as opened:
         text = opened.read()
     last = [line for line in text.splitlines() if ' processes, ' in line][-1]
