@@ -129,6 +129,8 @@ FuzzStore Reader/CorePair.c s/NumberOfFrames < Stack->Capacity/NumberOfFrames <=
 FuzzStore Reader/CorePair.c s/Parent->ChildTicks += Inclusive/Parent->ChildTicks += 1/
 FuzzSession Reader/CoreFast.c s/ActiveCalls == 0 ? Ticks : 0/Ticks/
 FuzzSession Reader/CoreFast.c s/(ULONG)(Rsp - Lowest) > Extent/0/
+FuzzSession Reader/CoreTree.c s/Node->Parent >= Index/0/
+FuzzSession Reader/CoreTree.c s/(Offset - Tree->NodesFileOffset) \/ TRACE_NODE_SIZE >=/0 \&\& &/
 FuzzSession Reader/ReaderIndexRestore.c s/Frame->EnterTimestamp = Packed->EnterTimestamp;/Frame->EnterTimestamp = 1;/
 FuzzSession Reader/ReaderIndexRestore.c s/Iterator->NumberOfBadRecords = Known->NumberOfBadRecords;//
 FuzzSession Reader/ReaderIndexRestore.c s/Change->NumberOfFrames - Change->FirstFrame > Remaining/1 \/ !(&) == 0/

@@ -75,6 +75,10 @@ typedef struct _CLIENT_ID {
     __atomic_add_fetch((Address), 1, __ATOMIC_SEQ_CST)
 #define InterlockedDecrement(Address) \
     __atomic_sub_fetch((Address), 1, __ATOMIC_SEQ_CST)
+#define InterlockedCompareExchange(Address, New, Old) \
+    __sync_val_compare_and_swap((Address), (Old), (New))
+
+typedef NTSTATUS *PNTSTATUS;
 
 #define WINAPI
 #define CALLBACK
