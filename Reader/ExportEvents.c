@@ -1089,6 +1089,87 @@ Return Value:
 }
 
 
+static
+VOID
+ReaderPutInstants(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ ULONGLONG Timestamp
+    )
+/*++
+
+Routine Description:
+
+    Puts the instants up to a time.
+
+Arguments:
+
+    Events - The walk.
+
+    Timestamp - The time; what is after the range is left out.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PREADER_EXPORT Export = Events->Export;
+    PCREADER_ACTION Instant;
+    PCTRACE_CONTROL_ACTION Action;
+    PREADER_EXPORT_TRACK Track;
+    const CHAR *Name;
+    ULONG Length;
+    ULONG Index;
+
+    if (Events->Format->Instant == NULL) {
+        return;
+    }
+
+    if (Timestamp > Export->Range.End) {
+        Timestamp = Export->Range.End;
+    }
+
+    while (!ReaderHasFailed(Events)) {
+
+        Instant = ReaderFindInstant(&Export->Session,
+                                    Export->Options,
+                                    &Events->NextInstant,
+                                    Timestamp);
+        if (Instant == NULL) {
+            break;
+        }
+
+        Action = Instant->Action;
+
+        Events->NextInstant += 1;
+        Track = NULL;
+        for (Index = Events->NumberOfTracks;
+             Index != 0 && Action->ThreadId != 0;
+             Index--) {
+
+            if (Events->Tracks[Index - 1]->ThreadId == Action->ThreadId &&
+                Events->Tracks[Index - 1]->Process == Instant->Process &&
+                Events->Tracks[Index - 1]->Fiber == 0 &&
+                Events->Tracks[Index - 1]->Part == Events->Part) {
+                Track = Events->Tracks[Index - 1];
+                break;
+            }
+        }
+
+        ReaderSetEventTime(Events, Action->Timestamp);
+        Name = ReaderNameInstant(Action, &Length);
+        Events->Format->Instant(Events,
+                                Track,
+                                Instant->Process,
+                                Name,
+                                Length,
+                                Events->Time);
+        Events->EventsInPart += 1;
+        Events->NumberOfEvents += 1;
+    }
+}
+
+
 _Must_inspect_result_
 static
 NTSTATUS
@@ -1121,6 +1202,7 @@ Return Value:
     ULONG Index;
     NTSTATUS Status;
 
+    ReaderPutInstants(Events, Thread->Merge.Stream.Start);
     ReaderSetEventTime(Events, Thread->Merge.Stream.Start);
     for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
 
@@ -1266,87 +1348,6 @@ Return Value:
     }
 
     Allocator->Free(Allocator->Context, Thread->Tracks);
-}
-
-
-static
-VOID
-ReaderPutInstants(
-    _Inout_ PREADER_EVENTS Events,
-    _In_ ULONGLONG Timestamp
-    )
-/*++
-
-Routine Description:
-
-    Puts the instants up to a time.
-
-Arguments:
-
-    Events - The walk.
-
-    Timestamp - The time; what is after the range is left out.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PREADER_EXPORT Export = Events->Export;
-    PCREADER_ACTION Instant;
-    PCTRACE_CONTROL_ACTION Action;
-    PREADER_EXPORT_TRACK Track;
-    const CHAR *Name;
-    ULONG Length;
-    ULONG Index;
-
-    if (Events->Format->Instant == NULL) {
-        return;
-    }
-
-    if (Timestamp > Export->Range.End) {
-        Timestamp = Export->Range.End;
-    }
-
-    while (!ReaderHasFailed(Events)) {
-
-        Instant = ReaderFindInstant(&Export->Session,
-                                    Export->Options,
-                                    &Events->NextInstant,
-                                    Timestamp);
-        if (Instant == NULL) {
-            break;
-        }
-
-        Action = Instant->Action;
-
-        Events->NextInstant += 1;
-        Track = NULL;
-        for (Index = Events->NumberOfTracks;
-             Index != 0 && Action->ThreadId != 0;
-             Index--) {
-
-            if (Events->Tracks[Index - 1]->ThreadId == Action->ThreadId &&
-                Events->Tracks[Index - 1]->Process == Instant->Process &&
-                Events->Tracks[Index - 1]->Fiber == 0 &&
-                Events->Tracks[Index - 1]->Part == Events->Part) {
-                Track = Events->Tracks[Index - 1];
-                break;
-            }
-        }
-
-        ReaderSetEventTime(Events, Action->Timestamp);
-        Name = ReaderNameInstant(Action, &Length);
-        Events->Format->Instant(Events,
-                                Track,
-                                Instant->Process,
-                                Name,
-                                Length,
-                                Events->Time);
-        Events->EventsInPart += 1;
-        Events->NumberOfEvents += 1;
-    }
 }
 
 

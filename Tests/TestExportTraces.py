@@ -294,7 +294,9 @@ class Fxt:
         if kind == 2:
             key = arguments['process'], koid
             expect(key not in self.names and
-                   name not in self.names.values(), 'a thread twice')
+                   name not in [known for (process, _), known
+                                in self.names.items() if process == key[0]],
+                   'a thread twice')
             self.names[key] = name
 
     def event(self, header):

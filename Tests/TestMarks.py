@@ -495,6 +495,18 @@ def check_processes(results, scratch):
                    each['pid'] == 4243],
                   [('C', 32), ('D', 32), ('D', 135)],
                   'chrome: what was open at the clear')
+    for form, read in (('fxt', traces.read_fxt),
+                       ('perfetto', traces.read_perfetto)):
+        if form == 'perfetto' and not shutil.which('protoc'):
+            continue
+        instants = []
+        both.run('export', '--format', form, '-o',
+                 programs.windows_path(path), said=note)
+        read(path, instants)
+        results.equal([(name, time) for _, name, _, time in instants],
+                      [('of one', 15), ('recording stopped', 30),
+                       ('cleared', 32), ('recording started', 130),
+                       ('of two', 140)], '%s: marks of two processes' % form)
 
 
 #
