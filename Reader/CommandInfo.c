@@ -174,6 +174,7 @@ static const READER_TABLE ReaderInfoThreadTable = {
 };
 
 static const READER_COLUMN ReaderInfoControlColumns[] = {
+    READER_PROCESS_COLUMNS,
     { "Actions", "actions", ReaderColumnNumber, 0 },
     { "Marks", "marks", ReaderColumnNumber, 0 },
     { "Names", "names", ReaderColumnNumber, 0 },
@@ -189,6 +190,29 @@ static const READER_TABLE ReaderInfoControlTable = {
     ReaderInfoControlColumns,
     RTL_NUMBER_OF(ReaderInfoControlColumns),
     TRUE
+};
+
+//
+// In text, a line for each of several processes.
+//
+
+static const READER_COLUMN ReaderInfoControlsColumns[] = {
+    READER_PROCESS_COLUMNS,
+    { "Actions", "actions", ReaderColumnNumber, 7 },
+    { "Marks", "marks", ReaderColumnNumber, 7 },
+    { "Names", "names", ReaderColumnNumber, 7 },
+    { "Pauses", "pauses", ReaderColumnNumber, 7 },
+    { "Paused", "paused", ReaderColumnTime, READER_TIME_WIDTH },
+    { "Left out", "events_left_out", ReaderColumnNumber, 12 },
+    { "Clears", "clears", ReaderColumnNumber, 7 },
+    { "Last clear", "last_clear", ReaderColumnTime, READER_TIME_WIDTH }
+};
+
+static const READER_TABLE ReaderInfoControlsTable = {
+    "control",
+    ReaderInfoControlsColumns,
+    RTL_NUMBER_OF(ReaderInfoControlsColumns),
+    FALSE
 };
 
 static const READER_COLUMN ReaderInfoActionColumns[] = {
@@ -987,6 +1011,98 @@ Return Value:
 
 static
 VOID
+ReaderPutControlOfProcess(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ const READER_TOTALS *Totals,
+    _In_ ULONG Process
+    )
+/*++
+
+Routine Description:
+
+    Writes how much was asked of a process while it was recorded.
+
+Arguments:
+
+    Output - The output.
+
+    Session - The session.
+
+    Totals - Of all its stores.
+
+    Process - The process's index.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PCREADER_CONTROL Control = READER_CONTROL_OF(Session, Process);
+    ULONGLONG LastTimestamp = 0;
+    ULONGLONG LeftOut = 0;
+    ULONGLONG Paused = 0;
+    ULONGLONG End;
+    ULONG Counts[TRACE_ACTION_NAME + 1];
+    ULONG Index;
+
+    RtlZeroBytes(Counts, sizeof(Counts));
+    for (Index = 0; Index < Control->NumberOfActions; Index++) {
+        Counts[Control->Actions[Index].Kind] += 1;
+    }
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PCREADER_STORE Store = Session->Stores[Index];
+
+        if (Store->Thread != READER_NONE &&
+            Session->Threads[Store->Thread].Process == Process) {
+            LeftOut += READER_EVENTS_PAUSED(Store->Header);
+            LastTimestamp = ReaderLarger(
+                LastTimestamp,
+                Session->Threads[Store->Thread].LastTimestamp);
+        }
+    }
+
+    if (Session->NumberOfProcesses == 1) {
+        LastTimestamp = Totals->LastTimestamp;
+    }
+
+    //
+    // A pause that goes on counts up to the last record.
+    //
+
+    for (Index = 0; Index < Control->NumberOfPauses; Index++) {
+        End = Control->Pauses[Index].Start;
+        if (End == READER_MAXIMUM_TIMESTAMP) {
+            End = ReaderLarger(LastTimestamp, Control->Pauses[Index].Stop);
+        }
+
+        Paused += End - Control->Pauses[Index].Stop;
+    }
+
+    ReaderPutProcess(Output, Session, Process);
+    ReaderPutNumber(Output, Control->NumberOfActions);
+    ReaderPutNumber(Output, Counts[TRACE_ACTION_MARK]);
+    ReaderPutNumber(Output, Counts[TRACE_ACTION_NAME]);
+    ReaderPutNumber(Output, Control->NumberOfPauses);
+    ReaderPutNumber(Output, Paused);
+    ReaderPutNumber(Output, LeftOut);
+    ReaderPutNumber(Output, Counts[TRACE_ACTION_CLEAR]);
+    if (Control->ClearTimestamp != 0) {
+        ReaderPutNumber(Output,
+                        Control->ClearTimestamp > Totals->FirstTimestamp
+                            ? Control->ClearTimestamp - Totals->FirstTimestamp
+                            : 0);
+    } else {
+        ReaderPutNothing(Output);
+    }
+}
+
+
+static
+VOID
 ReaderPutControl(
     _Inout_ PREADER_OUTPUT Output,
     _In_ const READER_SESSION *Session,
@@ -997,7 +1113,7 @@ ReaderPutControl(
 
 Routine Description:
 
-    Writes what was asked of the session while it was recorded.
+    Writes what was asked of the session's processes while they were recorded.
 
 Arguments:
 
@@ -1017,60 +1133,29 @@ Return Value:
 {
     BOOLEAN HasTimes = Session->Clock.Kind != TRACE_CLOCK_NONE;
     BOOLEAN IsText = Output->Format == ReaderFormatText;
-    PCREADER_CONTROL Control;
+    PCREADER_ACTION Instant;
     PCTRACE_CONTROL_ACTION Action;
-    ULONGLONG LastClear = 0;
-    ULONGLONG Paused = 0;
-    ULONGLONG NumberOfPauses = 0;
-    ULONGLONG End;
-    ULONG Counts[TRACE_ACTION_NAME + 1];
-    ULONG Process;
     ULONG Index;
 
     if (IsText && Session->NumberOfActions == 0) {
         return;
     }
 
-    RtlZeroBytes(Counts, sizeof(Counts));
-    for (Index = 0; Index < Session->NumberOfActions; Index++) {
-        Counts[Session->Actions[Index].Action->Kind] += 1;
-    }
-
     //
-    // A pause that goes on counts up to the last record.
+    // Text leaves out the processes of which nothing was asked.
     //
 
-    for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
-
-        Control = READER_CONTROL_OF(Session, Process);
-        LastClear = ReaderLarger(LastClear, Control->ClearTimestamp);
-        NumberOfPauses += Control->NumberOfPauses;
-        for (Index = 0; Index < Control->NumberOfPauses; Index++) {
-            End = Control->Pauses[Index].Start;
-            if (End == READER_MAXIMUM_TIMESTAMP) {
-                End = ReaderLarger(Totals->LastTimestamp,
-                                   Control->Pauses[Index].Stop);
-            }
-
-            Paused += End - Control->Pauses[Index].Stop;
-        }
-    }
-
-    ReaderBeginTable(Output, &ReaderInfoControlTable, 0);
-    ReaderPutNumber(Output, Session->NumberOfActions);
-    ReaderPutNumber(Output, Counts[TRACE_ACTION_MARK]);
-    ReaderPutNumber(Output, Counts[TRACE_ACTION_NAME]);
-    ReaderPutNumber(Output, NumberOfPauses);
-    ReaderPutNumber(Output, Paused);
-    ReaderPutNumber(Output, Totals->Paused);
-    ReaderPutNumber(Output, Counts[TRACE_ACTION_CLEAR]);
-    if (LastClear != 0) {
-        ReaderPutNumber(Output,
-                        LastClear > Totals->FirstTimestamp
-                            ? LastClear - Totals->FirstTimestamp
-                            : 0);
+    if (Session->NumberOfProcesses > 1) {
+        ReaderBeginTable(Output, &ReaderInfoControlsTable, 0);
     } else {
-        ReaderPutNothing(Output);
+        ReaderBeginTable(Output, &ReaderInfoControlTable, 0);
+    }
+
+    for (Index = 0; Index < Session->NumberOfProcesses; Index++) {
+        if (!IsText ||
+            READER_CONTROL_OF(Session, Index)->NumberOfActions != 0) {
+            ReaderPutControlOfProcess(Output, Session, Totals, Index);
+        }
     }
 
     ReaderEndTable(Output);
@@ -1081,7 +1166,8 @@ Return Value:
     ReaderBeginTable(Output, &ReaderInfoActionTable, 0);
     for (Index = 0; Index < Session->NumberOfActions; Index++) {
 
-        Action = Session->Actions[Index].Action;
+        Instant = &Session->Actions[Index];
+        Action = Instant->Action;
         if (HasTimes) {
             ReaderPutNumber(Output,
                             Action->Timestamp > Totals->FirstTimestamp
@@ -1097,7 +1183,7 @@ Return Value:
             ReaderPutNothing(Output);
         }
 
-        ReaderPutProcess(Output, Session, Session->Actions[Index].Process);
+        ReaderPutProcess(Output, Session, Instant->Process);
         ReaderPutString(Output, ReaderDescribeAction(Action->Kind));
         ReaderPutText(Output, Action->Text, Action->TextLength);
     }

@@ -1202,7 +1202,12 @@ Return Value:
     ULONG Index;
     NTSTATUS Status;
 
-    ReaderPutInstants(Events, Thread->Merge.Stream.Start);
+    //
+    // Where a process begins later than others, by a clear, these may have
+    // been asked for something before.
+    //
+
+    ReaderPutInstants(Events, Thread->Merge.Stream.Start - 1);
     ReaderSetEventTime(Events, Thread->Merge.Stream.Start);
     for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
 

@@ -69,10 +69,12 @@ Abstract:
 #define READER_FXT_MAXIMUM_LENGTH 32000u
 
 //
-// The thread that a process's own instants are of: no thread has that number.
+// The thread that a process's own instants are of, for the process's index: no
+// thread has that number.
 //
 
-#define READER_FXT_SESSION 0u
+#define READER_FXT_SESSION(Process) \
+    ((Process) == 0 ? 0u : 0x80000000u + (Process))
 
 //
 // A string's owner: a function or a module.
@@ -794,7 +796,7 @@ Return Value:
         READER_KEEP_STATUS(Events, ReaderAddToMap(&Fxt->Sessions, Key, 0));
         ReaderFxtWriteObject(Events,
                              READER_FXT_THREAD_OBJECT,
-                             READER_FXT_SESSION,
+                             READER_FXT_SESSION(Process),
                              ReaderNumberProcess(Events, Process),
                              Session,
                              sizeof(Session) - 1);
@@ -814,7 +816,8 @@ Return Value:
 
     Words[1] = Time;
     Words[2] = ReaderNumberProcess(Events, Process);
-    Words[3] = Track != NULL ? Track->Identifier : READER_FXT_SESSION;
+    Words[3] = Track != NULL ? Track->Identifier
+                             : READER_FXT_SESSION(Process);
     ReaderPutWords(Writer, Words, 4);
     ReaderPutPaddedText(Writer, Category, sizeof(Category) - 1);
     ReaderPutPaddedText(Writer, Clean, Text.LengthInBytes);

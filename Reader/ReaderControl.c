@@ -590,8 +590,11 @@ Return Value:
         Status = ReaderReadProcessControl(Session, Process, &IsNew);
     }
 
-    if (NT_SUCCESS(Status) && IsNew) {
-        Status = ReaderMergeActions(Session);
+    if (IsNew) {
+        Session->NumberOfActions = 0;
+        if (NT_SUCCESS(Status)) {
+            Status = ReaderMergeActions(Session);
+        }
     }
 
     return Status;
@@ -844,7 +847,10 @@ Return Value:
 
         if (Action->Kind != TRACE_ACTION_NAME &&
             (Action->ThreadId == 0 ||
-             READER_IS_THREAD_SELECTED(Options, Action->ThreadId))) {
+             READER_IS_THREAD_SELECTED(Options, Action->ThreadId)) &&
+            (Session->NumberOfProcesses == 1 ||
+             Action->Timestamp >=
+                 READER_CLEAR_OF(Session, Session->Actions[*Index].Process))) {
             return &Session->Actions[*Index];
         }
     }

@@ -173,7 +173,7 @@ Arguments:
 
 Return Value:
 
-    The first such mark; NULL if there is none.
+    The first such mark of any process; NULL if there is none.
 
 --*/
 {
@@ -183,9 +183,12 @@ Return Value:
     for (Index = 0; Index < Session->NumberOfActions; Index++) {
 
         PCTRACE_CONTROL_ACTION Action = Session->Actions[Index].Action;
+        ULONG Process = Session->Actions[Index].Process;
 
         if (Action->Kind == TRACE_ACTION_MARK &&
             Action->Timestamp >= Start &&
+            (Session->NumberOfProcesses == 1 ||
+             Action->Timestamp >= READER_CLEAR_OF(Session, Process)) &&
             ReaderCompareText(Action->Text,
                               Action->TextLength,
                               Name,
@@ -271,6 +274,44 @@ Return Value:
 
 
 static
+ULONGLONG
+ReaderFindClear(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    )
+/*++
+
+Routine Description:
+
+    Finds when a process was cleared last, if something was recorded before.
+
+Arguments:
+
+    Session - The session.
+
+    Process - The process's index.
+
+Return Value:
+
+    The time stamp; 0 if nothing is left out.
+
+--*/
+{
+    ULONGLONG Clear = READER_CLEAR_OF(Session, Process);
+    ULONG Index;
+
+    for (Index = 0; Clear != 0 && Index < Session->NumberOfThreads; Index++) {
+        if (Session->Threads[Index].Process == Process &&
+            Session->Threads[Index].FirstTimestamp < Clear) {
+            return Clear;
+        }
+    }
+
+    return 0;
+}
+
+
+static
 BOOLEAN
 ReaderApplyClears(
     _In_ const READER_SESSION *Session,
@@ -306,26 +347,25 @@ Return Value:
 
     for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
 
-        Clear = READER_CLEAR_OF(Session, Process);
-        if (Clear <= Range->FirstTimestamp || Clear <= Range->Start) {
+        Clear = ReaderFindClear(Session, Process);
+        Range->IsGiven = Range->IsGiven || Clear != 0;
+        if (Clear <= Range->Start) {
             IsAnythingLeft = TRUE;
-            Range->IsGiven = Range->IsGiven || Clear > Range->FirstTimestamp;
             continue;
         }
 
-        Range->IsGiven = TRUE;
         RtlWriteText(Errors, "TraceReader: %s: ", Options->Command);
-        if (Clear > Range->End) {
-            RtlWriteText(Errors, "nothing to show: ");
-        } else {
-            IsAnythingLeft = TRUE;
-        }
-
         if (Session->NumberOfProcesses == 1) {
             Range->Start = Clear;
         } else {
             ReaderWriteProcess(Errors, Session, Process);
             RtlWriteText(Errors, ": ");
+        }
+
+        if (Clear > Range->End) {
+            RtlWriteText(Errors, "nothing to show: ");
+        } else {
+            IsAnythingLeft = TRUE;
         }
 
         RtlWriteText(Errors,

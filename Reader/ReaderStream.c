@@ -1163,6 +1163,15 @@ Return Value:
     }
 
     //
+    // One process of several may have been cleared after the range.
+    //
+
+    if (Start > End) {
+        Stream->IsFinished = TRUE;
+        return;
+    }
+
+    //
     // Nobody knows what becomes of a thread's frames after its last record.
     //
 

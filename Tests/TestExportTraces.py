@@ -100,6 +100,7 @@ def check_descriptor(message, uuids):
         expect(parent is None and thread is None and not message and
                set(process) == {'pid', 'process_name'}, 'a process')
         uuids[uuid] = None
+        uuids['pid', uuid], = process['pid']
         return
     expect(parent in uuids and uuids[parent] is None, 'parent %s' % parent)
     if thread is not None:
@@ -133,11 +134,15 @@ def check_event(event, names, uuids):
 
 
 def check_instant(event, uuids):
-    """(track, name, category) of a TrackEvent; the process's track is None."""
+    """(track, name, category) of a TrackEvent; the process's track is None,
+    where there are several 'Process 12'."""
     one(event, 'type')
     uuid = one(event, 'track_uuid')
     expect(uuid in uuids, 'an instant on track %s' % uuid)
-    found = uuids[uuid], one(event, 'name'), one(event, 'categories')
+    track = uuids[uuid]
+    if track is None and list(uuids.values()).count(None) > 1:
+        track = 'Process %d' % uuids['pid', uuid]
+    found = track, one(event, 'name'), one(event, 'categories')
     expect(not event, 'more in an instant: %s' % event)
     return found
 
@@ -292,12 +297,12 @@ class Fxt:
         expect((kind, set(arguments)) in ((1, set()), (2, {'process'})),
                'an object of kind %d' % kind)
         if kind == 2:
-            key = arguments['process'], koid
-            expect(key not in self.names and
-                   name not in [known for (process, _), known
-                                in self.names.items() if process == key[0]],
+            expect(koid not in {known for _, known in self.names},
                    'a thread twice')
-            self.names[key] = name
+            if name == 'Session' and name in self.names.values():
+                name = 'Session of process %d' % arguments['process']
+            expect(name not in self.names.values(), 'a name twice')
+            self.names[arguments['process'], koid] = name
 
     def event(self, header):
         kind = field(header, 16, 19)

@@ -475,8 +475,10 @@ def check_processes(results, scratch):
                    for row in both.rows('threads', said=note)},
                   {'4242': 'main of one', '4243': ''}, 'names of processes')
     found = both.json('info')
-    results.equal((found['control'][0]['actions'], found['control'][0]
-                   ['pauses'], found['control'][0]['clears']), (6, 1, 1),
+    results.equal([[row[name] for name in ('process_id', 'actions', 'pauses',
+                                           'paused_ns', 'clears')]
+                   for row in found['control']],
+                  [[4242, 4, 1, 100, 0], [4243, 2, 0, 0, 1]],
                   'info of two processes')
     path = os.path.join(scratch, 'both.json')
     both.run('export', '--format', 'chrome', '-o', programs.windows_path(path),
@@ -507,6 +509,188 @@ def check_processes(results, scratch):
                       [('of one', 15), ('recording stopped', 30),
                        ('cleared', 32), ('recording started', 130),
                        ('of two', 140)], '%s: marks of two processes' % form)
+
+
+def make_processes(results, folder, *processes):
+    """A directory with a session of each (records, actions), all of thread 1,
+    and what TraceReader says of it."""
+    parent = os.path.join(folder, 'parent')
+    os.makedirs(parent)
+    for number, (records, actions) in enumerate(processes):
+        owner = 5000 + number, 133_000_000_000_000_000 + number
+        session = Session(results, os.path.join(folder, str(number)),
+                          [records], actions, process=owner[0],
+                          created=owner[1])
+        store, = support.stores(session.path)
+        with open(store, 'r+b') as file:
+            file.seek(0x018)
+            file.write(struct.pack('<I', owner[0]))
+            file.seek(0x020)
+            file.write(struct.pack('<Q', owner[1]))
+        os.rename(session.path, os.path.join(parent, str(number)))
+    both = Session.__new__(Session)
+    both.results, both.folder, both.path = results, folder, parent
+    return both
+
+
+def check_process_ranges(results, scratch):
+    """Instants, ranges and marks around the clear of one of two processes."""
+    one = [enter(0, A, 1), enter(10, B, 2), leave(20, B, 2),
+           enter(100, B, 2), leave(110, B, 2), leave(190, A, 1)]
+    two = [enter(2, C, 1), enter(12, D, 2), leave(22, D, 2),
+           enter(120, D, 2), leave(130, D, 2), leave(180, C, 1)]
+    marks = [action(MARK, 30, 'same'), action(MARK, 65, 'in one', 1),
+             action(NAME, 31, 'one\'s', 1)], \
+        [action(MARK, 25, 'same'), action(MARK, 27, 'gone'),
+         action(CLEAR, 60), action(MARK, 70, 'same'),
+         action(MARK, 66, 'in two', 1),
+         action(NAME, 71, 'two\'s', 1)]
+    both = make_processes(results, os.path.join(scratch, 'ranges'),
+                          (one, marks[0]), (two, marks[1]))
+    said = 'process 5001 made-up.exe: what was recorded before the last clear'
+
+    #
+    # What was asked before the clear is left out like what was recorded, and
+    # what was asked of the other process keeps its time.
+    #
+
+    expected = [(30, 5000, 'same'), (60, 5001, 'cleared'),
+                (65, 5000, 'in one'), (66, 5001, 'in two'),
+                (70, 5001, 'same')]
+    everything = [(25, 5001, 'same'), (27, 5001, 'gone')] + expected
+    for arguments, instants in ([], expected), (['--all'], everything):
+        note, done = ('', 'TraceReader: export: ') if arguments else (said,
+                                                                      said)
+        rows = both.rows('replay', *arguments, said=note)
+        results.equal([(int(row['time_ns']), int(row['process_id']),
+                        row['text'] or 'cleared') for row in rows
+                       if row['event'] in ('mark', 'clear')], instants,
+                      'replay %s: instants of processes' % arguments)
+        path = os.path.join(both.folder, 'trace%d' % len(arguments))
+        both.run('export', '--format', 'chrome', *arguments, '-o',
+                 programs.windows_path(path + '.json'), said=done)
+        with open(path + '.json', encoding='utf-8') as file:
+            events = json.load(file)['traceEvents']
+        results.equal([(round(each['ts'] * 1000), each['pid'], each['name'])
+                       for each in events if each['ph'] == 'i'], instants,
+                      'chrome %s: instants of processes' % arguments)
+        times = [each['ts'] for each in events if each['ph'] in 'BEi']
+        results.equal(times, sorted(times), 'chrome %s: by time' % arguments)
+        forms = [('fxt', traces.read_fxt)]
+        if shutil.which('protoc'):
+            forms.append(('perfetto', traces.read_perfetto))
+        for form, read in forms:
+            both.run('export', '--format', form, *arguments, '-o',
+                     programs.windows_path(path + '.' + form), said=done)
+            found = []
+            read(path + '.' + form, found)
+            tracks = {'in one': 'Thread 1 (one\'s)',
+                      'in two': 'Thread 1 (two\'s)'}
+            whole = {process: 'Process %d' % process
+                     for process in (5000, 5001)}
+            if form == 'fxt':
+                first = instants[0][1]
+                whole = {first: 'Session',
+                         10001 - first: 'Session of process %d' %
+                         (10001 - first)}
+            results.equal([(each[3], each[0], each[1]) for each in found],
+                          [(time, tracks.get(name, whole[process]), name)
+                           for time, process, name in instants],
+                          '%s %s: instants of processes' % (form, arguments))
+    results.equal({row['process_id']: row['name']
+                   for row in both.rows('threads', said=said)},
+                  {'5000': 'one\'s', '5001': 'two\'s'},
+                  'names of one thread identifier')
+
+    #
+    # A range that ends before the clear has nothing of that process.
+    #
+
+    none = 'process 5001 made-up.exe: nothing to show'
+    for way in WAYS:
+        results.equal(both.report('--to', '40ns', *way, said=none),
+                      {'A': (1, 40, 30, 40, 40, 0, 0, 1),
+                       'B': (1, 10, 10, 10, 10, 0, 0, 0)},
+                      'a clear after the range %s' % way)
+    for command in 'tree', 'threads', 'callees':
+        rows = both.rows(command, *(['A'] if command == 'callees' else []),
+                         '--to', '40ns', said=none)
+        results.check(rows and not [row for row in rows if 'C' in (
+            row.get('function'), row.get('callee')) or
+            row.get('process_id') == '5001' and row['calls'] != '0'],
+            '%s: a clear after the range' % command, [rows])
+    results.equal({row['process_id'] for row in both.rows(
+        'replay', '--to', '40ns', said=none)}, {'5000'},
+        'replay: a clear after the range')
+    results.equal(both.report('--to', '40ns', '--all')['C'][:2], (1, 38),
+                  'control: --all')
+
+    #
+    # The first mark that is not before its process's clear.
+    #
+
+    for name, arguments, expected in (
+            ('same', [], [100, 120]), ('same', ['--all'], [100, 120]),
+            ('gone', ['--all'], [100, 120])):
+        rows = both.rows('replay', '--from', 'mark:' + name, *arguments,
+                         said='' if arguments else said)
+        results.equal([int(row['time_ns']) for row in rows
+                       if row['event'] == 'enter'], expected,
+                      'from mark:%s %s' % (name, arguments))
+    for arguments, expected in ([], (1, 160)), (['--all'], (1, 165)):
+        results.equal(both.report(
+            '--from', 'mark:same', *arguments,
+            said='' if arguments else said)['A'][:2], expected,
+            'from mark:same %s' % arguments)
+    both.run('report', '--from', 'mark:gone', code=1,
+             said='there is no mark "gone"')
+
+    #
+    # A process that was cleared before its first record has nothing that is
+    # left out; two that were cleared begin each with its own clear.
+    #
+
+    late = make_processes(results, os.path.join(scratch, 'late'), (one, None),
+                          ([enter(50, C, 1), leave(70, C, 1)],
+                           [action(CLEAR, 40)]))
+    results.equal(late.report()['C'][:2], (1, 20), 'cleared before it began')
+    each = make_processes(results, os.path.join(scratch, 'each'),
+                          (one, [action(CLEAR, 105)]),
+                          (two, [action(CLEAR, 15)]))
+    for way in WAYS:
+        results.equal(each.report(*way, said='process 5000'),
+                      {'A': (1, 85, 80, 85, 85, 0, 0, 0),
+                       'B': (1, 5, 5, 5, 5, 0, 0, 0),
+                       'C': (1, 165, 148, 165, 165, 0, 0, 0),
+                       'D': (2, 17, 17, 7, 10, 0, 0, 0)},
+                      'two clears %s' % way)
+
+    #
+    # info: each process has its own.
+    #
+
+    found = both.json('info')
+    results.equal([[row[name] for name in (
+        'process_id', 'actions', 'marks', 'names', 'clears', 'last_clear_ns')]
+        for row in found['control']],
+        [[5000, 3, 2, 1, 0, None], [5001, 6, 4, 1, 1, 60]],
+        'info: control by process')
+    results.equal([(row['process_id'], row['time_ns'], row['text'])
+                   for row in found['actions'] if row['action'] == 'mark'],
+                  [(5001, 25, 'same'), (5001, 27, 'gone'), (5000, 30, 'same'),
+                   (5000, 65, 'in one'), (5001, 66, 'in two'),
+                   (5001, 70, 'same')], 'info: marks by process')
+
+    #
+    # A file that says that it is the other process's counts for nothing.
+    #
+
+    for number, other in (0, 1), (1, 0):
+        support.write_control(
+            os.path.join(both.path, str(number)), marks[other],
+            process=5000 + other, created=133_000_000_000_000_000 + other)
+    results.equal(both.report(said='process 5000 made-up.exe: session.control')
+                  ['C'][:2], (1, 178), 'control: files that were swapped')
 
 
 #
@@ -857,6 +1041,7 @@ def main():
         check_random(results, scratch)
         check_clear(results, scratch)
         check_processes(results, scratch)
+        check_process_ranges(results, scratch)
         check_marks(results, scratch)
         check_page(results, scratch)
         check_damage(results, scratch)
