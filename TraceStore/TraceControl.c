@@ -656,6 +656,33 @@ Return Value:
     }
 }
 
+_Use_decl_annotations_
+VOID
+TraceControlDoWithoutWorker(
+    PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Makes the owner of every store come by when there will be no worker: one
+    that is paused may count on it.
+
+Arguments:
+
+    Session - Supplies the session, whose worker is refused.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    if (Session->Control != NULL) {
+        TraceControlNotify(Session, 0xFFFFFFFF);
+    }
+}
+
 static
 VOID
 TraceControlReportNoWorker(
@@ -1230,7 +1257,9 @@ Return Value:
     TraceControlCarryOut(Store);
     if ((Header->HookFlags & TRACE_HOOK_PAUSED) != 0) {
         RtlStoreRelease64(&Header->Limit, 0);
-        if (Session->Worker.State == TRACE_WORKER_RUNNING) {
+        if (Session->Worker.State == TRACE_WORKER_RUNNING ||
+            Session->Worker.State == TRACE_WORKER_STARTING) {
+
             RtlStoreRelease32(&Header->HookFlags,
                               Header->HookFlags | TRACE_HOOK_STOPPED);
         } else {

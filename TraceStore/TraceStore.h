@@ -899,6 +899,7 @@ TRACE_CONTROL_SESSION TraceControlOpen;     // unless it is open
 TRACE_CONTROL_SESSION TraceControlClose;
 TRACE_CONTROL_SESSION TraceControlPoll;     // any thread
 TRACE_CONTROL_SESSION TraceControlWatch;    // the worker
+TRACE_CONTROL_SESSION TraceControlDoWithoutWorker;  // it is refused
 
 //
 // Appends an action of the calling thread.

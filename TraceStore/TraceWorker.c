@@ -680,7 +680,8 @@ Return Value:
                                    TRACE_WORKER_NONE) == TRACE_WORKER_NONE) {
 
         if (!Session->WorkerAllowed) {
-            Worker->State = TRACE_WORKER_REFUSED;
+            InterlockedExchange(&Worker->State, TRACE_WORKER_REFUSED);
+            TraceControlDoWithoutWorker(Session);
             return;
         }
 
@@ -688,7 +689,8 @@ Return Value:
                                   Worker,
                                   (PVOID)TraceWorkerMain);
         if (!NT_SUCCESS(Status)) {
-            Worker->State = TRACE_WORKER_REFUSED;
+            InterlockedExchange(&Worker->State, TRACE_WORKER_REFUSED);
+            TraceControlDoWithoutWorker(Session);
             RtlSetError(&Error,
                         "starting the worker thread",
                         &Session->ModuleName,
