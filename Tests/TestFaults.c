@@ -1016,6 +1016,23 @@ FaultIsRace(
 }
 
 //
+// Routines that are called for each view, or for each piece of one: views of a
+// thread that is slower are smaller (TraceView.c), so the later calls of these
+// may not come where the machine has other things to do.
+//
+
+static
+BOOLEAN
+FaultIsOfSpeed(
+    ULONG Routine
+    )
+{
+    return Routine == FaultNtAllocateVirtualMemory ||
+           Routine == FaultNtFreeVirtualMemory ||
+           Routine == FaultNtWriteFile;
+}
+
+//
 // Whether there are failures in the table for a routine.
 //
 
@@ -1082,7 +1099,7 @@ FaultTestAllCalls(
     TEST_EQUAL(FaultOutcome.Recorded, FaultOutcome.Made);
     FaultRunWell(&Fault, 0);
     for (Routine = 0; Routine < FaultNumberOfRoutines; Routine += 1) {
-        if (FaultIsRace(Routine)) {
+        if (FaultIsRace(Routine) || FaultIsOfSpeed(Routine)) {
             continue;
         }
         if (!TEST_EQUAL(FaultCalls[Routine], Counts[Routine])) {
@@ -1136,7 +1153,8 @@ FaultTestAllCalls(
                     Fault.Sticky = (BOOLEAN)Sticky;
                     Fault.Error = FaultErrors[First + Error];
                     FaultRunWell(&Fault,
-                                 FaultIsRace(Routine) ?
+                                 FaultIsRace(Routine) ||
+                                 (FaultIsOfSpeed(Routine) && Call > 1) ?
                                  FAULT_PROBLEM_NOT_FIRED : 0);
                     Runs += 1;
                     NotFired += FaultFired == 0;
