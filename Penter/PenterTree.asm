@@ -209,9 +209,12 @@ UNWIND_END_PROLOG
 
         ;
         ; Frames at or below the return address, r8, have gone: each ends now,
-        ; without an exit.  Then the parent is another.
+        ; without an exit.  Then the parent is another.  A FrameSize of all ones
+        ; says nothing of that: TraceTree.c wants these entries for itself.
         ;
 
+        cmp     dword [rax + TRACE_NODE_FRAME_SIZE], -1
+        je      %%slow
         mov     r9, r8
 %%above:
         mov     r8, [rcx + TRACE_HEADER_WRITER_CONTEXT]
