@@ -425,10 +425,11 @@ def check_refusals(results, reader, scratch):
                   'refused: no file')
 
 
-def check_mixed(results, scratch):
+def check_mixed(results, scratch, name, flags, sums):
     """Records and trees in one session: both are read, where that makes
-    sense."""
-    folder = os.path.join(scratch, 'mixed')
+    sense; but records of what is in a tree, too, count for single calls
+    alone."""
+    folder = os.path.join(scratch, name)
     session, written = tree.write_session(folder, NAMES,
                                           [(worker(), dict(now=NOW))])
     with open(written[0][0], 'rb') as file:
@@ -438,6 +439,7 @@ def check_mixed(results, scratch):
     made.write(os.path.join(session, 'made-up.exe-9-0.trace'),
                [(5000, leaf + 5, made.TOP - 64, made.ENTER),
                 (5100, leaf + 9, made.TOP - 64, made.EXIT)],
+               at0x14=struct.pack('<I', 1 | flags),
                at0x1C=struct.pack('<I', 9), at0x128=header[0x128:0x130],
                at0xE0=bytes(64), at0x148=header[0x148:0x158],
                at0x200=path, at0x620=path)
@@ -446,13 +448,19 @@ def check_mixed(results, scratch):
             reader.json('report')['functions']}
     results.equal((rows['Leaf']['calls'], rows['Leaf']['total_ticks'],
                    rows['Leaf']['p50_ticks'], rows['Run']['calls']),
-                  (9, 175, None, 7), 'mixed: report')
+                  (*sums, None, 7), '%s: report' % name)
     code, text, errors = reader.run('replay', '--csv')
     results.check(code == 0 and len(text.splitlines()) == 3 and
                   'hold trees, which have no single calls: left out' in errors,
-                  'mixed: replay', [code, text, errors])
+                  '%s: replay' % name, [code, text, errors])
+    code, text, errors = reader.run('report', '--csv', '--from', '0')
+    seen = {row['function']: row['calls']
+            for row in csv.DictReader(io.StringIO(text))}
+    results.check(code == 0 and seen == {'Leaf': '1'} and
+                  'left out' in errors, '%s: report --from' % name,
+                  [code, seen, errors])
     results.equal(reader.json('info')['recording'][0]['mode'],
-                  'tree and records', 'mixed: info')
+                  'tree and records', '%s: info' % name)
 
 
 def check_pack(results, reader, scratch, schema):
@@ -721,7 +729,8 @@ def main():
         check_ends(results, scratch)
         check_control(results, scratch)
         check_refusals(results, reader, scratch)
-        check_mixed(results, scratch)
+        check_mixed(results, scratch, 'mixed', 0, (9, 175))
+        check_mixed(results, scratch, 'ranges', 8, (8, 75))
         check_pack(results, reader, scratch, schema)
         check_fields(results, scratch)
         check_leaving_out(results, scratch)
