@@ -706,6 +706,25 @@ def check_real(results, scratch):
     code, _, text = support.verify(sessions['tree'])
     results.check(code == 0, 'real: verify', text)
 
+    functions = os.path.join(scratch, 'functions')
+    code, _, errors = support.reader(
+        'exclude', '--output', programs.windows_path(functions),
+        programs.windows_path(program), 'WorkerParse')
+    results.check(code == 0, 'exclude', [errors])
+    _, session = programs.trace(
+        program, directory=os.path.join(scratch, 'real-ranges'),
+        TRACER_MODE='tree', TRACER_CHRONO=programs.windows_path(functions))
+    results.check(len(support.stores(session)) >
+                  len(support.stores(sessions['tree'])),
+                  'real: chronological ranges have stores')
+    results.equal(calls_by_function(session), calls['file'],
+                  'real: what is in ranges counts once')
+    data = json.loads(support.reader(
+        'outliers', '--json', 'WorkerParse',
+        programs.windows_path(session))[1])
+    results.equal(data['summary'][0]['calls'], calls['file']['WorkerParse'][0],
+                  'real: single calls are those of the ranges')
+
 
 def main():
     results = programs.Results()
