@@ -822,6 +822,7 @@ Return Value:
 {
     PRTL_WRITER Writer = Output->Writer;
     PCREADER_TABLE Table = Output->Table;
+    BOOLEAN IsFirst = TRUE;
     ULONG Index;
 
     *Column = &Table->Columns[Output->Column];
@@ -829,10 +830,18 @@ Return Value:
         return FALSE;
     }
 
+    //
+    // The columns before it may be absent.
+    //
+
+    for (Index = 0; IsFirst && Index < Output->Column; Index++) {
+        IsFirst = ReaderIsColumnAbsent(Output, &Table->Columns[Index]);
+    }
+
     switch (Output->Format) {
 
     case ReaderFormatJson:
-        if (Output->Column == 0) {
+        if (IsFirst) {
             RtlWriteText(Writer,
                          "%s\n{",
                          Output->NumberOfRows != 0 ? "," : "");
@@ -840,7 +849,7 @@ Return Value:
 
         RtlWriteText(Writer,
                      "%s\"%s%s\": ",
-                     Output->Column != 0 ? ", " : "",
+                     IsFirst ? "" : ", ",
                      (*Column)->Field,
                      ReaderTimeSuffix(Output, *Column));
         return TRUE;
@@ -853,7 +862,7 @@ Return Value:
                          Output->NumberOfRows,
                          (*Column)->Field,
                          ReaderTimeSuffix(Output, *Column));
-        } else if (Output->Column != 0) {
+        } else if (!IsFirst) {
             RtlWriteText(Writer, ",");
         }
 
