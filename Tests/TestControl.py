@@ -397,6 +397,35 @@ def tree_calls(path):
                for index in range(count))
 
 
+def cleared_calls(path):
+    """The calls that clearings took out of the nodes."""
+    with open(path, 'rb') as file:
+        return struct.unpack_from('<Q', file.read(4096), 0x1f8)[0]
+
+
+def check_tree_clears(results, scratch, program):
+    """Without pauses the sum is exact: calls in nodes, and cleared ones."""
+    run = Run(results, scratch, program, 'tree clears', 'busy', str(THREADS),
+              TRACER_MODE='tree', TRACER_MAX_BYTES='1M')
+    control = run.open()
+    clears = 100
+    for _ in range(clears):
+        control.append(CLEAR)
+        time.sleep(0.005)
+    calls = run.finish()
+    stores = {store.thread: store for store in read_stores(run.session)}
+    results.equal({thread: 2 * (tree_calls(stores[thread].path) +
+                                cleared_calls(stores[thread].path))
+                   for thread in calls}, calls,
+                  'trees: calls add up across clears')
+    busy = [stores[thread] for thread, number in calls.items() if number > 2]
+    results.check(busy and all(store.clear and
+                               cleared_calls(store.path) >
+                               tree_calls(store.path) // 100
+                               for store in busy),
+                  'trees: they were cleared')
+
+
 def check_trees(results, scratch, program):
     """Trees: what is cleared is gone, so first there are only pauses.
 
@@ -668,7 +697,8 @@ def main():
                           outcomes[:1] * 2, '%s: untraced, without a library '
                           'behind it, traced' % verb, outcomes)
         for check in (check_across, check_threads, check_refusals,
-                      check_choosing, check_trees, check_outside,
+                      check_choosing, check_trees,
+                      check_tree_clears, check_outside,
                       check_inside):
             timed(check, results, scratch, program)
     return results.finish()

@@ -368,7 +368,9 @@ typedef struct _TRACE_STORE_HEADER {
     uint32_t ParentProcessId;       // 0x1f0 of the process that started this
                                     //       one; 0: not known
     uint32_t Reserved3;             // 0x1f4
-    uint64_t Reserved4;             // 0x1f8
+    uint64_t NumberOfCallsCleared;  // 0x1f8 trees: calls that clearings took
+                                    //       out of the nodes, but for those
+                                    //       that were open and are in them
 
     //
     // 0x200: the texts.
@@ -462,6 +464,7 @@ TRACE_FORMAT_ASSERT_OFFSET(BaseAddress, 0x1d8);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfUnmatchedExits, 0x1e0);
 TRACE_FORMAT_ASSERT_OFFSET(StackFileOffset, 0x1e8);
 TRACE_FORMAT_ASSERT_OFFSET(ParentProcessId, 0x1f0);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfCallsCleared, 0x1f8);
 TRACE_FORMAT_ASSERT_OFFSET(ModulePath, 0x200);
 TRACE_FORMAT_ASSERT_OFFSET(ProcessPath, 0x620);
 TRACE_FORMAT_ASSERT_OFFSET(CommandLine, 0xa40);

@@ -2207,6 +2207,7 @@ Return Value:
 {
     PTRACE_STORE_HEADER Header;
     PTRACE_NODE Node;
+    ULONGLONG Cleared;
     ULONGLONG Index;
 
     Header = Store->Header;
@@ -2215,8 +2216,10 @@ Return Value:
         Store->Tree.Stack->Top = Header->Cursor;
     }
 
+    Cleared = 0;
     for (Index = 0; Index < Header->NumberOfNodes; Index += 1) {
         Node = &Store->Tree.Nodes[Index];
+        Cleared += Node->Calls;
         Node->Calls = 0;
         Node->Total = 0;
         Node->Minimum = MAXULONG64;
@@ -2226,7 +2229,15 @@ Return Value:
         Node->Away = 0;
     }
 
+    //
+    // The calls that are open are in their nodes again.
+    //
+
     TraceTreeVisit(Store, TreeVisitClear, Timestamp);
+    for (Index = 0; Index < Header->NumberOfNodes; Index += 1) {
+        Cleared -= Store->Tree.Nodes[Index].Calls;
+    }
+    Header->NumberOfCallsCleared += Cleared;
     RtlStoreRelease64(&Header->ClearTimestamp, Timestamp);
     TraceTreeEndChange(Store);
 }
