@@ -1420,6 +1420,8 @@ Return Value:
 
             if (!TraceTreeIsCurrent(&Store->Tree, Call)) {
                 TraceTreeSwitch(Store, Call);
+            } else {
+                TraceTreeUseStack(Store);
             }
             return TRUE;
         }
