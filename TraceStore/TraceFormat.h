@@ -555,7 +555,7 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Parent) == 0x60);
 
 //
 // A node of a function whose calls are recorded, with all that they call, in a
-// store of TRACE_FLAG_CHRONOLOGICAL, too.  Its FrameSize is all ones.
+// store of TRACE_FLAG_CHRONOLOGICAL, too.
 //
 
 #define TRACE_NODE_CHRONOLOGICAL    0x2u

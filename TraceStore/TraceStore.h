@@ -189,6 +189,7 @@ struct _TRACE_DEPTH {
 #define TRACE_TREE_HASH             0x9E3779B1u
 #define TRACE_TREE_HASH_SHIFT       12
 #define TRACE_TREE_MAXIMUM_BUCKETS  0x00100000
+#define TRACE_CHRONO_BUCKETS        4096
 
 //
 // How far RSP is below that at its call when the hook looks where it is: this
@@ -213,9 +214,8 @@ typedef struct _TRACE_TREE {
                                     // from outside
     struct _TRACE_STORE *Chrono;    // the thread's second store; NULL: none yet
     BOOLEAN IsChronoFailed;         // there can be none
-    PTRACE_NODE ChronoRoots;        // children of the root that the hook must
-                                    // not find, linked by HashNext
-    PTRACE_NODE RootOther;          // OtherChild of the root, likewise
+    PTRACE_NODE *ChronoBuckets;     // TRACE_CHRONO_BUCKETS: of nodes that the
+                                    // hook must not find; NULL: there are none
 } TRACE_TREE;
 typedef TRACE_TREE *PTRACE_TREE;
 

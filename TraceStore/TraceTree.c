@@ -84,12 +84,6 @@ Abstract:
 
 #define TREE_RANGE(Stack)           ((Stack)->Reserved[2])
 
-//
-// In a node's FrameSize: the hook leaves its entries to this file.
-//
-
-#define TREE_NEVER_FITS             MAXULONG32
-
 #define TREE_HALTED                 (TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED)
 
 //
@@ -453,6 +447,17 @@ Return Value:
     Tree->Buckets = (PTRACE_NODE *)Buckets;
     Tree->Mask = TREE_FIRST_BUCKETS - 1;
 
+    if (Store->Session->NumberOfChrono != 0) {
+        Status = RtlAllocatePages(&Store->Session->Rtl,
+                                  TRACE_CHRONO_BUCKETS * sizeof(PTRACE_NODE),
+                                  &Buckets);
+        if (!NT_SUCCESS(Status)) {
+            RtlFreePages(&Store->Session->Rtl, Tree->Buckets);
+            return Status;
+        }
+        Tree->ChronoBuckets = (PTRACE_NODE *)Buckets;
+    }
+
     Root = Tree->Nodes;
     Root->Minimum = MAXULONG64;
     Root->LastChild = (ULONG_PTR)Root;
@@ -737,6 +742,42 @@ Return Value:
 }
 
 static
+PTRACE_NODE *
+TraceTreeChronoBucket(
+    _In_ const TRACE_TREE *Tree,
+    _In_ const TRACE_NODE *Parent,
+    _In_ ULONG Site
+    )
+/*++
+
+Routine Description:
+
+    Gives the bucket of a node that the hook must not find: one of a
+    chronological function, or, where there are such functions, that of
+    TRACE_NODE_OTHER, whose site is 0.
+
+Arguments:
+
+    Tree - Supplies the tree, which has such buckets.
+
+    Parent - Supplies the node's parent.
+
+    Site - Supplies its site.
+
+Return Value:
+
+    The bucket.
+
+--*/
+{
+    ULONG Hash;
+
+    Hash = ((ULONG)(ULONG_PTR)Parent >> 3 ^ Site) * TRACE_TREE_HASH;
+    return &Tree->ChronoBuckets[Hash >> TRACE_TREE_HASH_SHIFT &
+                                (TRACE_CHRONO_BUCKETS - 1)];
+}
+
+static
 PTRACE_NODE
 TraceTreeFindChild(
     _In_ PTRACE_STORE Store,
@@ -769,12 +810,12 @@ Return Value:
 
     Tree = &Store->Tree;
     Index = (ULONGLONG)(Parent - Tree->Nodes);
-    if (Index == 0) {
-        for (Node = Tree->ChronoRoots;
+    if (Tree->ChronoBuckets != NULL) {
+        for (Node = *TraceTreeChronoBucket(Tree, Parent, Site);
              Node != NULL;
              Node = (PTRACE_NODE)(ULONG_PTR)Node->HashNext) {
 
-            if (Node->Site == Site) {
+            if (Node->Site == Site && Node->Parent == Index) {
                 return Node;
             }
         }
@@ -833,9 +874,8 @@ Return Value:
 
     for (Index = 1; Index < Store->Header->NumberOfNodes; Index += 1) {
         Node = &Tree->Nodes[Index];
-        if ((Node->Flags & TRACE_NODE_OTHER) == 0 &&
-            ((Node->Flags & TRACE_NODE_CHRONOLOGICAL) == 0 ||
-             Node->Parent != 0)) {
+        if ((Node->Flags &
+             (TRACE_NODE_OTHER | TRACE_NODE_CHRONOLOGICAL)) == 0) {
 
             Bucket = &Tree->Buckets[TraceTreeHash(Tree,
                                                   &Tree->Nodes[Node->Parent],
@@ -948,28 +988,20 @@ Return Value:
     RtlStoreRelease64(&Header->NumberOfNodes, Header->NumberOfNodes + 1);
 
     //
-    // Where the root has children that the hook must not find, it must not take
-    // another for them either.
+    // A parent may get a child that the hook must not find, and then it must
+    // not take this one for that.
     //
 
-    if ((Flags & TRACE_NODE_OTHER) != 0) {
-        if (Parent == Tree->Nodes && Store->Session->NumberOfChrono != 0) {
-            Tree->RootOther = Node;
-        } else {
-            RtlStoreRelease64(&Parent->OtherChild, (ULONG_PTR)Node);
-        }
+    if ((Flags & TRACE_NODE_OTHER) != 0 && Tree->ChronoBuckets == NULL) {
+        RtlStoreRelease64(&Parent->OtherChild, (ULONG_PTR)Node);
         return Node;
     }
 
-    //
-    // The hook goes by FrameSize but inside the first frame of a stack, which
-    // is none and has the highest stack pointer that there is.
-    //
-
-    if ((Flags & TRACE_NODE_CHRONOLOGICAL) != 0 && Parent == Tree->Nodes) {
-        Node->HashNext = (ULONG_PTR)Tree->ChronoRoots;
-        Tree->ChronoRoots = Node;
-        Tree->NumberOfSites += 1;
+    if (Flags != 0) {
+        Bucket = TraceTreeChronoBucket(Tree, Parent, Site);
+        Node->HashNext = (ULONG_PTR)*Bucket;
+        *Bucket = Node;
+        Tree->NumberOfSites += (Flags & TRACE_NODE_OTHER) == 0;
         return Node;
     }
 
@@ -1008,8 +1040,8 @@ Return Value:
 
 --*/
 {
-    if (Parent == Store->Tree.Nodes && Store->Tree.RootOther != NULL) {
-        return Store->Tree.RootOther;
+    if (Parent->OtherChild == 0 && Store->Tree.ChronoBuckets != NULL) {
+        return TraceTreeFindChild(Store, Parent, 0);
     }
 
     return (PTRACE_NODE)(ULONG_PTR)Parent->OtherChild;
@@ -1094,17 +1126,14 @@ Return Value:
 
             return TraceTreeGetOther(Store, Parent);
         }
-        Flags = TraceChronoIsListed(Store->Session, Call->Site) ?
+        Flags = Tree->ChronoBuckets != NULL &&
+                TraceChronoIsListed(Store->Session, Call->Site) ?
                 TRACE_NODE_CHRONOLOGICAL : 0;
         Node = TraceTreeAddNode(Store, Parent, Call->Site, Call->Kind, Flags);
         if (Node == NULL) {
             return NULL;
         }
-        Node->FrameSize = Flags != 0 ? TREE_NEVER_FITS : FrameSize;
-    }
-
-    if ((Node->Flags & TRACE_NODE_CHRONOLOGICAL) != 0) {
-        return Node;
+        Node->FrameSize = FrameSize;
     }
 
     //
@@ -1114,7 +1143,9 @@ Return Value:
     if (Node->FrameSize > FrameSize) {
         Node->FrameSize = FrameSize;
     }
-    Parent->LastChild = (ULONG_PTR)Node;
+    if ((Node->Flags & TRACE_NODE_CHRONOLOGICAL) == 0) {
+        Parent->LastChild = (ULONG_PTR)Node;
+    }
     return Node;
 }
 
@@ -1589,7 +1620,8 @@ Return Value:
 
     if (!IsListed &&
         !IsInRange &&
-        Node != Store->Tree.RootOther &&
+        ((Node->Flags & TRACE_NODE_OTHER) == 0 ||
+         Parent->OtherChild == (ULONG_PTR)Node) &&
         Call->Stack + Node->FrameSize < Top->Stack) {
 
         return TRUE;
@@ -2398,6 +2430,8 @@ Return Value:
 
     RtlFreePages(&Store->Session->Rtl, Store->Tree.Buckets);
     Store->Tree.Buckets = NULL;
+    RtlFreePages(&Store->Session->Rtl, Store->Tree.ChronoBuckets);
+    Store->Tree.ChronoBuckets = NULL;
 
     //
     // A thread that was terminated may have left Generation odd.
