@@ -62,6 +62,70 @@ def flags(path):
             int.from_bytes(header[0x14:0x18], 'little'))
 
 
+MODULE = r'''
+#include <windows.h>
+#define TRACED __attribute__((noinline))
+volatile int Sink;
+TRACED void Leaf(void) { Sink += 1; }
+TRACED void Listed(int Depth) { Leaf(); if (Depth) { Listed(Depth - 1); } }
+TRACED void Other(void) { Leaf(); Listed(2); Leaf(); }
+__declspec(dllexport) void Work(int Count)
+{
+    while (Count-- > 0) { Other(); }
+}
+BOOL WINAPI DllMain(HINSTANCE Module, DWORD Reason, LPVOID Reserved)
+{
+    (void)Module;
+    (void)Reserved;
+    if (Reason == DLL_PROCESS_DETACH || Reason == DLL_THREAD_DETACH) {
+        Listed(0);
+    }
+    return TRUE;
+}
+'''
+LOADER = r'''
+#include <windows.h>
+#include <stdlib.h>
+static void (*Work)(int);
+static DWORD WINAPI Run(LPVOID Argument)
+{
+    Work((int)(size_t)Argument);
+    return 0;
+}
+int main(int Number, char **Words)
+{
+    HMODULE Module = LoadLibraryA("Module.dll");
+    HANDLE Thread;
+    (void)Number;
+    Work = (void (*)(int))(void *)GetProcAddress(Module, "Work");
+    Thread = CreateThread(0, 0, Run, (LPVOID)(size_t)300, 0, 0);
+    WaitForSingleObject(Thread, INFINITE);
+    Work(200);
+    if (atoi(Words[1])) { FreeLibrary(Module); }
+    return 0;
+}
+'''
+
+
+def build_module(folder):
+    """A DLL with hooks, and a program without that loads it."""
+    os.makedirs(folder)
+    for name, text, hooks, more in (
+            ('Module', MODULE, programs.PENTER_FLAGS,
+             [programs.LIBRARY, '-shared', '-Wl,--image-base,0x140000000',
+              '-o', 'Module.dll']),
+            ('Loader', LOADER, [], ['-o', 'Loader.exe'])):
+        with open(os.path.join(folder, name + '.c'), 'w',
+                  encoding='ascii') as file:
+            file.write(text)
+        subprocess.run([programs.GCC, *programs.SAME_CALLS, *hooks, '-c',
+                        name + '.c'], check=True, cwd=folder)
+        subprocess.run([programs.GCC, name + '.o', *more, '-static'],
+                       check=True, cwd=folder)
+    return [os.path.join(folder, name) for name in ('Module.dll',
+                                                    'Loader.exe')]
+
+
 class Run:
     """A run: its stores of each kind, by thread."""
 
@@ -297,6 +361,27 @@ def check_ends(results, scratch, builds):
         results.equal(opened['Listed'], 2, last + ': open calls of Listed')
 
 
+def check_modules(results, scratch, _):
+    """A DLL: its DllMain calls a listed function at the end of threads."""
+    module, loader = build_module(os.path.join(scratch, 'module'))
+    path = make_list(results, module, os.path.join(scratch, 'dll.list'),
+                     'Listed')
+    resolve = resolver(module)
+    for unloads in '01':
+        full = Run(scratch, loader, unloads)
+        plain = Run(scratch, loader, unloads, **TREE)
+        chrono = Run(scratch, loader, unloads, chrono=path, **TREE)
+        what = 'DLL, unloaded ' + unloads
+        results.check(full.is_right and chrono.is_right and
+                      'TRACER_CHRONO' not in chrono.log,
+                      what + ': exit codes', [chrono.log])
+        compare_records(results, what, full, chrono, resolve, ('Listed',))
+        compare_trees(results, what, plain, chrono, resolve)
+        results.check(all(store.State == support.STATE_CLOSED
+                          for store in chrono.ranges),
+                      what + ': the stores are closed')
+
+
 def check_lists(results, scratch, builds):
     """Lists of another image, of nothing, that make no sense."""
     program, path, resolve = builds('penter')
@@ -504,6 +589,7 @@ def main():
     with programs.Scratch() as scratch:
         builds = Builds(results, scratch)
         for name, check in (('calls', check_calls), ('ends', check_ends),
+                            ('modules', check_modules),
                             ('lists', check_lists),
                             ('settings', check_settings),
                             ('control', check_control),
