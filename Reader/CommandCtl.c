@@ -75,6 +75,8 @@ typedef struct _READER_CTL {
     PCREADER_OPTIONS Options;
     READER_CTL_VERB Verb;
     READER_SESSION Session;
+    PREADER_SESSION Whole;          // that this is one of; NULL: it is alone
+    ULONG Process;                  // index, in that
     TRACE_STORE_HEADER Identity;    // for a session without a valid store
     HANDLE File;                    // NULL: there is no control file
     TRACE_CONTROL Header;           // a copy
@@ -1166,6 +1168,12 @@ Return Value:
             return READER_EXIT_FAILURE;
         }
     } else if (Missing == 0) {
+
+        if (Ctl->Whole != NULL) {
+            ReaderWriteProcess(Context->Output, Ctl->Whole, Ctl->Process);
+            RtlWriteText(Context->Output, ": ");
+        }
+
         RtlWriteText(Context->Output,
                      "%s: action %u, seen by %u module%s\n",
                      Verb,
@@ -1710,7 +1718,8 @@ ReaderCtlMakeDirectories(
 
 Routine Description:
 
-    Makes the directories below the snapshot's: one for each process but one.
+    Makes the directories below the snapshot's: one for each process, where
+    there are several.
 
 Arguments:
 
@@ -1732,7 +1741,8 @@ Return Value:
          Index++) {
 
         Name = &Session->Directories[Index].Name;
-        if (Name->Length != 0) {
+        if (Name->Length != 0 &&
+            Session->Directories[Index].Process != READER_NONE) {
             Status = RtlAppendPath(&Ctl->Target,
                                    Name->Buffer,
                                    Name->Length / sizeof(WCHAR),
@@ -1777,6 +1787,11 @@ Return Value:
     for (Index = 0;
          Index < Session->NumberOfDirectories && NT_SUCCESS(Status);
          Index++) {
+
+        if (Session->Directories[Index].Name.Length != 0 &&
+            Session->Directories[Index].Process == READER_NONE) {
+            continue;
+        }
 
         if (Ctl->File != NULL) {
             RtlClose(Ctl->Context->Rtl, Ctl->File);
@@ -2046,123 +2061,413 @@ Return Value:
 }
 
 
-static READER_COMMAND_ROUTINE ReaderCommandCtl;
+static
+BOOLEAN
+ReaderCtlBegin(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options,
+    _In_ READER_CTL_VERB Verb,
+    _Outptr_ PREADER_CTL *Ctl
+    )
+/*++
+
+Routine Description:
+
+    Opens a session, or a directory of several.
+
+Arguments:
+
+    Context - The context.
+
+    Options - The options, with its path.
+
+    Verb - The verb.
+
+    Ctl - Receives the state, for ReaderCtlEnd.
+
+Return Value:
+
+    FALSE if it cannot be opened; the error has been written.
+
+--*/
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+
+    *Ctl = (PREADER_CTL)Allocator->Allocate(Allocator->Context, sizeof(**Ctl));
+    if (*Ctl == NULL) {
+        ReaderFail(Context, "ctl", Options->PathUtf8, STATUS_NO_MEMORY);
+        return FALSE;
+    }
+
+    RtlZeroBytes(*Ctl, FIELD_OFFSET(READER_CTL, Buffer));
+    (*Ctl)->Context = Context;
+    (*Ctl)->Options = Options;
+    (*Ctl)->Verb = Verb;
+    if (!ReaderOpenCommandSession(&(*Ctl)->Session, Context, Options)) {
+        Allocator->Free(Allocator->Context, *Ctl);
+        *Ctl = NULL;
+        return FALSE;
+    }
+
+    return TRUE;
+}
 
 
 static
-ULONG
-ReaderCtlEach(
+VOID
+ReaderCtlEnd(
     _Inout_ PREADER_CTL Ctl
     )
 /*++
 
 Routine Description:
 
-    Does to each process that runs, one after the other, what was asked for.
+    Closes what ReaderCtlBegin opened.
 
 Arguments:
 
-    Ctl - The command, of a directory with sessions.
+    Ctl - The state.
 
 Return Value:
 
-    READER_EXIT_*: a failure if it was one for any.
+    None.
 
 --*/
 {
     PCREADER_CONTEXT Context = Ctl->Context;
-    PREADER_SESSION Session = &Ctl->Session;
-    PCALLOCATOR Allocator = Context->Allocator;
-    READER_OPTIONS Options = *Ctl->Options;
-    UNICODE_STRING Path;
-    PWSTR Wide;
-    PCHAR Utf8;
-    ULONG Capacity;
-    ULONG Length;
-    ULONG Index;
-    ULONG Count = 0;
-    ULONG ExitCode = READER_EXIT_SUCCESS;
 
-    if (Ctl->Verb == ReaderCtlSnapshot || Ctl->Verb == ReaderCtlStatus ||
-        Options.Format != ReaderFormatText) {
-        return ReaderFail(Context,
-                          "ctl: several processes can only be started, "
-                          "stopped, cleared and marked together, in text "
-                          "(name one session; TraceReader sessions lists "
-                          "them)",
-                          Options.PathUtf8,
-                          STATUS_NOT_SUPPORTED);
+    if (Ctl->File != NULL) {
+        RtlClose(Context->Rtl, Ctl->File);
     }
 
-    for (Index = 1; Index < Session->NumberOfDirectories; Index++) {
+    ReaderCloseSession(&Ctl->Session);
+    Context->Allocator->Free(Context->Allocator->Context, Ctl);
+}
 
-        PREADER_DIRECTORY Directory = &Session->Directories[Index];
 
-        if (Directory->Process == READER_NONE ||
-            Session->Processes[Directory->Process].State ==
-                ReaderProcessGone) {
+static
+ULONG
+ReaderCtlRun(
+    _Inout_ PREADER_CTL Ctl
+    )
+/*++
+
+Routine Description:
+
+    Does what was asked for, with one session.
+
+Arguments:
+
+    Ctl - The command's state.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    NTSTATUS Status;
+
+    Status = ReaderCtlOpenFile(Ctl,
+                               0,
+                               ReaderCtlVerbs[Ctl->Verb].Kind !=
+                                   TRACE_ACTION_NONE);
+    if (NT_SUCCESS(Status)) {
+        Status = ReaderCtlReadHeader(Ctl);
+    } else if (Status == STATUS_OBJECT_NAME_NOT_FOUND) {
+        Status = STATUS_SUCCESS;
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFail(Ctl->Context,
+                          "read the control file of",
+                          Ctl->Options->PathUtf8,
+                          Status);
+    }
+
+    if (Ctl->Session.Header == NULL && Ctl->File != NULL) {
+        Ctl->Identity.ProcessId = Ctl->Header.ProcessId;
+        Ctl->Identity.ProcessCreationTime = Ctl->Header.ProcessCreationTime;
+        Ctl->Session.Header = &Ctl->Identity;
+    }
+
+    ReaderQueryProcess(&Ctl->Session);
+
+    switch (Ctl->Verb) {
+    case ReaderCtlSnapshot:
+        return ReaderCtlTakeSnapshot(Ctl);
+    case ReaderCtlStatus:
+        return ReaderCtlStatusOf(Ctl);
+    default:
+        return ReaderCtlAct(Ctl);
+    }
+}
+
+
+static
+BOOLEAN
+ReaderCtlIsTarget(
+    _In_ const READER_CTL *Ctl,
+    _In_ ULONG Process
+    )
+/*++
+
+Routine Description:
+
+    Decides whether a process of several is one that is meant.
+
+Arguments:
+
+    Ctl - The command's state, with the directory.
+
+    Process - The process's index.
+
+Return Value:
+
+    TRUE if it is: what asks for something leaves out those that have ended.
+
+--*/
+{
+    return ReaderCtlVerbs[Ctl->Verb].Kind == TRACE_ACTION_NONE ||
+           Ctl->Session.Processes[Process].State != ReaderProcessGone;
+}
+
+
+static
+VOID
+ReaderCtlRefuse(
+    _In_ const READER_CTL *Ctl
+    )
+/*++
+
+Routine Description:
+
+    Says that one process has to be chosen, and which there are.
+
+Arguments:
+
+    Ctl - The command's state, with the directory.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    PRTL_WRITER Errors = Ctl->Context->Errors;
+    const READER_SESSION *Session = &Ctl->Session;
+    ULONG Written = 0;
+    ULONG Index;
+
+    RtlWriteText(Errors,
+                 "TraceReader: ctl: %s: --csv and --json are of one session: "
+                 "choose its process with --process, or name its directory: ",
+                 Ctl->Options->PathUtf8);
+    for (Index = 0; Index < Session->NumberOfProcesses; Index++) {
+
+        if (!ReaderCtlIsTarget(Ctl, Index)) {
             continue;
         }
 
-        //
-        // The path is an NT path, which is good where a DOS path is expected.
-        //
-
-        Capacity = (ULONG)Session->DirectoryLength + Directory->Name.Length +
-                   2 * (ULONG)sizeof(WCHAR);
-        Wide = (PWSTR)Allocator->Allocate(Allocator->Context, Capacity);
-        Utf8 = (PCHAR)Allocator->Allocate(Allocator->Context, 2 * Capacity);
-        if (Wide == NULL || Utf8 == NULL || Capacity > 0xFFFF) {
-            ExitCode = ReaderFail(Context,
-                                  "ctl",
-                                  Options.PathUtf8,
-                                  STATUS_NO_MEMORY);
-        } else {
-
-            Path.Buffer = Wide;
-            Path.Length = Session->DirectoryLength;
-            Path.MaximumLength = (USHORT)Capacity;
-            RtlCopyBytes(Wide, Session->Path.Buffer, Path.Length);
-            if (NT_SUCCESS(RtlAppendPath(&Path,
-                                         Directory->Name.Buffer,
-                                         Directory->Name.Length /
-                                             sizeof(WCHAR),
-                                         TRUE))) {
-
-                Wide[Path.Length / sizeof(WCHAR)] = 0;
-                RtlWideToUtf8(Wide,
-                              Path.Length / sizeof(WCHAR),
-                              Utf8,
-                              2 * Capacity - 1,
-                              &Length);
-                Utf8[Length] = 0;
-                Options.Path = Wide;
-                Options.PathUtf8 = Utf8;
-                Count += 1;
-                ReaderWriteProcess(Context->Output,
-                                   Session,
-                                   Directory->Process);
-                RtlWriteText(Context->Output, ": ");
-                if (ReaderCommandCtl(Context, &Options) !=
-                    READER_EXIT_SUCCESS) {
-                    RtlWriteText(Context->Output, "failed\n");
-                    ExitCode = READER_EXIT_FAILURE;
-                }
-
-                Options.Path = Ctl->Options->Path;
-                Options.PathUtf8 = Ctl->Options->PathUtf8;
-            }
+        if (Written == READER_CTL_SHOWN) {
+            RtlWriteText(Errors, ", ...");
+            break;
         }
 
-        Allocator->Free(Allocator->Context, Wide);
-        Allocator->Free(Allocator->Context, Utf8);
+        RtlWriteText(Errors, Written == 0 ? "" : ", ");
+        ReaderWriteProcess(Errors, Session, Index);
+        Written += 1;
     }
 
-    if (Count == 0 && ExitCode == READER_EXIT_SUCCESS) {
-        ExitCode = ReaderFail(Context,
-                              "ctl: all programs have ended",
-                              Options.PathUtf8,
-                              STATUS_NOT_FOUND);
+    RtlWriteText(Errors, "\n");
+    RtlFlushWriter(Errors);
+}
+
+
+_Must_inspect_result_
+static
+NTSTATUS
+ReaderCtlNameSession(
+    _In_ const READER_CTL *Ctl,
+    _In_ ULONG Process,
+    _Out_writes_(RTL_MAXIMUM_PATH_IN_CHARS + 1) PWSTR Path,
+    _Out_writes_bytes_(3 * RTL_MAXIMUM_PATH_IN_CHARS + 1) PCHAR PathUtf8
+    )
+/*++
+
+Routine Description:
+
+    Names the session of one process of several.
+
+Arguments:
+
+    Ctl - The command's state, with the directory.
+
+    Process - The process's index.
+
+    Path, PathUtf8 - Receive the name, as a user would give it.
+
+Return Value:
+
+    STATUS_SUCCESS or STATUS_NAME_TOO_LONG.
+
+--*/
+{
+    const READER_SESSION *Session = &Ctl->Session;
+    PCUNICODE_STRING Name;
+    ULONG Written;
+    ULONG Length = RtlLengthOfWideString(Ctl->Options->Path);
+    ULONG NameLength;
+    ULONG Index = 0;
+
+    while (Index + 1 < Session->NumberOfDirectories &&
+           Session->Directories[Index].Process != Process) {
+        Index += 1;
+    }
+
+    Name = &Session->Directories[Index].Name;
+    NameLength = Name->Length / sizeof(WCHAR);
+    if (Length + 1 + NameLength > RTL_MAXIMUM_PATH_IN_CHARS) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    RtlCopyBytes(Path, Ctl->Options->Path, (SIZE_T)Length * sizeof(WCHAR));
+    if (Length != 0 && Path[Length - 1] != L'\\' && Path[Length - 1] != L'/') {
+        Path[Length] = L'\\';
+        Length += 1;
+    }
+
+    RtlCopyBytes(Path + Length, Name->Buffer, Name->Length);
+    Path[Length + NameLength] = 0;
+
+    RtlWideToUtf8(Path,
+                  Length + NameLength,
+                  PathUtf8,
+                  3 * RTL_MAXIMUM_PATH_IN_CHARS,
+                  &Written);
+    PathUtf8[Written] = 0;
+    return STATUS_SUCCESS;
+}
+
+
+static
+ULONG
+ReaderCtlRunSeveral(
+    _Inout_ PREADER_CTL Ctl
+    )
+/*++
+
+Routine Description:
+
+    Does what was asked for, with each of the sessions in a directory.
+
+Arguments:
+
+    Ctl - The command's state, with the directory.
+
+Return Value:
+
+    READER_EXIT_*.
+
+--*/
+{
+    PCREADER_CONTEXT Context = Ctl->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    PREADER_SESSION Session = &Ctl->Session;
+    PRTL_WRITER Output = Context->Output;
+    PREADER_CTL One;
+    READER_OPTIONS Options = *Ctl->Options;
+    PWSTR Path;
+    PCHAR PathUtf8;
+    ULONG NumberDone = 0;
+    ULONG Number = 0;
+    ULONG Index;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+    NTSTATUS Status;
+
+    ReaderQueryProcess(Session);
+    for (Index = 0; Index < Session->NumberOfProcesses; Index++) {
+        Number += ReaderCtlIsTarget(Ctl, Index);
+    }
+
+    if (Number == 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: ctl: %s: %s\n",
+                     Ctl->Options->PathUtf8,
+                     Session->NumberOfProcesses == 1
+                         ? "its process has ended"
+                         : "all of its processes have ended");
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    if (Number > 1 && Ctl->Verb == ReaderCtlSnapshot) {
+        return ReaderCtlTakeSnapshot(Ctl);
+    }
+
+    if (Number > 1 && Options.Format != ReaderFormatText) {
+        ReaderCtlRefuse(Ctl);
+        return READER_EXIT_FAILURE;
+    }
+
+    Path = (PWSTR)Allocator->Allocate(
+        Allocator->Context,
+        (RTL_MAXIMUM_PATH_IN_CHARS + 1) * sizeof(WCHAR));
+    PathUtf8 = (PCHAR)Allocator->Allocate(Allocator->Context,
+                                          3 * RTL_MAXIMUM_PATH_IN_CHARS + 1);
+    Status = Path != NULL && PathUtf8 != NULL ? STATUS_SUCCESS
+                                              : STATUS_NO_MEMORY;
+    Options.Path = Path;
+    Options.PathUtf8 = PathUtf8;
+    Options.Process = NULL;
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Session->NumberOfProcesses;
+         Index++) {
+
+        if (!ReaderCtlIsTarget(Ctl, Index)) {
+            continue;
+        }
+
+        Status = ReaderCtlNameSession(Ctl, Index, Path, PathUtf8);
+        if (!NT_SUCCESS(Status)) {
+            break;
+        }
+
+        if (!ReaderCtlBegin(Context, &Options, Ctl->Verb, &One)) {
+            ExitCode = READER_EXIT_FAILURE;
+            continue;
+        }
+
+        if (Number > 1 && Ctl->Verb == ReaderCtlStatus) {
+            RtlWriteText(Output, NumberDone == 0 ? "" : "\n");
+            ReaderWriteProcess(Output, Session, Index);
+            RtlWriteText(Output, ":\n\n");
+        } else if (Number > 1) {
+            One->Whole = Session;
+            One->Process = Index;
+        }
+
+        if (ReaderCtlRun(One) == READER_EXIT_SUCCESS) {
+            NumberDone += 1;
+        } else {
+            ExitCode = READER_EXIT_FAILURE;
+        }
+
+        ReaderCtlEnd(One);
+    }
+
+    Allocator->Free(Allocator->Context, Path);
+    Allocator->Free(Allocator->Context, PathUtf8);
+    if (!NT_SUCCESS(Status)) {
+        return ReaderFail(Context, "ctl", Ctl->Options->PathUtf8, Status);
+    }
+
+    if (Number > 1 && Ctl->Verb != ReaderCtlStatus) {
+        RtlWriteText(Output,
+                     "%s: %u of %u processes\n",
+                     ReaderCtlVerbs[Ctl->Verb].Name,
+                     NumberDone,
+                     Number);
     }
 
     return ExitCode;
@@ -2193,92 +2498,18 @@ Return Value:
 
 --*/
 {
-    PCALLOCATOR Allocator = Context->Allocator;
     READER_CTL_VERB Verb;
     PREADER_CTL Ctl;
     ULONG ExitCode;
-    NTSTATUS Status;
 
-    if (!ReaderCtlUsage(Context, Options, &Verb)) {
+    if (!ReaderCtlUsage(Context, Options, &Verb) ||
+        !ReaderCtlBegin(Context, Options, Verb, &Ctl)) {
         return READER_EXIT_FAILURE;
     }
 
-    Ctl = (PREADER_CTL)Allocator->Allocate(Allocator->Context, sizeof(*Ctl));
-    if (Ctl == NULL) {
-        return ReaderFail(Context, "ctl", Options->PathUtf8, STATUS_NO_MEMORY);
-    }
-
-    RtlZeroBytes(Ctl, FIELD_OFFSET(READER_CTL, Buffer));
-    Ctl->Context = Context;
-    Ctl->Options = Options;
-    Ctl->Verb = Verb;
-
-    if (!ReaderOpenCommandSession(&Ctl->Session, Context, Options)) {
-        Allocator->Free(Allocator->Context, Ctl);
-        return READER_EXIT_FAILURE;
-    }
-
-    if (Ctl->Session.HasDirectories) {
-        ExitCode = ReaderCtlEach(Ctl);
-        goto End;
-    }
-
-    ExitCode = READER_EXIT_FAILURE;
-    if (Ctl->Session.NumberOfProcesses > 1 && Verb != ReaderCtlSnapshot) {
-        RtlWriteText(Context->Errors,
-                     "TraceReader: ctl: %s has %u processes: this is about "
-                     "the first one; each other has a directory in it, to be "
-                     "named as the session\n",
-                     Options->PathUtf8,
-                     Ctl->Session.NumberOfProcesses);
-        RtlFlushWriter(Context->Errors);
-    }
-
-    Status = ReaderCtlOpenFile(Ctl,
-                               0,
-                               ReaderCtlVerbs[Verb].Kind !=
-                                   TRACE_ACTION_NONE);
-    if (NT_SUCCESS(Status)) {
-        Status = ReaderCtlReadHeader(Ctl);
-    } else if (Status == STATUS_OBJECT_NAME_NOT_FOUND) {
-        Status = STATUS_SUCCESS;
-    }
-
-    if (!NT_SUCCESS(Status)) {
-        ReaderFail(Context,
-                   "read the control file of",
-                   Options->PathUtf8,
-                   Status);
-        goto End;
-    }
-
-    if (Ctl->Session.Header == NULL && Ctl->File != NULL) {
-        Ctl->Identity.ProcessId = Ctl->Header.ProcessId;
-        Ctl->Identity.ProcessCreationTime = Ctl->Header.ProcessCreationTime;
-        Ctl->Session.Header = &Ctl->Identity;
-    }
-
-    ReaderQueryProcess(&Ctl->Session);
-
-    switch (Verb) {
-    case ReaderCtlSnapshot:
-        ExitCode = ReaderCtlTakeSnapshot(Ctl);
-        break;
-    case ReaderCtlStatus:
-        ExitCode = ReaderCtlStatusOf(Ctl);
-        break;
-    default:
-        ExitCode = ReaderCtlAct(Ctl);
-        break;
-    }
-
-End:
-    if (Ctl->File != NULL) {
-        RtlClose(Context->Rtl, Ctl->File);
-    }
-
-    ReaderCloseSession(&Ctl->Session);
-    Allocator->Free(Allocator->Context, Ctl);
+    ExitCode = Ctl->Session.HasDirectories ? ReaderCtlRunSeveral(Ctl)
+                                           : ReaderCtlRun(Ctl);
+    ReaderCtlEnd(Ctl);
     return ExitCode;
 }
 
@@ -2299,7 +2530,9 @@ const READER_COMMAND ReaderCtlCommand = {
     "                  follows, every store, and what was asked for\n"
     "\n"
     "PATH may also be a directory with sessions of several processes: start,\n"
-    "stop, clear and mark are then for each that runs, one after the other.\n"
+    "stop, clear and mark are then for each that runs and has a store by\n"
+    "then, one after the other; status and snapshot are of all.  --process\n"
+    "chooses; CSV and JSON need one.\n"
     "start, stop, clear and mark wait up to a second until every module of\n"
     "the program has seen them.  Exit code 1 if one has not, if the program\n"
     "has ended, if it has no control file (TRACER_CONTROL=0), or if that is\n"
@@ -2309,7 +2542,8 @@ const READER_COMMAND ReaderCtlCommand = {
     "  TraceReader ctl SESSION stop\n"
     "  TraceReader ctl SESSION mark \"after loading\"\n"
     "  TraceReader ctl SESSION snapshot now\n"
+    "  TraceReader ctl --process game.exe traces clear\n"
     "  TraceReader ctl --json SESSION status\n",
-    READER_OPTION_FORMAT | READER_OPTION_LIMIT,
+    READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_PROCESS,
     ReaderCommandCtl
 };

@@ -1311,8 +1311,9 @@ const READER_COMMAND ReaderInfoCommand = {
     "    state, threads, stores, records, bytes, command_line, path\n"
     "  threads: thread_id, state, reason, stores, records, bytes,\n"
     "    start_ns, duration_ns, lost, name\n"
-    "  control: actions, marks, names (of threads), pauses, paused_ns,\n"
-    "    events_left_out (in them), clears, last_clear_ns\n"
+    "  control (of each process): actions, marks, names (of threads),\n"
+    "    pauses, paused_ns, events_left_out (in them), clears,\n"
+    "    last_clear_ns\n"
     "  actions: time_ns, thread_id (empty: asked for from outside), action\n"
     "    (start, stop, clear, mark, name), text; in text with --raw\n"
     READER_TICKS_NOTE,

@@ -568,7 +568,7 @@ def check_steering(results, traces, is_running):
     path = programs.windows_path(traces)
     code, text, errors = support.reader('ctl', path, 'mark', 'all of them')
     if not is_running:
-        results.check(code == 1 and 'all programs have ended' in errors,
+        results.check(code == 1 and 'have ended' in errors,
                       'ctl: nobody is left', [code, text, errors])
         return
     results.check(code == 0 and text.count('Busy.exe: mark: action ') == 2,
@@ -578,8 +578,8 @@ def check_steering(results, traces, is_running):
             results.equal(file.read().count(b'all of them'), 1,
                           'ctl: it is in the control file')
     code, text, errors = support.reader('ctl', path, 'status')
-    results.check(code == 1 and not text and 'several processes' in errors,
-                  'ctl: status is of one', [code, text, errors])
+    results.check(code == 0 and text.count('Busy.exe:') == 2 and not errors,
+                  'ctl: status is of all', [code, text, errors])
 
 
 def check_live(results, scratch):
@@ -624,6 +624,154 @@ def check_live(results, scratch):
                   'live: threads of both', [last])
 
 
+#
+# ctl on several processes.
+#
+
+def actions(session):
+    """The actions of a session's control file, read by this test."""
+    with open(os.path.join(session, support.CONTROL_NAME), 'rb') as file:
+        data = file.read()
+    count, = struct.unpack_from('<I', data, 0x1C)
+    found = []
+    for place in range(4096, 4096 + 128 * count, 128):
+        kind, = struct.unpack_from('<I', data, place)
+        text = data[place + 32:place + 128].rstrip(b'\0')
+        found.append((kind, text.decode()))
+    return found
+
+
+def check_ctl(results, scratch):
+    start, stop_, clear, mark = range(1, 5)
+    program = support.build_busy(os.path.join(scratch, 'busy-ctl'))
+    traces = os.path.join(scratch, 'ctl')
+    ends = [os.path.join(scratch, 'end%d' % number) for number in range(3)]
+    processes = []
+    for number, end in enumerate(ends):
+        processes.append(support.start(
+            program, 'for', '60000', '4000', programs.windows_path(end),
+            directory=traces))
+        support.wait_for(lambda: len(support.sessions(traces)) == number + 1
+                         and support.stores(support.sessions(traces)[-1]))
+    sessions = {}
+
+    def find():
+        for path in support.stores(traces):
+            with open(path, 'rb') as file:
+                process, = struct.unpack('<I', file.read(0x1C)[0x18:] or
+                                         bytes(4))
+            if process:
+                sessions[process] = os.path.dirname(path)
+        return len(sessions) == 3
+
+    support.wait_for(find)
+    results.equal(len(sessions), 3, 'ctl: three processes')
+    expected = {process: [] for process in sessions}
+
+    def ctl(*arguments, code=0):
+        found, text, errors = support.reader('ctl', *arguments[:-1],
+                                             programs.windows_path(traces),
+                                             *arguments[-1])
+        results.check(found == code and bool(errors) == bool(code),
+                      'ctl %s' % (arguments,), [found, text, errors])
+        return text + errors
+
+    def check(what):
+        results.equal({process: actions(path) for process, path in
+                       sessions.items()}, expected, what)
+
+    def to_all(kind, text, *words):
+        said = ctl(list(words)).splitlines()
+        for each in expected.values():
+            each.append((kind, text))
+        results.equal((sorted(line.split(':')[0] for line in said[:-1]),
+                       said[-1]),
+                      (sorted('process %d Busy.exe' % process
+                              for process in sessions),
+                       '%s: 3 of 3 processes' % words[0]),
+                      'ctl %s: it says to whom' % words[0])
+        check('ctl %s: to all' % words[0])
+
+    to_all(mark, 'to all', 'mark', 'to all')
+    to_all(stop_, '', 'stop')
+    to_all(start, '', 'start')
+    to_all(clear, '', 'clear')
+
+    # One alone, in the words of a single session.
+    one = sorted(sessions)[1]
+    said = ctl('--process', str(one), ['mark', 'to one'])
+    expected[one].append((mark, 'to one'))
+    check('ctl --process: to one')
+    results.check(said.startswith('mark: action 4, seen by') and
+                  'processes' not in said, 'ctl --process: it says so', [said])
+    data = json.loads(ctl('--process', str(one), '--json', ['status']))
+    results.equal((data['session'][0]['process_id'],
+                   data['session'][0]['actions']), (one, 5),
+                  'ctl --process --json status')
+    said = ctl('--process', 'bUsy', ['mark', 'by name'])
+    for each in expected.values():
+        each.append((mark, 'by name'))
+    check('ctl --process NAME: to all that have it')
+    ctl('--process', 'nobody', ['stop'], code=1)
+
+    # What is of one session alone is refused, and nothing is done.
+    for words in (['--json'], ['stop']), (['--csv'], ['status']):
+        said = ctl(*words[0], words[1], code=1)
+        results.check('--process' in said and
+                      all('process %d Busy.exe' % process in said
+                          for process in sessions), 'ctl: which there are',
+                      [said])
+    check('ctl: nothing was done')
+    said = ctl(['status'])
+    order = sorted(sessions, key=lambda process: os.path.basename(
+        sessions[process]).split('-', 2)[2])
+    results.equal([line for line in said.splitlines()
+                   if line.startswith('process ')],
+                  ['process %d Busy.exe:' % process for process in order],
+                  'ctl status: of all')
+
+    # A snapshot has all sessions, or what is chosen.
+    for number, words in enumerate(([], ['--process', str(one)])):
+        folder = os.path.join(scratch, 'snapshot%d' % number)
+        ctl(*words, ['snapshot', programs.windows_path(folder)])
+        found = reader_json(results, 'info', folder)
+        chosen = [one] if number else order
+        results.equal(([row['process_id'] for row in found['processes']] if
+                       number == 0 else
+                       [found['session'][0]['process_id']]), chosen,
+                      'ctl snapshot: processes')
+        results.equal([row['actions'] for row in found['control']],
+                      [len(expected[process]) for process in chosen],
+                      'ctl snapshot: control files')
+        results.check(number or sorted(os.listdir(folder)) == sorted(
+            map(os.path.basename, sessions.values())),
+            'ctl snapshot: directories')
+
+    # One has ended: it is left alone.
+    with open(ends[0], 'wb'):
+        pass
+    support.finish(processes[0])
+    gone = order[0]
+    said = ctl(['mark', 'to two'])
+    for process, each in expected.items():
+        if process != gone:
+            each.append((mark, 'to two'))
+    check('ctl: not to one that has ended')
+    results.check('mark: 2 of 2 processes' in said, 'ctl: two are left',
+                  [said])
+    for end in ends[1:]:
+        with open(end, 'wb'):
+            pass
+    for process in processes[1:]:
+        results.equal(support.finish(process)[0], 0, 'ctl: the program')
+    said = ctl(['stop'], code=1)
+    results.check('all of its processes have ended' in said, 'ctl: none',
+                  [said])
+    check('ctl: nothing is written when all have ended')
+    rows = reader_json(results, 'replay', '--limit', '1', traces)['events']
+    results.check(len(rows) == 1, 'ctl: they can be read')
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -642,6 +790,7 @@ def main():
         check_boots(results, scratch)
         check_around(results, scratch)
         check_live(results, scratch)
+        check_ctl(results, scratch)
     return results.finish()
 
 
