@@ -641,8 +641,10 @@ def check_header(results, scratch):
             target = os.path.join(folder, 'Small.obj')
             place = ([*output, target] if output == ['-o'] else
                      [output[0] + target])
+            # clang-cl takes a path that begins with /w or /t for an option.
+            end = ['--'] if 'cl' in name else []
             done = subprocess.run([*command, *define, '-I' + PENTER, *place,
-                                   small], stdout=subprocess.PIPE,
+                                   *end, small], stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT)
             results.check(done.returncode == 0,
                           'Penter.h: %s %s' % (name, define),
