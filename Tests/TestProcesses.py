@@ -649,7 +649,7 @@ def check_ctl(results, scratch):
     processes = []
     for number, end in enumerate(ends):
         processes.append(support.start(
-            program, 'for', '60000', '4000', programs.windows_path(end),
+            program, 'for', '600000', '4000', programs.windows_path(end),
             directory=traces))
         support.wait_for(lambda: len(support.sessions(traces)) == number + 1
                          and support.stores(support.sessions(traces)[-1]))
