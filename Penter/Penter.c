@@ -606,6 +606,7 @@ Return Value:
 
     PenterInitializeStandIn(&Penter->NoStore);
     PenterInitializeStandIn(&Penter->Attaching);
+    PenterInitializeStandIn(&Penter->OwnThread);
     Penter->IsExe = *(PVOID *)(__readgsqword(TEB_PEB) + PEB_IMAGE_BASE) ==
                     (PVOID)&__ImageBase;
     Penter->HasTlsCallback = PenterHasTlsCallback(&__ImageBase);
@@ -1080,7 +1081,7 @@ Return Value:
     if (Session->Worker.ThreadId == __readgsdword(TEB_THREAD_ID) ||
         Session->ClockWorker.ThreadId == __readgsdword(TEB_THREAD_ID)) {
 
-        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->OwnThread);
         return;
     }
 

@@ -163,6 +163,8 @@ typedef struct _PENTER {
                                         // the stores' headers
     PENTER_STAND_IN Attaching;          // for threads that get their store
     PENTER_STAND_IN NoStore;            // for threads that have no store
+    PENTER_STAND_IN OwnThread;          // for the library's own, whose calls
+                                        // are not the program's
 } PENTER;
 typedef PENTER *PPENTER;
 
