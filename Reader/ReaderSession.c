@@ -1861,9 +1861,9 @@ Return Value:
         Allocator->Free(Allocator->Context, Store);
     }
 
+    ReaderCloseControl(Session);
     ReaderRundownProcesses(Session);
     ReaderCloseCache(Session);
-    ReaderCloseControl(Session);
     ReaderRundownMap(&Session->Names);
     ReaderRundownMap(&Session->SiteIndexes);
     Allocator->Free(Allocator->Context, Session->Sites);
