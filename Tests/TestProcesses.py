@@ -650,7 +650,8 @@ def check_ctl(results, scratch):
     for number, end in enumerate(ends):
         processes.append(support.start(
             program, 'for', '600000', '4000', programs.windows_path(end),
-            directory=traces))
+            directory=traces, TRACER_MODE='ring',
+            TRACER_MAX_BYTES='1M'))
         support.wait_for(lambda: len(support.sessions(traces)) == number + 1
                          and support.stores(support.sessions(traces)[-1]))
     sessions = {}

@@ -306,6 +306,39 @@ Return Value:
     return Status;
 }
 
+static
+VOID
+TraceControlStartWorker(
+    _Inout_ PTRACE_SESSION Session
+    )
+/*++
+
+Routine Description:
+
+    Starts the worker, unless it runs already.
+
+Arguments:
+
+    Session - Supplies the session.
+
+Return Value:
+
+    None.
+
+--*/
+{
+    //
+    // A worker that cannot tell when the program's last thread ends would keep
+    // the process, and is not started for this.
+    //
+
+    if (Session->Worker.State != TRACE_WORKER_NONE ||
+        TraceWatchIsPossible(&Session->Rtl)) {
+
+        TraceWorkerRequest(Session);
+    }
+}
+
 _Use_decl_annotations_
 VOID
 TraceControlOpen(
@@ -427,14 +460,12 @@ End:
     }
 
     //
-    // A worker that cannot tell when the program's last thread ends would keep
-    // the process, and is not started for this.
+    // A store of records makes the worker start when it leaves its first view;
+    // one of a tree never does, and is there to be looked at for days.
     //
 
-    if (Session->Worker.State != TRACE_WORKER_NONE ||
-        TraceWatchIsPossible(&Session->Rtl)) {
-
-        TraceWorkerRequest(Session);
+    if (Session->Template->Mode == TRACE_MODE_TREE) {
+        TraceControlStartWorker(Session);
     }
 }
 
@@ -1251,6 +1282,13 @@ Return Value:
     if (!Store->Attention && (Header->HookFlags & TRACE_HOOK_PAUSED) == 0) {
         return FALSE;
     }
+
+    //
+    // Who asks for something once may do so again, and a thread that is paused
+    // has nobody else to tell it.
+    //
+
+    TraceControlStartWorker(Session);
 
     Ticks = __rdtsc();
     TraceStoreAcquireWorkLock(Store);

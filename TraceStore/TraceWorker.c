@@ -11,10 +11,11 @@ Abstract:
     what has been retired.  Page work for a call's two records costs a traced
     thread 5 ns when it has to do it itself, nothing when it was done here.
 
-    The worker starts with the first store if the session has a control file,
-    which it looks at from then on (TraceControl.c); otherwise when a store
-    first changes its view (a thread that makes a few thousand calls never
-    causes it).  It sleeps while there is nothing to prepare.  There is never
+    The worker starts when a store first changes its view (a thread that makes a
+    few thousand calls never causes it), with the first store of a tree, or when
+    a thread finds that something was asked for in the control file, which the
+    worker looks at from then on (TraceControl.c).  It sleeps while there is
+    nothing to prepare.  There is never
     more to prepare than what is left of the view that a thread is in and the
     view after it, some 100 ms of its records each (TraceView.c).
 
