@@ -333,8 +333,8 @@ def check_inside(results, scratch, program):
                   'the snapshot is good', [code, text[-600:]])
     code, text, errors = support.reader('report', '--all', '--csv',
                                         programs.windows_path(snapshot))
-    results.check(code == 0 and 'Branch' in text and 'Waits' in text,
-                  'report of the snapshot', [code, errors])
+    results.check(code == 0 and 'Branch' in text,
+                  'report of the snapshot', [code, errors, text[-600:]])
     results.equal(Control(snapshot).seen(), [], 'nobody follows a snapshot')
     calls = run.finish()
     run.check_sums(calls)
