@@ -18,12 +18,14 @@ Abstract:
     TRACER_CHRONO has such a list, too, of which only the functions' addresses
     are taken.
 
-    Each change is one store that no thread can see half of, whatever it is
-    doing, because it lies within a cache line:
+    Other threads may be running the code.  Processors promise that they fetch
+    all or nothing of a change that another processor makes only if it is one
+    store within an aligned word of eight bytes, which is less than a cache
+    line.  So each change is such a store, and so is each that undoes it:
 
         call hook       a no-operation of five bytes takes its place
         the same, in    its first two bytes become a jump over the other three;
-        two lines       if only one of them is in the first line, the call goes
+        two words       if only one of them is in the first word, the call goes
                         to a return
         jmp hook        its first byte becomes a return
 
@@ -34,7 +36,7 @@ Abstract:
 #include "PenterPrivate.h"
 
 #define PENTER_PAGE                 4096
-#define PENTER_LINE                 64
+#define PENTER_WORD                 8           // what is fetched as a whole
 
 #define PENTER_CALL                 0xE8        // call rel32
 #define PENTER_JUMP                 0xE9        // jmp rel32
@@ -50,7 +52,8 @@ Abstract:
 
 #define PENTER_NOP                  0x0000441F0FULL
 #define PENTER_NEAR_MASK            0xFFFFFFFFFFULL
-#define PENTER_SKIP                 (PENTER_JUMP_SHORT | (3 << 8))
+#define PENTER_SKIP                 (PENTER_JUMP_SHORT | (3ULL << 8))
+#define PENTER_SKIP_MASK            0xFFFFULL
 
 //
 // How many jumps a linker may have put between a call and its hook.
@@ -875,8 +878,8 @@ PenterGetWrittenPlace(
 
 Routine Description:
 
-    Finds where a site's code is written: not at its first byte if that alone
-    is in its cache line.
+    Finds where a site's code is written: not at its first byte if that is the
+    last of its word.
 
 Arguments:
 
@@ -886,7 +889,7 @@ Arguments:
 
 Return Value:
 
-    The first byte that changes; the others are in its cache line.
+    The first byte that changes; the others are in its word.
 
 --*/
 {
@@ -894,7 +897,7 @@ Return Value:
 
     Place = Base + PENTER_SITE_RVA(Site);
     if ((Site->Rva & PENTER_SITE_JUMP) == 0 &&
-        (ULONG_PTR)Place % PENTER_LINE == PENTER_LINE - 1) {
+        (ULONG_PTR)Place % PENTER_WORD == PENTER_WORD - 1) {
 
         Place += 1;
     }
@@ -930,13 +933,12 @@ Return Value:
 --*/
 {
     PBYTE Place;
-    PBYTE First;
-    LONGLONG volatile *Quadword;
+    LONGLONG volatile *Word;
+    ULONGLONG Mask;
     ULONGLONG Code;
     LONGLONG Old;
     LONGLONG New;
     ULONG Offset;
-    ULONG Shift;
 
     Place = Base + PENTER_SITE_RVA(Site);
     if ((Site->Rva & PENTER_SITE_JUMP) != 0) {
@@ -944,12 +946,11 @@ Return Value:
         return;
     }
 
-    Code = PENTER_CALL | ((ULONGLONG)Site->Displacement << 8);
-    Offset = (ULONG)((ULONG_PTR)Place % PENTER_LINE);
-    if (Offset == PENTER_LINE - 1) {
+    Offset = (ULONG)((ULONG_PTR)Place % PENTER_WORD);
+    if (Offset == PENTER_WORD - 1) {
 
         //
-        // The displacement is at the beginning of a line, and aligned.
+        // The displacement is at the beginning of a word.
         //
 
         *(ULONG volatile *)(Place + 1) =
@@ -959,29 +960,31 @@ Return Value:
         return;
     }
 
-    if (Offset > PENTER_LINE - PENTER_NEAR_SIZE) {
+    //
+    // The whole word is written, never one across two words: what a processor
+    // fetches of such a store may be half of it.
+    //
+
+    Code = PENTER_CALL | ((ULONGLONG)Site->Displacement << 8);
+    if (Offset <= PENTER_WORD - PENTER_NEAR_SIZE) {
+        Mask = PENTER_NEAR_MASK;
+        if (IsExcluded) {
+            Code = PENTER_NOP;
+        }
+    } else {
+        Mask = PENTER_SKIP_MASK;
         if (IsExcluded) {
             Code = PENTER_SKIP;
         }
-        _InterlockedExchange16((SHORT volatile *)Place, (SHORT)Code);
-        return;
     }
 
-    if (IsExcluded) {
-        Code = PENTER_NOP;
-    }
-
-    First = Place;
-    if (Offset > PENTER_LINE - sizeof(*Quadword)) {
-        First -= Offset - (PENTER_LINE - sizeof(*Quadword));
-    }
-    Shift = (ULONG)(Place - First) * 8;
-    Quadword = (LONGLONG volatile *)First;
+    Mask <<= Offset * 8;
+    Code = (Code << (Offset * 8)) & Mask;
+    Word = (LONGLONG volatile *)(Place - Offset);
     do {
-        Old = *Quadword;
-        New = (LONGLONG)(((ULONGLONG)Old & ~(PENTER_NEAR_MASK << Shift)) |
-                         (Code << Shift));
-    } while (_InterlockedCompareExchange64(Quadword, New, Old) != Old);
+        Old = *Word;
+        New = (LONGLONG)(((ULONGLONG)Old & ~Mask) | Code);
+    } while (_InterlockedCompareExchange64(Word, New, Old) != Old);
 }
 
 static

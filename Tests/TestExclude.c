@@ -8,11 +8,12 @@ Abstract:
 
     Tests the patcher of excluded functions (Penter/PenterExclude.c) on an image
     that is made here byte by byte: which bytes are written for a call at each
-    place of a cache line, by a table that is made here; that all is put back;
-    lists that make no sense, that are another build's, whose places call no
-    hook; memory and code that cannot be had; and threads that run through the
-    code meanwhile.  And the decoder that finds the places (ReaderDecode.c), on
-    instructions that GNU as has made.
+    place of a cache line, by a table that is made here, and that they lie in
+    one aligned word of eight bytes; that all is put back; lists that make no
+    sense, that are another build's, whose places call no hook; memory and code
+    that cannot be had; and threads that run through the code meanwhile.  And
+    the decoder that finds the places (ReaderDecode.c), on instructions that
+    GNU as has made.
 
 --*/
 
@@ -310,6 +311,7 @@ TestCallsInLines(
     ULONG Offset;
     ULONG Rva;
     ULONG Index;
+    ULONG FirstWord;
     ULONG Changed = 0;
     ULONG Expected = 0;
     UCHAR Bytes[5];
@@ -346,9 +348,9 @@ TestCallsInLines(
         Rva = TestPlaceOf(Offset);
         TEST_EQUAL((ULONG_PTR)(TestImage + Rva) % TEST_LINE, Offset);
         RtlCopyBytes(Bytes, TestBefore + Rva, sizeof(Bytes));
-        if (Offset < 60) {
+        if (Offset % 8 < 4) {
             RtlCopyBytes(Bytes, Nop, sizeof(Nop));
-        } else if (Offset < 63) {
+        } else if (Offset % 8 < 7) {
             Bytes[0] = 0xEB;
             Bytes[1] = 3;
         } else {
@@ -357,9 +359,18 @@ TestCallsInLines(
                         (ULONG_PTR)(TestImage + Rva + 5));
         }
         TEST_EQUAL_BYTES(TestImage + Rva, Bytes, sizeof(Bytes));
+        FirstWord = (ULONG)-1;
         for (Index = 0; Index < sizeof(Bytes); Index += 1) {
-            Expected += Bytes[Index] != TestBefore[Rva + Index];
+            if (TestImage[Rva + Index] == TestBefore[Rva + Index]) {
+                continue;
+            }
+            Expected += 1;
+            if (FirstWord == (ULONG)-1) {
+                FirstWord = (Rva + Index) / 8;
+            }
+            TEST_EQUAL((Rva + Index) / 8, FirstWord);
         }
+        TEST(FirstWord != (ULONG)-1);
     }
     TEST_EQUAL(TestImage[0x1F03], TEST_RETURN);
     for (Index = 0; Index < TEST_IMAGE_SIZE; Index += 1) {
