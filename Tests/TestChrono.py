@@ -331,8 +331,10 @@ def check_calls(results, scratch, builds):
     chrono = Run(scratch, program, '1', '60', chrono=path, **TREE)
     compare_records(results, 'one function', full, chrono, resolve,
                     ('Second',))
-    results.check(cut(events(full.records[0], resolve), ('Second',)) !=
-                  cut(events(full.records[0], resolve), LISTED),
+    # One of the threads calls neither; which store is first is by chance.
+    results.check(any(cut(events(store, resolve), ('Second',)) !=
+                      cut(events(store, resolve), LISTED)
+                      for store in full.records),
                   'one function: control: the lists differ')
     chrono = Run(scratch, program, '1', '60', chrono=path,
                  TRACER_CLOCK='thread', **TREE)
