@@ -327,7 +327,7 @@ Return Value:
     PenterTestRunThread(NULL);
     Thread = CreateThread(NULL, 0, PenterTestRunThread, NULL, 0, NULL);
     TEST(Thread != NULL);
-    WaitForSingleObject(Thread, INFINITE);
+    TEST_EQUAL(WaitForSingleObject(Thread, INFINITE), WAIT_OBJECT_0);
     CloseHandle(Thread);
 }
 
@@ -601,8 +601,10 @@ Return Value:
 
         Sum->NumberNotClosed += 1;
         RtlWriteText(TestOutput,
-                     "thread %u: state %u, reason %u, %llu records, "
-                     "%llu bytes\n",
+                     "store %u of %u, thread %u: state %u, reason %u, "
+                     "%llu records, %llu bytes\n",
+                     Header->SequenceNumber,
+                     Header->ProcessId,
                      Header->ThreadId,
                      Header->State,
                      Header->Reason,

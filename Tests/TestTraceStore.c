@@ -2755,7 +2755,7 @@ TestManyStores(
 
 //
 // Process exit: nothing is waited for, even if a thread that was killed held a
-// lock; the calling thread may go on.
+// lock, or was closing its store; the calling thread may go on.
 //
 
 static
@@ -2771,8 +2771,10 @@ TestProcessExit(
     ULONG OwnSequence;
     ULONG OtherSequence;
     ULONG CloseOwn;
+    ULONG Kind;
 
-    for (CloseOwn = 0; CloseOwn < 2; CloseOwn += 1) {
+    for (Kind = 0; Kind < 4; Kind += 1) {
+        CloseOwn = Kind & 1;
         TestNextRoot();
         TestResetCounters();
         if (!TEST_SUCCESS(TestCreateSession(&TestCounting,
@@ -2799,6 +2801,11 @@ TestProcessExit(
         Own->WorkLock = 1;
         Other->WorkerBusy = TRACE_WORKER_MAPS;
         Own->WorkerBusy = TRACE_WORKER_MAPS;
+        if (Kind >= 2) {
+            Other->Use = TRACE_STORE_CLOSING;
+            TraceStoreClose(Other, TRACE_REASON_THREAD_EXIT);
+            TEST_EQUAL(Other->Header->State, TRACE_STATE_OPEN);
+        }
         TraceSessionProcessExit(Session, Own, (BOOLEAN)CloseOwn);
 
         TEST(TestReadSessionStore(Session, OtherSequence, &TestContent));

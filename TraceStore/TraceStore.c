@@ -791,7 +791,8 @@ TraceStoreClose(
 Routine Description:
 
     Closes a store.  Called by its owner at thread exit, or by whoever ends the
-    session when no other thread can be in it.
+    session when no other thread can be in it; then one whose owner was killed
+    while it closed it, or made it, is closed as well.
 
 Arguments:
 
@@ -807,13 +808,26 @@ Return Value:
 {
     PTRACE_SESSION Session;
     PTRACE_STORE_HEADER Header;
+    PVOID Base;
     ULONGLONG End;
+    LONG Use;
     ULONG Index;
 
-    if (InterlockedCompareExchange(&Store->Use,
-                                   TRACE_STORE_CLOSING,
-                                   TRACE_STORE_USED) != TRACE_STORE_USED) {
-        return;
+    Use = InterlockedCompareExchange(&Store->Use,
+                                     TRACE_STORE_CLOSING,
+                                     TRACE_STORE_USED);
+    if (Use != TRACE_STORE_USED) {
+
+        //
+        // Once its header is unmapped it has all that readers need.
+        //
+
+        if (Use != TRACE_STORE_CLOSING ||
+            Store->Header == NULL ||
+            !Store->Session->IsAlone) {
+
+            return;
+        }
     }
 
     //
@@ -841,16 +855,21 @@ Return Value:
 
     //
     // A thread that was killed may have left the next view half mapped, or may
-    // have begun to make it the current one.
+    // have begun to make it the current one.  Each view is forgotten before it
+    // is unmapped: should this thread be killed, too, whoever comes after it
+    // unmaps nothing that has become somebody else's.
     //
 
     if (Store->Next.Section == NULL &&
         Store->Next.Base != Store->Current.Base) {
 
-        RtlUnmapFileSection(&Session->Rtl, Store->Next.Base);
+        Base = InterlockedExchangePointer((PVOID volatile *)&Store->Next.Base,
+                                          NULL);
+        RtlUnmapFileSection(&Session->Rtl, Base);
     }
     for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
-        TraceViewRetire(Session, Store->Retired[Index]);
+        Base = InterlockedExchangePointer(&Store->Retired[Index], NULL);
+        TraceViewRetire(Session, Base);
     }
 
     End = Header->Cursor + Header->CursorToFileOffset;
@@ -858,16 +877,33 @@ Return Value:
         End = Header->ViewFileOffset;
     }
 
-    TraceControlSettle(Store);
-    TraceStoreFinish(Store, Reason);
-    if (Header->Mode == TRACE_MODE_TREE) {
-        End = TraceTreeClose(Store);
+    if (Use == TRACE_STORE_CLOSING && Header->Mode == TRACE_MODE_TREE &&
+        (Header->Generation & 1) != 0) {
+
+        //
+        // A tree that was being cut stays as it is.
+        //
+
+        TraceStoreFinish(Store, Reason);
+        End = Store->FileSizeInBytes;
+
+    } else {
+
+        TraceControlSettle(Store);
+        TraceStoreFinish(Store, Reason);
+        if (Header->Mode == TRACE_MODE_TREE) {
+            End = TraceTreeClose(Store);
+        }
     }
 
     if (Store->Current.Base != (PBYTE)Header) {
-        RtlUnmapFileSection(&Session->Rtl, Store->Current.Base);
+        Base = InterlockedExchangePointer(
+            (PVOID volatile *)&Store->Current.Base,
+            Header);
+        RtlUnmapFileSection(&Session->Rtl, Base);
     }
     TraceStoreReclaim(Store);
+    InterlockedExchangePointer((PVOID volatile *)&Store->Header, NULL);
     RtlUnmapFileSection(&Session->Rtl, Header);
 
     //
