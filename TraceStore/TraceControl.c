@@ -797,8 +797,16 @@ Return Value:
         return;
     }
 
+    //
+    // Who asks for something once may do so again, and a thread that is paused
+    // has nobody else to tell it.
+    //
+
     TraceControlRaise(&Session->ControlSeen, Seen);
     Session->ControlAgain = 0;
+    if (!Session->IsAlone) {
+        TraceControlStartWorker(Session);
+    }
     TraceControlReportNoWorker(Session);
     TraceControlNotify(Session, Seen);
     TraceControlRaise(&Session->ControlNotified, Seen);
@@ -1283,12 +1291,6 @@ Return Value:
         return FALSE;
     }
 
-    //
-    // Who asks for something once may do so again, and a thread that is paused
-    // has nobody else to tell it.
-    //
-
-    TraceControlStartWorker(Session);
 
     Ticks = __rdtsc();
     TraceStoreAcquireWorkLock(Store);
