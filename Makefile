@@ -6,14 +6,18 @@
 #     make            everything, Release and Debug, in x64/
 #     make demo       traces Lua and shows the report
 #     make test       runs the tests
+#     make test-long  runs those that take long
+#     make test LONG=1    runs all of them, once
 #     make check      checks the products and the sources
 #     make bench      runs the benchmarks
 #     make bench-peers    compares with other function tracers (Linux)
+#     make docs       writes what documents have from the program's rows
 #     make projects   writes Tracer.sln and the .vcxproj files anew
 #     make clean      removes x64/
 #     make help       lists these
 #
-# Sources are found by wildcard: a new file needs no change here.
+# Sources are found by wildcard: a new file needs no change here, and in Reader
+# no new room, which is a folder of its own.
 #
 
 SHELL = /bin/bash
@@ -114,20 +118,23 @@ Includes.StringTable = StringTable Rtl Asm
 Includes.TraceStore = TraceStore Rtl Asm
 Includes.Penter = Penter TraceStore StringTable Rtl Asm
 Includes.Reader = Reader StringTable TraceStore Rtl
-Includes.Tests = Tests Reader Penter TraceStore StringTable Rtl Asm
+Includes.Tests = Tests/Library Reader Penter TraceStore StringTable Rtl Asm
 
 $(foreach F,$(Folders),\
     $(eval Sources.$F := $(sort $(wildcard $F/*.c $F/*.asm))))
+Sources.Tests := $(sort $(foreach R,Library Unit Penter,\
+    $(wildcard Tests/$R/*.c Tests/$R/*.asm)))
+Sources.Reader := $(sort $(wildcard Reader/*/*.c Reader/*/*.asm))
 
 #
-# Every Tests/Test*.c is a program.  TestMain.c is linked into each of them, and
-# what else the folder holds (assembly, shared helpers named *Support.c) is a
-# library for them.
+# Every Test*.c in Tests/Unit and Tests/Penter is a program.  TestMain.c is
+# linked into each of them, and what else is there (assembly, shared helpers
+# named *Support.c) is a library for them.
 #
 
-TestPrograms := $(filter-out Tests/TestMain.c %Support.c,\
-    $(filter Tests/Test%.c,$(Sources.Tests)))
-TestMain := $(filter Tests/TestMain.c,$(Sources.Tests))
+TestPrograms := $(filter-out %Support.c,\
+    $(filter Tests/Unit/Test%.c Tests/Penter/Test%.c,$(Sources.Tests)))
+TestMain := $(filter Tests/Library/TestMain.c,$(Sources.Tests))
 
 PenterNullSources := $(filter Penter/PenterNull.%,$(Sources.Penter))
 PenterSources := $(filter-out $(PenterNullSources),$(Sources.Penter))
@@ -182,8 +189,8 @@ AllLibraries = Reader TracerPenter TraceStore StringTable Asm Rtl
 $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
     $T)),Program,Tests,$T $(TestMain),TestSupport $(AllLibraries)))
 
-.PHONY: all release debug products demo test check bench bench-peers
-.PHONY: projects describe syntax clean setup help FORCE
+.PHONY: all release debug products demo test test-long check bench bench-peers
+.PHONY: docs projects describe syntax clean setup help FORCE
 
 all: release debug
 
@@ -241,7 +248,7 @@ endef
 #
 
 AssemblerIncludes := $(sort \
-    $(wildcard $(addsuffix /*.inc,$(Folders)) Reader/Html/*))
+    $(wildcard $(addsuffix /*.inc,$(Folders)) Reader/Export/Html/*))
 
 define FolderRules
 $(Out)/$1/obj/$2/%.obj: $2/%.c Makefile | setup
@@ -283,15 +290,21 @@ demo: products
 	@Build/Demo.sh
 
 test: all
-	@Tests/RunTests.sh $(Out)/Release $(Out)/Debug
+	@Tests/RunTests.sh $(if $(LONG),--all) $(Out)/Release $(Out)/Debug
+
+test-long: all
+	@Tests/RunTests.sh --long $(Out)/Release
 
 check: all
 	@Build/Check.sh
 
+docs: products
+	@Build/WriteDocs.py $(Out)/Release/TraceReader.exe
+
 #
 # ROUNDS=N sets how often everything is run.  PERFORMANCE=FILE also puts the
-# tables of what the hooks cost into FILE; Docs/Performance.md has a place for
-# them.
+# tables of what the hooks cost into FILE; Docs/figures/Hooks.md has a place
+# for them.
 #
 
 bench: release

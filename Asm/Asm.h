@@ -20,20 +20,18 @@ Abstract:
 // Raises what the page raises.
 //
 
-typedef
 VOID
-(ASM_TOUCH_PAGES)(
+AsmTouchPages(
     _Inout_updates_bytes_(SizeInBytes) PVOID Address,
     _In_ SIZE_T SizeInBytes
     );
-ASM_TOUCH_PAGES AsmTouchPages;
 
 //
 // FillPages.asm, CopyPages.asm: fill and copy whole pages, with AVX2, which the
 // caller has looked for (RTL_CPU_FEATURES); where it is missing there are
 // RtlFillBytes and RtlCopyBytes.  FillPages.c and CopyPages.c are the same in
-// C, with AVX2 too.  Tracer itself calls neither (Docs/Performance.md, Pages,
-// has the reasons), and TracerPenter.lib does not have them.
+// C, with AVX2 too.  Tracer itself calls neither (Docs/figures/Pages.md has the
+// reasons), and TracerPenter.lib does not have them.
 //
 // Addresses and sizes are multiples of 4,096 bytes; a size of 0 is allowed, and
 // nothing is done.  FALSE, and nothing is written, if one is not a multiple, if

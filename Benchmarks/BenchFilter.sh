@@ -28,7 +28,7 @@ import statistics
 import sys
 
 sys.dont_write_bytecode = True
-sys.path[:0] = ['Tests']
+sys.path[:0] = ['Tests/Product', 'Tests/Library']
 import TestFilters as filters
 
 folder = sys.argv[1]

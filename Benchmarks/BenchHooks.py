@@ -26,7 +26,7 @@ WINE = (os.environ.get('TRACER_WINE') or
         os.path.join(ROOT, 'Build', 'RunWine.sh'))
 WORK = os.path.join(ROOT, 'x64', 'Bench', 'Hooks')
 SESSION = os.path.join(WORK, 'session')
-HEADING = '## Our own cost'
+HEADING = '## Tables'
 BEGIN = '<!-- make bench: tables begin -->'
 END = '<!-- make bench: tables end -->'
 LIMIT = 600                      # seconds, of any program
@@ -667,7 +667,7 @@ def put_into(path, lines):
         with open(path, encoding='utf-8') as file:
             text = file.read()
     except FileNotFoundError:
-        text = '# Performance\n'
+        text = '# Figures: what the hooks cost\n'
     if BEGIN not in text or END not in text:
         text = '\n\n'.join([text.rstrip('\n'), HEADING, BEGIN + '\n' + END])
         text += '\n'
@@ -698,8 +698,9 @@ def main():
     print('\n'.join(bench.tables(False)))
     if options.write:
         put_into(options.write,
-                 ['Written by `make bench PERFORMANCE=Docs/Performance.md` on '
-                  '%s.' % time.strftime('%Y-%m-%d'), ''] + bench.tables(True))
+                 ['Written by `make bench '
+                  'PERFORMANCE=Docs/figures/Hooks.md` on %s.' %
+                  time.strftime('%Y-%m-%d'), ''] + bench.tables(True))
     return 0
 
 

@@ -3,7 +3,9 @@
 # How fast TraceReader report reads, symbols and all, from a warm page cache:
 # records per second and core, with one worker, beside the rate at which a
 # program adds up the same records from the same kind of mapping and does
-# nothing else (the limit), and the most memory that it had.
+# nothing else (the limit), and the most memory that it had.  Then the same of
+# the other commands that add calls up, beside their rate by the general rules
+# alone (--general).
 #
 # The sessions are of Benchmarks/Programs/HookCost.c (LEAF_CALLS, default
 # 12,000,000, of a leaf, and the Fibonacci function of FIB_DEPTH, default 31)
@@ -46,6 +48,7 @@ ToWindows()
 TRACER_DIRECTORY=$(ToWindows "$Work/HookCost") \
     Build/RunWine.sh "$Work/HookCost.exe" "$LeafCalls" "$FibDepth" >/dev/null
 Names=HookCost
+declare -A Functions=([HookCost]=Fibonacci [Lua]=luaC_step)
 
 Source=$(find "$(dirname "$Bin")/Lua" -name lapi.c -printf '%h\n' -quit \
     2>/dev/null || true)
@@ -62,6 +65,28 @@ if [ -n "$Source" ]; then
     Names="$Names Lua"
 fi
 
+Commands=('tree' 'callers FUNCTION' 'export --format folded'
+    'export --format callgrind' 'hot' 'report --subtract-probe'
+    'outliers FUNCTION')
+
+#
+# Arguments COMMAND NAME: what a command takes before the session.
+#
+
+Arguments()
+{
+    case $1 in
+        export*) printf -- '-o %s ' "$(ToWindows "$Work/exported")" ;;
+    esac
+    case $1 in
+        outliers*) ;;
+        *) printf -- '--workers 1 ' ;;
+    esac
+    case $1 in
+        *FUNCTION) printf '%s' "${Functions[$2]}" ;;
+    esac
+}
+
 for ((Round = 0; Round <= Rounds; Round += 1)); do
     for Name in $Names; do
         Store=$(find "$Work/$Name" -name '*.trace' -size +1M)
@@ -71,6 +96,17 @@ for ((Round = 0; Round <= Rounds; Round += 1)); do
             report --verbose --workers 1 \
             "$(ToWindows "$(dirname "$Store")")" 2>&1 >/dev/null |
             tr -d '\r' | grep 'peak working set')"
+        for Command in "${Commands[@]}"; do
+            for Way in '' --general; do
+                rm -f "$Work/exported"
+                # shellcheck disable=SC2046,SC2086
+                echo "$Round $Name ${Command// /_}$Way $(Build/RunWine.sh \
+                    "$Bin/TraceReader.exe" ${Command/FUNCTION/} --verbose \
+                    $Way $(Arguments "$Command" "$Name") \
+                    "$(ToWindows "$(dirname "$Store")")" 2>&1 >/dev/null |
+                    tr -d '\r' | grep 'peak working set')"
+            done
+        done
     done
 done >"$Work/figures"
 
@@ -88,6 +124,8 @@ for line in open(sys.argv[1]):
         continue
     if what == 'limit':
         count, time = map(int, rest.split()[:2])
+    elif what != 'report':
+        count, time, _ = map(int, COST.match(rest).groups())
     else:
         count, time, peak = map(int, COST.match(rest).groups())
         records[name] = count
@@ -108,5 +146,13 @@ for name in records:
           f"{max(report.values()):9.1f}"
           f"{statistics.median(limit.values()):9.1f}{ratio:8.2f}"
           f"{memory[name] / 1024:6.1f} MiB")
+print()
+print(f"{'':38}{'now':>9}{'general':>9}")
+for name, what in rates:
+    if what not in ('limit', 'report') and not what.endswith('--general'):
+        ways = [statistics.median(rates[name, way].values())
+                for way in (what, what + '--general')]
+        print(f"{name:10}{what.replace('_', ' '):28}"
+              f"{ways[0]:9.1f}{ways[1]:9.1f}")
 END
 rm -rf "$Work/HookCost" "$Work/Lua"

@@ -15,7 +15,7 @@ import sys
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [os.path.join(ROOT, 'Tests')]
+sys.path[:0] = [os.path.join(ROOT, 'Tests', 'Library')]
 import tree_reader                                           # noqa: E402
 
 WINE = os.environ['TRACER_WINE']
@@ -47,7 +47,7 @@ def run(program, variant, *arguments):
     done = subprocess.run(
         [WINE, os.path.join(WORK, '%s-%s.exe' % (program, build)),
          *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        env=environment, timeout=LIMIT, check=True)
+        cwd=WORK, env=environment, timeout=LIMIT, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     took = (after.ru_utime + after.ru_stime -
             before.ru_utime - before.ru_stime)
@@ -62,10 +62,11 @@ def measure(figures):
     """One round: adds (nanoseconds per call) to figures[what][variant]."""
     lua = {}
     for variant in VARIANTS:
-        text, _, _ = run('HookCost', variant, LEAF_CALLS, FIB_DEPTH)
-        for what, value in re.findall(r'(leaf|fib) \d+ ([\d.]+)', text):
-            figures.setdefault(what, {}).setdefault(variant, []).append(
-                float(value))
+        for program, added in (('HookCost', ''), ('Frames', ', frames')):
+            text, _, _ = run(program, variant, LEAF_CALLS, FIB_DEPTH)
+            for what, value in re.findall(r'(leaf|fib) \d+ ([\d.]+)', text):
+                figures.setdefault(what + added, {}).setdefault(
+                    variant, []).append(float(value))
         if os.path.exists(os.path.join(WORK, 'Lua-bare.exe')):
             _, took, calls = run('Lua', variant, windows_path(SCRIPT),
                                  LUA_ROUNDS)

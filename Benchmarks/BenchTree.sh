@@ -4,7 +4,8 @@
 # the clock (the floor) and hooks that write records.
 #
 #   - HookCost.c: a leaf in a loop, and the recursive Fibonacci function;
-#     nanoseconds per call, of the call itself too;
+#     nanoseconds per call, of the call itself too; and the same with frame
+#     pointers, as all functions have that are compiled without optimization;
 #   - Lua, as in `make demo`, with Peers/Calls.lua, which spends its time in
 #     short calls: what the run takes longer than without hooks, per call, in
 #     time of the processor.
@@ -53,6 +54,14 @@ nasm -f win64 -o "$Work/Floor.obj" "$Programs/Floor.asm"
     $Gcc $Plain $Hooks -c "$Programs/HookCost.c" -o "$Work/hooked.o"
 }
 Link HookCost "$Work/bare.o" "$Work/hooked.o"
+# shellcheck disable=SC2086
+{
+    $Gcc $Plain -fno-omit-frame-pointer -c "$Programs/HookCost.c" \
+        -o "$Work/bare-frames.o"
+    $Gcc $Plain -fno-omit-frame-pointer $Hooks -c "$Programs/HookCost.c" \
+        -o "$Work/hooked-frames.o"
+}
+Link Frames "$Work/bare-frames.o" "$Work/hooked-frames.o"
 
 Source=$(Build/FetchLua.sh || true)
 if [ -n "$Source" ]; then

@@ -32,7 +32,9 @@ for Configuration in Release Debug; do
     done
 done
 
+Run Build/CheckTracked.py
 Run Build/CheckStyle.py
+Run Build/CheckRooms.py
 Run Build/CheckHeaders.sh
 Run Build/CheckLayers.py . x64/Release
 Run Build/CheckProjects.py
@@ -43,6 +45,7 @@ Run Build/CheckLibrary.py --breakpoints \
     x64/Release/{Rtl,Asm,StringTable,TraceStore,Reader}.lib
 Run Build/CheckExports.sh
 Run Build/CheckReproducible.sh
+Run Build/WriteDocs.py --check
 Run Build/TestCheckers.sh
 
 if [ -n "$Failures" ]; then

@@ -19,12 +19,18 @@ Count=0
 
 for Folder in Rtl Asm StringTable TraceStore Penter Reader Tests; do
     Files=
-    for Header in "$Folder"/*.h; do
+    Headers=$Folder/*.h
+    case $Folder in
+        Reader) Headers="$Headers Reader/*/*.h" ;;
+        Tests) Headers="Tests/Library/*.h Tests/Unit/*.h Tests/Penter/*.h" ;;
+    esac
+    for Header in $Headers; do
         [ -f "$Header" ] || continue
-        Name=${Header##*/}
+        Name=${Header#"$Folder/"}
+        Source=$Temp/$Folder/${Name//\//-}.c
         mkdir -p "$Temp/$Folder"
-        echo "#include \"$Name\"" >"$Temp/$Folder/$Name.c"
-        Files="$Files $Temp/$Folder/$Name.c"
+        echo "#include \"$Root/$Header\"" >"$Source"
+        Files="$Files $Source"
         Count=$((Count + 1))
     done
     [ -n "$Files" ] || continue

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what STYLE asks of every C and NASM source and can be read off its
-lines: at most 80 columns, no tabs, no blanks at the end, line feeds only, and
-none of the words that a finished source does not have.
+"""Checks what can be read off the lines of a file.  Every C and NASM source has
+at most 80 columns, no tabs, no blanks at the end, line feeds only, and none of
+the words that a finished source does not have.  A document has at most 100
+columns, but for tables and commands, and README.md at most 130 lines.
 
     Build/CheckStyle.py [FOLDER]
 """
@@ -13,6 +14,8 @@ import sys
 EXTENSIONS = {".c", ".h", ".asm", ".inc"}
 SKIPPED = {"x64", ".git"}
 COLUMNS = 80
+DOCUMENT_COLUMNS = 100
+DOCUMENT_LINES = {"README.md": 130}
 WORDS = re.compile(r"\b(TODO|FIXME|XXX|HACK|__debugbreak|DebugBreak)\b"
                    r"|\bint\s+3\s*(;|$)|^\s*int3\b")
 
@@ -49,6 +52,18 @@ def check_text(data):
     return found
 
 
+def check_document(name, text):
+    """Likewise of a document; commands are indented by four columns."""
+    lines = text.rstrip("\n").split("\n")
+    found = [(number, f"{len(line)} columns")
+             for number, line in enumerate(lines, 1)
+             if len(line) > DOCUMENT_COLUMNS and
+             not line.startswith(("|", "    ", "<!--"))]
+    if len(lines) > DOCUMENT_LINES.get(name, len(lines)):
+        found.append((len(lines), f"{len(lines)} lines"))
+    return found
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else
                         pathlib.Path(__file__).resolve().parent.parent)
@@ -58,6 +73,13 @@ def main():
         files += 1
         lines += data.count(b"\n")
         for number, complaint in check_text(data):
+            print(f"{relative}:{number}: {complaint}")
+            complaints += 1
+    for path in sorted([*root.glob("*.md"), *root.glob("Docs/**/*.md")]):
+        relative = path.relative_to(root)
+        files += 1
+        for number, complaint in check_document(
+                relative.as_posix(), path.read_text(encoding="utf-8")):
             print(f"{relative}:{number}: {complaint}")
             complaints += 1
     if files == 0:

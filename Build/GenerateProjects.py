@@ -26,9 +26,8 @@ def guid(name):
 
 def relative(project, path):
     """A path below the root as the project's folder sees it."""
-    folder, _, name = path.rpartition("/")
-    if folder == project.folder:
-        return name
+    if path.startswith(project.folder + "/"):
+        return path[len(project.folder) + 1:].replace("/", "\\")
     return "..\\" + path.replace("/", "\\")
 
 
@@ -49,8 +48,18 @@ def items(kind, names, optimized=()):
     return f"  <ItemGroup>\n{lines}  </ItemGroup>\n"
 
 
+def own_files(root, project):
+    """The folder's files, and those of its rooms if it has any."""
+    folder = root / project.folder
+    rooms = {pathlib.PurePath(source).parent for source in project.sources
+             if source.startswith(project.folder + "/")}
+    return {path for place in [folder, *(root / room for room in rooms)]
+            for path in place.iterdir()}
+
+
 def project_text(root, project, projects):
-    own = sorted(path.name for path in (root / project.folder).iterdir())
+    own = sorted(relative(project, path.relative_to(root).as_posix())
+                 for path in own_files(root, project))
     include = ";".join(f"..\\{folder}" for folder in project.includes)
     nasm = " ".join(f"-I..\\{folder}\\" for folder in project.includes)
     inputs = ";".join(f"..\\{folder}\\{path.name}"

@@ -19,6 +19,7 @@ set -u
 Packages="
     binutils
     ca-certificates
+    ccache
     chromium
     clang-19
     dpkg-dev

@@ -21,9 +21,10 @@ Abstract:
     happens.
 
     A call appends an action to the session's control file, some microseconds
-    and 128 bytes: it is not for every iteration of an inner loop.  The file has
-    room for 8,160 of them (TRACER_CONTROL=8M: for 65,504); those beyond are
-    left out.
+    and 128 bytes: it is not for every iteration of an inner loop.  The file
+    grows with them, up to what the disk holds.  Those that find it full are
+    left out and counted (TraceReader info, verify, ctl status); the last 128
+    places are left to PenterStop, PenterStart and PenterClear.
 
     Actions are for the whole process: all modules that the library is linked
     into, and all threads.  In the module that asks, a thread notices with its

@@ -15,53 +15,12 @@ Abstract:
 
 --*/
 
-#include "PenterPrivate.h"
-
-_Use_decl_annotations_
-VOID
-PenterAddError(
-    PPENTER_CONFIG Config,
-    PCSZ Step,
-    PCUNICODE_STRING Object,
-    NTSTATUS Status,
-    PCSZ Consequence
-    )
-/*++
-
-Routine Description:
-
-    Notes something that happens to the settings.
-
-Arguments:
-
-    Config - Supplies the configuration.
-
-    Step - Supplies a literal that says what was done.
-
-    Object - Supplies what it was done to.
-
-    Status - Supplies what is wrong with it.
-
-    Consequence - Supplies a literal that says what happens now, or NULL for
-        the default that is used.
-
-Return Value:
-
-    None.
-
---*/
-{
-    if (Config->NumberOfErrors < PENTER_MAXIMUM_CONFIG_ERRORS) {
-        RtlSetError(&Config->Errors[Config->NumberOfErrors],
-                    Step,
-                    Object,
-                    Status);
-        Config->Consequences[Config->NumberOfErrors] = Consequence;
-        Config->NumberOfErrors += 1;
-    } else {
-        Config->NumberOfErrorsLeftOut += 1;
-    }
-}
+#include "../TraceStore/TraceControl.h"
+#include "../TraceStore/TraceDepth.h"
+#include "PenterIni.h"
+#include "PenterIniFile.h"
+#include "PenterWord.h"
+#include "../StringTable/StringTable.h"
 
 _Use_decl_annotations_
 VOID
@@ -71,27 +30,6 @@ PenterConfigError(
     PCUNICODE_STRING Object,
     NTSTATUS Status
     )
-/*++
-
-Routine Description:
-
-    Notes a value that makes no sense, or that cannot be had.
-
-Arguments:
-
-    Config - Supplies the configuration.
-
-    Step - Supplies a literal that names the variable.
-
-    Object - Supplies the value, or what failed.
-
-    Status - Supplies what is wrong with it.
-
-Return Value:
-
-    None.
-
---*/
 {
     if (Config->ValueLine != 0 && Object->Buffer == Config->ValueBuffer) {
         PenterIniError(Config, Step, Config->ValueLine, Object, Status, NULL);
@@ -99,6 +37,18 @@ Return Value:
         PenterAddError(Config, Step, Object, Status, NULL);
     }
 }
+
+//
+// Reads a setting's text, and notes it if it is there and cannot be read. This
+// is where all of them come from: the environment first, and the ini file
+// where the variable is not set, or empty.
+//
+// Config: the configuration.
+// Step: a literal that names the variable.
+// Value: the value, which lies in Buffer.
+// Returns the status of RtlQueryEnvironment; STATUS_SUCCESS if the text is the
+// ini file's.
+//
 
 static
 NTSTATUS
@@ -110,34 +60,6 @@ PenterReadVariable(
     _Out_writes_(RTL_MAXIMUM_PATH_IN_CHARS) PWCHAR Buffer,
     _Out_ PUNICODE_STRING Value
     )
-/*++
-
-Routine Description:
-
-    Reads a setting's text, and notes it if it is there and cannot be read.
-    This is where all of them come from: the environment first, and the ini
-    file where the variable is not set, or empty.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-    Name - Supplies the variable's name.
-
-    Step - Supplies a literal that names the variable.
-
-    Buffer - Receives the value.
-
-    Value - Receives the value, which lies in Buffer.
-
-Return Value:
-
-    The status of RtlQueryEnvironment; STATUS_SUCCESS if the text is the ini
-    file's.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING Text;
@@ -170,217 +92,6 @@ Return Value:
 }
 
 _Use_decl_annotations_
-BOOLEAN
-PenterIsWord(
-    PCRTL Rtl,
-    PCUNICODE_STRING Text,
-    PCWSTR Word
-    )
-/*++
-
-Routine Description:
-
-    Tells whether a text is a word, in either case.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Text - Supplies the text.
-
-    Word - Supplies the word, in capitals.
-
-Return Value:
-
-    TRUE if it is.
-
---*/
-{
-    ULONG Length;
-    ULONG Position;
-
-    Length = Text->Length / sizeof(WCHAR);
-    if (RtlLengthOfWideString(Word) != Length) {
-        return FALSE;
-    }
-
-    Position = 0;
-    while (Position < Length &&
-           Rtl->RtlUpcaseUnicodeChar(Text->Buffer[Position]) ==
-           Word[Position]) {
-
-        Position += 1;
-    }
-
-    return Position == Length;
-}
-
-static
-BOOLEAN
-PenterIsNameCharacter(
-    _In_ WCHAR Character
-    )
-/*++
-
-Routine Description:
-
-    Tells whether a file name may have a character in it.
-
-Arguments:
-
-    Character - Supplies the character.
-
-Return Value:
-
-    TRUE if it may.
-
---*/
-{
-    switch (Character) {
-    case L'"':
-    case L'*':
-    case L'/':
-    case L':':
-    case L'<':
-    case L'>':
-    case L'?':
-    case L'\\':
-    case L'|':
-        return FALSE;
-    default:
-        return Character >= L' ';
-    }
-}
-
-_Use_decl_annotations_
-BOOLEAN
-PenterIsPattern(
-    PCUNICODE_STRING Pattern
-    )
-/*++
-
-Routine Description:
-
-    Tells whether a file name can begin with a pattern.
-
-Arguments:
-
-    Pattern - Supplies the pattern, with or without a '-' in front.
-
-Return Value:
-
-    TRUE if so.
-
---*/
-{
-    ULONG Length;
-    ULONG Index;
-
-    Length = Pattern->Length / sizeof(WCHAR);
-    Index = Length != 0 && Pattern->Buffer[0] == L'-';
-    if (Index == Length) {
-        return FALSE;
-    }
-
-    while (Index < Length && PenterIsNameCharacter(Pattern->Buffer[Index])) {
-        Index += 1;
-    }
-
-    return Index == Length;
-}
-
-static
-VOID
-PenterUpcase(
-    _In_ PCRTL Rtl,
-    _Inout_ PUNICODE_STRING String
-    )
-/*++
-
-Routine Description:
-
-    Upcases a string in place, as file systems do to compare names.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    String - Supplies the string.
-
-Return Value:
-
-    None.
-
---*/
-{
-    ULONG Index;
-
-    for (Index = 0; Index < String->Length / sizeof(WCHAR); Index += 1) {
-        String->Buffer[Index] =
-            Rtl->RtlUpcaseUnicodeChar(String->Buffer[Index]);
-    }
-}
-
-_Use_decl_annotations_
-BOOLEAN
-PenterNextPattern(
-    PCUNICODE_STRING Patterns,
-    PULONG Position,
-    PUNICODE_STRING Pattern
-    )
-/*++
-
-Routine Description:
-
-    Finds the next of the patterns that semicolons separate, without the blanks
-    around it.  Empty ones are passed over.
-
-Arguments:
-
-    Patterns - Supplies the list.
-
-    Position - Supplies where to go on, in characters; is advanced.
-
-    Pattern - Receives the pattern.
-
-Return Value:
-
-    FALSE when there are no more.
-
---*/
-{
-    ULONG Length;
-    ULONG Start;
-    ULONG End;
-
-    Length = Patterns->Length / sizeof(WCHAR);
-
-    while (*Position < Length) {
-        Start = *Position;
-        End = Start;
-        while (End < Length && Patterns->Buffer[End] != L';') {
-            End += 1;
-        }
-        *Position = End + 1;
-
-        while (Start < End && Patterns->Buffer[Start] == L' ') {
-            Start += 1;
-        }
-        while (Start < End && Patterns->Buffer[End - 1] == L' ') {
-            End -= 1;
-        }
-        if (Start < End) {
-            RtlPointUnicodeString(Pattern,
-                                  Patterns->Buffer + Start,
-                                  End - Start);
-            return TRUE;
-        }
-    }
-
-    return FALSE;
-}
-
-_Use_decl_annotations_
 NTSTATUS
 PenterMatchModule(
     PCRTL Rtl,
@@ -388,27 +99,6 @@ PenterMatchModule(
     PUNICODE_STRING Patterns,
     PBOOLEAN Included
     )
-/*++
-
-Routine Description:
-
-    Decides whether a module is recorded.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Name - Supplies the module's file name.
-
-    Patterns - Supplies the value of TRACER_MODULES.
-
-    Included - Receives the decision; TRUE if this fails.
-
-Return Value:
-
-    STATUS_SUCCESS, STATUS_OBJECT_NAME_INVALID or STATUS_NO_MEMORY.
-
---*/
 {
     NTSTATUS Status;
     ALLOCATOR Allocator;
@@ -500,27 +190,16 @@ End:
     return Status;
 }
 
+//
+// Decides whether a path means the same in every process, whatever its current
+// directories are.
+//
+
 static
 BOOLEAN
 PenterIsAbsolute(
     _In_ PCUNICODE_STRING Path
     )
-/*++
-
-Routine Description:
-
-    Decides whether a path means the same in every process, whatever its
-    current directories are.
-
-Arguments:
-
-    Path - Supplies the path.
-
-Return Value:
-
-    TRUE if it does.
-
---*/
 {
     PCWSTR Text = Path->Buffer;
     ULONG Length = Path->Length / sizeof(WCHAR);
@@ -535,32 +214,21 @@ Return Value:
             PENTER_IS_SEPARATOR(Text[2]));
 }
 
+//
+// Reads TRACER_DIRECTORY; the default is the current directory. If that is not
+// the same directory in every process, TRACER_BASE_DIRECTORY is, where a
+// traced parent has set that. A process may find another ini file than its
+// parent, or none.
+//
+// Config: the configuration.
+//
+
 static
 VOID
 PenterReadDirectory(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Reads TRACER_DIRECTORY; the default is the current directory.  If that is
-    not the same directory in every process, TRACER_BASE_DIRECTORY is, where a
-    traced parent has set that.  A process may find another ini file than its
-    parent, or none.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-Return Value:
-
-    None.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING NtPath;
@@ -629,6 +297,13 @@ Return Value:
     Config->IsDirectoryShared = FALSE;
 }
 
+//
+// Reads the name of a file that has a list of functions.
+// Config: the configuration.
+// Step: what is done, for the error.
+// NtPath: where it is; empty if there is none.
+//
+
 static
 VOID
 PenterReadListName(
@@ -639,31 +314,6 @@ PenterReadListName(
     _Out_writes_(RTL_MAXIMUM_PATH_IN_CHARS) PWCHAR Buffer,
     _Out_ PUNICODE_STRING NtPath
     )
-/*++
-
-Routine Description:
-
-    Reads the name of a file that has a list of functions.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-    Variable - Supplies the variable.
-
-    Step - Supplies what is done, for the error.
-
-    Buffer - Receives the name.
-
-    NtPath - Receives where it is; empty if there is none.
-
-Return Value:
-
-    None.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING Value;
@@ -690,29 +340,17 @@ Return Value:
     }
 }
 
+//
+// Reads TRACER_EXCLUDE, the name of a file.
+// Config: the configuration.
+//
+
 static
 VOID
 PenterReadExclude(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Reads TRACER_EXCLUDE, the name of a file.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-Return Value:
-
-    None.
-
---*/
 {
     PenterReadListName(Rtl,
                        Config,
@@ -728,25 +366,6 @@ PenterShareDirectory(
     PCRTL Rtl,
     PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Tells the processes that this one starts where its session lies, if they
-    could not find out: sets TRACER_BASE_DIRECTORY.  Nothing depends on it but
-    where their sessions go, so that it may fail.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Path;
 
@@ -772,6 +391,15 @@ Return Value:
     (VOID)RtlSetEnvironment(Rtl, L"TRACER_BASE_DIRECTORY", &Path);
 }
 
+//
+// Reads a list of prefixes of file names, and decides about a module.
+// Config: the configuration.
+// Name: the variable's name.
+// Step: a literal that names the variable.
+// ModuleBase: the module's image base; NULL: the program's.
+// Returns TRUE if the list has the module, or there is none that makes sense.
+//
+
 static
 BOOLEAN
 PenterReadPatterns(
@@ -781,29 +409,6 @@ PenterReadPatterns(
     _In_z_ PCSZ Step,
     _In_opt_ PVOID ModuleBase
     )
-/*++
-
-Routine Description:
-
-    Reads a list of prefixes of file names, and decides about a module.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-    Name - Supplies the variable's name.
-
-    Step - Supplies a literal that names the variable.
-
-    ModuleBase - Supplies the module's image base; NULL: the program's.
-
-Return Value:
-
-    TRUE if the list has the module, or there is none that makes sense.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING Value;
@@ -861,6 +466,15 @@ Return Value:
     return TRUE;
 }
 
+//
+// Reads a variable that is a number.
+// Config: the configuration.
+// Step: a literal that names the variable.
+// Least, Most: the bounds.
+// IsPowerOfTwo: whether it must be a power of two.
+// Returns FALSE if there is none, or it is noted that it makes no sense.
+//
+
 static
 BOOLEAN
 PenterReadNumber(
@@ -873,33 +487,6 @@ PenterReadNumber(
     _In_ BOOLEAN IsPowerOfTwo,
     _Out_ PULONGLONG Number
     )
-/*++
-
-Routine Description:
-
-    Reads a variable that is a number.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-    Name - Supplies the variable's name.
-
-    Step - Supplies a literal that names the variable.
-
-    Least, Most - Supply the bounds.
-
-    IsPowerOfTwo - Supplies whether it must be a power of two.
-
-    Number - Receives the number.
-
-Return Value:
-
-    FALSE if there is none, or it is noted that it makes no sense.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING Value;
@@ -927,6 +514,15 @@ Return Value:
     return TRUE;
 }
 
+//
+// Reads a variable that is one of a few words, in either case.
+// Config: the configuration.
+// Step: a literal that names the variable.
+// Words: the words, in capitals.
+// Count: their number.
+// Returns FALSE if there is none, or it is noted that it makes no sense.
+//
+
 static
 BOOLEAN
 PenterReadWord(
@@ -938,33 +534,6 @@ PenterReadWord(
     _In_ ULONG Count,
     _Out_ PULONG Index
     )
-/*++
-
-Routine Description:
-
-    Reads a variable that is one of a few words, in either case.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-    Name - Supplies the variable's name.
-
-    Step - Supplies a literal that names the variable.
-
-    Words - Supplies the words, in capitals.
-
-    Count - Supplies their number.
-
-    Index - Receives which of them it is.
-
-Return Value:
-
-    FALSE if there is none, or it is noted that it makes no sense.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING Value;
@@ -991,26 +560,15 @@ Return Value:
     return FALSE;
 }
 
+//
+// Tells whether a character is one of those that multiply a number of bytes.
+//
+
 static
 BOOLEAN
 PenterIsSizeSuffix(
     _In_ WCHAR Character
     )
-/*++
-
-Routine Description:
-
-    Tells whether a character is one of those that multiply a number of bytes.
-
-Arguments:
-
-    Character - Supplies the character.
-
-Return Value:
-
-    TRUE if it is.
-
---*/
 {
     switch (Character) {
     case L'K':
@@ -1025,30 +583,18 @@ Return Value:
     }
 }
 
+//
+// Reads TRACER_MIN_DURATION: a number of nanoseconds, or one of microseconds,
+// milliseconds or seconds with us, ms or s behind it.
+// Config: the configuration, whose clock has been read.
+//
+
 static
 VOID
 PenterReadDuration(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Reads TRACER_MIN_DURATION: a number of nanoseconds, or one of microseconds,
-    milliseconds or seconds with us, ms or s behind it.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration, whose clock has been read.
-
-Return Value:
-
-    None.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING Value;
@@ -1114,29 +660,17 @@ Return Value:
     }
 }
 
+//
+// Reads TRACER_CONTROL: the size of the control file, or 0 for none.
+// Config: the configuration.
+//
+
 static
 VOID
 PenterReadControl(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Reads TRACER_CONTROL: the size of the control file, or 0 for none.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONGLONG Number;
 
@@ -1162,27 +696,17 @@ Return Value:
     }
 }
 
+//
+// Leaves out what does not go with a tree, and says so: it needs times, it
+// counts every call, and its one view is never full.
+// Config: the configuration.
+//
+
 static
 VOID
 PenterSuitTree(
     _Inout_ PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Leaves out what does not go with a tree, and says so: it needs times, it
-    counts every call, and its one view is never full.
-
-Arguments:
-
-    Config - Supplies the configuration.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Mode;
 
@@ -1218,29 +742,17 @@ Return Value:
     }
 }
 
+//
+// Reads which clock is used, what is kept, and what is left out.
+// Config: the configuration.
+//
+
 static
 VOID
 PenterReadChoices(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Reads which clock is used, what is kept, and what is left out.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Word;
     ULONGLONG Number;
@@ -1328,30 +840,18 @@ Return Value:
     }
 }
 
+//
+// Reads TRACER_CHRONO, the name of a file, or says that it has no effect
+// without a tree.
+// Config: the configuration.
+//
+
 static
 VOID
 PenterReadChrono(
     _In_ PCRTL Rtl,
     _Inout_ PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Reads TRACER_CHRONO, the name of a file, or says that it has no effect
-    without a tree.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration.
-
-Return Value:
-
-    None.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING Value;
@@ -1394,25 +894,6 @@ PenterReadConfig(
     PVOID ModuleBase,
     PPENTER_CONFIG Config
     )
-/*++
-
-Routine Description:
-
-    Reads the environment and the ini file.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    ModuleBase - Supplies this module's image base.
-
-    Config - Receives the configuration.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONGLONG Number;
 

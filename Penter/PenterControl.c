@@ -10,15 +10,24 @@ Abstract:
 
 --*/
 
-#include "PenterPrivate.h"
+#include "../Rtl/RtlTeb.h"
+#include "../TraceStore/TraceControl.h"
+#include "../TraceStore/TraceControlAppend.h"
+#include "../TraceStore/TraceControlOpen.h"
+#include "PenterStart.h"
 
 #ifndef TRACER_PENTER
 #define TRACER_PENTER
 #endif
 #include "Penter.h"
 
-#define TEB_LAST_ERROR      0x68
-#define TEB_LAST_STATUS     0x1250
+//
+// Appends an action to the control file, and makes the threads of this module
+// come by. Other module instances notice by themselves.
+// Kind: a TRACE_ACTION_*.
+// Text: its text; NULL is allowed.
+// An action for which there is no room is left out, and counted.
+//
 
 static
 VOID
@@ -26,24 +35,6 @@ PenterAct(
     _In_ ULONG Kind,
     _In_z_ PCSZ Text
     )
-/*++
-
-Routine Description:
-
-    Appends an action to the control file, and makes the threads of this module
-    come by.  Other module instances notice by themselves.
-
-Arguments:
-
-    Kind - Supplies a TRACE_ACTION_*.
-
-    Text - Supplies its text; NULL is allowed.
-
-Return Value:
-
-    None.  An action for which there is no room is left out.
-
---*/
 {
     PTRACE_SESSION Session;
     ULONG LastError;
@@ -92,25 +83,14 @@ Return Value:
     PenterAct(TRACE_ACTION_MARK, Text);
 }
 
+//
+// Names the calling thread. Its stores get the name when it comes by.
+//
+
 void
 PenterNameThread(
     const char *Name
     )
-/*++
-
-Routine Description:
-
-    Names the calling thread.  Its stores get the name when it comes by.
-
-Arguments:
-
-    Name - Supplies the name.
-
-Return Value:
-
-    None.
-
---*/
 {
     PenterAct(TRACE_ACTION_NAME, Name);
 }
@@ -161,25 +141,14 @@ Return Value:
     PenterAct(TRACE_ACTION_STOP, NULL);
 }
 
+//
+// Leaves out what was recorded so far.
+//
+
 void
 PenterClear(
     void
     )
-/*++
-
-Routine Description:
-
-    Leaves out what was recorded so far.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    None.
-
---*/
 {
     PenterAct(TRACE_ACTION_CLEAR, NULL);
 }

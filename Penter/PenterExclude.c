@@ -10,13 +10,13 @@ Abstract:
     taken out of the module's code when the hooks are prepared, and put back
     when they are taken apart.
 
-    Which they are is said by a list that TraceReader exclude makes; its format
-    is described in Docs/Exclude.md.  The list names the image by its identity
-    and has the address of each call.  Nothing is believed: a place is changed
-    only if it lies in code and its bytes call one of this module's hooks.
-
-    TRACER_CHRONO has such a list, too, of which only the functions' addresses
-    are taken.
+    Which they are is said by a list that TraceReader exclude makes
+    (PenterList.c).  The list names the image by its identity and has the
+    address of each call.  Nothing is believed: a place is changed only if it
+    lies in code, its bytes call one of this module's hooks, and an instruction
+    begins there.  That is proven as TraceReader does it, by decoding the
+    function around it, which the image's own unwind data describes, from its
+    first byte to its last.
 
     Other threads may be running the code.  Processors promise that they fetch
     all or nothing of a change that another processor makes only if it is one
@@ -33,7 +33,11 @@ Abstract:
 
 --*/
 
-#include "PenterPrivate.h"
+#include "../TraceStore/TraceFrame.h"
+#include "PenterHooks.h"
+#include "PenterList.h"
+#include "PenterPatch.h"
+#include "RtlDecode.h"
 
 #define PENTER_PAGE                 4096
 #define PENTER_WORD                 8           // what is fetched as a whole
@@ -62,267 +66,21 @@ Abstract:
 #define PENTER_MAXIMUM_THUNKS       2
 
 //
-// In a site's Rva: it is a jump, not a call.
+// The room for the marks of a function's bytes grows by so many.
 //
 
-#define PENTER_SITE_JUMP            0x80000000u
-#define PENTER_SITE_RVA(Site)       ((Site)->Rva & ~PENTER_SITE_JUMP)
+#define PENTER_MARKS                0x10000
 
 //
-// What is known while the list is read.
+// In a group's number of functions: one of its places is no call of a hook.
 //
 
+#define PENTER_GROUP_REFUSED        0x80000000u
+
 //
-// What is said of a list that cannot be used.
+// Tells whether a range lies in one of the module's executable sections.
+// Rva: the range's first address.
 //
-
-typedef struct _PENTER_LIST_STEPS {
-    PCSZ Open;
-    PCSZ Read;
-    PCSZ Compare;
-    PCSZ Allocate;
-} PENTER_LIST_STEPS;
-typedef const PENTER_LIST_STEPS *PCPENTER_LIST_STEPS;
-
-static const PENTER_LIST_STEPS PenterExcludeSteps = {
-    "opening TRACER_EXCLUDE",
-    "reading TRACER_EXCLUDE",
-    "comparing the image with that of TRACER_EXCLUDE",
-    "allocating what TRACER_EXCLUDE needs"
-};
-
-static const PENTER_LIST_STEPS PenterChronoSteps = {
-    "opening TRACER_CHRONO",
-    "reading TRACER_CHRONO",
-    "comparing the image with that of TRACER_CHRONO",
-    "allocating what TRACER_CHRONO needs"
-};
-
-typedef struct _PENTER_LIST {
-    PCRTL Rtl;
-    PCTRACE_STORE_HEADER Header;    // identifies the module
-    PCUNICODE_STRING ModuleName;
-    PBYTE Base;                     // of the module
-    const CHAR *Next;               // what is still to be read
-    const CHAR *End;
-    ULONG Line;                     // from 1
-    BOOLEAN HasModule;              // a part has begun
-    BOOLEAN HasFunction;            // and a function in it
-    BOOLEAN HasSite;                // and a place in that
-    BOOLEAN IsOurs;                 // the part is this module's
-    BOOLEAN IsNamed;                // a part has its file name
-    BOOLEAN IsFound;                // and one of them its identity
-    BOOLEAN IsRefused;              // the functions since GroupBegin
-    PPENTER_SITE Sites;             // NULL: they are only counted
-    ULONG NumberOfSites;
-    ULONG NumberOfFunctions;
-    ULONG NumberRefused;            // functions
-    ULONG RefusedRva;               // the first place that no hook is called
-    ULONG GroupSite;                // where these functions' sites begin
-    ULONG GroupFunctions;           // their number
-    PTRACE_CHRONO_RANGE Ranges;     // NULL: they are only counted
-    ULONG NumberOfRanges;           // functions of this module
-} PENTER_LIST;
-typedef PENTER_LIST *PPENTER_LIST;
-
-static
-BOOLEAN
-PenterTakeWord(
-    _Inout_ const CHAR **Text,
-    _In_ const CHAR *End,
-    _In_z_ PCSZ Word
-    )
-/*++
-
-Routine Description:
-
-    Takes a word and the blank behind it.
-
-Arguments:
-
-    Text - Supplies where it should be; receives what follows.
-
-    End - Supplies the line's end.
-
-    Word - Supplies the word.
-
-Return Value:
-
-    FALSE if something else is there.
-
---*/
-{
-    ULONG Length = RtlLengthOfString(Word);
-
-    if ((SIZE_T)(End - *Text) <= Length ||
-        !RtlAreBytesEqual(*Text, Word, Length) ||
-        (*Text)[Length] != ' ') {
-
-        return FALSE;
-    }
-
-    *Text += Length + 1;
-    return TRUE;
-}
-
-static
-BOOLEAN
-PenterTakeNumber(
-    _Inout_ const CHAR **Text,
-    _In_ const CHAR *End,
-    _In_ BOOLEAN IsLast,
-    _Out_ PULONG Number
-    )
-/*++
-
-Routine Description:
-
-    Takes a hexadecimal number of one to eight digits and the blank behind it.
-
-Arguments:
-
-    Text - Supplies where it should be; receives what follows.
-
-    End - Supplies the line's end.
-
-    IsLast - Supplies whether the line ends there, without a blank.
-
-    Number - Receives the number.
-
-Return Value:
-
-    FALSE if something else is there.
-
---*/
-{
-    const CHAR *At;
-    ULONG Value;
-    CHAR Digit;
-
-    Value = 0;
-    for (At = *Text; At < End && *At != ' '; At += 1) {
-        Digit = *At;
-        if (At - *Text == 8) {
-            return FALSE;
-        }
-        if (Digit >= '0' && Digit <= '9') {
-            Value = (Value << 4) | (ULONG)(Digit - '0');
-        } else if ((Digit | 0x20) >= 'a' && (Digit | 0x20) <= 'f') {
-            Value = (Value << 4) | (ULONG)((Digit | 0x20) - 'a' + 10);
-        } else {
-            return FALSE;
-        }
-    }
-
-    if (At == *Text || (At == End) != IsLast) {
-        return FALSE;
-    }
-
-    *Number = Value;
-    *Text = At == End ? At : At + 1;
-    return TRUE;
-}
-
-static
-BOOLEAN
-PenterIsModuleIdentity(
-    _In_ const PENTER_LIST *List,
-    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
-    _In_ SIZE_T LengthInBytes
-    )
-/*++
-
-Routine Description:
-
-    Compares what a part says of the PDB with the module: the GUID and the age,
-    in hexadecimal digits, or a dash.
-
-Arguments:
-
-    List - Supplies the list.
-
-    Text, LengthInBytes - Supply the word.
-
-Return Value:
-
-    TRUE if they are the same.
-
---*/
-{
-    const UCHAR *Guid;
-    RTL_WRITER Writer;
-    CHAR Expected[48];
-
-    Guid = List->Header->CodeViewGuid;
-    RtlInitializeBufferWriter(&Writer, Expected, sizeof(Expected));
-    if (List->Header->CodeViewAge == 0) {
-        RtlWriteText(&Writer, "-");
-    } else {
-        RtlWriteText(&Writer,
-                     "%02X%02X%02X%02X%02X%02X%02X%02X"
-                     "%02X%02X%02X%02X%02X%02X%02X%02X%X",
-                     Guid[3], Guid[2], Guid[1], Guid[0],
-                     Guid[5], Guid[4], Guid[7], Guid[6],
-                     Guid[8], Guid[9], Guid[10], Guid[11],
-                     Guid[12], Guid[13], Guid[14], Guid[15],
-                     List->Header->CodeViewAge);
-    }
-
-    return Writer.LengthInBytes == LengthInBytes &&
-           RtlAreBytesEqual(Expected, Text, LengthInBytes);
-}
-
-static
-BOOLEAN
-PenterIsModuleName(
-    _In_ const PENTER_LIST *List,
-    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
-    _In_ ULONG LengthInBytes
-    )
-/*++
-
-Routine Description:
-
-    Compares a file name with the module's, without regard to case.
-
-Arguments:
-
-    List - Supplies the list.
-
-    Text, LengthInBytes - Supply the name, UTF-8.
-
-Return Value:
-
-    TRUE if they are the same.
-
---*/
-{
-    WCHAR Name[PENTER_MAXIMUM_MODULE_NAME];
-    ULONG Length;
-    ULONG Index;
-
-    Length = RtlUtf8ToWide(Text,
-                           LengthInBytes,
-                           Name,
-                           RTL_NUMBER_OF(Name),
-                           NULL);
-    if (Length > RTL_NUMBER_OF(Name) ||
-        Length != List->ModuleName->Length / sizeof(WCHAR)) {
-
-        return FALSE;
-    }
-
-    for (Index = 0; Index < Length; Index += 1) {
-        if (List->Rtl->RtlUpcaseUnicodeChar(Name[Index]) !=
-            List->Rtl->RtlUpcaseUnicodeChar(
-                List->ModuleName->Buffer[Index])) {
-
-            return FALSE;
-        }
-    }
-
-    return TRUE;
-}
 
 static
 BOOLEAN
@@ -331,25 +89,6 @@ PenterIsCode(
     _In_ ULONG_PTR Rva,
     _In_ ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Tells whether a range lies in one of the module's executable sections.
-
-Arguments:
-
-    List - Supplies the list.
-
-    Rva - Supplies the range's first address.
-
-    SizeInBytes - Supplies its size.
-
-Return Value:
-
-    TRUE if it does.
-
---*/
 {
     PIMAGE_NT_HEADERS64 NtHeaders;
     PIMAGE_SECTION_HEADER Section;
@@ -382,40 +121,28 @@ Return Value:
     return FALSE;
 }
 
+//
+// Tells whether a place in the module calls one of its hooks, or jumps to it,
+// directly or by way of the jumps that a linker makes.
+//
+
 static
 BOOLEAN
 PenterIsHookSite(
     _In_ const PENTER_LIST *List,
-    _In_ ULONG Rva,
-    _In_ UCHAR Instruction
+    _In_ const PENTER_SITE *Site
     )
-/*++
-
-Routine Description:
-
-    Tells whether a place in the module calls one of its hooks, or jumps to it,
-    directly or by way of the jumps that a linker makes.
-
-Arguments:
-
-    List - Supplies the list.
-
-    Rva - Supplies the place.
-
-    Instruction - Supplies PENTER_CALL or PENTER_JUMP.
-
-Return Value:
-
-    TRUE if it does.
-
---*/
 {
     PBYTE Place;
     ULONG_PTR Offset;
     ULONG Thunks;
+    ULONG Rva;
 
+    Rva = PENTER_SITE_RVA(Site);
     if (!PenterIsCode(List, Rva, PENTER_NEAR_SIZE) ||
-        List->Base[Rva] != Instruction) {
+        List->Base[Rva] !=
+            ((Site->Rva & PENTER_SITE_JUMP) != 0 ? PENTER_JUMP : PENTER_CALL)) {
+
 
         return FALSE;
     }
@@ -449,328 +176,10 @@ Return Value:
     return FALSE;
 }
 
-static
-VOID
-PenterEndGroup(
-    _Inout_ PPENTER_LIST List
-    )
-/*++
-
-Routine Description:
-
-    Ends functions that are excluded all or not at all: if one of their places
-    is not a call of a hook, all are left as they are.
-
-Arguments:
-
-    List - Supplies the list.
-
-Return Value:
-
-    None.
-
---*/
-{
-    if (List->IsOurs) {
-        if (List->IsRefused) {
-            List->NumberOfSites = List->GroupSite;
-            List->NumberRefused += List->GroupFunctions;
-        } else {
-            List->NumberOfFunctions += List->GroupFunctions;
-        }
-    }
-
-    List->GroupSite = List->NumberOfSites;
-    List->GroupFunctions = 0;
-    List->IsRefused = FALSE;
-    List->HasFunction = FALSE;
-    List->HasSite = FALSE;
-}
-
-static
-BOOLEAN
-PenterReadModuleLine(
-    _Inout_ PPENTER_LIST List,
-    _In_ const CHAR *Text,
-    _In_ const CHAR *End
-    )
-/*++
-
-Routine Description:
-
-    Reads the line that a part begins with.
-
-Arguments:
-
-    List - Supplies the list.
-
-    Text, End - Supply what follows the line's first word.
-
-Return Value:
-
-    FALSE if the line makes no sense.
-
---*/
-{
-    const CHAR *Pdb;
-    const CHAR *PdbEnd;
-    ULONG TimeDateStamp;
-    ULONG Size;
-    ULONG CheckSum;
-
-    if (!PenterTakeNumber(&Text, End, FALSE, &TimeDateStamp) ||
-        !PenterTakeNumber(&Text, End, FALSE, &Size) ||
-        !PenterTakeNumber(&Text, End, FALSE, &CheckSum)) {
-
-        return FALSE;
-    }
-
-    Pdb = Text;
-    while (Text < End && *Text != ' ') {
-        Text += 1;
-    }
-    PdbEnd = Text;
-    Text += 1;
-    if (PdbEnd == Pdb || Text >= End || End - Text > PENTER_MAXIMUM_NAME) {
-        return FALSE;
-    }
-
-    PenterEndGroup(List);
-    List->HasModule = TRUE;
-    List->IsOurs = FALSE;
-    if (PenterIsModuleName(List, Text, (ULONG)(End - Text))) {
-        List->IsNamed = TRUE;
-        List->IsOurs =
-            TimeDateStamp == List->Header->ModuleTimeDateStamp &&
-            Size == List->Header->ModuleSize &&
-            CheckSum == List->Header->ModuleCheckSum &&
-            PenterIsModuleIdentity(List, Pdb, (SIZE_T)(PdbEnd - Pdb));
-        List->IsFound = List->IsFound || List->IsOurs;
-    }
-
-    return TRUE;
-}
-
-static
-BOOLEAN
-PenterReadFunctionLine(
-    _Inout_ PPENTER_LIST List,
-    _In_ const CHAR *Text,
-    _In_ const CHAR *End
-    )
-/*++
-
-Routine Description:
-
-    Reads the line that names a function.
-
-Arguments:
-
-    List - Supplies the list.
-
-    Text, End - Supply what follows the line's first word.
-
-Return Value:
-
-    FALSE if the line makes no sense.
-
---*/
-{
-    ULONG FirstRva;
-    ULONG LastRva;
-
-    if (!List->HasModule ||
-        !PenterTakeNumber(&Text, End, FALSE, &FirstRva) ||
-        !PenterTakeNumber(&Text, End, FALSE, &LastRva) ||
-        FirstRva >= LastRva || Text == End) {
-
-        return FALSE;
-    }
-
-    if (List->HasSite) {
-        PenterEndGroup(List);
-    }
-    List->HasFunction = TRUE;
-    List->GroupFunctions += 1;
-    if (List->IsOurs) {
-        if (List->Ranges != NULL) {
-            List->Ranges[List->NumberOfRanges].First = FirstRva;
-            List->Ranges[List->NumberOfRanges].End = LastRva;
-        }
-        List->NumberOfRanges += 1;
-    }
-    return TRUE;
-}
-
-static
-BOOLEAN
-PenterReadSiteLine(
-    _Inout_ PPENTER_LIST List,
-    _In_ const CHAR *Text,
-    _In_ const CHAR *End,
-    _In_ UCHAR Instruction
-    )
-/*++
-
-Routine Description:
-
-    Reads a line that has a place where a hook is called.
-
-Arguments:
-
-    List - Supplies the list.
-
-    Text, End - Supply what follows the line's first word.
-
-    Instruction - Supplies PENTER_CALL or PENTER_JUMP.
-
-Return Value:
-
-    FALSE if the line makes no sense.
-
---*/
-{
-    PPENTER_SITE Site;
-    ULONG Rva;
-
-    if (!List->HasFunction ||
-        !PenterTakeNumber(&Text, End, TRUE, &Rva) ||
-        (Rva & PENTER_SITE_JUMP) != 0) {
-
-        return FALSE;
-    }
-
-    List->HasSite = TRUE;
-    if (!List->IsOurs) {
-        return TRUE;
-    }
-
-    if (List->Sites != NULL) {
-        if (!PenterIsHookSite(List, Rva, Instruction)) {
-            if (List->NumberRefused == 0 && !List->IsRefused) {
-                List->RefusedRva = Rva;
-            }
-            List->IsRefused = TRUE;
-            return TRUE;
-        }
-        Site = &List->Sites[List->NumberOfSites];
-        Site->Rva = Instruction == PENTER_JUMP ? Rva | PENTER_SITE_JUMP : Rva;
-        Site->Displacement = *(ULONG UNALIGNED *)(List->Base + Rva + 1);
-    }
-
-    List->NumberOfSites += 1;
-    return TRUE;
-}
-
-static
-BOOLEAN
-PenterReadLine(
-    _Inout_ PPENTER_LIST List
-    )
-/*++
-
-Routine Description:
-
-    Reads a line.
-
-Arguments:
-
-    List - Supplies the list, which is not at its end.
-
-Return Value:
-
-    FALSE if the line makes no sense.
-
---*/
-{
-    const CHAR *Text;
-    const CHAR *End;
-
-    Text = List->Next;
-    End = Text;
-    while (End < List->End && *End != '\n') {
-        End += 1;
-    }
-    List->Next = End < List->End ? End + 1 : End;
-    List->Line += 1;
-    if (End > Text && End[-1] == '\r') {
-        End -= 1;
-    }
-
-    if (List->Line == 1) {
-        return (SIZE_T)(End - Text) == sizeof(PENTER_LIST_VERSION) - 1 &&
-               RtlAreBytesEqual(Text,
-                                PENTER_LIST_VERSION,
-                                sizeof(PENTER_LIST_VERSION) - 1);
-    }
-
-    if (Text == End || *Text == '#') {
-        return TRUE;
-    }
-    if (PenterTakeWord(&Text, End, "module")) {
-        return PenterReadModuleLine(List, Text, End);
-    }
-    if (PenterTakeWord(&Text, End, "function")) {
-        return PenterReadFunctionLine(List, Text, End);
-    }
-    if (PenterTakeWord(&Text, End, "call")) {
-        return PenterReadSiteLine(List, Text, End, PENTER_CALL);
-    }
-    if (PenterTakeWord(&Text, End, "jump")) {
-        return PenterReadSiteLine(List, Text, End, PENTER_JUMP);
-    }
-
-    return FALSE;
-}
-
-static
-BOOLEAN
-PenterReadList(
-    _Inout_ PPENTER_LIST List,
-    _In_reads_bytes_(SizeInBytes) const CHAR *Text,
-    _In_ ULONG SizeInBytes
-    )
-/*++
-
-Routine Description:
-
-    Reads the list: the first time to check its lines and to count, the second
-    time to keep this module's places.
-
-Arguments:
-
-    List - Supplies the module; receives the places, or their number.
-
-    Text, SizeInBytes - Supply the list.
-
-Return Value:
-
-    FALSE if a line, the last that was read, makes no sense.
-
---*/
-{
-    List->Next = Text;
-    List->End = Text + SizeInBytes;
-    List->Line = 0;
-    List->HasModule = FALSE;
-    List->IsOurs = FALSE;
-    List->IsFound = FALSE;
-    List->IsNamed = FALSE;
-    List->NumberOfSites = 0;
-    List->NumberOfFunctions = 0;
-    List->NumberRefused = 0;
-    List->NumberOfRanges = 0;
-    PenterEndGroup(List);
-
-    do {
-        if (!PenterReadLine(List)) {
-            return FALSE;
-        }
-    } while (List->Next < List->End);
-
-    PenterEndGroup(List);
-    return TRUE;
-}
+//
+// Moves a site down to where it belongs in a heap, whose largest is first.
+// Place: the site's index.
+//
 
 static
 VOID
@@ -779,23 +188,6 @@ PenterSiftSite(
     _In_ ULONG Place,
     _In_ ULONG Count
     )
-/*++
-
-Routine Description:
-
-    Moves a site down to where it belongs in a heap, whose largest is first.
-
-Arguments:
-
-    Sites, Count - Supply the heap.
-
-    Place - Supplies the site's index.
-
-Return Value:
-
-    None.
-
---*/
 {
     PENTER_SITE Site;
     ULONG Child;
@@ -822,27 +214,16 @@ Return Value:
     Sites[Place] = Site;
 }
 
+//
+// Puts the sites in the order of the image, so that each page is opened once.
+//
+
 static
-BOOLEAN
+VOID
 PenterSortSites(
     _Inout_updates_(Count) PPENTER_SITE Sites,
     _In_ ULONG Count
     )
-/*++
-
-Routine Description:
-
-    Puts the sites in the order of the image, so that each page is opened once.
-
-Arguments:
-
-    Sites, Count - Supply the sites.
-
-Return Value:
-
-    FALSE if two of them overlap, or are the same.
-
---*/
 {
     PENTER_SITE Site;
     ULONG Index;
@@ -856,17 +237,202 @@ Return Value:
         Sites[Index - 1] = Site;
         PenterSiftSite(Sites, 0, Index - 1);
     }
+}
 
-    for (Index = 1; Index < Count; Index += 1) {
-        if (PENTER_SITE_RVA(&Sites[Index]) -
-            PENTER_SITE_RVA(&Sites[Index - 1]) < PENTER_NEAR_SIZE) {
+//
+// Finds the function around a place, whose code is all there.
+//
 
-            return FALSE;
+static
+PCTRACE_FUNCTION
+PenterFindFunction(
+    _In_ const PENTER_LIST *List,
+    _In_ ULONG Rva
+    )
+{
+    PCTRACE_FUNCTION Function;
+
+    Function = TraceFrameFindEntry(List->Base, List->Header->ModuleSize, Rva);
+    return Function != NULL &&
+           PenterIsCode(List, Function->Begin, Function->End - Function->Begin)
+               ? Function
+               : NULL;
+}
+
+//
+// A place calls no hook: all functions that share it are left as they are.
+//
+
+static
+VOID
+PenterRefuseSite(
+    _Inout_ PPENTER_LIST List,
+    _In_ const PENTER_SITE *Site,
+    _Inout_ PPENTER_EXCLUSION Exclusion
+    )
+{
+    PULONG Group;
+
+    Group = &List->Groups[Site->Group];
+    if (Exclusion->NumberRefused == 0) {
+        Exclusion->RefusedRva = PENTER_SITE_RVA(Site);
+    }
+    if ((*Group & PENTER_GROUP_REFUSED) == 0) {
+        Exclusion->NumberRefused += *Group;
+        *Group |= PENTER_GROUP_REFUSED;
+    }
+}
+
+//
+// Refuses places, in the order of the image, where no instruction begins: the
+// bytes of a call may be those of a constant.  A function that the image does
+// not describe, or that is not all made of instructions, proves nothing.  Each
+// function is decoded once.  STATUS_NO_MEMORY, or STATUS_SUCCESS.
+//
+
+static
+NTSTATUS
+PenterSweepSites(
+    _Inout_ PPENTER_LIST List,
+    _Inout_ PPENTER_EXCLUSION Exclusion
+    )
+{
+    PCTRACE_FUNCTION Function;
+    PPENTER_SITE Site;
+    NTSTATUS Status;
+    BOOLEAN HasIndirectJump;
+    BOOLEAN IsProven;
+    PVOID Marks;
+    ULONG Capacity;
+    ULONG Begin;
+    ULONG End;
+    ULONG Rva;
+    ULONG Index;
+
+    Status = STATUS_SUCCESS;
+    Marks = NULL;
+    Capacity = 0;
+    Begin = 0;
+    End = 0;
+    IsProven = FALSE;
+    for (Index = 0; Index < List->NumberOfSites; Index += 1) {
+        Site = &List->Sites[Index];
+        if ((List->Groups[Site->Group] & PENTER_GROUP_REFUSED) != 0) {
+            continue;
+        }
+
+        Rva = PENTER_SITE_RVA(Site);
+        if (Rva >= End) {
+            Function = PenterFindFunction(List, Rva);
+            Begin = Function != NULL ? Function->Begin : Rva;
+            End = Function != NULL ? Function->End : Rva + 1;
+            if (End - Begin > Capacity) {
+                RtlFreePages(List->Rtl, Marks);
+                Marks = NULL;
+                Capacity = (End - Begin + PENTER_MARKS - 1) &
+                           ~(PENTER_MARKS - 1u);
+                Status = RtlAllocatePages(List->Rtl, Capacity, &Marks);
+                if (!NT_SUCCESS(Status)) {
+                    break;
+                }
+            }
+
+            IsProven = Function != NULL &&
+                       RtlMarkInstructions(List->Base + Begin,
+                                           End - Begin,
+                                           (PUCHAR)Marks,
+                                           &HasIndirectJump);
+        }
+
+        if (!IsProven || End - Rva < PENTER_NEAR_SIZE ||
+            (((PUCHAR)Marks)[Rva - Begin] & RTL_MARK_START) == 0) {
+
+            PenterRefuseSite(List, Site, Exclusion);
         }
     }
 
-    return TRUE;
+    RtlFreePages(List->Rtl, Marks);
+    return Status;
 }
+
+//
+// Looks at the places of a list: those that remain are in the order of the
+// image and have the displacements of their calls.
+//
+
+static
+NTSTATUS
+PenterCheckSites(
+    _Inout_ PPENTER_LIST List,
+    _Inout_ PPENTER_EXCLUSION Exclusion,
+    _Out_ PRTL_ERROR Error
+    )
+{
+    PPENTER_SITE Sites;
+    PENTER_SITE Site;
+    NTSTATUS Status;
+    ULONG Count;
+    ULONG Index;
+
+    Sites = List->Sites;
+    for (Index = 0; Index < List->NumberOfSites; Index += 1) {
+        if (!PenterIsHookSite(List, &Sites[Index])) {
+            PenterRefuseSite(List, &Sites[Index], Exclusion);
+        }
+    }
+
+    PenterSortSites(Sites, List->NumberOfSites);
+    Status = PenterSweepSites(List, Exclusion);
+    if (!NT_SUCCESS(Status)) {
+        return RtlSetError(Error,
+                           PenterExcludeSteps.Allocate,
+                           List->ModuleName,
+                           Status);
+    }
+
+    Count = 0;
+    for (Index = 0; Index < List->NumberOfSites; Index += 1) {
+        Site = Sites[Index];
+        if ((List->Groups[Site.Group] & PENTER_GROUP_REFUSED) != 0) {
+            continue;
+        }
+
+        //
+        // Instructions do not overlap, but one may be listed twice.
+        //
+
+        if (Count != 0 &&
+            PENTER_SITE_RVA(&Site) == PENTER_SITE_RVA(&Sites[Count - 1])) {
+
+            return RtlSetError(Error,
+                               "reading TRACER_EXCLUDE: a place is listed "
+                               "twice",
+                               List->ModuleName,
+                               STATUS_CONFLICTING_ADDRESSES);
+        }
+
+        Site.Displacement =
+            *(ULONG UNALIGNED *)(List->Base + PENTER_SITE_RVA(&Site) + 1);
+        Sites[Count] = Site;
+        Count += 1;
+    }
+
+    for (Index = 0; Index < List->NumberOfGroups; Index += 1) {
+        if ((List->Groups[Index] & PENTER_GROUP_REFUSED) == 0) {
+            Exclusion->NumberOfFunctions += List->Groups[Index];
+        }
+    }
+
+    Exclusion->NumberOfSites = Count;
+    return STATUS_SUCCESS;
+}
+
+//
+// Finds where a site's code is written: not at its first byte if that is the
+// last of its word.
+// Base: the module's base.
+// Returns the first byte that changes; the others are in its word.
+//
 
 static
 PBYTE
@@ -874,24 +440,6 @@ PenterGetWrittenPlace(
     _In_ PBYTE Base,
     _In_ const PENTER_SITE *Site
     )
-/*++
-
-Routine Description:
-
-    Finds where a site's code is written: not at its first byte if that is the
-    last of its word.
-
-Arguments:
-
-    Base - Supplies the module's base.
-
-    Site - Supplies the site.
-
-Return Value:
-
-    The first byte that changes; the others are in its word.
-
---*/
 {
     PBYTE Place;
 
@@ -905,6 +453,13 @@ Return Value:
     return Place;
 }
 
+//
+// Changes a site's code, or puts back what was there.
+// Base: the module's base.
+// Site: the site, whose page may be written.
+// IsExcluded: which of the two.
+//
+
 static
 VOID
 PenterWriteSite(
@@ -912,25 +467,6 @@ PenterWriteSite(
     _In_ const PENTER_SITE *Site,
     _In_ BOOLEAN IsExcluded
     )
-/*++
-
-Routine Description:
-
-    Changes a site's code, or puts back what was there.
-
-Arguments:
-
-    Base - Supplies the module's base.
-
-    Site - Supplies the site, whose page may be written.
-
-    IsExcluded - Supplies which of the two.
-
-Return Value:
-
-    None.
-
---*/
 {
     PBYTE Place;
     LONGLONG volatile *Word;
@@ -987,6 +523,17 @@ Return Value:
     } while (_InterlockedCompareExchange64(Word, New, Old) != Old);
 }
 
+//
+// Changes the code of sites, or puts it back, page by page.
+// Base: the module's base.
+// Sites, Count: the sites, in the order of the image.
+// IsExcluded: which of the two.
+// NumberWritten: how many were written.
+// Returns STATUS_SUCCESS or NtProtectVirtualMemory's status, where the rest is
+// left as it was: STATUS_DYNAMIC_CODE_BLOCKED where the process has forbidden
+// it.
+//
+
 static
 NTSTATUS
 PenterWriteSites(
@@ -997,30 +544,6 @@ PenterWriteSites(
     _In_ BOOLEAN IsExcluded,
     _Out_ PULONG NumberWritten
     )
-/*++
-
-Routine Description:
-
-    Changes the code of sites, or puts it back, page by page.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Base - Supplies the module's base.
-
-    Sites, Count - Supply the sites, in the order of the image.
-
-    IsExcluded - Supplies which of the two.
-
-    NumberWritten - Receives how many were written.
-
-Return Value:
-
-    STATUS_SUCCESS or NtProtectVirtualMemory's status, where the rest is left
-    as it was: STATUS_DYNAMIC_CODE_BLOCKED where the process has forbidden it.
-
---*/
 {
     NTSTATUS Status;
     ULONG_PTR Opened;
@@ -1077,119 +600,6 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
-static
-NTSTATUS
-PenterSetLineError(
-    _Out_ PRTL_ERROR Error,
-    _In_ PCPENTER_LIST_STEPS Steps,
-    _In_ PCUNICODE_STRING ListName,
-    _In_ ULONG Line
-    )
-/*++
-
-Routine Description:
-
-    Says which line of a list makes no sense.
-
-Arguments:
-
-    Error - Receives it.
-
-    Steps - Supplies which list it is.
-
-    ListName - Supplies the list's name.
-
-    Line - Supplies the line.
-
-Return Value:
-
-    STATUS_FILE_INVALID.
-
---*/
-{
-    RTL_WRITER Writer;
-    UNICODE_STRING Object;
-    CHAR Text[200];
-    WCHAR Wide[200];
-    ULONG Written;
-
-    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
-    RtlWriteText(&Writer, "line %u of %Z", Line, ListName);
-    RtlUtf8ToWide(Text,
-                  Writer.LengthInBytes,
-                  Wide,
-                  RTL_NUMBER_OF(Wide),
-                  &Written);
-    RtlPointUnicodeString(&Object, Wide, Written);
-    return RtlSetError(Error, Steps->Read, &Object, STATUS_FILE_INVALID);
-}
-
-static
-NTSTATUS
-PenterReadListFile(
-    _In_ PCRTL Rtl,
-    _In_ PCPENTER_LIST_STEPS Steps,
-    _In_ PCUNICODE_STRING NtPath,
-    _Outptr_ PVOID *Text,
-    _Out_ PULONG SizeInBytes,
-    _Out_ PRTL_ERROR Error
-    )
-/*++
-
-Routine Description:
-
-    Reads the file of a list.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Steps - Supplies which list it is.
-
-    NtPath - Supplies the file.
-
-    Text - Receives pages with what the file has; NULL if none are to be freed.
-
-    SizeInBytes - Receives its size.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    STATUS_SUCCESS or why the file cannot be read.
-
---*/
-{
-    NTSTATUS Status;
-    ULONGLONG Size;
-    HANDLE File;
-
-    *Text = NULL;
-    *SizeInBytes = 0;
-    Status = RtlOpenFileForReading(Rtl, NtPath, &File);
-    if (!NT_SUCCESS(Status)) {
-        return RtlSetError(Error, Steps->Open, NtPath, Status);
-    }
-
-    Status = RtlQueryFileSize(Rtl, File, &Size);
-    if (NT_SUCCESS(Status) && Size > PENTER_MAXIMUM_LIST) {
-        Status = STATUS_FILE_TOO_LARGE;
-    }
-    if (NT_SUCCESS(Status)) {
-        Status = RtlAllocatePages(Rtl, (SIZE_T)Size + 1, Text);
-    }
-    if (NT_SUCCESS(Status)) {
-        Status = RtlReadFile(Rtl, File, 0, *Text, (ULONG)Size, SizeInBytes);
-    }
-    RtlClose(Rtl, File);
-
-    if (!NT_SUCCESS(Status)) {
-        return RtlSetError(Error, Steps->Read, NtPath, Status);
-    }
-
-    return Status;
-}
-
 _Use_decl_annotations_
 NTSTATUS
 PenterExcludeByText(
@@ -1202,38 +612,11 @@ PenterExcludeByText(
     PPENTER_EXCLUSION Exclusion,
     PRTL_ERROR Error
     )
-/*++
-
-Routine Description:
-
-    Excludes the functions of a list.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Header - Supplies the module's base and what identifies it.
-
-    ModuleName - Supplies its file name.
-
-    ListName - Supplies the list's name, for the error.
-
-    Text, SizeInBytes - Supply the list.
-
-    Exclusion - Receives what was done; it is zeroed before.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    STATUS_SUCCESS, also if some functions were refused; or what failed, and
-    then nothing is excluded: see the header.
-
---*/
 {
     PENTER_LIST List;
     NTSTATUS Status;
     PVOID Base;
+    PVOID Groups;
     ULONG Written;
     ULONG Undone;
 
@@ -1243,53 +626,52 @@ Return Value:
     List.Header = Header;
     List.ModuleName = ModuleName;
     List.Base = (PBYTE)(ULONG_PTR)Header->ModuleBase;
+    Base = NULL;
+    Groups = NULL;
 
-    if (!PenterReadList(&List, Text, SizeInBytes)) {
-        return PenterSetLineError(Error,
-                                  &PenterExcludeSteps,
-                                  ListName,
-                                  List.Line);
-    }
-    if (List.IsNamed && !List.IsFound) {
-        return RtlSetError(Error,
-                           PenterExcludeSteps.Compare,
-                           ModuleName,
-                           STATUS_REVISION_MISMATCH);
-    }
-    if (List.NumberOfSites == 0) {
-        return STATUS_SUCCESS;
+    Status = PenterReadList(&List,
+                            &PenterExcludeSteps,
+                            ListName,
+                            Text,
+                            SizeInBytes,
+                            Error);
+    if (!NT_SUCCESS(Status) || List.NumberOfSites == 0) {
+        return Status;
     }
 
     Status = RtlAllocatePages(Rtl,
                               (SIZE_T)List.NumberOfSites *
                                   sizeof(PENTER_SITE),
                               &Base);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlAllocatePages(Rtl,
+                                  (SIZE_T)List.NumberOfGroups * sizeof(ULONG),
+                                  &Groups);
+    }
     if (!NT_SUCCESS(Status)) {
-        return RtlSetError(Error,
-                           PenterExcludeSteps.Allocate,
-                           ModuleName,
-                           Status);
+        RtlSetError(Error, PenterExcludeSteps.Allocate, ModuleName, Status);
+        goto Error;
     }
 
     List.Sites = (PPENTER_SITE)Base;
-    (VOID)PenterReadList(&List, Text, SizeInBytes);
+    List.Groups = (PULONG)Groups;
+    (VOID)PenterReadList(&List,
+                         &PenterExcludeSteps,
+                         ListName,
+                         Text,
+                         SizeInBytes,
+                         Error);
     Exclusion->Base = List.Base;
-    Exclusion->NumberOfFunctions = List.NumberOfFunctions;
-    Exclusion->NumberRefused = List.NumberRefused;
-    Exclusion->RefusedRva = List.RefusedRva;
-
-    if (!PenterSortSites(List.Sites, List.NumberOfSites)) {
-        Status = RtlSetError(Error,
-                             "reading TRACER_EXCLUDE: places overlap",
-                             ModuleName,
-                             STATUS_CONFLICTING_ADDRESSES);
+    Exclusion->Sites = List.Sites;
+    Status = PenterCheckSites(&List, Exclusion, Error);
+    if (!NT_SUCCESS(Status)) {
         goto Error;
     }
 
     Status = PenterWriteSites(Rtl,
                               List.Base,
                               List.Sites,
-                              List.NumberOfSites,
+                              Exclusion->NumberOfSites,
                               TRUE,
                               &Written);
     if (!NT_SUCCESS(Status)) {
@@ -1306,12 +688,12 @@ Return Value:
         goto Error;
     }
 
-    Exclusion->Sites = List.Sites;
-    Exclusion->NumberOfSites = List.NumberOfSites;
+    RtlFreePages(Rtl, Groups);
     return STATUS_SUCCESS;
 
 Error:
 
+    RtlFreePages(Rtl, Groups);
     RtlFreePages(Rtl, Base);
     RtlZeroBytes(Exclusion, sizeof(*Exclusion));
     return Status;
@@ -1327,31 +709,6 @@ PenterExcludeByFile(
     PPENTER_EXCLUSION Exclusion,
     PRTL_ERROR Error
     )
-/*++
-
-Routine Description:
-
-    Excludes the functions of a file's list.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Header - Supplies the module's base and what identifies it.
-
-    ModuleName - Supplies its file name.
-
-    NtPath - Supplies the file.
-
-    Exclusion - Receives what was done; it is zeroed before.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    What PenterExcludeByText returns, or why the file cannot be read.
-
---*/
 {
     NTSTATUS Status;
     UNICODE_STRING Name;
@@ -1381,192 +738,12 @@ Return Value:
     return Status;
 }
 
-static
-ULONG
-PenterOrderRanges(
-    _Inout_updates_(Count) PTRACE_CHRONO_RANGE Ranges,
-    _In_ ULONG Count
-    )
-/*++
-
-Routine Description:
-
-    Puts ranges in order, and makes one of those that overlap.
-
-Arguments:
-
-    Ranges, Count - Supply the ranges, one at least.
-
-Return Value:
-
-    Their new number.
-
---*/
-{
-    TRACE_CHRONO_RANGE Range;
-    ULONG Gap;
-    ULONG Index;
-    ULONG Place;
-    ULONG Last;
-
-    //
-    // Shell's sort: the list has them in order, unless it was put together by
-    // hand.
-    //
-
-    for (Gap = Count / 2; Gap > 0; Gap = Gap == 2 ? 1 : Gap * 5 / 11) {
-        for (Index = Gap; Index < Count; Index += 1) {
-            Range = Ranges[Index];
-            for (Place = Index;
-                 Place >= Gap && Ranges[Place - Gap].First > Range.First;
-                 Place -= Gap) {
-
-                Ranges[Place] = Ranges[Place - Gap];
-            }
-            Ranges[Place] = Range;
-        }
-    }
-
-    Last = 0;
-    for (Index = 1; Index < Count; Index += 1) {
-        if (Ranges[Index].First >= Ranges[Last].End) {
-            Last += 1;
-            Ranges[Last] = Ranges[Index];
-        } else if (Ranges[Index].End > Ranges[Last].End) {
-            Ranges[Last].End = Ranges[Index].End;
-        }
-    }
-
-    return Last + 1;
-}
-
-_Use_decl_annotations_
-NTSTATUS
-PenterReadChronoList(
-    PCRTL Rtl,
-    PCTRACE_STORE_HEADER Header,
-    PCUNICODE_STRING ModuleName,
-    PCUNICODE_STRING NtPath,
-    PTRACE_CHRONO_RANGE *Ranges,
-    PULONG NumberOfRanges,
-    PRTL_ERROR Error
-    )
-/*++
-
-Routine Description:
-
-    Reads the functions of TRACER_CHRONO.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Header - Supplies the module's base and what identifies it.
-
-    ModuleName - Supplies its file name.
-
-    NtPath - Supplies the file.
-
-    Ranges - Receives pages with where the module's functions are; NULL if the
-        list has none of its functions.
-
-    NumberOfRanges - Receives their number.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    STATUS_SUCCESS or why the list cannot be used: see the header.
-
---*/
-{
-    PENTER_LIST List;
-    NTSTATUS Status;
-    UNICODE_STRING Name;
-    PVOID Text;
-    PVOID Base;
-    ULONG Size;
-
-    *Ranges = NULL;
-    *NumberOfRanges = 0;
-    RtlBaseName(NtPath, &Name);
-    Status = PenterReadListFile(Rtl,
-                                &PenterChronoSteps,
-                                NtPath,
-                                &Text,
-                                &Size,
-                                Error);
-    if (!NT_SUCCESS(Status)) {
-        goto End;
-    }
-
-    RtlZeroBytes(&List, sizeof(List));
-    List.Rtl = Rtl;
-    List.Header = Header;
-    List.ModuleName = ModuleName;
-    List.Base = (PBYTE)(ULONG_PTR)Header->ModuleBase;
-
-    if (!PenterReadList(&List, (const CHAR *)Text, Size)) {
-        Status = PenterSetLineError(Error,
-                                    &PenterChronoSteps,
-                                    &Name,
-                                    List.Line);
-        goto End;
-    }
-    if (List.IsNamed && !List.IsFound) {
-        Status = RtlSetError(Error,
-                             PenterChronoSteps.Compare,
-                             ModuleName,
-                             STATUS_REVISION_MISMATCH);
-        goto End;
-    }
-    if (List.NumberOfRanges == 0) {
-        goto End;
-    }
-
-    Status = RtlAllocatePages(Rtl,
-                              (SIZE_T)List.NumberOfRanges *
-                                  sizeof(TRACE_CHRONO_RANGE),
-                              &Base);
-    if (!NT_SUCCESS(Status)) {
-        RtlSetError(Error, PenterChronoSteps.Allocate, ModuleName, Status);
-        goto End;
-    }
-
-    List.Ranges = (PTRACE_CHRONO_RANGE)Base;
-    (VOID)PenterReadList(&List, (const CHAR *)Text, Size);
-    *Ranges = List.Ranges;
-    *NumberOfRanges = PenterOrderRanges(List.Ranges, List.NumberOfRanges);
-
-End:
-
-    RtlFreePages(Rtl, Text);
-    return Status;
-}
-
 _Use_decl_annotations_
 VOID
 PenterIncludeAgain(
     PCRTL Rtl,
     PPENTER_EXCLUSION Exclusion
     )
-/*++
-
-Routine Description:
-
-    Puts back the code of excluded functions.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Exclusion - Supplies what was done; is zeroed.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Written;
 

@@ -8,19 +8,17 @@ Abstract:
 
     What an ini file asks for: tracer.ini, or NT Call Profiler's CAP.INI.
 
-    The file is the one that TRACER_CONFIG names, or else the first that there
-    is of tracer.ini beside the program, tracer.ini in the current directory,
-    CAP.INI beside the program and CAP.INI in the current directory.  It is
-    read as a whole into pages that are freed again, and each setting's text
-    is kept in the configuration, with its line.  What it means is decided by
-    PenterConfig.c, which is the same for the environment's.
+    Which file that is says PenterIniFile.c.  Each setting's text is kept in the
+    configuration, with its line.  What it means is decided by PenterConfig.c,
+    which is the same for the environment's.
 
     The file is anybody's: whatever is in it, what can be used of it is, and
     the rest is noted with its line.
 
 --*/
 
-#include "PenterPrivate.h"
+#include "PenterIni.h"
+#include "PenterWord.h"
 
 //
 // How much of the file's path, from its end, and what of a line is shown.
@@ -28,8 +26,6 @@ Abstract:
 
 #define PENTER_INI_SHOWN_PATH 160
 #define PENTER_INI_SHOWN_TEXT 300
-
-#define PENTER_INI_STEP "reading the ini file"
 
 //
 // What the lines of a section are.
@@ -134,7 +130,7 @@ static const struct {
     PCSZ Consequence;
 } PenterCapFlags[] = {
     { L"DUMPBINARY",
-      "stores are binary always, and TraceReader makes text of them" },
+      "stores are always binary; TraceReader converts them to text" },
     { L"CAPTHREAD",
       "there are no threads to turn off: TraceReader reads the stores of a "
       "program that runs" },
@@ -142,18 +138,18 @@ static const struct {
       "LoadLibrary is not patched: each module that has hooks records "
       "itself" },
     { L"SETJUMP",
-      "longjmp is not patched: calls that it leaves are told by their stack "
-      "pointers, always" },
+      "longjmp is not patched: calls that it leaves are always recognized by "
+      "their stack pointers" },
     { L"UNDECORATENAME",
       "names are made by TraceReader, which undecorates them unless it is "
       "told --raw" },
     { L"EXCELAWARE",
       "reports are made by TraceReader: its --csv is for spreadsheets" },
     { L"REGULAR DUMP",
-      "nothing is dumped at the end: reports are made by TraceReader" },
+      "there is no dump at the end: reports are made by TraceReader" },
     { L"CHRONOCOLLECT", "calls are recorded in their order anyway" },
     { L"CHRONODUMP",
-      "nothing is dumped at the end: TraceReader replay shows calls in their "
+      "there is no dump at the end: TraceReader replay shows calls in their "
       "order" },
     { L"SLOWSYMBOLS",
       "symbols are looked up by TraceReader, static ones too" }
@@ -185,50 +181,29 @@ C_ASSERT(PENTER_CAP_SECTIONS >= PENTER_INI_SECTIONS);
 // Texts.
 //
 
+//
+// Tells whether a character is a blank or a tab.
+//
+
 static
 BOOLEAN
 PenterIsBlank(
     _In_ WCHAR Character
     )
-/*++
-
-Routine Description:
-
-    Tells whether a character is a blank or a tab.
-
-Arguments:
-
-    Character - Supplies the character.
-
-Return Value:
-
-    TRUE if it is.
-
---*/
 {
     return Character == L' ' || Character == L'\t';
 }
+
+//
+// Leaves out the blanks around a text.
+// Text: the text and receives the part of it.
+//
 
 static
 VOID
 PenterTrim(
     _Inout_ PUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Leaves out the blanks around a text.
-
-Arguments:
-
-    Text - Supplies the text and receives the part of it.
-
-Return Value:
-
-    None.
-
---*/
 {
     PWCHAR Buffer;
     ULONG Length;
@@ -246,6 +221,13 @@ Return Value:
     RtlPointUnicodeString(Text, Buffer, Length);
 }
 
+//
+// Appends to a text as much as fits.
+// Text: the text, whose MaximumLength says what fits.
+// More: what is appended.
+// LengthInChars: its length in 16-bit units.
+//
+
 static
 VOID
 PenterAppend(
@@ -253,25 +235,6 @@ PenterAppend(
     _In_reads_(LengthInChars) PCWSTR More,
     _In_ ULONG LengthInChars
     )
-/*++
-
-Routine Description:
-
-    Appends to a text as much as fits.
-
-Arguments:
-
-    Text - Supplies the text, whose MaximumLength says what fits.
-
-    More - Supplies what is appended.
-
-    LengthInChars - Supplies its length in 16-bit units.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Room;
 
@@ -286,29 +249,16 @@ Return Value:
     Text->Length += (USHORT)(LengthInChars * sizeof(WCHAR));
 }
 
+//
+// Appends a decimal number to a text.
+//
+
 static
 VOID
 PenterAppendNumber(
     _Inout_ PUNICODE_STRING Text,
     _In_ ULONG Number
     )
-/*++
-
-Routine Description:
-
-    Appends a decimal number to a text.
-
-Arguments:
-
-    Text - Supplies the text.
-
-    Number - Supplies the number.
-
-Return Value:
-
-    None.
-
---*/
 {
     WCHAR Digits[10];
     ULONG First;
@@ -333,32 +283,6 @@ PenterIniError(
     NTSTATUS Status,
     PCSZ Consequence
     )
-/*++
-
-Routine Description:
-
-    Notes something about the ini file, with its path and the line.
-
-Arguments:
-
-    Config - Supplies the configuration.
-
-    Step - Supplies a literal that says what was done.
-
-    Line - Supplies the line; 0: the file as a whole.
-
-    Text - Supplies what is there, or NULL.
-
-    Status - Supplies what is wrong with it.
-
-    Consequence - Supplies a literal that says what happens now, or NULL for
-        the default that is used.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Object;
     PCUNICODE_STRING Path;
@@ -390,6 +314,14 @@ Return Value:
     PenterAddError(Config, Step, &Object, Status, Consequence);
 }
 
+//
+// Notes something about the line that is being read.
+// Parser: the file.
+// Text: what is there, or NULL.
+// Status: what is wrong with it.
+// Consequence: a literal that says what happens now.
+//
+
 static
 VOID
 PenterNote(
@@ -398,27 +330,6 @@ PenterNote(
     _In_ NTSTATUS Status,
     _In_z_ PCSZ Consequence
     )
-/*++
-
-Routine Description:
-
-    Notes something about the line that is being read.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies what is there, or NULL.
-
-    Status - Supplies what is wrong with it.
-
-    Consequence - Supplies a literal that says what happens now.
-
-Return Value:
-
-    None.
-
---*/
 {
     PenterIniError(Parser->Config,
                    PENTER_INI_STEP,
@@ -428,30 +339,18 @@ Return Value:
                    Consequence);
 }
 
+//
+// Notes what there is to say about all the lines of this section, and counts
+// the lines.
+// Parser: the file.
+//
+
 static
 VOID
 PenterNoteOnce(
     _Inout_ PPENTER_INI_PARSER Parser,
     _In_ PCUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Notes what there is to say about all the lines of this section, and counts
-    the lines.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies the line.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Index;
 
@@ -466,26 +365,16 @@ Return Value:
     Parser->Counts[Index] += 1;
 }
 
+//
+// Adds to what was noted once how many more lines it is about.
+// Parser: the file, which has been read.
+//
+
 static
 VOID
 PenterCountNotes(
     _In_ PPENTER_INI_PARSER Parser
     )
-/*++
-
-Routine Description:
-
-    Adds to what was noted once how many more lines it is about.
-
-Arguments:
-
-    Parser - Supplies the file, which has been read.
-
-Return Value:
-
-    None.
-
---*/
 {
     PRTL_ERROR Error;
     UNICODE_STRING Object;
@@ -511,26 +400,15 @@ Return Value:
 // Values.
 //
 
+//
+// Tells whether a path has neither a drive nor a separator in front.
+//
+
 static
 BOOLEAN
 PenterIsRelative(
     _In_ PCUNICODE_STRING Path
     )
-/*++
-
-Routine Description:
-
-    Tells whether a path has neither a drive nor a separator in front.
-
-Arguments:
-
-    Path - Supplies the path.
-
-Return Value:
-
-    TRUE if so.
-
---*/
 {
     ULONG Length;
 
@@ -541,6 +419,14 @@ Return Value:
            (Length < 2 || Path->Buffer[1] != L':');
 }
 
+//
+// Keeps a setting's value. A path without a drive is one below the ini file's
+// directory.
+// IsMore: TRUE if what there is already counts as well, with a semicolon
+// between.
+// What there is no room for is noted.
+//
+
 static
 VOID
 PenterKeepValue(
@@ -549,29 +435,6 @@ PenterKeepValue(
     _In_ PCUNICODE_STRING Value,
     _In_ BOOLEAN IsMore
     )
-/*++
-
-Routine Description:
-
-    Keeps a setting's value.  A path without a drive is one below the ini
-    file's directory.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Setting - Supplies the setting.
-
-    Value - Supplies the value.
-
-    IsMore - Supplies TRUE if what there is already counts as well, with a
-        semicolon between.
-
-Return Value:
-
-    None.  What there is no room for is noted.
-
---*/
 {
     PPENTER_INI Ini;
     PPENTER_INI_VALUE Kept;
@@ -638,29 +501,17 @@ Return Value:
     Ini->LengthInChars += Length;
 }
 
+//
+// Takes a line of names: one, or several with semicolons between.
+// Parser: the file.
+//
+
 static
 VOID
 PenterReadNames(
     _In_ PPENTER_INI_PARSER Parser,
     _In_ PCUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Takes a line of names: one, or several with semicolons between.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies the line.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Pattern;
     ULONG Position;
@@ -678,6 +529,14 @@ Return Value:
     }
 }
 
+//
+// Splits KEY = VALUE at the first equals sign.
+// Key: the key without the blanks around it.
+// Value: the value without the blanks around it, or the quotes if it is
+// between two.
+// Returns FALSE if there is no equals sign.
+//
+
 static
 BOOLEAN
 PenterSplitLine(
@@ -685,26 +544,6 @@ PenterSplitLine(
     _Out_ PUNICODE_STRING Key,
     _Out_ PUNICODE_STRING Value
     )
-/*++
-
-Routine Description:
-
-    Splits KEY = VALUE at the first equals sign.
-
-Arguments:
-
-    Text - Supplies the line.
-
-    Key - Receives the key without the blanks around it.
-
-    Value - Receives the value without the blanks around it, or the quotes if
-        it is between two.
-
-Return Value:
-
-    FALSE if there is no equals sign.
-
---*/
 {
     ULONG Length;
     ULONG Index;
@@ -735,29 +574,17 @@ Return Value:
     return TRUE;
 }
 
+//
+// Takes a line of a section of tracer.ini that has keys.
+// Parser: the file.
+//
+
 static
 VOID
 PenterReadKey(
     _In_ PPENTER_INI_PARSER Parser,
     _In_ PCUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Takes a line of a section of tracer.ini that has keys.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies the line.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Key;
     UNICODE_STRING Value;
@@ -768,8 +595,8 @@ Return Value:
         PenterNote(Parser,
                    Text,
                    STATUS_INVALID_PARAMETER,
-                   "lines of this section are KEY = VALUE, this one is passed "
-                   "over");
+                   "lines of this section are KEY = VALUE; the line is "
+                   "ignored");
         return;
     }
 
@@ -785,8 +612,7 @@ Return Value:
         PenterNote(Parser,
                    Text,
                    STATUS_NOT_FOUND,
-                   "there is no such key in this section, the line is passed "
-                   "over");
+                   "there is no such key in this section; the line is ignored");
         return;
     }
 
@@ -794,10 +620,15 @@ Return Value:
         PenterNote(Parser,
                    Text,
                    STATUS_OBJECT_NAME_COLLISION,
-                   "this is said before, this line counts");
+                   "this key occurred before; this line is used");
     }
     PenterKeepValue(Parser, (PENTER_SETTING)Setting, &Value, FALSE);
 }
+
+//
+// Takes a line of a section about functions: the file of a list, or a
+// function's name, which has a ! before any equals sign.
+//
 
 static
 VOID
@@ -805,24 +636,6 @@ PenterReadFunction(
     _Inout_ PPENTER_INI_PARSER Parser,
     _In_ PCUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Takes a line of a section about functions: the file of a list, or a
-    function's name, which has a ! before any equals sign.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies the line.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Key;
     UNICODE_STRING Value;
@@ -843,30 +656,17 @@ Return Value:
     PenterNoteOnce(Parser, Text);
 }
 
+//
+// Takes a line of CAP.INI's [OUTPUT FILE]: the file's directory is where the
+// sessions go.
+//
+
 static
 VOID
 PenterReadCapOutput(
     _In_ PPENTER_INI_PARSER Parser,
     _In_ PCUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Takes a line of CAP.INI's [OUTPUT FILE]: the file's directory is where the
-    sessions go.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies the line.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Key;
     UNICODE_STRING Value;
@@ -879,8 +679,7 @@ Return Value:
         PenterNote(Parser,
                    Text,
                    STATUS_NOT_FOUND,
-                   "there is no such key in this section, the line is passed "
-                   "over");
+                   "there is no such key in this section; the line is ignored");
         return;
     }
     if (Value.Length == 0) {
@@ -907,29 +706,17 @@ Return Value:
     PenterKeepValue(Parser, PenterSettingDirectory, &Value, FALSE);
 }
 
+//
+// Takes a line of CAP.INI's [CAP FLAGS].
+// Parser: the file.
+//
+
 static
 VOID
 PenterReadCapFlag(
     _In_ PPENTER_INI_PARSER Parser,
     _In_ PCUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Takes a line of CAP.INI's [CAP FLAGS].
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies the line.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Key;
     UNICODE_STRING Value;
@@ -939,8 +726,8 @@ Return Value:
         PenterNote(Parser,
                    Text,
                    STATUS_INVALID_PARAMETER,
-                   "lines of this section are KEY = VALUE, this one is passed "
-                   "over");
+                   "lines of this section are KEY = VALUE; the line is "
+                   "ignored");
         return;
     }
 
@@ -955,7 +742,7 @@ Return Value:
             PenterNote(Parser,
                        Text,
                        STATUS_INVALID_PARAMETER,
-                       "this is on or off, the line is passed over");
+                       "the value must be on or off; the line is ignored");
         }
         return;
     }
@@ -973,11 +760,18 @@ Return Value:
     PenterNote(Parser,
                Text,
                STATUS_NOT_FOUND,
-               "there is no such key in this section, the line is passed over");
+               "there is no such key in this section; the line is ignored");
 }
 
 //
 // Lines.
+//
+
+//
+// Takes a line that begins a section.
+// Parser: the file.
+// Text: the line, whose first character is a bracket. Until it is known, there
+// is no section.
 //
 
 static
@@ -986,24 +780,6 @@ PenterReadHeading(
     _Inout_ PPENTER_INI_PARSER Parser,
     _In_ PCUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Takes a line that begins a section.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies the line, whose first character is a bracket.  Until it is
-        known, there is no section.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Name;
     ULONG Length;
@@ -1014,8 +790,8 @@ Return Value:
         PenterNote(Parser,
                    Text,
                    STATUS_INVALID_PARAMETER,
-                   "a section is [NAME] on a line of its own, the lines that "
-                   "follow are passed over");
+                   "a section is [NAME] on a line of its own; the lines that "
+                   "follow are ignored");
         return;
     }
 
@@ -1031,9 +807,14 @@ Return Value:
     PenterNote(Parser,
                Text,
                STATUS_NOT_FOUND,
-               "there is no such section, the lines that follow are passed "
-               "over");
+               "there is no such section; the lines that follow are ignored");
 }
+
+//
+// Takes a line that is neither empty nor a comment.
+// Parser: the file.
+// Text: the line without the blanks around it.
+//
 
 static
 VOID
@@ -1041,23 +822,6 @@ PenterReadLine(
     _Inout_ PPENTER_INI_PARSER Parser,
     _In_ PCUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Takes a line that is neither empty nor a comment.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Text - Supplies the line without the blanks around it.
-
-Return Value:
-
-    None.
-
---*/
 {
     if (Text->Buffer[0] == L'[') {
         PenterReadHeading(Parser, Text);
@@ -1068,7 +832,7 @@ Return Value:
         PenterNote(Parser,
                    Text,
                    STATUS_INVALID_PARAMETER,
-                   "this is in no section, it is passed over");
+                   "the line is in no section; it is ignored");
         return;
     }
 
@@ -1099,32 +863,27 @@ Return Value:
     }
 }
 
+//
+// Reads the unit at a place of the file.
+// Place: the place, which has a whole unit.
+// Returns the 16-bit unit of UTF-16, or the byte of UTF-8.
+//
+
 static
 WCHAR
 PenterPeek(
     _In_ PPENTER_INI_PARSER Parser,
     _In_ const UCHAR *Place
     )
-/*++
-
-Routine Description:
-
-    Reads the unit at a place of the file.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Place - Supplies the place, which has a whole unit.
-
-Return Value:
-
-    The 16-bit unit of UTF-16, or the byte of UTF-8.
-
---*/
 {
     return Parser->IsWide ? (WCHAR)(Place[0] | Place[1] << 8) : Place[0];
 }
+
+//
+// Tells whether a line is text: well-formed, without control characters.
+// Parser: the file.
+// SizeInBytes: its size, a whole number of units.
+//
 
 static
 BOOLEAN
@@ -1133,25 +892,6 @@ PenterIsLineText(
     _In_ const UCHAR *Bytes,
     _In_ ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Tells whether a line is text: well-formed, without control characters.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Bytes - Supplies the line.
-
-    SizeInBytes - Supplies its size, a whole number of units.
-
-Return Value:
-
-    TRUE if it is.
-
---*/
 {
     ULONG CodePoint;
     ULONG Size;
@@ -1178,6 +918,12 @@ Return Value:
     return TRUE;
 }
 
+//
+// Makes text of a line that is neither empty nor a comment, and takes it.
+// Parser: the file.
+// SizeInBytes: its size, a whole number of units.
+//
+
 static
 VOID
 PenterConvertLine(
@@ -1185,25 +931,6 @@ PenterConvertLine(
     _In_ const UCHAR *Bytes,
     _In_ ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Makes text of a line that is neither empty nor a comment, and takes it.
-
-Arguments:
-
-    Parser - Supplies the file.
-
-    Bytes - Supplies the line.
-
-    SizeInBytes - Supplies its size, a whole number of units.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Text;
     PWCHAR Buffer;
@@ -1226,8 +953,7 @@ Return Value:
         PenterNote(Parser,
                    NULL,
                    STATUS_INVALID_PARAMETER,
-                   "this is not text in UTF-8 or UTF-16, the line is passed "
-                   "over");
+                   "this is not text in UTF-8 or UTF-16; the line is ignored");
         return;
     }
 
@@ -1252,7 +978,7 @@ Return Value:
         PenterNote(Parser,
                    &Text,
                    STATUS_NAME_TOO_LONG,
-                   "the line is passed over");
+                   "the line is ignored");
         return;
     }
 
@@ -1269,30 +995,6 @@ PenterParseIni(
     ULONG SizeInBytes,
     BOOLEAN IsCap
     )
-/*++
-
-Routine Description:
-
-    Takes what an ini file says.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration, whose Ini.Path is the file's; its
-        Scratch is overwritten.
-
-    Bytes - Supplies the file.
-
-    SizeInBytes - Supplies its size.
-
-    IsCap - Supplies whether it is a CAP.INI.
-
-Return Value:
-
-    None.
-
---*/
 {
     PENTER_INI_PARSER Parser;
     const UCHAR *First;
@@ -1365,308 +1067,17 @@ Return Value:
     PenterCountNotes(&Parser);
 }
 
-//
-// The file.
-//
-
-static
-VOID
-PenterLoadIni(
-    _In_ PCRTL Rtl,
-    _Inout_ PPENTER_CONFIG Config,
-    _In_ HANDLE File,
-    _In_ BOOLEAN IsCap
-    )
-/*++
-
-Routine Description:
-
-    Reads the ini file.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration, whose Ini.Path is the file's.
-
-    File - Supplies the file.
-
-    IsCap - Supplies whether it is a CAP.INI.
-
-Return Value:
-
-    None.
-
---*/
-{
-    NTSTATUS Status;
-    ULONGLONG Size;
-    ULONG Read;
-    ULONG Offset;
-    PVOID Base;
-
-    Base = NULL;
-    Offset = 0;
-    Status = RtlQueryFileSize(Rtl, File, &Size);
-    if (NT_SUCCESS(Status) && Size > PENTER_INI_MAXIMUM_SIZE) {
-        Status = STATUS_FILE_TOO_LARGE;
-    }
-    if (NT_SUCCESS(Status) && Size != 0) {
-        Status = RtlAllocatePages(Rtl, (SIZE_T)Size, &Base);
-    }
-    while (NT_SUCCESS(Status) && Offset < Size) {
-        Status = RtlReadFile(Rtl,
-                             File,
-                             Offset,
-                             (PUCHAR)Base + Offset,
-                             (ULONG)Size - Offset,
-                             &Read);
-        if (Status == STATUS_END_OF_FILE || (NT_SUCCESS(Status) && Read == 0)) {
-            Status = STATUS_SUCCESS;
-            break;
-        }
-        Offset += Read;
-    }
-
-    if (NT_SUCCESS(Status)) {
-        PenterParseIni(Rtl, Config, Base, Offset, IsCap);
-    } else {
-        PenterIniError(Config,
-                       PENTER_INI_STEP,
-                       0,
-                       NULL,
-                       Status,
-                       "no ini file is used");
-    }
-
-    RtlFreePages(Rtl, Base);
-}
-
-static
-BOOLEAN
-PenterOpenIni(
-    _In_ PCRTL Rtl,
-    _Inout_ PPENTER_CONFIG Config,
-    _In_ ULONG LengthInChars,
-    _In_ BOOLEAN IsNamed
-    )
-/*++
-
-Routine Description:
-
-    Reads the ini file if there is one at a path.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration, whose Ini.PathBuffer has the path.
-
-    LengthInChars - Supplies its length in 16-bit units.
-
-    IsNamed - Supplies whether the user has named it, so that it must be there.
-
-Return Value:
-
-    TRUE if there is a file, if only one that cannot be read.
-
---*/
-{
-    NTSTATUS Status;
-    UNICODE_STRING NtPath;
-    UNICODE_STRING Name;
-    PPENTER_INI Ini;
-    HANDLE File;
-
-    Ini = &Config->Ini;
-    RtlPointUnicodeString(&Ini->Path, Ini->PathBuffer, LengthInChars);
-    Status = RtlDosPathToNtPath(Rtl,
-                                &Ini->Path,
-                                Config->Scratch,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &NtPath);
-    if (NT_SUCCESS(Status)) {
-        Status = RtlOpenFileForReading(Rtl, &NtPath, &File);
-    }
-    if (NT_SUCCESS(Status)) {
-        RtlBaseName(&Ini->Path, &Name);
-        PenterLoadIni(Rtl, Config, File, PenterIsWord(Rtl, &Name, L"CAP.INI"));
-        RtlClose(Rtl, File);
-        return TRUE;
-    }
-
-    if (!IsNamed &&
-        (Status == STATUS_OBJECT_NAME_NOT_FOUND ||
-         Status == STATUS_OBJECT_PATH_NOT_FOUND ||
-         Status == STATUS_NO_SUCH_FILE ||
-         Status == STATUS_NAME_TOO_LONG)) {
-        return FALSE;
-    }
-
-    PenterIniError(Config,
-                   IsNamed ? "opening the ini file of TRACER_CONFIG" :
-                             "opening the ini file",
-                   0,
-                   NULL,
-                   Status,
-                   "no ini file is used");
-    return TRUE;
-}
-
-static
-VOID
-PenterFindIni(
-    _In_ PCRTL Rtl,
-    _Inout_ PPENTER_CONFIG Config
-    )
-/*++
-
-Routine Description:
-
-    Looks for the ini file and reads it.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration; its Scratch and ModuleName are
-        overwritten.
-
-Return Value:
-
-    None.
-
---*/
-{
-    NTSTATUS Status;
-    UNICODE_STRING Path;
-    UNICODE_STRING BaseName;
-    PPENTER_INI Ini;
-    PWCHAR Name;
-    ULONG Length;
-    ULONG Index;
-
-    static const PCWSTR Names[] = { L"tracer.ini", L"CAP.INI" };
-
-    Ini = &Config->Ini;
-    RtlPointUnicodeString(&Path, Config->Scratch, 0);
-    Status = RtlQueryEnvironment(Rtl,
-                                 L"TRACER_CONFIG",
-                                 Config->Scratch,
-                                 RTL_MAXIMUM_PATH_IN_CHARS,
-                                 &Path);
-    if (Status != STATUS_VARIABLE_NOT_FOUND &&
-        (!NT_SUCCESS(Status) || Path.Length != 0)) {
-
-        Length = 0;
-        if (NT_SUCCESS(Status)) {
-            Config->Scratch[Path.Length / sizeof(WCHAR)] = L'\0';
-            Length = Rtl->GetFullPathNameW(Config->Scratch,
-                                           RTL_MAXIMUM_PATH_IN_CHARS,
-                                           Ini->PathBuffer,
-                                           NULL);
-            Status = Length >= RTL_MAXIMUM_PATH_IN_CHARS ?
-                     STATUS_NAME_TOO_LONG : STATUS_OBJECT_NAME_INVALID;
-        }
-        if (Length == 0 || Length >= RTL_MAXIMUM_PATH_IN_CHARS) {
-            PenterAddError(Config,
-                           "opening the ini file of TRACER_CONFIG",
-                           &Path,
-                           Status,
-                           "no ini file is used");
-        } else {
-            (VOID)PenterOpenIni(Rtl, Config, Length, TRUE);
-        }
-        return;
-    }
-
-    //
-    // The program's directory, up to and with the separator.
-    //
-
-    Length = Rtl->GetModuleFileNameW(NULL,
-                                     Config->ModuleName,
-                                     RTL_MAXIMUM_PATH_IN_CHARS);
-    RtlPointUnicodeString(&Path, Config->ModuleName, Length);
-    if (Length == 0) {
-        PenterAddError(Config,
-                       "looking for an ini file beside the program",
-                       &Path,
-                       STATUS_NOT_FOUND,
-                       "only one in the current directory is used");
-    }
-    RtlBaseName(&Path, &BaseName);
-    Path.Length -= BaseName.Length;
-
-    for (Index = 0; Index < RTL_NUMBER_OF(Names); Index += 1) {
-        Length = RtlLengthOfWideString(Names[Index]);
-        if (Path.Length != 0 &&
-            Path.Length / sizeof(WCHAR) + Length < RTL_MAXIMUM_PATH_IN_CHARS) {
-
-            Name = Ini->PathBuffer + Path.Length / sizeof(WCHAR);
-            RtlCopyBytes(Ini->PathBuffer, Path.Buffer, Path.Length);
-            RtlCopyBytes(Name, Names[Index], Length * sizeof(WCHAR));
-            if (PenterOpenIni(Rtl,
-                              Config,
-                              Path.Length / sizeof(WCHAR) + Length,
-                              FALSE)) {
-                return;
-            }
-        }
-
-        Length = Rtl->GetFullPathNameW(Names[Index],
-                                       RTL_MAXIMUM_PATH_IN_CHARS,
-                                       Ini->PathBuffer,
-                                       NULL);
-        if (Length != 0 && Length < RTL_MAXIMUM_PATH_IN_CHARS &&
-            PenterOpenIni(Rtl, Config, Length, FALSE)) {
-            return;
-        }
-    }
-
-    Ini->Path.Length = 0;
-}
-
 _Use_decl_annotations_
 ULONG
-PenterQueryIni(
-    PCRTL Rtl,
-    PPENTER_CONFIG Config,
+PenterGetIniValue(
+    const PENTER_CONFIG *Config,
     PCWSTR Variable,
     PUNICODE_STRING Text
     )
-/*++
-
-Routine Description:
-
-    Looks up what the ini file says for a variable.  The first call looks for
-    the file and reads it.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Config - Supplies the configuration; its Scratch and ModuleName may be
-        overwritten.
-
-    Variable - Supplies the variable's name.
-
-    Text - Receives the value, which lies in the configuration.
-
-Return Value:
-
-    The line; 0 if the file says nothing, or an empty text.
-
---*/
 {
-    PPENTER_INI_VALUE Value;
+    const PENTER_INI_VALUE *Value;
     ULONG Length;
     ULONG Index;
-
-    if (!Config->Ini.IsRead) {
-        Config->Ini.IsRead = TRUE;
-        PenterFindIni(Rtl, Config);
-    }
 
     Length = RtlLengthOfWideString(Variable);
     for (Index = 0; Index < PENTER_NUMBER_OF_SETTINGS; Index += 1) {

@@ -17,7 +17,7 @@ Abstract:
 
 --*/
 
-#include "PenterPrivate.h"
+#include "PenterPatch.h"
 
 #define PENTER_RETURN   0xC3            // ret
 #define PENTER_PAGE     4096
@@ -41,30 +41,18 @@ __declspec(allocate(".rdata$PenterZ")) const PBYTE PenterHooksEnd = NULL;
 
 static LONG volatile PenterPatched;
 
+//
+// Writes a return over the first byte of a hook.
+// Returns STATUS_SUCCESS or NtProtectVirtualMemory's status:
+// STATUS_DYNAMIC_CODE_BLOCKED where the process has forbidden it.
+//
+
 static
 NTSTATUS
 PenterPatchHook(
     _In_ PCRTL Rtl,
     _Inout_ BYTE volatile *Hook
     )
-/*++
-
-Routine Description:
-
-    Writes a return over the first byte of a hook.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Hook - Supplies the hook.
-
-Return Value:
-
-    STATUS_SUCCESS or NtProtectVirtualMemory's status:
-    STATUS_DYNAMIC_CODE_BLOCKED where the process has forbidden it.
-
---*/
 {
     NTSTATUS Status;
     PVOID Page;
@@ -97,21 +85,6 @@ NTSTATUS
 PenterPatchHooks(
     PCRTL Rtl
     )
-/*++
-
-Routine Description:
-
-    Makes every hook of this module return at once, for good.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-Return Value:
-
-    STATUS_SUCCESS, also if another thread does it, or the first failure.
-
---*/
 {
     NTSTATUS Status;
     PBYTE const volatile *Hook;
@@ -138,21 +111,6 @@ BOOLEAN
 PenterIsHook(
     const BYTE *Address
     )
-/*++
-
-Routine Description:
-
-    Looks for an address among this module's public hooks.
-
-Arguments:
-
-    Address - Supplies the address.
-
-Return Value:
-
-    TRUE if a hook begins there.
-
---*/
 {
     PBYTE const volatile *Hook;
 

@@ -25,7 +25,7 @@ Abstract:
 
 --*/
 
-#include "PenterPrivate.h"
+#include "PenterProbe.h"
 
 #define PENTER_PROBE_PAIRS              32      // in a batch
 #define PENTER_PROBE_BATCHES            32      // at most
@@ -60,31 +60,26 @@ typedef PENTER_PROBE_TREE *PPENTER_PROBE_TREE;
 
 #define PENTER_PROBE_FAILED             0xFFFFFFFF
 
+//
+// Makes a time of a batch one that can be sorted with the others.
+// Ticks: the time; negative if the thread went to a processor whose counter is
+// behind.
+// Returns the time, or the largest value if it is out of the ordinary.
+//
+
 static
 ULONG
 PenterProbeTicks(
     _In_ ULONGLONG Ticks
     )
-/*++
-
-Routine Description:
-
-    Makes a time of a batch one that can be sorted with the others.
-
-Arguments:
-
-    Ticks - Supplies the time; negative if the thread went to a processor whose
-        counter is behind.
-
-Return Value:
-
-    The time, or the largest value if it is out of the ordinary.
-
---*/
 {
     return Ticks >= PENTER_PROBE_FAILED >> 8 ? PENTER_PROBE_FAILED :
                                                (ULONG)Ticks;
 }
+
+//
+// An empty function with hooks.
+//
 
 static
 DECLSPEC_NOINLINE
@@ -93,21 +88,6 @@ PenterProbeFunction(
     _In_ PPENTER_ROUTINE Enter,
     _In_ PPENTER_ROUTINE Exit
     )
-/*++
-
-Routine Description:
-
-    An empty function with hooks.
-
-Arguments:
-
-    Enter, Exit - Supply the hooks.
-
-Return Value:
-
-    None.
-
---*/
 {
     Enter();
     Exit();
@@ -119,6 +99,15 @@ Return Value:
     _ReadWriteBarrier();
 }
 
+//
+// Runs a batch of pairs.
+// Routines: the hooks.
+// Header: the scratch header, which is in the thread's slot, with room for the
+// records, or the tree, behind it.
+// Inner: the ticks between the time stamps, of all pairs.
+// Total: the ticks that the hooks took of it.
+//
+
 static
 VOID
 PenterProbeBatch(
@@ -127,28 +116,6 @@ PenterProbeBatch(
     _Out_ PULONG Inner,
     _Out_ PULONG Total
     )
-/*++
-
-Routine Description:
-
-    Runs a batch of pairs.
-
-Arguments:
-
-    Routines - Supplies the hooks.
-
-    Header - Supplies the scratch header, which is in the thread's slot, with
-        room for the records, or the tree, behind it.
-
-    Inner - Receives the ticks between the time stamps, of all pairs.
-
-    Total - Receives the ticks that the hooks took of it.
-
-Return Value:
-
-    None.
-
---*/
 {
     PPENTER_ROUTINE volatile Empty;
     PPENTER_ROUTINE Enter;
@@ -200,29 +167,19 @@ Return Value:
     *Total = PenterProbeTicks(End - Middle - (Middle - Start));
 }
 
+//
+// Takes the mean of the middle half of the batches.
+// Values: their times; they are sorted.
+// Count: their number, a multiple of 4.
+// Returns the time of one pair, in 256ths of a tick; 0 if it cannot be said.
+//
+
 static
 ULONG
 PenterProbeMean(
     _Inout_updates_(Count) PULONG Values,
     _In_ ULONG Count
     )
-/*++
-
-Routine Description:
-
-    Takes the mean of the middle half of the batches.
-
-Arguments:
-
-    Values - Supplies their times; they are sorted.
-
-    Count - Supplies their number, a multiple of 4.
-
-Return Value:
-
-    The time of one pair, in 256ths of a tick; 0 if it cannot be said.
-
---*/
 {
     ULONG Index;
     ULONG Place;
@@ -250,30 +207,18 @@ Return Value:
     return Sum > 0xFFFFFFFF ? 0 : (ULONG)Sum;
 }
 
+//
+// Makes the scratch tree. The child's site is that of the empty function,
+// which the hooks that write records tell.
+// Probe: the tree, all zeroes, whose header is in the thread's slot.
+//
+
 static
 VOID
 PenterProbePrepareTree(
     _Inout_ PPENTER_PROBE_TREE Probe,
     _In_ PCPENTER_ROUTINES Recording
     )
-/*++
-
-Routine Description:
-
-    Makes the scratch tree.  The child's site is that of the empty function,
-    which the hooks that write records tell.
-
-Arguments:
-
-    Probe - Supplies the tree, all zeroes, whose header is in the thread's slot.
-
-    Recording - Supplies hooks that write records.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE_HEADER Header;
     PTRACE_NODE Root;
@@ -310,27 +255,6 @@ PenterMeasureProbe(
     PCRTL Rtl,
     PPENTER Penter
     )
-/*++
-
-Routine Description:
-
-    Measures what a pair of hooks costs and writes it into the template of the
-    stores' headers.  This is left out where nothing could be made of it: if
-    calls may be left out, which cost time and are in no record; and where the
-    calling thread has no place yet for a TLS slot as high as the hooks'.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Penter - Supplies the hooks, which no store has been made for by the calling
-        thread.
-
-Return Value:
-
-    None.
-
---*/
 {
     NTSTATUS Status;
     PVOID Base;

@@ -15,9 +15,9 @@
 ;   that is the innermost frame's own adds its time to the node and pops it.
 ;   Frames that were left by an exception or a jump, or in programs without exit
 ;   hooks, are ended by an entry.  Everything else is left to
-;   TraceStore/TraceTree.c: a child that is not there yet, such frames in the
-;   -finstrument-functions convention, another stack, the end of the pages that
-;   are prepared.
+;   TraceStore/TraceTreeEnter.c: a child that is not there yet, such frames in
+;   the -finstrument-functions convention, another stack, the end of the pages
+;   that are prepared.
 ;
 ;   No page is touched that TraceTree.c has not prepared: an entry writes below
 ;   the header's limit, all else is there already.
@@ -42,6 +42,9 @@
         extern PenterExitSlow
         extern PenterEnterFunctionSlow
         extern PenterExitFunctionSlow
+        extern PenterEnterCheck
+        extern PenterEnterFunctionCheck
+        extern PenterPlaces
 
         section .text code align=64
 
@@ -73,7 +76,7 @@
 
 ;++
 ;
-; TREE_ENTER Name, IsFunction, Expansion, Slow, Clock
+; TREE_ENTER Name, IsFunction, Expansion, Slow, Clock, Check
 ;
 ; Macro Description:
 ;
@@ -85,13 +88,20 @@
 ;   module's unwind data when the node was made: it is the same for all nodes
 ;   of a site.
 ;
+;   That is so as long as one function with hooks calls another.  A function
+;   without hooks in between, which the frame's caller has called since, may
+;   have a larger frame than the one that is gone.  So the place that the
+;   function is called from is looked at: the node has one that is in its
+;   parent's function, PenterPlaces has others.  From any other the stack is
+;   walked (TraceTreeCheck).
+;
 ;   In the -finstrument-functions convention an inlined function has its
 ;   caller's stack pointer, and its node's FrameSize is 0.  A frame of the same
 ;   stack pointer that was pushed from the same place in the code has gone.
 ;
 ;--
 
-%macro TREE_ENTER 5
+%macro TREE_ENTER 6
 
         align 64
 UNWIND_BEGIN %1
@@ -123,6 +133,13 @@ UNWIND_END_PROLOG
         lea     r8, [rsp + r8 + TREE_CALL]
         cmp     r8, [rdx + TRACE_FRAME_STACK]
         jae     %%left
+%if %2
+        mov     r9, [rsp + TREE_RDX]
+%else
+        mov     r9, [r8]
+%endif
+        cmp     r9d, [rax + TRACE_NODE_PLACE]
+        jne     %%place
 %%push:
         add     qword [rax + TRACE_NODE_CALLS], 1
         lea     r8, [rsp + TREE_CALL]
@@ -143,6 +160,39 @@ UNWIND_END_PROLOG
 %%done:
         RESTORE_CHOOSING_STATE
         ret
+
+        ;
+        ; Called from elsewhere, r9: from another place in the caller, or by a
+        ; function that has no hooks.  That one's frame may hide that the
+        ; innermost call has gone, which then has to be found out.
+        ;
+
+%%place:
+        test    dword [rax + TRACE_NODE_FLAGS], TRACE_NODE_OTHER
+        jnz     %%push
+        mov     r8d, [rax + TRACE_NODE_SITE]
+        shl     r8, 32
+        xor     r9, r8
+        mov     r8d, r9d
+        and     r8d, TRACE_NUMBER_OF_PLACES - 1
+        lea     rdx, [PenterPlaces]
+        cmp     r9, [rdx + r8 * 8]
+        mov     rdx, [rcx + TRACE_HEADER_CURSOR]
+        jne     %%unsure
+        mov     [rax + TRACE_NODE_PLACE], r9d
+        jmp     %%push
+%%unsure:
+        cmp     qword [rdx + TRACE_FRAME_STACK], -1
+        je      %%push                      ; nothing is open
+        mov     r8, [rcx + TRACE_HEADER_WRITER_CONTEXT]
+        lea     r9, [rsp + TREE_CALL]
+        cmp     r9, [r8 + TRACE_STORE_CHECKED]
+        jne     %%check
+        mov     qword [r8 + TRACE_STORE_CHECKED], 0
+        jmp     %%push
+%%check:
+        RESTORE_CHOOSING_STATE
+        jmp     %6
 
         ;
         ; Not the child that was called last: r8d is the site, rdx the frame.
@@ -209,12 +259,11 @@ UNWIND_END_PROLOG
 
         ;
         ; Frames at or below the return address, r8, have gone: each ends now,
-        ; without an exit.  Then the parent is another.  A FrameSize of all ones
-        ; says nothing of that: TraceTree.c wants these entries for itself.
+        ; without an exit.  Then the parent is another.
         ;
 
-        cmp     dword [rax + TRACE_NODE_FRAME_SIZE], -1
-        je      %%slow
+        cmp     dword [rax + TRACE_NODE_FRAME_SIZE], TRACE_FRAME_SIZE_CHAIN
+        je      %%chain
         mov     r9, r8
 %%above:
         mov     r8, [rcx + TRACE_HEADER_WRITER_CONTEXT]
@@ -240,6 +289,25 @@ UNWIND_END_PROLOG
         jae     %%gone
         mov     rdx, r8
         jmp     %%parent
+
+        ;
+        ; The function has pushed its static chain before it called, and pops it
+        ; then: at its exit RSP will be where its return address is now.
+        ;
+
+%%chain:
+        lea     r9, [rsp + TREE_CALL + 8]
+        cmp     r9, [rdx + TRACE_FRAME_STACK]
+        jae     %%above
+        add     qword [rax + TRACE_NODE_CALLS], 1
+        mov     [rdx + TRACE_FRAME_SIZE + TRACE_FRAME_STACK], r9
+        mov     [rdx + TRACE_FRAME_SIZE + TRACE_FRAME_NODE], rax
+        mov     qword [rdx + TRACE_FRAME_SIZE + TRACE_FRAME_FLAGS], 0
+        lea     r8, [rdx + TRACE_FRAME_SIZE]
+        READ_CLOCK %5
+        mov     [r8 + TRACE_FRAME_START], rax
+        mov     [rcx + TRACE_HEADER_CURSOR], r8
+        jmp     %%done
 %endif
 
 %%full:
@@ -377,10 +445,11 @@ UNWIND_END %1
 ;--
 
 %macro FOUR_TREE_ROUTINES 3
-        TREE_ENTER PenterTreeEnter%1, 0, %2, PenterEnterSlow, %3
+        TREE_ENTER PenterTreeEnter%1, 0, %2, PenterEnterSlow, %3, \
+                   PenterEnterCheck
         TREE_EXIT PenterTreeExit%1, 0, %2, PenterExitSlow, %3
         TREE_ENTER PenterTreeEnterFunction%1, 1, %2, \
-                   PenterEnterFunctionSlow, %3
+                   PenterEnterFunctionSlow, %3, PenterEnterFunctionCheck
         TREE_EXIT PenterTreeExitFunction%1, 1, %2, PenterExitFunctionSlow, %3
         section .rdata rdata align=16
         dq PenterTreeEnter%1, PenterTreeExit%1
@@ -389,7 +458,7 @@ UNWIND_END %1
 %endmacro
 
 ;
-; PENTER_ROUTINES PenterTreeRoutines[Clock][Expansion] (PenterPrivate.h).
+; PENTER_ROUTINES PenterTreeRoutines[Clock][Expansion] (PenterHooks.h).
 ;
 
         section .rdata rdata align=16

@@ -36,6 +36,14 @@ typedef struct _RTL {
 
     PVOID ProcessHeap;              // of PEB: for RtlAllocateHeap
 
+    //
+    // Security descriptors for what RtlCreateFile and RtlCreateDirectory make;
+    // NULL: as the directory above has it.
+    //
+
+    PVOID FileSecurity;
+    PVOID DirectorySecurity;
+
     RTL_NTDLL_REQUIRED(RTL_DECLARE_FIELD)
     RTL_NTDLL_OPTIONAL(RTL_DECLARE_FIELD)       // NULL when missing
     RTL_KERNEL32_REQUIRED(RTL_DECLARE_FIELD)
@@ -70,14 +78,12 @@ typedef const RTL_ERROR *PCRTL_ERROR;
 //     STATUS_ENTRYPOINT_NOT_FOUND    a required export is missing
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_BOOTSTRAP)(
+RtlBootstrap(
     _Out_ PRTL Rtl,
     _Out_opt_ PCSZ *MissingName
     );
-RTL_BOOTSTRAP RtlBootstrap;
 
 //
 // Resolves NumberOfNames exports of Module into Pointers, in order.  All the
@@ -85,16 +91,14 @@ RTL_BOOTSTRAP RtlBootstrap;
 // that are missing; FirstMissing, if not NULL, receives the first one's index.
 //
 
-typedef
 ULONG
-(RTL_LOAD_SYMBOLS)(
+RtlLoadSymbols(
     _In_ HMODULE Module,
     _In_reads_(NumberOfNames) const PCSZ *Names,
     _Out_writes_(NumberOfNames) PVOID *Pointers,
     _In_ ULONG NumberOfNames,
     _Out_opt_ PULONG FirstMissing
     );
-RTL_LOAD_SYMBOLS RtlLoadSymbols;
 
 //
 // RtlAllocator.c: the process heap as an ALLOCATOR.  Rtl must outlive it.
@@ -114,23 +118,19 @@ RTL_INITIALIZE_HEAP_ALLOCATOR RtlInitializeHeapAllocator;
 // and an ALLOCATOR of such memory.  RtlFreePages takes NULL.
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_ALLOCATE_PAGES)(
+RtlAllocatePages(
     _In_ PCRTL Rtl,
     _In_ SIZE_T SizeInBytes,
     _Outptr_ PVOID *Base
     );
-RTL_ALLOCATE_PAGES RtlAllocatePages;
 
-typedef
 VOID
-(RTL_FREE_PAGES)(
+RtlFreePages(
     _In_ PCRTL Rtl,
     _In_opt_ PVOID Base
     );
-RTL_FREE_PAGES RtlFreePages;
 
 RTL_INITIALIZE_HEAP_ALLOCATOR RtlInitializePageAllocator;
 
@@ -138,40 +138,32 @@ RTL_INITIALIZE_HEAP_ALLOCATOR RtlInitializePageAllocator;
 // RtlMemory.c.  These never become calls to the C library's routines.
 //
 
-typedef
 VOID
-(RTL_COPY_BYTES)(
+RtlCopyBytes(
     _Out_writes_bytes_(SizeInBytes) PVOID Destination,
     _In_reads_bytes_(SizeInBytes) const VOID *Source,
     _In_ SIZE_T SizeInBytes
     );
-RTL_COPY_BYTES RtlCopyBytes;
 
-typedef
 VOID
-(RTL_ZERO_BYTES)(
+RtlZeroBytes(
     _Out_writes_bytes_(SizeInBytes) PVOID Destination,
     _In_ SIZE_T SizeInBytes
     );
-RTL_ZERO_BYTES RtlZeroBytes;
 
-typedef
 VOID
-(RTL_FILL_BYTES)(
+RtlFillBytes(
     _Out_writes_bytes_(SizeInBytes) PVOID Destination,
     _In_ SIZE_T SizeInBytes,
     _In_ BYTE Value
     );
-RTL_FILL_BYTES RtlFillBytes;
 
-typedef
 BOOLEAN
-(RTL_ARE_BYTES_EQUAL)(
+RtlAreBytesEqual(
     _In_reads_bytes_(SizeInBytes) const VOID *First,
     _In_reads_bytes_(SizeInBytes) const VOID *Second,
     _In_ SIZE_T SizeInBytes
     );
-RTL_ARE_BYTES_EQUAL RtlAreBytesEqual;
 
 //
 // RtlString.c.  Wide strings are counted in 16-bit units; UNICODE_STRING
@@ -185,21 +177,22 @@ RTL_LENGTH_OF_STRING RtlLengthOfString;             // in bytes
 typedef ULONG (RTL_LENGTH_OF_WIDE_STRING)(_In_z_ PCWSTR String);
 RTL_LENGTH_OF_WIDE_STRING RtlLengthOfWideString;    // in 16-bit units
 
-typedef BOOLEAN (RTL_ARE_STRINGS_EQUAL)(_In_z_ PCSZ First, _In_z_ PCSZ Second);
-RTL_ARE_STRINGS_EQUAL RtlAreStringsEqual;
+BOOLEAN
+RtlAreStringsEqual(
+    _In_z_ PCSZ First,
+    _In_z_ PCSZ Second
+    );
 
 //
 // Points a UNICODE_STRING at LengthInChars units (at most 32,767).
 //
 
-typedef
 VOID
-(RTL_POINT_UNICODE_STRING)(
+RtlPointUnicodeString(
     _Out_ PUNICODE_STRING String,
     _In_reads_(LengthInChars) PCWSTR Buffer,
     _In_ ULONG LengthInChars
     );
-RTL_POINT_UNICODE_STRING RtlPointUnicodeString;
 
 //
 // Converts; returns the size in bytes (units) that the whole result has,
@@ -208,27 +201,23 @@ RTL_POINT_UNICODE_STRING RtlPointUnicodeString;
 // terminated.
 //
 
-typedef
 ULONG
-(RTL_WIDE_TO_UTF8)(
+RtlWideToUtf8(
     _In_reads_(LengthInChars) PCWSTR Source,
     _In_ ULONG LengthInChars,
     _Out_writes_bytes_to_(CapacityInBytes, *WrittenInBytes) PCHAR Destination,
     _In_ ULONG CapacityInBytes,
     _Out_opt_ PULONG WrittenInBytes
     );
-RTL_WIDE_TO_UTF8 RtlWideToUtf8;
 
-typedef
 ULONG
-(RTL_UTF8_TO_WIDE)(
+RtlUtf8ToWide(
     _In_reads_bytes_(LengthInBytes) const CHAR *Source,
     _In_ ULONG LengthInBytes,
     _Out_writes_to_(CapacityInChars, *WrittenInChars) PWCHAR Destination,
     _In_ ULONG CapacityInChars,
     _Out_opt_ PULONG WrittenInChars
     );
-RTL_UTF8_TO_WIDE RtlUtf8ToWide;
 
 //
 // Decodes the character that Source begins with and returns the bytes that it
@@ -237,27 +226,36 @@ RTL_UTF8_TO_WIDE RtlUtf8ToWide;
 // one byte.
 //
 
-typedef
 ULONG
-(RTL_DECODE_UTF8)(
+RtlDecodeUtf8(
     _In_reads_bytes_(LengthInBytes) const CHAR *Source,
     _In_ ULONG LengthInBytes,
     _Out_ PULONG CodePoint
     );
-RTL_DECODE_UTF8 RtlDecodeUtf8;
+
+//
+// Whether a character may stand in what people read: it shows itself, and
+// changes nothing around it.  FALSE for control characters (C0, DEL, C1), line
+// and paragraph separators, what sets the direction of text, what takes no
+// room (Unicode: Default_Ignorable_Code_Point), noncharacters and surrogates.
+// Whatever comes from a traced process, a store or an image asks here.
+//
+
+BOOLEAN
+RtlIsPrintable(
+    _In_ ULONG CodePoint
+    );
 
 //
 // The size of the incomplete character that a text ends with, 0 to 3 bytes: a
 // beginning that more bytes could make well-formed.
 //
 
-typedef
 ULONG
-(RTL_INCOMPLETE_UTF8_TAIL)(
+RtlIncompleteUtf8Tail(
     _In_reads_bytes_(LengthInBytes) const CHAR *Source,
     _In_ ULONG LengthInBytes
     );
-RTL_INCOMPLETE_UTF8_TAIL RtlIncompleteUtf8Tail;
 
 //
 // Parses all of a counted wide string as a decimal or 0x-hexadecimal number,
@@ -265,15 +263,13 @@ RTL_INCOMPLETE_UTF8_TAIL RtlIncompleteUtf8Tail;
 // FALSE if there is anything else in it, or if it overflows.
 //
 
-typedef
 _Success_(return != FALSE)
 BOOLEAN
-(RTL_PARSE_NUMBER)(
+RtlParseNumber(
     _In_reads_(LengthInChars) PCWSTR Text,
     _In_ ULONG LengthInChars,
     _Out_ PULONGLONG Number
     );
-RTL_PARSE_NUMBER RtlParseNumber;
 
 //
 // RtlWriter.c: formatted UTF-8 text into a buffer that is flushed to a file,
@@ -281,9 +277,11 @@ RTL_PARSE_NUMBER RtlParseNumber;
 //
 // The format: % [-] [0] [width | *] [. precision | .*] conversion, with
 //
-//     s    PCSZ, UTF-8           (precision: at most that many bytes)
-//     S    PCWSTR, UTF-16        (precision: at most that many units)
-//     Z    PCUNICODE_STRING
+//     s    PCSZ, UTF-8, as it is (precision: at most that many bytes): for
+//                                literals
+//     T    PCSZ, UTF-8, cleaned  (precision as for s)
+//     S    PCWSTR, UTF-16, cleaned (precision: at most that many units)
+//     Z    PCUNICODE_STRING, cleaned
 //     c    int                   a character
 //     d u x X                    int, ULONG
 //     lld llu llx llX            LONGLONG, ULONGLONG
@@ -296,6 +294,9 @@ RTL_PARSE_NUMBER RtlParseNumber;
 // a number it is the least number of digits, as in C.  One l is allowed and
 // means nothing (long is int); a conversion that is not listed is written as
 // it stands.
+//
+// Cleaned: what RtlIsPrintable refuses becomes a question mark, what is
+// ill-formed U+FFFD.  Whatever was not written in this source is cleaned.
 //
 
 typedef struct _RTL_WRITER RTL_WRITER;
@@ -333,39 +334,34 @@ struct _RTL_WRITER {
 // A writer over Buffer alone.
 //
 
-typedef
 VOID
-(RTL_INITIALIZE_BUFFER_WRITER)(
+RtlInitializeBufferWriter(
     _Out_ PRTL_WRITER Writer,
     _Out_writes_bytes_(CapacityInBytes) PCHAR Buffer,
     _In_ ULONG CapacityInBytes
     );
-RTL_INITIALIZE_BUFFER_WRITER RtlInitializeBufferWriter;
 
 //
 // A writer to a standard handle (STD_OUTPUT_HANDLE or STD_ERROR_HANDLE): a
 // console gets UTF-16 through WriteConsoleW, anything else UTF-8 bytes.
 //
 
-typedef
 VOID
-(RTL_INITIALIZE_STANDARD_WRITER)(
+RtlInitializeStandardWriter(
     _In_ PCRTL Rtl,
     _In_ ULONG StandardHandle,
     _Out_ PRTL_WRITER Writer,
     _Out_writes_bytes_(CapacityInBytes) PCHAR Buffer,
     _In_ ULONG CapacityInBytes
     );
-RTL_INITIALIZE_STANDARD_WRITER RtlInitializeStandardWriter;
 
 //
 // A writer to a file that was opened for writing; FileOffset is where it
 // starts.  The caller closes the handle after RtlFlushWriter.
 //
 
-typedef
 VOID
-(RTL_INITIALIZE_FILE_WRITER)(
+RtlInitializeFileWriter(
     _In_ PCRTL Rtl,
     _In_ HANDLE File,
     _In_ ULONGLONG FileOffset,
@@ -373,71 +369,76 @@ VOID
     _Out_writes_bytes_(CapacityInBytes) PCHAR Buffer,
     _In_ ULONG CapacityInBytes
     );
-RTL_INITIALIZE_FILE_WRITER RtlInitializeFileWriter;
 
-typedef
 VOID
-(RTL_WRITE_TEXT)(
+RtlWriteText(
     _Inout_ PRTL_WRITER Writer,
     _In_z_ _Printf_format_string_ PCSZ Format,
     ...
     );
-RTL_WRITE_TEXT RtlWriteText;
 
-typedef
+//
+// Text that was not written in this source, cleaned.  Its length in characters
+// stays the same.
+//
+
 VOID
-(RTL_WRITE_TEXT_ARGUMENTS)(
+RtlWriteCleanText(
+    _Inout_ PRTL_WRITER Writer,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    );
+
+VOID
+RtlWriteTextArguments(
     _Inout_ PRTL_WRITER Writer,
     _In_z_ _Printf_format_string_ PCSZ Format,
     _In_ va_list Arguments
     );
-RTL_WRITE_TEXT_ARGUMENTS RtlWriteTextArguments;
 
-typedef
 VOID
-(RTL_WRITE_BYTES)(
+RtlWriteBytes(
     _Inout_ PRTL_WRITER Writer,
     _In_reads_bytes_(SizeInBytes) const CHAR *Bytes,
     _In_ ULONG SizeInBytes
     );
-RTL_WRITE_BYTES RtlWriteBytes;
 
-typedef NTSTATUS (RTL_FLUSH_WRITER)(_Inout_ PRTL_WRITER Writer);
-RTL_FLUSH_WRITER RtlFlushWriter;
+NTSTATUS
+RtlFlushWriter(
+    _Inout_ PRTL_WRITER Writer
+    );
 
 //
 // "step: object: 0xC0000022 (STATUS_ACCESS_DENIED)", without a line feed; the
 // name only for the statuses that RtlStatusName knows.
 //
 
-typedef
 VOID
-(RTL_WRITE_ERROR)(
+RtlWriteError(
     _Inout_ PRTL_WRITER Writer,
     _In_ PCRTL_ERROR Error
     );
-RTL_WRITE_ERROR RtlWriteError;
 
 //
 // "STATUS_..." for the common failures, or NULL.
 //
 
-typedef PCSZ (RTL_STATUS_NAME)(_In_ NTSTATUS Status);
-RTL_STATUS_NAME RtlStatusName;
+PCSZ
+RtlStatusName(
+    _In_ NTSTATUS Status
+    );
 
 //
 // Fills an RTL_ERROR; returns Status, so that a caller can return it.
 //
 
-typedef
 NTSTATUS
-(RTL_SET_ERROR)(
+RtlSetError(
     _Out_opt_ PRTL_ERROR Error,
     _In_z_ PCSZ Step,
     _In_opt_ PCUNICODE_STRING Object,
     _In_ NTSTATUS Status
     );
-RTL_SET_ERROR RtlSetError;
 
 //
 // RtlPath.c.  A path is a counted wide string in a caller's buffer.
@@ -458,29 +459,25 @@ RTL_SET_ERROR RtlSetError;
 //     STATUS_NAME_TOO_LONG, STATUS_OBJECT_NAME_INVALID
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_DOS_PATH_TO_NT_PATH)(
+RtlDosPathToNtPath(
     _In_ PCRTL Rtl,
     _In_ PCUNICODE_STRING DosPath,
     _Out_writes_(CapacityInChars) PWCHAR Buffer,
     _In_ ULONG CapacityInChars,
     _Out_ PUNICODE_STRING NtPath
     );
-RTL_DOS_PATH_TO_NT_PATH RtlDosPathToNtPath;
 
 //
 // The part of Path after its last separator (\ or / or a drive's colon).
 //
 
-typedef
 VOID
-(RTL_BASE_NAME)(
+RtlBaseName(
     _In_ PCUNICODE_STRING Path,
     _Out_ PUNICODE_STRING BaseName
     );
-RTL_BASE_NAME RtlBaseName;
 
 //
 // Appends to Path (whose MaximumLength says what fits); with Separator, puts
@@ -488,16 +485,29 @@ RTL_BASE_NAME RtlBaseName;
 // STATUS_NAME_TOO_LONG leaves Path as it was.
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_APPEND_PATH)(
+RtlAppendPath(
     _Inout_ PUNICODE_STRING Path,
     _In_reads_(LengthInChars) PCWSTR Text,
     _In_ ULONG LengthInChars,
     _In_ BOOLEAN Separator
     );
-RTL_APPEND_PATH RtlAppendPath;
+
+//
+// Whether a name is one that every directory of Windows can have, and that
+// names a file or directory of its own in it: no separator, drive, stream or
+// wildcard, not . or .., no blank or dot at its end, no device
+// (Microsoft, "Naming Files, Paths, and Namespaces").  With IsPath, whether
+// all components of a path between backslashes are such.  Names that somebody
+// else chose are asked before a file is opened or made by them.
+//
+
+BOOLEAN
+RtlIsPlainName(
+    _In_ PCUNICODE_STRING Name,
+    _In_ BOOLEAN IsPath
+    );
 
 //
 // RtlEnvironment.c.  Value points into the buffer.
@@ -505,17 +515,15 @@ RTL_APPEND_PATH RtlAppendPath;
 //     STATUS_VARIABLE_NOT_FOUND, STATUS_BUFFER_TOO_SMALL
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_QUERY_ENVIRONMENT)(
+RtlQueryEnvironment(
     _In_ PCRTL Rtl,
     _In_z_ PCWSTR Name,
     _Out_writes_(CapacityInChars) PWCHAR Buffer,
     _In_ ULONG CapacityInChars,
     _Out_ PUNICODE_STRING Value
     );
-RTL_QUERY_ENVIRONMENT RtlQueryEnvironment;
 
 //
 // Sets a variable of the process, which its children inherit.
@@ -523,15 +531,13 @@ RTL_QUERY_ENVIRONMENT RtlQueryEnvironment;
 //     STATUS_NOT_SUPPORTED, STATUS_NO_MEMORY
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_SET_ENVIRONMENT)(
+RtlSetEnvironment(
     _In_ PCRTL Rtl,
     _In_z_ PCWSTR Name,
     _In_ PCUNICODE_STRING Value
     );
-RTL_SET_ENVIRONMENT RtlSetEnvironment;
 
 //
 // RtlFile.c.  Paths are NT paths (RtlDosPathToNtPath).  Every status is the
@@ -543,15 +549,13 @@ RTL_SET_ENVIRONMENT RtlSetEnvironment;
 // rename or a deletion out.
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_OPEN_FILE_FOR_READING)(
+RtlOpenFileForReading(
     _In_ PCRTL Rtl,
     _In_ PCUNICODE_STRING NtPath,
     _Out_ PHANDLE File
     );
-RTL_OPEN_FILE_FOR_READING RtlOpenFileForReading;
 
 //
 // RTL_CREATE_NEW fails with STATUS_OBJECT_NAME_COLLISION if the file exists;
@@ -563,21 +567,18 @@ RTL_OPEN_FILE_FOR_READING RtlOpenFileForReading;
 #define RTL_OPEN_ALWAYS     3   // FILE_OPEN_IF
 #define RTL_CREATE_ALWAYS   5   // FILE_OVERWRITE_IF
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_CREATE_FILE)(
+RtlCreateFile(
     _In_ PCRTL Rtl,
     _In_ PCUNICODE_STRING NtPath,
     _In_ ULONG Disposition,
     _Out_ PHANDLE File
     );
-RTL_CREATE_FILE RtlCreateFile;
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_READ_FILE)(
+RtlReadFile(
     _In_ PCRTL Rtl,
     _In_ HANDLE File,
     _In_ ULONGLONG FileOffset,
@@ -585,66 +586,56 @@ NTSTATUS
     _In_ ULONG SizeInBytes,
     _Out_ PULONG ReadInBytes
     );
-RTL_READ_FILE RtlReadFile;
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_WRITE_FILE)(
+RtlWriteFile(
     _In_ PCRTL Rtl,
     _In_ HANDLE File,
     _In_ ULONGLONG FileOffset,
     _In_reads_bytes_(SizeInBytes) const VOID *Buffer,
     _In_ ULONG SizeInBytes
     );
-RTL_WRITE_FILE RtlWriteFile;
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_QUERY_FILE_SIZE)(
+RtlQueryFileSize(
     _In_ PCRTL Rtl,
     _In_ HANDLE File,
     _Out_ PULONGLONG SizeInBytes
     );
-RTL_QUERY_FILE_SIZE RtlQueryFileSize;
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_SET_FILE_SIZE)(
+RtlSetFileSize(
     _In_ PCRTL Rtl,
     _In_ HANDLE File,
     _In_ ULONGLONG SizeInBytes
     );
-RTL_SET_FILE_SIZE RtlSetFileSize;
 
 //
 // A section over a file.  SizeInBytes 0: as large as the file is.  Writable
 // sections need a handle of RtlCreateFile.
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_CREATE_FILE_SECTION)(
+RtlCreateFileSection(
     _In_ PCRTL Rtl,
     _In_ HANDLE File,
     _In_ ULONGLONG SizeInBytes,
     _In_ BOOLEAN Writable,
     _Out_ PHANDLE Section
     );
-RTL_CREATE_FILE_SECTION RtlCreateFileSection;
 
 //
 // FileOffset is a multiple of 64 KiB.  Address NULL: anywhere; otherwise there
 // or not at all (STATUS_CONFLICTING_ADDRESSES).
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_MAP_FILE_SECTION)(
+RtlMapFileSection(
     _In_ PCRTL Rtl,
     _In_ HANDLE Section,
     _In_ ULONGLONG FileOffset,
@@ -653,29 +644,24 @@ NTSTATUS
     _In_opt_ PVOID Address,
     _Outptr_ PVOID *View
     );
-RTL_MAP_FILE_SECTION RtlMapFileSection;
 
-typedef
 VOID
-(RTL_UNMAP_FILE_SECTION)(
+RtlUnmapFileSection(
     _In_ PCRTL Rtl,
     _In_opt_ PVOID View
     );
-RTL_UNMAP_FILE_SECTION RtlUnmapFileSection;
 
 //
-// Creates a directory and every missing one above it.  One that is there
-// already is a success.
+// Creates a directory and every missing one above it, of which there may be
+// 256.  One that is there already is a success.
 //
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_CREATE_DIRECTORY)(
+RtlCreateDirectory(
     _In_ PCRTL Rtl,
     _In_ PCUNICODE_STRING NtPath
     );
-RTL_CREATE_DIRECTORY RtlCreateDirectory;
 
 //
 // Calls Callback for each entry but . and .., in the file system's order;
@@ -693,16 +679,14 @@ NTSTATUS
     );
 typedef RTL_DIRECTORY_CALLBACK *PRTL_DIRECTORY_CALLBACK;
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_ENUMERATE_DIRECTORY)(
+RtlEnumerateDirectory(
     _In_ PCRTL Rtl,
     _In_ PCUNICODE_STRING NtPath,
     _In_ PRTL_DIRECTORY_CALLBACK Callback,
     _In_opt_ PVOID Context
     );
-RTL_ENUMERATE_DIRECTORY RtlEnumerateDirectory;
 
 //
 // Keeps a handle from being closed by anybody else in the process, or lets go
@@ -710,22 +694,110 @@ RTL_ENUMERATE_DIRECTORY RtlEnumerateDirectory;
 // say) would otherwise leave a value behind that soon names a file of its own.
 //
 
-typedef
 VOID
-(RTL_PROTECT_HANDLE)(
+RtlProtectHandle(
     _In_ PCRTL Rtl,
     _In_ HANDLE Handle,
     _In_ BOOLEAN Protect
     );
-RTL_PROTECT_HANDLE RtlProtectHandle;
 
-typedef
 VOID
-(RTL_CLOSE)(
+RtlClose(
     _In_ PCRTL Rtl,
     _In_opt_ HANDLE Handle
     );
-RTL_CLOSE RtlClose;
+
+//
+// RtlSecurity.c: who may write to a file, with which rights a process runs.
+//
+
+#define RTL_MAXIMUM_SID_IN_BYTES 68             // 15 subauthorities
+
+typedef struct _RTL_USER {
+    ULONG SidSize;                  // bytes
+    ULONG ContainerSidSize;         // 0: not in an AppContainer
+    BOOLEAN IsContainer;
+    BOOLEAN IsRestricted;           // the token has restricting SIDs
+    UCHAR Sid[RTL_MAXIMUM_SID_IN_BYTES];
+    UCHAR ContainerSid[RTL_MAXIMUM_SID_IN_BYTES];
+} RTL_USER;
+typedef RTL_USER *PRTL_USER;
+typedef const RTL_USER *PCRTL_USER;
+
+//
+// Asks who runs a process.  STATUS_NOT_SUPPORTED: the system has no such
+// routines.
+//
+
+_Must_inspect_result_
+NTSTATUS
+RtlQueryUser(
+    _In_ PCRTL Rtl,
+    _In_ HANDLE Process,
+    _Out_ PRTL_USER User
+    );
+
+//
+// Tells whether this process, whose user is User, may do what its user's other
+// programs, or whoever started it, may not; if so, Reason says why, or why it
+// cannot be known.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+RtlHasMoreRights(
+    _In_ PCRTL Rtl,
+    _In_ PCRTL_USER User,
+    _Out_ PNTSTATUS Reason
+    );
+
+//
+// Success if nobody can write to Object, a file or a directory opened with
+// READ_CONTROL, but the user, SYSTEM, Administrators and TrustedInstaller.
+//
+//     STATUS_INVALID_OWNER           it is somebody else's
+//     STATUS_ACCESS_DENIED           others are allowed to write
+//
+
+_Must_inspect_result_
+NTSTATUS
+RtlCheckWriters(
+    _In_ PCRTL Rtl,
+    _In_ PCRTL_USER User,
+    _In_ HANDLE Object
+    );
+
+//
+// Success if Object's owner is one of these, or its file system knows no
+// owners; otherwise STATUS_INVALID_OWNER.
+//
+
+_Must_inspect_result_
+NTSTATUS
+RtlCheckOwner(
+    _In_ PCRTL Rtl,
+    _In_ PCRTL_USER User,
+    _In_ HANDLE Object
+    );
+
+//
+// A descriptor for what is the user's alone: he, SYSTEM and Administrators have
+// all rights.  With IsProtected nothing is inherited from the directory above.
+//
+
+typedef union _RTL_PRIVATE_DESCRIPTOR {
+    ULONGLONG Alignment;
+    UCHAR Bytes[256];
+} RTL_PRIVATE_DESCRIPTOR;
+typedef RTL_PRIVATE_DESCRIPTOR *PRTL_PRIVATE_DESCRIPTOR;
+
+VOID
+RtlMakePrivateDescriptor(
+    _In_ PCRTL_USER User,
+    _In_ BOOLEAN IsDirectory,
+    _In_ BOOLEAN IsProtected,
+    _Out_ PRTL_PRIVATE_DESCRIPTOR Descriptor
+    );
 
 //
 // RtlClock.c
@@ -744,13 +816,11 @@ typedef RTL_CLOCK_READING *PRTL_CLOCK_READING;
 // two rdtsc around the QPC read were nearest; Tsc is their middle.
 //
 
-typedef
 VOID
-(RTL_READ_CLOCKS)(
+RtlReadClocks(
     _In_ PCRTL Rtl,
     _Out_ PRTL_CLOCK_READING Reading
     );
-RTL_READ_CLOCKS RtlReadClocks;
 
 //
 // Calendar fields of a FILETIME, in UTC.
@@ -762,20 +832,20 @@ typedef struct _RTL_CALENDAR_TIME {
 } RTL_CALENDAR_TIME;
 typedef RTL_CALENDAR_TIME *PRTL_CALENDAR_TIME;
 
-typedef
 VOID
-(RTL_SYSTEM_TIME_TO_CALENDAR)(
+RtlSystemTimeToCalendar(
     _In_ ULONGLONG SystemTime,
     _Out_ PRTL_CALENDAR_TIME Calendar
     );
-RTL_SYSTEM_TIME_TO_CALENDAR RtlSystemTimeToCalendar;
 
 //
 // RtlCpu.c
 //
 
-typedef RTL_CPU_FEATURES (RTL_QUERY_CPU_FEATURES)(VOID);
-RTL_QUERY_CPU_FEATURES RtlQueryCpuFeatures;
+RTL_CPU_FEATURES
+RtlQueryCpuFeatures(
+    VOID
+    );
 
 //
 // RtlStart.c, for programs of ours alone (not for libraries): makes argv out
@@ -792,15 +862,13 @@ typedef struct _RTL_ARGUMENT {
 typedef RTL_ARGUMENT *PRTL_ARGUMENT;
 typedef const RTL_ARGUMENT *PCRTL_ARGUMENT;
 
-typedef
 _Must_inspect_result_
 NTSTATUS
-(RTL_SPLIT_COMMAND_LINE)(
+RtlSplitCommandLine(
     _In_z_ PCWSTR CommandLine,
     _In_ PCALLOCATOR Allocator,
     _Outptr_ PRTL_ARGUMENT *Arguments,
     _Out_ PULONG NumberOfArguments
     );
-RTL_SPLIT_COMMAND_LINE RtlSplitCommandLine;
 
 #endif // TRACER_RTL_H

@@ -12,6 +12,12 @@ Abstract:
 
 #include "Rtl.h"
 
+//
+// Allocates from the process heap. The heap aligns on 16 bytes on x64.
+// SizeInBytes: the number of bytes; 0 gives a valid block.
+// Returns the zeroed memory, or NULL.
+//
+
 static
 _Must_inspect_result_
 _Ret_maybenull_
@@ -20,23 +26,6 @@ RtlpHeapAllocate(
     _In_opt_ PVOID Context,
     _In_ SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Allocates from the process heap.  The heap aligns on 16 bytes on x64.
-
-Arguments:
-
-    Context - Supplies the RTL.
-
-    SizeInBytes - Supplies the number of bytes; 0 gives a valid block.
-
-Return Value:
-
-    The zeroed memory, or NULL.
-
---*/
 {
     PCRTL Rtl = (PCRTL)Context;
 
@@ -45,29 +34,17 @@ Return Value:
                                 SizeInBytes);
 }
 
+//
+// Frees what RtlpHeapAllocate returned.
+// Address: the block, or NULL.
+//
+
 static
 VOID
 RtlpHeapFree(
     _In_opt_ PVOID Context,
     _In_opt_ PVOID Address
     )
-/*++
-
-Routine Description:
-
-    Frees what RtlpHeapAllocate returned.
-
-Arguments:
-
-    Context - Supplies the RTL.
-
-    Address - Supplies the block, or NULL.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCRTL Rtl = (PCRTL)Context;
 
@@ -180,29 +157,17 @@ Return Value:
     }
 }
 
+//
+// ALLOCATOR_ALLOCATE over RtlAllocatePages.
+// Returns the memory or NULL.
+//
+
 static
 PVOID
 RtlPageAllocate(
     _In_opt_ PVOID Context,
     _In_ SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    ALLOCATOR_ALLOCATE over RtlAllocatePages.
-
-Arguments:
-
-    Context - Supplies the RTL.
-
-    SizeInBytes - Supplies the size.
-
-Return Value:
-
-    The memory or NULL.
-
---*/
 {
     PVOID Base;
 
@@ -213,29 +178,17 @@ Return Value:
     return Base;
 }
 
+//
+// ALLOCATOR_FREE over RtlFreePages.
+// Address: the memory, or NULL.
+//
+
 static
 VOID
 RtlPageFree(
     _In_opt_ PVOID Context,
     _In_opt_ PVOID Address
     )
-/*++
-
-Routine Description:
-
-    ALLOCATOR_FREE over RtlFreePages.
-
-Arguments:
-
-    Context - Supplies the RTL.
-
-    Address - Supplies the memory, or NULL.
-
-Return Value:
-
-    None.
-
---*/
 {
     RtlFreePages((PCRTL)Context, Address);
 }

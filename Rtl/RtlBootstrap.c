@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "Rtl.h"
+#include "RtlTeb.h"
 
 //
 // The names to resolve, from the same lists as the structure's fields.
@@ -45,13 +46,6 @@ C_ASSERT(FIELD_OFFSET(RTL, RtlDllShutdownInProgress) +
 C_ASSERT(FIELD_OFFSET(RTL, TlsAlloc) +
          sizeof(RtlpKernel32RequiredNames) ==
          sizeof(RTL));
-
-//
-// Offsets in the TEB and in the PEB on x64.
-//
-
-#define RTLP_TEB_PEB            0x60
-#define RTLP_PEB_PROCESS_HEAP   0x30
 
 _Use_decl_annotations_
 ULONG
@@ -197,8 +191,8 @@ Return Value:
         }
     }
 
-    Peb = (PBYTE)__readgsqword(RTLP_TEB_PEB);
-    Rtl->ProcessHeap = *(PVOID *)(Peb + RTLP_PEB_PROCESS_HEAP);
+    Peb = (PBYTE)__readgsqword(TEB_PEB);
+    Rtl->ProcessHeap = *(PVOID *)(Peb + PEB_PROCESS_HEAP);
     Rtl->CpuFeatures = RtlQueryCpuFeatures();
 
     if (MissingName != NULL) {

@@ -61,6 +61,7 @@ Return Value:
     LARGE_INTEGER Frequency;
     LARGE_INTEGER SystemTime;
     ULONGLONG Before;
+    ULONGLONG Middle;
     ULONGLONG After;
     ULONGLONG Distance;
     ULONGLONG BestDistance = UINT64_MAX;
@@ -75,7 +76,9 @@ Return Value:
 
     //
     // The frequency is asked for beforehand: this also brings the routine into
-    // the caches.  A try in which a clock cannot be read does not count.
+    // the caches.  A try in which a clock cannot be read does not count.  Of
+    // the others that counts between whose first and last reading the thread
+    // had to wait least.
     //
 
     Rtl->NtQueryPerformanceCounter(&Counter, &Frequency);
@@ -84,16 +87,17 @@ Return Value:
 
         Before = __rdtsc();
         Status = Rtl->NtQueryPerformanceCounter(&Counter, &Frequency);
-        After = __rdtsc();
+        Middle = __rdtsc();
         if (!NT_SUCCESS(Status) ||
             !NT_SUCCESS(Rtl->NtQuerySystemTime(&SystemTime))) {
             continue;
         }
 
+        After = __rdtsc();
         Distance = After - Before;
         if (Distance < BestDistance) {
             BestDistance = Distance;
-            Reading->Tsc = Before + Distance / 2;
+            Reading->Tsc = Before + (Middle - Before) / 2;
             Reading->Qpc = (ULONGLONG)Counter.QuadPart;
             Reading->SystemTime = (ULONGLONG)SystemTime.QuadPart;
         }

@@ -33,29 +33,17 @@ Abstract:
 // without XSAVE, which is the point of asking; the instructions are not.
 //
 
+//
+// Executes CPUID with subleaf 0.
+// Registers: eax, ebx, ecx and edx.
+//
+
 static
 VOID
 RtlpReadCpuid(
     _In_ ULONG Leaf,
     _Out_writes_(4) PULONG Registers
     )
-/*++
-
-Routine Description:
-
-    Executes CPUID with subleaf 0.
-
-Arguments:
-
-    Leaf - Supplies the leaf.
-
-    Registers - Receives eax, ebx, ecx and edx.
-
-Return Value:
-
-    None.
-
---*/
 {
 #if defined(_MSC_VER) && !defined(__clang__)
 
@@ -73,27 +61,17 @@ Return Value:
 #endif
 }
 
+//
+// Reads the low half of extended control register 0. Only to be called when
+// CPUID reports OSXSAVE.
+// Returns its value: one bit for each state component that the system saves.
+//
+
 static
 ULONG
 RtlpReadXcr0(
     VOID
     )
-/*++
-
-Routine Description:
-
-    Reads the low half of extended control register 0.  Only to be called when
-    CPUID reports OSXSAVE.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    Its value: one bit for each state component that the system saves.
-
---*/
 {
 #if defined(_MSC_VER) && !defined(__clang__)
 

@@ -28,6 +28,14 @@ Abstract:
 #define RTLP_DIRECTORY_BUFFER_IN_BYTES 1024
 
 //
+// How many directories are created for one path.  Nobody has as many on
+// purpose, and a value of the environment may name thousands, each of which
+// takes the longer the deeper it is.
+//
+
+#define RTLP_MAXIMUM_MISSING_DIRECTORIES 256
+
+//
 // The structures of the information classes, which the Windows SDK leaves to
 // the WDK (ntifs.h).
 //
@@ -60,6 +68,16 @@ C_ASSERT(FIELD_OFFSET(RTLP_FILE_DIRECTORY_INFORMATION, FileName) == 64);
 C_ASSERT(FIELD_OFFSET(RTLP_FILE_DIRECTORY_INFORMATION, FileName) +
          255 * sizeof(WCHAR) <= RTLP_DIRECTORY_BUFFER_IN_BYTES);
 
+//
+// Opens or creates a file or a directory for synchronous use.
+// NtPath: its NT name; case does not matter.
+// DesiredAccess: the access that the handle is to have.
+// ShareAccess: what others may do meanwhile.
+// Options: FILE_DIRECTORY_FILE or FILE_NON_DIRECTORY_FILE.
+// Handle: the handle; not written on failure.
+// Returns the status of NtCreateFile.
+//
+
 static
 _Must_inspect_result_
 NTSTATUS
@@ -72,33 +90,6 @@ RtlpCreate(
     _In_ ULONG Options,
     _Out_ PHANDLE Handle
     )
-/*++
-
-Routine Description:
-
-    Opens or creates a file or a directory for synchronous use.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    NtPath - Supplies its NT name; case does not matter.
-
-    DesiredAccess - Supplies the access that the handle is to have.
-
-    ShareAccess - Supplies what others may do meanwhile.
-
-    Disposition - Supplies the FILE_* disposition.
-
-    Options - Supplies FILE_DIRECTORY_FILE or FILE_NON_DIRECTORY_FILE.
-
-    Handle - Receives the handle; not written on failure.
-
-Return Value:
-
-    The status of NtCreateFile.
-
---*/
 {
     OBJECT_ATTRIBUTES Attributes;
     IO_STATUS_BLOCK IoStatus;
@@ -110,6 +101,16 @@ Return Value:
                                OBJ_CASE_INSENSITIVE,
                                NULL,
                                NULL);
+
+    //
+    // What is opened keeps the descriptor that it has.
+    //
+
+    if (Disposition != FILE_OPEN) {
+        Attributes.SecurityDescriptor = (Options & FILE_DIRECTORY_FILE) != 0 ?
+                                        Rtl->DirectorySecurity :
+                                        Rtl->FileSecurity;
+    }
 
     Status = Rtl->NtCreateFile(&File,
                                DesiredAccess | SYNCHRONIZE,
@@ -627,28 +628,18 @@ Return Value:
     }
 }
 
+//
+// Measures the part of a path in which no directory can be created: the
+// volume, or the server and the share.
+// Returns the length in 16-bit units, without the backslash behind it; 0 if
+// the path does not begin with \??\.
+//
+
 static
 ULONG
 RtlpRootLength(
     _In_ PCUNICODE_STRING NtPath
     )
-/*++
-
-Routine Description:
-
-    Measures the part of a path in which no directory can be created: the
-    volume, or the server and the share.
-
-Arguments:
-
-    NtPath - Supplies the path.
-
-Return Value:
-
-    The length in 16-bit units, without the backslash behind it; 0 if the path
-    does not begin with \??\.
-
---*/
 {
     PCWSTR Path = NtPath->Buffer;
     ULONG Length = NtPath->Length / sizeof(WCHAR);
@@ -683,6 +674,12 @@ Return Value:
     return Index;
 }
 
+//
+// Creates a directory whose parent is there, or finds it there.
+// LengthInChars: how much of it names the directory, in 16-bit units.
+// Returns the status of NtCreateFile.
+//
+
 static
 _Must_inspect_result_
 NTSTATUS
@@ -691,26 +688,6 @@ RtlpCreateOneDirectory(
     _In_ PCUNICODE_STRING NtPath,
     _In_ ULONG LengthInChars
     )
-/*++
-
-Routine Description:
-
-    Creates a directory whose parent is there, or finds it there.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    NtPath - Supplies a path.
-
-    LengthInChars - Supplies how much of it names the directory, in 16-bit
-        units.
-
-Return Value:
-
-    The status of NtCreateFile.
-
---*/
 {
     UNICODE_STRING Name;
     HANDLE Directory;
@@ -757,8 +734,9 @@ Arguments:
 
 Return Value:
 
-    STATUS_SUCCESS if the directory is there now; otherwise the status of
-    NtCreateFile for the first directory that could not be had.
+    STATUS_SUCCESS if the directory is there now; STATUS_NAME_TOO_LONG if more
+    than RTLP_MAXIMUM_MISSING_DIRECTORIES above it are missing; otherwise the
+    status of NtCreateFile for the first directory that could not be had.
 
 --*/
 {
@@ -766,6 +744,7 @@ Return Value:
     ULONG FullLength = NtPath->Length / sizeof(WCHAR);
     ULONG Length;
     ULONG Parent;
+    ULONG Missing;
     NTSTATUS Status;
 
     while (FullLength > RootLength + 1 &&
@@ -780,11 +759,14 @@ Return Value:
 
     Length = FullLength;
 
-    for (;;) {
+    for (Missing = 0;; Missing++) {
 
         Status = RtlpCreateOneDirectory(Rtl, NtPath, Length);
         if (Status != STATUS_OBJECT_PATH_NOT_FOUND) {
             break;
+        }
+        if (Missing == RTLP_MAXIMUM_MISSING_DIRECTORIES) {
+            return STATUS_NAME_TOO_LONG;
         }
 
         Parent = Length;
@@ -821,6 +803,11 @@ Return Value:
     return Status;
 }
 
+//
+// Passes an entry of a directory to the callback, unless it is . or ...
+// Returns the callback's status, or STATUS_SUCCESS.
+//
+
 static
 NTSTATUS
 RtlpReportDirectoryEntry(
@@ -828,25 +815,6 @@ RtlpReportDirectoryEntry(
     _In_ PRTL_DIRECTORY_CALLBACK Callback,
     _In_opt_ PVOID Context
     )
-/*++
-
-Routine Description:
-
-    Passes an entry of a directory to the callback, unless it is . or ...
-
-Arguments:
-
-    Entry - Supplies the entry.
-
-    Callback - Supplies the callback.
-
-    Context - Supplies the callback's context.
-
-Return Value:
-
-    The callback's status, or STATUS_SUCCESS.
-
---*/
 {
     UNICODE_STRING Name;
     ULONG Length = Entry->FileNameLength / sizeof(WCHAR);

@@ -25,6 +25,10 @@ Abstract:
 
 #include "RtlTypes.h"
 
+#ifndef STATUS_REPARSE_POINT_ENCOUNTERED
+#define STATUS_REPARSE_POINT_ENCOUNTERED ((NTSTATUS)0xC000050B)
+#endif
+
 //
 // ntdll.dll: files and directories.
 //
@@ -350,6 +354,37 @@ typedef NTSTATUS (NTAPI NT_READ_VIRTUAL_MEMORY)(
     _Out_opt_ PSIZE_T NumberOfBytesRead
     );
 
+typedef NTSTATUS (NTAPI NT_QUERY_SECURITY_OBJECT)(
+    _In_ HANDLE Handle,
+    _In_ ULONG SecurityInformation,
+    _Out_writes_bytes_(Length) PVOID SecurityDescriptor,
+    _In_ ULONG Length,
+    _Out_ PULONG LengthNeeded
+    );
+
+typedef NTSTATUS (NTAPI NT_OPEN_PROCESS_TOKEN)(
+    _In_ HANDLE ProcessHandle,
+    _In_ ACCESS_MASK DesiredAccess,
+    _Out_ PHANDLE TokenHandle
+    );
+
+typedef NTSTATUS (NTAPI NT_QUERY_INFORMATION_TOKEN)(
+    _In_ HANDLE TokenHandle,
+    _In_ ULONG TokenInformationClass,
+    _Out_writes_bytes_(Length) PVOID TokenInformation,
+    _In_ ULONG Length,
+    _Out_ PULONG ReturnLength
+    );
+
+//
+// Whether User Account Control is on (bit 0): what KUSER_SHARED_DATA has as
+// DbgElevationEnabled (WDK, ntddk.h).  Windows Vista and later; not Wine.
+//
+
+typedef NTSTATUS (NTAPI RTL_QUERY_ELEVATION_FLAGS)(
+    _Out_ PULONG Flags
+    );
+
 typedef VOID (NTAPI RTL_EXIT_USER_PROCESS)(
     _In_ NTSTATUS ExitStatus
     );
@@ -462,6 +497,25 @@ typedef BOOL (WINAPI WRITE_FILE)(
     );
 
 //
+// ntdll.dll: unwind data of code that is not the module's own.
+//
+
+typedef PRUNTIME_FUNCTION (NTAPI RTL_LOOKUP_FUNCTION_ENTRY)(
+    _In_ DWORD64 ControlPc,
+    _Out_ PDWORD64 ImageBase,
+    _Inout_opt_ PUNWIND_HISTORY_TABLE HistoryTable
+    );
+
+//
+// ntdll.dll: what AddVectoredExceptionHandler of kernel32.dll is forwarded to.
+//
+
+typedef PVOID (NTAPI RTL_ADD_EXCEPTION_HANDLER)(
+    _In_ ULONG First,
+    _In_ PVECTORED_EXCEPTION_HANDLER Handler
+    );
+
+//
 // The lists.  ENTRY(Type, Name).
 //
 
@@ -510,7 +564,13 @@ typedef BOOL (WINAPI WRITE_FILE)(
     ENTRY(NT_DUPLICATE_OBJECT, NtDuplicateObject)                           \
     ENTRY(RTL_SET_ENVIRONMENT_VARIABLE, RtlSetEnvironmentVariable)          \
     ENTRY(NT_FLUSH_INSTRUCTION_CACHE, NtFlushInstructionCache)              \
-    ENTRY(RTL_EXIT_USER_PROCESS, RtlExitUserProcess)
+    ENTRY(RTL_EXIT_USER_PROCESS, RtlExitUserProcess)                        \
+    ENTRY(RTL_LOOKUP_FUNCTION_ENTRY, RtlLookupFunctionEntry)                \
+    ENTRY(RTL_ADD_EXCEPTION_HANDLER, RtlAddVectoredExceptionHandler)        \
+    ENTRY(NT_QUERY_SECURITY_OBJECT, NtQuerySecurityObject)                  \
+    ENTRY(NT_OPEN_PROCESS_TOKEN, NtOpenProcessToken)                        \
+    ENTRY(NT_QUERY_INFORMATION_TOKEN, NtQueryInformationToken)              \
+    ENTRY(RTL_QUERY_ELEVATION_FLAGS, RtlQueryElevationFlags)
 
 #define RTL_KERNEL32_REQUIRED(ENTRY)                                        \
     ENTRY(TLS_ALLOC, TlsAlloc)                                              \

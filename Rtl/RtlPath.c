@@ -11,12 +11,7 @@ Abstract:
 --*/
 
 #include "Rtl.h"
-
-//
-// The thread's last Win32 error in the TEB on x64.
-//
-
-#define RTLP_TEB_LAST_ERROR 0x68
+#include "RtlTeb.h"
 
 //
 // A path up to this length is terminated on the stack for GetFullPathNameW; a
@@ -38,30 +33,18 @@ Abstract:
 
 #define RTLP_UNC_IN_CHARS 3
 
+//
+// Says whether a path begins with \\?\, \\.\ or \??\, after which it names an
+// object as it stands.
+// LengthInChars: its length in 16-bit units.
+//
+
 static
 BOOLEAN
 RtlpIsVerbatimPath(
     _In_reads_(LengthInChars) PCWSTR Path,
     _In_ ULONG LengthInChars
     )
-/*++
-
-Routine Description:
-
-    Says whether a path begins with \\?\, \\.\ or \??\, after which it names an
-    object as it stands.
-
-Arguments:
-
-    Path - Supplies the path.
-
-    LengthInChars - Supplies its length in 16-bit units.
-
-Return Value:
-
-    TRUE if it does.
-
---*/
 {
     if (LengthInChars < RTLP_PREFIX_IN_CHARS ||
         Path[0] != L'\\' ||
@@ -76,6 +59,15 @@ Return Value:
     return (Path[1] == L'?' && Path[2] == L'?');
 }
 
+//
+// Makes a path absolute.
+// Buffer: the absolute path, terminated.
+// CapacityInChars: the size of Buffer, in 16-bit units.
+// LengthInChars: its length without the terminator.
+// Returns STATUS_SUCCESS, STATUS_NAME_TOO_LONG, STATUS_OBJECT_NAME_INVALID or
+// the status of allocating memory.
+//
+
 static
 NTSTATUS
 RtlpQueryFullPath(
@@ -85,30 +77,6 @@ RtlpQueryFullPath(
     _In_ ULONG CapacityInChars,
     _Out_ PULONG LengthInChars
     )
-/*++
-
-Routine Description:
-
-    Makes a path absolute.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    DosPath - Supplies the path.
-
-    Buffer - Receives the absolute path, terminated.
-
-    CapacityInChars - Supplies the size of Buffer, in 16-bit units.
-
-    LengthInChars - Receives its length without the terminator.
-
-Return Value:
-
-    STATUS_SUCCESS, STATUS_NAME_TOO_LONG, STATUS_OBJECT_NAME_INVALID or the
-    status of allocating memory.
-
---*/
 {
     WCHAR Stack[RTLP_STACK_PATH_IN_CHARS];
     PWCHAR Terminated = Stack;
@@ -146,7 +114,7 @@ Return Value:
     if (Length == 0) {
 
         Status = STATUS_OBJECT_NAME_INVALID;
-        if (__readgsdword(RTLP_TEB_LAST_ERROR) == ERROR_FILENAME_EXCED_RANGE) {
+        if (__readgsdword(TEB_LAST_ERROR) == ERROR_FILENAME_EXCED_RANGE) {
             Status = STATUS_NAME_TOO_LONG;
         }
 
@@ -417,4 +385,137 @@ Return Value:
     Path->Length = (USHORT)(Length * sizeof(WCHAR));
 
     return STATUS_SUCCESS;
+}
+
+//
+// Says whether a name is a device's, with whatever extension.
+// LengthInChars: its length in 16-bit units.
+//
+
+static
+BOOLEAN
+RtlpIsDeviceName(
+    _In_reads_(LengthInChars) PCWSTR Name,
+    _In_ ULONG LengthInChars
+    )
+{
+    static const PCSZ Devices[] = {
+        "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "COM#", "LPT#"
+    };
+
+    ULONG Length = 0;
+    ULONG Device;
+    ULONG Index;
+    WCHAR Char;
+    CHAR Wanted;
+
+    while (Length < LengthInChars && Name[Length] != L'.') {
+        Length++;
+    }
+
+    while (Length != 0 && Name[Length - 1] == L' ') {
+        Length--;
+    }
+
+    for (Device = 0; Device < RTL_NUMBER_OF(Devices); Device++) {
+
+        if (RtlLengthOfString(Devices[Device]) != Length) {
+            continue;
+        }
+
+        for (Index = 0; Index < Length; Index++) {
+
+            Char = Name[Index];
+            Wanted = Devices[Device][Index];
+            if (Char >= L'a' && Char <= L'z') {
+                Char = (WCHAR)(Char - (L'a' - L'A'));
+            }
+
+            //
+            // Superscript one, two and three count as digits.
+            //
+
+            if (Wanted == '#') {
+                if ((Char < L'0' || Char > L'9') &&
+                    Char != 0xB9 && Char != 0xB2 && Char != 0xB3) {
+                    break;
+                }
+            } else if (Char != (WCHAR)Wanted) {
+                break;
+            }
+        }
+
+        if (Index == Length) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+RtlIsPlainName(
+    PCUNICODE_STRING Name,
+    BOOLEAN IsPath
+    )
+/*++
+
+Routine Description:
+
+    Says whether a name stays in the directory that it is looked for in.
+
+Arguments:
+
+    Name - Supplies the name.
+
+    IsPath - Supplies TRUE for names with backslashes between.
+
+Return Value:
+
+    TRUE if it does.
+
+--*/
+{
+    static const CHAR Reserved[] = "<>:\"/|?*\\";
+
+    PCWSTR Text = Name->Buffer;
+    ULONG Length = Name->Length / sizeof(WCHAR);
+    ULONG Start = 0;
+    ULONG Index;
+    ULONG Other;
+
+    for (Index = 0; Index <= Length; Index++) {
+
+        if (Index < Length && (Text[Index] != L'\\' || !IsPath)) {
+
+            for (Other = 0; Reserved[Other] != '\0'; Other++) {
+                if (Text[Index] == (WCHAR)Reserved[Other]) {
+                    return FALSE;
+                }
+            }
+
+            if (Text[Index] < L' ') {
+                return FALSE;
+            }
+
+            continue;
+        }
+
+        //
+        // The end of a component.  One with a dot at its end is refused, and .
+        // and .. with it.
+        //
+
+        if (Index == Start ||
+            Text[Index - 1] == L'.' ||
+            Text[Index - 1] == L' ' ||
+            RtlpIsDeviceName(Text + Start, Index - Start)) {
+            return FALSE;
+        }
+
+        Start = Index + 1;
+    }
+
+    return TRUE;
 }

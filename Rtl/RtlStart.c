@@ -31,26 +31,15 @@ typedef struct _RTLP_SPLIT {
 } RTLP_SPLIT;
 typedef RTLP_SPLIT *PRTLP_SPLIT;
 
+//
+// Split: what has been split so far.
+//
+
 static
 VOID
 RtlpBeginArgument(
     _Inout_ PRTLP_SPLIT Split
     )
-/*++
-
-Routine Description:
-
-    Begins an argument.
-
-Arguments:
-
-    Split - Supplies what has been split so far.
-
-Return Value:
-
-    None.
-
---*/
 {
     if (Split->Units != NULL) {
         Split->Arguments[Split->NumberOfArguments].Wide =
@@ -60,6 +49,13 @@ Return Value:
     Split->NumberOfArguments++;
 }
 
+//
+// Adds the same unit a number of times to the argument.
+// Split: what has been split so far.
+// Unit: the 16-bit unit; a zero ends the argument.
+// Count: how often it is added.
+//
+
 static
 VOID
 RtlpAddUnits(
@@ -67,25 +63,6 @@ RtlpAddUnits(
     _In_ WCHAR Unit,
     _In_ SIZE_T Count
     )
-/*++
-
-Routine Description:
-
-    Adds the same unit a number of times to the argument.
-
-Arguments:
-
-    Split - Supplies what has been split so far.
-
-    Unit - Supplies the 16-bit unit; a zero ends the argument.
-
-    Count - Supplies how often it is added.
-
-Return Value:
-
-    None.
-
---*/
 {
     for (; Count != 0; Count--) {
         if (Split->Units != NULL) {
@@ -95,30 +72,20 @@ Return Value:
     }
 }
 
+//
+// Splits off the first argument, in which a backslash never escapes anything:
+// it is the path of the program.
+// Rest: the command line.
+// Split: what has been split so far.
+// Returns the rest of the command line.
+//
+
 static
 PCWSTR
 RtlpSplitProgramName(
     _In_z_ PCWSTR Rest,
     _Inout_ PRTLP_SPLIT Split
     )
-/*++
-
-Routine Description:
-
-    Splits off the first argument, in which a backslash never escapes anything:
-    it is the path of the program.
-
-Arguments:
-
-    Rest - Supplies the command line.
-
-    Split - Supplies what has been split so far.
-
-Return Value:
-
-    The rest of the command line.
-
---*/
 {
     BOOLEAN InQuotes = FALSE;
 
@@ -142,32 +109,23 @@ Return Value:
     return Rest;
 }
 
+//
+// Splits off an argument other than the first. 2n backslashes and a quote give
+// n backslashes and a quote that begins or ends quoting; 2n + 1 and a quote
+// give n and a quote as a character; other backslashes are characters. Within
+// quotes, two quotes are one as a character.
+//
+// Rest: the command line from the argument's first unit on.
+// Split: what has been split so far.
+// Returns the rest of the command line.
+//
+
 static
 PCWSTR
 RtlpSplitArgument(
     _In_z_ PCWSTR Rest,
     _Inout_ PRTLP_SPLIT Split
     )
-/*++
-
-Routine Description:
-
-    Splits off an argument other than the first.  2n backslashes and a quote
-    give n backslashes and a quote that begins or ends quoting; 2n + 1 and a
-    quote give n and a quote as a character; other backslashes are characters.
-    Within quotes, two quotes are one as a character.
-
-Arguments:
-
-    Rest - Supplies the command line from the argument's first unit on.
-
-    Split - Supplies what has been split so far.
-
-Return Value:
-
-    The rest of the command line.
-
---*/
 {
     SIZE_T NumberOfBackslashes;
     BOOLEAN InQuotes = FALSE;
@@ -214,29 +172,16 @@ Return Value:
     return Rest;
 }
 
+//
+// Split: where the arguments go, or only measures them.
+//
+
 static
 VOID
 RtlpSplitAll(
     _In_z_ PCWSTR CommandLine,
     _Inout_ PRTLP_SPLIT Split
     )
-/*++
-
-Routine Description:
-
-    Splits a command line.
-
-Arguments:
-
-    CommandLine - Supplies the command line.
-
-    Split - Supplies where the arguments go, or only measures them.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCWSTR Rest;
 

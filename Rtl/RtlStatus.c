@@ -61,7 +61,10 @@ Abstract:
     ENTRY(STATUS_FILE_LOCK_CONFLICT)                                        \
     ENTRY(STATUS_LOCK_NOT_GRANTED)                                          \
     ENTRY(STATUS_DELETE_PENDING)                                            \
+    ENTRY(STATUS_UNKNOWN_REVISION)                                          \
     ENTRY(STATUS_REVISION_MISMATCH)                                         \
+    ENTRY(STATUS_INVALID_OWNER)                                             \
+    ENTRY(STATUS_PRIVILEGE_NOT_HELD)                                        \
     ENTRY(STATUS_DATA_ERROR)                                                \
     ENTRY(STATUS_CRC_ERROR)                                                 \
     ENTRY(STATUS_INVALID_IMAGE_FORMAT)                                      \
@@ -103,7 +106,8 @@ Abstract:
     ENTRY(STATUS_USER_MAPPED_FILE)                                          \
     ENTRY(STATUS_PROCESS_IS_TERMINATING)                                    \
     ENTRY(STATUS_FILE_SYSTEM_LIMITATION)                                    \
-    ENTRY(STATUS_FILE_TOO_LARGE)
+    ENTRY(STATUS_FILE_TOO_LARGE)                                            \
+    ENTRY(STATUS_REPARSE_POINT_ENCOUNTERED)
 
 typedef struct _RTLP_STATUS_NAME {
     NTSTATUS Status;
@@ -218,7 +222,8 @@ RtlWriteError(
 
 Routine Description:
 
-    Writes an error on one line, without a line feed.
+    Writes an error on one line, without a line feed; of a success only what
+    was done, and to what.
 
 Arguments:
 
@@ -235,16 +240,24 @@ Return Value:
     UNICODE_STRING Object;
     PCSZ Name;
 
-    RtlWriteText(Writer, "%s: ", Error->Step);
+    RtlWriteText(Writer, "%s", Error->Step);
 
     if (Error->ObjectLengthInChars != 0) {
         RtlPointUnicodeString(&Object,
                               Error->Object,
                               Error->ObjectLengthInChars);
-        RtlWriteText(Writer, "%Z: ", &Object);
+        RtlWriteText(Writer, ": %Z", &Object);
     }
 
-    RtlWriteText(Writer, "0x%08X", (ULONG)Error->Status);
+    //
+    // What is said of a success is no error's code.
+    //
+
+    if (Error->Status == STATUS_SUCCESS) {
+        return;
+    }
+
+    RtlWriteText(Writer, ": 0x%08X", (ULONG)Error->Status);
 
     Name = RtlStatusName(Error->Status);
     if (Name != NULL) {

@@ -22,6 +22,28 @@ Abstract:
 
 #define RTLP_MAXIMUM_UNICODE_STRING_IN_CHARS 32767
 
+typedef struct _RTLP_CODE_POINTS {
+    ULONG First;
+    ULONG Last;
+} RTLP_CODE_POINTS;
+
+//
+// What RtlIsPrintable refuses beyond U+00A0, in ascending order: Unicode's
+// Default_Ignorable_Code_Point (DerivedCoreProperties.txt), which has all
+// that sets the direction of text; separators of lines and paragraphs;
+// surrogates; noncharacters; interlinear annotation.
+//
+
+static const RTLP_CODE_POINTS RtlpUnprintable[] = {
+    { 0x00AD, 0x00AD }, { 0x034F, 0x034F }, { 0x061C, 0x061C },
+    { 0x115F, 0x1160 }, { 0x17B4, 0x17B5 }, { 0x180B, 0x180F },
+    { 0x200B, 0x200F }, { 0x2028, 0x202E }, { 0x2060, 0x206F },
+    { 0x3164, 0x3164 }, { 0xD800, 0xDFFF }, { 0xFDD0, 0xFDEF },
+    { 0xFE00, 0xFE0F }, { 0xFEFF, 0xFEFF }, { 0xFFA0, 0xFFA0 },
+    { 0xFFF0, 0xFFFB }, { 0x1BCA0, 0x1BCA3 }, { 0x1D173, 0x1D17A },
+    { 0xE0000, 0xE0FFF }
+};
+
 _Use_decl_annotations_
 ULONG
 RtlLengthOfString(
@@ -153,6 +175,68 @@ Return Value:
     String->Buffer = (PWSTR)Buffer;
 }
 
+_Use_decl_annotations_
+BOOLEAN
+RtlIsPrintable(
+    ULONG CodePoint
+    )
+/*++
+
+Routine Description:
+
+    Says whether a character may stand in what people read.
+
+Arguments:
+
+    CodePoint - Supplies the character.
+
+Return Value:
+
+    TRUE if it shows itself and changes nothing around it.
+
+--*/
+{
+    ULONG Index;
+
+    if (CodePoint < 0x7F) {
+        return CodePoint >= ' ';
+    }
+
+    if (CodePoint < 0xA0) {
+        return FALSE;
+    }
+
+    //
+    // The last two of each plane are no characters.
+    //
+
+    if (CodePoint > 0x10FFFF || (CodePoint & 0xFFFE) == 0xFFFE) {
+        return FALSE;
+    }
+
+    for (Index = 0;
+         Index < RTL_NUMBER_OF(RtlpUnprintable) &&
+         CodePoint >= RtlpUnprintable[Index].First;
+         Index++) {
+
+        if (CodePoint <= RtlpUnprintable[Index].Last) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+//
+// Says what may follow the first byte of a UTF-8 sequence: table 3-7 of the
+// Unicode standard. Only the second byte has a range that depends on the
+// first; those after it are always 80 to BF.
+//
+// SecondLow: the lowest second byte that is well-formed.
+// SecondHigh: the highest.
+// Returns the size of the sequence in bytes, or 0 if none begins with Lead.
+//
+
 static
 ULONG
 RtlpSizeOfUtf8Sequence(
@@ -160,27 +244,6 @@ RtlpSizeOfUtf8Sequence(
     _Out_ PBYTE SecondLow,
     _Out_ PBYTE SecondHigh
     )
-/*++
-
-Routine Description:
-
-    Says what may follow the first byte of a UTF-8 sequence: table 3-7 of the
-    Unicode standard.  Only the second byte has a range that depends on the
-    first; those after it are always 80 to BF.
-
-Arguments:
-
-    Lead - Supplies the first byte.
-
-    SecondLow - Receives the lowest second byte that is well-formed.
-
-    SecondHigh - Receives the highest.
-
-Return Value:
-
-    The size of the sequence in bytes, or 0 if none begins with Lead.
-
---*/
 {
     *SecondLow = 0x80;
     *SecondHigh = 0xBF;
@@ -215,6 +278,16 @@ Return Value:
     return 4;
 }
 
+//
+// Measures how much of a text begins a well-formed UTF-8 sequence.
+// LengthInBytes: its length, at least 1.
+// SequenceSizeInBytes: the size that the whole sequence has, or 0 if the first
+// byte begins none.
+// Returns the number of bytes that belong to the sequence; less than its size
+// if the text ends or goes on with something else. 0 if the first byte begins
+// none.
+//
+
 static
 ULONG
 RtlpMatchUtf8Sequence(
@@ -222,27 +295,6 @@ RtlpMatchUtf8Sequence(
     _In_ ULONG LengthInBytes,
     _Out_ PULONG SequenceSizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Measures how much of a text begins a well-formed UTF-8 sequence.
-
-Arguments:
-
-    Source - Supplies the text.
-
-    LengthInBytes - Supplies its length, at least 1.
-
-    SequenceSizeInBytes - Receives the size that the whole sequence has, or 0
-        if the first byte begins none.
-
-Return Value:
-
-    The number of bytes that belong to the sequence; less than its size if the
-    text ends or goes on with something else.  0 if the first byte begins none.
-
---*/
 {
     const BYTE *Bytes = (const BYTE *)Source;
     BYTE Low;
@@ -380,29 +432,19 @@ Return Value:
     return 0;
 }
 
+//
+// Encodes a character.
+// CodePoint: the character, a Unicode scalar value.
+// Destination: its bytes.
+// Returns the number of bytes.
+//
+
 static
 ULONG
 RtlpEncodeUtf8(
     _In_ ULONG CodePoint,
     _Out_writes_bytes_(RTLP_MAXIMUM_UTF8_BYTES) PCHAR Destination
     )
-/*++
-
-Routine Description:
-
-    Encodes a character.
-
-Arguments:
-
-    CodePoint - Supplies the character, a Unicode scalar value.
-
-    Destination - Receives its bytes.
-
-Return Value:
-
-    The number of bytes.
-
---*/
 {
     if (CodePoint < 0x80) {
         Destination[0] = (CHAR)CodePoint;
@@ -590,26 +632,16 @@ Return Value:
     return Total;
 }
 
+//
+// Gives the value of a hexadecimal digit.
+// Returns 0 to 15; UINT32_MAX for anything else.
+//
+
 static
 ULONG
 RtlpDigitValue(
     _In_ WCHAR Character
     )
-/*++
-
-Routine Description:
-
-    Gives the value of a hexadecimal digit.
-
-Arguments:
-
-    Character - Supplies the digit.
-
-Return Value:
-
-    0 to 15; UINT32_MAX for anything else.
-
---*/
 {
     if (Character >= L'0' && Character <= L'9') {
         return (ULONG)(Character - L'0');

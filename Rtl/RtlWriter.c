@@ -12,13 +12,12 @@ Abstract:
 --*/
 
 #include "Rtl.h"
+#include "RtlTeb.h"
 
 //
-// The thread's last Win32 error in the TEB on x64, and the status that carries
-// such an error (facility NTWIN32).
+// The status that carries a Win32 error (facility NTWIN32).
 //
 
-#define RTLP_TEB_LAST_ERROR         0x68
 #define RTLP_STATUS_FACILITY_WIN32  0xC0070000
 
 //
@@ -41,6 +40,8 @@ Abstract:
 
 #define RTLP_MAXIMUM_FIELD          0x7FFFFFFF
 
+#define RTLP_REPLACEMENT_CHARACTER  0xFFFD
+
 typedef struct _RTLP_FIELD {
     BOOLEAN LeftJustify;            // -
     BOOLEAN PadWithZeros;           // 0
@@ -52,32 +53,27 @@ typedef struct _RTLP_FIELD {
 typedef RTLP_FIELD *PRTLP_FIELD;
 typedef const RTLP_FIELD *PCRTLP_FIELD;
 
+//
+// Makes a status of the thread's last Win32 error, after a routine of
+// kernel32.dll failed.
+// Returns 0xC007nnnn, where nnnn is the Win32 error.
+//
+
 static
 NTSTATUS
 RtlpLastWin32Status(
     VOID
     )
-/*++
-
-Routine Description:
-
-    Makes a status of the thread's last Win32 error, after a routine of
-    kernel32.dll failed.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    0xC007nnnn, where nnnn is the Win32 error.
-
---*/
 {
-    ULONG Error = __readgsdword(RTLP_TEB_LAST_ERROR);
+    ULONG Error = __readgsdword(TEB_LAST_ERROR);
 
     return (NTSTATUS)(RTLP_STATUS_FACILITY_WIN32 | (Error & 0xFFFF));
 }
+
+//
+// Discards text: the process has no such standard handle.
+// Returns STATUS_SUCCESS.
+//
 
 static
 NTSTATUS
@@ -86,25 +82,6 @@ RtlpFlushToNowhere(
     _In_reads_bytes_(SizeInBytes) const CHAR *Bytes,
     _In_ ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Discards text: the process has no such standard handle.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Bytes - Supplies the text.
-
-    SizeInBytes - Supplies its size.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
     UNREFERENCED_PARAMETER(Writer);
     UNREFERENCED_PARAMETER(Bytes);
@@ -113,6 +90,11 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// Writes text to a file, behind what the writer wrote there before.
+// Returns the status of writing.
+//
+
 static
 NTSTATUS
 RtlpFlushToFile(
@@ -120,25 +102,6 @@ RtlpFlushToFile(
     _In_reads_bytes_(SizeInBytes) const CHAR *Bytes,
     _In_ ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Writes text to a file, behind what the writer wrote there before.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Bytes - Supplies the text.
-
-    SizeInBytes - Supplies its size.
-
-Return Value:
-
-    The status of writing.
-
---*/
 {
     NTSTATUS Status;
 
@@ -154,6 +117,12 @@ Return Value:
     return Status;
 }
 
+//
+// Writes text to a standard handle that is a file, a pipe or a device.
+// Returns STATUS_SUCCESS, the Win32 error as a status, or STATUS_UNSUCCESSFUL
+// if the handle takes nothing.
+//
+
 static
 NTSTATUS
 RtlpFlushToHandle(
@@ -161,26 +130,6 @@ RtlpFlushToHandle(
     _In_reads_bytes_(SizeInBytes) const CHAR *Bytes,
     _In_ ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Writes text to a standard handle that is a file, a pipe or a device.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Bytes - Supplies the text.
-
-    SizeInBytes - Supplies its size.
-
-Return Value:
-
-    STATUS_SUCCESS, the Win32 error as a status, or STATUS_UNSUCCESSFUL if the
-    handle takes nothing.
-
---*/
 {
     DWORD Written;
 
@@ -207,6 +156,12 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// Writes text to a console, in UTF-16.
+// Returns STATUS_SUCCESS, the Win32 error as a status, or STATUS_UNSUCCESSFUL
+// if the console takes nothing.
+//
+
 static
 NTSTATUS
 RtlpFlushToConsole(
@@ -214,26 +169,6 @@ RtlpFlushToConsole(
     _In_reads_bytes_(SizeInBytes) const CHAR *Bytes,
     _In_ ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Writes text to a console, in UTF-16.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Bytes - Supplies the text.
-
-    SizeInBytes - Supplies its size.
-
-Return Value:
-
-    STATUS_SUCCESS, the Win32 error as a status, or STATUS_UNSUCCESSFUL if the
-    console takes nothing.
-
---*/
 {
     WCHAR Wide[RTLP_CONSOLE_PIECE];
     PCWSTR Rest;
@@ -284,28 +219,20 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// Hands the gathered bytes to the writer's flush routine. For a console the
+// beginning of a character that the buffer ends with stays in the buffer,
+// until its other bytes are there.
+//
+// Writer: the writer, whose Flush is not NULL.
+// A failure goes to the writer's Status.
+//
+
 static
 VOID
 RtlpFlushBuffer(
     _Inout_ PRTL_WRITER Writer
     )
-/*++
-
-Routine Description:
-
-    Hands the gathered bytes to the writer's flush routine.  For a console the
-    beginning of a character that the buffer ends with stays in the buffer,
-    until its other bytes are there.
-
-Arguments:
-
-    Writer - Supplies the writer, whose Flush is not NULL.
-
-Return Value:
-
-    None.  A failure goes to the writer's Status.
-
---*/
 {
     ULONG Kept = 0;
     ULONG Size;
@@ -346,6 +273,12 @@ Return Value:
     Writer->LengthInBytes = Kept;
 }
 
+//
+// Sets what all writers have in common.
+// Rtl: the RTL, which a writer over a buffer alone does not need.
+// CapacityInBytes: its size.
+//
+
 static
 VOID
 RtlpInitializeWriter(
@@ -354,27 +287,6 @@ RtlpInitializeWriter(
     _Out_writes_bytes_(CapacityInBytes) PCHAR Buffer,
     _In_ ULONG CapacityInBytes
     )
-/*++
-
-Routine Description:
-
-    Sets what all writers have in common.
-
-Arguments:
-
-    Rtl - Supplies the RTL, which a writer over a buffer alone does not need.
-
-    Writer - Receives the writer.
-
-    Buffer - Supplies the buffer.
-
-    CapacityInBytes - Supplies its size.
-
-Return Value:
-
-    None.
-
---*/
 {
     RtlZeroBytes(Writer, sizeof(*Writer));
 
@@ -603,6 +515,12 @@ Return Value:
     }
 }
 
+//
+// Writes spaces or zeros.
+// Zeros: TRUE for zeros.
+// Count: how many.
+//
+
 static
 VOID
 RtlpWritePadding(
@@ -610,25 +528,6 @@ RtlpWritePadding(
     _In_ BOOLEAN Zeros,
     _In_ ULONG Count
     )
-/*++
-
-Routine Description:
-
-    Writes spaces or zeros.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Zeros - Supplies TRUE for zeros.
-
-    Count - Supplies how many.
-
-Return Value:
-
-    None.
-
---*/
 {
     static const CHAR Spaces[] = "                                ";
     static const CHAR Digits[] = "00000000000000000000000000000000";
@@ -647,29 +546,18 @@ Return Value:
     }
 }
 
+//
+// Computes how much padding a field needs.
+// LengthInCodePoints: the length of what is to be in it.
+// Returns the number of code points that are missing.
+//
+
 static
 ULONG
 RtlpMissingWidth(
     _In_ PCRTLP_FIELD Field,
     _In_ ULONGLONG LengthInCodePoints
     )
-/*++
-
-Routine Description:
-
-    Computes how much padding a field needs.
-
-Arguments:
-
-    Field - Supplies the field.
-
-    LengthInCodePoints - Supplies the length of what is to be in it.
-
-Return Value:
-
-    The number of code points that are missing.
-
---*/
 {
     if (LengthInCodePoints >= Field->Width) {
         return 0;
@@ -678,27 +566,24 @@ Return Value:
     return Field->Width - (ULONG)LengthInCodePoints;
 }
 
-static
+_Use_decl_annotations_
 VOID
-RtlpWriteUtf8Field(
-    _Inout_ PRTL_WRITER Writer,
-    _In_ PCRTLP_FIELD Field,
-    _In_opt_ const CHAR *Text,
-    _In_ ULONG LengthInBytes
+RtlWriteCleanText(
+    PRTL_WRITER Writer,
+    const CHAR *Text,
+    ULONG LengthInBytes
     )
 /*++
 
 Routine Description:
 
-    Writes UTF-8 text with its padding.
+    Writes text that was not written in this source.
 
 Arguments:
 
     Writer - Supplies the writer.
 
-    Field - Supplies the field; its precision has been applied.
-
-    Text - Supplies the text.
+    Text - Supplies the text, UTF-8 or what claims to be.
 
     LengthInBytes - Supplies its length.
 
@@ -707,6 +592,57 @@ Return Value:
     None.
 
 --*/
+{
+    static const CHAR Replacement[] = "\xEF\xBF\xBD";
+
+    ULONG Begin = 0;
+    ULONG Index = 0;
+    ULONG CodePoint;
+    ULONG Size;
+
+    //
+    // What stays is written in runs.
+    //
+
+    while (Index < LengthInBytes) {
+
+        Size = RtlDecodeUtf8(Text + Index, LengthInBytes - Index, &CodePoint);
+
+        if (CodePoint != RTLP_REPLACEMENT_CHARACTER &&
+            RtlIsPrintable(CodePoint)) {
+            Index += Size;
+            continue;
+        }
+
+        RtlWriteBytes(Writer, Text + Begin, Index - Begin);
+        Index += Size;
+        Begin = Index;
+
+        if (CodePoint == RTLP_REPLACEMENT_CHARACTER) {
+            RtlWriteBytes(Writer, Replacement, sizeof(Replacement) - 1);
+        } else {
+            RtlWriteBytes(Writer, "?", 1);
+        }
+    }
+
+    RtlWriteBytes(Writer, Text + Begin, Index - Begin);
+}
+
+//
+// Writes UTF-8 text with its padding.
+// Field: the field; its precision has been applied.
+// IsClean: TRUE for text that is written as it is.
+//
+
+static
+VOID
+RtlpWriteUtf8Field(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCRTLP_FIELD Field,
+    _In_opt_ const CHAR *Text,
+    _In_ ULONG LengthInBytes,
+    _In_ BOOLEAN IsClean
+    )
 {
     ULONG CodePoint;
     ULONG Count = 0;
@@ -729,40 +665,31 @@ Return Value:
         RtlpWritePadding(Writer, FALSE, Missing);
     }
 
-    RtlWriteBytes(Writer, Text, LengthInBytes);
+    if (IsClean) {
+        RtlWriteBytes(Writer, Text, LengthInBytes);
+    } else {
+        RtlWriteCleanText(Writer, Text, LengthInBytes);
+    }
 
     if (Field->LeftJustify) {
         RtlpWritePadding(Writer, FALSE, Missing);
     }
 }
 
+//
+// Writes a terminated UTF-8 string; with a precision, a string that need not
+// be terminated within that many bytes.
+// IsClean: TRUE for a string that is written as it is.
+//
+
 static
 VOID
 RtlpWriteString(
     _Inout_ PRTL_WRITER Writer,
     _In_ PCRTLP_FIELD Field,
-    _In_opt_ PCSZ Text
+    _In_opt_ PCSZ Text,
+    _In_ BOOLEAN IsClean
     )
-/*++
-
-Routine Description:
-
-    Writes a terminated UTF-8 string; with a precision, a string that need not
-    be terminated within that many bytes.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Field - Supplies the field.
-
-    Text - Supplies the string.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Length = 0;
     ULONG Limit = UINT32_MAX;
@@ -787,8 +714,12 @@ Return Value:
         Length -= RtlIncompleteUtf8Tail(Text, Length);
     }
 
-    RtlpWriteUtf8Field(Writer, Field, Text, Length);
+    RtlpWriteUtf8Field(Writer, Field, Text, Length, IsClean);
 }
+
+//
+// CodePoint: the character; what is not one becomes U+FFFD.
+//
 
 static
 VOID
@@ -797,25 +728,6 @@ RtlpWriteCharacter(
     _In_ PCRTLP_FIELD Field,
     _In_ ULONG CodePoint
     )
-/*++
-
-Routine Description:
-
-    Writes one character.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Field - Supplies the field.
-
-    CodePoint - Supplies the character; what is not one becomes U+FFFD.
-
-Return Value:
-
-    None.
-
---*/
 {
     WCHAR Wide[2];
     CHAR Bytes[2 * RTLP_UTF8_BYTES_PER_UNIT];
@@ -839,8 +751,13 @@ Return Value:
     }
 
     RtlWideToUtf8(Wide, Length, Bytes, sizeof(Bytes), &Length);
-    RtlpWriteUtf8Field(Writer, Field, Bytes, Length);
+    RtlpWriteUtf8Field(Writer, Field, Bytes, Length, TRUE);
 }
+
+//
+// Says whether a text begins with both halves of a surrogate pair.
+// LengthInChars: its length in 16-bit units.
+//
 
 static
 BOOLEAN
@@ -848,28 +765,19 @@ RtlpIsSurrogatePair(
     _In_reads_(LengthInChars) PCWSTR Text,
     _In_ ULONG LengthInChars
     )
-/*++
-
-Routine Description:
-
-    Says whether a text begins with both halves of a surrogate pair.
-
-Arguments:
-
-    Text - Supplies the text.
-
-    LengthInChars - Supplies its length in 16-bit units.
-
-Return Value:
-
-    TRUE if it does.
-
---*/
 {
     return (LengthInChars >= 2 &&
             (Text[0] & 0xFC00) == 0xD800 &&
             (Text[1] & 0xFC00) == 0xDC00);
 }
+
+//
+// Writes UTF-16 text with its padding.
+// Field: the field; its precision has been applied.
+// Text: the text. Names and paths can hold what must not reach terminals and
+// logs: what RtlIsPrintable refuses becomes a question mark.
+// LengthInChars: its length in 16-bit units.
+//
 
 static
 VOID
@@ -879,31 +787,11 @@ RtlpWriteWide(
     _In_reads_(LengthInChars) PCWSTR Text,
     _In_ ULONG LengthInChars
     )
-/*++
-
-Routine Description:
-
-    Writes UTF-16 text with its padding.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Field - Supplies the field; its precision has been applied.
-
-    Text - Supplies the text.  Names and paths can hold control characters,
-        which must not reach terminals and logs: they become question marks.
-
-    LengthInChars - Supplies its length in 16-bit units.
-
-Return Value:
-
-    None.
-
---*/
 {
     CHAR Bytes[RTLP_WIDE_PIECE * RTLP_UTF8_BYTES_PER_UNIT];
     WCHAR Clean[RTLP_WIDE_PIECE];
+    ULONG CleanLength;
+    ULONG CodePoint;
     ULONG Count = 0;
     ULONG Index = 0;
     ULONG Missing = 0;
@@ -943,15 +831,36 @@ Return Value:
             }
         }
 
+        //
+        // Half of a pair stays, and becomes U+FFFD.
+        //
+
+        CleanLength = 0;
         for (Index = 0; Index < Piece; Index++) {
-            Clean[Index] = Text[Index];
-            if (Text[Index] < 0x20 ||
-                (Text[Index] >= 0x7F && Text[Index] <= 0x9F)) {
-                Clean[Index] = L'?';
+
+            CodePoint = Text[Index];
+            Clean[CleanLength] = Text[Index];
+            if (RtlpIsSurrogatePair(Text + Index, Piece - Index)) {
+
+                Index++;
+                CodePoint = 0x10000 + ((CodePoint & 0x3FF) << 10) +
+                            (Text[Index] & 0x3FFu);
+                if (RtlIsPrintable(CodePoint)) {
+                    CleanLength++;
+                    Clean[CleanLength] = Text[Index];
+                } else {
+                    Clean[CleanLength] = L'?';
+                }
+
+            } else if ((CodePoint & 0xF800) != 0xD800 &&
+                       !RtlIsPrintable(CodePoint)) {
+                Clean[CleanLength] = L'?';
             }
+
+            CleanLength++;
         }
 
-        RtlWideToUtf8(Clean, Piece, Bytes, sizeof(Bytes), &Written);
+        RtlWideToUtf8(Clean, CleanLength, Bytes, sizeof(Bytes), &Written);
         RtlWriteBytes(Writer, Bytes, Written);
 
         Text += Piece;
@@ -963,6 +872,14 @@ Return Value:
     }
 }
 
+//
+// Writes a UTF-16 string, terminated or counted, as far as the precision
+// allows.
+// LimitInChars: the length of a counted string; of a terminated one, the most
+// that is looked at.
+// IsTerminated: TRUE if a zero ends the string.
+//
+
 static
 VOID
 RtlpWriteWideString(
@@ -972,31 +889,6 @@ RtlpWriteWideString(
     _In_ ULONG LimitInChars,
     _In_ BOOLEAN IsTerminated
     )
-/*++
-
-Routine Description:
-
-    Writes a UTF-16 string, terminated or counted, as far as the precision
-    allows.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Field - Supplies the field.
-
-    Text - Supplies the string.
-
-    LimitInChars - Supplies the length of a counted string; of a terminated
-        one, the most that is looked at.
-
-    IsTerminated - Supplies TRUE if a zero ends the string.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Length = 0;
 
@@ -1031,6 +923,16 @@ Return Value:
     RtlpWriteWide(Writer, Field, Text, Length);
 }
 
+//
+// Writes a number: padding, sign, zeros, digits.
+// Field: the field. As in C, a precision is the least number of digits, it
+// turns zero padding off, and 0 with precision 0 is empty.
+// Magnitude: the number without its sign.
+// IsNegative: TRUE to write a minus sign.
+// Base: 10 or 16.
+// UpperCase: TRUE for the digits A to F in upper case.
+//
+
 static
 VOID
 RtlpWriteNumber(
@@ -1041,32 +943,6 @@ RtlpWriteNumber(
     _In_ ULONG Base,
     _In_ BOOLEAN UpperCase
     )
-/*++
-
-Routine Description:
-
-    Writes a number: padding, sign, zeros, digits.
-
-Arguments:
-
-    Writer - Supplies the writer.
-
-    Field - Supplies the field.  As in C, a precision is the least number of
-        digits, it turns zero padding off, and 0 with precision 0 is empty.
-
-    Magnitude - Supplies the number without its sign.
-
-    IsNegative - Supplies TRUE to write a minus sign.
-
-    Base - Supplies 10 or 16.
-
-    UpperCase - Supplies TRUE for the digits A to F in upper case.
-
-Return Value:
-
-    None.
-
---*/
 {
     CHAR Digits[RTLP_NUMBER_CAPACITY];
     PCSZ Symbols = UpperCase ? "0123456789ABCDEF" : "0123456789abcdef";
@@ -1123,29 +999,19 @@ Return Value:
     }
 }
 
+//
+// Reads a width or a precision from a format.
+// Format: the rest of the format.
+// Number: the number, 0 if there are no digits.
+// Returns the rest of the format behind the digits.
+//
+
 static
 PCSZ
 RtlpParseDigits(
     _In_z_ PCSZ Format,
     _Out_ PULONG Number
     )
-/*++
-
-Routine Description:
-
-    Reads a width or a precision from a format.
-
-Arguments:
-
-    Format - Supplies the rest of the format.
-
-    Number - Receives the number, 0 if there are no digits.
-
-Return Value:
-
-    The rest of the format behind the digits.
-
---*/
 {
     ULONG Value = 0;
 
@@ -1164,29 +1030,19 @@ Return Value:
     return Format;
 }
 
+//
+// Reads the flags of a conversion, in any order.
+// Format: the format behind the percent sign.
+// Field: the flags; all the rest of it is cleared.
+// Returns the rest of the format behind the flags.
+//
+
 static
 PCSZ
 RtlpParseFlags(
     _In_z_ PCSZ Format,
     _Out_ PRTLP_FIELD Field
     )
-/*++
-
-Routine Description:
-
-    Reads the flags of a conversion, in any order.
-
-Arguments:
-
-    Format - Supplies the format behind the percent sign.
-
-    Field - Receives the flags; all the rest of it is cleared.
-
-Return Value:
-
-    The rest of the format behind the flags.
-
---*/
 {
     RtlZeroBytes(Field, sizeof(*Field));
 
@@ -1358,7 +1214,11 @@ Return Value:
                 break;
 
             case 's':
-                RtlpWriteString(Writer, &Field, va_arg(Arguments, PCSZ));
+            case 'T':
+                RtlpWriteString(Writer,
+                                &Field,
+                                va_arg(Arguments, PCSZ),
+                                *Format == 's');
                 break;
 
             case 'S':
@@ -1372,7 +1232,7 @@ Return Value:
             case 'Z':
                 String = va_arg(Arguments, PCUNICODE_STRING);
                 if (String == NULL) {
-                    RtlpWriteString(Writer, &Field, NULL);
+                    RtlpWriteString(Writer, &Field, NULL, TRUE);
                 } else {
                     RtlpWriteWideString(Writer,
                                         &Field,

@@ -82,29 +82,18 @@ static const STRING_TABLE_KERNEL StringTableKernels[] = {
 #endif
 };
 
+//
+// Chooses the best variant that may be used.
+// Instructions: the instruction sets.
+// Flags: the table's properties.
+//
+
 static
 PCSTRING_TABLE_KERNEL
 StringTableChooseKernel(
     _In_ uint32_t Instructions,
     _In_ uint32_t Flags
     )
-/*++
-
-Routine Description:
-
-    Chooses the best variant that may be used.
-
-Arguments:
-
-    Instructions - The instruction sets.
-
-    Flags - The table's properties.
-
-Return Value:
-
-    The variant.
-
---*/
 {
     PCSTRING_TABLE_KERNEL Kernel;
     ULONG Index;
@@ -121,31 +110,20 @@ Return Value:
     return &StringTableKernels[0];
 }
 
+//
+// Decides whether a prefix may be in a table.
+// CharacterSizeInBytes: the size of a character, 1 or 2.
+// Returns STRING_TABLE_SUCCESS, STRING_TABLE_PREFIX_TOO_LONG, or
+// STRING_TABLE_INVALID_PREFIX if the prefix is empty, has no buffer, or is not
+// a whole number of characters.
+//
+
 static
 int32_t
 StringTableCheckPrefix(
     _In_ PCSTRING_TABLE_PREFIX Prefix,
     _In_ ULONG CharacterSizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Decides whether a prefix may be in a table.
-
-Arguments:
-
-    Prefix - The prefix.
-
-    CharacterSizeInBytes - The size of a character, 1 or 2.
-
-Return Value:
-
-    STRING_TABLE_SUCCESS, STRING_TABLE_PREFIX_TOO_LONG, or
-    STRING_TABLE_INVALID_PREFIX if the prefix is empty, has no buffer, or is
-    not a whole number of characters.
-
---*/
 {
     ULONG MaximumInBytes;
 
@@ -165,29 +143,17 @@ Return Value:
     return STRING_TABLE_SUCCESS;
 }
 
+//
+// SizeInBytes: what follows the table.
+// Returns the table, on a cache line, or NULL.
+//
+
 static
 PSTRING_TABLE
 StringTableAllocate(
     _In_ PCSTRING_TABLE_ALLOCATOR Allocator,
     _In_ SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Allocates a table.
-
-Arguments:
-
-    Allocator - The allocator.
-
-    SizeInBytes - What follows the table.
-
-Return Value:
-
-    The table, on a cache line, or NULL.
-
---*/
 {
     PSTRING_TABLE Table;
     ULONG_PTR Address;
@@ -211,6 +177,13 @@ Return Value:
     return Table;
 }
 
+//
+// Items: the prefixes.
+// NumberOfItems: their number, at most STRING_TABLE_SLOTS.
+// Fold: how they are folded.
+// Returns the table, without its search, or NULL.
+//
+
 static
 PSTRING_TABLE
 StringTableCreateFlat(
@@ -220,29 +193,6 @@ StringTableCreateFlat(
     _In_ ULONG CharacterSizeInBytes,
     _In_ ULONG Fold
     )
-/*++
-
-Routine Description:
-
-    Creates a flat table.
-
-Arguments:
-
-    Allocator - The allocator.
-
-    Items - The prefixes.
-
-    NumberOfItems - Their number, at most STRING_TABLE_SLOTS.
-
-    CharacterSizeInBytes - The size of a character.
-
-    Fold - How they are folded.
-
-Return Value:
-
-    The table, without its search, or NULL.
-
---*/
 {
     PSTRING_TABLE Table;
     SIZE_T SizeInBytes;
@@ -268,6 +218,12 @@ Return Value:
     return Table;
 }
 
+//
+// Items: the prefixes, in order.
+// Fold: how they are folded.
+// Returns the table, without its search, or NULL.
+//
+
 static
 PSTRING_TABLE
 StringTableCreateTrie(
@@ -277,29 +233,6 @@ StringTableCreateTrie(
     _In_ ULONG CharacterSizeInBytes,
     _In_ ULONG Fold
     )
-/*++
-
-Routine Description:
-
-    Creates a trie.
-
-Arguments:
-
-    Allocator - The allocator.
-
-    Items - The prefixes, in order.
-
-    NumberOfItems - Their number.
-
-    CharacterSizeInBytes - The size of a character.
-
-    Fold - How they are folded.
-
-Return Value:
-
-    The table, without its search, or NULL.
-
---*/
 {
     STRING_TABLE_BUILDER Builder;
     volatile ULONGLONG *Target;

@@ -129,8 +129,10 @@ typedef const STRING_TABLE *PCSTRING_TABLE;
 // for all tables.
 //
 
-typedef uint32_t (STRING_TABLE_QUERY_INSTRUCTIONS)(void);
-STRING_TABLE_QUERY_INSTRUCTIONS StringTableQueryInstructions;
+uint32_t
+StringTableQueryInstructions(
+    void
+    );
 
 //
 // Makes a table of copies of the prefixes, of which there is at least one.

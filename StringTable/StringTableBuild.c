@@ -64,6 +64,15 @@ Return Value:
     }
 }
 
+//
+// Compares two items.
+// Second: another.
+// Common: the number of bytes that they are known to have in common.
+// Fold: how they are folded.
+// IsSecondLess: whether the second one comes before the first.
+// Returns the number of bytes that they have in common.
+//
+
 static
 ULONG
 StringTableCompareItems(
@@ -73,29 +82,6 @@ StringTableCompareItems(
     _In_ ULONG Fold,
     _Out_ PBOOLEAN IsSecondLess
     )
-/*++
-
-Routine Description:
-
-    Compares two items.
-
-Arguments:
-
-    First - An item.
-
-    Second - Another.
-
-    Common - The number of bytes that they are known to have in common.
-
-    Fold - How they are folded.
-
-    IsSecondLess - Receives whether the second one comes before the first.
-
-Return Value:
-
-    The number of bytes that they have in common.
-
---*/
 {
     ULONGLONG FirstValue;
     ULONGLONG SecondValue;
@@ -127,6 +113,15 @@ Return Value:
     return Limit;
 }
 
+//
+// Merges two sorted runs. Of two items that are both not before the last one
+// that was written, the one that has more in common with it comes first; only
+// if both have as much are bytes looked at, and only those behind.
+//
+// First: the first run; of equal items its own come first.
+// Fold: how they are folded.
+//
+
 static
 VOID
 StringTableMerge(
@@ -137,33 +132,6 @@ StringTableMerge(
     _Out_ PSTRING_TABLE_ITEM Target,
     _In_ ULONG Fold
     )
-/*++
-
-Routine Description:
-
-    Merges two sorted runs.  Of two items that are both not before the last
-    one that was written, the one that has more in common with it comes first;
-    only if both have as much are bytes looked at, and only those behind.
-
-Arguments:
-
-    First - The first run; of equal items its own come first.
-
-    FirstEnd - Its end.
-
-    Second - The second run.
-
-    SecondEnd - Its end.
-
-    Target - Receives the items.
-
-    Fold - How they are folded.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG FirstCommon;
     ULONG SecondCommon;
@@ -294,6 +262,16 @@ Return Value:
     return Items;
 }
 
+//
+// Chooses the places of a slot's key, one after the other: each time the one
+// that leaves the fewest other slots with the same bytes, and of those that
+// leave as few the last, since prefixes tend to begin alike.
+//
+// Flat: the table, with the slots' bytes and lengths.
+// NumberOfSlots: the number of slots in use.
+// CharacterSize: 2 if only every other byte tells much.
+//
+
 static
 VOID
 StringTableChoosePlaces(
@@ -305,35 +283,6 @@ StringTableChoosePlaces(
     _Out_writes_(NumberOfPlaces) PUCHAR Places,
     _Out_writes_(NumberOfPlaces) PUCHAR Keys
     )
-/*++
-
-Routine Description:
-
-    Chooses the places of a slot's key, one after the other: each time the one
-    that leaves the fewest other slots with the same bytes, and of those that
-    leave as few the last, since prefixes tend to begin alike.
-
-Arguments:
-
-    Flat - The table, with the slots' bytes and lengths.
-
-    NumberOfSlots - The number of slots in use.
-
-    Slot - The slot.
-
-    NumberOfPlaces - The number of places.
-
-    CharacterSize - 2 if only every other byte tells much.
-
-    Places - Receives the places.
-
-    Keys - Receives the bytes there.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONGLONG Remaining;
     ULONG Fewest;

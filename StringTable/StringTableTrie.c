@@ -252,6 +252,14 @@ Return Value:
     }
 }
 
+//
+// Gives the groups of a bucket their entries, if all of these are free.
+// Group: the bucket's first group.
+// Entries: the node's entries; a reference of STRING_TABLE_NO_ITEM is a free
+// one's.
+// Returns FALSE, with nothing changed, if an entry was not free.
+//
+
 static
 BOOLEAN
 StringTablePlaceBucket(
@@ -261,30 +269,6 @@ StringTablePlaceBucket(
     _Inout_ PSTRING_TABLE_ENTRY Entries,
     _In_ ULONG Displacement
     )
-/*++
-
-Routine Description:
-
-    Gives the groups of a bucket their entries, if all of these are free.
-
-Arguments:
-
-    Builder - The groups.
-
-    Node - The node.
-
-    Group - The bucket's first group.
-
-    Entries - The node's entries; a reference of STRING_TABLE_NO_ITEM is a
-        free one's.
-
-    Displacement - The displacement.
-
-Return Value:
-
-    FALSE, with nothing changed, if an entry was not free.
-
---*/
 {
     PSTRING_TABLE_ENTRY Entry;
     ULONG First;
@@ -318,6 +302,16 @@ Return Value:
     return FALSE;
 }
 
+//
+// Makes the perfect hash of a node: hash and displace. The groups are put into
+// buckets, and the buckets, largest first, are each given a displacement that
+// leads all of its groups to free entries.
+//
+// Node: the node, with its seed and sizes. The entries' references become the
+// numbers of groups.
+// Returns FALSE if this seed will not do.
+//
+
 static
 BOOLEAN
 StringTableFillHash(
@@ -325,28 +319,6 @@ StringTableFillHash(
     _Inout_ PSTRING_TABLE_NODE Node,
     _In_ ULONG NumberOfGroups
     )
-/*++
-
-Routine Description:
-
-    Makes the perfect hash of a node: hash and displace.  The groups are put
-    into buckets, and the buckets, largest first, are each given a displacement
-    that leads all of its groups to free entries.
-
-Arguments:
-
-    Builder - The groups.
-
-    Node - The node, with its seed and sizes.  The entries' references become
-        the numbers of groups.
-
-    NumberOfGroups - The number of groups.
-
-Return Value:
-
-    FALSE if this seed will not do.
-
---*/
 {
     PSTRING_TABLE_ITEM Item;
     PSTRING_TABLE_GROUP Group;
@@ -461,6 +433,15 @@ Return Value:
     return TRUE;
 }
 
+//
+// Builder: the groups and the memory for nodes.
+// OffsetInBytes: the node's place.
+// Widths: the widths of its levels in bytes.
+// Returns the node; the entries' references are the numbers of groups, or
+// STRING_TABLE_NO_ITEM. NULL if there is not enough room, or no hash was
+// found.
+//
+
 static
 PSTRING_TABLE_NODE
 StringTableMakeNode(
@@ -469,29 +450,6 @@ StringTableMakeNode(
     _In_reads_(STRING_TABLE_LEVELS) const ULONG *Widths,
     _In_ ULONG NumberOfGroups
     )
-/*++
-
-Routine Description:
-
-    Makes a node.
-
-Arguments:
-
-    Builder - The groups and the memory for nodes.
-
-    OffsetInBytes - The node's place.
-
-    Widths - The widths of its levels in bytes.
-
-    NumberOfGroups - The number of groups.
-
-Return Value:
-
-    The node; the entries' references are the numbers of groups, or
-    STRING_TABLE_NO_ITEM.  NULL if there is not enough room, or no hash was
-    found.
-
---*/
 {
     PSTRING_TABLE_NODE Node;
     SIZE_T Begin;
@@ -561,26 +519,16 @@ Return Value:
     return NULL;
 }
 
+//
+// Makes the list of all leaves.
+// Builder: the items and the memory for nodes, which is empty.
+//
+
 static
 VOID
 StringTableMakeList(
     _Inout_ PSTRING_TABLE_BUILDER Builder
     )
-/*++
-
-Routine Description:
-
-    Makes the list of all leaves.
-
-Arguments:
-
-    Builder - The items and the memory for nodes, which is empty.
-
-Return Value:
-
-    None.
-
---*/
 {
     PSTRING_TABLE_LIST List;
     ULONG Count;
@@ -600,6 +548,18 @@ Return Value:
     Builder->UsedInBytes = (Count + 1) * sizeof(ULONG);
 }
 
+//
+// Chooses the widths of a node's levels: all lengths that there are, if they
+// are few; else the shortest, and those of the prefixes at a quarter, at half
+// and at three quarters of the way from the shortest to the longest.
+//
+// Parts: the items.
+// First: the first item; all are longer than OffsetInBytes.
+// End: the item after the last.
+// OffsetInBytes: the node's place.
+// Widths: the widths, in ascending order.
+//
+
 static
 VOID
 StringTableChooseWidths(
@@ -609,31 +569,6 @@ StringTableChooseWidths(
     _In_ ULONG OffsetInBytes,
     _Out_writes_(STRING_TABLE_LEVELS) PULONG Widths
     )
-/*++
-
-Routine Description:
-
-    Chooses the widths of a node's levels: all lengths that there are, if they
-    are few; else the shortest, and those of the prefixes at a quarter, at half
-    and at three quarters of the way from the shortest to the longest.
-
-Arguments:
-
-    Parts - The items.
-
-    First - The first item; all are longer than OffsetInBytes.
-
-    End - The item after the last.
-
-    OffsetInBytes - The node's place.
-
-    Widths - Receives the widths, in ascending order.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Counts[STRING_TABLE_WINDOW_IN_BYTES + 1];
     ULONG Distinct;
@@ -676,6 +611,15 @@ Return Value:
     }
 }
 
+//
+// Orders the items of a node by level, and finds the groups: the items of a
+// level that have as many bytes in common as it is wide.
+// Builder: the items; receives the groups.
+// End: the item after the last.
+// OffsetInBytes: the node's place.
+// Returns the number of groups.
+//
+
 static
 ULONG
 StringTableDivide(
@@ -685,30 +629,6 @@ StringTableDivide(
     _In_ ULONG OffsetInBytes,
     _In_reads_(STRING_TABLE_LEVELS) const ULONG *Widths
     )
-/*++
-
-Routine Description:
-
-    Orders the items of a node by level, and finds the groups: the items of a
-    level that have as many bytes in common as it is wide.
-
-Arguments:
-
-    Builder - The items; receives the groups.
-
-    First - The first item.
-
-    End - The item after the last.
-
-    OffsetInBytes - The node's place.
-
-    Widths - The widths of its levels.
-
-Return Value:
-
-    The number of groups.
-
---*/
 {
     PSTRING_TABLE_GROUP Group;
     PSTRING_TABLE_ITEM Parts;
@@ -778,35 +698,26 @@ Return Value:
     return NumberOfGroups;
 }
 
+//
+// Makes what leads to a range of items, and leaves a task for each child.
+//
+// A string that agrees with a child of the deepest level that it can begins
+// with no longer prefix than those below that child: one in a higher level is
+// shorter than that child is wide, so that child's begin with it, too. A
+// string that agrees with none can only begin with one of the prefixes that
+// all have in common, and any leaf leads to these.
+//
+// Builder: the items and the memory for nodes.
+// Task: the range; not empty, in order.
+// Returns a reference.
+//
+
 static
 ULONG
 StringTableDoTask(
     _Inout_ PSTRING_TABLE_BUILDER Builder,
     _In_ STRING_TABLE_TASK Task
     )
-/*++
-
-Routine Description:
-
-    Makes what leads to a range of items, and leaves a task for each child.
-
-    A string that agrees with a child of the deepest level that it can begins
-    with no longer prefix than those below that child: one in a higher level is
-    shorter than that child is wide, so that child's begin with it, too.  A
-    string that agrees with none can only begin with one of the prefixes that
-    all have in common, and any leaf leads to these.
-
-Arguments:
-
-    Builder - The items and the memory for nodes.
-
-    Task - The range; not empty, in order.
-
-Return Value:
-
-    A reference.
-
---*/
 {
     ULONG Widths[STRING_TABLE_LEVELS];
     PSTRING_TABLE_ENTRY Entries;

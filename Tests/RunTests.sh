@@ -1,24 +1,37 @@
 #!/bin/bash
 #
-# Tests/RunTests.sh BUILD-FOLDER [BUILD-FOLDER...]
+# Tests/RunTests.sh [--long | --all] BUILD-FOLDER [BUILD-FOLDER...]
 #
 # Runs the tests and adds up their results.  With the first folder
-# (x64/Release) it runs the program of every Tests/Test*.c, and every
-# executable Tests/Test*.sh and Tests/Test*.py; with each other one
-# (x64/Debug) the programs only, and with TRACER_QUICK=1.
+# (x64/Release) it runs the program of every Test*.c of Tests/Unit and
+# Tests/Penter, and every Test*.sh and Test*.py of Tests/Product (one that
+# cannot be executed fails); with each other one (x64/Debug) the programs only,
+# and with TRACER_QUICK=1.
 #
-# Programs run one after the other, scripts as many at a time as there are
-# processors, at most two: most of their time they wait for Windows programs
-# to start.  A script that has the line "# Runs alone." in its head runs
-# alone.
+# A script that has the line "# Takes long." in its head is left out, and in
+# Debug a program that has "Takes long in Debug." there.  With --long only these
+# scripts run, and those tests that have a long form, which the word
+# TRACER_LONG (or programs.LONG) in their source tells: in that form.  With
+# --all everything runs, once: in the long form what has one.
 #
-# What failed is named again at the end, where a cut log still shows it.
+# As many run at a time as there are processors, at most two: most of the time
+# they wait for Windows programs to start.  A script that has the line
+# "# Runs alone." in its head runs alone.
+#
+# Printed are the seconds that each took, and those that processors worked for
+# it, Wine's server not counted.  What failed is named again at the end, where a
+# cut log still shows it.
 #
 # A test ends with the line "N passed, N failed" or "N passed, N failed,
-# N skipped" and exit code 0.  One that does not, or that outlives its time
-# limit, or that checked nothing at all, counts as one failure, and its output
-# is shown.  The last line printed is the sum, in the same form; the exit code
-# is 1 if anything failed.
+# N skipped" and exit code 0.  One that does not, or that hangs, or that checked
+# nothing at all, counts as one failure, and its output is shown.  The last line
+# printed is the sum, in the same form; the exit code is 1 if anything failed.
+#
+# There is no limit to the time that a test, or all of them, may take: on a
+# machine that does other things too, time says nothing.  Tests/Library/WatchSupport.py
+# tells a test that hangs from one that is slow, and shows where it hangs.  A
+# runner that is interrupted says what was running, what has not run and what
+# has failed so far, and fails.
 #
 # A test starts in a fresh folder of its own and finds in its environment
 #
@@ -29,34 +42,45 @@
 #     TRACER_WINE             what to run a Windows program with
 #     TRACER_TEMP             the folder that it starts in
 #     TRACER_QUICK            1: leave out what takes long
+#     TRACER_LONG             1: the long form is wanted
 #
 # and no other variable whose name begins with TRACER_.  What the runner takes:
 #
 #     TESTS                   patterns of names to run (TestRtl 'TestReader*')
-#     TRACER_TEST_LIMIT       seconds for one test (300)
-#     TRACER_TEST_BUDGET      seconds for all of them (900)
-#     TRACER_TEST_LANES       scripts at a time
+#     TRACER_TEST_LIMIT       for how many seconds a test may do nothing (600)
+#     TRACER_TEST_LANES       tests at a time
 #
 
 set -u
 
 Root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-Limit=${TRACER_TEST_LIMIT:-300}
-Budget=${TRACER_TEST_BUDGET:-900}
+Limit=${TRACER_TEST_LIMIT:-600}
 Patterns=${TESTS:-*}
 
+Long=0
+Only=0
+case ${1:-} in
+    --long)
+        Long=1
+        Only=1
+        shift
+        ;;
+    --all)
+        Long=1
+        shift
+        ;;
+esac
+
 if [ $# = 0 ]; then
-    echo "usage: Tests/RunTests.sh BUILD-FOLDER [BUILD-FOLDER...]" >&2
+    echo "usage: Tests/RunTests.sh [--long | --all] BUILD-FOLDER" \
+        "[BUILD-FOLDER...]" >&2
     exit 2
 fi
-
 
 Failures=()
 Passed=0
 Failed=0
 Skipped=0
-NumberOfTests=0
-Started=$SECONDS
 Running=()
 Lanes=${TRACER_TEST_LANES:-$(nproc)}
 [ "$Lanes" -le 2 ] || [ -n "${TRACER_TEST_LANES:-}" ] || Lanes=2
@@ -81,30 +105,38 @@ IsWanted()
 }
 
 #
-# RunTest CONFIGURATION NAME COMMAND [ARGUMENT...]: Bin and Quick are set.  What
-# is to be printed goes to NAME.text, then the counts and the failures to
-# NAME.sum: it may run in the background.
+# Whether a script runs in this form of the tests.
+#
+
+IsOfThisRun()
+{
+    local TakesLong=0
+    ! head -n 40 "$1" | grep -qx '# Takes long\.' || TakesLong=1
+    if [ $Only = 0 ]; then
+        [ $TakesLong = 0 ] || [ $Long = 1 ]
+    else
+        [ $TakesLong = 1 ] || grep -qE 'TRACER_LONG|programs\.LONG' "$1"
+    fi
+}
+
+#
+# RunTest BUILD-FOLDER QUICK NAME COMMAND [ARGUMENT...]: what is to be printed
+# goes to NAME.text, then the counts and the failures to NAME.sum: it runs in
+# the background.
 #
 
 RunTest()
 {
-    local Configuration=$1 Name=$2
-    shift 2
-    local Temp=$Bin/Temp/$Name Output=$Bin/Temp/$Name.log
-    local Remaining=$((Budget - (SECONDS - Started))) Result Line Seconds
+    local Bin=$1 Quick=$2 Name=$3
+    shift 3
+    local Configuration=${Bin##*/} Temp=$Bin/Temp/$Name
+    local Output=$Temp.log Result Line Seconds Processor
+    local TIMEFORMAT='%U %S'
     local Code=0 Reason='' Start=${EPOCHREALTIME/[.,]/} End
     local P=0 F=0 S=0
 
     mkdir -p "$Temp" || exit 1
-    if [ "$Remaining" -le 0 ]; then
-        echo "   0.0 s  $Configuration  $Name: not run: the time for all" \
-             "tests ($Budget s) is over" >"$Temp.text"
-        printf '0 1 0\n%s\n' "$Configuration  $Name: not run" >"$Temp.sum"
-        return
-    fi
-    [ "$Remaining" -lt "$Limit" ] || Remaining=$Limit
-
-    (
+    { time { (
         cd "$Temp" || exit 125
         export TRACER_ROOT=$Root
         export TRACER_ROOT_WINDOWS="Z:${Root//\//\\}"
@@ -112,12 +144,19 @@ RunTest()
         export TRACER_CONFIGURATION=$Configuration
         export TRACER_WINE=$Wine
         export TRACER_TEMP=$Temp
-        [ -z "$Quick" ] || export TRACER_QUICK=1
-        exec timeout -k 5 "$Remaining" "$@"
-    ) >"$Output" 2>&1 </dev/null || Code=$?
+        if [ "$Quick" != 0 ]; then
+            export TRACER_QUICK=1
+        elif [ $Long = 1 ]; then
+            export TRACER_LONG=1
+        fi
+        echo $BASHPID >"$Temp.pid"
+        exec "$Root/Tests/Library/WatchSupport.py" "$Limit" "$Name" "$@"
+    ) >"$Output" 2>&1 </dev/null; } || Code=$?; } 2>"$Temp.time"
 
     End=${EPOCHREALTIME/[.,]/}
     Seconds=$(((End - Start) / 100000))
+    Processor=$(awk '{ printf "%.1f", $1 + $2 }' "$Temp.time")
+    rm -f "$Temp.time"
     Line=$(tr -d '\r' <"$Output" | grep -aE \
         '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' | tail -n 1)
 
@@ -127,7 +166,7 @@ RunTest()
     fi
 
     if [ $Code = 124 ]; then
-        Reason="stopped after $Remaining s"
+        Reason="hangs: ended after $((Seconds / 10)) s"
     elif [ $Code = 137 ]; then
         Reason="killed after $((Seconds / 10)) s"
     elif [ $Code != 0 ] && [ "$F" = 0 ]; then
@@ -144,23 +183,27 @@ RunTest()
     [ "$F" = 0 ] || [ -n "$Reason" ] || Result="$Result: FAILED"
 
     {
-        printf '%4d.%d s  %s  %s: %s\n' $((Seconds / 10)) $((Seconds % 10)) \
-            "$Configuration" "$Name" "$Result"
+        printf '%4d.%d s %6s s  %s  %s: %s\n' $((Seconds / 10)) \
+            $((Seconds % 10)) "$Processor" "$Configuration" "$Name" "$Result"
         tr -d '\r' <"$Output" |
             sed -n 's/^.*\(skipped: \)/                 \1/p'
-        [ "$F" = 0 ] || tail -n 300 "$Output" | tr -d '\r' | sed 's/^/    | /'
+        [ "$F" = 0 ] || tail -n 600 "$Output" | tr -d '\r' | sed 's/^/    | /'
     } >"$Temp.text"
 
     {
         echo "$P $F $S"
         if [ "$F" != 0 ]; then
             echo "$Configuration  $Name: $Result"
-            tr -d '\r' <"$Output" | grep -a '^FAILED' | head -n 10 |
-                sed 's/^/    /'
+            if grep -qa '^FAILED' "$Output"; then
+                tr -d '\r' <"$Output" | grep -aA 3 '^FAILED' | head -n 30
+            else
+                tr -d '\r' <"$Output" | tail -n 12
+            fi | cut -c 1-200 | sed 's/^/    /'
         fi
     } >"$Temp.sum.new"
 
     [ "$F" != 0 ] || rm -rf "$Temp" "$Output"
+    rm -f "$Temp.pid"
     mv "$Temp.sum.new" "$Temp.sum"
 }
 
@@ -170,16 +213,16 @@ RunTest()
 
 Collect()
 {
-    local Name Sum P F S Line
+    local Test Sum P F S Line
     local -a Still=()
 
-    for Name in "${Running[@]}"; do
-        Sum=$Bin/Temp/$Name.sum
+    for Test in "${Running[@]}"; do
+        Sum=$Test.sum
         if [ ! -f "$Sum" ]; then
-            Still+=("$Name")
+            Still+=("$Test")
             continue
         fi
-        cat "$Bin/Temp/$Name.text"
+        cat "$Test.text"
         {
             read -r P F S
             Passed=$((Passed + P))
@@ -189,7 +232,7 @@ Collect()
                 Failures+=("$Line")
             done
         } <"$Sum"
-        rm -f "$Sum" "$Bin/Temp/$Name.text"
+        rm -f "$Sum" "$Test.text"
     done
     Running=("${Still[@]}")
 }
@@ -208,21 +251,76 @@ WaitForLane()
 }
 
 #
-# StartTest LANES CONFIGURATION NAME COMMAND [ARGUMENT...]: when there are fewer
-# than LANES others.
+# The tests that are to run: LANES BUILD-FOLDER QUICK NAME COMMAND
+# [ARGUMENT...], each when there are fewer than LANES others.
 #
+
+Waiting=()
+
+AddTest()
+{
+    local Test
+    IsWanted "$4" || return
+    printf -v Test '%q ' "$@"
+    Waiting+=("$Test")
+}
 
 StartTest()
 {
-    local Most=$1
+    local Most=$1 Test=$2/Temp/$4
     shift
 
     WaitForLane "$Most"
-    NumberOfTests=$((NumberOfTests + 1))
-    rm -rf "$Bin/Temp/$2" "$Bin/Temp/$2".{log,text,sum,sum.new}
-    Running+=("$2")
+    rm -rf "$Test" "$Test".{log,text,sum,sum.new,pid}
+    Running+=("$Test")
     RunTest "$@" &
     [ "$Most" != 1 ] || WaitForLane 1
+}
+
+#
+# Prints the sum; the exit code is 1 if anything failed.
+#
+
+Finish()
+{
+    local Sum
+
+    if [ ${#Failures[@]} != 0 ]; then
+        printf 'failed: %s\n' "${Failures[@]}"
+    fi
+
+    Sum="$Passed passed, $Failed failed"
+    [ "$Skipped" = 0 ] || Sum="$Sum, $Skipped skipped"
+    echo "$Sum"
+    [ "$Failed" = 0 ]
+    exit
+}
+
+#
+# The watchers of what runs end it, and say how.
+#
+
+Interrupted()
+{
+    local Test
+
+    trap '' INT TERM HUP
+    for Test in "${Running[@]}"; do
+        kill "$(cat "$Test.pid" 2>/dev/null)" 2>/dev/null
+    done
+    wait
+    Collect
+    for Test in "${Running[@]}"; do
+        Failed=$((Failed + 1))
+        Failures+=("${Test##*/}: was running: the tests were interrupted")
+    done
+    for Test in "${Waiting[@]}"; do
+        eval "set -- $Test"
+        Failed=$((Failed + 1))
+        Failures+=("${2##*/}  $4: not run: the tests were interrupted")
+    done
+    [ "$Failed" != 0 ] || Failed=1
+    Finish
 }
 
 #
@@ -232,48 +330,49 @@ StartTest()
 
 "$Root/Build/RunWine.sh" --server -p </dev/null >/dev/null 2>&1
 trap '"$Root/Build/RunWine.sh" --server -k </dev/null >/dev/null 2>&1' EXIT
+trap Interrupted INT TERM HUP
 
-Quick=
+Quick=0
 for Folder in "$@"; do
     Bin=$(cd "$Folder" 2>/dev/null && pwd) || {
         echo "RunTests: no such build folder: $Folder" >&2
         exit 2
     }
-    Configuration=${Bin##*/}
 
-    for Source in "$Root"/Tests/Test*.c; do
+    for Source in "$Root"/Tests/{Unit,Penter}/Test*.c; do
         Name=$(basename "$Source" .c)
         case $Name in
-            TestMain|*Support|'Test*') continue ;;
+            *Support|'Test*') continue ;;
         esac
-        IsWanted "$Name.exe" || continue
-        StartTest 1 "$Configuration" "$Name.exe" "$Wine" "$Bin/$Name.exe"
+        [ $Only = 0 ] || grep -q TRACER_LONG "$Source" || continue
+        [ "$Quick" = 0 ] || [ $Long = 1 ] ||
+            ! head -n 40 "$Source" | grep -q '^    Takes long in Debug\.$' ||
+            continue
+        AddTest "$Lanes" "$Bin" "$Quick" "$Name.exe" "$Wine" "$Bin/$Name.exe"
     done
 
-    if [ -z "$Quick" ]; then
-        for Source in "$Root"/Tests/Test*.sh "$Root"/Tests/Test*.py; do
-            [ -x "$Source" ] || continue
-            Name=${Source##*/}
-            IsWanted "$Name" || continue
+    if [ "$Quick" = 0 ]; then
+        for Source in "$Root"/Tests/Product/Test*.{sh,py}; do
+            [ -e "$Source" ] || continue
+            IsOfThisRun "$Source" || continue
             Most=$Lanes
             ! head -n 40 "$Source" | grep -qx '# Runs alone\.' || Most=1
-            StartTest "$Most" "$Configuration" "$Name" "$Source"
+            AddTest "$Most" "$Bin" "$Quick" "${Source##*/}" "$Source"
         done
-        WaitForLane 1
     fi
     Quick=1
 done
 
-if [ "$NumberOfTests" = 0 ]; then
+if [ ${#Waiting[@]} = 0 ]; then
     echo "RunTests: no tests were found"
-    Failed=$((Failed + 1))
+    Failed=1
 fi
 
-if [ ${#Failures[@]} != 0 ]; then
-    printf 'failed: %s\n' "${Failures[@]}"
-fi
-
-Sum="$Passed passed, $Failed failed"
-[ "$Skipped" = 0 ] || Sum="$Sum, $Skipped skipped"
-echo "$Sum"
-[ "$Failed" = 0 ]
+while [ ${#Waiting[@]} != 0 ]; do
+    eval "set -- ${Waiting[0]}"
+    WaitForLane "$1"
+    Waiting=("${Waiting[@]:1}")
+    StartTest "$@"
+done
+WaitForLane 1
+Finish

@@ -9,12 +9,17 @@ Abstract:
     Chronological ranges: in a thread that keeps a tree, what is called inside
     the calls of chosen functions is recorded as well, in a second store.
 
-    TraceTree.c says when a range begins and ends.  Inside one every call of a
-    hook takes the slow path, which keeps the tree and appends here, in the
+    TraceTreeEnter.c says when a range begins and ends.  Inside one every call
+    of a hook takes the slow path, which keeps the tree and appends here, in the
     order in which the hook does it: the cursor first, the time stamp last.
 
 --*/
 
+#include "TraceAdvance.h"
+#include "TraceChrono.h"
+#include "TraceControl.h"
+#include "TraceLog.h"
+#include "TraceShare.h"
 #include "TraceStore.h"
 
 _Use_decl_annotations_
@@ -23,23 +28,6 @@ TraceChronoIsListed(
     PTRACE_SESSION Session,
     ULONG Site
     )
-/*++
-
-Routine Description:
-
-    Says whether a function is one of those that are recorded.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Site - Supplies the site of an entry.
-
-Return Value:
-
-    TRUE or FALSE.
-
---*/
 {
     PCTRACE_CHRONO_RANGE Ranges;
     ULONG Rva;
@@ -63,26 +51,15 @@ Return Value:
     return Low < Session->NumberOfChrono && Rva >= Ranges[Low].First;
 }
 
+//
+// Reports that a second store has stopped.
+//
+
 static
 VOID
 TraceChronoReportStop(
     _In_ PTRACE_STORE Chrono
     )
-/*++
-
-Routine Description:
-
-    Reports that a second store has stopped.
-
-Arguments:
-
-    Chrono - Supplies the store.
-
-Return Value:
-
-    None.
-
---*/
 {
     RTL_ERROR Error;
     PCSZ Step;
@@ -119,34 +96,21 @@ BOOLEAN
 TraceChronoOpen(
     PTRACE_STORE Store
     )
-/*++
-
-Routine Description:
-
-    Opens the second store of the calling thread, unless that has been done.
-
-Arguments:
-
-    Store - Supplies the thread's store, a tree.
-
-Return Value:
-
-    FALSE if there can be none; the log has said why.
-
---*/
 {
+    PTRACE_STORE Entry;
     PTRACE_STORE Chrono;
     RTL_ERROR Error;
 
-    if (Store->Tree.Chrono != NULL) {
+    Entry = Store->Tree.Member->Entry;
+    if (Entry->Tree.Chrono != NULL) {
         return TRUE;
     }
-    if (Store->Tree.IsChronoFailed) {
+    if (Entry->Tree.IsChronoFailed) {
         return FALSE;
     }
 
     if (!NT_SUCCESS(TraceStoreOpenChrono(Store->Session, &Chrono, &Error))) {
-        Store->Tree.IsChronoFailed = TRUE;
+        Entry->Tree.IsChronoFailed = TRUE;
         TraceLogError(Store->Session,
                       &Error,
                       "this thread's calls are counted in its tree and not "
@@ -154,7 +118,7 @@ Return Value:
         return FALSE;
     }
 
-    Store->Tree.Chrono = Chrono;
+    Entry->Tree.Chrono = Chrono;
     return TRUE;
 }
 
@@ -163,27 +127,12 @@ VOID
 TraceChronoMakeRoom(
     PTRACE_STORE Store
     )
-/*++
-
-Routine Description:
-
-    Makes room for a record, if that can be.
-
-Arguments:
-
-    Store - Supplies the thread's store, a tree that has a second store.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE Chrono;
     PTRACE_STORE_HEADER Header;
     BOOLEAN IsPaused;
 
-    Chrono = Store->Tree.Chrono;
+    Chrono = Store->Tree.Member->Entry->Tree.Chrono;
     Header = Chrono->Header;
     if (Header->Cursor < Header->Limit ||
         Header->State == TRACE_STATE_STOPPED) {
@@ -215,25 +164,6 @@ TraceChronoAppend(
     PCTRACE_TREE_CALL Call,
     ULONGLONG Timestamp
     )
-/*++
-
-Routine Description:
-
-    Appends a record.
-
-Arguments:
-
-    Store - Supplies the thread's store, a tree that has a second store.
-
-    Call - Supplies the call of a hook.
-
-    Timestamp - Supplies when it was.
-
-Return Value:
-
-    None.  What there is no room for is counted as lost.
-
---*/
 {
     PTRACE_STORE_HEADER Header;
     PTRACE_RECORD Record;
@@ -245,7 +175,7 @@ Return Value:
     // at any time, and the room is there nevertheless.
     //
 
-    Header = Store->Tree.Chrono->Header;
+    Header = Store->Tree.Member->Entry->Tree.Chrono->Header;
     if (Header->Cursor >= Header->Limit) {
         Header->NumberOfEventsLost += 1;
         return;

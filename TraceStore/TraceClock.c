@@ -16,13 +16,16 @@ Abstract:
     cheapest: each value that is published takes the line away from the cores
     that read it.
 
-    The thread is one of the library's workers (TraceWorker.c): it does not keep
+    The thread is one of the library's (TraceThread.c): it does not keep
     the process alive, it is created and ended in the same way, and the worker
     is started with it, so that there is one to watch the program's threads.
 
 --*/
 
-#include "TraceStore.h"
+#include "TraceClock.h"
+#include "TraceControl.h"
+#include "TraceThread.h"
+#include "TraceWatch.h"
 
 //
 // The time from one value to the next, nanoseconds.  A hook that is the first
@@ -56,23 +59,6 @@ TraceClockMeasure(
     PCRTL Rtl,
     ULONGLONG volatile *Place
     )
-/*++
-
-Routine Description:
-
-    Measures the time stamp counter's frequency.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Place - Supplies where the time is published meanwhile; NULL is allowed.
-
-Return Value:
-
-    The ticks in a second, or 0.
-
---*/
 {
     RTL_CLOCK_READING First;
     RTL_CLOCK_READING Last;
@@ -104,6 +90,13 @@ Return Value:
     return (Last.Tsc - First.Tsc) * First.QpcFrequency / Elapsed;
 }
 
+//
+// Publishes the time, when it is due.
+// Previous: what was published before.
+// Period: how many ticks later this is to be; 0 if that is not known.
+// Returns what has been published.
+//
+
 static
 ULONGLONG
 TraceClockStep(
@@ -111,26 +104,6 @@ TraceClockStep(
     _In_ ULONGLONG Previous,
     _In_ ULONGLONG Period
     )
-/*++
-
-Routine Description:
-
-    Publishes the time, when it is due.
-
-Arguments:
-
-    Place - Supplies where.
-
-    Previous - Supplies what was published before.
-
-    Period - Supplies how many ticks later this is to be; 0 if that is not
-        known.
-
-Return Value:
-
-    What has been published.
-
---*/
 {
     ULONGLONG Now;
     ULONG Pauses;
@@ -156,6 +129,14 @@ Return Value:
     return Now;
 }
 
+//
+// Measures how fine the clock is, while it goes.
+// Place: where it is published.
+// Previous: what was published last, and receives it.
+// Period: the time from one value to the next, ticks, or 0.
+// Returns the length in ticks that 99 of 100 steps do not exceed.
+//
+
 static
 ULONGLONG
 TraceClockFindResolution(
@@ -163,25 +144,6 @@ TraceClockFindResolution(
     _Inout_ PULONGLONG Previous,
     _In_ ULONGLONG Period
     )
-/*++
-
-Routine Description:
-
-    Measures how fine the clock is, while it goes.
-
-Arguments:
-
-    Place - Supplies where it is published.
-
-    Previous - Supplies what was published last, and receives it.
-
-    Period - Supplies the time from one value to the next, ticks, or 0.
-
-Return Value:
-
-    The length in ticks that 99 of 100 steps do not exceed.
-
---*/
 {
     ULONG Index;
     ULONG Bucket;
@@ -210,27 +172,17 @@ Return Value:
     return (Bucket + 1) * 16;
 }
 
+//
+// The clock thread.
+// Returns does not return.
+//
+
 static
 ULONG
 WINAPI
 TraceClockMain(
     _In_ PVOID Parameter
     )
-/*++
-
-Routine Description:
-
-    The clock thread.
-
-Arguments:
-
-    Parameter - Supplies the session.
-
-Return Value:
-
-    Does not return.
-
---*/
 {
     PTRACE_SESSION Session;
     PTRACE_WORKER Worker;
@@ -272,27 +224,18 @@ Return Value:
     return 0;
 }
 
+//
+// Says whether the process has a processor for the worker beside those of the
+// clock and of a thread of the program.
+// Returns FALSE if it has two or one; TRUE if it has more, or if that is not
+// known.
+//
+
 static
 BOOLEAN
 TraceClockLeavesProcessor(
     _In_ PCRTL Rtl
     )
-/*++
-
-Routine Description:
-
-    Says whether the process has a processor for the worker beside those of the
-    clock and of a thread of the program.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-Return Value:
-
-    FALSE if it has two or one; TRUE if it has more, or if that is not known.
-
---*/
 {
     NTSTATUS Status;
     ULONG_PTR Mask;
@@ -319,24 +262,6 @@ TraceClockStart(
     PTRACE_SESSION Session,
     ULONGLONG volatile *Place
     )
-/*++
-
-Routine Description:
-
-    Starts the clock thread.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Place - Supplies where the hooks read the clock.
-
-Return Value:
-
-    STATUS_SUCCESS, STATUS_NOT_SUPPORTED if the session may have no threads, or
-    the failing call's status.
-
---*/
 {
     NTSTATUS Status;
 
@@ -344,7 +269,7 @@ Return Value:
         return STATUS_NOT_SUPPORTED;
     }
 
-    TraceWorkerRequest(Session);
+    TraceControlRequestWorker(Session);
     if (Session->Worker.State != TRACE_WORKER_RUNNING) {
         return STATUS_NOT_SUPPORTED;
     }
@@ -371,25 +296,6 @@ TraceClockDescribe(
     PTRACE_SESSION Session,
     PTRACE_STORE_HEADER Header
     )
-/*++
-
-Routine Description:
-
-    Writes what is known of the clock into a store's header: at its creation,
-    at each change of its view, and at its end.  A clock that stands still at
-    this moment counts as one freeze more.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Header - Supplies the header.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_CLOCK Clock;
     ULONGLONG Freezes;

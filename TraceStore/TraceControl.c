@@ -9,11 +9,13 @@ Abstract:
     The control file of a session: how recording is stopped, started and cleared
     while the program runs, from outside and by the program itself.
 
-    The file is a log of actions (TraceFormat.h).  Every module instance maps it
-    and looks for new ones: its worker every TRACE_CONTROL_INTERVAL, a traced
-    thread whenever it is on the slow path, and a thread of the program that has
-    just appended one.  Looking takes no lock; whoever finds something says so
-    to every store of the instance.
+    The file is a log of actions (TraceFormat.h, TraceControlFile.c).  Every
+    module instance maps it and looks for new ones: its worker every
+    TRACE_CONTROL_INTERVAL, a traced thread whenever it is on the slow path, and
+    a thread of the program that has just appended one.  Looking takes no lock;
+    whoever finds something that threads have to do says so to every store of
+    the instance.  Marks are none of their business: no thread is made to come
+    by for one, nor does a store that begins go through those from before it.
 
     A store is changed by its owner alone.  So that the owner comes by, Limit in
     its header becomes 0: the next hook finds no room and takes the slow path.
@@ -30,15 +32,33 @@ Abstract:
     An action carries the time at which it was asked for.  A thread that comes
     by later carries out all that it has missed, in order, with those times.
 
-    The file is anybody's to write: it is never believed where it says how large
-    it is, and read and written under __try, since it may be cut while it is
-    mapped, and its disk may be full.
+    What an action says may be anything: times are taken to lie between the last
+    one and now, a text is cut, a kind that is not known does nothing.
 
 --*/
 
-#include "TraceStore.h"
+#include "../Rtl/RtlTeb.h"
+#include "TraceControl.h"
+#include "TraceControlFile.h"
+#include "TraceDepth.h"
+#include "TraceLock.h"
+#include "TraceLog.h"
+#include "TraceThread.h"
+#include "TraceTree.h"
+#include "TraceWatch.h"
 
-#define TEB_THREAD_ID   0x48
+//
+// A store that begins goes through no more actions than these: whether it
+// begins paused is known anyway, and its thread's name is among the last ones.
+//
+
+#define CONTROL_LOOK_BACK   8192
+
+//
+// How many places the worker gives up at once.
+//
+
+#define CONTROL_GIVE_UP     512
 
 C_ASSERT(sizeof(((PTRACE_CONTROL_ACTION)0)->Text) <=
          sizeof(((PTRACE_STORE_HEADER)0)->ThreadName));
@@ -52,575 +72,70 @@ typedef struct _TRACE_THREAD_TIMES {
 typedef TRACE_THREAD_TIMES *PTRACE_THREAD_TIMES;
 
 static
-PTRACE_CONTROL_ACTION
-TraceControlAction(
-    _In_ PTRACE_CONTROL Control,
-    _In_ ULONG Index
-    )
-/*++
-
-Routine Description:
-
-    Finds an action's place.
-
-Arguments:
-
-    Control - Supplies the control file.
-
-    Index - Supplies the action's number, less than the capacity.
-
-Return Value:
-
-    The place.
-
---*/
-{
-    return (PTRACE_CONTROL_ACTION)((PBYTE)Control + TRACE_CONTROL_HEADER_SIZE) +
-           Index;
-}
-
-static
 VOID
-TraceControlRaise(
-    _Inout_ LONG volatile *Number,
-    _In_ ULONG Value
+TraceControlCallOwner(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONG Seen
     )
-/*++
-
-Routine Description:
-
-    Raises a number that never falls.
-
-Arguments:
-
-    Number - Supplies the number.
-
-    Value - Supplies what it is to be at least.
-
-Return Value:
-
-    None.
-
---*/
+//
+// Makes the hook of a store take the slow path.  The store's lock is held.
+//
 {
-    LONG Old;
+    PTRACE_STORE_HEADER Header;
 
-    for (Old = *Number;
-         (ULONG)Old < Value;
-         Old = *Number) {
+    Header = Store->Header;
+    if (Header->State != TRACE_STATE_STOPPED &&
+        Header->NumberOfActions < Seen) {
 
-        if (InterlockedCompareExchange(Number, (LONG)Value, Old) == Old) {
-            break;
+        RtlStoreRelease64(&Header->Limit, 0);
+        RtlStoreRelease64(&Store->ArmedLimit, 0);
+        if ((Header->HookFlags & TRACE_HOOK_PAUSED) != 0) {
+            RtlStoreRelease32(&Header->HookFlags,
+                              Header->HookFlags & ~TRACE_HOOK_STOPPED);
+        }
+        if (Store->NoticedTimestamp == 0) {
+            Store->NoticedTimestamp = __rdtsc();
         }
     }
 }
 
 static
 VOID
-TraceControlFail(
+TraceControlNotifyTree(
     _Inout_ PTRACE_SESSION Session,
-    _In_z_ PCSZ Step,
-    _In_ NTSTATUS Status
+    _Inout_ PTRACE_STORE Entry,
+    _In_ ULONG Seen
     )
-/*++
-
-Routine Description:
-
-    Gives the control file up, and says so once.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Step - Supplies what failed.
-
-    Status - Supplies the status of that.
-
-Return Value:
-
-    None.
-
---*/
+//
+// Makes the owner of a tree come by.  The tree is there while the lock of the
+// session's part in it is held (TraceShare.c); whose slow path its thread is in
+// is of no account here.
+//
 {
-    RTL_ERROR Error;
-    UNICODE_STRING Name;
+    PTRACE_STORE Tree;
 
-    if (InterlockedExchange(&Session->ControlFailed, 1) != 0) {
+    if (!TraceStoreTryAcquireWorkLock(Entry)) {
+        Session->ControlAgain = 1;
         return;
     }
 
-    RtlPointUnicodeString(&Name,
-                          L"" TRACE_CONTROL_FILE_NAME,
-                          RTL_NUMBER_OF(TRACE_CONTROL_FILE_NAME) - 1);
-    RtlSetError(&Error, Step, &Name, Status);
-    TraceLogError(Session, &Error, "the session cannot be controlled");
-}
-
-static
-NTSTATUS
-TraceControlCreateFile(
-    _In_ PTRACE_SESSION Session,
-    _In_ HANDLE Directory,
-    _Out_ PHANDLE File
-    )
-/*++
-
-Routine Description:
-
-    Creates the control file, or opens the one that another module instance has
-    made.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Directory - Supplies the session directory.
-
-    File - Receives the handle.
-
-Return Value:
-
-    STATUS_SUCCESS or NtCreateFile's status.
-
---*/
-{
-    OBJECT_ATTRIBUTES Attributes;
-    IO_STATUS_BLOCK IoStatus;
-    UNICODE_STRING Name;
-
-    RtlPointUnicodeString(&Name,
-                          L"" TRACE_CONTROL_FILE_NAME,
-                          RTL_NUMBER_OF(TRACE_CONTROL_FILE_NAME) - 1);
-    InitializeObjectAttributes(&Attributes,
-                               &Name,
-                               OBJ_CASE_INSENSITIVE,
-                               Directory,
-                               NULL);
-
-    return Session->Rtl.NtCreateFile(File,
-                                     GENERIC_READ | GENERIC_WRITE | SYNCHRONIZE,
-                                     &Attributes,
-                                     &IoStatus,
-                                     NULL,
-                                     FILE_ATTRIBUTE_NORMAL,
-                                     FILE_SHARE_READ | FILE_SHARE_WRITE |
-                                     FILE_SHARE_DELETE,
-                                     FILE_OPEN_IF,
-                                     FILE_NON_DIRECTORY_FILE |
-                                     FILE_SYNCHRONOUS_IO_NONALERT,
-                                     NULL,
-                                     0);
-}
-
-static
-NTSTATUS
-TraceControlFillHeader(
-    _In_ PTRACE_SESSION Session,
-    _Inout_ PTRACE_CONTROL Control,
-    _In_ ULONG Capacity,
-    _Out_ PULONG Instance
-    )
-/*++
-
-Routine Description:
-
-    Fills the header of the control file and enters the module instance in it.
-    Instances that do this at the same time write the same.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Control - Supplies the control file.
-
-    Capacity - Supplies how many actions it has room for.
-
-    Instance - Receives the place of the module instance;
-        TRACE_CONTROL_INSTANCES if there is none left.
-
-Return Value:
-
-    STATUS_SUCCESS; STATUS_FILE_INVALID if it is the file of another process;
-    or the exception that writing to it raised.
-
---*/
-{
-    LONGLONG volatile *Base;
-    NTSTATUS Status;
-    PTRACE_STORE_HEADER Template;
-    ULONG Index;
-    ULONGLONG Found;
-
-    Template = Session->Template;
-    Status = STATUS_SUCCESS;
-    Index = 0;
-
-    __try {
-
-        if (Control->Magic == 0) {
-            Control->MajorVersion = TRACE_FORMAT_MAJOR;
-            Control->MinorVersion = TRACE_FORMAT_MINOR;
-            Control->ProcessId = Template->ProcessId;
-            Control->ProcessCreationTime = Template->ProcessCreationTime;
-            Control->Capacity = Capacity;
-            RtlStoreRelease64(&Control->Magic, TRACE_CONTROL_MAGIC);
-        }
-
-        if (Control->Magic != TRACE_CONTROL_MAGIC ||
-            Control->MajorVersion != TRACE_FORMAT_MAJOR ||
-            Control->ProcessId != Template->ProcessId ||
-            Control->ProcessCreationTime != Template->ProcessCreationTime) {
-
-            Status = STATUS_FILE_INVALID;
-
+    Tree = Entry->Tree.Shared;
+    if (Entry->Use == TRACE_STORE_MEMBER && Tree != NULL) {
+        InterlockedExchange(&Tree->Attention, 1);
+        if (InterlockedCompareExchange(&Tree->WorkLock, 1, 0) == 0) {
+            TraceControlCallOwner(Tree, Seen);
+            InterlockedExchange(&Tree->WorkLock, 0);
         } else {
-
-            //
-            // An instance that was not unloaded in good order left its entry.
-            //
-
-            for (Index = 0; Index < TRACE_CONTROL_INSTANCES; Index += 1) {
-                Base = (LONGLONG volatile *)
-                    &Control->Instances[Index].ModuleBase;
-                Found = (ULONGLONG)InterlockedCompareExchange64(
-                    Base,
-                    (LONGLONG)(ULONG_PTR)Session->ModuleBase,
-                    0);
-                if (Found == 0 ||
-                    Found == (ULONG_PTR)Session->ModuleBase) {
-
-                    Control->Instances[Index].NumberSeen = 0;
-                    Control->Instances[Index].State = TRACE_ACTION_START;
-                    break;
-                }
-            }
+            Session->ControlAgain = 1;
         }
-
-    } __except (Status = (NTSTATUS)GetExceptionCode(),
-                EXCEPTION_EXECUTE_HANDLER) {
-
-        Index = 0;
     }
-
-    *Instance = Index;
-    return Status;
+    TraceStoreReleaseWorkLock(Entry);
 }
 
-static
-VOID
-TraceControlStartWorker(
-    _Inout_ PTRACE_SESSION Session
-    )
-/*++
-
-Routine Description:
-
-    Starts the worker, unless it runs already.
-
-Arguments:
-
-    Session - Supplies the session.
-
-Return Value:
-
-    None.
-
---*/
-{
-    //
-    // A worker that cannot tell when the program's last thread ends would keep
-    // the process, and is not started for this.
-    //
-
-    if (Session->Worker.State != TRACE_WORKER_NONE ||
-        TraceWatchIsPossible(&Session->Rtl)) {
-
-        TraceWorkerRequest(Session);
-    }
-}
-
-_Use_decl_annotations_
-VOID
-TraceControlOpen(
-    PTRACE_SESSION Session
-    )
-/*++
-
-Routine Description:
-
-    Makes and maps the control file, unless that has been done, or the user
-    wants none.  The worker begins to look at it.
-
-Arguments:
-
-    Session - Supplies the session.
-
-Return Value:
-
-    None.  Without a control file everything else goes on.
-
---*/
-{
-    HANDLE Directory;
-    HANDLE File;
-    HANDLE Section;
-    NTSTATUS Status;
-    PCSZ Step;
-    PVOID Base;
-    RTL_ERROR Error;
-    ULONG Instance;
-    ULONGLONG Size;
-
-    if (Session->Control != NULL ||
-        Session->ControlSize == 0 ||
-        Session->ControlFailed) {
-
-        return;
-    }
-
-    if (!NT_SUCCESS(TraceSessionOpenDirectory(Session, &Directory, &Error))) {
-        return;
-    }
-
-    Base = NULL;
-    Step = "creating the control file";
-    Status = TraceControlCreateFile(Session, Directory, &File);
-    if (!NT_SUCCESS(Status)) {
-        goto End;
-    }
-
-    //
-    // What another instance has made stays as large as it is: it is mapped.
-    //
-
-    Step = "extending the control file";
-    Status = RtlQueryFileSize(&Session->Rtl, File, &Size);
-    if (NT_SUCCESS(Status) && Size < TRACE_CONTROL_LEAST) {
-        Size = Session->ControlSize;
-        Status = RtlSetFileSize(&Session->Rtl, File, Size);
-    }
-    if (Size > TRACE_CONTROL_MOST) {
-        Size = TRACE_CONTROL_MOST;
-    }
-    if (NT_SUCCESS(Status)) {
-        Step = "mapping the control file";
-        Status = RtlCreateFileSection(&Session->Rtl,
-                                      File,
-                                      Size,
-                                      TRUE,
-                                      &Section);
-    }
-    if (NT_SUCCESS(Status)) {
-        Status = RtlMapFileSection(&Session->Rtl,
-                                   Section,
-                                   0,
-                                   (SIZE_T)Size,
-                                   TRUE,
-                                   NULL,
-                                   &Base);
-        if (!NT_SUCCESS(Status)) {
-            Base = NULL;
-        }
-        RtlClose(&Session->Rtl, Section);
-    }
-    RtlClose(&Session->Rtl, File);
-
-    if (NT_SUCCESS(Status)) {
-        Step = "writing the control file";
-        Status = TraceControlFillHeader(
-            Session,
-            (PTRACE_CONTROL)Base,
-            (ULONG)((Size - TRACE_CONTROL_HEADER_SIZE) /
-                    TRACE_CONTROL_ACTION_SIZE),
-            &Instance);
-    }
-
-End:
-
-    if (!NT_SUCCESS(Status)) {
-        RtlUnmapFileSection(&Session->Rtl, Base);
-        TraceControlFail(Session, Step, Status);
-        return;
-    }
-
-    //
-    // Threads that came together have written the same.
-    //
-
-    Session->ControlInstance = Instance;
-    Session->ControlCapacity =
-        (ULONG)((Size - TRACE_CONTROL_HEADER_SIZE) /
-                TRACE_CONTROL_ACTION_SIZE);
-    if (InterlockedCompareExchangePointer((PVOID volatile *)&Session->Control,
-                                          Base,
-                                          NULL) != NULL) {
-
-        RtlUnmapFileSection(&Session->Rtl, Base);
-        return;
-    }
-
-    //
-    // A store of records makes the worker start when it leaves its first view;
-    // one of a tree never does, and is there to be looked at for days.
-    //
-
-    if (Session->Template->Mode == TRACE_MODE_TREE) {
-        TraceControlStartWorker(Session);
-    }
-}
-
-_Use_decl_annotations_
-VOID
-TraceControlClose(
-    PTRACE_SESSION Session
-    )
-/*++
-
-Routine Description:
-
-    Takes the module instance out of the control file and unmaps it.
-
-Arguments:
-
-    Session - Supplies the session, which nobody uses any more.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PTRACE_CONTROL Control;
-
-    Control = Session->Control;
-    if (Control == NULL) {
-        return;
-    }
-
-    Session->Control = NULL;
-    __try {
-        if (Session->ControlInstance < TRACE_CONTROL_INSTANCES) {
-            Control->Instances[Session->ControlInstance].ModuleBase = 0;
-        }
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        Session->ControlFailed = 1;
-    }
-    RtlUnmapFileSection(&Session->Rtl, Control);
-}
-
-static
-BOOLEAN
-TraceControlLook(
-    _Inout_ PTRACE_SESSION Session,
-    _Inout_ PULONG Seen,
-    _Out_ PULONG Claimed,
-    _Inout_ PULONG State
-    )
-/*++
-
-Routine Description:
-
-    Looks how many actions there are.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Seen - Supplies how many were seen; receives how many there are without one
-        missing.
-
-    Claimed - Receives how many places have been claimed.
-
-    State - Receives TRACE_ACTION_START or TRACE_ACTION_STOP if there is a new
-        one.
-
-Return Value:
-
-    FALSE if the file cannot be read.
-
---*/
-{
-    BOOLEAN IsRead;
-    ULONG Count;
-    ULONG Index;
-    ULONG Kind;
-
-    IsRead = TRUE;
-    Count = 0;
-    Index = *Seen;
-
-    __try {
-
-        Count = *(ULONG volatile *)&Session->Control->NumberClaimed;
-        if (Count > Session->ControlCapacity) {
-            Count = Session->ControlCapacity;
-        }
-
-        while (Index < Count) {
-            Kind = *(ULONG volatile *)
-                &TraceControlAction(Session->Control, Index)->Kind;
-            if (Kind == TRACE_ACTION_NONE) {
-                break;
-            }
-            if (Kind == TRACE_ACTION_START || Kind == TRACE_ACTION_STOP) {
-                *State = Kind;
-            }
-            Index += 1;
-        }
-
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        IsRead = FALSE;
-    }
-
-    *Claimed = Count;
-    *Seen = Index;
-    return IsRead;
-}
-
-static
-VOID
-TraceControlAnswer(
-    _Inout_ PTRACE_SESSION Session,
-    _In_ ULONG Seen,
-    _In_ ULONG State
-    )
-/*++
-
-Routine Description:
-
-    Says in the control file how many actions this instance has seen.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Seen - Supplies how many.
-
-    State - Supplies TRACE_ACTION_START or TRACE_ACTION_STOP, or 0 if that is
-        what it was.
-
-Return Value:
-
-    None.
-
---*/
-{
-    TRACE_CONTROL_INSTANCE *Instance;
-
-    if (Session->ControlInstance >= TRACE_CONTROL_INSTANCES) {
-        return;
-    }
-
-    Instance = &Session->Control->Instances[Session->ControlInstance];
-    __try {
-        if (State != 0 && Instance->NumberSeen < Seen) {
-            Instance->State = State;
-        }
-        TraceControlRaise((LONG volatile *)&Instance->NumberSeen, Seen);
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        Session->ControlFailed = 1;
-    }
-}
+//
+// Makes the owner of every store come by.
+// Seen: how many actions there are.
+//
 
 static
 VOID
@@ -628,33 +143,19 @@ TraceControlNotify(
     _Inout_ PTRACE_SESSION Session,
     _In_ ULONG Seen
     )
-/*++
-
-Routine Description:
-
-    Makes the owner of every store come by.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Seen - Supplies how many actions there are.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE Store;
     PTRACE_STORE_BLOCK Block;
-    PTRACE_STORE_HEADER Header;
     ULONG Index;
 
     for (Block = Session->Blocks; Block != NULL; Block = Block->Next) {
         for (Index = 0; Index < TRACE_STORES_PER_BLOCK; Index += 1) {
 
             Store = &Block->Stores[Index];
+            if (Store->Use == TRACE_STORE_MEMBER) {
+                TraceControlNotifyTree(Session, Store, Seen);
+                continue;
+            }
             if (Store->Use != TRACE_STORE_USED) {
                 continue;
             }
@@ -670,70 +171,72 @@ Return Value:
             //
 
             if (Store->Use == TRACE_STORE_USED) {
-                Header = Store->Header;
-                if (Header->State != TRACE_STATE_STOPPED &&
-                    Header->NumberOfActions < Seen) {
-
-                    RtlStoreRelease64(&Header->Limit, 0);
-                    if ((Header->HookFlags & TRACE_HOOK_PAUSED) != 0) {
-                        RtlStoreRelease32(&Header->HookFlags,
-                                          Header->HookFlags &
-                                          ~TRACE_HOOK_STOPPED);
-                    }
-                }
+                TraceControlCallOwner(Store, Seen);
             }
             TraceStoreReleaseWorkLock(Store);
         }
     }
 }
 
-_Use_decl_annotations_
+//
+// Makes the owner of every store come by when there will be no worker: one
+// that is paused may count on it.
+// Session: the session, whose worker is refused.
+//
+
+static
 VOID
 TraceControlDoWithoutWorker(
-    PTRACE_SESSION Session
+    _Inout_ PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Makes the owner of every store come by when there will be no worker: one
-    that is paused may count on it.
-
-Arguments:
-
-    Session - Supplies the session, whose worker is refused.
-
-Return Value:
-
-    None.
-
---*/
 {
     if (Session->Control != NULL) {
         TraceControlNotify(Session, 0xFFFFFFFF);
     }
 }
 
+_Use_decl_annotations_
+VOID
+TraceControlRequestWorker(
+    PTRACE_SESSION Session
+    )
+{
+    if (!TraceWorkerRequest(Session)) {
+        TraceControlDoWithoutWorker(Session);
+    }
+}
+
+//
+// Starts the worker, unless it runs already.
+//
+
+_Use_decl_annotations_
+VOID
+TraceControlStartWorker(
+    PTRACE_SESSION Session
+    )
+{
+    //
+    // A worker that cannot tell when the program's last thread ends would keep
+    // the process, and is not started for this.
+    //
+
+    if (Session->Worker.State != TRACE_WORKER_NONE ||
+        TraceWatchIsPossible(&Session->Rtl)) {
+
+        TraceControlRequestWorker(Session);
+    }
+}
+
+//
+// Says once that nobody looks at the control file but the traced threads.
+//
+
 static
 VOID
 TraceControlReportNoWorker(
     _Inout_ PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Says once that nobody looks at the control file but the traced threads.
-
-Arguments:
-
-    Session - Supplies the session.
-
-Return Value:
-
-    None.
-
---*/
 {
     RTL_ERROR Error;
 
@@ -754,102 +257,177 @@ Return Value:
                   "its threads follow when they need new pages");
 }
 
+//
+// Looks how many actions there are, and keeps what that means.
+// Seen: how many there are without one missing.
+// Claimed: how many places have been claimed.
+// Returns FALSE if the file cannot be read.
+//
+
+static
+BOOLEAN
+TraceControlLook(
+    _Inout_ PTRACE_SESSION Session,
+    _Out_ PULONG Seen,
+    _Out_ PULONG Claimed
+    )
+{
+    LONGLONG Look;
+    ULONG Index;
+    ULONG Kind;
+    ULONG Orders;
+    BOOLEAN IsStopped;
+
+    Look = Session->ControlLook;
+    Index = (ULONG)((ULONGLONG)Look >> 1);
+    IsStopped = (BOOLEAN)(Look & 1);
+    Orders = 0;
+    *Seen = Index;
+    if (!TraceControlCount(Session, Index, Claimed)) {
+        return FALSE;
+    }
+
+    while (Index < *Claimed) {
+        if (!TraceControlReadKind(Session, Index, &Kind)) {
+            return FALSE;
+        }
+        if (Kind == TRACE_ACTION_NONE) {
+            break;
+        }
+
+        Index += 1;
+        switch (Kind) {
+
+        case TRACE_ACTION_START:
+        case TRACE_ACTION_STOP:
+            IsStopped = Kind == TRACE_ACTION_STOP;
+            Orders = Index;
+            break;
+
+        case TRACE_ACTION_CLEAR:
+        case TRACE_ACTION_NAME:
+            Orders = Index;
+            break;
+
+        default:
+            break;
+        }
+    }
+
+    //
+    // Another thread may have come as far, or farther.
+    //
+
+    TraceControlRaise(&Session->ControlOrders, Orders);
+    while ((ULONG)((ULONGLONG)Look >> 1) < Index) {
+        LONGLONG New = (LONGLONG)((ULONGLONG)Index << 1 | IsStopped);
+        LONGLONG Found = InterlockedCompareExchange64(&Session->ControlLook,
+                                                      New,
+                                                      Look);
+
+        if (Found == Look) {
+            break;
+        }
+        Look = Found;
+    }
+
+    *Seen = TRACE_CONTROL_SEEN(Session);
+    return TRUE;
+}
+
+//
+// Tells what this instance says of itself in the control file.
+// Returns TRACE_CONTROL_INSTANCE.State.
+//
+
+static
+ULONG
+TraceControlState(
+    _In_ PTRACE_SESSION Session
+    )
+{
+    return (TRACE_CONTROL_IS_STOPPED(Session) ? TRACE_ACTION_STOP :
+                                                TRACE_ACTION_START) |
+           (Session->ControlFollows ? TRACE_CONTROL_FOLLOWS : 0);
+}
+
+//
+// Looks for new actions, and makes the owner of every store come by if there
+// are any for it.
+//
+
 _Use_decl_annotations_
 VOID
 TraceControlPoll(
     PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Looks for new actions, and makes the owner of every store come by if there
-    are any.
-
-Arguments:
-
-    Session - Supplies the session.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Claimed;
     ULONG Seen;
-    ULONG State;
 
     if (Session->Control == NULL || Session->ControlFailed) {
         return;
     }
 
-    State = 0;
-    Seen = (ULONG)Session->ControlSeen;
-    if (!TraceControlLook(Session, &Seen, &Claimed, &State)) {
+    if (!TraceControlLook(Session, &Seen, &Claimed)) {
         TraceControlFail(Session,
                          "reading the control file",
                          STATUS_IN_PAGE_ERROR);
         return;
     }
 
-    if (Seen == (ULONG)Session->ControlNotified && !Session->ControlAgain) {
-        return;
+    if (Session->ControlAgain ||
+        (ULONG)Session->ControlOrders > (ULONG)Session->ControlNotified) {
+
+        //
+        // Who asks for something once may do so again, and a thread that is
+        // paused has nobody else to tell it.
+        //
+
+        Session->ControlAgain = 0;
+        if (!Session->IsAlone) {
+            TraceControlStartWorker(Session);
+        }
+        TraceControlReportNoWorker(Session);
+        TraceControlNotify(Session, Seen);
+        TraceControlRaise(&Session->ControlNotified, Seen);
     }
 
-    //
-    // Who asks for something once may do so again, and a thread that is paused
-    // has nobody else to tell it.
-    //
-
-    TraceControlRaise(&Session->ControlSeen, Seen);
-    Session->ControlAgain = 0;
-    if (!Session->IsAlone) {
-        TraceControlStartWorker(Session);
+    if (Seen > (ULONG)Session->ControlAnswered) {
+        TraceControlRaise(&Session->ControlAnswered, Seen);
+        TraceControlAnswer(Session, Seen, TraceControlState(Session));
     }
-    TraceControlReportNoWorker(Session);
-    TraceControlNotify(Session, Seen);
-    TraceControlRaise(&Session->ControlNotified, Seen);
-    TraceControlAnswer(Session, Seen, State);
 }
+
+//
+// The worker's look: as any other, and gives up places that somebody has
+// claimed and not filled, so that what comes after them counts.
+//
 
 _Use_decl_annotations_
 VOID
 TraceControlWatch(
     PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    The worker's look: as any other, and gives up a place that somebody has
-    claimed and not filled, so that what comes after it counts.
-
-Arguments:
-
-    Session - Supplies the session.
-
-Return Value:
-
-    None.
-
---*/
 {
-    LONG volatile *Kind;
     RTL_CLOCK_READING Reading;
     ULONG Claimed;
+    ULONG End;
     ULONG Seen;
-    ULONG State;
 
     TraceControlPoll(Session);
     if (Session->Control == NULL || Session->ControlFailed) {
         return;
     }
 
-    Seen = (ULONG)Session->ControlSeen;
-    if (!TraceControlLook(Session, &Seen, &Claimed, &State) ||
-        Seen >= Claimed) {
+    if (!Session->ControlFollows) {
+        Session->ControlFollows = 1;
+        TraceControlAnswer(Session,
+                           TRACE_CONTROL_SEEN(Session),
+                           TraceControlState(Session));
+    }
 
+    if (!TraceControlLook(Session, &Seen, &Claimed) || Seen >= Claimed) {
         Session->ControlHoleTime = 0;
         return;
     }
@@ -866,150 +444,24 @@ Return Value:
         return;
     }
 
+    //
+    // Whoever claimed those right behind it may still be writing them.
+    //
+
     Session->ControlHoleTime = 0;
-    __try {
-        Kind = (LONG volatile *)
-            &TraceControlAction(Session->Control, Seen)->Kind;
-        InterlockedCompareExchange(Kind, TRACE_ACTION_VOID, TRACE_ACTION_NONE);
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        Session->ControlFailed = 1;
+    End = Seen + 1;
+    if (Claimed - Seen > CONTROL_GIVE_UP) {
+        End = Seen + CONTROL_GIVE_UP;
+    }
+    for (; Seen < End && !Session->ControlFailed; Seen += 1) {
+        TraceControlGiveUp(Session, Seen);
     }
 }
 
-_Use_decl_annotations_
-NTSTATUS
-TraceControlAppend(
-    PTRACE_SESSION Session,
-    ULONG Kind,
-    const CHAR *Text,
-    ULONG LengthInBytes
-    )
-/*++
-
-Routine Description:
-
-    Appends an action of the calling thread.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Kind - Supplies a TRACE_ACTION_*.
-
-    Text - Supplies its text, UTF-8; it is cut at a character.
-
-    LengthInBytes - Supplies the length of that.
-
-Return Value:
-
-    STATUS_SUCCESS, STATUS_NOT_FOUND if there is no control file,
-    STATUS_LOG_FULL, or the exception that writing to the file raised.
-
---*/
-{
-    LARGE_INTEGER Now;
-    NTSTATUS Status;
-    PTRACE_CONTROL Control;
-    PTRACE_CONTROL_ACTION Action;
-    ULONG Index;
-    ULONG Length;
-
-    Control = Session->Control;
-    if (Control == NULL || Session->ControlFailed) {
-        return STATUS_NOT_FOUND;
-    }
-
-    Length = LengthInBytes;
-    if (Length > sizeof(Action->Text)) {
-        Length = sizeof(Action->Text);
-        while (Length > 0 && ((UCHAR)Text[Length] & 0xC0) == 0x80) {
-            Length -= 1;
-        }
-    }
-
-    Now.QuadPart = 0;
-    Session->Rtl.NtQuerySystemTime(&Now);
-    Status = STATUS_SUCCESS;
-
-    __try {
-
-        Index = Session->ControlCapacity;
-        if (*(ULONG volatile *)&Control->NumberClaimed < Index) {
-            Index = (ULONG)InterlockedIncrement(
-                (LONG volatile *)&Control->NumberClaimed) - 1;
-        }
-
-        if (Index >= Session->ControlCapacity) {
-            Status = STATUS_LOG_FULL;
-        } else {
-            Action = TraceControlAction(Control, Index);
-            Action->ThreadId = __readgsdword(TEB_THREAD_ID);
-            Action->Timestamp = __rdtsc();
-            Action->SystemTime = (ULONGLONG)Now.QuadPart;
-            Action->TextLength = Length;
-            RtlCopyBytes(Action->Text, Text, Length);
-            InterlockedCompareExchange((LONG volatile *)&Action->Kind,
-                                       (LONG)Kind,
-                                       TRACE_ACTION_NONE);
-        }
-
-    } __except (Status = (NTSTATUS)GetExceptionCode(),
-                EXCEPTION_EXECUTE_HANDLER) {
-
-        Session->ControlFailed = 1;
-    }
-
-    return Status;
-}
-
-static
-BOOLEAN
-TraceControlRead(
-    _In_ PTRACE_SESSION Session,
-    _In_ ULONG Index,
-    _Out_ PTRACE_CONTROL_ACTION Action
-    )
-/*++
-
-Routine Description:
-
-    Copies an action.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Index - Supplies the action's number.
-
-    Action - Receives the copy; TextLength is no more than Text has.
-
-Return Value:
-
-    FALSE if it cannot be read.
-
---*/
-{
-    BOOLEAN IsRead;
-
-    if (Session->Control == NULL || Index >= Session->ControlCapacity) {
-        return FALSE;
-    }
-
-    IsRead = TRUE;
-    __try {
-        RtlCopyBytes(Action,
-                     TraceControlAction(Session->Control, Index),
-                     sizeof(*Action));
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        IsRead = FALSE;
-    }
-
-    if (IsRead && Action->TextLength > sizeof(Action->Text)) {
-        Action->TextLength = sizeof(Action->Text);
-    }
-
-    return IsRead;
-}
+//
+// Writes the name of its thread into a store.
+// Store: the store of the calling thread.
+//
 
 static
 VOID
@@ -1017,23 +469,6 @@ TraceControlName(
     _Inout_ PTRACE_STORE Store,
     _In_ PCTRACE_CONTROL_ACTION Action
     )
-/*++
-
-Routine Description:
-
-    Writes the name of its thread into a store.
-
-Arguments:
-
-    Store - Supplies the store of the calling thread.
-
-    Action - Supplies the name.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE_HEADER Header;
     TRACE_THREAD_TIMES Times;
@@ -1062,29 +497,18 @@ Return Value:
     RtlStoreRelease32(&Header->ThreadNameLength, Action->TextLength);
 }
 
+//
+// Pauses a store: from now on the hook counts.
+// Store: the store, whose work lock is held.
+// Timestamp: when that was asked for.
+//
+
 static
 VOID
 TraceControlStop(
     _Inout_ PTRACE_STORE Store,
     _In_ ULONGLONG Timestamp
     )
-/*++
-
-Routine Description:
-
-    Pauses a store: from now on the hook counts.
-
-Arguments:
-
-    Store - Supplies the store, whose work lock is held.
-
-    Timestamp - Supplies when that was asked for.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE_HEADER Header;
 
@@ -1101,30 +525,19 @@ Return Value:
     }
 }
 
+//
+// Ends the pause of a store. What the hook counted meanwhile was not lost but
+// left out.
+// Store: the store, whose work lock is held.
+// Timestamp: when that was asked for.
+//
+
 static
 VOID
 TraceControlStart(
     _Inout_ PTRACE_STORE Store,
     _In_ ULONGLONG Timestamp
     )
-/*++
-
-Routine Description:
-
-    Ends the pause of a store.  What the hook counted meanwhile was not lost but
-    left out.
-
-Arguments:
-
-    Store - Supplies the store, whose work lock is held.
-
-    Timestamp - Supplies when that was asked for.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_DEPTH Depth;
     PTRACE_STORE_HEADER Header;
@@ -1170,42 +583,51 @@ Return Value:
                                                    TRACE_HOOK_STOPPED));
 }
 
+//
+// Carries out what a store has missed.
+// Store: the store, whose work lock is held.
+//
+
 static
 VOID
 TraceControlCarryOut(
     _Inout_ PTRACE_STORE Store
     )
-/*++
-
-Routine Description:
-
-    Carries out what a store has missed.
-
-Arguments:
-
-    Store - Supplies the store, whose work lock is held.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_SESSION Session;
     PTRACE_STORE_HEADER Header;
     TRACE_CONTROL_ACTION Action;
     ULONG Seen;
+    ULONGLONG Noticed;
     ULONGLONG Now;
 
     Session = Store->Session;
     Header = Store->Header;
 
     InterlockedExchange(&Store->Attention, 0);
-    Seen = (ULONG)Session->ControlSeen;
+    Seen = TRACE_CONTROL_SEEN(Session);
     Now = __rdtsc();
     if (Header->State == TRACE_STATE_STOPPED) {
         return;
     }
+
+    //
+    // A tree has the calls that ended between the time of what was asked for
+    // and the moment at which the hook was told to come by, and their callers
+    // must have that time, too: for it, nothing was asked for before that
+    // moment.  From then on up to this call there was none.
+    //
+
+    if (Header->Mode == TRACE_MODE_TREE && Header->NumberOfActions < Seen) {
+        Noticed = Store->NoticedTimestamp;
+        if (Noticed == 0 || Noticed > Now) {
+            Noticed = Now;
+        }
+        if (Store->ActionTimestamp < Noticed) {
+            Store->ActionTimestamp = Noticed;
+        }
+    }
+    Store->NoticedTimestamp = 0;
 
     while (Header->NumberOfActions < Seen &&
            TraceControlRead(Session, Header->NumberOfActions, &Action)) {
@@ -1255,29 +677,46 @@ Return Value:
     }
 }
 
+//
+// Carries out, for a store that has just been made, what was asked for before:
+// it begins paused if recording is stopped, and its thread may have a name.
+// Store: the store, in which nothing has been recorded.
+//
+
+_Use_decl_annotations_
+BOOLEAN
+TraceControlBegin(
+    PTRACE_STORE Store
+    )
+{
+    LONGLONG Look;
+    PTRACE_SESSION Session;
+    PTRACE_STORE_HEADER Header;
+    ULONG Seen;
+
+    Session = Store->Session;
+    Header = Store->Header;
+
+    Look = Session->ControlLook;
+    Seen = (ULONG)((ULONGLONG)Look >> 1);
+    if (Seen > CONTROL_LOOK_BACK) {
+        TraceStoreAcquireWorkLock(Store);
+        RtlStoreRelease32(&Header->NumberOfActions, Seen - CONTROL_LOOK_BACK);
+        if ((Look & 1) != 0) {
+            TraceControlStop(Store, Header->OpenAnchor.Tsc);
+        }
+        TraceStoreReleaseWorkLock(Store);
+    }
+
+    InterlockedExchange(&Store->Attention, 1);
+    return TraceControlServe(Store);
+}
+
 _Use_decl_annotations_
 BOOLEAN
 TraceControlServe(
     PTRACE_STORE Store
     )
-/*++
-
-Routine Description:
-
-    Looks for new actions and carries out what the calling thread's store has
-    missed.
-
-Arguments:
-
-    Store - Supplies the store.
-
-Return Value:
-
-    TRUE if recording is stopped.  The hook then finds no room; it counts by
-    itself if its flags have TRACE_HOOK_STOPPED, which they have where there is
-    a worker to take it away.
-
---*/
 {
     PTRACE_SESSION Session;
     PTRACE_STORE_HEADER Header;
@@ -1297,6 +736,7 @@ Return Value:
     TraceControlCarryOut(Store);
     if ((Header->HookFlags & TRACE_HOOK_PAUSED) != 0) {
         RtlStoreRelease64(&Header->Limit, 0);
+        RtlStoreRelease64(&Store->ArmedLimit, 0);
         if (Session->Worker.State == TRACE_WORKER_RUNNING ||
             Session->Worker.State == TRACE_WORKER_STARTING) {
 
@@ -1326,23 +766,6 @@ VOID
 TraceControlSettle(
     PTRACE_STORE Store
     )
-/*++
-
-Routine Description:
-
-    Carries out what a store that is being closed has missed, and says for good
-    what was left out and what was lost.
-
-Arguments:
-
-    Store - Supplies the store, whose work lock is held and whose owner makes no
-        more calls.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE_HEADER Header;
 

@@ -45,7 +45,7 @@ extern "C" {
 //
 
 #define TRACE_FORMAT_MAJOR 1
-#define TRACE_FORMAT_MINOR 3
+#define TRACE_FORMAT_MINOR 4
 
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_RECORD_SIZE 16
@@ -102,6 +102,13 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_RECORD, StackKind) == 12);
 #define TRACE_KIND_EXIT             2u  // _pexit, __return__
 #define TRACE_KIND_ENTER_FUNCTION   3u  // __cyg_profile_func_enter
 #define TRACE_KIND_EXIT_FUNCTION    4u  // __cyg_profile_func_exit
+
+//
+// Of no hook's call: every open call of the stack whose RSP is below this one's
+// has been left.  Site is that of the entry that follows.
+//
+
+#define TRACE_KIND_GONE             5u
 
 //
 // Values of TRACE_STORE_HEADER.Mode: what follows the header.
@@ -336,7 +343,9 @@ typedef struct _TRACE_STORE_HEADER {
     uint64_t MaximumBytes;          // 0x180 of the file; 0: no limit
     uint32_t MaximumDepth;          // 0x188 calls deeper than that are not
                                     //       recorded; 0: no limit
-    uint32_t Reserved1;             // 0x18c
+    uint32_t NumberOfEventsDoubtful; // 0x18c of NumberOfEventsTooDeep, of which
+                                    //       it is not certain that their calls
+                                    //       were deeper; 2^32 - 1: or more
     uint64_t NumberOfEventsTooDeep; // 0x190 hook calls left out for that
     uint64_t NumberOfWaits;         // 0x198 times the traced thread had to wait
                                     //       for its pages or make them itself
@@ -356,18 +365,25 @@ typedef struct _TRACE_STORE_HEADER {
                                     //       thread has carried out; 0: none
 
     //
-    // 0x1c8: trees only.
+    // 0x1c8: trees only, but for what says otherwise.
     //
 
     uint64_t NodesFileOffset;       // 0x1c8
     uint64_t NumberOfNodes;         // 0x1d0 whole ones, the root is the first
     uint64_t BaseAddress;           // 0x1d8 of the file, in the writer: an
                                     //       address less this is a file offset
-    uint64_t NumberOfUnmatchedExits; // 0x1e0
+    union {                         // 0x1e0
+        uint64_t NumberOfUnmatchedExits;
+        uint64_t NumberOfCallsDoubtful; // records: calls that took less than
+                                    //       MinimumDuration and were kept, as
+                                    //       it is not known whether the latest
+                                    //       entry was theirs
+    };
     uint64_t StackFileOffset;       // 0x1e8 of the TRACE_TREE_STACK in use
     uint32_t ParentProcessId;       // 0x1f0 of the process that started this
                                     //       one; 0: not known
-    uint32_t Reserved3;             // 0x1f4
+    uint32_t NumberOfModules;       // 0x1f4 trees: further ones, of
+                                    //       TRACE_TREE_MODULE
     uint64_t NumberOfCallsCleared;  // 0x1f8 trees: calls that clearings took
                                     //       out of the nodes, but for those
                                     //       that were open and are in them
@@ -462,8 +478,10 @@ TRACE_FORMAT_ASSERT_OFFSET(NodesFileOffset, 0x1c8);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfNodes, 0x1d0);
 TRACE_FORMAT_ASSERT_OFFSET(BaseAddress, 0x1d8);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfUnmatchedExits, 0x1e0);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfCallsDoubtful, 0x1e0);
 TRACE_FORMAT_ASSERT_OFFSET(StackFileOffset, 0x1e8);
 TRACE_FORMAT_ASSERT_OFFSET(ParentProcessId, 0x1f0);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfModules, 0x1f4);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfCallsCleared, 0x1f8);
 TRACE_FORMAT_ASSERT_OFFSET(ModulePath, 0x200);
 TRACE_FORMAT_ASSERT_OFFSET(ProcessPath, 0x620);
@@ -504,7 +522,10 @@ typedef struct _TRACE_NODE {
     uint32_t Site;                  // 0x28 as a record's; 0: root and other
     uint32_t FrameSize;             // 0x2c from RSP at the entry hook's call up
                                     //      to the return address, bytes
-    uint64_t OtherChild;            // 0x30 writer address, or 0
+    uint32_t Place;                 // 0x30 the low 32 bits of a return address
+                                    //      in the parent's own function, where
+                                    //      it was called from; 0: none yet
+    uint32_t Reserved1;             // 0x34
     uint32_t Kind;                  // 0x38 TRACE_KIND_ENTER or _ENTER_FUNCTION;
                                     //      0: root and other
     uint32_t Flags;                 // 0x3c TRACE_NODE_*
@@ -523,7 +544,11 @@ typedef struct _TRACE_NODE {
     uint64_t HashNext;              // 0x58 writer address
     uint64_t Parent;                // 0x60 index of the parent; the root's is
                                     //      its own, 0
-    uint64_t Reserved[3];           // 0x68
+    uint64_t OtherChild;            // 0x68 writer address, or 0
+    uint32_t Module;                // 0x70 0: that of the header; else the
+                                    //      number of a TRACE_TREE_MODULE
+    uint32_t Reserved2;             // 0x74
+    uint64_t Reserved;              // 0x78
 
 } TRACE_NODE;
 typedef TRACE_NODE *PTRACE_NODE;
@@ -536,7 +561,8 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Maximum) == 0x18);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, LastChild) == 0x20);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Site) == 0x28);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, FrameSize) == 0x2c);
-TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, OtherChild) == 0x30);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Place) == 0x30);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, OtherChild) == 0x68);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Kind) == 0x38);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Flags) == 0x3c);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, First) == 0x40);
@@ -544,6 +570,7 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Abandoned) == 0x48);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Away) == 0x50);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, HashNext) == 0x58);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Parent) == 0x60);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Module) == 0x70);
 
 //
 // A node for all the functions that its parent calls and that have no nodes of
@@ -559,6 +586,58 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Parent) == 0x60);
 //
 
 #define TRACE_NODE_CHRONOLOGICAL    0x2u
+
+//
+// The FrameSize of a function that saves its static chain around the call of
+// the entry hook: its frames' Stack is 8 above RSP at that call, where the exit
+// hook has it, and its return address is there.
+//
+
+#define TRACE_FRAME_SIZE_CHAIN      0xFFFFFFFFu
+
+//
+// A node that the hooks do not find by themselves, since the low 32 bits of its
+// address lie in another module, too.
+//
+
+#define TRACE_NODE_HIDDEN           0x4u
+
+//
+// A module whose functions have nodes in the tree, beside that of the header.
+// Number n, from 1 to NumberOfModules, lies n * TRACE_TREE_MODULE_SIZE before
+// the nodes.  It is whole before it is counted, and never changes.
+//
+
+#define TRACE_TREE_MODULE_SIZE 2048
+#define TRACE_TREE_MODULES 63
+
+typedef struct _TRACE_TREE_MODULE {
+    uint64_t ModuleBase;            // 0x000 as in the header, this and all that
+    uint32_t ModuleSize;            // 0x008 follows
+    uint32_t ModuleTimeDateStamp;   // 0x00c
+    uint32_t ModuleCheckSum;        // 0x010
+    uint32_t CodeViewAge;           // 0x014
+    uint8_t CodeViewGuid[16];       // 0x018
+    uint32_t ModulePathLength;      // 0x028
+    uint32_t ModulePathFullLength;  // 0x02c
+    uint32_t PdbPathLength;         // 0x030
+    uint32_t PdbPathFullLength;     // 0x034
+    uint32_t Flags;                 // 0x038 TRACE_FLAG_EXCLUDED
+    uint32_t Reserved1;             // 0x03c
+    uint64_t JoinTimestamp;         // 0x040 rdtsc, when it was entered here
+    uint64_t Reserved2[7];          // 0x048
+    char ModulePath[1056];          // 0x080
+    char PdbPath[544];              // 0x4a0
+    uint8_t Reserved3[320];         // 0x6c0
+} TRACE_TREE_MODULE;
+typedef TRACE_TREE_MODULE *PTRACE_TREE_MODULE;
+typedef const TRACE_TREE_MODULE *PCTRACE_TREE_MODULE;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_TREE_MODULE) == TRACE_TREE_MODULE_SIZE);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_TREE_MODULE, CodeViewGuid) == 0x18);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_TREE_MODULE, JoinTimestamp) == 0x40);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_TREE_MODULE, ModulePath) == 0x80);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_TREE_MODULE, PdbPath) == 0x4a0);
 
 //
 // An open call.  The frames of a stack lie one behind the other, the outermost
@@ -621,9 +700,10 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_TREE_STACK) == 64);
 //
 // The control file of a session, which is steered through it while it runs: a
 // header of TRACE_CONTROL_HEADER_SIZE bytes, then actions.  Everyone maps it
-// for writing, and whoever wants something appends an action: claims the next
-// place by an interlocked addition to NumberClaimed, fills it, and writes Kind
-// last.  A place beyond Capacity is none, and nothing is written to it.
+// for writing, and whoever wants something appends an action: makes sure that
+// the page of the next place is there (the file grows, and never shrinks),
+// claims it by raising NumberClaimed by 1, fills it, and writes Kind last.
+// Before 1.4 the file did not grow, and NumberClaimed may be more than it has.
 //
 
 #define TRACE_CONTROL_FILE_NAME "session.control"
@@ -633,14 +713,30 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_TREE_STACK) == 64);
 #define TRACE_CONTROL_INSTANCES 64
 
 //
+// Who appends a mark or a name makes sure that there are pages for so many
+// places more: they are for stop, start and clear when the disk is full.
+//
+
+#define TRACE_CONTROL_SPARE 128
+
+//
 // A module instance that follows the control file.
 //
 
 typedef struct _TRACE_CONTROL_INSTANCE {
     uint64_t ModuleBase;            // 0x00 0: free
     uint32_t NumberSeen;            // 0x08 actions, by the library's worker
-    uint32_t State;                 // 0x0c TRACE_ACTION_START or _STOP
+    uint32_t State;                 // 0x0c TRACE_ACTION_START or _STOP, and
+                                    //      from 1.4 on perhaps
+                                    //      TRACE_CONTROL_FOLLOWS
 } TRACE_CONTROL_INSTANCE;
+
+//
+// A thread of the library looks at the file all the time.  Without it the
+// instance follows when a thread of the program comes by.
+//
+
+#define TRACE_CONTROL_FOLLOWS 0x100u
 
 TRACE_FORMAT_ASSERT(sizeof(TRACE_CONTROL_INSTANCE) == 16);
 
@@ -650,9 +746,11 @@ typedef struct _TRACE_CONTROL {
     uint16_t MinorVersion;          // 0x0a
     uint32_t ProcessId;             // 0x0c
     uint64_t ProcessCreationTime;   // 0x10 FILETIME, UTC
-    uint32_t Capacity;              // 0x18 actions
+    uint32_t Capacity;              // 0x18 actions, when the file was made
     uint32_t NumberClaimed;         // 0x1c
-    uint64_t Reserved[4];           // 0x20
+    uint64_t NumberLeftOut;         // 0x20 actions of the process itself that
+                                    //      could not be written (1.4)
+    uint64_t Reserved[3];           // 0x28
     TRACE_CONTROL_INSTANCE Instances[TRACE_CONTROL_INSTANCES]; // 0x40
 } TRACE_CONTROL;
 typedef TRACE_CONTROL *PTRACE_CONTROL;

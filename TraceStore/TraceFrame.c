@@ -15,7 +15,8 @@ Abstract:
 
 --*/
 
-#include "TraceStore.h"
+#include "../Rtl/Rtl.h"
+#include "TraceFrame.h"
 
 //
 // Unwind operations and flags.
@@ -42,13 +43,6 @@ Abstract:
 #define FRAME_MAXIMUM_CHAIN     32
 #define FRAME_MAXIMUM_SIZE      0x40000000
 
-typedef struct _FRAME_FUNCTION {
-    ULONG Begin;                    // RVAs
-    ULONG End;
-    ULONG Unwind;
-} FRAME_FUNCTION;
-typedef const FRAME_FUNCTION *PCFRAME_FUNCTION;
-
 typedef struct _FRAME_UNWIND {
     UCHAR VersionAndFlags;
     UCHAR SizeOfProlog;
@@ -58,41 +52,24 @@ typedef struct _FRAME_UNWIND {
 } FRAME_UNWIND;
 typedef const FRAME_UNWIND *PCFRAME_UNWIND;
 
-static
-PCFRAME_FUNCTION
-TraceFrameFindFunction(
-    _In_ PBYTE Base,
-    _In_ ULONG ModuleSize,
-    _In_ ULONG Address
+_Use_decl_annotations_
+PCTRACE_FUNCTION
+TraceFrameFindEntry(
+    PVOID ModuleBase,
+    ULONG ModuleSize,
+    ULONG Address
     )
-/*++
-
-Routine Description:
-
-    Finds the entry of the exception directory that covers an address.
-
-Arguments:
-
-    Base - Supplies the module.
-
-    ModuleSize - Supplies its size in bytes.
-
-    Address - Supplies the address' RVA.
-
-Return Value:
-
-    The entry, or NULL.
-
---*/
 {
+    PBYTE Base;
     PIMAGE_DOS_HEADER Dos;
     PIMAGE_NT_HEADERS64 Nt;
     PIMAGE_DATA_DIRECTORY Directory;
-    PCFRAME_FUNCTION Functions;
+    PCTRACE_FUNCTION Functions;
     ULONG Low;
     ULONG High;
     ULONG Middle;
 
+    Base = (PBYTE)ModuleBase;
     Dos = (PIMAGE_DOS_HEADER)Base;
     if (Dos->e_lfanew < 0 ||
         (ULONG)Dos->e_lfanew > ModuleSize - sizeof(IMAGE_NT_HEADERS64)) {
@@ -116,7 +93,7 @@ Return Value:
         return NULL;
     }
 
-    Functions = (PCFRAME_FUNCTION)(Base + Directory->VirtualAddress);
+    Functions = (PCTRACE_FUNCTION)(Base + Directory->VirtualAddress);
     Low = 0;
     High = Directory->Size / sizeof(*Functions);
     while (Low < High) {
@@ -133,6 +110,36 @@ Return Value:
     return NULL;
 }
 
+_Use_decl_annotations_
+BOOLEAN
+TraceFrameIsWithin(
+    PVOID ModuleBase,
+    ULONG ModuleSize,
+    PCTRACE_FUNCTION Function
+    )
+{
+    PCFRAME_UNWIND Unwind;
+    ULONG End;
+
+    if (Function->Unwind > ModuleSize - 4 || (Function->Unwind & 3) != 0) {
+        return FALSE;
+    }
+
+    Unwind = (PCFRAME_UNWIND)((PBYTE)ModuleBase + Function->Unwind);
+    End = 4 + (Unwind->NumberOfCodes + 1u) / 2 * 4;
+    if ((Unwind->VersionAndFlags >> 3 & FRAME_FLAG_CHAINED) != 0) {
+        End += sizeof(*Function);
+    }
+    return End <= ModuleSize - Function->Unwind;
+}
+
+//
+// Adds up what the codes of a prolog take from RSP.
+// Unwind: the codes, all of them within the module.
+// Offset: the place's distance from the beginning of the function.
+// Returns FALSE if the codes make no sense.
+//
+
 static
 BOOLEAN
 TraceFrameSum(
@@ -140,25 +147,6 @@ TraceFrameSum(
     _In_ ULONG Offset,
     _Inout_ PTRACE_FRAME_LAYOUT Layout
     )
-/*++
-
-Routine Description:
-
-    Adds up what the codes of a prolog take from RSP.
-
-Arguments:
-
-    Unwind - Supplies the codes, all of them within the module.
-
-    Offset - Supplies the place's distance from the beginning of the function.
-
-    Layout - Receives the sums.
-
-Return Value:
-
-    FALSE if the codes make no sense.
-
---*/
 {
     ULONG Index;
     ULONG Slots;
@@ -232,6 +220,38 @@ Return Value:
     return TRUE;
 }
 
+//
+// Says whether a hook was called as gcc does where a function has a static
+// chain (nested functions of C, Ada and Fortran): push r10, call, pop r10. The
+// unwind data has nothing of that.
+//
+// Base: the module.
+// ModuleSize: its size in bytes.
+// Address: the RVA of the place behind the call.
+// Offset: the place's distance from the beginning of the function.
+//
+
+static
+BOOLEAN
+TraceFrameHasChain(
+    _In_ PBYTE Base,
+    _In_ ULONG ModuleSize,
+    _In_ ULONG Address,
+    _In_ ULONG Offset
+    )
+{
+    const BYTE *Place = Base + Address;
+
+    if (Address > ModuleSize - 2 || Place[0] != 0x41 || Place[1] != 0x5A) {
+        return FALSE;
+    }
+
+    return (BOOLEAN)((Offset >= 7 && Place[-7] == 0x41 && Place[-6] == 0x52 &&
+                      Place[-5] == 0xE8) ||
+                     (Offset >= 8 && Place[-8] == 0x41 && Place[-7] == 0x52 &&
+                      Place[-6] == 0xFF && Place[-5] == 0x15));
+}
+
 _Use_decl_annotations_
 BOOLEAN
 TraceFrameFind(
@@ -240,32 +260,10 @@ TraceFrameFind(
     ULONGLONG Place,
     PTRACE_FRAME_LAYOUT Layout
     )
-/*++
-
-Routine Description:
-
-    Finds the function that holds a place in the module's code, and how far RSP
-    is below the function's return address there.
-
-Arguments:
-
-    ModuleBase - Supplies the module.
-
-    ModuleSize - Supplies its size in bytes.
-
-    Place - Supplies the address behind a call.
-
-    Layout - Receives what is known.
-
-Return Value:
-
-    FALSE if there is no unwind data: then all of Layout is 0.
-
---*/
 {
     PBYTE Base;
     ULONGLONG Address;
-    PCFRAME_FUNCTION Function;
+    PCTRACE_FUNCTION Function;
     PCFRAME_UNWIND Unwind;
     ULONG Begin;
     ULONG Offset;
@@ -282,7 +280,7 @@ Return Value:
         return FALSE;
     }
 
-    Function = TraceFrameFindFunction(Base, ModuleSize, (ULONG)Address - 1);
+    Function = TraceFrameFindEntry(Base, ModuleSize, (ULONG)Address - 1);
     if (Function == NULL) {
         return FALSE;
     }
@@ -291,21 +289,21 @@ Return Value:
     Offset = (ULONG)Address - Begin;
 
     for (Chain = 0; Chain < FRAME_MAXIMUM_CHAIN; Chain += 1) {
-        if (Function->Unwind > ModuleSize - 4 ||
-            (Function->Unwind & 3) != 0) {
-
+        if (!TraceFrameIsWithin(Base, ModuleSize, Function)) {
             goto Error;
         }
 
         Unwind = (PCFRAME_UNWIND)(Base + Function->Unwind);
         End = 4 + (Unwind->NumberOfCodes + 1u) / 2 * 4;
-        if (End > ModuleSize - Function->Unwind ||
-            !TraceFrameSum(Unwind, Offset, Layout)) {
-
+        if (!TraceFrameSum(Unwind, Offset, Layout)) {
             goto Error;
         }
 
         if ((Unwind->VersionAndFlags >> 3 & FRAME_FLAG_CHAINED) == 0) {
+            Layout->HasChain = TraceFrameHasChain(Base,
+                                                  ModuleSize,
+                                                  (ULONG)Address,
+                                                  Offset);
             Layout->Function = (ULONG)(ULONG_PTR)Base + Begin;
             return TRUE;
         }
@@ -315,11 +313,7 @@ Return Value:
         // run.
         //
 
-        if (sizeof(*Function) > ModuleSize - Function->Unwind - End) {
-            goto Error;
-        }
-
-        Function = (PCFRAME_FUNCTION)((PBYTE)Unwind + End);
+        Function = (PCTRACE_FUNCTION)((PBYTE)Unwind + End);
         Begin = Function->Begin;
         Offset = 0xFFFFFFFF;
     }

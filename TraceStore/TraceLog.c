@@ -11,10 +11,9 @@ Abstract:
 
 --*/
 
-#include "TraceStore.h"
-
-#define TEB_PROCESS_ID  0x40
-#define TEB_THREAD_ID   0x48
+#include "../Rtl/RtlTeb.h"
+#include "TraceLog.h"
+#include "TraceSession.h"
 
 //
 // One thread writes the log at a time, by not sharing it.  How often another
@@ -23,6 +22,19 @@ Abstract:
 
 #define TRACE_LOG_TRIES 20
 
+//
+// Opens the log file for appending: <module>.log in the session directory, or
+// the file in the temporary directory.
+//
+// A temporary directory may be one where others can make files, too: what has
+// the log's name there and is somebody else's, a link among them, is not
+// written to.
+//
+// Directory: the session directory, or NULL for the temporary one.
+// File: the handle.
+// Returns STATUS_SUCCESS, NtCreateFile's status or STATUS_INVALID_OWNER.
+//
+
 static
 NTSTATUS
 TraceLogOpen(
@@ -30,71 +42,77 @@ TraceLogOpen(
     _In_opt_ HANDLE Directory,
     _Out_ PHANDLE File
     )
-/*++
-
-Routine Description:
-
-    Opens the log file for appending: <module>.log in the session directory, or
-    the file in the temporary directory.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Directory - Supplies the session directory, or NULL for the temporary one.
-
-    File - Receives the handle.
-
-Return Value:
-
-    STATUS_SUCCESS or NtCreateFile's status.
-
---*/
 {
+    NTSTATUS Status;
     OBJECT_ATTRIBUTES Attributes;
     IO_STATUS_BLOCK IoStatus;
     UNICODE_STRING Name;
+    PUNICODE_STRING Path;
+    HANDLE Handle;
+    ULONG Options;
     WCHAR Buffer[208];
 
     if (Directory == NULL) {
-        return RtlCreateFile(&Session->Rtl,
-                             &Session->LogName,
-                             RTL_OPEN_ALWAYS,
-                             File);
+        Path = &Session->LogName;
+        Options = FILE_OPEN_REPARSE_POINT;
+    } else {
+        Name.Buffer = Buffer;
+        Name.Length = Session->ModuleName.Length;
+        Name.MaximumLength = sizeof(Buffer);
+        if (Name.Length > 200 * sizeof(WCHAR)) {
+            Name.Length = 200 * sizeof(WCHAR);
+        }
+        RtlCopyBytes(Buffer, Session->ModuleName.Buffer, Name.Length);
+        RtlCopyBytes(Buffer + Name.Length / sizeof(WCHAR),
+                     L".log",
+                     4 * sizeof(WCHAR));
+        Name.Length += 4 * sizeof(WCHAR);
+        Path = &Name;
+        Options = 0;
     }
-
-    Name.Buffer = Buffer;
-    Name.Length = Session->ModuleName.Length;
-    Name.MaximumLength = sizeof(Buffer);
-    if (Name.Length > 200 * sizeof(WCHAR)) {
-        Name.Length = 200 * sizeof(WCHAR);
-    }
-    RtlCopyBytes(Buffer, Session->ModuleName.Buffer, Name.Length);
-    RtlCopyBytes(Buffer + Name.Length / sizeof(WCHAR),
-                 L".log",
-                 4 * sizeof(WCHAR));
-    Name.Length += 4 * sizeof(WCHAR);
 
     InitializeObjectAttributes(&Attributes,
-                               &Name,
+                               Path,
                                OBJ_CASE_INSENSITIVE,
                                Directory,
-                               NULL);
+                               Session->Rtl.FileSecurity);
 
-    return Session->Rtl.NtCreateFile(File,
-                                     GENERIC_READ | GENERIC_WRITE |
-                                     SYNCHRONIZE,
-                                     &Attributes,
-                                     &IoStatus,
-                                     NULL,
-                                     FILE_ATTRIBUTE_NORMAL,
-                                     FILE_SHARE_READ | FILE_SHARE_DELETE,
-                                     FILE_OPEN_IF,
-                                     FILE_NON_DIRECTORY_FILE |
-                                     FILE_SYNCHRONOUS_IO_NONALERT,
-                                     NULL,
-                                     0);
+    Status = Session->Rtl.NtCreateFile(&Handle,
+                                       GENERIC_READ | GENERIC_WRITE |
+                                       SYNCHRONIZE,
+                                       &Attributes,
+                                       &IoStatus,
+                                       NULL,
+                                       FILE_ATTRIBUTE_NORMAL,
+                                       FILE_SHARE_READ | FILE_SHARE_DELETE,
+                                       FILE_OPEN_IF,
+                                       FILE_NON_DIRECTORY_FILE |
+                                       FILE_SYNCHRONOUS_IO_NONALERT |
+                                       Options,
+                                       NULL,
+                                       0);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Directory == NULL && Session->User.SidSize != 0) {
+        Status = RtlCheckOwner(&Session->Rtl, &Session->User, Handle);
+        if (!NT_SUCCESS(Status)) {
+            RtlClose(&Session->Rtl, Handle);
+            return Status;
+        }
+    }
+
+    *File = Handle;
+    return Status;
 }
+
+//
+// Appends a line to the log file.
+// Directory: the session directory, or NULL for the temporary one.
+// Text: the line, UTF-8.
+// Returns STATUS_SUCCESS or the failing call's status.
+//
 
 static
 NTSTATUS
@@ -104,27 +122,6 @@ TraceLogAppend(
     _In_reads_bytes_(LengthInBytes) const CHAR *Text,
     _In_ ULONG LengthInBytes
     )
-/*++
-
-Routine Description:
-
-    Appends a line to the log file.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Directory - Supplies the session directory, or NULL for the temporary one.
-
-    Text - Supplies the line, UTF-8.
-
-    LengthInBytes - Supplies its length.
-
-Return Value:
-
-    STATUS_SUCCESS or the failing call's status.
-
---*/
 {
     NTSTATUS Status;
     HANDLE File;
@@ -158,6 +155,11 @@ Return Value:
     return Status;
 }
 
+//
+// Shows a line to the debugger.
+// Text: the line, UTF-8.
+//
+
 static
 VOID
 TraceLogDebugString(
@@ -165,25 +167,6 @@ TraceLogDebugString(
     _In_reads_bytes_(LengthInBytes) const CHAR *Text,
     _In_ ULONG LengthInBytes
     )
-/*++
-
-Routine Description:
-
-    Shows a line to the debugger.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Text - Supplies the line, UTF-8.
-
-    LengthInBytes - Supplies its length.
-
-Return Value:
-
-    None.
-
---*/
 {
     WCHAR Wide[600];
     ULONG Written;
@@ -204,25 +187,6 @@ TraceLogError(
     PCRTL_ERROR Error,
     PCSZ Consequence
     )
-/*++
-
-Routine Description:
-
-    Reports an error.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Error - Supplies what failed.
-
-    Consequence - Supplies what happens now.
-
-Return Value:
-
-    None.  A report that cannot be written is shown to the debugger alone.
-
---*/
 {
     NTSTATUS Status;
     HANDLE Directory;

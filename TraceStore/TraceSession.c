@@ -13,20 +13,29 @@ Abstract:
 
 --*/
 
+#include "../Rtl/RtlTeb.h"
+#include "TraceCaller.h"
+#include "TraceClock.h"
+#include "TraceControl.h"
+#include "TraceControlOpen.h"
+#include "TraceShare.h"
+#include "TraceStop.h"
 #include "TraceStore.h"
-
-#define TEB_PROCESS_ID 0x40
+#include "TraceThread.h"
+#include "TraceWorker.h"
 
 //
 // The memory of a session, one allocation:
 //
 //     0        TRACE_SESSION
 //     4 KiB    the header template
+//     8 KiB    the session's Fixed
 //     64 KiB   four strings of up to 32,767 16-bit units: the session
 //              directory, the module's path, the log's name, scratch
 //
 
 #define TRACE_SESSION_TEMPLATE_OFFSET   0x1000
+#define TRACE_SESSION_FIXED_OFFSET      0x2000
 #define TRACE_SESSION_STRINGS_OFFSET    0x10000
 #define TRACE_SESSION_STRING_SIZE       0x10000
 #define TRACE_SESSION_ZEROS_OFFSET      0x50000
@@ -34,6 +43,11 @@ Abstract:
                                          TRACE_ZEROS_SIZE)
 
 C_ASSERT(sizeof(TRACE_SESSION) <= TRACE_SESSION_TEMPLATE_OFFSET);
+C_ASSERT(TRACE_SESSION_TEMPLATE_OFFSET + TRACE_HEADER_SIZE <=
+         TRACE_SESSION_FIXED_OFFSET);
+C_ASSERT(TRACE_SESSION_FIXED_OFFSET +
+         TRACE_NUMBER_OF_FIXED * sizeof(ULONGLONG) <=
+         TRACE_SESSION_STRINGS_OFFSET);
 
 //
 // The CodeView entry of a debug directory: "RSDS", GUID, age, UTF-8 path.
@@ -49,6 +63,13 @@ typedef const CODEVIEW_ENTRY *PCCODEVIEW_ENTRY;
 
 #define CODEVIEW_SIGNATURE 0x53445352           // "RSDS"
 
+//
+// Copies a text into a header as UTF-8.
+// CapacityInBytes: the size of Destination.
+// Length: the number of bytes written.
+// FullLength: the number of bytes that the whole text has.
+//
+
 static
 VOID
 TraceSessionCopyText(
@@ -58,29 +79,6 @@ TraceSessionCopyText(
     _Out_ uint32_t *Length,
     _Out_ uint32_t *FullLength
     )
-/*++
-
-Routine Description:
-
-    Copies a text into a header as UTF-8.
-
-Arguments:
-
-    Text - Supplies the text.
-
-    Destination - Receives it.
-
-    CapacityInBytes - Supplies the size of Destination.
-
-    Length - Receives the number of bytes written.
-
-    FullLength - Receives the number of bytes that the whole text has.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Written;
 
@@ -92,30 +90,18 @@ Return Value:
     *Length = Written;
 }
 
+//
+// Copies the module's identity out of its mapped image: size, time stamp,
+// check sum, and the CodeView entry that names its PDB.
+// Header: the header template.
+//
+
 static
 VOID
 TraceSessionDescribeModule(
     _In_ PVOID ModuleBase,
     _Inout_ PTRACE_STORE_HEADER Header
     )
-/*++
-
-Routine Description:
-
-    Copies the module's identity out of its mapped image: size, time stamp,
-    check sum, and the CodeView entry that names its PDB.
-
-Arguments:
-
-    ModuleBase - Supplies the image base.
-
-    Header - Supplies the header template.
-
-Return Value:
-
-    None.
-
---*/
 {
     PBYTE Base;
     PIMAGE_NT_HEADERS64 NtHeaders;
@@ -186,6 +172,14 @@ Return Value:
     }
 }
 
+//
+// Makes the name of the session directory: <exe>-<pid>-<creation time, UTC>.
+// ExeName: the file name of the process's image.
+// CreationTime: the process's creation time.
+// CapacityInChars: the size of Buffer, at least 256.
+// Name: a string that points into Buffer.
+//
+
 static
 VOID
 TraceSessionMakeName(
@@ -195,29 +189,6 @@ TraceSessionMakeName(
     _In_ ULONG CapacityInChars,
     _Out_ PUNICODE_STRING Name
     )
-/*++
-
-Routine Description:
-
-    Makes the name of the session directory: <exe>-<pid>-<creation time, UTC>.
-
-Arguments:
-
-    ExeName - Supplies the file name of the process's image.
-
-    CreationTime - Supplies the process's creation time.
-
-    Buffer - Receives the name.
-
-    CapacityInChars - Supplies the size of Buffer, at least 256.
-
-    Name - Receives a string that points into Buffer.
-
-Return Value:
-
-    None.
-
---*/
 {
     RTL_CALENDAR_TIME Time;
     RTL_WRITER Writer;
@@ -251,6 +222,15 @@ Return Value:
     RtlPointUnicodeString(Name, Buffer, Length);
 }
 
+//
+// Makes the name of the log that serves while there is no session directory:
+// Tracer-<module>-<pid>.log in the temporary directory.
+// Session: the session; LogName is set, and left empty if there is no
+// temporary directory.
+// Buffer: TRACE_SESSION_STRING_SIZE bytes for the name.
+// Scratch: as much to work with.
+//
+
 static
 VOID
 TraceSessionMakeLogName(
@@ -258,27 +238,6 @@ TraceSessionMakeLogName(
     _Inout_ PWCHAR Buffer,
     _Inout_ PWCHAR Scratch
     )
-/*++
-
-Routine Description:
-
-    Makes the name of the log that serves while there is no session directory:
-    Tracer-<module>-<pid>.log in the temporary directory.
-
-Arguments:
-
-    Session - Supplies the session; LogName is set, and left empty if there is
-        no temporary directory.
-
-    Buffer - Supplies TRACE_SESSION_STRING_SIZE bytes for the name.
-
-    Scratch - Supplies as much to work with.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNICODE_STRING Path;
     RTL_WRITER Writer;
@@ -322,6 +281,19 @@ Return Value:
     }
 }
 
+//
+// Fills the parts of the header template that describe the process and the
+// module, and makes the name of the session directory.
+// Session: the session; Template is filled, ModuleName points into
+// ModuleBuffer.
+// Scratch: TRACE_SESSION_STRING_SIZE bytes to work with.
+// ModuleBuffer: the module's path; as large.
+// NameBuffer: the name of the session directory.
+// CapacityInChars: the size of NameBuffer.
+// DirectoryName: a string that points into NameBuffer.
+// Returns STATUS_SUCCESS or the failing call's status.
+//
+
 static
 NTSTATUS
 TraceSessionDescribeProcess(
@@ -332,33 +304,6 @@ TraceSessionDescribeProcess(
     _In_ ULONG CapacityInChars,
     _Out_ PUNICODE_STRING DirectoryName
     )
-/*++
-
-Routine Description:
-
-    Fills the parts of the header template that describe the process and the
-    module, and makes the name of the session directory.
-
-Arguments:
-
-    Session - Supplies the session; Template is filled, ModuleName points into
-        ModuleBuffer.
-
-    Scratch - Supplies TRACE_SESSION_STRING_SIZE bytes to work with.
-
-    ModuleBuffer - Receives the module's path; as large.
-
-    NameBuffer - Receives the name of the session directory.
-
-    CapacityInChars - Supplies the size of NameBuffer.
-
-    DirectoryName - Receives a string that points into NameBuffer.
-
-Return Value:
-
-    STATUS_SUCCESS or the failing call's status.
-
---*/
 {
     NTSTATUS Status;
     PCRTL Rtl;
@@ -438,30 +383,18 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// Fills the parts of the header template that say what is kept and what is
+// left out.
+// Parameters: what the user asked for.
+//
+
 static
 VOID
 TraceSessionDescribeLimits(
     _Inout_ PTRACE_SESSION Session,
     _In_ PCTRACE_SESSION_PARAMETERS Parameters
     )
-/*++
-
-Routine Description:
-
-    Fills the parts of the header template that say what is kept and what is
-    left out.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Parameters - Supplies what the user asked for.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE_HEADER Header;
     ULONGLONG Size;
@@ -510,6 +443,49 @@ Return Value:
     }
 }
 
+//
+// Makes the descriptors for what the session creates: it is the user's alone.
+//
+// The directory's and the files' are both protected from what a directory
+// above has to inherit. A process with restricting SIDs could not open again
+// what names only its user, so there the directory above decides.
+//
+// Returns STATUS_SUCCESS, or why it is not known who the user is.
+//
+
+static
+NTSTATUS
+TraceSessionMakePrivate(
+    _Inout_ PTRACE_SESSION Session
+    )
+{
+    NTSTATUS Status;
+
+    Status = RtlQueryUser(&Session->Rtl, (HANDLE)-1, &Session->User);
+    if (Status == STATUS_NOT_SUPPORTED) {
+        return STATUS_SUCCESS;
+    }
+    if (!NT_SUCCESS(Status)) {
+        Session->User.SidSize = 0;
+        return Status;
+    }
+    if (Session->User.IsRestricted) {
+        return STATUS_SUCCESS;
+    }
+
+    RtlMakePrivateDescriptor(&Session->User,
+                             TRUE,
+                             TRUE,
+                             &Session->DirectoryDescriptor);
+    RtlMakePrivateDescriptor(&Session->User,
+                             FALSE,
+                             TRUE,
+                             &Session->FileDescriptor);
+    Session->Rtl.DirectorySecurity = &Session->DirectoryDescriptor;
+    Session->Rtl.FileSecurity = &Session->FileDescriptor;
+    return STATUS_SUCCESS;
+}
+
 _Use_decl_annotations_
 NTSTATUS
 TraceSessionCreate(
@@ -518,27 +494,6 @@ TraceSessionCreate(
     PTRACE_SESSION *SessionPointer,
     PRTL_ERROR Error
     )
-/*++
-
-Routine Description:
-
-    Creates a session.  Touches no file.
-
-Arguments:
-
-    Rtl - Supplies the RTL; it is copied.
-
-    Parameters - Supplies what the user asked for.
-
-    SessionPointer - Receives the session.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    STATUS_SUCCESS or the failing call's status.
-
---*/
 {
     NTSTATUS Status;
     PTRACE_SESSION Session;
@@ -571,12 +526,22 @@ Return Value:
     if (Session->MaximumViewSize == 0) {
         Session->MaximumViewSize = TRACE_VIEW_DEFAULT_SIZE;
     }
+    Session->WorkerMain = (PVOID)TraceWorkerMain;
     Session->WorkerAllowed = Parameters->WorkerAllowed;
     Session->WorkerPrepares = TRUE;
     Session->Flush = Parameters->Flush;
-    Session->ControlSize = Parameters->ControlSize;
+    Session->ControlSize = (Parameters->ControlSize + TRACE_CONTROL_LEAST - 1) /
+                           TRACE_CONTROL_LEAST * TRACE_CONTROL_LEAST;
     Session->Zeros = (PBYTE)Base + TRACE_SESSION_ZEROS_OFFSET;
     Session->Template = Header;
+    Session->Fixed = (ULONGLONG volatile *)
+        ((PBYTE)Base + TRACE_SESSION_FIXED_OFFSET);
+
+    Status = TraceSessionMakePrivate(Session);
+    if (!NT_SUCCESS(Status)) {
+        RtlSetError(Error, "querying the user of the process", NULL, Status);
+        goto Error;
+    }
 
     Header->MajorVersion = TRACE_FORMAT_MAJOR;
     Header->MinorVersion = TRACE_FORMAT_MINOR;
@@ -643,151 +608,10 @@ Error:
     return Status;
 }
 
-_Use_decl_annotations_
-NTSTATUS
-TraceSessionOpenDirectory(
-    PTRACE_SESSION Session,
-    PHANDLE Directory,
-    PRTL_ERROR Error
-    )
-/*++
-
-Routine Description:
-
-    Creates the session directory, and all above it that is missing, and opens
-    it; after the first time, returns the handle.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Directory - Receives the handle, which belongs to the session.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    STATUS_SUCCESS or the failing call's status.
-
---*/
-{
-    NTSTATUS Status;
-    HANDLE Handle;
-    OBJECT_ATTRIBUTES Attributes;
-    IO_STATUS_BLOCK IoStatus;
-
-    *Directory = (HANDLE)Session->DirectoryHandle;
-    if (*Directory != NULL) {
-        return STATUS_SUCCESS;
-    }
-
-    Status = RtlCreateDirectory(&Session->Rtl, &Session->Directory);
-    if (!NT_SUCCESS(Status)) {
-        return RtlSetError(Error,
-                           "creating the session directory",
-                           &Session->Directory,
-                           Status);
-    }
-
-    InitializeObjectAttributes(&Attributes,
-                               &Session->Directory,
-                               OBJ_CASE_INSENSITIVE,
-                               NULL,
-                               NULL);
-    Status = Session->Rtl.NtCreateFile(&Handle,
-                                       FILE_LIST_DIRECTORY | FILE_TRAVERSE |
-                                       SYNCHRONIZE,
-                                       &Attributes,
-                                       &IoStatus,
-                                       NULL,
-                                       FILE_ATTRIBUTE_NORMAL,
-                                       FILE_SHARE_READ | FILE_SHARE_WRITE |
-                                       FILE_SHARE_DELETE,
-                                       FILE_OPEN,
-                                       FILE_DIRECTORY_FILE |
-                                       FILE_SYNCHRONOUS_IO_NONALERT,
-                                       NULL,
-                                       0);
-    if (!NT_SUCCESS(Status)) {
-        return RtlSetError(Error,
-                           "opening the session directory",
-                           &Session->Directory,
-                           Status);
-    }
-
-    *Directory = InterlockedCompareExchangePointer(&Session->DirectoryHandle,
-                                                   Handle,
-                                                   NULL);
-    if (*Directory == NULL) {
-        *Directory = Handle;
-        RtlProtectHandle(&Session->Rtl, Handle, TRUE);
-    } else {
-        RtlClose(&Session->Rtl, Handle);
-    }
-
-    return STATUS_SUCCESS;
-}
-
-_Use_decl_annotations_
-VOID
-TraceSessionYield(
-    PTRACE_SESSION Session,
-    ULONG Count
-    )
-/*++
-
-Routine Description:
-
-    Gives up the processor, and notices when there is nobody to wait for.
-
-    ExitProcess ends all other threads before any module is told, so code of
-    another module may still come through here on the thread that is left.  And
-    a program may have terminated or suspended every thread but its own, the
-    worker among them: one that is dead is done without, one that may be
-    suspended is resumed, since it holds what a thread of the program waits for.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Count - Supplies how often the caller has waited already.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PCRTL Rtl;
-    LARGE_INTEGER Interval;
-
-    Rtl = &Session->Rtl;
-    if (Rtl->RtlDllShutdownInProgress != NULL &&
-        Rtl->RtlDllShutdownInProgress()) {
-
-        Session->IsAlone = TRUE;
-        return;
-    }
-
-    if (Count < TRACE_PATIENCE || Session->Worker.Thread == NULL) {
-        Rtl->NtYieldExecution();
-        return;
-    }
-
-    Interval.QuadPart = 0;
-    if (Rtl->NtWaitForSingleObject(Session->Worker.Thread,
-                                   FALSE,
-                                   &Interval) == STATUS_SUCCESS) {
-
-        Session->Worker.State = TRACE_WORKER_REFUSED;
-        Session->WorkerIsGone = TRUE;
-        return;
-    }
-
-    Rtl->NtResumeThread(Session->Worker.Thread, NULL);
-    Interval.QuadPart = -10000;             // 1 ms
-    Rtl->NtDelayExecution(FALSE, &Interval);
-}
+//
+// Closes every store of a session but a thread's.
+// Except: the store, or the part in a tree, to leave open, or NULL.
+//
 
 static
 VOID
@@ -796,25 +620,6 @@ TraceSessionCloseStores(
     _In_opt_ PTRACE_STORE Except,
     _In_ ULONG Reason
     )
-/*++
-
-Routine Description:
-
-    Closes every store of a session but a thread's.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Except - Supplies the store to leave open, or NULL.
-
-    Reason - Supplies a TRACE_REASON_*.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE_BLOCK Block;
     ULONG Index;
@@ -838,26 +643,6 @@ TraceSessionProcessExit(
     PTRACE_STORE OwnStore,
     BOOLEAN CloseOwn
     )
-/*++
-
-Routine Description:
-
-    Closes the stores at process exit, when every other thread is gone.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    OwnStore - Supplies the calling thread's store, or NULL.
-
-    CloseOwn - Supplies whether that one is closed too.  If not, its header
-        says closed, and records may still follow.
-
-Return Value:
-
-    None.
-
---*/
 {
     //
     // Whatever lock a killed thread held stays held: from here on nothing is
@@ -869,7 +654,8 @@ Return Value:
     Session->ClockWorker.State = TRACE_WORKER_REFUSED;
 
     TraceSessionCloseStores(Session,
-                            CloseOwn ? NULL : OwnStore,
+                            CloseOwn || OwnStore == NULL ? NULL :
+                            TraceShareFindEntry(Session, OwnStore),
                             TRACE_REASON_PROCESS_EXIT);
 
     if (OwnStore != NULL && !CloseOwn) {
@@ -883,23 +669,6 @@ TraceSessionDestroy(
     PTRACE_SESSION Session,
     ULONG Reason
     )
-/*++
-
-Routine Description:
-
-    Ends a session: the worker, every store, the memory.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Reason - Supplies a TRACE_REASON_*.
-
-Return Value:
-
-    None.
-
---*/
 {
     RTL Rtl;
     PTRACE_STORE_BLOCK Block;

@@ -6,26 +6,24 @@ Module Name:
 
 Abstract:
 
-    Opening, stopping and closing one thread's store.
+    Opening and closing one thread's store.
 
 --*/
 
+#include "../Rtl/RtlTeb.h"
+#include "TraceAdvance.h"
+#include "TraceClock.h"
+#include "TraceClose.h"
+#include "TraceControl.h"
+#include "TraceControlOpen.h"
+#include "TraceDepth.h"
+#include "TraceDirectory.h"
+#include "TraceName.h"
+#include "TraceShare.h"
+#include "TraceStop.h"
 #include "TraceStore.h"
-
-//
-// The thread environment block, read through gs: the highest address and the
-// lowest reserved one of the stack that the thread runs on, and whether it has
-// been made a fiber: bit 2 of SameTebFlags; under Wine the fiber's address, in
-// a field that Windows sets to a version number on other threads.
-//
-
-#define TEB_STACK_BASE              0x08
-#define TEB_FIBER_DATA              0x20
-#define TEB_NO_FIBER                0x1E00
-#define TEB_THREAD_ID               0x48
-#define TEB_DEALLOCATION_STACK      0x1478
-#define TEB_SAME_TEB_FLAGS          0x17EE
-#define TEB_HAS_FIBER_DATA          0x0004
+#include "TraceTree.h"
+#include "TraceView.h"
 
 //
 // The longest file name that file systems take, in 16-bit units, and how much
@@ -41,144 +39,11 @@ Abstract:
 
 #define TRACE_FILE_NAME_TRIES       1000
 
-_Use_decl_annotations_
-VOID
-TraceStoreSetAnchor(
-    PTRACE_CLOCK_ANCHOR Anchor,
-    const RTL_CLOCK_READING *Reading
-    )
-/*++
-
-Routine Description:
-
-    Writes a clock anchor so that a reader can tell a torn one.
-
-Arguments:
-
-    Anchor - Supplies the anchor in a mapped header.
-
-    Reading - Supplies the clocks.
-
-Return Value:
-
-    None.
-
---*/
-{
-    ULONGLONG Check;
-
-    //
-    // First a Check that fits neither the old nor the new fields, then the
-    // fields, then the right one.
-    //
-
-    Check = Reading->Tsc ^ Reading->Qpc ^ Reading->SystemTime;
-    RtlStoreRelease64(&Anchor->Check, ~Check ^ Anchor->Check);
-    RtlStoreRelease64(&Anchor->Tsc, Reading->Tsc);
-    RtlStoreRelease64(&Anchor->Qpc, Reading->Qpc);
-    RtlStoreRelease64(&Anchor->SystemTime, Reading->SystemTime);
-    RtlStoreRelease64(&Anchor->Check, Check);
-}
-
-static
-NTSTATUS
-TraceStoreClaim(
-    _Inout_ PTRACE_SESSION Session,
-    _Outptr_ PTRACE_STORE *Store
-    )
-/*++
-
-Routine Description:
-
-    Claims a free store, adding a block of them when none is free.  No lock is
-    taken: a thread that is killed in here leaves at worst one store unused.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Store - Receives the store.
-
-Return Value:
-
-    STATUS_SUCCESS, or the status of allocating memory.
-
---*/
-{
-    NTSTATUS Status;
-    PTRACE_STORE_BLOCK Block;
-    PTRACE_STORE_BLOCK First;
-    PVOID Base;
-    ULONG Index;
-
-    for (;;) {
-        First = Session->Blocks;
-        for (Block = First; Block != NULL; Block = Block->Next) {
-            for (Index = 0; Index < TRACE_STORES_PER_BLOCK; Index += 1) {
-                if (Block->Stores[Index].Use == TRACE_STORE_FREE &&
-                    InterlockedCompareExchange(&Block->Stores[Index].Use,
-                                               TRACE_STORE_CLOSING,
-                                               TRACE_STORE_FREE) ==
-                    TRACE_STORE_FREE) {
-
-                    *Store = &Block->Stores[Index];
-                    return STATUS_SUCCESS;
-                }
-            }
-        }
-
-        Status = RtlAllocatePages(&Session->Rtl,
-                                  TRACE_STORE_BLOCK_SIZE,
-                                  &Base);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        Block = (PTRACE_STORE_BLOCK)Base;
-        Block->Next = First;
-        if (InterlockedCompareExchangePointer((PVOID volatile *)
-                                              &Session->Blocks,
-                                              Block,
-                                              First) != First) {
-
-            //
-            // Another thread added one in the meantime: use that.
-            //
-
-            RtlFreePages(&Session->Rtl, Base);
-        }
-    }
-}
-
-static
-VOID
-TraceStoreFree(
-    _Inout_ PTRACE_STORE Store
-    )
-/*++
-
-Routine Description:
-
-    Makes a claimed store free again.  Session stays as it is: the worker may
-    be looking at the store's lock at this moment.
-
-Arguments:
-
-    Store - Supplies the store.
-
-Return Value:
-
-    None.
-
---*/
-{
-    RtlZeroBytes(&Store->Header,
-                 sizeof(*Store) - FIELD_OFFSET(TRACE_STORE, Header));
-    Store->ThreadId = 0;
-    Store->InSlowPath = 0;
-    InterlockedExchange(&Store->WorkLock, 0);
-    InterlockedExchange(&Store->Use, TRACE_STORE_FREE);
-}
+//
+// Makes the file name of a store: <module>-<tid>-<sequence>.trace.
+// SequenceNumber: a number that is new in this process.
+// Name: a string that points into Buffer.
+//
 
 static
 VOID
@@ -189,29 +54,6 @@ TraceStoreMakeName(
     _Out_writes_(TRACE_FILE_NAME_IN_CHARS) PWCHAR Buffer,
     _Out_ PUNICODE_STRING Name
     )
-/*++
-
-Routine Description:
-
-    Makes the file name of a store: <module>-<tid>-<sequence>.trace.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    ThreadId - Supplies the thread's id.
-
-    SequenceNumber - Supplies a number that is new in this process.
-
-    Buffer - Receives the name.
-
-    Name - Receives a string that points into Buffer.
-
-Return Value:
-
-    None.
-
---*/
 {
     CHAR Text[48];
     RTL_WRITER Writer;
@@ -237,6 +79,17 @@ Return Value:
     RtlPointUnicodeString(Name, Buffer, Length);
 }
 
+//
+// Opens or creates a file in the session directory. Readers may open it at any
+// time, and the user may delete it: FILE_SHARE_READ and FILE_SHARE_DELETE. A
+// reader must in turn share writing, since this handle has write access.
+//
+// Access: the access wanted.
+// Disposition: FILE_CREATE or FILE_OPEN.
+// Options: more create options.
+// Returns STATUS_SUCCESS or NtCreateFile's status.
+//
+
 static
 NTSTATUS
 TraceStoreOpenRelative(
@@ -248,35 +101,6 @@ TraceStoreOpenRelative(
     _In_ ULONG Options,
     _Out_ PHANDLE File
     )
-/*++
-
-Routine Description:
-
-    Opens or creates a file in the session directory.  Readers may open it at
-    any time, and the user may delete it: FILE_SHARE_READ and FILE_SHARE_DELETE.
-    A reader must in turn share writing, since this handle has write access.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Directory - Supplies the session directory.
-
-    Name - Supplies the file name.
-
-    Access - Supplies the access wanted.
-
-    Disposition - Supplies FILE_CREATE or FILE_OPEN.
-
-    Options - Supplies more create options.
-
-    File - Receives the handle.
-
-Return Value:
-
-    STATUS_SUCCESS or NtCreateFile's status.
-
---*/
 {
     OBJECT_ATTRIBUTES Attributes;
     IO_STATUS_BLOCK IoStatus;
@@ -285,7 +109,7 @@ Return Value:
                                Name,
                                OBJ_CASE_INSENSITIVE,
                                Directory,
-                               NULL);
+                               Session->Rtl.FileSecurity);
 
     return Session->Rtl.NtCreateFile(File,
                                      Access | SYNCHRONIZE,
@@ -302,62 +126,13 @@ Return Value:
                                      0);
 }
 
-static
-VOID
-TraceStoreQueryThreadName(
-    _In_ PCRTL Rtl,
-    _Inout_ PTRACE_STORE_HEADER Header
-    )
-/*++
-
-Routine Description:
-
-    Writes the calling thread's name into its store, if it has one and the
-    system knows of thread names.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Header - Supplies the header.
-
-Return Value:
-
-    None.
-
---*/
-{
-    struct {
-        UNICODE_STRING Name;
-        WCHAR Buffer[256];
-    } Information;
-    ULONG Written;
-
-    Information.Name.Length = 0;
-    if (!NT_SUCCESS(Rtl->NtQueryInformationThread(
-            (HANDLE)-2,
-            RTL_THREAD_NAME_INFORMATION,
-            &Information,
-            sizeof(Information),
-            NULL))) {
-
-        return;
-    }
-
-    if (Information.Name.Length == 0 ||
-        Information.Name.Length > sizeof(Information.Buffer)) {
-
-        return;
-    }
-
-    Header->ThreadNameFullLength =
-        RtlWideToUtf8(Information.Name.Buffer,
-                      Information.Name.Length / sizeof(WCHAR),
-                      Header->ThreadName,
-                      sizeof(Header->ThreadName),
-                      &Written);
-    Header->ThreadNameLength = Written;
-}
+//
+// Fills the header of a new store. The magic number comes last: a header that
+// has it is complete.
+// Store: the store; its first view is mapped and its first pages are prepared.
+// SequenceNumber: the number in the file's name.
+// IsChrono: whether it is the second store of a thread with a tree.
+//
 
 static
 VOID
@@ -366,27 +141,6 @@ TraceStoreFillHeader(
     _In_ ULONG SequenceNumber,
     _In_ BOOLEAN IsChrono
     )
-/*++
-
-Routine Description:
-
-    Fills the header of a new store.  The magic number comes last: a header
-    that has it is complete.
-
-Arguments:
-
-    Store - Supplies the store; its first view is mapped and its first pages
-        are prepared.
-
-    SequenceNumber - Supplies the number in the file's name.
-
-    IsChrono - Supplies whether it is the second store of a thread with a tree.
-
-Return Value:
-
-    None.
-
---*/
 {
     PTRACE_STORE_HEADER Header;
     RTL_CLOCK_READING Reading;
@@ -427,11 +181,14 @@ Return Value:
     Header->CursorToFileOffset = 0 - (ULONGLONG)(ULONG_PTR)Store->Current.Base;
     Header->ViewFileOffset = TRACE_HEADER_SIZE;
     Header->WriterContext = (ULONG_PTR)Store;
+    Store->IsArmed = FALSE;
+    Store->ArmedLimit = 0;
+    Store->Checked = 0;
     if (Header->Mode == TRACE_MODE_TREE) {
         TraceTreeDescribe(Store, Header);
     }
 
-    TraceStoreQueryThreadName(&Store->Session->Rtl, Header);
+    TraceNameBegin(Store, Header);
 
     RtlReadClocks(&Store->Session->Rtl, &Reading);
     Header->QpcFrequency = Reading.QpcFrequency;
@@ -443,6 +200,14 @@ Return Value:
     RtlStoreRelease64(&Header->Magic, TRACE_STORE_MAGIC);
 }
 
+//
+// Makes a store for the calling thread.
+// IsChrono: whether it is the second store of a thread with a tree.
+// Error: what failed.
+// Returns STATUS_SUCCESS or the failing call's status. Nothing is left behind
+// on failure.
+//
+
 static
 NTSTATUS
 TraceStoreCreate(
@@ -451,31 +216,12 @@ TraceStoreCreate(
     _Outptr_ PTRACE_STORE *Store,
     _Out_ PRTL_ERROR Error
     )
-/*++
-
-Routine Description:
-
-    Makes a store for the calling thread.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    IsChrono - Supplies whether it is the second store of a thread with a tree.
-
-    Store - Receives the store.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    STATUS_SUCCESS or the failing call's status.  Nothing is left behind on
-    failure.
-
---*/
 {
     NTSTATUS Status;
     PTRACE_STORE New;
+    PTRACE_STORE Entry;
+    PTRACE_SHARED Shared;
+    PVOID Base;
     HANDLE Directory;
     HANDLE File;
     HANDLE Doomed;
@@ -488,6 +234,7 @@ Return Value:
 
     File = NULL;
     New = NULL;
+    Shared = NULL;
     SequenceNumber = 0;
     IsTree = !IsChrono && Session->Template->Mode == TRACE_MODE_TREE;
     RtlPointUnicodeString(&Name, NameBuffer, 0);
@@ -497,12 +244,33 @@ Return Value:
         return Status;
     }
 
-    Status = TraceStoreClaim(Session, &New);
+    Status = TraceStoreClaim(Session, &Entry);
     if (!NT_SUCCESS(Status)) {
         return RtlSetError(Error,
                            "allocating a thread store",
                            &Session->ModuleName,
                            Status);
+    }
+
+    //
+    // A tree is no copy's own (TraceShare.c).
+    //
+
+    New = Entry;
+    if (IsTree) {
+        Status = RtlAllocatePages(&Session->Rtl, sizeof(*Shared), &Base);
+        if (!NT_SUCCESS(Status)) {
+            TraceStoreFree(Entry);
+            return RtlSetError(Error,
+                               "allocating a thread's tree",
+                               &Session->ModuleName,
+                               Status);
+        }
+        Shared = (PTRACE_SHARED)Base;
+        TraceShareInitialize(Shared, Session, Entry);
+        New = &Shared->Store;
+        Entry->Session = Session;
+        Entry->ThreadId = __readgsdword(TEB_THREAD_ID);
     }
 
     New->Session = Session;
@@ -576,7 +344,13 @@ Return Value:
     RtlProtectHandle(&Session->Rtl, File, TRUE);
     TraceStoreFillHeader(New, SequenceNumber, IsChrono);
     New->Floor = New->Current.Base + TRACE_HEADER_SIZE;
+    if (Shared != NULL) {
+        Entry->Tree.Shared = New;
+    }
     InterlockedExchange(&New->Use, TRACE_STORE_USED);
+    if (Shared != NULL) {
+        InterlockedExchange(&Entry->Use, TRACE_STORE_MEMBER);
+    }
 
     //
     // Whoever finds an action from now on tells this store, too; those from
@@ -587,13 +361,11 @@ Return Value:
     TraceControlOpen(Session);
     if (Session->Control != NULL) {
         TraceControlPoll(Session);
-        if (Session->ControlSeen != 0) {
-            InterlockedExchange(&New->Attention, 1);
-            if (!TraceControlServe(New) &&
-                New->Header->Mode != TRACE_MODE_TREE) {
+        if (TRACE_CONTROL_SEEN(Session) != 0 &&
+            !TraceControlBegin(New) &&
+            New->Header->Mode != TRACE_MODE_TREE) {
 
-                TraceStoreAdvance(New);
-            }
+            TraceStoreAdvance(New);
         }
     }
 
@@ -625,7 +397,8 @@ Error:
         }
     }
 
-    TraceStoreFree(New);
+    RtlFreePages(&Session->Rtl, Shared);
+    TraceStoreFree(Entry);
     return Status;
 }
 
@@ -636,26 +409,16 @@ TraceStoreOpen(
     PTRACE_STORE *Store,
     PRTL_ERROR Error
     )
-/*++
-
-Routine Description:
-
-    Opens a store for the calling thread.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Store - Receives the store.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    STATUS_SUCCESS or the failing call's status.
-
---*/
 {
+    NTSTATUS Status;
+
+    if (Session->Template->Mode == TRACE_MODE_TREE) {
+        Status = TraceShareJoin(Session, Store);
+        if (NT_SUCCESS(Status) || Status == STATUS_RETRY) {
+            return Status;
+        }
+    }
+
     return TraceStoreCreate(Session, FALSE, Store, Error);
 }
 
@@ -666,118 +429,8 @@ TraceStoreOpenChrono(
     PTRACE_STORE *Store,
     PRTL_ERROR Error
     )
-/*++
-
-Routine Description:
-
-    Opens the second store of the calling thread, which has a tree.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Store - Receives the store.
-
-    Error - Receives what failed.
-
-Return Value:
-
-    STATUS_SUCCESS or the failing call's status.
-
---*/
 {
     return TraceStoreCreate(Session, TRUE, Store, Error);
-}
-
-_Use_decl_annotations_
-VOID
-TraceStoreStop(
-    PTRACE_STORE Store,
-    ULONG Reason,
-    NTSTATUS Status
-    )
-/*++
-
-Routine Description:
-
-    Stops a store: what it holds stays valid, the hook counts what comes after,
-    the program goes on.
-
-Arguments:
-
-    Store - Supplies the store.
-
-    Reason - Supplies a TRACE_REASON_*.
-
-    Status - Supplies the status of what failed.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PTRACE_STORE_HEADER Header;
-
-    Header = Store->Header;
-    if (Header->Mode == TRACE_MODE_TREE) {
-        TraceTreeHalt(Store);
-    }
-    Header->Reason = Reason;
-    Header->Status = (ULONG)Status;
-    RtlStoreRelease32(&Header->State, TRACE_STATE_STOPPED);
-
-    //
-    // The hook looks at its flags only when the cursor is at the limit.
-    //
-
-    RtlStoreRelease32(&Header->HookFlags,
-                      Header->HookFlags | TRACE_HOOK_STOPPED);
-    RtlStoreRelease64(&Header->Limit, Header->Cursor);
-}
-
-_Use_decl_annotations_
-VOID
-TraceStoreFinish(
-    PTRACE_STORE Store,
-    ULONG Reason
-    )
-/*++
-
-Routine Description:
-
-    Marks an open store as ended.  A store that has stopped, or has been marked
-    before, is left as it is.
-
-Arguments:
-
-    Store - Supplies the store.
-
-    Reason - Supplies a TRACE_REASON_* that says why.
-
-Return Value:
-
-    None.
-
---*/
-{
-    PTRACE_STORE_HEADER Header;
-    RTL_CLOCK_READING Reading;
-
-    if (Store->Tree.Chrono != NULL) {
-        TraceStoreFinish(Store->Tree.Chrono, Reason);
-    }
-
-    Header = Store->Header;
-    if (Header->State != TRACE_STATE_OPEN) {
-        return;
-    }
-
-    RtlReadClocks(&Store->Session->Rtl, &Reading);
-    TraceStoreSetAnchor(&Header->LastAnchor, &Reading);
-    TraceClockDescribe(Store->Session, Header);
-    Header->Reason = Reason;
-    RtlStoreRelease32(&Header->State, TRACE_STATE_CLOSED);
 }
 
 _Use_decl_annotations_
@@ -786,138 +439,19 @@ TraceStoreClose(
     PTRACE_STORE Store,
     ULONG Reason
     )
-/*++
-
-Routine Description:
-
-    Closes a store.  Called by its owner at thread exit, or by whoever ends the
-    session when no other thread can be in it; then one whose owner was killed
-    while it closed it, or made it, is closed as well.
-
-Arguments:
-
-    Store - Supplies the store.
-
-    Reason - Supplies a TRACE_REASON_* that says why.
-
-Return Value:
-
-    None.
-
---*/
 {
-    PTRACE_SESSION Session;
-    PTRACE_STORE_HEADER Header;
-    PVOID Base;
-    ULONGLONG End;
-    LONG Use;
-    ULONG Index;
+    PTRACE_STORE Entry;
 
-    Use = InterlockedCompareExchange(&Store->Use,
-                                     TRACE_STORE_CLOSING,
-                                     TRACE_STORE_USED);
-    if (Use != TRACE_STORE_USED) {
-
-        //
-        // Once its header is unmapped it has all that readers need.
-        //
-
-        if (Use != TRACE_STORE_CLOSING ||
-            Store->Header == NULL ||
-            !Store->Session->IsAlone) {
-
-            return;
+    Entry = Store;
+    if (Store->Tree.Member != NULL) {
+        Entry = TraceShareFindEntry(Store->Session, Store);
+    }
+    if (Entry == NULL || Entry->Tree.Shared != NULL) {
+        if (Entry != NULL) {
+            TraceShareLeave(Entry, Reason);
         }
+        return;
     }
 
-    //
-    // At the end of a session it may be closed already: a store's memory
-    // outlasts it.
-    //
-
-    if (Store->Tree.Chrono != NULL) {
-        TraceStoreClose(Store->Tree.Chrono, Reason);
-        Store->Tree.Chrono = NULL;
-    }
-
-    Session = Store->Session;
-    Header = Store->Header;
-
-    //
-    // From here on the worker finds the store closing and leaves it alone; if
-    // it is mapping or unmapping a view of it at this moment, that takes a few
-    // milliseconds on a healthy disk.  It must be waited for: it uses the file,
-    // and a view that is still mapped would keep the file from being cut.
-    //
-
-    TraceStoreAcquireWorkLock(Store);
-    TraceStoreWaitForWorker(Store, TRACE_WORKER_ANY);
-
-    //
-    // A thread that was killed may have left the next view half mapped, or may
-    // have begun to make it the current one.  Each view is forgotten before it
-    // is unmapped: should this thread be killed, too, whoever comes after it
-    // unmaps nothing that has become somebody else's.
-    //
-
-    if (Store->Next.Section == NULL &&
-        Store->Next.Base != Store->Current.Base) {
-
-        Base = InterlockedExchangePointer((PVOID volatile *)&Store->Next.Base,
-                                          NULL);
-        RtlUnmapFileSection(&Session->Rtl, Base);
-    }
-    for (Index = 0; Index < TRACE_RETIRED_VIEWS; Index += 1) {
-        Base = InterlockedExchangePointer(&Store->Retired[Index], NULL);
-        TraceViewRetire(Session, Base);
-    }
-
-    End = Header->Cursor + Header->CursorToFileOffset;
-    if ((Header->Generation & 1) != 0) {
-        End = Header->ViewFileOffset;
-    }
-
-    if (Use == TRACE_STORE_CLOSING && Header->Mode == TRACE_MODE_TREE &&
-        (Header->Generation & 1) != 0) {
-
-        //
-        // A tree that was being cut stays as it is.
-        //
-
-        TraceStoreFinish(Store, Reason);
-        End = Store->FileSizeInBytes;
-
-    } else {
-
-        TraceControlSettle(Store);
-        TraceStoreFinish(Store, Reason);
-        if (Header->Mode == TRACE_MODE_TREE) {
-            End = TraceTreeClose(Store);
-        }
-    }
-
-    if (Store->Current.Base != (PBYTE)Header) {
-        Base = InterlockedExchangePointer(
-            (PVOID volatile *)&Store->Current.Base,
-            Header);
-        RtlUnmapFileSection(&Session->Rtl, Base);
-    }
-    TraceStoreReclaim(Store);
-    InterlockedExchangePointer((PVOID volatile *)&Store->Header, NULL);
-    RtlUnmapFileSection(&Session->Rtl, Header);
-
-    //
-    // Cut what was extended and not used.  Windows refuses this while any
-    // process has the file mapped (STATUS_USER_MAPPED_FILE): the file then
-    // keeps a tail of zeroes, which readers never look at.
-    //
-
-    if (End >= TRACE_HEADER_SIZE && End <= Store->FileSizeInBytes) {
-        (VOID)RtlSetFileSize(&Session->Rtl, Store->File, End);
-    }
-    RtlProtectHandle(&Session->Rtl, Store->File, FALSE);
-    RtlClose(&Session->Rtl, Store->File);
-
-    TraceDepthClose(Store);
-    TraceStoreFree(Store);
+    TraceStoreCloseOwn(Store, Reason);
 }

@@ -22,15 +22,15 @@ Abstract:
 
 --*/
 
-#include "TraceStore.h"
+#include "../Rtl/RtlTeb.h"
+#include "TraceSession.h"
+#include "TraceWatch.h"
 
 //
-// How one worker knows another: the field of the thread environment block that
-// is free for a thread's own use.
+// How one worker knows another: what is in the thread environment block's field
+// that is free for a thread's own use.
 //
 
-#define TEB_ARBITRARY_USER_POINTER      0x28
-#define TEB_THREAD_ID                   0x48
 #define TRACE_WATCH_MARK                0x54524357      // "TRCW"
 
 //
@@ -66,31 +66,20 @@ typedef struct _TRACE_THREAD_TIMES {
 } TRACE_THREAD_TIMES;
 typedef TRACE_THREAD_TIMES *PTRACE_THREAD_TIMES;
 
+//
+// Says whether a thread that runs is one of a library's: the calling worker,
+// its session's clock thread, which may not have begun and has no mark then,
+// or one that has a mark.
+//
+// Returns FALSE if not, or if it is not known.
+//
+
 static
 BOOLEAN
 TraceWatchIsLibrary(
     _In_ PTRACE_SESSION Session,
     _In_ HANDLE Thread
     )
-/*++
-
-Routine Description:
-
-    Says whether a thread that runs is one of a library's: the calling worker,
-    its session's clock thread, which may not have begun and has no mark then,
-    or one that has a mark.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Thread - Supplies the thread.
-
-Return Value:
-
-    FALSE if not, or if it is not known.
-
---*/
 {
     TRACE_THREAD_INFORMATION Basic;
     ULONGLONG Mark;
@@ -128,29 +117,17 @@ Return Value:
            Mark == TRACE_WATCH_MARK;
 }
 
+//
+// Says whether a thread is one of the program's, and runs.
+// Returns TRUE if so, or if it is not known.
+//
+
 static
 BOOLEAN
 TraceWatchIsProgram(
     _In_ PTRACE_SESSION Session,
     _In_ HANDLE Thread
     )
-/*++
-
-Routine Description:
-
-    Says whether a thread is one of the program's, and runs.
-
-Arguments:
-
-    Session - Supplies the session.
-
-    Thread - Supplies the thread.
-
-Return Value:
-
-    TRUE if so, or if it is not known.
-
---*/
 {
     LARGE_INTEGER Zero;
 
@@ -165,64 +142,81 @@ Return Value:
            !TraceWatchIsLibrary(Session, Thread);
 }
 
+//
+// Closes the handle of a thread that was looked at.
+// Found: its place.
+//
+
+static
+VOID
+TraceWatchCloseFound(
+    _In_ PCRTL Rtl,
+    _Inout_ HANDLE volatile *Found
+    )
+{
+    HANDLE Thread;
+
+    Thread = *Found;
+    *Found = NULL;
+    RtlCompilerBarrier();
+    RtlClose(Rtl, Thread);
+}
+
+//
+// Finds threads of the program, the oldest first: the main thread, most often.
+//
+// Somebody may terminate the worker at any moment. So the system itself writes
+// each handle to a place where TraceWatchEnd finds it, and a handle is
+// forgotten before it is closed: what has got its value afterwards is somebody
+// else's. A handle that is still open then is lost; that is an instruction or
+// two. (Wine makes the handle in another process; a thread that is killed
+// before it has the answer leaves one that nobody knows.)
+//
+// Session: the session, whose worker watches none; it receives them.
+// STATUS_SUCCESS: there is one at least.
+// STATUS_NO_MORE_ENTRIES: there is none.
+// Or why that is not known.
+//
+
 static
 NTSTATUS
 TraceWatchFindThreads(
     _Inout_ PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Finds threads of the program, the oldest first: the main thread, most often.
-
-Arguments:
-
-    Session - Supplies the session, whose worker watches none; it receives them.
-
-Return Value:
-
-    STATUS_SUCCESS - There is one at least.
-
-    STATUS_NO_MORE_ENTRIES - There is none.
-
-    Or why that is not known.
-
---*/
 {
-    BOOLEAN IsKept;
     HANDLE Previous;
     HANDLE Thread;
     NTSTATUS Status;
     PCRTL Rtl;
     PTRACE_WORKER Worker;
+    ULONG Turn;
 
     Rtl = &Session->Rtl;
     Worker = &Session->Worker;
     Previous = NULL;
-    IsKept = TRUE;
 
-    for (;;) {
+    for (Turn = 0;; Turn ^= 1) {
 
-        Thread = NULL;
         Status = Rtl->NtGetNextThread(TRACE_WATCH_PROCESS,
                                       Previous,
                                       THREAD_QUERY_INFORMATION | SYNCHRONIZE,
                                       0,
                                       0,
-                                      &Thread);
-        if (!IsKept) {
-            RtlClose(Rtl, Previous);
-        }
+                                      (PHANDLE)&Worker->Found[Turn]);
+        TraceWatchCloseFound(Rtl, &Worker->Found[Turn ^ 1]);
         if (!NT_SUCCESS(Status)) {
+            Worker->Found[Turn] = NULL;
             break;
         }
 
-        IsKept = TraceWatchIsProgram(Session, Thread);
-        if (IsKept) {
+        Thread = Worker->Found[Turn];
+        if (TraceWatchIsProgram(Session, Thread)) {
             RtlProtectHandle(Rtl, Thread, TRUE);
             Worker->Watched[Worker->NumberWatched] = Thread;
+            RtlCompilerBarrier();
             Worker->NumberWatched += 1;
+            RtlCompilerBarrier();
+            Worker->Found[Turn] = NULL;
             if (Worker->NumberWatched == TRACE_WATCHED_THREADS) {
                 break;
             }
@@ -234,6 +228,11 @@ Return Value:
     return Worker->NumberWatched != 0 ? STATUS_SUCCESS : Status;
 }
 
+//
+// Lets go of a thread.
+// Index: which of those that it watches.
+//
+
 static
 VOID
 TraceWatchForget(
@@ -241,32 +240,28 @@ TraceWatchForget(
     _Inout_ PTRACE_WORKER Worker,
     _In_ ULONG Index
     )
-/*++
-
-Routine Description:
-
-    Lets go of a thread.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Worker - Supplies the worker.
-
-    Index - Supplies which of those that it watches.
-
-Return Value:
-
-    None.
-
---*/
 {
-    RtlProtectHandle(Rtl, Worker->Watched[Index], FALSE);
-    RtlClose(Rtl, Worker->Watched[Index]);
+    HANDLE Thread;
+
+    //
+    // It is forgotten before it is closed, and at no moment is a handle there
+    // twice: TraceWatchFindThreads says why.
+    //
+
+    Thread = Worker->Watched[Index];
     Worker->NumberWatched -= 1;
+    RtlCompilerBarrier();
     Worker->Watched[Index] = Worker->Watched[Worker->NumberWatched];
     Worker->Watched[Worker->NumberWatched] = NULL;
+    RtlCompilerBarrier();
+    RtlProtectHandle(Rtl, Thread, FALSE);
+    RtlClose(Rtl, Thread);
 }
+
+//
+// Keeps the exit status of a thread that has ended, if it ended later than
+// those before.
+//
 
 static
 VOID
@@ -275,26 +270,6 @@ TraceWatchTakeExitStatus(
     _Inout_ PTRACE_WORKER Worker,
     _In_ HANDLE Thread
     )
-/*++
-
-Routine Description:
-
-    Keeps the exit status of a thread that has ended, if it ended later than
-    those before.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Worker - Supplies the worker.
-
-    Thread - Supplies the thread.
-
-Return Value:
-
-    None.
-
---*/
 {
     TRACE_THREAD_INFORMATION Basic;
     TRACE_THREAD_TIMES Times;
@@ -317,26 +292,16 @@ Return Value:
     }
 }
 
+//
+// Makes a handle of the calling thread.
+// Returns the handle, or NULL.
+//
+
 static
 HANDLE
 TraceWatchOpenCaller(
     _In_ PCRTL Rtl
     )
-/*++
-
-Routine Description:
-
-    Makes a handle of the calling thread.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-Return Value:
-
-    The handle, or NULL.
-
---*/
 {
     HANDLE Thread;
 
@@ -356,6 +321,11 @@ Return Value:
     return Thread;
 }
 
+//
+// Keeps a thread as the one that said last that it ends.
+// Thread: the thread, or NULL.
+//
+
 static
 VOID
 TraceWatchReplaceLast(
@@ -363,25 +333,6 @@ TraceWatchReplaceLast(
     _Inout_ PTRACE_WORKER Worker,
     _In_opt_ HANDLE Thread
     )
-/*++
-
-Routine Description:
-
-    Keeps a thread as the one that said last that it ends.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-    Worker - Supplies the worker.
-
-    Thread - Supplies the thread, or NULL.
-
-Return Value:
-
-    None.
-
---*/
 {
     HANDLE Previous;
 
@@ -392,53 +343,32 @@ Return Value:
     }
 }
 
+//
+// Takes note of the thread that starts the worker: it may be gone when the
+// worker looks for the first time.
+// Session: the session, whose worker has not begun.
+//
+
 _Use_decl_annotations_
 VOID
 TraceWatchCaller(
     PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Takes note of the thread that starts the worker: it may be gone when the
-    worker looks for the first time.
-
-Arguments:
-
-    Session - Supplies the session, whose worker has not begun.
-
-Return Value:
-
-    None.
-
---*/
 {
     TraceWatchReplaceLast(&Session->Rtl,
                           &Session->Worker,
                           TraceWatchOpenCaller(&Session->Rtl));
 }
 
+//
+// Takes note that the calling thread ends, in case that it is the last one.
+//
+
 _Use_decl_annotations_
 VOID
 TraceWatchThreadEnds(
     PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Takes note that the calling thread ends, in case that it is the last one.
-
-Arguments:
-
-    Session - Supplies the session.
-
-Return Value:
-
-    None.
-
---*/
 {
     HANDLE Thread;
 
@@ -452,50 +382,29 @@ Return Value:
     }
 }
 
+//
+// Marks the calling thread as one of the library's, that no worker waits for.
+//
+
 _Use_decl_annotations_
 VOID
 TraceWatchMark(
     VOID
     )
-/*++
-
-Routine Description:
-
-    Marks the calling thread as one of the library's, that no worker waits for.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    None.
-
---*/
 {
     __writegsqword(TEB_ARBITRARY_USER_POINTER, TRACE_WATCH_MARK);
 }
+
+//
+// Says whether the system has what it takes to see the last thread end.
+// Returns TRUE or FALSE.
+//
 
 _Use_decl_annotations_
 BOOLEAN
 TraceWatchIsPossible(
     PCRTL Rtl
     )
-/*++
-
-Routine Description:
-
-    Says whether the system has what it takes to see the last thread end.
-
-Arguments:
-
-    Rtl - Supplies the RTL.
-
-Return Value:
-
-    TRUE or FALSE.
-
---*/
 {
     return Rtl->NtGetNextThread != NULL &&
            Rtl->NtWaitForMultipleObjects != NULL &&
@@ -508,21 +417,6 @@ VOID
 TraceWatchBegin(
     PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Called by the worker when it begins.
-
-Arguments:
-
-    Session - Supplies the session.
-
-Return Value:
-
-    None.
-
---*/
 {
     TraceWatchMark();
     Session->Worker.IsWatching = TraceWatchIsPossible(&Session->Rtl);
@@ -533,26 +427,31 @@ VOID
 TraceWatchEnd(
     PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Lets go of the threads that are watched.
-
-Arguments:
-
-    Session - Supplies the session, whose worker does not run any more.
-
-Return Value:
-
-    None.
-
---*/
 {
-    while (Session->Worker.NumberWatched != 0) {
-        TraceWatchForget(&Session->Rtl,
-                         &Session->Worker,
-                         Session->Worker.NumberWatched - 1);
+    ULONG Index;
+    ULONG Turn;
+    PTRACE_WORKER Worker;
+
+    Worker = &Session->Worker;
+
+    //
+    // What it was about to watch, or to close, is there once more at most.
+    //
+
+    for (Turn = 0; Turn < RTL_NUMBER_OF(Worker->Found); Turn += 1) {
+        for (Index = 0; Index < Worker->NumberWatched; Index += 1) {
+            if (Worker->Watched[Index] == Worker->Found[Turn]) {
+                Worker->Found[Turn] = NULL;
+            }
+        }
+        if (Worker->Found[Turn] != NULL) {
+            RtlProtectHandle(&Session->Rtl, Worker->Found[Turn], FALSE);
+            TraceWatchCloseFound(&Session->Rtl, &Worker->Found[Turn]);
+        }
+    }
+
+    while (Worker->NumberWatched != 0) {
+        TraceWatchForget(&Session->Rtl, Worker, Worker->NumberWatched - 1);
     }
 
     TraceWatchReplaceLast(&Session->Rtl, &Session->Worker, NULL);
@@ -563,23 +462,6 @@ NTSTATUS
 TraceWatchWait(
     PTRACE_SESSION Session
     )
-/*++
-
-Routine Description:
-
-    Waits until the worker is woken, and looks at the control file now and then
-    if there is one.  If the last thread of the program ends meanwhile, the
-    process ends here.
-
-Arguments:
-
-    Session - Supplies the session.
-
-Return Value:
-
-    The status of the wait.
-
---*/
 {
     HANDLE Handles[1 + TRACE_WATCHED_THREADS];
     ULONG Index;
@@ -632,10 +514,6 @@ Return Value:
                                                FALSE,
                                                Session->Control != NULL ?
                                                &Interval : NULL);
-        if (Status == STATUS_TIMEOUT) {
-            TraceControlWatch(Session);
-            continue;
-        }
         if (Status <= STATUS_WAIT_0 ||
             Status > STATUS_WAIT_0 + (NTSTATUS)Worker->NumberWatched) {
 
@@ -661,15 +539,8 @@ Return Value:
         }
     }
 
-    do {
-        Status = Rtl->NtWaitForSingleObject(Worker->WakeEvent,
-                                            FALSE,
-                                            Session->Control != NULL ?
-                                            &Interval : NULL);
-        if (Status == STATUS_TIMEOUT) {
-            TraceControlWatch(Session);
-        }
-    } while (Status == STATUS_TIMEOUT);
-
-    return Status;
+    return Rtl->NtWaitForSingleObject(Worker->WakeEvent,
+                                      FALSE,
+                                      Session->Control != NULL ?
+                                      &Interval : NULL);
 }

@@ -767,7 +767,7 @@ def replace_section(path, section):
         with open(path) as file:
             text = file.read()
     except FileNotFoundError:
-        text = '# Performance\n\n'
+        text = '# Figures: other function tracers\n\n'
     found = re.search(r'^%s\n.*?(?=^## |\Z)' % re.escape(HEADING), text,
                       re.MULTILINE | re.DOTALL)
     if found:
@@ -990,7 +990,7 @@ class Comparison:
         lines = [HEADING, '']
         lines += [
             "Written by `make bench-peers PEERS='--write "
-            "Docs/Performance.md'` on %s,\nin %.1f minutes%s." % (
+            "Docs/figures/Peers.md'` on %s,\nin %.1f minutes%s." % (
                 time.strftime('%Y-%m-%d'), minutes,
                 ', **with --quick: the figures mean nothing**'
                 if self.options.quick else ''),
@@ -1030,76 +1030,76 @@ class Comparison:
 
 
 METHOD = """\
-The same source, `Benchmarks/Programs/HookCost.c`, is built for every tracer:
-a leaf in a loop, and the recursive Fibonacci function, with inlining and
-sibling calls off. Every call and every return is recorded and kept on file.
-The figures are whole loops divided by their calls, as the program itself
-measures them (the call, the function's own work and the tracer; the row "not
-traced" is what is there without one), medians of {rounds} interleaved runs.
-Those that are not traced, the floor, Tracer and gprof make {fast}, a run;
-uftrace and LTTng {slow}; XRay {slowest}. "Until on file" is the time of the
-whole command until the tool has ended and all of it is in its files, less
-that of a run with hardly any calls, for each call of both shapes. "Bytes a
-call" is the size of all files divided by the calls.
+The same source, `Benchmarks/Programs/HookCost.c`, is built for every tracer: a
+leaf in a loop, and the recursive Fibonacci function, with inlining and sibling
+calls off. Every call and every return is recorded in a file. The figures are
+the times of whole loops divided by their calls, as the program itself measures
+them. They include the call, the function's own work and the tracer; the row
+"not traced" shows the time without a tracer. They are medians of {rounds}
+interleaved runs. The programs that are not traced, the floor, Tracer and gprof
+make {fast}, a run; uftrace and LTTng {slow}; XRay {slowest}. "Until on file"
+is the time of the whole command until the tool has ended and everything is in
+its files, less that of a run with hardly any calls, divided by the calls of
+both shapes. "Bytes a call" is the size of all files divided by the calls.
 
-"Calls missing" compares what the program is known to have called with what
-the tool's own reader finds in the files of the first run. For SIGKILL,
-`Benchmarks/Peers/Killed.c` makes calls, counts those that have returned in a
-file that it has mapped, and is killed (the process alone; LTTng's and
-uftrace's own processes live on) two tenths of a second after its first two
-million; then the tool's own reader counts what it finds. The worst of
-{kills} kills is shown.
+"Calls missing" compares the calls that the program is known to have made with
+those that the tool's own reader finds in the files of the first run. For
+SIGKILL, `Benchmarks/Peers/Killed.c` makes calls and counts those that have
+returned in a file that it has mapped. It is killed (the process alone; LTTng's
+and uftrace's own processes continue) two tenths of a second after its first
+two million calls; then the tool's own reader counts the calls that it finds.
+The worst of {kills} kills is shown.
 """
 
 LUA = """\
 Lua 5.4, built with -O2 and each tracer's flags, runs the script
 `Benchmarks/Peers/Calls.lua`, which spends its time in Lua's own small C
-functions. The seconds are those of the whole command, until all is on file,
-less those of the same command with the parameter 0; the slowdown is that
-divided by the same of an untraced Lua of the same compiler on the same
-platform with the same parameter in the same round; medians of {repeats}
+functions. The seconds are those of the whole command, until everything is on
+file, less those of the same command with the parameter 0. The slowdown is this
+time divided by that of an untraced Lua, built by the same compiler for the
+same platform, with the same parameter in the same round; medians of {repeats}
 interleaved rounds. What is recorded differs, because the compilers inline
 differently, and gcc's -finstrument-functions records inlined functions too.
 """
 
 CAVEATS = """
 - Tracer's programs are Windows programs and run under Wine, the others are
-  native. The code of the loop and of the hooks runs directly on the
-  processor in both cases, as the two rows of the floor show; files are
-  written by the same kernel, but through Wine.
-- The tools record different things (see the table). LTTng records which
-  processor and, in its full variant, the call site, and can be switched on
-  and off while the program runs; XRay can be patched in and out; uftrace can
+  native. The code of the loop and of the hooks runs directly on the processor
+  in both cases, as the two rows of the floor show; files are written by the
+  same kernel, but through Wine.
+- The tools record different things (see the table). LTTng records the
+  processor and, in its full variant, the call site, and can be switched on and
+  off while the program runs. XRay can be patched in and out. uftrace can
   record arguments, library calls and events of the kernel. All of that is
-  switched off here where it can be. Tracer records the stack pointer.
-- XRay's flight data recorder keeps its records in memory and writes them
-  when the program asks for it, after the loops; only "until on file" has
-  that in it. Its buffers are made large enough for all records; as it comes
-  it keeps the last ones. Both of its modes leave out calls shorter than 5
-  microseconds unless told otherwise, as they are here.
-- XRay uses the time stamp counter only where the kernel tells it the
-  frequency (in `/sys/devices/system/cpu/cpu0`), which in virtual machines
-  it often does not; it then calls clock_gettime for every record, and its
-  figures would be better on a machine where it need not.
-- uftrace loses track at longjmp, and then leaves out calls as too deep,
-  unless it also records library calls; so for Lua it does (about a fifth
-  more calls, which are not in the number of those read).
+  switched off here where possible. Tracer records the stack pointer.
+- XRay's flight data recorder keeps its records in memory and writes them when
+  the program asks for it, after the loops; only "until on file" includes that.
+  Its buffers are made large enough for all records here; by default it keeps
+  only the last ones. By default both of its modes leave out calls shorter than
+  5 microseconds; that is switched off here.
+- XRay uses the time stamp counter only where the kernel tells it the frequency
+  (in `/sys/devices/system/cpu/cpu0`), which it often does not in virtual
+  machines. It then calls clock_gettime for every record; its figures would be
+  better on a machine where it does not need to.
+- uftrace loses track at longjmp, and then leaves out calls as too deep, unless
+  it also records library calls. For Lua it therefore records these, too (about
+  a fifth more calls, which are not in the number of calls read).
 - uftrace reads CLOCK_MONOTONIC, Tracer and LTTng the time stamp counter.
 - `lttng stop` waits in steps of 0.2 seconds, so that LTTng's "until on file"
   is uncertain by some 20 nanoseconds either way.
-- After SIGKILL between the reservation and the end of a record, LTTng 2.13
-  was seen not to end its session (`lttng destroy` hung for minutes) and to
-  leave what was in that buffer unread; the script then ends the daemon after
-  ten seconds. `lttng-crash`, which reads buffers from a file system that was
-  told to it beforehand, was not tried.
-- LTTng may discard events when its consumer does not keep up; the number is
-  in the table. It can be told to wait instead, which is not measured here.
+- If SIGKILL came between the reservation and the end of a record, LTTng 2.13
+  sometimes did not end its session (`lttng destroy` hung for minutes), and the
+  contents of that buffer stayed unread; the script then ends the daemon after
+  ten seconds. `lttng-crash`, which reads buffers from a file system that is
+  configured beforehand, was not tried.
+- LTTng may discard events when its consumer does not keep up; the number is in
+  the table. It can be configured to wait instead, which is not measured here.
 - The script needs memory for XRay's buffers and some 3 GiB for llvm-xray,
   which holds all records at once; XRay's runs are short for that reason.
-- gprof counts calls and samples the time; it keeps no calls. It is here for
-  scale.
-- The numbers of calls differ between tools so that a run of each takes about
-  a second or two; costs of a start are divided among them.
+- gprof counts calls and samples the time; it records no calls. It is included
+  for comparison.
+- The numbers of calls differ between tools so that a run of each takes one or
+  two seconds; the costs of starting are divided among the calls.
 """
 
 

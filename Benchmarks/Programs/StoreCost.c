@@ -25,7 +25,9 @@ Abstract:
 
 --*/
 
-#include "TraceStore.h"
+#include "../../TraceStore/TraceAdvance.h"
+#include "../../TraceStore/TraceSession.h"
+#include "../../TraceStore/TraceStore.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

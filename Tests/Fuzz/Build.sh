@@ -6,6 +6,9 @@
 # with the sanitizers of addresses and of undefined behaviour: FOLDER/TARGET,
 # and the objects that they are made of in FOLDER/Objects.
 #
+# What an input costs is counted by what the coverage of comparisons calls
+# (FuzzWork.c), with every engine.
+#
 # FOLDER/Engine says what they are built with: libFuzzer; main: clang and the
 # sanitizers, but a main program that only replays files; gcc: the same with
 # gcc.  FUZZ_ENGINE chooses one; otherwise it is the first that there is.
@@ -22,7 +25,7 @@ Fuzz=$Root/Tests/Fuzz
 Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
-    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni
+    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -32,47 +35,57 @@ Fail()
     exit 1
 }
 
-Rtl="Rtl/RtlAllocator.c Rtl/RtlClock.c Rtl/RtlEnvironment.c Rtl/RtlFile.c
-     Rtl/RtlPath.c Rtl/RtlStatus.c Rtl/RtlString.c Rtl/RtlWriter.c"
+Rtl="Rtl/RtlAllocator.c Rtl/RtlClock.c Rtl/RtlDecode.c Rtl/RtlEnvironment.c Rtl/RtlFile.c
+     Rtl/RtlPath.c Rtl/RtlSecurity.c Rtl/RtlStatus.c Rtl/RtlString.c
+     Rtl/RtlWriter.c"
 
 Sources()
 {
     case $1 in
         FuzzStore)
-            ls Reader/Core*.c
+            ls Reader/Core/*.c
             ;;
         FuzzSession)
-            ls Reader/*.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
-                grep -vE '/(Reader(DbgHelp|Start)|LiveConsole|RtlEnvironment)\.c$'
+            ls Reader/*/*.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
+                grep -vE '/(SymbolDbgHelp|CommandStart|LiveConsole|RtlEnvironment)\.c$'
             ;;
         FuzzConfig|FuzzIni)
-            ls Penter/Penter{Config,Ini}.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
+            ls Penter/Penter{Config,Ini,IniFile,Word}.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
                 grep -v /RtlClock.c
             ;;
         FuzzStringTable)
             ls StringTable/*.c | grep -v /StringTableCpu.c
             ;;
         FuzzPdb)
-            ls Reader/ReaderPdb.c Reader/ReaderCoff.c
+            ls Reader/Image/Image{Pdb,Coff}.c Rtl/RtlString.c
             ;;
         FuzzDemangle)
-            ls Reader/ReaderDemangle*.c
+            ls Reader/Demangle/*.c
+            ;;
+        FuzzControl)
+            ls TraceStore/TraceControl*.c Rtl/RtlString.c
             ;;
         FuzzImage)
-            ls Reader/ReaderCoff.c Reader/ReaderDebugLink.c \
-                Reader/ReaderDwarf*.c Reader/ReaderUnwind.c
+            ls Reader/Image/Image{Coff,DebugLink}.c \
+                Reader/Image/Image{Dwarf*,Unwind*}.c Rtl/RtlDecode.c \
+                Rtl/RtlString.c
             ;;
         *)
             Fail "there is no target $1"
             ;;
     esac
     echo "Tests/Fuzz/FuzzSupport.c"
+    echo "Tests/Fuzz/FuzzWork.c"
     echo "Tests/Fuzz/$1.c"
+    if [ "$1" = FuzzSession ]; then
+        echo "Tests/Fuzz/FuzzReal.c"
+        [ "$Engine" != libFuzzer ] || echo "Tests/Fuzz/FuzzMutate.c"
+    fi
     [ "$Engine" = libFuzzer ] || echo "Tests/Fuzz/FuzzMain.c"
 }
 
 #
-# The window that slides over a store's records is as small as it can be, so
+# Searches that find nothing are cut short early.  The window that slides over a store's records is as small as it can be, so
 # that stores of some thousand records are larger; rings are smaller than any
 # writer makes them.  What is wrong with an index is not to be told by its
 # checksums alone.
@@ -82,11 +95,11 @@ Sources()
 
 Flags="-std=c11 -g -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit-frame-pointer
        -DREADER_WINDOW_SIZE=0x10000ULL -DCORE_MINIMUM_SEGMENT_SIZE=0x1000ULL
-       -DREADER_INDEX_IS_CHECKED=0 -DREADER_CACHE_IS_CHECKED=0
+       -DCORE_MAXIMUM_SEARCHED=0x100000ULL -DREADER_INDEX_IS_CHECKED=0 -DREADER_CACHE_IS_CHECKED=0
        -DSTRING_TABLE_TAG_MASK=3u
        -include Tests/Fuzz/FuzzWindows.h
        -idirafter /usr/share/mingw-w64/include -Wall -Wextra -Werror
-       -IRtl -IStringTable -ITraceStore -IReader -IPenter -ITests/Fuzz"
+       -IRtl -IStringTable -ITraceStore -IPenter -IAsm -ITests/Fuzz"
 Sanitizers="-fsanitize=address,undefined -fno-sanitize-recover=all"
 
 #
@@ -119,20 +132,31 @@ if [ -z "$Engine" ]; then
 fi
 echo "$Engine" >"$Folder/Engine"
 
+#
+# clang's own linker takes a fraction of the time.
+#
+
+Linker=
+! command -v ld.lld-19 >/dev/null || Linker=-fuse-ld=lld-19
+
 case $Engine in
     libFuzzer)
         Compiler=clang-19
-        Compile="$Sanitizers -fsanitize=fuzzer-no-link"
-        Link="$Sanitizers -fsanitize=fuzzer"
+        Compile="$Sanitizers -fsanitize=fuzzer-no-link -DFUZZ_HAS_LIBFUZZER=1"
+        Link="$Sanitizers -fsanitize=fuzzer $Linker"
+        for Routine in cmp1 cmp2 cmp4 cmp8 const_cmp1 const_cmp2 const_cmp4 \
+            const_cmp8 switch; do
+            Link="$Link -Wl,--wrap=__sanitizer_cov_trace_$Routine"
+        done
         ;;
     main)
         Compiler=clang-19
-        Compile=$Sanitizers
-        Link=$Sanitizers
+        Compile="$Sanitizers -fsanitize-coverage=trace-cmp"
+        Link="$Sanitizers $Linker"
         ;;
     gcc)
         Compiler=gcc
-        Compile=$Sanitizers
+        Compile="$Sanitizers -fsanitize-coverage=trace-cmp"
         Link=$Sanitizers
         ;;
     *)
@@ -198,8 +222,8 @@ fi
 # is newer than every source.
 #
 
-Newest=$(ls -t Reader/*.[ch] Rtl/*.[ch] Penter/*.[ch] StringTable/* \
-    TraceStore/*.h Tests/Fuzz/*.[ch] Tests/Fuzz/Build.sh | head -n 1)
+Newest=$(ls -t Reader/*/*.[ch] Rtl/*.[ch] Penter/*.[ch] StringTable/* \
+    TraceStore/*.h TraceStore/TraceControl*.c Tests/Fuzz/*.[ch] Tests/Fuzz/Build.sh | head -n 1)
 All=$(for Target; do Sources "$Target"; done | sort -u)
 Todo=
 for Source in $All; do

@@ -25,7 +25,8 @@ Abstract:
 --*/
 
 #include "FuzzSupport.h"
-#include "../../Penter/PenterPrivate.h"
+#include "../../Penter/PenterConfig.h"
+#include "../../TraceStore/TraceDepth.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,26 +81,16 @@ static const PCSZ FuzzNames[FUZZ_NUMBER_OF_TEXTS] = {
 // Texts, for the plain rendering.
 //
 
+//
+// RtlUpcaseUnicodeChar, for Latin-1.
+// Returns the capital.
+//
+
 static
 WCHAR
 FuzzUpcaseUnicodeChar(
     WCHAR SourceCharacter
     )
-/*++
-
-Routine Description:
-
-    RtlUpcaseUnicodeChar, for Latin-1.
-
-Arguments:
-
-    SourceCharacter - The character.
-
-Return Value:
-
-    The capital.
-
---*/
 {
     if ((SourceCharacter >= L'a' && SourceCharacter <= L'z') ||
         (SourceCharacter >= 0xE0 && SourceCharacter <= 0xFE &&
@@ -110,6 +101,11 @@ Return Value:
     return SourceCharacter;
 }
 
+//
+// Says whether a text begins with another one, in any case.
+// Prefix, PrefixLength: the beginning.
+//
+
 static
 BOOLEAN
 FuzzIsPrefix(
@@ -118,23 +114,6 @@ FuzzIsPrefix(
     const WCHAR *Text,
     ULONG TextLength
     )
-/*++
-
-Routine Description:
-
-    Says whether a text begins with another one, in any case.
-
-Arguments:
-
-    Prefix, PrefixLength - The beginning.
-
-    Text, TextLength - The text.
-
-Return Value:
-
-    TRUE if so.
-
---*/
 {
     ULONG Index;
 
@@ -152,27 +131,17 @@ Return Value:
     return TRUE;
 }
 
+//
+// Says whether a file name may begin like this.
+// Name, Length: the beginning.
+//
+
 static
 BOOLEAN
 FuzzIsNameValid(
     const WCHAR *Name,
     ULONG Length
     )
-/*++
-
-Routine Description:
-
-    Says whether a file name may begin like this.
-
-Arguments:
-
-    Name, Length - The beginning.
-
-Return Value:
-
-    TRUE if it may.
-
---*/
 {
     ULONG Index;
 
@@ -187,27 +156,16 @@ Return Value:
     return Length != 0;
 }
 
+//
+// Says whether a path is that of one directory, whoever uses it: \\..., also
+// with /, \?..., or X:\....
+//
+
 static
 BOOLEAN
 FuzzIsAbsolute(
     const FUZZ_TEXT *Text
     )
-/*++
-
-Routine Description:
-
-    Says whether a path is that of one directory, whoever uses it: \\..., also
-    with /, \?..., or X:\....
-
-Arguments:
-
-    Text - The path.
-
-Return Value:
-
-    TRUE if so.
-
---*/
 {
     static const WCHAR Forms[][4] = {
         L"\\\\", L"\\/", L"/\\", L"//", L"\\?", L"/?"
@@ -225,6 +183,14 @@ Return Value:
            (Text->Buffer[2] == L'\\' || Text->Buffer[2] == L'/');
 }
 
+//
+// Decides about a module as PenterConfig.h says, pattern by pattern.
+// Patterns: the value of TRACER_MODULES.
+// Name, NameLength: the module's file name.
+// Included: the decision.
+// Returns FALSE if a pattern is not valid.
+//
+
 static
 BOOLEAN
 FuzzDecide(
@@ -233,25 +199,6 @@ FuzzDecide(
     ULONG NameLength,
     PBOOLEAN Included
     )
-/*++
-
-Routine Description:
-
-    Decides about a module as PenterPrivate.h says, pattern by pattern.
-
-Arguments:
-
-    Patterns - The value of TRACER_MODULES.
-
-    Name, NameLength - The module's file name.
-
-    Included - Receives the decision.
-
-Return Value:
-
-    FALSE if a pattern is not valid.
-
---*/
 {
     const WCHAR *Text = Patterns->Buffer;
     ULONG BestLength = 0;
@@ -305,29 +252,17 @@ Return Value:
     return TRUE;
 }
 
+//
+// Parses a number as Rtl.h says.
+// Returns FALSE if it is none.
+//
+
 static
 BOOLEAN
 FuzzParseNumber(
     const FUZZ_TEXT *Text,
     PULONGLONG Number
     )
-/*++
-
-Routine Description:
-
-    Parses a number as Rtl.h says.
-
-Arguments:
-
-    Text - The text.
-
-    Number - Receives the number.
-
-Return Value:
-
-    FALSE if it is none.
-
---*/
 {
     static const CHAR Digits[] = "0123456789ABCDEF";
     __extension__ unsigned __int128 Value = 0;
@@ -380,6 +315,11 @@ Return Value:
 // The system.
 //
 
+//
+// RtlQueryEnvironmentVariable_U.
+// As RtlQueryEnvironmentVariable_U.
+//
+
 static
 NTSTATUS
 FuzzQueryEnvironmentVariable(
@@ -387,21 +327,6 @@ FuzzQueryEnvironmentVariable(
     PUNICODE_STRING Name,
     PUNICODE_STRING Value
     )
-/*++
-
-Routine Description:
-
-    RtlQueryEnvironmentVariable_U.
-
-Arguments:
-
-    As RtlQueryEnvironmentVariable_U.
-
-Return Value:
-
-    The status.
-
---*/
 {
     static const PCSZ Unset[] = {
         "TRACER_BASE_DIRECTORY", "TRACER_CHRONO", "TRACER_CONFIG",
@@ -463,6 +388,12 @@ Return Value:
     return STATUS_VARIABLE_NOT_FOUND;
 }
 
+//
+// NtCreateFile: there is no file.
+// As NtCreateFile.
+// Returns STATUS_OBJECT_NAME_NOT_FOUND.
+//
+
 static
 NTSTATUS
 FuzzCreateFile(
@@ -478,21 +409,6 @@ FuzzCreateFile(
     PVOID EaBuffer,
     ULONG EaLength
     )
-/*++
-
-Routine Description:
-
-    NtCreateFile: there is no file.
-
-Arguments:
-
-    As NtCreateFile.
-
-Return Value:
-
-    STATUS_OBJECT_NAME_NOT_FOUND.
-
---*/
 {
     UNREFERENCED_PARAMETER(Handle);
     UNREFERENCED_PARAMETER(DesiredAccess);
@@ -509,6 +425,12 @@ Return Value:
     return STATUS_OBJECT_NAME_NOT_FOUND;
 }
 
+//
+// GetModuleFileNameW.
+// As GetModuleFileNameW.
+// Returns the length; Size if it does not fit.
+//
+
 static
 DWORD
 FuzzGetModuleFileName(
@@ -516,21 +438,6 @@ FuzzGetModuleFileName(
     LPWSTR FileName,
     DWORD Size
     )
-/*++
-
-Routine Description:
-
-    GetModuleFileNameW.
-
-Arguments:
-
-    As GetModuleFileNameW.
-
-Return Value:
-
-    The length; Size if it does not fit.
-
---*/
 {
     PFUZZ_TEXT Text = &FuzzEnvironment.Texts[FUZZ_TEXT_MODULE_PATH];
 
@@ -547,6 +454,12 @@ Return Value:
     return Text->Length;
 }
 
+//
+// GetFullPathNameW: C:\ in front of what has no backslash in front.
+// As GetFullPathNameW.
+// Returns the length, the size that is needed, or 0.
+//
+
 static
 DWORD
 FuzzGetFullPathName(
@@ -555,21 +468,6 @@ FuzzGetFullPathName(
     LPWSTR Buffer,
     LPWSTR *FilePart
     )
-/*++
-
-Routine Description:
-
-    GetFullPathNameW: C:\ in front of what has no backslash in front.
-
-Arguments:
-
-    As GetFullPathNameW.
-
-Return Value:
-
-    The length, the size that is needed, or 0.
-
---*/
 {
     DWORD Length = 0;
     DWORD Start = FileName[0] == L'\\' ? 0 : 3;
@@ -593,6 +491,11 @@ Return Value:
     return Length + Start;
 }
 
+//
+// NtAllocateVirtualMemory.
+// As NtAllocateVirtualMemory.
+//
+
 static
 NTSTATUS
 FuzzAllocateVirtualMemory(
@@ -603,21 +506,6 @@ FuzzAllocateVirtualMemory(
     ULONG AllocationType,
     ULONG Protect
     )
-/*++
-
-Routine Description:
-
-    NtAllocateVirtualMemory.
-
-Arguments:
-
-    As NtAllocateVirtualMemory.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PALLOCATOR Allocator = &FuzzEnvironment.Allocator.Allocator;
 
@@ -630,6 +518,12 @@ Return Value:
     return *BaseAddress == NULL ? STATUS_NO_MEMORY : STATUS_SUCCESS;
 }
 
+//
+// NtFreeVirtualMemory.
+// As NtFreeVirtualMemory.
+// Returns STATUS_SUCCESS.
+//
+
 static
 NTSTATUS
 FuzzFreeVirtualMemory(
@@ -638,21 +532,6 @@ FuzzFreeVirtualMemory(
     PSIZE_T RegionSize,
     ULONG FreeType
     )
-/*++
-
-Routine Description:
-
-    NtFreeVirtualMemory.
-
-Arguments:
-
-    As NtFreeVirtualMemory.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
     PALLOCATOR Allocator = &FuzzEnvironment.Allocator.Allocator;
 
@@ -664,29 +543,18 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// Counts what was noted about a variable.
+// Config: what was made of the environment.
+// Returns the number of notes.
+//
+
 static
 ULONG
 FuzzCountErrors(
     const PENTER_CONFIG *Config,
     PCSZ Name
     )
-/*++
-
-Routine Description:
-
-    Counts what was noted about a variable.
-
-Arguments:
-
-    Config - What was made of the environment.
-
-    Name - The variable.
-
-Return Value:
-
-    The number of notes.
-
---*/
 {
     ULONG Count = 0;
     ULONG Index;
@@ -703,29 +571,18 @@ Return Value:
     return Count;
 }
 
+//
+// Checks the decision about the module.
+// Config: what was made of the environment.
+// IsMemoryShort: whether an allocation may have failed.
+//
+
 static
 VOID
 FuzzCheckModules(
     const PENTER_CONFIG *Config,
     BOOLEAN IsMemoryShort
     )
-/*++
-
-Routine Description:
-
-    Checks the decision about the module.
-
-Arguments:
-
-    Config - What was made of the environment.
-
-    IsMemoryShort - Whether an allocation may have failed.
-
-Return Value:
-
-    None.
-
---*/
 {
     const FUZZ_TEXT *Modules = &FuzzEnvironment.Texts[FUZZ_TEXT_MODULES];
     const FUZZ_TEXT *Path = &FuzzEnvironment.Texts[FUZZ_TEXT_MODULE_PATH];
@@ -771,6 +628,12 @@ Return Value:
 // What the user may choose.
 //
 
+//
+// Finds the word that a text is, in any case.
+// Words, NumberOfWords: the words, in capitals.
+// Returns the number of the word, or NumberOfWords.
+//
+
 static
 ULONG
 FuzzFindWord(
@@ -778,23 +641,6 @@ FuzzFindWord(
     const PCSZ *Words,
     ULONG NumberOfWords
     )
-/*++
-
-Routine Description:
-
-    Finds the word that a text is, in any case.
-
-Arguments:
-
-    Index - The text.
-
-    Words, NumberOfWords - The words, in capitals.
-
-Return Value:
-
-    The number of the word, or NumberOfWords.
-
---*/
 {
     const FUZZ_TEXT *Text = &FuzzEnvironment.Texts[Index];
     ULONG Char;
@@ -815,6 +661,14 @@ Return Value:
     return Word;
 }
 
+//
+// Checks that a value that makes no sense is noted, and no other.
+// Config: what was made of the environment.
+// Index: the variable.
+// IsValid: whether its value makes sense.
+// Returns TRUE if the variable is there and makes sense.
+//
+
 static
 BOOLEAN
 FuzzCheckValue(
@@ -822,25 +676,6 @@ FuzzCheckValue(
     ULONG Index,
     BOOLEAN IsValid
     )
-/*++
-
-Routine Description:
-
-    Checks that a value that makes no sense is noted, and no other.
-
-Arguments:
-
-    Config - What was made of the environment.
-
-    Index - The variable.
-
-    IsValid - Whether its value makes sense.
-
-Return Value:
-
-    TRUE if the variable is there and makes sense.
-
---*/
 {
     const FUZZ_TEXT *Text = &FuzzEnvironment.Texts[Index];
     BOOLEAN IsUsed = Text->IsThere && Text->Length != 0 &&
@@ -854,6 +689,15 @@ Return Value:
     return IsUsed && IsValid;
 }
 
+//
+// Checks a number that the user may choose.
+// Config: what was made of the environment.
+// Index: the variable.
+// Least, Most: what makes sense.
+// Default: what it is otherwise.
+// Actual: what it is.
+//
+
 static
 VOID
 FuzzCheckNumber(
@@ -864,29 +708,6 @@ FuzzCheckNumber(
     ULONGLONG Default,
     ULONGLONG Actual
     )
-/*++
-
-Routine Description:
-
-    Checks a number that the user may choose.
-
-Arguments:
-
-    Config - What was made of the environment.
-
-    Index - The variable.
-
-    Least, Most - What makes sense.
-
-    Default - What it is otherwise.
-
-    Actual - What it is.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONGLONG Number = 0;
     BOOLEAN IsValid;
@@ -897,27 +718,17 @@ Return Value:
                (FuzzCheckValue(Config, Index, IsValid) ? Number : Default));
 }
 
+//
+// Checks TRACER_MIN_DURATION: digits or 0x and hexadecimal digits, then
+// nothing, ns, us, ms or s; an hour at most; nothing but 0 without a clock.
+// Config: what was made of the environment.
+//
+
 static
 VOID
 FuzzCheckDuration(
     const PENTER_CONFIG *Config
     )
-/*++
-
-Routine Description:
-
-    Checks TRACER_MIN_DURATION: digits or 0x and hexadecimal digits, then
-    nothing, ns, us, ms or s; an hour at most; nothing but 0 without a clock.
-
-Arguments:
-
-    Config - What was made of the environment.
-
-Return Value:
-
-    None.
-
---*/
 {
     static const struct {
         PCSZ Suffix;
@@ -959,26 +770,16 @@ Return Value:
                 Value * Unit : 0));
 }
 
+//
+// Checks the clock, what is kept, and what is left out.
+// Config: what was made of the environment.
+//
+
 static
 VOID
 FuzzCheckChoices(
     const PENTER_CONFIG *Config
     )
-/*++
-
-Routine Description:
-
-    Checks the clock, what is kept, and what is left out.
-
-Arguments:
-
-    Config - What was made of the environment.
-
-Return Value:
-
-    None.
-
---*/
 {
     static const PCSZ Clocks[] = { "TSC", "THREAD", "NONE" };
     static const PCSZ Modes[] = { "FILE", "RING", "TREE" };
@@ -1034,26 +835,15 @@ Return Value:
     FuzzCheckDuration(Config);
 }
 
+//
+// Runs an environment through PenterReadConfig.
+//
+
 static
 VOID
 FuzzReadEnvironment(
     PFUZZ_INPUT Input
     )
-/*++
-
-Routine Description:
-
-    Runs an environment through PenterReadConfig.
-
-Arguments:
-
-    Input - The input.
-
-Return Value:
-
-    None.
-
---*/
 {
     PPENTER_CONFIG Config = (PPENTER_CONFIG)calloc(1, sizeof(PENTER_CONFIG));
     ULONG FailAfter = (ULONG)FuzzTake(Input, 1);
@@ -1176,31 +966,23 @@ Return Value:
     free(Config);
 }
 
+//
+// Runs one input.
+// Returns 0.
+//
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Runs one input.
-
-Arguments:
-
-    Data, Size - The input.
-
-Return Value:
-
-    0.
-
---*/
 {
     FUZZ_INPUT Input = { Data, Size };
 
+    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size));
     (VOID)FuzzTake(&Input, 1);
     FuzzReadEnvironment(&Input);
 
+    (VOID)FuzzEndWork();
     return 0;
 }

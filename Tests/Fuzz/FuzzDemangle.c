@@ -14,9 +14,14 @@ Abstract:
 --*/
 
 #include "FuzzSupport.h"
-#include "../../Reader/ReaderDemangle.h"
+#include "../../Reader/Demangle/Demangle.h"
 #include <stdlib.h>
 #include <string.h>
+
+//
+// Checks that a text is not too long, and that it has no control characters if
+// the name has none.
+//
 
 static
 VOID
@@ -26,24 +31,6 @@ FuzzCheckText(
     PCSZ Text,
     ULONG TextLengthInBytes
     )
-/*++
-
-Routine Description:
-
-    Checks that a text is not too long, and that it has no control characters
-    if the name has none.
-
-Arguments:
-
-    Name, LengthInBytes - The name.
-
-    Text, TextLengthInBytes - The text.
-
-Return Value:
-
-    None.
-
---*/
 {
     BOOLEAN IsClean = TRUE;
     SIZE_T Index;
@@ -59,27 +46,17 @@ Return Value:
     }
 }
 
+//
+// Runs one input, twice: the second time gives the same text, in the memory of
+// the first.
+// Returns 0.
+//
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Runs one input, twice: the second time gives the same text, in the memory
-    of the first.
-
-Arguments:
-
-    Data, Size - The input.
-
-Return Value:
-
-    0.
-
---*/
 {
     FUZZ_ALLOCATOR Allocator;
     READER_DEMANGLER Demangler;
@@ -93,6 +70,7 @@ Return Value:
     PCSZ Text;
     PUCHAR Copy;
 
+    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size));
     FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 1));
     Length = Input.Left + 2;
     Name = (PUCHAR)malloc(Length);
@@ -104,8 +82,8 @@ Return Value:
         memcpy(Name + 2, Input.Bytes, Length - 2);
     }
 
-    ReaderInitializeDemangler(&Demangler, &Allocator.Allocator);
-    FirstStatus = ReaderDemangle(&Demangler,
+    DemangleInitializeDemangler(&Demangler, &Allocator.Allocator);
+    FirstStatus = DemangleSymbol(&Demangler,
                                  (PCSZ)Name,
                                  (ULONG)Length,
                                  &Text,
@@ -121,7 +99,7 @@ Return Value:
             abort();
         }
         memcpy(Copy, Text, FirstLength);
-        SecondStatus = ReaderDemangle(&Demangler,
+        SecondStatus = DemangleSymbol(&Demangler,
                                       (PCSZ)Name,
                                       (ULONG)Length,
                                       &Text,
@@ -133,8 +111,9 @@ Return Value:
     }
 
     free(Name);
-    ReaderRundownDemangler(&Demangler);
-    ReaderRundownDemangler(&Demangler);
+    DemangleRundownDemangler(&Demangler);
+    DemangleRundownDemangler(&Demangler);
     FUZZ_CHECK(Allocator.Count == 0);
+    (VOID)FuzzEndWork();
     return 0;
 }

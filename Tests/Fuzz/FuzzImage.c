@@ -14,10 +14,9 @@ Abstract:
 --*/
 
 #include "FuzzSupport.h"
-#include "../../Reader/ReaderCoff.h"
-#include "../../Reader/ReaderDebugLink.h"
-#include "../../Reader/ReaderDwarfForm.h"
-#include "../../Reader/ReaderUnwind.h"
+#include "../../Reader/Image/ImageDebugLink.h"
+#include "../../Reader/Image/ImageDwarfForm.h"
+#include "../../Reader/Image/ImageUnwind.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,27 +29,16 @@ Abstract:
 #define FUZZ_ADDRESSES_OF_SECTION 16
 #define FUZZ_MAXIMUM_FRAME 0x40000000u
 
+//
+// Checks that a name is terminated and has no control characters.
+//
+
 static
 VOID
 FuzzCheckName(
     PCSZ Name,
     ULONG LengthInBytes
     )
-/*++
-
-Routine Description:
-
-    Checks that a name is terminated and has no control characters.
-
-Arguments:
-
-    Name, LengthInBytes - The name.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Index;
 
@@ -63,29 +51,17 @@ Return Value:
     }
 }
 
+//
+// Checks what ImageCoff.h says of the tables.
+// SizeInBytes: of the image.
+//
+
 static
 VOID
 FuzzCheckTables(
     PCREADER_COFF Coff,
     SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Checks what ReaderCoff.h says of the tables.
-
-Arguments:
-
-    Coff - The tables.
-
-    SizeInBytes - Of the image.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCREADER_COFF_ENTRY Entry;
     PCREADER_COFF_SECTION Section;
@@ -105,7 +81,7 @@ Return Value:
         FUZZ_CHECK(Index == 0 || Entry->Rva > Entry[-1].Rva ||
                    (Entry->Rva == Entry[-1].Rva &&
                     Entry->Rank >= Entry[-1].Rank));
-        FUZZ_CHECK(ReaderFindCodeSection(Coff, Entry->Rva) != NULL);
+        FUZZ_CHECK(ImageFindCodeSection(Coff, Entry->Rva) != NULL);
         FuzzCheckName(Coff->Names + Entry->NameOffset, Entry->NameLength);
         NamesInBytes += Entry->NameLength + 1;
     }
@@ -113,29 +89,17 @@ Return Value:
     FUZZ_CHECK(NamesInBytes <= 2 * (ULONGLONG)SizeInBytes + 0x10000);
 }
 
+//
+// Looks an address up and checks the answer against a plain search.
+// Coff: the tables.
+//
+
 static
 VOID
 FuzzCheckSymbol(
     PCREADER_COFF Coff,
     ULONG Rva
     )
-/*++
-
-Routine Description:
-
-    Looks an address up and checks the answer against a plain search.
-
-Arguments:
-
-    Coff - The tables.
-
-    Rva - The address.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCREADER_COFF_ENTRY Best = NULL;
     PCREADER_COFF_SECTION Section = NULL;
@@ -153,7 +117,7 @@ Return Value:
         }
     }
 
-    FUZZ_CHECK(ReaderFindCodeSection(Coff, Rva) == Section);
+    FUZZ_CHECK(ImageFindCodeSection(Coff, Rva) == Section);
     for (Index = 0; Section != NULL && Index < Coff->NumberOfEntries; Index++) {
         if (Coff->Entries[Index].Rva <= Rva &&
             Coff->Entries[Index].Rva >= Section->StartRva &&
@@ -162,7 +126,7 @@ Return Value:
         }
     }
 
-    IsFound = ReaderFindCoffSymbol(Coff, Rva, &Start, &Name, &Length);
+    IsFound = ImageFindCoffSymbol(Coff, Rva, &Start, &Name, &Length);
     FUZZ_CHECK(IsFound == (Best != NULL));
     if (IsFound) {
         FUZZ_CHECK(Start == Best->Rva);
@@ -170,45 +134,38 @@ Return Value:
     }
 }
 
+//
+// Asks what the unwind data and the code say of an address.
+//
+
 static
 VOID
 FuzzCheckUnwind(
     PCREADER_UNWIND Unwind,
     ULONG Rva
     )
-/*++
-
-Routine Description:
-
-    Asks what the unwind data and the code say of an address.
-
-Arguments:
-
-    Unwind - The unwind data.
-
-    Rva - The address.
-
-Return Value:
-
-    None.
-
---*/
 {
     READER_UNWIND_FRAME Frame;
     ULONG Target;
 
-    if (ReaderFindUnwindFrame(Unwind, Rva, &Frame)) {
+    if (ImageFindUnwindFrame(Unwind, Rva, &Frame)) {
         FUZZ_CHECK(Frame.SizeInBytes <= Frame.BodySizeInBytes);
         FUZZ_CHECK(Frame.BodySizeInBytes <= FUZZ_MAXIMUM_FRAME);
-        (VOID)ReaderCountInlined(Unwind, Frame.FunctionRva, Rva);
-        (VOID)ReaderMayJumpOut(Unwind, Frame.FunctionRva);
+        (VOID)ImageCountInlined(Unwind, Frame.FunctionRva, Rva);
+        (VOID)ImageMayJumpOut(Unwind, Frame.FunctionRva);
     }
 
-    if (ReaderFindJumpTarget(Unwind, Rva, &Target)) {
-        (VOID)ReaderCountInlined(Unwind, Rva, Target);
-        (VOID)ReaderMayJumpOut(Unwind, Target);
+    if (ImageFindJumpTarget(Unwind, Rva, &Target)) {
+        (VOID)ImageCountInlined(Unwind, Rva, Target);
+        (VOID)ImageMayJumpOut(Unwind, Target);
     }
 }
+
+//
+// Looks up addresses in and around everything that there is.
+// Coff: the symbols.
+// Unwind: the unwind data.
+//
 
 static
 VOID
@@ -216,23 +173,6 @@ FuzzLookUp(
     PCREADER_COFF Coff,
     PCREADER_UNWIND Unwind
     )
-/*++
-
-Routine Description:
-
-    Looks up addresses in and around everything that there is.
-
-Arguments:
-
-    Coff - The symbols.
-
-    Unwind - The unwind data.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCREADER_COFF_SECTION Section;
     ULONG Count;
@@ -270,37 +210,24 @@ Return Value:
     FuzzCheckUnwind(Unwind, 0xFFFFFFFF);
 }
 
+//
+// Checks that ranges of code ascend and are in the sections with code.
+//
+
 static
 VOID
 FuzzCheckPairs(
     const READER_DWARF_ARRAY *Ranges,
     PCREADER_COFF Coff
     )
-/*++
-
-Routine Description:
-
-    Checks that ranges of code ascend and are in the sections with code.
-
-Arguments:
-
-    Ranges - The ranges.
-
-    Coff - The sections.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCREADER_DWARF_PAIR Pairs = (PCREADER_DWARF_PAIR)Ranges->Elements;
     PCREADER_COFF_SECTION Section;
     ULONG Index;
 
     for (Index = 0; Index < Ranges->Number; Index++) {
-        Section = ReaderFindCodeSection(Coff,
-                                        READER_DWARF_START(&Pairs[Index]));
+        Section = ImageFindCodeSection(Coff,
+                                       READER_DWARF_START(&Pairs[Index]));
         FUZZ_CHECK(Section != NULL &&
                    READER_DWARF_END(&Pairs[Index]) <= Section->EndRva &&
                    READER_DWARF_END(&Pairs[Index]) >
@@ -311,29 +238,17 @@ Return Value:
     }
 }
 
+//
+// Looks up the line where each range begins.
+// Dwarf: the information.
+//
+
 static
 VOID
 FuzzCheckLines(
     PREADER_DWARF Dwarf,
     const READER_DWARF_ARRAY *Ranges
     )
-/*++
-
-Routine Description:
-
-    Looks up the line where each range begins.
-
-Arguments:
-
-    Dwarf - The information.
-
-    Ranges - The ranges.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCREADER_DWARF_PAIR Pairs = (PCREADER_DWARF_PAIR)Ranges->Elements;
     PCSZ FileName;
@@ -345,17 +260,24 @@ Return Value:
          Index < Ranges->Number && Index < FUZZ_MAXIMUM_SYMBOLS;
          Index++) {
 
-        if (ReaderFindDwarfLine(Dwarf,
-                                READER_DWARF_START(&Pairs[Index]),
-                                &LineNumber,
-                                &FileName,
-                                &LengthInBytes)) {
+        if (ImageFindDwarfLine(Dwarf,
+                               READER_DWARF_START(&Pairs[Index]),
+                               &LineNumber,
+                               &FileName,
+                               &LengthInBytes)) {
             FuzzCheckName(FileName, LengthInBytes);
             FUZZ_CHECK(LineNumber != 0 &&
                        LengthInBytes <= READER_DWARF_MAXIMUM_PATH);
         }
     }
 }
+
+//
+// Checks what ImageDwarf.h says of the functions, and looks up each range's
+// ends.
+// Coff: the sections.
+// SizeInBytes: of the image.
+//
 
 static
 VOID
@@ -364,26 +286,6 @@ FuzzCheckDwarf(
     PCREADER_COFF Coff,
     SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Checks what ReaderDwarf.h says of the functions, and looks up each range's
-    ends.
-
-Arguments:
-
-    Dwarf - The functions.
-
-    Coff - The sections.
-
-    SizeInBytes - Of the image.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCREADER_DWARF_PAIR Pairs = (PCREADER_DWARF_PAIR)Dwarf->Ranges.Elements;
     READER_DWARF_SYMBOL Symbol;
@@ -401,11 +303,11 @@ Return Value:
 
         Rva = Index % 2 == 0 ? READER_DWARF_START(&Pairs[Index / 2])
                              : READER_DWARF_END(&Pairs[Index / 2]) - 1;
-        FUZZ_CHECK(ReaderFindDwarfFunction(Dwarf, Rva, &Symbol) ||
+        FUZZ_CHECK(ImageFindDwarfFunction(Dwarf, Rva, &Symbol) ||
                    Dwarf->Ranges.Number > 16);
-        if (ReaderFindDwarfFunction(Dwarf, Rva, &Symbol)) {
+        if (ImageFindDwarfFunction(Dwarf, Rva, &Symbol)) {
             FuzzCheckName(Symbol.Name, Symbol.LengthInBytes);
-            FUZZ_CHECK(ReaderFindCodeSection(Coff, Symbol.StartRva) != NULL);
+            FUZZ_CHECK(ImageFindCodeSection(Coff, Symbol.StartRva) != NULL);
         }
     }
 
@@ -413,26 +315,16 @@ Return Value:
     FuzzCheckLines(Dwarf, &Dwarf->UnitRanges);
 }
 
+//
+// Runs one input.
+// Returns 0.
+//
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Runs one input.
-
-Arguments:
-
-    Data, Size - The input.
-
-Return Value:
-
-    0.
-
---*/
 {
     FUZZ_ALLOCATOR Allocator;
     FUZZ_INPUT Input = { Data, Size };
@@ -444,6 +336,7 @@ Return Value:
     NTSTATUS Status;
     SIZE_T SizeInBytes;
 
+    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size));
     FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 1));
     SizeInBytes = Input.Left;
     Image = (PUCHAR)malloc(SizeInBytes == 0 ? 1 : SizeInBytes);
@@ -454,31 +347,31 @@ Return Value:
     memset(&Dwarf, 0, sizeof(Dwarf));
     memset(&Unwind, 0, sizeof(Unwind));
 
-    Status = ReaderInitializeCoff(&Allocator.Allocator,
-                                  Image,
-                                  SizeInBytes,
-                                  &Coff);
+    Status = ImageInitializeCoff(&Allocator.Allocator,
+                                 Image,
+                                 SizeInBytes,
+                                 &Coff);
     FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY ||
                Status == STATUS_INVALID_IMAGE_FORMAT);
     if (NT_SUCCESS(Status)) {
-        Status = ReaderInitializeUnwind(&Allocator.Allocator,
-                                        &Coff,
-                                        Image,
-                                        SizeInBytes,
-                                        &Unwind);
-        FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY);
-    }
-    if (NT_SUCCESS(Status)) {
-        Status = ReaderInitializeDwarf(&Allocator.Allocator,
+        Status = ImageInitializeUnwind(&Allocator.Allocator,
                                        &Coff,
                                        Image,
                                        SizeInBytes,
-                                       &Dwarf);
+                                       &Unwind);
         FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY);
-        ReaderFindDebugLink(&Coff, Image, SizeInBytes, &Link);
+    }
+    if (NT_SUCCESS(Status)) {
+        Status = ImageInitializeDwarf(&Allocator.Allocator,
+                                      &Coff,
+                                      Image,
+                                      SizeInBytes,
+                                      &Dwarf);
+        FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY);
+        ImageFindDebugLink(&Coff, Image, SizeInBytes, &Link);
         FuzzCheckName(Link.Name, Link.NameLength);
         FUZZ_CHECK(strpbrk(Link.Name, "/\\:*") == NULL);
-        FUZZ_CHECK(ReaderIsDebugFileOf(&Coff, &Coff));
+        FUZZ_CHECK(ImageIsDebugFileOf(&Coff, &Coff));
     }
 
     //
@@ -492,12 +385,13 @@ Return Value:
         FuzzCheckDwarf(&Dwarf, &Coff, SizeInBytes);
     }
 
-    ReaderRundownDwarf(&Dwarf);
-    ReaderRundownDwarf(&Dwarf);
-    ReaderRundownUnwind(&Unwind);
-    ReaderRundownUnwind(&Unwind);
-    ReaderRundownCoff(&Coff);
-    ReaderRundownCoff(&Coff);
+    ImageRundownDwarf(&Dwarf);
+    ImageRundownDwarf(&Dwarf);
+    ImageRundownUnwind(&Unwind);
+    ImageRundownUnwind(&Unwind);
+    ImageRundownCoff(&Coff);
+    ImageRundownCoff(&Coff);
     FUZZ_CHECK(Allocator.Count == 0);
+    (VOID)FuzzEndWork();
     return 0;
 }

@@ -18,7 +18,7 @@ Abstract:
 --*/
 
 #include "FuzzSupport.h"
-#include "../../Penter/PenterPrivate.h"
+#include "../../Penter/PenterIni.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,30 +84,25 @@ static const struct {
     { 5, "stopped", PenterSettingStopped }
 };
 
+//
+// RtlUpcaseUnicodeChar, for ASCII.
+// Returns the capital.
+//
+
 static
 WCHAR
 FuzzUpcaseUnicodeChar(
     WCHAR SourceCharacter
     )
-/*++
-
-Routine Description:
-
-    RtlUpcaseUnicodeChar, for ASCII.
-
-Arguments:
-
-    SourceCharacter - The character.
-
-Return Value:
-
-    The capital.
-
---*/
 {
     return SourceCharacter >= L'a' && SourceCharacter <= L'z' ?
            (WCHAR)(SourceCharacter - 32) : SourceCharacter;
 }
+
+//
+// Says whether a text without the blanks around it is a word, in any case.
+// Word: the word, in small letters.
+//
 
 static
 BOOLEAN
@@ -116,23 +111,6 @@ FuzzIs(
     ULONG Length,
     PCSZ Word
     )
-/*++
-
-Routine Description:
-
-    Says whether a text without the blanks around it is a word, in any case.
-
-Arguments:
-
-    Text, Length - The text.
-
-    Word - The word, in small letters.
-
-Return Value:
-
-    TRUE if so.
-
---*/
 {
     ULONG Index;
 
@@ -149,27 +127,16 @@ Return Value:
     return TRUE;
 }
 
+//
+// Leaves out the blanks around a text.
+//
+
 static
 VOID
 FuzzTrim(
     const WCHAR **Text,
     ULONG *Length
     )
-/*++
-
-Routine Description:
-
-    Leaves out the blanks around a text.
-
-Arguments:
-
-    Text, Length - The text.
-
-Return Value:
-
-    None.
-
---*/
 {
     while (*Length != 0 && (**Text == L' ' || **Text == L'\t')) {
         *Text += 1;
@@ -181,6 +148,10 @@ Return Value:
     }
 }
 
+//
+// Sets a value; paths that are relative are in the directory of the file.
+//
+
 static
 VOID
 FuzzSet(
@@ -188,23 +159,6 @@ FuzzSet(
     const WCHAR *Text,
     ULONG Length
     )
-/*++
-
-Routine Description:
-
-    Sets a value; paths that are relative are in the directory of the file.
-
-Arguments:
-
-    Setting - The setting.
-
-    Text, Length - The value.
-
-Return Value:
-
-    None.
-
---*/
 {
     FUZZ_VALUE *Value = &FuzzValues[Setting];
     ULONG Start = 0;
@@ -223,6 +177,10 @@ Return Value:
     Value->Line = FuzzLineNumber;
 }
 
+//
+// Adds the names of a line, which semicolons separate.
+//
+
 static
 VOID
 FuzzAddNames(
@@ -230,23 +188,6 @@ FuzzAddNames(
     const WCHAR *Text,
     ULONG Length
     )
-/*++
-
-Routine Description:
-
-    Adds the names of a line, which semicolons separate.
-
-Arguments:
-
-    Setting - The setting.
-
-    Text, Length - The line.
-
-Return Value:
-
-    None.
-
---*/
 {
     FUZZ_VALUE *Value = &FuzzValues[Setting];
     const WCHAR *Name;
@@ -309,30 +250,25 @@ Return Value:
     }
 }
 
+//
+// Counts what is noted once for a section.
+//
+
 static
 VOID
 FuzzSayOnce(
     VOID
     )
-/*++
-
-Routine Description:
-
-    Counts what is noted once for a section.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    None.
-
---*/
 {
     FuzzNotes += FuzzSaid[FuzzSection] == 0;
     FuzzSaid[FuzzSection] = 1;
 }
+
+//
+// Reads a line of a CAP.INI.
+// Key, KeyLength: what is before the equals sign; NULL: there is none.
+// Value, ValueLength: what is behind it.
+//
 
 static
 VOID
@@ -344,25 +280,6 @@ FuzzReadCap(
     const WCHAR *Value,
     ULONG ValueLength
     )
-/*++
-
-Routine Description:
-
-    Reads a line of a CAP.INI.
-
-Arguments:
-
-    Text, Length - The line.
-
-    Key, KeyLength - What is before the equals sign; NULL: there is none.
-
-    Value, ValueLength - What is behind it.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Directory;
 
@@ -413,6 +330,11 @@ Return Value:
     }
 }
 
+//
+// Reads a line of text of a section that is known.
+// IsCap: whether it is a CAP.INI.
+//
+
 static
 VOID
 FuzzReadLine(
@@ -420,23 +342,6 @@ FuzzReadLine(
     ULONG Length,
     BOOLEAN IsCap
     )
-/*++
-
-Routine Description:
-
-    Reads a line of text of a section that is known.
-
-Arguments:
-
-    Text, Length - The line.
-
-    IsCap - Whether it is a CAP.INI.
-
-Return Value:
-
-    None.
-
---*/
 {
     const WCHAR *Key = NULL;
     const WCHAR *Value = NULL;
@@ -498,6 +403,11 @@ Return Value:
     FuzzNotes += 1;
 }
 
+//
+// Reads a line that begins with a bracket.
+// IsCap: whether it is a CAP.INI.
+//
+
 static
 VOID
 FuzzReadHeading(
@@ -505,23 +415,6 @@ FuzzReadHeading(
     ULONG Length,
     BOOLEAN IsCap
     )
-/*++
-
-Routine Description:
-
-    Reads a line that begins with a bracket.
-
-Arguments:
-
-    Text, Length - The line.
-
-    IsCap - Whether it is a CAP.INI.
-
-Return Value:
-
-    None.
-
---*/
 {
     FuzzSection = -2;
     if (Length >= 2 && Text[Length - 1] == L']') {
@@ -540,6 +433,14 @@ Return Value:
     FuzzNotes += 1;
 }
 
+//
+// Decodes UTF-8 as the Unicode standard's table of well-formed sequences has
+// it.
+// Bytes, Size: what is left, at least a byte.
+// Character: the character, or FUZZ_BAD_CHARACTER.
+// Returns how many bytes it has; 1 of a bad one.
+//
+
 static
 SIZE_T
 FuzzDecode(
@@ -547,24 +448,6 @@ FuzzDecode(
     SIZE_T Size,
     ULONG *Character
     )
-/*++
-
-Routine Description:
-
-    Decodes UTF-8 as the Unicode standard's table of well-formed sequences has
-    it.
-
-Arguments:
-
-    Bytes, Size - What is left, at least a byte.
-
-    Character - Receives the character, or FUZZ_BAD_CHARACTER.
-
-Return Value:
-
-    How many bytes it has; 1 of a bad one.
-
---*/
 {
     static const struct {
         UCHAR First, Last, LowSecond, HighSecond, Length;
@@ -606,6 +489,12 @@ Return Value:
     return Rows[Row].Length;
 }
 
+//
+// Makes FuzzLine of a line's bytes.
+// Bytes, Size: the line, trimmed.
+// IsWide: whether it is UTF-16.
+//
+
 static
 VOID
 FuzzConvert(
@@ -613,23 +502,6 @@ FuzzConvert(
     SIZE_T Size,
     BOOLEAN IsWide
     )
-/*++
-
-Routine Description:
-
-    Makes FuzzLine of a line's bytes.
-
-Arguments:
-
-    Bytes, Size - The line, trimmed.
-
-    IsWide - Whether it is UTF-16.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Character;
     SIZE_T Used;
@@ -661,6 +533,11 @@ Return Value:
     }
 }
 
+//
+// Reads a file into FuzzValues, and counts FuzzNotes.
+// IsCap: whether it is a CAP.INI.
+//
+
 static
 VOID
 FuzzReadFile(
@@ -668,23 +545,6 @@ FuzzReadFile(
     SIZE_T Size,
     BOOLEAN IsCap
     )
-/*++
-
-Routine Description:
-
-    Reads a file into FuzzValues, and counts FuzzNotes.
-
-Arguments:
-
-    Bytes, Size - The file.
-
-    IsCap - Whether it is a CAP.INI.
-
-Return Value:
-
-    None.
-
---*/
 {
     const WCHAR *Text;
     SIZE_T Unit = 1;
@@ -754,26 +614,16 @@ Return Value:
     }
 }
 
+//
+// Runs one input.
+// Returns 0.
+//
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Runs one input.
-
-Arguments:
-
-    Data, Size - The input.
-
-Return Value:
-
-    0.
-
---*/
 {
     static const WCHAR Name[] = L"x.ini";
     PPENTER_CONFIG Config;
@@ -784,6 +634,7 @@ Return Value:
     BOOLEAN IsCap;
     RTL Rtl;
 
+    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size));
     if (Size == 0 || Size > FUZZ_MAXIMUM_FILE) {
         return 0;
     }
@@ -846,5 +697,6 @@ Return Value:
 
     free(File);
     free(Config);
+    (VOID)FuzzEndWork();
     return 0;
 }

@@ -18,26 +18,16 @@ Abstract:
 
 #define FUZZ_MAXIMUM_PATH 4096
 
+//
+// Gives the target one file.
+// Returns the number of files, 1; 0 if it cannot be read.
+//
+
 static
 int
 FuzzRunFile(
     PCSZ Path
     )
-/*++
-
-Routine Description:
-
-    Gives the target one file.
-
-Arguments:
-
-    Path - The file.
-
-Return Value:
-
-    The number of files, 1; 0 if it cannot be read.
-
---*/
 {
     FILE *File = fopen(Path, "rb");
     UCHAR *Bytes;
@@ -70,27 +60,18 @@ Return Value:
     return 1;
 }
 
+//
+// Runs the target.
+// NumberOfArguments, Arguments: files and folders; options of libFuzzer are
+// passed over.
+// Returns 0; a finding ends the program otherwise.
+//
+
 int
 main(
     int NumberOfArguments,
     char **Arguments
     )
-/*++
-
-Routine Description:
-
-    Runs the target.
-
-Arguments:
-
-    NumberOfArguments, Arguments - Files and folders; options of libFuzzer are
-        passed over.
-
-Return Value:
-
-    0; a finding ends the program otherwise.
-
---*/
 {
     char Path[FUZZ_MAXIMUM_PATH];
     struct dirent *Entry;

@@ -14,7 +14,7 @@ Abstract:
 --*/
 
 #include "FuzzSupport.h"
-#include "../../Reader/ReaderPdb.h"
+#include "../../Reader/Image/ImagePdb.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,29 +22,16 @@ Abstract:
 #define FUZZ_TEXT_SIZE 0x100u
 #define FUZZ_MAXIMUM_NAMES 40
 
+//
+// Checks what ImageCoff.h and ImagePdb.h say of the table.
+//
+
 static
 VOID
 FuzzCheckFunctions(
     PCREADER_COFF Table,
     SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Checks what ReaderCoff.h and ReaderPdb.h say of the table.
-
-Arguments:
-
-    Table - The functions.
-
-    SizeInBytes - Of the PDB.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCREADER_COFF_ENTRY Entry;
     PCSZ Name;
@@ -74,53 +61,43 @@ Return Value:
     FUZZ_CHECK(NamesInBytes <= 2 * (ULONGLONG)SizeInBytes + 0x10000);
     for (Index = 0; Index < FUZZ_TEXT_SIZE; Index++) {
 
-        if (ReaderFindCoffSymbol(Table,
-                                 FUZZ_TEXT_RVA + Index,
-                                 &Start,
-                                 &Name,
-                                 &Length)) {
+        if (ImageFindCoffSymbol(Table,
+                                FUZZ_TEXT_RVA + Index,
+                                &Start,
+                                &Name,
+                                &Length)) {
             FUZZ_CHECK(Start <= FUZZ_TEXT_RVA + Index);
             FUZZ_CHECK(strlen(Name) == Length);
         }
 
-        if (ReaderFindPdbPublic(Table, FUZZ_TEXT_RVA + Index, &Name, &Length)) {
+        if (ImageFindPdbPublic(Table, FUZZ_TEXT_RVA + Index, &Name, &Length)) {
             FUZZ_CHECK(strlen(Name) == Length);
         }
 
         Cookie = 0;
         Count = 0;
         while (Count < FUZZ_MAXIMUM_NAMES &&
-               ReaderNextCoffFunction(Table,
-                                      FUZZ_TEXT_RVA + Index,
-                                      &Cookie,
-                                      &Name,
-                                      &Length)) {
+               ImageNextCoffFunction(Table,
+                                     FUZZ_TEXT_RVA + Index,
+                                     &Cookie,
+                                     &Name,
+                                     &Length)) {
             FUZZ_CHECK(strlen(Name) == Length);
             Count += 1;
         }
     }
 }
 
+//
+// Runs one input.
+// Returns 0.
+//
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Runs one input.
-
-Arguments:
-
-    Data, Size - The input.
-
-Return Value:
-
-    0.
-
---*/
 {
     FUZZ_ALLOCATOR Allocator;
     READER_COFF Image;
@@ -132,6 +109,7 @@ Return Value:
     NTSTATUS Status;
     READER_COFF Table;
 
+    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size));
     FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 1));
     SizeInBytes = Input.Left;
     Bytes = (PUCHAR)malloc(SizeInBytes == 0 ? 1 : SizeInBytes);
@@ -151,26 +129,27 @@ Return Value:
     Image.Sections = Sections;
     Image.NumberOfSections = 2;
 
-    Status = ReaderInitializePdb(&Allocator.Allocator,
-                                 Bytes,
-                                 SizeInBytes,
-                                 &Pdb);
+    Status = ImageInitializePdb(&Allocator.Allocator,
+                                Bytes,
+                                SizeInBytes,
+                                &Pdb);
     FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY ||
                Status == STATUS_FILE_CORRUPT_ERROR);
     if (NT_SUCCESS(Status)) {
-        Status = ReaderLoadPdbFunctions(&Pdb, &Image, &Table);
+        Status = ImageLoadPdbFunctions(&Pdb, &Image, &Table);
         FUZZ_CHECK(Status == STATUS_SUCCESS || Status == STATUS_NO_MEMORY);
     }
 
-    ReaderRundownPdb(&Pdb);
-    ReaderRundownPdb(&Pdb);
+    ImageRundownPdb(&Pdb);
+    ImageRundownPdb(&Pdb);
     free(Bytes);
     if (NT_SUCCESS(Status)) {
         FuzzCheckFunctions(&Table, SizeInBytes);
     }
 
-    ReaderRundownCoff(&Table);
-    ReaderRundownCoff(&Table);
+    ImageRundownCoff(&Table);
+    ImageRundownCoff(&Table);
     FUZZ_CHECK(Allocator.Count == 0);
+    (VOID)FuzzEndWork();
     return 0;
 }

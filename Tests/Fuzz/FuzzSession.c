@@ -19,13 +19,19 @@ Abstract:
         1 byte      which call of the system fails; 0: none
         files       until the input ends: see FuzzAddFile
 
+    or a whole session: FuzzReal.h.
+
+    What an input may cost is in proportion to what its files have.
+
 --*/
 
-#include "FuzzSupport.h"
-#include "../../Reader/ExportHtml.h"
-#include "../../Reader/ReaderDbgHelp.h"
-#include "../../Reader/ReaderLive.h"
+#include "FuzzReal.h"
+#include "../../Reader/Symbols/SymbolDbgHelp.h"
+#include "../../Reader/Export/ExportHtml.h"
+#include "../../Reader/Live/LiveConsole.h"
+#include "../../Reader/Commands/Command.h"
 #include "../../StringTable/StringTable.h"
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,18 +54,35 @@ Abstract:
 #define FUZZ_FILE_IS_WIDE       0x20    // the name has 2 bytes a character
 #define FUZZ_FILE_IS_IMAGE      0x40    // the name is Program.exe
 #define FUZZ_FILE_IS_CACHE      0x80    // the name is symbols.cache
+#define FUZZ_FILE_IS_KEPT       0x100   // nothing may be written to it
+#define FUZZ_FILE_IS_BELOW      0x200   // in the directory that a command makes
+
+//
+// What an input may cost: work (FuzzWork.c), and bytes of memory at a time.
+// The reader's own tables have some MiB however little there is to read.  A
+// session is read six times and more, by a few hundred comparisons for each
+// record.  A hundred million are a second, so that no input of FUZZ_REAL_SIZE
+// takes ten.
+//
+
+#define FUZZ_WORK               60000000ULL
+#define FUZZ_WORK_OF_BYTE       600ULL
+#define FUZZ_MEMORY             0x1000000ULL
+#define FUZZ_MEMORY_OF_BYTE     32ULL
 
 #define FUZZ_DIRECTORIES 3
 #define FUZZ_MAXIMUM_FILES 12
-#define FUZZ_MAXIMUM_MADE_FILES 24      // with those that the reader makes
-#define FUZZ_MAXIMUM_NAME 40
-#define FUZZ_MAXIMUM_VIEWS 64
+#define FUZZ_MAXIMUM_MADE_FILES 256     // with those that the reader makes
+#define FUZZ_MAXIMUM_NAME 80
+#define FUZZ_MAXIMUM_VIEWS 256
 #define FUZZ_MAXIMUM_ARGUMENTS 24
 #define FUZZ_TAKEN_ARGUMENTS 6
 #define FUZZ_OUTPUT_SIZE 0x40000
 #define FUZZ_FIRST_TIMESTAMP 100000000
 #define FUZZ_AROUND_STRING 64           // what a search reads at a time
 #define FUZZ_PROCESS_CREATION_TIME 0x01DC000000000000LL
+#define FUZZ_MAXIMUM_TIME 0x4000000000000000ULL
+#define FUZZ_NEW_DIRECTORY 99           // one that a command makes
 
 //
 // Where in NT's structures what is.
@@ -111,6 +134,7 @@ typedef struct _FUZZ_VIEW {
 typedef struct _FUZZ_WORLD {
     FUZZ_FILE Files[FUZZ_MAXIMUM_MADE_FILES];
     ULONG NumberOfFiles;
+    BOOLEAN HasNewDirectory;
     FUZZ_VIEW Views[FUZZ_MAXIMUM_VIEWS];
     ULONG Flags;                    // FUZZ_SESSION_*
     ULONG FailAfter;                // calls of the system
@@ -118,30 +142,21 @@ typedef struct _FUZZ_WORLD {
     WCHAR DirectoryNames[FUZZ_DIRECTORIES][2];
     LONG NumberOfHandles;
     LONG NumberOfPages;             // allocations of pages
+    LONGLONG CreationTime;          // of the process
+    BOOLEAN IsReal;                 // a whole session: FuzzReal.h
 } FUZZ_WORLD;
 
 static FUZZ_WORLD FuzzWorld;
+
+//
+// Says whether it is this call of the system that fails.
+//
 
 static
 BOOLEAN
 FuzzIsFailing(
     VOID
     )
-/*++
-
-Routine Description:
-
-    Says whether it is this call of the system that fails.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    TRUE if so.
-
---*/
 {
     if (FuzzWorld.FailAfter == 0) {
         return FALSE;
@@ -151,29 +166,16 @@ Return Value:
     return FuzzWorld.FailAfter == 0;
 }
 
+//
+// File: of which file, or NULL.
+//
+
 static
 HANDLE
 FuzzMakeHandle(
     FUZZ_HANDLE_KIND Kind,
     PFUZZ_FILE File
     )
-/*++
-
-Routine Description:
-
-    Makes a handle.
-
-Arguments:
-
-    Kind - Of what.
-
-    File - Of which file, or NULL.
-
-Return Value:
-
-    The handle.
-
---*/
 {
     PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)calloc(1, sizeof(*Handle));
 
@@ -187,30 +189,24 @@ Return Value:
     return Handle;
 }
 
+//
+// Says whether a file of the session is there yet.
+//
+
 static
 BOOLEAN
 FuzzIsThere(
     const FUZZ_FILE *File
     )
-/*++
-
-Routine Description:
-
-    Says whether a file is there yet.
-
-Arguments:
-
-    File - The file.
-
-Return Value:
-
-    TRUE if it is.
-
---*/
 {
-    return (File->Flags & FUZZ_FILE_IS_LATE) == 0 ||
-           FuzzWorld.NumberOfWaits != 0;
+    return (File->Flags & FUZZ_FILE_IS_BELOW) == 0 &&
+           ((File->Flags & FUZZ_FILE_IS_LATE) == 0 ||
+            FuzzWorld.NumberOfWaits != 0);
 }
+
+//
+// Says whether a file is an index: the only one that the reader may write.
+//
 
 static
 BOOLEAN
@@ -218,21 +214,6 @@ FuzzIsIndex(
     const WCHAR *Name,
     ULONG Length
     )
-/*++
-
-Routine Description:
-
-    Says whether a file is an index: the only one that the reader may write.
-
-Arguments:
-
-    Name, Length - The file's name.
-
-Return Value:
-
-    TRUE if it is.
-
---*/
 {
     static const CHAR Suffix[] = ".trace.index";
     ULONG Index;
@@ -252,6 +233,85 @@ Return Value:
 }
 
 static
+VOID
+FuzzResizeFile(
+    PFUZZ_FILE File,
+    SIZE_T Size
+    );
+
+//
+// NtCreateFile in a directory that a command has made: a new file, through no
+// link.
+// As NtCreateFile.
+//
+
+static
+NTSTATUS
+FuzzCreateBelow(
+    PHANDLE Handle,
+    POBJECT_ATTRIBUTES Attributes,
+    ULONG CreateDisposition,
+    ULONG CreateOptions
+    )
+{
+    PCUNICODE_STRING Name = Attributes->ObjectName;
+    ULONG Length = Name->Length / sizeof(WCHAR);
+    PFUZZ_HANDLE Directory = (PFUZZ_HANDLE)Attributes->RootDirectory;
+    PFUZZ_FILE File;
+    ULONG Index;
+
+    FUZZ_CHECK(Directory->Kind == FuzzHandleDirectory);
+    FUZZ_CHECK(Directory->Directory == FUZZ_NEW_DIRECTORY);
+    FUZZ_CHECK(CreateDisposition == RTL_CREATE_NEW);
+    FUZZ_CHECK((CreateOptions & FILE_OPEN_REPARSE_POINT) != 0);
+    FUZZ_CHECK(Length != 0);
+    for (Index = 0; Index < Length; Index++) {
+        FUZZ_CHECK(Name->Buffer[Index] >= L' ' &&
+                   Name->Buffer[Index] != L'\\' &&
+                   Name->Buffer[Index] != L'/' && Name->Buffer[Index] != L':');
+    }
+
+    if (FuzzIsFailing() || !FuzzWorld.IsReal) {
+        return STATUS_ACCESS_DENIED;
+    }
+
+    if ((CreateOptions & FILE_DIRECTORY_FILE) != 0) {
+        *Handle = FuzzMakeHandle(FuzzHandleDirectory, NULL);
+        ((PFUZZ_HANDLE)*Handle)->Directory = FUZZ_NEW_DIRECTORY;
+        return STATUS_SUCCESS;
+    }
+
+    for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
+        File = &FuzzWorld.Files[Index];
+        if ((File->Flags & FUZZ_FILE_IS_BELOW) != 0 &&
+            File->NameLength == Length &&
+            memcmp(File->Name, Name->Buffer, Name->Length) == 0) {
+            return STATUS_OBJECT_NAME_COLLISION;
+        }
+    }
+
+    if (FuzzWorld.NumberOfFiles == FUZZ_MAXIMUM_MADE_FILES ||
+        Length > FUZZ_MAXIMUM_NAME) {
+        return STATUS_ACCESS_DENIED;
+    }
+
+    File = &FuzzWorld.Files[FuzzWorld.NumberOfFiles];
+    FuzzWorld.NumberOfFiles += 1;
+    memset(File, 0, sizeof(*File));
+    File->Flags = FUZZ_FILE_IS_BELOW;
+    File->NameLength = Length;
+    memcpy(File->Name, Name->Buffer, Name->Length);
+    *Handle = FuzzMakeHandle(FuzzHandleFile, File);
+    return STATUS_SUCCESS;
+}
+
+//
+// NtCreateFile. The last part of the path names the file; a path of one part
+// is the session.
+// As NtCreateFile.
+//
+
+static
 NTSTATUS
 FuzzCreateFile(
     PHANDLE Handle,
@@ -266,22 +326,6 @@ FuzzCreateFile(
     PVOID EaBuffer,
     ULONG EaLength
     )
-/*++
-
-Routine Description:
-
-    NtCreateFile.  The last part of the path names the file; a path of one
-    part is the session.
-
-Arguments:
-
-    As NtCreateFile.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PCUNICODE_STRING Path = Attributes->ObjectName;
     ULONG Length = Path->Length / sizeof(WCHAR);
@@ -298,6 +342,13 @@ Return Value:
     UNREFERENCED_PARAMETER(EaBuffer);
     UNREFERENCED_PARAMETER(EaLength);
 
+    if (Attributes->RootDirectory != NULL) {
+        return FuzzCreateBelow(Handle,
+                               Attributes,
+                               CreateDisposition,
+                               CreateOptions);
+    }
+
     FUZZ_CHECK(CreateDisposition == FILE_OPEN ||
                CreateDisposition == FILE_OPEN_IF ||
                CreateDisposition == RTL_CREATE_NEW ||
@@ -305,12 +356,12 @@ Return Value:
     FUZZ_CHECK(Path->Length <= Path->MaximumLength);
 
     //
-    // What a command writes anew is not to be had here.
+    // What a command writes anew is to be had with whole sessions only.
     //
 
     if (FuzzIsFailing() ||
-        CreateDisposition == RTL_CREATE_NEW ||
-        CreateDisposition == RTL_CREATE_ALWAYS) {
+        (!FuzzWorld.IsReal && (CreateDisposition == RTL_CREATE_NEW ||
+                               CreateDisposition == RTL_CREATE_ALWAYS))) {
         return STATUS_ACCESS_DENIED;
     }
 
@@ -351,20 +402,36 @@ Return Value:
         if (WantsDirectory) {
             return STATUS_NOT_A_DIRECTORY;
         }
+        if (CreateDisposition == RTL_CREATE_NEW) {
+            return STATUS_OBJECT_NAME_COLLISION;
+        }
+        if (CreateDisposition == RTL_CREATE_ALWAYS) {
+            FUZZ_CHECK((File->Flags & FUZZ_FILE_IS_KEPT) == 0);
+            FuzzResizeFile(File, 0);
+        }
         *Handle = FuzzMakeHandle(FuzzHandleFile, File);
         return STATUS_SUCCESS;
     }
 
-    if (CreateDisposition != FILE_OPEN_IF) {
+    if (CreateDisposition == FILE_OPEN &&
+        !(WantsDirectory && FuzzWorld.HasNewDirectory)) {
         return STATUS_OBJECT_NAME_NOT_FOUND;
+    }
+
+    if (WantsDirectory) {
+        FuzzWorld.HasNewDirectory = TRUE;
+        *Handle = FuzzMakeHandle(FuzzHandleDirectory, NULL);
+        ((PFUZZ_HANDLE)*Handle)->Directory = FUZZ_NEW_DIRECTORY;
+        return STATUS_SUCCESS;
     }
 
     //
     // The one-store path may be of any name.
     //
 
-    FUZZ_CHECK(Length - Start > 6 && Path->Buffer[Length - 6] == L'.' &&
-               Path->Buffer[Length - 1] == L'x');
+    FUZZ_CHECK(FuzzWorld.IsReal ||
+               (Length - Start > 6 && Path->Buffer[Length - 6] == L'.' &&
+                Path->Buffer[Length - 1] == L'x'));
     if (FuzzWorld.NumberOfFiles == FUZZ_MAXIMUM_MADE_FILES ||
         Length - Start > FUZZ_MAXIMUM_NAME) {
         return STATUS_ACCESS_DENIED;
@@ -381,32 +448,21 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// Changes a file's size.
+// Size: its new size; what is new is zero.
+//
+
 static
 VOID
 FuzzResizeFile(
     PFUZZ_FILE File,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Changes a file's size.
-
-Arguments:
-
-    File - The file.
-
-    Size - Its new size; what is new is zero.
-
-Return Value:
-
-    None.
-
---*/
 {
     PUCHAR Bytes = (PUCHAR)calloc(1, Size == 0 ? 1 : Size);
 
+    FuzzSpendWork(Size);
     if (Bytes == NULL) {
         abort();
     }
@@ -419,6 +475,35 @@ Return Value:
     File->Bytes = Bytes;
     File->Size = Size;
 }
+
+//
+// The same for a file that is written on and on: the block that it lies in
+// doubles, as what is copied is counted as work.
+//
+
+static
+VOID
+FuzzGrowFile(
+    PFUZZ_FILE File,
+    SIZE_T Size
+    )
+{
+    SIZE_T Capacity = File->Bytes == NULL ? 0
+                                          : malloc_usable_size(File->Bytes);
+
+    if (Size > Capacity) {
+        Capacity = File->Size;
+        FuzzResizeFile(File, Size * 2);
+        File->Size = Capacity;
+    }
+
+    memset(File->Bytes + File->Size, 0, Size - File->Size);
+    File->Size = Size;
+}
+
+//
+// NtWriteFile.
+//
 
 static
 NTSTATUS
@@ -433,21 +518,6 @@ FuzzWriteFile(
     PLARGE_INTEGER ByteOffset,
     PULONG Key
     )
-/*++
-
-Routine Description:
-
-    NtWriteFile.
-
-Arguments:
-
-    As NtWriteFile.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
     SIZE_T Offset = (SIZE_T)ByteOffset->QuadPart;
@@ -458,6 +528,7 @@ Return Value:
     UNREFERENCED_PARAMETER(Key);
 
     FUZZ_CHECK(Handle->Kind == FuzzHandleFile);
+    FuzzSpendWork(Length);
     FUZZ_CHECK(Handle->File->Flags == 0 ||
                FuzzIsIndex(Handle->File->Name, Handle->File->NameLength) ||
                (FuzzWorld.Flags & FUZZ_SESSION_ONE_STORE) != 0);
@@ -465,15 +536,20 @@ Return Value:
         return STATUS_DISK_FULL;
     }
 
-    FUZZ_CHECK(Offset + Length < 0x1000000);
+    FUZZ_CHECK(Offset + Length < 0x10000000);
     if (Offset + Length > Handle->File->Size) {
-        FuzzResizeFile(Handle->File, Offset + Length);
+        FuzzGrowFile(Handle->File, Offset + Length);
     }
 
     memcpy(Handle->File->Bytes + Offset, Buffer, Length);
     IoStatus->Information = Length;
     return STATUS_SUCCESS;
 }
+
+//
+// NtSetInformationFile: the file's end, its name, that it goes.
+// As NtSetInformationFile.
+//
 
 static
 NTSTATUS
@@ -484,21 +560,6 @@ FuzzSetInformationFile(
     ULONG Length,
     ULONG FileInformationClass
     )
-/*++
-
-Routine Description:
-
-    NtSetInformationFile: the file's end, its name, that it goes.
-
-Arguments:
-
-    As NtSetInformationFile.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
     LARGE_INTEGER End;
@@ -528,6 +589,11 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtReadFile.
+// As NtReadFile.
+//
+
 static
 NTSTATUS
 FuzzReadFile(
@@ -541,21 +607,6 @@ FuzzReadFile(
     PLARGE_INTEGER ByteOffset,
     PULONG Key
     )
-/*++
-
-Routine Description:
-
-    NtReadFile.
-
-Arguments:
-
-    As NtReadFile.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
     ULONGLONG Offset = (ULONGLONG)ByteOffset->QuadPart;
@@ -578,10 +629,16 @@ Return Value:
         Length = (ULONG)(Handle->File->Size - Offset);
     }
 
+    FuzzSpendWork(Length);
     memcpy(Buffer, Handle->File->Bytes + Offset, Length);
     IoStatus->Information = Length;
     return STATUS_SUCCESS;
 }
+
+//
+// NtQueryInformationFile.
+// As NtQueryInformationFile.
+//
 
 static
 NTSTATUS
@@ -592,21 +649,6 @@ FuzzQueryInformationFile(
     ULONG Length,
     ULONG FileInformationClass
     )
-/*++
-
-Routine Description:
-
-    NtQueryInformationFile.
-
-Arguments:
-
-    As NtQueryInformationFile.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
     ULONGLONG Size;
@@ -625,6 +667,11 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtQueryDirectoryFile. Three entries at a time, if they fit.
+// As NtQueryDirectoryFile.
+//
+
 static
 NTSTATUS
 FuzzQueryDirectoryFile(
@@ -640,21 +687,6 @@ FuzzQueryDirectoryFile(
     PUNICODE_STRING FileName,
     BOOLEAN RestartScan
     )
-/*++
-
-Routine Description:
-
-    NtQueryDirectoryFile.  Three entries at a time, if they fit.
-
-Arguments:
-
-    As NtQueryDirectoryFile.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PFUZZ_HANDLE Handle = (PFUZZ_HANDLE)FileHandle;
     PUCHAR Entry = NULL;
@@ -684,6 +716,7 @@ Return Value:
     }
 
     Number = IsSeveral && Handle->Directory == 0 ? FUZZ_DIRECTORIES
+             : Handle->Directory == FUZZ_NEW_DIRECTORY ? 0
                                                  : FuzzWorld.NumberOfFiles;
     for (; Handle->Position < Number && Count < 3; Handle->Position++) {
 
@@ -736,31 +769,26 @@ Return Value:
     return Count == 0 ? STATUS_NO_MORE_FILES : STATUS_SUCCESS;
 }
 
+//
+// NtClose.
+// Returns STATUS_SUCCESS.
+//
+
 static
 NTSTATUS
 FuzzClose(
     HANDLE Handle
     )
-/*++
-
-Routine Description:
-
-    NtClose.
-
-Arguments:
-
-    Handle - The handle.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
     FuzzWorld.NumberOfHandles -= 1;
     free(Handle);
     return STATUS_SUCCESS;
 }
+
+//
+// NtCreateSection, for reading.
+// As NtCreateSection.
+//
 
 static
 NTSTATUS
@@ -773,21 +801,6 @@ FuzzCreateSection(
     ULONG AllocationAttributes,
     HANDLE FileHandle
     )
-/*++
-
-Routine Description:
-
-    NtCreateSection, for reading.
-
-Arguments:
-
-    As NtCreateSection.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PFUZZ_HANDLE File = (PFUZZ_HANDLE)FileHandle;
     SIZE_T Size;
@@ -819,6 +832,12 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtMapViewOfSection. A view is a block of memory of exactly its size: a
+// page's rest, which the system would add, is not to be touched.
+// As NtMapViewOfSection.
+//
+
 static
 NTSTATUS
 FuzzMapViewOfSection(
@@ -833,22 +852,6 @@ FuzzMapViewOfSection(
     ULONG AllocationType,
     ULONG Win32Protect
     )
-/*++
-
-Routine Description:
-
-    NtMapViewOfSection.  A view is a block of memory of exactly its size: a
-    page's rest, which the system would add, is not to be touched.
-
-Arguments:
-
-    As NtMapViewOfSection.
-
-Return Value:
-
-    The status.
-
---*/
 {
     PFUZZ_HANDLE Section = (PFUZZ_HANDLE)SectionHandle;
     ULONGLONG Offset = (ULONGLONG)SectionOffset->QuadPart;
@@ -883,6 +886,7 @@ Return Value:
             if (View->Address == NULL) {
                 abort();
             }
+            FuzzSpendWork(*ViewSize);
             View->File = Section->File;
             View->Offset = (SIZE_T)Offset;
             memcpy(View->Address, View->File->Bytes + Offset, *ViewSize);
@@ -895,27 +899,18 @@ Return Value:
     return STATUS_NO_MEMORY;
 }
 
+//
+// NtUnmapViewOfSection.
+// As NtUnmapViewOfSection.
+// Returns STATUS_SUCCESS.
+//
+
 static
 NTSTATUS
 FuzzUnmapViewOfSection(
     HANDLE ProcessHandle,
     PVOID BaseAddress
     )
-/*++
-
-Routine Description:
-
-    NtUnmapViewOfSection.
-
-Arguments:
-
-    As NtUnmapViewOfSection.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
     ULONG Index;
 
@@ -933,6 +928,11 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtAllocateVirtualMemory.
+// As NtAllocateVirtualMemory.
+//
+
 static
 NTSTATUS
 FuzzAllocateVirtualMemory(
@@ -943,21 +943,6 @@ FuzzAllocateVirtualMemory(
     ULONG AllocationType,
     ULONG Protect
     )
-/*++
-
-Routine Description:
-
-    NtAllocateVirtualMemory.
-
-Arguments:
-
-    As NtAllocateVirtualMemory.
-
-Return Value:
-
-    The status.
-
---*/
 {
     UNREFERENCED_PARAMETER(ProcessHandle);
     UNREFERENCED_PARAMETER(ZeroBits);
@@ -968,6 +953,8 @@ Return Value:
         return STATUS_NO_MEMORY;
     }
 
+    FUZZ_CHECK(*RegionSize <= FUZZ_MEMORY);
+    FuzzSpendWork(*RegionSize);
     *BaseAddress = calloc(1, *RegionSize);
     if (*BaseAddress == NULL) {
         return STATUS_NO_MEMORY;
@@ -977,6 +964,12 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtFreeVirtualMemory.
+// As NtFreeVirtualMemory.
+// Returns STATUS_SUCCESS.
+//
+
 static
 NTSTATUS
 FuzzFreeVirtualMemory(
@@ -985,21 +978,6 @@ FuzzFreeVirtualMemory(
     PSIZE_T RegionSize,
     ULONG FreeType
     )
-/*++
-
-Routine Description:
-
-    NtFreeVirtualMemory.
-
-Arguments:
-
-    As NtFreeVirtualMemory.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
     UNREFERENCED_PARAMETER(ProcessHandle);
     UNREFERENCED_PARAMETER(RegionSize);
@@ -1010,6 +988,11 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtOpenProcess.
+// As NtOpenProcess.
+//
+
 static
 NTSTATUS
 FuzzOpenProcess(
@@ -1018,21 +1001,6 @@ FuzzOpenProcess(
     POBJECT_ATTRIBUTES Attributes,
     PVOID ClientId
     )
-/*++
-
-Routine Description:
-
-    NtOpenProcess.
-
-Arguments:
-
-    As NtOpenProcess.
-
-Return Value:
-
-    The status.
-
---*/
 {
     UNREFERENCED_PARAMETER(DesiredAccess);
     UNREFERENCED_PARAMETER(Attributes);
@@ -1050,6 +1018,11 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtQueryInformationProcess: the process's times.
+// As NtQueryInformationProcess.
+//
+
 static
 NTSTATUS
 FuzzQueryInformationProcess(
@@ -1059,23 +1032,8 @@ FuzzQueryInformationProcess(
     ULONG Length,
     PULONG ReturnLength
     )
-/*++
-
-Routine Description:
-
-    NtQueryInformationProcess: the process's times.
-
-Arguments:
-
-    As NtQueryInformationProcess.
-
-Return Value:
-
-    The status.
-
---*/
 {
-    LONGLONG Times[4] = { FUZZ_PROCESS_CREATION_TIME, 0, 0, 0 };
+    LONGLONG Times[4] = { FuzzWorld.CreationTime, 0, 0, 0 };
 
     UNREFERENCED_PARAMETER(ReturnLength);
 
@@ -1095,7 +1053,7 @@ Return Value:
 
     if ((FuzzWorld.Flags & FUZZ_SESSION_ENDS) != 0 &&
         FuzzWorld.NumberOfWaits != 0) {
-        Times[1] = FUZZ_PROCESS_CREATION_TIME + 1;
+        Times[1] = FuzzWorld.CreationTime + 1;
     }
 
     FUZZ_CHECK(Length == sizeof(Times));
@@ -1103,27 +1061,16 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// Lets the traced process run on: at the first wait, stores that grow have all
+// their records, also where they are mapped.
+//
+
 static
 VOID
 FuzzPassTime(
     VOID
     )
-/*++
-
-Routine Description:
-
-    Lets the traced process run on: at the first wait, stores that grow have
-    all their records, also where they are mapped.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    None.
-
---*/
 {
     const SIZE_T Offset = offsetof(TRACE_STORE_HEADER, Cursor);
     const SIZE_T First = offsetof(TRACE_STORE_HEADER, FirstPosition);
@@ -1132,7 +1079,7 @@ Return Value:
     ULONG Index;
 
     FuzzWorld.NumberOfWaits += 1;
-    FUZZ_CHECK(FuzzWorld.NumberOfWaits < 100);
+    FUZZ_CHECK(FuzzWorld.NumberOfWaits < (FuzzWorld.IsReal ? 1000 : 100));
     if (FuzzWorld.NumberOfWaits != 1) {
         return;
     }
@@ -1155,6 +1102,11 @@ Return Value:
     }
 }
 
+//
+// NtCreateEvent.
+// As NtCreateEvent.
+//
+
 static
 NTSTATUS
 FuzzCreateEvent(
@@ -1164,21 +1116,6 @@ FuzzCreateEvent(
     ULONG EventType,
     BOOLEAN InitialState
     )
-/*++
-
-Routine Description:
-
-    NtCreateEvent.
-
-Arguments:
-
-    As NtCreateEvent.
-
-Return Value:
-
-    The status.
-
---*/
 {
     UNREFERENCED_PARAMETER(DesiredAccess);
     UNREFERENCED_PARAMETER(Attributes);
@@ -1192,6 +1129,11 @@ Return Value:
     *EventHandle = FuzzMakeHandle(FuzzHandleEvent, NULL);
     return STATUS_SUCCESS;
 }
+
+//
+// NtCreateThreadEx. The thread runs to its end before this returns.
+// As NtCreateThreadEx.
+//
 
 static
 NTSTATUS
@@ -1208,21 +1150,6 @@ FuzzCreateThread(
     SIZE_T MaximumStackSize,
     PVOID AttributeList
     )
-/*++
-
-Routine Description:
-
-    NtCreateThreadEx.  The thread runs to its end before this returns.
-
-Arguments:
-
-    As NtCreateThreadEx.
-
-Return Value:
-
-    The status.
-
---*/
 {
     DWORD (*Routine)(PVOID) = NULL;
 
@@ -1245,6 +1172,11 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtWaitForSingleObject, on the process or on a thread, which has ended.
+// As NtWaitForSingleObject.
+//
+
 static
 NTSTATUS
 FuzzWaitForSingleObject(
@@ -1252,21 +1184,6 @@ FuzzWaitForSingleObject(
     BOOLEAN Alertable,
     PLARGE_INTEGER Timeout
     )
-/*++
-
-Routine Description:
-
-    NtWaitForSingleObject, on the process or on a thread, which has ended.
-
-Arguments:
-
-    As NtWaitForSingleObject.
-
-Return Value:
-
-    The status.
-
---*/
 {
     UNREFERENCED_PARAMETER(Alertable);
     UNREFERENCED_PARAMETER(Timeout);
@@ -1281,27 +1198,18 @@ Return Value:
                                                       : STATUS_TIMEOUT;
 }
 
+//
+// NtDelayExecution.
+// As NtDelayExecution.
+// Returns STATUS_SUCCESS.
+//
+
 static
 NTSTATUS
 FuzzDelayExecution(
     BOOLEAN Alertable,
     PLARGE_INTEGER DelayInterval
     )
-/*++
-
-Routine Description:
-
-    NtDelayExecution.
-
-Arguments:
-
-    As NtDelayExecution.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
     UNREFERENCED_PARAMETER(Alertable);
     UNREFERENCED_PARAMETER(DelayInterval);
@@ -1310,31 +1218,27 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// NtQuerySystemTime.
+// Returns STATUS_SUCCESS.
+//
+
 static
 NTSTATUS
 FuzzQuerySystemTime(
     PLARGE_INTEGER SystemTime
     )
-/*++
-
-Routine Description:
-
-    NtQuerySystemTime.
-
-Arguments:
-
-    SystemTime - Receives the time.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
-    SystemTime->QuadPart = FUZZ_PROCESS_CREATION_TIME +
+    SystemTime->QuadPart = FuzzWorld.CreationTime +
                            (LONGLONG)(FuzzTimestamp / 300);
     return STATUS_SUCCESS;
 }
+
+//
+// NtQueryPerformanceCounter.
+// As NtQueryPerformanceCounter.
+// Returns STATUS_SUCCESS.
+//
 
 static
 NTSTATUS
@@ -1342,21 +1246,6 @@ FuzzQueryPerformanceCounter(
     PLARGE_INTEGER PerformanceCounter,
     PLARGE_INTEGER PerformanceFrequency
     )
-/*++
-
-Routine Description:
-
-    NtQueryPerformanceCounter.
-
-Arguments:
-
-    As NtQueryPerformanceCounter.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
     PerformanceCounter->QuadPart = 100000 + (LONGLONG)(FuzzTimestamp / 300);
     if (PerformanceFrequency != NULL) {
@@ -1365,26 +1254,16 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// RtlUpcaseUnicodeChar, for ASCII.
+// Returns the capital.
+//
+
 static
 WCHAR
 FuzzUpcaseUnicodeChar(
     WCHAR SourceCharacter
     )
-/*++
-
-Routine Description:
-
-    RtlUpcaseUnicodeChar, for ASCII.
-
-Arguments:
-
-    SourceCharacter - The character.
-
-Return Value:
-
-    The capital.
-
---*/
 {
     if (SourceCharacter >= L'a' && SourceCharacter <= L'z') {
         return (WCHAR)(SourceCharacter - 32);
@@ -1392,6 +1271,12 @@ Return Value:
 
     return SourceCharacter;
 }
+
+//
+// GetFullPathNameW, of a path that is absolute.
+// As GetFullPathNameW.
+// Returns the length, or the size that is needed.
+//
 
 static
 DWORD
@@ -1401,21 +1286,6 @@ FuzzGetFullPathName(
     LPWSTR Buffer,
     LPWSTR *FilePart
     )
-/*++
-
-Routine Description:
-
-    GetFullPathNameW, of a path that is absolute.
-
-Arguments:
-
-    As GetFullPathNameW.
-
-Return Value:
-
-    The length, or the size that is needed.
-
---*/
 {
     DWORD Length = 0;
 
@@ -1433,6 +1303,12 @@ Return Value:
     return Length;
 }
 
+//
+// Stands in for LoadLibraryExW: there are no libraries.
+// As the system's.
+// Returns NULL.
+//
+
 static
 HMODULE
 FuzzLoadLibrary(
@@ -1440,21 +1316,6 @@ FuzzLoadLibrary(
     _In_opt_ HANDLE File,
     _In_ DWORD Flags
     )
-/*++
-
-Routine Description:
-
-    Stands in for LoadLibraryExW: there are no libraries.
-
-Arguments:
-
-    As the system's.
-
-Return Value:
-
-    NULL.
-
---*/
 {
     UNREFERENCED_PARAMETER(FileName);
     UNREFERENCED_PARAMETER(File);
@@ -1462,54 +1323,34 @@ Return Value:
     return NULL;
 }
 
+//
+// Stands in for consoles: there is none, so that the others are not called.
+// Returns FALSE.
+//
+
 BOOLEAN
-ReaderLoadConsoleRoutines(
+LiveLoadConsoleRoutines(
     PCRTL Rtl,
     PREADER_CONSOLE_ROUTINES Routines
     )
-/*++
-
-Routine Description:
-
-    Stands in for consoles: there is none, so that the others are not called.
-
-Arguments:
-
-    As ReaderLive.h says.
-
-Return Value:
-
-    FALSE.
-
---*/
 {
     UNREFERENCED_PARAMETER(Rtl);
     UNREFERENCED_PARAMETER(Routines);
     return FALSE;
 }
 
+//
+// Is not called.
+// Returns FALSE.
+//
+
 BOOLEAN
-ReaderOpenConsole(
+LiveOpenConsole(
     PREADER_CONSOLE Console,
     PCRTL Rtl,
     PCALLOCATOR Allocator,
     PCREADER_CONSOLE_ROUTINES Routines
     )
-/*++
-
-Routine Description:
-
-    Is not called.
-
-Arguments:
-
-    As ReaderLive.h says.
-
-Return Value:
-
-    FALSE.
-
---*/
 {
     UNREFERENCED_PARAMETER(Console);
     UNREFERENCED_PARAMETER(Rtl);
@@ -1518,137 +1359,89 @@ Return Value:
     return FALSE;
 }
 
+//
+// Is not called.
+//
+
 VOID
-ReaderCloseConsole(
+LiveCloseConsole(
     PREADER_CONSOLE Console
     )
-/*++
-
-Routine Description:
-
-    Is not called.
-
-Arguments:
-
-    As ReaderLive.h says.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNREFERENCED_PARAMETER(Console);
 }
 
+//
+// Is not called.
+//
+
 VOID
-ReaderQueryConsoleSize(
+LiveQueryConsoleSize(
     const READER_CONSOLE *Console,
     PULONG Width,
     PULONG Height
     )
-/*++
-
-Routine Description:
-
-    Is not called.
-
-Arguments:
-
-    As ReaderLive.h says.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNREFERENCED_PARAMETER(Console);
     *Width = 0;
     *Height = 0;
 }
 
+//
+// Is not called.
+// Returns STATUS_NOT_SUPPORTED.
+//
+
 NTSTATUS
-ReaderShowScreen(
+LiveShowScreen(
     PREADER_CONSOLE Console,
     PREADER_SCREEN Screen
     )
-/*++
-
-Routine Description:
-
-    Is not called.
-
-Arguments:
-
-    As ReaderLive.h says.
-
-Return Value:
-
-    STATUS_NOT_SUPPORTED.
-
---*/
 {
     UNREFERENCED_PARAMETER(Console);
     UNREFERENCED_PARAMETER(Screen);
     return STATUS_NOT_SUPPORTED;
 }
 
+//
+// Is not called.
+// Returns ReaderKeyNone.
+//
+
 READER_KEY
-ReaderReadKey(
+LiveReadKey(
     PREADER_CONSOLE Console,
     PULONG Character
     )
-/*++
-
-Routine Description:
-
-    Is not called.
-
-Arguments:
-
-    As ReaderLive.h says.
-
-Return Value:
-
-    ReaderKeyNone.
-
---*/
 {
     UNREFERENCED_PARAMETER(Console);
     *Character = 0;
     return ReaderKeyNone;
 }
 
+//
+// Is not called.
+//
+
 VOID
-ReaderWaitForKey(
+LiveWaitForKey(
     PREADER_CONSOLE Console,
     HANDLE Process,
     ULONG Milliseconds
     )
-/*++
-
-Routine Description:
-
-    Is not called.
-
-Arguments:
-
-    As ReaderLive.h says.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNREFERENCED_PARAMETER(Console);
     UNREFERENCED_PARAMETER(Process);
     UNREFERENCED_PARAMETER(Milliseconds);
 }
 
+//
+// Stands in for DbgHelp: there is none.
+// Returns STATUS_DLL_NOT_FOUND.
+//
+
 NTSTATUS
-ReaderCreateDbgHelp(
+SymbolCreateDbgHelp(
     PCRTL Rtl,
     PCALLOCATOR Allocator,
     PCWSTR ImagePath,
@@ -1658,21 +1451,6 @@ ReaderCreateDbgHelp(
     PREADER_DBGHELP *DbgHelp,
     READER_SYMBOL_SOURCE *Source
     )
-/*++
-
-Routine Description:
-
-    Stands in for DbgHelp: there is none.
-
-Arguments:
-
-    As ReaderDbgHelp.h says.
-
-Return Value:
-
-    STATUS_DLL_NOT_FOUND.
-
---*/
 {
     UNREFERENCED_PARAMETER(Rtl);
     UNREFERENCED_PARAMETER(Allocator);
@@ -1686,31 +1464,26 @@ Return Value:
     return STATUS_DLL_NOT_FOUND;
 }
 
+//
+// Is not called: there is no session.
+// Returns an empty path.
+//
+
 PCWSTR
-ReaderGetDbgHelpPdb(
+SymbolGetDbgHelpPdb(
     const READER_DBGHELP *DbgHelp
     )
-/*++
-
-Routine Description:
-
-    Is not called: there is no session.
-
-Arguments:
-
-    As ReaderDbgHelp.h says.
-
-Return Value:
-
-    An empty path.
-
---*/
 {
     static const WCHAR Empty[1] = { 0 };
 
     UNREFERENCED_PARAMETER(DbgHelp);
     return Empty;
 }
+
+//
+// Is not called: there is no library.
+// Returns the number of names that are missing: all.
+//
 
 ULONG
 RtlLoadSymbols(
@@ -1720,21 +1493,6 @@ RtlLoadSymbols(
     ULONG NumberOfNames,
     PULONG FirstMissing
     )
-/*++
-
-Routine Description:
-
-    Is not called: there is no library.
-
-Arguments:
-
-    As Rtl.h says.
-
-Return Value:
-
-    The number of names that are missing: all.
-
---*/
 {
     UNREFERENCED_PARAMETER(Module);
     UNREFERENCED_PARAMETER(Names);
@@ -1742,6 +1500,11 @@ Return Value:
     UNREFERENCED_PARAMETER(FirstMissing);
     return NumberOfNames;
 }
+
+//
+// Stands in for the environment: it is empty.
+// Returns STATUS_NOT_FOUND.
+//
 
 NTSTATUS
 RtlQueryEnvironment(
@@ -1751,21 +1514,6 @@ RtlQueryEnvironment(
     ULONG CapacityInChars,
     PUNICODE_STRING Value
     )
-/*++
-
-Routine Description:
-
-    Stands in for the environment: it is empty.
-
-Arguments:
-
-    As Rtl.h says.
-
-Return Value:
-
-    STATUS_NOT_FOUND.
-
---*/
 {
     UNREFERENCED_PARAMETER(Rtl);
     UNREFERENCED_PARAMETER(Name);
@@ -1775,28 +1523,18 @@ Return Value:
     return STATUS_NOT_FOUND;
 }
 
+//
+// Is not called: there is no session.
+// Returns FALSE.
+//
+
 BOOLEAN
-ReaderFindDbgHelpSymbol(
+SymbolFindDbgHelpSymbol(
     PREADER_DBGHELP DbgHelp,
     ULONG Rva,
     PREADER_SYMBOL Symbol,
     PBOOLEAN IsFunction
     )
-/*++
-
-Routine Description:
-
-    Is not called: there is no session.
-
-Arguments:
-
-    As ReaderDbgHelp.h says.
-
-Return Value:
-
-    FALSE.
-
---*/
 {
     UNREFERENCED_PARAMETER(DbgHelp);
     UNREFERENCED_PARAMETER(Rva);
@@ -1805,27 +1543,17 @@ Return Value:
     return FALSE;
 }
 
+//
+// Is not called: there is no session.
+// Returns FALSE.
+//
+
 BOOLEAN
-ReaderFindDbgHelpLine(
+SymbolFindDbgHelpLine(
     PREADER_DBGHELP DbgHelp,
     ULONG Rva,
     PREADER_SOURCE_LINE Line
     )
-/*++
-
-Routine Description:
-
-    Is not called: there is no session.
-
-Arguments:
-
-    As ReaderDbgHelp.h says.
-
-Return Value:
-
-    FALSE.
-
---*/
 {
     UNREFERENCED_PARAMETER(DbgHelp);
     UNREFERENCED_PARAMETER(Rva);
@@ -1833,25 +1561,15 @@ Return Value:
     return FALSE;
 }
 
+//
+// Has nothing to do.
+// DbgHelp: NULL.
+//
+
 VOID
-ReaderDestroyDbgHelp(
+SymbolDestroyDbgHelp(
     PREADER_DBGHELP DbgHelp
     )
-/*++
-
-Routine Description:
-
-    Has nothing to do.
-
-Arguments:
-
-    DbgHelp - NULL.
-
-Return Value:
-
-    None.
-
---*/
 {
     UNREFERENCED_PARAMETER(DbgHelp);
 }
@@ -1884,6 +1602,12 @@ typedef FUZZ_OUTPUT *PFUZZ_OUTPUT;
 static FUZZ_OUTPUT FuzzOutput;
 static FUZZ_OUTPUT FuzzErrors;
 
+//
+// Takes what was written; what does not fit is dropped.
+// Writer: the writer, which is the first of its output.
+// Returns STATUS_SUCCESS.
+//
+
 static
 NTSTATUS
 FuzzFlush(
@@ -1891,26 +1615,10 @@ FuzzFlush(
     const CHAR *Bytes,
     ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Takes what was written; what does not fit is dropped.
-
-Arguments:
-
-    Writer - The writer, which is the first of its output.
-
-    Bytes, SizeInBytes - The text.
-
-Return Value:
-
-    STATUS_SUCCESS.
-
---*/
 {
     PFUZZ_OUTPUT Output = (PFUZZ_OUTPUT)(PVOID)Writer;
 
+    FuzzSpendWork(SizeInBytes);
     if (SizeInBytes > FUZZ_OUTPUT_SIZE - Output->Length) {
         SizeInBytes = (ULONG)(FUZZ_OUTPUT_SIZE - Output->Length);
     }
@@ -1920,27 +1628,17 @@ Return Value:
     return STATUS_SUCCESS;
 }
 
+//
+// Checks that what was written is text without control characters: it goes to
+// terminals.
+// Output: what was written, not CSV, which has a text's bytes as they are.
+//
+
 static
 VOID
 FuzzCheckOutput(
     const FUZZ_OUTPUT *Output
     )
-/*++
-
-Routine Description:
-
-    Checks that what was written is text without control characters: it goes
-    to terminals.
-
-Arguments:
-
-    Output - What was written, not CSV, which has a text's bytes as they are.
-
-Return Value:
-
-    None.
-
---*/
 {
     SIZE_T Index;
 
@@ -1954,29 +1652,16 @@ Return Value:
     }
 }
 
+//
+// Says whether a command has an argument.
+//
+
 static
 BOOLEAN
 FuzzHasArgument(
     const FUZZ_COMMAND *Command,
     PCSZ Text
     )
-/*++
-
-Routine Description:
-
-    Says whether a command has an argument.
-
-Arguments:
-
-    Command - The command.
-
-    Text - The argument.
-
-Return Value:
-
-    TRUE if it has.
-
---*/
 {
     ULONG Index;
 
@@ -1989,26 +1674,15 @@ Return Value:
     return FALSE;
 }
 
+//
+// Makes an output.
+//
+
 static
 VOID
 FuzzInitializeOutput(
     PFUZZ_OUTPUT Output
     )
-/*++
-
-Routine Description:
-
-    Makes an output.
-
-Arguments:
-
-    Output - Receives it.
-
-Return Value:
-
-    None.
-
---*/
 {
     RtlInitializeBufferWriter(&Output->Writer,
                               Output->Buffer,
@@ -2017,28 +1691,42 @@ Return Value:
     Output->Length = 0;
 }
 
+//
+// What no directory has: an empty name, and one that is there twice.
+//
+
+static
+BOOLEAN
+FuzzIsTaken(
+    ULONG Number
+    )
+{
+    const FUZZ_FILE *File = &FuzzWorld.Files[Number];
+    ULONG Index;
+
+    for (Index = 0; Index < Number; Index++) {
+        if (FuzzWorld.Files[Index].NameLength == File->NameLength &&
+            memcmp(FuzzWorld.Files[Index].Name,
+                   File->Name,
+                   File->NameLength * sizeof(WCHAR)) == 0) {
+            return TRUE;
+        }
+    }
+
+    return File->NameLength == 0;
+}
+
+//
+// Adds a file to the session: FUZZ_FILE_* (1 byte), the length of the name (1
+// byte), the name, the contents: what FuzzMakeStore takes, or a length (2
+// bytes) and bytes.
+//
+
 static
 VOID
 FuzzAddFile(
     PFUZZ_INPUT Input
     )
-/*++
-
-Routine Description:
-
-    Adds a file to the session: FUZZ_FILE_* (1 byte), the length of the name
-    (1 byte), the name, the contents: what FuzzMakeStore takes, or a length (2
-    bytes) and bytes.
-
-Arguments:
-
-    Input - The input.
-
-Return Value:
-
-    None.
-
---*/
 {
     static const CHAR Image[] = "Program.exe";
     static const CHAR Cache[] = "symbols.cache";
@@ -2130,8 +1818,78 @@ Return Value:
     memcpy(File->Bytes, Bytes, File->Size);
 }
 
+//
+// Adds the files of a whole session.  The process is the one that its first
+// store is of.
+//
+
+static
+VOID
+FuzzAddReal(
+    const UCHAR *Data,
+    SIZE_T Size,
+    PUCHAR Line
+    )
+{
+    static FUZZ_REAL_SESSION Session;
+    PFUZZ_REAL_FILE Real;
+    PFUZZ_FILE File;
+    ULONGLONG Time;
+    ULONG Index;
+    ULONG Number;
+
+    FuzzDecodeReal(Data, Size, &Session);
+    *Line = Session.Head[FUZZ_REAL_HEAD - 1];
+    for (Number = 0; Number < Session.NumberOfFiles; Number++) {
+
+        Real = &Session.Files[Number];
+        File = &FuzzWorld.Files[Number];
+        File->Flags = (Real->Flags & FUZZ_REAL_IS_LATE) != 0
+                          ? FUZZ_FILE_IS_LATE
+                          : 0;
+        if (FuzzHasSuffix(Real, ".trace") || FuzzHasSuffix(Real, ".exe") ||
+            FuzzHasSuffix(Real, ".control")) {
+            File->Flags |= FUZZ_FILE_IS_KEPT;
+        }
+
+        for (Index = 0; Index < Real->NameLength; Index++) {
+            File->Name[Index] = (UCHAR)Real->Name[Index];
+        }
+
+        File->NameLength = Real->NameLength;
+        if (FuzzIsTaken(Number)) {
+            File->Name[0] = (WCHAR)(0x100 + Number);
+            File->NameLength += File->NameLength == 0;
+        }
+
+        if (FuzzWorld.CreationTime == FUZZ_PROCESS_CREATION_TIME &&
+            FuzzHasSuffix(Real, ".trace") &&
+            Real->Size >= sizeof(TRACE_STORE_HEADER)) {
+            memcpy(&Time,
+                   Real->Bytes + offsetof(TRACE_STORE_HEADER,
+                                          ProcessCreationTime),
+                   sizeof(Time));
+            if (Time < FUZZ_MAXIMUM_TIME) {
+                FuzzWorld.CreationTime = (LONGLONG)Time;
+            }
+        }
+
+        File->Bytes = Real->Bytes;
+        File->Size = Real->Size;
+        FuzzWorld.NumberOfFiles += 1;
+    }
+}
+
 STRING_TABLE_SEARCH __real_StringTableSearch;
 STRING_TABLE_SEARCH __wrap_StringTableSearch;
+
+//
+// Searches with a copy of the string that has something around it: a table
+// reads beyond a string, though not beyond its pages, which the sanitizer
+// takes for an error.
+//
+// Returns as StringTableSearch.
+//
 
 uint32_t
 STRING_TABLE_CALL
@@ -2140,23 +1898,6 @@ __wrap_StringTableSearch(
     const void *String,
     uint32_t LengthInBytes
     )
-/*++
-
-Routine Description:
-
-    Searches with a copy of the string that has something around it: a table
-    reads beyond a string, though not beyond its pages, which the sanitizer
-    takes for an error.
-
-Arguments:
-
-    Table, String, LengthInBytes - As StringTableSearch.
-
-Return Value:
-
-    As StringTableSearch.
-
---*/
 {
     PUCHAR Copy;
     uint32_t Found;
@@ -2214,6 +1955,8 @@ static const PCSZ FuzzLines[] = {
 //
 
 #define FUZZ_CALLS 0xC0
+#define FUZZ_RANGED                                                         \
+    " replay report outliers callers callees threads modules tree "
 
 static const PCSZ FuzzCallLines[] = {
     "outliers", "outliers --csv", "outliers --json --limit 3",
@@ -2225,6 +1968,11 @@ static const PCSZ FuzzCallLines[] = {
     "sessions", "sessions --csv", "threads --process program",
 };
 
+//
+// Adds an argument of ASCII text.
+// Text, Length: the argument; what cannot be printed becomes a letter.
+//
+
 static
 VOID
 FuzzAddArgument(
@@ -2232,23 +1980,6 @@ FuzzAddArgument(
     const CHAR *Text,
     ULONG Length
     )
-/*++
-
-Routine Description:
-
-    Adds an argument of ASCII text.
-
-Arguments:
-
-    Command - The command.
-
-    Text, Length - The argument; what cannot be printed becomes a letter.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Character;
     ULONG Index;
@@ -2277,6 +2008,13 @@ Return Value:
     Command->Used += 1;
 }
 
+//
+// Makes the arguments but for the path.
+// Input: arguments if the line has none: their number, and each one's length
+// and text.
+// First: the first byte: which line.
+//
+
 static
 VOID
 FuzzMakeCommand(
@@ -2284,26 +2022,6 @@ FuzzMakeCommand(
     ULONG First,
     PFUZZ_COMMAND Command
     )
-/*++
-
-Routine Description:
-
-    Makes the arguments but for the path.
-
-Arguments:
-
-    Input - Supplies arguments if the line has none: their number, and each
-        one's length and text.
-
-    First - The first byte: which line.
-
-    Command - Receives the arguments.
-
-Return Value:
-
-    None.
-
---*/
 {
     const UCHAR *Bytes;
     PCSZ Text = NULL;
@@ -2314,7 +2032,9 @@ Return Value:
     memset(Command, 0, sizeof(*Command));
     FuzzAddArgument(Command, "TraceReader", 11);
 
-    if (First >= FUZZ_CALLS) {
+    if (FuzzWorld.IsReal) {
+        Text = FuzzRealLines[First % FuzzNumberOfRealLines];
+    } else if (First >= FUZZ_CALLS) {
         Text = FuzzCallLines[(First - FUZZ_CALLS) %
                              RTL_NUMBER_OF(FuzzCallLines)];
     } else if (Line < RTL_NUMBER_OF(FuzzLines)) {
@@ -2348,37 +2068,39 @@ Return Value:
     }
 }
 
+//
+// Is it one of these commands?  Names: each with a blank on either side.
+//
+
+static
+BOOLEAN
+FuzzIsCommand(
+    const FUZZ_COMMAND *Command,
+    PCSZ Names
+    )
+{
+    CHAR Name[16] = "?";
+
+    if (Command->Count > 1) {
+        snprintf(Name, sizeof(Name), " %.12s ", Command->Arguments[1].Utf8);
+    }
+
+    return strstr(Names, Name) != NULL;
+}
+
+//
+// Adds what the session's flags say of indexes and times.
+//
+
 static
 VOID
 FuzzAddRange(
     PFUZZ_COMMAND Command
     )
-/*++
-
-Routine Description:
-
-    Adds what the session's flags say of indexes and times.
-
-Arguments:
-
-    Command - Receives the arguments.
-
-Return Value:
-
-    None.
-
---*/
 {
     BOOLEAN IsLive = FuzzHasArgument(Command, "live");
 
-    if (!IsLive && !FuzzHasArgument(Command, "replay") &&
-        !FuzzHasArgument(Command, "report") &&
-        !FuzzHasArgument(Command, "outliers") &&
-        !FuzzHasArgument(Command, "callers") &&
-        !FuzzHasArgument(Command, "callees") &&
-        !FuzzHasArgument(Command, "threads") &&
-        !FuzzHasArgument(Command, "modules") &&
-        !FuzzHasArgument(Command, "tree")) {
+    if (!IsLive && !FuzzIsCommand(Command, FUZZ_RANGED)) {
         return;
     }
 
@@ -2402,26 +2124,15 @@ Return Value:
     }
 }
 
+//
+// Fills the routines that the reader calls; it would fault in any other.
+//
+
 static
 VOID
 FuzzInitializeRtl(
     PRTL Rtl
     )
-/*++
-
-Routine Description:
-
-    Fills the routines that the reader calls; it would fault in any other.
-
-Arguments:
-
-    Rtl - Receives them.
-
-Return Value:
-
-    None.
-
---*/
 {
     memset(Rtl, 0, sizeof(*Rtl));
     Rtl->SizeOfStruct = sizeof(*Rtl);
@@ -2450,6 +2161,13 @@ Return Value:
     Rtl->GetFullPathNameW = FuzzGetFullPathName;
 }
 
+//
+// Adds the name of the function that the session spent most time in.
+// Command: the argument.
+// IsFailing: whether something is to fail later, and not before: the name is
+// then one that there may not be.
+//
+
 static
 VOID
 FuzzAddFunction(
@@ -2459,28 +2177,6 @@ FuzzAddFunction(
     ULONG PathLength,
     BOOLEAN IsFailing
     )
-/*++
-
-Routine Description:
-
-    Adds the name of the function that the session spent most time in.
-
-Arguments:
-
-    Context - The context.
-
-    Command - Receives the argument.
-
-    Path, PathLength - The session.
-
-    IsFailing - Whether something is to fail later, and not before: the name
-        is then one that there may not be.
-
-Return Value:
-
-    None.
-
---*/
 {
     FUZZ_COMMAND Before;
     ULONG Begin;
@@ -2499,7 +2195,7 @@ Return Value:
     FuzzAddArgument(&Before, "--limit", 7);
     FuzzAddArgument(&Before, "1", 1);
     FuzzAddArgument(&Before, Path, PathLength);
-    FUZZ_CHECK(ReaderMain(Context, Before.Arguments, Before.Count) <=
+    FUZZ_CHECK(CommandMain(Context, Before.Arguments, Before.Count) <=
                READER_EXIT_FAILURE);
 
     //
@@ -2531,44 +2227,29 @@ Return Value:
     FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
 }
 
+//
+// Checks that the general rules alone, and one worker, make what was made.
+//
+
 static
 VOID
-FuzzCheckGeneralReport(
+FuzzCheckGeneral(
     PCREADER_CONTEXT Context,
     PFUZZ_COMMAND Command,
     ULONG ExitCode
     )
-/*++
-
-Routine Description:
-
-    Checks that a report of the general rules alone, by one worker, is the same
-    as the one that was made.
-
-Arguments:
-
-    Context - The context, with what was written in the two outputs.
-
-    Command - The command that wrote it; is as before in the end.
-
-    ExitCode - What it returned.
-
-Return Value:
-
-    None.
-
---*/
 {
     static FUZZ_OUTPUT Output;
     static FUZZ_OUTPUT Errors;
     READER_CONTEXT General = *Context;
-    ULONG Count = Command->Count;
-    ULONG Used = Command->Used;
+    ULONG Count = Command->Count, Used = Command->Used;
+
+    if (!FuzzIsCommand(Command, " outliers ")) {
+        FuzzAddArgument(Command, "--workers=1", 11);
+    }
 
     FuzzAddArgument(Command, "--general", 9);
-    FuzzAddArgument(Command, "--workers", 9);
-    FuzzAddArgument(Command, "1", 1);
-    if (Command->Count != Count + 3) {
+    if (!FuzzHasArgument(Command, "--general")) {
         Command->Count = Count;
         Command->Used = Used;
         return;
@@ -2580,7 +2261,7 @@ Return Value:
     General.Errors = &Errors.Writer;
     FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
 
-    FUZZ_CHECK(ReaderMain(&General, Command->Arguments, Command->Count) ==
+    FUZZ_CHECK(CommandMain(&General, Command->Arguments, Command->Count) ==
                ExitCode);
     FUZZ_CHECK(Output.Length == FuzzOutput.Length &&
                memcmp(Output.Text, FuzzOutput.Text, Output.Length) == 0);
@@ -2591,6 +2272,12 @@ Return Value:
     Command->Used = Used;
 }
 
+//
+// Runs a command with more arguments.
+// More: the arguments, with a blank before each.
+// Output, Errors: what is written.
+//
+
 static
 ULONG
 FuzzRunAgain(
@@ -2600,27 +2287,6 @@ FuzzRunAgain(
     FUZZ_OUTPUT *Output,
     FUZZ_OUTPUT *Errors
     )
-/*++
-
-Routine Description:
-
-    Runs a command with more arguments.
-
-Arguments:
-
-    Context - The context.
-
-    Command - The command.
-
-    More - The arguments, with a blank before each.
-
-    Output, Errors - Receive what is written.
-
-Return Value:
-
-    The exit code.
-
---*/
 {
     static FUZZ_COMMAND Longer;
     READER_CONTEXT Again = *Context;
@@ -2645,8 +2311,14 @@ Return Value:
     Again.Output = &Output->Writer;
     Again.Errors = &Errors->Writer;
     FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
-    return ReaderMain(&Again, Longer.Arguments, Longer.Count);
+    return CommandMain(&Again, Longer.Arguments, Longer.Count);
 }
+
+//
+// Damages an index: a byte somewhere, or one of those that say how much there
+// is of something, which are few among so many. Docs/Format.md has the
+// offsets.
+//
 
 static
 VOID
@@ -2654,25 +2326,6 @@ FuzzDamageIndex(
     PFUZZ_FILE File,
     ULONG Seed
     )
-/*++
-
-Routine Description:
-
-    Damages an index: a byte somewhere, or one of those that say how much
-    there is of something, which are few among so many.  Docs/Format.md has
-    the offsets.
-
-Arguments:
-
-    File - The index.
-
-    Seed - Says which damage.
-
-Return Value:
-
-    None.
-
---*/
 {
     static const UCHAR Fields[] = { 8, 56, 60, 64, 68, 72 };
     SIZE_T Place = (Seed >> 8) % File->Size;
@@ -2727,6 +2380,18 @@ Return Value:
     }
 }
 
+//
+// Checks that a command shows the same when it writes an index, and from a
+// time on with that, a report also by the general rules alone; and that it
+// does no harm when the index is damaged. Here checksums do not count.
+//
+// Context: the context, with what was written in the two outputs.
+// Command: the command that wrote it.
+// ExitCode: what it returned.
+// Seed: says which time, and which damage.
+// IsOwn: the input has no index.
+//
+
 static
 VOID
 FuzzCheckIndex(
@@ -2736,31 +2401,6 @@ FuzzCheckIndex(
     ULONG Seed,
     BOOLEAN IsOwn
     )
-/*++
-
-Routine Description:
-
-    Checks that a command shows the same when it writes an index, and from a
-    time on with that, a report also by the general rules alone; and that it
-    does no harm when the index is damaged.  Here checksums do not count.
-
-Arguments:
-
-    Context - The context, with what was written in the two outputs.
-
-    Command - The command that wrote it.
-
-    ExitCode - What it returned.
-
-    Seed - Says which time, and which damage.
-
-    IsOwn - The input has no index.
-
-Return Value:
-
-    None.
-
---*/
 {
     static FUZZ_OUTPUT Outputs[2];
     static FUZZ_OUTPUT Errors[2];
@@ -2826,26 +2466,16 @@ Return Value:
     }
 }
 
+//
+// Runs one input.
+// Returns 0.
+//
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Runs one input.
-
-Arguments:
-
-    Data, Size - The input.
-
-Return Value:
-
-    0.
-
---*/
 {
     FUZZ_ALLOCATOR Allocator;
     FUZZ_INPUT Input = { Data, Size };
@@ -2860,6 +2490,9 @@ Return Value:
     ULONG First;
     BOOLEAN IsFailing;
     BOOLEAN IsOwn = TRUE;
+    BOOLEAN IsPlain;
+    SIZE_T SizeOfFiles = 0;
+    UCHAR Line;
     ULONG Seed = 0;
 
     memset(&FuzzWorld, 0, sizeof(FuzzWorld));
@@ -2875,12 +2508,27 @@ Return Value:
     FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 2));
     FuzzWorld.FailAfter = (ULONG)FuzzTake(&Input, 1);
     IsFailing = FuzzWorld.FailAfter != 0 || Allocator.FailAfter != 0;
-    FuzzMakeCommand(&Input, First, &Command);
-    FuzzAddRange(&Command);
-
-    while (Input.Left != 0 && FuzzWorld.NumberOfFiles < FUZZ_MAXIMUM_FILES) {
-        FuzzAddFile(&Input);
+    FuzzWorld.CreationTime = FUZZ_PROCESS_CREATION_TIME;
+    FuzzWorld.IsReal = First == FUZZ_REAL;
+    if (FuzzWorld.IsReal) {
+        FuzzAddReal(Data, Size, &Line);
+        FuzzMakeCommand(&Input, Line, &Command);
+        FuzzAddRange(&Command);
+    } else {
+        FuzzMakeCommand(&Input, First, &Command);
+        FuzzAddRange(&Command);
+        while (Input.Left != 0 &&
+               FuzzWorld.NumberOfFiles < FUZZ_MAXIMUM_FILES) {
+            FuzzAddFile(&Input);
+        }
     }
+
+    for (Index = 0; Index < FuzzWorld.NumberOfFiles; Index++) {
+        SizeOfFiles += FuzzWorld.Files[Index].Size;
+    }
+
+    FuzzBeginWork(FUZZ_WORK + FUZZ_WORK_OF_BYTE * SizeOfFiles);
+    Allocator.MaximumSize = FUZZ_MEMORY + FUZZ_MEMORY_OF_BYTE * SizeOfFiles;
 
     memcpy(Path, "\\??\\S", 5);
     Length = 5;
@@ -2927,42 +2575,31 @@ Return Value:
         FuzzAddArgument(&Before, "--mark-every", 12);
         FuzzAddArgument(&Before, "64", 2);
         FuzzAddArgument(&Before, Path, Length);
-        ExitCode = ReaderMain(&Context, Before.Arguments, Before.Count);
+        ExitCode = CommandMain(&Context, Before.Arguments, Before.Count);
         FUZZ_CHECK(ExitCode <= READER_EXIT_FAILURE);
         FuzzInitializeOutput(&FuzzOutput);
         FuzzInitializeOutput(&FuzzErrors);
         FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
     }
 
-    ExitCode = ReaderMain(&Context, Command.Arguments, Command.Count);
+    ExitCode = CommandMain(&Context, Command.Arguments, Command.Count);
 
-    if (!IsFailing && IsOwn &&
-        Command.Count > 1 &&
-        strcmp(Command.Arguments[1].Utf8, "report") == 0 &&
-        !FuzzHasArgument(&Command, "--verbose") &&
-        !FuzzHasArgument(&Command, "--")) {
-        FuzzCheckGeneralReport(&Context, &Command, ExitCode);
+    IsPlain = !IsFailing && !FuzzHasArgument(&Command, "--verbose") &&
+              !FuzzHasArgument(&Command, "--");
+    if (IsPlain && IsOwn &&
+        FuzzIsCommand(&Command, " report tree callers callees outliers ")) {
+        FuzzCheckGeneral(&Context, &Command, ExitCode);
     }
 
-    if (!IsFailing &&
-        (FuzzWorld.Flags & FUZZ_SESSION_ONE_STORE) == 0 &&
-        Command.Count > 1 &&
-        (strcmp(Command.Arguments[1].Utf8, "replay") == 0 ||
-         strcmp(Command.Arguments[1].Utf8, "report") == 0 ||
-         strcmp(Command.Arguments[1].Utf8, "outliers") == 0 ||
-         strcmp(Command.Arguments[1].Utf8, "callers") == 0 ||
-         strcmp(Command.Arguments[1].Utf8, "callees") == 0 ||
-         strcmp(Command.Arguments[1].Utf8, "threads") == 0 ||
-         strcmp(Command.Arguments[1].Utf8, "modules") == 0 ||
-         strcmp(Command.Arguments[1].Utf8, "tree") == 0) &&
-        !FuzzHasArgument(&Command, "--verbose") &&
-        !FuzzHasArgument(&Command, "--")) {
+    if (IsPlain && (FuzzWorld.Flags & FUZZ_SESSION_ONE_STORE) == 0 &&
+        FuzzIsCommand(&Command, FUZZ_RANGED)) {
         for (Index = 0; Index < Size; Index++) {
             Seed = Seed * 31 + Data[Index];
         }
         FuzzCheckIndex(&Context, &Command, ExitCode, Seed, IsOwn);
     }
 
+    (VOID)FuzzEndWork();
     FUZZ_CHECK(ExitCode <= READER_EXIT_NOTHING);
     FUZZ_CHECK(ExitCode != READER_EXIT_BAD ||
                FuzzHasArgument(&Command, "verify") ||

@@ -19,7 +19,11 @@ Abstract:
 --*/
 
 #include "FuzzSupport.h"
-#include "../../Reader/ReaderCore.h"
+#include "../../Reader/Core/CoreClock.h"
+#include "../../Reader/Core/CoreHeader.h"
+#include "../../Reader/Core/CoreLive.h"
+#include "../../Reader/Core/CoreRecord.h"
+#include "../../Reader/Core/CoreTree.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,33 +61,30 @@ typedef struct _FUZZ_PAIRING {
 } FUZZ_PAIRING;
 typedef FUZZ_PAIRING *PFUZZ_PAIRING;
 
+//
+// Makes a number up.
+// Seed, Value: what it depends on.
+// Returns the number; its high bits are the better ones.
+//
+
 static
 ULONG
 FuzzHash(
     ULONG Seed,
     ULONGLONG Value
     )
-/*++
-
-Routine Description:
-
-    Makes a number up.
-
-Arguments:
-
-    Seed, Value - What it depends on.
-
-Return Value:
-
-    The number; its high bits are the better ones.
-
---*/
 {
     ULONGLONG Hash = (Value + Seed) * 0x9E3779B97F4A7C15ULL;
 
     Hash = (Hash ^ (Hash >> 29)) * 0xBF58476D1CE4E5B9ULL;
     return (ULONG)(Hash >> 32);
 }
+
+//
+// Makes up how often a function may have been inlined.
+// Returns 0 to 2 or the largest number, for the same functions always the
+// same.
+//
 
 static
 ULONG
@@ -92,23 +93,6 @@ FuzzCountInlined(
     ULONGLONG Outer,
     ULONGLONG Inner
     )
-/*++
-
-Routine Description:
-
-    Makes up how often a function may have been inlined.
-
-Arguments:
-
-    Context - The pairing.
-
-    Outer, Inner - The functions.
-
-Return Value:
-
-    0 to 2 or the largest number, for the same functions always the same.
-
---*/
 {
     ULONG Count = FuzzHash(((PFUZZ_PAIRING)Context)->Seed,
                            Outer * 31 + Inner) >> 30;
@@ -116,30 +100,18 @@ Return Value:
     return Count == 3 ? 0xFFFFFFFF : Count;
 }
 
+//
+// Makes up what the image says of a site: its function, of which four sites
+// are one; the sizes of its frame, now and then absurd; where it jumps to.
+// Seed: what it depends on; 0: nothing is known.
+//
+
 static
 VOID
 FuzzDescribeSite(
     ULONG Seed,
     PCORE_CALL Call
     )
-/*++
-
-Routine Description:
-
-    Makes up what the image says of a site: its function, of which four sites
-    are one; the sizes of its frame, now and then absurd; where it jumps to.
-
-Arguments:
-
-    Seed - What it depends on; 0: nothing is known.
-
-    Call - The call.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Bits = FuzzHash(Seed, Call->Site);
 
@@ -171,26 +143,16 @@ Return Value:
     }
 }
 
+//
+// Checks that the fibers' stacks are in order and do not overlap.
+// Pair: the pairing.
+//
+
 static
 VOID
 FuzzCheckStacks(
     const CORE_PAIR *Pair
     )
-/*++
-
-Routine Description:
-
-    Checks that the fibers' stacks are in order and do not overlap.
-
-Arguments:
-
-    Pair - The pairing.
-
-Return Value:
-
-    None.
-
---*/
 {
     const CORE_STACK *Stack;
     ULONGLONG End = 0;
@@ -207,26 +169,17 @@ Return Value:
     }
 }
 
+//
+// Counts the open frames of all stacks.
+// Pair: the pairing.
+// Returns their number.
+//
+
 static
 ULONGLONG
 FuzzCountOpenFrames(
     const CORE_PAIR *Pair
     )
-/*++
-
-Routine Description:
-
-    Counts the open frames of all stacks.
-
-Arguments:
-
-    Pair - The pairing.
-
-Return Value:
-
-    Their number.
-
---*/
 {
     ULONGLONG Count = 0;
     ULONG Index;
@@ -238,29 +191,16 @@ Return Value:
     return Count;
 }
 
+//
+// Checks an event against what is known of the calls.
+//
+
 static
 VOID
 FuzzCheckEvent(
     PFUZZ_PAIRING Pairing,
     const CORE_EVENT *Event
     )
-/*++
-
-Routine Description:
-
-    Checks an event against what is known of the calls.
-
-Arguments:
-
-    Pairing - What is known.
-
-    Event - The event.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONGLONG Span = Pairing->LastTimestamp - Pairing->FirstTimestamp;
     ULONGLONG Taken;
@@ -336,26 +276,15 @@ Return Value:
     }
 }
 
+//
+// Takes the events that are there, and checks the sums.
+//
+
 static
 VOID
 FuzzTakeEvents(
     PFUZZ_PAIRING Pairing
     )
-/*++
-
-Routine Description:
-
-    Takes the events that are there, and checks the sums.
-
-Arguments:
-
-    Pairing - The pairing.
-
-Return Value:
-
-    None.
-
---*/
 {
     CORE_EVENT Event;
 
@@ -370,6 +299,13 @@ Return Value:
     FuzzCheckStacks(&Pairing->Pair);
 }
 
+//
+// Pairs one record.
+// Record: the record, valid.
+// Site: the key of its site.
+// Returns FALSE if there was no memory.
+//
+
 static
 BOOLEAN
 FuzzAddRecord(
@@ -377,25 +313,6 @@ FuzzAddRecord(
     PCTRACE_RECORD Record,
     ULONGLONG Site
     )
-/*++
-
-Routine Description:
-
-    Pairs one record.
-
-Arguments:
-
-    Pairing - The pairing.
-
-    Record - The record, valid.
-
-    Site - The key of its site.
-
-Return Value:
-
-    FALSE if there was no memory.
-
---*/
 {
     CORE_CALL Call;
     ULONGLONG OpenFrames = FuzzCountOpenFrames(&Pairing->Pair);
@@ -433,6 +350,14 @@ Return Value:
     return TRUE;
 }
 
+//
+// Validates and pairs a store's records.
+// Header: its valid header.
+// IsRawSite: whether Site itself is the key.
+// Seed: of what the image says.
+// Allocator: for the frames.
+//
+
 static
 VOID
 FuzzPairRecords(
@@ -443,29 +368,6 @@ FuzzPairRecords(
     ULONG Seed,
     PFUZZ_ALLOCATOR Allocator
     )
-/*++
-
-Routine Description:
-
-    Validates and pairs a store's records.
-
-Arguments:
-
-    Header - Its valid header.
-
-    Records, NumberOfRecords - The records.
-
-    IsRawSite - Whether Site itself is the key.
-
-    Seed - Of what the image says.
-
-    Allocator - For the frames.
-
-Return Value:
-
-    None.
-
---*/
 {
     FUZZ_PAIRING Pairing;
     CORE_RECORD_CHECK Check;
@@ -552,6 +454,11 @@ End:
     free(Pairing.IsEnded);
 }
 
+//
+// Checks the 128-bit arithmetic against the compiler's.
+// First, Second, Divisor: any numbers.
+//
+
 static
 VOID
 FuzzCheckArithmetic(
@@ -559,21 +466,6 @@ FuzzCheckArithmetic(
     ULONGLONG Second,
     ULONGLONG Divisor
     )
-/*++
-
-Routine Description:
-
-    Checks the 128-bit arithmetic against the compiler's.
-
-Arguments:
-
-    First, Second, Divisor - Any numbers.
-
-Return Value:
-
-    None.
-
---*/
 {
     FUZZ_128 Product = (FUZZ_128)First * Second;
     FUZZ_128 Quotient;
@@ -596,26 +488,16 @@ Return Value:
     }
 }
 
+//
+// Works a store's clock out.
+// Header: its valid header.
+//
+
 static
 VOID
 FuzzReadClock(
     PCTRACE_STORE_HEADER Header
     )
-/*++
-
-Routine Description:
-
-    Works a store's clock out.
-
-Arguments:
-
-    Header - Its valid header.
-
-Return Value:
-
-    None.
-
---*/
 {
     CORE_CLOCK Clock;
     ULONGLONG Long;
@@ -649,26 +531,16 @@ Return Value:
                         Header->OpenAnchor.Qpc);
 }
 
+//
+// Checks what everything behind the validation of the header relies on.
+// Header: a header that was found valid.
+//
+
 static
 VOID
 FuzzCheckHeader(
     PCTRACE_STORE_HEADER Header
     )
-/*++
-
-Routine Description:
-
-    Checks what everything behind the validation of the header relies on.
-
-Arguments:
-
-    Header - A header that was found valid.
-
-Return Value:
-
-    None.
-
---*/
 {
     FUZZ_CHECK(Header->HeaderSize >= TRACE_HEADER_SIZE);
     FUZZ_CHECK(Header->HeaderSize <= CORE_MAXIMUM_HEADER_SIZE);
@@ -686,6 +558,11 @@ Return Value:
     FUZZ_CHECK(Header->ThreadNameLength <= sizeof(Header->ThreadName));
 }
 
+//
+// Checks which records stay: an exit always does, whatever comes after it, and
+// looking at the records in two parts changes nothing.
+//
+
 static
 VOID
 FuzzCheckTail(
@@ -693,24 +570,6 @@ FuzzCheckTail(
     PCTRACE_RECORD Records,
     SIZE_T NumberOfRecords
     )
-/*++
-
-Routine Description:
-
-    Checks which records stay: an exit always does, whatever comes after it,
-    and looking at the records in two parts changes nothing.
-
-Arguments:
-
-    Header - The header.
-
-    Records, NumberOfRecords - The records.
-
-Return Value:
-
-    None.
-
---*/
 {
     CORE_TAIL Tail;
     TRACE_RECORD Copy;
@@ -745,6 +604,14 @@ Return Value:
     }
 }
 
+//
+// Reads a store as the reader does.
+// Store, SizeInBytes: its bytes, aligned as the allocator aligns.
+// IsRawSite: whether calls are paired by Site itself.
+// Seed: of what the image says.
+// Allocator: for the frames.
+//
+
 static
 VOID
 FuzzReadStore(
@@ -754,27 +621,6 @@ FuzzReadStore(
     ULONG Seed,
     PFUZZ_ALLOCATOR Allocator
     )
-/*++
-
-Routine Description:
-
-    Reads a store as the reader does.
-
-Arguments:
-
-    Store, SizeInBytes - Its bytes, aligned as the allocator aligns.
-
-    IsRawSite - Whether calls are paired by Site itself.
-
-    Seed - Of what the image says.
-
-    Allocator - For the frames.
-
-Return Value:
-
-    None.
-
---*/
 {
     PCTRACE_STORE_HEADER Header;
     CORE_HEADER_RESULT Result;
@@ -864,26 +710,16 @@ Return Value:
     free(Records);
 }
 
+//
+// Runs one input.
+// Returns 0.
+//
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Runs one input.
-
-Arguments:
-
-    Data, Size - The input.
-
-Return Value:
-
-    0.
-
---*/
 {
     FUZZ_ALLOCATOR Allocator;
     FUZZ_INPUT Input = { Data, Size };
@@ -892,6 +728,7 @@ Return Value:
     ULONG Mode;
     ULONG Seed;
 
+    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size) / 4);
     Mode = (ULONG)FuzzTake(&Input, 1);
     FuzzInitializeAllocator(&Allocator, (ULONG)FuzzTake(&Input, 1));
     Seed = (ULONG)FuzzTake(&Input, 1);
@@ -914,5 +751,6 @@ Return Value:
                   &Allocator);
     FUZZ_CHECK(Allocator.Count == 0);
     free(Store);
+    (VOID)FuzzEndWork();
     return 0;
 }

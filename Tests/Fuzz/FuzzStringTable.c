@@ -63,6 +63,12 @@ typedef struct _FUZZ_TABLE {
 } FUZZ_TABLE;
 typedef FUZZ_TABLE *PFUZZ_TABLE;
 
+//
+// Folds a byte, as the documentation has it.
+// Bytes, LengthInBytes: a prefix or a string.
+// Flags: the table's properties.
+//
+
 static
 UCHAR
 FuzzFold(
@@ -71,25 +77,6 @@ FuzzFold(
     ULONG Offset,
     uint32_t Flags
     )
-/*++
-
-Routine Description:
-
-    Folds a byte, as the documentation has it.
-
-Arguments:
-
-    Bytes, LengthInBytes - A prefix or a string.
-
-    Offset - The byte's.
-
-    Flags - The table's properties.
-
-Return Value:
-
-    The byte.
-
---*/
 {
     UCHAR Byte = Bytes[Offset];
 
@@ -106,6 +93,11 @@ Return Value:
     return (UCHAR)(Byte - 'A' + 'a');
 }
 
+//
+// Finds the first of the longest prefixes, one after the other.
+// Returns the prefix's index, or STRING_TABLE_NOT_FOUND.
+//
+
 static
 ULONG
 FuzzSearch(
@@ -113,23 +105,6 @@ FuzzSearch(
     const UCHAR *String,
     ULONG LengthInBytes
     )
-/*++
-
-Routine Description:
-
-    Finds the first of the longest prefixes, one after the other.
-
-Arguments:
-
-    Table - The prefixes.
-
-    String, LengthInBytes - The string.
-
-Return Value:
-
-    The prefix's index, or STRING_TABLE_NOT_FOUND.
-
---*/
 {
     ULONG Found = STRING_TABLE_NOT_FOUND;
     ULONG FoundLength = 0;
@@ -159,26 +134,16 @@ Return Value:
     return Found;
 }
 
+//
+// Gets three pages between two that cannot be read.
+// Result: where they end.
+//
+
 static
 PUCHAR
 FuzzGetPages(
     VOID
     )
-/*++
-
-Routine Description:
-
-    Gets three pages between two that cannot be read.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    Where they end.
-
---*/
 {
     static PUCHAR End;
     PVOID Pages;
@@ -202,6 +167,10 @@ Return Value:
     return End;
 }
 
+//
+// Searches for a string with every variant, in two places.
+//
+
 static
 VOID
 FuzzCheckSearch(
@@ -209,25 +178,9 @@ FuzzCheckSearch(
     const UCHAR *String,
     ULONG LengthInBytes
     )
-/*++
-
-Routine Description:
-
-    Searches for a string with every variant, in two places.
-
-Arguments:
-
-    Table - The tables.
-
-    String, LengthInBytes - The string.
-
-Return Value:
-
-    None.
-
---*/
 {
     ULONG Expected;
+    LONGLONG Left;
     PUCHAR Place;
     ULONG Index;
     ULONG Part;
@@ -236,7 +189,15 @@ Return Value:
         LengthInBytes = 2 * FUZZ_PAGE_SIZE;
     }
 
+    //
+    // What the plain search costs, prefixes times their lengths, is not the
+    // library's.
+    //
+
+    Left = FuzzWorkLeft;
+    FuzzWorkLeft = FUZZ_NO_LIMIT;
     Expected = FuzzSearch(Table, String, LengthInBytes);
+    FuzzWorkLeft = Left;
 
     for (Part = 0; Part < 2; Part++) {
 
@@ -254,26 +215,16 @@ Return Value:
     }
 }
 
+//
+// Asks the compiler's library what the processor has.
+// Returns the instruction sets.
+//
+
 static
 uint32_t
 FuzzGetInstructions(
     VOID
     )
-/*++
-
-Routine Description:
-
-    Asks the compiler's library what the processor has.
-
-Arguments:
-
-    None.
-
-Return Value:
-
-    The instruction sets.
-
---*/
 {
     uint32_t Instructions = STRING_TABLE_SCALAR;
 
@@ -296,26 +247,15 @@ Return Value:
     return Instructions;
 }
 
+//
+// Makes tables and searches in them.
+//
+
 static
 VOID
 FuzzUseTable(
     PFUZZ_INPUT Input
     )
-/*++
-
-Routine Description:
-
-    Makes tables and searches in them.
-
-Arguments:
-
-    Input - The input.
-
-Return Value:
-
-    None.
-
---*/
 {
     static FUZZ_TABLE Table;
     STRING_TABLE_ALLOCATOR TableAllocator;
@@ -417,29 +357,21 @@ Return Value:
     FUZZ_CHECK(Allocator.Count == 0);
 }
 
+//
+// Runs one input.
+// Returns 0.
+//
+
 int
 LLVMFuzzerTestOneInput(
     const UCHAR *Data,
     SIZE_T Size
     )
-/*++
-
-Routine Description:
-
-    Runs one input.
-
-Arguments:
-
-    Data, Size - The input.
-
-Return Value:
-
-    0.
-
---*/
 {
     FUZZ_INPUT Input = { Data, Size };
 
+    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size));
     FuzzUseTable(&Input);
+    (VOID)FuzzEndWork();
     return 0;
 }

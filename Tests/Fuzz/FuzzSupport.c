@@ -12,6 +12,7 @@ Abstract:
 
 #include "FuzzSupport.h"
 #include "../../Rtl/Rtl.h"
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,21 +44,6 @@ FuzzFail(
     PCSZ File,
     int Line
     )
-/*++
-
-Routine Description:
-
-    Ends the program because of an invariant that does not hold.
-
-Arguments:
-
-    Condition, File, Line - Say which one.
-
-Return Value:
-
-    None.
-
---*/
 {
     fprintf(stderr, "FUZZ_CHECK failed: %s:%d: %s\n", File, Line, Condition);
     abort();
@@ -68,23 +54,6 @@ FuzzTake(
     PFUZZ_INPUT Input,
     ULONG SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Takes a number off the input.
-
-Arguments:
-
-    Input - The input.
-
-    SizeInBytes - Its size, 1 to 8.
-
-Return Value:
-
-    The number.
-
---*/
 {
     ULONGLONG Value = 0;
     ULONG Index;
@@ -103,23 +72,6 @@ FuzzTakeBytes(
     PFUZZ_INPUT Input,
     PSIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Takes bytes off the input.
-
-Arguments:
-
-    Input - The input.
-
-    SizeInBytes - How many at most; receives how many.
-
-Return Value:
-
-    The bytes.
-
---*/
 {
     const UCHAR *Bytes = Input->Bytes;
 
@@ -137,28 +89,18 @@ Return Value:
 // library's, which the sanitizers know.
 //
 
+//
+// Copies bytes.
+//
+
 VOID
 RtlCopyBytes(
     PVOID Destination,
     const VOID *Source,
     SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Copies bytes.
-
-Arguments:
-
-    Destination, Source, SizeInBytes - As Rtl.h says.
-
-Return Value:
-
-    None.
-
---*/
 {
+    FuzzSpendWork(SizeInBytes);
     if (SizeInBytes != 0) {
         memcpy(Destination, Source, SizeInBytes);
     }
@@ -169,26 +111,17 @@ RtlZeroBytes(
     PVOID Destination,
     SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Zeroes bytes.
-
-Arguments:
-
-    Destination, SizeInBytes - As Rtl.h says.
-
-Return Value:
-
-    None.
-
---*/
 {
+    FuzzSpendWork(SizeInBytes);
     if (SizeInBytes != 0) {
         memset(Destination, 0, SizeInBytes);
     }
 }
+
+//
+// Compares bytes.
+// Returns TRUE if they are equal.
+//
 
 BOOLEAN
 RtlAreBytesEqual(
@@ -196,24 +129,16 @@ RtlAreBytesEqual(
     const VOID *Second,
     SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Compares bytes.
-
-Arguments:
-
-    First, Second, SizeInBytes - As Rtl.h says.
-
-Return Value:
-
-    TRUE if they are equal.
-
---*/
 {
+    FuzzSpendWork(SizeInBytes);
     return SizeInBytes == 0 || memcmp(First, Second, SizeInBytes) == 0;
 }
+
+//
+// Allocates zeroed memory.
+// SizeInBytes: how much.
+// Returns the memory, or NULL.
+//
 
 static
 PVOID
@@ -221,23 +146,6 @@ FuzzAllocate(
     PVOID Context,
     SIZE_T SizeInBytes
     )
-/*++
-
-Routine Description:
-
-    Allocates zeroed memory.
-
-Arguments:
-
-    Context - The allocator.
-
-    SizeInBytes - How much.
-
-Return Value:
-
-    The memory, or NULL.
-
---*/
 {
     PFUZZ_ALLOCATOR Allocator = (PFUZZ_ALLOCATOR)Context;
     PVOID Address;
@@ -249,13 +157,31 @@ Return Value:
         }
     }
 
+    //
+    // No more memory than the input is worth, in blocks or at all.
+    //
+
+    FUZZ_CHECK(Allocator->MaximumSize == 0 ||
+               SizeInBytes <= Allocator->MaximumSize);
+    FuzzSpendWork(SizeInBytes);
     Address = calloc(1, SizeInBytes == 0 ? 1 : SizeInBytes);
     if (Address != NULL) {
         Allocator->Count += 1;
+        Allocator->SizeInBytes += malloc_usable_size(Address);
+        if (Allocator->SizeInBytes > Allocator->LargestSize) {
+            Allocator->LargestSize = Allocator->SizeInBytes;
+        }
+        FUZZ_CHECK(Allocator->MaximumSize == 0 ||
+                   Allocator->SizeInBytes <= Allocator->MaximumSize);
     }
 
     return Address;
 }
+
+//
+// Frees memory.
+// Address: what it allocated, or NULL.
+//
 
 static
 VOID
@@ -263,28 +189,12 @@ FuzzFree(
     PVOID Context,
     PVOID Address
     )
-/*++
-
-Routine Description:
-
-    Frees memory.
-
-Arguments:
-
-    Context - The allocator.
-
-    Address - What it allocated, or NULL.
-
-Return Value:
-
-    None.
-
---*/
 {
     PFUZZ_ALLOCATOR Allocator = (PFUZZ_ALLOCATOR)Context;
 
     if (Address != NULL) {
         Allocator->Count -= 1;
+        Allocator->SizeInBytes -= malloc_usable_size(Address);
         free(Address);
     }
 }
@@ -294,51 +204,27 @@ FuzzInitializeAllocator(
     PFUZZ_ALLOCATOR Allocator,
     ULONG FailAfter
     )
-/*++
-
-Routine Description:
-
-    Makes an allocator.
-
-Arguments:
-
-    Allocator - Receives it.
-
-    FailAfter - How many allocations succeed before one fails; 0: all do.
-
-Return Value:
-
-    None.
-
---*/
 {
     Allocator->Allocator.Context = Allocator;
     Allocator->Allocator.Allocate = FuzzAllocate;
     Allocator->Allocator.Free = FuzzFree;
     Allocator->FailAfter = FailAfter;
     Allocator->Count = 0;
+    Allocator->SizeInBytes = 0;
+    Allocator->LargestSize = 0;
+    Allocator->MaximumSize = 0;
 }
+
+//
+// Makes a good header but for the end of the records.
+// Header: it; zeroed.
+//
 
 static
 VOID
 FuzzFillHeader(
     PTRACE_STORE_HEADER Header
     )
-/*++
-
-Routine Description:
-
-    Makes a good header but for the end of the records.
-
-Arguments:
-
-    Header - Receives it; zeroed.
-
-Return Value:
-
-    None.
-
---*/
 {
     static const char Path[] = "C:\\P\\Program.exe";
 
@@ -384,6 +270,15 @@ Return Value:
     memcpy(Header->CommandLine, "Program", 7);
 }
 
+//
+// Makes a record out of 32 bits: the kind (3 bits), the place of the stack (2
+// bits: the thread's own, two fibers far from it and from each other, one near
+// the second), how deep in it (8 bits, of 8 or 512 bytes each: 1 bit), the
+// site (6 bits), and the time since the record before (the rest).
+//
+// Timestamp: of the record before; receives this one's.
+//
+
 static
 VOID
 FuzzMakeRecord(
@@ -391,28 +286,6 @@ FuzzMakeRecord(
     PULONGLONG Timestamp,
     PTRACE_RECORD Record
     )
-/*++
-
-Routine Description:
-
-    Makes a record out of 32 bits: the kind (3 bits), the place of the stack
-    (2 bits: the thread's own, two fibers far from it and from each other, one
-    near the second), how deep in it (8 bits, of 8 or 512 bytes each: 1 bit),
-    the site (6 bits), and the time since the record before (the rest).
-
-Arguments:
-
-    Code - The bits.
-
-    Timestamp - Of the record before; receives this one's.
-
-    Record - Receives the record.
-
-Return Value:
-
-    None.
-
---*/
 {
     static const ULONG Bases[4] = {
         (ULONG)FUZZ_STACK_BASE,
@@ -448,30 +321,20 @@ Return Value:
     Record->StackKind = (Bases[(Code >> 3) & 3] - 16 - Depth) | Kinds[Code & 7];
 }
 
+//
+// Makes a ring of a store: its records lie from FirstPosition on, all but the
+// last in any case, and the file is as large as the ring.
+// Store: the store, the records behind the header; receives the ring.
+// NumberOfRecords: how many there are.
+// Returns its size in bytes.
+//
+
 static
 SIZE_T
 FuzzMakeRing(
     PUCHAR *Store,
     ULONG NumberOfRecords
     )
-/*++
-
-Routine Description:
-
-    Makes a ring of a store: its records lie from FirstPosition on, all but
-    the last in any case, and the file is as large as the ring.
-
-Arguments:
-
-    Store - The store, the records behind the header; receives the ring.
-
-    NumberOfRecords - How many there are.
-
-Return Value:
-
-    Its size in bytes.
-
---*/
 {
     PTRACE_STORE_HEADER Header = (PTRACE_STORE_HEADER)(PVOID)*Store;
     PTRACE_RECORD Records = (PTRACE_RECORD)(PVOID)(Header + 1);
@@ -519,25 +382,6 @@ FuzzMakeStore(
     PFUZZ_INPUT Input,
     PUCHAR *Store
     )
-/*++
-
-Routine Description:
-
-    Makes a store out of input.
-
-Arguments:
-
-    Input - The number of changes to the header (1 byte), the changes (2 bytes
-        of offset, whose high bits choose the size; 8 bytes of value or less),
-        the number of records (2 bytes), the records (4 bytes each).
-
-    Store - Receives the store.
-
-Return Value:
-
-    Its size in bytes.
-
---*/
 {
     PTRACE_STORE_HEADER Header;
     PTRACE_RECORD Records;

@@ -33,6 +33,11 @@ Abstract:
         }                                                                   \
     } while (0)
 
+//
+// Ends the program because of an invariant that does not hold.
+// Condition, File, Line: say which one.
+//
+
 _Noreturn
 VOID
 FuzzFail(
@@ -52,6 +57,11 @@ typedef struct _FUZZ_INPUT {
 } FUZZ_INPUT;
 typedef FUZZ_INPUT *PFUZZ_INPUT;
 
+//
+// Takes a number off the input.
+// SizeInBytes: its size, 1 to 8.
+//
+
 ULONGLONG
 FuzzTake(
     PFUZZ_INPUT Input,
@@ -59,7 +69,8 @@ FuzzTake(
     );
 
 //
-// The next bytes, at most SizeInBytes of them; the number is written back.
+// Takes bytes off the input. The next bytes, at most SizeInBytes of them; the
+// number is written back.
 //
 
 const UCHAR *
@@ -77,13 +88,56 @@ typedef struct _FUZZ_ALLOCATOR {
     ALLOCATOR Allocator;
     ULONG FailAfter;
     LONGLONG Count;                 // blocks that are allocated
+    ULONGLONG SizeInBytes;          // of these blocks
+    ULONGLONG LargestSize;          // that they have had
+    ULONGLONG MaximumSize;          // that they may have; 0: any
 } FUZZ_ALLOCATOR;
 typedef FUZZ_ALLOCATOR *PFUZZ_ALLOCATOR;
+
+//
+// Makes an allocator.
+// FailAfter: how many allocations succeed before one fails; 0: all do.
+//
 
 VOID
 FuzzInitializeAllocator(
     PFUZZ_ALLOCATOR Allocator,
     ULONG FailAfter
+    );
+
+//
+// What an input may cost (FuzzWork.c): work is comparisons that are made, and
+// FUZZ_BYTES_IN_WORK bytes that are copied or zeroed.  More than Limit of it is
+// a finding.  FuzzEndWork says how much it was, and ends the limit; with
+// FUZZ_WORK in the environment it also prints it.
+//
+
+#define FUZZ_BYTES_IN_WORK 32
+
+//
+// For targets that look at an input once.
+//
+
+#define FUZZ_WORK_OF_INPUT(SizeInBytes)                                     \
+    (4000000ULL + 2000ULL * (SizeInBytes))
+
+#define FUZZ_NO_LIMIT 0x7FFFFFFFFFFFFFFFLL
+
+extern LONGLONG FuzzWorkLeft;
+
+VOID
+FuzzBeginWork(
+    ULONGLONG Limit
+    );
+
+ULONGLONG
+FuzzEndWork(
+    VOID
+    );
+
+VOID
+FuzzSpendWork(
+    ULONGLONG SizeInBytes
     );
 
 //

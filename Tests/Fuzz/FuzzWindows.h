@@ -58,6 +58,14 @@ typedef struct _CLIENT_ID {
     HANDLE UniqueThread;
 } CLIENT_ID;
 
+//
+// What a routine of the RTL is declared with that no target calls.
+//
+
+typedef struct _RUNTIME_FUNCTION *PRUNTIME_FUNCTION;
+typedef struct _UNWIND_HISTORY_TABLE *PUNWIND_HISTORY_TABLE;
+typedef LONG (*PVECTORED_EXCEPTION_HANDLER)(PVOID);
+
 #define InitializeObjectAttributes(Object, Name, Flags, Root, Descriptor)   \
     do {                                                                    \
         (Object)->Length = sizeof(OBJECT_ATTRIBUTES);                       \
@@ -75,10 +83,22 @@ typedef struct _CLIENT_ID {
     __atomic_add_fetch((Address), 1, __ATOMIC_SEQ_CST)
 #define InterlockedDecrement(Address) \
     __atomic_sub_fetch((Address), 1, __ATOMIC_SEQ_CST)
+#define InterlockedOr(Address, Value) \
+    __atomic_fetch_or((Address), (Value), __ATOMIC_SEQ_CST)
 #define InterlockedCompareExchange(Address, New, Old) \
     __sync_val_compare_and_swap((Address), (Old), (New))
 
+#define InterlockedCompareExchange64(Address, New, Old) \
+    __sync_val_compare_and_swap((Address), (Old), (New))
+#define InterlockedCompareExchangePointer(Address, New, Old) \
+    __sync_val_compare_and_swap((Address), (Old), (New))
+#define InterlockedExchange(Address, New) \
+    __atomic_exchange_n((Address), (New), __ATOMIC_SEQ_CST)
+#define InterlockedIncrement64(Address) \
+    __atomic_add_fetch((Address), 1, __ATOMIC_SEQ_CST)
+
 typedef NTSTATUS *PNTSTATUS;
+typedef LONGLONG *PLONGLONG;
 
 #define WINAPI
 #define CALLBACK
@@ -88,12 +108,21 @@ typedef NTSTATUS *PNTSTATUS;
 
 #define FILE_GENERIC_READ                   0x00120089
 #define FILE_GENERIC_WRITE                  0x00120116
+#define FILE_ALL_ACCESS                     0x001F01FF
 #define FILE_LIST_DIRECTORY                 0x1
+#define FILE_WRITE_DATA                     0x2
+#define FILE_APPEND_DATA                    0x4
+#define FILE_WRITE_EA                       0x10
+#define FILE_EXECUTE                        0x20
+#define FILE_TRAVERSE                       0x20
+#define FILE_DELETE_CHILD                   0x40
 #define FILE_READ_ATTRIBUTES                0x80
+#define FILE_WRITE_ATTRIBUTES               0x100
 #define FILE_SHARE_READ                     0x1
 #define FILE_SHARE_WRITE                    0x2
 #define FILE_SHARE_DELETE                   0x4
 #define FILE_ATTRIBUTE_DIRECTORY            0x10
+#define FILE_ATTRIBUTE_REPARSE_POINT        0x400
 #define FILE_ATTRIBUTE_NORMAL               0x80
 #define FILE_OPEN                           1
 #define FILE_OPEN_IF                        3
@@ -101,7 +130,17 @@ typedef NTSTATUS *PNTSTATUS;
 #define FILE_SYNCHRONOUS_IO_NONALERT        0x20
 #define FILE_NON_DIRECTORY_FILE             0x40
 #define OBJ_CASE_INSENSITIVE                0x40
+#define GENERIC_READ                        0x80000000u
+#define GENERIC_WRITE                       0x40000000u
 #define DELETE                              0x00010000
+#define FILE_OPEN_REPARSE_POINT             0x200000
+#define READ_CONTROL                        0x00020000
+#define WRITE_DAC                           0x00040000
+#define WRITE_OWNER                         0x00080000
+#define GENERIC_ALL                         0x10000000
+#define OWNER_SECURITY_INFORMATION          1
+#define DACL_SECURITY_INFORMATION           4
+#define TOKEN_QUERY                         8
 #define SYNCHRONIZE                         0x00100000
 #define SECTION_QUERY                       0x1
 #define SECTION_MAP_WRITE                   0x2

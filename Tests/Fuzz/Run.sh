@@ -3,7 +3,7 @@
 # Tests/Fuzz/Run.sh TARGET SECONDS [FOLDER]
 #
 # Builds a fuzz target (FuzzStore, FuzzSession, FuzzConfig, FuzzImage,
-# FuzzDemangle, FuzzPdb, FuzzStringTable, FuzzIni) and runs it for that long, from the corpus in
+# FuzzDemangle, FuzzPdb, FuzzStringTable, FuzzIni, FuzzControl) and runs it for that long, from the corpus in
 # Tests/Fuzz/Corpus on, with one process.  What it finds new is in FOLDER/TARGET.corpus (x64/Fuzz unless another is
 # named), an input that fails in FOLDER/TARGET.findings.
 #
@@ -34,13 +34,14 @@ mkdir -p "$Corpus" "$Findings" || exit 1
 
 case $Target in
     FuzzImage|FuzzPdb) Length=24000 ;;
-    FuzzSession) Length=14000 ;;
+    FuzzSession) Length=40000 ;;
     FuzzDemangle) Length=600 ;;
     *) Length=8000 ;;
 esac
 
 Code=0
-"$Folder/$Target" -max_total_time="$Seconds" -max_len=$Length -timeout=20 \
+"$Folder/$Target" -max_total_time="$Seconds" -max_len=$Length -timeout=60 \
+    -report_slow_units=10 \
     -rss_limit_mb=2048 -detect_leaks=0 -print_final_stats=1 \
     -artifact_prefix="$Findings/" \
     "$Corpus" "$Root/Tests/Fuzz/Corpus/$Target" >"$Log" 2>&1 </dev/null ||

@@ -9,17 +9,18 @@ Abstract:
     A program with busy threads, for tests that read its traces while it runs,
     or that end it at any moment.
 
-    usage: Busy run THREADS ITERATIONS PAUSE
-           Busy for MILLISECONDS SPIN FILE
+    usage: Busy run THREADS ITERATIONS PAUSE [FILE]
+           Busy for MILLISECONDS SPIN FILE [COUNTS]
            Busy kill FILE MICROSECONDS
            Busy fault FILE MICROSECONDS
            Busy outside FILE MICROSECONDS
 
     run makes the same calls in every run: each thread first calls a function
     of its own (RoleA and so on), then works; it sleeps PAUSE milliseconds
-    after every 64 iterations.  for works with four threads for that time, or
-    until there is a FILE; SPIN says how much time passes without records
-    between two calls of Outer.
+    after every 64 iterations; with FILE none is past the middle before that is
+    there.  for works with four threads for that time, or until there is a FILE;
+    SPIN says how much time passes without records between two calls of Outer.
+    It counts in COUNTS as kill does in its FILE.
 
     kill works with four threads and its first one, and ends itself with
     TerminateProcess that long after all of them have begun; fault writes to
@@ -46,7 +47,7 @@ Abstract:
 #define BUSY_UNTRACED __attribute__((noinline, no_instrument_function))
 
 //
-// One line of the file; the layout is known to Tests/StoreSupport.py.
+// One line of the file; the layout is known to Tests/Library/StoreSupport.py.
 //
 
 typedef struct _BUSY_PROGRESS {
@@ -68,6 +69,7 @@ typedef struct _BUSY_THREAD {
 static BUSY_THREAD BusyThreads[BUSY_THREADS + 1];
 static HANDLE BusyHandles[BUSY_THREADS];
 static volatile LONG BusyStop;
+static const char *BusyGo;
 static volatile int *volatile BusyNowhere;
 
 //
@@ -195,7 +197,10 @@ BusyThreadMain(
     for (Index = 0; Index < Thread->Iterations; Index += 1) {
         BusyWork(Thread);
         if (Thread->Pause != 0 && Index % 64 == 63) {
-            Sleep(Thread->Pause);
+            do {
+                Sleep(Thread->Pause);
+            } while (BusyGo != NULL && Index > Thread->Iterations / 2 &&
+                     GetFileAttributesA(BusyGo) == INVALID_FILE_ATTRIBUTES);
         }
     }
     return 0;
@@ -309,15 +314,16 @@ BusyKill(
     }
 
     //
-    // Should nothing end this program, it ends by itself after 20 seconds.
+    // Should nothing end this program, it ends by itself after 20 minutes.
+    // This thread, too, has made a call when it does.
     //
 
     QueryPerformanceFrequency(&Frequency);
     End = BusyTicks() + (unsigned long long)Frequency.QuadPart *
-          (Microseconds == 0 ? 20000000u : Microseconds) / 1000000u;
-    while (BusyTicks() < End) {
+          (Microseconds == 0 ? 1200000000u : Microseconds) / 1000000u;
+    do {
         BusyWork(&BusyThreads[BUSY_THREADS]);
-    }
+    } while (BusyTicks() < End);
     if (Microseconds == 0) {
         return 1;
     }
@@ -386,11 +392,13 @@ main(
     char **Arguments
     )
 {
-    static BUSY_PROGRESS Progress[BUSY_THREADS + 1];
+    static BUSY_PROGRESS Counts[BUSY_THREADS + 1];
+    BUSY_PROGRESS *Progress = Counts;
     unsigned Threads;
     int Waited;
 
-    if (Count == 5 && strcmp(Arguments[1], "run") == 0) {
+    if ((Count == 5 || Count == 6) && strcmp(Arguments[1], "run") == 0) {
+        BusyGo = Count == 6 ? Arguments[5] : NULL;
         Threads = (unsigned)atoi(Arguments[2]);
         if (Threads >= 1 && Threads <= BUSY_THREADS &&
             atoi(Arguments[3]) > 0) {
@@ -406,8 +414,12 @@ main(
             return 0;
         }
     }
-    if (Count == 5 && strcmp(Arguments[1], "for") == 0) {
-        if (BusyStart(BUSY_THREADS, 0, 0, (unsigned)atoi(Arguments[3]),
+    if ((Count == 5 || Count == 6) && strcmp(Arguments[1], "for") == 0) {
+        if (Count == 6) {
+            Progress = BusyOpenProgress(Arguments[5]);
+        }
+        if (Progress == NULL ||
+            BusyStart(BUSY_THREADS, 0, 0, (unsigned)atoi(Arguments[3]),
                       Progress)) {
 
             return 1;
@@ -435,8 +447,8 @@ main(
                              Arguments[2],
                              (unsigned)atoi(Arguments[3]));
     }
-    fprintf(stderr, "usage: Busy run THREADS ITERATIONS PAUSE\n"
-                    "       Busy for MILLISECONDS SPIN FILE\n"
+    fprintf(stderr, "usage: Busy run THREADS ITERATIONS PAUSE [FILE]\n"
+                    "       Busy for MILLISECONDS SPIN FILE [COUNTS]\n"
                     "       Busy kill|fault|outside FILE MICROSECONDS\n");
     return 2;
 }

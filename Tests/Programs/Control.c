@@ -16,6 +16,9 @@ Abstract:
            Control few
            Control leave
            Control threads COUNT
+           Control many COUNT THREADS
+           Control idle FILE
+           Control spin FILE
 
     busy: threads that make calls, and as many that wait inside one, until FILE
     is there.  For each of them the identifier and the number of hook calls that
@@ -38,6 +41,17 @@ Abstract:
     threads: so many threads, one after the other, each stopping, starting or
     clearing recording around its calls.
 
+    many: COUNT marks by each of THREADS threads, with a call before each, and
+    then a stop, 40 calls, a start and 80 calls.
+
+    idle: a call, and nothing more until FILE is there; then ten calls.
+
+    spin: one call of Outer, which does nothing but call Inner, which spins for
+    some 300 microseconds, until FILE is there.  It prints what the program saw
+    by the time stamp counter: the ticks inside of Inner, those between its
+    calls, those of the longest call, and of nanoseconds and ticks how many
+    passed.
+
 --*/
 
 #include <windows.h>
@@ -50,13 +64,14 @@ Abstract:
 #define CONTROL_UNTRACED __attribute__((noinline, no_instrument_function))
 #define CONTROL_MAXIMUM_THREADS 32
 #define CONTROL_DEPTH 6
+#define CONTROL_MANY_THREADS 8
 #define EIGHT "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4" \
               "\xC3\xA4"
 
 typedef struct _CONTROL_THREAD {
     HANDLE Thread;
     HANDLE Event;
-    unsigned long long Calls;
+    volatile unsigned long long Calls;
     unsigned Value;
     unsigned Padding[9];
 } CONTROL_THREAD;
@@ -156,6 +171,26 @@ ControlPause(
     }
 }
 
+//
+// For no longer than an hour.
+//
+
+static CONTROL_UNTRACED void
+ControlWaitForFile(
+    const char *File
+    )
+{
+    unsigned Index;
+
+    for (Index = 0;
+         Index < 180000 &&
+         GetFileAttributesA(File) == INVALID_FILE_ATTRIBUTES;
+         Index += 1) {
+
+        Sleep(20);
+    }
+}
+
 static CONTROL_UNTRACED int
 ControlRun(
     LPTHREAD_START_ROUTINE Routine,
@@ -180,6 +215,15 @@ ControlRun(
         }
     }
 
+    //
+    // No round before each thread has made a call.
+    //
+
+    for (Index = 0; Rounds != 0 && Index < Count; Index += 1) {
+        while (ControlThreads[Index].Calls == 0) {
+            Sleep(1);
+        }
+    }
     for (Index = 0; Index < Rounds; Index += 1) {
         ControlPause(Index);
         PenterStop();
@@ -194,13 +238,7 @@ ControlRun(
         fflush(stdout);
     }
 
-    for (Index = 0;
-         Index < 6000 &&
-         GetFileAttributesA(File) == INVALID_FILE_ATTRIBUTES;
-         Index += 1) {
-
-        Sleep(20);
-    }
+    ControlWaitForFile(File);
     ControlStop = 1;
     for (Index = 0; Index < 2 * Count; Index += 1) {
         SetEvent(ControlThreads[Index].Event);
@@ -314,6 +352,168 @@ ControlManyThreads(
     return 0;
 }
 
+static unsigned ControlMarksOfEach;
+
+static CONTROL_UNTRACED DWORD WINAPI
+ControlMarkMany(
+    void *Parameter
+    )
+{
+    unsigned Number = (unsigned)(size_t)Parameter;
+    unsigned Index;
+    unsigned Value = 0;
+    char Text[40];
+
+    for (Index = 0; Index < ControlMarksOfEach; Index += 1) {
+        Value = Leaf(Value);
+        sprintf(Text, "%u.%u", Number, Index);
+        PenterMark(Text);
+    }
+    return Value == 1;
+}
+
+static CONTROL_UNTRACED int
+ControlMany(
+    unsigned Count,
+    unsigned Threads
+    )
+{
+    HANDLE Handles[CONTROL_MANY_THREADS];
+    unsigned Index;
+    unsigned Value;
+
+    ControlMarksOfEach = Count;
+    for (Index = 0; Index < Threads; Index += 1) {
+        Handles[Index] = CreateThread(NULL, 0, ControlMarkMany,
+                                      (void *)(size_t)Index, 0, NULL);
+    }
+    WaitForMultipleObjects(Threads, Handles, TRUE, INFINITE);
+    PenterStop();
+    Value = ControlCalls(40);
+    PenterStart();
+    Value ^= ControlCalls(80);
+    printf("%u\n", Value);
+    return 0;
+}
+
+static CONTROL_UNTRACED int
+ControlIdleAlone(
+    const char *File
+    )
+{
+    unsigned Value;
+
+    Value = ControlCalls(1);
+    ControlWaitForFile(File);
+    Value ^= ControlCalls(10);
+    printf("%u\n", Value);
+    return 0;
+}
+
+typedef struct _CONTROL_SPIN {
+    unsigned long long Inside;
+    unsigned long long Between;
+    unsigned long long Longest;
+    unsigned long long Last;
+    const char *File;
+} CONTROL_SPIN;
+
+static CONTROL_SPIN ControlSpin;
+
+static void __attribute__((noinline))
+Inner(
+    unsigned long long Ticks
+    )
+{
+    unsigned long long Begin = __builtin_ia32_rdtsc();
+    unsigned long long Now;
+
+    ControlSpin.Between += Begin - ControlSpin.Last;
+    do {
+        Now = __builtin_ia32_rdtsc();
+    } while (Now - Begin < Ticks);
+    ControlSpin.Inside += Now - Begin;
+    if (ControlSpin.Longest < Now - Begin) {
+        ControlSpin.Longest = Now - Begin;
+    }
+    ControlSpin.Last = __builtin_ia32_rdtsc();
+}
+
+static CONTROL_UNTRACED int
+ControlIsOver(
+    unsigned Index
+    )
+{
+    return Index % 64 == 0 &&
+           GetFileAttributesA(ControlSpin.File) != INVALID_FILE_ATTRIBUTES;
+}
+
+static void __attribute__((noinline))
+Outer(
+    void
+    )
+{
+    unsigned Index;
+
+    for (Index = 1; Index < 1000000 && !ControlIsOver(Index); Index += 1) {
+        Inner(1000000);
+    }
+}
+
+//
+// Reads both clocks as close together as it can: between one and the other the
+// thread may be without a processor.
+//
+
+static CONTROL_UNTRACED unsigned long long
+ControlReadClocks(
+    LARGE_INTEGER *Counter
+    )
+{
+    unsigned long long After;
+    unsigned long long Before;
+    unsigned long long Best = 0;
+    unsigned long long Ticks = 0;
+    LARGE_INTEGER Now;
+    unsigned Try;
+
+    for (Try = 0; Try < 100; Try += 1) {
+        Before = __builtin_ia32_rdtsc();
+        QueryPerformanceCounter(&Now);
+        After = __builtin_ia32_rdtsc();
+        if (Try == 0 || After - Before < Best) {
+            Best = After - Before;
+            Ticks = Before;
+            *Counter = Now;
+        }
+    }
+    return Ticks;
+}
+
+static CONTROL_UNTRACED int
+ControlSpinAlone(
+    const char *File
+    )
+{
+    LARGE_INTEGER Frequency;
+    LARGE_INTEGER Begin;
+    LARGE_INTEGER End;
+    unsigned long long Ticks;
+
+    ControlSpin.File = File;
+    QueryPerformanceFrequency(&Frequency);
+    Ticks = ControlReadClocks(&Begin);
+    ControlSpin.Last = __builtin_ia32_rdtsc();
+    Outer();
+    Ticks = ControlReadClocks(&End) - Ticks;
+    printf("%llu %llu %llu %.0f %llu\n", ControlSpin.Inside,
+           ControlSpin.Between, ControlSpin.Longest,
+           (double)(End.QuadPart - Begin.QuadPart) * 1e9 /
+               (double)Frequency.QuadPart,
+           Ticks);
+    return 0;
+}
+
 CONTROL_UNTRACED int
 main(
     int argc,
@@ -338,6 +538,17 @@ main(
     }
     if (argc == 3 && strcmp(argv[1], "threads") == 0) {
         return ControlManyThreads(Count);
+    }
+    if (argc == 4 && strcmp(argv[1], "many") == 0 &&
+        atoi(argv[3]) >= 1 && atoi(argv[3]) <= CONTROL_MANY_THREADS) {
+
+        return ControlMany(Count, (unsigned)atoi(argv[3]));
+    }
+    if (argc == 3 && strcmp(argv[1], "spin") == 0) {
+        return ControlSpinAlone(argv[2]);
+    }
+    if (argc == 3 && strcmp(argv[1], "idle") == 0) {
+        return ControlIdleAlone(argv[2]);
     }
     if (argc == 2 && strcmp(argv[1], "marks") == 0) {
         return ControlMarks();

@@ -8,7 +8,7 @@ Abstract:
 
     Calls of functions that are inlined in numbers: containers of strings, and
     small functions of which the compiler makes one.  Traced by
-    Tests/TestInlined.py, built with -finstrument-functions.  Every call
+    Tests/Product/TestInlined.py, built with -finstrument-functions.  Every call
     returns, or is left by an exception.
 
 --*/

@@ -12,8 +12,10 @@ Abstract:
 
         Modes work COUNT THREADS LOG    THREADS threads make COUNT calls or a
                                         few more each, in a random tree
-        Modes steps COUNT THREADS LOG   the same, and the thread sleeps a little
-                                        after each hundredth of its calls
+        Modes steps COUNT THREADS LOG [FILE]
+                                        the same, and the thread sleeps a little
+                                        after each hundredth of its calls; after
+                                        half of them it waits for FILE
         Modes spin COUNT THREADS LOG    calls that take no time and calls that
                                         take 5 ms and more
         Modes fibers COUNT THREADS LOG  the same on four fibers, which switch
@@ -21,7 +23,8 @@ Abstract:
         Modes jump COUNT THREADS LOG    calls that are left by longjmp
         Modes recurse COUNT THREADS LOG one call in another, COUNT deep
         Modes kill COUNT THREADS LOG    as work; when the first thread has made
-                                        COUNT calls it ends the process
+                                        COUNT calls, and each has made one, it
+                                        ends the process
         Modes hook 0 0 LOG              prints the first bytes of two hooks
 
     LOG is a file that is mapped, so that it also tells what a program did that
@@ -66,6 +69,7 @@ typedef struct THREAD {
 static char *Log;
 static unsigned Count;
 static const char *Scenario;
+static const char *Go;
 
 PLAIN_INLINE void
 LogEvent(
@@ -143,6 +147,11 @@ RunWork(
         if (Thread->Sleeps != 0 && Thread->Calls >= Next) {
             Next += Count / 100;
             Sleep(Thread->Sleeps);
+            while (Go != NULL && Thread->Calls >= Count / 2 &&
+                   GetFileAttributesA(Go) == INVALID_FILE_ATTRIBUTES) {
+
+                Sleep(Thread->Sleeps);
+            }
         }
     }
 }
@@ -464,6 +473,11 @@ RunThreads(
         while (*Threads[0].Count < 2 * (long long)Count) {
             Sleep(1);
         }
+        for (Index = 1; Index < NumberOfThreads; Index += 1) {
+            while (*Threads[Index].Count == 0) {
+                Sleep(1);
+            }
+        }
         TerminateProcess(GetCurrentProcess(), 9);
     }
     for (Index = 0; Index < NumberOfThreads; Index += 1) {
@@ -488,9 +502,10 @@ main(
     HANDLE File;
     HANDLE Section;
 
-    if (NumberOfArguments != 5) {
+    if (NumberOfArguments != 5 && NumberOfArguments != 6) {
         return 2;
     }
+    Go = NumberOfArguments == 6 ? Arguments[5] : NULL;
     Scenario = Arguments[1];
     Count = (unsigned)atoi(Arguments[2]);
     NumberOfThreads = (unsigned)atoi(Arguments[3]);

@@ -9,7 +9,9 @@ Abstract:
     Threads that make so many traced calls a second each, for as long as asked:
     what a reader of a running program has to keep up with.
 
-    usage: Paced THREADS CALLS-PER-SECOND SECONDS
+    usage: Paced THREADS CALLS-PER-SECOND SECONDS [FILE]
+
+    It ends sooner when there is a FILE.
 
     Three functions share a thread's calls: Outer makes one call of Middle and
     two of Inner.
@@ -25,6 +27,7 @@ Abstract:
 
 static double PacedRate;
 static double PacedSeconds;
+static const char *PacedFile;
 static volatile unsigned PacedValue;
 
 static unsigned __attribute__((noinline))
@@ -82,6 +85,11 @@ PacedRun(
 
         Sleep(1);
         Elapsed = PacedNow() - Start;
+        if (PacedFile != NULL &&
+            GetFileAttributesA(PacedFile) != INVALID_FILE_ATTRIBUTES) {
+
+            break;
+        }
     }
 
     PacedValue = Value;
@@ -107,9 +115,10 @@ main(
     int Count;
     int Index;
 
-    if (argc != 4) {
+    if (argc != 4 && argc != 5) {
         return 2;
     }
+    PacedFile = argc == 5 ? argv[4] : NULL;
 
     Count = atoi(argv[1]);
     PacedRate = atof(argv[2]);

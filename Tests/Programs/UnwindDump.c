@@ -6,9 +6,9 @@ Module Name:
 
 Abstract:
 
-    Prints what Reader/ReaderUnwind.c reads in an image.  Built natively and
-    with sanitizers by Tests/TestUnwind.py, together with that source and
-    ReaderCoff.c.
+    Prints what Reader/Image/ImageUnwind.c reads in an image.  Built natively
+    and with sanitizers by Tests/Product/TestUnwind.py, together with that
+    source and ImageCoff.c.
 
         UnwindDump IMAGE <PLACES
         UnwindDump IMAGE inlined <PAIRS
@@ -25,7 +25,17 @@ Abstract:
 
 #include <stdio.h>
 #include <stdlib.h>
-#include "../../Reader/ReaderUnwind.h"
+#include <string.h>
+#include "../../Reader/Image/ImageUnwind.h"
+
+VOID
+RtlZeroBytes(
+    PVOID Destination,
+    SIZE_T SizeInBytes
+    )
+{
+    memset(Destination, 0, SizeInBytes);
+}
 
 static
 PVOID
@@ -77,12 +87,12 @@ main(
         return 2;
     }
     fclose(File);
-    if (ReaderInitializeCoff(&Allocator, Bytes, (ULONGLONG)Size, &Coff) < 0 ||
-        ReaderInitializeUnwind(&Allocator,
-                               &Coff,
-                               Bytes,
-                               (ULONGLONG)Size,
-                               &Unwind) < 0) {
+    if (ImageInitializeCoff(&Allocator, Bytes, (ULONGLONG)Size, &Coff) < 0 ||
+        ImageInitializeUnwind(&Allocator,
+                              &Coff,
+                              Bytes,
+                              (ULONGLONG)Size,
+                              &Unwind) < 0) {
         return 3;
     }
 
@@ -92,11 +102,11 @@ main(
 
     free(Bytes);
     while (Count == 3 && scanf("%x %x", &Rva, &Inner) == 2) {
-        printf("%d\n", (int)ReaderCountInlined(&Unwind, Rva, Inner));
+        printf("%d\n", (int)ImageCountInlined(&Unwind, Rva, Inner));
     }
     while (Count == 2 && scanf("%x", &Rva) == 1) {
         printf("%x ", Rva);
-        if (ReaderFindUnwindFrame(&Unwind, Rva, &Frame)) {
+        if (ImageFindUnwindFrame(&Unwind, Rva, &Frame)) {
             printf("frame %x %u %u %u ",
                    Frame.FunctionRva,
                    Frame.SizeInBytes,
@@ -105,13 +115,13 @@ main(
         } else {
             printf("none ");
         }
-        if (ReaderFindJumpTarget(&Unwind, Rva, &Target)) {
+        if (ImageFindJumpTarget(&Unwind, Rva, &Target)) {
             printf("jump %x\n", Target);
         } else {
             printf("none\n");
         }
     }
-    ReaderRundownUnwind(&Unwind);
-    ReaderRundownCoff(&Coff);
+    ImageRundownUnwind(&Unwind);
+    ImageRundownCoff(&Coff);
     return 0;
 }

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Checks that the house stays one that can be walked: a header has at most 400
+lines, a source 1,500, a folder 30 sources, and a routine's name begins with the
+word of its folder.
+
+    Build/CheckRooms.py [FOLDER]
+
+What is above a limit has a row in ALLOWED, with the lines that it may have.  It
+may shrink: then so does its row.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+MAXIMUM = {".h": 400, ".c": 1500}
+MAXIMUM_SOURCES = 30
+
+# What a routine's name begins with in a folder.
+PREFIXES = {
+    "Asm": ("Asm",), "Rtl": ("Rtl",), "StringTable": ("StringTable", "Kernel"),
+    "TraceStore": ("Trace",), "Penter": ("Penter",),
+    "Reader/Base": ("Base",), "Reader/Calls": ("Call",),
+    "Reader/Commands": ("Command",), "Reader/Core": ("Core",),
+    "Reader/Demangle": ("Demangle",), "Reader/Export": ("Export",),
+    "Reader/Functions": ("Function",), "Reader/Image": ("Image",),
+    "Reader/Live": ("Live",), "Reader/Output": ("Output",),
+    "Reader/Session": ("Session",), "Reader/Sums": ("Sum",),
+    "Reader/Symbols": ("Symbol",),
+}
+
+# What compilers, linkers and NASM's twins name.
+OTHERS = {"mainCRTStartup", "memcpy", "memmove", "memset", "memcmp",
+          "__chkstk"}
+
+# File: (lines, why).
+TESTS = "to be parted by topic"
+ALLOWED = {
+    "Rtl/Rtl.h": (874, "one page for all of the RTL's routines"),
+    "Rtl/RtlOs.h": (594, "the names of what ntdll and kernel32 export"),
+    "StringTable/StringTableKernel.h": (
+        779, "one search, compiled for each instruction set"),
+    "StringTable/StringTablePrivate.h": (585, "a table's layout, once"),
+    "TraceStore/TraceFormat.h": (794, "the disk: Docs/Format.md in C"),
+    "Tests/Penter/PenterSupport.h": (616, TESTS),
+    "Tests/Fuzz/FuzzSession.c": (2625, TESTS),
+    "Tests/Penter/TestAsm.c": (1569, TESTS),
+    "Tests/Penter/TestFaults.c": (1663, TESTS),
+    "Tests/Unit/TestLiveScreen.c": (1703, TESTS),
+    "Tests/Unit/TestReader.c": (4535, TESTS),
+    "Tests/Unit/TestRtl.c": (3941, TESTS),
+    "Tests/Unit/TestStringTable.c": (2452, TESTS),
+    "Tests/Unit/TestSymbols.c": (2573, TESTS),
+    "Tests/Unit/TestTraceStore.c": (5089, TESTS),
+}
+
+# Folder: (sources, why).
+FOLDERS = {
+    "Tests/Programs": (32, "a program each, that scripts trace"),
+    "Reader/Commands": (34, "a file a command (20), and what one alone needs"),
+}
+
+ROUTINE = re.compile(r"^(?:[\w *]*?[ *])?(\w+)\(\n(?:    [^\n]*\n)*?    \)\n\{",
+                     re.MULTILINE)
+SKIPPED = {"x64", ".git"}
+
+
+def find(root):
+    for top in sorted(root.iterdir()):
+        if top.is_dir() and top.name not in SKIPPED:
+            for path in sorted(top.rglob("*")):
+                if path.suffix in (".c", ".h", ".asm"):
+                    yield path
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else
+                        pathlib.Path(__file__).resolve().parent.parent)
+    complaints = []
+    folders = collections.Counter()
+    allowed = dict(ALLOWED)
+    for path in find(root):
+        name = path.relative_to(root).as_posix()
+        folder = name.rpartition("/")[0]
+        text = path.read_text(encoding="utf-8")
+        lines = text.count("\n")
+        if path.suffix != ".h":
+            folders[folder] += 1
+        most = MAXIMUM.get(path.suffix, lines)
+        if name in allowed:
+            may = allowed.pop(name)[0]
+            if lines > may:
+                complaints.append(f"{name}: {lines} lines, {may} are allowed")
+            elif may <= most or lines <= most:
+                complaints.append(f"{name}: {lines} lines need no row in "
+                                  "ALLOWED")
+        elif lines > most:
+            complaints.append(f"{name}: {lines} lines, more than {most}")
+        if folder not in PREFIXES or path.suffix != ".c":
+            continue
+        for routine in ROUTINE.findall(text):
+            if not routine.startswith(PREFIXES[folder]) and \
+                    routine not in OTHERS:
+                complaints.append(f"{name}: {routine}: not "
+                                  f"{' or '.join(PREFIXES[folder])}...")
+    complaints += [f"{name}: is in ALLOWED, but not there" for name in allowed
+                   if (root / "README.md").exists()]
+    for folder, count in sorted(folders.items()):
+        most = FOLDERS.get(folder, (MAXIMUM_SOURCES, ""))[0]
+        if count > most:
+            complaints.append(f"{folder}: {count} sources, more than {most}")
+    for complaint in complaints:
+        print(complaint)
+    print(f"CheckRooms: {sum(folders.values())} sources in {len(folders)} "
+          f"folders: {len(complaints)} complaints")
+    return 1 if complaints or not folders else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

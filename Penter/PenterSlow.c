@@ -1,0 +1,472 @@
+/*++
+
+Module Name:
+
+    PenterSlow.c
+
+Abstract:
+
+    The slow path of the hooks: the first call in the module, the first call of
+    a thread, a full view, and what the hooks of a tree leave to C.
+
+--*/
+
+#include "../TraceStore/TraceAdvance.h"
+#include "../TraceStore/TraceControl.h"
+#include "../TraceStore/TraceDepth.h"
+#include "../TraceStore/TraceLog.h"
+#include "../TraceStore/TraceName.h"
+#include "../TraceStore/TraceShare.h"
+#include "../TraceStore/TraceStop.h"
+#include "../TraceStore/TraceStore.h"
+#include "../TraceStore/TraceTreeEnter.h"
+#include "PenterJump.h"
+#include "PenterStart.h"
+#include "PenterSwitch.h"
+
+//
+// Gives the calling thread a store.
+//
+// While this runs the thread's slot holds a stand-in, so that a call that
+// comes from inside the library is counted and not recursed into; and stays
+// there should an exception take the thread out of here.
+//
+// Penter: the hooks.
+// If there can be no store the thread gets a stand-in for good.
+//
+
+static
+VOID
+PenterAttachThread(
+    _In_ PPENTER Penter
+    )
+{
+    NTSTATUS Status;
+    PTRACE_SESSION Session;
+    PTRACE_STORE Store;
+    RTL_ERROR Error;
+    PTRACE_STORE_HEADER StandIn;
+    ULONGLONG Reentered;
+
+    Session = Penter->Session;
+    StandIn = (PTRACE_STORE_HEADER)&Penter->Attaching;
+
+    if (Session->Worker.ThreadId == __readgsdword(TEB_THREAD_ID) ||
+        Session->ClockWorker.ThreadId == __readgsdword(TEB_THREAD_ID)) {
+
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->OwnThread);
+        return;
+    }
+
+    if (!Session->Rtl.TlsSetValue(Penter->TlsIndex, StandIn)) {
+
+        //
+        // No memory for the thread's array of expansion slots.  The next call
+        // tries again; this is said once.
+        //
+
+        Penter->NoStoreStatus = STATUS_NO_MEMORY;
+        if (!Penter->SlotReported) {
+            Penter->SlotReported = TRUE;
+            RtlSetError(&Error,
+                        "setting a thread's TLS slot",
+                        &Session->ModuleName,
+                        STATUS_NO_MEMORY);
+            TraceLogError(Session,
+                          &Error,
+                          "calls are lost until it can be set");
+        }
+        return;
+    }
+
+    //
+    // A thread without a store, too, may be the one that ends the process.
+    //
+
+    if (Penter->FlsIndex != FLS_OUT_OF_INDEXES) {
+        Session->Rtl.FlsSetValue(Penter->FlsIndex, Penter);
+    }
+
+    Reentered = StandIn->NumberOfEventsLost;
+    Status = TraceStoreOpen(Session, &Store, &Error);
+    if (Status == STATUS_RETRY) {
+
+        //
+        // Another module's hooks, on this thread, are what has led here: this
+        // call is none of the program's, and the next one tries again.
+        //
+
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, NULL);
+        return;
+    }
+    if (!NT_SUCCESS(Status)) {
+        Penter->NoStoreStatus = Status;
+        TraceLogError(Session,
+                      &Error,
+                      "this thread is not recorded, the program goes on");
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
+        return;
+    }
+
+    //
+    // The stand-in is that of every thread that gets a store at this moment.
+    // What others count on it is counted here too: never too little.
+    //
+
+    Reentered = StandIn->NumberOfEventsLost - Reentered;
+    Store->Header->NumberOfEventsReentered += Reentered;
+    if (Session->Rtl.TlsSetValue(Penter->TlsIndex, Store->Header)) {
+        InterlockedExchangeAdd64(&Penter->NumberOfEventsReentered,
+                                 (LONGLONG)Reentered);
+    } else {
+        Penter->NoStoreStatus = STATUS_NO_MEMORY;
+        Store->Header->NumberOfEventsReentered -= Reentered;
+        if (Store->Header->ModuleBase == (ULONG_PTR)&__ImageBase) {
+            TraceStoreStop(Store, TRACE_REASON_INVARIANT, STATUS_NO_MEMORY);
+        }
+        TraceStoreClose(Store, TRACE_REASON_NONE);
+        RtlSetError(&Error,
+                    "setting a thread's TLS slot",
+                    &Session->ModuleName,
+                    STATUS_NO_MEMORY);
+        TraceLogError(Session,
+                      &Error,
+                      "this thread is not recorded, the program goes on");
+        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
+    }
+}
+
+//
+// Reports that a store has stopped.
+//
+
+static
+VOID
+PenterReportStop(
+    _In_ PTRACE_STORE Store
+    )
+{
+    RTL_ERROR Error;
+    PCSZ Step;
+
+    switch (Store->Header->Reason) {
+    case TRACE_REASON_EXTEND_FAILED:
+        Step = "extending a thread's store";
+        break;
+    case TRACE_REASON_MAP_FAILED:
+        Step = "mapping a thread's store";
+        break;
+    case TRACE_REASON_PAGE_FAILED:
+        Step = "writing a thread's store";
+        break;
+    default:
+        Step = "checking a thread's store";
+        break;
+    }
+
+    RtlSetError(&Error,
+                Step,
+                &Store->Session->ModuleName,
+                (NTSTATUS)Store->Header->Status);
+    TraceLogError(Store->Session,
+                  &Error,
+                  "recording of this thread has stopped, the program goes on");
+}
+
+//
+// Describes a hook's call to those who need not know how it was saved.
+// Kind: its TRACE_KIND_*.
+// TreeCall: all; it points to Registers.
+//
+
+static
+VOID
+PenterDescribeCall(
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind,
+    _In_ ULONGLONG Timestamp,
+    _Out_ PTRACE_REGISTERS Registers,
+    _Out_ PTRACE_TREE_CALL TreeCall
+    )
+{
+    Registers->R15 = Call->R15;
+    Registers->R14 = Call->R14;
+    Registers->R13 = Call->R13;
+    Registers->R12 = Call->R12;
+    Registers->Rdi = Call->Rdi;
+    Registers->Rsi = Call->Rsi;
+    Registers->Rbx = Call->Rbx;
+    Registers->Rbp = Call->Rbp;
+
+    TreeCall->Registers = Registers;
+    TreeCall->Stack = (ULONG_PTR)(Call + 1);
+    TreeCall->Place = Call->ReturnAddress;
+    TreeCall->Timestamp = Timestamp;
+    TreeCall->Kind = Kind;
+    TreeCall->Site = (ULONG)Call->ReturnAddress;
+    TreeCall->IsJump = FALSE;
+    if (Kind == TRACE_KIND_ENTER_FUNCTION ||
+        Kind == TRACE_KIND_EXIT_FUNCTION) {
+
+        TreeCall->Site = (ULONG)Call->Rcx;
+        TreeCall->IsJump = Kind == TRACE_KIND_EXIT_FUNCTION &&
+                           Call->ReturnAddress == Call->Rdx;
+    }
+}
+
+//
+// Does what the hooks of a tree cannot do by themselves.
+// Store: the calling thread's store.
+// Kind: its TRACE_KIND_*.
+// Timestamp: the time stamp counter at that time.
+// Returns TRUE if the hook should try again.
+//
+
+static
+BOOLEAN
+PenterTreeCall(
+    _Inout_ PPENTER Penter,
+    _Inout_ PTRACE_STORE Store,
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    BOOLEAN WasStopped;
+    BOOLEAN Again;
+    TRACE_TREE_CALL TreeCall;
+    TRACE_REGISTERS Registers;
+
+    PenterDescribeCall(Call,
+                       Kind,
+                       Penter->Clock == TRACE_CLOCK_THREAD ? PenterClock :
+                                                             Timestamp,
+                       &Registers,
+                       &TreeCall);
+    Again = FALSE;
+    WasStopped = Store->Header->State == TRACE_STATE_STOPPED;
+    if (Kind == TRACE_KIND_ENTER || Kind == TRACE_KIND_ENTER_FUNCTION) {
+        Again = TraceTreeEnter(Store, &TreeCall);
+    } else {
+        TraceTreeExit(Store, &TreeCall);
+    }
+
+    if (!WasStopped && Store->Header->State == TRACE_STATE_STOPPED) {
+        PenterReportStop(Store);
+    }
+
+    return Again;
+}
+
+//
+// Counts an event while recording is stopped, where the hook does not do that
+// by itself. Where it does, it is entered again, even if its flag was taken
+// away meanwhile, since it follows the depth of calls, too.
+//
+// Store: the calling thread's store.
+// IsPaused: whether it is stopped.
+// Returns TRUE if it has been counted.
+//
+
+static
+BOOLEAN
+PenterCountPaused(
+    _Inout_ PTRACE_STORE Store,
+    _In_ BOOLEAN IsPaused
+    )
+{
+    if (!IsPaused || !Store->IsPausedSlowly) {
+        return FALSE;
+    }
+
+    Store->Header->NumberOfEventsLost += 1;
+    return TRUE;
+}
+
+BOOLEAN
+PenterSlowPath(
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind,
+    _In_ ULONGLONG Timestamp
+    );
+
+BOOLEAN
+PenterCheck(
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind
+    );
+
+//
+// Called by the hooks, before an entry is recorded, when it is not known
+// whether its caller is a function with hooks, and for what they do not know
+// of a call's depth. Little of the machine's state is saved: no routine of the
+// system is called but RtlLookupFunctionEntry.
+//
+// Kind: its TRACE_KIND_*.
+// Returns TRUE: the hook goes on.
+//
+
+BOOLEAN
+PenterCheck(
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind
+    )
+{
+    PTRACE_STORE Store;
+    TRACE_TREE_CALL TreeCall;
+    TRACE_REGISTERS Registers;
+
+    Store = (PTRACE_STORE)(ULONG_PTR)
+            PenterGetContext(PenterInstance)->WriterContext;
+    PenterDescribeCall(Call, Kind, 0, &Registers, &TreeCall);
+
+    if (Store->InSlowPath) {
+        if (Store->Depth != NULL) {
+            Store->Header->NumberOfEventsReentered += 1;
+            return FALSE;
+        }
+        Store->Checked = TreeCall.Stack;
+        return TRUE;
+    }
+
+    Store->InSlowPath = TRUE;
+    if (Store->Depth != NULL) {
+        TraceDepthDecide(Store, &TreeCall);
+    } else if (Store->Header->Mode == TRACE_MODE_TREE) {
+        TraceShareServe(PenterInstance->Session, Store);
+        TraceTreeCheck(Store, &TreeCall);
+    } else {
+        TraceCallerCheck(Store, &TreeCall);
+    }
+    Store->InSlowPath = FALSE;
+    return TRUE;
+}
+
+//
+// Called by the hooks, with all of the machine's state saved, when they cannot
+// record at once: at the module's first call, at a thread's first call, when
+// the prepared pages are full, when the store has stopped; and for what the
+// hooks of a tree leave to it.
+//
+// Kind: its TRACE_KIND_*.
+// Timestamp: the time stamp counter at that time.
+// Returns TRUE if the hook should try again, FALSE if the event has been
+// counted as lost and the program should go on.
+//
+
+BOOLEAN
+PenterSlowPath(
+    _In_ PCPENTER_SLOW_CALL Call,
+    _In_ ULONG Kind,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    PPENTER Penter;
+    PTRACE_STORE Store;
+    PTRACE_STORE_HEADER Header;
+    BOOLEAN Done;
+    BOOLEAN IsPaused;
+
+    Penter = PenterInstance;
+    if (Penter == NULL) {
+        if (PenterInitializingThread == __readgsdword(TEB_THREAD_ID)) {
+            return FALSE;
+        }
+        Done = PenterPrepare();
+        if (!Done) {
+            InterlockedIncrement64(&PenterEventsLeftOut);
+        }
+        return Done;
+    }
+
+    Header = PenterGetContext(Penter);
+    if (Header == NULL) {
+
+        //
+        // The instance may have been published by a thread that has not set
+        // the routines yet.
+        //
+
+        PenterTurnOn(Penter);
+        PenterAttachThread(Penter);
+        if (PenterGetContext(Penter) == NULL) {
+            InterlockedIncrement64(&PenterEventsLeftOut);
+            return FALSE;
+        }
+        return TRUE;
+    }
+
+    Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
+    if (Store == NULL) {
+        return FALSE;
+    }
+
+    if (Store->InSlowPath) {
+        Header->NumberOfEventsReentered += 1;
+        return FALSE;
+    }
+
+    PenterCountEventsLeftOut(Header);
+
+    if (Header->Mode == TRACE_MODE_TREE) {
+        Store->InSlowPath = TRUE;
+        TraceShareServe(Penter->Session, Store);
+        do {
+            IsPaused = TraceControlServe(Store);
+        } while (Store->Attention);
+        TraceNameServe(Store);
+        Done = IsPaused;
+        if (!IsPaused) {
+            Done = PenterTreeCall(Penter, Store, Call, Kind, Timestamp);
+        }
+        Store->InSlowPath = FALSE;
+        return PenterCountPaused(Store, IsPaused) ? FALSE : Done;
+    }
+
+    if (Store->JumpPlace != 0) {
+        PenterCheckJump(Store, Call);
+        Store->JumpPlace = 0;
+        return TRUE;
+    }
+
+    if (Store->Depth != NULL &&
+        Store->Depth->StackBase != __readgsqword(TEB_STACK_BASE)) {
+
+        Store->InSlowPath = TRUE;
+        TraceDepthSwitch(Store);
+        Store->InSlowPath = FALSE;
+        return TRUE;
+    }
+
+    Store->InSlowPath = TRUE;
+    if (Kind == TRACE_KIND_EXIT || Kind == TRACE_KIND_EXIT_FUNCTION) {
+        TraceCallerNoteExit(Store,
+                            (ULONG_PTR)(Call + 1),
+                            Kind == TRACE_KIND_EXIT_FUNCTION,
+                            Kind == TRACE_KIND_EXIT_FUNCTION &&
+                            Call->ReturnAddress == Call->Rdx);
+    } else {
+        TraceCallerNoteEntry(Store);
+    }
+    do {
+        IsPaused = TraceControlServe(Store);
+        if (!IsPaused) {
+            TraceStoreAdvance(Store);
+        }
+    } while (Store->Attention);
+    TraceNameServe(Store);
+    if (Header->State == TRACE_STATE_STOPPED &&
+        Header->Reason != TRACE_REASON_MAXIMUM_BYTES) {
+
+        PenterReportStop(Store);
+    }
+    Store->InSlowPath = FALSE;
+
+    if (PenterCountPaused(Store, IsPaused)) {
+        if (Store->Depth != NULL) {
+            Store->Depth->Settled = TRACE_DEPTH_UNSETTLED;
+        }
+        return FALSE;
+    }
+    return TRUE;
+}

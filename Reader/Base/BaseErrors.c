@@ -1,0 +1,104 @@
+/*++
+
+Module Name:
+
+    BaseErrors.c
+
+Abstract:
+
+    How a command says that it failed: one line on the error output with the
+    step, the object and the status.
+
+--*/
+
+#include "BaseErrors.h"
+
+//
+// Says in words what a status means for a file, and what to do about it.
+//
+
+static
+VOID
+BaseWriteAdvice(
+    _Inout_ PRTL_WRITER Errors,
+    _In_ NTSTATUS Status
+    )
+{
+    PCSZ Advice = NULL;
+
+    switch (Status) {
+
+    case STATUS_OBJECT_NAME_NOT_FOUND:
+    case STATUS_NO_SUCH_FILE:
+        Advice = "no such file or directory";
+        break;
+
+    case STATUS_OBJECT_PATH_NOT_FOUND:
+        Advice = "a directory in the path does not exist";
+        break;
+
+    case STATUS_OBJECT_NAME_INVALID:
+        Advice = "the name is not valid";
+        break;
+
+    case STATUS_ACCESS_DENIED:
+        Advice = "access is denied: check the permissions";
+        break;
+
+    case STATUS_SHARING_VIOLATION:
+        Advice = "another program has it open";
+        break;
+
+    case STATUS_DISK_FULL:
+        Advice = "the disk is full: make room, or choose another disk";
+        break;
+
+    case STATUS_NO_MEMORY:
+        Advice = "there is not enough memory";
+        break;
+
+    default:
+        return;
+    }
+
+    RtlWriteText(Errors, ": %s", Advice);
+}
+
+_Use_decl_annotations_
+VOID
+BaseWriteFailure(
+    PCREADER_CONTEXT Context,
+    PCRTL_ERROR Error
+    )
+{
+    RtlWriteText(Context->Errors, "TraceReader: ");
+    RtlWriteError(Context->Errors, Error);
+    BaseWriteAdvice(Context->Errors, Error->Status);
+    RtlWriteText(Context->Errors, "\n");
+    RtlFlushWriter(Context->Errors);
+}
+
+_Use_decl_annotations_
+ULONG
+BaseFail(
+    PCREADER_CONTEXT Context,
+    PCSZ Step,
+    PCSZ Object,
+    NTSTATUS Status
+    )
+{
+    PCSZ Name = RtlStatusName(Status);
+
+    RtlWriteText(Context->Errors,
+                 "TraceReader: %s: %T: 0x%08X%s%s%s",
+                 Step,
+                 Object,
+                 (ULONG)Status,
+                 Name != NULL ? " (" : "",
+                 Name != NULL ? Name : "",
+                 Name != NULL ? ")" : "");
+    BaseWriteAdvice(Context->Errors, Status);
+    RtlWriteText(Context->Errors, "\n");
+    RtlFlushWriter(Context->Errors);
+    return READER_EXIT_FAILURE;
+}

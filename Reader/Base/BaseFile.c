@@ -1,0 +1,324 @@
+/*++
+
+Module Name:
+
+    BaseFile.c
+
+Abstract:
+
+    Files that commands write: under another name until they are complete.
+
+--*/
+
+#include "../../TraceStore/TraceFormat.h"
+#include "BaseErrors.h"
+#include "BaseFile.h"
+
+#define READER_FILE_BUFFER_SIZE 0x10000u
+#define READER_FILE_SUFFIX L".tmp"
+#define READER_STORE_SUFFIX L".trace"
+
+//
+// NtSetInformationFile: FileRenameInformation and FileDispositionInformation
+// (Windows Driver Kit, FILE_RENAME_INFORMATION: the handle needs DELETE
+// access; the name without a root directory is a whole NT path).
+//
+
+#define READER_RENAME_INFORMATION 10
+#define READER_DISPOSITION_INFORMATION 13
+
+typedef struct _READER_RENAME {
+    BOOLEAN ReplaceIfExists;
+    HANDLE RootDirectory;
+    ULONG FileNameLength;           // bytes
+    WCHAR FileName[1];
+} READER_RENAME;
+typedef READER_RENAME *PREADER_RENAME;
+
+
+_Use_decl_annotations_
+NTSTATUS
+BaseOpenTemporaryFile(
+    PCREADER_CONTEXT Context,
+    PCUNICODE_STRING NtPath,
+    BOOLEAN IsPrivate,
+    PHANDLE Handle
+    )
+{
+    OBJECT_ATTRIBUTES Attributes;
+    IO_STATUS_BLOCK IoStatus;
+    NTSTATUS Status;
+
+    InitializeObjectAttributes(&Attributes,
+                               (PUNICODE_STRING)NtPath,
+                               OBJ_CASE_INSENSITIVE,
+                               NULL,
+                               IsPrivate ? Context->Rtl->FileSecurity : NULL);
+    Status = Context->Rtl->NtCreateFile(
+        Handle,
+        FILE_GENERIC_READ | FILE_GENERIC_WRITE | DELETE,
+        &Attributes,
+        &IoStatus,
+        NULL,
+        FILE_ATTRIBUTE_NORMAL,
+        FILE_SHARE_READ | FILE_SHARE_DELETE,
+        RTL_CREATE_ALWAYS,
+        FILE_SYNCHRONOUS_IO_NONALERT | FILE_NON_DIRECTORY_FILE,
+        NULL,
+        0);
+    if (!NT_SUCCESS(Status)) {
+        *Handle = NULL;
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+BaseRenameFile(
+    PCREADER_CONTEXT Context,
+    HANDLE Handle,
+    PCUNICODE_STRING NtPath,
+    BOOLEAN IsReplacing
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    IO_STATUS_BLOCK IoStatus;
+    PREADER_RENAME Rename;
+    ULONG Size = (ULONG)sizeof(READER_RENAME) + NtPath->Length;
+    NTSTATUS Status;
+
+    Rename = (PREADER_RENAME)Allocator->Allocate(Allocator->Context, Size);
+    if (Rename == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Rename->ReplaceIfExists = IsReplacing;
+    Rename->FileNameLength = NtPath->Length;
+    RtlCopyBytes(Rename->FileName, NtPath->Buffer, NtPath->Length);
+    Status = Context->Rtl->NtSetInformationFile(Handle,
+                                                &IoStatus,
+                                                Rename,
+                                                Size,
+                                                READER_RENAME_INFORMATION);
+    Allocator->Free(Allocator->Context, Rename);
+    return Status;
+}
+
+
+_Use_decl_annotations_
+VOID
+BaseRemoveFile(
+    PCREADER_CONTEXT Context,
+    HANDLE Handle
+    )
+{
+    IO_STATUS_BLOCK IoStatus;
+    BOOLEAN IsDeleted = TRUE;
+
+    (VOID)Context->Rtl->NtSetInformationFile(Handle,
+                                             &IoStatus,
+                                             &IsDeleted,
+                                             sizeof(IsDeleted),
+                                             READER_DISPOSITION_INFORMATION);
+}
+
+
+//
+// Looks at what has the name that a file is to get. A store is not replaced,
+// whole or damaged: whoever names one has taken one path for the other.
+// Returns STATUS_SUCCESS; STATUS_OBJECT_NAME_COLLISION if it is a store's;
+// STATUS_FILE_IS_A_DIRECTORY.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+BaseCheckTarget(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCUNICODE_STRING NtPath
+    )
+{
+    static const WCHAR Suffix[] = READER_STORE_SUFFIX;
+    ULONG Length = RTL_NUMBER_OF(Suffix) - 1;
+    ULONGLONG Magic = 0;
+    ULONG Chars = NtPath->Length / sizeof(WCHAR);
+    ULONG Index;
+    ULONG Read;
+    HANDLE File;
+    NTSTATUS Status;
+
+    Status = RtlOpenFileForReading(Context->Rtl, NtPath, &File);
+    if (!NT_SUCCESS(Status)) {
+        return Status == STATUS_FILE_IS_A_DIRECTORY ? Status : STATUS_SUCCESS;
+    }
+
+    Status = RtlReadFile(Context->Rtl,
+                         File,
+                         0,
+                         &Magic,
+                         sizeof(Magic),
+                         &Read);
+    RtlClose(Context->Rtl, File);
+    if (NT_SUCCESS(Status) && Magic == TRACE_STORE_MAGIC) {
+        return STATUS_OBJECT_NAME_COLLISION;
+    }
+
+    if (Chars < Length) {
+        return STATUS_SUCCESS;
+    }
+
+    for (Index = 0; Index < Length; Index++) {
+
+        WCHAR Char = NtPath->Buffer[Chars - Length + Index];
+
+        if (Char >= L'A' && Char <= L'Z') {
+            Char = (WCHAR)(Char | 0x20);
+        }
+
+        if (Char != Suffix[Index]) {
+            return STATUS_SUCCESS;
+        }
+    }
+
+    return STATUS_OBJECT_NAME_COLLISION;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+BaseCreateFile(
+    PREADER_FILE File,
+    PCREADER_CONTEXT Context,
+    PCWSTR Name,
+    PCSZ NameUtf8
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING Given;
+    UNICODE_STRING Suffix;
+    PCSZ Step = "create the file";
+    PWCHAR Temporary;
+    PCHAR Memory;
+    NTSTATUS Status;
+
+    RtlZeroBytes(File, sizeof(*File));
+    File->Context = Context;
+    File->Name = NameUtf8;
+
+    //
+    // One piece of memory for the writer's buffer and the two names.
+    //
+
+    Memory = (PCHAR)
+        Allocator->Allocate(Allocator->Context,
+                            READER_FILE_BUFFER_SIZE +
+                                2 * RTL_MAXIMUM_PATH_IN_CHARS *
+                                    sizeof(WCHAR));
+    if (Memory == NULL) {
+        BaseFail(Context, "create the file", NameUtf8, STATUS_NO_MEMORY);
+        return FALSE;
+    }
+
+    File->Memory = Memory;
+    RtlPointUnicodeString(&Given, Name, RtlLengthOfWideString(Name));
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &Given,
+                                (PWSTR)(Memory + READER_FILE_BUFFER_SIZE),
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &File->Path);
+    if (!NT_SUCCESS(Status)) {
+        goto Error;
+    }
+
+    Status = BaseCheckTarget(Context, &File->Path);
+    if (!NT_SUCCESS(Status)) {
+        Step = Status == STATUS_OBJECT_NAME_COLLISION
+                   ? "create the file (it is a trace store, which is never "
+                     "replaced)"
+                   : "create the file (there is a directory of this name)";
+        goto Error;
+    }
+
+    RtlPointUnicodeString(&Suffix,
+                          READER_FILE_SUFFIX,
+                          RtlLengthOfWideString(READER_FILE_SUFFIX));
+    if (File->Path.Length + Suffix.Length >=
+        RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR)) {
+        Status = STATUS_NAME_TOO_LONG;
+        goto Error;
+    }
+
+    Temporary = (PWCHAR)(Memory + READER_FILE_BUFFER_SIZE) +
+                RTL_MAXIMUM_PATH_IN_CHARS;
+    RtlCopyBytes(Temporary, File->Path.Buffer, File->Path.Length);
+    RtlCopyBytes((PCHAR)Temporary + File->Path.Length,
+                 Suffix.Buffer,
+                 Suffix.Length);
+    RtlPointUnicodeString(&File->TemporaryPath,
+                          Temporary,
+                          (File->Path.Length + Suffix.Length) /
+                              sizeof(WCHAR));
+
+    Status = BaseOpenTemporaryFile(Context,
+                                   &File->TemporaryPath,
+                                   FALSE,
+                                   &File->Handle);
+    if (!NT_SUCCESS(Status)) {
+        goto Error;
+    }
+
+    RtlInitializeFileWriter(Context->Rtl,
+                            File->Handle,
+                            0,
+                            &File->Writer,
+                            Memory,
+                            READER_FILE_BUFFER_SIZE);
+    return TRUE;
+
+Error:
+    BaseFail(Context, Step, NameUtf8, Status);
+    Allocator->Free(Allocator->Context, Memory);
+    File->Memory = NULL;
+    return FALSE;
+}
+
+
+_Use_decl_annotations_
+ULONG
+BaseCloseFile(
+    PREADER_FILE File,
+    BOOLEAN IsComplete
+    )
+{
+    PCREADER_CONTEXT Context = File->Context;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+    NTSTATUS Status;
+
+    if (File->Handle == NULL) {
+        return READER_EXIT_SUCCESS;
+    }
+
+    Status = RtlFlushWriter(&File->Writer);
+    if (!NT_SUCCESS(Status)) {
+        ExitCode = BaseFail(Context, "write the file", File->Name, Status);
+    } else if (IsComplete) {
+        Status = BaseRenameFile(Context, File->Handle, &File->Path, TRUE);
+        if (!NT_SUCCESS(Status)) {
+            ExitCode = BaseFail(Context,
+                                "give the file its name",
+                                File->Name,
+                                Status);
+        }
+    }
+
+    if (!IsComplete || ExitCode != READER_EXIT_SUCCESS) {
+        BaseRemoveFile(Context, File->Handle);
+    }
+
+    Context->Rtl->NtClose(File->Handle);
+    Context->Allocator->Free(Context->Allocator->Context, File->Memory);
+    RtlZeroBytes(File, sizeof(*File));
+    return ExitCode;
+}

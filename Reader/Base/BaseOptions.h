@@ -1,0 +1,144 @@
+/*++
+
+Module Name:
+
+    BaseOptions.h
+
+Abstract:
+
+    What the user asked a command for: data only. CommandOptions.c fills it in.
+
+--*/
+
+#ifndef TRACER_BASE_OPTIONS_H
+#define TRACER_BASE_OPTIONS_H
+
+#include "../../Rtl/RtlTypes.h"
+
+#define READER_OPTION_FORMAT      0x1ULL        // --csv, --json, --raw
+#define READER_OPTION_SORT        0x2ULL
+#define READER_OPTION_LIMIT       0x4ULL
+#define READER_OPTION_THREAD      0x8ULL
+#define READER_OPTION_MODULE      0x10ULL
+#define READER_OPTION_DEPTH       0x20ULL
+#define READER_OPTION_INTERVAL    0x40ULL
+#define READER_OPTION_COUNT       0x80ULL
+#define READER_OPTION_TRACKS      0x100ULL      // --per-thread
+#define READER_OPTION_WORKERS     0x200ULL
+#define READER_OPTION_GENERAL     0x400ULL
+#define READER_OPTION_VERBOSE     0x800ULL
+#define READER_OPTION_FROM        0x1000ULL
+#define READER_OPTION_TO          0x2000ULL
+#define READER_OPTION_NO_INDEX    0x4000ULL
+#define READER_OPTION_MARKS       0x8000ULL     // --mark-every
+#define READER_OPTION_FROM_START  0x10000ULL
+#define READER_OPTION_FILTER      0x20000ULL    // --function, --exclude
+#define READER_OPTION_TIMES       0x40000ULL
+#define READER_OPTION_SYMBOLS     0x80000ULL
+#define READER_OPTION_NO_CACHE    0x100000ULL
+#define READER_OPTION_LINES       0x200000ULL
+#define READER_OPTION_PROBE       0x400000ULL   // --subtract-probe
+#define READER_OPTION_PERCENTILES 0x800000ULL
+#define READER_OPTION_OUTPUT      0x1000000ULL
+#define READER_OPTION_EXPORT      0x2000000ULL  // --format
+#define READER_OPTION_SPLIT       0x4000000ULL  // --split-size
+#define READER_OPTION_MINIMUM     0x8000000ULL  // --min
+#define READER_OPTION_STATIC      0x10000000ULL
+#define READER_OPTION_HTML        0x20000000ULL
+#define READER_OPTION_BUDGET      0x40000000ULL
+#define READER_OPTION_PLAIN       0x80000000ULL
+#define READER_OPTION_PROCESS     0x10000000000ULL
+#define READER_OPTION_BY          0x20000000000ULL
+#define READER_OPTION_ALL         0x100000000ULL
+#define READER_OPTION_NAMES_FROM  0x40000000000ULL  // --functions-from
+#define READER_OPTION_EXCLUDE_LIST 0x80000000000ULL
+
+//
+// What all commands take that read records and name functions.
+//
+
+#define READER_OPTIONS_OF_READING                                           \
+    (READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
+     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |                       \
+     READER_OPTION_PROCESS | READER_OPTION_ALL)
+
+//
+// Records from one mark of an index to the next: 1 MiB of them.
+//
+
+#define READER_INDEX_INTERVAL   0x10000u
+
+typedef enum _READER_FORMAT {
+    ReaderFormatText = 0,
+    ReaderFormatCsv,
+    ReaderFormatJson
+} READER_FORMAT;
+
+typedef enum _READER_SORT_KEY {
+    ReaderSortTotal = 0,
+    ReaderSortSelf,
+    ReaderSortCalls,
+    ReaderSortAverage,
+    ReaderSortMinimum,
+    ReaderSortMaximum,
+    ReaderSortName
+} READER_SORT_KEY;
+
+#define READER_MAXIMUM_NAMES 32
+
+typedef struct _READER_FILTER *PREADER_FILTER;      // FunctionFilter.h
+
+typedef struct _READER_OPTIONS {
+    PCSZ Command;                   // its name
+    PCWSTR Path;
+    PCSZ PathUtf8;
+    READER_FORMAT Format;
+    BOOLEAN IsRaw;                  // --raw
+    READER_SORT_KEY SortKey;
+    PCWSTR First;                   // the argument before the path; "" if
+    PCSZ FirstUtf8;                 // the command takes none
+    PCWSTR Second;                  // of a command that takes its path first,
+    PCSZ SecondUtf8;                // what comes behind First; or ""
+    ULONGLONG Given;                // READER_OPTION_*: what the user gave
+    ULONGLONG Limit;
+    ULONGLONG Count;
+    ULONG ThreadId;
+    ULONG Depth;
+    ULONG IntervalInMilliseconds;
+    ULONG NumberOfWorkers;          // 0: one for each processor
+    ULONGLONG From;                 // nanoseconds after the session's first
+    ULONGLONG To;                   // record (ticks, if the rate is unknown)
+    PCSZ FromMark;                  // instead of these: a mark's text; NULL:
+    PCSZ ToMark;                    // not given
+    ULONGLONG IndexInterval;        // 0: no index
+    PCWSTR Module;
+    PCWSTR Process;                 // --process; NULL: not given
+    PREADER_FILTER Filter;          // NULL: there is none
+    PCWSTR Symbols;                 // --symbols; NULL: not given
+    PCWSTR Output;                  // --output; NULL: not given
+    PCSZ OutputUtf8;
+    PCWSTR Html;                    // --html; NULL: not given
+    PCSZ HtmlUtf8;
+    ULONG ExportFormat;             // --format: of ReaderExportFormats
+    ULONGLONG SplitSize;            // bytes; 0: not given
+    ULONGLONG Minimum;              // bytes
+    ULONG BudgetInPercent;          // of a processor; 0: not given
+    ULONG NumberOfNames;            // what follows the path, of a command
+    PCSZ Names[READER_MAXIMUM_NAMES];       // whose arguments end with "..."
+    PCWSTR NamesFrom;               // --functions-from; NULL: not given
+    PCSZ NamesFromUtf8;
+    PCWSTR ExcludeList;             // --exclude-list; NULL: not given
+    PCSZ ExcludeListUtf8;
+} READER_OPTIONS;
+typedef READER_OPTIONS *PREADER_OPTIONS;
+typedef const READER_OPTIONS *PCREADER_OPTIONS;
+
+//
+// Is the thread one that --thread selects?
+//
+
+#define READER_IS_THREAD_SELECTED(Options, ThreadIdentifier)                \
+    (((Options)->Given & READER_OPTION_THREAD) == 0 ||                      \
+     (Options)->ThreadId == (ThreadIdentifier))
+
+#endif // TRACER_BASE_OPTIONS_H

@@ -1,0 +1,117 @@
+/*++
+
+Module Name:
+
+    CallIndex.h
+
+Abstract:
+
+    Where a stream can begin without what came before.
+
+--*/
+
+#ifndef TRACER_CALL_INDEX_H
+#define TRACER_CALL_INDEX_H
+
+#include "CallStream.h"
+
+//
+// What an index has at its beginning.
+//
+
+typedef struct _READER_INDEX_HEADER {
+    ULONGLONG Magic;
+    ULONG Version;
+    ULONG PauseHash;                // the process's
+    ULONGLONG NumberOfMarks;
+    ULONGLONG LastMark;             // file offset
+    ULONGLONG EndOfMarks;           // file offset
+    ULONGLONG JumpTicks;            // the session's
+    ULONGLONG NumberLeftOut;        // marks for which there was no room
+    ULONGLONG Checksum;             // of what comes before
+} READER_INDEX_HEADER;
+
+typedef struct _READER_INDEX {
+    UNICODE_STRING Path;            // NT path
+    HANDLE Reading;                 // NULL: there is no index yet
+    HANDLE Writing;                 // NULL until a mark is added
+    READER_INDEX_HEADER Header;     // without marks: it is none
+    ULONGLONG Interval;             // records from one mark to the next
+    ULONGLONG Due;                  // the number of records for the next one
+    ULONGLONG MaximumSize;          // bytes
+    ULONGLONG LastTimestamp;        // of the last mark
+    ULONGLONG Offsets[33];          // of marks: see ReaderFindOffsets
+    PVOID Buffer;                   // for one mark
+    ULONG Capacity;                 // of it, 8 bytes each
+    ULONG NumberOfUnnamed;          // marks that the file's header lacks
+} READER_INDEX;
+
+//
+// Gives a stream that was just opened its index, and takes it away.
+//
+
+VOID
+CallOpenIndex(
+    _Inout_ PREADER_STREAM Stream
+    );
+
+//
+// Names the marks that were added, and closes the index.
+// Stream: the stream, with an index or without.
+//
+
+VOID
+CallCloseIndex(
+    _Inout_ PREADER_STREAM Stream
+    );
+
+//
+// Says, for --verbose, what indexes there were, and what they were good for.
+// Session: the session, its streams closed.
+//
+
+VOID
+CallPutIndexCost(
+    _In_ const READER_SESSION *Session
+    );
+
+//
+// Adds a mark, which is due; no events may be left to take, and each store's
+// next record is at hand.
+//
+
+VOID
+CallMarkStream(
+    _Inout_ PREADER_STREAM Stream
+    );
+
+//
+// Names in the file what marks were added since that was done last, so that
+// others can use them.
+// Stream: the stream, with an index or without.
+//
+
+VOID
+CallNameMarks(
+    _Inout_ PREADER_STREAM Stream
+    );
+
+#define READER_IS_MARK_DUE(Stream)                                          \
+    ((Stream)->Index != NULL &&                                             \
+     (Stream)->NumberOfRecords >= (Stream)->Index->Due)
+
+//
+// Moves a stream to the last mark before a time.  FALSE: it is where it was.
+// Tally: the stream's; its lock is held.
+// Stream: the stream, of which nothing has been read.
+// Timestamp: the first one that must not be passed over, not 0.
+//
+
+BOOLEAN
+CallRestoreStream(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Timestamp
+    );
+
+#endif // TRACER_CALL_INDEX_H

@@ -1,0 +1,169 @@
+/*++
+
+Module Name:
+
+    CallIndexFile.c
+
+Abstract:
+
+    What reading and writing the file of an index share.
+
+--*/
+
+#include "CallIndexFile.h"
+
+//
+// Adds bytes to a hash.
+// Hash: what was hashed before, or a seed.
+// Bytes: the bytes, aligned on 8.
+// SizeInBytes: how many, a multiple of 8.
+//
+
+static
+ULONGLONG
+CallHashWords(
+    _In_ ULONGLONG Hash,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ SIZE_T SizeInBytes
+    )
+{
+    const ULONGLONG *Words = (const ULONGLONG *)Bytes;
+    SIZE_T Index;
+
+    for (Index = 0; Index < SizeInBytes / sizeof(ULONGLONG); Index++) {
+        Hash = (Hash ^ Words[Index]) * READER_INDEX_MULTIPLIER;
+        Hash ^= Hash >> 29;
+    }
+
+    return Hash;
+}
+
+_Use_decl_annotations_
+ULONGLONG
+CallHashMark(
+    PCREADER_INDEX_MARK Mark,
+    ULONGLONG Offset
+    )
+{
+    return CallHashWords(Offset,
+                         &Mark->SizeInBytes,
+                         Mark->SizeInBytes - sizeof(ULONGLONG));
+}
+
+_Use_decl_annotations_
+ULONGLONG
+CallHashHeader(
+    const READER_INDEX_HEADER *Header
+    )
+{
+    return CallHashWords(0,
+                         Header,
+                         FIELD_OFFSET(READER_INDEX_HEADER, Checksum));
+}
+
+_Use_decl_annotations_
+ULONGLONG
+CallIdentifyStore(
+    PCTRACE_STORE_HEADER Header
+    )
+{
+    ULONGLONG Hash = Header->MinimumDuration;
+
+    Hash = CallHashWords(Hash,
+                         Header,
+                         FIELD_OFFSET(TRACE_STORE_HEADER, Cursor));
+    Hash = CallHashWords(Hash,
+                         &Header->OpenAnchor,
+                         sizeof(Header->OpenAnchor));
+    return CallHashWords(Hash,
+                         &Header->ModuleBase,
+                         FIELD_OFFSET(TRACE_STORE_HEADER, ModulePathLength) -
+                               FIELD_OFFSET(TRACE_STORE_HEADER, ModuleBase));
+}
+
+_Use_decl_annotations_
+ULONG
+CallDescribeImage(
+    const READER_MODULE *Module
+    )
+{
+    if (Module->Symbols != NULL && SymbolGetUnwind(Module->Symbols) != NULL) {
+        return READER_INDEX_UNWIND;
+    }
+
+    if (Module->IsSymbolsTried && Module->CachedModule != READER_NONE &&
+        !Module->IsImageMissed) {
+        return READER_INDEX_UNWIND;
+    }
+
+    return 0;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+CallGrowMarkBuffer(
+    PREADER_STREAM Stream,
+    ULONG SizeInBytes
+    )
+{
+    return BaseGrowArray(Stream->Session->Context->Allocator,
+                         &Stream->Index->Buffer,
+                         &Stream->Index->Capacity,
+                         (SizeInBytes + sizeof(ULONGLONG) - 1) /
+                               sizeof(ULONGLONG),
+                         sizeof(ULONGLONG));
+}
+
+_Use_decl_annotations_
+BOOLEAN
+CallReadExactly(
+    PCREADER_CONTEXT Context,
+    HANDLE File,
+    ULONGLONG Offset,
+    PVOID Bytes,
+    ULONG SizeInBytes
+    )
+{
+    ULONG ReadInBytes;
+    NTSTATUS Status;
+
+    Status = RtlReadFile(Context->Rtl,
+                         File,
+                         Offset,
+                         Bytes,
+                         SizeInBytes,
+                         &ReadInBytes);
+    return NT_SUCCESS(Status) && ReadInBytes == SizeInBytes;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+CallReadOneRecord(
+    const READER_STREAM *Stream,
+    PREADER_STORE Store,
+    ULONGLONG Position,
+    PTRACE_RECORD Record
+    )
+{
+    ULONG NumberRead;
+    NTSTATUS Status;
+
+    Status = SessionReadRecords(Stream->Session->Context,
+                                Store,
+                                Position,
+                                Record,
+                                1,
+                                &NumberRead);
+    if (!NT_SUCCESS(Status)) {
+
+        //
+        // Whoever needs the record finds that out again.
+        //
+
+        Store->Status = STATUS_SUCCESS;
+        Store->FailedStep = NULL;
+        return FALSE;
+    }
+
+    return NumberRead == 1;
+}

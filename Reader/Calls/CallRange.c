@@ -1,0 +1,436 @@
+/*++
+
+Module Name:
+
+    CallRange.c
+
+Abstract:
+
+    What --from and --to select: the time stamps between the two.  What was
+    recorded before the last clear is left out, unless --all is given.
+
+--*/
+
+#include "../Session/SessionControl.h"
+#include "../Session/SessionProcess.h"
+#include "../Session/SessionTreeStore.h"
+#include "CallRange.h"
+
+
+//
+// Says when a time stamp was, in the unit of --from and --to and as coarse as
+// it is shown.
+// Clock: the session's clock.
+// FirstTimestamp: the session's first record's.
+// Returns nanoseconds after the session's first record; ticks, if the rate is
+// not known.
+//
+
+static
+ULONGLONG
+CallQueryTime(
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG FirstTimestamp,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    ULONGLONG Ticks = 0;
+    ULONGLONG Time;
+
+    if (Timestamp > FirstTimestamp) {
+        Ticks = Timestamp - FirstTimestamp;
+    }
+
+    CoreTicksToNanoseconds(Clock, Ticks, &Time);
+    return Time - Time % CoreQueryGranularity(Clock);
+}
+
+
+//
+// Finds the first time stamp that is not before a time.
+// Clock: the session's clock.
+// FirstTimestamp: the session's first record's.
+// Time: the time, not 0.
+// Returns the time stamp; the largest one if there is none.
+//
+
+static
+ULONGLONG
+CallFindTime(
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG FirstTimestamp,
+    _In_ ULONGLONG Time
+    )
+{
+    ULONGLONG Low = FirstTimestamp;
+    ULONGLONG High = READER_MAXIMUM_TIMESTAMP;
+    ULONGLONG Middle;
+
+    while (Low < High) {
+        Middle = Low + (High - Low) / 2;
+        if (CallQueryTime(Clock, FirstTimestamp, Middle) < Time) {
+            Low = Middle + 1;
+        } else {
+            High = Middle;
+        }
+    }
+
+    return Low;
+}
+
+
+//
+// Says so when a range begins after the last record, and where that is.
+// Range: the range, with its start.
+//
+
+static
+VOID
+CallWarnOfRange(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options,
+    _In_ PCREADER_RANGE Range
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    ULONGLONG Last = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        if (Session->Threads[Index].LastTimestamp > Last) {
+            Last = Session->Threads[Index].LastTimestamp;
+        }
+    }
+
+    if (Range->Start <= Last) {
+        return;
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: %s: warning: --from is after the session's "
+                 "last record, which is %llu %s after its first one\n",
+                 Options->Command,
+                 CallQueryTime(&Session->Clock, Range->FirstTimestamp, Last),
+                 Session->Clock.Ticks != 0 ? "ns" : "ticks");
+    RtlFlushWriter(Errors);
+}
+
+
+//
+// Start: it is not before this time stamp.
+// Returns the first such mark of any process; NULL if there is none.
+//
+
+static
+PCTRACE_CONTROL_ACTION
+CallFindMarkOfRange(
+    _In_ const READER_SESSION *Session,
+    _In_z_ PCSZ Name,
+    _In_ ULONGLONG Start
+    )
+{
+    ULONG Length = RtlLengthOfString(Name);
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfActions; Index++) {
+
+        PCTRACE_CONTROL_ACTION Action = Session->Actions[Index].Action;
+        ULONG Process = Session->Actions[Index].Process;
+
+        if (Action->Kind == TRACE_ACTION_MARK &&
+            Action->Timestamp >= Start &&
+            (Session->NumberOfProcesses == 1 ||
+             Action->Timestamp >= READER_CLEAR_OF(Session, Process)) &&
+            BaseCompareText(Action->Text,
+                            Action->TextLength,
+                            Name,
+                            Length) == 0) {
+            return Action;
+        }
+    }
+
+    return NULL;
+}
+
+
+//
+// Limits a range to the marks that --from and --to name.
+// Range: the range, limited to the times that were given.
+// Clear: marks before that are left out.
+// Returns FALSE if there is no such mark; the error has been written.
+//
+
+static
+BOOLEAN
+CallApplyMarks(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options,
+    _Inout_ PREADER_RANGE Range,
+    _In_ ULONGLONG Clear
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    PCTRACE_CONTROL_ACTION Mark;
+    PCSZ Missing = NULL;
+
+    if (Options->FromMark != NULL) {
+        Mark = CallFindMarkOfRange(Session, Options->FromMark, Clear);
+        if (Mark != NULL) {
+            Range->Start = Mark->Timestamp;
+        } else {
+            Missing = Options->FromMark;
+        }
+    }
+
+    if (Options->ToMark != NULL && Missing == NULL) {
+        Mark = CallFindMarkOfRange(Session,
+                                   Options->ToMark,
+                                   Range->Start > Clear ? Range->Start
+                                                        : Clear);
+        if (Mark != NULL) {
+            Range->End = Mark->Timestamp;
+        } else {
+            Missing = Options->ToMark;
+        }
+    }
+
+    if (Missing == NULL) {
+        return TRUE;
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: %s: there is no mark \"%T\"%s (TraceReader "
+                 "info --raw lists them)\n",
+                 Options->Command,
+                 Missing,
+                 Missing == Options->ToMark && Options->ToMark != NULL
+                     ? " from there on"
+                     : "");
+    RtlFlushWriter(Errors);
+    return FALSE;
+}
+
+
+//
+// Finds when a process was cleared last, if something was recorded before.
+// Process: the process's index.
+// Returns the time stamp; 0 if nothing is left out.
+//
+
+static
+ULONGLONG
+CallFindClear(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    )
+{
+    ULONGLONG Clear = READER_CLEAR_OF(Session, Process);
+    ULONG Index;
+
+    for (Index = 0; Clear != 0 && Index < Session->NumberOfThreads; Index++) {
+        if (Session->Threads[Index].Process == Process &&
+            Session->Threads[Index].FirstTimestamp < Clear) {
+            return Clear;
+        }
+    }
+
+    return 0;
+}
+
+
+//
+// Leaves out of a range what processes recorded before they were cleared last,
+// and says so. CallSkipStream and CallClipStream look after each thread;
+// here the range of a session with one process begins later.
+//
+// Range: the range, otherwise complete.
+// Returns FALSE if nothing is left; the error has been written.
+//
+
+static
+BOOLEAN
+CallApplyClears(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options,
+    _Inout_ PREADER_RANGE Range
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    BOOLEAN IsAnythingLeft = FALSE;
+    ULONGLONG Clear;
+    ULONG Process;
+
+    for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
+
+        Clear = CallFindClear(Session, Process);
+        Range->IsGiven = Range->IsGiven || Clear != 0;
+        if (Clear <= Range->Start) {
+            IsAnythingLeft = TRUE;
+            continue;
+        }
+
+        RtlWriteText(Errors, "TraceReader: %s: ", Options->Command);
+        if (Session->NumberOfProcesses == 1) {
+            Range->Start = Clear;
+        } else {
+            SessionWriteProcess(Errors, Session, Process);
+            RtlWriteText(Errors, ": ");
+        }
+
+        if (Clear > Range->End) {
+            RtlWriteText(Errors, "nothing to show: ");
+        } else {
+            IsAnythingLeft = TRUE;
+        }
+
+        RtlWriteText(Errors,
+                     "what was recorded before the last clear, %llu %s after "
+                     "the first record, is left out (--all shows it)\n",
+                     CallQueryTime(&Session->Clock,
+                                   Range->FirstTimestamp,
+                                   Clear),
+                     Session->Clock.Ticks != 0 ? "ns" : "ticks");
+    }
+
+    RtlFlushWriter(Errors);
+    return IsAnythingLeft;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+CallQueryRange(
+    PREADER_SESSION Session,
+    PCREADER_OPTIONS Options,
+    PREADER_RANGE Range
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    ULONGLONG Clear = 0;
+    BOOLEAN HasRecords;
+    ULONG Index;
+
+    RtlZeroBytes(Range, sizeof(*Range));
+    Range->FirstTimestamp = READER_MAXIMUM_TIMESTAMP;
+    Range->End = READER_MAXIMUM_TIMESTAMP;
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        if (Session->Threads[Index].FirstTimestamp < Range->FirstTimestamp) {
+            Range->FirstTimestamp = Session->Threads[Index].FirstTimestamp;
+        }
+    }
+
+    //
+    // A range is of single calls.
+    //
+
+    if ((Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) != 0 &&
+        !SessionRequireCalls(Session, "--from, --to")) {
+        return FALSE;
+    }
+
+    Range->HasTrees = TRUE;
+    HasRecords = Session->NumberOfTrees == 0 ||
+                 SessionHasRecords(Session, READER_NONE);
+    if (Session->NumberOfProcesses == 1 && HasRecords) {
+        Clear = READER_CLEAR_OF(Session, 0);
+    }
+
+    if ((Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) == 0) {
+        return !HasRecords || CallApplyClears(Session, Options, Range);
+    }
+
+    if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
+        RtlWriteText(Errors,
+                     "TraceReader: %s: --from, --to: the session has no times: "
+                     "it was recorded with TRACER_CLOCK=none\n",
+                     Options->Command);
+        RtlFlushWriter(Errors);
+        return FALSE;
+    }
+
+    if (Options->From > Options->To) {
+        RtlWriteText(Errors,
+                     "TraceReader: %s: --from is later than --to\n",
+                     Options->Command);
+        RtlFlushWriter(Errors);
+        return FALSE;
+    }
+
+    Range->IsGiven = TRUE;
+    Range->HasTrees = FALSE;
+    if (Options->From != 0) {
+        Range->Start = CallFindTime(&Session->Clock,
+                                    Range->FirstTimestamp,
+                                    Options->From);
+        CallWarnOfRange(Session, Options, Range);
+    }
+
+    //
+    // The last one that is not after --to: at least that of the first record.
+    //
+
+    if (Options->To != READER_MAXIMUM_TIMESTAMP) {
+        Range->End = CallFindTime(&Session->Clock,
+                                  Range->FirstTimestamp,
+                                  Options->To + 1);
+        if (Range->End != READER_MAXIMUM_TIMESTAMP) {
+            Range->End -= 1;
+        }
+    }
+
+    if (!CallApplyMarks(Session, Options, Range, Clear)) {
+        return FALSE;
+    }
+
+    if (Range->Start > Range->End &&
+        (Options->FromMark != NULL || Options->ToMark != NULL)) {
+        RtlWriteText(Errors,
+                     "TraceReader: %s: --from is later than --to\n",
+                     Options->Command);
+        RtlFlushWriter(Errors);
+        return FALSE;
+    }
+
+    return CallApplyClears(Session, Options, Range);
+}
+
+
+_Use_decl_annotations_
+VOID
+CallPutRangeNote(
+    PREADER_OUTPUT Output,
+    PCREADER_OPTIONS Options,
+    ULONGLONG BegunBefore
+    )
+{
+    PCSZ Unit = Output->Clock->Ticks != 0 ? "ns" : "ticks";
+
+    if (Output->Format != ReaderFormatText ||
+        (Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) == 0) {
+        return;
+    }
+
+    RtlWriteText(Output->Writer, "Range: from ");
+    if (Options->FromMark != NULL) {
+        RtlWriteText(Output->Writer, "mark:%T ", Options->FromMark);
+    } else {
+        RtlWriteText(Output->Writer, "%llu %s ", Options->From, Unit);
+    }
+
+    if (Options->ToMark != NULL) {
+        RtlWriteText(Output->Writer, "to mark:%T", Options->ToMark);
+    } else if ((Options->Given & READER_OPTION_TO) != 0) {
+        RtlWriteText(Output->Writer, "to %llu %s", Options->To, Unit);
+    } else {
+        RtlWriteText(Output->Writer, "on,");
+    }
+
+    RtlWriteText(Output->Writer,
+                 "%s.  Times are of the part of a call "
+                 "that lies inside.\n",
+                 Options->ToMark != NULL ? "" : " after the first record");
+    if (BegunBefore != 0) {
+        RtlWriteText(Output->Writer,
+                     "Begun before: open when the range began.\n");
+    }
+}

@@ -1,0 +1,57 @@
+/*++
+
+Module Name:
+
+    CallRange.h
+
+Abstract:
+
+    The part of a session that --from and --to select.
+
+--*/
+
+#ifndef TRACER_CALL_RANGE_H
+#define TRACER_CALL_RANGE_H
+
+#include "../Output/OutputTable.h"
+#include "../Session/Session.h"
+
+typedef struct _READER_RANGE {
+    ULONGLONG FirstTimestamp;       // the session's
+    ULONGLONG Start;                // 0: from the first record on
+    ULONGLONG End;                  // the last one that is in the range
+    BOOLEAN IsGiven;
+    BOOLEAN HasTrees;               // trees are in it: by themselves they leave
+                                    // out what was before a clear
+} READER_RANGE;
+typedef READER_RANGE *PREADER_RANGE;
+typedef const READER_RANGE *PCREADER_RANGE;
+
+//
+// Finds what --from and --to select. FALSE: there is no such range, and the
+// error has been written.
+// Range: the range; all there is if neither was given.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+CallQueryRange(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PCREADER_OPTIONS Options,
+    _Out_ PREADER_RANGE Range
+    );
+
+//
+// Says, in text output, which range a table is of, if one was given. What is
+// said here can be given to --from and --to again.
+// BegunBefore: how many calls were open when the range began.
+//
+
+VOID
+CallPutRangeNote(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_OPTIONS Options,
+    _In_ ULONGLONG BegunBefore
+    );
+
+#endif // TRACER_CALL_RANGE_H

@@ -1,0 +1,235 @@
+/*++
+
+Module Name:
+
+    CallSite.c
+
+Abstract:
+
+    What the images say of the places that hooks are called from.  Each
+    distinct site is looked up once.
+
+--*/
+
+#include "../Functions/FunctionCache.h"
+#include "../Functions/Function.h"
+#include "CallSite.h"
+
+//
+// One address can be where a call of a hook returns to and the start of the
+// next function, which a hook of -finstrument-functions is told.
+//
+
+#define READER_SITE_IS_FUNCTION 0x8000000000000000ULL
+
+//
+// The part of a key that says which module.
+//
+
+#define READER_SITE_MODULE(Key) ((Key) & 0xFFFFFFFF00000000ULL)
+
+
+//
+// Reads what an image says of a site.
+// Call: the site and its kind.
+// Site: what is known.
+//
+
+static
+VOID
+CallReadSite(
+    _Inout_ PREADER_UNWIND Unwind,
+    _In_ PCCORE_CALL Call,
+    _Out_ PREADER_SITE Site
+    )
+{
+    READER_UNWIND_FRAME Frame;
+    ULONG Rva = (ULONG)Call->Site;
+    ULONG Target;
+
+    if (Call->Kind == TRACE_KIND_ENTER_FUNCTION ||
+        Call->Kind == TRACE_KIND_EXIT_FUNCTION) {
+
+        //
+        // The site is the function's first address, and the hook is called
+        // from its body, or from that of a copy, of which nothing is known.
+        //
+
+        if (!ImageFindUnwindFrame(Unwind, Rva + 1, &Frame) ||
+            Frame.FunctionRva != Rva ||
+            ImageHasClone(Unwind, Rva)) {
+            return;
+        }
+
+        Site->Function = Call->Site;
+        Site->FrameSize = Frame.BodySizeInBytes;
+        if (ImageMayJumpOut(Unwind, Rva)) {
+            Site->Flags = CORE_CALL_JUMPS;
+        }
+
+    } else {
+
+        if (!ImageFindUnwindFrame(Unwind, Rva, &Frame)) {
+            return;
+        }
+
+        Site->Function = READER_SITE_MODULE(Call->Site) | Frame.FunctionRva;
+        Site->FrameSize = Frame.SizeInBytes;
+        Site->BodySize = Frame.BodySizeInBytes - Frame.SizeInBytes;
+        if (Call->Kind == TRACE_KIND_ENTER &&
+            Frame.SizeInBytes == 0 &&
+            ImageSavesChain(Unwind, Frame.FunctionRva, Rva)) {
+            Site->Flags = CORE_CALL_CHAIN;
+        }
+
+        if (Call->Kind == TRACE_KIND_EXIT &&
+            ImageFindJumpTarget(Unwind, Rva, &Target)) {
+            Site->JumpTarget = READER_SITE_MODULE(Call->Site) | Target;
+        }
+    }
+
+    Site->Flags |= CORE_CALL_FRAME_KNOWN;
+    if (Frame.IsDynamic) {
+        Site->Flags |= CORE_CALL_DYNAMIC;
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+CallDescribeCall(
+    PREADER_SESSION Session,
+    PCORE_CALL Call
+    )
+{
+    PREADER_MODULE Module;
+    PREADER_UNWIND Unwind;
+    PREADER_SITE Site;
+    ULONGLONG Key = Call->Site;
+    BOOLEAN IsFunction = Call->Kind == TRACE_KIND_ENTER_FUNCTION ||
+                         Call->Kind == TRACE_KIND_EXIT_FUNCTION;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (IsFunction) {
+        Key |= READER_SITE_IS_FUNCTION;
+    }
+
+    if (!BaseFindInMap(&Session->SiteIndexes, Key, &Index)) {
+
+        Module = Session->Modules[(ULONG)(Call->Site >> 32)];
+        Status = FunctionLoadModuleSymbols(Session, Module);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Index = Session->NumberOfSites;
+        Status = BaseGrowArray(Session->Context->Allocator,
+                               (PVOID *)&Session->Sites,
+                               &Session->CapacityOfSites,
+                               Index + 1,
+                               sizeof(READER_SITE));
+        if (NT_SUCCESS(Status)) {
+            Status = BaseAddToMap(&Session->SiteIndexes, Key, Index);
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Session->NumberOfSites += 1;
+        if (!FunctionFindSiteInCache(Session,
+                                     Call->Site,
+                                     IsFunction,
+                                     &Session->Sites[Index])) {
+
+            Status = FunctionLoadModuleImage(Session, Module);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            Unwind = Module->Symbols != NULL
+                         ? SymbolGetUnwind(Module->Symbols)
+                         : NULL;
+
+            //
+            // A function that is told to the hook may have been inlined into
+            // one that is excluded: then nothing says that the stack frame is
+            // not its own.
+            //
+
+            if (Unwind != NULL &&
+                (!IsFunction ||
+                 (Module->Header->Flags & TRACE_FLAG_EXCLUDED) == 0)) {
+                CallReadSite(Unwind, Call, &Session->Sites[Index]);
+            }
+
+            FunctionAddSiteToCache(Session,
+                                   Call->Site,
+                                   IsFunction,
+                                   &Session->Sites[Index]);
+        }
+    }
+
+    Site = &Session->Sites[Index];
+    Call->Function = Site->Function;
+    Call->JumpTarget = Site->JumpTarget;
+    Call->FrameSize = Site->FrameSize;
+    Call->BodySize = Site->BodySize;
+    Call->Flags = Site->Flags;
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+ULONG
+CallCountInlinedInSession(
+    PVOID Context,
+    ULONGLONG Outer,
+    ULONGLONG Inner
+    )
+{
+    PREADER_SESSION Session = (PREADER_SESSION)Context;
+    PREADER_MODULE Module = Session->Modules[(ULONG)(Outer >> 32)];
+    PCREADER_UNWIND Unwind;
+    ULONGLONG Key = (Outer << 32) | (ULONG)Inner;
+    ULONG ModuleIndex;
+    ULONG Answer;
+    NTSTATUS Status;
+
+    if (READER_SITE_MODULE(Outer) != READER_SITE_MODULE(Inner)) {
+        return 0;
+    }
+
+    if (Module->Inlined.Allocator == NULL) {
+        BaseInitializeMap(&Module->Inlined, Session->Context->Allocator);
+    }
+
+    if (BaseFindInMap(&Module->Inlined, Key, &Answer)) {
+        return Answer;
+    }
+
+    ModuleIndex = (ULONG)(Outer >> 32);
+    if (!FunctionFindInlinedInCache(Session, ModuleIndex, Key, &Answer)) {
+
+        Status = FunctionLoadModuleImage(Session, Module);
+        Unwind = NT_SUCCESS(Status) && Module->Symbols != NULL
+                     ? SymbolGetUnwind(Module->Symbols)
+                     : NULL;
+        if (Unwind == NULL) {
+            Module->IsImageMissed = TRUE;
+            return READER_INLINED_UNKNOWN;
+        }
+
+        Answer = ImageCountInlined(Unwind, (ULONG)Outer, (ULONG)Inner);
+        FunctionAddInlinedToCache(Session, ModuleIndex, Key, Answer);
+    }
+
+    //
+    // Without memory to remember it the answer is found again each time.
+    //
+
+    Status = BaseAddToMap(&Module->Inlined, Key, Answer);
+    (VOID)Status;
+    return Answer;
+}

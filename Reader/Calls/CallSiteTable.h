@@ -1,0 +1,185 @@
+/*++
+
+Module Name:
+
+    CallSiteTable.h
+
+Abstract:
+
+    What one worker knows of the sites whose calls it adds up, and the sums of
+    their functions.
+
+--*/
+
+#ifndef TRACER_CALL_SITE_TABLE_H
+#define TRACER_CALL_SITE_TABLE_H
+
+#include "../Core/CoreFast.h"
+#include "../Core/CoreStatistics.h"
+#include "../Base/BaseWorkers.h"
+#include "../Functions/Function.h"
+#include "CallRange.h"
+#include "CallStream.h"
+
+//
+// Is asked of each function that is entered, when a site of its is new to the
+// tally; TRUE: the events of its calls, and of those made from them, are.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_WATCH_FUNCTION)(
+    _In_ PVOID Context,
+    _In_ ULONG Function,
+    _Out_ PBOOLEAN IsWatched
+    );
+typedef READER_WATCH_FUNCTION *PREADER_WATCH_FUNCTION;
+
+typedef struct _READER_TALLY_FUNCTION {
+    READER_STATISTICS Statistics;   // what is not in the totals
+    ULONG Function;                 // in the table that all workers share
+    ULONG Thread;                   // where it was seen first
+    BOOLEAN IsNoted;                // its module was, for it
+} READER_TALLY_FUNCTION;
+typedef READER_TALLY_FUNCTION *PREADER_TALLY_FUNCTION;
+
+typedef struct _READER_TALLY {
+    PREADER_FUNCTIONS Functions;    // with the session, the workers'
+    PREADER_LOCK Lock;              // of both; NULL: there is one worker
+    PCORE_SITES Modules;            // the sites, by module
+    ULONG CapacityOfModules;
+    ULONG Thread;                   // that is being read
+    CORE_TOTALS_TABLE Totals;       // by index here
+    PREADER_TALLY_FUNCTION List;    // likewise, in the order of appearance
+    ULONG NumberOfFunctions;
+    ULONG CapacityOfList;
+    ULONG CapacityOfHistograms;
+    READER_MAP Indexes;             // function to index here
+    READER_MAP Inlined;             // as in READER_MODULE, of the first
+    ULONG LastIndex;                // of the entry that was described last
+    BOOLEAN IsGeneral;              // without the fast path
+    BOOLEAN IsFromStart;            // CallSkipStream uses no marks
+    BOOLEAN HasHistograms;          // the caller's, before the first thread
+    PCORE_ARENA Arena;              // what these are in
+    PCORE_HISTOGRAM Histograms;     // by index here, of the calls that were
+                                    // not abandoned; NULL: there are none
+    PCORE_PATHS Paths;              // the caller's: calls are added up by
+                                    // chain, in these; NULL: by function
+    PULONG Roots;                   // likewise, by track: what is above its
+    ULONG CapacityOfRoots;          // outermost calls; NULL: one root
+    PCORE_PROBE_TOTALS ProbeTotals; // by what the totals are by
+    ULONG CapacityOfProbe;
+    BOOLEAN HasProbe;               // the caller's: ProbeTotals are kept
+    BOOLEAN IsSaidAtOnce;           // likewise: what is wrong with a module or
+                                    // a store, as soon as it is seen
+    PREADER_WATCH_FUNCTION Watch;   // likewise: nothing is added up, an index
+    PVOID WatchContext;             // here is the function's; or NULL
+    PULONGLONG Noted;               // by module: see CallNoteModule; NULL:
+    ULONG CapacityOfNoted;          // that is not kept
+    ULONG NumberNoted;
+    BOOLEAN IsNoting;               // the caller's: Noted is kept
+    PCREADER_RANGE Range;           // what is added up, or NULL: everything
+    PREADER_TALLY Before;           // for what comes before the range
+    ULONGLONG Unmatched;
+    volatile ULONGLONG NumberOfRecords; // others read it while it grows
+    ULONGLONG NumberOfOrdinary;     // of those, taken by the fast path
+    PREADER_WAIT Progress;          // called now and then, or NULL
+    PVOID ProgressContext;
+} READER_TALLY;
+
+//
+// Makes an empty tally.
+// Functions: the table of functions that all workers share.
+// Lock: for the table and its session; NULL: there is one worker.
+//
+
+VOID
+CallInitializeTally(
+    _Out_ PREADER_TALLY Tally,
+    _In_ PREADER_FUNCTIONS Functions,
+    _In_opt_ PREADER_LOCK Lock
+    );
+
+//
+// Frees what a tally holds.
+//
+
+VOID
+CallRundownTally(
+    _Inout_ PREADER_TALLY Tally
+    );
+
+//
+// Makes room for the sites of all modules that there are now; the lock is
+// held. This and the two below are the steps of reading a thread, for those
+// who do not read it to its end at once.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CallPrepareTally(
+    _Inout_ PREADER_TALLY Tally
+    );
+
+//
+// Finds a function's index in a tally, and adds it if it is not there.
+// Function: the function's index in the table of all.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CallAddFunctionToTally(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ ULONG Function,
+    _Out_ PULONG Index
+    );
+
+//
+// Says, or notes, that a module's names are asked for: what it lacks is to be
+// said then. Noted by module is (thread + 1) << 32 | how many were before it;
+// 0: it was not.
+//
+
+VOID
+CallNoteModule(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ ULONG Module
+    );
+
+//
+// Adds an event.
+// Tally: the tally, which has described the call last.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CallTallyEvent(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ const CORE_EVENT *Event
+    );
+
+//
+// Fills in what the image says of a call's site, as CallDescribeCall does,
+// from what the tally knows.
+// Tally: the tally; its LastIndex is set.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CallDescribeCallInTally(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PCORE_CALL Call
+    );
+
+//
+// Counts how often a function may have been inlined into another one, as
+// CallCountInlinedInSession does.
+// Outer: the function around, (module << 32) | RVA.
+// Inner: the function inside.
+// Returns at least as many times as it was.
+//
+
+CORE_COUNT_INLINED CallCountInlinedInTally;
+
+#endif // TRACER_CALL_SITE_TABLE_H

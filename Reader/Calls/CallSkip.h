@@ -1,0 +1,42 @@
+/*++
+
+Module Name:
+
+    CallSkip.h
+
+Abstract:
+
+    Passes over what comes before a time in a thread's events.
+
+--*/
+
+#ifndef TRACER_CALL_SKIP_H
+#define TRACER_CALL_SKIP_H
+
+#include "CallStream.h"
+
+//
+// Passes over what comes before a time in a stream that was just opened: as
+// fast as SumTallyThread, from a mark of its index if it has one, and with
+// the same frames open as otherwise.  The tally's number of records grows by
+// what was passed over.
+//
+// Reads what comes before a time, or before the last clear if that is later,
+// of which there are no events. The frames that are open then are as if there
+// had been.
+//
+// Tally: for the sites; what it adds up is of no use. Its lock is free.
+// Stream: the stream, of which nothing has been read; the frames' Function is
+// the index in the table of functions.
+// Timestamp: the first one that is not to be passed over.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CallSkipStream(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Timestamp
+    );
+
+#endif // TRACER_CALL_SKIP_H

@@ -1,0 +1,209 @@
+/*++
+
+Module Name:
+
+    CallVisit.c
+
+Abstract:
+
+    Shows a session's trees, node by node, each with its function.
+
+--*/
+
+#include "../Session/SessionTreeStore.h"
+#include "CallVisit.h"
+
+//
+// Shows the nodes of one store.
+// Functions: the table of functions, with the session.
+// Store: the store, of a tree.
+// Visit: the routine that is shown them.
+// VisitFrame: the routine that is shown the open calls, or NULL.
+// VisitContext: what it is given.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CallVisitStore(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _Inout_ PREADER_STORE Store,
+    _In_ PREADER_VISIT_NODE Visit,
+    _In_opt_ PREADER_VISIT_FRAME VisitFrame,
+    _In_ PVOID VisitContext
+    )
+{
+    PREADER_SESSION Session = Functions->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    READER_TREE_NODE Node;
+    READER_TREE_FRAME Frame;
+    PREADER_NODE_PLACE Places = NULL;
+    CORE_TREE Tree;
+    SIZE_T Index;
+    NTSTATUS Status;
+
+    Status = SessionReadTreeStore(Session, Store, &Tree);
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    if (Tree.NumberBad != 0 && !Store->IsWarned) {
+        Store->IsWarned = TRUE;
+        RtlWriteText(Session->Context->Errors,
+                     "TraceReader: warning: %Z: ",
+                     &Store->Name);
+        SessionDescribeTreeProblem(&Tree, Session->Context->Errors);
+        RtlWriteText(Session->Context->Errors, "\n");
+        RtlFlushWriter(Session->Context->Errors);
+    }
+
+    Places = (PREADER_NODE_PLACE)
+        Allocator->Allocate(Allocator->Context,
+                            (Tree.NumberOfNodes + 1) *
+                                sizeof(READER_NODE_PLACE));
+    if (Places == NULL) {
+        Status = STATUS_NO_MEMORY;
+        goto End;
+    }
+
+    Places[0].Function = READER_NONE;
+    Places[0].Depth = 0;
+    Places[0].Value = 0;
+    for (Index = 1; Index < Tree.NumberOfNodes; Index++) {
+
+        PCCORE_TREE_NODE This = &Tree.Nodes[Index];
+        PREADER_NODE_PLACE Above = &Places[This->Parent];
+        PREADER_NODE_PLACE Place = &Places[Index];
+        ULONG Module = Store->Modules[This->Module];
+
+        if (!This->IsUsed || This->IsBad) {
+            continue;
+        }
+
+        Status = FunctionFindFunction(
+            Functions,
+            ((ULONGLONG)Module << 32) |
+                (This->IsOther ? READER_OTHER_RVA : This->Rva),
+            &Place->Function);
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+
+        if (Store->IsApart) {
+            Status = FunctionMarkApart(Functions, Place->Function);
+            if (!NT_SUCCESS(Status)) {
+                goto End;
+            }
+        }
+
+        Session->HasOther = Session->HasOther || This->IsOther;
+        Place->Depth = Above->Depth + 1;
+        Node.Node = This;
+        Node.Function = Place->Function;
+        Node.FunctionAbove = Above->Function;
+        Node.Depth = Above->Depth;
+        Node.ValueAbove = Above->Value;
+        Node.Value = 0;
+        Node.Now = Tree.Now;
+        Node.Module = Module;
+        Status = Visit(VisitContext, &Node);
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+
+        Place->Value = Node.Value;
+    }
+
+    for (Index = 0;
+         VisitFrame != NULL && Index < Tree.NumberOfFrames;
+         Index++) {
+
+        Frame.Function = Places[Tree.Frames[Index].Node].Function;
+        Frame.Stack = Tree.Frames[Index].Stack;
+        Frame.Start = Tree.Frames[Index].Start;
+        Frame.IsInnermost = Tree.Frames[Index].IsInUse;
+        Status = VisitFrame(VisitContext, &Frame);
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+    }
+
+End:
+    Allocator->Free(Allocator->Context, Places);
+    CoreRundownTree(&Tree);
+    return Status;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+CallVisitTrees(
+    PREADER_FUNCTIONS Functions,
+    ULONG Thread,
+    PREADER_VISIT_NODE Visit,
+    PREADER_VISIT_FRAME VisitFrame,
+    PVOID VisitContext
+    )
+{
+    PREADER_SESSION Session = Functions->Session;
+    NTSTATUS Result = STATUS_SUCCESS;
+    NTSTATUS Status;
+    ULONG Index;
+
+    for (Index = Session->Threads[Thread].FirstStore;
+         Index != READER_NONE;
+         Index = Session->Stores[Index]->NextInThread) {
+
+        if (!Session->Stores[Index]->IsTree) {
+            continue;
+        }
+
+        Status = CallVisitStore(Functions,
+                                Session->Stores[Index],
+                                Visit,
+                                VisitFrame,
+                                VisitContext);
+        if (!NT_SUCCESS(Status) && NT_SUCCESS(Result)) {
+            Result = Status;
+        }
+    }
+
+    return Result;
+}
+
+_Use_decl_annotations_
+VOID
+CallGetNodeStatistics(
+    PCCORE_TREE_NODE Node,
+    PREADER_STATISTICS Statistics
+    )
+{
+    RtlZeroBytes(Statistics, sizeof(*Statistics));
+    Statistics->Calls = Node->Calls;
+    Statistics->InTrees = Node->Calls;
+    Statistics->Abandoned = Node->Abandoned;
+    Statistics->Unfinished = Node->Open;
+    if (Node->Calls == Node->Abandoned) {
+        Statistics->AbandonedTicks = Node->Total;
+        return;
+    }
+
+    Statistics->AbandonedInTotal = Node->Abandoned;
+    Statistics->TotalTicks = Node->Total;
+    Statistics->SelfTicks = Node->Self;
+    Statistics->SumLow = Node->Total;
+    if (Node->Minimum <= Node->Maximum) {
+        Statistics->MinimumTicks = Node->Minimum;
+        Statistics->MaximumTicks = Node->Maximum;
+        if (Node->Open == 1 && Node->OpenTicks < Node->Minimum) {
+            Statistics->MinimumTicks = Node->OpenTicks;
+        }
+
+        if (Node->Open == 1 && Node->OpenTicks > Node->Maximum) {
+            Statistics->MaximumTicks = Node->OpenTicks;
+        }
+
+    } else {
+        Statistics->MinimumTicks = Node->Total;
+        Statistics->MaximumTicks = Node->Total;
+    }
+}

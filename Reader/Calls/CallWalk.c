@@ -1,0 +1,259 @@
+/*++
+
+Module Name:
+
+    CallWalk.c
+
+Abstract:
+
+    The events of all threads, one thread after another, with the functions
+    that they are of; also those of a part of a session.
+
+--*/
+
+#include "../Session/SessionControl.h"
+#include "../Session/SessionDescribe.h"
+#include "CallRead.h"
+#include "CallWalk.h"
+
+//
+// The progress is looked at once in so many calls of CallShowWalkProgress.
+//
+
+#define READER_WALK_PROGRESS_CALLS 0x1000
+
+
+//
+// Nothing is watched: every event is the walk's.
+//
+
+_Use_decl_annotations_
+static
+NTSTATUS
+CallWatchNothing(
+    PVOID Context,
+    ULONG Function,
+    PBOOLEAN IsWatched
+    )
+{
+    UNREFERENCED_PARAMETER(Context);
+    UNREFERENCED_PARAMETER(Function);
+
+    *IsWatched = FALSE;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Makes an event of a frame that is open where the range begins.
+//
+
+_Use_decl_annotations_
+static
+NTSTATUS
+CallWalkOpen(
+    PVOID Context,
+    PREADER_STREAM Stream,
+    ULONG Track,
+    ULONG Depth,
+    PCORE_FRAME Frame
+    )
+{
+    PREADER_WALK Walk = (PREADER_WALK)Context;
+    CORE_EVENT Event;
+    NTSTATUS Status;
+
+    RtlZeroBytes(&Event, sizeof(Event));
+    Event.Kind = CoreEventEnter;
+    Event.Depth = Depth;
+    Event.Track = Track;
+    Event.Timestamp = Stream->Start;
+    Event.Frame = Frame;
+    Event.Parent = Depth != 0 ? Frame - 1 : NULL;
+    Event.Site = Frame->Site;
+    Frame->Node = 0;
+    Status = Walk->Event(Walk, &Event, TRUE);
+    Walk->IsInCall = CoreCurrentFrame(&Stream->Pair) != NULL;
+    return Status;
+}
+
+
+_Use_decl_annotations_
+static
+NTSTATUS
+CallWalkEvent(
+    PVOID Context,
+    PREADER_STREAM Stream,
+    const CORE_EVENT *Event
+    )
+{
+    PREADER_WALK Walk = (PREADER_WALK)Context;
+    NTSTATUS Status;
+
+    if (Event->Kind == CoreEventEnter) {
+        Event->Frame->Node = 0;
+        Event->Frame->Function = Walk->Tally.LastIndex;
+    }
+
+    Status = Walk->Event(Walk, Event, FALSE);
+    Walk->IsInCall = CoreCurrentFrame(&Stream->Pair) != NULL;
+    return Status;
+}
+
+
+_Use_decl_annotations_
+static
+NTSTATUS
+CallWalkTrees(
+    PVOID Context,
+    ULONG ThreadIndex
+    )
+{
+    PREADER_WALK Walk = (PREADER_WALK)Context;
+
+    return Walk->Node != NULL && Walk->Range->HasTrees
+               ? CallVisitTrees(Walk->Functions,
+                                ThreadIndex,
+                                Walk->Node,
+                                NULL,
+                                Walk)
+               : STATUS_SUCCESS;
+}
+
+
+//
+// Called for each buffer, or each event, that was read.
+//
+
+static
+VOID
+CallShowWalkProgress(
+    _In_ PVOID Context
+    )
+{
+    PREADER_WALK Walk = (PREADER_WALK)Context;
+
+    Walk->ProgressCalls += 1;
+    if (Walk->ProgressCalls % READER_WALK_PROGRESS_CALLS == 0) {
+        BaseShowProgress(&Walk->Progress,
+                         Walk->Tally.NumberOfRecords +
+                             Walk->Before.NumberOfRecords);
+    }
+}
+
+
+_Use_decl_annotations_
+ULONG
+CallWalkThreads(
+    PREADER_WALK Walk
+    )
+{
+    static const READER_VISITOR Visitor = {
+        CallWalkOpen,
+        CallWalkEvent,
+        CallWalkTrees
+    };
+    PREADER_SESSION Session = Walk->Functions->Session;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+    NTSTATUS Status;
+
+    CallInitializeTally(&Walk->Tally, Walk->Functions, NULL);
+    CallInitializeTally(&Walk->Before, Walk->Functions, NULL);
+    Walk->Tally.IsGeneral =
+        Walk->Watch == NULL ||
+        (Walk->Options->Given & READER_OPTION_GENERAL) != 0;
+    Walk->Before.IsGeneral =
+        (Walk->Options->Given & READER_OPTION_GENERAL) != 0;
+    Walk->Tally.Watch = Walk->Watch != NULL ? Walk->Watch : CallWatchNothing;
+    Walk->Tally.WatchContext = Walk->Context;
+    Walk->Tally.IsSaidAtOnce = TRUE;
+    if (Walk->Range->IsGiven) {
+        Walk->Tally.Range = Walk->Range;
+        Walk->Tally.Before = &Walk->Before;
+    }
+
+    if (Session->Context->Errors->IsConsole) {
+        Walk->Tally.Progress = CallShowWalkProgress;
+        Walk->Tally.ProgressContext = Walk;
+        Walk->Before.Progress = CallShowWalkProgress;
+        Walk->Before.ProgressContext = Walk;
+    }
+
+    BaseInitializeProgress(&Walk->Progress,
+                           Session->Context,
+                           "",
+                           SessionCountRecords(Session, Walk->Options));
+    for (Walk->Thread = 0;
+         Walk->Thread < Session->NumberOfThreads;
+         Walk->Thread++) {
+
+        if (!READER_IS_THREAD_SELECTED(
+                Walk->Options,
+                Session->Threads[Walk->Thread].ThreadId)) {
+            continue;
+        }
+
+        Walk->IsInCall = FALSE;
+        Walk->NumberOfThreads += 1;
+        Status = CallReadThread(&Walk->Tally, Walk->Thread, &Visitor, Walk);
+        if (!NT_SUCCESS(Status)) {
+            BaseEraseProgress(&Walk->Progress);
+            ExitCode = SessionFailThread(Session, Walk->Thread, Status);
+        }
+    }
+
+    BaseEraseProgress(&Walk->Progress);
+    Walk->NumberOfRecords = Walk->Tally.NumberOfRecords +
+                            Walk->Before.NumberOfRecords;
+    Walk->NumberOfOrdinary = Walk->Tally.NumberOfOrdinary;
+    CallRundownTally(&Walk->Tally);
+    CallRundownTally(&Walk->Before);
+    return ExitCode;
+}
+
+
+_Use_decl_annotations_
+VOID
+CallQueryStoredBytes(
+    PCREADER_STORE Store,
+    PULONGLONG Bytes,
+    PULONGLONG Lost
+    )
+{
+    PCTRACE_STORE_HEADER Header = Store->Header;
+
+    *Bytes = Store->IsTree ? Store->FileSize : Store->EndOfRecords;
+    if (Header->RingSizeInBytes != 0 &&
+        *Bytes > Header->RingFileOffset + Header->RingSizeInBytes) {
+        *Bytes = Header->RingFileOffset + Header->RingSizeInBytes;
+    }
+
+    *Lost = READER_EVENTS_LOST(Header) + Header->NumberOfEventsReentered;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+CallCheckSortKey(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options,
+    PCSZ Command
+    )
+{
+    switch (Options->SortKey) {
+
+    case ReaderSortAverage:
+    case ReaderSortMinimum:
+    case ReaderSortMaximum:
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: --sort takes total, self, calls or "
+                     "name here (see TraceReader %s --help)\n",
+                     Command,
+                     Command);
+        RtlFlushWriter(Context->Errors);
+        return FALSE;
+
+    default:
+        return TRUE;
+    }
+}

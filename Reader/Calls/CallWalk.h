@@ -1,0 +1,101 @@
+/*++
+
+Module Name:
+
+    CallWalk.h
+
+Abstract:
+
+    What the commands that look at single calls share: the events of all
+    threads, one after another.
+
+--*/
+
+#ifndef TRACER_CALL_WALK_H
+#define TRACER_CALL_WALK_H
+
+#include "../Base/BaseProgress.h"
+#include "CallSiteTable.h"
+#include "CallVisit.h"
+
+typedef struct _READER_WALK READER_WALK;
+typedef READER_WALK *PREADER_WALK;
+
+//
+// Takes an event.  Its frame's Function is the index in the table of
+// functions, also for frames that were open when the range began: for them
+// there are events of the kind enter before all others, with IsBegunBefore
+// set and the range's start as Timestamp.  The frame's Node is the routine's
+// own.  What it fails with ends the thread.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_WALK_EVENT)(
+    _Inout_ PREADER_WALK Walk,
+    _In_ const CORE_EVENT *Event,
+    _In_ BOOLEAN IsBegunBefore
+    );
+typedef READER_WALK_EVENT *PREADER_WALK_EVENT;
+
+typedef struct _READER_WALK {
+    PREADER_FUNCTIONS Functions;    // these up to Context are the caller's
+    PCREADER_RANGE Range;
+    PCREADER_OPTIONS Options;       // for --thread
+    PREADER_WALK_EVENT Event;
+    PREADER_VISIT_NODE Node;        // is given the walk as context
+    PREADER_WATCH_FUNCTION Watch;   // is given Context: whose events are asked
+                                    // for; NULL: all
+    PVOID Context;
+    ULONG Thread;                   // index, that is being read
+    BOOLEAN IsInCall;               // after the last event, without a watch:
+                                    // the stack that ran last has an open
+                                    // frame
+    READER_TALLY Tally;             // for the sites
+    READER_TALLY Before;            // for what comes before the range
+    READER_PROGRESS Progress;
+    ULONG ProgressCalls;
+    ULONG NumberOfThreads;          // selected
+    ULONGLONG NumberOfRecords;      // these two at the end
+    ULONGLONG NumberOfOrdinary;     // of those, taken by the fast way
+} READER_WALK;
+
+//
+// Reads the threads that --thread selects, each to its end or to that of the
+// range. Returns READER_EXIT_*; failures have been written. One that cannot be
+// read to its end does not hide the others.
+//
+
+ULONG
+CallWalkThreads(
+    _Inout_ PREADER_WALK Walk
+    );
+
+//
+// Says how many bytes a store's file has, header and records, and how many
+// events it lacks.
+// Lost: how many events were lost.
+//
+
+VOID
+CallQueryStoredBytes(
+    _In_ PCREADER_STORE Store,
+    _Out_ PULONGLONG Bytes,
+    _Out_ PULONGLONG Lost
+    );
+
+//
+// Looks whether there is such a column. FALSE if --sort names a key that
+// threads and modules have not; that has been written.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+CallCheckSortKey(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options,
+    _In_z_ PCSZ Command
+    );
+
+#endif // TRACER_CALL_WALK_H

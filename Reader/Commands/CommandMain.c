@@ -1,0 +1,145 @@
+/*++
+
+Module Name:
+
+    CommandMain.c
+
+Abstract:
+
+    The program: finds the command, parses its options, runs it.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "../Functions/FunctionFilter.h"
+#include "CommandOptions.h"
+
+//
+// A Win32 error as RtlFlushWriter gives it: facility 7.
+//
+
+#define READER_STATUS_WIN32(Error) ((NTSTATUS)(0xC0070000 | (Error)))
+
+
+//
+// Returns the command or NULL.
+//
+
+static
+PCREADER_COMMAND
+CommandFindCommand(
+    _In_z_ PCSZ Name
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+        if (RtlAreStringsEqual(ReaderCommands[Index]->Name, Name)) {
+            return ReaderCommands[Index];
+        }
+    }
+
+    return NULL;
+}
+
+
+_Use_decl_annotations_
+ULONG
+CommandMain(
+    PCREADER_CONTEXT Context,
+    PCRTL_ARGUMENT Arguments,
+    ULONG NumberOfArguments
+    )
+{
+    PCREADER_COMMAND Command = NULL;
+    READER_OPTIONS Options;
+    BOOLEAN IsHelp;
+    BOOLEAN IsRun;
+    ULONG ExitCode;
+    NTSTATUS Status;
+    PCSZ Name;
+
+    if (NumberOfArguments < 2) {
+        CommandWriteHelp(Context->Errors, NULL);
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    Name = Arguments[1].Utf8;
+    ExitCode = READER_EXIT_SUCCESS;
+    if (RtlAreStringsEqual(Name, "--version")) {
+
+        RtlWriteText(Context->Output,
+                     "TraceReader, for stores of format %u.%u\n",
+                     TRACE_FORMAT_MAJOR,
+                     TRACE_FORMAT_MINOR);
+
+    } else if (RtlAreStringsEqual(Name, "--schema")) {
+
+        CommandWriteSchema(Context->Output);
+
+    } else if (RtlAreStringsEqual(Name, "--help") ||
+               RtlAreStringsEqual(Name, "-h") ||
+               RtlAreStringsEqual(Name, "help")) {
+
+        if (NumberOfArguments > 2) {
+            Command = CommandFindCommand(Arguments[2].Utf8);
+        }
+
+        CommandWriteHelp(Context->Output, Command);
+
+    } else {
+
+        Command = CommandFindCommand(Name);
+        if (Command == NULL) {
+            RtlWriteText(Context->Errors,
+                         "TraceReader: unknown %s %T (see TraceReader "
+                         "--help)\n",
+                         Name[0] == '-' ? "option" : "command",
+                         Name);
+            RtlFlushWriter(Context->Errors);
+            return READER_EXIT_FAILURE;
+        }
+
+        IsRun = CommandParseOptions(Context,
+                                    Command,
+                                    Arguments + 2,
+                                    NumberOfArguments - 2,
+                                    &Options,
+                                    &IsHelp);
+        if (IsRun) {
+            ExitCode = Command->Routine(Context, &Options);
+        }
+
+        FunctionDestroyFilter(Options.Filter);
+        if (!IsRun && !IsHelp) {
+            return READER_EXIT_FAILURE;
+        }
+
+        if (!IsRun) {
+            CommandWriteHelp(Context->Output, Command);
+        }
+    }
+
+    RtlFlushWriter(Context->Errors);
+    Status = RtlFlushWriter(Context->Output);
+
+    //
+    // Whoever reads the output may stop when it has seen enough.
+    //
+
+    if (Status == READER_STATUS_WIN32(ERROR_BROKEN_PIPE) ||
+        Status == READER_STATUS_WIN32(ERROR_NO_DATA) ||
+        Status == READER_STATUS_WIN32(ERROR_PIPE_NOT_CONNECTED)) {
+
+        return ExitCode;
+    }
+    if (!NT_SUCCESS(Status)) {
+        return BaseFail(Context,
+                        "write the output",
+                        "standard output",
+                        Status);
+    }
+
+    return ExitCode;
+}

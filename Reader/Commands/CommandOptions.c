@@ -1,0 +1,819 @@
+/*++
+
+Module Name:
+
+    CommandOptions.c
+
+Abstract:
+
+    The options: one row each, with what its value may be and the field that
+    it sets; and the parser, which knows no option by name but -o and --help.
+
+--*/
+
+#include "../Base/BaseWorkers.h"
+#include "../Export/Export.h"
+#include "../Functions/FunctionFilter.h"
+#include "CommandOptions.h"
+
+static const PCSZ ReaderSortNames[] = {
+    "total",
+    "self",
+    "calls",
+    "avg",
+    "min",
+    "max",
+    "name"
+};
+
+static const PCSZ ReaderByNames[] = {
+    "process"
+};
+
+//
+// What a row says of an option's value: which field of READER_OPTIONS it sets,
+// and between what bounds.  Words are an array of names, or of structures that
+// begin with one.
+//
+
+#define READER_FIELD_NONE .Kind = ReaderOptionGiven
+#define READER_FIELD(Field)                                                 \
+    .Offset = FIELD_OFFSET(READER_OPTIONS, Field),                          \
+    .SizeInBytes = sizeof(((PREADER_OPTIONS)0)->Field)
+#define READER_FIELD_SET(Field, Value)                                      \
+    .Kind = ReaderOptionSet, READER_FIELD(Field), .Minimum = (Value)
+#define READER_FIELD_NUMBER(Field, Least, Most, Otherwise)                  \
+    .Kind = ReaderOptionNumber, READER_FIELD(Field), .Minimum = (Least),    \
+    .Maximum = (Most), .Default = (Otherwise)
+#define READER_FIELD_SIZE(Field, Least)                                     \
+    .Kind = ReaderOptionSize, READER_FIELD(Field), .Minimum = (Least)
+#define READER_FIELD_TIME(Field, Mark, Otherwise)                           \
+    .Kind = ReaderOptionTime, READER_FIELD(Field),                          \
+    .SecondOffset = FIELD_OFFSET(READER_OPTIONS, Mark),                     \
+    .Default = (Otherwise)
+#define READER_FIELD_TEXT(Field)                                            \
+    .Kind = ReaderOptionText, READER_FIELD(Field)
+#define READER_FIELD_TEXTS(Field)                                           \
+    .Kind = ReaderOptionText, READER_FIELD(Field),                          \
+    .SecondOffset = FIELD_OFFSET(READER_OPTIONS, Field##Utf8)
+#define READER_WORDS(Words)                                                 \
+    .Kind = ReaderOptionWord, .FirstWord = &(Words)[0],                     \
+    .WordSizeInBytes = sizeof((Words)[0]),                                  \
+    .NumberOfWords = RTL_NUMBER_OF(Words)
+#define READER_FIELD_WORD(Field, Words)                                     \
+    READER_WORDS(Words), READER_FIELD(Field)
+#define READER_FIELD_PREFIXES(IsExclude)                                    \
+    .Kind = ReaderOptionPrefixes, .Minimum = (IsExclude)
+
+const READER_OPTION ReaderOptionList[] = {
+    { "sort", "KEY", READER_OPTION_SORT, NULL,
+      "total, self, calls, avg, min, max or name, if it has that column",
+      READER_FIELD_WORD(SortKey, ReaderSortNames) },
+    { "limit", "N", READER_OPTION_LIMIT, NULL,
+      "show at most N lines",
+      READER_FIELD_NUMBER(Limit, 1, ~0ULL, ~0ULL) },
+    { "thread", "TID", READER_OPTION_THREAD, NULL,
+      "only threads with this identifier",
+      READER_FIELD_NUMBER(ThreadId, 0, 0xFFFFFFFF, 0) },
+    { "process", "PROCESS", READER_OPTION_PROCESS,
+      "a process's identifier, or the beginning of its image's name",
+      "only processes with this identifier or name",
+      READER_FIELD_TEXT(Process) },
+    { "by", "KEY", READER_OPTION_BY, NULL,
+      "process: separate results for each process",
+      READER_WORDS(ReaderByNames) },
+    { "module", "PREFIX", READER_OPTION_MODULE,
+      "the beginning of a file name",
+      "only functions of modules whose name begins with PREFIX",
+      READER_FIELD_TEXT(Module) },
+    { "function", "LIST", READER_OPTION_FILTER,
+      "beginnings of functions' names, separated by commas, or @FILE",
+      "only functions whose names begin with a prefix of LIST",
+      READER_FIELD_PREFIXES(FALSE) },
+    { "exclude", "LIST", READER_OPTION_FILTER,
+      "beginnings of functions' names, separated by commas, or @FILE",
+      "no functions whose names begin with a prefix of LIST",
+      READER_FIELD_PREFIXES(TRUE) },
+    { "depth", "N", READER_OPTION_DEPTH, NULL,
+      "at most N levels",
+      READER_FIELD_NUMBER(Depth, 1, 0xFFFFFFFF, 0xFFFFFFFF) },
+    { "per-thread", NULL, READER_OPTION_TRACKS, NULL,
+      "a tree for each thread, and one for each fiber it ran",
+      READER_FIELD_NONE },
+    { "interval", "MS", READER_OPTION_INTERVAL, NULL,
+      "milliseconds between two refreshes (default: 1000, minimum: 10)",
+      READER_FIELD_NUMBER(IntervalInMilliseconds, 10, 3600000, 1000) },
+    { "count", "N", READER_OPTION_COUNT, NULL,
+      "end after N refreshes",
+      READER_FIELD_NUMBER(Count, 1, ~0ULL, ~0ULL) },
+    { "workers", "N", READER_OPTION_WORKERS, NULL,
+      "read N threads at a time (default: one for each processor)",
+      READER_FIELD_NUMBER(NumberOfWorkers, 1, READER_MAXIMUM_WORKERS, 0) },
+    { "general", NULL, READER_OPTION_GENERAL, NULL,
+      "use only the general pairing rules: slower, with the same result",
+      READER_FIELD_NONE },
+    { "verbose", NULL, READER_OPTION_VERBOSE, NULL,
+      "at the end, print what was read, the speed and the memory used",
+      READER_FIELD_NONE },
+    { "from", "TIME", READER_OPTION_FROM,
+      "whole nanoseconds, as a number, or as one with us, ms or s after it; "
+      "or mark:TEXT",
+      "from TIME after the first record on (1500000, 1500us, 1.5ms), or from "
+      "the first mark TEXT (mark:TEXT)",
+      READER_FIELD_TIME(From, FromMark, 0) },
+    { "to", "TIME", READER_OPTION_TO,
+      "whole nanoseconds, as a number, or as one with us, ms or s after it; "
+      "or mark:TEXT",
+      "up to TIME after the first record, or to the next mark TEXT",
+      READER_FIELD_TIME(To, ToMark, READER_MAXIMUM_TIMESTAMP) },
+    { "all", NULL, READER_OPTION_ALL, NULL,
+      "include what was recorded before the last clear (TraceReader ctl)",
+      READER_FIELD_NONE },
+    { "times", NULL, READER_OPTION_TIMES, NULL,
+      "show the time of each event, in seconds after the first record",
+      READER_FIELD_NONE },
+    { "from-start", NULL, READER_OPTION_FROM_START, NULL,
+      "read all records, not only those from an index's last mark on",
+      READER_FIELD_NONE },
+    { "no-index", NULL, READER_OPTION_NO_INDEX, NULL,
+      "neither use nor write an index (*" TRACE_FILE_SUFFIX ".index)",
+      READER_FIELD_NONE },
+    { "mark-every", "N", READER_OPTION_MARKS, NULL,
+      "records from one mark of a new index to the next (default: 65536)",
+      READER_FIELD_NUMBER(IndexInterval, 64, 0x100000000ULL,
+                          READER_INDEX_INTERVAL) },
+    { "lines", NULL, READER_OPTION_LINES, NULL,
+      "show the source file and line of each function",
+      READER_FIELD_NONE },
+    { "percentiles", NULL, READER_OPTION_PERCENTILES, NULL,
+      "show the median and the 99th percentile of each function's calls",
+      READER_FIELD_NONE },
+    { "subtract-probe", NULL, READER_OPTION_PROBE, NULL,
+      "subtract the cost of the hooks from the times",
+      READER_FIELD_NONE },
+    { "static", NULL, READER_OPTION_STATIC, NULL,
+      "bytes of stack that each function reserves, from the image alone",
+      READER_FIELD_NONE },
+    { "min", "SIZE", READER_OPTION_MINIMUM,
+      "bytes, as a number, or as one with K, M or G after it",
+      "only rows of SIZE bytes or more",
+      READER_FIELD_SIZE(Minimum, 0) },
+    { "format", "FORMAT", READER_OPTION_EXPORT, NULL,
+      "what kind of file to write; see below",
+      READER_FIELD_WORD(ExportFormat, ReaderExportFormats) },
+    { "output", "FILE", READER_OPTION_OUTPUT,
+      "a file's name",
+      "write to FILE (-o FILE is the same)",
+      READER_FIELD_TEXTS(Output) },
+    { "split-size", "SIZE", READER_OPTION_SPLIT,
+      "64K or more, as a number of bytes, or one with K, M or G after it",
+      "begin a new file when one has SIZE bytes",
+      READER_FIELD_SIZE(SplitSize, 0x10000) },
+    { "html", "FILE", READER_OPTION_HTML,
+      "a file's name",
+      "keep a page that refreshes itself up to date in FILE",
+      READER_FIELD_TEXTS(Html) },
+    { "budget", "PERCENT", READER_OPTION_BUDGET, NULL,
+      "read with at most PERCENT of a processor; 100: read everything",
+      READER_FIELD_NUMBER(BudgetInPercent, 1, 100, 0) },
+    { "plain", NULL, READER_OPTION_PLAIN, NULL,
+      "write lines, even to a terminal",
+      READER_FIELD_NONE },
+    { "symbols", "PATHS", READER_OPTION_SYMBOLS,
+      "folders, separated by semicolons",
+      "also look for images and their symbols in these folders",
+      READER_FIELD_TEXT(Symbols) },
+    { "no-cache", NULL, READER_OPTION_NO_CACHE, NULL,
+      "neither use nor write the session's cache of symbols",
+      READER_FIELD_NONE },
+    { "functions-from", "FILE", READER_OPTION_NAMES_FROM,
+      "a file's name",
+      "also take names from FILE, one per line (# begins a comment)",
+      READER_FIELD_TEXTS(NamesFrom) },
+    { "exclude-list", "FILE", READER_OPTION_EXCLUDE_LIST,
+      "a file's name",
+      "write the list for TRACER_EXCLUDE to FILE; needs the images",
+      READER_FIELD_TEXTS(ExcludeList) },
+    { "csv", NULL, READER_OPTION_FORMAT,
+      "--csv and --json exclude each other:",
+      "comma-separated values (RFC 4180)",
+      READER_FIELD_SET(Format, ReaderFormatCsv) },
+    { "json", NULL, READER_OPTION_FORMAT,
+      "--csv and --json exclude each other:",
+      "JSON (UTF-8)",
+      READER_FIELD_SET(Format, ReaderFormatJson) },
+    { "raw", NULL, READER_OPTION_FORMAT, NULL,
+      "in text: whole nanoseconds and bytes, without units",
+      READER_FIELD_SET(IsRaw, TRUE) },
+};
+
+const ULONG ReaderNumberOfOptions = RTL_NUMBER_OF(ReaderOptionList);
+
+
+//
+// Problem: what is wrong.
+//
+
+static
+VOID
+CommandWriteUsageError(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_COMMAND Command,
+    _In_z_ PCSZ Problem,
+    _In_z_ PCSZ Subject
+    )
+{
+    RtlWriteText(Context->Errors,
+                 "TraceReader: %s: %s%s%T (see TraceReader %s --help)\n",
+                 Command->Name,
+                 Problem,
+                 Subject[0] != 0 ? " " : "",
+                 Subject,
+                 Command->Name);
+    RtlFlushWriter(Context->Errors);
+}
+
+
+//
+// Finds the option that an argument names.
+// ValueOffset: the offset of the value in the argument in bytes (and in 16-bit
+// units, because names are ASCII), or 0.
+// Returns the option, or NULL if the command has no such option.
+//
+
+static
+PCREADER_OPTION
+CommandFindOption(
+    _In_ PCREADER_COMMAND Command,
+    _In_z_ PCSZ Argument,
+    _Out_ PULONG ValueOffset
+    )
+{
+    ULONG Index;
+    ULONG Char;
+
+    for (Index = 0; Index < ReaderNumberOfOptions; Index++) {
+
+        PCREADER_OPTION Option = &ReaderOptionList[Index];
+
+        if ((Command->Options & Option->Flag) == 0) {
+            continue;
+        }
+
+        Char = 0;
+        while (Option->Name[Char] != 0 &&
+               Option->Name[Char] == Argument[2 + Char]) {
+            Char += 1;
+        }
+
+        if (Option->Name[Char] != 0) {
+            continue;
+        }
+
+        if (Argument[2 + Char] == 0) {
+            *ValueOffset = 0;
+            return Option;
+        }
+
+        if (Argument[2 + Char] == '=') {
+            *ValueOffset = 2 + Char + 1;
+            return Option;
+        }
+    }
+
+    return NULL;
+}
+
+
+//
+// Parses an option's number.
+// Minimum, Maximum: the least and the most that it may be.
+// Returns FALSE if it is not such a number.
+//
+
+static
+BOOLEAN
+CommandTakeNumber(
+    _In_z_ PCWSTR Value,
+    _In_ ULONGLONG Minimum,
+    _In_ ULONGLONG Maximum,
+    _Out_ PULONGLONG Number
+    )
+{
+    return RtlParseNumber(Value, RtlLengthOfWideString(Value), Number) &&
+           *Number >= Minimum &&
+           *Number <= Maximum;
+}
+
+
+//
+// Parses an option's time.
+// Value: the text: a number, and ns (which may be left out), us, ms or s. The
+// number may have as many decimals as there are nanoseconds to say: none is
+// cut off.
+// Returns FALSE if it is not such a time.
+//
+
+static
+BOOLEAN
+CommandTakeTime(
+    _In_z_ PCWSTR Value,
+    _Out_ PULONGLONG Nanoseconds
+    )
+{
+    static const struct {
+        WCHAR Letter;
+        ULONG Nanoseconds;
+    } Units[] = {
+        { L'n', 1 },
+        { L'u', 1000 },
+        { L'm', 1000000 }
+    };
+    ULONG Length = RtlLengthOfWideString(Value);
+    ULONG Point;
+    ULONG Unit = 1;
+    ULONG Place;
+    ULONG Index;
+    ULONGLONG Fraction = 0;
+
+    if (Length != 0 && Value[Length - 1] == L's') {
+
+        Unit = 1000000000;
+        Length -= 1;
+        for (Index = 0; Length != 0 && Index < RTL_NUMBER_OF(Units); Index++) {
+            if (Value[Length - 1] == Units[Index].Letter) {
+                Unit = Units[Index].Nanoseconds;
+                Length -= 1;
+                break;
+            }
+        }
+    }
+
+    for (Point = 0; Point < Length && Value[Point] != L'.'; Point++) {
+    }
+
+    Place = Unit;
+    for (Index = Point + 1; Index < Length; Index++) {
+        Place /= 10;
+        if (Place == 0 || Value[Index] < L'0' || Value[Index] > L'9') {
+            return FALSE;
+        }
+
+        Fraction += (ULONGLONG)(Value[Index] - L'0') * Place;
+    }
+
+    if (Length - Point == 1 ||
+        !RtlParseNumber(Value, Point, Nanoseconds) ||
+        *Nanoseconds > (~0ULL - Fraction) / Unit) {
+        return FALSE;
+    }
+
+    *Nanoseconds = *Nanoseconds * Unit + Fraction;
+    return TRUE;
+}
+
+
+//
+// Parses an option's size.
+// Value: the text: a number, and K, M or G, in either case, or nothing.
+// Minimum: the least that it may be.
+// Returns FALSE if it is not such a size.
+//
+
+static
+BOOLEAN
+CommandTakeSize(
+    _In_z_ PCWSTR Value,
+    _In_ ULONGLONG Minimum,
+    _Out_ PULONGLONG Bytes
+    )
+{
+    ULONG Length = RtlLengthOfWideString(Value);
+    ULONG Shift = 0;
+
+    if (Length != 0) {
+
+        switch (Value[Length - 1] | 0x20) {
+        case L'k':
+            Shift = 10;
+            break;
+        case L'm':
+            Shift = 20;
+            break;
+        case L'g':
+            Shift = 30;
+            break;
+        default:
+            break;
+        }
+
+        if (Shift != 0) {
+            Length -= 1;
+        }
+    }
+
+    if (!RtlParseNumber(Value, Length, Bytes) ||
+        *Bytes > ~0ULL >> Shift) {
+        return FALSE;
+    }
+
+    *Bytes <<= Shift;
+    return *Bytes >= Minimum;
+}
+
+
+//
+// Takes the name of a mark.
+// Value: the option's value.
+// Mark: the mark's text; NULL if the value is no mark.
+// Returns FALSE if it is none.
+//
+
+static
+BOOLEAN
+CommandTakeMark(
+    _In_z_ PCSZ Value,
+    _Outptr_result_maybenull_ PCSZ *Mark
+    )
+{
+    static const CHAR Prefix[] = "mark:";
+    ULONG Index;
+
+    *Mark = NULL;
+    for (Index = 0; Index < RTL_NUMBER_OF(Prefix) - 1; Index++) {
+        if (Value[Index] != Prefix[Index]) {
+            return FALSE;
+        }
+    }
+
+    *Mark = Value + Index;
+    return TRUE;
+}
+
+
+//
+// Sets a field of one to eight bytes.
+//
+
+static
+VOID
+CommandSetField(
+    _Inout_ PREADER_OPTIONS Options,
+    _In_ ULONG Offset,
+    _In_ ULONG SizeInBytes,
+    _In_ ULONGLONG Value
+    )
+{
+    RtlCopyBytes((PUCHAR)Options + Offset, &Value, SizeInBytes);
+}
+
+
+//
+// Writes what values an option takes.
+//
+
+static
+VOID
+CommandWriteRule(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCREADER_OPTION Option
+    )
+{
+    ULONG Index;
+
+    switch (Option->Kind) {
+
+    case ReaderOptionNumber:
+        RtlWriteText(Writer, "a number");
+        if (Option->Maximum < 0xFFFFFFFF) {
+            RtlWriteText(Writer,
+                         " from %llu to %llu",
+                         Option->Minimum,
+                         Option->Maximum);
+        } else if (Option->Minimum != 0) {
+            RtlWriteText(Writer, " of %llu or more", Option->Minimum);
+        }
+
+        break;
+
+    case ReaderOptionWord:
+        for (Index = 0; Index < Option->NumberOfWords; Index++) {
+            RtlWriteText(Writer,
+                         "%s%s",
+                         Index == 0                          ? ""
+                         : Index + 1 < Option->NumberOfWords ? ", "
+                                                             : " or ",
+                         READER_WORD(Option, Index));
+        }
+
+        break;
+
+    default:
+        RtlWriteText(Writer, "%s", Option->Rule);
+        break;
+    }
+}
+
+
+//
+// Value, ValueUtf8: the value; empty for an option that has none.
+// IsBadValue: whether the value is not one of those it can have.  Returns FALSE
+// without it if something failed, which has been written.
+//
+
+static
+BOOLEAN
+CommandTakeOption(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_OPTIONS Options,
+    _In_ PCREADER_OPTION Option,
+    _In_z_ PCWSTR Value,
+    _In_z_ PCSZ ValueUtf8,
+    _Out_ PBOOLEAN IsBadValue
+    )
+{
+    PUCHAR Field = (PUCHAR)Options + Option->Offset;
+    PUCHAR SecondField = (PUCHAR)Options + Option->SecondOffset;
+    ULONGLONG Number = 0;
+    ULONG Index;
+    BOOLEAN IsGood = TRUE;
+    NTSTATUS Status;
+
+    *IsBadValue = FALSE;
+    Options->Given |= Option->Flag;
+
+    switch (Option->Kind) {
+
+    case ReaderOptionGiven:
+        break;
+
+    case ReaderOptionSet:
+        CommandSetField(Options,
+                        Option->Offset,
+                        Option->SizeInBytes,
+                        Option->Minimum);
+        break;
+
+    case ReaderOptionNumber:
+        IsGood = CommandTakeNumber(Value,
+                                   Option->Minimum,
+                                   Option->Maximum,
+                                   &Number);
+        CommandSetField(Options, Option->Offset, Option->SizeInBytes, Number);
+        break;
+
+    case ReaderOptionSize:
+        IsGood = CommandTakeSize(Value,
+                                 Option->Minimum,
+                                 (PULONGLONG)Field);
+        break;
+
+    case ReaderOptionTime:
+        *(PULONGLONG)Field = Option->Default;
+        IsGood = CommandTakeMark(ValueUtf8, (PCSZ *)SecondField) ||
+                 CommandTakeTime(Value, (PULONGLONG)Field);
+        break;
+
+    case ReaderOptionText:
+        *(PCWSTR *)Field = Value;
+        if (Option->SecondOffset != 0) {
+            *(PCSZ *)SecondField = ValueUtf8;
+        }
+
+        IsGood = Value[0] != 0;
+        break;
+
+    case ReaderOptionWord:
+        for (Index = 0; Index < Option->NumberOfWords; Index++) {
+            if (RtlAreStringsEqual(READER_WORD(Option, Index), ValueUtf8)) {
+                break;
+            }
+        }
+
+        IsGood = Index < Option->NumberOfWords;
+        CommandSetField(Options, Option->Offset, Option->SizeInBytes, Index);
+        break;
+
+    default:
+        Status = FunctionAddPrefixes(Context,
+                                     &Options->Filter,
+                                     Option->Minimum != 0,
+                                     Value,
+                                     ValueUtf8,
+                                     IsBadValue);
+        return NT_SUCCESS(Status);
+    }
+
+    *IsBadValue = !IsGood;
+    return IsGood;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+CommandParseOptions(
+    PCREADER_CONTEXT Context,
+    PCREADER_COMMAND Command,
+    PCRTL_ARGUMENT Arguments,
+    ULONG NumberOfArguments,
+    PREADER_OPTIONS Options,
+    PBOOLEAN IsHelp
+    )
+{
+    PCREADER_OPTION Option;
+    BOOLEAN IsEnded = FALSE;
+    BOOLEAN IsOpen = FALSE;             // any number of names follow the path
+    BOOLEAN IsBadValue;
+    BOOLEAN IsPathFirst;
+    ULONG NumberOfPlaces = 1;
+    ULONG NumberOfPaths = 0;
+    ULONG ValueOffset;
+    ULONG Index;
+
+    RtlZeroBytes(Options, sizeof(*Options));
+    Options->Command = Command->Name;
+    Options->First = L"";
+    Options->FirstUtf8 = "";
+    Options->Second = L"";
+    Options->SecondUtf8 = "";
+    *IsHelp = FALSE;
+    for (Index = 0; Index < ReaderNumberOfOptions; Index++) {
+        if (ReaderOptionList[Index].Default != 0) {
+            CommandSetField(Options,
+                            ReaderOptionList[Index].Offset,
+                            ReaderOptionList[Index].SizeInBytes,
+                            ReaderOptionList[Index].Default);
+        }
+    }
+
+    for (Index = 0; Command->Arguments[Index] != 0; Index++) {
+        if (Command->Arguments[Index] == ' ') {
+            NumberOfPlaces += 1;
+        }
+        if (Command->Arguments[Index] == '.') {
+            IsOpen = TRUE;
+        }
+    }
+
+    //
+    // Otherwise the path is the last one.
+    //
+
+    IsPathFirst = NumberOfPlaces == 3;
+
+    for (Index = 0; Index < NumberOfArguments; Index++) {
+
+        PCSZ Argument = Arguments[Index].Utf8;
+        PCWSTR Value = L"";
+        PCSZ ValueUtf8 = "";
+
+        if (IsEnded || Argument[0] != '-' || Argument[1] == 0 ||
+            (IsOpen && Options->Path != NULL && Argument[1] != '-' &&
+             !RtlAreStringsEqual(Argument, "-h") &&
+             !RtlAreStringsEqual(Argument, "-o"))) {
+
+            //
+            // Among names, -NAME is one.
+            //
+
+            if (IsOpen && Options->Path != NULL &&
+                Options->NumberOfNames < RTL_NUMBER_OF(Options->Names)) {
+
+                Options->Names[Options->NumberOfNames] = Argument;
+                Options->NumberOfNames += 1;
+                continue;
+            }
+
+            if (NumberOfPaths == NumberOfPlaces ||
+                (IsOpen && Options->Path != NULL)) {
+
+                CommandWriteUsageError(Context,
+                                       Command,
+                                       "too many arguments:",
+                                       Argument);
+                return FALSE;
+            }
+
+            NumberOfPaths += 1;
+            if (NumberOfPaths == 3) {
+                Options->Second = Arguments[Index].Wide;
+                Options->SecondUtf8 = Argument;
+            } else if (IsOpen ||
+                       NumberOfPaths == (IsPathFirst ? 1 : NumberOfPlaces)) {
+                Options->Path = Arguments[Index].Wide;
+                Options->PathUtf8 = Argument;
+            } else {
+                Options->First = Arguments[Index].Wide;
+                Options->FirstUtf8 = Argument;
+            }
+            continue;
+        }
+
+        if (RtlAreStringsEqual(Argument, "--")) {
+            IsEnded = TRUE;
+            continue;
+        }
+
+        if (RtlAreStringsEqual(Argument, "--help") ||
+            RtlAreStringsEqual(Argument, "-h")) {
+            *IsHelp = TRUE;
+            return FALSE;
+        }
+
+        Option = NULL;
+        if (Argument[1] == '-') {
+            Option = CommandFindOption(Command, Argument, &ValueOffset);
+        } else if (RtlAreStringsEqual(Argument, "-o")) {
+            Option = CommandFindOption(Command, "--output", &ValueOffset);
+        }
+
+        if (Option == NULL) {
+            CommandWriteUsageError(Context,
+                                   Command,
+                                   "unknown option",
+                                   Argument);
+            return FALSE;
+        }
+
+        if (Option->Value == NULL) {
+
+            if (ValueOffset != 0) {
+                CommandWriteUsageError(Context,
+                                       Command,
+                                       "the option takes no value:",
+                                       Argument);
+                return FALSE;
+            }
+
+        } else if (ValueOffset != 0) {
+
+            Value = Arguments[Index].Wide + ValueOffset;
+            ValueUtf8 = Argument + ValueOffset;
+
+        } else {
+
+            Index += 1;
+            if (Index == NumberOfArguments) {
+                CommandWriteUsageError(Context,
+                                       Command,
+                                       "the option needs a value:",
+                                       Argument);
+                return FALSE;
+            }
+
+            Value = Arguments[Index].Wide;
+            ValueUtf8 = Arguments[Index].Utf8;
+        }
+
+        if (Option->Flag == READER_OPTION_FORMAT &&
+            Option->Rule != NULL &&
+            Options->Format != ReaderFormatText) {
+            CommandWriteUsageError(Context, Command, Option->Rule, Argument);
+            return FALSE;
+        }
+
+        if (!CommandTakeOption(Context,
+                               Options,
+                               Option,
+                               Value,
+                               ValueUtf8,
+                               &IsBadValue) &&
+            !IsBadValue) {
+            return FALSE;
+        }
+
+        if (IsBadValue) {
+            RtlWriteText(Context->Errors,
+                         "TraceReader: %s: bad value \"%T\" for --%s: "
+                         "it takes ",
+                         Command->Name,
+                         ValueUtf8,
+                         Option->Name);
+            CommandWriteRule(Context->Errors, Option);
+            RtlWriteText(Context->Errors, "\n");
+            RtlFlushWriter(Context->Errors);
+            return FALSE;
+        }
+    }
+
+    if (Options->Path == NULL || Options->Path[0] == 0 ||
+        (IsPathFirst && Options->First[0] == 0)) {
+        CommandWriteUsageError(Context,
+                               Command,
+                               NumberOfPlaces == 1
+                                  ? "a session directory or store is missing"
+                                  : "two arguments are needed:",
+                               NumberOfPlaces == 1 ? "" : Command->Arguments);
+        return FALSE;
+    }
+
+    //
+    // Whichever of the two comes first.
+    //
+
+    if ((Options->Given & READER_OPTION_NO_INDEX) != 0) {
+        Options->IndexInterval = 0;
+    }
+
+    return FunctionBuildFilter(Context, Options->Filter);
+}

@@ -1,0 +1,190 @@
+/*++
+
+Module Name:
+
+    CommandOutlierList.h
+
+Abstract:
+
+    What outliers adds up of a function's calls.
+
+    The session is read once.  Which functions the name means is known at the
+    end: one that matches it better may come late.  So the calls are added up
+    for each way to match: the very name, one with parameters after it, and one
+    that begins with it.  Nothing is kept of a way once there are two names.
+
+    Memory is bounded by the number of calls that are shown, of functions, of
+    the calls' chains, and of the frames that are open at a time with their
+    callees.
+
+--*/
+
+#ifndef TRACER_COMMAND_OUTLIER_LIST_H
+#define TRACER_COMMAND_OUTLIER_LIST_H
+
+#include "../Functions/FunctionFindByName.h"
+#include "../Calls/CallWalk.h"
+
+#define READER_OUTLIERS_DURATIONS 65u       // 0, and one for each power of 2
+
+//
+// A call that is among the slowest so far.
+//
+
+typedef struct _READER_OUTLIER {
+    ULONGLONG Ticks;                // inclusive
+    ULONGLONG SelfTicks;
+    ULONGLONG EnterTimestamp;
+    ULONGLONG ChildTicks;           // in Child
+    ULONG Child;                    // the direct callee that took longest, a
+                                    // function; READER_NONE: there is none
+    ULONG Function;
+    ULONG Thread;                   // index
+    ULONG Track;
+    ULONG Depth;
+    ULONG Path;                     // its caller's chain; READER_NONE: none
+} READER_OUTLIER;
+typedef READER_OUTLIER *PREADER_OUTLIER;
+
+//
+// How long some calls took that ended with their exit.
+//
+
+typedef struct _READER_DURATIONS {
+    CORE_HISTOGRAM Histogram;
+    ULONGLONG Calls;
+    ULONGLONG MinimumTicks;
+    ULONGLONG MaximumTicks;
+    ULONG Function;                 // that made them; READER_NONE: none did
+    ULONG Unused;
+} READER_DURATIONS;
+typedef READER_DURATIONS *PREADER_DURATIONS;
+
+//
+// All calls of functions of one name.
+//
+
+typedef struct _READER_OUTLIER_GROUP {
+    PREADER_OUTLIER Heap;           // the fastest of them first
+    ULONG NumberOfOutliers;
+    ULONG CapacityOfOutliers;
+    READER_DURATIONS All;
+    ULONGLONG SumLow;               // of all durations, 128 bits
+    ULONGLONG SumHigh;
+    ULONGLONG Counts[READER_OUTLIERS_DURATIONS];
+    PREADER_DURATIONS Callers;
+    ULONG NumberOfCallers;
+    ULONG CapacityOfCallers;
+    READER_MAP CallerIndexes;       // function to index
+    ULONGLONG Uncertain;
+    ULONGLONG BegunBefore;
+    ULONGLONG Unfinished;
+    ULONGLONG LongestUnfinished;    // ticks
+    ULONGLONG Abandoned;
+    ULONGLONG LongestAbandoned;     // ticks
+    ULONG Function;                 // the first one; READER_NONE: none yet
+    BOOLEAN IsAmbiguous;            // there is one of another name: nothing is
+                                    // kept
+} READER_OUTLIER_GROUP;
+typedef READER_OUTLIER_GROUP *PREADER_OUTLIER_GROUP;
+
+//
+// What an open call of such a function has spent in its callees.
+//
+
+typedef struct _READER_CHILD {
+    ULONGLONG Ticks;
+    ULONG Call;                     // index of the open call
+    ULONG Function;
+    ULONG NextInSlot;               // of the hash; this and the next index +
+    ULONG NextInCall;               // 1; also links those that are free
+} READER_CHILD;
+typedef READER_CHILD *PREADER_CHILD;
+
+typedef struct _READER_OPEN_CALL {
+    ULONGLONG LargestTicks;
+    ULONG Largest;                  // function; READER_NONE: none
+    ULONG FirstChild;               // index + 1; of a free one: the next free
+} READER_OPEN_CALL;
+typedef READER_OPEN_CALL *PREADER_OPEN_CALL;
+
+typedef struct _READER_PATH {
+    ULONG Parent;                   // READER_NONE: the outermost
+    ULONG Function;
+} READER_PATH;
+typedef READER_PATH *PREADER_PATH;
+
+typedef struct _READER_OUTLIERS {
+    PCREADER_OPTIONS Options;
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_RANGE Range;
+    READER_WALK Walk;
+    READER_NAME Name;
+    PCORE_ARENA Arena;              // that histograms are in; NULL: none yet
+    ULONG Limit;
+    PUCHAR Matches;                 // by function: READER_MATCH + 1; 0: not
+    ULONG CapacityOfMatches;        // known yet
+    READER_OUTLIER_GROUP Groups[READER_NUMBER_OF_MATCHES];  // by match - 1
+    ULONGLONG Thresholds[READER_OUTLIERS_DURATIONS];    // the first ticks of
+                                                        // a duration
+    PREADER_OPEN_CALL OpenCalls;
+    ULONG NumberOfOpenCalls;
+    ULONG CapacityOfOpenCalls;
+    ULONG FreeOpenCall;             // index + 1
+    PREADER_CHILD Children;
+    ULONG NumberOfChildren;
+    ULONG CapacityOfChildren;
+    ULONG FreeChild;                // index + 1
+    PULONG Slots;                   // hash of call and function to child
+    ULONG NumberOfSlots;            // a power of two, or 0
+    PREADER_PATH Paths;
+    ULONG NumberOfPaths;
+    ULONG CapacityOfPaths;
+    READER_MAP PathIndexes;         // ((parent + 1) << 32) | function
+} READER_OUTLIERS;
+typedef READER_OUTLIERS *PREADER_OUTLIERS;
+
+//
+// Makes an empty state; the caller has set Options, Limit and the session.
+//
+
+VOID
+CommandInitializeOutliers(
+    _Inout_ PREADER_OUTLIERS Outliers
+    );
+
+//
+// Frees what a state holds, but for the session.
+//
+
+VOID
+CommandRundownOutliers(
+    _Inout_ PREADER_OUTLIERS Outliers
+    );
+
+//
+// Adds an event; the walk's context is the state.
+// IsBegunBefore: whether it is a frame that was open when the range began.
+//
+
+READER_WALK_EVENT CommandOutliersEvent;
+
+//
+// Says whether a function's calls are among those that the name may mean.
+//
+
+READER_WATCH_FUNCTION CommandWatchOutliers;
+
+//
+// TRUE if First is to be left out before Second: of two that took as long, the
+// later one is.
+//
+
+BOOLEAN
+CommandIsFaster(
+    _In_ const READER_OUTLIER *First,
+    _In_ const READER_OUTLIER *Second
+    );
+
+#endif // TRACER_COMMAND_OUTLIER_LIST_H

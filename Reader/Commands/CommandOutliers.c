@@ -1,0 +1,955 @@
+/*++
+
+Module Name:
+
+    CommandOutliers.c
+
+Abstract:
+
+    TraceReader outliers: a function's slowest calls, and how long all of them
+    took.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "../Session/SessionDescribe.h"
+#include "../Session/SessionTreeStore.h"
+#include "../Sums/SumPutStatistics.h"
+#include "Command.h"
+#include "CommandOutlierList.h"
+
+#define READER_OUTLIERS_DEFAULT_LIMIT 10u
+#define READER_OUTLIERS_BAR 40u
+#define READER_OUTLIERS_PATH_IN_TEXT 8u     // functions of a chain
+#define READER_OUTLIERS_PATH 1000u          // likewise, in CSV and JSON
+
+//
+// When text shows some of the columns: there is a fiber among the calls, or
+// several functions.
+//
+
+#define READER_OUTLIERS_FIBER READER_COLUMN_OWN(0)
+#define READER_OUTLIERS_FUNCTION READER_COLUMN_OWN(1)
+
+static const READER_COLUMN ReaderOutlierCallColumns[] = {
+    { "Duration", "duration", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "How long the call took." },
+    { "Start", "start", ReaderColumnTime, 15, READER_COLUMN_NULLABLE,
+      "When it began, from the session's first record: what --from takes." },
+    { "Thread", "thread", ReaderColumnNumber, 7, 0,
+      "The thread's identifier." },
+    READER_PROCESS_COLUMNS,
+    { "Fiber", "fiber", ReaderColumnNumber, 5, READER_OUTLIERS_FIBER,
+      "0: the thread's own stack; otherwise the number of one of its "
+      "fibers." },
+    { "Depth", "depth", ReaderColumnNumber, 5, 0,
+      "0 is the outermost." },
+    { "Self", "self", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "Time of the call without the calls inside it." },
+    { "In child", "child", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "The time of the callee that took longest in total, over all its "
+      "calls inside." },
+    { "Largest child", "child_function", ReaderColumnText, 20,
+      READER_COLUMN_NULLABLE,
+      "The function that these calls belong to; null if there were none." },
+    { "Module", "module", ReaderColumnText, 16, READER_OUTLIERS_FUNCTION,
+      "The module's file name." },
+    { "Function", "function", ReaderColumnText, 20, READER_OUTLIERS_FUNCTION,
+      "The function's name, or module+0xRVA." },
+    { "Under", "path", ReaderColumnText, 0, 0,
+      "The functions in whose calls it was made, the outermost first, "
+      "separated by semicolons." }
+};
+
+static const READER_TABLE ReaderOutlierCallTable = {
+    "calls",
+    ReaderOutlierCallColumns,
+    RTL_NUMBER_OF(ReaderOutlierCallColumns),
+    FALSE,
+    FALSE,
+    "The slowest calls, the slowest first."
+};
+
+static const READER_COLUMN ReaderOutlierSummaryColumns[] = {
+    { "Module", "module", ReaderColumnText, 0, 0,
+      "The module's file name." },
+    { "Function", "function", ReaderColumnText, 0, 0,
+      "The function's name, or module+0xRVA." },
+    { "Calls", "calls", ReaderColumnNumber, 0, 0,
+      "Calls that ended; those that are unfinished or abandoned are counted "
+      "separately." },
+    { "Min", "min", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "Shortest inclusive time of a call." },
+    { "Average", "average", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "Average inclusive time of a call." },
+    { "p50", "p50", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "Half of the calls took no longer; up to 3.2 % too large." },
+    { "p90", "p90", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "90 of 100 calls took no longer." },
+    { "p99", "p99", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "99 of 100 calls took no longer." },
+    { "p99.9", "p99_9", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "999 of 1,000 calls took no longer." },
+    { "Max", "max", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "Longest inclusive time of a call." },
+    { "Uncertain", "uncertain", ReaderColumnNumber, 0,
+      READER_COLUMN_UNCERTAIN,
+      "Calls during which the clock thread may have stood still." },
+    { "Begun before", "begun_before", ReaderColumnNumber, 0,
+      READER_COLUMN_BEGUN_BEFORE,
+      "Calls that were open when the range of --from began." },
+    { "Unfinished", "unfinished", ReaderColumnNumber, 0,
+      READER_COLUMN_UNFINISHED,
+      "Calls that were open at the end of the data or of the range; counted "
+      "up to there." },
+    { "Longest of them", "unfinished_max", ReaderColumnTime, 0,
+      READER_COLUMN_NULLABLE | READER_COLUMN_UNFINISHED,
+      "The longest of these calls so far." },
+    { "Abandoned", "abandoned", ReaderColumnNumber, 0,
+      READER_COLUMN_ABANDONED,
+      "Calls that were left without an exit: exception, longjmp, no return. "
+      "In a session of records, what was called until the next record of a "
+      "caller may be shown inside them." },
+    { "Longest of them", "abandoned_max", ReaderColumnTime, 0,
+      READER_COLUMN_NULLABLE | READER_COLUMN_ABANDONED,
+      "The longest of these calls, up to the record that proved that it was "
+      "gone." }
+};
+
+static const READER_TABLE ReaderOutlierSummaryTable = {
+    "summary",
+    ReaderOutlierSummaryColumns,
+    RTL_NUMBER_OF(ReaderOutlierSummaryColumns),
+    TRUE,
+    FALSE,
+    "One row: all calls of the function."
+};
+
+static const READER_COLUMN ReaderOutlierHistogramColumns[] = {
+    { "From", "from", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "The lower bound of the row: no call in it took less." },
+    { "To", "to", ReaderColumnTime, READER_TIME_WIDTH, READER_COLUMN_NULLABLE,
+      "The upper bound of the row: all calls in it took less." },
+    { "Calls", "calls", ReaderColumnNumber, 10, 0,
+      "Calls that took that long." },
+    { "Share, %", "share_percent", ReaderColumnHundredths, 8, 0,
+      "Of the calls that ended; percent with two decimals." },
+    { "", "", ReaderColumnText, 0, 0,
+      NULL }
+};
+
+//
+// The bar is for text alone.
+//
+
+static const READER_TABLE ReaderOutlierBarTable = {
+    "histogram",
+    ReaderOutlierHistogramColumns,
+    RTL_NUMBER_OF(ReaderOutlierHistogramColumns),
+    FALSE,
+    FALSE,
+    NULL
+};
+
+static const READER_TABLE ReaderOutlierHistogramTable = {
+    "histogram",
+    ReaderOutlierHistogramColumns,
+    RTL_NUMBER_OF(ReaderOutlierHistogramColumns) - 1,
+    FALSE,
+    FALSE,
+    "A histogram of the calls' durations; a row for each power of two."
+};
+
+static const READER_COLUMN ReaderOutlierCallerColumns[] = {
+    { "Calls", "calls", ReaderColumnNumber, 10, 0,
+      "Calls by this caller." },
+    { "p50", "p50", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "Half of the calls took no longer; up to 3.2 % too large." },
+    { "p99", "p99", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "99 of 100 calls took no longer." },
+    { "Max", "max", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "Longest inclusive time of a call." },
+    { "Module", "module", ReaderColumnText, 16,
+      READER_COLUMN_NULLABLE | READER_COLUMN_MODULE,
+      "The module's file name." },
+    { "Caller", "caller", ReaderColumnText, 0, 0,
+      "The direct caller, or (outermost)." }
+};
+
+static const READER_TABLE ReaderOutlierCallerTable = {
+    "callers",
+    ReaderOutlierCallerColumns,
+    RTL_NUMBER_OF(ReaderOutlierCallerColumns),
+    FALSE,
+    FALSE,
+    "The calls by direct caller."
+};
+
+
+//
+// Orders calls, the slowest first.
+// First, Second: indexes.
+// Returns negative, zero or positive.
+//
+
+static
+LONG
+CommandCompareOutliers(
+    _In_ PVOID Context,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    PREADER_OUTLIER_GROUP Group = (PREADER_OUTLIER_GROUP)Context;
+
+    if (First == Second) {
+        return 0;
+    }
+
+    return CommandIsFaster(&Group->Heap[Second], &Group->Heap[First]) ? -1 : 1;
+}
+
+
+//
+// Orders callers by their slowest call, then by calls, then as they appeared.
+// First, Second: indexes.
+// Returns negative, zero or positive.
+//
+
+static
+LONG
+CommandCompareOutlierCallers(
+    _In_ PVOID Context,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    PREADER_OUTLIER_GROUP Group = (PREADER_OUTLIER_GROUP)Context;
+    const READER_DURATIONS *One = &Group->Callers[First];
+    const READER_DURATIONS *Other = &Group->Callers[Second];
+
+    if (One->MaximumTicks != Other->MaximumTicks) {
+        return One->MaximumTicks > Other->MaximumTicks ? -1 : 1;
+    }
+
+    if (One->Calls != Other->Calls) {
+        return One->Calls > Other->Calls ? -1 : 1;
+    }
+
+    if (First == Second) {
+        return 0;
+    }
+
+    return First < Second ? -1 : 1;
+}
+
+
+//
+// Writes the cell of a chain of calls.
+// Path: the chain; READER_NONE: there is none.
+// Depth: how many functions there are in it.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPutPath(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ ULONG Path,
+    _In_ ULONG Depth
+    )
+{
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+    BOOLEAN IsText = Output->Format == ReaderFormatText;
+    ULONG Most = IsText ? READER_OUTLIERS_PATH_IN_TEXT : READER_OUTLIERS_PATH;
+    ULONG Count = Depth < Most ? Depth : Most;
+    RTL_WRITER Writer;
+    PCREADER_FUNCTION Function;
+    PULONG Shown;
+    PCHAR Buffer;
+    SIZE_T Size = 64;
+    ULONG Index;
+
+    if (Path == READER_NONE) {
+        OutputPutString(Output, "(outermost)");
+        return STATUS_SUCCESS;
+    }
+
+    //
+    // Of a long chain the first half of what is shown and the last.
+    //
+
+    Shown = (PULONG)Allocator->Allocate(Allocator->Context,
+                                        Count * sizeof(ULONG));
+    if (Shown == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    for (Index = Depth; Index != 0; Index--) {
+
+        if (Index <= Count / 2) {
+            Shown[Index - 1] = Outliers->Paths[Path].Function;
+        } else if (Index > Depth - (Count - Count / 2)) {
+            Shown[Index - 1 - (Depth - Count)] =
+                Outliers->Paths[Path].Function;
+        }
+
+        Path = Outliers->Paths[Path].Parent;
+    }
+
+    for (Index = 0; Index < Count; Index++) {
+        Size += (SIZE_T)Outliers->Functions.Functions[Shown[Index]]
+                    .NameLength + 4;
+    }
+
+    Buffer = NULL;
+    if (Size <= 0x40000000) {
+        Buffer = (PCHAR)Allocator->Allocate(Allocator->Context, Size);
+    }
+
+    if (Buffer == NULL) {
+        Allocator->Free(Allocator->Context, Shown);
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlInitializeBufferWriter(&Writer, Buffer, (ULONG)Size);
+    for (Index = 0; Index < Count; Index++) {
+
+        Function = &Outliers->Functions.Functions[Shown[Index]];
+        if (Index != 0) {
+            RtlWriteText(&Writer, IsText ? " > " : ";");
+        }
+
+        if (Depth != Count && Index == Count / 2) {
+            RtlWriteText(&Writer,
+                         "(%u more)%s",
+                         Depth - Count,
+                         IsText ? " > " : ";");
+        }
+
+        RtlWriteBytes(&Writer, Function->Name, Function->NameLength);
+    }
+
+    OutputPutText(Output, Buffer, Writer.LengthInBytes);
+    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, Shown);
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Writes the cell of when a call began, in a text so that --from takes it.
+//
+
+static
+VOID
+CommandPutStart(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    ULONGLONG Ticks = Timestamp - Outliers->Range.FirstTimestamp;
+    RTL_WRITER Writer;
+    ULONGLONG Time;
+    CHAR Text[32];
+
+    if (Output->Format != ReaderFormatText || Output->Clock->IsRaw) {
+        OutputPutNumber(Output, Ticks);
+        return;
+    }
+
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    if (CoreTicksToNanoseconds(&Outliers->Session.Clock, Ticks, &Time)) {
+        Time -= Time % CoreQueryGranularity(&Outliers->Session.Clock);
+        RtlWriteText(&Writer,
+                     "%4llu.%09llus",
+                     Time / CORE_NANOSECONDS_PER_SECOND,
+                     Time % CORE_NANOSECONDS_PER_SECOND);
+    } else {
+        RtlWriteText(&Writer, "%15llu", Time);
+    }
+
+    OutputPutText(Output, Text, Writer.LengthInBytes);
+}
+
+
+//
+// Writes the cells of a function.
+// HasModule: whether a cell for its module comes first.
+//
+
+static
+VOID
+CommandPutFunctionName(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ ULONG Function,
+    _In_ BOOLEAN HasModule
+    )
+{
+    PCREADER_FUNCTION This = &Outliers->Functions.Functions[Function];
+    const READER_MODULE *Module = Outliers->Session.Modules[This->Module];
+
+    if (HasModule) {
+        OutputPutText(Output, Module->Name, Module->NameLength);
+    }
+
+    OutputPutText(Output, This->Name, This->NameLength);
+}
+
+
+//
+// Writes the slowest calls.
+// Order: their indexes, the slowest first.
+// AreSeveral: whether they are of more than one function.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPutOutlierCalls(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PREADER_OUTLIER_GROUP Group,
+    _In_reads_(Group->NumberOfOutliers) const ULONG *Order,
+    _In_ BOOLEAN AreSeveral
+    )
+{
+    const READER_OUTLIER *Call;
+    ULONG When = 0;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    if (AreSeveral) {
+        When |= READER_OUTLIERS_FUNCTION;
+    }
+
+    for (Index = 0; Index < Group->NumberOfOutliers; Index++) {
+        if (Group->Heap[Index].Track != 0) {
+            When |= READER_OUTLIERS_FIBER;
+        }
+    }
+
+    OutputBeginTable(Output, &ReaderOutlierCallTable, When);
+    for (Index = 0; Index < Group->NumberOfOutliers; Index++) {
+
+        Call = &Group->Heap[Order[Index]];
+        OutputPutNumber(Output, Call->Ticks);
+        CommandPutStart(Outliers, Output, Call->EnterTimestamp);
+        OutputPutNumber(Output,
+                        Outliers->Session.Threads[Call->Thread].ThreadId);
+        SessionPutProcess(Output,
+                          &Outliers->Session,
+                          Outliers->Session.Threads[Call->Thread].Process);
+        OutputPutNumber(Output, Call->Track);
+        OutputPutNumber(Output, Call->Depth);
+        OutputPutNumber(Output, Call->SelfTicks);
+        if (Call->Child != READER_NONE) {
+            OutputPutNumber(Output, Call->ChildTicks);
+            CommandPutFunctionName(Outliers, Output, Call->Child, FALSE);
+        } else {
+            OutputPutNothing(Output);
+            OutputPutNothing(Output);
+        }
+
+        CommandPutFunctionName(Outliers, Output, Call->Function, TRUE);
+        Status = CommandPutPath(Outliers, Output, Call->Path, Call->Depth);
+        if (!NT_SUCCESS(Status)) {
+            break;
+        }
+    }
+
+    OutputEndTable(Output);
+    return Status;
+}
+
+
+//
+// Writes the cell of a percentile.
+// Share: parts in CORE_ALL_CALLS.
+//
+
+static
+VOID
+CommandPutShare(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_DURATIONS *Durations,
+    _In_ ULONG Share
+    )
+{
+    if (Durations->Calls == 0) {
+        OutputPutNothing(Output);
+    } else {
+        OutputPutNumber(Output,
+                        CoreQueryPercentile(&Durations->Histogram,
+                                            Share,
+                                            Durations->MaximumTicks));
+    }
+}
+
+
+//
+// Writes the percentiles and what is apart.
+// Function: their function, or the first one.
+//
+
+static
+VOID
+CommandPutOutlierSummary(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_OUTLIER_GROUP *Group,
+    _In_ ULONG Function
+    )
+{
+    const READER_DURATIONS *All = &Group->All;
+
+    OutputBeginTable(Output,
+                     &ReaderOutlierSummaryTable,
+                     SumSelectColumns(Group->Abandoned,
+                                      Group->Unfinished,
+                                      Group->Uncertain,
+                                      Group->BegunBefore,
+                                      Outliers->Session.NumberOfModules));
+    CommandPutFunctionName(Outliers, Output, Function, TRUE);
+    OutputPutNumber(Output, All->Calls);
+    if (All->Calls != 0) {
+        OutputPutNumber(Output, All->MinimumTicks);
+        OutputPutNumber(Output,
+                        CoreDivide(Group->SumHigh, Group->SumLow, All->Calls));
+    } else {
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+    }
+
+    CommandPutShare(Output, All, 500);
+    CommandPutShare(Output, All, 900);
+    CommandPutShare(Output, All, 990);
+    CommandPutShare(Output, All, 999);
+    CommandPutShare(Output, All, CORE_ALL_CALLS);
+    OutputPutNumber(Output, Group->Uncertain);
+    OutputPutNumber(Output, Group->BegunBefore);
+    OutputPutNumber(Output, Group->Unfinished);
+    OutputPutNumber(Output, Group->LongestUnfinished);
+    OutputPutNumber(Output, Group->Abandoned);
+    OutputPutNumber(Output, Group->LongestAbandoned);
+    OutputEndTable(Output);
+}
+
+
+//
+// Writes how many calls took how long, a row for each power of two.
+//
+
+static
+VOID
+CommandPutOutlierHistogram(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_OUTLIER_GROUP *Group
+    )
+{
+    PCCORE_CLOCK Clock = Output->Clock;
+    BOOLEAN IsText = Output->Format == ReaderFormatText;
+    CORE_CLOCK Nanoseconds = *Clock;
+    CHAR Bar[READER_OUTLIERS_BAR];
+    ULONGLONG Largest = 0;
+    ULONG First = READER_OUTLIERS_DURATIONS;
+    ULONG Last = 0;
+    ULONG Index;
+    ULONG Length;
+
+    for (Index = 0; Index < READER_OUTLIERS_DURATIONS; Index++) {
+        if (Group->Counts[Index] != 0) {
+            Last = Index;
+            First = First < Index ? First : Index;
+            Largest = Largest > Group->Counts[Index] ? Largest
+                                                     : Group->Counts[Index];
+        }
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Bar); Index++) {
+        Bar[Index] = '#';
+    }
+
+    //
+    // What is written are nanoseconds themselves, and no coarser ones.
+    //
+
+    if (Clock->Ticks != 0) {
+        Nanoseconds.Ticks = CORE_NANOSECONDS_PER_SECOND;
+        Nanoseconds.Nanoseconds = CORE_NANOSECONDS_PER_SECOND;
+    }
+
+    Nanoseconds.Resolution = 0;
+    Output->Clock = &Nanoseconds;
+    OutputBeginTable(Output,
+                     IsText ? &ReaderOutlierBarTable
+                            : &ReaderOutlierHistogramTable,
+                     0);
+    for (Index = First; Index <= Last; Index++) {
+
+        OutputPutNumber(Output, Index == 0 ? 0 : 1ULL << (Index - 1));
+        if (Index < 64) {
+            OutputPutNumber(Output, 1ULL << Index);
+        } else {
+            OutputPutNothing(Output);
+        }
+
+        OutputPutNumber(Output, Group->Counts[Index]);
+        OutputPutNumber(Output,
+                        CoreMultiplyDivide(Group->Counts[Index],
+                                           10000,
+                                           Group->All.Calls));
+        if (IsText) {
+
+            //
+            // One call is seen, too.
+            //
+
+            Length = (ULONG)CoreMultiplyDivide(Group->Counts[Index],
+                                               READER_OUTLIERS_BAR,
+                                               Largest);
+            if (Length == 0 && Group->Counts[Index] != 0) {
+                Length = 1;
+            }
+
+            OutputPutText(Output, Bar, Length);
+        }
+    }
+
+    OutputEndTable(Output);
+    Output->Clock = Clock;
+}
+
+
+//
+// Writes the direct callers.
+// Order: the callers' indexes.
+//
+
+static
+VOID
+CommandPutOutlierCallers(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_OUTLIER_GROUP *Group,
+    _In_reads_(Group->NumberOfCallers) const ULONG *Order
+    )
+{
+    const READER_DURATIONS *Caller;
+    ULONG Index;
+
+    OutputBeginTable(Output,
+                     &ReaderOutlierCallerTable,
+                     Outliers->Session.NumberOfModules != 1
+                         ? READER_COLUMN_MODULE
+                         : 0);
+    for (Index = 0; Index < Group->NumberOfCallers; Index++) {
+
+        Caller = &Group->Callers[Order[Index]];
+        OutputPutNumber(Output, Caller->Calls);
+        CommandPutShare(Output, Caller, 500);
+        CommandPutShare(Output, Caller, 990);
+        OutputPutNumber(Output, Caller->MaximumTicks);
+        if (Caller->Function != READER_NONE) {
+            CommandPutFunctionName(Outliers, Output, Caller->Function, TRUE);
+        } else {
+            OutputPutNothing(Output);
+            OutputPutString(Output, "(outermost)");
+        }
+    }
+
+    OutputEndTable(Output);
+}
+
+
+//
+// Writes what was found.
+// Function: their function, or the first one.
+// AreSeveral: whether they are of more than one function.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPutOutliers(
+    _In_ PREADER_OUTLIERS Outliers,
+    _In_ PREADER_OUTLIER_GROUP Group,
+    _In_ ULONG Function,
+    _In_ BOOLEAN AreSeveral
+    )
+{
+    PCREADER_CONTEXT Context = Outliers->Session.Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_OUTPUT Output;
+    PULONG Calls;
+    PULONG Callers;
+    ULONG Index;
+    NTSTATUS Status = STATUS_NO_MEMORY;
+
+    Calls = (PULONG)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)Group->NumberOfOutliers + 1) * sizeof(ULONG));
+    Callers = (PULONG)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)Group->NumberOfCallers + 1) * sizeof(ULONG));
+    if (Calls == NULL || Callers == NULL) {
+        goto End;
+    }
+
+    for (Index = 0; Index < Group->NumberOfOutliers; Index++) {
+        Calls[Index] = Index;
+    }
+
+    for (Index = 0; Index < Group->NumberOfCallers; Index++) {
+        Callers[Index] = Index;
+    }
+
+    BaseSort(Calls, Group->NumberOfOutliers, CommandCompareOutliers, Group);
+    BaseSort(Callers,
+             Group->NumberOfCallers,
+             CommandCompareOutlierCallers,
+             Group);
+
+    OutputBeginDocument(&Output,
+                        Context->Output,
+                        Outliers->Options->Format,
+                        &Outliers->Session.Clock,
+                        "outliers",
+                        TRUE);
+    Output.HasProcesses = Outliers->Session.NumberOfProcesses > 1;
+    CommandPutOutlierSummary(Outliers, &Output, Group, Function);
+    Status = CommandPutOutlierCalls(Outliers, &Output, Group, Calls,
+                                    AreSeveral);
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    CommandPutOutlierHistogram(&Output, Group);
+    CommandPutOutlierCallers(Outliers, &Output, Group, Callers);
+    if (Group->Abandoned != 0) {
+        OutputPutNote(&Output,
+                      "Abandoned: left without an exit (exception, longjmp, no "
+                      "return).  They are not included in any other number.");
+    }
+
+    if (Group->Unfinished != 0) {
+        OutputPutNote(&Output,
+                      "Unfinished: open at the end of the data or of the "
+                      "range.  They are not included in any other number.");
+    }
+
+    if (Group->Uncertain != 0) {
+        OutputPutNote(&Output, READER_UNCERTAIN_NOTE);
+    }
+
+    CallPutRangeNote(&Output, Outliers->Options, Group->BegunBefore);
+    SessionPutClockNote(&Output, &Outliers->Session);
+    OutputEndDocument(&Output);
+
+End:
+
+    Allocator->Free(Allocator->Context, Callers);
+    Allocator->Free(Allocator->Context, Calls);
+    return Status;
+}
+
+
+//
+// Decides whose calls are shown, and shows them.
+// Outliers: the command's state, with all threads read.
+// ExitCode: of reading them.
+//
+
+static
+ULONG
+CommandEndOutliers(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ ULONG ExitCode
+    )
+{
+    PCREADER_CONTEXT Context = Outliers->Session.Context;
+    PREADER_OUTLIER_GROUP Group;
+    PUCHAR IsMeant;
+    ULONG Function;
+    ULONG Number = 0;
+    ULONG Index;
+    ULONG Code;
+    NTSTATUS Status;
+
+    if (!FunctionResolveName(&Outliers->Name,
+                             Outliers->Matches,
+                             Outliers->CapacityOfMatches,
+                             &IsMeant,
+                             &Function,
+                             &Code)) {
+        return ExitCode == READER_EXIT_SUCCESS ? Code : ExitCode;
+    }
+
+    for (Index = 0; Index < Outliers->Functions.NumberOfFunctions; Index++) {
+        Number += IsMeant[Index];
+    }
+
+    Context->Allocator->Free(Context->Allocator->Context, IsMeant);
+    Group = &Outliers->Groups[FunctionMatchName(&Outliers->Name, Function) - 1];
+    if (Group->All.Calls == 0 && Group->Abandoned == 0 &&
+        Group->Unfinished == 0) {
+
+        RtlWriteText(Context->Errors,
+                     "TraceReader: outliers: no call of %T was found in the "
+                     "data that was read\n",
+                     Outliers->Name.Text);
+        RtlFlushWriter(Context->Errors);
+        return ExitCode == READER_EXIT_SUCCESS ? READER_EXIT_NOTHING
+                                               : ExitCode;
+    }
+
+    Status = CommandPutOutliers(Outliers, Group, Function, Number > 1);
+    if (!NT_SUCCESS(Status)) {
+        return BaseFail(Context,
+                        "outliers",
+                        Outliers->Options->PathUtf8,
+                        Status);
+    }
+
+    return ExitCode;
+}
+
+
+//
+// Reads the session and shows what was found.
+// Outliers: the command's state, with the session open.
+//
+
+static
+ULONG
+CommandRunOutliers(
+    _Inout_ PREADER_OUTLIERS Outliers
+    )
+{
+    PREADER_SESSION Session = &Outliers->Session;
+    PCREADER_CONTEXT Context = Session->Context;
+    PCREADER_OPTIONS Options = Outliers->Options;
+    READER_COST Cost;
+    ULONG ExitCode;
+
+    CommandBeginReading(Context, &Cost);
+    if (Session->Clock.Kind == TRACE_CLOCK_NONE) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: outliers: the session has no times: it was "
+                     "recorded with TRACER_CLOCK=none\n");
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    if (!CallQueryRange(Session, Options, &Outliers->Range)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    Outliers->Limit = READER_OUTLIERS_DEFAULT_LIMIT;
+    if ((Options->Given & READER_OPTION_LIMIT) != 0) {
+        Outliers->Limit = Options->Limit < 0x80000000u ? (ULONG)Options->Limit
+                                                       : 0x80000000u;
+    }
+
+    CommandInitializeOutliers(Outliers);
+    Outliers->Walk.Functions = &Outliers->Functions;
+    Outliers->Walk.Range = &Outliers->Range;
+    Outliers->Walk.Options = Options;
+    Outliers->Walk.Event = CommandOutliersEvent;
+    Outliers->Walk.Watch = CommandWatchOutliers;
+    Outliers->Walk.Context = Outliers;
+    ExitCode = CommandEndOutliers(Outliers, CallWalkThreads(&Outliers->Walk));
+
+    if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        Cost.NumberOfRecords = Outliers->Walk.NumberOfRecords;
+        Cost.NumberOfOrdinary = Outliers->Walk.NumberOfOrdinary;
+        Cost.NumberOfThreads = Outliers->Walk.NumberOfThreads;
+        Cost.NumberOfWorkers = 1;
+        CommandPutReading(Session, &Cost);
+    }
+
+    CommandRundownOutliers(Outliers);
+    return ExitCode;
+}
+
+
+static
+ULONG
+CommandOutliers(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    PREADER_OUTLIERS Outliers;
+    ULONG ExitCode = READER_EXIT_FAILURE;
+
+    Outliers = (PREADER_OUTLIERS)Allocator->Allocate(Allocator->Context,
+                                                     sizeof(READER_OUTLIERS));
+    if (Outliers == NULL) {
+        return BaseFail(Context,
+                        "outliers",
+                        Options->PathUtf8,
+                        STATUS_NO_MEMORY);
+    }
+
+    Outliers->Options = Options;
+    if (CommandBeginCommand(&Outliers->Session, Context, Options)) {
+        if (SessionRequireCalls(&Outliers->Session, "outliers")) {
+            ExitCode = CommandRunOutliers(Outliers);
+        }
+
+        CommandCloseCommandSession(&Outliers->Session);
+    }
+
+    Allocator->Free(Allocator->Context, Outliers);
+    return ExitCode;
+}
+
+
+//
+// Of CSV and JSON.
+//
+
+static const PCREADER_TABLE ReaderOutliersTables[] = {
+    &ReaderOutlierSummaryTable,
+    &ReaderOutlierCallTable,
+    &ReaderOutlierHistogramTable,
+    &ReaderOutlierCallerTable,
+    NULL
+};
+
+const READER_COMMAND ReaderOutliersCommand = {
+    "outliers",
+    "FUNCTION PATH",
+    "Shows a function's slowest calls, and how long all of them took",
+    READER_NAME_NOTE
+    "--limit says how many calls (default: 10).  start is counted from the\n"
+    "first record, as in --from and --to.  In text, a chain of more than\n"
+    "eight callers is shown without its middle.\n"
+    "CSV has the columns table, row, field, value.\n"
+    "Durations are inclusive, and each call of a recursive function counts\n"
+    "for itself.  Abandoned and unfinished calls are counted separately.\n"
+    READER_PERCENTILES_NOTE
+    READER_RANGE_NOTE
+    READER_TICKS_NOTE,
+    "  TraceReader outliers Game::Update SESSION\n"
+    "  TraceReader outliers --limit 50 --thread 4712 game.exe!Load SESSION\n"
+    "  TraceReader outliers --from 1.5s --json Update SESSION\n",
+    READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
+        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_GENERAL |
+        READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING,
+    CommandOutliers,
+    ReaderOutliersTables,
+    NULL
+};

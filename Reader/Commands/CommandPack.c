@@ -1,0 +1,986 @@
+/*++
+
+Module Name:
+
+    CommandPack.c
+
+Abstract:
+
+    TraceReader pack: puts all that a session is into one ZIP file, so that it
+    can be read elsewhere: its stores up to the end of their records, its logs,
+    and the symbol cache with an answer for each site.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "../Base/BaseFile.h"
+#include "../Session/SessionCopy.h"
+#include "../Session/SessionName.h"
+#include "../Session/SessionStoreOpen.h"
+#include "../Functions/FunctionCache.h"
+#include "../Functions/FunctionLine.h"
+#include "../Sums/SumTally.h"
+#include "Command.h"
+#include "CommandPackZip.h"
+
+#define READER_PACK_BUFFER_SIZE 0x100000u
+
+typedef struct _READER_PACK {
+    PCREADER_CONTEXT Context;
+    PCREADER_OPTIONS Options;
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_TALLY Tally;
+    READER_ZIP Zip;
+    HANDLE File;
+    PUCHAR Buffer;
+    PCHAR Name;                     // of an entry, UTF-8
+    ULONG FolderLength;             // bytes of it that all names begin with
+    ULONG NumberOfLogs;
+    ULONGLONG NumberOfRecords;
+    ULONGLONG NumberOvertaken;      // records of rings
+    ULONGLONG NumberOfNames;        // functions with a name
+    PCSZ FailedStep;
+} READER_PACK;
+typedef READER_PACK *PREADER_PACK;
+
+
+//
+// Notes what failed.
+// Step: a literal.
+//
+
+static
+NTSTATUS
+CommandFailPack(
+    _Inout_ PREADER_PACK Pack,
+    _In_z_ PCSZ Step,
+    _In_ NTSTATUS Status
+    )
+{
+    if (!NT_SUCCESS(Status)) {
+        Pack->FailedStep = Step;
+    }
+
+    return Status;
+}
+
+
+//
+// Begins an entry, in the folder of the session.
+// Name, LengthInChars: the file's name.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandBeginPackEntry(
+    _Inout_ PREADER_PACK Pack,
+    _In_reads_(LengthInChars) PCWSTR Name,
+    _In_ ULONG LengthInChars,
+    _In_ ULONGLONG SizeInBytes
+    )
+{
+    PCHAR Text = Pack->Name + Pack->FolderLength;
+    UNICODE_STRING Path;
+    ULONG Length;
+    ULONG Index;
+
+    //
+    // Who unpacks it makes a file of this name.
+    //
+
+    RtlPointUnicodeString(&Path, Name, LengthInChars);
+    if (!RtlIsPlainName(&Path, TRUE)) {
+        return CommandFailPack(Pack,
+                               "write the pack (a store's name points outside "
+                               "its directory or is that of a device)",
+                               STATUS_OBJECT_NAME_INVALID);
+    }
+
+    RtlWideToUtf8(Name,
+                  LengthInChars,
+                  Text,
+                  READER_ZIP_MAXIMUM_NAME - Pack->FolderLength,
+                  &Length);
+    for (Index = 0; Index < Length; Index++) {
+        if (Text[Index] == '\\') {
+            Text[Index] = '/';
+        }
+    }
+
+    return CommandFailPack(Pack,
+                           "write the pack",
+                           CommandBeginZipEntry(&Pack->Zip,
+                                                Pack->Name,
+                                                Pack->FolderLength + Length,
+                                                SizeInBytes));
+}
+
+
+//
+// Gives bytes to the entry: a READER_COPY_ROUTINE.
+//
+
+static
+NTSTATUS
+CommandPackBytes(
+    _In_ PVOID Target,
+    _In_ ULONGLONG FileOffset,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ ULONG SizeInBytes
+    )
+{
+    return CommandWriteZipEntry(&((PREADER_PACK)Target)->Zip,
+                                FileOffset,
+                                Bytes,
+                                SizeInBytes);
+}
+
+
+//
+// Notes what failed of a copy.
+//
+
+static
+NTSTATUS
+CommandFailCopy(
+    _Inout_ PREADER_PACK Pack,
+    _In_ NTSTATUS ReadStatus,
+    _In_ NTSTATUS WriteStatus
+    )
+{
+    return NT_SUCCESS(ReadStatus)
+               ? CommandFailPack(Pack, "write the pack", WriteStatus)
+               : CommandFailPack(Pack, "read the session", ReadStatus);
+}
+
+
+//
+// Copies a part of a file to the same place of the entry.
+// Start, End: the part, file offsets. What the file has lost of it since is
+// zero.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPackPart(
+    _Inout_ PREADER_PACK Pack,
+    _In_ HANDLE File,
+    _In_ ULONGLONG Start,
+    _In_ ULONGLONG End
+    )
+{
+    NTSTATUS WriteStatus;
+    NTSTATUS Status;
+
+    Status = SessionCopyPart(Pack->Context,
+                             File,
+                             Start,
+                             End,
+                             Pack->Buffer,
+                             READER_PACK_BUFFER_SIZE,
+                             CommandPackBytes,
+                             Pack,
+                             &WriteStatus);
+    return CommandFailCopy(Pack, Status, WriteStatus);
+}
+
+
+//
+// Packs a file of the session's directory as it is.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPackFile(
+    _Inout_ PREADER_PACK Pack,
+    _In_ PCUNICODE_STRING Name
+    )
+{
+    HANDLE File;
+    ULONGLONG Size;
+    NTSTATUS Status;
+
+    Status = CommandFailPack(Pack,
+                             "read the session",
+                             SessionOpenFile(&Pack->Session,
+                                             Name,
+                                             &File,
+                                             &Size));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = CommandBeginPackEntry(Pack,
+                                   Name->Buffer,
+                                   Name->Length / sizeof(WCHAR),
+                                   Size);
+    if (NT_SUCCESS(Status)) {
+        Status = CommandPackPart(Pack, File, 0, Size);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = CommandFailPack(Pack,
+                                 "write the pack",
+                                 CommandEndZipEntry(&Pack->Zip));
+    }
+
+    RtlClose(Pack->Context->Rtl, File);
+    return Status;
+}
+
+
+//
+// A store whose records are being copied.
+//
+
+typedef struct _READER_PACK_RECORDS {
+    PREADER_PACK Pack;
+    PCTRACE_STORE_HEADER Header;
+    ULONGLONG Position;             // of the next records
+    ULONGLONG NumberOvertaken;      // of a ring, overwritten before they could
+                                    // be copied
+} READER_PACK_RECORDS;
+typedef READER_PACK_RECORDS *PREADER_PACK_RECORDS;
+
+
+//
+// Gives records to the entry, at the place that they have in their file: a
+// READER_RECORDS_ROUTINE.
+//
+
+static
+NTSTATUS
+CommandPackRecords(
+    _In_ PVOID Target,
+    _In_ ULONGLONG Position,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+{
+    PREADER_PACK_RECORDS Copy = (PREADER_PACK_RECORDS)Target;
+    ULONGLONG Available;
+
+    Copy->NumberOvertaken += (Position - Copy->Position) / TRACE_RECORD_SIZE;
+    Copy->Position = Position + (ULONGLONG)NumberOfRecords * TRACE_RECORD_SIZE;
+    return CommandWriteZipEntry(
+        &Copy->Pack->Zip,
+        CorePositionToFileOffset(Copy->Header, Position, &Available),
+        Records,
+        NumberOfRecords * TRACE_RECORD_SIZE);
+}
+
+
+//
+// Makes a header publish the records that were copied. One that does so
+// already stays as it is.
+// Header: a copy of the store's.
+// First: where a ring's records begin; 0: where they always did.
+// End: where they end.
+//
+
+static
+VOID
+CommandSettleHeader(
+    _Inout_ PTRACE_STORE_HEADER Header,
+    _In_ ULONGLONG First,
+    _In_ ULONGLONG End
+    )
+{
+    if ((Header->Generation & 1) != 0) {
+        Header->ViewFileOffset = End;
+    } else {
+        Header->Cursor = End - Header->CursorToFileOffset;
+    }
+
+    if (Header->RingSizeInBytes != 0) {
+        Header->FirstPosition = First;
+    }
+}
+
+
+//
+// Packs a store that is open: its header and its records, as they are at this
+// moment.
+// Store: the store, open, its end valid.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPackStore(
+    _Inout_ PREADER_PACK Pack,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    TRACE_STORE_HEADER *Header;
+    ULONGLONG End = Store->EndOfRecords;
+    ULONGLONG First;
+    ULONGLONG RingEnd = Store->Header->RingFileOffset +
+                        Store->Header->RingSizeInBytes;
+    ULONGLONG Size = End;
+    READER_PACK_RECORDS Copy = { Pack,
+                                 Store->Header,
+                                 Store->StartOfRecords,
+                                 0 };
+    NTSTATUS WriteStatus;
+    NTSTATUS Status;
+
+    if (Store->Header->RingSizeInBytes != 0 && RingEnd < End) {
+        Size = RingEnd;
+    }
+
+    Header = (TRACE_STORE_HEADER *)
+        Pack->Context->Allocator->Allocate(
+            Pack->Context->Allocator->Context,
+            sizeof(TRACE_STORE_HEADER));
+    if (Header == NULL) {
+        return CommandFailPack(Pack, "write the pack", STATUS_NO_MEMORY);
+    }
+
+    RtlCopyBytes(Header, Store->Header, sizeof(*Header));
+    Status = CommandBeginPackEntry(Pack,
+                                   Store->Name.Buffer,
+                                   Store->Name.Length / sizeof(WCHAR),
+                                   Size);
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    //
+    // What a ring has is known when all of it is copied: its header comes last.
+    //
+
+    if (Header->RingSizeInBytes == 0) {
+        CommandSettleHeader(Header, 0, End);
+        Status = CommandFailPack(Pack,
+                                 "write the pack",
+                                 CommandWriteZipEntry(&Pack->Zip,
+                                                      0,
+                                                      Header,
+                                                      sizeof(*Header)));
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = CommandPackPart(Pack,
+                                 Store->File,
+                                 sizeof(*Header),
+                                 Header->HeaderSize);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = SessionCopyRecords(Pack->Context,
+                                    Store,
+                                    Pack->Buffer,
+                                    READER_PACK_BUFFER_SIZE,
+                                    CommandPackRecords,
+                                    &Copy,
+                                    &WriteStatus);
+        Status = CommandFailCopy(Pack, Status, WriteStatus);
+    }
+
+    if (NT_SUCCESS(Status) && Header->RingSizeInBytes != 0) {
+
+        //
+        // If its writer has passed the end there was, nothing is left.
+        //
+
+        First = Store->StartOfRecords > Header->HeaderSize
+                    ? Store->StartOfRecords
+                    : 0;
+        if (First > End) {
+            First = 0;
+            End = Header->HeaderSize;
+        }
+
+        CommandSettleHeader(Header, First, End);
+        Status = CommandFailPack(Pack,
+                                 "write the pack",
+                                 CommandWriteZipEntry(&Pack->Zip,
+                                                      0,
+                                                      Header,
+                                                      sizeof(*Header)));
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = CommandFailPack(Pack,
+                                 "write the pack",
+                                 CommandEndZipEntry(&Pack->Zip));
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Pack->NumberOvertaken += Copy.NumberOvertaken;
+        if (Copy.Position < Store->EndOfRecords &&
+            Copy.Position < Store->StartOfRecords) {
+            Pack->NumberOvertaken += (Store->StartOfRecords - Copy.Position) /
+                                     TRACE_RECORD_SIZE;
+        }
+
+        if (Store->StartOfRecords < End) {
+            Pack->NumberOfRecords += (End - Store->StartOfRecords) /
+                                     TRACE_RECORD_SIZE;
+        }
+    }
+
+End:
+    Pack->Context->Allocator->Free(Pack->Context->Allocator->Context, Header);
+    return Status;
+}
+
+
+//
+// Packs all stores. One that is not good, or holds a tree, is packed as it is.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPackStores(
+    _Inout_ PREADER_PACK Pack
+    )
+{
+    PREADER_SESSION Session = &Pack->Session;
+    PREADER_STORE Store;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        Store = Session->Stores[Index];
+        Status = STATUS_UNSUCCESSFUL;
+        if (Store->Thread != READER_NONE) {
+            Status = SessionOpenSessionStore(Session, Store);
+        }
+
+        if (NT_SUCCESS(Status) &&
+            !Store->IsTree &&
+            Store->HeaderResult.State == CoreHeaderValid &&
+            Store->EndState == CoreEndValid) {
+            Status = CommandPackStore(Pack, Store);
+        } else {
+            Status = CommandPackFile(Pack, &Store->Name);
+        }
+
+        SessionCloseStore(Pack->Context, Store);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Packs a directory's entry if it is a log or the control file.
+// SizeInBytes: not used: it may be older than the file.
+// IsDirectory: whether the entry is one.
+//
+
+static
+NTSTATUS
+CommandPackLog(
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+{
+    PREADER_PACK Pack = (PREADER_PACK)CallbackContext;
+    WCHAR Buffer[READER_MAXIMUM_NAME_IN_CHARS];
+    UNICODE_STRING Path;
+    READER_FILE_KIND Kind;
+    NTSTATUS Status;
+
+    UNREFERENCED_PARAMETER(SizeInBytes);
+
+    Kind = SessionQueryFileKind(Pack->Context->Rtl, Name);
+    if (IsDirectory ||
+        (Kind != ReaderFileLog && Kind != ReaderFileControl)) {
+        return STATUS_SUCCESS;
+    }
+
+    if (!SessionAdmitName(&Pack->Session, Name)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = SessionComposeName(&Pack->Session, Name, Buffer, &Path);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Kind == ReaderFileLog) {
+        Pack->NumberOfLogs += 1;
+    }
+
+    return CommandPackFile(Pack, &Path);
+}
+
+
+//
+// Packs the logs of the processes that are packed.
+// Pack: the pack, of several processes.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPackLogsBelow(
+    _Inout_ PREADER_PACK Pack
+    )
+{
+    PREADER_SESSION Session = &Pack->Session;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 1;
+         NT_SUCCESS(Status) && Index < Session->NumberOfDirectories;
+         Index++) {
+
+        PREADER_DIRECTORY Directory = &Session->Directories[Index];
+
+        if (Directory->Process == READER_NONE) {
+            continue;
+        }
+
+        Session->Path.Length = Session->DirectoryLength;
+        Status = RtlAppendPath(&Session->Path,
+                               Directory->Name.Buffer,
+                               Directory->Name.Length / sizeof(WCHAR),
+                               TRUE);
+        if (NT_SUCCESS(Status)) {
+            Session->VisitedDirectory = Index;
+            Status = RtlEnumerateDirectory(Pack->Context->Rtl,
+                                           &Session->Path,
+                                           CommandPackLog,
+                                           Pack);
+            Session->VisitedDirectory = 0;
+        }
+    }
+
+    Session->Path.Length = Session->DirectoryLength;
+    return Status;
+}
+
+
+//
+// Asks the images for everything that a reader of the session may ask: reads
+// all records, and then looks for the source line of each site and of each
+// function.  The fast way asks what the general rules ask: of each site once,
+// and of functions that may be inlined only where a call is not ordinary.
+//
+// Pack: the pack, its tally and functions empty.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandAskForAll(
+    _Inout_ PREADER_PACK Pack
+    )
+{
+    PREADER_SESSION Session = &Pack->Session;
+    PREADER_FUNCTIONS Functions = &Pack->Functions;
+    READER_SOURCE_LINE Line;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        Status = SumTallyThread(&Pack->Tally, Index);
+        if (Status == STATUS_NO_MEMORY) {
+            return CommandFailPack(Pack, "read the session", Status);
+        }
+    }
+
+    for (Index = 0; Index < Functions->Sites.Capacity; Index++) {
+        if (Functions->Sites.Slots[Index].IsUsed) {
+            (VOID)FunctionFindLine(Session,
+                                   Functions->Sites.Slots[Index].Key,
+                                   &Line);
+        }
+    }
+
+    for (Index = 0; Index < Functions->NumberOfFunctions; Index++) {
+
+        PCREADER_FUNCTION Function = &Functions->Functions[Index];
+
+        if (Function->IsNamed || Function->FoldedLength != 0) {
+            Pack->NumberOfNames += 1;
+        }
+
+        (VOID)FunctionFindLine(Session,
+                               ((ULONGLONG)Function->Module << 32) |
+                                 Function->Rva,
+                               &Line);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Completes the symbol cache and packs it.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPackCache(
+    _Inout_ PREADER_PACK Pack
+    )
+{
+    static const WCHAR Name[] = L"symbols.cache";
+    PCALLOCATOR Allocator = Pack->Context->Allocator;
+    PVOID Bytes;
+    ULONG SizeInBytes;
+    NTSTATUS Status;
+
+    Status = CommandAskForAll(Pack);
+    if (!NT_SUCCESS(Status) || Pack->Session.Cache == NULL) {
+        return Status;
+    }
+
+    Status = FunctionMakeCache(&Pack->Session, &Bytes, &SizeInBytes);
+    if (!NT_SUCCESS(Status)) {
+        return CommandFailPack(Pack, "make the symbol cache", Status);
+    }
+
+    Status = CommandBeginPackEntry(Pack,
+                                   Name,
+                                   RTL_NUMBER_OF(Name) - 1,
+                                   SizeInBytes);
+    if (NT_SUCCESS(Status)) {
+        Status = CommandFailPack(Pack,
+                                 "write the pack",
+                                 CommandWriteZipEntry(&Pack->Zip,
+                                                      0,
+                                                      Bytes,
+                                                      SizeInBytes));
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = CommandFailPack(Pack,
+                                 "write the pack",
+                                 CommandEndZipEntry(&Pack->Zip));
+    }
+
+    Allocator->Free(Allocator->Context, Bytes);
+    return Status;
+}
+
+
+//
+// Names the folder in the pack as the session's directory.
+//
+
+static
+VOID
+CommandNamePackFolder(
+    _Inout_ PREADER_PACK Pack
+    )
+{
+    UNICODE_STRING Path = Pack->Session.Path;
+    UNICODE_STRING Name;
+
+    Path.Length = Pack->Session.DirectoryLength;
+    if (!Pack->Session.IsDirectory) {
+        RtlBaseName(&Path, &Name);
+        Path.Length -= Name.Length;
+    }
+
+    while (Path.Length != 0 &&
+           Path.Buffer[Path.Length / sizeof(WCHAR) - 1] == L'\\') {
+        Path.Length -= sizeof(WCHAR);
+    }
+
+    RtlBaseName(&Path, &Name);
+    if (Name.Length != 0 && !RtlIsPlainName(&Name, FALSE)) {
+        RtlPointUnicodeString(&Name, L"session", 7);
+    }
+
+    RtlWideToUtf8(Name.Buffer,
+                  Name.Length / sizeof(WCHAR),
+                  Pack->Name,
+                  READER_ZIP_MAXIMUM_NAME / 2,
+                  &Pack->FolderLength);
+    if (Pack->FolderLength != 0) {
+        Pack->Name[Pack->FolderLength] = '/';
+        Pack->FolderLength += 1;
+    }
+}
+
+
+//
+// Pack: the pack, its file open.
+// Returns STATUS_SUCCESS or what failed, in FailedStep.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandWritePack(
+    _Inout_ PREADER_PACK Pack
+    )
+{
+    PREADER_SESSION Session = &Pack->Session;
+    PCALLOCATOR Allocator = Pack->Context->Allocator;
+    NTSTATUS Status;
+
+    Pack->Buffer = (PUCHAR)Allocator->Allocate(Allocator->Context,
+                                               READER_PACK_BUFFER_SIZE);
+    Pack->Name = (PCHAR)Allocator->Allocate(Allocator->Context,
+                                            READER_ZIP_MAXIMUM_NAME);
+    if (Pack->Buffer == NULL || Pack->Name == NULL) {
+        return CommandFailPack(Pack, "write the pack", STATUS_NO_MEMORY);
+    }
+
+    Status = CommandInitializeZip(&Pack->Zip,
+                                  Pack->Context,
+                                  Pack->File,
+                                  Session->Header->ProcessCreationTime);
+    if (!NT_SUCCESS(Status)) {
+        return CommandFailPack(Pack, "write the pack", Status);
+    }
+
+    CommandNamePackFolder(Pack);
+    Status = CommandPackStores(Pack);
+    if (NT_SUCCESS(Status) && Session->IsDirectory) {
+
+        Session->Path.Length = Session->DirectoryLength;
+        Status = RtlEnumerateDirectory(Pack->Context->Rtl,
+                                       &Session->Path,
+                                       CommandPackLog,
+                                       Pack);
+        if (NT_SUCCESS(Status) && Session->HasDirectories) {
+            Status = CommandPackLogsBelow(Pack);
+        }
+
+        if (!NT_SUCCESS(Status) && Pack->FailedStep == NULL) {
+            CommandFailPack(Pack, "read the session", Status);
+        }
+    }
+
+    //
+    // The records are read after they are packed, so that what a running
+    // program adds meanwhile has answers too many, not too few.
+    //
+
+    if (NT_SUCCESS(Status)) {
+        Status = CommandPackCache(Pack);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = CommandFailPack(Pack,
+                                 "write the pack",
+                                 CommandEndZip(&Pack->Zip));
+    }
+
+    return Status;
+}
+
+
+//
+// Writes the pack under another name and then gives it its own.
+// Pack: the pack, its session open.
+// PathBuffer: room for two paths.
+//
+
+static
+ULONG
+CommandPackTo(
+    _Inout_ PREADER_PACK Pack,
+    _Inout_ PWCHAR PathBuffer
+    )
+{
+    static const WCHAR Suffix[] = L".tmp";
+    PCREADER_CONTEXT Context = Pack->Context;
+    PCREADER_OPTIONS Options = Pack->Options;
+    UNICODE_STRING Given;
+    UNICODE_STRING Path;
+    UNICODE_STRING Temporary;
+    HANDLE Existing;
+    ULONGLONG Size = 0;
+    NTSTATUS Status;
+
+    RtlPointUnicodeString(&Given,
+                          Options->Output,
+                          RtlLengthOfWideString(Options->Output));
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &Given,
+                                PathBuffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &Path);
+    if (!NT_SUCCESS(Status)) {
+        return BaseFail(Context,
+                        "create the pack",
+                        Options->OutputUtf8,
+                        Status);
+    }
+
+    Status = RtlOpenFileForReading(Context->Rtl, &Path, &Existing);
+    if (NT_SUCCESS(Status) ||
+        (Status != STATUS_OBJECT_NAME_NOT_FOUND &&
+         Status != STATUS_OBJECT_PATH_NOT_FOUND)) {
+
+        if (NT_SUCCESS(Status)) {
+            RtlClose(Context->Rtl, Existing);
+        }
+
+        return BaseFail(Context,
+                        "create the pack (an existing file is not replaced)",
+                        Options->OutputUtf8,
+                        NT_SUCCESS(Status) ? STATUS_OBJECT_NAME_COLLISION
+                                           : Status);
+    }
+
+    Temporary.Buffer = PathBuffer + RTL_MAXIMUM_PATH_IN_CHARS;
+    Temporary.Length = Path.Length;
+    Temporary.MaximumLength = RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR);
+    RtlCopyBytes(Temporary.Buffer, Path.Buffer, Path.Length);
+    Status = RtlAppendPath(&Temporary,
+                           Suffix,
+                           RTL_NUMBER_OF(Suffix) - 1,
+                           FALSE);
+    if (NT_SUCCESS(Status)) {
+        Status = BaseOpenTemporaryFile(Context,
+                                       &Temporary,
+                                       FALSE,
+                                       &Pack->File);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return BaseFail(Context,
+                        "create the pack",
+                        Options->OutputUtf8,
+                        Status);
+    }
+
+    Status = CommandWritePack(Pack);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlQueryFileSize(Context->Rtl, Pack->File, &Size);
+        if (NT_SUCCESS(Status)) {
+            Status = BaseRenameFile(Context, Pack->File, &Path, FALSE);
+        }
+
+        CommandFailPack(Pack, "give the pack its name", Status);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        BaseRemoveFile(Context, Pack->File);
+    }
+
+    RtlClose(Context->Rtl, Pack->File);
+    if (!NT_SUCCESS(Status)) {
+        return BaseFail(Context,
+                        Pack->FailedStep,
+                        Options->OutputUtf8,
+                        Status);
+    }
+
+    RtlWriteText(Context->Output,
+                 "%T: %u store%s with %llu records, %u log%s, %llu names of "
+                 "%u functions; %llu bytes\n",
+                 Options->OutputUtf8,
+                 Pack->Session.NumberOfStores,
+                 Pack->Session.NumberOfStores == 1 ? "" : "s",
+                 Pack->NumberOfRecords,
+                 Pack->NumberOfLogs,
+                 Pack->NumberOfLogs == 1 ? "" : "s",
+                 Pack->NumberOfNames,
+                 Pack->Functions.NumberOfFunctions,
+                 Size);
+    if (Pack->NumberOvertaken != 0) {
+        RtlWriteText(Context->Output,
+                     "%llu records were overwritten in their rings before "
+                     "they could be copied.\n",
+                     Pack->NumberOvertaken);
+    }
+
+    return READER_EXIT_SUCCESS;
+}
+
+
+static
+ULONG
+CommandPack(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    PREADER_PACK Pack;
+    PWCHAR PathBuffer;
+    ULONG ExitCode = READER_EXIT_FAILURE;
+
+    if (Options->Output == NULL) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: pack: --output is required (see TraceReader "
+                     "pack --help)\n");
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    Pack = (PREADER_PACK)Allocator->Allocate(Allocator->Context,
+                                             sizeof(READER_PACK));
+    PathBuffer = (PWCHAR)
+        Allocator->Allocate(Allocator->Context,
+                            2 * RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
+    if (Pack == NULL || PathBuffer == NULL) {
+        BaseFail(Context, "pack", Options->PathUtf8, STATUS_NO_MEMORY);
+        goto End;
+    }
+
+    Pack->Context = Context;
+    Pack->Options = Options;
+    if (!CommandBeginCommand(&Pack->Session, Context, Options)) {
+        goto End;
+    }
+
+    FunctionInitializeFunctions(&Pack->Functions, &Pack->Session);
+    CallInitializeTally(&Pack->Tally, &Pack->Functions, NULL);
+    ExitCode = CommandPackTo(Pack, PathBuffer);
+    if (ExitCode == READER_EXIT_SUCCESS) {
+        FunctionSaveCache(&Pack->Session,
+                          (Options->Given & READER_OPTION_VERBOSE) != 0);
+    }
+
+    CommandRundownZip(&Pack->Zip);
+    CallRundownTally(&Pack->Tally);
+    FunctionRundownFunctions(&Pack->Functions);
+    CommandCloseCommandSession(&Pack->Session);
+
+End:
+    if (Pack != NULL) {
+        Allocator->Free(Allocator->Context, Pack->Buffer);
+        Allocator->Free(Allocator->Context, Pack->Name);
+    }
+
+    Allocator->Free(Allocator->Context, Pack);
+    Allocator->Free(Allocator->Context, PathBuffer);
+    return ExitCode;
+}
+
+
+const READER_COMMAND ReaderPackCommand = {
+    "pack",
+    "PATH",
+    "Puts a session into one file that can be read elsewhere",
+    "FILE is a ZIP file, which any unzip opens: a folder with the session's\n"
+    "stores, its logs, session.control (what was requested while it was\n"
+    "recorded) and symbols.cache, which holds what the images say about\n"
+    "every site.  Unpack it anywhere and give TraceReader the folder: report,\n"
+    "tree and replay show what they show here, without the images.  Nothing\n"
+    "is compressed.  Stores are packed without their unused room; those of a\n"
+    "running program have what is there at that moment.  FILE must not exist\n"
+    "yet; until it is complete, it is called FILE.tmp.\n",
+    "  TraceReader pack -o busy.tracepack SESSION\n"
+    "  unzip busy.tracepack\n",
+    READER_OPTION_OUTPUT | READER_OPTION_VERBOSE | READER_OPTION_SYMBOLS |
+        READER_OPTION_PROCESS,
+    CommandPack,
+    NULL,
+    NULL
+};

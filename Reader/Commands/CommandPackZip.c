@@ -1,0 +1,585 @@
+/*++
+
+Module Name:
+
+    CommandPackZip.c
+
+Abstract:
+
+    Writes a ZIP file of stored entries.
+
+--*/
+
+#include "../Base/BaseContainer.h"
+#include "CommandPackZip.h"
+
+#define READER_ZIP_BUFFER_SIZE 0x100000u
+
+#define READER_ZIP_LOCAL_SIGNATURE 0x04034B50u
+#define READER_ZIP_CENTRAL_SIGNATURE 0x02014B50u
+#define READER_ZIP_END_SIGNATURE 0x06054B50u
+#define READER_ZIP_END64_SIGNATURE 0x06064B50u
+#define READER_ZIP_LOCATOR_SIGNATURE 0x07064B50u
+
+#define READER_ZIP_VERSION 20u          // 2.0: folders
+#define READER_ZIP_VERSION64 45u        // 4.5: Zip64
+#define READER_ZIP_UTF8 0x0800u         // of a name
+#define READER_ZIP_EXTRA64 0x0001u
+
+#define READER_ZIP_LOCAL_SIZE 30u
+#define READER_ZIP_LOCAL_CRC 14u
+#define READER_ZIP_CENTRAL_SIZE 46u
+#define READER_ZIP_MAXIMUM_EXTRA 28u
+#define READER_ZIP_END_SIZE 22u
+#define READER_ZIP_END64_SIZE 56u
+#define READER_ZIP_LOCATOR_SIZE 20u
+
+//
+// A number that is as large is in the Zip64 part.  A test may be built with a
+// smaller one.
+//
+
+#ifndef READER_ZIP_LIMIT
+#define READER_ZIP_LIMIT 0xFFFFFFFFULL
+#endif
+
+#ifndef READER_ZIP_ENTRY_LIMIT
+#define READER_ZIP_ENTRY_LIMIT 0xFFFFu
+#endif
+
+#define READER_CRC_POLYNOMIAL 0xEDB88320u   // reflected
+
+//
+// The first year that DOS has.
+//
+
+#define READER_ZIP_FIRST_YEAR 1980u
+#define READER_ZIP_LAST_YEAR 2107u
+
+
+//
+// Puts a number, the low byte first.
+// SizeInBytes: how many bytes of it.
+// Returns what is behind it.
+//
+
+static
+PUCHAR
+CommandPutLittle(
+    _Out_writes_bytes_(SizeInBytes) PUCHAR Place,
+    _In_ ULONGLONG Number,
+    _In_ ULONG SizeInBytes
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < SizeInBytes; Index++) {
+        Place[Index] = (UCHAR)(Number >> (8 * Index));
+    }
+
+    return Place + SizeInBytes;
+}
+
+
+//
+// Adds bytes to a CRC-32, eight at a time.
+// Tables: table n says what a byte does that has n more after it.
+// Crc: of what came before; 0xFFFFFFFF at first.
+// Returns the CRC; the complement of the last one is the result.
+//
+
+static
+ULONG
+CommandAddToCrc(
+    _In_reads_(2048) const ULONG *Tables,
+    _In_ ULONG Crc,
+    _In_reads_bytes_(SizeInBytes) const UCHAR *Bytes,
+    _In_ ULONG SizeInBytes
+    )
+{
+    ULONGLONG Word;
+
+    for (; SizeInBytes >= 8; SizeInBytes -= 8, Bytes += 8) {
+
+        RtlCopyBytes(&Word, Bytes, sizeof(Word));
+        Word ^= Crc;
+        Crc = Tables[7 * 256 + (UCHAR)Word] ^
+              Tables[6 * 256 + (UCHAR)(Word >> 8)] ^
+              Tables[5 * 256 + (UCHAR)(Word >> 16)] ^
+              Tables[4 * 256 + (UCHAR)(Word >> 24)] ^
+              Tables[3 * 256 + (UCHAR)(Word >> 32)] ^
+              Tables[2 * 256 + (UCHAR)(Word >> 40)] ^
+              Tables[1 * 256 + (UCHAR)(Word >> 48)] ^
+              Tables[0 * 256 + (UCHAR)(Word >> 56)];
+    }
+
+    for (; SizeInBytes != 0; SizeInBytes--, Bytes++) {
+        Crc = (Crc >> 8) ^ Tables[(UCHAR)(Crc ^ *Bytes)];
+    }
+
+    return Crc;
+}
+
+
+//
+// Makes the tables of CommandAddToCrc.
+//
+
+static
+VOID
+CommandMakeCrcTables(
+    _Out_writes_(2048) PULONG Tables
+    )
+{
+    ULONG Byte;
+    ULONG Bit;
+    ULONG Table;
+    ULONG Crc;
+
+    for (Byte = 0; Byte < 256; Byte++) {
+
+        Crc = Byte;
+        for (Bit = 0; Bit < 8; Bit++) {
+            Crc = (Crc >> 1) ^ ((Crc & 1) != 0 ? READER_CRC_POLYNOMIAL : 0);
+        }
+
+        Tables[Byte] = Crc;
+    }
+
+    for (Table = 1; Table < 8; Table++) {
+        for (Byte = 0; Byte < 256; Byte++) {
+            Crc = Tables[(Table - 1) * 256 + Byte];
+            Tables[Table * 256 + Byte] = (Crc >> 8) ^ Tables[(UCHAR)Crc];
+        }
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+CommandInitializeZip(
+    PREADER_ZIP Zip,
+    PCREADER_CONTEXT Context,
+    HANDLE File,
+    ULONGLONG SystemTime
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    RTL_CALENDAR_TIME Calendar;
+
+    RtlZeroBytes(Zip, sizeof(*Zip));
+    Zip->Context = Context;
+    Zip->File = File;
+
+    RtlSystemTimeToCalendar(SystemTime, &Calendar);
+    if (Calendar.Year < READER_ZIP_FIRST_YEAR ||
+        Calendar.Year > READER_ZIP_LAST_YEAR) {
+        Calendar.Year = READER_ZIP_FIRST_YEAR;
+    }
+
+    Zip->Date = (USHORT)((Calendar.Year - READER_ZIP_FIRST_YEAR) << 9 |
+                         Calendar.Month << 5 | Calendar.Day);
+    Zip->Time = (USHORT)(Calendar.Hour << 11 | Calendar.Minute << 5 |
+                         Calendar.Second / 2);
+
+    Zip->Tables = (PULONG)Allocator->Allocate(Allocator->Context,
+                                              8 * 256 * sizeof(ULONG));
+    Zip->Buffer = (PUCHAR)Allocator->Allocate(Allocator->Context,
+                                              READER_ZIP_BUFFER_SIZE);
+    if (Zip->Tables == NULL || Zip->Buffer == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    CommandMakeCrcTables(Zip->Tables);
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+VOID
+CommandRundownZip(
+    PREADER_ZIP Zip
+    )
+{
+    PCALLOCATOR Allocator;
+
+    if (Zip->Context == NULL) {
+        return;
+    }
+
+    Allocator = Zip->Context->Allocator;
+    Allocator->Free(Allocator->Context, Zip->Entries);
+    Allocator->Free(Allocator->Context, Zip->Names);
+    Allocator->Free(Allocator->Context, Zip->Tables);
+    Allocator->Free(Allocator->Context, Zip->Buffer);
+    RtlZeroBytes(Zip, sizeof(*Zip));
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+CommandBeginZipEntry(
+    PREADER_ZIP Zip,
+    const CHAR *Name,
+    ULONG NameLength,
+    ULONGLONG SizeInBytes
+    )
+{
+    PCALLOCATOR Allocator = Zip->Context->Allocator;
+    PREADER_ZIP_ENTRY Entry;
+    UCHAR Header[READER_ZIP_LOCAL_SIZE];
+    UCHAR Extra[READER_ZIP_MAXIMUM_EXTRA];
+    PUCHAR Place = Header;
+    BOOLEAN Is64 = SizeInBytes >= READER_ZIP_LIMIT;
+    ULONG ExtraLength = Is64 ? 20 : 0;
+    NTSTATUS Status;
+
+    if (NameLength > READER_ZIP_MAXIMUM_NAME) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Zip->Entries,
+                           &Zip->CapacityOfEntries,
+                           Zip->NumberOfEntries + 1,
+                           sizeof(READER_ZIP_ENTRY));
+    if (NT_SUCCESS(Status)) {
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Zip->Names,
+                               &Zip->CapacityOfNames,
+                               Zip->SizeOfNames + NameLength,
+                               sizeof(CHAR));
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Entry = &Zip->Entries[Zip->NumberOfEntries];
+    Zip->NumberOfEntries += 1;
+    Entry->Offset = Zip->EndOfEntries;
+    Entry->SizeInBytes = SizeInBytes;
+    Entry->Name = Zip->SizeOfNames;
+    Entry->NameLength = NameLength;
+    RtlCopyBytes(Zip->Names + Zip->SizeOfNames, Name, NameLength);
+    Zip->SizeOfNames += NameLength;
+
+    Place = CommandPutLittle(Place, READER_ZIP_LOCAL_SIGNATURE, 4);
+    Place = CommandPutLittle(Place,
+                             Is64 ? READER_ZIP_VERSION64 : READER_ZIP_VERSION,
+                             2);
+    Place = CommandPutLittle(Place, READER_ZIP_UTF8, 2);
+    Place = CommandPutLittle(Place, 0, 2);
+    Place = CommandPutLittle(Place, Zip->Time, 2);
+    Place = CommandPutLittle(Place, Zip->Date, 2);
+    Place = CommandPutLittle(Place, 0, 4);
+    Place = CommandPutLittle(Place, Is64 ? 0xFFFFFFFFULL : SizeInBytes, 4);
+    Place = CommandPutLittle(Place, Is64 ? 0xFFFFFFFFULL : SizeInBytes, 4);
+    Place = CommandPutLittle(Place, NameLength, 2);
+    CommandPutLittle(Place, ExtraLength, 2);
+
+    Place = CommandPutLittle(Extra, READER_ZIP_EXTRA64, 2);
+    Place = CommandPutLittle(Place, 16, 2);
+    Place = CommandPutLittle(Place, SizeInBytes, 8);
+    CommandPutLittle(Place, SizeInBytes, 8);
+
+    Status = RtlWriteFile(Zip->Context->Rtl,
+                          Zip->File,
+                          Zip->EndOfEntries,
+                          Header,
+                          sizeof(Header));
+    Zip->EndOfEntries += sizeof(Header);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlWriteFile(Zip->Context->Rtl,
+                              Zip->File,
+                              Zip->EndOfEntries,
+                              Name,
+                              NameLength);
+        Zip->EndOfEntries += NameLength;
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = RtlWriteFile(Zip->Context->Rtl,
+                              Zip->File,
+                              Zip->EndOfEntries,
+                              Extra,
+                              ExtraLength);
+        Zip->EndOfEntries += ExtraLength;
+    }
+
+    Zip->Crc = 0xFFFFFFFFu;
+    Zip->NumberWritten = 0;
+    Zip->IsScattered = FALSE;
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+CommandWriteZipEntry(
+    PREADER_ZIP Zip,
+    ULONGLONG Offset,
+    const VOID *Bytes,
+    ULONG SizeInBytes
+    )
+{
+    if (Offset == Zip->NumberWritten && !Zip->IsScattered) {
+        Zip->Crc = CommandAddToCrc(Zip->Tables,
+                                   Zip->Crc,
+                                   (const UCHAR *)Bytes,
+                                   SizeInBytes);
+        Zip->NumberWritten += SizeInBytes;
+    } else {
+        Zip->IsScattered = TRUE;
+    }
+
+    return RtlWriteFile(Zip->Context->Rtl,
+                        Zip->File,
+                        Zip->EndOfEntries + Offset,
+                        Bytes,
+                        SizeInBytes);
+}
+
+
+//
+// Finds the CRC of an entry whose parts did not come in their order.
+// Zip: the file.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReadBackZipEntry(
+    _Inout_ PREADER_ZIP Zip,
+    _In_ ULONGLONG SizeInBytes
+    )
+{
+    PCRTL Rtl = Zip->Context->Rtl;
+    ULONGLONG Offset;
+    ULONGLONG Size;
+    ULONG ReadInBytes;
+    NTSTATUS Status;
+
+    //
+    // The end of it may never have been written.
+    //
+
+    Status = RtlQueryFileSize(Rtl, Zip->File, &Size);
+    if (NT_SUCCESS(Status) && Size < Zip->EndOfEntries + SizeInBytes) {
+        Status = RtlSetFileSize(Rtl,
+                                Zip->File,
+                                Zip->EndOfEntries + SizeInBytes);
+    }
+
+    Zip->Crc = 0xFFFFFFFFu;
+    for (Offset = 0; NT_SUCCESS(Status) && Offset < SizeInBytes;) {
+
+        Size = SizeInBytes - Offset;
+        if (Size > READER_ZIP_BUFFER_SIZE) {
+            Size = READER_ZIP_BUFFER_SIZE;
+        }
+
+        Status = RtlReadFile(Rtl,
+                             Zip->File,
+                             Zip->EndOfEntries + Offset,
+                             Zip->Buffer,
+                             (ULONG)Size,
+                             &ReadInBytes);
+        if (NT_SUCCESS(Status) && ReadInBytes == 0) {
+            Status = STATUS_END_OF_FILE;
+        }
+
+        if (NT_SUCCESS(Status)) {
+            Zip->Crc = CommandAddToCrc(Zip->Tables,
+                                       Zip->Crc,
+                                       Zip->Buffer,
+                                       ReadInBytes);
+            Offset += ReadInBytes;
+        }
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+CommandEndZipEntry(
+    PREADER_ZIP Zip
+    )
+{
+    PREADER_ZIP_ENTRY Entry = &Zip->Entries[Zip->NumberOfEntries - 1];
+    UCHAR Crc[4];
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    if (Zip->IsScattered || Zip->NumberWritten != Entry->SizeInBytes) {
+        Status = CommandReadBackZipEntry(Zip, Entry->SizeInBytes);
+    }
+
+    Entry->Crc = ~Zip->Crc;
+    Zip->EndOfEntries += Entry->SizeInBytes;
+    CommandPutLittle(Crc, Entry->Crc, sizeof(Crc));
+    if (NT_SUCCESS(Status)) {
+        Status = RtlWriteFile(Zip->Context->Rtl,
+                              Zip->File,
+                              Entry->Offset + READER_ZIP_LOCAL_CRC,
+                              Crc,
+                              sizeof(Crc));
+    }
+
+    return Status;
+}
+
+
+//
+// Puts an entry of the directory.
+// Zip: the file.
+// Bytes: it; there is room for the largest.
+// Returns its size in bytes.
+//
+
+static
+ULONG
+CommandPutCentralHeader(
+    _In_ const READER_ZIP *Zip,
+    _In_ const READER_ZIP_ENTRY *Entry,
+    _Out_ PUCHAR Bytes
+    )
+{
+    UCHAR Extra[READER_ZIP_MAXIMUM_EXTRA];
+    PUCHAR ExtraEnd = Extra + 4;
+    PUCHAR Place = Bytes;
+    BOOLEAN IsLarge = Entry->SizeInBytes >= READER_ZIP_LIMIT;
+    BOOLEAN IsFar = Entry->Offset >= READER_ZIP_LIMIT;
+    ULONG ExtraLength = 0;
+    ULONG Version = IsLarge || IsFar ? READER_ZIP_VERSION64
+                                     : READER_ZIP_VERSION;
+
+    if (IsLarge) {
+        ExtraEnd = CommandPutLittle(ExtraEnd, Entry->SizeInBytes, 8);
+        ExtraEnd = CommandPutLittle(ExtraEnd, Entry->SizeInBytes, 8);
+    }
+
+    if (IsFar) {
+        ExtraEnd = CommandPutLittle(ExtraEnd, Entry->Offset, 8);
+    }
+
+    if (IsLarge || IsFar) {
+        ExtraLength = (ULONG)(ExtraEnd - Extra);
+        CommandPutLittle(Extra, READER_ZIP_EXTRA64, 2);
+        CommandPutLittle(Extra + 2, ExtraLength - 4, 2);
+    }
+
+    Place = CommandPutLittle(Place, READER_ZIP_CENTRAL_SIGNATURE, 4);
+    Place = CommandPutLittle(Place, Version, 2);
+    Place = CommandPutLittle(Place, Version, 2);
+    Place = CommandPutLittle(Place, READER_ZIP_UTF8, 2);
+    Place = CommandPutLittle(Place, 0, 2);
+    Place = CommandPutLittle(Place, Zip->Time, 2);
+    Place = CommandPutLittle(Place, Zip->Date, 2);
+    Place = CommandPutLittle(Place, Entry->Crc, 4);
+    Place = CommandPutLittle(Place,
+                             IsLarge ? 0xFFFFFFFFULL : Entry->SizeInBytes,
+                             4);
+    Place = CommandPutLittle(Place,
+                             IsLarge ? 0xFFFFFFFFULL : Entry->SizeInBytes,
+                             4);
+    Place = CommandPutLittle(Place, Entry->NameLength, 2);
+    Place = CommandPutLittle(Place, ExtraLength, 2);
+    Place = CommandPutLittle(Place, 0, 2);   // comment
+    Place = CommandPutLittle(Place, 0, 2);   // disk
+    Place = CommandPutLittle(Place, 0, 2);   // attributes
+    Place = CommandPutLittle(Place, 0, 4);
+    Place = CommandPutLittle(Place, IsFar ? 0xFFFFFFFFULL : Entry->Offset, 4);
+    RtlCopyBytes(Place, Zip->Names + Entry->Name, Entry->NameLength);
+    Place += Entry->NameLength;
+    RtlCopyBytes(Place, Extra, ExtraLength);
+    Place += ExtraLength;
+    return (ULONG)(Place - Bytes);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+CommandEndZip(
+    PREADER_ZIP Zip
+    )
+{
+    PCRTL Rtl = Zip->Context->Rtl;
+    UCHAR End[READER_ZIP_END64_SIZE + READER_ZIP_LOCATOR_SIZE +
+              READER_ZIP_END_SIZE];
+    PUCHAR Place = End;
+    ULONGLONG Offset = Zip->EndOfEntries;
+    ULONGLONG Size;
+    ULONGLONG Count = Zip->NumberOfEntries;
+    ULONG Filled = 0;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 0;
+         Index < Zip->NumberOfEntries && NT_SUCCESS(Status);
+         Index++) {
+
+        if (READER_ZIP_BUFFER_SIZE - Filled <
+            READER_ZIP_CENTRAL_SIZE + READER_ZIP_MAXIMUM_NAME +
+                READER_ZIP_MAXIMUM_EXTRA) {
+            Status = RtlWriteFile(Rtl, Zip->File, Offset, Zip->Buffer, Filled);
+            Offset += Filled;
+            Filled = 0;
+        }
+
+        Filled += CommandPutCentralHeader(Zip,
+                                          &Zip->Entries[Index],
+                                          Zip->Buffer + Filled);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = RtlWriteFile(Rtl, Zip->File, Offset, Zip->Buffer, Filled);
+        Offset += Filled;
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Size = Offset - Zip->EndOfEntries;
+    if (Count >= READER_ZIP_ENTRY_LIMIT || Size >= READER_ZIP_LIMIT ||
+        Zip->EndOfEntries >= READER_ZIP_LIMIT) {
+
+        Place = CommandPutLittle(Place, READER_ZIP_END64_SIGNATURE, 4);
+        Place = CommandPutLittle(Place, READER_ZIP_END64_SIZE - 12, 8);
+        Place = CommandPutLittle(Place, READER_ZIP_VERSION64, 2);
+        Place = CommandPutLittle(Place, READER_ZIP_VERSION64, 2);
+        Place = CommandPutLittle(Place, 0, 4);
+        Place = CommandPutLittle(Place, 0, 4);
+        Place = CommandPutLittle(Place, Count, 8);
+        Place = CommandPutLittle(Place, Count, 8);
+        Place = CommandPutLittle(Place, Size, 8);
+        Place = CommandPutLittle(Place, Zip->EndOfEntries, 8);
+
+        Place = CommandPutLittle(Place, READER_ZIP_LOCATOR_SIGNATURE, 4);
+        Place = CommandPutLittle(Place, 0, 4);
+        Place = CommandPutLittle(Place, Offset, 8);
+        Place = CommandPutLittle(Place, 1, 4);
+    }
+
+    if (Count >= READER_ZIP_ENTRY_LIMIT) {
+        Count = 0xFFFFu;
+    }
+
+    Place = CommandPutLittle(Place, READER_ZIP_END_SIGNATURE, 4);
+    Place = CommandPutLittle(Place, 0, 2);
+    Place = CommandPutLittle(Place, 0, 2);
+    Place = CommandPutLittle(Place, Count, 2);
+    Place = CommandPutLittle(Place, Count, 2);
+    Place = CommandPutLittle(Place,
+                             Size >= READER_ZIP_LIMIT ? 0xFFFFFFFFULL : Size,
+                             4);
+    Place = CommandPutLittle(Place,
+                             Zip->EndOfEntries >= READER_ZIP_LIMIT
+                                ? 0xFFFFFFFFULL
+                                : Zip->EndOfEntries,
+                             4);
+    Place = CommandPutLittle(Place, 0, 2);
+    return RtlWriteFile(Rtl, Zip->File, Offset, End, (ULONG)(Place - End));
+}

@@ -1,0 +1,130 @@
+/*++
+
+Module Name:
+
+    CommandPackZip.h
+
+Abstract:
+
+    Writes a ZIP file whose entries are stored as they are (PKWARE's
+    APPNOTE.TXT 6.3: method 0, CRC-32, Zip64 where a number needs it, names in
+    UTF-8).  An entry's parts may be written in any order.
+
+--*/
+
+#ifndef TRACER_COMMAND_PACK_ZIP_H
+#define TRACER_COMMAND_PACK_ZIP_H
+
+#include "../../StringTable/StringTable.h"
+#include "../Base/BaseContext.h"
+
+#define READER_ZIP_MAXIMUM_NAME 0xFFFFu     // bytes
+
+typedef struct _READER_ZIP_ENTRY {
+    ULONGLONG Offset;               // of its local header
+    ULONGLONG SizeInBytes;
+    ULONG Crc;
+    ULONG Name;                     // offset among the names
+    ULONG NameLength;               // bytes
+    ULONG Unused;
+} READER_ZIP_ENTRY;
+typedef READER_ZIP_ENTRY *PREADER_ZIP_ENTRY;
+
+typedef struct _READER_ZIP {
+    PCREADER_CONTEXT Context;
+    HANDLE File;                    // the caller's
+    PREADER_ZIP_ENTRY Entries;
+    ULONG NumberOfEntries;
+    ULONG CapacityOfEntries;
+    PCHAR Names;
+    ULONG SizeOfNames;              // bytes
+    ULONG CapacityOfNames;
+    PULONG Tables;                  // of the CRC, 8 of 256 each
+    PUCHAR Buffer;
+    ULONGLONG EndOfEntries;         // file offset; the data of the entry that
+                                    // is open begin there
+    ULONGLONG NumberWritten;        // bytes of that entry, from its start on,
+                                    // that are in Crc
+    ULONG Crc;
+    BOOLEAN IsScattered;            // its parts did not come in their order
+    USHORT Time;                    // of all entries, as DOS has it
+    USHORT Date;
+} READER_ZIP;
+typedef READER_ZIP *PREADER_ZIP;
+
+//
+// Begins a file, which is open for reading and writing, and empty.  SystemTime
+// is what all entries are dated.  After a failure, too, the structure is good
+// for CommandRundownZip.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CommandInitializeZip(
+    _Out_ PREADER_ZIP Zip,
+    _In_ PCREADER_CONTEXT Context,
+    _In_ HANDLE File,
+    _In_ ULONGLONG SystemTime
+    );
+
+//
+// Frees what is kept of a file.
+//
+
+VOID
+CommandRundownZip(
+    _Inout_ PREADER_ZIP Zip
+    );
+
+//
+// Begins an entry of a size that is known, whose name has slashes. Writes its
+// local header, still without the CRC.
+// Zip: the file, with no entry open.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CommandBeginZipEntry(
+    _Inout_ PREADER_ZIP Zip,
+    _In_reads_bytes_(NameLength) const CHAR *Name,
+    _In_ ULONG NameLength,
+    _In_ ULONGLONG SizeInBytes
+    );
+
+//
+// Writes a part of the entry; what is never written is zero.
+// Offset: where in the entry; the part ends inside it.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CommandWriteZipEntry(
+    _Inout_ PREADER_ZIP Zip,
+    _In_ ULONGLONG Offset,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ ULONG SizeInBytes
+    );
+
+//
+// Ends the entry that is open: its CRC goes into its local header.
+// Zip: the file.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CommandEndZipEntry(
+    _Inout_ PREADER_ZIP Zip
+    );
+
+//
+// Writes the directory, which ends the file.
+// Zip: the file, with no entry open.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CommandEndZip(
+    _Inout_ PREADER_ZIP Zip
+    );
+
+#endif // TRACER_COMMAND_PACK_ZIP_H

@@ -1,0 +1,1280 @@
+/*++
+
+Module Name:
+
+    CommandRecoverStore.c
+
+Abstract:
+
+    What is good of one store: its records are looked at one by one, its header
+    is believed, put right or made from those of others, and both are written.
+
+--*/
+
+#include "CommandRecoverStore.h"
+
+//
+// How many records of a store without a header are compared with the modules
+// that it may be of.
+//
+
+#define READER_RECOVER_SAMPLE 4096u
+
+//
+// Adds a clause to a store's result.
+// Format: a literal with one %llu, or none.
+//
+
+static
+VOID
+CommandSayOfStore(
+    _Inout_ PREADER_RECOVER_STORE Store,
+    _In_z_ PCSZ Format,
+    _In_ ULONGLONG Number
+    )
+{
+    if (Store->Result.LengthInBytes != 0) {
+        RtlWriteText(&Store->Result, "; ");
+    }
+
+    RtlWriteText(&Store->Result, Format, Number);
+}
+
+_Use_decl_annotations_
+NTSTATUS
+CommandCopyFile(
+    PREADER_RECOVER Recover,
+    HANDLE Source,
+    HANDLE Target,
+    ULONGLONG Start,
+    ULONGLONG End,
+    NTSTATUS *WriteStatus
+    )
+{
+    READER_COPY_FILE Copy = { Recover->Context, Target, FALSE };
+
+    return SessionCopyPart(Recover->Context,
+                           Source,
+                           Start,
+                           End,
+                           Recover->Input,
+                           READER_RECOVER_BUFFER_SIZE,
+                           SessionCopyToFile,
+                           &Copy,
+                           WriteStatus);
+}
+
+//
+// Writes the records that have been gathered.
+//
+
+static
+VOID
+CommandFlushRecords(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+
+    if (Store->Filled != 0 && NT_SUCCESS(Store->WriteStatus)) {
+        Store->WriteStatus = RtlWriteFile(Recover->Context->Rtl,
+                                          Store->Target,
+                                          Store->TargetSize - Store->Filled,
+                                          Recover->Output,
+                                          Store->Filled);
+    }
+
+    Store->Filled = 0;
+}
+
+//
+// Keeps a record that is good.
+//
+
+static
+VOID
+CommandKeepRecord(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ PCTRACE_RECORD Record
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+
+    Store->Check.PreviousTimestamp = Record->Timestamp;
+    Store->Records += 1;
+    if (Store->Target == NULL) {
+        return;
+    }
+
+    if (Store->Filled == READER_RECOVER_BUFFER_SIZE) {
+        CommandFlushRecords(Recover);
+    }
+
+    RtlCopyBytes(Recover->Output + Store->Filled, Record, sizeof(*Record));
+    Store->Filled += sizeof(*Record);
+    Store->TargetSize += sizeof(*Record);
+}
+
+//
+// Decides whether the first of the records that wait is kept. One that is
+// later than the two behind it is bad, and they are not.
+// Recover: the recovery, with a record or two waiting.
+// Third: the record after those; NULL: there is none.
+//
+
+static
+VOID
+CommandDecideRecord(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_opt_ PCTRACE_RECORD Third
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCTRACE_RECORD First = &Store->Waiting[0];
+    PCTRACE_RECORD Second = &Store->Waiting[1];
+    ULONGLONG Previous = Store->Check.PreviousTimestamp;
+
+    if (First->Timestamp < Previous ||
+        (Third != NULL &&
+         First->Timestamp > Second->Timestamp &&
+         First->Timestamp > Third->Timestamp &&
+         Second->Timestamp >= Previous &&
+         Third->Timestamp >= Second->Timestamp)) {
+        Store->Bad += 1;
+    } else {
+        CommandKeepRecord(Recover, First);
+    }
+
+    Store->Waiting[0] = Store->Waiting[1];
+    Store->NumberWaiting -= 1;
+}
+
+//
+// Takes the next record of a store.
+// Record: what is in its place.
+//
+
+static
+VOID
+CommandTakeRecord(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ PCTRACE_RECORD Record
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    CORE_RECORD_CHECK Check = Store->Check;
+
+    if (Record->Timestamp == 0) {
+        if (Store->IsEndKnown || Store->Records != 0 ||
+            Store->NumberWaiting != 0) {
+            Store->NumberOfHoles += 1;
+        }
+
+        return;
+    }
+
+    Check.PreviousTimestamp = 0;
+    if (CoreValidateRecord(&Check, Record, FALSE) != CoreRecordValid) {
+        Store->Bad += 1;
+        return;
+    }
+
+    //
+    // Holes with a good record behind them were records.
+    //
+
+    Store->Bad += Store->NumberOfHoles;
+    Store->NumberOfHoles = 0;
+    if (Store->NumberWaiting == 2) {
+        CommandDecideRecord(Recover, Record);
+    }
+
+    Store->Waiting[Store->NumberWaiting] = *Record;
+    Store->NumberWaiting += 1;
+}
+
+//
+// Takes the records of a part of the file.
+// Start, End: the part, file offsets.
+// Returns STATUS_SUCCESS or what reading gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandScanPart(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ ULONGLONG Start,
+    _In_ ULONGLONG End
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    ULONGLONG Size;
+    ULONG ReadInBytes;
+    ULONG Index;
+    NTSTATUS Status;
+
+    while (End - Start >= TRACE_RECORD_SIZE && Start < End) {
+
+        Size = End - Start;
+        if (Size > READER_RECOVER_BUFFER_SIZE) {
+            Size = READER_RECOVER_BUFFER_SIZE;
+        }
+
+        Status = RtlReadFile(Recover->Context->Rtl,
+                             Store->Source,
+                             Start,
+                             Recover->Input,
+                             (ULONG)Size,
+                             &ReadInBytes);
+        if (Status == STATUS_END_OF_FILE ||
+            (NT_SUCCESS(Status) && ReadInBytes < TRACE_RECORD_SIZE)) {
+            break;
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        ReadInBytes -= ReadInBytes % TRACE_RECORD_SIZE;
+        for (Index = 0; Index < ReadInBytes; Index += TRACE_RECORD_SIZE) {
+            CommandTakeRecord(Recover,
+                              (PCTRACE_RECORD)(Recover->Input + Index));
+        }
+
+        Start += ReadInBytes;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+//
+// Takes all records of a store, and then what may lie behind the end that it
+// published: the header of a store whose machine went down may be older than
+// its records.
+//
+// Recover: the recovery, the store's parts known.
+// Returns STATUS_SUCCESS or what reading gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandScanStore(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCTRACE_STORE_HEADER Header = Recover->Header;
+    ULONGLONG Bad;
+    ULONGLONG Records;
+    ULONG Index;
+    NTSTATUS Status;
+
+    CoreInitializeRecordCheck(&Store->Check, Header);
+    Store->NumberWaiting = 0;
+    Store->NumberOfHoles = 0;
+    Store->Records = 0;
+    Store->Bad = 0;
+    Store->Beyond = 0;
+
+    for (Index = 0; Index < Store->NumberOfParts; Index++) {
+        Status = CommandScanPart(Recover,
+                                 Store->Parts[Index].Start,
+                                 Store->Parts[Index].End);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    while (Store->NumberWaiting != 0) {
+        CommandDecideRecord(Recover, NULL);
+    }
+
+    //
+    // The last record before the end may be reserved and not written.
+    //
+
+    if (Store->IsEndKnown && Store->NumberOfHoles > 1) {
+        Store->Bad += Store->NumberOfHoles - 1;
+    }
+
+    if (!Store->IsEndKnown || Header->State != TRACE_STATE_OPEN ||
+        Header->RingSizeInBytes != 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Bad = Store->Bad;
+    Records = Store->Records;
+    Store->NumberOfHoles = 0;
+    Status = CommandScanPart(Recover,
+                             Store->NumberOfParts != 0 ? Store->Parts[0].End
+                                                       : Header->HeaderSize,
+                             Store->FileSize);
+    while (Store->NumberWaiting != 0) {
+        CommandDecideRecord(Recover, NULL);
+    }
+
+    Store->Beyond = Store->Records - Records;
+    if (Store->Beyond == 0) {
+        Store->Bad = Bad;
+    }
+
+    return Status;
+}
+
+//
+// Takes a store's name apart: MODULE-THREAD-SEQUENCE.trace.
+// ThreadId, SequenceNumber: the numbers; 0 if it is no such name.
+// Returns the number of characters of MODULE; 0 if it is no such name.
+//
+
+static
+ULONG
+CommandLengthOfModuleName(
+    _In_ PCUNICODE_STRING Name,
+    _Out_ PULONG ThreadId,
+    _Out_ PULONG SequenceNumber
+    )
+{
+    ULONG Numbers[2] = { 0, 0 };
+    ULONG Length = Name->Length / sizeof(WCHAR);
+    ULONG Index;
+    ULONG End;
+    ULONGLONG Number;
+
+    *ThreadId = 0;
+    *SequenceNumber = 0;
+    if (Length < sizeof(TRACE_FILE_SUFFIX)) {
+        return 0;
+    }
+
+    Length -= sizeof(TRACE_FILE_SUFFIX) - 1;
+    for (Index = 0; Index < 2; Index++) {
+
+        End = Length;
+        while (Length != 0 && Name->Buffer[Length - 1] >= L'0' &&
+               Name->Buffer[Length - 1] <= L'9') {
+            Length -= 1;
+        }
+
+        if (Length == 0 || Name->Buffer[Length - 1] != L'-' ||
+            !RtlParseNumber(Name->Buffer + Length, End - Length, &Number) ||
+            Number > 0xFFFFFFFFULL) {
+            return 0;
+        }
+
+        Numbers[Index] = (ULONG)Number;
+        Length -= 1;
+    }
+
+    *ThreadId = Numbers[1];
+    *SequenceNumber = Numbers[0];
+    return Length;
+}
+
+//
+// Decides whether a store has a header that is valid and of a process.
+// Known: a header of the process, or NULL.
+//
+
+static
+BOOLEAN
+CommandIsOfProcess(
+    _In_ PCREADER_STORE Store,
+    _In_opt_ PCTRACE_STORE_HEADER Known
+    )
+{
+    return NT_SUCCESS(Store->Status) &&
+           Store->HeaderResult.State == CoreHeaderValid &&
+           Known != NULL &&
+           Store->Header->ProcessId == Known->ProcessId &&
+           Store->Header->ProcessCreationTime == Known->ProcessCreationTime;
+}
+
+_Use_decl_annotations_
+VOID
+CommandFindProcess(
+    PREADER_RECOVER Recover
+    )
+{
+    PREADER_SESSION Session = &Recover->Session;
+    PCTRACE_STORE_HEADER Candidate = NULL;
+    PREADER_STORE Store;
+    ULONG Votes = 0;
+    ULONG First = 0;
+    ULONG Index;
+
+    //
+    // A store that is of another process takes a vote away: only what most are
+    // of can be left.
+    //
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        Store = Session->Stores[Index];
+        if (!CommandIsOfProcess(Store, Store->Header)) {
+            continue;
+        }
+
+        if (Votes == 0) {
+            Candidate = Store->Header;
+        }
+
+        if (CommandIsOfProcess(Store, Candidate)) {
+            Votes += 1;
+        } else {
+            Votes -= 1;
+        }
+    }
+
+    Votes = 0;
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        if (CommandIsOfProcess(Session->Stores[Index], Candidate)) {
+            Votes += 1;
+        }
+
+        if (CommandIsOfProcess(Session->Stores[Index], Session->Header)) {
+            First += 1;
+        }
+    }
+
+    Recover->Known = Votes > First ? Candidate : Session->Header;
+}
+
+//
+// Counts the records that can be of a module.
+// Returns how many can.
+//
+
+static
+ULONG
+CommandCountFitting(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+{
+    CORE_RECORD_CHECK Check;
+    ULONG Count = 0;
+    ULONG Index;
+
+    CoreInitializeRecordCheck(&Check, Header);
+    for (Index = 0; Index < NumberOfRecords; Index++) {
+        Check.PreviousTimestamp = 0;
+        if (CoreValidateRecord(&Check, &Records[Index], FALSE) ==
+            CoreRecordValid) {
+            Count += 1;
+        }
+    }
+
+    return Count;
+}
+
+//
+// Finds the store whose module the records of one without a header fit best:
+// among those whose names say that they are of the same module.
+// Returns the store, or NULL.
+//
+
+static
+PREADER_STORE
+CommandFindSibling(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_SESSION Session = &Recover->Session;
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCUNICODE_STRING Name = &Store->Store->Name;
+    PREADER_STORE Best = NULL;
+    PREADER_STORE Other;
+    ULONG BestCount = 0;
+    ULONG NumberOfRecords;
+    ULONG ReadInBytes;
+    ULONG Length;
+    ULONG Number;
+    ULONG Count;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = RtlReadFile(Recover->Context->Rtl,
+                         Store->Source,
+                         TRACE_HEADER_SIZE,
+                         Recover->Input,
+                         READER_RECOVER_SAMPLE * TRACE_RECORD_SIZE,
+                         &ReadInBytes);
+    if (!NT_SUCCESS(Status)) {
+        return NULL;
+    }
+
+    NumberOfRecords = ReadInBytes / TRACE_RECORD_SIZE;
+    Length = CommandLengthOfModuleName(Name, &Number, &Number);
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        Other = Session->Stores[Index];
+        if (!CommandIsOfProcess(Other, Recover->Known) ||
+            (Length != 0 &&
+             (CommandLengthOfModuleName(&Other->Name, &Number, &Number) !=
+                  Length ||
+              !RtlAreBytesEqual(Other->Name.Buffer,
+                                Name->Buffer,
+                                Length * sizeof(WCHAR))))) {
+            continue;
+        }
+
+        Count = CommandCountFitting(Other->Header,
+                                    (PCTRACE_RECORD)Recover->Input,
+                                    NumberOfRecords);
+        if (Count > BestCount) {
+            Best = Other;
+            BestCount = Count;
+        }
+    }
+
+    return Best;
+}
+
+//
+// Finds the stack of a thread whose store has no header: in what is left of
+// it, or in another store of the thread. Otherwise it stays unknown.
+// Recover: the recovery; the header has the thread's identifier.
+// OwnSize: how much there is of the store's own header.
+//
+
+static
+VOID
+CommandFindStack(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ ULONG OwnSize
+    )
+{
+    PREADER_SESSION Session = &Recover->Session;
+    PTRACE_STORE_HEADER Header = Recover->Header;
+    PCTRACE_STORE_HEADER Own = Recover->Own;
+    ULONG Index;
+
+    Header->Flags &= ~TRACE_FLAG_FIBER;
+    if (OwnSize == TRACE_HEADER_SIZE &&
+        Own->ProcessId == Header->ProcessId &&
+        Own->ProcessCreationTime == Header->ProcessCreationTime &&
+        Own->ThreadId == Header->ThreadId &&
+        Own->StackBase > Own->StackLimit &&
+        Own->StackBase - Own->StackLimit <= 0xFFFFFFFFULL) {
+        Header->StackBase = Own->StackBase;
+        Header->StackLimit = Own->StackLimit;
+        Header->Flags |= Own->Flags & TRACE_FLAG_FIBER;
+        return;
+    }
+
+    Header->StackBase = 0;
+    Header->StackLimit = 0;
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PREADER_STORE Other = Session->Stores[Index];
+
+        if (CommandIsOfProcess(Other, Recover->Known) &&
+            Other->Header->ThreadId == Header->ThreadId &&
+            Header->ThreadId != 0 &&
+            (Other->Header->Flags & TRACE_FLAG_FIBER) == 0) {
+            Header->StackBase = Other->Header->StackBase;
+            Header->StackLimit = Other->Header->StackLimit;
+            return;
+        }
+    }
+}
+
+//
+// Makes a header for a store that has none: the process, the module and the
+// clock are those of another store of the module, the thread is that of the
+// file's name; the anchors are the store's own where their sums are right.
+// What nobody else can know (why it ended, what it counted) is left empty.
+//
+// OwnSize: how much there is of the store's own header.
+// Returns FALSE if there is no other store of the module.
+//
+
+static
+BOOLEAN
+CommandRebuildHeader(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ ULONG OwnSize
+    )
+{
+    PTRACE_STORE_HEADER Header = Recover->Header;
+    PCTRACE_STORE_HEADER Own = Recover->Own;
+    PREADER_STORE Sibling;
+    ULONG ThreadId;
+    ULONG SequenceNumber;
+
+    Sibling = CommandFindSibling(Recover);
+    if (Sibling == NULL) {
+        return FALSE;
+    }
+
+    RtlCopyBytes(Header, Sibling->Header, sizeof(*Header));
+    (VOID)CommandLengthOfModuleName(&Recover->Store.Store->Name,
+                                    &ThreadId,
+                                    &SequenceNumber);
+    Header->ThreadId = ThreadId;
+    Header->SequenceNumber = SequenceNumber;
+    CommandFindStack(Recover, OwnSize);
+
+    Header->HeaderSize = TRACE_HEADER_SIZE;
+    Header->HookFlags = 0;
+    Header->NumberOfEventsLost = 0;
+    Header->NumberOfEventsReentered = 0;
+    Header->State = TRACE_STATE_OPEN;
+    Header->Reason = TRACE_REASON_NONE;
+    Header->Status = 0;
+    Header->NumberOfViewChanges = 0;
+    Header->NumberOfViewsMappedInline = 0;
+    Header->NumberOfInlinePreparations = 0;
+    Header->InlineTicks = 0;
+    Header->MaximumInlineTicks = 0;
+    Header->FirstPosition = 0;
+    Header->NumberOfCallsTakenBack = 0;
+    Header->NumberOfCallsDoubtful = 0;
+    Header->NumberOfEventsTooDeep = 0;
+    Header->NumberOfEventsDoubtful = 0;
+    Header->NumberOfWaits = 0;
+    Header->WaitTicks = 0;
+    Header->ThreadNameLength = 0;
+    Header->ThreadNameFullLength = 0;
+    RtlZeroBytes(Header->ThreadName, sizeof(Header->ThreadName));
+    RtlZeroBytes(&Header->OpenAnchor, sizeof(Header->OpenAnchor));
+    RtlZeroBytes(&Header->LastAnchor, sizeof(Header->LastAnchor));
+    if (OwnSize == TRACE_HEADER_SIZE) {
+        if (CoreIsAnchorValid(&Own->OpenAnchor)) {
+            Header->OpenAnchor = Own->OpenAnchor;
+        }
+
+        if (CoreIsAnchorValid(&Own->LastAnchor)) {
+            Header->LastAnchor = Own->LastAnchor;
+        }
+    }
+
+    return TRUE;
+}
+
+//
+// Finds the header by which a store is read: its own, its own with the fields
+// put right that are the same in every store, or one that is rebuilt.
+// OwnSize: how much there is of the store's own header.
+// Returns FALSE if there is none.
+//
+
+static
+BOOLEAN
+CommandChooseHeader(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ ULONG OwnSize
+    )
+{
+    PTRACE_STORE_HEADER Header = Recover->Header;
+    PCTRACE_STORE_HEADER Known = Recover->Known;
+    CORE_HEADER_RESULT Result;
+    BOOLEAN IsId;
+    BOOLEAN IsTime;
+
+    RtlCopyBytes(Header, Recover->Own, sizeof(*Header));
+    if (CoreValidateHeader(Header, OwnSize, &Result)) {
+
+        //
+        // A store of another process has neither its identifier nor its time.
+        //
+
+        Recover->Store.Header = "whole";
+        IsId = Known == NULL || Header->ProcessId == Known->ProcessId;
+        IsTime = Known == NULL || Header->ProcessCreationTime ==
+                                      Known->ProcessCreationTime;
+        if (IsId != IsTime) {
+            Header->ProcessId = Known->ProcessId;
+            Header->ProcessCreationTime = Known->ProcessCreationTime;
+            Recover->Store.Header = "repaired";
+        }
+
+        Recover->Store.IsForeign = !IsId && !IsTime;
+        return !Recover->Store.IsForeign;
+    }
+
+    if (Result.State == CoreHeaderNewerVersion &&
+        Header->HeaderSize != TRACE_HEADER_SIZE) {
+        return FALSE;
+    }
+
+    Header->Magic = TRACE_STORE_MAGIC;
+    Header->MajorVersion = TRACE_FORMAT_MAJOR;
+    Header->MinorVersion = TRACE_FORMAT_MINOR;
+    Header->HeaderSize = TRACE_HEADER_SIZE;
+    Header->RecordSize = Header->Mode == TRACE_MODE_TREE ? TRACE_NODE_SIZE
+                                                         : TRACE_RECORD_SIZE;
+    if (CoreValidateHeader(Header, OwnSize, &Result) &&
+        (Known == NULL ||
+         (Header->ProcessId == Known->ProcessId &&
+          Header->ProcessCreationTime == Known->ProcessCreationTime))) {
+        Recover->Store.Header = "repaired";
+        return TRUE;
+    }
+
+    Recover->Store.Header = "rebuilt";
+    return CommandRebuildHeader(Recover, OwnSize);
+}
+
+//
+// Adds a part of the file to those that have records.
+// Start, End: the part, file offsets.
+//
+
+static
+VOID
+CommandAddPart(
+    _Inout_ PREADER_RECOVER_STORE Store,
+    _In_ ULONGLONG Start,
+    _In_ ULONGLONG End
+    )
+{
+    if (Start < End &&
+        Store->NumberOfParts < READER_RECOVER_MAXIMUM_PARTS) {
+        Store->Parts[Store->NumberOfParts].Start = Start;
+        Store->Parts[Store->NumberOfParts].End = End;
+        Store->NumberOfParts += 1;
+    }
+}
+
+//
+// Finds where in a ring its latest record is.
+// Start, End: the ring, file offsets.
+// Latest: where that record ends; Start: there is none.
+// IsAround: whether the ring has come around: older records are behind that
+// one, or its beginning is empty.
+// Returns STATUS_SUCCESS or what reading gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandFindLatest(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ ULONGLONG Start,
+    _In_ ULONGLONG End,
+    _Out_ PULONGLONG Latest,
+    _Out_ PBOOLEAN IsAround
+    )
+{
+    CORE_RECORD_CHECK Check;
+    PCTRACE_RECORD Record;
+    ULONGLONG Timestamp = 0;
+    ULONGLONG Offset = Start;
+    ULONG ReadInBytes;
+    ULONG Index;
+    NTSTATUS Status;
+
+    *Latest = Start;
+    *IsAround = FALSE;
+    CoreInitializeRecordCheck(&Check, Recover->Header);
+    while (Offset < End) {
+
+        Status = RtlReadFile(Recover->Context->Rtl,
+                             Recover->Store.Source,
+                             Offset,
+                             Recover->Input,
+                             End - Offset > READER_RECOVER_BUFFER_SIZE
+                                 ? READER_RECOVER_BUFFER_SIZE
+                                 : (ULONG)(End - Offset),
+                             &ReadInBytes);
+        if (Status == STATUS_END_OF_FILE ||
+            (NT_SUCCESS(Status) && ReadInBytes < TRACE_RECORD_SIZE)) {
+            break;
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        ReadInBytes -= ReadInBytes % TRACE_RECORD_SIZE;
+        for (Index = 0; Index < ReadInBytes; Index += TRACE_RECORD_SIZE) {
+
+            Record = (PCTRACE_RECORD)(Recover->Input + Index);
+            Check.PreviousTimestamp = 0;
+            if (Offset + Index == Start && Record->Timestamp == 0) {
+                *IsAround = TRUE;
+            }
+
+            if (CoreValidateRecord(&Check, Record, FALSE) !=
+                CoreRecordValid) {
+                continue;
+            }
+
+            if (Record->Timestamp >= Timestamp) {
+                Timestamp = Record->Timestamp;
+                *Latest = Offset + Index + TRACE_RECORD_SIZE;
+            } else {
+                *IsAround = TRUE;
+            }
+        }
+
+        Offset += ReadInBytes;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+//
+// Finds the parts of a store that does not say where its records end: all of
+// the file; of a ring that has come around first what lies behind its latest
+// record.
+//
+// Recover: the recovery, with a header.
+// Returns STATUS_SUCCESS or what reading gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandFindAllParts(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCTRACE_STORE_HEADER Header = Recover->Header;
+    ULONGLONG Segment = Header->RingFileOffset;
+    ULONGLONG Latest;
+    BOOLEAN IsAround;
+    NTSTATUS Status;
+
+    Store->IsEndKnown = FALSE;
+    if (Header->RingSizeInBytes == 0 || Store->FileSize <= Segment) {
+        CommandAddPart(Store, Header->HeaderSize, Store->FileSize);
+        return STATUS_SUCCESS;
+    }
+
+    Status = CommandFindLatest(Recover,
+                               Segment,
+                               Store->FileSize,
+                               &Latest,
+                               &IsAround);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (IsAround && Latest != Segment) {
+        CommandAddPart(Store, Latest, Store->FileSize);
+    } else {
+        CommandAddPart(Store, Header->HeaderSize, Segment);
+    }
+
+    CommandAddPart(Store, Segment, Latest);
+    return STATUS_SUCCESS;
+}
+
+//
+// Finds the parts of the file that have the store's records.
+// Recover: the recovery, with a header.
+// Returns STATUS_SUCCESS or what reading gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandFindParts(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCTRACE_STORE_HEADER Header = Recover->Header;
+    CORE_END_STATE EndState = CoreEndBad;
+    CORE_RANGE Range;
+    ULONGLONG First = CoreReadFirstRecord(Header);
+    ULONGLONG Available;
+    ULONGLONG Position;
+    ULONGLONG Offset;
+    ULONGLONG End;
+
+    Store->NumberOfParts = 0;
+    Store->IsEndKnown = TRUE;
+    Store->IsSound = FALSE;
+    Store->Missing = 0;
+
+    End = (Header->Generation & 1) != 0
+              ? Header->ViewFileOffset
+              : Header->Cursor + Header->CursorToFileOffset;
+    if (!RtlAreStringsEqual(Store->Header, "rebuilt")) {
+        EndState = CoreFindRecords(Header,
+                                   End,
+                                   First,
+                                   Store->FileSize,
+                                   &Range);
+    }
+
+    if (EndState == CoreEndBad) {
+        if (!RtlAreStringsEqual(Store->Header, "rebuilt")) {
+            CommandSayOfStore(Store, "its end was not published", 0);
+        }
+
+        return CommandFindAllParts(Recover);
+    }
+
+    if (EndState == CoreEndBeyondFile) {
+        Store->Missing = (End - First - (Range.End - Range.Start)) /
+                         TRACE_RECORD_SIZE;
+        CommandSayOfStore(Store, "the file was cut", 0);
+    }
+
+    Store->IsSound = EndState == CoreEndValid &&
+                     RtlAreStringsEqual(Store->Header, "whole");
+    for (Position = Range.Start; Position < Range.End;) {
+
+        Offset = CorePositionToFileOffset(Header, Position, &Available);
+        if (Available > Range.End - Position) {
+            Available = Range.End - Position;
+        }
+
+        if (Available == 0) {
+            break;
+        }
+
+        CommandAddPart(Store, Offset, Offset + Available);
+        Position += Available;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+//
+// Copies a store that is sound: its header and its records are as they were.
+// Recover: the recovery, the store scanned.
+// Returns STATUS_SUCCESS or what reading gave; Store.WriteStatus has what
+// writing gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandCopySound(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    ULONGLONG End = Recover->Header->HeaderSize;
+    ULONG Index;
+
+    for (Index = 0; Index < Store->NumberOfParts; Index++) {
+        if (Store->Parts[Index].End > End) {
+            End = Store->Parts[Index].End;
+        }
+    }
+
+    return CommandCopyFile(Recover,
+                           Store->Source,
+                           Store->Target,
+                           0,
+                           End,
+                           &Store->WriteStatus);
+}
+
+//
+// Writes what is good of a store: its records one behind the other, so that a
+// ring becomes a store that keeps everything; then a header for them.
+// Recover: the recovery, the store's parts known.
+// Returns STATUS_SUCCESS or what reading gave; Store.WriteStatus has what
+// writing gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandWriteClean(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PTRACE_STORE_HEADER Header = Recover->Header;
+    NTSTATUS Status;
+
+    Store->TargetSize = TRACE_HEADER_SIZE;
+    Store->Filled = 0;
+    Status = CommandScanStore(Recover);
+    CommandFlushRecords(Recover);
+    if (!NT_SUCCESS(Status) || !NT_SUCCESS(Store->WriteStatus)) {
+        return Status;
+    }
+
+    Header->HeaderSize = TRACE_HEADER_SIZE;
+    Header->Generation = 0;
+    Header->Cursor = Store->TargetSize;
+    Header->CursorToFileOffset = 0;
+    Header->ViewFileOffset = Store->TargetSize;
+    Header->Limit = Store->TargetSize;
+    Header->WriterContext = 0;
+    Header->FirstPosition = 0;
+    Header->RingFileOffset = 0;
+    Header->RingSizeInBytes = 0;
+    Store->WriteStatus = RtlWriteFile(Recover->Context->Rtl,
+                                      Store->Target,
+                                      0,
+                                      Header,
+                                      sizeof(*Header));
+    return STATUS_SUCCESS;
+}
+
+//
+// Notes that a store is left out.
+// Why: a literal.
+// IsLost: whether there was something in it.
+//
+
+static
+VOID
+CommandLoseStore(
+    _Inout_ PREADER_RECOVER_STORE Store,
+    _In_z_ PCSZ Why,
+    _In_ BOOLEAN IsLost
+    )
+{
+    Store->Header = IsLost ? "lost" : "empty";
+    Store->IsLost = IsLost;
+    Store->Records = 0;
+    Store->Bad = 0;
+    Store->Missing = 0;
+    Store->Beyond = 0;
+    RtlInitializeBufferWriter(&Store->Result,
+                              Store->Text,
+                              sizeof(Store->Text));
+    CommandSayOfStore(Store, Why, 0);
+}
+
+//
+// Decides whether there is nothing but zeroes in a file.
+// Recover: the recovery, the store's file open.
+// IsEmpty: the answer.
+// Returns STATUS_SUCCESS or what reading gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandIsEmptyFile(
+    _Inout_ PREADER_RECOVER Recover,
+    _Out_ PBOOLEAN IsEmpty
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    ULONGLONG Offset;
+    ULONG ReadInBytes;
+    ULONG Index;
+    NTSTATUS Status;
+
+    *IsEmpty = FALSE;
+    for (Offset = 0; Offset < Store->FileSize; Offset += ReadInBytes) {
+
+        Status = RtlReadFile(Recover->Context->Rtl,
+                             Store->Source,
+                             Offset,
+                             Recover->Input,
+                             READER_RECOVER_BUFFER_SIZE,
+                             &ReadInBytes);
+        if (Status == STATUS_END_OF_FILE ||
+            (NT_SUCCESS(Status) && ReadInBytes == 0)) {
+            break;
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        for (Index = 0; Index < ReadInBytes; Index++) {
+            if (Recover->Input[Index] != 0) {
+                return STATUS_SUCCESS;
+            }
+        }
+    }
+
+    *IsEmpty = TRUE;
+    return STATUS_SUCCESS;
+}
+
+//
+// Writes the copy of a store.
+// Recover: the recovery, the store's parts known.
+// Returns STATUS_SUCCESS or what reading gave; Store.WriteStatus has what
+// writing gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandWriteStore(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCREADER_CONTEXT Context = Recover->Context;
+    NTSTATUS Status;
+
+    Status = CommandScanStore(Recover);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Store->Bad != 0 || Store->Beyond != 0) {
+        Store->IsSound = FALSE;
+    }
+
+    Store->WriteStatus = SessionMakeTargetFile(&Recover->Target,
+                                               READER_NONE,
+                                               &Store->Store->Name,
+                                               &Store->Target);
+    if (!NT_SUCCESS(Store->WriteStatus)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = Store->IsSound ? CommandCopySound(Recover)
+                            : CommandWriteClean(Recover);
+    if (!NT_SUCCESS(Status) || !NT_SUCCESS(Store->WriteStatus)) {
+        BaseRemoveFile(Context, Store->Target);
+    }
+
+    RtlClose(Context->Rtl, Store->Target);
+    Store->Target = NULL;
+    return Status;
+}
+
+//
+// Copies a store that holds a tree: what is bad in it is for the reader to
+// leave out. One whose own header is lost is lost.
+// Recover: the recovery, with a header of a tree.
+// Returns STATUS_SUCCESS or what reading gave; Store.WriteStatus has what
+// writing gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandRecoverTree(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCREADER_CONTEXT Context = Recover->Context;
+    NTSTATUS Status;
+
+    if (RtlAreStringsEqual(Store->Header, "rebuilt")) {
+        CommandLoseStore(Store,
+                         "it contains a tree, whose location only its own "
+                         "header could give",
+                         TRUE);
+        return STATUS_SUCCESS;
+    }
+
+    Store->WriteStatus = SessionMakeTargetFile(&Recover->Target,
+                                               READER_NONE,
+                                               &Store->Store->Name,
+                                               &Store->Target);
+    if (!NT_SUCCESS(Store->WriteStatus)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = CommandCopyFile(Recover,
+                             Store->Source,
+                             Store->Target,
+                             0,
+                             Store->FileSize,
+                             &Store->WriteStatus);
+    if (NT_SUCCESS(Status) && NT_SUCCESS(Store->WriteStatus)) {
+        Store->WriteStatus = RtlWriteFile(Context->Rtl,
+                                          Store->Target,
+                                          0,
+                                          Recover->Header,
+                                          sizeof(*Recover->Header));
+        CommandSayOfStore(Store,
+                          "a tree of %llu nodes, copied as it is",
+                          Recover->Header->NumberOfNodes);
+    }
+
+    if (!NT_SUCCESS(Status) || !NT_SUCCESS(Store->WriteStatus)) {
+        BaseRemoveFile(Context, Store->Target);
+    }
+
+    RtlClose(Context->Rtl, Store->Target);
+    Store->Target = NULL;
+    return Status;
+}
+
+_Use_decl_annotations_
+VOID
+CommandRecoverStore(
+    PREADER_RECOVER Recover,
+    PREADER_STORE Source
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PCRTL Rtl = Recover->Context->Rtl;
+    BOOLEAN IsEmpty;
+    ULONG OwnSize = 0;
+    NTSTATUS Status;
+
+    RtlZeroBytes(Store, FIELD_OFFSET(READER_RECOVER_STORE, Text));
+    RtlInitializeBufferWriter(&Store->Result,
+                              Store->Text,
+                              sizeof(Store->Text));
+    Store->Store = Source;
+    Status = SessionOpenFile(&Recover->Session,
+                             &Source->Name,
+                             &Store->Source,
+                             &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        CommandLoseStore(Store, "it cannot be opened", TRUE);
+        return;
+    }
+
+    RtlZeroBytes(Recover->Own, sizeof(*Recover->Own));
+    Status = CommandIsEmptyFile(Recover, &IsEmpty);
+    if (NT_SUCCESS(Status) && !IsEmpty) {
+        Status = RtlReadFile(Rtl,
+                             Store->Source,
+                             0,
+                             Recover->Own,
+                             sizeof(*Recover->Own),
+                             &OwnSize);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        CommandLoseStore(Store, "it cannot be read", TRUE);
+    } else if (IsEmpty) {
+        CommandLoseStore(Store, "there is nothing in it", FALSE);
+    } else if (!CommandChooseHeader(Recover, OwnSize)) {
+        CommandLoseStore(Store,
+                         Store->IsForeign
+                            ? "it is of another process"
+                            : "no other store says what its header was",
+                         TRUE);
+    } else {
+
+        if (Recover->Header->Mode == TRACE_MODE_TREE) {
+            Status = CommandRecoverTree(Recover);
+        } else {
+            Status = CommandFindParts(Recover);
+            if (NT_SUCCESS(Status)) {
+                Status = CommandWriteStore(Recover);
+            }
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            CommandLoseStore(Store, "it cannot be read", TRUE);
+        }
+    }
+
+    RtlClose(Rtl, Store->Source);
+    Store->Source = NULL;
+    if (Store->Beyond != 0) {
+        CommandSayOfStore(Store,
+                          "%llu were after the published end",
+                          Store->Beyond);
+    }
+
+    if (Store->Result.LengthInBytes == 0) {
+        CommandSayOfStore(Store,
+                          Store->Bad != 0 ? "bad records left out" : "ok",
+                          0);
+    }
+}

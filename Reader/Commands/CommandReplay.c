@@ -1,0 +1,844 @@
+/*++
+
+Module Name:
+
+    CommandReplay.c
+
+Abstract:
+
+    TraceReader replay: the calls as they happened, all threads in the order
+    of time.  A call during which its thread made no other is written on one
+    line.
+
+    Each thread is read one event ahead; memory is bounded by the threads that
+    run at one time and their open frames.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "../Session/SessionControl.h"
+#include "../Session/SessionDescribe.h"
+#include "../Session/SessionTreeStore.h"
+#include "../Functions/FunctionFilter.h"
+#include "../Calls/CallIndex.h"
+#include "../Calls/CallMerge.h"
+#include "../Calls/CallSiteTable.h"
+#include "../Calls/CallSkip.h"
+#include "Command.h"
+
+static const READER_COLUMN ReaderReplayColumns[] = {
+    { "", "time", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "From the session's first record." },
+    { "", "thread_id", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
+      "The thread's identifier; null for a mark, start, stop or clear that "
+      "was requested from outside the program." },
+    READER_PROCESS_COLUMNS,
+    { "", "event", ReaderColumnText, 0, 0,
+      "enter, exit, abandoned, unmatched (an exit without an entry) or open "
+      "(at the end of the data); mark, start, stop or clear, of which the "
+      "fields depth to clock_jump are null." },
+    { "", "depth", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
+      "0 is the outermost." },
+    { "", "duration", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
+      "How long the call took; null for enter and unmatched." },
+    { "", "module", ReaderColumnText, 0, READER_COLUMN_NULLABLE,
+      "The module's file name." },
+    { "", "function", ReaderColumnText, 0, READER_COLUMN_NULLABLE,
+      "The function's name, or module+0xRVA." },
+    { "", "fiber", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
+      "0: the thread's own stack; otherwise the number of one of its "
+      "fibers." },
+    { "", "tail_call", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
+      "1 for an enter if the function that ended just before jumped here." },
+    { "", "clock_jump", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
+      "1: the clock thread may have stood still before this." },
+    { "", "text", ReaderColumnText, 0, READER_COLUMN_NULLABLE,
+      "A mark's text; null for all others." }
+};
+
+static const READER_TABLE ReaderReplayTable = {
+    "events",
+    ReaderReplayColumns,
+    RTL_NUMBER_OF(ReaderReplayColumns),
+    FALSE,
+    FALSE,
+    "Events in the order of time."
+};
+
+static const PCSZ ReaderEventNames[] = {
+    "enter",
+    "exit",
+    "abandoned",
+    "unmatched",
+    "open"
+};
+
+#define READER_MAXIMUM_REPLAY_DEPTH 60
+
+//
+// An event, without pointers into the frames that it was made from.
+//
+
+typedef struct _READER_REPLAY_EVENT {
+    CORE_EVENT_KIND Kind;
+    ULONG Depth;
+    ULONG Function;
+    ULONG Fiber;                    // 0: the thread's own stack
+    BOOLEAN IsTailCall;
+    BOOLEAN IsAfterJump;
+    ULONGLONG Timestamp;
+    ULONGLONG InclusiveTicks;
+} READER_REPLAY_EVENT;
+typedef READER_REPLAY_EVENT *PREADER_REPLAY_EVENT;
+
+typedef struct _READER_REPLAY_THREAD {
+    READER_MERGE_THREAD Merge;      // the time stamp is the current event's
+    READER_REPLAY_EVENT Current;
+    READER_REPLAY_EVENT Next;
+    BOOLEAN HasNext;
+} READER_REPLAY_THREAD;
+typedef READER_REPLAY_THREAD *PREADER_REPLAY_THREAD;
+
+typedef struct _READER_REPLAY {
+    PCREADER_OPTIONS Options;
+    READER_SESSION Session;
+    READER_FUNCTIONS Functions;
+    READER_OUTPUT Output;
+    READER_MERGE Merge;
+    READER_RANGE Range;
+    READER_TALLY Tally;             // for what is passed over
+    ULONGLONG Rows;
+    ULONG Instant;                  // the next of the session's actions
+    BOOLEAN ShowsTimes;
+    READER_NOT_SHOWN NotShown;
+    ULONG ExitCode;
+} READER_REPLAY;
+typedef READER_REPLAY *PREADER_REPLAY;
+
+
+//
+// Reads a thread's next event.
+// Thread: the thread; Next and HasNext are set.
+// Returns STATUS_SUCCESS or what failed. The end is a success.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReplayRead(
+    _Inout_ PREADER_REPLAY Replay,
+    _Inout_ PREADER_REPLAY_THREAD Thread
+    )
+{
+    CORE_EVENT Event;
+    NTSTATUS Status;
+
+    Thread->HasNext = FALSE;
+    Status = CallNextEvent(&Thread->Merge.Stream, &Event);
+    if (!NT_SUCCESS(Status)) {
+        return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+    }
+
+    if (Event.Frame == NULL || Event.Kind == CoreEventEnter) {
+
+        Status = FunctionFindFunction(&Replay->Functions,
+                                      Event.Site,
+                                      &Thread->Next.Function);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Event.Frame != NULL) {
+            Event.Frame->Function = Thread->Next.Function;
+        }
+
+    } else {
+        Thread->Next.Function = Event.Frame->Function;
+    }
+
+    Thread->Next.Kind = Event.Kind;
+    Thread->Next.Depth = Event.Depth;
+    Thread->Next.Fiber = Event.Track;
+    Thread->Next.IsTailCall = Event.IsTailCall;
+    Thread->Next.IsAfterJump = Event.IsAfterJump;
+    Thread->Next.Timestamp = Event.Timestamp;
+    Thread->Next.InclusiveTicks = Event.InclusiveTicks;
+    Thread->HasNext = TRUE;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Makes a thread's next event its current one and reads one more.
+// Thread: the thread, with a next event.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReplayAdvance(
+    _Inout_ PREADER_REPLAY Replay,
+    _Inout_ PREADER_REPLAY_THREAD Thread
+    )
+{
+    Thread->Current = Thread->Next;
+    Thread->Merge.Timestamp = Thread->Current.Timestamp;
+    return CommandReplayRead(Replay, Thread);
+}
+
+
+//
+// Finds a thread's first event.
+// Returns STATUS_SUCCESS, STATUS_END_OF_FILE if it has none, or what failed.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReplayBeginThread(
+    _In_ PVOID RoutineContext,
+    _Inout_ PREADER_MERGE_THREAD MergeThread
+    )
+{
+    PREADER_REPLAY Replay = (PREADER_REPLAY)RoutineContext;
+    PREADER_REPLAY_THREAD Thread = (PREADER_REPLAY_THREAD)MergeThread;
+    NTSTATUS Status;
+
+    Status = CallSkipStream(&Replay->Tally,
+                            &MergeThread->Stream,
+                            Replay->Range.Start);
+    if (NT_SUCCESS(Status)) {
+        Status = CommandReplayRead(Replay, Thread);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (!Thread->HasNext) {
+        return STATUS_END_OF_FILE;
+    }
+
+    return CommandReplayAdvance(Replay, Thread);
+}
+
+
+//
+// Writes when something was, if that is to be shown.
+//
+
+static
+VOID
+CommandReplayPutTime(
+    _In_ const READER_REPLAY *Replay,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    PRTL_WRITER Writer = Replay->Output.Writer;
+    ULONGLONG Time = 0;
+
+    if (!Replay->ShowsTimes) {
+        return;
+    }
+
+    if (Timestamp > Replay->Range.FirstTimestamp) {
+        Time = Timestamp - Replay->Range.FirstTimestamp;
+    }
+
+    if (CoreTicksToNanoseconds(&Replay->Session.Clock, Time, &Time)) {
+        RtlWriteText(Writer,
+                     "%7llu.%09llu ",
+                     Time / CORE_NANOSECONDS_PER_SECOND,
+                     Time % CORE_NANOSECONDS_PER_SECOND);
+    } else {
+        RtlWriteText(Writer, "%17llu ", Time);
+    }
+}
+
+
+//
+// Says whether a function's name has its parameters at the end, as a C++
+// function's has: behind them there are at most qualifiers of this and the
+// compiler's suffixes. What is behind the last parenthesis of Map<void ()>, of
+// (anonymous namespace)::Draw and of {lambda(int)#1} is part of the name, and
+// the parentheses of operator() are.
+//
+
+static
+BOOLEAN
+CommandHasParameters(
+    _In_reads_(LengthInBytes) PCSZ Name,
+    _In_ ULONG LengthInBytes
+    )
+{
+    static const CHAR Operator[] = "operator";
+    ULONG Depth = 0;
+    ULONG End = LengthInBytes;
+    ULONG Index;
+
+    //
+    // Suffixes: [clone .part.0], [abi:cxx11].
+    //
+
+    while (End > 0 && Name[End - 1] == ']') {
+        while (End > 0 && Name[End - 1] != '[') {
+            End -= 1;
+        }
+        End -= End > 0;
+        while (End > 0 && Name[End - 1] == ' ') {
+            End -= 1;
+        }
+    }
+
+    //
+    // const, volatile, noexcept, & and &&.
+    //
+
+    while (End > 0 &&
+           ((Name[End - 1] >= 'a' && Name[End - 1] <= 'z') ||
+            Name[End - 1] == '&' ||
+            Name[End - 1] == ' ')) {
+        End -= 1;
+    }
+
+    if (End == 0 || Name[End - 1] != ')') {
+        return FALSE;
+    }
+
+    for (Index = End; Index > 0; Index -= 1) {
+        if (Name[Index - 1] == ')') {
+            Depth += 1;
+        } else if (Name[Index - 1] == '(') {
+            Depth -= 1;
+            if (Depth == 0) {
+                break;
+            }
+        }
+    }
+
+    if (Index < 2) {
+        return FALSE;
+    }
+
+    Index -= 1;
+    return (BOOLEAN)(End - Index != 2 ||
+                     Index < sizeof(Operator) - 1 ||
+                     !RtlAreBytesEqual(Name + Index - (sizeof(Operator) - 1),
+                                       Operator,
+                                       sizeof(Operator) - 1));
+}
+
+
+//
+// Writes a line of text.
+// Thread: its current event is written.
+// IsLeaf: whether the next one is its end.
+//
+
+static
+VOID
+CommandReplayPutText(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ const READER_REPLAY_THREAD *Thread,
+    _In_ BOOLEAN IsLeaf
+    )
+{
+    PRTL_WRITER Writer = Replay->Output.Writer;
+    const READER_REPLAY_EVENT *Event = &Thread->Current;
+    PCREADER_FUNCTION Function =
+        &Replay->Functions.Functions[Event->Function];
+    const READER_THREAD *Owner =
+        &Replay->Session.Threads[Thread->Merge.Stream.Thread];
+
+    CommandReplayPutTime(Replay, Event->Timestamp);
+    if (Event->Kind == CoreEventEnter && !IsLeaf) {
+        RtlWriteText(Writer, "%*s", READER_TIME_WIDTH, "");
+    } else if (Event->Kind == CoreEventUnmatched) {
+        RtlWriteText(Writer, "%*s", READER_TIME_WIDTH, "");
+    } else {
+        OutputWriteTime(Writer,
+                        Replay->Output.Clock,
+                        IsLeaf ? Thread->Next.InclusiveTicks
+                               : Event->InclusiveTicks);
+    }
+
+    //
+    // Before this record, or before the exit that is on its line, the clock
+    // jumped.
+    //
+
+    RtlWriteText(Writer,
+                 "%s[",
+                 Event->IsAfterJump || (IsLeaf && Thread->Next.IsAfterJump)
+                     ? "~"
+                     : " ");
+    if (Replay->Output.HasProcesses) {
+        RtlWriteText(Writer,
+                     "%6u ",
+                     Replay->Session.Processes[Owner->Process]
+                         .Header->ProcessId);
+    }
+
+    RtlWriteText(Writer, "%6u", Owner->ThreadId);
+    if (Event->Fiber != 0) {
+        RtlWriteText(Writer, ":%u", Event->Fiber);
+    }
+
+    RtlWriteText(Writer, "] | ");
+    if (Event->Depth > READER_MAXIMUM_REPLAY_DEPTH) {
+        RtlWriteText(Writer,
+                     "%*s[%u] ",
+                     2 * READER_MAXIMUM_REPLAY_DEPTH,
+                     "",
+                     Event->Depth);
+    } else {
+        RtlWriteText(Writer, "%*s", (int)(2 * Event->Depth), "");
+    }
+
+    switch (Event->Kind) {
+
+    case CoreEventEnter:
+        RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
+        if (!CommandHasParameters(Function->Name, Function->NameLength)) {
+            RtlWriteText(Writer, "()");
+        }
+
+        RtlWriteText(Writer, IsLeaf ? ";" : " {");
+        if (Event->IsTailCall) {
+            RtlWriteText(Writer, " /* tail call */");
+        }
+
+        if (IsLeaf && Thread->Next.Kind != CoreEventExit) {
+            RtlWriteText(Writer,
+                         " /* %s */",
+                         ReaderEventNames[Thread->Next.Kind]);
+        }
+
+        RtlWriteText(Writer, "\n");
+        break;
+
+    case CoreEventExit:
+        RtlWriteText(Writer, "} /* ");
+        RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
+        RtlWriteText(Writer, " */\n");
+        break;
+
+    case CoreEventUnmatched:
+        RtlWriteText(Writer, "/* exit without an entry: ");
+        RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
+        RtlWriteText(Writer, " */\n");
+        break;
+
+    default:
+        RtlWriteText(Writer, "} /* ");
+        RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
+        RtlWriteText(Writer, ", %s */\n", ReaderEventNames[Event->Kind]);
+        break;
+    }
+}
+
+
+//
+// Writes a row of CSV or JSON.
+// Thread: its current event is written.
+//
+
+static
+VOID
+CommandReplayPutRow(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ const READER_REPLAY_THREAD *Thread
+    )
+{
+    PREADER_OUTPUT Output = &Replay->Output;
+    const READER_REPLAY_EVENT *Event = &Thread->Current;
+    PCREADER_FUNCTION Function =
+        &Replay->Functions.Functions[Event->Function];
+    const READER_MODULE *Module = Replay->Session.Modules[Function->Module];
+    const READER_THREAD *Owner =
+        &Replay->Session.Threads[Thread->Merge.Stream.Thread];
+
+    OutputPutNumber(Output, Event->Timestamp - Replay->Range.FirstTimestamp);
+    OutputPutNumber(Output, Owner->ThreadId);
+    SessionPutProcess(Output, &Replay->Session, Owner->Process);
+    OutputPutString(Output, ReaderEventNames[Event->Kind]);
+    OutputPutNumber(Output, Event->Depth);
+    if (Event->Kind == CoreEventEnter || Event->Kind == CoreEventUnmatched) {
+        OutputPutNothing(Output);
+    } else {
+        OutputPutNumber(Output, Event->InclusiveTicks);
+    }
+
+    OutputPutText(Output, Module->Name, Module->NameLength);
+    OutputPutText(Output, Function->Name, Function->NameLength);
+    OutputPutNumber(Output, Event->Fiber);
+    if (Event->Kind == CoreEventEnter) {
+        OutputPutNumber(Output, Event->IsTailCall);
+    } else {
+        OutputPutNothing(Output);
+    }
+
+    OutputPutNumber(Output, Event->IsAfterJump);
+    OutputPutNothing(Output);
+}
+
+
+//
+// Writes a line or a row for a mark, a start, a stop or a clear.
+//
+
+static
+VOID
+CommandReplayPutInstant(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ PCREADER_ACTION Instant
+    )
+{
+    PREADER_OUTPUT Output = &Replay->Output;
+    PRTL_WRITER Writer = Output->Writer;
+    PCTRACE_CONTROL_ACTION Action = Instant->Action;
+    ULONGLONG First = Replay->Range.FirstTimestamp;
+    const CHAR *Name;
+    ULONG Length;
+
+    Name = SessionNameInstant(Action, &Length);
+    if (Replay->Options->Format == ReaderFormatText) {
+
+        CommandReplayPutTime(Replay, Action->Timestamp);
+        RtlWriteText(Writer, "%*s [", READER_TIME_WIDTH, "");
+        if (Output->HasProcesses) {
+            RtlWriteText(Writer,
+                         "%6u ",
+                         Replay->Session.Processes[Instant->Process]
+                             .Header->ProcessId);
+        }
+
+        if (Action->ThreadId != 0) {
+            RtlWriteText(Writer, "%6u] | /* ", Action->ThreadId);
+        } else {
+            RtlWriteText(Writer, "%6s] | /* ", "");
+        }
+
+        if (Action->Kind == TRACE_ACTION_MARK) {
+            RtlWriteText(Writer, "mark: ");
+        }
+
+        RtlWriteCleanText(Writer, Name, Length);
+        RtlWriteText(Writer, " */\n");
+        return;
+    }
+
+    OutputPutNumber(Output,
+                    Action->Timestamp > First ? Action->Timestamp - First : 0);
+    if (Action->ThreadId != 0) {
+        OutputPutNumber(Output, Action->ThreadId);
+    } else {
+        OutputPutNothing(Output);
+    }
+
+    SessionPutProcess(Output, &Replay->Session, Instant->Process);
+    OutputPutString(Output, SessionDescribeAction(Action->Kind));
+    OutputPutNothing(Output);
+    OutputPutNothing(Output);
+    OutputPutNothing(Output);
+    OutputPutNothing(Output);
+    OutputPutNothing(Output);
+    OutputPutNothing(Output);
+    OutputPutNothing(Output);
+    if (Action->Kind == TRACE_ACTION_MARK) {
+        OutputPutText(Output, Name, Length);
+    } else {
+        OutputPutNothing(Output);
+    }
+}
+
+
+//
+// Writes what marks, starts, stops and clears there are up to a time.
+// Timestamp: the time; what is after the range is not written.
+//
+
+static
+VOID
+CommandReplayPutInstants(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    PCREADER_ACTION Action;
+
+    if (Timestamp > Replay->Range.End) {
+        Timestamp = Replay->Range.End;
+    }
+
+    while (Replay->Rows < Replay->Options->Limit) {
+
+        Action = SessionFindInstant(&Replay->Session,
+                                    Replay->Options,
+                                    &Replay->Instant,
+                                    Timestamp);
+        if (Action == NULL) {
+            break;
+        }
+
+        CommandReplayPutInstant(Replay, Action);
+        Replay->Instant += 1;
+        Replay->Rows += 1;
+    }
+}
+
+
+//
+// Says whether the filter lets an event through, and counts it if not.
+//
+
+static
+BOOLEAN
+CommandReplayIsShown(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ const READER_REPLAY_EVENT *Event
+    )
+{
+    PREADER_FUNCTION Function =
+        &Replay->Functions.Functions[Event->Function];
+
+    FunctionFilterFunctions(&Replay->Functions, Replay->Options->Filter);
+    if (Function->IsShown) {
+        return TRUE;
+    }
+
+    if (!Function->IsLeftOut) {
+        Function->IsLeftOut = TRUE;
+        Replay->NotShown.Rows += 1;
+    }
+
+    if (Event->Kind == CoreEventEnter) {
+        Replay->NotShown.Calls += 1;
+    }
+
+    return FALSE;
+}
+
+
+//
+// Writes the earliest event and moves its thread on.
+// Thread: the thread that is first in the merge.
+//
+
+static
+VOID
+CommandReplayStep(
+    _Inout_ PREADER_REPLAY Replay,
+    _Inout_ PREADER_REPLAY_THREAD Thread
+    )
+{
+    BOOLEAN IsLeaf;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    if (Thread->Current.Timestamp < Thread->Merge.Stream.Start) {
+
+        //
+        // A frame that was open at the end of a thread that ended before.
+        //
+
+    } else if (!CommandReplayIsShown(Replay, &Thread->Current)) {
+
+        //
+        // Nothing is written.  What comes next is written as otherwise.
+        //
+
+    } else if (Replay->Options->Format == ReaderFormatText) {
+
+        IsLeaf = Thread->Current.Kind == CoreEventEnter &&
+                 Thread->HasNext &&
+                 Thread->Next.Kind != CoreEventEnter &&
+                 Thread->Next.Kind != CoreEventUnmatched &&
+                 Thread->Next.Fiber == Thread->Current.Fiber &&
+                 Thread->Next.Depth == Thread->Current.Depth;
+
+        CommandReplayPutText(Replay, Thread, IsLeaf);
+        if (IsLeaf) {
+            Status = CommandReplayAdvance(Replay, Thread);
+        }
+
+        Replay->Rows += 1;
+
+    } else {
+        CommandReplayPutRow(Replay, Thread);
+        Replay->Rows += 1;
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = Thread->HasNext ? CommandReplayAdvance(Replay, Thread)
+                                 : STATUS_END_OF_FILE;
+    }
+
+    CallMoveInMerge(&Replay->Merge, Status);
+}
+
+
+//
+// Writes the events of all threads.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReplayRun(
+    _Inout_ PREADER_REPLAY Replay
+    )
+{
+    PREADER_MERGE Merge = &Replay->Merge;
+    PREADER_MERGE_THREAD Thread;
+    NTSTATUS Status;
+
+    Merge->Session = &Replay->Session;
+    Merge->Begin = CommandReplayBeginThread;
+    Merge->RoutineContext = Replay;
+    Merge->SizeOfThread = sizeof(READER_REPLAY_THREAD);
+    Status = CallBeginMerge(Merge, Replay->Options);
+
+    while (NT_SUCCESS(Status) &&
+           Replay->Rows < Replay->Options->Limit &&
+           NT_SUCCESS(Replay->Output.Writer->Status)) {
+
+        Status = CallFirstInMerge(Merge, &Thread);
+        if (NT_SUCCESS(Status)) {
+
+            if (Thread->Timestamp > Replay->Range.End) {
+                break;
+            }
+
+            CommandReplayPutInstants(Replay, Thread->Timestamp);
+            if (Replay->Rows >= Replay->Options->Limit) {
+                break;
+            }
+
+            CommandReplayStep(Replay, (PREADER_REPLAY_THREAD)Thread);
+        }
+    }
+
+    if (NT_SUCCESS(Status) || Status == STATUS_END_OF_FILE) {
+        CommandReplayPutInstants(Replay, READER_MAXIMUM_TIMESTAMP);
+    }
+
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+}
+
+
+static
+ULONG
+CommandReplay(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    READER_REPLAY Replay;
+    NTSTATUS Status;
+
+    RtlZeroBytes(&Replay, sizeof(Replay));
+    Replay.Options = Options;
+    if (!CommandBeginCommand(&Replay.Session, Context, Options)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    if (!SessionRequireCalls(&Replay.Session, "replay") ||
+        !CallQueryRange(&Replay.Session, Options, &Replay.Range)) {
+        CommandCloseCommandSession(&Replay.Session);
+        return READER_EXIT_FAILURE;
+    }
+
+    Replay.Instant = SessionFirstInstant(&Replay.Session, Replay.Range.Start);
+    FunctionInitializeFunctions(&Replay.Functions, &Replay.Session);
+    CallInitializeTally(&Replay.Tally, &Replay.Functions, NULL);
+    OutputBeginDocument(&Replay.Output,
+                        Context->Output,
+                        Options->Format,
+                        &Replay.Session.Clock,
+                        "replay",
+                        FALSE);
+    Replay.Output.HasProcesses = Replay.Session.NumberOfProcesses > 1;
+    Replay.ShowsTimes = (Options->Given & READER_OPTION_TIMES) != 0;
+    if (Options->Format == ReaderFormatText) {
+        if (Replay.ShowsTimes) {
+            RtlWriteText(Context->Output, "%17s ", "Time");
+        }
+        RtlWriteText(Context->Output,
+                     "%*s %s%8s   %s\n",
+                     READER_TIME_WIDTH,
+                     "Duration",
+                     Replay.Output.HasProcesses ? "Process" : "",
+                     "Thread",
+                     "Function");
+    } else {
+        OutputBeginTable(&Replay.Output, &ReaderReplayTable, 0);
+    }
+
+    Status = CommandReplayRun(&Replay);
+    if (!NT_SUCCESS(Status)) {
+        Replay.ExitCode = BaseFail(Context,
+                                   "replay",
+                                   Options->PathUtf8,
+                                   Status);
+    }
+
+    if (Options->Format != ReaderFormatText) {
+        OutputEndTable(&Replay.Output);
+    }
+
+    FunctionPutNotShown(&Replay.Output, Options->Filter, &Replay.NotShown);
+    SessionPutClockNote(&Replay.Output, &Replay.Session);
+    OutputEndDocument(&Replay.Output);
+
+    CallEndMerge(&Replay.Merge);
+    if (Replay.ExitCode == READER_EXIT_SUCCESS) {
+        Replay.ExitCode = Replay.Merge.ExitCode;
+    }
+
+    Replay.ExitCode = FunctionEndFilter(Context,
+                                        Options->Filter,
+                                        Replay.Rows,
+                                        &Replay.NotShown,
+                                        Replay.ExitCode);
+    if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        FunctionPutFilterCost(&Replay.Functions, Options->Filter);
+        CallPutIndexCost(&Replay.Session);
+    }
+
+    CallRundownTally(&Replay.Tally);
+    FunctionRundownFunctions(&Replay.Functions);
+    CommandCloseCommandSession(&Replay.Session);
+    return Replay.ExitCode;
+}
+
+
+//
+// Of CSV and JSON.
+//
+
+static const PCREADER_TABLE ReaderReplayTables[] = {
+    &ReaderReplayTable,
+    &ReaderNotShownTable,
+    NULL
+};
+
+const READER_COMMAND ReaderReplayCommand = {
+    "replay",
+    "PATH",
+    "Shows the calls as they happened",
+    "--from and --to need a session with times; --times shows what they\n"
+    "take.  In text, a ~ stands where the clock thread may have stood still.\n"
+    READER_FILTER_NOTE
+    READER_NOT_SHOWN_NOTE("functions")
+    READER_TICKS_NOTE,
+    "  TraceReader replay --limit 100 SESSION\n"
+    "  TraceReader replay --from 20ms --to 21ms --times SESSION\n"
+    "  TraceReader replay --function Game::Load --json SESSION\n",
+    READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
+        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
+        READER_OPTIONS_OF_READING |
+        READER_OPTION_FILTER | READER_OPTION_TIMES,
+    CommandReplay,
+    ReaderReplayTables,
+    NULL
+};

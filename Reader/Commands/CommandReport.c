@@ -1,0 +1,1131 @@
+/*++
+
+Module Name:
+
+    CommandReport.c
+
+Abstract:
+
+    TraceReader report: each function's calls and times.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "../Base/BaseProgress.h"
+#include "../Session/SessionDescribe.h"
+#include "../Functions/FunctionCache.h"
+#include "../Functions/FunctionFilter.h"
+#include "../Functions/FunctionLine.h"
+#include "../Calls/CallIndex.h"
+#include "../Calls/CallProbe.h"
+#include "../Sums/SumPutStatistics.h"
+#include "../Sums/SumTally.h"
+#include "Command.h"
+
+//
+// When text shows some of the columns.
+//
+
+#define READER_REPORT_PERCENTILES READER_COLUMN_OWN(0)      // --percentiles
+#define READER_REPORT_LINES READER_COLUMN_OWN(1)            // --lines
+
+//
+// The columns after those of the statistics and, with --subtract-probe, of the
+// probe.  In text file and line are one, in the place of the file.
+//
+
+#define READER_REPORT_MORE_COLUMNS(FunctionWidth, FileTitle)                \
+    { "p50", "p50", ReaderColumnTime, READER_TIME_WIDTH,                    \
+      READER_COLUMN_NULLABLE | READER_REPORT_PERCENTILES,                   \
+      "Half of the calls took no longer; up to 3.2 % too large. This and "  \
+      "the other percentiles are null where calls are in trees." },         \
+    { "p90", "p90", ReaderColumnTime, READER_TIME_WIDTH,                    \
+      READER_COLUMN_NULLABLE | READER_REPORT_PERCENTILES,                   \
+      "90 of 100 calls took no longer." },                                  \
+    { "p99", "p99", ReaderColumnTime, READER_TIME_WIDTH,                    \
+      READER_COLUMN_NULLABLE | READER_REPORT_PERCENTILES,                   \
+      "99 of 100 calls took no longer." },                                  \
+    { "Module", "module", ReaderColumnText, 16, READER_COLUMN_MODULE,       \
+      "The module's file name." },                                          \
+    { "", "rva", ReaderColumnHexadecimal, 0,                                \
+      READER_COLUMN_NULLABLE | READER_COLUMN_DATA,                          \
+      "Where the function begins, from the image base; hexadecimal. Null "  \
+      "for (other): functions that had no room in a tree." },               \
+    { "", "folded", ReaderColumnText, 0,                                    \
+      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE | READER_COLUMN_DATA, \
+      "The names of other functions that the linker found to be identical " \
+      "and that begin at the same address, separated by '; '; null if "     \
+      "there are none." },                                                  \
+    { "Function", "function", ReaderColumnText, FunctionWidth, 0,           \
+      "The function's name, or module+0xRVA." },                            \
+    { FileTitle, "file", ReaderColumnText, 0,                               \
+      READER_COLUMN_NULLABLE | READER_REPORT_LINES,                         \
+      "The source file, as the debugging information has it; null if it "   \
+      "is not known." },                                                    \
+    { "", "line", ReaderColumnNumber, 0,                                    \
+      READER_COLUMN_NULLABLE | READER_COLUMN_DATA,                          \
+      "The line where the function begins; null if it is not known." },     \
+    READER_PROCESS_COLUMNS_OF(READER_COLUMN_DATA)
+
+#define READER_REPORT_FUNCTION_WIDTH 32     // where something follows
+
+static const READER_COLUMN ReaderReportColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(0, "")
+};
+
+static const READER_COLUMN ReaderReportLineColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(READER_REPORT_FUNCTION_WIDTH, "Source")
+};
+
+static const READER_COLUMN ReaderReportProbeColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_PROBE_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(0, "")
+};
+
+static const READER_COLUMN ReaderReportProbeLineColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_PROBE_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(READER_REPORT_FUNCTION_WIDTH, "Source")
+};
+
+#define READER_REPORT_TABLE(Columns)                                        \
+    { "functions", Columns, RTL_NUMBER_OF(Columns), FALSE, FALSE,           \
+      "A row for each function, in the order of --sort." }
+
+//
+// By whether the probe's cost is taken out, and whether text shows lines.
+//
+
+static const READER_TABLE ReaderReportKinds[2][2] = {
+    {
+        READER_REPORT_TABLE(ReaderReportColumns),
+        READER_REPORT_TABLE(ReaderReportLineColumns)
+    },
+    {
+        READER_REPORT_TABLE(ReaderReportProbeColumns),
+        READER_REPORT_TABLE(ReaderReportProbeLineColumns)
+    }
+};
+
+//
+// ":" and a line's number.
+//
+
+#define READER_LINE_NUMBER_SIZE 16
+
+//
+// The progress is looked at once in so many calls of CommandShowReportProgress.
+//
+
+#define READER_PROGRESS_CALLS 256
+
+typedef struct _READER_REPORT {
+    PCREADER_OPTIONS Options;
+    READER_CONTEXT Context;             // with an allocator for all workers
+    READER_LOCKED_ALLOCATOR Allocator;
+    READER_LOCK Lock;                   // of Session and Functions
+    READER_SESSION Session;
+    READER_RANGE Range;
+    READER_FUNCTIONS Functions;
+    PREADER_TALLY Tallies;              // by worker; then, for each, that of
+                                        // what comes before the range
+    ULONG MaximumWorkers;
+    ULONG MaximumUsed;
+    ULONG NumberOfWorkers;              // that there are tallies for
+    ULONG NumberOfThreads;              // selected
+    volatile LONG NextThread;           // that no worker has taken
+    NTSTATUS *ThreadStatus;             // by thread, when it has been read
+    PREADER_STATISTICS Statistics;      // by function
+    PCORE_HISTOGRAM Histograms;         // by function; NULL: there are none
+    PULONGLONG Ranks;                   // by function: the thread where it was
+                                        // seen first << 32 | how many were
+                                        // seen before it
+    PULONG Order;                       // functions by rank
+    ULONGLONG Unmatched;
+    ULONGLONG BegunBefore;
+    ULONGLONG NumberOfRecords;
+    ULONGLONG NumberOfOrdinary;
+    ULONGLONG RecordsExpected;
+    ULONGLONG NumberShown;              // of functions
+    READER_NOT_SHOWN NotShown;
+    READER_OUTPUT Output;
+    READER_PROGRESS Progress;
+    ULONG ProgressCalls;
+    ULONG Process;                      // that is read; READER_NONE: all are
+    ULONG NumberOfProcesses;            // that have been written
+    BOOLEAN IsMerged;
+    BOOLEAN HasHistograms;
+} READER_REPORT;
+typedef READER_REPORT *PREADER_REPORT;
+
+
+//
+// Decides whether a thread is one of those that are read now.
+// Thread: the thread's index.
+//
+
+static
+BOOLEAN
+CommandIsThreadReported(
+    _In_ const READER_REPORT *Report,
+    _In_ ULONG Thread
+    )
+{
+    const READER_THREAD *Known = &Report->Session.Threads[Thread];
+
+    return READER_IS_THREAD_SELECTED(Report->Options, Known->ThreadId) &&
+           (Report->Process == READER_NONE ||
+            Report->Process == Known->Process);
+}
+
+
+//
+// Says how far the workers are.
+//
+
+static
+VOID
+CommandWriteReportProgress(
+    _Inout_ PREADER_REPORT Report
+    )
+{
+    ULONGLONG Records = Report->NumberOfRecords;
+    ULONG Index;
+
+    for (Index = 0; Index < 2 * Report->NumberOfWorkers; Index++) {
+        Records += Report->Tallies[Index].NumberOfRecords;
+    }
+
+    BaseShowProgress(&Report->Progress, Records);
+}
+
+
+//
+// Called by the first worker for each buffer that it has read.
+//
+
+static
+VOID
+CommandShowReportProgress(
+    _In_ PVOID Context
+    )
+{
+    PREADER_REPORT Report = (PREADER_REPORT)Context;
+
+    Report->ProgressCalls += 1;
+    if (Report->ProgressCalls % READER_PROGRESS_CALLS == 0) {
+        CommandWriteReportProgress(Report);
+    }
+}
+
+
+//
+// Called now and then while the first worker waits for the others.
+//
+
+static
+VOID
+CommandWaitForReport(
+    _In_ PVOID Context
+    )
+{
+    CommandWriteReportProgress((PREADER_REPORT)Context);
+}
+
+
+//
+// Reads threads for as long as there are any that no worker has taken. Each
+// worker's come in ascending order, as SumTallyThread demands.
+// Worker: which worker this is.
+//
+
+static
+VOID
+CommandReportThreads(
+    _In_ PVOID Context,
+    _In_ ULONG Worker
+    )
+{
+    PREADER_REPORT Report = (PREADER_REPORT)Context;
+    PREADER_SESSION Session = &Report->Session;
+    PREADER_TALLY Tally = &Report->Tallies[Worker];
+    ULONG Index;
+
+    for (;;) {
+
+        Index = (ULONG)InterlockedIncrement(&Report->NextThread) - 1;
+        if (Index >= Session->NumberOfThreads) {
+            return;
+        }
+
+        if (CommandIsThreadReported(Report, Index)) {
+            Report->ThreadStatus[Index] = SumTallyThread(Tally, Index);
+        }
+    }
+}
+
+
+//
+// Allocates what the workers need before they start.
+// Report: the report, with the session open.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPrepareReport(
+    _Inout_ PREADER_REPORT Report
+    )
+{
+    PREADER_SESSION Session = &Report->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_TALLY Tallies;
+    ULONG Number = Report->MaximumWorkers;
+    ULONG NumberOfThreads = 0;
+    ULONG Index;
+
+    Report->RecordsExpected = SessionCountRecords(Session, Report->Options);
+    Report->NumberOfWorkers = 0;
+    Report->NextThread = 0;
+    Report->IsMerged = FALSE;
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+        if (CommandIsThreadReported(Report, Index)) {
+            NumberOfThreads += 1;
+        }
+    }
+
+    Report->NumberOfThreads += NumberOfThreads;
+    if (Number > NumberOfThreads) {
+        Number = NumberOfThreads;
+    }
+
+    if (Number == 0) {
+        Number = 1;
+    }
+
+    Report->ThreadStatus = (NTSTATUS *)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Session->NumberOfThreads *
+                                sizeof(NTSTATUS));
+    Tallies = (PREADER_TALLY)
+        Allocator->Allocate(Allocator->Context,
+                            2 * (SIZE_T)Number * sizeof(READER_TALLY));
+    if (Report->ThreadStatus == NULL || Tallies == NULL) {
+        Allocator->Free(Allocator->Context, Tallies);
+        return STATUS_NO_MEMORY;
+    }
+
+    Report->Tallies = Tallies;
+    Report->NumberOfWorkers = Number;
+    if (Number > Report->MaximumUsed) {
+        Report->MaximumUsed = Number;
+    }
+
+    for (Index = 0; Index < 2 * Number; Index++) {
+        CallInitializeTally(&Tallies[Index],
+                            &Report->Functions,
+                            Number > 1 ? &Report->Lock : NULL);
+        Tallies[Index].IsGeneral =
+            (Report->Options->Given & READER_OPTION_GENERAL) != 0;
+        Tallies[Index].HasProbe = Session->IsProbeSubtracted &&
+                                  Index < Number;
+        Tallies[Index].HasHistograms = Report->HasHistograms &&
+                                       Index < Number;
+    }
+
+    for (Index = 0; Report->Range.IsGiven && Index < Number; Index++) {
+        Tallies[Index].Range = &Report->Range;
+        Tallies[Index].Before = &Tallies[Number + Index];
+    }
+
+    BaseInitializeProgress(&Report->Progress,
+                           &Report->Context,
+                           "",
+                           Report->RecordsExpected);
+    if (Report->Context.Errors->IsConsole) {
+        Tallies[0].Progress = CommandShowReportProgress;
+        Tallies[0].ProgressContext = Report;
+        Tallies[Number].Progress = CommandShowReportProgress;
+        Tallies[Number].ProgressContext = Report;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Orders functions as they appear in the session.
+// CompareContext: the report.
+// First, Second: function indexes.
+// Returns negative, zero or positive.
+//
+
+static
+LONG
+CommandCompareRanks(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    PREADER_REPORT Report = (PREADER_REPORT)CompareContext;
+
+    if (Report->Ranks[First] == Report->Ranks[Second]) {
+        return 0;
+    }
+
+    return Report->Ranks[First] < Report->Ranks[Second] ? -1 : 1;
+}
+
+
+//
+// Adds what a worker has of a function's histogram.
+// Other: what to add; empty afterwards.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandMergeReportHistogram(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PCORE_HISTOGRAM Histogram,
+    _Inout_ PCORE_HISTOGRAM Other
+    )
+{
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    if (Histogram->NumberOfBuckets == 0) {
+        *Histogram = *Other;
+        RtlZeroBytes(Other, sizeof(*Other));
+    } else {
+        Status = CoreMergeHistogram(Histogram, Tally->Arena, Other);
+        CoreRundownHistogram(Other, Tally->Arena);
+    }
+
+    return Status;
+}
+
+
+//
+// Puts together what the workers have. Nothing in it depends on which of them
+// read what.
+// Report: the report, with all threads read.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandMergeReport(
+    _Inout_ PREADER_REPORT Report
+    )
+{
+    PCALLOCATOR Allocator = Report->Session.Context->Allocator;
+    SIZE_T Number = Report->Functions.NumberOfFunctions;
+    ULONG Worker;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Report->Statistics = (PREADER_STATISTICS)
+        Allocator->Allocate(Allocator->Context,
+                            Number * sizeof(READER_STATISTICS));
+    Report->Ranks = (PULONGLONG)
+        Allocator->Allocate(Allocator->Context, Number * sizeof(ULONGLONG));
+    Report->Order = (PULONG)
+        Allocator->Allocate(Allocator->Context, Number * sizeof(ULONG));
+    if (Report->Statistics == NULL || Report->Ranks == NULL ||
+        Report->Order == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    if (Report->HasHistograms) {
+        Report->Histograms = (PCORE_HISTOGRAM)
+            Allocator->Allocate(Allocator->Context,
+                                Number * sizeof(CORE_HISTOGRAM));
+        if (Report->Histograms == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+    }
+
+    for (Index = 0; Index < Number; Index++) {
+        Report->Ranks[Index] = ~0ULL;
+        Report->Order[Index] = Index;
+    }
+
+    for (Worker = 0; Worker < Report->NumberOfWorkers; Worker++) {
+
+        PREADER_TALLY Tally = &Report->Tallies[Worker];
+
+        Report->Unmatched += Tally->Unmatched;
+        Report->NumberOfRecords += Tally->NumberOfRecords;
+        Report->NumberOfOrdinary += Tally->NumberOfOrdinary;
+
+        for (Index = 0; Index < Tally->NumberOfFunctions; Index++) {
+
+            ULONG Function = Tally->List[Index].Function;
+            ULONGLONG Rank =
+                ((ULONGLONG)Tally->List[Index].Thread << 32) | Index;
+
+            SumMergeStatistics(&Report->Statistics[Function],
+                               Tally,
+                               Index);
+            if (Rank < Report->Ranks[Function]) {
+                Report->Ranks[Function] = Rank;
+            }
+
+            if (Report->HasHistograms) {
+                Status = CommandMergeReportHistogram(
+                    Tally,
+                    &Report->Histograms[Function],
+                    &Tally->Histograms[Index]);
+                if (!NT_SUCCESS(Status)) {
+                    return Status;
+                }
+            }
+        }
+    }
+
+    //
+    // What was read before the range was read, too.
+    //
+
+    for (Worker = 0; Worker < Report->NumberOfWorkers; Worker++) {
+        Report->NumberOfRecords +=
+            Report->Tallies[Report->NumberOfWorkers + Worker].NumberOfRecords;
+    }
+
+    for (Index = 0; Index < Number; Index++) {
+        CallSubtractProbe(&Report->Session, &Report->Statistics[Index]);
+    }
+
+    BaseSort(Report->Order, (ULONG)Number, CommandCompareRanks, Report);
+    Report->IsMerged = TRUE;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Says what went wrong while the threads were read, thread by thread.
+// Report: the report, merged if there was memory for that.
+//
+
+static
+ULONG
+CommandWarnOfReport(
+    _Inout_ PREADER_REPORT Report
+    )
+{
+    PREADER_SESSION Session = &Report->Session;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+    ULONG Function = 0;
+    ULONG Thread;
+    ULONG StoreIndex;
+
+    for (Thread = 0; Thread < Session->NumberOfThreads; Thread++) {
+
+        //
+        // What a module lacks is said when its first function appears.
+        //
+
+        while (Report->IsMerged &&
+               Function < Report->Functions.NumberOfFunctions &&
+               Report->Ranks[Report->Order[Function]] >> 32 <= Thread) {
+
+            FunctionWarnOfSymbols(
+                Session,
+                Session->Modules[Report->Functions
+                                     .Functions[Report->Order[Function]]
+                                     .Module]);
+            Function += 1;
+        }
+
+        if (!CommandIsThreadReported(Report, Thread)) {
+            continue;
+        }
+
+        for (StoreIndex = Session->Threads[Thread].FirstStore;
+             StoreIndex != READER_NONE;
+             StoreIndex = Session->Stores[StoreIndex]->NextInThread) {
+            CallWarnOfRecords(Session->Context,
+                              Session->Stores[StoreIndex]);
+        }
+
+        if (!NT_SUCCESS(Report->ThreadStatus[Thread])) {
+            ExitCode = SessionFailThread(Session,
+                                         Thread,
+                                         Report->ThreadStatus[Thread]);
+        }
+    }
+
+    return ExitCode;
+}
+
+
+//
+// Orders functions as --sort says, and by name where that leaves a tie.
+// First, Second: function indexes.
+// Returns negative, zero or positive.
+//
+
+static
+LONG
+CommandCompareReportRows(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    PREADER_REPORT Report = (PREADER_REPORT)CompareContext;
+    PCREADER_FUNCTION FirstFunction = &Report->Functions.Functions[First];
+    PCREADER_FUNCTION SecondFunction = &Report->Functions.Functions[Second];
+    LONG Order;
+
+    Order = SumCompareStatistics(&Report->Statistics[First],
+                                 &Report->Statistics[Second],
+                                 Report->Options->SortKey);
+    if (Order == 0) {
+        Order = BaseCompareText(FirstFunction->Name,
+                                FirstFunction->NameLength,
+                                SecondFunction->Name,
+                                SecondFunction->NameLength);
+    }
+
+    if (Order == 0) {
+        Order = CommandCompareRanks(Report, First, Second);
+    }
+
+    return Order;
+}
+
+
+//
+// Writes a function's percentiles. There are none where the probe's cost was
+// taken out, or where calls are in trees: what is known is of all calls
+// together, not of each.
+//
+// Report: the report, merged.
+//
+
+static
+VOID
+CommandPutReportPercentiles(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_REPORT *Report,
+    _In_ ULONG Function
+    )
+{
+    static const ULONG Shares[] = { 500, 900, 990 };
+    PCREADER_STATISTICS Statistics = &Report->Statistics[Function];
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Shares); Index++) {
+        if (!Report->HasHistograms || Statistics->InTrees != 0 ||
+            Statistics->Calls == Statistics->Abandoned) {
+            OutputPutNothing(Output);
+        } else {
+            OutputPutNumber(Output,
+                            CoreQueryPercentile(&Report->Histograms[Function],
+                                                Shares[Index],
+                                                Statistics->MaximumTicks));
+        }
+    }
+}
+
+
+//
+// Writes the cells that say where a function begins: the file and the line of
+// its first instruction.
+//
+
+static
+VOID
+CommandPutSource(
+    _Inout_ PREADER_REPORT Report,
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_FUNCTION Function
+    )
+{
+    PCALLOCATOR Allocator = Report->Context.Allocator;
+    READER_SOURCE_LINE Line;
+    RTL_WRITER Writer;
+    PCHAR Text;
+    ULONG Capacity;
+    BOOLEAN IsText = Output->Format == ReaderFormatText;
+
+    if ((IsText && (Report->Options->Given & READER_OPTION_LINES) == 0) ||
+        !FunctionFindLine(&Report->Session,
+                          ((ULONGLONG)Function->Module << 32) | Function->Rva,
+                          &Line)) {
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+        return;
+    }
+
+    if (!IsText) {
+        OutputPutText(Output, Line.FileName, Line.LengthInBytes);
+        OutputPutNumber(Output, Line.LineNumber);
+        return;
+    }
+
+    Capacity = Line.LengthInBytes + READER_LINE_NUMBER_SIZE;
+    Text = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
+    if (Text == NULL) {
+        OutputPutText(Output, Line.FileName, Line.LengthInBytes);
+    } else {
+        RtlInitializeBufferWriter(&Writer, Text, Capacity);
+        RtlWriteBytes(&Writer, Line.FileName, Line.LengthInBytes);
+        RtlWriteText(&Writer, ":%u", Line.LineNumber);
+        OutputPutText(Output, Text, Writer.LengthInBytes);
+        Allocator->Free(Allocator->Context, Text);
+    }
+
+    OutputPutNothing(Output);
+}
+
+
+//
+// Begins what is written of all processes, or of the next one: in text each
+// has a table, otherwise there is one.
+// When: of READER_COLUMN_WHEN, for text.
+//
+
+static
+VOID
+CommandBeginReport(
+    _Inout_ PREADER_REPORT Report,
+    _In_ ULONG When
+    )
+{
+    PREADER_OUTPUT Output = &Report->Output;
+    PCREADER_PROCESS Process;
+
+    if (Report->NumberOfProcesses == 0) {
+        OutputBeginDocument(Output,
+                            Report->Session.Context->Output,
+                            Report->Options->Format,
+                            &Report->Session.Clock,
+                            "report",
+                            FALSE);
+        Output->HasProcesses = Report->Process != READER_NONE;
+    }
+
+    Report->NumberOfProcesses += 1;
+    if (Output->Format != ReaderFormatText && Report->NumberOfProcesses != 1) {
+        return;
+    }
+
+    if (Output->Format == ReaderFormatText && Report->Process != READER_NONE) {
+
+        Process = &Report->Session.Processes[Report->Process];
+        if (Report->NumberOfProcesses != 1) {
+            RtlWriteText(Output->Writer, "\n");
+        }
+
+        RtlWriteText(Output->Writer,
+                     "Process %u: ",
+                     Process->Header->ProcessId);
+        RtlWriteCleanText(Output->Writer,
+                          Process->Name,
+                          Process->NameLength);
+        RtlWriteText(Output->Writer, "\n");
+        Output->NumberOfTables = 0;
+    }
+
+    OutputBeginTable(
+        Output,
+        &ReaderReportKinds[Report->Session.IsProbeSubtracted ? 1 : 0]
+                          [(Report->Options->Given & READER_OPTION_LINES) != 0
+                                ? 1
+                                : 0],
+        When);
+}
+
+
+//
+// Ends what is written.
+//
+
+static
+VOID
+CommandEndReport(
+    _Inout_ PREADER_REPORT Report
+    )
+{
+    PREADER_OUTPUT Output = &Report->Output;
+
+    if (Output->Format != ReaderFormatText) {
+        OutputEndTable(Output);
+    }
+
+    if (Output->Format == ReaderFormatText && Report->Process == READER_NONE &&
+        Report->Session.NumberOfProcesses > 1) {
+        RtlWriteText(Output->Writer,
+                     "Sums over %u processes: --by process shows them "
+                     "separately.\n",
+                     Report->Session.NumberOfProcesses);
+    }
+
+    FunctionPutNotShown(Output, Report->Options->Filter, &Report->NotShown);
+    CallPutRangeNote(Output, Report->Options, Report->BegunBefore);
+    CallPutProbeNote(Output, &Report->Session);
+    SessionPutClockNote(Output, &Report->Session);
+    OutputEndDocument(Output);
+}
+
+
+//
+// Writes what was read: of all processes, or of one.
+// Report: the report, merged.
+//
+
+static
+VOID
+CommandPutReport(
+    _Inout_ PREADER_REPORT Report
+    )
+{
+    PCREADER_OPTIONS Options = Report->Options;
+    PREADER_OUTPUT Output = &Report->Output;
+    ULONGLONG Abandoned = 0;
+    ULONGLONG Unfinished = 0;
+    ULONGLONG Uncertain = 0;
+    ULONGLONG BegunBefore = 0;
+    PULONG Order = Report->Order;
+    ULONG Count = 0;
+    BOOLEAN HasLines = (Options->Given & READER_OPTION_LINES) != 0;
+    ULONG When;
+    ULONG Index;
+
+    FunctionFilterFunctions(&Report->Functions, Options->Filter);
+    for (Index = 0; Index < Report->Functions.NumberOfFunctions; Index++) {
+
+        ULONG Module = Report->Functions.Functions[Index].Module;
+
+        if (!Report->Session.Modules[Module]->IsSelected ||
+            Report->Statistics[Index].Calls == 0) {
+            continue;
+        }
+
+        if (!Report->Functions.Functions[Index].IsShown) {
+            Report->NotShown.Rows += 1;
+            Report->NotShown.Calls += Report->Statistics[Index].Calls;
+        } else {
+            Abandoned += Report->Statistics[Index].Abandoned;
+            Unfinished += Report->Statistics[Index].Unfinished;
+            Uncertain += Report->Statistics[Index].Uncertain;
+            BegunBefore += Report->Statistics[Index].BegunBefore;
+            Order[Count] = Index;
+            Count += 1;
+        }
+    }
+
+    Report->NumberShown += Count;
+    Report->BegunBefore += BegunBefore;
+    BaseSort(Order, Count, CommandCompareReportRows, Report);
+
+    When = SumSelectColumns(Abandoned,
+                            Unfinished,
+                            Uncertain,
+                            BegunBefore,
+                            Report->Session.NumberOfModules);
+
+    if (HasLines) {
+        When |= READER_REPORT_LINES;
+    }
+
+    if (Report->HasHistograms) {
+        When |= READER_REPORT_PERCENTILES;
+    }
+
+    CommandBeginReport(Report, When);
+    for (Index = 0; Index < Count && Index < Options->Limit; Index++) {
+
+        PCREADER_FUNCTION Function =
+            &Report->Functions.Functions[Order[Index]];
+        const READER_MODULE *Module =
+            Report->Session.Modules[Function->Module];
+
+        SumPutStatistics(Output, &Report->Statistics[Order[Index]]);
+        CallPutProbe(Output,
+                     &Report->Session,
+                     &Report->Statistics[Order[Index]]);
+        CommandPutReportPercentiles(Output, Report, Order[Index]);
+        OutputPutText(Output, Module->Name, Module->NameLength);
+        if (Function->Rva == READER_OTHER_RVA) {
+            OutputPutNothing(Output);
+        } else {
+            OutputPutNumber(Output, Function->Rva);
+        }
+
+        OutputPutText(Output, Function->FoldedNames, Function->FoldedLength);
+        OutputPutText(Output, Function->Name, Function->NameLength);
+        CommandPutSource(Report, Output, Function);
+        SessionPutProcess(Output,
+                          &Report->Session,
+                          Report->Process != READER_NONE ? Report->Process : 0);
+    }
+
+    if (Options->Format != ReaderFormatText) {
+        return;
+    }
+
+    OutputEndTable(Output);
+    OutputPutMore(Output, Count - Index, "function");
+    if (Abandoned != 0) {
+        OutputPutNote(Output, READER_ABANDONED_NOTE_OF(&Report->Session));
+    }
+
+    if (Unfinished != 0) {
+        OutputPutNote(Output,
+                      Report->Range.IsGiven
+                          ? READER_UNFINISHED_RANGE_NOTE
+                          : READER_UNFINISHED_NOTE_OF(&Report->Session));
+    }
+
+    if (Uncertain != 0) {
+        OutputPutNote(Output, READER_UNCERTAIN_NOTE);
+    }
+
+    if (Report->Unmatched != 0) {
+        RtlWriteText(Output->Writer,
+                     "%llu exits had no entry%s.\n",
+                     Report->Unmatched,
+                     SessionIsRingOverwritten(&Report->Session)
+                         ? ": a ring keeps the newest records"
+                         : "");
+    }
+}
+
+
+//
+// Frees what was read, so that the next process can be.
+//
+
+static
+VOID
+CommandForgetReport(
+    _Inout_ PREADER_REPORT Report
+    )
+{
+    PCALLOCATOR Allocator = Report->Context.Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < 2 * Report->NumberOfWorkers; Index++) {
+        CallRundownTally(&Report->Tallies[Index]);
+    }
+
+    Allocator->Free(Allocator->Context, Report->Histograms);
+    Allocator->Free(Allocator->Context, Report->Tallies);
+    Allocator->Free(Allocator->Context, Report->ThreadStatus);
+    Allocator->Free(Allocator->Context, Report->Statistics);
+    Allocator->Free(Allocator->Context, Report->Ranks);
+    Allocator->Free(Allocator->Context, Report->Order);
+    Report->Histograms = NULL;
+    Report->Tallies = NULL;
+    Report->ThreadStatus = NULL;
+    Report->Statistics = NULL;
+    Report->Ranks = NULL;
+    Report->Order = NULL;
+    Report->NumberOfWorkers = 0;
+    Report->Unmatched = 0;
+}
+
+
+//
+// Report: the report, whose Process says which.
+// ExitCode: is set if a thread cannot be read to its end, which does not hide
+// the others.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReportProcess(
+    _Inout_ PREADER_REPORT Report,
+    _Inout_ PULONG ExitCode
+    )
+{
+    NTSTATUS Status;
+    ULONG Code;
+
+    Status = CommandPrepareReport(Report);
+    if (NT_SUCCESS(Status)) {
+
+        BaseRunWorkers(&Report->Context,
+                       Report->NumberOfWorkers,
+                       CommandReportThreads,
+                       Report,
+                       Report->Tallies[0].Progress != NULL
+                             ? CommandWaitForReport
+                             : NULL);
+        BaseEraseProgress(&Report->Progress);
+        Status = CommandMergeReport(Report);
+        Code = CommandWarnOfReport(Report);
+        if (Code != READER_EXIT_SUCCESS) {
+            *ExitCode = Code;
+        }
+
+        if (NT_SUCCESS(Status)) {
+            CommandPutReport(Report);
+        }
+    }
+
+    CommandForgetReport(Report);
+    return Status;
+}
+
+
+static
+ULONG
+CommandReport(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    READER_REPORT Report;
+    READER_COST Cost;
+    ULONG ExitCode;
+    ULONG Process;
+    NTSTATUS Status;
+
+    RtlZeroBytes(&Report, sizeof(Report));
+    Report.Options = Options;
+    Report.Context = *Context;
+    Report.MaximumWorkers = Options->NumberOfWorkers;
+    if (Report.MaximumWorkers == 0) {
+        Report.MaximumWorkers = Context->NumberOfProcessors;
+    }
+
+    if (Report.MaximumWorkers > READER_MAXIMUM_WORKERS) {
+        Report.MaximumWorkers = READER_MAXIMUM_WORKERS;
+    }
+
+    CommandBeginReading(Context, &Cost);
+
+    //
+    // Without the locks there is one worker.
+    //
+
+    if (Report.MaximumWorkers > 1) {
+
+        if (NT_SUCCESS(BaseInitializeLockedAllocator(&Report.Allocator,
+                                                     Context)) &&
+            NT_SUCCESS(BaseInitializeLock(&Report.Lock, Context->Rtl))) {
+            Report.Context.Allocator = &Report.Allocator.Allocator;
+        } else {
+            Report.MaximumWorkers = 1;
+        }
+    }
+
+    if (!CommandBeginCommand(&Report.Session, &Report.Context, Options)) {
+        ExitCode = READER_EXIT_FAILURE;
+        goto End;
+    }
+
+    if (!CallBeginProbe(&Report.Session, Options) ||
+        !CallQueryRange(&Report.Session, Options, &Report.Range)) {
+        ExitCode = READER_EXIT_FAILURE;
+        CommandCloseCommandSession(&Report.Session);
+        goto End;
+    }
+
+    FunctionInitializeFunctions(&Report.Functions, &Report.Session);
+    Report.Functions.IsQuiet = TRUE;
+    Report.HasHistograms =
+        ((Options->Given & READER_OPTION_PERCENTILES) != 0 ||
+         Options->Format != ReaderFormatText) &&
+        Report.Session.Clock.Kind != TRACE_CLOCK_NONE;
+
+    ExitCode = READER_EXIT_SUCCESS;
+    Report.Process = READER_NONE;
+    if ((Options->Given & READER_OPTION_BY) == 0) {
+        Status = CommandReportProcess(&Report, &ExitCode);
+    } else {
+        Status = STATUS_SUCCESS;
+        for (Process = 0;
+             NT_SUCCESS(Status) && Process < Report.Session.NumberOfProcesses;
+             Process++) {
+            Report.Process = Process;
+            Status = CommandReportProcess(&Report, &ExitCode);
+        }
+    }
+
+    if (NT_SUCCESS(Status)) {
+        CommandEndReport(&Report);
+        ExitCode = FunctionEndFilter(Context,
+                                     Options->Filter,
+                                     Report.NumberShown,
+                                     &Report.NotShown,
+                                     ExitCode);
+    } else {
+        ExitCode = BaseFail(Context, "report", Options->PathUtf8, Status);
+    }
+
+    FunctionSaveCache(&Report.Session,
+                      (Options->Given & READER_OPTION_VERBOSE) != 0);
+    if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
+        Cost.NumberOfRecords = Report.NumberOfRecords;
+        Cost.NumberOfOrdinary = Report.NumberOfOrdinary;
+        Cost.NumberOfThreads = Report.NumberOfThreads;
+        Cost.NumberOfWorkers = Report.MaximumUsed;
+        CommandPutReading(&Report.Session, &Cost);
+        FunctionPutFilterCost(&Report.Functions, Options->Filter);
+        CallPutIndexCost(&Report.Session);
+    }
+
+    FunctionRundownFunctions(&Report.Functions);
+    CommandCloseCommandSession(&Report.Session);
+
+End:
+    BaseRundownLock(&Report.Lock);
+    BaseRundownLock(&Report.Allocator.Lock);
+    return ExitCode;
+}
+
+
+//
+// Of CSV and JSON.
+//
+
+static const PCREADER_TABLE ReaderReportTables[] = {
+    &ReaderReportKinds[1][0],
+    &ReaderNotShownTable,
+    NULL
+};
+
+const READER_COMMAND ReaderReportCommand = {
+    "report",
+    "PATH",
+    "Shows each function's calls and times",
+    READER_FRAMES_NOTE
+    READER_RANGE_NOTE
+    "Total counts a recursive function once; average, min and max are of\n"
+    "each call's inclusive time, and so are p50, p90 and p99: half of the\n"
+    "calls, 90 and 99 of 100 took no longer.\n"
+    READER_PERCENTILES_NOTE
+    "File and line are those of the function's first instruction, from the\n"
+    "PDB or from DWARF; text has them with --lines.\n"
+    READER_FILTER_NOTE
+    READER_NOT_SHOWN_NOTE("functions")
+    READER_PROBE_HELP
+    READER_TICKS_NOTE,
+    "  TraceReader report --limit 20 SESSION\n"
+    "  TraceReader report --sort self --module game SESSION\n"
+    "  TraceReader report --lines --limit 20 SESSION\n"
+    "  TraceReader report --from 1.5s --to 1.6s SESSION\n"
+    "  TraceReader report --by process TRACES\n"
+    "  TraceReader report --csv SESSION > report.csv\n",
+    READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
+        READER_OPTION_THREAD | READER_OPTION_MODULE |
+        READER_OPTION_WORKERS | READER_OPTION_GENERAL |
+        READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
+        READER_OPTIONS_OF_READING |
+        READER_OPTION_FILTER | READER_OPTION_PROBE |
+        READER_OPTION_PERCENTILES |
+        READER_OPTION_LINES | READER_OPTION_BY,
+    CommandReport,
+    ReaderReportTables,
+    NULL
+};

@@ -1,0 +1,731 @@
+/*++
+
+Module Name:
+
+    CommandSessions.c
+
+Abstract:
+
+    TraceReader sessions: the sessions in a directory, one line each.  Each is
+    opened by itself, so that they need not be of one boot, and closed before
+    the next one is.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "../Session/SessionDescribe.h"
+#include "../Session/SessionProcess.h"
+#include "Command.h"
+
+//
+// When text shows some of the columns.
+//
+
+#define READER_SESSIONS_BOOT READER_COLUMN_OWN(0)       // there are several
+#define READER_SESSIONS_LEFT_OUT READER_COLUMN_OWN(1)   // some stores are
+
+static const READER_COLUMN ReaderSessionColumns[] = {
+    { "PID", "process_id", ReaderColumnNumber, 8, READER_COLUMN_NULLABLE,
+      "The process's identifier; this and all other fields of the process "
+      "are null while no store can be read." },
+    { "Parent", "parent_id", ReaderColumnNumber, 8, READER_COLUMN_NULLABLE,
+      "That of the process that started it; null if that is not known." },
+    { "Boot", "boot", ReaderColumnNumber, 4,
+      READER_COLUMN_NULLABLE | READER_SESSIONS_BOOT,
+      "Sessions with the same number ran on the same boot of a machine." },
+    { "Started", "start_time", ReaderColumnDate, 24, READER_COLUMN_NULLABLE,
+      "When the process was created, ISO 8601, UTC." },
+    { "State", "state", ReaderColumnText, 8, 0,
+      "open, closed, stopped, died, created (its first store is being "
+      "created) or damaged (no store can be read)." },
+    { "Threads", "threads", ReaderColumnNumber, 7, 0,
+      "Its threads." },
+    { "Stores", "stores", ReaderColumnNumber, 6, 0,
+      "Its stores that can be read." },
+    { "Left out", "stores_left_out", ReaderColumnNumber, 8,
+      READER_SESSIONS_LEFT_OUT,
+      "Its stores that cannot be read." },
+    { "Records", "records", ReaderColumnNumber, 12, 0,
+      "The number of records in all its stores." },
+    { "Bytes", "bytes", ReaderColumnBytes, 11, 0,
+      "The sizes of the stores' files." },
+    { "Process", "process", ReaderColumnText, 24, READER_COLUMN_NULLABLE,
+      "The process's image, without its path." },
+    { "", "path", ReaderColumnText, 0,
+      READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
+      "The image's path." },
+    { "", "command_line", ReaderColumnText, 0,
+      READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
+      "Its command line." },
+    { "Directory", "directory", ReaderColumnText, 0, 0,
+      "The directory, relative to the one that was given; . for that "
+      "directory itself." }
+};
+
+static const READER_TABLE ReaderSessionTable = {
+    "sessions",
+    ReaderSessionColumns,
+    RTL_NUMBER_OF(ReaderSessionColumns),
+    FALSE,
+    FALSE,
+    "The sessions in a directory, each process after the one that started "
+    "it."
+};
+
+//
+// A session.
+//
+
+typedef struct _READER_SESSION_ROW {
+    PTRACE_STORE_HEADER Header;     // a copy; NULL: none of its stores is good
+    UNICODE_STRING Directory;       // allocated; empty: the one that was given
+    PCSZ State;                     // a literal
+    ULONG Boot;                     // the first is 1; 0: not known
+    ULONG NumberOfThreads;
+    ULONG NumberOfStores;           // good ones
+    ULONG NumberLeftOut;
+    ULONG Parent;                   // index, or READER_NONE
+    ULONG Depth;                    // of the process below its ancestors
+    ULONGLONG Records;
+    ULONGLONG Bytes;
+} READER_SESSION_ROW;
+typedef READER_SESSION_ROW *PREADER_SESSION_ROW;
+typedef const READER_SESSION_ROW *PCREADER_SESSION_ROW;
+
+typedef struct _READER_SESSIONS {
+    PCREADER_CONTEXT Context;
+    PCREADER_OPTIONS Options;
+    PWCHAR PathBuffer;              // RTL_MAXIMUM_PATH_IN_CHARS
+    UNICODE_STRING Path;            // as the user gave it, in the buffer
+    USHORT PathLength;              // bytes of it
+    PREADER_SESSION_ROW Rows;
+    ULONG NumberOfRows;
+    ULONG CapacityOfRows;
+    ULONG NumberOfBoots;
+    ULONG NumberOfOthers;           // directories without stores
+    ULONG NumberRefused;            // those whose names may lead elsewhere
+} READER_SESSIONS;
+typedef READER_SESSIONS *PREADER_SESSIONS;
+
+
+//
+// Adds a row for a directory.
+// Name: the entry's name; empty for the directory that was given.
+// IsDirectory: whether the entry is a directory.
+//
+
+static
+NTSTATUS
+CommandVisitSession(
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+{
+    PREADER_SESSIONS Sessions = (PREADER_SESSIONS)CallbackContext;
+    PCALLOCATOR Allocator = Sessions->Context->Allocator;
+    PREADER_SESSION_ROW Row;
+    PWSTR Buffer = NULL;
+    NTSTATUS Status;
+
+    UNREFERENCED_PARAMETER(SizeInBytes);
+
+    if (!IsDirectory) {
+        return STATUS_SUCCESS;
+    }
+
+    //
+    // A file system may be somebody else's, and give names that lead elsewhere.
+    // SessionAdmitName has named the first when the directory itself was looked
+    // at; here all are counted.
+    //
+
+    if (Name->Length != 0 && !RtlIsPlainName(Name, FALSE)) {
+        Sessions->NumberRefused += 1;
+        return STATUS_SUCCESS;
+    }
+
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Sessions->Rows,
+                           &Sessions->CapacityOfRows,
+                           Sessions->NumberOfRows + 1,
+                           sizeof(READER_SESSION_ROW));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Name->Length != 0) {
+
+        Buffer = (PWSTR)Allocator->Allocate(Allocator->Context, Name->Length);
+        if (Buffer == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        RtlCopyBytes(Buffer, Name->Buffer, Name->Length);
+    }
+
+    Row = &Sessions->Rows[Sessions->NumberOfRows];
+    RtlPointUnicodeString(&Row->Directory,
+                          Buffer,
+                          Name->Length / sizeof(WCHAR));
+    Row->Parent = READER_NONE;
+    Sessions->NumberOfRows += 1;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Fills a row from its session.
+// Row: the row, with the directory's name.
+// STATUS_NOT_FOUND: there is no session in the directory.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandDescribeRow(
+    _Inout_ PREADER_SESSIONS Sessions,
+    _Inout_ PREADER_SESSION_ROW Row
+    )
+{
+    PCREADER_CONTEXT Context = Sessions->Context;
+    PREADER_STORE Because;
+    READER_SESSION Session;
+    RTL_ERROR Error;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Sessions->Path.Length = Sessions->PathLength;
+    if (Row->Directory.Length != 0) {
+        Status = RtlAppendPath(&Sessions->Path,
+                               Row->Directory.Buffer,
+                               Row->Directory.Length / sizeof(WCHAR),
+                               TRUE);
+        if (!NT_SUCCESS(Status)) {
+            return STATUS_NOT_FOUND;
+        }
+    }
+
+    Sessions->Path.Buffer[Sessions->Path.Length / sizeof(WCHAR)] = 0;
+    Status = ReaderOpenSession(&Session,
+                               Context,
+                               Sessions->Path.Buffer,
+                               &Error);
+    if (!NT_SUCCESS(Status)) {
+        return Status == STATUS_NO_MEMORY ? Status : STATUS_NOT_FOUND;
+    }
+
+    if (Session.HasDirectories) {
+        CommandCloseCommandSession(&Session);
+        return STATUS_NOT_FOUND;
+    }
+
+    Row->State = "damaged";
+    Row->NumberOfThreads = Session.NumberOfThreads;
+    Row->NumberOfStores = Session.NumberOfValidStores;
+    Row->NumberLeftOut = Session.NumberOfStores - Session.NumberOfValidStores;
+    for (Index = 0; Index < Session.NumberOfStores; Index++) {
+
+        PCREADER_STORE Store = Session.Stores[Index];
+
+        Row->Bytes += Store->FileSize;
+        if (Store->Thread != READER_NONE &&
+            Store->EndOfRecords > Store->StartOfRecords) {
+            Row->Records += (Store->EndOfRecords - Store->StartOfRecords) /
+                            TRACE_RECORD_SIZE;
+        }
+
+        if (NT_SUCCESS(Store->Status) &&
+            Store->HeaderResult.State == CoreHeaderBeingCreated) {
+            Row->State = "created";
+        }
+    }
+
+    if (Session.Header != NULL) {
+
+        Row->State = ReaderDescribeSessionState(&Session, &Because);
+        Row->Header = (PTRACE_STORE_HEADER)
+            Context->Allocator->Allocate(Context->Allocator->Context,
+                                         sizeof(TRACE_STORE_HEADER));
+        if (Row->Header == NULL) {
+            Status = STATUS_NO_MEMORY;
+        } else {
+            *Row->Header = *Session.Header;
+        }
+    }
+
+    CommandCloseCommandSession(&Session);
+    return Status;
+}
+
+
+//
+// Orders sessions by when their processes were created; those without a good
+// store come last.
+// First, Second: row indexes.
+// Returns negative, zero or positive.
+//
+
+static
+LONG
+CommandCompareRows(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    PREADER_SESSIONS Sessions = (PREADER_SESSIONS)CompareContext;
+    PCTRACE_STORE_HEADER One = Sessions->Rows[First].Header;
+    PCTRACE_STORE_HEADER Other = Sessions->Rows[Second].Header;
+
+    if (One == NULL || Other == NULL) {
+
+        if (One != Other) {
+            return One != NULL ? -1 : 1;
+        }
+
+    } else if (One->ProcessCreationTime != Other->ProcessCreationTime) {
+        return One->ProcessCreationTime < Other->ProcessCreationTime ? -1 : 1;
+    } else if (One->ProcessId != Other->ProcessId) {
+        return One->ProcessId < Other->ProcessId ? -1 : 1;
+    }
+
+    return First < Second ? -1 : First > Second ? 1 : 0;
+}
+
+
+//
+// Finds out which sessions are of one boot, and which process started which.
+// Order: the rows, by when their processes were created.
+//
+
+static
+VOID
+CommandRelateRows(
+    _Inout_ PREADER_SESSIONS Sessions,
+    _In_ const ULONG *Order
+    )
+{
+    ULONG Index;
+    ULONG Other;
+
+    for (Index = 0; Index < Sessions->NumberOfRows; Index++) {
+
+        PREADER_SESSION_ROW Row = &Sessions->Rows[Order[Index]];
+
+        if (Row->Header == NULL) {
+            break;
+        }
+
+        //
+        // From the latest back: a parent's identifier may have been another
+        // process's before, but not of one that came after the child.
+        //
+
+        for (Other = Index; Other != 0; Other--) {
+
+            PCREADER_SESSION_ROW Known = &Sessions->Rows[Order[Other - 1]];
+
+            if (Row->Boot == 0 &&
+                SessionIsOnSameBoot(Known->Header, Row->Header)) {
+                Row->Boot = Known->Boot;
+            }
+
+            if (Row->Parent == READER_NONE &&
+                Row->Header->ParentProcessId != 0 &&
+                Known->Header->ProcessId == Row->Header->ParentProcessId &&
+                SessionIsOnSameBoot(Known->Header, Row->Header)) {
+                Row->Parent = Order[Other - 1];
+                Row->Depth = Known->Depth + 1;
+            }
+        }
+
+        if (Row->Boot == 0) {
+            Sessions->NumberOfBoots += 1;
+            Row->Boot = Sessions->NumberOfBoots;
+        }
+    }
+}
+
+
+//
+// Puts each process behind the one that started it, and what that had started
+// before.
+// Order: the rows, by when their processes were created.
+//
+
+static
+VOID
+CommandArrangeRows(
+    _In_ const READER_SESSIONS *Sessions,
+    _Inout_updates_(Sessions->NumberOfRows) PULONG Order
+    )
+{
+    ULONG Index;
+    ULONG Place;
+    ULONG Move;
+
+    //
+    // What comes before Index is in place.  A process goes behind its parent
+    // and all that is deeper than that right after it.
+    //
+
+    for (Index = 1; Index < Sessions->NumberOfRows; Index++) {
+
+        ULONG Row = Order[Index];
+        ULONG Parent = Sessions->Rows[Row].Parent;
+
+        if (Parent == READER_NONE) {
+            continue;
+        }
+
+        Place = 0;
+        while (Order[Place] != Parent) {
+            Place += 1;
+        }
+
+        Place += 1;
+        while (Place < Index &&
+               Sessions->Rows[Order[Place]].Depth >
+                   Sessions->Rows[Parent].Depth) {
+            Place += 1;
+        }
+
+        for (Move = Index; Move > Place; Move--) {
+            Order[Move] = Order[Move - 1];
+        }
+
+        Order[Place] = Row;
+    }
+}
+
+
+//
+// Writes a text cell.
+//
+
+static
+VOID
+CommandPutWide(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCUNICODE_STRING Text
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    ULONG Capacity = 3 * (Text->Length / sizeof(WCHAR)) + 1;
+    PCHAR Utf8;
+    ULONG Length;
+
+    Utf8 = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
+    if (Utf8 == NULL) {
+        OutputPutNothing(Output);
+        return;
+    }
+
+    RtlWideToUtf8(Text->Buffer,
+                  Text->Length / sizeof(WCHAR),
+                  Utf8,
+                  Capacity,
+                  &Length);
+    OutputPutText(Output, Utf8, Length);
+    Allocator->Free(Allocator->Context, Utf8);
+}
+
+
+static
+VOID
+CommandPutSessionRow(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSIONS *Sessions,
+    _In_ PCREADER_SESSION_ROW Row
+    )
+{
+    PCTRACE_STORE_HEADER Header = Row->Header;
+    ULONG Begin;
+
+    if (Header != NULL) {
+        OutputPutNumber(Output, Header->ProcessId);
+    } else {
+        OutputPutNothing(Output);
+    }
+
+    if (Header != NULL && Header->ParentProcessId != 0) {
+        OutputPutNumber(Output, Header->ParentProcessId);
+    } else {
+        OutputPutNothing(Output);
+    }
+
+    if (Header != NULL) {
+        OutputPutNumber(Output, Row->Boot);
+        OutputPutNumber(Output, Header->ProcessCreationTime);
+    } else {
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+    }
+
+    OutputPutString(Output, Row->State);
+    OutputPutNumber(Output, Row->NumberOfThreads);
+    OutputPutNumber(Output, Row->NumberOfStores);
+    OutputPutNumber(Output, Row->NumberLeftOut);
+    OutputPutNumber(Output, Row->Records);
+    OutputPutNumber(Output, Row->Bytes);
+    if (Header != NULL) {
+
+        Begin = Header->ProcessPathLength;
+        while (Begin != 0 &&
+               Header->ProcessPath[Begin - 1] != '\\' &&
+               Header->ProcessPath[Begin - 1] != '/') {
+            Begin -= 1;
+        }
+
+        OutputPutIndentedText(Output,
+                              Row->Depth,
+                              Header->ProcessPath + Begin,
+                              Header->ProcessPathLength - Begin);
+        OutputPutText(Output, Header->ProcessPath, Header->ProcessPathLength);
+        OutputPutText(Output, Header->CommandLine, Header->CommandLineLength);
+
+    } else {
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+    }
+
+    if (Row->Directory.Length != 0) {
+        CommandPutWide(Output, Sessions->Context, &Row->Directory);
+    } else {
+        OutputPutString(Output, ".");
+    }
+}
+
+
+//
+// Finds the sessions: the directory itself, if it is one, or those in it.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandFindSessions(
+    _Inout_ PREADER_SESSIONS Sessions
+    )
+{
+    PCREADER_CONTEXT Context = Sessions->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING Given;
+    UNICODE_STRING NtPath;
+    ULONG Length = RtlLengthOfWideString(Sessions->Options->Path);
+    ULONG Count = 0;
+    ULONG Index;
+    NTSTATUS Status;
+
+    if (Length >= RTL_MAXIMUM_PATH_IN_CHARS) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    Sessions->PathBuffer = (PWCHAR)
+        Allocator->Allocate(Allocator->Context,
+                            (RTL_MAXIMUM_PATH_IN_CHARS + 1) * sizeof(WCHAR));
+    if (Sessions->PathBuffer == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlPointUnicodeString(&Given, Sessions->Options->Path, Length);
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &Given,
+                                Sessions->PathBuffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &NtPath);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    RtlPointUnicodeString(&Given, NULL, 0);
+    Status = CommandVisitSession(Sessions, &Given, 0, TRUE);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlEnumerateDirectory(Context->Rtl,
+                                       &NtPath,
+                                       CommandVisitSession,
+                                       Sessions);
+    }
+
+    //
+    // An NT path is also good where a DOS path is expected.
+    //
+
+    Sessions->Path = NtPath;
+    Sessions->Path.MaximumLength =
+        (USHORT)(RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR) -
+                 (ULONG)((PBYTE)NtPath.Buffer - (PBYTE)Sessions->PathBuffer));
+    Sessions->PathLength = NtPath.Length;
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Sessions->NumberOfRows;
+         Index++) {
+
+        Status = CommandDescribeRow(Sessions, &Sessions->Rows[Index]);
+        if (NT_SUCCESS(Status)) {
+
+            Sessions->Rows[Count] = Sessions->Rows[Index];
+            Count += 1;
+
+        } else if (Status == STATUS_NOT_FOUND) {
+
+            if (Sessions->Rows[Index].Directory.Length != 0) {
+                Sessions->NumberOfOthers += 1;
+            }
+
+            Allocator->Free(Allocator->Context,
+                            Sessions->Rows[Index].Directory.Buffer);
+            Status = STATUS_SUCCESS;
+        }
+
+        if (NT_SUCCESS(Status) && Count != Index + 1) {
+            RtlZeroBytes(&Sessions->Rows[Index], sizeof(READER_SESSION_ROW));
+        }
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Sessions->NumberOfRows = Count;
+    }
+
+    return Status;
+}
+
+
+static
+ULONG
+CommandSessions(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_SESSIONS Sessions;
+    READER_OUTPUT Output;
+    CORE_CLOCK Clock;
+    PULONG Order = NULL;
+    ULONGLONG LeftOut = 0;
+    ULONG When = 0;
+    ULONG ExitCode = READER_EXIT_SUCCESS;
+    ULONG Index;
+    NTSTATUS Status;
+
+    RtlZeroBytes(&Sessions, sizeof(Sessions));
+    Sessions.Context = Context;
+    Sessions.Options = Options;
+    Status = CommandFindSessions(&Sessions);
+    if (NT_SUCCESS(Status)) {
+        Order = (PULONG)
+            Allocator->Allocate(Allocator->Context,
+                                ((SIZE_T)Sessions.NumberOfRows + 1) *
+                                    sizeof(ULONG));
+        if (Order == NULL) {
+            Status = STATUS_NO_MEMORY;
+        }
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        ExitCode = BaseFail(Context,
+                            "list the sessions",
+                            Options->PathUtf8,
+                            Status);
+        goto End;
+    }
+
+    for (Index = 0; Index < Sessions.NumberOfRows; Index++) {
+        Order[Index] = Index;
+        LeftOut += Sessions.Rows[Index].NumberLeftOut;
+    }
+
+    BaseSort(Order, Sessions.NumberOfRows, CommandCompareRows, &Sessions);
+    CommandRelateRows(&Sessions, Order);
+    CommandArrangeRows(&Sessions, Order);
+    if (Sessions.NumberOfBoots >= 2) {
+        When |= READER_SESSIONS_BOOT;
+    }
+
+    if (LeftOut != 0) {
+        When |= READER_SESSIONS_LEFT_OUT;
+    }
+
+    CoreInitializeClock(&Clock);
+    Clock.IsRaw = Options->IsRaw;
+    OutputBeginDocument(&Output,
+                        Context->Output,
+                        Options->Format,
+                        &Clock,
+                        "sessions",
+                        FALSE);
+    OutputBeginTable(&Output, &ReaderSessionTable, When);
+    for (Index = 0; Index < Sessions.NumberOfRows; Index++) {
+        CommandPutSessionRow(&Output, &Sessions, &Sessions.Rows[Order[Index]]);
+    }
+
+    OutputEndTable(&Output);
+    if (Options->Format == ReaderFormatText) {
+
+        if (Sessions.NumberOfBoots > 1) {
+            OutputPutNote(&Output,
+                          "Sessions of several boots have no common clock: "
+                          "name one, or choose with --process.");
+        }
+
+        if (Sessions.NumberOfOthers != 0) {
+            RtlWriteText(Context->Output,
+                         "%u director%s no stores.\n",
+                         Sessions.NumberOfOthers,
+                         Sessions.NumberOfOthers == 1 ? "y has" : "ies have");
+        }
+
+        if (Sessions.NumberRefused != 0) {
+            RtlWriteText(Context->Output,
+                         "%u director%s left out: such names may lead "
+                         "elsewhere.\n",
+                         Sessions.NumberRefused,
+                         Sessions.NumberRefused == 1 ? "y is" : "ies are");
+        }
+    }
+
+    OutputEndDocument(&Output);
+
+End:
+    for (Index = 0; Index < Sessions.NumberOfRows; Index++) {
+        Allocator->Free(Allocator->Context,
+                        Sessions.Rows[Index].Directory.Buffer);
+        Allocator->Free(Allocator->Context, Sessions.Rows[Index].Header);
+    }
+
+    Allocator->Free(Allocator->Context, Order);
+    Allocator->Free(Allocator->Context, Sessions.Rows);
+    Allocator->Free(Allocator->Context, Sessions.PathBuffer);
+    return ExitCode;
+}
+
+
+//
+// Of CSV and JSON.
+//
+
+static const PCREADER_TABLE ReaderSessionsTables[] = {
+    &ReaderSessionTable,
+    NULL
+};
+
+const READER_COMMAND ReaderSessionsCommand = {
+    "sessions",
+    "PATH",
+    "Lists the sessions in a directory, and which process started which",
+    "State is open (the process runs), closed (it ended in good order), died\n"
+    "(it was killed, or crashed), stopped (a store stopped early), created\n"
+    "(its first store is being created) or damaged (no store can be read).\n"
+    "Sessions with the same number in boot ran on the same boot of a\n"
+    "machine.\n",
+    "  TraceReader sessions traces\n"
+    "  TraceReader sessions --json traces\n",
+    READER_OPTION_FORMAT,
+    CommandSessions,
+    ReaderSessionsTables,
+    NULL
+};

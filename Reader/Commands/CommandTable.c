@@ -1,0 +1,38 @@
+/*++
+
+Module Name:
+
+    CommandTable.c
+
+Abstract:
+
+    All commands, in the order of the help.
+
+--*/
+
+#include "Command.h"
+
+const PCREADER_COMMAND ReaderCommands[] = {
+    &ReaderInfoCommand,
+    &ReaderSessionsCommand,
+    &ReaderReportCommand,
+    &ReaderTreeCommand,
+    &ReaderCallersCommand,
+    &ReaderCalleesCommand,
+    &ReaderOutliersCommand,
+    &ReaderHotCommand,
+    &ReaderExcludeCommand,
+    &ReaderStackCommand,
+    &ReaderThreadsCommand,
+    &ReaderModulesCommand,
+    &ReaderDiffCommand,
+    &ReaderReplayCommand,
+    &ReaderLiveCommand,
+    &ReaderCtlCommand,
+    &ReaderExportCommand,
+    &ReaderVerifyCommand,
+    &ReaderPackCommand,
+    &ReaderRecoverCommand,
+};
+
+const ULONG ReaderNumberOfCommands = RTL_NUMBER_OF(ReaderCommands);

@@ -1,0 +1,267 @@
+/*++
+
+Module Name:
+
+    ExportCsv.c
+
+Abstract:
+
+    Tables for spreadsheets and scripts, in the shapes of two other profilers:
+
+        csv-osr     the columns of the penter extension's !modulestats:
+                    Function,CallCount,CallTicks,TicksPerCall
+        csv-cap     the columns of the NT Call Profiler, separated by tabs: a
+                    section for each thread with its call tree
+
+--*/
+
+#include "../Session/SessionProcess.h"
+#include "Export.h"
+
+
+//
+// Measures a module's name without .exe, .dll or another extension.
+// Returns bytes.
+//
+
+static
+ULONG
+ExportQueryModuleStem(
+    _In_ const READER_MODULE *Module
+    )
+{
+    ULONG Length = Module->NameLength;
+
+    while (Length != 0 && Module->Name[Length - 1] != '.') {
+        Length -= 1;
+    }
+
+    return Length > 1 ? Length - 1 : Module->NameLength;
+}
+
+
+//
+// Writes a line of csv-osr. Calls that were abandoned are counted and have no
+// ticks.
+//
+
+static
+VOID
+ExportWriteOsrRow(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const READER_MODULE *Module,
+    _In_ PCREADER_FUNCTION Function,
+    _In_ PCREADER_STATISTICS Statistics
+    )
+{
+    ULONG Stem = ExportQueryModuleStem(Module);
+
+    OutputWriteCsvText(Writer,
+                       Module->Name,
+                       Stem,
+                       Function->Name,
+                       Function->NameLength);
+    RtlWriteText(Writer,
+                 ",%llu,%llu,%llu\n",
+                 Statistics->Calls,
+                 Statistics->TotalTicks,
+                 Statistics->TotalTicks / Statistics->Calls);
+}
+
+
+//
+// Writes csv-osr: a line for each function that was called and is shown.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportWriteCsvOsr(
+    _Inout_ PREADER_EXPORT Export,
+    _In_ const READER_TREE *Tree,
+    _Inout_ PRTL_WRITER Writer
+    )
+{
+    PCALLOCATOR Allocator = Export->Context->Allocator;
+    PREADER_STATISTICS Statistics;
+    PCREADER_FUNCTION Function;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Statistics = (PREADER_STATISTICS)
+        Allocator->Allocate(Allocator->Context,
+                            ((SIZE_T)Tree->Functions->NumberOfFunctions + 1) *
+                                sizeof(READER_STATISTICS));
+    if (Statistics == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlWriteText(Writer, "Function,CallCount,CallTicks,TicksPerCall\n");
+    Status = SumTree(Tree, Statistics);
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Tree->Functions->NumberOfFunctions;
+         Index++) {
+
+        Function = &Tree->Functions->Functions[Index];
+        if (Statistics[Index].Calls == 0) {
+            continue;
+        }
+
+        if (Function->IsShown) {
+            Export->NumberShown += 1;
+            ExportWriteOsrRow(Writer,
+                              Tree->Session->Modules[Function->Module],
+                              Function,
+                              &Statistics[Index]);
+        } else {
+            Export->NotShown.Rows += 1;
+            Export->NotShown.Calls += Statistics[Index].Calls;
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Statistics);
+    return Status;
+}
+
+
+//
+// Writes a tab and a time in microseconds with three decimals; in ticks if the
+// rate is not known.
+// Clock: the session's clock.
+// Calls: what it is divided by, not 0.
+//
+
+static
+VOID
+ExportWriteCapTime(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Ticks,
+    _In_ ULONGLONG Calls
+    )
+{
+    ULONGLONG Time;
+
+    if (CoreTicksToNanoseconds(Clock, Ticks, &Time)) {
+        Time /= Calls;
+        RtlWriteText(Writer, "\t%llu.%03llu", Time / 1000, Time % 1000);
+    } else {
+        RtlWriteText(Writer, "\t%llu", Ticks / Calls);
+    }
+}
+
+
+//
+// Writes the beginning of a section.
+// Track: the thread, or the fiber of one.
+//
+
+static
+VOID
+ExportWriteCapTrack(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const READER_TREE *Tree,
+    _In_ const READER_TRACK *Track
+    )
+{
+    RtlWriteText(Writer, "Thread %u", Track->ThreadId);
+    if (Tree->Session->NumberOfProcesses > 1) {
+        RtlWriteText(Writer, ", ");
+        SessionWriteProcess(Writer, Tree->Session, Track->Process);
+    }
+
+    if (Track->Fiber != 0) {
+        RtlWriteText(Writer, ", fiber %u", Track->Fiber);
+    }
+
+    RtlWriteText(Writer,
+                 "\nDepth\tFunction\tCalls\tTotal %s\tTotal/Call\tSelf\t"
+                 "Self/Call\tFirst\tMin\tMax\n",
+                 Tree->Session->Clock.Ticks != 0 ? "us" : "ticks");
+}
+
+
+//
+// Tree: the tree, with tracks.
+// Returns STATUS_SUCCESS.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportWriteCsvCap(
+    _Inout_ PREADER_EXPORT Export,
+    _In_ const READER_TREE *Tree,
+    _Inout_ PRTL_WRITER Writer
+    )
+{
+    PCCORE_CLOCK Clock = &Export->Session.Clock;
+    PCREADER_STATISTICS Statistics;
+    const READER_MODULE *Module;
+    PCREADER_FUNCTION Function;
+    ULONGLONG Timed;
+    ULONG Node;
+
+    for (Node = SumNextNode(Tree, READER_ROOT_NODE);
+         Node != READER_NONE;
+         Node = SumNextNode(Tree, Node)) {
+
+        if (Tree->Nodes[Node].Function == READER_NONE) {
+            RtlWriteText(Writer, Writer->FileOffset != 0 ||
+                                 Writer->LengthInBytes != 0 ? "\n" : "");
+            ExportWriteCapTrack(Writer,
+                                Tree,
+                                &Tree->Tracks[Tree->Nodes[Node].Depth]);
+            continue;
+        }
+
+        Function = &Tree->Functions->Functions[Tree->Nodes[Node].Function];
+        Statistics = &Tree->Nodes[Node].Statistics;
+        Timed = Statistics->Calls - Statistics->Abandoned +
+                Statistics->AbandonedInTotal;
+        if (Timed == 0) {
+            Timed = 1;
+        }
+
+        RtlWriteText(Writer, "%u\t", Tree->Nodes[Node].Depth);
+        Module = Export->Session.Modules[Function->Module];
+        OutputWriteTabText(Writer,
+                           Module->Name,
+                           ExportQueryModuleStem(Module),
+                           Function->Name,
+                           Function->NameLength);
+        RtlWriteText(Writer, "\t%llu", Statistics->Calls);
+        ExportWriteCapTime(Writer, Clock, Statistics->TotalTicks, 1);
+        ExportWriteCapTime(Writer, Clock, Statistics->TotalTicks, Timed);
+        ExportWriteCapTime(Writer, Clock, Statistics->SelfTicks, 1);
+        ExportWriteCapTime(Writer, Clock, Statistics->SelfTicks, Timed);
+        ExportWriteCapTime(Writer, Clock, Tree->Nodes[Node].FirstTicks, 1);
+        ExportWriteCapTime(Writer, Clock, Statistics->MinimumTicks, 1);
+        ExportWriteCapTime(Writer, Clock, Statistics->MaximumTicks, 1);
+        RtlWriteText(Writer, "\n");
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+ULONG
+ExportCsvOsr(
+    PREADER_EXPORT Export
+    )
+{
+    return ExportTree(Export,
+                      READER_EXPORT_FUNCTIONS,
+                      ExportWriteCsvOsr);
+}
+
+
+_Use_decl_annotations_
+ULONG
+ExportCsvCap(
+    PREADER_EXPORT Export
+    )
+{
+    return ExportTree(Export, READER_EXPORT_TRACKS, ExportWriteCsvCap);
+}

@@ -1,0 +1,1337 @@
+/*++
+
+Module Name:
+
+    ExportEvents.c
+
+Abstract:
+
+    Walks through the calls of a session for the formats that hold them all.
+
+    The events of all threads come in the order of time, and on each track,
+    which is a thread's own stack or a fiber's, they are strictly nested: every
+    entry has its end.  What is open where the data or the range end is ended
+    there, and marked.
+
+    With --split-size a file ends when it has reached that size: the calls that
+    are open end in it and are entered again in the next one, marked in both.  A
+    file is never ended before more has happened in it than calls were entered
+    again, so that deep stacks do not fill all files by themselves.
+
+    Memory is bounded by the functions, the tracks and the open calls.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "../Session/SessionControl.h"
+#include "../Calls/CallSkip.h"
+#include "ExportEvents.h"
+
+#define READER_FIRST_IDENTIFIER 0x40000000u
+#define READER_EVENTS_PER_PROGRESS 0x10000u
+
+typedef struct _READER_EVENTS_THREAD {
+    READER_MERGE_THREAD Merge;
+    CORE_EVENT_KIND Kind;           // of what comes next
+    ULONG Function;
+    ULONG Fiber;
+    PULONG Tracks;                  // by fiber, their indexes plus 1; 0: none
+    ULONG CapacityOfTracks;
+} READER_EVENTS_THREAD;
+typedef READER_EVENTS_THREAD *PREADER_EVENTS_THREAD;
+
+
+_Use_decl_annotations_
+ULONG
+ExportNumberProcess(
+    const READER_EVENTS *Events,
+    ULONG Process
+    )
+{
+    const READER_SESSION *Session = &Events->Export->Session;
+    ULONG Number = Session->Processes[Process].Header->ProcessId;
+    ULONG Index;
+
+    for (Index = 0; Index < Process; Index++) {
+        if (Session->Processes[Index].Header->ProcessId == Number) {
+            return READER_FIRST_IDENTIFIER + Process;
+        }
+    }
+
+    return Number;
+}
+
+
+_Use_decl_annotations_
+VOID
+ExportWriteProcessName(
+    PRTL_WRITER Writer,
+    const READER_EVENTS *Events,
+    ULONG Process
+    )
+{
+    PCREADER_PROCESS Known = &Events->Export->Session.Processes[Process];
+
+    RtlWriteBytes(Writer, Known->Name, Known->NameLength);
+    if (!READER_HAS_NANOSECONDS(Events)) {
+        RtlWriteText(Writer, " (times are ticks)");
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ExportWriteTrackName(
+    PRTL_WRITER Writer,
+    PCREADER_EXPORT_TRACK Track
+    )
+{
+    RtlWriteText(Writer, "Thread %u", Track->ThreadId);
+    if (Track->NameLength != 0) {
+        RtlWriteText(Writer, " (");
+        RtlWriteBytes(Writer, Track->Name, Track->NameLength);
+        RtlWriteText(Writer, ")");
+    }
+
+    if (Track->Fiber != 0) {
+        RtlWriteText(Writer, ", fiber %u", Track->Fiber);
+    }
+}
+
+
+_Use_decl_annotations_
+ULONG
+ExportPlaceEvent(
+    PREADER_EXPORT_TRACK Track,
+    PULONGLONG Time,
+    BOOLEAN IsEnd
+    )
+{
+    if (*Time > Track->LastTime) {
+
+        Track->LastTime = *Time;
+        Track->LastThousandths = 0;
+
+    } else if (IsEnd != Track->IsLastEnd &&
+               Track->LastTime != READER_MAXIMUM_TIMESTAMP) {
+
+        Track->LastThousandths += 1;
+        if (Track->LastThousandths == 1000) {
+            Track->LastTime += 1;
+            Track->LastThousandths = 0;
+        }
+    }
+
+    Track->IsLastEnd = IsEnd;
+    *Time = Track->LastTime;
+    return Track->LastThousandths;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+ExportNumberFunction(
+    PREADER_EVENTS Events,
+    ULONG Function,
+    PBOOLEAN IsNew,
+    PREADER_EVENT_FUNCTION *Known
+    )
+{
+    PCALLOCATOR Allocator = Events->Export->Context->Allocator;
+    PREADER_EVENT_FUNCTION Found;
+    NTSTATUS Status;
+
+    if (Function >= Events->CapacityOfFunctions) {
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Events->Functions,
+                               &Events->CapacityOfFunctions,
+                               Function + 1,
+                               sizeof(READER_EVENT_FUNCTION));
+        if (!NT_SUCCESS(Status)) {
+            READER_KEEP_STATUS(Events, Status);
+            return FALSE;
+        }
+    }
+
+    Found = &Events->Functions[Function];
+    *Known = Found;
+    *IsNew = Found->Part != Events->Part;
+    if (!*IsNew) {
+        return TRUE;
+    }
+
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Events->Order,
+                           &Events->CapacityOfOrder,
+                           Events->NumberInOrder + 1,
+                           sizeof(ULONG));
+    if (!NT_SUCCESS(Status)) {
+        READER_KEEP_STATUS(Events, Status);
+        return FALSE;
+    }
+
+    Found->Part = Events->Part;
+    Found->Number = Events->NumberInOrder;
+    Events->Order[Events->NumberInOrder] = Function;
+    Events->NumberInOrder += 1;
+    return TRUE;
+}
+
+
+//
+// Finds a thread's name, if it has one.
+//
+
+static
+VOID
+ExportNameThread(
+    _In_ const READER_SESSION *Session,
+    _Inout_ PREADER_EXPORT_TRACK Track
+    )
+{
+    SessionQueryThreadName(Session,
+                           Track->Thread,
+                           &Track->Name,
+                           &Track->NameLength);
+}
+
+
+//
+// Gives a track an identifier that no other one has: the thread's own, unless
+// it is a fiber's track, or the system gave the identifier to two threads, one
+// after the other.
+//
+// Events: the walk.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportIdentifyTrack(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track
+    )
+{
+    PREADER_SESSION Session = &Events->Export->Session;
+    ULONG Owner;
+    ULONG Index;
+    NTSTATUS Status;
+
+    //
+    // The identifiers of threads are taken before any is made up.
+    //
+
+    if (Events->NextIdentifier == 0) {
+
+        Events->NextIdentifier = READER_FIRST_IDENTIFIER;
+        for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+
+            ULONG ThreadId = Session->Threads[Index].ThreadId;
+
+            if (!BaseFindInMap(&Events->Identifiers, ThreadId, &Owner)) {
+                Status = BaseAddToMap(&Events->Identifiers,
+                                      ThreadId,
+                                      Index);
+                if (!NT_SUCCESS(Status)) {
+                    return Status;
+                }
+            }
+        }
+    }
+
+    if (Track->Fiber == 0 &&
+        BaseFindInMap(&Events->Identifiers, Track->ThreadId, &Owner) &&
+        Owner == Track->Thread) {
+        Track->Identifier = Track->ThreadId;
+        return STATUS_SUCCESS;
+    }
+
+    do {
+        Track->Identifier = Events->NextIdentifier;
+        Events->NextIdentifier += 1;
+    } while (BaseFindInMap(&Events->Identifiers,
+                           Track->Identifier,
+                           &Owner));
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Finds a thread's track, or adds it.
+// Events: the walk.
+// Fiber: the fiber; 0 is the thread's own stack.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportFindExportTrack(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EVENTS_THREAD Thread,
+    _In_ ULONG Fiber,
+    _Outptr_ PREADER_EXPORT_TRACK *Track
+    )
+{
+    PREADER_SESSION Session = &Events->Export->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_EXPORT_TRACK New;
+    NTSTATUS Status;
+
+    if (Fiber < Thread->CapacityOfTracks && Thread->Tracks[Fiber] != 0) {
+        *Track = Events->Tracks[Thread->Tracks[Fiber] - 1];
+        return STATUS_SUCCESS;
+    }
+
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Thread->Tracks,
+                           &Thread->CapacityOfTracks,
+                           Fiber + 1,
+                           sizeof(ULONG));
+    if (NT_SUCCESS(Status)) {
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Events->Tracks,
+                               &Events->CapacityOfTracks,
+                               Events->NumberOfTracks + 1,
+                               sizeof(PREADER_EXPORT_TRACK));
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    New = (PREADER_EXPORT_TRACK)Allocator->Allocate(Allocator->Context,
+                                                    sizeof(*New));
+    if (New == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    New->Index = Events->NumberOfTracks;
+    New->Thread = Thread->Merge.Stream.Thread;
+    New->ThreadId = Session->Threads[New->Thread].ThreadId;
+    New->Process = Session->Threads[New->Thread].Process;
+    New->NumberOfProcess = ExportNumberProcess(Events, New->Process);
+    New->Fiber = Fiber;
+    ExportNameThread(Session, New);
+    Status = ExportIdentifyTrack(Events, New);
+    if (!NT_SUCCESS(Status)) {
+        Allocator->Free(Allocator->Context, New);
+        return Status;
+    }
+
+    Events->Tracks[Events->NumberOfTracks] = New;
+    Events->NumberOfTracks += 1;
+    Thread->Tracks[Fiber] = Events->NumberOfTracks;
+    *Track = New;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Files.
+//
+
+
+//
+// Makes the name of the file that comes next: FILE for the first one, then
+// FILE-2 and so on, with the number before the extension.
+// Events: the walk.
+// Returns STATUS_SUCCESS or STATUS_NAME_TOO_LONG.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportNamePart(
+    _Inout_ PREADER_EVENTS Events
+    )
+{
+    PCREADER_OPTIONS Options = Events->Export->Options;
+    RTL_WRITER Writer;
+    CHAR Number[16];
+    ULONG Length = RtlLengthOfWideString(Options->Output);
+    ULONG Dot = Length;
+    ULONG Index;
+    ULONG At;
+
+    RtlInitializeBufferWriter(&Writer, Number, sizeof(Number));
+    if (Events->Part > 1) {
+        RtlWriteText(&Writer, "-%u", Events->Part);
+    }
+
+    if (Length + Writer.LengthInBytes >= RTL_MAXIMUM_PATH_IN_CHARS) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    for (Index = Length; Index != 0; Index--) {
+
+        WCHAR Char = Options->Output[Index - 1];
+
+        if (Char == L'\\' || Char == L'/' || Char == L':') {
+            break;
+        }
+
+        if (Char == L'.') {
+            Dot = Index - 1;
+            break;
+        }
+    }
+
+    //
+    // A name that begins with its only dot has no extension.
+    //
+
+    if (Dot == 0 ||
+        Options->Output[Dot - 1] == L'\\' ||
+        Options->Output[Dot - 1] == L'/' ||
+        Options->Output[Dot - 1] == L':') {
+        Dot = Length;
+    }
+
+    At = 0;
+    for (Index = 0; Index < Dot; Index++) {
+        Events->PartName[At++] = Options->Output[Index];
+    }
+
+    for (Index = 0; Index < Writer.LengthInBytes; Index++) {
+        Events->PartName[At++] = (WCHAR)Number[Index];
+    }
+
+    for (Index = Dot; Index <= Length; Index++) {
+        Events->PartName[At++] = Options->Output[Index];
+    }
+
+    //
+    // What does not fit into messages is cut.
+    //
+
+    RtlInitializeBufferWriter(&Writer,
+                              Events->PartNameUtf8,
+                              RTL_MAXIMUM_PATH_IN_CHARS - 1);
+    RtlWriteText(&Writer, "%S", Events->PartName);
+    Events->PartNameUtf8[Writer.LengthInBytes] = 0;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Begins a file: that of the number that Part has.
+// Events: the walk.
+// Returns FALSE if it cannot be; the failure has been written.
+//
+
+static
+BOOLEAN
+ExportBeginPart(
+    _Inout_ PREADER_EVENTS Events
+    )
+{
+    PCREADER_CONTEXT Context = Events->Export->Context;
+    NTSTATUS Status;
+
+    Status = ExportNamePart(Events);
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Context,
+                 "create the file",
+                 Events->Export->Options->OutputUtf8,
+                 Status);
+        Events->ExitCode = READER_EXIT_FAILURE;
+        return FALSE;
+    }
+
+    if (!BaseCreateFile(&Events->File,
+                        Context,
+                        Events->PartName,
+                        Events->PartNameUtf8)) {
+        Events->ExitCode = READER_EXIT_FAILURE;
+        return FALSE;
+    }
+
+    Events->PartTime = Events->Time;
+    Events->NumberInOrder = 0;
+    Events->EventsInPart = 0;
+    Events->EventsRepeated = 0;
+    Events->SizeToCome = 0;
+    Events->Format->BeginFile(Events);
+    return TRUE;
+}
+
+
+//
+// Ends a file.
+// Events: the walk, which may have failed.
+//
+
+static
+VOID
+ExportEndPart(
+    _Inout_ PREADER_EVENTS Events
+    )
+{
+    BOOLEAN IsComplete = FALSE;
+    ULONGLONG Size = 0;
+    ULONG Code;
+
+    if (Events->File.Handle == NULL) {
+        return;
+    }
+
+    if (NT_SUCCESS(Events->Status)) {
+        Events->Format->EndFile(Events);
+        IsComplete = NT_SUCCESS(Events->Status);
+        Size = READER_FILE_SIZE(&Events->File);
+    }
+
+    Code = BaseCloseFile(&Events->File, IsComplete);
+    if (Code != READER_EXIT_SUCCESS) {
+        Events->ExitCode = Code;
+    } else {
+        Events->NumberOfBytes += Size;
+    }
+}
+
+
+//
+// Tells whether nothing more can be written.
+// Events: the walk.
+// Returns whether that is so.
+//
+
+static
+BOOLEAN
+ExportHasFailed(
+    _In_ const READER_EVENTS *Events
+    )
+{
+    return !NT_SUCCESS(Events->Status) ||
+           Events->File.Handle == NULL ||
+           !NT_SUCCESS(Events->File.Writer.Status);
+}
+
+
+//
+// Gives the format an entry.
+// Events: the walk; the event is at its Time.
+//
+
+static
+VOID
+ExportPutEntry(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Function,
+    _In_ ULONG Marks
+    )
+{
+    if (Track->Part != Events->Part) {
+        Track->Part = Events->Part;
+        Events->Format->BeginTrack(Events, Track);
+    }
+
+    Events->Format->Enter(Events, Track, Function, Events->Time, Marks);
+    Events->EventsInPart += 1;
+    Events->NumberOfEvents += 1;
+}
+
+
+//
+// Gives the format the end of a call.
+// Events: the walk; the event is at its Time.
+//
+
+static
+VOID
+ExportPutEnd(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Function,
+    _In_ ULONG Marks
+    )
+{
+    Events->Format->Leave(Events, Track, Function, Events->Time, Marks);
+    Events->EventsInPart += 1;
+    Events->NumberOfEvents += 1;
+}
+
+
+//
+// Goes on to the next file if this one has reached --split-size.
+// Events: the walk, with an event at hand that has not been put.
+//
+
+static
+VOID
+ExportSplitWhenDue(
+    _Inout_ PREADER_EVENTS Events
+    )
+{
+    ULONGLONG SplitSize = Events->Export->Options->SplitSize;
+    PREADER_EXPORT_TRACK Track;
+    ULONG Depth;
+    ULONG Index;
+
+    if (SplitSize == 0 ||
+        ExportHasFailed(Events) ||
+        READER_FILE_SIZE(&Events->File) + Events->SizeToCome < SplitSize ||
+        Events->EventsInPart <= 2 * Events->EventsRepeated) {
+        return;
+    }
+
+    for (Index = 0; Index < Events->NumberOfTracks; Index++) {
+
+        Track = Events->Tracks[Index];
+        for (Depth = Track->NumberOfFrames; Depth != 0; Depth--) {
+            ExportPutEnd(Events,
+                         Track,
+                         Track->Frames[Depth - 1],
+                         READER_CALL_CONTINUED);
+        }
+    }
+
+    ExportEndPart(Events);
+    if (!NT_SUCCESS(Events->Status) ||
+        Events->ExitCode != READER_EXIT_SUCCESS) {
+        return;
+    }
+
+    Events->Part += 1;
+    if (!ExportBeginPart(Events)) {
+        return;
+    }
+
+    for (Index = 0; Index < Events->NumberOfTracks; Index++) {
+
+        Track = Events->Tracks[Index];
+        for (Depth = 0; Depth < Track->NumberOfFrames; Depth++) {
+            ExportPutEntry(Events,
+                           Track,
+                           Track->Frames[Depth],
+                           READER_CALL_CONTINUED);
+        }
+    }
+
+    Events->EventsRepeated = Events->EventsInPart;
+}
+
+
+//
+// Events.
+//
+
+
+//
+// Goes on to a time. It never goes back, whatever the stores say.
+// Events: the walk.
+//
+
+static
+VOID
+ExportSetEventTime(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    PREADER_EXPORT Export = Events->Export;
+    ULONGLONG Time = 0;
+
+    if (Timestamp > Export->Range.FirstTimestamp) {
+        Time = Timestamp - Export->Range.FirstTimestamp;
+    }
+
+    CoreTicksToNanoseconds(&Export->Session.Clock, Time, &Time);
+    if (Time > Events->Time) {
+        Events->Time = Time;
+    }
+}
+
+
+//
+// Enters a call that is shown.
+// Events: the walk, at the time of the entry.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportEnterCall(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Function,
+    _In_ ULONG Marks
+    )
+{
+    NTSTATUS Status;
+
+    if (Track->NumberOfFrames == Track->CapacityOfFrames) {
+
+        PCALLOCATOR Allocator = Events->Export->Context->Allocator;
+
+        if (Track->NumberOfFrames >= 0x10000000u) {
+            return STATUS_NO_MEMORY;
+        }
+
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Track->Frames,
+                               &Track->CapacityOfFrames,
+                               Track->NumberOfFrames + 1,
+                               sizeof(ULONG));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    Track->Frames[Track->NumberOfFrames] = Function;
+    Track->NumberOfFrames += 1;
+    Events->NumberOfCalls += 1;
+    ExportPutEntry(Events, Track, Function, Marks);
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Ends the innermost call of a track.
+// Events: the walk, at the time of the end.
+//
+
+static
+VOID
+ExportEndCall(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EXPORT_TRACK Track,
+    _In_ ULONG Marks
+    )
+{
+    if (Track->NumberOfFrames == 0) {
+        return;
+    }
+
+    Track->NumberOfFrames -= 1;
+    if ((Marks & READER_CALL_ABANDONED) != 0) {
+        Events->Abandoned += 1;
+    } else if ((Marks & READER_CALL_UNFINISHED) != 0) {
+        Events->Unfinished += 1;
+    }
+
+    ExportPutEnd(Events, Track, Track->Frames[Track->NumberOfFrames], Marks);
+}
+
+
+//
+// Says whether the filter lets a call through, and counts it if not.
+// Events: the walk.
+// Index: the function.
+// IsEntry: whether it is entered.
+//
+
+static
+BOOLEAN
+ExportIsCallShown(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ ULONG Index,
+    _In_ BOOLEAN IsEntry
+    )
+{
+    PREADER_FUNCTIONS Functions = &Events->Export->Functions;
+    PREADER_FUNCTION Function;
+
+    if (Functions->NumberOfDecided != Functions->NumberOfFunctions) {
+        FunctionFilterFunctions(Functions, Events->Export->Options->Filter);
+    }
+
+    Function = &Functions->Functions[Index];
+    if (Function->IsShown) {
+        return TRUE;
+    }
+
+    if (!Function->IsLeftOut) {
+        Function->IsLeftOut = TRUE;
+        Events->NotShown.Rows += 1;
+    }
+
+    if (IsEntry) {
+        Events->NotShown.Calls += 1;
+    }
+
+    return FALSE;
+}
+
+
+//
+// Reads on to a thread's next event that is shown.
+// Events: the walk.
+// Returns STATUS_SUCCESS, STATUS_END_OF_FILE or what failed.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportReadCall(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EVENTS_THREAD Thread
+    )
+{
+    CORE_EVENT Event;
+    NTSTATUS Status;
+
+    for (;;) {
+
+        Status = CallNextEvent(&Thread->Merge.Stream, &Event);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Events->NumberOfRecords += 1;
+        if (Events->NumberOfRecords % READER_EVENTS_PER_PROGRESS == 0) {
+            BaseShowProgress(&Events->Progress,
+                             Events->NumberOfRecords +
+                                   Events->Tally.NumberOfRecords);
+        }
+
+        if (Event.Kind == CoreEventUnmatched) {
+            Events->Unmatched += 1;
+            continue;
+        }
+
+        if (Event.Kind == CoreEventEnter) {
+            Status = FunctionFindFunction(&Events->Export->Functions,
+                                          Event.Site,
+                                          &Event.Frame->Function);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+
+        if (ExportIsCallShown(Events,
+                              Event.Frame->Function,
+                              Event.Kind == CoreEventEnter)) {
+            Thread->Kind = Event.Kind;
+            Thread->Function = Event.Frame->Function;
+            Thread->Fiber = Event.Track;
+            Thread->Merge.Timestamp = Event.Timestamp;
+            return STATUS_SUCCESS;
+        }
+    }
+}
+
+
+//
+// Puts the instants up to a time.
+// Events: the walk.
+// Timestamp: the time; what is after the range is left out.
+//
+
+static
+VOID
+ExportPutInstants(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    PREADER_EXPORT Export = Events->Export;
+    PCREADER_ACTION Instant;
+    PCTRACE_CONTROL_ACTION Action;
+    PREADER_EXPORT_TRACK Track;
+    const CHAR *Name;
+    ULONG Length;
+    ULONG Index;
+
+    if (Events->Format->Instant == NULL) {
+        return;
+    }
+
+    if (Timestamp > Export->Range.End) {
+        Timestamp = Export->Range.End;
+    }
+
+    while (!ExportHasFailed(Events)) {
+
+        Instant = SessionFindInstant(&Export->Session,
+                                     Export->Options,
+                                     &Events->NextInstant,
+                                     Timestamp);
+        if (Instant == NULL) {
+            break;
+        }
+
+        Action = Instant->Action;
+
+        Events->NextInstant += 1;
+        Track = NULL;
+        for (Index = Events->NumberOfTracks;
+             Index != 0 && Action->ThreadId != 0;
+             Index--) {
+
+            if (Events->Tracks[Index - 1]->ThreadId == Action->ThreadId &&
+                Events->Tracks[Index - 1]->Process == Instant->Process &&
+                Events->Tracks[Index - 1]->Fiber == 0 &&
+                Events->Tracks[Index - 1]->Part == Events->Part) {
+                Track = Events->Tracks[Index - 1];
+                break;
+            }
+        }
+
+        ExportSetEventTime(Events, Action->Timestamp);
+        Name = SessionNameInstant(Action, &Length);
+        Events->Format->Instant(Events,
+                                Track,
+                                Instant->Process,
+                                Name,
+                                Length,
+                                Events->Time);
+        Events->EventsInPart += 1;
+        Events->NumberOfEvents += 1;
+    }
+}
+
+
+//
+// Enters the calls that were open when the range began.
+// Events: the walk.
+// Thread: the thread, at the beginning of the range.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportEnterOpenCalls(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EVENTS_THREAD Thread
+    )
+{
+    PCORE_PAIR Pair = &Thread->Merge.Stream.Pair;
+    PREADER_EXPORT_TRACK Track;
+    PCORE_STACK Stack;
+    SIZE_T Depth;
+    ULONG Index;
+    NTSTATUS Status;
+
+    //
+    // Where a process begins later than others, by a clear, these may have
+    // been asked for something before.
+    //
+
+    ExportPutInstants(Events, Thread->Merge.Stream.Start - 1);
+    ExportSetEventTime(Events, Thread->Merge.Stream.Start);
+    for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
+
+        Stack = &Pair->Stacks[Index];
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+
+            ULONG Function = Stack->Frames[Depth].Function;
+
+            if (!ExportIsCallShown(Events, Function, TRUE)) {
+                continue;
+            }
+
+            ExportSplitWhenDue(Events);
+            Status = ExportFindExportTrack(Events, Thread, Index, &Track);
+            if (NT_SUCCESS(Status)) {
+                Status = ExportEnterCall(Events,
+                                         Track,
+                                         Function,
+                                         READER_CALL_BEGUN_BEFORE);
+            }
+
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            Events->BegunBefore += 1;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Begins a thread that was just opened.
+// RoutineContext: the walk.
+// Returns STATUS_SUCCESS, STATUS_END_OF_FILE if it has no events, or what
+// failed.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportBeginEventsThread(
+    _In_ PVOID RoutineContext,
+    _Inout_ PREADER_MERGE_THREAD MergeThread
+    )
+{
+    PREADER_EVENTS Events = (PREADER_EVENTS)RoutineContext;
+    PREADER_EVENTS_THREAD Thread = (PREADER_EVENTS_THREAD)MergeThread;
+    PCREADER_RANGE Range = &Events->Export->Range;
+    NTSTATUS Status;
+
+    if (Range->IsGiven) {
+
+        Status = CallSkipStream(&Events->Tally,
+                                &MergeThread->Stream,
+                                Range->Start);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        CallClipStream(&MergeThread->Stream, Range->Start, Range->End);
+        if (MergeThread->Stream.IsFinished) {
+            return STATUS_END_OF_FILE;
+        }
+
+        if (MergeThread->Stream.Start != 0) {
+            Status = ExportEnterOpenCalls(Events, Thread);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+    }
+
+    return ExportReadCall(Events, Thread);
+}
+
+
+//
+// Ends the tracks of a thread that gives no more events. No call is open
+// unless it could not be read to its end.
+// RoutineContext: the walk.
+//
+
+static
+VOID
+ExportEndEventsThread(
+    _In_ PVOID RoutineContext,
+    _Inout_ PREADER_MERGE_THREAD MergeThread
+    )
+{
+    PREADER_EVENTS Events = (PREADER_EVENTS)RoutineContext;
+    PREADER_EVENTS_THREAD Thread = (PREADER_EVENTS_THREAD)MergeThread;
+    PCALLOCATOR Allocator = Events->Export->Context->Allocator;
+    PREADER_EXPORT_TRACK Track;
+    ULONG Fiber;
+
+    for (Fiber = 0; Fiber < Thread->CapacityOfTracks; Fiber++) {
+
+        if (Thread->Tracks[Fiber] == 0) {
+            continue;
+        }
+
+        Track = Events->Tracks[Thread->Tracks[Fiber] - 1];
+        if (!ExportHasFailed(Events)) {
+            while (Track->NumberOfFrames != 0) {
+                ExportEndCall(Events, Track, READER_CALL_UNFINISHED);
+            }
+
+            if (Track->Part == Events->Part &&
+                Events->Format->EndTrack != NULL) {
+                Events->Format->EndTrack(Events, Track);
+            }
+        }
+
+        Allocator->Free(Allocator->Context, Track->Frames);
+        Track->Frames = NULL;
+        Track->NumberOfFrames = 0;
+        Track->CapacityOfFrames = 0;
+    }
+
+    Allocator->Free(Allocator->Context, Thread->Tracks);
+}
+
+
+//
+// Events: the walk.
+// Thread: the thread that is first in the merge.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportPutNextEvent(
+    _Inout_ PREADER_EVENTS Events,
+    _Inout_ PREADER_EVENTS_THREAD Thread
+    )
+{
+    PREADER_EXPORT_TRACK Track;
+    NTSTATUS Status;
+
+    ExportPutInstants(Events, Thread->Merge.Timestamp);
+    ExportSplitWhenDue(Events);
+    Status = ExportFindExportTrack(Events, Thread, Thread->Fiber, &Track);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    ExportSetEventTime(Events, Thread->Merge.Timestamp);
+    switch (Thread->Kind) {
+
+    case CoreEventEnter:
+        Status = ExportEnterCall(Events, Track, Thread->Function, 0);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+        break;
+
+    case CoreEventAbandoned:
+        ExportEndCall(Events, Track, READER_CALL_ABANDONED);
+        break;
+
+    case CoreEventOpen:
+        ExportEndCall(Events, Track, READER_CALL_UNFINISHED);
+        break;
+
+    default:
+        ExportEndCall(Events, Track, 0);
+        break;
+    }
+
+    CallMoveInMerge(&Events->Merge, ExportReadCall(Events, Thread));
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Puts all events.
+// Events: the walk, with its first file.
+//
+
+static
+VOID
+ExportWalkEvents(
+    _Inout_ PREADER_EVENTS Events
+    )
+{
+    PREADER_MERGE Merge = &Events->Merge;
+    PREADER_MERGE_THREAD Thread;
+    NTSTATUS Status;
+
+    Merge->Begin = ExportBeginEventsThread;
+    Merge->End = ExportEndEventsThread;
+    Merge->RoutineContext = Events;
+    Merge->SizeOfThread = sizeof(READER_EVENTS_THREAD);
+    Status = CallBeginMerge(Merge, Events->Export->Options);
+
+    while (NT_SUCCESS(Status) && !ExportHasFailed(Events)) {
+
+        Status = CallFirstInMerge(Merge, &Thread);
+        if (NT_SUCCESS(Status)) {
+            Status = ExportPutNextEvent(Events,
+                                        (PREADER_EVENTS_THREAD)Thread);
+        }
+    }
+
+    if (!NT_SUCCESS(Status) && Status != STATUS_END_OF_FILE) {
+        READER_KEEP_STATUS(Events, Status);
+    }
+
+    ExportPutInstants(Events, READER_MAXIMUM_TIMESTAMP);
+}
+
+
+//
+// The export.
+//
+
+
+//
+// Shows how far it is while records before the range are passed over.
+//
+
+static
+VOID
+ExportShowSkipping(
+    _In_ PVOID Context
+    )
+{
+    PREADER_EVENTS Events = (PREADER_EVENTS)Context;
+
+    BaseShowProgress(&Events->Progress,
+                     Events->NumberOfRecords +
+                           Events->Tally.NumberOfRecords);
+}
+
+
+//
+// Counts the records that there are to read, and begins to show how many of
+// them have been.
+// Events: the walk.
+//
+
+static
+VOID
+ExportBeginEventsProgress(
+    _Inout_ PREADER_EVENTS Events
+    )
+{
+    PREADER_SESSION Session = &Events->Export->Session;
+    PREADER_STORE Store;
+    ULONGLONG Expected = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        Store = Session->Stores[Index];
+        if (Store->Thread != READER_NONE &&
+            READER_IS_THREAD_SELECTED(
+                Events->Export->Options,
+                Session->Threads[Store->Thread].ThreadId) &&
+            Store->EndOfRecords > Store->StartOfRecords) {
+            Expected += (Store->EndOfRecords - Store->StartOfRecords) /
+                        TRACE_RECORD_SIZE;
+        }
+    }
+
+    BaseInitializeProgress(&Events->Progress,
+                           Session->Context,
+                           "",
+                           Expected);
+    Events->Tally.Progress = ExportShowSkipping;
+    Events->Tally.ProgressContext = Events;
+}
+
+
+//
+// Says what was written and what was left out.
+// Events: the walk, at its end.
+//
+
+static
+VOID
+ExportPutEventsNote(
+    _In_ const READER_EVENTS *Events
+    )
+{
+    PRTL_WRITER Errors = Events->Export->Context->Errors;
+
+    RtlWriteText(Errors,
+                 "TraceReader: export: %llu calls, %llu events, %llu bytes",
+                 Events->NumberOfCalls,
+                 Events->NumberOfEvents,
+                 Events->NumberOfBytes);
+    if (Events->Part > 1) {
+        RtlWriteText(Errors,
+                     " in %u files, the last one %T",
+                     Events->Part,
+                     Events->PartNameUtf8);
+    }
+
+    RtlWriteText(Errors, "\n");
+    if ((Events->BegunBefore | Events->Abandoned | Events->Unfinished) != 0) {
+        RtlWriteText(Errors,
+                     "TraceReader: export: of the calls %llu begun before, "
+                     "%llu abandoned, %llu unfinished\n",
+                     Events->BegunBefore,
+                     Events->Abandoned,
+                     Events->Unfinished);
+    }
+
+    if (Events->NotShown.Calls != 0) {
+        RtlWriteText(Errors,
+                     "TraceReader: export: left out: %llu calls of %llu "
+                     "functions (--function, --exclude)\n",
+                     Events->NotShown.Calls,
+                     Events->NotShown.Rows);
+    }
+
+    if (Events->Unmatched != 0) {
+        RtlWriteText(Errors,
+                     "TraceReader: export: left out: %llu exits without an "
+                     "entry\n",
+                     Events->Unmatched);
+    }
+
+    RtlFlushWriter(Errors);
+}
+
+
+//
+// Frees what a walk holds.
+// Events: the walk, with its merge ended.
+//
+
+static
+VOID
+ExportRundownEvents(
+    _Inout_ PREADER_EVENTS Events
+    )
+{
+    PCALLOCATOR Allocator = Events->Export->Context->Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < Events->NumberOfTracks; Index++) {
+        Allocator->Free(Allocator->Context, Events->Tracks[Index]->Frames);
+        Allocator->Free(Allocator->Context, Events->Tracks[Index]);
+    }
+
+    for (Index = 0; Index < Events->CapacityOfFunctions; Index++) {
+        Allocator->Free(Allocator->Context, Events->Functions[Index].Text);
+    }
+
+    Allocator->Free(Allocator->Context, Events->Tracks);
+    Allocator->Free(Allocator->Context, Events->Functions);
+    Allocator->Free(Allocator->Context, Events->Order);
+    Allocator->Free(Allocator->Context, Events->PartName);
+    BaseRundownMap(&Events->Identifiers);
+    CallRundownTally(&Events->Tally);
+}
+
+
+_Use_decl_annotations_
+ULONG
+ExportEvents(
+    PREADER_EVENTS Events,
+    PREADER_EXPORT Export,
+    PCREADER_EVENT_FORMAT Format
+    )
+{
+    PCREADER_CONTEXT Context = Export->Context;
+    PCREADER_OPTIONS Options = Export->Options;
+
+    Events->Export = Export;
+    Events->Format = Format;
+    Events->Part = 1;
+    Events->Merge.Session = &Export->Session;
+    Events->NextInstant = SessionFirstInstant(&Export->Session,
+                                              Export->Range.Start);
+    BaseInitializeMap(&Events->Identifiers, Context->Allocator);
+    CallInitializeTally(&Events->Tally, &Export->Functions, NULL);
+    ExportBeginEventsProgress(Events);
+    if (Export->Range.Start != 0) {
+        ExportSetEventTime(Events, Export->Range.Start);
+    }
+
+    Events->PartName = (PWSTR)
+        Context->Allocator->Allocate(Context->Allocator->Context,
+                                     RTL_MAXIMUM_PATH_IN_CHARS *
+                                         (sizeof(WCHAR) + sizeof(CHAR)));
+    if (Events->PartName == NULL) {
+        Events->Status = STATUS_NO_MEMORY;
+    } else {
+        Events->PartNameUtf8 = (PCHAR)(Events->PartName +
+                                       RTL_MAXIMUM_PATH_IN_CHARS);
+        if (ExportBeginPart(Events)) {
+            ExportWalkEvents(Events);
+        }
+    }
+
+    CallEndMerge(&Events->Merge);
+    ExportEndPart(Events);
+    BaseEraseProgress(&Events->Progress);
+    if (!NT_SUCCESS(Events->Status)) {
+        Events->ExitCode = BaseFail(Context,
+                                    "export",
+                                    Options->OutputUtf8,
+                                    Events->Status);
+    }
+
+    if (Events->ExitCode == READER_EXIT_SUCCESS) {
+        ExportPutEventsNote(Events);
+        Events->ExitCode = Events->Merge.ExitCode;
+    }
+
+    Events->ExitCode = FunctionEndFilter(Context,
+                                         Options->Filter,
+                                         Events->NumberOfCalls,
+                                         &Events->NotShown,
+                                         Events->ExitCode);
+    ExportRundownEvents(Events);
+    return Events->ExitCode;
+}

@@ -1,0 +1,167 @@
+/*++
+
+Module Name:
+
+    Function.h
+
+Abstract:
+
+    The functions of a session, by the sites that records name.
+
+--*/
+
+#ifndef TRACER_FUNCTION_H
+#define TRACER_FUNCTION_H
+
+#include "../Session/Session.h"
+
+//
+// The site that stands for the functions without nodes of their own in a tree.
+//
+
+#define READER_OTHER_RVA 0xFFFFFFFFu
+
+typedef struct _READER_FUNCTION {
+    ULONG Module;                   // index
+    ULONG Rva;                      // of its start, or of the site, or
+                                    // READER_OTHER_RVA: it has none
+    PCSZ Name;                      // UTF-8
+    ULONG NameLength;               // bytes
+    ULONG BareLength;               // of it, without READER_APART_SUFFIX
+    ULONG FoldedLength;             // bytes
+    PCSZ FoldedNames;               // of other functions with the same code,
+                                    // joined by "; "; ""
+    BOOLEAN IsNameOwned;            // module+0xRVA, or "... [+2 folded]"
+    BOOLEAN IsNamed;                // by a symbol that is its own
+    BOOLEAN IsShown;                // these two by FunctionFilterFunctions
+    BOOLEAN IsExcluded;             // the longest prefix is one of --exclude
+    BOOLEAN IsLeftOut;              // the command's: it was, at least once
+} READER_FUNCTION;
+typedef READER_FUNCTION *PREADER_FUNCTION;
+typedef const READER_FUNCTION *PCREADER_FUNCTION;
+
+typedef struct _READER_FUNCTIONS {
+    PREADER_SESSION Session;
+    READER_MAP Sites;               // site to function
+    READER_MAP Starts;              // (module << 32) | start RVA to function
+    PREADER_FUNCTION Functions;
+    ULONG NumberOfFunctions;
+    ULONG CapacityOfFunctions;
+    ULONG NumberOfDecided;          // by FunctionFilterFunctions
+    ULONGLONG NumberOfDecisions;    // that it has made
+    ULONGLONG FilterMicroseconds;   // that this took
+    BOOLEAN IsQuiet;                // the caller warns of missing symbols
+} READER_FUNCTIONS;
+typedef READER_FUNCTIONS *PREADER_FUNCTIONS;
+
+//
+// Makes an empty table of functions.
+// Session: the session; must outlive the table.
+//
+
+VOID
+FunctionInitializeFunctions(
+    _Out_ PREADER_FUNCTIONS Functions,
+    _In_ PREADER_SESSION Session
+    );
+
+//
+// Frees what the table holds.
+//
+
+VOID
+FunctionRundownFunctions(
+    _Inout_ PREADER_FUNCTIONS Functions
+    );
+
+//
+// The index of the function that a site is in.
+// Site: (module index << 32) | RVA.
+//
+
+_Must_inspect_result_
+NTSTATUS
+FunctionFindFunction(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONGLONG Site,
+    _Out_ PULONG Function
+    );
+
+//
+// Puts READER_APART_SUFFIX behind a function's name, unless it is there. Says
+// in a function's name that what is in its self time may be other functions'
+// of the same thread.
+//
+
+_Must_inspect_result_
+NTSTATUS
+FunctionMarkApart(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONG Function
+    );
+
+//
+// Finds where a C++ function's qualified name begins: how many bytes are a
+// return type and the blank behind it, which readable names of templates'
+// functions have ("int ns::f<int>(int)") and others have not.
+//
+// Name, LengthInBytes: the name as it is shown.
+// Returns bytes to skip; 0 if there is no return type.
+//
+
+ULONG
+FunctionSkipReturnType(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes
+    );
+
+//
+// Says why a module's functions have no names, if they have none, unless that
+// was said before.
+//
+
+VOID
+FunctionWarnOfSymbols(
+    _In_ const READER_SESSION *Session,
+    _Inout_ PREADER_MODULE Module
+    );
+
+//
+// Makes ready what is known of a module, unless that was tried before: the
+// cache, if it has the module with good symbols, else its image's symbols.
+// What the cache has is enough if nothing better is to be found; otherwise the
+// image is looked for each time, and what is found there takes the cache's
+// place if it is better.
+//
+// STATUS_SUCCESS: there may be no symbols all the same.
+//
+
+typedef
+_Must_inspect_result_
+NTSTATUS
+(READER_LOAD_MODULE_SYMBOLS)(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_MODULE Module
+    );
+READER_LOAD_MODULE_SYMBOLS FunctionLoadModuleSymbols;
+
+//
+// Loads the symbols of a module's image, for what the cache does not know,
+// unless that was tried before.
+// STATUS_SUCCESS: there may be no symbols all the same.
+//
+
+READER_LOAD_MODULE_SYMBOLS FunctionLoadModuleImage;
+
+//
+// Where a module's names come from, now or when they came into the cache.
+// Module: the module, its symbols loaded.
+// Returns the best source; single names may come from a lesser one.
+//
+
+READER_SYMBOL_SOURCE
+FunctionGetModuleSource(
+    _In_ const READER_MODULE *Module
+    );
+
+#endif // TRACER_FUNCTION_H

@@ -1,0 +1,102 @@
+/*++
+
+Module Name:
+
+    FunctionCacheFile.c
+
+Abstract:
+
+    What reading and writing the file of the symbol cache share.
+
+--*/
+
+#include "FunctionCacheFile.h"
+
+static const WCHAR ReaderCacheFile[] = L"symbols.cache";
+static const WCHAR ReaderCacheNewFile[] = L"symbols.cache.new";
+
+//
+// Adds bytes to a hash.
+// Hash: what was hashed before.
+// Bytes: the bytes, aligned on 8.
+// SizeInBytes: how many, a multiple of 8.
+//
+
+static
+ULONGLONG
+FunctionHashCacheWords(
+    _In_ ULONGLONG Hash,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ SIZE_T SizeInBytes
+    )
+{
+    const ULONGLONG *Words = (const ULONGLONG *)Bytes;
+    SIZE_T Index;
+
+    for (Index = 0; Index < SizeInBytes / sizeof(ULONGLONG); Index++) {
+        Hash = (Hash ^ Words[Index]) * READER_CACHE_MULTIPLIER;
+        Hash ^= Hash >> 29;
+    }
+
+    return Hash;
+}
+
+_Use_decl_annotations_
+ULONGLONG
+FunctionHashCache(
+    const READER_CACHE_HEADER *Header,
+    const VOID *Rest,
+    SIZE_T SizeInBytes
+    )
+{
+    ULONGLONG Hash;
+
+    Hash = FunctionHashCacheWords(0,
+                                  Header,
+                                  FIELD_OFFSET(READER_CACHE_HEADER, Checksum));
+    return FunctionHashCacheWords(Hash, Rest, SizeInBytes);
+}
+
+_Use_decl_annotations_
+NTSTATUS
+FunctionNameCache(
+    PREADER_SESSION Session,
+    BOOLEAN IsTemporary,
+    PUNICODE_STRING NtPath
+    )
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PCWSTR File = IsTemporary ? ReaderCacheNewFile : ReaderCacheFile;
+    ULONG FileLength = RtlLengthOfWideString(File);
+    UNICODE_STRING Name;
+    ULONG Size;
+    NTSTATUS Status;
+
+    Name.Length = 0;
+    Session->Path.Length = Session->DirectoryLength;
+    if (!Session->IsDirectory) {
+        RtlBaseName(&Session->Path, &Name);
+    }
+
+    NtPath->Buffer = NULL;
+    NtPath->Length = Session->DirectoryLength - Name.Length;
+    Size = NtPath->Length + (FileLength + 1) * sizeof(WCHAR);
+    if (Size > RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR)) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    NtPath->Buffer = (PWSTR)Allocator->Allocate(Allocator->Context, Size);
+    if (NtPath->Buffer == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    NtPath->MaximumLength = (USHORT)Size;
+    RtlCopyBytes(NtPath->Buffer, Session->Path.Buffer, NtPath->Length);
+    Status = RtlAppendPath(NtPath, File, FileLength, TRUE);
+    if (!NT_SUCCESS(Status)) {
+        Allocator->Free(Allocator->Context, NtPath->Buffer);
+        NtPath->Buffer = NULL;
+    }
+
+    return Status;
+}

@@ -1,0 +1,842 @@
+/*++
+
+Module Name:
+
+    FunctionFilter.c
+
+Abstract:
+
+    --function and --exclude: which functions are shown.  The prefixes of both
+    go into one string table, and the longest one that a function's name
+    begins with decides.  Each distinct function is decided about once.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "FunctionFilter.h"
+
+//
+// Larger files hardly hold prefixes.
+//
+
+#define READER_MAXIMUM_PREFIX_FILE 0x4000000u   // 64 MiB
+
+//
+// A file of prefixes, until the table has copies of them.
+//
+
+typedef struct _READER_PREFIX_FILE {
+    struct _READER_PREFIX_FILE *Next;
+    ULONG SizeInBytes;
+    CHAR Bytes[4];                  // SizeInBytes of them
+} READER_PREFIX_FILE;
+typedef READER_PREFIX_FILE *PREADER_PREFIX_FILE;
+
+typedef struct _READER_FILTER {
+    PCALLOCATOR Allocator;
+    PREADER_PREFIX_FILE Files;
+    PSTRING_TABLE_PREFIX Prefixes;  // NULL when there is a table
+    ULONG CapacityOfPrefixes;
+    PUCHAR IsExclude;               // by prefix
+    ULONG CapacityOfIsExclude;
+    ULONG NumberOfPrefixes;
+    BOOLEAN HasFunctions;           // one of them is not to be excluded
+    PSTRING_TABLE Table;            // NULL: not yet
+    ULONGLONG BuildMicroseconds;
+} READER_FILTER;
+
+static const READER_COLUMN ReaderNotShownColumns[] = {
+    { "", "functions", ReaderColumnNumber, 0, 0,
+      "Functions that were left out and would have had a row." },
+    { "", "calls", ReaderColumnNumber, 0, 0,
+      "Their calls." }
+};
+
+const READER_TABLE ReaderNotShownTable = {
+    "not_shown",
+    ReaderNotShownColumns,
+    RTL_NUMBER_OF(ReaderNotShownColumns),
+    FALSE,
+    TRUE,
+    "With --function or --exclude, in JSON only: what they left out."
+};
+
+static const READER_COLUMN ReaderNodesNotShownColumns[] = {
+    { "", "nodes", ReaderColumnNumber, 0, 0,
+      "Nodes that were left out and would have had a row." },
+    { "", "calls", ReaderColumnNumber, 0, 0,
+      "Their calls." }
+};
+
+const READER_TABLE ReaderNodesNotShownTable = {
+    "not_shown",
+    ReaderNodesNotShownColumns,
+    RTL_NUMBER_OF(ReaderNodesNotShownColumns),
+    FALSE,
+    TRUE,
+    "With --function or --exclude, in JSON only: what they left out."
+};
+
+
+//
+// Reads a clock.
+// Rtl: the operating system's routines.
+// Returns microseconds since some time; 0 if that is not known.
+//
+
+static
+ULONGLONG
+FunctionReadMicroseconds(
+    _In_ PCRTL Rtl
+    )
+{
+    LARGE_INTEGER Counts;
+    LARGE_INTEGER Frequency;
+
+    if (!NT_SUCCESS(Rtl->NtQueryPerformanceCounter(&Counts, &Frequency)) ||
+        Frequency.QuadPart <= 0) {
+        return 0;
+    }
+
+    return CoreMultiplyDivide((ULONGLONG)Counts.QuadPart,
+                              1000000,
+                              (ULONGLONG)Frequency.QuadPart);
+}
+
+
+//
+// Filter: the filter, without a table.
+// IsExclude: whether it is one of --exclude.
+// Text, LengthInBytes: the prefix, with what stands around it. It must stay
+// where it is until there is a table. If there is nothing in it, nothing is
+// added.
+// Problem: what is wrong with it, a literal.
+// STATUS_INVALID_PARAMETER: something is wrong with it.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionAddPrefix(
+    _Inout_ PREADER_FILTER Filter,
+    _In_ BOOLEAN IsExclude,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes,
+    _Out_ PCSZ *Problem
+    )
+{
+    PSTRING_TABLE_PREFIX Prefix;
+    NTSTATUS Status;
+
+    *Problem = "";
+    while (LengthInBytes != 0 && (Text[0] == ' ' || Text[0] == '\t')) {
+        Text += 1;
+        LengthInBytes -= 1;
+    }
+
+    while (LengthInBytes != 0 && (Text[LengthInBytes - 1] == ' ' ||
+                                  Text[LengthInBytes - 1] == '\t')) {
+        LengthInBytes -= 1;
+    }
+
+    if (LengthInBytes == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Text[0] == '-') {
+
+        if (IsExclude) {
+            *Problem = "begins with -, which is not allowed in --exclude";
+            return STATUS_INVALID_PARAMETER;
+        }
+
+        IsExclude = TRUE;
+        Text += 1;
+        LengthInBytes -= 1;
+        if (LengthInBytes == 0) {
+            *Problem = "has a - without a prefix";
+            return STATUS_INVALID_PARAMETER;
+        }
+    }
+
+    if (LengthInBytes > STRING_TABLE_MAXIMUM_PREFIX_IN_CHARS) {
+        *Problem = "is longer than 32767 bytes";
+        return STATUS_INVALID_PARAMETER;
+    }
+
+    Status = BaseGrowArray(Filter->Allocator,
+                           (PVOID *)&Filter->Prefixes,
+                           &Filter->CapacityOfPrefixes,
+                           Filter->NumberOfPrefixes + 1,
+                           sizeof(STRING_TABLE_PREFIX));
+    if (NT_SUCCESS(Status)) {
+        Status = BaseGrowArray(Filter->Allocator,
+                               (PVOID *)&Filter->IsExclude,
+                               &Filter->CapacityOfIsExclude,
+                               Filter->NumberOfPrefixes + 1,
+                               sizeof(UCHAR));
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Prefix = &Filter->Prefixes[Filter->NumberOfPrefixes];
+    Prefix->Buffer = Text;
+    Prefix->LengthInBytes = LengthInBytes;
+    Filter->IsExclude[Filter->NumberOfPrefixes] = IsExclude;
+    Filter->NumberOfPrefixes += 1;
+    if (!IsExclude) {
+        Filter->HasFunctions = TRUE;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Says whether a line is UTF-8 without control characters.
+//
+
+static
+BOOLEAN
+FunctionIsTextLine(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Line,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG CodePoint;
+    ULONG Index = 0;
+    ULONG Length;
+
+    while (Index < LengthInBytes) {
+
+        Length = RtlDecodeUtf8(Line + Index,
+                               LengthInBytes - Index,
+                               &CodePoint);
+
+        //
+        // What is ill-formed gives U+FFFD, which has a form of its own, too.
+        //
+
+        if (CodePoint == 0xFFFD &&
+            (Length != 3 ||
+             !RtlAreBytesEqual(Line + Index, "\xEF\xBF\xBD", 3))) {
+            return FALSE;
+        }
+
+        if ((CodePoint < 0x20 && CodePoint != '\t') || CodePoint == 0x7F) {
+            return FALSE;
+        }
+
+        Index += Length;
+    }
+
+    return TRUE;
+}
+
+
+//
+// Adds the prefixes of a file.
+// IsExclude: whether they are of --exclude.
+// File: the file; the filter keeps it.
+// Returns STATUS_SUCCESS or what failed, which has been written.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionAddLines(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_FILTER Filter,
+    _In_ BOOLEAN IsExclude,
+    _In_ const READER_PREFIX_FILE *File,
+    _In_z_ PCSZ Name
+    )
+{
+    PCSZ Problem = "";
+    ULONG Position = 0;
+    ULONG Line = 0;
+    ULONG Start;
+    ULONG End;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    if (File->SizeInBytes >= 3 &&
+        RtlAreBytesEqual(File->Bytes, "\xEF\xBB\xBF", 3)) {
+        Position = 3;
+    }
+
+    while (Position < File->SizeInBytes && NT_SUCCESS(Status)) {
+
+        Start = Position;
+        End = Start;
+        while (End < File->SizeInBytes && File->Bytes[End] != '\n') {
+            End += 1;
+        }
+
+        Position = End + 1;
+        Line += 1;
+        if (End > Start && File->Bytes[End - 1] == '\r') {
+            End -= 1;
+        }
+
+        if (!FunctionIsTextLine(File->Bytes + Start, End - Start)) {
+            Problem = "is not text in UTF-8";
+            Status = STATUS_INVALID_PARAMETER;
+            break;
+        }
+
+        while (Start < End && (File->Bytes[Start] == ' ' ||
+                               File->Bytes[Start] == '\t')) {
+            Start += 1;
+        }
+
+        if (Start == End || File->Bytes[Start] == '#') {
+            continue;
+        }
+
+        Status = FunctionAddPrefix(Filter,
+                                   IsExclude,
+                                   File->Bytes + Start,
+                                   End - Start,
+                                   &Problem);
+    }
+
+    if (Status == STATUS_INVALID_PARAMETER) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: read the file of prefixes: %T: line %u %s\n",
+                     Name,
+                     Line,
+                     Problem);
+        RtlFlushWriter(Context->Errors);
+    } else if (!NT_SUCCESS(Status)) {
+        BaseFail(Context, "read the file of prefixes", Name, Status);
+    }
+
+    return Status;
+}
+
+
+//
+// Reads a file of prefixes.
+// Path: the file's, as it was given.
+// Name: the same in UTF-8.
+// PrefixFile: the file, allocated; NULL on failure.
+// Returns STATUS_SUCCESS or what failed, which has been written.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionReadPrefixFile(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Path,
+    _In_z_ PCSZ Name,
+    _Outptr_ PREADER_PREFIX_FILE *PrefixFile
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING DosPath;
+    UNICODE_STRING NtPath;
+    ULONGLONG SizeInBytes;
+    HANDLE Handle = NULL;
+    PREADER_PREFIX_FILE File = NULL;
+    PWCHAR Buffer;
+    PCSZ Step = "find the file of prefixes";
+    ULONG Length;
+    ULONG Read;
+    NTSTATUS Status;
+
+    *PrefixFile = NULL;
+    Buffer = (PWCHAR)
+        Allocator->Allocate(Allocator->Context,
+                            RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
+    if (Buffer == NULL) {
+        Status = STATUS_NO_MEMORY;
+        goto End;
+    }
+
+    Length = RtlLengthOfWideString(Path);
+    if (Length > RTL_MAXIMUM_PATH_IN_CHARS) {
+        Status = STATUS_NAME_TOO_LONG;
+        goto End;
+    }
+
+    RtlPointUnicodeString(&DosPath, Path, Length);
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &DosPath,
+                                Buffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &NtPath);
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    Step = "open the file of prefixes";
+    Status = RtlOpenFileForReading(Context->Rtl, &NtPath, &Handle);
+    if (!NT_SUCCESS(Status)) {
+        Handle = NULL;
+        goto End;
+    }
+
+    Step = "read the file of prefixes";
+    Status = RtlQueryFileSize(Context->Rtl, Handle, &SizeInBytes);
+    if (!NT_SUCCESS(Status)) {
+        goto End;
+    }
+
+    if (SizeInBytes > READER_MAXIMUM_PREFIX_FILE) {
+        Status = STATUS_FILE_TOO_LARGE;
+        goto End;
+    }
+
+    File = (PREADER_PREFIX_FILE)
+        Allocator->Allocate(Allocator->Context,
+                            sizeof(READER_PREFIX_FILE) + (SIZE_T)SizeInBytes);
+    if (File == NULL) {
+        Status = STATUS_NO_MEMORY;
+        goto End;
+    }
+
+    //
+    // The file may have become shorter meanwhile.
+    //
+
+    while (File->SizeInBytes < SizeInBytes) {
+
+        Status = RtlReadFile(Context->Rtl,
+                             Handle,
+                             File->SizeInBytes,
+                             File->Bytes + File->SizeInBytes,
+                             (ULONG)SizeInBytes - File->SizeInBytes,
+                             &Read);
+        if (Status == STATUS_END_OF_FILE || (NT_SUCCESS(Status) && Read == 0)) {
+            Status = STATUS_SUCCESS;
+            break;
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+
+        File->SizeInBytes += Read;
+    }
+
+    *PrefixFile = File;
+    File = NULL;
+
+End:
+
+    if (Handle != NULL) {
+        RtlClose(Context->Rtl, Handle);
+    }
+
+    Allocator->Free(Allocator->Context, File);
+    Allocator->Free(Allocator->Context, Buffer);
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Context, Step, Name, Status);
+    }
+
+    return Status;
+}
+
+
+//
+// Adds the prefixes of a file.
+// IsExclude: whether they are of --exclude.
+// Path, Name: the file's path as it was given, in UTF-16 and UTF-8.
+// Returns STATUS_SUCCESS or what failed, which has been written.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionAddPrefixFile(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_FILTER Filter,
+    _In_ BOOLEAN IsExclude,
+    _In_z_ PCWSTR Path,
+    _In_z_ PCSZ Name
+    )
+{
+    PREADER_PREFIX_FILE File;
+    ULONG Before = Filter->NumberOfPrefixes;
+    NTSTATUS Status;
+
+    Status = FunctionReadPrefixFile(Context, Path, Name, &File);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    File->Next = Filter->Files;
+    Filter->Files = File;
+    Status = FunctionAddLines(Context, Filter, IsExclude, File, Name);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    //
+    // Nothing to exclude is nothing excluded.  But without a function to show
+    // everything would be shown.
+    //
+
+    if (!IsExclude && Filter->NumberOfPrefixes == Before) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: read the file of prefixes: %T: there is "
+                     "no prefix in it\n",
+                     Name);
+        RtlFlushWriter(Context->Errors);
+        return STATUS_NOT_FOUND;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Adds the prefixes of an argument, which commas separate. Empty ones are
+// passed over.
+// IsExclude: whether they are of --exclude.
+// List: the argument; the filter points into it.
+// IsBadValue: whether it is no such list.
+// Returns STATUS_SUCCESS or what failed; without IsBadValue it has been
+// written.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionAddList(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_FILTER Filter,
+    _In_ BOOLEAN IsExclude,
+    _In_z_ PCSZ List,
+    _Out_ PBOOLEAN IsBadValue
+    )
+{
+    ULONG Before = Filter->NumberOfPrefixes;
+    ULONG Start = 0;
+    ULONG End = 0;
+    PCSZ Problem;
+    NTSTATUS Status;
+
+    for (;; End++) {
+
+        if (List[End] != ',' && List[End] != 0) {
+            continue;
+        }
+
+        Status = FunctionAddPrefix(Filter,
+                                   IsExclude,
+                                   List + Start,
+                                   End - Start,
+                                   &Problem);
+        if (!NT_SUCCESS(Status) || List[End] == 0) {
+            break;
+        }
+
+        Start = End + 1;
+    }
+
+    if (NT_SUCCESS(Status) && Filter->NumberOfPrefixes == Before) {
+        Status = STATUS_INVALID_PARAMETER;
+    }
+
+    *IsBadValue = (BOOLEAN)(Status == STATUS_INVALID_PARAMETER);
+    if (!NT_SUCCESS(Status) && !*IsBadValue) {
+        BaseFail(Context, "take the prefixes", List, Status);
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+FunctionAddPrefixes(
+    PCREADER_CONTEXT Context,
+    PREADER_FILTER *Filter,
+    BOOLEAN IsExclude,
+    PCWSTR Value,
+    PCSZ ValueUtf8,
+    PBOOLEAN IsBadValue
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+
+    *IsBadValue = FALSE;
+    if (*Filter == NULL) {
+
+        *Filter = (PREADER_FILTER)
+            Allocator->Allocate(Allocator->Context, sizeof(READER_FILTER));
+        if (*Filter == NULL) {
+            BaseFail(Context,
+                     "take the prefixes",
+                     ValueUtf8,
+                     STATUS_NO_MEMORY);
+            return STATUS_NO_MEMORY;
+        }
+
+        (*Filter)->Allocator = Allocator;
+    }
+
+    if (ValueUtf8[0] != '@') {
+        return FunctionAddList(Context,
+                               *Filter,
+                               IsExclude,
+                               ValueUtf8,
+                               IsBadValue);
+    }
+
+    if (ValueUtf8[1] == 0) {
+        *IsBadValue = TRUE;
+        return STATUS_INVALID_PARAMETER;
+    }
+
+    return FunctionAddPrefixFile(Context,
+                                 *Filter,
+                                 IsExclude,
+                                 Value + 1,
+                                 ValueUtf8 + 1);
+}
+
+
+//
+// Frees what is needed only until there is a table.
+//
+
+static
+VOID
+FunctionFreePrefixes(
+    _Inout_ PREADER_FILTER Filter
+    )
+{
+    PCALLOCATOR Allocator = Filter->Allocator;
+    PREADER_PREFIX_FILE File;
+
+    while (Filter->Files != NULL) {
+        File = Filter->Files;
+        Filter->Files = File->Next;
+        Allocator->Free(Allocator->Context, File);
+    }
+
+    Allocator->Free(Allocator->Context, Filter->Prefixes);
+    Filter->Prefixes = NULL;
+    Filter->CapacityOfPrefixes = 0;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+FunctionBuildFilter(
+    PCREADER_CONTEXT Context,
+    PREADER_FILTER Filter
+    )
+{
+    STRING_TABLE_ALLOCATOR Allocator;
+    ULONGLONG Start;
+    NTSTATUS Status;
+
+    if (Filter == NULL) {
+        return TRUE;
+    }
+
+    Status = STATUS_SUCCESS;
+    if (Filter->NumberOfPrefixes != 0) {
+
+        Allocator.Context = Filter->Allocator->Context;
+        Allocator.Allocate = Filter->Allocator->Allocate;
+        Allocator.Free = Filter->Allocator->Free;
+        Start = FunctionReadMicroseconds(Context->Rtl);
+        Status = StringTableCreate(&Allocator,
+                                   StringTableQueryInstructions(),
+                                   0,
+                                   Filter->Prefixes,
+                                   Filter->NumberOfPrefixes,
+                                   &Filter->Table,
+                                   NULL);
+        Filter->BuildMicroseconds =
+            FunctionReadMicroseconds(Context->Rtl) - Start;
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Context,
+                 "make a table of the prefixes",
+                 "--function, --exclude",
+                 Status);
+        return FALSE;
+    }
+
+    FunctionFreePrefixes(Filter);
+    return TRUE;
+}
+
+
+_Use_decl_annotations_
+VOID
+FunctionDestroyFilter(
+    PREADER_FILTER Filter
+    )
+{
+    PCALLOCATOR Allocator;
+
+    if (Filter == NULL) {
+        return;
+    }
+
+    Allocator = Filter->Allocator;
+    StringTableDestroy(Filter->Table);
+    FunctionFreePrefixes(Filter);
+    Allocator->Free(Allocator->Context, Filter->IsExclude);
+    Allocator->Free(Allocator->Context, Filter);
+}
+
+
+_Use_decl_annotations_
+VOID
+FunctionFilterFunctions(
+    PREADER_FUNCTIONS Functions,
+    PCREADER_FILTER Filter
+    )
+{
+    PCRTL Rtl = Functions->Session->Context->Rtl;
+    PREADER_FUNCTION Function;
+    ULONGLONG Start = 0;
+    ULONG Prefix;
+    ULONG Skip;
+
+    if (Functions->NumberOfDecided == Functions->NumberOfFunctions) {
+        return;
+    }
+
+    if (Filter != NULL) {
+        Start = FunctionReadMicroseconds(Rtl);
+    }
+
+    for (;
+         Functions->NumberOfDecided < Functions->NumberOfFunctions;
+         Functions->NumberOfDecided++) {
+
+        Function = &Functions->Functions[Functions->NumberOfDecided];
+        Functions->NumberOfDecisions += 1;
+        Prefix = STRING_TABLE_NOT_FOUND;
+        if (Filter != NULL && Filter->Table != NULL) {
+
+            Skip = FunctionSkipReturnType(Function->Name, Function->NameLength);
+            Prefix = StringTableSearch(Filter->Table,
+                                       Function->Name + Skip,
+                                       Function->NameLength - Skip);
+            if (Prefix == STRING_TABLE_NOT_FOUND && Skip != 0) {
+                Prefix = StringTableSearch(Filter->Table,
+                                           Function->Name,
+                                           Function->NameLength);
+            }
+        }
+
+        if (Prefix == STRING_TABLE_NOT_FOUND) {
+            Function->IsExcluded = FALSE;
+            Function->IsShown = Filter == NULL || !Filter->HasFunctions;
+        } else {
+            Function->IsExcluded = Filter->IsExclude[Prefix];
+            Function->IsShown = !Function->IsExcluded;
+        }
+    }
+
+    if (Filter != NULL) {
+        Functions->FilterMicroseconds += FunctionReadMicroseconds(Rtl) - Start;
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+FunctionPutNotShown(
+    PREADER_OUTPUT Output,
+    PCREADER_FILTER Filter,
+    PCREADER_NOT_SHOWN NotShown
+    )
+{
+    PCSZ Unit = NotShown->AreNodes ? "node" : "function";
+
+    if (Filter == NULL) {
+        return;
+    }
+
+    switch (Output->Format) {
+
+    case ReaderFormatText:
+        RtlWriteText(Output->Writer,
+                     "Not shown (--function, --exclude): %llu %s%s, %llu "
+                     "call%s.\n",
+                     NotShown->Rows,
+                     Unit,
+                     NotShown->Rows == 1 ? "" : "s",
+                     NotShown->Calls,
+                     NotShown->Calls == 1 ? "" : "s");
+        break;
+
+    case ReaderFormatJson:
+        OutputBeginTable(Output,
+                         NotShown->AreNodes ? &ReaderNodesNotShownTable
+                                            : &ReaderNotShownTable,
+                         0);
+        OutputPutNumber(Output, NotShown->Rows);
+        OutputPutNumber(Output, NotShown->Calls);
+        OutputEndTable(Output);
+        break;
+
+    default:
+        break;
+    }
+}
+
+
+_Use_decl_annotations_
+ULONG
+FunctionEndFilter(
+    PCREADER_CONTEXT Context,
+    PCREADER_FILTER Filter,
+    ULONGLONG NumberShown,
+    PCREADER_NOT_SHOWN NotShown,
+    ULONG ExitCode
+    )
+{
+    if (Filter == NULL || NumberShown != 0 || NotShown->Rows == 0) {
+        return ExitCode;
+    }
+
+    RtlWriteText(Context->Errors,
+                 "TraceReader: %s (prefixes are compared with names as shown, "
+                 "with the same case and without the module)\n",
+                 Filter->HasFunctions
+                     ? "--function and --exclude leave no function"
+                     : "--exclude leaves no function");
+    RtlFlushWriter(Context->Errors);
+    return ExitCode == READER_EXIT_SUCCESS ? READER_EXIT_NOTHING : ExitCode;
+}
+
+
+_Use_decl_annotations_
+VOID
+FunctionPutFilterCost(
+    const READER_FUNCTIONS *Functions,
+    PCREADER_FILTER Filter
+    )
+{
+    PRTL_WRITER Errors = Functions->Session->Context->Errors;
+
+    if (Filter == NULL) {
+        return;
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: filter: %u prefixes in a table in %llu us; "
+                 "%llu functions decided in %llu us (%s)\n",
+                 Filter->NumberOfPrefixes,
+                 Filter->BuildMicroseconds,
+                 Functions->NumberOfDecisions,
+                 Functions->FilterMicroseconds,
+                 Filter->Table != NULL ? StringTableVariant(Filter->Table)
+                                       : "no prefixes");
+    RtlFlushWriter(Errors);
+}

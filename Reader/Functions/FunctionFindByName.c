@@ -1,0 +1,504 @@
+/*++
+
+Module Name:
+
+    FunctionFindByName.c
+
+Abstract:
+
+    The functions that a command's argument FUNCTION means.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "FunctionFindByName.h"
+
+#define READER_MAXIMUM_LISTED 10u
+
+
+//
+// Makes an ASCII letter small.
+// Letter: the character.
+// Returns the character.
+//
+
+static
+CHAR
+FunctionFoldLetter(
+    _In_ CHAR Letter
+    )
+{
+    return Letter >= 'A' && Letter <= 'Z' ? (CHAR)(Letter | 0x20) : Letter;
+}
+
+
+//
+// Compares two texts without regard to the case of ASCII letters.
+// Returns TRUE if they are the same.
+//
+
+static
+BOOLEAN
+FunctionIsTextFolded(
+    _In_reads_bytes_(LengthInBytes) const CHAR *First,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Second,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < LengthInBytes; Index++) {
+        if (FunctionFoldLetter(First[Index]) !=
+            FunctionFoldLetter(Second[Index])) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+
+//
+// Looks for a text in another one, in any case.
+//
+
+static
+BOOLEAN
+FunctionIsTextInside(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes,
+    _In_reads_bytes_(PartLength) const CHAR *Part,
+    _In_ ULONG PartLength
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index + PartLength <= LengthInBytes; Index++) {
+        if (FunctionIsTextFolded(Text + Index, Part, PartLength)) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+
+//
+// Tells whether a module has a name, with or without its extension.
+//
+
+static
+BOOLEAN
+FunctionIsModuleNamed(
+    _In_ const READER_MODULE *Module,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG End = Module->NameLength;
+
+    while (End != 0 && Module->Name[End - 1] != '.') {
+        End -= 1;
+    }
+
+    return (LengthInBytes == Module->NameLength ||
+            (End != 0 && LengthInBytes == End - 1)) &&
+           FunctionIsTextFolded(Module->Name, Name, LengthInBytes);
+}
+
+
+_Use_decl_annotations_
+VOID
+FunctionInitializeName(
+    PREADER_NAME Name,
+    PREADER_FUNCTIONS Functions,
+    PCSZ Command,
+    PCSZ Text
+    )
+{
+    const READER_SESSION *Session = Functions->Session;
+    ULONG Length = 0;
+    ULONG Index;
+
+    Name->Functions = Functions;
+    Name->Command = Command;
+    Name->Text = Text;
+    Name->Module = Text;
+    Name->ModuleLength = 0;
+    Name->Name = Text;
+    Name->NameLength = RtlLengthOfString(Text);
+
+    while (Text[Length] != 0 && Text[Length] != '!') {
+        Length += 1;
+    }
+
+    if (Length == 0 || Text[Length] == 0) {
+        return;
+    }
+
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+        if (FunctionIsModuleNamed(Session->Modules[Index], Text, Length)) {
+            Name->ModuleLength = Length;
+            Name->Name = Text + Length + 1;
+            Name->NameLength -= Length + 1;
+            return;
+        }
+    }
+}
+
+
+//
+// Tells whether a function is in the module that a name is of.
+//
+
+static
+BOOLEAN
+FunctionIsModuleMeant(
+    _In_ PCREADER_NAME Name,
+    _In_ PCREADER_FUNCTION Function
+    )
+{
+    return Name->ModuleLength == 0 ||
+           FunctionIsModuleNamed(
+               Name->Functions->Session->Modules[Function->Module],
+               Name->Module,
+               Name->ModuleLength);
+}
+
+
+_Use_decl_annotations_
+READER_MATCH
+FunctionMatchName(
+    PCREADER_NAME Name,
+    ULONG Function
+    )
+{
+    PCREADER_FUNCTION This = &Name->Functions->Functions[Function];
+    const CHAR *Text = This->Name;
+    ULONG Length = Name->NameLength == This->NameLength ? This->NameLength
+                                                        : This->BareLength;
+    ULONG Skip;
+
+    if (!FunctionIsModuleMeant(Name, This)) {
+        return ReaderMatchNone;
+    }
+
+    if (Length == Name->NameLength &&
+        RtlAreBytesEqual(Text, Name->Name, Length)) {
+        return ReaderMatchExact;
+    }
+
+    //
+    // With the return type, if it has one, or without.
+    //
+
+    if (Length < Name->NameLength ||
+        !RtlAreBytesEqual(Text, Name->Name, Name->NameLength)) {
+
+        Skip = FunctionSkipReturnType(Text, Length);
+        Text += Skip;
+        Length -= Skip;
+        if (Skip == 0 || Length < Name->NameLength ||
+            !RtlAreBytesEqual(Text, Name->Name, Name->NameLength)) {
+            return ReaderMatchNone;
+        }
+
+        if (Length == Name->NameLength) {
+            return ReaderMatchBare;
+        }
+    }
+
+    return Name->NameLength != 0 && Text[Name->NameLength] == '('
+               ? ReaderMatchBare
+               : ReaderMatchPrefix;
+}
+
+
+//
+// Orders functions by name, then by module, then as they appeared.
+// Returns negative, zero or positive.
+//
+
+static
+LONG
+FunctionCompareNames(
+    _In_ PVOID Context,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    PREADER_FUNCTIONS Functions = (PREADER_FUNCTIONS)Context;
+    PCREADER_FUNCTION One = &Functions->Functions[First];
+    PCREADER_FUNCTION Other = &Functions->Functions[Second];
+    LONG Order;
+
+    Order = BaseCompareText(One->Name,
+                            One->NameLength,
+                            Other->Name,
+                            Other->NameLength);
+    if (Order == 0 && One->Module != Other->Module) {
+        Order = One->Module < Other->Module ? -1 : 1;
+    }
+
+    if (Order == 0 && First != Second) {
+        Order = First < Second ? -1 : 1;
+    }
+
+    return Order;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+FunctionAreNamesEqual(
+    const READER_FUNCTIONS *Functions,
+    ULONG First,
+    ULONG Second
+    )
+{
+    PCREADER_FUNCTION One = &Functions->Functions[First];
+    PCREADER_FUNCTION Other = &Functions->Functions[Second];
+
+    return BaseCompareText(One->Name,
+                           One->NameLength,
+                           Other->Name,
+                           Other->NameLength) == 0;
+}
+
+
+//
+// Lists functions on the error output, a name once for each module.
+//
+
+static
+VOID
+FunctionListFunctions(
+    _In_ PCREADER_NAME Name,
+    _In_reads_(Count) const ULONG *Found,
+    _In_ ULONG Count
+    )
+{
+    const READER_FUNCTIONS *Functions = Name->Functions;
+    PRTL_WRITER Errors = Functions->Session->Context->Errors;
+    const READER_MODULE *Module;
+    PCREADER_FUNCTION Function;
+    ULONG Listed = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Count; Index++) {
+
+        Function = &Functions->Functions[Found[Index]];
+        if (Index != 0 &&
+            Functions->Functions[Found[Index - 1]].Module ==
+                Function->Module &&
+            FunctionAreNamesEqual(Functions, Found[Index - 1], Found[Index])) {
+            continue;
+        }
+
+        Listed += 1;
+        if (Listed > READER_MAXIMUM_LISTED) {
+            continue;
+        }
+
+        Module = Functions->Session->Modules[Function->Module];
+        RtlWriteText(Errors, "  ");
+        RtlWriteCleanText(Errors, Module->Name, Module->NameLength);
+        RtlWriteText(Errors, "!");
+        RtlWriteCleanText(Errors, Function->Name, Function->NameLength);
+        RtlWriteText(Errors, "\n");
+    }
+
+    if (Listed > READER_MAXIMUM_LISTED) {
+        RtlWriteText(Errors,
+                     "  and %u more\n",
+                     Listed - READER_MAXIMUM_LISTED);
+    }
+}
+
+
+//
+// Says that there is no function of a name, and which are near: those that
+// contain it in another case.
+// IsSeen, NumberSeen: by function, whether it was called.
+// Found: room for all functions.
+//
+
+static
+VOID
+FunctionSuggestNames(
+    _In_ PCREADER_NAME Name,
+    _In_reads_(NumberSeen) const UCHAR *IsSeen,
+    _In_ ULONG NumberSeen,
+    _Out_writes_(NumberSeen) PULONG Found
+    )
+{
+    const READER_FUNCTIONS *Functions = Name->Functions;
+    PRTL_WRITER Errors = Functions->Session->Context->Errors;
+    PCREADER_FUNCTION Function;
+    ULONG Count = 0;
+    ULONG Index;
+
+    for (Index = 0;
+         Name->NameLength != 0 && Index < NumberSeen;
+         Index++) {
+
+        Function = &Functions->Functions[Index];
+        if (IsSeen[Index] &&
+            FunctionIsTextInside(Function->Name,
+                                 Function->NameLength,
+                                 Name->Name,
+                                 Name->NameLength)) {
+            Found[Count] = Index;
+            Count += 1;
+        }
+    }
+
+    BaseSort(Found, Count, FunctionCompareNames, (PVOID)Functions);
+    RtlWriteText(Errors,
+                 "TraceReader: %s: no function that was called has the name "
+                 "%T, or one that begins with it%s\n",
+                 Name->Command,
+                 Name->Text,
+                 Count != 0 ? "; near are:"
+                            : " (TraceReader report lists the functions)");
+    FunctionListFunctions(Name, Found, Count);
+    RtlFlushWriter(Errors);
+}
+
+
+//
+// Says so when a name means several functions.
+// Found, Count: the functions, by name and module.
+//
+
+static
+VOID
+FunctionNoteSeveral(
+    _In_ PCREADER_NAME Name,
+    _In_reads_(Count) const ULONG *Found,
+    _In_ ULONG Count
+    )
+{
+    const READER_FUNCTIONS *Functions = Name->Functions;
+    PRTL_WRITER Errors = Functions->Session->Context->Errors;
+    ULONG Modules = 1;
+    ULONG Index;
+
+    if (Count < 2) {
+        return;
+    }
+
+    for (Index = 1; Index < Count; Index++) {
+        if (Functions->Functions[Found[Index]].Module !=
+            Functions->Functions[Found[Index - 1]].Module) {
+            Modules += 1;
+        }
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: %s: this name matches %u functions%s; all are "
+                 "counted%s\n",
+                 Name->Command,
+                 Count,
+                 Modules > 1 ? " in several modules" : "",
+                 Modules > 1 ? "; MODULE!NAME selects those of one:" : "");
+    if (Modules > 1) {
+        FunctionListFunctions(Name, Found, Count);
+    }
+
+    RtlFlushWriter(Errors);
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+FunctionResolveName(
+    PCREADER_NAME Name,
+    const UCHAR *IsSeen,
+    ULONG NumberSeen,
+    PUCHAR *IsMeant,
+    PULONG Function,
+    PULONG ExitCode
+    )
+{
+    const READER_FUNCTIONS *Functions = Name->Functions;
+    PCREADER_CONTEXT Context = Functions->Session->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_MATCH Best = ReaderMatchNone;
+    READER_MATCH Match;
+    PULONG Found;
+    ULONG Count = 0;
+    ULONG Index;
+    BOOLEAN IsResolved = FALSE;
+
+    *ExitCode = READER_EXIT_FAILURE;
+    *Function = READER_NONE;
+    *IsMeant = (PUCHAR)Allocator->Allocate(
+        Allocator->Context,
+        (SIZE_T)Functions->NumberOfFunctions + 1);
+    Found = (PULONG)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)Functions->NumberOfFunctions + 1) * sizeof(ULONG));
+    if (*IsMeant == NULL || Found == NULL) {
+        BaseFail(Context, "find the function", Name->Text, STATUS_NO_MEMORY);
+        goto End;
+    }
+
+    if (NumberSeen > Functions->NumberOfFunctions) {
+        NumberSeen = Functions->NumberOfFunctions;
+    }
+
+    for (Index = 0; Index < NumberSeen; Index++) {
+
+        Match = IsSeen[Index] ? FunctionMatchName(Name, Index)
+                              : ReaderMatchNone;
+        if (Match > Best) {
+            Best = Match;
+            Count = 0;
+        }
+
+        if (Match == Best && Match != ReaderMatchNone) {
+            Found[Count] = Index;
+            Count += 1;
+        }
+    }
+
+    if (Count == 0) {
+        FunctionSuggestNames(Name, IsSeen, NumberSeen, Found);
+        *ExitCode = READER_EXIT_NOTHING;
+        goto End;
+    }
+
+    BaseSort(Found, Count, FunctionCompareNames, (PVOID)Functions);
+    if (!FunctionAreNamesEqual(Functions, Found[0], Found[Count - 1])) {
+
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: several %s %T; give one in full:\n",
+                     Name->Command,
+                     Best == ReaderMatchBare ? "functions are called"
+                                             : "names begin with",
+                     Name->Text);
+        FunctionListFunctions(Name, Found, Count);
+        RtlFlushWriter(Context->Errors);
+        goto End;
+    }
+
+    for (Index = 0; Index < Count; Index++) {
+        (*IsMeant)[Found[Index]] = TRUE;
+    }
+
+    *Function = Found[0];
+    *ExitCode = READER_EXIT_SUCCESS;
+    FunctionNoteSeveral(Name, Found, Count);
+    IsResolved = TRUE;
+
+End:
+
+    Allocator->Free(Allocator->Context, Found);
+    if (!IsResolved) {
+        Allocator->Free(Allocator->Context, *IsMeant);
+        *IsMeant = NULL;
+    }
+
+    return IsResolved;
+}

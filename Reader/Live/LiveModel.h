@@ -1,0 +1,228 @@
+/*++
+
+Module Name:
+
+    LiveModel.h
+
+Abstract:
+
+    A refresh as numbers and names, without a session.
+
+--*/
+
+#ifndef TRACER_LIVE_MODEL_H
+#define TRACER_LIVE_MODEL_H
+
+#include "LiveRead.h"
+
+typedef struct _READER_LIVE_FUNCTION_ROW {
+    PCSZ Name;                      // UTF-8, as the image has it
+    ULONG NameLength;               // bytes
+    BOOLEAN IsShown;                // --function, --exclude
+    BOOLEAN IsRunning;              // it ran in this interval
+    ULONGLONG Calls;                // of the interval
+    ULONGLONG CallsPerSecond;
+    ULONGLONG SelfTicks;            // of the interval
+    ULONGLONG SelfPerSecond;        // ticks
+    ULONGLONG SelfPerMille;         // of all functions' in the interval
+    ULONGLONG AllCalls;
+    ULONGLONG AllTotalTicks;
+    ULONGLONG AllSelfTicks;
+    ULONGLONG AverageTicks;
+    BOOLEAN HasAverage;             // a call has ended
+} READER_LIVE_FUNCTION_ROW;
+typedef READER_LIVE_FUNCTION_ROW *PREADER_LIVE_FUNCTION_ROW;
+typedef const READER_LIVE_FUNCTION_ROW *PCREADER_LIVE_FUNCTION_ROW;
+
+typedef struct _READER_LIVE_THREAD_ROW {
+    ULONG ThreadId;
+    const CHAR *Name;
+    ULONG NameLength;               // bytes; 0: it has none
+    PCSZ State;                     // a literal
+    ULONGLONG CallsPerSecond;
+    ULONGLONG Records;              // since reading began
+    ULONGLONG SizeInBytes;          // of its stores' records
+    ULONG FirstFrame;               // index
+    ULONG Depth;                    // number of frames
+    PCSZ Innermost;                 // the running function's name
+    ULONG InnermostLength;          // bytes; 0: none
+    ULONG Unused;
+    CHAR Label[64];                 // what Name is where there are several
+                                    // processes: the process's, and its own
+} READER_LIVE_THREAD_ROW;
+typedef READER_LIVE_THREAD_ROW *PREADER_LIVE_THREAD_ROW;
+typedef const READER_LIVE_THREAD_ROW *PCREADER_LIVE_THREAD_ROW;
+
+typedef struct _READER_LIVE_FRAME_ROW {
+    PCSZ Name;
+    ULONG NameLength;               // bytes
+    ULONG Track;                    // 0: the thread's own stack
+    ULONGLONG AgeInTicks;
+    BOOLEAN IsShown;                // --function, --exclude
+    BOOLEAN IsAssumed;              // records after its entry were left out
+} READER_LIVE_FRAME_ROW;
+typedef READER_LIVE_FRAME_ROW *PREADER_LIVE_FRAME_ROW;
+typedef const READER_LIVE_FRAME_ROW *PCREADER_LIVE_FRAME_ROW;
+
+#define READER_LIVE_SENTENCE_SIZE 240   // bytes
+
+//
+// The beginning of a line on what is followed.
+//
+
+#define READER_PUT_LIVE_PROCESS(Writer, Model, First)                       \
+    do {                                                                    \
+        if ((Model)->NumberOfProcesses > 1) {                               \
+            RtlWriteText((Writer),                                          \
+                         "%u processes",                                    \
+                         (Model)->NumberOfProcesses);                       \
+        } else {                                                            \
+            RtlWriteText((Writer),                                          \
+                         "%srocess %u",                                     \
+                         (First),                                           \
+                         (Model)->ProcessId);                               \
+        }                                                                   \
+    } while (0)
+
+typedef struct _READER_LIVE_MODEL {
+    PCALLOCATOR Allocator;
+    PCSZ Path;                      // UTF-8, of the session
+    PCCORE_CLOCK Clock;
+    ULONG ProcessId;
+    ULONG NumberOfProcesses;        // of several, ProcessId is the first's
+    ULONG NumberOfRunning;          // threads
+    ULONGLONG SystemTime;           // FILETIME
+    ULONGLONG IntervalInNanoseconds;    // 0: not known
+    ULONGLONG NewRecords;           // of a session of trees alone, calls
+    ULONGLONG AllRecords;
+    ULONGLONG CallsPerSecond;
+    ULONGLONG SamplePerMille;       // of the interval's records; 1000: all
+    ULONG ThreadsOfTrees;           // with more than one
+    BOOLEAN IsOfTrees;              // there are no records
+    BOOLEAN IsEnded;                // the numbers are those of the whole run
+    BOOLEAN IsWhole;                // likewise: it had ended before
+    BOOLEAN IsLate;                 // reading does not keep up
+    ULONGLONG SincePerMille;        // of those since reading began, read
+    BOOLEAN IsEstimated;            // some of All* are
+    BOOLEAN IsBackUnread;           // frames from before are not known
+    ULONGLONG Overtaken;            // records overwritten before they were
+                                    // read
+    ULONGLONG AgeInMilliseconds;    // of what is shown
+    PCSZ ClockName;                 // NULL: that of the time stamp counter
+    CHAR End[READER_LIVE_SENTENCE_SIZE];    // how the program ended
+    ULONG EndLength;
+    PREADER_LIVE_FUNCTION_ROW Functions;
+    ULONG NumberOfFunctions;
+    ULONG CapacityOfFunctions;
+    PREADER_LIVE_THREAD_ROW Threads;
+    ULONG NumberOfThreads;
+    ULONG CapacityOfThreads;
+    PREADER_LIVE_FRAME_ROW Frames;  // by thread, the outermost first
+    ULONG NumberOfFrames;
+    ULONG CapacityOfFrames;
+} READER_LIVE_MODEL;
+typedef READER_LIVE_MODEL *PREADER_LIVE_MODEL;
+typedef const READER_LIVE_MODEL *PCREADER_LIVE_MODEL;
+
+//
+// What NewRecords and AllRecords are.
+//
+
+#define READER_LIVE_UNIT(Model) ((Model)->IsOfTrees ? "calls" : "records")
+
+//
+// Makes the model of what has been read. What it points to stays until the
+// session is closed.
+//
+// IsWhole: whether the interval is all that there is: the program had ended
+// before it was looked at.
+//
+
+_Must_inspect_result_
+NTSTATUS
+LiveMakeLiveModel(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_MODEL Model,
+    _In_ BOOLEAN IsWhole
+    );
+
+//
+// Makes the model of a whole session whose program has ended, from a tally of
+// all its threads.
+// Model: the model, which is made anew in the memory that it has.
+//
+
+_Must_inspect_result_
+NTSTATUS
+LiveMakeEndedModel(
+    _Inout_ PREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_MODEL Model,
+    _In_ const READER_TALLY *Tally
+    );
+
+//
+// Frees what a model holds.
+// Model: the model, or all zeroes.
+//
+
+VOID
+LiveRundownModel(
+    _Inout_ PREADER_LIVE_MODEL Model
+    );
+
+//
+// Says how the program ended, without a line feed; the process is gone.
+//
+
+VOID
+LiveWriteLiveEnd(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ const READER_SESSION *Session
+    );
+
+//
+// Says in plain words how fresh and how good the numbers are, without a line
+// feed.
+//
+
+VOID
+LiveWriteLiveState(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCREADER_LIVE_MODEL Model
+    );
+
+//
+// Write a number in a column of that width, and a time in one of
+// READER_TIME_WIDTH.  An estimate has a ~ and three digits at most.
+//
+
+#define READER_ESTIMATE_SIZE 16     // bytes, of such a number or time
+
+//
+// Writes a number that may be an estimate.
+// IsEstimate: whether it is one; 0 may be one, too: none was seen.
+// Width: of the column.
+//
+
+VOID
+LiveWriteLiveNumber(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ ULONGLONG Number,
+    _In_ BOOLEAN IsEstimate,
+    _In_ int Width
+    );
+
+//
+// Writes a time that may be an estimate.
+// IsEstimate: whether it is one.
+//
+
+VOID
+LiveWriteLiveTime(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Ticks,
+    _In_ BOOLEAN IsEstimate
+    );
+
+#endif // TRACER_LIVE_MODEL_H

@@ -1,0 +1,401 @@
+/*++
+
+Module Name:
+
+    LiveTake.c
+
+Abstract:
+
+    What a thread did in an interval is taken over into what live shows.
+
+--*/
+
+#include "LiveTake.h"
+
+_Use_decl_annotations_
+VOID
+LiveActivateFrames(
+    PREADER_LIVE Live,
+    PREADER_LIVE_THREAD Thread,
+    BOOLEAN IsActive
+    )
+{
+    const CORE_STACK *Stack;
+    PCORE_TOTALS Totals;
+    SIZE_T Depth;
+    ULONG Function;
+    ULONG Index;
+
+    for (Index = 0; Index < Thread->Stream.Pair.NumberOfStacks; Index++) {
+        Stack = &Thread->Stream.Pair.Stacks[Index];
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+            Live->Tally.Totals.Totals[Stack->Frames[Depth].Function]
+                .ActiveCalls = 0;
+        }
+    }
+
+    for (Index = 0;
+         IsActive && Index < Thread->Stream.Pair.NumberOfStacks;
+         Index++) {
+        Stack = &Thread->Stream.Pair.Stacks[Index];
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
+            Function = Stack->Frames[Depth].Function;
+            Totals = &Live->Tally.Totals.Totals[Function];
+            if (Totals->ActiveCalls == 0) {
+                Live->List[Function].OtherTotalTicks -= Thread->GapTicks;
+            }
+
+            Totals->ActiveCalls += 1;
+        }
+    }
+
+    if (IsActive) {
+        Thread->GapTicks = 0;
+    }
+}
+
+_Use_decl_annotations_
+NTSTATUS
+LiveEvent(
+    PREADER_LIVE Live,
+    PCREADER_LIVE_THREAD Thread,
+    const CORE_EVENT *Event
+    )
+{
+    PREADER_LIVE_FUNCTION Function;
+    PCORE_TOTALS Totals;
+
+    if (Event->Kind == CoreEventEnter) {
+        Event->Frame->Node = 0;
+    }
+
+    if (Event->Kind == CoreEventEnter || Event->Frame == NULL) {
+        return CallTallyEvent(&Live->Tally, Event);
+    }
+
+    Function = &Live->List[Event->Frame->Function];
+    Totals = &Live->Tally.Totals.Totals[Event->Frame->Function];
+    if (Event->Frame->NumberOfJumps < Thread->GapJumps) {
+        Totals->ActiveCalls -= 1;
+        Function->OtherCalls += 1;
+        Function->OtherSelfTicks += Event->SelfTicks;
+        if (Totals->ActiveCalls == 0) {
+            Function->OtherTotalTicks += Event->InclusiveTicks;
+        }
+
+        return STATUS_SUCCESS;
+    }
+
+    if (Event->Kind == CoreEventAbandoned) {
+        Function->OtherSelfTicks += Event->SelfTicks;
+        if (Totals->ActiveCalls == 1) {
+            Function->OtherTotalTicks += Event->InclusiveTicks;
+        }
+    }
+
+    return CallTallyEvent(&Live->Tally, Event);
+}
+
+//
+// Adds times, or takes the negative of one away. Those of a damaged store may
+// be anything: their sum wraps, which a signed addition must not.
+// Ticks: what is added.
+//
+
+static
+VOID
+LiveAddTicks(
+    _Inout_ PLONGLONG Sum,
+    _In_ ULONGLONG Ticks
+    )
+{
+    *Sum = (LONGLONG)((ULONGLONG)*Sum + Ticks);
+}
+
+_Use_decl_annotations_
+VOID
+LiveTakeClosed(
+    PREADER_LIVE Live
+    )
+{
+    BOOLEAN HasTimes = Live->Session.Clock.Kind != TRACE_CLOCK_NONE;
+    ULONG Index;
+
+    for (Index = 0; Index < Live->Tally.NumberOfFunctions; Index++) {
+
+        PCCORE_TOTALS Totals = &Live->Tally.Totals.Totals[Index];
+        PCREADER_STATISTICS Statistics = &Live->Tally.List[Index].Statistics;
+        PREADER_LIVE_FUNCTION Function = &Live->List[Index];
+        ULONGLONG Calls;
+        ULONGLONG Ticks;
+
+        Calls = Totals->Calls + Statistics->Calls + Function->OtherCalls;
+        Function->Calls += (LONGLONG)(Calls - Function->ClosedCalls);
+        Function->ClosedCalls = Calls;
+        if (!HasTimes) {
+            continue;
+        }
+
+        Ticks = Totals->SelfTicks + Statistics->SelfTicks +
+                Function->OtherSelfTicks;
+        LiveAddTicks(&Function->SelfTicks,
+                     Ticks - Function->ClosedSelfTicks);
+        Function->ClosedSelfTicks = Ticks;
+        Ticks = Totals->TotalTicks + Statistics->TotalTicks +
+                Function->OtherTotalTicks;
+        LiveAddTicks(&Function->TotalTicks,
+                     Ticks - Function->ClosedTotalTicks);
+        Function->ClosedTotalTicks = Ticks;
+    }
+}
+
+_Use_decl_annotations_
+NTSTATUS
+LiveTakeOpen(
+    PREADER_LIVE Live,
+    PREADER_LIVE_THREAD Thread,
+    ULONGLONG Now
+    )
+{
+    PCORE_PAIR Pair = &Thread->Stream.Pair;
+    BOOLEAN HasTimes = Live->Session.Clock.Kind != TRACE_CLOCK_NONE;
+    PREADER_LIVE_OPEN Open;
+    PCORE_TOTALS Totals;
+    SIZE_T Count = 0;
+    SIZE_T Depth;
+    ULONG Place;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Thread->NumberOfOpen; Index++) {
+        Open = &Thread->Open[Index];
+        Live->List[Open->Function].Calls -= 1;
+        LiveAddTicks(&Live->List[Open->Function].SelfTicks,
+                     0 - Open->SelfTicks);
+        LiveAddTicks(&Live->List[Open->Function].TotalTicks,
+                     0 - Open->TotalTicks);
+    }
+
+    Thread->NumberOfOpen = 0;
+    for (Place = 0; Place < Pair->NumberOfStacks; Place++) {
+        Count += Pair->Stacks[Place].NumberOfFrames;
+    }
+
+    if (Count > 0x7FFFFFFF) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Status = BaseGrowArray(Live->Session.Context->Allocator,
+                           (PVOID *)&Thread->Open,
+                           &Thread->CapacityOfOpen,
+                           (ULONG)Count,
+                           sizeof(READER_LIVE_OPEN));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Open = Thread->Open;
+    for (Place = 0; Place < Pair->NumberOfStacks; Place++) {
+
+        const CORE_STACK *Stack = &Pair->Stacks[Place];
+        ULONGLONG End = Now;
+
+        //
+        // The innermost frame of a stack that does not run stands still.
+        //
+
+        if (Place != Pair->Current && Stack->LeftTimestamp != 0) {
+            End = Stack->LeftTimestamp;
+        }
+
+        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++, Open++) {
+
+            PCORE_FRAME Frame = &Stack->Frames[Depth];
+            ULONGLONG Ticks = 0;
+            ULONGLONG Gain;
+            ULONGLONG Inside = Frame->ChildTicks;
+
+            if (Depth + 1 < Stack->NumberOfFrames &&
+                End > Frame[1].EnterTimestamp) {
+                Inside += End - Frame[1].EnterTimestamp;
+            }
+
+            if (HasTimes && End > Frame->EnterTimestamp &&
+                End - Frame->EnterTimestamp > Inside) {
+                Ticks = End - Frame->EnterTimestamp - Inside;
+            }
+
+            //
+            // The time up to the last look is somebody else's, if a frame
+            // that was entered before it is new.
+            //
+
+            Gain = Ticks;
+            if (Frame->Node == 0 &&
+                Frame->EnterTimestamp < Thread->TakenTo &&
+                (Now <= Thread->TakenTo ||
+                 Gain > Now - Thread->TakenTo)) {
+                Gain = Now > Thread->TakenTo ? Now - Thread->TakenTo : 0;
+            }
+
+            Open->Function = Frame->Function;
+            Open->SelfTicks = Ticks;
+            Live->List[Open->Function].Calls += 1;
+            LiveAddTicks(&Live->List[Open->Function].SelfTicks, Gain);
+
+            //
+            // Of a function that called itself the outermost call counts.
+            //
+
+            Open->TotalTicks = 0;
+            Totals = &Live->Tally.Totals.Totals[Frame->Function];
+            if (Totals->ActiveCalls == 0 && HasTimes &&
+                Now > Frame->EnterTimestamp) {
+                Gain = Now - Frame->EnterTimestamp;
+                Open->TotalTicks = Gain;
+                if (Frame->Node == 0 &&
+                    Frame->EnterTimestamp < Thread->TakenTo) {
+                    Gain = Now > Thread->TakenTo ? Now - Thread->TakenTo : 0;
+                }
+
+                LiveAddTicks(&Live->List[Open->Function].TotalTicks,
+                             Gain);
+            }
+
+            Totals->ActiveCalls = 1;
+            Frame->Node = 1;
+        }
+    }
+
+    LiveActivateFrames(Live, Thread, FALSE);
+    Thread->NumberOfOpen = (ULONG)Count;
+    return STATUS_SUCCESS;
+}
+
+//
+// Makes of a number of what was read one of all there is.
+// Records, RecordsRead: how many there are for how many that were read.
+// Returns the number; 0 for a negative one.
+//
+
+static
+ULONGLONG
+LiveScale(
+    _In_ LONGLONG Number,
+    _In_ ULONGLONG Records,
+    _In_ ULONGLONG RecordsRead
+    )
+{
+    if (Number <= 0) {
+        return 0;
+    }
+
+    if (Records == RecordsRead || RecordsRead == 0) {
+        return (ULONGLONG)Number;
+    }
+
+    return CoreMultiplyDivide((ULONGLONG)Number, Records, RecordsRead);
+}
+
+_Use_decl_annotations_
+VOID
+LiveAddTaken(
+    PREADER_LIVE Live,
+    ULONGLONG Records,
+    ULONGLONG RecordsRead,
+    ULONGLONG Ticks,
+    PREADER_LIVE_THREAD Thread
+    )
+{
+    PREADER_LIVE_FUNCTION Function;
+    ULONGLONG Number;
+    ULONGLONG Sum = 0;
+    ULONGLONG Most = 0;
+    ULONGLONG Missing = 0;
+    ULONGLONG Excess = 0;
+    ULONG Largest = READER_NONE;
+    ULONG Top = READER_NONE;
+    ULONGLONG Longest = 0;
+    ULONG Index;
+
+    if (Thread != NULL) {
+
+        //
+        // Records may have been seen late, after the time that they are of
+        // was counted.
+        //
+
+        Longest = Thread->Stream.Pair.LastTimestamp - Thread->PassStart;
+
+        for (Index = 0; Index < Thread->NumberOfOpen; Index++) {
+            if (Thread->Open[Index].TotalTicks > Ticks) {
+                Live->List[Thread->Open[Index].Function].TotalTicks =
+                    (LONGLONG)Ticks;
+            }
+        }
+
+        for (Index = 0; Index < Live->Tally.NumberOfFunctions; Index++) {
+            Number = LiveScale(Live->List[Index].SelfTicks,
+                               Records,
+                               RecordsRead);
+            Sum += Number;
+            if (Number > Most) {
+                Most = Number;
+                Largest = Index;
+            }
+        }
+
+        if (Sum < Ticks) {
+            Missing = Ticks - Sum;
+        } else {
+            Excess = Sum - Ticks;
+        }
+
+        if (Excess > Ticks / 4 && Largest != READER_NONE) {
+            Thread->LongFunction = Largest;
+            Thread->HasLongFunction = TRUE;
+        }
+
+        if (Thread->HasLongFunction) {
+            Top = Thread->LongFunction;
+        }
+    }
+
+    for (Index = 0; Index < Live->Tally.NumberOfFunctions; Index++) {
+
+        Function = &Live->List[Index];
+        Number = LiveScale(Function->Calls, Records, RecordsRead);
+        if (Thread != NULL && Thread->PieceRecords != 0) {
+            Number = LiveScale((LONGLONG)Function->PieceCalls,
+                               Records,
+                               Thread->PieceRecords);
+        }
+
+        Function->PieceCalls = 0;
+        Function->IntervalCalls += Number;
+        Function->AllCalls += Number;
+
+        Number = LiveScale(Function->SelfTicks, Records, RecordsRead);
+        if (Index == Largest) {
+            Number -= Number < Excess ? Number : Excess;
+        }
+
+        if (Index == Top) {
+            Number += Missing;
+        }
+
+        Function->IntervalSelfTicks += Number;
+        Function->AllSelfTicks += Number;
+
+        Number = LiveScale(Function->TotalTicks, Records, RecordsRead);
+        if (Thread != NULL && Number > Longest) {
+            Number = Longest;
+        }
+
+        Function->AllTotalTicks += Number;
+
+        Function->Calls = 0;
+        Function->SelfTicks = 0;
+        Function->TotalTicks = 0;
+    }
+}

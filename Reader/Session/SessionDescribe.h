@@ -1,0 +1,141 @@
+/*++
+
+Module Name:
+
+    SessionDescribe.h
+
+Abstract:
+
+    The words for states, and what is to be said of a session below its tables.
+
+--*/
+
+#ifndef TRACER_SESSION_DESCRIBE_H
+#define TRACER_SESSION_DESCRIBE_H
+
+#include "../Output/OutputTable.h"
+#include "Session.h"
+
+//
+// Puts a store's state in a word.
+// Store: one of its stores, with a valid header.
+// Returns a literal.
+//
+
+PCSZ
+SessionDescribeStoreState(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_STORE Store
+    );
+
+//
+// Puts a process's state in a word: stopped if any store was stopped, else
+// open while the process runs, else died if any store was not closed, else
+// closed.
+//
+// Process: the process's index, or READER_NONE for all together.
+// Because: the store that decided it when it is "stopped" or "died", or NULL.
+// Returns a literal.
+//
+
+PCSZ
+SessionDescribeProcessState(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process,
+    _Outptr_result_maybenull_ PREADER_STORE *Because
+    );
+
+#define ReaderDescribeSessionState(Session, Because) \
+    SessionDescribeProcessState((Session), READER_NONE, (Because))
+
+//
+// Has a ring of the session lost its oldest records? Decides whether entries
+// are missing because rings keep the newest records.
+// Returns TRUE if a store's first record is not the first that was made.
+//
+
+BOOLEAN
+SessionIsRingOverwritten(
+    _In_ const READER_SESSION *Session
+    );
+
+//
+// Puts the reason why a store ended in words.
+// Reason: TRACE_REASON_*.
+// Returns a literal.
+//
+
+PCSZ
+SessionDescribeReason(
+    _In_ ULONG Reason
+    );
+
+//
+// Puts the source of a module's symbols in a word.
+// Returns a literal.
+//
+
+PCSZ
+SessionDescribeSymbolSource(
+    _In_ READER_SYMBOL_SOURCE Source
+    );
+
+//
+// Says what is wrong with a store as a whole, without a line feed; nothing if
+// nothing is.
+// Store: the store, looked at.
+//
+
+VOID
+SessionDescribeStoreProblem(
+    _In_ PCREADER_STORE Store,
+    _Inout_ PRTL_WRITER Writer
+    );
+
+//
+// Says which thread could not be read to its end, and which of its stores
+// failed; returns READER_EXIT_FAILURE.
+//
+
+ULONG
+SessionFailThread(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread,
+    _In_ NTSTATUS Status
+    );
+
+//
+// Writes the cells that say which process a row is of. The cells of
+// READER_PROCESS_COLUMNS, for a process's index.
+//
+
+VOID
+SessionPutProcess(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+
+//
+// Says, in text output, what is to be known about the times: which clock they
+// are of, that they are ticks, or approximate.
+//
+
+VOID
+SessionPutClockNote(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session
+    );
+
+//
+// How many records the threads have that --thread selects.
+// Returns as many as there were when the session was opened.
+//
+
+ULONGLONG
+SessionCountRecords(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options
+    );
+
+#endif // TRACER_SESSION_DESCRIBE_H

@@ -1,0 +1,192 @@
+/*++
+
+Module Name:
+
+    SessionModule.c
+
+Abstract:
+
+    The modules of a session: found or made for what headers and tables of trees
+    name.
+
+--*/
+
+#include "SessionModule.h"
+
+_Use_decl_annotations_
+VOID
+SessionSelectModules(
+    PREADER_SESSION Session,
+    PCWSTR Prefix
+    )
+{
+    PCRTL Rtl = Session->Context->Rtl;
+    WCHAR Name[300];
+    ULONG Length;
+    ULONG Index;
+    ULONG Char;
+
+    Session->ModulePrefix = Prefix;
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+
+        PREADER_MODULE Module = Session->Modules[Index];
+
+        Module->IsSelected = TRUE;
+        if (Prefix == NULL) {
+            continue;
+        }
+
+        RtlUtf8ToWide(Module->Name,
+                      Module->NameLength,
+                      Name,
+                      RTL_NUMBER_OF(Name),
+                      &Length);
+        for (Char = 0; Prefix[Char] != 0; Char++) {
+            if (Char >= Length ||
+                Rtl->RtlUpcaseUnicodeChar(Prefix[Char]) !=
+                    Rtl->RtlUpcaseUnicodeChar(Name[Char])) {
+                Module->IsSelected = FALSE;
+                break;
+            }
+        }
+    }
+}
+
+//
+// Decides whether two stores are of one module (wherever it was loaded).
+// First, Second: their headers.
+//
+
+static
+BOOLEAN
+SessionIsSameModule(
+    _In_ PCTRACE_STORE_HEADER First,
+    _In_ PCTRACE_STORE_HEADER Second
+    )
+{
+    return First->ModuleTimeDateStamp == Second->ModuleTimeDateStamp &&
+           First->ModuleSize == Second->ModuleSize &&
+           First->ModuleCheckSum == Second->ModuleCheckSum &&
+           First->CodeViewAge == Second->CodeViewAge &&
+           RtlAreBytesEqual(First->CodeViewGuid,
+                            Second->CodeViewGuid,
+                            sizeof(First->CodeViewGuid)) &&
+           First->ModulePathLength == Second->ModulePathLength &&
+           RtlAreBytesEqual(First->ModulePath,
+                            Second->ModulePath,
+                            First->ModulePathLength);
+}
+
+_Use_decl_annotations_
+NTSTATUS
+SessionAssignModule(
+    PREADER_SESSION Session,
+    PCTRACE_STORE_HEADER Header,
+    PULONG ModuleIndex
+    )
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PREADER_MODULE Module;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+        if (SessionIsSameModule(Session->Modules[Index]->Header, Header)) {
+            *ModuleIndex = Index;
+            return STATUS_SUCCESS;
+        }
+    }
+
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Session->Modules,
+                           &Session->CapacityOfModules,
+                           Session->NumberOfModules + 1,
+                           sizeof(PREADER_MODULE));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Module = (PREADER_MODULE)Allocator->Allocate(Allocator->Context,
+                                                 sizeof(READER_MODULE));
+    if (Module == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Module->Header = Header;
+    Module->IsSelected = TRUE;
+
+    Index = Header->ModulePathLength;
+    while (Index != 0 &&
+           Header->ModulePath[Index - 1] != '\\' &&
+           Header->ModulePath[Index - 1] != '/') {
+        Index -= 1;
+    }
+
+    Module->Name = Header->ModulePath + Index;
+    Module->NameLength = Header->ModulePathLength - Index;
+
+    *ModuleIndex = Session->NumberOfModules;
+    Session->Modules[Session->NumberOfModules] = Module;
+    Session->NumberOfModules += 1;
+    if (Session->ModulePrefix != NULL) {
+        SessionSelectModules(Session, Session->ModulePrefix);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+SessionAssignTreeModule(
+    PREADER_SESSION Session,
+    PREADER_STORE Store,
+    PCTRACE_TREE_MODULE TreeModule
+    )
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PTRACE_STORE_HEADER Header;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Header = (PTRACE_STORE_HEADER)Allocator->Allocate(Allocator->Context,
+                                                      sizeof(*Header));
+    if (Header == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlCopyBytes(Header, Store->Header, sizeof(*Header));
+    Header->ModuleBase = TreeModule->ModuleBase;
+    Header->ModuleSize = TreeModule->ModuleSize;
+    Header->ModuleTimeDateStamp = TreeModule->ModuleTimeDateStamp;
+    Header->ModuleCheckSum = TreeModule->ModuleCheckSum;
+    Header->CodeViewAge = TreeModule->CodeViewAge;
+    RtlCopyBytes(Header->CodeViewGuid,
+                 TreeModule->CodeViewGuid,
+                 sizeof(Header->CodeViewGuid));
+    Header->ModulePathLength = TreeModule->ModulePathLength;
+    Header->ModulePathFullLength = TreeModule->ModulePathFullLength;
+    Header->PdbPathLength = TreeModule->PdbPathLength;
+    Header->PdbPathFullLength = TreeModule->PdbPathFullLength;
+    Header->Flags = (Header->Flags & ~TRACE_FLAG_EXCLUDED) |
+                    (TreeModule->Flags & TRACE_FLAG_EXCLUDED);
+    RtlCopyBytes(Header->ModulePath,
+                 TreeModule->ModulePath,
+                 sizeof(Header->ModulePath));
+    RtlCopyBytes(Header->PdbPath,
+                 TreeModule->PdbPath,
+                 sizeof(Header->PdbPath));
+
+    Status = SessionAssignModule(Session, Header, &Index);
+    if (NT_SUCCESS(Status)) {
+        Store->Modules[Store->NumberOfModules] = Index;
+        Store->NumberOfModules += 1;
+    }
+
+    if (NT_SUCCESS(Status) && Session->Modules[Index]->Header == Header) {
+        Session->Modules[Index]->OwnHeader = Header;
+    } else {
+        Allocator->Free(Allocator->Context, Header);
+    }
+
+    return Status;
+}

@@ -1,0 +1,96 @@
+/*++
+
+Module Name:
+
+    SessionName.c
+
+Abstract:
+
+    The names of the files in a session's directory.
+
+--*/
+
+#include "SessionName.h"
+
+_Use_decl_annotations_
+NTSTATUS
+SessionComposeName(
+    const READER_SESSION *Session,
+    PCUNICODE_STRING Name,
+    PWCHAR Buffer,
+    PUNICODE_STRING Composed
+    )
+{
+    PCUNICODE_STRING Above =
+        &Session->Directories[Session->VisitedDirectory].Name;
+    ULONG Length = Above->Length / sizeof(WCHAR);
+
+    if (Length + 1 + Name->Length / sizeof(WCHAR) >
+        READER_MAXIMUM_NAME_IN_CHARS) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    RtlCopyBytes(Buffer, Above->Buffer, Above->Length);
+    if (Length != 0) {
+        Buffer[Length] = L'\\';
+        Length += 1;
+    }
+
+    RtlCopyBytes(Buffer + Length, Name->Buffer, Name->Length);
+    RtlPointUnicodeString(Composed,
+                          Buffer,
+                          Length + Name->Length / sizeof(WCHAR));
+    return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+SessionAdmitName(
+    PREADER_SESSION Session,
+    PCUNICODE_STRING Name
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+
+    if (RtlIsPlainName(Name, FALSE)) {
+        return TRUE;
+    }
+
+    if (!Session->IsNameWarned) {
+        Session->IsNameWarned = TRUE;
+        RtlWriteText(Errors,
+                     "TraceReader: warning: %Z: ignored, as are all names that "
+                     "a file in this directory cannot have\n",
+                     Name);
+        RtlFlushWriter(Errors);
+    }
+
+    return FALSE;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+SessionEndsWith(
+    PCRTL Rtl,
+    PCUNICODE_STRING Name,
+    PCWSTR Text,
+    ULONG LengthInChars
+    )
+{
+    ULONG Length = Name->Length / sizeof(WCHAR);
+    ULONG Index;
+
+    if (Length < LengthInChars) {
+        return FALSE;
+    }
+
+    for (Index = 0; Index < LengthInChars; Index++) {
+        if (Rtl->RtlUpcaseUnicodeChar(
+                Name->Buffer[Length - LengthInChars + Index]) != Text[Index]) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}

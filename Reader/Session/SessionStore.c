@@ -1,0 +1,889 @@
+/*++
+
+Module Name:
+
+    SessionStore.c
+
+Abstract:
+
+    One store's file, mapped read-only.  The first page stays mapped while the
+    store is open, because its end of records is live; the records are read
+    through a window that slides, so memory is bounded whatever the file's
+    size.
+
+    The file may grow under us, and a writer that closes it cuts it off at the
+    end of the records.  Nothing beyond the published end is ever touched, and
+    what is touched is copied out under a guard: a page that cannot be had is
+    an error of the store, not of this program.
+
+--*/
+
+#include "../Core/CoreTree.h"
+#include "SessionStore.h"
+
+#define READER_MAPPING_GRANULARITY 0x10000ULL
+
+//
+// A test may be built with a smaller window, a multiple of the granularity.
+//
+
+#ifndef READER_WINDOW_SIZE
+#define READER_WINDOW_SIZE 0x800000ULL
+#endif
+
+//
+// Records that are looked at a time for the end of those that stay.
+//
+
+#define READER_RECORDS_IN_TAIL 64
+
+//
+// What of a header changes while a thread makes its tree.
+//
+
+#define READER_LIVE_OFFSET FIELD_OFFSET(TRACE_STORE_HEADER, Cursor)
+#define READER_LIVE_SIZE 64
+#define READER_LIVE_TREE_OFFSET FIELD_OFFSET(TRACE_STORE_HEADER, ClearTimestamp)
+#define READER_LIVE_TREE_SIZE 64
+
+C_ASSERT(READER_LIVE_TREE_OFFSET + READER_LIVE_TREE_SIZE ==
+         FIELD_OFFSET(TRACE_STORE_HEADER, ModulePath));
+
+typedef enum _READER_ACCESS {
+    ReaderAccessBytes = 0,
+    ReaderAccessRecords,
+    ReaderAccessTail,
+    ReaderAccessFirst,
+    ReaderAccessNodes,
+    ReaderAccessFrames,
+    ReaderAccessEnd
+} READER_ACCESS;
+
+
+//
+// Reads from a view. This is a call of its own because a compiler may see no
+// exception in a plain access.
+// Destination: bytes, records, or the start or end of records.
+// Count: of bytes, records, nodes or frames.
+// Returns FALSE if the writer was not found at rest.
+//
+
+__declspec(noinline)
+static
+BOOLEAN
+SessionAccessView(
+    _In_ READER_ACCESS Access,
+    _In_ const VOID *Source,
+    _Out_ PVOID Destination,
+    _In_ ULONG Count
+    )
+{
+    switch (Access) {
+
+    case ReaderAccessBytes:
+        RtlCopyBytes(Destination, Source, Count);
+        return TRUE;
+
+    case ReaderAccessRecords:
+        CoreCopyRecords((PTRACE_RECORD)Destination,
+                        (PCTRACE_RECORD)Source,
+                        Count);
+        return TRUE;
+
+    case ReaderAccessTail:
+        CoreCopyTail((PTRACE_RECORD)Destination,
+                     (PCTRACE_RECORD)Source,
+                     Count);
+        return TRUE;
+
+    case ReaderAccessNodes:
+        CoreCopyWords((uint64_t *)Destination,
+                      (const uint64_t *)Source,
+                      Count,
+                      TRACE_NODE_SIZE / sizeof(uint64_t));
+        return TRUE;
+
+    case ReaderAccessFrames:
+        CoreCopyWords((uint64_t *)Destination,
+                      (const uint64_t *)Source,
+                      Count,
+                      TRACE_FRAME_SIZE / sizeof(uint64_t));
+        return TRUE;
+
+    case ReaderAccessFirst:
+        *(PULONGLONG)Destination =
+            CoreReadFirstRecord((PCTRACE_STORE_HEADER)Source);
+        return TRUE;
+
+    default:
+        return CoreReadEndOfRecords((PCTRACE_STORE_HEADER)Source,
+                                    (PULONGLONG)Destination);
+    }
+}
+
+
+//
+// Decides which exceptions are a page's.
+// Code: the exception code. (Wine reports a page past the end of a file that
+// was cut off as a misaligned access.)
+// Returns EXCEPTION_EXECUTE_HANDLER or EXCEPTION_CONTINUE_SEARCH.
+//
+
+static
+LONG
+SessionFilterException(
+    _In_ ULONG Code
+    )
+{
+    if (Code == (ULONG)STATUS_IN_PAGE_ERROR ||
+        Code == (ULONG)STATUS_ACCESS_VIOLATION ||
+        Code == (ULONG)STATUS_DATATYPE_MISALIGNMENT) {
+        return EXCEPTION_EXECUTE_HANDLER;
+    }
+
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+
+//
+// Reads from a view, whatever state its pages are in.
+// As SessionAccessView.
+// STATUS_IN_PAGE_ERROR: the page cannot be had.
+// STATUS_RETRY: the writer was not found at rest.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionAccessGuarded(
+    _In_ READER_ACCESS Access,
+    _In_ const VOID *Source,
+    _Out_ PVOID Destination,
+    _In_ ULONG Count
+    )
+{
+    NTSTATUS Status = STATUS_RETRY;
+
+    __try {
+        if (SessionAccessView(Access, Source, Destination, Count)) {
+            Status = STATUS_SUCCESS;
+        }
+    } __except (SessionFilterException(GetExceptionCode())) {
+        Status = STATUS_IN_PAGE_ERROR;
+    }
+
+    return Status;
+}
+
+
+//
+// Keeps what failed.
+// Step: what was being done, a literal.
+// Status: what it gave.
+// Returns Status.
+//
+
+static
+NTSTATUS
+SessionFailStore(
+    _Inout_ PREADER_STORE Store,
+    _In_z_ PCSZ Step,
+    _In_ NTSTATUS Status
+    )
+{
+    Store->Status = Status;
+    Store->FailedStep = Step;
+    return Status;
+}
+
+
+//
+// Unmaps the window and closes the section.
+//
+
+static
+VOID
+SessionDropSection(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    if (Store->Window != NULL) {
+        RtlUnmapFileSection(Context->Rtl, Store->Window);
+        Store->Window = NULL;
+    }
+
+    if (Store->Section != NULL) {
+        RtlClose(Context->Rtl, Store->Section);
+        Store->Section = NULL;
+    }
+
+    Store->WindowOffset = 0;
+    Store->WindowSize = 0;
+    Store->SectionSize = 0;
+}
+
+
+//
+// Makes a section of the file as large as the file is now.
+// Store: the store, with the file open and not empty.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionMakeSection(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    NTSTATUS Status;
+
+    SessionDropSection(Context, Store);
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "query the file's size", Status);
+    }
+
+    Status = RtlCreateFileSection(Context->Rtl,
+                                  Store->File,
+                                  Store->FileSize,
+                                  FALSE,
+                                  &Store->Section);
+    if (!NT_SUCCESS(Status)) {
+        Store->Section = NULL;
+        return SessionFailStore(Store, "create a section", Status);
+    }
+
+    Store->SectionSize = Store->FileSize;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Slides the window to a record, a node or a frame, unless it is there.
+// Store: the store, open, with a valid header.
+// Size: of it, in bytes.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionMapWindow(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ ULONGLONG FileOffset,
+    _In_ ULONG Size
+    )
+{
+    NTSTATUS Status;
+
+    if (Store->Window != NULL &&
+        FileOffset >= Store->WindowOffset &&
+        FileOffset - Store->WindowOffset + Size <= Store->WindowSize) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Store->Window != NULL) {
+        RtlUnmapFileSection(Context->Rtl, Store->Window);
+        Store->Window = NULL;
+        Store->WindowSize = 0;
+    }
+
+    //
+    // The end is never beyond the file, so a section that does not reach
+    // it is older than the file's last growth.
+    //
+
+    if (Store->Section == NULL ||
+        Store->SectionSize < FileOffset + Size) {
+        Status = SessionMakeSection(Context, Store);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Store->SectionSize < FileOffset + Size) {
+            return SessionFailStore(Store,
+                                    "read the records",
+                                    STATUS_END_OF_FILE);
+        }
+    }
+
+    Store->WindowOffset = FileOffset & ~(READER_MAPPING_GRANULARITY - 1);
+    Store->WindowSize = Store->SectionSize - Store->WindowOffset;
+    if (Store->WindowSize > READER_WINDOW_SIZE) {
+        Store->WindowSize = READER_WINDOW_SIZE;
+    }
+
+    //
+    // A damaged tree's nodes may lie anywhere: one that would cross the
+    // window's end makes the window longer, or nobody would ever get past it.
+    //
+
+    if (Store->WindowSize < FileOffset - Store->WindowOffset + Size) {
+        Store->WindowSize = FileOffset - Store->WindowOffset + Size;
+    }
+
+    Status = RtlMapFileSection(Context->Rtl,
+                               Store->Section,
+                               Store->WindowOffset,
+                               (SIZE_T)Store->WindowSize,
+                               FALSE,
+                               NULL,
+                               &Store->Window);
+    if (!NT_SUCCESS(Status)) {
+        Store->Window = NULL;
+        Store->WindowSize = 0;
+        return SessionFailStore(Store, "map the records", Status);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Copies records out of the file, sliding the window to them.
+// Store: the store, open, with a valid header.
+// Position: of the first record; not beyond what the file has.
+// NumberOfRecords: the most to copy, not beyond what the file has.
+// NumberRead: how many were; none if the first of them was overwritten
+// meanwhile.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionCopyOut(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ READER_ACCESS Access,
+    _In_ ULONGLONG Position,
+    _Out_writes_to_(NumberOfRecords, *NumberRead) PTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords,
+    _Out_ PULONG NumberRead
+    )
+{
+    ULONGLONG FileOffset;
+    ULONGLONG Available;
+    ULONGLONG First;
+    ULONG Size;
+    NTSTATUS Status;
+
+    *NumberRead = 0;
+    FileOffset = CorePositionToFileOffset(Store->Header,
+                                          Position,
+                                          &Available);
+    if (Store->IsRead && Access == ReaderAccessRecords) {
+
+        Available /= TRACE_RECORD_SIZE;
+        if (Available > NumberOfRecords) {
+            Available = NumberOfRecords;
+        }
+
+        Status = RtlReadFile(Context->Rtl,
+                             Store->File,
+                             FileOffset,
+                             Records,
+                             (ULONG)Available * TRACE_RECORD_SIZE,
+                             &Size);
+        Available = Size / TRACE_RECORD_SIZE;
+        if (NT_SUCCESS(Status) && Available == 0) {
+            Status = STATUS_END_OF_FILE;
+        }
+
+    } else {
+
+        Status = SessionMapWindow(Context,
+                                  Store,
+                                  FileOffset,
+                                  TRACE_RECORD_SIZE);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Available >
+            Store->WindowOffset + Store->WindowSize - FileOffset) {
+            Available = Store->WindowOffset + Store->WindowSize - FileOffset;
+        }
+
+        Available /= TRACE_RECORD_SIZE;
+        if (Available > NumberOfRecords) {
+            Available = NumberOfRecords;
+        }
+
+        Status = SessionAccessGuarded(Access,
+                                      (const UCHAR *)Store->Window +
+                                         (FileOffset - Store->WindowOffset),
+                                      Records,
+                                      (ULONG)Available);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "read the records", Status);
+    }
+
+    //
+    // What lies before the start now may have been overwritten while it was
+    // copied.
+    //
+
+    if (Store->Header->RingSizeInBytes != 0) {
+
+        Status = SessionAccessGuarded(ReaderAccessFirst,
+                                      Store->HeaderView,
+                                      &First,
+                                      0);
+        if (!NT_SUCCESS(Status)) {
+            return SessionFailStore(Store,
+                                    "read the start of the records",
+                                    Status);
+        }
+
+        if (First > Position) {
+            if (First > Store->StartOfRecords) {
+                Store->StartOfRecords = First;
+            }
+
+            return STATUS_SUCCESS;
+        }
+    }
+
+    *NumberRead = (ULONG)Available;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Moves the end of the records before those that may still be taken back.
+// Store: the store, open, its end valid.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionDropTail(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    TRACE_RECORD Records[READER_RECORDS_IN_TAIL];
+    CORE_TAIL Tail;
+    RTL_CLOCK_READING Now;
+    ULONGLONG End = Store->EndOfRecords;
+    ULONGLONG Start;
+    ULONGLONG First = 0;
+    ULONG Count;
+    ULONG NumberRead;
+    NTSTATUS Status;
+
+    RtlReadClocks(Context->Rtl, &Now);
+    CoreInitializeTail(&Tail, Store->Header, Now.Tsc);
+
+    while (End > Store->StartOfRecords) {
+
+        Count = READER_RECORDS_IN_TAIL;
+        if (Count > (End - Store->StartOfRecords) / TRACE_RECORD_SIZE) {
+            Count = (ULONG)((End - Store->StartOfRecords) /
+                            TRACE_RECORD_SIZE);
+        }
+
+        //
+        // What lies together may be less: then the part at the end is looked
+        // at first.
+        //
+
+        Start = End - (ULONGLONG)Count * TRACE_RECORD_SIZE;
+        for (;;) {
+            Status = SessionCopyOut(Context,
+                                    Store,
+                                    ReaderAccessTail,
+                                    Start,
+                                    Records,
+                                    (ULONG)((End - Start) /
+                                            TRACE_RECORD_SIZE),
+                                    &NumberRead);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            if (NumberRead == 0 ||
+                Start + (ULONGLONG)NumberRead * TRACE_RECORD_SIZE == End) {
+                break;
+            }
+
+            Start += (ULONGLONG)NumberRead * TRACE_RECORD_SIZE;
+        }
+
+        if (NumberRead == 0) {
+            break;
+        }
+
+        //
+        // What comes into the place of the first that may vanish is later
+        // than that, and in any case not earlier than the last that stays.
+        //
+
+        Count = (ULONG)CoreCountFinalRecords(&Tail, Records, NumberRead);
+        if (Count < NumberRead) {
+            First = Records[Count].Timestamp;
+        }
+
+        if (Count != 0) {
+            End = Start + (ULONGLONG)Count * TRACE_RECORD_SIZE;
+            if (First == 0) {
+                First = Records[Count - 1].Timestamp;
+            }
+            break;
+        }
+
+        End = Start;
+    }
+
+    if (End != Store->EndOfRecords) {
+        Store->EndOfRecords = End;
+        Store->TailTimestamp = First != 0 ? First : 1;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Finds the end of a tree's nodes. There are no records.
+// Store: the store, open, with a valid header of a tree.
+// STATUS_SUCCESS: EndState says whether all nodes are in the file.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionRefreshTree(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    PTRACE_STORE_HEADER Header = Store->Header;
+    ULONGLONG Size;
+    NTSTATUS Status;
+
+    //
+    // What changes while the thread runs is taken in whole words again: the
+    // lines of the hooks, and those of the tree.
+    //
+
+    Status = SessionAccessGuarded(ReaderAccessFrames,
+                                  (const UCHAR *)Store->HeaderView +
+                                     READER_LIVE_OFFSET,
+                                  &Header->Cursor,
+                                  READER_LIVE_SIZE / TRACE_FRAME_SIZE);
+    if (NT_SUCCESS(Status)) {
+        Status = SessionAccessGuarded(ReaderAccessFrames,
+                                      (const UCHAR *)Store->HeaderView +
+                                         READER_LIVE_TREE_OFFSET,
+                                      (PUCHAR)Header + READER_LIVE_TREE_OFFSET,
+                                      READER_LIVE_TREE_SIZE /
+                                         TRACE_FRAME_SIZE);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "read the header", Status);
+    }
+
+    if (!CoreValidateHeader(Header,
+                            Store->HeaderViewSize,
+                            &Store->HeaderResult) ||
+        Header->Mode != TRACE_MODE_TREE) {
+        return STATUS_SUCCESS;
+    }
+
+    //
+    // The file's size is taken after the number of nodes.
+    //
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "query the file's size", Status);
+    }
+
+    Size = Header->NumberOfNodes * TRACE_NODE_SIZE;
+    Store->PublishedEnd = Header->NodesFileOffset + Size;
+    Store->StartOfRecords = Header->HeaderSize;
+    Store->EndOfRecords = Header->HeaderSize;
+    Store->TailTimestamp = 0;
+    Store->NumberOfNodes = Header->NumberOfNodes;
+    Store->EndState = CoreEndValid;
+    if (Store->PublishedEnd > Store->FileSize) {
+        Store->EndState = CoreEndBeyondFile;
+        Store->NumberOfNodes = 0;
+        if (Store->FileSize > Header->NodesFileOffset) {
+            Store->NumberOfNodes =
+                (Store->FileSize - Header->NodesFileOffset) / TRACE_NODE_SIZE;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionRefreshStore(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store
+    )
+{
+    CORE_RANGE Range;
+    ULONGLONG End;
+    ULONGLONG First;
+    NTSTATUS Status;
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "query the file's size", Status);
+    }
+
+    //
+    // A file that was empty, or had less than a header, may have one now.
+    //
+
+    if (Store->HeaderViewSize < TRACE_HEADER_SIZE &&
+        Store->FileSize > Store->HeaderViewSize) {
+
+        if (Store->HeaderView != NULL) {
+            RtlUnmapFileSection(Context->Rtl, Store->HeaderView);
+            Store->HeaderView = NULL;
+            Store->HeaderViewSize = 0;
+        }
+
+        Status = SessionMakeSection(Context, Store);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Store->HeaderViewSize = Store->FileSize < TRACE_HEADER_SIZE
+                                    ? (ULONG)Store->FileSize
+                                    : TRACE_HEADER_SIZE;
+        Status = RtlMapFileSection(Context->Rtl,
+                                   Store->Section,
+                                   0,
+                                   Store->HeaderViewSize,
+                                   FALSE,
+                                   NULL,
+                                   &Store->HeaderView);
+        if (!NT_SUCCESS(Status)) {
+            Store->HeaderView = NULL;
+            Store->HeaderViewSize = 0;
+            return SessionFailStore(Store, "map the header", Status);
+        }
+    }
+
+    if (Store->HeaderViewSize != 0) {
+        Status = SessionAccessGuarded(ReaderAccessBytes,
+                                      Store->HeaderView,
+                                      Store->Header,
+                                      Store->HeaderViewSize);
+        if (!NT_SUCCESS(Status)) {
+            return SessionFailStore(Store, "read the header", Status);
+        }
+    }
+
+    Store->EndState = CoreEndBad;
+    if (!CoreValidateHeader(Store->Header,
+                            Store->HeaderViewSize,
+                            &Store->HeaderResult)) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Store->Header->Mode == TRACE_MODE_TREE) {
+        return SessionRefreshTree(Context, Store);
+    }
+
+    Status = SessionAccessGuarded(ReaderAccessEnd,
+                                  Store->HeaderView,
+                                  &End,
+                                  0);
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "read the end of the records", Status);
+    }
+
+    Status = SessionAccessGuarded(ReaderAccessFirst,
+                                  Store->HeaderView,
+                                  &First,
+                                  0);
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store,
+                                "read the start of the records",
+                                Status);
+    }
+
+    //
+    // The file's size is taken after the end, so a file that is growing is
+    // never found shorter than its records.
+    //
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "query the file's size", Status);
+    }
+
+    Store->PublishedEnd = End;
+    Store->TailTimestamp = 0;
+    Store->EndState = CoreFindRecords(Store->Header,
+                                      End,
+                                      First,
+                                      Store->FileSize,
+                                      &Range);
+    Store->StartOfRecords = Range.Start;
+    Store->EndOfRecords = Range.End;
+
+    if (Store->EndState == CoreEndValid &&
+        Store->Header->MinimumDuration != 0 &&
+        Store->Header->State == TRACE_STATE_OPEN &&
+        !Store->IsWriterGone) {
+        return SessionDropTail(Context, Store);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionOpenStore(
+    PCREADER_CONTEXT Context,
+    PCUNICODE_STRING NtPath,
+    PREADER_STORE Store
+    )
+{
+    NTSTATUS Status;
+
+    Store->Status = STATUS_SUCCESS;
+    Store->FailedStep = NULL;
+
+    if (Store->Header == NULL) {
+        Store->Header = (PTRACE_STORE_HEADER)
+            Context->Allocator->Allocate(Context->Allocator->Context,
+                                         sizeof(TRACE_STORE_HEADER));
+        if (Store->Header == NULL) {
+            return SessionFailStore(Store,
+                                    "allocate the header",
+                                    STATUS_NO_MEMORY);
+        }
+    }
+
+    Status = RtlOpenFileForReading(Context->Rtl, NtPath, &Store->File);
+    if (!NT_SUCCESS(Status)) {
+        Store->File = NULL;
+        return SessionFailStore(Store, "open the store", Status);
+    }
+
+    Status = SessionRefreshStore(Context, Store);
+    if (!NT_SUCCESS(Status)) {
+        SessionCloseStore(Context, Store);
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionCloseStore(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store
+    )
+{
+    if (Store->HeaderView != NULL) {
+        RtlUnmapFileSection(Context->Rtl, Store->HeaderView);
+        Store->HeaderView = NULL;
+    }
+
+    Store->HeaderViewSize = 0;
+    SessionDropSection(Context, Store);
+
+    if (Store->File != NULL) {
+        RtlClose(Context->Rtl, Store->File);
+        Store->File = NULL;
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionReadRecords(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store,
+    ULONGLONG Position,
+    PTRACE_RECORD Records,
+    ULONG NumberOfRecords,
+    PULONG NumberRead
+    )
+{
+    ULONGLONG Available;
+
+    *NumberRead = 0;
+    if (Position >= Store->EndOfRecords ||
+        Position < Store->StartOfRecords) {
+        return STATUS_SUCCESS;
+    }
+
+    Available = (Store->EndOfRecords - Position) / TRACE_RECORD_SIZE;
+    if (Available > NumberOfRecords) {
+        Available = NumberOfRecords;
+    }
+
+    return SessionCopyOut(Context,
+                          Store,
+                          ReaderAccessRecords,
+                          Position,
+                          Records,
+                          (ULONG)Available,
+                          NumberRead);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionReadTree(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store,
+    ULONGLONG FileOffset,
+    PVOID Destination,
+    ULONG SizeOfItem,
+    ULONG NumberOfItems
+    )
+{
+    PUCHAR Bytes = (PUCHAR)Destination;
+    ULONGLONG Available;
+    ULONG Count;
+    NTSTATUS Status;
+
+    while (NumberOfItems != 0) {
+
+        Status = SessionMapWindow(Context, Store, FileOffset, SizeOfItem);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Available = (Store->WindowOffset + Store->WindowSize - FileOffset) /
+                    SizeOfItem;
+        Count = Available < NumberOfItems ? (ULONG)Available : NumberOfItems;
+        Status = SessionAccessGuarded(SizeOfItem == TRACE_NODE_SIZE
+                                         ? ReaderAccessNodes
+                                         : ReaderAccessFrames,
+                                      (const UCHAR *)Store->Window +
+                                         (FileOffset - Store->WindowOffset),
+                                      Bytes,
+                                      Count);
+        if (!NT_SUCCESS(Status)) {
+            return SessionFailStore(Store, "read the tree", Status);
+        }
+
+        FileOffset += (ULONGLONG)Count * SizeOfItem;
+        Bytes += (SIZE_T)Count * SizeOfItem;
+        NumberOfItems -= Count;
+    }
+
+    return STATUS_SUCCESS;
+}

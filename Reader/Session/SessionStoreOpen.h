@@ -1,0 +1,43 @@
+/*++
+
+Module Name:
+
+    SessionStoreOpen.h
+
+Abstract:
+
+    One store of a session: opens it, and names the file of its index.
+
+--*/
+
+#ifndef TRACER_SESSION_STORE_OPEN_H
+#define TRACER_SESSION_STORE_OPEN_H
+
+#include "Session.h"
+
+//
+// Opens one of the session's stores (again).
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionOpenSessionStore(
+    _Inout_ PREADER_SESSION Session,
+    _Inout_ PREADER_STORE Store
+    );
+
+//
+// Names the file of the index that begins with a store.
+// NtPath: the name, whose buffer is the caller's to free.
+// Returns STATUS_SUCCESS, STATUS_NAME_TOO_LONG or STATUS_NO_MEMORY.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionNameIndex(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PCREADER_STORE Store,
+    _Out_ PUNICODE_STRING NtPath
+    );
+
+#endif // TRACER_SESSION_STORE_OPEN_H

@@ -1,0 +1,42 @@
+/*++
+
+Module Name:
+
+    SumTally.h
+
+Abstract:
+
+    What one worker adds up.
+
+--*/
+
+#ifndef TRACER_SUM_TALLY_H
+#define TRACER_SUM_TALLY_H
+
+#include "../Calls/CallSiteTable.h"
+
+//
+// Reads a thread to its end and adds its calls. One worker's threads come in
+// ascending order.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SumTallyThread(
+    _Inout_ PREADER_TALLY Tally,
+    _In_ ULONG ThreadIndex
+    );
+
+//
+// Adds what a tally has of a function. The order in which tallies are added
+// makes no difference.
+//
+
+VOID
+SumMergeStatistics(
+    _Inout_ PREADER_STATISTICS Statistics,
+    _In_ const READER_TALLY *Tally,
+    _In_ ULONG Index
+    );
+
+#endif // TRACER_SUM_TALLY_H

@@ -1,0 +1,544 @@
+/*++
+
+Module Name:
+
+    Symbols.c
+
+Abstract:
+
+    Function names for the addresses of one traced module: checks that the
+    image on disk is the one that was traced, then joins what its PDB, DbgHelp,
+    the image's debugging information and its tables know.
+
+--*/
+
+#include "SymbolLoad.h"
+
+_Use_decl_annotations_
+NTSTATUS
+SymbolCreateSymbolsFrom(
+    PCRTL Rtl,
+    PCALLOCATOR Allocator,
+    PCTRACE_STORE_HEADER Header,
+    PCWSTR SymbolPath,
+    PREADER_SYMBOLS *SymbolsPointer,
+    PRTL_ERROR Error
+    )
+{
+    READER_SYMBOL_PATH Folders;
+    RTL_ERROR LocalError;
+    PREADER_IMAGE_PATH Path;
+    NTSTATUS Status;
+    PREADER_SYMBOLS Symbols;
+
+    if (Error == NULL) {
+        Error = &LocalError;
+    }
+
+    Error->Step = "loading symbols";
+    Error->Status = STATUS_SUCCESS;
+    Error->ObjectLengthInChars = 0;
+
+    *SymbolsPointer = NULL;
+
+    Symbols = Allocator->Allocate(Allocator->Context, sizeof(*Symbols));
+    Path = Allocator->Allocate(Allocator->Context, sizeof(*Path));
+    if (Symbols == NULL || Path == NULL) {
+        Allocator->Free(Allocator->Context, Symbols);
+        Allocator->Free(Allocator->Context, Path);
+        return RtlSetError(Error, "loading symbols", NULL, STATUS_NO_MEMORY);
+    }
+
+    Symbols->Rtl = Rtl;
+    Symbols->Allocator = Allocator;
+    SymbolInitializeUndecorator(&Symbols->Undecorator, Rtl, Allocator);
+
+    Status = SymbolInitializeSymbolPath(&Folders, Rtl, Allocator, SymbolPath);
+    if (NT_SUCCESS(Status)) {
+        Status = SymbolLoadSymbols(Symbols, Header, &Folders, Path, Error);
+        SymbolRundownSymbolPath(&Folders);
+    } else {
+        RtlSetError(Error, "loading symbols", NULL, Status);
+    }
+    Allocator->Free(Allocator->Context, Path);
+
+    //
+    // Without symbols the caller still has addresses; without memory it has
+    // worse to worry about.
+    //
+
+    if (Status == STATUS_NO_MEMORY) {
+        SymbolDestroySymbols(Symbols);
+        return Status;
+    }
+
+    *SymbolsPointer = Symbols;
+    return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+SymbolCreateSymbols(
+    PCRTL Rtl,
+    PCALLOCATOR Allocator,
+    PCTRACE_STORE_HEADER Header,
+    PREADER_SYMBOLS *SymbolsPointer,
+    PRTL_ERROR Error
+    )
+{
+    return SymbolCreateSymbolsFrom(Rtl,
+                                   Allocator,
+                                   Header,
+                                   NULL,
+                                   SymbolsPointer,
+                                   Error);
+}
+
+_Use_decl_annotations_
+PCSZ
+SymbolGetSymbolWarning(
+    const READER_SYMBOLS *Symbols
+    )
+{
+    return Symbols->Warning;
+}
+
+_Use_decl_annotations_
+READER_SYMBOL_SOURCE
+SymbolGetSymbolSource(
+    const READER_SYMBOLS *Symbols
+    )
+{
+    return Symbols->Source;
+}
+
+//
+// Says whether the symbol table's name of a function says more than that of
+// the debugging information. It does when it is the same with a suffix (a copy
+// that the compiler made: Function.constprop.0), and when the debugging
+// information has only the name in the source of a C++ function ("operator()",
+// or a static function's without its parameters).
+//
+// Symbol: what the debugging information says.
+// Name, LengthInBytes: the symbol table's name.
+//
+
+static
+BOOLEAN
+SymbolIsTableNameBetter(
+    _In_ const READER_DWARF_SYMBOL *Symbol,
+    _In_reads_(LengthInBytes) PCSZ Name,
+    _In_ ULONG LengthInBytes
+    )
+{
+    if (LengthInBytes > Symbol->LengthInBytes &&
+        Name[Symbol->LengthInBytes] == '.' &&
+        RtlAreBytesEqual(Name, Symbol->Name, Symbol->LengthInBytes)) {
+        return TRUE;
+    }
+
+    return (BOOLEAN)(!Symbol->IsLinkageName &&
+                     LengthInBytes > 2 &&
+                     Name[0] == '_' &&
+                     Name[1] == 'Z');
+}
+
+//
+// Finds the function whose code is at an address in the image's debugging
+// information.
+// Rva: the address in the module.
+// Returns TRUE if there is one; otherwise nothing is written.
+//
+
+static
+BOOLEAN
+SymbolFindInDwarf(
+    _In_ const READER_SYMBOLS *Symbols,
+    _In_ ULONG Rva,
+    _Out_ PREADER_SYMBOL Symbol
+    )
+{
+    READER_DWARF_SYMBOL Dwarf;
+    PCSZ Name;
+    ULONG LengthInBytes;
+    ULONG StartRva;
+    PCREADER_COFF Table;
+
+    if (!ImageFindDwarfFunction(&Symbols->Dwarf, Rva, &Dwarf)) {
+        return FALSE;
+    }
+
+    Symbol->StartRva = Dwarf.StartRva;
+    Symbol->LengthInBytes = Dwarf.LengthInBytes;
+    Symbol->Name = Dwarf.Name;
+
+    Table = SymbolGetTable(Symbols);
+    if (Table->Kind == ReaderCoffKindSymbols &&
+        ImageFindCoffSymbol(Table,
+                            Dwarf.StartRva,
+                            &StartRva,
+                            &Name,
+                            &LengthInBytes) &&
+        StartRva == Dwarf.StartRva &&
+        SymbolIsTableNameBetter(&Dwarf, Name, LengthInBytes)) {
+
+        Symbol->LengthInBytes = LengthInBytes;
+        Symbol->Name = Name;
+    }
+
+    return TRUE;
+}
+
+//
+// Finds the function that an address is in, as its source names it.
+//
+// The image's DWARF knows where functions end: a function whose code is at the
+// address is the image's answer. Otherwise it is the nearest one at or below
+// the address in the COFF symbol table: objects without debugging information
+// (the C runtime's) are in the table alone. Exports never fill gaps: they are
+// too few for the nearest to mean anything.
+//
+// When there is a PDB, the nearer of its answer and the image's wins; at one
+// address the PDB's does. It is DbgHelp that answers for a PDB that was not
+// found here, unless it does not even know a function there (Wine invents
+// "EntryPoint").
+//
+// Rva: the address in the module.
+// Symbol: the function's start and name.
+// Table: the table that has all names at that address.
+// Returns TRUE if there is one; otherwise nothing is written.
+//
+
+static
+BOOLEAN
+SymbolFindNearestSymbol(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ ULONG Rva,
+    _In_ PCREADER_COFF_SECTION Section,
+    _Out_ PREADER_SYMBOL Symbol,
+    _Outptr_ PCREADER_COFF *Table
+    )
+{
+    READER_SYMBOL Debug;
+    BOOLEAN HasDebug;
+    BOOLEAN HasImage;
+    READER_SYMBOL Image;
+    PCREADER_COFF ImageTable;
+    BOOLEAN IsFunction;
+
+    ImageTable = SymbolGetTable(Symbols);
+    HasDebug = FALSE;
+    IsFunction = FALSE;
+    if (Symbols->Pdb.Kind != ReaderCoffKindNone) {
+        IsFunction = TRUE;
+        HasDebug = ImageFindCoffSymbol(&Symbols->Pdb,
+                                       Rva,
+                                       &Debug.StartRva,
+                                       &Debug.Name,
+                                       &Debug.LengthInBytes);
+    } else if (Symbols->DbgHelp != NULL) {
+        HasDebug = SymbolFindDbgHelpSymbol(Symbols->DbgHelp,
+                                           Rva,
+                                           &Debug,
+                                           &IsFunction);
+    }
+    if (HasDebug && Debug.StartRva < Section->StartRva) {
+        HasDebug = FALSE;
+    }
+
+    HasImage = SymbolFindInDwarf(Symbols, Rva, &Image);
+    if (!HasImage &&
+        (Symbols->Source == ReaderSymbolSourceExports ||
+         ImageTable->Kind == ReaderCoffKindSymbols)) {
+        HasImage = ImageFindCoffSymbol(ImageTable,
+                                       Rva,
+                                       &Image.StartRva,
+                                       &Image.Name,
+                                       &Image.LengthInBytes);
+    }
+
+    if (HasDebug &&
+        (!HasImage ||
+         Debug.StartRva > Image.StartRva ||
+         (Debug.StartRva == Image.StartRva && IsFunction))) {
+        Symbol->StartRva = Debug.StartRva;
+        Symbol->Name = Debug.Name;
+        Symbol->LengthInBytes = Debug.LengthInBytes;
+        *Table = Symbols->Pdb.Kind != ReaderCoffKindNone ? &Symbols->Pdb :
+                                                           ImageTable;
+        return TRUE;
+    }
+
+    if (HasImage) {
+        Symbol->StartRva = Image.StartRva;
+        Symbol->Name = Image.Name;
+        Symbol->LengthInBytes = Image.LengthInBytes;
+        *Table = ImageTable;
+        return TRUE;
+    }
+
+    return FALSE;
+}
+
+//
+// Says whether a text is one of several.
+// Lengths: their lengths in bytes.
+// NumberOfTexts: how many there are.
+//
+
+static
+BOOLEAN
+SymbolIsTextKnown(
+    _In_reads_(NumberOfTexts) const PCSZ *Texts,
+    _In_reads_(NumberOfTexts) const ULONG *Lengths,
+    _In_ ULONG NumberOfTexts,
+    _In_reads_bytes_(LengthInBytes) PCSZ Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < NumberOfTexts; Index++) {
+        if (Lengths[Index] == LengthInBytes &&
+            RtlAreBytesEqual(Texts[Index], Text, LengthInBytes)) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+//
+// Finds the other functions that begin where one does. Names that read the
+// same (those of a complete and a base constructor, say) are one function's.
+// The first name of the table is the one that is shown, or the same function
+// by the name that DbgHelp has for it.
+//
+// Symbols: the memory for the names.
+// Symbol: the function, with its name; receives the others.
+// Without memory there are none.
+//
+
+static
+VOID
+SymbolFindFolded(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _In_ PCREADER_COFF Table,
+    _Inout_ PREADER_SYMBOL Symbol
+    )
+{
+    ULONG Cookie;
+    ULONG Count;
+    ULONG Index;
+    ULONG Length;
+    ULONG Lengths[READER_MAXIMUM_FOLDED + 1];
+    ULONG LinkageLength;
+    PCSZ Linkage;
+    PCHAR Position;
+    PCSZ Text;
+    PCSZ Texts[READER_MAXIMUM_FOLDED + 1];
+
+    Cookie = 0;
+    Count = 0;
+    Length = 0;
+    while (Count < RTL_NUMBER_OF(Texts) &&
+           ImageNextCoffFunction(Table,
+                                 Symbol->StartRva,
+                                 &Cookie,
+                                 &Linkage,
+                                 &LinkageLength)) {
+
+        SymbolUndecorate(&Symbols->Undecorator,
+                         Linkage,
+                         LinkageLength,
+                         &Text,
+                         &LinkageLength);
+        if (SymbolIsTextKnown(Texts, Lengths, Count, Text, LinkageLength)) {
+            continue;
+        }
+
+        if (Count != 0) {
+            Text = SymbolKeepText(Symbols, Text, LinkageLength);
+            if (Text == NULL) {
+                return;
+            }
+            Length += LinkageLength + 2;
+        } else if (LinkageLength == Symbol->LengthInBytes &&
+                   RtlAreBytesEqual(Text, Symbol->Name, LinkageLength)) {
+            Text = Symbol->Name;
+        } else {
+            Text = SymbolKeepText(Symbols, Text, LinkageLength);
+            if (Text == NULL) {
+                return;
+            }
+        }
+
+        Texts[Count] = Text;
+        Lengths[Count] = LinkageLength;
+        Count += 1;
+    }
+
+    if (Count < 2) {
+        return;
+    }
+
+    LinkageLength = Symbol->LinkageLengthInBytes;
+    Length += LinkageLength - 1;
+    Position = SymbolReserveText(Symbols, Length);
+    if (Position == NULL) {
+        return;
+    }
+
+    RtlCopyBytes(Position, Symbol->RawText, LinkageLength);
+    Position[LinkageLength] = '\n';
+    Symbol->RawText = Position;
+    Symbol->RawLengthInBytes = Length;
+    Symbol->NumberFolded = Count - 1;
+    Position += LinkageLength + 1;
+    for (Index = 1; Index < Count; Index++) {
+        if (Index != 1) {
+            Position[0] = ';';
+            Position[1] = ' ';
+            Position += 2;
+        }
+        RtlCopyBytes(Position, Texts[Index], Lengths[Index]);
+        Position += Lengths[Index];
+    }
+}
+
+_Use_decl_annotations_
+BOOLEAN
+SymbolFindSymbol(
+    PREADER_SYMBOLS Symbols,
+    ULONG Rva,
+    PREADER_SYMBOL Symbol
+    )
+{
+    READER_SYMBOL Found;
+    ULONG Length;
+    PCREADER_COFF_SECTION Section;
+    PCREADER_COFF Table;
+    PCSZ Text;
+
+    if (!Symbols->IsTraced) {
+        return FALSE;
+    }
+
+    Section = ImageFindCodeSection(&Symbols->Coff, Rva);
+    if (Section == NULL) {
+        return FALSE;
+    }
+
+    RtlZeroBytes(&Found, sizeof(Found));
+    if (!SymbolFindNearestSymbol(Symbols, Rva, Section, &Found, &Table)) {
+        return FALSE;
+    }
+
+    Found.RawText = Found.Name;
+    Found.LinkageLengthInBytes = Found.LengthInBytes;
+    if (Table == &Symbols->Pdb) {
+        ImageFindPdbPublic(Table,
+                           Found.StartRva,
+                           &Found.RawText,
+                           &Found.LinkageLengthInBytes);
+    } else if (Table->Kind == ReaderCoffKindSymbols) {
+        Length = 0;
+        ImageNextCoffFunction(Table,
+                              Found.StartRva,
+                              &Length,
+                              &Found.RawText,
+                              &Found.LinkageLengthInBytes);
+    }
+    Found.RawLengthInBytes = Found.LinkageLengthInBytes;
+
+    SymbolUndecorate(&Symbols->Undecorator,
+                     Found.Name,
+                     Found.LengthInBytes,
+                     &Text,
+                     &Length);
+    if (Text != Found.Name) {
+        Text = SymbolKeepText(Symbols, Text, Length);
+        if (Text != NULL) {
+            Found.Name = Text;
+            Found.LengthInBytes = Length;
+        }
+    }
+
+    SymbolFindFolded(Symbols, Table, &Found);
+    *Symbol = Found;
+    return TRUE;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+SymbolFindSourceLine(
+    PREADER_SYMBOLS Symbols,
+    ULONG Rva,
+    PREADER_SOURCE_LINE Line
+    )
+{
+    if (!Symbols->IsTraced) {
+        return FALSE;
+    }
+
+    if (ImageFindDwarfLine(&Symbols->Dwarf,
+                           Rva,
+                           &Line->LineNumber,
+                           &Line->FileName,
+                           &Line->LengthInBytes)) {
+        return TRUE;
+    }
+
+    SymbolLoadLines(Symbols);
+    if (Symbols->DbgHelp == NULL) {
+        return FALSE;
+    }
+
+    return SymbolFindDbgHelpLine(Symbols->DbgHelp, Rva, Line);
+}
+
+_Use_decl_annotations_
+PREADER_UNWIND
+SymbolGetUnwind(
+    PREADER_SYMBOLS Symbols
+    )
+{
+    return Symbols->IsTraced ? &Symbols->Unwind : NULL;
+}
+
+_Use_decl_annotations_
+PCREADER_COFF
+SymbolGetCoff(
+    const READER_SYMBOLS *Symbols
+    )
+{
+    return Symbols->IsTraced ? &Symbols->Coff : NULL;
+}
+
+_Use_decl_annotations_
+VOID
+SymbolDestroySymbols(
+    PREADER_SYMBOLS Symbols
+    )
+{
+    PCALLOCATOR Allocator;
+    PREADER_TEXT_CHUNK Chunk;
+
+    if (Symbols == NULL) {
+        return;
+    }
+
+    Allocator = Symbols->Allocator;
+
+    SymbolDestroyDbgHelp(Symbols->DbgHelp);
+    SymbolRundownUndecorator(&Symbols->Undecorator);
+    ImageRundownCoff(&Symbols->Pdb);
+    Allocator->Free(Allocator->Context, Symbols->ImagePath);
+    SymbolForgetImage(Symbols);
+    while (Symbols->Chunks != NULL) {
+        Chunk = Symbols->Chunks;
+        Symbols->Chunks = Chunk->Next;
+        Allocator->Free(Allocator->Context, Chunk);
+    }
+    Allocator->Free(Allocator->Context, Symbols);
+}

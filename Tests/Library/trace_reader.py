@@ -1,0 +1,551 @@
+#!/usr/bin/env python3
+"""Reads trace stores: a second reader, made from Docs/Format.md alone.
+
+usage: trace_reader.py [--stores] [--symbols NM-LIST] PATH...
+
+PATH is a store, or a session directory.  Prints one CSV line for each
+function: its calls, total, self and abandoned ticks (or with --stores, one
+line for each store).  Without a clock there are no ticks.  NM-LIST is the output of nm for the traced module; without it a
+function is named by the image-relative address of its entry site.
+
+As a module: Store(path) validates one store, Store.records() iterates,
+pair(store, ...) pairs and adds up, ticks_per_second(stores) is the clock.
+Store(path, is_running=True) leaves out what a writer may still take back.
+"""
+
+import bisect
+import collections
+import csv
+import itertools
+import mmap
+import os
+import struct
+import sys
+
+ENTER, EXIT, ENTER_FUNCTION, EXIT_FUNCTION, GONE = 1, 2, 3, 4, 5
+TSC, THREAD, NONE = 0, 1, 2         # Clock
+FREEZE = 64
+ALLOWANCE = 1 << 32
+LOW32 = 0xFFFFFFFF
+LOW64 = 0xFFFFFFFFFFFFFFFF
+
+# Section 3: name -> (offset, struct code).
+FIELDS = {
+    'MajorVersion': (0x008, 'H'), 'MinorVersion': (0x00A, 'H'),
+    'HeaderSize': (0x00C, 'I'), 'RecordSize': (0x010, 'I'),
+    'Flags': (0x014, 'I'), 'ProcessId': (0x018, 'I'),
+    'ThreadId': (0x01C, 'I'), 'ProcessCreationTime': (0x020, 'Q'),
+    'StackBase': (0x028, 'Q'), 'StackLimit': (0x030, 'Q'),
+    'SequenceNumber': (0x038, 'I'), 'NumberOfEventsLost': (0x060, 'Q'),
+    'NumberOfEventsReentered': (0x078, 'Q'), 'State': (0x080, 'I'),
+    'Reason': (0x084, 'I'), 'Status': (0x088, 'I'),
+    'QpcFrequency': (0x0C0, 'Q'), 'ModuleBase': (0x120, 'Q'),
+    'ModuleSize': (0x128, 'I'), 'ModuleTimeDateStamp': (0x12C, 'I'),
+    'CodeViewAge': (0x134, 'I'), 'Clock': (0x03C, 'I'),
+    'FirstPosition': (0x0A8, 'Q'), 'RingFileOffset': (0x0B0, 'Q'),
+    'RingSizeInBytes': (0x0B8, 'Q'), 'ClockResolution': (0x0C8, 'Q'),
+    'NumberOfClockFreezes': (0x0D0, 'Q'), 'MaximumClockStep': (0x0D8, 'Q'),
+    'MinimumDuration': (0x170, 'Q'), 'NumberOfCallsTakenBack': (0x178, 'Q'),
+    'MaximumBytes': (0x180, 'Q'), 'MaximumDepth': (0x188, 'I'),
+    'NumberOfEventsDoubtful': (0x18C, 'I'),
+    'NumberOfCallsDoubtful': (0x1E0, 'Q'),
+    'NumberOfEventsTooDeep': (0x190, 'Q'), 'NumberOfWaits': (0x198, 'Q'),
+    'WaitTicks': (0x1A0, 'Q'),
+    'ProbeInner': (0x1A8, 'I'), 'ProbeTotal': (0x1AC, 'I'),
+}
+TEXTS = {  # name -> (offset of the length, offset, size)
+    'ModulePath': (0x148, 0x200, 1056), 'ProcessPath': (0x150, 0x620, 1056),
+    'CommandLine': (0x158, 0xA40, 768), 'PdbPath': (0x160, 0xD40, 544),
+    'ThreadName': (0x168, 0xF60, 160),
+}
+
+
+class FormatError(Exception):
+    """The file is not a store that can be read; the text says why."""
+
+
+class Store:
+    """One validated store.  Fields of the header are attributes.
+
+    is_running: its process may still write, so that calls may be taken back;
+    now is the time stamp counter, 0 if that is not known.
+    """
+
+    def __init__(self, path, is_running=False, now=0):
+        self.path = path
+        with open(path, 'rb') as file:
+            size = os.fstat(file.fileno()).st_size
+            self.map = b''
+            if size:
+                try:
+                    self.map = mmap.mmap(file.fileno(), size,
+                                         access=mmap.ACCESS_READ)
+                except ValueError as error:
+                    raise FormatError('cut while it was opened') from error
+        magic = self.map[:8]
+        if not any(magic):
+            raise FormatError('still being created: no magic')
+        if magic != b'TRCSTORE':
+            raise FormatError('not a trace store')
+        if size < 4096:
+            raise FormatError('cut: %d bytes' % size)
+        for name, (offset, code) in FIELDS.items():
+            setattr(self, name, self._get(offset, code))
+        self._validate()
+        for name, (length, offset, _) in TEXTS.items():
+            text = self.map[offset:offset + self._get(length, 'I')]
+            setattr(self, name, text.decode('utf-8', 'replace'))
+        self.anchors = []
+        for offset in (0x0E0, 0x100):
+            tsc, qpc, time, check = self._get(offset, '4Q', whole=True)
+            if tsc ^ qpc ^ time == check and (tsc or qpc or time):
+                self.anchors.append((qpc, tsc, time))
+        self._find_range(size)
+        if (is_running and self.MinimumDuration and self.State == 1 and
+                not self.is_cut):
+            self.end = self._find_final_end(now)
+        self.number_of_slots = max(self.end - self.start, 0) // 16
+        self.number_of_overtaken = self.number_of_gaps = 0
+        self.number_of_records = 0
+        self.bad = collections.Counter()
+        self.first_bad_offset = None
+
+    def _validate(self):
+        """Section 8: the header."""
+        if self.MajorVersion != 1:
+            raise FormatError('unknown major version %d' % self.MajorVersion)
+        stack = self.StackBase - self.StackLimit
+        rules = [
+            ('HeaderSize', 4096 <= self.HeaderSize <= 65536 and
+             self.HeaderSize % 16 == 0),
+            ('RecordSize', self.RecordSize == 16),
+            ('StackBase', 0 < stack <= LOW32 or
+             self.StackBase == self.StackLimit == 0),
+            ('State', 1 <= self.State <= 3),
+            ('ModuleBase', self.ModuleBase and self.ModuleBase % 4096 == 0),
+            ('ModuleSize', 1 <= self.ModuleSize <= 1 << 31),
+            ('Clock', self.Clock <= NONE),
+        ]
+        segment, ring = self.RingFileOffset, self.RingSizeInBytes
+        if ring:
+            is_power = self.HeaderSize <= 1 << 16 <= segment <= 1 << 62 and (
+                segment & (segment - 1) == 0)
+            rules += [
+                ('RingFileOffset', is_power),
+                ('RingSizeInBytes', is_power and ring <= 1 << 62 and
+                 ring % segment == 0 and ring >= 3 * segment),
+                ('FirstPosition', is_power and
+                 self.FirstPosition % segment == 0 and
+                 self.FirstPosition != segment)]
+        for name, (length, _, room) in TEXTS.items():
+            used, full = self._get(length, '2I', whole=True)
+            rules.append((name + 'Length', used <= room and used <= full))
+        for name, holds in rules:
+            if not holds:
+                raise FormatError('damaged: ' + name)
+
+    def _get(self, offset, code, whole=False):
+        """A field; one of a writer that runs is read at once, which struct
+        does not do."""
+        if code in ('I', 'Q'):
+            size = struct.calcsize(code)
+            with memoryview(self.map) as view, \
+                    view[offset:offset + size] as field, \
+                    field.cast(code) as words:
+                return (words[0],) if whole else words[0]
+        values = struct.unpack_from('<' + code, self.map, offset)
+        return values if whole else values[0]
+
+    def _find_end(self):
+        """Section 5: the end of the records, as a position."""
+        for _ in range(1000):
+            before = self._get(0x058, 'I')
+            cursor, delta = self._get(0x040, 'Q'), self._get(0x050, 'Q')
+            view = self._get(0x068, 'Q')
+            if self._get(0x058, 'I') == before:
+                return view if before & 1 else (cursor + delta) & LOW64
+        raise FormatError('busy: the view keeps changing')
+
+    def _first(self):
+        """Section 5, rings: where the records begin now."""
+        return max(self._get(0x0A8, 'Q') if self.RingSizeInBytes else 0,
+                   self.HeaderSize)
+
+    def _find_range(self, size):
+        """Section 5: self.start and self.end, as positions."""
+        end, first, is_bad = self._find_end(), self._first(), False
+        low = self.HeaderSize
+        if end < low or (end - low) % 16:
+            raise FormatError('damaged: end of the records at %d' % end)
+        room = end
+        if self.RingSizeInBytes:
+            room = self.RingFileOffset + self.RingSizeInBytes
+            if first == low:
+                is_bad = end > room
+            else:
+                is_bad = end - first > self.RingSizeInBytes
+            if is_bad or end < self.FirstPosition:
+                raise FormatError('damaged: end of the ring at %d' % end)
+        self.start, self.end = first, end
+        self.is_cut = size < min(end, room)
+        if not self.is_cut:
+            return
+        if end <= room:
+            self.end = low + max(size - low, 0) // 16 * 16
+            self.start = min(first, self.end)
+        else:  # the newest records of the ring that lie together
+            last = self.offset(end - 16)
+            lap = end - 16 - (last - self.RingFileOffset)
+            if size < last + 16:
+                self.end = lap + max(size - self.RingFileOffset, 0) // 16 * 16
+            self.start = min(max(first, lap), self.end)
+
+    def offset(self, position):
+        """Section 5, positions: where in the file that is."""
+        ring, start = self.RingSizeInBytes, self.RingFileOffset
+        if not ring or position < start:
+            return position
+        return start + (position - start) % ring
+
+    def _find_final_end(self, now):
+        """Section 5, calls that are taken back: the end of what stays."""
+        newest, least = 0, self.MinimumDuration
+        for position in range(self.end - 16, self.start - 16, -16):
+            at = self.offset(position)
+            time, word = self._get(at, 'Q'), self._get(at + 12, 'I')
+            if time == 0 or self._get(at, 'Q') != time:
+                continue
+            if (word & 7 in (EXIT, EXIT_FUNCTION) or newest - time >= least or
+                    self.Clock == TSC and now - time - ALLOWANCE >= least):
+                return position + 16
+            newest = max(newest, time)
+        return self.start
+
+    def _note(self, cause, position):
+        self.bad[cause] += 1
+        if self.first_bad_offset is None:
+            self.first_bad_offset = self.offset(position)
+
+    def _pieces(self):
+        """Yields (position, bytes) of records that lie together.
+
+        A ring's are copied, and dropped if its writer came past meanwhile.
+        """
+        position = self.start
+        end = position + 16 * self.number_of_slots
+        if not self.RingSizeInBytes:
+            with memoryview(self.map) as view, view[position:end] as body:
+                yield position, body
+            return
+        while position < end:
+            at = self.offset(position)
+            size = min(end - position, 0x4000,
+                       self.RingFileOffset + self.RingSizeInBytes - at)
+            body = self.map[at:at + size]
+            first = self._first()
+            if first > position:
+                first = min(first, end)
+                self.number_of_overtaken += (first - position) // 16
+                self.number_of_gaps += 1
+                position = first
+            else:
+                yield position, body
+                position += size
+
+    def records(self):
+        """Yields (timestamp, site RVA, Rsp, kind) of every good record.
+
+        number_of_gaps is higher than before where records of a ring are
+        missing that its writer overwrote.
+        """
+        base, size = self.ModuleBase & LOW32, self.ModuleSize
+        last, count = 0, 0
+        tail = self.start + 16 * self.number_of_slots - 16
+        self.bad.clear()
+        self.first_bad_offset = None
+        for start, body in self._pieces():
+            for index, (time, site, word) in enumerate(
+                    struct.iter_unpack('<QII', body)):
+                rva, kind = (site - base) & LOW32, word & 7
+                if time == 0:
+                    if start + 16 * index != tail:
+                        self._note('hole', start + 16 * index)
+                elif not 1 <= kind <= 5:
+                    self._note('kind', start + 16 * index)
+                elif rva >= size:
+                    self._note('site', start + 16 * index)
+                elif time < last:
+                    self._note('time', start + 16 * index)
+                else:
+                    last = time
+                    count += 1
+                    yield time, rva, word & 0xFFFFFFF8, kind
+        self.number_of_records = count
+
+
+class Function:
+    """What pair() adds up for one function.  Abandoned calls are apart.
+
+    During uncertain calls the clock jumped.
+    """
+    __slots__ = ('calls', 'total', 'self', 'abandoned', 'uncertain', 'depth')
+
+    def __init__(self):
+        self.calls = self.total = self.self = self.abandoned = self.depth = 0
+        self.uncertain = 0
+
+
+class Stack:
+    """One stack of open frames; addresses are bytes above the own stack's."""
+
+    def __init__(self, address):
+        self.lowest = self.highest = address
+        # Of [address, site, start, ticks of others, Function, jumps before].
+        self.frames = []
+        self.left = None  # when another stack took over
+
+
+def signed(difference):
+    return ((difference + 0x80000000) & LOW32) - 0x80000000
+
+
+def other_stack(stacks, current, address, leaves):
+    """Section 11, other stacks: the one of stacks[1:] of an address."""
+    above = below = None
+    for stack in stacks[1:]:
+        if stack.lowest <= address <= stack.highest:
+            return stack
+        if stack.lowest > address:
+            if above is None or stack.lowest < above.lowest:
+                above = stack
+        elif below is None or stack.highest > below.highest:
+            below = stack
+    far_above = far_below = None
+    if above:
+        if above.frames:
+            distance = above.frames[-1][0] - address
+            near = distance <= 0x8000
+        else:
+            distance = above.lowest - address
+            near = (distance <= 0x8000 and
+                    above.lowest >> 16 == address >> 16)
+        if near:
+            far_above = distance
+        elif (leaves and above is current and
+              above.lowest - address <= 1 << 20):
+            far_above = 1 << 20
+    if below and address - below.highest <= 0x1000:
+        far_below = address - below.highest
+    if far_above is not None and (far_below is None or above is current or
+                                  far_above <= far_below):
+        above.lowest = address
+        return above
+    if far_below is not None:
+        below.highest = address
+        return below
+    stacks.append(Stack(address))
+    return stacks[-1]
+
+
+def pair(store, functions=None, resolve=None, watch=None):
+    """Pairs the records of a store (section 11) and adds them up.
+
+    This is the pairing without the image.  functions maps what resolve(rva)
+    returns (the RVA itself if None) to a Function, and is returned with a
+    Counter of what happened to the frames.  watch.record() is called before
+    each record, watch.enter() and watch.leave() for each call.
+    """
+    functions = {} if functions is None else functions
+    counts = collections.Counter()
+    known = {}
+    base, size = store.StackBase & LOW32, store.StackBase - store.StackLimit
+    current = Stack(0)
+    stacks, time, jumps, gaps = [current], 0, 0, store.number_of_gaps
+    jump = None
+    if store.Clock == THREAD and store.NumberOfClockFreezes:
+        jump = FREEZE * store.ClockResolution
+
+    def leave(frames, time, how):
+        if watch:
+            watch.leave(frames, time, how, jumps)
+        _, _, start, inner, function, jumps_before = frames.pop()
+        elapsed = max(time - start, 0)
+        function.depth -= 1
+        function.uncertain += jumps != jumps_before
+        if how == 'abandoned':
+            if function.depth == 0:
+                function.abandoned += elapsed
+        else:
+            function.self += max(elapsed - inner, 0)
+            if function.depth == 0:
+                function.total += elapsed
+        if frames:
+            frames[-1][3] += elapsed
+        counts[how] += 1
+
+    def charge(stack, time):
+        if stack.left is not None and stack.frames:
+            stack.frames[-1][3] += time - stack.left
+        stack.left = None
+
+    def finish(time):
+        for stack in stacks:
+            charge(stack, time)
+        for stack in reversed(stacks):
+            while stack.frames:
+                leave(stack.frames, time, 'open')
+
+    for stamp, rva, rsp, kind in store.records():
+        if gaps != store.number_of_gaps:
+            gaps = store.number_of_gaps
+            finish(time)
+        if store.Clock == NONE:
+            stamp = 0
+        elif jump and time and stamp - time > jump:
+            jumps += 1
+        if watch:
+            watch.record(stamp, stacks, current, jumps)
+        time = stamp
+        stack = stacks[0]
+        if size and (base - rsp) & LOW32 > size:
+            stack = other_stack(stacks, current, (rsp - base) & LOW32,
+                                kind in (EXIT, EXIT_FUNCTION))
+            place = (rsp - base) & LOW32
+        else:
+            place = signed(rsp - base)
+        if stack is not current:
+            current.left = time
+            current = stack
+            charge(stack, time)
+        frames = current.frames
+        if kind == ENTER or kind == ENTER_FUNCTION:
+            while frames and (frames[-1][0] < place or
+                              frames[-1][0] == place and
+                              (kind == ENTER or frames[-1][1] is None)):
+                leave(frames, time, 'abandoned')
+            function = known.get(rva)
+            if function is None:
+                key = resolve(rva) if resolve else rva
+                function = known[rva] = functions.setdefault(key, Function())
+            function.calls += 1
+            function.depth += 1
+            frames.append([place, rva if kind == ENTER_FUNCTION else None,
+                           time, 0, function, jumps])
+            if watch:
+                watch.enter(frames)
+        elif kind == GONE:
+            while frames and frames[-1][0] < place:
+                leave(frames, time, 'abandoned')
+        elif kind == EXIT:
+            while frames and frames[-1][0] < place:
+                leave(frames, time, 'abandoned')
+            if frames and frames[-1][1] is None:
+                leave(frames, time, 'completed')
+            else:
+                counts['unmatched'] += 1
+        else:
+            index = len(frames) - 1
+            while (index >= 0 and frames[index][1] != rva and
+                   frames[index][0] <= place):
+                index -= 1
+            if index >= 0 and frames[index][1] == rva:
+                while len(frames) > index + 1:
+                    leave(frames, time, 'abandoned')
+                leave(frames, time, 'completed')
+            else:
+                counts['unmatched'] += 1
+    finish(time)
+    return functions, counts
+
+
+def ticks_per_second(stores):
+    """Section 7: the rate from the two anchors that are farthest apart."""
+    anchors = sorted(itertools.chain(*(store.anchors for store in stores)))
+    frequency = max((store.QpcFrequency for store in stores), default=0)
+    if not anchors or anchors[0][0] == anchors[-1][0] or not frequency:
+        return None
+    return ((anchors[-1][1] - anchors[0][1]) * frequency /
+            (anchors[-1][0] - anchors[0][0]))
+
+
+def open_all(paths):
+    """The stores of files and session directories, in order of their names."""
+    stores = []
+    for path in paths:
+        names = [path]
+        if os.path.isdir(path):
+            names = [os.path.join(path, name)
+                     for name in sorted(os.listdir(path))
+                     if name.lower().endswith('.trace')]
+        for name in names:
+            try:
+                stores.append(Store(name))
+            except FormatError as error:
+                print('%s: %s' % (name, error), file=sys.stderr)
+    return stores
+
+
+def read_symbols(path):
+    """Makes a resolver (RVA -> name) from the output of nm."""
+    symbols, base = {}, 0x140000000
+    with open(path, encoding='utf-8') as file:
+        for fields in map(str.split, file):
+            if len(fields) == 3 and fields[2] in ('__ImageBase',
+                                                  '__image_base__'):
+                base = int(fields[0], 16)
+            elif (len(fields) == 3 and fields[1] in 'Tt' and
+                  not fields[2].startswith('.')):
+                symbols.setdefault(int(fields[0], 16), fields[2])
+    addresses = sorted(symbols)
+
+    def resolve(rva):
+        index = bisect.bisect_right(addresses, base + rva) - 1
+        return symbols[addresses[index]] if index >= 0 else '0x%x' % rva
+    return resolve
+
+
+def main(arguments):
+    resolve, only_stores, paths = None, False, []
+    arguments = iter(arguments)
+    for argument in arguments:
+        if argument == '--symbols':
+            resolve = read_symbols(next(arguments))
+        elif argument == '--stores':
+            only_stores = True
+        else:
+            paths.append(argument)
+    if not paths:
+        print(__doc__, file=sys.stderr)
+        return 2
+    out, functions = csv.writer(sys.stdout, lineterminator='\n'), {}
+    if only_stores:
+        out.writerow(('store', 'thread', 'state', 'records', 'completed',
+                      'abandoned', 'open', 'unmatched', 'bad', 'firstbad'))
+    has_times = True
+    for store in open_all(paths):
+        _, counts = pair(store, functions, resolve)
+        has_times = has_times and store.Clock != NONE
+        if store.number_of_overtaken:
+            print('%s: %d records were overwritten unread' % (
+                store.path, store.number_of_overtaken), file=sys.stderr)
+        if only_stores:
+            first = store.first_bad_offset
+            out.writerow((os.path.basename(store.path), store.ThreadId,
+                          store.State, store.number_of_records,
+                          counts['completed'], counts['abandoned'],
+                          counts['open'], counts['unmatched'],
+                          sum(store.bad.values()),
+                          '' if first is None else first))
+    if not only_stores:
+        out.writerow(('function', 'calls', 'total', 'self', 'abandoned'))
+        for key, function in sorted(
+                functions.items(),
+                key=lambda item: (-item[1].self, -item[1].calls)):
+            times = function.total, function.self, function.abandoned
+            out.writerow((key if resolve else '0x%x' % key, function.calls,
+                          *(times if has_times else ('', '', ''))))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

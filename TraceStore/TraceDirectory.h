@@ -1,0 +1,40 @@
+/*++
+
+Module Name:
+
+    TraceDirectory.h
+
+Abstract:
+
+    The session directory.
+
+--*/
+
+#ifndef TRACER_TRACE_DIRECTORY_H
+#define TRACER_TRACE_DIRECTORY_H
+
+#include "../Rtl/Rtl.h"
+#include "TraceTypes.h"
+
+//
+// Creates the session directory, and all above it that is missing, and opens
+// it; after the first time, returns the handle.
+//
+// Another module of this process may have created it. Anybody else who has was
+// guessing its name, where he can make directories, to have what goes in: one
+// that is not the user's is not used.
+//
+// Directory: the handle, which belongs to the session.
+// Error: what failed.
+// Returns STATUS_SUCCESS or the failing call's status.
+//
+
+_Must_inspect_result_
+NTSTATUS
+TraceSessionOpenDirectory(
+    _Inout_ PTRACE_SESSION Session,
+    _Outptr_ PHANDLE Directory,
+    _Out_ PRTL_ERROR Error
+    );
+
+#endif // TRACER_TRACE_DIRECTORY_H
