@@ -369,8 +369,22 @@ LLVMFuzzerTestOneInput(
     )
 {
     FUZZ_INPUT Input = { Data, Size };
+    uint32_t Instructions = FuzzGetInstructions();
+    ULONG NumberOfTables = 0;
+    ULONG Index;
 
-    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size));
+    //
+    // A table is made for each set of instructions that this machine has.
+    //
+
+    for (Index = 0; Index < FUZZ_VARIANTS; Index++) {
+        if ((FuzzVariants[Index].Instructions & Instructions) ==
+            FuzzVariants[Index].Instructions) {
+            NumberOfTables += 1;
+        }
+    }
+
+    FuzzBeginWork(FUZZ_WORK_OF_INPUT(Size) / 3 * NumberOfTables);
     FuzzUseTable(&Input);
     (VOID)FuzzEndWork();
     return 0;
