@@ -730,26 +730,6 @@ CommandRundownHot(
 
 
 //
-// Reads a thread.
-// Context: what is added up.
-//
-
-_Use_decl_annotations_
-static
-NTSTATUS
-CommandReadHotThread(
-    PVOID Context,
-    ULONG Worker,
-    ULONG Thread
-    )
-{
-    PREADER_HOT Hot = (PREADER_HOT)Context;
-
-    return SumTallyThread(&Hot->Reading.Tallies[Worker], Thread);
-}
-
-
-//
 // Makes what each worker adds up in: what the hooks cost, too.
 //
 
@@ -769,8 +749,9 @@ CommandPrepareHot(
     Reading->Options = Hot->Options;
     Reading->Range = &Hot->Range;
     Reading->Team = Team;
-    Reading->Read = CommandReadHotThread;
-    Reading->Context = Hot;
+    Reading->Process = READER_NONE;
+    Reading->Read = SumTallyThreadOfReading;
+    Reading->Context = Reading;
     Status = SumInitializeReading(Reading);
     for (Index = 0;
          NT_SUCCESS(Status) && Index < 2 * Reading->NumberOfWorkers;

@@ -11,7 +11,6 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
-#include "../Base/BaseProgress.h"
 #include "../Session/SessionDescribe.h"
 #include "../Functions/FunctionCache.h"
 #include "../Functions/FunctionFilter.h"
@@ -19,6 +18,7 @@ Abstract:
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallProbe.h"
 #include "../Sums/SumPutStatistics.h"
+#include "../Sums/SumRead.h"
 #include "../Sums/SumTally.h"
 #include "Command.h"
 
@@ -116,161 +116,33 @@ static const READER_TABLE ReaderReportKinds[2][2] = {
 
 #define READER_LINE_NUMBER_SIZE 16
 
-//
-// The progress is looked at once in so many calls of CommandShowReportProgress.
-//
-
-#define READER_PROGRESS_CALLS 256
-
 typedef struct _READER_REPORT {
     PCREADER_OPTIONS Options;
-    READER_CONTEXT Context;             // with an allocator for all workers
-    READER_LOCKED_ALLOCATOR Allocator;
-    READER_LOCK Lock;                   // of Session and Functions
+    READER_TEAM Team;
     READER_SESSION Session;
     READER_RANGE Range;
     READER_FUNCTIONS Functions;
-    PREADER_TALLY Tallies;              // by worker; then, for each, that of
-                                        // what comes before the range
-    ULONG MaximumWorkers;
-    ULONG MaximumUsed;
-    ULONG NumberOfWorkers;              // that there are tallies for
-    ULONG NumberOfThreads;              // selected
-    volatile LONG NextThread;           // that no worker has taken
-    NTSTATUS *ThreadStatus;             // by thread, when it has been read
+    READER_READING Reading;             // of the process that is read
+    ULONG MaximumUsed;                  // workers
     PREADER_STATISTICS Statistics;      // by function
     PCORE_HISTOGRAM Histograms;         // by function; NULL: there are none
     PULONGLONG Ranks;                   // by function: the thread where it was
                                         // seen first << 32 | how many were
                                         // seen before it
-    PULONG Order;                       // functions by rank
+    PULONG Order;                       // functions, as they are shown
     ULONGLONG Unmatched;
     ULONGLONG BegunBefore;
-    ULONGLONG NumberOfRecords;
-    ULONGLONG NumberOfOrdinary;
-    ULONGLONG RecordsExpected;
     ULONGLONG NumberShown;              // of functions
     READER_NOT_SHOWN NotShown;
     READER_OUTPUT Output;
-    READER_PROGRESS Progress;
-    ULONG ProgressCalls;
-    ULONG Process;                      // that is read; READER_NONE: all are
     ULONG NumberOfProcesses;            // that have been written
-    BOOLEAN IsMerged;
     BOOLEAN HasHistograms;
 } READER_REPORT;
 typedef READER_REPORT *PREADER_REPORT;
 
 
 //
-// Decides whether a thread is one of those that are read now.
-// Thread: the thread's index.
-//
-
-static
-BOOLEAN
-CommandIsThreadReported(
-    _In_ const READER_REPORT *Report,
-    _In_ ULONG Thread
-    )
-{
-    const READER_THREAD *Known = &Report->Session.Threads[Thread];
-
-    return READER_IS_THREAD_SELECTED(Report->Options, Known->ThreadId) &&
-           (Report->Process == READER_NONE ||
-            Report->Process == Known->Process);
-}
-
-
-//
-// Says how far the workers are.
-//
-
-static
-VOID
-CommandWriteReportProgress(
-    _Inout_ PREADER_REPORT Report
-    )
-{
-    ULONGLONG Records = Report->NumberOfRecords;
-    ULONG Index;
-
-    for (Index = 0; Index < 2 * Report->NumberOfWorkers; Index++) {
-        Records += Report->Tallies[Index].NumberOfRecords;
-    }
-
-    BaseShowProgress(&Report->Progress, Records);
-}
-
-
-//
-// Called by the first worker for each buffer that it has read.
-//
-
-static
-VOID
-CommandShowReportProgress(
-    _In_ PVOID Context
-    )
-{
-    PREADER_REPORT Report = (PREADER_REPORT)Context;
-
-    Report->ProgressCalls += 1;
-    if (Report->ProgressCalls % READER_PROGRESS_CALLS == 0) {
-        CommandWriteReportProgress(Report);
-    }
-}
-
-
-//
-// Called now and then while the first worker waits for the others.
-//
-
-static
-VOID
-CommandWaitForReport(
-    _In_ PVOID Context
-    )
-{
-    CommandWriteReportProgress((PREADER_REPORT)Context);
-}
-
-
-//
-// Reads threads for as long as there are any that no worker has taken. Each
-// worker's come in ascending order, as SumTallyThread demands.
-// Worker: which worker this is.
-//
-
-static
-VOID
-CommandReportThreads(
-    _In_ PVOID Context,
-    _In_ ULONG Worker
-    )
-{
-    PREADER_REPORT Report = (PREADER_REPORT)Context;
-    PREADER_SESSION Session = &Report->Session;
-    PREADER_TALLY Tally = &Report->Tallies[Worker];
-    ULONG Index;
-
-    for (;;) {
-
-        Index = (ULONG)InterlockedIncrement(&Report->NextThread) - 1;
-        if (Index >= Session->NumberOfThreads) {
-            return;
-        }
-
-        if (CommandIsThreadReported(Report, Index)) {
-            Report->ThreadStatus[Index] = SumTallyThread(Tally, Index);
-        }
-    }
-}
-
-
-//
-// Allocates what the workers need before they start.
-// Report: the report, with the session open.
+// Makes what each worker adds up in.
 //
 
 _Must_inspect_result_
@@ -280,79 +152,39 @@ CommandPrepareReport(
     _Inout_ PREADER_REPORT Report
     )
 {
-    PREADER_SESSION Session = &Report->Session;
-    PCALLOCATOR Allocator = Session->Context->Allocator;
-    PREADER_TALLY Tallies;
-    ULONG Number = Report->MaximumWorkers;
-    ULONG NumberOfThreads = 0;
+    PREADER_READING Reading = &Report->Reading;
+    PREADER_TALLY Tally;
     ULONG Index;
+    NTSTATUS Status;
 
-    Report->RecordsExpected = SessionCountRecords(Session, Report->Options);
-    Report->NumberOfWorkers = 0;
-    Report->NextThread = 0;
-    Report->IsMerged = FALSE;
-    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-        if (CommandIsThreadReported(Report, Index)) {
-            NumberOfThreads += 1;
+    Status = SumInitializeReading(Reading);
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < 2 * Reading->NumberOfWorkers;
+         Index++) {
+
+        Tally = &Reading->Tallies[Index];
+        Tally->IsGeneral =
+            (Report->Options->Given & READER_OPTION_GENERAL) != 0;
+        if (Index < Reading->NumberOfWorkers) {
+            Tally->HasProbe = Report->Session.IsProbeSubtracted;
+            Tally->HasHistograms = Report->HasHistograms;
+        } else {
+
+            //
+            // Of a module without calls in the range nothing is shown, and so
+            // nothing is said.
+            //
+
+            Tally->IsSaidAtOnce = FALSE;
+            Tally->IsNoting = FALSE;
         }
     }
 
-    Report->NumberOfThreads += NumberOfThreads;
-    if (Number > NumberOfThreads) {
-        Number = NumberOfThreads;
+    if (Report->MaximumUsed < Reading->NumberOfWorkers) {
+        Report->MaximumUsed = Reading->NumberOfWorkers;
     }
 
-    if (Number == 0) {
-        Number = 1;
-    }
-
-    Report->ThreadStatus = (NTSTATUS *)
-        Allocator->Allocate(Allocator->Context,
-                            (SIZE_T)Session->NumberOfThreads *
-                                sizeof(NTSTATUS));
-    Tallies = (PREADER_TALLY)
-        Allocator->Allocate(Allocator->Context,
-                            2 * (SIZE_T)Number * sizeof(READER_TALLY));
-    if (Report->ThreadStatus == NULL || Tallies == NULL) {
-        Allocator->Free(Allocator->Context, Tallies);
-        return STATUS_NO_MEMORY;
-    }
-
-    Report->Tallies = Tallies;
-    Report->NumberOfWorkers = Number;
-    if (Number > Report->MaximumUsed) {
-        Report->MaximumUsed = Number;
-    }
-
-    for (Index = 0; Index < 2 * Number; Index++) {
-        CallInitializeTally(&Tallies[Index],
-                            &Report->Functions,
-                            Number > 1 ? &Report->Lock : NULL);
-        Tallies[Index].IsGeneral =
-            (Report->Options->Given & READER_OPTION_GENERAL) != 0;
-        Tallies[Index].HasProbe = Session->IsProbeSubtracted &&
-                                  Index < Number;
-        Tallies[Index].HasHistograms = Report->HasHistograms &&
-                                       Index < Number;
-    }
-
-    for (Index = 0; Report->Range.IsGiven && Index < Number; Index++) {
-        Tallies[Index].Range = &Report->Range;
-        Tallies[Index].Before = &Tallies[Number + Index];
-    }
-
-    BaseInitializeProgress(&Report->Progress,
-                           &Report->Context,
-                           "",
-                           Report->RecordsExpected);
-    if (Report->Context.Errors->IsConsole) {
-        Tallies[0].Progress = CommandShowReportProgress;
-        Tallies[0].ProgressContext = Report;
-        Tallies[Number].Progress = CommandShowReportProgress;
-        Tallies[Number].ProgressContext = Report;
-    }
-
-    return STATUS_SUCCESS;
+    return Status;
 }
 
 
@@ -423,7 +255,9 @@ CommandMergeReport(
     )
 {
     PCALLOCATOR Allocator = Report->Session.Context->Allocator;
+    PREADER_READING Reading = &Report->Reading;
     SIZE_T Number = Report->Functions.NumberOfFunctions;
+    PREADER_TALLY Tally;
     ULONG Worker;
     ULONG Index;
     NTSTATUS Status;
@@ -451,16 +285,12 @@ CommandMergeReport(
 
     for (Index = 0; Index < Number; Index++) {
         Report->Ranks[Index] = ~0ULL;
-        Report->Order[Index] = Index;
     }
 
-    for (Worker = 0; Worker < Report->NumberOfWorkers; Worker++) {
+    for (Worker = 0; Worker < Reading->NumberOfWorkers; Worker++) {
 
-        PREADER_TALLY Tally = &Report->Tallies[Worker];
-
+        Tally = &Reading->Tallies[Worker];
         Report->Unmatched += Tally->Unmatched;
-        Report->NumberOfRecords += Tally->NumberOfRecords;
-        Report->NumberOfOrdinary += Tally->NumberOfOrdinary;
 
         for (Index = 0; Index < Tally->NumberOfFunctions; Index++) {
 
@@ -487,79 +317,11 @@ CommandMergeReport(
         }
     }
 
-    //
-    // What was read before the range was read, too.
-    //
-
-    for (Worker = 0; Worker < Report->NumberOfWorkers; Worker++) {
-        Report->NumberOfRecords +=
-            Report->Tallies[Report->NumberOfWorkers + Worker].NumberOfRecords;
-    }
-
     for (Index = 0; Index < Number; Index++) {
         CallSubtractProbe(&Report->Session, &Report->Statistics[Index]);
     }
 
-    BaseSort(Report->Order, (ULONG)Number, CommandCompareRanks, Report);
-    Report->IsMerged = TRUE;
     return STATUS_SUCCESS;
-}
-
-
-//
-// Says what went wrong while the threads were read, thread by thread.
-// Report: the report, merged if there was memory for that.
-//
-
-static
-ULONG
-CommandWarnOfReport(
-    _Inout_ PREADER_REPORT Report
-    )
-{
-    PREADER_SESSION Session = &Report->Session;
-    ULONG ExitCode = READER_EXIT_SUCCESS;
-    ULONG Function = 0;
-    ULONG Thread;
-    ULONG StoreIndex;
-
-    for (Thread = 0; Thread < Session->NumberOfThreads; Thread++) {
-
-        //
-        // What a module lacks is said when its first function appears.
-        //
-
-        while (Report->IsMerged &&
-               Function < Report->Functions.NumberOfFunctions &&
-               Report->Ranks[Report->Order[Function]] >> 32 <= Thread) {
-
-            FunctionWarnOfSymbols(
-                Session,
-                Session->Modules[Report->Functions
-                                     .Functions[Report->Order[Function]]
-                                     .Module]);
-            Function += 1;
-        }
-
-        if (!CommandIsThreadReported(Report, Thread)) {
-            continue;
-        }
-
-        for (StoreIndex = Session->Threads[Thread].FirstStore;
-             StoreIndex != READER_NONE;
-             StoreIndex = Session->Stores[StoreIndex]->NextInThread) {
-            CallWarnOfRecords(Session->Context,
-                              Session->Stores[StoreIndex]);
-        }
-
-        if (!NT_SUCCESS(Report->ThreadStatus[Thread])) {
-            ExitCode = SessionFailThread(Session,
-                                         Thread,
-                                         Report->ThreadStatus[Thread]);
-        }
-    }
-
-    return ExitCode;
 }
 
 
@@ -647,7 +409,7 @@ CommandPutSource(
     _In_ PCREADER_FUNCTION Function
     )
 {
-    PCALLOCATOR Allocator = Report->Context.Allocator;
+    PCALLOCATOR Allocator = Report->Session.Context->Allocator;
     READER_SOURCE_LINE Line;
     RTL_WRITER Writer;
     PCHAR Text;
@@ -708,7 +470,7 @@ CommandBeginReport(
                             &Report->Session.Clock,
                             "report",
                             FALSE);
-        Output->HasProcesses = Report->Process != READER_NONE;
+        Output->HasProcesses = Report->Reading.Process != READER_NONE;
     }
 
     Report->NumberOfProcesses += 1;
@@ -716,9 +478,10 @@ CommandBeginReport(
         return;
     }
 
-    if (Output->Format == ReaderFormatText && Report->Process != READER_NONE) {
+    if (Output->Format == ReaderFormatText &&
+        Report->Reading.Process != READER_NONE) {
 
-        Process = &Report->Session.Processes[Report->Process];
+        Process = &Report->Session.Processes[Report->Reading.Process];
         if (Report->NumberOfProcesses != 1) {
             RtlWriteText(Output->Writer, "\n");
         }
@@ -759,7 +522,8 @@ CommandEndReport(
         OutputEndTable(Output);
     }
 
-    if (Output->Format == ReaderFormatText && Report->Process == READER_NONE &&
+    if (Output->Format == ReaderFormatText &&
+        Report->Reading.Process == READER_NONE &&
         Report->Session.NumberOfProcesses > 1) {
         RtlWriteText(Output->Writer,
                      "Sums over %u processes: --by process shows them "
@@ -864,7 +628,9 @@ CommandPutReport(
         CommandPutSource(Report, Output, Function);
         SessionPutProcess(Output,
                           &Report->Session,
-                          Report->Process != READER_NONE ? Report->Process : 0);
+                          Report->Reading.Process != READER_NONE
+                              ? Report->Reading.Process
+                              : 0);
     }
 
     if (Options->Format != ReaderFormatText) {
@@ -909,26 +675,17 @@ CommandForgetReport(
     _Inout_ PREADER_REPORT Report
     )
 {
-    PCALLOCATOR Allocator = Report->Context.Allocator;
-    ULONG Index;
+    PCALLOCATOR Allocator = Report->Session.Context->Allocator;
 
-    for (Index = 0; Index < 2 * Report->NumberOfWorkers; Index++) {
-        CallRundownTally(&Report->Tallies[Index]);
-    }
-
+    SumRundownReading(&Report->Reading);
     Allocator->Free(Allocator->Context, Report->Histograms);
-    Allocator->Free(Allocator->Context, Report->Tallies);
-    Allocator->Free(Allocator->Context, Report->ThreadStatus);
     Allocator->Free(Allocator->Context, Report->Statistics);
     Allocator->Free(Allocator->Context, Report->Ranks);
     Allocator->Free(Allocator->Context, Report->Order);
     Report->Histograms = NULL;
-    Report->Tallies = NULL;
-    Report->ThreadStatus = NULL;
     Report->Statistics = NULL;
     Report->Ranks = NULL;
     Report->Order = NULL;
-    Report->NumberOfWorkers = 0;
     Report->Unmatched = 0;
 }
 
@@ -953,16 +710,8 @@ CommandReportProcess(
     Status = CommandPrepareReport(Report);
     if (NT_SUCCESS(Status)) {
 
-        BaseRunWorkers(&Report->Context,
-                       Report->NumberOfWorkers,
-                       CommandReportThreads,
-                       Report,
-                       Report->Tallies[0].Progress != NULL
-                             ? CommandWaitForReport
-                             : NULL);
-        BaseEraseProgress(&Report->Progress);
+        Code = SumReadThreads(&Report->Reading);
         Status = CommandMergeReport(Report);
-        Code = CommandWarnOfReport(Report);
         if (Code != READER_EXIT_SUCCESS) {
             *ExitCode = Code;
         }
@@ -992,34 +741,9 @@ CommandReport(
 
     RtlZeroBytes(&Report, sizeof(Report));
     Report.Options = Options;
-    Report.Context = *Context;
-    Report.MaximumWorkers = Options->NumberOfWorkers;
-    if (Report.MaximumWorkers == 0) {
-        Report.MaximumWorkers = Context->NumberOfProcessors;
-    }
-
-    if (Report.MaximumWorkers > READER_MAXIMUM_WORKERS) {
-        Report.MaximumWorkers = READER_MAXIMUM_WORKERS;
-    }
-
     CommandBeginReading(Context, &Cost);
-
-    //
-    // Without the locks there is one worker.
-    //
-
-    if (Report.MaximumWorkers > 1) {
-
-        if (NT_SUCCESS(BaseInitializeLockedAllocator(&Report.Allocator,
-                                                     Context)) &&
-            NT_SUCCESS(BaseInitializeLock(&Report.Lock, Context->Rtl))) {
-            Report.Context.Allocator = &Report.Allocator.Allocator;
-        } else {
-            Report.MaximumWorkers = 1;
-        }
-    }
-
-    if (!CommandBeginCommand(&Report.Session, &Report.Context, Options)) {
+    BaseInitializeTeam(&Report.Team, Context, Options->NumberOfWorkers);
+    if (!CommandBeginCommand(&Report.Session, &Report.Team.Context, Options)) {
         ExitCode = READER_EXIT_FAILURE;
         goto End;
     }
@@ -1032,14 +756,19 @@ CommandReport(
     }
 
     FunctionInitializeFunctions(&Report.Functions, &Report.Session);
-    Report.Functions.IsQuiet = TRUE;
     Report.HasHistograms =
         ((Options->Given & READER_OPTION_PERCENTILES) != 0 ||
          Options->Format != ReaderFormatText) &&
         Report.Session.Clock.Kind != TRACE_CLOCK_NONE;
 
+    Report.Reading.Functions = &Report.Functions;
+    Report.Reading.Options = Options;
+    Report.Reading.Range = &Report.Range;
+    Report.Reading.Team = &Report.Team;
+    Report.Reading.Process = READER_NONE;
+    Report.Reading.Read = SumTallyThreadOfReading;
+    Report.Reading.Context = &Report.Reading;
     ExitCode = READER_EXIT_SUCCESS;
-    Report.Process = READER_NONE;
     if ((Options->Given & READER_OPTION_BY) == 0) {
         Status = CommandReportProcess(&Report, &ExitCode);
     } else {
@@ -1047,7 +776,7 @@ CommandReport(
         for (Process = 0;
              NT_SUCCESS(Status) && Process < Report.Session.NumberOfProcesses;
              Process++) {
-            Report.Process = Process;
+            Report.Reading.Process = Process;
             Status = CommandReportProcess(&Report, &ExitCode);
         }
     }
@@ -1066,9 +795,9 @@ CommandReport(
     FunctionSaveCache(&Report.Session,
                       (Options->Given & READER_OPTION_VERBOSE) != 0);
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
-        Cost.NumberOfRecords = Report.NumberOfRecords;
-        Cost.NumberOfOrdinary = Report.NumberOfOrdinary;
-        Cost.NumberOfThreads = Report.NumberOfThreads;
+        Cost.NumberOfRecords = Report.Reading.NumberOfRecords;
+        Cost.NumberOfOrdinary = Report.Reading.NumberOfOrdinary;
+        Cost.NumberOfThreads = Report.Reading.NumberOfThreads;
         Cost.NumberOfWorkers = Report.MaximumUsed;
         CommandPutReading(&Report.Session, &Cost);
         FunctionPutFilterCost(&Report.Functions, Options->Filter);
@@ -1079,8 +808,7 @@ CommandReport(
     CommandCloseCommandSession(&Report.Session);
 
 End:
-    BaseRundownLock(&Report.Lock);
-    BaseRundownLock(&Report.Allocator.Lock);
+    BaseRundownTeam(&Report.Team);
     return ExitCode;
 }
 

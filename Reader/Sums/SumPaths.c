@@ -760,6 +760,7 @@ SumBuildTree(
     All.Reading.Options = Options;
     All.Reading.Range = Tree->Range;
     All.Reading.Team = Tree->Team;
+    All.Reading.Process = READER_NONE;
     All.Reading.Read = SumReadPaths;
     All.Reading.Context = &All;
     Status = SumAddRoot(Tree);

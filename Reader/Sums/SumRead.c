@@ -47,7 +47,7 @@ SumWriteProgress(
     )
 {
     PREADER_READING Reading = (PREADER_READING)Context;
-    ULONGLONG Records = 0;
+    ULONGLONG Records = Reading->NumberOfRecords;
     ULONG Index;
 
     for (Index = 0; Index < 2 * Reading->NumberOfWorkers; Index++) {
@@ -88,9 +88,12 @@ SumIsThreadRead(
     _In_ ULONG Thread
     )
 {
-    return READER_IS_THREAD_SELECTED(
-        Reading->Options,
-        Reading->Functions->Session->Threads[Thread].ThreadId);
+    const READER_THREAD *Known =
+        &Reading->Functions->Session->Threads[Thread];
+
+    return READER_IS_THREAD_SELECTED(Reading->Options, Known->ThreadId) &&
+           (Reading->Process == READER_NONE ||
+            Reading->Process == Known->Process);
 }
 
 
@@ -104,16 +107,19 @@ SumInitializeReading(
     PCALLOCATOR Allocator = Session->Context->Allocator;
     ULONG Number = Reading->Team != NULL ? Reading->Team->MaximumWorkers : 1;
     PREADER_TALLY Tally;
+    ULONG NumberOfThreads = 0;
     ULONG Index;
 
+    Reading->NextThread = 0;
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
         if (SumIsThreadRead(Reading, Index)) {
-            Reading->NumberOfThreads += 1;
+            NumberOfThreads += 1;
         }
     }
 
-    if (Number > Reading->NumberOfThreads) {
-        Number = Reading->NumberOfThreads;
+    Reading->NumberOfThreads += NumberOfThreads;
+    if (Number > NumberOfThreads) {
+        Number = NumberOfThreads;
     }
 
     if (Number == 0 || Session->NumberOfTrees != 0) {
@@ -318,13 +324,15 @@ SumRenumberMap(
 //
 // Puts the functions in the order in which one worker would have met them.
 // The tallies' lists follow; what they find functions by is of no use then.
+// First: the first function that was not there before; those before it stay.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
 SumOrderFunctions(
-    _Inout_ PREADER_READING Reading
+    _Inout_ PREADER_READING Reading,
+    _In_ ULONG First
     )
 {
     PREADER_FUNCTIONS Functions = Reading->Functions;
@@ -352,6 +360,10 @@ SumOrderFunctions(
         (New == NULL && Number != 0)) {
         Status = STATUS_NO_MEMORY;
         goto End;
+    }
+
+    for (Index = 0; Index < First; Index++) {
+        Ranks.Ranks[Index] = 0;
     }
 
     for (Place = 0; Place < 2 * Reading->NumberOfWorkers; Place++) {
@@ -522,6 +534,7 @@ SumReadThreads(
     )
 {
     PREADER_SESSION Session = Reading->Functions->Session;
+    ULONG First = Reading->Functions->NumberOfFunctions;
     ULONG ExitCode = READER_EXIT_SUCCESS;
     ULONG Index;
     NTSTATUS Status;
@@ -537,7 +550,7 @@ SumReadThreads(
                            ? SumWriteProgress
                            : NULL);
         BaseEraseProgress(&Reading->Progress);
-        Status = SumOrderFunctions(Reading);
+        Status = SumOrderFunctions(Reading, First);
         ExitCode = SumWarnOfThreads(Reading);
         if (!NT_SUCCESS(Status)) {
             ExitCode = BaseFail(Session->Context,

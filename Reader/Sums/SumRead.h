@@ -35,17 +35,19 @@ typedef struct _READER_READING {
     PCREADER_OPTIONS Options;       // for --thread
     PCREADER_RANGE Range;
     PREADER_TEAM Team;              // NULL: one worker
+    ULONG Process;                  // whose threads are read; READER_NONE: all
     PREADER_READ_THREAD Read;
     PVOID Context;
     PREADER_TALLY Tallies;          // by worker; then, for each, that of what
                                     // comes before the range
     ULONG NumberOfWorkers;
-    ULONG NumberOfThreads;          // selected
+    ULONG NumberOfThreads;          // selected; this and the next two go on
+                                    // when a reading is made again
+    ULONGLONG NumberOfRecords;      // of all workers, when they have read
+    ULONGLONG NumberOfOrdinary;     // likewise
     volatile LONG NextThread;       // that no worker has taken
     NTSTATUS *ThreadStatus;         // by thread, when it has been read; NULL:
                                     // there is one worker
-    ULONGLONG NumberOfRecords;      // these two of all workers, at the end
-    ULONGLONG NumberOfOrdinary;
     READER_PROGRESS Progress;
     ULONG ProgressCalls;
 } READER_READING;
@@ -54,8 +56,8 @@ typedef READER_READING *PREADER_READING;
 //
 // Decides how many workers there are, and makes their tallies, which the
 // caller may tell then what to keep.  Where there are trees there is one.
-// Reading: zero, but for the caller's fields; good for SumRundownReading even
-// after a failure.
+// Reading: zero, but for the caller's fields, or one that was run down; good
+// for SumRundownReading even after a failure.
 //
 
 _Must_inspect_result_
@@ -75,12 +77,12 @@ SumRundownReading(
     );
 
 //
-// Reads the threads that --thread selects. Returns READER_EXIT_*; failures
-// have been written, in the order of threads. One that cannot be read to its
-// end does not hide the others.
+// Reads the threads that --thread selects, of the process. Returns
+// READER_EXIT_*; failures have been written, in the order of threads. One that
+// cannot be read to its end does not hide the others.
 //
 // Afterwards the functions are in the order in which one worker would have
-// met them, whoever did.
+// met them, whoever did; those that were there before keep their places.
 //
 
 ULONG

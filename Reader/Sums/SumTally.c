@@ -48,6 +48,7 @@ SumOpenFrame(
         Frame->Function = Index;
         Tally->Totals.Totals[Index].ActiveCalls += 1;
         Tally->List[Index].Statistics.BegunBefore += 1;
+        CallNoteModule(Tally, (ULONG)(Frame->Site >> 32));
     }
 
     return Status;
@@ -157,6 +158,20 @@ SumTallyThread(
     }
 
     return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SumTallyThreadOfReading(
+    PVOID Context,
+    ULONG Worker,
+    ULONG Thread
+    )
+{
+    PREADER_READING Reading = (PREADER_READING)Context;
+
+    return SumTallyThread(&Reading->Tallies[Worker], Thread);
 }
 
 

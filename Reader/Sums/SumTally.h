@@ -14,6 +14,7 @@ Abstract:
 #define TRACER_SUM_TALLY_H
 
 #include "../Calls/CallSiteTable.h"
+#include "SumRead.h"
 
 //
 // Reads a thread to its end and adds its calls. One worker's threads come in
@@ -26,6 +27,12 @@ SumTallyThread(
     _Inout_ PREADER_TALLY Tally,
     _In_ ULONG ThreadIndex
     );
+
+//
+// The same for a worker of a reading, which is the context.
+//
+
+READER_READ_THREAD SumTallyThreadOfReading;
 
 //
 // Adds what a tally has of a function. The order in which tallies are added

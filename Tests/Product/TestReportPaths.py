@@ -19,6 +19,7 @@ import pty
 import random
 import re
 import select
+import shutil
 import struct
 import subprocess
 import sys
@@ -357,6 +358,72 @@ def check_no_replay(results, scratch, number):
     results.check(code == 0 and text, 'session %d: replay' % number, [errors])
 
 
+def check_processes(results, scratch):
+    """One process after the other, and which functions are shown: what is
+    known of the functions of one stays theirs when workers meet the next's.
+    """
+    above = os.path.join(scratch, 'processes')
+    for process in range(3):
+        folder = os.path.join(above, 'process%d' % process)
+        for number in range(100):
+            shutil.rmtree(folder, ignore_errors=True)
+            if make_session(folder, random.Random(1000 * process + number)
+                            )[0] > 2:
+                break
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), 'r+b') as file:
+                data = bytearray(file.read(4096))
+                struct.pack_into('<I', data, 0x018, 4242 + process)
+                at = data.index(b'module', 0x200)
+                data[at:at + 6] = b'modul%d' % process
+                file.seek(0)
+                file.write(data)
+    for options in (['--exclude', 'modul10.exe+0x1'],
+                    ['--json', '--sort', 'calls',
+                     '--function', 'modul00,modul20.exe+0x2'],
+                    ['--csv', '--from', '20000']):
+        options += '--by', 'process'
+        expected = report(above, *options, *WAYS[-2])
+        results.check(expected[0] == 0 and 'modul00' in expected[1] and
+                      'modul20' in expected[1], 'processes: %s' % options,
+                      expected)
+        for way in WAYS:
+            results.equal(report(above, *options, *way), expected,
+                          'processes: %s: %s' % (options, ' '.join(way)))
+    results.equal(cost(above, '--by', 'process', '--workers', '2')[2], 2,
+                  'processes: workers')
+
+
+def check_said(results, scratch):
+    """What modules lack is said of those that have calls in the range, open
+    ones included, and of no other.
+    """
+    session = os.path.join(scratch, 'said')
+    os.makedirs(session)
+    for thread in (100, 101):
+        for module, depth, begin, end in ((1, 0, 10, 20), (2, 0, 30, 900),
+                                          (0, 1, 500, 600)):
+            items = [struct.pack('<QII', 10 ** 9 + time,
+                                 (base_of(module) + rva) & 0xFFFFFFFF,
+                                 (made.TOP - 64 - 64 * depth) & 0xFFFFFFF8 |
+                                 kind)
+                     for time, rva, kind in ((begin, 0x1000, made.ENTER),
+                                             (end, 0x1040, made.EXIT))]
+            path = os.path.join(session, 'made-%d-%d.trace' % (thread, module))
+            with open(path, 'wb') as file:
+                file.write(store_of(items, thread, module, 2))
+    for options, expected in (([], ['1', '2', '0']),
+                              (['--from', '400'], ['2', '0']),
+                              (['--to', '400'], ['1', '2'])):
+        for way in WAYS:
+            _, text, errors = report(session, *options, *way)
+            results.equal(re.findall(r'no function names for module(\d)',
+                                     errors), expected,
+                          'what is said with %s' % (options + way))
+            results.equal(sorted(set(re.findall(r'module(\d).exe\+', text))),
+                          sorted(expected), 'what is shown then')
+
+
 def check_ordinary(results, scratch):
     """Nearly all of an ordinary program's calls go the fast way."""
     session = os.path.join(scratch, 'ordinary')
@@ -479,6 +546,8 @@ def main():
                 check_no_replay(results, scratch, SESSIONS + number)
             else:
                 check_replay(results, scratch, SESSIONS + number)
+        check_processes(results, scratch)
+        check_said(results, scratch)
         check_ordinary(results, scratch)
         check_usage(results, scratch)
         check_progress(results, scratch)
