@@ -14,6 +14,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionDescribe.h"
+#include "../Session/SessionName.h"
 #include "../Session/SessionProcess.h"
 #include "Command.h"
 
@@ -126,7 +127,6 @@ CommandVisitSession(
     PREADER_SESSIONS Sessions = (PREADER_SESSIONS)CallbackContext;
     PCALLOCATOR Allocator = Sessions->Context->Allocator;
     PREADER_SESSION_ROW Row;
-    PWSTR Buffer = NULL;
     NTSTATUS Status;
 
     UNREFERENCED_PARAMETER(SizeInBytes);
@@ -155,23 +155,14 @@ CommandVisitSession(
         return Status;
     }
 
-    if (Name->Length != 0) {
-
-        Buffer = (PWSTR)Allocator->Allocate(Allocator->Context, Name->Length);
-        if (Buffer == NULL) {
-            return STATUS_NO_MEMORY;
-        }
-
-        RtlCopyBytes(Buffer, Name->Buffer, Name->Length);
+    Row = &Sessions->Rows[Sessions->NumberOfRows];
+    Status = SessionCopyName(Allocator, Name, &Row->Directory);
+    if (NT_SUCCESS(Status)) {
+        Row->Parent = READER_NONE;
+        Sessions->NumberOfRows += 1;
     }
 
-    Row = &Sessions->Rows[Sessions->NumberOfRows];
-    RtlPointUnicodeString(&Row->Directory,
-                          Buffer,
-                          Name->Length / sizeof(WCHAR));
-    Row->Parent = READER_NONE;
-    Sessions->NumberOfRows += 1;
-    return STATUS_SUCCESS;
+    return Status;
 }
 
 
@@ -473,13 +464,8 @@ CommandPutSessionRow(
     OutputPutNumber(Output, Row->Bytes);
     if (Header != NULL) {
 
-        Begin = Header->ProcessPathLength;
-        while (Begin != 0 &&
-               Header->ProcessPath[Begin - 1] != '\\' &&
-               Header->ProcessPath[Begin - 1] != '/') {
-            Begin -= 1;
-        }
-
+        Begin = SessionSkipFolders(Header->ProcessPath,
+                                   Header->ProcessPathLength);
         OutputPutIndentedText(Output,
                               Row->Depth,
                               Header->ProcessPath + Begin,

@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "SessionModule.h"
+#include "SessionName.h"
 
 _Use_decl_annotations_
 VOID
@@ -115,13 +116,7 @@ SessionAssignModule(
     Module->Header = Header;
     Module->IsSelected = TRUE;
 
-    Index = Header->ModulePathLength;
-    while (Index != 0 &&
-           Header->ModulePath[Index - 1] != '\\' &&
-           Header->ModulePath[Index - 1] != '/') {
-        Index -= 1;
-    }
-
+    Index = SessionSkipFolders(Header->ModulePath, Header->ModulePathLength);
     Module->Name = Header->ModulePath + Index;
     Module->NameLength = Header->ModulePathLength - Index;
 

@@ -6,7 +6,7 @@ Module Name:
 
 Abstract:
 
-    The names of the files in a session's directory.
+    The names of the files in a session's directory, and of images.
 
 --*/
 
@@ -66,6 +66,48 @@ SessionAdmitName(
     }
 
     return FALSE;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionCopyName(
+    PCALLOCATOR Allocator,
+    PCUNICODE_STRING Name,
+    PUNICODE_STRING Copy
+    )
+{
+    PWSTR Buffer = NULL;
+
+    if (Name->Length != 0) {
+
+        Buffer = (PWSTR)Allocator->Allocate(Allocator->Context, Name->Length);
+        if (Buffer == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        RtlCopyBytes(Buffer, Name->Buffer, Name->Length);
+    }
+
+    RtlPointUnicodeString(Copy, Buffer, Name->Length / sizeof(WCHAR));
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+ULONG
+SessionSkipFolders(
+    const CHAR *Path,
+    ULONG LengthInBytes
+    )
+{
+    ULONG Index = LengthInBytes;
+
+    while (Index != 0 && Path[Index - 1] != '\\' && Path[Index - 1] != '/') {
+        Index -= 1;
+    }
+
+    return Index;
 }
 
 

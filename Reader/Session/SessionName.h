@@ -46,6 +46,33 @@ SessionAdmitName(
     );
 
 //
+// Copies the name of a directory in the session's.
+// Name: the name; empty for the session's own, of which nothing is allocated.
+// Copy: its buffer is the caller's to free; untouched after a failure.
+// Returns STATUS_SUCCESS or STATUS_NO_MEMORY.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionCopyName(
+    _In_ PCALLOCATOR Allocator,
+    _In_ PCUNICODE_STRING Name,
+    _Out_ PUNICODE_STRING Copy
+    );
+
+//
+// Finds where the name of a process's or a module's image begins.
+// Path: the image's path.
+// Returns how many bytes its folders are.
+//
+
+ULONG
+SessionSkipFolders(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Path,
+    _In_ ULONG LengthInBytes
+    );
+
+//
 // Does a file's name end with a text, in either case?  Text is in upper case.
 //
 

@@ -199,7 +199,6 @@ SessionAddDirectory(
 {
     PCALLOCATOR Allocator = Session->Context->Allocator;
     PREADER_DIRECTORY Directory;
-    PWSTR Buffer = NULL;
     NTSTATUS Status;
 
     Status = BaseGrowArray(Allocator,
@@ -211,23 +210,14 @@ SessionAddDirectory(
         return Status;
     }
 
-    if (Name->Length != 0) {
-
-        Buffer = (PWSTR)Allocator->Allocate(Allocator->Context, Name->Length);
-        if (Buffer == NULL) {
-            return STATUS_NO_MEMORY;
-        }
-
-        RtlCopyBytes(Buffer, Name->Buffer, Name->Length);
+    Directory = &Session->Directories[Session->NumberOfDirectories];
+    Status = SessionCopyName(Allocator, Name, &Directory->Name);
+    if (NT_SUCCESS(Status)) {
+        Directory->Process = READER_NONE;
+        Session->NumberOfDirectories += 1;
     }
 
-    Directory = &Session->Directories[Session->NumberOfDirectories];
-    RtlPointUnicodeString(&Directory->Name,
-                          Buffer,
-                          Name->Length / sizeof(WCHAR));
-    Directory->Process = READER_NONE;
-    Session->NumberOfDirectories += 1;
-    return STATUS_SUCCESS;
+    return Status;
 }
 
 
@@ -438,13 +428,7 @@ SessionAssignProcess(
 
     RtlZeroBytes(&New, sizeof(New));
     New.Header = Header;
-    Index = Header->ProcessPathLength;
-    while (Index != 0 &&
-           Header->ProcessPath[Index - 1] != '\\' &&
-           Header->ProcessPath[Index - 1] != '/') {
-        Index -= 1;
-    }
-
+    Index = SessionSkipFolders(Header->ProcessPath, Header->ProcessPathLength);
     New.Name = Header->ProcessPath + Index;
     New.NameLength = Header->ProcessPathLength - Index;
     if (!SessionIsProcessSelected(Session->Context->Rtl,
