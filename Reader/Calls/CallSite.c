@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "../Image/ImageUnwind.h"
 #include "../Functions/FunctionCache.h"
 #include "../Functions/Function.h"
 #include "CallSite.h"

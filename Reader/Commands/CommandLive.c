@@ -23,7 +23,7 @@ Abstract:
 #include "../Live/LiveConsole.h"
 #include "../Live/LiveHtml.h"
 #include "../Live/LivePlain.h"
-#include "../Live/LiveTree.h"
+#include "../Live/LiveRead.h"
 #include "Command.h"
 
 #define READER_LIVE_DEFAULT_LIMIT 20

@@ -23,6 +23,7 @@ Abstract:
 --*/
 
 #include "ExportEvents.h"
+#include "ExportText.h"
 
 typedef struct _READER_CHROME {
     READER_EVENTS Events;

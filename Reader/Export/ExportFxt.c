@@ -19,6 +19,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "ExportEvents.h"
+#include "ExportText.h"
 
 //
 // Types of records, in a header's lowest four bits; its size, in words, is in

@@ -22,6 +22,7 @@ Abstract:
 --*/
 
 #include "ExportEvents.h"
+#include "ExportText.h"
 
 //
 // A field's tag: its number and how it is coded.

@@ -22,6 +22,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionProcess.h"
 #include "ExportEvents.h"
+#include "ExportText.h"
 
 #define READER_TRACKS_SUFFIX L".tracks"
 

@@ -11,7 +11,7 @@ Abstract:
 
 --*/
 
-#include "ExportEvents.h"
+#include "ExportText.h"
 
 static const CHAR ReaderPairsOfDigits[] =
     "00010203040506070809101112131415161718192021222324"

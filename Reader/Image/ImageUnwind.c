@@ -12,7 +12,9 @@ Abstract:
 
 --*/
 
-#include "ImageUnwindData.h"
+#include "../../Rtl/RtlDecode.h"
+#include "ImageInstruction.h"
+#include "ImageUnwind.h"
 
 //
 // How far from a call its argument is looked for, and the largest function

@@ -10,6 +10,7 @@ Abstract:
 
 --*/
 
+#include "ImageInstruction.h"
 #include "ImageUnwindData.h"
 
 //

@@ -6,15 +6,28 @@ Module Name:
 
 Abstract:
 
-    The unwind data of an image.
+    What the unwind data of a PE32+ x64 image says: the function that a place
+    is in, and how large its stack frame is there.
+
+    The bytes may be anything; nothing in them is believed before it is
+    checked.  The code is pure C over bytes and also builds natively.
 
 --*/
 
 #ifndef TRACER_IMAGE_UNWIND_DATA_H
 #define TRACER_IMAGE_UNWIND_DATA_H
 
-#include "../../Rtl/RtlDecode.h"
-#include "ImageUnwind.h"
+#include "ImageCoff.h"
+
+//
+// A .pdata entry: first RVA, the RVA after the last, RVA of the unwind
+// information.
+//
+
+#define PE_FUNCTION_BEGIN               0
+#define PE_FUNCTION_END                 4
+#define PE_FUNCTION_UNWIND              8
+#define PE_FUNCTION_SIZE                12
 
 //
 // Unwind information: version and flags, size of the prologue, number of
@@ -26,46 +39,31 @@ Abstract:
 #define PE_UNWIND_FLAG_CHAINED          0x4
 #define PE_UNWIND_REGISTER_MASK         0x0F
 
-//
-// Instructions.
-//
+typedef struct _READER_UNWIND_SECTION {
+    PUCHAR Bytes;
+    ULONG Rva;
+    ULONG SizeInBytes;              // of Bytes
+    BOOLEAN IsSlots;                // kept for the variables in it that have
+                                    // functions' addresses, and only for them
+} READER_UNWIND_SECTION;
+typedef READER_UNWIND_SECTION *PREADER_UNWIND_SECTION;
+typedef const READER_UNWIND_SECTION *PCREADER_UNWIND_SECTION;
 
-#define X64_CALL_NEAR                   0xE8
-#define X64_JUMP_NEAR                   0xE9
-#define X64_JUMP_SHORT                  0xEB
-#define X64_JUMP_IF_SHORT               0x70    // + condition
-#define X64_JUMP_IF_NEAR                0x80    // behind 0x0F, + condition
-#define X64_INDIRECT                    0xFF    // with 0x15: call [rip + n]
-#define X64_CALL_INDIRECT               0x15
-#define X64_JUMP_INDIRECT               0x25    // likewise
-#define X64_TWO_BYTES                   0x0F    // with 0x8n: jcc near
-#define X64_LEA                         0x8D
-#define X64_MOVE_TO                     0x89    // mov rm, r
-#define X64_MOVE_FROM                   0x8B    // mov r, rm
-#define X64_EXCHANGE                    0x87    // xchg rm, r
-#define X64_EXCHANGE_RAX                0x90    // + register
-#define X64_MOVE_IMMEDIATE              0xB8    // + register: mov r, imm64
-#define X64_MOVE_IF                     0x40    // behind 0x0F, + condition
-#define X64_MOVE_TO_XMM                 0x6E    // behind 0x66, REX and 0x0F:
-#define X64_MOVE_FROM_XMM               0x7E    // movq between xmm and rm
-#define X64_OPERAND_SIZE                0x66
-#define X64_REPEAT                      0xF3
-#define X64_REPEAT_NOT                  0xF2
-#define X64_SEGMENT                     0x26    // es; cs, ss, ds: + 8 each
-#define X64_SEGMENT_FS                  0x64    // gs, 66 and 67 follow
-#define X64_REX                         0x40    // + W, R, X and B
-#define X64_REX_W                       0x48    // 64 bits; R: the register,
-#define X64_REX_WR                      0x4C    // B: rm is one of r8 to r15
-#define X64_REX_B                       0x41
-#define X64_PUSH_R10                    0x52    // behind REX.B
-#define X64_POP_R10                     0x5A    // likewise
-#define X64_RCX                         1
-#define X64_NEAR_SIZE                   5
-#define X64_LEA_SIZE                    7
-#define X64_MOVE_SIZE                   3
-#define X64_IMMEDIATE_SIZE              10
-#define X64_INDIRECT_SIZE               6
-#define X64_JUMP_IF_SIZE                6
+typedef struct _READER_UNWIND {
+    PCALLOCATOR Allocator;
+    PREADER_UNWIND_SECTION Sections;
+    const UCHAR *Functions;         // the .pdata entries, in one of Sections
+    ULONG NumberOfSections;
+    ULONG NumberOfFunctions;
+    ULONG SizeOfImage;              // bytes
+    ULONGLONG ImageBase;            // what addresses in variables are above
+    PULONG Cloned;                  // see ImageHasClone
+    ULONG NumberOfCloned;
+    ULONG CapacityOfCloned;
+    BOOLEAN IsClonesSearched;
+} READER_UNWIND;
+typedef READER_UNWIND *PREADER_UNWIND;
+typedef const READER_UNWIND *PCREADER_UNWIND;
 
 //
 // Reads a little-endian 32-bit number, whatever its alignment.
@@ -75,6 +73,118 @@ Abstract:
 ULONG
 ImageLoadUlong(
     _In_reads_bytes_(4) const UCHAR *Bytes
+    );
+
+//
+// Keeps what is needed of the image that Coff was made from; its bytes may go
+// away afterwards.  An image without unwind data is no failure.  After a
+// failure, too, the structure is good for ImageRundownUnwind.
+//
+//     STATUS_NO_MEMORY
+//
+// Allocator: the memory; it must outlive Unwind.
+//
+
+_Must_inspect_result_
+NTSTATUS
+ImageInitializeUnwind(
+    _In_ PCALLOCATOR Allocator,
+    _In_ PCREADER_COFF Coff,
+    _In_reads_bytes_(SizeInBytes) const UCHAR *Image,
+    _In_ ULONGLONG SizeInBytes,
+    _Out_ PREADER_UNWIND Unwind
+    );
+
+//
+// Frees what ImageInitializeUnwind allocated. It may be called after a
+// failure, twice, and on zeroes.
+// Unwind: the structure.
+//
+
+VOID
+ImageRundownUnwind(
+    _Inout_ PREADER_UNWIND Unwind
+    );
+
+//
+// The bytes of a range of addresses, in code or in unwind data; NULL if not
+// all of them are kept.
+// Unwind: the image's sections.
+// Rva: the first address.
+//
+
+_Ret_maybenull_
+const UCHAR *
+ImageGetUnwindBytes(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva,
+    _In_ ULONG SizeInBytes
+    );
+
+//
+// The address, image-relative, that a variable has from the start, if code
+// loads it or jumps to it; 0 if there is none in the image.
+// Unwind: the image's sections.
+//
+
+ULONG
+ImageReadSlot(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva
+    );
+
+//
+// Finds the .pdata entry that an address belongs to.
+// Unwind: the entries, which linkers sort by address.
+// Returns the entry, or NULL.
+//
+
+_Ret_maybenull_
+const UCHAR *
+ImageFindUnwindEntry(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva
+    );
+
+//
+// The stack frame at a place.
+//
+
+typedef struct _READER_UNWIND_FRAME {
+    ULONG FunctionRva;              // its first address
+    ULONG SizeInBytes;              // from RSP at the place to the return
+                                    // address, if the place is in the prologue
+                                    // or in the body
+    ULONG BodySizeInBytes;          // the same in the body
+    ULONG SavedInBytes;             // of these, pushed registers
+    BOOLEAN IsDynamic;              // RSP may move in the body
+} READER_UNWIND_FRAME;
+typedef READER_UNWIND_FRAME *PREADER_UNWIND_FRAME;
+
+//
+// Finds the frame of the function that a place is in. FALSE if the unwind data
+// does not say.
+// Rva: the place, an address that a call returns to.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+ImageFindUnwindFrame(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva,
+    _Out_ PREADER_UNWIND_FRAME Frame
+    );
+
+//
+// Says where a range with unwind data begins. The first address of one of the
+// NumberOfFunctions ranges that have unwind data, in the order of the image. A
+// function may have several.
+//
+
+ULONG
+ImageQueryUnwindRange(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Index
     );
 
 #endif // TRACER_IMAGE_UNWIND_DATA_H

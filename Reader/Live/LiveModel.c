@@ -18,7 +18,7 @@ Abstract:
 #include "../Functions/FunctionFilter.h"
 #include "../Sums/SumTally.h"
 #include "LiveModel.h"
-#include "LiveTree.h"
+#include "LiveRead.h"
 
 
 //

@@ -30,6 +30,7 @@ Abstract:
 --*/
 
 #include "LiveBacklog.h"
+#include "LiveTree.h"
 
 #define READER_LIVE_MAXIMUM_PASSES 8
 

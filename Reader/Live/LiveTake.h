@@ -18,7 +18,7 @@ Abstract:
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallSkip.h"
 #include "LiveList.h"
-#include "LiveTree.h"
+#include "LiveRead.h"
 
 //
 // Tells the tally which calls are open, because it looks at one thread at a

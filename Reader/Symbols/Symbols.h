@@ -22,7 +22,7 @@ Abstract:
 
 #include "../../Rtl/Rtl.h"
 #include "../../TraceStore/TraceFormat.h"
-#include "../Image/ImageUnwind.h"
+#include "../Image/ImageUnwindData.h"
 
 typedef enum _READER_SYMBOL_SOURCE {
     ReaderSymbolSourceNone = 0,     // module+0xRVA is all there is
