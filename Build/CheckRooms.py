@@ -58,7 +58,6 @@ ALLOWED = {
 # Folder: (sources, why).
 FOLDERS = {
     "Tests/Programs": (32, "a program each, that scripts trace"),
-    "Reader/Commands": (34, "a file a command (20), and what one alone needs"),
 }
 
 ROUTINE = re.compile(r"^(?:[\w *]*?[ *])?(\w+)\(\n(?:    [^\n]*\n)*?    \)\n\{",

@@ -43,7 +43,7 @@ typedef struct _READER_COMMAND {
 typedef const READER_COMMAND *PCREADER_COMMAND;
 
 //
-// All of them, in the order of the help (CommandMain.c).
+// All of them, in the order of the help (CommandTable.c).
 //
 
 extern const PCREADER_COMMAND ReaderCommands[];

@@ -13,10 +13,10 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
+#include "../Session/SessionImage.h"
 #include "../Functions/FunctionFindByName.h"
 #include "Command.h"
-#include "CommandExcludeList.h"
-#include "CommandImage.h"
+#include "CommandExclude.h"
 
 //
 // The largest file of names, bytes; and the largest list that the library
@@ -413,7 +413,7 @@ CommandFindSessionHookSites(
             continue;
         }
 
-        Status = CommandFindHookSites(Exclude, Index);
+        Status = FunctionFindHookSites(Exclude, Index);
         if (Status == STATUS_NOT_FOUND) {
             RtlWriteText(Errors,
                          "TraceReader: warning: the image, with its unwind "
@@ -477,7 +477,7 @@ CommandSaveExcludeList(
         return READER_EXIT_FAILURE;
     }
 
-    Status = CommandWriteExcludeList(Exclude, IsMeant, Source, &File.Writer);
+    Status = FunctionWriteExcludeList(Exclude, IsMeant, Source, &File.Writer);
     Size = READER_FILE_SIZE(&File);
     if (NT_SUCCESS(Status) && Size > READER_MAXIMUM_EXCLUDE_FILE) {
         Status = STATUS_FILE_TOO_LARGE;
@@ -529,7 +529,7 @@ CommandExcludeNames(
                         STATUS_NO_MEMORY);
     }
 
-    CommandMarkHookFunctions(&This->Exclude, This->IsCalling);
+    FunctionMarkHookFunctions(&This->Exclude, This->IsCalling);
     for (Index = 0; Index < Options->NumberOfNames; Index++) {
         CommandTakeName(This, Options->Names[Index]);
     }
@@ -573,10 +573,10 @@ CommandExcludeNames(
     }
 
     if (Options->Output == NULL) {
-        Status = CommandWriteExcludeList(&This->Exclude,
-                                         This->IsMeant,
-                                         Options->PathUtf8,
-                                         Context->Output);
+        Status = FunctionWriteExcludeList(&This->Exclude,
+                                          This->IsMeant,
+                                          Options->PathUtf8,
+                                          Context->Output);
         if (!NT_SUCCESS(Status)) {
             return BaseFail(Context, "exclude", Options->PathUtf8, Status);
         }
@@ -623,7 +623,7 @@ CommandExclude(
     RtlZeroBytes(&This, sizeof(This));
     This.Context = Context;
     This.Options = Options;
-    Status = CommandOpenImage(Context, Options, &This.Session, &This.Image);
+    Status = SessionOpenImage(Context, Options, &This.Session, &This.Image);
     if (!NT_SUCCESS(Status)) {
         return BaseFail(Context,
                         "open the image",
@@ -638,7 +638,7 @@ CommandExclude(
 
     This.Session.SymbolPath = Options->Symbols;
     FunctionInitializeFunctions(&This.Functions, &This.Session);
-    CommandInitializeExclude(&This.Exclude, &This.Functions);
+    FunctionInitializeExclude(&This.Exclude, &This.Functions);
     ExitCode = CommandFindSessionHookSites(&This.Exclude, Options->PathUtf8);
     if (ExitCode == READER_EXIT_SUCCESS) {
         ExitCode = CommandExcludeNames(&This);
@@ -647,10 +647,10 @@ CommandExclude(
     Allocator->Free(Allocator->Context, This.IsCalling);
     Allocator->Free(Allocator->Context, This.IsMeant);
     Allocator->Free(Allocator->Context, This.IsKept);
-    CommandRundownExclude(&This.Exclude);
+    FunctionRundownExclude(&This.Exclude);
     FunctionRundownFunctions(&This.Functions);
     if (This.Image != NULL) {
-        CommandCloseImage(&This.Session, This.Image);
+        SessionCloseImage(&This.Session, This.Image);
     } else {
         CommandCloseCommandSession(&This.Session);
     }

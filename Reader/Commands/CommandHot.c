@@ -22,7 +22,7 @@ Abstract:
 #include "../Sums/SumRead.h"
 #include "../Sums/SumTally.h"
 #include "Command.h"
-#include "CommandExcludeList.h"
+#include "CommandExclude.h"
 
 #define READER_HOT_FIRST_COLUMNS                                            \
     { "Calls", "calls", ReaderColumnNumber, 10, 0,                          \
@@ -656,10 +656,10 @@ CommandWriteHotExcludeList(
     ULONG Index;
     ULONG First;
 
-    CommandInitializeExclude(&Exclude, &Hot->Functions);
+    FunctionInitializeExclude(&Exclude, &Hot->Functions);
     ExitCode = CommandFindSessionHookSites(&Exclude, Options->PathUtf8);
     if (ExitCode != READER_EXIT_SUCCESS) {
-        CommandRundownExclude(&Exclude);
+        FunctionRundownExclude(&Exclude);
         return ExitCode;
     }
 
@@ -667,7 +667,7 @@ CommandWriteHotExcludeList(
         Allocator->Allocate(Allocator->Context,
                             (SIZE_T)Hot->Functions.NumberOfFunctions + 1);
     if (IsMeant == NULL) {
-        CommandRundownExclude(&Exclude);
+        FunctionRundownExclude(&Exclude);
         return BaseFail(Context,
                         "hot",
                         Options->PathUtf8,
@@ -702,7 +702,7 @@ CommandWriteHotExcludeList(
                                       Options->ExcludeList,
                                       Options->ExcludeListUtf8);
     Allocator->Free(Allocator->Context, IsMeant);
-    CommandRundownExclude(&Exclude);
+    FunctionRundownExclude(&Exclude);
     return ExitCode;
 }
 

@@ -14,9 +14,9 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionTreeStore.h"
+#include "../Sums/SumOutliers.h"
 #include "../Sums/SumPutStatistics.h"
 #include "Command.h"
-#include "CommandOutlierList.h"
 
 #define READER_OUTLIERS_DEFAULT_LIMIT 10u
 #define READER_OUTLIERS_BAR 40u
@@ -213,7 +213,7 @@ CommandCompareOutliers(
         return 0;
     }
 
-    return CommandIsFaster(&Group->Heap[Second], &Group->Heap[First]) ? -1 : 1;
+    return SumIsFaster(&Group->Heap[Second], &Group->Heap[First]) ? -1 : 1;
 }
 
 
@@ -861,12 +861,12 @@ CommandRunOutliers(
                                                        : 0x80000000u;
     }
 
-    CommandInitializeOutliers(Outliers);
+    SumInitializeOutliers(Outliers);
     Outliers->Walk.Functions = &Outliers->Functions;
     Outliers->Walk.Range = &Outliers->Range;
     Outliers->Walk.Options = Options;
-    Outliers->Walk.Event = CommandOutliersEvent;
-    Outliers->Walk.Watch = CommandWatchOutliers;
+    Outliers->Walk.Event = SumOutliersEvent;
+    Outliers->Walk.Watch = SumWatchOutliers;
     Outliers->Walk.Context = Outliers;
     ExitCode = CommandEndOutliers(Outliers, CallWalkThreads(&Outliers->Walk));
 
@@ -878,7 +878,7 @@ CommandRunOutliers(
         CommandPutReading(Session, &Cost);
     }
 
-    CommandRundownOutliers(Outliers);
+    SumRundownOutliers(Outliers);
     return ExitCode;
 }
 

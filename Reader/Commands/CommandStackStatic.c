@@ -13,9 +13,9 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
+#include "../Session/SessionImage.h"
 #include "../Functions/FunctionFilter.h"
 #include "Command.h"
-#include "CommandImage.h"
 #include "CommandStack.h"
 
 static const READER_COLUMN ReaderStaticColumns[] = {
@@ -355,7 +355,7 @@ CommandRundownStatic(
     BaseRundownMap(&Static->Starts);
     FunctionRundownFunctions(&Static->Functions);
     if (Static->Image != NULL) {
-        CommandCloseImage(&Static->Session, Static->Image);
+        SessionCloseImage(&Static->Session, Static->Image);
     } else {
         CommandCloseCommandSession(&Static->Session);
     }
@@ -375,7 +375,7 @@ CommandShowStaticStack(
     NTSTATUS Status;
 
     RtlZeroBytes(&Static, sizeof(Static));
-    Status = CommandOpenImage(Context,
+    Status = SessionOpenImage(Context,
                               Options,
                               &Static.Session,
                               &Static.Image);

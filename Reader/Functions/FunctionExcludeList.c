@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandExcludeList.c
+    FunctionExcludeList.c
 
 Abstract:
 
@@ -11,7 +11,7 @@ Abstract:
 
 --*/
 
-#include "CommandExcludeList.h"
+#include "FunctionExcludeList.h"
 
 //
 // What is known while the list is written.
@@ -32,7 +32,7 @@ typedef READER_EXCLUDE_LIST *PREADER_EXCLUDE_LIST;
 
 _Use_decl_annotations_
 VOID
-CommandInitializeExclude(
+FunctionInitializeExclude(
     PREADER_EXCLUDE Exclude,
     PREADER_FUNCTIONS Functions
     )
@@ -44,7 +44,7 @@ CommandInitializeExclude(
 
 _Use_decl_annotations_
 VOID
-CommandRundownExclude(
+FunctionRundownExclude(
     PREADER_EXCLUDE Exclude
     )
 {
@@ -59,7 +59,7 @@ CommandRundownExclude(
 
 _Use_decl_annotations_
 VOID
-CommandMarkHookFunctions(
+FunctionMarkHookFunctions(
     const READER_EXCLUDE *Exclude,
     PUCHAR IsCalling
     )
@@ -79,7 +79,7 @@ CommandMarkHookFunctions(
 
 static
 VOID
-CommandRefuseFunction(
+FunctionRefuseFunction(
     _Inout_ PREADER_EXCLUDE_LIST List,
     _In_ ULONG Function,
     _In_z_ PCSZ Reason
@@ -108,7 +108,7 @@ CommandRefuseFunction(
 
 static
 VOID
-CommandRefuseFunctions(
+FunctionRefuseFunctions(
     _Inout_ PREADER_EXCLUDE_LIST List
     )
 {
@@ -137,9 +137,9 @@ CommandRefuseFunctions(
 
     for (Index = 0; Index < List->NumberOfFunctions; Index++) {
         if (List->IsMeant[Index] && List->Root[Index] == 0) {
-            CommandRefuseFunction(List,
-                                  Index,
-                                  "no call of an entry hook is found in it");
+            FunctionRefuseFunction(List,
+                                   Index,
+                                   "no call of an entry hook is found in it");
         }
     }
 
@@ -167,7 +167,7 @@ CommandRefuseFunctions(
                            "function, which is not listed";
             for (Number = 0; Number < Site->NumberOfFunctions; Number++) {
                 if (List->IsMeant[Functions[Number]]) {
-                    CommandRefuseFunction(List, Functions[Number], Reason);
+                    FunctionRefuseFunction(List, Functions[Number], Reason);
                 }
             }
             IsMore = TRUE;
@@ -185,7 +185,7 @@ CommandRefuseFunctions(
 
 static
 ULONG
-CommandFindRoot(
+FunctionFindRoot(
     _Inout_ PULONG Root,
     _In_ ULONG Function
     )
@@ -207,7 +207,7 @@ CommandFindRoot(
 
 static
 LONG
-CommandCompareExcluded(
+FunctionCompareExcluded(
     _In_ PVOID CompareContext,
     _In_ ULONG First,
     _In_ ULONG Second
@@ -240,7 +240,7 @@ CommandCompareExcluded(
 
 static
 LONG
-CommandCompareHookSites(
+FunctionCompareHookSites(
     _In_ PVOID CompareContext,
     _In_ ULONG First,
     _In_ ULONG Second
@@ -275,7 +275,7 @@ CommandCompareHookSites(
 
 static
 VOID
-CommandOrderExcluded(
+FunctionOrderExcluded(
     _Inout_ PREADER_EXCLUDE_LIST List
     )
 {
@@ -308,8 +308,8 @@ CommandOrderExcluded(
         List->SiteOrder[List->NumberOfSites] = Index;
         List->NumberOfSites += 1;
         for (Number = 1; Number < Site->NumberOfFunctions; Number++) {
-            First = CommandFindRoot(List->Root, Functions[0]);
-            Other = CommandFindRoot(List->Root, Functions[Number]);
+            First = FunctionFindRoot(List->Root, Functions[0]);
+            Other = FunctionFindRoot(List->Root, Functions[Number]);
             if (First < Other) {
                 List->Root[Other] = First;
             } else {
@@ -320,13 +320,13 @@ CommandOrderExcluded(
 
     for (Index = 0; Index < Count; Index++) {
         List->Root[List->Order[Index]] =
-            CommandFindRoot(List->Root, List->Order[Index]);
+            FunctionFindRoot(List->Root, List->Order[Index]);
     }
 
-    BaseSort(List->Order, Count, CommandCompareExcluded, List);
+    BaseSort(List->Order, Count, FunctionCompareExcluded, List);
     BaseSort(List->SiteOrder,
              List->NumberOfSites,
-             CommandCompareHookSites,
+             FunctionCompareHookSites,
              List);
 }
 
@@ -338,7 +338,7 @@ CommandOrderExcluded(
 
 static
 VOID
-CommandWriteListModule(
+FunctionWriteListModule(
     _Inout_ PRTL_WRITER Writer,
     _In_ const READER_MODULE *Module
     )
@@ -376,7 +376,7 @@ CommandWriteListModule(
 
 static
 VOID
-CommandWriteExcluded(
+FunctionWriteExcluded(
     _In_ const READER_EXCLUDE_LIST *List,
     _Inout_ PRTL_WRITER Writer
     )
@@ -397,7 +397,7 @@ CommandWriteExcluded(
         Function = &Exclude->Functions->Functions[List->Order[Index]];
         if (Module != Session->Modules[Function->Module]) {
             Module = Session->Modules[Function->Module];
-            CommandWriteListModule(Writer, Module);
+            FunctionWriteListModule(Writer, Module);
         }
 
         Entry = ImageFindUnwindEntry(SymbolGetUnwind(Module->Symbols),
@@ -441,7 +441,7 @@ CommandWriteExcluded(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandWriteExcludeList(
+FunctionWriteExcludeList(
     PREADER_EXCLUDE Exclude,
     PUCHAR IsMeant,
     PCSZ Source,
@@ -467,8 +467,8 @@ CommandWriteExcludeList(
         goto End;
     }
 
-    CommandRefuseFunctions(&List);
-    CommandOrderExcluded(&List);
+    FunctionRefuseFunctions(&List);
+    FunctionOrderExcluded(&List);
     Exclude->NumberExcluded = List.NumberOfFunctions;
     Exclude->NumberOfPlaces = List.NumberOfSites;
 
@@ -480,7 +480,7 @@ CommandWriteExcludeList(
                  Exclude->NumberOfPlaces);
     RtlWriteCleanText(Writer, Source, RtlLengthOfString(Source));
     RtlWriteText(Writer, "\n");
-    CommandWriteExcluded(&List, Writer);
+    FunctionWriteExcluded(&List, Writer);
     RtlWriteText(Writer, READER_EXCLUDE_END "\n");
     Status = STATUS_SUCCESS;
 

@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandImage.c
+    SessionImage.c
 
 Abstract:
 
@@ -10,8 +10,8 @@ Abstract:
 
 --*/
 
-#include "../Session/SessionModule.h"
-#include "CommandImage.h"
+#include "SessionImage.h"
+#include "SessionModule.h"
 
 //
 // Where the headers of an image have what identifies it: bytes from the start
@@ -35,7 +35,7 @@ Abstract:
 
 static
 ULONG
-CommandLoadField(
+SessionLoadField(
     _In_reads_bytes_(4) const UCHAR *Bytes
     )
 {
@@ -52,7 +52,7 @@ CommandLoadField(
 
 static
 BOOLEAN
-CommandReadIdentity(
+SessionReadIdentity(
     _In_ PCREADER_CONTEXT Context,
     _In_z_ PCWSTR Path,
     _Inout_ PREADER_IMAGE Image
@@ -90,33 +90,33 @@ CommandReadIdentity(
                          &Size);
     RtlClose(Rtl, File);
     if (!NT_SUCCESS(Status) || Size < PE_SIGNATURE_OFFSET + 4 ||
-        (CommandLoadField(Bytes) & 0xFFFF) != PE_MAGIC) {
+        (SessionLoadField(Bytes) & 0xFFFF) != PE_MAGIC) {
         return FALSE;
     }
 
-    Offset = CommandLoadField(Bytes + PE_SIGNATURE_OFFSET);
+    Offset = SessionLoadField(Bytes + PE_SIGNATURE_OFFSET);
     if (Offset > Size || Size - Offset < PE_IDENTITY_SIZE ||
-        CommandLoadField(Bytes + Offset) != PE_SIGNATURE) {
+        SessionLoadField(Bytes + Offset) != PE_SIGNATURE) {
         return FALSE;
     }
 
     Image->Header.ModuleBase =
-        CommandLoadField(Bytes + Offset + PE_IMAGE_BASE) |
-        ((ULONGLONG)CommandLoadField(Bytes + Offset + PE_IMAGE_BASE + 4)
+        SessionLoadField(Bytes + Offset + PE_IMAGE_BASE) |
+        ((ULONGLONG)SessionLoadField(Bytes + Offset + PE_IMAGE_BASE + 4)
             << 32);
     Image->Header.ModuleSize =
-        CommandLoadField(Bytes + Offset + PE_SIZE_OF_IMAGE);
+        SessionLoadField(Bytes + Offset + PE_SIZE_OF_IMAGE);
     Image->Header.ModuleTimeDateStamp =
-        CommandLoadField(Bytes + Offset + PE_TIME_DATE_STAMP);
+        SessionLoadField(Bytes + Offset + PE_TIME_DATE_STAMP);
     Image->Header.ModuleCheckSum =
-        CommandLoadField(Bytes + Offset + PE_CHECK_SUM);
+        SessionLoadField(Bytes + Offset + PE_CHECK_SUM);
     return TRUE;
 }
 
 
 _Use_decl_annotations_
 NTSTATUS
-CommandOpenImage(
+SessionOpenImage(
     PCREADER_CONTEXT Context,
     PCREADER_OPTIONS Options,
     PREADER_SESSION Session,
@@ -136,7 +136,7 @@ CommandOpenImage(
     }
 
     RtlZeroBytes(Image, sizeof(*Image));
-    if (!CommandReadIdentity(Context, Options->Path, Image)) {
+    if (!SessionReadIdentity(Context, Options->Path, Image)) {
         Allocator->Free(Allocator->Context, Image);
         return STATUS_SUCCESS;
     }
@@ -174,7 +174,7 @@ CommandOpenImage(
 
 _Use_decl_annotations_
 VOID
-CommandCloseImage(
+SessionCloseImage(
     PREADER_SESSION Session,
     PREADER_IMAGE Image
     )

@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandOutlierList.h
+    SumOutliers.h
 
 Abstract:
 
@@ -19,8 +19,8 @@ Abstract:
 
 --*/
 
-#ifndef TRACER_COMMAND_OUTLIER_LIST_H
-#define TRACER_COMMAND_OUTLIER_LIST_H
+#ifndef TRACER_SUM_OUTLIERS_H
+#define TRACER_SUM_OUTLIERS_H
 
 #include "../Functions/FunctionFindByName.h"
 #include "../Calls/CallWalk.h"
@@ -150,7 +150,7 @@ typedef READER_OUTLIERS *PREADER_OUTLIERS;
 //
 
 VOID
-CommandInitializeOutliers(
+SumInitializeOutliers(
     _Inout_ PREADER_OUTLIERS Outliers
     );
 
@@ -159,7 +159,7 @@ CommandInitializeOutliers(
 //
 
 VOID
-CommandRundownOutliers(
+SumRundownOutliers(
     _Inout_ PREADER_OUTLIERS Outliers
     );
 
@@ -168,13 +168,13 @@ CommandRundownOutliers(
 // IsBegunBefore: whether it is a frame that was open when the range began.
 //
 
-READER_WALK_EVENT CommandOutliersEvent;
+READER_WALK_EVENT SumOutliersEvent;
 
 //
 // Says whether a function's calls are among those that the name may mean.
 //
 
-READER_WATCH_FUNCTION CommandWatchOutliers;
+READER_WATCH_FUNCTION SumWatchOutliers;
 
 //
 // TRUE if First is to be left out before Second: of two that took as long, the
@@ -182,9 +182,9 @@ READER_WATCH_FUNCTION CommandWatchOutliers;
 //
 
 BOOLEAN
-CommandIsFaster(
+SumIsFaster(
     _In_ const READER_OUTLIER *First,
     _In_ const READER_OUTLIER *Second
     );
 
-#endif // TRACER_COMMAND_OUTLIER_LIST_H
+#endif // TRACER_SUM_OUTLIERS_H

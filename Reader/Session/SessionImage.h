@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandImage.h
+    SessionImage.h
 
 Abstract:
 
@@ -11,11 +11,11 @@ Abstract:
 
 --*/
 
-#ifndef TRACER_COMMAND_IMAGE_H
-#define TRACER_COMMAND_IMAGE_H
+#ifndef TRACER_SESSION_IMAGE_H
+#define TRACER_SESSION_IMAGE_H
 
 #include "../Base/BaseOptions.h"
-#include "../Session/Session.h"
+#include "Session.h"
 
 //
 // An image that is not of a session: what a session has of a module.
@@ -40,7 +40,7 @@ typedef READER_IMAGE *PREADER_IMAGE;
 
 _Must_inspect_result_
 NTSTATUS
-CommandOpenImage(
+SessionOpenImage(
     _In_ PCREADER_CONTEXT Context,
     _In_ PCREADER_OPTIONS Options,
     _Inout_ PREADER_SESSION Session,
@@ -49,13 +49,13 @@ CommandOpenImage(
 
 //
 // Frees an image.
-// Session: what CommandOpenImage has made of it.
+// Session: what SessionOpenImage has made of it.
 //
 
 VOID
-CommandCloseImage(
+SessionCloseImage(
     _In_ PREADER_SESSION Session,
     _In_ PREADER_IMAGE Image
     );
 
-#endif // TRACER_COMMAND_IMAGE_H
+#endif // TRACER_SESSION_IMAGE_H

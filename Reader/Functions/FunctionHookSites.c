@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandHookSites.c
+    FunctionHookSites.c
 
 Abstract:
 
@@ -23,7 +23,7 @@ Abstract:
 --*/
 
 #include "../../Rtl/RtlDecode.h"
-#include "CommandExcludeList.h"
+#include "FunctionHookSites.h"
 
 //
 // How many addresses of functions one function may make, and how many jumps a
@@ -150,7 +150,7 @@ typedef READER_MOVE *PREADER_MOVE;
 
 static
 ULONG
-CommandLoadWord(
+FunctionLoadWord(
     _In_reads_bytes_(4) const UCHAR *Bytes
     )
 {
@@ -167,7 +167,7 @@ CommandLoadWord(
 
 static
 ULONG
-CommandFindHookKind(
+FunctionFindHookKind(
     _In_ PCREADER_UNWIND Unwind,
     _In_ ULONG Rva
     )
@@ -186,7 +186,7 @@ CommandFindHookKind(
         }
 
         if (Bytes[0] == X64_JUMP) {
-            Rva += X64_NEAR_SIZE + CommandLoadWord(Bytes + 1);
+            Rva += X64_NEAR_SIZE + FunctionLoadWord(Bytes + 1);
             continue;
         }
 
@@ -194,7 +194,7 @@ CommandFindHookKind(
             return 0;
         }
 
-        Slot = Rva + 6 + CommandLoadWord(Bytes + 2);
+        Slot = Rva + 6 + FunctionLoadWord(Bytes + 2);
         Index = Slot % READER_POINTERS_ALIGNMENT;
         Slot -= Index;
         if (Index % sizeof(ULONGLONG) != 0 ||
@@ -228,7 +228,7 @@ CommandFindHookKind(
 
 static
 ULONGLONG
-CommandFindMade(
+FunctionFindMade(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ ULONG Rva,
     _In_ BOOLEAN IsAdding
@@ -247,13 +247,13 @@ CommandFindMade(
         return 0;
     }
 
-    if (CommandFindHookKind(Scan->Unwind, Rva) != 0) {
+    if (FunctionFindHookKind(Scan->Unwind, Rva) != 0) {
         Scan->IsIndirect = TRUE;
         return 0;
     }
 
     Entry = ImageFindUnwindEntry(Scan->Unwind, Rva);
-    if (Entry == NULL || CommandLoadWord(Entry + PE_FUNCTION_BEGIN) != Rva) {
+    if (Entry == NULL || FunctionLoadWord(Entry + PE_FUNCTION_BEGIN) != Rva) {
         return 0;
     }
 
@@ -277,7 +277,7 @@ CommandFindMade(
 
 static
 ULONGLONG
-CommandFindMadeAddress(
+FunctionFindMadeAddress(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ ULONGLONG Address,
     _In_ BOOLEAN IsAdding
@@ -285,7 +285,7 @@ CommandFindMadeAddress(
 {
     Address -= Scan->Unwind->ImageBase;
     return Address < Scan->Unwind->SizeOfImage
-               ? CommandFindMade(Scan, (ULONG)Address, IsAdding)
+               ? FunctionFindMade(Scan, (ULONG)Address, IsAdding)
                : 0;
 }
 
@@ -300,7 +300,7 @@ CommandFindMadeAddress(
 static
 _Ret_maybenull_
 PREADER_HOOK_SLOT
-CommandFindSlot(
+FunctionFindSlot(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ PCRTL_INSTRUCTION Instruction,
     _In_ const UCHAR *Bytes
@@ -327,8 +327,8 @@ CommandFindSlot(
     Displacement = Mode == 1
                        ? (ULONG)(LONG)(signed char)
                              Bytes[Instruction->DisplacementOffset]
-                       : CommandLoadWord(Bytes +
-                                         Instruction->DisplacementOffset);
+                       : FunctionLoadWord(Bytes +
+                                          Instruction->DisplacementOffset);
     for (Index = 0; Index < Scan->NumberOfSlots; Index++) {
         if (Scan->Slots[Index].Displacement == Displacement) {
             return &Scan->Slots[Index];
@@ -356,7 +356,7 @@ CommandFindSlot(
 
 static
 VOID
-CommandReadMove(
+FunctionReadMove(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ PCRTL_INSTRUCTION Instruction,
     _In_ ULONG Offset,
@@ -379,7 +379,7 @@ CommandReadMove(
     Move->Source = READER_NONE;
     if (IsRelative && Instruction->DisplacementSize == 4) {
         Address = Scan->Range->Rva + Offset + Instruction->Length +
-                  CommandLoadWord(Bytes + Instruction->DisplacementOffset);
+                  FunctionLoadWord(Bytes + Instruction->DisplacementOffset);
     }
 
     if (Instruction->Table == RTL_OPCODES_0F &&
@@ -417,7 +417,7 @@ CommandReadMove(
         if (IsRelative) {
             Move->Target = Register;
             Move->IsMade = TRUE;
-            Move->Mask = CommandFindMade(Scan, Address, IsAdding);
+            Move->Mask = FunctionFindMade(Scan, Address, IsAdding);
         }
         break;
 
@@ -429,12 +429,12 @@ CommandReadMove(
             if (IsRelative) {
                 Address = ImageReadSlot(Scan->Unwind, Address);
                 if (Address != 0) {
-                    Move->Mask = CommandFindMade(Scan, Address, IsAdding);
+                    Move->Mask = FunctionFindMade(Scan, Address, IsAdding);
                 }
             }
             Move->IsMade = Move->Mask != 0;
             Move->IsFromPool = !Move->IsMade;
-            Move->Slot = CommandFindSlot(Scan, Instruction, Bytes);
+            Move->Slot = FunctionFindSlot(Scan, Instruction, Bytes);
         }
         break;
 
@@ -444,7 +444,7 @@ CommandReadMove(
             Move->Target = Other;
         } else {
             Move->IsToPool = TRUE;
-            Move->Slot = CommandFindSlot(Scan, Instruction, Bytes);
+            Move->Slot = FunctionFindSlot(Scan, Instruction, Bytes);
         }
         break;
 
@@ -464,9 +464,9 @@ CommandReadMove(
         if (IsRegister && Instruction->ImmediateSize == 4) {
             Move->Target = Other;
             Move->IsMade = TRUE;
-            Move->Mask = CommandFindMadeAddress(
+            Move->Mask = FunctionFindMadeAddress(
                 Scan,
-                CommandLoadWord(Bytes + Instruction->ImmediateOffset),
+                FunctionLoadWord(Bytes + Instruction->ImmediateOffset),
                 IsAdding);
         }
         break;
@@ -476,16 +476,16 @@ CommandReadMove(
 
             Value = 0;
             if (Instruction->ImmediateSize >= 4) {
-                Value = CommandLoadWord(Bytes + Instruction->ImmediateOffset);
+                Value = FunctionLoadWord(Bytes + Instruction->ImmediateOffset);
             }
             if (Instruction->ImmediateSize == 8) {
-                Value |= (ULONGLONG)CommandLoadWord(
+                Value |= (ULONGLONG)FunctionLoadWord(
                              Bytes + Instruction->ImmediateOffset + 4)
                          << 32;
             }
             Move->Target = (Opcode & 7) | ((Instruction->Rex & 1u) << 3);
             Move->IsMade = TRUE;
-            Move->Mask = CommandFindMadeAddress(Scan, Value, IsAdding);
+            Move->Mask = FunctionFindMadeAddress(Scan, Value, IsAdding);
 
         } else if ((Opcode & 0xF8) == 0x90 &&
                    (Opcode != 0x90 || (Instruction->Rex & 1) != 0)) {
@@ -506,7 +506,7 @@ CommandReadMove(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandGatherMade(
+FunctionGatherMade(
     _Inout_ PREADER_HOOK_SCAN Scan
     )
 {
@@ -525,7 +525,7 @@ CommandGatherMade(
             break;
         }
 
-        CommandReadMove(Scan, &Instruction, Offset, TRUE, &Move);
+        FunctionReadMove(Scan, &Instruction, Offset, TRUE, &Move);
         if (RtlFindJump(&Instruction,
                            Scan->Bytes + Offset,
                            Scan->Range->Rva + Offset,
@@ -558,7 +558,7 @@ CommandGatherMade(
 
 static
 LONG
-CommandCompareLabels(
+FunctionCompareLabels(
     _In_ PVOID CompareContext,
     _In_ ULONG First,
     _In_ ULONG Second
@@ -577,7 +577,7 @@ CommandCompareLabels(
 
 static
 ULONG
-CommandFindLabel(
+FunctionFindLabel(
     _In_ const READER_HOOK_SCAN *Scan,
     _In_ ULONG Rva
     )
@@ -609,7 +609,7 @@ CommandFindLabel(
 
 static
 VOID
-CommandMergeState(
+FunctionMergeState(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _Inout_ PREADER_HOOK_STATE Into,
     _In_ PCREADER_HOOK_STATE From
@@ -634,7 +634,7 @@ CommandMergeState(
 
 static
 VOID
-CommandFollowMove(
+FunctionFollowMove(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ const READER_MOVE *Move
     )
@@ -693,7 +693,7 @@ CommandFollowMove(
 
 static
 VOID
-CommandFollowInLine(
+FunctionFollowInLine(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ PCRTL_INSTRUCTION Instruction,
     _In_ ULONG Offset,
@@ -711,9 +711,9 @@ CommandFollowInLine(
     *IsEntered = FALSE;
     if (RtlFindJump(Instruction, Scan->Bytes + Offset, Rva, &Target)) {
 
-        Index = CommandFindLabel(Scan, Target);
+        Index = FunctionFindLabel(Scan, Target);
         if (Index < Scan->NumberOfLabels && Scan->Labels[Index] == Target) {
-            CommandMergeState(Scan, &Scan->States[Index], &Scan->Here);
+            FunctionMergeState(Scan, &Scan->States[Index], &Scan->Here);
         }
 
         if (Instruction->Table == RTL_OPCODES_PRIMARY &&
@@ -740,7 +740,7 @@ CommandFollowInLine(
             // a call that does not return, perhaps.
             //
 
-            CommandMergeState(Scan, &Scan->Thrown, &Scan->Here);
+            FunctionMergeState(Scan, &Scan->Thrown, &Scan->Here);
             *IsEntered = TRUE;
             return;
         }
@@ -749,7 +749,7 @@ CommandFollowInLine(
             (Opcode == X64_INDIRECT && Extension == 4)) {
 
             if (Opcode == X64_INDIRECT) {
-                CommandMergeState(Scan, &Scan->Table, &Scan->Here);
+                FunctionMergeState(Scan, &Scan->Table, &Scan->Here);
             }
 
             Scan->Here = EmptyState;
@@ -758,8 +758,8 @@ CommandFollowInLine(
         }
     }
 
-    CommandReadMove(Scan, Instruction, Offset, FALSE, &Move);
-    CommandFollowMove(Scan, &Move);
+    FunctionReadMove(Scan, Instruction, Offset, FALSE, &Move);
+    FunctionFollowMove(Scan, &Move);
 }
 
 
@@ -772,7 +772,7 @@ CommandFollowInLine(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandAddHookSite(
+FunctionAddHookSite(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ ULONG Rva,
     _In_ ULONG Kind,
@@ -871,7 +871,7 @@ CommandAddHookSite(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandFollowRange(
+FunctionFollowRange(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ BOOLEAN IsLast
     )
@@ -886,7 +886,7 @@ CommandFollowRange(
     ULONG Target;
     ULONG Kind;
     ULONG Form;
-    ULONG Label = CommandFindLabel(Scan, Scan->Range->Rva);
+    ULONG Label = FunctionFindLabel(Scan, Scan->Range->Rva);
     NTSTATUS Status;
 
     Scan->Here = EmptyState;
@@ -916,11 +916,11 @@ CommandFollowRange(
 
             IsMore = Scan->IsMore;
             if (Scan->HasTable) {
-                CommandMergeState(Scan, &Scan->Here, &Scan->Table);
+                FunctionMergeState(Scan, &Scan->Here, &Scan->Table);
             }
 
             if (Scan->HasHandler && IsEntered) {
-                CommandMergeState(Scan, &Scan->Here, &Scan->Thrown);
+                FunctionMergeState(Scan, &Scan->Here, &Scan->Thrown);
             }
 
             Scan->IsMore = IsMore;
@@ -932,7 +932,7 @@ CommandFollowRange(
 
             if (Label < Scan->NumberOfLabels &&
                 Scan->Labels[Label] == Scan->Range->Rva + Offset) {
-                CommandMergeState(Scan, &Scan->States[Label], &Scan->Here);
+                FunctionMergeState(Scan, &Scan->States[Label], &Scan->Here);
                 Scan->Here = Scan->States[Label];
             }
         }
@@ -959,10 +959,10 @@ CommandFollowRange(
         if (Form != READER_NONE) {
 
             Target = Scan->Range->Rva + Offset +
-                     CommandLoadWord(Scan->Bytes + Offset +
-                                     Instruction.ImmediateOffset) +
+                     FunctionLoadWord(Scan->Bytes + Offset +
+                                      Instruction.ImmediateOffset) +
                      (Scan->IsDamaged ? X64_NEAR_SIZE : Instruction.Length);
-            Kind = CommandFindHookKind(Scan->Unwind, Target);
+            Kind = FunctionFindHookKind(Scan->Unwind, Target);
 
             //
             // Only the exit hooks of -finstrument-functions are jumped to; the
@@ -985,10 +985,10 @@ CommandFollowRange(
                     Form = ReaderHookFormOther;
                 }
 
-                Status = CommandAddHookSite(Scan,
-                                            Scan->Range->Rva + Offset,
-                                            Kind,
-                                            Form);
+                Status = FunctionAddHookSite(Scan,
+                                             Scan->Range->Rva + Offset,
+                                             Kind,
+                                             Form);
                 if (!NT_SUCCESS(Status)) {
                     return Status;
                 }
@@ -996,7 +996,7 @@ CommandFollowRange(
         }
 
         if (!Scan->IsDamaged) {
-            CommandFollowInLine(Scan, &Instruction, Offset, &IsEntered);
+            FunctionFollowInLine(Scan, &Instruction, Offset, &IsEntered);
         }
     }
 
@@ -1012,7 +1012,7 @@ CommandFollowRange(
 
 static
 BOOLEAN
-CommandHasHookCall(
+FunctionHasHookCall(
     _In_ PCREADER_UNWIND Unwind,
     _In_reads_bytes_(SizeInBytes) const UCHAR *Bytes,
     _In_ ULONG Rva,
@@ -1029,9 +1029,10 @@ CommandHasHookCall(
 
         if ((Bytes[Offset] == X64_CALL || Bytes[Offset] == X64_JUMP ||
              (Bytes[Offset] & 0xF0) == 0x80) &&
-            CommandFindHookKind(Unwind,
-                                Rva + Offset + X64_NEAR_SIZE +
-                                   CommandLoadWord(Bytes + Offset + 1)) != 0) {
+            FunctionFindHookKind(
+                Unwind,
+                Rva + Offset + X64_NEAR_SIZE +
+                    FunctionLoadWord(Bytes + Offset + 1)) != 0) {
             return TRUE;
         }
     }
@@ -1048,7 +1049,7 @@ CommandHasHookCall(
 
 static
 LONG
-CommandCompareHookRanges(
+FunctionCompareHookRanges(
     _In_ PVOID CompareContext,
     _In_ ULONG First,
     _In_ ULONG Second
@@ -1075,7 +1076,7 @@ CommandCompareHookRanges(
 
 static
 VOID
-CommandPointScan(
+FunctionPointScan(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ const READER_HOOK_RANGE *Range
     )
@@ -1096,7 +1097,7 @@ CommandPointScan(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandFindSitesOfFunction(
+FunctionFindSitesOfFunction(
     _Inout_ PREADER_HOOK_SCAN Scan,
     _In_ const READER_HOOK_RANGE *Ranges,
     _In_reads_(Count) const ULONG *Order,
@@ -1122,7 +1123,7 @@ CommandFindSitesOfFunction(
     RtlZeroBytes(&Scan->Thrown, sizeof(Scan->Thrown));
 
     for (Index = 0; Index < Count && NT_SUCCESS(Status); Index++) {
-        CommandPointScan(Scan, &Ranges[Order[Index]]);
+        FunctionPointScan(Scan, &Ranges[Order[Index]]);
         Scan->HasHandler = Scan->HasHandler || Scan->Range->HasHandler;
         Scan->IsDynamic = Scan->IsDynamic || Scan->Range->IsDynamic;
         if (!RtlMarkInstructions(Scan->Bytes,
@@ -1132,13 +1133,13 @@ CommandFindSitesOfFunction(
             Scan->IsDamaged = TRUE;
         }
         Scan->HasTable = Scan->HasTable || HasTable;
-        Status = CommandGatherMade(Scan);
+        Status = FunctionGatherMade(Scan);
     }
 
     if (NT_SUCCESS(Status)) {
         BaseSort(Scan->Labels,
                  Scan->NumberOfLabels,
-                 CommandCompareLabels,
+                 FunctionCompareLabels,
                  NULL);
         Status = BaseGrowArray(
             Scan->Exclude->Functions->Session->Context->Allocator,
@@ -1179,8 +1180,8 @@ CommandFindSitesOfFunction(
 
         Scan->IsMore = FALSE;
         for (Index = 0; Index < Count; Index++) {
-            CommandPointScan(Scan, &Ranges[Order[Index]]);
-            Status = CommandFollowRange(Scan, FALSE);
+            FunctionPointScan(Scan, &Ranges[Order[Index]]);
+            Status = FunctionFollowRange(Scan, FALSE);
             if (!NT_SUCCESS(Status)) {
                 return Status;
             }
@@ -1188,8 +1189,8 @@ CommandFindSitesOfFunction(
     }
 
     for (Index = 0; Index < Count && NT_SUCCESS(Status); Index++) {
-        CommandPointScan(Scan, &Ranges[Order[Index]]);
-        Status = CommandFollowRange(Scan, TRUE);
+        FunctionPointScan(Scan, &Ranges[Order[Index]]);
+        Status = FunctionFollowRange(Scan, TRUE);
     }
 
     return Status;
@@ -1208,7 +1209,7 @@ CommandFindSitesOfFunction(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandGatherHookRanges(
+FunctionGatherHookRanges(
     _In_ PREADER_EXCLUDE Exclude,
     _In_ ULONG Module,
     _In_ PCREADER_UNWIND Unwind,
@@ -1235,8 +1236,8 @@ CommandGatherHookRanges(
     for (Index = 0; Index < Unwind->NumberOfFunctions; Index++) {
 
         Entry = Unwind->Functions + (SIZE_T)Index * PE_FUNCTION_SIZE;
-        Rva = CommandLoadWord(Entry + PE_FUNCTION_BEGIN);
-        Size = CommandLoadWord(Entry + PE_FUNCTION_END) - Rva;
+        Rva = FunctionLoadWord(Entry + PE_FUNCTION_BEGIN);
+        Size = FunctionLoadWord(Entry + PE_FUNCTION_END) - Rva;
 
         //
         // Linkers sort them; in a damaged image they might overlap, and take
@@ -1249,7 +1250,7 @@ CommandGatherHookRanges(
         }
 
         Before = Rva + Size;
-        if (!CommandHasHookCall(Unwind, Bytes, Rva, Size)) {
+        if (!FunctionHasHookCall(Unwind, Bytes, Rva, Size)) {
             continue;
         }
 
@@ -1275,7 +1276,7 @@ CommandGatherHookRanges(
         Range->IsDynamic = Frame.IsDynamic;
         Information = ImageGetUnwindBytes(
             Unwind,
-            CommandLoadWord(Entry + PE_FUNCTION_UNWIND),
+            FunctionLoadWord(Entry + PE_FUNCTION_UNWIND),
             1);
         Range->HasHandler = Information == NULL ||
                             (Information[0] & PE_UNWIND_HANDLER) != 0;
@@ -1298,7 +1299,7 @@ CommandGatherHookRanges(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandFindHookSites(
+FunctionFindHookSites(
     PREADER_EXCLUDE Exclude,
     ULONG Module
     )
@@ -1332,12 +1333,12 @@ CommandFindHookSites(
     Scan.IsNamed =
         SymbolGetSymbolSource(This->Symbols) >= ReaderSymbolSourcePdb &&
         SymbolGetSymbolSource(This->Symbols) <= ReaderSymbolSourceCoff;
-    Status = CommandGatherHookRanges(Exclude,
-                                     Module,
-                                     Scan.Unwind,
-                                     &Ranges,
-                                     &NumberOfRanges,
-                                     &Largest);
+    Status = FunctionGatherHookRanges(Exclude,
+                                      Module,
+                                      Scan.Unwind,
+                                      &Ranges,
+                                      &NumberOfRanges,
+                                      &Largest);
     if (!NT_SUCCESS(Status)) {
         goto End;
     }
@@ -1356,7 +1357,7 @@ CommandFindHookSites(
         Order[Index] = Index;
     }
 
-    BaseSort(Order, NumberOfRanges, CommandCompareHookRanges, Ranges);
+    BaseSort(Order, NumberOfRanges, FunctionCompareHookRanges, Ranges);
     First = 0;
     for (Index = 1; Index <= NumberOfRanges; Index++) {
 
@@ -1365,10 +1366,10 @@ CommandFindHookSites(
             continue;
         }
 
-        Status = CommandFindSitesOfFunction(&Scan,
-                                            Ranges,
-                                            Order + First,
-                                            Index - First);
+        Status = FunctionFindSitesOfFunction(&Scan,
+                                             Ranges,
+                                             Order + First,
+                                             Index - First);
         if (!NT_SUCCESS(Status)) {
             break;
         }

@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandOutlierList.c
+    SumOutliers.c
 
 Abstract:
 
@@ -10,7 +10,7 @@ Abstract:
 
 --*/
 
-#include "CommandOutlierList.h"
+#include "SumOutliers.h"
 
 
 //
@@ -20,7 +20,7 @@ Abstract:
 
 static
 ULONG
-CommandHashChild(
+SumHashChild(
     _In_ const READER_OUTLIERS *Outliers,
     _In_ ULONG Call,
     _In_ ULONG Function
@@ -40,7 +40,7 @@ CommandHashChild(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandGrowSlots(
+SumGrowSlots(
     _Inout_ PREADER_OUTLIERS Outliers
     )
 {
@@ -73,7 +73,7 @@ CommandGrowSlots(
             PREADER_CHILD This = &Outliers->Children[Child - 1];
 
             Next = This->NextInSlot;
-            Slot = CommandHashChild(Outliers, This->Call, This->Function);
+            Slot = SumHashChild(Outliers, This->Call, This->Function);
             This->NextInSlot = New[Slot];
             New[Slot] = Child;
         }
@@ -92,7 +92,7 @@ CommandGrowSlots(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandAddChild(
+SumAddChild(
     _Inout_ PREADER_OUTLIERS Outliers,
     _In_ ULONG Call,
     _In_ ULONG Function,
@@ -106,7 +106,7 @@ CommandAddChild(
     NTSTATUS Status;
 
     if (Outliers->NumberOfSlots != 0) {
-        Index = Outliers->Slots[CommandHashChild(Outliers, Call, Function)];
+        Index = Outliers->Slots[SumHashChild(Outliers, Call, Function)];
     }
 
     for (; Index != 0; Index = Child->NextInSlot) {
@@ -133,7 +133,7 @@ CommandAddChild(
                                    sizeof(READER_CHILD));
             if (NT_SUCCESS(Status) &&
                 Outliers->NumberOfChildren >= Outliers->NumberOfSlots) {
-                Status = CommandGrowSlots(Outliers);
+                Status = SumGrowSlots(Outliers);
             }
 
             if (!NT_SUCCESS(Status)) {
@@ -145,7 +145,7 @@ CommandAddChild(
             Child = &Outliers->Children[Index - 1];
         }
 
-        Slot = CommandHashChild(Outliers, Call, Function);
+        Slot = SumHashChild(Outliers, Call, Function);
         Child->Ticks = 0;
         Child->Call = Call;
         Child->Function = Function;
@@ -173,7 +173,7 @@ CommandAddChild(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandBeginCall(
+SumBeginCall(
     _Inout_ PREADER_OUTLIERS Outliers,
     _Out_ PULONG Call
     )
@@ -217,7 +217,7 @@ CommandBeginCall(
 
 static
 VOID
-CommandEndCall(
+SumEndCall(
     _Inout_ PREADER_OUTLIERS Outliers,
     _In_ ULONG Call
     )
@@ -232,9 +232,9 @@ CommandEndCall(
 
         Child = &Outliers->Children[Index - 1];
         Next = Child->NextInCall;
-        Link = &Outliers->Slots[CommandHashChild(Outliers,
-                                                 Call,
-                                                 Child->Function)];
+        Link = &Outliers->Slots[SumHashChild(Outliers,
+                                             Call,
+                                             Child->Function)];
         while (*Link != Index) {
             Link = &Outliers->Children[*Link - 1].NextInSlot;
         }
@@ -256,7 +256,7 @@ CommandEndCall(
 
 static
 VOID
-CommandRundownGroup(
+SumRundownGroup(
     _Inout_ PREADER_OUTLIERS Outliers,
     _Inout_ PREADER_OUTLIER_GROUP Group
     )
@@ -287,7 +287,7 @@ CommandRundownGroup(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandFindGroup(
+SumFindGroup(
     _Inout_ PREADER_OUTLIERS Outliers,
     _In_ ULONG Function,
     _Outptr_result_maybenull_ PREADER_OUTLIER_GROUP *Group
@@ -326,7 +326,7 @@ CommandFindGroup(
         !FunctionAreNamesEqual(&Outliers->Functions,
                                This->Function,
                                Function)) {
-        CommandRundownGroup(Outliers, This);
+        SumRundownGroup(Outliers, This);
         This->Function = Function;
         This->IsAmbiguous = TRUE;
     }
@@ -341,7 +341,7 @@ CommandFindGroup(
 
 _Use_decl_annotations_
 BOOLEAN
-CommandIsFaster(
+SumIsFaster(
     const READER_OUTLIER *First,
     const READER_OUTLIER *Second
     )
@@ -369,7 +369,7 @@ CommandIsFaster(
 
 static
 VOID
-CommandSinkOutlier(
+SumSinkOutlier(
     _Inout_updates_(Count) PREADER_OUTLIER Heap,
     _In_ ULONG Count,
     _In_ ULONG Index
@@ -386,11 +386,11 @@ CommandSinkOutlier(
 
         Child = 2 * Index + 1;
         if (Child + 1 < Count &&
-            CommandIsFaster(&Heap[Child + 1], &Heap[Child])) {
+            SumIsFaster(&Heap[Child + 1], &Heap[Child])) {
             Child += 1;
         }
 
-        if (!CommandIsFaster(&Heap[Child], &Moved)) {
+        if (!SumIsFaster(&Heap[Child], &Moved)) {
             break;
         }
 
@@ -411,7 +411,7 @@ CommandSinkOutlier(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandFindPath(
+SumFindPath(
     _Inout_ PREADER_OUTLIERS Outliers,
     _In_reads_(Depth) const CORE_FRAME *Frames,
     _In_ ULONG Depth,
@@ -466,7 +466,7 @@ CommandFindPath(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandAddOutlier(
+SumAddOutlier(
     _Inout_ PREADER_OUTLIERS Outliers,
     _Inout_ PREADER_OUTLIER_GROUP Group,
     _In_ const CORE_EVENT *Event
@@ -490,21 +490,21 @@ CommandAddOutlier(
     New.Path = READER_NONE;
 
     if (Group->NumberOfOutliers == Outliers->Limit &&
-        !CommandIsFaster(&Group->Heap[0], &New)) {
+        !SumIsFaster(&Group->Heap[0], &New)) {
         return STATUS_SUCCESS;
     }
 
-    Status = CommandFindPath(Outliers,
-                             Event->Frame - Event->Depth,
-                             Event->Depth,
-                             &New.Path);
+    Status = SumFindPath(Outliers,
+                         Event->Frame - Event->Depth,
+                         Event->Depth,
+                         &New.Path);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
     if (Group->NumberOfOutliers == Outliers->Limit) {
         Group->Heap[0] = New;
-        CommandSinkOutlier(Group->Heap, Group->NumberOfOutliers, 0);
+        SumSinkOutlier(Group->Heap, Group->NumberOfOutliers, 0);
         return STATUS_SUCCESS;
     }
 
@@ -520,7 +520,7 @@ CommandAddOutlier(
     for (Index = Group->NumberOfOutliers; Index != 0; Index = Above) {
 
         Above = (Index - 1) / 2;
-        if (!CommandIsFaster(&New, &Group->Heap[Above])) {
+        if (!SumIsFaster(&New, &Group->Heap[Above])) {
             break;
         }
 
@@ -541,7 +541,7 @@ CommandAddOutlier(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandAddDuration(
+SumAddDuration(
     _Inout_ PREADER_OUTLIERS Outliers,
     _Inout_ PREADER_DURATIONS Durations,
     _In_ ULONGLONG Ticks
@@ -577,7 +577,7 @@ CommandAddDuration(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandAddToCaller(
+SumAddToCaller(
     _Inout_ PREADER_OUTLIERS Outliers,
     _Inout_ PREADER_OUTLIER_GROUP Group,
     _In_ ULONG Caller,
@@ -607,7 +607,7 @@ CommandAddToCaller(
         Group->NumberOfCallers += 1;
     }
 
-    return CommandAddDuration(Outliers, &Group->Callers[Index], Ticks);
+    return SumAddDuration(Outliers, &Group->Callers[Index], Ticks);
 }
 
 
@@ -620,7 +620,7 @@ CommandAddToCaller(
 
 static
 ULONG
-CommandFindDuration(
+SumFindDuration(
     _In_ const READER_OUTLIERS *Outliers,
     _In_ ULONGLONG Ticks
     )
@@ -650,7 +650,7 @@ CommandFindDuration(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandAddToGroup(
+SumAddToGroup(
     _Inout_ PREADER_OUTLIERS Outliers,
     _Inout_ PREADER_OUTLIER_GROUP Group,
     _In_ const CORE_EVENT *Event
@@ -678,21 +678,21 @@ CommandAddToGroup(
         return STATUS_SUCCESS;
     }
 
-    Status = CommandAddDuration(Outliers, &Group->All, Ticks);
+    Status = SumAddDuration(Outliers, &Group->All, Ticks);
     if (NT_SUCCESS(Status)) {
-        Status = CommandAddToCaller(Outliers,
-                                    Group,
-                                    Event->Parent != NULL
-                                       ? Event->Parent->Function
-                                       : READER_NONE,
-                                    Ticks);
+        Status = SumAddToCaller(Outliers,
+                                Group,
+                                Event->Parent != NULL
+                                   ? Event->Parent->Function
+                                   : READER_NONE,
+                                Ticks);
     }
 
     if (NT_SUCCESS(Status)) {
-        Status = CommandAddOutlier(Outliers, Group, Event);
+        Status = SumAddOutlier(Outliers, Group, Event);
     }
 
-    Group->Counts[CommandFindDuration(Outliers, Ticks)] += 1;
+    Group->Counts[SumFindDuration(Outliers, Ticks)] += 1;
     Group->SumLow += Ticks;
     if (Group->SumLow < Ticks) {
         Group->SumHigh += 1;
@@ -704,7 +704,7 @@ CommandAddToGroup(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandOutliersEvent(
+SumOutliersEvent(
     PREADER_WALK Walk,
     const CORE_EVENT *Event,
     BOOLEAN IsBegunBefore
@@ -719,7 +719,7 @@ CommandOutliersEvent(
         return STATUS_SUCCESS;
     }
 
-    Status = CommandFindGroup(Outliers, Event->Frame->Function, &Group);
+    Status = SumFindGroup(Outliers, Event->Frame->Function, &Group);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -731,7 +731,7 @@ CommandOutliersEvent(
         }
 
         Group->BegunBefore += IsBegunBefore;
-        Status = CommandBeginCall(Outliers, &Call);
+        Status = SumBeginCall(Outliers, &Call);
         if (NT_SUCCESS(Status)) {
             Event->Frame->Node = Call + 1;
         }
@@ -740,19 +740,19 @@ CommandOutliersEvent(
     }
 
     if (Event->Parent != NULL && Event->Parent->Node != 0) {
-        Status = CommandAddChild(Outliers,
-                                 Event->Parent->Node - 1,
-                                 Event->Frame->Function,
-                                 Event->InclusiveTicks);
+        Status = SumAddChild(Outliers,
+                             Event->Parent->Node - 1,
+                             Event->Frame->Function,
+                             Event->InclusiveTicks);
     }
 
     if (Event->Frame->Node != 0) {
 
         if (NT_SUCCESS(Status) && Group != NULL) {
-            Status = CommandAddToGroup(Outliers, Group, Event);
+            Status = SumAddToGroup(Outliers, Group, Event);
         }
 
-        CommandEndCall(Outliers, Event->Frame->Node - 1);
+        SumEndCall(Outliers, Event->Frame->Node - 1);
         Event->Frame->Node = 0;
     }
 
@@ -762,7 +762,7 @@ CommandOutliersEvent(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandWatchOutliers(
+SumWatchOutliers(
     PVOID Context,
     ULONG Function,
     PBOOLEAN IsWatched
@@ -771,7 +771,7 @@ CommandWatchOutliers(
     PREADER_OUTLIER_GROUP Group;
     NTSTATUS Status;
 
-    Status = CommandFindGroup((PREADER_OUTLIERS)Context, Function, &Group);
+    Status = SumFindGroup((PREADER_OUTLIERS)Context, Function, &Group);
     *IsWatched = Group != NULL;
     return Status;
 }
@@ -785,7 +785,7 @@ CommandWatchOutliers(
 
 static
 VOID
-CommandFindThresholds(
+SumFindThresholds(
     _Inout_ PREADER_OUTLIERS Outliers
     )
 {
@@ -817,7 +817,7 @@ CommandFindThresholds(
 
 _Use_decl_annotations_
 VOID
-CommandInitializeOutliers(
+SumInitializeOutliers(
     PREADER_OUTLIERS Outliers
     )
 {
@@ -826,7 +826,7 @@ CommandInitializeOutliers(
 
     ULONG Index;
 
-    CommandFindThresholds(Outliers);
+    SumFindThresholds(Outliers);
     FunctionInitializeFunctions(&Outliers->Functions, Session);
     FunctionInitializeName(&Outliers->Name,
                            &Outliers->Functions,
@@ -843,7 +843,7 @@ CommandInitializeOutliers(
 
 _Use_decl_annotations_
 VOID
-CommandRundownOutliers(
+SumRundownOutliers(
     PREADER_OUTLIERS Outliers
     )
 {
@@ -852,7 +852,7 @@ CommandRundownOutliers(
     ULONG Index;
 
     for (Index = 0; Index < READER_NUMBER_OF_MATCHES; Index++) {
-        CommandRundownGroup(Outliers, &Outliers->Groups[Index]);
+        SumRundownGroup(Outliers, &Outliers->Groups[Index]);
     }
 
     CoreDestroyArena(Outliers->Arena);
