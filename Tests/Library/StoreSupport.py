@@ -64,6 +64,14 @@ def start(program, *arguments, directory=None, cwd=None, **variables):
     return process
 
 
+def exit_code(process):
+    """The exit code of a program that start started, and that ends."""
+    code = watch.wait(process)
+    with process.errors as errors:
+        errors.seek(0)
+        return watch.ExitCode(code, errors.read())
+
+
 def finish(process):
     """Waits for a program that start started: (exit code, standard output as
     text)."""
@@ -71,9 +79,7 @@ def finish(process):
         text, _ = watch.communicate(process)
     except watch.Hangs:
         return None, 'did not end'
-    with process.errors as errors:
-        errors.seek(0)
-        return watch.ExitCode(process.returncode, errors.read()), decode(text)
+    return exit_code(process), decode(text)
 
 
 def decode(data):

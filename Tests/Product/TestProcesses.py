@@ -638,13 +638,16 @@ def check_live(results, scratch):
         results.check(support.has_ended(support.finish(process)[0]),
                       'live: the program')
     try:
-        results.check(support.has_ended(support.watch.wait(live)),
-                      'live ends with the last of them')
+        code = support.watch.wait(live)
     except support.watch.Hangs:
-        results.check(False, 'live ends')
-    check_steering(results, traces, False)
+        code = None
     with open(output, encoding='utf-8', errors='replace') as opened:
         text = opened.read()
+    if code is not None:
+        code = support.watch.ExitCode(code, text)
+    results.check(support.has_ended(code), 'live ends with the last of them',
+                  [code, text[-2000:]])
+    check_steering(results, traces, False)
     last = [line for line in text.splitlines() if ' processes, ' in line][-1]
     results.check('of 10 threads' in last or 'of 8 threads' in last,
                   'live: threads of both', [last])

@@ -439,8 +439,9 @@ class Watched:
         self.results.check(support.has_ended(self.process.wait()),
                            'live: the program')
         self.live.stdout.read()
-        self.results.check(support.has_ended(self.live.wait()),
-                           'live: its exit code')
+        code = support.exit_code(self.live)
+        self.results.check(support.has_ended(code), 'live: its exit code',
+                           [code, code.errors])
 
     def kill(self):
         for process in (self.process, self.live):
