@@ -37,7 +37,7 @@ OTHERS = {"mainCRTStartup", "memcpy", "memmove", "memset", "memcmp",
 # File: (lines, why).
 TESTS = "to be parted by topic"
 ALLOWED = {
-    "Rtl/Rtl.h": (874, "one page for all of the RTL's routines"),
+    "Rtl/Rtl.h": (875, "one page for all of the RTL's routines"),
     "Rtl/RtlOs.h": (594, "the names of what ntdll and kernel32 export"),
     "StringTable/StringTableKernel.h": (
         779, "one search, compiled for each instruction set"),

@@ -858,6 +858,7 @@ RtlQueryCpuFeatures(
 typedef struct _RTL_ARGUMENT {
     PCWSTR Wide;                // terminated
     PCSZ Utf8;                  // terminated
+    PCWSTR Rest;                // the command line from here on, as it is
 } RTL_ARGUMENT;
 typedef RTL_ARGUMENT *PRTL_ARGUMENT;
 typedef const RTL_ARGUMENT *PCRTL_ARGUMENT;

@@ -32,18 +32,21 @@ typedef struct _RTLP_SPLIT {
 typedef RTLP_SPLIT *PRTLP_SPLIT;
 
 //
+// Rest: the command line from the argument's first unit on.
 // Split: what has been split so far.
 //
 
 static
 VOID
 RtlpBeginArgument(
+    _In_z_ PCWSTR Rest,
     _Inout_ PRTLP_SPLIT Split
     )
 {
     if (Split->Units != NULL) {
         Split->Arguments[Split->NumberOfArguments].Wide =
             Split->Units + Split->NumberOfUnits;
+        Split->Arguments[Split->NumberOfArguments].Rest = Rest;
     }
 
     Split->NumberOfArguments++;
@@ -89,7 +92,7 @@ RtlpSplitProgramName(
 {
     BOOLEAN InQuotes = FALSE;
 
-    RtlpBeginArgument(Split);
+    RtlpBeginArgument(Rest, Split);
 
     while (*Rest != L'\0') {
 
@@ -130,7 +133,7 @@ RtlpSplitArgument(
     SIZE_T NumberOfBackslashes;
     BOOLEAN InQuotes = FALSE;
 
-    RtlpBeginArgument(Split);
+    RtlpBeginArgument(Rest, Split);
 
     for (;;) {
 

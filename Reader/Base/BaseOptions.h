@@ -13,7 +13,7 @@ Abstract:
 #ifndef TRACER_BASE_OPTIONS_H
 #define TRACER_BASE_OPTIONS_H
 
-#include "../../Rtl/RtlTypes.h"
+#include "BaseSettings.h"
 
 #define READER_OPTION_FORMAT      0x1ULL        // --csv, --json, --raw
 #define READER_OPTION_SORT        0x2ULL
@@ -50,6 +50,9 @@ Abstract:
 #define READER_OPTION_PROCESS     0x10000000000ULL
 #define READER_OPTION_BY          0x20000000000ULL
 #define READER_OPTION_ALL         0x100000000ULL
+#define READER_OPTION_SETTING     0x200000000ULL    // those of run
+#define READER_OPTION_REPORT      0x400000000ULL
+#define READER_OPTION_NO_SYMBOLS  0x800000000ULL
 #define READER_OPTION_NAMES_FROM  0x40000000000ULL  // --functions-from
 #define READER_OPTION_EXCLUDE_LIST 0x80000000000ULL
 
@@ -129,6 +132,11 @@ typedef struct _READER_OPTIONS {
     PCSZ NamesFromUtf8;
     PCWSTR ExcludeList;             // --exclude-list; NULL: not given
     PCSZ ExcludeListUtf8;
+    PCWSTR Settings[ReaderSettingCount];    // of run; NULL: not given
+    PCWSTR Program;                 // of run: the program's command line, as
+                                    // it was given
+    PVOID FoundPaths[2];            // allocated: what First and Path are, if
+                                    // they were found
 } READER_OPTIONS;
 typedef READER_OPTIONS *PREADER_OPTIONS;
 typedef const READER_OPTIONS *PCREADER_OPTIONS;

@@ -177,6 +177,7 @@ extern const READER_COMMAND ReaderPackCommand;
 extern const READER_COMMAND ReaderRecoverCommand;
 extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;
+extern const READER_COMMAND ReaderRunCommand;
 extern const READER_COMMAND ReaderSessionsCommand;
 extern const READER_COMMAND ReaderStackCommand;
 extern const READER_COMMAND ReaderThreadsCommand;

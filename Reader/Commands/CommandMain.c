@@ -11,7 +11,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
-#include "../Functions/FunctionFilter.h"
+#include "../Base/BaseNearest.h"
 #include "CommandOptions.h"
 
 //
@@ -40,6 +40,38 @@ CommandFindCommand(
     }
 
     return NULL;
+}
+
+
+//
+// Names a command that there is not, and the one that is near.
+//
+
+static
+VOID
+CommandWriteUnknown(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCSZ Name
+    )
+{
+    READER_NEAREST Nearest;
+    ULONG Index;
+
+    BaseBeginNearest(&Nearest, Name);
+    for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+        BaseOfferNearest(&Nearest, ReaderCommands[Index]->Name);
+    }
+
+    RtlWriteText(Context->Errors,
+                 "TraceReader: unknown %s %T",
+                 Name[0] == '-' ? "option" : "command",
+                 Name);
+    if (Nearest.Best != NULL && Name[0] != '-') {
+        RtlWriteText(Context->Errors, ": did you mean %s?", Nearest.Best);
+    }
+
+    RtlWriteText(Context->Errors, " (see TraceReader --help)\n");
+    RtlFlushWriter(Context->Errors);
 }
 
 
@@ -80,6 +112,8 @@ CommandMain(
 
     } else if (RtlAreStringsEqual(Name, "--help") ||
                RtlAreStringsEqual(Name, "-h") ||
+               RtlAreStringsEqual(Name, "/?") ||
+               RtlAreStringsEqual(Name, "-?") ||
                RtlAreStringsEqual(Name, "help")) {
 
         if (NumberOfArguments > 2) {
@@ -92,12 +126,7 @@ CommandMain(
 
         Command = CommandFindCommand(Name);
         if (Command == NULL) {
-            RtlWriteText(Context->Errors,
-                         "TraceReader: unknown %s %T (see TraceReader "
-                         "--help)\n",
-                         Name[0] == '-' ? "option" : "command",
-                         Name);
-            RtlFlushWriter(Context->Errors);
+            CommandWriteUnknown(Context, Name);
             return READER_EXIT_FAILURE;
         }
 
@@ -111,7 +140,7 @@ CommandMain(
             ExitCode = Command->Routine(Context, &Options);
         }
 
-        FunctionDestroyFilter(Options.Filter);
+        CommandFreeOptions(Context, &Options);
         if (!IsRun && !IsHelp) {
             return READER_EXIT_FAILURE;
         }

@@ -11,9 +11,11 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseErrors.h"
 #include "../Base/BaseWorkers.h"
 #include "../Export/Export.h"
 #include "../Functions/FunctionFilter.h"
+#include "../Session/SessionFind.h"
 #include "CommandOptions.h"
 
 static const PCSZ ReaderSortNames[] = {
@@ -64,6 +66,8 @@ static const PCSZ ReaderByNames[] = {
     READER_WORDS(Words), READER_FIELD(Field)
 #define READER_FIELD_PREFIXES(IsExclude)                                    \
     .Kind = ReaderOptionPrefixes, .Minimum = (IsExclude)
+#define READER_FIELD_SETTING(Setting)                                       \
+    .Kind = ReaderOptionSetting, .Minimum = (Setting)
 
 const READER_OPTION ReaderOptionList[] = {
     { "sort", "KEY", READER_OPTION_SORT, NULL,
@@ -205,6 +209,63 @@ const READER_OPTION ReaderOptionList[] = {
     { "raw", NULL, READER_OPTION_FORMAT, NULL,
       "in text: whole nanoseconds and bytes, without units",
       READER_FIELD_SET(IsRaw, TRUE) },
+    { "directory", "DIR", READER_OPTION_SETTING, "a directory's path",
+      "where the session goes (default: %LOCALAPPDATA%\\Tracer)",
+      READER_FIELD_SETTING(ReaderSettingOfDirectory) },
+    { "mode", "MODE", READER_OPTION_SETTING, "file, ring or tree",
+      "file (all calls), ring (each thread's last) or tree (call trees)",
+      READER_FIELD_SETTING(ReaderSettingOfMode) },
+    { "modules", "LIST", READER_OPTION_SETTING,
+      "beginnings of file names, separated by semicolons",
+      "the modules to record (game;engine), or not to (-third)",
+      READER_FIELD_SETTING(ReaderSettingOfModules) },
+    { "executables", "LIST", READER_OPTION_SETTING,
+      "beginnings of file names, separated by semicolons",
+      "the programs to trace, of those that the program starts",
+      READER_FIELD_SETTING(ReaderSettingOfExecutables) },
+    { "exclude", "FILE", READER_OPTION_SETTING, "a file's name",
+      "functions without hooks: a list of TraceReader exclude or hot",
+      READER_FIELD_SETTING(ReaderSettingOfExclude) },
+    { "chrono", "FILE", READER_OPTION_SETTING, "a file's name",
+      "with --mode tree: functions whose calls are recorded in order",
+      READER_FIELD_SETTING(ReaderSettingOfChrono) },
+    { "max-bytes", "SIZE", READER_OPTION_SETTING,
+      "1M or more, as a number of bytes, or one with K, M or G after it",
+      "the largest size of a thread's file",
+      READER_FIELD_SETTING(ReaderSettingOfMaximumBytes) },
+    { "min-duration", "TIME", READER_OPTION_SETTING,
+      "a whole number of nanoseconds, or one with us, ms or s after it, up to "
+      "an hour",
+      "shorter calls are only counted (10us)",
+      READER_FIELD_SETTING(ReaderSettingOfMinimumDuration) },
+    { "max-depth", "N", READER_OPTION_SETTING, "a number from 1 to 16000",
+      "deeper calls are only counted",
+      READER_FIELD_SETTING(ReaderSettingOfMaximumDepth) },
+    { "clock", "CLOCK", READER_OPTION_SETTING, "tsc, thread or none",
+      "where times come from: tsc, thread or none",
+      READER_FIELD_SETTING(ReaderSettingOfClock) },
+    { "stopped", NULL, READER_OPTION_SETTING, NULL,
+      "nothing is recorded until TraceReader ctl SESSION start",
+      READER_FIELD_SETTING(ReaderSettingOfStopped) },
+    { "flush", NULL, READER_OPTION_SETTING, NULL,
+      "full parts of a file go to the disk at once",
+      READER_FIELD_SETTING(ReaderSettingOfFlush) },
+    { "view-size", "SIZE", READER_OPTION_SETTING,
+      "a power of two from 64K to 1G",
+      "the largest part of a file that is mapped at a time",
+      READER_FIELD_SETTING(ReaderSettingOfViewSize) },
+    { "control", "SIZE", READER_OPTION_SETTING, "0, or 64K to 256M",
+      "the size of the control file; 0: there is none",
+      READER_FIELD_SETTING(ReaderSettingOfControl) },
+    { "config", "FILE", READER_OPTION_SETTING, "a file's name",
+      "the ini file; NUL: none",
+      READER_FIELD_SETTING(ReaderSettingOfConfig) },
+    { "report", NULL, READER_OPTION_REPORT, NULL,
+      "at the end, show the first rows of the report",
+      READER_FIELD_NONE },
+    { "no-symbols", NULL, READER_OPTION_NO_SYMBOLS, NULL,
+      "do not keep the functions' names and lines in the session",
+      READER_FIELD_NONE },
 };
 
 const ULONG ReaderNumberOfOptions = RTL_NUMBER_OF(ReaderOptionList);
@@ -594,6 +655,15 @@ CommandTakeOption(
         CommandSetField(Options, Option->Offset, Option->SizeInBytes, Index);
         break;
 
+    case ReaderOptionSetting:
+        if (Option->Value == NULL) {
+            Value = L"1";
+        }
+
+        Options->Settings[Option->Minimum] = Value;
+        IsGood = BaseIsSettingGood(&BaseSettings[Option->Minimum], Value);
+        break;
+
     default:
         Status = FunctionAddPrefixes(Context,
                                      &Options->Filter,
@@ -606,6 +676,201 @@ CommandTakeOption(
 
     *IsBadValue = !IsGood;
     return IsGood;
+}
+
+
+//
+// Names an option that a command does not have, and the one that is near.
+//
+
+static
+VOID
+CommandWriteUnknownOption(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_COMMAND Command,
+    _In_z_ PCSZ Argument
+    )
+{
+    READER_NEAREST Nearest;
+    ULONG Index = 0;
+
+    while (Argument[Index] == '-') {
+        Index += 1;
+    }
+
+    BaseBeginNearest(&Nearest, Argument + Index);
+    for (Index = 0; Index < ReaderNumberOfOptions; Index++) {
+        if ((Command->Options & ReaderOptionList[Index].Flag) != 0) {
+            BaseOfferNearest(&Nearest, ReaderOptionList[Index].Name);
+        }
+    }
+
+    BaseOfferNearest(&Nearest, "help");
+    RtlWriteText(Context->Errors,
+                 "TraceReader: %s: unknown option %T",
+                 Command->Name,
+                 Argument);
+    if (Nearest.Best != NULL) {
+        RtlWriteText(Context->Errors, ": did you mean --%s?", Nearest.Best);
+    }
+
+    RtlWriteText(Context->Errors,
+                 " (see TraceReader %s --help)\n",
+                 Command->Name);
+    RtlFlushWriter(Context->Errors);
+}
+
+//
+// Finds the session that a text means, if it is no path.  FALSE: there is none
+// (which has been written), or no memory.
+// Found: receives what has to be freed.
+// Path: what was given, or NULL; receives the session's path.
+//
+
+static
+BOOLEAN
+CommandFindSession(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_COMMAND Command,
+    _Inout_ PVOID *Found,
+    _Inout_ PCWSTR *Path,
+    _Inout_ PCSZ *PathUtf8
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    PCWSTR Text = *Path != NULL ? *Path : L"";
+    BOOLEAN IsNumber = Text[0] == L'@';
+    PWSTR Result;
+    PCHAR Utf8;
+    NTSTATUS Status;
+    ULONG Others;
+    ULONG Length;
+
+    if (Text[0] != 0 && !IsNumber && SessionIsPath(Context, Text)) {
+        return TRUE;
+    }
+
+    Status = SessionFind(Context, Text, &Result, &Others);
+    if (NT_SUCCESS(Status)) {
+
+        Length = RtlLengthOfWideString(Result);
+        Utf8 = (PCHAR)Allocator->Allocate(Allocator->Context,
+                                          ((SIZE_T)Length + 1) *
+                                                  sizeof(WCHAR) +
+                                              (SIZE_T)Length * 3 + 1);
+        if (Utf8 == NULL) {
+            Status = STATUS_NO_MEMORY;
+        } else {
+            *Found = Utf8;
+            *Path = (PCWSTR)Utf8;
+            RtlCopyBytes(Utf8, Result, ((SIZE_T)Length + 1) * sizeof(WCHAR));
+            Utf8 += ((SIZE_T)Length + 1) * sizeof(WCHAR);
+            *PathUtf8 = Utf8;
+            RtlWideToUtf8(Result, Length, Utf8, Length * 3, &Length);
+            Utf8[Length] = 0;
+        }
+
+        Allocator->Free(Allocator->Context, Result);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: %T",
+                     Command->Name,
+                     *PathUtf8);
+        if (!IsNumber && Others != 0) {
+            RtlWriteText(Context->Errors,
+                         ", the newest of %u (TraceReader sessions lists "
+                         "them)",
+                         Others + 1);
+        }
+
+        RtlWriteText(Context->Errors, "\n");
+        RtlFlushWriter(Context->Errors);
+        return TRUE;
+    }
+
+    //
+    // Of a name the command says what it says of every path that is not there.
+    //
+
+    if (IsNumber || (Status != STATUS_NOT_FOUND && Text[0] != 0)) {
+        BaseFail(Context,
+                 "find the session by its age",
+                 *PathUtf8,
+                 Status);
+        return FALSE;
+    }
+
+    return TRUE;
+}
+
+//
+// Finds what the paths of a command mean.  FALSE: an error has been written.
+//
+
+static
+BOOLEAN
+CommandFindSessions(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_COMMAND Command,
+    _Inout_ PREADER_OPTIONS Options
+    )
+{
+    //
+    // exclude has an image, sessions a directory above them; --static has
+    // either.
+    //
+
+    if (Command == &ReaderExcludeCommand ||
+        Command == &ReaderSessionsCommand ||
+        (Options->Given & READER_OPTION_STATIC) != 0) {
+        return TRUE;
+    }
+
+    if (Command == &ReaderDiffCommand && Options->First[0] == L'@' &&
+        !CommandFindSession(Context,
+                            Command,
+                            &Options->FoundPaths[0],
+                            &Options->First,
+                            &Options->FirstUtf8)) {
+        return FALSE;
+    }
+
+    //
+    // A command whose path comes first, or that needs two, is not guessed at.
+    //
+
+    if (Options->Path == NULL &&
+        (Command == &ReaderDiffCommand || Command == &ReaderCtlCommand)) {
+        return TRUE;
+    }
+
+    return CommandFindSession(Context,
+                              Command,
+                              &Options->FoundPaths[1],
+                              &Options->Path,
+                              &Options->PathUtf8);
+}
+
+_Use_decl_annotations_
+VOID
+CommandFreeOptions(
+    PCREADER_CONTEXT Context,
+    PREADER_OPTIONS Options
+    )
+{
+    ULONG Index;
+
+    FunctionDestroyFilter(Options->Filter);
+    Options->Filter = NULL;
+    for (Index = 0; Index < RTL_NUMBER_OF(Options->FoundPaths); Index++) {
+        if (Options->FoundPaths[Index] != NULL) {
+            Context->Allocator->Free(Context->Allocator->Context,
+                                     Options->FoundPaths[Index]);
+            Options->FoundPaths[Index] = NULL;
+        }
+    }
 }
 
 
@@ -623,6 +888,7 @@ CommandParseOptions(
     PCREADER_OPTION Option;
     BOOLEAN IsEnded = FALSE;
     BOOLEAN IsOpen = FALSE;             // any number of names follow the path
+    BOOLEAN IsProgram = (Command->Options & READER_OPTION_SETTING) != 0;
     BOOLEAN IsBadValue;
     BOOLEAN IsPathFirst;
     ULONG NumberOfPlaces = 1;
@@ -673,6 +939,17 @@ CommandParseOptions(
              !RtlAreStringsEqual(Argument, "-o"))) {
 
             //
+            // What follows a program is its own.
+            //
+
+            if (IsProgram) {
+                Options->Path = Arguments[Index].Wide;
+                Options->PathUtf8 = Argument;
+                Options->Program = Arguments[Index].Rest;
+                break;
+            }
+
+            //
             // Among names, -NAME is one.
             //
 
@@ -715,7 +992,8 @@ CommandParseOptions(
         }
 
         if (RtlAreStringsEqual(Argument, "--help") ||
-            RtlAreStringsEqual(Argument, "-h")) {
+            RtlAreStringsEqual(Argument, "-h") ||
+            RtlAreStringsEqual(Argument, "-?")) {
             *IsHelp = TRUE;
             return FALSE;
         }
@@ -728,10 +1006,7 @@ CommandParseOptions(
         }
 
         if (Option == NULL) {
-            CommandWriteUsageError(Context,
-                                   Command,
-                                   "unknown option",
-                                   Argument);
+            CommandWriteUnknownOption(Context, Command, Argument);
             return FALSE;
         }
 
@@ -794,6 +1069,15 @@ CommandParseOptions(
             RtlFlushWriter(Context->Errors);
             return FALSE;
         }
+    }
+
+    if (IsProgram && (Options->Path == NULL || Options->Path[0] == 0)) {
+        CommandWriteUsageError(Context, Command, "a program is missing", "");
+        return FALSE;
+    }
+
+    if (!IsProgram && !CommandFindSessions(Context, Command, Options)) {
+        return FALSE;
     }
 
     if (Options->Path == NULL || Options->Path[0] == 0 ||

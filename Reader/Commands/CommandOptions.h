@@ -24,7 +24,9 @@ typedef enum _READER_OPTION_KIND {
     ReaderOptionTime,               // nanoseconds, or the text of a mark
     ReaderOptionText,               // anything but nothing
     ReaderOptionWord,               // one of Words; the field gets its index
-    ReaderOptionPrefixes            // of functions' names; Minimum: excluded
+    ReaderOptionPrefixes,           // of functions' names; Minimum: excluded
+    ReaderOptionSetting             // a traced program's; Minimum: which one;
+                                    // without a value it is 1
 } READER_OPTION_KIND;
 
 typedef struct _READER_OPTION {
@@ -61,9 +63,10 @@ extern const READER_OPTION ReaderOptionList[];
 extern const ULONG ReaderNumberOfOptions;
 
 //
-// Parses what follows the command's name.  FALSE: IsHelp says whether help
-// was asked for, otherwise a usage error has been written.  The caller destroys
-// the options' filter in every case.
+// Parses what follows the command's name, and finds the session that is meant
+// if no path is given (SessionFind.h).  FALSE: IsHelp says whether help was
+// asked for, otherwise a usage error has been written.  The caller gives the
+// options to CommandFreeOptions in every case.
 //
 // Arguments, NumberOfArguments: what follows the command's name.
 //
@@ -77,6 +80,12 @@ CommandParseOptions(
     _In_ ULONG NumberOfArguments,
     _Out_ PREADER_OPTIONS Options,
     _Out_ PBOOLEAN IsHelp
+    );
+
+VOID
+CommandFreeOptions(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_OPTIONS Options
     );
 
 #endif // TRACER_COMMAND_OPTIONS_H

@@ -13,6 +13,7 @@ Abstract:
 #include "Command.h"
 
 const PCREADER_COMMAND ReaderCommands[] = {
+    &ReaderRunCommand,
     &ReaderInfoCommand,
     &ReaderSessionsCommand,
     &ReaderReportCommand,

@@ -251,12 +251,12 @@ TestCommand(
     BOOLEAN IsRecover
     )
 {
-    static const RTL_ARGUMENT Program = { L"TraceReader", "TraceReader" };
-    static const RTL_ARGUMENT Recover = { L"recover", "recover" };
-    static const RTL_ARGUMENT Output = { L"-o", "-o" };
-    static const RTL_ARGUMENT Ctl = { L"ctl", "ctl" };
-    static const RTL_ARGUMENT Snapshot = { L"snapshot", "snapshot" };
-    static const RTL_ARGUMENT Target = { L"new", "new" };
+    static const RTL_ARGUMENT Program = { L"TraceReader", "TraceReader", NULL };
+    static const RTL_ARGUMENT Recover = { L"recover", "recover", NULL };
+    static const RTL_ARGUMENT Output = { L"-o", "-o", NULL };
+    static const RTL_ARGUMENT Ctl = { L"ctl", "ctl", NULL };
+    static const RTL_ARGUMENT Snapshot = { L"snapshot", "snapshot", NULL };
+    static const RTL_ARGUMENT Target = { L"new", "new", NULL };
     RTL_ARGUMENT Arguments[5];
     RTL_ARGUMENT Session;
 

@@ -1,0 +1,712 @@
+/*++
+
+Module Name:
+
+    CommandRun.c
+
+Abstract:
+
+    TraceReader run: starts a program with settings, waits for it, and says what
+    it left.  Nothing but the program writes to standard output before it has
+    ended.
+
+--*/
+
+#include "../Base/BaseErrors.h"
+#include "../Base/BaseSettings.h"
+#include "../Session/SessionFind.h"
+#include "../Session/SessionLog.h"
+#include "Command.h"
+
+//
+// kernel32.dll's routines, which nobody else needs.
+//
+
+typedef BOOL (WINAPI READER_CREATE_PROCESS_W)(
+    _In_opt_ PCWSTR Image,
+    _Inout_opt_ PWSTR CommandLine,
+    _In_opt_ LPSECURITY_ATTRIBUTES Process,
+    _In_opt_ LPSECURITY_ATTRIBUTES Thread,
+    _In_ BOOL IsInherited,
+    _In_ DWORD Flags,
+    _In_opt_ PVOID Environment,
+    _In_opt_ PCWSTR Directory,
+    _In_ LPSTARTUPINFOW StartupInfo,
+    _Out_ LPPROCESS_INFORMATION ProcessInformation
+    );
+
+typedef DWORD (WINAPI READER_GET_LAST_ERROR)(
+    VOID
+    );
+
+typedef BOOL (WINAPI READER_GET_EXIT_CODE_PROCESS)(
+    _In_ HANDLE Process,
+    _Out_ PDWORD ExitCode
+    );
+
+typedef BOOL (WINAPI READER_SET_BREAK_HANDLER)(
+    _In_opt_ PHANDLER_ROUTINE Handler,
+    _In_ BOOL IsAdded
+    );
+
+typedef PWCH (WINAPI READER_GET_ENVIRONMENT_STRINGS_W)(
+    VOID
+    );
+
+#define READER_RUN_ROUTINES_LIST(ENTRY)                                     \
+    ENTRY(READER_CREATE_PROCESS_W, CreateProcessW)                          \
+    ENTRY(READER_GET_LAST_ERROR, GetLastError)                              \
+    ENTRY(READER_GET_EXIT_CODE_PROCESS, GetExitCodeProcess)                 \
+    ENTRY(READER_SET_BREAK_HANDLER, SetConsoleCtrlHandler)                  \
+    ENTRY(READER_GET_ENVIRONMENT_STRINGS_W, GetEnvironmentStringsW)
+
+#define READER_RUN_FIELD(Type, Name) Type *Name;
+#define READER_RUN_NAME(Type, Name) #Name,
+
+typedef struct _READER_RUN_ROUTINES {
+    READER_RUN_ROUTINES_LIST(READER_RUN_FIELD)
+} READER_RUN_ROUTINES;
+typedef READER_RUN_ROUTINES *PREADER_RUN_ROUTINES;
+typedef const READER_RUN_ROUTINES *PCREADER_RUN_ROUTINES;
+
+static const PCSZ CommandRunNames[] = {
+    READER_RUN_ROUTINES_LIST(READER_RUN_NAME)
+};
+
+C_ASSERT(sizeof(READER_RUN_ROUTINES) ==
+         RTL_NUMBER_OF(CommandRunNames) * sizeof(PVOID));
+
+#define READER_STATUS_WIN32(Error) ((NTSTATUS)(0xC0070000 | (Error)))
+
+#define READER_RUN_LOG_LINES 20
+#define READER_RUN_REPORT_ROWS 10
+#define READER_PROCESS_TIMES 4          // ProcessTimes
+
+//
+// The library's own, for children (Docs/Settings.md).
+//
+
+#define READER_BASE_VARIABLE "TRACER_BASE_DIRECTORY"
+
+typedef struct _READER_RUN {
+    PCREADER_CONTEXT Context;
+    PCREADER_OPTIONS Options;
+    READER_RUN_ROUTINES Routines;
+    PWCHAR Root;                    // RTL_MAXIMUM_PATH_IN_CHARS, terminated:
+                                    // where the session goes
+    ULONG ProcessId;
+    ULONGLONG Start;                // of the process, as a session's name has
+                                    // it
+    ULONG ExitCode;
+} READER_RUN;
+typedef READER_RUN *PREADER_RUN;
+
+//
+// The status that says what a Win32 error says, where one is well known.
+//
+
+static
+NTSTATUS
+CommandQueryStatus(
+    _In_ DWORD Error
+    )
+{
+    switch (Error) {
+
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND:
+        return STATUS_OBJECT_NAME_NOT_FOUND;
+
+    case ERROR_ACCESS_DENIED:
+        return STATUS_ACCESS_DENIED;
+
+    case ERROR_BAD_EXE_FORMAT:
+        return STATUS_INVALID_IMAGE_FORMAT;
+
+    case ERROR_NOT_ENOUGH_MEMORY:
+        return STATUS_NO_MEMORY;
+
+    default:
+        return READER_STATUS_WIN32(Error);
+    }
+}
+
+//
+// Ctrl+C is the program's, which has it too: this one goes on waiting.
+//
+
+static
+BOOL
+WINAPI
+CommandIgnoreBreak(
+    _In_ DWORD Type
+    )
+{
+    return Type == CTRL_C_EVENT || Type == CTRL_BREAK_EVENT;
+}
+
+//
+// Checks a variable whose name begins with TRACER_.  FALSE if the program is
+// not to be started: a name that is nearly one of the settings', or a value
+// that the library would not take.
+//
+
+static
+BOOLEAN
+CommandCheckVariable(
+    _In_ PREADER_RUN Run,
+    _In_z_ PCWSTR Text
+    )
+{
+    PRTL_WRITER Errors = Run->Context->Errors;
+    CHAR Name[64];
+    READER_NEAREST Nearest;
+    ULONG Length = 0;
+    ULONG Setting;
+    ULONG Index;
+
+    while (Text[Length] != L'=') {
+        if (Length == sizeof(Name) - 1 || Text[Length] == 0 ||
+            Text[Length] > 0x7E) {
+            return TRUE;
+        }
+        Name[Length] = (CHAR)Text[Length];
+        Length += 1;
+    }
+
+    Name[Length] = 0;
+    Setting = BaseFindSetting(Name, Length);
+    if (Setting != ReaderSettingCount) {
+        if (Text[Length + 1] == 0 ||
+            Run->Options->Settings[Setting] != NULL ||
+            BaseIsSettingGood(&BaseSettings[Setting], Text + Length + 1)) {
+            return TRUE;
+        }
+
+        RtlWriteText(Errors,
+                     "TraceReader: run: the environment has %T=%S, which is "
+                     "not a value that this setting takes (see "
+                     "Docs/Settings.md)\n",
+                     Name,
+                     Text + Length + 1);
+        return FALSE;
+    }
+
+    if (RtlAreStringsEqual(Name, READER_BASE_VARIABLE)) {
+        return TRUE;
+    }
+
+    BaseBeginNearest(&Nearest, Name);
+    for (Index = 0; Index < ReaderSettingCount; Index++) {
+        BaseOfferNearest(&Nearest, BaseSettings[Index].Variable);
+    }
+
+    if (Nearest.Best == NULL) {
+        RtlWriteText(Errors,
+                     "TraceReader: run: note: there is no setting %T, which "
+                     "the environment has\n",
+                     Name);
+        return TRUE;
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: run: the environment has %T, which is no "
+                 "setting: did you mean %s?\n",
+                 Name,
+                 Nearest.Best);
+    return FALSE;
+}
+
+//
+// Checks all of the environment's.
+//
+
+static
+BOOLEAN
+CommandCheckEnvironment(
+    _In_ PREADER_RUN Run
+    )
+{
+    static const CHAR Prefix[] = "TRACER_";
+    PCWSTR Text = Run->Routines.GetEnvironmentStringsW();
+    BOOLEAN IsGood = TRUE;
+    ULONG Index;
+
+    //
+    // The copy lives until the process ends.
+    //
+
+    if (Text == NULL) {
+        return TRUE;
+    }
+
+    while (Text[0] != 0) {
+
+        for (Index = 0; Prefix[Index] != 0; Index++) {
+            if (Text[Index] != (WCHAR)Prefix[Index] &&
+                Text[Index] != (WCHAR)(Prefix[Index] + ('a' - 'A'))) {
+                break;
+            }
+        }
+
+        if (Prefix[Index] == 0 && !CommandCheckVariable(Run, Text)) {
+            IsGood = FALSE;
+        }
+
+        Text += RtlLengthOfWideString(Text) + 1;
+    }
+
+    RtlFlushWriter(Run->Context->Errors);
+    return IsGood;
+}
+
+//
+// Gives the program its settings, and finds out where its session goes.
+//
+
+static
+BOOLEAN
+CommandSetEnvironment(
+    _In_ PREADER_RUN Run
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    PCREADER_OPTIONS Options = Run->Options;
+    WCHAR Variable[32];
+    UNICODE_STRING Value;
+    NTSTATUS Status;
+    ULONG Index;
+    ULONG Length;
+
+    for (Index = 0; Index < ReaderSettingCount; Index++) {
+
+        if (Options->Settings[Index] == NULL) {
+            continue;
+        }
+
+        RtlUtf8ToWide(BaseSettings[Index].Variable,
+                      RtlLengthOfString(BaseSettings[Index].Variable),
+                      Variable,
+                      RTL_NUMBER_OF(Variable) - 1,
+                      &Length);
+        Variable[Length] = 0;
+        RtlPointUnicodeString(&Value,
+                              Options->Settings[Index],
+                              RtlLengthOfWideString(Options->Settings[Index]));
+        Status = RtlSetEnvironment(Context->Rtl, Variable, &Value);
+        if (!NT_SUCCESS(Status)) {
+            BaseFail(Context,
+                     "set an environment variable",
+                     BaseSettings[Index].Variable,
+                     Status);
+            return FALSE;
+        }
+    }
+
+    //
+    // TRACER_DIRECTORY; without it, what an ini file says, which takes
+    // precedence over the base directory.
+    //
+
+    if (SessionQueryPlace(Context, 0, Run->Root, RTL_MAXIMUM_PATH_IN_CHARS)) {
+        return TRUE;
+    }
+
+    if (SessionQueryPlace(Context, 1, Run->Root, RTL_MAXIMUM_PATH_IN_CHARS)) {
+        RtlPointUnicodeString(&Value,
+                              Run->Root,
+                              RtlLengthOfWideString(Run->Root));
+        Status = RtlSetEnvironment(Context->Rtl,
+                                   L"" READER_BASE_VARIABLE,
+                                   &Value);
+        if (NT_SUCCESS(Status)) {
+            return TRUE;
+        }
+    }
+
+    (VOID)SessionQueryPlace(Context, 2, Run->Root, RTL_MAXIMUM_PATH_IN_CHARS);
+    return TRUE;
+}
+
+//
+// A process's start, as the name of its session says it.
+//
+
+static
+ULONGLONG
+CommandQueryStart(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ HANDLE Process
+    )
+{
+    ULONGLONG Times[4];                 // KERNEL_USER_TIMES
+    RTL_CALENDAR_TIME Time;
+
+    if (!NT_SUCCESS(Context->Rtl->NtQueryInformationProcess(
+            Process,
+            READER_PROCESS_TIMES,
+            Times,
+            sizeof(Times),
+            NULL))) {
+        return 0;
+    }
+
+    RtlSystemTimeToCalendar(Times[0], &Time);
+    return (((((Time.Year * 100ULL + Time.Month) * 100 + Time.Day) * 100 +
+              Time.Hour) * 100 + Time.Minute) * 100 + Time.Second) * 1000 +
+           Time.Milliseconds;
+}
+
+//
+// Runs the program to its end.  FALSE if it could not be started; the error has
+// been written.
+//
+
+static
+BOOLEAN
+CommandRunProgram(
+    _Inout_ PREADER_RUN Run
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    PCRTL Rtl = Context->Rtl;
+    PCALLOCATOR Allocator = Context->Allocator;
+    PROCESS_INFORMATION Process;
+    STARTUPINFOW Startup;
+    PWCHAR CommandLine;
+    ULONG Length = RtlLengthOfWideString(Run->Options->Program);
+    DWORD Error;
+    DWORD ExitCode = 0;
+    BOOL IsStarted;
+
+    //
+    // CreateProcessW may write to it.
+    //
+
+    CommandLine = (PWCHAR)Allocator->Allocate(
+        Allocator->Context, ((SIZE_T)Length + 1) * sizeof(WCHAR));
+    if (CommandLine == NULL) {
+        BaseFail(Context,
+                 "start the program",
+                 Run->Options->PathUtf8,
+                 STATUS_NO_MEMORY);
+        return FALSE;
+    }
+
+    RtlCopyBytes(CommandLine,
+                 Run->Options->Program,
+                 ((SIZE_T)Length + 1) * sizeof(WCHAR));
+    RtlZeroBytes(&Startup, sizeof(Startup));
+    RtlZeroBytes(&Process, sizeof(Process));
+    Startup.cb = sizeof(Startup);
+    Startup.dwFlags = STARTF_USESTDHANDLES;
+    Startup.hStdInput = Rtl->GetStdHandle(STD_INPUT_HANDLE);
+    Startup.hStdOutput = Rtl->GetStdHandle(STD_OUTPUT_HANDLE);
+    Startup.hStdError = Rtl->GetStdHandle(STD_ERROR_HANDLE);
+    Run->Routines.SetConsoleCtrlHandler(CommandIgnoreBreak, TRUE);
+    IsStarted = Run->Routines.CreateProcessW(NULL,
+                                             CommandLine,
+                                             NULL,
+                                             NULL,
+                                             TRUE,
+                                             0,
+                                             NULL,
+                                             NULL,
+                                             &Startup,
+                                             &Process);
+    Error = Run->Routines.GetLastError();
+    Allocator->Free(Allocator->Context, CommandLine);
+    if (!IsStarted) {
+        BaseFail(Context,
+                 "start the program",
+                 Run->Options->PathUtf8,
+                 CommandQueryStatus(Error));
+        return FALSE;
+    }
+
+    Rtl->NtClose(Process.hThread);
+    Run->ProcessId = Process.dwProcessId;
+    Run->Start = CommandQueryStart(Context, Process.hProcess);
+    while (Rtl->NtWaitForSingleObject(Process.hProcess, FALSE, NULL) !=
+           STATUS_WAIT_0) {
+    }
+
+    Run->Routines.GetExitCodeProcess(Process.hProcess, &ExitCode);
+    Run->ExitCode = ExitCode;
+    Rtl->NtClose(Process.hProcess);
+    return TRUE;
+}
+
+//
+// Has a process of the run's left a log in the temporary directory?  Its lines
+// are written.
+//
+
+static
+BOOLEAN
+CommandPutTemporaryLog(
+    _In_ PREADER_RUN Run
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    CHAR Text[32];
+    WCHAR Suffix[32];
+    RTL_WRITER Writer;
+    ULONG Length;
+    ULONG Lines = 0;
+    PWCHAR Directory;
+
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    RtlWriteText(&Writer, "-%u.LOG", Run->ProcessId);
+    RtlUtf8ToWide(Text,
+                  Writer.LengthInBytes,
+                  Suffix,
+                  RTL_NUMBER_OF(Suffix) - 1,
+                  &Length);
+    Suffix[Length] = 0;
+    Directory = (PWCHAR)Context->Allocator->Allocate(
+        Context->Allocator->Context,
+        (RTL_MAXIMUM_PATH_IN_CHARS + 1) * sizeof(WCHAR));
+    if (Directory == NULL) {
+        return FALSE;
+    }
+
+    if (Context->Rtl->GetTempPathW(RTL_MAXIMUM_PATH_IN_CHARS, Directory) != 0) {
+        Lines = SessionWriteLogs(Context,
+                                 Directory,
+                                 Suffix,
+                                 Context->Errors,
+                                 "  ",
+                                 READER_RUN_LOG_LINES);
+    }
+
+    Context->Allocator->Free(Context->Allocator->Context, Directory);
+    return Lines != 0;
+}
+
+//
+// Says that there is no session, and what may be the reason.
+//
+
+static
+VOID
+CommandPutNoSession(
+    _In_ PREADER_RUN Run
+    )
+{
+    PCREADER_OPTIONS Options = Run->Options;
+    PRTL_WRITER Errors = Run->Context->Errors;
+
+    RtlWriteText(Errors,
+                 "TraceReader: run: %T left no session in %S\n",
+                 Options->PathUtf8,
+                 Run->Root);
+    if (!CommandPutTemporaryLog(Run)) {
+        RtlWriteText(
+            Errors,
+            "  Neither it nor a DLL that it loaded has hooks that recorded "
+            "anything.\n"
+            "  Compile it with hooks (MSVC and clang-cl: /Gh /GH; gcc and "
+            "clang:\n"
+            "  -finstrument-functions) and link TracerPenter.lib: "
+            "Docs/Building.md has more.\n"
+            "  If it is built so: an ini file may name another directory, or "
+            "leave it out.\n");
+    }
+}
+
+//
+// Reads the session as report does: that puts the functions' names and lines
+// into it, which a later build of the program would take away.
+// IsShown: whether the report is written.
+//
+
+static
+VOID
+CommandReportRun(
+    _In_ PREADER_RUN Run,
+    _In_z_ PCWSTR Path,
+    _In_z_ PCSZ PathUtf8,
+    _In_ BOOLEAN IsShown
+    )
+{
+    READER_CONTEXT Context = *Run->Context;
+    READER_OPTIONS Options = *Run->Options;
+    RTL_WRITER Nowhere;
+    CHAR Buffer[16];
+
+    Options.Command = ReaderReportCommand.Name;
+    Options.Path = Path;
+    Options.PathUtf8 = PathUtf8;
+    Options.Given = IsShown ? 0 : READER_OPTION_LINES;
+    Options.Limit = IsShown ? READER_RUN_REPORT_ROWS : ~0ULL;
+    if (!IsShown) {
+        RtlInitializeBufferWriter(&Nowhere, Buffer, sizeof(Buffer));
+        Context.Output = &Nowhere;
+        Context.Errors = &Nowhere;
+    }
+
+    (VOID)ReaderReportCommand.Routine(&Context, &Options);
+}
+
+//
+// Says what the program left.
+//
+
+static
+VOID
+CommandPutRun(
+    _In_ PREADER_RUN Run
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    PCREADER_OPTIONS Options = Run->Options;
+    PCALLOCATOR Allocator = Context->Allocator;
+    PRTL_WRITER Errors = Context->Errors;
+    READER_FOUND_LIST List;
+    PCREADER_FOUND Found = NULL;
+    PWCHAR Path = Run->Root;
+    PCHAR PathUtf8;
+    ULONG Later = 0;
+    ULONG Length;
+    ULONG Index;
+
+    if (!NT_SUCCESS(SessionListFound(Context, Run->Root, &List))) {
+        SessionFreeFound(&List);
+        CommandPutNoSession(Run);
+        return;
+    }
+
+    for (Index = 0; Index < List.Number; Index++) {
+        if (List.Found[Index].ProcessId == Run->ProcessId &&
+            List.Found[Index].Start == Run->Start) {
+            Found = &List.Found[Index];
+            break;
+        }
+        Later += List.Found[Index].Start >= Run->Start;
+    }
+
+    Length = RtlLengthOfWideString(Path);
+    if (Found == NULL ||
+        Length + 2 + Found->Name.Length / sizeof(WCHAR) >
+            RTL_MAXIMUM_PATH_IN_CHARS) {
+        SessionFreeFound(&List);
+        CommandPutNoSession(Run);
+        return;
+    }
+
+    if (Path[Length - 1] != L'\\' && Path[Length - 1] != L'/') {
+        Path[Length] = L'\\';
+        Length += 1;
+    }
+
+    RtlCopyBytes(Path + Length, Found->Name.Buffer, Found->Name.Length);
+    Length += Found->Name.Length / sizeof(WCHAR);
+    Path[Length] = 0;
+    SessionFreeFound(&List);
+
+    RtlWriteText(Errors, "TraceReader: run: the session is %S\n", Path);
+    if (Later != 0) {
+        RtlWriteText(Errors,
+                     "  and %u more %s there, of processes that started "
+                     "later\n",
+                     Later,
+                     Later == 1 ? "is" : "are");
+    }
+
+    SessionWriteLogs(Context,
+                     Path,
+                     L".LOG",
+                     Errors,
+                     "  ",
+                     READER_RUN_LOG_LINES);
+    RtlFlushWriter(Errors);
+
+    PathUtf8 = (PCHAR)Allocator->Allocate(Allocator->Context,
+                                          (SIZE_T)Length * 3 + 1);
+    if (PathUtf8 == NULL) {
+        return;
+    }
+
+    RtlWideToUtf8(Path, Length, PathUtf8, Length * 3, &Index);
+    PathUtf8[Index] = 0;
+    if ((Options->Given & READER_OPTION_NO_SYMBOLS) == 0) {
+        CommandReportRun(Run, Path, PathUtf8, FALSE);
+    }
+    if ((Options->Given & READER_OPTION_REPORT) != 0) {
+        CommandReportRun(Run, Path, PathUtf8, TRUE);
+    }
+
+    Allocator->Free(Allocator->Context, PathUtf8);
+}
+
+static
+ULONG
+CommandRun(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    HMODULE Module;
+    READER_RUN Run;
+    ULONG ExitCode = READER_EXIT_FAILURE;
+
+    RtlZeroBytes(&Run, sizeof(Run));
+    Run.Context = Context;
+    Run.Options = Options;
+    Module = Context->Rtl->LoadLibraryExW(L"kernel32.dll", NULL, 0);
+    if (Module == NULL ||
+        RtlLoadSymbols(Module,
+                       CommandRunNames,
+                       (PVOID *)&Run.Routines,
+                       RTL_NUMBER_OF(CommandRunNames),
+                       NULL) != 0) {
+        return BaseFail(Context,
+                        "find the routines that start programs",
+                        "kernel32.dll",
+                        STATUS_NOT_SUPPORTED);
+    }
+
+    Run.Root = (PWCHAR)Allocator->Allocate(
+        Allocator->Context, (RTL_MAXIMUM_PATH_IN_CHARS + 1) * sizeof(WCHAR));
+    if (Run.Root == NULL) {
+        return BaseFail(Context,
+                        "start the program",
+                        Options->PathUtf8,
+                        STATUS_NO_MEMORY);
+    }
+
+    if (CommandCheckEnvironment(&Run) && CommandSetEnvironment(&Run) &&
+        CommandRunProgram(&Run)) {
+
+        ExitCode = Run.ExitCode;
+        CommandPutRun(&Run);
+        RtlFlushWriter(Context->Errors);
+    }
+
+    Allocator->Free(Allocator->Context, Run.Root);
+    return ExitCode;
+}
+
+const READER_COMMAND ReaderRunCommand = {
+    "run",
+    "PROGRAM [ARGUMENT...]",
+    "Runs a program with settings, and says where its session is",
+    "What follows PROGRAM is its own, as it is written; -- may stand before\n"
+    "it.  Its input, output, exit code and Ctrl+C are its own too: all that\n"
+    "run says goes to the error output.  The settings are those of\n"
+    "Docs/Settings.md, for this program and those that it starts; a value\n"
+    "that the library would not take, or a variable TRACER_... that is nearly\n"
+    "a setting's name, is refused before the program starts.\n"
+    "At the end run says where the session is, repeats what its logs say, and\n"
+    "keeps the functions' names and lines in the session, so that the program\n"
+    "may be built anew.\n",
+    "  TraceReader run game.exe level3\n"
+    "  TraceReader run --mode tree --modules game;engine --report game.exe\n",
+    READER_OPTION_SETTING | READER_OPTION_REPORT | READER_OPTION_NO_SYMBOLS |
+        READER_OPTION_SYMBOLS,
+    CommandRun,
+    NULL,
+    NULL
+};

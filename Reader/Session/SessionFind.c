@@ -1,0 +1,486 @@
+/*++
+
+Module Name:
+
+    SessionFind.c
+
+Abstract:
+
+    Sessions by age and by the name of their program.
+
+--*/
+
+#include "SessionFind.h"
+
+//
+// What follows the program's name and a '-': digits, and the lengths of the
+// groups that a '-' is between.
+//
+
+#define READER_FOUND_DATE 8
+#define READER_FOUND_TIME 6
+#define READER_FOUND_MILLISECONDS 3
+#define READER_FOUND_STAMP                                                  \
+    (READER_FOUND_DATE + 1 + READER_FOUND_TIME + 1 + READER_FOUND_MILLISECONDS)
+
+static
+BOOLEAN
+SessionTakeDigits(
+    _In_reads_(Count) PCWSTR Text,
+    _In_ ULONG Count,
+    _Inout_ PULONGLONG Number
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Count; Index++) {
+        if (Text[Index] < L'0' || Text[Index] > L'9') {
+            return FALSE;
+        }
+        *Number = *Number * 10 + (ULONGLONG)(Text[Index] - L'0');
+    }
+
+    return TRUE;
+}
+
+//
+// Takes a session's name apart.  FALSE: it is none.
+//
+
+static
+BOOLEAN
+SessionTakeFoundName(
+    _In_ PCUNICODE_STRING Name,
+    _Out_ PREADER_FOUND Found
+    )
+{
+    PCWSTR Text = Name->Buffer;
+    ULONG Length = Name->Length / sizeof(WCHAR);
+    ULONGLONG ProcessId = 0;
+    PCWSTR Stamp;
+    ULONG Digits = 0;
+
+    RtlZeroBytes(Found, sizeof(*Found));
+    if (Length < READER_FOUND_STAMP + 4) {
+        return FALSE;
+    }
+
+    Stamp = Text + Length - READER_FOUND_STAMP;
+    if (Stamp[-1] != L'-' || Stamp[READER_FOUND_DATE] != L'-' ||
+        Stamp[READER_FOUND_DATE + 1 + READER_FOUND_TIME] != L'-' ||
+        !SessionTakeDigits(Stamp, READER_FOUND_DATE, &Found->Start) ||
+        !SessionTakeDigits(Stamp + READER_FOUND_DATE + 1,
+                           READER_FOUND_TIME,
+                           &Found->Start) ||
+        !SessionTakeDigits(Stamp + READER_FOUND_DATE + READER_FOUND_TIME + 2,
+                           READER_FOUND_MILLISECONDS,
+                           &Found->Start)) {
+        return FALSE;
+    }
+
+    Length -= READER_FOUND_STAMP + 1;
+    while (Digits < Length && Digits < 10 &&
+           Text[Length - Digits - 1] >= L'0' &&
+           Text[Length - Digits - 1] <= L'9') {
+        Digits += 1;
+    }
+
+    if (Digits == 0 || Digits + 1 >= Length ||
+        Text[Length - Digits - 1] != L'-' ||
+        !SessionTakeDigits(Text + Length - Digits, Digits, &ProcessId) ||
+        ProcessId > 0xFFFFFFFF) {
+        return FALSE;
+    }
+
+    Found->ProcessId = (ULONG)ProcessId;
+    Found->ProgramLength = Length - Digits - 1;
+    return TRUE;
+}
+
+static
+NTSTATUS
+SessionVisitFound(
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+{
+    PREADER_FOUND_LIST List = (PREADER_FOUND_LIST)CallbackContext;
+    PCALLOCATOR Allocator = List->Context->Allocator;
+    PREADER_FOUND Larger;
+    READER_FOUND Found;
+    PWCHAR Buffer;
+    ULONG Capacity;
+    ULONG Index;
+
+    UNREFERENCED_PARAMETER(SizeInBytes);
+    if (!IsDirectory || !RtlIsPlainName(Name, FALSE) ||
+        !SessionTakeFoundName(Name, &Found)) {
+        return STATUS_SUCCESS;
+    }
+
+    if (List->Number == List->Capacity) {
+
+        Capacity = List->Capacity == 0 ? 64 : 2 * List->Capacity;
+        Larger = (PREADER_FOUND)Allocator->Allocate(Allocator->Context,
+                                                    (SIZE_T)Capacity *
+                                                        sizeof(*Larger));
+        if (Larger == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        if (List->Number != 0) {
+            RtlCopyBytes(Larger,
+                         List->Found,
+                         (SIZE_T)List->Number * sizeof(*Larger));
+            Allocator->Free(Allocator->Context, List->Found);
+        }
+
+        List->Found = Larger;
+        List->Capacity = Capacity;
+    }
+
+    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context, Name->Length);
+    if (Buffer == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlCopyBytes(Buffer, Name->Buffer, Name->Length);
+    RtlPointUnicodeString(&Found.Name, Buffer, Name->Length / sizeof(WCHAR));
+
+    //
+    // Names come in order, or nearly so: each moves a few places.
+    //
+
+    Index = List->Number;
+    while (Index != 0 && List->Found[Index - 1].Start < Found.Start) {
+        List->Found[Index] = List->Found[Index - 1];
+        Index -= 1;
+    }
+
+    List->Found[Index] = Found;
+    List->Number += 1;
+    return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+SessionListFound(
+    PCREADER_CONTEXT Context,
+    PCWSTR Directory,
+    PREADER_FOUND_LIST List
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING Path;
+    UNICODE_STRING NtPath;
+    PWCHAR Buffer;
+    NTSTATUS Status;
+
+    RtlZeroBytes(List, sizeof(*List));
+    List->Context = Context;
+    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                         RTL_MAXIMUM_PATH_IN_CHARS *
+                                             sizeof(WCHAR));
+    if (Buffer == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlPointUnicodeString(&Path,
+                          (PWCHAR)Directory,
+                          RtlLengthOfWideString(Directory));
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &Path,
+                                Buffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &NtPath);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlEnumerateDirectory(Context->Rtl,
+                                       &NtPath,
+                                       SessionVisitFound,
+                                       List);
+    }
+
+    Allocator->Free(Allocator->Context, Buffer);
+    return Status;
+}
+
+_Use_decl_annotations_
+VOID
+SessionFreeFound(
+    PREADER_FOUND_LIST List
+    )
+{
+    PCALLOCATOR Allocator = List->Context->Allocator;
+    ULONG Index;
+
+    for (Index = 0; Index < List->Number; Index++) {
+        Allocator->Free(Allocator->Context, List->Found[Index].Name.Buffer);
+    }
+
+    if (List->Found != NULL) {
+        Allocator->Free(Allocator->Context, List->Found);
+    }
+
+    RtlZeroBytes(List, sizeof(*List));
+}
+
+_Use_decl_annotations_
+BOOLEAN
+SessionQueryPlace(
+    PCREADER_CONTEXT Context,
+    ULONG Place,
+    PWCHAR Path,
+    ULONG CapacityInChars
+    )
+{
+    static const WCHAR Below[] = L"\\Tracer";
+    UNICODE_STRING Value;
+    ULONG Length;
+
+    if (Place == 2) {
+        Path[0] = L'.';
+        Path[1] = 0;
+        return TRUE;
+    }
+
+    if (!NT_SUCCESS(RtlQueryEnvironment(Context->Rtl,
+                                        Place == 0 ? L"TRACER_DIRECTORY"
+                                                   : L"LOCALAPPDATA",
+                                        Path,
+                                        CapacityInChars,
+                                        &Value)) ||
+        Value.Length == 0) {
+        return FALSE;
+    }
+
+    Length = Value.Length / sizeof(WCHAR);
+    if (Length + RTL_NUMBER_OF(Below) > CapacityInChars) {
+        return FALSE;
+    }
+
+    Path[Length] = 0;
+    if (Place == 1) {
+        RtlCopyBytes(Path + Length, Below, sizeof(Below));
+    }
+
+    return TRUE;
+}
+
+//
+// Does the name of a session's program begin with a text?
+//
+
+static
+BOOLEAN
+SessionIsProgram(
+    _In_ PCRTL Rtl,
+    _In_ PCREADER_FOUND Found,
+    _In_z_ PCWSTR Text
+    )
+{
+    ULONG Index = 0;
+
+    while (Index < Found->ProgramLength && Text[Index] != 0 &&
+           Rtl->RtlUpcaseUnicodeChar(Found->Name.Buffer[Index]) ==
+               Rtl->RtlUpcaseUnicodeChar(Text[Index])) {
+        Index += 1;
+    }
+
+    return Text[Index] == 0;
+}
+
+//
+// Chooses one of the sessions of a place.
+// Text: what their programs' names begin with.
+// Number: which one, by age; the first is 1.
+// Fitting: how many fit.
+// Returns NULL if there are fewer.
+//
+
+static
+PCREADER_FOUND
+SessionChooseFound(
+    _In_ const READER_FOUND_LIST *List,
+    _In_z_ PCWSTR Text,
+    _In_ ULONGLONG Number,
+    _Out_ PULONG Fitting
+    )
+{
+    PCREADER_FOUND Chosen = NULL;
+    ULONG Index;
+
+    *Fitting = 0;
+    for (Index = 0; Index < List->Number; Index++) {
+        if (SessionIsProgram(List->Context->Rtl, &List->Found[Index], Text)) {
+            *Fitting += 1;
+            if (*Fitting == Number) {
+                Chosen = &List->Found[Index];
+            }
+        }
+    }
+
+    return Chosen;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+SessionFind(
+    PCREADER_CONTEXT Context,
+    PCWSTR Text,
+    PWSTR *Path,
+    PULONG NumberOfOthers
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_FOUND_LIST List;
+    PCREADER_FOUND Chosen;
+    PWCHAR Place;
+    PWCHAR Result;
+    ULONGLONG Number = 1;
+    NTSTATUS Status;
+    ULONG Fitting;
+    ULONG Index;
+    ULONG Length;
+    ULONG Name;
+
+    *Path = NULL;
+    *NumberOfOthers = 0;
+    if (Text[0] == L'@') {
+        if (!RtlParseNumber(Text + 1,
+                            RtlLengthOfWideString(Text + 1),
+                            &Number) ||
+            Number == 0) {
+            return STATUS_OBJECT_NAME_INVALID;
+        }
+        Text = L"";
+    }
+
+    Place = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                        RTL_MAXIMUM_PATH_IN_CHARS *
+                                            sizeof(WCHAR));
+    if (Place == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Status = STATUS_NOT_FOUND;
+    for (Index = 0; Index < READER_NUMBER_OF_PLACES && *Path == NULL; Index++) {
+
+        if (!SessionQueryPlace(Context,
+                               Index,
+                               Place,
+                               RTL_MAXIMUM_PATH_IN_CHARS)) {
+            continue;
+        }
+
+        //
+        // A place that cannot be listed has none: it is usual that it is not
+        // there.
+        //
+
+        if (SessionListFound(Context, Place, &List) == STATUS_NO_MEMORY) {
+            Status = STATUS_NO_MEMORY;
+            SessionFreeFound(&List);
+            break;
+        }
+
+        Chosen = SessionChooseFound(&List, Text, Number, &Fitting);
+        if (Chosen != NULL) {
+
+            Length = RtlLengthOfWideString(Place);
+            Name = Chosen->Name.Length / sizeof(WCHAR);
+            Result = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                                 ((SIZE_T)Length + Name + 2) *
+                                                     sizeof(WCHAR));
+            if (Result == NULL) {
+                Status = STATUS_NO_MEMORY;
+                SessionFreeFound(&List);
+                break;
+            }
+
+            RtlCopyBytes(Result, Place, Length * sizeof(WCHAR));
+            if (Length != 0 && Result[Length - 1] != L'\\' &&
+                Result[Length - 1] != L'/') {
+                Result[Length] = L'\\';
+                Length += 1;
+            }
+
+            RtlCopyBytes(Result + Length, Chosen->Name.Buffer,
+                         Chosen->Name.Length);
+            Result[Length + Name] = 0;
+            *Path = Result;
+            *NumberOfOthers = Fitting - 1;
+            Status = STATUS_SUCCESS;
+        }
+
+        SessionFreeFound(&List);
+    }
+
+    Allocator->Free(Allocator->Context, Place);
+    return Status;
+}
+
+static
+NTSTATUS
+SessionStopListing(
+    _In_opt_ PVOID Context,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+{
+    UNREFERENCED_PARAMETER(Context);
+    UNREFERENCED_PARAMETER(Name);
+    UNREFERENCED_PARAMETER(SizeInBytes);
+    UNREFERENCED_PARAMETER(IsDirectory);
+    return STATUS_CANCELLED;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+SessionIsPath(
+    PCREADER_CONTEXT Context,
+    PCWSTR Text
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING Path;
+    UNICODE_STRING NtPath;
+    PWCHAR Buffer;
+    NTSTATUS Status;
+    ULONG Index;
+
+    for (Index = 0; Text[Index] != 0; Index++) {
+        if (Text[Index] == L'\\' || Text[Index] == L'/' ||
+            Text[Index] == L':') {
+            return TRUE;
+        }
+    }
+
+    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                         RTL_MAXIMUM_PATH_IN_CHARS *
+                                             sizeof(WCHAR));
+    if (Buffer == NULL) {
+        return TRUE;
+    }
+
+    RtlPointUnicodeString(&Path, (PWCHAR)Text, Index);
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &Path,
+                                Buffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &NtPath);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlEnumerateDirectory(Context->Rtl,
+                                       &NtPath,
+                                       SessionStopListing,
+                                       NULL);
+    }
+
+    Allocator->Free(Allocator->Context, Buffer);
+    return Status != STATUS_OBJECT_NAME_NOT_FOUND &&
+           Status != STATUS_OBJECT_PATH_NOT_FOUND &&
+           Status != STATUS_NO_SUCH_FILE &&
+           Status != STATUS_OBJECT_NAME_INVALID;
+}

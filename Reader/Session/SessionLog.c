@@ -1,0 +1,180 @@
+/*++
+
+Module Name:
+
+    SessionLog.c
+
+Abstract:
+
+    What the library said of a session: the lines of its logs.
+
+--*/
+
+#include "SessionLog.h"
+#include "SessionName.h"
+
+//
+// A log is as long as what can go wrong: of a longer one this much is read.
+//
+
+#define READER_LOG_BYTES 0x10000
+
+typedef struct _READER_LOGS {
+    PCREADER_CONTEXT Context;
+    PWCHAR Path;                    // RTL_MAXIMUM_PATH_IN_CHARS: an NT path,
+    ULONG LengthInChars;            // of the directory
+    PCWSTR Suffix;
+    PRTL_WRITER Writer;
+    PCSZ Indent;
+    ULONG Most;
+    ULONG Number;
+    PCHAR Text;                     // READER_LOG_BYTES
+} READER_LOGS;
+typedef READER_LOGS *PREADER_LOGS;
+
+static
+VOID
+SessionWriteLog(
+    _Inout_ PREADER_LOGS Logs,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Begin = 0;
+    ULONG End;
+
+    while (Begin < LengthInBytes) {
+
+        End = Begin;
+        while (End < LengthInBytes && Logs->Text[End] != '\n' &&
+               Logs->Text[End] != '\r') {
+            End += 1;
+        }
+
+        if (End != Begin) {
+            if (Logs->Writer != NULL && Logs->Number < Logs->Most) {
+                RtlWriteText(Logs->Writer, "%s", Logs->Indent);
+                RtlWriteCleanText(Logs->Writer,
+                                  Logs->Text + Begin,
+                                  End - Begin);
+                RtlWriteText(Logs->Writer, "\n");
+            }
+            Logs->Number += 1;
+        }
+
+        Begin = End + 1;
+    }
+}
+
+static
+NTSTATUS
+SessionVisitLog(
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+{
+    PREADER_LOGS Logs = (PREADER_LOGS)CallbackContext;
+    PCRTL Rtl = Logs->Context->Rtl;
+    UNICODE_STRING Path;
+    HANDLE File;
+    ULONG Length = Logs->LengthInChars;
+    ULONG Read = 0;
+
+    UNREFERENCED_PARAMETER(SizeInBytes);
+    if (IsDirectory || !RtlIsPlainName(Name, FALSE) ||
+        !SessionEndsWith(Rtl,
+                         Name,
+                         Logs->Suffix,
+                         RtlLengthOfWideString(Logs->Suffix)) ||
+        Length + 1 + Name->Length / sizeof(WCHAR) >
+            RTL_MAXIMUM_PATH_IN_CHARS) {
+        return STATUS_SUCCESS;
+    }
+
+    Logs->Path[Length] = L'\\';
+    RtlCopyBytes(Logs->Path + Length + 1, Name->Buffer, Name->Length);
+    RtlPointUnicodeString(&Path,
+                          Logs->Path,
+                          Length + 1 + Name->Length / sizeof(WCHAR));
+    if (NT_SUCCESS(RtlOpenFileForReading(Rtl, &Path, &File))) {
+        if (NT_SUCCESS(RtlReadFile(Rtl,
+                                   File,
+                                   0,
+                                   Logs->Text,
+                                   READER_LOG_BYTES,
+                                   &Read))) {
+            SessionWriteLog(Logs, Read);
+        }
+        Rtl->NtClose(File);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+ULONG
+SessionWriteLogs(
+    PCREADER_CONTEXT Context,
+    PCWSTR Directory,
+    PCWSTR Suffix,
+    PRTL_WRITER Writer,
+    PCSZ Indent,
+    ULONG Most
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_LOGS Logs;
+    UNICODE_STRING DosPath;
+    UNICODE_STRING NtPath;
+
+    RtlZeroBytes(&Logs, sizeof(Logs));
+    Logs.Context = Context;
+    Logs.Suffix = Suffix;
+    Logs.Writer = Writer;
+    Logs.Indent = Indent;
+    Logs.Most = Most;
+    Logs.Path = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                            RTL_MAXIMUM_PATH_IN_CHARS *
+                                                    sizeof(WCHAR) +
+                                                READER_LOG_BYTES);
+    if (Logs.Path == NULL) {
+        return 0;
+    }
+
+    Logs.Text = (PCHAR)(Logs.Path + RTL_MAXIMUM_PATH_IN_CHARS);
+    RtlPointUnicodeString(&DosPath,
+                          Directory,
+                          RtlLengthOfWideString(Directory));
+    if (NT_SUCCESS(RtlDosPathToNtPath(Context->Rtl,
+                                      &DosPath,
+                                      Logs.Path,
+                                      RTL_MAXIMUM_PATH_IN_CHARS,
+                                      &NtPath))) {
+
+        //
+        // A path with a \ at its end, the temporary directory's, gets no other.
+        //
+
+        Logs.LengthInChars = NtPath.Length / sizeof(WCHAR);
+        if (Logs.LengthInChars != 0 &&
+            NtPath.Buffer[Logs.LengthInChars - 1] == L'\\') {
+            Logs.LengthInChars -= 1;
+        }
+
+        (VOID)RtlEnumerateDirectory(Context->Rtl,
+                                    &NtPath,
+                                    SessionVisitLog,
+                                    &Logs);
+    }
+
+    if (Writer != NULL && Logs.Number > Most) {
+        RtlWriteText(Writer,
+                     "%s%u more lines are in the logs there\n",
+                     Indent,
+                     Logs.Number - Most);
+    }
+
+    Allocator->Free(Allocator->Context, Logs.Path);
+    return Logs.Number;
+}

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""TraceReader run, and sessions that are found without a path.
+
+What run refuses is held against what the library reports of the same value, in
+a run without TraceReader (in the long form); what a program gets from it and
+gives back, against the program alone.
+"""
+
+import contextlib
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import StoreSupport as support                               # noqa: E402
+from StoreSupport import programs                            # noqa: E402
+
+# Writes its arguments and its input, and calls Leaf as often as is given.
+SOURCE = r'''
+#include <stdio.h>
+#include <stdlib.h>
+
+int Leaf(int Value)
+{
+    return Value * 3;
+}
+
+int Middle(int Count)
+{
+    int Sum = 0;
+    for (int Index = 0; Index < Count; Index++) {
+        Sum += Leaf(Index);
+    }
+    return Sum;
+}
+
+int main(int Count, char **Arguments)
+{
+    int Index, Character;
+    for (Index = 1; Index < Count; Index++) {
+        printf("[%s]\n", Arguments[Index]);
+    }
+    while ((Character = getchar()) != EOF) {
+        putchar(Character);
+    }
+    fprintf(stderr, "errors\n");
+    printf("%d\n", Middle(Count > 1 ? atoi(Arguments[1]) : 0));
+    return Count > 2 ? (int)strtoul(Arguments[2], NULL, 0) : 0;
+}
+'''
+
+SESSION = re.compile(r'^TraceReader: run: the session is (\S.*)$', re.M)
+
+# (variable, values that the library takes, values that it reports)
+VALUES = [
+    ('TRACER_MODE', ['file', 'RING', 'Tree'], ['ring ', 'rign', '0']),
+    ('TRACER_MODULES', ['echo', 'ECHO.EXE', '-xyz', ' ; echo ; ', ';;;'],
+     ['a|b', '-', 'C:\\x', '*', 'ok;?', 'echo;-']),
+    ('TRACER_EXECUTABLES', ['echo', '-other'], ['a|b']),
+    ('TRACER_MAX_BYTES', ['1M', '0x100000', '9223372036854775807'],
+     ['1048575', '-1', '9223372036854775808', '1T']),
+    ('TRACER_VIEW_SIZE', ['64K', '1g', '65536'],
+     ['65537', '32K', '2G', '96K', 'banana']),
+    ('TRACER_CLOCK', ['ThReAd', 'none'], ['rdtsc', '0']),
+    ('TRACER_MIN_DURATION', ['500', '10us', '1ms', '0x10ns', '3600s', '0s'],
+     ['1 us', '5m', '1.5ms', '3601s', '3600000000001', '5k', 'us', '-5']),
+    ('TRACER_MAX_DEPTH', ['1', '16000'], ['0', '16001', '3.5']),
+    ('TRACER_FLUSH', ['0', '1'], ['yes', '2']),
+    ('TRACER_STOPPED', ['0'], ['2']),
+    ('TRACER_CONTROL', ['0', '64K', '256M'], ['1', '63K', '257M']),
+]
+# Of these options run knows one value.
+GIVEN = ('TRACER_FLUSH', 'TRACER_STOPPED')
+
+
+@support.watch.unless_wine_failed
+def execute(command, directory=None, given=b'', cwd=None, **variables):
+    """(exit code, output, errors) of a program with an input."""
+    with tempfile.TemporaryFile() as source, \
+            tempfile.TemporaryFile() as output, \
+            tempfile.TemporaryFile() as errors:
+        source.write(given)
+        source.seek(0)
+        done = support.watch.run([programs.WINE, *command], stdin=source,
+                                 stdout=output, stderr=errors, cwd=cwd,
+                                 env=support.environment(None, **variables))
+        output.seek(0)
+        errors.seek(0)
+        told = support.decode(errors.read())
+        return (support.watch.ExitCode(done.returncode, told),
+                support.decode(output.read()), told)
+
+
+def run(program, *arguments, options=(), directory=None, **more):
+    """TraceReader run with a program."""
+    if directory:
+        more['TRACER_DIRECTORY'] = programs.windows_path(directory)
+    return execute([programs.READER, 'run', *options, '--', program,
+                    *arguments], directory=directory, **more)
+
+
+def native(path):
+    """The path under Linux of one that a program under Wine wrote."""
+    if path.startswith('Z:'):
+        return path[2:].replace('\\', '/')
+    prefix = os.environ.get('TRACER_WINE_PREFIX') or \
+        os.path.join(programs.ROOT, 'x64', 'Wine')
+    return os.path.join(prefix, 'drive_c', path[3:].replace('\\', '/'))
+
+
+def session_of(results, errors, what):
+    found = SESSION.findall(errors)
+    results.check(len(found) == 1 and os.path.isdir(native(found[0])),
+                  what + ': the session is named', [errors])
+    return found[0] if found else ''
+
+
+def check_passed_through(results, scratch, program, plain):
+    """What the program gets and gives is what it would without run."""
+    text = 'a line\numlauts: äöü\n'.encode() + bytes(range(1, 26))
+    for number, arguments in enumerate((
+            ('10',), ('3', '5', 'a b', '', 'quo"te', 'back\\', 'end\\"'),
+            ('0', '255', '--mode', 'tree', '--', '-o', '@1'),
+            ('1', '1'), ('1', '0x1F4', 'Größe'))):
+        what = 'arguments %d' % number
+        alone = execute([plain, *arguments], given=text)
+        traced = run(program, *arguments, given=text,
+                     directory=os.path.join(scratch, 'passed%d' % number))
+        results.equal(traced[:2], alone[:2], what + ': as without run')
+        results.check('errors\n' in traced[2], what + ': its errors',
+                      [traced[2]])
+        session = session_of(results, traced[2], what)
+        seen = programs.read_report(native(session))
+        results.equal([seen.get(name, {}).get('calls', 0)
+                       for name in ('main', 'Middle', 'Leaf')],
+                      [1, 1, int(arguments[0])], what + ': calls')
+
+
+def check_settings(results, scratch, program):
+    """What run refuses is what the library reports."""
+    marker = 'errors'
+    number = 0
+    for name, good, bad in VALUES:
+        option = '--' + name[len('TRACER_'):].lower().replace('_', '-')
+        for value in good + bad:
+            what = '%s=%s' % (name, value)
+            number += 1
+            directory = os.path.join(scratch, 'value%d' % number)
+            code, _, _ = execute(
+                [program, '1'], TRACER_DIRECTORY=programs.windows_path(
+                    directory), directory=directory, **{name: value})
+            logs = list(find_logs(directory))
+            results.equal((code, bool(logs)), (0, value in bad),
+                          what + ': control: what the library reports')
+            ways = [('the environment', (), {name: value})]
+            if name not in GIVEN:
+                ways.append(('an option', (option, value), {}))
+            for way, options, variables in ways:
+                code, _, errors = run(program, '1', options=options,
+                                      directory=directory + way[-3:],
+                                      **variables)
+                refused = marker not in errors
+                results.equal((refused, code), (value in bad,
+                                                1 if value in bad else 0),
+                              '%s: %s' % (what, way))
+                if refused:
+                    results.check(name in errors or option in errors,
+                                  '%s: %s: what is wrong' % (what, way),
+                                  [errors])
+    for option, name in (('--flush', 'flush'), ('--stopped', 'stopped')):
+        directory = os.path.join(scratch, name)
+        code, _, errors = run(program, '1', options=[option],
+                              directory=directory)
+        session = session_of(results, errors, option)
+        code, rows, _ = support.reader('report', '--csv', session)
+        results.equal(len(rows.split('\n')) > 2, option == '--flush',
+                      option + ': what it does')
+
+
+def find_logs(directory):
+    for above, _, names in os.walk(directory):
+        for name in names:
+            if name.endswith('.log'):
+                yield os.path.join(above, name)
+
+
+def check_names(results, scratch, program, plain):
+    """Names that are misspelt, and the nearest of those that there are."""
+    directory = os.path.join(scratch, 'names')
+    for name, nearest in (('TRACER_MODUELS', 'TRACER_MODULES'),
+                          ('TRACER_DIRECTROY', 'TRACER_DIRECTORY'),
+                          ('tracer_mod', 'TRACER_MODE'),
+                          ('TRACER_MAXBYTES', 'TRACER_MAX_BYTES')):
+        code, output, errors = run(program, '1', directory=directory,
+                                   **{name: 'x'})
+        results.check(code == 1 and not output and 'errors' not in errors and
+                      'did you mean %s?' % nearest in errors,
+                      name + ': refused', [code, output, errors])
+    code, output, errors = run(program, '1', directory=directory,
+                               TRACER_SOMETHING_ELSE='x')
+    results.check(code == 0 and output == '[1]\n0\n' and
+                  'no setting TRACER_SOMETHING_ELSE' in errors,
+                  'another variable: named', [code, output, errors])
+    for arguments, nearest in ((('reprot', ), 'report'),
+                               (('tre', ), 'tree'), (('Report', ), 'report'),
+                               (('report', '--limt', '3'), '--limit'),
+                               (('report', '--per-centiles'), '--percentiles'),
+                               (('run', '--mdoe', 'x', 'y'), '--mode')):
+        code, output, errors = support.reader(*arguments)
+        results.check(code == 1 and not output and
+                      'did you mean %s?' % nearest in errors,
+                      '%s: named' % (arguments, ), [errors])
+    for arguments in (('xyzzy', ), ('report', '--xyzzy'), ('r', )):
+        code, _, errors = support.reader(*arguments)
+        results.check(code == 1 and 'unknown' in errors and
+                      'did you mean' not in errors,
+                      'control: %s: nothing is near' % (arguments, ), [errors])
+    expected = support.reader('--help')
+    for word in '/?', '-?', '-h', 'help':
+        results.equal(support.reader(word), expected, word + ': help')
+    code, _, errors = support.reader('run')
+    results.check(code == 1 and 'a program is missing' in errors,
+                  'run without a program', [errors])
+    code, _, errors = run('nosuch.exe')
+    results.check(code == 1 and 'start the program: nosuch.exe: 0xC0000034'
+                  in errors, 'a program that is not there', [errors])
+    code, _, errors = run(plain, '1', '3', directory=directory)
+    results.check(code == 3 and 'left no session' in errors and
+                  '/Gh /GH' in errors, 'a program without hooks', [errors])
+    code, _, errors = run(program, '1', directory=directory,
+                          options=('--mode=tree', '--clock=none'))
+    session_of(results, errors, 'a conflict')
+    results.check(code == 0 and 'TRACER_CLOCK (tsc or thread with a tree)'
+                  in errors, 'what the log says', [errors])
+
+
+def check_symbols(results, scratch, program):
+    """Names and lines stay when the program has gone."""
+    for option in (), ('--no-symbols', ):
+        what = 'symbols%s' % ''.join(option)
+        place = os.path.join(scratch, what)
+        os.makedirs(place)
+        copy = shutil.copy(program, place)
+        _, _, errors = run(copy, '5', options=option,
+                           directory=os.path.join(place, 'traces'))
+        session = session_of(results, errors, what)
+        shutil.copytree(native(session), os.path.join(place, 'kept'))
+        before = support.reader('report', '--csv', '--lines', session)
+        shutil.rmtree(native(session))
+        shutil.move(os.path.join(place, 'kept'), native(session))
+        os.remove(copy)
+        after = support.reader('report', '--csv', '--lines', session)
+        if option:
+            results.check('Middle' in before[1] and 'Middle' not in after[1],
+                          'control: ' + what, [after])
+        else:
+            results.check('Middle' in before[1] and 'echo.c' in before[1],
+                          what + ': before', [before])
+            results.equal(after[:2], before[:2], what + ': after')
+
+
+def check_report(results, scratch, program):
+    directory = os.path.join(scratch, 'report')
+    code, output, errors = run(program, '7', directory=directory,
+                               options=['--report'])
+    session = session_of(results, errors, '--report')
+    _, text, _ = support.reader('report', '--limit', '10', session)
+
+    # The rate of the clock is known better each time that it is asked for.
+    seen, expected = (re.sub(r' *[\d.]+ +[nmu]?s', ' TIME', text)
+                      for text in (output, '[7]\n63\n' + text))
+    results.check(code == 0 and 'Middle' in text and seen == expected,
+                  '--report', [output, text])
+
+
+@contextlib.contextmanager
+def no_default():
+    """While the user's directory of sessions is not there."""
+    prefix = native('C:\\users')
+    found = glob.glob(os.path.join(prefix, '*', 'AppData', 'Local', 'Tracer'))
+    for path in found:
+        os.rename(path, path + '.aside')
+    try:
+        yield
+    finally:
+        for path in found:
+            os.rename(path + '.aside', path)
+
+
+def check_found(results, scratch, program):
+    """Sessions by age and by name, in each of the places."""
+    directory = os.path.join(scratch, 'found')
+    other = shutil.copy(program, os.path.join(scratch, 'second.exe'))
+    made = [session_of(results, run(which, str(count), directory=directory)[2],
+                       'found')
+            for which, count in ((program, 4), (other, 5), (program, 6))]
+    ways = [
+        ('', made[2], ', the newest of 3'), ('@1', made[2], '\n'),
+        ('@2', made[1], '\n'), ('@3', made[0], '\n'),
+        ('second', made[1], '\n'), ('ECHO', made[2], ', the newest of 2'),
+        ('s', made[1], '\n'),
+    ]
+
+    def ask(*words, **options):
+        return execute([programs.READER, *words], **options)
+
+    places = [{'TRACER_DIRECTORY': programs.windows_path(directory)},
+              {'cwd': directory}]
+    for number, place in enumerate(places):
+        for text, session, note in ways:
+            what = 'place %d: "%s"' % (number, text)
+            expected = support.reader('report', '--csv', session)
+            code, output, errors = ask(
+                'report', '--csv', *([text] if text else []), **place)
+            results.equal((code, output), expected[:2], what)
+            name = os.path.basename(native(session))
+            results.check(name + note in errors, what + ': it is named',
+                          [errors])
+        expected = support.reader('callers', '--csv', 'Leaf', made[2])
+        results.equal(ask('callers', '--csv', 'Leaf', **place)[:2],
+                      expected[:2], 'place %d: callers' % number)
+        expected = support.reader('diff', '--csv', made[1], made[2])
+        results.equal(ask('diff', '--csv', '@2', '@1', **place)[:2],
+                      expected[:2], 'place %d: diff' % number)
+        code, _, errors = ask('report', '@4', **place)
+        results.check(code == 1 and '@4' in errors, 'place %d: @4' % number,
+                      [errors])
+        code, _, errors = ask('report', 'third', **place)
+        results.check(code == 1 and 'open the session: third' in errors,
+                      'place %d: no such name' % number, [errors])
+
+    # A path is a path, even if a program has that name.
+    os.makedirs(os.path.join(directory, 'second'))
+    code, _, errors = ask('report', 'second', cwd=directory)
+    results.check(code == 1 and 'newest' not in errors,
+                  'control: a directory of that name', [errors])
+    empty = os.path.join(scratch, 'nothing')
+    os.makedirs(empty)
+    code, _, errors = ask('report', cwd=empty,
+                          TRACER_DIRECTORY=programs.windows_path(empty))
+    results.check(code == 1 and 'a session directory or store is missing'
+                  in errors, 'control: no session', [code, errors])
+
+
+def build(scratch, kind, flags, libraries):
+    source = os.path.join(scratch, 'echo.c')
+    with open(source, 'w', encoding='ascii') as file:
+        file.write(SOURCE)
+    return programs.build(os.path.join(scratch, kind), [source],
+                          [*flags, '-g'], 'echo.exe', libraries)
+
+
+def build_traced(scratch):
+    return build(scratch, 'traced', programs.PENTER_FLAGS, [programs.LIBRARY])
+
+
+def main():
+    results = programs.Results()
+    with programs.Scratch() as scratch:
+        program, plain = build_traced(scratch), build(scratch, 'plain', [], [])
+        check_passed_through(results, scratch, program, plain)
+        if programs.LONG:
+            check_settings(results, scratch, program)
+        check_names(results, scratch, program, plain)
+        check_symbols(results, scratch, program)
+        check_report(results, scratch, program)
+        with no_default():
+            check_found(results, scratch, program)
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())

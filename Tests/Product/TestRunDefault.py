@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Where the sessions of TraceReader run go when nothing says where: to the
+user's directory, which other tests need without any.
+"""
+# Runs alone.
+
+import os
+import re
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import TestRun as tool                                       # noqa: E402
+from TestRun import programs, support                        # noqa: E402
+
+
+def main():
+    results = programs.Results()
+    with programs.Scratch() as scratch, tool.no_default():
+        program = tool.build_traced(scratch)
+        before = tool.execute([programs.READER, 'report', 'echo'], cwd=scratch)
+        results.check(before[0] == 1, 'control: it is not found before',
+                      [before])
+        code, _, errors = tool.run(program, '8', cwd=scratch)
+        session = tool.session_of(results, errors, 'default')
+        try:
+            results.check(code == 0 and re.search(
+                r'\\AppData\\Local\\Tracer\\echo\.exe-\d+-[-\d]+$', session),
+                          'default: where it is', [errors])
+            expected = support.reader('report', '--csv', session)
+            seen = tool.execute([programs.READER, 'report', '--csv', 'echo'],
+                                cwd=scratch)
+            results.equal(seen[:2], expected[:2], 'default: it is found')
+        finally:
+            if session:
+                shutil.rmtree(os.path.dirname(tool.native(session)))
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
