@@ -111,6 +111,8 @@ typedef struct _READER_OPTIONS {
     ULONG NumberOfWorkers;          // 0: one for each processor
     ULONGLONG From;                 // nanoseconds after the session's first
     ULONGLONG To;                   // record (ticks, if the rate is unknown)
+    BOOLEAN IsFromBeforeEnd;        // these are nanoseconds before the last
+    BOOLEAN IsToBeforeEnd;          // record
     PCSZ FromMark;                  // instead of these: a mark's text; NULL:
     PCSZ ToMark;                    // not given
     ULONGLONG IndexInterval;        // 0: no index

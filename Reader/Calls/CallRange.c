@@ -307,6 +307,9 @@ CallQueryRange(
 {
     PRTL_WRITER Errors = Session->Context->Errors;
     ULONGLONG Clear = 0;
+    ULONGLONG Last = 0;
+    ULONGLONG From;
+    ULONGLONG To;
     BOOLEAN HasRecords;
     ULONG Index;
 
@@ -316,6 +319,9 @@ CallQueryRange(
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
         if (Session->Threads[Index].FirstTimestamp < Range->FirstTimestamp) {
             Range->FirstTimestamp = Session->Threads[Index].FirstTimestamp;
+        }
+        if (Session->Threads[Index].LastTimestamp > Last) {
+            Last = Session->Threads[Index].LastTimestamp;
         }
     }
 
@@ -348,7 +354,17 @@ CallQueryRange(
         return FALSE;
     }
 
-    if (Options->From > Options->To) {
+    From = Options->From;
+    To = Options->To;
+    Last = CallQueryTime(&Session->Clock, Range->FirstTimestamp, Last);
+    if (Options->IsFromBeforeEnd) {
+        From = From < Last ? Last - From : 0;
+    }
+    if (Options->IsToBeforeEnd) {
+        To = To < Last ? Last - To : 0;
+    }
+
+    if (From > To) {
         RtlWriteText(Errors,
                      "TraceReader: %s: --from is later than --to\n",
                      Options->Command);
@@ -358,10 +374,10 @@ CallQueryRange(
 
     Range->IsGiven = TRUE;
     Range->HasTrees = FALSE;
-    if (Options->From != 0) {
+    if (From != 0) {
         Range->Start = CallFindTime(&Session->Clock,
                                     Range->FirstTimestamp,
-                                    Options->From);
+                                    From);
         CallWarnOfRange(Session, Options, Range);
     }
 
@@ -369,10 +385,10 @@ CallQueryRange(
     // The last one that is not after --to: at least that of the first record.
     //
 
-    if (Options->To != READER_MAXIMUM_TIMESTAMP) {
+    if (To != READER_MAXIMUM_TIMESTAMP) {
         Range->End = CallFindTime(&Session->Clock,
                                   Range->FirstTimestamp,
-                                  Options->To + 1);
+                                  To + 1);
         if (Range->End != READER_MAXIMUM_TIMESTAMP) {
             Range->End -= 1;
         }
@@ -414,7 +430,12 @@ CallPutRangeNote(
     if (Options->FromMark != NULL) {
         RtlWriteText(Output->Writer, "mark:%T ", Options->FromMark);
     } else {
-        RtlWriteText(Output->Writer, "%llu %s ", Options->From, Unit);
+        RtlWriteText(Output->Writer,
+                     "%llu %s %s",
+                     Options->From,
+                     Unit,
+                     Options->IsFromBeforeEnd ? "before the last record "
+                                              : "");
     }
 
     if (Options->ToMark != NULL) {
@@ -422,13 +443,20 @@ CallPutRangeNote(
     } else if ((Options->Given & READER_OPTION_TO) != 0) {
         RtlWriteText(Output->Writer, "to %llu %s", Options->To, Unit);
     } else {
-        RtlWriteText(Output->Writer, "on,");
+        RtlWriteText(Output->Writer,
+                     "on%s",
+                     Options->IsFromBeforeEnd ? "" : ",");
     }
 
     RtlWriteText(Output->Writer,
                  "%s.  Times are of the part of a call "
                  "that lies inside.\n",
-                 Options->ToMark != NULL ? "" : " after the first record");
+                 Options->ToMark != NULL  ? ""
+                 : Options->IsToBeforeEnd ? " before the last record"
+                 : Options->IsFromBeforeEnd &&
+                         (Options->Given & READER_OPTION_TO) == 0
+                     ? ""
+                     : " after the first record");
     if (BegunBefore != 0) {
         RtlWriteText(Output->Writer,
                      "Begun before: open when the range began.\n");

@@ -13,6 +13,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
+#include "../Session/SessionLog.h"
 #include "../Session/SessionProcess.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/Function.h"
@@ -391,6 +392,27 @@ static const READER_TABLE ReaderInfoActionTable = {
     FALSE,
     "The actions in the order of time."
 };
+
+static const READER_COLUMN ReaderInfoLogColumns[] = {
+    { "Log", "line", ReaderColumnText, 0, 0,
+      "A line, with its time." }
+};
+
+static const READER_TABLE ReaderInfoLogTable = {
+    "log",
+    ReaderInfoLogColumns,
+    RTL_NUMBER_OF(ReaderInfoLogColumns),
+    FALSE,
+    FALSE,
+    "What the library reported, by log: settings that it could not use, and "
+    "why recording stopped."
+};
+
+typedef struct _READER_LOG_TABLE {
+    PREADER_OUTPUT Output;
+    BOOLEAN IsBegun;
+} READER_LOG_TABLE;
+typedef READER_LOG_TABLE *PREADER_LOG_TABLE;
 
 typedef struct _READER_TOTALS {
     ULONGLONG Trees;                // stores; these up to Cleared are theirs
@@ -1198,6 +1220,90 @@ CommandPutControl(
 
 
 static
+VOID
+CommandPutLogLine(
+    _In_opt_ PVOID RoutineContext,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Line,
+    _In_ ULONG LengthInBytes
+    )
+{
+    PREADER_LOG_TABLE Table = (PREADER_LOG_TABLE)RoutineContext;
+
+    if (!Table->IsBegun) {
+        Table->IsBegun = TRUE;
+        OutputBeginTable(Table->Output, &ReaderInfoLogTable, 0);
+    }
+
+    OutputPutText(Table->Output, Line, LengthInBytes);
+}
+
+//
+// The lines of the logs, of each process's directory; text has nothing where
+// there are none.
+//
+
+static
+VOID
+CommandPutLogs(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session
+    )
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    READER_LOG_TABLE Table;
+    UNICODE_STRING Path;
+    PWCHAR Buffer;
+    ULONG Length = Session->DirectoryLength / sizeof(WCHAR);
+    ULONG Index;
+
+    Table.Output = Output;
+    Table.IsBegun = Output->Format != ReaderFormatText;
+    if (Table.IsBegun) {
+        OutputBeginTable(Output, &ReaderInfoLogTable, 0);
+    }
+
+    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                         RTL_MAXIMUM_PATH_IN_CHARS *
+                                             sizeof(WCHAR));
+    for (Index = 0; Buffer != NULL && Index < Session->NumberOfDirectories;
+         Index++) {
+
+        PCUNICODE_STRING Name = &Session->Directories[Index].Name;
+
+        if (Session->Directories[Index].IsLeftOut ||
+            Length + 1 + Name->Length / sizeof(WCHAR) >
+                RTL_MAXIMUM_PATH_IN_CHARS) {
+            continue;
+        }
+
+        RtlCopyBytes(Buffer, Session->Path.Buffer, Session->DirectoryLength);
+        RtlPointUnicodeString(&Path, Buffer, Length);
+        if (Name->Length != 0) {
+            Buffer[Length] = L'\\';
+            RtlCopyBytes(Buffer + Length + 1, Name->Buffer, Name->Length);
+            RtlPointUnicodeString(&Path,
+                                  Buffer,
+                                  Length + 1 + Name->Length / sizeof(WCHAR));
+        }
+
+        SessionListLog(Session->Context,
+                       &Path,
+                       L".LOG",
+                       CommandPutLogLine,
+                       &Table);
+    }
+
+    if (Buffer != NULL) {
+        Allocator->Free(Allocator->Context, Buffer);
+    }
+
+    if (Table.IsBegun) {
+        OutputEndTable(Output);
+    }
+}
+
+
+static
 ULONG
 CommandInfo(
     _In_ PCREADER_CONTEXT Context,
@@ -1255,6 +1361,7 @@ CommandInfo(
 
     OutputEndTable(&Output);
     CommandPutControl(&Output, &Session, &Totals, Options->IsRaw);
+    CommandPutLogs(&Output, &Session);
     SessionPutClockNote(&Output, &Session);
     OutputEndDocument(&Output);
     CommandCloseCommandSession(&Session);
@@ -1275,6 +1382,7 @@ static const PCREADER_TABLE ReaderInfoTables[] = {
     &ReaderInfoControlsTable,
     &ReaderInfoActionTable,
     &ReaderInfoThreadTable,
+    &ReaderInfoLogTable,
     NULL
 };
 

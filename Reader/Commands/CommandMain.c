@@ -10,6 +10,7 @@ Abstract:
 
 --*/
 
+#include "../../Rtl/RtlVersion.h"
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseNearest.h"
 #include "CommandOptions.h"
@@ -102,7 +103,8 @@ CommandMain(
     if (RtlAreStringsEqual(Name, "--version")) {
 
         RtlWriteText(Context->Output,
-                     "TraceReader, for stores of format %u.%u\n",
+                     "TraceReader " TRACER_VERSION
+                     ", for stores of format %u.%u\n",
                      TRACE_FORMAT_MAJOR,
                      TRACE_FORMAT_MINOR);
 

@@ -52,6 +52,7 @@ static const PCSZ ReaderByNames[] = {
 #define READER_FIELD_TIME(Field, Mark, Otherwise)                           \
     .Kind = ReaderOptionTime, READER_FIELD(Field),                          \
     .SecondOffset = FIELD_OFFSET(READER_OPTIONS, Mark),                     \
+    .ThirdOffset = FIELD_OFFSET(READER_OPTIONS, Is##Field##BeforeEnd),      \
     .Default = (Otherwise)
 #define READER_FIELD_TEXT(Field)                                            \
     .Kind = ReaderOptionText, READER_FIELD(Field)
@@ -120,15 +121,16 @@ const READER_OPTION ReaderOptionList[] = {
       "at the end, print what was read, the speed and the memory used",
       READER_FIELD_NONE },
     { "from", "TIME", READER_OPTION_FROM,
-      "whole nanoseconds, as a number, or as one with us, ms or s after it; "
-      "or mark:TEXT",
-      "from TIME after the first record on (1500000, 1500us, 1.5ms), or from "
-      "the first mark TEXT (mark:TEXT)",
+      "whole nanoseconds, as a number, or as one with us, ms or s after it, "
+      "or these with - before them; or mark:TEXT",
+      "from TIME after the first record on (1500000, 1500us, 1.5ms), or "
+      "before the last one (-50ms), or from the first mark TEXT (mark:TEXT)",
       READER_FIELD_TIME(From, FromMark, 0) },
     { "to", "TIME", READER_OPTION_TO,
-      "whole nanoseconds, as a number, or as one with us, ms or s after it; "
-      "or mark:TEXT",
-      "up to TIME after the first record, or to the next mark TEXT",
+      "whole nanoseconds, as a number, or as one with us, ms or s after it, "
+      "or these with - before them; or mark:TEXT",
+      "up to TIME after the first record, or before the last one (-50ms), or "
+      "to the next mark TEXT",
       READER_FIELD_TIME(To, ToMark, READER_MAXIMUM_TIMESTAMP) },
     { "all", NULL, READER_OPTION_ALL, NULL,
       "include what was recorded before the last clear (TraceReader ctl)",
@@ -631,8 +633,15 @@ CommandTakeOption(
 
     case ReaderOptionTime:
         *(PULONGLONG)Field = Option->Default;
-        IsGood = CommandTakeMark(ValueUtf8, (PCSZ *)SecondField) ||
-                 CommandTakeTime(Value, (PULONGLONG)Field);
+        *(PBOOLEAN)((PUCHAR)Options + Option->ThirdOffset) = Value[0] == L'-';
+        if (Value[0] == L'-') {
+            *(PCSZ *)SecondField = NULL;
+            IsGood = CommandTakeTime(Value + 1, (PULONGLONG)Field);
+        } else {
+            IsGood = CommandTakeMark(ValueUtf8, (PCSZ *)SecondField) ||
+                     CommandTakeTime(Value, (PULONGLONG)Field);
+        }
+
         break;
 
     case ReaderOptionText:

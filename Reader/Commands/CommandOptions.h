@@ -42,6 +42,7 @@ typedef struct _READER_OPTION {
     ULONG SizeInBytes;              // of the field; 0: there is none
     ULONG SecondOffset;             // of the mark, or of the text in UTF-8; 0:
                                     // none
+    ULONG ThirdOffset;              // of a time: whether it is before the end
     ULONGLONG Minimum;
     ULONGLONG Maximum;
     ULONGLONG Default;              // what the field is without the option

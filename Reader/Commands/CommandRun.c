@@ -98,6 +98,7 @@ typedef struct _READER_RUN {
     ULONGLONG Start;                // of the process, as a session's name has
                                     // it
     ULONG ExitCode;
+    ULONG NumberOfLines;            // of the logs
 } READER_RUN;
 typedef READER_RUN *PREADER_RUN;
 
@@ -437,6 +438,73 @@ CommandRunProgram(
     return TRUE;
 }
 
+static
+VOID
+CommandPutLogLine(
+    _In_opt_ PVOID RoutineContext,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Line,
+    _In_ ULONG LengthInBytes
+    )
+{
+    PREADER_RUN Run = (PREADER_RUN)RoutineContext;
+    PRTL_WRITER Errors = Run->Context->Errors;
+
+    if (Run->NumberOfLines < READER_RUN_LOG_LINES) {
+        RtlWriteText(Errors, "  ");
+        RtlWriteCleanText(Errors, Line, LengthInBytes);
+        RtlWriteText(Errors, "\n");
+    }
+
+    Run->NumberOfLines += 1;
+}
+
+//
+// Repeats what the logs of a directory say.
+// Path: a DOS path.
+// Returns FALSE if there is nothing.
+//
+
+static
+BOOLEAN
+CommandPutLogs(
+    _In_ PREADER_RUN Run,
+    _In_z_ PCWSTR Path,
+    _In_z_ PCWSTR Suffix
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING DosPath;
+    UNICODE_STRING NtPath;
+    PWCHAR Buffer;
+
+    Run->NumberOfLines = 0;
+    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                         RTL_MAXIMUM_PATH_IN_CHARS *
+                                             sizeof(WCHAR));
+    if (Buffer == NULL) {
+        return FALSE;
+    }
+
+    RtlPointUnicodeString(&DosPath, Path, RtlLengthOfWideString(Path));
+    if (NT_SUCCESS(RtlDosPathToNtPath(Context->Rtl,
+                                      &DosPath,
+                                      Buffer,
+                                      RTL_MAXIMUM_PATH_IN_CHARS,
+                                      &NtPath))) {
+        SessionListLog(Context, &NtPath, Suffix, CommandPutLogLine, Run);
+    }
+
+    if (Run->NumberOfLines > READER_RUN_LOG_LINES) {
+        RtlWriteText(Context->Errors,
+                     "  %u more lines are in the logs there\n",
+                     Run->NumberOfLines - READER_RUN_LOG_LINES);
+    }
+
+    Allocator->Free(Allocator->Context, Buffer);
+    return Run->NumberOfLines != 0;
+}
+
 //
 // Has a process of the run's left a log in the temporary directory?  Its lines
 // are written.
@@ -453,7 +521,7 @@ CommandPutTemporaryLog(
     WCHAR Suffix[32];
     RTL_WRITER Writer;
     ULONG Length;
-    ULONG Lines = 0;
+    BOOLEAN IsFound = FALSE;
     PWCHAR Directory;
 
     RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
@@ -472,16 +540,11 @@ CommandPutTemporaryLog(
     }
 
     if (Context->Rtl->GetTempPathW(RTL_MAXIMUM_PATH_IN_CHARS, Directory) != 0) {
-        Lines = SessionWriteLogs(Context,
-                                 Directory,
-                                 Suffix,
-                                 Context->Errors,
-                                 "  ",
-                                 READER_RUN_LOG_LINES);
+        IsFound = CommandPutLogs(Run, Directory, Suffix);
     }
 
     Context->Allocator->Free(Context->Allocator->Context, Directory);
-    return Lines != 0;
+    return IsFound;
 }
 
 //
@@ -614,12 +677,7 @@ CommandPutRun(
                      Later == 1 ? "is" : "are");
     }
 
-    SessionWriteLogs(Context,
-                     Path,
-                     L".LOG",
-                     Errors,
-                     "  ",
-                     READER_RUN_LOG_LINES);
+    (VOID)CommandPutLogs(Run, Path, L".LOG");
     RtlFlushWriter(Errors);
 
     PathUtf8 = (PCHAR)Allocator->Allocate(Allocator->Context,

@@ -24,18 +24,16 @@ typedef struct _READER_LOGS {
     PWCHAR Path;                    // RTL_MAXIMUM_PATH_IN_CHARS: an NT path,
     ULONG LengthInChars;            // of the directory
     PCWSTR Suffix;
-    PRTL_WRITER Writer;
-    PCSZ Indent;
-    ULONG Most;
-    ULONG Number;
+    PREADER_LOG_ROUTINE Routine;
+    PVOID RoutineContext;
     PCHAR Text;                     // READER_LOG_BYTES
 } READER_LOGS;
 typedef READER_LOGS *PREADER_LOGS;
 
 static
 VOID
-SessionWriteLog(
-    _Inout_ PREADER_LOGS Logs,
+SessionSplitLog(
+    _In_ PREADER_LOGS Logs,
     _In_ ULONG LengthInBytes
     )
 {
@@ -51,14 +49,9 @@ SessionWriteLog(
         }
 
         if (End != Begin) {
-            if (Logs->Writer != NULL && Logs->Number < Logs->Most) {
-                RtlWriteText(Logs->Writer, "%s", Logs->Indent);
-                RtlWriteCleanText(Logs->Writer,
-                                  Logs->Text + Begin,
-                                  End - Begin);
-                RtlWriteText(Logs->Writer, "\n");
-            }
-            Logs->Number += 1;
+            Logs->Routine(Logs->RoutineContext,
+                          Logs->Text + Begin,
+                          End - Begin);
         }
 
         Begin = End + 1;
@@ -104,7 +97,7 @@ SessionVisitLog(
                                    Logs->Text,
                                    READER_LOG_BYTES,
                                    &Read))) {
-            SessionWriteLog(Logs, Read);
+            SessionSplitLog(Logs, Read);
         }
         Rtl->NtClose(File);
     }
@@ -113,68 +106,48 @@ SessionVisitLog(
 }
 
 _Use_decl_annotations_
-ULONG
-SessionWriteLogs(
+VOID
+SessionListLog(
     PCREADER_CONTEXT Context,
-    PCWSTR Directory,
+    PCUNICODE_STRING NtPath,
     PCWSTR Suffix,
-    PRTL_WRITER Writer,
-    PCSZ Indent,
-    ULONG Most
+    PREADER_LOG_ROUTINE Routine,
+    PVOID RoutineContext
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
     READER_LOGS Logs;
-    UNICODE_STRING DosPath;
-    UNICODE_STRING NtPath;
 
     RtlZeroBytes(&Logs, sizeof(Logs));
     Logs.Context = Context;
     Logs.Suffix = Suffix;
-    Logs.Writer = Writer;
-    Logs.Indent = Indent;
-    Logs.Most = Most;
+    Logs.Routine = Routine;
+    Logs.RoutineContext = RoutineContext;
+    Logs.LengthInChars = NtPath->Length / sizeof(WCHAR);
+    if (Logs.LengthInChars > RTL_MAXIMUM_PATH_IN_CHARS) {
+        return;
+    }
+
     Logs.Path = (PWCHAR)Allocator->Allocate(Allocator->Context,
                                             RTL_MAXIMUM_PATH_IN_CHARS *
                                                     sizeof(WCHAR) +
                                                 READER_LOG_BYTES);
     if (Logs.Path == NULL) {
-        return 0;
+        return;
     }
 
     Logs.Text = (PCHAR)(Logs.Path + RTL_MAXIMUM_PATH_IN_CHARS);
-    RtlPointUnicodeString(&DosPath,
-                          Directory,
-                          RtlLengthOfWideString(Directory));
-    if (NT_SUCCESS(RtlDosPathToNtPath(Context->Rtl,
-                                      &DosPath,
-                                      Logs.Path,
-                                      RTL_MAXIMUM_PATH_IN_CHARS,
-                                      &NtPath))) {
+    RtlCopyBytes(Logs.Path, NtPath->Buffer, NtPath->Length);
 
-        //
-        // A path with a \ at its end, the temporary directory's, gets no other.
-        //
+    //
+    // A path with a \ at its end, the temporary directory's, gets no other.
+    //
 
-        Logs.LengthInChars = NtPath.Length / sizeof(WCHAR);
-        if (Logs.LengthInChars != 0 &&
-            NtPath.Buffer[Logs.LengthInChars - 1] == L'\\') {
-            Logs.LengthInChars -= 1;
-        }
-
-        (VOID)RtlEnumerateDirectory(Context->Rtl,
-                                    &NtPath,
-                                    SessionVisitLog,
-                                    &Logs);
+    if (Logs.LengthInChars != 0 &&
+        Logs.Path[Logs.LengthInChars - 1] == L'\\') {
+        Logs.LengthInChars -= 1;
     }
 
-    if (Writer != NULL && Logs.Number > Most) {
-        RtlWriteText(Writer,
-                     "%s%u more lines are in the logs there\n",
-                     Indent,
-                     Logs.Number - Most);
-    }
-
+    (VOID)RtlEnumerateDirectory(Context->Rtl, NtPath, SessionVisitLog, &Logs);
     Allocator->Free(Allocator->Context, Logs.Path);
-    return Logs.Number;
 }

@@ -17,23 +17,32 @@ Abstract:
 #include "../../Rtl/Rtl.h"
 
 //
-// Writes the lines of the logs in a directory, each behind Indent.  What cannot
-// be read has no lines.
-// Directory: a DOS path.
-// Suffix: what a log's name ends with, in upper case.
-// Writer: NULL: they are only counted.
-// Most: how many are written; what there is more is said in a line.
-// Returns how many lines there are.
+// Takes a line, without its end.
 //
 
-ULONG
-SessionWriteLogs(
+typedef
+VOID
+(READER_LOG_ROUTINE)(
+    _In_opt_ PVOID Context,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Line,
+    _In_ ULONG LengthInBytes
+    );
+typedef READER_LOG_ROUTINE *PREADER_LOG_ROUTINE;
+
+//
+// Hands out the lines of the logs in a directory.  What cannot be read has no
+// lines.
+// NtPath: the directory's.
+// Suffix: what a log's name ends with, in upper case.
+//
+
+VOID
+SessionListLog(
     _In_ PCREADER_CONTEXT Context,
-    _In_z_ PCWSTR Directory,
+    _In_ PCUNICODE_STRING NtPath,
     _In_z_ PCWSTR Suffix,
-    _Inout_opt_ PRTL_WRITER Writer,
-    _In_z_ PCSZ Indent,
-    _In_ ULONG Most
+    _In_ PREADER_LOG_ROUTINE Routine,
+    _In_opt_ PVOID RoutineContext
     );
 
 #endif // TRACER_SESSION_LOG_H

@@ -655,6 +655,41 @@ def check_range_usage(results, scratch):
                                      path)[1])['nodes']
     results.check(any(row['begun_before'] for row in rows),
                   'JSON says which calls began before', rows[:2])
+    check_from_end(results, path)
+
+
+def check_from_end(results, path):
+    """Times before the last record are those after the first one."""
+    _, _, errors = support.reader('replay', '--from', '18446744073s', path)
+    last = int(re.search(r'which is (\d+) ns after its first one',
+                         errors).group(1))
+    seen = []
+    for begin, end in ((1000, None), (last // 3, None), (last // 2, None),
+                       (last, None), (last + 5, None), (None, last // 4),
+                       (last // 2, last // 4), (1, 0)):
+        negative, positive = [], []
+        for option, time in (('--from', begin), ('--to', end)):
+            if time is not None:
+                negative += [option, '-%dns' % time]
+                positive += [option, str(max(0, last - time))]
+        for command in 'replay', 'tree', 'report':
+            what = '%s %s' % (command, ' '.join(negative))
+            expected = support.reader(command, '--json', *positive, path)
+            results.check(expected[0] == 0 and expected[1],
+                          what + ': control', [expected])
+            results.equal(support.reader(command, '--json', *negative, path),
+                          expected, what)
+        seen.append(expected[1])
+    results.check(len(set(seen)) >= len(seen) - 1,
+                  'control: ranges before the end differ')
+    code, text, _ = support.reader('report', '--from', '-2us', path)
+    results.check(code == 0 and 'Range: from 2000 ns before the last record '
+                  'on.' in text, 'the range before the end', [text[-300:]])
+    for value in '-', '-mark:a', '--1', '-1.5':
+        code, text, errors = support.reader('tree', '--from', value, path)
+        results.check(code == 1 and not text and
+                      'bad value "%s" for --from' % value in errors,
+                      'tree --from ' + value, [errors])
 
 
 class Ends:

@@ -245,7 +245,7 @@ def main():
         results.check(code == 1 and 'unknown command reprot' in errors,
                       'an unknown command', [code, errors])
         code, text, errors = support.reader('--version')
-        results.check(code == 0 and re.match(r'TraceReader, .* 1\.\d+\n$',
+        results.check(code == 0 and re.match(r'TraceReader [\d.]+, .* 1\.\d+\n$',
                                              text), '--version', [text])
 
         #
