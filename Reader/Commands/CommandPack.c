@@ -14,6 +14,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
+#include "../Base/BaseZip.h"
 #include "../Session/SessionCopy.h"
 #include "../Session/SessionName.h"
 #include "../Session/SessionStoreOpen.h"
@@ -21,7 +22,6 @@ Abstract:
 #include "../Functions/FunctionLine.h"
 #include "../Sums/SumTally.h"
 #include "Command.h"
-#include "CommandPackZip.h"
 
 #define READER_PACK_BUFFER_SIZE 0x100000u
 
@@ -111,10 +111,10 @@ CommandBeginPackEntry(
 
     return CommandFailPack(Pack,
                            "write the pack",
-                           CommandBeginZipEntry(&Pack->Zip,
-                                                Pack->Name,
-                                                Pack->FolderLength + Length,
-                                                SizeInBytes));
+                           BaseBeginZipEntry(&Pack->Zip,
+                                             Pack->Name,
+                                             Pack->FolderLength + Length,
+                                             SizeInBytes));
 }
 
 
@@ -131,10 +131,10 @@ CommandPackBytes(
     _In_ ULONG SizeInBytes
     )
 {
-    return CommandWriteZipEntry(&((PREADER_PACK)Target)->Zip,
-                                FileOffset,
-                                Bytes,
-                                SizeInBytes);
+    return BaseWriteZipEntry(&((PREADER_PACK)Target)->Zip,
+                             FileOffset,
+                             Bytes,
+                             SizeInBytes);
 }
 
 
@@ -225,7 +225,7 @@ CommandPackFile(
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 CommandEndZipEntry(&Pack->Zip));
+                                 BaseEndZipEntry(&Pack->Zip));
     }
 
     RtlClose(Pack->Context->Rtl, File);
@@ -266,7 +266,7 @@ CommandPackRecords(
 
     Copy->NumberOvertaken += (Position - Copy->Position) / TRACE_RECORD_SIZE;
     Copy->Position = Position + (ULONGLONG)NumberOfRecords * TRACE_RECORD_SIZE;
-    return CommandWriteZipEntry(
+    return BaseWriteZipEntry(
         &Copy->Pack->Zip,
         CorePositionToFileOffset(Copy->Header, Position, &Available),
         Records,
@@ -358,10 +358,10 @@ CommandPackStore(
         CommandSettleHeader(Header, 0, End);
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 CommandWriteZipEntry(&Pack->Zip,
-                                                      0,
-                                                      Header,
-                                                      sizeof(*Header)));
+                                 BaseWriteZipEntry(&Pack->Zip,
+                                                   0,
+                                                   Header,
+                                                   sizeof(*Header)));
     }
 
     if (NT_SUCCESS(Status)) {
@@ -399,16 +399,16 @@ CommandPackStore(
         CommandSettleHeader(Header, First, End);
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 CommandWriteZipEntry(&Pack->Zip,
-                                                      0,
-                                                      Header,
-                                                      sizeof(*Header)));
+                                 BaseWriteZipEntry(&Pack->Zip,
+                                                   0,
+                                                   Header,
+                                                   sizeof(*Header)));
     }
 
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 CommandEndZipEntry(&Pack->Zip));
+                                 BaseEndZipEntry(&Pack->Zip));
     }
 
     if (NT_SUCCESS(Status)) {
@@ -655,16 +655,16 @@ CommandPackCache(
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 CommandWriteZipEntry(&Pack->Zip,
-                                                      0,
-                                                      Bytes,
-                                                      SizeInBytes));
+                                 BaseWriteZipEntry(&Pack->Zip,
+                                                   0,
+                                                   Bytes,
+                                                   SizeInBytes));
     }
 
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 CommandEndZipEntry(&Pack->Zip));
+                                 BaseEndZipEntry(&Pack->Zip));
     }
 
     Allocator->Free(Allocator->Context, Bytes);
@@ -737,10 +737,10 @@ CommandWritePack(
         return CommandFailPack(Pack, "write the pack", STATUS_NO_MEMORY);
     }
 
-    Status = CommandInitializeZip(&Pack->Zip,
-                                  Pack->Context,
-                                  Pack->File,
-                                  Session->Header->ProcessCreationTime);
+    Status = BaseInitializeZip(&Pack->Zip,
+                               Pack->Context,
+                               Pack->File,
+                               Session->Header->ProcessCreationTime);
     if (!NT_SUCCESS(Status)) {
         return CommandFailPack(Pack, "write the pack", Status);
     }
@@ -775,7 +775,7 @@ CommandWritePack(
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 CommandEndZip(&Pack->Zip));
+                                 BaseEndZip(&Pack->Zip));
     }
 
     return Status;
@@ -947,7 +947,7 @@ CommandPack(
                           (Options->Given & READER_OPTION_VERBOSE) != 0);
     }
 
-    CommandRundownZip(&Pack->Zip);
+    BaseRundownZip(&Pack->Zip);
     CallRundownTally(&Pack->Tally);
     FunctionRundownFunctions(&Pack->Functions);
     CommandCloseCommandSession(&Pack->Session);

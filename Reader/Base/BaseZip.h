@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandPackZip.h
+    BaseZip.h
 
 Abstract:
 
@@ -12,11 +12,11 @@ Abstract:
 
 --*/
 
-#ifndef TRACER_COMMAND_PACK_ZIP_H
-#define TRACER_COMMAND_PACK_ZIP_H
+#ifndef TRACER_BASE_ZIP_H
+#define TRACER_BASE_ZIP_H
 
 #include "../../StringTable/StringTable.h"
-#include "../Base/BaseContext.h"
+#include "BaseContext.h"
 
 #define READER_ZIP_MAXIMUM_NAME 0xFFFFu     // bytes
 
@@ -55,12 +55,12 @@ typedef READER_ZIP *PREADER_ZIP;
 //
 // Begins a file, which is open for reading and writing, and empty.  SystemTime
 // is what all entries are dated.  After a failure, too, the structure is good
-// for CommandRundownZip.
+// for BaseRundownZip.
 //
 
 _Must_inspect_result_
 NTSTATUS
-CommandInitializeZip(
+BaseInitializeZip(
     _Out_ PREADER_ZIP Zip,
     _In_ PCREADER_CONTEXT Context,
     _In_ HANDLE File,
@@ -72,7 +72,7 @@ CommandInitializeZip(
 //
 
 VOID
-CommandRundownZip(
+BaseRundownZip(
     _Inout_ PREADER_ZIP Zip
     );
 
@@ -84,7 +84,7 @@ CommandRundownZip(
 
 _Must_inspect_result_
 NTSTATUS
-CommandBeginZipEntry(
+BaseBeginZipEntry(
     _Inout_ PREADER_ZIP Zip,
     _In_reads_bytes_(NameLength) const CHAR *Name,
     _In_ ULONG NameLength,
@@ -98,7 +98,7 @@ CommandBeginZipEntry(
 
 _Must_inspect_result_
 NTSTATUS
-CommandWriteZipEntry(
+BaseWriteZipEntry(
     _Inout_ PREADER_ZIP Zip,
     _In_ ULONGLONG Offset,
     _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
@@ -112,7 +112,7 @@ CommandWriteZipEntry(
 
 _Must_inspect_result_
 NTSTATUS
-CommandEndZipEntry(
+BaseEndZipEntry(
     _Inout_ PREADER_ZIP Zip
     );
 
@@ -123,8 +123,8 @@ CommandEndZipEntry(
 
 _Must_inspect_result_
 NTSTATUS
-CommandEndZip(
+BaseEndZip(
     _Inout_ PREADER_ZIP Zip
     );
 
-#endif // TRACER_COMMAND_PACK_ZIP_H
+#endif // TRACER_BASE_ZIP_H

@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandPackZip.c
+    BaseZip.c
 
 Abstract:
 
@@ -10,8 +10,8 @@ Abstract:
 
 --*/
 
-#include "../Base/BaseContainer.h"
-#include "CommandPackZip.h"
+#include "BaseContainer.h"
+#include "BaseZip.h"
 
 #define READER_ZIP_BUFFER_SIZE 0x100000u
 
@@ -65,7 +65,7 @@ Abstract:
 
 static
 PUCHAR
-CommandPutLittle(
+BasePutLittle(
     _Out_writes_bytes_(SizeInBytes) PUCHAR Place,
     _In_ ULONGLONG Number,
     _In_ ULONG SizeInBytes
@@ -90,7 +90,7 @@ CommandPutLittle(
 
 static
 ULONG
-CommandAddToCrc(
+BaseAddToCrc(
     _In_reads_(2048) const ULONG *Tables,
     _In_ ULONG Crc,
     _In_reads_bytes_(SizeInBytes) const UCHAR *Bytes,
@@ -122,12 +122,12 @@ CommandAddToCrc(
 
 
 //
-// Makes the tables of CommandAddToCrc.
+// Makes the tables of BaseAddToCrc.
 //
 
 static
 VOID
-CommandMakeCrcTables(
+BaseMakeCrcTables(
     _Out_writes_(2048) PULONG Tables
     )
 {
@@ -157,7 +157,7 @@ CommandMakeCrcTables(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandInitializeZip(
+BaseInitializeZip(
     PREADER_ZIP Zip,
     PCREADER_CONTEXT Context,
     HANDLE File,
@@ -190,14 +190,14 @@ CommandInitializeZip(
         return STATUS_NO_MEMORY;
     }
 
-    CommandMakeCrcTables(Zip->Tables);
+    BaseMakeCrcTables(Zip->Tables);
     return STATUS_SUCCESS;
 }
 
 
 _Use_decl_annotations_
 VOID
-CommandRundownZip(
+BaseRundownZip(
     PREADER_ZIP Zip
     )
 {
@@ -218,7 +218,7 @@ CommandRundownZip(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandBeginZipEntry(
+BaseBeginZipEntry(
     PREADER_ZIP Zip,
     const CHAR *Name,
     ULONG NameLength,
@@ -264,24 +264,24 @@ CommandBeginZipEntry(
     RtlCopyBytes(Zip->Names + Zip->SizeOfNames, Name, NameLength);
     Zip->SizeOfNames += NameLength;
 
-    Place = CommandPutLittle(Place, READER_ZIP_LOCAL_SIGNATURE, 4);
-    Place = CommandPutLittle(Place,
-                             Is64 ? READER_ZIP_VERSION64 : READER_ZIP_VERSION,
-                             2);
-    Place = CommandPutLittle(Place, READER_ZIP_UTF8, 2);
-    Place = CommandPutLittle(Place, 0, 2);
-    Place = CommandPutLittle(Place, Zip->Time, 2);
-    Place = CommandPutLittle(Place, Zip->Date, 2);
-    Place = CommandPutLittle(Place, 0, 4);
-    Place = CommandPutLittle(Place, Is64 ? 0xFFFFFFFFULL : SizeInBytes, 4);
-    Place = CommandPutLittle(Place, Is64 ? 0xFFFFFFFFULL : SizeInBytes, 4);
-    Place = CommandPutLittle(Place, NameLength, 2);
-    CommandPutLittle(Place, ExtraLength, 2);
+    Place = BasePutLittle(Place, READER_ZIP_LOCAL_SIGNATURE, 4);
+    Place = BasePutLittle(Place,
+                          Is64 ? READER_ZIP_VERSION64 : READER_ZIP_VERSION,
+                          2);
+    Place = BasePutLittle(Place, READER_ZIP_UTF8, 2);
+    Place = BasePutLittle(Place, 0, 2);
+    Place = BasePutLittle(Place, Zip->Time, 2);
+    Place = BasePutLittle(Place, Zip->Date, 2);
+    Place = BasePutLittle(Place, 0, 4);
+    Place = BasePutLittle(Place, Is64 ? 0xFFFFFFFFULL : SizeInBytes, 4);
+    Place = BasePutLittle(Place, Is64 ? 0xFFFFFFFFULL : SizeInBytes, 4);
+    Place = BasePutLittle(Place, NameLength, 2);
+    BasePutLittle(Place, ExtraLength, 2);
 
-    Place = CommandPutLittle(Extra, READER_ZIP_EXTRA64, 2);
-    Place = CommandPutLittle(Place, 16, 2);
-    Place = CommandPutLittle(Place, SizeInBytes, 8);
-    CommandPutLittle(Place, SizeInBytes, 8);
+    Place = BasePutLittle(Extra, READER_ZIP_EXTRA64, 2);
+    Place = BasePutLittle(Place, 16, 2);
+    Place = BasePutLittle(Place, SizeInBytes, 8);
+    BasePutLittle(Place, SizeInBytes, 8);
 
     Status = RtlWriteFile(Zip->Context->Rtl,
                           Zip->File,
@@ -316,7 +316,7 @@ CommandBeginZipEntry(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandWriteZipEntry(
+BaseWriteZipEntry(
     PREADER_ZIP Zip,
     ULONGLONG Offset,
     const VOID *Bytes,
@@ -324,10 +324,10 @@ CommandWriteZipEntry(
     )
 {
     if (Offset == Zip->NumberWritten && !Zip->IsScattered) {
-        Zip->Crc = CommandAddToCrc(Zip->Tables,
-                                   Zip->Crc,
-                                   (const UCHAR *)Bytes,
-                                   SizeInBytes);
+        Zip->Crc = BaseAddToCrc(Zip->Tables,
+                                Zip->Crc,
+                                (const UCHAR *)Bytes,
+                                SizeInBytes);
         Zip->NumberWritten += SizeInBytes;
     } else {
         Zip->IsScattered = TRUE;
@@ -349,7 +349,7 @@ CommandWriteZipEntry(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandReadBackZipEntry(
+BaseReadBackZipEntry(
     _Inout_ PREADER_ZIP Zip,
     _In_ ULONGLONG SizeInBytes
     )
@@ -390,10 +390,10 @@ CommandReadBackZipEntry(
         }
 
         if (NT_SUCCESS(Status)) {
-            Zip->Crc = CommandAddToCrc(Zip->Tables,
-                                       Zip->Crc,
-                                       Zip->Buffer,
-                                       ReadInBytes);
+            Zip->Crc = BaseAddToCrc(Zip->Tables,
+                                    Zip->Crc,
+                                    Zip->Buffer,
+                                    ReadInBytes);
             Offset += ReadInBytes;
         }
     }
@@ -404,7 +404,7 @@ CommandReadBackZipEntry(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandEndZipEntry(
+BaseEndZipEntry(
     PREADER_ZIP Zip
     )
 {
@@ -413,12 +413,12 @@ CommandEndZipEntry(
     NTSTATUS Status = STATUS_SUCCESS;
 
     if (Zip->IsScattered || Zip->NumberWritten != Entry->SizeInBytes) {
-        Status = CommandReadBackZipEntry(Zip, Entry->SizeInBytes);
+        Status = BaseReadBackZipEntry(Zip, Entry->SizeInBytes);
     }
 
     Entry->Crc = ~Zip->Crc;
     Zip->EndOfEntries += Entry->SizeInBytes;
-    CommandPutLittle(Crc, Entry->Crc, sizeof(Crc));
+    BasePutLittle(Crc, Entry->Crc, sizeof(Crc));
     if (NT_SUCCESS(Status)) {
         Status = RtlWriteFile(Zip->Context->Rtl,
                               Zip->File,
@@ -440,7 +440,7 @@ CommandEndZipEntry(
 
 static
 ULONG
-CommandPutCentralHeader(
+BasePutCentralHeader(
     _In_ const READER_ZIP *Zip,
     _In_ const READER_ZIP_ENTRY *Entry,
     _Out_ PUCHAR Bytes
@@ -456,41 +456,41 @@ CommandPutCentralHeader(
                                      : READER_ZIP_VERSION;
 
     if (IsLarge) {
-        ExtraEnd = CommandPutLittle(ExtraEnd, Entry->SizeInBytes, 8);
-        ExtraEnd = CommandPutLittle(ExtraEnd, Entry->SizeInBytes, 8);
+        ExtraEnd = BasePutLittle(ExtraEnd, Entry->SizeInBytes, 8);
+        ExtraEnd = BasePutLittle(ExtraEnd, Entry->SizeInBytes, 8);
     }
 
     if (IsFar) {
-        ExtraEnd = CommandPutLittle(ExtraEnd, Entry->Offset, 8);
+        ExtraEnd = BasePutLittle(ExtraEnd, Entry->Offset, 8);
     }
 
     if (IsLarge || IsFar) {
         ExtraLength = (ULONG)(ExtraEnd - Extra);
-        CommandPutLittle(Extra, READER_ZIP_EXTRA64, 2);
-        CommandPutLittle(Extra + 2, ExtraLength - 4, 2);
+        BasePutLittle(Extra, READER_ZIP_EXTRA64, 2);
+        BasePutLittle(Extra + 2, ExtraLength - 4, 2);
     }
 
-    Place = CommandPutLittle(Place, READER_ZIP_CENTRAL_SIGNATURE, 4);
-    Place = CommandPutLittle(Place, Version, 2);
-    Place = CommandPutLittle(Place, Version, 2);
-    Place = CommandPutLittle(Place, READER_ZIP_UTF8, 2);
-    Place = CommandPutLittle(Place, 0, 2);
-    Place = CommandPutLittle(Place, Zip->Time, 2);
-    Place = CommandPutLittle(Place, Zip->Date, 2);
-    Place = CommandPutLittle(Place, Entry->Crc, 4);
-    Place = CommandPutLittle(Place,
-                             IsLarge ? 0xFFFFFFFFULL : Entry->SizeInBytes,
-                             4);
-    Place = CommandPutLittle(Place,
-                             IsLarge ? 0xFFFFFFFFULL : Entry->SizeInBytes,
-                             4);
-    Place = CommandPutLittle(Place, Entry->NameLength, 2);
-    Place = CommandPutLittle(Place, ExtraLength, 2);
-    Place = CommandPutLittle(Place, 0, 2);   // comment
-    Place = CommandPutLittle(Place, 0, 2);   // disk
-    Place = CommandPutLittle(Place, 0, 2);   // attributes
-    Place = CommandPutLittle(Place, 0, 4);
-    Place = CommandPutLittle(Place, IsFar ? 0xFFFFFFFFULL : Entry->Offset, 4);
+    Place = BasePutLittle(Place, READER_ZIP_CENTRAL_SIGNATURE, 4);
+    Place = BasePutLittle(Place, Version, 2);
+    Place = BasePutLittle(Place, Version, 2);
+    Place = BasePutLittle(Place, READER_ZIP_UTF8, 2);
+    Place = BasePutLittle(Place, 0, 2);
+    Place = BasePutLittle(Place, Zip->Time, 2);
+    Place = BasePutLittle(Place, Zip->Date, 2);
+    Place = BasePutLittle(Place, Entry->Crc, 4);
+    Place = BasePutLittle(Place,
+                          IsLarge ? 0xFFFFFFFFULL : Entry->SizeInBytes,
+                          4);
+    Place = BasePutLittle(Place,
+                          IsLarge ? 0xFFFFFFFFULL : Entry->SizeInBytes,
+                          4);
+    Place = BasePutLittle(Place, Entry->NameLength, 2);
+    Place = BasePutLittle(Place, ExtraLength, 2);
+    Place = BasePutLittle(Place, 0, 2);   // comment
+    Place = BasePutLittle(Place, 0, 2);   // disk
+    Place = BasePutLittle(Place, 0, 2);   // attributes
+    Place = BasePutLittle(Place, 0, 4);
+    Place = BasePutLittle(Place, IsFar ? 0xFFFFFFFFULL : Entry->Offset, 4);
     RtlCopyBytes(Place, Zip->Names + Entry->Name, Entry->NameLength);
     Place += Entry->NameLength;
     RtlCopyBytes(Place, Extra, ExtraLength);
@@ -501,7 +501,7 @@ CommandPutCentralHeader(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandEndZip(
+BaseEndZip(
     PREADER_ZIP Zip
     )
 {
@@ -528,9 +528,9 @@ CommandEndZip(
             Filled = 0;
         }
 
-        Filled += CommandPutCentralHeader(Zip,
-                                          &Zip->Entries[Index],
-                                          Zip->Buffer + Filled);
+        Filled += BasePutCentralHeader(Zip,
+                                       &Zip->Entries[Index],
+                                       Zip->Buffer + Filled);
     }
 
     if (NT_SUCCESS(Status)) {
@@ -546,40 +546,40 @@ CommandEndZip(
     if (Count >= READER_ZIP_ENTRY_LIMIT || Size >= READER_ZIP_LIMIT ||
         Zip->EndOfEntries >= READER_ZIP_LIMIT) {
 
-        Place = CommandPutLittle(Place, READER_ZIP_END64_SIGNATURE, 4);
-        Place = CommandPutLittle(Place, READER_ZIP_END64_SIZE - 12, 8);
-        Place = CommandPutLittle(Place, READER_ZIP_VERSION64, 2);
-        Place = CommandPutLittle(Place, READER_ZIP_VERSION64, 2);
-        Place = CommandPutLittle(Place, 0, 4);
-        Place = CommandPutLittle(Place, 0, 4);
-        Place = CommandPutLittle(Place, Count, 8);
-        Place = CommandPutLittle(Place, Count, 8);
-        Place = CommandPutLittle(Place, Size, 8);
-        Place = CommandPutLittle(Place, Zip->EndOfEntries, 8);
+        Place = BasePutLittle(Place, READER_ZIP_END64_SIGNATURE, 4);
+        Place = BasePutLittle(Place, READER_ZIP_END64_SIZE - 12, 8);
+        Place = BasePutLittle(Place, READER_ZIP_VERSION64, 2);
+        Place = BasePutLittle(Place, READER_ZIP_VERSION64, 2);
+        Place = BasePutLittle(Place, 0, 4);
+        Place = BasePutLittle(Place, 0, 4);
+        Place = BasePutLittle(Place, Count, 8);
+        Place = BasePutLittle(Place, Count, 8);
+        Place = BasePutLittle(Place, Size, 8);
+        Place = BasePutLittle(Place, Zip->EndOfEntries, 8);
 
-        Place = CommandPutLittle(Place, READER_ZIP_LOCATOR_SIGNATURE, 4);
-        Place = CommandPutLittle(Place, 0, 4);
-        Place = CommandPutLittle(Place, Offset, 8);
-        Place = CommandPutLittle(Place, 1, 4);
+        Place = BasePutLittle(Place, READER_ZIP_LOCATOR_SIGNATURE, 4);
+        Place = BasePutLittle(Place, 0, 4);
+        Place = BasePutLittle(Place, Offset, 8);
+        Place = BasePutLittle(Place, 1, 4);
     }
 
     if (Count >= READER_ZIP_ENTRY_LIMIT) {
         Count = 0xFFFFu;
     }
 
-    Place = CommandPutLittle(Place, READER_ZIP_END_SIGNATURE, 4);
-    Place = CommandPutLittle(Place, 0, 2);
-    Place = CommandPutLittle(Place, 0, 2);
-    Place = CommandPutLittle(Place, Count, 2);
-    Place = CommandPutLittle(Place, Count, 2);
-    Place = CommandPutLittle(Place,
-                             Size >= READER_ZIP_LIMIT ? 0xFFFFFFFFULL : Size,
-                             4);
-    Place = CommandPutLittle(Place,
-                             Zip->EndOfEntries >= READER_ZIP_LIMIT
-                                ? 0xFFFFFFFFULL
-                                : Zip->EndOfEntries,
-                             4);
-    Place = CommandPutLittle(Place, 0, 2);
+    Place = BasePutLittle(Place, READER_ZIP_END_SIGNATURE, 4);
+    Place = BasePutLittle(Place, 0, 2);
+    Place = BasePutLittle(Place, 0, 2);
+    Place = BasePutLittle(Place, Count, 2);
+    Place = BasePutLittle(Place, Count, 2);
+    Place = BasePutLittle(Place,
+                          Size >= READER_ZIP_LIMIT ? 0xFFFFFFFFULL : Size,
+                          4);
+    Place = BasePutLittle(Place,
+                          Zip->EndOfEntries >= READER_ZIP_LIMIT
+                             ? 0xFFFFFFFFULL
+                             : Zip->EndOfEntries,
+                          4);
+    Place = BasePutLittle(Place, 0, 2);
     return RtlWriteFile(Rtl, Zip->File, Offset, End, (ULONG)(Place - End));
 }
