@@ -82,10 +82,9 @@ set "TRACER_QUICK="
 for %%c in (Release Debug) do (
     set "TRACER_CONFIGURATION=%%c"
     set "TRACER_BIN=!TRACER_ROOT!\x64\%%c"
-    for %%t in (Tests\Test*.c) do (
+    for %%t in (Tests\Unit\Test*.c Tests\Penter\Test*.c) do (
         set "Name=%%~nt"
         set "IsTest=1"
-        if /i "!Name!"=="TestMain" set "IsTest="
         if /i "!Name:~-7!"=="Support" set "IsTest="
         if defined IsTest call :RunTest
     )
