@@ -123,17 +123,19 @@ Includes.Tests = Tests/Library Reader Penter TraceStore StringTable Rtl Asm
 $(foreach F,$(Folders),\
     $(eval Sources.$F := $(sort $(wildcard $F/*.c $F/*.asm))))
 Sources.Tests := $(sort $(foreach R,Library Unit Penter,\
-    $(wildcard Tests/$R/*.c Tests/$R/*.asm)))
+    $(wildcard Tests/$R/*.c Tests/$R/*.asm Tests/$R/Test*/*.c)))
 Sources.Reader := $(sort $(wildcard Reader/*/*.c Reader/*/*.asm))
 
 #
-# Every Test*.c in Tests/Unit and Tests/Penter is a program.  TestMain.c is
-# linked into each of them, and what else is there (assembly, shared helpers
+# Every Test*.c in Tests/Unit and Tests/Penter is a program; a folder of the
+# same name beside it has its further sources, one for each topic.  TestMain.c
+# is linked into each program, and what else is there (assembly, shared helpers
 # named *Support.c) is a library for them.
 #
 
 TestPrograms := $(filter-out %Support.c,\
-    $(filter Tests/Unit/Test%.c Tests/Penter/Test%.c,$(Sources.Tests)))
+    $(sort $(wildcard Tests/Unit/Test*.c Tests/Penter/Test*.c)))
+TestParts = $(filter $(basename $1)/%,$(Sources.Tests))
 TestMain := $(filter Tests/Library/TestMain.c,$(Sources.Tests))
 
 PenterNullSources := $(filter Penter/PenterNull.%,$(Sources.Penter))
@@ -182,12 +184,14 @@ Products := $(strip $(Projects))
 
 $(call AddProject,Reader,Library,Reader,$(Sources.Reader))
 $(call AddProject,TestSupport,Library,Tests,\
-    $(filter-out $(TestPrograms) $(TestMain),$(Sources.Tests)))
+    $(filter-out $(TestPrograms) $(TestMain) \
+    $(foreach T,$(TestPrograms),$(call TestParts,$T)),$(Sources.Tests)))
 
 AllLibraries = Reader TracerPenter TraceStore StringTable Asm Rtl
 
 $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
-    $T)),Program,Tests,$T $(TestMain),TestSupport $(AllLibraries)))
+    $T)),Program,Tests,$T $(call TestParts,$T) $(TestMain),\
+    TestSupport $(AllLibraries)))
 
 .PHONY: all release debug products demo test test-long check bench bench-peers
 .PHONY: docs projects describe syntax clean setup help FORCE

@@ -22,7 +22,8 @@ for Folder in Rtl Asm StringTable TraceStore Penter Reader Tests; do
     Headers=$Folder/*.h
     case $Folder in
         Reader) Headers="$Headers Reader/*/*.h" ;;
-        Tests) Headers="Tests/Library/*.h Tests/Unit/*.h Tests/Penter/*.h" ;;
+        Tests) Headers="Tests/Library/*.h Tests/Unit/*.h Tests/Penter/*.h
+            Tests/Unit/*/*.h Tests/Penter/*/*.h" ;;
     esac
     for Header in $Headers; do
         [ -f "$Header" ] || continue

@@ -344,7 +344,8 @@ for Folder in "$@"; do
         case $Name in
             *Support|'Test*') continue ;;
         esac
-        [ $Only = 0 ] || grep -q TRACER_LONG "$Source" || continue
+        [ $Only = 0 ] || grep -qrs TRACER_LONG "$Source" "${Source%.c}" ||
+            continue
         [ "$Quick" = 0 ] || [ $Long = 1 ] ||
             ! head -n 40 "$Source" | grep -q '^    Takes long in Debug\.$' ||
             continue
