@@ -43,7 +43,6 @@ ALLOWED = {
         779, "one search, compiled for each instruction set"),
     "StringTable/StringTablePrivate.h": (585, "a table's layout, once"),
     "TraceStore/TraceFormat.h": (794, "the disk: Docs/Format.md in C"),
-    "Tests/Penter/PenterSupport.h": (616, TESTS),
     "Tests/Fuzz/FuzzSession.c": (2625, TESTS),
     "Tests/Penter/TestAsm.c": (1569, TESTS),
     "Tests/Penter/TestFaults.c": (1663, TESTS),

@@ -21,7 +21,7 @@
         OBJECT_FEATURES
 
 ;
-; HOOK_STATE and HOOK_CALL of PenterSupport.h, which asserts these values.
+; HOOK_STATE and HOOK_CALL of HookCallers.h, which asserts these values.
 ;
 
 %define STATE_GENERAL           0       ; rax rcx rdx rbx rsp rbp rsi rdi r8...

@@ -13,7 +13,7 @@ Abstract:
 
 --*/
 
-#include "PenterSupport.h"
+#include "PenterStoreSupport.h"
 
 #define TEST_TEB_STACK_BASE         0x08
 

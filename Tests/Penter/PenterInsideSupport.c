@@ -14,7 +14,7 @@ Abstract:
 
 --*/
 
-#include "PenterSupport.h"
+#include "PenterStoreSupport.h"
 
 #define TEST_EXCEPTION  0xE0544553UL
 #define TEST_CALLS      3

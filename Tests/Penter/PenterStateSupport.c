@@ -14,7 +14,7 @@ Abstract:
 
 --*/
 
-#include "PenterSupport.h"
+#include "PenterStoreSupport.h"
 
 #define TEST_LIMIT_CALLS        20000
 #define TEST_LIMIT_CALLS_QUICK  4000

@@ -11,7 +11,7 @@ Abstract:
 
 --*/
 
-#include "PenterSupport.h"
+#include "PenterStoreSupport.h"
 
 #define TEST_REPEAT_CALLS       5000
 #define TEST_PAIR_CALLS         100000

@@ -12,7 +12,7 @@ Abstract:
 
 --*/
 
-#include "PenterSupport.h"
+#include "PenterStoreSupport.h"
 
 #define TEST_THREADS            64
 #define TEST_THREAD_PAIRS       10000

@@ -36,7 +36,7 @@ Abstract:
 --*/
 
 #include "FaultSupport.h"
-#include "PenterSupport.h"
+#include "PenterStoreSupport.h"
 
 NTSTATUS
 NTAPI

@@ -18,7 +18,7 @@ Abstract:
 
 --*/
 
-#include "PenterSupport.h"
+#include "PenterStoreSupport.h"
 
 #define TEST_CHILD_LIMIT_IN_MILLISECONDS    600000
 #define TEST_LONG_PATH_IN_CHARS             32750
