@@ -47,7 +47,6 @@ ALLOWED = {
     "Tests/Penter/TestAsm.c": (1569, TESTS),
     "Tests/Penter/TestFaults.c": (1663, TESTS),
     "Tests/Unit/TestLiveScreen.c": (1703, TESTS),
-    "Tests/Unit/TestTraceStore.c": (5089, TESTS),
 }
 
 # Folder: (sources, why).

@@ -1,0 +1,849 @@
+/*++
+
+Module Name:
+
+    Counting.c
+
+Abstract:
+
+    An RTL that counts what it hands out and what is given back, and that fails,
+    waits or ends a thread where a test wants it.
+
+--*/
+
+#include "TestTraceStore.h"
+
+PCRTL TestReal;
+RTL TestCounting;
+TEST_PATH TestFolder;
+TEST_PATH TestRoot;
+WCHAR TestText[RTL_MAXIMUM_PATH_IN_CHARS];
+CHAR TestUtf8[3 * RTL_MAXIMUM_PATH_IN_CHARS];
+
+TEST_FAULT TestFault;
+
+volatile LONG TestDelayMilliseconds;
+ULONG TestMainThreadId;
+volatile LONG TestCalls[TestNumberOfRoutines];
+volatile LONG TestOpenHandles;
+volatile LONG TestLiveAllocations;
+volatile LONG TestBadCalls;
+ULONG TestAdvances;
+ULONG TestCalled;
+ULONGLONG TestLargestFile;
+
+TRACE_SESSION_PARAMETERS TestOptions;
+
+PTRACE_STORE_HEADER volatile TestRing;
+volatile LONG TestBadRingWrites;
+BOOLEAN TestForgetsFirstPosition;
+
+BOOLEAN TestSwallowsWrites;
+
+BOOLEAN TestKeepsSuspended;
+
+ULONG_PTR TestProcessors;
+
+volatile LONG TestKillPlace;
+volatile LONG TestKilled;
+HANDLE volatile TestKillSection;
+PVOID volatile TestKillBase;
+ULONG volatile TestEndingThread;
+HANDLE volatile TestKillThread;
+
+PVOID TestMisnamedAs;
+
+TEST_VIEW TestViews[TEST_MAXIMUM_VIEWS];
+volatile LONG TestNumberOfViews;
+
+static
+BOOLEAN
+TestIsDue(
+    ULONG Routine
+    )
+{
+    LONG Call;
+
+    Call = InterlockedIncrement(&TestCalls[Routine]);
+    if (TestFault.Call == 0 || TestFault.Routine != Routine ||
+        Call < TestFault.Call ||
+        (Call > TestFault.Call && !TestFault.Sticky)) {
+
+        return FALSE;
+    }
+
+    InterlockedIncrement(&TestFault.Fired);
+    return TRUE;
+}
+
+static
+VOID
+TestDelay(
+    VOID
+    )
+{
+    if (TestDelayMilliseconds != 0 &&
+        GetCurrentThreadId() != TestMainThreadId) {
+
+        Sleep((ULONG)TestDelayMilliseconds);
+    }
+}
+
+static
+VOID
+TestMaybeKill(
+    LONG Place,
+    PVOID Base
+    )
+{
+    if (TestKillPlace == Place &&
+        GetCurrentThreadId() != TestMainThreadId &&
+        InterlockedCompareExchange(&TestKillPlace,
+                                   TEST_KILL_NOWHERE,
+                                   Place) == Place) {
+
+        TestKillBase = Base;
+        InterlockedExchange(&TestKilled, 1);
+        for (;;) {
+            Sleep(1000);
+        }
+    }
+}
+
+static
+NTSTATUS
+TestCountHandle(
+    NTSTATUS Status
+    )
+{
+    if (NT_SUCCESS(Status)) {
+        InterlockedIncrement(&TestOpenHandles);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtCreateFile(
+    PHANDLE FileHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    PIO_STATUS_BLOCK IoStatusBlock,
+    PLARGE_INTEGER AllocationSize,
+    ULONG FileAttributes,
+    ULONG ShareAccess,
+    ULONG CreateDisposition,
+    ULONG CreateOptions,
+    PVOID EaBuffer,
+    ULONG EaLength
+    )
+{
+    if (TestIsDue(TestRoutineNtCreateFile)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtCreateFile(FileHandle,
+                                                  DesiredAccess,
+                                                  ObjectAttributes,
+                                                  IoStatusBlock,
+                                                  AllocationSize,
+                                                  FileAttributes,
+                                                  ShareAccess,
+                                                  CreateDisposition,
+                                                  CreateOptions,
+                                                  EaBuffer,
+                                                  EaLength));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtSetInformationFile(
+    HANDLE FileHandle,
+    PIO_STATUS_BLOCK IoStatusBlock,
+    PVOID FileInformation,
+    ULONG Length,
+    ULONG FileInformationClass
+    )
+{
+    if (TestIsDue(TestRoutineNtSetInformationFile)) {
+        return TestFault.Status;
+    }
+
+    TestDelay();
+
+    if (FileInformationClass == RTL_FILE_END_OF_FILE_INFORMATION &&
+        TestLargestFile < *(PULONGLONG)FileInformation) {
+
+        TestLargestFile = *(PULONGLONG)FileInformation;
+    }
+
+    return TestReal->NtSetInformationFile(FileHandle,
+                                          IoStatusBlock,
+                                          FileInformation,
+                                          Length,
+                                          FileInformationClass);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtClose(
+    HANDLE Handle
+    )
+{
+    NTSTATUS Status;
+
+    Status = TestReal->NtClose(Handle);
+    if (NT_SUCCESS(Status)) {
+        InterlockedDecrement(&TestOpenHandles);
+    } else {
+        InterlockedIncrement(&TestBadCalls);
+    }
+    if (Handle == TestKillSection) {
+        TestMaybeKill(TEST_KILL_CLOSED, NULL);
+    }
+    if (Handle == TestKillThread) {
+        TestMaybeKill(TEST_KILL_FORGOTTEN, NULL);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtCreateSection(
+    PHANDLE SectionHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    PLARGE_INTEGER MaximumSize,
+    ULONG SectionPageProtection,
+    ULONG AllocationAttributes,
+    HANDLE FileHandle
+    )
+{
+    NTSTATUS Status;
+
+    if (TestIsDue(TestRoutineNtCreateSection)) {
+        return TestFault.Status;
+    }
+
+    Status = TestCountHandle(TestReal->NtCreateSection(SectionHandle,
+                                                       DesiredAccess,
+                                                       ObjectAttributes,
+                                                       MaximumSize,
+                                                       SectionPageProtection,
+                                                       AllocationAttributes,
+                                                       FileHandle));
+    if (GetCurrentThreadId() != TestMainThreadId) {
+        TestKillSection = NT_SUCCESS(Status) ? *SectionHandle : NULL;
+    }
+    TestMaybeKill(TEST_KILL_SECTION, NULL);
+    return Status;
+}
+
+//
+// What is mapped to be emptied, or written, is given up before.
+//
+
+static
+VOID
+TestCheckRingPlace(
+    ULONGLONG FileOffset,
+    ULONGLONG SizeInBytes
+    )
+{
+    PTRACE_STORE_HEADER Header;
+    ULONGLONG Position;
+    ULONGLONG First;
+    ULONGLONG End;
+
+    Header = TestRing;
+    if (Header == NULL) {
+        return;
+    }
+
+    First = Header->FirstPosition;
+    if (TestForgetsFirstPosition) {
+        First = 0;
+    }
+    End = Header->Cursor + Header->CursorToFileOffset;
+    for (Position = FileOffset;
+         Position < End;
+         Position += Header->RingSizeInBytes) {
+
+        if (Position + SizeInBytes > First) {
+            InterlockedIncrement(&TestBadRingWrites);
+        }
+    }
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtMapViewOfSection(
+    HANDLE SectionHandle,
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    ULONG_PTR ZeroBits,
+    SIZE_T CommitSize,
+    PLARGE_INTEGER SectionOffset,
+    PSIZE_T ViewSize,
+    ULONG InheritDisposition,
+    ULONG AllocationType,
+    ULONG Win32Protect
+    )
+{
+    NTSTATUS Status;
+    LONG Index;
+
+    if (TestIsDue(TestRoutineNtMapViewOfSection)) {
+        return TestFault.Status;
+    }
+
+    if (TestFault.MapReadOnlyCall != 0 &&
+        TestCalls[TestRoutineNtMapViewOfSection] == TestFault.MapReadOnlyCall) {
+
+        Win32Protect = PAGE_READONLY;
+        InterlockedIncrement(&TestFault.Fired);
+    }
+
+    if (SectionOffset != NULL) {
+        TestCheckRingPlace((ULONGLONG)SectionOffset->QuadPart, *ViewSize);
+    }
+
+    if (*BaseAddress != NULL) {
+        TestMaybeKill(TEST_KILL_HINT, *BaseAddress);
+    }
+
+    Status = TestReal->NtMapViewOfSection(SectionHandle,
+                                          ProcessHandle,
+                                          BaseAddress,
+                                          ZeroBits,
+                                          CommitSize,
+                                          SectionOffset,
+                                          ViewSize,
+                                          InheritDisposition,
+                                          AllocationType,
+                                          Win32Protect);
+    if (NT_SUCCESS(Status)) {
+        Index = InterlockedIncrement(&TestNumberOfViews) - 1;
+        if (Index >= TEST_MAXIMUM_VIEWS) {
+            InterlockedIncrement(&TestBadCalls);
+            return Status;
+        }
+        TestViews[Index].Base = *BaseAddress;
+        TestViews[Index].FileOffset = (SectionOffset == NULL) ?
+            0 : (ULONGLONG)SectionOffset->QuadPart;
+        TestViews[Index].SizeInBytes = *ViewSize;
+        InterlockedExchange(&TestViews[Index].Live, 1);
+    }
+
+    TestMaybeKill(TEST_KILL_MAPPED, *BaseAddress);
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtUnmapViewOfSection(
+    HANDLE ProcessHandle,
+    PVOID BaseAddress
+    )
+{
+    NTSTATUS Status;
+    LONG Index;
+
+    TestDelay();
+    TestMaybeKill(TEST_KILL_UNMAP, BaseAddress);
+
+    //
+    // The view must be one of ours, mapped and not yet unmapped.
+    //
+
+    for (Index = 0;
+         Index < TestNumberOfViews && Index < TEST_MAXIMUM_VIEWS;
+         Index += 1) {
+
+        if (TestViews[Index].Base == BaseAddress &&
+            InterlockedCompareExchange(&TestViews[Index].Live, 0, 1) == 1) {
+
+            break;
+        }
+    }
+    if (Index == TestNumberOfViews || Index == TEST_MAXIMUM_VIEWS) {
+        InterlockedIncrement(&TestBadCalls);
+    }
+
+    Status = TestReal->NtUnmapViewOfSection(ProcessHandle, BaseAddress);
+    if (!NT_SUCCESS(Status)) {
+        InterlockedIncrement(&TestBadCalls);
+    }
+    TestMaybeKill(TEST_KILL_UNMAPPED, BaseAddress);
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtQueryVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID BaseAddress,
+    ULONG InformationClass,
+    PVOID Information,
+    SIZE_T SizeInBytes,
+    PSIZE_T ReturnSize
+    )
+{
+    return TestReal->NtQueryVirtualMemory(ProcessHandle,
+                                          TestMisnamedAs != NULL ?
+                                          TestMisnamedAs : BaseAddress,
+                                          InformationClass,
+                                          Information,
+                                          SizeInBytes,
+                                          ReturnSize);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtAllocateVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    ULONG_PTR ZeroBits,
+    PSIZE_T RegionSize,
+    ULONG AllocationType,
+    ULONG Protect
+    )
+{
+    NTSTATUS Status;
+
+    if (TestIsDue(TestRoutineNtAllocateVirtualMemory)) {
+        return TestFault.Status;
+    }
+
+    Status = TestReal->NtAllocateVirtualMemory(ProcessHandle,
+                                               BaseAddress,
+                                               ZeroBits,
+                                               RegionSize,
+                                               AllocationType,
+                                               Protect);
+    if (NT_SUCCESS(Status)) {
+        InterlockedIncrement(&TestLiveAllocations);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtFreeVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    PSIZE_T RegionSize,
+    ULONG FreeType
+    )
+{
+    NTSTATUS Status;
+
+    Status = TestReal->NtFreeVirtualMemory(ProcessHandle,
+                                           BaseAddress,
+                                           RegionSize,
+                                           FreeType);
+    if (NT_SUCCESS(Status)) {
+        InterlockedDecrement(&TestLiveAllocations);
+    } else {
+        InterlockedIncrement(&TestBadCalls);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtCreateEvent(
+    PHANDLE EventHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    ULONG EventType,
+    BOOLEAN InitialState
+    )
+{
+    if (TestIsDue(TestRoutineNtCreateEvent)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtCreateEvent(EventHandle,
+                                                   DesiredAccess,
+                                                   ObjectAttributes,
+                                                   EventType,
+                                                   InitialState));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtOpenProcessToken(
+    HANDLE ProcessHandle,
+    ACCESS_MASK DesiredAccess,
+    PHANDLE TokenHandle
+    )
+{
+    if (TestIsDue(TestRoutineNtOpenProcessToken)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtOpenProcessToken(ProcessHandle,
+                                                        DesiredAccess,
+                                                        TokenHandle));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtQueryInformationToken(
+    HANDLE TokenHandle,
+    ULONG TokenInformationClass,
+    PVOID TokenInformation,
+    ULONG TokenInformationLength,
+    PULONG ReturnLength
+    )
+{
+    if (TestIsDue(TestRoutineNtQueryInformationToken)) {
+        return TestFault.Status;
+    }
+
+    return TestReal->NtQueryInformationToken(TokenHandle,
+                                             TokenInformationClass,
+                                             TokenInformation,
+                                             TokenInformationLength,
+                                             ReturnLength);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtGetNextThread(
+    HANDLE ProcessHandle,
+    HANDLE ThreadHandle,
+    ACCESS_MASK DesiredAccess,
+    ULONG HandleAttributes,
+    ULONG Flags,
+    PHANDLE NewThreadHandle
+    )
+{
+    NTSTATUS Status;
+
+    if (TestIsDue(TestRoutineNtGetNextThread)) {
+        return TestFault.Status;
+    }
+
+    Status = TestCountHandle(TestReal->NtGetNextThread(ProcessHandle,
+                                                       ThreadHandle,
+                                                       DesiredAccess,
+                                                       HandleAttributes,
+                                                       Flags,
+                                                       NewThreadHandle));
+    if (NT_SUCCESS(Status)) {
+        if (TestEndingThread != 0 &&
+            GetThreadId(*NewThreadHandle) == TestEndingThread) {
+
+            TestKillThread = *NewThreadHandle;
+        }
+        TestMaybeKill(TEST_KILL_FOUND, NULL);
+    }
+    return Status;
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtWaitForMultipleObjects(
+    ULONG Count,
+    HANDLE *Handles,
+    ULONG WaitType,
+    BOOLEAN Alertable,
+    PLARGE_INTEGER Timeout
+    )
+{
+    TestMaybeKill(TEST_KILL_WAITS, NULL);
+    return TestReal->NtWaitForMultipleObjects(Count,
+                                              Handles,
+                                              WaitType,
+                                              Alertable,
+                                              Timeout);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtDuplicateObject(
+    HANDLE SourceProcessHandle,
+    HANDLE SourceHandle,
+    HANDLE TargetProcessHandle,
+    PHANDLE TargetHandle,
+    ACCESS_MASK DesiredAccess,
+    ULONG HandleAttributes,
+    ULONG Options
+    )
+{
+    if (TestIsDue(TestRoutineNtDuplicateObject)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtDuplicateObject(SourceProcessHandle,
+                                                       SourceHandle,
+                                                       TargetProcessHandle,
+                                                       TargetHandle,
+                                                       DesiredAccess,
+                                                       HandleAttributes,
+                                                       Options));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtCreateThreadEx(
+    PHANDLE ThreadHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    HANDLE ProcessHandle,
+    PVOID StartRoutine,
+    PVOID Argument,
+    ULONG CreateFlags,
+    SIZE_T ZeroBits,
+    SIZE_T StackSize,
+    SIZE_T MaximumStackSize,
+    PVOID AttributeList
+    )
+{
+    if (TestIsDue(TestRoutineNtCreateThreadEx)) {
+        return TestFault.Status;
+    }
+
+    return TestCountHandle(TestReal->NtCreateThreadEx(ThreadHandle,
+                                                      DesiredAccess,
+                                                      ObjectAttributes,
+                                                      ProcessHandle,
+                                                      StartRoutine,
+                                                      Argument,
+                                                      CreateFlags,
+                                                      ZeroBits,
+                                                      StackSize,
+                                                      MaximumStackSize,
+                                                      AttributeList));
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtQueryInformationProcess(
+    HANDLE Handle,
+    ULONG InformationClass,
+    PVOID Information,
+    ULONG Length,
+    PULONG ReturnLength
+    )
+{
+    NTSTATUS Status;
+
+    if (TestIsDue(TestRoutineNtQueryInformationProcess)) {
+        return TestFault.Status;
+    }
+
+    Status = TestReal->NtQueryInformationProcess(Handle,
+                                                 InformationClass,
+                                                 Information,
+                                                 Length,
+                                                 ReturnLength);
+    if (NT_SUCCESS(Status) &&
+        InformationClass == RTL_PROCESS_BASIC_INFORMATION) {
+
+        ((PULONG_PTR)Information)[2] = TestProcessors;
+    }
+
+    return Status;
+}
+
+LONGLONG volatile TestClock = 1000;
+LONG volatile TestClockStep = 1;
+
+PTRACE_STORE TestPacedStore;
+ULONGLONG TestPacedTicks;
+
+static
+NTSTATUS
+NTAPI
+TestNtQueryPerformanceCounter(
+    _Out_ PLARGE_INTEGER Counter,
+    _Out_opt_ PLARGE_INTEGER Frequency
+    )
+{
+    Counter->QuadPart = InterlockedExchangeAdd64(&TestClock, TestClockStep);
+    if (Frequency != NULL) {
+        Frequency->QuadPart = 10000000;
+    }
+    if (TestPacedStore != NULL) {
+        TestPacedStore->Current.PrepareTicks = TestPacedTicks;
+        TestPacedStore->Current.LongestTicks = TestPacedTicks;
+    }
+    return STATUS_SUCCESS;
+}
+
+ULONGLONG TestWriteTicks;
+LONG TestWriteView;
+
+//
+// Zeroes over a part of a ring: no reader may still take what lies there.
+//
+
+static
+NTSTATUS
+NTAPI
+TestNtWriteFile(
+    HANDLE FileHandle,
+    HANDLE Event,
+    PVOID ApcRoutine,
+    PVOID ApcContext,
+    PIO_STATUS_BLOCK IoStatusBlock,
+    PVOID Buffer,
+    ULONG Length,
+    PLARGE_INTEGER ByteOffset,
+    PULONG Key
+    )
+{
+    NTSTATUS Status;
+    ULONGLONG Ticks;
+
+    if (TestIsDue(TestRoutineNtWriteFile)) {
+        return TestFault.Status;
+    }
+
+    TestCheckRingPlace((ULONGLONG)ByteOffset->QuadPart, Length);
+
+    if (TestSwallowsWrites) {
+        IoStatusBlock->Information = Length;
+        return STATUS_SUCCESS;
+    }
+
+    Ticks = __rdtsc();
+    Status = TestReal->NtWriteFile(FileHandle,
+                                   Event,
+                                   ApcRoutine,
+                                   ApcContext,
+                                   IoStatusBlock,
+                                   Buffer,
+                                   Length,
+                                   ByteOffset,
+                                   Key);
+    if (TestWriteView != TestNumberOfViews) {
+        TestWriteView = TestNumberOfViews;
+        TestWriteTicks = 0;
+    }
+    TestWriteTicks += __rdtsc() - Ticks;
+    return Status;
+}
+
+//
+// Only a view that is there can be written to the disk.
+//
+
+static
+NTSTATUS
+NTAPI
+TestNtFlushVirtualMemory(
+    HANDLE ProcessHandle,
+    PVOID *BaseAddress,
+    PSIZE_T RegionSize,
+    PIO_STATUS_BLOCK IoStatus
+    )
+{
+    LONG Index;
+
+    for (Index = 0; Index < TestNumberOfViews; Index += 1) {
+        if (TestViews[Index].Live && TestViews[Index].Base == *BaseAddress &&
+            TestViews[Index].FileOffset != 0 && *RegionSize == 0) {
+
+            break;
+        }
+    }
+    if (Index == TestNumberOfViews) {
+        InterlockedIncrement(&TestBadCalls);
+    }
+
+    if (TestIsDue(TestRoutineNtFlushVirtualMemory)) {
+        return TestFault.Status;
+    }
+
+    return TestReal->NtFlushVirtualMemory(ProcessHandle,
+                                          BaseAddress,
+                                          RegionSize,
+                                          IoStatus);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtResumeThread(
+    HANDLE ThreadHandle,
+    PULONG PreviousSuspendCount
+    )
+{
+    return TestKeepsSuspended ? STATUS_SUCCESS :
+           TestReal->NtResumeThread(ThreadHandle, PreviousSuspendCount);
+}
+
+VOID
+TestMakeCountingRtl(
+    VOID
+    )
+{
+    RtlCopyBytes(&TestCounting, TestReal, sizeof(TestCounting));
+    TestCounting.NtCreateFile = TestNtCreateFile;
+    TestCounting.NtSetInformationFile = TestNtSetInformationFile;
+    TestCounting.NtClose = TestNtClose;
+    TestCounting.NtCreateSection = TestNtCreateSection;
+    TestCounting.NtMapViewOfSection = TestNtMapViewOfSection;
+    TestCounting.NtUnmapViewOfSection = TestNtUnmapViewOfSection;
+    TestCounting.NtQueryVirtualMemory = TestNtQueryVirtualMemory;
+    TestCounting.NtAllocateVirtualMemory = TestNtAllocateVirtualMemory;
+    TestCounting.NtFreeVirtualMemory = TestNtFreeVirtualMemory;
+    TestCounting.NtCreateEvent = TestNtCreateEvent;
+    TestCounting.NtOpenProcessToken = TestNtOpenProcessToken;
+    TestCounting.NtQueryInformationToken = TestNtQueryInformationToken;
+    TestCounting.NtGetNextThread = TestNtGetNextThread;
+    TestCounting.NtWaitForMultipleObjects = TestNtWaitForMultipleObjects;
+    TestCounting.NtDuplicateObject = TestNtDuplicateObject;
+    TestCounting.NtCreateThreadEx = TestNtCreateThreadEx;
+    TestCounting.NtQueryInformationProcess = TestNtQueryInformationProcess;
+    TestCounting.NtQueryPerformanceCounter = TestNtQueryPerformanceCounter;
+    TestCounting.NtWriteFile = TestNtWriteFile;
+    TestCounting.NtFlushVirtualMemory = TestNtFlushVirtualMemory;
+    TestCounting.NtResumeThread = TestNtResumeThread;
+}
+
+_Use_decl_annotations_
+VOID
+TestResetCounters(
+    VOID
+    )
+{
+    RtlZeroBytes(&TestFault, sizeof(TestFault));
+    RtlZeroBytes((PVOID)TestCalls, sizeof(TestCalls));
+    RtlZeroBytes(TestViews, sizeof(TestViews));
+    TestNumberOfViews = 0;
+    TestOpenHandles = 0;
+    TestLiveAllocations = 0;
+    TestBadCalls = 0;
+    TestDelayMilliseconds = 0;
+    TestLargestFile = 0;
+    TestBadRingWrites = 0;
+    TestKillPlace = TEST_KILL_NOWHERE;
+    TestKilled = 0;
+    TestKillSection = NULL;
+    TestKillBase = NULL;
+    TestEndingThread = 0;
+    TestKillThread = NULL;
+    TestMisnamedAs = NULL;
+}
