@@ -46,7 +46,6 @@ ALLOWED = {
     "Tests/Fuzz/FuzzSession.c": (2625, TESTS),
     "Tests/Penter/TestAsm.c": (1569, TESTS),
     "Tests/Penter/TestFaults.c": (1663, TESTS),
-    "Tests/Unit/TestLiveScreen.c": (1703, TESTS),
 }
 
 # Folder: (sources, why).
