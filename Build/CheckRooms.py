@@ -44,7 +44,6 @@ ALLOWED = {
     "StringTable/StringTablePrivate.h": (585, "a table's layout, once"),
     "TraceStore/TraceFormat.h": (794, "the disk: Docs/Format.md in C"),
     "Tests/Fuzz/FuzzSession.c": (2625, TESTS),
-    "Tests/Penter/TestFaults.c": (1663, TESTS),
 }
 
 # Folder: (sources, why).
