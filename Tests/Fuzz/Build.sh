@@ -76,7 +76,7 @@ Sources()
     esac
     echo "Tests/Fuzz/FuzzSupport.c"
     echo "Tests/Fuzz/FuzzWork.c"
-    echo "Tests/Fuzz/$1.c"
+    ls Tests/Fuzz/"$1".c Tests/Fuzz/"$1"/*.c 2>/dev/null
     if [ "$1" = FuzzSession ]; then
         echo "Tests/Fuzz/FuzzReal.c"
         [ "$Engine" != libFuzzer ] || echo "Tests/Fuzz/FuzzMutate.c"
@@ -223,7 +223,8 @@ fi
 #
 
 Newest=$(ls -t Reader/*/*.[ch] Rtl/*.[ch] Penter/*.[ch] StringTable/* \
-    TraceStore/*.h TraceStore/TraceControl*.c Tests/Fuzz/*.[ch] Tests/Fuzz/Build.sh | head -n 1)
+    TraceStore/*.h TraceStore/TraceControl*.c Tests/Fuzz/*.[ch] \
+    Tests/Fuzz/*/*.[ch] Tests/Fuzz/Build.sh | head -n 1)
 All=$(for Target; do Sources "$Target"; done | sort -u)
 Todo=
 for Source in $All; do
