@@ -12,12 +12,6 @@ Abstract:
 
 #include "BaseNearest.h"
 
-//
-// Longer names are not compared.
-//
-
-#define READER_NEAREST_MAXIMUM 31
-
 #define READER_NEAREST_NONE 0xFF
 
 static

@@ -15,6 +15,12 @@ Abstract:
 
 #include "../../Rtl/Rtl.h"
 
+//
+// Longer names are not compared.
+//
+
+#define READER_NEAREST_MAXIMUM 31
+
 typedef struct _READER_NEAREST {
     PCSZ Name;                      // what was given
     ULONG LengthInBytes;            // of it

@@ -1249,12 +1249,7 @@ CommandPutLogs(
     _In_ const READER_SESSION *Session
     )
 {
-    PCALLOCATOR Allocator = Session->Context->Allocator;
     READER_LOG_TABLE Table;
-    UNICODE_STRING Path;
-    PWCHAR Buffer;
-    ULONG Length = Session->DirectoryLength / sizeof(WCHAR);
-    ULONG Index;
 
     Table.Output = Output;
     Table.IsBegun = Output->Format != ReaderFormatText;
@@ -1262,41 +1257,7 @@ CommandPutLogs(
         OutputBeginTable(Output, &ReaderInfoLogTable, 0);
     }
 
-    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
-                                         RTL_MAXIMUM_PATH_IN_CHARS *
-                                             sizeof(WCHAR));
-    for (Index = 0; Buffer != NULL && Index < Session->NumberOfDirectories;
-         Index++) {
-
-        PCUNICODE_STRING Name = &Session->Directories[Index].Name;
-
-        if (Session->Directories[Index].IsLeftOut ||
-            Length + 1 + Name->Length / sizeof(WCHAR) >
-                RTL_MAXIMUM_PATH_IN_CHARS) {
-            continue;
-        }
-
-        RtlCopyBytes(Buffer, Session->Path.Buffer, Session->DirectoryLength);
-        RtlPointUnicodeString(&Path, Buffer, Length);
-        if (Name->Length != 0) {
-            Buffer[Length] = L'\\';
-            RtlCopyBytes(Buffer + Length + 1, Name->Buffer, Name->Length);
-            RtlPointUnicodeString(&Path,
-                                  Buffer,
-                                  Length + 1 + Name->Length / sizeof(WCHAR));
-        }
-
-        SessionListLog(Session->Context,
-                       &Path,
-                       L".LOG",
-                       CommandPutLogLine,
-                       &Table);
-    }
-
-    if (Buffer != NULL) {
-        Allocator->Free(Allocator->Context, Buffer);
-    }
-
+    SessionListLogs(Session, CommandPutLogLine, &Table);
     if (Table.IsBegun) {
         OutputEndTable(Output);
     }

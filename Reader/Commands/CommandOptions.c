@@ -759,7 +759,13 @@ CommandFindSession(
         return TRUE;
     }
 
-    Status = SessionFind(Context, Text, &Result, &Others);
+    if (Command == &ReaderSessionsCommand) {
+        Status = SessionFindPlace(Context, &Result);
+        Others = 0;
+    } else {
+        Status = SessionFind(Context, Text, &Result, &Others);
+    }
+
     if (NT_SUCCESS(Status)) {
 
         Length = RtlLengthOfWideString(Result);
@@ -832,7 +838,7 @@ CommandFindSessions(
     //
 
     if (Command == &ReaderExcludeCommand ||
-        Command == &ReaderSessionsCommand ||
+        (Command == &ReaderSessionsCommand && Options->Path != NULL) ||
         (Options->Given & READER_OPTION_STATIC) != 0) {
         return TRUE;
     }

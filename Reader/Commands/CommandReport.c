@@ -12,6 +12,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionDescribe.h"
+#include "../Session/SessionLog.h"
 #include "../Functions/FunctionCache.h"
 #include "../Functions/FunctionFilter.h"
 #include "../Functions/FunctionLine.h"
@@ -535,6 +536,7 @@ CommandEndReport(
     CallPutRangeNote(Output, Report->Options, Report->BegunBefore);
     CallPutProbeNote(Output, &Report->Session);
     SessionPutClockNote(Output, &Report->Session);
+    SessionPutLogNote(Output, &Report->Session);
     OutputEndDocument(Output);
 }
 

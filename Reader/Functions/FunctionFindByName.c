@@ -11,6 +11,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
+#include "../Base/BaseNearest.h"
 #include "FunctionFindByName.h"
 
 #define READER_MAXIMUM_LISTED 10u
@@ -317,8 +318,56 @@ FunctionListFunctions(
 
 
 //
+// Finds the function whose name, without parameters, is nearest to a name.
+// Returns how many there are: 0 or 1.
+//
+
+static
+ULONG
+FunctionFindNearest(
+    _In_ PCREADER_NAME Name,
+    _In_reads_(NumberSeen) const UCHAR *IsSeen,
+    _In_ ULONG NumberSeen,
+    _Out_ PULONG Found
+    )
+{
+    const READER_FUNCTIONS *Functions = Name->Functions;
+    PCREADER_FUNCTION Function;
+    READER_NEAREST Nearest;
+    CHAR Bare[READER_NEAREST_MAXIMUM + 2];
+    ULONG Distance;
+    ULONG Length;
+    ULONG Index;
+
+    BaseBeginNearest(&Nearest, Name->Name);
+    for (Index = 0; Index < NumberSeen; Index++) {
+
+        Function = &Functions->Functions[Index];
+        Length = 0;
+        while (Length < Function->NameLength && Length < sizeof(Bare) - 1 &&
+               Function->Name[Length] != '(') {
+            Bare[Length] = Function->Name[Length];
+            Length += 1;
+        }
+
+        Bare[Length] = 0;
+        Distance = Nearest.Distance;
+        if (IsSeen[Index]) {
+            BaseOfferNearest(&Nearest, Bare);
+        }
+        if (Nearest.Distance != Distance) {
+            *Found = Index;
+        }
+    }
+
+    return Nearest.Best != NULL ? 1 : 0;
+}
+
+
+//
 // Says that there is no function of a name, and which are near: those that
-// contain it in another case.
+// contain it in another case, or the one that it takes the fewest letters to
+// make it of.
 // IsSeen, NumberSeen: by function, whether it was called.
 // Found: room for all functions.
 //
@@ -351,6 +400,10 @@ FunctionSuggestNames(
             Found[Count] = Index;
             Count += 1;
         }
+    }
+
+    if (Count == 0 && NumberSeen != 0) {
+        Count = FunctionFindNearest(Name, IsSeen, NumberSeen, Found);
     }
 
     BaseSort(Found, Count, FunctionCompareNames, (PVOID)Functions);

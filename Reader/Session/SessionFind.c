@@ -421,6 +421,40 @@ SessionFind(
     return Status;
 }
 
+_Use_decl_annotations_
+NTSTATUS
+SessionFindPlace(
+    PCREADER_CONTEXT Context,
+    PWSTR *Path
+    )
+{
+    NTSTATUS Status;
+    ULONG Others;
+    ULONG Length;
+
+    Status = SessionFind(Context, L"", Path, &Others);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    //
+    // Without the name; a root keeps its separator.
+    //
+
+    Length = RtlLengthOfWideString(*Path);
+    while (Length != 0 && (*Path)[Length - 1] != L'\\' &&
+           (*Path)[Length - 1] != L'/') {
+        Length -= 1;
+    }
+
+    if (Length > 1 && (*Path)[Length - 2] != L':') {
+        Length -= 1;
+    }
+
+    (*Path)[Length] = 0;
+    return STATUS_SUCCESS;
+}
+
 static
 NTSTATUS
 SessionStopListing(

@@ -94,6 +94,18 @@ SessionFind(
     );
 
 //
+// Finds the directory that SessionFind takes the newest session of, terminated,
+// which the caller frees.  STATUS_NOT_FOUND: no place has a session.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionFindPlace(
+    _In_ PCREADER_CONTEXT Context,
+    _Outptr_ PWSTR *Path
+    );
+
+//
 // Is a text a path of something that exists, or one that has a separator or a
 // drive in it, which cannot be the name of a program?
 //

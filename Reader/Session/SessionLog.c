@@ -151,3 +151,90 @@ SessionListLog(
     (VOID)RtlEnumerateDirectory(Context->Rtl, NtPath, SessionVisitLog, &Logs);
     Allocator->Free(Allocator->Context, Logs.Path);
 }
+
+_Use_decl_annotations_
+VOID
+SessionListLogs(
+    const READER_SESSION *Session,
+    PREADER_LOG_ROUTINE Routine,
+    PVOID RoutineContext
+    )
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    UNICODE_STRING Path;
+    PWCHAR Buffer;
+    ULONG Length = Session->DirectoryLength / sizeof(WCHAR);
+    ULONG Index;
+
+    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                         RTL_MAXIMUM_PATH_IN_CHARS *
+                                             sizeof(WCHAR));
+    if (Buffer == NULL) {
+        return;
+    }
+
+    for (Index = 0; Index < Session->NumberOfDirectories; Index++) {
+
+        PCUNICODE_STRING Name = &Session->Directories[Index].Name;
+
+        if (Session->Directories[Index].IsLeftOut ||
+            Length + 1 + Name->Length / sizeof(WCHAR) >
+                RTL_MAXIMUM_PATH_IN_CHARS) {
+            continue;
+        }
+
+        RtlCopyBytes(Buffer, Session->Path.Buffer, Session->DirectoryLength);
+        RtlPointUnicodeString(&Path, Buffer, Length);
+        if (Name->Length != 0) {
+            Buffer[Length] = L'\\';
+            RtlCopyBytes(Buffer + Length + 1, Name->Buffer, Name->Length);
+            RtlPointUnicodeString(&Path,
+                                  Buffer,
+                                  Length + 1 + Name->Length / sizeof(WCHAR));
+        }
+
+        SessionListLog(Session->Context,
+                       &Path,
+                       L".LOG",
+                       Routine,
+                       RoutineContext);
+    }
+
+    Allocator->Free(Allocator->Context, Buffer);
+}
+
+static
+VOID
+SessionCountLogLine(
+    _In_opt_ PVOID Context,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Line,
+    _In_ ULONG LengthInBytes
+    )
+{
+    UNREFERENCED_PARAMETER(Line);
+    UNREFERENCED_PARAMETER(LengthInBytes);
+    *(PULONG)Context += 1;
+}
+
+_Use_decl_annotations_
+VOID
+SessionPutLogNote(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session
+    )
+{
+    ULONG Lines = 0;
+
+    if (Output->Format != ReaderFormatText) {
+        return;
+    }
+
+    SessionListLogs(Session, SessionCountLogLine, &Lines);
+    if (Lines != 0) {
+        RtlWriteText(Output->Writer,
+                     "Log: %u line%s: TraceReader info shows what the library "
+                     "reported.\n",
+                     Lines,
+                     Lines == 1 ? "" : "s");
+    }
+}

@@ -13,8 +13,8 @@ Abstract:
 #ifndef TRACER_SESSION_LOG_H
 #define TRACER_SESSION_LOG_H
 
-#include "../Base/BaseContext.h"
-#include "../../Rtl/Rtl.h"
+#include "../Output/OutputTable.h"
+#include "Session.h"
 
 //
 // Takes a line, without its end.
@@ -43,6 +43,28 @@ SessionListLog(
     _In_z_ PCWSTR Suffix,
     _In_ PREADER_LOG_ROUTINE Routine,
     _In_opt_ PVOID RoutineContext
+    );
+
+//
+// The same of all directories of a session, but for those that --process
+// leaves out.
+//
+
+VOID
+SessionListLogs(
+    _In_ const READER_SESSION *Session,
+    _In_ PREADER_LOG_ROUTINE Routine,
+    _In_opt_ PVOID RoutineContext
+    );
+
+//
+// Says that there are such lines, in text.
+//
+
+VOID
+SessionPutLogNote(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session
     );
 
 #endif // TRACER_SESSION_LOG_H

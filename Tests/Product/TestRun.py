@@ -254,8 +254,14 @@ def check_names(results, scratch, program, plain):
     results.check(rows == [{'line': lines[0]}] and
                   text.endswith('\nLog\n%s\n' % lines[0]),
                   'info: what the log says', [rows, text])
+    note = 'Log: 1 line: TraceReader info shows what the library reported.\n'
+    results.check(note in support.reader('report', session)[1] and
+                  note not in support.reader('report', '--csv', session)[1],
+                  'report: there is a log')
     code, _, errors = run(program, '1', directory=directory)
     session = session_of(results, errors, 'no log')
+    results.check('Log:' not in support.reader('report', session)[1],
+                  'control: report: no log')
     text = support.reader('info', session)[1]
     results.check('\nLog\n' not in text and json.loads(
         support.reader('info', '--json', session)[1])['log'] == [],
@@ -294,8 +300,9 @@ def check_report(results, scratch, program):
     session = session_of(results, errors, '--report')
     _, text, _ = support.reader('report', '--limit', '10', session)
 
-    # Without times: see steady().
-    seen, expected = (re.sub(r' *[\d.]+ +[nmu]?s', ' TIME', text)
+    # Without times (see steady()), and what is said of them.
+    seen, expected = (re.sub(r' *[\d.]+ +[nmu]?s', ' TIME', re.sub(
+        '^Times are approximate.*\n', '', text, flags=re.M))
                       for text in (output, '[7]\n63\n' + text))
     results.check(code == 0 and 'Middle' in text and seen == expected,
                   '--report', [output, text])
@@ -359,6 +366,20 @@ def check_found(results, scratch, program):
         expected = support.reader('diff', '--csv', made[1], made[2])
         results.equal(steady(ask('diff', '--csv', '@2', '@1', **place)),
                       steady(expected), 'place %d: diff' % number)
+        code, text, errors = ask('sessions', '--json', **place)
+        rows = json.loads(text)['sessions']
+        results.equal((code, sorted(row['directory'] for row in rows)),
+                      (0, sorted(os.path.basename(native(session))
+                                 for session in made)),
+                      'place %d: sessions' % number)
+        code, _, errors = ask('callers', 'Laef', **place)
+        results.check(code == 3 and 'near are:\n  echo.exe!Leaf\n' in errors,
+                      'place %d: a function that is nearly right' % number,
+                      [errors])
+        code, _, errors = ask('callers', 'Xyzzy', **place)
+        results.check(code == 3 and 'near are' not in errors,
+                      'control: place %d: no function is near' % number,
+                      [errors])
         code, _, errors = ask('report', '@4', **place)
         results.check(code == 1 and '@4' in errors, 'place %d: @4' % number,
                       [errors])

@@ -116,7 +116,8 @@ TestCommands(
         "What was called until then (by handlers, destructors) may be shown "
         "inside them.\n"
         "Unfinished: open at the end of the data; counted up to the thread's "
-        "last record.\n");
+        "last record.\n"
+        "Log: 1 line: TraceReader info shows what the library reported.\n");
 
     TEST_EQUAL(TestRun("report --csv --sort=name --module=APP --limit 1 @"),
                0);
@@ -286,7 +287,8 @@ TestFilters(
         "that of calls inside others of the same function is in theirs.  "
         "What was called until then (by handlers, destructors) may be shown "
         "inside them.\n"
-        "Not shown (--function, --exclude): 2 functions, 2 calls.\n");
+        "Not shown (--function, --exclude): 2 functions, 2 calls.\n"
+        "Log: 1 line: TraceReader info shows what the library reported.\n");
 
     TEST_EQUAL(TestRun("replay --exclude app.exe+0x1,app.exe+0x4 "
                        "--exclude app.exe+0x3000 @"),
