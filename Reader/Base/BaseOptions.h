@@ -135,8 +135,8 @@ typedef struct _READER_OPTIONS {
     PCWSTR ExcludeList;             // --exclude-list; NULL: not given
     PCSZ ExcludeListUtf8;
     PCWSTR Settings[ReaderSettingCount];    // of run; NULL: not given
-    PCWSTR Program;                 // of run: the program's command line, as
-                                    // it was given
+    PCWSTR Program;                 // of run: what follows the program, as it
+                                    // was given
     PVOID FoundPaths[2];            // allocated: what First and Path are, if
                                     // they were found
 } READER_OPTIONS;

@@ -177,7 +177,10 @@ BaseIsSettingGood(
     switch (Setting->Kind) {
 
     case ReaderSettingText:
-        return TRUE;
+        for (Index = 0; Index < Length && Text[Index] == L' '; Index++) {
+        }
+
+        return Index < Length;
 
     case ReaderSettingModules:
         return BaseAreModulesGood(Text, Length);

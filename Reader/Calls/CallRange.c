@@ -435,6 +435,7 @@ CallPutRangeNote(
                      Options->From,
                      Unit,
                      Options->IsFromBeforeEnd ? "before the last record "
+                     : Options->IsToBeforeEnd ? "after the first record "
                                               : "");
     }
 

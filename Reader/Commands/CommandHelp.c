@@ -183,12 +183,15 @@ CommandWriteHelp(
     if (Command == NULL) {
 
         RtlWriteText(Writer,
-                     "usage: TraceReader COMMAND [OPTIONS] PATH\n\n"
+                     "usage: TraceReader COMMAND [OPTIONS] [PATH]\n"
+                     "       TraceReader run [SETTINGS] PROGRAM "
+                     "[ARGUMENT...]\n\n"
                      "Reads what Tracer recorded.  PATH is a session "
                      "directory or one store in it\n(*" TRACE_FILE_SUFFIX
                      "), or a directory that contains sessions of several "
                      "processes;\nthe traced programs may still be "
-                     "running.\n\n"
+                     "running.\nWithout PATH it is the newest session; @2 is "
+                     "the one before that, NAME the newest\nof a program.\n\n"
                      "Commands:\n");
         for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
             RtlWriteText(Writer,

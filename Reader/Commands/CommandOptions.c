@@ -755,7 +755,12 @@ CommandFindSession(
     ULONG Others;
     ULONG Length;
 
-    if (Text[0] != 0 && !IsNumber && SessionIsPath(Context, Text)) {
+    //
+    // An empty argument means nothing: a script's variable that is not set.
+    //
+
+    if (*Path != NULL &&
+        (Text[0] == 0 || (!IsNumber && SessionIsPath(Context, Text)))) {
         return TRUE;
     }
 
@@ -843,7 +848,7 @@ CommandFindSessions(
         return TRUE;
     }
 
-    if (Command == &ReaderDiffCommand && Options->First[0] == L'@' &&
+    if (Command == &ReaderDiffCommand && Options->First[0] != 0 &&
         !CommandFindSession(Context,
                             Command,
                             &Options->FoundPaths[0],
@@ -960,7 +965,9 @@ CommandParseOptions(
             if (IsProgram) {
                 Options->Path = Arguments[Index].Wide;
                 Options->PathUtf8 = Argument;
-                Options->Program = Arguments[Index].Rest;
+                Options->Program = Index + 1 < NumberOfArguments
+                                       ? Arguments[Index + 1].Rest
+                                       : L"";
                 break;
             }
 
@@ -1096,7 +1103,8 @@ CommandParseOptions(
     }
 
     if (Options->Path == NULL || Options->Path[0] == 0 ||
-        (IsPathFirst && Options->First[0] == 0)) {
+        (NumberOfPlaces != 1 && !IsOpen && !IsProgram &&
+         Options->First[0] == 0)) {
         CommandWriteUsageError(Context,
                                Command,
                                NumberOfPlaces == 1

@@ -49,7 +49,13 @@ typedef BOOL (WINAPI READER_SET_BREAK_HANDLER)(
     _In_ BOOL IsAdded
     );
 
-typedef PWCH (WINAPI READER_GET_ENVIRONMENT_STRINGS_W)(
+typedef BOOL (WINAPI READER_SET_HANDLE_INFORMATION)(
+    _In_ HANDLE Handle,
+    _In_ DWORD Mask,
+    _In_ DWORD Flags
+    );
+
+typedef PWSTR (WINAPI READER_GET_ENVIRONMENT_STRINGS_W)(
     VOID
     );
 
@@ -58,6 +64,7 @@ typedef PWCH (WINAPI READER_GET_ENVIRONMENT_STRINGS_W)(
     ENTRY(READER_GET_LAST_ERROR, GetLastError)                              \
     ENTRY(READER_GET_EXIT_CODE_PROCESS, GetExitCodeProcess)                 \
     ENTRY(READER_SET_BREAK_HANDLER, SetConsoleCtrlHandler)                  \
+    ENTRY(READER_SET_HANDLE_INFORMATION, SetHandleInformation)              \
     ENTRY(READER_GET_ENVIRONMENT_STRINGS_W, GetEnvironmentStringsW)
 
 #define READER_RUN_FIELD(Type, Name) Type *Name;
@@ -87,6 +94,13 @@ C_ASSERT(sizeof(READER_RUN_ROUTINES) ==
 //
 
 #define READER_BASE_VARIABLE "TRACER_BASE_DIRECTORY"
+
+//
+// What the names of all settings begin with.
+//
+
+#define READER_PREFIX "TRACER_"
+#define READER_PREFIX_LENGTH (sizeof(READER_PREFIX) - 1)
 
 typedef struct _READER_RUN {
     PCREADER_CONTEXT Context;
@@ -172,6 +186,9 @@ CommandCheckVariable(
             return TRUE;
         }
         Name[Length] = (CHAR)Text[Length];
+        if (Name[Length] >= 'a' && Name[Length] <= 'z') {
+            Name[Length] -= 'a' - 'A';
+        }
         Length += 1;
     }
 
@@ -197,9 +214,14 @@ CommandCheckVariable(
         return TRUE;
     }
 
-    BaseBeginNearest(&Nearest, Name);
+    //
+    // What all have in common does not make them alike.
+    //
+
+    BaseBeginNearest(&Nearest, Name + READER_PREFIX_LENGTH);
     for (Index = 0; Index < ReaderSettingCount; Index++) {
-        BaseOfferNearest(&Nearest, BaseSettings[Index].Variable);
+        BaseOfferNearest(&Nearest,
+                         BaseSettings[Index].Variable + READER_PREFIX_LENGTH);
     }
 
     if (Nearest.Best == NULL) {
@@ -212,7 +234,7 @@ CommandCheckVariable(
 
     RtlWriteText(Errors,
                  "TraceReader: run: the environment has %T, which is no "
-                 "setting: did you mean %s?\n",
+                 "setting: did you mean " READER_PREFIX "%s?\n",
                  Name,
                  Nearest.Best);
     return FALSE;
@@ -228,7 +250,7 @@ CommandCheckEnvironment(
     _In_ PREADER_RUN Run
     )
 {
-    static const CHAR Prefix[] = "TRACER_";
+    static const CHAR Prefix[] = READER_PREFIX;
     PCWSTR Text = Run->Routines.GetEnvironmentStringsW();
     BOOLEAN IsGood = TRUE;
     ULONG Index;
@@ -259,6 +281,83 @@ CommandCheckEnvironment(
 
     RtlFlushWriter(Run->Context->Errors);
     return IsGood;
+}
+
+//
+// Is it the name that stands for no file?
+//
+
+static
+BOOLEAN
+CommandIsNul(
+    _In_ PCRTL Rtl,
+    _In_ PCUNICODE_STRING Text
+    )
+{
+    static const WCHAR Nul[] = L"NUL";
+    ULONG Index;
+
+    for (Index = 0; Index < 3; Index++) {
+        if (Text->Length != 3 * sizeof(WCHAR) ||
+            Rtl->RtlUpcaseUnicodeChar(Text->Buffer[Index]) != Nul[Index]) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+//
+// Makes a path one that means the same in every directory, and sets a variable
+// to it.
+// Path: RTL_MAXIMUM_PATH_IN_CHARS + 1, terminated.
+//
+
+static
+BOOLEAN
+CommandSetFullPath(
+    _In_ PREADER_RUN Run,
+    _In_z_ PCWSTR Variable,
+    _Inout_ PWCHAR Path
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING Value;
+    NTSTATUS Status = STATUS_NO_MEMORY;
+    PWCHAR Full;
+    ULONG Length;
+
+    Full = (PWCHAR)Allocator->Allocate(
+        Allocator->Context, (RTL_MAXIMUM_PATH_IN_CHARS + 1) * sizeof(WCHAR));
+    if (Full != NULL) {
+
+        //
+        // What has no full path stays as it is: the library reports it.
+        //
+
+        Length = Context->Rtl->GetFullPathNameW(Path,
+                                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                                Full,
+                                                NULL);
+        if (Length != 0 && Length < RTL_MAXIMUM_PATH_IN_CHARS) {
+            RtlCopyBytes(Path, Full, ((SIZE_T)Length + 1) * sizeof(WCHAR));
+        }
+
+        RtlPointUnicodeString(&Value, Path, RtlLengthOfWideString(Path));
+        Status = RtlSetEnvironment(Context->Rtl, Variable, &Value);
+        Allocator->Free(Allocator->Context, Full);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Context,
+                 "set the environment of the program",
+                 Run->Options->PathUtf8,
+                 Status);
+        return FALSE;
+    }
+
+    return TRUE;
 }
 
 //
@@ -294,6 +393,24 @@ CommandSetEnvironment(
         RtlPointUnicodeString(&Value,
                               Options->Settings[Index],
                               RtlLengthOfWideString(Options->Settings[Index]));
+
+        //
+        // A path is one from here, wherever a program may be then.
+        //
+
+        if (Index == ReaderSettingOfExclude || Index == ReaderSettingOfChrono ||
+            (Index == ReaderSettingOfConfig &&
+             !CommandIsNul(Context->Rtl, &Value))) {
+
+            RtlCopyBytes(Run->Root,
+                         Value.Buffer,
+                         (SIZE_T)Value.Length + sizeof(WCHAR));
+            if (!CommandSetFullPath(Run, Variable, Run->Root)) {
+                return FALSE;
+            }
+            continue;
+        }
+
         Status = RtlSetEnvironment(Context->Rtl, Variable, &Value);
         if (!NT_SUCCESS(Status)) {
             BaseFail(Context,
@@ -310,7 +427,7 @@ CommandSetEnvironment(
     //
 
     if (SessionQueryPlace(Context, 0, Run->Root, RTL_MAXIMUM_PATH_IN_CHARS)) {
-        return TRUE;
+        return CommandSetFullPath(Run, L"TRACER_DIRECTORY", Run->Root);
     }
 
     if (SessionQueryPlace(Context, 1, Run->Root, RTL_MAXIMUM_PATH_IN_CHARS)) {
@@ -359,6 +476,30 @@ CommandQueryStart(
 }
 
 //
+// A standard handle, which the program is to have too: STARTUPINFO's
+// documentation wants it to be inheritable.  Handles of older consoles are no
+// handles, and are shared anyway.
+//
+
+static
+HANDLE
+CommandShareHandle(
+    _In_ PREADER_RUN Run,
+    _In_ ULONG Which
+    )
+{
+    HANDLE Handle = Run->Context->Rtl->GetStdHandle(Which);
+
+    if (Handle != NULL && Handle != INVALID_HANDLE_VALUE) {
+        Run->Routines.SetHandleInformation(Handle,
+                                           HANDLE_FLAG_INHERIT,
+                                           HANDLE_FLAG_INHERIT);
+    }
+
+    return Handle;
+}
+
+//
 // Runs the program to its end.  FALSE if it could not be started; the error has
 // been written.
 //
@@ -375,17 +516,20 @@ CommandRunProgram(
     PROCESS_INFORMATION Process;
     STARTUPINFOW Startup;
     PWCHAR CommandLine;
-    ULONG Length = RtlLengthOfWideString(Run->Options->Program);
+    ULONG Length = RtlLengthOfWideString(Run->Options->Path);
+    ULONG RestLength = RtlLengthOfWideString(Run->Options->Program);
     DWORD Error;
     DWORD ExitCode = 0;
     BOOL IsStarted;
 
     //
-    // CreateProcessW may write to it.
+    // CreateProcessW may write to it.  Its rules for the first argument are not
+    // those of the others: in quotes there is one reading.
     //
 
     CommandLine = (PWCHAR)Allocator->Allocate(
-        Allocator->Context, ((SIZE_T)Length + 1) * sizeof(WCHAR));
+        Allocator->Context,
+        ((SIZE_T)Length + RestLength + 4) * sizeof(WCHAR));
     if (CommandLine == NULL) {
         BaseFail(Context,
                  "start the program",
@@ -394,16 +538,20 @@ CommandRunProgram(
         return FALSE;
     }
 
-    RtlCopyBytes(CommandLine,
+    CommandLine[0] = L'"';
+    RtlCopyBytes(CommandLine + 1, Run->Options->Path, Length * sizeof(WCHAR));
+    CommandLine[Length + 1] = L'"';
+    CommandLine[Length + 2] = RestLength != 0 ? L' ' : 0;
+    RtlCopyBytes(CommandLine + Length + 3,
                  Run->Options->Program,
-                 ((SIZE_T)Length + 1) * sizeof(WCHAR));
+                 ((SIZE_T)RestLength + 1) * sizeof(WCHAR));
     RtlZeroBytes(&Startup, sizeof(Startup));
     RtlZeroBytes(&Process, sizeof(Process));
     Startup.cb = sizeof(Startup);
     Startup.dwFlags = STARTF_USESTDHANDLES;
-    Startup.hStdInput = Rtl->GetStdHandle(STD_INPUT_HANDLE);
-    Startup.hStdOutput = Rtl->GetStdHandle(STD_OUTPUT_HANDLE);
-    Startup.hStdError = Rtl->GetStdHandle(STD_ERROR_HANDLE);
+    Startup.hStdInput = CommandShareHandle(Run, STD_INPUT_HANDLE);
+    Startup.hStdOutput = CommandShareHandle(Run, STD_OUTPUT_HANDLE);
+    Startup.hStdError = CommandShareHandle(Run, STD_ERROR_HANDLE);
     Run->Routines.SetConsoleCtrlHandler(CommandIgnoreBreak, TRUE);
     IsStarted = Run->Routines.CreateProcessW(NULL,
                                              CommandLine,
@@ -428,9 +576,7 @@ CommandRunProgram(
     Rtl->NtClose(Process.hThread);
     Run->ProcessId = Process.dwProcessId;
     Run->Start = CommandQueryStart(Context, Process.hProcess);
-    while (Rtl->NtWaitForSingleObject(Process.hProcess, FALSE, NULL) !=
-           STATUS_WAIT_0) {
-    }
+    (VOID)Rtl->NtWaitForSingleObject(Process.hProcess, FALSE, NULL);
 
     Run->Routines.GetExitCodeProcess(Process.hProcess, &ExitCode);
     Run->ExitCode = ExitCode;
@@ -469,6 +615,7 @@ BOOLEAN
 CommandPutLogs(
     _In_ PREADER_RUN Run,
     _In_z_ PCWSTR Path,
+    _In_ BOOLEAN IsTemporary,
     _In_z_ PCWSTR Suffix
     )
 {
@@ -492,7 +639,12 @@ CommandPutLogs(
                                       Buffer,
                                       RTL_MAXIMUM_PATH_IN_CHARS,
                                       &NtPath))) {
-        SessionListLog(Context, &NtPath, Suffix, CommandPutLogLine, Run);
+        SessionListLog(Context,
+                       &NtPath,
+                       IsTemporary,
+                       Suffix,
+                       CommandPutLogLine,
+                       Run);
     }
 
     if (Run->NumberOfLines > READER_RUN_LOG_LINES) {
@@ -540,7 +692,7 @@ CommandPutTemporaryLog(
     }
 
     if (Context->Rtl->GetTempPathW(RTL_MAXIMUM_PATH_IN_CHARS, Directory) != 0) {
-        IsFound = CommandPutLogs(Run, Directory, Suffix);
+        IsFound = CommandPutLogs(Run, Directory, TRUE, Suffix);
     }
 
     Context->Allocator->Free(Context->Allocator->Context, Directory);
@@ -548,13 +700,53 @@ CommandPutTemporaryLog(
 }
 
 //
+// Names the settings that may leave the program out.
+//
+
+static
+VOID
+CommandPutSettings(
+    _In_ PREADER_RUN Run
+    )
+{
+    static const struct {
+        PCWSTR Name;
+        WCHAR Harmless;             // the value that leaves nothing out
+    } Variables[] = {
+        { L"TRACER_MODULES", 0 },
+        { L"TRACER_EXECUTABLES", 0 },
+        { L"TRACER_ENABLED", L'1' }
+    };
+    WCHAR Buffer[256];
+    UNICODE_STRING Value;
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Variables); Index++) {
+        if (NT_SUCCESS(RtlQueryEnvironment(Run->Context->Rtl,
+                                           Variables[Index].Name,
+                                           Buffer,
+                                           RTL_NUMBER_OF(Buffer),
+                                           &Value)) &&
+            Value.Length != 0 && Buffer[0] != Variables[Index].Harmless) {
+
+            RtlWriteText(Run->Context->Errors,
+                         "  %S=%Z may leave it out.\n",
+                         Variables[Index].Name,
+                         &Value);
+        }
+    }
+}
+
+//
 // Says that there is no session, and what may be the reason.
+// Later: sessions that are there, of processes that started later.
 //
 
 static
 VOID
 CommandPutNoSession(
-    _In_ PREADER_RUN Run
+    _In_ PREADER_RUN Run,
+    _In_ ULONG Later
     )
 {
     PCREADER_OPTIONS Options = Run->Options;
@@ -564,6 +756,16 @@ CommandPutNoSession(
                  "TraceReader: run: %T left no session in %S\n",
                  Options->PathUtf8,
                  Run->Root);
+    if (Later != 0) {
+        RtlWriteText(Errors,
+                     "  but %u of processes that started later %s there "
+                     "(TraceReader sessions lists them)\n",
+                     Later,
+                     Later == 1 ? "is" : "are");
+        return;
+    }
+
+    CommandPutSettings(Run);
     if (!CommandPutTemporaryLog(Run)) {
         RtlWriteText(
             Errors,
@@ -601,7 +803,13 @@ CommandReportRun(
     Options.Command = ReaderReportCommand.Name;
     Options.Path = Path;
     Options.PathUtf8 = PathUtf8;
-    Options.Given = IsShown ? 0 : READER_OPTION_LINES;
+    Options.Given = READER_OPTION_LINES;
+    if (IsShown) {
+        Options.Given =
+            (Run->Options->Given & READER_OPTION_NO_SYMBOLS) != 0
+                ? READER_OPTION_NO_CACHE
+                : 0;
+    }
     Options.Limit = IsShown ? READER_RUN_REPORT_ROWS : ~0ULL;
     if (!IsShown) {
         RtlInitializeBufferWriter(&Nowhere, Buffer, sizeof(Buffer));
@@ -636,7 +844,7 @@ CommandPutRun(
 
     if (!NT_SUCCESS(SessionListFound(Context, Run->Root, &List))) {
         SessionFreeFound(&List);
-        CommandPutNoSession(Run);
+        CommandPutNoSession(Run, 0);
         return;
     }
 
@@ -654,7 +862,7 @@ CommandPutRun(
         Length + 2 + Found->Name.Length / sizeof(WCHAR) >
             RTL_MAXIMUM_PATH_IN_CHARS) {
         SessionFreeFound(&List);
-        CommandPutNoSession(Run);
+        CommandPutNoSession(Run, Later);
         return;
     }
 
@@ -677,7 +885,7 @@ CommandPutRun(
                      Later == 1 ? "is" : "are");
     }
 
-    (VOID)CommandPutLogs(Run, Path, L".LOG");
+    (VOID)CommandPutLogs(Run, Path, FALSE, L".LOG");
     RtlFlushWriter(Errors);
 
     PathUtf8 = (PCHAR)Allocator->Allocate(Allocator->Context,
@@ -688,6 +896,12 @@ CommandPutRun(
 
     RtlWideToUtf8(Path, Length, PathUtf8, Length * 3, &Index);
     PathUtf8[Index] = 0;
+
+    //
+    // From here on Ctrl+C is meant for this program.
+    //
+
+    Run->Routines.SetConsoleCtrlHandler(CommandIgnoreBreak, FALSE);
     if ((Options->Given & READER_OPTION_NO_SYMBOLS) == 0) {
         CommandReportRun(Run, Path, PathUtf8, FALSE);
     }

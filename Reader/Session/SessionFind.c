@@ -11,6 +11,7 @@ Abstract:
 --*/
 
 #include "SessionFind.h"
+#include "SessionName.h"
 
 //
 // What follows the program's name and a '-': digits, and the lengths of the
@@ -75,6 +76,18 @@ SessionTakeFoundName(
         !SessionTakeDigits(Stamp + READER_FOUND_DATE + READER_FOUND_TIME + 2,
                            READER_FOUND_MILLISECONDS,
                            &Found->Start)) {
+        return FALSE;
+    }
+
+    //
+    // A date that no clock shows would always be the newest.
+    //
+
+    if (Found->Start / 100000000000ULL % 100 > 12 ||
+        Found->Start / 1000000000 % 100 > 31 ||
+        Found->Start / 10000000 % 100 > 23 ||
+        Found->Start / 100000 % 100 > 59 ||
+        Found->Start / 1000 % 100 > 59) {
         return FALSE;
     }
 
@@ -150,11 +163,12 @@ SessionVisitFound(
     RtlPointUnicodeString(&Found.Name, Buffer, Name->Length / sizeof(WCHAR));
 
     //
-    // Names come in order, or nearly so: each moves a few places.
+    // Names come in order, or nearly so: each moves a few places.  The order is
+    // turned round in the end.
     //
 
     Index = List->Number;
-    while (Index != 0 && List->Found[Index - 1].Start < Found.Start) {
+    while (Index != 0 && List->Found[Index - 1].Start > Found.Start) {
         List->Found[Index] = List->Found[Index - 1];
         Index -= 1;
     }
@@ -175,11 +189,14 @@ SessionListFound(
     PCALLOCATOR Allocator = Context->Allocator;
     UNICODE_STRING Path;
     UNICODE_STRING NtPath;
+    READER_FOUND Found;
     PWCHAR Buffer;
     NTSTATUS Status;
+    ULONG Index;
 
     RtlZeroBytes(List, sizeof(*List));
     List->Context = Context;
+    Index = 0;
     Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
                                          RTL_MAXIMUM_PATH_IN_CHARS *
                                              sizeof(WCHAR));
@@ -200,6 +217,12 @@ SessionListFound(
                                        &NtPath,
                                        SessionVisitFound,
                                        List);
+    }
+
+    for (; Index < List->Number / 2; Index++) {
+        Found = List->Found[Index];
+        List->Found[Index] = List->Found[List->Number - 1 - Index];
+        List->Found[List->Number - 1 - Index] = Found;
     }
 
     Allocator->Free(Allocator->Context, Buffer);
@@ -340,6 +363,8 @@ SessionFind(
     PWCHAR Result;
     ULONGLONG Number = 1;
     NTSTATUS Status;
+    BOOLEAN IsNumber = Text[0] == L'@';
+    BOOLEAN IsEnd = FALSE;
     ULONG Fitting;
     ULONG Index;
     ULONG Length;
@@ -347,7 +372,7 @@ SessionFind(
 
     *Path = NULL;
     *NumberOfOthers = 0;
-    if (Text[0] == L'@') {
+    if (IsNumber) {
         if (!RtlParseNumber(Text + 1,
                             RtlLengthOfWideString(Text + 1),
                             &Number) ||
@@ -365,7 +390,9 @@ SessionFind(
     }
 
     Status = STATUS_NOT_FOUND;
-    for (Index = 0; Index < READER_NUMBER_OF_PLACES && *Path == NULL; Index++) {
+    for (Index = 0;
+         Index < READER_NUMBER_OF_PLACES && *Path == NULL && !IsEnd;
+         Index++) {
 
         if (!SessionQueryPlace(Context,
                                Index,
@@ -385,6 +412,11 @@ SessionFind(
             break;
         }
 
+        //
+        // An age means something within one place.
+        //
+
+        IsEnd = IsNumber && List.Number != 0;
         Chosen = SessionChooseFound(&List, Text, Number, &Fitting);
         if (Chosen != NULL) {
 
@@ -401,7 +433,7 @@ SessionFind(
 
             RtlCopyBytes(Result, Place, Length * sizeof(WCHAR));
             if (Length != 0 && Result[Length - 1] != L'\\' &&
-                Result[Length - 1] != L'/') {
+                Result[Length - 1] != L'/' && Result[Length - 1] != L':') {
                 Result[Length] = L'\\';
                 Length += 1;
             }
@@ -513,6 +545,15 @@ SessionIsPath(
     }
 
     Allocator->Free(Allocator->Context, Buffer);
+
+    //
+    // A program beside its sessions is not what is meant.
+    //
+
+    if (Status == STATUS_NOT_A_DIRECTORY) {
+        return SessionEndsWith(Context->Rtl, &Path, L".TRACE", 6);
+    }
+
     return Status != STATUS_OBJECT_NAME_NOT_FOUND &&
            Status != STATUS_OBJECT_PATH_NOT_FOUND &&
            Status != STATUS_NO_SUCH_FILE &&

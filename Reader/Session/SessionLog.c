@@ -23,6 +23,7 @@ typedef struct _READER_LOGS {
     PCREADER_CONTEXT Context;
     PWCHAR Path;                    // RTL_MAXIMUM_PATH_IN_CHARS: an NT path,
     ULONG LengthInChars;            // of the directory
+    BOOLEAN IsTemporary;
     PCWSTR Suffix;
     PREADER_LOG_ROUTINE Routine;
     PVOID RoutineContext;
@@ -59,6 +60,25 @@ SessionSplitLog(
 }
 
 static
+BOOLEAN
+SessionIsTracersName(
+    _In_ PCUNICODE_STRING Name
+    )
+{
+    static const WCHAR Prefix[] = L"Tracer-";
+    ULONG Index;
+
+    for (Index = 0; Prefix[Index] != 0; Index++) {
+        if (Index == Name->Length / sizeof(WCHAR) ||
+            Name->Buffer[Index] != Prefix[Index]) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+static
 NTSTATUS
 SessionVisitLog(
     _In_opt_ PVOID CallbackContext,
@@ -80,6 +100,7 @@ SessionVisitLog(
                          Name,
                          Logs->Suffix,
                          RtlLengthOfWideString(Logs->Suffix)) ||
+        (Logs->IsTemporary && !SessionIsTracersName(Name)) ||
         Length + 1 + Name->Length / sizeof(WCHAR) >
             RTL_MAXIMUM_PATH_IN_CHARS) {
         return STATUS_SUCCESS;
@@ -110,6 +131,7 @@ VOID
 SessionListLog(
     PCREADER_CONTEXT Context,
     PCUNICODE_STRING NtPath,
+    BOOLEAN IsTemporary,
     PCWSTR Suffix,
     PREADER_LOG_ROUTINE Routine,
     PVOID RoutineContext
@@ -120,6 +142,7 @@ SessionListLog(
 
     RtlZeroBytes(&Logs, sizeof(Logs));
     Logs.Context = Context;
+    Logs.IsTemporary = IsTemporary;
     Logs.Suffix = Suffix;
     Logs.Routine = Routine;
     Logs.RoutineContext = RoutineContext;
@@ -195,6 +218,7 @@ SessionListLogs(
 
         SessionListLog(Session->Context,
                        &Path,
+                       FALSE,
                        L".LOG",
                        Routine,
                        RoutineContext);

@@ -33,6 +33,8 @@ typedef READER_LOG_ROUTINE *PREADER_LOG_ROUTINE;
 // Hands out the lines of the logs in a directory.  What cannot be read has no
 // lines.
 // NtPath: the directory's.
+// IsTemporary: it is the temporary directory: of the library's logs, which are
+// named Tracer-MODULE-PID.log there, those whose name ends with Suffix.
 // Suffix: what a log's name ends with, in upper case.
 //
 
@@ -40,6 +42,7 @@ VOID
 SessionListLog(
     _In_ PCREADER_CONTEXT Context,
     _In_ PCUNICODE_STRING NtPath,
+    _In_ BOOLEAN IsTemporary,
     _In_z_ PCWSTR Suffix,
     _In_ PREADER_LOG_ROUTINE Routine,
     _In_opt_ PVOID RoutineContext

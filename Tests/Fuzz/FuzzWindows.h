@@ -222,6 +222,34 @@ typedef struct _INPUT_RECORD {
 typedef struct _CONSOLE_SCREEN_BUFFER_INFO *PCONSOLE_SCREEN_BUFFER_INFO;
 typedef BOOL (*PHANDLER_ROUTINE)(DWORD);
 
+typedef struct _SECURITY_ATTRIBUTES *LPSECURITY_ATTRIBUTES;
+
+typedef struct _STARTUPINFOW {
+    DWORD cb;
+    DWORD dwFlags;
+    HANDLE hStdInput;
+    HANDLE hStdOutput;
+    HANDLE hStdError;
+} STARTUPINFOW, *LPSTARTUPINFOW;
+
+typedef struct _PROCESS_INFORMATION {
+    HANDLE hProcess;
+    HANDLE hThread;
+    DWORD dwProcessId;
+    DWORD dwThreadId;
+} PROCESS_INFORMATION, *LPPROCESS_INFORMATION;
+
+#define STARTF_USESTDHANDLES                0x100
+#define HANDLE_FLAG_INHERIT                 0x1
+#define STD_INPUT_HANDLE                    ((DWORD)-10)
+#define CTRL_C_EVENT                        0
+#define CTRL_BREAK_EVENT                    1
+#define ERROR_FILE_NOT_FOUND                2
+#define ERROR_PATH_NOT_FOUND                3
+#define ERROR_ACCESS_DENIED                 5
+#define ERROR_NOT_ENOUGH_MEMORY             8
+#define ERROR_BAD_EXE_FORMAT                193
+
 //
 // The last error, which is all that is read through gs.
 //

@@ -204,11 +204,12 @@ def check_names(results, scratch, program, plain):
         results.check(code == 1 and not output and 'errors' not in errors and
                       'did you mean %s?' % nearest in errors,
                       name + ': refused', [code, output, errors])
-    code, output, errors = run(program, '1', directory=directory,
-                               TRACER_SOMETHING_ELSE='x')
-    results.check(code == 0 and output == '[1]\n0\n' and
-                  'no setting TRACER_SOMETHING_ELSE' in errors,
-                  'another variable: named', [code, output, errors])
+    for name in 'TRACER_SOMETHING_ELSE', 'TRACER_HOME', 'TRACER_LOG':
+        code, output, errors = run(program, '1', directory=directory,
+                                   **{name: 'x'})
+        results.check(code == 0 and output == '[1]\n0\n' and
+                      'no setting ' + name in errors,
+                      'another variable: named', [code, output, errors])
     for arguments, nearest in ((('reprot', ), 'report'),
                                (('tre', ), 'tree'), (('Report', ), 'report'),
                                (('report', '--limt', '3'), '--limit'),
@@ -237,6 +238,22 @@ def check_names(results, scratch, program, plain):
     code, _, errors = run('nosuch.exe')
     results.check(code == 1 and 'start the program: nosuch.exe: 0xC0000034'
                   in errors, 'a program that is not there', [errors])
+    code, _, errors = run(program, '1', directory=directory + '-out',
+                          TRACER_MODULES='progam')
+    results.check(code == 0 and 'TRACER_MODULES=progam may leave it out' in
+                  errors, 'a module that is left out', [errors])
+    code, _, errors = run('cmd.exe', '/c', program, '1',
+                          directory=directory + '-cmd')
+    results.check(code == 0 and 'but 1 of processes that started later is '
+                  'there' in errors, 'a program that starts one', [errors])
+    place = os.path.join(scratch, 'relative')
+    os.makedirs(place)
+    code, _, errors = run(program, '1', cwd=place,
+                          options=['--directory', 'below'],
+                          TRACER_BASE_DIRECTORY=programs.windows_path(scratch))
+    results.check(session_of(results, errors, 'a relative directory').startswith(
+        programs.windows_path(os.path.join(place, 'below'))),
+                  'a relative directory: where it is', [errors])
     code, _, errors = run(plain, '1', '3', directory=directory)
     results.check(code == 3 and 'left no session' in errors and
                   '/Gh /GH' in errors, 'a program without hooks', [errors])
@@ -275,9 +292,12 @@ def check_symbols(results, scratch, program):
         place = os.path.join(scratch, what)
         os.makedirs(place)
         copy = shutil.copy(program, place)
-        _, _, errors = run(copy, '5', options=option,
+        _, _, errors = run(copy, '5', options=(*option, '--report'),
                            directory=os.path.join(place, 'traces'))
         session = session_of(results, errors, what)
+        results.equal(os.path.exists(os.path.join(native(session),
+                                                  'symbols.cache')),
+                      not option, what + ': what is kept')
         shutil.copytree(native(session), os.path.join(place, 'kept'))
         before = support.reader('report', '--csv', '--lines', session)
         shutil.rmtree(native(session))
@@ -386,6 +406,37 @@ def check_found(results, scratch, program):
         code, _, errors = ask('report', 'third', **place)
         results.check(code == 1 and 'open the session: third' in errors,
                       'place %d: no such name' % number, [errors])
+
+    # An age means something in one place: the current directory has more.
+    single = os.path.join(scratch, 'single')
+    run(program, '1', directory=single)
+    only = {'TRACER_DIRECTORY': programs.windows_path(single),
+            'cwd': directory}
+    results.equal([ask('report', name, **only)[0] for name in ('@1', '@2')],
+                  [0, 1], 'ages are those of one place')
+    results.equal(ask('report', '--csv', 'second', **only)[:1], (0, ),
+                  'control: a name is looked for in the next place')
+
+    # Names that no clock gives, and one that is a file.
+    for name in ('program.exe-1-99999999-999999-999', 'x-1-20261301-000000-000',
+                 'x-99999999999-20261201-000000-000'):
+        os.makedirs(os.path.join(directory, name))
+    with open(os.path.join(directory, 'y-1-29991201-000000-000'), 'wb'):
+        pass
+    shutil.copy(program, directory)
+    for words in ('report', ), ('report', 'echo.exe'):
+        results.check(os.path.basename(native(made[2])) in
+                      ask(*words, cwd=directory)[2],
+                      '%s: beside the program' % (words, ))
+    expected = support.reader('diff', '--csv', made[1], made[2])
+    results.equal(steady(ask('diff', '--csv', 'second', 'echo',
+                             cwd=directory)), steady(expected), 'diff by name')
+    for words in (('report', ''), ('ctl', '', 'status'), ('callers', ),
+                  ('diff', '@1')):
+        code, text, errors = ask(*words, cwd=directory)
+        results.check(code == 1 and not text and
+                      ('missing' in errors or 'needed' in errors),
+                      '%s: nothing is guessed' % (words, ), [errors])
 
     # A path is a path, even if a program has that name.
     os.makedirs(os.path.join(directory, 'second'))

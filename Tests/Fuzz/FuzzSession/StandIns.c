@@ -214,6 +214,23 @@ RtlQueryEnvironment(
 }
 
 //
+// Sets nothing: no input runs a program.
+//
+
+NTSTATUS
+RtlSetEnvironment(
+    PCRTL Rtl,
+    PCWSTR Name,
+    PCUNICODE_STRING Value
+    )
+{
+    UNREFERENCED_PARAMETER(Rtl);
+    UNREFERENCED_PARAMETER(Name);
+    UNREFERENCED_PARAMETER(Value);
+    return STATUS_NOT_SUPPORTED;
+}
+
+//
 // Is not called: there is no session.
 // Returns FALSE.
 //
