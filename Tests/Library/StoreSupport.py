@@ -305,9 +305,15 @@ CONTROL_FOLLOWS = 0x100
 
 
 def control_instances(session):
-    """The module instances in a control file: (actions seen, state) of each."""
-    with open(os.path.join(session, CONTROL_NAME), 'rb') as file:
-        data = file.read(4096)
+    """The module instances in a control file: (actions seen, state) of each;
+    none while it is still being made, after its directory."""
+    try:
+        with open(os.path.join(session, CONTROL_NAME), 'rb') as file:
+            data = file.read(4096)
+    except FileNotFoundError:
+        return []
+    if len(data) < 4096:
+        return []
     return [(seen, state) for base, seen, state in
             (struct.unpack_from('<QII', data, 0x40 + 16 * index)
              for index in range(64)) if base]

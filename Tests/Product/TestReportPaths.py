@@ -442,7 +442,7 @@ def check_usage(results, scratch):
             ('report', '--workers', '0'), ('report', '--workers', '33'),
             ('report', '--workers', 'x'), ('replay', '--from', ''),
             ('replay', '--from', '5x'), ('replay', '--to', 'ms'),
-            ('replay', '--to', '-1s'),
+            ('replay', '--to', '--1s'),
             ('replay', '--from', '99999999999999999999'),
             ('replay', '--from', '18446744073709551s')):
         code, text, errors = support.reader(command, option, value, path)
