@@ -320,7 +320,7 @@ FunctionWarnOfSymbols(
 
 //
 // Functions: the table.
-// Rva: its start, or the site that nothing is known of.
+// Rva: its start, or the site whose function's start is not known.
 // Symbol: its name, or NULL: module+0xRVA.
 // Function: its index.
 //
@@ -519,17 +519,20 @@ FunctionFindFunction(
 
         IsFound = Module->Symbols != NULL &&
                   SymbolFindSymbol(Module->Symbols, Rva, &Symbol);
-        FunctionAddNameToCache(Session, Site, IsFound ? &Symbol : NULL);
+        if (!IsFound) {
+            RtlZeroBytes(&Symbol, sizeof(Symbol));
+            Symbol.StartRva = Module->Symbols != NULL
+                                  ? SymbolFindStart(Module->Symbols, Rva)
+                                  : Rva;
+        }
+        FunctionAddNameToCache(Session, Site, IsFound, &Symbol);
     }
 
     if (!Functions->IsQuiet) {
         FunctionWarnOfSymbols(Session, Module);
     }
 
-    if (IsFound) {
-        Rva = Symbol.StartRva;
-    }
-
+    Rva = Symbol.StartRva;
     if (!BaseFindInMap(&Functions->Starts,
                        ((ULONGLONG)ModuleIndex << 32) | Rva,
                        Function)) {

@@ -232,9 +232,9 @@ FunctionFindNameInCache(
     }
 
     *IsFound = Entry->Values[0] != 0;
+    RtlZeroBytes(Symbol, sizeof(*Symbol));
+    Symbol->StartRva = Entry->Values[1];
     if (*IsFound) {
-        RtlZeroBytes(Symbol, sizeof(*Symbol));
-        Symbol->StartRva = Entry->Values[1];
         Symbol->Name = Session->Cache->Texts +
                        Entry->Values[READER_CACHE_NAME_TEXT];
         Symbol->LengthInBytes = Entry->Values[READER_CACHE_NAME_TEXT + 1];
@@ -257,12 +257,13 @@ VOID
 FunctionAddNameToCache(
     PREADER_SESSION Session,
     ULONGLONG Site,
+    BOOLEAN IsFound,
     const READER_SYMBOL *Symbol
     )
 {
     PREADER_CACHE_NEW New;
 
-    if (Symbol != NULL &&
+    if (IsFound &&
         (Symbol->LengthInBytes > READER_CACHE_MAXIMUM_TEXT ||
          Symbol->RawLengthInBytes > READER_CACHE_MAXIMUM_TEXT)) {
         return;
@@ -272,9 +273,13 @@ FunctionAddNameToCache(
                              (ULONG)(Site >> 32),
                              ReaderCacheName,
                              (ULONG)Site);
-    if (New != NULL && Symbol != NULL) {
+    if (New == NULL) {
+        return;
+    }
+
+    New->Entry.Values[1] = Symbol->StartRva;
+    if (IsFound) {
         New->Entry.Values[0] = 1 + Symbol->NumberFolded;
-        New->Entry.Values[1] = Symbol->StartRva;
         New->Entry.Values[READER_CACHE_NAME_TEXT + 1] =
             Symbol->LengthInBytes;
         New->Entry.Values[READER_CACHE_RAW_TEXT + 1] =

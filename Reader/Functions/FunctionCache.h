@@ -61,8 +61,8 @@ FunctionDropModuleFromCache(
 //
 // Session: the session; the module is loaded.
 // Site: (module index << 32) | RVA.
-// Symbol: the function, if it is known.
-// IsFound: whether it is.
+// Symbol: the function; only its StartRva if it has no name.
+// IsFound: whether it has one.
 //
 
 _Success_(return != FALSE)
@@ -77,14 +77,16 @@ FunctionFindNameInCache(
 //
 // Tells the cache which function a site is in.
 // Site: (module index << 32) | RVA.
-// Symbol: the function, as the image's symbols have it; NULL: none.
+// IsFound: whether the image's symbols have a name for it.
+// Symbol: the function, as they have it; else only its StartRva.
 //
 
 VOID
 FunctionAddNameToCache(
     _Inout_ PREADER_SESSION Session,
     _In_ ULONGLONG Site,
-    _In_opt_ const READER_SYMBOL *Symbol
+    _In_ BOOLEAN IsFound,
+    _In_ const READER_SYMBOL *Symbol
     );
 
 //

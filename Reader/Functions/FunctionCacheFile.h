@@ -31,7 +31,7 @@ Abstract:
 // Counts the formats, and the rules by which names are made.
 //
 
-#define READER_CACHE_VERSION 2u
+#define READER_CACHE_VERSION 3u
 
 #define READER_CACHE_MULTIPLIER 0x9E3779B97F4A7C15ULL
 
@@ -84,9 +84,9 @@ typedef const READER_CACHE_MODULE *PCREADER_CACHE_MODULE;
 typedef enum _READER_CACHE_TYPE {
 
     //
-    // The function that an address is in.  Key: RVA; Values: 0, or 1 and the
-    // number of others that begin there; start RVA; name's offset and length;
-    // raw text's offset and length.
+    // The function that an address is in.  Key: RVA; Values: 0 (no name), or 1
+    // and the number of others that begin there; start RVA; name's offset and
+    // length; raw text's offset and length.
     //
 
     ReaderCacheName = 0,

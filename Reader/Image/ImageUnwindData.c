@@ -134,6 +134,52 @@ ImageFindUnwindEntry(
     return NULL;
 }
 
+_Use_decl_annotations_
+BOOLEAN
+ImageFindUnwindStart(
+    PCREADER_UNWIND Unwind,
+    ULONG Rva,
+    PULONG StartRva
+    )
+{
+    const UCHAR *Entry;
+    const UCHAR *Information;
+    ULONG Link;
+    ULONG UnwindRva;
+
+    Entry = ImageFindUnwindEntry(Unwind, Rva);
+    for (Link = 0; Entry != NULL && Link < READER_MAXIMUM_CHAIN; Link++) {
+
+        UnwindRva = ImageLoadUlong(Entry + PE_FUNCTION_UNWIND);
+        if ((UnwindRva & 1) != 0) {
+            Entry = ImageGetUnwindBytes(Unwind,
+                                        UnwindRva - 1,
+                                        PE_FUNCTION_SIZE);
+            continue;
+        }
+
+        Information = ImageGetUnwindBytes(Unwind,
+                                          UnwindRva,
+                                          PE_UNWIND_HEADER_SIZE);
+        if (Information == NULL) {
+            return FALSE;
+        }
+
+        if (((Information[0] >> 3) & PE_UNWIND_FLAG_CHAINED) == 0) {
+            *StartRva = ImageLoadUlong(Entry + PE_FUNCTION_BEGIN);
+            return TRUE;
+        }
+
+        Entry = ImageGetUnwindBytes(Unwind,
+                                    UnwindRva + PE_UNWIND_HEADER_SIZE +
+                                        (((ULONG)Information[2] + 1) & ~1u) *
+                                            2,
+                                    PE_FUNCTION_SIZE);
+    }
+
+    return FALSE;
+}
+
 //
 // Keeps a section, unless it is kept already or has no bytes in the file.
 // Sections of a damaged image can share their bytes: together, no more are

@@ -147,6 +147,21 @@ ImageFindUnwindEntry(
     );
 
 //
+// Finds the first address of the function that an address belongs to. Chained
+// entries belong to the entry that they continue, also one after another.
+// Rva: the address, not that behind a call.
+// Returns FALSE if the unwind data does not say; then nothing is written.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+ImageFindUnwindStart(
+    _In_ PCREADER_UNWIND Unwind,
+    _In_ ULONG Rva,
+    _Out_ PULONG StartRva
+    );
+
+//
 // The stack frame at a place.
 //
 

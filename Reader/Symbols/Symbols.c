@@ -190,13 +190,40 @@ SymbolFindInDwarf(
 }
 
 //
+// Says whether a symbol can be the name of the function that an address is in.
+// What is nearest in a table is another function where the address's own has
+// no symbol. The unwind data knows the two apart, unless the address is in a
+// function without any, which then is a leaf.
+// StartRva: the symbol's address, at or below Rva.
+//
+
+static
+BOOLEAN
+SymbolIsInFunction(
+    _In_ const READER_SYMBOLS *Symbols,
+    _In_ ULONG StartRva,
+    _In_ ULONG Rva
+    )
+{
+    ULONG Function;
+    ULONG Start;
+
+    return (BOOLEAN)(!ImageFindUnwindStart(&Symbols->Unwind, Rva, &Function) ||
+                     (ImageFindUnwindStart(&Symbols->Unwind,
+                                           StartRva,
+                                           &Start) &&
+                      Start == Function));
+}
+
+//
 // Finds the function that an address is in, as its source names it.
 //
 // The image's DWARF knows where functions end: a function whose code is at the
 // address is the image's answer. Otherwise it is the nearest one at or below
 // the address in the COFF symbol table: objects without debugging information
 // (the C runtime's) are in the table alone. Exports never fill gaps: they are
-// too few for the nearest to mean anything.
+// too few for the nearest to mean anything. Tables and exports do not say where
+// functions end; there the unwind data has to agree.
 //
 // When there is a PDB, the nearer of its answer and the image's wins; at one
 // address the PDB's does. It is DbgHelp that answers for a PDB that was not
@@ -242,7 +269,10 @@ SymbolFindNearestSymbol(
                                            &Debug,
                                            &IsFunction);
     }
-    if (HasDebug && Debug.StartRva < Section->StartRva) {
+    if (HasDebug &&
+        (Debug.StartRva < Section->StartRva ||
+         (Symbols->Source != ReaderSymbolSourcePdb &&
+          !SymbolIsInFunction(Symbols, Debug.StartRva, Rva)))) {
         HasDebug = FALSE;
     }
 
@@ -254,7 +284,8 @@ SymbolFindNearestSymbol(
                                        Rva,
                                        &Image.StartRva,
                                        &Image.Name,
-                                       &Image.LengthInBytes);
+                                       &Image.LengthInBytes) &&
+                   SymbolIsInFunction(Symbols, Image.StartRva, Rva);
     }
 
     if (HasDebug &&
@@ -467,6 +498,23 @@ SymbolFindSymbol(
     SymbolFindFolded(Symbols, Table, &Found);
     *Symbol = Found;
     return TRUE;
+}
+
+_Use_decl_annotations_
+ULONG
+SymbolFindStart(
+    const READER_SYMBOLS *Symbols,
+    ULONG Rva
+    )
+{
+    ULONG StartRva;
+
+    if (!Symbols->IsTraced ||
+        !ImageFindUnwindStart(&Symbols->Unwind, Rva, &StartRva)) {
+        return Rva;
+    }
+
+    return StartRva;
 }
 
 _Use_decl_annotations_

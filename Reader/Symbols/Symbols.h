@@ -10,7 +10,7 @@ Abstract:
     through DbgHelp, loaded at run time; from the DWARF in the image, and from
     its COFF symbol table, which also name what those before them do not know;
     else from its exports.  Where nothing is known the caller prints
-    module+0xRVA.
+    module+0xRVA, with the function's start as the unwind data has it.
 
     The image on disk is used only if it is the one that was traced: its
     TimeDateStamp and SizeOfImage must equal those in the store's header.
@@ -119,9 +119,10 @@ SymbolGetSymbolSource(
     );
 
 //
-// Finds the function that Rva is in, or else the nearest one below.  StartRva
-// is where the function is entered; it is above Rva when a compiler has moved
-// the part at Rva out of the function.  FALSE when there is none.
+// Finds the function that Rva is in, or else the nearest one below, if the
+// unwind data does not say that Rva is in another one.  StartRva is where the
+// function is entered; it is above Rva when a compiler has moved the part at
+// Rva out of the function.  FALSE when there is none.
 // The same Rva is not looked up twice by callers (they keep the answer), so
 // this need not cache by Rva, only own the names.
 //
@@ -135,6 +136,17 @@ SymbolFindSymbol(
     _Inout_ PREADER_SYMBOLS Symbols,
     _In_ ULONG Rva,
     _Out_ PREADER_SYMBOL Symbol
+    );
+
+//
+// Finds where the function begins that an address is in, which has no symbol.
+// Returns its first address by the unwind data; Rva if that does not say.
+//
+
+ULONG
+SymbolFindStart(
+    _In_ const READER_SYMBOLS *Symbols,
+    _In_ ULONG Rva
     );
 
 typedef struct _READER_SOURCE_LINE {

@@ -146,9 +146,12 @@ FuzzCheckUnwind(
     )
 {
     READER_UNWIND_FRAME Frame;
+    ULONG Start;
     ULONG Target;
 
     if (ImageFindUnwindFrame(Unwind, Rva, &Frame)) {
+        FUZZ_CHECK(ImageFindUnwindStart(Unwind, Rva - 1, &Start) &&
+                   Start == Frame.FunctionRva);
         FUZZ_CHECK(Frame.SizeInBytes <= Frame.BodySizeInBytes);
         FUZZ_CHECK(Frame.BodySizeInBytes <= FUZZ_MAXIMUM_FRAME);
         (VOID)ImageCountInlined(Unwind, Frame.FunctionRva, Rva);

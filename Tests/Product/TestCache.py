@@ -137,7 +137,7 @@ def parse(data):
     """A cache: (modules, (module, type, key) -> values, texts in place)."""
     (magic, version, modules, entries, texts, size) = struct.unpack_from(
         '<8s2I3Q', data)
-    assert magic == b'TRCCACHE' and version == 2 and size == len(data)
+    assert magic == b'TRCCACHE' and version == 3 and size == len(data)
     assert struct.unpack_from('<Q', data, 56)[0] == checksum(data)
     assert HEADER + MODULE * modules + ENTRY * entries + texts == size
     blob = data[size - texts:]
@@ -291,7 +291,7 @@ def check_damage(results, session, expected, data):
 def check_version(results, session, image, data):
     """A cache of another version is not lost when the image is."""
     other = bytearray(data)
-    struct.pack_into('<I', other, 8, 3)
+    struct.pack_into('<I', other, 8, 2)
     write_bytes(cache_of(session), sealed(other))
     os.rename(image, image + '.gone')
     _, _, errors = support.reader('report', programs.windows_path(session))

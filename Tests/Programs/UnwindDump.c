@@ -16,7 +16,8 @@ Abstract:
     PLACES are image-relative addresses, hexadecimal, one a line.  For each
     there is a line: the place, then "frame" with the function, the frame's
     size there and in the body and whether RSP moves, or "none"; then "jump"
-    with the target, or "none".
+    with the target, or "none".  The function must be that of
+    ImageFindUnwindStart, too; otherwise the exit code is 4.
 
     PAIRS are two functions a line, the one around and the one inside: for each
     there is a line with how often the one may have been inlined, or -1.
@@ -72,6 +73,7 @@ main(
     FILE *File;
     UCHAR *Bytes;
     ULONG Inner;
+    ULONG Start;
     ULONG Target;
     ULONG Rva;
     long Size;
@@ -112,6 +114,10 @@ main(
                    Frame.SizeInBytes,
                    Frame.BodySizeInBytes,
                    Frame.IsDynamic);
+            if (!ImageFindUnwindStart(&Unwind, Rva - 1, &Start) ||
+                Start != Frame.FunctionRva) {
+                return 4;
+            }
         } else {
             printf("none ");
         }
