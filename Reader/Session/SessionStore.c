@@ -38,6 +38,13 @@ Abstract:
 #define READER_RECORDS_IN_TAIL 64
 
 //
+// Times that a section is tried for, of a file that its writer cuts off between
+// the question for its size and the section.
+//
+
+#define READER_SECTION_TRIES 8
+
+//
 // What of a header changes while a thread makes its tree.
 //
 
@@ -237,20 +244,28 @@ SessionMakeSection(
     _Inout_ PREADER_STORE Store
     )
 {
+    ULONG Tries = 0;
     NTSTATUS Status;
 
     SessionDropSection(Context, Store);
 
-    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
-    if (!NT_SUCCESS(Status)) {
-        return SessionFailStore(Store, "query the file's size", Status);
-    }
-
-    Status = RtlCreateFileSection(Context->Rtl,
+    do {
+        Status = RtlQueryFileSize(Context->Rtl,
                                   Store->File,
-                                  Store->FileSize,
-                                  FALSE,
-                                  &Store->Section);
+                                  &Store->FileSize);
+        if (!NT_SUCCESS(Status)) {
+            return SessionFailStore(Store, "query the file's size", Status);
+        }
+
+        Status = RtlCreateFileSection(Context->Rtl,
+                                      Store->File,
+                                      Store->FileSize,
+                                      FALSE,
+                                      &Store->Section);
+        Tries += 1;
+    } while (Status == STATUS_SECTION_TOO_BIG &&
+             Tries < READER_SECTION_TRIES);
+
     if (!NT_SUCCESS(Status)) {
         Store->Section = NULL;
         return SessionFailStore(Store, "create a section", Status);

@@ -52,6 +52,14 @@ def build(scratch, name, command):
     return program, len(re.findall(r'jmp\s.*<__cyg_profile_func_exit>', text))
 
 
+def read_json(*arguments):
+    code, text = programs.trace_reader(*arguments)
+    if code != 0:
+        raise RuntimeError('%s: exit code %s: %s' %
+                           (arguments, code, code.errors))
+    return json.loads(text)
+
+
 class Trace:
     """What a run leaves: events without their times, counts."""
 
@@ -61,12 +69,10 @@ class Trace:
         _, self.session = programs.trace(program, *arguments,
                                          directory=directory, **variables)
         path = programs.windows_path(self.session)
-        _, text = programs.trace_reader('replay', '--json', path)
-        self.rows = rows = json.loads(text)['events']
+        self.rows = rows = read_json('replay', '--json', path)['events']
         self.events = [(row['event'], row['depth'], row['function'])
                        for row in rows]
-        _, text = programs.trace_reader('info', '--json', path)
-        said = json.loads(text)['recording'][0]
+        said = read_json('info', '--json', path)['recording'][0]
         self.counts = {name: said[name] for name in
                        ('taken_back', 'taken_back_doubtful', 'too_deep',
                         'left_out')

@@ -62,6 +62,7 @@ TestMain(
     TestMixedSessions();
     TestGrowing();
     TestCutOff();
+    TestCutBetween();
     TestFailures();
     TestRandomDamage();
 

@@ -179,6 +179,10 @@ TestClockKinds(
                       "recording,0,wait_ns,4444\r\n"
                       "recording,0,longest_wait_ns,2345\r\n"));
     TEST_EQUAL(TestRun("info @"), 0);
+    TEST(TestContains(&TestOut, "Taken back          66\n"));
+    TEST(TestContains(&TestOut, "Too deep            77\n"));
+    TEST(!TestContains(&TestOut, "Minimum duration"));
+    TEST_EQUAL(TestRun("info --internals @"), 0);
     TEST(TestContains(&TestOut, "Minimum duration    55 ns\n"));
     TEST(!TestContains(&TestOut, "Ring, bytes"));
     TEST_EQUAL(TestRun("live @"), 0);

@@ -408,3 +408,151 @@ TestCutOff(
     RtlClose(TestRtl, File);
     TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
 }
+
+
+//
+// A writer that cuts its file off just before a section of it is made.
+//
+
+#define TEST_CUT_FILE 0x10000u
+#define TEST_CUT_SIZE 0x1000u
+
+static RTL TestCuttingRtl;
+static HANDLE TestCutFile;
+static ULONGLONG TestCutLength;
+static ULONG TestCutsLeft;
+static ULONG TestNumberOfSections;
+
+static
+NTSTATUS
+NTAPI
+TestCutAndCreateSection(
+    PHANDLE SectionHandle,
+    ACCESS_MASK DesiredAccess,
+    POBJECT_ATTRIBUTES ObjectAttributes,
+    PLARGE_INTEGER MaximumSize,
+    ULONG SectionPageProtection,
+    ULONG AllocationAttributes,
+    HANDLE FileHandle
+    )
+{
+    TestNumberOfSections += 1;
+    if (TestCutsLeft != 0) {
+        TestCutsLeft -= 1;
+        TestCutLength -= TEST_CUT_SIZE;
+        TEST_SUCCESS(RtlSetFileSize(TestRtl, TestCutFile, TestCutLength));
+    }
+
+    return TestRtl->NtCreateSection(SectionHandle,
+                                    DesiredAccess,
+                                    ObjectAttributes,
+                                    MaximumSize,
+                                    SectionPageProtection,
+                                    AllocationAttributes,
+                                    FileHandle);
+}
+
+
+//
+// Makes the file long again, of which the next sections find it cut off.
+//
+
+static
+VOID
+TestBeginCuts(
+    _In_ ULONG Cuts
+    )
+{
+    TestCutLength = TEST_CUT_FILE;
+    TestCutsLeft = Cuts;
+    TestNumberOfSections = 0;
+    TEST_SUCCESS(RtlSetFileSize(TestRtl, TestCutFile, TEST_CUT_FILE));
+}
+
+
+//
+// Cuts a file off between the question for its size and the section: the
+// store is read all the same, unless that happens each time.
+//
+
+VOID
+TestCutBetween(
+    VOID
+    )
+{
+    static const ULONG Cuts[] = { 0, 1, 7, 8, 9 };
+    static RTL_ERROR Error;
+    PREADER_STORE Store;
+    HANDLE File;
+    HANDLE Section;
+    ULONGLONG Size;
+    ULONG Index;
+
+    if (!TestBeginSession()) {
+        return;
+    }
+
+    TestMakeStore(&TestStore, TestMainRecords, 10);
+    TestWriteStore(L"a.trace", &TestStore, TEST_STORE_SIZE(10));
+    if (!TEST_SUCCESS(RtlCreateFile(TestRtl,
+                                    &TestPath.Nt,
+                                    RTL_OPEN_ALWAYS,
+                                    &TestCutFile))) {
+        return;
+    }
+
+    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
+                                        &TestContext,
+                                        TestDosPath(&TestSubfolder),
+                                        &Error))) {
+        RtlClose(TestRtl, TestCutFile);
+        return;
+    }
+
+    //
+    // The control: the system refuses a section that is made once.
+    //
+
+    TestCuttingRtl = *TestRtl;
+    TestCuttingRtl.NtCreateSection = TestCutAndCreateSection;
+    TestBeginCuts(1);
+    if (TEST_SUCCESS(RtlOpenFileForReading(TestRtl, &TestPath.Nt, &File))) {
+        TEST_SUCCESS(RtlQueryFileSize(TestRtl, File, &Size));
+        TEST_STATUS(RtlCreateFileSection(&TestCuttingRtl,
+                                         File,
+                                         Size,
+                                         FALSE,
+                                         &Section),
+                    STATUS_SECTION_TOO_BIG);
+        RtlClose(TestRtl, File);
+    }
+
+    Store = TestSession.Stores[0];
+    for (Index = 0; Index < RTL_NUMBER_OF(Cuts); Index++) {
+
+        TestBeginCuts(Cuts[Index]);
+        TestContext.Rtl = &TestCuttingRtl;
+        if (Cuts[Index] < 8) {
+
+            TEST_SUCCESS(SessionOpenSessionStore(&TestSession, Store));
+            TEST_EQUAL(TestNumberOfSections, Cuts[Index] + 1);
+            TEST_EQUAL(Store->SectionSize, TestCutLength);
+            TEST_EQUAL(Store->EndOfRecords, TEST_STORE_SIZE(10));
+
+        } else {
+
+            TEST_STATUS(SessionOpenSessionStore(&TestSession, Store),
+                        STATUS_SECTION_TOO_BIG);
+            TEST_EQUAL(TestNumberOfSections, 8);
+            TEST_STATUS(Store->Status, STATUS_SECTION_TOO_BIG);
+            TEST_EQUAL_STRING(Store->FailedStep, "create a section");
+        }
+
+        TestContext.Rtl = TestRtl;
+        SessionCloseStore(&TestContext, Store);
+    }
+
+    SessionCloseSession(&TestSession);
+    RtlClose(TestRtl, TestCutFile);
+    TEST_EQUAL(TestNumberOfAllocations, TestNumberOfFrees);
+}

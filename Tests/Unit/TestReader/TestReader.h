@@ -366,6 +366,7 @@ VOID TestRandomDamage(VOID);                      // Damage.c
 VOID TestMixedSessions(VOID);                     // Growing.c
 VOID TestGrowing(VOID);                           // Growing.c
 VOID TestCutOff(VOID);                            // Growing.c
+VOID TestCutBetween(VOID);                        // Growing.c
 
 VOID TestRings(VOID);                             // Rings.c
 VOID TestOvertakenTallies(_In_ BOOLEAN IsOfTwo);  // Rings.c
