@@ -43,6 +43,7 @@ Packages="
     wine
     wine64
     wine64-preloader
+    zlib1g-dev
 "
 
 #

@@ -318,9 +318,8 @@ typedef RTL_WRITER_FLUSH *PRTL_WRITER_FLUSH;
 
 struct _RTL_WRITER {
     PCRTL Rtl;
-    PRTL_WRITER_FLUSH Flush;        // NULL: the buffer is all there is, and
-                                    // what does not fit is cut at a character
-                                    // (Status: STATUS_BUFFER_OVERFLOW)
+    PRTL_WRITER_FLUSH Flush;        // NULL: what the buffer cannot hold is cut
+                                    // at a character, STATUS_BUFFER_OVERFLOW
     HANDLE Handle;
     ULONGLONG FileOffset;           // for a file: where the next bytes go
     NTSTATUS Status;
@@ -328,6 +327,7 @@ struct _RTL_WRITER {
     PCHAR Buffer;
     ULONG CapacityInBytes;
     ULONG LengthInBytes;
+    PVOID Layout;                   // the owner's; NULL until it sets it
 };
 
 //

@@ -108,20 +108,31 @@ BaseRenameFile(
 
 
 _Use_decl_annotations_
+NTSTATUS
+BaseMarkFile(
+    PCREADER_CONTEXT Context,
+    HANDLE Handle,
+    BOOLEAN IsDeleted
+    )
+{
+    IO_STATUS_BLOCK IoStatus;
+
+    return Context->Rtl->NtSetInformationFile(Handle,
+                                              &IoStatus,
+                                              &IsDeleted,
+                                              sizeof(IsDeleted),
+                                              READER_DISPOSITION_INFORMATION);
+}
+
+
+_Use_decl_annotations_
 VOID
 BaseRemoveFile(
     PCREADER_CONTEXT Context,
     HANDLE Handle
     )
 {
-    IO_STATUS_BLOCK IoStatus;
-    BOOLEAN IsDeleted = TRUE;
-
-    (VOID)Context->Rtl->NtSetInformationFile(Handle,
-                                             &IoStatus,
-                                             &IsDeleted,
-                                             sizeof(IsDeleted),
-                                             READER_DISPOSITION_INFORMATION);
+    (VOID)BaseMarkFile(Context, Handle, TRUE);
 }
 
 
@@ -186,13 +197,34 @@ BaseCheckTarget(
 }
 
 
+//
+// Compresses what the writer gathered: an RTL_WRITER_FLUSH.
+//
+
+static
+NTSTATUS
+BaseFlushToGzip(
+    _Inout_ PRTL_WRITER Writer,
+    _In_reads_bytes_(SizeInBytes) const CHAR *Bytes,
+    _In_ ULONG SizeInBytes
+    )
+{
+    PREADER_FILE File = (PREADER_FILE)
+        ((PCHAR)Writer - FIELD_OFFSET(READER_FILE, Writer));
+
+    Writer->FileOffset += SizeInBytes;
+    return BaseWriteGzip(File->Gzip, Bytes, SizeInBytes);
+}
+
+
 _Use_decl_annotations_
 BOOLEAN
 BaseCreateFile(
     PREADER_FILE File,
     PCREADER_CONTEXT Context,
     PCWSTR Name,
-    PCSZ NameUtf8
+    PCSZ NameUtf8,
+    BOOLEAN IsCompressed
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
@@ -275,7 +307,23 @@ BaseCreateFile(
                             &File->Writer,
                             Memory,
                             READER_FILE_BUFFER_SIZE);
-    return TRUE;
+    if (!IsCompressed) {
+        return TRUE;
+    }
+
+    Status = BaseCreateGzip(Allocator,
+                            Context->Rtl,
+                            File->Handle,
+                            &File->Gzip);
+    if (NT_SUCCESS(Status)) {
+        File->Writer.Flush = BaseFlushToGzip;
+        return TRUE;
+    }
+
+    Step = "write the file";
+    BaseRemoveFile(Context, File->Handle);
+    RtlClose(Context->Rtl, File->Handle);
+    File->Handle = NULL;
 
 Error:
     BaseFail(Context, Step, NameUtf8, Status);
@@ -301,6 +349,10 @@ BaseCloseFile(
     }
 
     Status = RtlFlushWriter(&File->Writer);
+    if (NT_SUCCESS(Status) && IsComplete && File->Gzip != NULL) {
+        Status = BaseEndGzip(File->Gzip);
+    }
+
     if (!NT_SUCCESS(Status)) {
         ExitCode = BaseFail(Context, "write the file", File->Name, Status);
     } else if (IsComplete) {
@@ -317,6 +369,7 @@ BaseCloseFile(
         BaseRemoveFile(Context, File->Handle);
     }
 
+    BaseDestroyGzip(Context->Allocator, File->Gzip);
     Context->Rtl->NtClose(File->Handle);
     Context->Allocator->Free(Context->Allocator->Context, File->Memory);
     RtlZeroBytes(File, sizeof(*File));

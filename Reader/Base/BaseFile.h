@@ -17,6 +17,7 @@ Abstract:
 
 #include "../../StringTable/StringTable.h"
 #include "BaseContext.h"
+#include "BaseGzip.h"
 
 typedef struct _READER_FILE {
     PCREADER_CONTEXT Context;
@@ -26,6 +27,7 @@ typedef struct _READER_FILE {
     UNICODE_STRING Path;            // NT path
     UNICODE_STRING TemporaryPath;   // NT path
     RTL_WRITER Writer;
+    PREADER_GZIP Gzip;              // NULL: the file is not compressed
 } READER_FILE;
 typedef READER_FILE *PREADER_FILE;
 
@@ -33,6 +35,7 @@ typedef READER_FILE *PREADER_FILE;
 // Creates NAME.tmp, or empties it. FALSE: the failure has been written and
 // there is nothing to close. Creates a file under its temporary name.
 // NameUtf8: the same, for messages; must outlive the file.
+// IsCompressed: whether it is a gzip file of what is written.
 //
 
 _Success_(return != FALSE)
@@ -41,11 +44,12 @@ BaseCreateFile(
     _Out_ PREADER_FILE File,
     _In_ PCREADER_CONTEXT Context,
     _In_z_ PCWSTR Name,
-    _In_z_ PCSZ NameUtf8
+    _In_z_ PCSZ NameUtf8,
+    _In_ BOOLEAN IsCompressed
     );
 
 //
-// How many bytes have been written.
+// How many bytes have been written, before they are compressed.
 //
 
 #define READER_FILE_SIZE(File)                                              \
@@ -105,6 +109,19 @@ VOID
 BaseRemoveFile(
     _In_ PCREADER_CONTEXT Context,
     _In_ HANDLE Handle
+    );
+
+//
+// The same of a file or an empty directory, with what came of it; IsDeleted
+// FALSE takes it back while the handle is open.
+//
+
+_Must_inspect_result_
+NTSTATUS
+BaseMarkFile(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ HANDLE Handle,
+    _In_ BOOLEAN IsDeleted
     );
 
 #endif // TRACER_BASE_FILE_H

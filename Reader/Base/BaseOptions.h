@@ -55,6 +55,14 @@ Abstract:
 #define READER_OPTION_NO_SYMBOLS  0x800000000ULL
 #define READER_OPTION_NAMES_FROM  0x40000000000ULL  // --functions-from
 #define READER_OPTION_EXCLUDE_LIST 0x80000000000ULL
+#define READER_OPTION_GZIP        0x4000000000000000ULL
+#define READER_OPTION_TAIL        0x100000000000ULL
+#define READER_OPTION_WIDTH       0x100000000000000ULL
+#define READER_OPTION_OLDER       0x10000000000000ULL   // those of sessions
+#define READER_OPTION_KEEP        0x20000000000000ULL
+#define READER_OPTION_LARGER      0x40000000000000ULL
+#define READER_OPTION_REMOVE      0x80000000000000ULL
+#define READER_OPTION_INTERNALS   0x8000000000000ULL
 
 //
 // What all commands take that read records and name functions.
@@ -64,6 +72,13 @@ Abstract:
     (READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
      READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |                       \
      READER_OPTION_PROCESS | READER_OPTION_ALL)
+
+//
+// --width: tables are laid out for a terminal, if there is one, or not.
+//
+
+#define READER_WIDTH_AUTO       0u
+#define READER_WIDTH_NONE       0xFFFFFFFFu
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -105,6 +120,7 @@ typedef struct _READER_OPTIONS {
     ULONGLONG Given;                // READER_OPTION_*: what the user gave
     ULONGLONG Limit;
     ULONGLONG Count;
+    ULONG Tail;                     // lines; 0: not given
     ULONG ThreadId;
     ULONG Depth;
     ULONG IntervalInMilliseconds;
@@ -127,6 +143,9 @@ typedef struct _READER_OPTIONS {
     ULONG ExportFormat;             // --format: of ReaderExportFormats
     ULONGLONG SplitSize;            // bytes; 0: not given
     ULONGLONG Minimum;              // bytes
+    ULONGLONG Older;                // 100 ns; 0: not given
+    ULONGLONG Keep;                 // sessions
+    ULONGLONG Larger;               // bytes
     ULONG BudgetInPercent;          // of a processor; 0: not given
     ULONG NumberOfNames;            // what follows the path, of a command
     PCSZ Names[READER_MAXIMUM_NAMES];       // whose arguments end with "..."
@@ -134,6 +153,7 @@ typedef struct _READER_OPTIONS {
     PCSZ NamesFromUtf8;
     PCWSTR ExcludeList;             // --exclude-list; NULL: not given
     PCSZ ExcludeListUtf8;
+    ULONG Width;                    // of tables in text; READER_WIDTH_*
     PCWSTR Settings[ReaderSettingCount];    // of run; NULL: not given
     PCWSTR Program;                 // of run: what follows the program, as it
                                     // was given

@@ -6,7 +6,7 @@ Module Name:
 
 Abstract:
 
-    Writes a ZIP file of stored entries.
+    Writes a ZIP file of compressed entries.
 
 --*/
 
@@ -25,9 +25,20 @@ Abstract:
 #define READER_ZIP_VERSION64 45u        // 4.5: Zip64
 #define READER_ZIP_UTF8 0x0800u         // of a name
 #define READER_ZIP_EXTRA64 0x0001u
+#define READER_ZIP_DEFLATED 8u
+
+//
+// What is compressed may become longer by 5 bytes in 64 KiB, and a few more.  A
+// scattered entry is so far behind the place of its compressed bytes that
+// these never reach what is still to be read.
+//
+
+#define READER_ZIP_GROWTH(SizeInBytes) \
+    (((SizeInBytes) >> 12) + READER_ZIP_BUFFER_SIZE)
 
 #define READER_ZIP_LOCAL_SIZE 30u
 #define READER_ZIP_LOCAL_CRC 14u
+#define READER_ZIP_LOCAL64_COMPRESSED 12u    // in the Zip64 part
 #define READER_ZIP_CENTRAL_SIZE 46u
 #define READER_ZIP_MAXIMUM_EXTRA 28u
 #define READER_ZIP_END_SIZE 22u
@@ -46,8 +57,6 @@ Abstract:
 #ifndef READER_ZIP_ENTRY_LIMIT
 #define READER_ZIP_ENTRY_LIMIT 0xFFFFu
 #endif
-
-#define READER_CRC_POLYNOMIAL 0xEDB88320u   // reflected
 
 //
 // The first year that DOS has.
@@ -81,80 +90,6 @@ BasePutLittle(
 }
 
 
-//
-// Adds bytes to a CRC-32, eight at a time.
-// Tables: table n says what a byte does that has n more after it.
-// Crc: of what came before; 0xFFFFFFFF at first.
-// Returns the CRC; the complement of the last one is the result.
-//
-
-static
-ULONG
-BaseAddToCrc(
-    _In_reads_(2048) const ULONG *Tables,
-    _In_ ULONG Crc,
-    _In_reads_bytes_(SizeInBytes) const UCHAR *Bytes,
-    _In_ ULONG SizeInBytes
-    )
-{
-    ULONGLONG Word;
-
-    for (; SizeInBytes >= 8; SizeInBytes -= 8, Bytes += 8) {
-
-        RtlCopyBytes(&Word, Bytes, sizeof(Word));
-        Word ^= Crc;
-        Crc = Tables[7 * 256 + (UCHAR)Word] ^
-              Tables[6 * 256 + (UCHAR)(Word >> 8)] ^
-              Tables[5 * 256 + (UCHAR)(Word >> 16)] ^
-              Tables[4 * 256 + (UCHAR)(Word >> 24)] ^
-              Tables[3 * 256 + (UCHAR)(Word >> 32)] ^
-              Tables[2 * 256 + (UCHAR)(Word >> 40)] ^
-              Tables[1 * 256 + (UCHAR)(Word >> 48)] ^
-              Tables[0 * 256 + (UCHAR)(Word >> 56)];
-    }
-
-    for (; SizeInBytes != 0; SizeInBytes--, Bytes++) {
-        Crc = (Crc >> 8) ^ Tables[(UCHAR)(Crc ^ *Bytes)];
-    }
-
-    return Crc;
-}
-
-
-//
-// Makes the tables of BaseAddToCrc.
-//
-
-static
-VOID
-BaseMakeCrcTables(
-    _Out_writes_(2048) PULONG Tables
-    )
-{
-    ULONG Byte;
-    ULONG Bit;
-    ULONG Table;
-    ULONG Crc;
-
-    for (Byte = 0; Byte < 256; Byte++) {
-
-        Crc = Byte;
-        for (Bit = 0; Bit < 8; Bit++) {
-            Crc = (Crc >> 1) ^ ((Crc & 1) != 0 ? READER_CRC_POLYNOMIAL : 0);
-        }
-
-        Tables[Byte] = Crc;
-    }
-
-    for (Table = 1; Table < 8; Table++) {
-        for (Byte = 0; Byte < 256; Byte++) {
-            Crc = Tables[(Table - 1) * 256 + Byte];
-            Tables[Table * 256 + Byte] = (Crc >> 8) ^ Tables[(UCHAR)Crc];
-        }
-    }
-}
-
-
 _Use_decl_annotations_
 NTSTATUS
 BaseInitializeZip(
@@ -182,15 +117,14 @@ BaseInitializeZip(
     Zip->Time = (USHORT)(Calendar.Hour << 11 | Calendar.Minute << 5 |
                          Calendar.Second / 2);
 
-    Zip->Tables = (PULONG)Allocator->Allocate(Allocator->Context,
-                                              8 * 256 * sizeof(ULONG));
+    Zip->Deflate = BaseCreateDeflate(Allocator);
     Zip->Buffer = (PUCHAR)Allocator->Allocate(Allocator->Context,
                                               READER_ZIP_BUFFER_SIZE);
-    if (Zip->Tables == NULL || Zip->Buffer == NULL) {
+    if (Zip->Deflate == NULL || Zip->Buffer == NULL) {
         return STATUS_NO_MEMORY;
     }
 
-    BaseMakeCrcTables(Zip->Tables);
+    BaseMakeCrcTables(&Zip->Tables);
     return STATUS_SUCCESS;
 }
 
@@ -210,9 +144,37 @@ BaseRundownZip(
     Allocator = Zip->Context->Allocator;
     Allocator->Free(Allocator->Context, Zip->Entries);
     Allocator->Free(Allocator->Context, Zip->Names);
-    Allocator->Free(Allocator->Context, Zip->Tables);
+    BaseDestroyDeflate(Zip->Deflate);
     Allocator->Free(Allocator->Context, Zip->Buffer);
     RtlZeroBytes(Zip, sizeof(*Zip));
+}
+
+
+//
+// Takes compressed bytes of the open entry: a READER_DEFLATE_SINK.
+//
+
+static
+NTSTATUS
+BasePutZipBytes(
+    _In_ PVOID Target,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ ULONG SizeInBytes
+    )
+{
+    PREADER_ZIP Zip = (PREADER_ZIP)Target;
+    NTSTATUS Status;
+
+    Status = RtlWriteFile(Zip->Context->Rtl,
+                          Zip->File,
+                          Zip->EndOfEntries + Zip->CompressedSize,
+                          Bytes,
+                          SizeInBytes);
+    if (NT_SUCCESS(Status)) {
+        Zip->CompressedSize += SizeInBytes;
+    }
+
+    return Status;
 }
 
 
@@ -222,7 +184,8 @@ BaseBeginZipEntry(
     PREADER_ZIP Zip,
     const CHAR *Name,
     ULONG NameLength,
-    ULONGLONG SizeInBytes
+    ULONGLONG SizeInBytes,
+    BOOLEAN IsScattered
     )
 {
     PCALLOCATOR Allocator = Zip->Context->Allocator;
@@ -230,7 +193,8 @@ BaseBeginZipEntry(
     UCHAR Header[READER_ZIP_LOCAL_SIZE];
     UCHAR Extra[READER_ZIP_MAXIMUM_EXTRA];
     PUCHAR Place = Header;
-    BOOLEAN Is64 = SizeInBytes >= READER_ZIP_LIMIT;
+    BOOLEAN Is64 = SizeInBytes + READER_ZIP_GROWTH(SizeInBytes) >=
+                   READER_ZIP_LIMIT;
     ULONG ExtraLength = Is64 ? 20 : 0;
     NTSTATUS Status;
 
@@ -269,11 +233,11 @@ BaseBeginZipEntry(
                           Is64 ? READER_ZIP_VERSION64 : READER_ZIP_VERSION,
                           2);
     Place = BasePutLittle(Place, READER_ZIP_UTF8, 2);
-    Place = BasePutLittle(Place, 0, 2);
+    Place = BasePutLittle(Place, READER_ZIP_DEFLATED, 2);
     Place = BasePutLittle(Place, Zip->Time, 2);
     Place = BasePutLittle(Place, Zip->Date, 2);
     Place = BasePutLittle(Place, 0, 4);
-    Place = BasePutLittle(Place, Is64 ? 0xFFFFFFFFULL : SizeInBytes, 4);
+    Place = BasePutLittle(Place, Is64 ? 0xFFFFFFFFULL : 0, 4);
     Place = BasePutLittle(Place, Is64 ? 0xFFFFFFFFULL : SizeInBytes, 4);
     Place = BasePutLittle(Place, NameLength, 2);
     BasePutLittle(Place, ExtraLength, 2);
@@ -281,7 +245,7 @@ BaseBeginZipEntry(
     Place = BasePutLittle(Extra, READER_ZIP_EXTRA64, 2);
     Place = BasePutLittle(Place, 16, 2);
     Place = BasePutLittle(Place, SizeInBytes, 8);
-    BasePutLittle(Place, SizeInBytes, 8);
+    BasePutLittle(Place, 0, 8);
 
     Status = RtlWriteFile(Zip->Context->Rtl,
                           Zip->File,
@@ -307,9 +271,63 @@ BaseBeginZipEntry(
         Zip->EndOfEntries += ExtraLength;
     }
 
-    Zip->Crc = 0xFFFFFFFFu;
+    Entry->Is64 = Is64;
+    Zip->Crc = READER_CRC_START;
     Zip->NumberWritten = 0;
-    Zip->IsScattered = FALSE;
+    Zip->CompressedSize = 0;
+    Zip->IsScattered = IsScattered;
+    Zip->ScatteredOffset = Zip->EndOfEntries + READER_ZIP_GROWTH(SizeInBytes);
+    BaseBeginDeflate(Zip->Deflate, BasePutZipBytes, Zip);
+    return Status;
+}
+
+
+//
+// Compresses the next bytes of the entry.
+//
+
+static
+NTSTATUS
+BaseCompressZipBytes(
+    _Inout_ PREADER_ZIP Zip,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ ULONG SizeInBytes
+    )
+{
+    Zip->Crc = BaseAddToCrc(&Zip->Tables, Zip->Crc, Bytes, SizeInBytes);
+    Zip->NumberWritten += SizeInBytes;
+    return BaseWriteDeflate(Zip->Deflate, Bytes, SizeInBytes);
+}
+
+
+//
+// Compresses zeroes up to an offset in the entry.
+//
+
+static
+NTSTATUS
+BaseFillZipEntry(
+    _Inout_ PREADER_ZIP Zip,
+    _In_ ULONGLONG Offset
+    )
+{
+    ULONGLONG Size;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    if (Zip->NumberWritten < Offset) {
+        RtlZeroBytes(Zip->Buffer, READER_ZIP_BUFFER_SIZE);
+    }
+
+    while (NT_SUCCESS(Status) && Zip->NumberWritten < Offset) {
+
+        Size = Offset - Zip->NumberWritten;
+        if (Size > READER_ZIP_BUFFER_SIZE) {
+            Size = READER_ZIP_BUFFER_SIZE;
+        }
+
+        Status = BaseCompressZipBytes(Zip, Zip->Buffer, (ULONG)Size);
+    }
+
     return Status;
 }
 
@@ -323,27 +341,31 @@ BaseWriteZipEntry(
     ULONG SizeInBytes
     )
 {
-    if (Offset == Zip->NumberWritten && !Zip->IsScattered) {
-        Zip->Crc = BaseAddToCrc(Zip->Tables,
-                                Zip->Crc,
-                                (const UCHAR *)Bytes,
-                                SizeInBytes);
-        Zip->NumberWritten += SizeInBytes;
-    } else {
-        Zip->IsScattered = TRUE;
+    NTSTATUS Status;
+
+    if (Zip->IsScattered) {
+        return RtlWriteFile(Zip->Context->Rtl,
+                            Zip->File,
+                            Zip->ScatteredOffset + Offset,
+                            Bytes,
+                            SizeInBytes);
     }
 
-    return RtlWriteFile(Zip->Context->Rtl,
-                        Zip->File,
-                        Zip->EndOfEntries + Offset,
-                        Bytes,
-                        SizeInBytes);
+    if (Offset < Zip->NumberWritten) {
+        return STATUS_INVALID_PARAMETER;
+    }
+
+    Status = BaseFillZipEntry(Zip, Offset);
+    if (NT_SUCCESS(Status)) {
+        Status = BaseCompressZipBytes(Zip, Bytes, SizeInBytes);
+    }
+
+    return Status;
 }
 
 
 //
-// Finds the CRC of an entry whose parts did not come in their order.
-// Zip: the file.
+// Compresses an entry whose parts have all been written, in any order.
 //
 
 _Must_inspect_result_
@@ -355,46 +377,31 @@ BaseReadBackZipEntry(
     )
 {
     PCRTL Rtl = Zip->Context->Rtl;
-    ULONGLONG Offset;
     ULONGLONG Size;
-    ULONG ReadInBytes;
-    NTSTATUS Status;
+    ULONG ReadInBytes = 1;
+    NTSTATUS Status = STATUS_SUCCESS;
 
     //
     // The end of it may never have been written.
     //
 
-    Status = RtlQueryFileSize(Rtl, Zip->File, &Size);
-    if (NT_SUCCESS(Status) && Size < Zip->EndOfEntries + SizeInBytes) {
-        Status = RtlSetFileSize(Rtl,
-                                Zip->File,
-                                Zip->EndOfEntries + SizeInBytes);
-    }
+    while (NT_SUCCESS(Status) &&
+           ReadInBytes != 0 &&
+           Zip->NumberWritten < SizeInBytes) {
 
-    Zip->Crc = 0xFFFFFFFFu;
-    for (Offset = 0; NT_SUCCESS(Status) && Offset < SizeInBytes;) {
-
-        Size = SizeInBytes - Offset;
+        Size = SizeInBytes - Zip->NumberWritten;
         if (Size > READER_ZIP_BUFFER_SIZE) {
             Size = READER_ZIP_BUFFER_SIZE;
         }
 
         Status = RtlReadFile(Rtl,
                              Zip->File,
-                             Zip->EndOfEntries + Offset,
+                             Zip->ScatteredOffset + Zip->NumberWritten,
                              Zip->Buffer,
                              (ULONG)Size,
                              &ReadInBytes);
-        if (NT_SUCCESS(Status) && ReadInBytes == 0) {
-            Status = STATUS_END_OF_FILE;
-        }
-
         if (NT_SUCCESS(Status)) {
-            Zip->Crc = BaseAddToCrc(Zip->Tables,
-                                    Zip->Crc,
-                                    Zip->Buffer,
-                                    ReadInBytes);
-            Offset += ReadInBytes;
+            Status = BaseCompressZipBytes(Zip, Zip->Buffer, ReadInBytes);
         }
     }
 
@@ -409,22 +416,49 @@ BaseEndZipEntry(
     )
 {
     PREADER_ZIP_ENTRY Entry = &Zip->Entries[Zip->NumberOfEntries - 1];
-    UCHAR Crc[4];
+    UCHAR Numbers[8];
     NTSTATUS Status = STATUS_SUCCESS;
 
-    if (Zip->IsScattered || Zip->NumberWritten != Entry->SizeInBytes) {
+    if (Zip->IsScattered) {
         Status = BaseReadBackZipEntry(Zip, Entry->SizeInBytes);
     }
 
-    Entry->Crc = ~Zip->Crc;
-    Zip->EndOfEntries += Entry->SizeInBytes;
-    BasePutLittle(Crc, Entry->Crc, sizeof(Crc));
     if (NT_SUCCESS(Status)) {
+        Status = BaseFillZipEntry(Zip, Entry->SizeInBytes);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = BaseEndDeflate(Zip->Deflate);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Entry->Crc = ~Zip->Crc;
+    Entry->CompressedSize = Zip->CompressedSize;
+    Zip->EndOfEntries += Zip->CompressedSize;
+
+    //
+    // Of an entry with a Zip64 part, the sizes are there.
+    //
+
+    BasePutLittle(Numbers, Entry->Crc, 4);
+    BasePutLittle(Numbers + 4, Entry->CompressedSize, 4);
+    Status = RtlWriteFile(Zip->Context->Rtl,
+                          Zip->File,
+                          Entry->Offset + READER_ZIP_LOCAL_CRC,
+                          Numbers,
+                          Entry->Is64 ? 4 : 8);
+    if (NT_SUCCESS(Status) && Entry->Is64) {
+        BasePutLittle(Numbers, Entry->CompressedSize, 8);
         Status = RtlWriteFile(Zip->Context->Rtl,
                               Zip->File,
-                              Entry->Offset + READER_ZIP_LOCAL_CRC,
-                              Crc,
-                              sizeof(Crc));
+                              Entry->Offset + READER_ZIP_LOCAL_SIZE +
+                                  Entry->NameLength +
+                                  READER_ZIP_LOCAL64_COMPRESSED,
+                              Numbers,
+                              8);
     }
 
     return Status;
@@ -449,7 +483,7 @@ BasePutCentralHeader(
     UCHAR Extra[READER_ZIP_MAXIMUM_EXTRA];
     PUCHAR ExtraEnd = Extra + 4;
     PUCHAR Place = Bytes;
-    BOOLEAN IsLarge = Entry->SizeInBytes >= READER_ZIP_LIMIT;
+    BOOLEAN IsLarge = Entry->Is64;
     BOOLEAN IsFar = Entry->Offset >= READER_ZIP_LIMIT;
     ULONG ExtraLength = 0;
     ULONG Version = IsLarge || IsFar ? READER_ZIP_VERSION64
@@ -457,7 +491,7 @@ BasePutCentralHeader(
 
     if (IsLarge) {
         ExtraEnd = BasePutLittle(ExtraEnd, Entry->SizeInBytes, 8);
-        ExtraEnd = BasePutLittle(ExtraEnd, Entry->SizeInBytes, 8);
+        ExtraEnd = BasePutLittle(ExtraEnd, Entry->CompressedSize, 8);
     }
 
     if (IsFar) {
@@ -474,12 +508,12 @@ BasePutCentralHeader(
     Place = BasePutLittle(Place, Version, 2);
     Place = BasePutLittle(Place, Version, 2);
     Place = BasePutLittle(Place, READER_ZIP_UTF8, 2);
-    Place = BasePutLittle(Place, 0, 2);
+    Place = BasePutLittle(Place, READER_ZIP_DEFLATED, 2);
     Place = BasePutLittle(Place, Zip->Time, 2);
     Place = BasePutLittle(Place, Zip->Date, 2);
     Place = BasePutLittle(Place, Entry->Crc, 4);
     Place = BasePutLittle(Place,
-                          IsLarge ? 0xFFFFFFFFULL : Entry->SizeInBytes,
+                          IsLarge ? 0xFFFFFFFFULL : Entry->CompressedSize,
                           4);
     Place = BasePutLittle(Place,
                           IsLarge ? 0xFFFFFFFFULL : Entry->SizeInBytes,
@@ -581,5 +615,17 @@ BaseEndZip(
                              : Zip->EndOfEntries,
                           4);
     Place = BasePutLittle(Place, 0, 2);
-    return RtlWriteFile(Rtl, Zip->File, Offset, End, (ULONG)(Place - End));
+
+    //
+    // What a scattered entry took for a while may lie behind the end.
+    //
+
+    Status = RtlWriteFile(Rtl, Zip->File, Offset, End, (ULONG)(Place - End));
+    if (NT_SUCCESS(Status)) {
+        Status = RtlSetFileSize(Rtl,
+                                Zip->File,
+                                Offset + (ULONG)(Place - End));
+    }
+
+    return Status;
 }

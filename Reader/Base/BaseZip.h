@@ -6,9 +6,8 @@ Module Name:
 
 Abstract:
 
-    Writes a ZIP file whose entries are stored as they are (PKWARE's
-    APPNOTE.TXT 6.3: method 0, CRC-32, Zip64 where a number needs it, names in
-    UTF-8).  An entry's parts may be written in any order.
+    Writes a ZIP file whose entries are compressed (PKWARE's APPNOTE.TXT 6.3:
+    method 8, CRC-32, Zip64 where a number needs it, names in UTF-8).
 
 --*/
 
@@ -17,16 +16,19 @@ Abstract:
 
 #include "../../StringTable/StringTable.h"
 #include "BaseContext.h"
+#include "BaseCrc.h"
+#include "BaseDeflate.h"
 
 #define READER_ZIP_MAXIMUM_NAME 0xFFFFu     // bytes
 
 typedef struct _READER_ZIP_ENTRY {
     ULONGLONG Offset;               // of its local header
     ULONGLONG SizeInBytes;
+    ULONGLONG CompressedSize;       // bytes
     ULONG Crc;
     ULONG Name;                     // offset among the names
     ULONG NameLength;               // bytes
-    ULONG Unused;
+    BOOLEAN Is64;                   // its sizes are in Zip64 parts
 } READER_ZIP_ENTRY;
 typedef READER_ZIP_ENTRY *PREADER_ZIP_ENTRY;
 
@@ -39,16 +41,19 @@ typedef struct _READER_ZIP {
     PCHAR Names;
     ULONG SizeOfNames;              // bytes
     ULONG CapacityOfNames;
-    PULONG Tables;                  // of the CRC, 8 of 256 each
+    PREADER_DEFLATE Deflate;
     PUCHAR Buffer;
     ULONGLONG EndOfEntries;         // file offset; the data of the entry that
                                     // is open begin there
-    ULONGLONG NumberWritten;        // bytes of that entry, from its start on,
-                                    // that are in Crc
+    ULONGLONG NumberWritten;        // bytes of that entry that are in Crc
+    ULONGLONG CompressedSize;       // of these, so far
+    ULONGLONG ScatteredOffset;      // of a scattered entry: where its bytes
+                                    // are until it ends
     ULONG Crc;
-    BOOLEAN IsScattered;            // its parts did not come in their order
+    BOOLEAN IsScattered;            // its parts may come in any order
     USHORT Time;                    // of all entries, as DOS has it
     USHORT Date;
+    READER_CRC_TABLES Tables;
 } READER_ZIP;
 typedef READER_ZIP *PREADER_ZIP;
 
@@ -78,8 +83,10 @@ BaseRundownZip(
 
 //
 // Begins an entry of a size that is known, whose name has slashes. Writes its
-// local header, still without the CRC.
+// local header, still without the CRC and the compressed size.
 // Zip: the file, with no entry open.
+// IsScattered: its parts may come in any order.  Until it ends it takes its
+// whole size in the file, and is read again then.
 //
 
 _Must_inspect_result_
@@ -88,12 +95,15 @@ BaseBeginZipEntry(
     _Inout_ PREADER_ZIP Zip,
     _In_reads_bytes_(NameLength) const CHAR *Name,
     _In_ ULONG NameLength,
-    _In_ ULONGLONG SizeInBytes
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsScattered
     );
 
 //
 // Writes a part of the entry; what is never written is zero.
 // Offset: where in the entry; the part ends inside it.
+// STATUS_INVALID_PARAMETER: the parts of this entry have an order, and it lies
+// before the end of the last one.
 //
 
 _Must_inspect_result_
@@ -106,7 +116,7 @@ BaseWriteZipEntry(
     );
 
 //
-// Ends the entry that is open: its CRC goes into its local header.
+// Ends the entry that is open: what was not known goes into its local header.
 // Zip: the file.
 //
 

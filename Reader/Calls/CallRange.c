@@ -80,8 +80,53 @@ CallFindTime(
 
 
 //
-// Says so when a range begins after the last record, and where that is.
-// Range: the range, with its start.
+// Writes how long a session is, and its times as --from and --to take them:
+// "the session is 1.234 ms long: from 0 to 1234000 ns".
+// Last: its last record's time stamp.
+//
+
+static
+VOID
+CallWriteLength(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_RANGE Range,
+    _In_ ULONGLONG Last
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    ULONGLONG Ticks = Last > Range->FirstTimestamp
+                          ? Last - Range->FirstTimestamp
+                          : 0;
+    RTL_WRITER Writer;
+    CHAR Text[32];
+    ULONG Blanks = 0;
+
+    RtlWriteText(Errors, "the session is ");
+    if (Session->Clock.Ticks != 0) {
+        RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+        OutputWriteTime(&Writer, &Session->Clock, Ticks);
+        while (Blanks < Writer.LengthInBytes && Text[Blanks] == ' ') {
+            Blanks += 1;
+        }
+
+        RtlWriteCleanText(Errors,
+                          Text + Blanks,
+                          Writer.LengthInBytes - Blanks);
+        RtlWriteText(Errors, " long: ");
+    }
+
+    RtlWriteText(Errors,
+                 "from 0 to %llu %s\n",
+                 CallQueryTime(&Session->Clock, Range->FirstTimestamp, Last),
+                 Session->Clock.Ticks != 0 ? "ns" : "ticks");
+}
+
+
+//
+// Says so when a range begins after the last record or ends before the first,
+// and how long the session is.
+// Last: the last record's time stamp.
+// IsBeforeFirst: whether --to is before the first record.
 //
 
 static
@@ -89,29 +134,48 @@ VOID
 CallWarnOfRange(
     _In_ const READER_SESSION *Session,
     _In_ PCREADER_OPTIONS Options,
-    _In_ PCREADER_RANGE Range
+    _In_ PCREADER_RANGE Range,
+    _In_ ULONGLONG Last,
+    _In_ BOOLEAN IsBeforeFirst
     )
 {
     PRTL_WRITER Errors = Session->Context->Errors;
-    ULONGLONG Last = 0;
-    ULONG Index;
 
-    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-        if (Session->Threads[Index].LastTimestamp > Last) {
-            Last = Session->Threads[Index].LastTimestamp;
-        }
-    }
-
-    if (Range->Start <= Last) {
+    if (!IsBeforeFirst && Range->Start <= Last) {
         return;
     }
 
     RtlWriteText(Errors,
-                 "TraceReader: %s: warning: --from is after the session's "
-                 "last record, which is %llu %s after its first one\n",
+                 "TraceReader: %s: warning: %s; ",
                  Options->Command,
-                 CallQueryTime(&Session->Clock, Range->FirstTimestamp, Last),
-                 Session->Clock.Ticks != 0 ? "ns" : "ticks");
+                 IsBeforeFirst
+                     ? "--to is before the session's first record"
+                     : "--from is after the session's last record");
+    CallWriteLength(Session, Range, Last);
+    RtlFlushWriter(Errors);
+}
+
+
+//
+// Says that a range is none, and how long the session is.
+// Last: the last record's time stamp.
+//
+
+static
+VOID
+CallFailRange(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options,
+    _In_ PCREADER_RANGE Range,
+    _In_ ULONGLONG Last
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+
+    RtlWriteText(Errors,
+                 "TraceReader: %s: --from is later than --to; ",
+                 Options->Command);
+    CallWriteLength(Session, Range, Last);
     RtlFlushWriter(Errors);
 }
 
@@ -310,7 +374,9 @@ CallQueryRange(
     ULONGLONG Last = 0;
     ULONGLONG From;
     ULONGLONG To;
+    ULONGLONG Length;
     BOOLEAN HasRecords;
+    BOOLEAN IsBeforeFirst = FALSE;
     ULONG Index;
 
     RtlZeroBytes(Range, sizeof(*Range));
@@ -356,19 +422,17 @@ CallQueryRange(
 
     From = Options->From;
     To = Options->To;
-    Last = CallQueryTime(&Session->Clock, Range->FirstTimestamp, Last);
+    Length = CallQueryTime(&Session->Clock, Range->FirstTimestamp, Last);
     if (Options->IsFromBeforeEnd) {
-        From = From < Last ? Last - From : 0;
+        From = From < Length ? Length - From : 0;
     }
     if (Options->IsToBeforeEnd) {
-        To = To < Last ? Last - To : 0;
+        IsBeforeFirst = To > Length;
+        To = To < Length ? Length - To : 0;
     }
 
     if (From > To) {
-        RtlWriteText(Errors,
-                     "TraceReader: %s: --from is later than --to\n",
-                     Options->Command);
-        RtlFlushWriter(Errors);
+        CallFailRange(Session, Options, Range, Last);
         return FALSE;
     }
 
@@ -378,7 +442,6 @@ CallQueryRange(
         Range->Start = CallFindTime(&Session->Clock,
                                     Range->FirstTimestamp,
                                     From);
-        CallWarnOfRange(Session, Options, Range);
     }
 
     //
@@ -400,13 +463,11 @@ CallQueryRange(
 
     if (Range->Start > Range->End &&
         (Options->FromMark != NULL || Options->ToMark != NULL)) {
-        RtlWriteText(Errors,
-                     "TraceReader: %s: --from is later than --to\n",
-                     Options->Command);
-        RtlFlushWriter(Errors);
+        CallFailRange(Session, Options, Range, Last);
         return FALSE;
     }
 
+    CallWarnOfRange(Session, Options, Range, Last, IsBeforeFirst);
     return CallApplyClears(Session, Options, Range);
 }
 

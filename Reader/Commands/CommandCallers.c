@@ -722,7 +722,8 @@ CommandCallees(
     "function's total; with recursion the shares add up to more than 100.\n"
 
 #define READER_EDGE_OPTIONS                                                 \
-    (READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |      \
+    (READER_OPTION_FORMAT | READER_OPTION_WIDTH |                          \
+     READER_OPTION_SORT | READER_OPTION_LIMIT |                             \
      READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |         \
      READER_OPTION_WORKERS | READER_OPTION_GENERAL |                        \
      READER_OPTION_VERBOSE |                                                \
@@ -739,7 +740,7 @@ static const PCREADER_TABLE ReaderCallersTables[] = {
 
 const READER_COMMAND ReaderCallersCommand = {
     "callers",
-    "FUNCTION PATH",
+    "FUNCTION [PATH]",
     "Shows who called a function, how often and for how long",
     READER_NAME_NOTE
     "With --depth N (default: 1, at most 256) each caller is followed by\n"
@@ -769,7 +770,7 @@ static const PCREADER_TABLE ReaderCalleesTables[] = {
 
 const READER_COMMAND ReaderCalleesCommand = {
     "callees",
-    "FUNCTION PATH",
+    "FUNCTION [PATH]",
     "Shows whom a function called, how often and for how long",
     READER_NAME_NOTE
     READER_EDGE_NOTE

@@ -15,6 +15,7 @@ Abstract:
 
 --*/
 
+#include "CommandCtl.h"
 #include "CommandCtlSnapshot.h"
 
 static const struct {
@@ -926,6 +927,27 @@ CommandCtlRunSeveral(
     return ExitCode;
 }
 
+_Use_decl_annotations_
+ULONG
+CommandCtlDo(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options,
+    READER_CTL_VERB Verb
+    )
+{
+    PREADER_CTL Ctl;
+    ULONG ExitCode;
+
+    if (!CommandCtlBegin(Context, Options, Verb, &Ctl)) {
+        return READER_EXIT_FAILURE;
+    }
+
+    ExitCode = Ctl->Session.HasDirectories ? CommandCtlRunSeveral(Ctl)
+                                           : CommandCtlRun(Ctl);
+    CommandCtlEnd(Ctl);
+    return ExitCode;
+}
+
 static
 ULONG
 CommandCtl(
@@ -934,18 +956,12 @@ CommandCtl(
     )
 {
     READER_CTL_VERB Verb;
-    PREADER_CTL Ctl;
-    ULONG ExitCode;
 
-    if (!CommandCtlUsage(Context, Options, &Verb) ||
-        !CommandCtlBegin(Context, Options, Verb, &Ctl)) {
+    if (!CommandCtlUsage(Context, Options, &Verb)) {
         return READER_EXIT_FAILURE;
     }
 
-    ExitCode = Ctl->Session.HasDirectories ? CommandCtlRunSeveral(Ctl)
-                                           : CommandCtlRun(Ctl);
-    CommandCtlEnd(Ctl);
-    return ExitCode;
+    return CommandCtlDo(Context, Options, Verb);
 }
 
 //

@@ -899,7 +899,8 @@ const READER_COMMAND ReaderDiffCommand = {
     "  TraceReader diff traces\\before traces\\after\n"
     "  TraceReader diff --limit 20 --sort calls --module game A B\n"
     "  TraceReader diff --csv --exclude std:: A B > diff.csv\n",
-    READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
+    READER_OPTION_WIDTH |
+        READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTIONS_OF_READING,
     CommandDiff,

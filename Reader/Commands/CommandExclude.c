@@ -473,7 +473,7 @@ CommandSaveExcludeList(
     ULONG ExitCode;
     NTSTATUS Status;
 
-    if (!BaseCreateFile(&File, Context, Name, NameUtf8)) {
+    if (!BaseCreateFile(&File, Context, Name, NameUtf8, FALSE)) {
         return READER_EXIT_FAILURE;
     }
 

@@ -33,7 +33,7 @@ const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "csv", 0, NULL },
     { "csv-osr", READER_EXPORT_TIMES, ExportCsvOsr },
     { "csv-cap", READER_EXPORT_TIMES, ExportCsvCap },
-    { "html", 0, ExportHtml },
+    { "html", READER_EXPORT_PLAIN, ExportHtml },
 };
 
 
@@ -57,7 +57,8 @@ CommandExportReport(
     if (!BaseCreateFile(&File,
                         Context,
                         Options->Output,
-                        Options->OutputUtf8)) {
+                        Options->OutputUtf8,
+                        (Options->Given & READER_OPTION_GZIP) != 0)) {
         return READER_EXIT_FAILURE;
     }
 
@@ -109,6 +110,16 @@ CommandExport(
         RtlWriteText(Context->Errors,
                      "TraceReader: export: --split-size: files of the format "
                      "%s cannot be split\n",
+                     Format->Name);
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    if ((Options->Given & READER_OPTION_GZIP) != 0 &&
+        (Format->Flags & READER_EXPORT_PLAIN) != 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: export: --gzip: a browser opens the format "
+                     "%s only as it is\n",
                      Format->Name);
         RtlFlushWriter(Context->Errors);
         return READER_EXIT_FAILURE;
@@ -166,7 +177,7 @@ CommandExport(
 
 const READER_COMMAND ReaderExportCommand = {
     "export",
-    "PATH",
+    "[PATH]",
     "Writes a file that other tools open",
     "Formats:\n"
     "  folded       call chains with their self time in nanoseconds, for\n"
@@ -199,6 +210,8 @@ const READER_COMMAND ReaderExportCommand = {
     "are named with -2, -3 and so on before the extension.  Each is a slice\n"
     "of time, complete in itself: calls that are open end there and begin\n"
     "again in the next, and both are marked continued.\n"
+    "With --gzip the file is compressed: Perfetto and speedscope open it as\n"
+    "it is.  SIZE of --split-size counts bytes before that.\n"
     "--workers, --general and --verbose are for the formats of sums: folded,\n"
     "callgrind, csv, csv-osr and csv-cap.\n"
     READER_RANGE_NOTE
@@ -207,10 +220,12 @@ const READER_COMMAND ReaderExportCommand = {
     "  TraceReader export --format perfetto -o game.pftrace SESSION\n"
     "  TraceReader export --format chrome --split-size 200M -o game.json "
     "SESSION\n"
+    "  TraceReader export --format chrome --gzip -o game.json.gz SESSION\n"
     "  TraceReader export --format callgrind -o callgrind.out.game SESSION\n"
     "  TraceReader export --format csv-cap --thread 4712 -o game.cap SESSION\n"
     "  TraceReader export --format html -o game.html SESSION\n",
     READER_OPTION_EXPORT | READER_OPTION_OUTPUT | READER_OPTION_SPLIT |
+        READER_OPTION_GZIP |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
         READER_OPTION_FILTER | READER_OPTIONS_OF_READING,

@@ -576,7 +576,8 @@ CommandWriteHotList(
     if (!BaseCreateFile(&File,
                         Context,
                         Options->Output,
-                        Options->OutputUtf8)) {
+                        Options->OutputUtf8,
+                        FALSE)) {
         return READER_EXIT_FAILURE;
     }
 
@@ -852,7 +853,7 @@ static const PCREADER_TABLE ReaderHotTables[] = {
 
 const READER_COMMAND ReaderHotCommand = {
     "hot",
-    "PATH",
+    "[PATH]",
     "Shows the functions that cost more to trace than they take",
     "A function is listed if its hooks cost more than its own time, which is\n"
     "without the cost of the hooks (see report --subtract-probe); the most\n"
@@ -871,7 +872,8 @@ const READER_COMMAND ReaderHotCommand = {
     "  TraceReader hot --min 1M --output costly.txt SESSION\n"
     "  TraceReader report --exclude @costly.txt SESSION\n"
     "  TraceReader hot --exclude-list fast.list SESSION\n",
-    READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
+    READER_OPTION_WIDTH |
+        READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
         READER_OPTION_MINIMUM | READER_OPTION_OUTPUT |

@@ -34,6 +34,48 @@ Abstract:
 #define READER_INFO_DOUBTFUL READER_COLUMN_OWN(6)
 #define READER_INFO_BYTES READER_COLUMN_OWN(7)
 #define READER_INFO_CLEARED READER_COLUMN_OWN(8)
+#define READER_INFO_TREES READER_COLUMN_OWN(9)
+#define READER_INFO_LEFT_OUT READER_COLUMN_OWN(10)
+
+//
+// What text begins with.  All of it is in the tables of CSV and JSON, too.
+//
+
+static const READER_COLUMN ReaderInfoSummaryColumns[] = {
+    { "Program", "process_path", ReaderColumnText, 0, 0, "" },
+    { "Command line", "command_line", ReaderColumnText, 0, 0, "" },
+    { "Processes", "processes", ReaderColumnProcessId, 0,
+      READER_COLUMN_OPTIONAL, "" },
+    { "Started", "start_time", ReaderColumnDate, 0, 0, "" },
+    { "Duration", "duration", ReaderColumnExactTime, 0,
+      READER_COLUMN_NULLABLE, "" },
+    { "State", "state", ReaderColumnText, 0, 0, "" },
+    { "Reason", "reason", ReaderColumnText, 0, READER_INFO_REASON, "" },
+    { "Status", "status", ReaderColumnHexadecimal, 0, READER_INFO_REASON, "" },
+    { "Mode", "mode", ReaderColumnText, 0, 0, "" },
+    { "Threads", "threads", ReaderColumnNumber, 0, 0, "" },
+    { "Calls in trees", "calls", ReaderColumnNumber, 0, READER_INFO_TREES,
+      "" },
+    { "Records", "records", ReaderColumnNumber, 0, 0, "" },
+    { "Bytes", "bytes", ReaderColumnBytes, 0, 0, "" },
+    { "Lost", "lost", ReaderColumnNumber, 0, 0, "" },
+    { "Overwritten", "overwritten", ReaderColumnNumber, 0, READER_INFO_RING,
+      "" },
+    { "Taken back", "taken_back", ReaderColumnNumber, 0, READER_INFO_DURATION,
+      "" },
+    { "Too deep", "too_deep", ReaderColumnNumber, 0, READER_INFO_DEPTH, "" },
+    { "Stores left out", "stores_left_out", ReaderColumnNumber, 0,
+      READER_INFO_LEFT_OUT, "" }
+};
+
+static const READER_TABLE ReaderInfoSummaryTable = {
+    "summary",
+    ReaderInfoSummaryColumns,
+    RTL_NUMBER_OF(ReaderInfoSummaryColumns),
+    TRUE,
+    FALSE,
+    ""
+};
 
 static const READER_COLUMN ReaderInfoSessionColumns[] = {
     { "State", "state", ReaderColumnText, 0, 0,
@@ -456,11 +498,6 @@ typedef struct _READER_TOTALS {
 } READER_TOTALS;
 typedef READER_TOTALS *PREADER_TOTALS;
 
-
-//
-// Gives the larger of two numbers.
-//
-
 static
 ULONGLONG
 CommandLarger(
@@ -470,11 +507,6 @@ CommandLarger(
 {
     return First > Second ? First : Second;
 }
-
-
-//
-// Adds how a store was recorded.
-//
 
 static
 VOID
@@ -533,7 +565,6 @@ CommandAddRecording(
     }
 }
 
-
 static
 VOID
 CommandAddToTotals(
@@ -587,7 +618,6 @@ CommandAddToTotals(
     }
 }
 
-
 //
 // Writes the time of day of a time stamp.
 // Clock: the session's.
@@ -609,12 +639,6 @@ CommandPutDate(
         OutputPutNumber(Output, CoreTimestampToSystemTime(Clock, Timestamp));
     }
 }
-
-
-//
-// Writes the session's table.
-// Totals: of all its stores.
-//
 
 static
 VOID
@@ -691,11 +715,6 @@ CommandPutSession(
     OutputEndTable(Output);
 }
 
-
-//
-// Writes the processes' table.
-//
-
 static
 VOID
 CommandPutProcesses(
@@ -758,11 +777,107 @@ CommandPutProcesses(
     OutputEndTable(Output);
 }
 
+//
+// How stores were recorded.  Returns a literal.
+//
+
+static
+PCSZ
+CommandDescribeMode(
+    _In_ const READER_TOTALS *Totals
+    )
+{
+    if (Totals->NumberOfRings + Totals->NumberOfFiles == 0) {
+        if (Totals->Trees != 0) {
+            return Totals->NumberOfRanges != 0 ? "tree and ranges" : "tree";
+        }
+        return Totals->NumberOfRanges != 0 ? "ranges" : "file";
+    }
+
+    if (Totals->Trees != 0) {
+        return "tree and records";
+    }
+    if (Totals->NumberOfRings != 0) {
+        return Totals->NumberOfFiles == 0 ? "ring" : "ring and file";
+    }
+    return "file";
+}
 
 //
-// Writes the table of how the session was recorded.
-// Totals: of all its stores.
+// Writes what text begins with.
+// Totals: of all the session's stores, and what their trees hold.
 //
+
+static
+VOID
+CommandPutSummary(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PREADER_SESSION Session,
+    _In_ const READER_TOTALS *Totals
+    )
+{
+    PCTRACE_STORE_HEADER Header = Session->Header;
+    ULONG LeftOut = Session->NumberOfStores - Session->NumberOfValidStores;
+    ULONG When = 0;
+    PREADER_STORE Because;
+    PCSZ State = ReaderDescribeSessionState(Session, &Because);
+
+    if (Because != NULL && Because->Header->State == TRACE_STATE_STOPPED) {
+        When |= READER_INFO_REASON;
+    }
+    if (Totals->Trees != 0) {
+        When |= READER_INFO_TREES;
+    }
+    if (Totals->NumberOfRings != 0) {
+        When |= READER_INFO_RING;
+    }
+    if (Totals->MinimumDuration != 0 || Totals->TakenBack != 0) {
+        When |= READER_INFO_DURATION;
+    }
+    if (Totals->MaximumDepth != 0 || Totals->TooDeep != 0) {
+        When |= READER_INFO_DEPTH;
+    }
+    if (LeftOut != 0) {
+        When |= READER_INFO_LEFT_OUT;
+    }
+
+    OutputBeginTable(Output, &ReaderInfoSummaryTable, When);
+    OutputPutText(Output, Header->ProcessPath, Header->ProcessPathLength);
+    OutputPutText(Output, Header->CommandLine, Header->CommandLineLength);
+    OutputPutNumber(Output, Session->NumberOfProcesses);
+    OutputPutNumber(Output, Header->ProcessCreationTime);
+    if (Totals->FirstTimestamp != 0 &&
+        Session->Clock.Kind != TRACE_CLOCK_NONE) {
+        OutputPutNumber(Output,
+                        Totals->LastTimestamp > Totals->FirstTimestamp
+                            ? Totals->LastTimestamp - Totals->FirstTimestamp
+                            : 0);
+    } else {
+        OutputPutNothing(Output);
+    }
+
+    OutputPutString(Output, State);
+    if ((When & READER_INFO_REASON) != 0) {
+        OutputPutString(Output,
+                        SessionDescribeReason(Because->Header->Reason));
+        OutputPutNumber(Output, Because->Header->Status);
+    } else {
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+    }
+
+    OutputPutString(Output, CommandDescribeMode(Totals));
+    OutputPutNumber(Output, Session->NumberOfThreads);
+    OutputPutNumber(Output, Totals->Calls);
+    OutputPutNumber(Output, Totals->Records);
+    OutputPutNumber(Output, Totals->Bytes);
+    OutputPutNumber(Output, Totals->Lost + Totals->Reentered);
+    OutputPutNumber(Output, Totals->Overwritten);
+    OutputPutNumber(Output, Totals->TakenBack);
+    OutputPutNumber(Output, Totals->TooDeep);
+    OutputPutNumber(Output, LeftOut);
+    OutputEndTable(Output);
+}
 
 static
 VOID
@@ -774,7 +889,6 @@ CommandPutRecording(
 {
     PCCORE_CLOCK Clock = &Session->Clock;
     ULONG When = 0;
-    PCSZ Mode;
 
     if (Totals->NumberOfRings != 0) {
         When |= READER_INFO_RING;
@@ -804,21 +918,8 @@ CommandPutRecording(
         When |= READER_INFO_BYTES;
     }
 
-    Mode = "file";
-    if (Totals->NumberOfRings + Totals->NumberOfFiles == 0) {
-        if (Totals->Trees != 0) {
-            Mode = Totals->NumberOfRanges != 0 ? "tree and ranges" : "tree";
-        } else if (Totals->NumberOfRanges != 0) {
-            Mode = "ranges";
-        }
-    } else if (Totals->Trees != 0) {
-        Mode = "tree and records";
-    } else if (Totals->NumberOfRings != 0) {
-        Mode = Totals->NumberOfFiles == 0 ? "ring" : "ring and file";
-    }
-
     OutputBeginTable(Output, &ReaderInfoRecordingTable, When);
-    OutputPutString(Output, Mode);
+    OutputPutString(Output, CommandDescribeMode(Totals));
     OutputPutNumber(Output, Totals->RingSizeInBytes);
     OutputPutNumber(Output, Totals->Overwritten);
     OutputPutString(Output, OutputDescribeClock(Clock));
@@ -843,17 +944,14 @@ CommandPutRecording(
     OutputEndTable(Output);
 }
 
-
 //
-// Writes the table of the trees, if there are any.
-// Totals: of all its stores; what the trees hold is added.
+// Adds to the totals what the trees hold.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
-CommandPutTrees(
-    _Inout_ PREADER_OUTPUT Output,
+CommandAddTrees(
     _Inout_ PREADER_SESSION Session,
     _Inout_ READER_TOTALS *Totals
     )
@@ -862,10 +960,6 @@ CommandPutTrees(
     SIZE_T Node;
     ULONG Index;
     NTSTATUS Status;
-
-    if (Totals->Trees == 0) {
-        return STATUS_SUCCESS;
-    }
 
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
@@ -891,6 +985,25 @@ CommandPutTrees(
         }
     }
 
+    return STATUS_SUCCESS;
+}
+
+//
+// Writes the table of the trees, if there are any.
+//
+
+static
+VOID
+CommandPutTrees(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ const READER_TOTALS *Totals
+    )
+{
+    if (Totals->Trees == 0) {
+        return;
+    }
+
     OutputBeginTable(Output,
                      &ReaderInfoTreeTable,
                      Totals->Cleared != 0 ? READER_INFO_CLEARED : 0);
@@ -905,9 +1018,7 @@ CommandPutTrees(
     OutputPutNumber(Output, Totals->Unmatched);
     CommandPutDate(Output, &Session->Clock, Totals->Cleared);
     OutputEndTable(Output);
-    return STATUS_SUCCESS;
 }
-
 
 //
 // Writes what hooks cost, in picoseconds.
@@ -933,12 +1044,6 @@ CommandPutCost(
                                        Clock->Nanoseconds,
                                        Clock->Ticks) / TRACE_PROBE_UNIT);
 }
-
-
-//
-// Writes the modules' table.
-// Session: the session; the modules' symbols are loaded.
-//
 
 _Must_inspect_result_
 static
@@ -983,12 +1088,6 @@ CommandPutModules(
     OutputEndTable(Output);
     return STATUS_SUCCESS;
 }
-
-
-//
-// Writes a thread's row.
-// SessionStart: the first time stamp of all.
-//
 
 static
 VOID
@@ -1056,7 +1155,6 @@ CommandPutThread(
     SessionQueryThreadName(Session, ThreadIndex, &Name, &Length);
     OutputPutText(Output, Name, Length);
 }
-
 
 //
 // Writes how much was asked of a process while it was recorded.
@@ -1135,7 +1233,6 @@ CommandPutControlOfProcess(
 
     OutputPutNumber(Output, READER_ACTIONS_LEFT_OUT(Control));
 }
-
 
 //
 // Writes what was asked of the session's processes while they were recorded.
@@ -1218,7 +1315,6 @@ CommandPutControl(
     OutputEndTable(Output);
 }
 
-
 static
 VOID
 CommandPutLogLine(
@@ -1263,7 +1359,6 @@ CommandPutLogs(
     }
 }
 
-
 static
 ULONG
 CommandInfo(
@@ -1274,6 +1369,7 @@ CommandInfo(
     READER_SESSION Session;
     READER_OUTPUT Output;
     READER_TOTALS Totals;
+    BOOLEAN IsWhole;
     ULONG Index;
     NTSTATUS Status;
 
@@ -1296,14 +1392,27 @@ CommandInfo(
                         "info",
                         TRUE);
     Output.HasProcesses = Session.NumberOfProcesses > 1;
-    CommandPutSession(&Output, &Session, &Totals);
-    if (Session.NumberOfProcesses > 1) {
-        CommandPutProcesses(&Output, &Session);
-    }
-
-    CommandPutRecording(&Output, &Session, &Totals);
-    Status = CommandPutTrees(&Output, &Session, &Totals);
+    Status = CommandAddTrees(&Session, &Totals);
     if (NT_SUCCESS(Status)) {
+        if (Output.Format == ReaderFormatText) {
+            CommandPutSummary(&Output, &Session, &Totals);
+        }
+
+        IsWhole = Output.Format != ReaderFormatText ||
+                  (Options->Given & READER_OPTION_INTERNALS) != 0;
+        if (IsWhole) {
+            CommandPutSession(&Output, &Session, &Totals);
+        }
+
+        if (Session.NumberOfProcesses > 1) {
+            CommandPutProcesses(&Output, &Session);
+        }
+
+        if (IsWhole) {
+            CommandPutRecording(&Output, &Session, &Totals);
+            CommandPutTrees(&Output, &Session, &Totals);
+        }
+
         Status = CommandPutModules(&Output, &Session);
     }
 
@@ -1329,11 +1438,6 @@ CommandInfo(
     return READER_EXIT_SUCCESS;
 }
 
-
-//
-// Of CSV and JSON.
-//
-
 static const PCREADER_TABLE ReaderInfoTables[] = {
     &ReaderInfoSessionTable,
     &ReaderInfoProcessTable,
@@ -1349,8 +1453,11 @@ static const PCREADER_TABLE ReaderInfoTables[] = {
 
 const READER_COMMAND ReaderInfoCommand = {
     "info",
-    "PATH",
+    "[PATH]",
     "Shows the process, its modules and threads, the clock and totals",
+    "Text begins with what the session is and what was lost; --internals adds\n"
+    "the clock and the work of hooks and workers.  Lost are calls that a\n"
+    "hook made itself, and events after a store had stopped.\n"
     "A view is the piece of a store that is mapped; a worker thread maps the\n"
     "next one and prepares its pages before it is needed.  What the worker\n"
     "was too late for was done by the traced thread, in a hook: \"Mapped in\n"
@@ -1363,9 +1470,10 @@ const READER_COMMAND ReaderInfoCommand = {
     "shown with --raw.\n"
     READER_TICKS_NOTE,
     "  TraceReader info traces\\game.exe-4711-20261120-101500-123\n"
+    "  TraceReader info --internals @2\n"
     "  TraceReader info --json SESSION\n",
     READER_OPTION_FORMAT | READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |
-        READER_OPTION_PROCESS,
+        READER_OPTION_PROCESS | READER_OPTION_INTERNALS,
     CommandInfo,
     ReaderInfoTables,
     NULL

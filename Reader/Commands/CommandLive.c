@@ -25,6 +25,7 @@ Abstract:
 #include "../Live/LivePlain.h"
 #include "../Live/LiveRead.h"
 #include "Command.h"
+#include "CommandCtl.h"
 
 #define READER_LIVE_DEFAULT_LIMIT 20
 
@@ -47,6 +48,7 @@ Abstract:
 #define READER_LIVE_SCREEN_BUDGET 1
 
 #define READER_LIVE_ERRORS_SIZE 0x2000u
+#define READER_LIVE_SAID_SIZE 512u
 
 typedef struct _READER_LIVE_RUN {
     READER_LIVE Live;
@@ -58,6 +60,8 @@ typedef struct _READER_LIVE_RUN {
     READER_SCREEN Screen;
     READER_VIEW View;
     RTL_WRITER Held;                // error output, while there is a screen
+    CHAR Said[READER_LIVE_SAID_SIZE];   // by ctl, about a key
+    CHAR Failed[READER_LIVE_SAID_SIZE];
     ULONGLONG LastLook;             // milliseconds
     BOOLEAN IsScreen;
 } READER_LIVE_RUN;
@@ -209,6 +213,132 @@ CommandDrawRun(
 
 
 //
+// Takes a line of a text for what is said: of what was done the last one, which
+// has the sum; of what failed the first one, which has the reason.
+//
+
+static
+VOID
+CommandSayLine(
+    _Inout_ PREADER_VIEW View,
+    _In_reads_bytes_(Length) const CHAR *Text,
+    _In_ ULONG Length,
+    _In_ BOOLEAN IsFirst
+    )
+{
+    RTL_WRITER Writer;
+    ULONG Start = 0;
+    ULONG End;
+
+    while (Length != 0 && Text[Length - 1] == '\n') {
+        Length -= 1;
+    }
+
+    for (End = 0; End < Length; End++) {
+        if (Text[End] == '\n') {
+            if (IsFirst) {
+                break;
+            }
+            Start = End + 1;
+        }
+    }
+
+    RtlInitializeBufferWriter(&Writer, View->Said, sizeof(View->Said));
+    RtlWriteBytes(&Writer, Text + Start, End - Start);
+    View->SaidLength = Writer.LengthInBytes;
+}
+
+
+//
+// Finds the end of what the screen says already: the program's, the command's
+// and the session's name.
+// Returns the number of bytes.
+//
+
+static
+ULONG
+CommandSkipSubject(
+    _In_reads_bytes_(Length) const CHAR *Text,
+    _In_ ULONG Length,
+    _In_z_ PCSZ Path
+    )
+{
+    const PCSZ Parts[] = { "TraceReader: ", "ctl: ", Path, ": " };
+    ULONG At = 0;
+    ULONG PartLength;
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Parts); Index++) {
+        PartLength = RtlLengthOfString(Parts[Index]);
+        if (PartLength > Length - At ||
+            BaseCompareText(Text + At, PartLength, Parts[Index], PartLength) !=
+                0) {
+            break;
+        }
+        At += PartLength;
+    }
+
+    return At;
+}
+
+
+//
+// Does what a key asks of the program, as ctl does it, and says what came of
+// it.
+// Run: the run, with a screen and a request.
+//
+
+static
+VOID
+CommandFulfil(
+    _Inout_ PREADER_LIVE_RUN Run
+    )
+{
+    static const READER_CTL_VERB Verbs[] = {
+        ReaderCtlUnknown, ReaderCtlStart, ReaderCtlStop, ReaderCtlClear,
+        ReaderCtlMark, ReaderCtlSnapshot
+    };
+    PREADER_VIEW View = &Run->View;
+    READER_CONTEXT Context = Run->Context;
+    READER_OPTIONS Options = *Run->Live.Options;
+    WCHAR Wide[READER_VIEW_FILTER_SIZE + 1];
+    RTL_WRITER Output;
+    RTL_WRITER Errors;
+    ULONG Length;
+    ULONG ExitCode;
+
+    RtlInitializeBufferWriter(&Output, Run->Said, sizeof(Run->Said));
+    RtlInitializeBufferWriter(&Errors, Run->Failed, sizeof(Run->Failed));
+    Context.Output = &Output;
+    Context.Errors = &Errors;
+    View->Text[View->TextLength] = 0;
+    RtlUtf8ToWide(View->Text,
+                  View->TextLength,
+                  Wide,
+                  READER_VIEW_FILTER_SIZE,
+                  &Length);
+    Wide[Length] = 0;
+    Options.Format = ReaderFormatText;
+    Options.Second = Wide;
+    Options.SecondUtf8 = View->Text;
+    ExitCode = CommandCtlDo(&Context, &Options, Verbs[View->Request]);
+    View->Request = ReaderRequestNone;
+    View->TextLength = 0;
+    if (ExitCode == READER_EXIT_SUCCESS) {
+        CommandSayLine(View, Run->Said, Output.LengthInBytes, FALSE);
+    } else {
+        Length = CommandSkipSubject(Run->Failed,
+                                    Errors.LengthInBytes,
+                                    Options.PathUtf8);
+        CommandSayLine(View,
+                       Run->Failed + Length,
+                       Errors.LengthInBytes - Length,
+                       TRUE);
+    }
+}
+
+
+//
 // Does what the keys say that have been pressed.
 // Run: the run, with a screen.
 // Returns TRUE: the screen is to be drawn again.
@@ -242,6 +372,10 @@ CommandTakeKeys(
 
         if (LivePressKey(&Run->View, &Run->Model, Key, Character)) {
             IsChanged = TRUE;
+            if (Run->View.Request != ReaderRequestNone) {
+                CommandFulfil(Run);
+            }
+
             Status = LiveDrawView(&Run->View, &Run->Model, &Run->Screen);
             if (!NT_SUCCESS(Status)) {
                 break;
@@ -822,7 +956,7 @@ CommandLive(
 
 const READER_COMMAND ReaderLiveCommand = {
     "live",
-    "PATH",
+    "[PATH]",
     "Shows where a running program spends its time, updated continuously",
     "On a terminal it is a screen with views of the functions, the threads\n"
     "and their open frames; h shows the keys, q quits.  Elsewhere, with\n"

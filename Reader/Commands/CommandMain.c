@@ -76,6 +76,47 @@ CommandWriteUnknown(
 }
 
 
+//
+// Makes what lays out a command's tables, if they are to fit a width.  Without
+// memory they do not.
+//
+
+static
+VOID
+CommandBeginLayout(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_COMMAND Command,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    static const PCSZ Fields[] = {
+        "total", "self", "calls", "average", "min", "max", "function"
+    };
+    ULONG Width = Options->Width;
+
+    if ((Command->Options & READER_OPTION_WIDTH) == 0 ||
+        Options->Format != ReaderFormatText) {
+        return;
+    }
+
+    if (Width == READER_WIDTH_AUTO) {
+        Width = OutputQueryTerminalWidth(Context->Output);
+        if (Width == 0) {
+            return;
+        }
+    }
+
+    if (Width != READER_WIDTH_NONE) {
+        Context->Output->Layout = OutputCreateGrid(
+            Context->Allocator,
+            Width,
+            (Options->Given & READER_OPTION_SORT) != 0
+                ? Fields[Options->SortKey]
+                : "");
+    }
+}
+
+
 _Use_decl_annotations_
 ULONG
 CommandMain(
@@ -139,7 +180,11 @@ CommandMain(
                                     &Options,
                                     &IsHelp);
         if (IsRun) {
+            CommandBeginLayout(Context, Command, &Options);
             ExitCode = Command->Routine(Context, &Options);
+            Context->Allocator->Free(Context->Allocator->Context,
+                                     Context->Output->Layout);
+            Context->Output->Layout = NULL;
         }
 
         CommandFreeOptions(Context, &Options);

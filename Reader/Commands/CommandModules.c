@@ -489,7 +489,7 @@ static const PCREADER_TABLE ReaderModulesTables[] = {
 
 const READER_COMMAND ReaderModulesCommand = {
     "modules",
-    "PATH",
+    "[PATH]",
     "Shows what was called in each module, and from other modules",
     "Stores, bytes and lost are those of the whole session: a thread's\n"
     "tree is a store of each module in it, its bytes and what it has lost\n"
@@ -499,7 +499,8 @@ const READER_COMMAND ReaderModulesCommand = {
     READER_TICKS_NOTE,
     "  TraceReader modules SESSION\n"
     "  TraceReader modules --sort calls --json SESSION\n",
-    READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
+    READER_OPTION_WIDTH |
+        READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTIONS_OF_READING,
     CommandModules,

@@ -15,6 +15,7 @@ Abstract:
 #include "../Base/BaseWorkers.h"
 #include "../Export/Export.h"
 #include "../Functions/FunctionFilter.h"
+#include "../Output/OutputGrid.h"
 #include "../Session/SessionFind.h"
 #include "CommandOptions.h"
 
@@ -49,6 +50,8 @@ static const PCSZ ReaderByNames[] = {
     .Maximum = (Most), .Default = (Otherwise)
 #define READER_FIELD_SIZE(Field, Least)                                     \
     .Kind = ReaderOptionSize, READER_FIELD(Field), .Minimum = (Least)
+#define READER_FIELD_AGE(Field)                                             \
+    .Kind = ReaderOptionAge, READER_FIELD(Field)
 #define READER_FIELD_TIME(Field, Mark, Otherwise)                           \
     .Kind = ReaderOptionTime, READER_FIELD(Field),                          \
     .SecondOffset = FIELD_OFFSET(READER_OPTIONS, Mark),                     \
@@ -77,6 +80,9 @@ const READER_OPTION ReaderOptionList[] = {
     { "limit", "N", READER_OPTION_LIMIT, NULL,
       "show at most N lines",
       READER_FIELD_NUMBER(Limit, 1, ~0ULL, ~0ULL) },
+    { "tail", "N", READER_OPTION_TAIL, NULL,
+      "show only the last N lines",
+      READER_FIELD_NUMBER(Tail, 1, 1000000, 0) },
     { "thread", "TID", READER_OPTION_THREAD, NULL,
       "only threads with this identifier",
       READER_FIELD_NUMBER(ThreadId, 0, 0xFFFFFFFF, 0) },
@@ -157,6 +163,9 @@ const READER_OPTION ReaderOptionList[] = {
     { "subtract-probe", NULL, READER_OPTION_PROBE, NULL,
       "subtract the cost of the hooks from the times",
       READER_FIELD_NONE },
+    { "internals", NULL, READER_OPTION_INTERNALS, NULL,
+      "show all that is known, also of the clock, the hooks and the workers",
+      READER_FIELD_NONE },
     { "static", NULL, READER_OPTION_STATIC, NULL,
       "bytes of stack that each function reserves, from the image alone",
       READER_FIELD_NONE },
@@ -168,13 +177,31 @@ const READER_OPTION ReaderOptionList[] = {
       "what kind of file to write; see below",
       READER_FIELD_WORD(ExportFormat, ReaderExportFormats) },
     { "output", "FILE", READER_OPTION_OUTPUT,
-      "a file's name",
+      "a file's name; - (standard output) is none",
       "write to FILE (-o FILE is the same)",
       READER_FIELD_TEXTS(Output) },
     { "split-size", "SIZE", READER_OPTION_SPLIT,
       "64K or more, as a number of bytes, or one with K, M or G after it",
       "begin a new file when one has SIZE bytes",
       READER_FIELD_SIZE(SplitSize, 0x10000) },
+    { "gzip", NULL, READER_OPTION_GZIP, NULL,
+      "compress the file (as gzip does; FILE is best named .gz)",
+      READER_FIELD_NONE },
+    { "older", "AGE", READER_OPTION_OLDER,
+      "a whole number with m (minutes), h (hours), d (days) or w (weeks) "
+      "after it",
+      "only sessions that began AGE ago or earlier (90m, 12h, 7d, 4w)",
+      READER_FIELD_AGE(Older) },
+    { "keep", "N", READER_OPTION_KEEP, NULL,
+      "not the N sessions that began last",
+      READER_FIELD_NUMBER(Keep, 0, ~0ULL, 0) },
+    { "larger", "SIZE", READER_OPTION_LARGER,
+      "a number of bytes, or one with K, M or G after it",
+      "only sessions whose stores have more than SIZE bytes",
+      READER_FIELD_SIZE(Larger, 0) },
+    { "remove", NULL, READER_OPTION_REMOVE, NULL,
+      "remove the sessions that --older, --keep and --larger leave",
+      READER_FIELD_NONE },
     { "html", "FILE", READER_OPTION_HTML,
       "a file's name",
       "keep a page that refreshes itself up to date in FILE",
@@ -211,6 +238,12 @@ const READER_OPTION ReaderOptionList[] = {
     { "raw", NULL, READER_OPTION_FORMAT, NULL,
       "in text: whole nanoseconds and bytes, without units",
       READER_FIELD_SET(IsRaw, TRUE) },
+    { "width", "WIDTH", READER_OPTION_WIDTH,
+      "auto, none, or a number from 40 to 1000",
+      "fit tables to WIDTH columns: a number, none or auto (a terminal's)",
+      .Kind = ReaderOptionWidth, READER_FIELD(Width),
+      .Minimum = READER_GRID_MINIMUM_WIDTH,
+      .Maximum = READER_GRID_MAXIMUM_WIDTH },
     { "directory", "DIR", READER_OPTION_SETTING, "a directory's path",
       "where the session goes (default: %LOCALAPPDATA%\\Tracer)",
       READER_FIELD_SETTING(ReaderSettingOfDirectory) },
@@ -486,6 +519,52 @@ CommandTakeSize(
 
 
 //
+// Parses an option's age.
+// Value: the text: a number, and m, h, d or w.
+// Age: in units of 100 ns.
+// Returns FALSE if it is not such an age.
+//
+
+static
+BOOLEAN
+CommandTakeAge(
+    _In_z_ PCWSTR Value,
+    _Out_ PULONGLONG Age
+    )
+{
+    static const struct {
+        WCHAR Letter;
+        ULONG Minutes;
+    } Units[] = {
+        { L'm', 1 },
+        { L'h', 60 },
+        { L'd', 24 * 60 },
+        { L'w', 7 * 24 * 60 }
+    };
+    ULONG Length = RtlLengthOfWideString(Value);
+    ULONGLONG Unit;
+    ULONG Index;
+
+    for (Index = 0; Length != 0 && Index < RTL_NUMBER_OF(Units); Index++) {
+
+        if (Value[Length - 1] != Units[Index].Letter) {
+            continue;
+        }
+
+        Unit = Units[Index].Minutes * 600000000ULL;
+        if (!RtlParseNumber(Value, Length - 1, Age) || *Age > ~0ULL / Unit) {
+            return FALSE;
+        }
+
+        *Age *= Unit;
+        return TRUE;
+    }
+
+    return FALSE;
+}
+
+
+//
 // Takes the name of a mark.
 // Value: the option's value.
 // Mark: the mark's text; NULL if the value is no mark.
@@ -625,10 +704,28 @@ CommandTakeOption(
         CommandSetField(Options, Option->Offset, Option->SizeInBytes, Number);
         break;
 
+    case ReaderOptionWidth:
+        Number = READER_WIDTH_AUTO;
+        if (RtlAreStringsEqual(ValueUtf8, "none")) {
+            Number = READER_WIDTH_NONE;
+        } else if (!RtlAreStringsEqual(ValueUtf8, "auto")) {
+            IsGood = CommandTakeNumber(Value,
+                                       Option->Minimum,
+                                       Option->Maximum,
+                                       &Number);
+        }
+
+        CommandSetField(Options, Option->Offset, Option->SizeInBytes, Number);
+        break;
+
     case ReaderOptionSize:
         IsGood = CommandTakeSize(Value,
                                  Option->Minimum,
                                  (PULONGLONG)Field);
+        break;
+
+    case ReaderOptionAge:
+        IsGood = CommandTakeAge(Value, (PULONGLONG)Field);
         break;
 
     case ReaderOptionTime:
@@ -650,7 +747,13 @@ CommandTakeOption(
             *(PCSZ *)SecondField = ValueUtf8;
         }
 
-        IsGood = Value[0] != 0;
+        //
+        // Those with both texts are files, and - is none.
+        //
+
+        IsGood = Value[0] != 0 &&
+                 (Option->SecondOffset == 0 ||
+                  !RtlAreStringsEqual(ValueUtf8, "-"));
         break;
 
     case ReaderOptionWord:
@@ -749,6 +852,7 @@ CommandFindSession(
     PCALLOCATOR Allocator = Context->Allocator;
     PCWSTR Text = *Path != NULL ? *Path : L"";
     BOOLEAN IsNumber = Text[0] == L'@';
+    CHAR Nearest[READER_NEAREST_MAXIMUM + 1];
     PWSTR Result;
     PCHAR Utf8;
     NTSTATUS Status;
@@ -761,7 +865,21 @@ CommandFindSession(
 
     if (*Path != NULL &&
         (Text[0] == 0 || (!IsNumber && SessionIsPath(Context, Text)))) {
-        return TRUE;
+
+        if (Text[0] == 0 || !SessionIsImage(Context, Text)) {
+            return TRUE;
+        }
+
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: %T is a program, not what Tracer "
+                     "recorded of one: give a session's directory, the "
+                     "beginning of the program's name without a path, or "
+                     "nothing for the newest session (TraceReader run starts "
+                     "a program and records it)\n",
+                     Command->Name,
+                     *PathUtf8);
+        RtlFlushWriter(Context->Errors);
+        return FALSE;
     }
 
     if (Command == &ReaderSessionsCommand) {
@@ -819,7 +937,30 @@ CommandFindSession(
                  "find the session by its age",
                  *PathUtf8,
                  Status);
+        if (Others != 0) {
+            RtlWriteText(Context->Errors,
+                         "  there %s %u: @%u is the oldest (TraceReader "
+                         "sessions lists them)\n",
+                         Others == 1 ? "is" : "are",
+                         Others,
+                         Others);
+            RtlFlushWriter(Context->Errors);
+        }
+
         return FALSE;
+    }
+
+    if (Text[0] != 0) {
+        SessionFindNearest(Context, *PathUtf8, Nearest);
+        if (Nearest[0] != 0) {
+            RtlWriteText(Context->Errors,
+                         "TraceReader: %s: no program with a session is "
+                         "called %T; did you mean %T?\n",
+                         Command->Name,
+                         *PathUtf8,
+                         Nearest);
+            RtlFlushWriter(Context->Errors);
+        }
     }
 
     return TRUE;
@@ -1109,7 +1250,9 @@ CommandParseOptions(
                                Command,
                                NumberOfPlaces == 1
                                   ? "a session directory or store is missing"
-                                  : "two arguments are needed:",
+                              : Command == &ReaderDiffCommand
+                                  ? "two arguments are needed:"
+                                  : "an argument is needed:",
                                NumberOfPlaces == 1 ? "" : Command->Arguments);
         return FALSE;
     }

@@ -21,8 +21,10 @@ typedef enum _READER_OPTION_KIND {
     ReaderOptionSet,                // takes none; the field gets Minimum
     ReaderOptionNumber,             // from Minimum to Maximum
     ReaderOptionSize,               // bytes; a number, or one with K, M or G
+    ReaderOptionAge,                // 100 ns; a number with m, h, d or w
     ReaderOptionTime,               // nanoseconds, or the text of a mark
     ReaderOptionText,               // anything but nothing
+    ReaderOptionWidth,              // "auto", "none", or Minimum to Maximum
     ReaderOptionWord,               // one of Words; the field gets its index
     ReaderOptionPrefixes,           // of functions' names; Minimum: excluded
     ReaderOptionSetting             // a traced program's; Minimum: which one;

@@ -931,7 +931,7 @@ static const PCREADER_TABLE ReaderOutliersTables[] = {
 
 const READER_COMMAND ReaderOutliersCommand = {
     "outliers",
-    "FUNCTION PATH",
+    "FUNCTION [PATH]",
     "Shows a function's slowest calls, and how long all of them took",
     READER_NAME_NOTE
     "--limit says how many calls (default: 10).  start is counted from the\n"
@@ -946,7 +946,8 @@ const READER_COMMAND ReaderOutliersCommand = {
     "  TraceReader outliers Game::Update SESSION\n"
     "  TraceReader outliers --limit 50 --thread 4712 game.exe!Load SESSION\n"
     "  TraceReader outliers --from 1.5s --json Update SESSION\n",
-    READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
+    READER_OPTION_WIDTH |
+        READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_GENERAL |
         READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING,
     CommandOutliers,

@@ -78,7 +78,8 @@ CommandBeginPackEntry(
     _Inout_ PREADER_PACK Pack,
     _In_reads_(LengthInChars) PCWSTR Name,
     _In_ ULONG LengthInChars,
-    _In_ ULONGLONG SizeInBytes
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsScattered
     )
 {
     PCHAR Text = Pack->Name + Pack->FolderLength;
@@ -114,7 +115,8 @@ CommandBeginPackEntry(
                            BaseBeginZipEntry(&Pack->Zip,
                                              Pack->Name,
                                              Pack->FolderLength + Length,
-                                             SizeInBytes));
+                                             SizeInBytes,
+                                             IsScattered));
 }
 
 
@@ -217,7 +219,8 @@ CommandPackFile(
     Status = CommandBeginPackEntry(Pack,
                                    Name->Buffer,
                                    Name->Length / sizeof(WCHAR),
-                                   Size);
+                                   Size,
+                                   FALSE);
     if (NT_SUCCESS(Status)) {
         Status = CommandPackPart(Pack, File, 0, Size);
     }
@@ -345,7 +348,8 @@ CommandPackStore(
     Status = CommandBeginPackEntry(Pack,
                                    Store->Name.Buffer,
                                    Store->Name.Length / sizeof(WCHAR),
-                                   Size);
+                                   Size,
+                                   Header->RingSizeInBytes != 0);
     if (!NT_SUCCESS(Status)) {
         goto End;
     }
@@ -651,7 +655,8 @@ CommandPackCache(
     Status = CommandBeginPackEntry(Pack,
                                    Name,
                                    RTL_NUMBER_OF(Name) - 1,
-                                   SizeInBytes);
+                                   SizeInBytes,
+                                   FALSE);
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
@@ -966,16 +971,16 @@ End:
 
 const READER_COMMAND ReaderPackCommand = {
     "pack",
-    "PATH",
+    "[PATH]",
     "Puts a session into one file that can be read elsewhere",
     "FILE is a ZIP file, which any unzip opens: a folder with the session's\n"
     "stores, its logs, session.control (what was requested while it was\n"
     "recorded) and symbols.cache, which holds what the images say about\n"
     "every site.  Unpack it anywhere and give TraceReader the folder: report,\n"
-    "tree and replay show what they show here, without the images.  Nothing\n"
-    "is compressed.  Stores are packed without their unused room; those of a\n"
-    "running program have what is there at that moment.  FILE must not exist\n"
-    "yet; until it is complete, it is called FILE.tmp.\n",
+    "tree and replay show what they show here, without the images.  Files are\n"
+    "compressed (deflate).  Stores are packed without their unused room;\n"
+    "those of a running program have what is there at that moment.  FILE must\n"
+    "not exist yet; until it is complete, it is called FILE.tmp.\n",
     "  TraceReader pack -o busy.tracepack SESSION\n"
     "  unzip busy.tracepack\n",
     READER_OPTION_OUTPUT | READER_OPTION_VERBOSE | READER_OPTION_SYMBOLS |

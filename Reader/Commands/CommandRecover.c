@@ -358,7 +358,7 @@ static const PCREADER_TABLE ReaderRecoverTables[] = {
 
 const READER_COMMAND ReaderRecoverCommand = {
     "recover",
-    "PATH",
+    "[PATH]",
     "Makes a clean copy of a damaged session",
     "FILE of --output is a directory that is empty or does not exist; it gets\n"
     "the session's stores, logs and symbol cache.  The session is only read.\n"

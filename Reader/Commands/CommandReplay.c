@@ -11,10 +11,11 @@ Abstract:
     line.
 
     Each thread is read one event ahead; memory is bounded by the threads that
-    run at one time and their open frames.
+    run at one time and their open frames, and with --tail by as many lines.
 
 --*/
 
+#include "../Base/BaseContainer.h"
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
@@ -99,6 +100,20 @@ typedef struct _READER_REPLAY_THREAD {
 } READER_REPLAY_THREAD;
 typedef READER_REPLAY_THREAD *PREADER_REPLAY_THREAD;
 
+//
+// What --tail keeps.
+//
+
+typedef struct _READER_REPLAY_LINE {
+    PCREADER_ACTION Instant;        // NULL: it is an event
+    ULONG Thread;                   // of the session
+    BOOLEAN IsLeaf;                 // Last is its end, on the same line
+    READER_REPLAY_EVENT Event;
+    READER_REPLAY_EVENT Last;
+} READER_REPLAY_LINE;
+typedef READER_REPLAY_LINE *PREADER_REPLAY_LINE;
+typedef const READER_REPLAY_LINE *PCREADER_REPLAY_LINE;
+
 typedef struct _READER_REPLAY {
     PCREADER_OPTIONS Options;
     READER_SESSION Session;
@@ -108,6 +123,8 @@ typedef struct _READER_REPLAY {
     READER_RANGE Range;
     READER_TALLY Tally;             // for what is passed over
     ULONGLONG Rows;
+    PREADER_REPLAY_LINE Lines;      // --tail: a ring, once it has Tail lines
+    ULONG Capacity;
     ULONG Instant;                  // the next of the session's actions
     BOOLEAN ShowsTimes;
     READER_NOT_SHOWN NotShown;
@@ -331,24 +348,22 @@ CommandHasParameters(
 
 //
 // Writes a line of text.
-// Thread: its current event is written.
-// IsLeaf: whether the next one is its end.
 //
 
 static
 VOID
 CommandReplayPutText(
     _Inout_ PREADER_REPLAY Replay,
-    _In_ const READER_REPLAY_THREAD *Thread,
-    _In_ BOOLEAN IsLeaf
+    _In_ PCREADER_REPLAY_LINE Line
     )
 {
     PRTL_WRITER Writer = Replay->Output.Writer;
-    const READER_REPLAY_EVENT *Event = &Thread->Current;
+    const READER_REPLAY_EVENT *Event = &Line->Event;
+    BOOLEAN IsLeaf = Line->IsLeaf;
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
     const READER_THREAD *Owner =
-        &Replay->Session.Threads[Thread->Merge.Stream.Thread];
+        &Replay->Session.Threads[Line->Thread];
 
     CommandReplayPutTime(Replay, Event->Timestamp);
     if (Event->Kind == CoreEventEnter && !IsLeaf) {
@@ -358,7 +373,7 @@ CommandReplayPutText(
     } else {
         OutputWriteTime(Writer,
                         Replay->Output.Clock,
-                        IsLeaf ? Thread->Next.InclusiveTicks
+                        IsLeaf ? Line->Last.InclusiveTicks
                                : Event->InclusiveTicks);
     }
 
@@ -369,7 +384,7 @@ CommandReplayPutText(
 
     RtlWriteText(Writer,
                  "%s[",
-                 Event->IsAfterJump || (IsLeaf && Thread->Next.IsAfterJump)
+                 Event->IsAfterJump || (IsLeaf && Line->Last.IsAfterJump)
                      ? "~"
                      : " ");
     if (Replay->Output.HasProcesses) {
@@ -408,10 +423,10 @@ CommandReplayPutText(
             RtlWriteText(Writer, " /* tail call */");
         }
 
-        if (IsLeaf && Thread->Next.Kind != CoreEventExit) {
+        if (IsLeaf && Line->Last.Kind != CoreEventExit) {
             RtlWriteText(Writer,
                          " /* %s */",
-                         ReaderEventNames[Thread->Next.Kind]);
+                         ReaderEventNames[Line->Last.Kind]);
         }
 
         RtlWriteText(Writer, "\n");
@@ -440,23 +455,22 @@ CommandReplayPutText(
 
 //
 // Writes a row of CSV or JSON.
-// Thread: its current event is written.
 //
 
 static
 VOID
 CommandReplayPutRow(
     _Inout_ PREADER_REPLAY Replay,
-    _In_ const READER_REPLAY_THREAD *Thread
+    _In_ PCREADER_REPLAY_LINE Line
     )
 {
     PREADER_OUTPUT Output = &Replay->Output;
-    const READER_REPLAY_EVENT *Event = &Thread->Current;
+    const READER_REPLAY_EVENT *Event = &Line->Event;
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
     const READER_MODULE *Module = Replay->Session.Modules[Function->Module];
     const READER_THREAD *Owner =
-        &Replay->Session.Threads[Thread->Merge.Stream.Thread];
+        &Replay->Session.Threads[Line->Thread];
 
     OutputPutNumber(Output, Event->Timestamp - Replay->Range.FirstTimestamp);
     OutputPutNumber(Output, Owner->ThreadId);
@@ -553,38 +567,123 @@ CommandReplayPutInstant(
 }
 
 
+static
+VOID
+CommandReplayPutLine(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ PCREADER_REPLAY_LINE Line
+    )
+{
+    if (Line->Instant != NULL) {
+        CommandReplayPutInstant(Replay, Line->Instant);
+    } else if (Replay->Options->Format == ReaderFormatText) {
+        CommandReplayPutText(Replay, Line);
+    } else {
+        CommandReplayPutRow(Replay, Line);
+    }
+}
+
+
+//
+// Writes a line, or keeps it for the end in place of the oldest.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReplayTakeLine(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ PCREADER_REPLAY_LINE Line
+    )
+{
+    ULONG Tail = Replay->Options->Tail;
+    ULONG Place;
+    NTSTATUS Status;
+
+    if (Tail == 0) {
+        CommandReplayPutLine(Replay, Line);
+        Replay->Rows += 1;
+        return STATUS_SUCCESS;
+    }
+
+    Place = (ULONG)(Replay->Rows % Tail);
+    if (Replay->Rows < Tail) {
+        Status = BaseGrowArray(Replay->Session.Context->Allocator,
+                               (PVOID *)&Replay->Lines,
+                               &Replay->Capacity,
+                               Place + 1,
+                               sizeof(*Replay->Lines));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    Replay->Lines[Place] = *Line;
+    Replay->Rows += 1;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Writes what --tail has kept.
+//
+
+static
+VOID
+CommandReplayPutTail(
+    _Inout_ PREADER_REPLAY Replay
+    )
+{
+    ULONG Tail = Replay->Options->Tail;
+    ULONGLONG Row = Replay->Rows > Tail ? Replay->Rows - Tail : 0;
+
+    if (Tail == 0) {
+        return;
+    }
+
+    for (; Row < Replay->Rows; Row += 1) {
+        CommandReplayPutLine(Replay, &Replay->Lines[Row % Tail]);
+    }
+}
+
+
 //
 // Writes what marks, starts, stops and clears there are up to a time.
 // Timestamp: the time; what is after the range is not written.
 //
 
+_Must_inspect_result_
 static
-VOID
+NTSTATUS
 CommandReplayPutInstants(
     _Inout_ PREADER_REPLAY Replay,
     _In_ ULONGLONG Timestamp
     )
 {
-    PCREADER_ACTION Action;
+    READER_REPLAY_LINE Line;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    RtlZeroBytes(&Line, sizeof(Line));
 
     if (Timestamp > Replay->Range.End) {
         Timestamp = Replay->Range.End;
     }
 
-    while (Replay->Rows < Replay->Options->Limit) {
+    while (NT_SUCCESS(Status) && Replay->Rows < Replay->Options->Limit) {
 
-        Action = SessionFindInstant(&Replay->Session,
-                                    Replay->Options,
-                                    &Replay->Instant,
-                                    Timestamp);
-        if (Action == NULL) {
+        Line.Instant = SessionFindInstant(&Replay->Session,
+                                          Replay->Options,
+                                          &Replay->Instant,
+                                          Timestamp);
+        if (Line.Instant == NULL) {
             break;
         }
 
-        CommandReplayPutInstant(Replay, Action);
+        Status = CommandReplayTakeLine(Replay, &Line);
         Replay->Instant += 1;
-        Replay->Rows += 1;
     }
+
+    return Status;
 }
 
 
@@ -632,7 +731,7 @@ CommandReplayStep(
     _Inout_ PREADER_REPLAY_THREAD Thread
     )
 {
-    BOOLEAN IsLeaf;
+    READER_REPLAY_LINE Line;
     NTSTATUS Status = STATUS_SUCCESS;
 
     if (Thread->Current.Timestamp < Thread->Merge.Stream.Start) {
@@ -647,25 +746,24 @@ CommandReplayStep(
         // Nothing is written.  What comes next is written as otherwise.
         //
 
-    } else if (Replay->Options->Format == ReaderFormatText) {
+    } else {
 
-        IsLeaf = Thread->Current.Kind == CoreEventEnter &&
-                 Thread->HasNext &&
-                 Thread->Next.Kind != CoreEventEnter &&
-                 Thread->Next.Kind != CoreEventUnmatched &&
-                 Thread->Next.Fiber == Thread->Current.Fiber &&
-                 Thread->Next.Depth == Thread->Current.Depth;
+        Line.Instant = NULL;
+        Line.Thread = Thread->Merge.Stream.Thread;
+        Line.Event = Thread->Current;
+        Line.Last = Thread->Next;
+        Line.IsLeaf = Replay->Options->Format == ReaderFormatText &&
+                      Thread->Current.Kind == CoreEventEnter &&
+                      Thread->HasNext &&
+                      Thread->Next.Kind != CoreEventEnter &&
+                      Thread->Next.Kind != CoreEventUnmatched &&
+                      Thread->Next.Fiber == Thread->Current.Fiber &&
+                      Thread->Next.Depth == Thread->Current.Depth;
 
-        CommandReplayPutText(Replay, Thread, IsLeaf);
-        if (IsLeaf) {
+        Status = CommandReplayTakeLine(Replay, &Line);
+        if (NT_SUCCESS(Status) && Line.IsLeaf) {
             Status = CommandReplayAdvance(Replay, Thread);
         }
-
-        Replay->Rows += 1;
-
-    } else {
-        CommandReplayPutRow(Replay, Thread);
-        Replay->Rows += 1;
     }
 
     if (NT_SUCCESS(Status)) {
@@ -709,8 +807,9 @@ CommandReplayRun(
                 break;
             }
 
-            CommandReplayPutInstants(Replay, Thread->Timestamp);
-            if (Replay->Rows >= Replay->Options->Limit) {
+            Status = CommandReplayPutInstants(Replay, Thread->Timestamp);
+            if (!NT_SUCCESS(Status) ||
+                Replay->Rows >= Replay->Options->Limit) {
                 break;
             }
 
@@ -719,8 +818,10 @@ CommandReplayRun(
     }
 
     if (NT_SUCCESS(Status) || Status == STATUS_END_OF_FILE) {
-        CommandReplayPutInstants(Replay, READER_MAXIMUM_TIMESTAMP);
+        Status = CommandReplayPutInstants(Replay, READER_MAXIMUM_TIMESTAMP);
     }
+
+    CommandReplayPutTail(Replay);
 
     return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
 }
@@ -735,6 +836,15 @@ CommandReplay(
 {
     READER_REPLAY Replay;
     NTSTATUS Status;
+
+    if ((Options->Given & READER_OPTION_TAIL) != 0 &&
+        (Options->Given & READER_OPTION_LIMIT) != 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: replay: --tail and --limit exclude each "
+                     "other: the last lines, or the first\n");
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
 
     RtlZeroBytes(&Replay, sizeof(Replay));
     Replay.Options = Options;
@@ -786,6 +896,14 @@ CommandReplay(
         OutputEndTable(&Replay.Output);
     }
 
+    if (Options->Format == ReaderFormatText && Options->Tail != 0 &&
+        Replay.Rows > Options->Tail) {
+        RtlWriteText(Context->Output,
+                     "\n--tail: the last %u of %llu lines.\n",
+                     Options->Tail,
+                     Replay.Rows);
+    }
+
     FunctionPutNotShown(&Replay.Output, Options->Filter, &Replay.NotShown);
     SessionPutClockNote(&Replay.Output, &Replay.Session);
     OutputEndDocument(&Replay.Output);
@@ -805,6 +923,7 @@ CommandReplay(
         CallPutIndexCost(&Replay.Session);
     }
 
+    Context->Allocator->Free(Context->Allocator->Context, Replay.Lines);
     CallRundownTally(&Replay.Tally);
     FunctionRundownFunctions(&Replay.Functions);
     CommandCloseCommandSession(&Replay.Session);
@@ -824,19 +943,23 @@ static const PCREADER_TABLE ReaderReplayTables[] = {
 
 const READER_COMMAND ReaderReplayCommand = {
     "replay",
-    "PATH",
+    "[PATH]",
     "Shows the calls as they happened",
     "--from and --to need a session with times; --times shows what they\n"
     "take.  In text, a ~ stands where the clock thread may have stood still.\n"
+    "--tail N shows the last N lines (rows) of all threads, or of the range,\n"
+    "with the calls that were open at the end.  It reads the whole range; add\n"
+    "--from -1s where that takes long.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
     READER_TICKS_NOTE,
     "  TraceReader replay --limit 100 SESSION\n"
+    "  TraceReader replay --tail 40 SESSION\n"
     "  TraceReader replay --from 20ms --to 21ms --times SESSION\n"
     "  TraceReader replay --function Game::Load --json SESSION\n",
     READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
-        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
-        READER_OPTIONS_OF_READING |
+        READER_OPTION_TAIL | READER_OPTION_FROM | READER_OPTION_TO |
+        READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_TIMES,
     CommandReplay,
     ReaderReplayTables,

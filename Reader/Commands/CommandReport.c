@@ -452,13 +452,15 @@ CommandPutSource(
 // Begins what is written of all processes, or of the next one: in text each
 // has a table, otherwise there is one.
 // When: of READER_COLUMN_WHEN, for text.
+// Self: the time that the functions' shares are of.
 //
 
 static
 VOID
 CommandBeginReport(
     _Inout_ PREADER_REPORT Report,
-    _In_ ULONG When
+    _In_ ULONG When,
+    _In_ ULONGLONG Self
     )
 {
     PREADER_OUTPUT Output = &Report->Output;
@@ -497,6 +499,8 @@ CommandBeginReport(
         Output->NumberOfTables = 0;
     }
 
+    Output->WholeField = "self";
+    Output->Whole = Self;
     OutputBeginTable(
         Output,
         &ReaderReportKinds[Report->Session.IsProbeSubtracted ? 1 : 0]
@@ -558,6 +562,7 @@ CommandPutReport(
     ULONGLONG Unfinished = 0;
     ULONGLONG Uncertain = 0;
     ULONGLONG BegunBefore = 0;
+    ULONGLONG Self = 0;
     PULONG Order = Report->Order;
     ULONG Count = 0;
     BOOLEAN HasLines = (Options->Given & READER_OPTION_LINES) != 0;
@@ -574,6 +579,7 @@ CommandPutReport(
             continue;
         }
 
+        Self += Report->Statistics[Index].SelfTicks;
         if (!Report->Functions.Functions[Index].IsShown) {
             Report->NotShown.Rows += 1;
             Report->NotShown.Calls += Report->Statistics[Index].Calls;
@@ -605,7 +611,7 @@ CommandPutReport(
         When |= READER_REPORT_PERCENTILES;
     }
 
-    CommandBeginReport(Report, When);
+    CommandBeginReport(Report, When, Self);
     for (Index = 0; Index < Count && Index < Options->Limit; Index++) {
 
         PCREADER_FUNCTION Function =
@@ -827,7 +833,7 @@ static const PCREADER_TABLE ReaderReportTables[] = {
 
 const READER_COMMAND ReaderReportCommand = {
     "report",
-    "PATH",
+    "[PATH]",
     "Shows each function's calls and times",
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
@@ -847,7 +853,8 @@ const READER_COMMAND ReaderReportCommand = {
     "  TraceReader report --from 1.5s --to 1.6s SESSION\n"
     "  TraceReader report --by process TRACES\n"
     "  TraceReader report --csv SESSION > report.csv\n",
-    READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
+    READER_OPTION_WIDTH |
+        READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_MODULE |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL |
         READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |

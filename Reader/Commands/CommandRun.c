@@ -90,6 +90,14 @@ C_ASSERT(sizeof(READER_RUN_ROUTINES) ==
 #define READER_PROCESS_TIMES 4          // ProcessTimes
 
 //
+// Exit codes of this severity, and not of a customer's facility, are the
+// system's: -1 is not.
+//
+
+#define READER_EXIT_SEVERITY 0xF0000000
+#define READER_EXIT_ERROR 0xC0000000
+
+//
 // The library's own, for children (Docs/Settings.md).
 //
 
@@ -738,6 +746,103 @@ CommandPutSettings(
 }
 
 //
+// Names the crash that an exit code tells of, and says how to look at it.
+// Path: the session's; NULL if there is none.
+//
+
+static
+VOID
+CommandPutCrash(
+    _In_ PREADER_RUN Run,
+    _In_opt_z_ PCWSTR Path
+    )
+{
+    static const struct {
+        ULONG ExitCode;
+        PCSZ Name;
+    } Crashes[] = {
+        { 0x80000002, "STATUS_DATATYPE_MISALIGNMENT" },
+        { 0x80000003, "STATUS_BREAKPOINT" },
+        { 0x80000004, "STATUS_SINGLE_STEP" },
+        { 0xC0000005, "STATUS_ACCESS_VIOLATION" },
+        { 0xC0000006, "STATUS_IN_PAGE_ERROR" },
+        { 0xC0000008, "STATUS_INVALID_HANDLE" },
+        { 0xC0000017, "STATUS_NO_MEMORY" },
+        { 0xC000001D, "STATUS_ILLEGAL_INSTRUCTION" },
+        { 0xC0000025, "STATUS_NONCONTINUABLE_EXCEPTION" },
+        { 0xC0000026, "STATUS_INVALID_DISPOSITION" },
+        { 0xC000008C, "STATUS_ARRAY_BOUNDS_EXCEEDED" },
+        { 0xC000008D, "STATUS_FLOAT_DENORMAL_OPERAND" },
+        { 0xC000008E, "STATUS_FLOAT_DIVIDE_BY_ZERO" },
+        { 0xC000008F, "STATUS_FLOAT_INEXACT_RESULT" },
+        { 0xC0000090, "STATUS_FLOAT_INVALID_OPERATION" },
+        { 0xC0000091, "STATUS_FLOAT_OVERFLOW" },
+        { 0xC0000092, "STATUS_FLOAT_STACK_CHECK" },
+        { 0xC0000093, "STATUS_FLOAT_UNDERFLOW" },
+        { 0xC0000094, "STATUS_INTEGER_DIVIDE_BY_ZERO" },
+        { 0xC0000095, "STATUS_INTEGER_OVERFLOW" },
+        { 0xC0000096, "STATUS_PRIVILEGED_INSTRUCTION" },
+        { 0xC00000FD, "STATUS_STACK_OVERFLOW" },
+        { 0xC0000135, "STATUS_DLL_NOT_FOUND" },
+        { 0xC0000138, "STATUS_ORDINAL_NOT_FOUND" },
+        { 0xC0000139, "STATUS_ENTRYPOINT_NOT_FOUND" },
+        { 0xC000013A, "STATUS_CONTROL_C_EXIT" },
+        { 0xC0000142, "STATUS_DLL_INIT_FAILED" },
+        { 0xC0000194, "STATUS_POSSIBLE_DEADLOCK" },
+        { 0xC0000374, "STATUS_HEAP_CORRUPTION" },
+        { 0xC0000409, "STATUS_STACK_BUFFER_OVERRUN, or fail fast" },
+        { 0xC0000417, "STATUS_INVALID_CRUNTIME_PARAMETER" },
+        { 0xC0000420, "STATUS_ASSERTION_FAILURE" },
+        { 0xC0000602, "STATUS_FAIL_FAST_EXCEPTION" },
+        { 0xE06D7363, "a C++ exception that nobody caught" }
+    };
+    PRTL_WRITER Errors = Run->Context->Errors;
+    WCHAR Buffer[16];
+    UNICODE_STRING Mode;
+    PCSZ Name = NULL;
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Crashes); Index++) {
+        if (Crashes[Index].ExitCode == Run->ExitCode) {
+            Name = Crashes[Index].Name;
+        }
+    }
+
+    if (Name == NULL &&
+        (Run->ExitCode & READER_EXIT_SEVERITY) != READER_EXIT_ERROR) {
+        return;
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: run: %T ended with exit code 0x%08X",
+                 Run->Options->PathUtf8,
+                 Run->ExitCode);
+    if (Name != NULL) {
+        RtlWriteText(Errors, " (%s)", Name);
+    }
+
+    RtlWriteText(Errors, "\n");
+
+    //
+    // A tree has no single calls.
+    //
+
+    if (Path != NULL &&
+        !(NT_SUCCESS(RtlQueryEnvironment(Run->Context->Rtl,
+                                         L"TRACER_MODE",
+                                         Buffer,
+                                         RTL_NUMBER_OF(Buffer),
+                                         &Mode)) &&
+          (Mode.Buffer[0] | 0x20) == L't')) {
+
+        RtlWriteText(Errors,
+                     "  what it did last: TraceReader replay --tail 40 "
+                     "\"%S\"\n",
+                     Path);
+    }
+}
+
+//
 // Says that there is no session, and what may be the reason.
 // Later: sessions that are there, of processes that started later.
 //
@@ -756,6 +861,7 @@ CommandPutNoSession(
                  "TraceReader: run: %T left no session in %S\n",
                  Options->PathUtf8,
                  Run->Root);
+    CommandPutCrash(Run, NULL);
     if (Later != 0) {
         RtlWriteText(Errors,
                      "  but %u of processes that started later %s there "
@@ -885,6 +991,7 @@ CommandPutRun(
                      Later == 1 ? "is" : "are");
     }
 
+    CommandPutCrash(Run, Path);
     (VOID)CommandPutLogs(Run, Path, FALSE, L".LOG");
     RtlFlushWriter(Errors);
 
@@ -971,9 +1078,9 @@ const READER_COMMAND ReaderRunCommand = {
     "Docs/Settings.md, for this program and those that it starts; a value\n"
     "that the library would not take, or a variable TRACER_... that is nearly\n"
     "a setting's name, is refused before the program starts.\n"
-    "At the end run says where the session is, repeats what its logs say, and\n"
-    "keeps the functions' names and lines in the session, so that the program\n"
-    "may be built anew.\n",
+    "At the end run says where the session is, names the crash if the exit\n"
+    "code tells of one, repeats what its logs say, and keeps the functions'\n"
+    "names and lines in the session, so that the program may be built anew.\n",
     "  TraceReader run game.exe level3\n"
     "  TraceReader run --mode tree --modules game;engine --report game.exe\n",
     READER_OPTION_SETTING | READER_OPTION_REPORT | READER_OPTION_NO_SYMBOLS |

@@ -16,6 +16,7 @@ Abstract:
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionName.h"
 #include "../Session/SessionProcess.h"
+#include "../Session/SessionRemove.h"
 #include "Command.h"
 
 //
@@ -24,6 +25,10 @@ Abstract:
 
 #define READER_SESSIONS_BOOT READER_COLUMN_OWN(0)       // there are several
 #define READER_SESSIONS_LEFT_OUT READER_COLUMN_OWN(1)   // some stores are
+#define READER_SESSIONS_REMOVAL READER_COLUMN_OWN(2)    // some are chosen
+
+#define READER_OPTIONS_OF_CHOICE                                            \
+    (READER_OPTION_OLDER | READER_OPTION_KEEP | READER_OPTION_LARGER)
 
 static const READER_COLUMN ReaderSessionColumns[] = {
     { "PID", "process_id", ReaderColumnNumber, 8, READER_COLUMN_NULLABLE,
@@ -58,6 +63,15 @@ static const READER_COLUMN ReaderSessionColumns[] = {
     { "", "command_line", ReaderColumnText, 0,
       READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
       "Its command line." },
+    { "Removal", "removal", ReaderColumnText, 9,
+      READER_COLUMN_NULLABLE | READER_SESSIONS_REMOVAL,
+      "With --older, --keep or --larger: would go, removed or stays." },
+    { "", "removal_bytes", ReaderColumnBytes, 0,
+      READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
+      "The sizes of all files of a session that would go or is removed." },
+    { "", "reason", ReaderColumnText, 0,
+      READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
+      "Why a session stays." },
     { "Directory", "directory", ReaderColumnText, 0, 0,
       "The directory, relative to the one that was given; . for that "
       "directory itself." }
@@ -89,6 +103,10 @@ typedef struct _READER_SESSION_ROW {
     ULONG Depth;                    // of the process below its ancestors
     ULONGLONG Records;
     ULONGLONG Bytes;
+    BOOLEAN IsEnded;                // its processes are known to be gone
+    BOOLEAN HasForeign;             // it has another process's stores
+    BOOLEAN IsChosen;               // to be removed
+    READER_REMOVAL Removal;         // of one that is chosen
 } READER_SESSION_ROW;
 typedef READER_SESSION_ROW *PREADER_SESSION_ROW;
 typedef const READER_SESSION_ROW *PCREADER_SESSION_ROW;
@@ -105,6 +123,10 @@ typedef struct _READER_SESSIONS {
     ULONG NumberOfBoots;
     ULONG NumberOfOthers;           // directories without stores
     ULONG NumberRefused;            // those whose names may lead elsewhere
+    ULONG NumberChosen;
+    ULONG NumberStaying;            // of the chosen ones
+    ULONG NumberFailed;             // of these: because a step failed
+    ULONGLONG RemovalBytes;         // of those that do not stay
 } READER_SESSIONS;
 typedef READER_SESSIONS *PREADER_SESSIONS;
 
@@ -213,6 +235,7 @@ CommandDescribeRow(
     }
 
     Row->State = "damaged";
+    Row->IsEnded = Session.ProcessState == ReaderProcessGone;
     Row->NumberOfThreads = Session.NumberOfThreads;
     Row->NumberOfStores = Session.NumberOfValidStores;
     Row->NumberLeftOut = Session.NumberOfStores - Session.NumberOfValidStores;
@@ -221,6 +244,7 @@ CommandDescribeRow(
         PCREADER_STORE Store = Session.Stores[Index];
 
         Row->Bytes += Store->FileSize;
+        Row->HasForeign = Row->HasForeign || Store->IsForeign;
         if (Store->Thread != READER_NONE &&
             Store->EndOfRecords > Store->StartOfRecords) {
             Row->Records += (Store->EndOfRecords - Store->StartOfRecords) /
@@ -425,6 +449,256 @@ CommandPutWide(
 }
 
 
+//
+// Chooses the sessions that --older, --keep and --larger mean.  One whose start
+// is not known is chosen, and stays: so it is named.
+// Order: the rows, by when their processes were created, those last of which
+// that is not known.
+//
+
+static
+VOID
+CommandChooseRows(
+    _Inout_ PREADER_SESSIONS Sessions,
+    _In_ const ULONG *Order
+    )
+{
+    PCREADER_OPTIONS Options = Sessions->Options;
+    RTL_CLOCK_READING Now;
+    ULONG Known = 0;
+    ULONG Index;
+
+    RtlReadClocks(Sessions->Context->Rtl, &Now);
+    while (Known < Sessions->NumberOfRows &&
+           Sessions->Rows[Order[Known]].Header != NULL) {
+        Known += 1;
+    }
+
+    for (Index = 0; Index < Sessions->NumberOfRows; Index++) {
+
+        PREADER_SESSION_ROW Row = &Sessions->Rows[Order[Index]];
+        ULONGLONG Start;
+
+        Row->IsChosen = (Options->Given & READER_OPTION_LARGER) == 0 ||
+                        Row->Bytes > Options->Larger;
+        if (Row->Header == NULL) {
+            continue;
+        }
+
+        Start = Row->Header->ProcessCreationTime;
+        if ((Options->Given & READER_OPTION_KEEP) != 0 &&
+            Known - Index <= Options->Keep) {
+            Row->IsChosen = FALSE;
+        }
+
+        if ((Options->Given & READER_OPTION_OLDER) != 0 &&
+            (Start > Now.SystemTime ||
+             Now.SystemTime - Start < Options->Older)) {
+            Row->IsChosen = FALSE;
+        }
+    }
+}
+
+
+//
+// Says why a chosen session stays whatever its directory holds, or NULL.
+//
+
+static
+PCSZ
+CommandKeepRow(
+    _In_ PCREADER_SESSION_ROW Row
+    )
+{
+    if (Row->Directory.Length == 0) {
+        return "it is the directory that was given (give the one above it)";
+    }
+
+    if (Row->Header == NULL) {
+        return "no store of it can be read, so that nobody knows its age or "
+               "whether it is being recorded";
+    }
+
+    if (!Row->IsEnded) {
+        return "it is being recorded, or its process may not be asked";
+    }
+
+    return Row->HasForeign ? "it has stores of another process" : NULL;
+}
+
+
+//
+// Removes the sessions that are chosen, or finds out whether that could be
+// done.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandRemoveRows(
+    _Inout_ PREADER_SESSIONS Sessions
+    )
+{
+    BOOLEAN IsRemoving = (Sessions->Options->Given & READER_OPTION_REMOVE) != 0;
+    NTSTATUS Status = STATUS_SUCCESS;
+    ULONG Index;
+
+    Sessions->Path.Length = Sessions->PathLength;
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Sessions->NumberOfRows;
+         Index++) {
+
+        PREADER_SESSION_ROW Row = &Sessions->Rows[Index];
+
+        if (!Row->IsChosen) {
+            continue;
+        }
+
+        Sessions->NumberChosen += 1;
+        Row->Removal.Reason = CommandKeepRow(Row);
+        if (Row->Removal.Reason == NULL) {
+            Status = SessionRemove(Sessions->Context,
+                                   &Sessions->Path,
+                                   &Row->Directory,
+                                   IsRemoving,
+                                   &Row->Removal);
+        }
+
+        if (Row->Removal.Reason == NULL) {
+            Sessions->RemovalBytes += Row->Removal.Bytes;
+        } else {
+            Sessions->NumberStaying += 1;
+            Sessions->NumberFailed += !NT_SUCCESS(Row->Removal.Status);
+        }
+    }
+
+    return Status;
+}
+
+
+//
+// Writes why a session stays.
+//
+
+static
+VOID
+CommandWriteReason(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCREADER_REMOVAL Removal
+    )
+{
+    PCSZ Name = RtlStatusName(Removal->Status);
+
+    if (Removal->Entry.Length != 0) {
+        RtlWriteText(Writer, "%Z: ", &Removal->Entry);
+    }
+
+    RtlWriteText(Writer, "%s", Removal->Reason);
+    if (!NT_SUCCESS(Removal->Status)) {
+        RtlWriteText(Writer,
+                     ": 0x%08X%s%s%s",
+                     (ULONG)Removal->Status,
+                     Name != NULL ? " (" : "",
+                     Name != NULL ? Name : "",
+                     Name != NULL ? ")" : "");
+    }
+}
+
+
+//
+// Writes the cells of what becomes of a session.
+//
+
+static
+VOID
+CommandPutRemoval(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSIONS *Sessions,
+    _In_ PCREADER_SESSION_ROW Row
+    )
+{
+    CHAR Text[1024];
+    RTL_WRITER Writer;
+
+    if (!Row->IsChosen) {
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+        return;
+    }
+
+    if (Row->Removal.Reason == NULL) {
+        OutputPutString(Output,
+                        (Sessions->Options->Given & READER_OPTION_REMOVE) != 0
+                            ? "removed"
+                            : "would go");
+        OutputPutNumber(Output, Row->Removal.Bytes);
+        OutputPutNothing(Output);
+        return;
+    }
+
+    OutputPutString(Output, "stays");
+    OutputPutNothing(Output);
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    CommandWriteReason(&Writer, &Row->Removal);
+    OutputPutText(Output, Text, Writer.LengthInBytes);
+}
+
+
+//
+// Says behind the table what became of the sessions that are chosen.
+// Order: the rows, in the order of the table.
+//
+
+static
+VOID
+CommandPutRemovalNotes(
+    _In_ const READER_SESSIONS *Sessions,
+    _In_ const ULONG *Order
+    )
+{
+    PRTL_WRITER Writer = Sessions->Context->Output;
+    ULONG Going = Sessions->NumberChosen - Sessions->NumberStaying;
+    BOOLEAN IsRemoving = (Sessions->Options->Given & READER_OPTION_REMOVE) != 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Sessions->NumberOfRows; Index++) {
+
+        PCREADER_SESSION_ROW Row = &Sessions->Rows[Order[Index]];
+
+        if (Row->IsChosen && Row->Removal.Reason != NULL) {
+            if (Row->Directory.Length != 0) {
+                RtlWriteText(Writer, "%Z", &Row->Directory);
+            } else {
+                RtlWriteText(Writer, ".");
+            }
+            RtlWriteText(Writer, " stays: ");
+            CommandWriteReason(Writer, &Row->Removal);
+            RtlWriteText(Writer, "\n");
+        }
+    }
+
+    RtlWriteText(Writer,
+                 "%u session%s %s, %llu bytes",
+                 Going,
+                 Going == 1 ? "" : "s",
+                 !IsRemoving  ? "would go"
+                 : Going == 1 ? "is removed"
+                              : "are removed",
+                 Sessions->RemovalBytes);
+    if (Sessions->NumberStaying != 0) {
+        RtlWriteText(Writer,
+                     "; %u stay%s",
+                     Sessions->NumberStaying,
+                     Sessions->NumberStaying == 1 ? "s" : "");
+    }
+
+    RtlWriteText(Writer,
+                 ".%s\n",
+                 !IsRemoving && Going != 0 ? " --remove removes them." : "");
+}
+
+
 static
 VOID
 CommandPutSessionRow(
@@ -479,6 +753,7 @@ CommandPutSessionRow(
         OutputPutNothing(Output);
     }
 
+    CommandPutRemoval(Output, Sessions, Row);
     if (Row->Directory.Length != 0) {
         CommandPutWide(Output, Sessions->Context, &Row->Directory);
     } else {
@@ -597,8 +872,17 @@ CommandSessions(
     ULONG ExitCode = READER_EXIT_SUCCESS;
     ULONG Index;
     NTSTATUS Status;
+    BOOLEAN IsChoosing = (Options->Given & READER_OPTIONS_OF_CHOICE) != 0;
 
     RtlZeroBytes(&Sessions, sizeof(Sessions));
+    if ((Options->Given & READER_OPTION_REMOVE) != 0 && !IsChoosing) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: sessions: --remove needs --older, --keep "
+                     "or --larger\n");
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
     Sessions.Context = Context;
     Sessions.Options = Options;
     Status = CommandFindSessions(&Sessions);
@@ -626,6 +910,24 @@ CommandSessions(
     }
 
     BaseSort(Order, Sessions.NumberOfRows, CommandCompareRows, &Sessions);
+    if (IsChoosing) {
+
+        CommandChooseRows(&Sessions, Order);
+        Status = CommandRemoveRows(&Sessions);
+        if (!NT_SUCCESS(Status)) {
+            ExitCode = BaseFail(Context,
+                                "remove the sessions",
+                                Options->PathUtf8,
+                                Status);
+            goto End;
+        }
+
+        When |= READER_SESSIONS_REMOVAL;
+        if (Sessions.NumberFailed != 0) {
+            ExitCode = READER_EXIT_FAILURE;
+        }
+    }
+
     CommandRelateRows(&Sessions, Order);
     CommandArrangeRows(&Sessions, Order);
     if (Sessions.NumberOfBoots >= 2) {
@@ -646,13 +948,19 @@ CommandSessions(
                         FALSE);
     OutputBeginTable(&Output, &ReaderSessionTable, When);
     for (Index = 0; Index < Sessions.NumberOfRows; Index++) {
-        CommandPutSessionRow(&Output, &Sessions, &Sessions.Rows[Order[Index]]);
+        if (!IsChoosing || Sessions.Rows[Order[Index]].IsChosen) {
+            CommandPutSessionRow(&Output,
+                                 &Sessions,
+                                 &Sessions.Rows[Order[Index]]);
+        }
     }
 
     OutputEndTable(&Output);
     if (Options->Format == ReaderFormatText) {
 
-        if (Sessions.NumberOfBoots > 1) {
+        if (IsChoosing) {
+            CommandPutRemovalNotes(&Sessions, Order);
+        } else if (Sessions.NumberOfBoots > 1) {
             OutputPutNote(&Output,
                           "Sessions of several boots have no common clock: "
                           "name one, or choose with --process.");
@@ -681,6 +989,7 @@ End:
         Allocator->Free(Allocator->Context,
                         Sessions.Rows[Index].Directory.Buffer);
         Allocator->Free(Allocator->Context, Sessions.Rows[Index].Header);
+        SessionFreeRemoval(Context, &Sessions.Rows[Index].Removal);
     }
 
     Allocator->Free(Allocator->Context, Order);
@@ -701,16 +1010,24 @@ static const PCREADER_TABLE ReaderSessionsTables[] = {
 
 const READER_COMMAND ReaderSessionsCommand = {
     "sessions",
-    "PATH",
+    "[PATH]",
     "Lists the sessions in a directory, and which process started which",
     "State is open (the process runs), closed (it ended in good order), died\n"
     "(it was killed, or crashed), stopped (a store stopped early), created\n"
     "(its first store is being created) or damaged (no store can be read).\n"
     "Sessions with the same number in boot ran on the same boot of a\n"
-    "machine.\n",
+    "machine.\n"
+    "\n"
+    "With --older, --keep and --larger it lists the sessions that each of\n"
+    "those which are given means, and whether they could be removed; with\n"
+    "--remove they are.  A session that is being recorded stays, and so does\n"
+    "a directory that holds anything but a session's files.\n",
     "  TraceReader sessions traces\n"
-    "  TraceReader sessions --json traces\n",
-    READER_OPTION_FORMAT,
+    "  TraceReader sessions --json traces\n"
+    "  TraceReader sessions --older 7d --keep 10\n"
+    "  TraceReader sessions --older 7d --keep 10 --remove\n",
+    READER_OPTION_FORMAT | READER_OPTION_OLDER | READER_OPTION_KEEP |
+        READER_OPTION_LARGER | READER_OPTION_REMOVE,
     CommandSessions,
     ReaderSessionsTables,
     NULL

@@ -1178,7 +1178,7 @@ static const PCREADER_TABLE ReaderStackTables[] = {
 
 const READER_COMMAND ReaderStackCommand = {
     "stack",
-    "PATH",
+    "[PATH]",
     "Shows how much stack the threads and functions used",
     "All sizes are in bytes.  CSV has the columns table, row, field, value.\n"
     "A call takes what lies from just above its return address down to just\n"
@@ -1197,7 +1197,8 @@ const READER_COMMAND ReaderStackCommand = {
     "  TraceReader stack --thread 4712 --min 1K SESSION\n"
     "  TraceReader stack --static --limit 20 SESSION\n"
     "  TraceReader stack --static --function Parse bin\\game.exe\n",
-    READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
+    READER_OPTION_WIDTH |
+        READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTION_MINIMUM | READER_OPTION_STATIC |
         READER_OPTIONS_OF_READING,

@@ -640,7 +640,7 @@ static const PCREADER_TABLE ReaderThreadsTables[] = {
 
 const READER_COMMAND ReaderThreadsCommand = {
     "threads",
-    "PATH",
+    "[PATH]",
     "Shows what each thread did, and for how long",
     "A thread is busy while a call is open on the stack that it runs on:\n"
     "without fibers that is the sum of its outermost calls' times, with\n"
@@ -653,7 +653,8 @@ const READER_COMMAND ReaderThreadsCommand = {
     READER_TICKS_NOTE,
     "  TraceReader threads SESSION\n"
     "  TraceReader threads --sort calls --from 2s --to 3s SESSION\n",
-    READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
+    READER_OPTION_WIDTH |
+        READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTIONS_OF_READING,
     CommandThreads,

@@ -183,6 +183,7 @@ CommandPutTree(
     ULONGLONG Unfinished = 0;
     ULONGLONG Uncertain = 0;
     ULONGLONG BegunBefore = 0;
+    ULONGLONG Total = 0;            // of what nothing called
     ULONGLONG Rows = 0;
     ULONGLONG More = 0;
     ULONG When;
@@ -194,6 +195,10 @@ CommandPutTree(
         Unfinished += Tree->Nodes[Node].Statistics.Unfinished;
         Uncertain += Tree->Nodes[Node].Statistics.Uncertain;
         BegunBefore += Tree->Nodes[Node].Statistics.BegunBefore;
+        if (Tree->Nodes[Node].Function != READER_NONE &&
+            Tree->Nodes[Node].Depth == 0) {
+            Total += Tree->Nodes[Node].Statistics.TotalTicks;
+        }
     }
 
     When = SumSelectColumns(Abandoned,
@@ -210,6 +215,8 @@ CommandPutTree(
                         FALSE);
     Output.HasProcesses = Tree->HasTracks &&
                           Tree->Session->NumberOfProcesses > 1;
+    Output.WholeField = "total";
+    Output.Whole = Total;
     OutputBeginTable(&Output,
                      Tree->Session->IsProbeSubtracted ? &ReaderTreeProbeTable
                                                       : &ReaderTreeTable,
@@ -354,7 +361,7 @@ static const PCREADER_TABLE ReaderTreeTables[] = {
 
 const READER_COMMAND ReaderTreeCommand = {
     "tree",
-    "PATH",
+    "[PATH]",
     "Shows the call tree of all threads, merged",
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
@@ -368,7 +375,8 @@ const READER_COMMAND ReaderTreeCommand = {
     "  TraceReader tree --depth 6 SESSION\n"
     "  TraceReader tree --function Game::Load SESSION\n"
     "  TraceReader tree --per-thread --thread 4712 SESSION\n",
-    READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
+    READER_OPTION_WIDTH |
+        READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_TRACKS |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |

@@ -538,7 +538,7 @@ static const PCREADER_TABLE ReaderVerifyTables[] = {
 
 const READER_COMMAND ReaderVerifyCommand = {
     "verify",
-    "PATH",
+    "[PATH]",
     "Checks every header and every record",
     "Exit code 2 if anything is bad, lost or left out.  CSV has the table\n"
     "stores.\n",

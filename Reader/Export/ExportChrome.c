@@ -20,6 +20,10 @@ Abstract:
     their times, as speedscope does, would take a call that begins with the one
     around it, and ends at once, for one that ends first.
 
+    What is special about a call is in a field of its own, mark: speedscope
+    makes arguments a part of the name, so that a call with them would be of
+    another function, and its end another's.
+
 --*/
 
 #include "ExportEvents.h"
@@ -280,7 +284,7 @@ ExportChromePutEvent(
     for (Index = 0; Index < RTL_NUMBER_OF(ReaderChromeMarks); Index++) {
         if ((Marks & (1u << Index)) != 0) {
             RtlWriteText(Writer,
-                         ",\"args\":{\"%s\":true}}",
+                         ",\"mark\":\"%s\"}",
                          ReaderChromeMarks[Index]);
             return;
         }

@@ -333,6 +333,41 @@ ExportFindExportTrack(
 
 
 //
+// Finds where the extension of a file's name begins, in a path of Length
+// characters.  A name that begins with its only dot has none, and Length is
+// returned.
+//
+
+static
+ULONG
+ExportFindExtension(
+    _In_reads_(Length) PCWSTR Path,
+    _In_ ULONG Length
+    )
+{
+    ULONG Index;
+
+    for (Index = Length; Index > 1; Index--) {
+
+        WCHAR Char = Path[Index - 1];
+        WCHAR Before = Path[Index - 2];
+
+        if (Char == L'\\' || Char == L'/' || Char == L':') {
+            break;
+        }
+
+        if (Char == L'.') {
+            return Before == L'\\' || Before == L'/' || Before == L':'
+                       ? Length
+                       : Index - 1;
+        }
+    }
+
+    return Length;
+}
+
+
+//
 // Makes the name of the file that comes next: FILE for the first one, then
 // FILE-2 and so on, with the number before the extension.
 // Events: the walk.
@@ -350,7 +385,7 @@ ExportNamePart(
     RTL_WRITER Writer;
     CHAR Number[16];
     ULONG Length = RtlLengthOfWideString(Options->Output);
-    ULONG Dot = Length;
+    ULONG Dot;
     ULONG Index;
     ULONG At;
 
@@ -363,29 +398,16 @@ ExportNamePart(
         return STATUS_NAME_TOO_LONG;
     }
 
-    for (Index = Length; Index != 0; Index--) {
-
-        WCHAR Char = Options->Output[Index - 1];
-
-        if (Char == L'\\' || Char == L'/' || Char == L':') {
-            break;
-        }
-
-        if (Char == L'.') {
-            Dot = Index - 1;
-            break;
-        }
-    }
-
     //
-    // A name that begins with its only dot has no extension.
+    // What is before .gz is a part of the extension.
     //
 
-    if (Dot == 0 ||
-        Options->Output[Dot - 1] == L'\\' ||
-        Options->Output[Dot - 1] == L'/' ||
-        Options->Output[Dot - 1] == L':') {
-        Dot = Length;
+    Dot = ExportFindExtension(Options->Output, Length);
+    if (Dot + 3 == Length &&
+        (Options->Output[Dot + 1] | 0x20) == L'g' &&
+        (Options->Output[Dot + 2] | 0x20) == L'z') {
+
+        Dot = ExportFindExtension(Options->Output, Dot);
     }
 
     At = 0;
@@ -442,7 +464,9 @@ ExportBeginPart(
     if (!BaseCreateFile(&Events->File,
                         Context,
                         Events->PartName,
-                        Events->PartNameUtf8)) {
+                        Events->PartNameUtf8,
+                        (Events->Export->Options->Given &
+                         READER_OPTION_GZIP) != 0)) {
         Events->ExitCode = READER_EXIT_FAILURE;
         return FALSE;
     }

@@ -398,7 +398,8 @@ ExportHtml(
     if (!BaseCreateFile(&File,
                         Export->Context,
                         Options->Output,
-                        Options->OutputUtf8)) {
+                        Options->OutputUtf8,
+                        FALSE)) {
         ExitCode = READER_EXIT_FAILURE;
         goto End;
     }

@@ -547,7 +547,8 @@ ExportSpeedscope(
     if (BaseCreateFile(&Scope.Notes,
                        Export->Context,
                        Scope.NotesName,
-                       Options->OutputUtf8)) {
+                       Options->OutputUtf8,
+                       FALSE)) {
         ExitCode = ExportEvents(&Scope.Events,
                                 Export,
                                 &ReaderSpeedscopeFormat);

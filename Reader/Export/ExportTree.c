@@ -67,7 +67,8 @@ ExportTree(
     if (!BaseCreateFile(&File,
                         Export->Context,
                         Options->Output,
-                        Options->OutputUtf8)) {
+                        Options->OutputUtf8,
+                        (Options->Given & READER_OPTION_GZIP) != 0)) {
         ExitCode = READER_EXIT_FAILURE;
         goto End;
     }

@@ -185,6 +185,7 @@ LiveWritePageTime(
 //
 // Writes a cell with a number.
 // IsEstimate: whether it is one.
+// Limit: what it stays below then if it is 0.
 //
 
 static
@@ -192,11 +193,23 @@ VOID
 LiveWritePageNumber(
     _Inout_ PRTL_WRITER Writer,
     _In_ ULONGLONG Number,
-    _In_ BOOLEAN IsEstimate
+    _In_ BOOLEAN IsEstimate,
+    _In_ ULONGLONG Limit
     )
 {
+    CHAR Text[2 * READER_ESTIMATE_SIZE];
+    RTL_WRITER TextWriter;
+    ULONG Start = 0;
+
+    RtlInitializeBufferWriter(&TextWriter, Text, sizeof(Text));
+    LiveWriteLiveNumber(&TextWriter, Number, IsEstimate, Limit, 0);
     RtlWriteText(Writer, "<td data-v=%llu>", Number);
-    LiveWriteLiveNumber(Writer, Number, IsEstimate, 0);
+    if (TextWriter.LengthInBytes != 0 && Text[0] == '<') {
+        RtlWriteText(Writer, "&lt;");
+        Start = 1;
+    }
+
+    RtlWriteBytes(Writer, Text + Start, TextWriter.LengthInBytes - Start);
     RtlWriteText(Writer, "</td>");
 }
 
@@ -268,7 +281,7 @@ LiveWritePageFunctions(
          Index++) {
         if (Model->Functions[Index].IsShown &&
             (Model->Functions[Index].IsRunning ||
-             Model->Functions[Index].AllCalls != 0)) {
+             LIVE_WAS_SEEN(&Model->Functions[Index]))) {
             Order[Count] = Index;
             Count += 1;
         }
@@ -288,8 +301,14 @@ LiveWritePageFunctions(
                      Row->SelfPerMille / 10,
                      Row->SelfPerMille % 10);
         LiveWritePageTime(Writer, Model, Row->SelfPerSecond, IsPart);
-        LiveWritePageNumber(Writer, Row->CallsPerSecond, IsPart);
-        LiveWritePageNumber(Writer, Row->AllCalls, Model->IsEstimated);
+        LiveWritePageNumber(Writer,
+                            Row->CallsPerSecond,
+                            IsPart,
+                            Model->CallsLimit);
+        LiveWritePageNumber(Writer,
+                            Row->AllCalls,
+                            Model->IsEstimated,
+                            Model->AllCallsLimit);
         LiveWritePageTime(Writer,
                           Model,
                           Row->AllTotalTicks,
@@ -353,10 +372,10 @@ LiveWritePageThreads(
                      Row->ThreadId);
         LiveWritePageText(Writer, Row->Name, Row->NameLength);
         RtlWriteText(Writer, "</td><td class=t>%s</td>", Row->State);
-        LiveWritePageNumber(Writer, Row->CallsPerSecond, FALSE);
-        LiveWritePageNumber(Writer, Row->Records, FALSE);
-        LiveWritePageNumber(Writer, Row->SizeInBytes, FALSE);
-        LiveWritePageNumber(Writer, Row->Depth, FALSE);
+        LiveWritePageNumber(Writer, Row->CallsPerSecond, FALSE, 0);
+        LiveWritePageNumber(Writer, Row->Records, FALSE, 0);
+        LiveWritePageNumber(Writer, Row->SizeInBytes, FALSE, 0);
+        LiveWritePageNumber(Writer, Row->Depth, FALSE, 0);
         RtlWriteText(Writer, "<td class=t>");
         LiveWritePageText(Writer, Row->Innermost, Row->InnermostLength);
         RtlWriteText(Writer, "</td></tr>\n");
@@ -530,7 +549,8 @@ LiveWriteLivePage(
         if (!BaseCreateFile(&File,
                             &Quiet,
                             Live->Options->Html,
-                            Live->Options->HtmlUtf8)) {
+                            Live->Options->HtmlUtf8,
+                            FALSE)) {
             continue;
         }
 

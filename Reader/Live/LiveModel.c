@@ -144,6 +144,159 @@ LiveModelUnit(
 
 
 //
+// Orders functions by name, then by module.
+// CompareContext: the rows.
+// First, Second: their indexes.
+// Returns negative, zero or positive.
+//
+
+static
+LONG
+LiveCompareFunctionNames(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    PCREADER_LIVE_FUNCTION_ROW Rows =
+        (PCREADER_LIVE_FUNCTION_ROW)CompareContext;
+    LONG Order;
+
+    Order = BaseCompareText(Rows[First].Name,
+                            Rows[First].NameLength,
+                            Rows[Second].Name,
+                            Rows[Second].NameLength);
+    if (Order == 0 && First != Second) {
+        Order = First < Second ? -1 : 1;
+    }
+
+    return Order;
+}
+
+
+//
+// Says where a function is: its module, and the module's process where another
+// one of that name is in another process.
+//
+
+static
+VOID
+LivePlaceFunction(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG ModuleIndex,
+    _In_ BOOLEAN HasProcess,
+    _Inout_ PREADER_LIVE_FUNCTION_ROW Row
+    )
+{
+    const READER_MODULE *Module = Session->Modules[ModuleIndex];
+    RTL_WRITER Writer;
+
+    RtlInitializeBufferWriter(&Writer, Row->Place, sizeof(Row->Place));
+    RtlWriteBytes(&Writer, Module->Name, Module->NameLength);
+    if (HasProcess && Module->Header != NULL) {
+        RtlWriteText(&Writer, ", process %u", Module->Header->ProcessId);
+    }
+
+    Row->PlaceLength = Writer.LengthInBytes;
+}
+
+
+//
+// Says where functions are whose names meet twice in different modules.  Names
+// stay, so that it is done again only when there are new functions.
+// Model: the model, with all functions; tally index is row index.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+LivePlaceFunctions(
+    _In_ PCREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_MODEL Model,
+    _In_ const READER_TALLY *Tally
+    )
+{
+    PREADER_LIVE_FUNCTION_ROW Rows = Model->Functions;
+    PCREADER_FUNCTION Functions = Live->Functions.Functions;
+    ULONG Count = Model->NumberOfFunctions;
+    const READER_MODULE *Module;
+    const READER_MODULE *Other;
+    ULONG First;
+    ULONG Next;
+    ULONG Index;
+    ULONG Place;
+    BOOLEAN IsTwice;
+    BOOLEAN HasProcess;
+    NTSTATUS Status;
+
+    if (Model->NumberOfPlaced == Count) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = BaseGrowArray(Model->Allocator,
+                           (PVOID *)&Model->ByName,
+                           &Model->CapacityOfByName,
+                           Count,
+                           sizeof(ULONG));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    for (Index = 0; Index < Count; Index++) {
+        Model->ByName[Index] = Index;
+        Rows[Index].PlaceLength = 0;
+    }
+
+    BaseSort(Model->ByName, Count, LiveCompareFunctionNames, Rows);
+    for (First = 0; First < Count; First = Next) {
+
+        Place = Functions[Tally->List[Model->ByName[First]].Function].Module;
+        Module = Live->Session.Modules[Place];
+        IsTwice = FALSE;
+        HasProcess = FALSE;
+        for (Next = First + 1; Next < Count; Next++) {
+
+            PCREADER_LIVE_FUNCTION_ROW Row = &Rows[Model->ByName[Next]];
+
+            if (BaseCompareText(Row->Name,
+                                Row->NameLength,
+                                Rows[Model->ByName[First]].Name,
+                                Rows[Model->ByName[First]].NameLength) != 0) {
+                break;
+            }
+
+            Place = Functions[Tally->List[Model->ByName[Next]].Function]
+                        .Module;
+            Other = Live->Session.Modules[Place];
+            if (Other != Module) {
+                IsTwice = TRUE;
+                HasProcess |= Module->Header != NULL &&
+                              Other->Header != NULL &&
+                              Module->Header->ProcessId !=
+                                  Other->Header->ProcessId &&
+                              BaseCompareText(Module->Name,
+                                              Module->NameLength,
+                                              Other->Name,
+                                              Other->NameLength) == 0;
+            }
+        }
+
+        for (Index = First; IsTwice && Index < Next; Index++) {
+            Place = Functions[Tally->List[Model->ByName[Index]].Function]
+                        .Module;
+            LivePlaceFunction(&Live->Session,
+                              Place,
+                              HasProcess,
+                              &Rows[Model->ByName[Index]]);
+        }
+    }
+
+    Model->NumberOfPlaced = Count;
+    return STATUS_SUCCESS;
+}
+
+
+//
 // Fills in the functions.
 // Model: the model; its interval is set.
 //
@@ -236,7 +389,7 @@ LiveModelFunctions(
     Model->NumberOfFunctions = Count;
     Model->CallsPerSecond = LivePerSecond(Calls,
                                           Model->IntervalInNanoseconds);
-    return STATUS_SUCCESS;
+    return LivePlaceFunctions(Live, Model, &Live->Tally);
 }
 
 
@@ -513,6 +666,52 @@ LiveModelThreads(
 }
 
 
+//
+// Says what the calls of a function stay below of which none was seen.  Of one
+// whose calls are spread evenly, N of a thread's R records, none is among n of
+// them with a probability of exp(-N * n / R): one in twenty at 3 * R / n.
+//
+
+static
+VOID
+LiveModelLimits(
+    _In_ PCREADER_LIVE Live,
+    _Inout_ PREADER_LIVE_MODEL Model
+    )
+{
+    PCREADER_LIVE_THREAD Thread;
+    ULONGLONG Limit = 0;
+    ULONGLONG AllLimit = 0;
+    ULONGLONG Number;
+    ULONG Index;
+
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+
+        Thread = Live->Threads[Index];
+        if (Thread->IntervalLooked < Thread->IntervalRecords) {
+            Number = Thread->IntervalRecords;
+            if (Thread->IntervalLooked > 3) {
+                Number = CoreMultiplyDivide(Number,
+                                            3,
+                                            Thread->IntervalLooked);
+            }
+            Limit = Number > Limit ? Number : Limit;
+        }
+
+        if (Thread->SinceLooked < Thread->SinceRecords) {
+            Number = Thread->SinceRecords;
+            if (Thread->SinceLooked > 3) {
+                Number = CoreMultiplyDivide(Number, 3, Thread->SinceLooked);
+            }
+            AllLimit = Number > AllLimit ? Number : AllLimit;
+        }
+    }
+
+    Model->CallsLimit = LivePerSecond(Limit, Model->IntervalInNanoseconds);
+    Model->AllCallsLimit = AllLimit;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 LiveMakeLiveModel(
@@ -567,6 +766,7 @@ LiveMakeLiveModel(
         }
     }
 
+    LiveModelLimits(Live, Model);
     Status = LiveModelFunctions(Live, Model);
     LiveModelUnit(Live, Model);
     if (NT_SUCCESS(Status)) {
@@ -661,6 +861,17 @@ LiveMakeEndedModel(
     Model->CallsPerSecond = LivePerSecond(Calls,
                                           Model->IntervalInNanoseconds);
     LiveModelUnit(Live, Model);
+
+    //
+    // A function's row is another one in this tally.
+    //
+
+    Model->NumberOfPlaced = 0;
+    Status = LivePlaceFunctions(Live, Model, Tally);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
     return LiveModelThreads(Live, Model);
 }
 
@@ -675,6 +886,7 @@ LiveRundownModel(
 
     if (Allocator != NULL) {
         Allocator->Free(Allocator->Context, Model->Functions);
+        Allocator->Free(Allocator->Context, Model->ByName);
         Allocator->Free(Allocator->Context, Model->Threads);
         Allocator->Free(Allocator->Context, Model->Frames);
     }
@@ -744,6 +956,7 @@ LiveRoundEstimate(
 
 //
 // Writes a rounded number in the unit that suits it.
+// Sign: what comes before it.
 // Digits, Off: up to three digits, and how many zeroes follow.
 // Units, NumberOfUnits: names, each of a thousand of the one before it.
 //
@@ -752,6 +965,7 @@ static
 VOID
 LiveWriteEstimate(
     _Inout_ PRTL_WRITER Writer,
+    _In_z_ PCSZ Sign,
     _In_ ULONGLONG Digits,
     _In_ ULONG Off,
     _In_ const PCSZ *Units,
@@ -770,12 +984,13 @@ LiveWriteEstimate(
     }
 
     Decimals = 3 * Unit - Off;
+    RtlWriteText(Writer, "%s", Sign);
     if (Decimals == 2) {
-        RtlWriteText(Writer, "~%llu.%02llu", Digits / 100, Digits % 100);
+        RtlWriteText(Writer, "%llu.%02llu", Digits / 100, Digits % 100);
     } else if (Decimals == 1) {
-        RtlWriteText(Writer, "~%llu.%llu", Digits / 10, Digits % 10);
+        RtlWriteText(Writer, "%llu.%llu", Digits / 10, Digits % 10);
     } else {
-        RtlWriteText(Writer, "~%llu", Digits);
+        RtlWriteText(Writer, "%llu", Digits);
     }
 
     RtlWriteText(Writer, "%s", Units[Unit]);
@@ -788,22 +1003,44 @@ LiveWriteLiveNumber(
     PRTL_WRITER Writer,
     ULONGLONG Number,
     BOOLEAN IsEstimate,
+    ULONGLONG Limit,
     int Width
     )
 {
     static const PCSZ Units[] = { "", " k", " M", " G", " T" };
     CHAR Text[2 * READER_ESTIMATE_SIZE];
     RTL_WRITER TextWriter;
+    ULONGLONG Power = 1;
     ULONG Off;
+    BOOLEAN IsLimit;
 
     if (!IsEstimate) {
         RtlWriteText(Writer, "%'*llu", Width, Number);
         return;
     }
 
+    //
+    // A limit is never rounded down.
+    //
+
+    IsLimit = Number == 0;
+    if (IsLimit) {
+        Number = Limit != 0 ? Limit : 1;
+        while (Number / Power >= 1000) {
+            Power *= 10;
+        }
+
+        Number = (Number / Power + (Number % Power != 0)) * Power;
+    }
+
     RtlInitializeBufferWriter(&TextWriter, Text, sizeof(Text));
     Off = LiveRoundEstimate(&Number);
-    LiveWriteEstimate(&TextWriter, Number, Off, Units, RTL_NUMBER_OF(Units));
+    LiveWriteEstimate(&TextWriter,
+                      IsLimit ? "<" : "~",
+                      Number,
+                      Off,
+                      Units,
+                      RTL_NUMBER_OF(Units));
     for (Off = TextWriter.LengthInBytes; Off < (ULONG)Width; Off++) {
         RtlWriteText(Writer, " ");
     }
@@ -833,9 +1070,19 @@ LiveWriteLiveTime(
         return;
     }
 
+    if (Ticks == 0) {
+        RtlWriteText(Writer, "%*s", READER_TIME_WIDTH, "-");
+        return;
+    }
+
     RtlInitializeBufferWriter(&TextWriter, Text, sizeof(Text));
     Off = LiveRoundEstimate(&Value);
-    LiveWriteEstimate(&TextWriter, Value, Off, Units, RTL_NUMBER_OF(Units));
+    LiveWriteEstimate(&TextWriter,
+                      "~",
+                      Value,
+                      Off,
+                      Units,
+                      RTL_NUMBER_OF(Units));
     for (Off = TextWriter.LengthInBytes; Off < READER_TIME_WIDTH; Off++) {
         RtlWriteText(Writer, " ");
     }

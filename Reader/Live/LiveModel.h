@@ -30,6 +30,9 @@ typedef struct _READER_LIVE_FUNCTION_ROW {
     ULONGLONG AllSelfTicks;
     ULONGLONG AverageTicks;
     BOOLEAN HasAverage;             // a call has ended
+    ULONG PlaceLength;              // bytes; 0: no other one has its name
+    CHAR Place[96];                 // the module, and the process if another
+                                    // one has a module of that name
 } READER_LIVE_FUNCTION_ROW;
 typedef READER_LIVE_FUNCTION_ROW *PREADER_LIVE_FUNCTION_ROW;
 typedef const READER_LIVE_FUNCTION_ROW *PCREADER_LIVE_FUNCTION_ROW;
@@ -47,7 +50,7 @@ typedef struct _READER_LIVE_THREAD_ROW {
     PCSZ Innermost;                 // the running function's name
     ULONG InnermostLength;          // bytes; 0: none
     ULONG Unused;
-    CHAR Label[64];                 // what Name is where there are several
+    CHAR Label[256];                // what Name is where there are several
                                     // processes: the process's, and its own
 } READER_LIVE_THREAD_ROW;
 typedef READER_LIVE_THREAD_ROW *PREADER_LIVE_THREAD_ROW;
@@ -63,6 +66,14 @@ typedef struct _READER_LIVE_FRAME_ROW {
 } READER_LIVE_FRAME_ROW;
 typedef READER_LIVE_FRAME_ROW *PREADER_LIVE_FRAME_ROW;
 typedef const READER_LIVE_FRAME_ROW *PCREADER_LIVE_FRAME_ROW;
+
+//
+// A function may have been seen without a call where calls are counted.
+//
+
+#define LIVE_WAS_SEEN(Row)                                                  \
+    ((Row)->AllCalls != 0 || (Row)->AllSelfTicks != 0 ||                    \
+     (Row)->AllTotalTicks != 0)
 
 #define READER_LIVE_SENTENCE_SIZE 240   // bytes
 
@@ -102,6 +113,10 @@ typedef struct _READER_LIVE_MODEL {
     BOOLEAN IsEnded;                // the numbers are those of the whole run
     BOOLEAN IsWhole;                // likewise: it had ended before
     BOOLEAN IsLate;                 // reading does not keep up
+    ULONGLONG CallsLimit;           // per second, and
+    ULONGLONG AllCallsLimit;        // since reading began: what the calls of
+                                    // a function stay below of which none
+                                    // was seen
     ULONGLONG SincePerMille;        // of those since reading began, read
     BOOLEAN IsEstimated;            // some of All* are
     BOOLEAN IsBackUnread;           // frames from before are not known
@@ -114,6 +129,9 @@ typedef struct _READER_LIVE_MODEL {
     PREADER_LIVE_FUNCTION_ROW Functions;
     ULONG NumberOfFunctions;
     ULONG CapacityOfFunctions;
+    ULONG NumberOfPlaced;           // of them, whose Place is known
+    PULONG ByName;                  // for finding names that meet twice
+    ULONG CapacityOfByName;
     PREADER_LIVE_THREAD_ROW Threads;
     ULONG NumberOfThreads;
     ULONG CapacityOfThreads;
@@ -200,7 +218,9 @@ LiveWriteLiveState(
 
 //
 // Writes a number that may be an estimate.
-// IsEstimate: whether it is one; 0 may be one, too: none was seen.
+// IsEstimate: whether it is one.
+// Limit: what it stays below if it is an estimate of 0: none was seen, which
+// is not to say that there was none.
 // Width: of the column.
 //
 
@@ -209,12 +229,14 @@ LiveWriteLiveNumber(
     _Inout_ PRTL_WRITER Writer,
     _In_ ULONGLONG Number,
     _In_ BOOLEAN IsEstimate,
+    _In_ ULONGLONG Limit,
     _In_ int Width
     );
 
 //
 // Writes a time that may be an estimate.
-// IsEstimate: whether it is one.
+// IsEstimate: whether it is one; of 0 it is a "-": nothing is known, because
+// one long call may take any time.
 //
 
 VOID

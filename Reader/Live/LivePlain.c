@@ -160,6 +160,7 @@ LivePutPlainFunctions(
             LiveWriteLiveNumber(Output->Writer,
                                 Row->CallsPerSecond,
                                 TRUE,
+                                Model->CallsLimit,
                                 12);
             RtlWriteText(Output->Writer, "  ");
             LiveWriteLiveTime(Output->Writer,

@@ -522,6 +522,7 @@ LiveReadThread(
     PREADER_STREAM Stream = &Thread->Stream;
     ULONGLONG Before = Stream->NumberOfRecords;
     BOOLEAN IsFirst = Live->IsBefore && !Thread->IsBegun;
+    ULONGLONG Looked;
     ULONG Index;
     NTSTATUS Status = STATUS_SUCCESS;
 
@@ -561,6 +562,14 @@ LiveReadThread(
 
     Thread->PassRead = Stream->NumberOfRecords - Before;
     Thread->PassRecords += Thread->PassRead;
+    Looked = Thread->PassRead;
+    if (Thread->WindowStart != 0 && Thread->PieceRecords != 0) {
+        Looked = Thread->PieceRecords;
+    }
+
+    Thread->IntervalLooked += Looked;
+    Thread->SinceLooked += Looked;
+    Thread->SinceRecords += Thread->PassRecords;
     Thread->AllRecords += Thread->PassRecords;
     Thread->IntervalRecords += Thread->PassRecords;
     Live->NewRecords += Thread->PassRecords;
@@ -1025,6 +1034,11 @@ LiveBeginLive(
     Live->IsBefore = FALSE;
     Live->Busy = 0;
     Live->SinceRecords = 0;
+    for (Index = 0; Index < Live->NumberOfThreads; Index++) {
+        Live->Threads[Index]->SinceRecords = 0;
+        Live->Threads[Index]->SinceLooked = 0;
+    }
+
     Live->SinceRead = 0;
 
     //
@@ -1081,6 +1095,7 @@ LiveBeginLiveInterval(
         PREADER_LIVE_THREAD Thread = Live->Threads[Index];
 
         Thread->IntervalRecords = 0;
+        Thread->IntervalLooked = 0;
         Thread->IntervalCalls = 0;
 
         //

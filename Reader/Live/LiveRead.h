@@ -82,6 +82,9 @@ typedef struct _READER_LIVE_THREAD {
     ULONGLONG PassRead;             // of those, read
     ULONGLONG AllRecords;           // since reading began, read or not
     ULONGLONG IntervalRecords;      // of those, of this interval
+    ULONGLONG IntervalLooked;       // of those, where calls were counted
+    ULONGLONG SinceRecords;         // but for those before the first refresh
+    ULONGLONG SinceLooked;          // of those, where calls were counted
     ULONG GapJumps;                 // frames with fewer were open where
                                     // records were left out
     ULONG LongFunction;             // index in the tally: it was innermost

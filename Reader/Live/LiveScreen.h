@@ -84,16 +84,6 @@ LiveClearScreen(
     );
 
 //
-// How many cells a character takes: 0, 1 or 2.
-// Character: the code point.
-//
-
-ULONG
-LiveQueryCharacterWidth(
-    _In_ ULONG Character
-    );
-
-//
 // Puts UTF-8 on a line, from column X on and over at most Width cells; what
 // does not fit is cut, and an ellipsis says so.  Control characters and
 // ill-formed bytes are replaced, characters without a width left out.  Returns

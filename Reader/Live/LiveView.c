@@ -6,11 +6,12 @@ Module Name:
 
 Abstract:
 
-    What TraceReader live shows on a screen, and what keys do to it.  All that
-    is shown comes from the model, so that tests can draw any program.
+    What TraceReader live shows on a screen.  All that is shown comes from the
+    model, so that tests can draw any program.
 
 --*/
 
+#include "LiveColumns.h"
 #include "LiveView.h"
 
 //
@@ -26,17 +27,6 @@ typedef struct _READER_VIEW_COLUMN {
 } READER_VIEW_COLUMN;
 typedef const READER_VIEW_COLUMN *PCREADER_VIEW_COLUMN;
 
-enum {
-    ReaderFunctionSelfPercent = 0,
-    ReaderFunctionSelfPerSecond,
-    ReaderFunctionCallsPerSecond,
-    ReaderFunctionCalls,
-    ReaderFunctionTotal,
-    ReaderFunctionSelf,
-    ReaderFunctionAverage,
-    ReaderFunctionName
-};
-
 static const READER_VIEW_COLUMN ReaderFunctionColumns[] = {
     { "Self %", 8, 0 },
     { "Self/s", 12, 2 },
@@ -46,17 +36,6 @@ static const READER_VIEW_COLUMN ReaderFunctionColumns[] = {
     { "Self", 12, 6 },
     { "Average", 12, 5 },
     { "Function", 0, 0 }
-};
-
-enum {
-    ReaderThreadId = 0,
-    ReaderThreadState,
-    ReaderThreadCallsPerSecond,
-    ReaderThreadRecords,
-    ReaderThreadSize,
-    ReaderThreadDepth,
-    ReaderThreadName,
-    ReaderThreadInnermost
 };
 
 static const READER_VIEW_COLUMN ReaderThreadColumns[] = {
@@ -80,6 +59,10 @@ typedef struct _READER_VIEW_LIST {
     ULONG NumberOfColumns;
 } READER_VIEW_LIST;
 
+C_ASSERT(RTL_NUMBER_OF(ReaderFunctionColumns) ==
+         ReaderNumberOfFunctionColumns);
+C_ASSERT(RTL_NUMBER_OF(ReaderThreadColumns) == ReaderNumberOfThreadColumns);
+
 static const READER_VIEW_LIST ReaderViewLists[READER_NUMBER_OF_VIEWS] = {
     { ReaderFunctionColumns, RTL_NUMBER_OF(ReaderFunctionColumns) },
     { ReaderThreadColumns, RTL_NUMBER_OF(ReaderThreadColumns) },
@@ -100,16 +83,19 @@ static const READER_VIEW_LIST ReaderViewLists[READER_NUMBER_OF_VIEWS] = {
 #define READER_VIEW_LEAST_HEIGHT 10u
 
 //
+// What runs gets so many cells before a thread's name gets more than its
+// column.
+//
+
+#define READER_VIEW_LEAST_RUNS 40u
+
+//
 // Frames are indented by their depth, up to so many cells.
 //
 
 #define READER_VIEW_LARGEST_INDENT 40u
 
 #define READER_VIEW_LINE_SIZE 512u      // bytes
-
-static const ULONG ReaderViewIntervals[] = {
-    100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000
-};
 
 static const PCSZ ReaderViewHelpLines[] = {
     "1 2 3 Tab   functions, threads, open frames",
@@ -121,6 +107,9 @@ static const PCSZ ReaderViewHelpLines[] = {
     "/           show only names that contain a text; Esc: all again",
     "p Space     pause: the screen stands still, reading goes on",
     "+ -         refresh more often, less often",
+    "S G         stop recording, go on recording (as ctl stop, ctl start)",
+    "C           clear: what was recorded so far does not count (ctl clear)",
+    "M W         set a mark; write a snapshot (ctl mark, ctl snapshot)",
     "h ?         this text",
     "q Ctrl+C    quit",
     "",
@@ -390,7 +379,7 @@ LiveOrderRows(
 
             PCREADER_LIVE_FUNCTION_ROW Row = &Model->Functions[Index];
 
-            if (Row->IsShown && (Row->IsRunning || Row->AllCalls != 0) &&
+            if (Row->IsShown && (Row->IsRunning || LIVE_WAS_SEEN(Row)) &&
                 LiveIsInView(View, Row->Name, Row->NameLength)) {
                 View->Order[Count] = Index;
                 Count += 1;
@@ -501,6 +490,83 @@ LiveChooseColumns(
 
 
 //
+// Says how many cells a text takes at most.
+//
+
+static
+ULONG
+LiveQueryTextWidth(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Width = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < LengthInBytes; Index++) {
+
+        UCHAR Byte = (UCHAR)Text[Index];
+
+        //
+        // Wide characters begin at U+1100, which three bytes say.
+        //
+
+        Width += (Byte & 0xC0) == 0x80 ? 0 : Byte >= 0xE1 ? 2 : 1;
+    }
+
+    return Width;
+}
+
+
+//
+// Widens the column of the threads' names while there is room, up to the
+// longest one.
+// View: the view of the threads, with its rows.
+// Width: of the screen, in cells.
+// Mask: the columns that are shown.
+// Returns the column's width.
+//
+
+static
+ULONG
+LiveWidenNames(
+    _In_ PCREADER_VIEW View,
+    _In_ PCREADER_LIVE_MODEL Model,
+    _In_ ULONG Width,
+    _In_ ULONG Mask
+    )
+{
+    ULONG Wanted = ReaderThreadColumns[ReaderThreadName].Width;
+    ULONG Least = Wanted;
+    ULONG Used = 1 + READER_VIEW_LEAST_RUNS;
+    ULONG Own;
+    ULONG Index;
+
+    for (Index = 0; Index < View->NumberOfRows; Index++) {
+
+        PCREADER_LIVE_THREAD_ROW Row = &Model->Threads[View->Order[Index]];
+
+        Own = LiveQueryTextWidth(Row->Name, Row->NameLength) + 2;
+        if (Own > Wanted) {
+            Wanted = Own;
+        }
+    }
+
+    for (Index = 0; Index < ReaderThreadInnermost; Index++) {
+        if (Index != ReaderThreadName && (Mask & (1u << Index)) != 0) {
+            Used += ReaderThreadColumns[Index].Width;
+        }
+    }
+
+    if (Used + Least >= Width) {
+        return Least;
+    }
+
+    return Wanted > Width - Used ? Width - Used : Wanted;
+}
+
+
+//
 // Writes a number of a function.
 //
 
@@ -537,11 +603,16 @@ LiveWriteFunctionCell(
         LiveWriteLiveNumber(Writer,
                             Row->CallsPerSecond,
                             Model->SamplePerMille < 1000,
+                            Model->CallsLimit,
                             13);
         break;
 
     case ReaderFunctionCalls:
-        LiveWriteLiveNumber(Writer, Row->AllCalls, Model->IsEstimated, 15);
+        LiveWriteLiveNumber(Writer,
+                            Row->AllCalls,
+                            Model->IsEstimated,
+                            Model->AllCallsLimit,
+                            15);
         break;
 
     case ReaderFunctionTotal:
@@ -617,7 +688,6 @@ LiveWriteThreadCell(
         break;
 
     default:
-        RtlWriteText(Writer, "%18s", "");
         break;
     }
 }
@@ -648,8 +718,11 @@ LiveDrawRow(
     PCREADER_LIVE_FRAME_ROW Frame;
     const CHAR *Name;
     ULONG NameLength;
+    const CHAR *Place = NULL;
+    ULONG PlaceLength = 0;
     ULONG Indent = 0;
     ULONG NameAt = 0;
+    ULONG Room;
     ULONG X;
     ULONG Index;
 
@@ -670,6 +743,9 @@ LiveDrawRow(
             LiveWriteThreadCell(&Writer, &Model->Threads[Row], Index);
             if (Index == ReaderThreadName) {
                 NameAt = X + 1;
+                RtlWriteText(&Writer, "%*s", (int)View->WidthOfNames, "");
+                X += View->WidthOfNames;
+                continue;
             }
         } else {
             Frame = &Model->Frames[Row];
@@ -694,6 +770,8 @@ LiveDrawRow(
     if (View->Kind == ReaderViewFunctions) {
         Name = Model->Functions[Row].Name;
         NameLength = Model->Functions[Row].NameLength;
+        Place = Model->Functions[Row].Place;
+        PlaceLength = Model->Functions[Row].PlaceLength;
     } else if (View->Kind == ReaderViewThreads) {
         Name = Model->Threads[Row].Innermost;
         NameLength = Model->Threads[Row].InnermostLength;
@@ -701,7 +779,7 @@ LiveDrawRow(
             LivePutOnScreen(Screen,
                             NameAt,
                             Y,
-                            ReaderThreadColumns[ReaderThreadName].Width - 2,
+                            View->WidthOfNames - 2,
                             ReaderStyleNormal,
                             Model->Threads[Row].Name,
                             Model->Threads[Row].NameLength);
@@ -719,13 +797,39 @@ LiveDrawRow(
         }
     }
 
-    LivePutOnScreen(Screen,
-                    1 + X + Indent,
-                    Y,
-                    Screen->Width,
-                    ReaderStyleNormal,
-                    Name,
-                    NameLength);
+    //
+    // A name leaves room for what tells it from others, if there is any.
+    //
+
+    X += 1 + Indent;
+    Room = Screen->Width > X ? Screen->Width - X : 0;
+    Index = LiveQueryTextWidth(Place, PlaceLength) + 3;
+    if (PlaceLength == 0 || Room < Index + READER_VIEW_LEAST_NAME / 2) {
+        PlaceLength = 0;
+    } else {
+        Room -= Index;
+    }
+
+    X += LivePutOnScreen(Screen,
+                         X,
+                         Y,
+                         Room,
+                         ReaderStyleNormal,
+                         Name,
+                         NameLength);
+    if (PlaceLength != 0) {
+        RtlInitializeBufferWriter(&Writer, Line, sizeof(Line));
+        RtlWriteText(&Writer, " [");
+        RtlWriteBytes(&Writer, Place, PlaceLength);
+        RtlWriteText(&Writer, "]");
+        LivePutOnScreen(Screen,
+                        X,
+                        Y,
+                        Screen->Width,
+                        ReaderStyleDim,
+                        Line,
+                        Writer.LengthInBytes);
+    }
 }
 
 
@@ -767,6 +871,9 @@ LiveDrawTitles(
         if (View->Kind == ReaderViewThreads &&
             (Index == ReaderThreadState || Index == ReaderThreadName)) {
             IsText = TRUE;
+            if (Index == ReaderThreadName) {
+                Width = View->WidthOfNames;
+            }
         }
 
         if (View->Kind != ReaderViewFrames &&
@@ -866,16 +973,24 @@ LiveWriteTabs(
 
     if (View->Kind == ReaderViewFrames &&
         View->Thread < Model->NumberOfThreads) {
+        PCREADER_LIVE_THREAD_ROW Thread = &Model->Threads[View->Thread];
+
+        RtlWriteText(Writer, " thread %u", Thread->ThreadId);
+        if (Thread->NameLength != 0) {
+            RtlWriteText(Writer, " ");
+            RtlWriteBytes(Writer, Thread->Name, Thread->NameLength);
+        }
+
         RtlWriteText(Writer,
-                     " thread %u, %u open%s",
-                     Model->Threads[View->Thread].ThreadId,
-                     Model->Threads[View->Thread].Depth,
+                     ", %u open%s",
+                     Thread->Depth,
                      Model->IsBackUnread ? " that are known" : "");
     } else {
         RtlWriteText(Writer, " %u", View->NumberOfRows);
     }
 
-    if (View->FilterLength != 0 || View->IsEditing) {
+    if (View->FilterLength != 0 ||
+        (View->IsEditing && View->Asking == ReaderRequestNone)) {
         RtlWriteText(Writer, "  filter: ");
         RtlWriteBytes(Writer, View->Filter, View->FilterLength);
     }
@@ -917,7 +1032,10 @@ LiveDrawHead(
     }
 
     if (Screen->Height < READER_VIEW_LEAST_HEIGHT) {
-        if (!IsWarning) {
+        if (View->SaidLength != 0) {
+            Writer.LengthInBytes = 0;
+            RtlWriteBytes(&Writer, View->Said, View->SaidLength);
+        } else if (!IsWarning) {
             Writer.LengthInBytes = 0;
             LiveWriteTabs(&Writer, View, Model);
         }
@@ -976,7 +1094,16 @@ LiveDrawHead(
                     Writer.LengthInBytes);
 
     RtlInitializeBufferWriter(&Writer, Line, sizeof(Line));
-    if (View->IsEditing) {
+    if (View->IsEditing && View->Asking != ReaderRequestNone) {
+        RtlWriteText(&Writer,
+                     View->Asking == ReaderRequestMark
+                         ? "Set a mark with the text: "
+                         : "Copy what there is to the new directory: ");
+        RtlWriteBytes(&Writer, View->Text, View->TextLength);
+        RtlWriteText(&Writer, "_   (Esc: no)");
+    } else if (View->SaidLength != 0) {
+        RtlWriteBytes(&Writer, View->Said, View->SaidLength);
+    } else if (View->IsEditing) {
         RtlWriteText(&Writer, "Show only names with: ");
         RtlWriteBytes(&Writer, View->Filter, View->FilterLength);
         RtlWriteText(&Writer, "_   (Enter keeps it, Esc shows all)");
@@ -990,7 +1117,9 @@ LiveDrawHead(
                     0,
                     Screen->Height - 1,
                     Screen->Width,
-                    View->IsEditing ? ReaderStyleBold : ReaderStyleDim,
+                    View->IsEditing || View->SaidLength != 0
+                        ? ReaderStyleBold
+                        : ReaderStyleDim,
                     Line,
                     Writer.LengthInBytes);
 }
@@ -1082,6 +1211,10 @@ LiveDrawView(
 
     LiveDrawHead(View, Model, Screen);
     Mask = LiveChooseColumns(View, Screen->Width);
+    if (View->Kind == ReaderViewThreads) {
+        View->WidthOfNames = LiveWidenNames(View, Model, Screen->Width, Mask);
+    }
+
     if (Screen->Height > 1) {
         LiveDrawTitles(View, Screen, FirstLine - 1, Mask);
     }
@@ -1109,354 +1242,4 @@ LiveDrawView(
     }
 
     return STATUS_SUCCESS;
-}
-
-
-//
-// Changes the filter's text.
-// View: the view, while the filter is edited.
-// Returns TRUE: the screen is to be drawn again.
-//
-
-static
-BOOLEAN
-LiveEditFilter(
-    _Inout_ PREADER_VIEW View,
-    _In_ READER_KEY Key,
-    _In_ ULONG Character
-    )
-{
-    switch (Key) {
-
-    case ReaderKeyEnter:
-        View->IsEditing = FALSE;
-        return TRUE;
-
-    case ReaderKeyEscape:
-        View->IsEditing = FALSE;
-        View->FilterLength = 0;
-        return TRUE;
-
-    case ReaderKeyBackspace:
-
-        //
-        // The whole character goes.
-        //
-
-        while (View->FilterLength != 0) {
-            View->FilterLength -= 1;
-            if ((View->Filter[View->FilterLength] & 0xC0) != 0x80) {
-                break;
-            }
-        }
-        return TRUE;
-
-    case ReaderKeyCharacter:
-        if (Character < 0x80) {
-            if (View->FilterLength < sizeof(View->Filter)) {
-                View->Filter[View->FilterLength] = (CHAR)Character;
-                View->FilterLength += 1;
-            }
-        } else if (Character < 0x800) {
-            if (View->FilterLength + 2 <= sizeof(View->Filter)) {
-                View->Filter[View->FilterLength] =
-                    (CHAR)(0xC0 | (Character >> 6));
-                View->Filter[View->FilterLength + 1] =
-                    (CHAR)(0x80 | (Character & 0x3F));
-                View->FilterLength += 2;
-            }
-        } else if (Character < 0x10000 &&
-                   (Character < 0xD800 || Character > 0xDFFF)) {
-            if (View->FilterLength + 3 <= sizeof(View->Filter)) {
-                View->Filter[View->FilterLength] =
-                    (CHAR)(0xE0 | (Character >> 12));
-                View->Filter[View->FilterLength + 1] =
-                    (CHAR)(0x80 | ((Character >> 6) & 0x3F));
-                View->Filter[View->FilterLength + 2] =
-                    (CHAR)(0x80 | (Character & 0x3F));
-                View->FilterLength += 3;
-            }
-        }
-        return TRUE;
-
-    default:
-        return FALSE;
-    }
-}
-
-
-//
-// Takes the next shorter or longer interval.
-//
-
-static
-VOID
-LiveChangeInterval(
-    _Inout_ PREADER_VIEW View,
-    _In_ BOOLEAN IsShorter
-    )
-{
-    ULONG Count = RTL_NUMBER_OF(ReaderViewIntervals);
-    ULONG Index;
-
-    for (Index = 0; Index < Count; Index++) {
-
-        ULONG Other = ReaderViewIntervals[IsShorter ? Count - 1 - Index
-                                                    : Index];
-
-        if (IsShorter ? Other < View->IntervalInMilliseconds
-                      : Other > View->IntervalInMilliseconds) {
-            View->IntervalInMilliseconds = Other;
-            return;
-        }
-    }
-}
-
-
-//
-// Sorts the list by a column.
-// FunctionColumn, ThreadColumn: the column, in either list.
-//
-
-static
-VOID
-LiveSortBy(
-    _Inout_ PREADER_VIEW View,
-    _In_ ULONG FunctionColumn,
-    _In_ ULONG ThreadColumn
-    )
-{
-    if (View->Kind < ReaderViewFrames) {
-        View->SortColumn[View->Kind] = View->Kind == ReaderViewFunctions
-                                           ? FunctionColumn
-                                           : ThreadColumn;
-        View->IsReversed[View->Kind] = FALSE;
-    }
-}
-
-
-//
-// Takes the next column to sort by, or the next thread.
-// View: the view, not the help.
-// IsRight: which way.
-//
-
-static
-VOID
-LiveMoveSideways(
-    _Inout_ PREADER_VIEW View,
-    _In_ PCREADER_LIVE_MODEL Model,
-    _In_ BOOLEAN IsRight
-    )
-{
-    ULONG Count;
-    ULONG Value;
-
-    if (View->Kind == ReaderViewFrames) {
-        Count = Model->NumberOfThreads;
-        Value = View->Thread;
-    } else {
-        Count = ReaderViewLists[View->Kind].NumberOfColumns;
-        Value = View->SortColumn[View->Kind];
-    }
-
-    if (Count == 0) {
-        return;
-    }
-
-    Value = IsRight ? (Value + 1) % Count : (Value + Count - 1) % Count;
-    if (View->Kind == ReaderViewFrames) {
-        View->Thread = Value;
-        View->IsThreadChosen = TRUE;
-        View->Selected[ReaderViewFrames] = 0;
-    } else {
-        View->SortColumn[View->Kind] = Value;
-    }
-}
-
-
-//
-// What a character does.
-// View: the view, not the help.
-// Returns TRUE: the screen is to be drawn again.
-//
-
-static
-BOOLEAN
-LivePressCharacter(
-    _Inout_ PREADER_VIEW View,
-    _In_ ULONG Character
-    )
-{
-    switch (Character) {
-
-    case 'q':
-    case 'Q':
-        View->IsQuitting = TRUE;
-        break;
-
-    case '1':
-    case '2':
-    case '3':
-        View->Kind = (READER_VIEW_KIND)(Character - '1');
-        break;
-
-    case 's':
-        LiveSortBy(View,
-                   ReaderFunctionSelfPercent,
-                   ReaderThreadCallsPerSecond);
-        break;
-
-    case 'c':
-        LiveSortBy(View,
-                   ReaderFunctionCallsPerSecond,
-                   ReaderThreadCallsPerSecond);
-        break;
-
-    case 't':
-        LiveSortBy(View, ReaderFunctionTotal, ReaderThreadId);
-        break;
-
-    case 'n':
-        LiveSortBy(View, ReaderFunctionName, ReaderThreadName);
-        break;
-
-    case 'r':
-        if (View->Kind < ReaderViewFrames) {
-            View->IsReversed[View->Kind] = !View->IsReversed[View->Kind];
-        }
-        break;
-
-    case 'p':
-    case ' ':
-        View->IsPaused = !View->IsPaused;
-        break;
-
-    case '/':
-        View->IsEditing = TRUE;
-        View->FilterLength = 0;
-        break;
-
-    case '+':
-        LiveChangeInterval(View, TRUE);
-        break;
-
-    case '-':
-        LiveChangeInterval(View, FALSE);
-        break;
-
-    case 'h':
-    case '?':
-        View->KindBeforeHelp = View->Kind;
-        View->Kind = ReaderViewHelp;
-        break;
-
-    default:
-        return FALSE;
-    }
-
-    return TRUE;
-}
-
-
-_Use_decl_annotations_
-BOOLEAN
-LivePressKey(
-    PREADER_VIEW View,
-    PCREADER_LIVE_MODEL Model,
-    READER_KEY Key,
-    ULONG Character
-    )
-{
-    PULONG Selected;
-    ULONG Page = View->LinesOfList > 1 ? View->LinesOfList - 1 : 1;
-
-    if (Key == ReaderKeyStop) {
-        View->IsQuitting = TRUE;
-        return FALSE;
-    }
-
-    if (Key == ReaderKeyResize) {
-        return TRUE;
-    }
-
-    if (View->Kind == ReaderViewHelp) {
-        View->Kind = View->KindBeforeHelp;
-        if (Key == ReaderKeyCharacter && Character == 'q') {
-            View->IsQuitting = TRUE;
-        }
-        return TRUE;
-    }
-
-    if (View->IsEditing) {
-        return LiveEditFilter(View, Key, Character);
-    }
-
-    Selected = &View->Selected[View->Kind];
-    switch (Key) {
-
-    case ReaderKeyUp:
-        *Selected -= *Selected != 0;
-        return TRUE;
-
-    case ReaderKeyDown:
-        *Selected += *Selected + 1 < View->NumberOfRows;
-        return TRUE;
-
-    case ReaderKeyPageUp:
-        *Selected -= *Selected < Page ? *Selected : Page;
-        return TRUE;
-
-    case ReaderKeyPageDown:
-        *Selected += Page;
-        if (*Selected >= View->NumberOfRows) {
-            *Selected = View->NumberOfRows != 0 ? View->NumberOfRows - 1 : 0;
-        }
-        return TRUE;
-
-    case ReaderKeyHome:
-        *Selected = 0;
-        return TRUE;
-
-    case ReaderKeyEnd:
-        *Selected = View->NumberOfRows != 0 ? View->NumberOfRows - 1 : 0;
-        return TRUE;
-
-    case ReaderKeyLeft:
-    case ReaderKeyRight:
-        LiveMoveSideways(View, Model, Key == ReaderKeyRight);
-        return TRUE;
-
-    case ReaderKeyTab:
-        View->Kind = (READER_VIEW_KIND)((View->Kind + 1) %
-                                        READER_NUMBER_OF_VIEWS);
-        return TRUE;
-
-    case ReaderKeyEscape:
-        View->FilterLength = 0;
-        return TRUE;
-
-    case ReaderKeyEnter:
-        if (View->Kind == ReaderViewThreads &&
-            *Selected < View->NumberOfRows) {
-
-            //
-            // The innermost frames are of most interest; the drawing brings
-            // the number down.
-            //
-
-            View->Thread = View->Order[*Selected];
-            View->IsThreadChosen = TRUE;
-            View->Selected[ReaderViewFrames] = 0xFFFFFFFFu;
-            View->Kind = ReaderViewFrames;
-            return TRUE;
-        }
-        return FALSE;
-
-    case ReaderKeyCharacter:
-        return LivePressCharacter(View, Character);
-
-    default:
-        return FALSE;
-    }
 }

@@ -42,6 +42,19 @@ typedef enum _READER_VIEW_KIND {
     ReaderViewHelp
 } READER_VIEW_KIND;
 
+//
+// What a key asks of the program that is followed.
+//
+
+typedef enum _READER_VIEW_REQUEST {
+    ReaderRequestNone = 0,
+    ReaderRequestStart,
+    ReaderRequestStop,
+    ReaderRequestClear,
+    ReaderRequestMark,              // these two with a text
+    ReaderRequestSnapshot
+} READER_VIEW_REQUEST;
+
 #define READER_NUMBER_OF_VIEWS 3        // without the help
 #define READER_VIEW_FILTER_SIZE 96      // bytes
 
@@ -55,9 +68,16 @@ typedef struct _READER_VIEW {
     ULONG NumberOfRows;             // of the list that was drawn last
     ULONG LinesOfList;              // likewise
     ULONG Thread;                   // index, whose frames are shown
+    ULONG WidthOfNames;             // of the threads' column of them
     BOOLEAN IsThreadChosen;
     BOOLEAN IsPaused;
-    BOOLEAN IsEditing;              // the filter
+    BOOLEAN IsEditing;              // the filter, or the text
+    READER_VIEW_REQUEST Asking;     // for this the text is edited
+    READER_VIEW_REQUEST Request;    // that the caller is to fulfil
+    CHAR Text[READER_VIEW_FILTER_SIZE + 1];     // with a terminator
+    ULONG TextLength;               // bytes
+    CHAR Said[READER_LIVE_SENTENCE_SIZE];   // what came of the last request
+    ULONG SaidLength;               // bytes; 0: nothing, or a key came since
     BOOLEAN IsQuitting;
     ULONG IntervalInMilliseconds;
     CHAR Filter[READER_VIEW_FILTER_SIZE];
@@ -82,7 +102,8 @@ LiveInitializeView(
     );
 
 //
-// What a key does.  TRUE: the screen is to be drawn again.
+// What a key does.  TRUE: the screen is to be drawn again.  What it asks of
+// the program is left in Request.
 // View: the view, as it was drawn.
 // Model: the model that it was drawn from.
 //

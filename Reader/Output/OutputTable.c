@@ -459,6 +459,10 @@ OutputEndDocument(
     PREADER_OUTPUT Output
     )
 {
+    if (Output->Grid != NULL) {
+        OutputEndGrid(Output);
+    }
+
     if (Output->Format == ReaderFormatJson) {
         RtlWriteText(Output->Writer, "\n}\n");
     }
@@ -551,6 +555,17 @@ OutputBeginTable(
             break;
         }
 
+        if (Writer->Layout != NULL) {
+            for (Index = 0; Index < Table->NumberOfColumns; Index++) {
+                if (OutputIsColumnAbsent(Output, &Table->Columns[Index])) {
+                    Output->HiddenColumns |= 1ULL << Index;
+                }
+            }
+
+            OutputBeginGrid((PREADER_GRID)Writer->Layout, Output);
+            break;
+        }
+
         IsFirst = TRUE;
         for (Index = 0; Index < Table->NumberOfColumns; Index++) {
 
@@ -595,6 +610,10 @@ OutputEndTable(
     PREADER_OUTPUT Output
     )
 {
+    if (Output->Grid != NULL) {
+        OutputEndGrid(Output);
+    }
+
     if (Output->Format == ReaderFormatJson) {
         RtlWriteText(Output->Writer, "\n]");
     }
@@ -668,6 +687,10 @@ OutputBeginCell(
             return FALSE;
         }
 
+        if (Output->Grid != NULL) {
+            return TRUE;
+        }
+
         if (Table->IsList) {
             RtlWriteText(Writer, "%-18s  ", (*Column)->Title);
             return TRUE;
@@ -687,12 +710,15 @@ OutputBeginCell(
 
 //
 // Writes what goes after a cell, and after the last one of a row.
+// Value, Depth: what a grid has to know of the cell.
 //
 
 static
 VOID
 OutputEndCell(
-    _Inout_ PREADER_OUTPUT Output
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ ULONGLONG Value,
+    _In_ ULONG Depth
     )
 {
     PRTL_WRITER Writer = Output->Writer;
@@ -703,6 +729,10 @@ OutputEndCell(
                                     &Output->Table->Columns[Output->Column]);
     IsHidden = IsAbsent ||
                (Output->HiddenColumns & (1ULL << Output->Column)) != 0;
+    if (Output->Grid != NULL && !IsHidden) {
+        OutputEndGridCell(Output, Value, Depth);
+    }
+
     Output->Column += 1;
 
     if (Output->IsLongCsv) {
@@ -741,7 +771,9 @@ OutputEndCell(
         break;
 
     default:
-        if (!Output->Table->IsList) {
+        if (Output->Grid != NULL) {
+            OutputEndGridRow(Output);
+        } else if (!Output->Table->IsList) {
             RtlWriteText(Writer, "\n");
         }
         break;
@@ -780,6 +812,11 @@ OutputPutIndentedText(
             break;
 
         default:
+            if (Output->Grid != NULL) {
+                RtlWriteCleanText(Writer, Text, LengthInBytes);
+                break;
+            }
+
             if (Depth > READER_MAXIMUM_INDENTATION) {
                 RtlWriteText(Writer,
                              "%*s[%u] ",
@@ -805,7 +842,7 @@ OutputPutIndentedText(
         }
     }
 
-    OutputEndCell(Output);
+    OutputEndCell(Output, LengthInBytes, Depth);
 }
 
 
@@ -939,7 +976,7 @@ OutputPutNumber(
     }
 
     if (!OutputBeginCell(Output, &Column)) {
-        OutputEndCell(Output);
+        OutputEndCell(Output, Number, 0);
         return;
     }
 
@@ -1030,7 +1067,7 @@ OutputPutNumber(
         break;
     }
 
-    OutputEndCell(Output);
+    OutputEndCell(Output, Number, 0);
 }
 
 
@@ -1065,7 +1102,7 @@ OutputPutNothing(
         }
     }
 
-    OutputEndCell(This);
+    OutputEndCell(This, 0, 0);
 }
 
 
@@ -1076,7 +1113,15 @@ OutputPutNote(
     PCSZ Line
     )
 {
-    if (Output->Format == ReaderFormatText) {
+    if (Output->Format != ReaderFormatText) {
+        return;
+    }
+
+    if (Output->Writer->Layout != NULL) {
+        OutputWriteWrapped((PREADER_GRID)Output->Writer->Layout,
+                           Output->Writer,
+                           Line);
+    } else {
         RtlWriteText(Output->Writer, "%s\n", Line);
     }
 }

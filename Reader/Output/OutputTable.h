@@ -16,6 +16,7 @@ Abstract:
 #include "../../Rtl/Rtl.h"
 #include "../Core/CoreClock.h"
 #include "../Base/BaseOptions.h"
+#include "OutputGrid.h"
 
 typedef enum _READER_COLUMN_TYPE {
     ReaderColumnText = 0,
@@ -39,6 +40,7 @@ typedef enum _READER_COLUMN_TYPE {
 #define READER_COLUMN_NULLABLE      0x1     // some rows have no value
 #define READER_COLUMN_DATA          0x2     // only in CSV and JSON
 #define READER_COLUMN_OPTIONAL      0x4     // not in every table of the name
+#define READER_COLUMN_LESSER        0x8     // a narrow screen does without it
 
 //
 // When text shows a column: if OutputBeginTable gets all of its bits.
@@ -106,6 +108,9 @@ typedef struct _READER_OUTPUT {
     ULONG Column;                   // the next cell's
     ULONG NumberOfTables;
     ULONGLONG NumberOfRows;         // of this table
+    PREADER_GRID Grid;              // of this table; NULL: it has none
+    PCSZ WholeField;                // the caller's: the field whose share of
+    ULONGLONG Whole;                // Whole a grid shows; NULL: none
 } READER_OUTPUT;
 typedef READER_OUTPUT *PREADER_OUTPUT;
 

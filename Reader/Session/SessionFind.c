@@ -417,6 +417,10 @@ SessionFind(
         //
 
         IsEnd = IsNumber && List.Number != 0;
+        if (IsEnd) {
+            *NumberOfOthers = List.Number;
+        }
+
         Chosen = SessionChooseFound(&List, Text, Number, &Fitting);
         if (Chosen != NULL) {
 
@@ -451,6 +455,125 @@ SessionFind(
 
     Allocator->Free(Allocator->Context, Place);
     return Status;
+}
+
+_Use_decl_annotations_
+VOID
+SessionFindNearest(
+    PCREADER_CONTEXT Context,
+    PCSZ Text,
+    PCHAR Name
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_NEAREST Nearest;
+    READER_FOUND_LIST List;
+    CHAR Program[READER_NEAREST_MAXIMUM + 1];
+    PWCHAR Place;
+    BOOLEAN IsWhole = FALSE;
+    ULONG Index;
+    ULONG Found;
+    ULONG Length;
+
+    Name[0] = 0;
+    BaseBeginNearest(&Nearest, Text);
+    for (Index = 0; Text[Index] != 0; Index++) {
+        IsWhole = IsWhole || Text[Index] == '.';
+    }
+
+    Place = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                        RTL_MAXIMUM_PATH_IN_CHARS *
+                                            sizeof(WCHAR));
+    if (Place == NULL) {
+        return;
+    }
+
+    for (Index = 0; Index < READER_NUMBER_OF_PLACES; Index++) {
+
+        if (!SessionQueryPlace(Context,
+                               Index,
+                               Place,
+                               RTL_MAXIMUM_PATH_IN_CHARS)) {
+            continue;
+        }
+
+        (VOID)SessionListFound(Context, Place, &List);
+        for (Found = 0; Found < List.Number; Found++) {
+
+            PCREADER_FOUND Session = &List.Found[Found];
+
+            Length = Session->ProgramLength;
+            if (!IsWhole && Length > 4 &&
+                Session->Name.Buffer[Length - 4] == L'.') {
+                Length -= 4;
+            }
+
+            if (Length > READER_NEAREST_MAXIMUM) {
+                continue;
+            }
+
+            RtlWideToUtf8(Session->Name.Buffer,
+                          Length,
+                          Program,
+                          READER_NEAREST_MAXIMUM,
+                          &Length);
+            Program[Length] = 0;
+            BaseOfferNearest(&Nearest, Program);
+            if (Nearest.Best == Program) {
+                RtlCopyBytes(Name, Program, Length + 1);
+                Nearest.Best = Name;
+            }
+        }
+
+        SessionFreeFound(&List);
+    }
+
+    Allocator->Free(Allocator->Context, Place);
+}
+
+_Use_decl_annotations_
+BOOLEAN
+SessionIsImage(
+    PCREADER_CONTEXT Context,
+    PCWSTR Path
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING DosPath;
+    UNICODE_STRING NtPath;
+    PWCHAR Buffer;
+    HANDLE File;
+    CHAR Start[2];
+    ULONG Read = 0;
+
+    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                         RTL_MAXIMUM_PATH_IN_CHARS *
+                                             sizeof(WCHAR));
+    if (Buffer == NULL) {
+        return FALSE;
+    }
+
+    RtlPointUnicodeString(&DosPath, Path, RtlLengthOfWideString(Path));
+    if (NT_SUCCESS(RtlDosPathToNtPath(Context->Rtl,
+                                      &DosPath,
+                                      Buffer,
+                                      RTL_MAXIMUM_PATH_IN_CHARS,
+                                      &NtPath)) &&
+        NT_SUCCESS(RtlOpenFileForReading(Context->Rtl, &NtPath, &File))) {
+
+        if (!NT_SUCCESS(RtlReadFile(Context->Rtl,
+                                    File,
+                                    0,
+                                    Start,
+                                    sizeof(Start),
+                                    &Read))) {
+            Read = 0;
+        }
+        Context->Rtl->NtClose(File);
+    }
+
+    Allocator->Free(Allocator->Context, Buffer);
+    return Read == sizeof(Start) && Start[0] == 'M' && Start[1] == 'Z';
 }
 
 _Use_decl_annotations_

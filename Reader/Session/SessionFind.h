@@ -16,6 +16,7 @@ Abstract:
 #define TRACER_SESSION_FIND_H
 
 #include "../Base/BaseContext.h"
+#include "../Base/BaseNearest.h"
 #include "../../Rtl/Rtl.h"
 
 typedef struct _READER_FOUND {
@@ -81,7 +82,8 @@ SessionQueryPlace(
 //     STATUS_OBJECT_NAME_INVALID     @ without a number
 //
 // Path: receives its path, terminated, which the caller frees.
-// NumberOfOthers: how many others fit there.
+// NumberOfOthers: how many others fit there; with STATUS_NOT_FOUND how many
+// sessions the place has whose @N was asked for.
 //
 
 _Must_inspect_result_
@@ -91,6 +93,30 @@ SessionFind(
     _In_z_ PCWSTR Text,
     _Outptr_ PWSTR *Path,
     _Out_ PULONG NumberOfOthers
+    );
+
+//
+// Finds, of the programs that have sessions where SessionFind looks, the one
+// with the name that is nearest to a text; without its extension, unless the
+// text has a point.
+// Name: receives it, in UTF-8, terminated; "" if none is near.
+//
+
+VOID
+SessionFindNearest(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCSZ Text,
+    _Out_writes_z_(READER_NEAREST_MAXIMUM + 1) PCHAR Name
+    );
+
+//
+// Is a path that of an executable file, by what it begins with?
+//
+
+BOOLEAN
+SessionIsImage(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Path
     );
 
 //

@@ -59,6 +59,42 @@ SessionSplitLog(
     }
 }
 
+//
+// Of a log that is longer than what was read, the last line that was read ends
+// in the middle: it is not shown either, and how much is not is a line.
+//
+
+static
+VOID
+SessionTakeLog(
+    _In_ PREADER_LOGS Logs,
+    _In_ ULONG LengthInBytes,
+    _In_ ULONGLONG SizeInBytes
+    )
+{
+    RTL_WRITER Writer;
+    CHAR Note[80];
+    ULONG End = LengthInBytes;
+
+    if (SizeInBytes > LengthInBytes) {
+        while (End != 0 && Logs->Text[End - 1] != '\n') {
+            End -= 1;
+        }
+        if (End == 0) {
+            End = LengthInBytes;
+        }
+    }
+
+    SessionSplitLog(Logs, End);
+    if (SizeInBytes > LengthInBytes) {
+        RtlInitializeBufferWriter(&Writer, Note, sizeof(Note));
+        RtlWriteText(&Writer,
+                     "(%llu more bytes of this log are not shown)",
+                     SizeInBytes - End);
+        Logs->Routine(Logs->RoutineContext, Note, Writer.LengthInBytes);
+    }
+}
+
 static
 BOOLEAN
 SessionIsTracersName(
@@ -94,7 +130,6 @@ SessionVisitLog(
     ULONG Length = Logs->LengthInChars;
     ULONG Read = 0;
 
-    UNREFERENCED_PARAMETER(SizeInBytes);
     if (IsDirectory || !RtlIsPlainName(Name, FALSE) ||
         !SessionEndsWith(Rtl,
                          Name,
@@ -118,7 +153,7 @@ SessionVisitLog(
                                    Logs->Text,
                                    READER_LOG_BYTES,
                                    &Read))) {
-            SessionSplitLog(Logs, Read);
+            SessionTakeLog(Logs, Read, SizeInBytes);
         }
         Rtl->NtClose(File);
     }

@@ -43,13 +43,13 @@ SumCompareStatistics(
       READER_COLUMN_NULLABLE,                                               \
       "The same times without the time of the calls inside." },             \
     { "Average", "average", ReaderColumnTime, READER_TIME_WIDTH,            \
-      READER_COLUMN_NULLABLE,                                               \
+      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
       "Average inclusive time of a call." },                                \
     { "Min", "min", ReaderColumnTime, READER_TIME_WIDTH,                    \
-      READER_COLUMN_NULLABLE,                                               \
+      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
       "Shortest inclusive time of a call." },                               \
     { "Max", "max", ReaderColumnTime, READER_TIME_WIDTH,                    \
-      READER_COLUMN_NULLABLE,                                               \
+      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
       "Longest inclusive time of a call." },                                \
     { "Abandoned", "abandoned", ReaderColumnNumber, 9,                      \
       READER_COLUMN_ABANDONED,                                              \

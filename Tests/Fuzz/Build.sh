@@ -25,7 +25,7 @@ Fuzz=$Root/Tests/Fuzz
 Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
-    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl
+    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -64,6 +64,9 @@ Sources()
             ;;
         FuzzControl)
             ls TraceStore/TraceControl*.c Rtl/RtlString.c
+            ;;
+        FuzzGzip)
+            ls Reader/Base/BaseDeflate.c Rtl/RtlString.c
             ;;
         FuzzImage)
             ls Reader/Image/Image{Coff,DebugLink}.c \
@@ -197,6 +200,9 @@ LinkTarget()
     case $Target in
         FuzzSession)
             Objects="$Objects -Wl,--wrap=StringTableSearch"
+            ;;
+        FuzzGzip)
+            set -- "$@" -lz
             ;;
     esac
     # shellcheck disable=SC2086

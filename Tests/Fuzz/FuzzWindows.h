@@ -78,6 +78,7 @@ typedef LONG (*PVECTORED_EXCEPTION_HANDLER)(PVOID);
 
 #define _In_opt_z_
 #define _Out_writes_opt_(Count)
+#define _Out_writes_z_(Count)
 
 #define InterlockedIncrement(Address) \
     __atomic_add_fetch((Address), 1, __ATOMIC_SEQ_CST)
@@ -109,6 +110,7 @@ typedef LONGLONG *PLONGLONG;
 #define FILE_GENERIC_READ                   0x00120089
 #define FILE_GENERIC_WRITE                  0x00120116
 #define FILE_ALL_ACCESS                     0x001F01FF
+#define FILE_READ_DATA                      0x1
 #define FILE_LIST_DIRECTORY                 0x1
 #define FILE_WRITE_DATA                     0x2
 #define FILE_APPEND_DATA                    0x4
@@ -121,6 +123,7 @@ typedef LONGLONG *PLONGLONG;
 #define FILE_SHARE_READ                     0x1
 #define FILE_SHARE_WRITE                    0x2
 #define FILE_SHARE_DELETE                   0x4
+#define FILE_ATTRIBUTE_READONLY             0x1
 #define FILE_ATTRIBUTE_DIRECTORY            0x10
 #define FILE_ATTRIBUTE_REPARSE_POINT        0x400
 #define FILE_ATTRIBUTE_NORMAL               0x80
@@ -219,7 +222,15 @@ typedef struct _INPUT_RECORD {
     WORD EventType;
 } INPUT_RECORD, *PINPUT_RECORD;
 
-typedef struct _CONSOLE_SCREEN_BUFFER_INFO *PCONSOLE_SCREEN_BUFFER_INFO;
+//
+// Of a console's screen, only its window: no target has a console.
+//
+
+typedef struct _CONSOLE_SCREEN_BUFFER_INFO {
+    SMALL_RECT srWindow;
+} CONSOLE_SCREEN_BUFFER_INFO;
+typedef CONSOLE_SCREEN_BUFFER_INFO *PCONSOLE_SCREEN_BUFFER_INFO;
+
 typedef BOOL (*PHANDLER_ROUTINE)(DWORD);
 
 typedef struct _SECURITY_ATTRIBUTES *LPSECURITY_ATTRIBUTES;

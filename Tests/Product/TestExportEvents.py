@@ -76,10 +76,8 @@ def read_chrome(path):
                 assert (event['pid'], event['tid']) not in names
                 names[event['pid'], event['tid']] = event['args']['name']
             continue
-        mark = None
-        if 'args' in event:
-            (mark, value), = event['args'].items()
-            assert value is True
+        assert 'args' not in event
+        mark = event.get('mark')
         tracks.setdefault(names[event['pid'], event['tid']], []).append(
             (event['ph'], event['name'], int(event['ts'] * 1000), mark))
         assert event['ph'] == 'E' or event['cat']
@@ -273,9 +271,15 @@ class Speedscope:
         self.browser.wait_for("document.querySelector('input[type=file]')"
                               " !== null")
         self.browser.evaluate('window.said = [];'
-                              'window.alert = text => window.said.push(text)')
+                              'window.alert = text => window.said.push(text);'
+                              'window.warned = [];'
+                              'console.warn = text => window.warned.push(text)')
         self.browser.choose_files('input[type=file]', [path])
         return self.browser.wait_for(PROFILES)
+
+    def warnings(self):
+        """What speedscope has warned of since it loaded the file."""
+        return self.browser.evaluate('window.warned')
 
     def weights(self, path):
         """Function -> [total, self], of all profiles, in nanoseconds."""
@@ -345,9 +349,44 @@ def check_speedscope(results, scratch, page, name, session, tracks):
                 map(len, tracks.values())) // 500)
         else:
             wrong = weight_differences(found, expected)
-        results.check(not wrong, '%s: speedscope reads %s' % (name, form),
-                      wrong)
+        warned = page.warnings() if form == 'chrome' else []
+        results.check(not wrong and not warned,
+                      '%s: speedscope reads %s' % (name, form), wrong + warned)
     return exporter
+
+
+def check_names(results, page, exporter, tracks, name):
+    """Names are the functions', also in ranges and parts; every end has its
+    beginning."""
+    functions = {event[1] for track in tracks.values() for event in track}
+    times = sorted(event[2] for track in tracks.values() for event in track)
+    middle = times[len(times) // 2]
+    for options, mark in (
+            (['--from', str(middle)], 'begun_before'),
+            (['--to', str(middle)], 'unfinished'),
+            (['--split-size', '65536'], 'continued')):
+        what = '%s: speedscope, %s' % (name, options[0])
+        paths = exporter.export('chrome', *options, extension='.json')[0]
+        for path in paths[-2:]:
+            with open(path, encoding='utf-8') as file:
+                data = file.read()
+            loaded = page.load(path)
+            found = {frame[0] for profile in loaded.get('profiles', [])
+                     for frame in profile['frames']}
+            results.check(found and found <= functions and
+                          '"mark":"%s"' % mark in data and
+                          not page.warnings(), what,
+                          [loaded.get('said'), sorted(found - functions)[:9],
+                           page.warnings()[:9]])
+
+    # Control: as arguments the marks become names, and ends lose their calls.
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(re.sub(r'"mark":("\w+")', r'"args":{\1:true}', data))
+    found = {frame[0] for profile in page.load(path)['profiles']
+             for frame in profile['frames']}
+    results.check(found - functions and page.warnings(),
+                  'control: speedscope, marks as arguments',
+                  [sorted(found), page.warnings()[:3]])
 
 
 def check_page(results, scratch, sessions):
@@ -364,6 +403,8 @@ def check_page(results, scratch, sessions):
         for name, (session, tracks) in sessions.items():
             exporter = check_speedscope(results, scratch, page, name, session,
                                         tracks)
+            if name == 'made-up':
+                check_names(results, page, exporter, tracks, name)
 
         #
         # Controls: half a file is refused; with a call less, the weights are

@@ -87,7 +87,7 @@ IsFound()
     grep -aqE 'FUZZ_CHECK failed|AddressSanitizer|runtime error' log
 }
 
-Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl"
+Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip"
 
 Check "building" "$Fuzz/Build.sh" "$Temp/Built"
 if [ $Failed != 0 ]; then
@@ -111,6 +111,7 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzImage: more inputs" Runs FuzzImage 30000 16000
     Check "FuzzPdb: more inputs" Runs FuzzPdb 20000 24000
     Check "FuzzDemangle: more inputs" Runs FuzzDemangle 40000 600
+    Check "FuzzGzip: more inputs" Runs FuzzGzip 600 200
     Check "FuzzStringTable: more inputs" Runs FuzzStringTable 4000 3000
 else
     Skip "more inputs: there is no libFuzzer (Debian: libclang-rt-19-dev)"
@@ -164,6 +165,7 @@ FuzzIni Penter/PenterIni.c s/Parser->Section = NULL;//
 FuzzControl TraceStore/TraceControlFile.c s/Action->TextLength > sizeof(Action->Text)/0/
 FuzzControl TraceStore/TraceControlAppend.c s/InterlockedIncrement64(&Session->ControlLeftOut) == 1/0/
 FuzzControl TraceStore/TraceControl.c s/Action.Timestamp > Now/0/
+FuzzGzip Reader/Base/BaseDeflate.c s/Position + 1 - Candidate <= DEFLATE_HISTORY/1/
 FuzzImage Reader/Image/ImageCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
 FuzzPdb Reader/Image/ImagePdb.c s/Count > NumberOfWords - First/0/
 FuzzPdb Reader/Image/ImagePdb.c s/Pdb->SizeInBytes - Offset < Pdb->BlockSize/0/

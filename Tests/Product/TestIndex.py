@@ -661,8 +661,7 @@ def check_range_usage(results, scratch):
 def check_from_end(results, path):
     """Times before the last record are those after the first one."""
     _, _, errors = support.reader('replay', '--from', '18446744073s', path)
-    last = int(re.search(r'which is (\d+) ns after its first one',
-                         errors).group(1))
+    last = int(re.search(r'long: from 0 to (\d+) ns', errors).group(1))
     seen = []
     for begin, end in ((1000, None), (last // 3, None), (last // 2, None),
                        (last, None), (last + 5, None), (None, last // 4),

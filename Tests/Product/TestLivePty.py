@@ -13,6 +13,7 @@ import csv
 import fcntl
 import html.parser
 import io
+import json
 import os
 import pty
 import re
@@ -190,6 +191,7 @@ def check_screen(results, program, scratch):
                         programs.windows_path(session))
     try:
         check_running(results, terminal)
+        check_control(results, terminal, session, scratch)
     finally:
         with open(stop, 'wb'):
             pass
@@ -197,6 +199,18 @@ def check_screen(results, program, scratch):
     results.check(support.has_ended(code) and said == 'done\n',
                   'the program', [code, said])
     check_ended(results, terminal, session)
+
+    # What cannot be done is said, too.
+    for key in b'S', b'Mtoo late\r':
+        terminal.type(key)
+        results.check(terminal.wait_for(
+            lambda shown: re.search(r'process \d+ has ended$',
+                                    shown.lines()[-1])),
+            '%s after the end' % key.decode(), terminal.lines())
+        terminal.type(UP)
+        results.check(terminal.wait_for(
+            lambda shown: shown.lines()[-1].startswith('q quit')),
+            'a key takes what was said away', terminal.lines())
 
     # What the terminal showed before is back: nothing, as Wine has it.
     terminal.type(b'q')
@@ -298,6 +312,40 @@ def check_running(results, terminal):
                   terminal.lines())
 
 
+def check_control(results, terminal, session, scratch):
+    """What ctl does, by keys; ctl itself says what was done."""
+    terminal.type(b'Mnever\x7f')
+    results.check(terminal.wait_for(
+        lambda shown: 'Set a mark with the text: neve_' in shown.lines()[-1]),
+        'the text of a mark', terminal.lines())
+    terminal.type(b'\x1b')
+    results.check(terminal.wait_for(
+        lambda shown: shown.lines()[-1].startswith('q quit')),
+        'Esc: no mark', terminal.lines())
+    for keys, verb in (b'Mafter loading\r', 'mark'), (b'S', 'stop'), \
+            (b'G', 'start'):
+        terminal.type(keys)
+        results.check(terminal.wait_for(
+            lambda shown, verb=verb: re.match(
+                verb + r': action \d+, seen by 1 module$',
+                shown.lines()[-1])), 'the key for ' + verb, terminal.lines())
+    code, text, errors = support.reader('ctl', '--json',
+                                        programs.windows_path(session),
+                                        'status')
+    done = [(action['kind'], action['text'])
+            for action in json.loads(text)['actions']] if code == 0 else []
+    results.equal(done, [('mark', 'after loading'), ('stop', ''),
+                         ('start', '')], 'what ctl status says')
+
+    copy = os.path.join(scratch, 'copy')
+    for said in (r'snapshot: \d+ stores in .*copy$', r'.*must be new or empty'):
+        terminal.type(b'W%s\r' % programs.windows_path(copy).encode())
+        results.check(terminal.wait_for(
+            lambda shown, said=said: re.match(said, shown.lines()[-1])),
+            'W: ' + said, terminal.lines())
+    results.check(len(report_of(copy)[0]) >= 3, 'the snapshot can be read')
+
+
 def check_ended(results, terminal, session):
     """What is shown is what report says."""
     if not results.check(terminal.wait_for(
@@ -336,6 +384,49 @@ def check_others(results, session):
             'The program has ended.' in shown.text()) and
             '[1 Functions]' not in terminal.text(),
             '%s: lines' % ' '.join(option), terminal.lines())
+
+
+def check_names(results, program, scratch, session):
+    """What two images have in common is told apart by where it is."""
+    names = 'Outer', 'Middle', 'Small'
+    for kind in 'Other.exe', 'Busy.exe':
+        other = programs.build(os.path.join(scratch, kind),
+                               [os.path.join(programs.PROGRAMS, 'Busy.c')],
+                               programs.PENTER_FLAGS + ['-O1', '-fno-inline'],
+                               kind, [programs.LIBRARY])
+        first, _, stop = start_busy(program, scratch, 'with' + kind)
+        traces = os.path.join(scratch, 'with' + kind)
+        second = support.start(other, 'for', '86400000', '200000',
+                               programs.windows_path(stop), directory=traces)
+        support.wait_for(lambda: len(support.sessions(traces)) == 2 and
+                         all(map(support.stores, support.sessions(traces))))
+        with open(stop, 'wb'):
+            pass
+        results.check(all(support.has_ended(support.finish(process)[0])
+                          for process in (first, second)), 'two processes')
+        if kind == 'Busy.exe':
+            wanted = {'%s [Busy.exe, process %s]' % (name, path.split('-')[-4])
+                      for path in support.sessions(traces) for name in names}
+        else:
+            wanted = {'%s [%s]' % (name, module) for name in names
+                      for module in ('Busy.exe', 'Other.exe')}
+        check_places(results, traces, wanted)
+    check_places(results, session, set())
+
+
+def check_places(results, path, wanted):
+    terminal = Terminal(programs.windows_path(path), width=160)
+    results.check(terminal.wait_for(lambda shown: 'exactly' in shown.text()),
+                  'the end of all', terminal.lines())
+    shown = {name for row in terminal.rows()
+             for name in re.findall(r'(?:Outer|Middle|Small) \[.*\]$',
+                                    ' '.join(row))}
+    results.check(len(wanted) in (0, 6) and shown == wanted,
+                  'places of functions, %d wanted' % len(wanted),
+                  [sorted(wanted), sorted(shown), *terminal.lines()])
+    terminal.type(b'q')
+    results.check(support.has_ended(terminal.finish()), 'q: the exit code',
+                  [terminal.code])
 
 
 class Page(html.parser.HTMLParser):
@@ -483,7 +574,8 @@ class Estimates:
                                 r'missing\.', refresh, re.M)
             later |= bool(skipped)
             self.silent += bool(later and shown and not skipped)
-            rows = re.findall(r'^ *~([\d.]+)( [kMG]|) +~[\d.]+ +\S+  (\w+)$',
+            rows = re.findall(r'^ *~([\d.]+)( [kMG]|) +(?:~[\d.]+ +\S+|-)  '
+                              r'(\w+)$',
                               refresh, re.M)
             if shown and skipped and rows:
                 self.add(int(shown.group(1)), float(shown.group(2)), rows)
@@ -545,6 +637,11 @@ def check_budget(results, scratch):
     results.equal((seen.silent, seen.long), (0, 0),
                   'once records were left out every refresh says so, and an '
                   'estimate has three digits')
+    # main and Worker run all the time, and no call of them is counted.
+    results.check(re.search(r'^ *<[\d.]+(?: [kMG]|) .* (?:main|Worker)$', text,
+                            re.M), 'an upper limit', text.split('\n'))
+    results.check(not re.search(r'~0\b(?!\.)', text),
+                  'no estimate is 0: it has a limit', text.split('\n'))
     last = re.findall(r' (\d+) records, ', text)[-1]
     results.equal(int(last), count_records(session),
                   'the number of records is exact')
@@ -566,6 +663,7 @@ def main():
         else:
             session = check_screen(results, program, scratch)
             check_others(results, session)
+            check_names(results, program, scratch, session)
     return results.finish()
 
 

@@ -60,9 +60,9 @@ class Command:
                                    self.help.split('\nExamples:\n')[-1], re.M)
 
     def run(self, session, *options, scratch=None):
-        places = [session if name in ('PATH', 'A', 'B') else
+        places = [session if name in ('PATH', '[PATH]', 'A', 'B') else
                   FIRST.get(self.name, name) for name in self.arguments
-                  if not name.startswith('[')]
+                  if name == '[PATH]' or not name.startswith('[')]
         more = []
         if 'output' in self.options and scratch:
             self.number += 1

@@ -435,7 +435,8 @@ ARGUMENTS = ['a\x1b[31m\x07\rb\u202ec\u009b', '\u2028x\nforged\u200b<b>']
 DIRECTORIES = ['=cmd', '\u202eabc', "'q", '&amp;', '\u0085x', '@\u2028y']
 
 TABLES = [
-    ['info'], ['sessions'], ['report'], ['report', '--percentiles'],
+    ['info'], ['info', '--internals'], ['sessions'], ['report'],
+    ['report', '--percentiles'],
     ['report', '--lines'], ['tree'], ['tree', '--per-thread'], ['threads'],
     ['modules'], ['verify'], ['hot'],
 ]
@@ -680,7 +681,8 @@ def check_files(results, scratch):
     target = os.path.join(scratch, 'files-out')
     os.makedirs(target)
     there = programs.windows_path(target) + '\\'
-    for arguments in (['info'], ['verify'], ['report'], ['threads'],
+    for arguments in (['info'], ['info', '--internals'], ['verify'],
+                      ['report'], ['threads'],
                       ['verify', '--csv'], ['info', '--csv'],
                       ['verify', '--json'], ['info', '--json'],
                       ['recover', '-o', there + 'one'],

@@ -261,7 +261,7 @@ def check_texts(results, session):
                   'no function that was called has the name' in errors,
                   'outliers: after the end', [code, errors])
     code, _, errors = session.run('outliers')
-    results.check(code == 1 and 'two arguments are needed' in errors,
+    results.check(code == 1 and 'an argument is needed: FUNCTION [PATH]' in errors,
                   'outliers: no arguments', [errors])
 
 

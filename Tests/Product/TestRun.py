@@ -52,6 +52,9 @@ int main(int Count, char **Arguments)
         putchar(Character);
     }
     fprintf(stderr, "errors\n");
+    if (Count > 1 && Arguments[1][0] == '!') {
+        Leaf(*(volatile int *)strtoull(Arguments[1] + 1, NULL, 0));
+    }
     printf("%d\n", Middle(Count > 1 ? atoi(Arguments[1]) : 0));
     return Count > 2 ? (int)strtoul(Arguments[2], NULL, 0) : 0;
 }
@@ -271,6 +274,20 @@ def check_names(results, scratch, program, plain):
     results.check(rows == [{'line': lines[0]}] and
                   text.endswith('\nLog\n%s\n' % lines[0]),
                   'info: what the log says', [rows, text])
+    log = next(find_logs(native(session)))
+    line = b'%05d: what a library says of a thread, many times\r\n'
+    for size, more in ((65536, 0), (65537, 1), (200000, 1)):
+        data = b''.join(line % number for number in range(5000))[:size]
+        with open(log, 'wb') as file:
+            file.write(data)
+        end = data.rindex(b'\n', 0, 65536) + 1 if more else size
+        wanted = data[:end].decode().splitlines() + [
+            '(%d more bytes of this log are not shown)' % (size - end)] * more
+        results.equal([row['line'] for row in json.loads(support.reader(
+            'info', '--json', session)[1])['log']], wanted,
+                      'a log of %d bytes' % size)
+    with open(log, 'w', encoding='utf-8') as file:
+        file.write(lines[0] + '\n')
     note = 'Log: 1 line: TraceReader info shows what the library reported.\n'
     results.check(note in support.reader('report', session)[1] and
                   note not in support.reader('report', '--csv', session)[1],
@@ -326,6 +343,58 @@ def check_report(results, scratch, program):
                       for text in (output, '[7]\n63\n' + text))
     results.check(code == 0 and 'Middle' in text and seen == expected,
                   '--report', [output, text])
+
+
+def crashes():
+    """{exit code: the system's name}, of MinGW's header."""
+    with open('/usr/share/mingw-w64/include/ntstatus.h',
+              encoding='utf-8') as file:
+        return {int(code, 16): name for name, code in re.findall(
+            r'^#define (STATUS_\w+) \(\(NTSTATUS\)(0x\w{8})\)',
+            file.read(), re.M)}
+
+
+def check_crash(results, scratch, program, plain):
+    """A crash is named, and how to see what came before it."""
+    names = crashes()
+    told = re.compile(r'^TraceReader: run: .* ended with exit code '
+                      r'0x([0-9A-F]{8})(?: \((\w+).*\))?$', re.M)
+
+    def check(what, expected, *arguments, kind=program, **more):
+        directory = os.path.join(scratch, what)
+        code, _, errors = run(kind, *arguments, directory=directory, **more)
+        found = [(int(number, 16), name or None)
+                 for number, name in told.findall(errors)]
+        results.check(code == expected & 255 and found == (
+            [(expected, names.get(expected))] if expected >> 28 in (8, 12)
+            else []), 'crash: ' + what, [code, errors])
+        hints = re.findall(r'TraceReader (replay --tail 40) "(.*)"$', errors,
+                           re.M)
+        wanted = found and kind is program and not more
+        results.check([path for _, path in hints] ==
+                      (SESSION.findall(errors) if wanted else []),
+                      'crash: the advice: ' + what, [errors])
+        return hints
+
+    # The address is no one's; nothing ran but main.
+    for command, path in check('read', 0xC0000005, '!16'):
+        code, output, errors = support.reader(*command.split(), path)
+        results.check(code == 0 and 'main' in output and 'Leaf' not in output,
+                      'crash: replay --tail', [output, errors])
+    check('tree', 0xC0000005, '!16', options=['--mode', 'tree'])
+    check('no hooks', 0xC0000005, '!16', kind=plain)
+    check('unnamed', 0xC0ABCDEF, '1', '0xC0ABCDEF')
+    for number in 0xFFFFFFFF, 3, 0xD0000005:
+        check('control %x' % number, number, '1', hex(number))
+
+    codes = {0x80000003, 0xC0000094, 0xC0000374}
+    if programs.LONG:
+        codes |= {0x80000002, 0x80000004, 0xC0000006, 0xC000001D, 0xC0000025,
+                  0xC000008C, 0xC000008E, 0xC0000095, 0xC0000096, 0xC00000FD,
+                  0xC0000135, 0xC0000139, 0xC000013A, 0xC0000142, 0xC0000409}
+    for number in sorted(codes):
+        results.check(number in names, 'the header knows %x' % number)
+        check('%x' % number, number, '1', hex(number))
 
 
 @contextlib.contextmanager
@@ -401,11 +470,27 @@ def check_found(results, scratch, program):
                       'control: place %d: no function is near' % number,
                       [errors])
         code, _, errors = ask('report', '@4', **place)
-        results.check(code == 1 and '@4' in errors, 'place %d: @4' % number,
-                      [errors])
+        results.check(code == 1 and '@4' in errors and
+                      'there are 3: @3 is the oldest' in errors,
+                      'place %d: @4' % number, [errors])
         code, _, errors = ask('report', 'third', **place)
-        results.check(code == 1 and 'open the session: third' in errors,
+        results.check(code == 1 and 'open the session: third' in errors and
+                      'did you mean' not in errors,
                       'place %d: no such name' % number, [errors])
+        for text, name in (('secnod', 'second'), ('ehco.exe', 'echo.exe')):
+            code, _, errors = ask('report', text, **place)
+            results.check(code == 1 and 'is called %s; did you mean %s?\n' %
+                          (text, name) in errors,
+                          'place %d: %s' % (number, text), [errors])
+    path = programs.windows_path(program)
+    for command in 'report', 'info', 'live':
+        code, text, errors = ask(command, path)
+        results.check(code == 1 and not text and errors.startswith(
+            'TraceReader: %s: %s is a program, not' % (command, path)),
+                      command + ': a program', [code, text, errors])
+    code, _, errors = ask('report', path + '.c')
+    results.check(code == 1 and 'is a program' not in errors,
+                  'control: a program that is not there', [errors])
 
     # An age means something in one place: the current directory has more.
     single = os.path.join(scratch, 'single')
@@ -473,6 +558,7 @@ def main():
         check_names(results, scratch, program, plain)
         check_symbols(results, scratch, program)
         check_report(results, scratch, program)
+        check_crash(results, scratch, program, plain)
         with no_default():
             check_found(results, scratch, program)
     return results.finish()

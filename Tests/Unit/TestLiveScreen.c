@@ -39,5 +39,7 @@ TestMain(
     TestMakeModel();
     TestFunctionView();
     TestOtherViews();
+    TestNamesOfViews();
+    TestRequestsOfViews();
     TestConsoles();
 }

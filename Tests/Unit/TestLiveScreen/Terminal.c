@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "TestLiveScreen.h"
+#include "../../../Reader/Output/OutputWidth.h"
 
 PCRTL TestRtl;
 PCALLOCATOR TestAllocator;
@@ -302,17 +303,17 @@ TestPutting(
 {
     READER_SCREEN Screen = { 0 };
 
-    TEST_EQUAL(LiveQueryCharacterWidth('a'), 1);
-    TEST_EQUAL(LiveQueryCharacterWidth(0xE9), 1);
-    TEST_EQUAL(LiveQueryCharacterWidth(0x301), 0);
-    TEST_EQUAL(LiveQueryCharacterWidth(0x200B), 0);
-    TEST_EQUAL(LiveQueryCharacterWidth(0x202E), 0);
-    TEST_EQUAL(LiveQueryCharacterWidth(0x4E2D), 2);
-    TEST_EQUAL(LiveQueryCharacterWidth(0xAC00), 2);
-    TEST_EQUAL(LiveQueryCharacterWidth(0xFF21), 2);
-    TEST_EQUAL(LiveQueryCharacterWidth(0x1F600), 2);
-    TEST_EQUAL(LiveQueryCharacterWidth(0x2026), 1);
-    TEST_EQUAL(LiveQueryCharacterWidth(0x3FFFE), 1);
+    TEST_EQUAL(OutputQueryCharacterWidth('a'), 1);
+    TEST_EQUAL(OutputQueryCharacterWidth(0xE9), 1);
+    TEST_EQUAL(OutputQueryCharacterWidth(0x301), 0);
+    TEST_EQUAL(OutputQueryCharacterWidth(0x200B), 0);
+    TEST_EQUAL(OutputQueryCharacterWidth(0x202E), 0);
+    TEST_EQUAL(OutputQueryCharacterWidth(0x4E2D), 2);
+    TEST_EQUAL(OutputQueryCharacterWidth(0xAC00), 2);
+    TEST_EQUAL(OutputQueryCharacterWidth(0xFF21), 2);
+    TEST_EQUAL(OutputQueryCharacterWidth(0x1F600), 2);
+    TEST_EQUAL(OutputQueryCharacterWidth(0x2026), 1);
+    TEST_EQUAL(OutputQueryCharacterWidth(0x3FFFE), 1);
 
     Screen.Allocator = TestAllocator;
     if (!TEST_SUCCESS(LiveResizeScreen(&Screen, 10, 3))) {

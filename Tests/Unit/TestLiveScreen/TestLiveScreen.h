@@ -133,6 +133,8 @@ VOID TestRendering(VOID);               // Terminal.c
 VOID TestMakeModel(VOID);               // Views.c
 VOID TestFunctionView(VOID);            // Views.c
 VOID TestOtherViews(VOID);              // Views.c
+VOID TestNamesOfViews(VOID);            // Views.c
+VOID TestRequestsOfViews(VOID);         // Views.c
 
 VOID TestConsoles(VOID);                // Consoles.c
 

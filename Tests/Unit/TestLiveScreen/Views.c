@@ -428,6 +428,42 @@ TestOtherViews(
     TEST_EQUAL(Screen.Cells[2 * 120].Style, ReaderStyleWarning);
 
     //
+    // Of a function that was not seen it says what its calls stay below, which
+    // is not rounded down; of its time, nothing.  0 is 0 where all was read.
+    //
+
+    TestModel.CallsLimit = 7321;
+    TestModel.AllCallsLimit = 999001;
+    TestFunctions[49].CallsPerSecond = 0;
+    TestFunctions[49].SelfPerSecond = 0;
+    TestFunctions[49].AllCalls = 0;
+    TestFunctions[49].AllTotalTicks = 0;
+    TestDraw(&View, &Screen, 120, 16);
+    TestLine(&Screen,
+             5,
+             ">   2.0           -        <7.33 k          <1.00 M           -"
+             "    ~3.00 ms    1.500 us  function49");
+    TestLine(&Screen,
+             6,
+             "    2.0    ~1.00 ms             ~2          ~1.04 k    ~5.00 ms"
+             "    ~3.00 ms    1.500 us  function48");
+    TestModel.CallsLimit = 0;
+    TestModel.AllCallsLimit = 7320;
+    TestDraw(&View, &Screen, 120, 16);
+    TestLine(&Screen,
+             5,
+             ">   2.0           -             <1          <7.32 k           -"
+             "    ~3.00 ms    1.500 us  function49");
+    TestModel.SamplePerMille = 1000;
+    TestModel.IsEstimated = FALSE;
+    TestDraw(&View, &Screen, 120, 16);
+    TestLine(&Screen,
+             5,
+             ">   2.0        0 ns              0                0        0 ns"
+             "    3.000 ms    1.500 us  function49");
+    TestModel.IsEstimated = TRUE;
+
+    //
     // That stays so when all of the newest ones were read.
     //
 
@@ -517,5 +553,158 @@ TestOtherViews(
 
     TestMakeModel();
     TestAllocator->Free(TestAllocator->Context, View.Order);
+    LiveRundownScreen(&Screen);
+}
+
+
+//
+// Checks that a name that meets twice says where it is, and that threads'
+// names are whole where there is room.
+//
+
+VOID
+TestNamesOfViews(
+    VOID
+    )
+{
+    static const CHAR ThreadName[] = "a worker with a rather long name";
+    READER_SCREEN Screen = { 0 };
+    READER_VIEW View;
+    ULONG Column;
+
+    Screen.Allocator = TestAllocator;
+    LiveInitializeView(&View, 1000);
+    RtlCopyBytes(TestFunctions[49].Place, "Engine.dll", 10);
+    TestFunctions[49].PlaceLength = 10;
+    RtlCopyBytes(TestFunctions[3].Place, "Other.dll", 9);
+    TestFunctions[3].PlaceLength = 9;
+
+    TestDraw(&View, &Screen, 100, 16);
+    TestLine(&Screen,
+             5,
+             ">   2.0    1.000 ms              1            1,043    5.000 "
+             "ms    1.500 us  function49 [Engine.dll]");
+    TestDraw(&View, &Screen, 130, 16);
+    TestLine(&Screen,
+             5,
+             ">   2.0    1.000 ms              1            1,043    5.000 "
+             "ms    3.000 ms    1.500 us  function49 [Engine.dll]");
+
+    //
+    // A long name is cut so that the place is seen, unless that would leave
+    // next to nothing of it.  Of others nothing is said.
+    //
+
+    TestType(&View, &Screen, "c");
+    TestLine(&Screen,
+             8,
+             "    2.0    1.000 ms             47            1,021    5.000 "
+             "ms    3.000 ms    1.500 us  LLLLLLLLLLLLLLLLLLLLLLLLLLLL~ "
+             "[Other.dll]");
+    TestLine(&Screen,
+             5,
+             ">   2.0    1.000 ms             50            1,000    5.000 "
+             "ms    3.000 ms    1.500 us  function00");
+    TestDraw(&View, &Screen, 29, 16);
+    TestLine(&Screen, 8, "    2.0  LLLLLLLLLLLLLLLLLLL~");
+
+    //
+    // Threads.
+    //
+
+    TestThreads[0].Name = ThreadName;
+    TestThreads[0].NameLength = sizeof(ThreadName) - 1;
+    TestType(&View, &Screen, "2n");
+    for (Column = 116; Column <= 164; Column += 16) {
+        TestDraw(&View, &Screen, Column, 16);
+        if (Column == 116) {
+            TestLine(&Screen,
+                     7,
+                     "      100  running          1,000            2,000      "
+                     "   0.0      20  a worker with a~  leaf");
+        } else if (Column == 164) {
+            TestLine(&Screen,
+                     7,
+                     "      100  running          1,000            2,000      "
+                     "   0.0      20  a worker with a rather long name  leaf");
+        }
+    }
+
+    TestType(&View, &Screen, "3");
+    TestLine(&Screen,
+             3,
+             " 1 Functions   2 Threads  [3 Open frames]  thread 100 a worker "
+             "with a rather long name, 20 open");
+
+    TestAllocator->Free(TestAllocator->Context, View.Order);
+    LiveRundownScreen(&Screen);
+    TestMakeModel();
+}
+
+
+//
+// Checks what keys ask of the program: each asks once, a text is asked for
+// where there is one, and no text is no request.
+//
+
+VOID
+TestRequestsOfViews(
+    VOID
+    )
+{
+    static const struct {
+        PCSZ Keys;
+        READER_KEY Last;
+        READER_VIEW_REQUEST Request;
+    } Cases[] = {
+        { "S", ReaderKeyNone, ReaderRequestStop },
+        { "G", ReaderKeyNone, ReaderRequestStart },
+        { "C", ReaderKeyNone, ReaderRequestClear },
+        { "Mtext", ReaderKeyEnter, ReaderRequestMark },
+        { "Wtext", ReaderKeyEnter, ReaderRequestSnapshot },
+        { "Mtext", ReaderKeyEscape, ReaderRequestNone },
+        { "Mtext", ReaderKeyNone, ReaderRequestNone },
+        { "W", ReaderKeyEnter, ReaderRequestNone },
+        { "/SGC", ReaderKeyEnter, ReaderRequestNone },
+        { "sc", ReaderKeyEnter, ReaderRequestNone }
+    };
+    READER_SCREEN Screen = { 0 };
+    READER_VIEW View;
+    ULONG Index;
+
+    Screen.Allocator = TestAllocator;
+    for (Index = 0; Index < RTL_NUMBER_OF(Cases); Index++) {
+
+        LiveInitializeView(&View, 1000);
+        TestDraw(&View, &Screen, 100, 16);
+        TestType(&View, &Screen, Cases[Index].Keys);
+        TestPress(&View, &Screen, Cases[Index].Last);
+        TEST_EQUAL(View.Request, Cases[Index].Request);
+        if (View.TextLength != 0) {
+            TEST_EQUAL(View.TextLength, 4);
+            TEST(View.Text[0] == 't' && View.FilterLength == 0);
+        }
+
+        //
+        // What came of it stands in the last line up to the next key.
+        //
+
+        LivePressKey(&View, &TestModel, ReaderKeyEscape, 0);
+        RtlCopyBytes(View.Said, "done", 4);
+        View.SaidLength = 4;
+        TestDraw(&View, &Screen, 100, 16);
+        TestLine(&Screen, 15, "done");
+        TestDraw(&View, &Screen, 100, 5);
+        TestLine(&Screen, 0, "done");
+        TestDraw(&View, &Screen, 100, 16);
+        TestPress(&View, &Screen, ReaderKeyDown);
+        TEST(View.SaidLength == 0);
+        TestLine(&Screen,
+                 15,
+                 "q quit  h help  Tab view  s c t n sort  r reverse  / filter  "
+                 "p pause  + - interval");
+        TestAllocator->Free(TestAllocator->Context, View.Order);
+    }
+
     LiveRundownScreen(&Screen);
 }
