@@ -499,8 +499,8 @@ CallPutProbeNote(
     const READER_SESSION *Session
     )
 {
-    PRTL_WRITER Writer = Output->Writer;
     const READER_MODULE *Module;
+    READER_NOTE Note;
     ULONG Index;
 
     if (!Session->IsProbeSubtracted || Output->Format != ReaderFormatText) {
@@ -510,25 +510,27 @@ CallPutProbeNote(
     for (Index = 0; Index < Session->NumberOfModules; Index++) {
 
         Module = Session->Modules[Index];
-        RtlWriteText(Writer, "The hooks' own cost ");
+        OutputBeginNote(&Note);
+        RtlWriteText(&Note.Writer, "The hooks' own cost ");
         if (Session->NumberOfModules > 1) {
-            RtlWriteText(Writer, "in ");
-            RtlWriteCleanText(Writer, Module->Name, Module->NameLength);
-            RtlWriteText(Writer, " ");
+            RtlWriteText(&Note.Writer, "in ");
+            RtlWriteCleanText(&Note.Writer, Module->Name, Module->NameLength);
+            RtlWriteText(&Note.Writer, " ");
         }
 
         if (Module->ProbeInner == 0) {
-            RtlWriteText(Writer, "is not known and is included in the "
-                                 "times.\n");
-            continue;
+            RtlWriteText(&Note.Writer,
+                         "is not known and is included in the times.");
+        } else {
+            RtlWriteText(&Note.Writer, "is subtracted: ");
+            CallWriteProbe(&Note.Writer, &Session->Clock, Module->ProbeInner);
+            RtlWriteText(&Note.Writer, " from each call, and ");
+            CallWriteProbe(&Note.Writer,
+                           &Session->Clock,
+                           Module->ProbeTotal - Module->ProbeInner);
+            RtlWriteText(&Note.Writer, " more from its callers.");
         }
 
-        RtlWriteText(Writer, "is subtracted: ");
-        CallWriteProbe(Writer, &Session->Clock, Module->ProbeInner);
-        RtlWriteText(Writer, " from each call, and ");
-        CallWriteProbe(Writer,
-                       &Session->Clock,
-                       Module->ProbeTotal - Module->ProbeInner);
-        RtlWriteText(Writer, " more from its callers.\n");
+        OutputEndNote(Output, &Note);
     }
 }

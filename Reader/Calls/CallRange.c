@@ -480,6 +480,7 @@ CallPutRangeNote(
     ULONGLONG BegunBefore
     )
 {
+    READER_NOTE Note;
     PCSZ Unit = Output->Clock->Ticks != 0 ? "ns" : "ticks";
 
     if (Output->Format != ReaderFormatText ||
@@ -487,11 +488,12 @@ CallPutRangeNote(
         return;
     }
 
-    RtlWriteText(Output->Writer, "Range: from ");
+    OutputBeginNote(&Note);
+    RtlWriteText(&Note.Writer, "Range: from ");
     if (Options->FromMark != NULL) {
-        RtlWriteText(Output->Writer, "mark:%T ", Options->FromMark);
+        RtlWriteText(&Note.Writer, "mark:%T ", Options->FromMark);
     } else {
-        RtlWriteText(Output->Writer,
+        RtlWriteText(&Note.Writer,
                      "%llu %s %s",
                      Options->From,
                      Unit,
@@ -501,26 +503,26 @@ CallPutRangeNote(
     }
 
     if (Options->ToMark != NULL) {
-        RtlWriteText(Output->Writer, "to mark:%T", Options->ToMark);
+        RtlWriteText(&Note.Writer, "to mark:%T", Options->ToMark);
     } else if ((Options->Given & READER_OPTION_TO) != 0) {
-        RtlWriteText(Output->Writer, "to %llu %s", Options->To, Unit);
+        RtlWriteText(&Note.Writer, "to %llu %s", Options->To, Unit);
     } else {
-        RtlWriteText(Output->Writer,
+        RtlWriteText(&Note.Writer,
                      "on%s",
                      Options->IsFromBeforeEnd ? "" : ",");
     }
 
-    RtlWriteText(Output->Writer,
+    RtlWriteText(&Note.Writer,
                  "%s.  Times are of the part of a call "
-                 "that lies inside.\n",
+                 "that lies inside.",
                  Options->ToMark != NULL  ? ""
                  : Options->IsToBeforeEnd ? " before the last record"
                  : Options->IsFromBeforeEnd &&
                          (Options->Given & READER_OPTION_TO) == 0
                      ? ""
                      : " after the first record");
+    OutputEndNote(Output, &Note);
     if (BegunBefore != 0) {
-        RtlWriteText(Output->Writer,
-                     "Begun before: open when the range began.\n");
+        OutputPutNote(Output, "Begun before: open when the range began.");
     }
 }

@@ -72,6 +72,7 @@ CallWalkOpen(
     Event.Parent = Depth != 0 ? Frame - 1 : NULL;
     Event.Site = Frame->Site;
     Frame->Node = 0;
+    Walk->Stream = Stream;
     Status = Walk->Event(Walk, &Event, TRUE);
     Walk->IsInCall = CoreCurrentFrame(&Stream->Pair) != NULL;
     return Status;
@@ -95,6 +96,7 @@ CallWalkEvent(
         Event->Frame->Function = Walk->Tally.LastIndex;
     }
 
+    Walk->Stream = Stream;
     Status = Walk->Event(Walk, Event, FALSE);
     Walk->IsInCall = CoreCurrentFrame(&Stream->Pair) != NULL;
     return Status;

@@ -48,6 +48,7 @@ typedef struct _READER_WALK {
     PREADER_WATCH_FUNCTION Watch;   // is given Context: whose events are asked
                                     // for; NULL: all
     PVOID Context;
+    const READER_STREAM *Stream;    // of the event
     ULONG Thread;                   // index, that is being read
     BOOLEAN IsInCall;               // after the last event, without a watch:
                                     // the stack that ran last has an open

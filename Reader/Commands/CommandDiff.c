@@ -631,6 +631,7 @@ CommandPutDiffNotes(
     ULONGLONG SecondRate = CoreQueryTickRate(Second);
     ULONGLONG Distance = FirstRate > SecondRate ? FirstRate - SecondRate
                                                 : SecondRate - FirstRate;
+    READER_NOTE Note;
 
     if (Output->Format != ReaderFormatText) {
         return;
@@ -644,11 +645,12 @@ CommandPutDiffNotes(
     }
 
     if (First->Kind != Second->Kind) {
-        RtlWriteText(Output->Writer,
-                     "The clocks are of different kinds: A's is %s, B's is "
-                     "%s.\n",
+        OutputBeginNote(&Note);
+        RtlWriteText(&Note.Writer,
+                     "The clocks are of different kinds: A's is %s, B's is %s.",
                      OutputDescribeClock(First),
                      OutputDescribeClock(Second));
+        OutputEndNote(Output, &Note);
     }
 
     if (Diff->Clock.Ticks == 0) {
@@ -663,11 +665,13 @@ CommandPutDiffNotes(
         // Two readings of one counter are hardly a thousandth apart.
         //
 
-        RtlWriteText(Output->Writer,
+        OutputBeginNote(&Note);
+        RtlWriteText(&Note.Writer,
                      "The clocks have different rates: A's has %llu ticks a "
-                     "second, B's %llu.\n",
+                     "second, B's %llu.",
                      FirstRate,
                      SecondRate);
+        OutputEndNote(Output, &Note);
     }
 }
 

@@ -21,13 +21,11 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
-#include "../Base/BaseProgress.h"
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionCache.h"
 #include "../Functions/FunctionFilter.h"
-#include "../Calls/CallSiteTable.h"
-#include "../Calls/CallSkip.h"
+#include "../Calls/CallWalk.h"
 #include "Command.h"
 #include "CommandStack.h"
 
@@ -42,12 +40,6 @@ Abstract:
 //
 
 #define READER_STACK_LEVELS 32
-
-//
-// The progress is shown once in so many events.
-//
-
-#define READER_STACK_EVENTS 0x10000
 
 static const READER_COLUMN ReaderStackThreadColumns[] = {
     { "Thread", "thread", ReaderColumnNumber, 8, 0,
@@ -188,8 +180,8 @@ typedef const READER_STACK_TRACK *PCREADER_STACK_TRACK;
 typedef struct _READER_STACK {
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
-    READER_TALLY Before;            // for what was recorded before the last
-    READER_RANGE Range;             // clear
+    READER_RANGE Range;
+    READER_WALK Walk;
     PCREADER_OPTIONS Options;
     PREADER_STACK_FUNCTION List;    // by function
     ULONG CapacityOfList;
@@ -197,12 +189,10 @@ typedef struct _READER_STACK {
     ULONG NumberOfTracks;
     ULONG CapacityOfTracks;
     ULONG FirstTrack;               // of the thread that is read
-    ULONG Thread;                   // its index
+    ULONG Thread;                   // its index; READER_NONE: none yet
     BOOLEAN IsGuessed;              // somewhere
     READER_NOT_SHOWN NotShown;
     ULONGLONG NumberShown;
-    ULONGLONG NumberOfRecords;      // of the threads before
-    READER_PROGRESS Progress;
 } READER_STACK;
 typedef READER_STACK *PREADER_STACK;
 
@@ -262,7 +252,6 @@ CommandIsFrameKnown(
 //
 // Finds the track of an event, with room for its call.
 // Stack: what is added up.
-// Stream: the thread.
 //
 
 _Must_inspect_result_
@@ -270,11 +259,11 @@ static
 NTSTATUS
 CommandFindStackTrack(
     _Inout_ PREADER_STACK Stack,
-    _In_ const READER_STREAM *Stream,
     _In_ const CORE_EVENT *Event,
     _Out_ PREADER_STACK_TRACK *Track
     )
 {
+    const CORE_PAIR *Pair = &Stack->Walk.Stream->Pair;
     PCALLOCATOR Allocator = Stack->Session.Context->Allocator;
     PREADER_STACK_TRACK Found;
     ULONG Index = Stack->FirstTrack + Event->Track;
@@ -307,9 +296,9 @@ CommandFindStackTrack(
         Found->Process = Stack->Session.Threads[Stack->Thread].Process;
         Found->Fiber = Event->Track;
         Found->Base = Event->Frame->Top + READER_STACK_SLOT;
-        if (Event->Track == 0 && Stream->Pair.StackSize != 0) {
-            Found->Base = Stream->Pair.StackBase;
-            Found->Reserved = Stream->Pair.StackSize;
+        if (Event->Track == 0 && Pair->StackSize != 0) {
+            Found->Base = Pair->StackBase;
+            Found->Reserved = Pair->StackSize;
         }
 
         Found->Lowest = Found->Base;
@@ -428,13 +417,6 @@ CommandEnterStack(
     ULONG Share;
     NTSTATUS Status;
 
-    Status = FunctionFindFunction(&Stack->Functions,
-                                  Event->Site,
-                                  &Frame->Function);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
     Status = BaseGrowArray(Stack->Session.Context->Allocator,
                            (PVOID *)&Stack->List,
                            &Stack->CapacityOfList,
@@ -478,7 +460,6 @@ CommandEnterStack(
 //
 // Adds a call that ends.
 // Stack: what is added up.
-// Stream: the thread.
 //
 
 _Must_inspect_result_
@@ -487,10 +468,10 @@ NTSTATUS
 CommandLeaveStack(
     _Inout_ PREADER_STACK Stack,
     _Inout_ PREADER_STACK_TRACK Track,
-    _In_ const READER_STREAM *Stream,
     _In_ const CORE_EVENT *Event
     )
 {
+    const CORE_PAIR *Pair = &Stack->Walk.Stream->Pair;
     const CORE_FRAME *Frame = Event->Frame;
     PREADER_STACK_CALL Call = &Track->Calls[Event->Depth];
     PREADER_STACK_FUNCTION Function = &Stack->List[Frame->Function];
@@ -504,7 +485,7 @@ CommandLeaveStack(
     //
 
     if (Event->Kind == CoreEventExit) {
-        Rsp = Stream->Pair.Call.Stack;
+        Rsp = Pair->Call.Stack;
         if (Call->Share < CommandMeasureStack(High, Rsp)) {
             Call->Share = CommandMeasureStack(High, Rsp);
         }
@@ -513,11 +494,10 @@ CommandLeaveStack(
     }
 
     if (Track->IsPending && Track->PendingDepth == Event->Depth) {
-        Status = CommandCopyChain(
-            Stack,
-            Track,
-            Stream->Pair.Stacks[Event->Track].Frames,
-            Event->Depth);
+        Status = CommandCopyChain(Stack,
+                                  Track,
+                                  Pair->Stacks[Event->Track].Frames,
+                                  Event->Depth);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
@@ -556,122 +536,60 @@ CommandLeaveStack(
 
 
 //
-// Moves a thread that was just opened to the last clear, and adds the calls
-// that are open there.
-// Stack: what is added up.
+// Ends a thread: its calls have ended, or are of no more use.
 //
 
-_Must_inspect_result_
 static
-NTSTATUS
-CommandBeginStackRange(
-    _Inout_ PREADER_STACK Stack,
-    _Inout_ PREADER_STREAM Stream
-    )
-{
-    PREADER_STACK_TRACK Track;
-    PCORE_STACK Open;
-    CORE_EVENT Event;
-    SIZE_T Depth;
-    ULONG Index;
-    NTSTATUS Status;
-
-    Status = CallSkipStream(&Stack->Before, Stream, Stack->Range.Start);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    CallClipStream(Stream, Stack->Range.Start, Stack->Range.End);
-    for (Index = 0;
-         Index < Stream->Pair.NumberOfStacks && !Stream->IsFinished;
-         Index++) {
-
-        Open = &Stream->Pair.Stacks[Index];
-        for (Depth = 0; Depth < Open->NumberOfFrames; Depth++) {
-
-            RtlZeroBytes(&Event, sizeof(Event));
-            Event.Kind = CoreEventEnter;
-            Event.Depth = (ULONG)Depth;
-            Event.Track = Index;
-            Event.Timestamp = Stream->Start;
-            Event.Frame = &Open->Frames[Depth];
-            Event.Parent = Depth != 0 ? Event.Frame - 1 : NULL;
-            Event.Site = Event.Frame->Site;
-            Status = CommandFindStackTrack(Stack, Stream, &Event, &Track);
-            if (NT_SUCCESS(Status)) {
-                Status = CommandEnterStack(Stack, Track, &Event);
-            }
-
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-        }
-    }
-
-    return STATUS_SUCCESS;
-}
-
-
-//
-// Adds a thread.
-// Stack: what is added up.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-CommandStackThread(
-    _Inout_ PREADER_STACK Stack,
-    _In_ ULONG ThreadIndex
+VOID
+CommandEndStackThread(
+    _Inout_ PREADER_STACK Stack
     )
 {
     PCALLOCATOR Allocator = Stack->Session.Context->Allocator;
-    PREADER_STACK_TRACK Track;
-    READER_STREAM Stream;
-    CORE_EVENT Event;
-    ULONG Events = 0;
     ULONG Index;
-    NTSTATUS Status;
 
-    Stack->Thread = ThreadIndex;
-    Stack->FirstTrack = Stack->NumberOfTracks;
-    Status = CallOpenStream(&Stream, &Stack->Session, ThreadIndex, FALSE);
-    if (NT_SUCCESS(Status) && Stack->Range.IsGiven) {
-        Status = CommandBeginStackRange(Stack, &Stream);
-    }
-
-    while (NT_SUCCESS(Status)) {
-
-        Status = CallNextEvent(&Stream, &Event);
-        if (!NT_SUCCESS(Status) || Event.Kind == CoreEventUnmatched) {
-            continue;
-        }
-
-        Status = CommandFindStackTrack(Stack, &Stream, &Event, &Track);
-        if (!NT_SUCCESS(Status)) {
-            break;
-        }
-
-        Status = Event.Kind == CoreEventEnter
-                     ? CommandEnterStack(Stack, Track, &Event)
-                     : CommandLeaveStack(Stack, Track, &Stream, &Event);
-        Events += 1;
-        if (Events % READER_STACK_EVENTS == 0) {
-            BaseShowProgress(&Stack->Progress,
-                             Stack->NumberOfRecords +
-                                   Stream.NumberOfRecords);
-        }
-    }
-
-    Stack->NumberOfRecords += Stream.NumberOfRecords;
-    CallCloseStream(&Stream);
     for (Index = Stack->FirstTrack; Index < Stack->NumberOfTracks; Index++) {
         Allocator->Free(Allocator->Context, Stack->Tracks[Index].Calls);
         Stack->Tracks[Index].Calls = NULL;
         Stack->Tracks[Index].CapacityOfCalls = 0;
     }
 
-    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
+    Stack->FirstTrack = Stack->NumberOfTracks;
+}
+
+
+_Use_decl_annotations_
+static
+NTSTATUS
+CommandStackEvent(
+    PREADER_WALK Walk,
+    const CORE_EVENT *Event,
+    BOOLEAN IsBegunBefore
+    )
+{
+    PREADER_STACK Stack = (PREADER_STACK)Walk->Context;
+    PREADER_STACK_TRACK Track;
+    NTSTATUS Status;
+
+    UNREFERENCED_PARAMETER(IsBegunBefore);
+
+    if (Stack->Thread != Walk->Thread) {
+        CommandEndStackThread(Stack);
+        Stack->Thread = Walk->Thread;
+    }
+
+    if (Event->Kind == CoreEventUnmatched) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = CommandFindStackTrack(Stack, Event, &Track);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    return Event->Kind == CoreEventEnter
+               ? CommandEnterStack(Stack, Track, Event)
+               : CommandLeaveStack(Stack, Track, Event);
 }
 
 
@@ -1087,7 +1005,6 @@ CommandRundownStack(
 
     Allocator->Free(Allocator->Context, Stack->Tracks);
     Allocator->Free(Allocator->Context, Stack->List);
-    CallRundownTally(&Stack->Before);
     FunctionRundownFunctions(&Stack->Functions);
     CommandCloseCommandSession(&Stack->Session);
 }
@@ -1101,8 +1018,7 @@ CommandStack(
     )
 {
     READER_STACK Stack;
-    ULONG ExitCode = READER_EXIT_SUCCESS;
-    ULONG Index;
+    ULONG ExitCode;
     NTSTATUS Status;
 
     if ((Options->Given & READER_OPTION_STATIC) != 0) {
@@ -1126,27 +1042,14 @@ CommandStack(
     }
 
     FunctionInitializeFunctions(&Stack.Functions, &Stack.Session);
-    CallInitializeTally(&Stack.Before, &Stack.Functions, NULL);
-    BaseInitializeProgress(&Stack.Progress,
-                           Context,
-                           "",
-                           SessionCountRecords(&Stack.Session, Options));
-    for (Index = 0; Index < Stack.Session.NumberOfThreads; Index++) {
-
-        if (!READER_IS_THREAD_SELECTED(
-                Options,
-                Stack.Session.Threads[Index].ThreadId)) {
-            continue;
-        }
-
-        Status = CommandStackThread(&Stack, Index);
-        if (!NT_SUCCESS(Status)) {
-            BaseEraseProgress(&Stack.Progress);
-            ExitCode = SessionFailThread(&Stack.Session, Index, Status);
-        }
-    }
-
-    BaseEraseProgress(&Stack.Progress);
+    Stack.Thread = READER_NONE;
+    Stack.Walk.Functions = &Stack.Functions;
+    Stack.Walk.Range = &Stack.Range;
+    Stack.Walk.Options = Options;
+    Stack.Walk.Event = CommandStackEvent;
+    Stack.Walk.Context = &Stack;
+    ExitCode = CallWalkThreads(&Stack.Walk);
+    CommandEndStackThread(&Stack);
     Status = CommandPutStack(&Stack);
     if (!NT_SUCCESS(Status)) {
         ExitCode = BaseFail(Context, "stack", Options->PathUtf8, Status);

@@ -181,7 +181,8 @@ NTSTATUS
 ExportWatchHtmlEvent(
     _In_ PVOID Context,
     _In_ ULONG Thread,
-    _In_ const CORE_EVENT *Event
+    _In_ const CORE_EVENT *Event,
+    _In_ BOOLEAN IsBegunBefore
     )
 {
     PREADER_HTML Html = (PREADER_HTML)Context;
@@ -220,13 +221,9 @@ ExportWatchHtmlEvent(
 
         Entry->Active += 1;
         Html->NumberActive += 1;
-        if (Event->Timestamp != 0) {
+        if (!IsBegunBefore) {
             return STATUS_SUCCESS;
         }
-
-        //
-        // It was open where the range begins.
-        //
 
         Entry->Statistics.BegunBefore += 1;
         Status = ExportFindHtmlTrack(Html, Event->Track, &Track);

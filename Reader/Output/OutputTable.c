@@ -1129,6 +1129,30 @@ OutputPutNote(
 
 _Use_decl_annotations_
 VOID
+OutputBeginNote(
+    PREADER_NOTE Note
+    )
+{
+    RtlInitializeBufferWriter(&Note->Writer,
+                              Note->Text,
+                              sizeof(Note->Text) - 1);
+}
+
+
+_Use_decl_annotations_
+VOID
+OutputEndNote(
+    PREADER_OUTPUT Output,
+    PREADER_NOTE Note
+    )
+{
+    Note->Text[Note->Writer.LengthInBytes] = 0;
+    OutputPutNote(Output, Note->Text);
+}
+
+
+_Use_decl_annotations_
+VOID
 OutputPutMore(
     PREADER_OUTPUT Output,
     ULONGLONG Count,

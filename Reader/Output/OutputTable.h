@@ -212,13 +212,38 @@ OutputPutNothing(
     );
 
 //
-// A line outside the tables, in text output alone.
+// A line outside the tables, in text output alone; it is written in as many as
+// a terminal's width needs.
 //
 
 VOID
 OutputPutNote(
     _Inout_ PREADER_OUTPUT Output,
     _In_z_ PCSZ Line
+    );
+
+//
+// The same for a line that is put together: it is written to the note's writer,
+// without its end.  What does not fit is cut.
+//
+
+#define READER_NOTE_BYTES 1536
+
+typedef struct _READER_NOTE {
+    RTL_WRITER Writer;
+    CHAR Text[READER_NOTE_BYTES];
+} READER_NOTE;
+typedef READER_NOTE *PREADER_NOTE;
+
+VOID
+OutputBeginNote(
+    _Out_ PREADER_NOTE Note
+    );
+
+VOID
+OutputEndNote(
+    _Inout_ PREADER_OUTPUT Output,
+    _Inout_ PREADER_NOTE Note
     );
 
 //

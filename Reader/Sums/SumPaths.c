@@ -749,8 +749,8 @@ SumBuildTree(
     ULONG ExitCode = READER_EXIT_FAILURE;
     NTSTATUS Status;
 
-    Tree->Before.IsGeneral = (Options->Given & READER_OPTION_GENERAL) != 0;
-    if (Tree->Watch != NULL || Tree->Before.IsGeneral) {
+    if (Tree->Watch != NULL ||
+        (Options->Given & READER_OPTION_GENERAL) != 0) {
         return SumBuildTreeOfEvents(Tree, Options);
     }
 

@@ -17,7 +17,6 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionDescribe.h"
-#include "../Calls/CallSkip.h"
 #include "SumPutStatistics.h"
 #include "SumTree.h"
 
@@ -38,7 +37,7 @@ SumInitializeTree(
     Tree->Range = Range;
     Tree->MaximumDepth = MaximumDepth;
     Tree->HasTracks = HasTracks;
-    CallInitializeTally(&Tree->Before, Functions, NULL);
+    Tree->Thread = READER_NONE;
     BaseInitializeMap(&Tree->Children,
                       Tree->Session->Context->Allocator);
 }
@@ -55,7 +54,6 @@ SumRundownTree(
     Allocator->Free(Allocator->Context, Tree->Nodes);
     Allocator->Free(Allocator->Context, Tree->Tracks);
     BaseRundownMap(&Tree->Children);
-    CallRundownTally(&Tree->Before);
 }
 
 
@@ -143,6 +141,7 @@ SumBeginThreadOfTree(
     )
 {
     Tree->FirstTrack = Tree->NumberOfTracks;
+    Tree->Thread = ThreadIndex;
     Tree->ThreadId = Tree->Session->Threads[ThreadIndex].ThreadId;
     Tree->Process = Tree->Session->Threads[ThreadIndex].Process;
 }
@@ -259,50 +258,50 @@ SumEnterNode(
 
 
 //
-// Adds an event.
+// Adds an event, and shows it to who watches the tree.
 //
 
-_Must_inspect_result_
+_Use_decl_annotations_
 static
 NTSTATUS
 SumTreeEvent(
-    _Inout_ PREADER_TREE Tree,
-    _In_ const CORE_EVENT *Event
+    PREADER_WALK Walk,
+    const CORE_EVENT *Event,
+    BOOLEAN IsBegunBefore
     )
 {
+    PREADER_TREE Tree = (PREADER_TREE)Walk->Context;
     PREADER_NODE Node;
-    ULONG Function;
     NTSTATUS Status;
+
+    if (Tree->Thread != Walk->Thread) {
+        SumBeginThreadOfTree(Tree, Walk->Thread);
+    }
 
     switch (Event->Kind) {
 
     case CoreEventEnter:
-
-        Event->Frame->Node = READER_NONE;
-        if (Event->Depth >= Tree->MaximumDepth) {
-            return STATUS_SUCCESS;
-        }
-
-        Status = FunctionFindFunction(Tree->Functions,
-                                      Event->Site,
-                                      &Function);
+        Status = SumEnterNode(Tree,
+                              Event->Frame->Function,
+                              Event->Depth,
+                              Event->Track,
+                              Event->Parent,
+                              &Event->Frame->Node);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
 
-        return SumEnterNode(Tree,
-                            Function,
-                            Event->Depth,
-                            Event->Track,
-                            Event->Parent,
-                            &Event->Frame->Node);
+        if (IsBegunBefore && Event->Frame->Node != READER_NONE) {
+            Tree->Nodes[Event->Frame->Node].Statistics.BegunBefore += 1;
+        }
+        break;
 
     case CoreEventUnmatched:
-        return STATUS_SUCCESS;
+        break;
 
     default:
         if (Event->Frame->Node == READER_NONE) {
-            return STATUS_SUCCESS;
+            break;
         }
 
         Node = &Tree->Nodes[Event->Frame->Node];
@@ -312,80 +311,14 @@ SumTreeEvent(
         }
 
         CoreAddToStatistics(&Node->Statistics, Event, TRUE);
-        return STATUS_SUCCESS;
-    }
-}
-
-
-//
-// Moves a thread that was just opened to where the range begins, and gives the
-// frames that are open there their nodes.
-// ThreadIndex: the same.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-SumTreeBeginRange(
-    _Inout_ PREADER_TREE Tree,
-    _Inout_ PREADER_STREAM Stream,
-    _In_ ULONG ThreadIndex
-    )
-{
-    PCORE_STACK Stack;
-    PCORE_FRAME Frame;
-    CORE_EVENT Event;
-    SIZE_T Depth;
-    ULONG Track;
-    NTSTATUS Status;
-
-    Status = CallSkipStream(&Tree->Before, Stream, Tree->Range->Start);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
+        break;
     }
 
-    CallClipStream(Stream, Tree->Range->Start, Tree->Range->End);
-    if (Stream->IsFinished) {
-        return STATUS_SUCCESS;
-    }
-
-    for (Track = 0; Track < Stream->Pair.NumberOfStacks; Track++) {
-
-        Stack = &Stream->Pair.Stacks[Track];
-        for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
-
-            Frame = &Stack->Frames[Depth];
-            Status = SumEnterNode(Tree,
-                                  Frame->Function,
-                                  (ULONG)Depth,
-                                  Track,
-                                  Depth != 0 ? Frame - 1 : NULL,
-                                  &Frame->Node);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-
-            if (Frame->Node != READER_NONE) {
-                Tree->Nodes[Frame->Node].Statistics.BegunBefore += 1;
-            }
-
-            if (Tree->Watch != NULL) {
-                RtlZeroBytes(&Event, sizeof(Event));
-                Event.Kind = CoreEventEnter;
-                Event.Depth = (ULONG)Depth;
-                Event.Track = Track;
-                Event.Frame = Frame;
-                Status = Tree->Watch(Tree->WatchContext,
-                                     ThreadIndex,
-                                     &Event);
-                if (!NT_SUCCESS(Status)) {
-                    return Status;
-                }
-            }
-        }
-    }
-
-    return STATUS_SUCCESS;
+    return Tree->Watch != NULL ? Tree->Watch(Tree->WatchContext,
+                                             Walk->Thread,
+                                             Event,
+                                             IsBegunBefore)
+                               : STATUS_SUCCESS;
 }
 
 
@@ -517,56 +450,25 @@ SumAddTreesToTree(
 
 
 //
-// Adds a thread.
+// Adds a node of a store's tree, in a walk.
 //
 
-_Must_inspect_result_
+_Use_decl_annotations_
 static
 NTSTATUS
-SumTreeThread(
-    _Inout_ PREADER_TREE Tree,
-    _In_ ULONG ThreadIndex
+SumWalkNode(
+    PVOID Context,
+    PREADER_TREE_NODE Node
     )
 {
-    READER_STREAM Stream;
-    CORE_EVENT Event;
-    ULONGLONG Events = 0;
-    NTSTATUS Status;
+    PREADER_WALK Walk = (PREADER_WALK)Context;
+    PREADER_TREE Tree = (PREADER_TREE)Walk->Context;
 
-    SumBeginThreadOfTree(Tree, ThreadIndex);
-    Status = CallOpenStream(&Stream, Tree->Session, ThreadIndex, FALSE);
-    if (NT_SUCCESS(Status) && Tree->Range->IsGiven) {
-        Status = SumTreeBeginRange(Tree, &Stream, ThreadIndex);
+    if (Tree->Thread != Walk->Thread) {
+        SumBeginThreadOfTree(Tree, Walk->Thread);
     }
 
-    while (NT_SUCCESS(Status)) {
-        Status = CallNextEvent(&Stream, &Event);
-        if (NT_SUCCESS(Status)) {
-            Status = SumTreeEvent(Tree, &Event);
-        }
-
-        if (NT_SUCCESS(Status) && Tree->Watch != NULL) {
-            Status = Tree->Watch(Tree->WatchContext, ThreadIndex, &Event);
-        }
-
-        Events += 1;
-        if (Events % READER_PROGRESS_EVENTS == 0) {
-            BaseShowProgress(&Tree->Progress,
-                             Tree->NumberOfRecords +
-                                   Stream.NumberOfRecords);
-        }
-    }
-
-    Tree->NumberOfRecords += Stream.NumberOfRecords;
-
-    CallCloseStream(&Stream);
-    if (Status == STATUS_END_OF_FILE) {
-        Status = Tree->Range->HasTrees
-                     ? SumAddTreesToTree(Tree, ThreadIndex)
-                     : STATUS_SUCCESS;
-    }
-
-    return Status;
+    return SumTreeNode(Tree, Node);
 }
 
 
@@ -770,41 +672,29 @@ SumBuildTreeOfEvents(
     PCREADER_OPTIONS Options
     )
 {
-    PREADER_SESSION Session = Tree->Session;
-    ULONG ExitCode = READER_EXIT_SUCCESS;
-    ULONG Index;
+    READER_WALK Walk;
+    ULONG ExitCode;
     NTSTATUS Status;
-
-    BaseInitializeProgress(&Tree->Progress,
-                           Session->Context,
-                           "",
-                           SessionCountRecords(Session, Options));
 
     Status = SumAddRoot(Tree);
     if (!NT_SUCCESS(Status)) {
-        return BaseFail(Session->Context,
+        return BaseFail(Tree->Session->Context,
                         "build the call tree",
                         Options->PathUtf8,
                         Status);
     }
 
+    RtlZeroBytes(&Walk, sizeof(Walk));
+    Walk.Functions = Tree->Functions;
+    Walk.Range = Tree->Range;
+    Walk.Options = Options;
+    Walk.Event = SumTreeEvent;
+    Walk.Node = SumWalkNode;
+    Walk.Context = Tree;
+    ExitCode = CallWalkThreads(&Walk);
     Tree->NumberOfWorkers = 1;
-    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-
-        if (!READER_IS_THREAD_SELECTED(Options,
-                                       Session->Threads[Index].ThreadId)) {
-            continue;
-        }
-
-        Tree->NumberOfThreads += 1;
-        Status = SumTreeThread(Tree, Index);
-        if (!NT_SUCCESS(Status)) {
-            BaseEraseProgress(&Tree->Progress);
-            ExitCode = SessionFailThread(Session, Index, Status);
-        }
-    }
-
-    BaseEraseProgress(&Tree->Progress);
+    Tree->NumberOfThreads = Walk.NumberOfThreads;
+    Tree->NumberOfRecords = Walk.NumberOfRecords;
     return ExitCode;
 }
 

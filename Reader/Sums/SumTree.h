@@ -15,8 +15,7 @@ Abstract:
 
 #include "../Base/BaseProgress.h"
 #include "../Functions/FunctionFilter.h"
-#include "../Calls/CallSiteTable.h"
-#include "../Calls/CallVisit.h"
+#include "../Calls/CallWalk.h"
 
 //
 // Node 0 is the root, above the outermost functions, or above the tracks.
@@ -54,7 +53,7 @@ typedef READER_TRACK *PREADER_TRACK;
 
 //
 // Is shown each event of the threads that are read, with the frame's node; a
-// frame that is open where a range begins as an entry without a time stamp.
+// frame that is open where a range begins as an entry with IsBegunBefore.
 // What it returns ends the thread's reading if it is a failure.
 //
 
@@ -63,7 +62,8 @@ NTSTATUS
 (READER_WATCH_TREE)(
     _In_ PVOID Context,
     _In_ ULONG Thread,
-    _In_ const CORE_EVENT *Event
+    _In_ const CORE_EVENT *Event,
+    _In_ BOOLEAN IsBegunBefore
     );
 typedef READER_WATCH_TREE *PREADER_WATCH_TREE;
 
@@ -73,7 +73,6 @@ typedef struct _READER_TREE {
     PCREADER_RANGE Range;
     ULONG MaximumDepth;
     BOOLEAN HasTracks;
-    READER_TALLY Before;            // for what comes before the range
     READER_MAP Children;            // (parent << 32) | function to node
     PREADER_NODE Nodes;
     ULONG NumberOfNodes;
@@ -82,6 +81,7 @@ typedef struct _READER_TREE {
     ULONG NumberOfTracks;
     ULONG CapacityOfTracks;
     ULONG FirstTrack;               // of the thread that is read
+    ULONG Thread;                   // index of that; READER_NONE: none yet
     ULONG ThreadId;
     ULONG Process;                  // index
     PREADER_TEAM Team;              // the caller's, or NULL: one worker
@@ -89,7 +89,6 @@ typedef struct _READER_TREE {
     PREADER_VISIT_NODE NodeWatch;   // likewise: is shown what of stores'
     PREADER_VISIT_FRAME FrameWatch; // trees is added
     PVOID WatchContext;
-    READER_PROGRESS Progress;
     ULONGLONG NumberOfRecords;      // of the threads that have been read
     ULONGLONG NumberOfOrdinary;     // of those, taken by the fast way
     ULONG NumberOfThreads;          // selected

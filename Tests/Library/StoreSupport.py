@@ -280,6 +280,7 @@ def has_reader():
     return os.path.exists(programs.READER)
 
 
+@watch.unless_silent
 @watch.unless_wine_failed
 def reader(*arguments):
     """Runs TraceReader: (exit code, standard output, standard error).

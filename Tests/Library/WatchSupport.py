@@ -433,6 +433,23 @@ def is_wine_failure(result):
                           output is not None and not output)
 
 
+def unless_silent(run):
+    """For a function that runs TraceReader and returns (ExitCode, output, ...).
+
+    Where Wine's server ends a client's connection, the client ends with exit
+    code 0 and without a word.  What says nothing is run again, twice at most.
+    """
+    @functools.wraps(run)
+    def repeated(*arguments):
+        for attempt in 1, 2, 3:
+            result = run(*arguments)
+            code, output = result[:2]
+            if code != 0 or output or code.errors or attempt == 3:
+                return result
+            print('no word, attempt %d: %s' % (attempt, arguments), flush=True)
+    return repeated
+
+
 def unless_wine_failed(run):
     """For a function that runs a Windows program to its end and returns what
     is_wine_failure knows, with an ExitCode: where Wine failed by itself, the run

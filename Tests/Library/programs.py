@@ -151,6 +151,7 @@ def run_windows(program, *arguments, cwd=None, directory=None, **environment):
     return watch.ExitCode(code, told), text
 
 
+@watch.unless_silent
 def trace_reader(*arguments):
     return run_windows(READER, *arguments)
 

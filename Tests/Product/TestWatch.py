@@ -185,6 +185,26 @@ def check_failures(results):
                       [told, told[0].errors])
 
 
+def check_silent(results):
+    """A run without a word and without a failure is run again; others are not."""
+    for runs, expected in (
+            (['', 'text'], 'text'), (['', '', 'text'], 'text'),
+            (['', '', '', 'text'], ''), (['text', 'other'], 'text')):
+        left = list(runs)
+        code, output = watch.unless_silent(
+            lambda: (watch.ExitCode(0, ''), left.pop(0)))()
+        results.equal((code, output, len(left)),
+                      (0, expected, len(runs) - 1 - min(
+                          2, next((index for index, text in enumerate(runs)
+                                   if text), 2))),
+                      'silent: %r' % runs)
+    for code, errors in ((1, ''), (0, 'a warning')):
+        left = ['', 'text']
+        watch.unless_silent(
+            lambda: (watch.ExitCode(code, errors), left.pop(0)))()
+        results.equal(len(left), 1, 'control: %r' % ((code, errors),))
+
+
 # Makes a program under Wine slow to end, as often as its file has bytes left.
 LINGERS = r"""
 #include <stdlib.h>
@@ -280,6 +300,7 @@ def main():
         check_working(results)
         check_windows(results, scratch)
         check_failures(results)
+        check_silent(results)
         check_lingering(results, scratch)
         check_runner(results, scratch)
     return results.finish()
