@@ -20,6 +20,7 @@ Abstract:
 #include "../Session/SessionStoreOpen.h"
 #include "../Functions/FunctionCache.h"
 #include "../Functions/FunctionLine.h"
+#include "../Sums/SumRead.h"
 #include "../Sums/SumTally.h"
 #include "Command.h"
 
@@ -30,7 +31,9 @@ typedef struct _READER_PACK {
     PCREADER_OPTIONS Options;
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
-    READER_TALLY Tally;
+    READER_RANGE Range;             // all
+    READER_READING Reading;
+    READER_TEAM Team;
     READER_ZIP Zip;
     HANDLE File;
     PUCHAR Buffer;
@@ -571,12 +574,33 @@ CommandPackLogsBelow(
 
 
 //
+// Reads a thread. One that cannot be read to its end is packed all the same,
+// and says so when the pack is read.
+//
+
+_Use_decl_annotations_
+static
+NTSTATUS
+CommandPackThread(
+    PVOID Context,
+    ULONG Worker,
+    ULONG Thread
+    )
+{
+    PREADER_READING Reading = (PREADER_READING)Context;
+    NTSTATUS Status = SumTallyThread(&Reading->Tallies[Worker], Thread);
+
+    return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
+}
+
+
+//
 // Asks the images for everything that a reader of the session may ask: reads
 // all records, and then looks for the source line of each site and of each
 // function.  The fast way asks what the general rules ask: of each site once,
 // and of functions that may be inlined only where a call is not ordinary.
 //
-// Pack: the pack, its tally and functions empty.
+// Pack: the pack, its reading and functions empty.
 //
 
 _Must_inspect_result_
@@ -592,11 +616,21 @@ CommandAskForAll(
     ULONG Index;
     NTSTATUS Status;
 
-    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-        Status = SumTallyThread(&Pack->Tally, Index);
-        if (Status == STATUS_NO_MEMORY) {
-            return CommandFailPack(Pack, "read the session", Status);
-        }
+    Pack->Reading.Functions = Functions;
+    Pack->Reading.Options = Pack->Options;
+    Pack->Reading.Range = &Pack->Range;
+    Pack->Reading.Team = &Pack->Team;
+    Pack->Reading.Process = READER_NONE;
+    Pack->Reading.Read = CommandPackThread;
+    Pack->Reading.Context = &Pack->Reading;
+    Status = SumInitializeReading(&Pack->Reading);
+    if (NT_SUCCESS(Status) &&
+        SumReadThreads(&Pack->Reading) != READER_EXIT_SUCCESS) {
+        Status = STATUS_NO_MEMORY;
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return CommandFailPack(Pack, "read the session", Status);
     }
 
     for (Index = 0; Index < Functions->Sites.Capacity; Index++) {
@@ -940,12 +974,13 @@ CommandPack(
 
     Pack->Context = Context;
     Pack->Options = Options;
-    if (!CommandBeginCommand(&Pack->Session, Context, Options)) {
+    BaseInitializeTeam(&Pack->Team, Context, Options->NumberOfWorkers);
+    if (!CommandBeginCommand(&Pack->Session, &Pack->Team.Context, Options)) {
+        BaseRundownTeam(&Pack->Team);
         goto End;
     }
 
     FunctionInitializeFunctions(&Pack->Functions, &Pack->Session);
-    CallInitializeTally(&Pack->Tally, &Pack->Functions, NULL);
     ExitCode = CommandPackTo(Pack, PathBuffer);
     if (ExitCode == READER_EXIT_SUCCESS) {
         FunctionSaveCache(&Pack->Session,
@@ -953,9 +988,10 @@ CommandPack(
     }
 
     BaseRundownZip(&Pack->Zip);
-    CallRundownTally(&Pack->Tally);
+    SumRundownReading(&Pack->Reading);
     FunctionRundownFunctions(&Pack->Functions);
     CommandCloseCommandSession(&Pack->Session);
+    BaseRundownTeam(&Pack->Team);
 
 End:
     if (Pack != NULL) {
@@ -983,7 +1019,8 @@ const READER_COMMAND ReaderPackCommand = {
     "not exist yet; until it is complete, it is called FILE.tmp.\n",
     "  TraceReader pack -o busy.tracepack SESSION\n"
     "  unzip busy.tracepack\n",
-    READER_OPTION_OUTPUT | READER_OPTION_VERBOSE | READER_OPTION_SYMBOLS |
+    READER_OPTION_OUTPUT | READER_OPTION_WORKERS | READER_OPTION_VERBOSE |
+        READER_OPTION_SYMBOLS |
         READER_OPTION_PROCESS,
     CommandPack,
     NULL,
