@@ -103,7 +103,8 @@ CASES = [
 LONG = ('-O0', '/Od', 'inlined', 'frame pointers', 'FlowStack.cfunctions',
         'FlowFault.cfunctions', 'FlowJump.cclang', 'FlowStack.cclang',
         'FlowFault.cclang', 'FlowStartfunctions', 'FlowStartclang',
-        'FlowCatch.cpp', 'FlowFault.c_penter', 'FlowMixed', 'entries only',
+        'FlowCatch.cpp', 'FlowFault.c_penter', 'FlowStack.c_penter',
+        'FlowThrow.cppfunctions', 'FlowMixed', 'entries only',
         'FlowThrow.cppclang')
 
 # Scenarios of which only the number of calls of each function is compared,
