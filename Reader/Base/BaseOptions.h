@@ -63,6 +63,7 @@ Abstract:
 #define READER_OPTION_LARGER      0x40000000000000ULL
 #define READER_OPTION_REMOVE      0x80000000000000ULL
 #define READER_OPTION_INTERNALS   0x8000000000000ULL
+#define READER_OPTION_ALL_RUNS    0x800000000000ULL
 
 //
 // What all commands take that read records and name functions.
@@ -71,7 +72,7 @@ Abstract:
 #define READER_OPTIONS_OF_READING                                           \
     (READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
      READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |                       \
-     READER_OPTION_PROCESS | READER_OPTION_ALL)
+     READER_OPTION_PROCESS | READER_OPTION_ALL | READER_OPTION_ALL_RUNS)
 
 //
 // --width: tables are laid out for a terminal, if there is one, or not.

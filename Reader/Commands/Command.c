@@ -13,6 +13,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionModule.h"
+#include "../Session/SessionProcess.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionCache.h"
 #include "Command.h"
@@ -31,6 +32,45 @@ typedef struct _READER_VM_COUNTERS {
     SIZE_T Others[7];
 } READER_VM_COUNTERS;
 
+//
+// Says that there are runs that are not read.
+//
+
+static
+VOID
+CommandWriteRuns(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    ULONG Index;
+
+    //
+    // Processes are in the order in which they were created.
+    //
+
+    RtlWriteText(Errors, "TraceReader: %s: ", Options->Command);
+    for (Index = 0; Index == 0 && Index < Session->NumberOfProcesses; Index++) {
+        SessionWriteProcess(Errors, Session, Index);
+        if (Session->NumberOfProcesses > 1) {
+            RtlWriteText(Errors,
+                         " and %u other%s",
+                         Session->NumberOfProcesses - 1,
+                         Session->NumberOfProcesses == 2 ? "" : "s");
+        }
+
+        RtlWriteText(Errors, ", ");
+    }
+
+    RtlWriteText(Errors,
+                 "the newest of %u runs in %T (--all-runs adds them up, "
+                 "TraceReader sessions lists them)\n",
+                 Session->NumberOfRuns,
+                 Options->PathUtf8);
+    RtlFlushWriter(Errors);
+}
+
 _Use_decl_annotations_
 BOOLEAN
 CommandOpenCommandSession(
@@ -45,6 +85,8 @@ CommandOpenCommandSession(
                                          Context,
                                          Options->Path,
                                          Options->Process,
+                                         (Options->Given &
+                                          READER_OPTION_ALL_RUNS) != 0,
                                          &Error))) {
         BaseWriteFailure(Context, &Error);
         return FALSE;
@@ -54,6 +96,10 @@ CommandOpenCommandSession(
     Session->Clock.IsRaw = Options->IsRaw;
     Session->SymbolPath = Options->Symbols;
     Session->IsAll = (Options->Given & READER_OPTION_ALL) != 0;
+    if (Session->NumberOfRuns > 1) {
+        CommandWriteRuns(Session, Options);
+    }
+
     return TRUE;
 }
 

@@ -1473,7 +1473,8 @@ const READER_COMMAND ReaderInfoCommand = {
     "  TraceReader info --internals @2\n"
     "  TraceReader info --json SESSION\n",
     READER_OPTION_FORMAT | READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |
-        READER_OPTION_PROCESS | READER_OPTION_INTERNALS,
+        READER_OPTION_PROCESS | READER_OPTION_INTERNALS |
+        READER_OPTION_ALL_RUNS,
     CommandInfo,
     ReaderInfoTables,
     NULL

@@ -141,6 +141,9 @@ const READER_OPTION ReaderOptionList[] = {
     { "all", NULL, READER_OPTION_ALL, NULL,
       "include what was recorded before the last clear (TraceReader ctl)",
       READER_FIELD_NONE },
+    { "all-runs", NULL, READER_OPTION_ALL_RUNS, NULL,
+      "add up all runs in a directory, not only the newest",
+      READER_FIELD_NONE },
     { "times", NULL, READER_OPTION_TIMES, NULL,
       "show the time of each event, in seconds after the first record",
       READER_FIELD_NONE },
@@ -1064,6 +1067,15 @@ CommandParseOptions(
     Options->Second = L"";
     Options->SecondUtf8 = "";
     *IsHelp = FALSE;
+
+    //
+    // A command that adds nothing up does not choose among runs.
+    //
+
+    if ((Command->Options & READER_OPTION_ALL_RUNS) == 0) {
+        Options->Given |= READER_OPTION_ALL_RUNS;
+    }
+
     for (Index = 0; Index < ReaderNumberOfOptions; Index++) {
         if (ReaderOptionList[Index].Default != 0) {
             CommandSetField(Options,

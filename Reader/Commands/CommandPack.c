@@ -1020,8 +1020,8 @@ const READER_COMMAND ReaderPackCommand = {
     "  TraceReader pack -o busy.tracepack SESSION\n"
     "  unzip busy.tracepack\n",
     READER_OPTION_OUTPUT | READER_OPTION_WORKERS | READER_OPTION_VERBOSE |
-        READER_OPTION_SYMBOLS |
-        READER_OPTION_PROCESS,
+        READER_OPTION_SYMBOLS | READER_OPTION_PROCESS |
+        READER_OPTION_ALL_RUNS,
     CommandPack,
     NULL,
     NULL

@@ -348,9 +348,7 @@ CommandRelateRows(
             }
 
             if (Row->Parent == READER_NONE &&
-                Row->Header->ParentProcessId != 0 &&
-                Known->Header->ProcessId == Row->Header->ParentProcessId &&
-                SessionIsOnSameBoot(Known->Header, Row->Header)) {
+                SessionIsParent(Known->Header, Row->Header)) {
                 Row->Parent = Order[Other - 1];
                 Row->Depth = Known->Depth + 1;
             }

@@ -611,6 +611,7 @@ SessionPoolAnchors(
 //
 // Opens a store for the first time, to see what it is.
 // Store: the store; closed again.
+// IsProcessOnly: its directory gets its process, and nothing else is done.
 // STATUS_SUCCESS: the store may be bad all the same; it says so itself.
 // STATUS_NOT_SUPPORTED: its process ran on another boot than the others.
 //
@@ -620,7 +621,8 @@ static
 NTSTATUS
 SessionLookAtStore(
     _Inout_ PREADER_SESSION Session,
-    _Inout_ PREADER_STORE Store
+    _Inout_ PREADER_STORE Store,
+    _In_ BOOLEAN IsProcessOnly
     )
 {
     PCTRACE_STORE_HEADER Known;
@@ -642,6 +644,11 @@ SessionLookAtStore(
     }
 
     if (READER_PROCESS_OF_STORE(Session, Store) == READER_NONE) {
+
+        if (IsProcessOnly) {
+            Status = SessionAddProcess(Session, Store);
+            goto End;
+        }
 
         Status = SessionAssignProcess(Session, Store);
         if (!NT_SUCCESS(Status)) {
@@ -929,6 +936,36 @@ SessionSortProcesses(
 
 
 //
+// Leaves out the directories that are not of the run that is shown.
+// Session: the session, of none of whose stores anything is known.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionLeaveOutRuns(
+    _Inout_ PREADER_SESSION Session
+    )
+{
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Session->NumberOfStores;
+         Index++) {
+
+        PREADER_STORE Store = Session->Stores[Index];
+
+        if (READER_PROCESS_OF_STORE(Session, Store) == READER_NONE) {
+            Status = SessionLookAtStore(Session, Store, TRUE);
+        }
+    }
+
+    return NT_SUCCESS(Status) ? SessionChooseRun(Session) : Status;
+}
+
+
+//
 // Looks at stores that are not part of the session yet, and gives those that
 // are good their modules and threads.
 // FirstNew: the index of the first store that was never looked at.
@@ -970,7 +1007,7 @@ SessionAdmitStores(
             continue;
         }
 
-        Status = SessionLookAtStore(Session, Store);
+        Status = SessionLookAtStore(Session, Store, FALSE);
         if (Status == STATUS_NOT_SUPPORTED && FirstNew != 0) {
 
             //
@@ -1109,6 +1146,7 @@ SessionOpenSessionOf(
     PCREADER_CONTEXT Context,
     PCWSTR Path,
     PCWSTR Process,
+    BOOLEAN IsAllRuns,
     PRTL_ERROR Error
     )
 {
@@ -1208,6 +1246,10 @@ SessionOpenSessionOf(
     }
 
     Status = SessionSortStores(Session);
+    if (NT_SUCCESS(Status) && Session->HasDirectories && !IsAllRuns) {
+        Status = SessionLeaveOutRuns(Session);
+    }
+
     if (NT_SUCCESS(Status)) {
         Status = SessionAdmitStores(Session, 0);
     }

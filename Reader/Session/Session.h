@@ -162,6 +162,7 @@ typedef struct _READER_SESSION {
     ULONG NumberOfProcesses;
     ULONG CapacityOfProcesses;
     PCWSTR ProcessSelection;        // --process; NULL: all
+    ULONG NumberOfRuns;             // there are; 0: they were not looked for
     PREADER_STORE *Stores;
     ULONG NumberOfStores;
     ULONG CapacityOfStores;
@@ -208,8 +209,9 @@ typedef READER_SESSION *PREADER_SESSION;
 //
 // Opens a session directory, a directory of such directories, or one store.
 // Process is a process's identifier or the beginning of its image's name, and
-// selects processes; NULL is all.  Stores that are bad stay in the list, with
-// what is wrong in them; Error says what failed as a whole.
+// selects processes; NULL is all.  Of sessions of several runs only the newest
+// run is read, unless IsAllRuns (SessionChooseRun).  Stores that are bad stay
+// in the list, with what is wrong in them; Error says what failed as a whole.
 //
 // Context: the context; must outlive the session.
 // Path: a session directory, one of several, or a store, as the user gave it.
@@ -224,11 +226,12 @@ SessionOpenSessionOf(
     _In_ PCREADER_CONTEXT Context,
     _In_z_ PCWSTR Path,
     _In_opt_z_ PCWSTR Process,
+    _In_ BOOLEAN IsAllRuns,
     _Out_ PRTL_ERROR Error
     );
 
 #define ReaderOpenSession(Session, Context, Path, Error) \
-    SessionOpenSessionOf((Session), (Context), (Path), NULL, (Error))
+    SessionOpenSessionOf((Session), (Context), (Path), NULL, TRUE, (Error))
 
 //
 // Looks for new stores, and at those that were still being created.

@@ -412,6 +412,23 @@ SessionIsProcessSelected(
 }
 
 
+static
+VOID
+SessionDescribeProcess(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PREADER_PROCESS Process
+    )
+{
+    ULONG Index;
+
+    RtlZeroBytes(Process, sizeof(*Process));
+    Process->Header = Header;
+    Index = SessionSkipFolders(Header->ProcessPath, Header->ProcessPathLength);
+    Process->Name = Header->ProcessPath + Index;
+    Process->NameLength = Header->ProcessPathLength - Index;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 SessionAssignProcess(
@@ -419,24 +436,37 @@ SessionAssignProcess(
     PCREADER_STORE Store
     )
 {
-    PREADER_DIRECTORY Directory = &Session->Directories[Store->Directory];
-    PCTRACE_STORE_HEADER Header = Store->Header;
-    PREADER_PROCESS Process;
     READER_PROCESS New;
-    ULONG Index;
-    NTSTATUS Status;
 
-    RtlZeroBytes(&New, sizeof(New));
-    New.Header = Header;
-    Index = SessionSkipFolders(Header->ProcessPath, Header->ProcessPathLength);
-    New.Name = Header->ProcessPath + Index;
-    New.NameLength = Header->ProcessPathLength - Index;
+    SessionDescribeProcess(Store->Header, &New);
     if (!SessionIsProcessSelected(Session->Context->Rtl,
                                   Session->ProcessSelection,
                                   &New)) {
-        Directory->IsLeftOut = TRUE;
+        Session->Directories[Store->Directory].IsLeftOut = TRUE;
         return STATUS_SUCCESS;
     }
+
+    if (Session->NumberOfProcesses != 0 &&
+        !SessionIsOnSameBoot(Session->Processes[0].Header, Store->Header)) {
+        return STATUS_NOT_SUPPORTED;
+    }
+
+    return SessionAddProcess(Session, Store);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionAddProcess(
+    PREADER_SESSION Session,
+    PCREADER_STORE Store
+    )
+{
+    PREADER_DIRECTORY Directory = &Session->Directories[Store->Directory];
+    PCTRACE_STORE_HEADER Header = Store->Header;
+    PREADER_PROCESS Process;
+    ULONG Index;
+    NTSTATUS Status;
 
     for (Index = 0; Index < Session->NumberOfProcesses; Index++) {
 
@@ -449,11 +479,6 @@ SessionAssignProcess(
         }
     }
 
-    if (Session->NumberOfProcesses != 0 &&
-        !SessionIsOnSameBoot(Session->Processes[0].Header, Header)) {
-        return STATUS_NOT_SUPPORTED;
-    }
-
     Status = BaseGrowArray(Session->Context->Allocator,
                            (PVOID *)&Session->Processes,
                            &Session->CapacityOfProcesses,
@@ -464,7 +489,8 @@ SessionAssignProcess(
     }
 
     Directory->Process = Session->NumberOfProcesses;
-    Session->Processes[Session->NumberOfProcesses] = New;
+    SessionDescribeProcess(Header,
+                           &Session->Processes[Session->NumberOfProcesses]);
     Session->NumberOfProcesses += 1;
     if (Session->Header == NULL) {
         Session->Header = Header;
@@ -522,6 +548,28 @@ SessionIsStoreCopied(
 
 
 _Use_decl_annotations_
+BOOLEAN
+SessionIsParent(
+    PCTRACE_STORE_HEADER Parent,
+    PCTRACE_STORE_HEADER Child
+    )
+{
+    //
+    // An identifier is used again: not a process that had ended by then.
+    //
+
+    return Child->ParentProcessId != 0 &&
+           Parent->ProcessId == Child->ParentProcessId &&
+           Parent->ProcessCreationTime <= Child->ProcessCreationTime &&
+           (Parent->State != TRACE_STATE_CLOSED ||
+            Parent->Reason != TRACE_REASON_PROCESS_EXIT ||
+            !CoreIsAnchorValid(&Parent->LastAnchor) ||
+            Parent->LastAnchor.SystemTime >= Child->ProcessCreationTime) &&
+           SessionIsOnSameBoot(Parent, Child);
+}
+
+
+_Use_decl_annotations_
 ULONG
 SessionFindParent(
     const READER_SESSION *Session,
@@ -544,8 +592,7 @@ SessionFindParent(
         PCTRACE_STORE_HEADER Other = Session->Processes[Index].Header;
 
         if (Index != Process &&
-            Other->ProcessId == Header->ParentProcessId &&
-            Other->ProcessCreationTime <= Header->ProcessCreationTime &&
+            SessionIsParent(Other, Header) &&
             (Parent == READER_NONE ||
              Other->ProcessCreationTime >
                  Session->Processes[Parent].Header->ProcessCreationTime)) {
@@ -554,6 +601,120 @@ SessionFindParent(
     }
 
     return Parent;
+}
+
+
+//
+// The process that a process's run began with: its parent's parent and so on,
+// as far as they are known.
+//
+
+static
+ULONG
+SessionFindRun(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    )
+{
+    ULONG Parent = Process;
+    ULONG Step;
+
+    //
+    // Hostile stores may name each other.
+    //
+
+    for (Step = 0;
+         Parent != READER_NONE && Step < Session->NumberOfProcesses;
+         Step++) {
+        Process = Parent;
+        Parent = SessionFindParent(Session, Process);
+    }
+
+    return Process;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionChooseRun(
+    PREADER_SESSION Session
+    )
+{
+    PCREADER_CONTEXT Context = Session->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    ULONG Number = Session->NumberOfProcesses;
+    ULONG Chosen = READER_NONE;
+    PULONG Runs;
+    PULONG Places;
+    ULONG Index;
+
+    if (Number == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Runs = (PULONG)Allocator->Allocate(Allocator->Context,
+                                       (SIZE_T)Number * 2 * sizeof(ULONG));
+    if (Runs == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    //
+    // The one that began last of those that --process selects something of.
+    //
+
+    Places = Runs + Number;
+    for (Index = 0; Index < Number; Index++) {
+
+        ULONGLONG Time;
+        ULONG Run = SessionFindRun(Session, Index);
+
+        Runs[Index] = Run;
+        Session->NumberOfRuns += Run == Index;
+        Time = Session->Processes[Run].Header->ProcessCreationTime;
+        if (SessionIsProcessSelected(Context->Rtl,
+                                     Session->ProcessSelection,
+                                     &Session->Processes[Index]) &&
+            (Chosen == READER_NONE ||
+             Time >= Session->Processes[Chosen].Header->ProcessCreationTime)) {
+            Chosen = Run;
+        }
+    }
+
+    Session->NumberOfProcesses = 0;
+    for (Index = 0; Index < Number; Index++) {
+
+        PREADER_PROCESS Process = &Session->Processes[Index];
+
+        Places[Index] = READER_NONE;
+        if (Runs[Index] == Chosen &&
+            SessionIsProcessSelected(Context->Rtl,
+                                     Session->ProcessSelection,
+                                     Process)) {
+            Places[Index] = Session->NumberOfProcesses;
+            Session->Processes[Session->NumberOfProcesses] = *Process;
+            Session->NumberOfProcesses += 1;
+        } else if (Process->Handle != NULL) {
+            RtlClose(Context->Rtl, Process->Handle);
+        }
+    }
+
+    for (Index = 0; Index < Session->NumberOfDirectories; Index++) {
+
+        PREADER_DIRECTORY Directory = &Session->Directories[Index];
+
+        if (Directory->Process != READER_NONE) {
+            Directory->Process = Places[Directory->Process];
+            Directory->IsLeftOut = Directory->Process == READER_NONE;
+        }
+    }
+
+    Session->Header = Session->NumberOfProcesses == 0
+                          ? NULL
+                          : Session->Processes[0].Header;
+    Session->ProcessState = ReaderProcessGone;
+    (VOID)SessionQueryProcess(Session);
+    Allocator->Free(Allocator->Context, Runs);
+    return STATUS_SUCCESS;
 }
 
 

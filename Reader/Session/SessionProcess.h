@@ -85,6 +85,31 @@ SessionAssignProcess(
     );
 
 //
+// Gives a store's directory its process, whatever --process selects and
+// whatever boot it ran on: SessionChooseRun decides.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionAddProcess(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PCREADER_STORE Store
+    );
+
+//
+// Leaves the processes of one run: a process that none of the others started,
+// and all that it started, directly or not. It is the run that began last, of
+// those that have a process that --process selects; what it does not select
+// goes, too. The directories of the others are left out. Sets NumberOfRuns.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionChooseRun(
+    _Inout_ PREADER_SESSION Session
+    );
+
+//
 // Finds another store of the session that this one is a copy of, if there is
 // one: a session that lies beside its copy must not count twice.
 // Store: the store, with a valid header.
@@ -106,6 +131,16 @@ BOOLEAN
 SessionIsOnSameBoot(
     _In_ PCTRACE_STORE_HEADER First,
     _In_ PCTRACE_STORE_HEADER Second
+    );
+
+//
+// May a process have started another, by identifiers and times?
+//
+
+BOOLEAN
+SessionIsParent(
+    _In_ PCTRACE_STORE_HEADER Parent,
+    _In_ PCTRACE_STORE_HEADER Child
     );
 
 //

@@ -420,7 +420,7 @@ def by_process(results, root):
     """(process, function) -> calls."""
     found = {}
     for row in reader_json(results, 'report', '--by', 'process',
-                           root)['functions']:
+                           '--all-runs', root)['functions']:
         key = row['process_id'], row['function']
         found[key] = found.get(key, 0) + row['calls']
     return found
@@ -435,30 +435,32 @@ def check_same_thread(results, scratch):
 
     # A call that lies around the others: threads that were one would pair it
     # with those.
-    results.equal(counts(reader_json(results, 'report',
+    results.equal(counts(reader_json(results, 'report', '--all-runs',
                                      root.root)['functions']),
                   {'Alpha': 12, 'Beta': 14}, 'same thread: sums')
-    rows = reader_json(results, 'threads', root.root)['threads']
+    rows = reader_json(results, 'threads', '--all-runs',
+                       root.root)['threads']
     results.equal(sorted((row['process_id'], row['thread_id'], row['calls'])
                          for row in rows),
                   [(100, 7, 8), (200, 7, 7), (200, 7, 11)],
                   'same thread: it is three')
     rows = reader_json(results, 'report', '--by', 'process',
-                       root.root)['functions']
+                       '--all-runs', root.root)['functions']
     results.equal([(row['process_id'], row['function'], row['calls'])
                    for row in sorted(rows, key=lambda row: (
                        row['process_id'], row['calls']))],
                   [(100, 'Beta', 3), (100, 'Alpha', 5), (200, 'Alpha', 7),
                    (200, 'Beta', 11)],
                   'a process identifier that came twice')
-    results.equal(len(reader_json(results, 'modules', root.root)['modules']),
-                  1, 'one image at two bases')
+    rows = reader_json(results, 'modules', '--all-runs',
+                       root.root)['modules']
+    results.equal(len(rows), 1, 'one image at two bases')
     rows = reader_json(results, 'sessions', root.root)['sessions']
     results.equal([(row['directory'], row['parent_id']) for row in rows],
                   [('a', None), ('c', 100), ('b', None)],
                   'sessions: behind the parent')
     file = os.path.join(scratch, 'same.json')
-    support.reader('export', '--format', 'chrome', '-o',
+    support.reader('export', '--all-runs', '--format', 'chrome', '-o',
                    programs.windows_path(file),
                    programs.windows_path(root.root))
     with open(file, encoding='utf-8') as opened:
@@ -474,7 +476,8 @@ def check_same_thread(results, scratch):
     # Another build of the image is another module.
     root.add('d', 300, calls(0, 2, 100), created=20, stamp=0x77)
     root.add('e', 301, calls(0, 2, 100), created=21, guid=b'another guid 456')
-    rows = reader_json(results, 'modules', root.root)['modules']
+    rows = reader_json(results, 'modules', '--all-runs',
+                       root.root)['modules']
     results.equal(sorted(row['stores'] for row in rows), [1, 1, 3],
                   'other builds')
 
@@ -492,7 +495,7 @@ def check_boots(results, scratch):
              parent=200)
     for command in 'report', 'threads', 'live':
         code, text, errors = support.reader(
-            command, programs.windows_path(root.root))
+            command, '--all-runs', programs.windows_path(root.root))
         results.check(code == 1 and not text and
                       'different boots' in errors and
                       '--process' in errors, 'two boots: ' + command,
@@ -500,6 +503,11 @@ def check_boots(results, scratch):
     results.equal(counts(reader_json(results, 'report', '--process', '300',
                                      root.root)['functions']), {'Alpha': 7},
                   'two boots: --process')
+
+    # The newest run: its parent's identifier is one of the other boot.
+    results.equal(counts(reader_json(results, 'report',
+                                     root.root)['functions']), {'Alpha': 8},
+                  'two boots: the newest run')
     rows = reader_json(results, 'sessions', root.root)['sessions']
     results.equal([(row['process_id'], row['boot']) for row in rows],
                   [(100, 1), (200, 1), (300, 2), (400, 2)],
@@ -527,8 +535,8 @@ def check_around(results, scratch):
         file.write(bytes(65536))
     results.equal(by_process(results, root.root), expected,
                   'other files and directories')
-    code, _, errors = support.reader('report', programs.windows_path(
-        root.root))
+    code, _, errors = support.reader('report', '--all-runs',
+                                     programs.windows_path(root.root))
     results.equal((code, errors), (0, ''), 'nothing to say of them')
     rows = reader_json(results, 'sessions', root.root)['sessions']
     results.equal([(row['directory'], row['state']) for row in rows],
@@ -562,8 +570,8 @@ def check_around(results, scratch):
         file.write(b'no store' * 1000)
     results.equal(by_process(results, root.root), expected,
                   'a copy counts once')
-    code, _, errors = support.reader('report', programs.windows_path(
-        root.root))
+    code, _, errors = support.reader('report', '--all-runs',
+                                     programs.windows_path(root.root))
     results.check(code == 0 and errors.count('left out') == 2 and
                   'z copy\\made-up.exe-7-0.trace: it is a copy' in errors and
                   'b\\bad.trace: header' in errors, 'it is said', [errors])
@@ -782,7 +790,7 @@ def check_ctl(results, scratch):
     for number, words in enumerate(([], ['--process', str(one)])):
         folder = os.path.join(scratch, 'snapshot%d' % number)
         ctl(*words, ['snapshot', programs.windows_path(folder)])
-        found = reader_json(results, 'info', folder)
+        found = reader_json(results, 'info', '--all-runs', folder)
         chosen = [one] if number else order
         results.equal(([row['process_id'] for row in found['processes']] if
                        number == 0 else
