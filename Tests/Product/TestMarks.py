@@ -54,6 +54,8 @@ def action(kind, time, text='', thread=0):
 class Session:
     """A made-up session and what TraceReader says of it."""
 
+    runs = ()           # --all-runs, of processes that did not start each other
+
     def __init__(self, results, folder, threads, actions=None, names=NAMES,
                  **control):
         self.results, self.folder = results, folder
@@ -64,7 +66,7 @@ class Session:
 
     def run(self, command, *arguments, code=0, said=''):
         found, text, errors = support.reader(
-            command, *arguments, programs.windows_path(self.path))
+            command, *self.runs, *arguments, programs.windows_path(self.path))
         self.results.check(
             found == code and (said in errors if said else not errors),
             '%s: %s %s' % (os.path.basename(self.folder), command, arguments),
@@ -455,6 +457,7 @@ def check_processes(results, scratch):
     for name, session in ('one', first), ('two', second):
         shutil.copytree(session.path, os.path.join(parent, name))
     both = Session.__new__(Session)
+    both.runs = ('--all-runs', )
     both.results, both.folder, both.path = results, folder, parent
     note = 'process 4243 made-up.exe: what was recorded before the last clear'
     expected = {'A': (1, 90, 70), 'B': (2, 20, 20), 'C': (1, 150, 130),
@@ -529,6 +532,7 @@ def make_processes(results, folder, *processes):
             file.write(struct.pack('<Q', owner[1]))
         os.rename(session.path, os.path.join(parent, str(number)))
     both = Session.__new__(Session)
+    both.runs = ('--all-runs', )
     both.results, both.folder, both.path = results, folder, parent
     return both
 
