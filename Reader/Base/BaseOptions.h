@@ -64,6 +64,8 @@ Abstract:
 #define READER_OPTION_REMOVE      0x80000000000000ULL
 #define READER_OPTION_INTERNALS   0x8000000000000ULL
 #define READER_OPTION_ALL_RUNS    0x800000000000ULL
+#define READER_OPTION_MIN_DURATION 0x1000000000000ULL
+#define READER_OPTION_OPEN        0x2000000000000ULL
 
 //
 // What all commands take that read records and name functions.
@@ -124,6 +126,8 @@ typedef struct _READER_OPTIONS {
     ULONG Tail;                     // lines; 0: not given
     ULONG ThreadId;
     ULONG Depth;
+    ULONGLONG MinimumDuration;      // nanoseconds (ticks, if the rate is
+                                    // unknown); 0: not given
     ULONG IntervalInMilliseconds;
     ULONG NumberOfWorkers;          // 0: one for each processor
     ULONGLONG From;                 // nanoseconds after the session's first

@@ -17,21 +17,12 @@ Abstract:
 #include "CallRange.h"
 
 
-//
-// Says when a time stamp was, in the unit of --from and --to and as coarse as
-// it is shown.
-// Clock: the session's clock.
-// FirstTimestamp: the session's first record's.
-// Returns nanoseconds after the session's first record; ticks, if the rate is
-// not known.
-//
-
-static
+_Use_decl_annotations_
 ULONGLONG
 CallQueryTime(
-    _In_ PCCORE_CLOCK Clock,
-    _In_ ULONGLONG FirstTimestamp,
-    _In_ ULONGLONG Timestamp
+    PCCORE_CLOCK Clock,
+    ULONGLONG FirstTimestamp,
+    ULONGLONG Timestamp
     )
 {
     ULONGLONG Ticks = 0;
@@ -46,20 +37,12 @@ CallQueryTime(
 }
 
 
-//
-// Finds the first time stamp that is not before a time.
-// Clock: the session's clock.
-// FirstTimestamp: the session's first record's.
-// Time: the time, not 0.
-// Returns the time stamp; the largest one if there is none.
-//
-
-static
+_Use_decl_annotations_
 ULONGLONG
 CallFindTime(
-    _In_ PCCORE_CLOCK Clock,
-    _In_ ULONGLONG FirstTimestamp,
-    _In_ ULONGLONG Time
+    PCCORE_CLOCK Clock,
+    ULONGLONG FirstTimestamp,
+    ULONGLONG Time
     )
 {
     ULONGLONG Low = FirstTimestamp;

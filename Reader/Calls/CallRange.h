@@ -28,6 +28,31 @@ typedef READER_RANGE *PREADER_RANGE;
 typedef const READER_RANGE *PCREADER_RANGE;
 
 //
+// Says when a time stamp was, in the unit of --from and --to and as coarse as
+// it is shown: nanoseconds after the session's first record; ticks, if the rate
+// is not known.
+//
+
+ULONGLONG
+CallQueryTime(
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG FirstTimestamp,
+    _In_ ULONGLONG Timestamp
+    );
+
+//
+// Finds the first time stamp that is not before a time (not 0); the largest one
+// if there is none.
+//
+
+ULONGLONG
+CallFindTime(
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG FirstTimestamp,
+    _In_ ULONGLONG Time
+    );
+
+//
 // Finds what --from and --to select. FALSE: there is no such range, and the
 // error has been written.
 // Range: the range; all there is if neither was given.

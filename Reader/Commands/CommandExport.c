@@ -12,6 +12,7 @@ Abstract:
 
 #include "../Base/BaseFile.h"
 #include "../Session/SessionTreeStore.h"
+#include "../Calls/CallHold.h"
 #include "../Export/Export.h"
 #include "Command.h"
 
@@ -125,6 +126,17 @@ CommandExport(
         return READER_EXIT_FAILURE;
     }
 
+    if ((Options->Given &
+         (READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH)) != 0 &&
+        (Format->Flags & READER_EXPORT_CALLS) == 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: export: --min-duration, --depth: the "
+                     "format %s is of sums, which they would make wrong\n",
+                     Format->Name);
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
     if (Format->Routine == NULL) {
         return CommandExportReport(Context, Options);
     }
@@ -151,9 +163,10 @@ CommandExport(
 
     } else if (((Format->Flags & READER_EXPORT_CALLS) == 0 ||
                 SessionRequireCalls(&Export.Session, Format->Name)) &&
-               CallQueryRange(&Export.Session,
-                              Options,
-                              &Export.Range)) {
+               CallQueryRange(&Export.Session, Options, &Export.Range) &&
+               CallQueryMinimumTicks(&Export.Session,
+                                     Options,
+                                     &Export.MinimumTicks)) {
 
         FunctionInitializeFunctions(&Export.Functions, &Export.Session);
         ExitCode = Format->Routine(&Export);
@@ -210,6 +223,9 @@ const READER_COMMAND ReaderExportCommand = {
     "are named with -2, -3 and so on before the extension.  Each is a slice\n"
     "of time, complete in itself: calls that are open end there and begin\n"
     "again in the next, and both are marked continued.\n"
+    "In these four --min-duration leaves out calls that are shorter than TIME\n"
+    "(their part in the range is), and --depth what is called from the Nth\n"
+    "level.\n"
     "With --gzip the file is compressed: Perfetto and speedscope open it as\n"
     "it is.  SIZE of --split-size counts bytes before that.\n"
     "--workers, --general and --verbose are for the formats of sums: folded,\n"
@@ -228,7 +244,8 @@ const READER_COMMAND ReaderExportCommand = {
         READER_OPTION_GZIP |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
-        READER_OPTION_FILTER | READER_OPTIONS_OF_READING,
+        READER_OPTION_FILTER | READER_OPTIONS_OF_READING |
+        READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH,
     CommandExport,
     NULL,
     NULL

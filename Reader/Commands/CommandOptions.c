@@ -108,6 +108,11 @@ const READER_OPTION ReaderOptionList[] = {
     { "depth", "N", READER_OPTION_DEPTH, NULL,
       "at most N levels",
       READER_FIELD_NUMBER(Depth, 1, 0xFFFFFFFF, 0xFFFFFFFF) },
+    { "min-duration", "TIME", READER_OPTION_MIN_DURATION,
+      "nanoseconds, as a number, or as one with us, ms or s after it",
+      "no calls that are shorter than TIME (10us); of a tree, no nodes whose "
+      "total is",
+      .Kind = ReaderOptionDuration, READER_FIELD(MinimumDuration) },
     { "per-thread", NULL, READER_OPTION_TRACKS, NULL,
       "a tree for each thread, and one for each fiber it ran",
       READER_FIELD_NONE },
@@ -146,6 +151,9 @@ const READER_OPTION ReaderOptionList[] = {
       READER_FIELD_NONE },
     { "times", NULL, READER_OPTION_TIMES, NULL,
       "show the time of each event, in seconds after the first record",
+      READER_FIELD_NONE },
+    { "open", NULL, READER_OPTION_OPEN, NULL,
+      "also in CSV and JSON, the calls that are open at --from",
       READER_FIELD_NONE },
     { "from-start", NULL, READER_OPTION_FROM_START, NULL,
       "read all records, not only those from an index's last mark on",
@@ -729,6 +737,10 @@ CommandTakeOption(
 
     case ReaderOptionAge:
         IsGood = CommandTakeAge(Value, (PULONGLONG)Field);
+        break;
+
+    case ReaderOptionDuration:
+        IsGood = CommandTakeTime(Value, (PULONGLONG)Field);
         break;
 
     case ReaderOptionTime:

@@ -23,6 +23,7 @@ typedef enum _READER_OPTION_KIND {
     ReaderOptionSize,               // bytes; a number, or one with K, M or G
     ReaderOptionAge,                // 100 ns; a number with m, h, d or w
     ReaderOptionTime,               // nanoseconds, or the text of a mark
+    ReaderOptionDuration,           // nanoseconds
     ReaderOptionText,               // anything but nothing
     ReaderOptionWidth,              // "auto", "none", or Minimum to Maximum
     ReaderOptionWord,               // one of Words; the field gets its index

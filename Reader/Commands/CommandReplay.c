@@ -21,6 +21,7 @@ Abstract:
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionFilter.h"
+#include "../Calls/CallHold.h"
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallMerge.h"
 #include "../Calls/CallSiteTable.h"
@@ -36,8 +37,10 @@ static const READER_COLUMN ReaderReplayColumns[] = {
     READER_PROCESS_COLUMNS,
     { "", "event", ReaderColumnText, 0, 0,
       "enter, exit, abandoned, unmatched (an exit without an entry) or open "
-      "(at the end of the data); mark, start, stop or clear, of which the "
-      "fields depth to clock_jump are null." },
+      "(at the end of the data); with --open, open_before (a call that was "
+      "open at --from: time is when it was entered, and these are a thread's "
+      "first rows); mark, start, stop or clear, of which the fields depth to "
+      "clock_jump are null." },
     { "", "depth", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
       "0 is the outermost." },
     { "", "duration", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
@@ -76,26 +79,11 @@ static const PCSZ ReaderEventNames[] = {
 
 #define READER_MAXIMUM_REPLAY_DEPTH 60
 
-//
-// An event, without pointers into the frames that it was made from.
-//
-
-typedef struct _READER_REPLAY_EVENT {
-    CORE_EVENT_KIND Kind;
-    ULONG Depth;
-    ULONG Function;
-    ULONG Fiber;                    // 0: the thread's own stack
-    BOOLEAN IsTailCall;
-    BOOLEAN IsAfterJump;
-    ULONGLONG Timestamp;
-    ULONGLONG InclusiveTicks;
-} READER_REPLAY_EVENT;
-typedef READER_REPLAY_EVENT *PREADER_REPLAY_EVENT;
-
 typedef struct _READER_REPLAY_THREAD {
     READER_MERGE_THREAD Merge;      // the time stamp is the current event's
-    READER_REPLAY_EVENT Current;
-    READER_REPLAY_EVENT Next;
+    READER_HOLD Hold;
+    READER_CALL_EVENT Current;
+    READER_CALL_EVENT Next;
     BOOLEAN HasNext;
 } READER_REPLAY_THREAD;
 typedef READER_REPLAY_THREAD *PREADER_REPLAY_THREAD;
@@ -108,8 +96,8 @@ typedef struct _READER_REPLAY_LINE {
     PCREADER_ACTION Instant;        // NULL: it is an event
     ULONG Thread;                   // of the session
     BOOLEAN IsLeaf;                 // Last is its end, on the same line
-    READER_REPLAY_EVENT Event;
-    READER_REPLAY_EVENT Last;
+    READER_CALL_EVENT Event;
+    READER_CALL_EVENT Last;
 } READER_REPLAY_LINE;
 typedef READER_REPLAY_LINE *PREADER_REPLAY_LINE;
 typedef const READER_REPLAY_LINE *PCREADER_REPLAY_LINE;
@@ -126,7 +114,9 @@ typedef struct _READER_REPLAY {
     PREADER_REPLAY_LINE Lines;      // --tail: a ring, once it has Tail lines
     ULONG Capacity;
     ULONG Instant;                  // the next of the session's actions
+    READER_HOLD_RULES Rules;
     BOOLEAN ShowsTimes;
+    BOOLEAN ShowsOpen;              // what is open where the range begins
     READER_NOT_SHOWN NotShown;
     ULONG ExitCode;
 } READER_REPLAY;
@@ -147,41 +137,14 @@ CommandReplayRead(
     _Inout_ PREADER_REPLAY_THREAD Thread
     )
 {
-    CORE_EVENT Event;
     NTSTATUS Status;
 
-    Thread->HasNext = FALSE;
-    Status = CallNextEvent(&Thread->Merge.Stream, &Event);
-    if (!NT_SUCCESS(Status)) {
-        return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
-    }
-
-    if (Event.Frame == NULL || Event.Kind == CoreEventEnter) {
-
-        Status = FunctionFindFunction(&Replay->Functions,
-                                      Event.Site,
-                                      &Thread->Next.Function);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        if (Event.Frame != NULL) {
-            Event.Frame->Function = Thread->Next.Function;
-        }
-
-    } else {
-        Thread->Next.Function = Event.Frame->Function;
-    }
-
-    Thread->Next.Kind = Event.Kind;
-    Thread->Next.Depth = Event.Depth;
-    Thread->Next.Fiber = Event.Track;
-    Thread->Next.IsTailCall = Event.IsTailCall;
-    Thread->Next.IsAfterJump = Event.IsAfterJump;
-    Thread->Next.Timestamp = Event.Timestamp;
-    Thread->Next.InclusiveTicks = Event.InclusiveTicks;
-    Thread->HasNext = TRUE;
-    return STATUS_SUCCESS;
+    Status = CallNextHeldEvent(&Replay->Rules,
+                               &Thread->Hold,
+                               &Thread->Merge.Stream,
+                               &Thread->Next);
+    Thread->HasNext = NT_SUCCESS(Status);
+    return Status == STATUS_END_OF_FILE ? STATUS_SUCCESS : Status;
 }
 
 
@@ -205,6 +168,44 @@ CommandReplayAdvance(
 
 
 //
+// Takes the calls that are open where the range begins, unless their thread had
+// ended by then.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReplayTakeOpenCalls(
+    _Inout_ PREADER_REPLAY Replay,
+    _Inout_ PREADER_REPLAY_THREAD Thread
+    )
+{
+    PREADER_STREAM Stream = &Thread->Merge.Stream;
+    const READER_THREAD *Owner = &Replay->Session.Threads[Stream->Thread];
+
+    if (!Replay->ShowsOpen || Stream->Start == 0 ||
+        (!Owner->IsToTheEnd && Owner->EndTimestamp < Stream->Start)) {
+        return STATUS_SUCCESS;
+    }
+
+    return CallHoldOpenCalls(&Replay->Rules, &Thread->Hold, Stream);
+}
+
+
+static
+VOID
+CommandReplayEndThread(
+    _In_ PVOID RoutineContext,
+    _Inout_ PREADER_MERGE_THREAD Thread
+    )
+{
+    PREADER_REPLAY Replay = (PREADER_REPLAY)RoutineContext;
+
+    CallRundownHold(&Replay->Rules, &((PREADER_REPLAY_THREAD)Thread)->Hold);
+}
+
+
+//
 // Finds a thread's first event.
 // Returns STATUS_SUCCESS, STATUS_END_OF_FILE if it has none, or what failed.
 //
@@ -224,6 +225,10 @@ CommandReplayBeginThread(
     Status = CallSkipStream(&Replay->Tally,
                             &MergeThread->Stream,
                             Replay->Range.Start);
+    if (NT_SUCCESS(Status)) {
+        Status = CommandReplayTakeOpenCalls(Replay, Thread);
+    }
+
     if (NT_SUCCESS(Status)) {
         Status = CommandReplayRead(Replay, Thread);
     }
@@ -270,6 +275,36 @@ CommandReplayPutTime(
     } else {
         RtlWriteText(Writer, "%17llu ", Time);
     }
+}
+
+
+//
+// Writes when something was, in human units.
+//
+
+static
+VOID
+CommandReplayWriteTime(
+    _In_ const READER_REPLAY *Replay,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    ULONGLONG First = Replay->Range.FirstTimestamp;
+    RTL_WRITER Writer;
+    CHAR Text[32];
+    ULONG Blanks = 0;
+
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    OutputWriteTime(&Writer,
+                    Replay->Output.Clock,
+                    Timestamp > First ? Timestamp - First : 0);
+    while (Blanks < Writer.LengthInBytes && Text[Blanks] == ' ') {
+        Blanks += 1;
+    }
+
+    RtlWriteCleanText(Replay->Output.Writer,
+                      Text + Blanks,
+                      Writer.LengthInBytes - Blanks);
 }
 
 
@@ -358,14 +393,16 @@ CommandReplayPutText(
     )
 {
     PRTL_WRITER Writer = Replay->Output.Writer;
-    const READER_REPLAY_EVENT *Event = &Line->Event;
+    const READER_CALL_EVENT *Event = &Line->Event;
     BOOLEAN IsLeaf = Line->IsLeaf;
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
     const READER_THREAD *Owner =
         &Replay->Session.Threads[Line->Thread];
 
-    CommandReplayPutTime(Replay, Event->Timestamp);
+    CommandReplayPutTime(Replay,
+                         Event->IsOpenBefore ? Event->EnterTimestamp
+                                             : Event->Timestamp);
     if (Event->Kind == CoreEventEnter && !IsLeaf) {
         RtlWriteText(Writer, "%*s", READER_TIME_WIDTH, "");
     } else if (Event->Kind == CoreEventUnmatched) {
@@ -395,8 +432,8 @@ CommandReplayPutText(
     }
 
     RtlWriteText(Writer, "%6u", Owner->ThreadId);
-    if (Event->Fiber != 0) {
-        RtlWriteText(Writer, ":%u", Event->Fiber);
+    if (Event->Track != 0) {
+        RtlWriteText(Writer, ":%u", Event->Track);
     }
 
     RtlWriteText(Writer, "] | ");
@@ -421,6 +458,12 @@ CommandReplayPutText(
         RtlWriteText(Writer, IsLeaf ? ";" : " {");
         if (Event->IsTailCall) {
             RtlWriteText(Writer, " /* tail call */");
+        }
+
+        if (Event->IsOpenBefore) {
+            RtlWriteText(Writer, " /* open since ");
+            CommandReplayWriteTime(Replay, Event->EnterTimestamp);
+            RtlWriteText(Writer, " */");
         }
 
         if (IsLeaf && Line->Last.Kind != CoreEventExit) {
@@ -465,17 +508,22 @@ CommandReplayPutRow(
     )
 {
     PREADER_OUTPUT Output = &Replay->Output;
-    const READER_REPLAY_EVENT *Event = &Line->Event;
+    const READER_CALL_EVENT *Event = &Line->Event;
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
     const READER_MODULE *Module = Replay->Session.Modules[Function->Module];
     const READER_THREAD *Owner =
         &Replay->Session.Threads[Line->Thread];
 
-    OutputPutNumber(Output, Event->Timestamp - Replay->Range.FirstTimestamp);
+    OutputPutNumber(Output,
+                    (Event->IsOpenBefore ? Event->EnterTimestamp
+                                         : Event->Timestamp) -
+                        Replay->Range.FirstTimestamp);
     OutputPutNumber(Output, Owner->ThreadId);
     SessionPutProcess(Output, &Replay->Session, Owner->Process);
-    OutputPutString(Output, ReaderEventNames[Event->Kind]);
+    OutputPutString(Output,
+                    Event->IsOpenBefore ? "open_before"
+                                        : ReaderEventNames[Event->Kind]);
     OutputPutNumber(Output, Event->Depth);
     if (Event->Kind == CoreEventEnter || Event->Kind == CoreEventUnmatched) {
         OutputPutNothing(Output);
@@ -485,7 +533,7 @@ CommandReplayPutRow(
 
     OutputPutText(Output, Module->Name, Module->NameLength);
     OutputPutText(Output, Function->Name, Function->NameLength);
-    OutputPutNumber(Output, Event->Fiber);
+    OutputPutNumber(Output, Event->Track);
     if (Event->Kind == CoreEventEnter) {
         OutputPutNumber(Output, Event->IsTailCall);
     } else {
@@ -695,7 +743,7 @@ static
 BOOLEAN
 CommandReplayIsShown(
     _Inout_ PREADER_REPLAY Replay,
-    _In_ const READER_REPLAY_EVENT *Event
+    _In_ const READER_CALL_EVENT *Event
     )
 {
     PREADER_FUNCTION Function =
@@ -754,10 +802,11 @@ CommandReplayStep(
         Line.Last = Thread->Next;
         Line.IsLeaf = Replay->Options->Format == ReaderFormatText &&
                       Thread->Current.Kind == CoreEventEnter &&
+                      !Thread->Current.IsOpenBefore &&
                       Thread->HasNext &&
                       Thread->Next.Kind != CoreEventEnter &&
                       Thread->Next.Kind != CoreEventUnmatched &&
-                      Thread->Next.Fiber == Thread->Current.Fiber &&
+                      Thread->Next.Track == Thread->Current.Track &&
                       Thread->Next.Depth == Thread->Current.Depth;
 
         Status = CommandReplayTakeLine(Replay, &Line);
@@ -792,6 +841,7 @@ CommandReplayRun(
 
     Merge->Session = &Replay->Session;
     Merge->Begin = CommandReplayBeginThread;
+    Merge->End = CommandReplayEndThread;
     Merge->RoutineContext = Replay;
     Merge->SizeOfThread = sizeof(READER_REPLAY_THREAD);
     Status = CallBeginMerge(Merge, Replay->Options);
@@ -835,6 +885,7 @@ CommandReplay(
     )
 {
     READER_REPLAY Replay;
+    ULONGLONG MinimumTicks;
     NTSTATUS Status;
 
     if ((Options->Given & READER_OPTION_TAIL) != 0 &&
@@ -853,7 +904,8 @@ CommandReplay(
     }
 
     if (!SessionRequireCalls(&Replay.Session, "replay") ||
-        !CallQueryRange(&Replay.Session, Options, &Replay.Range)) {
+        !CallQueryRange(&Replay.Session, Options, &Replay.Range) ||
+        !CallQueryMinimumTicks(&Replay.Session, Options, &MinimumTicks)) {
         CommandCloseCommandSession(&Replay.Session);
         return READER_EXIT_FAILURE;
     }
@@ -861,6 +913,14 @@ CommandReplay(
     Replay.Instant = SessionFirstInstant(&Replay.Session, Replay.Range.Start);
     FunctionInitializeFunctions(&Replay.Functions, &Replay.Session);
     CallInitializeTally(&Replay.Tally, &Replay.Functions, NULL);
+    CallInitializeHoldRules(&Replay.Rules,
+                            &Replay.Functions,
+                            Options,
+                            MinimumTicks,
+                            &Replay.NotShown);
+    Replay.ShowsOpen = (Options->Given & READER_OPTION_FROM) != 0 &&
+                       (Options->Format == ReaderFormatText ||
+                        (Options->Given & READER_OPTION_OPEN) != 0);
     OutputBeginDocument(&Replay.Output,
                         Context->Output,
                         Options->Format,
@@ -938,6 +998,7 @@ CommandReplay(
 static const PCREADER_TABLE ReaderReplayTables[] = {
     &ReaderReplayTable,
     &ReaderNotShownTable,
+    &ReaderLimitsTable,
     NULL
 };
 
@@ -947,6 +1008,12 @@ const READER_COMMAND ReaderReplayCommand = {
     "Shows the calls as they happened",
     "--from and --to need a session with times; --times shows what they\n"
     "take.  In text, a ~ stands where the clock thread may have stood still.\n"
+    "With --from, the first lines of a thread are the calls that are open\n"
+    "there, with /* open since TIME */ behind them; CSV and JSON have them\n"
+    "with --open.  --min-duration leaves out calls that are shorter than TIME,\n"
+    "and with them what they call; a call that was open at the end is as long\n"
+    "as its thread's records.  --depth N leaves out what is called from the\n"
+    "Nth level.\n"
     "--tail N shows the last N lines (rows) of all threads, or of the range,\n"
     "with the calls that were open at the end.  It reads the whole range; add\n"
     "--from -1s where that takes long.\n"
@@ -956,11 +1023,13 @@ const READER_COMMAND ReaderReplayCommand = {
     "  TraceReader replay --limit 100 SESSION\n"
     "  TraceReader replay --tail 40 SESSION\n"
     "  TraceReader replay --from 20ms --to 21ms --times SESSION\n"
+    "  TraceReader replay --min-duration 1ms --depth 5 SESSION\n"
     "  TraceReader replay --function Game::Load --json SESSION\n",
     READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
         READER_OPTION_TAIL | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING |
-        READER_OPTION_FILTER | READER_OPTION_TIMES,
+        READER_OPTION_FILTER | READER_OPTION_TIMES | READER_OPTION_OPEN |
+        READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH,
     CommandReplay,
     ReaderReplayTables,
     NULL

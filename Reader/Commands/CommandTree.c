@@ -17,6 +17,7 @@ Abstract:
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionProcess.h"
 #include "../Functions/FunctionCache.h"
+#include "../Calls/CallHold.h"
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallProbe.h"
 #include "../Sums/SumPaths.h"
@@ -282,6 +283,7 @@ CommandTree(
     READER_TREE Tree;
     READER_COST Cost;
     ULONG ExitCode = READER_EXIT_FAILURE;
+    ULONGLONG MinimumTicks;
     ULONG Index;
     NTSTATUS Status;
 
@@ -292,7 +294,8 @@ CommandTree(
     }
 
     if (!CallBeginProbe(&Session, Options) ||
-        !CallQueryRange(&Session, Options, &Range)) {
+        !CallQueryRange(&Session, Options, &Range) ||
+        !CallQueryMinimumTicks(&Session, Options, &MinimumTicks)) {
         CommandCloseCommandSession(&Session);
         goto EndTeam;
     }
@@ -314,7 +317,7 @@ CommandTree(
         CallSubtractProbe(&Session, &Tree.Nodes[Index].Statistics);
     }
 
-    SumFilterTree(&Tree, Options->Filter);
+    SumFilterTree(&Tree, Options->Filter, MinimumTicks);
     Status = SumSortTree(&Tree);
     if (!NT_SUCCESS(Status)) {
         ExitCode = BaseFail(Context, "tree", Options->PathUtf8, Status);
@@ -356,6 +359,7 @@ EndTeam:
 static const PCREADER_TABLE ReaderTreeTables[] = {
     &ReaderTreeProbeTable,
     &ReaderNodesNotShownTable,
+    &ReaderLimitsTable,
     NULL
 };
 
@@ -369,6 +373,8 @@ const READER_COMMAND ReaderTreeCommand = {
     "A function that --function names is shown with the calls that lead\n"
     "to it and the calls inside; one that is excluded is left out with\n"
     "the calls inside.\n"
+    "--min-duration hides nodes whose total, with the time of abandoned\n"
+    "calls, is less than TIME; not those that lead to one that has it.\n"
     READER_NOT_SHOWN_NOTE("nodes")
     READER_PROBE_HELP
     READER_TICKS_NOTE,
@@ -381,7 +387,8 @@ const READER_COMMAND ReaderTreeCommand = {
         READER_OPTION_WORKERS | READER_OPTION_GENERAL |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
         READER_OPTIONS_OF_READING |
-        READER_OPTION_FILTER | READER_OPTION_PROBE,
+        READER_OPTION_FILTER | READER_OPTION_PROBE |
+        READER_OPTION_MIN_DURATION,
     CommandTree,
     ReaderTreeTables,
     NULL

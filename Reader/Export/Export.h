@@ -22,6 +22,7 @@ typedef struct _READER_EXPORT {
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
     READER_RANGE Range;
+    ULONGLONG MinimumTicks;         // --min-duration; 0: not given
     ULONGLONG NumberShown;          // of functions or nodes, by a filter
     READER_NOT_SHOWN NotShown;
     ULONGLONG NumberOfRecords;      // these four of a tree: as in READER_TREE

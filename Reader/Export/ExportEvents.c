@@ -32,9 +32,8 @@ Abstract:
 
 typedef struct _READER_EVENTS_THREAD {
     READER_MERGE_THREAD Merge;
-    CORE_EVENT_KIND Kind;           // of what comes next
-    ULONG Function;
-    ULONG Fiber;
+    READER_HOLD Hold;
+    READER_CALL_EVENT Next;
     PULONG Tracks;                  // by fiber, their indexes plus 1; 0: none
     ULONG CapacityOfTracks;
 } READER_EVENTS_THREAD;
@@ -794,44 +793,36 @@ ExportReadCall(
     _Inout_ PREADER_EVENTS_THREAD Thread
     )
 {
-    CORE_EVENT Event;
+    PREADER_CALL_EVENT Event = &Thread->Next;
     NTSTATUS Status;
 
     for (;;) {
 
-        Status = CallNextEvent(&Thread->Merge.Stream, &Event);
+        Status = CallNextHeldEvent(&Events->Rules,
+                                   &Thread->Hold,
+                                   &Thread->Merge.Stream,
+                                   Event);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
 
-        Events->NumberOfRecords += 1;
-        if (Events->NumberOfRecords % READER_EVENTS_PER_PROGRESS == 0) {
+        if (Events->Rules.NumberOfRecords - Events->NumberShown >=
+            READER_EVENTS_PER_PROGRESS) {
+            Events->NumberShown = Events->Rules.NumberOfRecords;
             BaseShowProgress(&Events->Progress,
-                             Events->NumberOfRecords +
+                             Events->NumberShown +
                                    Events->Tally.NumberOfRecords);
         }
 
-        if (Event.Kind == CoreEventUnmatched) {
+        if (Event->Kind == CoreEventUnmatched) {
             Events->Unmatched += 1;
             continue;
         }
 
-        if (Event.Kind == CoreEventEnter) {
-            Status = FunctionFindFunction(&Events->Export->Functions,
-                                          Event.Site,
-                                          &Event.Frame->Function);
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-        }
-
         if (ExportIsCallShown(Events,
-                              Event.Frame->Function,
-                              Event.Kind == CoreEventEnter)) {
-            Thread->Kind = Event.Kind;
-            Thread->Function = Event.Frame->Function;
-            Thread->Fiber = Event.Track;
-            Thread->Merge.Timestamp = Event.Timestamp;
+                              Event->Function,
+                              Event->Kind == CoreEventEnter)) {
+            Thread->Merge.Timestamp = Event->Timestamp;
             return STATUS_SUCCESS;
         }
     }
@@ -936,12 +927,28 @@ ExportEnterOpenCalls(
 
     ExportPutInstants(Events, Thread->Merge.Stream.Start - 1);
     ExportSetEventTime(Events, Thread->Merge.Stream.Start);
+
+    //
+    // How long they are is known later.
+    //
+
+    if (Events->Rules.MinimumTicks != 0) {
+        return CallHoldOpenCalls(&Events->Rules,
+                                 &Thread->Hold,
+                                 &Thread->Merge.Stream);
+    }
+
     for (Index = 0; Index < Pair->NumberOfStacks; Index++) {
 
         Stack = &Pair->Stacks[Index];
         for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
 
             ULONG Function = Stack->Frames[Depth].Function;
+
+            if (Depth >= Events->Rules.Depth) {
+                Events->NotShown.DeepCalls += 1;
+                continue;
+            }
 
             if (!ExportIsCallShown(Events, Function, TRUE)) {
                 continue;
@@ -1058,6 +1065,7 @@ ExportEndEventsThread(
     }
 
     Allocator->Free(Allocator->Context, Thread->Tracks);
+    CallRundownHold(&Events->Rules, &Thread->Hold);
 }
 
 
@@ -1079,16 +1087,22 @@ ExportPutNextEvent(
 
     ExportPutInstants(Events, Thread->Merge.Timestamp);
     ExportSplitWhenDue(Events);
-    Status = ExportFindExportTrack(Events, Thread, Thread->Fiber, &Track);
+    Status = ExportFindExportTrack(Events, Thread, Thread->Next.Track, &Track);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
     ExportSetEventTime(Events, Thread->Merge.Timestamp);
-    switch (Thread->Kind) {
+    switch (Thread->Next.Kind) {
 
     case CoreEventEnter:
-        Status = ExportEnterCall(Events, Track, Thread->Function, 0);
+        Events->BegunBefore += Thread->Next.IsOpenBefore;
+        Status = ExportEnterCall(Events,
+                                 Track,
+                                 Thread->Next.Function,
+                                 Thread->Next.IsOpenBefore
+                                     ? READER_CALL_BEGUN_BEFORE
+                                     : 0);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
@@ -1168,7 +1182,7 @@ ExportShowSkipping(
     PREADER_EVENTS Events = (PREADER_EVENTS)Context;
 
     BaseShowProgress(&Events->Progress,
-                     Events->NumberOfRecords +
+                     Events->NumberShown +
                            Events->Tally.NumberOfRecords);
 }
 
@@ -1255,6 +1269,15 @@ ExportPutEventsNote(
                      Events->NotShown.Rows);
     }
 
+    if ((Events->NotShown.ShortCalls | Events->NotShown.DeepCalls) != 0) {
+        RtlWriteText(Errors,
+                     "TraceReader: export: left out: %llu calls that are "
+                     "shorter than --min-duration, %llu deeper than "
+                     "--depth\n",
+                     Events->NotShown.ShortCalls,
+                     Events->NotShown.DeepCalls);
+    }
+
     if (Events->Unmatched != 0) {
         RtlWriteText(Errors,
                      "TraceReader: export: left out: %llu exits without an "
@@ -1317,6 +1340,11 @@ ExportEvents(
                                               Export->Range.Start);
     BaseInitializeMap(&Events->Identifiers, Context->Allocator);
     CallInitializeTally(&Events->Tally, &Export->Functions, NULL);
+    CallInitializeHoldRules(&Events->Rules,
+                            &Export->Functions,
+                            Options,
+                            Export->MinimumTicks,
+                            &Events->NotShown);
     ExportBeginEventsProgress(Events);
     if (Export->Range.Start != 0) {
         ExportSetEventTime(Events, Export->Range.Start);

@@ -15,6 +15,7 @@ Abstract:
 #define TRACER_EXPORT_EVENTS_H
 
 #include "../Base/BaseFile.h"
+#include "../Calls/CallHold.h"
 #include "../Calls/CallMerge.h"
 #include "Export.h"
 
@@ -160,7 +161,8 @@ typedef struct _READER_EVENTS {
     ULONG NumberInOrder;
     ULONG CapacityOfOrder;
     READER_NOT_SHOWN NotShown;
-    ULONGLONG NumberOfRecords;
+    READER_HOLD_RULES Rules;
+    ULONGLONG NumberShown;          // records, by the progress
     ULONGLONG NumberOfEvents;
     ULONGLONG NumberOfCalls;
     ULONGLONG NumberOfBytes;        // of the files that are complete

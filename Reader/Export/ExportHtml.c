@@ -328,7 +328,7 @@ ExportPrepareHtml(
     NTSTATUS Status;
 
     Status = ExportAddHtmlTrees(Html);
-    SumFilterTree(&Html->Tree, Html->Export->Options->Filter);
+    SumFilterTree(&Html->Tree, Html->Export->Options->Filter, 0);
     if (NT_SUCCESS(Status)) {
         Status = SumSortTree(&Html->Tree);
     }

@@ -50,7 +50,7 @@ ExportTree(
     if ((Flags & READER_EXPORT_FUNCTIONS) != 0) {
         FunctionFilterFunctions(&Export->Functions, Options->Filter);
     } else {
-        SumFilterTree(&Tree, Options->Filter);
+        SumFilterTree(&Tree, Options->Filter, 0);
         Export->NumberShown = Tree.NumberShown;
         Export->NotShown = Tree.NotShown;
     }

@@ -52,6 +52,24 @@ static const READER_COLUMN ReaderNotShownColumns[] = {
       "Their calls." }
 };
 
+static const READER_COLUMN ReaderLimitsColumns[] = {
+    { "", "short_calls", ReaderColumnNumber, 0, 0,
+      "Calls that --min-duration left out." },
+    { "", "short_nodes", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
+      "Of a tree: their nodes; else null." },
+    { "", "deep_calls", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
+      "Calls that --depth left out, short ones among them; null of a tree." }
+};
+
+const READER_TABLE ReaderLimitsTable = {
+    "limits",
+    ReaderLimitsColumns,
+    RTL_NUMBER_OF(ReaderLimitsColumns),
+    FALSE,
+    TRUE,
+    "Only in JSON, with --min-duration or --depth: what these left out."
+};
+
 const READER_TABLE ReaderNotShownTable = {
     "not_shown",
     ReaderNotShownColumns,
@@ -748,6 +766,60 @@ FunctionFilterFunctions(
 }
 
 
+//
+// What is deeper than --depth is never made a node.
+//
+
+static
+VOID
+FunctionPutLimits(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_NOT_SHOWN NotShown
+    )
+{
+    PRTL_WRITER Writer = Output->Writer;
+
+    if (Output->Format == ReaderFormatText) {
+
+        if (NotShown->ShortNodes != 0) {
+            RtlWriteText(Writer,
+                         "Not shown (--min-duration): %llu node%s, %llu "
+                         "call%s.\n",
+                         NotShown->ShortNodes,
+                         NotShown->ShortNodes == 1 ? "" : "s",
+                         NotShown->ShortCalls,
+                         NotShown->ShortCalls == 1 ? "" : "s");
+        } else if (NotShown->ShortCalls != 0) {
+            RtlWriteText(Writer,
+                         "Not shown (--min-duration): %llu call%s.\n",
+                         NotShown->ShortCalls,
+                         NotShown->ShortCalls == 1 ? "" : "s");
+        }
+
+        if (NotShown->DeepCalls != 0) {
+            RtlWriteText(Writer,
+                         "Not shown (--depth): %llu call%s.\n",
+                         NotShown->DeepCalls,
+                         NotShown->DeepCalls == 1 ? "" : "s");
+        }
+
+    } else if (Output->Format == ReaderFormatJson) {
+
+        OutputBeginTable(Output, &ReaderLimitsTable, 0);
+        OutputPutNumber(Output, NotShown->ShortCalls);
+        if (NotShown->AreNodes) {
+            OutputPutNumber(Output, NotShown->ShortNodes);
+            OutputPutNothing(Output);
+        } else {
+            OutputPutNothing(Output);
+            OutputPutNumber(Output, NotShown->DeepCalls);
+        }
+
+        OutputEndTable(Output);
+    }
+}
+
+
 _Use_decl_annotations_
 VOID
 FunctionPutNotShown(
@@ -757,6 +829,10 @@ FunctionPutNotShown(
     )
 {
     PCSZ Unit = NotShown->AreNodes ? "node" : "function";
+
+    if (NotShown->HasLimits) {
+        FunctionPutLimits(Output, NotShown);
+    }
 
     if (Filter == NULL) {
         return;

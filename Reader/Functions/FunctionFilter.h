@@ -84,6 +84,10 @@ typedef struct _READER_NOT_SHOWN {
     ULONGLONG Rows;                 // functions, or nodes
     ULONGLONG Calls;
     BOOLEAN AreNodes;
+    BOOLEAN HasLimits;              // --min-duration or --depth was given
+    ULONGLONG ShortNodes;           // these are theirs; of a tree
+    ULONGLONG ShortCalls;
+    ULONGLONG DeepCalls;
 } READER_NOT_SHOWN;
 typedef READER_NOT_SHOWN *PREADER_NOT_SHOWN;
 typedef const READER_NOT_SHOWN *PCREADER_NOT_SHOWN;
@@ -94,9 +98,11 @@ typedef const READER_NOT_SHOWN *PCREADER_NOT_SHOWN;
 
 extern const READER_TABLE ReaderNotShownTable;
 extern const READER_TABLE ReaderNodesNotShownTable;
+extern const READER_TABLE ReaderLimitsTable;
 
 //
-// Says how much the filter has left out: a line of text, a table in JSON.
+// Says how much the filter has left out: a line of text, a table in JSON; and
+// likewise --min-duration and --depth.
 // Output: the output, between two tables.
 // Filter: the filter; NULL: nothing is said.
 //

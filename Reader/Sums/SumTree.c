@@ -518,23 +518,69 @@ SumDecideNodes(
 }
 
 
+//
+// Of the nodes that are shown hides those that have less time than that, and
+// none below them that has it.
+//
+
+static
+VOID
+SumHideShortNodes(
+    _Inout_ PREADER_TREE Tree,
+    _In_ ULONGLONG MinimumTicks
+    )
+{
+    PREADER_NODE Node;
+    ULONG Index;
+
+    for (Index = Tree->NumberOfNodes - 1; Index > READER_ROOT_NODE; Index--) {
+
+        Node = &Tree->Nodes[Index];
+        if (Node->IsShown && !Node->IsLong) {
+
+            Node->IsLong = Node->Function != READER_NONE &&
+                           Node->Statistics.TotalTicks +
+                                   Node->Statistics.AbandonedTicks >=
+                               MinimumTicks;
+        }
+
+        if (Node->IsLong) {
+            Tree->Nodes[Node->Parent].IsLong = TRUE;
+        } else if (Node->IsShown) {
+            Node->IsShown = FALSE;
+            if (Node->Function != READER_NONE) {
+                Tree->NotShown.ShortNodes += 1;
+                Tree->NotShown.ShortCalls += Node->Statistics.Calls;
+                Node->IsShort = TRUE;
+                RtlZeroBytes(&Node->Statistics, sizeof(Node->Statistics));
+            }
+        }
+    }
+}
+
+
 _Use_decl_annotations_
 VOID
 SumFilterTree(
     PREADER_TREE Tree,
-    PCREADER_FILTER Filter
+    PCREADER_FILTER Filter,
+    ULONGLONG MinimumTicks
     )
 {
     PREADER_NODE Above;
     PREADER_NODE Node;
     ULONG Index;
 
-    if (Filter == NULL) {
+    if (Filter == NULL && MinimumTicks == 0) {
         return;
     }
 
     FunctionFilterFunctions(Tree->Functions, Filter);
     SumDecideNodes(Tree);
+    if (MinimumTicks != 0) {
+        Tree->NotShown.HasLimits = TRUE;
+        SumHideShortNodes(Tree, MinimumTicks);
+    }
 
     for (Index = 0; Index < Tree->NumberOfNodes; Index++) {
         Tree->Nodes[Index].FirstChild = READER_NONE;
@@ -555,7 +601,7 @@ SumFilterTree(
                 Tree->NumberShown += 1;
             }
 
-        } else if (Node->Function != READER_NONE) {
+        } else if (Node->Function != READER_NONE && !Node->IsShort) {
 
             Tree->NotShown.Rows += 1;
             Tree->NotShown.Calls += Node->Statistics.Calls;

@@ -38,6 +38,8 @@ typedef struct _READER_NODE {
     BOOLEAN IsShown;                // these three by SumFilterTree
     BOOLEAN IsInside;               // of a function that is shown for itself
     BOOLEAN IsExcluded;             // or inside of one that is
+    BOOLEAN IsLong;                 // these two by --min-duration: it, or one
+    BOOLEAN IsShort;                // below it, has that time; it is hidden
     BOOLEAN IsOutermost;            // by SumTree: no node above is of
                                     // the same function
 } READER_NODE;
@@ -214,13 +216,15 @@ SumAddTreesToTree(
     );
 
 //
-// Takes the nodes that a filter leaves out off their parents; NULL: none.
+// Takes the nodes that a filter leaves out off their parents (NULL: none), and
+// those whose total is less than that, with all below them.
 //
 
 VOID
 SumFilterTree(
     _Inout_ PREADER_TREE Tree,
-    _In_opt_ PCREADER_FILTER Filter
+    _In_opt_ PCREADER_FILTER Filter,
+    _In_ ULONGLONG MinimumTicks
     );
 
 //
