@@ -38,6 +38,7 @@ Packages="
     python3
     python3-jsonschema
     python3-pyte
+    tzdata
     unzip
     valgrind
     wine

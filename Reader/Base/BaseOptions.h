@@ -66,6 +66,7 @@ Abstract:
 #define READER_OPTION_ALL_RUNS    0x800000000000ULL
 #define READER_OPTION_MIN_DURATION 0x1000000000000ULL
 #define READER_OPTION_OPEN        0x2000000000000ULL
+#define READER_OPTION_WALL        0x4000000000000ULL
 
 //
 // What all commands take that read records and name functions.
@@ -105,6 +106,19 @@ typedef enum _READER_SORT_KEY {
     ReaderSortName
 } READER_SORT_KEY;
 
+//
+// A time is nanoseconds after the session's first record, or before its last,
+// or of a clock: since midnight or, with a date, since 1601, local or UTC.
+//
+
+#define READER_TIME_AFTER_FIRST 0
+#define READER_TIME_BEFORE_LAST 1
+#define READER_TIME_CLOCK       2       // or more: a clock's
+#define READER_TIME_DATE        0x4     // it has a date
+#define READER_TIME_UTC         0x8
+
+#define READER_IS_CLOCK_TIME(Kind) ((Kind) >= READER_TIME_CLOCK)
+
 #define READER_MAXIMUM_NAMES 32
 
 typedef struct _READER_FILTER *PREADER_FILTER;      // FunctionFilter.h
@@ -115,6 +129,7 @@ typedef struct _READER_OPTIONS {
     PCSZ PathUtf8;
     READER_FORMAT Format;
     BOOLEAN IsRaw;                  // --raw
+    BOOLEAN IsWallUtc;              // --wall utc
     READER_SORT_KEY SortKey;
     PCWSTR First;                   // the argument before the path; "" if
     PCSZ FirstUtf8;                 // the command takes none
@@ -132,10 +147,12 @@ typedef struct _READER_OPTIONS {
     ULONG NumberOfWorkers;          // 0: one for each processor
     ULONGLONG From;                 // nanoseconds after the session's first
     ULONGLONG To;                   // record (ticks, if the rate is unknown)
-    BOOLEAN IsFromBeforeEnd;        // these are nanoseconds before the last
-    BOOLEAN IsToBeforeEnd;          // record
+    UCHAR FromKind;                 // READER_TIME_*: what these two are
+    UCHAR ToKind;
     PCSZ FromMark;                  // instead of these: a mark's text; NULL:
     PCSZ ToMark;                    // not given
+    PCSZ FromText;                  // the values, as they were given
+    PCSZ ToText;
     ULONGLONG IndexInterval;        // 0: no index
     PCWSTR Module;
     PCWSTR Process;                 // --process; NULL: not given

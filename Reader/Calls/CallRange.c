@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseZone.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionProcess.h"
 #include "../Session/SessionTreeStore.h"
@@ -345,6 +346,74 @@ CallApplyClears(
 
 
 _Use_decl_annotations_
+ULONGLONG
+CallFindWallTime(
+    const READER_SESSION *Session,
+    ULONGLONG FirstTimestamp,
+    BOOLEAN IsUtc,
+    PLONG Zone
+    )
+{
+    ULONGLONG First;
+
+    First = CoreTimestampToSystemTime(&Session->Clock, FirstTimestamp);
+    *Zone = IsUtc ? 0 : BaseQueryZone(Session->Context->Rtl, First);
+    return First * 100 + (ULONGLONG)(*Zone * (LONGLONG)READER_SECOND);
+}
+
+
+//
+// Finds what a time of --from or --to is after the first record.
+// Length: of the session, in the same unit.
+// IsBeforeFirst: set if it is before that, and 0 is returned.
+//
+
+static
+ULONGLONG
+CallResolveTime(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_RANGE Range,
+    _In_ ULONGLONG Time,
+    _In_ UCHAR Kind,
+    _In_ ULONGLONG Length,
+    _Inout_ PBOOLEAN IsBeforeFirst
+    )
+{
+    ULONGLONG First;
+    LONG Zone;
+
+    if (Kind == READER_TIME_AFTER_FIRST) {
+        return Time;
+    }
+
+    if (Kind == READER_TIME_BEFORE_LAST) {
+        *IsBeforeFirst = Time > Length;
+        return Time < Length ? Length - Time : 0;
+    }
+
+    First = CallFindWallTime(Session,
+                             Range->FirstTimestamp,
+                             (Kind & READER_TIME_UTC) != 0,
+                             &Zone);
+
+    //
+    // Without a date it is of the day on which the session began, or of the
+    // next, if it was recorded then.
+    //
+
+    if ((Kind & READER_TIME_DATE) == 0) {
+        Time += First - First % READER_DAY;
+        if (Time < First && Time + READER_DAY <= First + Length) {
+            Time += READER_DAY;
+        }
+    }
+
+    *IsBeforeFirst = Time < First;
+    return Time < First ? 0 : Time - First;
+}
+
+
+_Use_decl_annotations_
 BOOLEAN
 CallQueryRange(
     PREADER_SESSION Session,
@@ -403,16 +472,31 @@ CallQueryRange(
         return FALSE;
     }
 
-    From = Options->From;
-    To = Options->To;
+    if ((READER_IS_CLOCK_TIME(Options->FromKind) ||
+         READER_IS_CLOCK_TIME(Options->ToKind)) &&
+        Session->Clock.Ticks == 0) {
+        RtlWriteText(Errors,
+                     "TraceReader: %s: --from, --to: the session does not say "
+                     "at what time of day it was recorded\n",
+                     Options->Command);
+        RtlFlushWriter(Errors);
+        return FALSE;
+    }
+
     Length = CallQueryTime(&Session->Clock, Range->FirstTimestamp, Last);
-    if (Options->IsFromBeforeEnd) {
-        From = From < Length ? Length - From : 0;
-    }
-    if (Options->IsToBeforeEnd) {
-        IsBeforeFirst = To > Length;
-        To = To < Length ? Length - To : 0;
-    }
+    From = CallResolveTime(Session,
+                           Range,
+                           Options->From,
+                           Options->FromKind,
+                           Length,
+                           &IsBeforeFirst);
+    IsBeforeFirst = FALSE;
+    To = CallResolveTime(Session,
+                         Range,
+                         Options->To,
+                         Options->ToKind,
+                         Length,
+                         &IsBeforeFirst);
 
     if (From > To) {
         CallFailRange(Session, Options, Range, Last);
@@ -465,6 +549,7 @@ CallPutRangeNote(
 {
     READER_NOTE Note;
     PCSZ Unit = Output->Clock->Ticks != 0 ? "ns" : "ticks";
+    BOOLEAN IsFromBeforeEnd = Options->FromKind == READER_TIME_BEFORE_LAST;
 
     if (Output->Format != ReaderFormatText ||
         (Options->Given & (READER_OPTION_FROM | READER_OPTION_TO)) == 0) {
@@ -475,32 +560,40 @@ CallPutRangeNote(
     RtlWriteText(&Note.Writer, "Range: from ");
     if (Options->FromMark != NULL) {
         RtlWriteText(&Note.Writer, "mark:%T ", Options->FromMark);
+    } else if (READER_IS_CLOCK_TIME(Options->FromKind)) {
+        RtlWriteText(&Note.Writer, "%T ", Options->FromText);
     } else {
         RtlWriteText(&Note.Writer,
                      "%llu %s %s",
                      Options->From,
                      Unit,
-                     Options->IsFromBeforeEnd ? "before the last record "
-                     : Options->IsToBeforeEnd ? "after the first record "
-                                              : "");
+                     IsFromBeforeEnd ? "before the last record "
+                     : Options->ToKind != READER_TIME_AFTER_FIRST
+                         ? "after the first record "
+                         : "");
     }
 
     if (Options->ToMark != NULL) {
         RtlWriteText(&Note.Writer, "to mark:%T", Options->ToMark);
+    } else if (READER_IS_CLOCK_TIME(Options->ToKind)) {
+        RtlWriteText(&Note.Writer, "to %T", Options->ToText);
     } else if ((Options->Given & READER_OPTION_TO) != 0) {
         RtlWriteText(&Note.Writer, "to %llu %s", Options->To, Unit);
     } else {
         RtlWriteText(&Note.Writer,
                      "on%s",
-                     Options->IsFromBeforeEnd ? "" : ",");
+                     Options->FromKind != READER_TIME_AFTER_FIRST ? "" : ",");
     }
 
     RtlWriteText(&Note.Writer,
                  "%s.  Times are of the part of a call "
                  "that lies inside.",
-                 Options->ToMark != NULL  ? ""
-                 : Options->IsToBeforeEnd ? " before the last record"
-                 : Options->IsFromBeforeEnd &&
+                 Options->ToMark != NULL ||
+                         READER_IS_CLOCK_TIME(Options->ToKind)
+                     ? ""
+                 : Options->ToKind == READER_TIME_BEFORE_LAST
+                     ? " before the last record"
+                 : Options->FromKind != READER_TIME_AFTER_FIRST &&
                          (Options->Given & READER_OPTION_TO) == 0
                      ? ""
                      : " after the first record");

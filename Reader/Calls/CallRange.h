@@ -53,6 +53,20 @@ CallFindTime(
     );
 
 //
+// Finds what the time of day was at the session's first record, as nanoseconds
+// since 1601.  The session's clock has a rate.
+// Zone: seconds that this is ahead of UTC, at that time; 0 with IsUtc.
+//
+
+ULONGLONG
+CallFindWallTime(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONGLONG FirstTimestamp,
+    _In_ BOOLEAN IsUtc,
+    _Out_ PLONG Zone
+    );
+
+//
 // Finds what --from and --to select. FALSE: there is no such range, and the
 // error has been written.
 // Range: the range; all there is if neither was given.

@@ -13,6 +13,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseWorkers.h"
+#include "../Base/BaseZone.h"
 #include "../Export/Export.h"
 #include "../Functions/FunctionFilter.h"
 #include "../Output/OutputGrid.h"
@@ -27,6 +28,11 @@ static const PCSZ ReaderSortNames[] = {
     "min",
     "max",
     "name"
+};
+
+static const PCSZ ReaderZoneNames[] = {
+    "local",
+    "utc"
 };
 
 static const PCSZ ReaderByNames[] = {
@@ -55,7 +61,8 @@ static const PCSZ ReaderByNames[] = {
 #define READER_FIELD_TIME(Field, Mark, Otherwise)                           \
     .Kind = ReaderOptionTime, READER_FIELD(Field),                          \
     .SecondOffset = FIELD_OFFSET(READER_OPTIONS, Mark),                     \
-    .ThirdOffset = FIELD_OFFSET(READER_OPTIONS, Is##Field##BeforeEnd),      \
+    .ThirdOffset = FIELD_OFFSET(READER_OPTIONS, Field##Kind),               \
+    .FourthOffset = FIELD_OFFSET(READER_OPTIONS, Field##Text),              \
     .Default = (Otherwise)
 #define READER_FIELD_TEXT(Field)                                            \
     .Kind = ReaderOptionText, READER_FIELD(Field)
@@ -133,15 +140,18 @@ const READER_OPTION ReaderOptionList[] = {
       READER_FIELD_NONE },
     { "from", "TIME", READER_OPTION_FROM,
       "whole nanoseconds, as a number, or as one with us, ms or s after it, "
-      "or these with - before them; or mark:TEXT",
+      "or these with - before them; a time of day (14:03:22.5, or with Z in "
+      "UTC), or a date and one (2026-11-26T14:03); or mark:TEXT",
       "from TIME after the first record on (1500000, 1500us, 1.5ms), or "
-      "before the last one (-50ms), or from the first mark TEXT (mark:TEXT)",
+      "before the last one (-50ms), or a time of day (14:03:22.5; with a Z "
+      "in UTC; 2026-11-26T14:03), or from the first mark TEXT (mark:TEXT)",
       READER_FIELD_TIME(From, FromMark, 0) },
     { "to", "TIME", READER_OPTION_TO,
       "whole nanoseconds, as a number, or as one with us, ms or s after it, "
-      "or these with - before them; or mark:TEXT",
+      "or these with - before them; a time of day (14:03:22.5, or with Z in "
+      "UTC), or a date and one (2026-11-26T14:03); or mark:TEXT",
       "up to TIME after the first record, or before the last one (-50ms), or "
-      "to the next mark TEXT",
+      "a time of day, or to the next mark TEXT",
       READER_FIELD_TIME(To, ToMark, READER_MAXIMUM_TIMESTAMP) },
     { "all", NULL, READER_OPTION_ALL, NULL,
       "include what was recorded before the last clear (TraceReader ctl)",
@@ -152,6 +162,9 @@ const READER_OPTION ReaderOptionList[] = {
     { "times", NULL, READER_OPTION_TIMES, NULL,
       "show the time of each event, in seconds after the first record",
       READER_FIELD_NONE },
+    { "wall", "ZONE", READER_OPTION_WALL, NULL,
+      "show the time of day of each event: local or utc",
+      READER_FIELD_WORD(IsWallUtc, ReaderZoneNames) },
     { "open", NULL, READER_OPTION_OPEN, NULL,
       "also in CSV and JSON, the calls that are open at --from",
       READER_FIELD_NONE },
@@ -689,7 +702,10 @@ CommandTakeOption(
     PUCHAR SecondField = (PUCHAR)Options + Option->SecondOffset;
     ULONGLONG Number = 0;
     ULONG Index;
+    BOOLEAN HasDate;
+    BOOLEAN IsUtc;
     BOOLEAN IsGood = TRUE;
+    UCHAR Kind;
     NTSTATUS Status;
 
     *IsBadValue = FALSE;
@@ -745,14 +761,23 @@ CommandTakeOption(
 
     case ReaderOptionTime:
         *(PULONGLONG)Field = Option->Default;
-        *(PBOOLEAN)((PUCHAR)Options + Option->ThirdOffset) = Value[0] == L'-';
+        *(PCSZ *)SecondField = NULL;
+        *(PCSZ *)((PUCHAR)Options + Option->FourthOffset) = ValueUtf8;
+        Kind = READER_TIME_AFTER_FIRST;
         if (Value[0] == L'-') {
-            *(PCSZ *)SecondField = NULL;
+            Kind = READER_TIME_BEFORE_LAST;
             IsGood = CommandTakeTime(Value + 1, (PULONGLONG)Field);
+        } else if (BaseParseClock(Value, &Number, &HasDate, &IsUtc)) {
+            *(PULONGLONG)Field = Number;
+            Kind = (UCHAR)(READER_TIME_CLOCK |
+                           (HasDate ? READER_TIME_DATE : 0) |
+                           (IsUtc ? READER_TIME_UTC : 0));
         } else {
             IsGood = CommandTakeMark(ValueUtf8, (PCSZ *)SecondField) ||
                      CommandTakeTime(Value, (PULONGLONG)Field);
         }
+
+        *((PUCHAR)Options + Option->ThirdOffset) = Kind;
 
         break;
 

@@ -45,7 +45,8 @@ typedef struct _READER_OPTION {
     ULONG SizeInBytes;              // of the field; 0: there is none
     ULONG SecondOffset;             // of the mark, or of the text in UTF-8; 0:
                                     // none
-    ULONG ThirdOffset;              // of a time: whether it is before the end
+    ULONG ThirdOffset;              // of a time: of its kind,
+    ULONG FourthOffset;             // and of its text in UTF-8
     ULONGLONG Minimum;
     ULONGLONG Maximum;
     ULONGLONG Default;              // what the field is without the option

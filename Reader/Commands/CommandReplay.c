@@ -17,6 +17,7 @@ Abstract:
 
 #include "../Base/BaseContainer.h"
 #include "../Base/BaseErrors.h"
+#include "../Base/BaseZone.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionTreeStore.h"
@@ -28,42 +29,61 @@ Abstract:
 #include "../Calls/CallSkip.h"
 #include "Command.h"
 
-static const READER_COLUMN ReaderReplayColumns[] = {
-    { "", "time", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
-      "From the session's first record." },
-    { "", "thread_id", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
-      "The thread's identifier; null for a mark, start, stop or clear that "
-      "was requested from outside the program." },
-    READER_PROCESS_COLUMNS,
-    { "", "event", ReaderColumnText, 0, 0,
-      "enter, exit, abandoned, unmatched (an exit without an entry) or open "
-      "(at the end of the data); with --open, open_before (a call that was "
-      "open at --from: time is when it was entered, and these are a thread's "
-      "first rows); mark, start, stop or clear, of which the fields depth to "
-      "clock_jump are null." },
-    { "", "depth", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
-      "0 is the outermost." },
-    { "", "duration", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,
-      "How long the call took; null for enter and unmatched." },
-    { "", "module", ReaderColumnText, 0, READER_COLUMN_NULLABLE,
-      "The module's file name." },
-    { "", "function", ReaderColumnText, 0, READER_COLUMN_NULLABLE,
-      "The function's name, or module+0xRVA." },
-    { "", "fiber", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
-      "0: the thread's own stack; otherwise the number of one of its "
-      "fibers." },
-    { "", "tail_call", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
-      "1 for an enter if the function that ended just before jumped here." },
-    { "", "clock_jump", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,
-      "1: the clock thread may have stood still before this." },
-    { "", "text", ReaderColumnText, 0, READER_COLUMN_NULLABLE,
+#define READER_REPLAY_COLUMNS                                                  \
+    { "", "time", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,                 \
+      "From the session's first record." },                                    \
+    { "", "thread_id", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,          \
+      "The thread's identifier; null for a mark, start, stop or clear that "   \
+      "was requested from outside the program." },                             \
+    READER_PROCESS_COLUMNS,                                                    \
+    { "", "event", ReaderColumnText, 0, 0,                                     \
+      "enter, exit, abandoned, unmatched (an exit without an entry) or open "  \
+      "(at the end of the data); with --open, open_before (a call that was "   \
+      "open at --from: time is when it was entered, and these are a thread's " \
+      "first rows); mark, start, stop or clear, of which the fields depth to " \
+      "clock_jump are null." },                                                \
+    { "", "depth", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,              \
+      "0 is the outermost." },                                                 \
+    { "", "duration", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,             \
+      "How long the call took; null for enter and unmatched." },               \
+    { "", "module", ReaderColumnText, 0, READER_COLUMN_NULLABLE,               \
+      "The module's file name." },                                             \
+    { "", "function", ReaderColumnText, 0, READER_COLUMN_NULLABLE,             \
+      "The function's name, or module+0xRVA." },                               \
+    { "", "fiber", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,              \
+      "0: the thread's own stack; otherwise the number of one of its "         \
+      "fibers." },                                                             \
+    { "", "tail_call", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,          \
+      "1 for an enter if the function that ended just before jumped here." },  \
+    { "", "clock_jump", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,         \
+      "1: the clock thread may have stood still before this." },               \
+    { "", "text", ReaderColumnText, 0, READER_COLUMN_NULLABLE,                 \
       "A mark's text; null for all others." }
+
+static const READER_COLUMN ReaderReplayColumns[] = {
+    READER_REPLAY_COLUMNS
+};
+
+static const READER_COLUMN ReaderReplayWallColumns[] = {
+    READER_REPLAY_COLUMNS,
+    { "", "wall_time", ReaderColumnText, 0, READER_COLUMN_OPTIONAL,
+      "With --wall only: date and time of day (ISO 8601), with Z or the "
+      "difference from UTC." }
 };
 
 static const READER_TABLE ReaderReplayTable = {
     "events",
     ReaderReplayColumns,
     RTL_NUMBER_OF(ReaderReplayColumns),
+    FALSE,
+    FALSE,
+    "Events in the order of time."
+};
+
+static const READER_TABLE ReaderReplayWallTable = {
+    "events",
+    ReaderReplayWallColumns,
+    RTL_NUMBER_OF(ReaderReplayWallColumns),
     FALSE,
     FALSE,
     "Events in the order of time."
@@ -116,6 +136,9 @@ typedef struct _READER_REPLAY {
     ULONG Instant;                  // the next of the session's actions
     READER_HOLD_RULES Rules;
     BOOLEAN ShowsTimes;
+    BOOLEAN ShowsWall;
+    LONG Zone;                      // these two by CallFindWallTime
+    ULONGLONG FirstWallTime;
     BOOLEAN ShowsOpen;              // what is open where the range begins
     READER_NOT_SHOWN NotShown;
     ULONG ExitCode;
@@ -246,6 +269,57 @@ CommandReplayBeginThread(
 
 
 //
+// Finds the time of day of a time stamp, as nanoseconds since 1601.
+//
+
+static
+ULONGLONG
+CommandReplayFindWallTime(
+    _In_ const READER_REPLAY *Replay,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    return Replay->FirstWallTime + CallQueryTime(&Replay->Session.Clock,
+                                                 Replay->Range.FirstTimestamp,
+                                                 Timestamp);
+}
+
+
+//
+// Writes the cell of the time of day, if there is one.
+//
+
+static
+VOID
+CommandReplayPutWallTime(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ ULONGLONG Timestamp
+    )
+{
+    ULONGLONG Time;
+    RTL_WRITER Writer;
+    CHAR Text[48];
+
+    if (!Replay->ShowsWall) {
+        return;
+    }
+
+    Time = CommandReplayFindWallTime(Replay, Timestamp);
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    BaseWriteDay(&Writer, Time);
+    RtlWriteText(&Writer, "T");
+    BaseWriteClock(&Writer, Time);
+    if (Replay->Options->IsWallUtc) {
+        RtlWriteText(&Writer, "Z");
+    } else {
+        BaseWriteZone(&Writer, FALSE, Replay->Zone);
+    }
+
+    OutputPutText(&Replay->Output, Text, Writer.LengthInBytes);
+}
+
+
+//
 // Writes when something was, if that is to be shown.
 //
 
@@ -258,6 +332,11 @@ CommandReplayPutTime(
 {
     PRTL_WRITER Writer = Replay->Output.Writer;
     ULONGLONG Time = 0;
+
+    if (Replay->ShowsWall) {
+        BaseWriteClock(Writer, CommandReplayFindWallTime(Replay, Timestamp));
+        RtlWriteText(Writer, " ");
+    }
 
     if (!Replay->ShowsTimes) {
         return;
@@ -542,6 +621,9 @@ CommandReplayPutRow(
 
     OutputPutNumber(Output, Event->IsAfterJump);
     OutputPutNothing(Output);
+    CommandReplayPutWallTime(Replay,
+                             Event->IsOpenBefore ? Event->EnterTimestamp
+                                                 : Event->Timestamp);
 }
 
 
@@ -612,6 +694,8 @@ CommandReplayPutInstant(
     } else {
         OutputPutNothing(Output);
     }
+
+    CommandReplayPutWallTime(Replay, Action->Timestamp);
 }
 
 
@@ -877,6 +961,33 @@ CommandReplayRun(
 }
 
 
+//
+// Says so if --wall is given and nothing is known of the time of day.
+//
+
+static
+BOOLEAN
+CommandReplayHasWallTime(
+    _In_ const READER_SESSION *Session,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+
+    if ((Options->Given & READER_OPTION_WALL) == 0 ||
+        (Session->Clock.Ticks != 0 &&
+         Session->Clock.Kind != TRACE_CLOCK_NONE)) {
+        return TRUE;
+    }
+
+    RtlWriteText(Errors,
+                 "TraceReader: replay: --wall: the session does not say at "
+                 "what time of day it was recorded\n");
+    RtlFlushWriter(Errors);
+    return FALSE;
+}
+
+
 static
 ULONG
 CommandReplay(
@@ -905,7 +1016,8 @@ CommandReplay(
 
     if (!SessionRequireCalls(&Replay.Session, "replay") ||
         !CallQueryRange(&Replay.Session, Options, &Replay.Range) ||
-        !CallQueryMinimumTicks(&Replay.Session, Options, &MinimumTicks)) {
+        !CallQueryMinimumTicks(&Replay.Session, Options, &MinimumTicks) ||
+        !CommandReplayHasWallTime(&Replay.Session, Options)) {
         CommandCloseCommandSession(&Replay.Session);
         return READER_EXIT_FAILURE;
     }
@@ -929,7 +1041,21 @@ CommandReplay(
                         FALSE);
     Replay.Output.HasProcesses = Replay.Session.NumberOfProcesses > 1;
     Replay.ShowsTimes = (Options->Given & READER_OPTION_TIMES) != 0;
+    Replay.ShowsWall = (Options->Given & READER_OPTION_WALL) != 0;
+    if (Replay.ShowsWall) {
+        Replay.FirstWallTime = CallFindWallTime(&Replay.Session,
+                                                Replay.Range.FirstTimestamp,
+                                                Options->IsWallUtc,
+                                                &Replay.Zone);
+    }
+
     if (Options->Format == ReaderFormatText) {
+        if (Replay.ShowsWall) {
+            BaseWriteDay(Context->Output, Replay.FirstWallTime);
+            RtlWriteText(Context->Output, " %*s", Options->IsWallUtc ? 4 : 1, "");
+            BaseWriteZone(Context->Output, Options->IsWallUtc, Replay.Zone);
+            RtlWriteText(Context->Output, " ");
+        }
         if (Replay.ShowsTimes) {
             RtlWriteText(Context->Output, "%17s ", "Time");
         }
@@ -941,7 +1067,10 @@ CommandReplay(
                      "Thread",
                      "Function");
     } else {
-        OutputBeginTable(&Replay.Output, &ReaderReplayTable, 0);
+        OutputBeginTable(&Replay.Output,
+                         Replay.ShowsWall ? &ReaderReplayWallTable
+                                          : &ReaderReplayTable,
+                         0);
     }
 
     Status = CommandReplayRun(&Replay);
@@ -996,7 +1125,7 @@ CommandReplay(
 //
 
 static const PCREADER_TABLE ReaderReplayTables[] = {
-    &ReaderReplayTable,
+    &ReaderReplayWallTable,
     &ReaderNotShownTable,
     &ReaderLimitsTable,
     NULL
@@ -1006,8 +1135,8 @@ const READER_COMMAND ReaderReplayCommand = {
     "replay",
     "[PATH]",
     "Shows the calls as they happened",
-    "--from and --to need a session with times; --times shows what they\n"
-    "take.  In text, a ~ stands where the clock thread may have stood still.\n"
+    "--from and --to need a session with times; --times and --wall show what\n"
+    "they take.  In text, a ~ stands where the clock thread may have stood still.\n"
     "With --from, the first lines of a thread are the calls that are open\n"
     "there, with /* open since TIME */ behind them; CSV and JSON have them\n"
     "with --open.  --min-duration leaves out calls that are shorter than TIME,\n"
@@ -1029,6 +1158,7 @@ const READER_COMMAND ReaderReplayCommand = {
         READER_OPTION_TAIL | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_TIMES | READER_OPTION_OPEN |
+        READER_OPTION_WALL |
         READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH,
     CommandReplay,
     ReaderReplayTables,
