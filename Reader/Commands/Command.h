@@ -15,6 +15,7 @@ Abstract:
 #define TRACER_COMMAND_H
 
 #include "../Base/BaseOptions.h"
+#include "../Functions/FunctionPattern.h"
 #include "../Output/OutputTable.h"
 #include "../Session/Session.h"
 
@@ -79,13 +80,16 @@ extern const ULONG ReaderNumberOfCommands;
 #define READER_FILTER_NOTE                                                  \
     "LIST of --function and --exclude is PREFIX[,PREFIX...] or @FILE: UTF-8\n" \
     "text with one prefix per line; empty lines and those that begin with #\n" \
-    "are ignored.  A prefix is the beginning of a name as it is\n"    \
+    "are ignored.  PREFIX may be a pattern.  A prefix is the beginning of a name as it is\n"    \
     "shown, in the same case, without a module, and with or without the\n" \
     "return type that functions of C++ templates have; blanks around it are\n" \
     "ignored.  Of the prefixes that a name begins with, the longest\n"      \
-    "decides; of two equal ones, the first.  Without --function, all remain\n" \
+    "decides; of two equal ones, the first.  Before it comes a pattern that\n" \
+    "excludes, behind it one that does not; PREFIX* is PREFIX, and * all of\n" \
+    "which nothing else says anything.  Without --function, all remain\n"   \
     "that are not excluded.  In --function, -PREFIX excludes.  Both may be\n" \
-    "given several times.\n"
+    "given several times.\n"                                                \
+    READER_PATTERN_NOTE
 
 #define READER_PERCENTILES_NOTE                                             \
     "A percentile is never below the exact value and at most 3.125 % above\n" \

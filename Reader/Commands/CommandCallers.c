@@ -567,16 +567,18 @@ CommandShowEdges(
         IsSeen[Edges->Tree->Nodes[Index].Function] = TRUE;
     }
 
-    FunctionInitializeName(&Name,
-                           Functions,
-                           Command,
-                           Edges->Options->FirstUtf8);
-    IsFound = FunctionResolveName(&Name,
+    ExitCode = READER_EXIT_FAILURE;
+    IsFound = FunctionInitializeName(&Name,
+                                     Functions,
+                                     Command,
+                                     Edges->Options->FirstUtf8) &&
+              FunctionResolveName(&Name,
                                   IsSeen,
                                   Functions->NumberOfFunctions,
                                   &Edges->IsMeant,
                                   &Function,
                                   &ExitCode);
+    FunctionRundownName(&Name);
     Allocator->Free(Allocator->Context, IsSeen);
     if (!IsFound) {
         return ExitCode;

@@ -38,6 +38,7 @@ typedef struct _READER_EXCLUDING {
     PUCHAR IsKept;                  // by function: -NAME means it
     ULONG NumberNotFound;           // names
     ULONG NumberOfNames;            // without those of what is kept
+    BOOLEAN HasFailed;              // on one of them, which has been written
 } READER_EXCLUDING;
 typedef READER_EXCLUDING *PREADER_EXCLUDING;
 
@@ -149,11 +150,11 @@ CommandTakeName(
 {
     READER_NAME Name;
     READER_MATCH Match;
-    READER_MATCH Best = ReaderMatchPrefix;
+    READER_MATCH Best = ReaderMatchNone;
     PCREADER_FUNCTION Function;
     PUCHAR IsMeant = This->IsMeant;
     PCSZ Meant = Text;
-    BOOLEAN IsPrefix;
+    BOOLEAN IsPattern;
     ULONG Count = 0;
     ULONG First;
     ULONG End;
@@ -166,7 +167,11 @@ CommandTakeName(
         This->NumberOfNames += 1;
     }
 
-    FunctionInitializeName(&Name, &This->Functions, "exclude", Meant);
+    if (!FunctionInitializeName(&Name, &This->Functions, "exclude", Meant)) {
+        This->HasFailed = TRUE;
+        return;
+    }
+
     if (CommandTakeRange(&Name, &First, &End)) {
 
         for (Index = 0; Index < This->Functions.NumberOfFunctions; Index++) {
@@ -181,7 +186,7 @@ CommandTakeName(
     }
 
     //
-    // The name itself comes first, which may end with an asterisk.
+    // The name itself comes first, which may have an asterisk.
     //
 
     for (Index = 0; Index < This->Functions.NumberOfFunctions; Index++) {
@@ -192,20 +197,13 @@ CommandTakeName(
         }
     }
 
-    IsPrefix = FALSE;
-    if (Best == ReaderMatchPrefix &&
-        Name.NameLength > 0 &&
-        Name.Name[Name.NameLength - 1] == '*') {
-        Name.NameLength -= 1;
-        IsPrefix = TRUE;
-    }
-
+    IsPattern = Best <= ReaderMatchPrefix && Name.Kind != ReaderPatternNone;
     for (Index = 0; Index < This->Functions.NumberOfFunctions; Index++) {
 
         Match = This->IsCalling[Index] ? FunctionMatchName(&Name, Index)
                                        : ReaderMatchNone;
-        if ((IsPrefix && Match != ReaderMatchNone) ||
-            (!IsPrefix && Match == Best && Match > ReaderMatchPrefix)) {
+        if ((IsPattern && Match != ReaderMatchNone) ||
+            (!IsPattern && Match == Best && Match > ReaderMatchPrefix)) {
             IsMeant[Index] = TRUE;
             Count += 1;
         }
@@ -213,6 +211,7 @@ CommandTakeName(
 
 End:
 
+    FunctionRundownName(&Name);
     if (Count == 0) {
         This->NumberNotFound += 1;
         RtlWriteText(This->Context->Errors,
@@ -550,6 +549,10 @@ CommandExcludeNames(
         Allocator->Free(Allocator->Context, Names);
     }
 
+    if (This->HasFailed) {
+        return READER_EXIT_FAILURE;
+    }
+
     if (This->NumberNotFound != 0) {
         return READER_EXIT_NOTHING;
     }
@@ -666,9 +669,11 @@ const READER_COMMAND ReaderExcludeCommand = {
     "PATH is an image (EXE or DLL), or a session whose images are there.\n"
     "NAME is a function's name as report shows it, with or without its\n"
     "parameters; NAME* means all functions whose names begin with NAME, *\n"
-    "all, MODULE!NAME those of one module, 0xFIRST-0xEND those that begin in\n"
-    "a range of image-relative addresses.  -NAME, wherever it stands, keeps\n"
-    "what NAME means although another name excludes it.\n"
+    "all, another pattern all that it matches, MODULE!NAME those of one\n"
+    "module, 0xFIRST-0xEND those that begin in a range of image-relative\n"
+    "addresses.  -NAME, wherever it stands, keeps what NAME means although\n"
+    "another name excludes it.\n"
+    READER_PATTERN_NOTE
     "The list goes to standard output, or to FILE with --output.  A program\n"
     "that runs with TRACER_EXCLUDE=FILE calls no hook in them; what these\n"
     "functions call is recorded as before.  The list belongs to this build of\n"

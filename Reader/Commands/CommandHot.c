@@ -552,6 +552,55 @@ CommandIsPrefixText(
 
 
 //
+// Writes a name as a line of a list.  One that reads like a pattern becomes an
+// expression that means the names that begin with it.
+// Returns FALSE, with nothing written, if it is too long for that.
+//
+
+static
+BOOLEAN
+CommandWritePrefix(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCREADER_FUNCTION Function,
+    _In_ BOOLEAN IsWritten
+    )
+{
+    PCSZ Name = Function->Name;
+    ULONG Length = Function->BareLength;
+    ULONG Size = Length;
+    ULONG Index;
+    CHAR Letter;
+
+    if (FunctionFindPatternKind(Name, &Size) == ReaderPatternNone) {
+        if (IsWritten) {
+            RtlWriteCleanText(Writer, Name, Length);
+        }
+        return TRUE;
+    }
+
+    if (Length > READER_PATTERN_MAXIMUM / 2 - 2) {
+        return FALSE;
+    }
+
+    if (IsWritten) {
+        RtlWriteText(Writer, "/^");
+        for (Index = 0; Index < Length; Index++) {
+            Letter = Name[Index];
+            if ((UCHAR)Letter < 0x80 && Letter != '_' &&
+                !(Letter >= '0' && Letter <= '9') &&
+                !((Letter | 0x20) >= 'a' && (Letter | 0x20) <= 'z')) {
+                RtlWriteText(Writer, "\\");
+            }
+            RtlWriteBytes(Writer, &Letter, 1);
+        }
+        RtlWriteText(Writer, "/");
+    }
+
+    return TRUE;
+}
+
+
+//
 // Writes the list for --exclude, by name.
 // Hot: what was added up.
 // Returns READER_EXIT_*; a failure has been written.
@@ -612,7 +661,8 @@ CommandWriteHotList(
             continue;
         }
 
-        if (!CommandIsPrefixText(Function)) {
+        if (!CommandIsPrefixText(Function) ||
+            !CommandWritePrefix(Writer, Function, FALSE)) {
             RtlWriteText(Writer, "# (this name cannot be written on a line: ");
             RtlWriteCleanText(Writer, Function->Name, Function->BareLength);
             RtlWriteText(Writer, ")\n");
@@ -626,7 +676,7 @@ CommandWriteHotList(
             RtlWriteText(Writer, ", too) ");
         }
 
-        RtlWriteCleanText(Writer, Function->Name, Function->BareLength);
+        (VOID)CommandWritePrefix(Writer, Function, TRUE);
         RtlWriteText(Writer, "\n");
     }
 

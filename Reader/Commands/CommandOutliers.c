@@ -861,7 +861,11 @@ CommandRunOutliers(
                                                        : 0x80000000u;
     }
 
-    SumInitializeOutliers(Outliers);
+    if (!SumInitializeOutliers(Outliers)) {
+        SumRundownOutliers(Outliers);
+        return READER_EXIT_FAILURE;
+    }
+
     Outliers->Walk.Functions = &Outliers->Functions;
     Outliers->Walk.Range = &Outliers->Range;
     Outliers->Walk.Options = Options;

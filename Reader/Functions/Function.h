@@ -14,6 +14,7 @@ Abstract:
 #define TRACER_FUNCTION_H
 
 #include "../Session/Session.h"
+#include "FunctionShorten.h"
 
 //
 // The site that stands for the functions without nodes of their own in a tree.
@@ -98,21 +99,6 @@ NTSTATUS
 FunctionMarkApart(
     _Inout_ PREADER_FUNCTIONS Functions,
     _In_ ULONG Function
-    );
-
-//
-// Finds where a C++ function's qualified name begins: how many bytes are a
-// return type and the blank behind it, which readable names of templates'
-// functions have ("int ns::f<int>(int)") and others have not.
-//
-// Name, LengthInBytes: the name as it is shown.
-// Returns bytes to skip; 0 if there is no return type.
-//
-
-ULONG
-FunctionSkipReturnType(
-    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
-    _In_ ULONG LengthInBytes
     );
 
 //

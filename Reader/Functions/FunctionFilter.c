@@ -8,12 +8,14 @@ Abstract:
 
     --function and --exclude: which functions are shown.  The prefixes of both
     go into one string table, and the longest one that a function's name
-    begins with decides.  Each distinct function is decided about once.
+    begins with decides, unless a pattern excludes it.  Each distinct function
+    is decided about once.
 
 --*/
 
 #include "../Base/BaseErrors.h"
 #include "FunctionFilter.h"
+#include "FunctionPattern.h"
 
 //
 // Larger files hardly hold prefixes.
@@ -32,6 +34,12 @@ typedef struct _READER_PREFIX_FILE {
 } READER_PREFIX_FILE;
 typedef READER_PREFIX_FILE *PREADER_PREFIX_FILE;
 
+typedef struct _READER_FILTER_PATTERN {
+    PREADER_PATTERN Pattern;
+    BOOLEAN IsExclude;
+} READER_FILTER_PATTERN;
+typedef READER_FILTER_PATTERN *PREADER_FILTER_PATTERN;
+
 typedef struct _READER_FILTER {
     PCALLOCATOR Allocator;
     PREADER_PREFIX_FILE Files;
@@ -40,7 +48,13 @@ typedef struct _READER_FILTER {
     PUCHAR IsExclude;               // by prefix
     ULONG CapacityOfIsExclude;
     ULONG NumberOfPrefixes;
+    PREADER_FILTER_PATTERN Patterns;
+    ULONG CapacityOfPatterns;
+    ULONG NumberOfPatterns;
+    ULONG NumberOfItems;            // that were given
     BOOLEAN HasFunctions;           // one of them is not to be excluded
+    BOOLEAN HasRest;                // *: what nothing else says anything of
+    BOOLEAN IsRestExcluded;
     PSTRING_TABLE Table;            // NULL: not yet
     ULONGLONG BuildMicroseconds;
 } READER_FILTER;
@@ -123,13 +137,7 @@ FunctionReadMicroseconds(
 
 
 //
-// Filter: the filter, without a table.
-// IsExclude: whether it is one of --exclude.
-// Text, LengthInBytes: the prefix, with what stands around it. It must stay
-// where it is until there is a table. If there is nothing in it, nothing is
-// added.
-// Problem: what is wrong with it, a literal.
-// STATUS_INVALID_PARAMETER: something is wrong with it.
+// Text: the prefix, which must stay where it is until there is a table.
 //
 
 _Must_inspect_result_
@@ -139,14 +147,116 @@ FunctionAddPrefix(
     _Inout_ PREADER_FILTER Filter,
     _In_ BOOLEAN IsExclude,
     _In_reads_bytes_(LengthInBytes) const CHAR *Text,
-    _In_ ULONG LengthInBytes,
-    _Out_ PCSZ *Problem
+    _In_ ULONG LengthInBytes
     )
 {
     PSTRING_TABLE_PREFIX Prefix;
     NTSTATUS Status;
 
+    Status = BaseGrowArray(Filter->Allocator,
+                           (PVOID *)&Filter->Prefixes,
+                           &Filter->CapacityOfPrefixes,
+                           Filter->NumberOfPrefixes + 1,
+                           sizeof(STRING_TABLE_PREFIX));
+    if (NT_SUCCESS(Status)) {
+        Status = BaseGrowArray(Filter->Allocator,
+                               (PVOID *)&Filter->IsExclude,
+                               &Filter->CapacityOfIsExclude,
+                               Filter->NumberOfPrefixes + 1,
+                               sizeof(UCHAR));
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Prefix = &Filter->Prefixes[Filter->NumberOfPrefixes];
+    Prefix->Buffer = Text;
+    Prefix->LengthInBytes = LengthInBytes;
+    Filter->IsExclude[Filter->NumberOfPrefixes] = IsExclude;
+    Filter->NumberOfPrefixes += 1;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Adds a pattern.
+// Kind: which of those that are no prefix.
+// STATUS_INVALID_PARAMETER: Problem and Position say what is wrong with it.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionAddPattern(
+    _Inout_ PREADER_FILTER Filter,
+    _In_ BOOLEAN IsExclude,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes,
+    _In_ READER_PATTERN_KIND Kind,
+    _Out_ PCSZ *Problem,
+    _Out_ PULONG Position
+    )
+{
+    PREADER_FILTER_PATTERN Pattern;
+    NTSTATUS Status;
+
     *Problem = "";
+    *Position = 0;
+    Status = BaseGrowArray(Filter->Allocator,
+                           (PVOID *)&Filter->Patterns,
+                           &Filter->CapacityOfPatterns,
+                           Filter->NumberOfPatterns + 1,
+                           sizeof(READER_FILTER_PATTERN));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Pattern = &Filter->Patterns[Filter->NumberOfPatterns];
+    Status = FunctionCreatePattern(Filter->Allocator,
+                                   Text,
+                                   LengthInBytes,
+                                   Kind,
+                                   &Pattern->Pattern,
+                                   Problem,
+                                   Position);
+    if (NT_SUCCESS(Status)) {
+        Pattern->IsExclude = IsExclude;
+        Filter->NumberOfPatterns += 1;
+    }
+
+    return Status;
+}
+
+
+//
+// Filter: the filter, without a table.
+// IsExclude: whether it is one of --exclude.
+// Text, LengthInBytes: the prefix or pattern, with what stands around it. It
+// must stay where it is until there is a table. If there is nothing in it,
+// nothing is added.
+// Problem: what is wrong with it, a literal.
+// Position: of a pattern, where, from 1; 0: it is none.
+// STATUS_INVALID_PARAMETER: something is wrong with it.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionAddItem(
+    _Inout_ PREADER_FILTER Filter,
+    _In_ BOOLEAN IsExclude,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes,
+    _Out_ PCSZ *Problem,
+    _Out_ PULONG Position
+    )
+{
+    READER_PATTERN_KIND Kind;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    *Problem = "";
+    *Position = 0;
     while (LengthInBytes != 0 && (Text[0] == ' ' || Text[0] == '\t')) {
         Text += 1;
         LengthInBytes -= 1;
@@ -182,33 +292,37 @@ FunctionAddPrefix(
         return STATUS_INVALID_PARAMETER;
     }
 
-    Status = BaseGrowArray(Filter->Allocator,
-                           (PVOID *)&Filter->Prefixes,
-                           &Filter->CapacityOfPrefixes,
-                           Filter->NumberOfPrefixes + 1,
-                           sizeof(STRING_TABLE_PREFIX));
+    Kind = FunctionFindPatternKind(Text, &LengthInBytes);
+    if (Kind >= ReaderPatternGlob) {
+        Status = FunctionAddPattern(Filter,
+                                    IsExclude,
+                                    Text,
+                                    LengthInBytes,
+                                    Kind,
+                                    Problem,
+                                    Position);
+    }
+
+    //
+    // A name may begin with what is also a pattern, asterisks and all.
+    //
+
+    if (NT_SUCCESS(Status) && Kind <= ReaderPatternGlob) {
+
+        if (LengthInBytes != 0) {
+            Status = FunctionAddPrefix(Filter, IsExclude, Text, LengthInBytes);
+        } else if (!Filter->HasRest) {
+            Filter->HasRest = TRUE;
+            Filter->IsRestExcluded = IsExclude;
+        }
+    }
+
     if (NT_SUCCESS(Status)) {
-        Status = BaseGrowArray(Filter->Allocator,
-                               (PVOID *)&Filter->IsExclude,
-                               &Filter->CapacityOfIsExclude,
-                               Filter->NumberOfPrefixes + 1,
-                               sizeof(UCHAR));
+        Filter->NumberOfItems += 1;
+        Filter->HasFunctions |= !IsExclude;
     }
 
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    Prefix = &Filter->Prefixes[Filter->NumberOfPrefixes];
-    Prefix->Buffer = Text;
-    Prefix->LengthInBytes = LengthInBytes;
-    Filter->IsExclude[Filter->NumberOfPrefixes] = IsExclude;
-    Filter->NumberOfPrefixes += 1;
-    if (!IsExclude) {
-        Filter->HasFunctions = TRUE;
-    }
-
-    return STATUS_SUCCESS;
+    return Status;
 }
 
 
@@ -273,6 +387,7 @@ FunctionAddLines(
     )
 {
     PCSZ Problem = "";
+    ULONG Character = 0;
     ULONG Position = 0;
     ULONG Line = 0;
     ULONG Start;
@@ -313,14 +428,24 @@ FunctionAddLines(
             continue;
         }
 
-        Status = FunctionAddPrefix(Filter,
-                                   IsExclude,
-                                   File->Bytes + Start,
-                                   End - Start,
-                                   &Problem);
+        Status = FunctionAddItem(Filter,
+                                 IsExclude,
+                                 File->Bytes + Start,
+                                 End - Start,
+                                 &Problem,
+                                 &Character);
     }
 
-    if (Status == STATUS_INVALID_PARAMETER) {
+    if (Status == STATUS_INVALID_PARAMETER && Character != 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: read the file of prefixes: %T: line %u: the "
+                     "pattern, character %u: %s\n",
+                     Name,
+                     Line,
+                     Character,
+                     Problem);
+        RtlFlushWriter(Context->Errors);
+    } else if (Status == STATUS_INVALID_PARAMETER) {
         RtlWriteText(Context->Errors,
                      "TraceReader: read the file of prefixes: %T: line %u %s\n",
                      Name,
@@ -478,7 +603,7 @@ FunctionAddPrefixFile(
     )
 {
     PREADER_PREFIX_FILE File;
-    ULONG Before = Filter->NumberOfPrefixes;
+    ULONG Before = Filter->NumberOfItems;
     NTSTATUS Status;
 
     Status = FunctionReadPrefixFile(Context, Path, Name, &File);
@@ -498,7 +623,7 @@ FunctionAddPrefixFile(
     // everything would be shown.
     //
 
-    if (!IsExclude && Filter->NumberOfPrefixes == Before) {
+    if (!IsExclude && Filter->NumberOfItems == Before) {
         RtlWriteText(Context->Errors,
                      "TraceReader: read the file of prefixes: %T: there is "
                      "no prefix in it\n",
@@ -508,6 +633,38 @@ FunctionAddPrefixFile(
     }
 
     return STATUS_SUCCESS;
+}
+
+
+//
+// Finds the end of an item of a list: the comma behind it, or the list's end.
+//
+
+static
+ULONG
+FunctionFindItemEnd(
+    _In_reads_bytes_(LengthInBytes) const CHAR *List,
+    _In_ ULONG LengthInBytes,
+    _In_ ULONG Start
+    )
+{
+    ULONG End = Start;
+
+    while (End < LengthInBytes && (List[End] == ' ' || List[End] == '\t')) {
+        End += 1;
+    }
+
+    End += End < LengthInBytes && List[End] == '-';
+    if (End < LengthInBytes && List[End] == '/') {
+        End = FunctionFindExpressionEnd(List, LengthInBytes, End);
+        End = End != 0 ? End : Start;
+    }
+
+    while (End < LengthInBytes && List[End] != ',') {
+        End += 1;
+    }
+
+    return End;
 }
 
 
@@ -532,31 +689,43 @@ FunctionAddList(
     _Out_ PBOOLEAN IsBadValue
     )
 {
-    ULONG Before = Filter->NumberOfPrefixes;
+    ULONG Before = Filter->NumberOfItems;
+    ULONG Length = RtlLengthOfString(List);
     ULONG Start = 0;
-    ULONG End = 0;
+    ULONG End;
+    ULONG Character;
     PCSZ Problem;
     NTSTATUS Status;
 
-    for (;; End++) {
+    for (;;) {
 
-        if (List[End] != ',' && List[End] != 0) {
-            continue;
-        }
-
-        Status = FunctionAddPrefix(Filter,
-                                   IsExclude,
-                                   List + Start,
-                                   End - Start,
-                                   &Problem);
-        if (!NT_SUCCESS(Status) || List[End] == 0) {
+        End = FunctionFindItemEnd(List, Length, Start);
+        Status = FunctionAddItem(Filter,
+                                 IsExclude,
+                                 List + Start,
+                                 End - Start,
+                                 &Problem,
+                                 &Character);
+        if (!NT_SUCCESS(Status) || End >= Length) {
             break;
         }
 
         Start = End + 1;
     }
 
-    if (NT_SUCCESS(Status) && Filter->NumberOfPrefixes == Before) {
+    *IsBadValue = FALSE;
+    if (Status == STATUS_INVALID_PARAMETER && Character != 0) {
+        RtlWriteText(Context->Errors, "TraceReader: the pattern ");
+        RtlWriteCleanText(Context->Errors, List + Start, End - Start);
+        RtlWriteText(Context->Errors,
+                     ", character %u: %s\n",
+                     Character,
+                     Problem);
+        RtlFlushWriter(Context->Errors);
+        return Status;
+    }
+
+    if (NT_SUCCESS(Status) && Filter->NumberOfItems == Before) {
         Status = STATUS_INVALID_PARAMETER;
     }
 
@@ -697,16 +866,111 @@ FunctionDestroyFilter(
     )
 {
     PCALLOCATOR Allocator;
+    ULONG Index;
 
     if (Filter == NULL) {
         return;
     }
 
     Allocator = Filter->Allocator;
+    for (Index = 0; Index < Filter->NumberOfPatterns; Index++) {
+        FunctionDestroyPattern(Filter->Patterns[Index].Pattern);
+    }
+
     StringTableDestroy(Filter->Table);
+    Allocator->Free(Allocator->Context, Filter->Patterns);
     FunctionFreePrefixes(Filter);
     Allocator->Free(Allocator->Context, Filter->IsExclude);
     Allocator->Free(Allocator->Context, Filter);
+}
+
+
+//
+// Do the patterns say anything of a function?
+// IsExcluded: one of them excludes it.
+//
+
+static
+BOOLEAN
+FunctionAskPatterns(
+    _In_ PCREADER_FILTER Filter,
+    _In_ PCREADER_FUNCTION Function,
+    _Out_ PBOOLEAN IsExcluded
+    )
+{
+    const READER_FILTER_PATTERN *Pattern;
+    BOOLEAN IsMeant = FALSE;
+    ULONG Index;
+
+    *IsExcluded = FALSE;
+    for (Index = 0; Index < Filter->NumberOfPatterns; Index++) {
+
+        Pattern = &Filter->Patterns[Index];
+        if ((!IsMeant || Pattern->IsExclude) &&
+            FunctionMatchPattern(Pattern->Pattern,
+                                 Function->Name,
+                                 Function->NameLength)) {
+            IsMeant = TRUE;
+            if (Pattern->IsExclude) {
+                *IsExcluded = TRUE;
+                break;
+            }
+        }
+    }
+
+    return IsMeant;
+}
+
+
+//
+// Decides about a function.
+// Filter: the filter; NULL shows all.
+//
+
+static
+VOID
+FunctionDecide(
+    _In_opt_ PCREADER_FILTER Filter,
+    _Inout_ PREADER_FUNCTION Function
+    )
+{
+    BOOLEAN IsExcluded;
+    BOOLEAN IsMeant;
+    ULONG Prefix = STRING_TABLE_NOT_FOUND;
+    ULONG Skip;
+
+    Function->IsExcluded = FALSE;
+    Function->IsShown = Filter == NULL || !Filter->HasFunctions;
+    if (Filter == NULL) {
+        return;
+    }
+
+    IsMeant = FunctionAskPatterns(Filter, Function, &IsExcluded);
+    if (Filter->Table != NULL && !IsExcluded) {
+
+        Skip = FunctionSkipReturnType(Function->Name, Function->NameLength);
+        Prefix = StringTableSearch(Filter->Table,
+                                   Function->Name + Skip,
+                                   Function->NameLength - Skip);
+        if (Prefix == STRING_TABLE_NOT_FOUND && Skip != 0) {
+            Prefix = StringTableSearch(Filter->Table,
+                                       Function->Name,
+                                       Function->NameLength);
+        }
+    }
+
+    if (Prefix != STRING_TABLE_NOT_FOUND) {
+        IsMeant = TRUE;
+        IsExcluded = Filter->IsExclude[Prefix];
+    } else if (!IsMeant && Filter->HasRest) {
+        IsMeant = TRUE;
+        IsExcluded = Filter->IsRestExcluded;
+    }
+
+    if (IsMeant) {
+        Function->IsExcluded = IsExcluded;
+        Function->IsShown = !IsExcluded;
+    }
 }
 
 
@@ -718,10 +982,7 @@ FunctionFilterFunctions(
     )
 {
     PCRTL Rtl = Functions->Session->Context->Rtl;
-    PREADER_FUNCTION Function;
     ULONGLONG Start = 0;
-    ULONG Prefix;
-    ULONG Skip;
 
     if (Functions->NumberOfDecided == Functions->NumberOfFunctions) {
         return;
@@ -735,29 +996,9 @@ FunctionFilterFunctions(
          Functions->NumberOfDecided < Functions->NumberOfFunctions;
          Functions->NumberOfDecided++) {
 
-        Function = &Functions->Functions[Functions->NumberOfDecided];
         Functions->NumberOfDecisions += 1;
-        Prefix = STRING_TABLE_NOT_FOUND;
-        if (Filter != NULL && Filter->Table != NULL) {
-
-            Skip = FunctionSkipReturnType(Function->Name, Function->NameLength);
-            Prefix = StringTableSearch(Filter->Table,
-                                       Function->Name + Skip,
-                                       Function->NameLength - Skip);
-            if (Prefix == STRING_TABLE_NOT_FOUND && Skip != 0) {
-                Prefix = StringTableSearch(Filter->Table,
-                                           Function->Name,
-                                           Function->NameLength);
-            }
-        }
-
-        if (Prefix == STRING_TABLE_NOT_FOUND) {
-            Function->IsExcluded = FALSE;
-            Function->IsShown = Filter == NULL || !Filter->HasFunctions;
-        } else {
-            Function->IsExcluded = Filter->IsExclude[Prefix];
-            Function->IsShown = !Function->IsExcluded;
-        }
+        FunctionDecide(Filter,
+                       &Functions->Functions[Functions->NumberOfDecided]);
     }
 
     if (Filter != NULL) {
@@ -914,5 +1155,11 @@ FunctionPutFilterCost(
                  Functions->FilterMicroseconds,
                  Filter->Table != NULL ? StringTableVariant(Filter->Table)
                                        : "no prefixes");
+    if (Filter->NumberOfPatterns != 0) {
+        RtlWriteText(Errors,
+                     "TraceReader: filter: %u patterns beside the prefixes\n",
+                     Filter->NumberOfPatterns);
+    }
+
     RtlFlushWriter(Errors);
 }

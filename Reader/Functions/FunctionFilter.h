@@ -20,7 +20,7 @@ typedef struct _READER_FILTER *PREADER_FILTER;
 typedef const struct _READER_FILTER *PCREADER_FILTER;
 
 //
-// Adds the prefixes that the value of --function or --exclude names, which has
+// Adds the prefixes and patterns that the value of --function or --exclude names, which has
 // to stay until FunctionBuildFilter; a filter that is NULL is made.  A failure
 // that is not a bad value has been written.
 //

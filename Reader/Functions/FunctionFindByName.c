@@ -108,8 +108,63 @@ FunctionIsModuleNamed(
 }
 
 
+//
+// Makes the pattern that a name is, if it is one.
+//
+
+static
+BOOLEAN
+FunctionInitializePattern(
+    _Inout_ PREADER_NAME Name
+    )
+{
+    PCREADER_CONTEXT Context = Name->Functions->Session->Context;
+    PCSZ Problem;
+    ULONG Position;
+    NTSTATUS Status;
+
+    Name->PrefixLength = Name->NameLength;
+    Name->Kind = FunctionFindPatternKind(Name->Name, &Name->PrefixLength);
+    if (Name->Kind < ReaderPatternGlob) {
+        return TRUE;
+    }
+
+    Status = FunctionCreatePattern(Context->Allocator,
+                                   Name->Name,
+                                   Name->NameLength,
+                                   Name->Kind,
+                                   &Name->Pattern,
+                                   &Problem,
+                                   &Position);
+    if (Status == STATUS_INVALID_PARAMETER) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: the pattern %T, character %u: %s\n",
+                     Name->Command,
+                     Name->Name,
+                     Position,
+                     Problem);
+        RtlFlushWriter(Context->Errors);
+    } else if (!NT_SUCCESS(Status)) {
+        BaseFail(Context, Name->Command, Name->Text, Status);
+    }
+
+    return NT_SUCCESS(Status);
+}
+
+
 _Use_decl_annotations_
 VOID
+FunctionRundownName(
+    PREADER_NAME Name
+    )
+{
+    FunctionDestroyPattern(Name->Pattern);
+    Name->Pattern = NULL;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
 FunctionInitializeName(
     PREADER_NAME Name,
     PREADER_FUNCTIONS Functions,
@@ -128,23 +183,25 @@ FunctionInitializeName(
     Name->ModuleLength = 0;
     Name->Name = Text;
     Name->NameLength = RtlLengthOfString(Text);
+    Name->Pattern = NULL;
 
     while (Text[Length] != 0 && Text[Length] != '!') {
         Length += 1;
     }
 
-    if (Length == 0 || Text[Length] == 0) {
-        return;
-    }
+    for (Index = 0;
+         Length != 0 && Text[Length] != 0 && Index < Session->NumberOfModules;
+         Index++) {
 
-    for (Index = 0; Index < Session->NumberOfModules; Index++) {
         if (FunctionIsModuleNamed(Session->Modules[Index], Text, Length)) {
             Name->ModuleLength = Length;
             Name->Name = Text + Length + 1;
             Name->NameLength -= Length + 1;
-            return;
+            break;
         }
     }
+
+    return FunctionInitializePattern(Name);
 }
 
 
@@ -167,11 +224,38 @@ FunctionIsModuleMeant(
 }
 
 
-_Use_decl_annotations_
+//
+// Does a function's name begin with some text, with its return type or
+// without?
+//
+
+static
+BOOLEAN
+FunctionIsBeginning(
+    _In_ PCREADER_FUNCTION Function,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Length = Function->NameLength;
+    ULONG Skip = FunctionSkipReturnType(Function->Name, Length);
+
+    return (Length >= LengthInBytes &&
+            RtlAreBytesEqual(Function->Name, Text, LengthInBytes)) ||
+           (Length - Skip >= LengthInBytes &&
+            RtlAreBytesEqual(Function->Name + Skip, Text, LengthInBytes));
+}
+
+
+//
+// Compares a function with a name that is not a pattern.
+//
+
+static
 READER_MATCH
-FunctionMatchName(
-    PCREADER_NAME Name,
-    ULONG Function
+FunctionMatchPlainName(
+    _In_ PCREADER_NAME Name,
+    _In_ ULONG Function
     )
 {
     PCREADER_FUNCTION This = &Name->Functions->Functions[Function];
@@ -212,6 +296,34 @@ FunctionMatchName(
     return Name->NameLength != 0 && Text[Name->NameLength] == '('
                ? ReaderMatchBare
                : ReaderMatchPrefix;
+}
+
+
+_Use_decl_annotations_
+READER_MATCH
+FunctionMatchName(
+    PCREADER_NAME Name,
+    ULONG Function
+    )
+{
+    PCREADER_FUNCTION This = &Name->Functions->Functions[Function];
+    READER_MATCH Match = FunctionMatchPlainName(Name, Function);
+    BOOLEAN IsMeant = FALSE;
+
+    if (Match != ReaderMatchNone || Name->Kind == ReaderPatternNone ||
+        !FunctionIsModuleMeant(Name, This)) {
+        return Match;
+    }
+
+    if (Name->Pattern != NULL) {
+        IsMeant = FunctionMatchPattern(Name->Pattern,
+                                       This->Name,
+                                       This->NameLength);
+    } else {
+        IsMeant = FunctionIsBeginning(This, Name->Name, Name->PrefixLength);
+    }
+
+    return IsMeant ? ReaderMatchPattern : ReaderMatchNone;
 }
 
 
@@ -387,6 +499,18 @@ FunctionSuggestNames(
     ULONG Count = 0;
     ULONG Index;
 
+    if (Name->Kind != ReaderPatternNone) {
+
+        RtlWriteText(Errors,
+                     "TraceReader: %s: no function that was called has the "
+                     "name %T, or one that it is a pattern of (TraceReader "
+                     "report lists the functions)\n",
+                     Name->Command,
+                     Name->Text);
+        RtlFlushWriter(Errors);
+        return;
+    }
+
     for (Index = 0;
          Name->NameLength != 0 && Index < NumberSeen;
          Index++) {
@@ -528,8 +652,9 @@ FunctionResolveName(
         RtlWriteText(Context->Errors,
                      "TraceReader: %s: several %s %T; give one in full:\n",
                      Name->Command,
-                     Best == ReaderMatchBare ? "functions are called"
-                                             : "names begin with",
+                     Best == ReaderMatchBare      ? "functions are called"
+                     : Best == ReaderMatchPattern ? "names are meant by"
+                                                  : "names begin with",
                      Name->Text);
         FunctionListFunctions(Name, Found, Count);
         RtlFlushWriter(Context->Errors);

@@ -14,6 +14,7 @@ Abstract:
 #define TRACER_FUNCTION_FIND_BY_NAME_H
 
 #include "Function.h"
+#include "FunctionPattern.h"
 
 //
 // What the commands' help says of FUNCTION.
@@ -21,19 +22,22 @@ Abstract:
 
 #define READER_NAME_NOTE                                                    \
     "FUNCTION is a function's name as report shows it, with or without its\n" \
-    "parameters and return type, or the beginning of one name alone.  Where\n" \
+    "parameters and return type, or the beginning of one name alone, or a\n" \
+    "pattern that means one name alone; a name itself comes first.  Where\n" \
     "several modules have a function of that name, all are meant;\n"         \
     "MODULE!NAME means that of one, the module with or without its\n"        \
-    "extension.  Exit code 3: there is no such function.\n"
+    "extension.  Exit code 3: there is no such function.\n"               \
+    READER_PATTERN_NOTE
 
 typedef enum _READER_MATCH {
     ReaderMatchNone = 0,
+    ReaderMatchPattern,             // the name is a pattern that means it
     ReaderMatchPrefix,              // the function's name begins with it
     ReaderMatchBare,                // it is the name without its parameters
     ReaderMatchExact
 } READER_MATCH;
 
-#define READER_NUMBER_OF_MATCHES 3  // but none
+#define READER_NUMBER_OF_MATCHES 4  // but none
 
 typedef struct _READER_NAME {
     PREADER_FUNCTIONS Functions;
@@ -43,6 +47,9 @@ typedef struct _READER_NAME {
     ULONG ModuleLength;             // module; 0: any module
     const CHAR *Name;
     ULONG NameLength;
+    READER_PATTERN_KIND Kind;
+    ULONG PrefixLength;             // of ReaderPatternPrefix
+    PREADER_PATTERN Pattern;        // of those kinds that have one
 } READER_NAME;
 typedef READER_NAME *PREADER_NAME;
 typedef const READER_NAME *PCREADER_NAME;
@@ -53,14 +60,22 @@ typedef const READER_NAME *PCREADER_NAME;
 // or without its extension and in any case. It must stay.
 //
 // Functions: the table of functions, with the session.
+// Returns FALSE if it is no pattern although it should be one, or without
+// memory, which has been written; the name may be run down all the same.
 //
 
-VOID
+_Success_(return != FALSE)
+BOOLEAN
 FunctionInitializeName(
     _Out_ PREADER_NAME Name,
     _In_ PREADER_FUNCTIONS Functions,
     _In_z_ PCSZ Command,
     _In_z_ PCSZ Text
+    );
+
+VOID
+FunctionRundownName(
+    _Inout_ PREADER_NAME Name
     );
 
 //
@@ -78,7 +93,7 @@ FunctionMatchName(
 //
 // Decides which functions a name means when all are known: those of that name;
 // if there is none, those of the only one with parameters after it; else those
-// of the only name that begins with it.  Only functions
+// of the only name that begins with it, or that it is a pattern of.  Only functions
 // with IsSeen are looked at: which others there are depends on where an index
 // made reading begin.  IsMeant is allocated, a byte for each function, and the
 // caller's to free; the function is the first of them.  FALSE: ExitCode says

@@ -816,7 +816,7 @@ SumFindThresholds(
 
 
 _Use_decl_annotations_
-VOID
+BOOLEAN
 SumInitializeOutliers(
     PREADER_OUTLIERS Outliers
     )
@@ -828,16 +828,17 @@ SumInitializeOutliers(
 
     SumFindThresholds(Outliers);
     FunctionInitializeFunctions(&Outliers->Functions, Session);
-    FunctionInitializeName(&Outliers->Name,
-                           &Outliers->Functions,
-                           "outliers",
-                           Outliers->Options->FirstUtf8);
     BaseInitializeMap(&Outliers->PathIndexes, Allocator);
     for (Index = 0; Index < READER_NUMBER_OF_MATCHES; Index++) {
         BaseInitializeMap(&Outliers->Groups[Index].CallerIndexes,
                           Allocator);
         Outliers->Groups[Index].Function = READER_NONE;
     }
+
+    return FunctionInitializeName(&Outliers->Name,
+                                  &Outliers->Functions,
+                                  "outliers",
+                                  Outliers->Options->FirstUtf8);
 }
 
 
@@ -855,6 +856,7 @@ SumRundownOutliers(
         SumRundownGroup(Outliers, &Outliers->Groups[Index]);
     }
 
+    FunctionRundownName(&Outliers->Name);
     CoreDestroyArena(Outliers->Arena);
     BaseRundownMap(&Outliers->PathIndexes);
     Allocator->Free(Allocator->Context, Outliers->Paths);

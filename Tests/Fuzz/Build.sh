@@ -25,7 +25,7 @@ Fuzz=$Root/Tests/Fuzz
 Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
-    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip
+    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -61,6 +61,9 @@ Sources()
             ;;
         FuzzDemangle)
             ls Reader/Demangle/*.c
+            ;;
+        FuzzPattern)
+            ls Reader/Functions/Function{Pattern,Shorten}.c Rtl/RtlString.c
             ;;
         FuzzControl)
             ls TraceStore/TraceControl*.c Rtl/RtlString.c

@@ -87,7 +87,7 @@ IsFound()
     grep -aqE 'FUZZ_CHECK failed|AddressSanitizer|runtime error' log
 }
 
-Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip"
+Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern"
 
 Check "building" "$Fuzz/Build.sh" "$Temp/Built"
 if [ $Failed != 0 ]; then
@@ -111,6 +111,7 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzImage: more inputs" Runs FuzzImage 30000 16000
     Check "FuzzPdb: more inputs" Runs FuzzPdb 20000 24000
     Check "FuzzDemangle: more inputs" Runs FuzzDemangle 40000 600
+    Check "FuzzPattern: more inputs" Runs FuzzPattern 30000 600
     Check "FuzzGzip: more inputs" Runs FuzzGzip 600 200
     Check "FuzzStringTable: more inputs" Runs FuzzStringTable 4000 3000
 else
@@ -165,6 +166,9 @@ FuzzIni Penter/PenterIni.c s/Parser->Section = NULL;//
 FuzzControl TraceStore/TraceControlFile.c s/Action->TextLength > sizeof(Action->Text)/0/
 FuzzControl TraceStore/TraceControlAppend.c s/InterlockedIncrement64(&Session->ControlLeftOut) == 1/0/
 FuzzControl TraceStore/TraceControl.c s/Action.Timestamp > Now/0/
+FuzzPattern Reader/Functions/FunctionPattern.c s/if (Depth == READER_MAXIMUM_GROUPS)/if (0)/
+FuzzPattern Reader/Functions/FunctionPattern.c s/Marks.Targets.Index.. != Pattern->Round/Round != 0/
+FuzzPattern Reader/Functions/FunctionShorten.c s/if (Walk.Index >= LengthInBytes) {/if (0) {/
 FuzzGzip Reader/Base/BaseDeflate.c s/Position + 1 - Candidate <= DEFLATE_HISTORY/1/
 FuzzImage Reader/Image/ImageCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
 FuzzPdb Reader/Image/ImagePdb.c s/Count > NumberOfWords - First/0/
