@@ -57,6 +57,7 @@ Abstract:
 #define READER_OPTION_EXCLUDE_LIST 0x80000000000ULL
 #define READER_OPTION_GZIP        0x4000000000000000ULL
 #define READER_OPTION_TAIL        0x100000000000ULL
+#define READER_OPTION_NAMES       0x200000000000ULL
 #define READER_OPTION_WIDTH       0x100000000000000ULL
 #define READER_OPTION_OLDER       0x10000000000000ULL   // those of sessions
 #define READER_OPTION_KEEP        0x20000000000000ULL
@@ -75,7 +76,8 @@ Abstract:
 #define READER_OPTIONS_OF_READING                                           \
     (READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
      READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |                       \
-     READER_OPTION_PROCESS | READER_OPTION_ALL | READER_OPTION_ALL_RUNS)
+     READER_OPTION_PROCESS | READER_OPTION_ALL | READER_OPTION_ALL_RUNS |   \
+     READER_OPTION_NAMES)
 
 //
 // --width: tables are laid out for a terminal, if there is one, or not.
@@ -83,6 +85,13 @@ Abstract:
 
 #define READER_WIDTH_AUTO       0u
 #define READER_WIDTH_NONE       0xFFFFFFFFu
+
+//
+// --names, in the order of its words.
+//
+
+#define READER_NAMES_SHORT      0u
+#define READER_NAMES_FULL       1u
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -176,6 +185,7 @@ typedef struct _READER_OPTIONS {
     PCWSTR ExcludeList;             // --exclude-list; NULL: not given
     PCSZ ExcludeListUtf8;
     ULONG Width;                    // of tables in text; READER_WIDTH_*
+    ULONG FunctionNames;            // READER_NAMES_*
     PCWSTR Settings[ReaderSettingCount];    // of run; NULL: not given
     PCWSTR Program;                 // of run: what follows the program, as it
                                     // was given

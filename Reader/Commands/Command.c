@@ -16,6 +16,7 @@ Abstract:
 #include "../Session/SessionProcess.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionCache.h"
+#include "../Output/OutputGrid.h"
 #include "Command.h"
 
 //
@@ -73,6 +74,27 @@ CommandWriteRuns(
 
 _Use_decl_annotations_
 BOOLEAN
+CommandAreNamesShort(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options
+    )
+{
+    if ((Options->Given & READER_OPTION_NAMES) != 0) {
+        return Options->FunctionNames == READER_NAMES_SHORT;
+    }
+
+    if (Options->Format != ReaderFormatText ||
+        (Options->Given & READER_OPTION_EXPORT) != 0 ||
+        Options->Width == READER_WIDTH_NONE) {
+        return FALSE;
+    }
+
+    return Options->Width != READER_WIDTH_AUTO ||
+           OutputQueryTerminalWidth(Context->Output) != 0;
+}
+
+_Use_decl_annotations_
+BOOLEAN
 CommandOpenCommandSession(
     PREADER_SESSION Session,
     PCREADER_CONTEXT Context,
@@ -95,6 +117,7 @@ CommandOpenCommandSession(
     Session->IndexInterval = Options->IndexInterval;
     Session->Clock.IsRaw = Options->IsRaw;
     Session->SymbolPath = Options->Symbols;
+    Session->AreNamesShort = CommandAreNamesShort(Context, Options);
     Session->IsAll = (Options->Given & READER_OPTION_ALL) != 0;
     if (Session->NumberOfRuns > 1) {
         CommandWriteRuns(Session, Options);

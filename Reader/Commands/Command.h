@@ -80,8 +80,8 @@ extern const ULONG ReaderNumberOfCommands;
 #define READER_FILTER_NOTE                                                  \
     "LIST of --function and --exclude is PREFIX[,PREFIX...] or @FILE: UTF-8\n" \
     "text with one prefix per line; empty lines and those that begin with #\n" \
-    "are ignored.  PREFIX may be a pattern.  A prefix is the beginning of a name as it is\n"    \
-    "shown, in the same case, without a module, and with or without the\n" \
+    "are ignored.  PREFIX may be a pattern, and is the beginning of a\n"     \
+    "name in full, in the same case, without a module, with or without the\n" \
     "return type that functions of C++ templates have; blanks around it are\n" \
     "ignored.  Of the prefixes that a name begins with, the longest\n"      \
     "decides; of two equal ones, the first.  Before it comes a pattern that\n" \
@@ -99,6 +99,17 @@ extern const ULONG ReaderNumberOfCommands;
 #define READER_NOT_SHOWN_NOTE(Rows)                                         \
     "Numbers are the same as without them.  JSON then also has the array\n" \
     "not_shown with " Rows ", calls: what was left out.\n"
+
+//
+// Are functions shown by short names: --names, or to a terminal, for which
+// --width N stands.
+//
+
+BOOLEAN
+CommandAreNamesShort(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    );
 
 //
 // Writes help (CommandHelp.c).

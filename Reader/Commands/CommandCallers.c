@@ -551,6 +551,7 @@ CommandShowEdges(
     BOOLEAN IsFound;
     NTSTATUS Status;
 
+    FunctionShortenFunctions(Functions);
     IsSeen = (PUCHAR)Allocator->Allocate(
         Allocator->Context,
         (SIZE_T)Functions->NumberOfFunctions + 1);

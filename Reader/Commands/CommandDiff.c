@@ -198,7 +198,7 @@ CommandAreFunctionsEqual(
     ULONG Index;
 
     if (One->BareLength != Other->BareLength ||
-        !RtlAreBytesEqual(One->Name, Other->Name, One->BareLength)) {
+        !RtlAreBytesEqual(One->FullName, Other->FullName, One->BareLength)) {
         return FALSE;
     }
 
@@ -241,7 +241,7 @@ CommandFindDiffRow(
     NTSTATUS Status;
 
     for (Index = 0; Index < This->BareLength; Index++) {
-        Hash = (Hash ^ (UCHAR)This->Name[Index]) * 0x100000001B3ULL;
+        Hash = (Hash ^ (UCHAR)This->FullName[Index]) * 0x100000001B3ULL;
     }
 
     IsFirst = !BaseFindInMap(&Diff->Hashes, Hash, &Index);
@@ -777,6 +777,7 @@ CommandRunDiff(
         CallInitializeTally(&Side->Before, &Side->Functions, NULL);
     }
 
+    Diff->Sides[1].Functions.Peer = &Diff->Sides[0].Functions;
     BaseInitializeMap(&Diff->Hashes, Diff->Context->Allocator);
     CommandChooseDiffClock(Diff);
     for (Which = 0; Which < 2 && NT_SUCCESS(Status); Which++) {

@@ -177,9 +177,9 @@ CommandCompareHotNames(
          Index < FirstFunction->BareLength &&
          Index < SecondFunction->BareLength;
          Index++) {
-        if (FirstFunction->Name[Index] != SecondFunction->Name[Index]) {
-            return (UCHAR)FirstFunction->Name[Index] <
-                           (UCHAR)SecondFunction->Name[Index]
+        if (FirstFunction->FullName[Index] != SecondFunction->FullName[Index]) {
+            return (UCHAR)FirstFunction->FullName[Index] <
+                           (UCHAR)SecondFunction->FullName[Index]
                        ? -1
                        : 1;
         }
@@ -207,8 +207,8 @@ CommandIsNamePrefix(
     )
 {
     return Prefix->BareLength <= Function->BareLength &&
-           RtlAreBytesEqual(Prefix->Name,
-                            Function->Name,
+           RtlAreBytesEqual(Prefix->FullName,
+                            Function->FullName,
                             Prefix->BareLength);
 }
 
@@ -525,7 +525,7 @@ CommandIsPrefixText(
     _In_ PCREADER_FUNCTION Function
     )
 {
-    PCSZ Name = Function->Name;
+    PCSZ Name = Function->FullName;
     ULONG Length = Function->BareLength;
     ULONG CodePoint;
     ULONG Index = 0;
@@ -565,7 +565,7 @@ CommandWritePrefix(
     _In_ BOOLEAN IsWritten
     )
 {
-    PCSZ Name = Function->Name;
+    PCSZ Name = Function->FullName;
     ULONG Length = Function->BareLength;
     ULONG Size = Length;
     ULONG Index;
@@ -664,7 +664,7 @@ CommandWriteHotList(
         if (!CommandIsPrefixText(Function) ||
             !CommandWritePrefix(Writer, Function, FALSE)) {
             RtlWriteText(Writer, "# (this name cannot be written on a line: ");
-            RtlWriteCleanText(Writer, Function->Name, Function->BareLength);
+            RtlWriteCleanText(Writer, Function->FullName, Function->BareLength);
             RtlWriteText(Writer, ")\n");
             continue;
         }
@@ -672,7 +672,7 @@ CommandWriteHotList(
         Longer = CommandFindLongerName(Hot, Index, Before, &After);
         if (Longer != NULL) {
             RtlWriteText(Writer, "# (this would exclude ");
-            RtlWriteCleanText(Writer, Longer->Name, Longer->BareLength);
+            RtlWriteCleanText(Writer, Longer->FullName, Longer->BareLength);
             RtlWriteText(Writer, ", too) ");
         }
 

@@ -35,6 +35,11 @@ static const PCSZ ReaderZoneNames[] = {
     "utc"
 };
 
+static const PCSZ ReaderNamesNames[] = {
+    "short",
+    "full"
+};
+
 static const PCSZ ReaderByNames[] = {
     "process"
 };
@@ -268,6 +273,9 @@ const READER_OPTION ReaderOptionList[] = {
       .Kind = ReaderOptionWidth, READER_FIELD(Width),
       .Minimum = READER_GRID_MINIMUM_WIDTH,
       .Maximum = READER_GRID_MAXIMUM_WIDTH },
+    { "names", "KIND", READER_OPTION_NAMES, NULL,
+      "short names of functions (the default on a terminal), or full ones",
+      READER_FIELD_WORD(FunctionNames, ReaderNamesNames) },
     { "directory", "DIR", READER_OPTION_SETTING, "a directory's path",
       "where the session goes (default: %LOCALAPPDATA%\\Tracer)",
       READER_FIELD_SETTING(ReaderSettingOfDirectory) },

@@ -786,6 +786,7 @@ CommandEndOutliers(
     ULONG Code;
     NTSTATUS Status;
 
+    FunctionShortenFunctions(&Outliers->Functions);
     if (!FunctionResolveName(&Outliers->Name,
                              Outliers->Matches,
                              Outliers->CapacityOfMatches,

@@ -391,6 +391,7 @@ CommandShowStaticStack(
         return READER_EXIT_FAILURE;
     }
 
+    Static.Session.AreNamesShort = CommandAreNamesShort(Context, Options);
     FunctionInitializeFunctions(&Static.Functions, &Static.Session);
     BaseInitializeMap(&Static.Starts, Context->Allocator);
     for (Index = 0; Index < Static.Session.NumberOfModules; Index++) {

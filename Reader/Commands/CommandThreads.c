@@ -497,6 +497,7 @@ CommandPutThreads(
                         "threads",
                         FALSE);
     Output.HasProcesses = Session->NumberOfProcesses > 1;
+    FunctionShortenFunctions(&Table->Functions);
     OutputBeginTable(&Output, &ReaderThreadTable, When);
     for (Index = 0; Index < Count && Index < Table->Options->Limit; Index++) {
         CommandPutThreadRow(&Output, Table, Order[Index], WallTicks);

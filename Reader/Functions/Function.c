@@ -33,6 +33,8 @@ FunctionInitializeFunctions(
     Functions->Session = Session;
     BaseInitializeMap(&Functions->Sites, Session->Context->Allocator);
     BaseInitializeMap(&Functions->Starts, Session->Context->Allocator);
+    BaseInitializeMap(&Functions->ShortNames, Session->Context->Allocator);
+    BaseInitializeMap(&Functions->LongerNames, Session->Context->Allocator);
 }
 
 
@@ -48,8 +50,13 @@ FunctionRundownFunctions(
     for (Index = 0; Index < Functions->NumberOfFunctions; Index++) {
         if (Functions->Functions[Index].IsNameOwned) {
             Allocator->Free(Allocator->Context,
-                            (PVOID)Functions->Functions[Index].Name);
+                            (PVOID)Functions->Functions[Index].FullName);
         }
+
+        Allocator->Free(Allocator->Context,
+                        Functions->Functions[Index].ShortName);
+        Allocator->Free(Allocator->Context,
+                        Functions->Functions[Index].LongerName);
     }
 
     Allocator->Free(Allocator->Context, Functions->Functions);
@@ -58,6 +65,8 @@ FunctionRundownFunctions(
     Functions->CapacityOfFunctions = 0;
     BaseRundownMap(&Functions->Sites);
     BaseRundownMap(&Functions->Starts);
+    BaseRundownMap(&Functions->ShortNames);
+    BaseRundownMap(&Functions->LongerNames);
 }
 
 
@@ -261,8 +270,8 @@ FunctionAddFunction(
 
     if (Symbol != NULL && Symbol->NumberFolded == 0) {
 
-        New.Name = Symbol->Name;
-        New.NameLength = Symbol->LengthInBytes;
+        New.FullName = Symbol->Name;
+        New.FullLength = Symbol->LengthInBytes;
         New.IsNamed = TRUE;
 
     } else if (Symbol != NULL) {
@@ -281,8 +290,8 @@ FunctionAddFunction(
         RtlInitializeBufferWriter(&Writer, Name, Capacity);
         RtlWriteBytes(&Writer, Symbol->Name, Symbol->LengthInBytes);
         RtlWriteText(&Writer, " [+%u folded]", Symbol->NumberFolded);
-        New.Name = Name;
-        New.NameLength = Writer.LengthInBytes;
+        New.FullName = Name;
+        New.FullLength = Writer.LengthInBytes;
         New.IsNameOwned = TRUE;
 
         if (Symbol->RawLengthInBytes > Symbol->LinkageLengthInBytes) {
@@ -303,18 +312,20 @@ FunctionAddFunction(
         RtlInitializeBufferWriter(&Writer, Name, Capacity);
         RtlWriteBytes(&Writer, Module->Name, Module->NameLength);
         RtlWriteText(&Writer, "+0x%x", Rva);
-        New.Name = Name;
-        New.NameLength = Writer.LengthInBytes;
+        New.FullName = Name;
+        New.FullLength = Writer.LengthInBytes;
         New.IsNameOwned = TRUE;
     }
 
-    New.BareLength = New.NameLength;
+    New.Name = New.FullName;
+    New.NameLength = New.FullLength;
+    New.BareLength = New.FullLength;
     Status = BaseAddToMap(&Functions->Starts,
                           ((ULONGLONG)ModuleIndex << 32) | Rva,
                           Functions->NumberOfFunctions);
     if (!NT_SUCCESS(Status)) {
         if (New.IsNameOwned) {
-            Allocator->Free(Allocator->Context, (PVOID)New.Name);
+            Allocator->Free(Allocator->Context, (PVOID)New.FullName);
         }
         return Status;
     }
@@ -328,6 +339,20 @@ FunctionAddFunction(
 }
 
 
+static
+VOID
+FunctionAppendApart(
+    _Inout_ PCHAR Name,
+    _Inout_ PULONG LengthInBytes
+    )
+{
+    RtlCopyBytes(Name + *LengthInBytes,
+                 READER_APART_SUFFIX,
+                 sizeof(READER_APART_SUFFIX));
+    *LengthInBytes += sizeof(READER_APART_SUFFIX) - 1;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 FunctionMarkApart(
@@ -337,9 +362,10 @@ FunctionMarkApart(
 {
     PCALLOCATOR Allocator = Functions->Session->Context->Allocator;
     PREADER_FUNCTION This = &Functions->Functions[Function];
-    PCHAR Name = (PCHAR)This->Name;
+    PCHAR Name = (PCHAR)This->FullName;
+    BOOLEAN IsFull = This->Name == This->FullName;
 
-    if (This->NameLength != This->BareLength) {
+    if (This->FullLength != This->BareLength) {
         return STATUS_SUCCESS;
     }
 
@@ -350,21 +376,302 @@ FunctionMarkApart(
     if (!This->IsNameOwned) {
         Name = (PCHAR)Allocator->Allocate(
             Allocator->Context,
-            (SIZE_T)This->NameLength + sizeof(READER_APART_SUFFIX));
+            (SIZE_T)This->FullLength + sizeof(READER_APART_SUFFIX));
         if (Name == NULL) {
             return STATUS_NO_MEMORY;
         }
 
-        RtlCopyBytes(Name, This->Name, This->NameLength);
-        This->Name = Name;
+        RtlCopyBytes(Name, This->FullName, This->FullLength);
+        This->FullName = Name;
         This->IsNameOwned = TRUE;
     }
 
-    RtlCopyBytes(Name + This->NameLength,
-                 READER_APART_SUFFIX,
-                 sizeof(READER_APART_SUFFIX));
-    This->NameLength += sizeof(READER_APART_SUFFIX) - 1;
+    FunctionAppendApart(Name, &This->FullLength);
+    if (This->ShortName != NULL) {
+        FunctionAppendApart(This->ShortName, &This->ShortLength);
+        FunctionAppendApart(This->LongerName, &This->LongerLength);
+    }
+
+    if (IsFull) {
+        This->Name = This->FullName;
+        This->NameLength = This->FullLength;
+    } else {
+        This->NameLength = This->Name == This->ShortName ? This->ShortLength
+                                                         : This->LongerLength;
+    }
+
     return STATUS_SUCCESS;
+}
+
+
+//
+// Makes one of a function's short names, with room for READER_APART_SUFFIX.
+// Returns FALSE if it has none.
+//
+
+static
+BOOLEAN
+FunctionMakeShortName(
+    _In_ PCALLOCATOR Allocator,
+    _In_ PCREADER_FUNCTION Function,
+    _In_ BOOLEAN HasParameters,
+    _Outptr_result_maybenull_ PCHAR *Name,
+    _Out_ PULONG LengthInBytes
+    )
+{
+    ULONG Capacity = READER_SHORT_NAME_SIZE(Function->FullLength);
+
+    *LengthInBytes = 0;
+    *Name = (PCHAR)Allocator->Allocate(
+        Allocator->Context,
+        (SIZE_T)Capacity + sizeof(READER_APART_SUFFIX));
+    if (*Name != NULL) {
+        *LengthInBytes = FunctionShortenName(Function->FullName,
+                                             Function->FullLength,
+                                             HasParameters,
+                                             *Name,
+                                             Capacity);
+    }
+
+    return *LengthInBytes != 0;
+}
+
+
+//
+// How much of a function's name is shown.
+// Returns 0: without parameters; 1: with them; 2: the full name.
+//
+
+static
+ULONG
+FunctionQueryLevel(
+    _In_ PCREADER_FUNCTION Function
+    )
+{
+    return Function->Name == Function->FullName    ? 2
+           : Function->Name == Function->ShortName ? 0
+                                                   : 1;
+}
+
+
+//
+// Shows so much of the name of a function, and of those behind it that have
+// the same one.
+//
+
+static
+VOID
+FunctionSetLevel(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _Inout_ PREADER_FUNCTION Function,
+    _In_ ULONG Level
+    )
+{
+    for (;;) {
+
+        switch (Level) {
+        case 0:
+            Function->Name = Function->ShortName;
+            Function->NameLength = Function->ShortLength;
+            break;
+        case 1:
+            Function->Name = Function->LongerName;
+            Function->NameLength = Function->LongerLength;
+            break;
+        default:
+            Function->Name = Function->FullName;
+            Function->NameLength = Function->FullLength;
+            break;
+        }
+
+        if (Function->NextNamesake == 0) {
+            break;
+        }
+
+        Function = &Functions->Functions[Function->NextNamesake - 1];
+    }
+}
+
+
+//
+// Finds the function that has a short name already.
+// Key: the hash of the name.
+// Level: 0 or 1.
+//
+
+_Ret_maybenull_
+static
+PREADER_FUNCTION
+FunctionFindNamesake(
+    _In_opt_ PREADER_FUNCTIONS Functions,
+    _In_ ULONGLONG Key,
+    _In_ ULONG Level
+    )
+{
+    ULONG Found;
+
+    if (Functions == NULL ||
+        !BaseFindInMap(Level == 0 ? &Functions->ShortNames
+                                  : &Functions->LongerNames,
+                       Key,
+                       &Found)) {
+        return NULL;
+    }
+
+    return &Functions->Functions[Found];
+}
+
+
+static
+ULONGLONG
+FunctionHashShortName(
+    _In_ PCREADER_FUNCTION Function,
+    _In_ ULONG Level
+    )
+{
+    PCSZ Name = Level == 0 ? Function->ShortName : Function->LongerName;
+    ULONG Length = Level == 0 ? Function->ShortLength : Function->LongerLength;
+    ULONGLONG Hash = 0xCBF29CE484222325ULL;
+    ULONG Index;
+
+    for (Index = 0; Index < Length; Index++) {
+        Hash = (Hash ^ (UCHAR)Name[Index]) * 0x100000001B3ULL;
+    }
+
+    return Hash;
+}
+
+
+static
+BOOLEAN
+FunctionAreNamesakes(
+    _In_ PCREADER_FUNCTION First,
+    _In_ PCREADER_FUNCTION Second
+    )
+{
+    return BaseCompareText(First->FullName,
+                           First->BareLength,
+                           Second->FullName,
+                           Second->BareLength) == 0;
+}
+
+
+//
+// Shows as much of a function's name as tells it from others, and as much of
+// all that have the same name in full.  Raises others, which are then at a
+// higher level: calls itself twice at most.
+// Index: the function, with its short names; the first of its full name, or
+// one that is new.
+// Level: how much is wanted at least.
+//
+
+static
+VOID
+FunctionRaiseLevel(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONG Index,
+    _In_ ULONG Level
+    )
+{
+    PREADER_FUNCTION This = &Functions->Functions[Index];
+    PREADER_FUNCTIONS Owner;
+    PREADER_FUNCTION Other;
+    ULONGLONG Key;
+    BOOLEAN IsAlone;
+
+    for (; Level < 2; Level++) {
+
+        FunctionSetLevel(Functions, This, Level);
+        IsAlone = TRUE;
+        Key = FunctionHashShortName(This, Level);
+        for (Owner = Functions;
+             Owner != NULL;
+             Owner = Owner == Functions ? Functions->Peer : NULL) {
+
+            Other = FunctionFindNamesake(Owner, Key, Level);
+            if (Other == NULL && Owner == Functions) {
+
+                //
+                // Without memory two may have the same short name.
+                //
+
+                (VOID)BaseAddToMap(Level == 0 ? &Functions->ShortNames
+                                              : &Functions->LongerNames,
+                                   Key,
+                                   Index);
+            }
+
+            if (Other == NULL || Other == This) {
+                continue;
+            }
+
+            if (!FunctionAreNamesakes(This, Other)) {
+
+                IsAlone = FALSE;
+                if (FunctionQueryLevel(Other) == Level) {
+                    FunctionRaiseLevel(Owner,
+                                       (ULONG)(Other - Owner->Functions),
+                                       Level + 1);
+                }
+
+            } else if (Owner == Functions) {
+
+                This->NextNamesake = Other->NextNamesake;
+                Other->NextNamesake = Index + 1;
+                FunctionSetLevel(Functions, Other, FunctionQueryLevel(Other));
+                return;
+
+            } else if (FunctionQueryLevel(Other) > Level) {
+                IsAlone = FALSE;
+            }
+        }
+
+        if (IsAlone) {
+            return;
+        }
+    }
+
+    FunctionSetLevel(Functions, This, 2);
+}
+
+
+_Use_decl_annotations_
+VOID
+FunctionShortenFunctions(
+    PREADER_FUNCTIONS Functions
+    )
+{
+    PCALLOCATOR Allocator = Functions->Session->Context->Allocator;
+    PREADER_FUNCTION This;
+
+    if (!Functions->Session->AreNamesShort) {
+        return;
+    }
+
+    for (;
+         Functions->NumberOfShortened < Functions->NumberOfFunctions;
+         Functions->NumberOfShortened++) {
+
+        This = &Functions->Functions[Functions->NumberOfShortened];
+        if (FunctionMakeShortName(Allocator,
+                                  This,
+                                  FALSE,
+                                  &This->ShortName,
+                                  &This->ShortLength) &&
+            FunctionMakeShortName(Allocator,
+                                  This,
+                                  TRUE,
+                                  &This->LongerName,
+                                  &This->LongerLength)) {
+            FunctionRaiseLevel(Functions, Functions->NumberOfShortened, 0);
+        } else {
+
+            Allocator->Free(Allocator->Context, This->ShortName);
+            Allocator->Free(Allocator->Context, This->LongerName);
+            This->ShortName = NULL;
+            This->LongerName = NULL;
+        }
+    }
 }
 
 

@@ -26,12 +26,20 @@ typedef struct _READER_FUNCTION {
     ULONG Module;                   // index
     ULONG Rva;                      // of its start, or of the site, or
                                     // READER_OTHER_RVA: it has none
-    PCSZ Name;                      // UTF-8
-    ULONG NameLength;               // bytes
+    PCSZ Name;                      // as it is shown, UTF-8: the full name, or
+    ULONG NameLength;               // a short one that is no other function's
+    PCSZ FullName;                  // which is what names are compared by
+    ULONG FullLength;               // bytes
     ULONG BareLength;               // of it, without READER_APART_SUFFIX
     ULONG FoldedLength;             // bytes
     PCSZ FoldedNames;               // of other functions with the same code,
                                     // joined by "; "; ""
+    PCHAR ShortName;                // both allocated, or NULL: without and
+    PCHAR LongerName;               // with parameters
+    ULONG ShortLength;
+    ULONG LongerLength;
+    ULONG NextNamesake;             // index + 1 of another one of the same
+                                    // full name, behind the first; 0: none
     BOOLEAN IsNameOwned;            // module+0xRVA, or "... [+2 folded]"
     BOOLEAN IsNamed;                // by a symbol that is its own
     BOOLEAN IsShown;                // these two by FunctionFilterFunctions
@@ -51,6 +59,10 @@ typedef struct _READER_FUNCTIONS {
     ULONG NumberOfDecided;          // by FunctionFilterFunctions
     ULONGLONG NumberOfDecisions;    // that it has made
     ULONGLONG FilterMicroseconds;   // that this took
+    READER_MAP ShortNames;          // hash of a short name to its function
+    READER_MAP LongerNames;         // of one that has its parameters
+    ULONG NumberOfShortened;        // by FunctionShortenFunctions
+    struct _READER_FUNCTIONS *Peer; // what is shown beside these, or NULL
     BOOLEAN IsQuiet;                // the caller warns of missing symbols
 } READER_FUNCTIONS;
 typedef READER_FUNCTIONS *PREADER_FUNCTIONS;
@@ -99,6 +111,19 @@ NTSTATUS
 FunctionMarkApart(
     _Inout_ PREADER_FUNCTIONS Functions,
     _In_ ULONG Function
+    );
+
+//
+// Gives the functions that were found since the last time short names, if the
+// session's are: without parameters; with them where two functions would have
+// the same short name otherwise; the full name where that does not tell them
+// apart.  A function that was named before may get a longer name by that.  To
+// be called before names are shown.
+//
+
+VOID
+FunctionShortenFunctions(
+    _Inout_ PREADER_FUNCTIONS Functions
     );
 
 //

@@ -95,7 +95,7 @@ FunctionRefuseFunction(
     RtlWriteText(Errors, "TraceReader: warning: not excluded: ");
     RtlWriteCleanText(Errors, Module->Name, Module->NameLength);
     RtlWriteText(Errors, "!");
-    RtlWriteCleanText(Errors, This->Name, This->NameLength);
+    RtlWriteCleanText(Errors, This->FullName, This->FullLength);
     RtlWriteText(Errors, ": %s\n", Reason);
     RtlFlushWriter(Errors);
 }
@@ -409,7 +409,7 @@ FunctionWriteExcluded(
                         ((ULONG)Entry[PE_FUNCTION_END + 3] << 24)
                   : Function->Rva + 1;
         RtlWriteText(Writer, "function %08x %08x ", Function->Rva, End);
-        RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
+        RtlWriteCleanText(Writer, Function->FullName, Function->FullLength);
         RtlWriteText(Writer, "\n");
 
         //

@@ -908,8 +908,8 @@ FunctionAskPatterns(
         Pattern = &Filter->Patterns[Index];
         if ((!IsMeant || Pattern->IsExclude) &&
             FunctionMatchPattern(Pattern->Pattern,
-                                 Function->Name,
-                                 Function->NameLength)) {
+                                 Function->FullName,
+                                 Function->FullLength)) {
             IsMeant = TRUE;
             if (Pattern->IsExclude) {
                 *IsExcluded = TRUE;
@@ -948,14 +948,14 @@ FunctionDecide(
     IsMeant = FunctionAskPatterns(Filter, Function, &IsExcluded);
     if (Filter->Table != NULL && !IsExcluded) {
 
-        Skip = FunctionSkipReturnType(Function->Name, Function->NameLength);
+        Skip = FunctionSkipReturnType(Function->FullName, Function->FullLength);
         Prefix = StringTableSearch(Filter->Table,
-                                   Function->Name + Skip,
-                                   Function->NameLength - Skip);
+                                   Function->FullName + Skip,
+                                   Function->FullLength - Skip);
         if (Prefix == STRING_TABLE_NOT_FOUND && Skip != 0) {
             Prefix = StringTableSearch(Filter->Table,
-                                       Function->Name,
-                                       Function->NameLength);
+                                       Function->FullName,
+                                       Function->FullLength);
         }
     }
 
@@ -984,6 +984,7 @@ FunctionFilterFunctions(
     PCRTL Rtl = Functions->Session->Context->Rtl;
     ULONGLONG Start = 0;
 
+    FunctionShortenFunctions(Functions);
     if (Functions->NumberOfDecided == Functions->NumberOfFunctions) {
         return;
     }

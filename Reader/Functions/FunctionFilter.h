@@ -20,9 +20,9 @@ typedef struct _READER_FILTER *PREADER_FILTER;
 typedef const struct _READER_FILTER *PCREADER_FILTER;
 
 //
-// Adds the prefixes and patterns that the value of --function or --exclude names, which has
-// to stay until FunctionBuildFilter; a filter that is NULL is made.  A failure
-// that is not a bad value has been written.
+// Adds the prefixes and patterns that the value of --function or --exclude
+// names, which has to stay until FunctionBuildFilter; a filter that is NULL is
+// made.  A failure that is not a bad value has been written.
 //
 // Context: the context; its allocator must outlive the filter.
 // Value, ValueUtf8: the value. It must stay until there is a table.
@@ -65,7 +65,8 @@ FunctionDestroyFilter(
 //
 // Decides which functions are shown, each once; NULL shows all. To be called
 // before IsShown is looked at: functions may have been added. Decides about
-// the functions that were found since the last time.
+// the functions that were found since the last time, which also get their short
+// names.
 //
 // Filter: the filter; always the same one.
 //

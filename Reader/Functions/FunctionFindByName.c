@@ -237,13 +237,13 @@ FunctionIsBeginning(
     _In_ ULONG LengthInBytes
     )
 {
-    ULONG Length = Function->NameLength;
-    ULONG Skip = FunctionSkipReturnType(Function->Name, Length);
+    ULONG Length = Function->FullLength;
+    ULONG Skip = FunctionSkipReturnType(Function->FullName, Length);
 
     return (Length >= LengthInBytes &&
-            RtlAreBytesEqual(Function->Name, Text, LengthInBytes)) ||
+            RtlAreBytesEqual(Function->FullName, Text, LengthInBytes)) ||
            (Length - Skip >= LengthInBytes &&
-            RtlAreBytesEqual(Function->Name + Skip, Text, LengthInBytes));
+            RtlAreBytesEqual(Function->FullName + Skip, Text, LengthInBytes));
 }
 
 
@@ -259,8 +259,8 @@ FunctionMatchPlainName(
     )
 {
     PCREADER_FUNCTION This = &Name->Functions->Functions[Function];
-    const CHAR *Text = This->Name;
-    ULONG Length = Name->NameLength == This->NameLength ? This->NameLength
+    const CHAR *Text = This->FullName;
+    ULONG Length = Name->NameLength == This->FullLength ? This->FullLength
                                                         : This->BareLength;
     ULONG Skip;
 
@@ -317,8 +317,8 @@ FunctionMatchName(
 
     if (Name->Pattern != NULL) {
         IsMeant = FunctionMatchPattern(Name->Pattern,
-                                       This->Name,
-                                       This->NameLength);
+                                       This->FullName,
+                                       This->FullLength);
     } else {
         IsMeant = FunctionIsBeginning(This, Name->Name, Name->PrefixLength);
     }
@@ -345,10 +345,10 @@ FunctionCompareNames(
     PCREADER_FUNCTION Other = &Functions->Functions[Second];
     LONG Order;
 
-    Order = BaseCompareText(One->Name,
-                            One->NameLength,
-                            Other->Name,
-                            Other->NameLength);
+    Order = BaseCompareText(One->FullName,
+                            One->FullLength,
+                            Other->FullName,
+                            Other->FullLength);
     if (Order == 0 && One->Module != Other->Module) {
         Order = One->Module < Other->Module ? -1 : 1;
     }
@@ -372,10 +372,10 @@ FunctionAreNamesEqual(
     PCREADER_FUNCTION One = &Functions->Functions[First];
     PCREADER_FUNCTION Other = &Functions->Functions[Second];
 
-    return BaseCompareText(One->Name,
-                           One->NameLength,
-                           Other->Name,
-                           Other->NameLength) == 0;
+    return BaseCompareText(One->FullName,
+                           One->FullLength,
+                           Other->FullName,
+                           Other->FullLength) == 0;
 }
 
 
@@ -417,7 +417,7 @@ FunctionListFunctions(
         RtlWriteText(Errors, "  ");
         RtlWriteCleanText(Errors, Module->Name, Module->NameLength);
         RtlWriteText(Errors, "!");
-        RtlWriteCleanText(Errors, Function->Name, Function->NameLength);
+        RtlWriteCleanText(Errors, Function->FullName, Function->FullLength);
         RtlWriteText(Errors, "\n");
     }
 
@@ -456,9 +456,9 @@ FunctionFindNearest(
 
         Function = &Functions->Functions[Index];
         Length = 0;
-        while (Length < Function->NameLength && Length < sizeof(Bare) - 1 &&
-               Function->Name[Length] != '(') {
-            Bare[Length] = Function->Name[Length];
+        while (Length < Function->FullLength && Length < sizeof(Bare) - 1 &&
+               Function->FullName[Length] != '(') {
+            Bare[Length] = Function->FullName[Length];
             Length += 1;
         }
 
@@ -517,8 +517,8 @@ FunctionSuggestNames(
 
         Function = &Functions->Functions[Index];
         if (IsSeen[Index] &&
-            FunctionIsTextInside(Function->Name,
-                                 Function->NameLength,
+            FunctionIsTextInside(Function->FullName,
+                                 Function->FullLength,
                                  Name->Name,
                                  Name->NameLength)) {
             Found[Count] = Index;

@@ -93,11 +93,11 @@ FunctionMatchName(
 //
 // Decides which functions a name means when all are known: those of that name;
 // if there is none, those of the only one with parameters after it; else those
-// of the only name that begins with it, or that it is a pattern of.  Only functions
-// with IsSeen are looked at: which others there are depends on where an index
-// made reading begin.  IsMeant is allocated, a byte for each function, and the
-// caller's to free; the function is the first of them.  FALSE: ExitCode says
-// how the command ends, and what is wrong has been written.
+// of the only name that begins with it, or that it is a pattern of.  Only
+// functions with IsSeen are looked at: which others there are depends on where
+// an index made reading begin.  IsMeant is allocated, a byte for each function,
+// and the caller's to free; the function is the first of them.  FALSE: ExitCode
+// says how the command ends, and what is wrong has been written.
 //
 
 _Success_(return != FALSE)

@@ -123,7 +123,8 @@ FunctionIsBehind(
 
     return Index >= Length &&
            RtlAreBytesEqual(Text + Index - Length, Word, Length) &&
-           (Index == Length || !FunctionIsWordCharacter(Text[Index - Length - 1]));
+           (Index == Length ||
+            !FunctionIsWordCharacter(Text[Index - Length - 1]));
 }
 
 

@@ -21,13 +21,13 @@ Abstract:
 //
 
 #define READER_PATTERN_NOTE                                                 \
-    "A pattern is ~TEXT, names that contain TEXT; a name with * in it, which\n" \
-    "stands for any characters; or /REGEX/, a regular expression that finds\n" \
-    "something in the name: . [a-z] [^a-z] \\d \\w \\s * + ? | ( ) ^ $, and \\\n" \
-    "before a sign that means itself.  * and REGEX take a name with and\n"  \
-    "without its return type, and with and without its parameters.  A * that\n" \
-    "is the name's own is none of a pattern: behind operator, and in brackets\n" \
-    "behind a type (Draw(int*)); put quotes around patterns in a shell.\n"
+    "A pattern is ~TEXT, names that contain TEXT; a name with *, for any\n"  \
+    "characters; or /REGEX/, a regular expression that finds something\n"   \
+    "in the name: . [a-z] [^a-z] \\d \\w \\s * + ? | ( ) ^ $, and \\ before\n" \
+    "a sign that means itself.  * and REGEX take a name with and without\n"    \
+    "its return type, and with and without its parameters.  A * that is the\n" \
+    "name's own is no pattern's: behind operator, and in brackets behind a\n" \
+    "type (Draw(int*)).  A shell needs quotes around patterns.\n"
 
 #define READER_PATTERN_MAXIMUM 1024u    // bytes
 

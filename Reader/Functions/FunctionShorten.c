@@ -6,7 +6,7 @@ Module Name:
 
 Abstract:
 
-    The parts of a function's readable name.
+    The parts of a function's readable name, and names that are short.
 
     A name may be anything: brackets are counted, not parsed, and what does not
     come out even is left as it is.
@@ -256,7 +256,8 @@ FunctionStep(
 //
 // Finds the end of what a bracket opens.
 // Index: the bracket.
-// Returns the index behind the one that closes it, or 0: there is none.
+// Returns the index behind the one that closes it, or 0: there is none, or one
+// of another kind.
 //
 
 static
@@ -283,7 +284,9 @@ FunctionSkipBrackets(
 
     } while (Walk.Depth != 0);
 
-    return Walk.Index;
+    return Name[Walk.Index - 1] == (Name[Index] == '(' ? ')' : '>')
+               ? Walk.Index
+               : 0;
 }
 
 
@@ -375,4 +378,254 @@ FunctionFindParts(
         Parts->Tail = LengthInBytes;
         Walk.Index = Behind;
     }
+}
+
+
+//
+// A short name that is being written.
+//
+
+typedef struct _READER_SHORT_NAME {
+    const CHAR *Name;               // the full one
+    PCHAR Buffer;
+    ULONG CapacityInBytes;
+    ULONG LengthInBytes;
+    BOOLEAN IsFull;                 // there was no room
+} READER_SHORT_NAME;
+typedef READER_SHORT_NAME *PREADER_SHORT_NAME;
+
+
+static
+VOID
+FunctionPutShort(
+    _Inout_ PREADER_SHORT_NAME Short,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    if (LengthInBytes > Short->CapacityInBytes - Short->LengthInBytes) {
+        Short->IsFull = TRUE;
+        return;
+    }
+
+    RtlCopyBytes(Short->Buffer + Short->LengthInBytes, Text, LengthInBytes);
+    Short->LengthInBytes += LengthInBytes;
+}
+
+
+//
+// Goes over a word, if it stands at a place.
+//
+
+static
+BOOLEAN
+FunctionSkipWord(
+    _In_reads_bytes_(End) const CHAR *Name,
+    _In_ ULONG End,
+    _Inout_ PULONG Index,
+    _In_z_ PCSZ Word
+    )
+{
+    if (!FunctionIsWordAt(Name, End, *Index, Word)) {
+        return FALSE;
+    }
+
+    *Index += RtlLengthOfString(Word);
+    return TRUE;
+}
+
+
+//
+// Recognises std::basic_string with what belongs to it.
+// Index: where "std::" may stand; moved behind it all.
+// Returns the name that it has instead, or NULL.
+//
+
+_Ret_maybenull_
+static
+PCSZ
+FunctionTakeString(
+    _In_reads_bytes_(End) const CHAR *Name,
+    _In_ ULONG End,
+    _Inout_ PULONG Index
+    )
+{
+    static const struct {
+        PCSZ Character;
+        PCSZ Name;
+    } Strings[] = {
+        { "char8_t", "std::u8string" },
+        { "char16_t", "std::u16string" },
+        { "char32_t", "std::u32string" },
+        { "wchar_t", "std::wstring" },
+        { "char", "std::string" }
+    };
+    ULONG Place = *Index;
+    ULONG Bracket;
+    ULONG Kind;
+
+    if (!FunctionSkipWord(Name, End, &Place, "std::")) {
+        return NULL;
+    }
+
+    if (!FunctionSkipWord(Name, End, &Place, "__cxx11::")) {
+        FunctionSkipWord(Name, End, &Place, "__1::");
+    }
+
+    if (!FunctionSkipWord(Name, End, &Place, "basic_string<")) {
+        return NULL;
+    }
+
+    Bracket = Place - 1;
+    for (Kind = 0; Kind < RTL_NUMBER_OF(Strings); Kind++) {
+
+        if (!FunctionSkipWord(Name, End, &Place, Strings[Kind].Character)) {
+            continue;
+        }
+
+        if (Place >= End || (Name[Place] != ',' && Name[Place] != '>')) {
+            return NULL;
+        }
+
+        Place = FunctionSkipBrackets(Name, End, Bracket);
+        if (Place == 0) {
+            return NULL;
+        }
+
+        *Index = Place;
+        return Strings[Kind].Name;
+    }
+
+    return NULL;
+}
+
+
+//
+// Goes over what a name is read better without: an inline namespace of the
+// library, or the word by which Microsoft's names say what a type is.
+//
+
+static
+BOOLEAN
+FunctionSkipNoise(
+    _In_reads_bytes_(End) const CHAR *Name,
+    _In_ ULONG End,
+    _Inout_ PULONG Index
+    )
+{
+    if (*Index >= 5 && FunctionIsWordAt(Name, End, *Index - 5, "std::") &&
+        (FunctionSkipWord(Name, End, Index, "__cxx11::") ||
+         FunctionSkipWord(Name, End, Index, "__1::"))) {
+        return TRUE;
+    }
+
+    return FunctionSkipWord(Name, End, Index, "class ") ||
+           FunctionSkipWord(Name, End, Index, "struct ") ||
+           FunctionSkipWord(Name, End, Index, "union ") ||
+           FunctionSkipWord(Name, End, Index, "enum ");
+}
+
+
+//
+// Writes a part of a name.
+// Index, End: the part.
+//
+
+static
+VOID
+FunctionPutPart(
+    _Inout_ PREADER_SHORT_NAME Short,
+    _In_ ULONG Index,
+    _In_ ULONG End
+    )
+{
+    const CHAR *Name = Short->Name;
+    BOOLEAN IsEven = TRUE;              // so far, a bracket has its partner
+    ULONG OperatorEnd = 0;              // behind the last operator's sign
+    ULONG Next;
+    PCSZ String;
+
+    while (Index < End) {
+
+        //
+        // Words begin where no identifier goes on.
+        //
+
+        if (IsEven && (Index == 0 || !FunctionIsIdentifier(Name[Index - 1]))) {
+
+            Next = FunctionSkipOperator(Name, End, Index);
+            if (Next != Index) {
+                FunctionPutShort(Short, Name + Index, Next - Index);
+                Index = Next;
+                OperatorEnd = Next;
+                continue;
+            }
+
+            if (FunctionIsWordAt(Name, End, Index, "std::")) {
+                String = FunctionTakeString(Name, End, &Index);
+                if (String != NULL) {
+                    FunctionPutShort(Short,
+                                     String,
+                                     RtlLengthOfString(String));
+                    continue;
+                }
+            }
+
+            if (FunctionSkipNoise(Name, End, &Index)) {
+                continue;
+            }
+        }
+
+        //
+        // <lambda_1> is a name; what follows a name are arguments.
+        //
+
+        if (IsEven && Name[Index] == '<' && Index != 0 &&
+            (FunctionIsIdentifier(Name[Index - 1]) ||
+             Index == OperatorEnd ||
+             (Index == OperatorEnd + 1 && Name[Index - 1] == ' '))) {
+
+            Next = FunctionSkipBrackets(Name, End, Index);
+            if (Next != 0) {
+                FunctionPutShort(Short, "<...>", 5);
+                Index = Next;
+                continue;
+            }
+
+            IsEven = FALSE;
+        }
+
+        FunctionPutShort(Short, Name + Index, 1);
+        Index += 1;
+    }
+}
+
+
+_Use_decl_annotations_
+ULONG
+FunctionShortenName(
+    const CHAR *Name,
+    ULONG LengthInBytes,
+    BOOLEAN HasParameters,
+    PCHAR Buffer,
+    ULONG CapacityInBytes
+    )
+{
+    READER_NAME_PARTS Parts;
+    READER_SHORT_NAME Short;
+
+    RtlZeroBytes(&Short, sizeof(Short));
+    Short.Name = Name;
+    Short.Buffer = Buffer;
+    Short.CapacityInBytes = CapacityInBytes;
+    FunctionFindParts(Name, LengthInBytes, &Parts);
+    FunctionPutPart(&Short, Parts.Start, Parts.End);
+    if (HasParameters) {
+        FunctionPutPart(&Short, Parts.End, Parts.Tail);
+    } else if (Parts.Tail > Parts.End) {
+        Parts.Tail = FunctionSkipQualifiers(Name, LengthInBytes, Parts.Tail);
+    }
+
+    FunctionPutShort(&Short, Name + Parts.Tail, LengthInBytes - Parts.Tail);
+    return Short.IsFull ? 0 : Short.LengthInBytes;
 }

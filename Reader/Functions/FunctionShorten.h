@@ -6,7 +6,7 @@ Module Name:
 
 Abstract:
 
-    The parts of a function's readable name.
+    The parts of a function's readable name, and names that are short.
 
 --*/
 
@@ -56,5 +56,31 @@ FunctionFindParts(
     _In_ ULONG LengthInBytes,
     _Out_ PREADER_NAME_PARTS Parts
     );
+
+//
+// Writes a name as people say it: without its return type, with std::string
+// for std::basic_string<char, ...>, and <...> for the arguments of templates;
+// and its parameters, with their qualifiers, if they are wanted.  A remark in
+// square brackets at its end stays.  What is no C++ name, or has brackets that
+// are not in pairs, is written as it is.  The time is in proportion to the
+// length.
+//
+// Returns the number of bytes; 0: there is no room.
+//
+
+ULONG
+FunctionShortenName(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes,
+    _In_ BOOLEAN HasParameters,
+    _Out_writes_bytes_(CapacityInBytes) PCHAR Buffer,
+    _In_ ULONG CapacityInBytes
+    );
+
+//
+// Room for a short name, in either form: no sign becomes longer than "<a>".
+//
+
+#define READER_SHORT_NAME_SIZE(LengthInBytes) (2 * (LengthInBytes))
 
 #endif // TRACER_FUNCTION_SHORTEN_H

@@ -11,7 +11,8 @@ Abstract:
     The session is read once.  Which functions the name means is known at the
     end: one that matches it better may come late.  So the calls are added up
     for each way to match: the very name, one with parameters after it, one
-    that begins with it, and one that it is a pattern of.  Nothing is kept of a way once there are two names.
+    that begins with it, and one that it is a pattern of.  Nothing is kept of a
+    way once there are two names.
 
     Memory is bounded by the number of calls that are shown, of functions, of
     the calls' chains, and of the frames that are open at a time with their

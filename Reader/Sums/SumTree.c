@@ -571,6 +571,7 @@ SumFilterTree(
     PREADER_NODE Node;
     ULONG Index;
 
+    FunctionShortenFunctions(Tree->Functions);
     if (Filter == NULL && MinimumTicks == 0) {
         return;
     }

@@ -151,22 +151,34 @@ FuzzMatch(
 }
 
 //
-// Finds a name's parts.
+// Finds a name's parts, and shortens it.
 //
 
 static
 VOID
-FuzzFindParts(
+FuzzShorten(
     const CHAR *Name,
     ULONG NameLength
     )
 {
+    ULONG Capacity = READER_SHORT_NAME_SIZE(NameLength);
+    PCHAR Buffer = (PCHAR)malloc(Capacity + 1);
     READER_NAME_PARTS Parts;
+    ULONG Length;
+    ULONG Longer;
+
+    if (Buffer == NULL) {
+        abort();
+    }
 
     FunctionFindParts(Name, NameLength, &Parts);
     FUZZ_CHECK(Parts.Start <= Parts.End);
     FUZZ_CHECK(Parts.End <= Parts.Tail);
     FUZZ_CHECK(Parts.Tail <= NameLength);
+    Longer = FunctionShortenName(Name, NameLength, TRUE, Buffer, Capacity);
+    Length = FunctionShortenName(Name, NameLength, FALSE, Buffer, Capacity);
+    FUZZ_CHECK(Length <= Longer && Longer <= Capacity);
+    free(Buffer);
 }
 
 //
@@ -198,7 +210,7 @@ LLVMFuzzerTestOneInput(
                   250ULL * TextLength * (TextLength + Input.Left));
     Text = FuzzCopy(Bytes, TextLength);
     Name = FuzzCopy(Input.Bytes, Input.Left);
-    FuzzFindParts(Name, (ULONG)Input.Left);
+    FuzzShorten(Name, (ULONG)Input.Left);
     FuzzMatch(&Allocator,
               Text,
               (ULONG)TextLength,

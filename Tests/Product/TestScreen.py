@@ -48,6 +48,8 @@ class Screen:
 
     def table(self, width, command, *arguments):
         """The titles, the rows and the columns that were left out."""
+        if command != 'modules':        # which shows no functions
+            arguments = ('--names', 'full', *arguments)
         text = self.read(command, '--width', str(width), *arguments)
         lines = text.split('\n')
         joined = ' '.join(text.split())
