@@ -8,9 +8,9 @@ Abstract:
 
     What the environment asks for: TRACER_ENABLED, TRACER_EXECUTABLES,
     TRACER_DIRECTORY, TRACER_BASE_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE,
-    TRACER_MODE, TRACER_MAX_BYTES, TRACER_CLOCK, TRACER_MIN_DURATION,
-    TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE, TRACER_CHRONO,
-    TRACER_CONTROL, TRACER_STOPPED.  Where it says nothing about one of them,
+    TRACER_MODE, TRACER_MAX_BYTES, TRACER_MIN_FREE, TRACER_CLOCK,
+    TRACER_MIN_DURATION, TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE,
+    TRACER_CHRONO, TRACER_CONTROL, TRACER_STOPPED.  Where it says nothing about one of them,
     the ini file is asked (PenterIni.c).
 
 --*/
@@ -661,6 +661,60 @@ PenterReadDuration(
 }
 
 //
+// Reads TRACER_MIN_FREE: a number of bytes, or a percentage of the disk, which
+// a whole disk is not.
+//
+
+static
+VOID
+PenterReadFree(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+{
+    NTSTATUS Status;
+    UNICODE_STRING Value;
+    ULONGLONG Number;
+    ULONG Length;
+
+    Config->MinimumFree = PENTER_DEFAULT_FREE_BYTES;
+    Config->MinimumFreePercent = PENTER_DEFAULT_FREE_PERCENT;
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_MIN_FREE",
+                                "reading TRACER_MIN_FREE",
+                                Config->Scratch,
+                                &Value);
+    if (!NT_SUCCESS(Status) || Value.Length == 0) {
+        return;
+    }
+
+    Length = Value.Length / sizeof(WCHAR);
+    if (Value.Buffer[Length - 1] != L'%') {
+        if (RtlParseNumber(Value.Buffer, Length, &Number) &&
+            Number <= INT64_MAX) {
+
+            Config->MinimumFree = Number;
+            Config->MinimumFreePercent = 0;
+            return;
+        }
+    } else if (Length > 1 &&
+               !PenterIsSizeSuffix(Value.Buffer[Length - 2]) &&
+               RtlParseNumber(Value.Buffer, Length - 1, &Number) &&
+               Number < 100) {
+
+        Config->MinimumFree = 0;
+        Config->MinimumFreePercent = (ULONG)Number;
+        return;
+    }
+
+    PenterConfigError(Config,
+                      "reading TRACER_MIN_FREE (2G, 5%)",
+                      &Value,
+                      STATUS_INVALID_PARAMETER);
+}
+
+//
 // Reads TRACER_CONTROL: the size of the control file, or 0 for none.
 // Config: the configuration.
 //
@@ -834,6 +888,7 @@ PenterReadChoices(
     }
 
     PenterReadDuration(Rtl, Config);
+    PenterReadFree(Rtl, Config);
     PenterReadControl(Rtl, Config);
     if (Config->IsTree) {
         PenterSuitTree(Config);

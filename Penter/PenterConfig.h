@@ -28,6 +28,7 @@ typedef enum _PENTER_SETTING {
     PenterSettingDirectory,
     PenterSettingMode,
     PenterSettingMaximumBytes,
+    PenterSettingMinimumFree,
     PenterSettingViewSize,
     PenterSettingFlush,
     PenterSettingControl,
@@ -39,7 +40,7 @@ typedef enum _PENTER_SETTING {
     PenterSettingNone
 } PENTER_SETTING;
 
-#define PENTER_NUMBER_OF_SETTINGS   15
+#define PENTER_NUMBER_OF_SETTINGS   16
 C_ASSERT(PENTER_NUMBER_OF_SETTINGS == PenterSettingNone);
 
 typedef struct _PENTER_INI_VALUE {
@@ -81,6 +82,14 @@ typedef PENTER_INI *PPENTER_INI;
 
 #define PENTER_DEFAULT_RING_BYTES       0x04000000      // 64 MiB
 
+//
+// What stays free of the disk when TRACER_MIN_FREE does not say: the smaller
+// one of these.
+//
+
+#define PENTER_DEFAULT_FREE_BYTES       0x80000000ULL   // 2 GiB
+#define PENTER_DEFAULT_FREE_PERCENT     5
+
 typedef struct _PENTER_CONFIG {
     BOOLEAN Enabled;                    // TRACER_ENABLED, TRACER_EXECUTABLES
     BOOLEAN ModuleIncluded;             // TRACER_MODULES
@@ -93,6 +102,9 @@ typedef struct _PENTER_CONFIG {
     ULONG Clock;                        // TRACER_CLOCK: TRACE_CLOCK_*
     ULONG MaximumDepth;                 // TRACER_MAX_DEPTH; 0: no limit
     ULONGLONG MinimumDuration;          // TRACER_MIN_DURATION, nanoseconds
+    ULONGLONG MinimumFree;              // TRACER_MIN_FREE: bytes, and a
+    ULONG MinimumFreePercent;           // percentage; the smaller one that is
+                                        // not 0 holds
     ULONGLONG ControlSize;              // TRACER_CONTROL, bytes; 0: no file
     UNICODE_STRING RootDirectory;       // TRACER_DIRECTORY
     PCWSTR ValueBuffer;                 // where the value that was read last

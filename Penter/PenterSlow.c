@@ -20,9 +20,60 @@ Abstract:
 #include "../TraceStore/TraceStop.h"
 #include "../TraceStore/TraceStore.h"
 #include "../TraceStore/TraceTreeEnter.h"
+#include "../TraceStore/TraceVolume.h"
 #include "PenterJump.h"
 #include "PenterStart.h"
 #include "PenterSwitch.h"
+
+//
+// Reports that a store has stopped.
+//
+
+static
+VOID
+PenterReportStop(
+    _In_ PTRACE_STORE Store
+    )
+{
+    PTRACE_SESSION Session;
+    RTL_ERROR Error;
+    RTL_WRITER Writer;
+    PCUNICODE_STRING Object;
+    PCSZ Step;
+    CHAR Text[160];
+
+    Session = Store->Session;
+    Object = &Session->ModuleName;
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text) - 1);
+    switch (Store->Header->Reason) {
+    case TRACE_REASON_EXTEND_FAILED:
+        Step = "extending a thread's store";
+        break;
+    case TRACE_REASON_MAP_FAILED:
+        Step = "mapping a thread's store";
+        break;
+    case TRACE_REASON_PAGE_FAILED:
+        Step = "writing a thread's store";
+        break;
+    case TRACE_REASON_MINIMUM_FREE:
+        Step = TRACE_VOLUME_STEP;
+        Object = &Session->Directory;
+        RtlWriteText(&Writer,
+                     "%llu bytes are free and %llu are to stay free: ",
+                     Session->VolumeFree,
+                     Session->VolumeKept);
+        break;
+    default:
+        Step = "checking a thread's store";
+        break;
+    }
+
+    RtlWriteText(&Writer,
+                 "recording of this thread has stopped, the program goes on");
+    Text[Writer.LengthInBytes] = '\0';
+    RtlSetError(&Error, Step, Object, (NTSTATUS)Store->Header->Status);
+    TraceLogError(Session, &Error, Text);
+}
 
 //
 // Gives the calling thread a store.
@@ -108,6 +159,12 @@ PenterAttachThread(
         return;
     }
 
+    if (Store->Header->State == TRACE_STATE_STOPPED &&
+        Store->Header->Reason == TRACE_REASON_MINIMUM_FREE) {
+
+        PenterReportStop(Store);
+    }
+
     //
     // The stand-in is that of every thread that gets a store at this moment.
     // What others count on it is counted here too: never too little.
@@ -134,43 +191,6 @@ PenterAttachThread(
                       "this thread is not recorded, the program goes on");
         Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
     }
-}
-
-//
-// Reports that a store has stopped.
-//
-
-static
-VOID
-PenterReportStop(
-    _In_ PTRACE_STORE Store
-    )
-{
-    RTL_ERROR Error;
-    PCSZ Step;
-
-    switch (Store->Header->Reason) {
-    case TRACE_REASON_EXTEND_FAILED:
-        Step = "extending a thread's store";
-        break;
-    case TRACE_REASON_MAP_FAILED:
-        Step = "mapping a thread's store";
-        break;
-    case TRACE_REASON_PAGE_FAILED:
-        Step = "writing a thread's store";
-        break;
-    default:
-        Step = "checking a thread's store";
-        break;
-    }
-
-    RtlSetError(&Error,
-                Step,
-                &Store->Session->ModuleName,
-                (NTSTATUS)Store->Header->Status);
-    TraceLogError(Store->Session,
-                  &Error,
-                  "recording of this thread has stopped, the program goes on");
 }
 
 //

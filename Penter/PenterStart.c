@@ -331,6 +331,8 @@ PenterBuild(
     Parameters.Clock = Config->Clock;
     Parameters.MaximumDepth = Config->MaximumDepth;
     Parameters.MinimumDuration = Config->MinimumDuration;
+    Parameters.MinimumFree = Config->MinimumFree;
+    Parameters.MinimumFreePercent = Config->MinimumFreePercent;
     Parameters.ControlSize = Config->ControlSize;
 
     if (!NT_SUCCESS(TraceSessionCreate(Rtl,

@@ -94,6 +94,21 @@ typedef NTSTATUS (NTAPI NT_SET_INFORMATION_OBJECT)(
 
 #define RTL_OBJECT_HANDLE_FLAG_INFORMATION  4   // ObjectHandleFlagInformation
 
+//
+// NtQueryVolumeInformationFile: a file's volume.  CallerFree is what a quota
+// leaves of it.
+//
+
+#define RTL_VOLUME_FULL_SIZE_INFORMATION    7   // FileFsFullSizeInformation
+
+typedef struct _RTL_VOLUME_SIZE {
+    LARGE_INTEGER Total;            // units
+    LARGE_INTEGER CallerFree;       // units
+    LARGE_INTEGER Free;             // units
+    ULONG SectorsPerUnit;
+    ULONG BytesPerSector;
+} RTL_VOLUME_SIZE;
+
 #define RTL_FILE_DIRECTORY_INFORMATION      1   // FileDirectoryInformation
 #define RTL_FILE_BASIC_INFORMATION          4   // FileBasicInformation
 #define RTL_FILE_STANDARD_INFORMATION       5   // FileStandardInformation
@@ -556,6 +571,7 @@ typedef PVOID (NTAPI RTL_ADD_EXCEPTION_HANDLER)(
 
 #define RTL_NTDLL_OPTIONAL(ENTRY)                                           \
     ENTRY(RTL_DLL_SHUTDOWN_IN_PROGRESS, RtlDllShutdownInProgress)           \
+    ENTRY(NT_QUERY_SET_INFORMATION_FILE, NtQueryVolumeInformationFile)      \
     ENTRY(NT_SET_INFORMATION_OBJECT, NtSetInformationObject)                \
     ENTRY(NT_GET_NEXT_THREAD, NtGetNextThread)                              \
     ENTRY(NT_WAIT_FOR_MULTIPLE_OBJECTS, NtWaitForMultipleObjects)           \

@@ -43,6 +43,7 @@
 #     TRACER_TEMP             the folder that it starts in
 #     TRACER_QUICK            1: leave out what takes long
 #     TRACER_LONG             1: the long form is wanted
+#     TRACER_MIN_FREE         0: how full the machine's disk is must not matter
 #
 # and no other variable whose name begins with TRACER_.  What the runner takes:
 #
@@ -89,6 +90,8 @@ Wine=$Root/Build/RunWine.sh
 for Name in ${!TRACER_*}; do
     [ "$Name" = TRACER_WINE_PREFIX ] || unset "$Name"
 done
+
+export TRACER_MIN_FREE=0
 
 IsWanted()
 {

@@ -20,6 +20,7 @@ Abstract:
 #include "TraceLock.h"
 #include "TraceStop.h"
 #include "TraceView.h"
+#include "TraceVolume.h"
 
 //
 // How much the traced thread prepares at once when nobody did it for it, once
@@ -374,6 +375,11 @@ TraceStoreProvideNext(
     if (!NT_SUCCESS(Status)) {
         *Reason = TRACE_REASON_MAXIMUM_BYTES;
         return Status;
+    }
+
+    if (!TraceVolumeHasRoom(Store, &Store->Next)) {
+        *Reason = TRACE_REASON_MINIMUM_FREE;
+        return STATUS_DISK_FULL;
     }
 
     Store->Header->NumberOfViewsMappedInline += 1;

@@ -21,6 +21,7 @@ Abstract:
 #include "TraceLog.h"
 #include "TraceShare.h"
 #include "TraceStore.h"
+#include "TraceVolume.h"
 
 _Use_decl_annotations_
 BOOLEAN
@@ -62,8 +63,10 @@ TraceChronoReportStop(
     )
 {
     RTL_ERROR Error;
+    PCUNICODE_STRING Object;
     PCSZ Step;
 
+    Object = &Chrono->Session->ModuleName;
     switch (Chrono->Header->Reason) {
     case TRACE_REASON_MAXIMUM_BYTES:
         return;
@@ -76,6 +79,10 @@ TraceChronoReportStop(
     case TRACE_REASON_PAGE_FAILED:
         Step = "writing a thread's chronological store";
         break;
+    case TRACE_REASON_MINIMUM_FREE:
+        Object = &Chrono->Session->Directory;
+        Step = TRACE_VOLUME_STEP;
+        break;
     default:
         Step = "checking a thread's chronological store";
         break;
@@ -83,7 +90,7 @@ TraceChronoReportStop(
 
     RtlSetError(&Error,
                 Step,
-                &Chrono->Session->ModuleName,
+                Object,
                 (NTSTATUS)Chrono->Header->Status);
     TraceLogError(Chrono->Session,
                   &Error,
@@ -119,6 +126,9 @@ TraceChronoOpen(
     }
 
     Entry->Tree.Chrono = Chrono;
+    if (Chrono->Header->State == TRACE_STATE_STOPPED) {
+        TraceChronoReportStop(Chrono);
+    }
     return TRUE;
 }
 

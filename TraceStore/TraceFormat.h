@@ -45,7 +45,7 @@ extern "C" {
 //
 
 #define TRACE_FORMAT_MAJOR 1
-#define TRACE_FORMAT_MINOR 4
+#define TRACE_FORMAT_MINOR 5
 
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_RECORD_SIZE 16
@@ -158,6 +158,8 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 #define TRACE_REASON_INVARIANT          7u  // stopped: the library found
                                             // itself inconsistent
 #define TRACE_REASON_MAXIMUM_BYTES      8u  // stopped: MaximumBytes are there
+#define TRACE_REASON_MINIMUM_FREE       9u  // stopped: the disk would have less
+                                            // left than the user wants (1.5)
 
 //
 // Bits of TRACE_STORE_HEADER.Flags.

@@ -529,6 +529,8 @@ TraceSessionCreate(
     Session->WorkerMain = (PVOID)TraceWorkerMain;
     Session->WorkerAllowed = Parameters->WorkerAllowed;
     Session->WorkerPrepares = TRUE;
+    Session->MinimumFree = Parameters->MinimumFree;
+    Session->MinimumFreePercent = Parameters->MinimumFreePercent;
     Session->Flush = Parameters->Flush;
     Session->ControlSize = (Parameters->ControlSize + TRACE_CONTROL_LEAST - 1) /
                            TRACE_CONTROL_LEAST * TRACE_CONTROL_LEAST;

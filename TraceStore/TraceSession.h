@@ -111,6 +111,10 @@ struct _TRACE_SESSION {
     ULONGLONG SegmentSize;          // of rings, bytes; 0: everything is kept
     PVOID Zeros;                    // TRACE_ZEROS_SIZE bytes
     ULONG volatile Coherence;       // TRACE_COHERENCE_*
+    ULONGLONG MinimumFree;          // TraceVolume.c: bytes, and a percentage of
+    ULONG MinimumFreePercent;       // the disk; the smaller one holds, 0: none
+    ULONGLONG volatile VolumeFree;  // when there was too little room: what was
+    ULONGLONG volatile VolumeKept;  // free, and what is to stay free, bytes
     BOOLEAN Flush;                  // views that are full are written to disk
     BOOLEAN WorkerAllowed;
     BOOLEAN WorkerPrepares;         // FALSE: it leaves the processor to the
@@ -213,6 +217,9 @@ typedef struct _TRACE_SESSION_PARAMETERS {
                                     // after TraceClockStart
     ULONG MaximumDepth;             // of calls; 0: no limit
     ULONGLONG MinimumDuration;      // of calls, nanoseconds; 0: none
+    ULONGLONG MinimumFree;          // what stays free of the disk: bytes, and a
+    ULONG MinimumFreePercent;       // percentage; the smaller one of those that
+                                    // are not 0; both 0: no limit
     ULONGLONG ControlSize;          // of the control file, bytes, from
                                     // TRACE_CONTROL_LEAST to _MOST; 0: none
 } TRACE_SESSION_PARAMETERS;

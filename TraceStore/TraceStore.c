@@ -24,6 +24,7 @@ Abstract:
 #include "TraceStore.h"
 #include "TraceTree.h"
 #include "TraceView.h"
+#include "TraceVolume.h"
 
 //
 // The longest file name that file systems take, in 16-bit units, and how much
@@ -226,6 +227,7 @@ TraceStoreCreate(
     HANDLE File;
     HANDLE Doomed;
     BOOLEAN IsTree;
+    BOOLEAN HasRoom;
     ULONG SequenceNumber;
     ULONG Try;
     ULONG Reason;
@@ -306,6 +308,17 @@ TraceStoreCreate(
     if (IsTree) {
         New->Current.SizeInBytes = Session->Template->MaximumBytes;
     }
+
+    //
+    // Where the disk has too little room, the store does nothing but say so
+    // and count.
+    //
+
+    New->File = File;
+    HasRoom = TraceVolumeHasRoom(New, &New->Current);
+    if (!HasRoom && IsTree) {
+        New->Current.SizeInBytes = TRACE_MAXIMUM_BYTES_LEAST;
+    }
     Status = TraceViewMap(&Session->Rtl, File, 0, &New->Current, &Reason);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(Error,
@@ -331,7 +344,6 @@ TraceStoreCreate(
         goto Error;
     }
 
-    New->File = File;
     New->FileSizeInBytes = New->Current.SizeInBytes;
     if (IsTree) {
         Status = TraceTreeOpen(New);
@@ -352,6 +364,12 @@ TraceStoreCreate(
         InterlockedExchange(&Entry->Use, TRACE_STORE_MEMBER);
     }
 
+    *Store = New;
+    if (!HasRoom) {
+        TraceStoreStop(New, TRACE_REASON_MINIMUM_FREE, STATUS_DISK_FULL);
+        return STATUS_SUCCESS;
+    }
+
     //
     // Whoever finds an action from now on tells this store, too; those from
     // before are carried out here, so that it begins paused if recording is
@@ -369,7 +387,6 @@ TraceStoreCreate(
         }
     }
 
-    *Store = New;
     return STATUS_SUCCESS;
 
 Error:

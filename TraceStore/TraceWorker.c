@@ -34,6 +34,7 @@ Abstract:
 #include "TraceName.h"
 #include "TraceThread.h"
 #include "TraceView.h"
+#include "TraceVolume.h"
 #include "TraceWatch.h"
 #include "TraceWorker.h"
 
@@ -75,11 +76,16 @@ TraceWorkerMapNext(
     Store->WorkerBusy = TRACE_WORKER_MAPS;
     TraceStoreReleaseWorkLock(Store);
 
-    Status = TraceViewMap(&Session->Rtl,
-                          Store->File,
-                          FileSizeInBytes,
-                          View,
-                          &Reason);
+    if (TraceVolumeHasRoom(Store, View)) {
+        Status = TraceViewMap(&Session->Rtl,
+                              Store->File,
+                              FileSizeInBytes,
+                              View,
+                              &Reason);
+    } else {
+        Reason = TRACE_REASON_MINIMUM_FREE;
+        Status = STATUS_DISK_FULL;
+    }
 
     TraceStoreAcquireWorkLock(Store);
     if (NT_SUCCESS(Status)) {

@@ -30,6 +30,8 @@ const READER_SETTING BaseSettings[ReaderSettingCount] = {
     [ReaderSettingOfChrono] = { "TRACER_CHRONO", READER_ANY },
     [ReaderSettingOfMaximumBytes] = { "TRACER_MAX_BYTES",
         READER_BETWEEN(0x100000, INT64_MAX) },
+    [ReaderSettingOfMinimumFree] = { "TRACER_MIN_FREE",
+        .Kind = ReaderSettingShare, .Most = INT64_MAX },
     [ReaderSettingOfViewSize] = { "TRACER_VIEW_SIZE",
         .Kind = ReaderSettingPowerOfTwo,
         .Least = 0x10000, .Most = 0x40000000 },
@@ -61,6 +63,39 @@ BaseIsLetter(
             Character == (WCHAR)(Letter - 'A' + 'a'));
 }
 
+//
+// K, M and G are of bytes.
+//
+
+static
+BOOLEAN
+BaseIsSizeSuffix(
+    _In_ WCHAR Character
+    )
+{
+    return BaseIsLetter(Character, 'k') ||
+           BaseIsLetter(Character, 'm') ||
+           BaseIsLetter(Character, 'g');
+}
+
+static
+BOOLEAN
+BaseIsShareGood(
+    _In_reads_(Length) PCWSTR Text,
+    _In_ ULONG Length,
+    _In_ ULONGLONG Most
+    )
+{
+    ULONGLONG Number;
+
+    if (Text[Length - 1] != L'%') {
+        return RtlParseNumber(Text, Length, &Number) && Number <= Most;
+    }
+
+    return Length > 1 && !BaseIsSizeSuffix(Text[Length - 2]) &&
+           RtlParseNumber(Text, Length - 1, &Number) && Number < 100;
+}
+
 static
 BOOLEAN
 BaseIsDurationGood(
@@ -87,13 +122,7 @@ BaseIsDurationGood(
         }
     }
 
-    //
-    // K, M and G are of bytes.
-    //
-
-    return !BaseIsLetter(Text[Length - 1], 'k') &&
-           !BaseIsLetter(Text[Length - 1], 'm') &&
-           !BaseIsLetter(Text[Length - 1], 'g') &&
+    return !BaseIsSizeSuffix(Text[Length - 1]) &&
            RtlParseNumber(Text, Length, &Number) &&
            Number <= Most / Unit;
 }
@@ -184,6 +213,9 @@ BaseIsSettingGood(
 
     case ReaderSettingModules:
         return BaseAreModulesGood(Text, Length);
+
+    case ReaderSettingShare:
+        return BaseIsShareGood(Text, Length, Setting->Most);
 
     case ReaderSettingDuration:
         return BaseIsDurationGood(Text, Length, Setting->Most);

@@ -22,6 +22,7 @@ typedef enum _READER_SETTING_KIND {
     ReaderSettingNumber,            // from Least to Most; K, M and G multiply
     ReaderSettingPowerOfTwo,        // the same
     ReaderSettingZeroOr,            // 0, or the same
+    ReaderSettingShare,             // bytes up to Most, or a percentage
     ReaderSettingDuration,          // nanoseconds up to Most, or with a unit
     ReaderSettingWord,              // one of Words, in either case
     ReaderSettingModules            // prefixes of file names
@@ -48,6 +49,7 @@ typedef enum _READER_SETTING_INDEX {
     ReaderSettingOfExclude,
     ReaderSettingOfChrono,
     ReaderSettingOfMaximumBytes,
+    ReaderSettingOfMinimumFree,
     ReaderSettingOfViewSize,
     ReaderSettingOfClock,
     ReaderSettingOfMinimumDuration,

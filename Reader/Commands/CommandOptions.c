@@ -300,6 +300,11 @@ const READER_OPTION ReaderOptionList[] = {
       "1M or more, as a number of bytes, or one with K, M or G after it",
       "the largest size of a thread's file",
       READER_FIELD_SETTING(ReaderSettingOfMaximumBytes) },
+    { "min-free", "SIZE", READER_OPTION_SETTING,
+      "a number of bytes, one with K, M or G after it, or a percentage up to "
+      "99%",
+      "what stays free of the disk: 5%, 10G; 0: nothing",
+      READER_FIELD_SETTING(ReaderSettingOfMinimumFree) },
     { "min-duration", "TIME", READER_OPTION_SETTING,
       "a whole number of nanoseconds, or one with us, ms or s after it, up to "
       "an hour",

@@ -540,6 +540,7 @@ CommandEndReport(
     CallPutRangeNote(Output, Report->Options, Report->BegunBefore);
     CallPutProbeNote(Output, &Report->Session);
     SessionPutClockNote(Output, &Report->Session);
+    SessionPutStopNote(Output, &Report->Session);
     SessionPutLogNote(Output, &Report->Session);
     OutputEndDocument(Output);
 }

@@ -56,6 +56,9 @@ SessionDescribeReason(
 
     case TRACE_REASON_MAXIMUM_BYTES:
         return "the maximum size was reached";
+
+    case TRACE_REASON_MINIMUM_FREE:
+        return "the disk has too little room left";
     }
 
     return "of a newer version";
@@ -576,4 +579,43 @@ SessionCountRecords(
     }
 
     return Records;
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionPutStopNote(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session
+    )
+{
+    ULONGLONG Lost = 0;
+    ULONG Stores = 0;
+    ULONG Index;
+
+    if (Output->Format != ReaderFormatText) {
+        return;
+    }
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PCREADER_STORE Store = Session->Stores[Index];
+
+        if (Store->Thread != READER_NONE &&
+            Store->Header->State == TRACE_STATE_STOPPED &&
+            Store->Header->Reason == TRACE_REASON_MINIMUM_FREE) {
+            Lost += Store->Header->NumberOfEventsLost;
+            Stores += 1;
+        }
+    }
+
+    if (Stores != 0) {
+        RtlWriteText(Output->Writer,
+                     "Stopped: %s: %llu events of %u store%s are not "
+                     "recorded.\n",
+                     SessionDescribeReason(TRACE_REASON_MINIMUM_FREE),
+                     Lost,
+                     Stores,
+                     Stores == 1 ? "" : "s");
+    }
 }

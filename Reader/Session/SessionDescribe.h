@@ -128,6 +128,17 @@ SessionPutClockNote(
     );
 
 //
+// Says, in text output, that recording has stopped to keep room on the disk,
+// and what is missing.
+//
+
+VOID
+SessionPutStopNote(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session
+    );
+
+//
 // How many records the threads have that --thread selects.
 // Returns as many as there were when the session was opened.
 //

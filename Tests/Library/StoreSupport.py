@@ -45,7 +45,7 @@ def environment(directory=None, **variables):
     """The environment for a traced program; directory is a native path."""
     result = {name: value for name, value in os.environ.items()
               if not name.startswith('TRACER_') or
-              name == 'TRACER_WINE_PREFIX'}
+              name in ('TRACER_WINE_PREFIX', 'TRACER_MIN_FREE')}
     if directory is not None:
         result['TRACER_DIRECTORY'] = programs.windows_path(directory)
     result.update(variables)
@@ -54,7 +54,14 @@ def environment(directory=None, **variables):
 
 def start(program, *arguments, directory=None, cwd=None, **variables):
     """Starts a traced program; what it writes to standard error is in the file
-    errors of the result."""
+    errors of the result.
+
+    Its session never goes to the directory of Wine's user: without a directory
+    it goes where the program runs, as if a traced parent had said so.
+    """
+    if directory is None and not variables.get('TRACER_DIRECTORY'):
+        variables.setdefault('TRACER_BASE_DIRECTORY',
+                             programs.windows_path(cwd or '.'))
     errors = tempfile.TemporaryFile()
     process = subprocess.Popen([programs.WINE, program, *arguments],
                                stdin=subprocess.DEVNULL,

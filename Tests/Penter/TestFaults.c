@@ -639,6 +639,12 @@ TestMain(
 
     SetEnvironmentVariableW(L"TRACER_CONTROL", L"0");
 
+    //
+    // So little that every disk has it, and the system is asked.
+    //
+
+    SetEnvironmentVariableW(L"TRACER_MIN_FREE", L"1");
+
     SetUnhandledExceptionFilter(FaultCrashed);
     Watch = CreateThread(NULL, 0, FaultWatch, NULL, 0, NULL);
 

@@ -70,6 +70,9 @@ VALUES = [
     ('TRACER_EXECUTABLES', ['echo', '-other'], ['a|b']),
     ('TRACER_MAX_BYTES', ['1M', '0x100000', '9223372036854775807'],
      ['1048575', '-1', '9223372036854775808', '1T']),
+    # What no disk has too little of: otherwise recording stops, with a report.
+    ('TRACER_MIN_FREE', ['0', '0%', '1', '0x10', '1k'],
+     ['100%', '%', '5 %', '5K%', '-1', '2T', '1.5G', '9223372036854775808']),
     ('TRACER_VIEW_SIZE', ['64K', '1g', '65536'],
      ['65537', '32K', '2G', '96K', 'banana']),
     ('TRACER_CLOCK', ['ThReAd', 'none'], ['rdtsc', '0']),

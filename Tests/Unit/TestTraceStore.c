@@ -64,6 +64,7 @@ TestMain(
     TestCoherence();
     TestMaximumBytes();
     TestRings();
+    TestVolumes();
     TestClockThread();
     TestClockProcessors();
     TestDepths();

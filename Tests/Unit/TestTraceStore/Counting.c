@@ -44,6 +44,10 @@ BOOLEAN TestKeepsSuspended;
 
 ULONG_PTR TestProcessors;
 
+ULONGLONG TestVolumeSize;
+ULONGLONG TestVolumeFree;
+ULONG TestVolumeUnit;
+
 volatile LONG TestKillPlace;
 volatile LONG TestKilled;
 HANDLE volatile TestKillSection;
@@ -666,6 +670,48 @@ TestNtQueryInformationProcess(
     return Status;
 }
 
+//
+// What a quota leaves to the caller is less than what is free.
+//
+
+static
+NTSTATUS
+NTAPI
+TestNtQueryVolumeInformationFile(
+    HANDLE FileHandle,
+    PIO_STATUS_BLOCK IoStatus,
+    PVOID Information,
+    ULONG Length,
+    ULONG InformationClass
+    )
+{
+    RTL_VOLUME_SIZE *Size;
+    ULONGLONG Free;
+    ULONG Unit;
+
+    UNREFERENCED_PARAMETER(FileHandle);
+    UNREFERENCED_PARAMETER(IoStatus);
+
+    if (TestIsDue(TestRoutineNtQueryVolumeInformationFile)) {
+        return TestFault.Status;
+    }
+    if (InformationClass != 7 || Length != 32) {
+        InterlockedIncrement(&TestBadCalls);
+        return STATUS_INFO_LENGTH_MISMATCH;
+    }
+
+    Unit = TestVolumeUnit == 0 ? 1 : TestVolumeUnit * 512;
+    Free = TestVolumeFree > TestLargestFile ?
+           TestVolumeFree - TestLargestFile : 0;
+    Size = (RTL_VOLUME_SIZE *)Information;
+    Size->Total.QuadPart = (LONGLONG)(TestVolumeSize / Unit);
+    Size->CallerFree.QuadPart = (LONGLONG)(Free / Unit);
+    Size->Free.QuadPart = INT64_MAX;
+    Size->SectorsPerUnit = TestVolumeUnit;
+    Size->BytesPerSector = 512;
+    return STATUS_SUCCESS;
+}
+
 LONGLONG volatile TestClock = 1000;
 LONG volatile TestClockStep = 1;
 
@@ -817,6 +863,8 @@ TestMakeCountingRtl(
     TestCounting.NtDuplicateObject = TestNtDuplicateObject;
     TestCounting.NtCreateThreadEx = TestNtCreateThreadEx;
     TestCounting.NtQueryInformationProcess = TestNtQueryInformationProcess;
+    TestCounting.NtQueryVolumeInformationFile =
+        TestNtQueryVolumeInformationFile;
     TestCounting.NtQueryPerformanceCounter = TestNtQueryPerformanceCounter;
     TestCounting.NtWriteFile = TestNtWriteFile;
     TestCounting.NtFlushVirtualMemory = TestNtFlushVirtualMemory;

@@ -56,6 +56,7 @@ Abstract:
     ENTRY(NtDuplicateObject)                                                \
     ENTRY(NtCreateThreadEx)                                                 \
     ENTRY(NtQueryInformationProcess)                                        \
+    ENTRY(NtQueryVolumeInformationFile)                                     \
     ENTRY(NtOpenProcessToken)                                               \
     ENTRY(NtQueryInformationToken)
 
@@ -173,6 +174,15 @@ extern BOOLEAN TestKeepsSuspended;
 //
 
 extern ULONG_PTR TestProcessors;
+
+//
+// A disk that nobody else uses, in bytes: it has TestVolumeFree left as long as
+// no file has been extended (TestLargestFile).
+//
+
+extern ULONGLONG TestVolumeSize;
+extern ULONGLONG TestVolumeFree;
+extern ULONG TestVolumeUnit;            // sectors of 512 bytes; 0: not known
 
 extern volatile LONG TestKillPlace;
 extern volatile LONG TestKilled;        // a thread has been stopped

@@ -252,6 +252,8 @@ VOID TestMaximumBytes(VOID);                   // Views.c
 
 VOID TestRings(VOID);                          // Rings.c
 
+VOID TestVolumes(VOID);                        // Volumes.c
+
 VOID TestClockThread(VOID);                    // Clocks.c
 VOID TestClockProcessors(VOID);                // Clocks.c
 
