@@ -215,10 +215,108 @@ PenterIsAbsolute(
 }
 
 //
-// Reads TRACER_DIRECTORY; the default is the current directory. If that is not
-// the same directory in every process, TRACER_BASE_DIRECTORY is, where a
-// traced parent has set that. A process may find another ini file than its
-// parent, or none.
+// Reads TRACER_BASE_DIRECTORY, which a traced parent has set.  FALSE if there
+// is none that makes sense.
+//
+
+static
+BOOLEAN
+PenterReadBaseDirectory(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+{
+    NTSTATUS Status;
+    UNICODE_STRING NtPath;
+    UNICODE_STRING Base;
+
+    Status = PenterReadVariable(Rtl,
+                                Config,
+                                L"TRACER_BASE_DIRECTORY",
+                                "reading TRACER_BASE_DIRECTORY",
+                                Config->Scratch,
+                                &Base);
+    if (!NT_SUCCESS(Status) || !PenterIsAbsolute(&Base)) {
+        return FALSE;
+    }
+
+    Status = RtlDosPathToNtPath(Rtl,
+                                &Base,
+                                Config->ModuleName,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &NtPath);
+    if (!NT_SUCCESS(Status)) {
+        RtlPointUnicodeString(&Base, NULL, 0);
+        PenterConfigError(Config,
+                          "reading TRACER_BASE_DIRECTORY",
+                          &Base,
+                          Status);
+        return FALSE;
+    }
+
+    RtlCopyBytes(Config->RootDirectoryBuffer, Base.Buffer, Base.Length);
+    RtlPointUnicodeString(&Config->RootDirectory,
+                          Config->RootDirectoryBuffer,
+                          Base.Length / sizeof(WCHAR));
+    return TRUE;
+}
+
+//
+// Chooses where sessions go if nobody says: the user's directory for them, or
+// the current one if there is none.  Each process of the user finds the former
+// by itself.
+//
+
+static
+VOID
+PenterUseDefaultDirectory(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+{
+    NTSTATUS Status;
+    UNICODE_STRING NtPath;
+    UNICODE_STRING Path;
+
+    RtlPointUnicodeString(&Path, Config->RootDirectoryBuffer, 0);
+    Status = RtlQueryEnvironment(Rtl,
+                                 L"LOCALAPPDATA",
+                                 Config->RootDirectoryBuffer,
+                                 RTL_MAXIMUM_PATH_IN_CHARS,
+                                 &Path);
+    if (NT_SUCCESS(Status) && !PenterIsAbsolute(&Path)) {
+        Status = Path.Length == 0 ? STATUS_VARIABLE_NOT_FOUND :
+                                    STATUS_OBJECT_NAME_INVALID;
+    }
+    if (NT_SUCCESS(Status)) {
+        Path.MaximumLength = RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR);
+        Status = RtlAppendPath(&Path, L"Tracer", 6, TRUE);
+    }
+    if (NT_SUCCESS(Status)) {
+        Status = RtlDosPathToNtPath(Rtl,
+                                    &Path,
+                                    Config->Scratch,
+                                    RTL_MAXIMUM_PATH_IN_CHARS,
+                                    &NtPath);
+    }
+    if (NT_SUCCESS(Status)) {
+        Config->RootDirectory = Path;
+        Config->IsDirectoryDefault = TRUE;
+        Config->IsDirectoryShared = FALSE;
+        return;
+    }
+
+    PenterAddError(Config,
+                   "finding the user's directory for sessions (LOCALAPPDATA)",
+                   &Path,
+                   Status,
+                   "the session is in the current directory");
+}
+
+//
+// Reads TRACER_DIRECTORY.  If that is not the same directory in every process,
+// TRACER_BASE_DIRECTORY is, where a traced parent has set that. A process may
+// find another ini file than its parent, or none.
 //
 // Config: the configuration.
 //
@@ -232,7 +330,7 @@ PenterReadDirectory(
 {
     NTSTATUS Status;
     UNICODE_STRING NtPath;
-    UNICODE_STRING Base;
+    BOOLEAN IsGiven;
 
     Status = PenterReadVariable(Rtl,
                                 Config,
@@ -254,7 +352,8 @@ PenterReadDirectory(
         Status = STATUS_NOT_FOUND;
     }
 
-    if (!NT_SUCCESS(Status)) {
+    IsGiven = NT_SUCCESS(Status);
+    if (!IsGiven) {
         if (Status != STATUS_NOT_FOUND) {
             PenterConfigError(Config,
                               "reading TRACER_DIRECTORY",
@@ -265,36 +364,15 @@ PenterReadDirectory(
         RtlPointUnicodeString(&Config->RootDirectory, L".", 1);
     }
 
+    if (PenterReadBaseDirectory(Rtl, Config)) {
+        Config->IsDirectoryShared = FALSE;
+        return;
+    }
+
     Config->IsDirectoryShared = TRUE;
-    Status = PenterReadVariable(Rtl,
-                                Config,
-                                L"TRACER_BASE_DIRECTORY",
-                                "reading TRACER_BASE_DIRECTORY",
-                                Config->Scratch,
-                                &Base);
-    if (!NT_SUCCESS(Status) || !PenterIsAbsolute(&Base)) {
-        return;
+    if (!IsGiven) {
+        PenterUseDefaultDirectory(Rtl, Config);
     }
-
-    Status = RtlDosPathToNtPath(Rtl,
-                                &Base,
-                                Config->ModuleName,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &NtPath);
-    if (!NT_SUCCESS(Status)) {
-        RtlPointUnicodeString(&Base, NULL, 0);
-        PenterConfigError(Config,
-                          "reading TRACER_BASE_DIRECTORY",
-                          &Base,
-                          Status);
-        return;
-    }
-
-    RtlCopyBytes(Config->RootDirectoryBuffer, Base.Buffer, Base.Length);
-    RtlPointUnicodeString(&Config->RootDirectory,
-                          Config->RootDirectoryBuffer,
-                          Base.Length / sizeof(WCHAR));
-    Config->IsDirectoryShared = FALSE;
 }
 
 //

@@ -111,6 +111,7 @@ typedef struct _PENTER_CONFIG {
     ULONG ValueLine;                    // lies, and its line of the ini file;
                                         // 0: the environment's
     BOOLEAN IsDirectoryShared;          // children are to be told of it
+    BOOLEAN IsDirectoryDefault;         // it is the user's own for sessions
     UNICODE_STRING ExcludeFile;         // TRACER_EXCLUDE, an NT path; empty:
                                         // none
     UNICODE_STRING ChronoFile;          // TRACER_CHRONO, likewise

@@ -14,6 +14,7 @@ Abstract:
 #include "../TraceStore/TraceAdvance.h"
 #include "../TraceStore/TraceControl.h"
 #include "../TraceStore/TraceDepth.h"
+#include "../TraceStore/TraceDirectory.h"
 #include "../TraceStore/TraceLog.h"
 #include "../TraceStore/TraceName.h"
 #include "../TraceStore/TraceShare.h"
@@ -57,7 +58,7 @@ PenterReportStop(
         break;
     case TRACE_REASON_MINIMUM_FREE:
         Step = TRACE_VOLUME_STEP;
-        Object = &Session->Directory;
+        Object = TraceSessionGetPath(Session);
         RtlWriteText(&Writer,
                      "%llu bytes are free and %llu are to stay free: ",
                      Session->VolumeFree,

@@ -322,6 +322,7 @@ PenterBuild(
     RtlZeroBytes(&Parameters, sizeof(Parameters));
     Parameters.ModuleBase = &__ImageBase;
     Parameters.RootDirectory = Config->RootDirectory;
+    Parameters.HasFallback = Config->IsDirectoryDefault;
     Parameters.MaximumViewSize = Config->MaximumViewSize;
     Parameters.WorkerAllowed = Penter->IsExe || Penter->HasTlsCallback;
     Parameters.MaximumBytes = Config->MaximumBytes;

@@ -18,6 +18,7 @@ Abstract:
 #include "TraceAdvance.h"
 #include "TraceChrono.h"
 #include "TraceControl.h"
+#include "TraceDirectory.h"
 #include "TraceLog.h"
 #include "TraceShare.h"
 #include "TraceStore.h"
@@ -80,7 +81,7 @@ TraceChronoReportStop(
         Step = "writing a thread's chronological store";
         break;
     case TRACE_REASON_MINIMUM_FREE:
-        Object = &Chrono->Session->Directory;
+        Object = TraceSessionGetPath(Chrono->Session);
         Step = TRACE_VOLUME_STEP;
         break;
     default:

@@ -30,15 +30,16 @@ Abstract:
 //     0        TRACE_SESSION
 //     4 KiB    the header template
 //     8 KiB    the session's Fixed
-//     64 KiB   four strings of up to 32,767 16-bit units: the session
-//              directory, the module's path, the log's name, scratch
+//     64 KiB   five strings of up to 32,767 16-bit units: the session
+//              directory, the module's path, the log's name, the other session
+//              directory, scratch
 //
 
 #define TRACE_SESSION_TEMPLATE_OFFSET   0x1000
 #define TRACE_SESSION_FIXED_OFFSET      0x2000
 #define TRACE_SESSION_STRINGS_OFFSET    0x10000
 #define TRACE_SESSION_STRING_SIZE       0x10000
-#define TRACE_SESSION_ZEROS_OFFSET      0x50000
+#define TRACE_SESSION_ZEROS_OFFSET      0x60000
 #define TRACE_SESSION_SIZE              (TRACE_SESSION_ZEROS_OFFSET + \
                                          TRACE_ZEROS_SIZE)
 
@@ -220,6 +221,41 @@ TraceSessionMakeName(
     }
 
     RtlPointUnicodeString(Name, Buffer, Length);
+}
+
+//
+// Makes the path of a session directory.
+// Root: the DOS path of the directory that it is in.
+// Buffer: TRACE_SESSION_STRING_SIZE bytes for the path.
+// Path: an NT path that points into Buffer.
+//
+
+static
+NTSTATUS
+TraceSessionMakePath(
+    _In_ PCRTL Rtl,
+    _In_ PCUNICODE_STRING Root,
+    _In_ PCUNICODE_STRING Name,
+    _Out_writes_bytes_(TRACE_SESSION_STRING_SIZE) PWCHAR Buffer,
+    _Out_ PUNICODE_STRING Path
+    )
+{
+    NTSTATUS Status;
+
+    Status = RtlDosPathToNtPath(Rtl,
+                                Root,
+                                Buffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                Path);
+    if (NT_SUCCESS(Status)) {
+        Path->MaximumLength = RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR);
+        Status = RtlAppendPath(Path,
+                               Name->Buffer,
+                               Name->Length / sizeof(WCHAR),
+                               TRUE);
+    }
+
+    return Status;
 }
 
 //
@@ -502,8 +538,10 @@ TraceSessionCreate(
     PWCHAR DirectoryBuffer;
     PWCHAR ModuleBuffer;
     PWCHAR LogBuffer;
+    PWCHAR FallbackBuffer;
     PWCHAR Scratch;
     UNICODE_STRING Name;
+    UNICODE_STRING Current;
     LARGE_INTEGER Now;
     WCHAR NameBuffer[255];
 
@@ -518,7 +556,8 @@ TraceSessionCreate(
     DirectoryBuffer = (PWCHAR)((PBYTE)Base + TRACE_SESSION_STRINGS_OFFSET);
     ModuleBuffer = DirectoryBuffer + TRACE_SESSION_STRING_SIZE / sizeof(WCHAR);
     LogBuffer = ModuleBuffer + TRACE_SESSION_STRING_SIZE / sizeof(WCHAR);
-    Scratch = LogBuffer + TRACE_SESSION_STRING_SIZE / sizeof(WCHAR);
+    FallbackBuffer = LogBuffer + TRACE_SESSION_STRING_SIZE / sizeof(WCHAR);
+    Scratch = FallbackBuffer + TRACE_SESSION_STRING_SIZE / sizeof(WCHAR);
 
     RtlCopyBytes(&Session->Rtl, Rtl, sizeof(*Rtl));
     Session->ModuleBase = Parameters->ModuleBase;
@@ -578,25 +617,29 @@ TraceSessionCreate(
         (LONG)(((ULONGLONG)Now.QuadPart - Header->ProcessCreationTime) /
                10000);
 
-    Status = RtlDosPathToNtPath(Rtl,
-                                &Parameters->RootDirectory,
-                                DirectoryBuffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &Session->Directory);
-    if (NT_SUCCESS(Status)) {
-        Session->Directory.MaximumLength =
-            RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR);
-        Status = RtlAppendPath(&Session->Directory,
-                               Name.Buffer,
-                               Name.Length / sizeof(WCHAR),
-                               TRUE);
-    }
+    Status = TraceSessionMakePath(Rtl,
+                                  &Parameters->RootDirectory,
+                                  &Name,
+                                  DirectoryBuffer,
+                                  &Session->Directory);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(Error,
                     "naming the session directory",
                     &Parameters->RootDirectory,
                     Status);
         goto Error;
+    }
+
+    if (Parameters->HasFallback) {
+        RtlPointUnicodeString(&Current, L".", 1);
+        if (!NT_SUCCESS(TraceSessionMakePath(Rtl,
+                                             &Current,
+                                             &Name,
+                                             FallbackBuffer,
+                                             &Session->Fallback))) {
+
+            RtlPointUnicodeString(&Session->Fallback, FallbackBuffer, 0);
+        }
     }
 
     TraceSessionMakeLogName(Session, LogBuffer, Scratch);

@@ -134,6 +134,9 @@ struct _TRACE_SESSION {
     //
 
     UNICODE_STRING Directory;
+    UNICODE_STRING Fallback;        // where it is if Directory cannot be;
+                                    // empty: nowhere
+    BOOLEAN volatile IsFallback;    // it is there
     PVOID volatile DirectoryHandle;
     UNICODE_STRING ModuleName;      // base name of the module's file
     UNICODE_STRING LogName;         // NT path, used while there is no directory
@@ -203,6 +206,7 @@ struct _TRACE_SESSION {
 typedef struct _TRACE_SESSION_PARAMETERS {
     PVOID ModuleBase;               // image base of the module that is traced
     UNICODE_STRING RootDirectory;   // DOS path: where session directories go
+    BOOLEAN HasFallback;            // and if they cannot, the current directory
     ULONGLONG MaximumViewSize;      // bytes, a power of two; 0: the default
     ULONGLONG MaximumBytes;         // of each store, TRACE_MAXIMUM_BYTES_LEAST
                                     // or more; 0: no limit

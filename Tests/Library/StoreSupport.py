@@ -71,6 +71,15 @@ def start(program, *arguments, directory=None, cwd=None, **variables):
     return process
 
 
+def with_user_directory(path, program, *arguments):
+    """What start takes to run a program as a user whose LOCALAPPDATA is this
+    path, or nothing: Wine sets it for what is started from Linux.  Variables
+    are to have TRACER_BASE_DIRECTORY='', or it says where sessions go."""
+    value = programs.windows_path(path) if path else ''
+    return ('cmd', '/c', ' '.join(('set LOCALAPPDATA=%s&%s' % (value, program),
+                                   *arguments)))
+
+
 def exit_code(process):
     """The exit code of a program that start started, and that ends."""
     code = watch.wait(process)

@@ -620,12 +620,13 @@ TestMain(
     RtlCopyBytes(FaultRoot + Length, L"\\run", 5 * sizeof(WCHAR));
 
     //
-    // The traces, the current directory and the temporary directory are one, so
-    // that what is written is found wherever it went.  One value makes no
-    // sense, so that the log is written in every run.
+    // The traces, the current directory, the user's and the temporary directory
+    // are one, so that what is written is found wherever it went.  One value
+    // makes no sense, so that the log is written in every run.
     //
 
     SetEnvironmentVariableW(L"TRACER_DIRECTORY", FaultRoot);
+    SetEnvironmentVariableW(L"LOCALAPPDATA", FaultRoot);
     SetEnvironmentVariableW(L"TMP", FaultRoot);
     SetEnvironmentVariableW(L"TEMP", FaultRoot);
     SetEnvironmentVariableW(L"TRACER_VIEW_SIZE", FAULT_VIEW_SIZE);

@@ -948,7 +948,8 @@ PenterTestGarbage(
 
 //
 // Tests directories that cannot be: what no path can be is replaced with the
-// current directory; what cannot be made is reported in the temporary
+// user's directory for sessions, and if that cannot be with the current one,
+// which the log says; what cannot be made is reported in the temporary
 // directory and nothing is recorded. The program runs in any case.
 //
 
@@ -962,7 +963,17 @@ PenterTestBadDirectories(
     static WCHAR Current[TEST_PATH_CAPACITY_IN_CHARS];
     static WCHAR Temporary[TEST_PATH_CAPACITY_IN_CHARS];
     static TEST_PATH Path;
+    static TEST_PATH Users;
     static TEST_PATH Below;
+    static const PCSZ Fallbacks[] = {
+        "(LOCALAPPDATA): 0xC0000100 (STATUS_VARIABLE_NOT_FOUND); the session "
+        "is in the current directory",
+        "(LOCALAPPDATA): 0xC0000100 (STATUS_VARIABLE_NOT_FOUND); the session "
+        "is in the current directory",
+        "(LOCALAPPDATA): users: 0xC0000033 (STATUS_OBJECT_NAME_INVALID); the "
+        "session is in the current directory",
+        "; the session is in the current directory"
+    };
     RTL_WRITER Writer;
     CHAR Name[64];
     WCHAR WideName[64];
@@ -975,24 +986,27 @@ PenterTestBadDirectories(
     PenterTestRtl->GetTempPathW(RTL_NUMBER_OF(Temporary), Temporary);
 
     //
-    // Too long for a path: the default is the current directory.
+    // Too long for a path: the default is the user's directory, which is
+    // created.
     //
 
     TEST(TestMakePathIn(&Path, &TestScratch, L"current"));
     TEST_SUCCESS(RtlCreateDirectory(PenterTestRtl, &Path.Nt));
     TEST(SetCurrentDirectoryW(TestDosPath(&Path)));
+    TEST(TestMakePathIn(&Below, &TestScratch, L"user"));
+    TEST(TestMakePathIn(&Users, &Below, L"Tracer"));
+    SetEnvironmentVariableW(L"LOCALAPPDATA", TestDosPath(&Below));
     for (Index = 0; Index < TEST_LONG_PATH_IN_CHARS; Index += 1) {
         Long[Index] = L'x';
     }
     if (SetEnvironmentVariableW(L"TRACER_DIRECTORY", Long)) {
         PenterTestChild(L"run", FALSE);
         TEST(SetCurrentDirectoryW(Current));
-        if (TEST(PenterTestReadSessionLog(&Path))) {
+        if (TEST(PenterTestReadSessionLog(&Users))) {
             TEST_EQUAL(PenterTestCountText("TRACER_DIRECTORY: xxxx"), 1);
             TEST_EQUAL(PenterTestCountText("\n"), 1);
         }
-        PenterTestCheckStores(&Path, 2, 4000);
-        TEST_SUCCESS(RtlCreateDirectory(PenterTestRtl, &Path.Nt));
+        PenterTestCheckStores(&Users, 2, 4000);
     } else {
         TEST_SKIP("no room for a long variable");
         TEST(SetCurrentDirectoryW(Current));
@@ -1006,14 +1020,14 @@ PenterTestBadDirectories(
         SetEnvironmentVariableW(L"TRACER_DIRECTORY", Index == 0 ? NULL : L"");
         TEST(SetCurrentDirectoryW(TestDosPath(&Path)));
         PenterTestChild(L"run", FALSE);
-        TEST(!PenterTestReadSessionLog(&Path));
+        TEST(!PenterTestReadSessionLog(&Users));
         TEST(SetCurrentDirectoryW(Current));
-        PenterTestCheckStores(&Path, 2, 4000);
-        TEST_SUCCESS(RtlCreateDirectory(PenterTestRtl, &Path.Nt));
+        PenterTestCheckStores(&Users, 2, 4000);
     }
 
     //
-    // Below a regular file; and with characters that no name has.
+    // No user's directory: no variable, an empty one, one that does not say
+    // where, and one below a regular file.
     //
 
     TEST(TestMakePathIn(&Below, &TestScratch, L"file"));
@@ -1022,6 +1036,34 @@ PenterTestBadDirectories(
                                RTL_CREATE_NEW,
                                &File));
     RtlClose(PenterTestRtl, File);
+    SetEnvironmentVariableW(L"TRACER_DIRECTORY", NULL);
+    for (Index = 0; Index < RTL_NUMBER_OF(Fallbacks); Index += 1) {
+        SetEnvironmentVariableW(L"LOCALAPPDATA",
+                                Index == 0 ? NULL :
+                                Index == 1 ? L"" :
+                                Index == 2 ? L"users" : TestDosPath(&Below));
+        TEST(SetCurrentDirectoryW(TestDosPath(&Path)));
+        PenterTestChild(L"run", FALSE);
+        TEST(SetCurrentDirectoryW(Current));
+        if (TEST(PenterTestReadSessionLog(&Path))) {
+            if (!TEST_EQUAL(PenterTestCountText(Fallbacks[Index]), 1) ||
+                !TEST_EQUAL(PenterTestCountText(
+                                "creating the session directory: "),
+                            Index == 3) ||
+                !TEST_EQUAL(PenterTestCountText("\n"), 1)) {
+
+                PenterTestShowText(L"log");
+            }
+        }
+        PenterTestCheckStores(&Path, 2, 4000);
+        TEST_SUCCESS(RtlCreateDirectory(PenterTestRtl, &Path.Nt));
+    }
+    SetEnvironmentVariableW(L"LOCALAPPDATA", TestDosPath(&TestScratch));
+
+    //
+    // Below a regular file; and with characters that no name has.
+    //
+
     SetEnvironmentVariableW(L"TMP", TestDosPath(&Path));
     SetEnvironmentVariableW(L"TEMP", TestDosPath(&Path));
 
@@ -1170,6 +1212,7 @@ TestMain(
     if (!TEST(TestCreateDirectory(&TestScratch))) {
         return;
     }
+    SetEnvironmentVariableW(L"LOCALAPPDATA", TestDosPath(&TestScratch));
 
     PenterTestMatchModules();
     PenterTestHooks();

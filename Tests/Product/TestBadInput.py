@@ -227,7 +227,9 @@ def check_variables(results, program, expected, scratch):
         values['TRACER_DIRECTORY'] = (
             programs.windows_path(os.path.join(scratch, 'random')) + '\\' +
             values['TRACER_DIRECTORY'].replace('..', '.'))
-        code, text, _ = run(program, *WORK, **values)
+        code, text, _ = run(program, *WORK,
+                            TRACER_BASE_DIRECTORY=programs.windows_path(scratch),
+                            **values)
         results.check((code, text) == (0, expected),
                       'random values %d: the program: %s' % (number, code),
                       [text, values])

@@ -62,15 +62,20 @@ def without_anchors(directory, copy):
 # The program.
 #
 
-def run_program(results, scratch, program, name, directory=None, cwd=None,
+def run_program(results, scratch, program, name, directory=None, user=None,
                 **variables):
-    """Runs it in a folder of its own: (process -> Told, the folder)."""
+    """Runs it in a folder of its own: (process -> Told, the folder).  user is
+    its user's LOCALAPPDATA."""
     folder = os.path.join(scratch, name, 'run')
     for below in FOLDERS:
         os.makedirs(os.path.join(folder, below))
     told = os.path.join(scratch, name, 'told.txt')
+    command = [program, '0', '10', '0']
+    if user is not None:
+        command = support.with_user_directory(user, *command)
+        variables.setdefault('TRACER_BASE_DIRECTORY', '')
     code, _ = support.run(
-        program, '0', '10', '0', directory=directory, cwd=folder,
+        *command, directory=directory, cwd=folder,
         leaves=[folder, os.path.dirname(told)],
         PROCESSES_FILE=programs.windows_path(told), **variables)
     results.equal(code, 0, name + ': exit code')
@@ -102,9 +107,12 @@ def check_where(results, scratch, program):
     """Where the sessions go, and what the program sees of that."""
     runs = {}
     traces = os.path.join(scratch, 'traces')
+    user = os.path.join(scratch, 'user')
     for name, directory, variables, above, base in (
             ('absolute', traces, {}, lambda folder: traces, '-'),
-            ('unset', None, {}, lambda folder: folder, 'run'),
+            ('user', None, {'user': user},
+             lambda folder: os.path.join(user, 'Tracer'), '-'),
+            ('unset', None, {'user': ''}, lambda folder: folder, 'run'),
             ('relative', None, {'TRACER_DIRECTORY': 'a\\b'},
              lambda folder: os.path.join(folder, 'a', 'b'), 'run\\a\\b')):
         told, folder = run_program(results, scratch, program, name, directory,
@@ -130,7 +138,8 @@ def check_where(results, scratch, program):
             ('base, absolute', {'TRACER_DIRECTORY':
                                 programs.windows_path(other + '2')},
              other + '2'),
-            ('base, bad', {'TRACER_BASE_DIRECTORY': 'c:nothing'}, None)):
+            ('base, bad', {'TRACER_BASE_DIRECTORY': 'c:nothing',
+                           'user': ''}, None)):
         variables = {'TRACER_BASE_DIRECTORY': programs.windows_path(other),
                      **variables}
         told, folder = run_program(results, scratch, program, name,
@@ -140,7 +149,7 @@ def check_where(results, scratch, program):
 
     # Controls: a library that is off sets nothing, and without the variable
     # each process goes its own way.
-    told, folder = run_program(results, scratch, program, 'off',
+    told, folder = run_program(results, scratch, program, 'off', user='',
                                TRACER_ENABLED='0')
     results.equal(({each.base for each in told.values()},
                    support.stores(folder)), ({'-'}, []), 'off: nothing')

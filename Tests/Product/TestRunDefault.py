@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Where the sessions of TraceReader run go when nothing says where: to the
-user's directory, which other tests need without any.
+"""Where sessions go when nothing says where: to the user's directory, which
+other tests need without any.
 """
 # Runs alone.
 
@@ -33,6 +33,14 @@ def main():
                                 cwd=scratch)
             results.equal(tool.steady(seen), tool.steady(expected),
                           'default: it is found')
+
+            # A program without TraceReader finds the same place.
+            where = os.path.join(scratch, 'where')
+            os.makedirs(where)
+            code, _, _ = tool.execute([program, '9'], cwd=where)
+            sessions = support.sessions(os.path.dirname(tool.native(session)))
+            results.equal((code, len(sessions), os.listdir(where)), (0, 2, []),
+                          'default: without run')
         finally:
             if session:
                 shutil.rmtree(os.path.dirname(tool.native(session)))

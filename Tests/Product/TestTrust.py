@@ -148,8 +148,10 @@ def check_values(results, scratch, program):
                         'utf-16')}
             except UnicodeError:
                 continue
-            code, text = support.run(program, 'run', '1', '50', '0',
-                                     cwd=folder, **variables)
+            code, text = support.run(
+                program, 'run', '1', '50', '0', cwd=folder,
+                TRACER_BASE_DIRECTORY=programs.windows_path(folder),
+                **variables)
             if expected is None:
                 expected = code, text
             results.equal((code, text), expected, 'value %d of %s' %
