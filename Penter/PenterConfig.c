@@ -470,6 +470,36 @@ PenterShareDirectory(
 }
 
 //
+// Is a module that is not included one that a '-' leaves out?  Both texts are
+// in capitals.
+//
+
+static
+BOOLEAN
+PenterIsLeftOutOnPurpose(
+    _In_ PCUNICODE_STRING Name,
+    _In_ PCUNICODE_STRING Patterns
+    )
+{
+    UNICODE_STRING Pattern;
+    ULONG Position;
+
+    Position = 0;
+    while (PenterNextPattern(Patterns, &Position, &Pattern)) {
+        if (Pattern.Buffer[0] == L'-' &&
+            Pattern.Length - sizeof(WCHAR) <= Name->Length &&
+            RtlAreBytesEqual(Pattern.Buffer + 1,
+                             Name->Buffer,
+                             Pattern.Length - sizeof(WCHAR))) {
+
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+//
 // Reads a list of prefixes of file names, and decides about a module.
 // Config: the configuration.
 // Name: the variable's name.
@@ -532,6 +562,14 @@ PenterReadPatterns(
     PenterConfigError(Config, Step, &Value, STATUS_SUCCESS);
 
     Status = PenterMatchModule(Rtl, &BaseName, &Value, &Included);
+    if (NT_SUCCESS(Status) && !Included && ModuleBase != NULL &&
+        Index < Config->NumberOfErrors &&
+        !PenterIsLeftOutOnPurpose(&BaseName, &Value)) {
+
+        Config->Unmatched = &Config->Errors[Index];
+        Config->Unmatched->Status = STATUS_NOT_FOUND;
+        return FALSE;
+    }
     if (NT_SUCCESS(Status)) {
         Config->NumberOfErrors = Index;
         Config->NumberOfErrorsLeftOut = LeftOut;

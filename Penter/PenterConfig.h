@@ -120,6 +120,10 @@ typedef struct _PENTER_CONFIG {
     RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];
     PCSZ Consequences[PENTER_MAXIMUM_CONFIG_ERRORS];    // NULL: the default is
                                                         // used
+    PRTL_ERROR Unmatched;                // of Errors: no prefix of
+                                        // TRACER_MODULES is the module's, nor
+                                        // is meant to leave it out; NULL: it is
+                                        // recorded, or left out on purpose
     WCHAR RootDirectoryBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ExcludeFileBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ChronoFileBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];

@@ -39,6 +39,7 @@ Abstract:
 #include "../TraceStore/TraceDirectory.h"
 #include "../TraceStore/TraceLog.h"
 #include "PenterEnd.h"
+#include "PenterLeftOut.h"
 #include "PenterList.h"
 #include "PenterPatch.h"
 #include "PenterProbe.h"
@@ -582,6 +583,9 @@ PenterInitialize(
     if (!Config->Enabled || !Config->ModuleIncluded) {
         PenterTurnOff();
         (VOID)PenterPatchHooks(&Rtl);
+        if (PenterKeepUnmatched(&Rtl, Config)) {
+            Config = NULL;
+        }
         goto End;
     }
 
@@ -719,6 +723,7 @@ PenterModuleUnload(
     Penter = PenterInstance;
     if (Penter == NULL) {
         PenterEventsLeftOut = 0;
+        PenterForgetUnmatched();
         return;
     }
 
@@ -755,6 +760,7 @@ PenterTlsCallback(
     } else if (Reason == DLL_THREAD_DETACH) {
         PenterThreadExit();
     } else if (Reason == DLL_PROCESS_DETACH) {
+        PenterEndUnmatched();
         if (PenterIsProcessEnding()) {
             PenterProcessExit();
         } else {

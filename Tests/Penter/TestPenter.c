@@ -801,6 +801,37 @@ PenterTestOptions(
 }
 
 //
+// Reads the log that a child without a session directory has left.  FALSE if
+// there is none.
+// Directory: the temporary one.
+//
+
+static
+BOOLEAN
+PenterTestReadTemporaryLog(
+    _In_ PTEST_PATH Directory,
+    _In_ ULONG ProcessId
+    )
+{
+    static TEST_PATH Path;
+    RTL_WRITER Writer;
+    CHAR Name[64];
+    WCHAR WideName[64];
+    ULONG Written;
+
+    RtlInitializeBufferWriter(&Writer, Name, sizeof(Name));
+    RtlWriteText(&Writer, "Tracer-TestPenter.exe-%u.log", ProcessId);
+    RtlUtf8ToWide(Name,
+                  Writer.LengthInBytes,
+                  WideName,
+                  RTL_NUMBER_OF(WideName) - 1,
+                  &Written);
+    WideName[Written] = L'\0';
+    TEST(TestMakePathIn(&Path, Directory, WideName));
+    return PenterTestExists(&Path) && PenterTestReadText(&Path);
+}
+
+//
 // Tests what leaves this program out: there is no session directory, nor the
 // one that would hold it.
 //
@@ -821,7 +852,16 @@ PenterTestLeftOut(
         L"-other",
         L"-test;TESTPENTER.EXE"
     };
+    static WCHAR Temporary[TEST_PATH_CAPACITY_IN_CHARS];
+    static TEST_PATH Path;
+    ULONG ProcessId;
     ULONG Index;
+
+    PenterTestRtl->GetTempPathW(RTL_NUMBER_OF(Temporary), Temporary);
+    TEST(TestMakePathIn(&Path, &TestScratch, L"temporary"));
+    TEST_SUCCESS(RtlCreateDirectory(PenterTestRtl, &Path.Nt));
+    SetEnvironmentVariableW(L"TMP", TestDosPath(&Path));
+    SetEnvironmentVariableW(L"TEMP", TestDosPath(&Path));
 
     PenterTestSetDirectory(L"disabled");
     SetEnvironmentVariableW(L"TRACER_ENABLED", L"0");
@@ -831,9 +871,29 @@ PenterTestLeftOut(
     for (Index = 0; Index < RTL_NUMBER_OF(Modules); Index += 1) {
         PenterTestSetDirectory(L"out");
         SetEnvironmentVariableW(L"TRACER_MODULES", Modules[Index]);
-        PenterTestChild(L"unrecorded", FALSE);
+        ProcessId = PenterTestChild(L"unrecorded", FALSE);
         TEST(!PenterTestExists(&TestDirectory));
+
+        //
+        // The list has none of the process's modules, and does not leave this
+        // one out on purpose: that is said.
+        //
+
+        TEST_EQUAL(PenterTestReadTemporaryLog(&Path, ProcessId), Index == 1);
+        if (Index == 1 &&
+            !TEST_EQUAL(PenterTestCountText(
+                            "reading TRACER_MODULES: other;library: 0xC0000225 "
+                            "(STATUS_NOT_FOUND); none of these is how the name "
+                            "of this module begins, and nothing of the process "
+                            "is recorded; TRACER_MODULES=TestPenter.exe "
+                            "records this module\r\n"), 1)) {
+
+            PenterTestShowText(L"log");
+        }
     }
+    SetEnvironmentVariableW(L"TMP", Temporary);
+    SetEnvironmentVariableW(L"TEMP", Temporary);
+    TEST_SUCCESS(TestDeleteTree(&Path));
 
     for (Index = 0; Index < RTL_NUMBER_OF(Included); Index += 1) {
         PenterTestSetDirectory(L"in");
@@ -974,12 +1034,8 @@ PenterTestBadDirectories(
         "session is in the current directory",
         "; the session is in the current directory"
     };
-    RTL_WRITER Writer;
-    CHAR Name[64];
-    WCHAR WideName[64];
     HANDLE File;
     ULONG ProcessId;
-    ULONG Written;
     ULONG Index;
 
     GetCurrentDirectoryW(RTL_NUMBER_OF(Current), Current);
@@ -1084,16 +1140,7 @@ PenterTestBadDirectories(
         ProcessId = PenterTestChild((Index & 1) == 0 ? L"unrecorded" : L"run",
                                     FALSE);
 
-        RtlInitializeBufferWriter(&Writer, Name, sizeof(Name));
-        RtlWriteText(&Writer, "Tracer-TestPenter.exe-%u.log", ProcessId);
-        RtlUtf8ToWide(Name,
-                      Writer.LengthInBytes,
-                      WideName,
-                      RTL_NUMBER_OF(WideName) - 1,
-                      &Written);
-        WideName[Written] = L'\0';
-        TEST(TestMakePathIn(&Below, &Path, WideName));
-        if (TEST(PenterTestReadText(&Below))) {
+        if (TEST(PenterTestReadTemporaryLog(&Path, ProcessId))) {
             if (!TEST(PenterTestCountText("creating the session directory: ") >
                       0) ||
                 !TEST_EQUAL(PenterTestCountText((Index & 1) == 0 ?
