@@ -38,6 +38,7 @@ SETUP ?= Build/Setup.sh
 Clang = clang-19 --driver-mode=cl --target=x86_64-pc-windows-msvc
 Lib = llvm-lib-19
 Link = lld-link-19
+Resource = llvm-rc-19
 Nasm = nasm
 MingwHeaders = /usr/share/mingw-w64/include
 
@@ -125,6 +126,7 @@ $(foreach F,$(Folders),\
 Sources.Tests := $(sort $(foreach R,Library Unit Penter,\
     $(wildcard Tests/$R/*.c Tests/$R/*.asm Tests/$R/Test*/*.c)))
 Sources.Reader := $(sort $(wildcard Reader/*/*.c Reader/*/*.asm))
+Resources.Reader := $(sort $(wildcard Reader/*.rc))
 
 #
 # Every Test*.c in Tests/Unit and Tests/Penter is a program; a folder of the
@@ -178,8 +180,8 @@ $(call AddProject,TracerPenterNull,Library,Penter,$(PenterNullSources))
 # Asm has the stack probe, which StringTable's kernels call in Debug.
 #
 
-$(call AddProject,TraceReader,Program,Reader,$(Sources.Reader),\
-    StringTable Asm Rtl)
+$(call AddProject,TraceReader,Program,Reader,$(Sources.Reader) \
+    $(Resources.Reader),StringTable Asm Rtl)
 Products := $(strip $(Projects))
 
 $(call AddProject,Reader,Library,Reader,$(Sources.Reader))
@@ -221,7 +223,8 @@ endef
 
 # $(call Objects,CONFIGURATION,SOURCES)
 Objects = $(patsubst %.c,$(Out)/$1/obj/%.obj,$(patsubst \
-    %.asm,$(Out)/$1/obj/%.asm.obj,$2))
+    %.asm,$(Out)/$1/obj/%.asm.obj,$(patsubst \
+    %.rc,$(Out)/$1/obj/%.res,$2)))
 
 #
 # The rules of a project's kind: $(call KIND,CONFIGURATION,NAME,OBJECTS,
@@ -267,6 +270,11 @@ $(Out)/$1/obj/$2/%.asm.obj: $2/%.asm $(AssemblerIncludes) Makefile | setup
 	@echo "ASM     $$@"
 	@$$(Nasm) $$(AssemblerFlags) $$(AssemblerFlags.$1) \
 	    $$(patsubst %,-I%/,$$(Includes.$2)) $$< -o $$@
+
+$(Out)/$1/obj/$2/%.res: $2/%.rc Rtl/RtlVersion.h Makefile | setup
+	@mkdir -p $$(@D)
+	@echo "RC      $$@"
+	@$$(Resource) /I Rtl /fo $$@ $$<
 
 Objects.$1.$2 := $(call Objects,$1,$(Sources.$2))
 -include $$(patsubst %.obj,%.d,$$(filter-out %.asm.obj,$$(Objects.$1.$2)))

@@ -112,7 +112,8 @@ def check_project(root, project, projects, complaints):
         found = [item.text for item in xml.iter(f"{NS}{name}")]
         return found[-1] if found else None
 
-    sources = included("ClCompile") + included("CustomBuild")
+    sources = included("ClCompile") + included("CustomBuild") + \
+        included("ResourceCompile")
     complaints.same(where, "sources", sorted(sources),
                     sorted(project.sources))
     for source in included("ClCompile"):
@@ -121,6 +122,9 @@ def check_project(root, project, projects, complaints):
     for source in included("CustomBuild"):
         if not source.endswith(".asm"):
             complaints.add(where, f"{source} is assembled")
+    for source in included("ResourceCompile"):
+        if not source.endswith(".rc"):
+            complaints.add(where, f"{source} is compiled as resources")
     for kind in ("ClInclude", "None"):
         for header in included(kind):
             if not (root / header).is_file():
@@ -149,6 +153,12 @@ def check_project(root, project, projects, complaints):
             setting(xml, "ClCompile", "AdditionalIncludeDirectories", name))]
         complaints.same(where, f"{name} include folders", folders,
                         project.includes)
+        if included("ResourceCompile"):
+            folders = [from_root(project.folder, path) for path in listed(
+                setting(xml, "ResourceCompile",
+                        "AdditionalIncludeDirectories", name))]
+            complaints.same(where, f"{name} include folders of resources",
+                            folders, project.includes)
         defines = listed(
             setting(xml, "ClCompile", "PreprocessorDefinitions", name))
         if defines:

@@ -107,6 +107,11 @@ def project_text(root, project, projects):
              f"      <AdditionalIncludeDirectories>{include}"
              "</AdditionalIncludeDirectories>\n"
              "    </ClCompile>\n")
+    if any(name.endswith(".rc") for name in project.sources):
+        text += ("    <ResourceCompile>\n"
+                 f"      <AdditionalIncludeDirectories>{include}"
+                 "</AdditionalIncludeDirectories>\n"
+                 "    </ResourceCompile>\n")
     if project.kind == "Program":
         libraries = ";".join([f"$(OutDir){name}.lib"
                               for name in project.libraries] +
@@ -122,6 +127,7 @@ def project_text(root, project, projects):
     text += items("ClCompile", [n for n in sources if n.endswith(".c")],
                   optimized)
     text += items("CustomBuild", [n for n in sources if n.endswith(".asm")])
+    text += items("ResourceCompile", [n for n in sources if n.endswith(".rc")])
     text += items("ClInclude", [n for n in own if n.endswith(".h")])
     text += items("None", [n for n in own if n.endswith(".inc")])
     if project.libraries:

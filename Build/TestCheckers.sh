@@ -479,6 +479,8 @@ Expect passes "projects, nothing wrong" " 0 differences" \
     "$Base/Build/CheckProjects.py" "$Base"
 Projects "a new source" 'echo "int A;" >Rtl/New.c' \
     "Rtl/Rtl.vcxproj: sources"
+Projects "a new resource" 'echo "//" >Reader/New.rc' \
+    "TraceReader.vcxproj: sources"
 Projects "a source that went away" 'rm TraceStore/TraceStore.c' \
     "TraceStore.vcxproj: is not in the Makefile"
 Projects "a source too many" \
