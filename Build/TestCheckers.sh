@@ -644,6 +644,11 @@ cp "$Root/Docs/Commands.md" "$Temp/docs"
 sed -i '0,/"calls"/s//"call"/' "$Temp/docs/TraceReader.schema.json"
 Expect fails "a column that has changed" 'schema.json is stale' \
     env DOCS="$Temp/docs" "$Root/Build/WriteDocs.py" --check
+mkdir -p "$Temp/completions"
+cp "$Root"/Packaging/Completions/* "$Temp/completions"
+sed -i 's/--percentiles//' "$Temp/completions/TraceReader.bash"
+Expect fails "an option that is not completed" 'TraceReader.bash is stale' \
+    env COMPLETIONS="$Temp/completions" "$Root/Build/WriteDocs.py" --check
 
 echo "TestCheckers: $Passed passed, $Failed failed"
 [ "$Failed" = 0 ]

@@ -4,12 +4,13 @@
     Build/WriteDocs.py [--check] [READER]
 
 Docs/Commands.md is what TraceReader says with --help, of itself and of every
-command; Docs/TraceReader.schema.json is what it says with --schema.  With
+command; Docs/TraceReader.schema.json is what it says with --schema, and
+Packaging/Completions has what it says with --completions, for each shell.  With
 --check nothing is written: the exit code is 1 if a document is not what would
 be written, and the differences are printed.
 
 READER: the program (x64/Release/TraceReader.exe).  DOCS in the environment: the
-documents' folder (Docs).
+documents' folder (Docs); COMPLETIONS: that of the scripts.
 """
 
 import difflib
@@ -20,6 +21,11 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DOCS = os.environ.get('DOCS', os.path.join(ROOT, 'Docs'))
+COMPLETIONS = os.environ.get('COMPLETIONS', os.path.join(ROOT, 'Packaging',
+                                                         'Completions'))
+
+# Where each document is, and what that is called.
+FOLDERS = {'Docs': DOCS, 'Packaging/Completions': COMPLETIONS}
 
 HEAD = '''# Commands of TraceReader
 
@@ -44,14 +50,17 @@ def commands(text):
 
 
 def write(reader):
-    """(name, text) of each document."""
+    """(folder, name, text) of each document."""
     text = say(reader, '--help')
     parts = [HEAD, '```text\n%s```\n' % text]
     for name in commands(text):
         parts.append('## %s\n' % name)
         parts.append('```text\n%s```\n' % say(reader, name, '--help'))
-    yield 'Commands.md', '\n'.join(parts)
-    yield 'TraceReader.schema.json', say(reader, '--schema')
+    yield 'Docs', 'Commands.md', '\n'.join(parts)
+    yield 'Docs', 'TraceReader.schema.json', say(reader, '--schema')
+    for shell, name in (('bash', 'TraceReader.bash'),
+                        ('powershell', 'TraceReader.ps1')):
+        yield 'Packaging/Completions', name, say(reader, '--completions', shell)
 
 
 def main():
@@ -62,8 +71,8 @@ def main():
     reader = os.path.abspath(arguments[0] if arguments else os.path.join(
         ROOT, 'x64', 'Release', 'TraceReader.exe'))
     stale = 0
-    for name, text in write(reader):
-        path = os.path.join(DOCS, name)
+    for folder, name, text in write(reader):
+        path = os.path.join(FOLDERS[folder], name)
         old = ''
         if os.path.exists(path):
             with open(path, encoding='utf-8') as file:
@@ -73,7 +82,7 @@ def main():
                 file.write(text)
         elif old != text:
             stale += 1
-            print('Docs/%s is stale: make docs writes it anew' % name)
+            print('%s/%s is stale: make docs writes it anew' % (folder, name))
             sys.stdout.writelines(list(difflib.unified_diff(
                 old.splitlines(True), text.splitlines(True), 'is', 'would be',
                 n=0))[:20])

@@ -133,6 +133,20 @@ CommandWriteSchema(
     );
 
 //
+// Writes the script with which a shell completes commands, options and their
+// values (CommandHelp.c).
+// Shell: its name.
+// Returns FALSE, and writes nothing, if it is not one of those that are known.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+CommandWriteCompletions(
+    _Inout_ PRTL_WRITER Writer,
+    _In_z_ PCSZ Shell
+    );
+
+//
 // The program, given its arguments (the first is its own name).  Returns an
 // exit code.
 //

@@ -6,11 +6,13 @@ Module Name:
 
 Abstract:
 
-    What --help and --schema write, from the rows of the commands, their
-    options, tables and columns.  `make docs` keeps it in Docs.
+    What --help, --schema and --completions write, from the rows of the
+    commands, their options, tables and columns.  `make docs` keeps it in Docs
+    and in Packaging/Completions.
 
 --*/
 
+#include "../Base/BaseSettings.h"
 #include "CommandOptions.h"
 
 #define READER_HELP_WIDTH 79
@@ -475,4 +477,360 @@ CommandWriteSchema(
         "  }\n"
         " }\n"
         "}\n");
+}
+
+
+//
+// Writes an option as the scripts have it: --NAME, with = if it takes a value,
+// then the values that there are or what kind of path it is.
+//
+
+static
+VOID
+CommandWriteCompletion(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCREADER_OPTION Option
+    )
+{
+    const PCSZ *Words;
+    ULONG Index;
+
+    RtlWriteText(Writer, "--%s", Option->Name);
+    if (Option->Value == NULL) {
+        return;
+    }
+
+    RtlWriteText(Writer, "=");
+    switch (Option->Kind) {
+
+    case ReaderOptionWord:
+        for (Index = 0; Index < Option->NumberOfWords; Index++) {
+            RtlWriteText(Writer,
+                         "%s%s",
+                         Index == 0 ? "" : ",",
+                         READER_WORD(Option, Index));
+        }
+
+        break;
+
+    case ReaderOptionWidth:
+        RtlWriteText(Writer, "auto,none");
+        break;
+
+    case ReaderOptionSetting:
+        Words = BaseSettings[Option->Minimum].Words;
+        for (Index = 0; Words != NULL && Words[Index] != NULL; Index++) {
+            RtlWriteText(Writer, "%s%s", Index == 0 ? "" : ",", Words[Index]);
+        }
+
+        break;
+
+    default:
+        break;
+    }
+
+    if (RtlAreStringsEqual(Option->Value, "FILE")) {
+        RtlWriteText(Writer, "@file");
+    } else if (RtlAreStringsEqual(Option->Value, "DIR") ||
+               RtlAreStringsEqual(Option->Value, "PATHS")) {
+        RtlWriteText(Writer, "@directory");
+    }
+}
+
+
+//
+// Writes a text between single quotes, as PowerShell reads it.
+//
+
+static
+VOID
+CommandWriteQuoted(
+    _Inout_ PRTL_WRITER Writer,
+    _In_z_ PCSZ Text
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Text[Index] != 0; Index++) {
+        RtlWriteText(Writer,
+                     "%s%.*s",
+                     Text[Index] == '\'' ? "'" : "",
+                     1,
+                     &Text[Index]);
+    }
+}
+
+
+static
+VOID
+CommandWriteBash(
+    _Inout_ PRTL_WRITER Writer
+    )
+{
+    PCREADER_COMMAND Command;
+    ULONG Index;
+    ULONG Row;
+
+    RtlWriteText(
+        Writer,
+        "# Completes what is typed after TraceReader, in bash:\n"
+        "#\n"
+        "#     source TraceReader.bash\n"
+        "#\n"
+        "# Written by `TraceReader --completions bash`.\n"
+        "\n"
+        "_TraceReader_commands='");
+    for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+        RtlWriteText(Writer,
+                     "%s%s",
+                     Index == 0 ? "" : " ",
+                     ReaderCommands[Index]->Name);
+    }
+
+    RtlWriteText(
+        Writer,
+        "'\n"
+        "\n"
+        "# A command's options, one a line: --NAME, or --NAME= and its "
+        "values.\n"
+        "_TraceReader_options()\n"
+        "{\n"
+        "    case $1 in\n");
+    for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+
+        Command = ReaderCommands[Index];
+        RtlWriteText(Writer, "    %s) echo '", Command->Name);
+        for (Row = 0; Row < ReaderNumberOfOptions; Row++) {
+            if ((Command->Options & ReaderOptionList[Row].Flag) != 0) {
+                CommandWriteCompletion(Writer, &ReaderOptionList[Row]);
+                RtlWriteText(Writer, "\n");
+            }
+        }
+
+        RtlWriteText(Writer, "--help' ;;\n");
+    }
+
+    RtlWriteText(
+        Writer,
+        "    esac\n"
+        "}\n"
+        "\n"
+        "_TraceReader()\n"
+        "{\n"
+        "    local Word=${COMP_WORDS[COMP_CWORD]} Prefix='' Names='' Row\n"
+        "    local Previous=${COMP_WORDS[COMP_CWORD - 1]} Index Place=options\n"
+        "    local -A Takes=()\n"
+        "    COMPREPLY=()\n"
+        "\n"
+        "    if [ \"$COMP_CWORD\" = 1 ] ||\n"
+        "        [ \"$COMP_CWORD ${COMP_WORDS[1]}\" = '2 help' ]; then\n"
+        "        [ \"$COMP_CWORD\" = 2 ] || Names='help --help --version "
+        "--schema'\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \\\n"
+        "            \"$_TraceReader_commands $Names\" -- \"$Word\")\n"
+        "        return\n"
+        "    fi\n"
+        "\n"
+        "    while IFS= read -r Row; do\n"
+        "        Names=\"$Names ${Row%%%%=*}\"\n"
+        "        [ \"$Row\" = \"${Row%%%%=*}\" ] ||\n"
+        "            Takes[${Row%%%%=*}]=${Row#*=}\n"
+        "        [ \"${Row%%%%=*}\" != --output ] || Takes[-o]=${Row#*=}\n"
+        "    done < <(_TraceReader_options \"${COMP_WORDS[1]}\")\n"
+        "\n"
+        "    # What stands before the word: bash makes the = of --NAME=VALUE\n"
+        "    # a word of its own.\n"
+        "    for ((Index = 2; Index < COMP_CWORD; Index++)); do\n"
+        "        Row=${COMP_WORDS[Index]}\n"
+        "        if [ \"$Row\" = -- ]; then\n"
+        "            Place=paths\n"
+        "        elif [ \"$Row\" = = ]; then\n"
+        "            Index=$((Index + 1))\n"
+        "        elif [ -n \"$Row\" ] && [ \"${Takes[$Row]+x}\" ]; then\n"
+        "            [ \"${COMP_WORDS[Index + 1]}\" = = ] || "
+        "Index=$((Index + 1))\n"
+        "        elif [ \"${Row:0:1}\" != - ] && "
+        "[ \"${COMP_WORDS[1]}\" = run ]; then\n"
+        "            Place=paths\n"
+        "        fi\n"
+        "        [ $Place = options ] || break\n"
+        "    done\n"
+        "\n"
+        "    if [ \"$Word\" = = ]; then\n"
+        "        Word=''\n"
+        "    elif [ \"$Previous\" = = ]; then\n"
+        "        Previous=${COMP_WORDS[COMP_CWORD - 2]}\n"
+        "    elif [ \"${Word#--*=}\" != \"$Word\" ]; then\n"
+        "        Previous=${Word%%%%=*}\n"
+        "        Prefix=$Previous=\n"
+        "        Word=${Word#*=}\n"
+        "    fi\n"
+        "\n"
+        "    Row=@file\n"
+        "    if [ $Place = options ]; then\n"
+        "        if [ -n \"$Previous\" ] && [ \"${Takes[$Previous]+x}\" ]; "
+        "then\n"
+        "            Row=${Takes[$Previous]}\n"
+        "        elif [ \"${Word:0:1}\" = - ]; then\n"
+        "            Row=${Names// /,}\n"
+        "        fi\n"
+        "    fi\n"
+        "\n"
+        "    case $Row in\n"
+        "    @file) Row=-f ;;\n"
+        "    @directory) Row=-d ;;\n"
+        "    *)\n"
+        "        mapfile -t COMPREPLY < <(compgen -P \"$Prefix\" \\\n"
+        "            -W \"${Row//,/ }\" -- \"$Word\")\n"
+        "        return\n"
+        "        ;;\n"
+        "    esac\n"
+        "    compopt -o filenames 2>/dev/null\n"
+        "    mapfile -t COMPREPLY < <(compgen -P \"$Prefix\" $Row -- "
+        "\"$Word\")\n"
+        "}\n"
+        "\n"
+        "complete -F _TraceReader TraceReader TraceReader.exe\n");
+}
+
+
+static
+VOID
+CommandWritePowerShell(
+    _Inout_ PRTL_WRITER Writer
+    )
+{
+    PCREADER_COMMAND Command;
+    ULONG Index;
+    ULONG Row;
+
+    RtlWriteText(
+        Writer,
+        "# Completes what is typed after TraceReader, in PowerShell 5 or "
+        "later:\n"
+        "#\n"
+        "#     . .\\TraceReader.ps1\n"
+        "#\n"
+        "# Written by `TraceReader --completions powershell`.\n"
+        "\n"
+        "Register-ArgumentCompleter -Native -CommandName "
+        "'TraceReader', 'TraceReader.exe' -ScriptBlock {\n"
+        "    param($Word, $Ast, $Position)\n"
+        "\n"
+        "    $Commands = [ordered]@{\n");
+    for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+        RtlWriteText(Writer, "        '%s' = '", ReaderCommands[Index]->Name);
+        CommandWriteQuoted(Writer, ReaderCommands[Index]->Summary);
+        RtlWriteText(Writer, "'\n");
+    }
+
+    RtlWriteText(
+        Writer,
+        "    }\n"
+        "\n"
+        "    # --NAME, or --NAME= and its values; then what it does.\n"
+        "    $Options = @{\n");
+    for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+
+        Command = ReaderCommands[Index];
+        RtlWriteText(Writer, "        '%s' = @(\n", Command->Name);
+        for (Row = 0; Row < ReaderNumberOfOptions; Row++) {
+            if ((Command->Options & ReaderOptionList[Row].Flag) != 0) {
+                RtlWriteText(Writer, "            '");
+                CommandWriteCompletion(Writer, &ReaderOptionList[Row]);
+                RtlWriteText(Writer, " ");
+                CommandWriteQuoted(Writer, ReaderOptionList[Row].Description);
+                RtlWriteText(Writer, "'\n");
+            }
+        }
+
+        RtlWriteText(Writer, "            '--help this text'\n        )\n");
+    }
+
+    RtlWriteText(
+        Writer,
+        "    }\n"
+        "\n"
+        "    $Complete = {\n"
+        "        param($Text, $Help)\n"
+        "        [System.Management.Automation.CompletionResult]::new(\n"
+        "            $Text, $Text, 'ParameterValue', $Help)\n"
+        "    }\n"
+        "\n"
+        "    # What stands before the word.\n"
+        "    $Words = @($Ast.CommandElements |\n"
+        "        Where-Object { $_.Extent.EndOffset -lt $Position } |\n"
+        "        ForEach-Object { $_.Extent.Text })\n"
+        "    if ($Words.Count -le 1 -or\n"
+        "        ($Words.Count -eq 2 -and $Words[1] -eq 'help')) {\n"
+        "        foreach ($Name in $Commands.Keys) {\n"
+        "            if ($Name.StartsWith($Word)) { & $Complete $Name "
+        "$Commands[$Name] }\n"
+        "        }\n"
+        "        return\n"
+        "    }\n"
+        "\n"
+        "    # Without an answer PowerShell completes names of files.\n"
+        "    $Rows = $Options[$Words[1]]\n"
+        "    if ($null -eq $Rows) { return }\n"
+        "    $Takes = @{}\n"
+        "    foreach ($Row in $Rows) {\n"
+        "        $Option, $Values = ($Row -split ' ', 2)[0] -split '=', 2\n"
+        "        if ($null -ne $Values) { $Takes[$Option] = $Values }\n"
+        "        if ($Option -eq '--output') { $Takes['-o'] = $Values }\n"
+        "    }\n"
+        "\n"
+        "    for ($Index = 2; $Index -lt $Words.Count; $Index++) {\n"
+        "        if ($Words[$Index] -eq '--') { return }\n"
+        "        if ($Takes.ContainsKey($Words[$Index])) {\n"
+        "            $Index++\n"
+        "        } elseif ($Words[1] -eq 'run' -and "
+        "-not $Words[$Index].StartsWith('-')) {\n"
+        "            return\n"
+        "        }\n"
+        "    }\n"
+        "\n"
+        "    $Prefix = ''\n"
+        "    $Option = $Words[-1]\n"
+        "    if ($Word -match '^(--[^=]+)=(.*)$') {\n"
+        "        $Option = $Matches[1]\n"
+        "        $Prefix = \"$Option=\"\n"
+        "        $Word = $Matches[2]\n"
+        "    }\n"
+        "    if ($Takes.ContainsKey($Option)) {\n"
+        "        foreach ($Value in $Takes[$Option] -split ',') {\n"
+        "            if ($Value -ne '' -and -not $Value.StartsWith('@') -and "
+        "$Value.StartsWith($Word)) {\n"
+        "                & $Complete \"$Prefix$Value\" $Value\n"
+        "            }\n"
+        "        }\n"
+        "    } elseif ($Word.StartsWith('-')) {\n"
+        "        foreach ($Row in $Rows) {\n"
+        "            $Name, $Help = $Row -split ' ', 2\n"
+        "            $Name = ($Name -split '=', 2)[0]\n"
+        "            if ($Name.StartsWith($Word)) { & $Complete $Name $Help }\n"
+        "        }\n"
+        "    }\n"
+        "}\n");
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+CommandWriteCompletions(
+    PRTL_WRITER Writer,
+    PCSZ Shell
+    )
+{
+    if (RtlAreStringsEqual(Shell, "bash")) {
+        CommandWriteBash(Writer);
+        return TRUE;
+    }
+
+    if (RtlAreStringsEqual(Shell, "powershell")) {
+        CommandWritePowerShell(Writer);
+        return TRUE;
+    }
+
+    return FALSE;
 }

@@ -153,6 +153,18 @@ CommandMain(
 
         CommandWriteSchema(Context->Output);
 
+    } else if (RtlAreStringsEqual(Name, "--completions")) {
+
+        if (!CommandWriteCompletions(Context->Output,
+                                     NumberOfArguments > 2
+                                         ? Arguments[2].Utf8
+                                         : "")) {
+            RtlWriteText(Context->Errors,
+                         "TraceReader: --completions takes bash or "
+                         "powershell\n");
+            ExitCode = READER_EXIT_FAILURE;
+        }
+
     } else if (RtlAreStringsEqual(Name, "--help") ||
                RtlAreStringsEqual(Name, "-h") ||
                RtlAreStringsEqual(Name, "/?") ||

@@ -1,0 +1,396 @@
+# Completes what is typed after TraceReader, in bash:
+#
+#     source TraceReader.bash
+#
+# Written by `TraceReader --completions bash`.
+
+_TraceReader_commands='run info sessions report tree callers callees outliers hot exclude stack threads modules diff replay live ctl export verify pack recover'
+
+# A command's options, one a line: --NAME, or --NAME= and its values.
+_TraceReader_options()
+{
+    case $1 in
+    run) echo '--symbols=@directory
+--directory=@directory
+--mode=file,ring,tree
+--modules=
+--executables=
+--exclude=@file
+--chrono=@file
+--max-bytes=
+--min-duration=
+--max-depth=
+--clock=tsc,thread,none
+--stopped
+--flush
+--view-size=
+--control=
+--config=@file
+--report
+--no-symbols
+--help' ;;
+    info) echo '--process=
+--internals
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--help' ;;
+    sessions) echo '--older=
+--keep=
+--larger=
+--remove
+--csv
+--json
+--raw
+--help' ;;
+    report) echo '--sort=total,self,calls,avg,min,max,name
+--limit=
+--thread=
+--process=
+--by=process
+--module=
+--function=
+--exclude=
+--workers=
+--general
+--verbose
+--from=
+--to=
+--all
+--no-index
+--mark-every=
+--lines
+--percentiles
+--subtract-probe
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    tree) echo '--limit=
+--thread=
+--process=
+--function=
+--exclude=
+--depth=
+--per-thread
+--workers=
+--general
+--verbose
+--from=
+--to=
+--all
+--no-index
+--mark-every=
+--subtract-probe
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    callers) echo '--sort=total,self,calls,avg,min,max,name
+--limit=
+--thread=
+--process=
+--depth=
+--workers=
+--general
+--verbose
+--from=
+--to=
+--all
+--no-index
+--mark-every=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    callees) echo '--sort=total,self,calls,avg,min,max,name
+--limit=
+--thread=
+--process=
+--workers=
+--general
+--verbose
+--from=
+--to=
+--all
+--no-index
+--mark-every=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    outliers) echo '--limit=
+--thread=
+--process=
+--general
+--verbose
+--from=
+--to=
+--all
+--no-index
+--mark-every=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    hot) echo '--limit=
+--thread=
+--process=
+--module=
+--function=
+--exclude=
+--workers=
+--general
+--verbose
+--all
+--no-index
+--mark-every=
+--min=
+--output=@file
+--symbols=@directory
+--no-cache
+--exclude-list=@file
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    exclude) echo '--module=
+--output=@file
+--symbols=@directory
+--no-cache
+--functions-from=@file
+--help' ;;
+    stack) echo '--limit=
+--thread=
+--process=
+--module=
+--function=
+--exclude=
+--all
+--no-index
+--mark-every=
+--static
+--min=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    threads) echo '--sort=total,self,calls,avg,min,max,name
+--limit=
+--thread=
+--process=
+--from=
+--to=
+--all
+--no-index
+--mark-every=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    modules) echo '--sort=total,self,calls,avg,min,max,name
+--limit=
+--thread=
+--process=
+--from=
+--to=
+--all
+--no-index
+--mark-every=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    diff) echo '--sort=total,self,calls,avg,min,max,name
+--limit=
+--process=
+--module=
+--function=
+--exclude=
+--all
+--no-index
+--mark-every=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--help' ;;
+    replay) echo '--limit=
+--tail=
+--thread=
+--process=
+--function=
+--exclude=
+--verbose
+--from=
+--to=
+--all
+--times
+--no-index
+--mark-every=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--help' ;;
+    live) echo '--limit=
+--process=
+--function=
+--exclude=
+--interval=
+--count=
+--verbose
+--all
+--from-start
+--no-index
+--mark-every=
+--html=@file
+--budget=
+--plain
+--symbols=@directory
+--no-cache
+--help' ;;
+    ctl) echo '--limit=
+--process=
+--csv
+--json
+--raw
+--help' ;;
+    export) echo '--thread=
+--process=
+--function=
+--exclude=
+--workers=
+--general
+--verbose
+--from=
+--to=
+--all
+--no-index
+--mark-every=
+--format=folded,chrome,perfetto,fxt,speedscope,callgrind,csv,csv-osr,csv-cap,html
+--output=@file
+--split-size=
+--gzip
+--symbols=@directory
+--no-cache
+--help' ;;
+    verify) echo '--process=
+--csv
+--json
+--raw
+--help' ;;
+    pack) echo '--process=
+--verbose
+--output=@file
+--symbols=@directory
+--help' ;;
+    recover) echo '--output=@file
+--csv
+--json
+--raw
+--help' ;;
+    esac
+}
+
+_TraceReader()
+{
+    local Word=${COMP_WORDS[COMP_CWORD]} Prefix='' Names='' Row
+    local Previous=${COMP_WORDS[COMP_CWORD - 1]} Index Place=options
+    local -A Takes=()
+    COMPREPLY=()
+
+    if [ "$COMP_CWORD" = 1 ] ||
+        [ "$COMP_CWORD ${COMP_WORDS[1]}" = '2 help' ]; then
+        [ "$COMP_CWORD" = 2 ] || Names='help --help --version --schema'
+        mapfile -t COMPREPLY < <(compgen -W \
+            "$_TraceReader_commands $Names" -- "$Word")
+        return
+    fi
+
+    while IFS= read -r Row; do
+        Names="$Names ${Row%%=*}"
+        [ "$Row" = "${Row%%=*}" ] ||
+            Takes[${Row%%=*}]=${Row#*=}
+        [ "${Row%%=*}" != --output ] || Takes[-o]=${Row#*=}
+    done < <(_TraceReader_options "${COMP_WORDS[1]}")
+
+    # What stands before the word: bash makes the = of --NAME=VALUE
+    # a word of its own.
+    for ((Index = 2; Index < COMP_CWORD; Index++)); do
+        Row=${COMP_WORDS[Index]}
+        if [ "$Row" = -- ]; then
+            Place=paths
+        elif [ "$Row" = = ]; then
+            Index=$((Index + 1))
+        elif [ -n "$Row" ] && [ "${Takes[$Row]+x}" ]; then
+            [ "${COMP_WORDS[Index + 1]}" = = ] || Index=$((Index + 1))
+        elif [ "${Row:0:1}" != - ] && [ "${COMP_WORDS[1]}" = run ]; then
+            Place=paths
+        fi
+        [ $Place = options ] || break
+    done
+
+    if [ "$Word" = = ]; then
+        Word=''
+    elif [ "$Previous" = = ]; then
+        Previous=${COMP_WORDS[COMP_CWORD - 2]}
+    elif [ "${Word#--*=}" != "$Word" ]; then
+        Previous=${Word%%=*}
+        Prefix=$Previous=
+        Word=${Word#*=}
+    fi
+
+    Row=@file
+    if [ $Place = options ]; then
+        if [ -n "$Previous" ] && [ "${Takes[$Previous]+x}" ]; then
+            Row=${Takes[$Previous]}
+        elif [ "${Word:0:1}" = - ]; then
+            Row=${Names// /,}
+        fi
+    fi
+
+    case $Row in
+    @file) Row=-f ;;
+    @directory) Row=-d ;;
+    *)
+        mapfile -t COMPREPLY < <(compgen -P "$Prefix" \
+            -W "${Row//,/ }" -- "$Word")
+        return
+        ;;
+    esac
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen -P "$Prefix" $Row -- "$Word")
+}
+
+complete -F _TraceReader TraceReader TraceReader.exe
