@@ -9,6 +9,7 @@
 #     make test-long  runs those that take long
 #     make test LONG=1    runs all of them, once
 #     make check      checks the products and the sources
+#     make package    makes the zip and the NuGet package, in x64/Package
 #     make bench      runs the benchmarks
 #     make bench-peers    compares with other function tracers (Linux)
 #     make docs       writes what documents have from the program's rows
@@ -196,7 +197,7 @@ $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
     TestSupport $(AllLibraries)))
 
 .PHONY: all release debug products demo test test-long check bench bench-peers
-.PHONY: docs projects describe syntax clean setup help FORCE
+.PHONY: docs package projects describe syntax clean setup help FORCE
 
 all: release debug
 
@@ -312,6 +313,13 @@ check: all
 
 docs: products
 	@Build/WriteDocs.py $(Out)/Release/TraceReader.exe
+
+#
+# TRACER_RELEASE_URL is where the zip will be (Build/Package.py).
+#
+
+package: products
+	@python3 Build/Package.py $(Out)/Release $(Out)/Package
 
 #
 # ROUNDS=N sets how often everything is run.  PERFORMANCE=FILE also puts the

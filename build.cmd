@@ -1,12 +1,14 @@
 @echo off
 rem
-rem build [test | demo]
+rem build [test | demo | package]
 rem
 rem Builds Tracer.sln, Release and Debug, with the newest Visual Studio 2022
 rem and NASM.  NASM_EXE names nasm.exe if it is not in the path.
 rem
 rem     test    then runs the test programs and adds up their results
 rem     demo    then compiles a sample with /Gh /GH, traces it and reports
+rem     package then makes the zip and the NuGet package, in x64\Package; needs
+rem             Python 3
 rem
 
 setlocal EnableExtensions EnableDelayedExpansion
@@ -16,7 +18,8 @@ set "Target=%~1"
 if "%Target%"=="" goto Start
 if /i "%Target%"=="test" goto Start
 if /i "%Target%"=="demo" goto Start
-echo usage: build, build test or build demo
+if /i "%Target%"=="package" goto Start
+echo usage: build, build test, build demo or build package
 exit /b 2
 
 :Start
@@ -24,6 +27,7 @@ call :Build
 if errorlevel 1 exit /b 1
 if /i "%Target%"=="test" call :Test
 if /i "%Target%"=="demo" call :Demo
+if /i "%Target%"=="package" call :Package
 exit /b %ErrorLevel%
 
 rem ---------------------------------------------------------------------------
@@ -129,6 +133,19 @@ set /a Failed+=F
 set /a Skipped+=S
 echo %TRACER_CONFIGURATION%  %Name%: %P% passed, %F% failed %Reason%
 if not "%F%"=="0" type "%Log%"
+exit /b 0
+
+rem ---------------------------------------------------------------------------
+
+:Package
+set "Python=python"
+where python >nul 2>&1
+if errorlevel 1 set "Python=py -3"
+%Python% Build\Package.py x64\Release x64\Package
+if errorlevel 1 (
+    echo build: Build\Package.py: failed
+    exit /b 1
+)
 exit /b 0
 
 rem ---------------------------------------------------------------------------

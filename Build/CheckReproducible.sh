@@ -2,9 +2,9 @@
 #
 # Build/CheckReproducible.sh [FOLDER]
 #
-# Builds the Release products twice, in two folders whose names differ in
-# length, at two times, and compares every byte.  With x64/Release built, those
-# are compared too.
+# Builds the Release products and their packages twice, in two folders whose
+# names differ in length, at two times, and compares every byte.  With
+# x64/Release built, those products are compared too.
 #
 
 set -u
@@ -16,17 +16,24 @@ trap 'rm -rf "$Temp"' EXIT
 First=$Temp/a
 Second=$Temp/a/longer-name/b
 
+Target=products
+
 Copy()
 {
     mkdir -p "$1" || exit 1
     (cd "$Root" && tar -c --exclude=./x64 --exclude=./.git \
-        Makefile Build Rtl Asm StringTable TraceStore Penter Reader Tests) |
+        Makefile Build Rtl Asm StringTable TraceStore Penter Reader Tests \
+        $(cd "$Root" && ls -d Docs Packaging README.md LICENSE \
+            CHANGELOG.md 2>/dev/null)) |
         tar -x -C "$1" || exit 1
+    [ ! -d "$1/Packaging" ] || Target=package
 }
 
+Copy "$First"
+Copy "$Second"
+
 for Folder in "$First" "$Second"; do
-    Copy "$Folder"
-    if ! make -C "$Folder" -j2 SETUP=true products \
+    if ! make -C "$Folder" -j2 SETUP=true $Target \
         >"$Temp/log" 2>&1; then
         tail -n 20 "$Temp/log"
         echo "CheckReproducible: building in $Folder: failed"
@@ -51,6 +58,18 @@ for File in "$First"/x64/Release/*.{exe,lib}; do
         Failed=1
     fi
 done
+
+if [ $Target = package ]; then
+    Packages=0
+    while IFS= read -r File; do
+        Packages=$((Packages + 1))
+        cmp "$First/$File" "$Second/$File" || Failed=1
+    done < <(cd "$First" && find x64/Package -type f)
+    if [ $Packages = 0 ]; then
+        echo "CheckReproducible: no packages found"
+        Failed=1
+    fi
+fi
 
 if [ $Count = 0 ]; then
     echo "CheckReproducible: no products found"
