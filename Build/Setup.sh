@@ -22,6 +22,7 @@ Packages="
     ccache
     chromium
     clang-19
+    cmake
     dpkg-dev
     e2fsprogs
     g++
@@ -34,11 +35,13 @@ Packages="
     llvm-19
     make
     nasm
+    ninja-build
     protobuf-compiler
     python3
     python3-jsonschema
     python3-pyte
     tzdata
+    python3-yaml
     unzip
     valgrind
     wine
