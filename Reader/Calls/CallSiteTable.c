@@ -228,10 +228,10 @@ CallAddSiteToTally(
     BaseReleaseLock(Tally->Lock);
 
     if (NT_SUCCESS(Status) && IsEntry) {
-        Index = Function;
-        Status = Tally->Watch != NULL
-                     ? Tally->Watch(Tally->WatchContext, Function, &IsWatched)
-                     : CallAddFunctionToTally(Tally, Function, &Index);
+        Status = CallAddFunctionToTally(Tally, Function, &Index);
+        if (NT_SUCCESS(Status) && Tally->Watch != NULL) {
+            Status = Tally->Watch(Tally->WatchContext, Index, &IsWatched);
+        }
     }
 
     if (NT_SUCCESS(Status)) {

@@ -24,6 +24,7 @@ Abstract:
 //
 // Is asked of each function that is entered, when a site of its is new to the
 // tally; TRUE: the events of its calls, and of those made from them, are.
+// Function: its index in the tally.
 //
 
 typedef
@@ -73,8 +74,8 @@ typedef struct _READER_TALLY {
     BOOLEAN HasProbe;               // the caller's: ProbeTotals are kept
     BOOLEAN IsSaidAtOnce;           // likewise: what is wrong with a module or
                                     // a store, as soon as it is seen
-    PREADER_WATCH_FUNCTION Watch;   // likewise: nothing is added up, an index
-    PVOID WatchContext;             // here is the function's; or NULL
+    PREADER_WATCH_FUNCTION Watch;   // likewise: nothing is added up; or NULL
+    PVOID WatchContext;
     PULONGLONG Noted;               // by module: see CallNoteModule; NULL:
     ULONG CapacityOfNoted;          // that is not kept
     ULONG NumberNoted;

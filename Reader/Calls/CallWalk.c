@@ -24,27 +24,6 @@ Abstract:
 
 
 //
-// Nothing is watched: every event is the walk's.
-//
-
-_Use_decl_annotations_
-static
-NTSTATUS
-CallWatchNothing(
-    PVOID Context,
-    ULONG Function,
-    PBOOLEAN IsWatched
-    )
-{
-    UNREFERENCED_PARAMETER(Context);
-    UNREFERENCED_PARAMETER(Function);
-
-    *IsWatched = FALSE;
-    return STATUS_SUCCESS;
-}
-
-
-//
 // Makes an event of a frame that is open where the range begins.
 //
 
@@ -89,11 +68,12 @@ CallWalkEvent(
     )
 {
     PREADER_WALK Walk = (PREADER_WALK)Context;
+    const READER_TALLY *Tally = &Walk->Tally;
     NTSTATUS Status;
 
     if (Event->Kind == CoreEventEnter) {
         Event->Frame->Node = 0;
-        Event->Frame->Function = Walk->Tally.LastIndex;
+        Event->Frame->Function = Tally->List[Tally->LastIndex].Function;
     }
 
     Walk->Stream = Stream;
@@ -161,13 +141,9 @@ CallWalkThreads(
 
     CallInitializeTally(&Walk->Tally, Walk->Functions, NULL);
     CallInitializeTally(&Walk->Before, Walk->Functions, NULL);
-    Walk->Tally.IsGeneral =
-        Walk->Watch == NULL ||
-        (Walk->Options->Given & READER_OPTION_GENERAL) != 0;
+    Walk->Tally.IsGeneral = TRUE;
     Walk->Before.IsGeneral =
         (Walk->Options->Given & READER_OPTION_GENERAL) != 0;
-    Walk->Tally.Watch = Walk->Watch != NULL ? Walk->Watch : CallWatchNothing;
-    Walk->Tally.WatchContext = Walk->Context;
     Walk->Tally.IsSaidAtOnce = TRUE;
     if (Walk->Range->IsGiven) {
         Walk->Tally.Range = Walk->Range;
@@ -207,7 +183,6 @@ CallWalkThreads(
     BaseEraseProgress(&Walk->Progress);
     Walk->NumberOfRecords = Walk->Tally.NumberOfRecords +
                             Walk->Before.NumberOfRecords;
-    Walk->NumberOfOrdinary = Walk->Tally.NumberOfOrdinary;
     CallRundownTally(&Walk->Tally);
     CallRundownTally(&Walk->Before);
     return ExitCode;

@@ -45,21 +45,17 @@ typedef struct _READER_WALK {
     PCREADER_OPTIONS Options;       // for --thread
     PREADER_WALK_EVENT Event;
     PREADER_VISIT_NODE Node;        // is given the walk as context
-    PREADER_WATCH_FUNCTION Watch;   // is given Context: whose events are asked
-                                    // for; NULL: all
     PVOID Context;
     const READER_STREAM *Stream;    // of the event
     ULONG Thread;                   // index, that is being read
-    BOOLEAN IsInCall;               // after the last event, without a watch:
-                                    // the stack that ran last has an open
-                                    // frame
+    BOOLEAN IsInCall;               // after the last event: the stack that ran
+                                    // last has an open frame
     READER_TALLY Tally;             // for the sites
     READER_TALLY Before;            // for what comes before the range
     READER_PROGRESS Progress;
     ULONG ProgressCalls;
     ULONG NumberOfThreads;          // selected
-    ULONGLONG NumberOfRecords;      // these two at the end
-    ULONGLONG NumberOfOrdinary;     // of those, taken by the fast way
+    ULONGLONG NumberOfRecords;      // at the end
 } READER_WALK;
 
 //

@@ -252,9 +252,7 @@ CommandCompareOutlierCallers(
 
 
 //
-// Writes the cell of a chain of calls.
-// Path: the chain; READER_NONE: there is none.
-// Depth: how many functions there are in it.
+// Writes the cell of the chain of calls above a call.
 //
 
 _Must_inspect_result_
@@ -263,14 +261,16 @@ NTSTATUS
 CommandPutPath(
     _In_ const READER_OUTLIERS *Outliers,
     _Inout_ PREADER_OUTPUT Output,
-    _In_ ULONG Path,
-    _In_ ULONG Depth
+    _In_ const READER_OUTLIER *Call
     )
 {
+    const READER_PATH *Paths = Outliers->Workers[Call->Worker].Paths;
     PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
     BOOLEAN IsText = Output->Format == ReaderFormatText;
     ULONG Most = IsText ? READER_OUTLIERS_PATH_IN_TEXT : READER_OUTLIERS_PATH;
+    ULONG Depth = Call->Depth;
     ULONG Count = Depth < Most ? Depth : Most;
+    ULONG Path = Call->Path;
     RTL_WRITER Writer;
     PCREADER_FUNCTION Function;
     PULONG Shown;
@@ -296,13 +296,12 @@ CommandPutPath(
     for (Index = Depth; Index != 0; Index--) {
 
         if (Index <= Count / 2) {
-            Shown[Index - 1] = Outliers->Paths[Path].Function;
+            Shown[Index - 1] = Paths[Path].Function;
         } else if (Index > Depth - (Count - Count / 2)) {
-            Shown[Index - 1 - (Depth - Count)] =
-                Outliers->Paths[Path].Function;
+            Shown[Index - 1 - (Depth - Count)] = Paths[Path].Function;
         }
 
-        Path = Outliers->Paths[Path].Parent;
+        Path = Paths[Path].Parent;
     }
 
     for (Index = 0; Index < Count; Index++) {
@@ -462,7 +461,7 @@ CommandPutOutlierCalls(
         }
 
         CommandPutFunctionName(Outliers, Output, Call->Function, TRUE);
-        Status = CommandPutPath(Outliers, Output, Call->Path, Call->Depth);
+        Status = CommandPutPath(Outliers, Output, Call);
         if (!NT_SUCCESS(Status)) {
             break;
         }
@@ -778,7 +777,7 @@ CommandEndOutliers(
     )
 {
     PCREADER_CONTEXT Context = Outliers->Session.Context;
-    PREADER_OUTLIER_GROUP Group;
+    PREADER_OUTLIER_GROUP Group = &Outliers->Group;
     PUCHAR IsMeant;
     ULONG Function;
     ULONG Number = 0;
@@ -787,9 +786,14 @@ CommandEndOutliers(
     NTSTATUS Status;
 
     FunctionShortenFunctions(&Outliers->Functions);
+    Status = SumListSeenFunctions(Outliers);
+    if (!NT_SUCCESS(Status)) {
+        goto Failed;
+    }
+
     if (!FunctionResolveName(&Outliers->Name,
-                             Outliers->Matches,
-                             Outliers->CapacityOfMatches,
+                             Outliers->IsSeen,
+                             Outliers->Functions.NumberOfFunctions,
                              &IsMeant,
                              &Function,
                              &Code)) {
@@ -801,7 +805,12 @@ CommandEndOutliers(
     }
 
     Context->Allocator->Free(Context->Allocator->Context, IsMeant);
-    Group = &Outliers->Groups[FunctionMatchName(&Outliers->Name, Function) - 1];
+    Status = SumMergeOutliers(Outliers,
+                              FunctionMatchName(&Outliers->Name, Function));
+    if (!NT_SUCCESS(Status)) {
+        goto Failed;
+    }
+
     if (Group->All.Calls == 0 && Group->Abandoned == 0 &&
         Group->Unfinished == 0) {
 
@@ -815,14 +824,13 @@ CommandEndOutliers(
     }
 
     Status = CommandPutOutliers(Outliers, Group, Function, Number > 1);
-    if (!NT_SUCCESS(Status)) {
-        return BaseFail(Context,
-                        "outliers",
-                        Outliers->Options->PathUtf8,
-                        Status);
+    if (NT_SUCCESS(Status)) {
+        return ExitCode;
     }
 
-    return ExitCode;
+Failed:
+
+    return BaseFail(Context, "outliers", Outliers->Options->PathUtf8, Status);
 }
 
 
@@ -834,7 +842,8 @@ CommandEndOutliers(
 static
 ULONG
 CommandRunOutliers(
-    _Inout_ PREADER_OUTLIERS Outliers
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ PREADER_TEAM Team
     )
 {
     PREADER_SESSION Session = &Outliers->Session;
@@ -862,24 +871,18 @@ CommandRunOutliers(
                                                        : 0x80000000u;
     }
 
-    if (!SumInitializeOutliers(Outliers)) {
+    if (!SumInitializeOutliers(Outliers, Team)) {
         SumRundownOutliers(Outliers);
         return READER_EXIT_FAILURE;
     }
 
-    Outliers->Walk.Functions = &Outliers->Functions;
-    Outliers->Walk.Range = &Outliers->Range;
-    Outliers->Walk.Options = Options;
-    Outliers->Walk.Event = SumOutliersEvent;
-    Outliers->Walk.Watch = SumWatchOutliers;
-    Outliers->Walk.Context = Outliers;
-    ExitCode = CommandEndOutliers(Outliers, CallWalkThreads(&Outliers->Walk));
+    ExitCode = CommandEndOutliers(Outliers, SumReadOutliers(Outliers));
 
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
-        Cost.NumberOfRecords = Outliers->Walk.NumberOfRecords;
-        Cost.NumberOfOrdinary = Outliers->Walk.NumberOfOrdinary;
-        Cost.NumberOfThreads = Outliers->Walk.NumberOfThreads;
-        Cost.NumberOfWorkers = 1;
+        Cost.NumberOfRecords = Outliers->Reading.NumberOfRecords;
+        Cost.NumberOfOrdinary = Outliers->Reading.NumberOfOrdinary;
+        Cost.NumberOfThreads = Outliers->Reading.NumberOfThreads;
+        Cost.NumberOfWorkers = Outliers->Reading.NumberOfWorkers;
         CommandPutReading(Session, &Cost);
     }
 
@@ -897,6 +900,7 @@ CommandOutliers(
 {
     PCALLOCATOR Allocator = Context->Allocator;
     PREADER_OUTLIERS Outliers;
+    READER_TEAM Team;
     ULONG ExitCode = READER_EXIT_FAILURE;
 
     Outliers = (PREADER_OUTLIERS)Allocator->Allocate(Allocator->Context,
@@ -909,14 +913,16 @@ CommandOutliers(
     }
 
     Outliers->Options = Options;
-    if (CommandBeginCommand(&Outliers->Session, Context, Options)) {
+    BaseInitializeTeam(&Team, Context, Options->NumberOfWorkers);
+    if (CommandBeginCommand(&Outliers->Session, &Team.Context, Options)) {
         if (SessionRequireCalls(&Outliers->Session, "outliers")) {
-            ExitCode = CommandRunOutliers(Outliers);
+            ExitCode = CommandRunOutliers(Outliers, &Team);
         }
 
         CommandCloseCommandSession(&Outliers->Session);
     }
 
+    BaseRundownTeam(&Team);
     Allocator->Free(Allocator->Context, Outliers);
     return ExitCode;
 }
@@ -953,8 +959,9 @@ const READER_COMMAND ReaderOutliersCommand = {
     "  TraceReader outliers --from 1.5s --json Update SESSION\n",
     READER_OPTION_WIDTH |
         READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
-        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_GENERAL |
-        READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING,
+        READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_WORKERS |
+        READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
+        READER_OPTIONS_OF_READING,
     CommandOutliers,
     ReaderOutliersTables,
     NULL

@@ -6,10 +6,13 @@ Module Name:
 
 Abstract:
 
-    Adds up a function's calls for outliers, event by event.
+    Adds up a function's calls for outliers, event by event, each worker for
+    itself, and puts together what the workers have.
 
 --*/
 
+#include "../Calls/CallRead.h"
+#include "../Base/BaseErrors.h"
 #include "SumOutliers.h"
 
 
@@ -21,7 +24,7 @@ Abstract:
 static
 ULONG
 SumHashChild(
-    _In_ const READER_OUTLIERS *Outliers,
+    _In_ const READER_OUTLIER_WORKER *Worker,
     _In_ ULONG Call,
     _In_ ULONG Function
     )
@@ -29,7 +32,7 @@ SumHashChild(
     ULONGLONG Key = ((ULONGLONG)Call << 32) | Function;
 
     return (ULONG)((Key * 0x9E3779B97F4A7C15ULL) >> 32) &
-           (Outliers->NumberOfSlots - 1);
+           (Worker->NumberOfSlots - 1);
 }
 
 
@@ -41,14 +44,14 @@ _Must_inspect_result_
 static
 NTSTATUS
 SumGrowSlots(
-    _Inout_ PREADER_OUTLIERS Outliers
+    _Inout_ PREADER_OUTLIER_WORKER Worker
     )
 {
-    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
-    ULONG Number = Outliers->NumberOfSlots == 0 ? 64
-                                                : Outliers->NumberOfSlots * 2;
-    PULONG Old = Outliers->Slots;
-    ULONG OldNumber = Outliers->NumberOfSlots;
+    PCALLOCATOR Allocator = Worker->Allocator;
+    ULONG Number = Worker->NumberOfSlots == 0 ? 64
+                                              : Worker->NumberOfSlots * 2;
+    PULONG Old = Worker->Slots;
+    ULONG OldNumber = Worker->NumberOfSlots;
     PULONG New;
     ULONG Child;
     ULONG Index;
@@ -65,15 +68,15 @@ SumGrowSlots(
         return STATUS_NO_MEMORY;
     }
 
-    Outliers->Slots = New;
-    Outliers->NumberOfSlots = Number;
+    Worker->Slots = New;
+    Worker->NumberOfSlots = Number;
     for (Index = 0; Index < OldNumber; Index++) {
         for (Child = Old[Index]; Child != 0; Child = Next) {
 
-            PREADER_CHILD This = &Outliers->Children[Child - 1];
+            PREADER_CHILD This = &Worker->Children[Child - 1];
 
             Next = This->NextInSlot;
-            Slot = SumHashChild(Outliers, This->Call, This->Function);
+            Slot = SumHashChild(Worker, This->Call, This->Function);
             This->NextInSlot = New[Slot];
             New[Slot] = Child;
         }
@@ -93,24 +96,24 @@ _Must_inspect_result_
 static
 NTSTATUS
 SumAddChild(
-    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
     _In_ ULONG Call,
     _In_ ULONG Function,
     _In_ ULONGLONG Ticks
     )
 {
-    PREADER_OPEN_CALL Open = &Outliers->OpenCalls[Call];
+    PREADER_OPEN_CALL Open = &Worker->OpenCalls[Call];
     PREADER_CHILD Child = NULL;
     ULONG Slot;
     ULONG Index = 0;
     NTSTATUS Status;
 
-    if (Outliers->NumberOfSlots != 0) {
-        Index = Outliers->Slots[SumHashChild(Outliers, Call, Function)];
+    if (Worker->NumberOfSlots != 0) {
+        Index = Worker->Slots[SumHashChild(Worker, Call, Function)];
     }
 
     for (; Index != 0; Index = Child->NextInSlot) {
-        Child = &Outliers->Children[Index - 1];
+        Child = &Worker->Children[Index - 1];
         if (Child->Call == Call && Child->Function == Function) {
             break;
         }
@@ -118,39 +121,39 @@ SumAddChild(
 
     if (Index == 0) {
 
-        if (Outliers->FreeChild != 0) {
+        if (Worker->FreeChild != 0) {
 
-            Index = Outliers->FreeChild;
-            Child = &Outliers->Children[Index - 1];
-            Outliers->FreeChild = Child->NextInCall;
+            Index = Worker->FreeChild;
+            Child = &Worker->Children[Index - 1];
+            Worker->FreeChild = Child->NextInCall;
 
         } else {
 
-            Status = BaseGrowArray(Outliers->Session.Context->Allocator,
-                                   (PVOID *)&Outliers->Children,
-                                   &Outliers->CapacityOfChildren,
-                                   Outliers->NumberOfChildren + 1,
+            Status = BaseGrowArray(Worker->Allocator,
+                                   (PVOID *)&Worker->Children,
+                                   &Worker->CapacityOfChildren,
+                                   Worker->NumberOfChildren + 1,
                                    sizeof(READER_CHILD));
             if (NT_SUCCESS(Status) &&
-                Outliers->NumberOfChildren >= Outliers->NumberOfSlots) {
-                Status = SumGrowSlots(Outliers);
+                Worker->NumberOfChildren >= Worker->NumberOfSlots) {
+                Status = SumGrowSlots(Worker);
             }
 
             if (!NT_SUCCESS(Status)) {
                 return Status;
             }
 
-            Outliers->NumberOfChildren += 1;
-            Index = Outliers->NumberOfChildren;
-            Child = &Outliers->Children[Index - 1];
+            Worker->NumberOfChildren += 1;
+            Index = Worker->NumberOfChildren;
+            Child = &Worker->Children[Index - 1];
         }
 
-        Slot = SumHashChild(Outliers, Call, Function);
+        Slot = SumHashChild(Worker, Call, Function);
         Child->Ticks = 0;
         Child->Call = Call;
         Child->Function = Function;
-        Child->NextInSlot = Outliers->Slots[Slot];
-        Outliers->Slots[Slot] = Index;
+        Child->NextInSlot = Worker->Slots[Slot];
+        Worker->Slots[Slot] = Index;
         Child->NextInCall = Open->FirstChild;
         Open->FirstChild = Index;
     }
@@ -174,33 +177,33 @@ _Must_inspect_result_
 static
 NTSTATUS
 SumBeginCall(
-    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
     _Out_ PULONG Call
     )
 {
     PREADER_OPEN_CALL Open;
     NTSTATUS Status;
 
-    if (Outliers->FreeOpenCall != 0) {
+    if (Worker->FreeOpenCall != 0) {
 
-        *Call = Outliers->FreeOpenCall - 1;
-        Open = &Outliers->OpenCalls[*Call];
-        Outliers->FreeOpenCall = Open->FirstChild;
+        *Call = Worker->FreeOpenCall - 1;
+        Open = &Worker->OpenCalls[*Call];
+        Worker->FreeOpenCall = Open->FirstChild;
 
     } else {
 
-        Status = BaseGrowArray(Outliers->Session.Context->Allocator,
-                               (PVOID *)&Outliers->OpenCalls,
-                               &Outliers->CapacityOfOpenCalls,
-                               Outliers->NumberOfOpenCalls + 1,
+        Status = BaseGrowArray(Worker->Allocator,
+                               (PVOID *)&Worker->OpenCalls,
+                               &Worker->CapacityOfOpenCalls,
+                               Worker->NumberOfOpenCalls + 1,
                                sizeof(READER_OPEN_CALL));
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
 
-        *Call = Outliers->NumberOfOpenCalls;
-        Open = &Outliers->OpenCalls[*Call];
-        Outliers->NumberOfOpenCalls += 1;
+        *Call = Worker->NumberOfOpenCalls;
+        Open = &Worker->OpenCalls[*Call];
+        Worker->NumberOfOpenCalls += 1;
     }
 
     Open->LargestTicks = 0;
@@ -218,11 +221,11 @@ SumBeginCall(
 static
 VOID
 SumEndCall(
-    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
     _In_ ULONG Call
     )
 {
-    PREADER_OPEN_CALL Open = &Outliers->OpenCalls[Call];
+    PREADER_OPEN_CALL Open = &Worker->OpenCalls[Call];
     PREADER_CHILD Child;
     PULONG Link;
     ULONG Index;
@@ -230,49 +233,34 @@ SumEndCall(
 
     for (Index = Open->FirstChild; Index != 0; Index = Next) {
 
-        Child = &Outliers->Children[Index - 1];
+        Child = &Worker->Children[Index - 1];
         Next = Child->NextInCall;
-        Link = &Outliers->Slots[SumHashChild(Outliers,
-                                             Call,
-                                             Child->Function)];
+        Link = &Worker->Slots[SumHashChild(Worker, Call, Child->Function)];
         while (*Link != Index) {
-            Link = &Outliers->Children[*Link - 1].NextInSlot;
+            Link = &Worker->Children[*Link - 1].NextInSlot;
         }
 
         *Link = Child->NextInSlot;
-        Child->NextInCall = Outliers->FreeChild;
-        Outliers->FreeChild = Index;
+        Child->NextInCall = Worker->FreeChild;
+        Worker->FreeChild = Index;
     }
 
-    Open->FirstChild = Outliers->FreeOpenCall;
-    Outliers->FreeOpenCall = Call + 1;
+    Open->FirstChild = Worker->FreeOpenCall;
+    Worker->FreeOpenCall = Call + 1;
 }
 
 
 //
-// Frees what a group holds.
-// Group: the group, which is empty then.
+// Makes an empty group of all zeroes.
 //
 
 static
 VOID
-SumRundownGroup(
-    _Inout_ PREADER_OUTLIERS Outliers,
-    _Inout_ PREADER_OUTLIER_GROUP Group
+SumInitializeGroup(
+    _Out_ PREADER_OUTLIER_GROUP Group,
+    _In_ PCALLOCATOR Allocator
     )
 {
-    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
-    ULONG Index;
-
-    for (Index = 0; Index < Group->NumberOfCallers; Index++) {
-        CoreRundownHistogram(&Group->Callers[Index].Histogram,
-                             Outliers->Arena);
-    }
-
-    CoreRundownHistogram(&Group->All.Histogram, Outliers->Arena);
-    Allocator->Free(Allocator->Context, Group->Callers);
-    Allocator->Free(Allocator->Context, Group->Heap);
-    BaseRundownMap(&Group->CallerIndexes);
     RtlZeroBytes(Group, sizeof(*Group));
     BaseInitializeMap(&Group->CallerIndexes, Allocator);
     Group->Function = READER_NONE;
@@ -280,62 +268,106 @@ SumRundownGroup(
 
 
 //
-// Finds the group that a function's calls go to.
-// Group: the group, or NULL: it is another function.
+// Frees what a group holds; it is empty then.
+// Arena: that its histograms are in.
+//
+
+static
+VOID
+SumRundownGroup(
+    _Inout_ PREADER_OUTLIER_GROUP Group,
+    _In_ PCALLOCATOR Allocator,
+    _Inout_opt_ PCORE_ARENA Arena
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Group->NumberOfCallers; Index++) {
+        CoreRundownHistogram(&Group->Callers[Index].Histogram, Arena);
+    }
+
+    CoreRundownHistogram(&Group->All.Histogram, Arena);
+    Allocator->Free(Allocator->Context, Group->Callers);
+    Allocator->Free(Allocator->Context, Group->Heap);
+    BaseRundownMap(&Group->CallerIndexes);
+    SumInitializeGroup(Group, Allocator);
+}
+
+
+//
+// Decides which group a function's calls go to, unless that was done before.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
-SumFindGroup(
-    _Inout_ PREADER_OUTLIERS Outliers,
-    _In_ ULONG Function,
-    _Outptr_result_maybenull_ PREADER_OUTLIER_GROUP *Group
+SumMatchFunction(
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
+    _In_ ULONG Function
     )
 {
-    PREADER_OUTLIER_GROUP This;
+    PREADER_OUTLIERS Outliers = Worker->Outliers;
+    const READER_TALLY *Tally = Worker->Tally;
+    PREADER_OUTLIER_GROUP Group;
     READER_MATCH Match;
     NTSTATUS Status;
 
-    *Group = NULL;
-    Status = BaseGrowArray(Outliers->Session.Context->Allocator,
-                           (PVOID *)&Outliers->Matches,
-                           &Outliers->CapacityOfMatches,
+    Status = BaseGrowArray(Worker->Allocator,
+                           (PVOID *)&Worker->Matches,
+                           &Worker->CapacityOfMatches,
                            Function + 1,
                            sizeof(UCHAR));
-    if (!NT_SUCCESS(Status)) {
+    if (!NT_SUCCESS(Status) || Worker->Matches[Function] != 0) {
         return Status;
     }
 
-    if (Outliers->Matches[Function] == 0) {
-        Match = FunctionMatchName(&Outliers->Name, Function);
-        Outliers->Matches[Function] = (UCHAR)(Match + 1);
+    //
+    // Others may be growing the table of functions.
+    //
+
+    BaseAcquireLock(Tally->Lock);
+    Match = FunctionMatchName(&Outliers->Name, Tally->List[Function].Function);
+    if (Match != ReaderMatchNone) {
+
+        Group = &Worker->Groups[Match - 1];
+        if (Group->Function == READER_NONE) {
+            Group->Function = Function;
+        }
+
+        if (!Group->IsAmbiguous &&
+            !FunctionAreNamesEqual(&Outliers->Functions,
+                                   Tally->List[Group->Function].Function,
+                                   Tally->List[Function].Function)) {
+            SumRundownGroup(Group, Worker->Allocator, Worker->Arena);
+            Group->Function = Function;
+            Group->IsAmbiguous = TRUE;
+        }
     }
 
-    Match = (READER_MATCH)(Outliers->Matches[Function] - 1);
-    if (Match == ReaderMatchNone) {
-        return STATUS_SUCCESS;
-    }
-
-    This = &Outliers->Groups[Match - 1];
-    if (This->Function == READER_NONE) {
-        This->Function = Function;
-    }
-
-    if (This->Function != Function && !This->IsAmbiguous &&
-        !FunctionAreNamesEqual(&Outliers->Functions,
-                               This->Function,
-                               Function)) {
-        SumRundownGroup(Outliers, This);
-        This->Function = Function;
-        This->IsAmbiguous = TRUE;
-    }
-
-    if (!This->IsAmbiguous) {
-        *Group = This;
-    }
-
+    BaseReleaseLock(Tally->Lock);
+    Worker->Matches[Function] = (UCHAR)(Match + 1);
     return STATUS_SUCCESS;
+}
+
+
+//
+// Finds the group that a function's calls go to.
+// Function: one that SumMatchFunction was asked of.
+// Returns the group, or NULL: it is another function.
+//
+
+static
+PREADER_OUTLIER_GROUP
+SumFindGroup(
+    _In_ PREADER_OUTLIER_WORKER Worker,
+    _In_ ULONG Function
+    )
+{
+    READER_MATCH Match = (READER_MATCH)(Worker->Matches[Function] - 1);
+
+    return Match != ReaderMatchNone && !Worker->Groups[Match - 1].IsAmbiguous
+               ? &Worker->Groups[Match - 1]
+               : NULL;
 }
 
 
@@ -358,7 +390,11 @@ SumIsFaster(
         return First->Thread > Second->Thread;
     }
 
-    return First->Depth > Second->Depth;
+    if (First->Depth != Second->Depth) {
+        return First->Depth > Second->Depth;
+    }
+
+    return First->Order > Second->Order;
 }
 
 
@@ -412,7 +448,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 SumFindPath(
-    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
     _In_reads_(Depth) const CORE_FRAME *Frames,
     _In_ ULONG Depth,
     _Out_ PULONG Path
@@ -426,31 +462,31 @@ SumFindPath(
     for (Index = 0; Index < Depth; Index++) {
 
         Key = ((ULONGLONG)(Above + 1) << 32) | Frames[Index].Function;
-        if (BaseFindInMap(&Outliers->PathIndexes, Key, Path)) {
+        if (BaseFindInMap(&Worker->PathIndexes, Key, Path)) {
             Above = *Path;
             continue;
         }
 
-        Status = BaseGrowArray(Outliers->Session.Context->Allocator,
-                               (PVOID *)&Outliers->Paths,
-                               &Outliers->CapacityOfPaths,
-                               Outliers->NumberOfPaths + 1,
+        Status = BaseGrowArray(Worker->Allocator,
+                               (PVOID *)&Worker->Paths,
+                               &Worker->CapacityOfPaths,
+                               Worker->NumberOfPaths + 1,
                                sizeof(READER_PATH));
         if (NT_SUCCESS(Status)) {
-            Status = BaseAddToMap(&Outliers->PathIndexes,
+            Status = BaseAddToMap(&Worker->PathIndexes,
                                   Key,
-                                  Outliers->NumberOfPaths);
+                                  Worker->NumberOfPaths);
         }
 
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
 
-        Outliers->Paths[Outliers->NumberOfPaths].Parent = Above;
-        Outliers->Paths[Outliers->NumberOfPaths].Function =
+        Worker->Paths[Worker->NumberOfPaths].Parent = Above;
+        Worker->Paths[Worker->NumberOfPaths].Function =
             Frames[Index].Function;
-        Above = Outliers->NumberOfPaths;
-        Outliers->NumberOfPaths += 1;
+        Above = Worker->NumberOfPaths;
+        Worker->NumberOfPaths += 1;
     }
 
     *Path = Above;
@@ -459,51 +495,41 @@ SumFindPath(
 
 
 //
-// Puts a call among the slowest ones if it is one of them.
-// Event: the call's exit.
+// Tells whether a call is one of the slowest of a group.
+//
+
+static
+BOOLEAN
+SumIsOutlier(
+    _In_ const READER_OUTLIERS *Outliers,
+    _In_ const READER_OUTLIER_GROUP *Group,
+    _In_ const READER_OUTLIER *New
+    )
+{
+    return Group->NumberOfOutliers != Outliers->Limit ||
+           SumIsFaster(&Group->Heap[0], New);
+}
+
+
+//
+// Puts a call among the slowest ones, of which it is one.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
-SumAddOutlier(
-    _Inout_ PREADER_OUTLIERS Outliers,
+SumPutOutlier(
+    _In_ const READER_OUTLIERS *Outliers,
     _Inout_ PREADER_OUTLIER_GROUP Group,
-    _In_ const CORE_EVENT *Event
+    _In_ const READER_OUTLIER *New
     )
 {
-    const READER_OPEN_CALL *Open = &Outliers->OpenCalls[Event->Frame->Node - 1];
-    READER_OUTLIER New;
     ULONG Above;
     ULONG Index;
     NTSTATUS Status;
 
-    New.Ticks = Event->InclusiveTicks;
-    New.SelfTicks = Event->SelfTicks;
-    New.EnterTimestamp = Event->EnterTimestamp;
-    New.ChildTicks = Open->LargestTicks;
-    New.Child = Open->Largest;
-    New.Function = Event->Frame->Function;
-    New.Thread = Outliers->Walk.Thread;
-    New.Track = Event->Track;
-    New.Depth = Event->Depth;
-    New.Path = READER_NONE;
-
-    if (Group->NumberOfOutliers == Outliers->Limit &&
-        !SumIsFaster(&Group->Heap[0], &New)) {
-        return STATUS_SUCCESS;
-    }
-
-    Status = SumFindPath(Outliers,
-                         Event->Frame - Event->Depth,
-                         Event->Depth,
-                         &New.Path);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
     if (Group->NumberOfOutliers == Outliers->Limit) {
-        Group->Heap[0] = New;
+        Group->Heap[0] = *New;
         SumSinkOutlier(Group->Heap, Group->NumberOfOutliers, 0);
         return STATUS_SUCCESS;
     }
@@ -520,16 +546,61 @@ SumAddOutlier(
     for (Index = Group->NumberOfOutliers; Index != 0; Index = Above) {
 
         Above = (Index - 1) / 2;
-        if (!SumIsFaster(&New, &Group->Heap[Above])) {
+        if (!SumIsFaster(New, &Group->Heap[Above])) {
             break;
         }
 
         Group->Heap[Index] = Group->Heap[Above];
     }
 
-    Group->Heap[Index] = New;
+    Group->Heap[Index] = *New;
     Group->NumberOfOutliers += 1;
     return STATUS_SUCCESS;
+}
+
+
+//
+// Puts a call among the slowest ones if it is one of them.
+// Event: the call's exit.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SumAddOutlier(
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
+    _Inout_ PREADER_OUTLIER_GROUP Group,
+    _In_ const CORE_EVENT *Event
+    )
+{
+    const READER_OPEN_CALL *Open = &Worker->OpenCalls[Event->Frame->Node - 1];
+    READER_OUTLIER New;
+    NTSTATUS Status;
+
+    New.Ticks = Event->InclusiveTicks;
+    New.SelfTicks = Event->SelfTicks;
+    New.EnterTimestamp = Event->EnterTimestamp;
+    New.ChildTicks = Open->LargestTicks;
+    New.Child = Open->Largest;
+    New.Order = Worker->NumberEnded;
+    New.Function = Event->Frame->Function;
+    New.Thread = Worker->Tally->Thread;
+    New.Track = Event->Track;
+    New.Depth = Event->Depth;
+    New.Path = READER_NONE;
+    New.Worker = (ULONG)(Worker - Worker->Outliers->Workers);
+    Worker->NumberEnded += 1;
+
+    if (!SumIsOutlier(Worker->Outliers, Group, &New)) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = SumFindPath(Worker,
+                         Event->Frame - Event->Depth,
+                         Event->Depth,
+                         &New.Path);
+    return NT_SUCCESS(Status) ? SumPutOutlier(Worker->Outliers, Group, &New)
+                              : Status;
 }
 
 
@@ -542,7 +613,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 SumAddDuration(
-    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
     _Inout_ PREADER_DURATIONS Durations,
     _In_ ULONGLONG Ticks
     )
@@ -556,58 +627,53 @@ SumAddDuration(
     }
 
     Durations->Calls += 1;
-    if (Outliers->Arena == NULL) {
-        Outliers->Arena =
-            CoreCreateArena(Outliers->Session.Context->Allocator);
-        if (Outliers->Arena == NULL) {
-            return STATUS_NO_MEMORY;
-        }
-    }
-
-    return CoreAddToHistogram(&Durations->Histogram, Outliers->Arena, Ticks);
+    return CoreAddToHistogram(&Durations->Histogram, Worker->Arena, Ticks);
 }
 
 
 //
-// Adds how long a call took to the calls of its caller.
-// Caller: the caller; READER_NONE: it was an outermost call.
-// Ticks: the time.
+// Finds a caller of a group's calls, and adds it if it is not there.
+// Function: the caller; READER_NONE: the calls are outermost ones.
+// Thread: in which it is seen.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
-SumAddToCaller(
-    _Inout_ PREADER_OUTLIERS Outliers,
+SumFindCaller(
     _Inout_ PREADER_OUTLIER_GROUP Group,
-    _In_ ULONG Caller,
-    _In_ ULONGLONG Ticks
+    _In_ PCALLOCATOR Allocator,
+    _In_ ULONG Function,
+    _In_ ULONG Thread,
+    _Out_ PREADER_DURATIONS *Caller
     )
 {
     ULONG Index;
     NTSTATUS Status;
 
-    if (!BaseFindInMap(&Group->CallerIndexes, Caller, &Index)) {
+    if (!BaseFindInMap(&Group->CallerIndexes, Function, &Index)) {
 
         Index = Group->NumberOfCallers;
-        Status = BaseGrowArray(Outliers->Session.Context->Allocator,
+        Status = BaseGrowArray(Allocator,
                                (PVOID *)&Group->Callers,
                                &Group->CapacityOfCallers,
                                Index + 1,
                                sizeof(READER_DURATIONS));
         if (NT_SUCCESS(Status)) {
-            Status = BaseAddToMap(&Group->CallerIndexes, Caller, Index);
+            Status = BaseAddToMap(&Group->CallerIndexes, Function, Index);
         }
 
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
 
-        Group->Callers[Index].Function = Caller;
+        Group->Callers[Index].Function = Function;
+        Group->Callers[Index].Thread = Thread;
         Group->NumberOfCallers += 1;
     }
 
-    return SumAddDuration(Outliers, &Group->Callers[Index], Ticks);
+    *Caller = &Group->Callers[Index];
+    return STATUS_SUCCESS;
 }
 
 
@@ -651,12 +717,13 @@ _Must_inspect_result_
 static
 NTSTATUS
 SumAddToGroup(
-    _Inout_ PREADER_OUTLIERS Outliers,
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
     _Inout_ PREADER_OUTLIER_GROUP Group,
     _In_ const CORE_EVENT *Event
     )
 {
     ULONGLONG Ticks = Event->InclusiveTicks;
+    PREADER_DURATIONS Caller;
     NTSTATUS Status;
 
     Group->Uncertain += Event->IsUncertain;
@@ -678,21 +745,26 @@ SumAddToGroup(
         return STATUS_SUCCESS;
     }
 
-    Status = SumAddDuration(Outliers, &Group->All, Ticks);
+    Status = SumAddDuration(Worker, &Group->All, Ticks);
     if (NT_SUCCESS(Status)) {
-        Status = SumAddToCaller(Outliers,
-                                Group,
-                                Event->Parent != NULL
+        Status = SumFindCaller(Group,
+                               Worker->Allocator,
+                               Event->Parent != NULL
                                    ? Event->Parent->Function
                                    : READER_NONE,
-                                Ticks);
+                               Worker->Tally->Thread,
+                               &Caller);
     }
 
     if (NT_SUCCESS(Status)) {
-        Status = SumAddOutlier(Outliers, Group, Event);
+        Status = SumAddDuration(Worker, Caller, Ticks);
     }
 
-    Group->Counts[SumFindDuration(Outliers, Ticks)] += 1;
+    if (NT_SUCCESS(Status)) {
+        Status = SumAddOutlier(Worker, Group, Event);
+    }
+
+    Group->Counts[SumFindDuration(Worker->Outliers, Ticks)] += 1;
     Group->SumLow += Ticks;
     if (Group->SumLow < Ticks) {
         Group->SumHigh += 1;
@@ -702,45 +774,128 @@ SumAddToGroup(
 }
 
 
+//
+// Says whether a function's calls are among those that the name may mean.
+// Context: the worker.
+//
+
 _Use_decl_annotations_
+static
 NTSTATUS
-SumOutliersEvent(
-    PREADER_WALK Walk,
-    const CORE_EVENT *Event,
-    BOOLEAN IsBegunBefore
+SumWatchFunction(
+    PVOID Context,
+    ULONG Function,
+    PBOOLEAN IsWatched
     )
 {
-    PREADER_OUTLIERS Outliers = (PREADER_OUTLIERS)Walk->Context;
-    PREADER_OUTLIER_GROUP Group;
+    PREADER_OUTLIER_WORKER Worker = (PREADER_OUTLIER_WORKER)Context;
+    NTSTATUS Status;
+
+    *IsWatched = FALSE;
+    Status = SumMatchFunction(Worker, Function);
+    if (NT_SUCCESS(Status)) {
+        *IsWatched = SumFindGroup(Worker, Function) != NULL;
+    }
+
+    return Status;
+}
+
+
+//
+// Begins a call, which is not yet one that the name may mean.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SumEnterFrame(
+    _Inout_ PREADER_OUTLIER_WORKER Worker,
+    _Inout_ PCORE_FRAME Frame,
+    _In_ BOOLEAN IsBegunBefore
+    )
+{
+    PREADER_OUTLIER_GROUP Group = SumFindGroup(Worker, Frame->Function);
     ULONG Call;
     NTSTATUS Status;
+
+    Frame->Node = 0;
+    if (Group == NULL) {
+        return STATUS_SUCCESS;
+    }
+
+    Group->BegunBefore += IsBegunBefore;
+    Status = SumBeginCall(Worker, &Call);
+    if (NT_SUCCESS(Status)) {
+        Frame->Node = Call + 1;
+    }
+
+    return Status;
+}
+
+
+//
+// Takes a frame that was open when the range began.
+//
+
+_Use_decl_annotations_
+static
+NTSTATUS
+SumOpenOutlier(
+    PVOID Context,
+    PREADER_STREAM Stream,
+    ULONG Track,
+    ULONG Depth,
+    PCORE_FRAME Frame
+    )
+{
+    PREADER_OUTLIER_WORKER Worker = (PREADER_OUTLIER_WORKER)Context;
+    ULONG Function;
+    NTSTATUS Status;
+
+    UNREFERENCED_PARAMETER(Stream);
+    UNREFERENCED_PARAMETER(Track);
+    UNREFERENCED_PARAMETER(Depth);
+
+    Status = CallAddFunctionToTally(Worker->Tally, Frame->Function, &Function);
+    if (NT_SUCCESS(Status)) {
+        Frame->Function = Function;
+        Status = SumMatchFunction(Worker, Function);
+    }
+
+    return NT_SUCCESS(Status) ? SumEnterFrame(Worker, Frame, TRUE) : Status;
+}
+
+
+//
+// Takes an event of a call that is watched, or of one that such a call makes.
+//
+
+_Use_decl_annotations_
+static
+NTSTATUS
+SumOutliersEvent(
+    PVOID Context,
+    PREADER_STREAM Stream,
+    const CORE_EVENT *Event
+    )
+{
+    PREADER_OUTLIER_WORKER Worker = (PREADER_OUTLIER_WORKER)Context;
+    PREADER_OUTLIER_GROUP Group;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    UNREFERENCED_PARAMETER(Stream);
 
     if (Event->Kind == CoreEventUnmatched) {
         return STATUS_SUCCESS;
     }
 
-    Status = SumFindGroup(Outliers, Event->Frame->Function, &Group);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
     if (Event->Kind == CoreEventEnter) {
-
-        if (Group == NULL) {
-            return STATUS_SUCCESS;
-        }
-
-        Group->BegunBefore += IsBegunBefore;
-        Status = SumBeginCall(Outliers, &Call);
-        if (NT_SUCCESS(Status)) {
-            Event->Frame->Node = Call + 1;
-        }
-
-        return Status;
+        Event->Frame->Function = Worker->Tally->LastIndex;
+        return SumEnterFrame(Worker, Event->Frame, FALSE);
     }
 
     if (Event->Parent != NULL && Event->Parent->Node != 0) {
-        Status = SumAddChild(Outliers,
+        Status = SumAddChild(Worker,
                              Event->Parent->Node - 1,
                              Event->Frame->Function,
                              Event->InclusiveTicks);
@@ -748,11 +903,12 @@ SumOutliersEvent(
 
     if (Event->Frame->Node != 0) {
 
+        Group = SumFindGroup(Worker, Event->Frame->Function);
         if (NT_SUCCESS(Status) && Group != NULL) {
-            Status = SumAddToGroup(Outliers, Group, Event);
+            Status = SumAddToGroup(Worker, Group, Event);
         }
 
-        SumEndCall(Outliers, Event->Frame->Node - 1);
+        SumEndCall(Worker, Event->Frame->Node - 1);
         Event->Frame->Node = 0;
     }
 
@@ -760,20 +916,31 @@ SumOutliersEvent(
 }
 
 
+//
+// Reads a thread.
+// Context: the command's state.
+//
+
 _Use_decl_annotations_
+static
 NTSTATUS
-SumWatchOutliers(
+SumReadThreadOfOutliers(
     PVOID Context,
-    ULONG Function,
-    PBOOLEAN IsWatched
+    ULONG Worker,
+    ULONG Thread
     )
 {
-    PREADER_OUTLIER_GROUP Group;
-    NTSTATUS Status;
+    static const READER_VISITOR Visitor = {
+        SumOpenOutlier,
+        SumOutliersEvent,
+        NULL
+    };
+    PREADER_OUTLIERS Outliers = (PREADER_OUTLIERS)Context;
 
-    Status = SumFindGroup((PREADER_OUTLIERS)Context, Function, &Group);
-    *IsWatched = Group != NULL;
-    return Status;
+    return CallReadThread(&Outliers->Reading.Tallies[Worker],
+                          Thread,
+                          &Visitor,
+                          &Outliers->Workers[Worker]);
 }
 
 
@@ -815,30 +982,133 @@ SumFindThresholds(
 }
 
 
+//
+// Makes what each worker has.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SumInitializeOutlierWorkers(
+    _Inout_ PREADER_OUTLIERS Outliers
+    )
+{
+    PREADER_READING Reading = &Outliers->Reading;
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+    PREADER_OUTLIER_WORKER Worker;
+    ULONG Index;
+    ULONG Group;
+
+    Outliers->Workers = (PREADER_OUTLIER_WORKER)Allocator->Allocate(
+        Allocator->Context,
+        Reading->NumberOfWorkers * sizeof(READER_OUTLIER_WORKER));
+    if (Outliers->Workers == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    for (Index = 0; Index < Reading->NumberOfWorkers; Index++) {
+
+        Worker = &Outliers->Workers[Index];
+        Worker->Outliers = Outliers;
+        Worker->Allocator = Allocator;
+        Worker->Tally = &Reading->Tallies[Index];
+        Worker->Tally->Watch = SumWatchFunction;
+        Worker->Tally->WatchContext = Worker;
+        BaseInitializeMap(&Worker->PathIndexes, Allocator);
+        for (Group = 0; Group < READER_NUMBER_OF_MATCHES; Group++) {
+            SumInitializeGroup(&Worker->Groups[Group], Allocator);
+        }
+
+        Worker->Arena = CoreCreateArena(Allocator);
+        if (Worker->Arena == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
 _Use_decl_annotations_
 BOOLEAN
 SumInitializeOutliers(
-    PREADER_OUTLIERS Outliers
+    PREADER_OUTLIERS Outliers,
+    PREADER_TEAM Team
     )
 {
     PREADER_SESSION Session = &Outliers->Session;
+    PREADER_READING Reading = &Outliers->Reading;
     PCALLOCATOR Allocator = Session->Context->Allocator;
-
     ULONG Index;
+    NTSTATUS Status;
 
     SumFindThresholds(Outliers);
+    SumInitializeGroup(&Outliers->Group, Allocator);
     FunctionInitializeFunctions(&Outliers->Functions, Session);
-    BaseInitializeMap(&Outliers->PathIndexes, Allocator);
-    for (Index = 0; Index < READER_NUMBER_OF_MATCHES; Index++) {
-        BaseInitializeMap(&Outliers->Groups[Index].CallerIndexes,
-                          Allocator);
-        Outliers->Groups[Index].Function = READER_NONE;
+    if (!FunctionInitializeName(&Outliers->Name,
+                                &Outliers->Functions,
+                                "outliers",
+                                Outliers->Options->FirstUtf8)) {
+        return FALSE;
     }
 
-    return FunctionInitializeName(&Outliers->Name,
-                                  &Outliers->Functions,
-                                  "outliers",
-                                  Outliers->Options->FirstUtf8);
+    Reading->Functions = &Outliers->Functions;
+    Reading->Options = Outliers->Options;
+    Reading->Range = &Outliers->Range;
+    Reading->Team = Team;
+    Reading->Process = READER_NONE;
+    Reading->Read = SumReadThreadOfOutliers;
+    Reading->Context = Outliers;
+    Status = SumInitializeReading(Reading);
+    if (NT_SUCCESS(Status)) {
+        Status = SumInitializeOutlierWorkers(Outliers);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Session->Context,
+                 "outliers",
+                 Outliers->Options->PathUtf8,
+                 Status);
+        return FALSE;
+    }
+
+    for (Index = 0; Index < 2 * Reading->NumberOfWorkers; Index++) {
+        Reading->Tallies[Index].IsGeneral =
+            (Outliers->Options->Given & READER_OPTION_GENERAL) != 0;
+    }
+
+    return TRUE;
+}
+
+
+//
+// Frees what a worker has.
+//
+
+static
+VOID
+SumRundownOutlierWorker(
+    _Inout_ PREADER_OUTLIER_WORKER Worker
+    )
+{
+    PCALLOCATOR Allocator = Worker->Allocator;
+    ULONG Index;
+
+    if (Allocator == NULL) {
+        return;
+    }
+
+    for (Index = 0; Index < READER_NUMBER_OF_MATCHES; Index++) {
+        SumRundownGroup(&Worker->Groups[Index], Allocator, Worker->Arena);
+    }
+
+    CoreDestroyArena(Worker->Arena);
+    BaseRundownMap(&Worker->PathIndexes);
+    Allocator->Free(Allocator->Context, Worker->Paths);
+    Allocator->Free(Allocator->Context, Worker->Slots);
+    Allocator->Free(Allocator->Context, Worker->Children);
+    Allocator->Free(Allocator->Context, Worker->OpenCalls);
+    Allocator->Free(Allocator->Context, Worker->Matches);
 }
 
 
@@ -849,20 +1119,274 @@ SumRundownOutliers(
     )
 {
     PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
-
     ULONG Index;
 
-    for (Index = 0; Index < READER_NUMBER_OF_MATCHES; Index++) {
-        SumRundownGroup(Outliers, &Outliers->Groups[Index]);
+    for (Index = 0;
+         Outliers->Workers != NULL &&
+         Index < Outliers->Reading.NumberOfWorkers;
+         Index++) {
+        SumRundownOutlierWorker(&Outliers->Workers[Index]);
     }
 
     FunctionRundownName(&Outliers->Name);
+    SumRundownGroup(&Outliers->Group, Allocator, Outliers->Arena);
     CoreDestroyArena(Outliers->Arena);
-    BaseRundownMap(&Outliers->PathIndexes);
-    Allocator->Free(Allocator->Context, Outliers->Paths);
-    Allocator->Free(Allocator->Context, Outliers->Slots);
-    Allocator->Free(Allocator->Context, Outliers->Children);
-    Allocator->Free(Allocator->Context, Outliers->OpenCalls);
-    Allocator->Free(Allocator->Context, Outliers->Matches);
+    Allocator->Free(Allocator->Context, Outliers->Workers);
+    Allocator->Free(Allocator->Context, Outliers->IsSeen);
+    SumRundownReading(&Outliers->Reading);
     FunctionRundownFunctions(&Outliers->Functions);
+}
+
+
+_Use_decl_annotations_
+ULONG
+SumReadOutliers(
+    PREADER_OUTLIERS Outliers
+    )
+{
+    ULONG ExitCode = SumReadThreads(&Outliers->Reading);
+    PREADER_OUTLIER_WORKER Worker;
+    ULONG Index;
+    ULONG Path;
+
+    //
+    // The order of functions is settled now.
+    //
+
+    for (Index = 0; Index < Outliers->Reading.NumberOfWorkers; Index++) {
+        Worker = &Outliers->Workers[Index];
+        for (Path = 0; Path < Worker->NumberOfPaths; Path++) {
+            Worker->Paths[Path].Function =
+                Worker->Tally->List[Worker->Paths[Path].Function].Function;
+        }
+    }
+
+    return ExitCode;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SumListSeenFunctions(
+    PREADER_OUTLIERS Outliers
+    )
+{
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+    const READER_TALLY *Tally;
+    ULONG Worker;
+    ULONG Index;
+
+    Outliers->IsSeen = (PUCHAR)Allocator->Allocate(
+        Allocator->Context,
+        (SIZE_T)Outliers->Functions.NumberOfFunctions + 1);
+    if (Outliers->IsSeen == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    for (Worker = 0; Worker < Outliers->Reading.NumberOfWorkers; Worker++) {
+        Tally = &Outliers->Reading.Tallies[Worker];
+        for (Index = 0; Index < Tally->NumberOfFunctions; Index++) {
+            Outliers->IsSeen[Tally->List[Index].Function] = TRUE;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Adds how long others of the same calls took.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SumMergeDurations(
+    _In_ const READER_OUTLIERS *Outliers,
+    _Inout_ PREADER_DURATIONS Durations,
+    _In_ const READER_DURATIONS *Others
+    )
+{
+    if (Others->Calls == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Durations->Calls == 0 ||
+        Others->MinimumTicks < Durations->MinimumTicks) {
+        Durations->MinimumTicks = Others->MinimumTicks;
+    }
+
+    if (Others->MaximumTicks > Durations->MaximumTicks) {
+        Durations->MaximumTicks = Others->MaximumTicks;
+    }
+
+    Durations->Calls += Others->Calls;
+    return CoreMergeHistogram(&Durations->Histogram,
+                              Outliers->Arena,
+                              &Others->Histogram);
+}
+
+
+//
+// Puts the callers together, in the order in which one worker would have met
+// them.  A worker's are in the order of the threads in which they came up, and
+// no thread was read by two.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SumMergeCallers(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ READER_MATCH Match
+    )
+{
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+    ULONG Next[READER_MAXIMUM_WORKERS];
+    const READER_OUTLIER_GROUP *Group;
+    const READER_DURATIONS *First;
+    const READER_DURATIONS *This;
+    PREADER_DURATIONS Caller;
+    ULONG Function;
+    ULONG Worker;
+    ULONG Best = 0;
+    NTSTATUS Status;
+
+    RtlZeroBytes(Next, sizeof(Next));
+    for (;;) {
+
+        First = NULL;
+        for (Worker = 0;
+             Worker < Outliers->Reading.NumberOfWorkers;
+             Worker++) {
+
+            Group = &Outliers->Workers[Worker].Groups[Match - 1];
+            if (Next[Worker] == Group->NumberOfCallers) {
+                continue;
+            }
+
+            This = &Group->Callers[Next[Worker]];
+            if (First == NULL || This->Thread < First->Thread) {
+                First = This;
+                Best = Worker;
+            }
+        }
+
+        if (First == NULL) {
+            return STATUS_SUCCESS;
+        }
+
+        Next[Best] += 1;
+        Function = First->Function;
+        if (Function != READER_NONE) {
+            Function = Outliers->Workers[Best].Tally->List[Function].Function;
+        }
+
+        Status = SumFindCaller(&Outliers->Group,
+                               Allocator,
+                               Function,
+                               First->Thread,
+                               &Caller);
+        if (NT_SUCCESS(Status)) {
+            Status = SumMergeDurations(Outliers, Caller, First);
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+}
+
+
+//
+// Adds the calls of a worker's group, but for the callers.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SumMergeGroup(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ const READER_OUTLIER_WORKER *Worker,
+    _In_ const READER_OUTLIER_GROUP *Group
+    )
+{
+    const READER_TALLY_FUNCTION *List = Worker->Tally->List;
+    PREADER_OUTLIER_GROUP Sum = &Outliers->Group;
+    READER_OUTLIER Call;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Sum->Uncertain += Group->Uncertain;
+    Sum->BegunBefore += Group->BegunBefore;
+    Sum->Unfinished += Group->Unfinished;
+    Sum->Abandoned += Group->Abandoned;
+    if (Group->LongestUnfinished > Sum->LongestUnfinished) {
+        Sum->LongestUnfinished = Group->LongestUnfinished;
+    }
+
+    if (Group->LongestAbandoned > Sum->LongestAbandoned) {
+        Sum->LongestAbandoned = Group->LongestAbandoned;
+    }
+
+    Sum->SumHigh += Group->SumHigh;
+    Sum->SumLow += Group->SumLow;
+    if (Sum->SumLow < Group->SumLow) {
+        Sum->SumHigh += 1;
+    }
+
+    for (Index = 0; Index < READER_OUTLIERS_DURATIONS; Index++) {
+        Sum->Counts[Index] += Group->Counts[Index];
+    }
+
+    Status = SumMergeDurations(Outliers, &Sum->All, &Group->All);
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Group->NumberOfOutliers;
+         Index++) {
+
+        Call = Group->Heap[Index];
+        Call.Function = List[Call.Function].Function;
+        if (Call.Child != READER_NONE) {
+            Call.Child = List[Call.Child].Function;
+        }
+
+        if (SumIsOutlier(Outliers, Sum, &Call)) {
+            Status = SumPutOutlier(Outliers, Sum, &Call);
+        }
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SumMergeOutliers(
+    PREADER_OUTLIERS Outliers,
+    READER_MATCH Match
+    )
+{
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+    PREADER_OUTLIER_WORKER Worker;
+    PREADER_OUTLIER_GROUP Group;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Outliers->Arena = CoreCreateArena(Allocator);
+    if (Outliers->Arena == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Status = SumMergeCallers(Outliers, Match);
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Outliers->Reading.NumberOfWorkers;
+         Index++) {
+
+        Worker = &Outliers->Workers[Index];
+        Group = &Worker->Groups[Match - 1];
+        Status = SumMergeGroup(Outliers, Worker, Group);
+        SumRundownGroup(Group, Allocator, Worker->Arena);
+    }
+
+    return Status;
 }

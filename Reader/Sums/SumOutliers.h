@@ -8,15 +8,17 @@ Abstract:
 
     What outliers adds up of a function's calls.
 
-    The session is read once.  Which functions the name means is known at the
-    end: one that matches it better may come late.  So the calls are added up
-    for each way to match: the very name, one with parameters after it, one
-    that begins with it, and one that it is a pattern of.  Nothing is kept of a
-    way once there are two names.
+    The session is read once, by several workers.  Which functions the name
+    means is known at the end: one that matches it better may come late.  So
+    the calls are added up for each way to match: the very name, one with
+    parameters after it, one that begins with it, and one that it is a pattern
+    of.  Nothing is kept of a way once a worker has met two names.  What the
+    workers have of the way that is meant is put together then, as one worker
+    would have it.
 
-    Memory is bounded by the number of calls that are shown, of functions, of
-    the calls' chains, and of the frames that are open at a time with their
-    callees.
+    Memory is bounded, for each worker, by the number of calls that are shown,
+    of functions, of the calls' chains, and of the frames that are open at a
+    time with their callees.
 
 --*/
 
@@ -24,12 +26,14 @@ Abstract:
 #define TRACER_SUM_OUTLIERS_H
 
 #include "../Functions/FunctionFindByName.h"
-#include "../Calls/CallWalk.h"
+#include "SumRead.h"
 
 #define READER_OUTLIERS_DURATIONS 65u       // 0, and one for each power of 2
 
 //
-// A call that is among the slowest so far.
+// A call that is among the slowest so far.  Functions, here and below, are
+// indexes in the worker's tally; in what is put together at the end, in the
+// table of functions.
 //
 
 typedef struct _READER_OUTLIER {
@@ -37,6 +41,7 @@ typedef struct _READER_OUTLIER {
     ULONGLONG SelfTicks;
     ULONGLONG EnterTimestamp;
     ULONGLONG ChildTicks;           // in Child
+    ULONGLONG Order;                // of its end, among its thread's calls
     ULONG Child;                    // the direct callee that took longest, a
                                     // function; READER_NONE: there is none
     ULONG Function;
@@ -44,6 +49,7 @@ typedef struct _READER_OUTLIER {
     ULONG Track;
     ULONG Depth;
     ULONG Path;                     // its caller's chain; READER_NONE: none
+    ULONG Worker;                   // in whose paths that is
 } READER_OUTLIER;
 typedef READER_OUTLIER *PREADER_OUTLIER;
 
@@ -57,7 +63,7 @@ typedef struct _READER_DURATIONS {
     ULONGLONG MinimumTicks;
     ULONGLONG MaximumTicks;
     ULONG Function;                 // that made them; READER_NONE: none did
-    ULONG Unused;
+    ULONG Thread;                   // index: in which it was first seen to
 } READER_DURATIONS;
 typedef READER_DURATIONS *PREADER_DURATIONS;
 
@@ -115,20 +121,23 @@ typedef struct _READER_PATH {
 } READER_PATH;
 typedef READER_PATH *PREADER_PATH;
 
-typedef struct _READER_OUTLIERS {
-    PCREADER_OPTIONS Options;
-    READER_SESSION Session;
-    READER_FUNCTIONS Functions;
-    READER_RANGE Range;
-    READER_WALK Walk;
-    READER_NAME Name;
-    PCORE_ARENA Arena;              // that histograms are in; NULL: none yet
-    ULONG Limit;
+typedef struct _READER_OUTLIERS READER_OUTLIERS;
+typedef READER_OUTLIERS *PREADER_OUTLIERS;
+
+//
+// What one worker has.
+//
+
+typedef struct _READER_OUTLIER_WORKER {
+    PREADER_OUTLIERS Outliers;      // of which it only reads, but for what the
+                                    // tally's lock is for
+    PCALLOCATOR Allocator;
+    PREADER_TALLY Tally;
+    PCORE_ARENA Arena;              // that its histograms are in
     PUCHAR Matches;                 // by function: READER_MATCH + 1; 0: not
     ULONG CapacityOfMatches;        // known yet
     READER_OUTLIER_GROUP Groups[READER_NUMBER_OF_MATCHES];  // by match - 1
-    ULONGLONG Thresholds[READER_OUTLIERS_DURATIONS];    // the first ticks of
-                                                        // a duration
+    ULONGLONG NumberEnded;          // of the calls of all groups
     PREADER_OPEN_CALL OpenCalls;
     ULONG NumberOfOpenCalls;
     ULONG CapacityOfOpenCalls;
@@ -143,19 +152,39 @@ typedef struct _READER_OUTLIERS {
     ULONG NumberOfPaths;
     ULONG CapacityOfPaths;
     READER_MAP PathIndexes;         // ((parent + 1) << 32) | function
+} READER_OUTLIER_WORKER;
+typedef READER_OUTLIER_WORKER *PREADER_OUTLIER_WORKER;
+
+typedef struct _READER_OUTLIERS {
+    PCREADER_OPTIONS Options;       // these and the limit are the caller's
+    READER_SESSION Session;
+    READER_RANGE Range;
+    ULONG Limit;
+    READER_FUNCTIONS Functions;
+    READER_READING Reading;
+    READER_NAME Name;
+    ULONGLONG Thresholds[READER_OUTLIERS_DURATIONS];    // the first ticks of
+                                                        // a duration
+    PREADER_OUTLIER_WORKER Workers; // as many as the reading has
+    PUCHAR IsSeen;                  // these are made when all is read: by
+                                    // function, whether it was called
+    READER_OUTLIER_GROUP Group;     // the calls that are meant
+    PCORE_ARENA Arena;              // that its histograms are in
 } READER_OUTLIERS;
-typedef READER_OUTLIERS *PREADER_OUTLIERS;
 
 //
-// Makes an empty state; the caller has set Options, Limit and the session.
-// Returns FALSE if the name is none, which has been written; the state may be
-// run down all the same.
+// Makes an empty state.  Returns FALSE if the name is none, or memory is
+// lacking, which has been written.
+// Outliers: all zeroes, but for the caller's fields; good for
+// SumRundownOutliers even after a failure.
+// Team: for its workers.
 //
 
 _Must_inspect_result_
 BOOLEAN
 SumInitializeOutliers(
-    _Inout_ PREADER_OUTLIERS Outliers
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ PREADER_TEAM Team
     );
 
 //
@@ -168,21 +197,39 @@ SumRundownOutliers(
     );
 
 //
-// Adds an event; the walk's context is the state.
-// IsBegunBefore: whether it is a frame that was open when the range began.
+// Reads all threads, as SumReadThreads does, whose exit code is returned.
 //
 
-READER_WALK_EVENT SumOutliersEvent;
+ULONG
+SumReadOutliers(
+    _Inout_ PREADER_OUTLIERS Outliers
+    );
 
 //
-// Says whether a function's calls are among those that the name may mean.
+// Says of each function whether it was called, in IsSeen.
 //
 
-READER_WATCH_FUNCTION SumWatchOutliers;
+_Must_inspect_result_
+NTSTATUS
+SumListSeenFunctions(
+    _Inout_ PREADER_OUTLIERS Outliers
+    );
+
+//
+// Puts together in Group what the workers have, once.
+// Match: how the functions match the name that are meant, all of one name.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SumMergeOutliers(
+    _Inout_ PREADER_OUTLIERS Outliers,
+    _In_ READER_MATCH Match
+    );
 
 //
 // TRUE if First is to be left out before Second: of two that took as long, the
-// later one is.
+// later one is.  No two calls are equal.
 //
 
 BOOLEAN

@@ -69,13 +69,6 @@ def check(results, what, call, ways=FAST):
     return expected
 
 
-def alone(call):
-    """Of a command that has one worker."""
-    def without(*way):
-        return call(*[option for option in way if option == '--general'])
-    return without
-
-
 def check_session(results, scratch, number, kind):
     numbers = random.Random(1000 + number)
     session = os.path.join(scratch, 'session%d' % number)
@@ -106,11 +99,10 @@ def check_session(results, scratch, number, kind):
                   lambda *way: run(session, ['export', *form], *span, *way))
         if has_times:
             for name in numbers.sample(names, 2):
-                check(results,
-                      '%s: outliers %s %s' % (what, name, span),
-                      alone(lambda *way: named(
+                check(results, '%s: outliers %s %s' % (what, name, span),
+                      lambda *way: named(
                           session, ['outliers', '--json', '--limit', '7'],
-                          name, *span, *way)), ([],))
+                          name, *span, *way))
     for thread in ('100', '101'):
         check(results, '%s: thread %s' % (what, thread),
               lambda *way: run(session, ['tree', '--csv', '--thread', thread],
@@ -128,8 +120,7 @@ def check_ways(results, session, what, commands):
     """That the ways are different ones."""
     for command, after in commands:
         seen = []
-        for way in (([], ['--general']) if command[0] == 'outliers' else
-                    (['--workers', '2'], GENERAL)):
+        for way in (['--workers', '2'], GENERAL):
             _, _, errors = support.reader(*command, '--verbose', *way, *after,
                                           programs.windows_path(session))
             found = COST.search(errors)

@@ -10,11 +10,13 @@ those that are shown may exceed by a 32nd.
 import collections
 import os
 import random
+import re
 import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import CallSupport as calls                                  # noqa: E402
+import MadeStores as made                                    # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
 SHARES = {'p50_ns': 500, 'p90_ns': 900, 'p99_ns': 990, 'p99_9_ns': 999}
@@ -148,7 +150,23 @@ def check_outliers(results, session, found, name, arguments=(), limit=10,
         if (row['calls'], row['max_ns']) != (len(ticks), ticks[-1]):
             wrong.append((row, len(ticks), ticks[-1]))
     results.check(not wrong and not by_caller, what + ': callers', wrong)
+    seen = [session.modules.index(row['module']) if row['module'] else None
+            for row in data['callers']]
+    results.equal([(home, None if home is None else row['caller'])
+                   for home, row in zip(seen, data['callers'])],
+                  expected_callers(done), what + ': order of callers')
     return data
+
+
+def expected_callers(done):
+    """Callers by their slowest call, then by calls, then as they come up in
+    the threads, one after another."""
+    longest, number = {}, collections.Counter()
+    for call in done:
+        caller = call.path[-2] if len(call.path) > 1 else (None, None)
+        longest[caller] = max(longest.get(caller, 0), call.elapsed)
+        number[caller] += 1
+    return sorted(longest, key=lambda one: (-longest[one], -number[one]))
 
 
 def check_range(results, session, found):
@@ -245,6 +263,96 @@ def check_more_names(results, scratch):
         calls.NAMES[:] = names
 
 
+def same_calls(first, count, stands=1):
+    """Records of calls of Draw that take as long as one another, by three
+    callers in turn, of which this is the first.  The clock stands still but
+    for one call in so many."""
+    records, time = [], 1000
+    top = made.TOP - 0x200
+    draw = calls.NAMES.index((0, 'Draw'))
+    for turn in range(count):
+        caller = first + turn % 3
+        for function, place, step, kind in (
+                (caller, top, 7, made.ENTER), (draw, top - 64, 5, made.ENTER),
+                (draw, top - 64, 90, made.EXIT), (caller, top, 3, made.EXIT)):
+            time += step if turn % stands == 0 else 0
+            records.append((time, calls.rva(function) +
+                            9 * (kind == made.EXIT), place, kind))
+    return records
+
+
+def check_workers(results, session, names, spans):
+    """Whoever reads what, the same is said, byte for byte."""
+    for name in names:
+        for options in ([], ['--csv', '--limit', '40'],
+                        ['--general', '--json', '--limit', '1'],
+                        *spans)[:None if name == names[0] else 1]:
+            one, *others = [session.run('outliers', name, *options,
+                                        '--workers', workers)
+                            for workers in ('1', '2', '5')]
+            results.check(others == [one, one], 'workers: %s %s' %
+                          (name, options), [one, others])
+    numbers = []
+    for workers in '1', '2', '5':
+        code, _, errors = session.run('outliers', names[0], '--verbose',
+                                      '--workers', workers)
+        found = re.search(r'records of (\d+) threads in \d+ us by (\d+) work',
+                          errors)
+        numbers.append((code, *map(int, found.groups())) if found else errors)
+    threads = len(session.threads)
+    results.equal(numbers, [(0, threads, min(most, threads))
+                            for most in (1, 2, 5)],
+                  'control: these workers read all threads')
+
+
+def check_ties(results, scratch):
+    """What takes as long is in order of time, of threads, of depth; callers
+    that nothing tells apart are in the order in which they come up."""
+    numbers = random.Random(5)
+    records = calls.random_calls(numbers, 3000)
+    twice = calls.Session(os.path.join(scratch, 'twice'), [records] * 4)
+    found = twice.calls()
+    for workers in '1', '5':
+        check_outliers(results, twice, found, [(0, 'Draw')],
+                       ['--limit', '30', '--workers', workers], 30)
+    check_workers(results, twice, ['Draw'], [])
+    slowest = sorted(call.elapsed for call in found
+                     if call.path[-1] == (0, 'Draw'))[-8:]
+    results.check(len(set(slowest)) <= 2, 'control: there are ties', slowest)
+
+    names = calls.NAMES[:]
+    try:
+        calls.NAMES[:] = [(0, 'From%02d' % number) for number in range(12)]
+        calls.NAMES += [(0, 'Draw')]
+        equal = calls.Session(
+            os.path.join(scratch, 'equal'),
+            [same_calls(first, 3000) for first in (6, 3, 9, 0)],
+            ('game.exe',))
+        found = equal.calls()
+        for workers in '1', '2', '5':
+            check_outliers(results, equal, found, [(0, 'Draw')],
+                           ['--limit', '30', '--workers', workers], 30)
+        check_workers(results, equal, ['Draw'], [])
+        order = [name for _, name in expected_callers(
+            [call for call in found if call.path[-1] == (0, 'Draw')])]
+        results.equal(order, ['From%02d' % caller for caller in
+                              (6, 7, 8, 3, 4, 5, 9, 10, 11, 0, 1, 2)],
+                      'control: the order of callers is that of threads')
+        still = calls.Session(
+            os.path.join(scratch, 'still'),
+            [same_calls(first, 20, 5) for first in (6, 3, 0)], ('game.exe',))
+        found = still.calls()
+        for workers in '1', '5':
+            check_outliers(results, still, found, [(0, 'Draw')],
+                           ['--limit', '40', '--workers', workers], 40)
+        alike = collections.Counter(
+            (call.elapsed, call.begin, call.thread) for call in found
+            if call.path[-1] == (0, 'Draw'))
+        results.check(max(alike.values()) > 3, 'control: the clock stands')
+    finally:
+        calls.NAMES[:] = names
+
+
 def check_texts(results, session):
     """Text is for people; --limit, and when nothing is left."""
     code, text, _ = session.run('outliers', 'Draw', '--limit', '3')
@@ -291,6 +399,14 @@ def main():
         check_names(results, session)
         check_more_names(results, scratch)
         check_texts(results, session)
+        middle = sorted(call.begin for call in found)
+        low, high = middle[len(middle) // 4], middle[len(middle) * 3 // 4]
+        check_workers(results, session,
+                      ['Update', 'plug!Update', 'Dra', 'rawal', 'Load<'],
+                      [['--json', '--from', '%dns' % (low - session.first),
+                        '--to', '%dns' % (high - session.first)],
+                       ['--csv', '--thread', '2']])
+        check_ties(results, scratch)
     return results.finish()
 
 
