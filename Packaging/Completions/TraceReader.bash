@@ -18,6 +18,7 @@ _TraceReader_options()
 --exclude=@file
 --chrono=@file
 --max-bytes=
+--min-free=
 --min-duration=
 --max-depth=
 --clock=tsc,thread,none
@@ -30,6 +31,7 @@ _TraceReader_options()
 --no-symbols
 --help' ;;
     info) echo '--process=
+--all-runs
 --internals
 --symbols=@directory
 --no-cache
@@ -59,6 +61,7 @@ _TraceReader_options()
 --from=
 --to=
 --all
+--all-runs
 --no-index
 --mark-every=
 --lines
@@ -70,6 +73,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     tree) echo '--limit=
 --thread=
@@ -77,6 +81,7 @@ _TraceReader_options()
 --function=
 --exclude=
 --depth=
+--min-duration=
 --per-thread
 --workers=
 --general
@@ -84,6 +89,7 @@ _TraceReader_options()
 --from=
 --to=
 --all
+--all-runs
 --no-index
 --mark-every=
 --subtract-probe
@@ -93,6 +99,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     callers) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -105,6 +112,7 @@ _TraceReader_options()
 --from=
 --to=
 --all
+--all-runs
 --no-index
 --mark-every=
 --symbols=@directory
@@ -113,6 +121,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     callees) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -124,6 +133,7 @@ _TraceReader_options()
 --from=
 --to=
 --all
+--all-runs
 --no-index
 --mark-every=
 --symbols=@directory
@@ -132,15 +142,18 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     outliers) echo '--limit=
 --thread=
 --process=
+--workers=
 --general
 --verbose
 --from=
 --to=
 --all
+--all-runs
 --no-index
 --mark-every=
 --symbols=@directory
@@ -149,6 +162,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     hot) echo '--limit=
 --thread=
@@ -160,6 +174,7 @@ _TraceReader_options()
 --general
 --verbose
 --all
+--all-runs
 --no-index
 --mark-every=
 --min=
@@ -171,6 +186,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     exclude) echo '--module=
 --output=@file
@@ -185,6 +201,7 @@ _TraceReader_options()
 --function=
 --exclude=
 --all
+--all-runs
 --no-index
 --mark-every=
 --static
@@ -195,6 +212,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     threads) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -203,6 +221,7 @@ _TraceReader_options()
 --from=
 --to=
 --all
+--all-runs
 --no-index
 --mark-every=
 --symbols=@directory
@@ -211,6 +230,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     modules) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -219,6 +239,7 @@ _TraceReader_options()
 --from=
 --to=
 --all
+--all-runs
 --no-index
 --mark-every=
 --symbols=@directory
@@ -235,6 +256,7 @@ _TraceReader_options()
 --function=
 --exclude=
 --all
+--all-runs
 --no-index
 --mark-every=
 --symbols=@directory
@@ -243,6 +265,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--names=short,full
 --help' ;;
     replay) echo '--limit=
 --tail=
@@ -250,11 +273,16 @@ _TraceReader_options()
 --process=
 --function=
 --exclude=
+--depth=
+--min-duration=
 --verbose
 --from=
 --to=
 --all
+--all-runs
 --times
+--wall=local,utc
+--open
 --no-index
 --mark-every=
 --symbols=@directory
@@ -262,6 +290,7 @@ _TraceReader_options()
 --csv
 --json
 --raw
+--names=short,full
 --help' ;;
     live) echo '--limit=
 --process=
@@ -271,6 +300,7 @@ _TraceReader_options()
 --count=
 --verbose
 --all
+--all-runs
 --from-start
 --no-index
 --mark-every=
@@ -279,6 +309,7 @@ _TraceReader_options()
 --plain
 --symbols=@directory
 --no-cache
+--names=short,full
 --help' ;;
     ctl) echo '--limit=
 --process=
@@ -290,12 +321,15 @@ _TraceReader_options()
 --process=
 --function=
 --exclude=
+--depth=
+--min-duration=
 --workers=
 --general
 --verbose
 --from=
 --to=
 --all
+--all-runs
 --no-index
 --mark-every=
 --format=folded,chrome,perfetto,fxt,speedscope,callgrind,csv,csv-osr,csv-cap,html
@@ -304,6 +338,7 @@ _TraceReader_options()
 --gzip
 --symbols=@directory
 --no-cache
+--names=short,full
 --help' ;;
     verify) echo '--process=
 --csv
@@ -311,7 +346,9 @@ _TraceReader_options()
 --raw
 --help' ;;
     pack) echo '--process=
+--workers=
 --verbose
+--all-runs
 --output=@file
 --symbols=@directory
 --help' ;;
