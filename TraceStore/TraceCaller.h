@@ -83,15 +83,19 @@ TRACE_CALLER_CHECK TraceTreeCheck;
 TRACE_CALLER_CHECK TraceCallerCheck;
 
 //
-// From now on callers are looked at; and no longer, before TraceStoreAdvance is
-// called.  An exit at Stack says that what has armed the store is over, unless
-// the hook was jumped to: then RSP is above what it was at the entry.
+// From now on callers are looked at, before TraceStoreAdvance is called.
 //
 
 VOID
 TraceCallerArm(
     _Inout_ PTRACE_STORE Store
     );
+
+//
+// An exit at Stack: callers are looked at no longer if the calls are gone that
+// what has armed the store has left.  Where the hook was jumped to, RSP is above
+// what it was at the entry.
+//
 
 VOID
 TraceCallerNoteExit(

@@ -42,8 +42,7 @@ TraceChronoOpen(
     );
 
 //
-// Makes room for a record in it; and appends one, or counts it as lost if there
-// is no room.
+// Makes room for a record in the second store.
 // Store: the thread's store, a tree that has a second store.
 //
 

@@ -17,9 +17,8 @@ Abstract:
 #include "TraceTypes.h"
 
 //
-// Claims a free place for a store, and gives it back. Claims a free store,
-// adding a block of them when none is free. No lock is taken: a thread that is
-// killed in here leaves at worst one store unused.
+// Claims a free store, adding a block of them when none is free.  No lock is
+// taken: a thread that is killed in here leaves at worst one store unused.
 //
 // Returns STATUS_SUCCESS, or the status of allocating memory.
 //
@@ -42,8 +41,8 @@ TraceStoreFree(
     );
 
 //
-// Closes a store that its caller has set to TRACE_STORE_CLOSING; Use is what
-// it was before. Closes a store that nobody uses any more.
+// Closes a store that its caller, who found that nobody uses it any more, has
+// set to TRACE_STORE_CLOSING; Use is what it was before.
 // Reason: a TRACE_REASON_* that says why.
 //
 

@@ -17,10 +17,8 @@ Abstract:
 #include "TraceTypes.h"
 
 //
-// Opens the file unless it is open; and takes the module instance out of it
-// again, when nobody uses the session any more. Makes and maps the control
-// file, unless that has been done, or the user wants none. The worker begins
-// to look at it.
+// Makes and maps the control file, unless that was done or the user wants none;
+// the worker then looks at it.
 //
 // Without a control file everything else goes on.
 //

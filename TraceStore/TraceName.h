@@ -17,10 +17,8 @@ Abstract:
 #include "TraceTypes.h"
 
 //
-// Writes the calling thread's name into the header of a new store. Begin is
-// for a header that is being filled. Refresh reads it again, Serve if it is
-// due: both are the owner's. Watch makes it due from time to time, in all
-// stores: the worker's.
+// Writes the calling thread's name into a new store's header, which is being
+// filled.
 //
 
 VOID

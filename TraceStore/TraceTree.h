@@ -91,15 +91,11 @@ TRACE_TREE_ACTION TraceTreeStart;
 
 TRACE_TREE_ACTION TraceTreeClear;
 
-//
-// Lets the hook push frames again, as far as pages are prepared, unless the
-// store has stopped: after something has set the header's Limit to 0.
-//
-
 typedef VOID (TRACE_TREE_CHANGE)(_Inout_ PTRACE_STORE Store);
 
 //
-// Lets the hook push frames as far as pages are prepared.
+// Lets the hook push frames as far as pages are prepared, unless the store has
+// stopped: after something has set the header's Limit to 0.
 //
 
 TRACE_TREE_CHANGE TraceTreeSetLimit;

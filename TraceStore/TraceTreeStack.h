@@ -47,15 +47,16 @@ Abstract:
 
 #define TREE_HALTED                 (TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED)
 
+//
+// The innermost frame of the stack in use, the first of all if no call is open.
+//
+
 static
 __inline
 PTRACE_FRAME
 TraceTreeTop(
     _In_ PTRACE_STORE Store
     )
-//
-// The innermost frame of the stack in use, the first of all if no call is open.
-//
 {
     return (PTRACE_FRAME)(ULONG_PTR)Store->Header->Cursor;
 }
@@ -82,7 +83,7 @@ TraceTreeUseStack(
 }
 
 //
-// Returns the time stamp.
+// The time stamp that the hook would take now.
 //
 
 static

@@ -10,7 +10,8 @@ Abstract:
     pages present, unmapping them (TraceAdvance.c says when).
 
     The hook's limit never covers a page that has not been touched here, under
-    __try: a disk that is full is met in this file and nowhere else.
+    __try: here the hook's pages meet a full disk.  TraceVolume.c keeps it from
+    coming to that; the control file has checks of its own.
 
     How a page is prepared.  A page of a file that nobody has written yet costs
     the kernel most at its first touch in a view: 7 to 27 ns for each 32 bytes

@@ -40,7 +40,7 @@ typedef struct _READER_INDEX {
     ULONGLONG Due;                  // the number of records for the next one
     ULONGLONG MaximumSize;          // bytes
     ULONGLONG LastTimestamp;        // of the last mark
-    ULONGLONG Offsets[33];          // of marks: see ReaderFindOffsets
+    ULONGLONG Offsets[33];          // of marks: see CallFindOffsets
     PVOID Buffer;                   // for one mark
     ULONG Capacity;                 // of it, 8 bytes each
     ULONG NumberOfUnnamed;          // marks that the file's header lacks
@@ -76,8 +76,8 @@ CallPutIndexCost(
     );
 
 //
-// Adds a mark, which is due; no events may be left to take, and each store's
-// next record is at hand.
+// Adds the mark that is due.  Does nothing, and it stays due, while events are
+// left to take or a store's next record is not at hand.
 //
 
 VOID

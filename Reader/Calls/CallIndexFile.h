@@ -156,8 +156,6 @@ CallHashHeader(
     );
 
 //
-// What tells a store from every other one: a hash of the fields of its header
-// that do not change.
 // Returns a hash of the fields that do not change: which process, thread,
 // stack and module, which of the files, and when it was made.
 //
@@ -168,8 +166,8 @@ CallIdentifyStore(
     );
 
 //
-// Itself, or what the cache has of it. READER_INDEX_UNWIND, if pairing knows
-// the module's image, or 0.
+// READER_INDEX_UNWIND if pairing knows the module's image, itself or from the
+// cache of symbols; else 0.
 //
 
 ULONG
@@ -222,9 +220,8 @@ CallReadOneRecord(
 //
 
 //
-// Reads a mark, whose number is known, into the buffer: it is good until the
-// next one is read. It is whole, and ends before End. NULL: there is none.
-// Reads a mark into the buffer, and sees to it that its parts are in it.
+// Reads a mark into the buffer, where it is good until the next one is read.
+// NULL: it is not whole, has another number, or does not end before End.
 //
 // Stream: the stream, with an index whose file is open.
 // Offset: where the mark is in the file.

@@ -34,7 +34,7 @@ typedef READER_INDEX_RESTORE *PREADER_INDEX_RESTORE;
 
 
 //
-// Undoes ReaderPackKey.
+// Undoes CallPackKey.
 // NumberOfStores: that the mark knows.
 // Packed: the key in the file.
 // Key: (module << 32) | RVA, or 0.

@@ -61,9 +61,8 @@ CallBeginProbe(
     );
 
 //
-// Takes the cost of a pair of hooks from a store's header. Of a pair of hooks
-// in a module, 256ths of a tick: between its time stamps, and in all. 0: not
-// known.
+// Takes from a store's header what a pair of hooks costs, in 256ths of a tick:
+// between its time stamps (Inner), and in all (Total).  0: not known.
 //
 
 VOID

@@ -16,14 +16,10 @@ Abstract:
 #include "CallStream.h"
 
 //
-// Passes over what comes before a time in a stream that was just opened: as
-// fast as SumTallyThread, from a mark of its index if it has one, and with
-// the same frames open as otherwise.  The tally's number of records grows by
-// what was passed over.
-//
-// Reads what comes before a time, or before the last clear if that is later,
-// of which there are no events. The frames that are open then are as if there
-// had been.
+// Passes over what comes before a time, or before the last clear if that is
+// later, in a stream that was just opened: from a mark of its index if it has
+// one, by the fast way, without events.  The frames that are open then are as
+// if there had been events; the tally's number of records grows.
 //
 // Tally: for the sites; what it adds up is of no use. Its lock is free.
 // Stream: the stream, of which nothing has been read; the frames' Function is

@@ -100,39 +100,7 @@ CommandAddNodeToEdge(
     _In_ PCREADER_STATISTICS Node
     )
 {
-    PREADER_STATISTICS Statistics = &Edge->Statistics;
-
-    if (Node->Calls != Node->Abandoned) {
-
-        if (Statistics->Calls == Statistics->Abandoned ||
-            Node->MinimumTicks < Statistics->MinimumTicks) {
-            Statistics->MinimumTicks = Node->MinimumTicks;
-        }
-
-        if (Node->MaximumTicks > Statistics->MaximumTicks) {
-            Statistics->MaximumTicks = Node->MaximumTicks;
-        }
-    }
-
-    Statistics->Calls += Node->Calls;
-    Statistics->SelfTicks += Node->SelfTicks;
-    Statistics->SumHigh += Node->SumHigh;
-    Statistics->SumLow += Node->SumLow;
-    if (Statistics->SumLow < Node->SumLow) {
-        Statistics->SumHigh += 1;
-    }
-
-    Statistics->Abandoned += Node->Abandoned;
-    Statistics->Unfinished += Node->Unfinished;
-    Statistics->Uncertain += Node->Uncertain;
-    Statistics->BegunBefore += Node->BegunBefore;
-    Statistics->InTrees += Node->InTrees;
-    Statistics->AbandonedInTotal += Node->AbandonedInTotal;
-    if (Edge->NumberOfOpenNodes == 0) {
-        Statistics->TotalTicks += Node->TotalTicks;
-        Statistics->AbandonedTicks += Node->AbandonedTicks;
-    }
-
+    CoreAddStatistics(&Edge->Statistics, Node, Edge->NumberOfOpenNodes == 0);
     Edge->NumberOfOpenNodes += 1;
 }
 

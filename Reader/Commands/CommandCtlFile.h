@@ -27,7 +27,6 @@ Abstract:
 //
 
 #define READER_CTL_BUFFER_SIZE  0x10000u
-#define READER_CTL_RECORDS      (READER_CTL_BUFFER_SIZE / TRACE_RECORD_SIZE)
 #define READER_CTL_ACTIONS                                                  \
     (READER_CTL_BUFFER_SIZE / TRACE_CONTROL_ACTION_SIZE)
 #define READER_CTL_PAGE_SIZE    0x1000u

@@ -187,7 +187,7 @@ const READER_OPTION ReaderOptionList[] = {
       "show the source file and line of each function",
       READER_FIELD_NONE },
     { "percentiles", NULL, READER_OPTION_PERCENTILES, NULL,
-      "show the median and the 99th percentile of each function's calls",
+      "show how long 50, 90 and 99 of 100 calls of each function took at most",
       READER_FIELD_NONE },
     { "subtract-probe", NULL, READER_OPTION_PROBE, NULL,
       "subtract the cost of the hooks from the times",

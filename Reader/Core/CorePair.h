@@ -248,4 +248,37 @@ CoreNextEvent(
     _Out_ PCORE_EVENT Event
     );
 
+//
+// Gives a pairing that has just been made the stacks that another one had.
+// Order is that of all but the first by ascending address.  The frames' memory
+// becomes the pairing's, unless this fails.
+//
+//     STATUS_NO_MEMORY, STATUS_INVALID_PARAMETER (the ranges overlap)
+//
+// Stacks: the stacks; [0] is the thread's own.
+// NumberOfStacks: how many there are, 1 at least.
+// Current: the stack of the last record.
+// LastTimestamp: that record's.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CoreRestorePair(
+    _Inout_ PCORE_PAIR Pair,
+    _In_reads_(NumberOfStacks) const CORE_STACK *Stacks,
+    _In_reads_(NumberOfStacks - 1) const ULONG *Order,
+    _In_ ULONG NumberOfStacks,
+    _In_ ULONG Current,
+    _In_ ULONGLONG LastTimestamp
+    );
+
+//
+// The innermost open frame of the stack that ran last; NULL: there is none.
+//
+
+PCORE_FRAME
+CoreCurrentFrame(
+    _In_ const CORE_PAIR *Pair
+    );
+
 #endif // TRACER_CORE_PAIR_H

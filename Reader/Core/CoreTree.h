@@ -160,8 +160,7 @@ CoreRundownTree(
     );
 
 //
-// Notes what is wrong, if it is the first thing. Counts something that is bad,
-// and keeps what it is if it is the first.
+// Counts something that is bad, and keeps what it is if it is the first.
 // FileOffset: of the field that is bad.
 // Object: what it is a field of.
 // Field: its name.
@@ -263,41 +262,6 @@ VOID
 CoreFinishTree(
     _Inout_ PCORE_TREE Tree,
     _In_ ULONGLONG Now
-    );
-
-//
-// Gives a pairing that has just been made the stacks that another one had.
-// Order is that of all but the first by ascending address.  The frames' memory
-// becomes the pairing's, unless this fails.
-//
-//     STATUS_NO_MEMORY, STATUS_INVALID_PARAMETER (the ranges overlap)
-//
-// Stacks: the stacks; [0] is the thread's own.
-// NumberOfStacks: how many there are, 1 at least.
-// Current: the stack of the last record.
-// LastTimestamp: that record's.
-//
-
-_Must_inspect_result_
-NTSTATUS
-CoreRestorePair(
-    _Inout_ PCORE_PAIR Pair,
-    _In_reads_(NumberOfStacks) const CORE_STACK *Stacks,
-    _In_reads_(NumberOfStacks - 1) const ULONG *Order,
-    _In_ ULONG NumberOfStacks,
-    _In_ ULONG Current,
-    _In_ ULONGLONG LastTimestamp
-    );
-
-//
-// Finds the frame that is running. The innermost open frame of the stack that
-// ran last, or NULL.
-// Pair: the pairing.
-//
-
-PCORE_FRAME
-CoreCurrentFrame(
-    _In_ const CORE_PAIR *Pair
     );
 
 #endif // TRACER_CORE_TREE_H

@@ -101,9 +101,8 @@ FunctionFindFunction(
     );
 
 //
-// Puts READER_APART_SUFFIX behind a function's name, unless it is there. Says
-// in a function's name that what is in its self time may be other functions'
-// of the same thread.
+// Puts READER_APART_SUFFIX behind a function's name, unless it is there: its
+// self time may contain other functions' of the same thread.
 //
 
 _Must_inspect_result_

@@ -172,9 +172,8 @@ SymbolFindSourceLine(
     );
 
 //
-// Says what is known of the image's code and stack frames. The image's code
-// and unwind data; NULL when the image is not there or not the one that was
-// traced.
+// The image's code and unwind data; NULL when the image is not there or not the
+// one that was traced.
 //
 
 _Ret_maybenull_
