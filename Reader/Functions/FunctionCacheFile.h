@@ -31,7 +31,7 @@ Abstract:
 // Counts the formats, and the rules by which names are made.
 //
 
-#define READER_CACHE_VERSION 3u
+#define READER_CACHE_VERSION 4u
 
 #define READER_CACHE_MULTIPLIER 0x9E3779B97F4A7C15ULL
 

@@ -885,6 +885,7 @@ BOOLEAN
 ImageFindPdbPublic(
     PCREADER_COFF Table,
     ULONG Rva,
+    ULONG Number,
     PCSZ *Name,
     PULONG NameLengthInBytes
     )
@@ -911,11 +912,12 @@ ImageFindPdbPublic(
         }
     }
 
-    if (First == Table->NumberOfEntries ||
-        Table->Entries[First].Rva != Rva) {
+    if (Number >= Table->NumberOfEntries - First ||
+        Table->Entries[First + Number].Rva != Rva) {
         return FALSE;
     }
 
+    First += Number;
     *Name = Table->Names + Table->Entries[First].NameOffset;
     *NameLengthInBytes = Table->Entries[First].NameLength;
     return TRUE;

@@ -88,8 +88,9 @@ ImageLoadPdbFunctions(
     );
 
 //
-// The public name at an address, as a linker knows it.
+// A public name at an address, as a linker knows it.
 // Table: the functions.
+// Number: which of them, from 0.
 // NameLengthInBytes: its length without the terminator.
 // Returns TRUE if there is one; otherwise nothing is written.
 //
@@ -99,6 +100,7 @@ BOOLEAN
 ImageFindPdbPublic(
     _In_ PCREADER_COFF Table,
     _In_ ULONG Rva,
+    _In_ ULONG Number,
     _Outptr_ PCSZ *Name,
     _Out_ PULONG NameLengthInBytes
     );

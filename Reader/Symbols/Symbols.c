@@ -437,6 +437,263 @@ SymbolFindFolded(
     }
 }
 
+//
+// Goes over a word that says what a type is, which some texts have.
+//
+
+static
+BOOLEAN
+SymbolSkipTypeWord(
+    _In_reads_(LengthInBytes) PCSZ Name,
+    _In_ ULONG LengthInBytes,
+    _Inout_ PULONG Index
+    )
+{
+    static const PCSZ Words[] = { "class ", "struct ", "union ", "enum " };
+    ULONG Length;
+    ULONG Word;
+
+    if (*Index != 0 && Name[*Index - 1] != '<' && Name[*Index - 1] != ',' &&
+        Name[*Index - 1] != '(' && Name[*Index - 1] != ' ') {
+        return FALSE;
+    }
+
+    for (Word = 0; Word < RTL_NUMBER_OF(Words); Word++) {
+
+        Length = RtlLengthOfString(Words[Word]);
+        if (LengthInBytes - *Index > Length &&
+            RtlAreBytesEqual(Name + *Index, Words[Word], Length)) {
+            *Index += Length;
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+//
+// Takes the next character of a C++ name, without what the name has in some
+// texts and not in others: blanks, and the words that say what a type is.
+// Index: where it may be; moved behind it.
+// Returns 0 at the end.
+//
+
+static
+CHAR
+SymbolNextSign(
+    _In_reads_(LengthInBytes) PCSZ Name,
+    _In_ ULONG LengthInBytes,
+    _Inout_ PULONG Index
+    )
+{
+    while (*Index < LengthInBytes) {
+        if (Name[*Index] == ' ') {
+            *Index += 1;
+        } else if (!SymbolSkipTypeWord(Name, LengthInBytes, Index)) {
+            break;
+        }
+    }
+
+    if (*Index >= LengthInBytes) {
+        return 0;
+    }
+
+    *Index += 1;
+    return Name[*Index - 1];
+}
+
+//
+// Finds where the parameters begin in a readable name that has some: the
+// bracket that belongs to its last one.
+// Returns 0 if there are none.
+//
+
+static
+ULONG
+SymbolFindParameters(
+    _In_reads_(LengthInBytes) PCSZ Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Depth = 0;
+    ULONG Index = LengthInBytes;
+
+    while (Index != 0 && Text[Index - 1] != ')') {
+        Index -= 1;
+    }
+
+    while (Index != 0) {
+
+        Index -= 1;
+        if (Text[Index] == ')') {
+            Depth += 1;
+        } else if (Text[Index] == '(') {
+            Depth -= 1;
+            if (Depth == 0) {
+                return Index;
+            }
+        }
+    }
+
+    return 0;
+}
+
+//
+// Is a function's name that of a readable text, as far as its parameters?  A
+// return type may stand before it there.
+//
+
+static
+BOOLEAN
+SymbolIsNameOf(
+    _In_ const READER_SYMBOL *Symbol,
+    _In_reads_(LengthInBytes) PCSZ Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Start = 0;
+    ULONG First;
+    ULONG Second;
+    CHAR Other;
+    CHAR Sign;
+
+    for (;;) {
+
+        First = 0;
+        Second = Start;
+        do {
+            Sign = SymbolNextSign(Symbol->Name, Symbol->LengthInBytes, &First);
+            Other = SymbolNextSign(Text, LengthInBytes, &Second);
+        } while (Sign == Other && Sign != 0);
+
+        if (Sign == Other) {
+            return TRUE;
+        }
+
+        //
+        // Behind the next blank, of which there are few outside of brackets.
+        //
+
+        while (Start < LengthInBytes && Text[Start] != ' ' &&
+               Text[Start] != '<') {
+            Start += 1;
+        }
+
+        if (Start == LengthInBytes || Text[Start] == '<') {
+            return FALSE;
+        }
+
+        Start += 1;
+    }
+}
+
+//
+// Writes parameters as names from other sources have them: "(int*, A const&)
+// const" for "(int *,struct A const &)const", and "()" for "(void)".
+// Target: room for twice as much.
+// Returns the number of bytes.
+//
+
+static
+ULONG
+SymbolWriteParameters(
+    _In_reads_(LengthInBytes) PCSZ Text,
+    _In_ ULONG LengthInBytes,
+    _Out_writes_(2 * LengthInBytes) PCHAR Target
+    )
+{
+    ULONG Index = 0;
+    ULONG Length = 0;
+    CHAR Next;
+
+    if (LengthInBytes >= 6 && RtlAreBytesEqual(Text, "(void)", 6)) {
+        Target[0] = '(';
+        Length = 1;
+        Index = 5;
+    }
+
+    while (Index < LengthInBytes) {
+
+        if (SymbolSkipTypeWord(Text, LengthInBytes, &Index)) {
+            continue;
+        }
+
+        Next = Index + 1 < LengthInBytes ? Text[Index + 1] : 0;
+        if (Text[Index] != ' ' || (Next != '*' && Next != '&')) {
+            Target[Length] = Text[Index];
+            Length += 1;
+        }
+
+        if ((Text[Index] == ',' && Next != ' ') ||
+            (Text[Index] == ')' && Next >= 'a' && Next <= 'z')) {
+            Target[Length] = ' ';
+            Length += 1;
+        }
+
+        Index += 1;
+    }
+
+    return Length;
+}
+
+//
+// Puts a function's parameters behind its name, if a public symbol at its
+// address has it with them.  Functions that a linker has folded have several
+// there.  A PDB has none of functions that other objects cannot call.
+// Symbol: the function, by the name of its debugging information.
+// Without memory it stays as it is.
+//
+
+static
+VOID
+SymbolAddParameters(
+    _Inout_ PREADER_SYMBOLS Symbols,
+    _Inout_ PREADER_SYMBOL Symbol
+    )
+{
+    PCHAR Name;
+    PCSZ Public;
+    PCSZ Text;
+    ULONG Length;
+    ULONG Number;
+    ULONG Parameters;
+    ULONG PublicLength;
+
+    for (Number = 0; Number <= READER_MAXIMUM_FOLDED; Number++) {
+
+        if (!ImageFindPdbPublic(&Symbols->Pdb,
+                                Symbol->StartRva,
+                                Number,
+                                &Public,
+                                &PublicLength)) {
+            return;
+        }
+
+        SymbolUndecorate(&Symbols->Undecorator,
+                         Public,
+                         PublicLength,
+                         &Text,
+                         &Length);
+        Parameters = Text != Public ? SymbolFindParameters(Text, Length) : 0;
+        if (Parameters == 0 || !SymbolIsNameOf(Symbol, Text, Parameters)) {
+            continue;
+        }
+
+        Text += Parameters;
+        Length -= Parameters;
+        Name = SymbolReserveText(Symbols, Symbol->LengthInBytes + 2 * Length);
+        if (Name == NULL) {
+            return;
+        }
+
+        RtlCopyBytes(Name, Symbol->Name, Symbol->LengthInBytes);
+        Symbol->Name = Name;
+        Symbol->LengthInBytes +=
+            SymbolWriteParameters(Text, Length, Name + Symbol->LengthInBytes);
+        return;
+    }
+}
+
 _Use_decl_annotations_
 BOOLEAN
 SymbolFindSymbol(
@@ -470,6 +727,7 @@ SymbolFindSymbol(
     if (Table == &Symbols->Pdb) {
         ImageFindPdbPublic(Table,
                            Found.StartRva,
+                           0,
                            &Found.RawText,
                            &Found.LinkageLengthInBytes);
     } else if (Table->Kind == ReaderCoffKindSymbols) {
@@ -496,6 +754,10 @@ SymbolFindSymbol(
     }
 
     SymbolFindFolded(Symbols, Table, &Found);
+    if (Table == &Symbols->Pdb) {
+        SymbolAddParameters(Symbols, &Found);
+    }
+
     *Symbol = Found;
     return TRUE;
 }

@@ -70,8 +70,15 @@ FuzzCheckFunctions(
             FUZZ_CHECK(strlen(Name) == Length);
         }
 
-        if (ImageFindPdbPublic(Table, FUZZ_TEXT_RVA + Index, &Name, &Length)) {
+        Count = 0;
+        while (Count < FUZZ_MAXIMUM_NAMES &&
+               ImageFindPdbPublic(Table,
+                                  FUZZ_TEXT_RVA + Index,
+                                  Count,
+                                  &Name,
+                                  &Length)) {
             FUZZ_CHECK(strlen(Name) == Length);
+            Count += 1;
         }
 
         Cookie = 0;

@@ -137,7 +137,7 @@ def parse(data):
     """A cache: (modules, (module, type, key) -> values, texts in place)."""
     (magic, version, modules, entries, texts, size) = struct.unpack_from(
         '<8s2I3Q', data)
-    assert magic == b'TRCCACHE' and version == 3 and size == len(data)
+    assert magic == b'TRCCACHE' and version == 4 and size == len(data)
     assert struct.unpack_from('<Q', data, 56)[0] == checksum(data)
     assert HEADER + MODULE * modules + ENTRY * entries + texts == size
     blob = data[size - texts:]

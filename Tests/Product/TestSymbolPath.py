@@ -5,7 +5,8 @@ by name; that the image itself is found on another machine; functions that a
 linker has folded.
 
 PDBs are made by clang-cl and lld-link.  Names are compared with those of
-llvm-symbolizer, identities with those of llvm-pdbutil.
+llvm-symbolizer, parameters with those of llvm-undname, identities with those of
+llvm-pdbutil.
 """
 
 import csv
@@ -20,6 +21,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import MadeStores as made                                    # noqa: E402
 import StoreSupport as support                               # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
@@ -28,6 +30,8 @@ LLD = 'lld-link-19'
 PDBUTIL = 'llvm-pdbutil-19'
 GXX = 'x86_64-w64-mingw32-g++'
 SYMBOLIZER = 'llvm-symbolizer-19'
+UNDNAME = ('llvm-undname-19', '--no-calling-convention',
+           '--no-access-specifier', '--no-return-type', '--no-member-type')
 CLANG_CL = (programs.CLANG, '--driver-mode=cl',
             '--target=x86_64-pc-windows-msvc', '/nologo', '/c', '/O1', '/Ob0',
             '/GS-', '/Gy', '/Zl', '/Zi', '/GR-', '/std:c++17')
@@ -114,6 +118,11 @@ int main() { return Alpha(1) + Beta(2) + Gamma(3) == 0; }
 '''
 
 
+def without_noise(name):
+    """A name as all tools have it."""
+    return re.sub(r'\b(class|struct|union|enum) | ', '', name)
+
+
 class Build:
     """A program of clang-cl's in a folder of its own."""
 
@@ -147,6 +156,37 @@ class Build:
         return [(struct.unpack_from('<I', data, header + 24 + size +
                                     40 * (int(section) - 1) + 12)[0] +
                  int(offset), name) for name, section, offset in found]
+
+    def readable(self):
+        """(RVA, name, parameters) of each function: the parameters of its
+        public symbol, by llvm-undname; '' where there is none, or one that
+        Wine's UnDecorateSymbolName cannot read (an empty pack)."""
+        text = subprocess.run([PDBUTIL, 'dump', '-publics', self.pdb],
+                              capture_output=True, text=True).stdout
+        places = re.findall(r'S_PUB32 \[.*?\] `(\?.*)`\n *flags = function, '
+                            r'addr = (\d+):(\d+)', text)
+        texts = subprocess.run(UNDNAME, capture_output=True, text=True,
+                               input=''.join(name + '\n' for name, _, _ in
+                                             places)).stdout.strip().split('\n\n')
+        with open(self.image, 'rb') as file:
+            data = file.read()
+        header, = struct.unpack_from('<I', data, 60)
+        size, = struct.unpack_from('<H', data, header + 20)
+        publics = {}
+        for (name, section, offset), shown in zip(places, texts):
+            base, = struct.unpack_from('<I', data, header + 24 + size +
+                                       40 * (int(section) - 1) + 12)
+            if '$$V' not in name:
+                publics[base + int(offset)] = without_noise(
+                    shown.split('\n')[1])
+        result = []
+        for rva, name in self.functions():
+            parameters = ''
+            public = publics.get(rva, '')
+            if public.startswith(without_noise(name) + '('):
+                parameters = public[len(without_noise(name)):]
+            result.append((rva, name, parameters.replace('(void)', '()')))
+        return result
 
     def identity(self):
         """As the warning shows it, by llvm-pdbutil."""
@@ -201,9 +241,20 @@ def check_names(results, scratch, build):
         answer = Answer(scratch, build.image, rvas, *options)
         results.check(answer.source == PDB and answer.warning == '',
                       f'{what}: the PDB', [answer.source, answer.warning])
-        results.equal(answer.names, [name for _, name in functions],
+        readable = build.readable()
+        results.check(sum(parameters != '' for _, _, parameters in readable)
+                      > 12, f'{what}: there are parameters', readable)
+        if options:                     # nothing undecorates the publics
+            readable = [(rva, name, '') for rva, name, _ in readable]
+        results.equal([name[:len(plain)] for name, (_, plain, _) in
+                       zip(answer.names, readable)],
+                      [name for _, name in functions],
                       f'{what}: those of llvm-pdbutil')
-        wrong = [(o, t) for o, t in zip(answer.names, theirs)
+        results.equal([without_noise(name[len(plain):]) for
+                       name, (_, plain, _) in zip(answer.names, readable)],
+                      [parameters for _, _, parameters in readable],
+                      f'{what}: the parameters of llvm-undname')
+        wrong = [(o, t) for (_, o, _), t in zip(readable, theirs)
                  if t and o != t.split('(')[0] and
                  not t.startswith(o.rstrip('>'))]
         results.check(len(theirs) == len(rvas) and not wrong,
@@ -232,6 +283,8 @@ def check_paths(results, scratch, build, other):
     def ask(what, image, source, warning, *options, **more):
         answer = Answer(scratch, image, [rva], *options, **more)
         wanted = name if source == PDB else 'cfunc'
+        if source == PDB and '--no-dbghelp' not in options:
+            wanted += '(int&, int const*) const'
         results.check(answer.source == source and answer.names == [wanted],
                       f'{what}: names', [answer.text])
         if warning is None:
@@ -327,6 +380,7 @@ def check_paths(results, scratch, build, other):
 def check_moved_image(results, scratch, build, other):
     """The image is looked for in the folders, too."""
     rva, name = build.functions()[0]
+    name += '(int)'
     gone = 'C:\\gone\\Program.exe'
     windows = programs.windows_path
     ask = Answer(scratch, build.image, [rva], '--recorded', gone)
@@ -408,6 +462,49 @@ def check_moved_image(results, scratch, build, other):
                  windows(other.image), '--symbols', windows(build.folder))
     results.check(ask.source == PDB and ask.names == [name],
                   'a rebuilt image where it was', [ask.text])
+
+
+def check_overloads(results, scratch, build):
+    """Functions that only their parameters tell apart are two, and each can
+    be chosen."""
+    functions = [(rva, name) for rva, name in build.functions()
+                 if name == 'ns::f']
+    results.equal(len(functions), 2, 'overloads: there are two')
+    with open(build.image, 'rb') as file:
+        data = file.read()
+    header, = struct.unpack_from('<I', data, 60)
+    stamp, = struct.unpack_from('<I', data, header + 8)
+    size, = struct.unpack_from('<I', data, header + 24 + 56)
+    path = programs.windows_path(build.image).encode()
+    records, time = [], 1000
+    for number, (rva, _) in enumerate(functions):
+        for _ in range(number + 1):
+            records += [(time, rva + 3, made.TOP - 128, made.ENTER),
+                        (time + 5, rva + 3, made.TOP - 128, made.EXIT)]
+            time += 10
+    session = os.path.join(scratch, 'overloads')
+    os.makedirs(session)
+    made.write(os.path.join(session, 'Program.exe-1-0.trace'), records,
+               at0x80=struct.pack('<II', 1, 0),
+               at0x128=struct.pack('<II', size, stamp),
+               at0x148=struct.pack('<4I', *(4 * [len(path)])),
+               at0x200=path, at0x620=path)
+    rows, _ = report(session)
+    names = ['ns::f(char const*, double)', 'ns::f(int)']
+    results.equal(sorted(rows), names, 'overloads: two rows')
+    results.equal(sorted(row['calls'] for row in rows.values()), ['1', '2'],
+                  'overloads: their calls')
+    for name, row in rows.items():
+        code, text, errors = support.reader('callers', '--json', name,
+                                            programs.windows_path(session))
+        found = json.loads(text)['callers'] if text else []
+        results.check(code == 0 and found and found[0]['function'] == name and
+                      str(found[0]['calls']) == row['calls'],
+                      'overloads: callers ' + name, [text, errors])
+    code, text, errors = support.reader('callers', 'ns::f',
+                                        programs.windows_path(session))
+    results.check(code == 1 and all(name in errors for name in names),
+                  'overloads: both are named', [code, text, errors])
 
 
 def check_folded(results, scratch):
@@ -550,6 +647,7 @@ def main():
         check_names(results, scratch, build)
         check_paths(results, scratch, build, other)
         check_moved_image(results, scratch, build, other)
+        check_overloads(results, scratch, build)
         check_folded(results, scratch)
         check_reader(results, scratch)
     return results.finish()
