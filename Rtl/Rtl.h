@@ -327,7 +327,8 @@ struct _RTL_WRITER {
     PCHAR Buffer;
     ULONG CapacityInBytes;
     ULONG LengthInBytes;
-    PVOID Layout;                   // the owner's; NULL until it sets it
+    PVOID Layout;                   // these two are the owner's; NULL until
+    PVOID Colors;                   // it sets them
 };
 
 //

@@ -68,6 +68,7 @@ Abstract:
 #define READER_OPTION_MIN_DURATION 0x1000000000000ULL
 #define READER_OPTION_OPEN        0x2000000000000ULL
 #define READER_OPTION_WALL        0x4000000000000ULL
+#define READER_OPTION_COLOR       0x200000000000000ULL
 
 //
 // What all commands take that read records and name functions.
@@ -92,6 +93,14 @@ Abstract:
 
 #define READER_NAMES_SHORT      0u
 #define READER_NAMES_FULL       1u
+
+//
+// --color, in the order of its words.
+//
+
+#define READER_COLOR_AUTO       0u
+#define READER_COLOR_ALWAYS     1u
+#define READER_COLOR_NEVER      2u
 
 //
 // Records from one mark of an index to the next: 1 MiB of them.
@@ -186,6 +195,7 @@ typedef struct _READER_OPTIONS {
     PCSZ ExcludeListUtf8;
     ULONG Width;                    // of tables in text; READER_WIDTH_*
     ULONG FunctionNames;            // READER_NAMES_*
+    ULONG Color;                    // READER_COLOR_*
     PCWSTR Settings[ReaderSettingCount];    // of run; NULL: not given
     PCWSTR Program;                 // of run: what follows the program, as it
                                     // was given

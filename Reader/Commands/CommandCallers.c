@@ -693,7 +693,7 @@ CommandCallees(
     "function's total; with recursion the shares add up to more than 100.\n"
 
 #define READER_EDGE_OPTIONS                                                 \
-    (READER_OPTION_FORMAT | READER_OPTION_WIDTH |                          \
+    (READER_OPTION_FORMAT | READER_OPTION_WIDTH | READER_OPTION_COLOR |    \
      READER_OPTION_SORT | READER_OPTION_LIMIT |                             \
      READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |         \
      READER_OPTION_WORKERS | READER_OPTION_GENERAL |                        \

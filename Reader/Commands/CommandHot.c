@@ -923,6 +923,7 @@ const READER_COMMAND ReaderHotCommand = {
     "  TraceReader report --exclude @costly.txt SESSION\n"
     "  TraceReader hot --exclude-list fast.list SESSION\n",
     READER_OPTION_WIDTH |
+        READER_OPTION_COLOR |
         READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL | READER_OPTION_VERBOSE |

@@ -127,6 +127,7 @@ CommandMain(
 {
     PCREADER_COMMAND Command = NULL;
     READER_OPTIONS Options;
+    READER_COLORS Colors;
     BOOLEAN IsHelp;
     BOOLEAN IsRun;
     ULONG ExitCode;
@@ -193,10 +194,15 @@ CommandMain(
                                     &IsHelp);
         if (IsRun) {
             CommandBeginLayout(Context, Command, &Options);
+            if ((Command->Options & READER_OPTION_COLOR) != 0) {
+                OutputBeginColors(Context, &Options, &Colors);
+            }
+
             ExitCode = Command->Routine(Context, &Options);
             Context->Allocator->Free(Context->Allocator->Context,
                                      Context->Output->Layout);
             Context->Output->Layout = NULL;
+            Context->Output->Colors = NULL;
         }
 
         CommandFreeOptions(Context, &Options);

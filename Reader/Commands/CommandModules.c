@@ -500,6 +500,7 @@ const READER_COMMAND ReaderModulesCommand = {
     "  TraceReader modules SESSION\n"
     "  TraceReader modules --sort calls --json SESSION\n",
     READER_OPTION_WIDTH |
+        READER_OPTION_COLOR |
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         (READER_OPTIONS_OF_READING & ~READER_OPTION_NAMES),

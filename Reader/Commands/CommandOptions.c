@@ -30,6 +30,12 @@ static const PCSZ ReaderSortNames[] = {
     "name"
 };
 
+static const PCSZ ReaderColorNames[] = {
+    "auto",
+    "always",
+    "never"
+};
+
 static const PCSZ ReaderZoneNames[] = {
     "local",
     "utc"
@@ -276,6 +282,9 @@ const READER_OPTION ReaderOptionList[] = {
     { "names", "KIND", READER_OPTION_NAMES, NULL,
       "short names of functions (the default on a terminal), or full ones",
       READER_FIELD_WORD(FunctionNames, ReaderNamesNames) },
+    { "color", "WHEN", READER_OPTION_COLOR, NULL,
+      "colours: auto (on a terminal, without NO_COLOR), always or never",
+      READER_FIELD_WORD(Color, ReaderColorNames) },
     { "directory", "DIR", READER_OPTION_SETTING, "a directory's path",
       "where the session goes (default: %LOCALAPPDATA%\\Tracer)",
       READER_FIELD_SETTING(ReaderSettingOfDirectory) },

@@ -535,6 +535,13 @@ CommandReplayPutText(
         }
 
         RtlWriteText(Writer, IsLeaf ? ";" : " {");
+        if (!Event->IsTailCall && !Event->IsOpenBefore &&
+            (!IsLeaf || Line->Last.Kind == CoreEventExit)) {
+            RtlWriteText(Writer, "\n");
+            return;
+        }
+
+        OutputSetColor(Writer, ReaderColorFaint);
         if (Event->IsTailCall) {
             RtlWriteText(Writer, " /* tail call */");
         }
@@ -551,27 +558,30 @@ CommandReplayPutText(
                          ReaderEventNames[Line->Last.Kind]);
         }
 
-        RtlWriteText(Writer, "\n");
-        break;
-
-    case CoreEventExit:
-        RtlWriteText(Writer, "} /* ");
-        RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
-        RtlWriteText(Writer, " */\n");
         break;
 
     case CoreEventUnmatched:
+        OutputSetColor(Writer, ReaderColorFaint);
         RtlWriteText(Writer, "/* exit without an entry: ");
         RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
-        RtlWriteText(Writer, " */\n");
+        RtlWriteText(Writer, " */");
         break;
 
     default:
-        RtlWriteText(Writer, "} /* ");
+        RtlWriteText(Writer, "} ");
+        OutputSetColor(Writer, ReaderColorFaint);
+        RtlWriteText(Writer, "/* ");
         RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
-        RtlWriteText(Writer, ", %s */\n", ReaderEventNames[Event->Kind]);
+        if (Event->Kind != CoreEventExit) {
+            RtlWriteText(Writer, ", %s", ReaderEventNames[Event->Kind]);
+        }
+
+        RtlWriteText(Writer, " */");
         break;
     }
+
+    OutputSetColor(Writer, ReaderColorNone);
+    RtlWriteText(Writer, "\n");
 }
 
 
@@ -1050,6 +1060,7 @@ CommandReplay(
     }
 
     if (Options->Format == ReaderFormatText) {
+        OutputSetColor(Context->Output, ReaderColorTitle);
         if (Replay.ShowsWall) {
             BaseWriteDay(Context->Output, Replay.FirstWallTime);
             RtlWriteText(Context->Output, " %*s", Options->IsWallUtc ? 4 : 1, "");
@@ -1060,12 +1071,14 @@ CommandReplay(
             RtlWriteText(Context->Output, "%17s ", "Time");
         }
         RtlWriteText(Context->Output,
-                     "%*s %s%8s   %s\n",
+                     "%*s %s%8s   %s",
                      READER_TIME_WIDTH,
                      "Duration",
                      Replay.Output.HasProcesses ? "Process" : "",
                      "Thread",
                      "Function");
+        OutputSetColor(Context->Output, ReaderColorNone);
+        RtlWriteText(Context->Output, "\n");
     } else {
         OutputBeginTable(&Replay.Output,
                          Replay.ShowsWall ? &ReaderReplayWallTable
@@ -1154,7 +1167,8 @@ const READER_COMMAND ReaderReplayCommand = {
     "  TraceReader replay --from 20ms --to 21ms --times SESSION\n"
     "  TraceReader replay --min-duration 1ms --depth 5 SESSION\n"
     "  TraceReader replay --function Game::Load --json SESSION\n",
-    READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
+    READER_OPTION_COLOR |
+        READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
         READER_OPTION_TAIL | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_TIMES | READER_OPTION_OPEN |

@@ -88,27 +88,62 @@ typedef BOOL (WINAPI READER_GET_SCREEN_BUFFER_INFO)(
 typedef READER_GET_SCREEN_BUFFER_INFO *PREADER_GET_SCREEN_BUFFER_INFO;
 
 
+//
+// Asks a console for its screen's buffer.
+//
+
+_Success_(return != FALSE)
+static
+BOOLEAN
+OutputQueryScreen(
+    _In_ const RTL_WRITER *Writer,
+    _Out_ PCONSOLE_SCREEN_BUFFER_INFO Information
+    )
+{
+    static const PCSZ Name = "GetConsoleScreenBufferInfo";
+    PVOID Routine = NULL;
+    HMODULE Module;
+
+    if (!Writer->IsConsole) {
+        return FALSE;
+    }
+
+    Module = Writer->Rtl->LoadLibraryExW(L"kernel32.dll", NULL, 0);
+    return Module != NULL &&
+           RtlLoadSymbols(Module, &Name, &Routine, 1, NULL) == 0 &&
+           ((PREADER_GET_SCREEN_BUFFER_INFO)Routine)(Writer->Handle,
+                                                     Information);
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+OutputQueryAttributes(
+    const RTL_WRITER *Writer,
+    PUSHORT Attributes
+    )
+{
+    CONSOLE_SCREEN_BUFFER_INFO Information;
+
+    if (!OutputQueryScreen(Writer, &Information)) {
+        return FALSE;
+    }
+
+    *Attributes = Information.wAttributes;
+    return TRUE;
+}
+
+
 _Use_decl_annotations_
 ULONG
 OutputQueryTerminalWidth(
     const RTL_WRITER *Writer
     )
 {
-    static const PCSZ Name = "GetConsoleScreenBufferInfo";
     CONSOLE_SCREEN_BUFFER_INFO Information;
-    PVOID Routine = NULL;
-    HMODULE Module;
     LONG Width;
 
-    if (!Writer->IsConsole) {
-        return 0;
-    }
-
-    Module = Writer->Rtl->LoadLibraryExW(L"kernel32.dll", NULL, 0);
-    if (Module == NULL ||
-        RtlLoadSymbols(Module, &Name, &Routine, 1, NULL) != 0 ||
-        !((PREADER_GET_SCREEN_BUFFER_INFO)Routine)(Writer->Handle,
-                                                   &Information)) {
+    if (!OutputQueryScreen(Writer, &Information)) {
         return 0;
     }
 
@@ -486,11 +521,16 @@ OutputWriteShare(
         return;
     }
 
-    for (Index = 0; Index < Halves / 2; Index++) {
-        RtlWriteText(Writer, READER_BAR_FULL);
+    if (Halves != 0) {
+        OutputSetColor(Writer, ReaderColorBar);
+        for (Index = 0; Index < Halves / 2; Index++) {
+            RtlWriteText(Writer, READER_BAR_FULL);
+        }
+
+        RtlWriteText(Writer, Halves % 2 != 0 ? READER_BAR_HALF : "");
+        OutputSetColor(Writer, ReaderColorNone);
     }
 
-    RtlWriteText(Writer, Halves % 2 != 0 ? READER_BAR_HALF : "");
     OutputWriteBlanks(Writer,
                       READER_GRID_BAR - Halves / 2 - Halves % 2 +
                           READER_GRID_GAP);
@@ -519,7 +559,8 @@ OutputWriteBranch(
         return 0;
     }
 
-    if (Cell->Depth > 60 || 4 * Cell->Depth > Width) {
+    if (Cell->Depth > 60 ||
+        (4 * Cell->Depth > Width && 2 * Cell->Depth + Cell->Cells > Width)) {
         RtlInitializeBufferWriter(&Level, Text, sizeof(Text));
         RtlWriteText(&Level, "[%u] ", Cell->Depth);
         if (Level.LengthInBytes >= Width) {
@@ -534,6 +575,7 @@ OutputWriteBranch(
         return Index + Level.LengthInBytes;
     }
 
+    OutputSetColor(Writer, ReaderColorFaint);
     for (Index = 1; Index <= Cell->Depth; Index++) {
         if (!Grid->IsWhole) {
             RtlWriteText(Writer, "  ");
@@ -547,7 +589,29 @@ OutputWriteBranch(
         }
     }
 
+    OutputSetColor(Writer, ReaderColorNone);
     return 2 * Cell->Depth;
+}
+
+
+//
+// The colour of a difference.
+//
+
+static
+READER_COLOR
+OutputColorOfCell(
+    _In_ const READER_GRID_COLUMN *Column,
+    _In_ const READER_GRID_CELL *Cell
+    )
+{
+    if ((Column->Column->Type != ReaderColumnSigned &&
+         Column->Column->Type != ReaderColumnSignedTime) ||
+        Cell->Value == 0) {
+        return ReaderColorNone;
+    }
+
+    return (LONGLONG)Cell->Value > 0 ? ReaderColorMore : ReaderColorLess;
 }
 
 
@@ -574,6 +638,11 @@ OutputWriteGridRow(
     ULONG Last = 0;
     ULONG Index;
     BOOLEAN HasShare = Grid->HasShare;
+    READER_COLOR Color;
+
+    if (Cells == NULL) {
+        OutputSetColor(Writer, ReaderColorTitle);
+    }
 
     for (Index = 0; Index < Grid->NumberOfColumns; Index++) {
         if (Grid->Columns[Index].IsShown) {
@@ -632,7 +701,17 @@ OutputWriteGridRow(
             Size = OutputMeasureCells(Text, Length);
             Used = Size < Width ? Width - Size : 0;
             OutputWriteBlanks(Writer, Used);
+            Color = Cells != NULL ? OutputColorOfCell(Column, &Cells[Index])
+                                  : ReaderColorNone;
+            if (Color != ReaderColorNone) {
+                OutputSetColor(Writer, Color);
+            }
+
             RtlWriteBytes(Writer, Text, Length);
+            if (Color != ReaderColorNone) {
+                OutputSetColor(Writer, ReaderColorNone);
+            }
+
             Used += Size;
         } else {
             Used = Cells != NULL && Index == Grid->Name
@@ -647,6 +726,10 @@ OutputWriteGridRow(
             OutputWriteBlanks(Writer, Size);
             Position += Size;
         }
+    }
+
+    if (Cells == NULL) {
+        OutputSetColor(Writer, ReaderColorNone);
     }
 
     RtlWriteText(Writer, "\n");

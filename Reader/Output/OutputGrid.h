@@ -35,6 +35,17 @@ OutputQueryTerminalWidth(
     );
 
 //
+// The colours in which a terminal shows text now.  FALSE: it is none.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+OutputQueryAttributes(
+    _In_ const RTL_WRITER *Writer,
+    _Out_ PUSHORT Attributes
+    );
+
+//
 // Makes a grid, to be the Layout of the writer of documents; the caller frees
 // it with the allocator.  NULL: no memory.
 // Width: cells, between the two bounds.

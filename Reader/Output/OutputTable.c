@@ -566,6 +566,7 @@ OutputBeginTable(
             break;
         }
 
+        OutputSetColor(Writer, ReaderColorTitle);
         IsFirst = TRUE;
         for (Index = 0; Index < Table->NumberOfColumns; Index++) {
 
@@ -596,6 +597,7 @@ OutputBeginTable(
             IsFirst = FALSE;
         }
 
+        OutputSetColor(Writer, ReaderColorNone);
         RtlWriteText(Writer, "\n");
         break;
     }
@@ -692,7 +694,9 @@ OutputBeginCell(
         }
 
         if (Table->IsList) {
+            OutputSetColor(Writer, ReaderColorTitle);
             RtlWriteText(Writer, "%-18s  ", (*Column)->Title);
+            OutputSetColor(Writer, ReaderColorNone);
             return TRUE;
         }
 

@@ -16,6 +16,7 @@ Abstract:
 #include "../../Rtl/Rtl.h"
 #include "../Core/CoreClock.h"
 #include "../Base/BaseOptions.h"
+#include "OutputColor.h"
 #include "OutputGrid.h"
 
 typedef enum _READER_COLUMN_TYPE {

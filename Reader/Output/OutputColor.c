@@ -1,0 +1,130 @@
+/*++
+
+Module Name:
+
+    OutputColor.c
+
+Abstract:
+
+    Colours of text.
+
+    A console gets attributes, which all consoles understand: not all of those
+    that say that they take control sequences do.  Attributes hold for what is
+    written next, so that the buffer is written first.
+
+--*/
+
+#include "OutputColor.h"
+#include "OutputGrid.h"
+
+#define READER_ATTRIBUTE_COLORS 0x0Fu           // of the text
+#define READER_ATTRIBUTE_BRIGHT 0x08u
+
+//
+// By READER_COLOR: the attribute's colours, and the sequence.
+//
+
+static const struct {
+    WORD Attribute;
+    PCSZ Sequence;
+} ReaderColors[] = {
+    { 0x00, "\x1B[0m" },
+    { 0x00, "\x1B[1m" },                        // brighter than the others
+    { READER_ATTRIBUTE_BRIGHT, "\x1B[90m" },
+    { 0x03, "\x1B[36m" },
+    { 0x0C, "\x1B[31m" },
+    { 0x0A, "\x1B[32m" }
+};
+
+_Use_decl_annotations_
+VOID
+OutputBeginColors(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options,
+    PREADER_COLORS Colors
+    )
+{
+    static const PCSZ Name = "SetConsoleTextAttribute";
+    PRTL_WRITER Writer = Context->Output;
+    UNICODE_STRING Value;
+    WCHAR Text[8];
+    PVOID Routine = NULL;
+    HMODULE Module;
+    NTSTATUS Status;
+
+    Colors->SetTextAttribute = NULL;
+    Colors->Attributes = 0;
+    Writer->Colors = NULL;
+    if (Options->Color == READER_COLOR_NEVER ||
+        Options->Format != ReaderFormatText) {
+        return;
+    }
+
+    if (Options->Color == READER_COLOR_AUTO) {
+
+        if (!Writer->IsConsole) {
+            return;
+        }
+
+        //
+        // no-color.org: whatever it is, unless it is empty.
+        //
+
+        Status = RtlQueryEnvironment(Context->Rtl,
+                                     L"NO_COLOR",
+                                     Text,
+                                     RTL_NUMBER_OF(Text),
+                                     &Value);
+        if (Status == STATUS_BUFFER_TOO_SMALL ||
+            Status == STATUS_BUFFER_OVERFLOW ||
+            (NT_SUCCESS(Status) && Value.Length != 0)) {
+            return;
+        }
+    }
+
+    if (Writer->IsConsole) {
+
+        Module = Context->Rtl->LoadLibraryExW(L"kernel32.dll", NULL, 0);
+        if (Module == NULL ||
+            RtlLoadSymbols(Module, &Name, &Routine, 1, NULL) != 0 ||
+            !OutputQueryAttributes(Writer, &Colors->Attributes)) {
+            return;
+        }
+
+        Colors->SetTextAttribute = (PREADER_SET_TEXT_ATTRIBUTE)Routine;
+    }
+
+    Writer->Colors = Colors;
+}
+
+
+_Use_decl_annotations_
+VOID
+OutputSetColor(
+    PRTL_WRITER Writer,
+    READER_COLOR Color
+    )
+{
+    PREADER_COLORS Colors = (PREADER_COLORS)Writer->Colors;
+    WORD Attributes;
+
+    if (Colors == NULL) {
+        return;
+    }
+
+    if (Colors->SetTextAttribute == NULL) {
+        RtlWriteText(Writer, "%s", ReaderColors[Color].Sequence);
+        return;
+    }
+
+    Attributes = Colors->Attributes;
+    if (Color == ReaderColorTitle) {
+        Attributes |= READER_ATTRIBUTE_BRIGHT;
+    } else if (Color != ReaderColorNone) {
+        Attributes = (WORD)((Attributes & ~READER_ATTRIBUTE_COLORS) |
+                            ReaderColors[Color].Attribute);
+    }
+
+    RtlFlushWriter(Writer);
+    (VOID)Colors->SetTextAttribute(Writer->Handle, Attributes);
+}
