@@ -327,8 +327,7 @@ struct _RTL_WRITER {
     PCHAR Buffer;
     ULONG CapacityInBytes;
     ULONG LengthInBytes;
-    PVOID Layout;                   // these two are the owner's; NULL until
-    PVOID Colors;                   // it sets them
+    PVOID Layout, Colors;           // the owner's; NULL until it sets them
 };
 
 //

@@ -814,7 +814,7 @@ CommandPutCrash(
     }
 
     RtlWriteText(Errors,
-                 "TraceReader: run: %T ended with exit code 0x%08X",
+                 "TraceReader: run: %T ended with 0x%08X",
                  Run->Options->PathUtf8,
                  Run->ExitCode);
     if (Name != NULL) {
@@ -836,8 +836,8 @@ CommandPutCrash(
           (Mode.Buffer[0] | 0x20) == L't')) {
 
         RtlWriteText(Errors,
-                     "  what it did last: TraceReader replay --tail 40 "
-                     "\"%S\"\n",
+                     "  what it did last:\n"
+                     "  TraceReader replay --tail 40 \"%S\"\n",
                      Path);
     }
 }

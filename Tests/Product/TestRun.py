@@ -360,7 +360,7 @@ def crashes():
 def check_crash(results, scratch, program, plain):
     """A crash is named, and how to see what came before it."""
     names = crashes()
-    told = re.compile(r'^TraceReader: run: .* ended with exit code '
+    told = re.compile(r'^TraceReader: run: .* ended with '
                       r'0x([0-9A-F]{8})(?: \((\w+).*\))?$', re.M)
 
     def check(what, expected, *arguments, kind=program, **more):
