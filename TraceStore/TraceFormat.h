@@ -205,6 +205,23 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
                                                 // grows with every record
 
 //
+// Bits of TRACE_STORE_HEADER.TimesValid (1.5).
+//
+
+#define TRACE_TIMES_OPEN                0x1u    // OpenUserTime, OpenKernelTime
+#define TRACE_TIMES_END                 0x2u    // EndUserTime, EndKernelTime
+#define TRACE_TIMES_PROCESS             0x4u    // ProcessUserTime and
+                                                // ProcessKernelTime
+
+//
+// The first minor version that has processor times, and what PdbPath had room
+// for before.
+//
+
+#define TRACE_MINOR_TIMES               5u
+#define TRACE_PDB_PATH_BEFORE           544u
+
+//
 // The cost of the hooks is in parts of a tick.
 //
 
@@ -397,7 +414,23 @@ typedef struct _TRACE_STORE_HEADER {
     char ModulePath[1056];          // 0x200
     char ProcessPath[1056];         // 0x620
     char CommandLine[768];          // 0xa40
-    char PdbPath[544];              // 0xd40
+    char PdbPath[480];              // 0xd40 (before 1.5: 544)
+
+    //
+    // 0xf20: processor times, in 100 ns, as the system counts them.  Up to
+    // minor version 4 this is the end of PdbPath.
+    //
+
+    uint64_t OpenUserTime;          // 0xf20 of the thread, when the store was
+    uint64_t OpenKernelTime;        // 0xf28 made
+    uint64_t EndUserTime;           // 0xf30 of the thread, when it ended the
+    uint64_t EndKernelTime;         // 0xf38 store itself
+    uint64_t ProcessUserTime;       // 0xf40 of the process at the end of the
+    uint64_t ProcessKernelTime;     // 0xf48 store
+    uint32_t TimesValid;            // 0xf50 TRACE_TIMES_*: which are there
+    uint32_t Reserved1;             // 0xf54
+    uint64_t Reserved2;             // 0xf58
+
     char ThreadName[160];           // 0xf60
 
 } TRACE_STORE_HEADER;
@@ -489,6 +522,13 @@ TRACE_FORMAT_ASSERT_OFFSET(ModulePath, 0x200);
 TRACE_FORMAT_ASSERT_OFFSET(ProcessPath, 0x620);
 TRACE_FORMAT_ASSERT_OFFSET(CommandLine, 0xa40);
 TRACE_FORMAT_ASSERT_OFFSET(PdbPath, 0xd40);
+TRACE_FORMAT_ASSERT_OFFSET(OpenUserTime, 0xf20);
+TRACE_FORMAT_ASSERT_OFFSET(OpenKernelTime, 0xf28);
+TRACE_FORMAT_ASSERT_OFFSET(EndUserTime, 0xf30);
+TRACE_FORMAT_ASSERT_OFFSET(EndKernelTime, 0xf38);
+TRACE_FORMAT_ASSERT_OFFSET(ProcessUserTime, 0xf40);
+TRACE_FORMAT_ASSERT_OFFSET(ProcessKernelTime, 0xf48);
+TRACE_FORMAT_ASSERT_OFFSET(TimesValid, 0xf50);
 TRACE_FORMAT_ASSERT_OFFSET(ThreadName, 0xf60);
 
 //

@@ -10,6 +10,7 @@ Abstract:
 
 --*/
 
+#include "../Rtl/RtlTeb.h"
 #include "TraceClock.h"
 #include "TraceSession.h"
 #include "TraceShare.h"
@@ -36,6 +37,51 @@ TraceStoreSetAnchor(
     RtlStoreRelease64(&Anchor->Qpc, Reading->Qpc);
     RtlStoreRelease64(&Anchor->SystemTime, Reading->SystemTime);
     RtlStoreRelease64(&Anchor->Check, Check);
+}
+
+_Use_decl_annotations_
+VOID
+TraceStoreNoteTimes(
+    PTRACE_STORE Store,
+    PTRACE_STORE_HEADER Header,
+    BOOLEAN IsEnd
+    )
+{
+    PCRTL Rtl;
+    LARGE_INTEGER Times[4];             // creation, exit, kernel, user
+
+    Rtl = &Store->Session->Rtl;
+    if (Store->ThreadId == __readgsdword(TEB_THREAD_ID) &&
+        NT_SUCCESS(Rtl->NtQueryInformationThread((HANDLE)-2,
+                                                 RTL_THREAD_TIMES,
+                                                 Times,
+                                                 sizeof(Times),
+                                                 NULL))) {
+
+        if (IsEnd) {
+            Header->EndKernelTime = (ULONGLONG)Times[2].QuadPart;
+            Header->EndUserTime = (ULONGLONG)Times[3].QuadPart;
+        } else {
+            Header->OpenKernelTime = (ULONGLONG)Times[2].QuadPart;
+            Header->OpenUserTime = (ULONGLONG)Times[3].QuadPart;
+        }
+        RtlStoreRelease32(&Header->TimesValid,
+                          Header->TimesValid |
+                          (IsEnd ? TRACE_TIMES_END : TRACE_TIMES_OPEN));
+    }
+
+    if (IsEnd &&
+        NT_SUCCESS(Rtl->NtQueryInformationProcess((HANDLE)-1,
+                                                  RTL_PROCESS_TIMES,
+                                                  Times,
+                                                  sizeof(Times),
+                                                  NULL))) {
+
+        Header->ProcessKernelTime = (ULONGLONG)Times[2].QuadPart;
+        Header->ProcessUserTime = (ULONGLONG)Times[3].QuadPart;
+        RtlStoreRelease32(&Header->TimesValid,
+                          Header->TimesValid | TRACE_TIMES_PROCESS);
+    }
 }
 
 _Use_decl_annotations_
@@ -84,6 +130,11 @@ TraceStoreFinish(
     }
 
     Header = Store->Header;
+    if (Header->State == TRACE_STATE_CLOSED) {
+        return;
+    }
+
+    TraceStoreNoteTimes(Store, Header, TRUE);
     if (Header->State != TRACE_STATE_OPEN) {
         return;
     }

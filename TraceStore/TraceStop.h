@@ -19,7 +19,8 @@ Abstract:
 //
 // Marks an open store as ended, with its last anchor. Records may still
 // follow; the store stays mapped until TraceStoreClose. A store that has
-// stopped, or has been marked before, is left as it is.
+// stopped, or has been marked before, is left as it is, but for the processor
+// times of one that has stopped.
 //
 // Reason: a TRACE_REASON_* that says why.
 //
@@ -28,6 +29,21 @@ VOID
 TraceStoreFinish(
     _Inout_ PTRACE_STORE Store,
     _In_ ULONG Reason
+    );
+
+//
+// Notes in a store's header what processor time the system has counted: of the
+// thread, if it is the calling one, and at the end of the process.  What the
+// system does not tell is not noted.
+//
+// Header: the store's, which may not be in Store yet.
+//
+
+VOID
+TraceStoreNoteTimes(
+    _In_ PTRACE_STORE Store,
+    _Inout_ PTRACE_STORE_HEADER Header,
+    _In_ BOOLEAN IsEnd
     );
 
 //

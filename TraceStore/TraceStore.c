@@ -190,6 +190,7 @@ TraceStoreFillHeader(
     }
 
     TraceNameBegin(Store, Header);
+    TraceStoreNoteTimes(Store, Header, FALSE);
 
     RtlReadClocks(&Store->Session->Rtl, &Reading);
     Header->QpcFrequency = Reading.QpcFrequency;

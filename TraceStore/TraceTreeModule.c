@@ -20,7 +20,7 @@ Abstract:
 
 C_ASSERT(sizeof(((PTRACE_TREE_MODULE)0)->ModulePath) ==
          sizeof(((PTRACE_STORE_HEADER)0)->ModulePath));
-C_ASSERT(sizeof(((PTRACE_TREE_MODULE)0)->PdbPath) ==
+C_ASSERT(sizeof(((PTRACE_TREE_MODULE)0)->PdbPath) >=
          sizeof(((PTRACE_STORE_HEADER)0)->PdbPath));
 C_ASSERT(FIELD_OFFSET(TRACE_TREE_MODULE, ModulePathLength) ==
          FIELD_OFFSET(TRACE_STORE_HEADER, ModulePathLength) -
@@ -182,7 +182,9 @@ TraceTreeDescribeModule(
     RtlCopyBytes(Module->ModulePath,
                  Template->ModulePath,
                  sizeof(Module->ModulePath));
-    RtlCopyBytes(Module->PdbPath, Template->PdbPath, sizeof(Module->PdbPath));
+    RtlCopyBytes(Module->PdbPath,
+                 Template->PdbPath,
+                 sizeof(Template->PdbPath));
 }
 
 static

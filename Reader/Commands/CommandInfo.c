@@ -36,6 +36,7 @@ Abstract:
 #define READER_INFO_CLEARED READER_COLUMN_OWN(8)
 #define READER_INFO_TREES READER_COLUMN_OWN(9)
 #define READER_INFO_LEFT_OUT READER_COLUMN_OWN(10)
+#define READER_INFO_CPU READER_COLUMN_OWN(11)
 
 //
 // What text begins with.  All of it is in the tables of CSV and JSON, too.
@@ -49,6 +50,7 @@ static const READER_COLUMN ReaderInfoSummaryColumns[] = {
     { "Started", "start_time", ReaderColumnDate, 0, 0, "" },
     { "Duration", "duration", ReaderColumnExactTime, 0,
       READER_COLUMN_NULLABLE, "" },
+    { "CPU time", "cpu", ReaderColumnCpuTime, 0, READER_INFO_CPU, "" },
     { "State", "state", ReaderColumnText, 0, 0, "" },
     { "Reason", "reason", ReaderColumnText, 0, READER_INFO_REASON, "" },
     { "Status", "status", ReaderColumnHexadecimal, 0, READER_INFO_REASON, "" },
@@ -138,6 +140,10 @@ static const READER_COLUMN ReaderInfoSessionColumns[] = {
       "or times." },
     { "Last record", "last_time", ReaderColumnDate, 0, READER_COLUMN_NULLABLE,
       "When the last record was made." },
+    { "CPU time", "cpu", ReaderColumnCpuTime, 0,
+      READER_COLUMN_NULLABLE,
+      "The processor time that the system counted for the process, or for all "
+      "of several, when it ended; null if it runs or was killed." },
     { "Processes", "processes", ReaderColumnProcessId, 0,
       READER_COLUMN_OPTIONAL,
       "How many processes there are; only if there are several. process_id, "
@@ -236,6 +242,9 @@ static const READER_COLUMN ReaderInfoProcessColumns[] = {
       "Their records." },
     { "Bytes", "bytes", ReaderColumnBytes, 11, 0,
       "Their bytes." },
+    { "CPU", "cpu", ReaderColumnCpuTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "Its processor time when it ended; null if it runs or was killed." },
     { "", "command_line", ReaderColumnText, 0, READER_COLUMN_DATA,
       "Its command line." },
     { "Process", "path", ReaderColumnText, 0, 0,
@@ -339,6 +348,10 @@ static const READER_COLUMN ReaderInfoThreadColumns[] = {
     { "Duration", "duration", ReaderColumnTime, READER_TIME_WIDTH,
       READER_COLUMN_NULLABLE,
       "From the thread's first record to its last." },
+    { "CPU", "cpu", ReaderColumnCpuTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "The processor time that the system counted for the thread, from its "
+      "first recorded call to its end; null if it runs or was killed." },
     { "Lost", "lost", ReaderColumnNumber, 8, 0,
       "Events that were lost." },
     { "Name", "name", ReaderColumnText, 0, 0,
@@ -653,17 +666,17 @@ CommandPutSession(
     PCSZ State;
     PCSZ Running;
     ULONGLONG Rate;
+    ULONG When = 0;
 
     State = ReaderDescribeSessionState(Session, &Because);
-    OutputBeginTable(Output,
-                     &ReaderInfoSessionTable,
-                     Because != NULL &&
-                             Because->Header->State == TRACE_STATE_STOPPED
-                         ? READER_INFO_REASON
-                         : 0);
+    if (Because != NULL && Because->Header->State == TRACE_STATE_STOPPED) {
+        When |= READER_INFO_REASON;
+    }
+
+    OutputBeginTable(Output, &ReaderInfoSessionTable, When);
 
     OutputPutString(Output, State);
-    if (Because != NULL && Because->Header->State == TRACE_STATE_STOPPED) {
+    if ((When & READER_INFO_REASON) != 0) {
         OutputPutString(Output,
                         SessionDescribeReason(Because->Header->Reason));
         OutputPutNumber(Output, Because->Header->Status);
@@ -711,6 +724,7 @@ CommandPutSession(
     OutputPutNumber(Output, Totals->MaximumInlineTicks);
     CommandPutDate(Output, &Session->Clock, Totals->FirstTimestamp);
     CommandPutDate(Output, &Session->Clock, Totals->LastTimestamp);
+    SessionPutProcessCpu(Output, Session, READER_NONE);
     OutputPutNumber(Output, Session->NumberOfProcesses);
     OutputEndTable(Output);
 }
@@ -770,6 +784,7 @@ CommandPutProcesses(
         OutputPutNumber(Output, NumberOfStores);
         OutputPutNumber(Output, Totals.Records);
         OutputPutNumber(Output, Totals.Bytes);
+        SessionPutProcessCpu(Output, Session, Process);
         OutputPutText(Output, Header->CommandLine, Header->CommandLineLength);
         OutputPutText(Output, Header->ProcessPath, Header->ProcessPathLength);
     }
@@ -819,9 +834,13 @@ CommandPutSummary(
     PCTRACE_STORE_HEADER Header = Session->Header;
     ULONG LeftOut = Session->NumberOfStores - Session->NumberOfValidStores;
     ULONG When = 0;
+    ULONGLONG Time = 0;
     PREADER_STORE Because;
     PCSZ State = ReaderDescribeSessionState(Session, &Because);
 
+    if (SessionQueryProcessCpu(Session, READER_NONE, &Time)) {
+        When |= READER_INFO_CPU;
+    }
     if (Because != NULL && Because->Header->State == TRACE_STATE_STOPPED) {
         When |= READER_INFO_REASON;
     }
@@ -856,6 +875,7 @@ CommandPutSummary(
         OutputPutNothing(Output);
     }
 
+    SessionPutProcessCpu(Output, Session, READER_NONE);
     OutputPutString(Output, State);
     if ((When & READER_INFO_REASON) != 0) {
         OutputPutString(Output,
@@ -897,23 +917,18 @@ CommandPutRecording(
     if (Clock->Kind == TRACE_CLOCK_THREAD) {
         When |= READER_INFO_CLOCK;
     }
-
     if (Totals->MinimumDuration != 0 || Totals->TakenBack != 0) {
         When |= READER_INFO_DURATION;
     }
-
     if (Totals->MaximumDepth != 0 || Totals->TooDeep != 0) {
         When |= READER_INFO_DEPTH;
     }
-
     if (Totals->Kept != 0) {
         When |= READER_INFO_KEPT;
     }
-
     if (Totals->Doubtful != 0) {
         When |= READER_INFO_DOUBTFUL;
     }
-
     if (Totals->MaximumBytes != 0) {
         When |= READER_INFO_BYTES;
     }
@@ -1151,6 +1166,7 @@ CommandPutThread(
         OutputPutNothing(Output);
     }
 
+    SessionPutThreadCpu(Output, Session, ThreadIndex);
     OutputPutNumber(Output, Totals.Lost + Totals.Reentered);
     SessionQueryThreadName(Session, ThreadIndex, &Name, &Length);
     OutputPutText(Output, Name, Length);

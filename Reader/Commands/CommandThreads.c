@@ -42,6 +42,10 @@ static const READER_COLUMN ReaderThreadColumns[] = {
       "The time during which the thread was inside recorded calls." },
     { "Busy, %", "busy_percent", ReaderColumnHundredths, 7, 0,
       "Of the session's time, percent with two decimals." },
+    { "CPU", "cpu", ReaderColumnCpuTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE,
+      "The processor time that the system counted for the thread, from its "
+      "first recorded call to its end; null if it runs or was killed." },
     { "Depth", "maximum_depth", ReaderColumnNumber, 5, 0,
       "The largest number of calls that were open at one time." },
     { "Stores", "stores", ReaderColumnNumber, 6, 0,
@@ -431,6 +435,8 @@ CommandPutThreadRow(
         OutputPutNothing(Output);
     }
 
+    SessionPutThreadCpu(Output, Session, Thread);
+
     OutputPutNumber(Output, Row->MaximumDepth);
     OutputPutNumber(Output, Row->NumberOfStores);
     OutputPutNumber(Output, Row->Bytes);
@@ -648,7 +654,7 @@ const READER_COMMAND ReaderThreadsCommand = {
     "those that were abandoned, up to the record that proved it.  The share\n"
     "is of the time from the session's first record to its last one, or of\n"
     "the part of that from --from to --to.  The top function is the one with\n"
-    "the most self time.  Stores, bytes and lost are those of the whole\n"
+    "the most self time.  CPU, stores, bytes and lost are those of the whole\n"
     "session.  --sort total is by busy time, --sort self by top_self.\n"
     READER_RANGE_NOTE
     READER_TICKS_NOTE,

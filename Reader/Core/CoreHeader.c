@@ -69,6 +69,13 @@ static const CORE_TEXT_FIELD CoreTextFields[] = {
     (TRACE_TREE_FIRST_STACK + sizeof(TRACE_TREE_STACK) + TRACE_FRAME_SIZE)
 #define CORE_MAXIMUM_TREE_SIZE 0x4000000000ULL
 
+//
+// What no processor time is above, 100 ns: 146 years.  Two of them can be added,
+// and are a number of nanoseconds.
+//
+
+#define CORE_MAXIMUM_TIME (~0ULL / 400)
+
 
 //
 // Fills a result.
@@ -126,12 +133,19 @@ CoreValidateTexts(
 
         const CORE_TEXT_FIELD *Text = &CoreTextFields[Index];
         const UCHAR *Bytes = (const UCHAR *)Header;
+        ULONG Capacity = Text->Capacity;
         ULONG Length = *(const ULONG *)(const VOID *)
                            (Bytes + Text->LengthOffset);
         ULONG FullLength = *(const ULONG *)(const VOID *)
                                (Bytes + Text->FullLengthOffset);
 
-        if (Length > Text->Capacity) {
+        if (Text->LengthOffset ==
+                offsetof(TRACE_STORE_HEADER, PdbPathLength) &&
+            Header->MinorVersion < TRACE_MINOR_TIMES) {
+            Capacity = TRACE_PDB_PATH_BEFORE;
+        }
+
+        if (Length > Capacity) {
             CoreSetHeaderResult(Result,
                                 CoreHeaderBad,
                                 Text->LengthOffset,
@@ -379,4 +393,46 @@ CoreValidateHeader(
 
     return CoreValidateRing(Header, Result) &&
            CoreValidateTexts(Header, Result);
+}
+
+_Use_decl_annotations_
+BOOLEAN
+CoreGetThreadTimes(
+    PCTRACE_STORE_HEADER Header,
+    PULONGLONG Begin,
+    PULONGLONG End
+    )
+{
+    const ULONG Wanted = TRACE_TIMES_OPEN | TRACE_TIMES_END;
+
+    if (Header->MinorVersion < TRACE_MINOR_TIMES ||
+        (Header->TimesValid & Wanted) != Wanted ||
+        Header->EndUserTime < Header->OpenUserTime ||
+        Header->EndKernelTime < Header->OpenKernelTime ||
+        Header->EndUserTime > CORE_MAXIMUM_TIME ||
+        Header->EndKernelTime > CORE_MAXIMUM_TIME) {
+        return FALSE;
+    }
+
+    *Begin = Header->OpenUserTime + Header->OpenKernelTime;
+    *End = Header->EndUserTime + Header->EndKernelTime;
+    return TRUE;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+CoreGetProcessTime(
+    PCTRACE_STORE_HEADER Header,
+    PULONGLONG Time
+    )
+{
+    if (Header->MinorVersion < TRACE_MINOR_TIMES ||
+        (Header->TimesValid & TRACE_TIMES_PROCESS) == 0 ||
+        Header->ProcessUserTime > CORE_MAXIMUM_TIME ||
+        Header->ProcessKernelTime > CORE_MAXIMUM_TIME) {
+        return FALSE;
+    }
+
+    *Time = Header->ProcessUserTime + Header->ProcessKernelTime;
+    return TRUE;
 }

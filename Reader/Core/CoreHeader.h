@@ -16,6 +16,7 @@ Abstract:
 #define TRACER_CORE_HEADER_H
 
 #include "../../Rtl/RtlTypes.h"
+#include "../../TraceStore/TraceFormat.h"
 
 typedef enum _CORE_HEADER_STATE {
     CoreHeaderValid = 0,
@@ -55,6 +56,31 @@ CoreValidateHeader(
     _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
     _In_ SIZE_T SizeInBytes,
     _Out_ PCORE_HEADER_RESULT Result
+    );
+
+//
+// The processor time that the system had counted for a thread when a store was
+// made, and when the thread ended it, 100 ns.  FALSE if that is not known: the
+// thread was killed or still runs, the store is of an older version, or the
+// times are none.
+// Header: a valid one.
+//
+
+BOOLEAN
+CoreGetThreadTimes(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PULONGLONG Begin,
+    _Out_ PULONGLONG End
+    );
+
+//
+// That which the process had used when a store ended, likewise.
+//
+
+BOOLEAN
+CoreGetProcessTime(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PULONGLONG Time
     );
 
 #endif // TRACER_CORE_HEADER_H

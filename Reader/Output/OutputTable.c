@@ -419,7 +419,9 @@ OutputTimeSuffix(
         return "";
     }
 
-    return Output->Clock->Ticks != 0 ? "_ns" : "_ticks";
+    return Output->Clock->Ticks != 0 || Column->Type == ReaderColumnCpuTime
+               ? "_ns"
+               : "_ticks";
 }
 
 
@@ -991,9 +993,14 @@ OutputPutNumber(
 
     switch (Column->Type) {
 
+    case ReaderColumnCpuTime:
     case ReaderColumnExactTime:
         Exact = *Clock;
         Exact.Kind = TRACE_CLOCK_TSC;
+        if (Column->Type == ReaderColumnCpuTime) {
+            Exact.Ticks = 1;
+            Exact.Nanoseconds = 100;
+        }
         Clock = &Exact;
         // Fall through.
 

@@ -24,6 +24,7 @@ typedef enum _READER_COLUMN_TYPE {
     ReaderColumnNumber,
     ReaderColumnBytes,
     ReaderColumnTime,               // given in ticks of the session's clock
+    ReaderColumnCpuTime,            // in 100 ns, as the system counts them
     ReaderColumnExactTime,          // in ticks of the time stamp counter
     ReaderColumnHexadecimal,
     ReaderColumnDate,               // given as a FILETIME
@@ -75,6 +76,7 @@ typedef enum _READER_COLUMN_TYPE {
 #define READER_IS_TIME_COLUMN(Column)                                       \
     ((Column)->Type == ReaderColumnTime ||                                  \
      (Column)->Type == ReaderColumnSignedTime ||                            \
+     (Column)->Type == ReaderColumnCpuTime ||                               \
      (Column)->Type == ReaderColumnExactTime)
 
 typedef struct _READER_COLUMN {

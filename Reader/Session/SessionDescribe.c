@@ -619,3 +619,125 @@ SessionPutStopNote(
                      Stores == 1 ? "" : "s");
     }
 }
+
+
+static
+BOOLEAN
+SessionQueryThreadCpu(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread,
+    _Out_ PULONGLONG Time
+    )
+{
+    ULONGLONG First = ~0ULL;
+    ULONGLONG Last = 0;
+    ULONGLONG Begin;
+    ULONGLONG End;
+    ULONG Index;
+
+    //
+    // Stores of several modules overlap.
+    //
+
+    for (Index = Session->Threads[Thread].FirstStore;
+         Index != READER_NONE;
+         Index = Session->Stores[Index]->NextInThread) {
+
+        PCTRACE_STORE_HEADER Header = Session->Stores[Index]->Header;
+
+        if (Header->State == TRACE_STATE_OPEN ||
+            !CoreGetThreadTimes(Header, &Begin, &End)) {
+            return FALSE;
+        }
+
+        First = Begin < First ? Begin : First;
+        Last = End > Last ? End : Last;
+    }
+
+    *Time = Last - First;
+    return First <= Last;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+SessionQueryProcessCpu(
+    const READER_SESSION *Session,
+    ULONG Process,
+    PULONGLONG Time
+    )
+{
+    ULONGLONG Sum = 0;
+    ULONGLONG One;
+    ULONGLONG Largest;
+    ULONG Number;
+    ULONG Index;
+    BOOLEAN IsKnown;
+
+    for (Number = 0; Number < Session->NumberOfProcesses; Number++) {
+
+        if (Process != READER_NONE && Process != Number) {
+            continue;
+        }
+
+        IsKnown = FALSE;
+        Largest = 0;
+        for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+            PCREADER_STORE Store = Session->Stores[Index];
+
+            if (Store->Thread != READER_NONE &&
+                READER_PROCESS_OF_STORE(Session, Store) == Number &&
+                Store->Header->Reason == TRACE_REASON_PROCESS_EXIT &&
+                CoreGetProcessTime(Store->Header, &One)) {
+                IsKnown = TRUE;
+                Largest = One > Largest ? One : Largest;
+            }
+        }
+
+        if (!IsKnown || Sum + Largest < Sum) {
+            return FALSE;
+        }
+
+        Sum += Largest;
+    }
+
+    *Time = Sum;
+    return Session->NumberOfProcesses != 0;
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionPutThreadCpu(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session,
+    ULONG Thread
+    )
+{
+    ULONGLONG Time;
+
+    if (SessionQueryThreadCpu(Session, Thread, &Time)) {
+        OutputPutNumber(Output, Time);
+    } else {
+        OutputPutNothing(Output);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionPutProcessCpu(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session,
+    ULONG Process
+    )
+{
+    ULONGLONG Time;
+
+    if (SessionQueryProcessCpu(Session, Process, &Time)) {
+        OutputPutNumber(Output, Time);
+    } else {
+        OutputPutNothing(Output);
+    }
+}

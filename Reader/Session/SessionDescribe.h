@@ -139,6 +139,42 @@ SessionPutStopNote(
     );
 
 //
+// Writes the processor time of a thread from when it had its first store to its
+// end; nothing if it is not known, since the thread runs or was killed.
+//
+
+VOID
+SessionPutThreadCpu(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread
+    );
+
+//
+// The processor time of a process when it ended, 100 ns.  FALSE if it is not
+// known.
+// Process: its index, or READER_NONE for the sum of all.
+//
+
+BOOLEAN
+SessionQueryProcessCpu(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process,
+    _Out_ PULONGLONG Time
+    );
+
+//
+// Writes it, or nothing.
+//
+
+VOID
+SessionPutProcessCpu(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+
+//
 // How many records the threads have that --thread selects.
 // Returns as many as there were when the session was opened.
 //

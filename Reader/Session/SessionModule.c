@@ -130,6 +130,14 @@ SessionAssignModule(
     return STATUS_SUCCESS;
 }
 
+//
+// What PdbPath has more of in a tree's table than in a header is there.
+//
+
+C_ASSERT(FIELD_OFFSET(TRACE_STORE_HEADER, PdbPath) +
+             sizeof(((PTRACE_TREE_MODULE)0)->PdbPath) <=
+         FIELD_OFFSET(TRACE_STORE_HEADER, ThreadName));
+
 _Use_decl_annotations_
 NTSTATUS
 SessionAssignTreeModule(
@@ -167,9 +175,15 @@ SessionAssignTreeModule(
     RtlCopyBytes(Header->ModulePath,
                  TreeModule->ModulePath,
                  sizeof(Header->ModulePath));
-    RtlCopyBytes(Header->PdbPath,
+
+    //
+    // The processor times, which the path may reach into, are no module's.
+    //
+
+    Header->TimesValid = 0;
+    RtlCopyBytes((PCHAR)Header + FIELD_OFFSET(TRACE_STORE_HEADER, PdbPath),
                  TreeModule->PdbPath,
-                 sizeof(Header->PdbPath));
+                 sizeof(TreeModule->PdbPath));
 
     Status = SessionAssignModule(Session, Header, &Index);
     if (NT_SUCCESS(Status)) {

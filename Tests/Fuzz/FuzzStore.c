@@ -554,7 +554,7 @@ FuzzCheckHeader(
     FUZZ_CHECK(Header->ModulePathLength <= sizeof(Header->ModulePath));
     FUZZ_CHECK(Header->ProcessPathLength <= sizeof(Header->ProcessPath));
     FUZZ_CHECK(Header->CommandLineLength <= sizeof(Header->CommandLine));
-    FUZZ_CHECK(Header->PdbPathLength <= sizeof(Header->PdbPath));
+    FUZZ_CHECK(Header->PdbPathLength <= (Header->MinorVersion < 5 ? 544 : 480));
     FUZZ_CHECK(Header->ThreadNameLength <= sizeof(Header->ThreadName));
 }
 

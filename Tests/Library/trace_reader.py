@@ -53,9 +53,15 @@ FIELDS = {
     'WaitTicks': (0x1A0, 'Q'),
     'ProbeInner': (0x1A8, 'I'), 'ProbeTotal': (0x1AC, 'I'),
 }
+TIMES = {  # since minor version 5; before that, the end of PdbPath
+    'OpenUserTime': (0xF20, 'Q'), 'OpenKernelTime': (0xF28, 'Q'),
+    'EndUserTime': (0xF30, 'Q'), 'EndKernelTime': (0xF38, 'Q'),
+    'ProcessUserTime': (0xF40, 'Q'), 'ProcessKernelTime': (0xF48, 'Q'),
+    'TimesValid': (0xF50, 'I'),
+}
 TEXTS = {  # name -> (offset of the length, offset, size)
     'ModulePath': (0x148, 0x200, 1056), 'ProcessPath': (0x150, 0x620, 1056),
-    'CommandLine': (0x158, 0xA40, 768), 'PdbPath': (0x160, 0xD40, 544),
+    'CommandLine': (0x158, 0xA40, 768), 'PdbPath': (0x160, 0xD40, 480),
     'ThreadName': (0x168, 0xF60, 160),
 }
 
@@ -91,6 +97,9 @@ class Store:
             raise FormatError('cut: %d bytes' % size)
         for name, (offset, code) in FIELDS.items():
             setattr(self, name, self._get(offset, code))
+        for name, (offset, code) in TIMES.items():
+            setattr(self, name, self._get(offset, code)
+                    if self.MinorVersion >= 5 else 0)
         self._validate()
         for name, (length, offset, _) in TEXTS.items():
             text = self.map[offset:offset + self._get(length, 'I')]
@@ -139,6 +148,8 @@ class Store:
                  self.FirstPosition != segment)]
         for name, (length, _, room) in TEXTS.items():
             used, full = self._get(length, '2I', whole=True)
+            if name == 'PdbPath' and self.MinorVersion < 5:
+                room = 544
             rules.append((name + 'Length', used <= room and used <= full))
         for name, holds in rules:
             if not holds:

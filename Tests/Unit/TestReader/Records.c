@@ -50,7 +50,7 @@ TestHeaders(
         { 0x14C, 4, 0, CoreHeaderBad, "ModulePathLength" },
         { 0x150, 4, 0xFFFFFFFF, CoreHeaderBad, "ProcessPathLength" },
         { 0x158, 4, 769, CoreHeaderBad, "CommandLineLength" },
-        { 0x160, 4, 545, CoreHeaderBad, "PdbPathLength" },
+        { 0x160, 4, 481, CoreHeaderBad, "PdbPathLength" },
         { 0x168, 4, 161, CoreHeaderBad, "ThreadNameLength" },
 
         //
@@ -94,6 +94,22 @@ TestHeaders(
     TestDamaged.Header.StackBase = 0;
     TestDamaged.Header.StackLimit = 0;
     TEST(CoreValidateHeader(&TestDamaged, 4096, &Result));
+
+    //
+    // Before minor version 5 the path of a PDB had more room.
+    //
+
+    for (Index = 480; Index <= 545; Index += Index == 480 ? 64 : 1) {
+        TestDamaged = TestStore;
+        TestDamaged.Header.PdbPathLength = Index;
+        TestDamaged.Header.PdbPathFullLength = Index;
+        TestDamaged.Header.MinorVersion = 5;
+        TEST_EQUAL(CoreValidateHeader(&TestDamaged, 4096, &Result),
+                   Index <= 480);
+        TestDamaged.Header.MinorVersion = 4;
+        TEST_EQUAL(CoreValidateHeader(&TestDamaged, 4096, &Result),
+                   Index <= 544);
+    }
 
     Wrong = 0;
     for (Index = 0; Index < 4096; Index++) {
