@@ -199,14 +199,7 @@ CommandCtlCopyRecords(
         return WriteStatus;
     }
 
-    Header->FirstPosition = 0;
-    Header->RingFileOffset = 0;
-    Header->RingSizeInBytes = 0;
-    Header->Cursor = *End;
-    Header->Limit = *End;
-    Header->CursorToFileOffset = 0;
-    Header->ViewFileOffset = TRACE_HEADER_SIZE;
-    Header->Generation = 0;
+    SessionStraightenHeader(Header, *End);
     return STATUS_SUCCESS;
 }
 
@@ -358,11 +351,7 @@ CommandCtlCopyStore(
         Status = RtlSetFileSize(Rtl, Target, End);
     }
 
-    if (!NT_SUCCESS(Status)) {
-        BaseRemoveFile(Ctl->Context, Target);
-    }
-
-    RtlClose(Rtl, Target);
+    SessionCloseTargetFile(&Ctl->Target, Target, NT_SUCCESS(Status));
     return Status;
 }
 
@@ -422,11 +411,7 @@ CommandCtlCopyControl(
                               sizeof(Ctl->Header));
     }
 
-    if (!NT_SUCCESS(Status)) {
-        BaseRemoveFile(Ctl->Context, Target);
-    }
-
-    RtlClose(Rtl, Target);
+    SessionCloseTargetFile(&Ctl->Target, Target, NT_SUCCESS(Status));
     return Status;
 }
 

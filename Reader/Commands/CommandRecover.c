@@ -222,12 +222,10 @@ CommandCopyOther(
                                  0,
                                  Size,
                                  &WriteStatus);
-        if (!NT_SUCCESS(Status) || !NT_SUCCESS(WriteStatus)) {
-            BaseRemoveFile(Recover->Context, Target);
-        }
-
+        SessionCloseTargetFile(&Recover->Target,
+                               Target,
+                               NT_SUCCESS(Status) && NT_SUCCESS(WriteStatus));
         Status = WriteStatus;
-        RtlClose(Rtl, Target);
     }
 
     RtlClose(Rtl, Source);

@@ -9,6 +9,12 @@ Abstract:
     What is good of one store: its records are looked at one by one, its header
     is believed, put right or made from those of others, and both are written.
 
+    pack and snapshots copy the records that a valid header tells of, with
+    SessionCopyRecords.  Here the header may be what is wrong, and there may be
+    good records behind the end that it tells of: so everything in the file is
+    read before it is decided how the store is written: as it is, or record by
+    record.
+
 --*/
 
 #include "CommandRecoverStore.h"
@@ -194,55 +200,57 @@ CommandTakeRecord(
 }
 
 //
-// Takes the records of a part of the file.
+// Reads a part of the store's file.
 // Start, End: the part, file offsets.
+// Routine: takes it; its failure ends reading, and is none.
 // Returns STATUS_SUCCESS or what reading gave.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
-CommandScanPart(
+CommandReadPart(
     _Inout_ PREADER_RECOVER Recover,
     _In_ ULONGLONG Start,
-    _In_ ULONGLONG End
+    _In_ ULONGLONG End,
+    _In_ PREADER_COPY_ROUTINE Routine,
+    _In_ PVOID Target
     )
 {
-    PREADER_RECOVER_STORE Store = &Recover->Store;
-    ULONGLONG Size;
-    ULONG ReadInBytes;
+    NTSTATUS RoutineStatus;
+
+    return SessionCopyPart(Recover->Context,
+                           Recover->Store.Source,
+                           Start,
+                           End,
+                           Recover->Input,
+                           READER_RECOVER_BUFFER_SIZE,
+                           Routine,
+                           Target,
+                           &RoutineStatus);
+}
+
+//
+// Takes the records of a piece of the file: a READER_COPY_ROUTINE.
+// Target: the recovery.
+//
+
+static
+NTSTATUS
+CommandTakeRecords(
+    _In_ PVOID Target,
+    _In_ ULONGLONG FileOffset,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ ULONG SizeInBytes
+    )
+{
+    PCTRACE_RECORD Records = (PCTRACE_RECORD)Bytes;
     ULONG Index;
-    NTSTATUS Status;
 
-    while (End - Start >= TRACE_RECORD_SIZE && Start < End) {
+    UNREFERENCED_PARAMETER(FileOffset);
 
-        Size = End - Start;
-        if (Size > READER_RECOVER_BUFFER_SIZE) {
-            Size = READER_RECOVER_BUFFER_SIZE;
-        }
-
-        Status = RtlReadFile(Recover->Context->Rtl,
-                             Store->Source,
-                             Start,
-                             Recover->Input,
-                             (ULONG)Size,
-                             &ReadInBytes);
-        if (Status == STATUS_END_OF_FILE ||
-            (NT_SUCCESS(Status) && ReadInBytes < TRACE_RECORD_SIZE)) {
-            break;
-        }
-
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        ReadInBytes -= ReadInBytes % TRACE_RECORD_SIZE;
-        for (Index = 0; Index < ReadInBytes; Index += TRACE_RECORD_SIZE) {
-            CommandTakeRecord(Recover,
-                              (PCTRACE_RECORD)(Recover->Input + Index));
-        }
-
-        Start += ReadInBytes;
+    for (Index = 0; Index < SizeInBytes / TRACE_RECORD_SIZE; Index++) {
+        CommandTakeRecord((PREADER_RECOVER)Target, &Records[Index]);
     }
 
     return STATUS_SUCCESS;
@@ -279,9 +287,11 @@ CommandScanStore(
     Store->Beyond = 0;
 
     for (Index = 0; Index < Store->NumberOfParts; Index++) {
-        Status = CommandScanPart(Recover,
+        Status = CommandReadPart(Recover,
                                  Store->Parts[Index].Start,
-                                 Store->Parts[Index].End);
+                                 Store->Parts[Index].End,
+                                 CommandTakeRecords,
+                                 Recover);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
@@ -307,10 +317,12 @@ CommandScanStore(
     Bad = Store->Bad;
     Records = Store->Records;
     Store->NumberOfHoles = 0;
-    Status = CommandScanPart(Recover,
+    Status = CommandReadPart(Recover,
                              Store->NumberOfParts != 0 ? Store->Parts[0].End
                                                        : Header->HeaderSize,
-                             Store->FileSize);
+                             Store->FileSize,
+                             CommandTakeRecords,
+                             Recover);
     while (Store->NumberWaiting != 0) {
         CommandDecideRecord(Recover, NULL);
     }
@@ -742,78 +754,55 @@ CommandAddPart(
 }
 
 //
-// Finds where in a ring its latest record is.
-// Start, End: the ring, file offsets.
-// Latest: where that record ends; Start: there is none.
-// IsAround: whether the ring has come around: older records are behind that
-// one, or its beginning is empty.
-// Returns STATUS_SUCCESS or what reading gave.
+// The search for a ring's latest record.
 //
 
-_Must_inspect_result_
+typedef struct _READER_RECOVER_LATEST {
+    CORE_RECORD_CHECK Check;
+    ULONGLONG Start;                // of the ring, a file offset
+    ULONGLONG Timestamp;            // of the latest one so far
+    ULONGLONG Latest;               // where that ends; Start: there is none
+    BOOLEAN IsAround;               // the ring has come around: older records
+                                    // are behind it, or its beginning is empty
+} READER_RECOVER_LATEST;
+typedef READER_RECOVER_LATEST *PREADER_RECOVER_LATEST;
+
+//
+// Looks for it in a piece of the ring: a READER_COPY_ROUTINE.
+//
+
 static
 NTSTATUS
-CommandFindLatest(
-    _Inout_ PREADER_RECOVER Recover,
-    _In_ ULONGLONG Start,
-    _In_ ULONGLONG End,
-    _Out_ PULONGLONG Latest,
-    _Out_ PBOOLEAN IsAround
+CommandSeekLatest(
+    _In_ PVOID Target,
+    _In_ ULONGLONG FileOffset,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ ULONG SizeInBytes
     )
 {
-    CORE_RECORD_CHECK Check;
-    PCTRACE_RECORD Record;
-    ULONGLONG Timestamp = 0;
-    ULONGLONG Offset = Start;
-    ULONG ReadInBytes;
-    ULONG Index;
-    NTSTATUS Status;
+    PREADER_RECOVER_LATEST Search = (PREADER_RECOVER_LATEST)Target;
+    PCTRACE_RECORD Record = (PCTRACE_RECORD)Bytes;
+    PCTRACE_RECORD End = Record + SizeInBytes / TRACE_RECORD_SIZE;
 
-    *Latest = Start;
-    *IsAround = FALSE;
-    CoreInitializeRecordCheck(&Check, Recover->Header);
-    while (Offset < End) {
+    for (; Record < End; Record++) {
 
-        Status = RtlReadFile(Recover->Context->Rtl,
-                             Recover->Store.Source,
-                             Offset,
-                             Recover->Input,
-                             End - Offset > READER_RECOVER_BUFFER_SIZE
-                                 ? READER_RECOVER_BUFFER_SIZE
-                                 : (ULONG)(End - Offset),
-                             &ReadInBytes);
-        if (Status == STATUS_END_OF_FILE ||
-            (NT_SUCCESS(Status) && ReadInBytes < TRACE_RECORD_SIZE)) {
-            break;
+        if (FileOffset == Search->Start && Record->Timestamp == 0) {
+            Search->IsAround = TRUE;
         }
 
-        if (!NT_SUCCESS(Status)) {
-            return Status;
+        FileOffset += TRACE_RECORD_SIZE;
+        Search->Check.PreviousTimestamp = 0;
+        if (CoreValidateRecord(&Search->Check, Record, FALSE) !=
+            CoreRecordValid) {
+            continue;
         }
 
-        ReadInBytes -= ReadInBytes % TRACE_RECORD_SIZE;
-        for (Index = 0; Index < ReadInBytes; Index += TRACE_RECORD_SIZE) {
-
-            Record = (PCTRACE_RECORD)(Recover->Input + Index);
-            Check.PreviousTimestamp = 0;
-            if (Offset + Index == Start && Record->Timestamp == 0) {
-                *IsAround = TRUE;
-            }
-
-            if (CoreValidateRecord(&Check, Record, FALSE) !=
-                CoreRecordValid) {
-                continue;
-            }
-
-            if (Record->Timestamp >= Timestamp) {
-                Timestamp = Record->Timestamp;
-                *Latest = Offset + Index + TRACE_RECORD_SIZE;
-            } else {
-                *IsAround = TRUE;
-            }
+        if (Record->Timestamp >= Search->Timestamp) {
+            Search->Timestamp = Record->Timestamp;
+            Search->Latest = FileOffset;
+        } else {
+            Search->IsAround = TRUE;
         }
-
-        Offset += ReadInBytes;
     }
 
     return STATUS_SUCCESS;
@@ -838,8 +827,7 @@ CommandFindAllParts(
     PREADER_RECOVER_STORE Store = &Recover->Store;
     PCTRACE_STORE_HEADER Header = Recover->Header;
     ULONGLONG Segment = Header->RingFileOffset;
-    ULONGLONG Latest;
-    BOOLEAN IsAround;
+    READER_RECOVER_LATEST Search;
     NTSTATUS Status;
 
     Store->IsEndKnown = FALSE;
@@ -848,22 +836,26 @@ CommandFindAllParts(
         return STATUS_SUCCESS;
     }
 
-    Status = CommandFindLatest(Recover,
-                               Segment,
-                               Store->FileSize,
-                               &Latest,
-                               &IsAround);
+    RtlZeroBytes(&Search, sizeof(Search));
+    CoreInitializeRecordCheck(&Search.Check, Header);
+    Search.Start = Segment;
+    Search.Latest = Segment;
+    Status = CommandReadPart(Recover,
+                             Segment,
+                             Store->FileSize,
+                             CommandSeekLatest,
+                             &Search);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
-    if (IsAround && Latest != Segment) {
-        CommandAddPart(Store, Latest, Store->FileSize);
+    if (Search.IsAround && Search.Latest != Segment) {
+        CommandAddPart(Store, Search.Latest, Store->FileSize);
     } else {
         CommandAddPart(Store, Header->HeaderSize, Segment);
     }
 
-    CommandAddPart(Store, Segment, Latest);
+    CommandAddPart(Store, Segment, Search.Latest);
     return STATUS_SUCCESS;
 }
 
@@ -941,40 +933,8 @@ CommandFindParts(
 }
 
 //
-// Copies a store that is sound: its header and its records are as they were.
-// Recover: the recovery, the store scanned.
-// Returns STATUS_SUCCESS or what reading gave; Store.WriteStatus has what
-// writing gave.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-CommandCopySound(
-    _Inout_ PREADER_RECOVER Recover
-    )
-{
-    PREADER_RECOVER_STORE Store = &Recover->Store;
-    ULONGLONG End = Recover->Header->HeaderSize;
-    ULONG Index;
-
-    for (Index = 0; Index < Store->NumberOfParts; Index++) {
-        if (Store->Parts[Index].End > End) {
-            End = Store->Parts[Index].End;
-        }
-    }
-
-    return CommandCopyFile(Recover,
-                           Store->Source,
-                           Store->Target,
-                           0,
-                           End,
-                           &Store->WriteStatus);
-}
-
-//
 // Writes what is good of a store: its records one behind the other, so that a
-// ring becomes a store that keeps everything; then a header for them.
+// ring becomes a store that keeps everything.  The header is made to say so.
 // Recover: the recovery, the store's parts known.
 // Returns STATUS_SUCCESS or what reading gave; Store.WriteStatus has what
 // writing gave.
@@ -988,33 +948,64 @@ CommandWriteClean(
     )
 {
     PREADER_RECOVER_STORE Store = &Recover->Store;
-    PTRACE_STORE_HEADER Header = Recover->Header;
     NTSTATUS Status;
 
     Store->TargetSize = TRACE_HEADER_SIZE;
     Store->Filled = 0;
     Status = CommandScanStore(Recover);
     CommandFlushRecords(Recover);
-    if (!NT_SUCCESS(Status) || !NT_SUCCESS(Store->WriteStatus)) {
-        return Status;
+    SessionStraightenHeader(Recover->Header, Store->TargetSize);
+    return Status;
+}
+
+//
+// Makes the copy of a store.  The header comes last.
+// SizeInBytes: how much of the file is copied as it is; 0: what is good of it
+// is written, record by record.
+// Returns STATUS_SUCCESS or what reading gave; Store.WriteStatus has what
+// writing gave.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandMakeCopy(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ ULONGLONG SizeInBytes
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    NTSTATUS Status;
+
+    Store->WriteStatus = SessionMakeTargetFile(&Recover->Target,
+                                               READER_NONE,
+                                               &Store->Store->Name,
+                                               &Store->Target);
+    if (!NT_SUCCESS(Store->WriteStatus)) {
+        return STATUS_SUCCESS;
     }
 
-    Header->HeaderSize = TRACE_HEADER_SIZE;
-    Header->Generation = 0;
-    Header->Cursor = Store->TargetSize;
-    Header->CursorToFileOffset = 0;
-    Header->ViewFileOffset = Store->TargetSize;
-    Header->Limit = Store->TargetSize;
-    Header->WriterContext = 0;
-    Header->FirstPosition = 0;
-    Header->RingFileOffset = 0;
-    Header->RingSizeInBytes = 0;
-    Store->WriteStatus = RtlWriteFile(Recover->Context->Rtl,
-                                      Store->Target,
-                                      0,
-                                      Header,
-                                      sizeof(*Header));
-    return STATUS_SUCCESS;
+    Status = SizeInBytes != 0 ? CommandCopyFile(Recover,
+                                                Store->Source,
+                                                Store->Target,
+                                                0,
+                                                SizeInBytes,
+                                                &Store->WriteStatus)
+                              : CommandWriteClean(Recover);
+    if (NT_SUCCESS(Status) && NT_SUCCESS(Store->WriteStatus)) {
+        Store->WriteStatus = RtlWriteFile(Recover->Context->Rtl,
+                                          Store->Target,
+                                          0,
+                                          Recover->Header,
+                                          sizeof(*Recover->Header));
+    }
+
+    SessionCloseTargetFile(&Recover->Target,
+                           Store->Target,
+                           NT_SUCCESS(Status) &&
+                               NT_SUCCESS(Store->WriteStatus));
+    Store->Target = NULL;
+    return Status;
 }
 
 //
@@ -1044,57 +1035,38 @@ CommandLoseStore(
 }
 
 //
-// Decides whether there is nothing but zeroes in a file.
-// Recover: the recovery, the store's file open.
-// IsEmpty: the answer.
-// Returns STATUS_SUCCESS or what reading gave.
+// Looks for something in a piece of the file that is not zero, a
+// READER_COPY_ROUTINE: nothing more is read then.
+// Target: whether the file is empty.
 //
 
-_Must_inspect_result_
 static
 NTSTATUS
-CommandIsEmptyFile(
-    _Inout_ PREADER_RECOVER Recover,
-    _Out_ PBOOLEAN IsEmpty
+CommandSeekContent(
+    _In_ PVOID Target,
+    _In_ ULONGLONG FileOffset,
+    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
+    _In_ ULONG SizeInBytes
     )
 {
-    PREADER_RECOVER_STORE Store = &Recover->Store;
-    ULONGLONG Offset;
-    ULONG ReadInBytes;
+    const UCHAR *Byte = (const UCHAR *)Bytes;
     ULONG Index;
-    NTSTATUS Status;
 
-    *IsEmpty = FALSE;
-    for (Offset = 0; Offset < Store->FileSize; Offset += ReadInBytes) {
+    UNREFERENCED_PARAMETER(FileOffset);
 
-        Status = RtlReadFile(Recover->Context->Rtl,
-                             Store->Source,
-                             Offset,
-                             Recover->Input,
-                             READER_RECOVER_BUFFER_SIZE,
-                             &ReadInBytes);
-        if (Status == STATUS_END_OF_FILE ||
-            (NT_SUCCESS(Status) && ReadInBytes == 0)) {
-            break;
-        }
-
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        for (Index = 0; Index < ReadInBytes; Index++) {
-            if (Recover->Input[Index] != 0) {
-                return STATUS_SUCCESS;
-            }
+    for (Index = 0; Index < SizeInBytes; Index++) {
+        if (Byte[Index] != 0) {
+            *(PBOOLEAN)Target = FALSE;
+            return STATUS_CANCELLED;
         }
     }
 
-    *IsEmpty = TRUE;
     return STATUS_SUCCESS;
 }
 
 //
-// Writes the copy of a store.
+// Writes the copy of a store.  One that is sound is copied as it is, but for
+// what lies behind its records.
 // Recover: the recovery, the store's parts known.
 // Returns STATUS_SUCCESS or what reading gave; Store.WriteStatus has what
 // writing gave.
@@ -1108,7 +1080,8 @@ CommandWriteStore(
     )
 {
     PREADER_RECOVER_STORE Store = &Recover->Store;
-    PCREADER_CONTEXT Context = Recover->Context;
+    ULONGLONG End = Recover->Header->HeaderSize;
+    ULONG Index;
     NTSTATUS Status;
 
     Status = CommandScanStore(Recover);
@@ -1116,27 +1089,17 @@ CommandWriteStore(
         return Status;
     }
 
-    if (Store->Bad != 0 || Store->Beyond != 0) {
-        Store->IsSound = FALSE;
+    if (Store->Bad != 0 || Store->Beyond != 0 || !Store->IsSound) {
+        return CommandMakeCopy(Recover, 0);
     }
 
-    Store->WriteStatus = SessionMakeTargetFile(&Recover->Target,
-                                               READER_NONE,
-                                               &Store->Store->Name,
-                                               &Store->Target);
-    if (!NT_SUCCESS(Store->WriteStatus)) {
-        return STATUS_SUCCESS;
+    for (Index = 0; Index < Store->NumberOfParts; Index++) {
+        if (Store->Parts[Index].End > End) {
+            End = Store->Parts[Index].End;
+        }
     }
 
-    Status = Store->IsSound ? CommandCopySound(Recover)
-                            : CommandWriteClean(Recover);
-    if (!NT_SUCCESS(Status) || !NT_SUCCESS(Store->WriteStatus)) {
-        BaseRemoveFile(Context, Store->Target);
-    }
-
-    RtlClose(Context->Rtl, Store->Target);
-    Store->Target = NULL;
-    return Status;
+    return CommandMakeCopy(Recover, End);
 }
 
 //
@@ -1155,7 +1118,6 @@ CommandRecoverTree(
     )
 {
     PREADER_RECOVER_STORE Store = &Recover->Store;
-    PCREADER_CONTEXT Context = Recover->Context;
     NTSTATUS Status;
 
     if (RtlAreStringsEqual(Store->Header, "rebuilt")) {
@@ -1166,37 +1128,13 @@ CommandRecoverTree(
         return STATUS_SUCCESS;
     }
 
-    Store->WriteStatus = SessionMakeTargetFile(&Recover->Target,
-                                               READER_NONE,
-                                               &Store->Store->Name,
-                                               &Store->Target);
-    if (!NT_SUCCESS(Store->WriteStatus)) {
-        return STATUS_SUCCESS;
-    }
-
-    Status = CommandCopyFile(Recover,
-                             Store->Source,
-                             Store->Target,
-                             0,
-                             Store->FileSize,
-                             &Store->WriteStatus);
+    Status = CommandMakeCopy(Recover, Store->FileSize);
     if (NT_SUCCESS(Status) && NT_SUCCESS(Store->WriteStatus)) {
-        Store->WriteStatus = RtlWriteFile(Context->Rtl,
-                                          Store->Target,
-                                          0,
-                                          Recover->Header,
-                                          sizeof(*Recover->Header));
         CommandSayOfStore(Store,
                           "a tree of %llu nodes, copied as it is",
                           Recover->Header->NumberOfNodes);
     }
 
-    if (!NT_SUCCESS(Status) || !NT_SUCCESS(Store->WriteStatus)) {
-        BaseRemoveFile(Context, Store->Target);
-    }
-
-    RtlClose(Context->Rtl, Store->Target);
-    Store->Target = NULL;
     return Status;
 }
 
@@ -1209,7 +1147,7 @@ CommandRecoverStore(
 {
     PREADER_RECOVER_STORE Store = &Recover->Store;
     PCRTL Rtl = Recover->Context->Rtl;
-    BOOLEAN IsEmpty;
+    BOOLEAN IsEmpty = TRUE;
     ULONG OwnSize = 0;
     NTSTATUS Status;
 
@@ -1228,7 +1166,11 @@ CommandRecoverStore(
     }
 
     RtlZeroBytes(Recover->Own, sizeof(*Recover->Own));
-    Status = CommandIsEmptyFile(Recover, &IsEmpty);
+    Status = CommandReadPart(Recover,
+                             0,
+                             Store->FileSize,
+                             CommandSeekContent,
+                             &IsEmpty);
     if (NT_SUCCESS(Status) && !IsEmpty) {
         Status = RtlReadFile(Rtl,
                              Store->Source,

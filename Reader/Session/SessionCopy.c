@@ -131,6 +131,10 @@ SessionCopyPart(
             return Status;
         }
 
+        if (ReadInBytes > TRACE_RECORD_SIZE) {
+            ReadInBytes -= ReadInBytes % TRACE_RECORD_SIZE;
+        }
+
         *WriteStatus = Routine(Target, Start, Buffer, ReadInBytes);
         if (!NT_SUCCESS(*WriteStatus)) {
             break;
@@ -224,4 +228,24 @@ SessionCopyRecords(
     }
 
     return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionStraightenHeader(
+    PTRACE_STORE_HEADER Header,
+    ULONGLONG End
+    )
+{
+    Header->HeaderSize = TRACE_HEADER_SIZE;
+    Header->Generation = 0;
+    Header->Cursor = End;
+    Header->CursorToFileOffset = 0;
+    Header->ViewFileOffset = End;
+    Header->Limit = End;
+    Header->WriterContext = 0;
+    Header->FirstPosition = 0;
+    Header->RingFileOffset = 0;
+    Header->RingSizeInBytes = 0;
 }

@@ -71,6 +71,9 @@ typedef READER_COPY_ROUTINE *PREADER_COPY_ROUTINE;
 //     Buffer         room for SizeInBytes
 //     WriteStatus    what Routine returned last, or STATUS_SUCCESS
 //
+// Pieces are of whole records, counted from Start, if SizeInBytes is; only the
+// last one may not be.
+//
 // Returns what reading gave.
 //
 
@@ -140,6 +143,18 @@ SessionCopyRecords(
     _In_ PREADER_RECORDS_ROUTINE Routine,
     _In_ PVOID Target,
     _Out_ NTSTATUS *WriteStatus
+    );
+
+//
+// Has the header of a copy say that its records lie one behind the other,
+// directly behind it, and that nobody writes any more.
+// End: where the records end, in the file.
+//
+
+VOID
+SessionStraightenHeader(
+    _Inout_ PTRACE_STORE_HEADER Header,
+    _In_ ULONGLONG End
     );
 
 #endif // TRACER_SESSION_COPY_H

@@ -19,6 +19,7 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseFile.h"
 #include "SessionTarget.h"
 
 _Must_inspect_result_
@@ -230,4 +231,19 @@ SessionMakeTargetFile(
                                  Name,
                                  FILE_NON_DIRECTORY_FILE,
                                  File);
+}
+
+_Use_decl_annotations_
+VOID
+SessionCloseTargetFile(
+    const READER_TARGET *Target,
+    HANDLE File,
+    BOOLEAN IsComplete
+    )
+{
+    if (!IsComplete) {
+        BaseRemoveFile(Target->Context, File);
+    }
+
+    RtlClose(Target->Context->Rtl, File);
 }

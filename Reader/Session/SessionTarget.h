@@ -86,4 +86,16 @@ SessionMakeTargetFile(
            "something meanwhile,"                                           \
          : (Step))
 
+//
+// Closes a file that SessionMakeTargetFile made; one whose content is not
+// complete is removed.
+//
+
+VOID
+SessionCloseTargetFile(
+    _In_ const READER_TARGET *Target,
+    _In_ HANDLE File,
+    _In_ BOOLEAN IsComplete
+    );
+
 #endif // TRACER_SESSION_TARGET_H

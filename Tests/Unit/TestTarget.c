@@ -17,17 +17,22 @@ Abstract:
     for in a way in which Windows follows none: by a plain name in a directory's
     handle, as itself (FILE_OPEN_REPARSE_POINT), and new (FILE_CREATE).
 
+    And that a file that is read in odd pieces is copied in whole records
+    (Reader/Session/SessionCopy.c).
+
 --*/
 
 #include "../../TraceStore/TraceControl.h"
 #include "../../TraceStore/TraceLog.h"
 #include "../../TraceStore/TraceStore.h"
 #include "../../Reader/Commands/Command.h"
+#include "../../Reader/Session/SessionCopy.h"
 #include "../../Reader/Session/SessionTarget.h"
 #include "Test.h"
 
 #define TEST_CREATE         2           // FILE_CREATE
 #define TEST_MOST_FILES     32
+#define TEST_COPIED         1003        // bytes: 62 records and 11
 
 static PCRTL TestReal;
 static RTL TestRtl;
@@ -50,6 +55,7 @@ static LONG TestWrong;                  // in a way that may lead elsewhere
 static LONG TestPlantBefore;            // which of them; 0: none
 static LONG TestMoveBefore;
 static CHAR TestPlanted[MAX_PATH];
+static ULONG TestMostRead;              // bytes at a time; 0: as many as there
 
 static
 BOOLEAN
@@ -199,6 +205,32 @@ TestNtCreateFile(
     return TestReal->NtCreateFile(Handle, DesiredAccess, Attributes, IoStatus,
                                   AllocationSize, FileAttributes, ShareAccess,
                                   Disposition, Options, EaBuffer, EaLength);
+}
+
+//
+// A file that gives fewer bytes than there are.
+//
+
+static
+NTSTATUS
+NTAPI
+TestNtReadFile(
+    HANDLE File,
+    HANDLE Event,
+    PVOID ApcRoutine,
+    PVOID ApcContext,
+    PIO_STATUS_BLOCK IoStatus,
+    PVOID Buffer,
+    ULONG Length,
+    PLARGE_INTEGER ByteOffset,
+    PULONG Key
+    )
+{
+    if (TestMostRead != 0 && Length > TestMostRead) {
+        Length = TestMostRead;
+    }
+    return TestReal->NtReadFile(File, Event, ApcRoutine, ApcContext, IoStatus,
+                                Buffer, Length, ByteOffset, Key);
 }
 
 //
@@ -384,6 +416,19 @@ TestDirectories(
                     STATUS_OBJECT_NAME_INVALID);
         TEST_EQUAL(File, NULL);
     }
+
+    //
+    // What is not complete does not stay.
+    //
+
+    RtlPointUnicodeString(&Name, L"part", 4);
+    if (TEST_SUCCESS(SessionMakeTargetFile(&Target, READER_NONE, &Name,
+                                           &File))) {
+        TEST_EQUAL(TestCountFiles("new\\*"), 1);
+        SessionCloseTargetFile(&Target, File, FALSE);
+    }
+    TEST_EQUAL(TestCountFiles("new\\*"), 0);
+
     RtlPointUnicodeString(&Name, L"one", 3);
     TEST_STATUS(SessionMakeTargetFile(&Target, 0, &Name, &File),
                 STATUS_OBJECT_NAME_INVALID);
@@ -396,7 +441,7 @@ TestDirectories(
     TEST(CreateDirectoryA("new\\one", NULL));
     RtlPointUnicodeString(&Name, L"file", 4);
     if (TEST_SUCCESS(SessionMakeTargetFile(&Target, 0, &Name, &File))) {
-        RtlClose(TestReal, File);
+        SessionCloseTargetFile(&Target, File, TRUE);
     }
     TEST_EQUAL(TestCountFiles("moved\\*"), 1);
     TEST_EQUAL(TestCountFiles("new\\one\\*"), 0);
@@ -412,6 +457,100 @@ TestDirectories(
     SessionCloseTarget(&Target);
     TestRemove(L"new");
     TestRemove(L"moved");
+}
+
+//
+// What a copy was given.
+//
+
+typedef struct _TEST_PIECES {
+    CHAR Bytes[TEST_COPIED];
+    ULONG Size;
+    ULONG Number;
+    ULONG NumberOdd;                    // not of whole records
+    BOOLEAN IsInOrder;
+} TEST_PIECES;
+
+static
+NTSTATUS
+TestTakePiece(
+    PVOID Target,
+    ULONGLONG FileOffset,
+    const VOID *Bytes,
+    ULONG SizeInBytes
+    )
+{
+    TEST_PIECES *Pieces = Target;
+
+    if (FileOffset != Pieces->Size ||
+        SizeInBytes > sizeof(Pieces->Bytes) - Pieces->Size) {
+        Pieces->IsInOrder = FALSE;
+        return STATUS_INVALID_PARAMETER;
+    }
+    RtlCopyBytes(Pieces->Bytes + Pieces->Size, Bytes, SizeInBytes);
+    Pieces->Size += SizeInBytes;
+    Pieces->Number += 1;
+    Pieces->NumberOdd += SizeInBytes % TRACE_RECORD_SIZE != 0;
+    return STATUS_SUCCESS;
+}
+
+//
+// Pieces are of whole records, however few bytes there are at a time, but for
+// what is left at the end.
+//
+
+static
+VOID
+TestCopies(
+    VOID
+    )
+{
+    static const struct {
+        ULONG MostRead;
+        ULONG Number;
+        ULONG NumberOdd;
+    } Cases[] = {
+        { 0, 5, 1 },                    // of 256 bytes, and the last
+        { 100, 12, 1 },                 // of 96
+        { 33, 32, 1 },                  // of 32
+        { 7, 144, 144 }                 // control: of no record
+    };
+    static CHAR Text[TEST_COPIED + 1];
+    static TEST_PIECES Pieces;
+    CHAR Buffer[256];
+    HANDLE File;
+    NTSTATUS WriteStatus;
+    ULONG Index;
+
+    for (Index = 0; Index < TEST_COPIED; Index += 1) {
+        Text[Index] = (CHAR)('A' + Index * Index % 57);
+    }
+    if (!TEST(TestWriteFile("copied", Text))) {
+        return;
+    }
+
+    File = CreateFileA("copied", GENERIC_READ, 0, NULL, OPEN_EXISTING, 0, NULL);
+    if (!TEST(File != INVALID_HANDLE_VALUE)) {
+        return;
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Cases); Index += 1) {
+        RtlZeroBytes(&Pieces, sizeof(Pieces));
+        Pieces.IsInOrder = TRUE;
+        TestMostRead = Cases[Index].MostRead;
+        TEST_SUCCESS(SessionCopyPart(&TestContext, File, 0, 2 * TEST_COPIED,
+                                     Buffer, sizeof(Buffer), TestTakePiece,
+                                     &Pieces, &WriteStatus));
+        TestMostRead = 0;
+        TEST_SUCCESS(WriteStatus);
+        TEST(Pieces.IsInOrder);
+        TEST_EQUAL(Pieces.Size, TEST_COPIED);
+        TEST(RtlAreBytesEqual(Pieces.Bytes, Text, TEST_COPIED));
+        TEST_EQUAL(Pieces.Number, Cases[Index].Number);
+        TEST_EQUAL(Pieces.NumberOdd, Cases[Index].NumberOdd);
+    }
+    CloseHandle(File);
+    DeleteFileA("copied");
 }
 
 static
@@ -481,6 +620,7 @@ TestMain(
     RtlCopyBytes(&TestRtl, Rtl, sizeof(TestRtl));
     TestRtl.NtCreateFile = TestNtCreateFile;
     TestRtl.NtOpenProcess = (PVOID)TestNtOpenProcess;
+    TestRtl.NtReadFile = (PVOID)TestNtReadFile;
     TestContext.Rtl = &TestRtl;
     TestContext.Allocator = Allocator;
     TestContext.Output = &TestOut;
@@ -499,6 +639,7 @@ TestMain(
         TestCommands(TRUE);
         TestCommands(FALSE);
         TestDirectories();
+        TestCopies();
     }
 
     SetCurrentDirectoryW(Before);
