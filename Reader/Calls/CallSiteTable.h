@@ -67,6 +67,7 @@ typedef struct _READER_TALLY {
                                     // not abandoned; NULL: there are none
     PCORE_PATHS Paths;              // the caller's: calls are added up by
                                     // chain, in these; NULL: by function
+    BOOLEAN IsByBoth;               // likewise: by both, with Paths
     PULONG Roots;                   // likewise, by track: what is above its
     ULONG CapacityOfRoots;          // outermost calls; NULL: one root
     PCORE_PROBE_TOTALS ProbeTotals; // by what the totals are by

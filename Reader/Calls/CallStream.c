@@ -697,6 +697,7 @@ CallRunStore(
     Run.JumpTicks = Stream->Session->JumpTicks;
     Run.NumberOfJumps = Stream->NumberOfJumps;
     Run.IsWatching = Tally->Watch != NULL;
+    Run.HasTotals = Tally->IsByBoth;
     if (Tally->Roots != NULL) {
 
         //

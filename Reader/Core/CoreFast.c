@@ -321,6 +321,7 @@ CoreRundownTotals(
 // Check: of the records' store.
 // Sites: of the records' module.
 // Run: what is asked.  What follows are constants: which of it is.
+// HasTotals: whether calls are added to the totals.
 // IsJumping: whether jumps of the clock are looked for. A record after one is
 // not ordinary, nor is the exit of a call with a jump in it.
 // LongestStep: from one record to the next, where the clock did not jump.
@@ -338,6 +339,7 @@ CoreRun(
     _In_ ULONG NumberOfRecords,
     _In_ BOOLEAN HasHistograms,
     _In_ BOOLEAN HasPaths,
+    _In_ BOOLEAN HasTotals,
     _In_ BOOLEAN HasProbe,
     _In_ BOOLEAN IsWatching,
     _In_ BOOLEAN IsJumping,
@@ -515,7 +517,7 @@ CoreRun(
             Next->Node = Node;
             Next->NumberOfJumps = NumberOfJumps;
             Next += 1;
-            if (!HasPaths && !IsWatching) {
+            if (HasTotals) {
                 Totals[Index].ActiveCalls += 1;
             }
 
@@ -644,7 +646,9 @@ CoreRun(
                     Total->SumProbe += InclusiveProbe;
                 }
 
-            } else if (!IsWatching) {
+            }
+
+            if (HasTotals) {
 
                 PCORE_TOTALS Total = &Totals[Frame->Function];
                 ULONGLONG ActiveCalls;
@@ -715,33 +719,44 @@ CoreRunRecords(
     BOOLEAN IsJumping = Run->JumpTicks != 0;
     ULONGLONG LongestStep = IsJumping ? Run->JumpTicks : ~0ULL;
 
-#define CORE_RUN_WITH(Histograms, Paths, Probe, Watching, Jumping, Step)    \
+#define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Watching, Jumping,  \
+                      Step)                                                 \
     CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, Paths, Probe, Watching, Jumping, Step)
+            Histograms, Paths, Totals, Probe, Watching, Jumping, Step)
 
     if (Run->IsWatching) {
-        return CORE_RUN_WITH(FALSE, FALSE, FALSE, TRUE, TRUE, LongestStep);
+        return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE, TRUE,
+                             LongestStep);
     }
 
     if (Run->Probe != NULL) {
         return Run->Paths != NULL
-                   ? CORE_RUN_WITH(FALSE, TRUE, TRUE, FALSE, TRUE, LongestStep)
-                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, TRUE, LongestStep);
+                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, TRUE, FALSE, TRUE,
+                                   LongestStep)
+                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, TRUE, FALSE, TRUE,
+                                   LongestStep);
+    }
+
+    if (Run->Paths != NULL && Run->HasTotals) {
+        return CORE_RUN_WITH(FALSE, TRUE, TRUE, FALSE, FALSE, TRUE,
+                             LongestStep);
     }
 
     if (Run->Paths != NULL) {
         return IsJumping
-                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, TRUE, LongestStep)
-                   : CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, 0);
+                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, TRUE,
+                                   LongestStep)
+                   : CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, FALSE, 0);
     }
 
     if (IsJumping) {
-        return CORE_RUN_WITH(TRUE, FALSE, FALSE, FALSE, TRUE, LongestStep);
+        return CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, TRUE,
+                             LongestStep);
     }
 
     return Run->Histograms != NULL
-               ? CORE_RUN_WITH(TRUE, FALSE, FALSE, FALSE, FALSE, 0)
-               : CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, FALSE, 0);
+               ? CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, FALSE, 0)
+               : CORE_RUN_WITH(FALSE, FALSE, TRUE, FALSE, FALSE, FALSE, 0);
 
 #undef CORE_RUN_WITH
 }

@@ -205,6 +205,7 @@ typedef CORE_PROBE_TOTALS *PCORE_PROBE_TOTALS;
 //
 //     totals by function, and histograms, if there are any;
 //     with Paths, by chain, in place of the totals: a frame's Node is its;
+//     with HasTotals too, by both;
 //     with Probe, what the hooks cost too, by what the totals are by;
 //     with IsWatching nothing is added up: an entry of a watched site is not
 //     ordinary, nor is the exit of a frame that has a Node, or whose caller
@@ -223,6 +224,7 @@ typedef struct _CORE_RUN {
                                     // two records; 0: it never does
     ULONG NumberOfJumps;            // how often it has, so far
     BOOLEAN IsWatching;
+    BOOLEAN HasTotals;              // with Paths
 } CORE_RUN;
 typedef CORE_RUN *PCORE_RUN;
 typedef const CORE_RUN *PCCORE_RUN;

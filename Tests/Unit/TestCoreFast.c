@@ -51,6 +51,7 @@ static ULONGLONG TestRandomState;
 static ULONGLONG TestJumpTicks;         // 0: none is looked for
 static BOOLEAN TestHasHistograms;
 static BOOLEAN TestHasPaths;
+static BOOLEAN TestHasBoth;             // with paths: the totals, too
 static BOOLEAN TestIsWatching;
 static ULONG TestWatchedSites;          // a bit for each
 static ULONG TestMaximumDepth;
@@ -433,7 +434,9 @@ TestTakeGeneral(
                     Way->NumberWatched += 1;
                     Event.Frame->Node = Way->NumberWatched;
                 }
-            } else {
+            }
+
+            if (TestHasBoth || (!TestHasPaths && !TestIsWatching)) {
                 Way->Totals.Totals[Index].ActiveCalls += 1;
             }
             continue;
@@ -460,10 +463,9 @@ TestTakeGeneral(
             if (Event.Kind == CoreEventExit) {
                 TestAddToPath(Way, &Event);
             }
-            continue;
         }
 
-        if (TestIsWatching) {
+        if (TestIsWatching || (TestHasPaths && !TestHasBoth)) {
             continue;
         }
 
@@ -528,6 +530,7 @@ TestTakeFast(
         Run.JumpTicks = TestJumpTicks;
         Run.NumberOfJumps = Way->NumberOfJumps;
         Run.Paths = TestHasPaths ? &Way->Paths : NULL;
+        Run.HasTotals = TestHasBoth;
         Run.IsWatching = TestIsWatching;
         Taken = CoreRunRecords(&Way->Pair,
                                &Way->Check,
@@ -693,6 +696,7 @@ TestRandomRecords(
     ULONGLONG Buckets = 0;
     ULONGLONG Chains = 0;
     ULONGLONG OrdinaryInChains = 0;
+    ULONGLONG CallsInBoth = 0;
     ULONGLONG Watched = 0;
     ULONGLONG OrdinaryBesides = 0;
     ULONG Round;
@@ -707,6 +711,7 @@ TestRandomRecords(
         TestMakeRecords();
         TestJumpTicks = TestRandom(2) == 0 ? 0 : 1 + TestRandom(150);
         TestHasPaths = TestRandom(3) == 0;
+        TestHasBoth = TestHasPaths && TestRandom(2) == 0;
         TestIsWatching = !TestHasPaths && TestRandom(2) == 0;
         TestHasHistograms = !TestHasPaths && !TestIsWatching &&
                             TestRandom(2) == 0;
@@ -759,6 +764,10 @@ TestRandomRecords(
 
         if (TestHasPaths) {
             Chains += TestGeneral.Paths.NumberOfPaths - CORE_FIRST_PATH;
+            for (Index = 0; TestHasBoth && Index < TEST_SITES; Index++) {
+                CallsInBoth += TestFast.Totals.Totals[Index].Calls;
+            }
+
             OrdinaryInChains += TestFast.Ordinary;
             if (TestGeneral.Paths.NumberOfPaths > CORE_FIRST_PATH) {
                 TestFast.Paths.Paths[CORE_FIRST_PATH].SelfTicks += 1;
@@ -803,6 +812,7 @@ TestRandomRecords(
     TEST(Buckets > TEST_ROUNDS);
     TEST(Chains > TEST_ROUNDS * 4);
     TEST(OrdinaryInChains > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 30);
+    TEST(CallsInBoth > TEST_ROUNDS);
     TEST(Watched > TEST_ROUNDS);
     TEST(OrdinaryBesides > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 20);
     RtlWriteText(TestOutput,
