@@ -311,7 +311,7 @@ CallFillMark(
             Packed->Top = Frame->Top;
             Packed->BodySize = Frame->BodySize;
             Packed->Kind = Frame->Kind;
-            Packed->Flags = Frame->Flags;
+            Packed->Flags = Frame->Flags & ~CORE_FRAME_LOOKED_AT;
             Packed->NumberOfJumps = Frame->NumberOfJumps;
         }
 

@@ -20,6 +20,7 @@ Abstract:
 #include "../Session/SessionProcess.h"
 #include "../Calls/CallIndex.h"
 #include "../Sums/SumTally.h"
+#include "../Live/LiveChains.h"
 #include "../Live/LiveConsole.h"
 #include "../Live/LiveHtml.h"
 #include "../Live/LivePlain.h"
@@ -64,6 +65,7 @@ typedef struct _READER_LIVE_RUN {
     CHAR Failed[READER_LIVE_SAID_SIZE];
     ULONGLONG LastLook;             // milliseconds
     BOOLEAN IsScreen;
+    BOOLEAN IsReadingOn;            // a reading to the end has begun
 } READER_LIVE_RUN;
 typedef READER_LIVE_RUN *PREADER_LIVE_RUN;
 
@@ -339,6 +341,74 @@ CommandFulfil(
 
 
 //
+// Goes back to the functions, because there can be no call tree.
+//
+
+static
+VOID
+CommandLeaveTree(
+    _Inout_ PREADER_LIVE_RUN Run,
+    _In_ NTSTATUS Status
+    )
+{
+    PREADER_VIEW View = &Run->View;
+    RTL_WRITER Writer;
+
+    LiveEndChains(&Run->Live);
+    Run->Model.NumberOfNodes = 0;
+    View->Kind = ReaderViewFunctions;
+    RtlInitializeBufferWriter(&Writer, View->Said, sizeof(View->Said));
+    RtlWriteText(&Writer,
+                 "There can be no call tree (status 0x%08X).",
+                 (ULONG)Status);
+    View->SaidLength = Writer.LengthInBytes;
+}
+
+
+//
+// Keeps chains of calls while a view shows them, and makes its nodes when it
+// comes up.  Of a program that has ended the whole run is shown, which is read
+// for it once: see CommandReadChains.
+//
+
+static
+VOID
+CommandFollowView(
+    _Inout_ PREADER_LIVE_RUN Run
+    )
+{
+    PREADER_LIVE Live = &Run->Live;
+    PREADER_VIEW View = &Run->View;
+    BOOLEAN IsRenewing = View->IsRenewing;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    View->IsRenewing = FALSE;
+    if (Run->IsReadingOn) {
+        return;
+    }
+
+    if (!LiveNeedsNodes(View)) {
+        if (Live->Chains.IsOn) {
+            LiveEndChains(Live);
+            Run->Model.NumberOfNodes = 0;
+        }
+        return;
+    }
+
+    if (!Live->Chains.IsOn || IsRenewing) {
+        Status = LiveBeginChains(Live);
+        if (NT_SUCCESS(Status)) {
+            Status = LiveMakeNodes(Live, &Run->Model);
+        }
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        CommandLeaveTree(Run, Status);
+    }
+}
+
+
+//
 // Does what the keys say that have been pressed.
 // Run: the run, with a screen.
 // Returns TRUE: the screen is to be drawn again.
@@ -373,8 +443,12 @@ CommandTakeKeys(
         if (LivePressKey(&Run->View, &Run->Model, Key, Character)) {
             IsChanged = TRUE;
             if (Run->View.Request != ReaderRequestNone) {
+                Run->View.IsRenewing = Run->View.Request ==
+                                       ReaderRequestClear;
                 CommandFulfil(Run);
             }
+
+            CommandFollowView(Run);
 
             Status = LiveDrawView(&Run->View, &Run->Model, &Run->Screen);
             if (!NT_SUCCESS(Status)) {
@@ -418,6 +492,68 @@ CommandShowEndProgress(
 
 
 //
+// Says that everything is read, on the screen.
+//
+
+static
+VOID
+CommandBeginNotice(
+    _Inout_ PREADER_LIVE_RUN Run,
+    _In_z_ PCSZ Text
+    )
+{
+    RTL_WRITER Writer;
+
+    RtlInitializeBufferWriter(&Writer,
+                              Run->View.Notice,
+                              sizeof(Run->View.Notice));
+    RtlWriteText(&Writer, "%s", Text);
+    Run->View.NoticeLength = Writer.LengthInBytes;
+    if (Run->IsScreen) {
+        CommandDrawRun(Run);
+    }
+}
+
+
+//
+// Makes the nodes of the whole run of a program that has ended, if a view shows
+// them and they have not been made.
+// Run: the run, with the model of the whole run.
+//
+
+static
+VOID
+CommandReadChains(
+    _Inout_ PREADER_LIVE_RUN Run
+    )
+{
+    PREADER_LIVE Live = &Run->Live;
+    NTSTATUS Status;
+
+    if (!LiveNeedsNodes(&Run->View) || Live->Chains.IsWhole) {
+        return;
+    }
+
+    CommandBeginNotice(Run,
+                       "The program has ended.  Reading everything once more, "
+                       "for the call tree ...");
+    Run->LastLook = CommandReadLiveClock(Run->Context.Rtl, 1000);
+    Status = LiveReadAllChains(Live,
+                               CommandShowEndProgress,
+                               Run,
+                               &Run->View.IsQuitting);
+    Run->View.NoticeLength = 0;
+    if (NT_SUCCESS(Status)) {
+        Status = LiveMakeNodes(Live, &Run->Model);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        CommandLeaveTree(Run, Status);
+    }
+}
+
+
+//
 // Makes the model of the whole run of a program that has ended: everything is
 // read once more, as report does.
 // Returns STATUS_SUCCESS or what failed. Threads that could not be read have
@@ -434,21 +570,14 @@ CommandReadToTheEnd(
     PREADER_LIVE Live = &Run->Live;
     PREADER_SESSION Session = &Live->Session;
     READER_TALLY Tally;
-    RTL_WRITER Writer;
     RTL_ERROR Error;
     ULONG Index;
     NTSTATUS Status;
 
-    RtlInitializeBufferWriter(&Writer,
-                              Run->View.Notice,
-                              sizeof(Run->View.Notice));
-    RtlWriteText(&Writer,
-                 "The program has ended.  Reading everything once more, for "
-                 "exact numbers ...");
-    Run->View.NoticeLength = Writer.LengthInBytes;
-    if (Run->IsScreen) {
-        CommandDrawRun(Run);
-    }
+    Run->IsReadingOn = TRUE;
+    CommandBeginNotice(Run,
+                       "The program has ended.  Reading everything once more, "
+                       "for exact numbers ...");
 
     //
     // A thread's streams are closed first: each store is open once.
@@ -461,6 +590,11 @@ CommandReadToTheEnd(
         }
     }
 
+    //
+    // What was kept while it ran goes.
+    //
+
+    LiveEndChains(Live);
     CallInitializeTally(&Tally, &Live->Functions, NULL);
     Tally.Progress = CommandShowEndProgress;
     Tally.ProgressContext = Run;
@@ -725,6 +859,10 @@ CommandRunScreen(
         }
 
         if (CommandTakeKeys(Run)) {
+            if (IsEnded) {
+                CommandReadChains(Run);
+            }
+
             CommandDrawRun(Run);
         }
 
@@ -749,6 +887,10 @@ CommandRunScreen(
             Looked = Now;
             Status = CommandRefreshRun(Run);
             IsEnded = Live->Session.ProcessState == ReaderProcessGone;
+            if (NT_SUCCESS(Status) && IsEnded) {
+                CommandReadChains(Run);
+            }
+
             if (NT_SUCCESS(Status) && !Run->View.IsQuitting &&
                 (IsEnded || !Run->View.IsPaused)) {
                 Run->View.IsPaused &= !IsEnded;
@@ -881,7 +1023,7 @@ CommandRunLive(
         RtlWriteBytes(Context->Errors, HeldBuffer, Run->Held.LengthInBytes);
         RtlFlushWriter(Context->Errors);
         LiveRundownScreen(&Run->Screen);
-        Allocator->Free(Allocator->Context, Run->View.Order);
+        LiveRundownView(&Run->View, Allocator);
     } else {
         CommandRunPlain(Run, IsWhole);
         Live->ExitCode = FunctionEndFilter(Context,
@@ -958,12 +1100,12 @@ const READER_COMMAND ReaderLiveCommand = {
     "live",
     "[PATH]",
     "Shows where a running program spends its time, updated continuously",
-    "On a terminal it is a screen with views of the functions, the threads\n"
-    "and their open frames; h shows the keys, q quits.  Elsewhere, with\n"
-    "--plain or with --count, it writes lines, and ends when the program\n"
-    "does, or after --count refreshes.  --limit is\n"
-    "the number of functions, and of open frames of each thread, that a\n"
-    "refresh shows (default: 20).\n"
+    "On a terminal it is a screen with views of the functions, the threads,\n"
+    "their open frames, the call tree and the callers of a function; h shows\n"
+    "the keys, q quits.  Elsewhere, with --plain or with --count, it writes\n"
+    "lines, and ends when the program does, or after --count refreshes.\n"
+    "--limit is the number of functions, and of open frames of each thread,\n"
+    "that a refresh shows (default: 20).\n"
     "Earlier records of a running program are read to find the frames that\n"
     "are open, from the last mark of each thread's index on; the records\n"
     "before that mark are then not in the number of records, and the first\n"

@@ -1096,7 +1096,8 @@ CorePushFrame(
         Frame->Physical = Parent->Physical;
         Frame->Top = Parent->Top;
         Frame->BodySize = 0;
-        Frame->Flags = (Parent->Flags & ~CORE_FRAME_STALE) |
+        Frame->Flags = (Parent->Flags & ~(CORE_FRAME_STALE |
+                                          CORE_FRAME_LOOKED_AT)) |
                        CORE_FRAME_INLINED;
     } else {
         Frame->Physical = Call->Function;

@@ -43,6 +43,7 @@ Abstract:
 #define CORE_FRAME_INLINED      0x8 // of a frame: it is in another one's
 #define CORE_FRAME_STALE        0x10 // likewise: it was open when recording
                                     // was stopped and started again
+#define CORE_FRAME_LOOKED_AT    0x20 // likewise: the caller's, of an open one
 
 typedef struct _CORE_CALL {
     ULONGLONG Timestamp;

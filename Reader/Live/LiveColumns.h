@@ -37,4 +37,23 @@ enum {
     ReaderNumberOfThreadColumns
 };
 
+enum {
+    ReaderNodeTotalPercent = 0,
+    ReaderNodeSelfPercent,
+    ReaderNodeCalls,
+    ReaderNodeTotal,
+    ReaderNodeSelf,
+    ReaderNodeName,
+    ReaderNumberOfNodeColumns
+};
+
+enum {
+    ReaderEdgeShare = 0,
+    ReaderEdgeCalls,
+    ReaderEdgeTotal,
+    ReaderEdgeSelf,
+    ReaderEdgeName,
+    ReaderNumberOfEdgeColumns
+};
+
 #endif // TRACER_LIVE_COLUMNS_H

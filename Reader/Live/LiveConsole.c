@@ -52,6 +52,9 @@ C_ASSERT(sizeof(READER_CONSOLE_ROUTINES) ==
 
 #define READER_ATTRIBUTE_BRIGHT 0x08u
 #define READER_ATTRIBUTE_YELLOW 0x0Eu
+#define READER_ATTRIBUTE_GREEN 0x0Au
+#define READER_ATTRIBUTE_BROWN 0x06u
+#define READER_ATTRIBUTE_RED 0x0Cu
 #define READER_ATTRIBUTE_LEADING 0x0100u
 #define READER_ATTRIBUTE_TRAILING 0x0200u
 
@@ -433,6 +436,21 @@ LiveMakeAttributes(
         return Screen->HasColor
                    ? (WORD)((Normal & 0xF0) | READER_ATTRIBUTE_YELLOW)
                    : (WORD)(Normal ^ READER_ATTRIBUTE_BRIGHT);
+
+    case ReaderStyleGood:
+        return Screen->HasColor
+                   ? (WORD)((Normal & 0xF0) | READER_ATTRIBUTE_GREEN)
+                   : Normal;
+
+    case ReaderStyleWarm:
+        return Screen->HasColor
+                   ? (WORD)((Normal & 0xF0) | READER_ATTRIBUTE_BROWN)
+                   : Normal;
+
+    case ReaderStyleHot:
+        return Screen->HasColor
+                   ? (WORD)((Normal & 0xF0) | READER_ATTRIBUTE_RED)
+                   : Normal;
 
     default:
         return Normal;

@@ -11,7 +11,7 @@ Abstract:
 --*/
 
 #include "LiveColumns.h"
-#include "LiveView.h"
+#include "LiveTreeView.h"
 
 static const ULONG ReaderViewIntervals[] = {
     100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000
@@ -180,6 +180,15 @@ LiveMoveSideways(
     ULONG Count;
     ULONG Value;
 
+    if (View->Kind == ReaderViewTree) {
+        LiveFoldNode(View, Model, IsRight);
+        return;
+    }
+
+    if (View->Kind == ReaderViewCallers) {
+        return;
+    }
+
     if (View->Kind == ReaderViewFrames) {
         Count = Model->NumberOfThreads;
         Value = View->Thread;
@@ -201,6 +210,97 @@ LiveMoveSideways(
         View->Selected[ReaderViewFrames] = 0;
     } else {
         View->SortColumn[View->Kind] = Value;
+    }
+}
+
+
+//
+// Shows who called the function of the selected row.
+// Returns FALSE if it has none.
+//
+
+static
+BOOLEAN
+LiveEnterCallers(
+    _Inout_ PREADER_VIEW View,
+    _In_ PCREADER_LIVE_MODEL Model
+    )
+{
+    READER_VIEW_TARGET Target;
+    PCREADER_LIVE_NODE Node;
+    ULONG Row = View->Selected[View->Kind];
+    ULONG Index;
+
+    if (Row >= View->NumberOfRows) {
+        return FALSE;
+    }
+
+    Row = View->Order[Row];
+    if (View->Kind == ReaderViewFunctions) {
+        Target.Name = Model->Functions[Row].Name;
+        Target.NameLength = Model->Functions[Row].NameLength;
+        Target.Function = Model->Functions[Row].Function;
+    } else if (View->Kind == ReaderViewFrames) {
+        Target.Name = Model->Frames[Row].Name;
+        Target.NameLength = Model->Frames[Row].NameLength;
+        Target.Function = Model->Frames[Row].Function;
+    } else {
+        if (View->Kind == ReaderViewCallers) {
+            if (Row == 0 || View->Edges[Row].Function == READER_NONE) {
+                return FALSE;
+            }
+
+            Row = View->Edges[Row].Node;
+        }
+
+        Node = &Model->Nodes[Row];
+        Target.Name = Node->Name;
+        Target.NameLength = Node->NameLength;
+        Target.Function = Node->Function;
+    }
+
+    if (View->Kind != ReaderViewCallers) {
+        View->KindBeforeCallers = View->Kind;
+        View->NumberOfTargets = 0;
+    }
+
+    //
+    // Who came a long way does not go back all of it.
+    //
+
+    if (View->NumberOfTargets == READER_VIEW_MOST_TARGETS) {
+        for (Index = 1; Index < READER_VIEW_MOST_TARGETS; Index++) {
+            View->Targets[Index - 1] = View->Targets[Index];
+        }
+
+        View->NumberOfTargets -= 1;
+    }
+
+    View->Targets[View->NumberOfTargets] = Target;
+    View->NumberOfTargets += 1;
+    View->Kind = ReaderViewCallers;
+    View->Selected[ReaderViewCallers] = 0;
+    return TRUE;
+}
+
+
+//
+// Goes back from the callers of a function to where they were asked for.
+//
+
+static
+VOID
+LiveLeaveCallers(
+    _Inout_ PREADER_VIEW View
+    )
+{
+    if (View->NumberOfTargets != 0) {
+        View->NumberOfTargets -= 1;
+    }
+
+    View->Selected[ReaderViewCallers] = 0;
+    if (View->NumberOfTargets == 0) {
+        View->Kind = View->KindBeforeCallers;
     }
 }
 
@@ -228,7 +328,13 @@ LivePressCharacter(
     case '1':
     case '2':
     case '3':
+    case '4':
         View->Kind = (READER_VIEW_KIND)(Character - '1');
+        break;
+
+    case 'T':
+        View->IsRenewing = View->Kind == ReaderViewTree;
+        View->Kind = ReaderViewTree;
         break;
 
     case 's':
@@ -299,6 +405,7 @@ LivePressCharacter(
     case '?':
         View->KindBeforeHelp = View->Kind;
         View->Kind = ReaderViewHelp;
+        View->TopOfHelp = 0;
         break;
 
     default:
@@ -337,6 +444,12 @@ LivePressKey(
     }
 
     if (View->Kind == ReaderViewHelp) {
+        if (Key == ReaderKeyUp || Key == ReaderKeyDown) {
+            View->TopOfHelp += Key == ReaderKeyDown;
+            View->TopOfHelp -= Key == ReaderKeyUp && View->TopOfHelp != 0;
+            return TRUE;
+        }
+
         View->Kind = View->KindBeforeHelp;
         if (Key == ReaderKeyCharacter && Character == 'q') {
             View->IsQuitting = TRUE;
@@ -384,17 +497,33 @@ LivePressKey(
         return TRUE;
 
     case ReaderKeyTab:
-        View->Kind = (READER_VIEW_KIND)((View->Kind + 1) %
-                                        READER_NUMBER_OF_VIEWS);
+        View->Kind = View->Kind < READER_NUMBER_OF_TABS
+                         ? (READER_VIEW_KIND)((View->Kind + 1) %
+                                              READER_NUMBER_OF_TABS)
+                         : ReaderViewFunctions;
         return TRUE;
 
     case ReaderKeyEscape:
+        if (View->FilterLength == 0 && View->Kind == ReaderViewCallers) {
+            LiveLeaveCallers(View);
+        }
+
         View->FilterLength = 0;
         return TRUE;
 
+    case ReaderKeyBackspace:
+        if (View->Kind == ReaderViewCallers) {
+            LiveLeaveCallers(View);
+            return TRUE;
+        }
+        return IsSaid;
+
     case ReaderKeyEnter:
-        if (View->Kind == ReaderViewThreads &&
-            *Selected < View->NumberOfRows) {
+        if (View->Kind != ReaderViewThreads) {
+            return LiveEnterCallers(View, Model) || IsSaid;
+        }
+
+        if (*Selected < View->NumberOfRows) {
 
             //
             // The innermost frames are of most interest; the drawing brings

@@ -17,7 +17,7 @@ Abstract:
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionFilter.h"
 #include "../Sums/SumTally.h"
-#include "LiveModel.h"
+#include "LiveNodes.h"
 #include "LiveRead.h"
 
 
@@ -106,6 +106,7 @@ LiveBeginModel(
     Model->NumberOfFunctions = 0;
     Model->NumberOfThreads = 0;
     Model->NumberOfFrames = 0;
+    Model->NumberOfNodes = 0;
     Model->CallsPerSecond = 0;
     Model->IsEnded = FALSE;
     Model->IsWhole = FALSE;
@@ -342,6 +343,7 @@ LiveModelFunctions(
             &Live->Functions.Functions[Live->Tally.List[Index].Function];
 
         Row = &Model->Functions[Index];
+        Row->Function = Live->Tally.List[Index].Function;
         Row->Name = Function->Name;
         Row->NameLength = Function->NameLength;
         Row->IsShown = Function->IsShown;
@@ -452,6 +454,7 @@ LiveModelFrames(
                     Live->Tally.List[Frame->Function].Function];
 
             Row = &Model->Frames[Model->NumberOfFrames];
+            Row->Function = Live->Tally.List[Frame->Function].Function;
             Row->Name = Function->Name;
             Row->NameLength = Function->NameLength;
             Row->IsShown = Function->IsShown;
@@ -541,6 +544,7 @@ LiveModelTreeFrames(
 
         Row = &Model->Frames[Model->NumberOfFrames];
         RtlZeroBytes(Row, sizeof(*Row));
+        Row->Function = Frame->Function;
         Row->Name = Function->Name;
         Row->NameLength = Function->NameLength;
         Row->IsShown = Function->IsShown;
@@ -773,6 +777,10 @@ LiveMakeLiveModel(
         Status = LiveModelThreads(Live, Model);
     }
 
+    if (NT_SUCCESS(Status) && Live->Chains.IsOn) {
+        Status = LiveMakeNodes(Live, Model);
+    }
+
     return Status;
 }
 
@@ -828,6 +836,7 @@ LiveMakeEndedModel(
         RtlZeroBytes(&Statistics, sizeof(Statistics));
         SumMergeStatistics(&Statistics, Tally, Index);
         Row = &Model->Functions[Index];
+        Row->Function = Tally->List[Index].Function;
         Row->Name = Function->Name;
         Row->NameLength = Function->NameLength;
         Row->IsShown = Function->IsShown;
@@ -889,6 +898,9 @@ LiveRundownModel(
         Allocator->Free(Allocator->Context, Model->ByName);
         Allocator->Free(Allocator->Context, Model->Threads);
         Allocator->Free(Allocator->Context, Model->Frames);
+        Allocator->Free(Allocator->Context, Model->Nodes);
+        Allocator->Free(Allocator->Context, Model->NodeOrder);
+        Allocator->Free(Allocator->Context, Model->RowOf);
     }
 
     RtlZeroBytes(Model, sizeof(*Model));

@@ -33,6 +33,7 @@ typedef struct _READER_LIVE_FUNCTION_ROW {
     ULONG PlaceLength;              // bytes; 0: no other one has its name
     CHAR Place[96];                 // the module, and the process if another
                                     // one has a module of that name
+    ULONG Function;                 // in the table of functions
 } READER_LIVE_FUNCTION_ROW;
 typedef READER_LIVE_FUNCTION_ROW *PREADER_LIVE_FUNCTION_ROW;
 typedef const READER_LIVE_FUNCTION_ROW *PCREADER_LIVE_FUNCTION_ROW;
@@ -61,11 +62,38 @@ typedef struct _READER_LIVE_FRAME_ROW {
     ULONG NameLength;               // bytes
     ULONG Track;                    // 0: the thread's own stack
     ULONGLONG AgeInTicks;
+    ULONG Function;                 // in the table of functions
     BOOLEAN IsShown;                // --function, --exclude
     BOOLEAN IsAssumed;              // records after its entry were left out
 } READER_LIVE_FRAME_ROW;
 typedef READER_LIVE_FRAME_ROW *PREADER_LIVE_FRAME_ROW;
 typedef const READER_LIVE_FRAME_ROW *PCREADER_LIVE_FRAME_ROW;
+
+//
+// A chain of calls.  The first two are the root and what is in no chain.
+//
+
+#define READER_LIVE_FIRST_NODE 2u
+
+typedef struct _READER_LIVE_NODE {
+    PCSZ Name;
+    ULONG NameLength;               // bytes
+    ULONG Function;                 // in the table of functions; READER_NONE:
+                                    // of the first two
+    ULONG Row;                      // of the functions; READER_NONE: none
+    ULONG Parent;
+    ULONG FirstChild;               // by time; READER_NONE: none
+    ULONG NextSibling;              // READER_NONE: the last
+    ULONG Depth;                    // 0 is the outermost
+    BOOLEAN IsShown;                // --function, --exclude: of a function
+                                    // that is, or inside of one
+    BOOLEAN IsExcluded;             // or inside of one that is
+    ULONGLONG Calls;
+    ULONGLONG SelfTicks;
+    ULONGLONG TotalTicks;
+} READER_LIVE_NODE;
+typedef READER_LIVE_NODE *PREADER_LIVE_NODE;
+typedef const READER_LIVE_NODE *PCREADER_LIVE_NODE;
 
 //
 // A function may have been seen without a call where calls are counted.
@@ -138,6 +166,24 @@ typedef struct _READER_LIVE_MODEL {
     PREADER_LIVE_FRAME_ROW Frames;  // by thread, the outermost first
     ULONG NumberOfFrames;
     ULONG CapacityOfFrames;
+    PREADER_LIVE_NODE Nodes;        // a parent before its children; one stays
+                                    // where it is until they are begun anew
+    ULONG NumberOfNodes;            // 0: chains are not kept
+    ULONG CapacityOfNodes;
+    PULONG NodeOrder;               // by time
+    ULONG CapacityOfNodeOrder;
+    PULONG RowOf;                   // by function of the table
+    ULONG CapacityOfRowOf;
+    ULONG Generation;               // how often they were begun
+    BOOLEAN AreNodesWhole;          // of the whole run, exactly
+    BOOLEAN AreNodesOfTrees;        // some are, since recording began
+    BOOLEAN AreNodesEstimated;
+    ULONGLONG NodesTicks;           // of all calls in chains
+    ULONGLONG NodesCalls;
+    ULONGLONG NodesNanoseconds;     // since they were begun
+    ULONGLONG NodesPerMille;        // of the records since then, read
+    ULONGLONG NodesLimit;           // what a chain's calls stay below of which
+                                    // none was seen
 } READER_LIVE_MODEL;
 typedef READER_LIVE_MODEL *PREADER_LIVE_MODEL;
 typedef const READER_LIVE_MODEL *PCREADER_LIVE_MODEL;

@@ -30,6 +30,7 @@ Abstract:
 --*/
 
 #include "LiveBacklog.h"
+#include "LiveChains.h"
 #include "LiveTree.h"
 
 #define READER_LIVE_MAXIMUM_PASSES 8
@@ -570,6 +571,8 @@ LiveReadThread(
     Thread->IntervalLooked += Looked;
     Thread->SinceLooked += Looked;
     Thread->SinceRecords += Thread->PassRecords;
+    Thread->ChainRecords += Thread->PassRecords;
+    Thread->ChainRead += Thread->PassRead;
     Thread->AllRecords += Thread->PassRecords;
     Thread->IntervalRecords += Thread->PassRecords;
     Live->NewRecords += Thread->PassRecords;
@@ -668,6 +671,8 @@ LiveTakeThreads(
                                             READER_LIVE_LONG_STRETCH))) {
                 Thread->LongFunction = Top->Function;
                 Thread->HasLongFunction = TRUE;
+                Thread->LongChain = Live->Chains.IsOn ? Top->Node
+                                                      : CORE_PATH_NONE;
             }
 
             LiveAddTaken(Live,
@@ -1123,6 +1128,10 @@ LiveBeginLiveInterval(
                 Thread->Stream.Pair.LastTimestamp;
         }
 
+        if (Live->Chains.IsOn && Thread->HasTrees) {
+            LiveAddDoneTrees(Live, Index);
+        }
+
         Live->Overtaken += LiveCountLiveOvertaken(Thread);
         Thread->NumberOfOpen = 0;
         CallCloseStream(&Thread->Stream);
@@ -1173,6 +1182,7 @@ LiveRundownLive(
     Live->Threads = NULL;
     Live->NumberOfThreads = 0;
     Live->List = NULL;
+    LiveEndChains(Live);
     CallRundownTally(&Live->Before);
     CallRundownTally(&Live->Tally);
     FunctionRundownFunctions(&Live->Functions);

@@ -49,7 +49,7 @@ typedef const READER_LIVE_FUNCTION *PCREADER_LIVE_FUNCTION;
 
 typedef struct _READER_LIVE_OPEN {
     ULONG Function;                 // index in the tally
-    ULONG Unused;
+    ULONG Chain;                    // 0: not known, or there are none
     ULONGLONG SelfTicks;            // so far
     ULONGLONG TotalTicks;           // likewise; 0 inside a call of its own
 } READER_LIVE_OPEN;
@@ -89,6 +89,9 @@ typedef struct _READER_LIVE_THREAD {
                                     // records were left out
     ULONG LongFunction;             // index in the tally: it was innermost
                                     // when there were no records for long
+    ULONG LongChain;                // likewise, while chains are kept; 0: none
+    ULONGLONG ChainRecords;         // since that began, read or not
+    ULONGLONG ChainRead;            // of those, read
     BOOLEAN HasLongFunction;
     BOOLEAN IsBegun;                // it has been read
     BOOLEAN IsDone;                 // read to its end, and closed
@@ -105,6 +108,44 @@ typedef struct _READER_LIVE_THREAD {
 typedef READER_LIVE_THREAD *PREADER_LIVE_THREAD;
 typedef const READER_LIVE_THREAD *PCREADER_LIVE_THREAD;
 
+//
+// A chain of calls, by its index in the paths.
+//
+
+typedef struct _READER_LIVE_CHAIN {
+    ULONGLONG ClosedCalls;          // of calls that had ended when it was
+    ULONGLONG ClosedSelfTicks;      // looked at last
+    LONGLONG Calls;                 // these two since then, and not added to
+    LONGLONG SelfTicks;             // those below yet
+    ULONGLONG AllCalls;             // these two may be estimates
+    ULONGLONG AllSelfTicks;
+    ULONGLONG TreeCalls;            // of trees, and of what was read to its
+    ULONGLONG TreeSelfTicks;        // end
+    ULONGLONG TreeTotalTicks;
+    ULONGLONG DoneCalls;            // of those, of threads that have ended
+    ULONGLONG DoneSelfTicks;
+    ULONGLONG DoneTotalTicks;
+} READER_LIVE_CHAIN;
+typedef READER_LIVE_CHAIN *PREADER_LIVE_CHAIN;
+typedef const READER_LIVE_CHAIN *PCREADER_LIVE_CHAIN;
+
+//
+// The chains of the calls that are read, while somebody looks at them.
+//
+
+typedef struct _READER_LIVE_CHAINS {
+    CORE_PATHS Paths;               // a frame's Node is its chain's
+    PREADER_LIVE_CHAIN List;        // by path
+    ULONG CapacityOfList;
+    ULONG Generation;               // how often they were begun
+    PREADER_TALLY Tally;            // whose indexes the functions are
+    ULONGLONG BeginQpc;             // counts
+    BOOLEAN IsOn;
+    BOOLEAN IsWhole;                // of the whole run, read to its end
+} READER_LIVE_CHAINS;
+typedef READER_LIVE_CHAINS *PREADER_LIVE_CHAINS;
+typedef const READER_LIVE_CHAINS *PCREADER_LIVE_CHAINS;
+
 #define READER_LIVE_NUMBER_OF_SAMPLES 32
 
 typedef struct _READER_LIVE {
@@ -115,6 +156,7 @@ typedef struct _READER_LIVE {
     READER_TALLY Before;            // for what is passed over
     PREADER_LIVE_FUNCTION List;     // by index in the tally
     ULONG CapacityOfList;
+    READER_LIVE_CHAINS Chains;
     PREADER_LIVE_THREAD *Threads;   // as the session's
     ULONG NumberOfThreads;
     ULONG CapacityOfThreads;

@@ -208,22 +208,36 @@ LivePutOnScreen(
 
 _Use_decl_annotations_
 VOID
+LiveStyleCells(
+    PREADER_SCREEN Screen,
+    ULONG X,
+    ULONG Y,
+    ULONG Width,
+    READER_STYLE Style
+    )
+{
+    PREADER_CELL Cells = Screen->Cells + (SIZE_T)Y * Screen->Width;
+    ULONG Index;
+
+    if (Y >= Screen->Height) {
+        return;
+    }
+
+    for (Index = X; Index < Screen->Width && Index - X < Width; Index++) {
+        Cells[Index].Style = Style;
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
 LiveStyleLine(
     PREADER_SCREEN Screen,
     ULONG Y,
     READER_STYLE Style
     )
 {
-    PREADER_CELL Cells = Screen->Cells + (SIZE_T)Y * Screen->Width;
-    ULONG X;
-
-    if (Y >= Screen->Height) {
-        return;
-    }
-
-    for (X = 0; X < Screen->Width; X++) {
-        Cells[X].Style = Style;
-    }
+    LiveStyleCells(Screen, 0, Y, Screen->Width, Style);
 }
 
 
@@ -318,6 +332,18 @@ LiveRenderStyle(
 
     case ReaderStyleWarning:
         Sequence = Screen->HasColor ? "\x1b[0;1;33m" : "\x1b[0;1m";
+        break;
+
+    case ReaderStyleGood:
+        Sequence = Screen->HasColor ? "\x1b[0;32m" : "\x1b[0m";
+        break;
+
+    case ReaderStyleWarm:
+        Sequence = Screen->HasColor ? "\x1b[0;33m" : "\x1b[0m";
+        break;
+
+    case ReaderStyleHot:
+        Sequence = Screen->HasColor ? "\x1b[0;31m" : "\x1b[0m";
         break;
 
     default:

@@ -24,7 +24,10 @@ typedef enum _READER_STYLE {
     ReaderStyleHeading,             // inverse
     ReaderStyleSelected,            // inverse and bold
     ReaderStyleDim,
-    ReaderStyleWarning              // bold, in a color if there are any
+    ReaderStyleWarning,             // bold, in a color if there are any
+    ReaderStyleGood,                // these three like normal, unless there
+    ReaderStyleWarm,                // are colors
+    ReaderStyleHot
 } READER_STYLE;
 
 typedef struct _READER_CELL {
@@ -113,6 +116,19 @@ VOID
 LiveStyleLine(
     _Inout_ PREADER_SCREEN Screen,
     _In_ ULONG Y,
+    _In_ READER_STYLE Style
+    );
+
+//
+// Gives cells of a line a style; outside of the screen nothing happens.
+//
+
+VOID
+LiveStyleCells(
+    _Inout_ PREADER_SCREEN Screen,
+    _In_ ULONG X,
+    _In_ ULONG Y,
+    _In_ ULONG Width,
     _In_ READER_STYLE Style
     );
 

@@ -10,6 +10,7 @@ Abstract:
 
 --*/
 
+#include "LiveChains.h"
 #include "LiveTake.h"
 
 _Use_decl_annotations_
@@ -65,12 +66,23 @@ LiveEvent(
     PREADER_LIVE_FUNCTION Function;
     PCORE_TOTALS Totals;
 
+    NTSTATUS Status;
+
     if (Event->Kind == CoreEventEnter) {
-        Event->Frame->Node = 0;
+        Status = CallTallyEvent(&Live->Tally, Event);
+        if (NT_SUCCESS(Status) && Live->Chains.IsOn) {
+            Status = LiveEnterChain(&Live->Chains, Event);
+        }
+
+        return Status;
     }
 
-    if (Event->Kind == CoreEventEnter || Event->Frame == NULL) {
+    if (Event->Frame == NULL) {
         return CallTallyEvent(&Live->Tally, Event);
+    }
+
+    if (Live->Chains.IsOn) {
+        LiveLeaveChain(&Live->Chains, Event, TRUE);
     }
 
     Function = &Live->List[Event->Frame->Function];
@@ -147,6 +159,10 @@ LiveTakeClosed(
                      Ticks - Function->ClosedTotalTicks);
         Function->ClosedTotalTicks = Ticks;
     }
+
+    if (Live->Chains.IsOn) {
+        LiveTakeClosedChains(&Live->Chains, HasTimes);
+    }
 }
 
 _Use_decl_annotations_
@@ -159,6 +175,7 @@ LiveTakeOpen(
 {
     PCORE_PAIR Pair = &Thread->Stream.Pair;
     BOOLEAN HasTimes = Live->Session.Clock.Kind != TRACE_CLOCK_NONE;
+    BOOLEAN HasChains = Live->Chains.IsOn;
     PREADER_LIVE_OPEN Open;
     PCORE_TOTALS Totals;
     SIZE_T Count = 0;
@@ -174,6 +191,11 @@ LiveTakeOpen(
                      0 - Open->SelfTicks);
         LiveAddTicks(&Live->List[Open->Function].TotalTicks,
                      0 - Open->TotalTicks);
+        if (HasChains) {
+            Live->Chains.List[Open->Chain].Calls -= 1;
+            LiveAddTicks(&Live->Chains.List[Open->Chain].SelfTicks,
+                         0 - Open->SelfTicks);
+        }
     }
 
     Thread->NumberOfOpen = 0;
@@ -231,7 +253,7 @@ LiveTakeOpen(
             //
 
             Gain = Ticks;
-            if (Frame->Node == 0 &&
+            if ((Frame->Flags & CORE_FRAME_LOOKED_AT) == 0 &&
                 Frame->EnterTimestamp < Thread->TakenTo &&
                 (Now <= Thread->TakenTo ||
                  Gain > Now - Thread->TakenTo)) {
@@ -242,6 +264,12 @@ LiveTakeOpen(
             Open->SelfTicks = Ticks;
             Live->List[Open->Function].Calls += 1;
             LiveAddTicks(&Live->List[Open->Function].SelfTicks, Gain);
+            Open->Chain = 0;
+            if (HasChains) {
+                Open->Chain = Frame->Node;
+                Live->Chains.List[Open->Chain].Calls += 1;
+                LiveAddTicks(&Live->Chains.List[Open->Chain].SelfTicks, Gain);
+            }
 
             //
             // Of a function that called itself the outermost call counts.
@@ -253,7 +281,7 @@ LiveTakeOpen(
                 Now > Frame->EnterTimestamp) {
                 Gain = Now - Frame->EnterTimestamp;
                 Open->TotalTicks = Gain;
-                if (Frame->Node == 0 &&
+                if ((Frame->Flags & CORE_FRAME_LOOKED_AT) == 0 &&
                     Frame->EnterTimestamp < Thread->TakenTo) {
                     Gain = Now > Thread->TakenTo ? Now - Thread->TakenTo : 0;
                 }
@@ -263,38 +291,13 @@ LiveTakeOpen(
             }
 
             Totals->ActiveCalls = 1;
-            Frame->Node = 1;
+            Frame->Flags |= CORE_FRAME_LOOKED_AT;
         }
     }
 
     LiveActivateFrames(Live, Thread, FALSE);
     Thread->NumberOfOpen = (ULONG)Count;
     return STATUS_SUCCESS;
-}
-
-//
-// Makes of a number of what was read one of all there is.
-// Records, RecordsRead: how many there are for how many that were read.
-// Returns the number; 0 for a negative one.
-//
-
-static
-ULONGLONG
-LiveScale(
-    _In_ LONGLONG Number,
-    _In_ ULONGLONG Records,
-    _In_ ULONGLONG RecordsRead
-    )
-{
-    if (Number <= 0) {
-        return 0;
-    }
-
-    if (Records == RecordsRead || RecordsRead == 0) {
-        return (ULONGLONG)Number;
-    }
-
-    return CoreMultiplyDivide((ULONGLONG)Number, Records, RecordsRead);
 }
 
 _Use_decl_annotations_
@@ -354,6 +357,7 @@ LiveAddTaken(
         if (Excess > Ticks / 4 && Largest != READER_NONE) {
             Thread->LongFunction = Largest;
             Thread->HasLongFunction = TRUE;
+            Thread->LongChain = CORE_PATH_NONE;
         }
 
         if (Thread->HasLongFunction) {
@@ -397,5 +401,9 @@ LiveAddTaken(
         Function->Calls = 0;
         Function->SelfTicks = 0;
         Function->TotalTicks = 0;
+    }
+
+    if (Live->Chains.IsOn) {
+        LiveAddTakenChains(&Live->Chains, Records, RecordsRead, Ticks, Thread);
     }
 }

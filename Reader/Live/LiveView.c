@@ -12,7 +12,9 @@ Abstract:
 --*/
 
 #include "LiveColumns.h"
-#include "LiveView.h"
+#include "LiveFilter.h"
+#include "LiveHelp.h"
+#include "LiveTreeView.h"
 
 //
 // A column of a list.  The last one of each list is a name and takes the rest
@@ -54,26 +56,57 @@ static const READER_VIEW_COLUMN ReaderFrameColumns[] = {
     { "Function", 0, 0 }
 };
 
+static const READER_VIEW_COLUMN ReaderNodeColumns[] = {
+    { "Total %", 9, 0 },
+    { "Self %", 8, 1 },
+    { "Calls", 17, 2 },
+    { "Total", 12, 3 },
+    { "Self", 12, 4 },
+    { "Function", 0, 0 }
+};
+
+static const READER_VIEW_COLUMN ReaderEdgeColumns[] = {
+    { "Share %", 9, 0 },
+    { "Calls", 17, 1 },
+    { "Total", 12, 2 },
+    { "Self", 12, 3 },
+    { "Caller", 0, 0 }
+};
+
 typedef struct _READER_VIEW_LIST {
     PCREADER_VIEW_COLUMN Columns;
     ULONG NumberOfColumns;
+    ULONG LeastName;                // cells that a name gets before another
+                                    // column goes
+    PCSZ Nothing;                   // what stands in a list without rows
 } READER_VIEW_LIST;
 
 C_ASSERT(RTL_NUMBER_OF(ReaderFunctionColumns) ==
          ReaderNumberOfFunctionColumns);
 C_ASSERT(RTL_NUMBER_OF(ReaderThreadColumns) == ReaderNumberOfThreadColumns);
-
-static const READER_VIEW_LIST ReaderViewLists[READER_NUMBER_OF_VIEWS] = {
-    { ReaderFunctionColumns, RTL_NUMBER_OF(ReaderFunctionColumns) },
-    { ReaderThreadColumns, RTL_NUMBER_OF(ReaderThreadColumns) },
-    { ReaderFrameColumns, RTL_NUMBER_OF(ReaderFrameColumns) }
-};
+C_ASSERT(RTL_NUMBER_OF(ReaderNodeColumns) == ReaderNumberOfNodeColumns);
+C_ASSERT(RTL_NUMBER_OF(ReaderEdgeColumns) == ReaderNumberOfEdgeColumns);
 
 //
-// A name gets so many cells before another column goes.
+// A name gets so many cells before another column goes; one with branches
+// before it gets more.
 //
 
 #define READER_VIEW_LEAST_NAME 20u
+#define READER_VIEW_LEAST_BRANCH 40u
+
+static const READER_VIEW_LIST ReaderViewLists[READER_NUMBER_OF_VIEWS] = {
+    { ReaderFunctionColumns, RTL_NUMBER_OF(ReaderFunctionColumns),
+      READER_VIEW_LEAST_NAME, "" },
+    { ReaderThreadColumns, RTL_NUMBER_OF(ReaderThreadColumns),
+      READER_VIEW_LEAST_NAME, "" },
+    { ReaderFrameColumns, RTL_NUMBER_OF(ReaderFrameColumns),
+      READER_VIEW_LEAST_NAME, "" },
+    { ReaderNodeColumns, RTL_NUMBER_OF(ReaderNodeColumns),
+      READER_VIEW_LEAST_BRANCH, "No call has been read yet." },
+    { ReaderEdgeColumns, RTL_NUMBER_OF(ReaderEdgeColumns),
+      READER_VIEW_LEAST_NAME, "No call of it has been read yet." }
+};
 
 //
 // A screen that is lower has one line above the list and its titles, and none
@@ -95,38 +128,14 @@ static const READER_VIEW_LIST ReaderViewLists[READER_NUMBER_OF_VIEWS] = {
 
 #define READER_VIEW_LARGEST_INDENT 40u
 
-#define READER_VIEW_LINE_SIZE 512u      // bytes
+//
+// Shares of the time from which on a number is red, and yellow, in thousands.
+//
 
-static const PCSZ ReaderViewHelpLines[] = {
-    "1 2 3 Tab   functions, threads, open frames",
-    "Up Down PgUp PgDn Home End   move in the list",
-    "Left Right  sort by another column (open frames: another thread)",
-    "s c t n     sort by self time, calls, total time, name",
-    "r           reverse the order",
-    "Enter       on a thread: its open frames",
-    "/           show only names that contain a text; Esc: all again",
-    "p Space     pause: the screen stands still, reading goes on",
-    "+ -         refresh more often, less often",
-    "S G         stop recording, go on recording (as ctl stop, ctl start)",
-    "C           clear: what was recorded so far does not count (ctl clear)",
-    "M W         set a mark; write a snapshot (ctl mark, ctl snapshot)",
-    "h ?         this text",
-    "q Ctrl+C    quit",
-    "",
-    "Self %      of the time of all functions since the last refresh",
-    "Self/s      time in the function itself, per second, all threads",
-    "Calls/s     since the last refresh",
-    "Calls Total Self   since reading began; when the program has ended,",
-    "            of the whole run, as report says",
-    "Average     time of a call that has ended, with what it called",
-    "Age         how long a frame has been open; ? after it: it was open",
-    "            before the skipped records and may have been replaced;",
-    "            * after it: on a fiber",
-    "",
-    "With a budget (--budget) only a part of the records is read when there",
-    "are more than it allows.  Numbers of records are exact then; calls and",
-    "times are estimates from that part.  --budget 100 reads everything."
-};
+#define READER_VIEW_HOT 200u
+#define READER_VIEW_WARM 50u
+
+#define READER_VIEW_LINE_SIZE 512u      // bytes
 
 
 _Use_decl_annotations_
@@ -139,66 +148,41 @@ LiveInitializeView(
     RtlZeroBytes(View, sizeof(*View));
     View->SortColumn[ReaderViewFunctions] = ReaderFunctionSelfPercent;
     View->SortColumn[ReaderViewThreads] = ReaderThreadCallsPerSecond;
+    View->SelectedNode = READER_NONE;
     View->IntervalInMilliseconds = IntervalInMilliseconds;
 }
 
 
-//
-// Makes an ASCII letter small.
-// Character: the byte.
-// Returns the byte, made small if it is a letter.
-//
-
-static
-UCHAR
-LiveLowerCase(
-    _In_ CHAR Character
+_Use_decl_annotations_
+VOID
+LiveRundownView(
+    PREADER_VIEW View,
+    PCALLOCATOR Allocator
     )
 {
-    UCHAR Byte = (UCHAR)Character;
-
-    return Byte >= 'A' && Byte <= 'Z' ? (UCHAR)(Byte + ('a' - 'A')) : Byte;
+    Allocator->Free(Allocator->Context, View->Order);
+    Allocator->Free(Allocator->Context, View->Edges);
+    Allocator->Free(Allocator->Context, View->Folds);
+    View->Order = NULL;
+    View->CapacityOfOrder = 0;
+    View->Edges = NULL;
+    View->NumberOfEdges = 0;
+    View->CapacityOfEdges = 0;
+    View->Folds = NULL;
+    View->CapacityOfFolds = 0;
 }
 
 
-//
-// Decides whether a text has the view's filter in it, in any case.
-// Returns TRUE if so, or if there is no filter.
-//
-
-static
+_Use_decl_annotations_
 BOOLEAN
-LiveIsInView(
-    _In_ PCREADER_VIEW View,
-    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
-    _In_ ULONG LengthInBytes
+LiveNeedsNodes(
+    PCREADER_VIEW View
     )
 {
-    ULONG Start;
-    ULONG Index;
+    READER_VIEW_KIND Kind = View->Kind == ReaderViewHelp ? View->KindBeforeHelp
+                                                         : View->Kind;
 
-    if (View->FilterLength == 0) {
-        return TRUE;
-    }
-
-    for (Start = 0;
-         View->FilterLength <= LengthInBytes &&
-             Start <= LengthInBytes - View->FilterLength;
-         Start++) {
-
-        for (Index = 0; Index < View->FilterLength; Index++) {
-            if (LiveLowerCase(Text[Start + Index]) !=
-                LiveLowerCase(View->Filter[Index])) {
-                break;
-            }
-        }
-
-        if (Index == View->FilterLength) {
-            return TRUE;
-        }
-    }
-
-    return FALSE;
+    return Kind == ReaderViewTree || Kind == ReaderViewCallers;
 }
 
 
@@ -361,6 +345,8 @@ LiveOrderRows(
         Most = Model->NumberOfThreads;
     } else if (View->Kind == ReaderViewFrames) {
         Most = Model->NumberOfFrames;
+    } else if (View->Kind != ReaderViewFunctions) {
+        Most = Model->NumberOfNodes + 1;
     }
 
     View->NumberOfRows = 0;
@@ -371,6 +357,14 @@ LiveOrderRows(
                            sizeof(ULONG));
     if (!NT_SUCCESS(Status)) {
         return Status;
+    }
+
+    if (View->Kind == ReaderViewTree) {
+        return LiveOrderNodes(View, Model, &View->NumberOfRows);
+    }
+
+    if (View->Kind == ReaderViewCallers) {
+        return LiveOrderEdges(View, Model, &View->NumberOfRows);
     }
 
     if (View->Kind == ReaderViewFunctions) {
@@ -462,9 +456,14 @@ LiveChooseColumns(
     const READER_VIEW_LIST *List = &ReaderViewLists[View->Kind];
     ULONG Last = List->NumberOfColumns - 1;
     ULONG Mask = (1u << List->NumberOfColumns) - 1;
+    ULONG Least = List->LeastName;
     ULONG Worst;
     ULONG Used;
     ULONG Index;
+
+    if (Least > READER_VIEW_LEAST_NAME && Least > Width / 2) {
+        Least = READER_VIEW_LEAST_NAME;
+    }
 
     for (;;) {
 
@@ -480,7 +479,7 @@ LiveChooseColumns(
             }
         }
 
-        if (Worst == Last || Used + READER_VIEW_LEAST_NAME <= Width) {
+        if (Worst == Last || Used + Least <= Width) {
             return Mask;
         }
 
@@ -694,6 +693,76 @@ LiveWriteThreadCell(
 
 
 //
+// Colors what is large, what runs and what has ended.
+// Row: the row's index in the model.
+// Mask: the columns that are shown.
+//
+
+static
+VOID
+LiveColorRow(
+    _In_ PCREADER_VIEW View,
+    _In_ PCREADER_LIVE_MODEL Model,
+    _Inout_ PREADER_SCREEN Screen,
+    _In_ ULONG Y,
+    _In_ ULONG Row,
+    _In_ ULONG Mask
+    )
+{
+    const READER_VIEW_LIST *List = &ReaderViewLists[View->Kind];
+    READER_STYLE Style = ReaderStyleNormal;
+    ULONGLONG PerMille = 0;
+    ULONG Column = 0;
+    ULONG X = 1;
+    ULONG Index;
+
+    switch (View->Kind) {
+
+    case ReaderViewFunctions:
+        PerMille = Model->Functions[Row].SelfPerMille;
+        break;
+
+    case ReaderViewThreads:
+        Column = ReaderThreadState;
+        Style = Model->Threads[Row].State[0] == 'r' ? ReaderStyleGood
+                                                    : ReaderStyleDim;
+        break;
+
+    case ReaderViewTree:
+        PerMille = LiveQueryPerMille(Model->Nodes[Row].TotalTicks,
+                                     Model->NodesTicks);
+        break;
+
+    case ReaderViewCallers:
+        if (Row != 0) {
+            PerMille = LiveQueryPerMille(View->Edges[Row].TotalTicks,
+                                         View->Edges[0].TotalTicks);
+        }
+        break;
+
+    default:
+        break;
+    }
+
+    if (PerMille >= READER_VIEW_HOT) {
+        Style = ReaderStyleHot;
+    } else if (PerMille >= READER_VIEW_WARM) {
+        Style = ReaderStyleWarm;
+    }
+
+    if (Style == ReaderStyleNormal || (Mask & (1u << Column)) == 0) {
+        return;
+    }
+
+    for (Index = 0; Index < Column; Index++) {
+        X += (Mask & (1u << Index)) != 0 ? List->Columns[Index].Width : 0;
+    }
+
+    LiveStyleCells(Screen, X, Y, List->Columns[Column].Width, Style);
+}
+
+
+//
 // Draws a row of the list.
 // View: the view, not the help.
 // Y: the line.
@@ -722,6 +791,7 @@ LiveDrawRow(
     ULONG PlaceLength = 0;
     ULONG Indent = 0;
     ULONG NameAt = 0;
+    ULONG Folded = 0;
     ULONG Room;
     ULONG X;
     ULONG Index;
@@ -747,6 +817,10 @@ LiveDrawRow(
                 X += View->WidthOfNames;
                 continue;
             }
+        } else if (View->Kind == ReaderViewTree) {
+            LiveWriteNodeCell(&Writer, Model, &Model->Nodes[Row], Index);
+        } else if (View->Kind == ReaderViewCallers) {
+            LiveWriteEdgeCell(&Writer, View, Model, &View->Edges[Row], Index);
         } else {
             Frame = &Model->Frames[Row];
             OutputWriteTime(&Writer, Model->Clock, Frame->AgeInTicks);
@@ -767,11 +841,50 @@ LiveDrawRow(
                     Line,
                     Writer.LengthInBytes);
 
+    LiveColorRow(View, Model, Screen, Y, Row, Mask);
     if (View->Kind == ReaderViewFunctions) {
         Name = Model->Functions[Row].Name;
         NameLength = Model->Functions[Row].NameLength;
         Place = Model->Functions[Row].Place;
         PlaceLength = Model->Functions[Row].PlaceLength;
+    } else if (View->Kind == ReaderViewTree ||
+               View->Kind == ReaderViewCallers) {
+
+        PCREADER_LIVE_NODE Node =
+            &Model->Nodes[View->Kind == ReaderViewTree
+                              ? Row
+                              : View->Edges[Row].Node];
+
+        Name = Node->Name;
+        NameLength = Node->NameLength;
+        if (Node->Function == READER_NONE) {
+            Name = "(outermost)";
+            NameLength = 11;
+        } else if (Node->Row < Model->NumberOfFunctions) {
+            Place = Model->Functions[Node->Row].Place;
+            PlaceLength = Model->Functions[Node->Row].PlaceLength;
+        }
+
+        if (View->Kind == ReaderViewTree) {
+            Folded = LiveCountFolded(View, Model, Row);
+            RtlInitializeBufferWriter(&Writer, Line, sizeof(Line));
+            Indent = LiveWriteBranches(&Writer,
+                                       View,
+                                       Model,
+                                       Row,
+                                       Screen->Width / 8 < 20
+                                           ? Screen->Width / 8
+                                           : 20);
+            LivePutOnScreen(Screen,
+                            X + 1,
+                            Y,
+                            Indent,
+                            ReaderStyleDim,
+                            Line,
+                            Writer.LengthInBytes);
+        } else if (Row != 0) {
+            Indent = 2;
+        }
     } else if (View->Kind == ReaderViewThreads) {
         Name = Model->Threads[Row].Innermost;
         NameLength = Model->Threads[Row].InnermostLength;
@@ -798,14 +911,26 @@ LiveDrawRow(
     }
 
     //
-    // A name leaves room for what tells it from others, if there is any.
+    // A name leaves room for what tells it from others, and for how many nodes
+    // are folded away, if there is any.
     //
+
+    RtlInitializeBufferWriter(&Writer, Line, sizeof(Line));
+    if (PlaceLength != 0) {
+        RtlWriteText(&Writer, " [");
+        RtlWriteBytes(&Writer, Place, PlaceLength);
+        RtlWriteText(&Writer, "]");
+    }
+
+    if (Folded != 0) {
+        RtlWriteText(&Writer, " (+%u)", Folded);
+    }
 
     X += 1 + Indent;
     Room = Screen->Width > X ? Screen->Width - X : 0;
-    Index = LiveQueryTextWidth(Place, PlaceLength) + 3;
-    if (PlaceLength == 0 || Room < Index + READER_VIEW_LEAST_NAME / 2) {
-        PlaceLength = 0;
+    Index = LiveQueryTextWidth(Line, Writer.LengthInBytes);
+    if (Index == 0 || Room < Index + READER_VIEW_LEAST_NAME / 2) {
+        Writer.LengthInBytes = 0;
     } else {
         Room -= Index;
     }
@@ -817,19 +942,13 @@ LiveDrawRow(
                          ReaderStyleNormal,
                          Name,
                          NameLength);
-    if (PlaceLength != 0) {
-        RtlInitializeBufferWriter(&Writer, Line, sizeof(Line));
-        RtlWriteText(&Writer, " [");
-        RtlWriteBytes(&Writer, Place, PlaceLength);
-        RtlWriteText(&Writer, "]");
-        LivePutOnScreen(Screen,
-                        X,
-                        Y,
-                        Screen->Width,
-                        ReaderStyleDim,
-                        Line,
-                        Writer.LengthInBytes);
-    }
+    LivePutOnScreen(Screen,
+                    X,
+                    Y,
+                    Screen->Width,
+                    ReaderStyleDim,
+                    Line,
+                    Writer.LengthInBytes);
 }
 
 
@@ -876,7 +995,7 @@ LiveDrawTitles(
             }
         }
 
-        if (View->Kind != ReaderViewFrames &&
+        if (View->Kind < ReaderViewFrames &&
             View->SortColumn[View->Kind] == Index) {
             Sign = View->IsReversed[View->Kind] ? "^" : "v";
         }
@@ -910,6 +1029,7 @@ LiveDrawTitles(
 
 //
 // Writes the line that says how much there is.
+// IsShort: in fewer words.
 //
 
 static
@@ -917,13 +1037,15 @@ VOID
 LiveWriteSummary(
     _Inout_ PRTL_WRITER Writer,
     _In_ PCREADER_VIEW View,
-    _In_ PCREADER_LIVE_MODEL Model
+    _In_ PCREADER_LIVE_MODEL Model,
+    _In_ BOOLEAN IsShort
     )
 {
     READER_PUT_LIVE_PROCESS(Writer, Model, "P");
     RtlWriteText(Writer,
-                 "  %u of %u threads running  %'llu %s  "
-                 "%'llu calls/s",
+                 IsShort ? "  %u/%u threads  %'llu %s  %'llu calls/s"
+                         : "  %u of %u threads running  %'llu %s  "
+                           "%'llu calls/s",
                  Model->NumberOfRunning,
                  Model->NumberOfThreads,
                  Model->AllRecords,
@@ -956,16 +1078,19 @@ LiveWriteTabs(
     _In_ PCREADER_LIVE_MODEL Model
     )
 {
-    static const PCSZ Names[READER_NUMBER_OF_VIEWS] = {
-        "1 Functions", "2 Threads", "3 Open frames"
+    static const PCSZ Names[READER_NUMBER_OF_TABS] = {
+        "1 Functions", "2 Threads", "3 Open frames", "4 Tree"
     };
+    ULONG Callers = 0;
     ULONG Index;
 
     if (View->IsPaused) {
         RtlWriteText(Writer, "PAUSED (p goes on)  ");
     }
 
-    for (Index = 0; Index < READER_NUMBER_OF_VIEWS; Index++) {
+    for (Index = 0;
+         View->Kind != ReaderViewCallers && Index < READER_NUMBER_OF_TABS;
+         Index++) {
         RtlWriteText(Writer,
                      (ULONG)View->Kind == Index ? "[%s] " : " %s  ",
                      Names[Index]);
@@ -985,6 +1110,29 @@ LiveWriteTabs(
                      ", %u open%s",
                      Thread->Depth,
                      Model->IsBackUnread ? " that are known" : "");
+    } else if (View->Kind == ReaderViewCallers) {
+        for (Index = 1; Index < View->NumberOfEdges; Index++) {
+            Callers += View->Edges[Index].Function != READER_NONE;
+        }
+
+        RtlWriteText(Writer,
+                     "%u caller%s of ",
+                     Callers,
+                     Callers == 1 ? "" : "s");
+        if (View->NumberOfTargets != 0) {
+
+            PCREADER_VIEW_TARGET Target =
+                &View->Targets[View->NumberOfTargets - 1];
+
+            RtlWriteBytes(Writer, Target->Name, Target->NameLength);
+        }
+    } else if (View->Kind == ReaderViewTree) {
+        RtlWriteText(Writer,
+                     " %u of %u nodes",
+                     View->NumberOfRows,
+                     Model->NumberOfNodes < READER_LIVE_FIRST_NODE
+                         ? 0
+                         : Model->NumberOfNodes - READER_LIVE_FIRST_NODE);
     } else {
         RtlWriteText(Writer, " %u", View->NumberOfRows);
     }
@@ -1026,9 +1174,14 @@ LiveDrawHead(
             IsWarning = TRUE;
         }
 
-        LiveWriteLiveState(&Writer, Model);
-        IsWarning |= Model->IsEstimated || Model->SamplePerMille < 1000 ||
-                     Model->IsLate;
+        if (LiveNeedsNodes(View)) {
+            LiveWriteNodesState(&Writer, Model);
+            IsWarning |= Model->AreNodesEstimated;
+        } else {
+            LiveWriteLiveState(&Writer, Model);
+            IsWarning |= Model->IsEstimated || Model->SamplePerMille < 1000 ||
+                         Model->IsLate;
+        }
     }
 
     if (Screen->Height < READER_VIEW_LEAST_HEIGHT) {
@@ -1054,7 +1207,7 @@ LiveDrawHead(
                     0,
                     2,
                     Screen->Width,
-                    IsWarning ? ReaderStyleWarning : ReaderStyleNormal,
+                    IsWarning ? ReaderStyleWarning : ReaderStyleGood,
                     Line,
                     Writer.LengthInBytes);
 
@@ -1074,7 +1227,12 @@ LiveDrawHead(
                     RtlLengthOfString(Model->Path));
 
     RtlInitializeBufferWriter(&Writer, Line, sizeof(Line));
-    LiveWriteSummary(&Writer, View, Model);
+    LiveWriteSummary(&Writer, View, Model, FALSE);
+    if (Writer.LengthInBytes > Screen->Width) {
+        Writer.LengthInBytes = 0;
+        LiveWriteSummary(&Writer, View, Model, TRUE);
+    }
+
     LivePutOnScreen(Screen,
                     0,
                     1,
@@ -1108,9 +1266,7 @@ LiveDrawHead(
         RtlWriteBytes(&Writer, View->Filter, View->FilterLength);
         RtlWriteText(&Writer, "_   (Enter keeps it, Esc shows all)");
     } else {
-        RtlWriteText(&Writer,
-                     "q quit  h help  Tab view  s c t n sort  r reverse  "
-                     "/ filter  p pause  + - interval");
+        LiveWriteHints(&Writer, View->Kind, Screen->Width);
     }
 
     LivePutOnScreen(Screen,
@@ -1122,35 +1278,6 @@ LiveDrawHead(
                         : ReaderStyleDim,
                     Line,
                     Writer.LengthInBytes);
-}
-
-
-static
-VOID
-LiveDrawHelp(
-    _In_ PCREADER_VIEW View,
-    _Inout_ PREADER_SCREEN Screen
-    )
-{
-    ULONG Index;
-
-    UNREFERENCED_PARAMETER(View);
-    LivePutOnScreen(Screen,
-                    0,
-                    0,
-                    Screen->Width,
-                    ReaderStyleBold,
-                    "TraceReader live: keys (any key goes back)",
-                    42);
-    for (Index = 0; Index < RTL_NUMBER_OF(ReaderViewHelpLines); Index++) {
-        LivePutOnScreen(Screen,
-                        0,
-                        Index + 1,
-                        Screen->Width,
-                        ReaderStyleNormal,
-                        ReaderViewHelpLines[Index],
-                        RtlLengthOfString(ReaderViewHelpLines[Index]));
-    }
 }
 
 
@@ -1175,11 +1302,6 @@ LiveDrawView(
         return STATUS_SUCCESS;
     }
 
-    Status = LiveOrderRows(View, Model);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
     if (Screen->Height < READER_VIEW_LEAST_HEIGHT) {
         FirstLine = 2;
         if (Screen->Height > FirstLine) {
@@ -1190,6 +1312,11 @@ LiveDrawView(
     }
 
     View->LinesOfList = Lines;
+    Status = LiveOrderRows(View, Model);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
     if (View->Selected[Kind] >= View->NumberOfRows) {
         View->Selected[Kind] =
             View->NumberOfRows != 0 ? View->NumberOfRows - 1 : 0;
@@ -1217,6 +1344,16 @@ LiveDrawView(
 
     if (Screen->Height > 1) {
         LiveDrawTitles(View, Screen, FirstLine - 1, Mask);
+    }
+
+    if (View->NumberOfRows == 0 && View->FilterLength == 0 && Lines != 0) {
+        LivePutOnScreen(Screen,
+                        2,
+                        FirstLine,
+                        Screen->Width,
+                        ReaderStyleDim,
+                        ReaderViewLists[Kind].Nothing,
+                        RtlLengthOfString(ReaderViewLists[Kind].Nothing));
     }
 
     for (Index = 0;

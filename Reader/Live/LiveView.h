@@ -13,7 +13,7 @@ Abstract:
 #ifndef TRACER_LIVE_VIEW_H
 #define TRACER_LIVE_VIEW_H
 
-#include "LiveModel.h"
+#include "LiveNodes.h"
 #include "LiveScreen.h"
 
 typedef enum _READER_KEY {
@@ -39,6 +39,8 @@ typedef enum _READER_VIEW_KIND {
     ReaderViewFunctions = 0,
     ReaderViewThreads,
     ReaderViewFrames,
+    ReaderViewTree,
+    ReaderViewCallers,
     ReaderViewHelp
 } READER_VIEW_KIND;
 
@@ -55,8 +57,33 @@ typedef enum _READER_VIEW_REQUEST {
     ReaderRequestSnapshot
 } READER_VIEW_REQUEST;
 
-#define READER_NUMBER_OF_VIEWS 3        // without the help
+#define READER_NUMBER_OF_VIEWS 5        // without the help
+#define READER_NUMBER_OF_TABS 4         // and without the callers
 #define READER_VIEW_FILTER_SIZE 96      // bytes
+
+//
+// A function whose callers are shown, and before it those from which the user
+// came.
+//
+
+#define READER_VIEW_MOST_TARGETS 16u
+
+typedef struct _READER_VIEW_TARGET {
+    PCSZ Name;                      // as a row of the model has it
+    ULONG NameLength;               // bytes
+    ULONG Function;                 // in the table of functions
+} READER_VIEW_TARGET;
+typedef READER_VIEW_TARGET *PREADER_VIEW_TARGET;
+typedef const READER_VIEW_TARGET *PCREADER_VIEW_TARGET;
+
+//
+// What is known of a node: what the user did to it, and whether the filters
+// leave it or one below it.
+//
+
+#define READER_NODE_FOLDED      0x1
+#define READER_NODE_UNFOLDED    0x2
+#define READER_NODE_KEPT        0x4
 
 typedef struct _READER_VIEW {
     READER_VIEW_KIND Kind;
@@ -82,6 +109,19 @@ typedef struct _READER_VIEW {
     ULONG IntervalInMilliseconds;
     CHAR Filter[READER_VIEW_FILTER_SIZE];
     ULONG FilterLength;             // bytes
+    READER_VIEW_KIND KindBeforeCallers;
+    READER_VIEW_TARGET Targets[READER_VIEW_MOST_TARGETS];
+    ULONG NumberOfTargets;          // the last one's callers are shown
+    PREADER_LIVE_EDGE Edges;        // of that one
+    ULONG NumberOfEdges;
+    ULONG CapacityOfEdges;
+    PUCHAR Folds;                   // READER_NODE_*, by node
+    ULONG CapacityOfFolds;
+    ULONG Generation;               // of the nodes that they are of
+    ULONG SelectedNode;             // these two as the tree was drawn last
+    ULONG RowOfSelectedNode;
+    BOOLEAN IsRenewing;             // the caller is to begin the tree anew
+    ULONG TopOfHelp;                // first line on the screen
     PULONG Order;                   // of the rows of the list
     ULONG CapacityOfOrder;
     CHAR Notice[READER_LIVE_SENTENCE_SIZE]; // in place of the model's state
@@ -99,6 +139,26 @@ VOID
 LiveInitializeView(
     _Out_ PREADER_VIEW View,
     _In_ ULONG IntervalInMilliseconds
+    );
+
+//
+// Frees what a view holds.
+// Allocator: that of the models that it was drawn from.
+//
+
+VOID
+LiveRundownView(
+    _Inout_ PREADER_VIEW View,
+    _In_ PCALLOCATOR Allocator
+    );
+
+//
+// Decides whether what is shown, or comes after the help, is made of nodes.
+//
+
+BOOLEAN
+LiveNeedsNodes(
+    _In_ PCREADER_VIEW View
     );
 
 //

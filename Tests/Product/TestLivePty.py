@@ -36,18 +36,20 @@ except ImportError:
 os.environ.pop('TRACER_PYTE', None)
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import MadeStores as stores                                  # noqa: E402
 import StoreSupport as support                               # noqa: E402
 from StoreSupport import programs, trace_reader              # noqa: E402
 
 PATIENCE = 300      # seconds until something must have happened
 WIDTH, HEIGHT = 130, 30
 UP, DOWN = b'\x1b[A', b'\x1b[B'
+TIME = r'(-|\S+ +[mun]?s)'
 
 
 class Terminal:
     """TraceReader live on a pseudo terminal."""
 
-    def __init__(self, *arguments, width=WIDTH, height=HEIGHT):
+    def __init__(self, *arguments, width=WIDTH, height=HEIGHT, **variables):
         self.screen = pyte.Screen(width, height)
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b''
@@ -56,7 +58,8 @@ class Terminal:
         self.pid, self.file = pty.fork()
         if self.pid == 0:
             os.read(go, 1)
-            os.environ.update(support.environment(), TERM='xterm-256color')
+            os.environ.update(support.environment(**variables),
+                              TERM='xterm-256color')
             os.execv(programs.WINE, [programs.WINE, programs.READER, 'live',
                                      *arguments])
         fcntl.ioctl(self.file, termios.TIOCSWINSZ,
@@ -135,6 +138,44 @@ class Terminal:
             rows.append(line[1:].split())
         return rows
 
+    def colors(self):
+        """The colors of what is on the screen."""
+        return {cell.fg for row in self.screen.buffer.values()
+                for cell in row.values() if cell.data.strip()}
+
+    def chains(self):
+        """Chain of names -> (total %, self %, calls, total, self) of the tree,
+        as words; None if it is not there.
+        """
+        if not any(line.endswith('Function') and 'Total %' in line
+                   for line in self.lines()):
+            return None
+        result, above = {}, []
+        for line in self.lines():
+            match = re.match(
+                r'[> ] +([\d.]+|-) +([\d.]+|-) +(\S+(?: [kMG])?) +' + TIME +
+                ' +' + TIME + r'  ([\u2500-\u257f ]*)(\S+)', line)
+            if match:
+                depth = len(match.group(6)) // 2
+                above = above[:depth] + [match.group(7)]
+                result[tuple(above)] = match.groups()[:5]
+        return result
+
+    def callers(self):
+        """Caller -> (share, calls, total, self), '' is the function itself;
+        None if that is not there.
+        """
+        if not any(line.endswith('Caller') for line in self.lines()):
+            return None
+        result = {}
+        for line in self.lines():
+            match = re.match(r'[> ] +([\d.]+|-) +(\S+(?: [kMG])?) +' + TIME +
+                             ' +' + TIME + r'  (  )?(\S+)$', line)
+            if match:
+                result[match.group(6) if match.group(5) else ''] = \
+                    match.groups()[:4]
+        return result
+
     def records(self):
         match = re.search(r'([0-9,]+) records', self.text())
         return int(match.group(1).replace(',', '')) if match else None
@@ -176,11 +217,12 @@ def count_records(session):
     return sum(support.slots(path) for path in support.stores(session))
 
 
-def start_busy(program, scratch, name):
+def start_busy(program, scratch, name, **variables):
     traces = os.path.join(scratch, name)
     stop = os.path.join(scratch, name + '-stop')
     process = support.start(program, 'for', '86400000', '200000',
-                            programs.windows_path(stop), directory=traces)
+                            programs.windows_path(stop), directory=traces,
+                            **variables)
     support.wait_for(lambda: support.stores(traces))
     return process, support.sessions(traces)[0], stop
 
@@ -283,11 +325,11 @@ def check_running(results, terminal):
         support.BUSY_THREADS), 'the threads', terminal.lines())
     terminal.type(DOWN + b'\r')
     results.check(terminal.wait_for(
-        lambda shown: re.search(r'\[3 Open frames\]  thread \d+, \d+ open',
-                                shown.text())), 'open frames of a thread',
+        lambda shown: re.search(r'\[3 Open frames\]  4 Tree   thread \d+, '
+                                r'\d+ open', shown.text())), 'open frames of a thread',
         terminal.lines())
     terminal.type(b'h')
-    results.check(terminal.wait_for(lambda shown: 'any key goes back' in
+    results.check(terminal.wait_for(lambda shown: 'any other key goes back' in
                                     shown.text()), 'help', terminal.lines())
     terminal.type(b'x1s')
     results.check(terminal.wait_for(lambda shown: '[1 Functions]' in
@@ -427,6 +469,263 @@ def check_places(results, path, wanted):
     terminal.type(b'q')
     results.check(support.has_ended(terminal.finish()), 'q: the exit code',
                   [terminal.code])
+
+
+# Busy's chains, and how often each is called for a call of Outer.
+BUSY_TREE = {('Outer',): 1, ('Outer', 'Middle'): 2, ('Outer', 'Small'): 1,
+             ('Outer', 'Middle', 'Small'): 4}
+
+
+def tree_of(session):
+    """Chain of names -> (calls, total, self) as tree says, in words."""
+    code, text, _ = support.reader('tree', programs.windows_path(session))
+    result, above = {}, []
+    for line in text.split('\n'):
+        match = re.match(r' *(\d+) +' + ' +'.join([TIME] * 5) +
+                         r'  .*?(?:  )?((?:  )*)(\w+)$', line)
+        if match and code == 0:
+            start = len(line) - len(line.split()[-1])
+            above.append((start, match.group(8)))
+            while len(above) > 1 and above[-2][0] >= start:
+                del above[-2]
+            result[tuple(name for _, name in above)] = (
+                int(match.group(1)), match.group(2), match.group(3))
+    return result
+
+
+def callers_of(session, function):
+    """Caller -> calls as callers says; '' is the function."""
+    code, text, _ = support.reader('callers', '--csv', function,
+                                   programs.windows_path(session))
+    return {row['function'] if row['relation'] == 'caller' else '':
+            int(row['calls'])
+            for row in csv.DictReader(io.StringIO(text))} if code == 0 else {}
+
+
+def words(text):
+    return ' '.join(text.split())
+
+
+def is_proportional_tree(chains):
+    """Whether a tree of Busy has its calls in proportion, but for the calls
+    that its threads are in.
+    """
+    if not chains or set(chains) != set(BUSY_TREE):
+        return False
+    calls = {chain: number(chains[chain][2]) for chain in chains}
+    outer = calls['Outer',]
+    return outer > 100 and all(
+        abs(calls[chain] - often * outer) <= (often + 1) *
+        support.BUSY_THREADS for chain, often in BUSY_TREE.items())
+
+
+def check_tree(results, program, scratch, kind):
+    """The call tree and the callers while a program runs, and afterwards."""
+    variables = {'TRACER_MODE': 'tree'} if kind == 'tree' else {}
+    process, session, stop = start_busy(program, scratch, 'of' + kind,
+                                        **variables)
+    terminal = Terminal('--budget', '100', '--interval', '200',
+                        programs.windows_path(session))
+    try:
+        check_running_tree(results, terminal, session, kind)
+    finally:
+        with open(stop, 'wb'):
+            pass
+    code, said = support.finish(process)
+    results.check(support.has_ended(code) and said == 'done\n',
+                  'the program', [code, said])
+
+    # The end comes while the callers are shown, and they are read for it.
+    results.check(terminal.wait_for(lambda shown: 'exactly' in shown.text() and
+                                    'ENDED' in shown.text()), 'the end',
+                  terminal.lines())
+    shown = {caller: number(row[1])
+             for caller, row in (terminal.callers() or {}).items()}
+    expected = callers_of(session, 'Small')
+    results.check(len(expected) == 3 and shown == expected,
+                  '%s: the callers are those of callers' % kind,
+                  [shown, expected, *terminal.lines()])
+    results.check(shown != callers_of(session, 'Middle'),
+                  'control: those of another function are others')
+    terminal.type(b'T')
+    chains = terminal.wait_for(lambda shown: shown.chains()) or {}
+    shown = {chain: (number(row[2]), words(row[3]), words(row[4]))
+             for chain, row in chains.items()}
+    expected = {chain: (row[0], words(row[1]), words(row[2]))
+                for chain, row in tree_of(session).items()}
+    results.check(len(expected) == 4 and shown == expected,
+                  '%s: the tree is that of tree' % kind,
+                  [shown, expected, *terminal.lines()])
+    wrong = dict(shown)
+    wrong['Outer',] = (1,) + wrong.get(('Outer',), (0,))[1:]
+    results.check(wrong != expected, 'control: another number')
+    results.check(is_proportional_tree(chains) and
+                  not is_proportional_tree(
+                      {**chains, ('Outer', 'Middle'): chains['Outer',]}),
+                  'the proportion, and a control', terminal.lines())
+    terminal.type(b'q')
+    results.check(support.has_ended(terminal.finish()), 'q: the exit code',
+                  [terminal.code])
+
+
+def check_running_tree(results, terminal, session, kind):
+    results.check(terminal.wait_for(lambda t: by_name(t.rows()).get('Outer')),
+                  'the functions of a running program', terminal.lines())
+    before = tree_of(session)
+    terminal.type(b'T')
+    results.check(terminal.wait_for(
+        lambda shown: is_proportional_tree(shown.chains())),
+        '%s: the calls of the tree are in proportion' % kind,
+        [before, *terminal.lines()])
+    chains = terminal.chains() or {}
+    after = tree_of(session)
+    expected = 'since recording began, exactly' if kind == 'tree' else \
+        'All calls of the last '
+    results.check(expected in terminal.text(), 'what the tree is of',
+                  terminal.lines())
+
+    # A tree has all calls, so that two looks at it have the screen between
+    # them.  Of records those count that came since the tree was opened.
+    def is_between(chain, row, least=None):
+        return (before[chain][0] if kind == 'tree' else 0) <= \
+            number(row[2]) <= (after[chain][0] if least is None else least)
+    results.check(set(chains) == set(after) and
+                  all(is_between(*item) for item in chains.items()) and
+                  not is_between(('Outer',), chains['Outer',], -1),
+                  '%s: no more calls than there are' % kind,
+                  [before, chains, after])
+    shares = {chain: float(row[0]) for chain, row in chains.items()}
+    results.check(shares.get(('Outer',)) == 100 and all(
+        shares[chain] <= shares[chain[:-1]] + 0.1 and
+        float(chains[chain][1]) <= shares[chain]
+        for chain in shares if len(chain) > 1),
+        '%s: a share is that of the caller at most' % kind, [chains])
+
+    # Folded away, and back.
+    terminal.type(b'\x1b[H\x1b[D')
+    results.check(terminal.wait_for(
+        lambda shown: re.search(r'Outer \(\+2\)$', shown.text(), re.M) and
+        len(shown.chains() or ()) == 1), 'folded', terminal.lines())
+    terminal.type(b'\x1b[C')
+    results.check(terminal.wait_for(
+        lambda shown: len(shown.chains() or ()) == 4), 'unfolded',
+        terminal.lines())
+
+    # The callers of Small, which is the last row or the one before.
+    terminal.type(b'\x1b[F')
+    terminal.wait_for(lambda shown: any(line.startswith('>')
+                                        and line.endswith('Small')
+                                        for line in shown.lines()))
+    terminal.type(b'\r')
+
+    def is_called(shown):
+        calls = {caller: number(row[1])
+                 for caller, row in (shown.callers() or {}).items()}
+        return set(calls) == {'', 'Middle', 'Outer'} and \
+            calls['Outer'] > 100 and \
+            calls[''] == calls['Middle'] + calls['Outer'] and \
+            abs(calls['Middle'] - 4 * calls['Outer']) <= \
+            5 * support.BUSY_THREADS
+    results.check(terminal.wait_for(is_called) and
+                  '2 callers of Small' in terminal.text(),
+                  '%s: the callers of Small' % kind, terminal.lines())
+
+    # Up to who called those, and back.
+    terminal.type(DOWN + b'\r')
+    results.check(terminal.wait_for(
+        lambda shown: re.search(r'^[01] callers? of (Middle|Outer)$',
+                                shown.text(), re.M)),
+        'the callers of a caller', terminal.lines())
+    terminal.type(b'\x7f')
+    results.check(terminal.wait_for(
+        lambda shown: '2 callers of Small' in shown.text()), 'Backspace',
+        terminal.lines())
+    terminal.type(b'\x7f')
+    results.check(terminal.wait_for(
+        lambda shown: '[4 Tree]' in shown.text()), 'back in the tree',
+        terminal.lines())
+
+    # From the functions, too.  Chains are kept anew each time.
+    terminal.type(b'1/small\r')
+    terminal.wait_for(lambda shown: list(by_name(shown.rows())) == ['Small'])
+    terminal.type(b'\r')
+    terminal.wait_for(lambda shown: 'callers of Small' in shown.text())
+    terminal.type(b'/\r')
+    results.check(terminal.wait_for(is_called), 'from the functions',
+                  terminal.lines())
+
+
+def check_bounds(results, scratch):
+    """Of chains that are too many or too deep their calls are said."""
+    many = [call for first in range(200) for call in
+            [first, *[(first, second) for second in range(200)]]]
+    for name, calls, outside in (
+            # 200 functions that call 200 others each: the root and what is
+            # outside count as chains.
+            ('many', many, len(many) - (0x8000 - 2)),
+            # 3 times 600 calls inside one another, of which 512 are kept.
+            ('deep', ['deep'] * 3, 3 * (600 - 512)),
+            ('few', many[:201], 0)):
+        traces = os.path.join(scratch, 'bounds-' + name)
+        os.makedirs(traces)
+        records, time = [], 1000
+
+        def add(site, depth, kind):
+            nonlocal time
+            time += 10
+            records.append((time, site, stores.TOP - 0x100 - depth * 64, kind))
+        for call in calls:
+            if call == 'deep':
+                for depth in range(600):
+                    add(0x1000 + depth * 16, depth, stores.ENTER_F)
+                for depth in reversed(range(600)):
+                    add(0x1000 + depth * 16, depth, stores.EXIT_F)
+            elif isinstance(call, int):
+                if records:
+                    add(last, 0, stores.EXIT_F)
+                last = 0x1000 + call * 16
+                add(last, 0, stores.ENTER_F)
+            else:
+                add(0x8000 + call[1] * 16, 1, stores.ENTER_F)
+                add(0x8000 + call[1] * 16, 1, stores.EXIT_F)
+        if name != 'deep':
+            add(last, 0, stores.EXIT_F)
+        stores.write(os.path.join(traces, 'made-up.exe-4242-7.trace'), records)
+        terminal = Terminal(programs.windows_path(traces), width=160)
+        terminal.wait_for(lambda shown: 'exactly' in shown.text())
+        terminal.type(b'T')
+        terminal.wait_for(lambda shown: shown.chains())
+        said = re.search(r'Too deep to be shown: ([0-9,]+) calls\.',
+                         terminal.text())
+        results.equal(number(said.group(1)) if said else 0, outside,
+                      name + ': calls of chains that are not kept')
+        terminal.type(b'q')
+        results.check(support.has_ended(terminal.finish()), 'q: the exit code',
+                      [terminal.code])
+
+
+def check_colors(results, session):
+    """Colors, and none with NO_COLOR; the text is the same."""
+    texts = {}
+    for name, variables in ('color', {}), ('none', {'NO_COLOR': '1'}):
+        terminal = Terminal(programs.windows_path(session), width=100,
+                            **variables)
+        results.check(terminal.wait_for(
+            lambda shown: 'exactly' in shown.text()), 'the end of ' + name,
+            terminal.lines())
+        terminal.type(b'T')
+        results.check(terminal.wait_for(
+            lambda shown: '[4 Tree]' in shown.text() and
+            'Middle' in shown.text()), 'the tree, ' + name, terminal.lines())
+        texts[name] = terminal.text(), terminal.colors()
+        terminal.type(b'q')
+        results.check(support.has_ended(terminal.finish()), 'q: the exit code',
+                      [terminal.code])
+    results.equal(texts['color'][0], texts['none'][0], 'the text')
+    plain = {'default', 'black', 'white'}
+    results.check(texts['none'][1] <= plain and
+                  len(texts['color'][1] - plain) >= 2,
+                  'colors, and none', [texts['color'][1], texts['none'][1]])
 
 
 class Page(html.parser.HTMLParser):
@@ -595,19 +894,78 @@ class Estimates:
                            abs(middle - outer) < total * 0.1)
 
 
-def check_budget(results, scratch):
-    """With a budget, calls are estimated from a part, and records exact."""
+def start_paced(scratch, name):
     program = programs.build(
-        os.path.join(scratch, 'paced'),
+        os.path.join(scratch, 'paced-' + name),
         [os.path.join(programs.PROGRAMS, 'Paced.c')],
         programs.PENTER_FLAGS + ['-O1', '-fno-inline'], 'Paced.exe',
         [programs.LIBRARY])
-    traces = os.path.join(scratch, 'budget')
-    stop = os.path.join(scratch, 'paced-stop')
-    process = support.start(program, '2', '600000', '40',
+    traces = os.path.join(scratch, name)
+    stop = os.path.join(scratch, name + '-stop')
+    process = support.start(program, '2', '600000', '86400',
                             programs.windows_path(stop), directory=traces)
     support.wait_for(lambda: len(support.stores(traces)) >= 3)
-    session = support.sessions(traces)[0]
+    return process, support.sessions(traces)[0], stop
+
+
+def estimate(text):
+    """An estimate as a number; a limit as a negative one."""
+    match = re.match(r'([~<])([\d.]+)( [kMG]|)$', text)
+    return float(match.group(2)) * UNITS[match.group(3)] * \
+        (1 if match.group(1) == '~' else -1) if match else None
+
+
+def check_sampled_tree(results, scratch):
+    """With the budget that a screen has the tree is of a part, and says so."""
+    process, session, stop = start_paced(scratch, 'sampled')
+    terminal = Terminal('--interval', '200', programs.windows_path(session))
+    try:
+        terminal.wait_for(lambda shown: 'Estimated from' in shown.text())
+        terminal.type(b'T')
+        terminal.wait_for(lambda shown: shown.chains())
+        terminal.type(b'/o\r')
+
+        def calls(shown):
+            return {chain: estimate(row[2])
+                    for chain, row in (shown.chains() or {}).items()}
+        outer, middle = ('Worker', 'Outer'), ('Worker', 'Outer', 'Middle')
+        results.check(terminal.wait_for(
+            lambda shown: (calls(shown).get(outer) or 0) > 200000),
+            'a sampled tree', terminal.lines())
+        terminal.type(b'p/\r')
+        terminal.wait_for(lambda shown: 'filter' not in shown.lines()[3])
+        terminal.type(b'\x1b[H\x1b[C' + DOWN + b'\x1b[C' + DOWN + b'\x1b[C')
+        terminal.wait_for(lambda shown: middle in calls(shown))
+        found, chains = calls(terminal), terminal.chains() or {}
+        results.check(re.search(r'^Estimated from \d+\.\d % of the records of '
+                                r'the last \d+\.\d s; others may differ\.$',
+                                terminal.text(), re.M),
+                      'the tree says that it is estimated', terminal.lines())
+        results.check(middle in found and
+                      0.75 < found[middle] / found[outer] < 1.25,
+                      'Outer calls Middle once', terminal.lines())
+        results.check(None not in found.values() and
+                      found.get(('Worker',), 0) < 0 and '~0 ' not in
+                      terminal.text(), 'a limit of rare calls',
+                      terminal.lines())
+        shares = [float(row[0]) for chain, row in chains.items()
+                  if len(chain) == 1]
+        results.check(len(shares) >= 2 and 98 < sum(shares) < 100.1,
+                      'the shares of what nothing called add up',
+                      terminal.lines())
+    finally:
+        with open(stop, 'wb'):
+            pass
+    results.check(support.has_ended(support.finish(process)[0]),
+                  'the paced program')
+    terminal.type(b'q')
+    results.check(support.has_ended(terminal.finish()), 'q: the exit code',
+                  [terminal.code])
+
+
+def check_budget(results, scratch):
+    """With a budget, calls are estimated from a part, and records exact."""
+    process, session, stop = start_paced(scratch, 'budget')
     output = os.path.join(scratch, 'budget.txt')
 
     def written():
@@ -664,6 +1022,11 @@ def main():
             session = check_screen(results, program, scratch)
             check_others(results, session)
             check_names(results, program, scratch, session)
+            check_colors(results, session)
+            check_bounds(results, scratch)
+            for kind in 'records', 'tree':
+                check_tree(results, program, scratch, kind)
+            check_sampled_tree(results, scratch)
     return results.finish()
 
 

@@ -41,5 +41,9 @@ TestMain(
     TestOtherViews();
     TestNamesOfViews();
     TestRequestsOfViews();
+    TestTreeView();
+    TestCallersView();
+    TestColors();
+    TestHelp();
     TestConsoles();
 }

@@ -220,6 +220,8 @@ TestFollow(
             TestTerminal.IsInverse;
         TestTerminal.Bold[TestTerminal.Y][TestTerminal.X] =
             TestTerminal.IsBold;
+        TestTerminal.Colors[TestTerminal.Y][TestTerminal.X] =
+            TestTerminal.Color;
         if (Size == 2) {
             TestTerminal.Cells[TestTerminal.Y][TestTerminal.X + 1] = 0;
         }

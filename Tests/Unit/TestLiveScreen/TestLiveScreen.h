@@ -16,7 +16,7 @@ Abstract:
 #include "Test.h"
 #include "../../../Reader/Live/LiveConsole.h"
 
-#define TEST_WIDTH 120
+#define TEST_WIDTH 200
 #define TEST_HEIGHT 40
 
 //
@@ -39,6 +39,7 @@ typedef struct _TEST_TERMINAL {
     ULONG Cells[TEST_HEIGHT][TEST_WIDTH];
     BOOLEAN Inverse[TEST_HEIGHT][TEST_WIDTH];
     BOOLEAN Bold[TEST_HEIGHT][TEST_WIDTH];
+    ULONG Colors[TEST_HEIGHT][TEST_WIDTH];
 } TEST_TERMINAL;
 typedef TEST_TERMINAL *PTEST_TERMINAL;
 
@@ -124,6 +125,24 @@ TestType(
     );
 
 //
+// Presses a key, and draws.
+// Screen: the screen, with a size.
+//
+
+VOID
+TestPress(
+    _Inout_ PREADER_VIEW View,
+    _Inout_ PREADER_SCREEN Screen,
+    _In_ READER_KEY Key
+    );
+
+//
+// The program that the views show.
+//
+
+extern READER_LIVE_MODEL TestModel;
+
+//
 // What TestLiveScreen.c calls, source by source.
 //
 
@@ -135,6 +154,11 @@ VOID TestFunctionView(VOID);            // Views.c
 VOID TestOtherViews(VOID);              // Views.c
 VOID TestNamesOfViews(VOID);            // Views.c
 VOID TestRequestsOfViews(VOID);         // Views.c
+
+VOID TestTreeView(VOID);                // TreeViews.c
+VOID TestCallersView(VOID);             // TreeViews.c
+VOID TestColors(VOID);                  // TreeViews.c
+VOID TestHelp(VOID);                    // TreeViews.c
 
 VOID TestConsoles(VOID);                // Consoles.c
 

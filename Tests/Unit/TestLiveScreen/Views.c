@@ -22,7 +22,7 @@ static READER_LIVE_FUNCTION_ROW TestFunctions[50];
 static READER_LIVE_THREAD_ROW TestThreads[3];
 static READER_LIVE_FRAME_ROW TestFrames[60];
 static CHAR TestNames[50][16];
-static READER_LIVE_MODEL TestModel;
+READER_LIVE_MODEL TestModel;
 
 
 VOID
@@ -152,17 +152,12 @@ TestType(
 }
 
 
-//
-// Presses a key, and draws.
-// Screen: the screen, with a size.
-//
-
-static
+_Use_decl_annotations_
 VOID
 TestPress(
-    _Inout_ PREADER_VIEW View,
-    _Inout_ PREADER_SCREEN Screen,
-    _In_ READER_KEY Key
+    PREADER_VIEW View,
+    PREADER_SCREEN Screen,
+    READER_KEY Key
     )
 {
     LivePressKey(View, &TestModel, Key, 0);
@@ -192,7 +187,9 @@ TestFunctionView(
              "Process 4711  2 of 3 threads running  1,234,567 records  "
              "617,283 calls/s  every 1.0 s");
     TestLine(&Screen, 2, "Up to date: all records have been read.");
-    TestLine(&Screen, 3, "[1 Functions]  2 Threads   3 Open frames   49");
+    TestLine(&Screen,
+             3,
+             "[1 Functions]  2 Threads   3 Open frames   4 Tree   49");
     TestLine(&Screen,
              4,
              "  vSelf %      Self/s        Calls/s            Calls       "
@@ -207,8 +204,8 @@ TestFunctionView(
              "ms    1.500 us  function40");
     TestLine(&Screen,
              15,
-             "q quit  h help  Tab view  s c t n sort  r reverse  / filter  "
-             "p pause  + - interval");
+             "q quit  h help  Tab view  Enter callers  T tree  s c t n sort  "
+             "/ filter  p pause  r reverse");
     for (Index = 0; Index < Screen.Width; Index++) {
         if (Screen.Cells[4 * 100 + Index].Style != ReaderStyleHeading ||
             Screen.Cells[5 * 100 + Index].Style != ReaderStyleSelected) {
@@ -302,7 +299,8 @@ TestFunctionView(
     TestPress(&View, &Screen, ReaderKeyEnter);
     TestLine(&Screen,
              3,
-             "[1 Functions]  2 Threads   3 Open frames   10  filter: TION1");
+             "[1 Functions]  2 Threads   3 Open frames   4 Tree   10  "
+             "filter: TION1");
     TestPress(&View, &Screen, ReaderKeyEscape);
     TEST_EQUAL(View.NumberOfRows, 49);
     TestType(&View, &Screen, "/");
@@ -327,7 +325,7 @@ TestFunctionView(
     TestLine(&Screen,
              3,
              "PAUSED (p goes on)  [1 Functions]  2 Threads   3 Open frames   "
-             "49");
+             "4 Tree   49");
     TestType(&View, &Screen, " ");
     TEST(!View.IsPaused);
     TestType(&View, &Screen, "+");
@@ -337,7 +335,9 @@ TestFunctionView(
     TestType(&View, &Screen, "------------");
     TEST_EQUAL(View.IntervalInMilliseconds, 60000);
     TestType(&View, &Screen, "h");
-    TestLine(&Screen, 0, "TraceReader live: keys (any key goes back)");
+    TestLine(&Screen,
+             0,
+             "TraceReader live: keys (Up Down: more; any other key goes back)");
     TestType(&View, &Screen, "x");
     TEST_EQUAL(View.Kind, ReaderViewFunctions);
     TEST(!View.IsQuitting);
@@ -347,7 +347,7 @@ TestFunctionView(
     LivePressKey(&View, &TestModel, ReaderKeyStop, 0);
     TEST(View.IsQuitting);
 
-    TestAllocator->Free(TestAllocator->Context, View.Order);
+    LiveRundownView(&View, TestAllocator);
     LiveRundownScreen(&Screen);
 }
 
@@ -396,7 +396,8 @@ TestOtherViews(
     TEST_EQUAL(View.Thread, 1);
     TestLine(&Screen,
              3,
-             " 1 Functions   2 Threads  [3 Open frames]  thread 101, 40 open");
+             " 1 Functions   2 Threads  [3 Open frames]  4 Tree   thread 101, "
+             "40 open");
     TEST_EQUAL(View.Selected[ReaderViewFrames], 39);
     TestLine(&Screen,
              14,
@@ -410,6 +411,8 @@ TestOtherViews(
     TestPress(&View, &Screen, ReaderKeyRight);
     TEST_EQUAL(View.Thread, 0);
     TEST_EQUAL(View.NumberOfRows, 20);
+    TestPress(&View, &Screen, ReaderKeyTab);
+    TEST_EQUAL(View.Kind, ReaderViewTree);
     TestPress(&View, &Screen, ReaderKeyTab);
     TEST_EQUAL(View.Kind, ReaderViewFunctions);
 
@@ -518,7 +521,7 @@ TestOtherViews(
 
     for (Width = 1; Width < 110; Width += 1 + Width / 6) {
         for (Height = 1; Height < 38; Height += 1 + Height / 8) {
-            for (Kind = 0; Kind < 4; Kind++) {
+            for (Kind = 0; Kind <= ReaderViewHelp; Kind++) {
 
                 View.Kind = (READER_VIEW_KIND)Kind;
                 View.IsEditing = Kind == 1;
@@ -541,7 +544,7 @@ TestOtherViews(
     TestModel.NumberOfFunctions = 0;
     TestModel.NumberOfThreads = 0;
     TestModel.NumberOfFrames = 0;
-    for (Kind = 0; Kind < 3; Kind++) {
+    for (Kind = 0; Kind < READER_NUMBER_OF_TABS; Kind++) {
         View.Kind = (READER_VIEW_KIND)Kind;
         TestDraw(&View, &Screen, 80, 24);
         TEST_EQUAL(View.NumberOfRows, 0);
@@ -552,7 +555,7 @@ TestOtherViews(
     }
 
     TestMakeModel();
-    TestAllocator->Free(TestAllocator->Context, View.Order);
+    LiveRundownView(&View, TestAllocator);
     LiveRundownScreen(&Screen);
 }
 
@@ -633,10 +636,10 @@ TestNamesOfViews(
     TestType(&View, &Screen, "3");
     TestLine(&Screen,
              3,
-             " 1 Functions   2 Threads  [3 Open frames]  thread 100 a worker "
-             "with a rather long name, 20 open");
+             " 1 Functions   2 Threads  [3 Open frames]  4 Tree   thread 100 "
+             "a worker with a rather long name, 20 open");
 
-    TestAllocator->Free(TestAllocator->Context, View.Order);
+    LiveRundownView(&View, TestAllocator);
     LiveRundownScreen(&Screen);
     TestMakeModel();
 }
@@ -701,9 +704,9 @@ TestRequestsOfViews(
         TEST(View.SaidLength == 0);
         TestLine(&Screen,
                  15,
-                 "q quit  h help  Tab view  s c t n sort  r reverse  / filter  "
-                 "p pause  + - interval");
-        TestAllocator->Free(TestAllocator->Context, View.Order);
+                 "q quit  h help  Tab view  Enter callers  T tree  "
+                 "s c t n sort  / filter  p pause  r reverse");
+        LiveRundownView(&View, TestAllocator);
     }
 
     LiveRundownScreen(&Screen);
