@@ -23,7 +23,7 @@ Abstract:
 #define READER_DAY      (86400 * READER_SECOND)
 
 //
-// Parses [YYYY-MM-DDT]HH:MM[:SS[.FRACTION]][Z], with a blank for T if one likes.
+// Parses [YYYY-MM-DDT]HH:MM[:SS[.FRACTION]][Z]; T may be a blank.
 // FALSE: it is no such text.
 // Nanoseconds: the time; without a date, since midnight.
 //

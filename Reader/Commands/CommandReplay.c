@@ -1063,7 +1063,10 @@ CommandReplay(
         OutputSetColor(Context->Output, ReaderColorTitle);
         if (Replay.ShowsWall) {
             BaseWriteDay(Context->Output, Replay.FirstWallTime);
-            RtlWriteText(Context->Output, " %*s", Options->IsWallUtc ? 4 : 1, "");
+            RtlWriteText(Context->Output,
+                         " %*s",
+                         Options->IsWallUtc ? 4 : 1,
+                         "");
             BaseWriteZone(Context->Output, Options->IsWallUtc, Replay.Zone);
             RtlWriteText(Context->Output, " ");
         }
@@ -1149,12 +1152,12 @@ const READER_COMMAND ReaderReplayCommand = {
     "[PATH]",
     "Shows the calls as they happened",
     "--from and --to need a session with times; --times and --wall show what\n"
-    "they take.  In text, a ~ stands where the clock thread may have stood still.\n"
-    "With --from, the first lines of a thread are the calls that are open\n"
+    "they take.  In text, a ~ stands where the clock thread may have stood\n"
+    "still.  With --from, the first lines of a thread are the calls that are open\n"
     "there, with /* open since TIME */ behind them; CSV and JSON have them\n"
     "with --open.  --min-duration leaves out calls that are shorter than TIME,\n"
-    "and with them what they call; a call that was open at the end is as long\n"
-    "as its thread's records.  --depth N leaves out what is called from the\n"
+    "and with them what they call; a call that was open at the end is as\n"
+    "long as its thread's records.  --depth N leaves out what is called from the\n"
     "Nth level.\n"
     "--tail N shows the last N lines (rows) of all threads, or of the range,\n"
     "with the calls that were open at the end.  It reads the whole range; add\n"

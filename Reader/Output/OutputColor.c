@@ -36,6 +36,83 @@ static const struct {
     { 0x0A, "\x1B[32m" }
 };
 
+typedef BOOL (WINAPI READER_GET_SCREEN_BUFFER_INFO)(
+    _In_ HANDLE Console,
+    _Out_ PCONSOLE_SCREEN_BUFFER_INFO Information
+    );
+typedef READER_GET_SCREEN_BUFFER_INFO *PREADER_GET_SCREEN_BUFFER_INFO;
+
+
+//
+// Asks a console for its screen's buffer.
+//
+
+_Success_(return != FALSE)
+static
+BOOLEAN
+OutputQueryScreen(
+    _In_ const RTL_WRITER *Writer,
+    _Out_ PCONSOLE_SCREEN_BUFFER_INFO Information
+    )
+{
+    static const PCSZ Name = "GetConsoleScreenBufferInfo";
+    PVOID Routine = NULL;
+    HMODULE Module;
+
+    if (!Writer->IsConsole) {
+        return FALSE;
+    }
+
+    Module = Writer->Rtl->LoadLibraryExW(L"kernel32.dll", NULL, 0);
+    return Module != NULL &&
+           RtlLoadSymbols(Module, &Name, &Routine, 1, NULL) == 0 &&
+           ((PREADER_GET_SCREEN_BUFFER_INFO)Routine)(Writer->Handle,
+                                                     Information);
+}
+
+
+_Success_(return != FALSE)
+static
+BOOLEAN
+OutputQueryAttributes(
+    _In_ const RTL_WRITER *Writer,
+    _Out_ PUSHORT Attributes
+    )
+{
+    CONSOLE_SCREEN_BUFFER_INFO Information;
+
+    if (!OutputQueryScreen(Writer, &Information)) {
+        return FALSE;
+    }
+
+    *Attributes = Information.wAttributes;
+    return TRUE;
+}
+
+
+_Use_decl_annotations_
+ULONG
+OutputQueryTerminalWidth(
+    const RTL_WRITER *Writer
+    )
+{
+    CONSOLE_SCREEN_BUFFER_INFO Information;
+    LONG Width;
+
+    if (!OutputQueryScreen(Writer, &Information)) {
+        return 0;
+    }
+
+    Width = Information.srWindow.Right - Information.srWindow.Left;
+    if (Width < (LONG)READER_GRID_MINIMUM_WIDTH) {
+        return Width <= 0 ? 0 : READER_GRID_MINIMUM_WIDTH;
+    }
+
+    return Width < (LONG)READER_GRID_MAXIMUM_WIDTH ? (ULONG)Width
+                                                   : READER_GRID_MAXIMUM_WIDTH;
+}
+
+
 _Use_decl_annotations_
 VOID
 OutputBeginColors(

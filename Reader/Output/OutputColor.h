@@ -39,6 +39,17 @@ typedef struct _READER_COLORS {
 typedef READER_COLORS *PREADER_COLORS;
 
 //
+// The width of the terminal that a writer writes to, less the last column, so
+// that no terminal begins a line of its own.  0: it writes to none, or the
+// width is not known.
+//
+
+ULONG
+OutputQueryTerminalWidth(
+    _In_ const RTL_WRITER *Writer
+    );
+
+//
 // Decides whether the output has colours, and gives its writer what they need:
 // with --color auto on a console, unless NO_COLOR is set; always; never.
 // Colors: must outlive the output.

@@ -24,28 +24,6 @@ typedef READER_GRID *PREADER_GRID;
 typedef struct _READER_OUTPUT *PREADER_GRID_OUTPUT;
 
 //
-// The width of the terminal that a writer writes to, less the last column, so
-// that no terminal begins a line of its own.  0: it writes to none, or the
-// width is not known.
-//
-
-ULONG
-OutputQueryTerminalWidth(
-    _In_ const RTL_WRITER *Writer
-    );
-
-//
-// The colours in which a terminal shows text now.  FALSE: it is none.
-//
-
-_Success_(return != FALSE)
-BOOLEAN
-OutputQueryAttributes(
-    _In_ const RTL_WRITER *Writer,
-    _Out_ PUSHORT Attributes
-    );
-
-//
 // Makes a grid, to be the Layout of the writer of documents; the caller frees
 // it with the allocator.  NULL: no memory.
 // Width: cells, between the two bounds.
