@@ -223,10 +223,11 @@ typedef struct _INPUT_RECORD {
 } INPUT_RECORD, *PINPUT_RECORD;
 
 //
-// Of a console's screen, only its window: no target has a console.
+// Of a console's screen, only its window and colours: no target has a console.
 //
 
 typedef struct _CONSOLE_SCREEN_BUFFER_INFO {
+    WORD wAttributes;
     SMALL_RECT srWindow;
 } CONSOLE_SCREEN_BUFFER_INFO;
 typedef CONSOLE_SCREEN_BUFFER_INFO *PCONSOLE_SCREEN_BUFFER_INFO;
