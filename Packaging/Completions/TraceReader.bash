@@ -38,6 +38,7 @@ _TraceReader_options()
 --csv
 --json
 --raw
+--color=auto,always,never
 --help' ;;
     sessions) echo '--older=
 --keep=
@@ -46,6 +47,7 @@ _TraceReader_options()
 --csv
 --json
 --raw
+--color=auto,always,never
 --help' ;;
     report) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -74,6 +76,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     tree) echo '--limit=
 --thread=
@@ -100,6 +103,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     callers) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -122,6 +126,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     callees) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -143,6 +148,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     outliers) echo '--limit=
 --thread=
@@ -163,6 +169,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     hot) echo '--limit=
 --thread=
@@ -187,6 +194,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     exclude) echo '--module=
 --output=@file
@@ -213,6 +221,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     threads) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -231,6 +240,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     modules) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -248,6 +258,7 @@ _TraceReader_options()
 --json
 --raw
 --width=auto,none
+--color=auto,always,never
 --help' ;;
     diff) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -266,6 +277,7 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --names=short,full
+--color=auto,always,never
 --help' ;;
     replay) echo '--limit=
 --tail=
@@ -291,6 +303,7 @@ _TraceReader_options()
 --json
 --raw
 --names=short,full
+--color=auto,always,never
 --help' ;;
     live) echo '--limit=
 --process=

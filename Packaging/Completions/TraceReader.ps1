@@ -64,6 +64,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--csv comma-separated values (RFC 4180)'
             '--json JSON (UTF-8)'
             '--raw in text: whole nanoseconds and bytes, without units'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'sessions' = @(
@@ -74,6 +75,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--csv comma-separated values (RFC 4180)'
             '--json JSON (UTF-8)'
             '--raw in text: whole nanoseconds and bytes, without units'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'report' = @(
@@ -104,6 +106,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'tree' = @(
@@ -132,6 +135,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'callers' = @(
@@ -156,6 +160,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'callees' = @(
@@ -179,6 +184,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'outliers' = @(
@@ -201,6 +207,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'hot' = @(
@@ -227,6 +234,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'exclude' = @(
@@ -257,6 +265,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'threads' = @(
@@ -277,6 +286,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'modules' = @(
@@ -296,6 +306,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--json JSON (UTF-8)'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'diff' = @(
@@ -316,6 +327,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'replay' = @(
@@ -343,6 +355,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--json JSON (UTF-8)'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )
         'live' = @(
