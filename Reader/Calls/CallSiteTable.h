@@ -75,6 +75,8 @@ typedef struct _READER_TALLY {
     BOOLEAN HasProbe;               // the caller's: ProbeTotals are kept
     BOOLEAN IsSaidAtOnce;           // likewise: what is wrong with a module or
                                     // a store, as soon as it is seen
+    BOOLEAN IsSilent;               // likewise: not at all, of modules without
+                                    // names
     PREADER_WATCH_FUNCTION Watch;   // likewise: nothing is added up; or NULL
     PVOID WatchContext;
     PULONGLONG Noted;               // by module: see CallNoteModule; NULL:

@@ -145,6 +145,7 @@ CallWalkThreads(
     Walk->Before.IsGeneral =
         (Walk->Options->Given & READER_OPTION_GENERAL) != 0;
     Walk->Tally.IsSaidAtOnce = TRUE;
+    Walk->Tally.IsSilent = Walk->IsSilent;
     if (Walk->Range->IsGiven) {
         Walk->Tally.Range = Walk->Range;
         Walk->Tally.Before = &Walk->Before;

@@ -271,6 +271,8 @@ SumTreeEvent(
     )
 {
     PREADER_TREE Tree = (PREADER_TREE)Walk->Context;
+    PREADER_SESSION Session = Tree->Session;
+    ULONG NumberOfNodes = Tree->NumberOfNodes;
     PREADER_NODE Node;
     NTSTATUS Status;
 
@@ -289,6 +291,17 @@ SumTreeEvent(
                               &Event->Frame->Node);
         if (!NT_SUCCESS(Status)) {
             return Status;
+        }
+
+        //
+        // Names are asked for where a chain is new: not below --depth.
+        //
+
+        if (Tree->NumberOfNodes != NumberOfNodes) {
+            FunctionWarnOfSymbols(
+                Session,
+                Session->Modules[Tree->Functions->Functions
+                                     [Event->Frame->Function].Module]);
         }
 
         if (IsBegunBefore && Event->Frame->Node != READER_NONE) {
@@ -738,6 +751,7 @@ SumBuildTreeOfEvents(
     Walk.Event = SumTreeEvent;
     Walk.Node = SumWalkNode;
     Walk.Context = Tree;
+    Walk.IsSilent = TRUE;
     ExitCode = CallWalkThreads(&Walk);
     Tree->NumberOfWorkers = 1;
     Tree->NumberOfThreads = Walk.NumberOfThreads;
