@@ -10,8 +10,8 @@ Abstract:
     TRACER_DIRECTORY, TRACER_BASE_DIRECTORY, TRACER_MODULES, TRACER_VIEW_SIZE,
     TRACER_MODE, TRACER_MAX_BYTES, TRACER_MIN_FREE, TRACER_CLOCK,
     TRACER_MIN_DURATION, TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_EXCLUDE,
-    TRACER_CHRONO, TRACER_CONTROL, TRACER_STOPPED.  Where it says nothing about one of them,
-    the ini file is asked (PenterIni.c).
+    TRACER_CHRONO, TRACER_CONTROL, TRACER_STOPPED.  Where it says nothing about
+    one of them, the ini file is asked (PenterIni.c).
 
 --*/
 

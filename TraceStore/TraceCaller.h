@@ -93,8 +93,8 @@ TraceCallerArm(
 
 //
 // An exit at Stack: callers are looked at no longer if the calls are gone that
-// what has armed the store has left.  Where the hook was jumped to, RSP is above
-// what it was at the entry.
+// what has armed the store has left.  Where the hook was jumped to, RSP is
+// above what it was at the entry.
 //
 
 VOID

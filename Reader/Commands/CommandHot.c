@@ -392,6 +392,7 @@ CommandPutHot(
     PCREADER_FUNCTION Function;
     const READER_MODULE *Module;
     READER_OUTPUT Output;
+    READER_NOTE Note;
     ULONGLONG Finished;
     ULONG Index;
 
@@ -447,16 +448,16 @@ CommandPutHot(
 
     OutputEndTable(&Output);
     OutputPutMore(&Output, Hot->NumberShown - Hot->NumberListed, "function");
-    if (Output.Format == ReaderFormatText) {
-        RtlWriteText(Context->Output,
-                     "%u function%s that cost%s more to trace than they take: "
-                     "%llu of %llu bytes of records.\n",
-                     Hot->NumberListed,
-                     Hot->NumberListed == 1 ? "" : "s",
-                     Hot->NumberListed == 1 ? "s" : "",
-                     Hot->ListedBytes,
-                     Hot->Bytes);
-    }
+    OutputBeginNote(&Note);
+    RtlWriteText(&Note.Writer,
+                 "%u function%s that cost%s more to trace than they take: "
+                 "%llu of %llu bytes of records.",
+                 Hot->NumberListed,
+                 Hot->NumberListed == 1 ? "" : "s",
+                 Hot->NumberListed == 1 ? "s" : "",
+                 Hot->ListedBytes,
+                 Hot->Bytes);
+    OutputEndNote(&Output, &Note);
 
     FunctionPutNotShown(&Output, Hot->Options->Filter, &Hot->NotShown);
     CallPutProbeNote(&Output, &Hot->Session);

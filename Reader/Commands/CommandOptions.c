@@ -129,7 +129,7 @@ const READER_OPTION ReaderOptionList[] = {
     { "min-duration", "TIME", READER_OPTION_MIN_DURATION,
       "nanoseconds, as a number, or as one with us, ms or s after it",
       "no calls that are shorter than TIME (10us); of a tree, no nodes whose "
-      "total is",
+      "total is less",
       .Kind = ReaderOptionDuration, READER_FIELD(MinimumDuration) },
     { "per-thread", NULL, READER_OPTION_TRACKS, NULL,
       "a tree for each thread, and one for each fiber it ran",

@@ -77,7 +77,8 @@ static const READER_TABLE ReaderReplayTable = {
     RTL_NUMBER_OF(ReaderReplayColumns),
     FALSE,
     FALSE,
-    "Events in the order of time."
+    "Events in the order of time; calls that are open at the end come last, "
+    "thread by thread."
 };
 
 static const READER_TABLE ReaderReplayWallTable = {
@@ -172,7 +173,9 @@ CommandReplayRead(
 
 
 //
-// Makes a thread's next event its current one and reads one more.
+// Makes a thread's next event its current one and reads one more.  Calls that
+// are open at the end come when all threads have ended: those of a thread that
+// crashed would be far from the end otherwise if another one went on.
 // Thread: the thread, with a next event.
 //
 
@@ -186,6 +189,11 @@ CommandReplayAdvance(
 {
     Thread->Current = Thread->Next;
     Thread->Merge.Timestamp = Thread->Current.Timestamp;
+    if (Thread->Current.Kind == CoreEventOpen &&
+        Thread->Current.Timestamp < Replay->Range.End) {
+        Thread->Merge.Timestamp = Replay->Range.End;
+    }
+
     return CommandReplayRead(Replay, Thread);
 }
 

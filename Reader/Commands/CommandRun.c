@@ -110,6 +110,12 @@ C_ASSERT(sizeof(READER_RUN_ROUTINES) ==
 #define READER_PREFIX "TRACER_"
 #define READER_PREFIX_LENGTH (sizeof(READER_PREFIX) - 1)
 
+//
+// Of a time with milliseconds: year, month, day, hour, minute, second.
+//
+
+#define READER_RUN_TIME_DIGITS 17
+
 typedef struct _READER_RUN {
     PCREADER_CONTEXT Context;
     PCREADER_OPTIONS Options;
@@ -121,6 +127,7 @@ typedef struct _READER_RUN {
                                     // it
     ULONG ExitCode;
     ULONG NumberOfLines;            // of the logs
+    ULONGLONG LogStart;             // as Start: earlier lines are not the run's
 } READER_RUN;
 typedef READER_RUN *PREADER_RUN;
 
@@ -592,6 +599,35 @@ CommandRunProgram(
     return TRUE;
 }
 
+//
+// Does a log's line begin with a time before another?
+// Time: as Start has it.
+//
+
+static
+BOOLEAN
+CommandIsLineEarlier(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Line,
+    _In_ ULONG LengthInBytes,
+    _In_ ULONGLONG Time
+    )
+{
+    ULONGLONG Number = 0;
+    ULONG Digits = 0;
+    ULONG Index;
+
+    for (Index = 0;
+         Index < LengthInBytes && Digits < READER_RUN_TIME_DIGITS;
+         Index++) {
+        if (Line[Index] >= '0' && Line[Index] <= '9') {
+            Number = Number * 10 + (ULONGLONG)(Line[Index] - '0');
+            Digits += 1;
+        }
+    }
+
+    return Digits == READER_RUN_TIME_DIGITS && Number < Time;
+}
+
 static
 VOID
 CommandPutLogLine(
@@ -602,6 +638,10 @@ CommandPutLogLine(
 {
     PREADER_RUN Run = (PREADER_RUN)RoutineContext;
     PRTL_WRITER Errors = Run->Context->Errors;
+
+    if (CommandIsLineEarlier(Line, LengthInBytes, Run->LogStart)) {
+        return;
+    }
 
     if (Run->NumberOfLines < READER_RUN_LOG_LINES) {
         RtlWriteText(Errors, "  ");
@@ -615,6 +655,8 @@ CommandPutLogLine(
 //
 // Repeats what the logs of a directory say.
 // Path: a DOS path.
+// IsTemporary: it is the temporary directory, where an earlier process of the
+// same identifier may have left one.
 // Returns FALSE if there is nothing.
 //
 
@@ -634,6 +676,7 @@ CommandPutLogs(
     PWCHAR Buffer;
 
     Run->NumberOfLines = 0;
+    Run->LogStart = IsTemporary ? Run->Start : 0;
     Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
                                          RTL_MAXIMUM_PATH_IN_CHARS *
                                              sizeof(WCHAR));
@@ -864,9 +907,10 @@ CommandPutNoSession(
     CommandPutCrash(Run, NULL);
     if (Later != 0) {
         RtlWriteText(Errors,
-                     "  but %u of processes that started later %s there "
-                     "(TraceReader sessions lists them)\n",
+                     "  but %u session%s of processes that started later %s "
+                     "there (TraceReader sessions lists them)\n",
                      Later,
+                     Later == 1 ? "" : "s",
                      Later == 1 ? "is" : "are");
         return;
     }
@@ -877,10 +921,11 @@ CommandPutNoSession(
             Errors,
             "  Neither it nor a DLL that it loaded has hooks that recorded "
             "anything.\n"
-            "  Compile it with hooks (MSVC and clang-cl: /Gh /GH; gcc and "
-            "clang:\n"
-            "  -finstrument-functions) and link TracerPenter.lib: "
-            "Docs/Building.md has more.\n"
+            "  Compile it with hooks (MSVC: /Gh /GH; gcc and clang: "
+            "-finstrument-functions;\n"
+            "  clang-cl: /clang:-finstrument-functions) and link "
+            "TracerPenter.lib:\n"
+            "  Docs/Building.md has more.\n"
             "  If it is built so: an ini file may name another directory, or "
             "leave it out.\n");
     }

@@ -70,8 +70,8 @@ static const CORE_TEXT_FIELD CoreTextFields[] = {
 #define CORE_MAXIMUM_TREE_SIZE 0x4000000000ULL
 
 //
-// What no processor time is above, 100 ns: 146 years.  Two of them can be added,
-// and are a number of nanoseconds.
+// What no processor time is above, 100 ns: 146 years.  Two of them can be
+// added, and are a number of nanoseconds.
 //
 
 #define CORE_MAXIMUM_TIME (~0ULL / 400)

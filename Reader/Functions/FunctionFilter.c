@@ -1124,7 +1124,7 @@ FunctionEndFilter(
     }
 
     RtlWriteText(Context->Errors,
-                 "TraceReader: %s (prefixes are compared with names as shown, "
+                 "TraceReader: %s (prefixes are compared with full names, "
                  "with the same case and without the module)\n",
                  Filter->HasFunctions
                      ? "--function and --exclude leave no function"

@@ -774,6 +774,28 @@ OutputEndGrid(
 }
 
 
+//
+// Writes a line of a note, in which the note's own ends of lines are blanks.
+//
+
+static
+VOID
+OutputWriteJoined(
+    _Inout_ PRTL_WRITER Writer,
+    _In_reads_bytes_(LengthInBytes) PCSZ Line,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < LengthInBytes; Index++) {
+        RtlWriteBytes(Writer, Line[Index] == '\n' ? " " : Line + Index, 1);
+    }
+
+    RtlWriteText(Writer, "\n");
+}
+
+
 _Use_decl_annotations_
 VOID
 OutputWriteWrapped(
@@ -793,7 +815,7 @@ OutputWriteWrapped(
         //
 
         End = Start + Grid->Width;
-        while (End > Start && Line[End] != ' ') {
+        while (End > Start && Line[End] != ' ' && Line[End] != '\n') {
             End -= 1;
         }
 
@@ -801,15 +823,13 @@ OutputWriteWrapped(
             break;
         }
 
-        RtlWriteBytes(Writer, Line + Start, End - Start);
-        RtlWriteText(Writer, "\n");
-        while (Line[End] == ' ') {
+        OutputWriteJoined(Writer, Line + Start, End - Start);
+        while (Line[End] == ' ' || Line[End] == '\n') {
             End += 1;
         }
 
         Start = End;
     }
 
-    RtlWriteBytes(Writer, Line + Start, Length - Start);
-    RtlWriteText(Writer, "\n");
+    OutputWriteJoined(Writer, Line + Start, Length - Start);
 }

@@ -420,6 +420,7 @@ SessionWriteLeftOut(
     ULONGLONG Calls = 0;
     ULONGLONG Doubtful = 0;
     ULONGLONG Kept = 0;
+    ULONGLONG Minimum = 0;
     RTL_WRITER Time;
     CHAR Text[32];
     ULONG Index;
@@ -428,6 +429,9 @@ SessionWriteLeftOut(
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
         if (Session->Stores[Index]->Thread != READER_NONE) {
             Calls += Session->Stores[Index]->Header->NumberOfCallsTakenBack;
+            if (Session->Stores[Index]->Header->MinimumDuration > Minimum) {
+                Minimum = Session->Stores[Index]->Header->MinimumDuration;
+            }
             Doubtful +=
                 Session->Stores[Index]->Header->NumberOfEventsDoubtful;
             if (!Session->Stores[Index]->IsTree) {
@@ -439,7 +443,7 @@ SessionWriteLeftOut(
     if (Calls != 0) {
 
         RtlInitializeBufferWriter(&Time, Text, sizeof(Text));
-        OutputWriteTime(&Time, &Session->Clock, Header->MinimumDuration);
+        OutputWriteTime(&Time, &Session->Clock, Minimum);
         while (Skip < Time.LengthInBytes && Text[Skip] == ' ') {
             Skip += 1;
         }
