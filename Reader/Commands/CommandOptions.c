@@ -1319,7 +1319,11 @@ CommandParseOptions(
          Options->First[0] == 0)) {
         CommandWriteUsageError(Context,
                                Command,
-                               NumberOfPlaces == 1
+                               NumberOfPlaces == 1 && Options->Path == NULL
+                                  ? "a session directory or store is missing, "
+                                    "and there is no session where they go: "
+                                    "TraceReader run PROGRAM makes one"
+                              : NumberOfPlaces == 1
                                   ? "a session directory or store is missing"
                               : Command == &ReaderDiffCommand
                                   ? "two arguments are needed:"

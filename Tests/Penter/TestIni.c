@@ -597,6 +597,7 @@ typedef struct _TEST_SYSTEM {
     ULONG NumberOfOpens;
     LONG NumberOfHandles;
     LONG NumberOfBlocks;
+    BOOLEAN HasNoUser;                  // LOCALAPPDATA is not set either
 } TEST_SYSTEM;
 
 static TEST_SYSTEM TestSystem;
@@ -615,10 +616,21 @@ TestQueryVariable(
     PUNICODE_STRING Value
     )
 {
+    static const WCHAR User[] = L"LOCALAPPDATA";
+    static const WCHAR Directory[] = L"Q:\\user";
     ULONG Index;
     ULONG Length;
 
     UNREFERENCED_PARAMETER(Environment);
+
+    if (!TestSystem.HasNoUser &&
+        Name->Length == sizeof(User) - sizeof(WCHAR) &&
+        RtlAreBytesEqual(User, Name->Buffer, Name->Length)) {
+
+        RtlCopyBytes(Value->Buffer, Directory, sizeof(Directory));
+        Value->Length = sizeof(Directory) - sizeof(WCHAR);
+        return STATUS_SUCCESS;
+    }
 
     for (Index = 0; Index < RTL_NUMBER_OF(TestSystem.Names); Index += 1) {
         if (TestSystem.Names[Index] == NULL) {
@@ -945,6 +957,16 @@ TestSettings(
     TEST(TestConfig->Enabled && TestConfig->ModuleIncluded);
     TEST_EQUAL(TestSystem.NumberOfOpens, 4);
     TEST_EQUAL(TestConfig->NumberOfErrors, 0);
+
+    //
+    // Control: without a user's directory that is said.
+    //
+
+    RtlZeroBytes(&TestSystem, sizeof(TestSystem));
+    TestSystem.HasNoUser = TRUE;
+    TestRead();
+    TEST_EQUAL(TestConfig->NumberOfErrors, 1);
+    TEST_STATUS(TestConfig->Errors[0].Status, STATUS_VARIABLE_NOT_FOUND);
 
     RtlZeroBytes(&TestSystem, sizeof(TestSystem));
     TestSystem.File = "[flags]\nenabled = 0\n";
