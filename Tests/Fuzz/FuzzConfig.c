@@ -20,7 +20,7 @@ Abstract:
         1 byte      which of those that follow are there
         texts       TRACER_CLOCK, TRACER_MODE, TRACER_MAX_BYTES,
                     TRACER_MAX_DEPTH, TRACER_FLUSH, TRACER_MIN_DURATION,
-                    TRACER_BASE_DIRECTORY: likewise
+                    TRACER_BASE_DIRECTORY, TRACER_MIN_FREE: likewise
 
 --*/
 
@@ -34,7 +34,7 @@ Abstract:
 #define FUZZ_IS_WIDE_TEXT 0x10
 #define FUZZ_IS_FULL_PATH_FAILING 0x20
 
-#define FUZZ_NUMBER_OF_TEXTS 12
+#define FUZZ_NUMBER_OF_TEXTS 13
 #define FUZZ_FIRST_CHOICE 5
 #define FUZZ_TEXT_DIRECTORY 2
 #define FUZZ_TEXT_MODULES 3
@@ -46,6 +46,7 @@ Abstract:
 #define FUZZ_TEXT_FLUSH 9
 #define FUZZ_TEXT_MIN_DURATION 10
 #define FUZZ_TEXT_BASE_DIRECTORY 11
+#define FUZZ_TEXT_MIN_FREE 12
 
 typedef struct _FUZZ_TEXT {
     PWCHAR Buffer;
@@ -74,7 +75,8 @@ static const PCSZ FuzzNames[FUZZ_NUMBER_OF_TEXTS] = {
     "TRACER_MAX_DEPTH",
     "TRACER_FLUSH",
     "TRACER_MIN_DURATION",
-    "TRACER_BASE_DIRECTORY"
+    "TRACER_BASE_DIRECTORY",
+    "TRACER_MIN_FREE"
 };
 
 //
@@ -329,7 +331,7 @@ FuzzQueryEnvironmentVariable(
     )
 {
     static const PCSZ Unset[] = {
-        "TRACER_BASE_DIRECTORY", "TRACER_CHRONO", "TRACER_CONFIG",
+        "LOCALAPPDATA", "TRACER_CHRONO", "TRACER_CONFIG",
         "TRACER_CONTROL", "TRACER_EXCLUDE", "TRACER_EXECUTABLES",
         "TRACER_STOPPED"
     };
@@ -771,6 +773,43 @@ FuzzCheckDuration(
 }
 
 //
+// Checks what the disk keeps: bytes, or a percentage.
+// Config: what was made of the environment.
+//
+
+static
+VOID
+FuzzCheckFree(
+    const PENTER_CONFIG *Config
+    )
+{
+    FUZZ_TEXT Number = FuzzEnvironment.Texts[FUZZ_TEXT_MIN_FREE];
+    ULONGLONG Value = 0;
+    WCHAR Last = 0;
+    BOOLEAN IsPercent;
+    BOOLEAN IsValid;
+
+    IsPercent = Number.Length != 0 && Number.Buffer[Number.Length - 1] == '%';
+    if (IsPercent) {
+        Number.Length -= 1;
+        Last = Number.Length == 0 ? 0 : Number.Buffer[Number.Length - 1];
+    }
+
+    IsValid = FuzzParseNumber(&Number, &Value) &&
+              (Last >= 0x80 || Last == 0 ||
+               strchr("kKmMgG", (int)Last) == NULL) &&
+              Value <= (IsPercent ? 99 : INT64_MAX);
+    if (!FuzzCheckValue(Config, FUZZ_TEXT_MIN_FREE, IsValid)) {
+        FUZZ_CHECK(Config->MinimumFree == PENTER_DEFAULT_FREE_BYTES &&
+                   Config->MinimumFreePercent == PENTER_DEFAULT_FREE_PERCENT);
+        return;
+    }
+
+    FUZZ_CHECK(Config->MinimumFree == (IsPercent ? 0 : Value));
+    FUZZ_CHECK(Config->MinimumFreePercent == (IsPercent ? Value : 0));
+}
+
+//
 // Checks the clock, what is kept, and what is left out.
 // Config: what was made of the environment.
 //
@@ -820,6 +859,7 @@ FuzzCheckChoices(
                     INT64_MAX,
                     Config->IsRing ? PENTER_DEFAULT_RING_BYTES : 0,
                     Config->MaximumBytes);
+    FuzzCheckFree(Config);
     if (Config->IsTree) {
         FUZZ_CHECK(Config->MaximumDepth == 0 && !Config->Flush &&
                    Config->MinimumDuration == 0);
