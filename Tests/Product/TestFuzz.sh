@@ -131,7 +131,7 @@ while read -r Target Source Edit; do
     Check "$Target: a fault in $Source: $Edit" \
         IsFound "$Target" "$Source" "$Edit"
 done <<'FAULTS'
-FuzzStore Reader/Core/CoreHeader.c s/if (Length > Text->Capacity)/if (0)/
+FuzzStore Reader/Core/CoreHeader.c s/if (Length > Capacity)/if (0)/
 FuzzStore Reader/Core/CoreHeader.c s/Header->RingSizeInBytes % Segment != 0/0/
 FuzzStore Reader/Core/CoreLive.c s/ % Header->RingSizeInBytes;/;/
 FuzzStore Reader/Core/CoreRecord.c s/ || Kind > TRACE_KIND_GONE//
