@@ -3,8 +3,8 @@
 # Build/CheckReproducible.sh [FOLDER]
 #
 # Builds the Release products and their packages twice, in two folders whose
-# names differ in length, at two times, and compares every byte.  With
-# x64/Release built, those products are compared too.
+# names differ in length, at two times, and compares every byte.  Where
+# x64/Release is built, that is one of the two.
 #
 
 set -u
@@ -17,6 +17,7 @@ First=$Temp/a
 Second=$Temp/a/longer-name/b
 
 Target=products
+[ ! -d "$Root/Packaging" ] || Target=package
 
 Copy()
 {
@@ -26,10 +27,13 @@ Copy()
         $(cd "$Root" && ls -d Docs Packaging README.md LICENSE \
             CHANGELOG.md 2>/dev/null)) |
         tar -x -C "$1" || exit 1
-    [ ! -d "$1/Packaging" ] || Target=package
 }
 
-Copy "$First"
+if [ -f "$Root/x64/Release/TraceReader.exe" ]; then
+    First=$Root
+else
+    Copy "$First"
+fi
 Copy "$Second"
 
 for Folder in "$First" "$Second"; do
@@ -44,15 +48,11 @@ done
 
 Failed=0
 Count=0
-for File in "$First"/x64/Release/*.{exe,lib}; do
+for File in "$Second"/x64/Release/*.{exe,lib}; do
     [ -f "$File" ] || continue
     Name=${File##*/}
     Count=$((Count + 1))
-    for Other in "$Second" "$Root"; do
-        Other=$Other/x64/Release/$Name
-        [ -f "$Other" ] || [ "${Other#"$Root"}" = "$Other" ] || continue
-        cmp "$File" "$Other" || Failed=1
-    done
+    cmp "$First/x64/Release/$Name" "$File" || Failed=1
     if grep -a -q -e "$Temp" "$File"; then
         echo "$Name: names the folder that it was built in"
         Failed=1

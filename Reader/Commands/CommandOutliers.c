@@ -20,6 +20,7 @@ Abstract:
 
 #define READER_OUTLIERS_DEFAULT_LIMIT 10u
 #define READER_OUTLIERS_BAR 40u
+#define READER_OUTLIERS_NARROW_BAR 32u      // where a width is to be fitted
 #define READER_OUTLIERS_PATH_IN_TEXT 8u     // functions of a chain
 #define READER_OUTLIERS_PATH 1000u          // likewise, in CSV and JSON
 
@@ -560,6 +561,8 @@ CommandPutOutlierHistogram(
     BOOLEAN IsText = Output->Format == ReaderFormatText;
     CORE_CLOCK Nanoseconds = *Clock;
     CHAR Bar[READER_OUTLIERS_BAR];
+    ULONG Longest = Output->Writer->Layout != NULL ? READER_OUTLIERS_NARROW_BAR
+                                                   : READER_OUTLIERS_BAR;
     ULONGLONG Largest = 0;
     ULONG First = READER_OUTLIERS_DURATIONS;
     ULONG Last = 0;
@@ -615,7 +618,7 @@ CommandPutOutlierHistogram(
             //
 
             Length = (ULONG)CoreMultiplyDivide(Group->Counts[Index],
-                                               READER_OUTLIERS_BAR,
+                                               Longest,
                                                Largest);
             if (Length == 0 && Group->Counts[Index] != 0) {
                 Length = 1;

@@ -77,8 +77,7 @@ static const READER_TABLE ReaderReplayTable = {
     RTL_NUMBER_OF(ReaderReplayColumns),
     FALSE,
     FALSE,
-    "Events in the order of time; calls that are open at the end come last, "
-    "thread by thread."
+    "Events in the order of time."
 };
 
 static const READER_TABLE ReaderReplayWallTable = {
@@ -173,9 +172,7 @@ CommandReplayRead(
 
 
 //
-// Makes a thread's next event its current one and reads one more.  Calls that
-// are open at the end come when all threads have ended: those of a thread that
-// crashed would be far from the end otherwise if another one went on.
+// Makes a thread's next event its current one and reads one more.
 // Thread: the thread, with a next event.
 //
 
@@ -189,11 +186,6 @@ CommandReplayAdvance(
 {
     Thread->Current = Thread->Next;
     Thread->Merge.Timestamp = Thread->Current.Timestamp;
-    if (Thread->Current.Kind == CoreEventOpen &&
-        Thread->Current.Timestamp < Replay->Range.End) {
-        Thread->Merge.Timestamp = Replay->Range.End;
-    }
-
     return CommandReplayRead(Replay, Thread);
 }
 

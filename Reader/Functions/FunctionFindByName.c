@@ -504,7 +504,7 @@ FunctionSuggestNames(
         RtlWriteText(Errors,
                      "TraceReader: %s: no function that was called has the "
                      "name %T, or one that it is a pattern of (TraceReader "
-                     "report lists the functions)\n",
+                     "report --names full lists the functions)\n",
                      Name->Command,
                      Name->Text);
         RtlFlushWriter(Errors);
@@ -537,7 +537,8 @@ FunctionSuggestNames(
                  Name->Command,
                  Name->Text,
                  Count != 0 ? "; near are:"
-                            : " (TraceReader report lists the functions)");
+                            : " (TraceReader report --names full "
+                              "lists the functions)");
     FunctionListFunctions(Name, Found, Count);
     RtlFlushWriter(Errors);
 }

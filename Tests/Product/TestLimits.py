@@ -60,20 +60,25 @@ def read_calls(session):
     return calls
 
 
-def rows_of(calls, begin=0, end=10 ** 18, opened=False):
-    """The rows of replay: by time, the ends of one record innermost first."""
+def rows_of(calls, begin=0, end=10 ** 18, opened=None):
+    """The rows of replay: by time, the ends of one record innermost first.
+
+    opened gives the order of threads at the range's beginning: that of their
+    first records.
+    """
     rows, first = [], []
     for enter, left, how, depth, function, thread in calls:
         if begin <= enter <= end:
             rows.append((enter, 1, depth, 'enter', function, thread, None))
-        elif opened and enter < begin and \
+        elif opened is not None and enter < begin and \
                 (left >= begin or how == 'open'):
-            first.append((thread, depth, enter, 'open_before', function))
+            first.append((opened[thread], thread, depth, enter, 'open_before',
+                          function))
         if begin <= left <= end:
             rows.append((left, 2 if how == 'open' else 0, -depth, how,
                          function, thread, left - enter))
     return [(enter - FIRST, kind, depth, function, thread, None)
-            for thread, depth, enter, kind, function in sorted(first)] + \
+            for _, thread, depth, enter, kind, function in sorted(first)] + \
         [(time - FIRST, kind, abs(depth), function, thread, duration)
          for time, _, depth, kind, function, thread, duration in sorted(rows)]
 
@@ -158,11 +163,14 @@ def check_limits(results, session, calls):
 def check_open(results, session, calls):
     """The calls that are open where a range begins."""
     last = max(call[1] for call in calls)
+    order = {}
+    for call in calls:
+        order[call[5]] = min(call[0], order.get(call[5], call[0]))
     for numerator in range(1, 8):
         begin = FIRST + (last - FIRST) * numerator // 8
         end = begin + (last - FIRST) // 9
         arguments = '--from', str(begin - FIRST), '--to', str(end - FIRST)
-        expected = rows_of(calls, begin, end, True)
+        expected = rows_of(calls, begin, end, order)
         rows, _ = replay(results, session, *arguments, '--open')
         same(results, rows, expected, '--open %s %s' % arguments[1::2])
         opened = [row for row in expected if row[1] == 'open_before']
@@ -173,7 +181,7 @@ def check_open(results, session, calls):
         left = [call for call in calls if call[1] - call[0] >= 300]
         rows, _ = replay(results, session, *arguments, '--open',
                          '--min-duration', '300')
-        same(results, rows, rows_of(left, begin, end, True),
+        same(results, rows, rows_of(left, begin, end, order),
                       '--open --min-duration')
 
         code, text, _ = support.reader('replay', '--no-cache', *arguments,

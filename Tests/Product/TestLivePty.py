@@ -457,7 +457,7 @@ def check_names(results, program, scratch, session):
 
 
 def check_places(results, path, wanted):
-    terminal = Terminal(programs.windows_path(path), width=160)
+    terminal = Terminal('--all-runs', programs.windows_path(path), width=160)
     results.check(terminal.wait_for(lambda shown: 'exactly' in shown.text()),
                   'the end of all', terminal.lines())
     shown = {name for row in terminal.rows()

@@ -382,7 +382,7 @@ def check_processes(results, scratch):
                     ['--json', '--sort', 'calls',
                      '--function', 'modul00,modul20.exe+0x2'],
                     ['--csv', '--from', '20000']):
-        options += '--by', 'process'
+        options += '--by', 'process', '--all-runs'
         expected = report(above, *options, *WAYS[-2])
         results.check(expected[0] == 0 and 'modul00' in expected[1] and
                       'modul20' in expected[1], 'processes: %s' % options,
@@ -390,7 +390,8 @@ def check_processes(results, scratch):
         for way in WAYS:
             results.equal(report(above, *options, *way), expected,
                           'processes: %s: %s' % (options, ' '.join(way)))
-    results.equal(cost(above, '--by', 'process', '--workers', '2')[2], 2,
+    results.equal(cost(above, '--by', 'process', '--all-runs',
+                       '--workers', '2')[2], 2,
                   'processes: workers')
 
 

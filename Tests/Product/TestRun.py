@@ -250,8 +250,8 @@ def check_names(results, scratch, program, plain):
                   errors, 'a module that is left out', [errors])
     code, _, errors = run('cmd.exe', '/c', program, '1',
                           directory=directory + '-cmd')
-    results.check(code == 0 and 'but 1 of processes that started later is '
-                  'there' in errors, 'a program that starts one', [errors])
+    results.check(code == 0 and 'but 1 session of processes that started '
+                  'later is there' in errors, 'a program that starts one', [errors])
     place = os.path.join(scratch, 'relative')
     os.makedirs(place)
     code, _, errors = run(program, '1', cwd=place,
