@@ -219,7 +219,7 @@ def check_names(results, session):
              ['game.exe!Draw\n']),
             ('outliers', 'plug!Draw', 3,
              ['has the name plug!Draw'], []),
-            ('callers', 'Nothing', 3, ['TraceReader report lists'],
+            ('callers', 'Nothing', 3, ['TraceReader report --names full lists'],
              ['near'])):
         ended, text, errors = session.run(command, name)
         results.check(
