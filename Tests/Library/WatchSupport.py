@@ -394,6 +394,7 @@ def run(command, *, input=None, limit=None, check=False,
 
 # What Wine writes when it takes down a program by itself.
 CLIENT_ERROR = 'wine client error'
+CONNECT_ERROR = 'a wine server seems to be running, but I cannot connect'
 DESCRIPTOR_ERROR = re.compile(
     r'server_get_unix_fd: Assertion .wine_server_ptr_handle\(fd_handle\) == ')
 
@@ -429,7 +430,8 @@ def is_wine_failure(result):
         return True
     errors = getattr(code, 'errors', '')
     return code == 1 and (DESCRIPTOR_ERROR.search(errors) is not None or
-                          CLIENT_ERROR in errors and
+                          (CLIENT_ERROR in errors or
+                           CONNECT_ERROR in errors) and
                           output is not None and not output)
 
 
@@ -437,14 +439,16 @@ def unless_silent(run):
     """For a function that runs TraceReader and returns (ExitCode, output, ...).
 
     Where Wine's server ends a client's connection, the client ends with exit
-    code 0 and without a word.  What says nothing is run again, twice at most.
+    code 0 and without a word.  What says nothing is run again, twice at most;
+    but for what writes a file, which may have nothing to say.
     """
     @functools.wraps(run)
     def repeated(*arguments):
         for attempt in 1, 2, 3:
             result = run(*arguments)
             code, output = result[:2]
-            if code != 0 or output or code.errors or attempt == 3:
+            if code != 0 or output or code.errors or attempt == 3 or \
+                    '-o' in arguments or '--output' in arguments:
                 return result
             print('no word, attempt %d: %s' % (attempt, arguments), flush=True)
     return repeated

@@ -156,10 +156,13 @@ def check_failures(results):
     broken = "server_get_unix_fd: Assertion `wine_server_ptr_handle(fd_handle)" \
         " == handle' failed"
     client = 'wine client error:20: write: Bad'
+    connect = 'wine: a wine server seems to be running, but I cannot ' \
+        'connect to it.'
     for code, output, errors, expected in (
             (0, '', '', False), (1, '', '', False), (None, '', '', False),
             (137, 'text', '', True), (-9, 'text', '', True),
             (1, '', client, True), (1, b'', client.encode(), True),
+            (1, '', connect, True), (1, 'text', connect, False),
             (1, 'text', client, False), (0, '', client, False),
             (1, 'text', broken, True), (2, 'text', broken, False),
             (1, '', 'no such file', False)):
@@ -167,7 +170,8 @@ def check_failures(results):
         results.equal(watch.is_wine_failure((told, output, 'more')), expected,
                       'a failure of Wine: %r' % ((code, output, errors), ))
         results.equal(watch.is_wine_failure(told),
-                      expected and errors not in (client, client.encode()),
+                      expected and errors not in
+                      (client, client.encode(), connect),
                       'of an exit code: %r' % ((code, errors), ))
     results.equal(watch.is_wine_failure((1, '', broken)), False,
                   'control: no ExitCode')
