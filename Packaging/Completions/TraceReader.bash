@@ -47,6 +47,7 @@ _TraceReader_options()
 --csv
 --json
 --raw
+--width=auto,none
 --color=auto,always,never
 --help' ;;
     report) echo '--sort=total,self,calls,avg,min,max,name

@@ -75,6 +75,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--csv comma-separated values (RFC 4180)'
             '--json JSON (UTF-8)'
             '--raw in text: whole nanoseconds and bytes, without units'
+            '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
             '--help this text'
         )

@@ -15,19 +15,19 @@ Abstract:
 static const PCSZ BaseModes[] = { "file", "ring", "tree", NULL };
 static const PCSZ BaseClocks[] = { "tsc", "thread", "none", NULL };
 
-#define READER_ANY .Kind = ReaderSettingText
+#define READER_PATH .Kind = ReaderSettingPath
 #define READER_PREFIXES .Kind = ReaderSettingModules
 #define READER_ONE_OF(List) .Kind = ReaderSettingWord, .Words = (List)
 #define READER_BETWEEN(Lowest, Highest)                                     \
     .Kind = ReaderSettingNumber, .Least = (Lowest), .Most = (Highest)
 
 const READER_SETTING BaseSettings[ReaderSettingCount] = {
-    [ReaderSettingOfDirectory] = { "TRACER_DIRECTORY", READER_ANY },
+    [ReaderSettingOfDirectory] = { "TRACER_DIRECTORY", READER_PATH },
     [ReaderSettingOfMode] = { "TRACER_MODE", READER_ONE_OF(BaseModes) },
     [ReaderSettingOfModules] = { "TRACER_MODULES", READER_PREFIXES },
     [ReaderSettingOfExecutables] = { "TRACER_EXECUTABLES", READER_PREFIXES },
-    [ReaderSettingOfExclude] = { "TRACER_EXCLUDE", READER_ANY },
-    [ReaderSettingOfChrono] = { "TRACER_CHRONO", READER_ANY },
+    [ReaderSettingOfExclude] = { "TRACER_EXCLUDE", READER_PATH },
+    [ReaderSettingOfChrono] = { "TRACER_CHRONO", READER_PATH },
     [ReaderSettingOfMaximumBytes] = { "TRACER_MAX_BYTES",
         READER_BETWEEN(0x100000, INT64_MAX) },
     [ReaderSettingOfMinimumFree] = { "TRACER_MIN_FREE",
@@ -46,7 +46,7 @@ const READER_SETTING BaseSettings[ReaderSettingCount] = {
         .Kind = ReaderSettingZeroOr,
         .Least = 0x10000, .Most = 0x10000000 },
     [ReaderSettingOfEnabled] = { "TRACER_ENABLED", READER_BETWEEN(0, 1) },
-    [ReaderSettingOfConfig] = { "TRACER_CONFIG", READER_ANY },
+    [ReaderSettingOfConfig] = { "TRACER_CONFIG", READER_PATH },
 };
 
 static
@@ -187,6 +187,43 @@ BaseAreModulesGood(
     return TRUE;
 }
 
+//
+// Is it anything but blanks, and are all of its characters such that a path can
+// have them?  One that begins with \\?\ or \??\ is the object manager's.
+//
+
+static
+BOOLEAN
+BaseIsPathGood(
+    _In_reads_(Length) PCWSTR Text,
+    _In_ ULONG Length
+    )
+{
+    static const WCHAR Refused[] = L"\"*<>?|";
+    BOOLEAN IsBlank = TRUE;
+    ULONG Index = 0;
+    ULONG Other;
+
+    if (Length > 4 && Text[0] == L'\\' && Text[3] == L'\\' &&
+        Text[2] == L'?' && (Text[1] == L'?' || Text[1] == L'\\')) {
+        Index = 4;
+    }
+
+    for (; Index < Length; Index++) {
+        if (Text[Index] < L' ') {
+            return FALSE;
+        }
+        for (Other = 0; Refused[Other] != 0; Other++) {
+            if (Text[Index] == Refused[Other]) {
+                return FALSE;
+            }
+        }
+        IsBlank = IsBlank && Text[Index] == L' ';
+    }
+
+    return !IsBlank;
+}
+
 _Use_decl_annotations_
 BOOLEAN
 BaseIsSettingGood(
@@ -205,11 +242,8 @@ BaseIsSettingGood(
 
     switch (Setting->Kind) {
 
-    case ReaderSettingText:
-        for (Index = 0; Index < Length && Text[Index] == L' '; Index++) {
-        }
-
-        return Index < Length;
+    case ReaderSettingPath:
+        return BaseIsPathGood(Text, Length);
 
     case ReaderSettingModules:
         return BaseAreModulesGood(Text, Length);

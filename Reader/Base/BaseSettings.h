@@ -18,7 +18,7 @@ Abstract:
 #include "BaseNearest.h"
 
 typedef enum _READER_SETTING_KIND {
-    ReaderSettingText = 0,          // anything but nothing
+    ReaderSettingPath = 0,          // with no character that a path has not
     ReaderSettingNumber,            // from Least to Most; K, M and G multiply
     ReaderSettingPowerOfTwo,        // the same
     ReaderSettingZeroOr,            // 0, or the same

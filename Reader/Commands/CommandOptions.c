@@ -913,20 +913,30 @@ CommandFindSession(
 {
     PCALLOCATOR Allocator = Context->Allocator;
     PCWSTR Text = *Path != NULL ? *Path : L"";
-    BOOLEAN IsNumber = Text[0] == L'@';
+    BOOLEAN IsAge = Text[0] == L'@';
+    BOOLEAN IsNumber;
     CHAR Nearest[READER_NEAREST_MAXIMUM + 1];
     PWSTR Result;
     PCHAR Utf8;
     NTSTATUS Status;
     ULONG Others;
     ULONG Length;
+    ULONG Name;
+
+    Name = RtlLengthOfWideString(Text);
+    while (Name != 0 && Text[Name - 1] >= L'0' && Text[Name - 1] <= L'9') {
+        Name -= 1;
+    }
+
+    IsNumber = IsAge || (Name != 0 && Text[Name] != 0 &&
+                         Text[Name - 1] == L'@');
 
     //
     // An empty argument means nothing: a script's variable that is not set.
     //
 
     if (*Path != NULL &&
-        (Text[0] == 0 || (!IsNumber && SessionIsPath(Context, Text)))) {
+        (Text[0] == 0 || (!IsAge && SessionIsPath(Context, Text)))) {
 
         if (Text[0] == 0 || !SessionIsImage(Context, Text)) {
             return TRUE;
@@ -999,30 +1009,42 @@ CommandFindSession(
                  "find the session by its age",
                  *PathUtf8,
                  Status);
-        if (Others != 0) {
+        if (Status == STATUS_OBJECT_NAME_INVALID) {
             RtlWriteText(Context->Errors,
-                         "  there %s %u: @%u is the oldest (TraceReader "
+                         "  @1 is the newest session, @2 the one before it, "
+                         "game@2 the second newest of game\n");
+        } else if (Others != 0) {
+            RtlWriteText(Context->Errors,
+                         "  there %s %u%s: @%u is the oldest (TraceReader "
                          "sessions lists them)\n",
                          Others == 1 ? "is" : "are",
                          Others,
+                         IsAge ? "" : " of that program",
                          Others);
-            RtlFlushWriter(Context->Errors);
+        } else {
+            RtlWriteText(Context->Errors,
+                         "  no session was found (TraceReader sessions lists "
+                         "what there is)\n");
         }
 
+        RtlFlushWriter(Context->Errors);
         return FALSE;
     }
 
     if (Text[0] != 0) {
         SessionFindNearest(Context, *PathUtf8, Nearest);
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: no program with a session is "
+                     "called %T",
+                     Command->Name,
+                     *PathUtf8);
         if (Nearest[0] != 0) {
-            RtlWriteText(Context->Errors,
-                         "TraceReader: %s: no program with a session is "
-                         "called %T; did you mean %T?\n",
-                         Command->Name,
-                         *PathUtf8,
-                         Nearest);
-            RtlFlushWriter(Context->Errors);
+            RtlWriteText(Context->Errors, "; did you mean %T?", Nearest);
         }
+
+        RtlWriteText(Context->Errors,
+                     " (TraceReader sessions lists them)\n");
+        RtlFlushWriter(Context->Errors);
     }
 
     return TRUE;

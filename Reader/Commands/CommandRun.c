@@ -222,6 +222,18 @@ CommandCheckVariable(
                      "Docs/Settings.md)\n",
                      Name,
                      Text + Length + 1);
+
+        //
+        // cmd makes quotes behind the = part of the value.
+        //
+
+        if (Text[Length + 1] == L'"') {
+            RtlWriteText(Errors,
+                         "  in cmd the quotes go around all of it: "
+                         "set \"%T=VALUE\"\n",
+                         Name);
+        }
+
         return FALSE;
     }
 
@@ -376,6 +388,42 @@ CommandSetFullPath(
 }
 
 //
+// Says so when a list of modules has a comma or a blank in a name and no
+// semicolon: names may have them, but lists are meant more often.
+//
+
+static
+VOID
+CommandNoteModules(
+    _In_ PREADER_RUN Run,
+    _In_ PCREADER_SETTING Setting,
+    _In_z_ PCWSTR Text
+    )
+{
+    ULONG Length = RtlLengthOfWideString(Text);
+    BOOLEAN IsSuspect = FALSE;
+    ULONG Index;
+
+    for (Index = 0; Index < Length; Index++) {
+        if (Text[Index] == L';') {
+            return;
+        }
+        IsSuspect = IsSuspect || Text[Index] == L',' ||
+                    (Text[Index] == L' ' && Index != 0 &&
+                     Index + 1 < Length);
+    }
+
+    if (IsSuspect) {
+        RtlWriteText(Run->Context->Errors,
+                     "TraceReader: run: note: %s=%S is one name; semicolons "
+                     "separate several\n",
+                     Setting->Variable,
+                     Text);
+        RtlFlushWriter(Run->Context->Errors);
+    }
+}
+
+//
 // Gives the program its settings, and finds out where its session goes.
 //
 
@@ -408,6 +456,11 @@ CommandSetEnvironment(
         RtlPointUnicodeString(&Value,
                               Options->Settings[Index],
                               RtlLengthOfWideString(Options->Settings[Index]));
+        if (BaseSettings[Index].Kind == ReaderSettingModules) {
+            CommandNoteModules(Run,
+                               &BaseSettings[Index],
+                               Options->Settings[Index]);
+        }
 
         //
         // A path is one from here, wherever a program may be then.

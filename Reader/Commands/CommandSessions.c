@@ -14,6 +14,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionDescribe.h"
+#include "../Session/SessionFind.h"
 #include "../Session/SessionName.h"
 #include "../Session/SessionProcess.h"
 #include "../Session/SessionRemove.h"
@@ -26,27 +27,35 @@ Abstract:
 #define READER_SESSIONS_BOOT READER_COLUMN_OWN(0)       // there are several
 #define READER_SESSIONS_LEFT_OUT READER_COLUMN_OWN(1)   // some stores are
 #define READER_SESSIONS_REMOVAL READER_COLUMN_OWN(2)    // some are chosen
+#define READER_SESSIONS_AGE READER_COLUMN_OWN(3)        // @N is known
 
 #define READER_OPTIONS_OF_CHOICE                                            \
     (READER_OPTION_OLDER | READER_OPTION_KEEP | READER_OPTION_LARGER)
+
+//
+// A directory's name has the program, the process and the start, so that these
+// are lesser columns.
+//
 
 static const READER_COLUMN ReaderSessionColumns[] = {
     { "PID", "process_id", ReaderColumnNumber, 8, READER_COLUMN_NULLABLE,
       "The process's identifier; this and all other fields of the process "
       "are null while no store can be read." },
-    { "Parent", "parent_id", ReaderColumnNumber, 8, READER_COLUMN_NULLABLE,
+    { "Parent", "parent_id", ReaderColumnNumber, 8,
+      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
       "That of the process that started it; null if that is not known." },
     { "Boot", "boot", ReaderColumnNumber, 4,
       READER_COLUMN_NULLABLE | READER_SESSIONS_BOOT,
       "Sessions with the same number ran on the same boot of a machine." },
-    { "Started", "start_time", ReaderColumnDate, 24, READER_COLUMN_NULLABLE,
+    { "Started", "start_time", ReaderColumnDate, 24,
+      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
       "When the process was created, ISO 8601, UTC." },
     { "State", "state", ReaderColumnText, 8, 0,
       "open, closed, stopped, died, created (its first store is being "
       "created) or damaged (no store can be read)." },
-    { "Threads", "threads", ReaderColumnNumber, 7, 0,
+    { "Threads", "threads", ReaderColumnNumber, 7, READER_COLUMN_LESSER,
       "Its threads." },
-    { "Stores", "stores", ReaderColumnNumber, 6, 0,
+    { "Stores", "stores", ReaderColumnNumber, 6, READER_COLUMN_LESSER,
       "Its stores that can be read." },
     { "Left out", "stores_left_out", ReaderColumnNumber, 8,
       READER_SESSIONS_LEFT_OUT,
@@ -55,7 +64,8 @@ static const READER_COLUMN ReaderSessionColumns[] = {
       "The number of records in all its stores." },
     { "Bytes", "bytes", ReaderColumnBytes, 11, 0,
       "The sizes of the stores' files." },
-    { "Process", "process", ReaderColumnText, 24, READER_COLUMN_NULLABLE,
+    { "Process", "process", ReaderColumnText, 24,
+      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
       "The process's image, without its path." },
     { "", "path", ReaderColumnText, 0,
       READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
@@ -72,6 +82,10 @@ static const READER_COLUMN ReaderSessionColumns[] = {
     { "", "reason", ReaderColumnText, 0,
       READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
       "Why a session stays." },
+    { "@", "age", ReaderColumnNumber, 4,
+      READER_COLUMN_NULLABLE | READER_SESSIONS_AGE,
+      "N of the @N that names the session: 1 is the newest; null where @N "
+      "is looked for in another directory." },
     { "Directory", "directory", ReaderColumnText, 0, 0,
       "The directory, relative to the one that was given; . for that "
       "directory itself." }
@@ -99,6 +113,7 @@ typedef struct _READER_SESSION_ROW {
     ULONG NumberOfThreads;
     ULONG NumberOfStores;           // good ones
     ULONG NumberLeftOut;
+    ULONG Age;                      // N of @N; 0: none
     ULONG Parent;                   // index, or READER_NONE
     ULONG Depth;                    // of the process below its ancestors
     ULONGLONG Records;
@@ -752,6 +767,12 @@ CommandPutSessionRow(
     }
 
     CommandPutRemoval(Output, Sessions, Row);
+    if (Row->Age != 0) {
+        OutputPutNumber(Output, Row->Age);
+    } else {
+        OutputPutNothing(Output);
+    }
+
     if (Row->Directory.Length != 0) {
         CommandPutWide(Output, Sessions->Context, &Row->Directory);
     } else {
@@ -853,6 +874,61 @@ CommandFindSessions(
 }
 
 
+//
+// Finds out by which @N each session would be found, where that is looked for
+// in this directory: it is not, if a place before it has sessions.
+//
+
+static
+VOID
+CommandFindAges(
+    _Inout_ PREADER_SESSIONS Sessions
+    )
+{
+    PCREADER_CONTEXT Context = Sessions->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_FOUND_LIST List;
+    PWSTR Place;
+    ULONG Index;
+    ULONG Row;
+    BOOLEAN IsThisPlace;
+
+    if (!NT_SUCCESS(SessionFindPlace(Context, &Place))) {
+        return;
+    }
+
+    IsThisPlace = RtlLengthOfWideString(Place) ==
+                      RtlLengthOfWideString(Sessions->Options->Path);
+    for (Index = 0; IsThisPlace && Place[Index] != 0; Index++) {
+        IsThisPlace = Place[Index] == Sessions->Options->Path[Index];
+    }
+
+    if (IsThisPlace) {
+        (VOID)SessionListFound(Context, Place, &List);
+        for (Row = 0; Row < Sessions->NumberOfRows; Row++) {
+
+            PREADER_SESSION_ROW Session = &Sessions->Rows[Row];
+
+            for (Index = 0; Index < List.Number; Index++) {
+
+                PCUNICODE_STRING Name = &List.Found[Index].Name;
+
+                if (Name->Length == Session->Directory.Length &&
+                    RtlAreBytesEqual(Name->Buffer,
+                                     Session->Directory.Buffer,
+                                     Name->Length)) {
+                    Session->Age = Index + 1;
+                }
+            }
+        }
+
+        SessionFreeFound(&List);
+    }
+
+    Allocator->Free(Allocator->Context, Place);
+}
+
+
 static
 ULONG
 CommandSessions(
@@ -923,6 +999,13 @@ CommandSessions(
         When |= READER_SESSIONS_REMOVAL;
         if (Sessions.NumberFailed != 0) {
             ExitCode = READER_EXIT_FAILURE;
+        }
+    }
+
+    CommandFindAges(&Sessions);
+    for (Index = 0; Index < Sessions.NumberOfRows; Index++) {
+        if (Sessions.Rows[Index].Age != 0) {
+            When |= READER_SESSIONS_AGE;
         }
     }
 
@@ -1024,7 +1107,7 @@ const READER_COMMAND ReaderSessionsCommand = {
     "  TraceReader sessions --json traces\n"
     "  TraceReader sessions --older 7d --keep 10\n"
     "  TraceReader sessions --older 7d --keep 10 --remove\n",
-    READER_OPTION_COLOR |
+    READER_OPTION_COLOR | READER_OPTION_WIDTH |
         READER_OPTION_FORMAT | READER_OPTION_OLDER | READER_OPTION_KEEP |
         READER_OPTION_LARGER | READER_OPTION_REMOVE,
     CommandSessions,

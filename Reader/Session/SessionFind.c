@@ -300,18 +300,19 @@ BOOLEAN
 SessionIsProgram(
     _In_ PCRTL Rtl,
     _In_ PCREADER_FOUND Found,
-    _In_z_ PCWSTR Text
+    _In_reads_(Length) PCWSTR Text,
+    _In_ ULONG Length
     )
 {
     ULONG Index = 0;
 
-    while (Index < Found->ProgramLength && Text[Index] != 0 &&
+    while (Index < Found->ProgramLength && Index < Length &&
            Rtl->RtlUpcaseUnicodeChar(Found->Name.Buffer[Index]) ==
                Rtl->RtlUpcaseUnicodeChar(Text[Index])) {
         Index += 1;
     }
 
-    return Text[Index] == 0;
+    return Index == Length;
 }
 
 //
@@ -326,7 +327,8 @@ static
 PCREADER_FOUND
 SessionChooseFound(
     _In_ const READER_FOUND_LIST *List,
-    _In_z_ PCWSTR Text,
+    _In_reads_(Length) PCWSTR Text,
+    _In_ ULONG Length,
     _In_ ULONGLONG Number,
     _Out_ PULONG Fitting
     )
@@ -336,7 +338,10 @@ SessionChooseFound(
 
     *Fitting = 0;
     for (Index = 0; Index < List->Number; Index++) {
-        if (SessionIsProgram(List->Context->Rtl, &List->Found[Index], Text)) {
+        if (SessionIsProgram(List->Context->Rtl,
+                             &List->Found[Index],
+                             Text,
+                             Length)) {
             *Fitting += 1;
             if (*Fitting == Number) {
                 Chosen = &List->Found[Index];
@@ -347,13 +352,22 @@ SessionChooseFound(
     return Chosen;
 }
 
-_Use_decl_annotations_
+//
+// Finds the session that SessionFind finds.
+// Text, Length: what the program's name begins with.
+// Number: which of the sessions of such programs, by age; the first is 1.
+//
+
+_Must_inspect_result_
+static
 NTSTATUS
-SessionFind(
-    PCREADER_CONTEXT Context,
-    PCWSTR Text,
-    PWSTR *Path,
-    PULONG NumberOfOthers
+SessionFindNumber(
+    _In_ PCREADER_CONTEXT Context,
+    _In_reads_(Length) PCWSTR Text,
+    _In_ ULONG Length,
+    _In_ ULONGLONG Number,
+    _Outptr_ PWSTR *Path,
+    _Out_ PULONG NumberOfOthers
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
@@ -361,27 +375,15 @@ SessionFind(
     PCREADER_FOUND Chosen;
     PWCHAR Place;
     PWCHAR Result;
-    ULONGLONG Number = 1;
     NTSTATUS Status;
-    BOOLEAN IsNumber = Text[0] == L'@';
     BOOLEAN IsEnd = FALSE;
     ULONG Fitting;
     ULONG Index;
-    ULONG Length;
+    ULONG PlaceLength;
     ULONG Name;
 
     *Path = NULL;
     *NumberOfOthers = 0;
-    if (IsNumber) {
-        if (!RtlParseNumber(Text + 1,
-                            RtlLengthOfWideString(Text + 1),
-                            &Number) ||
-            Number == 0) {
-            return STATUS_OBJECT_NAME_INVALID;
-        }
-        Text = L"";
-    }
-
     Place = (PWCHAR)Allocator->Allocate(Allocator->Context,
                                         RTL_MAXIMUM_PATH_IN_CHARS *
                                             sizeof(WCHAR));
@@ -413,38 +415,37 @@ SessionFind(
         }
 
         //
-        // An age means something within one place.
+        // An age means something within one place: the first that has any.
         //
 
-        IsEnd = IsNumber && List.Number != 0;
-        if (IsEnd) {
-            *NumberOfOthers = List.Number;
-        }
-
-        Chosen = SessionChooseFound(&List, Text, Number, &Fitting);
+        Chosen = SessionChooseFound(&List, Text, Length, Number, &Fitting);
+        IsEnd = Fitting != 0;
+        *NumberOfOthers = Fitting;
         if (Chosen != NULL) {
 
-            Length = RtlLengthOfWideString(Place);
+            PlaceLength = RtlLengthOfWideString(Place);
             Name = Chosen->Name.Length / sizeof(WCHAR);
-            Result = (PWCHAR)Allocator->Allocate(Allocator->Context,
-                                                 ((SIZE_T)Length + Name + 2) *
-                                                     sizeof(WCHAR));
+            Result = (PWCHAR)
+                Allocator->Allocate(Allocator->Context,
+                                    ((SIZE_T)PlaceLength + Name + 2) *
+                                        sizeof(WCHAR));
             if (Result == NULL) {
                 Status = STATUS_NO_MEMORY;
                 SessionFreeFound(&List);
                 break;
             }
 
-            RtlCopyBytes(Result, Place, Length * sizeof(WCHAR));
-            if (Length != 0 && Result[Length - 1] != L'\\' &&
-                Result[Length - 1] != L'/' && Result[Length - 1] != L':') {
-                Result[Length] = L'\\';
-                Length += 1;
+            RtlCopyBytes(Result, Place, PlaceLength * sizeof(WCHAR));
+            if (PlaceLength != 0 && Result[PlaceLength - 1] != L'\\' &&
+                Result[PlaceLength - 1] != L'/' &&
+                Result[PlaceLength - 1] != L':') {
+                Result[PlaceLength] = L'\\';
+                PlaceLength += 1;
             }
 
-            RtlCopyBytes(Result + Length, Chosen->Name.Buffer,
+            RtlCopyBytes(Result + PlaceLength, Chosen->Name.Buffer,
                          Chosen->Name.Length);
-            Result[Length + Name] = 0;
+            Result[PlaceLength + Name] = 0;
             *Path = Result;
             *NumberOfOthers = Fitting - 1;
             Status = STATUS_SUCCESS;
@@ -455,6 +456,68 @@ SessionFind(
 
     Allocator->Free(Allocator->Context, Place);
     return Status;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+SessionFind(
+    PCREADER_CONTEXT Context,
+    PCWSTR Text,
+    PWSTR *Path,
+    PULONG NumberOfOthers
+    )
+{
+    ULONG Length = RtlLengthOfWideString(Text);
+    ULONG Name = Length;
+    ULONGLONG Number = 1;
+    NTSTATUS Status;
+
+    while (Name != 0 && Text[Name - 1] >= L'0' && Text[Name - 1] <= L'9') {
+        Name -= 1;
+    }
+
+    if (Name == 0 || Text[Name - 1] != L'@') {
+        if (Text[0] == L'@') {
+            *Path = NULL;
+            *NumberOfOthers = 0;
+            return STATUS_OBJECT_NAME_INVALID;
+        }
+        return SessionFindNumber(Context,
+                                 Text,
+                                 Length,
+                                 1,
+                                 Path,
+                                 NumberOfOthers);
+    }
+
+    //
+    // A program's own name may end so.
+    //
+
+    if (Name != 1) {
+        Status = SessionFindNumber(Context,
+                                   Text,
+                                   Length,
+                                   1,
+                                   Path,
+                                   NumberOfOthers);
+        if (Status != STATUS_NOT_FOUND) {
+            return Status;
+        }
+    }
+
+    if (!RtlParseNumber(Text + Name, Length - Name, &Number) || Number == 0) {
+        *Path = NULL;
+        *NumberOfOthers = 0;
+        return STATUS_OBJECT_NAME_INVALID;
+    }
+
+    return SessionFindNumber(Context,
+                             Text,
+                             Name - 1,
+                             Number,
+                             Path,
+                             NumberOfOthers);
 }
 
 _Use_decl_annotations_

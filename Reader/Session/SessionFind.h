@@ -76,14 +76,15 @@ SessionQueryPlace(
 //
 // Finds the session that a text means: "" the newest, "@N" the Nth by age
 // (@1: the newest), NAME the newest of the programs whose names begin so, in
-// either case.  Looks in the first place that has one that fits.
+// either case, NAME@N the Nth of these.  Looks in the first place that has one
+// that fits but for the age.
 //
 //     STATUS_NOT_FOUND               there is none
-//     STATUS_OBJECT_NAME_INVALID     @ without a number
+//     STATUS_OBJECT_NAME_INVALID     @ without a number, or with 0
 //
 // Path: receives its path, terminated, which the caller frees.
 // NumberOfOthers: how many others fit there; with STATUS_NOT_FOUND how many
-// sessions the place has whose @N was asked for.
+// fit but for the age.
 //
 
 _Must_inspect_result_

@@ -181,6 +181,29 @@ def check_settings(results, scratch, program):
                     results.check(name in errors or option in errors,
                                   '%s: %s: what is wrong' % (what, way),
                                   [errors])
+    for value in '"%s"', '%s\\a<b', '%s\\a|b', '%s\\*', '%s\\a?':
+        where = value % programs.windows_path(os.path.join(scratch, 'path'))
+        what = 'TRACER_DIRECTORY=' + value
+        code, _, _ = execute([program, '1'], TRACER_DIRECTORY=where)
+        results.check(code == 0 and not os.path.exists(
+            os.path.join(scratch, 'path')), what + ': control: no session')
+        for options, variables in ((('--directory', where), {}),
+                                   ((), {'TRACER_DIRECTORY': where})):
+            code, output, errors = execute(
+                [programs.READER, 'run', *options, program, '1'], **variables)
+            results.check(code == 1 and not output and
+                          ('TRACER_DIRECTORY' in errors or
+                           '--directory' in errors) and
+                          ('set "TRACER_DIRECTORY=VALUE"' in errors) ==
+                          (value[0] == '"' and not options),
+                          what + ': refused', [code, output, errors])
+    for value, noted in (('program,other', True), ('program other', True),
+                         ('program, other;echo', False), ('echo', False),
+                         (' echo ', False)):
+        code, _, errors = run(program, '1', options=['--modules', value],
+                              directory=os.path.join(scratch, 'lists'))
+        results.equal((code, 'semicolons separate several' in errors),
+                      (0, noted), '--modules %r: the note' % value)
     for option, name in (('--flush', 'flush'), ('--stopped', 'stopped')):
         directory = os.path.join(scratch, name)
         code, _, errors = run(program, '1', options=[option],
@@ -435,7 +458,9 @@ def check_found(results, scratch, program):
         ('', made[2], ', the newest of 3'), ('@1', made[2], '\n'),
         ('@2', made[1], '\n'), ('@3', made[0], '\n'),
         ('second', made[1], '\n'), ('ECHO', made[2], ', the newest of 2'),
-        ('s', made[1], '\n'),
+        ('s', made[1], '\n'), ('echo@1', made[2], '\n'),
+        ('echo@2', made[0], '\n'), ('ECHO.exe@2', made[0], '\n'),
+        ('second@1', made[1], '\n'),
     ]
 
     def ask(*words, **options):
@@ -464,6 +489,11 @@ def check_found(results, scratch, program):
                       (0, sorted(os.path.basename(native(session))
                                  for session in made)),
                       'place %d: sessions' % number)
+        results.equal([row['directory'] for row in
+                       sorted(rows, key=lambda row: row['age'])],
+                      [os.path.basename(native(session))
+                       for session in reversed(made)],
+                      'place %d: @N of sessions' % number)
         code, _, errors = ask('callers', 'Laef', **place)
         results.check(code == 3 and 'near are:\n  echo.exe!Leaf\n' in errors,
                       'place %d: a function that is nearly right' % number,
@@ -476,15 +506,28 @@ def check_found(results, scratch, program):
         results.check(code == 1 and '@4' in errors and
                       'there are 3: @3 is the oldest' in errors,
                       'place %d: @4' % number, [errors])
+        for text, note in (
+                ('echo@3', 'there are 2 of that program: @2 is the oldest'),
+                ('third@1', 'no session was found'),
+                ('@0', '@1 is the newest session'),
+                ('@', '@1 is the newest session'),
+                ('echo@0', '@1 is the newest session')):
+            code, _, errors = ask('report', text, **place)
+            results.check(code == 1 and text in errors and note in errors,
+                          'place %d: %s' % (number, text), [errors])
         code, _, errors = ask('report', 'third', **place)
         results.check(code == 1 and 'open the session: third' in errors and
+                      'is called third (TraceReader sessions' in errors and
                       'did you mean' not in errors,
                       'place %d: no such name' % number, [errors])
         for text, name in (('secnod', 'second'), ('ehco.exe', 'echo.exe')):
             code, _, errors = ask('report', text, **place)
-            results.check(code == 1 and 'is called %s; did you mean %s?\n' %
+            results.check(code == 1 and 'is called %s; did you mean %s? (' %
                           (text, name) in errors,
                           'place %d: %s' % (number, text), [errors])
+    code, text, _ = ask('sessions', '--json', 'found', cwd=scratch)
+    results.equal((code, [row['age'] for row in json.loads(text)['sessions']]),
+                  (0, [None] * 3), 'control: @N means another directory')
     path = programs.windows_path(program)
     for command in 'report', 'info', 'live':
         code, text, errors = ask(command, path)
