@@ -137,10 +137,18 @@ BaseRemoveFile(
 
 
 //
+// What an executable file begins with: "MZ".
+//
+
+#define READER_IMAGE_MAGIC 0x5A4D
+
+//
 // Looks at what has the name that a file is to get. A store is not replaced,
-// whole or damaged: whoever names one has taken one path for the other.
-// Returns STATUS_SUCCESS; STATUS_OBJECT_NAME_COLLISION if it is a store's;
+// whole or damaged, nor an executable file: whoever names one has taken one
+// path for the other.
+// Returns STATUS_SUCCESS; STATUS_OBJECT_NAME_COLLISION if it is one of these;
 // STATUS_FILE_IS_A_DIRECTORY.
+// Step: receives a literal, unless the status is STATUS_SUCCESS.
 //
 
 _Must_inspect_result_
@@ -148,7 +156,8 @@ static
 NTSTATUS
 BaseCheckTarget(
     _In_ PCREADER_CONTEXT Context,
-    _In_ PCUNICODE_STRING NtPath
+    _In_ PCUNICODE_STRING NtPath,
+    _Inout_ PCSZ *Step
     )
 {
     static const WCHAR Suffix[] = READER_STORE_SUFFIX;
@@ -162,7 +171,11 @@ BaseCheckTarget(
 
     Status = RtlOpenFileForReading(Context->Rtl, NtPath, &File);
     if (!NT_SUCCESS(Status)) {
-        return Status == STATUS_FILE_IS_A_DIRECTORY ? Status : STATUS_SUCCESS;
+        if (Status != STATUS_FILE_IS_A_DIRECTORY) {
+            return STATUS_SUCCESS;
+        }
+        *Step = "create the file (there is a directory of this name)";
+        return Status;
     }
 
     Status = RtlReadFile(Context->Rtl,
@@ -172,27 +185,34 @@ BaseCheckTarget(
                          sizeof(Magic),
                          &Read);
     RtlClose(Context->Rtl, File);
-    if (NT_SUCCESS(Status) && Magic == TRACE_STORE_MAGIC) {
+    if (NT_SUCCESS(Status) && Read >= sizeof(USHORT) &&
+        (USHORT)Magic == READER_IMAGE_MAGIC) {
+        *Step = "create the file (it is an executable file, which is never "
+                "replaced)";
         return STATUS_OBJECT_NAME_COLLISION;
     }
 
-    if (Chars < Length) {
-        return STATUS_SUCCESS;
-    }
+    if (!NT_SUCCESS(Status) || Magic != TRACE_STORE_MAGIC) {
 
-    for (Index = 0; Index < Length; Index++) {
-
-        WCHAR Char = NtPath->Buffer[Chars - Length + Index];
-
-        if (Char >= L'A' && Char <= L'Z') {
-            Char = (WCHAR)(Char | 0x20);
-        }
-
-        if (Char != Suffix[Index]) {
+        if (Chars < Length) {
             return STATUS_SUCCESS;
         }
+
+        for (Index = 0; Index < Length; Index++) {
+
+            WCHAR Char = NtPath->Buffer[Chars - Length + Index];
+
+            if (Char >= L'A' && Char <= L'Z') {
+                Char = (WCHAR)(Char | 0x20);
+            }
+
+            if (Char != Suffix[Index]) {
+                return STATUS_SUCCESS;
+            }
+        }
     }
 
+    *Step = "create the file (it is a trace store, which is never replaced)";
     return STATUS_OBJECT_NAME_COLLISION;
 }
 
@@ -264,12 +284,8 @@ BaseCreateFile(
         goto Error;
     }
 
-    Status = BaseCheckTarget(Context, &File->Path);
+    Status = BaseCheckTarget(Context, &File->Path, &Step);
     if (!NT_SUCCESS(Status)) {
-        Step = Status == STATUS_OBJECT_NAME_COLLISION
-                   ? "create the file (it is a trace store, which is never "
-                     "replaced)"
-                   : "create the file (there is a directory of this name)";
         goto Error;
     }
 

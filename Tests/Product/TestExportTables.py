@@ -394,6 +394,18 @@ def check_bad(results, scratch, session):
                       'no store is replaced', [code, errors])
     with open(store, 'rb') as file:
         results.check(file.read() == data, 'the store is as it was')
+    image = os.path.join(scratch, 'image.exe')
+    for start, kept in ((b'MZ\x90\0', True), (b'MY\x90\0', False)):
+        with open(image, 'wb') as file:
+            file.write(start + b'x' * 100)
+        code, _, errors = support.reader('export', '--format', 'csv', '-o',
+                                         programs.windows_path(image),
+                                         session.path)
+        with open(image, 'rb') as file:
+            results.equal((code, file.read(4) == start,
+                           'an executable file, which is never' in errors),
+                          (int(kept), kept, kept),
+                          'a file that begins with %r' % start)
     code, _, errors = support.reader('export', '--format', 'csv', '-o',
                                      programs.windows_path(scratch),
                                      session.path)
