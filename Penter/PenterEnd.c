@@ -125,7 +125,7 @@ PenterThreadExit(
         TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
     } else {
         TraceNameRefresh(Store);
-        TraceStoreFinish(Store, TRACE_REASON_THREAD_EXIT);
+        TraceStopFinish(Store, TRACE_REASON_THREAD_EXIT);
         Penter->Ended = TraceShareFindEntry(Penter->Session, Store);
     }
 }

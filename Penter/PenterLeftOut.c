@@ -122,7 +122,7 @@ PenterReportUnmatched(
         return;
     }
 
-    if (!TraceSessionIsThere(Session)) {
+    if (!TraceDirectoryIsThere(Session)) {
         RtlInitializeBufferWriter(&Writer, Text, sizeof(Text) - 1);
         RtlWriteText(&Writer,
                      "none of these is how the name of this module begins, and "

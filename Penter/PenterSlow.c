@@ -58,7 +58,7 @@ PenterReportStop(
         break;
     case TRACE_REASON_MINIMUM_FREE:
         Step = TRACE_VOLUME_STEP;
-        Object = TraceSessionGetPath(Session);
+        Object = TraceDirectoryGetPath(Session);
         RtlWriteText(&Writer,
                      "%llu bytes are free and %llu are to stay free: ",
                      Session->VolumeFree,
@@ -355,7 +355,7 @@ PenterCheck(
         TraceDepthDecide(Store, &TreeCall);
     } else if (Store->Header->Mode == TRACE_MODE_TREE) {
         TraceShareServe(PenterInstance->Session, Store);
-        TraceTreeCheck(Store, &TreeCall);
+        TraceCallerCheckTree(Store, &TreeCall);
     } else {
         TraceCallerCheck(Store, &TreeCall);
     }

@@ -104,7 +104,7 @@ PenterReportConfig(
     // If this fails, the first store meets the same failure and reports it.
     //
 
-    (VOID)TraceSessionOpenDirectory(Session, &Directory, &Error);
+    (VOID)TraceDirectoryOpenSession(Session, &Directory, &Error);
 
     //
     // Of a long path the end says more than the beginning.
@@ -201,7 +201,7 @@ PenterExcludeFunctions(
     //
 
     Text[Writer.LengthInBytes] = '\0';
-    (VOID)TraceSessionOpenDirectory(Session, &Directory, &DirectoryError);
+    (VOID)TraceDirectoryOpenSession(Session, &Directory, &DirectoryError);
     TraceLogError(Session, &Error, Text);
 }
 
@@ -240,7 +240,7 @@ PenterChooseChrono(
                                   &Error);
     Session->Chrono = Penter->Chrono;
     if (!NT_SUCCESS(Status)) {
-        (VOID)TraceSessionOpenDirectory(Session, &Directory, &DirectoryError);
+        (VOID)TraceDirectoryOpenSession(Session, &Directory, &DirectoryError);
         TraceLogError(Session,
                       &Error,
                       "no calls of this module are recorded beside its trees");

@@ -93,7 +93,7 @@
 ;   have a larger frame than the one that is gone.  So the place that the
 ;   function is called from is looked at: the node has one that is in its
 ;   parent's function, PenterPlaces has others.  From any other the stack is
-;   walked (TraceTreeCheck).
+;   walked (TraceCallerCheckTree).
 ;
 ;   In the -finstrument-functions convention an inlined function has its
 ;   caller's stack pointer, and its node's FrameSize is 0.  A frame of the same

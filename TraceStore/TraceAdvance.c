@@ -66,7 +66,7 @@ Abstract:
 
 _Use_decl_annotations_
 ULONGLONG
-TraceViewNextSize(
+TraceAdvanceNextSize(
     ULONGLONG FileSizeInBytes,
     ULONGLONG MaximumViewSize,
     ULONGLONG DemandInBytes
@@ -86,7 +86,7 @@ TraceViewNextSize(
 
 _Use_decl_annotations_
 BOOLEAN
-TraceViewIsSlow(
+TraceAdvanceIsSlow(
     PCTRACE_VIEW View,
     ULONGLONG Ticks,
     ULONGLONG Microseconds
@@ -121,7 +121,7 @@ TraceViewIsSlow(
 
 static
 ULONGLONG
-TraceViewDemand(
+TraceAdvanceDemand(
     _Inout_ PTRACE_STORE Store,
     _In_ ULONGLONG SizeInBytes,
     _In_ const RTL_CLOCK_READING *Now
@@ -145,9 +145,9 @@ TraceViewDemand(
     Demand = SizeInBytes * (Now->QpcFrequency / TRACE_VIEW_NORMAL) / Elapsed;
 
     if (Now->QpcFrequency != 0 &&
-        TraceViewIsSlow(&Store->Current,
-                        Now->Tsc - Since->Tsc,
-                        Elapsed * 1000000 / Now->QpcFrequency)) {
+        TraceAdvanceIsSlow(&Store->Current,
+                           Now->Tsc - Since->Tsc,
+                           Elapsed * 1000000 / Now->QpcFrequency)) {
 
         Store->SlowViews = TRACE_SLOW_VIEWS;
     }
@@ -168,7 +168,7 @@ TraceViewDemand(
 
 _Use_decl_annotations_
 NTSTATUS
-TraceStorePlaceNext(
+TraceAdvancePlaceNext(
     PTRACE_STORE Store,
     PTRACE_VIEW View
     )
@@ -187,9 +187,9 @@ TraceStorePlaceNext(
     View->FileOffset = View->Position;
 
     if (RingSize == 0) {
-        Size = TraceViewNextSize(View->FileOffset,
-                                 Session->MaximumViewSize,
-                                 Store->DemandInBytes);
+        Size = TraceAdvanceNextSize(View->FileOffset,
+                                    Session->MaximumViewSize,
+                                    Store->DemandInBytes);
         if (Header->MaximumBytes != 0) {
             while (Size >= TRACE_VIEW_MINIMUM_SIZE &&
                    Size > Header->MaximumBytes - View->FileOffset) {
@@ -229,7 +229,7 @@ TraceStorePlaceNext(
 
 static
 VOID
-TraceStoreRepairCursor(
+TraceAdvanceRepairCursor(
     _Inout_ PTRACE_STORE Store
     )
 {
@@ -265,7 +265,7 @@ TraceStoreRepairCursor(
 
 static
 VOID
-TraceStoreSwitchView(
+TraceAdvanceSwitchView(
     _Inout_ PTRACE_STORE Store
     )
 {
@@ -338,7 +338,7 @@ TraceStoreSwitchView(
 
 static
 NTSTATUS
-TraceStoreProvideNext(
+TraceAdvanceProvideNext(
     _Inout_ PTRACE_STORE Store,
     _Out_ PULONG Reason,
     _Inout_ PBOOLEAN Waited
@@ -355,7 +355,7 @@ TraceStoreProvideNext(
     }
 
     *Waited = TRUE;
-    TraceStoreWaitForWorker(Store, TRACE_WORKER_MAPS);
+    TraceLockWaitForWorker(Store, TRACE_WORKER_MAPS);
 
     if (Store->Next.Base != NULL) {
         return STATUS_SUCCESS;
@@ -371,7 +371,7 @@ TraceStoreProvideNext(
         return Store->NextStatus;
     }
 
-    Status = TraceStorePlaceNext(Store, &Store->Next);
+    Status = TraceAdvancePlaceNext(Store, &Store->Next);
     if (!NT_SUCCESS(Status)) {
         *Reason = TRACE_REASON_MAXIMUM_BYTES;
         return Status;
@@ -389,7 +389,7 @@ TraceStoreProvideNext(
                           &Store->Next,
                           Reason);
     if (NT_SUCCESS(Status)) {
-        TraceStoreGrow(Store);
+        TraceAdvanceGrow(Store);
     }
 
     return Status;
@@ -397,7 +397,7 @@ TraceStoreProvideNext(
 
 _Use_decl_annotations_
 VOID
-TraceStoreGrow(
+TraceAdvanceGrow(
     PTRACE_STORE Store
     )
 {
@@ -436,28 +436,28 @@ TraceStoreAdvance(
     IsWorkLeft = FALSE;
     Filled = 0;
 
-    Waited = !TraceStoreTryAcquireWorkLock(Store);
+    Waited = !TraceLockTryAcquire(Store);
     if (Waited) {
-        TraceStoreAcquireWorkLock(Store);
+        TraceLockAcquire(Store);
     }
 
     Store->ArmedLimit = 0;
     Cursor = Header->Cursor;
     Used = Cursor - (ULONG_PTR)View->Base;
     if (Used > View->SizeInBytes) {
-        TraceStoreRepairCursor(Store);
+        TraceAdvanceRepairCursor(Store);
         Reason = TRACE_REASON_INVARIANT;
         Status = STATUS_INTERNAL_ERROR;
         goto End;
     }
 
     if (Used == View->SizeInBytes) {
-        Status = TraceStoreProvideNext(Store, &Reason, &Waited);
+        Status = TraceAdvanceProvideNext(Store, &Reason, &Waited);
         if (!NT_SUCCESS(Status)) {
             goto End;
         }
 
-        TraceStoreSwitchView(Store);
+        TraceAdvanceSwitchView(Store);
         Store->NameDue = TRUE;
         Filled = Used;
         Used = 0;
@@ -465,7 +465,7 @@ TraceStoreAdvance(
 
     if (View->PreparedInBytes <= Used) {
         Waited = TRUE;
-        TraceStoreWaitForWorker(Store, TRACE_WORKER_PREPARES_CURRENT);
+        TraceLockWaitForWorker(Store, TRACE_WORKER_PREPARES_CURRENT);
     }
 
     if (View->PreparedInBytes <= Used) {
@@ -504,7 +504,7 @@ TraceStoreAdvance(
 
 End:
 
-    TraceStoreReleaseWorkLock(Store);
+    TraceLockRelease(Store);
 
     if (!NT_SUCCESS(Status)) {
         TraceStoreStop(Store,
@@ -519,8 +519,8 @@ End:
 
     if (Filled != 0) {
         RtlReadClocks(&Store->Session->Rtl, &Reading);
-        Store->DemandInBytes = TraceViewDemand(Store, Filled, &Reading);
-        TraceStoreSetAnchor(&Header->LastAnchor, &Reading);
+        Store->DemandInBytes = TraceAdvanceDemand(Store, Filled, &Reading);
+        TraceStopSetAnchor(&Header->LastAnchor, &Reading);
         TraceClockDescribe(Store->Session, Header);
         RtlStoreRelease32(&Store->WantNext, Store->Session->WorkerPrepares);
     }

@@ -42,7 +42,7 @@ TraceStoreAdvance(
 //
 
 ULONGLONG
-TraceViewNextSize(
+TraceAdvanceNextSize(
     _In_ ULONGLONG FileSizeInBytes,
     _In_ ULONGLONG MaximumViewSize,
     _In_ ULONGLONG DemandInBytes
@@ -57,7 +57,7 @@ TraceViewNextSize(
 //
 
 BOOLEAN
-TraceViewIsSlow(
+TraceAdvanceIsSlow(
     _In_ PCTRACE_VIEW View,
     _In_ ULONGLONG Ticks,
     _In_ ULONGLONG Microseconds
@@ -74,7 +74,7 @@ TraceViewIsSlow(
 
 _Must_inspect_result_
 NTSTATUS
-TraceStorePlaceNext(
+TraceAdvancePlaceNext(
     _Inout_ PTRACE_STORE Store,
     _Inout_ PTRACE_VIEW View
     );
@@ -85,7 +85,7 @@ TraceStorePlaceNext(
 //
 
 VOID
-TraceStoreGrow(
+TraceAdvanceGrow(
     _Inout_ PTRACE_STORE Store
     );
 

@@ -449,7 +449,7 @@ TraceCallerCheck(
 
 _Use_decl_annotations_
 VOID
-TraceTreeCheck(
+TraceCallerCheckTree(
     PTRACE_STORE Store,
     PCTRACE_TREE_CALL Call
     )

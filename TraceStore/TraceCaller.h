@@ -73,7 +73,7 @@ VOID
     _Inout_ PTRACE_STORE Store,
     _In_ PCTRACE_TREE_CALL Call
     );
-TRACE_CALLER_CHECK TraceTreeCheck;
+TRACE_CALLER_CHECK TraceCallerCheckTree;
 
 //
 // The same where there are records: what has gone is said by a record of its

@@ -81,7 +81,7 @@ TraceChronoReportStop(
         Step = "writing a thread's chronological store";
         break;
     case TRACE_REASON_MINIMUM_FREE:
-        Object = TraceSessionGetPath(Chrono->Session);
+        Object = TraceDirectoryGetPath(Chrono->Session);
         Step = TRACE_VOLUME_STEP;
         break;
     default:

@@ -220,7 +220,7 @@ TraceClockMain(
         }
     }
 
-    TraceWorkerGone(Session, Worker);
+    TraceThreadGone(Session, Worker);
     return 0;
 }
 
@@ -276,7 +276,7 @@ TraceClockStart(
 
     *Place = __rdtsc();
     Session->Clock.Place = Place;
-    Status = TraceWorkerStart(Session,
+    Status = TraceThreadStart(Session,
                               &Session->ClockWorker,
                               (PVOID)TraceClockMain);
     if (!NT_SUCCESS(Status)) {

@@ -23,7 +23,7 @@ Abstract:
 
 _Use_decl_annotations_
 NTSTATUS
-TraceStoreClaim(
+TraceCloseClaimPlace(
     PTRACE_SESSION Session,
     PTRACE_STORE *Store
     )
@@ -75,7 +75,7 @@ TraceStoreClaim(
 
 _Use_decl_annotations_
 VOID
-TraceStoreFree(
+TraceCloseFreePlace(
     PTRACE_STORE Store
     )
 {
@@ -116,8 +116,8 @@ TraceStoreCloseClaimed(
     // and a view that is still mapped would keep the file from being cut.
     //
 
-    TraceStoreAcquireWorkLock(Store);
-    TraceStoreWaitForWorker(Store, TRACE_WORKER_ANY);
+    TraceLockAcquire(Store);
+    TraceLockWaitForWorker(Store, TRACE_WORKER_ANY);
 
     //
     // A thread that was killed may have left the next view half mapped, or may
@@ -150,13 +150,13 @@ TraceStoreCloseClaimed(
         // A tree that was being cut stays as it is.
         //
 
-        TraceStoreFinish(Store, Reason);
+        TraceStopFinish(Store, Reason);
         End = Store->FileSizeInBytes;
 
     } else {
 
         TraceControlSettle(Store);
-        TraceStoreFinish(Store, Reason);
+        TraceStopFinish(Store, Reason);
         if (Header->Mode == TRACE_MODE_TREE) {
             End = TraceTreeClose(Store);
         }
@@ -168,7 +168,7 @@ TraceStoreCloseClaimed(
             Header);
         RtlUnmapFileSection(&Session->Rtl, Base);
     }
-    TraceStoreReclaim(Store);
+    TraceViewReclaim(Store);
     InterlockedExchangePointer((PVOID volatile *)&Store->Header, NULL);
     RtlUnmapFileSection(&Session->Rtl, Header);
 
@@ -214,5 +214,5 @@ TraceStoreCloseOwn(
     }
 
     TraceStoreCloseClaimed(Store, Use, Reason);
-    TraceStoreFree(Store);
+    TraceCloseFreePlace(Store);
 }

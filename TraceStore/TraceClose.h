@@ -25,7 +25,7 @@ Abstract:
 
 _Must_inspect_result_
 NTSTATUS
-TraceStoreClaim(
+TraceCloseClaimPlace(
     _Inout_ PTRACE_SESSION Session,
     _Outptr_ PTRACE_STORE *Store
     );
@@ -36,7 +36,7 @@ TraceStoreClaim(
 //
 
 VOID
-TraceStoreFree(
+TraceCloseFreePlace(
     _Inout_ PTRACE_STORE Store
     );
 

@@ -114,7 +114,7 @@ TraceControlNotifyTree(
 {
     PTRACE_STORE Tree;
 
-    if (!TraceStoreTryAcquireWorkLock(Entry)) {
+    if (!TraceLockTryAcquire(Entry)) {
         Session->ControlAgain = 1;
         return;
     }
@@ -129,7 +129,7 @@ TraceControlNotifyTree(
             Session->ControlAgain = 1;
         }
     }
-    TraceStoreReleaseWorkLock(Entry);
+    TraceLockRelease(Entry);
 }
 
 //
@@ -161,7 +161,7 @@ TraceControlNotify(
             }
 
             InterlockedExchange(&Store->Attention, 1);
-            if (!TraceStoreTryAcquireWorkLock(Store)) {
+            if (!TraceLockTryAcquire(Store)) {
                 Session->ControlAgain = 1;
                 continue;
             }
@@ -173,7 +173,7 @@ TraceControlNotify(
             if (Store->Use == TRACE_STORE_USED) {
                 TraceControlCallOwner(Store, Seen);
             }
-            TraceStoreReleaseWorkLock(Store);
+            TraceLockRelease(Store);
         }
     }
 }
@@ -201,7 +201,7 @@ TraceControlRequestWorker(
     PTRACE_SESSION Session
     )
 {
-    if (!TraceWorkerRequest(Session)) {
+    if (!TraceThreadRequest(Session)) {
         TraceControlDoWithoutWorker(Session);
     }
 }
@@ -700,12 +700,12 @@ TraceControlBegin(
     Look = Session->ControlLook;
     Seen = (ULONG)((ULONGLONG)Look >> 1);
     if (Seen > CONTROL_LOOK_BACK) {
-        TraceStoreAcquireWorkLock(Store);
+        TraceLockAcquire(Store);
         RtlStoreRelease32(&Header->NumberOfActions, Seen - CONTROL_LOOK_BACK);
         if ((Look & 1) != 0) {
             TraceControlStop(Store, Header->OpenAnchor.Tsc);
         }
-        TraceStoreReleaseWorkLock(Store);
+        TraceLockRelease(Store);
     }
 
     InterlockedExchange(&Store->Attention, 1);
@@ -732,7 +732,7 @@ TraceControlServe(
 
 
     Ticks = __rdtsc();
-    TraceStoreAcquireWorkLock(Store);
+    TraceLockAcquire(Store);
     TraceControlCarryOut(Store);
     if ((Header->HookFlags & TRACE_HOOK_PAUSED) != 0) {
         RtlStoreRelease64(&Header->Limit, 0);
@@ -750,7 +750,7 @@ TraceControlServe(
     } else if (Header->Mode == TRACE_MODE_TREE) {
         TraceTreeSetLimit(Store);
     }
-    TraceStoreReleaseWorkLock(Store);
+    TraceLockRelease(Store);
 
     Ticks = __rdtsc() - Ticks;
     Header->InlineTicks += Ticks;

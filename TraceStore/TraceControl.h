@@ -41,7 +41,7 @@ Abstract:
 
 //
 // Poll and Watch look for new actions.  RequestWorker does what
-// TraceWorkerRequest does; where there can be no worker, it makes the owners of
+// TraceThreadRequest does; where there can be no worker, it makes the owners of
 // all stores come by, which may be paused and count on one.
 //
 

@@ -151,7 +151,7 @@ TraceControlClaim(
             return STATUS_IN_PAGE_ERROR;
         }
         if (Claimed - Seen > TRACE_CONTROL_AHEAD - TRACE_CONTROL_SPARE ||
-            Claimed >= CONTROL_MAXIMUM - 2 * TRACE_CONTROL_SPARE) {
+            Claimed >= TRACE_CONTROL_MAXIMUM - 2 * TRACE_CONTROL_SPARE) {
 
             if (Try == 0) {
                 TraceControlPoll(Session);

@@ -442,8 +442,8 @@ TraceControlCount(
         return FALSE;
     }
 
-    if (Claimed > CONTROL_MAXIMUM) {
-        Claimed = CONTROL_MAXIMUM;
+    if (Claimed > TRACE_CONTROL_MAXIMUM) {
+        Claimed = TRACE_CONTROL_MAXIMUM;
     }
     if (Claimed > Seen) {
         *Count = Claimed - Seen > TRACE_CONTROL_AHEAD ?

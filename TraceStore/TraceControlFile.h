@@ -22,7 +22,7 @@ Abstract:
 // No number of places is larger.
 //
 
-#define CONTROL_MAXIMUM     0xFFFF0000u
+#define TRACE_CONTROL_MAXIMUM   0xFFFF0000u
 
 //
 // No more places than this are taken to have been claimed since the last look.

@@ -168,7 +168,7 @@ TraceControlOpen(
         return;
     }
 
-    if (!NT_SUCCESS(TraceSessionOpenDirectory(Session, &Directory, &Error))) {
+    if (!NT_SUCCESS(TraceDirectoryOpenSession(Session, &Directory, &Error))) {
         return;
     }
 

@@ -102,7 +102,7 @@ TraceDirectoryOpen(
 
 _Use_decl_annotations_
 NTSTATUS
-TraceSessionOpenDirectory(
+TraceDirectoryOpenSession(
     PTRACE_SESSION Session,
     PHANDLE Directory,
     PRTL_ERROR Error
@@ -155,7 +155,7 @@ TraceSessionOpenDirectory(
 
 _Use_decl_annotations_
 PCUNICODE_STRING
-TraceSessionGetPath(
+TraceDirectoryGetPath(
     const TRACE_SESSION *Session
     )
 {
@@ -164,7 +164,7 @@ TraceSessionGetPath(
 
 _Use_decl_annotations_
 BOOLEAN
-TraceSessionIsThere(
+TraceDirectoryIsThere(
     PTRACE_SESSION Session
     )
 {

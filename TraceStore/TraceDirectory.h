@@ -34,7 +34,7 @@ Abstract:
 
 _Must_inspect_result_
 NTSTATUS
-TraceSessionOpenDirectory(
+TraceDirectoryOpenSession(
     _Inout_ PTRACE_SESSION Session,
     _Outptr_ PHANDLE Directory,
     _Out_ PRTL_ERROR Error
@@ -45,7 +45,7 @@ TraceSessionOpenDirectory(
 //
 
 PCUNICODE_STRING
-TraceSessionGetPath(
+TraceDirectoryGetPath(
     _In_ const TRACE_SESSION *Session
     );
 
@@ -55,7 +55,7 @@ TraceSessionGetPath(
 //
 
 BOOLEAN
-TraceSessionIsThere(
+TraceDirectoryIsThere(
     _In_ PTRACE_SESSION Session
     );
 

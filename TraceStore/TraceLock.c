@@ -18,7 +18,7 @@ Abstract:
 
 _Use_decl_annotations_
 VOID
-TraceSessionYield(
+TraceLockYield(
     PTRACE_SESSION Session,
     ULONG Count
     )
@@ -56,7 +56,7 @@ TraceSessionYield(
 
 _Use_decl_annotations_
 VOID
-TraceStoreAcquireWorkLock(
+TraceLockAcquire(
     PTRACE_STORE Store
     )
 {
@@ -64,14 +64,14 @@ TraceStoreAcquireWorkLock(
     LARGE_INTEGER Interval;
 
     Spins = 0;
-    while (!TraceStoreTryAcquireWorkLock(Store)) {
+    while (!TraceLockTryAcquire(Store)) {
         Spins += 1;
         if (Spins < 64) {
             YieldProcessor();
         } else if (Store->Session->Worker.ThreadId !=
                    __readgsdword(TEB_THREAD_ID)) {
 
-            TraceSessionYield(Store->Session, Spins);
+            TraceLockYield(Store->Session, Spins);
         } else if (Store->Session->Worker.Stop) {
             break;
         } else if (Spins < TRACE_PATIENCE) {
@@ -85,7 +85,7 @@ TraceStoreAcquireWorkLock(
 
 _Use_decl_annotations_
 BOOLEAN
-TraceStoreTryAcquireWorkLock(
+TraceLockTryAcquire(
     PTRACE_STORE Store
     )
 {
@@ -99,7 +99,7 @@ TraceStoreTryAcquireWorkLock(
 
 _Use_decl_annotations_
 VOID
-TraceStoreReleaseWorkLock(
+TraceLockRelease(
     PTRACE_STORE Store
     )
 {
@@ -108,7 +108,7 @@ TraceStoreReleaseWorkLock(
 
 _Use_decl_annotations_
 VOID
-TraceStoreWaitForWorker(
+TraceLockWaitForWorker(
     PTRACE_STORE Store,
     ULONG What
     )
@@ -122,8 +122,8 @@ TraceStoreWaitForWorker(
          !Session->IsAlone && !Session->WorkerIsGone;
          Count += 1) {
 
-        TraceStoreReleaseWorkLock(Store);
-        TraceSessionYield(Session, Count);
-        TraceStoreAcquireWorkLock(Store);
+        TraceLockRelease(Store);
+        TraceLockYield(Session, Count);
+        TraceLockAcquire(Store);
     }
 }

@@ -17,7 +17,7 @@ Abstract:
 #include "TraceTypes.h"
 
 //
-// How often TraceSessionYield is called before it asks after the worker: some
+// How often TraceLockYield is called before it asks after the worker: some
 // tens of milliseconds. A worker that is merely behind is never that late, and
 // asking after it takes longer than its chunk of pages.
 //
@@ -37,7 +37,7 @@ Abstract:
 //
 
 VOID
-TraceSessionYield(
+TraceLockYield(
     _Inout_ PTRACE_SESSION Session,
     _In_ ULONG Count
     );
@@ -51,8 +51,8 @@ typedef VOID (TRACE_STORE_LOCK)(_Inout_ PTRACE_STORE Store);
 // the owner that holds the lock may have been terminated.
 //
 
-TRACE_STORE_LOCK TraceStoreAcquireWorkLock;
-TRACE_STORE_LOCK TraceStoreReleaseWorkLock;
+TRACE_STORE_LOCK TraceLockAcquire;
+TRACE_STORE_LOCK TraceLockRelease;
 
 //
 // Acquires a store's work lock if it is free: TRUE. Where there is nobody left
@@ -61,7 +61,7 @@ TRACE_STORE_LOCK TraceStoreReleaseWorkLock;
 //
 
 BOOLEAN
-TraceStoreTryAcquireWorkLock(
+TraceLockTryAcquire(
     _Inout_ PTRACE_STORE Store
     );
 
@@ -71,7 +71,7 @@ TraceStoreTryAcquireWorkLock(
 //
 
 VOID
-TraceStoreWaitForWorker(
+TraceLockWaitForWorker(
     _Inout_ PTRACE_STORE Store,
     _In_ ULONG What
     );

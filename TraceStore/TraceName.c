@@ -237,7 +237,7 @@ TraceNameWatch(
             Store = &Block->Stores[Index];
             Use = Store->Use;
             if ((Use != TRACE_STORE_USED && Use != TRACE_STORE_MEMBER) ||
-                !TraceStoreTryAcquireWorkLock(Store)) {
+                !TraceLockTryAcquire(Store)) {
 
                 continue;
             }
@@ -260,7 +260,7 @@ TraceNameWatch(
                 TraceNameCallOwner(Store->Tree.Shared);
                 InterlockedExchange(&Store->Tree.Shared->WorkLock, 0);
             }
-            TraceStoreReleaseWorkLock(Store);
+            TraceLockRelease(Store);
         }
     }
 }

@@ -704,7 +704,7 @@ TraceSessionProcessExit(
                             TRACE_REASON_PROCESS_EXIT);
 
     if (OwnStore != NULL && !CloseOwn) {
-        TraceStoreFinish(OwnStore, TRACE_REASON_PROCESS_EXIT);
+        TraceStopFinish(OwnStore, TRACE_REASON_PROCESS_EXIT);
     }
 }
 
@@ -719,8 +719,8 @@ TraceSessionDestroy(
     PTRACE_STORE_BLOCK Block;
     PTRACE_STORE_BLOCK Next;
 
-    TraceWorkerStop(Session, &Session->ClockWorker);
-    TraceWorkerStop(Session, &Session->Worker);
+    TraceThreadStop(Session, &Session->ClockWorker);
+    TraceThreadStop(Session, &Session->Worker);
 
     //
     // No other thread is in this module any more; one that was terminated in it

@@ -54,10 +54,10 @@ typedef const TRACE_CHRONO_RANGE *PCTRACE_CHRONO_RANGE;
 
 typedef struct _TRACE_WORKER {
     volatile LONG State;
-    volatile LONG Stop;             // set by TraceWorkerStop
+    volatile LONG Stop;             // set by TraceThreadStop
     volatile LONG Waiting;          // the worker waits for WakeEvent
     volatile LONG Claimed;          // set by the worker when it begins, or by
-                                    // TraceWorkerStop if that comes first
+                                    // TraceThreadStop if that comes first
     ULONG ThreadId;
     HANDLE Thread;
     HANDLE WakeEvent;
@@ -199,7 +199,7 @@ struct _TRACE_SESSION {
     RTL_PRIVATE_DESCRIPTOR DirectoryDescriptor;
     RTL_PRIVATE_DESCRIPTOR FileDescriptor;
 
-    PVOID WorkerMain;               // what TraceWorkerRequest starts
+    PVOID WorkerMain;               // what TraceThreadRequest starts
 
 };
 

@@ -274,7 +274,7 @@ TraceShareJoin(
     PTRACE_STORE_HEADER Header;
     ULONG Index;
 
-    Status = TraceStoreClaim(Session, &Entry);
+    Status = TraceCloseClaimPlace(Session, &Entry);
     if (!NT_SUCCESS(Status)) {
         return STATUS_NOT_FOUND;
     }
@@ -304,7 +304,7 @@ TraceShareJoin(
     }
 
     if (Shared == NULL) {
-        TraceStoreFree(Entry);
+        TraceCloseFreePlace(Entry);
         return Status;
     }
 
@@ -453,7 +453,7 @@ TraceShareLeave(
     // lock, and finds from now on that there is nothing to look at.
     //
 
-    TraceStoreAcquireWorkLock(Entry);
+    TraceLockAcquire(Entry);
     Shared = (PTRACE_SHARED)Tree;
     TraceShareAcquire(Session, Tree);
 
@@ -474,7 +474,7 @@ TraceShareLeave(
         //
 
         if (Reason != TRACE_REASON_MODULE_UNLOAD) {
-            TraceStoreFinish(Tree, Reason);
+            TraceStopFinish(Tree, Reason);
         }
 
         //
@@ -512,6 +512,6 @@ TraceShareLeave(
         RtlFreePages(&Session->Rtl, Shared);
     }
 
-    TraceStoreReleaseWorkLock(Entry);
-    TraceStoreFree(Entry);
+    TraceLockRelease(Entry);
+    TraceCloseFreePlace(Entry);
 }

@@ -19,7 +19,7 @@ Abstract:
 
 _Use_decl_annotations_
 VOID
-TraceStoreSetAnchor(
+TraceStopSetAnchor(
     PTRACE_CLOCK_ANCHOR Anchor,
     const RTL_CLOCK_READING *Reading
     )
@@ -41,7 +41,7 @@ TraceStoreSetAnchor(
 
 _Use_decl_annotations_
 VOID
-TraceStoreNoteTimes(
+TraceStopNoteTimes(
     PTRACE_STORE Store,
     PTRACE_STORE_HEADER Header,
     BOOLEAN IsEnd
@@ -114,7 +114,7 @@ TraceStoreStop(
 
 _Use_decl_annotations_
 VOID
-TraceStoreFinish(
+TraceStopFinish(
     PTRACE_STORE Store,
     ULONG Reason
     )
@@ -126,7 +126,7 @@ TraceStoreFinish(
         Store->Tree.Member->Session == Store->Session &&
         Store->Tree.Member->Entry->Tree.Chrono != NULL) {
 
-        TraceStoreFinish(Store->Tree.Member->Entry->Tree.Chrono, Reason);
+        TraceStopFinish(Store->Tree.Member->Entry->Tree.Chrono, Reason);
     }
 
     Header = Store->Header;
@@ -134,13 +134,13 @@ TraceStoreFinish(
         return;
     }
 
-    TraceStoreNoteTimes(Store, Header, TRUE);
+    TraceStopNoteTimes(Store, Header, TRUE);
     if (Header->State != TRACE_STATE_OPEN) {
         return;
     }
 
     RtlReadClocks(&Store->Session->Rtl, &Reading);
-    TraceStoreSetAnchor(&Header->LastAnchor, &Reading);
+    TraceStopSetAnchor(&Header->LastAnchor, &Reading);
     TraceClockDescribe(Store->Session, Header);
     Header->Reason = Reason;
     RtlStoreRelease32(&Header->State, TRACE_STATE_CLOSED);

@@ -26,7 +26,7 @@ Abstract:
 //
 
 VOID
-TraceStoreFinish(
+TraceStopFinish(
     _Inout_ PTRACE_STORE Store,
     _In_ ULONG Reason
     );
@@ -40,7 +40,7 @@ TraceStoreFinish(
 //
 
 VOID
-TraceStoreNoteTimes(
+TraceStopNoteTimes(
     _In_ PTRACE_STORE Store,
     _Inout_ PTRACE_STORE_HEADER Header,
     _In_ BOOLEAN IsEnd
@@ -65,7 +65,7 @@ TraceStoreStop(
 //
 
 VOID
-TraceStoreSetAnchor(
+TraceStopSetAnchor(
     _Out_ PTRACE_CLOCK_ANCHOR Anchor,
     _In_ const RTL_CLOCK_READING *Reading
     );

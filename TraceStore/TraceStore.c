@@ -190,11 +190,11 @@ TraceStoreFillHeader(
     }
 
     TraceNameBegin(Store, Header);
-    TraceStoreNoteTimes(Store, Header, FALSE);
+    TraceStopNoteTimes(Store, Header, FALSE);
 
     RtlReadClocks(&Store->Session->Rtl, &Reading);
     Header->QpcFrequency = Reading.QpcFrequency;
-    TraceStoreSetAnchor(&Header->OpenAnchor, &Reading);
+    TraceStopSetAnchor(&Header->OpenAnchor, &Reading);
     TraceClockDescribe(Store->Session, Header);
 
     Header->State = TRACE_STATE_OPEN;
@@ -242,12 +242,12 @@ TraceStoreCreate(
     IsTree = !IsChrono && Session->Template->Mode == TRACE_MODE_TREE;
     RtlPointUnicodeString(&Name, NameBuffer, 0);
 
-    Status = TraceSessionOpenDirectory(Session, &Directory, Error);
+    Status = TraceDirectoryOpenSession(Session, &Directory, Error);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
-    Status = TraceStoreClaim(Session, &Entry);
+    Status = TraceCloseClaimPlace(Session, &Entry);
     if (!NT_SUCCESS(Status)) {
         return RtlSetError(Error,
                            "allocating a thread store",
@@ -263,7 +263,7 @@ TraceStoreCreate(
     if (IsTree) {
         Status = RtlAllocatePages(&Session->Rtl, sizeof(*Shared), &Base);
         if (!NT_SUCCESS(Status)) {
-            TraceStoreFree(Entry);
+            TraceCloseFreePlace(Entry);
             return RtlSetError(Error,
                                "allocating a thread's tree",
                                &Session->ModuleName,
@@ -416,7 +416,7 @@ Error:
     }
 
     RtlFreePages(&Session->Rtl, Shared);
-    TraceStoreFree(Entry);
+    TraceCloseFreePlace(Entry);
     return Status;
 }
 

@@ -37,7 +37,7 @@ Abstract:
 
 _Use_decl_annotations_
 VOID
-TraceWorkerSleep(
+TraceThreadSleep(
     PCRTL Rtl
     )
 {
@@ -49,7 +49,7 @@ TraceWorkerSleep(
 
 _Use_decl_annotations_
 VOID
-TraceWorkerGone(
+TraceThreadGone(
     PTRACE_SESSION Session,
     PTRACE_WORKER Worker
     )
@@ -62,14 +62,14 @@ TraceWorkerGone(
                 NULL))) {
 
             Session->Rtl.NtSetEvent(Worker->GoneEvent, NULL);
-            TraceWorkerSleep(&Session->Rtl);
+            TraceThreadSleep(&Session->Rtl);
         }
     }
 }
 
 static
 VOID
-TraceWorkerCloseHandles(
+TraceThreadCloseHandles(
     _In_ PCRTL Rtl,
     _Inout_ PTRACE_WORKER Worker
     )
@@ -97,7 +97,7 @@ TraceWorkerCloseHandles(
 
 static
 VOID
-TraceWorkerTerminate(
+TraceThreadTerminate(
     _In_ PCRTL Rtl,
     _In_ HANDLE Thread
     )
@@ -121,7 +121,7 @@ TraceWorkerTerminate(
             break;
         }
         if (!NT_SUCCESS(Status)) {
-            TraceWorkerSleep(Rtl);
+            TraceThreadSleep(Rtl);
         }
         if (!Terminated || !NT_SUCCESS(Status)) {
             Refusals += 1;
@@ -131,7 +131,7 @@ TraceWorkerTerminate(
 
 _Use_decl_annotations_
 NTSTATUS
-TraceWorkerStart(
+TraceThreadStart(
     PTRACE_SESSION Session,
     PTRACE_WORKER Worker,
     PVOID Main
@@ -203,7 +203,7 @@ TraceWorkerStart(
     }
     Status = Rtl->NtResumeThread(Worker->Thread, NULL);
     if (!NT_SUCCESS(Status)) {
-        TraceWorkerTerminate(Rtl, Worker->Thread);
+        TraceThreadTerminate(Rtl, Worker->Thread);
         if (Worker == &Session->Worker) {
             TraceWatchEnd(Session);
         }
@@ -214,14 +214,14 @@ TraceWorkerStart(
 
 Error:
 
-    TraceWorkerCloseHandles(Rtl, Worker);
+    TraceThreadCloseHandles(Rtl, Worker);
     Worker->ThreadId = 0;
     return Status;
 }
 
 _Use_decl_annotations_
 BOOLEAN
-TraceWorkerRequest(
+TraceThreadRequest(
     PTRACE_SESSION Session
     )
 {
@@ -241,7 +241,7 @@ TraceWorkerRequest(
             return FALSE;
         }
 
-        Status = TraceWorkerStart(Session, Worker, Session->WorkerMain);
+        Status = TraceThreadStart(Session, Worker, Session->WorkerMain);
         if (!NT_SUCCESS(Status)) {
             InterlockedExchange(&Worker->State, TRACE_WORKER_REFUSED);
             RtlSetError(&Error,
@@ -274,7 +274,7 @@ TraceWorkerRequest(
 
 _Use_decl_annotations_
 VOID
-TraceWorkerStop(
+TraceThreadStop(
     PTRACE_SESSION Session,
     PTRACE_WORKER Worker
     )
@@ -297,7 +297,7 @@ TraceWorkerStop(
 
         if (Worker == &Session->Worker && Session->WorkerIsGone) {
             TraceWatchEnd(Session);
-            TraceWorkerCloseHandles(Rtl, Worker);
+            TraceThreadCloseHandles(Rtl, Worker);
         }
         return;
     }
@@ -335,17 +335,17 @@ TraceWorkerStop(
         }
 
         if (!NT_SUCCESS(Status)) {
-            TraceWorkerSleep(Rtl);
+            TraceThreadSleep(Rtl);
         }
         if (!NT_SUCCESS(Status) || !NT_SUCCESS(WakeStatus)) {
             Refusals += 1;
         }
     }
 
-    TraceWorkerTerminate(Rtl, Worker->Thread);
+    TraceThreadTerminate(Rtl, Worker->Thread);
     if (Worker == &Session->Worker) {
         TraceWatchEnd(Session);
     }
-    TraceWorkerCloseHandles(Rtl, Worker);
+    TraceThreadCloseHandles(Rtl, Worker);
     Worker->State = TRACE_WORKER_REFUSED;
 }

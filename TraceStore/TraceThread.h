@@ -23,7 +23,7 @@ Abstract:
 //
 
 BOOLEAN
-TraceWorkerRequest(
+TraceThreadRequest(
     _Inout_ PTRACE_SESSION Session
     );
 
@@ -40,7 +40,7 @@ TraceWorkerRequest(
 
 _Must_inspect_result_
 NTSTATUS
-TraceWorkerStart(
+TraceThreadStart(
     _Inout_ PTRACE_SESSION Session,
     _Inout_ PTRACE_WORKER Worker,
     _In_ PVOID Main
@@ -51,7 +51,7 @@ TraceWorkerStart(
 //
 
 VOID
-TraceWorkerGone(
+TraceThreadGone(
     _In_ PTRACE_SESSION Session,
     _Inout_ PTRACE_WORKER Worker
     );
@@ -62,7 +62,7 @@ TraceWorkerGone(
 //
 
 VOID
-TraceWorkerStop(
+TraceThreadStop(
     _Inout_ PTRACE_SESSION Session,
     _Inout_ PTRACE_WORKER Worker
     );
@@ -73,7 +73,7 @@ TraceWorkerStop(
 //
 
 VOID
-TraceWorkerSleep(
+TraceThreadSleep(
     _In_ PCRTL Rtl
     );
 

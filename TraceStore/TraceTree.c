@@ -173,7 +173,7 @@ TraceTreeInitializeStack(
 {
     PTRACE_FRAME First;
 
-    First = TREE_FIRST_FRAME(Stack);
+    First = TRACE_TREE_FIRST_FRAME(Stack);
     First->Stack = MAXULONG64;
     First->Start = 0;
     First->Node = (ULONG_PTR)Store->Tree.Nodes;
@@ -183,9 +183,9 @@ TraceTreeInitializeStack(
     Stack->Top = (ULONG_PTR)First;
     Stack->End = End;
     Stack->LeftTimestamp = 0;
-    TREE_PREPARED(Stack) = Prepared;
-    TREE_STACK_LOW(Stack) = Low;
-    TREE_RANGE(Stack) = 0;
+    TRACE_TREE_PREPARED(Stack) = Prepared;
+    TRACE_TREE_STACK_LOW(Stack) = Low;
+    TRACE_TREE_RANGE(Stack) = 0;
 }
 
 _Use_decl_annotations_
@@ -218,11 +218,13 @@ TraceTreeOpen(
     Tree->ModulesPrepared = (ULONG_PTR)Tree->Nodes;
     Tree->NodesEnd = (ULONG_PTR)Base + Store->Current.SizeInBytes;
     Tree->NodesPrepared = (ULONG_PTR)Tree->Nodes;
-    Status = TraceTreePrepare(Store, Tree->NodesPrepared, TREE_PREPARE_FIRST);
+    Status = TraceTreePrepare(Store,
+                              Tree->NodesPrepared,
+                              TRACE_TREE_PREPARE_FIRST);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Tree->NodesPrepared += TREE_PREPARE_FIRST;
+    Tree->NodesPrepared += TRACE_TREE_PREPARE_FIRST;
 
     Status = RtlAllocatePages(&Store->Session->Rtl,
                               TREE_FIRST_BUCKETS * sizeof(PTRACE_NODE),
@@ -277,8 +279,8 @@ TraceTreeDescribe(
     Header->NodesFileOffset = (ULONG_PTR)Tree->Nodes - Base;
     Header->NumberOfNodes = 1;
     Header->StackFileOffset = TRACE_TREE_FIRST_STACK;
-    Header->Cursor = (ULONG_PTR)TREE_FIRST_FRAME(Tree->Stack);
-    Header->Limit = TREE_PREPARED(Tree->Stack) - TRACE_FRAME_SIZE;
+    Header->Cursor = (ULONG_PTR)TRACE_TREE_FIRST_FRAME(Tree->Stack);
+    Header->Limit = TRACE_TREE_PREPARED(Tree->Stack) - TRACE_FRAME_SIZE;
 }
 
 _Use_decl_annotations_
@@ -300,8 +302,8 @@ TraceTreeSetLimit(
 
     Header = Store->Header;
     InterlockedExchange64((LONGLONG volatile *)&Header->Limit,
-                          (Header->HookFlags & TREE_HALTED) != 0 ? 0 :
-                          (LONGLONG)(TREE_PREPARED(Store->Tree.Stack) -
+                          (Header->HookFlags & TRACE_TREE_HALTED) != 0 ? 0 :
+                          (LONGLONG)(TRACE_TREE_PREPARED(Store->Tree.Stack) -
                                      TRACE_FRAME_SIZE));
     if (Store->Attention) {
         RtlStoreRelease64(&Header->Limit, 0);
@@ -382,7 +384,8 @@ TraceTreeCarveStack(
         Room = TREE_PAGE_SIZE;
     }
 
-    Prepared = Room < TREE_PREPARE_FIRST ? Room : TREE_PREPARE_FIRST;
+    Prepared = Room < TRACE_TREE_PREPARE_FIRST ?
+               Room : TRACE_TREE_PREPARE_FIRST;
     Stack = (PTRACE_TREE_STACK)(ULONG_PTR)(Tree->NodesEnd - Room);
     if (!NT_SUCCESS(TraceTreePrepare(Store, (ULONG_PTR)Stack, Prepared))) {
         return NULL;
@@ -434,12 +437,12 @@ TraceTreeSwitch(
          Stack != NULL;
          Stack = TraceTreeStackAt(Store, Stack->NextFileOffset)) {
 
-        if (Call->Stack - TRACE_TREE_HOOK_FRAME - TREE_STACK_LOW(Stack) <
-            Stack->StackBase - TREE_STACK_LOW(Stack)) {
+        if (Call->Stack - TRACE_TREE_HOOK_FRAME - TRACE_TREE_STACK_LOW(Stack) <
+            Stack->StackBase - TRACE_TREE_STACK_LOW(Stack)) {
 
             Found = Stack;
             if (!IsKnown ||
-                (Low == TREE_STACK_LOW(Stack) &&
+                (Low == TRACE_TREE_STACK_LOW(Stack) &&
                  Low + Size == Stack->StackBase)) {
 
                 break;
@@ -471,14 +474,14 @@ TraceTreeSwitch(
 
     if (IsGone) {
         Header->Cursor = Found->Top;
-        while (TraceTreeTop(Store) != TREE_FIRST_FRAME(Found)) {
+        while (TraceTreeTop(Store) != TRACE_TREE_FIRST_FRAME(Found)) {
             TraceTreePop(Store, Found->LeftTimestamp, FALSE);
         }
         Found->Top = Header->Cursor;
         Found->LeftTimestamp = 0;
         Found->StackBase = Low + Size;
-        TREE_STACK_LOW(Found) = Low;
-        TREE_RANGE(Found) = 0;
+        TRACE_TREE_STACK_LOW(Found) = Low;
+        TRACE_TREE_RANGE(Found) = 0;
     }
 
     Top = (PTRACE_FRAME)(ULONG_PTR)Found->Top;
@@ -522,7 +525,7 @@ TraceTreeVisit(
          Stack != NULL;
          Stack = TraceTreeStackAt(Store, Stack->NextFileOffset)) {
 
-        for (Frame = TREE_FIRST_FRAME(Stack) + 1;
+        for (Frame = TRACE_TREE_FIRST_FRAME(Stack) + 1;
              (ULONG_PTR)Frame <= Stack->Top;
              Frame += 1) {
 
@@ -571,7 +574,7 @@ TraceTreeHide(
 
     Header = Store->Header;
     Stack = Store->Tree.Stack;
-    if ((Header->HookFlags & TREE_HALTED) != 0) {
+    if ((Header->HookFlags & TRACE_TREE_HALTED) != 0) {
         return;
     }
 
@@ -579,7 +582,8 @@ TraceTreeHide(
     Stack->Top = Header->Cursor;
     TraceTreeVisit(Store, TreeVisitHalt, Timestamp);
     RtlStoreRelease64(&Header->Limit, 0);
-    RtlStoreRelease64(&Header->Cursor, (ULONG_PTR)TREE_FIRST_FRAME(Stack));
+    RtlStoreRelease64(&Header->Cursor,
+                      (ULONG_PTR)TRACE_TREE_FIRST_FRAME(Stack));
     TraceTreeEndChange(Store);
 }
 
@@ -602,7 +606,7 @@ TraceTreeStop(
     PTRACE_STORE_HEADER Header;
 
     Header = Store->Header;
-    if ((Header->HookFlags & TREE_HALTED) != 0) {
+    if ((Header->HookFlags & TRACE_TREE_HALTED) != 0) {
         return;
     }
 
@@ -631,7 +635,7 @@ TraceTreeStart(
     Header->NumberOfEventsPaused += Header->NumberOfEventsLost -
                                     Store->Tree.LostAtStop;
     Header->NumberOfEventsLost = Store->Tree.LostAtStop;
-    InterlockedAnd((LONG volatile *)&Header->HookFlags, ~TREE_HALTED);
+    InterlockedAnd((LONG volatile *)&Header->HookFlags, ~TRACE_TREE_HALTED);
     RtlStoreRelease64(&Header->Cursor, Store->Tree.Stack->Top);
     TraceTreeSetLimit(Store);
     TraceTreeEndChange(Store);
@@ -651,7 +655,7 @@ TraceTreeClear(
 
     Header = Store->Header;
     TraceTreeBeginChange(Store);
-    if ((Header->HookFlags & TREE_HALTED) == 0) {
+    if ((Header->HookFlags & TRACE_TREE_HALTED) == 0) {
         Store->Tree.Stack->Top = Header->Cursor;
     }
 
@@ -754,13 +758,13 @@ TraceTreeGather(
     for (Next = Last->NextFileOffset; Next != 0;) {
         Old = TraceTreeStackAt(Store, Next);
         if (Old == Store->Tree.Stack &&
-            (Header->HookFlags & TREE_HALTED) == 0) {
+            (Header->HookFlags & TRACE_TREE_HALTED) == 0) {
 
             Old->Top = Header->Cursor;
         }
         Next = Old->NextFileOffset;
         if (Old != Store->Tree.Stack &&
-            Old->Top == (ULONG_PTR)TREE_FIRST_FRAME(Old)) {
+            Old->Top == (ULONG_PTR)TRACE_TREE_FIRST_FRAME(Old)) {
 
             RtlStoreRelease64(&Last->NextFileOffset, Next);
             continue;

@@ -122,7 +122,7 @@ TraceTreeClose(
 //
 // Makes pages of the store present, writable and empty; at most 64 KiB.
 // Address: the first page.
-// SizeInBytes: the size, a multiple of 4,096, TREE_PREPARE_NEXT at most.
+// SizeInBytes: the size, a multiple of 4,096, TRACE_TREE_PREPARE_NEXT at most.
 // Returns STATUS_SUCCESS or why they cannot be had.
 //
 

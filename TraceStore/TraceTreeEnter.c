@@ -170,7 +170,7 @@ TraceTreeSetAnchor(
     RTL_CLOCK_READING Reading;
 
     RtlReadClocks(&Store->Session->Rtl, &Reading);
-    TraceStoreSetAnchor(&Store->Header->LastAnchor, &Reading);
+    TraceStopSetAnchor(&Store->Header->LastAnchor, &Reading);
     TraceClockDescribe(Store->Session, Store->Header);
 }
 
@@ -205,8 +205,8 @@ TraceTreeAddNode(
 
     if ((ULONG_PTR)(Node + 1) > Tree->NodesPrepared) {
         Size = Tree->NodesEnd - Tree->NodesPrepared;
-        if (Size > TREE_PREPARE_NEXT) {
-            Size = TREE_PREPARE_NEXT;
+        if (Size > TRACE_TREE_PREPARE_NEXT) {
+            Size = TRACE_TREE_PREPARE_NEXT;
         }
         Header->NumberOfInlinePreparations += 1;
         Status = TraceTreePrepare(Store, Tree->NodesPrepared, Size);
@@ -382,21 +382,23 @@ TraceTreeMakeRoom(
     ULONGLONG Size;
 
     Stack = Store->Tree.Stack;
-    if (Store->Header->Cursor + 2 * TRACE_FRAME_SIZE > TREE_PREPARED(Stack)) {
-        Size = Stack->End - TREE_PREPARED(Stack);
+    if (Store->Header->Cursor + 2 * TRACE_FRAME_SIZE >
+        TRACE_TREE_PREPARED(Stack)) {
+
+        Size = Stack->End - TRACE_TREE_PREPARED(Stack);
         if (Size == 0) {
             return FALSE;
         }
-        if (Size > TREE_PREPARE_NEXT) {
-            Size = TREE_PREPARE_NEXT;
+        if (Size > TRACE_TREE_PREPARE_NEXT) {
+            Size = TRACE_TREE_PREPARE_NEXT;
         }
         Store->Header->NumberOfInlinePreparations += 1;
-        Status = TraceTreePrepare(Store, TREE_PREPARED(Stack), Size);
+        Status = TraceTreePrepare(Store, TRACE_TREE_PREPARED(Stack), Size);
         if (!NT_SUCCESS(Status)) {
             TraceStoreStop(Store, TRACE_REASON_PAGE_FAILED, Status);
             return FALSE;
         }
-        TREE_PREPARED(Stack) += Size;
+        TRACE_TREE_PREPARED(Stack) += Size;
     }
 
     TraceTreeSetLimit(Store);
@@ -441,10 +443,10 @@ TraceTreeBegin(
     Header = Store->Header;
     Stack = Store->Tree.Stack;
 
-    if ((Header->HookFlags & TREE_HALTED) == 0) {
-        Used = Header->Cursor - (ULONG_PTR)TREE_FIRST_FRAME(Stack);
-        if (Header->Cursor >= (ULONG_PTR)TREE_FIRST_FRAME(Stack) &&
-            Header->Cursor < TREE_PREPARED(Stack) &&
+    if ((Header->HookFlags & TRACE_TREE_HALTED) == 0) {
+        Used = Header->Cursor - (ULONG_PTR)TRACE_TREE_FIRST_FRAME(Stack);
+        if (Header->Cursor >= (ULONG_PTR)TRACE_TREE_FIRST_FRAME(Stack) &&
+            Header->Cursor < TRACE_TREE_PREPARED(Stack) &&
             Used % TRACE_FRAME_SIZE == 0) {
 
             if (!TraceTreeIsCurrent(&Store->Tree, Call)) {
@@ -455,7 +457,7 @@ TraceTreeBegin(
             return TRUE;
         }
 
-        Header->Cursor = (ULONG_PTR)TREE_FIRST_FRAME(Stack);
+        Header->Cursor = (ULONG_PTR)TRACE_TREE_FIRST_FRAME(Stack);
         TraceStoreStop(Store, TRACE_REASON_INVARIANT, STATUS_INTERNAL_ERROR);
     }
 
@@ -589,7 +591,7 @@ TraceTreeDoEnter(
     }
 
     if (Store->Checked != Call->Stack) {
-        TraceTreeCheck(Store, Call);
+        TraceCallerCheckTree(Store, Call);
     }
 
     Top = TraceTreeTop(Store);
@@ -603,7 +605,7 @@ TraceTreeDoEnter(
         //
 
         Node = NULL;
-        if ((Header->HookFlags & TREE_HALTED) == 0) {
+        if ((Header->HookFlags & TRACE_TREE_HALTED) == 0) {
             Node = TraceTreeGetOther(Store, Parent);
         }
         if (Node == NULL) {
@@ -613,7 +615,9 @@ TraceTreeDoEnter(
         RtlStoreRelease64(&Node->Calls, Node->Calls + 1);
         Header->NumberOfEventsTooDeep += 1;
         Store->Tree.NumberTooDeep += 1;
-        if (TREE_RANGE(Store->Tree.Stack) != 0 && TraceChronoOpen(Store)) {
+        if (TRACE_TREE_RANGE(Store->Tree.Stack) != 0 &&
+            TraceChronoOpen(Store)) {
+
             TraceChronoAppend(Store, Call, TraceTreeReadClock(Store));
         }
         return FALSE;
@@ -632,7 +636,7 @@ TraceTreeDoEnter(
     }
 
     IsListed = (Node->Flags & TRACE_NODE_CHRONOLOGICAL) != 0;
-    IsInRange = TREE_RANGE(Store->Tree.Stack) != 0;
+    IsInRange = TRACE_TREE_RANGE(Store->Tree.Stack) != 0;
 
     //
     // The hook comes as far as this by itself: its time stamp is the better
@@ -674,7 +678,7 @@ TraceTreeDoEnter(
 
     if (IsRecorded) {
         if (!IsInRange) {
-            TREE_RANGE(Store->Tree.Stack) = (ULONG_PTR)New;
+            TRACE_TREE_RANGE(Store->Tree.Stack) = (ULONG_PTR)New;
             TraceTreeUseStack(Store);
         }
         TraceChronoAppend(Store, Call, Start);
@@ -861,7 +865,7 @@ TraceTreeDoExit(
     if (Frame != NULL) {
         TraceTreeDropTo(Store, Frame, Call->Timestamp);
     }
-    IsInRange = TREE_RANGE(Store->Tree.Stack) != 0;
+    IsInRange = TRACE_TREE_RANGE(Store->Tree.Stack) != 0;
 
     if (Frame != NULL) {
         TraceTreePop(Store, Call->Timestamp, TRUE);

@@ -20,32 +20,32 @@ Abstract:
 // How much is prepared at once: at first, and later.
 //
 
-#define TREE_PREPARE_FIRST          0x4000
-#define TREE_PREPARE_NEXT           0x10000
+#define TRACE_TREE_PREPARE_FIRST    0x4000
+#define TRACE_TREE_PREPARE_NEXT     0x10000
 
-#define TREE_FIRST_FRAME(Stack) \
+#define TRACE_TREE_FIRST_FRAME(Stack) \
     ((PTRACE_FRAME)((PBYTE)(Stack) + sizeof(TRACE_TREE_STACK)))
 
 //
 // End of the pages of a stack's frames that are prepared, a writer address.
 //
 
-#define TREE_PREPARED(Stack)        ((Stack)->Reserved[0])
+#define TRACE_TREE_PREPARED(Stack)  ((Stack)->Reserved[0])
 
 //
 // Lowest address of a stack.
 //
 
-#define TREE_STACK_LOW(Stack)       ((Stack)->Reserved[1])
+#define TRACE_TREE_STACK_LOW(Stack) ((Stack)->Reserved[1])
 
 //
 // The outermost frame of a chronological range that is open on a stack, a
 // writer address; 0 if none is.
 //
 
-#define TREE_RANGE(Stack)           ((Stack)->Reserved[2])
+#define TRACE_TREE_RANGE(Stack)     ((Stack)->Reserved[2])
 
-#define TREE_HALTED                 (TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED)
+#define TRACE_TREE_HALTED           (TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED)
 
 //
 // The innermost frame of the stack in use, the first of all if no call is open.
@@ -77,8 +77,8 @@ TraceTreeUseStack(
     PTRACE_TREE Tree;
 
     Tree = &Store->Tree;
-    Tree->StackLow = TREE_STACK_LOW(Tree->Stack);
-    Tree->StackSize = TREE_RANGE(Tree->Stack) != 0 ?
+    Tree->StackLow = TRACE_TREE_STACK_LOW(Tree->Stack);
+    Tree->StackSize = TRACE_TREE_RANGE(Tree->Stack) != 0 ?
                       0 : Tree->Stack->StackBase - Tree->StackLow;
 }
 
@@ -164,8 +164,8 @@ TraceTreePop(
     Store->Tree.NumberTooDeep = 0;
     RtlStoreRelease64(&Store->Header->Cursor, (ULONG_PTR)(Frame - 1));
 
-    if (TREE_RANGE(Store->Tree.Stack) == (ULONG_PTR)Frame) {
-        TREE_RANGE(Store->Tree.Stack) = 0;
+    if (TRACE_TREE_RANGE(Store->Tree.Stack) == (ULONG_PTR)Frame) {
+        TRACE_TREE_RANGE(Store->Tree.Stack) = 0;
         TraceTreeUseStack(Store);
     }
 }

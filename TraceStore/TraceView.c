@@ -466,7 +466,7 @@ TraceViewIsOfFile(
 
 _Use_decl_annotations_
 VOID
-TraceStoreReclaim(
+TraceViewReclaim(
     PTRACE_STORE Store
     )
 {

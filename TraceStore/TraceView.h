@@ -87,7 +87,7 @@ TraceViewPrepare(
 //
 
 VOID
-TraceStoreReclaim(
+TraceViewReclaim(
     _Inout_ PTRACE_STORE Store
     );
 

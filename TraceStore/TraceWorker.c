@@ -67,14 +67,14 @@ TraceWorkerMapNext(
     // That the store may not grow any more is left for the owner to meet.
     //
 
-    Status = TraceStorePlaceNext(Store, View);
+    Status = TraceAdvancePlaceNext(Store, View);
     if (!NT_SUCCESS(Status)) {
         return FALSE;
     }
 
     FileSizeInBytes = Store->FileSizeInBytes;
     Store->WorkerBusy = TRACE_WORKER_MAPS;
-    TraceStoreReleaseWorkLock(Store);
+    TraceLockRelease(Store);
 
     if (TraceVolumeHasRoom(Store, View)) {
         Status = TraceViewMap(&Session->Rtl,
@@ -87,7 +87,7 @@ TraceWorkerMapNext(
         Status = STATUS_DISK_FULL;
     }
 
-    TraceStoreAcquireWorkLock(Store);
+    TraceLockAcquire(Store);
     if (NT_SUCCESS(Status)) {
         RtlCopyBytes(&Store->Next.Position,
                      &View->Position,
@@ -96,7 +96,7 @@ TraceWorkerMapNext(
         Store->Next.Base = View->Base;
         RtlCompilerBarrier();
         View->Base = NULL;
-        TraceStoreGrow(Store);
+        TraceAdvanceGrow(Store);
     } else {
         Store->NextStatus = Status;
         Store->NextReason = Reason;
@@ -125,11 +125,11 @@ TraceWorkerUnmapRetired(
     RtlCompilerBarrier();
     Store->Retired[Index] = NULL;
     Store->WorkerBusy = TRACE_WORKER_UNMAPS;
-    TraceStoreReleaseWorkLock(Store);
+    TraceLockRelease(Store);
 
     TraceViewRetire(Store->Session, Retired);
 
-    TraceStoreAcquireWorkLock(Store);
+    TraceLockAcquire(Store);
     Store->Leaving[TRACE_LEAVING_WORKER] = NULL;
     Store->WorkerBusy = TRACE_WORKER_IDLE;
 }
@@ -152,14 +152,14 @@ TraceWorkerPrepareNext(
 
     RtlCopyBytes(&View, &Store->Next, sizeof(View));
     Store->WorkerBusy = TRACE_WORKER_PREPARES_NEXT;
-    TraceStoreReleaseWorkLock(Store);
+    TraceLockRelease(Store);
 
     Status = TraceViewPrepare(Store->Session,
                               Store->File,
                               &View,
                               TRACE_ZEROS_SIZE);
 
-    TraceStoreAcquireWorkLock(Store);
+    TraceLockAcquire(Store);
     Busy = Store->WorkerBusy;
     Store->WorkerBusy = TRACE_WORKER_IDLE;
 
@@ -209,7 +209,7 @@ TraceWorkerServeStore(
     // left to do.
     //
 
-    if (!TraceStoreTryAcquireWorkLock(Store)) {
+    if (!TraceLockTryAcquire(Store)) {
         return FALSE;
     }
 
@@ -252,7 +252,7 @@ TraceWorkerServeStore(
 
 End:
 
-    TraceStoreReleaseWorkLock(Store);
+    TraceLockRelease(Store);
     return Worked;
 }
 
@@ -315,13 +315,13 @@ TraceWorkerMain(
             TraceNameWatch(Session);
         }
         if (!NT_SUCCESS(Status)) {
-            TraceWorkerSleep(&Session->Rtl);
+            TraceThreadSleep(&Session->Rtl);
         }
         InterlockedExchange(&Worker->Waiting, 0);
     }
 
 Gone:
 
-    TraceWorkerGone(Session, Worker);
+    TraceThreadGone(Session, Worker);
     return 0;
 }

@@ -214,7 +214,7 @@ AsmTouchPages(
 }
 
 NTSTATUS
-TraceSessionOpenDirectory(
+TraceDirectoryOpenSession(
     PTRACE_SESSION Session,
     PHANDLE Directory,
     PRTL_ERROR Error
@@ -240,7 +240,7 @@ TraceLogError(
 }
 
 BOOLEAN
-TraceWorkerRequest(
+TraceThreadRequest(
     PTRACE_SESSION Session
     )
 {
@@ -249,7 +249,7 @@ TraceWorkerRequest(
 }
 
 BOOLEAN
-TraceStoreTryAcquireWorkLock(
+TraceLockTryAcquire(
     PTRACE_STORE Store
     )
 {
@@ -258,7 +258,7 @@ TraceStoreTryAcquireWorkLock(
 }
 
 VOID
-TraceStoreAcquireWorkLock(
+TraceLockAcquire(
     PTRACE_STORE Store
     )
 {
@@ -266,7 +266,7 @@ TraceStoreAcquireWorkLock(
 }
 
 VOID
-TraceStoreReleaseWorkLock(
+TraceLockRelease(
     PTRACE_STORE Store
     )
 {

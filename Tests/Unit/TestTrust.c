@@ -892,16 +892,16 @@ TestSession(
 
         if (Index == 2) {
             TestSetDescriptor(L"O:" TEST_OTHER TEST_USUAL);
-            TEST_STATUS(TraceSessionOpenDirectory(Session, &Directory, &Error),
+            TEST_STATUS(TraceDirectoryOpenSession(Session, &Directory, &Error),
                         STATUS_INVALID_OWNER);
             TEST_EQUAL(Session->DirectoryHandle, NULL);
             TestSetDescriptor(L"O:WD" TEST_USUAL);
-            TEST_SUCCESS(TraceSessionOpenDirectory(Session,
+            TEST_SUCCESS(TraceDirectoryOpenSession(Session,
                                                    &Directory,
                                                    &Error));
         } else if (Index == 3) {
             TestSetDescriptor(TestWritersTable[0].Text);
-            TEST_SUCCESS(TraceSessionOpenDirectory(Session,
+            TEST_SUCCESS(TraceDirectoryOpenSession(Session,
                                                    &Directory,
                                                    &Error));
         } else {

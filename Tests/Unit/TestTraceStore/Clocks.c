@@ -65,7 +65,7 @@ TestClockThread(
     //
 
     if (TestOpenSession(0, TRUE, &Session, &Store)) {
-        TraceWorkerRequest(Session);
+        TraceThreadRequest(Session);
         TestKeepsSuspended = TRUE;
         Place = 0;
         TEST_SUCCESS(TraceClockStart(Session, &Place));

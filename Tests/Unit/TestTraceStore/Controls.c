@@ -514,7 +514,7 @@ TestControlRefused(
                                        &Session,
                                        &Error));
         RtlZeroBytes(&TestOptions, sizeof(TestOptions));
-        TEST_SUCCESS(TraceSessionOpenDirectory(Session, &Directory, &Error));
+        TEST_SUCCESS(TraceDirectoryOpenSession(Session, &Directory, &Error));
 
         RtlZeroBytes(&Control, sizeof(Control));
         Control.Magic = Case == 0 ? 1 : TRACE_CONTROL_MAGIC;

@@ -337,7 +337,7 @@ TestAnchors(
     Reading.Tsc = 0x1111222233334444;
     Reading.Qpc = 0x5555;
     Reading.SystemTime = 0x01d9000000000000;
-    TraceStoreSetAnchor(&Anchor, &Reading);
+    TraceStopSetAnchor(&Anchor, &Reading);
     TEST(TestIsAnchorValid(&Anchor));
     TEST_EQUAL(Anchor.Tsc, 0x1111222233334444);
     TEST_EQUAL(Anchor.Qpc, 0x5555);
@@ -345,7 +345,7 @@ TestAnchors(
 
     Anchor.Qpc += 1;
     TEST(!TestIsAnchorValid(&Anchor));
-    TraceStoreSetAnchor(&Anchor, &Reading);
+    TraceStopSetAnchor(&Anchor, &Reading);
     TEST(TestIsAnchorValid(&Anchor));
 }
 
@@ -497,7 +497,7 @@ End:
                                        &Session,
                                        &Error))) {
 
-        TEST_SUCCESS(TraceSessionOpenDirectory(Session, &File, &Error));
+        TEST_SUCCESS(TraceDirectoryOpenSession(Session, &File, &Error));
         TestFault.Routine = TestRoutineNtCreateFile;
         TestFault.Status = STATUS_OBJECT_NAME_COLLISION;
         TestFault.Call = TestCalls[TestRoutineNtCreateFile] + 1;
@@ -533,10 +533,11 @@ TestViewSizes(
         0x400000, 0x400000, 0x400000
     };
 
-    TEST_EQUAL(TraceViewNextSize(0x10000, 0x10000, 0), 0x10000);
-    TEST_EQUAL(TraceViewNextSize(0x20000, 0x10000, UINT64_MAX), 0x10000);
-    TEST_EQUAL(TraceViewNextSize(0x80000, 0x2000000, UINT64_MAX), 0x80000);
-    TEST_EQUAL(TraceViewNextSize(0x4000000, 0x2000000, UINT64_MAX), 0x2000000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x10000, 0x10000, 0), 0x10000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x20000, 0x10000, UINT64_MAX), 0x10000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x80000, 0x2000000, UINT64_MAX), 0x80000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x4000000, 0x2000000, UINT64_MAX),
+               0x2000000);
 
     TestNextRoot();
     TestResetCounters();

@@ -155,12 +155,12 @@ TestDemand(
     LONG Index;
     ULONG Records;
 
-    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x2000000, 0x50000), 0x40000);
-    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x2000000, 0x80000), 0x80000);
-    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x2000000, 0x7FFFF), 0x40000);
-    TEST_EQUAL(TraceViewNextSize(0x40000, 0x2000000, 0x1000000), 0x40000);
-    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x2000000, 1), 0x10000);
-    TEST_EQUAL(TraceViewNextSize(0x2000000, 0x20000, 0x1000000), 0x20000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x2000000, 0x2000000, 0x50000), 0x40000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x2000000, 0x2000000, 0x80000), 0x80000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x2000000, 0x2000000, 0x7FFFF), 0x40000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x40000, 0x2000000, 0x1000000), 0x40000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x2000000, 0x2000000, 1), 0x10000);
+    TEST_EQUAL(TraceAdvanceNextSize(0x2000000, 0x20000, 0x1000000), 0x20000);
 
     //
     // A second from one reading to the next: a thread that fills 64 KiB in more
@@ -244,9 +244,9 @@ TestSlowViews(
         View.PrepareTicks = Cases[Index].PrepareTicks;
         View.LongestTicks = Cases[Index].LongestTicks;
         View.PreparedInBytes = Cases[Index].PreparedInBytes;
-        TEST_EQUAL(TraceViewIsSlow(&View,
-                                   Cases[Index].Ticks,
-                                   Cases[Index].Microseconds),
+        TEST_EQUAL(TraceAdvanceIsSlow(&View,
+                                      Cases[Index].Ticks,
+                                      Cases[Index].Microseconds),
                    Cases[Index].IsSlow);
     }
 

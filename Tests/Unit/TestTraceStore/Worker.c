@@ -175,7 +175,7 @@ TestWorkerStops(
         Last = First;
         TestAppendMany(Store, 0, First);
         if (Round % 2 == 0) {
-            TraceWorkerStop(Session, &Session->Worker);
+            TraceThreadStop(Session, &Session->Worker);
             TEST(Session->Worker.State == TRACE_WORKER_REFUSED);
             Last = First + 60000;
             TestAppendMany(Store, First, Last);
