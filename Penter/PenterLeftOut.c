@@ -37,7 +37,7 @@ PenterUnmatchedCallback(
 {
     UNREFERENCED_PARAMETER(Value);
 
-    PenterEndUnmatched();
+    PenterCloseUnmatched();
 }
 
 _Use_decl_annotations_
@@ -138,7 +138,7 @@ PenterReportUnmatched(
 
 _Use_decl_annotations_
 VOID
-PenterEndUnmatched(
+PenterCloseUnmatched(
     VOID
     )
 {

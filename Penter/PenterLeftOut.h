@@ -35,7 +35,7 @@ PenterKeepUnmatched(
 //
 
 VOID
-PenterEndUnmatched(
+PenterCloseUnmatched(
     VOID
     );
 

@@ -760,7 +760,7 @@ PenterTlsCallback(
     } else if (Reason == DLL_THREAD_DETACH) {
         PenterThreadExit();
     } else if (Reason == DLL_PROCESS_DETACH) {
-        PenterEndUnmatched();
+        PenterCloseUnmatched();
         if (PenterIsProcessEnding()) {
             PenterProcessExit();
         } else {

@@ -88,7 +88,7 @@ CallOpenIndex(
 
     RtlZeroBytes(Index, sizeof(*Index));
     Store = Session->Stores[Stream->Stores[0]->Store];
-    Status = SessionNameIndex(Session, Store, &Index->Path);
+    Status = SessionComposeIndexName(Session, Store, &Index->Path);
     if (!NT_SUCCESS(Status)) {
         Allocator->Free(Allocator->Context, Index);
         return;

@@ -116,7 +116,7 @@ CallGrowMarkBuffer(
 
 _Use_decl_annotations_
 BOOLEAN
-CallReadExactly(
+CallIndexReadExactly(
     PCREADER_CONTEXT Context,
     HANDLE File,
     ULONGLONG Offset,
@@ -138,7 +138,7 @@ CallReadExactly(
 
 _Use_decl_annotations_
 BOOLEAN
-CallReadOneRecord(
+CallIndexReadRecord(
     const READER_STREAM *Stream,
     PREADER_STORE Store,
     ULONGLONG Position,

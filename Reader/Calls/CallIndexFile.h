@@ -194,7 +194,7 @@ CallGrowMarkBuffer(
 //
 
 BOOLEAN
-CallReadExactly(
+CallIndexReadExactly(
     _In_ PCREADER_CONTEXT Context,
     _In_ HANDLE File,
     _In_ ULONGLONG Offset,
@@ -208,7 +208,7 @@ CallReadExactly(
 
 _Success_(return != FALSE)
 BOOLEAN
-CallReadOneRecord(
+CallIndexReadRecord(
     _In_ const READER_STREAM *Stream,
     _Inout_ PREADER_STORE Store,
     _In_ ULONGLONG Position,
@@ -229,7 +229,7 @@ CallReadOneRecord(
 
 _Success_(return != NULL)
 PREADER_INDEX_MARK
-CallReadMark(
+CallIndexReadMark(
     _Inout_ PREADER_STREAM Stream,
     _In_ ULONGLONG Offset,
     _In_ ULONGLONG End,

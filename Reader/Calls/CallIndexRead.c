@@ -17,7 +17,7 @@ Abstract:
 
 _Use_decl_annotations_
 PREADER_INDEX_MARK
-CallReadMark(
+CallIndexReadMark(
     PREADER_STREAM Stream,
     ULONGLONG Offset,
     ULONGLONG End,
@@ -34,11 +34,11 @@ CallReadMark(
         Offset % sizeof(ULONGLONG) != 0 ||
         Offset >= End ||
         End - Offset < sizeof(First) ||
-        !CallReadExactly(Context,
-                         Index->Reading,
-                         Offset,
-                         &First,
-                         sizeof(First))) {
+        !CallIndexReadExactly(Context,
+                              Index->Reading,
+                              Offset,
+                              &First,
+                              sizeof(First))) {
         return NULL;
     }
 
@@ -59,11 +59,11 @@ CallReadMark(
         First.Current >= First.NumberOfStacks ||
         (Number != 0 && (First.Previous >= Offset || First.Jump >= Offset)) ||
         !NT_SUCCESS(CallGrowMarkBuffer(Stream, First.SizeInBytes)) ||
-        !CallReadExactly(Context,
-                         Index->Reading,
-                         Offset,
-                         Index->Buffer,
-                         First.SizeInBytes)) {
+        !CallIndexReadExactly(Context,
+                              Index->Reading,
+                              Offset,
+                              Index->Buffer,
+                              First.SizeInBytes)) {
         return NULL;
     }
 
@@ -131,10 +131,10 @@ CallIsMarkOfStream(
 
         if (Known->Position != Store->StartOfRecords) {
 
-            if (!CallReadOneRecord(Stream,
-                                   Store,
-                                   Known->Position - TRACE_RECORD_SIZE,
-                                   &Record)) {
+            if (!CallIndexReadRecord(Stream,
+                                     Store,
+                                     Known->Position - TRACE_RECORD_SIZE,
+                                     &Record)) {
                 return FALSE;
             }
 
@@ -152,7 +152,7 @@ CallIsMarkOfStream(
 
         if (Stream->NumberOfStores > 1 &&
             Known->Position < Store->EndOfRecords &&
-            (!CallReadOneRecord(Stream, Store, Known->Position, &Record) ||
+            (!CallIndexReadRecord(Stream, Store, Known->Position, &Record) ||
              Record.Timestamp <= Mark->Timestamp)) {
             return FALSE;
         }
@@ -195,7 +195,7 @@ CallFindOffsets(
 
     for (;;) {
 
-        Mark = CallReadMark(Stream, Offset, End, Number);
+        Mark = CallIndexReadMark(Stream, Offset, End, Number);
         if (Mark == NULL) {
             RtlZeroBytes(&Index->Header, sizeof(Index->Header));
             return;
@@ -238,11 +238,11 @@ CallLoadIndex(
         return;
     }
 
-    if (!CallReadExactly(Session->Context,
-                         Index->Reading,
-                         0,
-                         Header,
-                         sizeof(*Header)) ||
+    if (!CallIndexReadExactly(Session->Context,
+                              Index->Reading,
+                              0,
+                              Header,
+                              sizeof(*Header)) ||
         Header->Magic != READER_INDEX_MAGIC ||
         Header->Version != READER_INDEX_VERSION ||
         Header->JumpTicks != Session->JumpTicks ||
@@ -256,10 +256,10 @@ CallLoadIndex(
         return;
     }
 
-    Mark = CallReadMark(Stream,
-                        Header->LastMark,
-                        Header->EndOfMarks,
-                        (ULONG)Header->NumberOfMarks - 1);
+    Mark = CallIndexReadMark(Stream,
+                             Header->LastMark,
+                             Header->EndOfMarks,
+                             (ULONG)Header->NumberOfMarks - 1);
     if (Mark == NULL || !CallIsMarkOfStream(Stream, Mark)) {
         RtlZeroBytes(Header, sizeof(*Header));
         return;
@@ -291,7 +291,7 @@ CallFindMark(
     ULONG Number = (ULONG)Header->NumberOfMarks - 1;
 
     *Offset = Header->LastMark;
-    Mark = CallReadMark(Stream, *Offset, Header->EndOfMarks, Number);
+    Mark = CallIndexReadMark(Stream, *Offset, Header->EndOfMarks, Number);
 
     while (Mark != NULL && Mark->Timestamp > Timestamp) {
 
@@ -306,7 +306,7 @@ CallFindMark(
         End = *Offset;
         Previous = Mark->Previous;
         Jump = Mark->Jump;
-        Mark = CallReadMark(Stream, Jump, End, Number & (Number - 1));
+        Mark = CallIndexReadMark(Stream, Jump, End, Number & (Number - 1));
         if (Mark == NULL) {
             return NULL;
         }
@@ -317,7 +317,7 @@ CallFindMark(
         } else {
             *Offset = Previous;
             Number -= 1;
-            Mark = CallReadMark(Stream, *Offset, End, Number);
+            Mark = CallIndexReadMark(Stream, *Offset, End, Number);
         }
     }
 

@@ -324,7 +324,7 @@ CallCollectStacks(
             return FALSE;
         }
 
-        Mark = CallReadMark(Stream, Previous, Offset, Number - 1);
+        Mark = CallIndexReadMark(Stream, Previous, Offset, Number - 1);
         if (Mark == NULL) {
             return FALSE;
         }

@@ -453,7 +453,7 @@ CallSetStreamPause(
         Timestamp = Stream->Pair.StartTimestamp;
     }
 
-    Stream->Pause = SessionFindPause(Control, Timestamp);
+    Stream->Pause = SessionControlFindPause(Control, Timestamp);
     Stream->NextStop = READER_MAXIMUM_TIMESTAMP;
     if (Stream->Pause < Control->NumberOfPauses) {
         Stream->NextStop = Control->Pauses[Stream->Pause].Stop;

@@ -52,7 +52,7 @@ CallVisitStore(
         RtlWriteText(Session->Context->Errors,
                      "TraceReader: warning: %Z: ",
                      &Store->Name);
-        SessionDescribeTreeProblem(&Tree, Session->Context->Errors);
+        SessionTreeStoreDescribeProblem(&Tree, Session->Context->Errors);
         RtlWriteText(Session->Context->Errors, "\n");
         RtlFlushWriter(Session->Context->Errors);
     }

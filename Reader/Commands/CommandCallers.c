@@ -519,7 +519,7 @@ CommandShowEdges(
     BOOLEAN IsFound;
     NTSTATUS Status;
 
-    FunctionShortenFunctions(Functions);
+    FunctionGiveShortNames(Functions);
     IsSeen = (PUCHAR)Allocator->Allocate(
         Allocator->Context,
         (SIZE_T)Functions->NumberOfFunctions + 1);

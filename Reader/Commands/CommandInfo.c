@@ -1324,7 +1324,7 @@ CommandPutControl(
         }
 
         SessionPutProcess(Output, Session, Instant->Process);
-        OutputPutString(Output, SessionDescribeAction(Action->Kind));
+        OutputPutString(Output, SessionControlDescribeAction(Action->Kind));
         OutputPutText(Output, Action->Text, Action->TextLength);
     }
 

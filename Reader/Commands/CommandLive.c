@@ -427,7 +427,7 @@ CommandTakeKeys(
 
     while (!Run->View.IsQuitting) {
 
-        Key = LiveReadKey(&Run->Console, &Character);
+        Key = LiveConsoleReadKey(&Run->Console, &Character);
         if (Key == ReaderKeyNone) {
             break;
         }
@@ -538,7 +538,7 @@ CommandReadChains(
                        "The program has ended.  Reading everything once more, "
                        "for the call tree ...");
     Run->LastLook = CommandReadLiveClock(Run->Context.Rtl, 1000);
-    Status = LiveReadAllChains(Live,
+    Status = LiveChainsReadAll(Live,
                                CommandShowEndProgress,
                                Run,
                                &Run->View.IsQuitting);

@@ -788,7 +788,7 @@ CommandEndOutliers(
     ULONG Code;
     NTSTATUS Status;
 
-    FunctionShortenFunctions(&Outliers->Functions);
+    FunctionGiveShortNames(&Outliers->Functions);
     Status = SumListSeenFunctions(Outliers);
     if (!NT_SUCCESS(Status)) {
         goto Failed;
@@ -879,7 +879,7 @@ CommandRunOutliers(
         return READER_EXIT_FAILURE;
     }
 
-    ExitCode = CommandEndOutliers(Outliers, SumReadOutliers(Outliers));
+    ExitCode = CommandEndOutliers(Outliers, SumOutliersRead(Outliers));
 
     if ((Options->Given & READER_OPTION_VERBOSE) != 0) {
         Cost.NumberOfRecords = Outliers->Reading.NumberOfRecords;

@@ -655,7 +655,7 @@ CommandReplayPutInstant(
     const CHAR *Name;
     ULONG Length;
 
-    Name = SessionNameInstant(Action, &Length);
+    Name = SessionControlNameInstant(Action, &Length);
     if (Replay->Options->Format == ReaderFormatText) {
 
         CommandReplayPutTime(Replay, Action->Timestamp);
@@ -691,7 +691,7 @@ CommandReplayPutInstant(
     }
 
     SessionPutProcess(Output, &Replay->Session, Instant->Process);
-    OutputPutString(Output, SessionDescribeAction(Action->Kind));
+    OutputPutString(Output, SessionControlDescribeAction(Action->Kind));
     OutputPutNothing(Output);
     OutputPutNothing(Output);
     OutputPutNothing(Output);
@@ -813,10 +813,10 @@ CommandReplayPutInstants(
 
     while (NT_SUCCESS(Status) && Replay->Rows < Replay->Options->Limit) {
 
-        Line.Instant = SessionFindInstant(&Replay->Session,
-                                          Replay->Options,
-                                          &Replay->Instant,
-                                          Timestamp);
+        Line.Instant = SessionControlFindInstant(&Replay->Session,
+                                                 Replay->Options,
+                                                 &Replay->Instant,
+                                                 Timestamp);
         if (Line.Instant == NULL) {
             break;
         }

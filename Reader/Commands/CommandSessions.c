@@ -193,7 +193,7 @@ CommandVisitSession(
     }
 
     Row = &Sessions->Rows[Sessions->NumberOfRows];
-    Status = SessionCopyName(Allocator, Name, &Row->Directory);
+    Status = SessionNameCopy(Allocator, Name, &Row->Directory);
     if (NT_SUCCESS(Status)) {
         Row->Parent = READER_NONE;
         Sessions->NumberOfRows += 1;

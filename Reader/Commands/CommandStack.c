@@ -955,7 +955,7 @@ CommandPutStack(
     READER_OUTPUT Output;
     NTSTATUS Status;
 
-    FunctionShortenFunctions(&Stack->Functions);
+    FunctionGiveShortNames(&Stack->Functions);
     OutputBeginDocument(&Output,
                         Stack->Session.Context->Output,
                         Stack->Options->Format,

@@ -503,7 +503,7 @@ CommandPutThreads(
                         "threads",
                         FALSE);
     Output.HasProcesses = Session->NumberOfProcesses > 1;
-    FunctionShortenFunctions(&Table->Functions);
+    FunctionGiveShortNames(&Table->Functions);
     OutputBeginTable(&Output, &ReaderThreadTable, When);
     for (Index = 0; Index < Count && Index < Table->Options->Limit; Index++) {
         CommandPutThreadRow(&Output, Table, Order[Index], WallTicks);

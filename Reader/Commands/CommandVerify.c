@@ -279,7 +279,7 @@ CommandVerifyTree(
                           Tree.NumberBad,
                           Tree.FirstProblem.FileOffset);
             CommandBeginClause(Verdict);
-            SessionDescribeTreeProblem(&Tree, &Verdict->Result);
+            SessionTreeStoreDescribeProblem(&Tree, &Verdict->Result);
         }
 
         if (!Tree.IsLive && (Store->Header->Generation & 1) != 0) {

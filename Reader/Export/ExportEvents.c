@@ -860,10 +860,10 @@ ExportPutInstants(
 
     while (!ExportHasFailed(Events)) {
 
-        Instant = SessionFindInstant(&Export->Session,
-                                     Export->Options,
-                                     &Events->NextInstant,
-                                     Timestamp);
+        Instant = SessionControlFindInstant(&Export->Session,
+                                            Export->Options,
+                                            &Events->NextInstant,
+                                            Timestamp);
         if (Instant == NULL) {
             break;
         }
@@ -886,7 +886,7 @@ ExportPutInstants(
         }
 
         ExportSetEventTime(Events, Action->Timestamp);
-        Name = SessionNameInstant(Action, &Length);
+        Name = SessionControlNameInstant(Action, &Length);
         Events->Format->Instant(Events,
                                 Track,
                                 Instant->Process,

@@ -385,10 +385,10 @@ ExportPutHtmlInstants(
     RtlWriteText(Writer, ",\n\"marks\":[");
     for (;; Index++) {
 
-        Instant = SessionFindInstant(Session,
-                                     Html->Export->Options,
-                                     &Index,
-                                     Range->End);
+        Instant = SessionControlFindInstant(Session,
+                                            Html->Export->Options,
+                                            &Index,
+                                            Range->End);
         if (Instant == NULL) {
             break;
         }
@@ -400,7 +400,7 @@ ExportPutHtmlInstants(
             continue;
         }
 
-        Name = SessionNameInstant(Action, &Length);
+        Name = SessionControlNameInstant(Action, &Length);
         RtlWriteText(
             Writer,
             "%s[%llu,%u,%u,",

@@ -637,7 +637,7 @@ FunctionRaiseLevel(
 
 _Use_decl_annotations_
 VOID
-FunctionShortenFunctions(
+FunctionGiveShortNames(
     PREADER_FUNCTIONS Functions
     )
 {

@@ -61,7 +61,7 @@ typedef struct _READER_FUNCTIONS {
     ULONGLONG FilterMicroseconds;   // that this took
     READER_MAP ShortNames;          // hash of a short name to its function
     READER_MAP LongerNames;         // of one that has its parameters
-    ULONG NumberOfShortened;        // by FunctionShortenFunctions
+    ULONG NumberOfShortened;        // by FunctionGiveShortNames
     struct _READER_FUNCTIONS *Peer; // what is shown beside these, or NULL
     BOOLEAN IsQuiet;                // the caller warns of missing symbols
 } READER_FUNCTIONS;
@@ -121,7 +121,7 @@ FunctionMarkApart(
 //
 
 VOID
-FunctionShortenFunctions(
+FunctionGiveShortNames(
     _Inout_ PREADER_FUNCTIONS Functions
     );
 

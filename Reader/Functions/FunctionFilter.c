@@ -984,7 +984,7 @@ FunctionFilterFunctions(
     PCRTL Rtl = Functions->Session->Context->Rtl;
     ULONGLONG Start = 0;
 
-    FunctionShortenFunctions(Functions);
+    FunctionGiveShortNames(Functions);
     if (Functions->NumberOfDecided == Functions->NumberOfFunctions) {
         return;
     }

@@ -328,7 +328,7 @@ LiveLeaveChain(
 
 _Use_decl_annotations_
 VOID
-LiveTakeClosedChains(
+LiveChainsTakeClosed(
     PREADER_LIVE_CHAINS Chains,
     BOOLEAN HasTimes
     )
@@ -437,7 +437,7 @@ LiveAddDoneTrees(
 
 _Use_decl_annotations_
 NTSTATUS
-LiveReadChainTrees(
+LiveChainsReadTrees(
     PREADER_LIVE Live
     )
 {
@@ -560,7 +560,7 @@ LiveReadChainTreesOfThread(
 
 _Use_decl_annotations_
 NTSTATUS
-LiveReadAllChains(
+LiveChainsReadAll(
     PREADER_LIVE Live,
     PREADER_WAIT Progress,
     PVOID ProgressContext,

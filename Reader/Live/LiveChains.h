@@ -100,7 +100,7 @@ LiveLeaveChain(
 //
 
 VOID
-LiveTakeClosedChains(
+LiveChainsTakeClosed(
     _Inout_ PREADER_LIVE_CHAINS Chains,
     _In_ BOOLEAN HasTimes
     );
@@ -135,7 +135,7 @@ LiveAddDoneTrees(
 
 _Must_inspect_result_
 NTSTATUS
-LiveReadChainTrees(
+LiveChainsReadTrees(
     _Inout_ PREADER_LIVE Live
     );
 
@@ -149,7 +149,7 @@ LiveReadChainTrees(
 
 _Must_inspect_result_
 NTSTATUS
-LiveReadAllChains(
+LiveChainsReadAll(
     _Inout_ PREADER_LIVE Live,
     _In_ PREADER_WAIT Progress,
     _In_ PVOID ProgressContext,

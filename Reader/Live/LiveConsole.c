@@ -652,7 +652,7 @@ LiveTranslateKey(
 
 _Use_decl_annotations_
 READER_KEY
-LiveReadKey(
+LiveConsoleReadKey(
     PREADER_CONSOLE Console,
     PULONG Character
     )

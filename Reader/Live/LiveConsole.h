@@ -203,7 +203,7 @@ LiveShowScreen(
 //
 
 READER_KEY
-LiveReadKey(
+LiveConsoleReadKey(
     _Inout_ PREADER_CONSOLE Console,
     _Out_ PULONG Character
     );

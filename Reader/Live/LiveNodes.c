@@ -270,7 +270,7 @@ LiveMakeNodes(
 
     Model->NumberOfNodes = 0;
     if (!Chains->IsWhole) {
-        Status = LiveReadChainTrees(Live);
+        Status = LiveChainsReadTrees(Live);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }

@@ -841,7 +841,7 @@ LiveReadThreads(
                 continue;
             }
 
-            Status = LiveReadLiveTrees(Live, Live->Threads[Index]);
+            Status = LiveTreeReadAll(Live, Live->Threads[Index]);
             if (!NT_SUCCESS(Status)) {
                 LiveEndLiveThread(Live, Index, Status);
             }

@@ -161,7 +161,7 @@ LiveTakeClosed(
     }
 
     if (Live->Chains.IsOn) {
-        LiveTakeClosedChains(&Live->Chains, HasTimes);
+        LiveChainsTakeClosed(&Live->Chains, HasTimes);
     }
 }
 

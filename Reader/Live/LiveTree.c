@@ -180,7 +180,7 @@ LiveForgetCleared(
 
 _Use_decl_annotations_
 NTSTATUS
-LiveReadLiveTrees(
+LiveTreeReadAll(
     PREADER_LIVE Live,
     PREADER_LIVE_THREAD Thread
     )

@@ -21,7 +21,7 @@ Abstract:
 
 _Must_inspect_result_
 NTSTATUS
-LiveReadLiveTrees(
+LiveTreeReadAll(
     _Inout_ PREADER_LIVE Live,
     _Inout_ PREADER_LIVE_THREAD Thread
     );

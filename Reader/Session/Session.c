@@ -1064,7 +1064,7 @@ SessionAdmitStores(
         }
     }
 
-    SessionFindApart(Session);
+    SessionTreeStoreFindApart(Session);
     SessionPoolAnchors(Session);
     Status = SessionReadControl(Session);
 

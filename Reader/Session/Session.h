@@ -200,7 +200,7 @@ typedef struct _READER_SESSION {
     BOOLEAN ShowsAside;             // SessionIsAside
     BOOLEAN HasOther;               // one of them had no room for a function
     BOOLEAN IsAll;                  // --all: clears count for nothing
-    BOOLEAN AreNamesShort;          // --names: FunctionShortenFunctions
+    BOOLEAN AreNamesShort;          // --names: FunctionGiveShortNames
     PREADER_ACTION Actions;         // of all processes, in the order of time
     ULONG NumberOfActions;
     ULONG CapacityOfActions;

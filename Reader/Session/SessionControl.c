@@ -659,7 +659,7 @@ SessionWarnOfControl(
 
 _Use_decl_annotations_
 ULONG
-SessionFindPause(
+SessionControlFindPause(
     PCREADER_CONTROL Control,
     ULONGLONG Timestamp
     )
@@ -683,7 +683,7 @@ SessionFindPause(
 
 _Use_decl_annotations_
 PCSZ
-SessionDescribeAction(
+SessionControlDescribeAction(
     ULONG Kind
     )
 {
@@ -725,7 +725,7 @@ SessionFirstInstant(
 
 _Use_decl_annotations_
 PCREADER_ACTION
-SessionFindInstant(
+SessionControlFindInstant(
     const READER_SESSION *Session,
     PCREADER_OPTIONS Options,
     PULONG Index,
@@ -756,7 +756,7 @@ SessionFindInstant(
 
 _Use_decl_annotations_
 const CHAR *
-SessionNameInstant(
+SessionControlNameInstant(
     PCTRACE_CONTROL_ACTION Action,
     PULONG LengthInBytes
     )

@@ -91,7 +91,7 @@ SessionWarnOfControl(
 //
 
 ULONG
-SessionFindPause(
+SessionControlFindPause(
     _In_ PCREADER_CONTROL Control,
     _In_ ULONGLONG Timestamp
     );
@@ -101,15 +101,16 @@ SessionFindPause(
 //
 
 PCSZ
-SessionDescribeAction(
+SessionControlDescribeAction(
     _In_ ULONG Kind
     );
 
 //
 // The instants that are shown between calls: marks, and starts, stops and
 // clears.  SessionFirstInstant gives the index of the first action from a time
-// on; SessionFindInstant the first instant from an action on, up to a time
-// (Options: of a thread that is selected, or of none); NULL: there is none.
+// on; SessionControlFindInstant the first instant from an action on, up to a
+// time (Options: of a thread that is selected, or of none); NULL: there is
+// none.
 //
 
 struct _READER_OPTIONS;
@@ -134,7 +135,7 @@ SessionFirstInstant(
 //
 
 PCREADER_ACTION
-SessionFindInstant(
+SessionControlFindInstant(
     _In_ const READER_SESSION *Session,
     _In_ const struct _READER_OPTIONS *Options,
     _Inout_ PULONG Index,
@@ -146,7 +147,7 @@ SessionFindInstant(
 //
 
 const CHAR *
-SessionNameInstant(
+SessionControlNameInstant(
     _In_ PCTRACE_CONTROL_ACTION Action,
     _Out_ PULONG LengthInBytes
     );

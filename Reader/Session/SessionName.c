@@ -71,7 +71,7 @@ SessionAdmitName(
 
 _Use_decl_annotations_
 NTSTATUS
-SessionCopyName(
+SessionNameCopy(
     PCALLOCATOR Allocator,
     PCUNICODE_STRING Name,
     PUNICODE_STRING Copy

@@ -54,7 +54,7 @@ SessionAdmitName(
 
 _Must_inspect_result_
 NTSTATUS
-SessionCopyName(
+SessionNameCopy(
     _In_ PCALLOCATOR Allocator,
     _In_ PCUNICODE_STRING Name,
     _Out_ PUNICODE_STRING Copy

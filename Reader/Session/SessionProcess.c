@@ -211,7 +211,7 @@ SessionAddDirectory(
     }
 
     Directory = &Session->Directories[Session->NumberOfDirectories];
-    Status = SessionCopyName(Allocator, Name, &Directory->Name);
+    Status = SessionNameCopy(Allocator, Name, &Directory->Name);
     if (NT_SUCCESS(Status)) {
         Directory->Process = READER_NONE;
         Session->NumberOfDirectories += 1;
@@ -571,7 +571,7 @@ SessionIsParent(
 
 _Use_decl_annotations_
 ULONG
-SessionFindParent(
+SessionProcessFindParent(
     const READER_SESSION *Session,
     ULONG Process
     )
@@ -627,7 +627,7 @@ SessionFindRun(
          Parent != READER_NONE && Step < Session->NumberOfProcesses;
          Step++) {
         Process = Parent;
-        Parent = SessionFindParent(Session, Process);
+        Parent = SessionProcessFindParent(Session, Process);
     }
 
     return Process;

@@ -149,7 +149,7 @@ SessionIsParent(
 //
 
 ULONG
-SessionFindParent(
+SessionProcessFindParent(
     _In_ const READER_SESSION *Session,
     _In_ ULONG Process
     );

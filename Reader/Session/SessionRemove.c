@@ -110,7 +110,7 @@ SessionKeep(
     Removal->Reason = Reason;
     Removal->Status = Status;
     return Entry == NULL ? STATUS_SUCCESS
-                         : SessionCopyName(Remover->Context->Allocator,
+                         : SessionNameCopy(Remover->Context->Allocator,
                                            Entry,
                                            &Removal->Entry);
 }
@@ -332,7 +332,7 @@ SessionVisitFile(
 
     File = &Remover->Files[Remover->NumberOfFiles];
     File->Handle = NULL;
-    Status = SessionCopyName(Allocator, Name, &File->Name);
+    Status = SessionNameCopy(Allocator, Name, &File->Name);
     if (NT_SUCCESS(Status)) {
         Remover->NumberOfFiles += 1;
         Remover->Removal->Bytes += (ULONGLONG)Entry->EndOfFile.QuadPart;

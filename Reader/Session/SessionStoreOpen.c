@@ -43,7 +43,7 @@ SessionOpenSessionStore(
 
 _Use_decl_annotations_
 NTSTATUS
-SessionNameIndex(
+SessionComposeIndexName(
     PREADER_SESSION Session,
     PCREADER_STORE Store,
     PUNICODE_STRING NtPath

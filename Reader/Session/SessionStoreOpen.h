@@ -34,7 +34,7 @@ SessionOpenSessionStore(
 
 _Must_inspect_result_
 NTSTATUS
-SessionNameIndex(
+SessionComposeIndexName(
     _Inout_ PREADER_SESSION Session,
     _In_ PCREADER_STORE Store,
     _Out_ PUNICODE_STRING NtPath

@@ -544,7 +544,7 @@ Again:
 
 _Use_decl_annotations_
 VOID
-SessionDescribeTreeProblem(
+SessionTreeStoreDescribeProblem(
     PCCORE_TREE Tree,
     PRTL_WRITER Writer
     )
@@ -632,7 +632,7 @@ SessionIsBefore(
 
 _Use_decl_annotations_
 VOID
-SessionFindApart(
+SessionTreeStoreFindApart(
     PREADER_SESSION Session
     )
 {

@@ -39,7 +39,7 @@ SessionReadTreeStore(
 //
 
 VOID
-SessionDescribeTreeProblem(
+SessionTreeStoreDescribeProblem(
     _In_ PCCORE_TREE Tree,
     _Inout_ PRTL_WRITER Writer
     );
@@ -90,7 +90,7 @@ SessionRequireCalls(
 //
 
 VOID
-SessionFindApart(
+SessionTreeStoreFindApart(
     _Inout_ PREADER_SESSION Session
     );
 

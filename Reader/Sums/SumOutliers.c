@@ -1140,7 +1140,7 @@ SumRundownOutliers(
 
 _Use_decl_annotations_
 ULONG
-SumReadOutliers(
+SumOutliersRead(
     PREADER_OUTLIERS Outliers
     )
 {

@@ -201,7 +201,7 @@ SumRundownOutliers(
 //
 
 ULONG
-SumReadOutliers(
+SumOutliersRead(
     _Inout_ PREADER_OUTLIERS Outliers
     );
 

@@ -584,7 +584,7 @@ SumFilterTree(
     PREADER_NODE Node;
     ULONG Index;
 
-    FunctionShortenFunctions(Tree->Functions);
+    FunctionGiveShortNames(Tree->Functions);
     if (Filter == NULL && MinimumTicks == 0) {
         return;
     }

@@ -99,7 +99,7 @@ LiveShowScreen(
 //
 
 READER_KEY
-LiveReadKey(
+LiveConsoleReadKey(
     PREADER_CONSOLE Console,
     PULONG Character
     )

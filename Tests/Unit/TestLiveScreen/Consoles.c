@@ -399,7 +399,7 @@ TestKeys(
     ULONG Character;
 
     TestConsole.NumberOfInputs = 0;
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyNone);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyNone);
     TestPutInput('S', 's', TRUE, 1);
     TestPutInput('S', 's', FALSE, 1);
     TestPutInput(VK_SHIFT, 0, TRUE, 1);
@@ -411,15 +411,15 @@ TestKeys(
     TestConsole.NumberOfInputs += 1;
     TestConsole.Input[TestConsole.NumberOfInputs].EventType = FOCUS_EVENT;
     TestConsole.NumberOfInputs += 1;
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyCharacter);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyCharacter);
     TEST_EQUAL(Character, 's');
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyDown);
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyDown);
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyDown);
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyEnter);
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyStop);
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyResize);
-    TEST_EQUAL(LiveReadKey(Console, &Character), ReaderKeyNone);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyDown);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyDown);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyDown);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyEnter);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyStop);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyResize);
+    TEST_EQUAL(LiveConsoleReadKey(Console, &Character), ReaderKeyNone);
 }
 
 
@@ -509,7 +509,7 @@ TestConsoles(
         // Ctrl+Break came when the handler was set; it stays.
         //
 
-        TEST_EQUAL(LiveReadKey(&Console, &Character), ReaderKeyStop);
+        TEST_EQUAL(LiveConsoleReadKey(&Console, &Character), ReaderKeyStop);
         TestRtl->NtClose(Console.StopEvent);
         Console.StopEvent = NULL;
         TestKeys(&Console);
