@@ -11,7 +11,6 @@ Abstract:
 
 --*/
 
-#include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
 #include "CallRead.h"
 #include "CallWalk.h"
@@ -187,51 +186,4 @@ CallWalkThreads(
     CallRundownTally(&Walk->Tally);
     CallRundownTally(&Walk->Before);
     return ExitCode;
-}
-
-
-_Use_decl_annotations_
-VOID
-CallQueryStoredBytes(
-    PCREADER_STORE Store,
-    PULONGLONG Bytes,
-    PULONGLONG Lost
-    )
-{
-    PCTRACE_STORE_HEADER Header = Store->Header;
-
-    *Bytes = Store->IsTree ? Store->FileSize : Store->EndOfRecords;
-    if (Header->RingSizeInBytes != 0 &&
-        *Bytes > Header->RingFileOffset + Header->RingSizeInBytes) {
-        *Bytes = Header->RingFileOffset + Header->RingSizeInBytes;
-    }
-
-    *Lost = READER_EVENTS_LOST(Header) + Header->NumberOfEventsReentered;
-}
-
-
-_Use_decl_annotations_
-BOOLEAN
-CallCheckSortKey(
-    PCREADER_CONTEXT Context,
-    PCREADER_OPTIONS Options,
-    PCSZ Command
-    )
-{
-    switch (Options->SortKey) {
-
-    case ReaderSortAverage:
-    case ReaderSortMinimum:
-    case ReaderSortMaximum:
-        RtlWriteText(Context->Errors,
-                     "TraceReader: %s: --sort takes total, self, calls or "
-                     "name here (see TraceReader %s --help)\n",
-                     Command,
-                     Command);
-        RtlFlushWriter(Context->Errors);
-        return FALSE;
-
-    default:
-        return TRUE;
-    }
 }

@@ -71,30 +71,4 @@ CallWalkThreads(
     _Inout_ PREADER_WALK Walk
     );
 
-//
-// Says how many bytes a store's file has, header and records, and how many
-// events it lacks.
-// Lost: how many events were lost.
-//
-
-VOID
-CallQueryStoredBytes(
-    _In_ PCREADER_STORE Store,
-    _Out_ PULONGLONG Bytes,
-    _Out_ PULONGLONG Lost
-    );
-
-//
-// Looks whether there is such a column. FALSE if --sort names a key that
-// threads and modules have not; that has been written.
-//
-
-_Success_(return != FALSE)
-BOOLEAN
-CallCheckSortKey(
-    _In_ PCREADER_CONTEXT Context,
-    _In_ PCREADER_OPTIONS Options,
-    _In_z_ PCSZ Command
-    );
-
 #endif // TRACER_CALL_WALK_H

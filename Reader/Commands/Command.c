@@ -240,6 +240,32 @@ CommandBeginCommand(
 }
 
 _Use_decl_annotations_
+BOOLEAN
+CommandCheckSortKey(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options,
+    PCSZ Command
+    )
+{
+    switch (Options->SortKey) {
+
+    case ReaderSortAverage:
+    case ReaderSortMinimum:
+    case ReaderSortMaximum:
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: --sort takes total, self, calls or "
+                     "name here (see TraceReader %s --help)\n",
+                     Command,
+                     Command);
+        RtlFlushWriter(Context->Errors);
+        return FALSE;
+
+    default:
+        return TRUE;
+    }
+}
+
+_Use_decl_annotations_
 VOID
 CommandCloseCommandSession(
     PREADER_SESSION Session

@@ -188,6 +188,19 @@ CommandBeginCommand(
     );
 
 //
+// Looks whether there is such a column. FALSE if --sort names a key that
+// threads and modules have not; that has been written.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+CommandCheckSortKey(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options,
+    _In_z_ PCSZ Command
+    );
+
+//
 // The commands: Command<Name>.c.
 //
 

@@ -391,7 +391,7 @@ CommandDescribeModuleStores(
             Modules->Rows[Store->Modules[Module]].NumberOfStores += 1;
         }
 
-        CallQueryStoredBytes(Store, &Bytes, &Lost);
+        SessionQueryStoredBytes(Store, &Bytes, &Lost);
         Row = &Modules->Rows[Store->Module];
         Row->NumberOfStores += 1;
         Row->Bytes += Bytes;
@@ -462,7 +462,7 @@ CommandModules(
     READER_MODULES Modules;
     ULONG ExitCode;
 
-    if (!CallCheckSortKey(Context, Options, "modules")) {
+    if (!CommandCheckSortKey(Context, Options, "modules")) {
         return READER_EXIT_FAILURE;
     }
 

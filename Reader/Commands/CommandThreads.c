@@ -544,7 +544,7 @@ CommandDescribeThreadStores(
              Store != READER_NONE;
              Store = Session->Stores[Store]->NextInThread) {
 
-            CallQueryStoredBytes(Session->Stores[Store], &Bytes, &Lost);
+            SessionQueryStoredBytes(Session->Stores[Store], &Bytes, &Lost);
             Row->NumberOfStores += 1;
             Row->Bytes += Bytes;
             if (!SessionIsAside(Session, Session->Stores[Store])) {
@@ -620,7 +620,7 @@ CommandThreads(
     READER_THREAD_TABLE Table;
     ULONG ExitCode;
 
-    if (!CallCheckSortKey(Context, Options, "threads")) {
+    if (!CommandCheckSortKey(Context, Options, "threads")) {
         return READER_EXIT_FAILURE;
     }
 

@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "SessionControl.h"
 #include "SessionDescribe.h"
 #include "SessionProcess.h"
 #include "SessionTreeStore.h"
@@ -744,4 +745,24 @@ SessionPutProcessCpu(
     } else {
         OutputPutNothing(Output);
     }
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionQueryStoredBytes(
+    PCREADER_STORE Store,
+    PULONGLONG Bytes,
+    PULONGLONG Lost
+    )
+{
+    PCTRACE_STORE_HEADER Header = Store->Header;
+
+    *Bytes = Store->IsTree ? Store->FileSize : Store->EndOfRecords;
+    if (Header->RingSizeInBytes != 0 &&
+        *Bytes > Header->RingFileOffset + Header->RingSizeInBytes) {
+        *Bytes = Header->RingFileOffset + Header->RingSizeInBytes;
+    }
+
+    *Lost = READER_EVENTS_LOST(Header) + Header->NumberOfEventsReentered;
 }

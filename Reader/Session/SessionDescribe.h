@@ -185,4 +185,17 @@ SessionCountRecords(
     _In_ PCREADER_OPTIONS Options
     );
 
+//
+// Says how many bytes a store's file has, header and records, and how many
+// events it lacks.
+// Lost: how many events were lost.
+//
+
+VOID
+SessionQueryStoredBytes(
+    _In_ PCREADER_STORE Store,
+    _Out_ PULONGLONG Bytes,
+    _Out_ PULONGLONG Lost
+    );
+
 #endif // TRACER_SESSION_DESCRIBE_H
