@@ -80,21 +80,6 @@ CoreAlignOnLine(
 
 _Use_decl_annotations_
 VOID
-CoreInitializeSites(
-    PCORE_SITES Sites,
-    PCALLOCATOR Allocator
-    )
-{
-    Sites->Allocator = Allocator;
-    Sites->Memory = NULL;
-    Sites->Slots = NULL;
-    Sites->Capacity = 0;
-    Sites->Count = 0;
-}
-
-
-_Use_decl_annotations_
-VOID
 CoreRundownSites(
     PCORE_SITES Sites
     )

@@ -41,7 +41,7 @@ typedef CORE_SITE *PCORE_SITE;
 typedef const CORE_SITE *PCCORE_SITE;
 
 //
-// The sites of one module.
+// The sites of one module.  One with an allocator, and zeroes else, is empty.
 //
 
 typedef struct _CORE_SITES {
@@ -52,16 +52,6 @@ typedef struct _CORE_SITES {
     ULONG Count;
 } CORE_SITES;
 typedef CORE_SITES *PCORE_SITES;
-
-//
-// Makes an empty table of sites.
-//
-
-VOID
-CoreInitializeSites(
-    _Out_ PCORE_SITES Sites,
-    _In_ PCALLOCATOR Allocator
-    );
 
 //
 // Frees a table.

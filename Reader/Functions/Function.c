@@ -84,12 +84,12 @@ FunctionLoadModuleImage(
     }
 
     Module->IsImageTried = TRUE;
-    Status = SymbolCreateSymbolsFrom(Session->Context->Rtl,
-                                     Session->Context->Allocator,
-                                     Module->Header,
-                                     Session->SymbolPath,
-                                     &Module->Symbols,
-                                     &Module->SymbolError);
+    Status = SymbolCreateSymbols(Session->Context->Rtl,
+                                 Session->Context->Allocator,
+                                 Module->Header,
+                                 Session->SymbolPath,
+                                 &Module->Symbols,
+                                 &Module->SymbolError);
     if (!NT_SUCCESS(Status)) {
         Module->Symbols = NULL;
     }

@@ -16,7 +16,7 @@ Abstract:
 
 _Use_decl_annotations_
 NTSTATUS
-SymbolCreateSymbolsFrom(
+SymbolCreateSymbols(
     PCRTL Rtl,
     PCALLOCATOR Allocator,
     PCTRACE_STORE_HEADER Header,
@@ -74,24 +74,6 @@ SymbolCreateSymbolsFrom(
 
     *SymbolsPointer = Symbols;
     return STATUS_SUCCESS;
-}
-
-_Use_decl_annotations_
-NTSTATUS
-SymbolCreateSymbols(
-    PCRTL Rtl,
-    PCALLOCATOR Allocator,
-    PCTRACE_STORE_HEADER Header,
-    PREADER_SYMBOLS *SymbolsPointer,
-    PRTL_ERROR Error
-    )
-{
-    return SymbolCreateSymbolsFrom(Rtl,
-                                   Allocator,
-                                   Header,
-                                   NULL,
-                                   SymbolsPointer,
-                                   Error);
 }
 
 _Use_decl_annotations_

@@ -61,24 +61,10 @@ typedef READER_SYMBOL *PREADER_SYMBOL;
 #define READER_MAXIMUM_FOLDED 64
 
 //
-// Creates the symbols of the module that Header names, without folders of
-// --symbols. This succeeds even when nothing can be found (the source is then
-// None and Error, if not NULL, says why: image missing, image of another
-// build, damaged...); it fails only for lack of memory.
-//
-
-_Must_inspect_result_
-NTSTATUS
-SymbolCreateSymbols(
-    _In_ PCRTL Rtl,
-    _In_ PCALLOCATOR Allocator,
-    _In_ PCTRACE_STORE_HEADER Header,
-    _Outptr_ PREADER_SYMBOLS *Symbols,
-    _Out_opt_ PRTL_ERROR Error
-    );
-
-//
-// Creates the symbols of a traced module as SymbolCreateSymbols does.
+// Creates the symbols of the module that Header names. This succeeds even when
+// nothing can be found (the source is then None and Error, if not NULL, says
+// why: image missing, image of another build, damaged...); it fails only for
+// lack of memory.
 //
 // SymbolPath: folders, separated by semicolons, in which the image (if it is
 // not where the header says) and its PDB are looked for as well, before those
@@ -88,7 +74,7 @@ SymbolCreateSymbols(
 
 _Must_inspect_result_
 NTSTATUS
-SymbolCreateSymbolsFrom(
+SymbolCreateSymbols(
     _In_ PCRTL Rtl,
     _In_ PCALLOCATOR Allocator,
     _In_ PCTRACE_STORE_HEADER Header,

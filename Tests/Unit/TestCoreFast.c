@@ -258,7 +258,7 @@ TestBegin(
                                     TEST_STACK_BASE - TEST_STACK_SIZE));
     Way->Check.ModuleBase = TEST_BASE;
     Way->Check.ModuleSize = TEST_MODULE_SIZE;
-    CoreInitializeSites(&Way->Sites, TestAllocator);
+    Way->Sites.Allocator = TestAllocator;
     Way->Totals.Allocator = TestAllocator;
     Way->Arena = CoreCreateArena(TestAllocator);
     TEST(Way->Arena != NULL);
@@ -958,7 +958,8 @@ TestSiteTable(
     ULONG Index;
     ULONG Wrong = 0;
 
-    CoreInitializeSites(&Sites, TestAllocator);
+    RtlZeroBytes(&Sites, sizeof(Sites));
+    Sites.Allocator = TestAllocator;
     RtlZeroBytes(&Call, sizeof(Call));
     TEST(CoreFindSite(&Sites, 0, TRACE_KIND_ENTER) == NULL);
 

@@ -302,6 +302,7 @@ TestLookUp(
     if (!NT_SUCCESS(SymbolCreateSymbols(TestRtl,
                                         &TestMeasuringAllocator,
                                         &TestHeader,
+                                        NULL,
                                         &Symbols,
                                         &TestError))) {
         return;

@@ -178,7 +178,7 @@ TestPrintNames(
                    TestGetUlong(Bytes + Index + 24 + 64));
     TestAllocator->Free(TestAllocator->Context, Bytes);
 
-    if (!NT_SUCCESS(SymbolCreateSymbolsFrom(
+    if (!NT_SUCCESS(SymbolCreateSymbols(
             TestHasOption("--no-dbghelp") ? &TestRtlWithout : TestRtl,
             TestAllocator,
             &TestHeader,

@@ -308,6 +308,7 @@ TestFakeDbgHelp(
     TEST(NT_SUCCESS(SymbolCreateSymbols(&TestRtlFake,
                                         TestAllocator,
                                         &TestHeader,
+                                        NULL,
                                         &Symbols,
                                         NULL)));
     TestFakeStart = 0x1018;
@@ -346,6 +347,7 @@ TestFakeDbgHelp(
     TEST(NT_SUCCESS(SymbolCreateSymbols(&TestRtlFake,
                                         TestAllocator,
                                         &TestHeader,
+                                        NULL,
                                         &Symbols,
                                         NULL)));
     TestFaultAt = TEST_FAKE_LINE;
@@ -370,6 +372,7 @@ TestFakeDbgHelp(
         TEST(NT_SUCCESS(SymbolCreateSymbols(&TestRtlFake,
                                             TestAllocator,
                                             &TestHeader,
+                                            NULL,
                                             &Symbols,
                                             NULL)));
         TEST(SymbolGetSymbolSource(Symbols) == ReaderSymbolSourceCoff);

@@ -178,6 +178,7 @@ TestOwnImage(
     TEST(NT_SUCCESS(SymbolCreateSymbols(TestRtl,
                                         TestAllocator,
                                         &TestHeader,
+                                        NULL,
                                         &Symbols,
                                         &TestError)));
     TEST(SymbolGetSymbolSource(Symbols) == ReaderSymbolSourcePdb);
@@ -242,6 +243,7 @@ TestOwnImage(
     TEST(NT_SUCCESS(SymbolCreateSymbols(TestRtl,
                                         TestAllocator,
                                         &TestHeader,
+                                        NULL,
                                         &Other,
                                         NULL)));
     TEST(TestFindsName(Other, Rva, Rva, "TestStaticAlpha"));
@@ -259,6 +261,7 @@ TestOwnImage(
     TEST(NT_SUCCESS(SymbolCreateSymbols(TestRtl,
                                         TestAllocator,
                                         &TestHeader,
+                                        NULL,
                                         &Symbols,
                                         NULL)));
     TEST(TestFindsName(Symbols, Rva, Rva, "TestExternalBeta"));
@@ -323,6 +326,7 @@ TestUseDamagedPdb(
     if (!TEST(NT_SUCCESS(SymbolCreateSymbols(TestRtl,
                                              TestAllocator,
                                              &TestHeader,
+                                             NULL,
                                              &Symbols,
                                              &TestError)))) {
         return 0;
@@ -457,6 +461,7 @@ TestSpeedOf(
     TEST(NT_SUCCESS(SymbolCreateSymbols(Rtl,
                                         TestAllocator,
                                         &TestHeader,
+                                        NULL,
                                         &Symbols,
                                         NULL)));
     RtlReadClocks(TestRtl, &Loaded);

@@ -31,6 +31,7 @@ TestSourceIs(
     if (!NT_SUCCESS(SymbolCreateSymbols(Rtl,
                                         &TestCountingAllocator,
                                         Header,
+                                        NULL,
                                         &Symbols,
                                         &TestError))) {
         return FALSE;
@@ -110,6 +111,7 @@ TestFiles(
     TEST(NT_SUCCESS(SymbolCreateSymbols(&TestRtlWithout,
                                         TestAllocator,
                                         &TestHeader,
+                                        NULL,
                                         &Symbols,
                                         NULL)));
     TEST(TestFindsName(Symbols, 0x1013, 0x1010, "short"));
@@ -195,6 +197,7 @@ TestFiles(
         Status = SymbolCreateSymbols(&TestRtlWithout,
                                      &TestCountingAllocator,
                                      &TestHeader,
+                                     NULL,
                                      &Symbols,
                                      &TestError);
         if (NT_SUCCESS(Status)) {
