@@ -311,6 +311,7 @@ CallNextHeldEvent(
 
             Status = FunctionFindFunction(Rules->Functions,
                                           Taken.Site,
+                                          FALSE,
                                           &Event->Function);
             if (!NT_SUCCESS(Status)) {
                 return Status;

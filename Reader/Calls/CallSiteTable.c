@@ -209,16 +209,15 @@ CallAddSiteToTally(
     ULONG Function = 0;
     ULONG Index = 0;
     BOOLEAN IsWatched = FALSE;
-    BOOLEAN IsQuiet;
     NTSTATUS Status;
 
     BaseAcquireLock(Tally->Lock);
     Status = CallDescribeCall(Session, Call);
     if (NT_SUCCESS(Status) && IsEntry) {
-        IsQuiet = Functions->IsQuiet;
-        Functions->IsQuiet = IsQuiet || Tally->IsSilent;
-        Status = FunctionFindFunction(Functions, Call->Site, &Function);
-        Functions->IsQuiet = IsQuiet;
+        Status = FunctionFindFunction(Functions,
+                                      Call->Site,
+                                      Tally->IsSilent,
+                                      &Function);
 
         //
         // The name of a chain's function is asked for when the chain is new.

@@ -84,6 +84,7 @@ CallVisitStore(
             Functions,
             ((ULONGLONG)Module << 32) |
                 (This->IsOther ? READER_OTHER_RVA : This->Rva),
+            FALSE,
             &Place->Function);
         if (!NT_SUCCESS(Status)) {
             goto End;

@@ -295,10 +295,8 @@ CommandCompareEdges(
                                  Edges->Options->SortKey);
     if (Order == 0 && One->Function != READER_NONE &&
         Other->Function != READER_NONE) {
-        Order = BaseCompareText(Functions[One->Function].Name,
-                                Functions[One->Function].NameLength,
-                                Functions[Other->Function].Name,
-                                Functions[Other->Function].NameLength);
+        Order = FunctionCompareNames(&Functions[One->Function],
+                                     &Functions[Other->Function]);
     }
 
     if (Order == 0 && First != Second) {

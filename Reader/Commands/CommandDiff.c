@@ -565,10 +565,7 @@ CommandCompareDiffRows(
 
     FirstFunction = &One->Side->Functions.Functions[One->Function];
     SecondFunction = &Other->Side->Functions.Functions[Other->Function];
-    Order = BaseCompareText(FirstFunction->Name,
-                            FirstFunction->NameLength,
-                            SecondFunction->Name,
-                            SecondFunction->NameLength);
+    Order = FunctionCompareNames(FirstFunction, SecondFunction);
     if (Order == 0 && First != Second) {
         Order = First < Second ? -1 : 1;
     }

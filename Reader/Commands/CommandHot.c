@@ -140,10 +140,7 @@ CommandCompareHotRows(
         return Hot->Rows[First].Probe > Hot->Rows[Second].Probe ? -1 : 1;
     }
 
-    Order = BaseCompareText(FirstFunction->Name,
-                            FirstFunction->NameLength,
-                            SecondFunction->Name,
-                            SecondFunction->NameLength);
+    Order = FunctionCompareNames(FirstFunction, SecondFunction);
     if (Order == 0 && First != Second) {
         Order = First < Second ? -1 : 1;
     }

@@ -349,10 +349,7 @@ CommandCompareReportRows(
                                  &Report->Statistics[Second],
                                  Report->Options->SortKey);
     if (Order == 0) {
-        Order = BaseCompareText(FirstFunction->Name,
-                                FirstFunction->NameLength,
-                                SecondFunction->Name,
-                                SecondFunction->NameLength);
+        Order = FunctionCompareNames(FirstFunction, SecondFunction);
     }
 
     if (Order == 0) {

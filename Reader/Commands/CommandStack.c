@@ -836,10 +836,7 @@ CommandCompareStackRows(
         return FirstRow->WithCallees > SecondRow->WithCallees ? -1 : 1;
     }
 
-    Order = BaseCompareText(FirstFunction->Name,
-                            FirstFunction->NameLength,
-                            SecondFunction->Name,
-                            SecondFunction->NameLength);
+    Order = FunctionCompareNames(FirstFunction, SecondFunction);
     if (Order == 0 && First != Second) {
         Order = First < Second ? -1 : 1;
     }

@@ -123,7 +123,10 @@ CommandAddStaticRow(
     Row->Frame = Size;
     Row->Saved = Frame->SavedInBytes;
     Row->IsDynamic = Frame->IsDynamic;
-    Status = FunctionFindFunction(&Static->Functions, Start, &Row->Function);
+    Status = FunctionFindFunction(&Static->Functions,
+                                  Start,
+                                  FALSE,
+                                  &Row->Function);
     if (NT_SUCCESS(Status)) {
         Status = BaseAddToMap(&Static->Starts, Start, Static->NumberOfRows);
     }
@@ -213,10 +216,7 @@ CommandCompareStaticRows(
         return FirstRow->Frame > SecondRow->Frame ? -1 : 1;
     }
 
-    Order = BaseCompareText(FirstFunction->Name,
-                            FirstFunction->NameLength,
-                            SecondFunction->Name,
-                            SecondFunction->NameLength);
+    Order = FunctionCompareNames(FirstFunction, SecondFunction);
     if (Order == 0 && First != Second) {
         Order = First < Second ? -1 : 1;
     }

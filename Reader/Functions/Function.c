@@ -676,10 +676,25 @@ FunctionGiveShortNames(
 
 
 _Use_decl_annotations_
+LONG
+FunctionCompareNames(
+    PCREADER_FUNCTION First,
+    PCREADER_FUNCTION Second
+    )
+{
+    return BaseCompareText(First->Name,
+                           First->NameLength,
+                           Second->Name,
+                           Second->NameLength);
+}
+
+
+_Use_decl_annotations_
 NTSTATUS
 FunctionFindFunction(
     PREADER_FUNCTIONS Functions,
     ULONGLONG Site,
+    BOOLEAN IsSilent,
     PULONG Function
     )
 {
@@ -736,7 +751,7 @@ FunctionFindFunction(
         FunctionAddNameToCache(Session, Site, IsFound, &Symbol);
     }
 
-    if (!Functions->IsQuiet) {
+    if (!IsSilent && !Functions->IsQuiet) {
         FunctionWarnOfSymbols(Session, Module);
     }
 

@@ -90,6 +90,8 @@ FunctionRundownFunctions(
 //
 // The index of the function that a site is in.
 // Site: (module index << 32) | RVA.
+// IsSilent: a module without names is not warned of, as where the table
+// IsQuiet.
 //
 
 _Must_inspect_result_
@@ -97,7 +99,19 @@ NTSTATUS
 FunctionFindFunction(
     _Inout_ PREADER_FUNCTIONS Functions,
     _In_ ULONGLONG Site,
+    _In_ BOOLEAN IsSilent,
     _Out_ PULONG Function
+    );
+
+//
+// Compares two functions by their names as they are shown, byte by byte.
+// Returns negative, zero or positive.
+//
+
+LONG
+FunctionCompareNames(
+    _In_ PCREADER_FUNCTION First,
+    _In_ PCREADER_FUNCTION Second
     );
 
 //

@@ -334,7 +334,7 @@ FunctionMatchName(
 
 static
 LONG
-FunctionCompareNames(
+FunctionCompareFullNames(
     _In_ PVOID Context,
     _In_ ULONG First,
     _In_ ULONG Second
@@ -530,7 +530,7 @@ FunctionSuggestNames(
         Count = FunctionFindNearest(Name, IsSeen, NumberSeen, Found);
     }
 
-    BaseSort(Found, Count, FunctionCompareNames, (PVOID)Functions);
+    BaseSort(Found, Count, FunctionCompareFullNames, (PVOID)Functions);
     RtlWriteText(Errors,
                  "TraceReader: %s: no function that was called has the name "
                  "%T, or one that begins with it%s\n",
@@ -647,7 +647,7 @@ FunctionResolveName(
         goto End;
     }
 
-    BaseSort(Found, Count, FunctionCompareNames, (PVOID)Functions);
+    BaseSort(Found, Count, FunctionCompareFullNames, (PVOID)Functions);
     if (!FunctionAreNamesEqual(Functions, Found[0], Found[Count - 1])) {
 
         RtlWriteText(Context->Errors,

@@ -824,6 +824,7 @@ FunctionAddHookSite(
         Status = FunctionFindFunction(
             Exclude->Functions,
             Module | (Form == ReaderHookFormJump ? Rva : Rva + X64_NEAR_SIZE),
+            FALSE,
             &Exclude->List[Exclude->NumberInList]);
         Exclude->NumberInList += NT_SUCCESS(Status);
 
@@ -850,6 +851,7 @@ FunctionAddHookSite(
                 Status = FunctionFindFunction(
                     Exclude->Functions,
                     Module | Scan->Made[Index],
+                    FALSE,
                     &Exclude->List[Exclude->NumberInList]);
                 Exclude->NumberInList += NT_SUCCESS(Status);
             }
@@ -1282,6 +1284,7 @@ FunctionGatherHookRanges(
                             (Information[0] & PE_UNWIND_HANDLER) != 0;
         Status = FunctionFindFunction(Exclude->Functions,
                                       ((ULONGLONG)Module << 32) | First,
+                                      FALSE,
                                       &Range->Owner);
         if (!NT_SUCCESS(Status)) {
             break;

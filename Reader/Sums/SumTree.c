@@ -658,10 +658,7 @@ SumCompareNodes(
                                  &Tree->Nodes[Second].Statistics,
                                  ReaderSortTotal);
     if (Order == 0) {
-        Order = BaseCompareText(FirstFunction->Name,
-                                FirstFunction->NameLength,
-                                SecondFunction->Name,
-                                SecondFunction->NameLength);
+        Order = FunctionCompareNames(FirstFunction, SecondFunction);
     }
 
     if (Order == 0) {
