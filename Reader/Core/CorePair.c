@@ -58,6 +58,39 @@ Abstract:
 #define CORE_STACK_DIFFERENCE(First, Second) ((LONG)((First) - (Second)))
 
 
+//
+// Allocates room for so many stacks and for their order; both or
+// neither, and then both are NULL.
+//
+
+_Must_inspect_result_
+static
+BOOLEAN
+CoreAllocateStacks(
+    _In_ PCALLOCATOR Allocator,
+    _In_ ULONG Capacity,
+    _Outptr_result_maybenull_ PCORE_STACK *Stacks,
+    _Outptr_result_maybenull_ PULONG *Order
+    )
+{
+    *Stacks = (PCORE_STACK)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Capacity * sizeof(CORE_STACK));
+    *Order = (PULONG)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)Capacity * sizeof(ULONG));
+    if (*Stacks != NULL && *Order != NULL) {
+        return TRUE;
+    }
+
+    Allocator->Free(Allocator->Context, *Stacks);
+    Allocator->Free(Allocator->Context, *Order);
+    *Stacks = NULL;
+    *Order = NULL;
+    return FALSE;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 CoreInitializePair(
@@ -87,18 +120,10 @@ CoreInitializePair(
     Pair->IsAfterPause = FALSE;
     Pair->IsFirstAfterPause = FALSE;
     Pair->NumberSearched = 0;
-    Pair->Stacks = (PCORE_STACK)
-        Allocator->Allocate(Allocator->Context,
-                            CORE_FIRST_STACKS * sizeof(CORE_STACK));
-    Pair->Order = (PULONG)
-        Allocator->Allocate(Allocator->Context,
-                            CORE_FIRST_STACKS * sizeof(ULONG));
-
-    if (Pair->Stacks == NULL || Pair->Order == NULL) {
-        Allocator->Free(Allocator->Context, Pair->Stacks);
-        Allocator->Free(Allocator->Context, Pair->Order);
-        Pair->Stacks = NULL;
-        Pair->Order = NULL;
+    if (!CoreAllocateStacks(Allocator,
+                            CORE_FIRST_STACKS,
+                            &Pair->Stacks,
+                            &Pair->Order)) {
         Pair->NumberOfStacks = 0;
         return STATUS_NO_MEMORY;
     }
@@ -167,15 +192,7 @@ CoreRestorePair(
         Capacity *= 2;
     }
 
-    NewStacks = (PCORE_STACK)
-        Allocator->Allocate(Allocator->Context,
-                            (SIZE_T)Capacity * sizeof(CORE_STACK));
-    NewOrder = (PULONG)
-        Allocator->Allocate(Allocator->Context,
-                            (SIZE_T)Capacity * sizeof(ULONG));
-    if (NewStacks == NULL || NewOrder == NULL) {
-        Allocator->Free(Allocator->Context, NewStacks);
-        Allocator->Free(Allocator->Context, NewOrder);
+    if (!CoreAllocateStacks(Allocator, Capacity, &NewStacks, &NewOrder)) {
         return STATUS_NO_MEMORY;
     }
 
@@ -294,15 +311,7 @@ CoreAddStack(
         }
 
         Capacity = Pair->CapacityOfStacks * 2;
-        Stacks = (PCORE_STACK)
-            Allocator->Allocate(Allocator->Context,
-                                (SIZE_T)Capacity * sizeof(CORE_STACK));
-        Order = (PULONG)
-            Allocator->Allocate(Allocator->Context,
-                                (SIZE_T)Capacity * sizeof(ULONG));
-        if (Stacks == NULL || Order == NULL) {
-            Allocator->Free(Allocator->Context, Stacks);
-            Allocator->Free(Allocator->Context, Order);
+        if (!CoreAllocateStacks(Allocator, Capacity, &Stacks, &Order)) {
             return STATUS_NO_MEMORY;
         }
 

@@ -83,34 +83,52 @@ ImageReadUnsigned(
     return Value;
 }
 
+//
+// Reads a number in LEB128 without its sign; 0 if the data end in it.
+// Last: its last byte, which has the sign.
+// Shift: how many bits of the value were given.
+//
+
+static
+ULONGLONG
+ImageReadLeb(
+    _Inout_ PREADER_CURSOR Cursor,
+    _Out_ PUCHAR Last,
+    _Out_ PULONG Shift
+    )
+{
+    ULONGLONG Value = 0;
+
+    *Shift = 0;
+    do {
+
+        if (Cursor->Next == Cursor->End) {
+            Cursor->IsBad = TRUE;
+            *Last = 0;
+            return 0;
+        }
+
+        *Last = *Cursor->Next;
+        Cursor->Next += 1;
+        if (*Shift < 64) {
+            Value |= (ULONGLONG)(*Last & 0x7f) << *Shift;
+            *Shift += 7;
+        }
+    } while ((*Last & READER_LEB128_MORE) != 0);
+
+    return Value;
+}
+
 _Use_decl_annotations_
 ULONGLONG
 ImageReadUleb(
     PREADER_CURSOR Cursor
     )
 {
-    ULONGLONG Value = 0;
-    ULONG Shift = 0;
-    UCHAR Byte;
+    UCHAR Last;
+    ULONG Shift;
 
-    for (;;) {
-
-        if (Cursor->Next == Cursor->End) {
-            Cursor->IsBad = TRUE;
-            return 0;
-        }
-
-        Byte = *Cursor->Next;
-        Cursor->Next += 1;
-        if (Shift < 64) {
-            Value |= (ULONGLONG)(Byte & 0x7f) << Shift;
-            Shift += 7;
-        }
-
-        if ((Byte & READER_LEB128_MORE) == 0) {
-            return Value;
-        }
-    }
+    return ImageReadLeb(Cursor, &Last, &Shift);
 }
 
 _Use_decl_annotations_
@@ -119,30 +137,11 @@ ImageReadSleb(
     PREADER_CURSOR Cursor
     )
 {
-    ULONGLONG Value = 0;
-    ULONG Shift = 0;
-    UCHAR Byte;
+    UCHAR Last;
+    ULONG Shift;
+    ULONGLONG Value = ImageReadLeb(Cursor, &Last, &Shift);
 
-    for (;;) {
-
-        if (Cursor->Next == Cursor->End) {
-            Cursor->IsBad = TRUE;
-            return 0;
-        }
-
-        Byte = *Cursor->Next;
-        Cursor->Next += 1;
-        if (Shift < 64) {
-            Value |= (ULONGLONG)(Byte & 0x7f) << Shift;
-            Shift += 7;
-        }
-
-        if ((Byte & READER_LEB128_MORE) == 0) {
-            break;
-        }
-    }
-
-    if ((Byte & READER_LEB128_SIGN) != 0 && Shift < 64) {
+    if ((Last & READER_LEB128_SIGN) != 0 && Shift < 64) {
         Value |= ~0ULL << Shift;
     }
 

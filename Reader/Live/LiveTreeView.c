@@ -389,6 +389,31 @@ LiveWritePercent(
 }
 
 
+//
+// Writes how many calls there were, or their time.
+//
+
+static
+VOID
+LiveWriteSumCell(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCREADER_LIVE_MODEL Model,
+    _In_ BOOLEAN IsTime,
+    _In_ ULONGLONG Sum
+    )
+{
+    if (IsTime) {
+        LiveWriteLiveTime(Writer, Model->Clock, Sum, Model->AreNodesEstimated);
+    } else {
+        LiveWriteLiveNumber(Writer,
+                            Sum,
+                            Model->AreNodesEstimated,
+                            Model->NodesLimit,
+                            15);
+    }
+}
+
+
 _Use_decl_annotations_
 VOID
 LiveWriteNodeCell(
@@ -409,19 +434,15 @@ LiveWriteNodeCell(
         break;
 
     case ReaderNodeCalls:
-        LiveWriteLiveNumber(Writer,
-                            Node->Calls,
-                            Model->AreNodesEstimated,
-                            Model->NodesLimit,
-                            15);
+        LiveWriteSumCell(Writer, Model, FALSE, Node->Calls);
+        break;
+
+    case ReaderNodeTotal:
+        LiveWriteSumCell(Writer, Model, TRUE, Node->TotalTicks);
         break;
 
     default:
-        LiveWriteLiveTime(Writer,
-                          Model->Clock,
-                          Column == ReaderNodeTotal ? Node->TotalTicks
-                                                    : Node->SelfTicks,
-                          Model->AreNodesEstimated);
+        LiveWriteSumCell(Writer, Model, TRUE, Node->SelfTicks);
         break;
     }
 
@@ -450,19 +471,15 @@ LiveWriteEdgeCell(
         break;
 
     case ReaderEdgeCalls:
-        LiveWriteLiveNumber(Writer,
-                            Edge->Calls,
-                            Model->AreNodesEstimated,
-                            Model->NodesLimit,
-                            15);
+        LiveWriteSumCell(Writer, Model, FALSE, Edge->Calls);
+        break;
+
+    case ReaderEdgeTotal:
+        LiveWriteSumCell(Writer, Model, TRUE, Edge->TotalTicks);
         break;
 
     default:
-        LiveWriteLiveTime(Writer,
-                          Model->Clock,
-                          Column == ReaderEdgeTotal ? Edge->TotalTicks
-                                                    : Edge->SelfTicks,
-                          Model->AreNodesEstimated);
+        LiveWriteSumCell(Writer, Model, TRUE, Edge->SelfTicks);
         break;
     }
 
