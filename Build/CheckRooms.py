@@ -36,7 +36,7 @@ OTHERS = {"mainCRTStartup", "memcpy", "memmove", "memset", "memcmp",
 
 # File: (lines, why).
 ALLOWED = {
-    "Rtl/Rtl.h": (875, "one page for all of the RTL's routines"),
+    "Rtl/Rtl.h": (902, "one page for all of the RTL's routines"),
     "Rtl/RtlOs.h": (610, "the names of what ntdll and kernel32 export"),
     "StringTable/StringTableKernel.h": (
         779, "one search, compiled for each instruction set"),

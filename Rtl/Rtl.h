@@ -689,6 +689,33 @@ RtlEnumerateDirectory(
     );
 
 //
+// The same for a directory that is open for synchronous use, with
+// FILE_LIST_DIRECTORY, and has not been listed through this handle before; the
+// callback gets all attributes.
+// Name: the only name, which may have wildcards, or NULL: all.
+//
+
+typedef
+NTSTATUS
+(RTL_ENTRY_CALLBACK)(
+    _In_opt_ PVOID Context,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ ULONG Attributes
+    );
+typedef RTL_ENTRY_CALLBACK *PRTL_ENTRY_CALLBACK;
+
+_Must_inspect_result_
+NTSTATUS
+RtlEnumerateOpenDirectory(
+    _In_ PCRTL Rtl,
+    _In_ HANDLE Directory,
+    _In_opt_ PCUNICODE_STRING Name,
+    _In_ PRTL_ENTRY_CALLBACK Callback,
+    _In_opt_ PVOID Context
+    );
+
+//
 // Keeps a handle from being closed by anybody else in the process, or lets go
 // of it again.  A program that closes handles it does not own (all of a range,
 // say) would otherwise leave a value behind that soon names a file of its own.

@@ -812,7 +812,7 @@ static
 NTSTATUS
 RtlpReportDirectoryEntry(
     _In_ PCRTLP_FILE_DIRECTORY_INFORMATION Entry,
-    _In_ PRTL_DIRECTORY_CALLBACK Callback,
+    _In_ PRTL_ENTRY_CALLBACK Callback,
     _In_opt_ PVOID Context
     )
 {
@@ -831,7 +831,120 @@ RtlpReportDirectoryEntry(
     return Callback(Context,
                     &Name,
                     (ULONGLONG)Entry->EndOfFile.QuadPart,
-                    (Entry->FileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0);
+                    Entry->FileAttributes);
+}
+
+_Use_decl_annotations_
+NTSTATUS
+RtlEnumerateOpenDirectory(
+    PCRTL Rtl,
+    HANDLE Directory,
+    PCUNICODE_STRING Name,
+    PRTL_ENTRY_CALLBACK Callback,
+    PVOID Context
+    )
+/*++
+
+Routine Description:
+
+    Calls back for each entry of an open directory.
+
+Arguments:
+
+    Rtl - Supplies the RTL.
+
+    Directory - Supplies the handle.
+
+    Name - Optionally supplies the name that the entries have.
+
+    Callback - Supplies the callback.  The name that it gets lives until it
+        returns.
+
+    Context - Optionally supplies the callback's context.
+
+Return Value:
+
+    STATUS_SUCCESS; the callback's failure; or the status of reading the
+    directory.
+
+--*/
+{
+    ULONGLONG Buffer[RTLP_DIRECTORY_BUFFER_IN_BYTES / sizeof(ULONGLONG)];
+    PCRTLP_FILE_DIRECTORY_INFORMATION Entry;
+    IO_STATUS_BLOCK IoStatus;
+    NTSTATUS Status;
+
+    for (;;) {
+
+        Status = Rtl->NtQueryDirectoryFile(Directory,
+                                           NULL,
+                                           NULL,
+                                           NULL,
+                                           &IoStatus,
+                                           Buffer,
+                                           sizeof(Buffer),
+                                           RTL_FILE_DIRECTORY_INFORMATION,
+                                           FALSE,
+                                           (PUNICODE_STRING)Name,
+                                           FALSE);
+
+        //
+        // The end, or a volume's root directory without any entry.  A name
+        // that does not fit (STATUS_BUFFER_OVERFLOW) is a failure as any
+        // other: no entry is left out silently.
+        //
+
+        if (Status == STATUS_NO_MORE_FILES || Status == STATUS_NO_SUCH_FILE) {
+            return STATUS_SUCCESS;
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Entry = (PCRTLP_FILE_DIRECTORY_INFORMATION)Buffer;
+
+        for (;;) {
+
+            Status = RtlpReportDirectoryEntry(Entry, Callback, Context);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            if (Entry->NextEntryOffset == 0) {
+                break;
+            }
+
+            Entry = (PCRTLP_FILE_DIRECTORY_INFORMATION)
+                ((const BYTE *)Entry + Entry->NextEntryOffset);
+        }
+    }
+}
+
+//
+// The callback of RtlEnumerateDirectory, which is told of directories only.
+//
+
+typedef struct _RTLP_LISTING {
+    PRTL_DIRECTORY_CALLBACK Callback;
+    PVOID Context;
+} RTLP_LISTING;
+
+static
+NTSTATUS
+RtlpListEntry(
+    _In_opt_ PVOID Context,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ ULONG Attributes
+    )
+{
+    const RTLP_LISTING *Listing = (const RTLP_LISTING *)Context;
+
+    return Listing->Callback(Listing->Context,
+                             Name,
+                             SizeInBytes,
+                             (Attributes & FILE_ATTRIBUTE_DIRECTORY) != 0);
 }
 
 _Use_decl_annotations_
@@ -866,9 +979,7 @@ Return Value:
 
 --*/
 {
-    ULONGLONG Buffer[RTLP_DIRECTORY_BUFFER_IN_BYTES / sizeof(ULONGLONG)];
-    PCRTLP_FILE_DIRECTORY_INFORMATION Entry;
-    IO_STATUS_BLOCK IoStatus;
+    RTLP_LISTING Listing;
     HANDLE Directory;
     NTSTATUS Status;
 
@@ -883,57 +994,14 @@ Return Value:
         return Status;
     }
 
-    for (;;) {
-
-        Status = Rtl->NtQueryDirectoryFile(Directory,
-                                           NULL,
-                                           NULL,
-                                           NULL,
-                                           &IoStatus,
-                                           Buffer,
-                                           sizeof(Buffer),
-                                           RTL_FILE_DIRECTORY_INFORMATION,
-                                           FALSE,
-                                           NULL,
-                                           FALSE);
-
-        //
-        // The end, or a volume's root directory without any entry.  A name
-        // that does not fit (STATUS_BUFFER_OVERFLOW) is a failure as any
-        // other: no entry is left out silently.
-        //
-
-        if (Status == STATUS_NO_MORE_FILES || Status == STATUS_NO_SUCH_FILE) {
-            Status = STATUS_SUCCESS;
-            goto End;
-        }
-
-        if (!NT_SUCCESS(Status)) {
-            goto End;
-        }
-
-        Entry = (PCRTLP_FILE_DIRECTORY_INFORMATION)Buffer;
-
-        for (;;) {
-
-            Status = RtlpReportDirectoryEntry(Entry, Callback, Context);
-            if (!NT_SUCCESS(Status)) {
-                goto End;
-            }
-
-            if (Entry->NextEntryOffset == 0) {
-                break;
-            }
-
-            Entry = (PCRTLP_FILE_DIRECTORY_INFORMATION)
-                ((const BYTE *)Entry + Entry->NextEntryOffset);
-        }
-    }
-
-End:
-
+    Listing.Callback = Callback;
+    Listing.Context = Context;
+    Status = RtlEnumerateOpenDirectory(Rtl,
+                                       Directory,
+                                       NULL,
+                                       RtlpListEntry,
+                                       &Listing);
     RtlClose(Rtl, Directory);
-
     return Status;
 }
 

@@ -24,30 +24,14 @@ Abstract:
 #include "SessionRemove.h"
 
 //
-// FILE_DIRECTORY_INFORMATION and FILE_BASIC_INFORMATION of the Windows Driver
-// Kit.
+// FILE_BASIC_INFORMATION of the Windows Driver Kit.
 //
-
-typedef struct _READER_ENTRY {
-    ULONG NextEntryOffset;
-    ULONG FileIndex;
-    LARGE_INTEGER Times[4];
-    LARGE_INTEGER EndOfFile;
-    LARGE_INTEGER AllocationSize;
-    ULONG FileAttributes;
-    ULONG FileNameLength;           // bytes
-    WCHAR FileName[1];
-} READER_ENTRY;
-typedef const READER_ENTRY *PCREADER_ENTRY;
-C_ASSERT(FIELD_OFFSET(READER_ENTRY, FileName) == 64);
 
 typedef struct _READER_BASIC_INFORMATION {
     LARGE_INTEGER Times[4];
     ULONG FileAttributes;
 } READER_BASIC_INFORMATION;
 C_ASSERT(sizeof(READER_BASIC_INFORMATION) == 40);
-
-#define READER_ENTRY_BUFFER_IN_BYTES 0x600
 
 #define READER_FILE_NAME_INFORMATION 9
 
@@ -77,15 +61,6 @@ typedef struct _READER_REMOVER {
     BOOLEAN IsFound;
 } READER_REMOVER;
 typedef READER_REMOVER *PREADER_REMOVER;
-
-typedef
-NTSTATUS
-(READER_ENTRY_ROUTINE)(
-    _Inout_ PREADER_REMOVER Remover,
-    _In_ PCREADER_ENTRY Entry,
-    _In_ PCUNICODE_STRING Name
-    );
-typedef READER_ENTRY_ROUTINE *PREADER_ENTRY_ROUTINE;
 
 //
 // Notes the first reason why a directory stays.
@@ -161,93 +136,29 @@ SessionOpenEntry(
 }
 
 //
-// Calls Routine for each entry of an open directory but . and .., or for those
-// with a name.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-SessionVisitEntries(
-    _Inout_ PREADER_REMOVER Remover,
-    _In_ HANDLE Directory,
-    _In_opt_ PCUNICODE_STRING Only,
-    _In_ PREADER_ENTRY_ROUTINE Routine
-    )
-{
-    ULONGLONG Buffer[READER_ENTRY_BUFFER_IN_BYTES / sizeof(ULONGLONG)];
-    PCRTL Rtl = Remover->Context->Rtl;
-    PCREADER_ENTRY Entry;
-    IO_STATUS_BLOCK IoStatus;
-    UNICODE_STRING Name;
-    NTSTATUS Status;
-    ULONG Length;
-
-    for (;;) {
-
-        Status = Rtl->NtQueryDirectoryFile(Directory,
-                                           NULL,
-                                           NULL,
-                                           NULL,
-                                           &IoStatus,
-                                           Buffer,
-                                           sizeof(Buffer),
-                                           RTL_FILE_DIRECTORY_INFORMATION,
-                                           FALSE,
-                                           (PUNICODE_STRING)Only,
-                                           FALSE);
-        if (Status == STATUS_NO_MORE_FILES || Status == STATUS_NO_SUCH_FILE) {
-            return STATUS_SUCCESS;
-        }
-
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        Entry = (PCREADER_ENTRY)Buffer;
-        for (;;) {
-
-            Length = Entry->FileNameLength / sizeof(WCHAR);
-            RtlPointUnicodeString(&Name, (PWCHAR)Entry->FileName, Length);
-            if (!(Length == 1 && Name.Buffer[0] == L'.') &&
-                !(Length == 2 && Name.Buffer[0] == L'.' &&
-                  Name.Buffer[1] == L'.')) {
-
-                Status = Routine(Remover, Entry, &Name);
-                if (!NT_SUCCESS(Status)) {
-                    return Status;
-                }
-            }
-
-            if (Entry->NextEntryOffset == 0) {
-                break;
-            }
-
-            Entry = (PCREADER_ENTRY)((const BYTE *)Entry +
-                                     Entry->NextEntryOffset);
-        }
-    }
-}
-
-//
-// Looks at the directory's own entry in the one above: a READER_ENTRY_ROUTINE.
+// Looks at the directory's own entry in the one above.
 //
 
 static
 NTSTATUS
 SessionVisitDirectory(
-    _Inout_ PREADER_REMOVER Remover,
-    _In_ PCREADER_ENTRY Entry,
-    _In_ PCUNICODE_STRING Name
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ ULONG Attributes
     )
 {
+    PREADER_REMOVER Remover = (PREADER_REMOVER)CallbackContext;
+
+    UNREFERENCED_PARAMETER(SizeInBytes);
+
     if (Name->Length != Remover->Name->Length ||
         !RtlAreBytesEqual(Name->Buffer, Remover->Name->Buffer, Name->Length)) {
         return STATUS_SUCCESS;
     }
 
     Remover->IsFound = TRUE;
-    return (Entry->FileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0
+    return (Attributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0
                ? SessionKeep(Remover,
                              "it is a link to another directory",
                              NULL,
@@ -294,20 +205,22 @@ SessionRefuseAttributes(
 }
 
 //
-// Looks at an entry of the directory: a READER_ENTRY_ROUTINE.
+// Looks at an entry of the directory.
 //
 
 static
 NTSTATUS
 SessionVisitFile(
-    _Inout_ PREADER_REMOVER Remover,
-    _In_ PCREADER_ENTRY Entry,
-    _In_ PCUNICODE_STRING Name
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ ULONG Attributes
     )
 {
+    PREADER_REMOVER Remover = (PREADER_REMOVER)CallbackContext;
     PCALLOCATOR Allocator = Remover->Context->Allocator;
     PREADER_REMOVED_FILE File;
-    PCSZ Reason = SessionRefuseAttributes(Entry->FileAttributes);
+    PCSZ Reason = SessionRefuseAttributes(Attributes);
     NTSTATUS Status;
 
     if (!RtlIsPlainName(Name, FALSE)) {
@@ -335,7 +248,7 @@ SessionVisitFile(
     Status = SessionNameCopy(Allocator, Name, &File->Name);
     if (NT_SUCCESS(Status)) {
         Remover->NumberOfFiles += 1;
-        Remover->Removal->Bytes += (ULONGLONG)Entry->EndOfFile.QuadPart;
+        Remover->Removal->Bytes += SizeInBytes;
     }
 
     return Status;
@@ -572,10 +485,11 @@ SessionRemove(
                               FILE_DIRECTORY_FILE,
                               &Remover.Above);
     if (NT_SUCCESS(Status)) {
-        Status = SessionVisitEntries(&Remover,
-                                     Remover.Above,
-                                     Name,
-                                     SessionVisitDirectory);
+        Status = RtlEnumerateOpenDirectory(Rtl,
+                                           Remover.Above,
+                                           Name,
+                                           SessionVisitDirectory,
+                                           &Remover);
     }
 
     if (NT_SUCCESS(Status) && !Remover.IsFound) {
@@ -598,10 +512,11 @@ SessionRemove(
             Remover.Names[0].FileNameLength = 0;
         }
 
-        Status = SessionVisitEntries(&Remover,
-                                     Remover.Directory,
-                                     NULL,
-                                     SessionVisitFile);
+        Status = RtlEnumerateOpenDirectory(Rtl,
+                                           Remover.Directory,
+                                           NULL,
+                                           SessionVisitFile,
+                                           &Remover);
     }
 
     if (!NT_SUCCESS(Status)) {
