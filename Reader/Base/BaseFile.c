@@ -38,6 +38,47 @@ typedef READER_RENAME *PREADER_RENAME;
 
 _Use_decl_annotations_
 NTSTATUS
+BaseMakeNtPath(
+    PCREADER_CONTEXT Context,
+    PCWSTR Path,
+    PUNICODE_STRING NtPath
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING Given;
+    ULONG LengthInChars = RtlLengthOfWideString(Path);
+    PWCHAR Buffer;
+    NTSTATUS Status;
+
+    RtlPointUnicodeString(NtPath, NULL, 0);
+    if (LengthInChars > RTL_MAXIMUM_PATH_IN_CHARS) {
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                         RTL_MAXIMUM_PATH_IN_CHARS *
+                                             sizeof(WCHAR));
+    if (Buffer == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlPointUnicodeString(&Given, Path, LengthInChars);
+    Status = RtlDosPathToNtPath(Context->Rtl,
+                                &Given,
+                                Buffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                NtPath);
+    if (!NT_SUCCESS(Status)) {
+        Allocator->Free(Allocator->Context, Buffer);
+        RtlPointUnicodeString(NtPath, NULL, 0);
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
 BaseOpenTemporaryFile(
     PCREADER_CONTEXT Context,
     PCUNICODE_STRING NtPath,

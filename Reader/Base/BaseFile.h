@@ -19,6 +19,21 @@ Abstract:
 #include "BaseContext.h"
 #include "BaseGzip.h"
 
+//
+// Makes a path of NT of a DOS path.
+// NtPath: is given memory, which the caller frees (Buffer); NULL after a
+// failure.
+// Returns STATUS_NO_MEMORY, STATUS_NAME_TOO_LONG, or why it is no path.
+//
+
+_Must_inspect_result_
+NTSTATUS
+BaseMakeNtPath(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Path,
+    _Out_ PUNICODE_STRING NtPath
+    );
+
 typedef struct _READER_FILE {
     PCREADER_CONTEXT Context;
     PCSZ Name;                      // UTF-8, for messages

@@ -241,37 +241,19 @@ CommandReadNames(
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    UNICODE_STRING DosPath;
     UNICODE_STRING NtPath;
     ULONGLONG Size;
     HANDLE File;
-    PWCHAR Buffer;
     NTSTATUS Status;
 
     *Names = NULL;
     *SizeInBytes = 0;
-    if (RtlLengthOfWideString(Path) > RTL_MAXIMUM_PATH_IN_CHARS) {
-        return STATUS_NAME_TOO_LONG;
-    }
-
-    Buffer = (PWCHAR)
-        Allocator->Allocate(Allocator->Context,
-                            RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
-    if (Buffer == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    RtlPointUnicodeString(&DosPath, Path, RtlLengthOfWideString(Path));
-    Status = RtlDosPathToNtPath(Context->Rtl,
-                                &DosPath,
-                                Buffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &NtPath);
+    Status = BaseMakeNtPath(Context, Path, &NtPath);
     if (NT_SUCCESS(Status)) {
         Status = RtlOpenFileForReading(Context->Rtl, &NtPath, &File);
     }
 
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }

@@ -13,6 +13,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
+#include "../Base/BaseFile.h"
 #include "../Base/BaseSettings.h"
 #include "../Session/SessionFind.h"
 #include "../Session/SessionLog.h"
@@ -724,25 +725,11 @@ CommandPutLogs(
 {
     PCREADER_CONTEXT Context = Run->Context;
     PCALLOCATOR Allocator = Context->Allocator;
-    UNICODE_STRING DosPath;
     UNICODE_STRING NtPath;
-    PWCHAR Buffer;
 
     Run->NumberOfLines = 0;
     Run->LogStart = IsTemporary ? Run->Start : 0;
-    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
-                                         RTL_MAXIMUM_PATH_IN_CHARS *
-                                             sizeof(WCHAR));
-    if (Buffer == NULL) {
-        return FALSE;
-    }
-
-    RtlPointUnicodeString(&DosPath, Path, RtlLengthOfWideString(Path));
-    if (NT_SUCCESS(RtlDosPathToNtPath(Context->Rtl,
-                                      &DosPath,
-                                      Buffer,
-                                      RTL_MAXIMUM_PATH_IN_CHARS,
-                                      &NtPath))) {
+    if (NT_SUCCESS(BaseMakeNtPath(Context, Path, &NtPath))) {
         SessionListLog(Context,
                        &NtPath,
                        IsTemporary,
@@ -757,7 +744,7 @@ CommandPutLogs(
                      Run->NumberOfLines - READER_RUN_LOG_LINES);
     }
 
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
     return Run->NumberOfLines != 0;
 }
 

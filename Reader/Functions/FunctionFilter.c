@@ -14,6 +14,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
+#include "../Base/BaseFile.h"
 #include "FunctionFilter.h"
 #include "FunctionPattern.h"
 
@@ -479,38 +480,16 @@ FunctionReadPrefixFile(
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    UNICODE_STRING DosPath;
     UNICODE_STRING NtPath;
     ULONGLONG SizeInBytes;
     HANDLE Handle = NULL;
     PREADER_PREFIX_FILE File = NULL;
-    PWCHAR Buffer;
     PCSZ Step = "find the file of prefixes";
-    ULONG Length;
     ULONG Read;
     NTSTATUS Status;
 
     *PrefixFile = NULL;
-    Buffer = (PWCHAR)
-        Allocator->Allocate(Allocator->Context,
-                            RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
-    if (Buffer == NULL) {
-        Status = STATUS_NO_MEMORY;
-        goto End;
-    }
-
-    Length = RtlLengthOfWideString(Path);
-    if (Length > RTL_MAXIMUM_PATH_IN_CHARS) {
-        Status = STATUS_NAME_TOO_LONG;
-        goto End;
-    }
-
-    RtlPointUnicodeString(&DosPath, Path, Length);
-    Status = RtlDosPathToNtPath(Context->Rtl,
-                                &DosPath,
-                                Buffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &NtPath);
+    Status = BaseMakeNtPath(Context, Path, &NtPath);
     if (!NT_SUCCESS(Status)) {
         goto End;
     }
@@ -575,7 +554,7 @@ End:
     }
 
     Allocator->Free(Allocator->Context, File);
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
     if (!NT_SUCCESS(Status)) {
         BaseFail(Context, Step, Name, Status);
     }

@@ -10,6 +10,7 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseFile.h"
 #include "SessionFind.h"
 #include "SessionName.h"
 
@@ -187,31 +188,15 @@ SessionListFound(
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    UNICODE_STRING Path;
     UNICODE_STRING NtPath;
     READER_FOUND Found;
-    PWCHAR Buffer;
     NTSTATUS Status;
     ULONG Index;
 
     RtlZeroBytes(List, sizeof(*List));
     List->Context = Context;
     Index = 0;
-    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
-                                         RTL_MAXIMUM_PATH_IN_CHARS *
-                                             sizeof(WCHAR));
-    if (Buffer == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    RtlPointUnicodeString(&Path,
-                          (PWCHAR)Directory,
-                          RtlLengthOfWideString(Directory));
-    Status = RtlDosPathToNtPath(Context->Rtl,
-                                &Path,
-                                Buffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &NtPath);
+    Status = BaseMakeNtPath(Context, Directory, &NtPath);
     if (NT_SUCCESS(Status)) {
         Status = RtlEnumerateDirectory(Context->Rtl,
                                        &NtPath,
@@ -225,7 +210,7 @@ SessionListFound(
         List->Found[List->Number - 1 - Index] = Found;
     }
 
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
     return Status;
 }
 
@@ -602,26 +587,12 @@ SessionIsImage(
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    UNICODE_STRING DosPath;
     UNICODE_STRING NtPath;
-    PWCHAR Buffer;
     HANDLE File;
     CHAR Start[2];
     ULONG Read = 0;
 
-    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
-                                         RTL_MAXIMUM_PATH_IN_CHARS *
-                                             sizeof(WCHAR));
-    if (Buffer == NULL) {
-        return FALSE;
-    }
-
-    RtlPointUnicodeString(&DosPath, Path, RtlLengthOfWideString(Path));
-    if (NT_SUCCESS(RtlDosPathToNtPath(Context->Rtl,
-                                      &DosPath,
-                                      Buffer,
-                                      RTL_MAXIMUM_PATH_IN_CHARS,
-                                      &NtPath)) &&
+    if (NT_SUCCESS(BaseMakeNtPath(Context, Path, &NtPath)) &&
         NT_SUCCESS(RtlOpenFileForReading(Context->Rtl, &NtPath, &File))) {
 
         if (!NT_SUCCESS(RtlReadFile(Context->Rtl,
@@ -635,7 +606,7 @@ SessionIsImage(
         Context->Rtl->NtClose(File);
     }
 
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
     return Read == sizeof(Start) && Start[0] == 'M' && Start[1] == 'Z';
 }
 
@@ -699,7 +670,6 @@ SessionIsPath(
     PCALLOCATOR Allocator = Context->Allocator;
     UNICODE_STRING Path;
     UNICODE_STRING NtPath;
-    PWCHAR Buffer;
     NTSTATUS Status;
     ULONG Index;
 
@@ -710,19 +680,8 @@ SessionIsPath(
         }
     }
 
-    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
-                                         RTL_MAXIMUM_PATH_IN_CHARS *
-                                             sizeof(WCHAR));
-    if (Buffer == NULL) {
-        return TRUE;
-    }
-
     RtlPointUnicodeString(&Path, (PWCHAR)Text, Index);
-    Status = RtlDosPathToNtPath(Context->Rtl,
-                                &Path,
-                                Buffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &NtPath);
+    Status = BaseMakeNtPath(Context, Text, &NtPath);
     if (NT_SUCCESS(Status)) {
         Status = RtlEnumerateDirectory(Context->Rtl,
                                        &NtPath,
@@ -730,7 +689,7 @@ SessionIsPath(
                                        NULL);
     }
 
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
 
     //
     // A program beside its sessions is not what is meant.

@@ -80,13 +80,13 @@ SessionVisitTarget(
     _In_opt_ PVOID CallbackContext,
     _In_ PCUNICODE_STRING Name,
     _In_ ULONGLONG SizeInBytes,
-    _In_ BOOLEAN IsDirectory
+    _In_ ULONG Attributes
     )
 {
     UNREFERENCED_PARAMETER(CallbackContext);
     UNREFERENCED_PARAMETER(Name);
     UNREFERENCED_PARAMETER(SizeInBytes);
-    UNREFERENCED_PARAMETER(IsDirectory);
+    UNREFERENCED_PARAMETER(Attributes);
 
     return STATUS_DIRECTORY_NOT_EMPTY;
 }
@@ -104,42 +104,27 @@ SessionOpenTarget(
     PCRTL Rtl = Context->Rtl;
     OBJECT_ATTRIBUTES Attributes;
     IO_STATUS_BLOCK IoStatus;
-    UNICODE_STRING Given;
     UNICODE_STRING Path;
-    PWCHAR Buffer;
     SIZE_T Size = (SIZE_T)NumberOfDirectories * sizeof(HANDLE);
     NTSTATUS Status;
 
     RtlZeroBytes(Target, sizeof(*Target));
     Target->Context = Context;
-    if (RtlLengthOfWideString(Name) > RTL_MAXIMUM_PATH_IN_CHARS) {
-        return STATUS_NAME_TOO_LONG;
+    Status = BaseMakeNtPath(Context, Name, &Path);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
 
-    Buffer = (PWCHAR)Allocator->Allocate(
-        Allocator->Context,
-        RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
     Target->Directories = (PHANDLE)Allocator->Allocate(Allocator->Context,
                                                        Size + 1);
-    if (Buffer == NULL || Target->Directories == NULL) {
+    if (Target->Directories == NULL) {
         Status = STATUS_NO_MEMORY;
         goto End;
     }
 
     RtlZeroBytes(Target->Directories, Size);
     Target->NumberOfDirectories = NumberOfDirectories;
-    RtlPointUnicodeString(&Given, Name, RtlLengthOfWideString(Name));
-    Status = RtlDosPathToNtPath(Rtl,
-                                &Given,
-                                Buffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &Path);
-    if (NT_SUCCESS(Status)) {
-        Status = RtlCreateDirectory(Rtl, &Path);
-    }
-    if (NT_SUCCESS(Status)) {
-        Status = RtlEnumerateDirectory(Rtl, &Path, SessionVisitTarget, NULL);
-    }
+    Status = RtlCreateDirectory(Rtl, &Path);
     if (!NT_SUCCESS(Status)) {
         goto End;
     }
@@ -150,8 +135,8 @@ SessionOpenTarget(
                                NULL,
                                NULL);
     Status = Rtl->NtCreateFile(&Target->Handle,
-                               FILE_TRAVERSE | FILE_READ_ATTRIBUTES |
-                                   SYNCHRONIZE,
+                               FILE_LIST_DIRECTORY | FILE_TRAVERSE |
+                                   FILE_READ_ATTRIBUTES | SYNCHRONIZE,
                                &Attributes,
                                &IoStatus,
                                NULL,
@@ -165,11 +150,18 @@ SessionOpenTarget(
                                0);
     if (!NT_SUCCESS(Status)) {
         Target->Handle = NULL;
+        goto End;
     }
+
+    Status = RtlEnumerateOpenDirectory(Rtl,
+                                       Target->Handle,
+                                       NULL,
+                                       SessionVisitTarget,
+                                       NULL);
 
 End:
 
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, Path.Buffer);
     return Status;
 }
 
