@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that the house stays one that can be walked: a header has at most 400
 lines, a source 1,500, a folder 30 sources, and a routine's name begins with the
-word of its folder.
+word of its folder, and not with the name of another file there.
 
     Build/CheckRooms.py [FOLDER]
 
@@ -62,6 +62,18 @@ def find(root):
                     yield path
 
 
+def find_other(name, stem, prefix, stems):
+    """The file that a routine's name leads to, if that is not its own.
+
+    TraceControlRead may be in TraceControlFile.c as well as in TraceControl.c,
+    and TraceStoreStop in TraceStop.c.
+    """
+    best = max((other for other in stems if name.startswith(other) and
+                not name[len(other):len(other) + 1].islower()),
+               key=len, default="")
+    return None if stem.startswith(best) or stem[len(prefix):] in name else best
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else
                         pathlib.Path(__file__).resolve().parent.parent)
@@ -87,11 +99,18 @@ def main():
             complaints.append(f"{name}: {lines} lines, more than {most}")
         if folder not in PREFIXES or path.suffix != ".c":
             continue
-        for routine in ROUTINE.findall(text):
-            if not routine.startswith(PREFIXES[folder]) and \
-                    routine not in OTHERS:
+        stems = {other.stem for other in path.parent.glob("*.c")}
+        for match in ROUTINE.finditer(text):
+            routine = match[1]
+            if routine in OTHERS:
+                continue
+            if not routine.startswith(PREFIXES[folder]):
                 complaints.append(f"{name}: {routine}: not "
                                   f"{' or '.join(PREFIXES[folder])}...")
+            above = text[:match.end(1)].rpartition("\n\n")[2]
+            other = find_other(routine, path.stem, PREFIXES[folder][0], stems)
+            if other and "static" not in above.split():
+                complaints.append(f"{name}: {routine}: is not in {other}.c")
     complaints += [f"{name}: is in ALLOWED, but not there" for name in allowed
                    if (root / "README.md").exists()]
     for folder, count in sorted(folders.items()):

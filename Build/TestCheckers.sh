@@ -189,6 +189,14 @@ Rooms "a full folder" "Rtl: 31 sources, more than 30"
 printf 'ULONG\nStoreThree(\n    ULONG Value\n    )\n{\n    return Value;\n}\n' \
     >"$Change/Rtl/RtlThree.c"
 Rooms "another room's name" "Rtl/RtlThree.c: StoreThree: not Rtl"
+for Static in static ''; do
+    echo '// x' >"$Change/Rtl/RtlThree.c"
+    printf '%s\nULONG\nRtlThreeGo(\n    ULONG Value\n    )\n{\n}\n' "$Static" \
+        >"$Change/Rtl/RtlFour.c"
+    [ -z "$Static" ] || Expect passes "rooms, a static routine's name" \
+        " 0 complaints" "$Change/Build/CheckRooms.py"
+done
+Rooms "another file's name" "Rtl/RtlFour.c: RtlThreeGo: is not in RtlThree.c"
 sed -i 's/^ALLOWED = {$/&\n    "Rtl\/Rtl.c": (1600, ""),/' \
     "$Change/Build/CheckRooms.py"
 Rooms "a row that is not needed" "Rtl/Rtl.c: 2 lines need no row"

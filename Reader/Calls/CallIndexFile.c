@@ -116,7 +116,7 @@ CallGrowMarkBuffer(
 
 _Use_decl_annotations_
 BOOLEAN
-CallIndexReadExactly(
+CallIndexFileReadExactly(
     PCREADER_CONTEXT Context,
     HANDLE File,
     ULONGLONG Offset,
@@ -138,7 +138,7 @@ CallIndexReadExactly(
 
 _Use_decl_annotations_
 BOOLEAN
-CallIndexReadRecord(
+CallIndexFileReadRecord(
     const READER_STREAM *Stream,
     PREADER_STORE Store,
     ULONGLONG Position,

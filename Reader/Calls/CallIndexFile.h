@@ -194,7 +194,7 @@ CallGrowMarkBuffer(
 //
 
 BOOLEAN
-CallIndexReadExactly(
+CallIndexFileReadExactly(
     _In_ PCREADER_CONTEXT Context,
     _In_ HANDLE File,
     _In_ ULONGLONG Offset,
@@ -208,7 +208,7 @@ CallIndexReadExactly(
 
 _Success_(return != FALSE)
 BOOLEAN
-CallIndexReadRecord(
+CallIndexFileReadRecord(
     _In_ const READER_STREAM *Stream,
     _Inout_ PREADER_STORE Store,
     _In_ ULONGLONG Position,

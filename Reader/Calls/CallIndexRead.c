@@ -34,11 +34,11 @@ CallIndexReadMark(
         Offset % sizeof(ULONGLONG) != 0 ||
         Offset >= End ||
         End - Offset < sizeof(First) ||
-        !CallIndexReadExactly(Context,
-                              Index->Reading,
-                              Offset,
-                              &First,
-                              sizeof(First))) {
+        !CallIndexFileReadExactly(Context,
+                                  Index->Reading,
+                                  Offset,
+                                  &First,
+                                  sizeof(First))) {
         return NULL;
     }
 
@@ -59,11 +59,11 @@ CallIndexReadMark(
         First.Current >= First.NumberOfStacks ||
         (Number != 0 && (First.Previous >= Offset || First.Jump >= Offset)) ||
         !NT_SUCCESS(CallGrowMarkBuffer(Stream, First.SizeInBytes)) ||
-        !CallIndexReadExactly(Context,
-                              Index->Reading,
-                              Offset,
-                              Index->Buffer,
-                              First.SizeInBytes)) {
+        !CallIndexFileReadExactly(Context,
+                                  Index->Reading,
+                                  Offset,
+                                  Index->Buffer,
+                                  First.SizeInBytes)) {
         return NULL;
     }
 
@@ -131,10 +131,10 @@ CallIsMarkOfStream(
 
         if (Known->Position != Store->StartOfRecords) {
 
-            if (!CallIndexReadRecord(Stream,
-                                     Store,
-                                     Known->Position - TRACE_RECORD_SIZE,
-                                     &Record)) {
+            if (!CallIndexFileReadRecord(Stream,
+                                         Store,
+                                         Known->Position - TRACE_RECORD_SIZE,
+                                         &Record)) {
                 return FALSE;
             }
 
@@ -152,7 +152,10 @@ CallIsMarkOfStream(
 
         if (Stream->NumberOfStores > 1 &&
             Known->Position < Store->EndOfRecords &&
-            (!CallIndexReadRecord(Stream, Store, Known->Position, &Record) ||
+            (!CallIndexFileReadRecord(Stream,
+                                      Store,
+                                      Known->Position,
+                                      &Record) ||
              Record.Timestamp <= Mark->Timestamp)) {
             return FALSE;
         }
@@ -238,11 +241,11 @@ CallLoadIndex(
         return;
     }
 
-    if (!CallIndexReadExactly(Session->Context,
-                              Index->Reading,
-                              0,
-                              Header,
-                              sizeof(*Header)) ||
+    if (!CallIndexFileReadExactly(Session->Context,
+                                  Index->Reading,
+                                  0,
+                                  Header,
+                                  sizeof(*Header)) ||
         Header->Magic != READER_INDEX_MAGIC ||
         Header->Version != READER_INDEX_VERSION ||
         Header->JumpTicks != Session->JumpTicks ||

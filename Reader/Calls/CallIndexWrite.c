@@ -100,11 +100,11 @@ CallBeginWriting(
 
     RtlZeroBytes(&Header, sizeof(Header));
     if (Size != 0 &&
-        (!CallIndexReadExactly(Context,
-                               Index->Writing,
-                               0,
-                               &Header,
-                               sizeof(Header)) ||
+        (!CallIndexFileReadExactly(Context,
+                                   Index->Writing,
+                                   0,
+                                   &Header,
+                                   sizeof(Header)) ||
          Header.Magic != READER_INDEX_MAGIC)) {
         return FALSE;
     }
@@ -274,10 +274,10 @@ CallFillMark(
         }
 
         if (Known->Position != Store->StartOfRecords &&
-            CallIndexReadRecord(Stream,
-                                Store,
-                                Known->Position - TRACE_RECORD_SIZE,
-                                &Record)) {
+            CallIndexFileReadRecord(Stream,
+                                    Store,
+                                    Known->Position - TRACE_RECORD_SIZE,
+                                    &Record)) {
             RtlCopyBytes(Known->LastRecord,
                          &Record,
                          sizeof(Known->LastRecord));

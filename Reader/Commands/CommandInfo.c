@@ -668,7 +668,7 @@ CommandPutSession(
     ULONGLONG Rate;
     ULONG When = 0;
 
-    State = ReaderDescribeSessionState(Session, &Because);
+    State = SessionDescribeState(Session, &Because);
     if (Because != NULL && Because->Header->State == TRACE_STATE_STOPPED) {
         When |= READER_INFO_REASON;
     }
@@ -836,7 +836,7 @@ CommandPutSummary(
     ULONG When = 0;
     ULONGLONG Time = 0;
     PREADER_STORE Because;
-    PCSZ State = ReaderDescribeSessionState(Session, &Because);
+    PCSZ State = SessionDescribeState(Session, &Because);
 
     if (SessionQueryProcessCpu(Session, READER_NONE, &Time)) {
         When |= READER_INFO_CPU;

@@ -236,10 +236,10 @@ CommandDescribeRow(
     }
 
     Sessions->Path.Buffer[Sessions->Path.Length / sizeof(WCHAR)] = 0;
-    Status = ReaderOpenSession(&Session,
-                               Context,
-                               Sessions->Path.Buffer,
-                               &Error);
+    Status = SessionOpenSession(&Session,
+                                Context,
+                                Sessions->Path.Buffer,
+                                &Error);
     if (!NT_SUCCESS(Status)) {
         return Status == STATUS_NO_MEMORY ? Status : STATUS_NOT_FOUND;
     }
@@ -274,7 +274,7 @@ CommandDescribeRow(
 
     if (Session.Header != NULL) {
 
-        Row->State = ReaderDescribeSessionState(&Session, &Because);
+        Row->State = SessionDescribeState(&Session, &Because);
         Row->Header = (PTRACE_STORE_HEADER)
             Context->Allocator->Allocate(Context->Allocator->Context,
                                          sizeof(TRACE_STORE_HEADER));

@@ -448,7 +448,7 @@ ExportWriteHtmlAbout(
     ExportPutHtmlCount(Writer, "process", Header->ProcessId);
     ExportPutHtmlString(Writer,
                         "state",
-                        ReaderDescribeSessionState(Session, &Because));
+                        SessionDescribeState(Session, &Because));
     ExportPutHtmlClock(Html, Writer);
     ExportPutHtmlRange(Html, Writer);
     ExportPutHtmlCount(Writer, "calls", Html->NumberOfCalls);

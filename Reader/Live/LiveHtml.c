@@ -281,7 +281,7 @@ LiveWritePageFunctions(
          Index++) {
         if (Model->Functions[Index].IsShown &&
             (Model->Functions[Index].IsRunning ||
-             LIVE_WAS_SEEN(&Model->Functions[Index]))) {
+             READER_LIVE_WAS_SEEN(&Model->Functions[Index]))) {
             Order[Count] = Index;
             Count += 1;
         }

@@ -915,7 +915,7 @@ LiveWriteLiveEnd(
     )
 {
     PREADER_STORE Because;
-    PCSZ State = ReaderDescribeSessionState(Session, &Because);
+    PCSZ State = SessionDescribeState(Session, &Because);
 
     if (Because == NULL) {
         RtlWriteText(Writer, "The program has ended.");

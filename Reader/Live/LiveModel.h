@@ -99,7 +99,7 @@ typedef const READER_LIVE_NODE *PCREADER_LIVE_NODE;
 // A function may have been seen without a call where calls are counted.
 //
 
-#define LIVE_WAS_SEEN(Row)                                                  \
+#define READER_LIVE_WAS_SEEN(Row)                                           \
     ((Row)->AllCalls != 0 || (Row)->AllSelfTicks != 0 ||                    \
      (Row)->AllTotalTicks != 0)
 

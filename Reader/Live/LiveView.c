@@ -373,7 +373,7 @@ LiveOrderRows(
 
             PCREADER_LIVE_FUNCTION_ROW Row = &Model->Functions[Index];
 
-            if (Row->IsShown && (Row->IsRunning || LIVE_WAS_SEEN(Row)) &&
+            if (Row->IsShown && (Row->IsRunning || READER_LIVE_WAS_SEEN(Row)) &&
                 LiveIsInView(View, Row->Name, Row->NameLength)) {
                 View->Order[Count] = Index;
                 Count += 1;

@@ -231,7 +231,7 @@ SessionOpenSessionOf(
     _Out_ PRTL_ERROR Error
     );
 
-#define ReaderOpenSession(Session, Context, Path, Error) \
+#define SessionOpenSession(Session, Context, Path, Error) \
     SessionOpenSessionOf((Session), (Context), (Path), NULL, TRUE, (Error))
 
 //

@@ -45,7 +45,7 @@ SessionDescribeProcessState(
     _Outptr_result_maybenull_ PREADER_STORE *Because
     );
 
-#define ReaderDescribeSessionState(Session, Because) \
+#define SessionDescribeState(Session, Because) \
     SessionDescribeProcessState((Session), READER_NONE, (Because))
 
 //

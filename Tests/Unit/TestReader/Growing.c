@@ -241,10 +241,10 @@ TestGrowing(
                                &TestPath.Nt,
                                RTL_CREATE_NEW,
                                &File));
-    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
-                                        &TestContext,
-                                        TestDosPath(&TestSubfolder),
-                                        &Error))) {
+    if (!TEST_SUCCESS(SessionOpenSession(&TestSession,
+                                         &TestContext,
+                                         TestDosPath(&TestSubfolder),
+                                         &Error))) {
         RtlClose(TestRtl, File);
         return;
     }
@@ -375,10 +375,10 @@ TestCutOff(
     }
 
     TEST_SUCCESS(RtlSetFileSize(TestRtl, File, TEST_STORE_SIZE(8192)));
-    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
-                                        &TestContext,
-                                        TestDosPath(&TestSubfolder),
-                                        &Error))) {
+    if (!TEST_SUCCESS(SessionOpenSession(&TestSession,
+                                         &TestContext,
+                                         TestDosPath(&TestSubfolder),
+                                         &Error))) {
         RtlClose(TestRtl, File);
         return;
     }
@@ -501,10 +501,10 @@ TestCutBetween(
         return;
     }
 
-    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
-                                        &TestContext,
-                                        TestDosPath(&TestSubfolder),
-                                        &Error))) {
+    if (!TEST_SUCCESS(SessionOpenSession(&TestSession,
+                                         &TestContext,
+                                         TestDosPath(&TestSubfolder),
+                                         &Error))) {
         RtlClose(TestRtl, TestCutFile);
         return;
     }

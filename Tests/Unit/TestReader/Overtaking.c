@@ -606,10 +606,10 @@ TestTailsOfTwo(
 
     TestWriteStore(L"a.trace", &TestStore, TEST_STORE_SIZE(2));
     TestWriteStore(L"b.trace", &TestOther, TEST_STORE_SIZE(2));
-    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
-                                        &TestContext,
-                                        TestDosPath(&TestSubfolder),
-                                        &Error)) ||
+    if (!TEST_SUCCESS(SessionOpenSession(&TestSession,
+                                         &TestContext,
+                                         TestDosPath(&TestSubfolder),
+                                         &Error)) ||
         !TEST_SUCCESS(CallOpenStream(&TestStream, &TestSession, 0, TRUE))) {
         return;
     }

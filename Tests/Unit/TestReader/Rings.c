@@ -130,10 +130,10 @@ TestBrokenPairs(
     HANDLE File;
 
     TestWriteRing(3, TEST_RING_FILE);
-    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
-                                        &TestContext,
-                                        TestDosPath(&TestSubfolder),
-                                        &Error)) ||
+    if (!TEST_SUCCESS(SessionOpenSession(&TestSession,
+                                         &TestContext,
+                                         TestDosPath(&TestSubfolder),
+                                         &Error)) ||
         !TEST_SUCCESS(CallOpenStream(&TestStream, &TestSession, 0, TRUE))) {
         return;
     }
@@ -199,10 +199,10 @@ TestOpenOne(
     RtlInitializeBufferWriter(&TestErr,
                               TestErrorBuffer,
                               sizeof(TestErrorBuffer));
-    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
-                                        &TestContext,
-                                        TestDosPath(&TestSubfolder),
-                                        &Error))) {
+    if (!TEST_SUCCESS(SessionOpenSession(&TestSession,
+                                         &TestContext,
+                                         TestDosPath(&TestSubfolder),
+                                         &Error))) {
         return FALSE;
     }
 
@@ -500,10 +500,10 @@ TestTally(
     ULONG Index;
 
     RtlZeroBytes(Tallied, sizeof(*Tallied));
-    if (!TEST_SUCCESS(ReaderOpenSession(&TestSession,
-                                        &TestContext,
-                                        TestDosPath(&TestSubfolder),
-                                        &Error))) {
+    if (!TEST_SUCCESS(SessionOpenSession(&TestSession,
+                                         &TestContext,
+                                         TestDosPath(&TestSubfolder),
+                                         &Error))) {
         return;
     }
 
