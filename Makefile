@@ -80,6 +80,7 @@ CompilerFlags.Debug = /Od /DTRACER_DEBUG=1
 FrameLimit = -Wframe-larger-than=2048
 FolderFlags.Release.Rtl = $(FrameLimit)
 FolderFlags.Release.StringTable = $(FrameLimit)
+FolderFlags.Release.Codec = $(FrameLimit)
 FolderFlags.Release.TraceStore = $(FrameLimit)
 FolderFlags.Release.Penter = $(FrameLimit)
 FolderFlags.Release.Reader = $(FrameLimit)
@@ -112,15 +113,16 @@ LinkerFlags.Debug = /opt:noref /opt:noicf
 # The folders with sources, and where each one's headers may come from.
 #
 
-Folders = Rtl Asm StringTable TraceStore Penter Reader Tests
+Folders = Rtl Asm StringTable Codec TraceStore Penter Reader Tests
 
 Includes.Rtl = Rtl
 Includes.Asm = Asm Rtl
 Includes.StringTable = StringTable Rtl Asm
-Includes.TraceStore = TraceStore Rtl Asm
-Includes.Penter = Penter TraceStore StringTable Rtl Asm
-Includes.Reader = Reader StringTable TraceStore Rtl
-Includes.Tests = Tests/Library Reader Penter TraceStore StringTable Rtl Asm
+Includes.Codec = Codec Rtl
+Includes.TraceStore = TraceStore Codec Rtl Asm
+Includes.Penter = Penter TraceStore StringTable Codec Rtl Asm
+Includes.Reader = Reader StringTable Codec TraceStore Rtl
+Includes.Tests = Tests/Library Reader Penter TraceStore StringTable Codec Rtl Asm
 
 $(foreach F,$(Folders),\
     $(eval Sources.$F := $(sort $(wildcard $F/*.c $F/*.asm))))
@@ -171,6 +173,7 @@ AddProject = $(eval $(Project))
 $(call AddProject,Rtl,Library,Rtl,$(Sources.Rtl))
 $(call AddProject,Asm,Library,Asm,$(Sources.Asm))
 $(call AddProject,StringTable,Library,StringTable,$(Sources.StringTable))
+$(call AddProject,Codec,Library,Codec,$(Sources.Codec))
 $(call AddProject,TraceStore,Library,TraceStore,$(Sources.TraceStore))
 $(call AddProject,TracerPenter,Library,Penter,$(filter-out \
     $(ProgramOnlySources),$(PenterSources) $(Sources.TraceStore) \
@@ -182,7 +185,7 @@ $(call AddProject,TracerPenterNull,Library,Penter,$(PenterNullSources))
 #
 
 $(call AddProject,TraceReader,Program,Reader,$(Sources.Reader) \
-    $(Resources.Reader),StringTable Asm Rtl)
+    $(Resources.Reader),StringTable Codec Asm Rtl)
 Products := $(strip $(Projects))
 
 $(call AddProject,Reader,Library,Reader,$(Sources.Reader))
@@ -190,7 +193,7 @@ $(call AddProject,TestSupport,Library,Tests,\
     $(filter-out $(TestPrograms) $(TestMain) \
     $(foreach T,$(TestPrograms),$(call TestParts,$T)),$(Sources.Tests)))
 
-AllLibraries = Reader TracerPenter TraceStore StringTable Asm Rtl
+AllLibraries = Reader TracerPenter TraceStore StringTable Codec Asm Rtl
 
 $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
     $T)),Program,Tests,$T $(call TestParts,$T) $(TestMain),\

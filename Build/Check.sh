@@ -59,7 +59,7 @@ done
     Run Build/CheckImports.py $Images
     Run Build/CheckLibrary.py x64/{Release,Debug}/TracerPenter{,Null}.lib
     Run Build/CheckLibrary.py --breakpoints \
-        x64/Release/{Rtl,Asm,StringTable,TraceStore,Reader}.lib
+        x64/Release/{Rtl,Asm,StringTable,Codec,TraceStore,Reader}.lib
     Run Build/CheckExports.sh
     Run Build/WriteDocs.py --check
 } >"$Lanes/first" 2>&1 &

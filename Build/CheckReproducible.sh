@@ -23,7 +23,7 @@ Copy()
 {
     mkdir -p "$1" || exit 1
     (cd "$Root" && tar -c --exclude=./x64 --exclude=./.git \
-        Makefile Build Rtl Asm StringTable TraceStore Penter Reader Tests \
+        Makefile Build Rtl Asm StringTable Codec TraceStore Penter Reader Tests \
         $(cd "$Root" && ls -d Docs Packaging README.md LICENSE \
             CHANGELOG.md 2>/dev/null)) |
         tar -x -C "$1" || exit 1

@@ -20,6 +20,7 @@ MAXIMUM_SOURCES = 30
 # What a routine's name begins with in a folder.
 PREFIXES = {
     "Asm": ("Asm",), "Rtl": ("Rtl",), "StringTable": ("StringTable", "Kernel"),
+    "Codec": ("Codec",),
     "TraceStore": ("Trace",), "Penter": ("Penter",),
     "Reader/Base": ("Base",), "Reader/Calls": ("Call",),
     "Reader/Commands": ("Command",), "Reader/Core": ("Core",),
