@@ -16,13 +16,6 @@ Abstract:
 
 #include "CodecPrivate.h"
 
-//
-// How many bytes describe the lengths at most, and the least that bytes must
-// shrink by for that to be worth while.
-//
-
-#define CODEC_LENGTH_OF(Description) ((Description) & 0x0F)
-
 typedef struct _CODEC_WRITER {
     PUCHAR Next;
     PUCHAR End;                     // that may be written to

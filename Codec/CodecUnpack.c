@@ -59,22 +59,25 @@ CodecReadCode(
     ULONG Run;
     ULONG Symbol;
 
-    for (Symbol = 0; Symbol < CODEC_SYMBOLS; Symbol += Run) {
+    Length = 0;
+    Run = 0;
+    for (Symbol = 0; Symbol < CODEC_SYMBOLS; Symbol++, Run--) {
 
-        if (Reader->Next == Reader->End) {
-            return FALSE;
+        if (Run == 0) {
+
+            if (Reader->Next == Reader->End) {
+                return FALSE;
+            }
+
+            Length = *Reader->Next & 0x0F;
+            Run = (*Reader->Next >> 4) + 1u;
+            Reader->Next += 1;
+            if (Length > CODEC_CODE_BITS || Run > CODEC_SYMBOLS - Symbol) {
+                return FALSE;
+            }
         }
 
-        Length = *Reader->Next & 0x0F;
-        Run = (*Reader->Next >> 4) + 1u;
-        Reader->Next += 1;
-        if (Length > CODEC_CODE_BITS || Run > CODEC_SYMBOLS - Symbol) {
-            return FALSE;
-        }
-
-        for (Index = 0; Index < Run; Index++) {
-            Decoder->Lengths[Symbol + Index] = (UCHAR)Length;
-        }
+        Decoder->Lengths[Symbol] = (UCHAR)Length;
     }
 
     for (Length = 1; Length <= CODEC_CODE_BITS; Length++) {

@@ -25,7 +25,8 @@ Fuzz=$Root/Tests/Fuzz
 Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
-    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern
+    FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern \
+    FuzzCodecEncode FuzzCodecDecode
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -70,6 +71,9 @@ Sources()
             ;;
         FuzzGzip)
             ls Reader/Base/BaseDeflate.c Rtl/RtlString.c
+            ;;
+        FuzzCodecEncode|FuzzCodecDecode)
+            ls Codec/*.c
             ;;
         FuzzImage)
             ls Reader/Image/Image{Coff,DebugLink}.c \

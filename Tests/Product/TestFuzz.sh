@@ -87,7 +87,8 @@ IsFound()
     grep -aqE 'FUZZ_CHECK failed|AddressSanitizer|runtime error' log
 }
 
-Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern"
+Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern
+         FuzzCodecEncode FuzzCodecDecode"
 
 Check "building" "$Fuzz/Build.sh" "$Temp/Built"
 if [ $Failed != 0 ]; then
@@ -113,6 +114,8 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzDemangle: more inputs" Runs FuzzDemangle 40000 600
     Check "FuzzPattern: more inputs" Runs FuzzPattern 30000 600
     Check "FuzzGzip: more inputs" Runs FuzzGzip 600 200
+    Check "FuzzCodecEncode: more inputs" Runs FuzzCodecEncode 1500 300
+    Check "FuzzCodecDecode: more inputs" Runs FuzzCodecDecode 20000 2000
     Check "FuzzStringTable: more inputs" Runs FuzzStringTable 4000 3000
 else
     Skip "more inputs: there is no libFuzzer (Debian: libclang-rt-19-dev)"

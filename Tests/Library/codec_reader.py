@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Decodes blocks: a second decoder, made from Docs/Format.md, section 19, alone.
+
+usage: codec_reader.py FILE
+
+FILE is blocks, one after the other.  Writes the bytes to standard output.
+
+As a module: decode(data) gives (header, bytes, size of the block), or raises
+FormatError; header is a Header.  sum_of(header bytes, contents) is the sum.
+"""
+
+import collections
+import struct
+import sys
+
+MAGIC = 0x4B425254
+HEADER_SIZE = 64
+MAXIMUM_BYTES = 1 << 20
+STORED, TOKENS, DENSE = 0, 1, 2
+M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+
+Header = collections.namedtuple(
+    'Header', 'magic version method unused raw_bytes encoded_bytes position '
+    'first_timestamp last_timestamp depth_change minimum_depth operand_bytes '
+    'unused2 sum')
+
+
+class FormatError(Exception):
+    """What is there is no good block; the text says why."""
+
+
+def require(condition, what):
+    if not condition:
+        raise FormatError(what)
+
+
+def sum_of(header, contents):
+    """The sum over the first 56 bytes of a header and the contents."""
+    start, multiplier = 0x2545F4914F6CDD1D, 0x9FB21C651E98DF25
+
+    def add(value, word):
+        value ^= word
+        return ((value << 23 | value >> 41) & M64) * multiplier & M64
+
+    sums = [start + lane for lane in range(5)]
+    for word in struct.unpack('<7Q', header[:56]):
+        sums[4] = add(sums[4], word)
+    whole = len(contents) // 32 * 32
+    words = struct.unpack(f'<{whole // 8}Q', contents[:whole])
+    for lane in range(4):
+        value = sums[lane]
+        for word in words[lane::4]:
+            value ^= word
+            value = ((value << 23 | value >> 41) & M64) * multiplier & M64
+        sums[4] = add(sums[4], value)
+    left = contents[whole:]
+    while len(left) >= 8:
+        sums[4] = add(sums[4], struct.unpack('<Q', left[:8])[0])
+        left = left[8:]
+    for byte in left:
+        sums[4] = add(sums[4], byte)
+    return sums[4] ^ sums[4] >> 32
+
+
+class Bytes:
+    """Bytes that are taken from the front."""
+
+    def __init__(self, data):
+        self.data, self.next = data, 0
+
+    def take(self, size):
+        require(len(self.data) - self.next >= size, 'bytes are missing')
+        self.next += size
+        return self.data[self.next - size:self.next]
+
+    def number(self, size):
+        return int.from_bytes(self.take(size), 'little')
+
+    def left(self):
+        return len(self.data) - self.next
+
+
+def read_code(source):
+    """{(length, code): symbol} of a description."""
+    lengths = []
+    while len(lengths) < 256:
+        byte = source.number(1)
+        lengths += [byte & 15] * ((byte >> 4) + 1)
+    require(len(lengths) == 256, 'a code for more than 256 symbols')
+    require(max(lengths) <= 11, 'a code of more than 11 bits')
+    require(sum(2048 >> length for length in lengths if length) == 2048,
+            'a code that is not complete')
+    codes, code, previous = {}, 0, 0
+    for length, symbol in sorted((length, symbol) for symbol, length
+                                 in enumerate(lengths) if length):
+        code <<= length - previous
+        codes[length, code] = symbol
+        code, previous = code + 1, length
+    return codes
+
+
+def read_stream(codes, data, count):
+    """Count symbols, which take all of the data."""
+    table = {}
+    symbols, used = bytearray(), 0
+
+    # Every 11 bits, the first of them the lowest, begin with one code.
+    for (length, code), symbol in codes.items():
+        backwards = int(format(code, f'0{length}b')[::-1], 2)
+        for rest in range(2048 >> length):
+            table[backwards | rest << length] = symbol, length
+    window, held, place = 0, 0, 0
+    for _ in range(count):
+        if held < 11:
+            part = data[place:place + 64]
+            window |= int.from_bytes(part, 'little') << held
+            place, held = place + 64, held + 512
+        symbol, length = table[window & 2047]
+        window >>= length
+        held -= length
+        used += length
+        symbols.append(symbol)
+    require((used + 7) // 8 == len(data), 'a stream of another size')
+    return symbols
+
+
+def read_part(source, count):
+    form = source.number(1)
+    if form == 0:
+        return source.take(count)
+    require(form == 1, 'an unknown form')
+    codes = read_code(source)
+    sizes = [source.number(4) for _ in range(4)]
+    result = bytearray(count)
+    for lane, size in enumerate(sizes):
+        result[lane::4] = read_stream(codes, source.take(size),
+                                      len(range(lane, count, 4)))
+    return bytes(result)
+
+
+class Lane:
+    def __init__(self, time):
+        self.time, self.word, self.context = time, 0, 0
+
+
+class Model:
+    def __init__(self, operands):
+        self.first, self.second = [0] * 4096, [0] * 4096
+        self.pairs, self.sites = [0] * 4096, []
+        self.operands = operands
+
+    def missed(self, lane, place):
+        """(ticks, growth of the word) of a record that was not predicted."""
+        form = self.operands.number(1)
+        require(form & 15 <= 8, 'ticks of more than 8 bytes')
+        ticks = self.operands.number(form & 15)
+        how = form >> 4 & 3
+        require(how != 3, 'an unknown form of a site')
+        if how == 2:
+            site = self.operands.number(4)
+            if len(self.sites) < 4096:
+                self.sites.append(site)
+        else:
+            number = self.operands.number(how + 1)
+            require(number < len(self.sites), 'no such site')
+            site = self.sites[number]
+        pair = ((lane.word & M32) * 0x85EBCA6B ^ site * 0x9E3779B1) & M32
+        pair >>= 20
+        if form >> 6 == 0:
+            change = self.pairs[pair]
+        else:
+            number = self.operands.number((1, 2, 4)[(form >> 6) - 1])
+            change = (number // 2 if number % 2 == 0
+                      else -(number + 1) // 2) & M32
+        stack_kind = (lane.word >> 32) + change & M32
+        growth = (site | stack_kind << 32) - lane.word & M64
+        self.second[place] = self.first[place]
+        self.first[place] = growth
+        self.pairs[pair] = change
+        return ticks, growth
+
+    def record(self, lane, token):
+        place = lane.context >> 20
+        if token == 127:
+            ticks, growth = self.missed(lane, place)
+        else:
+            value = token & 127
+            require(value < 120, 'an unknown token')
+            ticks = value if value < 112 else self.operands.number(value - 111)
+            growth = (self.second if token & 128 else self.first)[place]
+        lane.time = lane.time + ticks & M64
+        lane.word = lane.word + growth & M64
+        lane.context = (lane.context << 7 & M32) ^ (
+            (lane.word & M32) * 0x9E3779B1 & M32)
+        return lane.time, lane.word
+
+
+def decode_records(header, tokens, operands):
+    count = len(tokens)
+    quarter = count // 4
+    model = Model(Bytes(operands))
+    lanes = [Lane(header.first_timestamp) for _ in range(4)]
+    records = [None] * count
+    for index in range(count):
+        if index < 4 * quarter:
+            number = index % 4
+            place = number * quarter + index // 4
+        else:
+            number, place = 3, index
+        records[place] = model.record(lanes[number], tokens[index])
+    require(model.operands.left() == 0, 'operands are left')
+    if records:
+        require(records[0][0] == header.first_timestamp and
+                records[-1][0] == header.last_timestamp,
+                'other times than the header has')
+    return b''.join(struct.pack('<QQ', *record) for record in records)
+
+
+def decode(data):
+    require(len(data) >= HEADER_SIZE, 'the header is cut off')
+    header = Header(*struct.unpack('<IBBHIIQQQiiIIQ', data[:HEADER_SIZE]))
+    require(header.magic == MAGIC, 'no block')
+    require(header.version == 1 and header.method <= DENSE,
+            'an unknown version or method')
+    count, tail = divmod(header.raw_bytes, 16)
+    require(header.raw_bytes <= MAXIMUM_BYTES and
+            header.encoded_bytes <= header.raw_bytes and
+            header.unused == header.unused2 == 0 and
+            header.operand_bytes <= 15 * count, 'a field is wrong')
+    size = HEADER_SIZE + header.encoded_bytes
+    require(len(data) >= size, 'the contents are cut off')
+    contents = data[HEADER_SIZE:size]
+    require(sum_of(data, contents) == header.sum, 'the sum is wrong')
+    if header.method == STORED:
+        require(header.encoded_bytes == header.raw_bytes and
+                header.operand_bytes == 0, 'a field is wrong')
+        return header, contents, size
+    source = Bytes(contents)
+    if header.method == TOKENS:
+        tokens = source.take(count)
+        operands = source.take(header.operand_bytes)
+    else:
+        tokens = read_part(source, count)
+        operands = read_part(source, header.operand_bytes)
+    end = source.take(tail)
+    require(source.left() == 0, 'contents are left')
+    return header, decode_records(header, tokens, operands) + end, size
+
+
+def main():
+    with open(sys.argv[1], 'rb') as file:
+        data = file.read()
+    while data:
+        _, raw, size = decode(data)
+        sys.stdout.buffer.write(raw)
+        data = data[size:]
+
+
+if __name__ == '__main__':
+    main()
