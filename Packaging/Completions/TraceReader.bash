@@ -4,7 +4,7 @@
 #
 # Written by `TraceReader --completions bash`.
 
-_TraceReader_commands='run info sessions report tree callers callees outliers hot exclude stack threads modules diff replay live ctl export verify pack recover'
+_TraceReader_commands='run info sessions report tree callers callees outliers hot exclude stack threads modules diff replay live ctl export verify pack unpack recover'
 
 # A command's options, one a line: --NAME, or --NAME= and its values.
 _TraceReader_options()
@@ -365,6 +365,8 @@ _TraceReader_options()
 --all-runs
 --output=@file
 --symbols=@directory
+--help' ;;
+    unpack) echo '--output=@file
 --help' ;;
     recover) echo '--output=@file
 --csv

@@ -27,7 +27,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
         'ctl' = 'Stops, starts, clears, marks or copies what is being recorded'
         'export' = 'Writes a file that other tools open'
         'verify' = 'Checks every header and every record'
-        'pack' = 'Puts a session into one file that can be read elsewhere'
+        'pack' = 'Puts a session into one small file that can be read elsewhere'
+        'unpack' = 'Makes the files of a pack again'
         'recover' = 'Makes a clean copy of a damaged session'
     }
 
@@ -427,6 +428,10 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--all-runs add up all runs in a directory, not only the newest'
             '--output=@file write to FILE (-o FILE is the same)'
             '--symbols=@directory also look for images and their symbols in these folders'
+            '--help this text'
+        )
+        'unpack' = @(
+            '--output=@file write to FILE (-o FILE is the same)'
             '--help this text'
         )
         'recover' = @(

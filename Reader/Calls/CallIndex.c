@@ -32,9 +32,9 @@ CallCloseIndexFiles(
     PREADER_INDEX Index = Stream->Index;
     PCRTL Rtl = Stream->Session->Context->Rtl;
 
-    if (Index->Reading != NULL) {
-        RtlClose(Rtl, Index->Reading);
-        Index->Reading = NULL;
+    if (Index->IsReading) {
+        SessionCloseSource(&Index->Source);
+        Index->IsReading = FALSE;
     }
 
     if (Index->Writing != NULL) {

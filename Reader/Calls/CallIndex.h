@@ -13,6 +13,7 @@ Abstract:
 #ifndef TRACER_CALL_INDEX_H
 #define TRACER_CALL_INDEX_H
 
+#include "../Session/SessionSource.h"
 #include "CallStream.h"
 
 //
@@ -33,7 +34,8 @@ typedef struct _READER_INDEX_HEADER {
 
 typedef struct _READER_INDEX {
     UNICODE_STRING Path;            // NT path
-    HANDLE Reading;                 // NULL: there is no index yet
+    READER_SOURCE Source;           // of what is read
+    BOOLEAN IsReading;              // FALSE: there is no index yet
     HANDLE Writing;                 // NULL until a mark is added
     READER_INDEX_HEADER Header;     // without marks: it is none
     ULONGLONG Interval;             // records from one mark to the next

@@ -117,8 +117,7 @@ CallGrowMarkBuffer(
 _Use_decl_annotations_
 BOOLEAN
 CallIndexFileReadExactly(
-    PCREADER_CONTEXT Context,
-    HANDLE File,
+    PREADER_SOURCE Source,
     ULONGLONG Offset,
     PVOID Bytes,
     ULONG SizeInBytes
@@ -127,12 +126,11 @@ CallIndexFileReadExactly(
     ULONG ReadInBytes;
     NTSTATUS Status;
 
-    Status = RtlReadFile(Context->Rtl,
-                         File,
-                         Offset,
-                         Bytes,
-                         SizeInBytes,
-                         &ReadInBytes);
+    Status = SessionReadSource(Source,
+                               Offset,
+                               Bytes,
+                               SizeInBytes,
+                               &ReadInBytes);
     return NT_SUCCESS(Status) && ReadInBytes == SizeInBytes;
 }
 

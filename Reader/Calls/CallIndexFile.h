@@ -195,8 +195,7 @@ CallGrowMarkBuffer(
 
 BOOLEAN
 CallIndexFileReadExactly(
-    _In_ PCREADER_CONTEXT Context,
-    _In_ HANDLE File,
+    _Inout_ PREADER_SOURCE Source,
     _In_ ULONGLONG Offset,
     _Out_writes_bytes_(SizeInBytes) PVOID Bytes,
     _In_ ULONG SizeInBytes

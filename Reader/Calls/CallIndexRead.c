@@ -24,7 +24,6 @@ CallIndexReadMark(
     ULONG Number
     )
 {
-    PCREADER_CONTEXT Context = Stream->Session->Context;
     PREADER_INDEX Index = Stream->Index;
     PREADER_INDEX_MARK Mark;
     READER_INDEX_MARK First;
@@ -34,8 +33,7 @@ CallIndexReadMark(
         Offset % sizeof(ULONGLONG) != 0 ||
         Offset >= End ||
         End - Offset < sizeof(First) ||
-        !CallIndexFileReadExactly(Context,
-                                  Index->Reading,
+        !CallIndexFileReadExactly(&Index->Source,
                                   Offset,
                                   &First,
                                   sizeof(First))) {
@@ -59,8 +57,7 @@ CallIndexReadMark(
         First.Current >= First.NumberOfStacks ||
         (Number != 0 && (First.Previous >= Offset || First.Jump >= Offset)) ||
         !NT_SUCCESS(CallGrowMarkBuffer(Stream, First.SizeInBytes)) ||
-        !CallIndexFileReadExactly(Context,
-                                  Index->Reading,
+        !CallIndexFileReadExactly(&Index->Source,
                                   Offset,
                                   Index->Buffer,
                                   First.SizeInBytes)) {
@@ -233,16 +230,16 @@ CallLoadIndex(
     PREADER_INDEX_MARK Mark;
     NTSTATUS Status;
 
-    Status = RtlOpenFileForReading(Session->Context->Rtl,
-                                   &Index->Path,
-                                   &Index->Reading);
+    Status = SessionOpenSource(Session->Context,
+                               Session->Pack,
+                               &Index->Path,
+                               &Index->Source);
     if (!NT_SUCCESS(Status)) {
-        Index->Reading = NULL;
         return;
     }
 
-    if (!CallIndexFileReadExactly(Session->Context,
-                                  Index->Reading,
+    Index->IsReading = TRUE;
+    if (!CallIndexFileReadExactly(&Index->Source,
                                   0,
                                   Header,
                                   sizeof(*Header)) ||

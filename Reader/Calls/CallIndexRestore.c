@@ -466,7 +466,7 @@ CallRestoreStream(
     NTSTATUS Status;
 
     if (Stream->Index == NULL || Stream->Index->Header.NumberOfMarks == 0 ||
-        Stream->Index->Reading == NULL) {
+        !Stream->Index->IsReading) {
         return FALSE;
     }
 

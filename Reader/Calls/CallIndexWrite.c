@@ -80,9 +80,18 @@ CallBeginWriting(
 {
     PCREADER_CONTEXT Context = Stream->Session->Context;
     PREADER_INDEX Index = Stream->Index;
+    READER_SOURCE Source;
     READER_INDEX_HEADER Header;
     ULONGLONG Size;
     NTSTATUS Status;
+
+    //
+    // A pack has what it has.
+    //
+
+    if (Stream->Session->Pack != NULL) {
+        return FALSE;
+    }
 
     Status = RtlCreateFile(Context->Rtl,
                            &Index->Path,
@@ -99,9 +108,11 @@ CallBeginWriting(
     }
 
     RtlZeroBytes(&Header, sizeof(Header));
+    RtlZeroBytes(&Source, sizeof(Source));
+    Source.Context = Context;
+    Source.File = Index->Writing;
     if (Size != 0 &&
-        (!CallIndexFileReadExactly(Context,
-                                   Index->Writing,
+        (!CallIndexFileReadExactly(&Source,
                                    0,
                                    &Header,
                                    sizeof(Header)) ||

@@ -216,6 +216,7 @@ extern const READER_COMMAND ReaderLiveCommand;
 extern const READER_COMMAND ReaderModulesCommand;
 extern const READER_COMMAND ReaderOutliersCommand;
 extern const READER_COMMAND ReaderPackCommand;
+extern const READER_COMMAND ReaderUnpackCommand;
 extern const READER_COMMAND ReaderRecoverCommand;
 extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;

@@ -1063,11 +1063,29 @@ CommandFindSessions(
     )
 {
     //
-    // exclude has an image, sessions a directory above them; --static has
-    // either.
+    // A pack does not change, and is not listed.
     //
 
-    if (Command == &ReaderExcludeCommand ||
+    if ((Command == &ReaderCtlCommand || Command == &ReaderPackCommand ||
+         Command == &ReaderRecoverCommand ||
+         Command == &ReaderSessionsCommand) &&
+        Options->Path != NULL && SessionIsPack(Context, Options->Path)) {
+
+        RtlWriteText(Context->Errors,
+                     "TraceReader: %s: %T is a pack (TraceReader unpack makes "
+                     "the session's files again)\n",
+                     Command->Name,
+                     Options->PathUtf8);
+        RtlFlushWriter(Context->Errors);
+        return FALSE;
+    }
+
+    //
+    // exclude has an image, unpack a pack, sessions a directory above them;
+    // --static has either.
+    //
+
+    if (Command == &ReaderExcludeCommand || Command == &ReaderUnpackCommand ||
         (Command == &ReaderSessionsCommand && Options->Path != NULL) ||
         (Options->Given & READER_OPTION_STATIC) != 0) {
         return TRUE;

@@ -6,27 +6,31 @@ Module Name:
 
 Abstract:
 
-    TraceReader pack: puts all that a session is into one ZIP file, so that it
-    can be read elsewhere: its stores up to the end of their records, its logs,
-    and the symbol cache with an answer for each site.
+    TraceReader pack: puts all that a session is into one file, a tenth of its
+    size or less, that is read as it is and elsewhere: its stores up to the end
+    of their records, its logs, and the symbol cache with an answer for each
+    site.  TraceReader unpack: makes the files again.
 
 --*/
 
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
-#include "../Base/BaseZip.h"
+#include "../Base/BasePackWrite.h"
 #include "../Session/SessionCopy.h"
 #include "../Session/SessionName.h"
+#include "../Session/SessionSource.h"
 #include "../Session/SessionStoreOpen.h"
+#include "../Session/SessionTarget.h"
 #include "../Functions/FunctionCache.h"
 #include "../Functions/FunctionLine.h"
 #include "../Sums/SumRead.h"
 #include "../Sums/SumTally.h"
 #include "Command.h"
 
-#define READER_PACK_BUFFER_SIZE 0x100000u
+#define READER_PACKING_BUFFER 0x100000u
+#define READER_PACKING_NAME 0x10000u        // bytes
 
-typedef struct _READER_PACK {
+typedef struct _READER_PACKING {
     PCREADER_CONTEXT Context;
     PCREADER_OPTIONS Options;
     READER_SESSION Session;
@@ -34,7 +38,7 @@ typedef struct _READER_PACK {
     READER_RANGE Range;             // all
     READER_READING Reading;
     READER_TEAM Team;
-    READER_ZIP Zip;
+    PREADER_PACK_WRITER Writer;
     HANDLE File;
     PUCHAR Buffer;
     PCHAR Name;                     // of an entry, UTF-8
@@ -44,8 +48,8 @@ typedef struct _READER_PACK {
     ULONGLONG NumberOvertaken;      // records of rings
     ULONGLONG NumberOfNames;        // functions with a name
     PCSZ FailedStep;
-} READER_PACK;
-typedef READER_PACK *PREADER_PACK;
+} READER_PACKING;
+typedef READER_PACKING *PREADER_PACKING;
 
 
 //
@@ -56,7 +60,7 @@ typedef READER_PACK *PREADER_PACK;
 static
 NTSTATUS
 CommandFailPack(
-    _Inout_ PREADER_PACK Pack,
+    _Inout_ PREADER_PACKING Pack,
     _In_z_ PCSZ Step,
     _In_ NTSTATUS Status
     )
@@ -78,11 +82,10 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandBeginPackEntry(
-    _Inout_ PREADER_PACK Pack,
+    _Inout_ PREADER_PACKING Pack,
     _In_reads_(LengthInChars) PCWSTR Name,
     _In_ ULONG LengthInChars,
-    _In_ ULONGLONG SizeInBytes,
-    _In_ BOOLEAN IsScattered
+    _In_ ULONGLONG SizeInBytes
     )
 {
     PCHAR Text = Pack->Name + Pack->FolderLength;
@@ -105,7 +108,7 @@ CommandBeginPackEntry(
     RtlWideToUtf8(Name,
                   LengthInChars,
                   Text,
-                  READER_ZIP_MAXIMUM_NAME - Pack->FolderLength,
+                  READER_PACKING_NAME - Pack->FolderLength,
                   &Length);
     for (Index = 0; Index < Length; Index++) {
         if (Text[Index] == '\\') {
@@ -115,11 +118,10 @@ CommandBeginPackEntry(
 
     return CommandFailPack(Pack,
                            "write the pack",
-                           BaseBeginZipEntry(&Pack->Zip,
+                           BaseBeginPackFile(Pack->Writer,
                                              Pack->Name,
                                              Pack->FolderLength + Length,
-                                             SizeInBytes,
-                                             IsScattered));
+                                             SizeInBytes));
 }
 
 
@@ -136,7 +138,7 @@ CommandPackBytes(
     _In_ ULONG SizeInBytes
     )
 {
-    return BaseWriteZipEntry(&((PREADER_PACK)Target)->Zip,
+    return BaseWritePackFile(((PREADER_PACKING)Target)->Writer,
                              FileOffset,
                              Bytes,
                              SizeInBytes);
@@ -150,7 +152,7 @@ CommandPackBytes(
 static
 NTSTATUS
 CommandFailCopy(
-    _Inout_ PREADER_PACK Pack,
+    _Inout_ PREADER_PACKING Pack,
     _In_ NTSTATUS ReadStatus,
     _In_ NTSTATUS WriteStatus
     )
@@ -171,7 +173,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandPackPart(
-    _Inout_ PREADER_PACK Pack,
+    _Inout_ PREADER_PACKING Pack,
     _In_ HANDLE File,
     _In_ ULONGLONG Start,
     _In_ ULONGLONG End
@@ -185,7 +187,7 @@ CommandPackPart(
                              Start,
                              End,
                              Pack->Buffer,
-                             READER_PACK_BUFFER_SIZE,
+                             READER_PACKING_BUFFER,
                              CommandPackBytes,
                              Pack,
                              &WriteStatus);
@@ -201,7 +203,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandPackFile(
-    _Inout_ PREADER_PACK Pack,
+    _Inout_ PREADER_PACKING Pack,
     _In_ PCUNICODE_STRING Name
     )
 {
@@ -222,8 +224,7 @@ CommandPackFile(
     Status = CommandBeginPackEntry(Pack,
                                    Name->Buffer,
                                    Name->Length / sizeof(WCHAR),
-                                   Size,
-                                   FALSE);
+                                   Size);
     if (NT_SUCCESS(Status)) {
         Status = CommandPackPart(Pack, File, 0, Size);
     }
@@ -231,7 +232,7 @@ CommandPackFile(
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 BaseEndZipEntry(&Pack->Zip));
+                                 BaseEndPackFile(Pack->Writer));
     }
 
     RtlClose(Pack->Context->Rtl, File);
@@ -243,14 +244,14 @@ CommandPackFile(
 // A store whose records are being copied.
 //
 
-typedef struct _READER_PACK_RECORDS {
-    PREADER_PACK Pack;
+typedef struct _READER_PACKED_RECORDS {
+    PREADER_PACKING Pack;
     PCTRACE_STORE_HEADER Header;
     ULONGLONG Position;             // of the next records
     ULONGLONG NumberOvertaken;      // of a ring, overwritten before they could
                                     // be copied
-} READER_PACK_RECORDS;
-typedef READER_PACK_RECORDS *PREADER_PACK_RECORDS;
+} READER_PACKED_RECORDS;
+typedef READER_PACKED_RECORDS *PREADER_PACKED_RECORDS;
 
 
 //
@@ -267,13 +268,13 @@ CommandPackRecords(
     _In_ ULONG NumberOfRecords
     )
 {
-    PREADER_PACK_RECORDS Copy = (PREADER_PACK_RECORDS)Target;
+    PREADER_PACKED_RECORDS Copy = (PREADER_PACKED_RECORDS)Target;
     ULONGLONG Available;
 
     Copy->NumberOvertaken += (Position - Copy->Position) / TRACE_RECORD_SIZE;
     Copy->Position = Position + (ULONGLONG)NumberOfRecords * TRACE_RECORD_SIZE;
-    return BaseWriteZipEntry(
-        &Copy->Pack->Zip,
+    return BaseWritePackFile(
+        Copy->Pack->Writer,
         CorePositionToFileOffset(Copy->Header, Position, &Available),
         Records,
         NumberOfRecords * TRACE_RECORD_SIZE);
@@ -318,7 +319,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandPackStore(
-    _Inout_ PREADER_PACK Pack,
+    _Inout_ PREADER_PACKING Pack,
     _Inout_ PREADER_STORE Store
     )
 {
@@ -328,7 +329,7 @@ CommandPackStore(
     ULONGLONG RingEnd = Store->Header->RingFileOffset +
                         Store->Header->RingSizeInBytes;
     ULONGLONG Size = End;
-    READER_PACK_RECORDS Copy = { Pack,
+    READER_PACKED_RECORDS Copy = { Pack,
                                  Store->Header,
                                  Store->StartOfRecords,
                                  0 };
@@ -351,8 +352,7 @@ CommandPackStore(
     Status = CommandBeginPackEntry(Pack,
                                    Store->Name.Buffer,
                                    Store->Name.Length / sizeof(WCHAR),
-                                   Size,
-                                   Header->RingSizeInBytes != 0);
+                                   Size);
     if (!NT_SUCCESS(Status)) {
         goto End;
     }
@@ -365,7 +365,7 @@ CommandPackStore(
         CommandSettleHeader(Header, 0, End);
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 BaseWriteZipEntry(&Pack->Zip,
+                                 BaseWritePackFile(Pack->Writer,
                                                    0,
                                                    Header,
                                                    sizeof(*Header)));
@@ -379,10 +379,16 @@ CommandPackStore(
     }
 
     if (NT_SUCCESS(Status)) {
+        Status = CommandFailPack(Pack,
+                                 "write the pack",
+                                 BaseEndPackBlock(Pack->Writer));
+    }
+
+    if (NT_SUCCESS(Status)) {
         Status = SessionCopyRecords(Pack->Context,
                                     Store,
                                     Pack->Buffer,
-                                    READER_PACK_BUFFER_SIZE,
+                                    READER_PACKING_BUFFER,
                                     CommandPackRecords,
                                     &Copy,
                                     &WriteStatus);
@@ -406,7 +412,7 @@ CommandPackStore(
         CommandSettleHeader(Header, First, End);
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 BaseWriteZipEntry(&Pack->Zip,
+                                 BaseWritePackFile(Pack->Writer,
                                                    0,
                                                    Header,
                                                    sizeof(*Header)));
@@ -415,7 +421,7 @@ CommandPackStore(
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 BaseEndZipEntry(&Pack->Zip));
+                                 BaseEndPackFile(Pack->Writer));
     }
 
     if (NT_SUCCESS(Status)) {
@@ -446,7 +452,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandPackStores(
-    _Inout_ PREADER_PACK Pack
+    _Inout_ PREADER_PACKING Pack
     )
 {
     PREADER_SESSION Session = &Pack->Session;
@@ -496,7 +502,7 @@ CommandPackLog(
     _In_ BOOLEAN IsDirectory
     )
 {
-    PREADER_PACK Pack = (PREADER_PACK)CallbackContext;
+    PREADER_PACKING Pack = (PREADER_PACKING)CallbackContext;
     WCHAR Buffer[READER_MAXIMUM_NAME_IN_CHARS];
     UNICODE_STRING Path;
     READER_FILE_KIND Kind;
@@ -536,7 +542,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandPackLogsBelow(
-    _Inout_ PREADER_PACK Pack
+    _Inout_ PREADER_PACKING Pack
     )
 {
     PREADER_SESSION Session = &Pack->Session;
@@ -607,7 +613,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandAskForAll(
-    _Inout_ PREADER_PACK Pack
+    _Inout_ PREADER_PACKING Pack
     )
 {
     PREADER_SESSION Session = &Pack->Session;
@@ -667,7 +673,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandPackCache(
-    _Inout_ PREADER_PACK Pack
+    _Inout_ PREADER_PACKING Pack
     )
 {
     static const WCHAR Name[] = L"symbols.cache";
@@ -689,12 +695,11 @@ CommandPackCache(
     Status = CommandBeginPackEntry(Pack,
                                    Name,
                                    RTL_NUMBER_OF(Name) - 1,
-                                   SizeInBytes,
-                                   FALSE);
+                                   SizeInBytes);
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 BaseWriteZipEntry(&Pack->Zip,
+                                 BaseWritePackFile(Pack->Writer,
                                                    0,
                                                    Bytes,
                                                    SizeInBytes));
@@ -703,10 +708,57 @@ CommandPackCache(
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 BaseEndZipEntry(&Pack->Zip));
+                                 BaseEndPackFile(Pack->Writer));
     }
 
     Allocator->Free(Allocator->Context, Bytes);
+    return Status;
+}
+
+
+//
+// Packs the indexes, which are there now that all records have been read.  They
+// say of what they are; a store without one is read from its beginning.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandPackIndexes(
+    _Inout_ PREADER_PACKING Pack
+    )
+{
+    PREADER_SESSION Session = &Pack->Session;
+    PCALLOCATOR Allocator = Pack->Context->Allocator;
+    UNICODE_STRING Path;
+    UNICODE_STRING Name;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Session->NumberOfStores;
+         Index++) {
+
+        Status = SessionComposeIndexName(Session,
+                                         Session->Stores[Index],
+                                         &Path);
+        if (!NT_SUCCESS(Status)) {
+            break;
+        }
+
+        RtlPointUnicodeString(&Name,
+                              Path.Buffer + Session->DirectoryLength /
+                                                sizeof(WCHAR) + 1,
+                              (Path.Length - Session->DirectoryLength) /
+                                      sizeof(WCHAR) - 1);
+        Status = CommandPackFile(Pack, &Name);
+        if (Status == STATUS_OBJECT_NAME_NOT_FOUND) {
+            Status = STATUS_SUCCESS;
+        }
+
+        Allocator->Free(Allocator->Context, Path.Buffer);
+    }
+
     return Status;
 }
 
@@ -718,7 +770,7 @@ CommandPackCache(
 static
 VOID
 CommandNamePackFolder(
-    _Inout_ PREADER_PACK Pack
+    _Inout_ PREADER_PACKING Pack
     )
 {
     UNICODE_STRING Path = Pack->Session.Path;
@@ -743,7 +795,7 @@ CommandNamePackFolder(
     RtlWideToUtf8(Name.Buffer,
                   Name.Length / sizeof(WCHAR),
                   Pack->Name,
-                  READER_ZIP_MAXIMUM_NAME / 2,
+                  READER_PACKING_NAME / 2,
                   &Pack->FolderLength);
     if (Pack->FolderLength != 0) {
         Pack->Name[Pack->FolderLength] = '/';
@@ -761,7 +813,7 @@ _Must_inspect_result_
 static
 NTSTATUS
 CommandWritePack(
-    _Inout_ PREADER_PACK Pack
+    _Inout_ PREADER_PACKING Pack
     )
 {
     PREADER_SESSION Session = &Pack->Session;
@@ -769,17 +821,17 @@ CommandWritePack(
     NTSTATUS Status;
 
     Pack->Buffer = (PUCHAR)Allocator->Allocate(Allocator->Context,
-                                               READER_PACK_BUFFER_SIZE);
+                                               READER_PACKING_BUFFER);
     Pack->Name = (PCHAR)Allocator->Allocate(Allocator->Context,
-                                            READER_ZIP_MAXIMUM_NAME);
+                                            READER_PACKING_NAME);
     if (Pack->Buffer == NULL || Pack->Name == NULL) {
         return CommandFailPack(Pack, "write the pack", STATUS_NO_MEMORY);
     }
 
-    Status = BaseInitializeZip(&Pack->Zip,
-                               Pack->Context,
-                               Pack->File,
-                               Session->Header->ProcessCreationTime);
+    Status = BaseCreatePackWriter(Pack->Context,
+                                  Pack->File,
+                                  TRUE,
+                                  &Pack->Writer);
     if (!NT_SUCCESS(Status)) {
         return CommandFailPack(Pack, "write the pack", Status);
     }
@@ -811,10 +863,14 @@ CommandWritePack(
         Status = CommandPackCache(Pack);
     }
 
+    if (NT_SUCCESS(Status) && Session->IsDirectory) {
+        Status = CommandPackIndexes(Pack);
+    }
+
     if (NT_SUCCESS(Status)) {
         Status = CommandFailPack(Pack,
                                  "write the pack",
-                                 BaseEndZip(&Pack->Zip));
+                                 BaseEndPack(Pack->Writer));
     }
 
     return Status;
@@ -830,7 +886,7 @@ CommandWritePack(
 static
 ULONG
 CommandPackTo(
-    _Inout_ PREADER_PACK Pack,
+    _Inout_ PREADER_PACKING Pack,
     _Inout_ PWCHAR PathBuffer
     )
 {
@@ -950,7 +1006,7 @@ CommandPack(
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    PREADER_PACK Pack;
+    PREADER_PACKING Pack;
     PWCHAR PathBuffer;
     ULONG ExitCode = READER_EXIT_FAILURE;
 
@@ -962,8 +1018,8 @@ CommandPack(
         return READER_EXIT_FAILURE;
     }
 
-    Pack = (PREADER_PACK)Allocator->Allocate(Allocator->Context,
-                                             sizeof(READER_PACK));
+    Pack = (PREADER_PACKING)Allocator->Allocate(Allocator->Context,
+                                             sizeof(READER_PACKING));
     PathBuffer = (PWCHAR)
         Allocator->Allocate(Allocator->Context,
                             2 * RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
@@ -987,7 +1043,7 @@ CommandPack(
                           (Options->Given & READER_OPTION_VERBOSE) != 0);
     }
 
-    BaseRundownZip(&Pack->Zip);
+    BaseDestroyPackWriter(Pack->Writer);
     SumRundownReading(&Pack->Reading);
     FunctionRundownFunctions(&Pack->Functions);
     CommandCloseCommandSession(&Pack->Session);
@@ -1005,24 +1061,363 @@ End:
 }
 
 
+//
+// What unpack works with.
+//
+
+typedef struct _READER_UNPACKING {
+    PCREADER_CONTEXT Context;
+    PREADER_PACK Pack;
+    PWCHAR PathBuffer;              // RTL_MAXIMUM_PATH_IN_CHARS
+    UNICODE_STRING Path;            // of the pack or a folder in it
+    READER_TARGET Target;
+    ULONG NumberOfDirectories;      // made
+    ULONG Directory;                // that is being filled, or READER_NONE
+    PUCHAR Buffer;                  // READER_PACKING_BUFFER
+    PCSZ FailedStep;
+    UNICODE_STRING FailedName;      // of a file or folder; "": none
+    ULONGLONG SizeInBytes;          // of the files that were made
+} READER_UNPACKING;
+typedef READER_UNPACKING *PREADER_UNPACKING;
+
+
+static
+NTSTATUS
+CommandFailUnpack(
+    _Inout_ PREADER_UNPACKING Unpack,
+    _In_z_ PCSZ Step,
+    _In_ NTSTATUS Status
+    )
+{
+    if (!NT_SUCCESS(Status)) {
+        Unpack->FailedStep = Step;
+    }
+
+    return Status;
+}
+
+
+//
+// Copies a file out of the pack.
+// File: its index.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandUnpackBytes(
+    _Inout_ PREADER_UNPACKING Unpack,
+    _In_ ULONG File,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ HANDLE Handle
+    )
+{
+    READER_PACK_VIEW View;
+    ULONGLONG Offset = 0;
+    ULONG ReadInBytes;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    RtlZeroBytes(&View, sizeof(View));
+    while (NT_SUCCESS(Status) && Offset < SizeInBytes) {
+
+        Status = CommandFailUnpack(Unpack,
+                                   "read the pack",
+                                   BaseReadPack(Unpack->Pack,
+                                                File,
+                                                Offset,
+                                                Unpack->Buffer,
+                                                READER_PACKING_BUFFER,
+                                                &View,
+                                                &ReadInBytes));
+        if (NT_SUCCESS(Status)) {
+            Status = CommandFailUnpack(Unpack,
+                                       "write the file",
+                                       RtlWriteFile(Unpack->Context->Rtl,
+                                                    Handle,
+                                                    Offset,
+                                                    Unpack->Buffer,
+                                                    ReadInBytes));
+            Offset += ReadInBytes;
+        }
+    }
+
+    BaseFreePackView(Unpack->Pack, &View);
+    Unpack->SizeInBytes += Offset;
+    return Status;
+}
+
+
+//
+// Makes a file of the pack, or a directory to be filled later.
+//
+
+static
+NTSTATUS
+CommandUnpackEntry(
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+{
+    PREADER_UNPACKING Unpack = (PREADER_UNPACKING)CallbackContext;
+    UNICODE_STRING Path = Unpack->Path;
+    HANDLE Handle;
+    NTSTATUS Status;
+
+    Unpack->FailedName = *Name;
+    if (IsDirectory && Unpack->Directory != READER_NONE) {
+        return CommandFailUnpack(Unpack,
+                                 "make the files (no session has folders in "
+                                 "its folders)",
+                                 STATUS_NOT_SUPPORTED);
+    }
+
+    if (IsDirectory) {
+        Status = SessionMakeTargetDirectory(&Unpack->Target,
+                                            Unpack->NumberOfDirectories,
+                                            Name);
+        Unpack->NumberOfDirectories += NT_SUCCESS(Status);
+        return CommandFailUnpack(
+            Unpack,
+            READER_TARGET_STEP(Status, "make a directory"),
+            Status);
+    }
+
+    Status = RtlAppendPath(&Path,
+                           Name->Buffer,
+                           Name->Length / sizeof(WCHAR),
+                           TRUE);
+    if (NT_SUCCESS(Status)) {
+        Status = SessionMakeTargetFile(&Unpack->Target,
+                                       Unpack->Directory,
+                                       Name,
+                                       &Handle);
+    }
+
+    CommandFailUnpack(Unpack,
+                      READER_TARGET_STEP(Status, "make a file"),
+                      Status);
+    if (NT_SUCCESS(Status)) {
+        Status = CommandUnpackBytes(Unpack,
+                                    BaseFindPackFile(Unpack->Pack, &Path),
+                                    SizeInBytes,
+                                    Handle);
+        SessionCloseTargetFile(&Unpack->Target, Handle, NT_SUCCESS(Status));
+    }
+
+    return Status;
+}
+
+
+//
+// Fills the directories that were made.  The pack lists them as it did when
+// they were.
+//
+
+static
+NTSTATUS
+CommandFillDirectory(
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+{
+    PREADER_UNPACKING Unpack = (PREADER_UNPACKING)CallbackContext;
+    USHORT Length = Unpack->Path.Length;
+    NTSTATUS Status;
+
+    UNREFERENCED_PARAMETER(SizeInBytes);
+    if (!IsDirectory) {
+        return STATUS_SUCCESS;
+    }
+
+    Unpack->Directory = Unpack->Directory == READER_NONE
+                            ? 0
+                            : Unpack->Directory + 1;
+    Status = CommandFailUnpack(Unpack,
+                               "read the pack",
+                               RtlAppendPath(&Unpack->Path,
+                                             Name->Buffer,
+                                             Name->Length / sizeof(WCHAR),
+                                             TRUE));
+    if (NT_SUCCESS(Status)) {
+        Status = BaseListPack(Unpack->Pack,
+                              &Unpack->Path,
+                              CommandUnpackEntry,
+                              Unpack);
+    }
+
+    Unpack->Path.Length = Length;
+    return Status;
+}
+
+
+//
+// Makes the files below a directory, which is new or empty.
+// Unpack: with the pack's path.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandUnpackTo(
+    _Inout_ PREADER_UNPACKING Unpack,
+    _In_z_ PCWSTR Output
+    )
+{
+    NTSTATUS Status;
+
+    Status = BaseOpenPack(Unpack->Context, &Unpack->Path, &Unpack->Pack);
+    if (NT_SUCCESS(Status)) {
+        Status = SessionEnterPackFolder(Unpack->Pack, &Unpack->Path);
+    }
+
+    CommandFailUnpack(Unpack,
+                      Status == STATUS_NOT_SUPPORTED
+                          ? "open the pack (it is none)"
+                          : "open the pack",
+                      Status);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = SessionOpenTarget(&Unpack->Target,
+                               Unpack->Context,
+                               Output,
+                               BaseCountPackFiles(Unpack->Pack));
+    CommandFailUnpack(Unpack,
+                      Status == STATUS_DIRECTORY_NOT_EMPTY
+                          ? "make the new directory (it exists and is not "
+                            "empty)"
+                          : "make the new directory",
+                      Status);
+    Unpack->Directory = READER_NONE;
+    if (NT_SUCCESS(Status)) {
+        Status = BaseListPack(Unpack->Pack,
+                              &Unpack->Path,
+                              CommandUnpackEntry,
+                              Unpack);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = BaseListPack(Unpack->Pack,
+                              &Unpack->Path,
+                              CommandFillDirectory,
+                              Unpack);
+    }
+
+    return Status;
+}
+
+
+static
+ULONG
+CommandUnpack(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    READER_UNPACKING Unpack;
+    UNICODE_STRING Given;
+    NTSTATUS Status = STATUS_NO_MEMORY;
+
+    if (Options->Output == NULL) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: unpack: --output is required (see "
+                     "TraceReader unpack --help)\n");
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    RtlZeroBytes(&Unpack, sizeof(Unpack));
+    Unpack.Context = Context;
+    Unpack.FailedStep = "open the pack";
+    Unpack.PathBuffer = (PWCHAR)
+        Allocator->Allocate(Allocator->Context,
+                            RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
+    Unpack.Buffer = (PUCHAR)Allocator->Allocate(Allocator->Context,
+                                                READER_PACKING_BUFFER);
+    if (Unpack.PathBuffer != NULL && Unpack.Buffer != NULL) {
+        RtlPointUnicodeString(&Given,
+                              Options->Path,
+                              RtlLengthOfWideString(Options->Path));
+        Status = RtlDosPathToNtPath(Context->Rtl,
+                                    &Given,
+                                    Unpack.PathBuffer,
+                                    RTL_MAXIMUM_PATH_IN_CHARS,
+                                    &Unpack.Path);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Unpack.Path.MaximumLength = (USHORT)
+            ((RTL_MAXIMUM_PATH_IN_CHARS -
+              (ULONG)(Unpack.Path.Buffer - Unpack.PathBuffer)) *
+             sizeof(WCHAR));
+        Status = CommandUnpackTo(&Unpack, Options->Output);
+    }
+
+    if (NT_SUCCESS(Status)) {
+
+        RtlWriteText(Context->Output,
+                     "%T: %u files, %llu bytes\n",
+                     Options->OutputUtf8,
+                     BaseCountPackFiles(Unpack.Pack),
+                     Unpack.SizeInBytes);
+
+    } else {
+
+        BaseFail(Context, Unpack.FailedStep, Options->PathUtf8, Status);
+        if (Unpack.FailedName.Length != 0) {
+            RtlWriteText(Context->Errors,
+                         "  at %Z\n",
+                         &Unpack.FailedName);
+            RtlFlushWriter(Context->Errors);
+        }
+    }
+
+    SessionCloseTarget(&Unpack.Target);
+    BaseClosePack(Unpack.Pack);
+    Allocator->Free(Allocator->Context, Unpack.Buffer);
+    Allocator->Free(Allocator->Context, Unpack.PathBuffer);
+    return NT_SUCCESS(Status) ? READER_EXIT_SUCCESS : READER_EXIT_FAILURE;
+}
+
+
 const READER_COMMAND ReaderPackCommand = {
     "pack",
     "[PATH]",
-    "Puts a session into one file that can be read elsewhere",
-    "FILE is a ZIP file, which any unzip opens: a folder with the session's\n"
-    "stores, its logs, session.control (what was requested while it was\n"
-    "recorded) and symbols.cache, which holds what the images say about\n"
-    "every site.  Unpack it anywhere and give TraceReader the folder: report,\n"
-    "tree and replay show what they show here, without the images.  Files are\n"
-    "compressed (deflate).  Stores are packed without their unused room;\n"
-    "those of a running program have what is there at that moment.  FILE must\n"
-    "not exist yet; until it is complete, it is called FILE.tmp.\n",
+    "Puts a session into one small file that can be read elsewhere",
+    "FILE has the session's stores, its logs, session.control (what was\n"
+    "requested while it was recorded) and symbols.cache, which holds what the\n"
+    "images say about every site.  Every command reads it as it is, here or\n"
+    "on another machine, and shows what it shows of the session, without the\n"
+    "images; unpack makes the files again.  A call takes some 1 to 2 bytes in\n"
+    "it (32 in a store).  Stores are packed without their unused room; those\n"
+    "of a running program have what is there at that moment.  FILE must not\n"
+    "exist yet; until it is complete, it is called FILE.tmp.\n",
     "  TraceReader pack -o busy.tracepack SESSION\n"
-    "  unzip busy.tracepack\n",
+    "  TraceReader report busy.tracepack\n",
     READER_OPTION_OUTPUT | READER_OPTION_WORKERS | READER_OPTION_VERBOSE |
         READER_OPTION_SYMBOLS | READER_OPTION_PROCESS |
         READER_OPTION_ALL_RUNS,
     CommandPack,
+    NULL,
+    NULL
+};
+
+const READER_COMMAND ReaderUnpackCommand = {
+    "unpack",
+    "PATH",
+    "Makes the files of a pack again",
+    "PATH is what pack wrote.  The directory of --output, which is made unless\n"
+    "it is empty, becomes the session's: its stores are byte for byte those\n"
+    "that were packed.\n",
+    "  TraceReader unpack -o busy busy.tracepack\n",
+    READER_OPTION_OUTPUT,
+    CommandUnpack,
     NULL,
     NULL
 };

@@ -731,6 +731,7 @@ CommandPutLogs(
     Run->LogStart = IsTemporary ? Run->Start : 0;
     if (NT_SUCCESS(BaseMakeNtPath(Context, Path, &NtPath))) {
         SessionListLog(Context,
+                       NULL,
                        &NtPath,
                        IsTemporary,
                        Suffix,

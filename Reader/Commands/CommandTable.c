@@ -33,6 +33,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderExportCommand,
     &ReaderVerifyCommand,
     &ReaderPackCommand,
+    &ReaderUnpackCommand,
     &ReaderRecoverCommand,
 };
 

@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "../Core/CorePair.h"
+#include "../Session/SessionSource.h"
 #include "FunctionCacheFile.h"
 
 #define READER_CACHE_FLAGS                                                  \
@@ -199,23 +200,24 @@ static
 NTSTATUS
 FunctionReadCacheFile(
     _In_ PCREADER_CONTEXT Context,
+    _In_opt_ PREADER_PACK Pack,
     _In_ PCUNICODE_STRING NtPath,
     _Inout_ PREADER_CACHE Cache,
     _Out_ PULONGLONG SizeInBytes
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    HANDLE File;
+    READER_SOURCE File;
     ULONG ReadInBytes = 0;
     NTSTATUS Status;
 
     *SizeInBytes = 0;
-    Status = RtlOpenFileForReading(Context->Rtl, NtPath, &File);
+    Status = SessionOpenSource(Context, Pack, NtPath, &File);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
-    Status = RtlQueryFileSize(Context->Rtl, File, SizeInBytes);
+    Status = SessionQuerySource(&File, SizeInBytes);
     if (NT_SUCCESS(Status) &&
         *SizeInBytes >= sizeof(READER_CACHE_HEADER) &&
         *SizeInBytes <= READER_CACHE_MAXIMUM_SIZE) {
@@ -224,19 +226,18 @@ FunctionReadCacheFile(
                                                    (SIZE_T)*SizeInBytes);
         Status = STATUS_NO_MEMORY;
         if (Cache->Bytes != NULL) {
-            Status = RtlReadFile(Context->Rtl,
-                                 File,
-                                 0,
-                                 Cache->Bytes,
-                                 (ULONG)*SizeInBytes,
-                                 &ReadInBytes);
+            Status = SessionReadSource(&File,
+                                       0,
+                                       Cache->Bytes,
+                                       (ULONG)*SizeInBytes,
+                                       &ReadInBytes);
             if (NT_SUCCESS(Status) && ReadInBytes != *SizeInBytes) {
                 Status = STATUS_END_OF_FILE;
             }
         }
     }
 
-    RtlClose(Context->Rtl, File);
+    SessionCloseSource(&File);
     return Status;
 }
 
@@ -261,7 +262,11 @@ FunctionLoadCache(
         return;
     }
 
-    Status = FunctionReadCacheFile(Context, &Path, Cache, &SizeInBytes);
+    Status = FunctionReadCacheFile(Context,
+                                   Session->Pack,
+                                   &Path,
+                                   Cache,
+                                   &SizeInBytes);
     Allocator->Free(Allocator->Context, Path.Buffer);
     if (Status == STATUS_OBJECT_NAME_NOT_FOUND ||
         Status == STATUS_OBJECT_PATH_NOT_FOUND) {

@@ -706,6 +706,10 @@ FunctionSaveCache(
 
         Outcome = "not written for one store";
 
+    } else if (Session->Pack != NULL) {
+
+        Outcome = "not written into a pack";
+
     } else if (Cache->IsOtherVersion && FunctionIsImageMissing(Session)) {
 
         Outcome = "not written over one of another version";

@@ -21,6 +21,7 @@ Abstract:
 #include "SessionModule.h"
 #include "SessionName.h"
 #include "SessionProcess.h"
+#include "SessionSource.h"
 #include "SessionStoreOpen.h"
 #include "SessionTreeStore.h"
 
@@ -1139,6 +1140,37 @@ End:
 }
 
 
+//
+// Makes a pack the session's directory.
+// Session: whose path is that of a file.
+// STATUS_NOT_A_DIRECTORY: it is no pack, but perhaps a store.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionEnterPack(
+    _Inout_ PREADER_SESSION Session
+    )
+{
+    NTSTATUS Status;
+
+    Status = BaseOpenPack(Session->Context, &Session->Path, &Session->Pack);
+    if (!NT_SUCCESS(Status)) {
+        return Status == STATUS_NOT_SUPPORTED ? STATUS_NOT_A_DIRECTORY
+                                              : Status;
+    }
+
+    Status = SessionEnterPackFolder(Session->Pack, &Session->Path);
+    Session->DirectoryLength = Session->Path.Length;
+    return NT_SUCCESS(Status) ? BaseListPack(Session->Pack,
+                                             &Session->Path,
+                                             SessionVisitEntry,
+                                             Session)
+                              : Status;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 SessionOpenSessionOf(
@@ -1211,6 +1243,10 @@ SessionOpenSessionOf(
                                    &Session->Path,
                                    SessionVisitEntry,
                                    Session);
+    if (Status == STATUS_NOT_A_DIRECTORY) {
+        Status = SessionEnterPack(Session);
+    }
+
     if (NT_SUCCESS(Status)) {
 
         Session->IsDirectory = TRUE;
@@ -1298,10 +1334,11 @@ SessionRefreshSession(
         if (Session->HasDirectories) {
             Status = SessionListDirectories(Session, SessionVisitEntry);
         } else {
-            Status = RtlEnumerateDirectory(Session->Context->Rtl,
-                                           &Session->Path,
-                                           SessionVisitEntry,
-                                           Session);
+            Status = SessionListDirectory(Session->Context,
+                                          Session->Pack,
+                                          &Session->Path,
+                                          SessionVisitEntry,
+                                          Session);
         }
 
         if (!NT_SUCCESS(Status)) {
@@ -1348,6 +1385,7 @@ SessionCloseSession(
     }
 
     SessionCloseControl(Session);
+    BaseClosePack(Session->Pack);
     SessionRundownProcesses(Session);
     BaseRundownMap(&Session->Names);
     BaseRundownMap(&Session->SiteIndexes);

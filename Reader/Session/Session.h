@@ -150,6 +150,8 @@ typedef struct _READER_SESSION {
     PWSTR PathBuffer;               // RTL_MAXIMUM_PATH_IN_CHARS
     UNICODE_STRING Path;            // the NT path, in the buffer
     USHORT DirectoryLength;         // bytes of it that are the directory's
+    PREADER_PACK Pack;              // that the directory is in; NULL: it is in
+                                    // none
     BOOLEAN IsDirectory;
     BOOLEAN HasDirectories;         // it holds directories that hold stores
     BOOLEAN IsOfSeveralBoots;       // why it could not be opened

@@ -17,6 +17,7 @@ Abstract:
 
 #include "../Base/BaseOptions.h"
 #include "SessionControl.h"
+#include "SessionSource.h"
 #include "SessionProcess.h"
 
 static const WCHAR ReaderControlFile[] = L"" TRACE_CONTROL_FILE_NAME;
@@ -228,7 +229,7 @@ NTSTATUS
 SessionReadActions(
     _In_ const READER_SESSION *Session,
     _Inout_ PREADER_CONTROL Control,
-    _In_ HANDLE File,
+    _Inout_ PREADER_SOURCE File,
     _In_ ULONG NumberOfPlaces
     )
 {
@@ -256,14 +257,13 @@ SessionReadActions(
             Number = READER_CONTROL_PLACES;
         }
 
-        Status = RtlReadFile(Session->Context->Rtl,
-                             File,
-                             TRACE_CONTROL_HEADER_SIZE +
-                                 (ULONGLONG)First *
-                                     sizeof(TRACE_CONTROL_ACTION),
-                             Buffer,
-                             Number * sizeof(TRACE_CONTROL_ACTION),
-                             &ReadInBytes);
+        Status = SessionReadSource(File,
+                                   TRACE_CONTROL_HEADER_SIZE +
+                                       (ULONGLONG)First *
+                                           sizeof(TRACE_CONTROL_ACTION),
+                                   Buffer,
+                                   Number * sizeof(TRACE_CONTROL_ACTION),
+                                   &ReadInBytes);
         if (Status == STATUS_END_OF_FILE) {
             Status = STATUS_SUCCESS;
             break;
@@ -310,7 +310,7 @@ NTSTATUS
 SessionTakeActions(
     _In_ const READER_SESSION *Session,
     _Inout_ PREADER_CONTROL Control,
-    _In_ HANDLE File,
+    _Inout_ PREADER_SOURCE File,
     _In_ ULONG NumberOfPlaces
     )
 {
@@ -408,14 +408,13 @@ SessionReadProcessControl(
     _Inout_ PBOOLEAN IsNew
     )
 {
-    PCRTL Rtl = Session->Context->Rtl;
     PCALLOCATOR Allocator = Session->Context->Allocator;
     PREADER_CONTROL Control = READER_CONTROL_OF(Session, Process);
     PCTRACE_STORE_HEADER Owner = Session->Processes[Process].Header;
     TRACE_CONTROL Header;
     UNICODE_STRING NtPath;
     ULONGLONG FileSize;
-    HANDLE File;
+    READER_SOURCE File;
     ULONG NumberBefore = Control->Result.NumberOfActions;
     ULONG ReadInBytes;
     NTSTATUS Status;
@@ -425,7 +424,10 @@ SessionReadProcessControl(
         return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
     }
 
-    Status = RtlOpenFileForReading(Rtl, &NtPath, &File);
+    Status = SessionOpenSource(Session->Context,
+                               Session->Pack,
+                               &NtPath,
+                               &File);
     Allocator->Free(Allocator->Context, NtPath.Buffer);
     if (!NT_SUCCESS(Status)) {
         Control->Status = Status;
@@ -441,12 +443,16 @@ SessionReadProcessControl(
     // The size comes last: the file grows before a place is claimed.
     //
 
-    Status = RtlReadFile(Rtl, File, 0, &Header, sizeof(Header), &ReadInBytes);
+    Status = SessionReadSource(&File,
+                               0,
+                               &Header,
+                               sizeof(Header),
+                               &ReadInBytes);
     if (Status == STATUS_END_OF_FILE) {
         Status = STATUS_SUCCESS;
     }
     if (NT_SUCCESS(Status)) {
-        Status = RtlQueryFileSize(Rtl, File, &FileSize);
+        Status = SessionQuerySource(&File, &FileSize);
     }
 
     if (NT_SUCCESS(Status)) {
@@ -467,7 +473,7 @@ SessionReadProcessControl(
             SessionForgetActions(Allocator, Control);
             Status = SessionTakeActions(Session,
                                         Control,
-                                        File,
+                                        &File,
                                         Control->Result.NumberOfActions);
             if (!NT_SUCCESS(Status)) {
                 SessionForgetActions(Allocator, Control);
@@ -475,7 +481,7 @@ SessionReadProcessControl(
         }
     }
 
-    RtlClose(Rtl, File);
+    SessionCloseSource(&File);
     Control->Status = Status;
     return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
 }

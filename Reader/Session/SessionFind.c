@@ -11,6 +11,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseFile.h"
+#include "../Base/BasePack.h"
 #include "SessionFind.h"
 #include "SessionName.h"
 
@@ -579,17 +580,23 @@ SessionFindNearest(
     Allocator->Free(Allocator->Context, Place);
 }
 
-_Use_decl_annotations_
+//
+// Does a file begin with a number of SizeInBytes bytes?
+//
+
+static
 BOOLEAN
-SessionIsImage(
-    PCREADER_CONTEXT Context,
-    PCWSTR Path
+SessionBeginsWith(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Path,
+    _In_ ULONGLONG Number,
+    _In_ ULONG SizeInBytes
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
     UNICODE_STRING NtPath;
     HANDLE File;
-    CHAR Start[2];
+    ULONGLONG Start = 0;
     ULONG Read = 0;
 
     if (NT_SUCCESS(BaseMakeNtPath(Context, Path, &NtPath)) &&
@@ -598,8 +605,8 @@ SessionIsImage(
         if (!NT_SUCCESS(RtlReadFile(Context->Rtl,
                                     File,
                                     0,
-                                    Start,
-                                    sizeof(Start),
+                                    &Start,
+                                    SizeInBytes,
                                     &Read))) {
             Read = 0;
         }
@@ -607,7 +614,30 @@ SessionIsImage(
     }
 
     Allocator->Free(Allocator->Context, NtPath.Buffer);
-    return Read == sizeof(Start) && Start[0] == 'M' && Start[1] == 'Z';
+    return Read == SizeInBytes && Start == Number;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+SessionIsImage(
+    PCREADER_CONTEXT Context,
+    PCWSTR Path
+    )
+{
+    return SessionBeginsWith(Context, Path, 0x5A4D, sizeof(USHORT));
+}
+
+_Use_decl_annotations_
+BOOLEAN
+SessionIsPack(
+    PCREADER_CONTEXT Context,
+    PCWSTR Path
+    )
+{
+    return SessionBeginsWith(Context,
+                             Path,
+                             READER_PACK_MAGIC,
+                             sizeof(ULONGLONG));
 }
 
 _Use_decl_annotations_
@@ -696,7 +726,8 @@ SessionIsPath(
     //
 
     if (Status == STATUS_NOT_A_DIRECTORY) {
-        return SessionEndsWith(Context->Rtl, &Path, L".TRACE", 6);
+        return SessionEndsWith(Context->Rtl, &Path, L".TRACE", 6) ||
+               SessionIsPack(Context, Text);
     }
 
     return Status != STATUS_OBJECT_NAME_NOT_FOUND &&

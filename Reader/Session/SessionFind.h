@@ -121,6 +121,16 @@ SessionIsImage(
     );
 
 //
+// Is a path that of a pack, by what it begins with?
+//
+
+BOOLEAN
+SessionIsPack(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Path
+    );
+
+//
 // Finds the directory that SessionFind takes the newest session of, terminated,
 // which the caller frees.  STATUS_NOT_FOUND: no place has a session.
 //

@@ -12,6 +12,7 @@ Abstract:
 
 #include "SessionLog.h"
 #include "SessionName.h"
+#include "SessionSource.h"
 
 //
 // A log is as long as what can go wrong: of a longer one this much is read.
@@ -21,6 +22,7 @@ Abstract:
 
 typedef struct _READER_LOGS {
     PCREADER_CONTEXT Context;
+    PREADER_PACK Pack;              // that has the directory; NULL: none has
     PWCHAR Path;                    // RTL_MAXIMUM_PATH_IN_CHARS: an NT path,
     ULONG LengthInChars;            // of the directory
     BOOLEAN IsTemporary;
@@ -126,7 +128,7 @@ SessionVisitLog(
     PREADER_LOGS Logs = (PREADER_LOGS)CallbackContext;
     PCRTL Rtl = Logs->Context->Rtl;
     UNICODE_STRING Path;
-    HANDLE File;
+    READER_SOURCE File;
     ULONG Length = Logs->LengthInChars;
     ULONG Read = 0;
 
@@ -146,16 +148,20 @@ SessionVisitLog(
     RtlPointUnicodeString(&Path,
                           Logs->Path,
                           Length + 1 + Name->Length / sizeof(WCHAR));
-    if (NT_SUCCESS(RtlOpenFileForReading(Rtl, &Path, &File))) {
-        if (NT_SUCCESS(RtlReadFile(Rtl,
-                                   File,
-                                   0,
-                                   Logs->Text,
-                                   READER_LOG_BYTES,
-                                   &Read))) {
+    if (NT_SUCCESS(SessionOpenSource(Logs->Context,
+                                     Logs->Pack,
+                                     &Path,
+                                     &File))) {
+
+        if (NT_SUCCESS(SessionReadSource(&File,
+                                         0,
+                                         Logs->Text,
+                                         READER_LOG_BYTES,
+                                         &Read))) {
             SessionTakeLog(Logs, Read, SizeInBytes);
         }
-        Rtl->NtClose(File);
+
+        SessionCloseSource(&File);
     }
 
     return STATUS_SUCCESS;
@@ -165,6 +171,7 @@ _Use_decl_annotations_
 VOID
 SessionListLog(
     PCREADER_CONTEXT Context,
+    PREADER_PACK Pack,
     PCUNICODE_STRING NtPath,
     BOOLEAN IsTemporary,
     PCWSTR Suffix,
@@ -177,6 +184,7 @@ SessionListLog(
 
     RtlZeroBytes(&Logs, sizeof(Logs));
     Logs.Context = Context;
+    Logs.Pack = Pack;
     Logs.IsTemporary = IsTemporary;
     Logs.Suffix = Suffix;
     Logs.Routine = Routine;
@@ -206,7 +214,7 @@ SessionListLog(
         Logs.LengthInChars -= 1;
     }
 
-    (VOID)RtlEnumerateDirectory(Context->Rtl, NtPath, SessionVisitLog, &Logs);
+    (VOID)SessionListDirectory(Context, Pack, NtPath, SessionVisitLog, &Logs);
     Allocator->Free(Allocator->Context, Logs.Path);
 }
 
@@ -252,6 +260,7 @@ SessionListLogs(
         }
 
         SessionListLog(Session->Context,
+                       Session->Pack,
                        &Path,
                        FALSE,
                        L".LOG",

@@ -32,6 +32,7 @@ typedef READER_LOG_ROUTINE *PREADER_LOG_ROUTINE;
 //
 // Hands out the lines of the logs in a directory.  What cannot be read has no
 // lines.
+// Pack: that has the directory; NULL: it is the file system's.
 // NtPath: the directory's.
 // IsTemporary: it is the temporary directory: of the library's logs, which are
 // named Tracer-MODULE-PID.log there, those whose name ends with Suffix.
@@ -41,6 +42,7 @@ typedef READER_LOG_ROUTINE *PREADER_LOG_ROUTINE;
 VOID
 SessionListLog(
     _In_ PCREADER_CONTEXT Context,
+    _In_opt_ PREADER_PACK Pack,
     _In_ PCUNICODE_STRING NtPath,
     _In_ BOOLEAN IsTemporary,
     _In_z_ PCWSTR Suffix,

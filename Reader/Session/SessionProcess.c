@@ -18,6 +18,7 @@ Abstract:
 
 #include "SessionName.h"
 #include "SessionProcess.h"
+#include "SessionSource.h"
 
 //
 // What NtQueryInformationProcess gives for ProcessTimes.
@@ -276,17 +277,17 @@ SessionListDirectories(
     PRTL_DIRECTORY_CALLBACK Callback
     )
 {
-    PCRTL Rtl = Session->Context->Rtl;
     ULONG NumberOfStores;
     ULONG Index;
     NTSTATUS Status;
 
     Session->Path.Length = Session->DirectoryLength;
     Session->VisitedDirectory = 0;
-    Status = RtlEnumerateDirectory(Rtl,
-                                   &Session->Path,
-                                   SessionVisitDirectory,
-                                   Session);
+    Status = SessionListDirectory(Session->Context,
+                                  Session->Pack,
+                                  &Session->Path,
+                                  SessionVisitDirectory,
+                                  Session);
     for (Index = 1;
          NT_SUCCESS(Status) && Index < Session->NumberOfDirectories;
          Index++) {
@@ -307,10 +308,11 @@ SessionListDirectories(
 
         Session->VisitedDirectory = Index;
         NumberOfStores = Session->NumberOfStores;
-        Status = RtlEnumerateDirectory(Rtl,
-                                       &Session->Path,
-                                       Callback,
-                                       Session);
+        Status = SessionListDirectory(Session->Context,
+                                      Session->Pack,
+                                      &Session->Path,
+                                      Callback,
+                                      Session);
         if (!NT_SUCCESS(Status) &&
             Status != STATUS_NO_MEMORY &&
             Status != STATUS_NAME_TOO_LONG) {

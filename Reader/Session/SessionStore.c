@@ -16,6 +16,9 @@ Abstract:
     what is touched is copied out under a guard: a page that cannot be had is
     an error of the store, not of this program.
 
+    Of a store in a pack, header and window are copies of what is in its
+    blocks; nothing else differs.
+
 --*/
 
 #include "../Core/CoreTree.h"
@@ -205,6 +208,60 @@ SessionFailStore(
 
 
 //
+// Finds out how large the file is.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionQueryStoreSize(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    UNICODE_STRING Name;
+    NTSTATUS Status;
+
+    if (Store->Pack != NULL) {
+        Store->FileSize = BaseQueryPackFile(Store->Pack,
+                                            Store->PackFile,
+                                            &Name);
+        return STATUS_SUCCESS;
+    }
+
+    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "query the file's size", Status);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Gives the header's view back.
+//
+
+static
+VOID
+SessionDropHeaderView(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    if (Store->Pack != NULL) {
+        Context->Allocator->Free(Context->Allocator->Context,
+                                 Store->HeaderView);
+    } else if (Store->HeaderView != NULL) {
+        RtlUnmapFileSection(Context->Rtl, Store->HeaderView);
+    }
+
+    Store->HeaderView = NULL;
+    Store->HeaderViewSize = 0;
+}
+
+
+//
 // Unmaps the window and closes the section.
 //
 
@@ -215,7 +272,10 @@ SessionDropSection(
     _Inout_ PREADER_STORE Store
     )
 {
-    if (Store->Window != NULL) {
+    if (Store->Pack != NULL) {
+        BaseFreePackView(Store->Pack, &Store->PackView);
+        Store->Window = NULL;
+    } else if (Store->Window != NULL) {
         RtlUnmapFileSection(Context->Rtl, Store->Window);
         Store->Window = NULL;
     }
@@ -250,11 +310,9 @@ SessionMakeSection(
     SessionDropSection(Context, Store);
 
     do {
-        Status = RtlQueryFileSize(Context->Rtl,
-                                  Store->File,
-                                  &Store->FileSize);
+        Status = SessionQueryStoreSize(Context, Store);
         if (!NT_SUCCESS(Status)) {
-            return SessionFailStore(Store, "query the file's size", Status);
+            return Status;
         }
 
         Status = RtlCreateFileSection(Context->Rtl,
@@ -273,6 +331,48 @@ SessionMakeSection(
 
     Store->SectionSize = Store->FileSize;
     return STATUS_SUCCESS;
+}
+
+
+//
+// The same as SessionMapWindow of a store in a pack.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionMovePackWindow(
+    _Inout_ PREADER_STORE Store,
+    _In_ ULONGLONG FileOffset,
+    _In_ ULONG Size
+    )
+{
+    NTSTATUS Status;
+
+    Status = BaseMovePackView(Store->Pack,
+                              Store->PackFile,
+                              FileOffset,
+                              &Store->PackView);
+    Store->Window = NULL;
+    Store->WindowSize = 0;
+    if (NT_SUCCESS(Status)) {
+
+        Store->Window = Store->PackView.Bytes;
+        Store->WindowOffset = Store->PackView.FileOffset;
+        Store->WindowSize = Store->PackView.SizeInBytes;
+
+        //
+        // Blocks end between records, unless somebody made them otherwise.
+        //
+
+        if (FileOffset - Store->WindowOffset + Size > Store->WindowSize) {
+            Status = STATUS_FILE_CORRUPT_ERROR;
+        }
+    }
+
+    return NT_SUCCESS(Status)
+               ? STATUS_SUCCESS
+               : SessionFailStore(Store, "read the pack", Status);
 }
 
 
@@ -298,6 +398,10 @@ SessionMapWindow(
         FileOffset >= Store->WindowOffset &&
         FileOffset - Store->WindowOffset + Size <= Store->WindowSize) {
         return STATUS_SUCCESS;
+    }
+
+    if (Store->Pack != NULL) {
+        return SessionMovePackWindow(Store, FileOffset, Size);
     }
 
     if (Store->Window != NULL) {
@@ -389,7 +493,8 @@ SessionCopyOut(
     FileOffset = CorePositionToFileOffset(Store->Header,
                                           Position,
                                           &Available);
-    if (Store->IsRead && Access == ReaderAccessRecords) {
+    if (Store->IsRead && Store->Pack == NULL &&
+        Access == ReaderAccessRecords) {
 
         Available /= TRACE_RECORD_SIZE;
         if (Available > NumberOfRecords) {
@@ -616,9 +721,9 @@ SessionRefreshTree(
     // The file's size is taken after the number of nodes.
     //
 
-    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    Status = SessionQueryStoreSize(Context, Store);
     if (!NT_SUCCESS(Status)) {
-        return SessionFailStore(Store, "query the file's size", Status);
+        return Status;
     }
 
     Size = Header->NumberOfNodes * TRACE_NODE_SIZE;
@@ -641,6 +746,75 @@ SessionRefreshTree(
 }
 
 
+//
+// Makes the view of the header, of as much of it as there is.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionViewHeader(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    ULONG Size;
+    ULONG ReadInBytes;
+    NTSTATUS Status;
+
+    SessionDropHeaderView(Context, Store);
+    if (Store->Pack != NULL) {
+
+        Store->HeaderView = Allocator->Allocate(Allocator->Context,
+                                                TRACE_HEADER_SIZE);
+        if (Store->HeaderView == NULL) {
+            return SessionFailStore(Store,
+                                    "read the header",
+                                    STATUS_NO_MEMORY);
+        }
+
+        Status = BaseReadPack(Store->Pack,
+                              Store->PackFile,
+                              0,
+                              Store->HeaderView,
+                              TRACE_HEADER_SIZE,
+                              &Store->PackView,
+                              &ReadInBytes);
+        if (!NT_SUCCESS(Status)) {
+            SessionDropHeaderView(Context, Store);
+            return SessionFailStore(Store, "read the header", Status);
+        }
+
+        Store->HeaderViewSize = ReadInBytes;
+        Store->Window = NULL;
+        return STATUS_SUCCESS;
+    }
+
+    Status = SessionMakeSection(Context, Store);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Size = Store->FileSize < TRACE_HEADER_SIZE ? (ULONG)Store->FileSize
+                                               : TRACE_HEADER_SIZE;
+    Status = RtlMapFileSection(Context->Rtl,
+                               Store->Section,
+                               0,
+                               Size,
+                               FALSE,
+                               NULL,
+                               &Store->HeaderView);
+    if (!NT_SUCCESS(Status)) {
+        Store->HeaderView = NULL;
+        return SessionFailStore(Store, "map the header", Status);
+    }
+
+    Store->HeaderViewSize = Size;
+    return STATUS_SUCCESS;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 SessionRefreshStore(
@@ -653,9 +827,9 @@ SessionRefreshStore(
     ULONGLONG First;
     NTSTATUS Status;
 
-    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    Status = SessionQueryStoreSize(Context, Store);
     if (!NT_SUCCESS(Status)) {
-        return SessionFailStore(Store, "query the file's size", Status);
+        return Status;
     }
 
     //
@@ -665,31 +839,9 @@ SessionRefreshStore(
     if (Store->HeaderViewSize < TRACE_HEADER_SIZE &&
         Store->FileSize > Store->HeaderViewSize) {
 
-        if (Store->HeaderView != NULL) {
-            RtlUnmapFileSection(Context->Rtl, Store->HeaderView);
-            Store->HeaderView = NULL;
-            Store->HeaderViewSize = 0;
-        }
-
-        Status = SessionMakeSection(Context, Store);
+        Status = SessionViewHeader(Context, Store);
         if (!NT_SUCCESS(Status)) {
             return Status;
-        }
-
-        Store->HeaderViewSize = Store->FileSize < TRACE_HEADER_SIZE
-                                    ? (ULONG)Store->FileSize
-                                    : TRACE_HEADER_SIZE;
-        Status = RtlMapFileSection(Context->Rtl,
-                                   Store->Section,
-                                   0,
-                                   Store->HeaderViewSize,
-                                   FALSE,
-                                   NULL,
-                                   &Store->HeaderView);
-        if (!NT_SUCCESS(Status)) {
-            Store->HeaderView = NULL;
-            Store->HeaderViewSize = 0;
-            return SessionFailStore(Store, "map the header", Status);
         }
     }
 
@@ -737,9 +889,9 @@ SessionRefreshStore(
     // never found shorter than its records.
     //
 
-    Status = RtlQueryFileSize(Context->Rtl, Store->File, &Store->FileSize);
+    Status = SessionQueryStoreSize(Context, Store);
     if (!NT_SUCCESS(Status)) {
-        return SessionFailStore(Store, "query the file's size", Status);
+        return Status;
     }
 
     Store->PublishedEnd = End;
@@ -767,6 +919,7 @@ _Use_decl_annotations_
 NTSTATUS
 SessionOpenStore(
     PCREADER_CONTEXT Context,
+    PREADER_PACK Pack,
     PCUNICODE_STRING NtPath,
     PREADER_STORE Store
     )
@@ -787,7 +940,18 @@ SessionOpenStore(
         }
     }
 
-    Status = RtlOpenFileForReading(Context->Rtl, NtPath, &Store->File);
+    Status = STATUS_SUCCESS;
+    if (Pack != NULL) {
+        Store->PackFile = BaseFindPackFile(Pack, NtPath);
+        if (Store->PackFile == READER_NONE) {
+            Status = STATUS_OBJECT_NAME_NOT_FOUND;
+        } else {
+            Store->Pack = Pack;
+        }
+    } else {
+        Status = RtlOpenFileForReading(Context->Rtl, NtPath, &Store->File);
+    }
+
     if (!NT_SUCCESS(Status)) {
         Store->File = NULL;
         return SessionFailStore(Store, "open the store", Status);
@@ -809,14 +973,9 @@ SessionCloseStore(
     PREADER_STORE Store
     )
 {
-    if (Store->HeaderView != NULL) {
-        RtlUnmapFileSection(Context->Rtl, Store->HeaderView);
-        Store->HeaderView = NULL;
-    }
-
-    Store->HeaderViewSize = 0;
+    SessionDropHeaderView(Context, Store);
     SessionDropSection(Context, Store);
-
+    Store->Pack = NULL;
     if (Store->File != NULL) {
         RtlClose(Context->Rtl, Store->File);
         Store->File = NULL;

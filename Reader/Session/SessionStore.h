@@ -18,6 +18,7 @@ Abstract:
 #include "../Core/CoreLive.h"
 #include "../Core/CoreRecord.h"
 #include "../Base/BaseContext.h"
+#include "../Base/BasePack.h"
 
 typedef struct _READER_STORE {
 
@@ -28,8 +29,12 @@ typedef struct _READER_STORE {
     // stays; the window slides.
     //
 
-    HANDLE File;
+    HANDLE File;                // NULL of one in a pack
     HANDLE Section;
+    PREADER_PACK Pack;          // the session's; NULL: it is not in one, or
+                                // not open
+    ULONG PackFile;             // index
+    READER_PACK_VIEW PackView;  // of a pack: what Window is of
     ULONGLONG SectionSize;
     PVOID HeaderView;
     ULONG HeaderViewSize;
@@ -94,6 +99,7 @@ typedef const READER_STORE *PCREADER_STORE;
 // that the file could be read, not that its header is valid: HeaderResult says
 // that.  A store stays open until SessionCloseStore.
 //
+// Pack: what the path leads into; NULL: it is a file's.
 // Store: the store, all zeroes or closed; its header's copy is allocated once
 // and kept.
 //
@@ -102,6 +108,7 @@ _Must_inspect_result_
 NTSTATUS
 SessionOpenStore(
     _In_ PCREADER_CONTEXT Context,
+    _In_opt_ PREADER_PACK Pack,
     _In_ PCUNICODE_STRING NtPath,
     _Inout_ PREADER_STORE Store
     );
@@ -155,6 +162,13 @@ SessionReadTree(
     _In_ ULONG SizeOfItem,
     _In_ ULONG NumberOfItems
     );
+
+//
+// Whether a store is open.
+//
+
+#define READER_IS_STORE_OPEN(Store)                                         \
+    ((Store)->File != NULL || (Store)->Pack != NULL)
 
 //
 // Closes the file; what was found stays.

@@ -36,7 +36,10 @@ SessionOpenSessionStore(
     }
 
     Store->IsWriterGone = SessionIsWriterGone(Session, Store);
-    Status = SessionOpenStore(Session->Context, &Session->Path, Store);
+    Status = SessionOpenStore(Session->Context,
+                              Session->Pack,
+                              &Session->Path,
+                              Store);
     Session->Path.Length = Session->DirectoryLength;
     return Status;
 }

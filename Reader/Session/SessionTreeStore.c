@@ -462,7 +462,7 @@ SessionReadTreeStore(
     ULONG Generation;
     ULONG Try;
     BOOLEAN IsLive;
-    BOOLEAN WasOpen = Store->File != NULL;
+    BOOLEAN WasOpen = READER_IS_STORE_OPEN(Store);
     NTSTATUS Status = STATUS_SUCCESS;
 
     RtlZeroBytes(Tree, sizeof(*Tree));
