@@ -173,6 +173,16 @@ FuzzPattern Reader/Functions/FunctionPattern.c s/if (Depth == READER_MAXIMUM_GRO
 FuzzPattern Reader/Functions/FunctionPattern.c s/Marks.Targets.Index.. != Pattern->Round/Round != 0/
 FuzzPattern Reader/Functions/FunctionShorten.c s/if (Walk.Index >= LengthInBytes) {/if (0) {/
 FuzzGzip Reader/Base/BaseDeflate.c s/Position + 1 - Candidate <= DEFLATE_HISTORY/1/
+FuzzCodecEncode Codec/CodecEncode.c s/Limit - Encoder->Operand < CODEC_MAXIMUM_OPERANDS/Limit - Encoder->Operand < -999999/
+FuzzCodecEncode Codec/CodecEncode.c s/Ticks >= CODEC_SHORT;/Ticks >= 120;/
+FuzzCodecEncode Codec/CodecEncode.c s/Model->Pairs.Pair. != StackChange/0/
+FuzzCodecEncode Codec/CodecPack.c s/while (Used > CODEC_CODES)/while (0)/
+FuzzCodecEncode Codec/CodecPack.c s/Packer->Order.0. ^ 1. = 1/Packer->Order[0] ^ 1] = 0/
+FuzzCodecDecode Codec/CodecDecode.c s/Value >= Model->NumberOfSites/0/
+FuzzCodecDecode Codec/CodecDecode.c s/(SIZE_T)(Operands->End - Operands->Next) < SizeInBytes/0/
+FuzzCodecDecode Codec/CodecUnpack.c s/(SIZE_T)(Reader->End - Reader->Next) < SizeInBytes/0/
+FuzzCodecDecode Codec/CodecUnpack.c s/Stream->SizeInBytes >= 8 &&/1 ||/
+FuzzCodecDecode Codec/CodecBlock.c s/Header->RawBytes > CODEC_MAXIMUM_BYTES ||//
 FuzzImage Reader/Image/ImageCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
 FuzzPdb Reader/Image/ImagePdb.c s/Count > NumberOfWords - First/0/
 FuzzPdb Reader/Image/ImagePdb.c s/Pdb->SizeInBytes - Offset < Pdb->BlockSize/0/
