@@ -3,8 +3,9 @@
 # How fast TraceReader report reads, symbols and all, from a warm page cache:
 # records per second and core, with one worker, beside the rate at which a
 # program adds up the same records from the same kind of mapping and does
-# nothing else (the limit), and the most memory that it had.  Then the same of
-# the other commands that add calls up, beside their rate by the general rules
+# nothing else (the limit), and the most memory that it had; the same of a pack
+# of the session, and its bytes for each call.  Then the same of the other
+# commands that add calls up, beside their rate by the general rules
 # alone (--general).
 #
 # The sessions are of Benchmarks/Programs/HookCost.c (LEAF_CALLS, default
@@ -65,6 +66,13 @@ if [ -n "$Source" ]; then
     Names="$Names Lua"
 fi
 
+for Name in $Names; do
+    rm -f "$Work/$Name.tracepack"
+    Build/RunWine.sh "$Bin/TraceReader.exe" pack \
+        -o "$(ToWindows "$Work/$Name.tracepack")" \
+        "$(ToWindows "$Work/$Name")" >/dev/null
+done
+
 Commands=('tree' 'callers FUNCTION' 'export --format folded'
     'export --format callgrind' 'hot' 'report --subtract-probe'
     'outliers FUNCTION')
@@ -96,6 +104,11 @@ for ((Round = 0; Round <= Rounds; Round += 1)); do
             report --verbose --workers 1 \
             "$(ToWindows "$(dirname "$Store")")" 2>&1 >/dev/null |
             tr -d '\r' | grep 'peak working set')"
+        echo "$Round $Name packed $(Build/RunWine.sh "$Bin/TraceReader.exe" \
+            report --verbose --workers 1 \
+            "$(ToWindows "$Work/$Name.tracepack")" 2>&1 >/dev/null |
+            tr -d '\r' | grep 'peak working set')" \
+            "$(stat -c %s "$Work/$Name.tracepack")"
         for Command in "${Commands[@]}"; do
             for Way in '' --general; do
                 rm -f "$Work/exported"
@@ -117,13 +130,16 @@ import sys
 
 COST = re.compile(r'TraceReader: (\d+) records .* in (\d+) us by 1 .*'
                   r'peak working set (\d+) KiB')
-rates, records, memory = {}, {}, {}
+rates, records, memory, sizes = {}, {}, {}, {}
 for line in open(sys.argv[1]):
     number, name, what, rest = line.rstrip('\n').split(' ', 3)
     if number == '0':
         continue
     if what == 'limit':
         count, time = map(int, rest.split()[:2])
+    elif what == 'packed':
+        count, time, _ = map(int, COST.match(rest).groups())
+        sizes[name] = int(rest.split()[-1])
     elif what != 'report':
         count, time, _ = map(int, COST.match(rest).groups())
     else:
@@ -147,9 +163,17 @@ for name in records:
           f"{statistics.median(limit.values()):9.1f}{ratio:8.2f}"
           f"{memory[name] / 1024:6.1f} MiB")
 print()
+print(f"{'of a pack':22}{'report':>9}{'ratio':>8}{'bytes a call':>14}")
+for name in records:
+    packed = rates[name, 'packed']
+    ratio = statistics.median(packed[n] / rates[name, 'report'][n]
+                              for n in packed)
+    print(f"{name:22}{statistics.median(packed.values()):9.1f}{ratio:8.2f}"
+          f"{2 * sizes[name] / records[name]:14.2f}")
+print()
 print(f"{'':38}{'now':>9}{'general':>9}")
 for name, what in rates:
-    if what not in ('limit', 'report') and not what.endswith('--general'):
+    if what not in ('limit', 'report', 'packed') and not what.endswith('--general'):
         ways = [statistics.median(rates[name, way].values())
                 for way in (what, what + '--general')]
         print(f"{name:10}{what.replace('_', ' '):28}"
