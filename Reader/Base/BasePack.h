@@ -7,7 +7,7 @@ Module Name:
 Abstract:
 
     A pack: the files of sessions in one file, in blocks of Codec.h.  This is
-    what reads one; BasePackWrite.h makes one.  Docs/Format.md, section 20, has
+    what reads one; BasePackWrite.h makes one.  Docs/Format.md, section 15, has
     the layout.
 
 --*/
