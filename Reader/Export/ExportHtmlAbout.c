@@ -82,6 +82,8 @@ ExportPutHtmlClock(
     RTL_WRITER Notes;
     CHAR Buffer[768];
     ULONGLONG Started;
+    ULONG Begin = 0;
+    ULONG Index;
 
     RtlInitializeBufferWriter(&Notes, Buffer, sizeof(Buffer));
     RtlZeroBytes(&Output, sizeof(Output));
@@ -96,7 +98,21 @@ ExportPutHtmlClock(
                         Clock->Kind == TRACE_CLOCK_NONE
                             ? "none"
                             : Clock->Ticks != 0 ? "ns" : "ticks");
-    ExportPutHtmlField(Writer, "clockNote", Buffer, Notes.LengthInBytes);
+
+    //
+    // A text has no line feeds: each line is one of its own.
+    //
+
+    RtlWriteText(Writer, ",\n\"clockNotes\":[");
+    for (Index = 0; Index < Notes.LengthInBytes; Index++) {
+        if (Buffer[Index] == '\n') {
+            RtlWriteText(Writer, Begin != 0 ? "," : "");
+            ExportPutHtmlText(Writer, Buffer + Begin, Index - Begin);
+            Begin = Index + 1;
+        }
+    }
+
+    RtlWriteText(Writer, "]");
     ExportPutHtmlCount(Writer, "granularity", CoreQueryGranularity(Clock));
 
     if (Clock->Kind != TRACE_CLOCK_NONE && Clock->Ticks != 0) {

@@ -536,9 +536,16 @@ def check_clocks(results, browser, scratch):
     names = ['Alpha', 'Beta', 'Gamma']
     session = make_session(
         os.path.join(scratch, 'ticks'), names,
-        [filters.random_calls(numbers, 3, 300)], at0xE0=bytes(0x40))
+        [filters.random_calls(numbers, 3, 300)], at0xE0=bytes(0x40),
+        at0x170=struct.pack('<2Q', 1, 5))
     page = Page(results, browser, session)
     results.equal(page.unit, 'ticks', 'the unit')
+    notes = page.get('[...document.querySelector("#notes").children].map('
+                     'e => e.textContent)')
+    results.check(len(notes) == 2 and '5 calls' in notes[0] and
+                  'ticks' in notes[1] and
+                  all(note.endswith('.') for note in notes),
+                  'each note is one by itself', notes)
     check_numbers(page, 'ticks')
     results.check('ticks' in page.get(
         'document.querySelector("#notes").textContent + document.querySelector'

@@ -81,7 +81,7 @@ function describeSession() {
 //
 
 function listNotes() {
-    const notes = about.clockNote.split('\n').filter(line => line);
+    const notes = about.clockNotes.filter(line => line);
     if (about.hasFrom || about.hasTo) {
         notes.push('A part of the session: from ' + exact(about.from) +
             ' to ' + exact(about.to) + ' after its first record' +
