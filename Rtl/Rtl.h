@@ -327,7 +327,7 @@ struct _RTL_WRITER {
     PCHAR Buffer;
     ULONG CapacityInBytes;
     ULONG LengthInBytes;
-    PVOID Layout, Colors;           // the owner's; NULL until it sets them
+    PVOID Layout, Colors, Pager;    // the owner's; NULL until it sets them
 };
 
 //

@@ -39,6 +39,8 @@ _TraceReader_options()
 --json
 --raw
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     sessions) echo '--older=
 --keep=
@@ -49,6 +51,8 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     report) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -78,6 +82,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     tree) echo '--limit=
 --thread=
@@ -105,6 +111,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     callers) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -128,6 +136,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     callees) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -150,6 +160,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     outliers) echo '--limit=
 --thread=
@@ -171,6 +183,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     hot) echo '--limit=
 --thread=
@@ -196,6 +210,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     exclude) echo '--module=
 --output=@file
@@ -223,6 +239,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     threads) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -242,6 +260,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     modules) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -260,6 +280,8 @@ _TraceReader_options()
 --raw
 --width=auto,none
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     diff) echo '--sort=total,self,calls,avg,min,max,name
 --limit=
@@ -279,6 +301,8 @@ _TraceReader_options()
 --width=auto,none
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     replay) echo '--limit=
 --tail=
@@ -305,6 +329,8 @@ _TraceReader_options()
 --raw
 --names=short,full
 --color=auto,always,never
+--pager=
+--no-pager
 --help' ;;
     live) echo '--limit=
 --process=
@@ -358,6 +384,8 @@ _TraceReader_options()
 --csv
 --json
 --raw
+--pager=
+--no-pager
 --help' ;;
     pack) echo '--process=
 --workers=

@@ -66,6 +66,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--json JSON (UTF-8)'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'sessions' = @(
@@ -78,6 +80,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'report' = @(
@@ -109,6 +113,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'tree' = @(
@@ -138,6 +144,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'callers' = @(
@@ -163,6 +171,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'callees' = @(
@@ -187,6 +197,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'outliers' = @(
@@ -210,6 +222,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'hot' = @(
@@ -237,6 +251,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'exclude' = @(
@@ -268,6 +284,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'threads' = @(
@@ -289,6 +307,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'modules' = @(
@@ -309,6 +329,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'diff' = @(
@@ -330,6 +352,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--width=auto,none fit tables to WIDTH columns: a number, none or auto (a terminal''s)'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'replay' = @(
@@ -358,6 +382,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--raw in text: whole nanoseconds and bytes, without units'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
             '--color=auto,always,never colours: auto (on a terminal, without NO_COLOR), always or never'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'live' = @(
@@ -419,6 +445,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--csv comma-separated values (RFC 4180)'
             '--json JSON (UTF-8)'
             '--raw in text: whole nanoseconds and bytes, without units'
+            '--pager= the program that shows long text on a terminal (less -R)'
+            '--no-pager write long text to a terminal at once'
             '--help this text'
         )
         'pack' = @(

@@ -69,6 +69,7 @@ Abstract:
 #define READER_OPTION_OPEN        0x2000000000000ULL
 #define READER_OPTION_WALL        0x4000000000000ULL
 #define READER_OPTION_COLOR       0x200000000000000ULL
+#define READER_OPTION_PAGER       0x1000000000ULL   // and --no-pager
 
 //
 // What all commands take that read records and name functions.
@@ -196,6 +197,8 @@ typedef struct _READER_OPTIONS {
     ULONG Width;                    // of tables in text; READER_WIDTH_*
     ULONG FunctionNames;            // READER_NAMES_*
     ULONG Color;                    // READER_COLOR_*
+    PCWSTR Pager;                   // --pager; NULL: not given
+    BOOLEAN IsUnpaged;              // --no-pager
     PCWSTR Settings[ReaderSettingCount];    // of run; NULL: not given
     PCWSTR Program;                 // of run: what follows the program, as it
                                     // was given

@@ -695,7 +695,7 @@ CommandCallees(
      READER_OPTION_SORT | READER_OPTION_LIMIT |                             \
      READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |         \
      READER_OPTION_WORKERS | READER_OPTION_GENERAL |                        \
-     READER_OPTION_VERBOSE |                                                \
+     READER_OPTION_VERBOSE | READER_OPTION_PAGER |                          \
      READER_OPTIONS_OF_READING)
 
 //

@@ -904,7 +904,7 @@ const READER_COMMAND ReaderDiffCommand = {
     "  TraceReader diff --limit 20 --sort calls --module game A B\n"
     "  TraceReader diff --csv --exclude std:: A B > diff.csv\n",
     READER_OPTION_WIDTH |
-        READER_OPTION_COLOR |
+        READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTIONS_OF_READING,

@@ -1488,7 +1488,7 @@ const READER_COMMAND ReaderInfoCommand = {
     "  TraceReader info traces\\game.exe-4711-20261120-101500-123\n"
     "  TraceReader info --internals @2\n"
     "  TraceReader info --json SESSION\n",
-    READER_OPTION_COLOR |
+    READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |
         READER_OPTION_PROCESS | READER_OPTION_INTERNALS |
         READER_OPTION_ALL_RUNS,

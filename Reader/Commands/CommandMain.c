@@ -13,6 +13,7 @@ Abstract:
 #include "../../Rtl/RtlVersion.h"
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseNearest.h"
+#include "../Output/OutputPager.h"
 #include "CommandOptions.h"
 
 //
@@ -128,6 +129,7 @@ CommandMain(
     PCREADER_COMMAND Command = NULL;
     READER_OPTIONS Options;
     READER_COLORS Colors;
+    PREADER_PAGER Pager = NULL;
     BOOLEAN IsHelp;
     BOOLEAN IsRun;
     ULONG ExitCode;
@@ -176,6 +178,7 @@ CommandMain(
             Command = CommandFindCommand(Arguments[2].Utf8);
         }
 
+        Pager = OutputBeginPager(Context, NULL);
         CommandWriteHelp(Context->Output, Command);
 
     } else {
@@ -193,9 +196,16 @@ CommandMain(
                                     &Options,
                                     &IsHelp);
         if (IsRun) {
+            if ((Command->Options & READER_OPTION_PAGER) != 0) {
+                Pager = OutputBeginPager(Context, &Options);
+            }
+
             CommandBeginLayout(Context, Command, &Options);
             if ((Command->Options & READER_OPTION_COLOR) != 0) {
-                OutputBeginColors(Context, &Options, &Colors);
+                OutputBeginColors(Context,
+                                  &Options,
+                                  OutputIsPagerPlain(Context->Output),
+                                  &Colors);
             }
 
             ExitCode = Command->Routine(Context, &Options);
@@ -211,10 +221,12 @@ CommandMain(
         }
 
         if (!IsRun) {
+            Pager = OutputBeginPager(Context, NULL);
             CommandWriteHelp(Context->Output, Command);
         }
     }
 
+    OutputEndPager(Pager);
     RtlFlushWriter(Context->Errors);
     Status = RtlFlushWriter(Context->Output);
 

@@ -961,7 +961,7 @@ const READER_COMMAND ReaderOutliersCommand = {
     "  TraceReader outliers --limit 50 --thread 4712 game.exe!Load SESSION\n"
     "  TraceReader outliers --from 1.5s --json Update SESSION\n",
     READER_OPTION_WIDTH |
-        READER_OPTION_COLOR |
+        READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_WORKERS |
         READER_OPTION_GENERAL | READER_OPTION_VERBOSE |

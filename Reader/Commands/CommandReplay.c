@@ -1170,7 +1170,7 @@ const READER_COMMAND ReaderReplayCommand = {
     "  TraceReader replay --from 20ms --to 21ms --times SESSION\n"
     "  TraceReader replay --min-duration 1ms --depth 5 SESSION\n"
     "  TraceReader replay --function Game::Load --json SESSION\n",
-    READER_OPTION_COLOR |
+    READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_THREAD | READER_OPTION_LIMIT |
         READER_OPTION_TAIL | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING |

@@ -852,7 +852,7 @@ const READER_COMMAND ReaderReportCommand = {
     "  TraceReader report --by process TRACES\n"
     "  TraceReader report --csv SESSION > report.csv\n",
     READER_OPTION_WIDTH |
-        READER_OPTION_COLOR |
+        READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_MODULE |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL |

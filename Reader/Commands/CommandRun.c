@@ -105,6 +105,12 @@ C_ASSERT(sizeof(READER_RUN_ROUTINES) ==
 #define READER_BASE_VARIABLE "TRACER_BASE_DIRECTORY"
 
 //
+// TraceReader's own (OutputPager.c).
+//
+
+#define READER_PAGER_VARIABLE "TRACER_PAGER"
+
+//
 // What the names of all settings begin with.
 //
 
@@ -238,7 +244,8 @@ CommandCheckVariable(
         return FALSE;
     }
 
-    if (RtlAreStringsEqual(Name, READER_BASE_VARIABLE)) {
+    if (RtlAreStringsEqual(Name, READER_BASE_VARIABLE) ||
+        RtlAreStringsEqual(Name, READER_PAGER_VARIABLE)) {
         return TRUE;
     }
 

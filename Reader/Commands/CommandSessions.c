@@ -1107,7 +1107,7 @@ const READER_COMMAND ReaderSessionsCommand = {
     "  TraceReader sessions --json traces\n"
     "  TraceReader sessions --older 7d --keep 10\n"
     "  TraceReader sessions --older 7d --keep 10 --remove\n",
-    READER_OPTION_COLOR | READER_OPTION_WIDTH |
+    READER_OPTION_COLOR | READER_OPTION_WIDTH | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_OLDER | READER_OPTION_KEEP |
         READER_OPTION_LARGER | READER_OPTION_REMOVE,
     CommandSessions,

@@ -1099,7 +1099,7 @@ const READER_COMMAND ReaderStackCommand = {
     "  TraceReader stack --static --limit 20 SESSION\n"
     "  TraceReader stack --static --function Parse bin\\game.exe\n",
     READER_OPTION_WIDTH |
-        READER_OPTION_COLOR |
+        READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
         READER_OPTION_MINIMUM | READER_OPTION_STATIC |

@@ -661,7 +661,7 @@ const READER_COMMAND ReaderThreadsCommand = {
     "  TraceReader threads SESSION\n"
     "  TraceReader threads --sort calls --from 2s --to 3s SESSION\n",
     READER_OPTION_WIDTH |
-        READER_OPTION_COLOR |
+        READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTIONS_OF_READING,

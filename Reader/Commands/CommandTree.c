@@ -382,7 +382,7 @@ const READER_COMMAND ReaderTreeCommand = {
     "  TraceReader tree --function Game::Load SESSION\n"
     "  TraceReader tree --per-thread --thread 4712 SESSION\n",
     READER_OPTION_WIDTH |
-        READER_OPTION_COLOR |
+        READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_TRACKS |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL |

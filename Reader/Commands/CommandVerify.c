@@ -544,7 +544,7 @@ const READER_COMMAND ReaderVerifyCommand = {
     "stores.\n",
     "  TraceReader verify SESSION\n"
     "  TraceReader verify --csv SESSION\n",
-    READER_OPTION_FORMAT | READER_OPTION_PROCESS,
+    READER_OPTION_FORMAT | READER_OPTION_PROCESS | READER_OPTION_PAGER,
     CommandVerify,
     ReaderVerifyTables,
     NULL

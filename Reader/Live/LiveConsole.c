@@ -62,8 +62,6 @@ C_ASSERT(sizeof(READER_CONSOLE_ROUTINES) ==
 
 #define READER_NOTIFICATION_EVENT 0 // EVENT_TYPE: stays set
 
-#define READER_KEY_STOP 3           // Ctrl+C as a character
-
 //
 // For Ctrl+Break, which comes in a thread of its own and with nothing but its
 // number.
@@ -600,56 +598,6 @@ LiveShowScreen(
 }
 
 
-//
-// Says which key an event is of.
-//
-
-static
-READER_KEY
-LiveTranslateKey(
-    _In_ const KEY_EVENT_RECORD *Event,
-    _Out_ PULONG Character
-    )
-{
-    static const struct {
-        WORD Code;
-        WORD Key;
-    } Keys[] = {
-        { VK_UP, ReaderKeyUp },
-        { VK_DOWN, ReaderKeyDown },
-        { VK_LEFT, ReaderKeyLeft },
-        { VK_RIGHT, ReaderKeyRight },
-        { VK_PRIOR, ReaderKeyPageUp },
-        { VK_NEXT, ReaderKeyPageDown },
-        { VK_HOME, ReaderKeyHome },
-        { VK_END, ReaderKeyEnd },
-        { VK_RETURN, ReaderKeyEnter },
-        { VK_ESCAPE, ReaderKeyEscape },
-        { VK_TAB, ReaderKeyTab },
-        { VK_BACK, ReaderKeyBackspace }
-    };
-    ULONG Index;
-
-    *Character = 0;
-    if (!Event->bKeyDown) {
-        return ReaderKeyNone;
-    }
-
-    for (Index = 0; Index < RTL_NUMBER_OF(Keys); Index++) {
-        if (Event->wVirtualKeyCode == Keys[Index].Code) {
-            return (READER_KEY)Keys[Index].Key;
-        }
-    }
-
-    *Character = Event->uChar.UnicodeChar;
-    if (*Character == READER_KEY_STOP) {
-        return ReaderKeyStop;
-    }
-
-    return *Character >= ' ' ? ReaderKeyCharacter : ReaderKeyNone;
-}
-
-
 _Use_decl_annotations_
 READER_KEY
 LiveConsoleReadKey(
@@ -713,7 +661,10 @@ LiveConsoleReadKey(
             continue;
         }
 
-        Key = LiveTranslateKey(&Record->Event.KeyEvent, Character);
+        Key = OutputTranslateKey(Record->Event.KeyEvent.bKeyDown,
+                                 Record->Event.KeyEvent.wVirtualKeyCode,
+                                 Record->Event.KeyEvent.uChar.UnicodeChar,
+                                 Character);
         if (Key == ReaderKeyNone) {
             continue;
         }

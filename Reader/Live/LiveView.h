@@ -13,27 +13,9 @@ Abstract:
 #ifndef TRACER_LIVE_VIEW_H
 #define TRACER_LIVE_VIEW_H
 
+#include "../Output/OutputKey.h"
 #include "LiveNodes.h"
 #include "LiveScreen.h"
-
-typedef enum _READER_KEY {
-    ReaderKeyNone = 0,
-    ReaderKeyCharacter,
-    ReaderKeyUp,
-    ReaderKeyDown,
-    ReaderKeyLeft,
-    ReaderKeyRight,
-    ReaderKeyPageUp,
-    ReaderKeyPageDown,
-    ReaderKeyHome,
-    ReaderKeyEnd,
-    ReaderKeyEnter,
-    ReaderKeyEscape,
-    ReaderKeyTab,
-    ReaderKeyBackspace,
-    ReaderKeyResize,
-    ReaderKeyStop                   // Ctrl+C, Ctrl+Break
-} READER_KEY;
 
 typedef enum _READER_VIEW_KIND {
     ReaderViewFunctions = 0,

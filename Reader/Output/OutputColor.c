@@ -118,6 +118,7 @@ VOID
 OutputBeginColors(
     PCREADER_CONTEXT Context,
     PCREADER_OPTIONS Options,
+    BOOLEAN IsPlain,
     PREADER_COLORS Colors
     )
 {
@@ -139,7 +140,7 @@ OutputBeginColors(
 
     if (Options->Color == READER_COLOR_AUTO) {
 
-        if (!Writer->IsConsole) {
+        if (!Writer->IsConsole || IsPlain) {
             return;
         }
 
@@ -159,7 +160,11 @@ OutputBeginColors(
         }
     }
 
-    if (Writer->IsConsole) {
+    //
+    // A pager takes sequences.
+    //
+
+    if (Writer->IsConsole && Writer->Pager == NULL) {
 
         Module = Context->Rtl->LoadLibraryExW(L"kernel32.dll", NULL, 0);
         if (Module == NULL ||
@@ -175,6 +180,58 @@ OutputBeginColors(
 }
 
 
+//
+// A console's attributes with a colour.
+//
+
+static
+WORD
+OutputMakeAttributes(
+    _In_ WORD Base,
+    _In_ ULONG Color
+    )
+{
+    if (Color == ReaderColorTitle) {
+        return Base | READER_ATTRIBUTE_BRIGHT;
+    }
+
+    return Color == ReaderColorNone
+               ? Base
+               : (WORD)((Base & ~READER_ATTRIBUTE_COLORS) |
+                        ReaderColors[Color].Attribute);
+}
+
+
+_Use_decl_annotations_
+ULONG
+OutputReadSequence(
+    const CHAR *Bytes,
+    ULONG LengthInBytes,
+    WORD Base,
+    PUSHORT Attributes
+    )
+{
+    ULONG Color;
+    ULONG Index;
+
+    for (Color = 0; Color < RTL_NUMBER_OF(ReaderColors); Color++) {
+
+        PCSZ Sequence = ReaderColors[Color].Sequence;
+
+        for (Index = 0; Index < LengthInBytes && Sequence[Index] != 0 &&
+                        Sequence[Index] == Bytes[Index]; Index++) {
+        }
+
+        if (Sequence[Index] == 0) {
+            *Attributes = OutputMakeAttributes(Base, Color);
+            return Index;
+        }
+    }
+
+    return 0;
+}
+
+
 _Use_decl_annotations_
 VOID
 OutputSetColor(
@@ -183,7 +240,6 @@ OutputSetColor(
     )
 {
     PREADER_COLORS Colors = (PREADER_COLORS)Writer->Colors;
-    WORD Attributes;
 
     if (Colors == NULL) {
         return;
@@ -194,14 +250,8 @@ OutputSetColor(
         return;
     }
 
-    Attributes = Colors->Attributes;
-    if (Color == ReaderColorTitle) {
-        Attributes |= READER_ATTRIBUTE_BRIGHT;
-    } else if (Color != ReaderColorNone) {
-        Attributes = (WORD)((Attributes & ~READER_ATTRIBUTE_COLORS) |
-                            ReaderColors[Color].Attribute);
-    }
-
     RtlFlushWriter(Writer);
-    (VOID)Colors->SetTextAttribute(Writer->Handle, Attributes);
+    (VOID)Colors->SetTextAttribute(Writer->Handle,
+                                   OutputMakeAttributes(Colors->Attributes,
+                                                        Color));
 }

@@ -52,6 +52,7 @@ OutputQueryTerminalWidth(
 //
 // Decides whether the output has colours, and gives its writer what they need:
 // with --color auto on a console, unless NO_COLOR is set; always; never.
+// IsPlain: auto means none.
 // Colors: must outlive the output.
 //
 
@@ -59,7 +60,24 @@ VOID
 OutputBeginColors(
     _In_ PCREADER_CONTEXT Context,
     _In_ PCREADER_OPTIONS Options,
+    _In_ BOOLEAN IsPlain,
     _Out_ PREADER_COLORS Colors
+    );
+
+//
+// Reads a colour's sequence at the beginning of some bytes, as OutputSetColor
+// writes it.
+// Base: a console's attributes without one.
+// Attributes: those with it; untouched if there is none.
+// Returns the sequence's length; 0: there is none.
+//
+
+ULONG
+OutputReadSequence(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Bytes,
+    _In_ ULONG LengthInBytes,
+    _In_ WORD Base,
+    _Inout_ PUSHORT Attributes
     );
 
 //

@@ -96,7 +96,8 @@ class Terminal:
         if pid == 0:
             os.read(go, 1)
             os.environ.pop('NO_COLOR', None)
-            os.environ.update(support.environment(), TERM='xterm-256color',
+            os.environ.update(support.environment(), TRACER_PAGER='cat',
+                              TERM='xterm-256color',
                               **variables)
             os.execv(programs.WINE, [programs.WINE, programs.READER,
                                      *arguments])

@@ -49,6 +49,8 @@ TIME = r'(-|\S+ +[mun]?s)'
 class Terminal:
     """TraceReader live on a pseudo terminal."""
 
+    COMMAND = ('live', )
+
     def __init__(self, *arguments, width=WIDTH, height=HEIGHT, **variables):
         self.screen = pyte.Screen(width, height)
         self.stream = pyte.ByteStream(self.screen)
@@ -60,8 +62,8 @@ class Terminal:
             os.read(go, 1)
             os.environ.update(support.environment(**variables),
                               TERM='xterm-256color')
-            os.execv(programs.WINE, [programs.WINE, programs.READER, 'live',
-                                     *arguments])
+            os.execv(programs.WINE, [programs.WINE, programs.READER,
+                                     *self.COMMAND, *arguments])
         fcntl.ioctl(self.file, termios.TIOCSWINSZ,
                     struct.pack('HHHH', height, width, 0, 0))
         self.modes = termios.tcgetattr(self.file)

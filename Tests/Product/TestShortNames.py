@@ -217,7 +217,8 @@ def check_terminal(results, path):
         pid, file = pty.fork()
         if pid == 0:
             os.read(go, 1)
-            os.environ.update(support.environment(), TERM='xterm-256color')
+            os.environ.update(support.environment(), TRACER_PAGER='cat',
+                              TERM='xterm-256color')
             os.execv(programs.WINE, [programs.WINE, programs.READER, 'report',
                                      *more, path])
         fcntl.ioctl(file, termios.TIOCSWINSZ,

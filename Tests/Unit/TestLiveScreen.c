@@ -46,4 +46,5 @@ TestMain(
     TestColors();
     TestHelp();
     TestConsoles();
+    TestPages();
 }

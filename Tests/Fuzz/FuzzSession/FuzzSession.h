@@ -17,6 +17,7 @@ Abstract:
 #include "../../../Reader/Symbols/SymbolDbgHelp.h"
 #include "../../../Reader/Export/ExportHtml.h"
 #include "../../../Reader/Live/LiveConsole.h"
+#include "../../../Reader/Output/OutputPager.h"
 #include "../../../Reader/Commands/Command.h"
 #include "../../../StringTable/StringTable.h"
 #include <malloc.h>

@@ -126,6 +126,48 @@ LiveWaitForKey(
 }
 
 //
+// Stands in for pagers: there is none.
+// Returns NULL.
+//
+
+PREADER_PAGER
+OutputBeginPager(
+    PCREADER_CONTEXT Context,
+    PCREADER_OPTIONS Options
+    )
+{
+    UNREFERENCED_PARAMETER(Context);
+    UNREFERENCED_PARAMETER(Options);
+    return NULL;
+}
+
+//
+// Does nothing.
+//
+
+VOID
+OutputEndPager(
+    PREADER_PAGER Pager
+    )
+{
+    UNREFERENCED_PARAMETER(Pager);
+}
+
+//
+// Is not called.
+// Returns FALSE.
+//
+
+BOOLEAN
+OutputIsPagerPlain(
+    const RTL_WRITER *Writer
+    )
+{
+    UNREFERENCED_PARAMETER(Writer);
+    return FALSE;
+}
+
+//
 // Stands in for DbgHelp: there is none.
 // Returns STATUS_DLL_NOT_FOUND.
 //

@@ -162,4 +162,6 @@ VOID TestHelp(VOID);                    // TreeViews.c
 
 VOID TestConsoles(VOID);                // Consoles.c
 
+VOID TestPages(VOID);                   // Pages.c
+
 #endif // TRACER_TEST_LIVE_SCREEN_H
