@@ -51,6 +51,7 @@ static const READER_COLUMN ReaderInfoSummaryColumns[] = {
     { "Duration", "duration", ReaderColumnExactTime, 0,
       READER_COLUMN_NULLABLE, "" },
     { "CPU time", "cpu", ReaderColumnCpuTime, 0, READER_INFO_CPU, "" },
+    { "Exit code", "exit_code", ReaderColumnText, 0, 0, "" },
     { "State", "state", ReaderColumnText, 0, 0, "" },
     { "Reason", "reason", ReaderColumnText, 0, READER_INFO_REASON, "" },
     { "Status", "status", ReaderColumnHexadecimal, 0, READER_INFO_REASON, "" },
@@ -143,11 +144,17 @@ static const READER_COLUMN ReaderInfoSessionColumns[] = {
     { "CPU time", "cpu", ReaderColumnCpuTime, 0,
       READER_COLUMN_NULLABLE,
       "The processor time that the system counted for the process, or for all "
-      "of several, when it ended; null if it runs or was killed." },
+      "of several, when it ended; null if it runs, or was killed and not "
+      "started by run." },
     { "Processes", "processes", ReaderColumnProcessId, 0,
       READER_COLUMN_OPTIONAL,
       "How many processes there are; only if there are several. process_id, "
-      "process_path, command_line and start_time are of the first of them." }
+      "process_path, command_line, start_time and exit_code are of the first "
+      "of them." },
+    { "Exit code", "exit_code", ReaderColumnExitCode, 0,
+      READER_COLUMN_NULLABLE,
+      "The process's exit code, unsigned; null if it runs, or if TraceReader "
+      "run did not start it." }
 };
 
 static const READER_TABLE ReaderInfoSessionTable = {
@@ -244,7 +251,11 @@ static const READER_COLUMN ReaderInfoProcessColumns[] = {
       "Their bytes." },
     { "CPU", "cpu", ReaderColumnCpuTime, READER_TIME_WIDTH,
       READER_COLUMN_NULLABLE,
-      "Its processor time when it ended; null if it runs or was killed." },
+      "Its processor time when it ended; null if it runs, or was killed and "
+      "not started by run." },
+    { "Exit code", "exit_code", ReaderColumnExitCode, 10,
+      READER_COLUMN_NULLABLE,
+      "Its exit code, unsigned; null if TraceReader run did not start it." },
     { "", "command_line", ReaderColumnText, 0, READER_COLUMN_DATA,
       "Its command line." },
     { "Process", "path", ReaderColumnText, 0, 0,
@@ -631,28 +642,6 @@ CommandAddToTotals(
     }
 }
 
-//
-// Writes the time of day of a time stamp.
-// Clock: the session's.
-// Timestamp: ticks; 0 for none.
-//
-
-static
-VOID
-CommandPutDate(
-    _Inout_ PREADER_OUTPUT Output,
-    _In_ PCCORE_CLOCK Clock,
-    _In_ ULONGLONG Timestamp
-    )
-{
-    if (Timestamp == 0 || Clock->Ticks == 0 ||
-        Clock->Kind == TRACE_CLOCK_NONE) {
-        OutputPutNothing(Output);
-    } else {
-        OutputPutNumber(Output, CoreTimestampToSystemTime(Clock, Timestamp));
-    }
-}
-
 static
 VOID
 CommandPutSession(
@@ -722,10 +711,11 @@ CommandPutSession(
     OutputPutNumber(Output, Totals->PagesInline);
     OutputPutNumber(Output, Totals->InlineTicks);
     OutputPutNumber(Output, Totals->MaximumInlineTicks);
-    CommandPutDate(Output, &Session->Clock, Totals->FirstTimestamp);
-    CommandPutDate(Output, &Session->Clock, Totals->LastTimestamp);
+    SessionPutDate(Output, &Session->Clock, Totals->FirstTimestamp);
+    SessionPutDate(Output, &Session->Clock, Totals->LastTimestamp);
     SessionPutProcessCpu(Output, Session, READER_NONE);
     OutputPutNumber(Output, Session->NumberOfProcesses);
+    SessionPutProcessExit(Output, Session, 0);
     OutputEndTable(Output);
 }
 
@@ -785,6 +775,7 @@ CommandPutProcesses(
         OutputPutNumber(Output, Totals.Records);
         OutputPutNumber(Output, Totals.Bytes);
         SessionPutProcessCpu(Output, Session, Process);
+        SessionPutProcessExit(Output, Session, Process);
         OutputPutText(Output, Header->CommandLine, Header->CommandLineLength);
         OutputPutText(Output, Header->ProcessPath, Header->ProcessPathLength);
     }
@@ -876,6 +867,7 @@ CommandPutSummary(
     }
 
     SessionPutProcessCpu(Output, Session, READER_NONE);
+    SessionPutExitText(Output, Session, 0);
     OutputPutString(Output, State);
     if ((When & READER_INFO_REASON) != 0) {
         OutputPutString(Output,
@@ -1031,7 +1023,7 @@ CommandPutTrees(
     OutputPutNumber(Output, Totals->UsedBytes);
     OutputPutNumber(Output, Totals->RoomBytes);
     OutputPutNumber(Output, Totals->Unmatched);
-    CommandPutDate(Output, &Session->Clock, Totals->Cleared);
+    SessionPutDate(Output, &Session->Clock, Totals->Cleared);
     OutputEndTable(Output);
 }
 

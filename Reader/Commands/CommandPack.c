@@ -488,7 +488,8 @@ CommandPackStores(
 
 
 //
-// Packs a directory's entry if it is a log or the control file.
+// Packs a directory's entry if it is a log, the control file or what tells how
+// the process ended.
 // SizeInBytes: not used: it may be older than the file.
 // IsDirectory: whether the entry is one.
 //
@@ -512,7 +513,8 @@ CommandPackLog(
 
     Kind = SessionQueryFileKind(Pack->Context->Rtl, Name);
     if (IsDirectory ||
-        (Kind != ReaderFileLog && Kind != ReaderFileControl)) {
+        (Kind != ReaderFileLog && Kind != ReaderFileControl &&
+         Kind != ReaderFileExit)) {
         return STATUS_SUCCESS;
     }
 
@@ -1391,13 +1393,14 @@ const READER_COMMAND ReaderPackCommand = {
     "[PATH]",
     "Puts a session into one small file that can be read elsewhere",
     "FILE has the session's stores, its logs, session.control (what was\n"
-    "requested while it was recorded) and symbols.cache, which holds what the\n"
-    "images say about every site.  Every command reads it as it is, here or\n"
-    "on another machine, and shows what it shows of the session, without the\n"
-    "images; unpack makes the files again.  A call takes some 1 to 2 bytes in\n"
-    "it (32 in a store).  Stores are packed without their unused room; those\n"
-    "of a running program have what is there at that moment.  FILE must not\n"
-    "exist yet; until it is complete, it is called FILE.tmp.\n",
+    "requested while it was recorded), session.exit (how it ended) and\n"
+    "symbols.cache, which holds what the images say about every site.  Every\n"
+    "command reads it as it is, here or on another machine, and shows what it\n"
+    "shows of the session, without the images; unpack makes the files again.\n"
+    "A call takes some 0.5 to 1.5 bytes in it (32 in a store).  Stores are\n"
+    "packed without their unused room; those of a running program have what\n"
+    "is there at that moment.  FILE must not exist yet; until it is complete,\n"
+    "it is called FILE.tmp.\n",
     "  TraceReader pack -o busy.tracepack SESSION\n"
     "  TraceReader report busy.tracepack\n",
     READER_OPTION_OUTPUT | READER_OPTION_WORKERS | READER_OPTION_VERBOSE |

@@ -14,7 +14,9 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
+#include "../Base/BaseExit.h"
 #include "../Base/BaseSettings.h"
+#include "../Session/SessionExit.h"
 #include "../Session/SessionFind.h"
 #include "../Session/SessionLog.h"
 #include "Command.h"
@@ -91,14 +93,6 @@ C_ASSERT(sizeof(READER_RUN_ROUTINES) ==
 #define READER_PROCESS_TIMES 4          // ProcessTimes
 
 //
-// Exit codes of this severity, and not of a customer's facility, are the
-// system's: -1 is not.
-//
-
-#define READER_EXIT_SEVERITY 0xF0000000
-#define READER_EXIT_ERROR 0xC0000000
-
-//
 // The library's own, for children (Docs/Settings.md).
 //
 
@@ -129,10 +123,9 @@ typedef struct _READER_RUN {
     READER_RUN_ROUTINES Routines;
     PWCHAR Root;                    // RTL_MAXIMUM_PATH_IN_CHARS, terminated:
                                     // where the session goes
-    ULONG ProcessId;
+    READER_EXIT Exit;
     ULONGLONG Start;                // of the process, as a session's name has
                                     // it
-    ULONG ExitCode;
     ULONG NumberOfLines;            // of the logs
     ULONGLONG LogStart;             // as Start: earlier lines are not the run's
 } READER_RUN;
@@ -596,6 +589,7 @@ CommandRunProgram(
     ULONG RestLength = RtlLengthOfWideString(Run->Options->Program);
     DWORD Error;
     DWORD ExitCode = 0;
+    ULONGLONG Times[4];                 // KERNEL_USER_TIMES
     BOOL IsStarted;
 
     //
@@ -650,12 +644,23 @@ CommandRunProgram(
     }
 
     Rtl->NtClose(Process.hThread);
-    Run->ProcessId = Process.dwProcessId;
+    Run->Exit.ProcessId = Process.dwProcessId;
     Run->Start = CommandQueryStart(Context, Process.hProcess);
     (VOID)Rtl->NtWaitForSingleObject(Process.hProcess, FALSE, NULL);
 
     Run->Routines.GetExitCodeProcess(Process.hProcess, &ExitCode);
-    Run->ExitCode = ExitCode;
+    Run->Exit.ExitCode = ExitCode;
+    if (NT_SUCCESS(Rtl->NtQueryInformationProcess(Process.hProcess,
+                                                  READER_PROCESS_TIMES,
+                                                  Times,
+                                                  sizeof(Times),
+                                                  NULL))) {
+        Run->Exit.CreationTime = Times[0];
+        Run->Exit.ExitTime = Times[1];
+        Run->Exit.KernelTime = Times[2];
+        Run->Exit.UserTime = Times[3];
+    }
+
     Rtl->NtClose(Process.hProcess);
     return TRUE;
 }
@@ -776,7 +781,7 @@ CommandPutTemporaryLog(
     PWCHAR Directory;
 
     RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
-    RtlWriteText(&Writer, "-%u.LOG", Run->ProcessId);
+    RtlWriteText(&Writer, "-%u.LOG", Run->Exit.ProcessId);
     RtlUtf8ToWide(Text,
                   Writer.LengthInBytes,
                   Suffix,
@@ -848,70 +853,18 @@ CommandPutCrash(
     _In_opt_z_ PCWSTR Path
     )
 {
-    static const struct {
-        ULONG ExitCode;
-        PCSZ Name;
-    } Crashes[] = {
-        { 0x80000002, "STATUS_DATATYPE_MISALIGNMENT" },
-        { 0x80000003, "STATUS_BREAKPOINT" },
-        { 0x80000004, "STATUS_SINGLE_STEP" },
-        { 0xC0000005, "STATUS_ACCESS_VIOLATION" },
-        { 0xC0000006, "STATUS_IN_PAGE_ERROR" },
-        { 0xC0000008, "STATUS_INVALID_HANDLE" },
-        { 0xC0000017, "STATUS_NO_MEMORY" },
-        { 0xC000001D, "STATUS_ILLEGAL_INSTRUCTION" },
-        { 0xC0000025, "STATUS_NONCONTINUABLE_EXCEPTION" },
-        { 0xC0000026, "STATUS_INVALID_DISPOSITION" },
-        { 0xC000008C, "STATUS_ARRAY_BOUNDS_EXCEEDED" },
-        { 0xC000008D, "STATUS_FLOAT_DENORMAL_OPERAND" },
-        { 0xC000008E, "STATUS_FLOAT_DIVIDE_BY_ZERO" },
-        { 0xC000008F, "STATUS_FLOAT_INEXACT_RESULT" },
-        { 0xC0000090, "STATUS_FLOAT_INVALID_OPERATION" },
-        { 0xC0000091, "STATUS_FLOAT_OVERFLOW" },
-        { 0xC0000092, "STATUS_FLOAT_STACK_CHECK" },
-        { 0xC0000093, "STATUS_FLOAT_UNDERFLOW" },
-        { 0xC0000094, "STATUS_INTEGER_DIVIDE_BY_ZERO" },
-        { 0xC0000095, "STATUS_INTEGER_OVERFLOW" },
-        { 0xC0000096, "STATUS_PRIVILEGED_INSTRUCTION" },
-        { 0xC00000FD, "STATUS_STACK_OVERFLOW" },
-        { 0xC0000135, "STATUS_DLL_NOT_FOUND" },
-        { 0xC0000138, "STATUS_ORDINAL_NOT_FOUND" },
-        { 0xC0000139, "STATUS_ENTRYPOINT_NOT_FOUND" },
-        { 0xC000013A, "STATUS_CONTROL_C_EXIT" },
-        { 0xC0000142, "STATUS_DLL_INIT_FAILED" },
-        { 0xC0000194, "STATUS_POSSIBLE_DEADLOCK" },
-        { 0xC0000374, "STATUS_HEAP_CORRUPTION" },
-        { 0xC0000409, "STATUS_STACK_BUFFER_OVERRUN, or fail fast" },
-        { 0xC0000417, "STATUS_INVALID_CRUNTIME_PARAMETER" },
-        { 0xC0000420, "STATUS_ASSERTION_FAILURE" },
-        { 0xC0000602, "STATUS_FAIL_FAST_EXCEPTION" },
-        { 0xE06D7363, "a C++ exception that nobody caught" }
-    };
     PRTL_WRITER Errors = Run->Context->Errors;
     WCHAR Buffer[16];
     UNICODE_STRING Mode;
-    PCSZ Name = NULL;
-    ULONG Index;
 
-    for (Index = 0; Index < RTL_NUMBER_OF(Crashes); Index++) {
-        if (Crashes[Index].ExitCode == Run->ExitCode) {
-            Name = Crashes[Index].Name;
-        }
-    }
-
-    if (Name == NULL &&
-        (Run->ExitCode & READER_EXIT_SEVERITY) != READER_EXIT_ERROR) {
+    if (!BaseIsCrash(Run->Exit.ExitCode)) {
         return;
     }
 
     RtlWriteText(Errors,
-                 "TraceReader: run: %T ended with 0x%08X",
-                 Run->Options->PathUtf8,
-                 Run->ExitCode);
-    if (Name != NULL) {
-        RtlWriteText(Errors, " (%s)", Name);
-    }
-
+                 "TraceReader: run: %T ended with ",
+                 Run->Options->PathUtf8);
+    BaseDescribeExit(Errors, Run->Exit.ExitCode, TRUE);
     RtlWriteText(Errors, "\n");
 
     //
@@ -1040,6 +993,7 @@ CommandPutRun(
     ULONG Later = 0;
     ULONG Length;
     ULONG Index;
+    NTSTATUS Status;
 
     if (!NT_SUCCESS(SessionListFound(Context, Run->Root, &List))) {
         SessionFreeFound(&List);
@@ -1048,7 +1002,7 @@ CommandPutRun(
     }
 
     for (Index = 0; Index < List.Number; Index++) {
-        if (List.Found[Index].ProcessId == Run->ProcessId &&
+        if (List.Found[Index].ProcessId == Run->Exit.ProcessId &&
             List.Found[Index].Start == Run->Start) {
             Found = &List.Found[Index];
             break;
@@ -1082,6 +1036,18 @@ CommandPutRun(
                      "later\n",
                      Later,
                      Later == 1 ? "is" : "are");
+    }
+
+    //
+    // Without this the session does not say how the program ended.
+    //
+
+    Status = SessionWriteExit(Context, Path, &Run->Exit);
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Context,
+                 "keep the exit code in the session",
+                 READER_EXIT_FILE_NAME,
+                 Status);
     }
 
     CommandPutCrash(Run, Path);
@@ -1152,7 +1118,7 @@ CommandRun(
     if (CommandCheckEnvironment(&Run) && CommandSetEnvironment(&Run) &&
         CommandRunProgram(&Run)) {
 
-        ExitCode = Run.ExitCode;
+        ExitCode = Run.Exit.ExitCode;
         CommandPutRun(&Run);
         RtlFlushWriter(Context->Errors);
     }

@@ -15,6 +15,7 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseExit.h"
 #include "OutputTable.h"
 
 #define READER_REPLACEMENT 0xFFFDu
@@ -966,7 +967,7 @@ OutputPutNumber(
     BOOLEAN IsText = Output->Format == ReaderFormatText;
     PCSZ Quote = Output->Format == ReaderFormatJson ? "\"" : "";
     RTL_WRITER TimeWriter;
-    CHAR Time[32];
+    CHAR Time[64];
     PCCORE_CLOCK Clock = Output->Clock;
     CORE_CLOCK Exact;
     ULONGLONG Value;
@@ -1051,6 +1052,18 @@ OutputPutNumber(
             RtlWriteText(Writer, "0x%0*llx", Width - 2, Number);
         } else {
             RtlWriteText(Writer, "%s0x%llx%s", Quote, Number, Quote);
+        }
+        break;
+
+    case ReaderColumnExitCode:
+        if (IsText) {
+            RtlInitializeBufferWriter(&TimeWriter, Time, sizeof(Time));
+            BaseDescribeExit(&TimeWriter,
+                             (ULONG)Number,
+                             Output->Table->IsList);
+            OutputPutAligned(Writer, &TimeWriter, Width);
+        } else {
+            RtlWriteText(Writer, "%llu", Number);
         }
         break;
 

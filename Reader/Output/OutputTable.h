@@ -27,6 +27,7 @@ typedef enum _READER_COLUMN_TYPE {
     ReaderColumnCpuTime,            // in 100 ns, as the system counts them
     ReaderColumnExactTime,          // in ticks of the time stamp counter
     ReaderColumnHexadecimal,
+    ReaderColumnExitCode,
     ReaderColumnDate,               // given as a FILETIME
     ReaderColumnHundredths,         // given times 100: has two decimals
     ReaderColumnSigned,             // these two given as a LONGLONG

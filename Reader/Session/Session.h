@@ -116,6 +116,9 @@ typedef struct _READER_PROCESS {
     ULONG NameLength;               // bytes
     READER_PROCESS_STATE State;
     HANDLE Handle;                  // NULL when it is gone
+    BOOLEAN IsExitKnown;            // SessionReadExit
+    ULONG ExitCode;
+    ULONGLONG ExitCpuTime;          // 100 ns; 0: not known
     READER_CONTROL Control;
 } READER_PROCESS;
 typedef READER_PROCESS *PREADER_PROCESS;

@@ -17,10 +17,9 @@ Abstract:
 
 #include "../Base/BaseOptions.h"
 #include "SessionControl.h"
-#include "SessionSource.h"
+#include "SessionExit.h"
 #include "SessionProcess.h"
-
-static const WCHAR ReaderControlFile[] = L"" TRACE_CONTROL_FILE_NAME;
+#include "SessionSource.h"
 
 #define READER_CONTROL_MULTIPLIER 0x9E3779B97F4A7C15ULL
 
@@ -29,81 +28,6 @@ static const WCHAR ReaderControlFile[] = L"" TRACE_CONTROL_FILE_NAME;
 //
 
 #define READER_CONTROL_PLACES 2048u
-
-
-//
-// Names a process's control file, which is beside its stores.
-// Process: the process's index.
-// NtPath: the name, whose buffer is the caller's to free.
-// Returns STATUS_SUCCESS, STATUS_NAME_TOO_LONG or STATUS_NO_MEMORY.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-SessionNameControl(
-    _In_ PREADER_SESSION Session,
-    _In_ ULONG Process,
-    _Out_ PUNICODE_STRING NtPath
-    )
-{
-    PCALLOCATOR Allocator = Session->Context->Allocator;
-    UNICODE_STRING Name;
-    ULONG Directory;
-    ULONG Size;
-    NTSTATUS Status = STATUS_SUCCESS;
-
-    for (Directory = 0;
-         Directory + 1 < Session->NumberOfDirectories;
-         Directory++) {
-        if (Session->Directories[Directory].Process == Process) {
-            break;
-        }
-    }
-
-    Name.Length = 0;
-    Session->Path.Length = Session->DirectoryLength;
-    if (!Session->IsDirectory) {
-        RtlBaseName(&Session->Path, &Name);
-    }
-
-    NtPath->Length = Session->DirectoryLength - Name.Length;
-    Size = NtPath->Length + Session->Directories[Directory].Name.Length +
-           sizeof(ReaderControlFile) + 2 * sizeof(WCHAR);
-    if (Size > 0xFFFF) {
-        NtPath->Buffer = NULL;
-        return STATUS_NAME_TOO_LONG;
-    }
-
-    NtPath->MaximumLength = (USHORT)Size;
-    NtPath->Buffer = (PWSTR)Allocator->Allocate(Allocator->Context, Size);
-    if (NtPath->Buffer == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    RtlCopyBytes(NtPath->Buffer, Session->Path.Buffer, NtPath->Length);
-    if (Session->Directories[Directory].Name.Length != 0) {
-        Status = RtlAppendPath(NtPath,
-                               Session->Directories[Directory].Name.Buffer,
-                               Session->Directories[Directory].Name.Length /
-                                   sizeof(WCHAR),
-                               TRUE);
-    }
-
-    if (NT_SUCCESS(Status)) {
-        Status = RtlAppendPath(NtPath,
-                               ReaderControlFile,
-                               RTL_NUMBER_OF(ReaderControlFile) - 1,
-                               TRUE);
-    }
-
-    if (!NT_SUCCESS(Status)) {
-        Allocator->Free(Allocator->Context, NtPath->Buffer);
-        NtPath->Buffer = NULL;
-    }
-
-    return Status;
-}
 
 
 //
@@ -419,7 +343,11 @@ SessionReadProcessControl(
     ULONG ReadInBytes;
     NTSTATUS Status;
 
-    Status = SessionNameControl(Session, Process, &NtPath);
+    Status = SessionNameProcessFile(Session,
+                                    Process,
+                                    L"" TRACE_CONTROL_FILE_NAME,
+                                    RTL_NUMBER_OF(TRACE_CONTROL_FILE_NAME) - 1,
+                                    &NtPath);
     if (!NT_SUCCESS(Status)) {
         return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
     }
@@ -578,6 +506,9 @@ SessionReadControl(
          Process < Session->NumberOfProcesses && NT_SUCCESS(Status);
          Process++) {
         Status = SessionReadProcessControl(Session, Process, &IsNew);
+        if (!Session->Processes[Process].IsExitKnown) {
+            SessionReadExit(Session, Process);
+        }
     }
 
     if (IsNew) {

@@ -29,7 +29,8 @@ SessionQueryFileKind(
     } Kinds[] = {
         { L".LOG", 4, FALSE, ReaderFileLog },
         { L"SYMBOLS.CACHE", 13, TRUE, ReaderFileCache },
-        { L"SESSION.CONTROL", 15, TRUE, ReaderFileControl }
+        { L"SESSION.CONTROL", 15, TRUE, ReaderFileControl },
+        { L"SESSION.EXIT", 12, TRUE, ReaderFileExit }
     };
     ULONG Index;
 

@@ -24,7 +24,8 @@ typedef enum _READER_FILE_KIND {
     ReaderFileOther = 0,
     ReaderFileLog,                  // *.log
     ReaderFileCache,                // symbols.cache
-    ReaderFileControl               // session.control
+    ReaderFileControl,              // session.control
+    ReaderFileExit                  // session.exit
 } READER_FILE_KIND;
 
 READER_FILE_KIND

@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseExit.h"
 #include "SessionControl.h"
 #include "SessionDescribe.h"
 #include "SessionProcess.h"
@@ -700,6 +701,11 @@ SessionQueryProcessCpu(
             }
         }
 
+        if (!IsKnown && Session->Processes[Number].ExitCpuTime != 0) {
+            IsKnown = TRUE;
+            Largest = Session->Processes[Number].ExitCpuTime;
+        }
+
         if (!IsKnown || Sum + Largest < Sum) {
             return FALSE;
         }
@@ -724,6 +730,63 @@ SessionPutThreadCpu(
 
     if (SessionQueryThreadCpu(Session, Thread, &Time)) {
         OutputPutNumber(Output, Time);
+    } else {
+        OutputPutNothing(Output);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionPutDate(
+    PREADER_OUTPUT Output,
+    PCCORE_CLOCK Clock,
+    ULONGLONG Timestamp
+    )
+{
+    if (Timestamp == 0 || Clock->Ticks == 0 ||
+        Clock->Kind == TRACE_CLOCK_NONE) {
+        OutputPutNothing(Output);
+    } else {
+        OutputPutNumber(Output, CoreTimestampToSystemTime(Clock, Timestamp));
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionPutExitText(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session,
+    ULONG Process
+    )
+{
+    PCREADER_PROCESS Owner = &Session->Processes[Process];
+    RTL_WRITER Writer;
+    CHAR Text[64];
+
+    if (Owner->IsExitKnown) {
+        RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+        BaseDescribeExit(&Writer, Owner->ExitCode, TRUE);
+        OutputPutText(Output, Text, Writer.LengthInBytes);
+    } else if (Owner->State == ReaderProcessRunning) {
+        OutputPutString(Output, "none yet");
+    } else {
+        OutputPutString(Output, "not known (TraceReader run keeps it)");
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionPutProcessExit(
+    PREADER_OUTPUT Output,
+    const READER_SESSION *Session,
+    ULONG Process
+    )
+{
+    if (Session->Processes[Process].IsExitKnown) {
+        OutputPutNumber(Output, Session->Processes[Process].ExitCode);
     } else {
         OutputPutNothing(Output);
     }

@@ -175,6 +175,38 @@ SessionPutProcessCpu(
     );
 
 //
+// Writes a process's exit code, or nothing.  SessionPutExitText: as text, which
+// also says that it is not known.
+//
+
+VOID
+SessionPutProcessExit(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+
+VOID
+SessionPutExitText(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+
+//
+// Writes the time of day of a time stamp.
+// Clock: the session's.
+// Timestamp: ticks; 0 for none.
+//
+
+VOID
+SessionPutDate(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCCORE_CLOCK Clock,
+    _In_ ULONGLONG Timestamp
+    );
+
+//
 // How many records the threads have that --thread selects.
 // Returns as many as there were when the session was opened.
 //

@@ -772,3 +772,72 @@ SessionRundownProcesses(
     Allocator->Free(Allocator->Context, Session->Processes);
     Allocator->Free(Allocator->Context, Session->Directories);
 }
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionNameProcessFile(
+    PREADER_SESSION Session,
+    ULONG Process,
+    PCWSTR File,
+    ULONG LengthInChars,
+    PUNICODE_STRING NtPath
+    )
+{
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    UNICODE_STRING Name;
+    ULONG Directory;
+    ULONG Size;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Directory = 0;
+         Directory + 1 < Session->NumberOfDirectories;
+         Directory++) {
+        if (Session->Directories[Directory].Process == Process) {
+            break;
+        }
+    }
+
+    Name.Length = 0;
+    Session->Path.Length = Session->DirectoryLength;
+    if (!Session->IsDirectory) {
+        RtlBaseName(&Session->Path, &Name);
+    }
+
+    NtPath->Length = Session->DirectoryLength - Name.Length;
+    Size = NtPath->Length + Session->Directories[Directory].Name.Length +
+           LengthInChars * sizeof(WCHAR) + 2 * sizeof(WCHAR);
+    if (Size > 0xFFFF) {
+        NtPath->Buffer = NULL;
+        return STATUS_NAME_TOO_LONG;
+    }
+
+    NtPath->MaximumLength = (USHORT)Size;
+    NtPath->Buffer = (PWSTR)Allocator->Allocate(Allocator->Context, Size);
+    if (NtPath->Buffer == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlCopyBytes(NtPath->Buffer, Session->Path.Buffer, NtPath->Length);
+    if (Session->Directories[Directory].Name.Length != 0) {
+        Status = RtlAppendPath(NtPath,
+                               Session->Directories[Directory].Name.Buffer,
+                               Session->Directories[Directory].Name.Length /
+                                   sizeof(WCHAR),
+                               TRUE);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = RtlAppendPath(NtPath,
+                               File,
+                               LengthInChars,
+                               TRUE);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        Allocator->Free(Allocator->Context, NtPath->Buffer);
+        NtPath->Buffer = NULL;
+    }
+
+    return Status;
+}

@@ -174,4 +174,20 @@ SessionRundownProcesses(
     _Inout_ PREADER_SESSION Session
     );
 
+//
+// Names a file that is beside a process's stores.
+// File, LengthInChars: its name.
+// NtPath: its path, whose buffer is the caller's to free.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionNameProcessFile(
+    _In_ PREADER_SESSION Session,
+    _In_ ULONG Process,
+    _In_reads_(LengthInChars) PCWSTR File,
+    _In_ ULONG LengthInChars,
+    _Out_ PUNICODE_STRING NtPath
+    );
+
 #endif // TRACER_SESSION_PROCESS_H
