@@ -102,6 +102,7 @@ static const PCSZ ReaderEventNames[] = {
 typedef struct _READER_REPLAY_THREAD {
     READER_MERGE_THREAD Merge;      // the time stamp is the current event's
     READER_HOLD Hold;
+    struct _READER_REPLAY_END *End; // NULL: nobody asks for it
     READER_CALL_EVENT Current;
     READER_CALL_EVENT Next;
     BOOLEAN HasNext;
@@ -122,6 +123,26 @@ typedef struct _READER_REPLAY_LINE {
 typedef READER_REPLAY_LINE *PREADER_REPLAY_LINE;
 typedef const READER_REPLAY_LINE *PCREADER_REPLAY_LINE;
 
+//
+// How a thread ended that was inside of calls when its process died, for the
+// end of --tail: the last lines before, a ring, and the innermost calls.
+//
+
+#define READER_END_LINES 10u
+#define READER_END_CALLS 20u
+#define READER_MAXIMUM_ENDS 16u
+
+typedef struct _READER_REPLAY_END {
+    ULONG Thread;                   // of the session
+    ULONG NumberOfLines;            // there were
+    ULONG NumberOfCalls;            // that were open
+    ULONGLONG Row;                  // of the innermost of them
+    ULONGLONG Timestamp;            // the thread's last
+    READER_REPLAY_LINE Lines[READER_END_LINES];
+    READER_REPLAY_LINE Calls[READER_END_CALLS];
+} READER_REPLAY_END;
+typedef READER_REPLAY_END *PREADER_REPLAY_END;
+
 typedef struct _READER_REPLAY {
     PCREADER_OPTIONS Options;
     READER_SESSION Session;
@@ -133,6 +154,8 @@ typedef struct _READER_REPLAY {
     ULONGLONG Rows;
     PREADER_REPLAY_LINE Lines;      // --tail: a ring, once it has Tail lines
     ULONG Capacity;
+    PREADER_REPLAY_END Ends[READER_MAXIMUM_ENDS];   // a ring: the latest
+    ULONG NumberOfEnds;             // there were
     ULONG Instant;                  // the next of the session's actions
     READER_HOLD_RULES Rules;
     BOOLEAN ShowsTimes;
@@ -223,8 +246,25 @@ CommandReplayEndThread(
     )
 {
     PREADER_REPLAY Replay = (PREADER_REPLAY)RoutineContext;
+    PCALLOCATOR Allocator = Replay->Session.Context->Allocator;
+    PREADER_REPLAY_END End = ((PREADER_REPLAY_THREAD)Thread)->End;
+    PREADER_REPLAY_END *Place;
 
     CallRundownHold(&Replay->Rules, &((PREADER_REPLAY_THREAD)Thread)->Hold);
+    ((PREADER_REPLAY_THREAD)Thread)->End = NULL;
+    if (End == NULL || End->NumberOfCalls == 0) {
+        Allocator->Free(Allocator->Context, End);
+        return;
+    }
+
+    //
+    // Threads come here in the order of their last records.
+    //
+
+    Place = &Replay->Ends[Replay->NumberOfEnds % READER_MAXIMUM_ENDS];
+    Allocator->Free(Allocator->Context, *Place);
+    *Place = End;
+    Replay->NumberOfEnds += 1;
 }
 
 
@@ -767,6 +807,160 @@ CommandReplayTakeLine(
 
 
 //
+// Notes a line for the case that its thread is inside of calls at its end.
+// Nothing is noted where there is no memory for it.
+//
+
+static
+VOID
+CommandReplayNoteEnd(
+    _In_ const READER_REPLAY *Replay,
+    _Inout_ PREADER_REPLAY_THREAD Thread,
+    _In_ PCREADER_REPLAY_LINE Line
+    )
+{
+    PCALLOCATOR Allocator = Replay->Session.Context->Allocator;
+    const READER_THREAD *Owner = &Replay->Session.Threads[Line->Thread];
+    PREADER_REPLAY_END End = Thread->End;
+
+    //
+    // Only of a process that died: one that runs is inside of calls, too, and
+    // one that ended as it should has left its threads where they waited.
+    //
+
+    if (Replay->Options->Tail == 0 ||
+        Replay->Options->Format != ReaderFormatText || !Owner->IsLive ||
+        Replay->Session.Processes[Owner->Process].State !=
+            ReaderProcessGone) {
+        return;
+    }
+
+    if (End == NULL) {
+        End = (PREADER_REPLAY_END)Allocator->Allocate(Allocator->Context,
+                                                      sizeof(*End));
+        if (End == NULL) {
+            return;
+        }
+
+        RtlZeroBytes(End, sizeof(*End));
+        End->Thread = Line->Thread;
+        Thread->End = End;
+    }
+
+    End->Timestamp = Line->Event.Timestamp;
+    if (Line->Event.Kind != CoreEventOpen &&
+        (!Line->IsLeaf || Line->Last.Kind != CoreEventOpen)) {
+
+        End->Lines[End->NumberOfLines % READER_END_LINES] = *Line;
+        End->NumberOfLines += 1;
+        return;
+    }
+
+    if (End->NumberOfCalls == 0) {
+        End->Row = Replay->Rows;
+    }
+
+    if (End->NumberOfCalls < READER_END_CALLS) {
+        End->Calls[End->NumberOfCalls] = *Line;
+    }
+
+    End->NumberOfCalls += 1;
+}
+
+
+//
+// Writes how a thread ended.
+//
+
+static
+VOID
+CommandReplayPutEnd(
+    _Inout_ PREADER_REPLAY Replay,
+    _In_ const READER_REPLAY_END *End
+    )
+{
+    PRTL_WRITER Writer = Replay->Output.Writer;
+    const READER_THREAD *Owner = &Replay->Session.Threads[End->Thread];
+    ULONG Index = 0;
+    const CHAR *Name;
+    ULONG Length;
+
+    SessionQueryThreadName(&Replay->Session, End->Thread, &Name, &Length);
+    RtlWriteText(Writer, "\n");
+    OutputSetColor(Writer, ReaderColorTitle);
+    RtlWriteText(Writer, "Thread %u", Owner->ThreadId);
+    if (Length != 0) {
+        RtlWriteText(Writer, " (");
+        RtlWriteCleanText(Writer, Name, Length);
+        RtlWriteText(Writer, ")");
+    }
+
+    RtlWriteText(Writer,
+                 " was in %u call%s when the process died:",
+                 End->NumberOfCalls,
+                 End->NumberOfCalls == 1 ? "" : "s");
+    OutputSetColor(Writer, ReaderColorNone);
+    RtlWriteText(Writer, "\n");
+    if (End->NumberOfLines > READER_END_LINES) {
+        Index = End->NumberOfLines - READER_END_LINES;
+    }
+
+    for (; Index < End->NumberOfLines; Index++) {
+        CommandReplayPutLine(Replay, &End->Lines[Index % READER_END_LINES]);
+    }
+
+    for (Index = 0;
+         Index < End->NumberOfCalls && Index < READER_END_CALLS;
+         Index++) {
+        CommandReplayPutLine(Replay, &End->Calls[Index]);
+    }
+
+    if (End->NumberOfCalls > READER_END_CALLS) {
+        RtlWriteText(Writer,
+                     "  and %u calls around these\n",
+                     End->NumberOfCalls - READER_END_CALLS);
+    }
+}
+
+
+//
+// Writes how the threads ended that were inside of calls when the process died,
+// unless --tail shows it.  The crash may be in any of them.
+//
+
+static
+VOID
+CommandReplayPutEnds(
+    _Inout_ PREADER_REPLAY Replay
+    )
+{
+    ULONG Tail = Replay->Options->Tail;
+    ULONG Index = 0;
+
+    if (Replay->NumberOfEnds > READER_MAXIMUM_ENDS) {
+        Index = Replay->NumberOfEnds - READER_MAXIMUM_ENDS;
+    }
+
+    if (Index != 0) {
+        RtlWriteText(Replay->Output.Writer,
+                     "\n%u more threads were in calls when the process died: "
+                     "--thread shows each.\n",
+                     Index);
+    }
+
+    for (; Index < Replay->NumberOfEnds; Index++) {
+
+        const READER_REPLAY_END *End =
+            Replay->Ends[Index % READER_MAXIMUM_ENDS];
+
+        if (Replay->Rows - End->Row > Tail) {
+            CommandReplayPutEnd(Replay, End);
+        }
+    }
+}
+
+
+//
 // Writes what --tail has kept.
 //
 
@@ -903,6 +1097,7 @@ CommandReplayStep(
                       Thread->Next.Track == Thread->Current.Track &&
                       Thread->Next.Depth == Thread->Current.Depth;
 
+        CommandReplayNoteEnd(Replay, Thread, &Line);
         Status = CommandReplayTakeLine(Replay, &Line);
         if (NT_SUCCESS(Status) && Line.IsLeaf) {
             Status = CommandReplayAdvance(Replay, Thread);
@@ -1007,6 +1202,7 @@ CommandReplay(
 {
     READER_REPLAY Replay;
     ULONGLONG MinimumTicks;
+    ULONG Index;
     NTSTATUS Status;
 
     if ((Options->Given & READER_OPTION_TAIL) != 0 &&
@@ -1109,6 +1305,8 @@ CommandReplay(
                      Replay.Rows);
     }
 
+    CommandReplayPutEnds(&Replay);
+
     FunctionPutNotShown(&Replay.Output, Options->Filter, &Replay.NotShown);
     SessionPutClockNote(&Replay.Output, &Replay.Session);
     OutputEndDocument(&Replay.Output);
@@ -1129,6 +1327,11 @@ CommandReplay(
     }
 
     Context->Allocator->Free(Context->Allocator->Context, Replay.Lines);
+    for (Index = 0; Index < READER_MAXIMUM_ENDS; Index++) {
+        Context->Allocator->Free(Context->Allocator->Context,
+                                 Replay.Ends[Index]);
+    }
+
     CallRundownTally(&Replay.Tally);
     FunctionRundownFunctions(&Replay.Functions);
     CommandCloseCommandSession(&Replay.Session);
@@ -1160,7 +1363,9 @@ const READER_COMMAND ReaderReplayCommand = {
     "as long as its thread's records.  --depth N leaves out what is called\n"
     "from the Nth level.\n"
     "--tail N shows the last N lines (rows) of all threads, or of the range,\n"
-    "with the calls that were open at the end.  It reads the whole range; add\n"
+    "with the calls that were open at the end.  Of a process that died, text\n"
+    "also has how each thread ended that was in calls then, if those lines do\n"
+    "not show it: the crash may be there.  --tail reads the whole range; add\n"
     "--from -1s where that takes long.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")

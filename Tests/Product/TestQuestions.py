@@ -177,8 +177,10 @@ def check_tail(results, scratch):
         code, text, told = support.reader('replay', '--no-cache', '--tail',
                                           str(count),
                                           programs.windows_path(session))
+        # What follows is how the threads ended: TestCrash looks at that.
         shown = [(int(match[1]), match[2]) for match in
-                 re.finditer(r'(?m)^.*\[ *(\d+)\] \| (.*)$', text)]
+                 re.finditer(r'(?m)^.*\[ *(\d+)\] \| (.*)$',
+                             text.partition('\nThread ')[0])]
         results.equal((code, told, shown), (0, '', lines[-count:]),
                       'text: --tail %d' % count)
         note = '--tail: the last %d of %d lines.' % (count, len(lines))
