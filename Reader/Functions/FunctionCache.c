@@ -57,7 +57,11 @@ FunctionOpenCache(
         Allocator->Allocate(Allocator->Context, sizeof(READER_CACHE));
     if (Session->Cache != NULL) {
         RtlZeroBytes(Session->Cache, sizeof(READER_CACHE));
-        FunctionLoadCache(Session);
+        if (Session->NumberOfDirectories > 1) {
+            FunctionLoadCaches(Session);
+        } else {
+            FunctionLoadCache(Session, 0, Session->Cache);
+        }
     }
 }
 

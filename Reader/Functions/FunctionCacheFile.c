@@ -61,6 +61,7 @@ _Use_decl_annotations_
 NTSTATUS
 FunctionNameCache(
     PREADER_SESSION Session,
+    ULONG Directory,
     BOOLEAN IsTemporary,
     PUNICODE_STRING NtPath
     )
@@ -68,6 +69,7 @@ FunctionNameCache(
     PCALLOCATOR Allocator = Session->Context->Allocator;
     PCWSTR File = IsTemporary ? ReaderCacheNewFile : ReaderCacheFile;
     ULONG FileLength = RtlLengthOfWideString(File);
+    PCUNICODE_STRING Below = &Session->Directories[Directory].Name;
     UNICODE_STRING Name;
     ULONG Size;
     NTSTATUS Status;
@@ -80,7 +82,8 @@ FunctionNameCache(
 
     NtPath->Buffer = NULL;
     NtPath->Length = Session->DirectoryLength - Name.Length;
-    Size = NtPath->Length + (FileLength + 1) * sizeof(WCHAR);
+    Size = NtPath->Length + Below->Length +
+           (FileLength + 2) * sizeof(WCHAR);
     if (Size > RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR)) {
         return STATUS_NAME_TOO_LONG;
     }
@@ -92,7 +95,18 @@ FunctionNameCache(
 
     NtPath->MaximumLength = (USHORT)Size;
     RtlCopyBytes(NtPath->Buffer, Session->Path.Buffer, NtPath->Length);
-    Status = RtlAppendPath(NtPath, File, FileLength, TRUE);
+    Status = STATUS_SUCCESS;
+    if (Below->Length != 0) {
+        Status = RtlAppendPath(NtPath,
+                               Below->Buffer,
+                               Below->Length / sizeof(WCHAR),
+                               TRUE);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = RtlAppendPath(NtPath, File, FileLength, TRUE);
+    }
+
     if (!NT_SUCCESS(Status)) {
         Allocator->Free(Allocator->Context, NtPath->Buffer);
         NtPath->Buffer = NULL;

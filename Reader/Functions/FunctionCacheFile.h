@@ -185,6 +185,7 @@ FunctionHashCache(
 
 //
 // Names a file in the session's directory; the name's buffer is allocated.
+// Directory: of the session's, 0 is its own.
 // IsTemporary: whether the file that is written is meant, which takes the
 // other one's name when it is whole.
 // NtPath: the name, whose buffer is the caller's to free.
@@ -195,6 +196,7 @@ _Must_inspect_result_
 NTSTATUS
 FunctionNameCache(
     _Inout_ PREADER_SESSION Session,
+    _In_ ULONG Directory,
     _In_ BOOLEAN IsTemporary,
     _Out_ PUNICODE_STRING NtPath
     );
@@ -213,11 +215,24 @@ FunctionIsCachedModule(
 
 //
 // A file that cannot be used is said to be so, and is as none.
-// FunctionCacheRead.c: reads the session's cache, if it has one.
+// FunctionCacheRead.c: reads the cache of one of the session's directories into
+// a cache without bytes, if there is one.
 //
 
 VOID
 FunctionLoadCache(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONG Directory,
+    _Inout_ PREADER_CACHE Cache
+    );
+
+//
+// FunctionCacheMerge.c: of a session with several directories, reads the caches
+// of all and makes one of them.
+//
+
+VOID
+FunctionLoadCaches(
     _Inout_ PREADER_SESSION Session
     );
 

@@ -245,19 +245,20 @@ FunctionReadCacheFile(
 _Use_decl_annotations_
 VOID
 FunctionLoadCache(
-    PREADER_SESSION Session
+    PREADER_SESSION Session,
+    ULONG Directory,
+    PREADER_CACHE Cache
     )
 {
     PCREADER_CONTEXT Context = Session->Context;
     PCALLOCATOR Allocator = Context->Allocator;
-    PREADER_CACHE Cache = Session->Cache;
     UNICODE_STRING Path;
     ULONGLONG SizeInBytes = 0;
     PCSZ Problem = NULL;
     PCSZ Name;
     NTSTATUS Status;
 
-    Status = FunctionNameCache(Session, FALSE, &Path);
+    Status = FunctionNameCache(Session, Directory, FALSE, &Path);
     if (!NT_SUCCESS(Status)) {
         return;
     }
@@ -293,7 +294,9 @@ FunctionLoadCache(
     }
 
     RtlWriteText(Context->Errors,
-                 "TraceReader: warning: symbols.cache is not used: ");
+                 "TraceReader: warning: %Z%ssymbols.cache is not used: ",
+                 &Session->Directories[Directory].Name,
+                 Session->Directories[Directory].Name.Length != 0 ? "\\" : "");
     if (NT_SUCCESS(Status)) {
         RtlWriteText(Context->Errors, "%s\n", Problem);
     } else {

@@ -623,9 +623,9 @@ FunctionWriteCacheFile(
     NTSTATUS Status;
 
     Temporary.Buffer = NULL;
-    Status = FunctionNameCache(Session, FALSE, &Path);
+    Status = FunctionNameCache(Session, 0, FALSE, &Path);
     if (NT_SUCCESS(Status)) {
-        Status = FunctionNameCache(Session, TRUE, &Temporary);
+        Status = FunctionNameCache(Session, 0, TRUE, &Temporary);
     }
 
     if (NT_SUCCESS(Status)) {

@@ -356,6 +356,78 @@ def check_symbols(results, scratch, program):
             results.equal(steady(after), steady(before), what + ': after')
 
 
+def check_rebuilt(results, scratch, program):
+    """Names of several runs stay when the program has been built anew, and has
+    gone.
+    """
+    place = os.path.join(scratch, 'rebuilt')
+    directory = os.path.join(place, 'traces')
+    os.makedirs(place)
+    with open(os.path.join(scratch, 'echo.c'), encoding='ascii') as file:
+        source = file.read()
+    path = os.path.join(place, 'echo.c')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write(source.replace('Leaf', 'Blossom'))
+    other = programs.build(os.path.join(place, 'other'), [path],
+                           [*programs.PENTER_FLAGS, '-g'], 'echo.exe',
+                           [programs.LIBRARY])
+    copy = os.path.join(place, 'echo.exe')
+
+    # Of the first build, one run calls less than the other.
+    for image, arguments in ((program, ['0']), (program, ['5']),
+                             (other, ['6'])):
+        shutil.copy(image, copy)
+        run(copy, *arguments, directory=directory)
+    os.remove(copy)
+    made = sorted(support.sessions(directory), key=lambda path:
+                  os.path.basename(path).split('-')[2:])
+    sessions = [programs.windows_path(path) for path in made]
+    whole = programs.windows_path(directory)
+
+    def names(*arguments):
+        code, text, errors = support.reader(*arguments)
+        results.check(code == 0 and 'no function names' not in errors,
+                      'rebuilt: %s' % arguments[0], [code, errors])
+        return [(row['function'], int(row.get('calls', 0)))
+                for row in csv.DictReader(io.StringIO(text))
+                if 'printf' not in row['function']]
+    expected = sorted([('main', 2), ('Middle', 2), ('Leaf', 5), ('main', 1),
+                       ('Middle', 1), ('Blossom', 6)])
+    for what in 'children alone', 'and one above':
+        results.equal(sorted(names('report', '--csv', '--all-runs', whole)),
+                      expected, 'rebuilt: %s: --all-runs' % what)
+        _, text, _ = support.reader('report', '--csv', '--lines',
+                                    '--all-runs', whole)
+        results.check(text.count('echo.c') == 6,
+                      'rebuilt: %s: the lines' % what, [text])
+
+        # The next one has a cache of its own, with one session's names.
+        with open(os.path.join(made[0], 'symbols.cache'), 'rb') as file:
+            data = file.read()
+        with open(os.path.join(directory, 'symbols.cache'), 'wb') as file:
+            file.write(data)
+    results.equal({name for name, _ in names('diff', '--csv', sessions[1],
+                                             sessions[2])},
+                  {'main', 'Middle', 'Leaf', 'Blossom'}, 'rebuilt: diff')
+    results.equal(sorted(names('report', '--csv', '--process', 'echo',
+                               whole)),
+                  sorted([('main', 1), ('Middle', 1), ('Blossom', 6)]),
+                  'rebuilt: one of them')
+    os.remove(os.path.join(directory, 'symbols.cache'))
+    for path in made[:2]:
+        os.remove(os.path.join(path, 'symbols.cache'))
+    code, text, errors = support.reader('report', '--csv', '--all-runs', whole)
+    results.check('Blossom' in text and 'Leaf' not in text and
+                  'no function names' in errors,
+                  'control: without the caches', [text, errors])
+    with open(os.path.join(made[1], 'symbols.cache'), 'wb') as file:
+        file.write(data[:-1])
+    code, text, errors = support.reader('report', '--csv', '--all-runs', whole)
+    results.check('Blossom' in text and re.search(
+        r'warning: echo\.exe-[-\d]+\\symbols\.cache is not used', errors),
+                  'rebuilt: a damaged one', [text, errors])
+
+
 def check_report(results, scratch, program):
     directory = os.path.join(scratch, 'report')
     code, output, errors = run(program, '7', directory=directory,
@@ -603,6 +675,7 @@ def main():
             check_settings(results, scratch, program)
         check_names(results, scratch, program, plain)
         check_symbols(results, scratch, program)
+        check_rebuilt(results, scratch, program)
         check_report(results, scratch, program)
         check_crash(results, scratch, program, plain)
         with no_default():
