@@ -203,7 +203,8 @@ CommandTakeName(
         Match = This->IsCalling[Index] ? FunctionMatchName(&Name, Index)
                                        : ReaderMatchNone;
         if ((IsPattern && Match != ReaderMatchNone) ||
-            (!IsPattern && Match == Best && Match > ReaderMatchPrefix)) {
+            (!IsPattern && Match == Best &&
+             (Match > ReaderMatchPrefix || Match == ReaderMatchShort))) {
             IsMeant[Index] = TRUE;
             Count += 1;
         }

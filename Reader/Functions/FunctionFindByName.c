@@ -299,6 +299,41 @@ FunctionMatchPlainName(
 }
 
 
+//
+// Is a text the short name of a function, as a terminal shows it?
+//
+
+static
+BOOLEAN
+FunctionIsShortName(
+    _In_ PCREADER_FUNCTION Function,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    CHAR Short[READER_PATTERN_MAXIMUM];
+    ULONG Length;
+    ULONG Index;
+
+    for (Index = 0; Index < 2; Index++) {
+
+        Length = FunctionShortenName(Function->FullName,
+                                     Function->FullLength,
+                                     Index != 0,
+                                     Short,
+                                     sizeof(Short));
+        if (LengthInBytes != 0 &&
+            (LengthInBytes == Length ||
+             LengthInBytes == FunctionCutRemark(Short, Length)) &&
+            RtlAreBytesEqual(Short, Text, LengthInBytes)) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+
 _Use_decl_annotations_
 READER_MATCH
 FunctionMatchName(
@@ -310,9 +345,14 @@ FunctionMatchName(
     READER_MATCH Match = FunctionMatchPlainName(Name, Function);
     BOOLEAN IsMeant = FALSE;
 
-    if (Match != ReaderMatchNone || Name->Kind == ReaderPatternNone ||
-        !FunctionIsModuleMeant(Name, This)) {
+    if (Match != ReaderMatchNone || !FunctionIsModuleMeant(Name, This)) {
         return Match;
+    }
+
+    if (Name->Kind == ReaderPatternNone) {
+        return FunctionIsShortName(This, Name->Name, Name->NameLength)
+                   ? ReaderMatchShort
+                   : ReaderMatchNone;
     }
 
     if (Name->Pattern != NULL) {
@@ -654,7 +694,9 @@ FunctionResolveName(
                      "TraceReader: %s: several %s %T; give one in full:\n",
                      Name->Command,
                      Best == ReaderMatchBare      ? "functions are called"
-                     : Best == ReaderMatchPattern ? "names are meant by"
+                     : Best == ReaderMatchPattern ||
+                             Best == ReaderMatchShort
+                         ? "names are meant by"
                                                   : "names begin with",
                      Name->Text);
         FunctionListFunctions(Name, Found, Count);

@@ -23,21 +23,23 @@ Abstract:
 #define READER_NAME_NOTE                                                    \
     "FUNCTION is a function's name as report shows it, with or without its\n" \
     "parameters and return type, or the beginning of one name alone, or a\n" \
-    "pattern that means one name alone; a name itself comes first.  Where\n" \
-    "several modules have a function of that name, all are meant;\n"         \
-    "MODULE!NAME means that of one, the module with or without its\n"        \
-    "extension.  Exit code 3: there is no such function.\n"               \
+    "pattern that means one name alone; a name itself comes first.  It may\n" \
+    "be as a terminal shows it: short, with <...>, or with an ellipsis in\n" \
+    "its middle.  Where several modules have a function of that name, all\n" \
+    "are meant; MODULE!NAME means that of one, the module with or without\n" \
+    "its extension.  Exit code 3: there is no such function.\n"              \
     READER_PATTERN_NOTE
 
 typedef enum _READER_MATCH {
     ReaderMatchNone = 0,
     ReaderMatchPattern,             // the name is a pattern that means it
+    ReaderMatchShort,               // it is the name as a terminal shows it
     ReaderMatchPrefix,              // the function's name begins with it
     ReaderMatchBare,                // it is the name without its parameters
     ReaderMatchExact
 } READER_MATCH;
 
-#define READER_NUMBER_OF_MATCHES 4  // but none
+#define READER_NUMBER_OF_MATCHES 5  // but none
 
 typedef struct _READER_NAME {
     PREADER_FUNCTIONS Functions;

@@ -18,6 +18,8 @@ Abstract:
 #define READER_MAXIMUM_GROUPS 32u       // in each other
 #define READER_LAST_CODE_POINT 0x10FFFFu
 
+#define READER_ELLIPSIS 0x2026u
+
 typedef enum _READER_STEP_KIND {
     ReaderStepCharacter = 0,        // First is the code point
     ReaderStepAny,
@@ -62,6 +64,7 @@ typedef struct _READER_PATTERN {
     ULONG NumberOfRanges;
     ULONG Round;
     BOOLEAN IsText;                 // found in the whole name or nowhere
+    BOOLEAN IsShown;                // compared with short names, too
 } READER_PATTERN;
 
 //
@@ -179,6 +182,33 @@ FunctionFollowBracket(
 }
 
 
+//
+// Is a text a name as a terminal shows it: with <...> for arguments, or an
+// ellipsis in place of its middle?
+//
+
+static
+BOOLEAN
+FunctionIsAsShown(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < LengthInBytes; Index++) {
+        if ((LengthInBytes - Index >= 5 &&
+             RtlAreBytesEqual(Text + Index, "<...>", 5)) ||
+            (LengthInBytes - Index >= 3 &&
+             RtlAreBytesEqual(Text + Index, "\xE2\x80\xA6", 3))) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+
 _Use_decl_annotations_
 READER_PATTERN_KIND
 FunctionFindPatternKind(
@@ -190,6 +220,7 @@ FunctionFindPatternKind(
     ULONG FirstWild = Length;
     ULONG Depth = 0;
     ULONG Index;
+    BOOLEAN IsShown;
 
     if (Length != 0 && Text[0] == '~') {
         return ReaderPatternText;
@@ -215,14 +246,20 @@ FunctionFindPatternKind(
         FunctionFollowBracket(Text[Index], &Depth);
     }
 
-    if (FirstWild == Length) {
+    IsShown = Length <= READER_PATTERN_MAXIMUM &&
+              FunctionIsAsShown(Text, Length);
+    if (FirstWild == Length && !IsShown) {
         return ReaderPatternNone;
     }
 
     for (Index = FirstWild; Index < Length; Index++) {
         if (Text[Index] != '*') {
-            return ReaderPatternGlob;
+            break;
         }
+    }
+
+    if (Index < Length || IsShown) {
+        return ReaderPatternGlob;
     }
 
     *LengthInBytes = FirstWild;
@@ -804,6 +841,7 @@ FunctionTakeGlob(
     )
 {
     ULONG Depth = 0;
+    ULONG Character;
     ULONG Index;
 
     FunctionAddStep(Parser->Pattern, ReaderStepBegin, 0, 0);
@@ -826,11 +864,20 @@ FunctionTakeGlob(
             continue;
         }
 
+        //
+        // What was cut out of a name to fit a terminal.
+        //
+
         FunctionFollowBracket(Parser->Text[Index], &Depth);
-        FunctionAddStep(Parser->Pattern,
-                        ReaderStepCharacter,
-                        (LONG)FunctionTakeCharacter(Parser),
-                        0);
+        Character = FunctionTakeCharacter(Parser);
+        if (Character == READER_ELLIPSIS) {
+            FunctionAddAnything(Parser->Pattern);
+        } else {
+            FunctionAddStep(Parser->Pattern,
+                            ReaderStepCharacter,
+                            (LONG)Character,
+                            0);
+        }
     }
 
     FunctionAddStep(Parser->Pattern, ReaderStepEnd, 0, 0);
@@ -920,6 +967,7 @@ FunctionCreatePattern(
                             0);
         }
     } else {
+        New->IsShown = FunctionIsAsShown(Text, LengthInBytes);
         FunctionTakeGlob(&Parser);
     }
 
@@ -1141,6 +1189,38 @@ FunctionRunPattern(
 }
 
 
+//
+// Looks for a pattern in a short name, with the remark at its end and without.
+//
+
+static
+BOOLEAN
+FunctionMatchShort(
+    _Inout_ PREADER_PATTERN Pattern,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes,
+    _In_ BOOLEAN HasParameters
+    )
+{
+    CHAR Short[READER_PATTERN_MAXIMUM];
+    ULONG Length;
+    ULONG Bare;
+
+    Length = FunctionShortenName(Name,
+                                 LengthInBytes,
+                                 HasParameters,
+                                 Short,
+                                 sizeof(Short));
+    if (Length == 0) {
+        return FALSE;
+    }
+
+    Bare = FunctionCutRemark(Short, Length);
+    return FunctionRunPattern(Pattern, Short, Length) ||
+           (Bare != Length && FunctionRunPattern(Pattern, Short, Bare));
+}
+
+
 _Use_decl_annotations_
 BOOLEAN
 FunctionMatchPattern(
@@ -1187,5 +1267,7 @@ FunctionMatchPattern(
         }
     }
 
-    return FALSE;
+    return Pattern->IsShown &&
+           (FunctionMatchShort(Pattern, Name, LengthInBytes, FALSE) ||
+            FunctionMatchShort(Pattern, Name, LengthInBytes, TRUE));
 }

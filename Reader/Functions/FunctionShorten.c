@@ -629,3 +629,24 @@ FunctionShortenName(
     FunctionPutShort(&Short, Name + Parts.Tail, LengthInBytes - Parts.Tail);
     return Short.IsFull ? 0 : Short.LengthInBytes;
 }
+
+
+_Use_decl_annotations_
+ULONG
+FunctionCutRemark(
+    const CHAR *Name,
+    ULONG LengthInBytes
+    )
+{
+    ULONG Index = LengthInBytes;
+
+    if (LengthInBytes == 0 || Name[LengthInBytes - 1] != ']') {
+        return LengthInBytes;
+    }
+
+    while (Index > 1 && Name[Index - 1] != '[') {
+        Index -= 1;
+    }
+
+    return Index > 2 && Name[Index - 2] == ' ' ? Index - 2 : LengthInBytes;
+}

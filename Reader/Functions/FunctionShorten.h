@@ -78,6 +78,17 @@ FunctionShortenName(
     );
 
 //
+// Finds where the remark in square brackets at a name's end begins ("f [+2
+// folded]"), with the blank before it.  Returns LengthInBytes if there is none.
+//
+
+ULONG
+FunctionCutRemark(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes
+    );
+
+//
 // Room for a short name, in either form: no sign becomes longer than "<a>".
 //
 

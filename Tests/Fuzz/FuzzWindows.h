@@ -129,7 +129,7 @@ typedef LONGLONG *PLONGLONG;
 #define FILE_ATTRIBUTE_NORMAL               0x80
 #define FILE_OPEN                           1
 #define FILE_OPEN_IF                        3
-#define FILE_OVERWRITE_IF 5
+#define FILE_OVERWRITE_IF                   5
 #define FILE_DIRECTORY_FILE                 0x1
 #define FILE_SYNCHRONOUS_IO_NONALERT        0x20
 #define FILE_NON_DIRECTORY_FILE             0x40

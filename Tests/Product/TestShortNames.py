@@ -178,6 +178,52 @@ def check_width(results, path):
                       [code, errors])
 
 
+def check_copied(results, path):
+    """What a terminal shows is a name that the commands take."""
+    def callers(name):
+        return support.reader('callers', '--json', '--no-cache', name, path)
+
+    for full, short in NAMES.items():
+        results.equal(callers(short), callers(full), 'copied: ' + short)
+        for width in 9, 12, 20:
+            if len(short) <= width:
+                continue
+            cut = short[:width // 2] + '\u2026' + short[1 - width +
+                                                        width // 2:]
+            code, text, errors = callers(cut)
+            others = [other for other, shown in NAMES.items()
+                      if any(form.startswith(short[:width // 2]) and
+                             form.endswith(short[1 - width + width // 2:])
+                             for form in (other, shown,
+                                          other.removesuffix(' const'),
+                                          other.partition('(')[0]))]
+            if len(others) == 1:
+                results.equal((code, text), callers(full)[:2],
+                              'copied: %s: %s' % (cut, others))
+            else:
+                results.check(
+                    code == 0 and (code, text) == callers(full)[:2] or
+                    code == 1 and 'several names are meant by' in errors and
+                    '!%s\n' % full in errors,
+                    'copied: %s: the candidates' % cut,
+                    [code, text, errors])
+        if '<...>' in short:
+            code, text, _ = support.reader('report', '--csv', '--function',
+                                           short, path)
+            results.equal([row['function'] for row in
+                           csv.DictReader(io.StringIO(text))], [full],
+                          '--function ' + short)
+    code, text, _ = support.reader('report', '--csv', '--function',
+                                   'std::vector<...>::*,-*\u2026push_back',
+                                   path)
+    results.equal(text.count('\n'), 1, '--function: one that excludes')
+    code, _, errors = callers('no<...>such')
+    results.check(code == 3 and 'no<...>such' in errors,
+                  'control: no such name', [errors])
+    code, text, _ = callers('std::vector<..>::push_back')
+    results.equal((code, text), (3, ''), 'control: no name that is shown')
+
+
 def check_export(results, scratch, path):
     """An export has full names unless short ones are asked for."""
     for kind in 'short', 'full', None:
@@ -247,6 +293,7 @@ def main():
         check_default(results, path)
         check_short(results, path)
         check_width(results, path)
+        check_copied(results, path)
         check_export(results, scratch, path)
         check_diff(results, scratch, path)
         check_terminal(results, path)
