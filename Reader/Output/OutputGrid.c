@@ -15,6 +15,7 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseContainer.h"
 #include "OutputGrid.h"
 #include "OutputTable.h"
 #include "OutputWidth.h"
@@ -45,6 +46,9 @@ typedef struct _READER_GRID_CELL {
     ULONG Length;                   // bytes
     ULONG Depth;
     ULONG Cells;                    // without the depth
+    ULONG Head;                     // of a name that is cut: the bytes before
+    ULONG Tail;                     // the cut, and where it ends
+    ULONG Place;                    // what is not to be cut out; 0: anything
     ULONGLONG Value;
     ULONGLONG Levels;               // bit N: there is a later row of level N
                                     // below the same one
@@ -78,6 +82,7 @@ struct _READER_GRID {
     BOOLEAN HasBar;
     READER_GRID_COLUMN Columns[READER_GRID_COLUMNS];
     READER_GRID_CELL Cells[READER_GRID_CELLS];
+    ULONG Order[READER_GRID_CELLS]; // cells, while names are told apart
     CHAR Text[READER_GRID_TEXT];
 };
 
@@ -193,6 +198,7 @@ OutputEndGridCell(
     Cell->Depth = Depth;
     Cell->Value = Value;
     Cell->Levels = 0;
+    Cell->Place = 0;
     Grid->NumberOfCells += 1;
     Grid->Start = Grid->Cell.LengthInBytes;
 }
@@ -641,7 +647,12 @@ OutputWriteGridRow(
             Used = Cells != NULL && Index == Grid->Name
                        ? OutputWriteBranch(Grid, &Cells[Index], Width)
                        : 0;
-            Used += OutputWriteShortened(Writer, Text, Length, Width - Used);
+            Used += OutputWriteShortened(Writer,
+                                         Text,
+                                         Length,
+                                         Width - Used,
+                                         Cells != NULL ? Cells[Index].Place
+                                                       : 0);
         }
 
         Position += Used;
@@ -657,6 +668,168 @@ OutputWriteGridRow(
     }
 
     RtlWriteText(Writer, "\n");
+}
+
+
+//
+// Orders two names that are cut: those that look the same stand together, by
+// the whole names.
+//
+
+static
+LONG
+OutputCompareCut(
+    _In_ PVOID Context,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    const READER_GRID *Grid = (const READER_GRID *)Context;
+    const READER_GRID_CELL *One = &Grid->Cells[First];
+    const READER_GRID_CELL *Other = &Grid->Cells[Second];
+    LONG Order;
+
+    Order = BaseCompareText(Grid->Text + One->Start,
+                            One->Head,
+                            Grid->Text + Other->Start,
+                            Other->Head);
+    if (Order == 0) {
+        Order = BaseCompareText(Grid->Text + One->Start + One->Tail,
+                                One->Length - One->Tail,
+                                Grid->Text + Other->Start + Other->Tail,
+                                Other->Length - Other->Tail);
+    }
+
+    return Order != 0 ? Order
+                      : BaseCompareText(Grid->Text + One->Start,
+                                        One->Length,
+                                        Grid->Text + Other->Start,
+                                        Other->Length);
+}
+
+
+//
+// Finds where two names differ that would look the same.
+// Returns 0 if they look different, or are the same.
+//
+
+static
+ULONG
+OutputFindDifference(
+    _In_ const READER_GRID *Grid,
+    _In_ const READER_GRID_CELL *One,
+    _In_ const READER_GRID_CELL *Other
+    )
+{
+    const CHAR *Text = Grid->Text;
+    ULONG Index = 0;
+
+    if (One->Head != Other->Head ||
+        One->Length - One->Tail != Other->Length - Other->Tail ||
+        !RtlAreBytesEqual(Text + One->Start + One->Tail,
+                          Text + Other->Start + Other->Tail,
+                          One->Length - One->Tail)) {
+        return 0;
+    }
+
+    while (Index < One->Length && Index < Other->Length &&
+           Text[One->Start + Index] == Text[Other->Start + Index]) {
+        Index += 1;
+    }
+
+    if (Index < One->Head || (Index == One->Length && Index == Other->Length)) {
+        return 0;
+    }
+
+    while (Index != 0 && (Text[One->Start + Index] & 0xC0) == 0x80) {
+        Index -= 1;
+    }
+
+    return Index;
+}
+
+
+//
+// Of names that would look the same when they are cut in the middle, what tells
+// them apart stays.
+//
+
+static
+VOID
+OutputTellApart(
+    _Inout_ PREADER_GRID Grid
+    )
+{
+    PREADER_GRID_CELL Cell;
+    PREADER_GRID_CELL Before;
+    ULONG Width = Grid->Columns[Grid->Name].Width;
+    ULONG Count = 0;
+    ULONG Index;
+    ULONG Place;
+
+    for (Index = Grid->Name;
+         Index < Grid->NumberOfCells;
+         Index += Grid->NumberOfColumns) {
+
+        Cell = &Grid->Cells[Index];
+        Cell->Place = 0;
+        if (2 * Cell->Depth + 1 < Width &&
+            OutputFindCut(Grid->Text + Cell->Start,
+                          Cell->Length,
+                          Width - 2 * Cell->Depth,
+                          &Cell->Head,
+                          &Cell->Tail)) {
+            Grid->Order[Count] = Index;
+            Count += 1;
+        }
+    }
+
+    //
+    // Of three, the one in the middle is told apart from the one that it has
+    // more in common with.
+    //
+
+    BaseSort(Grid->Order, Count, OutputCompareCut, Grid);
+    for (Index = 1; Index < Count; Index++) {
+
+        Before = &Grid->Cells[Grid->Order[Index - 1]];
+        Cell = &Grid->Cells[Grid->Order[Index]];
+        Place = OutputFindDifference(Grid, Before, Cell);
+        if (Place == 0) {
+            continue;
+        }
+
+        Cell->Place = Place;
+        if (Place > Before->Place) {
+            Before->Place = Place;
+        }
+    }
+
+    //
+    // What is the same name is cut in the same way.
+    //
+
+    for (Index = 1; Index < Count; Index++) {
+        Before = &Grid->Cells[Grid->Order[Index - 1]];
+        Cell = &Grid->Cells[Grid->Order[Index]];
+        if (Cell->Place < Before->Place &&
+            OutputCompareCut(Grid,
+                             Grid->Order[Index - 1],
+                             Grid->Order[Index]) == 0) {
+            Cell->Place = Before->Place;
+        }
+    }
+
+    for (Index = Count; Index > 1; Index--) {
+        Before = &Grid->Cells[Grid->Order[Index - 2]];
+        Cell = &Grid->Cells[Grid->Order[Index - 1]];
+        if (Before->Place < Cell->Place &&
+            OutputCompareCut(Grid,
+                             Grid->Order[Index - 2],
+                             Grid->Order[Index - 1]) == 0) {
+            Before->Place = Cell->Place;
+        }
+    }
 }
 
 
@@ -712,6 +885,7 @@ OutputWriteGrid(
 
     if (Grid->IsWhole && Grid->Name != READER_GRID_NONE) {
         OutputFindLevels(Grid);
+        OutputTellApart(Grid);
     }
 
     for (Index = 0;

@@ -128,26 +128,97 @@ OutputMeasureCells(
 }
 
 
-_Use_decl_annotations_
+//
+// Finds how many bytes take at most so many cells.
+// Cells: what they take.
+//
+
+static
 ULONG
-OutputWriteShortened(
-    PRTL_WRITER Writer,
+OutputFindCells(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes,
+    _In_ ULONG Width,
+    _Out_ PULONG Cells
+    )
+{
+    ULONG Character;
+    ULONG Index = 0;
+    ULONG Length;
+    ULONG Size;
+
+    *Cells = 0;
+    while (Index < LengthInBytes) {
+        Length = RtlDecodeUtf8(Text + Index,
+                               LengthInBytes - Index,
+                               &Character);
+        Size = OutputQueryCharacterWidth(Character);
+        if (*Cells + Size > Width) {
+            break;
+        }
+
+        *Cells += Size;
+        Index += Length;
+    }
+
+    return Index;
+}
+
+
+//
+// Finds where the end of a text begins that takes at most so many cells; marks
+// that stand on a character that has no room go with it.
+// Cells: what the text takes; receives what its end does.
+//
+
+static
+ULONG
+OutputFindEnd(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes,
+    _In_ ULONG Width,
+    _Inout_ PULONG Cells
+    )
+{
+    ULONG Character;
+    ULONG Index = 0;
+    ULONG Length;
+    ULONG Size;
+
+    while (Index < LengthInBytes) {
+        Length = RtlDecodeUtf8(Text + Index,
+                               LengthInBytes - Index,
+                               &Character);
+        Size = OutputQueryCharacterWidth(Character);
+        if (*Cells <= Width && Size != 0) {
+            break;
+        }
+
+        *Cells -= Size;
+        Index += Length;
+    }
+
+    return Index;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+OutputFindCut(
     const CHAR *Text,
     ULONG LengthInBytes,
-    ULONG Width
+    ULONG Width,
+    PULONG Head,
+    PULONG Tail
     )
 {
     ULONG Cells = OutputMeasureCells(Text, LengthInBytes);
-    ULONG Character;
-    ULONG Length;
-    ULONG Size;
-    ULONG Head = 0;                 // cells that were written
-    ULONG Index = 0;
-    ULONG Passed;
+    ULONG HeadCells;
 
+    *Head = LengthInBytes;
+    *Tail = LengthInBytes;
     if (Cells <= Width) {
-        RtlWriteBytes(Writer, Text, LengthInBytes);
-        return Cells;
+        return FALSE;
     }
 
     //
@@ -155,42 +226,75 @@ OutputWriteShortened(
     // beginning.
     //
 
-    while (Index < LengthInBytes) {
-        Length = RtlDecodeUtf8(Text + Index,
-                               LengthInBytes - Index,
-                               &Character);
-        Size = OutputQueryCharacterWidth(Character);
-        if (Head + Size > Width / 2) {
-            break;
-        }
+    *Head = OutputFindCells(Text, LengthInBytes, Width / 2, &HeadCells);
+    Cells -= HeadCells;
+    *Tail = *Head + OutputFindEnd(Text + *Head,
+                                  LengthInBytes - *Head,
+                                  Width - HeadCells - 1,
+                                  &Cells);
+    return TRUE;
+}
 
-        Head += Size;
-        Index += Length;
+
+_Use_decl_annotations_
+ULONG
+OutputWriteShortened(
+    PRTL_WRITER Writer,
+    const CHAR *Text,
+    ULONG LengthInBytes,
+    ULONG Width,
+    ULONG Place
+    )
+{
+    ULONG Head;
+    ULONG Tail;
+    ULONG Cells;
+    ULONG Used;
+    ULONG Rest;
+
+    if (!OutputFindCut(Text, LengthInBytes, Width, &Head, &Tail)) {
+        RtlWriteBytes(Writer, Text, LengthInBytes);
+        return OutputMeasureCells(Text, LengthInBytes);
     }
 
-    RtlWriteBytes(Writer, Text, Index);
+    if (Place < Head || Place >= Tail || Width < READER_CUT_MINIMUM) {
+
+        RtlWriteBytes(Writer, Text, Head);
+        RtlWriteText(Writer, READER_ELLIPSIS_TEXT);
+        RtlWriteBytes(Writer, Text + Tail, LengthInBytes - Tail);
+        return OutputMeasureCells(Text, Head) + 1 +
+               OutputMeasureCells(Text + Tail, LengthInBytes - Tail);
+    }
+
+    //
+    // A shorter beginning, and what stands around the place: up to the end, or
+    // with a second ellipsis.
+    //
+
+    Head = OutputFindCells(Text, Head, Width / 4, &Used);
+    RtlWriteBytes(Writer, Text, Head);
     RtlWriteText(Writer, READER_ELLIPSIS_TEXT);
-    Head += 1;
-
-    //
-    // Of what follows, the cells that have no room are passed by, and marks
-    // that stood on the last of them.
-    //
-
-    Passed = Head - 1;
-    while (Index < LengthInBytes) {
-        Length = RtlDecodeUtf8(Text + Index,
-                               LengthInBytes - Index,
-                               &Character);
-        Size = OutputQueryCharacterWidth(Character);
-        if (Cells - Passed <= Width - Head && Size != 0) {
-            break;
-        }
-
-        Passed += Size;
-        Index += Length;
+    Used += 1;
+    Cells = OutputMeasureCells(Text + Head, LengthInBytes - Head);
+    Tail = Head + OutputFindEnd(Text + Head,
+                                LengthInBytes - Head,
+                                Width - Used,
+                                &Cells);
+    if (Tail <= Place) {
+        RtlWriteBytes(Writer, Text + Tail, LengthInBytes - Tail);
+        return Used + Cells;
     }
 
-    RtlWriteBytes(Writer, Text + Index, LengthInBytes - Index);
-    return Head + Cells - Passed;
+    Rest = OutputMeasureCells(Text + Head, Place - Head);
+    Tail = Head + OutputFindEnd(Text + Head,
+                                Place - Head,
+                                READER_CUT_BEFORE,
+                                &Rest);
+    Head = OutputFindCells(Text + Tail,
+                           LengthInBytes - Tail,
+                           Width - Used - 1,
+                           &Cells);
+    RtlWriteBytes(Writer, Text + Tail, Head);
+    RtlWriteText(Writer, READER_ELLIPSIS_TEXT);
+    return Used + Cells + 1;
 }

@@ -224,6 +224,54 @@ def check_copied(results, path):
     results.equal((code, text), (3, ''), 'control: no name that is shown')
 
 
+def check_apart(results, scratch):
+    """Names that would look the same when they are cut are cut elsewhere."""
+    head, tail = 'alpha_' * 9, '_omega' * 9
+    names = ['main', head + 'one' + tail, head + 'two' + tail,
+             head + 'two_more' + tail, 'other_' * 20 + 'one',
+             'Take(%s, int)' % ', '.join(['unsigned long'] * 9),
+             'Take(%s, int)' % ', '.join(['unsigned long'] * 4 + ['char'] +
+                                         ['unsigned long'] * 4),
+             'g\u00e4ste' * 12 + '\u4e2d' + '\u6587' * 20,
+             'g\u00e4ste' * 12 + '\u56fd' + '\u6587' * 20]
+    path = programs.windows_path(make(os.path.join(scratch, 'apart'), names))
+    for width in 60, 80, 100:
+        for command in 'report', 'tree':
+            code, text, errors = support.reader(command, '--width', str(width),
+                                                '--no-cache', path)
+            shown = [line.split('  ')[-1].lstrip(
+                '\u2502\u251c\u2514\u2500 ') for line in
+                text.split('\n')[1:1 + len(names)]]
+            what = '%s at %d' % (command, width)
+            results.check(code == 0 and len(set(shown)) == len(names),
+                          'no two look the same: ' + what, [text, errors])
+            results.check(all(sum(2 if letter >= '\u4e00' else 1
+                                  for letter in line) <= width
+                              for line in text.split('\n')),
+                          'nothing is wider: ' + what, [text])
+            # Copied, each means its function, or is one of several that
+            # are listed where words stand in it again and again.
+            for name in shown if command == 'report' else ():
+                code, text, errors = support.reader(
+                    'callers', '--csv', '--no-cache', name, path)
+                rows = list(csv.DictReader(io.StringIO(text)))
+                results.check(code == 0 and is_cut(rows[0]['function'], name)
+                              or name.startswith('Take') and
+                              errors.count('!Take(') == 2,
+                              'what is cut means one: ' + name,
+                              [text, errors])
+            cut = [name for name in shown if name.startswith('other')]
+            results.check(len(cut) == 1 and cut[0].count('\u2026') == 1 and
+                          abs(len(cut[0].partition('\u2026')[0]) -
+                              len(cut[0].partition('\u2026')[2])) <= 1,
+                          'control: what looks like no other: ' + what, cut)
+
+
+def is_cut(name, shown):
+    parts = shown.split('\u2026')
+    return name.startswith(parts[0]) and all(part in name for part in parts)
+
+
 def check_export(results, scratch, path):
     """An export has full names unless short ones are asked for."""
     for kind in 'short', 'full', None:
@@ -294,6 +342,7 @@ def main():
         check_short(results, path)
         check_width(results, path)
         check_copied(results, path)
+        check_apart(results, scratch)
         check_export(results, scratch, path)
         check_diff(results, scratch, path)
         check_terminal(results, path)
