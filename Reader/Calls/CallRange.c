@@ -512,10 +512,13 @@ CallQueryRange(
     }
 
     //
-    // The last one that is not after --to: at least that of the first record.
+    // The last one that is not after --to: at least that of the first record,
+    // unless --to is before that.
     //
 
-    if (To != READER_MAXIMUM_TIMESTAMP) {
+    if (IsBeforeFirst) {
+        Range->End = Range->FirstTimestamp - 1;
+    } else if (To != READER_MAXIMUM_TIMESTAMP) {
         Range->End = CallFindTime(&Session->Clock,
                                   Range->FirstTimestamp,
                                   To + 1);

@@ -797,6 +797,7 @@ CommandRunDiff(
     if (NT_SUCCESS(Status)) {
         ExitCode = FunctionEndFilter(Diff->Context,
                                      Diff->Options->Filter,
+                                     NULL,
                                      Diff->NumberShown,
                                      &Diff->NotShown,
                                      ExitCode);

@@ -863,6 +863,7 @@ CommandHot(
     CommandPutHot(&Hot);
     ExitCode = FunctionEndFilter(Context,
                                  Options->Filter,
+                                 &Hot.Functions,
                                  Hot.NumberShown,
                                  &Hot.NotShown,
                                  ExitCode);

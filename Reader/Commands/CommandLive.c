@@ -1028,6 +1028,7 @@ CommandRunLive(
         CommandRunPlain(Run, IsWhole);
         Live->ExitCode = FunctionEndFilter(Context,
                                            Live->Options->Filter,
+                                           NULL,
                                            Run->Plain.NumberShown,
                                            &Run->Plain.NotShown,
                                            Live->ExitCode);

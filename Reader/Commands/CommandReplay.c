@@ -1318,6 +1318,7 @@ CommandReplay(
 
     Replay.ExitCode = FunctionEndFilter(Context,
                                         Options->Filter,
+                                        &Replay.Functions,
                                         Replay.Rows,
                                         &Replay.NotShown,
                                         Replay.ExitCode);

@@ -791,6 +791,7 @@ CommandReport(
         CommandEndReport(&Report);
         ExitCode = FunctionEndFilter(Context,
                                      Options->Filter,
+                                     &Report.Functions,
                                      Report.NumberShown,
                                      &Report.NotShown,
                                      ExitCode);

@@ -973,6 +973,113 @@ CommandReportRun(
 }
 
 //
+// Does the name of one of a session's modules begin with a text, in any case?
+//
+
+static
+BOOLEAN
+CommandIsModuleRecorded(
+    _In_ const READER_SESSION *Session,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    ULONG Module;
+    ULONG Index;
+
+    for (Module = 0; Module < Session->NumberOfModules; Module++) {
+
+        const READER_MODULE *This = Session->Modules[Module];
+
+        for (Index = 0;
+             Index < LengthInBytes && Index < This->NameLength;
+             Index++) {
+
+            CHAR Letter = This->Name[Index] ^ Text[Index];
+
+            if (Letter != 0 &&
+                (Letter != 0x20 || (Text[Index] | 0x20) < 'a' ||
+                 (Text[Index] | 0x20) > 'z')) {
+                break;
+            }
+        }
+
+        if (Index == LengthInBytes) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+//
+// Names the parts of TRACER_MODULES that fit no module of the session: beside
+// one that fits, the library says nothing of them.
+//
+
+static
+VOID
+CommandPutModules(
+    _In_ PREADER_RUN Run,
+    _In_z_ PCWSTR Path
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    WCHAR Buffer[256];
+    CHAR List[3 * RTL_NUMBER_OF(Buffer)];
+    READER_SESSION Session;
+    UNICODE_STRING Value;
+    RTL_ERROR Error;
+    ULONG Length;
+    ULONG Start;
+    ULONG End;
+    ULONG Last;
+
+    if (!NT_SUCCESS(RtlQueryEnvironment(Context->Rtl,
+                                        L"TRACER_MODULES",
+                                        Buffer,
+                                        RTL_NUMBER_OF(Buffer),
+                                        &Value)) ||
+        Value.Length == 0 ||
+        !NT_SUCCESS(ReaderOpenSession(&Session, Context, Path, &Error))) {
+        return;
+    }
+
+    RtlWideToUtf8(Value.Buffer,
+                  Value.Length / sizeof(WCHAR),
+                  List,
+                  sizeof(List),
+                  &Length);
+    for (Start = 0; Start < Length; Start = End + 1) {
+
+        for (End = Start; End < Length && List[End] != ';'; End++) {
+        }
+
+        while (Start < End && (List[Start] == ' ' || List[Start] == '\t')) {
+            Start += 1;
+        }
+
+        Last = End;
+        while (Last > Start &&
+               (List[Last - 1] == ' ' || List[Last - 1] == '\t')) {
+            Last -= 1;
+        }
+
+        if (Last == Start || List[Start] == '-' ||
+            CommandIsModuleRecorded(&Session, List + Start, Last - Start)) {
+            continue;
+        }
+
+        RtlWriteText(Context->Errors, "  nothing was recorded of a module ");
+        RtlWriteCleanText(Context->Errors, List + Start, Last - Start);
+        RtlWriteText(Context->Errors,
+                     "...: none of that name ran functions with hooks\n");
+    }
+
+    SessionCloseSession(&Session);
+}
+
+//
 // Says what the program left.
 //
 
@@ -1051,6 +1158,15 @@ CommandPutRun(
     }
 
     CommandPutCrash(Run, Path);
+
+    //
+    // A part may be meant for a process that this one started.
+    //
+
+    if (Later == 0) {
+        CommandPutModules(Run, Path);
+    }
+
     (VOID)CommandPutLogs(Run, Path, FALSE, L".LOG");
     RtlFlushWriter(Errors);
 

@@ -1054,6 +1054,7 @@ CommandStack(
     } else {
         ExitCode = FunctionEndFilter(Context,
                                      Options->Filter,
+                                     &Stack.Functions,
                                      Stack.NumberShown,
                                      &Stack.NotShown,
                                      ExitCode);

@@ -420,6 +420,7 @@ CommandShowStaticStack(
 
     ExitCode = FunctionEndFilter(Context,
                                  Options->Filter,
+                                 &Static.Functions,
                                  Static.NumberShown,
                                  &Static.NotShown,
                                  ExitCode);

@@ -327,6 +327,7 @@ CommandTree(
     CommandPutTree(&Tree, Options);
     ExitCode = FunctionEndFilter(Context,
                                  Options->Filter,
+                                 &Functions,
                                  Tree.NumberShown,
                                  &Tree.NotShown,
                                  ExitCode);

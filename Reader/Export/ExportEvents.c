@@ -1381,6 +1381,7 @@ ExportEvents(
 
     Events->ExitCode = FunctionEndFilter(Context,
                                          Options->Filter,
+                                         &Events->Export->Functions,
                                          Events->NumberOfCalls,
                                          &Events->NotShown,
                                          Events->ExitCode);

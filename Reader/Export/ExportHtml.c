@@ -415,6 +415,7 @@ ExportHtml(
     NotShown.Calls = Html.CallsNotShown;
     ExitCode = FunctionEndFilter(Export->Context,
                                  Options->Filter,
+                                 &Export->Functions,
                                  Html.NumberOfFunctions,
                                  &NotShown,
                                  ExitCode);

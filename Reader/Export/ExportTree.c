@@ -88,6 +88,7 @@ ExportTree(
 
     ExitCode = FunctionEndFilter(Export->Context,
                                  Options->Filter,
+                                 &Export->Functions,
                                  Export->NumberShown,
                                  &Export->NotShown,
                                  ExitCode);

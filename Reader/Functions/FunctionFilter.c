@@ -15,7 +15,9 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
+#include "../Base/BaseNearest.h"
 #include "FunctionFilter.h"
+#include "FunctionFindByName.h"
 #include "FunctionPattern.h"
 
 //
@@ -41,8 +43,16 @@ typedef struct _READER_FILTER_PATTERN {
 } READER_FILTER_PATTERN;
 typedef READER_FILTER_PATTERN *PREADER_FILTER_PATTERN;
 
+//
+// Names that were given, to be compared when there is nothing of that name.
+//
+
+#define READER_MAXIMUM_GIVEN 8u
+
 typedef struct _READER_FILTER {
     PCALLOCATOR Allocator;
+    CHAR Given[READER_MAXIMUM_GIVEN][READER_NEAREST_MAXIMUM + 1];
+    ULONG NumberOfGiven;
     PREADER_PREFIX_FILE Files;
     PSTRING_TABLE_PREFIX Prefixes;  // NULL when there is a table
     ULONG CapacityOfPrefixes;
@@ -294,6 +304,16 @@ FunctionAddItem(
     }
 
     Kind = FunctionFindPatternKind(Text, &LengthInBytes);
+    if (Kind == ReaderPatternNone && !IsExclude &&
+        LengthInBytes <= READER_NEAREST_MAXIMUM &&
+        Filter->NumberOfGiven < READER_MAXIMUM_GIVEN) {
+        RtlCopyBytes(Filter->Given[Filter->NumberOfGiven],
+                     Text,
+                     LengthInBytes);
+        Filter->Given[Filter->NumberOfGiven][LengthInBytes] = 0;
+        Filter->NumberOfGiven += 1;
+    }
+
     if (Kind >= ReaderPatternGlob) {
         Status = FunctionAddPattern(Filter,
                                     IsExclude,
@@ -1093,11 +1113,20 @@ ULONG
 FunctionEndFilter(
     PCREADER_CONTEXT Context,
     PCREADER_FILTER Filter,
+    const READER_FUNCTIONS *Functions,
     ULONGLONG NumberShown,
     PCREADER_NOT_SHOWN NotShown,
     ULONG ExitCode
     )
 {
+    ULONG Index;
+
+    for (Index = 0;
+         Filter != NULL && Functions != NULL && Index < Filter->NumberOfGiven;
+         Index++) {
+        FunctionNoteNear(Functions, Filter->Given[Index]);
+    }
+
     if (Filter == NULL || NumberShown != 0 || NotShown->Rows == 0) {
         return ExitCode;
     }

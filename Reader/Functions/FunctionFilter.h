@@ -116,7 +116,10 @@ FunctionPutNotShown(
     );
 
 //
-// Says so if the filter left nothing to show; returns the exit code.
+// Says so if the filter left nothing to show, or if something of --function is
+// the beginning of no function's name and nearly that of one; returns the exit
+// code.
+// Functions: those that were met; NULL: not known.
 // NumberShown: rows that were shown.
 //
 
@@ -124,6 +127,7 @@ ULONG
 FunctionEndFilter(
     _In_ PCREADER_CONTEXT Context,
     _In_opt_ PCREADER_FILTER Filter,
+    _In_opt_ const READER_FUNCTIONS *Functions,
     _In_ ULONGLONG NumberShown,
     _In_ PCREADER_NOT_SHOWN NotShown,
     _In_ ULONG ExitCode

@@ -723,3 +723,75 @@ End:
 
     return IsResolved;
 }
+
+
+_Use_decl_annotations_
+VOID
+FunctionNoteNear(
+    const READER_FUNCTIONS *Functions,
+    PCSZ Text
+    )
+{
+    PRTL_WRITER Errors = Functions->Session->Context->Errors;
+    ULONG TextLength = RtlLengthOfString(Text);
+    PCREADER_FUNCTION Best = NULL;
+    PCREADER_FUNCTION Function;
+    READER_NEAREST Nearest;
+    CHAR Bare[READER_NEAREST_MAXIMUM + 2];
+    ULONG Distance;
+    ULONG Length;
+    ULONG Index;
+    ULONG Skip;
+
+    BaseBeginNearest(&Nearest, Text);
+    for (Index = 0; Index < Functions->NumberOfFunctions; Index++) {
+
+        Function = &Functions->Functions[Index];
+        if (FunctionIsBeginning(Function, Text, TextLength)) {
+            return;
+        }
+
+        Skip = FunctionSkipReturnType(Function->FullName,
+                                      Function->FullLength);
+        Length = 0;
+        while (Skip + Length < Function->FullLength &&
+               Length < sizeof(Bare) - 1 &&
+               Function->FullName[Skip + Length] != '(') {
+            Bare[Length] = Function->FullName[Skip + Length];
+            Length += 1;
+        }
+
+        Bare[Length] = 0;
+        Distance = Nearest.Distance;
+        BaseOfferNearest(&Nearest, Bare);
+        if (Nearest.Best != NULL && Nearest.Distance != Distance) {
+            Best = Function;
+        }
+    }
+
+    //
+    // Otherwise one that contains it, in any case.
+    //
+
+    for (Index = 0;
+         Best == NULL && TextLength > 2 && Index < Functions->NumberOfFunctions;
+         Index++) {
+        Function = &Functions->Functions[Index];
+        if (FunctionIsTextInside(Function->FullName,
+                                 Function->FullLength,
+                                 Text,
+                                 TextLength)) {
+            Best = Function;
+        }
+    }
+
+    if (Best != NULL) {
+        RtlWriteText(Errors,
+                     "TraceReader: --function: no function's name begins with "
+                     "%T; did you mean ",
+                     Text);
+        RtlWriteCleanText(Errors, Best->FullName, Best->FullLength);
+        RtlWriteText(Errors, "?\n");
+        RtlFlushWriter(Errors);
+    }
+}

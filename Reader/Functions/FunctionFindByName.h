@@ -114,6 +114,16 @@ FunctionResolveName(
     );
 
 //
+// Says so if no function's name begins with a text, and one is near it.
+//
+
+VOID
+FunctionNoteNear(
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_z_ PCSZ Text
+    );
+
+//
 // Have two functions the same name?
 //
 

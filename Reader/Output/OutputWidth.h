@@ -35,8 +35,8 @@ OutputMeasureCells(
     );
 
 //
-// Finds what is left of a text in Width cells (1 or more): the bytes up to Head,
-// and those from Tail on.
+// Finds what is left of a text in Width cells (1 or more): the bytes up to
+// Head, and those from Tail on.
 // Returns FALSE if all of it has room.
 //
 

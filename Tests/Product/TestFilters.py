@@ -592,6 +592,27 @@ def check_nothing(results, reader):
         results.check(code == NOTHING and text.count('\n') == 1 and
                       '--function and --exclude leave no function' in
                       errors, '%s: nothing is left' % command, [code, errors])
+    # A name that is misspelt is named with the one that is near.
+    for command in 'report', 'tree', 'replay':
+        for given, near in ('Game::Udpate', 'Game::Update'), \
+                ('zeta', 'Zeta'), ('DebugDraw', 'Game::DebugDraw'), \
+                ('Hash#Oen', 'Hash#One'):
+            code, text, errors = reader.run(command, '--csv', '--function',
+                                            given)
+            results.check(code == NOTHING and
+                          "--function: no function's name begins with %s; did "
+                          'you mean %s?\n' % (given, near) in errors,
+                          '%s: near %s' % (command, given), [code, errors])
+    code, text, errors = reader.run('report', '--csv', '--function',
+                                    'Game::Draw,Betta,-Zetta,~Apha')
+    results.check(code == 0 and text.count('\n') == 2 and
+                  errors.count('did you mean') == 1 and
+                  'begins with Betta; did you mean Beta' in errors,
+                  'near: beside one that is there', [code, text, errors])
+    for given in 'Alpha', 'Gr', 'qqqq', 'Game::', '~Zetta', 'Zet*':
+        code, text, errors = reader.run('report', '--csv', '--function', given)
+        results.check('did you mean' not in errors, 'control: ' + given,
+                      [errors])
     every = ','.join(sorted({name[0] for name in NAMES if name[0] != '@'}))
     code, text, errors = reader.run('report', '--csv', '--exclude',
                                     every + ',@stack')

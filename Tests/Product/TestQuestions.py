@@ -7,6 +7,8 @@ as the second reader (Tests/Library/trace_reader.py) pairs them, not from what
 TraceReader shows without the option.
 """
 
+import csv
+import io
 import json
 import os
 import random
@@ -230,6 +232,13 @@ def check_ranges(results, scratch):
             results.check('is before the session\'s first record; ' + length
                           in told, what + ': before the start',
                           (code, text, told))
+            for form in '--csv', '--json':
+                found = ask(command, form, '--to', '-%d' % (last + 1))[1]
+                rows = list(csv.reader(io.StringIO(found)))[1:] \
+                    if form == '--csv' else \
+                    next(iter(value for value in json.loads(found).values()
+                              if isinstance(value, list)))
+                results.equal(rows, [], what + ': nothing before the start')
             for arguments in (('--from', str(last)),
                               ('--to', '-%d' % last), ('--to', '1s')):
                 _, text, told = ask(command, *arguments)

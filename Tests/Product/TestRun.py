@@ -271,6 +271,13 @@ def check_names(results, scratch, program, plain):
                           TRACER_MODULES='progam')
     results.check(code == 0 and 'TRACER_MODULES=progam may leave it out' in
                   errors, 'a module that is left out', [errors])
+    for value, missing in (('echo;progam', ['progam']), (' ECHO ; xyz', ['xyz']),
+                           ('echo.exe;-progam', []), ('e', []),
+                           ('echo;progam;echoes', ['progam', 'echoes'])):
+        code, _, errors = run(program, '1', directory=directory,
+                              options=['--modules', value])
+        results.equal(re.findall(r'nothing was recorded of a module (\S+)\.\.\.',
+                                 errors), missing, '--modules ' + value)
     code, _, errors = run('cmd.exe', '/c', program, '1',
                           directory=directory + '-cmd')
     results.check(code == 0 and 'but 1 session of processes that started '
