@@ -1395,12 +1395,12 @@ const READER_COMMAND ReaderPackCommand = {
     "FILE has the session's stores, its logs, session.control (what was\n"
     "requested while it was recorded), session.exit (how it ended) and\n"
     "symbols.cache, which holds what the images say about every site.  Every\n"
-    "command reads it as it is, here or on another machine, and shows what it\n"
-    "shows of the session, without the images; unpack makes the files again.\n"
-    "A call takes some 0.5 to 1.5 bytes in it (32 in a store).  Stores are\n"
-    "packed without their unused room; those of a running program have what\n"
-    "is there at that moment.  FILE must not exist yet; until it is complete,\n"
-    "it is called FILE.tmp.\n",
+    "command reads it as it is, here or on another machine, and shows what\n"
+    "it shows of the session, without the images; unpack makes the files\n"
+    "again.  A call takes some 0.5 to 1.5 bytes in it (32 in a store).\n"
+    "Stores are packed without their unused room; those of a running program\n"
+    "have what is there at that moment.  FILE must not exist yet; until it is\n"
+    "complete, it is called FILE.tmp.\n",
     "  TraceReader pack -o busy.tracepack SESSION\n"
     "  TraceReader report busy.tracepack\n",
     READER_OPTION_OUTPUT | READER_OPTION_WORKERS | READER_OPTION_VERBOSE |

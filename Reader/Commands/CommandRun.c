@@ -1041,7 +1041,7 @@ CommandPutModules(
                                         RTL_NUMBER_OF(Buffer),
                                         &Value)) ||
         Value.Length == 0 ||
-        !NT_SUCCESS(ReaderOpenSession(&Session, Context, Path, &Error))) {
+        !NT_SUCCESS(SessionOpenSession(&Session, Context, Path, &Error))) {
         return;
     }
 
