@@ -1415,9 +1415,9 @@ const READER_COMMAND ReaderUnpackCommand = {
     "unpack",
     "PATH",
     "Makes the files of a pack again",
-    "PATH is what pack wrote.  The directory of --output, which is made unless\n"
-    "it is empty, becomes the session's: its stores are byte for byte those\n"
-    "that were packed.\n",
+    "PATH is what pack wrote.  The directory of --output, new or empty,\n"
+    "becomes the session's: its stores are byte for byte those that were\n"
+    "packed.\n",
     "  TraceReader unpack -o busy busy.tracepack\n",
     READER_OPTION_OUTPUT,
     CommandUnpack,
