@@ -84,6 +84,16 @@ CodecTakeOperand(
 {
     ULONG Index;
 
+    //
+    // Eight bytes at once, if they are there.
+    //
+
+    if (Operands->End - Operands->Next >= 8) {
+        *Value = CodecLowBytes(CodecLoad64(Operands->Next), SizeInBytes);
+        Operands->Next += SizeInBytes;
+        return TRUE;
+    }
+
     *Value = 0;
     if ((SIZE_T)(Operands->End - Operands->Next) < SizeInBytes) {
         return FALSE;

@@ -63,7 +63,8 @@ CodecTry(
 
 
 //
-// Appends the low bytes of a number to the operands.
+// Appends the low bytes of a number to the operands.  What is written behind
+// them is written over.
 //
 
 CODEC_INLINE
@@ -74,11 +75,8 @@ CodecPutOperand(
     _In_ ULONG SizeInBytes
     )
 {
-    for (; SizeInBytes != 0; SizeInBytes--) {
-        *Encoder->Operand = (UCHAR)Value;
-        Encoder->Operand += 1;
-        Value >>= 8;
-    }
+    CodecStore64(Encoder->Operand, Value);
+    Encoder->Operand += SizeInBytes;
 }
 
 
@@ -156,14 +154,9 @@ CodecEncodeOther(
     ULONGLONG Ticks = Record->Timestamp - Lane->Timestamp;
     ULONG Place = CODEC_PLACE(Lane->Context);
     BOOLEAN IsFirst = Encoder->Model.Slots[0][Place] == Growth;
-    ULONG TimeBytes = 0;
+    ULONG TimeBytes = CodecCountBytes(Ticks);
 
-    while (TimeBytes < CODEC_MAXIMUM_TIME_BYTES &&
-           Ticks >> (8 * TimeBytes) != 0) {
-        TimeBytes += 1;
-    }
-
-    if (Encoder->Limit - Encoder->Operand < CODEC_MAXIMUM_OPERANDS) {
+    if (Encoder->Limit - Encoder->Operand < CODEC_ROOM_FOR_OPERANDS) {
         return FALSE;
     }
 

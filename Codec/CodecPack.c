@@ -26,7 +26,7 @@ typedef CODEC_WRITER *PCODEC_WRITER;
 
 
 //
-// Sorts the symbols that occur, the rarest first.
+// Sorts the symbols that occur, the rarest first.  No symbol has a length yet.
 // Returns how many there are.
 //
 
@@ -43,6 +43,7 @@ CodecSortSymbols(
     USHORT Symbol;
 
     for (Index = 0; Index < CODEC_SYMBOLS; Index++) {
+        Packer->Lengths[Index] = 0;
         if (Packer->Counts[Index] != 0) {
             Packer->Order[Number] = (USHORT)Index;
             Number += 1;
@@ -103,10 +104,6 @@ CodecFindLengths(
     ULONG Next;
     ULONG Used;
     ULONG Which;
-
-    for (Index = 0; Index < CODEC_SYMBOLS; Index++) {
-        Packer->Lengths[Index] = 0;
-    }
 
     //
     // A code is complete, so that it has two symbols at least.

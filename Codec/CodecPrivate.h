@@ -94,7 +94,12 @@ typedef const CODEC_RECORD *PCCODEC_RECORD;
 #define CODEC_MISS_STACK_SHIFT  6       // 0: that of the same pair of sites;
                                         // 1, 2: so many bytes; 3: four
 
-#define CODEC_MAXIMUM_OPERANDS (1 + 8 + 4 + 4)
+//
+// An encoder writes eight bytes for each operand, of which some count: the last
+// of a record begins behind 13 others at most.
+//
+
+#define CODEC_ROOM_FOR_OPERANDS (1 + 8 + 4 + 8)
 
 typedef struct _CODEC_LANE {
     ULONGLONG Timestamp;            // these two of its last record
@@ -229,6 +234,44 @@ CodecStore32(
     *(ULONG __unaligned *)Address = Value;
 #else
     __builtin_memcpy(Address, &Value, sizeof(Value));
+#endif
+}
+
+//
+// The low bytes of a number.
+// SizeInBytes: 0 to 8.
+//
+
+CODEC_INLINE
+ULONGLONG
+CodecLowBytes(
+    _In_ ULONGLONG Value,
+    _In_ ULONG SizeInBytes
+    )
+{
+    return SizeInBytes == 0 ? 0 : Value & (~0ULL >> (64 - 8 * SizeInBytes));
+}
+
+//
+// How many bytes a number takes, 0 to 8.
+//
+
+CODEC_INLINE
+ULONG
+CodecCountBytes(
+    _In_ ULONGLONG Value
+    )
+{
+#if defined(_MSC_VER) && !defined(__clang__)
+
+    unsigned long Position;
+
+    return _BitScanReverse64(&Position, Value) ? (ULONG)Position / 8 + 1 : 0;
+
+#else
+
+    return Value == 0 ? 0 : 8 - (ULONG)__builtin_clzll(Value) / 8;
+
 #endif
 }
 

@@ -26,8 +26,8 @@ LLVMFuzzerTestOneInput(
     SIZE_T Size
     )
 {
-    PCODEC_DECODER Decoder = malloc(CODEC_DECODER_SIZE);
-    PCODEC_PACKER Packer = malloc(CODEC_PACKER_SIZE);
+    static PCODEC_DECODER Decoder;
+    static PCODEC_PACKER Packer;
     FUZZ_INPUT Input = { Data, Size };
     ULONG Flags = (ULONG)FuzzTake(&Input, 1);
     SIZE_T SizeOfBlock = Input.Left;
@@ -40,11 +40,23 @@ LLVMFuzzerTestOneInput(
     ULONG Capacity = 0;
     NTSTATUS Status;
 
+    if (Decoder == NULL) {
+        Decoder = malloc(CODEC_DECODER_SIZE);
+        Packer = malloc(CODEC_PACKER_SIZE);
+    }
+
     if (Decoder == NULL || Packer == NULL || Block == NULL) {
         abort();
     }
 
-    memset(Decoder, (int)Flags, CODEC_DECODER_SIZE);
+    //
+    // Otherwise the memory is as the input before left it.
+    //
+
+    if ((Flags & 0xF0) == 0xF0) {
+        memset(Decoder, (int)Flags, CODEC_DECODER_SIZE);
+    }
+
     memcpy(Block, Input.Bytes, SizeOfBlock);
     Changed = (PCODEC_BLOCK)Block;
     if ((Flags & 1) != 0 && SizeOfBlock >= CODEC_HEADER_SIZE) {
@@ -101,7 +113,5 @@ LLVMFuzzerTestOneInput(
     (VOID)FuzzEndWork();
     free(Raw);
     free(Block);
-    free(Packer);
-    free(Decoder);
     return 0;
 }

@@ -114,7 +114,7 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzDemangle: more inputs" Runs FuzzDemangle 40000 600
     Check "FuzzPattern: more inputs" Runs FuzzPattern 30000 600
     Check "FuzzGzip: more inputs" Runs FuzzGzip 600 200
-    Check "FuzzCodecEncode: more inputs" Runs FuzzCodecEncode 1500 300
+    Check "FuzzCodecEncode: more inputs" Runs FuzzCodecEncode 1000 300
     Check "FuzzCodecDecode: more inputs" Runs FuzzCodecDecode 20000 2000
     Check "FuzzStringTable: more inputs" Runs FuzzStringTable 4000 3000
 else
@@ -173,7 +173,7 @@ FuzzPattern Reader/Functions/FunctionPattern.c s/if (Depth == READER_MAXIMUM_GRO
 FuzzPattern Reader/Functions/FunctionPattern.c s/Marks.Targets.Index.. != Pattern->Round/Round != 0/
 FuzzPattern Reader/Functions/FunctionShorten.c s/if (Walk.Index >= LengthInBytes) {/if (0) {/
 FuzzGzip Reader/Base/BaseDeflate.c s/Position + 1 - Candidate <= DEFLATE_HISTORY/1/
-FuzzCodecEncode Codec/CodecEncode.c s/Limit - Encoder->Operand < CODEC_MAXIMUM_OPERANDS/Limit - Encoder->Operand < -999999/
+FuzzCodecEncode Codec/CodecEncode.c s/Limit - Encoder->Operand < CODEC_ROOM_FOR_OPERANDS/Limit - Encoder->Operand < -999999/
 FuzzCodecEncode Codec/CodecEncode.c s/Ticks >= CODEC_SHORT;/Ticks >= 120;/
 FuzzCodecEncode Codec/CodecEncode.c s/Model->Pairs.Pair. != StackChange/0/
 FuzzCodecEncode Codec/CodecPack.c s/while (Used > CODEC_CODES)/while (0)/
