@@ -40,6 +40,7 @@ Packages="
     python3
     python3-jsonschema
     python3-pyte
+    tcl
     tzdata
     python3-yaml
     unzip

@@ -344,7 +344,7 @@ CodecDecode(
     PCODEC_BLOCK Header
     )
 {
-    static const CODEC_BLOCK None;
+    static const CODEC_BLOCK None = { 0 };
     const UCHAR *Encoded = (const UCHAR *)Bytes + CODEC_HEADER_SIZE;
     PCODEC_RECORD Records = (PCODEC_RECORD)Raw;
     ULONG NumberOfRecords;
