@@ -1397,7 +1397,7 @@ const READER_COMMAND ReaderPackCommand = {
     "symbols.cache, which holds what the images say about every site.  Every\n"
     "command reads it as it is, here or on another machine, and shows what\n"
     "it shows of the session, without the images; unpack makes the files\n"
-    "again.  A call takes some 0.5 to 1.5 bytes in it (32 in a store).\n"
+    "again.  A call takes some 0.5 to 2 bytes in it (32 in a store).\n"
     "Stores are packed without their unused room; those of a running program\n"
     "have what is there at that moment.  FILE must not exist yet; until it is\n"
     "complete, it is called FILE.tmp.\n",
