@@ -57,7 +57,7 @@ done
     Run Build/CheckProjects.py
     # shellcheck disable=SC2086
     Run Build/CheckImports.py $Images
-    Run Build/CheckLibrary.py x64/{Release,Debug}/TracerPenter{,Null}.lib
+    Run Build/CheckLibrary.py x64/{Release,Debug}/{TracerPenter{,Null},Codec}.lib
     Run Build/CheckLibrary.py --breakpoints \
         x64/Release/{Rtl,Asm,StringTable,Codec,TraceStore,Reader}.lib
     Run Build/CheckExports.sh

@@ -28,18 +28,40 @@ CodecBeginModel(
     PCODEC_MODEL Model
     )
 {
-    ULONG Index;
-
-    for (Index = 0; Index < CODEC_CONTEXTS; Index++) {
-        Model->Slots[0][Index] = 0;
-        Model->Slots[1][Index] = 0;
-    }
-
-    for (Index = 0; Index < CODEC_PAIRS; Index++) {
-        Model->Pairs[Index] = 0;
-    }
-
+    CodecZero(Model->Slots, sizeof(Model->Slots));
+    CodecZero(Model->Pairs, sizeof(Model->Pairs));
     Model->NumberOfSites = 0;
+}
+
+
+_Use_decl_annotations_
+VOID
+CodecZero(
+    PVOID Words,
+    ULONG SizeInBytes
+    )
+{
+    PULONGLONG Word = (PULONGLONG)Words;
+
+    for (; SizeInBytes != 0; SizeInBytes -= CODEC_ZERO_SIZE) {
+
+        Word[0] = 0;
+        Word[1] = 0;
+        Word[2] = 0;
+        Word[3] = 0;
+        Word[4] = 0;
+        Word[5] = 0;
+        Word[6] = 0;
+        Word[7] = 0;
+        Word += CODEC_ZERO_SIZE / sizeof(*Word);
+
+        //
+        // Or the compiler makes a call of memset of the loop, which a program
+        // would get from the library.
+        //
+
+        RtlCompilerBarrier();
+    }
 }
 
 

@@ -289,11 +289,19 @@ CodecDecodeRecords(
     ULONG Length = NumberOfRecords / CODEC_LANES;
     PCODEC_RECORD Record = Records;
     PCODEC_RECORD End = Records + Length;
-    CODEC_LANE A = { Timestamp, 0, 0, 0 };
-    CODEC_LANE B = A;
-    CODEC_LANE C = A;
-    CODEC_LANE D = A;
+    CODEC_LANE A;
+    CODEC_LANE B;
+    CODEC_LANE C;
+    CODEC_LANE D;
     ULONG Index;
+
+    A.Timestamp = Timestamp;
+    A.Word = 0;
+    A.Context = 0;
+    A.Unused = 0;
+    B = A;
+    C = A;
+    D = A;
 
     for (; Record != End; Record++, Tokens += CODEC_LANES) {
 
@@ -344,7 +352,6 @@ CodecDecode(
     PCODEC_BLOCK Header
     )
 {
-    static const CODEC_BLOCK None = { 0 };
     const UCHAR *Encoded = (const UCHAR *)Bytes + CODEC_HEADER_SIZE;
     PCODEC_RECORD Records = (PCODEC_RECORD)Raw;
     ULONG NumberOfRecords;
@@ -356,7 +363,7 @@ CodecDecode(
 
     Status = CodecReadHeader(Bytes, SizeInBytes, Header);
     if (!NT_SUCCESS(Status)) {
-        *Header = None;
+        CodecZero(Header, sizeof(*Header));
         return Status;
     }
 

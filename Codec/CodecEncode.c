@@ -256,7 +256,7 @@ CodecEncodeRecords(
     const CODEC_MODEL *Model = &Encoder->Model;
     PCCODEC_RECORD Record = Records;
     PCCODEC_RECORD End = Records + Length;
-    CODEC_LANE First = { Records[0].Timestamp, 0, 0, 0 };
+    CODEC_LANE First;
     SIZE_T Stride = Length;
     ULONG Contexts[CODEC_LANES];
     ULONGLONG Late;
@@ -271,6 +271,10 @@ CodecEncodeRecords(
     // Before the first record of a lane there is none.
     //
 
+    First.Timestamp = Records[0].Timestamp;
+    First.Word = 0;
+    First.Context = 0;
+    First.Unused = 0;
     for (Index = 0; Index < CODEC_LANES && Length != 0; Index++, Tokens++) {
         if (!CodecEncodeOther(Encoder, &First, Record + Index * Stride,
                               Tokens)) {
@@ -364,11 +368,16 @@ CodecFindDepth(
 {
     SIZE_T Length = NumberOfRecords / 4;
     PCCODEC_RECORD Record;
-    LONG Depths[4] = { 0, 0, 0, 0 };
-    LONG Minimums[4] = { 0, 0, 0, 0 };
+    LONG Depths[4];
+    LONG Minimums[4];
     LONG Depth = 0;
     LONG Minimum = 0;
     ULONG Index;
+
+    for (Index = 0; Index < 4; Index++) {
+        Depths[Index] = 0;
+        Minimums[Index] = 0;
+    }
 
     for (Record = Records; Record != Records + Length; Record++) {
         CodecAddDepth(&Depths[0], &Minimums[0], Record);
@@ -410,7 +419,6 @@ CodecEncode(
     ULONG NumberOfRecords = SizeInBytes / (ULONG)sizeof(CODEC_RECORD);
     ULONG Tail = SizeInBytes % (ULONG)sizeof(CODEC_RECORD);
     BOOLEAN IsSmaller = FALSE;
-    ULONG Index;
 
     if (SizeInBytes > CODEC_MAXIMUM_BYTES) {
         return 0;
@@ -435,9 +443,7 @@ CodecEncode(
         Header->FirstTimestamp = Records[0].Timestamp;
         Header->LastTimestamp = Records[NumberOfRecords - 1].Timestamp;
         CodecBeginModel(&Encoder->Model);
-        for (Index = 0; Index < CODEC_SITES; Index++) {
-            Encoder->Numbers[Index] = 0;
-        }
+        CodecZero(Encoder->Numbers, sizeof(Encoder->Numbers));
 
         Encoder->Operand = Encoded + NumberOfRecords;
         Encoder->Limit = Encoded + SizeInBytes - Tail;

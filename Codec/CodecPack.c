@@ -363,9 +363,7 @@ CodecWritePart(
     ULONG Described;
     ULONG Index;
 
-    for (Index = 0; Index < CODEC_SYMBOLS; Index++) {
-        Packer->Counts[Index] = 0;
-    }
+    CodecZero(Packer->Counts, sizeof(Packer->Counts));
 
     for (Index = 0; Index < SizeInBytes; Index++) {
         Packer->Counts[Bytes[Index]] += 1;

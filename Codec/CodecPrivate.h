@@ -170,6 +170,8 @@ typedef struct _CODEC_DECODER {
 } CODEC_DECODER;
 
 C_ASSERT(sizeof(CODEC_ENCODER) <= CODEC_ENCODER_SIZE);
+C_ASSERT(FIELD_OFFSET(CODEC_ENCODER, Numbers) % sizeof(ULONGLONG) == 0);
+C_ASSERT(FIELD_OFFSET(CODEC_PACKER, Counts) % sizeof(ULONGLONG) == 0);
 C_ASSERT(sizeof(CODEC_PACKER) <= CODEC_PACKER_SIZE);
 C_ASSERT(sizeof(CODEC_DECODER) <= CODEC_DECODER_SIZE);
 
@@ -323,6 +325,21 @@ CodecNumberSite(
         Model->NumberOfSites += 1;
     }
 }
+
+//
+// Zeroes words.  CodecBlock.c
+// SizeInBytes: a multiple of CODEC_ZERO_SIZE.
+//
+
+#define CODEC_ZERO_SIZE 64u
+
+C_ASSERT(sizeof(CODEC_BLOCK) % CODEC_ZERO_SIZE == 0);
+
+VOID
+CodecZero(
+    _Out_writes_bytes_(SizeInBytes) PVOID Words,
+    _In_ ULONG SizeInBytes
+    );
 
 //
 // Copies bytes that do not overlap.  CodecBlock.c
