@@ -14,7 +14,6 @@ import os
 import re
 import struct
 import sys
-import zipfile
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
@@ -124,17 +123,20 @@ def check_codes(results, scratch, program):
 
 def check_kept(results, scratch, session):
     """It goes where the session goes."""
-    packed = os.path.join(scratch, 'packed.zip')
+    packed = os.path.join(scratch, 'packed.tracepack')
     code, _, errors = support.reader('pack', '-o',
                                      programs.windows_path(packed), session)
-    with zipfile.ZipFile(packed) as file:
-        file.extractall(os.path.join(scratch, 'unpacked'))
     results.check(code == 0, 'pack', [errors])
+    unpacked = os.path.join(scratch, 'unpacked')
+    code, _, errors = support.reader('unpack', '-o',
+                                     programs.windows_path(unpacked),
+                                     programs.windows_path(packed))
+    results.check(code == 0, 'unpack', [errors])
     recovered = os.path.join(scratch, 'recovered')
     code, _, errors = support.reader('recover', '-o',
                                      programs.windows_path(recovered), session)
     results.check(code in (0, 2), 'recover', [code, errors])
-    for path in os.path.join(scratch, 'unpacked'), recovered:
+    for path in packed, unpacked, recovered:
         results.equal(info(programs.windows_path(path))[1:],
                       ([str(0xC0ABCDEF)], ['0xC0ABCDEF']), 'kept: ' + path)
 
