@@ -25,10 +25,10 @@ import struct
 import subprocess
 import sys
 import unicodedata
-import zipfile
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import pack_reader                                           # noqa: E402
 import StoreSupport as support                               # noqa: E402
 import TestFilters as filters                                # noqa: E402
 import MadeStores as made                                    # noqa: E402
@@ -688,7 +688,7 @@ def check_files(results, scratch):
                       ['recover', '-o', there + 'one'],
                       ['recover', '--csv', '-o', there + 'two'],
                       ['recover', '--json', '-o', there + 'three'],
-                      ['pack', '-o', there + '\u202epack.zip'],
+                      ['pack', '-o', there + '\u202epacked'],
                       ['ctl', 'status'], ['ctl', 'status', '--json'],
                       ['live', '--plain']):
         if arguments[0] == 'ctl':
@@ -746,7 +746,7 @@ def check_targets(results, scratch):
     path, there = map(programs.windows_path, (session, above))
     for arguments in (['recover', '-o', there + '\\recovered', path],
                       ['ctl', path, 'snapshot', there + '\\shot'],
-                      ['pack', '-o', there + '\\pack.zip', path],
+                      ['pack', '-o', there + '\\a.tracepack', path],
                       ['export', '--format', 'chrome', '--split-size', '64K',
                        '-o', there + '\\parts.json', path]):
         code, text, errors = reader(*arguments)
@@ -757,10 +757,10 @@ def check_targets(results, scratch):
         results.equal(files_below(os.path.join(above, made_by)), [
             name for name in expected if name != 'symbols.cache' and
             not name.endswith('.index')], 'targets: ' + made_by)
-    with zipfile.ZipFile(os.path.join(above, 'pack.zip')) as pack:
-        names = pack.namelist()
+    names = pack_reader.read(os.path.join(above, 'a.tracepack'))
     results.check(names and all(re.fullmatch(r'session/[\w.-]+', name)
-                                for name in names), 'targets: pack', names)
+                                for name in names), 'targets: pack',
+                  list(names))
     new = [name for name in files_below(scratch) if name not in before]
     results.check(new and all(
         name.startswith(os.path.join('out', 'above', 'target') + os.sep) or

@@ -13,7 +13,6 @@ import json
 import os
 import random
 import re
-import shutil
 import struct
 import sys
 
@@ -466,18 +465,18 @@ def check_mixed(results, scratch, name, flags, sums):
 
 def check_pack(results, reader, scratch, schema):
     """What is packed, and what recover copies, is the session again."""
-    packed = os.path.join(scratch, 'packed.zip')
+    packed = os.path.join(scratch, 'packed.tracepack')
     code, text, errors = support.reader('pack', reader.session, '--output',
                                         programs.windows_path(packed))
-    results.check(code == 0, 'pack', [code, text, errors])
-    if code == 0:
+    if results.check(code == 0, 'pack', [code, text, errors]):
         again = os.path.join(scratch, 'again')
-        shutil.unpack_archive(packed, again)
-        folder = [above for above, _, names in os.walk(again)
-                  if any(name.endswith('.trace') for name in names)]
-        other = Reader(results, folder[0])
-        results.equal(other.json('report'), reader.json('report'),
-                      'pack: the same report')
+        code, text, errors = support.reader(
+            'unpack', programs.windows_path(packed), '--output',
+            programs.windows_path(again))
+        results.check(code == 0, 'unpack', [code, text, errors])
+        for path, what in ((again, 'unpack'), (packed, 'pack')):
+            results.equal(Reader(results, path).json('report'),
+                          reader.json('report'), what + ': the same report')
     target = os.path.join(scratch, 'recovered')
     code, text, errors = support.reader('recover', reader.session, '--output',
                                         programs.windows_path(target))
