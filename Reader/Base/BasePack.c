@@ -16,6 +16,14 @@ Abstract:
 #include "BasePack.h"
 
 //
+// A fuzz target has to get beyond the checksum.
+//
+
+#ifndef READER_PACK_IS_CHECKED
+#define READER_PACK_IS_CHECKED 1
+#endif
+
+//
 // What one decoding works with.  Those that are not in use wait for the next.
 //
 
@@ -288,6 +296,29 @@ BaseNamePackFiles(
 
 
 //
+// Whether words that nothing is in yet are zero.
+//
+
+static
+BOOLEAN
+BaseIsPackRoomEmpty(
+    _In_reads_(Count) const ULONGLONG *Words,
+    _In_ ULONG Count
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Count; Index++) {
+        if (Words[Index] != 0) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+
+//
 // Reads and checks what a pack has.
 // Pack: the pack, its file open.
 //
@@ -328,6 +359,7 @@ BaseReadPackDirectory(
     }
 
     if (Header.HeaderSize != sizeof(Header) ||
+        !BaseIsPackRoomEmpty(Header.Unused, RTL_NUMBER_OF(Header.Unused)) ||
         FileSize < sizeof(Header) + sizeof(End)) {
         return STATUS_FILE_CORRUPT_ERROR;
     }
@@ -342,6 +374,8 @@ BaseReadPackDirectory(
 
     if (End.Magic != READER_PACK_END_MAGIC ||
         End.Version != READER_PACK_VERSION ||
+        !BaseIsPackRoomEmpty(End.Unused, RTL_NUMBER_OF(End.Unused)) ||
+        End.Unused2 != 0 ||
         End.NumberOfFiles > READER_PACK_MAXIMUM_FILES ||
         End.NumberOfBlocks >
             READER_PACK_MAXIMUM_SIZE / sizeof(READER_PACK_BLOCK) ||
@@ -380,7 +414,7 @@ BaseReadPackDirectory(
                            Crc,
                            &End,
                            FIELD_OFFSET(READER_PACK_END, Crc));
-        if (~Crc != End.Crc) {
+        if (READER_PACK_IS_CHECKED && ~Crc != End.Crc) {
             Status = STATUS_FILE_CORRUPT_ERROR;
         }
     }
@@ -718,9 +752,19 @@ BaseDecodePackBlock(
                              &Header);
         if (NT_SUCCESS(Status) &&
             (Header.RawBytes != Block->RawBytes ||
-             Header.Position != Block->FileOffset)) {
+             Header.EncodedBytes != Block->BlockSize - CODEC_HEADER_SIZE ||
+             Header.Position != Block->FileOffset ||
+             Header.FirstTimestamp != Block->FirstTimestamp)) {
             Status = STATUS_FILE_CORRUPT_ERROR;
         }
+    }
+
+    //
+    // A block that is cut off is not the end of the file that it is of.
+    //
+
+    if (Status == STATUS_END_OF_FILE) {
+        Status = STATUS_FILE_CORRUPT_ERROR;
     }
 
     Scratch = (PREADER_PACK_SCRATCH)

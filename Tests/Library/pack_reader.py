@@ -54,7 +54,7 @@ def read_file(data, size, blocks, end_of_blocks):
     end = 0
     for at, file_offset, block_size, raw, time in blocks:
         require(at % 8 == 0 and at >= 64 and
-                at + block_size <= end_of_blocks and
+                at + block_size <= end_of_blocks and raw != 0 and
                 file_offset >= end and file_offset + raw <= size, 'blocks')
         header, plain, used = codec_reader.decode(data[at:at + block_size])
         require((used, header.raw_bytes, header.position,
@@ -81,14 +81,15 @@ def parse(data):
     require(names_at + size_of_names == len(data) - 64, 'sizes')
     require(zlib.crc32(data[offset:-8]) == crc, 'CRC')
     blocks = list(BLOCK.iter_unpack(data[blocks_at:names_at]))
-    files = []
+    files, names = [], []
     for (size, first, count, name, length,
          unused) in FILE.iter_unpack(data[offset:blocks_at]):
         require(unused == 0 and first + count <= number_of_blocks and
                 name + length <= size_of_names, 'files')
-        text = data[names_at + name:names_at + name + length]
-        files.append((text.decode('utf-8', 'replace'), size,
+        names.append(data[names_at + name:names_at + name + length])
+        files.append((names[-1].decode('utf-8', 'replace'), size,
                       blocks[first:first + count]))
+    require(sum(map(len, names)) <= size_of_names, 'names overlap')
     check_names([name for name, _, _ in files])
     return files, offset
 
