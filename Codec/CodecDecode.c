@@ -371,7 +371,8 @@ CodecDecode(
         return STATUS_BUFFER_TOO_SMALL;
     }
 
-    if (CodecSumBlock(Header, Encoded) != Header->Sum) {
+    if (CODEC_SUM_IS_CHECKED &&
+        CodecSumBlock(Header, Encoded) != Header->Sum) {
         return STATUS_FILE_CORRUPT_ERROR;
     }
 

@@ -26,7 +26,7 @@ Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
     FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern \
-    FuzzCodecEncode FuzzCodecDecode
+    FuzzCodecEncode FuzzCodecDecode FuzzPack
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -47,7 +47,7 @@ Sources()
             ls Reader/Core/*.c
             ;;
         FuzzSession)
-            ls Reader/*/*.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
+            ls Reader/*/*.c Codec/*.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
                 grep -vE '/(SymbolDbgHelp|CommandStart|LiveConsole|OutputKey|OutputPager(Program)?|RtlEnvironment)\.c$'
             ;;
         FuzzConfig|FuzzIni)
@@ -75,6 +75,10 @@ Sources()
         FuzzCodecEncode|FuzzCodecDecode)
             ls Codec/*.c
             ;;
+        FuzzPack)
+            ls Reader/Base/Base{Container,Crc,Pack}.c Codec/*.c \
+                Rtl/Rtl{Allocator,File,Path,Security,String}.c
+            ;;
         FuzzImage)
             ls Reader/Image/Image{Coff,DebugLink}.c \
                 Reader/Image/Image{Dwarf*,Unwind*}.c Rtl/RtlDecode.c \
@@ -97,8 +101,8 @@ Sources()
 #
 # Searches that find nothing are cut short early.  The window that slides over a store's records is as small as it can be, so
 # that stores of some thousand records are larger; rings are smaller than any
-# writer makes them.  What is wrong with an index is not to be told by its
-# checksums alone.
+# writer makes them.  What is wrong with an index, a cache, a pack or
+# a block is not to be told by its checksums alone.
 #
 # mingw-w64's headers come last: nothing but ntstatus.h is to be found there.
 #
@@ -106,6 +110,7 @@ Sources()
 Flags="-std=c11 -g -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit-frame-pointer
        -DREADER_WINDOW_SIZE=0x10000ULL -DCORE_MINIMUM_SEGMENT_SIZE=0x1000ULL
        -DCORE_MAXIMUM_SEARCHED=0x100000ULL -DREADER_INDEX_IS_CHECKED=0 -DREADER_CACHE_IS_CHECKED=0
+       -DREADER_PACK_IS_CHECKED=0 -DCODEC_SUM_IS_CHECKED=0
        -DSTRING_TABLE_TAG_MASK=3u
        -include Tests/Fuzz/FuzzWindows.h
        -idirafter /usr/share/mingw-w64/include -Wall -Wextra -Werror
@@ -235,7 +240,7 @@ fi
 # is newer than every source.
 #
 
-Newest=$(ls -t Reader/*/*.[ch] Rtl/*.[ch] Penter/*.[ch] StringTable/* \
+Newest=$(ls -t Reader/*/*.[ch] Codec/*.[ch] Rtl/*.[ch] Penter/*.[ch] StringTable/* \
     TraceStore/*.h TraceStore/TraceControl*.c Tests/Fuzz/*.[ch] \
     Tests/Fuzz/*/*.[ch] Tests/Fuzz/Build.sh | head -n 1)
 All=$(for Target; do Sources "$Target"; done | sort -u)

@@ -93,6 +93,8 @@ typedef LONG (*PVECTORED_EXCEPTION_HANDLER)(PVOID);
     __sync_val_compare_and_swap((Address), (Old), (New))
 #define InterlockedCompareExchangePointer(Address, New, Old) \
     __sync_val_compare_and_swap((Address), (Old), (New))
+#define InterlockedExchangePointer(Address, New) \
+    __atomic_exchange_n((Address), (New), __ATOMIC_SEQ_CST)
 #define InterlockedExchange(Address, New) \
     __atomic_exchange_n((Address), (New), __ATOMIC_SEQ_CST)
 #define InterlockedIncrement64(Address) \

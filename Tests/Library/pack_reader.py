@@ -84,7 +84,8 @@ def parse(data):
     files, names = [], []
     for (size, first, count, name, length,
          unused) in FILE.iter_unpack(data[offset:blocks_at]):
-        require(unused == 0 and first + count <= number_of_blocks and
+        require(unused == 0 and size < 1 << 63 and
+                first + count <= number_of_blocks and
                 name + length <= size_of_names, 'files')
         names.append(data[names_at + name:names_at + name + length])
         files.append((names[-1].decode('utf-8', 'replace'), size,

@@ -88,7 +88,7 @@ IsFound()
 }
 
 Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern
-         FuzzCodecEncode FuzzCodecDecode"
+         FuzzCodecEncode FuzzCodecDecode FuzzPack"
 
 Check "building" "$Fuzz/Build.sh" "$Temp/Built"
 if [ $Failed != 0 ]; then
@@ -116,6 +116,7 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzGzip: more inputs" Runs FuzzGzip 600 200
     Check "FuzzCodecEncode: more inputs" Runs FuzzCodecEncode 1000 300
     Check "FuzzCodecDecode: more inputs" Runs FuzzCodecDecode 20000 2000
+    Check "FuzzPack: more inputs" Runs FuzzPack 20000 2000
     Check "FuzzStringTable: more inputs" Runs FuzzStringTable 4000 3000
 else
     Skip "more inputs: there is no libFuzzer (Debian: libclang-rt-19-dev)"
@@ -183,6 +184,13 @@ FuzzCodecDecode Codec/CodecDecode.c s/(SIZE_T)(Operands->End - Operands->Next) <
 FuzzCodecDecode Codec/CodecUnpack.c s/(SIZE_T)(Reader->End - Reader->Next) < SizeInBytes/0/
 FuzzCodecDecode Codec/CodecUnpack.c s/Stream->SizeInBytes >= 8 &&/1 ||/
 FuzzCodecDecode Codec/CodecBlock.c s/Header->RawBytes > CODEC_MAXIMUM_BYTES ||//
+FuzzPack Reader/Base/BasePack.c s/Block->RawBytes > File->SizeInBytes - Block->FileOffset ||//
+FuzzPack Reader/Base/BasePack.c s/File->NumberOfBlocks > Pack->NumberOfBlocks - File->FirstBlock ||//
+FuzzPack Reader/Base/BasePack.c s/File->NameLength > SizeInBytes - File->Name ||//
+FuzzPack Reader/Base/BasePack.c s/!RtlIsPlainName(Name, TRUE)/0/
+FuzzPack Reader/Base/BasePack.c s/Name.Length = Folder.Length;$//
+FuzzPack Reader/Base/BasePack.c s/Status == STATUS_END_OF_FILE) {$/0) {/
+FuzzPack Reader/Base/BasePack.c s/View->SizeInBytes = (ULONG)Size;/View->SizeInBytes = (ULONG)Size + 1;/
 FuzzImage Reader/Image/ImageCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
 FuzzPdb Reader/Image/ImagePdb.c s/Count > NumberOfWords - First/0/
 FuzzPdb Reader/Image/ImagePdb.c s/Pdb->SizeInBytes - Offset < Pdb->BlockSize/0/
