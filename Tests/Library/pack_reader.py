@@ -18,6 +18,7 @@ FILE = struct.Struct('<QQIIII')
 BLOCK = struct.Struct('<QQIIQ')
 
 MAXIMUM_FILES = 0x40000
+MAXIMUM_NAME = 32767
 
 # What no file is called, whatever follows a dot.
 DEVICES = re.compile('(con|prn|aux|nul|conin[$]|conout[$]|'
@@ -86,7 +87,8 @@ def parse(data):
          unused) in FILE.iter_unpack(data[offset:blocks_at]):
         require(unused == 0 and size < 1 << 63 and
                 first + count <= number_of_blocks and
-                name + length <= size_of_names, 'files')
+                name + length <= size_of_names and length < MAXIMUM_NAME,
+                'files')
         names.append(data[names_at + name:names_at + name + length])
         files.append((names[-1].decode('utf-8', 'replace'), size,
                       blocks[first:first + count]))

@@ -361,9 +361,9 @@ def check_others(results, told, place, scratch):
                       expected, 'pack: report')
     results.equal(sorted(name for name in os.listdir(unpacked)
                          if os.path.isdir(os.path.join(unpacked, name))),
-                  sorted(os.path.basename(session)
-                         for session in support.sessions(place)
-                         if support.stores(session)), 'unpack: folders')
+                  sorted({os.path.basename(os.path.dirname(path))
+                          for path in support.stores(place)}),
+                  'unpack: folders')
     code, text, _ = support.reader('verify', programs.windows_path(pack))
     results.check(code == 0 and '5 stores' in text, 'verify a pack', [text])
     code, text, _ = support.reader('verify', programs.windows_path(place))
