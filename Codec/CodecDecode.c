@@ -341,6 +341,20 @@ CodecDecodeRecords(
 }
 
 
+static
+BOOLEAN
+CodecAreTimesRight(
+    _In_ PCCODEC_BLOCK Header,
+    _In_reads_(NumberOfRecords) PCCODEC_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+{
+    return NumberOfRecords == 0 ||
+           (Records[0].Timestamp == Header->FirstTimestamp &&
+            Records[NumberOfRecords - 1].Timestamp == Header->LastTimestamp);
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 CodecDecode(
@@ -380,7 +394,9 @@ CodecDecode(
     Tail = Header->RawBytes % (ULONG)sizeof(CODEC_RECORD);
     if (Header->Method == CODEC_METHOD_STORED) {
         CodecCopy(Raw, Encoded, Header->RawBytes);
-        return STATUS_SUCCESS;
+        return CodecAreTimesRight(Header, Records, NumberOfRecords)
+                   ? STATUS_SUCCESS
+                   : STATUS_FILE_CORRUPT_ERROR;
     }
 
     if (Header->Method == CODEC_METHOD_TOKENS) {
@@ -412,9 +428,7 @@ CodecDecode(
     //
 
     if (Operands.Next != Operands.End ||
-        (NumberOfRecords != 0 &&
-         (Records[0].Timestamp != Header->FirstTimestamp ||
-          Records[NumberOfRecords - 1].Timestamp != Header->LastTimestamp))) {
+        !CodecAreTimesRight(Header, Records, NumberOfRecords)) {
         return STATUS_FILE_CORRUPT_ERROR;
     }
 

@@ -195,6 +195,15 @@ class Model:
         return lane.time, lane.word
 
 
+def check_times(header, data, count):
+    """The first and the last record have the times that the header states."""
+    if count:
+        require(data[:8] == struct.pack('<Q', header.first_timestamp) and
+                data[16 * count - 16:16 * count - 8] ==
+                struct.pack('<Q', header.last_timestamp),
+                'other times than the header has')
+
+
 def decode_records(header, tokens, operands):
     count = len(tokens)
     quarter = count // 4
@@ -209,11 +218,9 @@ def decode_records(header, tokens, operands):
             number, place = 3, index
         records[place] = model.record(lanes[number], tokens[index])
     require(model.operands.left() == 0, 'operands are left')
-    if records:
-        require(records[0][0] == header.first_timestamp and
-                records[-1][0] == header.last_timestamp,
-                'other times than the header has')
-    return b''.join(struct.pack('<QQ', *record) for record in records)
+    data = b''.join(struct.pack('<QQ', *record) for record in records)
+    check_times(header, data, count)
+    return data
 
 
 def decode(data):
@@ -234,6 +241,7 @@ def decode(data):
     if header.method == STORED:
         require(header.encoded_bytes == header.raw_bytes and
                 header.operand_bytes == 0, 'a field is wrong')
+        check_times(header, contents, count)
         return header, contents, size
     source = Bytes(contents)
     if header.method == TOKENS:

@@ -233,6 +233,24 @@ def check_changed(results, tool, numbers):
     results.check(different > rounds // 20, 'control: some are different')
 
     #
+    # Times that are not those of the records, where these are as they were.
+    #
+
+    _, block = tool.run('encode', numbers.randbytes(160))
+    results.equal(block[5], codec_reader.STORED, 'noise is stored')
+    for place in (24, 32):
+        changed = bytearray(block)
+        changed[place] ^= 1
+        changed = with_sum(changed)
+        code, _ = tool.run('decode', changed)
+        results.equal(code, 1, f'stored: a time at {place}: refused')
+        try:
+            codec_reader.decode(changed)
+            results.check(False, f'stored: a time at {place}: by the second')
+        except codec_reader.FormatError:
+            results.check(True, '')
+
+    #
     # A bit changed, and the sum not made right.
     #
 

@@ -242,6 +242,10 @@ def check_blocks(case, files):
             ('another position', packs.stored(data, 16), True),
             ('no magic', packs.sealed(b'TRBX' + good[4:]), True),
             ('no sum', good[:56] + bytes(8) + good[64:], True),
+            ('another first time', packs.sealed(
+                good[:24] + b'\1' + good[25:]), True),
+            ('another last time', packs.sealed(
+                good[:32] + b'\1' + good[33:]), True),
             ('one byte less', packs.sealed(
                 good[:12] + struct.pack('<I', 199) + good[16:]), True)):
         case.try_it(packs.make([(name, 200, [(0, block)])]), 'a block: ' + what,
