@@ -111,7 +111,8 @@ CommandBeginLayout(
         Context->Output->Layout = OutputCreateGrid(
             Context->Allocator,
             Width,
-            (Options->Given & READER_OPTION_SORT) != 0
+            (Options->Given & READER_OPTION_SORT) != 0 ||
+                    Command == &ReaderReportCommand
                 ? Fields[Options->SortKey]
                 : "");
     }

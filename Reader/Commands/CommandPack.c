@@ -1371,7 +1371,12 @@ CommandUnpack(
 
     } else {
 
-        BaseFail(Context, Unpack.FailedStep, Options->PathUtf8, Status);
+        BaseFail(Context,
+                 Unpack.FailedStep,
+                 Unpack.Pack != NULL && Unpack.FailedName.Length == 0
+                     ? Options->OutputUtf8
+                     : Options->PathUtf8,
+                 Status);
         if (Unpack.FailedName.Length != 0) {
             RtlWriteText(Context->Errors,
                          "  at %Z\n",

@@ -916,6 +916,17 @@ CommandPutNoSession(
         return;
     }
 
+    //
+    // What could not be loaded has run no function.
+    //
+
+    if (Run->Exit.ExitCode == (ULONG)STATUS_DLL_NOT_FOUND ||
+        Run->Exit.ExitCode == (ULONG)STATUS_ENTRYPOINT_NOT_FOUND ||
+        Run->Exit.ExitCode == (ULONG)STATUS_ORDINAL_NOT_FOUND ||
+        Run->Exit.ExitCode == (ULONG)STATUS_DLL_INIT_FAILED) {
+        return;
+    }
+
     CommandPutSettings(Run);
     if (!CommandPutTemporaryLog(Run)) {
         RtlWriteText(

@@ -9,6 +9,7 @@ stores.  What a header says beside them is worked out here.  Blocks that were
 changed, with their sums made right, must be refused by both decoders or mean
 the same to both.  In the long form there are more of them.
 """
+# Takes long.
 
 import glob
 import os

@@ -32,8 +32,9 @@ from TestBadInput import mounted                             # noqa: E402
 
 LOG = 'Größe: 1\n'.encode()
 
-# What is read of a pack as it is of the session, beside cached.WAYS.
-FORMS = [[], ['--csv'], ['--json']]
+# What is read of a pack as it is of the session, beside cached.WAYS.  The short
+# form has fewer of the combinations.
+FORMS = [[], ['--csv'], ['--json']] if programs.LONG else [[]]
 READING = [[*command, *form] for form in FORMS for command in (
     ['info'], ['info', '--internals'], ['report'], ['tree'],
     ['tree', '--per-thread'], ['replay'], ['replay', '--tail', '9'],
@@ -45,7 +46,7 @@ READING = [[*command, *form] for form in FORMS for command in (
     ['live', '--plain', '--count', '2', '--interval', '50']]
 # When live looked, and how long that took.
 MOMENT = re.compile(r'\d\d:\d\d:\d\d\.\d+Z|(?<= new in )[\d.]+ s')
-EXPORTS = ['folded', 'callgrind', 'chrome', 'csv']
+EXPORTS = ['folded', 'chrome'] + ['callgrind', 'csv'] * programs.LONG
 
 
 def pack(session, path, *options):

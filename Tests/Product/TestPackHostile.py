@@ -7,6 +7,7 @@ The packs are written by Tests/Library/PackSupport.py, their CRC always right
 unless that is what is wrong.  Which of them are to be refused says
 Tests/Library/pack_reader.py.  In the long form there are more of them.
 """
+# Takes long.
 
 import os
 import random
