@@ -150,6 +150,7 @@ BaseReadPackFile(
 // Checks a file's blocks: in order, apart, inside the file and inside the
 // pack.
 // End: where the pack's blocks end.
+// Gaps: how many bytes no block may have; those of this file are taken off.
 //
 
 static
@@ -157,10 +158,12 @@ BOOLEAN
 BaseArePackBlocksGood(
     _In_ PCREADER_PACK Pack,
     _In_ PCREADER_PACK_FILE File,
-    _In_ ULONGLONG End
+    _In_ ULONGLONG End,
+    _Inout_ PULONGLONG Gaps
     )
 {
     PCREADER_PACK_BLOCK Block;
+    ULONGLONG Missing = File->SizeInBytes;
     ULONGLONG Offset = 0;
     ULONG Index;
 
@@ -188,8 +191,14 @@ BaseArePackBlocksGood(
         }
 
         Offset = Block->FileOffset + Block->RawBytes;
+        Missing -= Block->RawBytes;
     }
 
+    if (Missing > *Gaps) {
+        return FALSE;
+    }
+
+    *Gaps -= Missing;
     return TRUE;
 }
 
@@ -335,6 +344,7 @@ BaseReadPackDirectory(
     READER_PACK_END End;
     PREADER_CRC_TABLES Tables;
     ULONGLONG FileSize;
+    ULONGLONG Gaps = READER_PACK_MAXIMUM_GAPS;
     ULONGLONG Size;
     ULONG Crc;
     ULONG Index;
@@ -431,7 +441,8 @@ BaseReadPackDirectory(
     for (Index = 0; Index < Pack->NumberOfFiles; Index++) {
         if (!BaseArePackBlocksGood(Pack,
                                    &Pack->Files[Index],
-                                   End.FilesOffset)) {
+                                   End.FilesOffset,
+                                   &Gaps)) {
             return STATUS_FILE_CORRUPT_ERROR;
         }
     }

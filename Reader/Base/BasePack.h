@@ -93,6 +93,8 @@ C_ASSERT(sizeof(READER_PACK_END) == 64);
 
 #define READER_PACK_MAXIMUM_FILES   0x40000u
 #define READER_PACK_MAXIMUM_SIZE    0x20000000ULL   // of files, blocks, names
+#define READER_PACK_MAXIMUM_GAPS    0x1000000000ULL // bytes of all files that
+                                                    // no block has
 
 typedef struct _READER_PACK READER_PACK;
 typedef READER_PACK *PREADER_PACK;

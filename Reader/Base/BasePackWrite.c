@@ -26,6 +26,7 @@ struct _READER_PACK_WRITER {
     ULONG CapacityOfBlocks;
     ULONG SizeOfNames;              // bytes
     ULONG CapacityOfNames;
+    ULONGLONG Gaps;                 // bytes of all files that no block has
     ULONGLONG End;                  // of the blocks that are written
     ULONGLONG FileOffset;           // of the bytes that are gathered
     ULONG Gathered;                 // how many they are
@@ -348,6 +349,15 @@ BaseEndPackFile(
             Blocks[Index].FileOffset) {
             Status = STATUS_INVALID_PARAMETER;
         }
+    }
+
+    Writer->Gaps += File->SizeInBytes;
+    for (Index = 0; Index < File->NumberOfBlocks; Index++) {
+        Writer->Gaps -= Blocks[Index].RawBytes;
+    }
+
+    if (NT_SUCCESS(Status) && Writer->Gaps > READER_PACK_MAXIMUM_GAPS) {
+        Status = STATUS_NOT_SUPPORTED;
     }
 
     return Status;

@@ -19,6 +19,7 @@ BLOCK = struct.Struct('<QQIIQ')
 
 MAXIMUM_FILES = 0x40000
 MAXIMUM_NAME = 32767
+MAXIMUM_GAPS = 1 << 36
 
 # What no file is called, whatever follows a dot.
 DEVICES = re.compile('(con|prn|aux|nul|conin[$]|conout[$]|'
@@ -93,6 +94,8 @@ def parse(data):
         files.append((names[-1].decode('utf-8', 'replace'), size,
                       blocks[first:first + count]))
     require(sum(map(len, names)) <= size_of_names, 'names overlap')
+    require(sum(size - sum(block[3] for block in has)
+                for _, size, has in files) <= MAXIMUM_GAPS, 'gaps')
     check_names([name for name, _, _ in files])
     return files, offset
 

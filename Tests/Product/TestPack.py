@@ -436,7 +436,9 @@ def check_both(results, scratch, session, what, commands, same=True,
 
 
 SOME = [[command, *form] for form in FORMS for command in (
-    'info', 'report', 'tree', 'replay', 'threads', 'modules', 'verify')]
+    'info', 'report', 'tree', 'replay', 'threads', 'modules', 'verify')] + [
+    ['report', '--workers', '3'], ['tree', '--workers', '1'],
+    ['report', '--general', '--csv']]
 
 
 def without_clock(session):

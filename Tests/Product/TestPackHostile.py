@@ -321,12 +321,14 @@ def check_names(case, files):
 
 def check_large(case, files):
     """Sizes that nobody has."""
-    for size in (1 << 40, 1 << 62, (1 << 63) - 1):
+    for size, wanted in ((1 << 30, None), (1 << 35, None),
+                         ((1 << 35) + 9, True), (1 << 40, True),
+                         (1 << 62, True), ((1 << 63) - 1, True)):
         data = packs.make([*files, ('session/large.trace', size, []),
                            ('session/large.log', size, [
                                (size - 8, packs.stored(b'the end.',
                                                        size - 8))])])
-        case.try_it(data, 'a file of %#x bytes' % size)
+        case.try_it(data, 'files of %#x bytes' % size, wanted)
     case.try_it(packs.make([*files, ('session/x.trace', 1 << 63, [])]),
                 'a file of 2^63 bytes', True)
     many = [('session/%05d.log' % number, b'') for number in range(1500)]

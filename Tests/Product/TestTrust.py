@@ -80,6 +80,16 @@ def check_sessions(results, scratch, program):
             results.check(code in (0, 1) and os.path.isdir(target),
                           what + ': recover', [code, text])
             check_private(results, what + ', recovered', target, 3)
+            packed, target = (os.path.join(above, name)
+                              for name in ('a.tracepack', 'unpacked'))
+            programs.trace_reader('pack', '-o', programs.windows_path(packed),
+                                  path)
+            code, text = programs.trace_reader(
+                'unpack', '-o', programs.windows_path(target),
+                programs.windows_path(packed))
+            results.check(code == 0 and os.path.isdir(target),
+                          what + ': unpack', [code, text])
+            check_private(results, what + ', unpacked', target, 4)
 
             # A control: what a user asks for by name is as the folder has it.
             page = os.path.join(above, 'page.csv')
