@@ -43,7 +43,7 @@ Packages="
     tcl
     tzdata
     python3-yaml
-    unzip
+   
     valgrind
     wine
     wine64

@@ -1422,7 +1422,7 @@ const READER_COMMAND ReaderUnpackCommand = {
     "Makes the files of a pack again",
     "PATH is what pack wrote.  The directory of --output, new or empty,\n"
     "becomes the session's: its stores are byte for byte those that were\n"
-    "packed.\n",
+    "packed, but for what a ring had no longer, which is zero.\n",
     "  TraceReader unpack -o busy busy.tracepack\n",
     READER_OPTION_OUTPUT,
     CommandUnpack,
