@@ -43,7 +43,6 @@ Packages="
     tcl
     tzdata
     python3-yaml
-   
     valgrind
     wine
     wine64
