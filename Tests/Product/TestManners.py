@@ -72,6 +72,13 @@ class Command:
             more += ['--format', 'folded']
         if self.name == 'live':
             more += ['--count', '1']
+        if self.name == 'unpack' and scratch:
+            self.number += 1
+            pack = programs.windows_path(os.path.join(
+                scratch, 'pack-%d' % self.number))
+            if support.reader('pack', '-o', pack, session)[0] == 0:
+                places = [pack if place == session else place
+                          for place in places]
         code, text, errors = support.reader(self.name, *more, *options,
                                             *places)
 
