@@ -116,6 +116,20 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_RECORD, StackKind) == 12);
 
 #define TRACE_MODE_RECORDS          0u  // records, one for each hook call
 #define TRACE_MODE_TREE             1u  // a calling-context tree ("Trees")
+#define TRACE_MODE_COMPACT          2u  // records, most of them in blocks
+
+//
+// MajorVersion of a store of that mode: who knows stores of version 1 alone
+// must refuse it.  MinorVersion is as in the others.
+//
+
+#define TRACE_FORMAT_MAJOR_COMPACT  2
+
+//
+// TRACE_STORE_HEADER.BlocksTail: no block lies behind the header.
+//
+
+#define TRACE_BLOCKS_NO_TAIL        0xFFFFFFFFFFFFFFFFULL
 
 //
 // One reading of the three clocks, taken together.  Check is the exclusive or
@@ -384,13 +398,24 @@ typedef struct _TRACE_STORE_HEADER {
                                     //       thread has carried out; 0: none
 
     //
-    // 0x1c8: trees only, but for what says otherwise.
+    // 0x1c8: of trees, or of compact stores, but for what says otherwise.
+    // "Stream offset" is in bytes from the start of the stream of blocks.
     //
 
-    uint64_t NodesFileOffset;       // 0x1c8
-    uint64_t NumberOfNodes;         // 0x1d0 whole ones, the root is the first
-    uint64_t BaseAddress;           // 0x1d8 of the file, in the writer: an
+    union {                         // 0x1c8
+        uint64_t NodesFileOffset;
+        uint64_t BlocksFileOffset;  // compact: where the stream begins
+    };
+    union {                         // 0x1d0
+        uint64_t NumberOfNodes;     // trees: whole ones, the root is the first
+        uint64_t BlocksEnd;         // compact: stream offset, the end of all
+    };
+    union {                         // 0x1d8
+        uint64_t BaseAddress;       // trees: of the file, in the writer: an
                                     //       address less this is a file offset
+        uint64_t BlocksTail;        // compact: stream offset; what is behind it
+                                    //       is right behind the header
+    };
     union {                         // 0x1e0
         uint64_t NumberOfUnmatchedExits;
         uint64_t NumberOfCallsDoubtful; // records: calls that took less than
@@ -398,14 +423,24 @@ typedef struct _TRACE_STORE_HEADER {
                                     //       it is not known whether the latest
                                     //       entry was theirs
     };
-    uint64_t StackFileOffset;       // 0x1e8 of the TRACE_TREE_STACK in use
+    union {                         // 0x1e8
+        uint64_t StackFileOffset;   // trees: of the TRACE_TREE_STACK in use
+        uint64_t BlocksFirst;       // compact: stream offset of the oldest
+    };
     uint32_t ParentProcessId;       // 0x1f0 of the process that started this
                                     //       one; 0: not known
-    uint32_t NumberOfModules;       // 0x1f4 trees: further ones, of
-                                    //       TRACE_TREE_MODULE
-    uint64_t NumberOfCallsCleared;  // 0x1f8 trees: calls that clearings took
-                                    //       out of the nodes, but for those
-                                    //       that were open and are in them
+    union {                         // 0x1f4
+        uint32_t NumberOfModules;   // trees: further ones, of TRACE_TREE_MODULE
+        uint32_t NumberOfBlocksInline; // compact: that the traced thread
+                                    //       encoded itself
+    };
+    union {                         // 0x1f8
+        uint64_t NumberOfCallsCleared; // trees: calls that clearings took out
+                                    //       of the nodes, but for those that
+                                    //       were open and are in them
+        uint64_t BlocksCapacity;    // compact: bytes that the stream goes
+                                    //       around in; 0: without limit
+    };
 
     //
     // 0x200: the texts.
@@ -511,6 +546,10 @@ TRACE_FORMAT_ASSERT_OFFSET(NumberOfEventsPaused, 0x1b8);
 TRACE_FORMAT_ASSERT_OFFSET(ClearTimestamp, 0x1c0);
 TRACE_FORMAT_ASSERT_OFFSET(NodesFileOffset, 0x1c8);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfNodes, 0x1d0);
+TRACE_FORMAT_ASSERT_OFFSET(BlocksTail, 0x1d8);
+TRACE_FORMAT_ASSERT_OFFSET(BlocksFirst, 0x1e8);
+TRACE_FORMAT_ASSERT_OFFSET(NumberOfBlocksInline, 0x1f4);
+TRACE_FORMAT_ASSERT_OFFSET(BlocksCapacity, 0x1f8);
 TRACE_FORMAT_ASSERT_OFFSET(BaseAddress, 0x1d8);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfUnmatchedExits, 0x1e0);
 TRACE_FORMAT_ASSERT_OFFSET(NumberOfCallsDoubtful, 0x1e0);
