@@ -156,6 +156,12 @@ ProgramOnlySources = Rtl/RtlCrt.c Rtl/RtlStart.c Asm/ChkStk.asm \
     Asm/CopyPages.asm Asm/CopyPages.c Asm/FillPages.asm Asm/FillPages.c
 
 #
+# What of the codec the library needs: it encodes, and decodes nothing.
+#
+
+EncoderSources = Codec/CodecBlock.c Codec/CodecEncode.c
+
+#
 # The projects: $(call Project,NAME,KIND,FOLDER,SOURCES,LIBRARIES).  One
 # without sources is left out.  Visual Studio's projects are written from this
 # table (make projects).
@@ -177,7 +183,7 @@ $(call AddProject,Codec,Library,Codec,$(Sources.Codec))
 $(call AddProject,TraceStore,Library,TraceStore,$(Sources.TraceStore))
 $(call AddProject,TracerPenter,Library,Penter,$(filter-out \
     $(ProgramOnlySources),$(PenterSources) $(Sources.TraceStore) \
-    $(Sources.StringTable) $(Sources.Asm) $(Sources.Rtl)))
+    $(EncoderSources) $(Sources.StringTable) $(Sources.Asm) $(Sources.Rtl)))
 $(call AddProject,TracerPenterNull,Library,Penter,$(PenterNullSources))
 
 #

@@ -38,11 +38,11 @@ OTHERS = {"mainCRTStartup", "memcpy", "memmove", "memset", "memcmp",
 # File: (lines, why).
 ALLOWED = {
     "Rtl/Rtl.h": (902, "one page for all of the RTL's routines"),
-    "Rtl/RtlOs.h": (610, "the names of what ntdll and kernel32 export"),
+    "Rtl/RtlOs.h": (616, "the names of what ntdll and kernel32 export"),
     "StringTable/StringTableKernel.h": (
         779, "one search, compiled for each instruction set"),
     "StringTable/StringTablePrivate.h": (585, "a table's layout, once"),
-    "TraceStore/TraceFormat.h": (836, "the disk: Docs/Format.md in C"),
+    "TraceStore/TraceFormat.h": (875, "the disk: Docs/Format.md in C"),
 }
 
 # Folder: (sources, why).

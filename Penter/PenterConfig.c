@@ -928,7 +928,8 @@ PenterReadChoices(
     ULONGLONG Number;
 
     static const PCWSTR Clocks[] = { L"TSC", L"THREAD", L"NONE" };
-    static const PCWSTR Modes[] = { L"FILE", L"RING", L"TREE" };
+    static const PCWSTR Modes[] = { L"FILE", L"RING", L"TREE",
+                                    L"COMPACT", L"COMPACT-RING" };
 
     if (PenterReadWord(Rtl,
                        Config,
@@ -944,13 +945,15 @@ PenterReadChoices(
     if (PenterReadWord(Rtl,
                        Config,
                        L"TRACER_MODE",
-                       "reading TRACER_MODE (file, ring or tree)",
+                       "reading TRACER_MODE (file, ring, tree, compact or "
+                       "compact-ring)",
                        Modes,
                        RTL_NUMBER_OF(Modes),
                        &Word)) {
 
-        Config->IsRing = Word == 1;
+        Config->IsRing = Word == 1 || Word == 4;
         Config->IsTree = Word == 2;
+        Config->IsCompact = Word == 3 || Word == 4;
     }
 
     if (PenterReadNumber(Rtl,

@@ -96,6 +96,7 @@ typedef struct _PENTER_CONFIG {
     ULONGLONG MaximumViewSize;          // TRACER_VIEW_SIZE, bytes
     ULONGLONG MaximumBytes;             // TRACER_MAX_BYTES; 0: no limit
     BOOLEAN IsRing;                     // TRACER_MODE
+    BOOLEAN IsCompact;                  // likewise
     BOOLEAN IsTree;                     // TRACER_MODE
     BOOLEAN Flush;                      // TRACER_FLUSH
     BOOLEAN IsStopped;                  // TRACER_STOPPED

@@ -328,6 +328,7 @@ PenterBuild(
     Parameters.WorkerAllowed = Penter->IsExe || Penter->HasTlsCallback;
     Parameters.MaximumBytes = Config->MaximumBytes;
     Parameters.IsRing = Config->IsRing;
+    Parameters.IsCompact = Config->IsCompact;
     Parameters.IsTree = Config->IsTree;
     Parameters.Flush = Config->Flush;
     Parameters.Clock = Config->Clock;

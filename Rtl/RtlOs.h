@@ -169,6 +169,11 @@ typedef NTSTATUS (NTAPI NT_FLUSH_VIRTUAL_MEMORY)(
     _Out_ PIO_STATUS_BLOCK IoStatusBlock
     );
 
+typedef NTSTATUS (NTAPI NT_FLUSH_BUFFERS_FILE)(
+    _In_ HANDLE FileHandle,
+    _Out_ PIO_STATUS_BLOCK IoStatusBlock
+    );
+
 typedef NTSTATUS (NTAPI NT_QUERY_VIRTUAL_MEMORY)(
     _In_ HANDLE ProcessHandle,
     _In_opt_ PVOID BaseAddress,
@@ -572,6 +577,7 @@ typedef PVOID (NTAPI RTL_ADD_EXCEPTION_HANDLER)(
 #define RTL_NTDLL_OPTIONAL(ENTRY)                                           \
     ENTRY(RTL_DLL_SHUTDOWN_IN_PROGRESS, RtlDllShutdownInProgress)           \
     ENTRY(NT_QUERY_SET_INFORMATION_FILE, NtQueryVolumeInformationFile)      \
+    ENTRY(NT_FLUSH_BUFFERS_FILE, NtFlushBuffersFile)                        \
     ENTRY(NT_SET_INFORMATION_OBJECT, NtSetInformationObject)                \
     ENTRY(NT_GET_NEXT_THREAD, NtGetNextThread)                              \
     ENTRY(NT_WAIT_FOR_MULTIPLE_OBJECTS, NtWaitForMultipleObjects)           \

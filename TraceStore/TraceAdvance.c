@@ -16,6 +16,7 @@ Abstract:
 
 #include "TraceAdvance.h"
 #include "TraceClock.h"
+#include "TraceCompact.h"
 #include "TraceControl.h"
 #include "TraceLock.h"
 #include "TraceStop.h"
@@ -272,12 +273,14 @@ TraceAdvanceSwitchView(
     PTRACE_STORE_HEADER Header;
     PVOID Old;
     ULONGLONG OldFileOffset;
+    BOOLEAN IsRetired;
     ULONG Index;
 
     Header = Store->Header;
     Old = Store->Current.Base;
     OldFileOffset = Store->Current.FileOffset;
-    if (OldFileOffset != 0) {
+    IsRetired = OldFileOffset != 0 && !TRACE_IS_COMPACT(Store);
+    if (IsRetired) {
         Store->Leaving[TRACE_LEAVING_OWNER] = Old;
         RtlCompilerBarrier();
     }
@@ -300,12 +303,13 @@ TraceAdvanceSwitchView(
     Header->NumberOfViewChanges += 1;
 
     //
-    // The first view holds the header and stays.  Any other is left to the
-    // worker to unmap, which takes milliseconds when its pages are dirty; if
-    // there is no worker, or it is that far behind, it is done here.
+    // The first view holds the header and stays, and those of a compact store
+    // are used again.  Any other is left to the worker to unmap, which takes
+    // milliseconds when its pages are dirty; if there is no worker, or it is
+    // that far behind, it is done here.
     //
 
-    if (OldFileOffset == 0) {
+    if (!IsRetired) {
         return;
     }
 
@@ -425,6 +429,7 @@ TraceStoreAdvance(
     ULONGLONG Chunk;
     ULONGLONG Ticks;
     RTL_CLOCK_READING Reading;
+    BOOLEAN IsDue;
     BOOLEAN IsWorkLeft;
     BOOLEAN Waited;
 
@@ -452,14 +457,25 @@ TraceStoreAdvance(
     }
 
     if (Used == View->SizeInBytes) {
-        Status = TraceAdvanceProvideNext(Store, &Reason, &Waited);
+        if (TRACE_IS_COMPACT(Store)) {
+            Status = TraceCompactProvideNext(Store, &Reason, &Waited);
+        } else {
+            Status = TraceAdvanceProvideNext(Store, &Reason, &Waited);
+        }
         if (!NT_SUCCESS(Status)) {
             goto End;
         }
 
         TraceAdvanceSwitchView(Store);
-        Store->NameDue = TRUE;
-        Filled = Used;
+        IsDue = TRUE;
+        if (TRACE_IS_COMPACT(Store)) {
+            TraceCompactOffer(Store);
+            IsDue = View->FileOffset == Header->RingFileOffset;
+        }
+        if (IsDue) {
+            Store->NameDue = TRUE;
+            Filled = Used;
+        }
         Used = 0;
     }
 
@@ -500,7 +516,8 @@ TraceStoreAdvance(
     IsWorkLeft = View->FileOffset != 0 &&
                  Store->Session->WorkerPrepares &&
                  (Store->Next.PreparedInBytes < Store->Next.SizeInBytes ||
-                  Store->Next.Base == NULL);
+                  Store->Next.Base == NULL ||
+                  (TRACE_IS_COMPACT(Store) && TraceCompactIsDue(Store)));
 
 End:
 

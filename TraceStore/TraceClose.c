@@ -13,6 +13,7 @@ Abstract:
 
 #include "../Rtl/RtlTeb.h"
 #include "TraceClose.h"
+#include "TraceCompact.h"
 #include "TraceControl.h"
 #include "TraceDepth.h"
 #include "TraceLock.h"
@@ -126,8 +127,10 @@ TraceStoreCloseClaimed(
     // unmaps nothing that has become somebody else's.
     //
 
-    if (Store->Next.Section == NULL &&
-        Store->Next.Base != Store->Current.Base) {
+    if (Store->Compact.Ring.Base != NULL) {
+        Store->Next.Base = NULL;
+    } else if (Store->Next.Section == NULL &&
+               Store->Next.Base != Store->Current.Base) {
 
         Base = InterlockedExchangePointer((PVOID volatile *)&Store->Next.Base,
                                           NULL);
@@ -156,13 +159,24 @@ TraceStoreCloseClaimed(
     } else {
 
         TraceControlSettle(Store);
+        if (Header->Mode == TRACE_MODE_COMPACT) {
+            End = TraceCompactClose(Store, End);
+        }
         TraceStopFinish(Store, Reason);
         if (Header->Mode == TRACE_MODE_TREE) {
             End = TraceTreeClose(Store);
         }
     }
 
-    if (Store->Current.Base != (PBYTE)Header) {
+    if (Store->Compact.Ring.Base != NULL &&
+        Store->Compact.Ring.Section == NULL) {
+
+        Store->Current.Base = (PBYTE)Header;
+        Base = InterlockedExchangePointer(
+            (PVOID volatile *)&Store->Compact.Ring.Base,
+            NULL);
+        RtlUnmapFileSection(&Session->Rtl, Base);
+    } else if (Store->Current.Base != (PBYTE)Header) {
         Base = InterlockedExchangePointer(
             (PVOID volatile *)&Store->Current.Base,
             Header);

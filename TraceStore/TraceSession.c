@@ -420,6 +420,55 @@ TraceSessionDescribeProcess(
 }
 
 //
+// Fills the parts of the header template that say where a compact store has
+// its records.  A limit leaves three quarters of the file for blocks.
+//
+
+static
+VOID
+TraceSessionDescribeCompact(
+    _Inout_ PTRACE_SESSION Session,
+    _In_ PCTRACE_SESSION_PARAMETERS Parameters
+    )
+{
+    PTRACE_STORE_HEADER Header;
+    ULONGLONG Size;
+    ULONGLONG Views;
+    ULONGLONG Room;
+
+    Header = Session->Template;
+    Size = Session->MaximumViewSize;
+    if (Size > TRACE_COMPACT_VIEW_SIZE) {
+        Size = TRACE_COMPACT_VIEW_SIZE;
+    }
+
+    Views = TRACE_COMPACT_VIEWS;
+    if (Parameters->MaximumBytes != 0) {
+        Room = Parameters->MaximumBytes / 4 - TRACE_VIEW_MINIMUM_SIZE;
+        while (Size > TRACE_VIEW_MINIMUM_SIZE && Size > Room / Views) {
+            Size /= 2;
+        }
+        while (Views > TRACE_COMPACT_VIEWS_LEAST && Views > Room / Size) {
+            Views -= 1;
+        }
+    }
+
+    Session->SegmentSize = Size;
+    Header->Mode = TRACE_MODE_COMPACT;
+    Header->MajorVersion = TRACE_FORMAT_MAJOR_COMPACT;
+    Header->RingFileOffset = TRACE_VIEW_MINIMUM_SIZE;
+    Header->RingSizeInBytes = Views * Size;
+    Header->BlocksFileOffset = Header->RingFileOffset +
+                               Header->RingSizeInBytes;
+    Header->BlocksTail = TRACE_BLOCKS_NO_TAIL;
+    if (Parameters->IsRing && Parameters->MaximumBytes != 0) {
+        Header->BlocksCapacity =
+            (Parameters->MaximumBytes - Header->BlocksFileOffset) /
+            TRACE_VIEW_MINIMUM_SIZE * TRACE_VIEW_MINIMUM_SIZE;
+    }
+}
+
+//
 // Fills the parts of the header template that say what is kept and what is
 // left out.
 // Parameters: what the user asked for.
@@ -462,6 +511,11 @@ TraceSessionDescribeLimits(
         Header->RecordSize = TRACE_NODE_SIZE;
         Header->MaximumBytes = Size / TRACE_VIEW_MINIMUM_SIZE *
                                TRACE_VIEW_MINIMUM_SIZE;
+        return;
+    }
+
+    if (Parameters->IsCompact) {
+        TraceSessionDescribeCompact(Session, Parameters);
         return;
     }
 
@@ -742,5 +796,7 @@ TraceSessionDestroy(
         Block = Next;
     }
 
+    RtlFreePages(&Rtl, Session->CompactMemory);
+    RtlFreePages(&Rtl, (PVOID)Session->SpareMemory);
     RtlFreePages(&Rtl, Session);
 }

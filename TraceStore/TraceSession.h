@@ -108,7 +108,10 @@ struct _TRACE_SESSION {
 
     PVOID ModuleBase;
     ULONGLONG MaximumViewSize;
-    ULONGLONG SegmentSize;          // of rings, bytes; 0: everything is kept
+    ULONGLONG SegmentSize;          // of rings and of raw rings, bytes; 0:
+                                    // views are of any size
+    PVOID CompactMemory;            // the worker encodes with; NULL: none
+    PVOID volatile SpareMemory;     // the same, for one owner at a time
     PVOID Zeros;                    // TRACE_ZEROS_SIZE bytes
     ULONG volatile Coherence;       // TRACE_COHERENCE_*
     ULONGLONG MinimumFree;          // TraceVolume.c: bytes, and a percentage of
@@ -212,6 +215,7 @@ typedef struct _TRACE_SESSION_PARAMETERS {
                                     // or more; 0: no limit
     BOOLEAN IsRing;                 // keep the last MaximumBytes, rather than
                                     // the first
+    BOOLEAN IsCompact;              // keep records in blocks
     BOOLEAN IsTree;                 // keep a tree, in at most MaximumBytes (0:
                                     // TRACE_TREE_DEFAULT_BYTES)
     BOOLEAN Flush;                  // write views that are full to disk

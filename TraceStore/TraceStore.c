@@ -14,6 +14,7 @@ Abstract:
 #include "TraceAdvance.h"
 #include "TraceClock.h"
 #include "TraceClose.h"
+#include "TraceCompact.h"
 #include "TraceControl.h"
 #include "TraceControlOpen.h"
 #include "TraceDepth.h"
@@ -199,6 +200,9 @@ TraceStoreFillHeader(
 
     Header->State = TRACE_STATE_OPEN;
     Store->Header = Header;
+    if (TRACE_IS_COMPACT(Store)) {
+        TraceCompactOpen(Store);
+    }
     RtlStoreRelease64(&Header->Magic, TRACE_STORE_MAGIC);
 }
 

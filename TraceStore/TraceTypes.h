@@ -115,7 +115,10 @@ typedef TRACE_DEPTH *PTRACE_DEPTH;
 #define TRACE_WORKER_PREPARES_NEXT 4    // a piece of Next; when the owner moves
                                     // on to that view, it becomes
 #define TRACE_WORKER_PREPARES_CURRENT 8
-#define TRACE_WORKER_ANY        15
+#define TRACE_WORKER_ENCODES    16  // a full view (TraceCompact.c); the owner
+                                    // may do it as well, and need not wait
+#define TRACE_WORKER_WRITES     32  // what it has encoded
+#define TRACE_WORKER_ANY        63
 
 //
 // What the writer knows of a thread's tree beside the tree itself
@@ -174,6 +177,42 @@ typedef TRACE_TREE *PTRACE_TREE;
 
 #define TRACE_TREE_MAXIMUM_BYTES    0x40000000      // 1 GiB
 #define TRACE_TREE_DEFAULT_BYTES    0x02000000      // 32 MiB
+
+//
+// How the raw ring of a compact store is divided: this many views, no larger
+// than that, fewer and smaller ones if MaximumBytes is little (TraceSession.c).
+//
+
+#define TRACE_COMPACT_VIEWS         8
+#define TRACE_COMPACT_VIEWS_LEAST   3
+#define TRACE_COMPACT_VIEW_SIZE     0x00080000      // 512 KiB
+
+//
+// What the writer knows of the blocks of a compact store (TraceCompact.c).
+//
+// Position and StreamEnd change together, whenever the thread that changes
+// them is killed: the ones that are not in use are set, and then State.
+//
+
+typedef struct _TRACE_COMPACT_STATE {
+    ULONGLONG Position;             // records before it are in blocks
+    ULONGLONG StreamEnd;            // stream offset of the end of these
+} TRACE_COMPACT_STATE;
+typedef TRACE_COMPACT_STATE *PTRACE_COMPACT_STATE;
+
+typedef struct _TRACE_COMPACT {
+    TRACE_VIEW Ring;                // (W) all of the raw ring; Base NULL: none
+                                    // of it is used yet
+    TRACE_COMPACT_STATE States[2];  // (W)
+    ULONG volatile State;           // (W) index of the one that is in use
+    NTSTATUS Status;                // (W) why a block could not be written
+    ULONG Reason;                   // (W) TRACE_REASON_* that goes with it
+    ULONGLONG Room;                 // (W) position up to which records may be
+                                    // written: views before it are empty
+    PVOID Memory;                   // (W) the owner encodes with; NULL: none
+} TRACE_COMPACT;
+typedef TRACE_COMPACT *PTRACE_COMPACT;
+typedef const TRACE_COMPACT *PCTRACE_COMPACT;
 
 //
 // One thread's store, in the writer's memory.  Fields without a remark are
@@ -238,6 +277,7 @@ typedef struct _TRACE_STORE {
     ULONGLONG NameHash;             // of the one that was read last; 0: none
     ULONGLONG NoticedTimestamp;     // when the hook was told to come by; 0: it
                                     // was not, since the owner did last
+    TRACE_COMPACT Compact;          // TRACE_MODE_COMPACT
 
 } TRACE_STORE;
 typedef TRACE_STORE *PTRACE_STORE;

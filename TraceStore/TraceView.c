@@ -471,9 +471,9 @@ TraceViewReclaim(
     )
 {
     PCRTL Rtl;
-    PVOID Bases[2 + TRACE_LEAVING_VIEWS];
+    PVOID Bases[3 + TRACE_LEAVING_VIEWS];
     PVOID View;
-    HANDLE Sections[2];
+    HANDLE Sections[3];
     PUNICODE_STRING Name;
     PUNICODE_STRING Scratch;
     PVOID Memory;
@@ -481,13 +481,17 @@ TraceViewReclaim(
 
     Bases[0] = Store->Mapping.Base;
     Bases[1] = Store->Next.Section != NULL ? Store->Next.Base : NULL;
-    Bases[2] = Store->Leaving[TRACE_LEAVING_OWNER];
-    Bases[3] = Store->Leaving[TRACE_LEAVING_WORKER];
+    Bases[2] = Store->Compact.Ring.Section != NULL ?
+               Store->Compact.Ring.Base : NULL;
+    Bases[3] = Store->Leaving[TRACE_LEAVING_OWNER];
+    Bases[4] = Store->Leaving[TRACE_LEAVING_WORKER];
     Sections[0] = Store->Mapping.Section;
     Sections[1] = Store->Next.Section;
+    Sections[2] = Store->Compact.Ring.Section;
 
     if (Bases[0] == NULL && Bases[1] == NULL && Bases[2] == NULL &&
-        Bases[3] == NULL && Sections[0] == NULL && Sections[1] == NULL) {
+        Bases[3] == NULL && Bases[4] == NULL && Sections[0] == NULL &&
+        Sections[1] == NULL && Sections[2] == NULL) {
 
         return;
     }

@@ -29,6 +29,7 @@ Abstract:
 --*/
 
 #include "TraceAdvance.h"
+#include "TraceCompact.h"
 #include "TraceControl.h"
 #include "TraceLock.h"
 #include "TraceName.h"
@@ -184,9 +185,10 @@ TraceWorkerPrepareNext(
 
 //
 // Does one unit of work for a store: the mapping of the next view, a piece of
-// that, or a retired view, in this order. A view that its owner has begun to
-// fill before it was ready is the owner's to prepare: the worker goes on to
-// the next one, and the owner waits for no worker that gets no processor.
+// that, or a view to be unmapped or encoded, in this order. One that its owner
+// has begun to fill before it was ready is the owner's to prepare: the worker
+// goes on to the next one, and the owner waits for no worker that gets no
+// processor.
 //
 // Returns TRUE if something was done, so that there may be more to do.
 //
@@ -226,9 +228,14 @@ TraceWorkerServeStore(
         goto End;
     }
 
+    if (TRACE_IS_COMPACT(Store)) {
+        TraceCompactOffer(Store);
+    }
+
     if (Store->Next.Base == NULL &&
         Store->WantNext &&
-        NT_SUCCESS(Store->NextStatus)) {
+        NT_SUCCESS(Store->NextStatus) &&
+        !TRACE_IS_COMPACT(Store)) {
 
         Worked = TraceWorkerMapNext(Store);
 
@@ -238,6 +245,10 @@ TraceWorkerServeStore(
 
         TraceWorkerPrepareNext(Store);
         Worked = TRUE;
+
+    } else if (TRACE_IS_COMPACT(Store)) {
+
+        Worked = TraceCompactServe(Store);
 
     } else {
 

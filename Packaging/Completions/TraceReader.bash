@@ -12,7 +12,7 @@ _TraceReader_options()
     case $1 in
     run) echo '--symbols=@directory
 --directory=@directory
---mode=file,ring,tree
+--mode=file,ring,tree,compact,compact-ring
 --modules=
 --executables=
 --exclude=@file

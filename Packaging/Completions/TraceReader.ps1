@@ -37,7 +37,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
         'run' = @(
             '--symbols=@directory also look for images and their symbols in these folders'
             '--directory=@directory where the session goes (default: %LOCALAPPDATA%\Tracer)'
-            '--mode=file,ring,tree file (all calls), ring (each thread''s last) or tree (call trees)'
+            '--mode=file,ring,tree,compact,compact-ring file (all calls), ring (each thread''s last), compact, compact-ring (the same in a tenth of the bytes) or tree (call trees)'
             '--modules= the modules to record (game;engine), or not to (-third)'
             '--executables= the programs to trace, of those that the program starts'
             '--exclude=@file functions without hooks: a list of TraceReader exclude or hot'

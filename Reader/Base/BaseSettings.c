@@ -12,7 +12,9 @@ Abstract:
 
 #include "BaseSettings.h"
 
-static const PCSZ BaseModes[] = { "file", "ring", "tree", NULL };
+static const PCSZ BaseModes[] = {
+    "file", "ring", "tree", "compact", "compact-ring", NULL
+};
 static const PCSZ BaseClocks[] = { "tsc", "thread", "none", NULL };
 
 #define READER_PATH .Kind = ReaderSettingPath

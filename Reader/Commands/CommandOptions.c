@@ -294,8 +294,10 @@ const READER_OPTION ReaderOptionList[] = {
     { "directory", "DIR", READER_OPTION_SETTING, "a directory's path",
       "where the session goes (default: %LOCALAPPDATA%\\Tracer)",
       READER_FIELD_SETTING(ReaderSettingOfDirectory) },
-    { "mode", "MODE", READER_OPTION_SETTING, "file, ring or tree",
-      "file (all calls), ring (each thread's last) or tree (call trees)",
+    { "mode", "MODE", READER_OPTION_SETTING,
+      "file, ring, tree, compact or compact-ring",
+      "file (all calls), ring (each thread's last), compact, compact-ring "
+      "(the same in a tenth of the bytes) or tree (call trees)",
       READER_FIELD_SETTING(ReaderSettingOfMode) },
     { "modules", "LIST", READER_OPTION_SETTING,
       "beginnings of file names, separated by semicolons",

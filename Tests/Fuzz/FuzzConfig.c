@@ -821,7 +821,8 @@ FuzzCheckChoices(
     )
 {
     static const PCSZ Clocks[] = { "TSC", "THREAD", "NONE" };
-    static const PCSZ Modes[] = { "FILE", "RING", "TREE" };
+    static const PCSZ Modes[] = { "FILE", "RING", "TREE",
+                                  "COMPACT", "COMPACT-RING" };
     ULONG Clock;
     ULONG Word;
 
@@ -841,8 +842,9 @@ FuzzCheckChoices(
                         Word < RTL_NUMBER_OF(Modes))) {
         Word = 0;
     }
-    FUZZ_CHECK(Config->IsRing == (Word == 1));
+    FUZZ_CHECK(Config->IsRing == (Word == 1 || Word == 4));
     FUZZ_CHECK(Config->IsTree == (Word == 2));
+    FUZZ_CHECK(Config->IsCompact == (Word == 3 || Word == 4));
 
     //
     // A tree needs times, and leaves out what does not go with it.

@@ -941,7 +941,8 @@ PenterTestGarbage(
         { L"TRACER_CLOCK", L"threads",
           "TRACER_CLOCK (tsc, thread or none): threads: 0xC0" },
         { L"TRACER_MODE", L"rin",
-          "TRACER_MODE (file, ring or tree): rin: 0xC0" },
+          "TRACER_MODE (file, ring, tree, compact or compact-ring): rin: "
+          "0xC0" },
         { L"TRACER_MAX_BYTES", L"1000K",
           "TRACER_MAX_BYTES (1M or more): 1000K: 0xC0" },
         { L"TRACER_MIN_DURATION", L"5m",
