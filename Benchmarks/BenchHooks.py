@@ -88,11 +88,16 @@ STOPPED = Variant('stopped', 'after TRACER_MAX_BYTES, counted', 'traced', True,
 FLOOR = Variant('floor', 'two rdtsc and nothing else')
 TRACED = Variant('traced', 'every record to a file', 'traced', True,
                  TRACER_MODE='file')
+COMPACT = Variant('compact', 'every record, TRACER_MODE=compact', 'traced',
+                  True, TRACER_MODE='compact')
 THREAD = Variant('clock thread', 'traced, TRACER_CLOCK=thread', 'traced', True,
                  'thread', TRACER_MODE='file', TRACER_CLOCK='thread')
 NONE = Variant('clock none', 'traced, TRACER_CLOCK=none', 'traced', True,
                'none', TRACER_MODE='file', TRACER_CLOCK='none')
-VARIANTS = [BARE, EMPTY, FILTERED, STOPPED, FLOOR, TRACED, THREAD, NONE]
+VARIANTS = [BARE, EMPTY, FILTERED, STOPPED, FLOOR, TRACED, COMPACT,
+            THREAD, NONE]
+RECORDING = [FLOOR, TRACED, COMPACT]
+SINGLE = [BARE] + RECORDING
 
 
 class Work:
@@ -466,10 +471,10 @@ class Bench:
         jobs = [(variant, work) for work in (LEAF, FIB)
                 for variant in VARIANTS]
         if self.processors >= 2:
-            jobs += [(FLOOR, LOOP_2), (TRACED, LOOP_2)]
-        jobs += [(variant, SINGLE_1) for variant in (BARE, FLOOR, TRACED)]
+            jobs += [(variant, LOOP_2) for variant in RECORDING]
+        jobs += [(variant, SINGLE_1) for variant in SINGLE]
         if self.processors >= 2:
-            jobs += [(variant, SINGLE_2) for variant in (BARE, FLOOR, TRACED)]
+            jobs += [(variant, SINGLE_2) for variant in SINGLE]
         jobs = [job for job in jobs if job[0].supported]
 
         for number in range(ROUNDS):
@@ -498,7 +503,8 @@ class Bench:
 
     def ratio_table(self):
         rows = []
-        for above, below in ((TRACED, FLOOR), (FILTERED, EMPTY),
+        for above, below in ((TRACED, FLOOR), (COMPACT, FLOOR),
+                             (FILTERED, EMPTY),
                              (STOPPED, EMPTY), (THREAD, FLOOR),
                              (NONE, FLOOR)):
             rows.append(['%s / %s' % (above.name, below.name)] +
@@ -510,14 +516,15 @@ class Bench:
 
     def threads_table(self):
         rows = []
-        for variant in (FLOOR, TRACED):
+        for variant in RECORDING:
             costs = [cost for one in self.runs[variant, LOOP_2]
                      for cost in one.costs]
             rows.append([variant.name + ', ns per call'] +
                         spread(costs, '%.2f'))
-        rows.append(['traced / floor'] +
-                    spread(self.ratios(TRACED, FLOOR, LOOP_2), '%.3f'))
-        for variant in (FLOOR, TRACED):
+        for variant in RECORDING[1:]:
+            rows.append([variant.name + ' / floor'] + spread(
+                self.ratios(variant, FLOOR, LOOP_2), '%.3f'))
+        for variant in RECORDING:
             rows.append(['%s: two threads / one' % variant.name] + spread(
                 self.ratios(variant, variant, LOOP_2, LEAF), '%.3f'))
         return Table('Two threads on two processors, leaf: each thread',
@@ -528,7 +535,7 @@ class Bench:
         distributions = []
         for work, threads in ((SINGLE_1, 'one thread'),
                               (SINGLE_2, 'two threads')):
-            for variant in (BARE, FLOOR, TRACED):
+            for variant in SINGLE:
                 if (variant, work) in self.runs:
                     names.append('%s, %s' % (variant.name, threads))
                     distributions.append(

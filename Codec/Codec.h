@@ -58,8 +58,7 @@ typedef struct _CODEC_BLOCK {
     ULONGLONG Position;             // the caller's: where the bytes were
     ULONGLONG FirstTimestamp;       // these two of the first and the last
     ULONGLONG LastTimestamp;        // whole record; 0: there is none
-    LONG DepthChange;               // entries less exits
-    LONG MinimumDepth;              // the least that this was, not above 0
+    ULONGLONG Unused3;              // 0
     ULONG OperandBytes;             // of methods 1 and 2
     ULONG Unused2;                  // 0
     ULONGLONG Sum;                  // CodecSumBlock

@@ -18,17 +18,6 @@ Abstract:
 #include "CodecPrivate.h"
 
 //
-// What a kind of record does to the depth.
-//
-
-#define CODEC_KINDS 8u
-
-static const signed char CodecDepthChanges[CODEC_KINDS] = {
-    0, 1, -1, 1, -1, 0, 0, 0
-};
-
-
-//
 // Writes the token that a record has if it is ordinary.
 //
 // A lane's last record is the one before it in memory: for that no registers
@@ -339,70 +328,6 @@ CodecEncodeRecords(
 }
 
 
-//
-// Finds how the depth changes.
-//
-// Four runs of records at once, since each minimum waits for the one before.
-//
-
-CODEC_INLINE
-VOID
-CodecAddDepth(
-    _Inout_ PLONG Depth,
-    _Inout_ PLONG Minimum,
-    _In_ PCCODEC_RECORD Record
-    )
-{
-    *Depth += CodecDepthChanges[(ULONG)(Record->Word >> 32) &
-                                (CODEC_KINDS - 1)];
-    *Minimum = *Depth < *Minimum ? *Depth : *Minimum;
-}
-
-static
-VOID
-CodecFindDepth(
-    _Inout_ PCODEC_BLOCK Header,
-    _In_reads_(NumberOfRecords) PCCODEC_RECORD Records,
-    _In_ ULONG NumberOfRecords
-    )
-{
-    SIZE_T Length = NumberOfRecords / 4;
-    PCCODEC_RECORD Record;
-    LONG Depths[4];
-    LONG Minimums[4];
-    LONG Depth = 0;
-    LONG Minimum = 0;
-    ULONG Index;
-
-    for (Index = 0; Index < 4; Index++) {
-        Depths[Index] = 0;
-        Minimums[Index] = 0;
-    }
-
-    for (Record = Records; Record != Records + Length; Record++) {
-        CodecAddDepth(&Depths[0], &Minimums[0], Record);
-        CodecAddDepth(&Depths[1], &Minimums[1], Record + Length);
-        CodecAddDepth(&Depths[2], &Minimums[2], Record + 2 * Length);
-        CodecAddDepth(&Depths[3], &Minimums[3], Record + 3 * Length);
-    }
-
-    for (Index = 0; Index < 4; Index++) {
-        if (Depth + Minimums[Index] < Minimum) {
-            Minimum = Depth + Minimums[Index];
-        }
-
-        Depth += Depths[Index];
-    }
-
-    for (Index = (ULONG)Length * 4; Index < NumberOfRecords; Index++) {
-        CodecAddDepth(&Depth, &Minimum, &Records[Index]);
-    }
-
-    Header->DepthChange = Depth;
-    Header->MinimumDepth = Minimum;
-}
-
-
 _Use_decl_annotations_
 ULONG
 CodecEncode(
@@ -433,8 +358,7 @@ CodecEncode(
     Header->Position = Position;
     Header->FirstTimestamp = 0;
     Header->LastTimestamp = 0;
-    Header->DepthChange = 0;
-    Header->MinimumDepth = 0;
+    Header->Unused3 = 0;
     Header->OperandBytes = 0;
     Header->Unused2 = 0;
 
@@ -451,7 +375,6 @@ CodecEncode(
                                        Records,
                                        NumberOfRecords,
                                        Encoded);
-        CodecFindDepth(Header, Records, NumberOfRecords);
     }
 
     if (IsSmaller) {

@@ -36,17 +36,14 @@ def sealed(block):
 
 def stored(data, position):
     """A block that has the bytes as they are."""
-    first = last = depth = least = 0
+    first = last = 0
     for index, (time, _, word) in enumerate(
             struct.iter_unpack('<QII', data[:len(data) // 16 * 16])):
         first = first if index else time
         last = time
-        depth += {1: 1, 3: 1, 2: -1, 4: -1}.get(word & 7, 0)
-        least = min(least, depth)
     return sealed(struct.pack(
-        '<IBBHIIQQQiiIIQ', codec_reader.MAGIC, 1, codec_reader.STORED, 0,
-        len(data), len(data), position, first, last, depth, least, 0, 0,
-        0) + data)
+        '<IBBHIIQQQQIIQ', codec_reader.MAGIC, 1, codec_reader.STORED, 0,
+        len(data), len(data), position, first, last, 0, 0, 0, 0) + data)
 
 
 def make(files, change=None):

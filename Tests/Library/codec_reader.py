@@ -21,8 +21,7 @@ M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
 Header = collections.namedtuple(
     'Header', 'magic version method unused raw_bytes encoded_bytes position '
-    'first_timestamp last_timestamp depth_change minimum_depth operand_bytes '
-    'unused2 sum')
+    'first_timestamp last_timestamp unused3 operand_bytes unused2 sum')
 
 
 class FormatError(Exception):
@@ -225,7 +224,7 @@ def decode_records(header, tokens, operands):
 
 def decode(data):
     require(len(data) >= HEADER_SIZE, 'the header is cut off')
-    header = Header(*struct.unpack('<IBBHIIQQQiiIIQ', data[:HEADER_SIZE]))
+    header = Header(*struct.unpack('<IBBHIIQQQQIIQ', data[:HEADER_SIZE]))
     require(header.magic == MAGIC, 'no block')
     require(header.version == 1 and header.method <= DENSE,
             'an unknown version or method')

@@ -128,25 +128,14 @@ def inputs(numbers):
                                       numbers.choice((1, 30, 200, 10 ** 5)))))
 
 
-def depth(raw):
-    """(change, least) of a block's records, counted one by one."""
-    value = least = 0
-    for place in range(12, len(raw) // 16 * 16, 16):
-        kind = raw[place] & 7
-        value += (kind in (1, 3)) - (kind in (2, 4))
-        least = min(value, least)
-    return value, least
-
-
 def check_header(results, what, header, raw):
     count = len(raw) // 16
     first = struct.unpack('<Q', raw[:8])[0] if count else 0
     last = (struct.unpack('<Q', raw[count * 16 - 16:count * 16 - 8])[0]
             if count else 0)
     results.equal((header.raw_bytes, header.position, header.first_timestamp,
-                   header.last_timestamp, header.depth_change,
-                   header.minimum_depth),
-                  (len(raw), 4096, first, last, *depth(raw)),
+                   header.last_timestamp, header.unused3),
+                  (len(raw), 4096, first, last, 0),
                   what + ': header')
 
 

@@ -440,8 +440,6 @@ TestHeaderFields(
     PTRACE_RECORD Records =
         TestAtEnd(&TestRaw, NumberOfRecords * sizeof(TRACE_RECORD), 8);
     ULONG Round;
-    LONG Depth;
-    LONG Minimum;
     ULONG Index;
     PUCHAR Block;
     PCODEC_BLOCK Header;
@@ -463,28 +461,6 @@ TestHeaderFields(
             }
         }
 
-        Depth = 0;
-        Minimum = 0;
-        for (Index = 0; Index < NumberOfRecords; Index++) {
-
-            switch (Records[Index].StackKind & TRACE_KIND_MASK) {
-
-            case TRACE_KIND_ENTER:
-            case TRACE_KIND_ENTER_FUNCTION:
-                Depth += 1;
-                break;
-
-            case TRACE_KIND_EXIT:
-            case TRACE_KIND_EXIT_FUNCTION:
-                Depth -= 1;
-                break;
-            }
-
-            if (Depth < Minimum) {
-                Minimum = Depth;
-            }
-        }
-
         (VOID)TestEncodeInput(1 + (Round & 1),
                               Records,
                               NumberOfRecords * sizeof(TRACE_RECORD),
@@ -497,8 +473,7 @@ TestHeaderFields(
         TEST_EQUAL(Header->FirstTimestamp, Records[0].Timestamp);
         TEST_EQUAL(Header->LastTimestamp,
                    Records[NumberOfRecords - 1].Timestamp);
-        TEST_EQUAL((ULONG)Header->DepthChange, (ULONG)Depth);
-        TEST_EQUAL((ULONG)Header->MinimumDepth, (ULONG)Minimum);
+        TEST_EQUAL(Header->Unused3, 0);
     }
 }
 
@@ -713,8 +688,8 @@ TestFlippedBits(
 
     //
     // The same is decoded if what changed is not about the bytes: Position,
-    // the depths, the sum itself (which was made right again), and of a stored
-    // block the times.  A change of the bytes is seen here: that is the
+    // what is not used, the sum itself (which was made right again), and of a
+    // stored block the times.  A change of the bytes is seen here: that is the
     // control of the round trips.
     //
 
