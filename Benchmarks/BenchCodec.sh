@@ -11,6 +11,9 @@
 #   - Sample.c, a thread of four, and HookCost.c;
 #   - Lua and SQLite with noise on every time, as a finer clock would give.
 #
+# Each of the programs runs once more with TRACER_MODE=compact: bytes a call of
+# its session on disk, and of the session's pack.
+#
 # All ways run in turn, ROUNDS times over (default 7); medians are printed, of
 # processor time.  The codec's sources are built natively with clang-19 -O2;
 # then CodecSpeed runs under Wine, linked with the objects of the products, and
@@ -44,6 +47,7 @@ ToWindows()
 #
 
 Stores=()
+Names=()
 Trace()
 {
     local Name=$1
@@ -52,6 +56,16 @@ Trace()
         >"$Work/$Name.log" 2>&1 </dev/null || true
     Stores+=("$Name=$(find "$Work/$Name" -name '*.trace' -printf '%s %p\n' |
         sort -n | tail -n 1 | cut -d ' ' -f 2-)")
+
+    TRACER_MODE=compact TRACER_DIRECTORY=$(ToWindows "$Work/$Name-compact") \
+        "$Wine" "$@" >>"$Work/$Name.log" 2>&1 </dev/null || true
+    "$Wine" "$Bin/TraceReader.exe" info --json \
+        "$(ToWindows "$Work/$Name-compact")" \
+        >"$Work/$Name-compact.json" </dev/null
+    "$Wine" "$Bin/TraceReader.exe" pack "$(ToWindows "$Work/$Name-compact")" \
+        --output "$(ToWindows "$Work/$Name.pack")" >>"$Work/$Name.log" </dev/null
+    rm -rf "$Work/$Name-compact"
+    Names+=("$Name")
 }
 
 Source=$(find "$Out/Lua" -name lapi.c -printf '%h\n' -quit 2>/dev/null || true)
@@ -123,10 +137,12 @@ done
 "$Wine" "$Work/CodecSpeed.exe" "$Rounds" "${Windows[@]}" </dev/null |
     tr -d '\r' >"$Work/wine"
 
-python3 - "$Work" "$Rounds" <<'END'
+python3 - "$Work" "$Rounds" "${Names[@]}" <<'END'
+import json
+import os
 import sys
 
-folder, rounds = sys.argv[1:]
+folder, rounds, *names = sys.argv[1:]
 print(f'The codec: bytes a call, and GB/s of records encoded and decoded; '
       f'medians of {rounds} interleaved rounds')
 for name, what in (('native', 'native, processor time'),
@@ -138,5 +154,17 @@ for name, what in (('native', 'native, processor time'),
         if name == 'wine' and way == 'copy':
             continue
         print(f'{store:10}{way:30}{count:>12}{size:>10}{encode:>8}{decode:>8}')
+
+print()
+print('Sessions on disk, all files of all threads: bytes a call')
+print()
+print(f'{"":10}{"calls":>12}{"compact":>10}{"its pack":>10}')
+for name in names:
+    with open(f'{folder}/{name}-compact.json', encoding='utf-8') as file:
+        session = json.load(file)['session'][0]
+    calls = session['records'] / 2
+    packed = os.path.getsize(f'{folder}/{name}.pack')
+    print(f'{name:10}{calls:>12.0f}{session["bytes"] / calls:>10.3f}'
+          f'{packed / calls:>10.3f}')
 END
 rm -rf "$Work"/{Lua,SQLite,Sample,HookCost}
