@@ -38,6 +38,8 @@ typedef struct _READER_CONTEXT {
     PRTL_WRITER Output;
     PRTL_WRITER Errors;
     ULONG NumberOfProcessors;   // 0: not known
+    PVOID volatile *Decoder;    // where one waits that nobody uses
+                                // (BaseDecoder.h); NULL: none ever does
 } READER_CONTEXT;
 typedef READER_CONTEXT *PREADER_CONTEXT;
 typedef const READER_CONTEXT *PCREADER_CONTEXT;

@@ -641,6 +641,33 @@ BaseFindPackFile(
 
 
 _Use_decl_annotations_
+ULONGLONG
+BaseFindPackRun(
+    PCREADER_PACK Pack,
+    ULONG File,
+    ULONGLONG FileOffset
+    )
+{
+    PCREADER_PACK_FILE Entry = &Pack->Files[File];
+    PCREADER_PACK_BLOCK Block = Pack->Blocks + Entry->FirstBlock +
+                                Entry->NumberOfBlocks;
+    ULONGLONG Start = Entry->SizeInBytes;
+    ULONG Left = Entry->NumberOfBlocks;
+
+    for (; Left != 0 && Start > FileOffset; Left--) {
+        Block -= 1;
+        if (Block->FileOffset + Block->RawBytes != Start) {
+            return Start;
+        }
+
+        Start = Block->FileOffset;
+    }
+
+    return Start > FileOffset ? Start : FileOffset;
+}
+
+
+_Use_decl_annotations_
 NTSTATUS
 BaseListPack(
     PCREADER_PACK Pack,

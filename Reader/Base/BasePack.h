@@ -152,6 +152,19 @@ BaseFindPackFile(
     );
 
 //
+// Where the bytes of a file begin that lie behind the last gap between its
+// blocks.
+// FileOffset: the least that this can be.
+//
+
+ULONGLONG
+BaseFindPackRun(
+    _In_ PCREADER_PACK Pack,
+    _In_ ULONG File,
+    _In_ ULONGLONG FileOffset
+    );
+
+//
 // Lists what a directory has, which is the pack itself or a folder in it, as
 // RtlEnumerateDirectory does: files, and folders once each.
 // STATUS_OBJECT_PATH_NOT_FOUND: there is no such folder.

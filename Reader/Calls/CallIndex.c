@@ -68,7 +68,9 @@ CallOpenIndex(
     for (Number = 0; Number < Stream->NumberOfStores; Number++) {
 
         Store = Session->Stores[Stream->Stores[Number]->Store];
-        if (Store->Header->RingSizeInBytes != 0) {
+        if (READER_IS_STORE_COMPACT(Store)
+                ? Store->Header->BlocksCapacity != 0
+                : Store->Header->RingSizeInBytes != 0) {
             return;
         }
 

@@ -120,7 +120,7 @@ CallIsMarkOfStream(
             Known->Position > Store->EndOfRecords ||
             (Known->Position - Store->StartOfRecords) % TRACE_RECORD_SIZE !=
                 0 ||
-            Known->FirstBadState > CoreRecordBadTime ||
+            Known->FirstBadState > CoreRecordBadBlock ||
             (Store->Header->Clock != TRACE_CLOCK_TSC &&
              Store->Header->Clock != TRACE_CLOCK_THREAD)) {
             return FALSE;

@@ -11,6 +11,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
+#include "../Session/SessionCompact.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionLog.h"
@@ -173,9 +174,9 @@ static const READER_TABLE ReaderInfoSessionTable = {
 static const READER_COLUMN ReaderInfoRecordingColumns[] = {
     { "Mode", "mode", ReaderColumnText, 0, 0,
       "file; ring: the newest records of each thread; tree: sums for each "
-      "calling context; ranges: the calls of chronological functions; ring "
-      "and file, tree and records, or tree and ranges: stores of both "
-      "kinds." },
+      "calling context; ranges: the calls of chronological functions; "
+      "compact: blocks of records; ring and file, tree and records, tree and "
+      "ranges, or compact and others: stores of both kinds." },
     { "Ring, bytes", "ring_bytes", ReaderColumnBytes, 0, READER_INFO_RING,
       "The size of a ring; 0 with file." },
     { "Overwritten", "overwritten", ReaderColumnNumber, 0, READER_INFO_RING,
@@ -517,6 +518,7 @@ typedef struct _READER_TOTALS {
     ULONGLONG LongestWait;          // of the stores that waited: the longest
                                     // time on the slow path
     ULONG NumberOfRings;
+    ULONG NumberOfCompact;
     ULONG NumberOfFiles;
     ULONG NumberOfRanges;           // of TRACE_FLAG_CHRONOLOGICAL
 } READER_TOTALS;
@@ -541,7 +543,13 @@ CommandAddRecording(
 {
     PCTRACE_STORE_HEADER Header = Store->Header;
 
-    if (Header->RingSizeInBytes != 0) {
+    if (READER_IS_STORE_COMPACT(Store)) {
+        Totals->NumberOfCompact += 1;
+        Totals->RingSizeInBytes = CommandLarger(Totals->RingSizeInBytes,
+                                                Header->BlocksCapacity);
+        Totals->Overwritten += (Store->StartOfRecords - Header->HeaderSize) /
+                               TRACE_RECORD_SIZE;
+    } else if (Header->RingSizeInBytes != 0) {
         Totals->NumberOfRings += 1;
         Totals->RingSizeInBytes = CommandLarger(Totals->RingSizeInBytes,
                                                 Header->RingSizeInBytes);
@@ -598,8 +606,6 @@ CommandAddToTotals(
 {
     PCTRACE_STORE_HEADER Header = Store->Header;
 
-    ULONGLONG Size = Store->EndOfRecords;
-
     //
     // The writer of a ring may have gone around since the end was read.
     //
@@ -609,16 +615,7 @@ CommandAddToTotals(
                            TRACE_RECORD_SIZE;
     }
 
-    if (Header->RingSizeInBytes != 0 &&
-        Size > Header->RingFileOffset + Header->RingSizeInBytes) {
-        Size = Header->RingFileOffset + Header->RingSizeInBytes;
-    }
-
-    if (Store->IsTree) {
-        Size = Store->FileSize;
-    }
-
-    Totals->Bytes += Size;
+    Totals->Bytes += SessionCountStoredBytes(Store);
     CommandAddRecording(Totals, Store);
     Totals->Lost += READER_EVENTS_LOST(Header);
     Totals->Paused += READER_EVENTS_PAUSED(Header);
@@ -793,6 +790,15 @@ CommandDescribeMode(
     _In_ const READER_TOTALS *Totals
     )
 {
+    if (Totals->NumberOfCompact != 0) {
+        if (Totals->Trees != 0) {
+            return "tree and records";
+        }
+        return Totals->NumberOfRings + Totals->NumberOfFiles == 0
+                   ? "compact"
+                   : "compact and others";
+    }
+
     if (Totals->NumberOfRings + Totals->NumberOfFiles == 0) {
         if (Totals->Trees != 0) {
             return Totals->NumberOfRanges != 0 ? "tree and ranges" : "tree";
@@ -838,7 +844,7 @@ CommandPutSummary(
     if (Totals->Trees != 0) {
         When |= READER_INFO_TREES;
     }
-    if (Totals->NumberOfRings != 0) {
+    if (Totals->RingSizeInBytes != 0) {
         When |= READER_INFO_RING;
     }
     if (Totals->MinimumDuration != 0 || Totals->TakenBack != 0) {
@@ -902,7 +908,7 @@ CommandPutRecording(
     PCCORE_CLOCK Clock = &Session->Clock;
     ULONG When = 0;
 
-    if (Totals->NumberOfRings != 0) {
+    if (Totals->RingSizeInBytes != 0) {
         When |= READER_INFO_RING;
     }
 
@@ -1419,8 +1425,11 @@ CommandInfo(
         if (IsWhole) {
             CommandPutRecording(&Output, &Session, &Totals);
             CommandPutTrees(&Output, &Session, &Totals);
+            Status = SessionPutCompact(&Output, &Session);
         }
+    }
 
+    if (NT_SUCCESS(Status)) {
         Status = CommandPutModules(&Output, &Session);
     }
 
@@ -1451,6 +1460,7 @@ static const PCREADER_TABLE ReaderInfoTables[] = {
     &ReaderInfoProcessTable,
     &ReaderInfoRecordingTable,
     &ReaderInfoTreeTable,
+    &ReaderCompactTable,
     &ReaderInfoModuleTable,
     &ReaderInfoControlsTable,
     &ReaderInfoActionTable,

@@ -61,6 +61,7 @@ mainCRTStartup(
     ULONG NumberOfArguments;
     PCSZ MissingName = NULL;
     PCHAR Buffers;
+    PVOID volatile Decoder = NULL;
     ULONG ExitCode = READER_EXIT_FAILURE;
     RTL_USER User;
     RTL_PRIVATE_DESCRIPTOR DirectoryDescriptor;
@@ -111,6 +112,7 @@ mainCRTStartup(
     Context.Allocator = &Allocator;
     Context.Output = &Output;
     Context.Errors = &Errors;
+    Context.Decoder = &Decoder;
     Context.NumberOfProcessors =
         *(PULONG)((PBYTE)__readgsqword(TEB_PEB) +
                   PEB_NUMBER_OF_PROCESSORS);

@@ -145,7 +145,6 @@ CommandVerifyRecords(
     READER_ITERATOR Iterator;
     PCTRACE_RECORD Record;
     READER_PROGRESS Progress;
-    ULONGLONG Together;
     NTSTATUS Status;
 
     Status = SessionInitializeIterator(&Iterator, Context, Store);
@@ -184,11 +183,10 @@ CommandVerifyRecords(
     if (Status != STATUS_END_OF_FILE) {
         CommandAddBad(Verdict,
                       1,
-                      CorePositionToFileOffset(
-                         Store->Header,
+                      SessionLocateRecord(
+                         Store,
                          Iterator.BufferPosition +
-                             (ULONGLONG)Iterator.Index * TRACE_RECORD_SIZE,
-                         &Together));
+                             (ULONGLONG)Iterator.Index * TRACE_RECORD_SIZE));
         CommandBeginClause(Verdict);
         SessionDescribeStoreProblem(Store, &Verdict->Result);
     }

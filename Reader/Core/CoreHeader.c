@@ -186,7 +186,7 @@ CoreValidateRing(
 {
     ULONGLONG Segment = Header->RingFileOffset;
 
-    if (Header->RingSizeInBytes == 0) {
+    if (Header->RingSizeInBytes == 0 && Header->Mode != TRACE_MODE_COMPACT) {
         return TRUE;
     }
 
@@ -209,12 +209,47 @@ CoreValidateRing(
 
     //
     // The first segment that is given up is the ring's first, and all before
-    // the ring goes with it.
+    // the ring goes with it.  Of a compact store it is where a view begins.
     //
+
+    if (Header->Mode == TRACE_MODE_COMPACT) {
+        return TRUE;
+    }
 
     if (Header->FirstPosition % Segment != 0 ||
         Header->FirstPosition == Segment) {
         CORE_BAD_FIELD(FirstPosition, "is not where a segment begins");
+        return FALSE;
+    }
+
+    return TRUE;
+}
+
+
+//
+// Checks what the header of a compact store says of its blocks, except for what
+// changes while it is written.
+// Result: the first field that is bad; untouched otherwise.
+// Returns TRUE if all are possible.
+//
+
+static
+BOOLEAN
+CoreValidateCompact(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PCORE_HEADER_RESULT Result
+    )
+{
+    if (Header->BlocksFileOffset < Header->RingFileOffset ||
+        Header->BlocksFileOffset > CORE_MAXIMUM_RING_SIZE ||
+        Header->BlocksFileOffset % CORE_MINIMUM_SEGMENT_SIZE != 0) {
+        CORE_BAD_FIELD(BlocksFileOffset, "is not where blocks can be");
+        return FALSE;
+    }
+
+    if (Header->BlocksCapacity > CORE_MAXIMUM_RING_SIZE ||
+        Header->BlocksCapacity % CORE_MINIMUM_SEGMENT_SIZE != 0) {
+        CORE_BAD_FIELD(BlocksCapacity, "is not a possible size");
         return FALSE;
     }
 
@@ -322,7 +357,9 @@ CoreValidateHeader(
         return FALSE;
     }
 
-    if (Header->MajorVersion > TRACE_FORMAT_MAJOR) {
+    if (Header->MajorVersion > TRACE_FORMAT_MAJOR_COMPACT ||
+        (Header->MajorVersion == TRACE_FORMAT_MAJOR_COMPACT &&
+         Header->Mode != TRACE_MODE_COMPACT)) {
         CoreSetHeaderResult(Result,
                             CoreHeaderNewerVersion,
                             (ULONG)offsetof(TRACE_STORE_HEADER, MajorVersion),
@@ -332,7 +369,7 @@ CoreValidateHeader(
         return FALSE;
     }
 
-    if (Header->MajorVersion != TRACE_FORMAT_MAJOR) {
+    if (Header->MajorVersion < TRACE_FORMAT_MAJOR) {
         CORE_BAD_FIELD(MajorVersion, "never existed");
         return FALSE;
     }
@@ -344,12 +381,14 @@ CoreValidateHeader(
         return FALSE;
     }
 
-    if (Header->Mode > TRACE_MODE_TREE) {
+    if (Header->Mode > TRACE_MODE_TREE &&
+        (Header->Mode != TRACE_MODE_COMPACT ||
+         Header->MajorVersion != TRACE_FORMAT_MAJOR_COMPACT)) {
         CORE_BAD_FIELD(Mode, "is not a known mode");
         return FALSE;
     }
 
-    if (Header->Mode == TRACE_MODE_RECORDS &&
+    if (Header->Mode != TRACE_MODE_TREE &&
         Header->RecordSize != TRACE_RECORD_SIZE) {
         CORE_BAD_FIELD(RecordSize, "is not 16");
         return FALSE;
@@ -392,6 +431,8 @@ CoreValidateHeader(
     }
 
     return CoreValidateRing(Header, Result) &&
+           (Header->Mode != TRACE_MODE_COMPACT ||
+            CoreValidateCompact(Header, Result)) &&
            CoreValidateTexts(Header, Result);
 }
 

@@ -21,6 +21,13 @@ Abstract:
 
 #define CORE_MAXIMUM_TRIES 10000
 
+//
+// No position or stream offset of a compact store is greater, and no sum of
+// two of them overflows.
+//
+
+#define CORE_MAXIMUM_STREAM 0x4000000000000000ULL
+
 
 _Use_decl_annotations_
 BOOLEAN
@@ -70,6 +77,74 @@ CoreReadFirstRecord(
 
 
 _Use_decl_annotations_
+VOID
+CoreReadBlocks(
+    PCTRACE_STORE_HEADER Header,
+    PCORE_BLOCKS Blocks
+    )
+{
+    Blocks->First = CoreReadFirstRecord(Header);
+    Blocks->End = RtlLoadAcquire64(&Header->BlocksEnd);
+    Blocks->Oldest = RtlLoadAcquire64(&Header->BlocksFirst);
+    Blocks->Tail = RtlLoadAcquire64(&Header->BlocksTail);
+    Blocks->FileOffset = RtlLoadAcquire64(&Header->BlocksFileOffset);
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+CoreAreBlocksGood(
+    PCTRACE_STORE_HEADER Header,
+    PCCORE_BLOCKS Blocks
+    )
+{
+    //
+    // The oldest is read after the end: it may have passed it meanwhile.
+    //
+
+    return Blocks->End <= CORE_MAXIMUM_STREAM &&
+           Blocks->Oldest <= CORE_MAXIMUM_STREAM &&
+           Blocks->FileOffset <= CORE_MAXIMUM_STREAM &&
+           Blocks->End % sizeof(ULONGLONG) == 0 &&
+           Blocks->Oldest % sizeof(ULONGLONG) == 0 &&
+           (Header->BlocksCapacity == 0
+                ? Blocks->Oldest <= Blocks->End
+                : Blocks->Oldest >= Blocks->End ||
+                      Blocks->End - Blocks->Oldest <=
+                          Header->BlocksCapacity);
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+CoreStreamToFileOffset(
+    PCTRACE_STORE_HEADER Header,
+    PCCORE_BLOCKS Blocks,
+    ULONGLONG StreamOffset,
+    PULONGLONG SizeInBytes
+    )
+{
+    ULONGLONG Offset = StreamOffset;
+
+    *SizeInBytes = CORE_MAXIMUM_STREAM;
+    if (StreamOffset >= Blocks->Tail) {
+        return Header->HeaderSize + (StreamOffset - Blocks->Tail);
+    }
+
+    if (Header->BlocksCapacity != 0) {
+        Offset %= Header->BlocksCapacity;
+        *SizeInBytes = Header->BlocksCapacity - Offset;
+    }
+
+    if (*SizeInBytes > Blocks->Tail - StreamOffset) {
+        *SizeInBytes = Blocks->Tail - StreamOffset;
+    }
+
+    return Blocks->FileOffset + Offset;
+}
+
+
+_Use_decl_annotations_
 ULONGLONG
 CorePositionToFileOffset(
     PCTRACE_STORE_HEADER Header,
@@ -97,6 +172,63 @@ CorePositionToFileOffset(
 }
 
 
+//
+// The same as CoreFindRecords of what is raw in a compact store.
+//
+
+static
+CORE_END_STATE
+CoreFindRawRecords(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ ULONGLONG EndOfRecords,
+    _In_ ULONGLONG FirstRecord,
+    _In_ ULONGLONG FileSize,
+    _Out_ PCORE_RANGE Range
+    )
+{
+    ULONGLONG RingEnd = Header->RingFileOffset + Header->RingSizeInBytes;
+    ULONGLONG Offset;
+    ULONGLONG Together;
+
+    if (EndOfRecords < Header->FirstPosition ||
+        EndOfRecords > CORE_MAXIMUM_STREAM ||
+        (FirstRecord - Header->HeaderSize) % TRACE_RECORD_SIZE != 0 ||
+        (FirstRecord == Header->HeaderSize
+             ? EndOfRecords > RingEnd
+             : EndOfRecords > FirstRecord &&
+                   EndOfRecords - FirstRecord > Header->RingSizeInBytes)) {
+        return CoreEndBad;
+    }
+
+    Range->Start = FirstRecord;
+    Range->End = EndOfRecords;
+    if (EndOfRecords <= FirstRecord) {
+        return CoreEndValid;
+    }
+
+    //
+    // There are two pieces at most.
+    //
+
+    Offset = CorePositionToFileOffset(Header, FirstRecord, &Together);
+    if (Together > EndOfRecords - FirstRecord) {
+        Together = EndOfRecords - FirstRecord;
+    }
+
+    if (FileSize >= Offset + Together) {
+        return CoreEndValid;
+    }
+
+    Range->End = FirstRecord;
+    if (FileSize > Offset) {
+        Range->End += (FileSize - Offset) / TRACE_RECORD_SIZE *
+                      TRACE_RECORD_SIZE;
+    }
+
+    return CoreEndBeyondFile;
+}
+
+
 _Use_decl_annotations_
 CORE_END_STATE
 CoreFindRecords(
@@ -118,6 +250,14 @@ CoreFindRecords(
     if (EndOfRecords < Header->HeaderSize ||
         (EndOfRecords - Header->HeaderSize) % TRACE_RECORD_SIZE != 0) {
         return CoreEndBad;
+    }
+
+    if (Header->Mode == TRACE_MODE_COMPACT) {
+        return CoreFindRawRecords(Header,
+                                  EndOfRecords,
+                                  FirstRecord,
+                                  FileSize,
+                                  Range);
     }
 
     if (Header->RingSizeInBytes == 0) {

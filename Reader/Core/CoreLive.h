@@ -49,6 +49,56 @@ CoreReadFirstRecord(
     );
 
 //
+// Where the blocks of a compact store are, as its writer last said.
+//
+
+typedef struct _CORE_BLOCKS {
+    ULONGLONG First;            // position: where raw records begin
+    ULONGLONG End;              // these three: stream offsets
+    ULONGLONG Oldest;
+    ULONGLONG Tail;
+    ULONGLONG FileOffset;       // of the stream
+} CORE_BLOCKS;
+typedef CORE_BLOCKS *PCORE_BLOCKS;
+typedef const CORE_BLOCKS *PCCORE_BLOCKS;
+
+//
+// Reads that from a header that its writer may be changing, in the order that
+// shows every record either raw or in a block.
+//
+
+VOID
+CoreReadBlocks(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PCORE_BLOCKS Blocks
+    );
+
+//
+// Whether it can be: blocks are in order, and are no more than there is room
+// for.
+// Header: a valid header.
+//
+
+BOOLEAN
+CoreAreBlocksGood(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ PCCORE_BLOCKS Blocks
+    );
+
+//
+// Where a stream offset is in the file.
+// SizeInBytes: how many bytes lie together from there on, not 0.
+//
+
+ULONGLONG
+CoreStreamToFileOffset(
+    _In_ PCTRACE_STORE_HEADER Header,
+    _In_ PCCORE_BLOCKS Blocks,
+    _In_ ULONGLONG StreamOffset,
+    _Out_ PULONGLONG SizeInBytes
+    );
+
+//
 // Where a position is in the file; SizeInBytes receives how much follows it
 // there without going around.
 // Header: a valid header.
@@ -83,6 +133,7 @@ typedef const CORE_RANGE *PCCORE_RANGE;
 // Decides which records there are.
 //
 // Of a ring whose file was cut, the newest ones that lie together are taken.
+// Of a compact store the records are meant that are raw, the oldest ones.
 //
 // Header: a valid header, copied before EndOfRecords was read.
 // EndOfRecords: what was published.

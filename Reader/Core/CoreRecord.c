@@ -100,6 +100,9 @@ CoreDescribeRecordState(
 
     case CoreRecordBadTime:
         return "earlier than the one before it";
+
+    case CoreRecordBadBlock:
+        return "in a damaged block";
     }
 
     return "unknown";

@@ -22,7 +22,8 @@ typedef enum _CORE_RECORD_STATE {
     CoreRecordMissing,          // Timestamp 0 before the end
     CoreRecordBadKind,
     CoreRecordBadSite,          // outside the module
-    CoreRecordBadTime           // earlier than the one before it
+    CoreRecordBadTime,          // earlier than the one before it
+    CoreRecordBadBlock          // in a block that is not good
 } CORE_RECORD_STATE;
 
 typedef struct _CORE_RECORD_CHECK {

@@ -224,7 +224,7 @@ SessionReadTimeRange(
     )
 {
     TRACE_RECORD Records[1];
-    ULONGLONG Position;
+    ULONGLONG Position = Store->StartOfRecords;
     ULONG NumberRead = 0;
     ULONG Try;
     NTSTATUS Status;
@@ -240,7 +240,7 @@ SessionReadTimeRange(
 
         Status = SessionReadRecords(Context,
                                     Store,
-                                    Store->StartOfRecords,
+                                    Position,
                                     Records,
                                     1,
                                     &NumberRead);
@@ -250,6 +250,14 @@ SessionReadTimeRange(
 
         if (NumberRead != 0) {
             break;
+        }
+
+        if (Position < Store->LostEnd) {
+            Position = Store->LostEnd;
+        }
+
+        if (Position < Store->StartOfRecords) {
+            Position = Store->StartOfRecords;
         }
     }
 
@@ -273,6 +281,11 @@ SessionReadTimeRange(
                                     Records,
                                     1,
                                     &NumberRead);
+        if (NT_SUCCESS(Status) && Store->LostEnd != 0) {
+            Position = Store->LostStart - TRACE_RECORD_SIZE;
+            continue;
+        }
+
         if (!NT_SUCCESS(Status) || NumberRead == 0) {
             return;
         }
@@ -825,7 +838,7 @@ SessionDropStores(
             Session->Stores[Kept] = Store;
             Kept += 1;
         } else {
-            Allocator->Free(Allocator->Context, Store->Header);
+            SessionRundownStore(Session->Context, Store);
             Allocator->Free(Allocator->Context, Store);
         }
     }
@@ -1379,8 +1392,7 @@ SessionCloseSession(
 
         PREADER_STORE Store = Session->Stores[Index];
 
-        SessionCloseStore(Context, Store);
-        Allocator->Free(Allocator->Context, Store->Header);
+        SessionRundownStore(Context, Store);
         Allocator->Free(Allocator->Context, Store);
     }
 

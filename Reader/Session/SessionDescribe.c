@@ -299,6 +299,16 @@ SessionDescribeStoreProblem(
             return;
         }
 
+        if (READER_IS_STORE_COMPACT(Store)) {
+            RtlWriteText(Writer,
+                         "the file ends at offset %llu, before %llu of its "
+                         "records",
+                         Store->FileSize,
+                         (Store->PublishedEnd - Store->EndOfRecords) /
+                             TRACE_RECORD_SIZE);
+            return;
+        }
+
         RtlWriteText(Writer,
                      "the file ends at offset %llu, %llu bytes before the "
                      "end of its records",
@@ -821,11 +831,6 @@ SessionQueryStoredBytes(
 {
     PCTRACE_STORE_HEADER Header = Store->Header;
 
-    *Bytes = Store->IsTree ? Store->FileSize : Store->EndOfRecords;
-    if (Header->RingSizeInBytes != 0 &&
-        *Bytes > Header->RingFileOffset + Header->RingSizeInBytes) {
-        *Bytes = Header->RingFileOffset + Header->RingSizeInBytes;
-    }
-
+    *Bytes = SessionCountStoredBytes(Store);
     *Lost = READER_EVENTS_LOST(Header) + Header->NumberOfEventsReentered;
 }

@@ -40,6 +40,7 @@ SessionInitializeIterator(
 
     Iterator->Context = Context;
     Iterator->Store = Store;
+    Iterator->Records = Iterator->Buffer;
     Iterator->BufferPosition = Store->StartOfRecords;
     CoreInitializeRecordCheck(&Iterator->Check, Store->Header);
     return STATUS_SUCCESS;
@@ -53,6 +54,7 @@ SessionRundownIterator(
     )
 {
     if (Iterator->Buffer != NULL) {
+        SessionGiveRecordsBack(Iterator->Store, Iterator);
         Iterator->Context->Allocator->Free(
             Iterator->Context->Allocator->Context,
             Iterator->Buffer);
@@ -88,7 +90,36 @@ SessionSeekIterator(
 
 
 //
-// Copies the next records out of the store. What its writer has overwritten
+// Passes over records that are in a bad block.
+//
+
+static
+VOID
+SessionPassLost(
+    _Inout_ PREADER_ITERATOR Iterator
+    )
+{
+    PREADER_STORE Store = Iterator->Store;
+    ULONGLONG End = Store->LostEnd;
+
+    if (End > Store->EndOfRecords) {
+        End = Store->EndOfRecords;
+    }
+
+    if (Iterator->NumberOfBadRecords == 0) {
+        Iterator->FirstBadOffset =
+            SessionLocateRecord(Store, Iterator->BufferPosition);
+        Iterator->FirstBadState = CoreRecordBadBlock;
+    }
+
+    Iterator->NumberOfBadRecords += (End - Iterator->BufferPosition) /
+                                    TRACE_RECORD_SIZE;
+    Iterator->BufferPosition = End;
+}
+
+
+//
+// Takes the next records out of the store. What its writer has overwritten
 // before it was read is counted and passed over.
 // Iterator: the iterator, its buffer used up.
 // Returns STATUS_SUCCESS, STATUS_END_OF_FILE or what failed.
@@ -112,18 +143,34 @@ SessionFillBuffer(
 
     for (;;) {
 
-        Status = SessionReadRecords(Iterator->Context,
-                                    Store,
-                                    Iterator->BufferPosition,
-                                    Iterator->Buffer,
-                                    READER_RECORDS_IN_BUFFER,
-                                    &Iterator->Count);
+        Status = SessionBorrowRecords(Iterator->Context,
+                                      Store,
+                                      Iterator->BufferPosition,
+                                      Iterator,
+                                      &Iterator->Records,
+                                      &Iterator->Count);
+        if (NT_SUCCESS(Status) && Iterator->Count == 0 &&
+            Store->LostEnd == 0) {
+            Iterator->Records = Iterator->Buffer;
+            Status = SessionReadRecords(Iterator->Context,
+                                        Store,
+                                        Iterator->BufferPosition,
+                                        Iterator->Buffer,
+                                        READER_RECORDS_IN_BUFFER,
+                                        &Iterator->Count);
+        }
+
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
 
         if (Iterator->Count != 0) {
             return STATUS_SUCCESS;
+        }
+
+        if (Store->LostEnd > Iterator->BufferPosition) {
+            SessionPassLost(Iterator);
+            continue;
         }
 
         //
@@ -158,7 +205,6 @@ SessionNextRecord(
     PCTRACE_RECORD Candidate;
     CORE_RECORD_STATE State;
     ULONGLONG Position;
-    ULONGLONG Together;
     NTSTATUS Status;
 
     Iterator->IsTailReserved = FALSE;
@@ -172,7 +218,7 @@ SessionNextRecord(
             }
         }
 
-        Candidate = &Iterator->Buffer[Iterator->Index];
+        Candidate = &Iterator->Records[Iterator->Index];
         Position = Iterator->BufferPosition +
                    (ULONGLONG)Iterator->Index * TRACE_RECORD_SIZE;
         State = CoreValidateRecord(&Iterator->Check,
@@ -205,9 +251,7 @@ SessionNextRecord(
 
         if (Iterator->NumberOfBadRecords == 0) {
             Iterator->FirstBadOffset =
-                CorePositionToFileOffset(Iterator->Store->Header,
-                                         Position,
-                                         &Together);
+                SessionLocateRecord(Iterator->Store, Position);
             Iterator->FirstBadState = State;
         }
 
@@ -225,7 +269,7 @@ SessionPeekRecords(
     )
 {
     *NumberOfRecords = Iterator->Count - Iterator->Index;
-    return &Iterator->Buffer[Iterator->Index];
+    return &Iterator->Records[Iterator->Index];
 }
 
 

@@ -20,10 +20,11 @@ typedef struct _READER_ITERATOR {
     PREADER_STORE Store;
     CORE_RECORD_CHECK Check;
     PTRACE_RECORD Buffer;
-    ULONG Index;                    // of the next record in the buffer
-    ULONG Count;                    // of records in the buffer
-    ULONGLONG BufferPosition;       // of the buffer's first
-    ULONGLONG EndAtFill;            // the end of records when it was filled
+    PCTRACE_RECORD Records;         // at hand: the buffer's, or the store's
+    ULONG Index;                    // of the next one at hand
+    ULONG Count;                    // of those at hand
+    ULONGLONG BufferPosition;       // of the first
+    ULONGLONG EndAtFill;            // the end of records when they came
     ULONGLONG NumberOvertaken;      // records overwritten before they were
                                     // read
     ULONGLONG NumberOfRecords;      // valid

@@ -17,11 +17,12 @@ Abstract:
     an error of the store, not of this program.
 
     Of a store in a pack, header and window are copies of what is in its
-    blocks; nothing else differs.
+    blocks; nothing else differs.  Of a compact store the records before the
+    raw ones come from its blocks (SessionBlocks.c).
 
 --*/
 
-#include "../Core/CoreTree.h"
+#include "SessionAccess.h"
 #include "SessionStore.h"
 
 #define READER_MAPPING_GRANULARITY 0x10000ULL
@@ -48,6 +49,13 @@ Abstract:
 #define READER_SECTION_TRIES 8
 
 //
+// Times that records of a compact store are tried for, which its writer moves
+// from the raw ones into blocks meanwhile.
+//
+
+#define READER_COMPACT_TRIES 100
+
+//
 // What of a header changes while a thread makes its tree.
 //
 
@@ -58,132 +66,6 @@ Abstract:
 
 C_ASSERT(READER_LIVE_TREE_OFFSET + READER_LIVE_TREE_SIZE ==
          FIELD_OFFSET(TRACE_STORE_HEADER, ModulePath));
-
-typedef enum _READER_ACCESS {
-    ReaderAccessBytes = 0,
-    ReaderAccessRecords,
-    ReaderAccessTail,
-    ReaderAccessFirst,
-    ReaderAccessNodes,
-    ReaderAccessFrames,
-    ReaderAccessEnd
-} READER_ACCESS;
-
-
-//
-// Reads from a view. This is a call of its own because a compiler may see no
-// exception in a plain access.
-// Destination: bytes, records, or the start or end of records.
-// Count: of bytes, records, nodes or frames.
-// Returns FALSE if the writer was not found at rest.
-//
-
-__declspec(noinline)
-static
-BOOLEAN
-SessionAccessView(
-    _In_ READER_ACCESS Access,
-    _In_ const VOID *Source,
-    _Out_ PVOID Destination,
-    _In_ ULONG Count
-    )
-{
-    switch (Access) {
-
-    case ReaderAccessBytes:
-        RtlCopyBytes(Destination, Source, Count);
-        return TRUE;
-
-    case ReaderAccessRecords:
-        CoreCopyRecords((PTRACE_RECORD)Destination,
-                        (PCTRACE_RECORD)Source,
-                        Count);
-        return TRUE;
-
-    case ReaderAccessTail:
-        CoreCopyTail((PTRACE_RECORD)Destination,
-                     (PCTRACE_RECORD)Source,
-                     Count);
-        return TRUE;
-
-    case ReaderAccessNodes:
-        CoreCopyWords((uint64_t *)Destination,
-                      (const uint64_t *)Source,
-                      Count,
-                      TRACE_NODE_SIZE / sizeof(uint64_t));
-        return TRUE;
-
-    case ReaderAccessFrames:
-        CoreCopyWords((uint64_t *)Destination,
-                      (const uint64_t *)Source,
-                      Count,
-                      TRACE_FRAME_SIZE / sizeof(uint64_t));
-        return TRUE;
-
-    case ReaderAccessFirst:
-        *(PULONGLONG)Destination =
-            CoreReadFirstRecord((PCTRACE_STORE_HEADER)Source);
-        return TRUE;
-
-    default:
-        return CoreReadEndOfRecords((PCTRACE_STORE_HEADER)Source,
-                                    (PULONGLONG)Destination);
-    }
-}
-
-
-//
-// Decides which exceptions are a page's.
-// Code: the exception code. (Wine reports a page past the end of a file that
-// was cut off as a misaligned access.)
-// Returns EXCEPTION_EXECUTE_HANDLER or EXCEPTION_CONTINUE_SEARCH.
-//
-
-static
-LONG
-SessionFilterException(
-    _In_ ULONG Code
-    )
-{
-    if (Code == (ULONG)STATUS_IN_PAGE_ERROR ||
-        Code == (ULONG)STATUS_ACCESS_VIOLATION ||
-        Code == (ULONG)STATUS_DATATYPE_MISALIGNMENT) {
-        return EXCEPTION_EXECUTE_HANDLER;
-    }
-
-    return EXCEPTION_CONTINUE_SEARCH;
-}
-
-
-//
-// Reads from a view, whatever state its pages are in.
-// As SessionAccessView.
-// STATUS_IN_PAGE_ERROR: the page cannot be had.
-// STATUS_RETRY: the writer was not found at rest.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-SessionAccessGuarded(
-    _In_ READER_ACCESS Access,
-    _In_ const VOID *Source,
-    _Out_ PVOID Destination,
-    _In_ ULONG Count
-    )
-{
-    NTSTATUS Status = STATUS_RETRY;
-
-    __try {
-        if (SessionAccessView(Access, Source, Destination, Count)) {
-            Status = STATUS_SUCCESS;
-        }
-    } __except (SessionFilterException(GetExceptionCode())) {
-        Status = STATUS_IN_PAGE_ERROR;
-    }
-
-    return Status;
-}
 
 
 //
@@ -462,18 +344,39 @@ SessionMapWindow(
 
 
 //
+// Where a position is in the file, of a record that is no block's.
+// SizeInBytes: how many bytes lie together from there on, at most.
+//
+
+static
+ULONGLONG
+SessionPlaceRecord(
+    _In_ PCREADER_STORE Store,
+    _In_ ULONGLONG Position,
+    _Out_ PULONGLONG SizeInBytes
+    )
+{
+    if (READER_IS_STORE_COMPACT(Store) && Store->Pack != NULL) {
+        *SizeInBytes = Store->EndOfRecords - Position;
+        return Position - Store->PackShift;
+    }
+
+    return CorePositionToFileOffset(Store->Header, Position, SizeInBytes);
+}
+
+
+//
 // Copies records out of the file, sliding the window to them.
 // Store: the store, open, with a valid header.
 // Position: of the first record; not beyond what the file has.
 // NumberOfRecords: the most to copy, not beyond what the file has.
-// NumberRead: how many were; none if the first of them was overwritten
-// meanwhile.
+// NumberRead: how many were.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
-SessionCopyOut(
+SessionCopyPlaced(
     _In_ PCREADER_CONTEXT Context,
     _Inout_ PREADER_STORE Store,
     _In_ READER_ACCESS Access,
@@ -485,14 +388,11 @@ SessionCopyOut(
 {
     ULONGLONG FileOffset;
     ULONGLONG Available;
-    ULONGLONG First;
     ULONG Size;
     NTSTATUS Status;
 
     *NumberRead = 0;
-    FileOffset = CorePositionToFileOffset(Store->Header,
-                                          Position,
-                                          &Available);
+    FileOffset = SessionPlaceRecord(Store, Position, &Available);
     if (Store->IsRead && Store->Pack == NULL &&
         Access == ReaderAccessRecords) {
 
@@ -543,34 +443,209 @@ SessionCopyOut(
         return SessionFailStore(Store, "read the records", Status);
     }
 
+    *NumberRead = (ULONG)Available;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// The same; none are read if the first of them was overwritten meanwhile.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionCopyOut(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ READER_ACCESS Access,
+    _In_ ULONGLONG Position,
+    _Out_writes_to_(NumberOfRecords, *NumberRead) PTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords,
+    _Out_ PULONG NumberRead
+    )
+{
+    ULONGLONG First;
+    NTSTATUS Status;
+
+    Status = SessionCopyPlaced(Context,
+                               Store,
+                               Access,
+                               Position,
+                               Records,
+                               NumberOfRecords,
+                               NumberRead);
+    if (Store->Header->RingSizeInBytes == 0 ||
+        (READER_IS_STORE_COMPACT(Store)
+             ? Store->Pack != NULL
+             : !NT_SUCCESS(Status))) {
+        return Status;
+    }
+
     //
     // What lies before the start now may have been overwritten while it was
-    // copied.
+    // copied.  If it is in a block now, it does not matter what became of the
+    // copy.
     //
 
-    if (Store->Header->RingSizeInBytes != 0) {
+    First = 0;
+    if (!NT_SUCCESS(SessionAccessGuarded(ReaderAccessFirst,
+                                         Store->HeaderView,
+                                         &First,
+                                         0))) {
+        *NumberRead = 0;
+        return SessionFailStore(Store,
+                                "read the start of the records",
+                                STATUS_IN_PAGE_ERROR);
+    }
 
-        Status = SessionAccessGuarded(ReaderAccessFirst,
-                                      Store->HeaderView,
-                                      &First,
-                                      0);
-        if (!NT_SUCCESS(Status)) {
-            return SessionFailStore(Store,
-                                    "read the start of the records",
-                                    Status);
+    if (First > Position) {
+
+        *NumberRead = 0;
+        if (READER_IS_STORE_COMPACT(Store)) {
+            Store->Status = STATUS_SUCCESS;
+            Store->FailedStep = NULL;
+        } else if (First > Store->StartOfRecords) {
+            Store->StartOfRecords = First;
         }
 
-        if (First > Position) {
-            if (First > Store->StartOfRecords) {
-                Store->StartOfRecords = First;
+        return STATUS_SUCCESS;
+    }
+
+    return Status;
+}
+
+
+//
+// Takes what its blocks say is the oldest record of a compact store.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionFindStart(
+    _Inout_ PREADER_STORE Store
+    )
+{
+    ULONGLONG Start;
+    NTSTATUS Status;
+
+    Status = SessionLocateOldestBlock(Store->Blocks, &Start);
+    if (!NT_SUCCESS(Status)) {
+        return SessionFailStore(Store, "read the blocks", Status);
+    }
+
+    if (Start > Store->StartOfRecords) {
+        Store->StartOfRecords = Start;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Decodes records of a compact store that are in a block.
+// Position: of the first, before the raw ones.
+// NumberRead: 0: see SessionReadRecords.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionTakeRecords(
+    _Inout_ PREADER_STORE Store,
+    _In_ READER_BLOCK_USE Use,
+    _In_ ULONGLONG Position,
+    _Outptr_result_buffer_maybenull_(*NumberRead) PCTRACE_RECORD *Records,
+    _Out_ PULONG NumberRead
+    )
+{
+    NTSTATUS Status;
+
+    Status = SessionTakeBlock(Store->Blocks,
+                              Use,
+                              Position,
+                              Records,
+                              NumberRead);
+    if (Status == STATUS_RETRY) {
+        return SessionFindStart(Store);
+    }
+
+    if (Status == STATUS_FILE_CORRUPT_ERROR &&
+        Store->Blocks->LostEnd > Position) {
+
+        Store->LostStart = Store->Blocks->LostStart;
+        Store->LostEnd = Store->Blocks->LostEnd;
+        Status = STATUS_SUCCESS;
+    }
+
+    return NT_SUCCESS(Status)
+               ? Status
+               : SessionFailStore(Store, "read the blocks", Status);
+}
+
+
+//
+// Copies records of a compact store, wherever they are.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionCopyCompact(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ ULONGLONG Position,
+    _Out_writes_to_(NumberOfRecords, *NumberRead) PTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords,
+    _Out_ PULONG NumberRead
+    )
+{
+    PCTRACE_RECORD Decoded;
+    ULONG Try;
+    NTSTATUS Status;
+
+    *NumberRead = 0;
+    for (Try = 0; Try < READER_COMPACT_TRIES; Try++) {
+
+        if (Position < Store->Blocks->Live.First) {
+
+            Status = SessionTakeRecords(Store,
+                                        ReaderBlockCopied,
+                                        Position,
+                                        &Decoded,
+                                        NumberRead);
+            if (NT_SUCCESS(Status) && *NumberRead != 0) {
+                if (*NumberRead > NumberOfRecords) {
+                    *NumberRead = NumberOfRecords;
+                }
+
+                RtlCopyBytes(Records,
+                             Decoded,
+                             (SIZE_T)*NumberRead * TRACE_RECORD_SIZE);
             }
 
-            return STATUS_SUCCESS;
+            return Status;
+        }
+
+        Status = SessionCopyOut(Context,
+                                Store,
+                                ReaderAccessRecords,
+                                Position,
+                                Records,
+                                NumberOfRecords,
+                                NumberRead);
+        if (!NT_SUCCESS(Status) || *NumberRead != 0) {
+            return Status;
+        }
+
+        Status = SessionUpdateBlocks(Store->Blocks);
+        if (!NT_SUCCESS(Status)) {
+            return SessionFailStore(Store, "read the header", Status);
         }
     }
 
-    *NumberRead = (ULONG)Available;
-    return STATUS_SUCCESS;
+    return SessionFailStore(Store, "read the records", STATUS_RETRY);
 }
 
 
@@ -593,6 +668,7 @@ SessionDropTail(
     ULONGLONG End = Store->EndOfRecords;
     ULONGLONG Start;
     ULONGLONG First = 0;
+    ULONGLONG Least = Store->StartOfRecords;
     ULONG Count;
     ULONG NumberRead;
     NTSTATUS Status;
@@ -600,12 +676,20 @@ SessionDropTail(
     RtlReadClocks(Context->Rtl, &Now);
     CoreInitializeTail(&Tail, Store->Header, Now.Tsc);
 
-    while (End > Store->StartOfRecords) {
+    //
+    // What is in a block of a compact store stays.
+    //
+
+    if (READER_IS_STORE_COMPACT(Store) && Store->Pack == NULL &&
+        Store->Blocks->Live.First > Least) {
+        Least = Store->Blocks->Live.First;
+    }
+
+    while (End > Least) {
 
         Count = READER_RECORDS_IN_TAIL;
-        if (Count > (End - Store->StartOfRecords) / TRACE_RECORD_SIZE) {
-            Count = (ULONG)((End - Store->StartOfRecords) /
-                            TRACE_RECORD_SIZE);
+        if (Count > (End - Least) / TRACE_RECORD_SIZE) {
+            Count = (ULONG)((End - Least) / TRACE_RECORD_SIZE);
         }
 
         //
@@ -815,6 +899,154 @@ SessionViewHeader(
 }
 
 
+//
+// Whether the newest records may still be taken back.
+//
+
+static
+BOOLEAN
+SessionHasTail(
+    _In_ PCREADER_STORE Store
+    )
+{
+    return Store->EndState == CoreEndValid &&
+           Store->Header->MinimumDuration != 0 &&
+           Store->Header->State == TRACE_STATE_OPEN &&
+           !Store->IsWriterGone;
+}
+
+
+//
+// Finds the records of a compact store in a pack: those that the file has, the
+// last ones before the end; of a ring of blocks those behind what is missing.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionRefreshPacked(
+    _Inout_ PREADER_STORE Store
+    )
+{
+    PCTRACE_STORE_HEADER Header = Store->Header;
+    ULONGLONG End = Store->PublishedEnd;
+    ULONGLONG Size = Store->FileSize;
+    ULONGLONG Start;
+
+    Store->StartOfRecords = Header->HeaderSize;
+    Store->EndOfRecords = Header->HeaderSize;
+    if (Size < Header->HeaderSize || End < Size ||
+        (Size - Header->HeaderSize) % TRACE_RECORD_SIZE != 0 ||
+        (End - Header->HeaderSize) % TRACE_RECORD_SIZE != 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Start = Header->HeaderSize;
+    if (Header->BlocksCapacity != 0) {
+        Start = BaseFindPackRun(Store->Pack, Store->PackFile, Start);
+        Start += (Header->HeaderSize - Start) % TRACE_RECORD_SIZE;
+    }
+
+    Store->EndState = CoreEndValid;
+    Store->PackShift = End - Size;
+    Store->StartOfRecords = Start + Store->PackShift;
+    Store->EndOfRecords = End;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Finds the records of a compact store: its blocks, and which records are raw.
+// Store: the store, open, with a valid header and its published end.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionRefreshCompact(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    PREADER_BLOCKS Blocks = Store->Blocks;
+    CORE_RANGE Range;
+    ULONG Try;
+    NTSTATUS Status;
+
+    if (Blocks == NULL) {
+        Blocks = (PREADER_BLOCKS)
+            Context->Allocator->Allocate(Context->Allocator->Context,
+                                         sizeof(*Blocks));
+        if (Blocks == NULL) {
+            return SessionFailStore(Store, "read the blocks", STATUS_NO_MEMORY);
+        }
+        RtlZeroBytes(Blocks, sizeof(*Blocks));
+        Store->Blocks = Blocks;
+    }
+
+    Blocks->Context = Context;
+    Blocks->File = Store->File;
+    Blocks->Header = Store->Header;
+    Blocks->Mapped = (PCTRACE_STORE_HEADER)Store->HeaderView;
+    for (Try = 0; Try < READER_COMPACT_TRIES; Try++) {
+
+        Store->EndState = CoreEndBad;
+        Store->StartOfRecords = Store->Header->HeaderSize;
+        Store->EndOfRecords = Store->Header->HeaderSize;
+        Status = SessionUpdateBlocks(Blocks);
+        if (Status == STATUS_FILE_CORRUPT_ERROR) {
+
+            //
+            // Another file may have come in its place.
+            //
+
+            SessionRundownBlocks(Blocks);
+            Status = SessionUpdateBlocks(Blocks);
+            if (Status == STATUS_FILE_CORRUPT_ERROR) {
+                return STATUS_SUCCESS;
+            }
+        }
+
+        //
+        // The file's size is taken after what is raw is known.
+        //
+
+        if (NT_SUCCESS(Status)) {
+            Status = SessionQueryStoreSize(Context, Store);
+        }
+
+        if (!NT_SUCCESS(Status)) {
+            return SessionFailStore(Store, "read the header", Status);
+        }
+
+        Store->EndState = CoreFindRecords(Store->Header,
+                                          Store->PublishedEnd,
+                                          Blocks->Live.First,
+                                          Store->FileSize,
+                                          &Range);
+        if (Store->EndState == CoreEndBad) {
+            return STATUS_SUCCESS;
+        }
+
+        Store->EndOfRecords = Range.End;
+        if (Store->EndState == CoreEndValid) {
+            break;
+        }
+
+        //
+        // Its writer may have encoded the last records, and cut the file off.
+        //
+
+        Status = SessionUpdateBlocks(Blocks);
+        if (!NT_SUCCESS(Status) || Blocks->Live.First == Range.Start) {
+            break;
+        }
+    }
+
+    return SessionFindStart(Store);
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 SessionRefreshStore(
@@ -874,6 +1106,17 @@ SessionRefreshStore(
         return SessionFailStore(Store, "read the end of the records", Status);
     }
 
+    if (READER_IS_STORE_COMPACT(Store)) {
+
+        Store->PublishedEnd = End;
+        Store->TailTimestamp = 0;
+        Status = Store->Pack != NULL ? SessionRefreshPacked(Store)
+                                     : SessionRefreshCompact(Context, Store);
+        return NT_SUCCESS(Status) && SessionHasTail(Store)
+                   ? SessionDropTail(Context, Store)
+                   : Status;
+    }
+
     Status = SessionAccessGuarded(ReaderAccessFirst,
                                   Store->HeaderView,
                                   &First,
@@ -904,14 +1147,8 @@ SessionRefreshStore(
     Store->StartOfRecords = Range.Start;
     Store->EndOfRecords = Range.End;
 
-    if (Store->EndState == CoreEndValid &&
-        Store->Header->MinimumDuration != 0 &&
-        Store->Header->State == TRACE_STATE_OPEN &&
-        !Store->IsWriterGone) {
-        return SessionDropTail(Context, Store);
-    }
-
-    return STATUS_SUCCESS;
+    return SessionHasTail(Store) ? SessionDropTail(Context, Store)
+                                 : STATUS_SUCCESS;
 }
 
 
@@ -973,6 +1210,7 @@ SessionCloseStore(
     PREADER_STORE Store
     )
 {
+    SessionRestBlocks(Store->Blocks);
     SessionDropHeaderView(Context, Store);
     SessionDropSection(Context, Store);
     Store->Pack = NULL;
@@ -997,6 +1235,7 @@ SessionReadRecords(
     ULONGLONG Available;
 
     *NumberRead = 0;
+    Store->LostEnd = 0;
     if (Position >= Store->EndOfRecords ||
         Position < Store->StartOfRecords) {
         return STATUS_SUCCESS;
@@ -1007,6 +1246,15 @@ SessionReadRecords(
         Available = NumberOfRecords;
     }
 
+    if (READER_IS_STORE_COMPACT(Store) && Store->Pack == NULL) {
+        return SessionCopyCompact(Context,
+                                  Store,
+                                  Position,
+                                  Records,
+                                  (ULONG)Available,
+                                  NumberRead);
+    }
+
     return SessionCopyOut(Context,
                           Store,
                           ReaderAccessRecords,
@@ -1014,6 +1262,143 @@ SessionReadRecords(
                           Records,
                           (ULONG)Available,
                           NumberRead);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+SessionBorrowRecords(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store,
+    ULONGLONG Position,
+    const VOID *Borrower,
+    PCTRACE_RECORD *Records,
+    PULONG NumberRead
+    )
+{
+    ULONGLONG Available;
+    NTSTATUS Status;
+
+    UNREFERENCED_PARAMETER(Context);
+
+    *Records = NULL;
+    *NumberRead = 0;
+    Store->LostEnd = 0;
+    if (Position >= Store->EndOfRecords ||
+        Position < Store->StartOfRecords ||
+        !READER_IS_STORE_COMPACT(Store) || Store->Pack != NULL ||
+        Position >= Store->Blocks->Live.First ||
+        (Store->Blocks->Borrower != NULL &&
+         Store->Blocks->Borrower != Borrower)) {
+        return STATUS_SUCCESS;
+    }
+
+    Store->Blocks->Borrower = Borrower;
+    Status = SessionTakeRecords(Store,
+                                ReaderBlockIterated,
+                                Position,
+                                Records,
+                                NumberRead);
+    Available = (Store->EndOfRecords - Position) / TRACE_RECORD_SIZE;
+    if (*NumberRead > Available) {
+        *NumberRead = (ULONG)Available;
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionGiveRecordsBack(
+    PREADER_STORE Store,
+    const VOID *Borrower
+    )
+{
+    if (Store->Blocks != NULL && Store->Blocks->Borrower == Borrower) {
+        Store->Blocks->Borrower = NULL;
+    }
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+SessionLocateRecord(
+    PCREADER_STORE Store,
+    ULONGLONG Position
+    )
+{
+    ULONGLONG Together;
+
+    if (READER_IS_STORE_COMPACT(Store) && Store->Blocks != NULL &&
+        Position < Store->Blocks->Live.First) {
+        return SessionLocateBlock(Store->Blocks, Position);
+    }
+
+    return SessionPlaceRecord(Store, Position, &Together);
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+SessionCountStoredBytes(
+    PCREADER_STORE Store
+    )
+{
+    PCTRACE_STORE_HEADER Header = Store->Header;
+    ULONGLONG End = Store->EndOfRecords;
+    ULONGLONG RingEnd = Header->RingFileOffset + Header->RingSizeInBytes;
+
+    if (Store->IsTree) {
+        return Store->FileSize;
+    }
+
+    if (READER_IS_STORE_COMPACT(Store)) {
+
+        //
+        // The end may be one that was known before the rest of it was read.
+        //
+
+        return Header->HeaderSize +
+               (Header->BlocksEnd > Header->BlocksFirst
+                    ? Header->BlocksEnd - Header->BlocksFirst
+                    : 0) +
+               SessionCountRawRecords(Store) * TRACE_RECORD_SIZE;
+    }
+
+    return Header->RingSizeInBytes != 0 && End > RingEnd ? RingEnd : End;
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+SessionCountRawRecords(
+    PCREADER_STORE Store
+    )
+{
+    ULONGLONG First = CoreReadFirstRecord(Store->Header);
+
+    return Store->EndOfRecords > First
+               ? (Store->EndOfRecords - First) / TRACE_RECORD_SIZE
+               : 0;
+}
+
+
+_Use_decl_annotations_
+VOID
+SessionRundownStore(
+    PCREADER_CONTEXT Context,
+    PREADER_STORE Store
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+
+    SessionCloseStore(Context, Store);
+    SessionRundownBlocks(Store->Blocks);
+    Allocator->Free(Allocator->Context, Store->Blocks);
+    Allocator->Free(Allocator->Context, Store->Header);
+    Store->Blocks = NULL;
+    Store->Header = NULL;
 }
 
 

@@ -19,6 +19,7 @@ Abstract:
 #include "../Core/CoreRecord.h"
 #include "../Base/BaseContext.h"
 #include "../Base/BasePack.h"
+#include "SessionBlocks.h"
 
 typedef struct _READER_STORE {
 
@@ -36,6 +37,10 @@ typedef struct _READER_STORE {
     ULONG PackFile;             // index
     READER_PACK_VIEW PackView;  // of a pack: what Window is of
     ULONGLONG SectionSize;
+    PREADER_BLOCKS Blocks;      // of a compact store that is no pack's, kept;
+                                // NULL: not yet
+    ULONGLONG PackShift;        // of a compact store in a pack: a position
+                                // less a file offset
     PVOID HeaderView;
     ULONG HeaderViewSize;
     PVOID Window;
@@ -55,6 +60,8 @@ typedef struct _READER_STORE {
     ULONGLONG StartOfRecords;   // position of the first that is there
     ULONGLONG EndOfRecords;     // position, as the file has them, of the
                                 // last that stays
+    ULONGLONG LostStart;        // these two: positions: where records are
+    ULONGLONG LostEnd;          // that were wanted and are in a bad block
     ULONGLONG TailTimestamp;    // records behind EndOfRecords that may yet
                                 // vanish are not earlier; 0: there are none
     ULONGLONG NumberOfNodes;    // of a tree, that the file has
@@ -128,8 +135,9 @@ SessionRefreshStore(
 
 //
 // Copies records out of an open store: as many as there are up to the end,
-// and at most as many as the window holds.  None are read, and StartOfRecords
-// is beyond Position, if its writer has overwritten the first of them.
+// and at most as many as the window holds, or as the block has.  None are read
+// if its writer has overwritten the first of them, and StartOfRecords is beyond
+// Position; or if they are in a block that is not good, and LostEnd is.
 //
 // NumberOfRecords: the most to copy.
 //
@@ -144,6 +152,67 @@ SessionReadRecords(
     _In_ ULONG NumberOfRecords,
     _Out_ PULONG NumberRead
     );
+
+//
+// Shows records of an open store that are decoded, without copying them: they
+// stay until the next call for the same Borrower, SessionGiveRecordsBack or
+// SessionCloseStore.  None if they are raw, or of a pack, or another has
+// borrowed some: then they are to be read.  Else as SessionReadRecords.
+//
+// Borrower: any address.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionBorrowRecords(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store,
+    _In_ ULONGLONG Position,
+    _In_ const VOID *Borrower,
+    _Outptr_result_buffer_maybenull_(*NumberRead) PCTRACE_RECORD *Records,
+    _Out_ PULONG NumberRead
+    );
+
+VOID
+SessionGiveRecordsBack(
+    _Inout_ PREADER_STORE Store,
+    _In_ const VOID *Borrower
+    );
+
+//
+// Where the file has the record of a position, or the block that it is in.
+//
+
+ULONGLONG
+SessionLocateRecord(
+    _In_ PCREADER_STORE Store,
+    _In_ ULONGLONG Position
+    );
+
+//
+// How many bytes the header, the records and the blocks take.
+//
+
+ULONGLONG
+SessionCountStoredBytes(
+    _In_ PCREADER_STORE Store
+    );
+
+//
+// How many records of a compact store are raw.
+//
+
+ULONGLONG
+SessionCountRawRecords(
+    _In_ PCREADER_STORE Store
+    );
+
+//
+// Whether a store that was looked at is compact.
+//
+
+#define READER_IS_STORE_COMPACT(Store)                                      \
+    ((Store)->Header->Mode == TRACE_MODE_COMPACT)
 
 //
 // Copies nodes or frames of a tree out of an open store; see CoreCopyWords.
@@ -176,6 +245,16 @@ SessionReadTree(
 
 VOID
 SessionCloseStore(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    );
+
+//
+// Closes a store, and frees what was found.
+//
+
+VOID
+SessionRundownStore(
     _In_ PCREADER_CONTEXT Context,
     _Inout_ PREADER_STORE Store
     );

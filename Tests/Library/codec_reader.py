@@ -222,7 +222,9 @@ def decode_records(header, tokens, operands):
     return data
 
 
-def decode(data):
+def read_header(data):
+    """The header, which does not contradict itself; contents are not looked
+    at."""
     require(len(data) >= HEADER_SIZE, 'the header is cut off')
     header = Header(*struct.unpack('<IBBHIIQQQQIIQ', data[:HEADER_SIZE]))
     require(header.magic == MAGIC, 'no block')
@@ -233,13 +235,23 @@ def decode(data):
             header.encoded_bytes <= header.raw_bytes and
             header.unused == header.unused2 == 0 and
             header.operand_bytes <= 15 * count, 'a field is wrong')
+    if header.method == STORED:
+        require(header.encoded_bytes == header.raw_bytes and
+                header.operand_bytes == 0, 'a field is wrong')
+    elif header.method == TOKENS:
+        require(header.encoded_bytes == count + header.operand_bytes + tail,
+                'a field is wrong')
+    return header
+
+
+def decode(data):
+    header = read_header(data)
+    count, tail = divmod(header.raw_bytes, 16)
     size = HEADER_SIZE + header.encoded_bytes
     require(len(data) >= size, 'the contents are cut off')
     contents = data[HEADER_SIZE:size]
     require(sum_of(data, contents) == header.sum, 'the sum is wrong')
     if header.method == STORED:
-        require(header.encoded_bytes == header.raw_bytes and
-                header.operand_bytes == 0, 'a field is wrong')
         check_times(header, contents, count)
         return header, contents, size
     source = Bytes(contents)

@@ -22,6 +22,9 @@ import os
 import struct
 import sys
 
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
+import codec_reader                                          # noqa: E402
+
 ENTER, EXIT, ENTER_FUNCTION, EXIT_FUNCTION, GONE = 1, 2, 3, 4, 5
 TSC, THREAD, NONE = 0, 1, 2         # Clock
 FREEZE = 64
@@ -52,7 +55,14 @@ FIELDS = {
     'NumberOfEventsTooDeep': (0x190, 'Q'), 'NumberOfWaits': (0x198, 'Q'),
     'WaitTicks': (0x1A0, 'Q'),
     'ProbeInner': (0x1A8, 'I'), 'ProbeTotal': (0x1AC, 'I'),
+    'Mode': (0x1B0, 'I'),
 }
+BLOCKS = {  # section 21, of a compact store
+    'BlocksFileOffset': (0x1C8, 'Q'), 'BlocksEnd': (0x1D0, 'Q'),
+    'BlocksTail': (0x1D8, 'Q'), 'BlocksFirst': (0x1E8, 'Q'),
+    'NumberOfBlocksInline': (0x1F4, 'I'), 'BlocksCapacity': (0x1F8, 'Q'),
+}
+COMPACT = 2                         # Mode, and its MajorVersion
 TIMES = {  # since minor version 5; before that, the end of PdbPath
     'OpenUserTime': (0xF20, 'Q'), 'OpenKernelTime': (0xF28, 'Q'),
     'EndUserTime': (0xF30, 'Q'), 'EndKernelTime': (0xF38, 'Q'),
@@ -120,8 +130,9 @@ class Store:
         self.first_bad_offset = None
 
     def _validate(self):
-        """Section 8: the header."""
-        if self.MajorVersion != 1:
+        """Sections 8 and 21: the header."""
+        self.is_compact = self.MajorVersion == self.Mode == COMPACT
+        if self.MajorVersion != 1 and not self.is_compact:
             raise FormatError('unknown major version %d' % self.MajorVersion)
         stack = self.StackBase - self.StackLimit
         rules = [
@@ -136,16 +147,19 @@ class Store:
             ('Clock', self.Clock <= NONE),
         ]
         segment, ring = self.RingFileOffset, self.RingSizeInBytes
-        if ring:
+        if ring or self.is_compact:
             is_power = self.HeaderSize <= 1 << 16 <= segment <= 1 << 62 and (
                 segment & (segment - 1) == 0)
             rules += [
                 ('RingFileOffset', is_power),
                 ('RingSizeInBytes', is_power and ring <= 1 << 62 and
-                 ring % segment == 0 and ring >= 3 * segment),
-                ('FirstPosition', is_power and
-                 self.FirstPosition % segment == 0 and
-                 self.FirstPosition != segment)]
+                 ring % segment == 0 and ring >= 3 * segment)]
+            if self.is_compact:
+                rules += self._blocks_rules()
+            else:
+                rules.append(('FirstPosition', is_power and
+                              self.FirstPosition % segment == 0 and
+                              self.FirstPosition != segment))
         for name, (length, _, room) in TEXTS.items():
             used, full = self._get(length, '2I', whole=True)
             if name == 'PdbPath' and self.MinorVersion < 5:
@@ -154,6 +168,20 @@ class Store:
         for name, holds in rules:
             if not holds:
                 raise FormatError('damaged: ' + name)
+
+    def _blocks_rules(self):
+        """Section 21: what is different for a compact store."""
+        for name, (offset, code) in BLOCKS.items():
+            setattr(self, name, self._get(offset, code))
+        first, end = self.BlocksFirst, self.BlocksEnd
+        return [
+            ('BlocksFileOffset', self.BlocksFileOffset % 65536 == 0 and
+             self.RingFileOffset <= self.BlocksFileOffset <= 1 << 62),
+            ('BlocksCapacity', self.BlocksCapacity % 65536 == 0 and
+             self.BlocksCapacity <= 1 << 62),
+            ('BlocksEnd', first <= end <= 1 << 62 and first % 8 == 0 and
+             end % 8 == 0 and (not self.BlocksCapacity or
+                               end - first <= self.BlocksCapacity))]
 
     def _get(self, offset, code, whole=False):
         """A field; one of a writer that runs is read at once, which struct
@@ -193,11 +221,16 @@ class Store:
             room = self.RingFileOffset + self.RingSizeInBytes
             if first == low:
                 is_bad = end > room
+            elif self.is_compact:
+                is_bad = end > first and end - first > self.RingSizeInBytes
             else:
                 is_bad = end - first > self.RingSizeInBytes
             if is_bad or end < self.FirstPosition:
                 raise FormatError('damaged: end of the ring at %d' % end)
         self.start, self.end = first, end
+        if self.is_compact:
+            self._find_blocks(first, size)
+            return
         self.is_cut = size < min(end, room)
         if not self.is_cut:
             return
@@ -210,6 +243,79 @@ class Store:
             if size < last + 16:
                 self.end = lap + max(size - self.RingFileOffset, 0) // 16 * 16
             self.start = min(max(first, lap), self.end)
+
+    def _read_stream(self, offset, size):
+        """Section 21: bytes of the stream of blocks; fewer if it was cut."""
+        found = b''
+        while len(found) < size:
+            at = offset + len(found)
+            left = size - len(found)
+            if at >= self.BlocksTail:
+                place = self.HeaderSize + at - self.BlocksTail
+            else:
+                left = min(left, self.BlocksTail - at)
+                if self.BlocksCapacity:
+                    at %= self.BlocksCapacity
+                    left = min(left, self.BlocksCapacity - at)
+                place = self.BlocksFileOffset + at
+            piece = self.map[place:place + left]
+            found += piece
+            if len(piece) < left:
+                break
+        return found
+
+    def _find_blocks(self, first, size):
+        """The blocks up to the first raw record: self.blocks has (position,
+        stream offset, bytes of records, size of the block), and is_cut says
+        whether raw records are missing."""
+        self.first, self.blocks, self.broken_at = first, [], None
+        offset = self.BlocksFirst
+        position = self.HeaderSize
+        while position < first and offset < self.BlocksEnd:
+            data = self._read_stream(offset, 64)
+            try:
+                header = codec_reader.read_header(data)
+            except codec_reader.FormatError:
+                break
+            if not self.blocks and offset:
+                position = header.position
+            if (header.position != position or not header.raw_bytes or
+                    header.raw_bytes % 16 or
+                    (position - self.HeaderSize) % 16 or
+                    position < self.HeaderSize or
+                    position + header.raw_bytes > first):
+                break
+            used = (64 + header.encoded_bytes + 7) // 8 * 8
+            self.blocks.append((position, offset, header.raw_bytes, used))
+            position += header.raw_bytes
+            offset += used
+        self.broken_at = position if position < first else None
+        self.start = self.blocks[0][0] if self.blocks else position
+        self.is_cut = False
+        raw, end = first, self.end
+        while raw < end:
+            at = self.offset(raw)
+            left = min(end - raw, self.RingFileOffset + self.RingSizeInBytes -
+                       at)
+            if size < at + left:
+                self.is_cut = True
+                self.end = raw + max(size - at, 0) // 16 * 16
+                break
+            raw += left
+
+    def _block_pieces(self):
+        """Yields (position, records) of the blocks; None for what is lost."""
+        for position, offset, raw, used in self.blocks:
+            try:
+                header, body, _ = codec_reader.decode(
+                    self._read_stream(offset, used))
+                if (header.position, header.raw_bytes) != (position, raw):
+                    body = None
+            except codec_reader.FormatError:
+                body = None
+            yield position, raw, body
+        if self.broken_at is not None:
+            yield self.broken_at, self.first - self.broken_at, None
 
     def offset(self, position):
         """Section 5, positions: where in the file that is."""
@@ -244,6 +350,13 @@ class Store:
         """
         position = self.start
         end = position + 16 * self.number_of_slots
+        if self.is_compact:
+            for position, size, body in self._block_pieces():
+                if body is None:
+                    self.bad['block'] += size // 16
+                else:
+                    yield position, body
+            position = max(self.first, self.start)
         if not self.RingSizeInBytes:
             with memoryview(self.map) as view, view[position:end] as body:
                 yield position, body
@@ -254,6 +367,8 @@ class Store:
                        self.RingFileOffset + self.RingSizeInBytes - at)
             body = self.map[at:at + size]
             first = self._first()
+            if first > position and self.is_compact:
+                raise FormatError('its writer went on: read it again')
             if first > position:
                 first = min(first, end)
                 self.number_of_overtaken += (first - position) // 16
