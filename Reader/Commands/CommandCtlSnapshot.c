@@ -99,6 +99,7 @@ CommandCtlCopyRange(
 
 typedef struct _READER_CTL_COPY {
     PCREADER_CONTEXT Context;
+    PREADER_STORE Store;
     HANDLE Target;
     ULONGLONG Position;             // of the next records
     ULONGLONG FileOffset;           // in the copy
@@ -123,7 +124,8 @@ CommandCtlTakeRecords(
     // A ring was faster: what was copied is older than what it lost.
     //
 
-    if (Position != Copy->Position) {
+    if (Position != Copy->Position &&
+        Copy->Store->StartOfRecords >= Position) {
         Copy->FileOffset = TRACE_HEADER_SIZE;
         Copy->End = TRACE_HEADER_SIZE;
     }
@@ -174,6 +176,7 @@ CommandCtlCopyRecords(
     )
 {
     READER_CTL_COPY Copy = { Ctl->Context,
+                             Store,
                              Target,
                              Store->StartOfRecords,
                              TRACE_HEADER_SIZE,

@@ -18,6 +18,8 @@ Abstract:
 #include "../Base/BasePackWrite.h"
 #include "../Session/SessionCopy.h"
 #include "../Session/SessionName.h"
+#include "../Session/SessionPack.h"
+#include "../Session/SessionRebuild.h"
 #include "../Session/SessionSource.h"
 #include "../Session/SessionStoreOpen.h"
 #include "../Session/SessionTarget.h"
@@ -241,78 +243,8 @@ CommandPackFile(
 
 
 //
-// A store whose records are being copied.
-//
-
-typedef struct _READER_PACKED_RECORDS {
-    PREADER_PACKING Pack;
-    PCTRACE_STORE_HEADER Header;
-    ULONGLONG Position;             // of the next records
-    ULONGLONG NumberOvertaken;      // of a ring, overwritten before they could
-                                    // be copied
-} READER_PACKED_RECORDS;
-typedef READER_PACKED_RECORDS *PREADER_PACKED_RECORDS;
-
-
-//
-// Gives records to the entry, at the place that they have in their file: a
-// READER_RECORDS_ROUTINE.
-//
-
-static
-NTSTATUS
-CommandPackRecords(
-    _In_ PVOID Target,
-    _In_ ULONGLONG Position,
-    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
-    _In_ ULONG NumberOfRecords
-    )
-{
-    PREADER_PACKED_RECORDS Copy = (PREADER_PACKED_RECORDS)Target;
-    ULONGLONG Available;
-
-    Copy->NumberOvertaken += (Position - Copy->Position) / TRACE_RECORD_SIZE;
-    Copy->Position = Position + (ULONGLONG)NumberOfRecords * TRACE_RECORD_SIZE;
-    return BaseWritePackFile(
-        Copy->Pack->Writer,
-        CorePositionToFileOffset(Copy->Header, Position, &Available),
-        Records,
-        NumberOfRecords * TRACE_RECORD_SIZE);
-}
-
-
-//
-// Makes a header publish the records that were copied. One that does so
-// already stays as it is.
-// Header: a copy of the store's.
-// First: where a ring's records begin; 0: where they always did.
-// End: where they end.
-//
-
-static
-VOID
-CommandSettleHeader(
-    _Inout_ PTRACE_STORE_HEADER Header,
-    _In_ ULONGLONG First,
-    _In_ ULONGLONG End
-    )
-{
-    if ((Header->Generation & 1) != 0) {
-        Header->ViewFileOffset = End;
-    } else {
-        Header->Cursor = End - Header->CursorToFileOffset;
-    }
-
-    if (Header->RingSizeInBytes != 0) {
-        Header->FirstPosition = First;
-    }
-}
-
-
-//
 // Packs a store that is open: its header and its records, as they are at this
 // moment.
-// Store: the store, open, its end valid.
 //
 
 _Must_inspect_result_
@@ -323,123 +255,30 @@ CommandPackStore(
     _Inout_ PREADER_STORE Store
     )
 {
-    TRACE_STORE_HEADER *Header;
-    ULONGLONG End = Store->EndOfRecords;
-    ULONGLONG First;
-    ULONGLONG RingEnd = Store->Header->RingFileOffset +
-                        Store->Header->RingSizeInBytes;
-    ULONGLONG Size = End;
-    READER_PACKED_RECORDS Copy = { Pack,
-                                 Store->Header,
-                                 Store->StartOfRecords,
-                                 0 };
+    READER_PACKED_STORE Copy;
     NTSTATUS WriteStatus;
     NTSTATUS Status;
 
-    if (Store->Header->RingSizeInBytes != 0 && RingEnd < End) {
-        Size = RingEnd;
-    }
-
-    Header = (TRACE_STORE_HEADER *)
-        Pack->Context->Allocator->Allocate(
-            Pack->Context->Allocator->Context,
-            sizeof(TRACE_STORE_HEADER));
-    if (Header == NULL) {
-        return CommandFailPack(Pack, "write the pack", STATUS_NO_MEMORY);
-    }
-
-    RtlCopyBytes(Header, Store->Header, sizeof(*Header));
     Status = CommandBeginPackEntry(Pack,
                                    Store->Name.Buffer,
                                    Store->Name.Length / sizeof(WCHAR),
-                                   Size);
-    if (!NT_SUCCESS(Status)) {
-        goto End;
-    }
-
-    //
-    // What a ring has is known when all of it is copied: its header comes last.
-    //
-
-    if (Header->RingSizeInBytes == 0) {
-        CommandSettleHeader(Header, 0, End);
-        Status = CommandFailPack(Pack,
-                                 "write the pack",
-                                 BaseWritePackFile(Pack->Writer,
-                                                   0,
-                                                   Header,
-                                                   sizeof(*Header)));
-    }
-
+                                   SessionBeginPackedStore(Pack->Context,
+                                                           Pack->Writer,
+                                                           Store,
+                                                           &Copy));
     if (NT_SUCCESS(Status)) {
-        Status = CommandPackPart(Pack,
-                                 Store->File,
-                                 sizeof(*Header),
-                                 Header->HeaderSize);
-    }
-
-    if (NT_SUCCESS(Status)) {
-        Status = CommandFailPack(Pack,
-                                 "write the pack",
-                                 BaseEndPackBlock(Pack->Writer));
-    }
-
-    if (NT_SUCCESS(Status)) {
-        Status = SessionCopyRecords(Pack->Context,
-                                    Store,
-                                    Pack->Buffer,
-                                    READER_PACKING_BUFFER,
-                                    CommandPackRecords,
-                                    &Copy,
-                                    &WriteStatus);
+        Status = SessionPackStore(&Copy,
+                                  Pack->Buffer,
+                                  READER_PACKING_BUFFER,
+                                  &WriteStatus);
         Status = CommandFailCopy(Pack, Status, WriteStatus);
-    }
-
-    if (NT_SUCCESS(Status) && Header->RingSizeInBytes != 0) {
-
-        //
-        // If its writer has passed the end there was, nothing is left.
-        //
-
-        First = Store->StartOfRecords > Header->HeaderSize
-                    ? Store->StartOfRecords
-                    : 0;
-        if (First > End) {
-            First = 0;
-            End = Header->HeaderSize;
-        }
-
-        CommandSettleHeader(Header, First, End);
-        Status = CommandFailPack(Pack,
-                                 "write the pack",
-                                 BaseWritePackFile(Pack->Writer,
-                                                   0,
-                                                   Header,
-                                                   sizeof(*Header)));
-    }
-
-    if (NT_SUCCESS(Status)) {
-        Status = CommandFailPack(Pack,
-                                 "write the pack",
-                                 BaseEndPackFile(Pack->Writer));
     }
 
     if (NT_SUCCESS(Status)) {
         Pack->NumberOvertaken += Copy.NumberOvertaken;
-        if (Copy.Position < Store->EndOfRecords &&
-            Copy.Position < Store->StartOfRecords) {
-            Pack->NumberOvertaken += (Store->StartOfRecords - Copy.Position) /
-                                     TRACE_RECORD_SIZE;
-        }
-
-        if (Store->StartOfRecords < End) {
-            Pack->NumberOfRecords += (End - Store->StartOfRecords) /
-                                     TRACE_RECORD_SIZE;
-        }
+        Pack->NumberOfRecords += Copy.NumberOfRecords;
     }
 
-End:
-    Pack->Context->Allocator->Free(Pack->Context->Allocator->Context, Header);
     return Status;
 }
 
@@ -471,7 +310,9 @@ CommandPackStores(
         if (NT_SUCCESS(Status) &&
             !Store->IsTree &&
             Store->HeaderResult.State == CoreHeaderValid &&
-            Store->EndState == CoreEndValid) {
+            (Store->EndState == CoreEndValid ||
+             (Store->EndState == CoreEndBeyondFile &&
+              READER_IS_STORE_COMPACT(Store)))) {
             Status = CommandPackStore(Pack, Store);
         } else {
             Status = CommandPackFile(Pack, &Store->Name);
@@ -1100,7 +941,7 @@ CommandFailUnpack(
 
 
 //
-// Copies a file out of the pack.
+// Copies a file out of the pack.  Compact stores have their blocks encoded.
 // File: its index.
 //
 
@@ -1117,8 +958,21 @@ CommandUnpackBytes(
     READER_PACK_VIEW View;
     ULONGLONG Offset = 0;
     ULONG ReadInBytes;
-    NTSTATUS Status = STATUS_SUCCESS;
+    PCSZ Step;
+    NTSTATUS Status;
 
+    Status = SessionRebuildStore(Unpack->Context,
+                                 Unpack->Pack,
+                                 File,
+                                 Handle,
+                                 &Offset,
+                                 &Step);
+    if (Status != STATUS_NOT_SUPPORTED) {
+        Unpack->SizeInBytes += Offset;
+        return CommandFailUnpack(Unpack, Step, Status);
+    }
+
+    Status = STATUS_SUCCESS;
     RtlZeroBytes(&View, sizeof(View));
     while (NT_SUCCESS(Status) && Offset < SizeInBytes) {
 

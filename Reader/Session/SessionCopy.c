@@ -209,6 +209,12 @@ SessionCopyRecords(
         }
 
         if (NumberRead == 0) {
+
+            if (Store->LostEnd > Position) {
+                Position = Store->LostEnd;
+                continue;
+            }
+
             if (Store->StartOfRecords <= Position) {
                 return STATUS_END_OF_FILE;
             }
@@ -249,4 +255,14 @@ SessionStraightenHeader(
     Header->FirstPosition = 0;
     Header->RingFileOffset = 0;
     Header->RingSizeInBytes = 0;
+    if (Header->Mode == TRACE_MODE_COMPACT) {
+        Header->Mode = TRACE_MODE_RECORDS;
+        Header->MajorVersion = TRACE_FORMAT_MAJOR;
+        Header->BlocksFileOffset = 0;
+        Header->BlocksEnd = 0;
+        Header->BlocksTail = 0;
+        Header->BlocksFirst = 0;
+        Header->NumberOfBlocksInline = 0;
+        Header->BlocksCapacity = 0;
+    }
 }

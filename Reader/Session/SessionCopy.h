@@ -114,7 +114,8 @@ SessionCopyToFile(
 
 //
 // Takes records of a store.  Position is that of the first of them; it may be
-// anywhere behind the last ones, where a ring was faster.
+// anywhere behind the last ones, where a ring was faster: then they begin there
+// now.  Else a block is not good that is in between.
 //
 
 typedef
@@ -148,7 +149,7 @@ SessionCopyRecords(
 
 //
 // Has the header of a copy say that its records lie one behind the other,
-// directly behind it, and that nobody writes any more.
+// directly behind it, and that nobody writes any more.  It is not compact.
 // End: where the records end, in the file.
 //
 

@@ -1152,6 +1152,41 @@ SessionRefreshStore(
 }
 
 
+//
+// Reads the header of a store, whose file or place in a pack is known.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionBeginStore(
+    _In_ PCREADER_CONTEXT Context,
+    _Inout_ PREADER_STORE Store
+    )
+{
+    NTSTATUS Status;
+
+    Store->Status = STATUS_SUCCESS;
+    Store->FailedStep = NULL;
+    if (Store->Header == NULL) {
+        Store->Header = (PTRACE_STORE_HEADER)
+            Context->Allocator->Allocate(Context->Allocator->Context,
+                                         sizeof(TRACE_STORE_HEADER));
+    }
+
+    Status = Store->Header != NULL
+                 ? SessionRefreshStore(Context, Store)
+                 : SessionFailStore(Store,
+                                    "allocate the header",
+                                    STATUS_NO_MEMORY);
+    if (!NT_SUCCESS(Status)) {
+        SessionCloseStore(Context, Store);
+    }
+
+    return Status;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 SessionOpenStore(
@@ -1161,45 +1196,40 @@ SessionOpenStore(
     PREADER_STORE Store
     )
 {
+    ULONG File;
     NTSTATUS Status;
 
-    Store->Status = STATUS_SUCCESS;
-    Store->FailedStep = NULL;
-
-    if (Store->Header == NULL) {
-        Store->Header = (PTRACE_STORE_HEADER)
-            Context->Allocator->Allocate(Context->Allocator->Context,
-                                         sizeof(TRACE_STORE_HEADER));
-        if (Store->Header == NULL) {
-            return SessionFailStore(Store,
-                                    "allocate the header",
-                                    STATUS_NO_MEMORY);
-        }
-    }
-
-    Status = STATUS_SUCCESS;
     if (Pack != NULL) {
-        Store->PackFile = BaseFindPackFile(Pack, NtPath);
-        if (Store->PackFile == READER_NONE) {
-            Status = STATUS_OBJECT_NAME_NOT_FOUND;
-        } else {
-            Store->Pack = Pack;
-        }
-    } else {
-        Status = RtlOpenFileForReading(Context->Rtl, NtPath, &Store->File);
+        File = BaseFindPackFile(Pack, NtPath);
+        return File == READER_NONE
+                   ? SessionFailStore(Store,
+                                      "open the store",
+                                      STATUS_OBJECT_NAME_NOT_FOUND)
+                   : SessionOpenPackedStore(Context, Pack, File, Store);
     }
 
+    Status = RtlOpenFileForReading(Context->Rtl, NtPath, &Store->File);
     if (!NT_SUCCESS(Status)) {
         Store->File = NULL;
         return SessionFailStore(Store, "open the store", Status);
     }
 
-    Status = SessionRefreshStore(Context, Store);
-    if (!NT_SUCCESS(Status)) {
-        SessionCloseStore(Context, Store);
-    }
+    return SessionBeginStore(Context, Store);
+}
 
-    return Status;
+
+_Use_decl_annotations_
+NTSTATUS
+SessionOpenPackedStore(
+    PCREADER_CONTEXT Context,
+    PREADER_PACK Pack,
+    ULONG File,
+    PREADER_STORE Store
+    )
+{
+    Store->Pack = Pack;
+    Store->PackFile = File;
+    return SessionBeginStore(Context, Store);
 }
 
 

@@ -121,6 +121,20 @@ SessionOpenStore(
     );
 
 //
+// The same of a file of a pack.
+// File: its index.
+//
+
+_Must_inspect_result_
+NTSTATUS
+SessionOpenPackedStore(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PREADER_PACK Pack,
+    _In_ ULONG File,
+    _Inout_ PREADER_STORE Store
+    );
+
+//
 // Reads the header of an open store again.
 // STATUS_SUCCESS: HeaderResult says whether the header is valid, EndState
 // whether the end is.

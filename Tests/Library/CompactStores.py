@@ -59,9 +59,8 @@ def padded(block):
 
 def put_stream(data, offset, stream):
     """Writes a part of the stream where the header says that it is."""
-    place, first = get(data, 'BlocksFileOffset'), get(data, 'BlocksFirst')
+    place = get(data, 'BlocksFileOffset')
     tail, capacity = get(data, 'BlocksTail'), get(data, 'BlocksCapacity')
-    del first
     while stream:
         size = len(stream)
         if offset >= tail:
@@ -79,6 +78,7 @@ def put_stream(data, offset, stream):
 
 
 def put_raw(data, position, body):
+    """Writes records where the raw ring has them."""
     ring = get(data, 'RingSizeInBytes')
     for index in range(0, len(body), 16):
         at = position + index
@@ -123,7 +123,7 @@ def make(source, first=None, view=SEGMENT, ring=RING, capacity=0, tail=False,
         oldest += 1
     put(data, BlocksFirst=stream_at[oldest], BlocksEnd=total)
     if tail:
-        room = SEGMENT + ring - HEADER
+        room = SEGMENT + ring - HEADER          # all that is before the stream
         put(data, BlocksTail=max(total - room, 0))
     elif stale:
         data += (stale * (ring // len(stale) + SEGMENT))[:ring + SEGMENT -
@@ -139,12 +139,6 @@ def make(source, first=None, view=SEGMENT, ring=RING, capacity=0, tail=False,
             total += len(block)
         put(data, BlocksEnd=total)
     return bytes(data)
-
-
-def start_of(data):
-    """The position of the oldest record of what make gave."""
-    store = trace_reader.Store.of(bytes(data))
-    return store.start
 
 
 def as_ring(source, start):
