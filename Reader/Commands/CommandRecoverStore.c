@@ -13,7 +13,8 @@ Abstract:
     SessionCopyRecords.  Here the header may be what is wrong, and there may be
     good records behind the end that it tells of: so everything in the file is
     read before it is decided how the store is written: as it is, or record by
-    record.
+    record.  So it is with the blocks of a compact store, which becomes one of
+    records if it is not sound.
 
 --*/
 
@@ -257,6 +258,61 @@ CommandTakeRecords(
 }
 
 //
+// Takes the records of a compact store that are in blocks.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandScanBlocks(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PREADER_BLOCKS Blocks = &Store->Blocks;
+    PCTRACE_RECORD Records;
+    ULONGLONG Position;
+    ULONG NumberOfRecords;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Status = SessionLocateOldestBlock(Blocks, &Position);
+    while (NT_SUCCESS(Status) && Position < Blocks->Live.First) {
+
+        Status = SessionTakeBlock(Blocks,
+                                  ReaderBlockCopied,
+                                  Position,
+                                  &Records,
+                                  &NumberOfRecords);
+        if (Status == STATUS_FILE_CORRUPT_ERROR &&
+            Blocks->LostEnd > Position) {
+
+            //
+            // Where raw records begin may not be known.
+            //
+
+            if (Store->IsStart || Blocks->LostEnd < Blocks->Live.First) {
+                Store->Bad += (Blocks->LostEnd - Position) /
+                              TRACE_RECORD_SIZE;
+            }
+
+            Position = Blocks->LostEnd;
+            Status = STATUS_SUCCESS;
+            continue;
+        }
+
+        for (Index = 0; NT_SUCCESS(Status) && Index < NumberOfRecords;
+             Index++) {
+            CommandTakeRecord(Recover, &Records[Index]);
+        }
+
+        Position += (ULONGLONG)NumberOfRecords * TRACE_RECORD_SIZE;
+    }
+
+    return Status;
+}
+
+//
 // Takes all records of a store, and then what may lie behind the end that it
 // published: the header of a store whose machine went down may be older than
 // its records.
@@ -285,6 +341,13 @@ CommandScanStore(
     Store->Records = 0;
     Store->Bad = 0;
     Store->Beyond = 0;
+
+    if (Store->Blocks.Context != NULL) {
+        Status = CommandScanBlocks(Recover);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
 
     for (Index = 0; Index < Store->NumberOfParts; Index++) {
         Status = CommandReadPart(Recover,
@@ -537,6 +600,14 @@ CommandFindSibling(
         Count = CommandCountFitting(Other->Header,
                                     (PCTRACE_RECORD)Recover->Input,
                                     NumberOfRecords);
+        //
+        // What a compact store begins with may be blocks.
+        //
+
+        if (Count == 0 && Other->Header->Mode == TRACE_MODE_COMPACT) {
+            Count = 1;
+        }
+
         if (Count > BestCount) {
             Best = Other;
             BestCount = Count;
@@ -715,7 +786,9 @@ CommandChooseHeader(
     }
 
     Header->Magic = TRACE_STORE_MAGIC;
-    Header->MajorVersion = TRACE_FORMAT_MAJOR;
+    Header->MajorVersion = Header->Mode == TRACE_MODE_COMPACT
+                               ? TRACE_FORMAT_MAJOR_COMPACT
+                               : TRACE_FORMAT_MAJOR;
     Header->MinorVersion = TRACE_FORMAT_MINOR;
     Header->HeaderSize = TRACE_HEADER_SIZE;
     Header->RecordSize = Header->Mode == TRACE_MODE_TREE ? TRACE_NODE_SIZE
@@ -809,6 +882,136 @@ CommandSeekLatest(
 }
 
 //
+// Looks for the blocks of a compact store whose own header is lost, by what the
+// file has behind the header that was rebuilt: blocks, the end of the stream if
+// the store was closed, or raw records.
+//
+
+static
+VOID
+CommandGuessBlocks(
+    _Inout_ PREADER_RECOVER Recover
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PTRACE_STORE_HEADER Header = Recover->Header;
+    ULONGLONG RingEnd = Header->RingFileOffset + Header->RingSizeInBytes;
+    ULONG ReadInBytes;
+    ULONG Index;
+    BOOLEAN IsEmpty = TRUE;
+
+    Header->BlocksFirst = 0;
+    Header->BlocksCapacity = 0;
+    Header->BlocksTail = TRACE_BLOCKS_NO_TAIL;
+    Header->BlocksEnd = 0;
+    if (Header->BlocksFileOffset < RingEnd) {
+        Header->BlocksFileOffset = RingEnd;
+    }
+
+    if (Store->FileSize > Header->BlocksFileOffset) {
+        Header->BlocksEnd = Store->FileSize - Header->BlocksFileOffset;
+    }
+
+    if (!NT_SUCCESS(RtlReadFile(Recover->Context->Rtl,
+                                Store->Source,
+                                Header->HeaderSize,
+                                Recover->Input,
+                                READER_RECOVER_SAMPLE * TRACE_RECORD_SIZE,
+                                &ReadInBytes))) {
+        ReadInBytes = 0;
+    }
+
+    for (Index = 0; IsEmpty && Index < ReadInBytes; Index++) {
+        IsEmpty = Recover->Input[Index] == 0;
+    }
+
+    if (ReadInBytes >= sizeof(ULONG) &&
+        *(const ULONG *)(const VOID *)Recover->Input == CODEC_MAGIC) {
+
+        Header->BlocksTail = 0;
+        Header->BlocksEnd = Store->FileSize - Header->HeaderSize;
+
+    } else if (!IsEmpty &&
+               CommandCountFitting(Header,
+                                   (PCTRACE_RECORD)Recover->Input,
+                                   ReadInBytes / TRACE_RECORD_SIZE) == 0) {
+
+        Header->BlocksTail = Header->BlocksEnd;
+        Header->BlocksEnd += Header->BlocksFileOffset - Header->HeaderSize;
+    }
+
+    Header->BlocksEnd -= Header->BlocksEnd % sizeof(ULONGLONG);
+}
+
+//
+// Prepares the reading of a compact store's blocks.
+// IsEndKnown: whether the header's end of the records is believed.
+//
+
+static
+VOID
+CommandPrepareBlocks(
+    _Inout_ PREADER_RECOVER Recover,
+    _In_ BOOLEAN IsEndKnown
+    )
+{
+    PREADER_RECOVER_STORE Store = &Recover->Store;
+    PTRACE_STORE_HEADER Header = Recover->Header;
+    PREADER_BLOCKS Blocks = &Store->Blocks;
+    CORE_BLOCKS Live;
+
+    CoreReadBlocks(Header, &Live);
+    Store->IsStart = IsEndKnown;
+    if (!IsEndKnown || !CoreAreBlocksGood(Header, &Live)) {
+
+        //
+        // Blocks are followed as far as there are any.
+        //
+
+        Store->IsStart = FALSE;
+        if (!CoreAreBlocksGood(Header, &Live) ||
+            RtlAreStringsEqual(Store->Header, "rebuilt")) {
+            CommandGuessBlocks(Recover);
+        }
+
+        Header->FirstPosition = CORE_MAXIMUM_STREAM;
+    }
+
+    Blocks->Context = Recover->Context;
+    Blocks->File = Store->Source;
+    Blocks->Header = Header;
+    Blocks->Mapped = Header;
+    CoreReadBlocks(Header, &Blocks->Live);
+}
+
+//
+// Where a compact store's file may end.
+//
+
+static
+ULONGLONG
+CommandEndOfStream(
+    _In_ PCTRACE_STORE_HEADER Header
+    )
+{
+    ULONGLONG End = Header->HeaderSize;
+    ULONGLONG Most = Header->BlocksEnd;
+
+    if (Header->BlocksEnd > Header->BlocksTail) {
+        End += Header->BlocksEnd - Header->BlocksTail;
+        Most = Header->BlocksTail;
+    }
+
+    if (Header->BlocksCapacity != 0 && Most > Header->BlocksCapacity) {
+        Most = Header->BlocksCapacity;
+    }
+
+    return Most != 0 && End < Header->BlocksFileOffset + Most
+               ? Header->BlocksFileOffset + Most
+               : End;
+}
+
+//
 // Finds the parts of a store that does not say where its records end: all of
 // the file; of a ring that has come around first what lies behind its latest
 // record.
@@ -827,12 +1030,25 @@ CommandFindAllParts(
     PREADER_RECOVER_STORE Store = &Recover->Store;
     PCTRACE_STORE_HEADER Header = Recover->Header;
     ULONGLONG Segment = Header->RingFileOffset;
+    ULONGLONG FileEnd = Store->FileSize;
     READER_RECOVER_LATEST Search;
     NTSTATUS Status;
 
     Store->IsEndKnown = FALSE;
-    if (Header->RingSizeInBytes == 0 || Store->FileSize <= Segment) {
-        CommandAddPart(Store, Header->HeaderSize, Store->FileSize);
+    if (Header->Mode == TRACE_MODE_COMPACT) {
+
+        CommandPrepareBlocks(Recover, FALSE);
+        if (Store->Blocks.Live.Tail < Store->Blocks.Live.End) {
+            return STATUS_SUCCESS;
+        }
+
+        if (FileEnd > Segment + Header->RingSizeInBytes) {
+            FileEnd = Segment + Header->RingSizeInBytes;
+        }
+    }
+
+    if (Header->RingSizeInBytes == 0 || FileEnd <= Segment) {
+        CommandAddPart(Store, Header->HeaderSize, FileEnd);
         return STATUS_SUCCESS;
     }
 
@@ -842,7 +1058,7 @@ CommandFindAllParts(
     Search.Latest = Segment;
     Status = CommandReadPart(Recover,
                              Segment,
-                             Store->FileSize,
+                             FileEnd,
                              CommandSeekLatest,
                              &Search);
     if (!NT_SUCCESS(Status)) {
@@ -850,7 +1066,7 @@ CommandFindAllParts(
     }
 
     if (Search.IsAround && Search.Latest != Segment) {
-        CommandAddPart(Store, Search.Latest, Store->FileSize);
+        CommandAddPart(Store, Search.Latest, FileEnd);
     } else {
         CommandAddPart(Store, Header->HeaderSize, Segment);
     }
@@ -914,6 +1130,11 @@ CommandFindParts(
 
     Store->IsSound = EndState == CoreEndValid &&
                      RtlAreStringsEqual(Store->Header, "whole");
+    if (Header->Mode == TRACE_MODE_COMPACT) {
+        CommandPrepareBlocks(Recover, TRUE);
+        Store->IsSound = Store->IsSound && Store->IsStart;
+    }
+
     for (Position = Range.Start; Position < Range.End;) {
 
         Offset = CorePositionToFileOffset(Header, Position, &Available);
@@ -1093,6 +1314,10 @@ CommandWriteStore(
         return CommandMakeCopy(Recover, 0);
     }
 
+    if (Store->Blocks.Context != NULL) {
+        End = CommandEndOfStream(Recover->Header);
+    }
+
     for (Index = 0; Index < Store->NumberOfParts; Index++) {
         if (Store->Parts[Index].End > End) {
             End = Store->Parts[Index].End;
@@ -1206,6 +1431,7 @@ CommandRecoverStore(
         }
     }
 
+    SessionRundownBlocks(&Store->Blocks);
     RtlClose(Rtl, Store->Source);
     Store->Source = NULL;
     if (Store->Beyond != 0) {

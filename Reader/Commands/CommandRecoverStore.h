@@ -54,6 +54,9 @@ typedef struct _READER_RECOVER_STORE {
     BOOLEAN IsSound;                // the header and the end are good
     BOOLEAN IsLost;                 // nothing can be made of it
     BOOLEAN IsForeign;              // it is of another process
+    BOOLEAN IsStart;                // of a compact store: the first position
+                                    // whose record is raw is known
+    READER_BLOCKS Blocks;           // of a compact store
     CORE_RECORD_CHECK Check;
     TRACE_RECORD Waiting[2];        // good by themselves, the time undecided
     ULONG NumberWaiting;

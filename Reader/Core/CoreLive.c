@@ -21,13 +21,6 @@ Abstract:
 
 #define CORE_MAXIMUM_TRIES 10000
 
-//
-// No position or stream offset of a compact store is greater, and no sum of
-// two of them overflows.
-//
-
-#define CORE_MAXIMUM_STREAM 0x4000000000000000ULL
-
 
 _Use_decl_annotations_
 BOOLEAN

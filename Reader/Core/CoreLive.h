@@ -49,6 +49,13 @@ CoreReadFirstRecord(
     );
 
 //
+// No position or stream offset of a compact store is greater, and no sum of
+// two of them overflows.
+//
+
+#define CORE_MAXIMUM_STREAM 0x4000000000000000ULL
+
+//
 // Where the blocks of a compact store are, as its writer last said.
 //
 

@@ -529,6 +529,7 @@ LLVMFuzzerTestOneInput(
     memset(&Context, 0, sizeof(Context));
     Context.Rtl = &Rtl;
     Context.Allocator = &Allocator.Allocator;
+    Context.Decoder = NULL;
 
     //
     // What is decoded is limited, and so are the views that are zeroed for it.

@@ -570,6 +570,7 @@ LLVMFuzzerTestOneInput(
     FuzzInitializeOutput(&FuzzErrors);
     Context.Rtl = &Rtl;
     Context.Allocator = &Allocator.Allocator;
+    Context.Decoder = NULL;
     Context.Output = &FuzzOutput.Writer;
     Context.Errors = &FuzzErrors.Writer;
     Context.NumberOfProcessors = 2;

@@ -264,32 +264,75 @@ class Store:
                 break
         return found
 
+    def _block_at(self, offset, least, most):
+        """(position, bytes of records, bytes in the stream) of the block whose
+        header is there, at a position that it may have; or None."""
+        data = self._read_stream(offset, 64)
+        try:
+            header = codec_reader.read_header(data)
+        except codec_reader.FormatError:
+            return None
+        position, raw = header.position, header.raw_bytes
+        used = (64 + header.encoded_bytes + 7) // 8 * 8
+        if (not least <= position <= most or not raw or raw % 16 or
+                (position - self.HeaderSize) % 16 or
+                position + raw > self.first or
+                offset + used > self.BlocksEnd):
+            return None
+        return position, raw, used
+
+    def _decode(self, offset, position, raw, used):
+        """The records of a block, or None if it is not good."""
+        try:
+            header, body, _ = codec_reader.decode(
+                self._read_stream(offset, used))
+        except codec_reader.FormatError:
+            return None
+        return body if (header.position, header.raw_bytes,
+                        (64 + header.encoded_bytes + 7) // 8 * 8) == (
+                            position, raw, used) else None
+
+    def _search(self, offset, least):
+        """Where the next good block is: (offset, position), or the end."""
+        stream = self._read_stream(offset, self.BlocksEnd - offset)
+        for at in range(0, len(stream) - 63, 8):
+            if stream[at:at + 4] == b'TRBK':
+                found = self._block_at(offset + at, least, self.first)
+                if found and self._decode(offset + at, *found) is not None:
+                    return offset + at, found[0]
+        return self.BlocksEnd, self.first
+
     def _find_blocks(self, first, size):
         """The blocks up to the first raw record: self.blocks has (position,
-        stream offset, bytes of records, size of the block), and is_cut says
-        whether raw records are missing."""
-        self.first, self.blocks, self.broken_at = first, [], None
-        offset = self.BlocksFirst
-        position = self.HeaderSize
-        while position < first and offset < self.BlocksEnd:
-            data = self._read_stream(offset, 64)
-            try:
-                header = codec_reader.read_header(data)
-            except codec_reader.FormatError:
-                break
-            if not self.blocks and offset:
-                position = header.position
-            if (header.position != position or not header.raw_bytes or
-                    header.raw_bytes % 16 or
-                    (position - self.HeaderSize) % 16 or
-                    position < self.HeaderSize or
-                    position + header.raw_bytes > first):
-                break
-            used = (64 + header.encoded_bytes + 7) // 8 * 8
-            self.blocks.append((position, offset, header.raw_bytes, used))
-            position += header.raw_bytes
-            offset += used
-        self.broken_at = position if position < first else None
+        stream offset, bytes of records, size of the block; 0: it is lost), and
+        is_cut says whether raw records are missing."""
+        self.first, self.blocks = first, []
+        offset, position = self.BlocksFirst, self.HeaderSize
+        if offset and position < first:
+            found = self._block_at(offset, position, first)
+            if found:
+                position = found[0]
+            else:  # one record stands for all that are lost
+                next_offset, next_position = self._search(offset, position)
+                position = max(next_position - 16, position)
+                if position < next_position:
+                    self.blocks.append((position, offset, 16, 0))
+                offset, position = next_offset, next_position
+        while position < first:
+            found = self._block_at(offset, position, position)
+            if found:
+                self.blocks.append((position, offset, *found[1:]))
+                position, offset = position + found[1], offset + found[2]
+                continue
+            start, least = offset, position
+            if self.blocks and self.blocks[-1][3]:
+                last = self.blocks[-1]
+                if self._decode(last[1], last[0], *last[2:]) is None:
+                    position, offset, _, _ = self.blocks.pop()
+                    start, least = offset, position + 16
+            start, least = self._search(start + 8, least)
+            self.blocks.append((position, offset, least - position, 0))
+            offset, position = start, least
         self.start = self.blocks[0][0] if self.blocks else position
         self.is_cut = False
         raw, end = first, self.end
@@ -304,18 +347,11 @@ class Store:
             raw += left
 
     def _block_pieces(self):
-        """Yields (position, records) of the blocks; None for what is lost."""
+        """Yields (position, bytes, records) of the blocks; None for what is
+        lost."""
         for position, offset, raw, used in self.blocks:
-            try:
-                header, body, _ = codec_reader.decode(
-                    self._read_stream(offset, used))
-                if (header.position, header.raw_bytes) != (position, raw):
-                    body = None
-            except codec_reader.FormatError:
-                body = None
+            body = self._decode(offset, position, raw, used) if used else None
             yield position, raw, body
-        if self.broken_at is not None:
-            yield self.broken_at, self.first - self.broken_at, None
 
     def offset(self, position):
         """Section 5, positions: where in the file that is."""
