@@ -124,7 +124,7 @@ SessionTakeBlock(
     _Inout_ PREADER_BLOCKS Blocks,
     _In_ READER_BLOCK_USE Use,
     _In_ ULONGLONG Position,
-    _Outptr_result_buffer_maybenull_(*NumberOfRecords) PCTRACE_RECORD *Records,
+    _Outptr_ PCTRACE_RECORD *Records,
     _Out_ PULONG NumberOfRecords
     );
 

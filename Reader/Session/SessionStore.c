@@ -556,7 +556,7 @@ SessionTakeRecords(
     _Inout_ PREADER_STORE Store,
     _In_ READER_BLOCK_USE Use,
     _In_ ULONGLONG Position,
-    _Outptr_result_buffer_maybenull_(*NumberRead) PCTRACE_RECORD *Records,
+    _Outptr_ PCTRACE_RECORD *Records,
     _Out_ PULONG NumberRead
     )
 {

@@ -183,7 +183,7 @@ SessionBorrowRecords(
     _Inout_ PREADER_STORE Store,
     _In_ ULONGLONG Position,
     _In_ const VOID *Borrower,
-    _Outptr_result_buffer_maybenull_(*NumberRead) PCTRACE_RECORD *Records,
+    _Outptr_ PCTRACE_RECORD *Records,
     _Out_ PULONG NumberRead
     );
 

@@ -215,6 +215,7 @@ FuzzChangeStore(
         offsetof(TRACE_STORE_HEADER, NumberOfNodes),
         offsetof(TRACE_STORE_HEADER, BaseAddress),
         offsetof(TRACE_STORE_HEADER, StackFileOffset),
+        offsetof(TRACE_STORE_HEADER, BlocksCapacity),
     };
     SIZE_T Nodes = (SIZE_T)FuzzPeek(
         File, offsetof(TRACE_STORE_HEADER, NodesFileOffset), 8);

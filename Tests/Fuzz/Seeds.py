@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(os.path.dirname(HERE), room)
                 for room in ('Product', 'Library')]
+import CompactStores as compact                              # noqa: E402
 import programs                                              # noqa: E402
 import StoreSupport as support                               # noqa: E402
 import TestTreeModules as modules                            # noqa: E402
@@ -163,6 +164,15 @@ def make_all(folder, scratch):
     write('no-clock', trace(scratch, penter, TRACER_CLOCK='none'), line=18)
     write('choice', trace(scratch, penter, TRACER_MAX_DEPTH='4',
                           TRACER_MIN_DURATION='1us'), line=21)
+
+    session = trace(scratch, penter)
+    for name, how, line in (('compact', {'tail': True}, 2),
+                            ('compact-open', {}, 24),
+                            ('compact-ring', {'capacity': 0x1000}, 20)):
+        converted = compact.convert(session, os.path.join(scratch, name),
+                                    view=0x100, segment=0x1000, ring=0x3000,
+                                    **how)
+        write(name, converted, images[penter], line=line)
 
     # Files lie in the folders of three processes, in turn.
     files = [[item for item in session_files(trace(scratch, program, **more))

@@ -40,14 +40,14 @@ def end_of(data):
     return view if generation & 1 else cursor + delta & trace_reader.LOW64
 
 
-def borders(end, view):
+def borders(end, view=SEGMENT, segment=SEGMENT):
     """Where views begin, and the end."""
-    return [HEADER, *range(SEGMENT, end, view), end]
+    return sorted({HEADER, *range(segment, end, view), end})
 
 
-def blocks_of(body, first, view, encode):
+def blocks_of(body, first, places, encode):
     """(position, records, block) up to a position; body is from HEADER on."""
-    starts = [at for at in borders(HEADER + len(body), view) if at <= first]
+    starts = [at for at in places if at <= first]
     return [(at, body[at - HEADER:to - HEADER],
              encode(body[at - HEADER:to - HEADER], at))
             for at, to in zip(starts, starts[1:])]
@@ -79,18 +79,20 @@ def put_stream(data, offset, stream):
 
 def put_raw(data, position, body):
     """Writes records where the raw ring has them."""
+    segment = get(data, 'RingFileOffset')
     ring = get(data, 'RingSizeInBytes')
     for index in range(0, len(body), 16):
         at = position + index
-        if at >= SEGMENT:
-            at = SEGMENT + (at - SEGMENT) % ring
+        if at >= segment:
+            at = segment + (at - segment) % ring
         if len(data) < at + 16:
             data += bytes(at + 16 - len(data))
         data[at:at + 16] = body[index:index + 16]
 
 
 def make(source, first=None, view=SEGMENT, ring=RING, capacity=0, tail=False,
-         beyond=0, stale=b'', encode=codec_writer.encode, change=None):
+         beyond=0, stale=b'', encode=codec_writer.encode, change=None,
+         segment=SEGMENT):
     """A compact store with the records of one that keeps everything.
 
     first: where raw records begin, a border of views or the end; None: the
@@ -102,16 +104,17 @@ def make(source, first=None, view=SEGMENT, ring=RING, capacity=0, tail=False,
     end = end_of(source)
     body = bytes(source[HEADER:end])
     first = end if first is None else first
-    assert first in borders(end, view) and end - first <= ring
+    places = borders(end, view, segment)
+    assert first in places and end - first <= ring
     data = bytearray(source[:HEADER])
     struct.pack_into('<H', data, 0x008, 2)
     struct.pack_into('<I', data, 0x1B0, 2)
     struct.pack_into('<I', data, 0x1F4, 0)
     put(data, FirstPosition=0 if first == HEADER < end else first,
-        RingFileOffset=SEGMENT, RingSizeInBytes=ring,
-        BlocksFileOffset=SEGMENT + ring, BlocksTail=NO_TAIL, BlocksFirst=0,
+        RingFileOffset=segment, RingSizeInBytes=ring,
+        BlocksFileOffset=segment + ring, BlocksTail=NO_TAIL, BlocksFirst=0,
         BlocksEnd=0, BlocksCapacity=capacity)
-    blocks = [list(block) for block in blocks_of(body, first, view, encode)]
+    blocks = [list(block) for block in blocks_of(body, first, places, encode)]
     if change:
         change(blocks)
     stream_at = [0]
@@ -123,16 +126,16 @@ def make(source, first=None, view=SEGMENT, ring=RING, capacity=0, tail=False,
         oldest += 1
     put(data, BlocksFirst=stream_at[oldest], BlocksEnd=total)
     if tail:
-        room = SEGMENT + ring - HEADER          # all that is before the stream
+        room = segment + ring - HEADER          # all that is before the stream
         put(data, BlocksTail=max(total - room, 0))
     elif stale:
-        data += (stale * (ring // len(stale) + SEGMENT))[:ring + SEGMENT -
-                                                         HEADER]
+        room = segment + ring - HEADER
+        data += (stale * (room // len(stale) + 1))[:room]
     for at, (_, _, block) in list(zip(stream_at, blocks))[oldest:]:
         put_stream(data, at, padded(block))
     put_raw(data, first, body[first - HEADER:])
     if beyond:
-        later = [at for at in borders(end, view) if at >= first]
+        later = [at for at in places if at >= first]
         for at, to in list(zip(later, later[1:]))[:beyond]:
             block = padded(encode(body[at - HEADER:to - HEADER], at))
             put_stream(data, total, block)
