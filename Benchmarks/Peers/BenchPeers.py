@@ -310,6 +310,14 @@ class Ours(Tool):
                 for row in self.reader('report', folder)}
 
 
+class Compact(Ours):
+    mode = 'TRACER_MODE=compact'
+
+    def command(self, program, arguments, folder):
+        line, environment = super().command(program, arguments, folder)
+        return line, {**environment, 'TRACER_MODE': 'compact'}
+
+
 class Uftrace(Tool):
     name = 'uftrace'
     group = 'uftrace'
@@ -802,7 +810,7 @@ class Comparison:
         absent = os.environ.get('PEERS_ABSENT', '').split()
         self.tools = []
         for tool in (Bare('gcc'), Bare('clang'), Bare('mingw'), Floor(False),
-                     Floor(True), Ours(), Uftrace('-pg'),
+                     Floor(True), Ours(), Compact(), Uftrace('-pg'),
                      Uftrace('-pg -mfentry'),
                      Uftrace('-finstrument-functions'),
                      Lttng('cyg-profile-fast'), Lttng('cyg-profile'),
