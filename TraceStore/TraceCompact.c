@@ -677,20 +677,20 @@ TraceCompactServe(
 
 //
 // Copies the end of the stream to where the first records were, which are in
-// blocks by now, as are all others.
+// blocks by now, as are all others. If it cannot be copied it stays.
 //
 // Memory: to copy with.
-// Returns where the file may be cut; 0: nothing was copied.
 //
 
 static
-ULONGLONG
+VOID
 TraceCompactMoveTail(
-    _Inout_ PTRACE_STORE Store,
+    _In_ PTRACE_STORE Store,
     _In_ PVOID Memory
     )
 {
     PTRACE_STORE_HEADER Header;
+    PBYTE Bytes;
     ULONGLONG StreamEnd;
     ULONGLONG Room;
     ULONGLONG Tail;
@@ -698,11 +698,12 @@ TraceCompactMoveTail(
     ULONG Size;
 
     Header = Store->Header;
+    Bytes = TRACE_COMPACT_BLOCK(Memory);
     StreamEnd = TraceCompactGetState(Store)->StreamEnd;
     Room = Header->BlocksFileOffset - TRACE_HEADER_SIZE;
     Tail = StreamEnd > Room ? StreamEnd - Room : 0;
     if (Header->BlocksCapacity != 0 && StreamEnd > Header->BlocksCapacity) {
-        return 0;
+        return;
     }
 
     for (Offset = Tail; Offset < StreamEnd; Offset += Size) {
@@ -714,21 +715,59 @@ TraceCompactMoveTail(
         if (!NT_SUCCESS(TraceCompactTransfer(Store,
                                              FALSE,
                                              Offset,
-                                             TRACE_COMPACT_BLOCK(Memory),
+                                             Bytes,
                                              Size)) ||
             !NT_SUCCESS(RtlWriteFile(&Store->Session->Rtl,
                                      Store->File,
                                      TRACE_HEADER_SIZE + (Offset - Tail),
-                                     TRACE_COMPACT_BLOCK(Memory),
+                                     Bytes,
                                      Size))) {
 
-            return 0;
+            return;
+        }
+
+        //
+        // Where views do not show what is written (TraceView.c), what they
+        // hold would come over it later.
+        //
+
+        if (Offset == Tail &&
+            !RtlAreBytesEqual((PBYTE)Header + TRACE_HEADER_SIZE,
+                              Bytes,
+                              TRACE_COMPACT_ALIGN)) {
+
+            return;
         }
     }
 
     RtlStoreRelease64(&Header->BlocksTail, Tail);
-    return Tail == 0 ? TRACE_HEADER_SIZE + StreamEnd :
-                       Header->BlocksFileOffset + Tail;
+}
+
+//
+// Encodes what a store still has in views.
+// End: position of the end of the records.
+//
+
+static
+VOID
+TraceCompactEncodeRest(
+    _Inout_ PTRACE_STORE Store,
+    _In_ ULONGLONG End
+    )
+{
+    NTSTATUS Status;
+    TRACE_VIEW View;
+
+    Status = STATUS_SUCCESS;
+    while (NT_SUCCESS(Status) && TraceCompactGetState(Store)->Position < End) {
+        TraceCompactFindView(Store,
+                             TraceCompactGetState(Store)->Position,
+                             &View);
+        if (View.SizeInBytes > End - View.Position) {
+            View.SizeInBytes = End - View.Position;
+        }
+        Status = TraceCompactEncodeHere(Store, &View);
+    }
 }
 
 _Use_decl_annotations_
@@ -738,53 +777,42 @@ TraceCompactClose(
     ULONGLONG End
     )
 {
-    NTSTATUS Status;
     PTRACE_STORE_HEADER Header;
     PTRACE_COMPACT Compact;
     PVOID Memory;
-    TRACE_VIEW View;
-    ULONGLONG FileEnd;
+    BOOLEAN IsSmall;
 
     Header = Store->Header;
     Compact = &Store->Compact;
-    Status = STATUS_SUCCESS;
-    FileEnd = Store->FileSizeInBytes;
-
-    //
-    // A thread that has not left its first view needs no ring.
-    //
-
-    if (!TraceCompactHasRing(Store)) {
-        if (End > Header->RingFileOffset) {
-            End = Header->RingFileOffset;
-        }
-        if (End < TRACE_HEADER_SIZE + TRACE_COMPACT_LEAST) {
-            return End;
-        }
-        RtlStoreRelease64(&Header->BlocksFileOffset, Header->RingFileOffset);
-        FileEnd = End;
+    IsSmall = !TraceCompactHasRing(Store) && End <= Header->RingFileOffset;
+    if (IsSmall && End < TRACE_HEADER_SIZE + TRACE_COMPACT_LEAST) {
+        return End;
     }
 
-    while (NT_SUCCESS(Status) &&
-           TraceCompactGetState(Store)->Position < End &&
-           End - TraceCompactGetState(Store)->Position <=
-               Header->RingFileOffset + Header->RingSizeInBytes) {
+    //
+    // Nothing is to be had any more if a thread that was killed had unmapped
+    // the ring already, or where something has written over the cursor.
+    //
 
-        TraceCompactFindView(Store,
-                             TraceCompactGetState(Store)->Position,
-                             &View);
-        if (View.SizeInBytes > End - View.Position) {
-            View.SizeInBytes = End - View.Position;
+    if ((IsSmall || TraceCompactHasRing(Store)) &&
+        End <= Store->Current.Position + Store->Current.SizeInBytes &&
+        End % TRACE_RECORD_SIZE == 0) {
+
+        //
+        // A thread that has not left its first view needs no ring.
+        //
+
+        if (IsSmall) {
+            RtlStoreRelease64(&Header->BlocksFileOffset,
+                              Header->RingFileOffset);
         }
-        Status = TraceCompactEncodeHere(Store, &View);
-    }
 
-    if (NT_SUCCESS(Status) && Compact->Memory != NULL &&
-        TraceCompactGetState(Store)->Position == End) {
+        TraceCompactEncodeRest(Store, End);
+        if (TraceCompactGetState(Store)->Position == End &&
+            Header->BlocksTail == TRACE_BLOCKS_NO_TAIL &&
+            Compact->Memory != NULL) {
 
-        FileEnd = TraceCompactMoveTail(Store, Compact->Memory);
-        if (FileEnd == 0) {
-            FileEnd = Store->FileSizeInBytes;
+            TraceCompactMoveTail(Store, Compact->Memory);
         }
     }
 
@@ -800,5 +828,12 @@ TraceCompactClose(
         RtlFreePages(&Store->Session->Rtl, Memory);
     }
 
-    return FileEnd;
+    if (Header->BlocksTail == 0) {
+        return TRACE_HEADER_SIZE + TraceCompactGetState(Store)->StreamEnd;
+    }
+    if (Header->BlocksTail != TRACE_BLOCKS_NO_TAIL) {
+        return Header->BlocksFileOffset + Header->BlocksTail;
+    }
+
+    return IsSmall && Header->BlocksEnd == 0 ? End : Store->FileSizeInBytes;
 }

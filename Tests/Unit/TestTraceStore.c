@@ -64,6 +64,17 @@ TestMain(
     TestCoherence();
     TestMaximumBytes();
     TestRings();
+    TestCompactStores();
+    TestCompactEnds();
+    TestCompactWrites();
+    TestCompactStops();
+    TestCompactFaults();
+    TestCompactFlush();
+    TestCompactTakesBack();
+    TestCompactIncoherent();
+    TestCompactKills();
+    TestCompactDelays();
+    TestCompactThreads();
     TestVolumes();
     TestClockThread();
     TestClockProcessors();

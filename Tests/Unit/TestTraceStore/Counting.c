@@ -13,6 +13,8 @@ Abstract:
 
 #include "TestTraceStore.h"
 
+#define TEST_TRAP_FLAG  0x100
+
 PCRTL TestReal;
 RTL TestCounting;
 TEST_PATH TestFolder;
@@ -39,6 +41,13 @@ volatile LONG TestBadRingWrites;
 BOOLEAN TestForgetsFirstPosition;
 
 BOOLEAN TestSwallowsWrites;
+ULONGLONG TestHiddenBelow;
+TEST_AT_WRITE *volatile TestAtWrite;
+
+volatile LONG TestStopPlace;
+volatile LONG TestPlaces;
+static LONG TestStepsLeft;
+static PVOID TestStepHandler;
 
 BOOLEAN TestKeepsSuspended;
 
@@ -114,6 +123,137 @@ TestMaybeKill(
     }
 }
 
+//
+// Another place.  A thread that is stopped while it has a lock which the one
+// that tests wants ends before that asks it to.
+//
+
+#define TEST_STOPPED    2000            // milliseconds
+
+static
+VOID
+TestCountPlace(
+    VOID
+    )
+{
+    ULONG Tries;
+
+    TestPlaces += 1;
+    if (TestPlaces == TestStopPlace) {
+        InterlockedExchange(&TestKilled, 1);
+        for (Tries = 0; TestStopPlace != 0 && Tries < TEST_STOPPED; Tries++) {
+            Sleep(1);
+        }
+        ExitThread(0);
+    }
+}
+
+static
+BOOLEAN
+TestHasPlaces(
+    VOID
+    )
+{
+    return TestStopPlace != 0 && GetCurrentThreadId() != TestMainThreadId;
+}
+
+VOID
+TestEndSteps(
+    VOID
+    )
+{
+    if (TestHasPlaces()) {
+        __writeeflags(__readeflags() & ~(ULONGLONG)TEST_TRAP_FLAG);
+        TestStepsLeft = 0;
+    }
+}
+
+static
+VOID
+TestEnter(
+    VOID
+    )
+{
+    TestEndSteps();
+    if (TestHasPlaces()) {
+        TestCountPlace();
+    }
+}
+
+static
+NTSTATUS
+TestLeave(
+    NTSTATUS Status
+    )
+{
+    if (TestHasPlaces()) {
+        TestCountPlace();
+        TestStepsLeft = TEST_STEPS;
+        __writeeflags(__readeflags() | TEST_TRAP_FLAG);
+    }
+    return Status;
+}
+
+//
+// A step.  The instruction that fills a view has as many as the view has bytes:
+// it is carried out here, in two.
+//
+
+static
+LONG
+NTAPI
+TestStep(
+    PEXCEPTION_POINTERS Pointers
+    )
+{
+    PCONTEXT Context;
+    ULONG64 Count;
+
+    Context = Pointers->ContextRecord;
+    if (Pointers->ExceptionRecord->ExceptionCode !=
+        (DWORD)EXCEPTION_SINGLE_STEP ||
+        GetCurrentThreadId() == TestMainThreadId) {
+
+        return EXCEPTION_CONTINUE_SEARCH;
+    }
+
+    if (TestStepsLeft > 0 && TestStopPlace != 0) {
+        TestCountPlace();
+        TestStepsLeft -= 1;
+        if (Context->Rcx > 16 && ((PBYTE)Context->Rip)[0] == 0xF3 &&
+            ((PBYTE)Context->Rip)[1] == 0xAA) {
+
+            Count = Context->Rcx / 2;
+            RtlFillBytes((PVOID)Context->Rdi, Count, (BYTE)Context->Rax);
+            Context->Rdi += Count;
+            Context->Rcx -= Count;
+            TestCountPlace();
+            RtlFillBytes((PVOID)Context->Rdi,
+                         Context->Rcx - 1,
+                         (BYTE)Context->Rax);
+            Context->Rdi += Context->Rcx - 1;
+            Context->Rcx = 1;
+            TestStepsLeft += 50;
+        }
+        Context->EFlags |= TEST_TRAP_FLAG;
+    }
+    return EXCEPTION_CONTINUE_EXECUTION;
+}
+
+_Use_decl_annotations_
+VOID
+TestBeginPlaces(
+    LONG StopPlace
+    )
+{
+    if (TestStepHandler == NULL) {
+        TestStepHandler = AddVectoredExceptionHandler(1, TestStep);
+    }
+    TestPlaces = 0;
+    TestStepsLeft = 0;
+    InterlockedExchange(&TestStopPlace, StopPlace);
+}
+
 static
 NTSTATUS
 TestCountHandle(
@@ -171,8 +311,12 @@ TestNtSetInformationFile(
     ULONG FileInformationClass
     )
 {
+    NTSTATUS Status;
+
+    TestEnter();
+
     if (TestIsDue(TestRoutineNtSetInformationFile)) {
-        return TestFault.Status;
+        return TestLeave(TestFault.Status);
     }
 
     TestDelay();
@@ -183,11 +327,12 @@ TestNtSetInformationFile(
         TestLargestFile = *(PULONGLONG)FileInformation;
     }
 
-    return TestReal->NtSetInformationFile(FileHandle,
-                                          IoStatusBlock,
-                                          FileInformation,
-                                          Length,
-                                          FileInformationClass);
+    Status = TestReal->NtSetInformationFile(FileHandle,
+                                            IoStatusBlock,
+                                            FileInformation,
+                                            Length,
+                                            FileInformationClass);
+    return TestLeave(Status);
 }
 
 static
@@ -198,6 +343,8 @@ TestNtClose(
     )
 {
     NTSTATUS Status;
+
+    TestEnter();
 
     Status = TestReal->NtClose(Handle);
     if (NT_SUCCESS(Status)) {
@@ -211,7 +358,7 @@ TestNtClose(
     if (Handle == TestKillThread) {
         TestMaybeKill(TEST_KILL_FORGOTTEN, NULL);
     }
-    return Status;
+    return TestLeave(Status);
 }
 
 static
@@ -229,8 +376,10 @@ TestNtCreateSection(
 {
     NTSTATUS Status;
 
+    TestEnter();
+
     if (TestIsDue(TestRoutineNtCreateSection)) {
-        return TestFault.Status;
+        return TestLeave(TestFault.Status);
     }
 
     Status = TestCountHandle(TestReal->NtCreateSection(SectionHandle,
@@ -244,7 +393,7 @@ TestNtCreateSection(
         TestKillSection = NT_SUCCESS(Status) ? *SectionHandle : NULL;
     }
     TestMaybeKill(TEST_KILL_SECTION, NULL);
-    return Status;
+    return TestLeave(Status);
 }
 
 //
@@ -302,8 +451,10 @@ TestNtMapViewOfSection(
     NTSTATUS Status;
     LONG Index;
 
+    TestEnter();
+
     if (TestIsDue(TestRoutineNtMapViewOfSection)) {
-        return TestFault.Status;
+        return TestLeave(TestFault.Status);
     }
 
     if (TestFault.MapReadOnlyCall != 0 &&
@@ -335,7 +486,7 @@ TestNtMapViewOfSection(
         Index = InterlockedIncrement(&TestNumberOfViews) - 1;
         if (Index >= TEST_MAXIMUM_VIEWS) {
             InterlockedIncrement(&TestBadCalls);
-            return Status;
+            return TestLeave(Status);
         }
         TestViews[Index].Base = *BaseAddress;
         TestViews[Index].FileOffset = (SectionOffset == NULL) ?
@@ -345,7 +496,7 @@ TestNtMapViewOfSection(
     }
 
     TestMaybeKill(TEST_KILL_MAPPED, *BaseAddress);
-    return Status;
+    return TestLeave(Status);
 }
 
 static
@@ -358,6 +509,8 @@ TestNtUnmapViewOfSection(
 {
     NTSTATUS Status;
     LONG Index;
+
+    TestEnter();
 
     TestDelay();
     TestMaybeKill(TEST_KILL_UNMAP, BaseAddress);
@@ -385,7 +538,7 @@ TestNtUnmapViewOfSection(
         InterlockedIncrement(&TestBadCalls);
     }
     TestMaybeKill(TEST_KILL_UNMAPPED, BaseAddress);
-    return Status;
+    return TestLeave(Status);
 }
 
 static
@@ -400,13 +553,18 @@ TestNtQueryVirtualMemory(
     PSIZE_T ReturnSize
     )
 {
-    return TestReal->NtQueryVirtualMemory(ProcessHandle,
-                                          TestMisnamedAs != NULL ?
-                                          TestMisnamedAs : BaseAddress,
-                                          InformationClass,
-                                          Information,
-                                          SizeInBytes,
-                                          ReturnSize);
+    NTSTATUS Status;
+
+    TestEnter();
+
+    Status = TestReal->NtQueryVirtualMemory(ProcessHandle,
+                                            TestMisnamedAs != NULL ?
+                                            TestMisnamedAs : BaseAddress,
+                                            InformationClass,
+                                            Information,
+                                            SizeInBytes,
+                                            ReturnSize);
+    return TestLeave(Status);
 }
 
 static
@@ -423,8 +581,10 @@ TestNtAllocateVirtualMemory(
 {
     NTSTATUS Status;
 
+    TestEnter();
+
     if (TestIsDue(TestRoutineNtAllocateVirtualMemory)) {
-        return TestFault.Status;
+        return TestLeave(TestFault.Status);
     }
 
     Status = TestReal->NtAllocateVirtualMemory(ProcessHandle,
@@ -436,7 +596,7 @@ TestNtAllocateVirtualMemory(
     if (NT_SUCCESS(Status)) {
         InterlockedIncrement(&TestLiveAllocations);
     }
-    return Status;
+    return TestLeave(Status);
 }
 
 static
@@ -451,6 +611,8 @@ TestNtFreeVirtualMemory(
 {
     NTSTATUS Status;
 
+    TestEnter();
+
     Status = TestReal->NtFreeVirtualMemory(ProcessHandle,
                                            BaseAddress,
                                            RegionSize,
@@ -460,7 +622,7 @@ TestNtFreeVirtualMemory(
     } else {
         InterlockedIncrement(&TestBadCalls);
     }
-    return Status;
+    return TestLeave(Status);
 }
 
 static
@@ -689,15 +851,17 @@ TestNtQueryVolumeInformationFile(
     ULONGLONG Free;
     ULONG Unit;
 
+    TestEnter();
+
     UNREFERENCED_PARAMETER(FileHandle);
     UNREFERENCED_PARAMETER(IoStatus);
 
     if (TestIsDue(TestRoutineNtQueryVolumeInformationFile)) {
-        return TestFault.Status;
+        return TestLeave(TestFault.Status);
     }
     if (InformationClass != 7 || Length != 32) {
         InterlockedIncrement(&TestBadCalls);
-        return STATUS_INFO_LENGTH_MISMATCH;
+        return TestLeave(STATUS_INFO_LENGTH_MISMATCH);
     }
 
     Unit = TestVolumeUnit == 0 ? 1 : TestVolumeUnit * 512;
@@ -709,7 +873,7 @@ TestNtQueryVolumeInformationFile(
     Size->Free.QuadPart = INT64_MAX;
     Size->SectorsPerUnit = TestVolumeUnit;
     Size->BytesPerSector = 512;
-    return STATUS_SUCCESS;
+    return TestLeave(STATUS_SUCCESS);
 }
 
 LONGLONG volatile TestClock = 1000;
@@ -761,16 +925,26 @@ TestNtWriteFile(
 {
     NTSTATUS Status;
     ULONGLONG Ticks;
+    ULONGLONG Offset;
+
+    TestEnter();
 
     if (TestIsDue(TestRoutineNtWriteFile)) {
-        return TestFault.Status;
+        return TestLeave(TestFault.Status);
     }
 
-    TestCheckRingPlace((ULONGLONG)ByteOffset->QuadPart, Length);
+    Offset = (ULONGLONG)ByteOffset->QuadPart;
+    TestCheckRingPlace(Offset, Length);
+    if (TestLargestFile < Offset + Length) {
+        TestLargestFile = Offset + Length;
+    }
+    if (TestAtWrite != NULL) {
+        TestAtWrite(Offset, Buffer, Length, FALSE);
+    }
 
-    if (TestSwallowsWrites) {
+    if (TestSwallowsWrites || Offset < TestHiddenBelow) {
         IoStatusBlock->Information = Length;
-        return STATUS_SUCCESS;
+        return TestLeave(STATUS_SUCCESS);
     }
 
     Ticks = __rdtsc();
@@ -788,7 +962,65 @@ TestNtWriteFile(
         TestWriteTicks = 0;
     }
     TestWriteTicks += __rdtsc() - Ticks;
-    return Status;
+    if (TestAtWrite != NULL) {
+        TestAtWrite(Offset, Buffer, Length, TRUE);
+    }
+    return TestLeave(Status);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtReadFile(
+    HANDLE FileHandle,
+    HANDLE Event,
+    PVOID ApcRoutine,
+    PVOID ApcContext,
+    PIO_STATUS_BLOCK IoStatusBlock,
+    PVOID Buffer,
+    ULONG Length,
+    PLARGE_INTEGER ByteOffset,
+    PULONG Key
+    )
+{
+    NTSTATUS Status;
+
+    TestEnter();
+
+    if (TestIsDue(TestRoutineNtReadFile)) {
+        return TestLeave(TestFault.Status);
+    }
+
+    Status = TestReal->NtReadFile(FileHandle,
+                                  Event,
+                                  ApcRoutine,
+                                  ApcContext,
+                                  IoStatusBlock,
+                                  Buffer,
+                                  Length,
+                                  ByteOffset,
+                                  Key);
+    return TestLeave(Status);
+}
+
+static
+NTSTATUS
+NTAPI
+TestNtFlushBuffersFile(
+    HANDLE FileHandle,
+    PIO_STATUS_BLOCK IoStatusBlock
+    )
+{
+    NTSTATUS Status;
+
+    TestEnter();
+
+    if (TestIsDue(TestRoutineNtFlushBuffersFile)) {
+        return TestLeave(TestFault.Status);
+    }
+
+    Status = TestReal->NtFlushBuffersFile(FileHandle, IoStatusBlock);
+    return TestLeave(Status);
 }
 
 //
@@ -867,6 +1099,8 @@ TestMakeCountingRtl(
         TestNtQueryVolumeInformationFile;
     TestCounting.NtQueryPerformanceCounter = TestNtQueryPerformanceCounter;
     TestCounting.NtWriteFile = TestNtWriteFile;
+    TestCounting.NtReadFile = TestNtReadFile;
+    TestCounting.NtFlushBuffersFile = TestNtFlushBuffersFile;
     TestCounting.NtFlushVirtualMemory = TestNtFlushVirtualMemory;
     TestCounting.NtResumeThread = TestNtResumeThread;
 }
@@ -894,4 +1128,7 @@ TestResetCounters(
     TestEndingThread = 0;
     TestKillThread = NULL;
     TestMisnamedAs = NULL;
+    TestHiddenBelow = 0;
+    TestAtWrite = NULL;
+    TestStopPlace = 0;
 }

@@ -19,6 +19,7 @@ Abstract:
 #include "../../../TraceStore/TraceControlAppend.h"
 #include "../../../TraceStore/TraceDepth.h"
 #include "../../../TraceStore/TraceDirectory.h"
+#include "../../../TraceStore/TraceLock.h"
 #include "../../../TraceStore/TraceLog.h"
 #include "../../../TraceStore/TraceStop.h"
 #include "../../../TraceStore/TraceStore.h"
@@ -46,6 +47,8 @@ Abstract:
 #define TEST_ROUTINES(ENTRY)                                                \
     ENTRY(NtCreateFile)                                                     \
     ENTRY(NtWriteFile)                                                      \
+    ENTRY(NtReadFile)                                                       \
+    ENTRY(NtFlushBuffersFile)                                               \
     ENTRY(NtFlushVirtualMemory)                                             \
     ENTRY(NtSetInformationFile)                                             \
     ENTRY(NtCreateSection)                                                  \
@@ -108,6 +111,33 @@ typedef struct _TEST_FAULT {
 #define TEST_KILL_FORGOTTEN 8
 #define TEST_KILL_WAITS     9
 
+//
+// The places of a thread that is not the one that tests: before and after each
+// routine that it calls, and behind each of the TEST_STEPS instructions that
+// follow.  It is stopped for good at the one that has the number TestStopPlace,
+// and ends, as if it were terminated, when that becomes 0.  0: nobody counts.
+//
+
+#define TEST_STEPS          300
+
+extern volatile LONG TestStopPlace;
+extern volatile LONG TestPlaces;        // so far
+
+VOID
+TestBeginPlaces(
+    LONG StopPlace
+    );
+
+//
+// The calling thread is out of what is tested: no more places until it calls
+// the system again.
+//
+
+VOID
+TestEndSteps(
+    VOID
+    );
+
 typedef struct _TEST_VIEW {
     PVOID Base;
     ULONGLONG FileOffset;
@@ -158,10 +188,20 @@ extern volatile LONG TestBadRingWrites;
 extern BOOLEAN TestForgetsFirstPosition;
 
 //
-// What is written to a file is not seen in its views.
+// What is written to a file is not seen in its views.  Below TestHiddenBelow it
+// is not, either, bytes; and no read shows it.
 //
 
 extern BOOLEAN TestSwallowsWrites;
+extern ULONGLONG TestHiddenBelow;
+
+//
+// Called before and after a write to a file, if that is wanted (Compact.c).
+//
+
+typedef VOID (TEST_AT_WRITE)(ULONGLONG FileOffset, const VOID *Bytes,
+                             ULONG SizeInBytes, BOOLEAN IsAfter);
+extern TEST_AT_WRITE *volatile TestAtWrite;
 
 //
 // Threads that are not started when that is asked for.

@@ -96,12 +96,35 @@ TestCreateSession(
     return TraceSessionCreate(Rtl, &Parameters, Session, Error);
 }
 
+BOOLEAN TestNoise;
+
+//
+// A number with nothing of its neighbours (the finalizer of MurmurHash3).
+//
+
+_Use_decl_annotations_
+ULONGLONG
+TestNoiseTime(
+    ULONG Index
+    )
+{
+    ULONGLONG Value;
+
+    Value = Index + 1;
+    Value = (Value ^ (Value << 33)) * 0xFF51AFD7ED558CCDull;
+    Value = (Value ^ (Value >> 33)) * 0xC4CEB9FE1A85EC53ull;
+    return (Value ^ (Value >> 33)) | 1;
+}
+
 _Use_decl_annotations_
 uint32_t
 TestSite(
     ULONG Index
     )
 {
+    if (TestNoise) {
+        return (uint32_t)TestNoiseTime(Index + 0x40000000);
+    }
     return (uint32_t)(ULONG_PTR)&__ImageBase + 0x1000 + Index % 0x1000;
 }
 
@@ -111,6 +134,9 @@ TestStackKind(
     ULONG Index
     )
 {
+    if (TestNoise) {
+        Index = (ULONG)TestNoiseTime(Index + 0x20000000);
+    }
     return (Index << 3) | TRACE_KIND_ENTER;
 }
 
@@ -137,13 +163,15 @@ TestAppend(
             TestCalled += 1;
         }
         TraceStoreAdvance(Store);
+        TestEndSteps();
     }
 
     Record = (PTRACE_RECORD)(ULONG_PTR)Header->Cursor;
     RtlStoreRelease64(&Header->Cursor, Header->Cursor + TRACE_RECORD_SIZE);
     RtlStoreRelease32(&Record->Site, TestSite(Index));
     RtlStoreRelease32(&Record->StackKind, TestStackKind(Index));
-    RtlStoreRelease64(&Record->Timestamp, __rdtsc());
+    RtlStoreRelease64(&Record->Timestamp,
+                      TestNoise ? TestNoiseTime(Index) : __rdtsc());
     return TRUE;
 }
 

@@ -89,6 +89,17 @@ TestStackKind(
     );
 
 //
+// Whether records, and their times, are such that nothing makes them smaller.
+//
+
+extern BOOLEAN TestNoise;
+
+ULONGLONG
+TestNoiseTime(
+    ULONG Index
+    );
+
+//
 // Appends one record as the hook does.  FALSE: it was counted as lost.
 //
 
@@ -218,6 +229,76 @@ TestEndSession(
     );
 
 //
+// Compact.c.
+//
+
+//
+// What a compact store holds, read by the text of Docs/Format.md alone.
+// NumberOfGoodRecords counts from the oldest one.
+//
+
+typedef struct _TEST_COMPACT {
+    TRACE_STORE_HEADER Header;
+    ULONGLONG FileSize;
+    ULONGLONG End;
+    ULONGLONG First;                // position of the oldest record
+    ULONGLONG NumberOfGoodRecords;
+    ULONGLONG NumberOfBlocks;
+    ULONGLONG NumberOfRawRecords;
+    PCSZ Fault;                     // NULL: it is complete
+} TEST_COMPACT;
+typedef TEST_COMPACT *PTEST_COMPACT;
+
+extern TEST_COMPACT TestCompact;
+
+//
+// Reads the store of a session whose file has a sequence number.
+// IsLive: whether its thread may append meanwhile.
+//
+
+BOOLEAN
+TestReadCompact(
+    PTRACE_SESSION Session,
+    ULONG SequenceNumber,
+    BOOLEAN IsLive
+    );
+
+//
+// The same, and that it is complete: all records, or in a ring the last of
+// them.
+//
+
+BOOLEAN
+TestCheckCompact(
+    PTRACE_SESSION Session,
+    ULONG SequenceNumber,
+    ULONGLONG NumberOfRecords
+    );
+
+//
+// The worker does nothing for a store until it is let go on.
+//
+
+VOID
+TestHoldWorker(
+    PTRACE_STORE Store
+    );
+
+//
+// A session with compact stores, in TestOptions, and its first store.
+//
+
+BOOLEAN
+TestOpenCompact(
+    ULONGLONG MaximumViewSize,
+    ULONGLONG MaximumBytes,
+    BOOLEAN IsRing,
+    BOOLEAN Worker,
+    PTRACE_SESSION *Session,
+    PTRACE_STORE *Store
+    );
+
+//
 // What TestTraceStore.c calls, source by source.
 //
 
@@ -251,6 +332,19 @@ VOID TestCoherence(VOID);                      // Views.c
 VOID TestMaximumBytes(VOID);                   // Views.c
 
 VOID TestRings(VOID);                          // Rings.c
+
+VOID TestCompactStores(VOID);                  // Compact.c
+VOID TestCompactEnds(VOID);                    // Compact.c
+VOID TestCompactWrites(VOID);                  // Compact.c
+VOID TestCompactStops(VOID);                   // Compact.c
+VOID TestCompactFaults(VOID);                  // Compact.c
+VOID TestCompactFlush(VOID);                   // Compact.c
+VOID TestCompactTakesBack(VOID);               // Compact.c
+VOID TestCompactIncoherent(VOID);              // Compact.c
+
+VOID TestCompactKills(VOID);                   // CompactKills.c
+VOID TestCompactDelays(VOID);                  // CompactKills.c
+VOID TestCompactThreads(VOID);                 // CompactKills.c
 
 VOID TestVolumes(VOID);                        // Volumes.c
 
