@@ -250,7 +250,8 @@ TraceCompactMakeRoom(
             return Status;
         }
         if (Block.Magic != CODEC_MAGIC ||
-            Block.EncodedBytes > CODEC_MAXIMUM_BYTES) {
+            Block.EncodedBytes > CODEC_MAXIMUM_BYTES ||
+            First >= Header->BlocksEnd) {
 
             return STATUS_FILE_CORRUPT_ERROR;
         }
@@ -407,7 +408,8 @@ TraceCompactClear(
 
     RtlZeroBytes(View->Base, (SIZE_T)View->SizeInBytes);
     RtlStoreRelease64(&Store->Compact.Room,
-                      Store->Compact.Room + View->SizeInBytes);
+                      View->Position + View->SizeInBytes +
+                      Store->Header->RingSizeInBytes);
 }
 
 //
@@ -574,6 +576,18 @@ TraceCompactProvideNext(
             !Store->Session->IsAlone && !Store->Session->WorkerIsGone) {
 
             TraceLockWaitForWorker(Store, TRACE_WORKER_WRITES);
+            continue;
+        }
+
+        //
+        // A worker that was terminated may have left one that is in a block.
+        //
+
+        TraceCompactFindView(Store,
+                             Compact->Room - Store->Header->RingSizeInBytes,
+                             &View);
+        if (View.Position < TraceCompactGetState(Store)->Position) {
+            TraceCompactClear(Store, &View);
             continue;
         }
 

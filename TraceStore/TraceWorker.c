@@ -229,6 +229,9 @@ TraceWorkerServeStore(
     }
 
     if (TRACE_IS_COMPACT(Store)) {
+        if (!Store->Session->WorkerPrepares) {
+            goto End;
+        }
         TraceCompactOffer(Store);
     }
 
