@@ -812,6 +812,62 @@ BaseDecodePackBlock(
 }
 
 
+//
+// Finds the first block of a file behind a byte; the one before it may have it.
+// Returns its number in the file.
+//
+
+static
+ULONG
+BaseFindPackBlock(
+    _In_ PCREADER_PACK Pack,
+    _In_ PCREADER_PACK_FILE Entry,
+    _In_ ULONGLONG FileOffset
+    )
+{
+    PCREADER_PACK_BLOCK Blocks = Pack->Blocks + Entry->FirstBlock;
+    ULONG Begin = 0;
+    ULONG End = Entry->NumberOfBlocks;
+    ULONG Middle;
+
+    while (Begin < End) {
+        Middle = Begin + (End - Begin) / 2;
+        if (Blocks[Middle].FileOffset <= FileOffset) {
+            Begin = Middle + 1;
+        } else {
+            End = Middle;
+        }
+    }
+
+    return Begin;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+BaseIsPackGap(
+    PCREADER_PACK Pack,
+    ULONG File,
+    ULONGLONG FileOffset,
+    PULONGLONG Start,
+    PULONGLONG End
+    )
+{
+    PCREADER_PACK_FILE Entry = &Pack->Files[File];
+    PCREADER_PACK_BLOCK Blocks = Pack->Blocks + Entry->FirstBlock;
+    ULONG Next = BaseFindPackBlock(Pack, Entry, FileOffset);
+
+    *Start = 0;
+    *End = Next < Entry->NumberOfBlocks ? Blocks[Next].FileOffset
+                                        : Entry->SizeInBytes;
+    if (Next != 0) {
+        *Start = Blocks[Next - 1].FileOffset + Blocks[Next - 1].RawBytes;
+    }
+
+    return FileOffset >= *Start && FileOffset < *End;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 BaseMovePackView(
@@ -826,9 +882,7 @@ BaseMovePackView(
     PCREADER_PACK_BLOCK Blocks = Pack->Blocks + Entry->FirstBlock;
     ULONGLONG Start = 0;
     ULONGLONG Size;
-    ULONG Begin = 0;
-    ULONG End = Entry->NumberOfBlocks;
-    ULONG Middle;
+    ULONG Begin;
     NTSTATUS Status;
 
     if (View->SizeInBytes != 0 && FileOffset >= View->FileOffset &&
@@ -849,19 +903,7 @@ BaseMovePackView(
         }
     }
 
-    //
-    // The first block behind the byte; the one before it may have it.
-    //
-
-    while (Begin < End) {
-        Middle = Begin + (End - Begin) / 2;
-        if (Blocks[Middle].FileOffset <= FileOffset) {
-            Begin = Middle + 1;
-        } else {
-            End = Middle;
-        }
-    }
-
+    Begin = BaseFindPackBlock(Pack, Entry, FileOffset);
     if (Begin != 0) {
         Start = Blocks[Begin - 1].FileOffset + Blocks[Begin - 1].RawBytes;
         if (FileOffset < Start) {

@@ -165,6 +165,21 @@ BaseFindPackRun(
     );
 
 //
+// Whether a byte of a file is in none of its blocks.
+// Start, End: where they begin and end that are not, around it.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+BaseIsPackGap(
+    _In_ PCREADER_PACK Pack,
+    _In_ ULONG File,
+    _In_ ULONGLONG FileOffset,
+    _Out_ PULONGLONG Start,
+    _Out_ PULONGLONG End
+    );
+
+//
 // Lists what a directory has, which is the pack itself or a folder in it, as
 // RtlEnumerateDirectory does: files, and folders once each.
 // STATUS_OBJECT_PATH_NOT_FOUND: there is no such folder.

@@ -1251,6 +1251,47 @@ SessionCloseStore(
 }
 
 
+//
+// Whether a record of a compact store in a pack was in a bad block: it is in no
+// block of the pack.
+//
+
+static
+BOOLEAN
+SessionIsLostInPack(
+    _Inout_ PREADER_STORE Store,
+    _In_ ULONGLONG Position
+    )
+{
+    ULONGLONG Start;
+    ULONGLONG End;
+
+    if (!BaseIsPackGap(Store->Pack,
+                       Store->PackFile,
+                       Position - Store->PackShift,
+                       &Start,
+                       &End)) {
+        return FALSE;
+    }
+
+    //
+    // A record that is partly there is not there.
+    //
+
+    Start += Store->PackShift;
+    End += Store->PackShift;
+    if (Start < Store->StartOfRecords) {
+        Start = Store->StartOfRecords;
+    }
+
+    Store->LostStart = Position - (Position - Start) / TRACE_RECORD_SIZE *
+                                      TRACE_RECORD_SIZE;
+    Store->LostEnd = Position + (End - Position + TRACE_RECORD_SIZE - 1) /
+                                    TRACE_RECORD_SIZE * TRACE_RECORD_SIZE;
+    return TRUE;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 SessionReadRecords(
@@ -1274,6 +1315,11 @@ SessionReadRecords(
     Available = (Store->EndOfRecords - Position) / TRACE_RECORD_SIZE;
     if (Available > NumberOfRecords) {
         Available = NumberOfRecords;
+    }
+
+    if (READER_IS_STORE_COMPACT(Store) && Store->Pack != NULL &&
+        SessionIsLostInPack(Store, Position)) {
+        return STATUS_SUCCESS;
     }
 
     if (READER_IS_STORE_COMPACT(Store) && Store->Pack == NULL) {
