@@ -339,7 +339,15 @@ BaseEndPackFile(
         return Status;
     }
 
-    Blocks = Writer->Blocks + File->FirstBlock;
+    //
+    // The first files of a pack may be empty: then there is no array yet.
+    //
+
+    Blocks = Writer->Blocks;
+    if (Blocks != NULL) {
+        Blocks += File->FirstBlock;
+    }
+
     File->NumberOfBlocks = Writer->NumberOfBlocks - (ULONG)File->FirstBlock;
     Status = BaseSortPackBlocks(Writer->Context, Blocks, File->NumberOfBlocks);
     for (Index = 1;
