@@ -9,8 +9,6 @@ import struct
 import codec_reader
 from codec_reader import M32, M64
 
-DEPTHS = (0, 1, -1, 1, -1, 0, 0, 0)
-
 
 def sealed(block):
     """The same block with the sum that is right."""
@@ -21,15 +19,10 @@ def sealed(block):
 
 def make(data, position, method, operand_bytes, contents):
     records = list(struct.iter_unpack('<QII', data[:len(data) // 16 * 16]))
-    depth = least = 0
-    for _, _, word in records:
-        depth += DEPTHS[word & 7]
-        least = min(least, depth)
     return sealed(struct.pack(
-        '<IBBHIIQQQiiIIQ', codec_reader.MAGIC, 1, method, 0, len(data),
+        '<IBBHIIQQQQIIQ', codec_reader.MAGIC, 1, method, 0, len(data),
         len(contents), position, records[0][0] if records else 0,
-        records[-1][0] if records else 0, depth, least, operand_bytes, 0,
-        0) + contents)
+        records[-1][0] if records else 0, 0, operand_bytes, 0, 0) + contents)
 
 
 def stored(data, position):
