@@ -15,6 +15,7 @@ Abstract:
 
 #include "../Output/OutputTable.h"
 #include "Session.h"
+#include "SessionSize.h"
 
 extern const READER_TABLE ReaderCompactTable;
 

@@ -15,6 +15,7 @@ Abstract:
 #include "SessionControl.h"
 #include "SessionDescribe.h"
 #include "SessionProcess.h"
+#include "SessionSize.h"
 #include "SessionTreeStore.h"
 
 //

@@ -204,24 +204,6 @@ SessionLocateRecord(
     );
 
 //
-// How many bytes the header, the records and the blocks take.
-//
-
-ULONGLONG
-SessionCountStoredBytes(
-    _In_ PCREADER_STORE Store
-    );
-
-//
-// How many records of a compact store are raw.
-//
-
-ULONGLONG
-SessionCountRawRecords(
-    _In_ PCREADER_STORE Store
-    );
-
-//
 // Whether a store that was looked at is compact.
 //
 
