@@ -603,6 +603,34 @@ def check_moving(results, scratch, capacity):
     results.check(len(seen) > 2, what + ': is seen to grow', [sorted(seen)])
 
 
+def check_index(results, scratch):
+    """An index is made of blocks, and used."""
+    folder = os.path.join(scratch, 'index')
+    session = make_up(folder, 10, (20000, 0), (3000, 1))
+    for state in ('half', 'closed'):
+        target = write_session(session, os.path.join(folder, state, 'session'),
+                               STATES[state])
+        results.equal(support.index_differences(target), [],
+                      'index of %s' % state)
+        results.equal(len([name for name in os.listdir(target)
+                           if name.endswith('.index')]), 2,
+                      'index of %s: is there' % state)
+        for options in ([], ['--no-index']):
+            found = [support.reader('replay', '--csv', '--from', '8ms',
+                                    *options, programs.windows_path(each))
+                     for each in (target, session)]
+            results.check(found[0] == found[1] and found[0][0] == 0 and
+                          len(found[0][1].splitlines()) > 1000,
+                          'index of %s: a range' % state,
+                          [text[:300] for _, text, _ in found])
+    target = write_session(session, os.path.join(folder, 'ring', 'session'),
+                           lambda data: compact.make(data, capacity=SEGMENT))
+    support.index_differences(target)
+    results.check(not any(name.endswith('.index')
+                          for name in os.listdir(target)),
+                  'index: a ring of blocks has none')
+
+
 def check_wrong(results, scratch):
     """A writer that tells of blocks before they are there is seen through."""
     folder = os.path.join(scratch, 'wrong')
@@ -679,7 +707,7 @@ def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
         for check in (check_made_up, check_rings, check_damage, check_hostile,
-                      check_controls, check_info, check_snapshot,
+                      check_controls, check_index, check_info, check_snapshot,
                       check_wrong, check_traced):
             check(results, scratch)
         for capacity in (0, 4 * SEGMENT):
