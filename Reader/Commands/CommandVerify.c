@@ -165,6 +165,10 @@ CommandVerifyRecords(
     } while (NT_SUCCESS(Status));
 
     BaseEraseProgress(&Progress);
+    if (Status == STATUS_NO_MEMORY) {
+        SessionRundownIterator(&Iterator);
+        return Status;
+    }
 
     Verdict->Records = Iterator.NumberOfRecords;
 
@@ -363,6 +367,10 @@ CommandVerifyStore(
         Status = CommandVerifyTree(Session, Store, Verdict);
     } else if (Store->EndState != CoreEndBad) {
         Status = CommandVerifyRecords(Context, Session, Store, Verdict);
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        goto End;
     }
 
     if (Store->Header->State == TRACE_STATE_STOPPED) {

@@ -11,6 +11,7 @@ that have other values, must mean the same to both readers.  A thread that
 writes a store on and on, as a traced program would, never shows a reader
 anything but good records.
 """
+# Takes long.
 
 import csv
 import io

@@ -52,6 +52,7 @@ TestMain(
     TestCommands();
     TestClockKinds();
     TestRings();
+    TestCompactStores();
     TestOvertakenTallies(FALSE);
     TestOvertakenTallies(TRUE);
     TestOvertaking();

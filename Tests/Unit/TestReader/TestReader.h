@@ -369,6 +369,7 @@ VOID TestCutOff(VOID);                            // Growing.c
 VOID TestCutBetween(VOID);                        // Growing.c
 
 VOID TestRings(VOID);                             // Rings.c
+VOID TestCompactStores(VOID);                     // Compact.c
 VOID TestOvertakenTallies(_In_ BOOLEAN IsOfTwo);  // Rings.c
 
 VOID TestOvertaking(VOID);                        // Overtaking.c
