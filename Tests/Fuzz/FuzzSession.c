@@ -216,6 +216,10 @@ FuzzAddFile(
             Header->ProcessId += (FuzzWorld.NumberOfFiles - 1) %
                                  FUZZ_DIRECTORIES;
         }
+        if (Header->Mode == TRACE_MODE_COMPACT) {
+            FuzzMakeCompact(File);
+            return;
+        }
         if ((File->Flags & FUZZ_FILE_GROWS) != 0) {
             Header->Cursor -= (File->Size - sizeof(*Header)) / 32 * 16;
             if (Header->RingSizeInBytes != 0 &&

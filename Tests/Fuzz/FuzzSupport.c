@@ -439,7 +439,8 @@ FuzzMakeStore(
     }
 
     Header = (PTRACE_STORE_HEADER)(PVOID)*Store;
-    if (Header->RingSizeInBytes != 0 &&
+    if (Header->Mode != TRACE_MODE_COMPACT &&
+        Header->RingSizeInBytes != 0 &&
         Header->RingSizeInBytes <= FUZZ_MAXIMUM_RING_SIZE &&
         Header->RingFileOffset <= FUZZ_MAXIMUM_RING_SIZE &&
         Header->RingFileOffset >= TRACE_HEADER_SIZE) {

@@ -80,7 +80,8 @@ typedef struct _FUZZ_FILE {
     PUCHAR Bytes;
     SIZE_T Size;
     ULONGLONG Cursor;               // that the header has after the first wait
-    ULONGLONG FirstPosition;        // likewise
+    ULONGLONG FirstPosition;        // likewise, and the next of a compact store
+    ULONGLONG BlocksEnd;
 } FUZZ_FILE;
 typedef FUZZ_FILE *PFUZZ_FILE;
 
@@ -104,6 +105,16 @@ typedef struct _FUZZ_WORLD {
     LONGLONG CreationTime;          // of the process
     BOOLEAN IsReal;                 // a whole session: FuzzReal.h
 } FUZZ_WORLD;
+
+//
+// Makes a compact store of the file, whose header has that mode and the records
+// behind it.
+//
+
+VOID
+FuzzMakeCompact(
+    _Inout_ PFUZZ_FILE File
+    );
 
 //
 // The arguments of the program.

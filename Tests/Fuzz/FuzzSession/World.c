@@ -967,6 +967,7 @@ FuzzPassTime(
 {
     const SIZE_T Offset = offsetof(TRACE_STORE_HEADER, Cursor);
     const SIZE_T First = offsetof(TRACE_STORE_HEADER, FirstPosition);
+    const SIZE_T Blocks = offsetof(TRACE_STORE_HEADER, BlocksEnd);
     FUZZ_VIEW *View;
     PFUZZ_FILE File;
     ULONG Index;
@@ -982,6 +983,9 @@ FuzzPassTime(
         if ((File->Flags & FUZZ_FILE_GROWS) != 0) {
             memcpy(File->Bytes + Offset, &File->Cursor, 8);
             memcpy(File->Bytes + First, &File->FirstPosition, 8);
+            if (File->BlocksEnd != 0) {
+                memcpy(File->Bytes + Blocks, &File->BlocksEnd, 8);
+            }
         }
     }
 
@@ -991,6 +995,9 @@ FuzzPassTime(
             (View->File->Flags & FUZZ_FILE_GROWS) != 0) {
             memcpy(View->Address + Offset, &View->File->Cursor, 8);
             memcpy(View->Address + First, &View->File->FirstPosition, 8);
+            if (View->File->BlocksEnd != 0) {
+                memcpy(View->Address + Blocks, &View->File->BlocksEnd, 8);
+            }
         }
     }
 }
