@@ -349,10 +349,16 @@ SessionRebuildStore(
 
     if (Store->HeaderResult.State != CoreHeaderValid ||
         Store->EndState != CoreEndValid ||
-        !READER_IS_STORE_COMPACT(Store) ||
-        Store->Header->RingSizeInBytes > READER_REBUILD_MAXIMUM_RING ||
-        Store->Header->BlocksCapacity > READER_PACK_MAXIMUM_GAPS) {
+        !READER_IS_STORE_COMPACT(Store)) {
         Status = STATUS_NOT_SUPPORTED;
+        goto End;
+    }
+
+    if (Store->Header->RingSizeInBytes > READER_REBUILD_MAXIMUM_RING ||
+        Store->Header->RingFileOffset > READER_REBUILD_MAXIMUM_RING ||
+        Store->Header->BlocksCapacity > READER_PACK_MAXIMUM_GAPS) {
+        Rebuild->FailedStep = "make the file (its rings would be too large)";
+        Status = STATUS_FILE_CORRUPT_ERROR;
         goto End;
     }
 

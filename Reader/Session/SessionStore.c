@@ -932,10 +932,23 @@ SessionRefreshPacked(
     ULONGLONG End = Store->PublishedEnd;
     ULONGLONG Size = Store->FileSize;
     ULONGLONG Start;
+    CORE_BLOCKS Blocks;
+    CORE_RANGE Range;
 
+    //
+    // What would be refused is packed as it is.
+    //
+
+    CoreReadBlocks(Header, &Blocks);
     Store->StartOfRecords = Header->HeaderSize;
     Store->EndOfRecords = Header->HeaderSize;
-    if (Size < Header->HeaderSize || End < Size ||
+    if (!CoreAreBlocksGood(Header, &Blocks) ||
+        CoreFindRecords(Header,
+                        End,
+                        Blocks.First,
+                        CORE_MAXIMUM_STREAM,
+                        &Range) == CoreEndBad ||
+        Size < Header->HeaderSize || End < Size ||
         (Size - Header->HeaderSize) % TRACE_RECORD_SIZE != 0 ||
         (End - Header->HeaderSize) % TRACE_RECORD_SIZE != 0) {
         return STATUS_SUCCESS;

@@ -468,6 +468,59 @@ def check_hostile(results, scratch):
     results.check(agreed > 5, 'hostile: some is read', [agreed])
 
 
+def check_hostile_packs(results, scratch):
+    """Packs with compact stores that pack did not write: unpack makes stores
+    that have what the pack has, or says that it cannot."""
+    folder = os.path.join(scratch, 'packs')
+    session = make_up(folder, 11, (9000, 0))
+    source = packs.read_bytes(support.stores(session)[0])
+    name = os.path.basename(support.stores(session)[0])
+    numbers = random.Random(12)
+    plain = [(compact.make(source, tail=True), {}),
+             (compact.make(source, first=near_end(source, 1)), {}),
+             (compact.make(source, capacity=2 * SEGMENT), {})]
+    values = (0, 1, 8, 24, HEADER, SEGMENT, 3 * SEGMENT, 64 * SEGMENT,
+              1 << 36, 1 << 40, 1 << 62, 1 << 63, compact.NO_TAIL)
+    cases = plain + [(data, {field: value}) for data, _ in plain
+                     for field in compact.OFFSETS for value in values]
+    body = source[HEADER:compact.end_of(source)]
+    unpacked = 0
+    for number, (data, change) in enumerate(
+            cases if programs.LONG else plain + numbers.sample(cases, 40)):
+        header = bytearray(data[:HEADER])
+        compact.put(header, **change)
+        path = os.path.join(folder, '%d.tracepack' % number)
+        blocks = [(0, packs.stored(bytes(header), 0))] + [
+            (HEADER + at, packs.stored(body[at:at + SEGMENT], HEADER + at))
+            for at in range(0, len(body), SEGMENT)]
+        with open(path, 'wb') as file:
+            file.write(packs.make([('session/' + name, HEADER + len(body),
+                                    blocks)]))
+        what = 'pack that nobody wrote %d: %s' % (number, change)
+        code, rows, text = support.verify(path)
+        there = os.path.join(folder, 'there')
+        shutil.rmtree(there, ignore_errors=True)
+        done, said, errors = support.reader(
+            'unpack', '-o', programs.windows_path(there),
+            programs.windows_path(path))
+        results.check(done in (0, 1) and (done == 0) == (errors == ''),
+                      what + ': unpack', [done, said, errors])
+        os.remove(path)
+        if done != 0 or code == 1:
+            continue
+        copy = os.path.join(there, name)
+        results.check(os.path.getsize(copy) < 1 << 37, what + ': is no larger',
+                      [os.path.getsize(copy)])
+        row = next(iter(rows.values()), {})
+        if row.get('bad') == '0' and int(row['records']) > 0:
+            have, causes = packing.records(copy)
+            results.check((len(have), causes) == (int(row['records']), {}),
+                          what + ': the same', [len(have), causes, row])
+            unpacked += 1
+    results.check(unpacked > 5, 'packs that nobody wrote: some are good',
+                  [unpacked])
+
+
 class Writer(threading.Thread):
     """Writes a store on and on, as a traced thread and its worker would."""
 
@@ -708,6 +761,7 @@ def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
         for check in (check_made_up, check_rings, check_damage, check_hostile,
+                      check_hostile_packs,
                       check_controls, check_index, check_info, check_snapshot,
                       check_wrong, check_traced):
             check(results, scratch)
