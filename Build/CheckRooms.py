@@ -47,7 +47,7 @@ ALLOWED = {
 
 # Folder: (sources, why).
 FOLDERS = {
-    "Tests/Programs": (33, "a program each, that scripts trace"),
+    "Tests/Programs": (34, "a program each, that scripts trace"),
 }
 
 ROUTINE = re.compile(r"^(?:[\w *]*?[ *])?(\w+)\(\n(?:    [^\n]*\n)*?    \)\n\{",

@@ -16,6 +16,7 @@ Abstract:
 #include "../TraceStore/TraceShare.h"
 #include "../TraceStore/TraceStop.h"
 #include "../TraceStore/TraceStore.h"
+#include "../TraceStore/TraceTree.h"
 #include "../TraceStore/TraceWatch.h"
 #include "PenterEnd.h"
 #include "PenterThrow.h"
@@ -126,6 +127,9 @@ PenterThreadExit(
     } else {
         TraceNameRefresh(Store);
         TraceStopFinish(Store, TRACE_REASON_THREAD_EXIT);
+        if (Penter->HasTlsCallback) {
+            TraceTreeEnd(Store);
+        }
         Penter->Ended = TraceShareFindEntry(Penter->Session, Store);
     }
 }

@@ -22,6 +22,7 @@ Abstract:
 #include "TraceStop.h"
 #include "TraceStore.h"
 #include "TraceThread.h"
+#include "TraceTree.h"
 #include "TraceWorker.h"
 
 //
@@ -759,6 +760,7 @@ TraceSessionProcessExit(
 
     if (OwnStore != NULL && !CloseOwn) {
         TraceStopFinish(OwnStore, TRACE_REASON_PROCESS_EXIT);
+        TraceTreeEnd(OwnStore);
     }
 }
 

@@ -26,7 +26,7 @@ Abstract:
 // TRACE_STORE or in what is done with them, changes TRACE_SHARED_VERSION.
 //
 
-#define TRACE_SHARED_VERSION        2
+#define TRACE_SHARED_VERSION        3
 #define TRACE_SHARED_MEMBERS        64
 
 typedef struct _TRACE_MEMBER {

@@ -793,6 +793,18 @@ TraceTreeGather(
 }
 
 _Use_decl_annotations_
+VOID
+TraceTreeEnd(
+    PTRACE_STORE Store
+    )
+{
+    if (Store->Header->Mode == TRACE_MODE_TREE) {
+        Store->Tree.IsEnding = TRUE;
+        TraceTreeUseStack(Store);
+    }
+}
+
+_Use_decl_annotations_
 ULONGLONG
 TraceTreeClose(
     PTRACE_STORE Store

@@ -109,6 +109,16 @@ TRACE_TREE_CHANGE TraceTreeSetLimit;
 TRACE_TREE_CHANGE TraceTreeHalt;
 
 //
+// Says that the thread, or the process, ends: what is still called comes after
+// all that the library is told of. From now on each call leaves its time as the
+// store's last, which the calls that stay open are counted up to.
+//
+// Store: the calling thread's; nothing is done to one that is no tree.
+//
+
+TRACE_TREE_CHANGE TraceTreeEnd;
+
+//
 // Ends a tree. Returns the size that the file needs. Frees what is not in the
 // file.
 // Store: the store, still mapped.

@@ -158,7 +158,8 @@ TraceTreeGrowBuckets(
 }
 
 //
-// Writes the clocks into the header, for a store that will not be closed.
+// Writes the clocks into the header, for a store that will not be closed, or
+// will be used after that.
 //
 
 static
@@ -645,6 +646,7 @@ TraceTreeDoEnter(
 
     if ((Node->Flags & TRACE_TREE_UNSEEN) == 0 &&
         !IsInRange &&
+        !Store->Tree.IsEnding &&
         ((Node->Flags & TRACE_NODE_OTHER) == 0 ||
          Parent->OtherChild == (ULONG_PTR)Node) &&
         (Node->FrameSize == TRACE_FRAME_SIZE_CHAIN ||
@@ -881,17 +883,25 @@ TraceTreeDoExit(
 }
 
 //
-// Counts what the slow path has taken.
+// Counts what the slow path has taken; of a thread that is ending, this may be
+// the last.
 // Ticks: the time stamp counter when it began.
 //
 
 static
 VOID
 TraceTreeCountTicks(
-    _Inout_ PTRACE_STORE_HEADER Header,
+    _Inout_ PTRACE_STORE Store,
     _In_ ULONGLONG Ticks
     )
 {
+    PTRACE_STORE_HEADER Header;
+
+    Header = Store->Header;
+    if (Store->Tree.IsEnding) {
+        TraceTreeSetAnchor(Store);
+    }
+
     Ticks = __rdtsc() - Ticks;
     Header->InlineTicks += Ticks;
     if (Header->MaximumInlineTicks < Ticks) {
@@ -911,7 +921,7 @@ TraceTreeEnter(
 
     Ticks = __rdtsc();
     Again = TraceTreeBegin(Store, Call) && TraceTreeDoEnter(Store, Call);
-    TraceTreeCountTicks(Store->Header, Ticks);
+    TraceTreeCountTicks(Store, Ticks);
     return Again;
 }
 
@@ -928,5 +938,5 @@ TraceTreeExit(
     if (TraceTreeBegin(Store, Call)) {
         TraceTreeDoExit(Store, Call);
     }
-    TraceTreeCountTicks(Store->Header, Ticks);
+    TraceTreeCountTicks(Store, Ticks);
 }

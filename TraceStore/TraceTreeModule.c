@@ -12,6 +12,7 @@ Abstract:
 
 --*/
 
+#include "../Rtl/RtlTeb.h"
 #include "TraceSession.h"
 #include "TraceTree.h"
 #include "TraceTreeModule.h"
@@ -44,6 +45,7 @@ TraceTreeIsLoaded(
     )
 {
     const TRACE_SHARED *Shared;
+    const BYTE *Peb;
     ULONG Index;
 
     Shared = (const TRACE_SHARED *)Store;
@@ -55,7 +57,9 @@ TraceTreeIsLoaded(
         }
     }
 
-    return FALSE;
+    Peb = (const BYTE *)__readgsqword(TEB_PEB);
+    return Shared->ModuleBase[Module] ==
+           *(const ULONGLONG *)(Peb + PEB_IMAGE_BASE);
 }
 
 _Use_decl_annotations_

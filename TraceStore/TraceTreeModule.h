@@ -28,9 +28,10 @@ C_ASSERT(TRACE_TREE_MODULES * TRACE_TREE_MODULE_SIZE <=
                                      TRACE_NODE_HIDDEN)
 
 //
-// Whether another module lies where this one was; whether a module takes part
-// in the tree, and so is loaded; and whether a site may be that of another
-// module, too.
+// Whether another module lies where this one was; whether a module is loaded:
+// it takes part in the tree, or is the EXE, whose part ends before its calls do
+// when the thread or the process ends; and whether a site may be that of
+// another module, too.
 //
 
 typedef

@@ -63,8 +63,8 @@ TraceTreeTop(
 
 //
 // Tells the hook which stack is in use. While a chronological range is open on
-// it, the hook is told that it has no place, and so leaves every call to
-// TraceTreeEnter.c.
+// it, and once the thread is ending, the hook is told that it has no place, and
+// so leaves every call to TraceTreeEnter.c.
 //
 
 static
@@ -78,7 +78,7 @@ TraceTreeUseStack(
 
     Tree = &Store->Tree;
     Tree->StackLow = TRACE_TREE_STACK_LOW(Tree->Stack);
-    Tree->StackSize = TRACE_TREE_RANGE(Tree->Stack) != 0 ?
+    Tree->StackSize = TRACE_TREE_RANGE(Tree->Stack) != 0 || Tree->IsEnding ?
                       0 : Tree->Stack->StackBase - Tree->StackLow;
 }
 

@@ -168,6 +168,13 @@ typedef struct _TRACE_TREE {
     struct _TRACE_STORE *Chrono;    // the module's second store of the thread;
                                     // NULL: none yet
     BOOLEAN IsChronoFailed;         // there can be none
+
+    //
+    // Of the tree again.
+    //
+
+    BOOLEAN IsEnding;               // the thread ends: each call may be its
+                                    // last (TraceTreeEnd)
 } TRACE_TREE;
 typedef TRACE_TREE *PTRACE_TREE;
 
