@@ -20,6 +20,14 @@ Abstract:
 
 #define READER_LOG_BYTES 0x10000
 
+//
+// A log's name is that of its module, of which at most so many characters, and
+// ".log".
+//
+
+#define READER_LOG_SUFFIX 4
+#define READER_LOG_MODULE 200
+
 typedef struct _READER_LOGS {
     PCREADER_CONTEXT Context;
     PREADER_PACK Pack;              // that has the directory; NULL: none has
@@ -97,6 +105,41 @@ SessionTakeLog(
     }
 }
 
+_Use_decl_annotations_
+BOOLEAN
+SessionIsLog(
+    PCUNICODE_STRING Name,
+    const CHAR *Head,
+    ULONG LengthInBytes
+    )
+{
+    static const CHAR Begin[] = "0000-00-00 00:00:00.000Z Tracer: ";
+    UNICODE_STRING Module = *Name;
+    RTL_WRITER Writer;
+    CHAR Text[READER_LOG_HEAD];
+    ULONG Index;
+
+    Module.Length -= READER_LOG_SUFFIX * sizeof(WCHAR);
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    RtlWriteText(&Writer, "%s%Z", Begin, &Module);
+    if (Module.Length < READER_LOG_MODULE * sizeof(WCHAR)) {
+        RtlWriteText(&Writer, " (process ");
+    }
+
+    for (Index = 0;
+         Index < LengthInBytes && Index < Writer.LengthInBytes;
+         Index++) {
+
+        if (Index < sizeof(Begin) - 1 && Text[Index] == '0'
+                ? Head[Index] < '0' || Head[Index] > '9'
+                : Head[Index] != Text[Index]) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
 static
 BOOLEAN
 SessionIsTracersName(
@@ -157,7 +200,8 @@ SessionVisitLog(
                                          0,
                                          Logs->Text,
                                          READER_LOG_BYTES,
-                                         &Read))) {
+                                         &Read)) &&
+            (Logs->IsTemporary || SessionIsLog(Name, Logs->Text, Read))) {
             SessionTakeLog(Logs, Read, SizeInBytes);
         }
 

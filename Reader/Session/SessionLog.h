@@ -17,6 +17,27 @@ Abstract:
 #include "Session.h"
 
 //
+// How much of a log tells whether it is one.
+//
+
+#define READER_LOG_HEAD 1024
+
+//
+// Is a file that is called *.log one that the library wrote?  Its first line
+// names its module, and the file is called by that; it may be cut off anywhere.
+//
+// Name: the file's, without a directory.
+// Head: its first READER_LOG_HEAD bytes, or all.
+//
+
+BOOLEAN
+SessionIsLog(
+    _In_ PCUNICODE_STRING Name,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Head,
+    _In_ ULONG LengthInBytes
+    );
+
+//
 // Takes a line, without its end.
 //
 
@@ -30,8 +51,8 @@ VOID
 typedef READER_LOG_ROUTINE *PREADER_LOG_ROUTINE;
 
 //
-// Hands out the lines of the logs in a directory.  What cannot be read has no
-// lines.
+// Hands out the lines of the library's logs in a directory.  What cannot be
+// read has no lines.
 // Pack: that has the directory; NULL: it is the file system's.
 // NtPath: the directory's.
 // IsTemporary: it is the temporary directory: of the library's logs, which are

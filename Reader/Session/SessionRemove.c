@@ -20,6 +20,7 @@ Abstract:
 #include "../Base/BaseContainer.h"
 #include "../Base/BaseFile.h"
 #include "SessionCopy.h"
+#include "SessionLog.h"
 #include "SessionName.h"
 #include "SessionRemove.h"
 
@@ -279,6 +280,26 @@ SessionIsStore(
 }
 
 //
+// Is a file that is called a log one of the library's?
+//
+
+static
+BOOLEAN
+SessionIsOwnLog(
+    _In_ PCRTL Rtl,
+    _In_ const READER_REMOVED_FILE *File
+    )
+{
+    CHAR Head[READER_LOG_HEAD];
+    ULONG Read = 0;
+    NTSTATUS Status;
+
+    Status = RtlReadFile(Rtl, File->Handle, 0, Head, sizeof(Head), &Read);
+    return Status == STATUS_END_OF_FILE ||
+           (NT_SUCCESS(Status) && SessionIsLog(&File->Name, Head, Read));
+}
+
+//
 // Asks what the system calls an open file.  FALSE: it does not say.
 //
 
@@ -376,6 +397,10 @@ SessionOpenRemoved(
             SessionEndsWith(Rtl, &File->Name, L".TRACE", 6) &&
             !SessionIsStore(Rtl, File->Handle)) {
             Reason = "it is no trace store";
+        } else if (Reason == NULL &&
+                   SessionQueryFileKind(Rtl, &File->Name) == ReaderFileLog &&
+                   !SessionIsOwnLog(Rtl, File)) {
+            Reason = "it is no log of the library";
         }
     }
 

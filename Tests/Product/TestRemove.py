@@ -136,14 +136,64 @@ def check_choice(results, scratch):
     results.check(content(folder) == kept, 'choice: it is as it was')
 
 
+def log(module):
+    return ('2026-11-26 08:40:17.123Z Tracer: %s (process 4, thread 8): '
+            'reading: "a": bad; none\r\n' % module).encode()
+
+
+LOG = log('made-up.exe')
+CUT = 'ä' + 'x' * 199
+
+
+def check_foreign_logs(results, scratch):
+    """Whose logs are shown: those that have the library's first line."""
+    path = make(os.path.join(scratch, 'logs'), 'session', DAY)
+    lines = {}
+    for name, data in {'made-up.exe.log': LOG,
+                       CUT + '.log': log(CUT + 'more'),
+                       **FOREIGN}.items():
+        with open(os.path.join(path, name), 'wb') as file:
+            file.write(data)
+        lines[name] = data.decode().split('\r\n')[0]
+    _, text, _ = support.reader('info', programs.windows_path(path))
+    for name, line in lines.items():
+        results.equal(line in text, name not in FOREIGN,
+                      'logs: info shows: %s' % name)
+    code, rows, told = sessions(os.path.dirname(path), '--keep', '0', REMOVE)
+    results.check(code == 0 and rows['session']['removal'] == 'stays' and
+                  len(os.listdir(path)) == len(lines) + 1,
+                  'logs: all stays', [told])
+    for name in FOREIGN:
+        os.remove(os.path.join(path, name))
+    code, rows, told = sessions(os.path.dirname(path), '--keep', '0', REMOVE)
+    results.check(code == 0 and rows['session']['removal'] == 'removed' and
+                  not os.path.exists(path), 'logs: control: its own', [told])
+
+
+# What somebody else has put there.
+FOREIGN = {
+    'server.log': b'12:00 started',
+    'notes.exe.log': b'2026-11-26 08:40:17.123Z Server: notes.exe (process ',
+    'renamed.exe.log': LOG.replace(b'none', b'renamed'),
+    'made-up.log': LOG.replace(b'none', b'shorter'),
+    'made-up.exe2.log': LOG.replace(b'none', b'longer'),
+    'letters.exe.log': log('letters.exe').replace(b'2026', b'year'),
+}
+
+
 def check_own_files(results, scratch):
     """All that the library and TraceReader leave in a session goes with it."""
     folder = os.path.join(scratch, 'own')
     path = make(folder, 'whole', DAY)
     for name in ('made-up.exe.log', 'symbols.cache', 'symbols.cache.new',
-                 'session.control', STORE + '.index', 'EMPTY.TRACE'):
+                 'session.control', STORE + '.index', 'EMPTY.TRACE',
+                 'empty.exe.log', 'cut.exe.log', CUT + '.log'):
         with open(os.path.join(path, name), 'wb') as file:
-            file.write(b'' if name == 'EMPTY.TRACE' else b'text')
+            file.write({'made-up.exe.log': LOG + b'more\n',
+                        'cut.exe.log': log('cut.exe')[:30],
+                        CUT + '.log': log(CUT + 'longer'),
+                        'empty.exe.log': b'', 'EMPTY.TRACE': b''}.get(
+                            name, b'text'))
     with open(os.path.join(path, 'made-up.exe-8-2.trace'), 'wb') as file:
         file.write(bytes(4096))
     expected = str(size(path))
@@ -167,6 +217,9 @@ def spoil(folder, outside):
             'a.trace.idx', '.trace.index.bak')):
         put('other%d' % number, file)
         expected['other%d' % number] = file + ': it is no file of a session'
+    for number, (file, data) in enumerate(FOREIGN.items()):
+        put('log%d' % number, file, data)
+        expected['log%d' % number] = file + ': it is no log of the library'
     put('strange', 'strace.trace', b'execve("/bin/true")')
     expected['strange'] = 'strace.trace: it is no trace store'
 
@@ -309,6 +362,7 @@ def main():
     with programs.Scratch() as scratch:
         check_choice(results, scratch)
         check_own_files(results, scratch)
+        check_foreign_logs(results, scratch)
         check_hostile(results, scratch)
         check_failure(results, scratch)
         check_live(results, scratch)

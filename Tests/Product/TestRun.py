@@ -310,7 +310,9 @@ def check_names(results, scratch, program, plain):
     log = next(find_logs(native(session)))
     line = b'%05d: what a library says of a thread, many times\r\n'
     for size, more in ((65536, 0), (65537, 1), (200000, 1)):
-        data = b''.join(line % number for number in range(5000))[:size]
+        data = lines[0].encode() + b'\r\n'
+        data = (data + b''.join(line % number
+                                for number in range(5000)))[:size]
         with open(log, 'wb') as file:
             file.write(data)
         end = data.rindex(b'\n', 0, 65536) + 1 if more else size

@@ -41,6 +41,9 @@ TestWriteSession(
     VOID
     )
 {
+    static const CHAR Log[] = "2026-11-26 08:40:17.123Z Tracer: app.exe "
+                              "(process 100, thread 100): a; b\r\n";
+
     if (!TestBeginSession()) {
         return FALSE;
     }
@@ -65,7 +68,9 @@ TestWriteSession(
                L"app.exe-104-2.TRACE",
                &TestOther,
                TEST_STORE_SIZE(RTL_NUMBER_OF(TestWorkerRecords))) &&
-           TestWriteStore(L"app.exe.log", &TestStore, 20);
+           TestWriteStore(L"app.exe.log",
+                          (const TEST_STORE *)Log,
+                          sizeof(Log) - 1);
 }
 
 
