@@ -91,7 +91,7 @@ static const READER_COLUMN ReaderCtlStoreColumns[] = {
     { "Thread", "thread_id", ReaderColumnNumber, 8, 0,
       "The thread's identifier." },
     { "State", "state", ReaderColumnText, 8, 0,
-      "open, closed, stopped or died." },
+      "open, closed, stopped, ended or died." },
     { "Recording", "recording", ReaderColumnText, 9, 0,
       "yes; stopped from outside; or no, if the store has ended." },
     { "Records", "records", ReaderColumnNumber, 12, READER_COLUMN_NULLABLE,

@@ -83,7 +83,8 @@ static const READER_TABLE ReaderInfoSummaryTable = {
 
 static const READER_COLUMN ReaderInfoSessionColumns[] = {
     { "State", "state", ReaderColumnText, 0, 0,
-      "open, closed, stopped or died; of a session the worst of its stores." },
+      "open, closed, stopped, ended or died; of a session the worst of its "
+      "stores." },
     { "Reason", "reason", ReaderColumnText, 0,
       READER_COLUMN_NULLABLE | READER_INFO_REASON,
       "Why it was stopped or closed; null if it was not." },
@@ -241,7 +242,7 @@ static const READER_COLUMN ReaderInfoProcessColumns[] = {
     { "Started", "start_time", ReaderColumnDate, 24, 0,
       "When it was created, ISO 8601, UTC." },
     { "State", "state", ReaderColumnText, 8, 0,
-      "open, closed, stopped or died." },
+      "open, closed, stopped, ended or died." },
     { "Threads", "threads", ReaderColumnNumber, 7, 0,
       "Its threads." },
     { "Stores", "stores", ReaderColumnNumber, 6, 0,
@@ -344,7 +345,7 @@ static const READER_COLUMN ReaderInfoThreadColumns[] = {
       "The thread's identifier." },
     READER_PROCESS_COLUMNS,
     { "State", "state", ReaderColumnText, 8, 0,
-      "open, closed, stopped, died, or what is wrong with it." },
+      "open, closed, stopped, ended, died, or what is wrong with it." },
     { "Reason", "reason", ReaderColumnText, 14, READER_COLUMN_NULLABLE,
       "Why its store was closed or stopped; null while it is open." },
     { "Stores", "stores", ReaderColumnNumber, 6, 0,

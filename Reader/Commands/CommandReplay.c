@@ -869,6 +869,24 @@ CommandReplayNoteEnd(
 
 
 //
+// What its process did when a thread ended.
+//
+
+static
+PCSZ
+CommandReplayDescribeEnd(
+    _In_ const READER_REPLAY *Replay,
+    _In_ const READER_REPLAY_END *End
+    )
+{
+    return SessionHasEnded(&Replay->Session,
+                           Replay->Session.Threads[End->Thread].Process)
+               ? "ended"
+               : "died";
+}
+
+
+//
 // Writes how a thread ended.
 //
 
@@ -896,9 +914,10 @@ CommandReplayPutEnd(
     }
 
     RtlWriteText(Writer,
-                 " was in %u call%s when the process died:",
+                 " was in %u call%s when the process %s:",
                  End->NumberOfCalls,
-                 End->NumberOfCalls == 1 ? "" : "s");
+                 End->NumberOfCalls == 1 ? "" : "s",
+                 CommandReplayDescribeEnd(Replay, End));
     OutputSetColor(Writer, ReaderColorNone);
     RtlWriteText(Writer, "\n");
     if (End->NumberOfLines > READER_END_LINES) {
@@ -943,9 +962,12 @@ CommandReplayPutEnds(
 
     if (Index != 0) {
         RtlWriteText(Replay->Output.Writer,
-                     "\n%u more threads were in calls when the process died: "
+                     "\n%u more threads were in calls when the process %s: "
                      "--thread shows each.\n",
-                     Index);
+                     Index,
+                     CommandReplayDescribeEnd(
+                         Replay,
+                         Replay->Ends[Index % READER_MAXIMUM_ENDS]));
     }
 
     for (; Index < Replay->NumberOfEnds; Index++) {

@@ -51,7 +51,7 @@ static const READER_COLUMN ReaderSessionColumns[] = {
       READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
       "When the process was created, ISO 8601, UTC." },
     { "State", "state", ReaderColumnText, 8, 0,
-      "open, closed, stopped, died, created (its first store is being "
+      "open, closed, stopped, ended, died, created (its first store is being "
       "created) or damaged (no store can be read)." },
     { "Threads", "threads", ReaderColumnNumber, 7, READER_COLUMN_LESSER,
       "Its threads." },
@@ -1094,8 +1094,10 @@ const READER_COMMAND ReaderSessionsCommand = {
     "[PATH]",
     "Lists the sessions in a directory, and which process started which",
     "State is open (the process runs), closed (it ended in good order), died\n"
-    "(it was killed, or crashed), stopped (a store stopped early), created\n"
-    "(its first store is being created) or damaged (no store can be read).\n"
+    "(it was killed, or crashed), ended (its exit code tells of no crash, but\n"
+    "a store was not closed: it was killed with such a code, or a DLL was not\n"
+    "told of the end), stopped (a store stopped early), created (its first\n"
+    "store is being created) or damaged (no store can be read).\n"
     "Sessions with the same number in boot ran on the same boot of a\n"
     "machine.\n"
     "\n"

@@ -23,7 +23,7 @@ static const READER_COLUMN ReaderVerifyColumns[] = {
     { "Store", "store", ReaderColumnText, 36, 0,
       "The file's name." },
     { "State", "state", ReaderColumnText, 8, 0,
-      "open, closed, stopped, died, or what is wrong with it." },
+      "open, closed, stopped, ended, died, or what is wrong with it." },
     { "Records", "records", ReaderColumnNumber, 12, 0,
       "Records: two for a call that ended." },
     { "Bad", "bad", ReaderColumnNumber, 8, 0,

@@ -14,6 +14,7 @@ Abstract:
 
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
+#include "../Session/SessionProcess.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionFilter.h"
 #include "../Sums/SumTally.h"
@@ -928,8 +929,10 @@ LiveWriteLiveEnd(
                      Because->Header->Status);
     } else {
         RtlWriteText(Writer,
-                     "The program %s: it ended without closing %Z.",
-                     State,
+                     SessionHasEnded(Session,
+                                     READER_PROCESS_OF_STORE(Session, Because))
+                         ? "The program has ended, without closing %Z."
+                         : "The program died: it ended without closing %Z.",
                      &Because->Name);
     }
 }

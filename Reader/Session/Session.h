@@ -117,6 +117,7 @@ typedef struct _READER_PROCESS {
     READER_PROCESS_STATE State;
     HANDLE Handle;                  // NULL when it is gone
     BOOLEAN IsExitKnown;            // SessionReadExit
+    BOOLEAN HasClosed;              // a store was closed since it ended
     ULONG ExitCode;
     ULONGLONG ExitCpuTime;          // 100 ns; 0: not known
     READER_CONTROL Control;

@@ -492,6 +492,36 @@ SessionMergeActions(
 }
 
 
+//
+// Notes which processes have come to close a store because they ended.
+//
+
+static
+VOID
+SessionNoteEnds(
+    _Inout_ PREADER_SESSION Session
+    )
+{
+    ULONG Index;
+    ULONG Process;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PCREADER_STORE Store = Session->Stores[Index];
+
+        if (Store->Thread != READER_NONE &&
+            Store->Header->State == TRACE_STATE_CLOSED &&
+            Store->Header->Reason == TRACE_REASON_PROCESS_EXIT) {
+
+            Process = READER_PROCESS_OF_STORE(Session, Store);
+            if (Process != READER_NONE) {
+                Session->Processes[Process].HasClosed = TRUE;
+            }
+        }
+    }
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 SessionReadControl(
@@ -501,6 +531,8 @@ SessionReadControl(
     BOOLEAN IsNew = FALSE;
     ULONG Process;
     NTSTATUS Status = STATUS_SUCCESS;
+
+    SessionNoteEnds(Session);
 
     for (Process = 0;
          Process < Session->NumberOfProcesses && NT_SUCCESS(Status);

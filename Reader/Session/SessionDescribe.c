@@ -91,6 +91,25 @@ SessionIsRingOverwritten(
 
 
 _Use_decl_annotations_
+BOOLEAN
+SessionHasEnded(
+    const READER_SESSION *Session,
+    ULONG Process
+    )
+{
+    PCREADER_PROCESS Owner;
+
+    if (Process == READER_NONE) {
+        return FALSE;
+    }
+
+    Owner = &Session->Processes[Process];
+    return Owner->IsExitKnown ? !BaseIsCrash(Owner->ExitCode)
+                              : Owner->HasClosed;
+}
+
+
+_Use_decl_annotations_
 PCSZ
 SessionDescribeStoreState(
     const READER_SESSION *Session,
@@ -106,7 +125,11 @@ SessionDescribeStoreState(
         return "stopped";
 
     default:
-        return SessionIsWriterGone(Session, Store) ? "died" : "open";
+        return !SessionIsWriterGone(Session, Store) ? "open"
+               : SessionHasEnded(Session,
+                                 READER_PROCESS_OF_STORE(Session, Store))
+                   ? "ended"
+                   : "died";
     }
 }
 
@@ -121,6 +144,8 @@ SessionDescribeProcessState(
 {
     PREADER_STORE Unclosed = NULL;
     READER_PROCESS_STATE State = Session->ProcessState;
+    BOOLEAN HasDied = FALSE;
+    ULONG Owner;
     ULONG Index;
 
     if (Process != READER_NONE) {
@@ -132,9 +157,9 @@ SessionDescribeProcessState(
 
         PREADER_STORE Store = Session->Stores[Index];
 
+        Owner = READER_PROCESS_OF_STORE(Session, Store);
         if (Store->Thread == READER_NONE ||
-            (Process != READER_NONE &&
-             READER_PROCESS_OF_STORE(Session, Store) != Process)) {
+            (Process != READER_NONE && Owner != Process)) {
             continue;
         }
 
@@ -143,8 +168,11 @@ SessionDescribeProcessState(
             return "stopped";
         }
 
-        if (Store->Header->State == TRACE_STATE_OPEN && Unclosed == NULL) {
-            Unclosed = Store;
+        if (Store->Header->State == TRACE_STATE_OPEN && !HasDied) {
+            HasDied = !SessionHasEnded(Session, Owner);
+            if (HasDied || Unclosed == NULL) {
+                Unclosed = Store;
+            }
         }
     }
 
@@ -161,7 +189,7 @@ SessionDescribeProcessState(
     }
 
     *Because = Unclosed;
-    return "died";
+    return HasDied ? "died" : "ended";
 }
 
 

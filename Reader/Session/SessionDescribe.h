@@ -17,6 +17,18 @@ Abstract:
 #include "Session.h"
 
 //
+// Has a process, which is gone, ended by an exit code that is none of a crash,
+// or at least come to close a store because it ended?  A store that is open
+// still is then one that nobody was told to close.
+//
+
+BOOLEAN
+SessionHasEnded(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    );
+
+//
 // Puts a store's state in a word.
 // Store: one of its stores, with a valid header.
 // Returns a literal.
@@ -30,11 +42,12 @@ SessionDescribeStoreState(
 
 //
 // Puts a process's state in a word: stopped if any store was stopped, else
-// open while the process runs, else died if any store was not closed, else
-// closed.
+// open while the process runs, else died or ended (SessionHasEnded) if any
+// store was not closed, else closed.
 //
 // Process: the process's index, or READER_NONE for all together.
-// Because: the store that decided it when it is "stopped" or "died", or NULL.
+// Because: the store that decided it when it is "stopped", "died" or "ended",
+// or NULL.
 // Returns a literal.
 //
 

@@ -97,9 +97,10 @@ int main(int Count, char **Arguments)
     return 3;
 }
 '''
-TITLE = re.compile(r'^Thread (\d+) was in (\d+) calls? when the process died:$')
-MORE = re.compile(r'^(\d+) more threads were in calls when the process died: '
-                  r'--thread shows each\.$')
+TITLE = re.compile(r'^Thread (\d+) was in (\d+) calls? when the process '
+                   r'(died|ended):$')
+MORE = re.compile(r'^(\d+) more threads were in calls when the process '
+                  r'(died|ended): --thread shows each\.$')
 
 
 def build(scratch):
@@ -117,8 +118,11 @@ def read(session, *arguments):
     _, text, _ = support.reader('replay', '--tail', '30', '--no-cache',
                                 *arguments, session)
     tail, _, rest = text.partition('\n\n')
-    ends, more, thread = {}, [], None
+    ends, more, thread, words = {}, [], None, set()
     for line in rest.split('\n'):
+        match = TITLE.match(line) or MORE.match(line)
+        if match:
+            words.add(match.group(match.lastindex))
         match = TITLE.match(line)
         if match:
             thread = int(match.group(1))
@@ -127,7 +131,7 @@ def read(session, *arguments):
             ends[thread][1].append(line)
         elif MORE.match(line):
             more.append(int(MORE.match(line).group(1)))
-    return tail.split('\n')[1:], ends, more
+    return tail.split('\n')[1:], ends, more, words
 
 
 def names(lines):
@@ -143,10 +147,12 @@ def check(results, scratch, program, way, idlers, code):
     session = tool.session_of(results, errors, what)
     results.check(support.has_ended(result, code & 255), what + ': it ended',
                   [result, errors])
-    tail, ends, more = read(session)
+    tail, ends, more, words = read(session)
     if way == 'end':
         results.equal((ends, more), ({}, []), what + ': nothing died')
         return
+    results.equal(words, {'died' if code & 0x80000000 else 'ended'},
+                  what + ': what the process did')
     rows = json.loads(support.reader('replay', '--json', '--no-cache',
                                      session)[1])['events']
     by_name = {name: {row['thread_id'] for row in rows
@@ -180,12 +186,12 @@ def check(results, scratch, program, way, idlers, code):
                       what + ': one that waited')
 
     # What is above already is not there again; nor where it is not wanted.
-    _, alone, _ = read(session, '--thread', str(loader))
+    _, alone, _, _ = read(session, '--thread', str(loader))
     results.equal(alone, {}, what + ': --thread shows it itself')
     for form in '--csv', '--json':
-        results.check('when the process died' not in support.reader(
+        results.check('when the process' not in support.reader(
             'replay', '--tail', '30', form, session)[1], what + ': ' + form)
-    results.check('when the process died' not in support.reader(
+    results.check('when the process' not in support.reader(
         'replay', session)[1], what + ': without --tail')
 
 

@@ -13,6 +13,7 @@ import json
 import os
 import re
 import struct
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -58,6 +59,28 @@ int main(int Count, char **Arguments)
     return (int)Code;
 }
 '''
+DLL = r'''
+__declspec(dllexport) int Work(int Count)
+{
+    return Count + 1;
+}
+
+int __stdcall DllMain(void *Instance, unsigned Reason, void *Reserved)
+{
+    return Instance != Reserved || Reason != 9;
+}
+'''
+USER = r'''
+__declspec(dllimport) int Work(int Count);
+
+int main(int Count, char **Arguments)
+{
+    if (Work(Count) == 3) {
+        *(volatile int *)16 = 1;
+    }
+    return 7;
+}
+'''
 UNKNOWN = 'not known (TraceReader run keeps it)'
 FILE = 'session.exit'
 
@@ -95,7 +118,8 @@ def check_codes(results, scratch, program):
         row = rows['session'][0]
         results.equal((row['exit_code'], cells, lines),
                       (code, [str(code)], [text]), what + ': info')
-        results.equal(row['state'], 'died' if way in ('kill', 'crash')
+        results.equal(row['state'], 'ended' if what == 'killed'
+                      else 'died' if way in ('kill', 'crash')
                       else 'closed', what + ': the state')
 
         # By the document.
@@ -194,6 +218,48 @@ def check_unknown(results, scratch, program):
                   'a child: text has the column', [text])
 
 
+def check_untold(results, scratch):
+    """A DLL without a TLS callback is not told of the end: its store stays
+    open, and that is no sign of a crash."""
+    folder = os.path.join(scratch, 'untold')
+    os.mkdir(folder)
+    for name, text in ('dll', DLL), ('user', USER):
+        with open(os.path.join(folder, name + '.c'), 'w',
+                  encoding='ascii') as file:
+            file.write(text)
+    flags = ['-O2', *programs.PENTER_FLAGS]
+    for command in (
+            [*flags, '-c', 'dll.c'],
+            ['-shared', '-nostdlib', '-Wl,-eDllMain', 'dll.o',
+             programs.LIBRARY, '-lkernel32', '-lntdll', '-o', 'untold.dll',
+             '-Wl,--out-implib,untold.a'],
+            [*flags, '-c', 'user.c'],
+            ['user.o', programs.LIBRARY, 'untold.a', '-static', '-o',
+             'user.exe'],
+            ['-O2', 'user.c', 'untold.a', '-static', '-o', 'plain.exe']):
+        subprocess.run([programs.GCC, *command], cwd=folder, check=True)
+    for program, with_file, without in (('user.exe', 'ended', 'ended'),
+                                        ('plain.exe', 'ended', 'died')):
+        for arguments, states in (([], [with_file, without]),
+                                  (['crash'], ['died', 'died'])):
+            what = 'untold: %s %s: ' % (program, arguments)
+            _, _, errors = tool.run(os.path.join(folder, program), *arguments,
+                                    directory=os.path.join(
+                                        folder, 'of-' + '-'.join(
+                                            (program, *arguments))))
+            session = tool.session_of(results, errors, what)
+            seen = []
+            for _ in 'with', 'without':
+                rows = info(session)[0]
+                seen.append(rows['session'][0]['state'])
+                results.equal([row['state'] for row in rows['threads']],
+                              seen[-1:], what + 'its thread')
+                path = os.path.join(tool.native(session), FILE)
+                if os.path.exists(path):
+                    os.remove(path)
+            results.equal(seen, states, what + 'with the exit code, without')
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -206,6 +272,7 @@ def main():
         session = check_codes(results, scratch, program)
         check_kept(results, scratch, session)
         check_unknown(results, scratch, program)
+        check_untold(results, scratch)
     return results.finish()
 
 
