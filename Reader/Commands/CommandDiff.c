@@ -797,7 +797,7 @@ CommandRunDiff(
     if (NT_SUCCESS(Status)) {
         ExitCode = FunctionEndFilter(Diff->Context,
                                      Diff->Options->Filter,
-                                     NULL,
+                                     &Diff->Sides[1].Functions,
                                      Diff->NumberShown,
                                      &Diff->NotShown,
                                      ExitCode);

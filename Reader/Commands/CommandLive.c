@@ -1028,7 +1028,7 @@ CommandRunLive(
         CommandRunPlain(Run, IsWhole);
         Live->ExitCode = FunctionEndFilter(Context,
                                            Live->Options->Filter,
-                                           NULL,
+                                           &Live->Functions,
                                            Run->Plain.NumberShown,
                                            &Run->Plain.NotShown,
                                            Live->ExitCode);

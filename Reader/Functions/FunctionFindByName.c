@@ -725,30 +725,43 @@ End:
 }
 
 
-_Use_decl_annotations_
-VOID
-FunctionNoteNear(
-    const READER_FUNCTIONS *Functions,
-    PCSZ Text
+//
+// A function that may be meant by a text that is the beginning of none.
+//
+
+typedef struct _READER_NEAR {
+    READER_NEAREST Nearest;
+    PCREADER_FUNCTION Best;
+} READER_NEAR;
+typedef READER_NEAR *PREADER_NEAR;
+
+//
+// Looks for the nearest of some functions.
+// Near: what was found among others, or the beginning.
+// Returns FALSE if a name begins with the text.
+//
+
+static
+BOOLEAN
+FunctionOfferNear(
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_z_ PCSZ Text,
+    _Inout_ PREADER_NEAR Near
     )
 {
-    PRTL_WRITER Errors = Functions->Session->Context->Errors;
     ULONG TextLength = RtlLengthOfString(Text);
-    PCREADER_FUNCTION Best = NULL;
     PCREADER_FUNCTION Function;
-    READER_NEAREST Nearest;
     CHAR Bare[READER_NEAREST_MAXIMUM + 2];
     ULONG Distance;
     ULONG Length;
     ULONG Index;
     ULONG Skip;
 
-    BaseBeginNearest(&Nearest, Text);
     for (Index = 0; Index < Functions->NumberOfFunctions; Index++) {
 
         Function = &Functions->Functions[Index];
         if (FunctionIsBeginning(Function, Text, TextLength)) {
-            return;
+            return FALSE;
         }
 
         Skip = FunctionSkipReturnType(Function->FullName,
@@ -762,10 +775,35 @@ FunctionNoteNear(
         }
 
         Bare[Length] = 0;
-        Distance = Nearest.Distance;
-        BaseOfferNearest(&Nearest, Bare);
-        if (Nearest.Best != NULL && Nearest.Distance != Distance) {
-            Best = Function;
+        Distance = Near->Nearest.Distance;
+        BaseOfferNearest(&Near->Nearest, Bare);
+        if (Near->Nearest.Best != NULL && Near->Nearest.Distance != Distance) {
+            Near->Best = Function;
+        }
+    }
+
+    return TRUE;
+}
+
+
+_Use_decl_annotations_
+VOID
+FunctionNoteNear(
+    const READER_FUNCTIONS *Functions,
+    PCSZ Text
+    )
+{
+    PRTL_WRITER Errors = Functions->Session->Context->Errors;
+    ULONG TextLength = RtlLengthOfString(Text);
+    const READER_FUNCTIONS *Owner;
+    READER_NEAR Near;
+    ULONG Index;
+
+    BaseBeginNearest(&Near.Nearest, Text);
+    Near.Best = NULL;
+    for (Owner = Functions; Owner != NULL; Owner = Owner->Peer) {
+        if (!FunctionOfferNear(Owner, Text, &Near)) {
+            return;
         }
     }
 
@@ -773,24 +811,28 @@ FunctionNoteNear(
     // Otherwise one that contains it, in any case.
     //
 
-    for (Index = 0;
-         Best == NULL && TextLength > 2 && Index < Functions->NumberOfFunctions;
-         Index++) {
-        Function = &Functions->Functions[Index];
-        if (FunctionIsTextInside(Function->FullName,
-                                 Function->FullLength,
-                                 Text,
-                                 TextLength)) {
-            Best = Function;
+    for (Owner = Functions; Owner != NULL; Owner = Owner->Peer) {
+        for (Index = 0;
+             Near.Best == NULL && TextLength > 2 &&
+             Index < Owner->NumberOfFunctions;
+             Index++) {
+            if (FunctionIsTextInside(Owner->Functions[Index].FullName,
+                                     Owner->Functions[Index].FullLength,
+                                     Text,
+                                     TextLength)) {
+                Near.Best = &Owner->Functions[Index];
+            }
         }
     }
 
-    if (Best != NULL) {
+    if (Near.Best != NULL) {
         RtlWriteText(Errors,
                      "TraceReader: --function: no function's name begins with "
                      "%T; did you mean ",
                      Text);
-        RtlWriteCleanText(Errors, Best->FullName, Best->FullLength);
+        RtlWriteCleanText(Errors,
+                          Near.Best->FullName,
+                          Near.Best->FullLength);
         RtlWriteText(Errors, "?\n");
         RtlFlushWriter(Errors);
     }

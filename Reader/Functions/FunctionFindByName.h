@@ -114,7 +114,8 @@ FunctionResolveName(
     );
 
 //
-// Says so if no function's name begins with a text, and one is near it.
+// Says so if no function's name begins with a text, and one is near it.  The
+// functions of the peer are looked at as well.
 //
 
 VOID

@@ -593,12 +593,14 @@ def check_nothing(results, reader):
                       '--function and --exclude leave no function' in
                       errors, '%s: nothing is left' % command, [code, errors])
     # A name that is misspelt is named with the one that is near.
-    for command in 'report', 'tree', 'replay':
+    for command, *more in (['report'], ['tree'], ['replay'], ['live'],
+                           ['diff', reader.session]):
         for given, near in ('Game::Udpate', 'Game::Update'), \
                 ('zeta', 'Zeta'), ('DebugDraw', 'Game::DebugDraw'), \
                 ('Hash#Oen', 'Hash#One'):
-            code, text, errors = reader.run(command, '--csv', '--function',
-                                            given)
+            code, text, errors = reader.run(
+                command, '--plain' if command == 'live' else '--csv',
+                '--function', given, *more)
             results.check(code == NOTHING and
                           "--function: no function's name begins with %s; did "
                           'you mean %s?\n' % (given, near) in errors,
