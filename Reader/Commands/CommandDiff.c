@@ -619,6 +619,43 @@ CommandPutDiffRow(
 
 static
 VOID
+CommandPutSides(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_DIFF *Diff
+    )
+{
+    PCSZ Names[2];
+    READER_NOTE Note;
+    PCSZ Next;
+    ULONG Which;
+
+    for (Which = 0; Which < 2; Which++) {
+        Names[Which] = Diff->Sides[Which].Options.PathUtf8;
+        for (Next = Names[Which]; *Next != 0; Next++) {
+            if ((*Next == '\\' || *Next == '/') && Next[1] != 0) {
+                Names[Which] = Next + 1;
+            }
+        }
+    }
+
+    if (RtlAreStringsEqual(Names[0], Names[1])) {
+        Names[0] = Diff->Sides[0].Options.PathUtf8;
+        Names[1] = Diff->Sides[1].Options.PathUtf8;
+    }
+
+    for (Which = 0; Which < 2; Which++) {
+        OutputBeginNote(&Note);
+        RtlWriteText(&Note.Writer,
+                     "%s: %T",
+                     Which == 0 ? "A" : "B",
+                     Names[Which]);
+        OutputEndNote(Output, &Note);
+    }
+}
+
+
+static
+VOID
 CommandPutDiffNotes(
     _Inout_ PREADER_OUTPUT Output,
     _In_ const READER_DIFF *Diff
@@ -636,6 +673,7 @@ CommandPutDiffNotes(
         return;
     }
 
+    CommandPutSides(Output, Diff);
     if (First->Kind == TRACE_CLOCK_NONE || Second->Kind == TRACE_CLOCK_NONE) {
         OutputPutNote(Output,
                       "There are no times: a session was recorded with "

@@ -135,6 +135,10 @@ def check_rows(results, first, second):
                   'diff: nothing is left', [code, errors])
 
 
+def made_path(session):
+    return session.session.replace('\\', '/').removeprefix('Z:')
+
+
 def check_clocks(results, scratch, first):
     """Two rates: times are nanoseconds all the same."""
     records = calls.random_calls(random.Random(8), 800)
@@ -145,6 +149,19 @@ def check_clocks(results, scratch, first):
     code, text, errors = support.reader('diff', fast.session, slow.session)
     results.check(code == 0 and 'The clocks have different rates' in text,
                   'two rates: text', [text, errors])
+    results.equal(*map(os.path.basename, (fast.session.replace('\\', '/'),
+                                          slow.session.replace('\\', '/'))),
+                  'control: both are called the same')
+    results.check('\nA: %s\nB: %s\n' % (fast.session, slow.session) in text,
+                  'which is A, which is B', [text])
+    renamed = os.path.join(os.path.dirname(made_path(slow)), 'other')
+    os.rename(made_path(slow), renamed)
+    _, text, _ = support.reader('diff', fast.session,
+                                programs.windows_path(renamed))
+    os.rename(renamed, made_path(slow))
+    results.check('\nA: %s\nB: other\n' %
+                  os.path.basename(made_path(fast)) in text,
+                  'which is A, which is B: names that differ', [text])
     rows = rows_of(results, 'two rates', diff(fast, slow))
     results.check(rows and all(
         0 <= row['self_b_ns'] - 4 * row['self_a_ns'] <= 3 and
