@@ -38,6 +38,7 @@ _TraceReader_options()
 --csv
 --json
 --raw
+--width=auto,none
 --color=auto,always,never
 --pager=
 --no-pager

@@ -133,6 +133,17 @@ def check_tree(results, screen, width):
                   'control: there are both kinds of branches')
 
 
+def check_info(results, screen):
+    """Below what it says first, tables that fit."""
+    def widest(*arguments):
+        lines = screen.read('info', *arguments).partition('\n\n')[2]
+        return max(map(cells, lines.split('\n')))
+
+    results.check(widest('--width', '80') <= 80, 'info at 80')
+    results.check(widest() > 80 and widest('--width', 'none') == widest(),
+                  'control: info without --width')
+
+
 def same(results, one, other, what):
     """Two outputs, byte for byte."""
     lines = one.split('\n'), other.split('\n')
@@ -219,6 +230,7 @@ def main():
         screen = Screen(results, session)
         pair = Screen(results, session, session)
         check_same(results, screen)
+        check_info(results, screen)
         check_columns(results, screen, pair)
         for width in WIDTHS + (MORE_WIDTHS if programs.LONG else ()):
             check_report(results, screen, width)
