@@ -115,6 +115,7 @@ typedef READER_REPLAY_THREAD *PREADER_REPLAY_THREAD;
 
 typedef struct _READER_REPLAY_LINE {
     PCREADER_ACTION Instant;        // NULL: it is an event
+    ULONG Depth;                    // of an instant: the calls around it
     ULONG Thread;                   // of the session
     BOOLEAN IsLeaf;                 // Last is its end, on the same line
     READER_CALL_EVENT Event;
@@ -501,6 +502,31 @@ CommandHasParameters(
 
 
 //
+// Indents a line.
+//
+
+static
+VOID
+CommandReplayPutDepth(
+    _In_ const READER_REPLAY *Replay,
+    _In_ ULONG Depth
+    )
+{
+    PRTL_WRITER Writer = Replay->Output.Writer;
+
+    if (Depth > READER_MAXIMUM_REPLAY_DEPTH) {
+        RtlWriteText(Writer,
+                     "%*s[%u] ",
+                     2 * READER_MAXIMUM_REPLAY_DEPTH,
+                     "",
+                     Depth);
+    } else {
+        RtlWriteText(Writer, "%*s", (int)(2 * Depth), "");
+    }
+}
+
+
+//
 // Writes a line of text.
 //
 
@@ -556,15 +582,7 @@ CommandReplayPutText(
     }
 
     RtlWriteText(Writer, "] | ");
-    if (Event->Depth > READER_MAXIMUM_REPLAY_DEPTH) {
-        RtlWriteText(Writer,
-                     "%*s[%u] ",
-                     2 * READER_MAXIMUM_REPLAY_DEPTH,
-                     "",
-                     Event->Depth);
-    } else {
-        RtlWriteText(Writer, "%*s", (int)(2 * Event->Depth), "");
-    }
+    CommandReplayPutDepth(Replay, Event->Depth);
 
     switch (Event->Kind) {
 
@@ -685,7 +703,8 @@ static
 VOID
 CommandReplayPutInstant(
     _Inout_ PREADER_REPLAY Replay,
-    _In_ PCREADER_ACTION Instant
+    _In_ PCREADER_ACTION Instant,
+    _In_ ULONG Depth
     )
 {
     PREADER_OUTPUT Output = &Replay->Output;
@@ -708,10 +727,13 @@ CommandReplayPutInstant(
         }
 
         if (Action->ThreadId != 0) {
-            RtlWriteText(Writer, "%6u] | /* ", Action->ThreadId);
+            RtlWriteText(Writer, "%6u] | ", Action->ThreadId);
         } else {
-            RtlWriteText(Writer, "%6s] | /* ", "");
+            RtlWriteText(Writer, "%6s] | ", "");
         }
+
+        CommandReplayPutDepth(Replay, Depth);
+        RtlWriteText(Writer, "/* ");
 
         if (Action->Kind == TRACE_ACTION_MARK) {
             RtlWriteText(Writer, "mark: ");
@@ -757,7 +779,7 @@ CommandReplayPutLine(
     )
 {
     if (Line->Instant != NULL) {
-        CommandReplayPutInstant(Replay, Line->Instant);
+        CommandReplayPutInstant(Replay, Line->Instant, Line->Depth);
     } else if (Replay->Options->Format == ReaderFormatText) {
         CommandReplayPutText(Replay, Line);
     } else {
@@ -887,14 +909,15 @@ CommandReplayDescribeEnd(
 
 
 //
-// Writes how a thread ended.
+// Writes how a thread ended; one whose lines --tail shows is named.
 //
 
 static
 VOID
 CommandReplayPutEnd(
     _Inout_ PREADER_REPLAY Replay,
-    _In_ const READER_REPLAY_END *End
+    _In_ const READER_REPLAY_END *End,
+    _In_ BOOLEAN IsAbove
     )
 {
     PRTL_WRITER Writer = Replay->Output.Writer;
@@ -914,12 +937,17 @@ CommandReplayPutEnd(
     }
 
     RtlWriteText(Writer,
-                 " was in %u call%s when the process %s:",
+                 " was in %u call%s when the process %s%s",
                  End->NumberOfCalls,
                  End->NumberOfCalls == 1 ? "" : "s",
-                 CommandReplayDescribeEnd(Replay, End));
+                 CommandReplayDescribeEnd(Replay, End),
+                 IsAbove ? ", which are above." : ":");
     OutputSetColor(Writer, ReaderColorNone);
     RtlWriteText(Writer, "\n");
+    if (IsAbove) {
+        return;
+    }
+
     if (End->NumberOfLines > READER_END_LINES) {
         Index = End->NumberOfLines - READER_END_LINES;
     }
@@ -943,8 +971,8 @@ CommandReplayPutEnd(
 
 
 //
-// Writes how the threads ended that were inside of calls when the process died,
-// unless --tail shows it.  The crash may be in any of them.
+// Writes how the threads ended that were inside of calls when the process died.
+// The crash may be in any of them.
 //
 
 static
@@ -975,9 +1003,7 @@ CommandReplayPutEnds(
         const READER_REPLAY_END *End =
             Replay->Ends[Index % READER_MAXIMUM_ENDS];
 
-        if (Replay->Rows - End->Row > Tail) {
-            CommandReplayPutEnd(Replay, End);
-        }
+        CommandReplayPutEnd(Replay, End, Replay->Rows - End->Row <= Tail);
     }
 }
 
@@ -1002,6 +1028,53 @@ CommandReplayPutTail(
     for (; Row < Replay->Rows; Row += 1) {
         CommandReplayPutLine(Replay, &Replay->Lines[Row % Tail]);
     }
+}
+
+
+//
+// Is an instant one of a thread, and not of the whole process?
+//
+
+static
+BOOLEAN
+CommandReplayIsOf(
+    _In_ const READER_REPLAY *Replay,
+    _In_opt_ PCREADER_ACTION Instant,
+    _In_ ULONG Thread
+    )
+{
+    const READER_THREAD *Owner = &Replay->Session.Threads[Thread];
+
+    return Instant != NULL && Instant->Action->ThreadId == Owner->ThreadId &&
+           Instant->Process == Owner->Process;
+}
+
+
+//
+// In how many calls was the thread that an instant is of?  What the thread does
+// next tells.
+//
+
+static
+ULONG
+CommandReplayFindDepth(
+    _In_ const READER_REPLAY *Replay,
+    _In_ PCREADER_ACTION Instant
+    )
+{
+    const READER_REPLAY_THREAD *Thread;
+    ULONG Index;
+
+    for (Index = 0; Index < Replay->Merge.NumberInHeap; Index++) {
+        Thread = (const READER_REPLAY_THREAD *)Replay->Merge.Heap[Index];
+        if (CommandReplayIsOf(Replay, Instant, Thread->Merge.Stream.Thread)) {
+            return Thread->Current.Depth +
+                   (Thread->Current.Kind != CoreEventEnter &&
+                    Thread->Current.Kind != CoreEventUnmatched);
+        }
+    }
+
+    return 0;
 }
 
 
@@ -1037,6 +1110,7 @@ CommandReplayPutInstants(
             break;
         }
 
+        Line.Depth = CommandReplayFindDepth(Replay, Line.Instant);
         Status = CommandReplayTakeLine(Replay, &Line);
         Replay->Instant += 1;
     }
@@ -1118,6 +1192,21 @@ CommandReplayStep(
                       Thread->Next.Kind != CoreEventUnmatched &&
                       Thread->Next.Track == Thread->Current.Track &&
                       Thread->Next.Depth == Thread->Current.Depth;
+
+        //
+        // A mark inside of it parts the two.
+        //
+
+        if (Line.IsLeaf &&
+            CommandReplayIsOf(Replay,
+                              SessionControlFindInstant(
+                                  &Replay->Session,
+                                  Replay->Options,
+                                  &Replay->Instant,
+                                  Thread->Next.Timestamp),
+                              Line.Thread)) {
+            Line.IsLeaf = FALSE;
+        }
 
         CommandReplayNoteEnd(Replay, Thread, &Line);
         Status = CommandReplayTakeLine(Replay, &Line);

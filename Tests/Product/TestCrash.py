@@ -99,6 +99,8 @@ int main(int Count, char **Arguments)
 '''
 TITLE = re.compile(r'^Thread (\d+) was in (\d+) calls? when the process '
                    r'(died|ended):$')
+ABOVE = re.compile(r'^Thread (\d+) was in (\d+) calls? when the process '
+                   r'(died|ended), which are above\.$')
 MORE = re.compile(r'^(\d+) more threads were in calls when the process '
                   r'(died|ended): --thread shows each\.$')
 
@@ -118,11 +120,15 @@ def read(session, *arguments):
     _, text, _ = support.reader('replay', '--tail', '30', '--no-cache',
                                 *arguments, session)
     tail, _, rest = text.partition('\n\n')
-    ends, more, thread, words = {}, [], None, set()
+    ends, above, more, thread, words = {}, {}, [], None, set()
     for line in rest.split('\n'):
-        match = TITLE.match(line) or MORE.match(line)
+        match = TITLE.match(line) or ABOVE.match(line) or MORE.match(line)
         if match:
             words.add(match.group(match.lastindex))
+        match = ABOVE.match(line)
+        if match:
+            above[int(match.group(1))] = int(match.group(2))
+            continue
         match = TITLE.match(line)
         if match:
             thread = int(match.group(1))
@@ -131,7 +137,7 @@ def read(session, *arguments):
             ends[thread][1].append(line)
         elif MORE.match(line):
             more.append(int(MORE.match(line).group(1)))
-    return tail.split('\n')[1:], ends, more, words
+    return tail.split('\n')[1:], ends, above, more, words
 
 
 def names(lines):
@@ -147,9 +153,9 @@ def check(results, scratch, program, way, idlers, code):
     session = tool.session_of(results, errors, what)
     results.check(support.has_ended(result, code & 255), what + ': it ended',
                   [result, errors])
-    tail, ends, more, words = read(session)
+    tail, ends, above, more, words = read(session)
     if way == 'end':
-        results.equal((ends, more), ({}, []), what + ': nothing died')
+        results.equal((ends, above, more), ({}, {}, []), what + ': nothing died')
         return
     results.equal(words, {'died' if code & 0x80000000 else 'ended'},
                   what + ': what the process did')
@@ -186,8 +192,11 @@ def check(results, scratch, program, way, idlers, code):
                       what + ': one that waited')
 
     # What is above already is not there again; nor where it is not wanted.
-    _, alone, _, _ = read(session, '--thread', str(loader))
-    results.equal(alone, {}, what + ': --thread shows it itself')
+    _, alone, named, _, _ = read(session, '--thread', str(loader))
+    results.equal((alone, named), ({}, {loader: 3}),
+                  what + ': --thread shows it itself')
+    results.check(set(above) == {last} and above[last] in (1, 2),
+                  what + ': whose lines --tail shows', [above, last])
     for form in '--csv', '--json':
         results.check('when the process' not in support.reader(
             'replay', '--tail', '30', form, session)[1], what + ': ' + form)

@@ -729,6 +729,27 @@ NAMED = [(time, thread, text or 'recording %s' % {
     for time, thread, kind, text in INSTANTS]
 
 
+def check_depth(results, scratch):
+    """A thread's marks stand where its calls do, in replay's text."""
+    session = Session(
+        results, os.path.join(scratch, 'depth'),
+        [[enter(0, A, 1), enter(20, B, 2), enter(40, C, 3), leave(60, C, 3),
+          enter(70, D, 3), leave(75, D, 3), leave(80, B, 2), leave(100, A, 1)],
+         [enter(5, C, 1), leave(110, C, 1)]],
+        [action(MARK, 2, 'in A', 1), action(MARK, 10, 'in A', 1),
+         action(MARK, 50, 'in C', 1), action(MARK, 65, 'in B', 1),
+         action(MARK, 72, 'of all'), action(MARK, 90, 'in A', 1),
+         action(MARK, 105, 'outside', 1)])
+    lines = [line.split('| ', 1)[1] for line in session.run(
+        'replay', '--thread', '1').splitlines()[1:]]
+    results.equal(lines, [
+        'A() {', '  /* mark: in A */', '  /* mark: in A */', '  B() {',
+        '    C() {', '      /* mark: in C */', '    } /* C */',
+        '    /* mark: in B */', '    D();', '/* mark: of all */', '  } /* B */',
+        '  /* mark: in A */', '} /* A */', '/* mark: outside */'],
+                  'marks stand where the calls do')
+
+
 def check_marks(results, scratch):
     session = Session(results, os.path.join(scratch, 'marks'), MARKED,
                       MARKED_ACTIONS)
@@ -766,6 +787,8 @@ def check_marks(results, scratch):
         [HOSTILE, 'bad ', LONG, 'after all'], 'marks of a thread')
     results.equal(len(session.run('replay', '--limit', '3').splitlines()), 4,
                   '--limit counts marks')
+
+    check_depth(results, scratch)
 
     #
     # info; names.

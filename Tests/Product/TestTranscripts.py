@@ -67,6 +67,7 @@ class Transcript:
         text = text.replace(programs.windows_path(self.traces), PLACE)
         text = text.replace(programs.windows_path(self.program), 'game.exe')
         text = re.sub(r'\[ *\d+\] \|', '[  4712] |', text)
+        text = re.sub(r'\bThread \d+ was', 'Thread 4712 was', text)
         return SESSION.sub(self.rename, text)
 
     def rename(self, match):
