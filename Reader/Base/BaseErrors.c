@@ -14,16 +14,18 @@ Abstract:
 #include "BaseErrors.h"
 
 //
-// Says in words what a status means for a file, and what to do about it.
+// Says what a status means for a file, and what to do about it, in words where
+// there are some: then the code follows.
 //
 
 static
 VOID
-BaseWriteAdvice(
+BaseWriteStatus(
     _Inout_ PRTL_WRITER Errors,
     _In_ NTSTATUS Status
     )
 {
+    PCSZ Name = RtlStatusName(Status);
     PCSZ Advice = NULL;
 
     switch (Status) {
@@ -39,6 +41,14 @@ BaseWriteAdvice(
 
     case STATUS_OBJECT_NAME_INVALID:
         Advice = "the name is not valid";
+        break;
+
+    case STATUS_FILE_IS_A_DIRECTORY:
+        Advice = "it is a directory";
+        break;
+
+    case STATUS_NOT_A_DIRECTORY:
+        Advice = "it, or what is above it, is no directory";
         break;
 
     case STATUS_ACCESS_DENIED:
@@ -58,10 +68,21 @@ BaseWriteAdvice(
         break;
 
     default:
+        RtlWriteText(Errors,
+                     ": 0x%08X%s%s%s",
+                     (ULONG)Status,
+                     Name != NULL ? " (" : "",
+                     Name != NULL ? Name : "",
+                     Name != NULL ? ")" : "");
         return;
     }
 
-    RtlWriteText(Errors, ": %s", Advice);
+    RtlWriteText(Errors,
+                 ": %s (0x%08X%s%s)",
+                 Advice,
+                 (ULONG)Status,
+                 Name != NULL ? ", " : "",
+                 Name != NULL ? Name : "");
 }
 
 _Use_decl_annotations_
@@ -71,9 +92,20 @@ BaseWriteFailure(
     PCRTL_ERROR Error
     )
 {
-    RtlWriteText(Context->Errors, "TraceReader: ");
-    RtlWriteError(Context->Errors, Error);
-    BaseWriteAdvice(Context->Errors, Error->Status);
+    UNICODE_STRING Object;
+
+    RtlWriteText(Context->Errors, "TraceReader: %s", Error->Step);
+    if (Error->ObjectLengthInChars != 0) {
+        RtlPointUnicodeString(&Object,
+                              Error->Object,
+                              Error->ObjectLengthInChars);
+        RtlWriteText(Context->Errors, ": %Z", &Object);
+    }
+
+    if (Error->Status != STATUS_SUCCESS) {
+        BaseWriteStatus(Context->Errors, Error->Status);
+    }
+
     RtlWriteText(Context->Errors, "\n");
     RtlFlushWriter(Context->Errors);
 }
@@ -87,17 +119,8 @@ BaseFail(
     NTSTATUS Status
     )
 {
-    PCSZ Name = RtlStatusName(Status);
-
-    RtlWriteText(Context->Errors,
-                 "TraceReader: %s: %T: 0x%08X%s%s%s",
-                 Step,
-                 Object,
-                 (ULONG)Status,
-                 Name != NULL ? " (" : "",
-                 Name != NULL ? Name : "",
-                 Name != NULL ? ")" : "");
-    BaseWriteAdvice(Context->Errors, Status);
+    RtlWriteText(Context->Errors, "TraceReader: %s: %T", Step, Object);
+    BaseWriteStatus(Context->Errors, Status);
     RtlWriteText(Context->Errors, "\n");
     RtlFlushWriter(Context->Errors);
     return READER_EXIT_FAILURE;

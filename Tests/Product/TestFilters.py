@@ -542,10 +542,11 @@ def check_bad(results, scratch, reader):
         (['--exclude', '-a'], 'bad value "-a" for --exclude'),
         (['--function'], 'bad value'),
         (['--function', missing], 'open the file of prefixes: ' +
-         missing[1:] + ': 0xC0000034 (STATUS_OBJECT_NAME_NOT_FOUND)'),
+         missing[1:] + ': no such file or directory (0xC0000034, '
+         'STATUS_OBJECT_NAME_NOT_FOUND)'),
         (['--exclude', '@' + programs.windows_path(folder)],
          'open the file of prefixes: ' + programs.windows_path(folder) +
-         ': 0xC00000BA (STATUS_FILE_IS_A_DIRECTORY)'),
+         ': it is a directory (0xC00000BA, STATUS_FILE_IS_A_DIRECTORY)'),
         (['--function', file('utf16', 'Alpha\r\n'.encode('utf-16'))],
          'utf16: line 1 is not text in UTF-8'),
         (['--function', file('latin', 'a\nb\nGr\xfcn\n'.encode('latin-1'))],

@@ -231,7 +231,7 @@ def check_programs(results, scratch, session):
                   'a pager that is not there', terminal.lines())
     terminal.type(b'q')
     results.check(support.has_ended(terminal.finish()) and
-                  b'start the pager: no-such-pager -x: 0xC0000034' in
+                  b'start the pager: no-such-pager -x: no such file' in
                   terminal.raw, 'which is said', [terminal.raw[:400]])
 
     # One that numbers the lines; it gets all of them, and ends by itself.

@@ -265,7 +265,8 @@ def check_names(results, scratch, program, plain):
     results.check(code == 1 and 'a program is missing' in errors,
                   'run without a program', [errors])
     code, _, errors = run('nosuch.exe')
-    results.check(code == 1 and 'start the program: nosuch.exe: 0xC0000034'
+    results.check(code == 1 and 'start the program: nosuch.exe: no such file '
+                  'or directory (0xC0000034, STATUS_OBJECT_NAME_NOT_FOUND)\n'
                   in errors, 'a program that is not there', [errors])
     code, _, errors = run(program, '1', directory=directory + '-out',
                           TRACER_MODULES='progam')
