@@ -15,78 +15,12 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
 #include "../Base/BaseExit.h"
+#include "../Base/BaseProgram.h"
 #include "../Base/BaseSettings.h"
 #include "../Session/SessionExit.h"
 #include "../Session/SessionFind.h"
 #include "../Session/SessionLog.h"
 #include "Command.h"
-
-//
-// kernel32.dll's routines, which nobody else needs.
-//
-
-typedef BOOL (WINAPI READER_CREATE_PROCESS_W)(
-    _In_opt_ PCWSTR Image,
-    _Inout_opt_ PWSTR CommandLine,
-    _In_opt_ LPSECURITY_ATTRIBUTES Process,
-    _In_opt_ LPSECURITY_ATTRIBUTES Thread,
-    _In_ BOOL IsInherited,
-    _In_ DWORD Flags,
-    _In_opt_ PVOID Environment,
-    _In_opt_ PCWSTR Directory,
-    _In_ LPSTARTUPINFOW StartupInfo,
-    _Out_ LPPROCESS_INFORMATION ProcessInformation
-    );
-
-typedef DWORD (WINAPI READER_GET_LAST_ERROR)(
-    VOID
-    );
-
-typedef BOOL (WINAPI READER_GET_EXIT_CODE_PROCESS)(
-    _In_ HANDLE Process,
-    _Out_ PDWORD ExitCode
-    );
-
-typedef BOOL (WINAPI READER_SET_BREAK_HANDLER)(
-    _In_opt_ PHANDLER_ROUTINE Handler,
-    _In_ BOOL IsAdded
-    );
-
-typedef BOOL (WINAPI READER_SET_HANDLE_INFORMATION)(
-    _In_ HANDLE Handle,
-    _In_ DWORD Mask,
-    _In_ DWORD Flags
-    );
-
-typedef PWSTR (WINAPI READER_GET_ENVIRONMENT_STRINGS_W)(
-    VOID
-    );
-
-#define READER_RUN_ROUTINES_LIST(ENTRY)                                     \
-    ENTRY(READER_CREATE_PROCESS_W, CreateProcessW)                          \
-    ENTRY(READER_GET_LAST_ERROR, GetLastError)                              \
-    ENTRY(READER_GET_EXIT_CODE_PROCESS, GetExitCodeProcess)                 \
-    ENTRY(READER_SET_BREAK_HANDLER, SetConsoleCtrlHandler)                  \
-    ENTRY(READER_SET_HANDLE_INFORMATION, SetHandleInformation)              \
-    ENTRY(READER_GET_ENVIRONMENT_STRINGS_W, GetEnvironmentStringsW)
-
-#define READER_RUN_FIELD(Type, Name) Type *Name;
-#define READER_RUN_NAME(Type, Name) #Name,
-
-typedef struct _READER_RUN_ROUTINES {
-    READER_RUN_ROUTINES_LIST(READER_RUN_FIELD)
-} READER_RUN_ROUTINES;
-typedef READER_RUN_ROUTINES *PREADER_RUN_ROUTINES;
-typedef const READER_RUN_ROUTINES *PCREADER_RUN_ROUTINES;
-
-static const PCSZ CommandRunNames[] = {
-    READER_RUN_ROUTINES_LIST(READER_RUN_NAME)
-};
-
-C_ASSERT(sizeof(READER_RUN_ROUTINES) ==
-         RTL_NUMBER_OF(CommandRunNames) * sizeof(PVOID));
-
-#define READER_STATUS_WIN32(Error) ((NTSTATUS)(0xC0070000 | (Error)))
 
 #define READER_RUN_LOG_LINES 20
 #define READER_RUN_REPORT_ROWS 10
@@ -120,7 +54,7 @@ C_ASSERT(sizeof(READER_RUN_ROUTINES) ==
 typedef struct _READER_RUN {
     PCREADER_CONTEXT Context;
     PCREADER_OPTIONS Options;
-    READER_RUN_ROUTINES Routines;
+    READER_PROGRAM Program;
     PWCHAR Root;                    // RTL_MAXIMUM_PATH_IN_CHARS, terminated:
                                     // where the session goes
     READER_EXIT Exit;
@@ -130,50 +64,6 @@ typedef struct _READER_RUN {
     ULONGLONG LogStart;             // as Start: earlier lines are not the run's
 } READER_RUN;
 typedef READER_RUN *PREADER_RUN;
-
-//
-// The status that says what a Win32 error says, where one is well known.
-//
-
-static
-NTSTATUS
-CommandQueryStatus(
-    _In_ DWORD Error
-    )
-{
-    switch (Error) {
-
-    case ERROR_FILE_NOT_FOUND:
-    case ERROR_PATH_NOT_FOUND:
-        return STATUS_OBJECT_NAME_NOT_FOUND;
-
-    case ERROR_ACCESS_DENIED:
-        return STATUS_ACCESS_DENIED;
-
-    case ERROR_BAD_EXE_FORMAT:
-        return STATUS_INVALID_IMAGE_FORMAT;
-
-    case ERROR_NOT_ENOUGH_MEMORY:
-        return STATUS_NO_MEMORY;
-
-    default:
-        return READER_STATUS_WIN32(Error);
-    }
-}
-
-//
-// Ctrl+C is the program's, which has it too: this one goes on waiting.
-//
-
-static
-BOOL
-WINAPI
-CommandIgnoreBreak(
-    _In_ DWORD Type
-    )
-{
-    return Type == CTRL_C_EVENT || Type == CTRL_BREAK_EVENT;
-}
 
 //
 // Checks a variable whose name begins with TRACER_.  FALSE if the program is
@@ -279,7 +169,7 @@ CommandCheckEnvironment(
     )
 {
     static const CHAR Prefix[] = READER_PREFIX;
-    PCWSTR Text = Run->Routines.GetEnvironmentStringsW();
+    PCWSTR Text = Run->Program.Routines.GetEnvironmentStringsW();
     BOOLEAN IsGood = TRUE;
     ULONG Index;
 
@@ -545,30 +435,6 @@ CommandQueryStart(
 }
 
 //
-// A standard handle, which the program is to have too: STARTUPINFO's
-// documentation wants it to be inheritable.  Handles of older consoles are no
-// handles, and are shared anyway.
-//
-
-static
-HANDLE
-CommandShareHandle(
-    _In_ PREADER_RUN Run,
-    _In_ ULONG Which
-    )
-{
-    HANDLE Handle = Run->Context->Rtl->GetStdHandle(Which);
-
-    if (Handle != NULL && Handle != INVALID_HANDLE_VALUE) {
-        Run->Routines.SetHandleInformation(Handle,
-                                           HANDLE_FLAG_INHERIT,
-                                           HANDLE_FLAG_INHERIT);
-    }
-
-    return Handle;
-}
-
-//
 // Runs the program to its end.  FALSE if it could not be started; the error has
 // been written.
 //
@@ -582,19 +448,17 @@ CommandRunProgram(
     PCREADER_CONTEXT Context = Run->Context;
     PCRTL Rtl = Context->Rtl;
     PCALLOCATOR Allocator = Context->Allocator;
-    PROCESS_INFORMATION Process;
-    STARTUPINFOW Startup;
+    HANDLE Process;
     PWCHAR CommandLine;
     ULONG Length = RtlLengthOfWideString(Run->Options->Path);
     ULONG RestLength = RtlLengthOfWideString(Run->Options->Program);
-    DWORD Error;
     DWORD ExitCode = 0;
     ULONGLONG Times[4];                 // KERNEL_USER_TIMES
-    BOOL IsStarted;
+    NTSTATUS Status;
 
     //
-    // CreateProcessW may write to it.  Its rules for the first argument are not
-    // those of the others: in quotes there is one reading.
+    // CreateProcessW reads the first argument by other rules than the rest:
+    // in quotes there is one reading.
     //
 
     CommandLine = (PWCHAR)Allocator->Allocate(
@@ -615,42 +479,21 @@ CommandRunProgram(
     RtlCopyBytes(CommandLine + Length + 3,
                  Run->Options->Program,
                  ((SIZE_T)RestLength + 1) * sizeof(WCHAR));
-    RtlZeroBytes(&Startup, sizeof(Startup));
-    RtlZeroBytes(&Process, sizeof(Process));
-    Startup.cb = sizeof(Startup);
-    Startup.dwFlags = STARTF_USESTDHANDLES;
-    Startup.hStdInput = CommandShareHandle(Run, STD_INPUT_HANDLE);
-    Startup.hStdOutput = CommandShareHandle(Run, STD_OUTPUT_HANDLE);
-    Startup.hStdError = CommandShareHandle(Run, STD_ERROR_HANDLE);
-    Run->Routines.SetConsoleCtrlHandler(CommandIgnoreBreak, TRUE);
-    IsStarted = Run->Routines.CreateProcessW(NULL,
-                                             CommandLine,
-                                             NULL,
-                                             NULL,
-                                             TRUE,
-                                             0,
-                                             NULL,
-                                             NULL,
-                                             &Startup,
-                                             &Process);
-    Error = Run->Routines.GetLastError();
+    Status = BaseStartProgram(&Run->Program, CommandLine, NULL);
     Allocator->Free(Allocator->Context, CommandLine);
-    if (!IsStarted) {
-        BaseFail(Context,
-                 "start the program",
-                 Run->Options->PathUtf8,
-                 CommandQueryStatus(Error));
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Context, "start the program", Run->Options->PathUtf8, Status);
         return FALSE;
     }
 
-    Rtl->NtClose(Process.hThread);
-    Run->Exit.ProcessId = Process.dwProcessId;
-    Run->Start = CommandQueryStart(Context, Process.hProcess);
-    (VOID)Rtl->NtWaitForSingleObject(Process.hProcess, FALSE, NULL);
+    Process = Run->Program.Process;
+    Run->Exit.ProcessId = Run->Program.ProcessId;
+    Run->Start = CommandQueryStart(Context, Process);
+    (VOID)Rtl->NtWaitForSingleObject(Process, FALSE, NULL);
 
-    Run->Routines.GetExitCodeProcess(Process.hProcess, &ExitCode);
+    Run->Program.Routines.GetExitCodeProcess(Process, &ExitCode);
     Run->Exit.ExitCode = ExitCode;
-    if (NT_SUCCESS(Rtl->NtQueryInformationProcess(Process.hProcess,
+    if (NT_SUCCESS(Rtl->NtQueryInformationProcess(Process,
                                                   READER_PROCESS_TIMES,
                                                   Times,
                                                   sizeof(Times),
@@ -661,7 +504,7 @@ CommandRunProgram(
         Run->Exit.UserTime = Times[3];
     }
 
-    Rtl->NtClose(Process.hProcess);
+    Rtl->NtClose(Process);
     return TRUE;
 }
 
@@ -1194,7 +1037,7 @@ CommandPutRun(
     // From here on Ctrl+C is meant for this program.
     //
 
-    Run->Routines.SetConsoleCtrlHandler(CommandIgnoreBreak, FALSE);
+    BaseTakeBreak(&Run->Program);
     if ((Options->Given & READER_OPTION_NO_SYMBOLS) == 0) {
         CommandReportRun(Run, Path, PathUtf8, FALSE);
     }
@@ -1213,20 +1056,13 @@ CommandRun(
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    HMODULE Module;
     READER_RUN Run;
     ULONG ExitCode = READER_EXIT_FAILURE;
 
     RtlZeroBytes(&Run, sizeof(Run));
     Run.Context = Context;
     Run.Options = Options;
-    Module = Context->Rtl->LoadLibraryExW(L"kernel32.dll", NULL, 0);
-    if (Module == NULL ||
-        RtlLoadSymbols(Module,
-                       CommandRunNames,
-                       (PVOID *)&Run.Routines,
-                       RTL_NUMBER_OF(CommandRunNames),
-                       NULL) != 0) {
+    if (!NT_SUCCESS(BaseLoadProgram(&Run.Program, Context))) {
         return BaseFail(Context,
                         "find the routines that start programs",
                         "kernel32.dll",

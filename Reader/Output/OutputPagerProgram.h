@@ -13,12 +13,11 @@ Abstract:
 #ifndef TRACER_OUTPUT_PAGER_PROGRAM_H
 #define TRACER_OUTPUT_PAGER_PROGRAM_H
 
-#include "../Base/BaseContext.h"
+#include "../Base/BaseProgram.h"
 
 typedef struct _READER_PAGER_PROGRAM {
-    PCRTL Rtl;
+    READER_PROGRAM Program;
     HANDLE Pipe;                    // to its standard input; NULL: none runs
-    HANDLE Process;
 } READER_PAGER_PROGRAM;
 typedef READER_PAGER_PROGRAM *PREADER_PAGER_PROGRAM;
 
