@@ -63,3 +63,11 @@ PenterStartGnu:
 PenterStopGnu:
 PenterClearGnu:
         ret
+
+;
+; TraceReader run looks for it in a program that has left no session
+; (CommandRun.c).
+;
+
+        align 16
+        db "Tracer: the hooks that record nothing", 0

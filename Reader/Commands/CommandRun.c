@@ -39,6 +39,14 @@ Abstract:
 #define READER_PAGER_VARIABLE "TRACER_PAGER"
 
 //
+// What TracerPenterNull.lib has in it (PenterNull.asm), without the first
+// letter: this is no program with hooks itself.
+//
+
+#define READER_NULL_MARK "racer: the hooks that record nothing"
+#define READER_NULL_PIECE 0x10000u      // bytes that are read at once
+
+//
 // What the names of all settings begin with.
 //
 
@@ -730,6 +738,82 @@ CommandPutCrash(
 }
 
 //
+// Is the program linked with TracerPenterNull.lib, whose hooks record nothing?
+// What cannot be read is not.
+//
+
+static
+BOOLEAN
+CommandIsUntraced(
+    _In_ PREADER_RUN Run
+    )
+{
+    static const CHAR Mark[] = READER_NULL_MARK;
+    PCREADER_CONTEXT Context = Run->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING Path;
+    UNICODE_STRING NtPath;
+    PWCHAR Buffer;
+    PCHAR Bytes;
+    HANDLE File = NULL;
+    ULONGLONG Offset = 0;
+    ULONG Size = 0;
+    ULONG Index;
+    ULONG Length;
+    BOOLEAN IsFound = FALSE;
+
+    Buffer = (PWCHAR)Allocator->Allocate(
+        Allocator->Context,
+        RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR) + READER_NULL_PIECE);
+    if (Buffer == NULL) {
+        return FALSE;
+    }
+
+    Bytes = (PCHAR)(Buffer + RTL_MAXIMUM_PATH_IN_CHARS);
+    RtlPointUnicodeString(&Path,
+                          Run->Options->Path,
+                          RtlLengthOfWideString(Run->Options->Path));
+    if (NT_SUCCESS(RtlDosPathToNtPath(Context->Rtl,
+                                      &Path,
+                                      Buffer,
+                                      RTL_MAXIMUM_PATH_IN_CHARS,
+                                      &NtPath)) &&
+        !NT_SUCCESS(RtlOpenFileForReading(Context->Rtl, &NtPath, &File))) {
+        File = NULL;
+    }
+
+    //
+    // A piece begins where the mark may have been cut off at the end of the
+    // one before.
+    //
+
+    while (File != NULL && !IsFound &&
+           NT_SUCCESS(RtlReadFile(Context->Rtl,
+                                  File,
+                                  Offset,
+                                  Bytes,
+                                  READER_NULL_PIECE,
+                                  &Size)) &&
+           Size >= sizeof(Mark)) {
+
+        for (Index = 0; Index <= Size - sizeof(Mark) && !IsFound; Index++) {
+            Length = 0;
+            while (Length < sizeof(Mark) - 1 &&
+                   Bytes[Index + 1 + Length] == Mark[Length]) {
+                Length += 1;
+            }
+            IsFound = Length == sizeof(Mark) - 1 && Bytes[Index] == 'T';
+        }
+
+        Offset += Size - sizeof(Mark) + 1;
+    }
+
+    RtlClose(Context->Rtl, File);
+    Allocator->Free(Allocator->Context, Buffer);
+    return IsFound;
+}
+
+//
 // Says that there is no session, and what may be the reason.
 // Later: sessions that are there, of processes that started later.
 //
@@ -771,7 +855,12 @@ CommandPutNoSession(
     }
 
     CommandPutSettings(Run);
-    if (!CommandPutTemporaryLog(Run)) {
+    if (CommandIsUntraced(Run)) {
+        RtlWriteText(Errors,
+                     "  It is linked with TracerPenterNull.lib, whose hooks "
+                     "record nothing: link\n"
+                     "  TracerPenter.lib in its place.\n");
+    } else if (!CommandPutTemporaryLog(Run)) {
         RtlWriteText(
             Errors,
             "  Neither it nor a DLL that it loaded has hooks that recorded "

@@ -293,7 +293,24 @@ def check_names(results, scratch, program, plain):
                   'a relative directory: where it is', [errors])
     code, _, errors = run(plain, '1', '3', directory=directory)
     results.check(code == 3 and 'left no session' in errors and
-                  '/Gh /GH' in errors, 'a program without hooks', [errors])
+                  '/Gh /GH' in errors and 'Null' not in errors,
+                  'a program without hooks', [errors])
+    null = build(scratch, 'null', programs.PENTER_FLAGS,
+                 [os.path.join(programs.BIN, 'TracerPenterNull.lib')])
+    for options in [], ['-s', '-Wl,--gc-sections']:
+        image = os.path.join(os.path.dirname(null), 'null%d.exe' % len(options))
+        subprocess.run([programs.GCC,
+                        *glob.glob(os.path.join(os.path.dirname(null), '*.o')),
+                        os.path.join(programs.BIN, 'TracerPenterNull.lib'),
+                        '-static', *options, '-o', image], check=True)
+        code, _, errors = run(image, '1', '3', directory=directory)
+        results.check(code == 3 and 'left no session' in errors and
+                      'TracerPenterNull.lib, whose hooks' in errors and
+                      '/Gh /GH' not in errors,
+                      'hooks that record nothing %s' % options, [errors])
+    code, _, errors = run(programs.READER, '--version', directory=directory)
+    results.check(code == 0 and 'left no session' in errors and
+                  'Null' not in errors, 'control: the reader', [errors])
     code, _, errors = run(program, '1', directory=directory,
                           options=('--mode=tree', '--clock=none'))
     session = session_of(results, errors, 'a conflict')
