@@ -18,11 +18,13 @@ Abstract:
 #include "ExportHtml.h"
 
 //
-// The source files of functions, by where their names are.
+// The source files of functions, by where their names are, and by a hash of the
+// names: each part of a program that has been compiled has its own names.
 //
 
 typedef struct _READER_HTML_FILES {
     READER_MAP Numbers;
+    READER_MAP Names;
     PREADER_SOURCE_LINE Files;
     ULONG Capacity;
     ULONG Count;
@@ -385,6 +387,35 @@ ExportQueryHtmlFunction(
 
 
 //
+// Finds a file whose name is somewhere else, too.
+// Hash: receives that of the name, for Files->Names.
+//
+
+static
+BOOLEAN
+ExportFindHtmlFile(
+    _In_ const READER_HTML_FILES *Files,
+    _In_ const READER_SOURCE_LINE *Line,
+    _Out_ PULONGLONG Hash,
+    _Out_ PULONG File
+    )
+{
+    ULONG Index;
+
+    *Hash = 0xCBF29CE484222325ULL;
+    for (Index = 0; Index < Line->LengthInBytes; Index++) {
+        *Hash = (*Hash ^ (UCHAR)Line->FileName[Index]) * 0x100000001B3ULL;
+    }
+
+    return BaseFindInMap(&Files->Names, *Hash, File) &&
+           Files->Files[*File].LengthInBytes == Line->LengthInBytes &&
+           RtlAreBytesEqual(Files->Files[*File].FileName,
+                            Line->FileName,
+                            Line->LengthInBytes);
+}
+
+
+//
 // Finds where a function begins, and gives its file a number.
 // Html: the export.
 // Files: the files so far.
@@ -404,7 +435,9 @@ ExportFindHtmlLine(
     READER_SESSION *Session = &Html->Export->Session;
     READER_SOURCE_LINE Line;
     ULONGLONG Key;
+    ULONGLONG Hash;
     ULONGLONG Size;
+    ULONG Other;
     NTSTATUS Status;
 
     if (!FunctionFindLine(Session,
@@ -419,6 +452,10 @@ ExportFindHtmlLine(
         return TRUE;
     }
 
+    if (ExportFindHtmlFile(Files, &Line, &Hash, File)) {
+        return NT_SUCCESS(BaseAddToMap(&Files->Numbers, Key, *File));
+    }
+
     Size = ExportMeasureHtmlText(Line.FileName, Line.LengthInBytes);
     if (Size > Files->Room) {
         return FALSE;
@@ -431,6 +468,10 @@ ExportFindHtmlLine(
                            sizeof(READER_SOURCE_LINE));
     if (NT_SUCCESS(Status)) {
         Status = BaseAddToMap(&Files->Numbers, Key, Files->Count);
+    }
+
+    if (NT_SUCCESS(Status) && !BaseFindInMap(&Files->Names, Hash, &Other)) {
+        Status = BaseAddToMap(&Files->Names, Hash, Files->Count);
     }
 
     if (!NT_SUCCESS(Status)) {
@@ -470,6 +511,7 @@ ExportWriteHtmlNames(
     RtlZeroBytes(&Files, sizeof(Files));
     Files.Room = READER_HTML_MAXIMUM_OTHERS;
     BaseInitializeMap(&Files.Numbers, Allocator);
+    BaseInitializeMap(&Files.Names, Allocator);
 
     RtlWriteText(Writer,
                  "<script type=\"application/json\" id=\"names\">[");
@@ -505,6 +547,7 @@ ExportWriteHtmlNames(
     RtlWriteText(Writer, "]</script>\n");
     Allocator->Free(Allocator->Context, Files.Files);
     BaseRundownMap(&Files.Numbers);
+    BaseRundownMap(&Files.Names);
 }
 
 

@@ -858,6 +858,48 @@ def check_images(results, scratch):
                           what + ': stack --static ' + form, found)
 
 
+def check_source_files(results, scratch):
+    """A header that several parts of a program include is one file of the
+    page; and functions have the files and lines that report has."""
+    folder = os.path.join(scratch, 'parts')
+    os.mkdir(folder)
+    for name, text in (
+            ('shared.h', 'static __attribute__((noinline)) int Shared(int '
+                         'Value)\n{\n    return Value * Value;\n}\n'),
+            ('one.c', '#include "shared.h"\nint Two(int);\nint main(void)\n'
+                      '{\n    return Shared(3) + Two(4);\n}\n'),
+            ('two.c', '#include "shared.h"\n\n\nint Two(int Value)\n{\n'
+                      '    return Shared(Value) - 25;\n}\n')):
+        with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
+            file.write(text)
+    program = programs.build(
+        os.path.join(scratch, 'built'),
+        [os.path.join(folder, name) for name in ('one.c', 'two.c')],
+        ['-g', *programs.PENTER_FLAGS], 'parts.exe', [programs.LIBRARY])
+    _, session = programs.trace(program,
+                                directory=os.path.join(scratch, 'of-parts'))
+    path = programs.windows_path(session)
+    rows = json.loads(support.reader('report', '--json', '--lines',
+                                     path)[1])['functions']
+    page = os.path.join(scratch, 'parts.html')
+    code, _, errors = support.reader('export', '--format', 'html',
+                                     '--no-cache', '-o',
+                                     programs.windows_path(page), path)
+    results.check(code == 0, 'source files: export', [errors])
+    with open(page, encoding='utf-8') as file:
+        text = file.read()
+    names, files = (json.loads(re.search(
+        'id="%s">(.*?)</script>' % part, text, re.S).group(1))
+        for part in ('names', 'files'))
+    results.equal(sorted(files), sorted({row['file'] for row in rows}),
+                  'source files: each once')
+    results.equal(sorted((name[1], files[name[3]], name[4]) for name in names),
+                  sorted((row['function'], row['file'], row['line'])
+                         for row in rows), 'source files: of each function')
+    results.equal(sum(name[1] == 'Shared' for name in names), 2,
+                  'control: two functions are of one file')
+
+
 def main():
     results = programs.Results()
     check_checkers(results)
@@ -899,6 +941,7 @@ def main():
                      [['tree', '--per-thread'], ['replay'], ['stack']])
         check_exports(pair, FORMATS, several=True)
         check_files(results, scratch)
+        check_source_files(results, scratch)
         check_images(results, scratch)
         check_targets(results, scratch)
     return results.finish()
