@@ -116,6 +116,25 @@ def check_zip(results, made, number):
                 os.path.join(programs.BIN, os.path.basename(image))), image)
 
 
+def check_building(results, unpacked):
+    """How to build, for who has the zip alone: the files that it names are
+    there, and what needs the source tree says so."""
+    text = read_text(os.path.join(unpacked, 'Docs', 'Building.md'))
+    named = {path.replace('\\', '/') for path in re.findall(
+        r'(?<![\w/\\.-])(?:lib|bin|include|build|cmake|completions)'
+        r'[/\\][\w.-]+', text)}
+    missing = [path for path in named
+               if not os.path.exists(os.path.join(unpacked, path))]
+    results.check(len(named) == 4 and not missing, 'Building.md: its files',
+                  [named, missing])
+    of_source = [part for part in text.split('\n\n') if re.search(
+        r'\bx64[/\\]|`make\b|\[make\]|Build/|Penter/|Packaging/|Tests/|'
+        r'\.sln|build\.cmd', part)]
+    results.check(of_source and all('source tree' in ' '.join(part.split())
+                                    for part in of_source),
+                  'Building.md: the source tree', of_source)
+
+
 def check_nuget(results, made, number, folder):
     """The parts that OPC asks for, and what nuspec.xsd (2013/05) does."""
     opc = '{http://schemas.openxmlformats.org/package/2006/%s}'
@@ -798,6 +817,7 @@ def main():
         unpacked = os.path.join(there, name)
 
         check_zip(results, made, number)
+        check_building(results, unpacked)
         nuget = os.path.join(scratch, 'nuget unpacked')
         check_nuget(results, made, number, nuget)
         check_msbuild(results, unpacked, nuget)
