@@ -12,7 +12,8 @@ Abstract:
 
 --*/
 
-#include "CommandRecoverStore.h"
+#include "../Session/SessionRecover.h"
+#include "Command.h"
 
 static const READER_COLUMN ReaderRecoverColumns[] = {
     { "Store", "store", ReaderColumnText, 36, 0,
@@ -118,7 +119,7 @@ CommandRecoverStores(
     OutputBeginTable(&Output, &ReaderRecoverTable, 0);
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
-        CommandRecoverStore(Recover, Session->Stores[Index]);
+        SessionRecoverStore(Recover, Session->Stores[Index]);
         if (!NT_SUCCESS(Store->WriteStatus)) {
             return BaseFail(Context,
                             READER_TARGET_STEP(Store->WriteStatus,
@@ -216,7 +217,7 @@ CommandCopyOther(
                                    &Target);
     if (NT_SUCCESS(Status)) {
 
-        Status = CommandCopyFile(Recover,
+        Status = SessionRecoverFile(Recover,
                                  Source,
                                  Target,
                                  0,
@@ -264,7 +265,7 @@ CommandRecoverTo(
                         STATUS_SHARING_VIOLATION);
     }
 
-    CommandFindProcess(Recover);
+    SessionRecoverProcess(Recover);
     Status = SessionOpenTarget(&Recover->Target, Context, Options->Output, 0);
     if (!NT_SUCCESS(Status)) {
         return BaseFail(Context,

@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandRecoverStore.c
+    SessionRecoverStore.c
 
 Abstract:
 
@@ -18,7 +18,7 @@ Abstract:
 
 --*/
 
-#include "CommandRecoverStore.h"
+#include "SessionRecover.h"
 
 //
 // How many records of a store without a header are compared with the modules
@@ -34,7 +34,7 @@ Abstract:
 
 static
 VOID
-CommandSayOfStore(
+SessionSayOfStore(
     _Inout_ PREADER_RECOVER_STORE Store,
     _In_z_ PCSZ Format,
     _In_ ULONGLONG Number
@@ -49,7 +49,7 @@ CommandSayOfStore(
 
 _Use_decl_annotations_
 NTSTATUS
-CommandCopyFile(
+SessionRecoverFile(
     PREADER_RECOVER Recover,
     HANDLE Source,
     HANDLE Target,
@@ -77,7 +77,7 @@ CommandCopyFile(
 
 static
 VOID
-CommandFlushRecords(
+SessionFlushRecords(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -100,7 +100,7 @@ CommandFlushRecords(
 
 static
 VOID
-CommandKeepRecord(
+SessionKeepRecord(
     _Inout_ PREADER_RECOVER Recover,
     _In_ PCTRACE_RECORD Record
     )
@@ -114,7 +114,7 @@ CommandKeepRecord(
     }
 
     if (Store->Filled == READER_RECOVER_BUFFER_SIZE) {
-        CommandFlushRecords(Recover);
+        SessionFlushRecords(Recover);
     }
 
     RtlCopyBytes(Recover->Output + Store->Filled, Record, sizeof(*Record));
@@ -131,7 +131,7 @@ CommandKeepRecord(
 
 static
 VOID
-CommandDecideRecord(
+SessionDecideRecord(
     _Inout_ PREADER_RECOVER Recover,
     _In_opt_ PCTRACE_RECORD Third
     )
@@ -149,7 +149,7 @@ CommandDecideRecord(
          Third->Timestamp >= Second->Timestamp)) {
         Store->Bad += 1;
     } else {
-        CommandKeepRecord(Recover, First);
+        SessionKeepRecord(Recover, First);
     }
 
     Store->Waiting[0] = Store->Waiting[1];
@@ -163,7 +163,7 @@ CommandDecideRecord(
 
 static
 VOID
-CommandTakeRecord(
+SessionTakeRecord(
     _Inout_ PREADER_RECOVER Recover,
     _In_ PCTRACE_RECORD Record
     )
@@ -193,7 +193,7 @@ CommandTakeRecord(
     Store->Bad += Store->NumberOfHoles;
     Store->NumberOfHoles = 0;
     if (Store->NumberWaiting == 2) {
-        CommandDecideRecord(Recover, Record);
+        SessionDecideRecord(Recover, Record);
     }
 
     Store->Waiting[Store->NumberWaiting] = *Record;
@@ -210,7 +210,7 @@ CommandTakeRecord(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandReadPart(
+SessionReadPart(
     _Inout_ PREADER_RECOVER Recover,
     _In_ ULONGLONG Start,
     _In_ ULONGLONG End,
@@ -238,7 +238,7 @@ CommandReadPart(
 
 static
 NTSTATUS
-CommandTakeRecords(
+SessionTakeRecords(
     _In_ PVOID Target,
     _In_ ULONGLONG FileOffset,
     _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
@@ -251,7 +251,7 @@ CommandTakeRecords(
     UNREFERENCED_PARAMETER(FileOffset);
 
     for (Index = 0; Index < SizeInBytes / TRACE_RECORD_SIZE; Index++) {
-        CommandTakeRecord((PREADER_RECOVER)Target, &Records[Index]);
+        SessionTakeRecord((PREADER_RECOVER)Target, &Records[Index]);
     }
 
     return STATUS_SUCCESS;
@@ -264,7 +264,7 @@ CommandTakeRecords(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandScanBlocks(
+SessionScanBlocks(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -303,7 +303,7 @@ CommandScanBlocks(
 
         for (Index = 0; NT_SUCCESS(Status) && Index < NumberOfRecords;
              Index++) {
-            CommandTakeRecord(Recover, &Records[Index]);
+            SessionTakeRecord(Recover, &Records[Index]);
         }
 
         Position += (ULONGLONG)NumberOfRecords * TRACE_RECORD_SIZE;
@@ -324,7 +324,7 @@ CommandScanBlocks(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandScanStore(
+SessionScanStore(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -343,17 +343,17 @@ CommandScanStore(
     Store->Beyond = 0;
 
     if (Store->Blocks.Context != NULL) {
-        Status = CommandScanBlocks(Recover);
+        Status = SessionScanBlocks(Recover);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
     }
 
     for (Index = 0; Index < Store->NumberOfParts; Index++) {
-        Status = CommandReadPart(Recover,
+        Status = SessionReadPart(Recover,
                                  Store->Parts[Index].Start,
                                  Store->Parts[Index].End,
-                                 CommandTakeRecords,
+                                 SessionTakeRecords,
                                  Recover);
         if (!NT_SUCCESS(Status)) {
             return Status;
@@ -361,7 +361,7 @@ CommandScanStore(
     }
 
     while (Store->NumberWaiting != 0) {
-        CommandDecideRecord(Recover, NULL);
+        SessionDecideRecord(Recover, NULL);
     }
 
     //
@@ -380,14 +380,14 @@ CommandScanStore(
     Bad = Store->Bad;
     Records = Store->Records;
     Store->NumberOfHoles = 0;
-    Status = CommandReadPart(Recover,
+    Status = SessionReadPart(Recover,
                              Store->NumberOfParts != 0 ? Store->Parts[0].End
                                                        : Header->HeaderSize,
                              Store->FileSize,
-                             CommandTakeRecords,
+                             SessionTakeRecords,
                              Recover);
     while (Store->NumberWaiting != 0) {
-        CommandDecideRecord(Recover, NULL);
+        SessionDecideRecord(Recover, NULL);
     }
 
     Store->Beyond = Store->Records - Records;
@@ -406,7 +406,7 @@ CommandScanStore(
 
 static
 ULONG
-CommandLengthOfModuleName(
+SessionLengthOfModuleName(
     _In_ PCUNICODE_STRING Name,
     _Out_ PULONG ThreadId,
     _Out_ PULONG SequenceNumber
@@ -455,7 +455,7 @@ CommandLengthOfModuleName(
 
 static
 BOOLEAN
-CommandIsOfProcess(
+SessionIsOfProcess(
     _In_ PCREADER_STORE Store,
     _In_opt_ PCTRACE_STORE_HEADER Known
     )
@@ -469,7 +469,7 @@ CommandIsOfProcess(
 
 _Use_decl_annotations_
 VOID
-CommandFindProcess(
+SessionRecoverProcess(
     PREADER_RECOVER Recover
     )
 {
@@ -488,7 +488,7 @@ CommandFindProcess(
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
         Store = Session->Stores[Index];
-        if (!CommandIsOfProcess(Store, Store->Header)) {
+        if (!SessionIsOfProcess(Store, Store->Header)) {
             continue;
         }
 
@@ -496,7 +496,7 @@ CommandFindProcess(
             Candidate = Store->Header;
         }
 
-        if (CommandIsOfProcess(Store, Candidate)) {
+        if (SessionIsOfProcess(Store, Candidate)) {
             Votes += 1;
         } else {
             Votes -= 1;
@@ -505,11 +505,11 @@ CommandFindProcess(
 
     Votes = 0;
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
-        if (CommandIsOfProcess(Session->Stores[Index], Candidate)) {
+        if (SessionIsOfProcess(Session->Stores[Index], Candidate)) {
             Votes += 1;
         }
 
-        if (CommandIsOfProcess(Session->Stores[Index], Session->Header)) {
+        if (SessionIsOfProcess(Session->Stores[Index], Session->Header)) {
             First += 1;
         }
     }
@@ -524,7 +524,7 @@ CommandFindProcess(
 
 static
 ULONG
-CommandCountFitting(
+SessionCountFitting(
     _In_ PCTRACE_STORE_HEADER Header,
     _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
     _In_ ULONG NumberOfRecords
@@ -554,7 +554,7 @@ CommandCountFitting(
 
 static
 PREADER_STORE
-CommandFindSibling(
+SessionSeekSibling(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -583,13 +583,13 @@ CommandFindSibling(
     }
 
     NumberOfRecords = ReadInBytes / TRACE_RECORD_SIZE;
-    Length = CommandLengthOfModuleName(Name, &Number, &Number);
+    Length = SessionLengthOfModuleName(Name, &Number, &Number);
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
         Other = Session->Stores[Index];
-        if (!CommandIsOfProcess(Other, Recover->Known) ||
+        if (!SessionIsOfProcess(Other, Recover->Known) ||
             (Length != 0 &&
-             (CommandLengthOfModuleName(&Other->Name, &Number, &Number) !=
+             (SessionLengthOfModuleName(&Other->Name, &Number, &Number) !=
                   Length ||
               !RtlAreBytesEqual(Other->Name.Buffer,
                                 Name->Buffer,
@@ -597,7 +597,7 @@ CommandFindSibling(
             continue;
         }
 
-        Count = CommandCountFitting(Other->Header,
+        Count = SessionCountFitting(Other->Header,
                                     (PCTRACE_RECORD)Recover->Input,
                                     NumberOfRecords);
         //
@@ -626,7 +626,7 @@ CommandFindSibling(
 
 static
 VOID
-CommandFindStack(
+SessionSeekStack(
     _Inout_ PREADER_RECOVER Recover,
     _In_ ULONG OwnSize
     )
@@ -655,7 +655,7 @@ CommandFindStack(
 
         PREADER_STORE Other = Session->Stores[Index];
 
-        if (CommandIsOfProcess(Other, Recover->Known) &&
+        if (SessionIsOfProcess(Other, Recover->Known) &&
             Other->Header->ThreadId == Header->ThreadId &&
             Header->ThreadId != 0 &&
             (Other->Header->Flags & TRACE_FLAG_FIBER) == 0) {
@@ -678,7 +678,7 @@ CommandFindStack(
 
 static
 BOOLEAN
-CommandRebuildHeader(
+SessionRebuildHeader(
     _Inout_ PREADER_RECOVER Recover,
     _In_ ULONG OwnSize
     )
@@ -689,18 +689,18 @@ CommandRebuildHeader(
     ULONG ThreadId;
     ULONG SequenceNumber;
 
-    Sibling = CommandFindSibling(Recover);
+    Sibling = SessionSeekSibling(Recover);
     if (Sibling == NULL) {
         return FALSE;
     }
 
     RtlCopyBytes(Header, Sibling->Header, sizeof(*Header));
-    (VOID)CommandLengthOfModuleName(&Recover->Store.Store->Name,
+    (VOID)SessionLengthOfModuleName(&Recover->Store.Store->Name,
                                     &ThreadId,
                                     &SequenceNumber);
     Header->ThreadId = ThreadId;
     Header->SequenceNumber = SequenceNumber;
-    CommandFindStack(Recover, OwnSize);
+    SessionSeekStack(Recover, OwnSize);
 
     Header->HeaderSize = TRACE_HEADER_SIZE;
     Header->HookFlags = 0;
@@ -748,7 +748,7 @@ CommandRebuildHeader(
 
 static
 BOOLEAN
-CommandChooseHeader(
+SessionChooseHeader(
     _Inout_ PREADER_RECOVER Recover,
     _In_ ULONG OwnSize
     )
@@ -802,7 +802,7 @@ CommandChooseHeader(
     }
 
     Recover->Store.Header = "rebuilt";
-    return CommandRebuildHeader(Recover, OwnSize);
+    return SessionRebuildHeader(Recover, OwnSize);
 }
 
 //
@@ -812,7 +812,7 @@ CommandChooseHeader(
 
 static
 VOID
-CommandAddPart(
+SessionAddPart(
     _Inout_ PREADER_RECOVER_STORE Store,
     _In_ ULONGLONG Start,
     _In_ ULONGLONG End
@@ -846,7 +846,7 @@ typedef READER_RECOVER_LATEST *PREADER_RECOVER_LATEST;
 
 static
 NTSTATUS
-CommandSeekLatest(
+SessionSeekLatest(
     _In_ PVOID Target,
     _In_ ULONGLONG FileOffset,
     _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
@@ -889,7 +889,7 @@ CommandSeekLatest(
 
 static
 VOID
-CommandGuessBlocks(
+SessionGuessBlocks(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -932,7 +932,7 @@ CommandGuessBlocks(
         Header->BlocksEnd = Store->FileSize - Header->HeaderSize;
 
     } else if (!IsEmpty &&
-               CommandCountFitting(Header,
+               SessionCountFitting(Header,
                                    (PCTRACE_RECORD)Recover->Input,
                                    ReadInBytes / TRACE_RECORD_SIZE) == 0) {
 
@@ -950,7 +950,7 @@ CommandGuessBlocks(
 
 static
 VOID
-CommandPrepareBlocks(
+SessionPrepareBlocks(
     _Inout_ PREADER_RECOVER Recover,
     _In_ BOOLEAN IsEndKnown
     )
@@ -971,7 +971,7 @@ CommandPrepareBlocks(
         Store->IsStart = FALSE;
         if (!CoreAreBlocksGood(Header, &Live) ||
             RtlAreStringsEqual(Store->Header, "rebuilt")) {
-            CommandGuessBlocks(Recover);
+            SessionGuessBlocks(Recover);
         }
 
         Header->FirstPosition = CORE_MAXIMUM_STREAM;
@@ -990,7 +990,7 @@ CommandPrepareBlocks(
 
 static
 ULONGLONG
-CommandEndOfStream(
+SessionEndOfStream(
     _In_ PCTRACE_STORE_HEADER Header
     )
 {
@@ -1023,7 +1023,7 @@ CommandEndOfStream(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandFindAllParts(
+SessionSeekAllParts(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -1037,7 +1037,7 @@ CommandFindAllParts(
     Store->IsEndKnown = FALSE;
     if (Header->Mode == TRACE_MODE_COMPACT) {
 
-        CommandPrepareBlocks(Recover, FALSE);
+        SessionPrepareBlocks(Recover, FALSE);
         if (Store->Blocks.Live.Tail < Store->Blocks.Live.End) {
             return STATUS_SUCCESS;
         }
@@ -1048,7 +1048,7 @@ CommandFindAllParts(
     }
 
     if (Header->RingSizeInBytes == 0 || FileEnd <= Segment) {
-        CommandAddPart(Store, Header->HeaderSize, FileEnd);
+        SessionAddPart(Store, Header->HeaderSize, FileEnd);
         return STATUS_SUCCESS;
     }
 
@@ -1056,22 +1056,22 @@ CommandFindAllParts(
     CoreInitializeRecordCheck(&Search.Check, Header);
     Search.Start = Segment;
     Search.Latest = Segment;
-    Status = CommandReadPart(Recover,
+    Status = SessionReadPart(Recover,
                              Segment,
                              FileEnd,
-                             CommandSeekLatest,
+                             SessionSeekLatest,
                              &Search);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
     if (Search.IsAround && Search.Latest != Segment) {
-        CommandAddPart(Store, Search.Latest, FileEnd);
+        SessionAddPart(Store, Search.Latest, FileEnd);
     } else {
-        CommandAddPart(Store, Header->HeaderSize, Segment);
+        SessionAddPart(Store, Header->HeaderSize, Segment);
     }
 
-    CommandAddPart(Store, Segment, Search.Latest);
+    SessionAddPart(Store, Segment, Search.Latest);
     return STATUS_SUCCESS;
 }
 
@@ -1084,7 +1084,7 @@ CommandFindAllParts(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandFindParts(
+SessionSeekParts(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -1116,22 +1116,22 @@ CommandFindParts(
 
     if (EndState == CoreEndBad) {
         if (!RtlAreStringsEqual(Store->Header, "rebuilt")) {
-            CommandSayOfStore(Store, "its end was not published", 0);
+            SessionSayOfStore(Store, "its end was not published", 0);
         }
 
-        return CommandFindAllParts(Recover);
+        return SessionSeekAllParts(Recover);
     }
 
     if (EndState == CoreEndBeyondFile) {
         Store->Missing = (End - First - (Range.End - Range.Start)) /
                          TRACE_RECORD_SIZE;
-        CommandSayOfStore(Store, "the file was cut", 0);
+        SessionSayOfStore(Store, "the file was cut", 0);
     }
 
     Store->IsSound = EndState == CoreEndValid &&
                      RtlAreStringsEqual(Store->Header, "whole");
     if (Header->Mode == TRACE_MODE_COMPACT) {
-        CommandPrepareBlocks(Recover, TRUE);
+        SessionPrepareBlocks(Recover, TRUE);
         Store->IsSound = Store->IsSound && Store->IsStart;
     }
 
@@ -1146,7 +1146,7 @@ CommandFindParts(
             break;
         }
 
-        CommandAddPart(Store, Offset, Offset + Available);
+        SessionAddPart(Store, Offset, Offset + Available);
         Position += Available;
     }
 
@@ -1164,7 +1164,7 @@ CommandFindParts(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandWriteClean(
+SessionWriteClean(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -1173,8 +1173,8 @@ CommandWriteClean(
 
     Store->TargetSize = TRACE_HEADER_SIZE;
     Store->Filled = 0;
-    Status = CommandScanStore(Recover);
-    CommandFlushRecords(Recover);
+    Status = SessionScanStore(Recover);
+    SessionFlushRecords(Recover);
     SessionStraightenHeader(Recover->Header, Store->TargetSize);
     return Status;
 }
@@ -1190,7 +1190,7 @@ CommandWriteClean(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandMakeCopy(
+SessionMakeCopy(
     _Inout_ PREADER_RECOVER Recover,
     _In_ ULONGLONG SizeInBytes
     )
@@ -1206,13 +1206,13 @@ CommandMakeCopy(
         return STATUS_SUCCESS;
     }
 
-    Status = SizeInBytes != 0 ? CommandCopyFile(Recover,
+    Status = SizeInBytes != 0 ? SessionRecoverFile(Recover,
                                                 Store->Source,
                                                 Store->Target,
                                                 0,
                                                 SizeInBytes,
                                                 &Store->WriteStatus)
-                              : CommandWriteClean(Recover);
+                              : SessionWriteClean(Recover);
     if (NT_SUCCESS(Status) && NT_SUCCESS(Store->WriteStatus)) {
         Store->WriteStatus = RtlWriteFile(Recover->Context->Rtl,
                                           Store->Target,
@@ -1237,7 +1237,7 @@ CommandMakeCopy(
 
 static
 VOID
-CommandLoseStore(
+SessionLoseStore(
     _Inout_ PREADER_RECOVER_STORE Store,
     _In_z_ PCSZ Why,
     _In_ BOOLEAN IsLost
@@ -1252,7 +1252,7 @@ CommandLoseStore(
     RtlInitializeBufferWriter(&Store->Result,
                               Store->Text,
                               sizeof(Store->Text));
-    CommandSayOfStore(Store, Why, 0);
+    SessionSayOfStore(Store, Why, 0);
 }
 
 //
@@ -1263,7 +1263,7 @@ CommandLoseStore(
 
 static
 NTSTATUS
-CommandSeekContent(
+SessionSeekContent(
     _In_ PVOID Target,
     _In_ ULONGLONG FileOffset,
     _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
@@ -1296,7 +1296,7 @@ CommandSeekContent(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandWriteStore(
+SessionWriteStore(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -1305,17 +1305,17 @@ CommandWriteStore(
     ULONG Index;
     NTSTATUS Status;
 
-    Status = CommandScanStore(Recover);
+    Status = SessionScanStore(Recover);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
     if (Store->Bad != 0 || Store->Beyond != 0 || !Store->IsSound) {
-        return CommandMakeCopy(Recover, 0);
+        return SessionMakeCopy(Recover, 0);
     }
 
     if (Store->Blocks.Context != NULL) {
-        End = CommandEndOfStream(Recover->Header);
+        End = SessionEndOfStream(Recover->Header);
     }
 
     for (Index = 0; Index < Store->NumberOfParts; Index++) {
@@ -1324,7 +1324,7 @@ CommandWriteStore(
         }
     }
 
-    return CommandMakeCopy(Recover, End);
+    return SessionMakeCopy(Recover, End);
 }
 
 //
@@ -1338,7 +1338,7 @@ CommandWriteStore(
 _Must_inspect_result_
 static
 NTSTATUS
-CommandRecoverTree(
+SessionRecoverTree(
     _Inout_ PREADER_RECOVER Recover
     )
 {
@@ -1346,16 +1346,16 @@ CommandRecoverTree(
     NTSTATUS Status;
 
     if (RtlAreStringsEqual(Store->Header, "rebuilt")) {
-        CommandLoseStore(Store,
+        SessionLoseStore(Store,
                          "it contains a tree, whose location only its own "
                          "header could give",
                          TRUE);
         return STATUS_SUCCESS;
     }
 
-    Status = CommandMakeCopy(Recover, Store->FileSize);
+    Status = SessionMakeCopy(Recover, Store->FileSize);
     if (NT_SUCCESS(Status) && NT_SUCCESS(Store->WriteStatus)) {
-        CommandSayOfStore(Store,
+        SessionSayOfStore(Store,
                           "a tree of %llu nodes, copied as it is",
                           Recover->Header->NumberOfNodes);
     }
@@ -1365,7 +1365,7 @@ CommandRecoverTree(
 
 _Use_decl_annotations_
 VOID
-CommandRecoverStore(
+SessionRecoverStore(
     PREADER_RECOVER Recover,
     PREADER_STORE Source
     )
@@ -1386,15 +1386,15 @@ CommandRecoverStore(
                              &Store->Source,
                              &Store->FileSize);
     if (!NT_SUCCESS(Status)) {
-        CommandLoseStore(Store, "it cannot be opened", TRUE);
+        SessionLoseStore(Store, "it cannot be opened", TRUE);
         return;
     }
 
     RtlZeroBytes(Recover->Own, sizeof(*Recover->Own));
-    Status = CommandReadPart(Recover,
+    Status = SessionReadPart(Recover,
                              0,
                              Store->FileSize,
-                             CommandSeekContent,
+                             SessionSeekContent,
                              &IsEmpty);
     if (NT_SUCCESS(Status) && !IsEmpty) {
         Status = RtlReadFile(Rtl,
@@ -1406,11 +1406,11 @@ CommandRecoverStore(
     }
 
     if (!NT_SUCCESS(Status)) {
-        CommandLoseStore(Store, "it cannot be read", TRUE);
+        SessionLoseStore(Store, "it cannot be read", TRUE);
     } else if (IsEmpty) {
-        CommandLoseStore(Store, "there is nothing in it", FALSE);
-    } else if (!CommandChooseHeader(Recover, OwnSize)) {
-        CommandLoseStore(Store,
+        SessionLoseStore(Store, "there is nothing in it", FALSE);
+    } else if (!SessionChooseHeader(Recover, OwnSize)) {
+        SessionLoseStore(Store,
                          Store->IsForeign
                             ? "it is of another process"
                             : "no other store says what its header was",
@@ -1418,16 +1418,16 @@ CommandRecoverStore(
     } else {
 
         if (Recover->Header->Mode == TRACE_MODE_TREE) {
-            Status = CommandRecoverTree(Recover);
+            Status = SessionRecoverTree(Recover);
         } else {
-            Status = CommandFindParts(Recover);
+            Status = SessionSeekParts(Recover);
             if (NT_SUCCESS(Status)) {
-                Status = CommandWriteStore(Recover);
+                Status = SessionWriteStore(Recover);
             }
         }
 
         if (!NT_SUCCESS(Status)) {
-            CommandLoseStore(Store, "it cannot be read", TRUE);
+            SessionLoseStore(Store, "it cannot be read", TRUE);
         }
     }
 
@@ -1435,13 +1435,13 @@ CommandRecoverStore(
     RtlClose(Rtl, Store->Source);
     Store->Source = NULL;
     if (Store->Beyond != 0) {
-        CommandSayOfStore(Store,
+        SessionSayOfStore(Store,
                           "%llu were after the published end",
                           Store->Beyond);
     }
 
     if (Store->Result.LengthInBytes == 0) {
-        CommandSayOfStore(Store,
+        SessionSayOfStore(Store,
                           Store->Bad != 0 ? "bad records left out" : "ok",
                           0);
     }

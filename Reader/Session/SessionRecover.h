@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandRecoverStore.h
+    SessionRecover.h
 
 Abstract:
 
@@ -10,16 +10,15 @@ Abstract:
 
 --*/
 
-#ifndef TRACER_COMMAND_RECOVER_STORE_H
-#define TRACER_COMMAND_RECOVER_STORE_H
+#ifndef TRACER_SESSION_RECOVER_H
+#define TRACER_SESSION_RECOVER_H
 
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
 #include "../Output/OutputTable.h"
-#include "../Session/SessionCopy.h"
-#include "../Session/SessionName.h"
-#include "../Session/SessionTarget.h"
-#include "Command.h"
+#include "SessionCopy.h"
+#include "SessionName.h"
+#include "SessionTarget.h"
 
 #define READER_RECOVER_BUFFER_SIZE 0x100000u
 
@@ -96,7 +95,7 @@ typedef READER_RECOVER *PREADER_RECOVER;
 
 _Must_inspect_result_
 NTSTATUS
-CommandCopyFile(
+SessionRecoverFile(
     _Inout_ PREADER_RECOVER Recover,
     _In_ HANDLE Source,
     _In_ HANDLE Target,
@@ -112,7 +111,7 @@ CommandCopyFile(
 //
 
 VOID
-CommandFindProcess(
+SessionRecoverProcess(
     _Inout_ PREADER_RECOVER Recover
     );
 
@@ -121,9 +120,9 @@ CommandFindProcess(
 //
 
 VOID
-CommandRecoverStore(
+SessionRecoverStore(
     _Inout_ PREADER_RECOVER Recover,
     _In_ PREADER_STORE Source
     );
 
-#endif // TRACER_COMMAND_RECOVER_STORE_H
+#endif // TRACER_SESSION_RECOVER_H
