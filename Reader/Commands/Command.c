@@ -239,6 +239,22 @@ CommandBeginCommand(
     return TRUE;
 }
 
+
+_Use_decl_annotations_
+NTSTATUS
+CommandNoteStep(
+    PCSZ *FailedStep,
+    PCSZ Step,
+    NTSTATUS Status
+    )
+{
+    if (!NT_SUCCESS(Status)) {
+        *FailedStep = Step;
+    }
+
+    return Status;
+}
+
 _Use_decl_annotations_
 BOOLEAN
 CommandCheckSortKey(
