@@ -922,22 +922,14 @@ CommandFindSession(
     PCALLOCATOR Allocator = Context->Allocator;
     PCWSTR Text = *Path != NULL ? *Path : L"";
     BOOLEAN IsAge = Text[0] == L'@';
-    BOOLEAN IsNumber;
+    BOOLEAN IsNumber = IsAge;
+    READER_FOUND_LIST List;
     CHAR Nearest[READER_NEAREST_MAXIMUM + 1];
     PWSTR Result;
     PCHAR Utf8;
     NTSTATUS Status;
     ULONG Others;
     ULONG Length;
-    ULONG Name;
-
-    Name = RtlLengthOfWideString(Text);
-    while (Name != 0 && Text[Name - 1] >= L'0' && Text[Name - 1] <= L'9') {
-        Name -= 1;
-    }
-
-    IsNumber = IsAge || (Name != 0 && Text[Name] != 0 &&
-                         Text[Name - 1] == L'@');
 
     //
     // An empty argument means nothing: a script's variable that is not set.
@@ -963,10 +955,13 @@ CommandFindSession(
     }
 
     if (Command == &ReaderSessionsCommand) {
-        Status = SessionFindPlace(Context, &Result);
+        Status = SessionFindPlace(Context, &Result, &List);
         Others = 0;
+        if (NT_SUCCESS(Status)) {
+            SessionFreeFound(&List);
+        }
     } else {
-        Status = SessionFind(Context, Text, &Result, &Others);
+        Status = SessionFind(Context, Text, &Result, &Others, &IsNumber);
     }
 
     if (NT_SUCCESS(Status)) {

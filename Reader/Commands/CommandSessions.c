@@ -893,7 +893,7 @@ CommandFindAges(
     ULONG Row;
     BOOLEAN IsThisPlace;
 
-    if (!NT_SUCCESS(SessionFindPlace(Context, &Place))) {
+    if (!NT_SUCCESS(SessionFindPlace(Context, &Place, &List))) {
         return;
     }
 
@@ -903,28 +903,24 @@ CommandFindAges(
         IsThisPlace = Place[Index] == Sessions->Options->Path[Index];
     }
 
-    if (IsThisPlace) {
-        (VOID)SessionListFound(Context, Place, &List);
-        for (Row = 0; Row < Sessions->NumberOfRows; Row++) {
+    for (Row = 0; IsThisPlace && Row < Sessions->NumberOfRows; Row++) {
 
-            PREADER_SESSION_ROW Session = &Sessions->Rows[Row];
+        PREADER_SESSION_ROW Session = &Sessions->Rows[Row];
 
-            for (Index = 0; Index < List.Number; Index++) {
+        for (Index = 0; Index < List.Number; Index++) {
 
-                PCUNICODE_STRING Name = &List.Found[Index].Name;
+            PCUNICODE_STRING Name = &List.Found[Index].Name;
 
-                if (Name->Length == Session->Directory.Length &&
-                    RtlAreBytesEqual(Name->Buffer,
-                                     Session->Directory.Buffer,
-                                     Name->Length)) {
-                    Session->Age = Index + 1;
-                }
+            if (Name->Length == Session->Directory.Length &&
+                RtlAreBytesEqual(Name->Buffer,
+                                 Session->Directory.Buffer,
+                                 Name->Length)) {
+                Session->Age = Index + 1;
             }
         }
-
-        SessionFreeFound(&List);
     }
 
+    SessionFreeFound(&List);
     Allocator->Free(Allocator->Context, Place);
 }
 

@@ -450,7 +450,8 @@ SessionFind(
     PCREADER_CONTEXT Context,
     PCWSTR Text,
     PWSTR *Path,
-    PULONG NumberOfOthers
+    PULONG NumberOfOthers,
+    PBOOLEAN HasAge
     )
 {
     ULONG Length = RtlLengthOfWideString(Text);
@@ -462,6 +463,8 @@ SessionFind(
         Name -= 1;
     }
 
+    *HasAge = Text[0] == L'@' ||
+              (Name != 0 && Name != Length && Text[Name - 1] == L'@');
     if (Name == 0 || Text[Name - 1] != L'@') {
         if (Text[0] == L'@') {
             *Path = NULL;
@@ -644,34 +647,59 @@ _Use_decl_annotations_
 NTSTATUS
 SessionFindPlace(
     PCREADER_CONTEXT Context,
-    PWSTR *Path
+    PWSTR *Path,
+    PREADER_FOUND_LIST List
     )
 {
+    PCALLOCATOR Allocator = Context->Allocator;
     NTSTATUS Status;
-    ULONG Others;
+    PWCHAR Place;
     ULONG Length;
+    ULONG Index;
 
-    Status = SessionFind(Context, L"", Path, &Others);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
+    *Path = NULL;
+    Place = (PWCHAR)Allocator->Allocate(Allocator->Context,
+                                        RTL_MAXIMUM_PATH_IN_CHARS *
+                                            sizeof(WCHAR));
+    if (Place == NULL) {
+        return STATUS_NO_MEMORY;
     }
 
-    //
-    // Without the name; a root keeps its separator.
-    //
+    for (Index = 0; Index < READER_NUMBER_OF_PLACES; Index++) {
 
-    Length = RtlLengthOfWideString(*Path);
-    while (Length != 0 && (*Path)[Length - 1] != L'\\' &&
-           (*Path)[Length - 1] != L'/') {
-        Length -= 1;
+        if (!SessionQueryPlace(Context,
+                               Index,
+                               Place,
+                               RTL_MAXIMUM_PATH_IN_CHARS)) {
+            continue;
+        }
+
+        Status = SessionListFound(Context, Place, List);
+        if (Status != STATUS_NO_MEMORY && List->Number != 0) {
+
+            //
+            // Without a separator at its end, but for a root's.
+            //
+
+            Length = RtlLengthOfWideString(Place);
+            if (Length > 1 && Place[Length - 2] != L':' &&
+                (Place[Length - 1] == L'\\' || Place[Length - 1] == L'/')) {
+                Place[Length - 1] = 0;
+            }
+
+            *Path = Place;
+            return STATUS_SUCCESS;
+        }
+
+        SessionFreeFound(List);
+        if (Status == STATUS_NO_MEMORY) {
+            Allocator->Free(Allocator->Context, Place);
+            return Status;
+        }
     }
 
-    if (Length > 1 && (*Path)[Length - 2] != L':') {
-        Length -= 1;
-    }
-
-    (*Path)[Length] = 0;
-    return STATUS_SUCCESS;
+    Allocator->Free(Allocator->Context, Place);
+    return STATUS_NOT_FOUND;
 }
 
 static

@@ -85,6 +85,7 @@ SessionQueryPlace(
 // Path: receives its path, terminated, which the caller frees.
 // NumberOfOthers: how many others fit there; with STATUS_NOT_FOUND how many
 // fit but for the age.
+// HasAge: is it one of @N and NAME@N?
 //
 
 _Must_inspect_result_
@@ -93,7 +94,8 @@ SessionFind(
     _In_ PCREADER_CONTEXT Context,
     _In_z_ PCWSTR Text,
     _Outptr_ PWSTR *Path,
-    _Out_ PULONG NumberOfOthers
+    _Out_ PULONG NumberOfOthers,
+    _Out_ PBOOLEAN HasAge
     );
 
 //
@@ -132,14 +134,16 @@ SessionIsPack(
 
 //
 // Finds the directory that SessionFind takes the newest session of, terminated,
-// which the caller frees.  STATUS_NOT_FOUND: no place has a session.
+// and lists its sessions; the caller frees both.  STATUS_NOT_FOUND: no place
+// has a session, and there is nothing to free.
 //
 
 _Must_inspect_result_
 NTSTATUS
 SessionFindPlace(
     _In_ PCREADER_CONTEXT Context,
-    _Outptr_ PWSTR *Path
+    _Outptr_ PWSTR *Path,
+    _Out_ PREADER_FOUND_LIST List
     );
 
 //
