@@ -35,6 +35,10 @@ BaseWriteStatus(
         Advice = "no such file or directory";
         break;
 
+    case STATUS_NOT_FOUND:
+        Advice = "there is none";
+        break;
+
     case STATUS_OBJECT_PATH_NOT_FOUND:
         Advice = "a directory in the path does not exist";
         break;
