@@ -22,8 +22,7 @@ Abstract:
 #include "Command.h"
 
 //
-// When text shows some of the columns: what is 0 and was not asked for is not
-// shown.
+// When text shows some of the columns: not what is 0 and was not asked for.
 //
 
 #define READER_INFO_REASON READER_COLUMN_OWN(0)

@@ -352,7 +352,8 @@ const READER_COMMAND ReaderUnpackCommand = {
     "Makes the files of a pack again",
     "PATH is what pack wrote.  The directory of --output, new or empty,\n"
     "becomes the session's: its stores are byte for byte those that were\n"
-    "packed, but for what a ring had no longer, which is zero.\n",
+    "packed, but for what a ring had no longer, which is zero.  Of compact\n"
+    "stores the records are encoded again, to the same blocks.\n",
     "  TraceReader unpack -o busy busy.tracepack\n",
     READER_OPTION_OUTPUT,
     CommandUnpack,
