@@ -10,7 +10,6 @@ Abstract:
 
 --*/
 
-#include "../../Rtl/RtlTeb.h"
 #include "BaseProgram.h"
 
 #define READER_PROGRAM_NAME(Type, Name) #Name,
@@ -28,10 +27,10 @@ C_ASSERT(sizeof(READER_PROGRAM_ROUTINES) ==
 static
 NTSTATUS
 BaseQueryLastStatus(
-    VOID
+    _In_ const READER_PROGRAM *Program
     )
 {
-    ULONG Error = __readgsdword(TEB_LAST_ERROR);
+    DWORD Error = Program->Routines.GetLastError();
 
     switch (Error) {
 
@@ -120,7 +119,7 @@ BasePipeProgram(
 {
     return Program->Routines.CreatePipe(Read, Write, NULL, 0)
                ? STATUS_SUCCESS
-               : BaseQueryLastStatus();
+               : BaseQueryLastStatus(Program);
 }
 
 
@@ -159,7 +158,7 @@ BaseStartProgram(
                                           NULL,
                                           &Startup,
                                           &Process)) {
-        Status = BaseQueryLastStatus();
+        Status = BaseQueryLastStatus(Program);
         BaseTakeBreak(Program);
         return Status;
     }

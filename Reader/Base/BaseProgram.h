@@ -39,6 +39,10 @@ typedef BOOL (WINAPI READER_CREATE_PROCESS_W)(
     _Out_ LPPROCESS_INFORMATION ProcessInformation
     );
 
+typedef DWORD (WINAPI READER_GET_LAST_ERROR)(
+    VOID
+    );
+
 typedef BOOL (WINAPI READER_GET_EXIT_CODE_PROCESS)(
     _In_ HANDLE Process,
     _Out_ PDWORD ExitCode
@@ -62,6 +66,7 @@ typedef PWSTR (WINAPI READER_GET_ENVIRONMENT_STRINGS_W)(
 #define READER_PROGRAM_ROUTINES_LIST(ENTRY)                                 \
     ENTRY(READER_CREATE_PIPE, CreatePipe)                                   \
     ENTRY(READER_CREATE_PROCESS_W, CreateProcessW)                          \
+    ENTRY(READER_GET_LAST_ERROR, GetLastError)                              \
     ENTRY(READER_GET_EXIT_CODE_PROCESS, GetExitCodeProcess)                 \
     ENTRY(READER_SET_BREAK_HANDLER, SetConsoleCtrlHandler)                  \
     ENTRY(READER_SET_HANDLE_INFORMATION, SetHandleInformation)              \
@@ -119,7 +124,7 @@ _Must_inspect_result_
 NTSTATUS
 BaseStartProgram(
     _Inout_ PREADER_PROGRAM Program,
-    _Inout_z_ PWSTR CommandLine,
+    _Inout_ PWSTR CommandLine,
     _In_opt_ HANDLE Input
     );
 
