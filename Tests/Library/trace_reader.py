@@ -207,8 +207,8 @@ class Store:
 
     def _first(self):
         """Section 5, rings: where the records begin now."""
-        return max(self._get(0x0A8, 'Q') if self.RingSizeInBytes else 0,
-                   self.HeaderSize)
+        first = self._get(0x0A8, 'Q') if self.RingSizeInBytes else 0
+        return max(first - first % 16, self.HeaderSize)
 
     def _find_range(self, size):
         """Section 5: self.start and self.end, as positions."""
