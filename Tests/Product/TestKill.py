@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ends a busy program at 100 random moments, in four ways.
+"""Ends a busy program at 150 random moments, in four ways.
 
 TerminateProcess by one of its own threads and by another process, an access
 violation, and SIGKILL.  Whatever the moment, every record must be there: the
@@ -28,6 +28,10 @@ from StoreSupport import programs, trace_reader              # noqa: E402
 WAYS = [('kill', 45), ('signal', 30), ('outside', 15), ('fault', 10)]
 LONGEST = 40000
 VIEW_SIZES = ['', '64K', '128K', '1M']
+# The same with compact stores, of which rings lose what they have no room for.
+COMPACT = ([(way, count // 2) for way, count in WAYS],
+           {'TRACER_MODE': 'compact'}, {'TRACER_MODE': 'compact-ring',
+                                        'TRACER_MAX_BYTES': '1M'})
 
 
 @support.watch.unless_wine_failed
@@ -44,7 +48,7 @@ def end_program(program, way, moment, directory):
     os.makedirs(directory)
     counts = os.path.join(directory, 'counts')
     name = programs.windows_path(counts)
-    sizes = {}
+    sizes = dict(way[2])
     if way[1]:
         sizes['TRACER_VIEW_SIZE'] = way[1]
     traces = os.path.join(directory, 'traces')
@@ -85,14 +89,17 @@ def check_stores(session, counts):
             continue
 
         # Every record of the calls that were finished, and none too many.
-        slots = store.number_of_slots
+        lost = (store.start - support.HEADER_SIZE) // 16
+        if lost and not store.BlocksCapacity:
+            wrong.append('thread %d: begins at %d' % (thread, store.start))
+        slots = store.number_of_slots + lost
         if not (finished * support.BUSY_RECORDS <= slots <=
                 begun * support.BUSY_RECORDS):
             wrong.append('thread %d: %d calls begun, %d finished, %d slots' %
                          (thread, begun, finished, slots))
 
         # All of them whole, but for the last one.
-        good = support.read_all(store)
+        good = support.read_all(store) + lost
         if good + 1 < slots or store.bad:
             wrong.append('thread %d: %d slots, %d good, %s' %
                          (thread, slots, good, dict(store.bad)))
@@ -124,9 +131,14 @@ def one_kill(program, way, moment, directory):
     records = views = unwritten = 0
     for path in support.stores(found[0]):
         with support.LiveStore(path) as store:
-            records += (store.end() - support.HEADER_SIZE) // 16
             views += store.get(0x08C, 'I')
-            unwritten += store.get(store.end() - 16) == 0
+            if not way[2]:
+                records += (store.end() - support.HEADER_SIZE) // 16
+                unwritten += store.get(store.end() - 16) == 0
+        if way[2] and not wrong:
+            store = trace_reader.Store(path)
+            records += store.number_of_slots
+            unwritten += store.number_of_slots - support.read_all(store)
     if support.has_reader():
         code, rows, text = support.verify(found[0])
         if code != 0 or any(row['bad'] != '0' for row in rows.values()):
@@ -143,8 +155,10 @@ def one_kill(program, way, moment, directory):
 
 def check_kills(results, program, scratch):
     chance = random.Random(20)
-    kills = [(way, chance.choice(VIEW_SIZES))
+    kills = [(way, chance.choice(VIEW_SIZES), {})
              for way, count in WAYS for _ in range(count)]
+    kills += [(way, chance.choice(VIEW_SIZES), chance.choice(COMPACT[1:]))
+              for way, count in COMPACT[0] for _ in range(count)]
     chance.shuffle(kills)
     moments = [chance.randrange(500, LONGEST) for _ in kills]
     folders = [os.path.join(scratch, 'kill%d' % number)
@@ -153,8 +167,9 @@ def check_kills(results, program, scratch):
         done = list(pool.map(one_kill, [program] * len(kills), kills, moments,
                              folders))
     for way, moment, (wrong, _, _, _) in zip(kills, moments, done):
-        results.check(not wrong, '%s after %d us, views of %s' %
-                      (way[0], moment, way[1] or 'the default size'), wrong)
+        results.check(not wrong, '%s after %d us, views of %s, %s' %
+                      (way[0], moment, way[1] or 'the default size',
+                       way[2].get('TRACER_MODE', 'file')), wrong)
     print('%d kills, %d records, %d view changes, %d records cut short' %
           (len(done), sum(entry[1] for entry in done),
            sum(entry[2] for entry in done), sum(entry[3] for entry in done)))
@@ -172,7 +187,7 @@ def damaged(path, target, offset, value):
 def check_control(results, program, scratch):
     """Damage to one record must be found where it is."""
     directory = os.path.join(scratch, 'control')
-    end_program(program, ('kill', ''), 20000, directory)
+    end_program(program, ('kill', '', {}), 20000, directory)
     session = support.sessions(os.path.join(directory, 'traces'))[0]
     support.wait_unmapped(directory)
     counts = support.read_progress(os.path.join(directory, 'counts'))
