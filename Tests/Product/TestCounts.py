@@ -22,6 +22,8 @@ import programs                                              # noqa: E402
 
 THREADS, ITERATIONS = '5', '120'
 
+COMPACT = {'TRACER_MODE': 'compact'}
+
 
 def control(results, what, expected, seen):
     """The comparison must see what is wrong with a changed report."""
@@ -64,7 +66,7 @@ def control_on_disk(results, what, expected, session):
                   '%s: control: a record that is bad' % what, wrong)
 
 
-def compare(results, what, expected, session):
+def compare(results, what, expected, session, is_compact=False):
     """Every function's calls, and nothing lost or bad on the way."""
     code, _ = programs.trace_reader('verify', programs.windows_path(session))
     results.equal(code, 0, '%s: verify' % what)
@@ -77,7 +79,8 @@ def compare(results, what, expected, session):
                   '%s: calls (function, gcov, report)' % what, wrong)
     if not wrong:
         control(results, what, expected, seen)
-        control_on_disk(results, what, expected, session)
+        if not is_compact:
+            control_on_disk(results, what, expected, session)
 
 
 def check_sample(results, scratch):
@@ -91,6 +94,11 @@ def check_sample(results, scratch):
         ('Sample, -pg, a view for every 4,096 records', programs.PENTER_FLAGS,
          {}, {'TRACER_VIEW_SIZE': '64K'}),
         ('Sample, -finstrument-functions', programs.FUNCTION_FLAGS, {}, {}),
+        ('Sample, compact', programs.PENTER_FLAGS, {}, COMPACT),
+        ('Sample, compact, 64 KiB', programs.PENTER_FLAGS, {},
+         dict(COMPACT, TRACER_VIEW_SIZE='64K')),
+        ('Sample, compact, clock thread', programs.PENTER_FLAGS, {},
+         dict(COMPACT, TRACER_VIEW_SIZE='64K', TRACER_CLOCK='thread')),
     ]
     if shutil.which(programs.CLANG):
         builds.append(('Sample, clang -finstrument-functions',
@@ -110,7 +118,7 @@ def check_sample(results, scratch):
         stores = [name for name in os.listdir(session)
                   if name.endswith('.trace')]
         results.equal(len(stores), int(THREADS) + 1, '%s: stores' % what)
-        compare(results, what, expected, session)
+        compare(results, what, expected, session, 'TRACER_MODE' in settings)
 
 
 def check_inlined(results, scratch):
@@ -162,12 +170,14 @@ def check_lua(results, scratch):
     folder = os.path.join(scratch, 'lua')
     program = programs.build_lua(folder, source, programs.PENTER_FLAGS,
                                  [programs.LIBRARY])
-    traced, session = programs.trace(
-        programs.place(program, run), script,
-        directory=os.path.join(folder, 'traces'))
     results.check('true' in text, 'Lua: the script ran', [text])
-    results.equal(traced, text, 'Lua: output')
-    compare(results, 'Lua, -pg', expected, session)
+    for what, settings in (('Lua, -pg', {}), ('Lua, compact', COMPACT)):
+        traced, session = programs.trace(
+            programs.place(program, run), script,
+            directory=os.path.join(folder, 'traces%d' % len(settings)),
+            **settings)
+        results.equal(traced, text, '%s: output' % what)
+        compare(results, what, expected, session, settings == COMPACT)
 
 
 def main():
