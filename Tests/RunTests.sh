@@ -16,7 +16,8 @@
 #
 # As many run at a time as there are processors, at most two: most of the time
 # they wait for Windows programs to start.  A script that has the line
-# "# Runs alone." in its head runs alone.
+# "# Runs alone." in its head runs alone.  Those that take long are started
+# first, so that at the end no long one runs beside nothing.
 #
 # Printed are the seconds that each took, and those that processors worked for
 # it, Wine's server not counted.  What failed is named again at the end, where a
@@ -111,10 +112,15 @@ IsWanted()
 # Whether a script runs in this form of the tests.
 #
 
+TakesLong()
+{
+    head -n 40 "$1" | grep -qx '# Takes long\.'
+}
+
 IsOfThisRun()
 {
     local TakesLong=0
-    ! head -n 40 "$1" | grep -qx '# Takes long\.' || TakesLong=1
+    ! TakesLong "$1" || TakesLong=1
     if [ $Only = 0 ]; then
         [ $TakesLong = 0 ] || [ $Long = 1 ]
     else
@@ -356,12 +362,19 @@ for Folder in "$@"; do
     done
 
     if [ "$Quick" = 0 ]; then
-        for Source in "$Root"/Tests/Product/Test*.{sh,py}; do
-            [ -e "$Source" ] || continue
-            IsOfThisRun "$Source" || continue
-            Most=$Lanes
-            ! head -n 40 "$Source" | grep -qx '# Runs alone\.' || Most=1
-            AddTest "$Most" "$Bin" "$Quick" "${Source##*/}" "$Source"
+        for Order in long short; do
+            for Source in "$Root"/Tests/Product/Test*.{sh,py}; do
+                [ -e "$Source" ] || continue
+                IsOfThisRun "$Source" || continue
+                if TakesLong "$Source"; then
+                    [ $Order = long ] || continue
+                else
+                    [ $Order = short ] || continue
+                fi
+                Most=$Lanes
+                ! head -n 40 "$Source" | grep -qx '# Runs alone\.' || Most=1
+                AddTest "$Most" "$Bin" "$Quick" "${Source##*/}" "$Source"
+            done
         done
     fi
     Quick=1
