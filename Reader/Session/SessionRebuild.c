@@ -282,9 +282,20 @@ SessionPlaceBlocks(
                                Header->RingSizeInBytes;
     if (Header->BlocksCapacity == 0) {
         Header->BlocksFirst = 0;
-    } else if (Header->BlocksCapacity < Size) {
-        Header->BlocksCapacity = (Size + Header->RingFileOffset - 1) &
-                                 ~(Header->RingFileOffset - 1);
+    } else {
+
+        if (Header->BlocksCapacity < Size) {
+            Header->BlocksCapacity = (Size + Header->RingFileOffset - 1) &
+                                     ~(Header->RingFileOffset - 1);
+        }
+
+        //
+        // No stream is that long; what comes around has any beginning but 0.
+        //
+
+        if (Header->BlocksFirst > CORE_MAXIMUM_STREAM / 2) {
+            Header->BlocksFirst = Header->BlocksCapacity;
+        }
     }
 
     Header->BlocksEnd = Header->BlocksFirst + Size;
