@@ -646,7 +646,7 @@ def check_moving(results, scratch, capacity):
             ok = code == 0 and rows and rows[0]['bad'] == '0'
             results.check(ok, what + ': verify', [code, text, errors])
             if rows:
-                seen.add(int(rows[0]['records']))
+                seen.add((rows[0]['records'], rows[0]['result']))
         writer.join()
         results.check(writer.error is None, what + ': is written',
                       [writer.error])
