@@ -122,8 +122,15 @@ PenterThreadExit(
     Store = (PTRACE_STORE)(ULONG_PTR)Header->WriterContext;
     TraceShareServe(Penter->Session, Store);
     if (Penter->IsExe) {
-        Penter->Session->Rtl.TlsSetValue(Penter->TlsIndex, NULL);
+
+        //
+        // What closing the store calls may have hooks, which must not make
+        // another one for that.
+        //
+
+        (VOID)PenterSetContext(Penter, &Penter->Attaching);
         TraceStoreClose(Store, TRACE_REASON_THREAD_EXIT);
+        (VOID)PenterSetContext(Penter, NULL);
     } else {
         TraceNameRefresh(Store);
         TraceStopFinish(Store, TRACE_REASON_THREAD_EXIT);
@@ -141,19 +148,21 @@ PenterReportLeftOut(
     )
 {
     ULONGLONG Count;
+    ULONGLONG Reentered;
     RTL_ERROR Error;
     RTL_WRITER Writer;
     CHAR Text[64];
 
     //
     // Those that were reentered while a thread was getting its store are
-    // counted there.
+    // counted there; twice where several threads got theirs at one time.
     //
 
-    Count = ((PTRACE_STORE_HEADER)&Penter->NoStore)->NumberOfEventsLost +
-            ((PTRACE_STORE_HEADER)&Penter->Attaching)->NumberOfEventsLost -
-            (ULONGLONG)Penter->NumberOfEventsReentered +
-            (ULONGLONG)InterlockedExchange64(&PenterEventsLeftOut, 0);
+    Count = ((PTRACE_STORE_HEADER)&Penter->Attaching)->NumberOfEventsLost;
+    Reentered = (ULONGLONG)Penter->NumberOfEventsReentered;
+    Count -= Reentered < Count ? Reentered : Count;
+    Count += ((PTRACE_STORE_HEADER)&Penter->NoStore)->NumberOfEventsLost +
+             (ULONGLONG)InterlockedExchange64(&PenterEventsLeftOut, 0);
     if (Count == 0) {
         return;
     }

@@ -18,7 +18,6 @@ Abstract:
 #include "../TraceStore/TraceLog.h"
 #include "../TraceStore/TraceName.h"
 #include "../TraceStore/TraceShare.h"
-#include "../TraceStore/TraceStop.h"
 #include "../TraceStore/TraceStore.h"
 #include "../TraceStore/TraceTreeEnter.h"
 #include "../TraceStore/TraceVolume.h"
@@ -77,11 +76,63 @@ PenterReportStop(
 }
 
 //
+// Makes the calling thread's place for its TLS slot.  The system's routines for
+// that may be such that somebody has given hooks (TracerImports.dll does): a
+// call that comes from inside them finds its thread in here, and is left out.
+//
+// Context: what the slot gets.
+// Returns STATUS_NO_MEMORY if there is none for it; STATUS_RETRY if the thread
+// is in here, or nobody can tell.
+//
+
+#define PENTER_MAKING_CONTEXTS 64
+
+static ULONG volatile PenterMaking[PENTER_MAKING_CONTEXTS];
+
+static
+NTSTATUS
+PenterMakeContext(
+    _In_ PPENTER Penter,
+    _In_ PVOID Context
+    )
+{
+    ULONG ThreadId;
+    ULONG Free;
+    ULONG Index;
+    BOOLEAN Done;
+
+    ThreadId = __readgsdword(TEB_THREAD_ID);
+    for (Index = 0; Index < PENTER_MAKING_CONTEXTS; Index += 1) {
+        if (PenterMaking[Index] == ThreadId) {
+            return STATUS_RETRY;
+        }
+    }
+
+    for (Free = 0; Free < PENTER_MAKING_CONTEXTS; Free += 1) {
+        if (InterlockedCompareExchange((LONG volatile *)&PenterMaking[Free],
+                                       (LONG)ThreadId,
+                                       0) == 0) {
+            break;
+        }
+    }
+    if (Free == PENTER_MAKING_CONTEXTS) {
+        return STATUS_RETRY;
+    }
+
+    Done = (BOOLEAN)(Penter->Session->Rtl.TlsSetValue(Penter->TlsIndex,
+                                                      Context) != FALSE);
+    PenterMaking[Free] = 0;
+    return Done ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+}
+
+//
 // Gives the calling thread a store.
 //
 // While this runs the thread's slot holds a stand-in, so that a call that
 // comes from inside the library is counted and not recursed into; and stays
-// there should an exception take the thread out of here.
+// there should an exception take the thread out of here.  Once the thread has a
+// place for the slot it is written without a call: what TlsSetValue calls may
+// have hooks, and with the slot between two values it would lead here again.
 //
 // Penter: the hooks.
 // If there can be no store the thread gets a stand-in for good.
@@ -102,32 +153,40 @@ PenterAttachThread(
 
     Session = Penter->Session;
     StandIn = (PTRACE_STORE_HEADER)&Penter->Attaching;
-
     if (Session->Worker.ThreadId == __readgsdword(TEB_THREAD_ID) ||
         Session->ClockWorker.ThreadId == __readgsdword(TEB_THREAD_ID)) {
 
-        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->OwnThread);
-        return;
+        StandIn = (PTRACE_STORE_HEADER)&Penter->OwnThread;
     }
 
-    if (!Session->Rtl.TlsSetValue(Penter->TlsIndex, StandIn)) {
+    Status = STATUS_SUCCESS;
+    if (!PenterSetContext(Penter, StandIn)) {
+        Status = PenterMakeContext(Penter, StandIn);
+    }
+
+    if (Status == STATUS_NO_MEMORY) {
 
         //
         // No memory for the thread's array of expansion slots.  The next call
         // tries again; this is said once.
         //
 
-        Penter->NoStoreStatus = STATUS_NO_MEMORY;
+        Penter->NoStoreStatus = Status;
         if (!Penter->SlotReported) {
             Penter->SlotReported = TRUE;
             RtlSetError(&Error,
                         "setting a thread's TLS slot",
                         &Session->ModuleName,
-                        STATUS_NO_MEMORY);
+                        Status);
             TraceLogError(Session,
                           &Error,
                           "calls are lost until it can be set");
         }
+    }
+
+    if (!NT_SUCCESS(Status) ||
+        StandIn == (PTRACE_STORE_HEADER)&Penter->OwnThread) {
+
         return;
     }
 
@@ -148,7 +207,7 @@ PenterAttachThread(
         // call is none of the program's, and the next one tries again.
         //
 
-        Session->Rtl.TlsSetValue(Penter->TlsIndex, NULL);
+        (VOID)PenterSetContext(Penter, NULL);
         return;
     }
     if (!NT_SUCCESS(Status)) {
@@ -156,7 +215,7 @@ PenterAttachThread(
         TraceLogError(Session,
                       &Error,
                       "this thread is not recorded, the program goes on");
-        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
+        (VOID)PenterSetContext(Penter, &Penter->NoStore);
         return;
     }
 
@@ -173,25 +232,9 @@ PenterAttachThread(
 
     Reentered = StandIn->NumberOfEventsLost - Reentered;
     Store->Header->NumberOfEventsReentered += Reentered;
-    if (Session->Rtl.TlsSetValue(Penter->TlsIndex, Store->Header)) {
-        InterlockedExchangeAdd64(&Penter->NumberOfEventsReentered,
-                                 (LONGLONG)Reentered);
-    } else {
-        Penter->NoStoreStatus = STATUS_NO_MEMORY;
-        Store->Header->NumberOfEventsReentered -= Reentered;
-        if (Store->Header->ModuleBase == (ULONG_PTR)&__ImageBase) {
-            TraceStoreStop(Store, TRACE_REASON_INVARIANT, STATUS_NO_MEMORY);
-        }
-        TraceStoreClose(Store, TRACE_REASON_NONE);
-        RtlSetError(&Error,
-                    "setting a thread's TLS slot",
-                    &Session->ModuleName,
-                    STATUS_NO_MEMORY);
-        TraceLogError(Session,
-                      &Error,
-                      "this thread is not recorded, the program goes on");
-        Session->Rtl.TlsSetValue(Penter->TlsIndex, &Penter->NoStore);
-    }
+    InterlockedExchangeAdd64(&Penter->NumberOfEventsReentered,
+                             (LONGLONG)Reentered);
+    (VOID)PenterSetContext(Penter, Store->Header);
 }
 
 //

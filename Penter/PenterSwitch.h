@@ -139,6 +139,38 @@ PenterGetContext(
 }
 
 //
+// Writes the calling thread's slot, without a call that somebody may have given
+// hooks.  FALSE if the thread has no place for one as high yet, which
+// PenterMakeContext makes.
+// Context: a header, a stand-in, or NULL.
+//
+
+static
+__inline
+BOOLEAN
+PenterSetContext(
+    _In_ PPENTER Penter,
+    _In_opt_ PVOID Context
+    )
+{
+    ULONG_PTR Expansion;
+
+    if (Penter->TlsIndex < TEB_TLS_NUMBER_OF_SLOTS) {
+        __writegsqword(TEB_TLS_SLOTS + Penter->TlsIndex * sizeof(PVOID),
+                       (ULONG_PTR)Context);
+        return TRUE;
+    }
+
+    Expansion = __readgsqword(TEB_TLS_EXPANSION_SLOTS);
+    if (Expansion == 0) {
+        return FALSE;
+    }
+
+    ((PVOID *)Expansion)[Penter->TlsIndex - TEB_TLS_NUMBER_OF_SLOTS] = Context;
+    return TRUE;
+}
+
+//
 // Counts the events that were left out where there was no header to count them
 // in as lost, in the store of whichever thread comes by first.
 // Header: the header of the calling thread's store.

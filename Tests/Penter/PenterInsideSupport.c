@@ -134,6 +134,127 @@ PenterTestGuardedCall(
 }
 
 //
+// TlsSetValue and NtClose, instrumented as a function is: with an exit, too.
+//
+
+static TLS_SET_VALUE *TestRealSetValue;
+static NT_CLOSE *TestRealClose;
+
+static
+BOOL
+WINAPI
+PenterTestSetValue(
+    DWORD TlsIndex,
+    LPVOID TlsValue
+    )
+{
+    BOOL Done;
+
+    HookRepeat(_penter, 1, 0);
+    Done = TestRealSetValue(TlsIndex, TlsValue);
+    HookRepeat(_pexit, 1, 0);
+    InterlockedAdd((LONG volatile *)&TestInsideCalls, 2);
+    return Done;
+}
+
+static
+NTSTATUS
+NTAPI
+PenterTestClose(
+    HANDLE Handle
+    )
+{
+    NTSTATUS Status;
+
+    HookRepeat(_penter, 1, 0);
+    Status = TestRealClose(Handle);
+    HookRepeat(_pexit, 1, 0);
+    InterlockedAdd((LONG volatile *)&TestInsideCalls, 2);
+    return Status;
+}
+
+//
+// A thread of the program: a call, and its end.
+//
+
+static
+DWORD
+WINAPI
+PenterTestInsideThread(
+    PVOID Parameter
+    )
+{
+    UNREFERENCED_PARAMETER(Parameter);
+
+    HookRepeat(_penter, 1, 0);
+    HookRepeat(_pexit, 1, 0);
+    return 0;
+}
+
+//
+// The child "inside", its second part: what sets a thread's slot and what
+// closes a store call hooks, too.  Each thread has one store all the same.
+//
+
+#define TEST_INSIDE_THREADS 20
+
+static
+VOID
+PenterTestInsideThreads(
+    _Inout_ PTRACE_SESSION Session
+    )
+{
+    HANDLE Threads[TEST_INSIDE_THREADS];
+    LONG Stores;
+    LONG Errors;
+    ULONG Index;
+    BOOLEAN Together;
+
+    TestRealSetValue = Session->Rtl.TlsSetValue;
+    TestRealClose = Session->Rtl.NtClose;
+    Session->Rtl.TlsSetValue = PenterTestSetValue;
+    Session->Rtl.NtClose = PenterTestClose;
+    for (Together = FALSE; Together <= TRUE; Together += 1) {
+        TestInsideCalls = 0;
+        Stores = Session->NextSequenceNumber;
+        for (Index = 0; Index < TEST_INSIDE_THREADS; Index += 1) {
+            Threads[Index] = CreateThread(NULL,
+                                          0,
+                                          PenterTestInsideThread,
+                                          NULL,
+                                          0,
+                                          NULL);
+            if (!Together) {
+                WaitForSingleObject(Threads[Index], INFINITE);
+            }
+        }
+        WaitForMultipleObjects(TEST_INSIDE_THREADS, Threads, TRUE, INFINITE);
+        for (Index = 0; Index < TEST_INSIDE_THREADS; Index += 1) {
+            CloseHandle(Threads[Index]);
+        }
+
+        TEST(TestInsideCalls > TEST_INSIDE_THREADS);
+        TEST_EQUAL(Session->NextSequenceNumber - Stores, TEST_INSIDE_THREADS);
+    }
+
+    Session->Rtl.TlsSetValue = TestRealSetValue;
+    Session->Rtl.NtClose = TestRealClose;
+
+    //
+    // What several threads have counted as reentered at one time counts more
+    // than once; nothing is left out by that.
+    //
+
+    Errors = Session->NumberOfErrorsLogged;
+    InterlockedAdd64(&PenterInstance->NumberOfEventsReentered, 1000000);
+    PenterReportLeftOut(PenterInstance);
+    TEST_EQUAL(Session->NumberOfErrorsLogged, Errors);
+    InterlockedAdd64(&PenterEventsLeftOut, 1);
+    PenterReportLeftOut(PenterInstance);
+    TEST_EQUAL(Session->NumberOfErrorsLogged, Errors + 1);
+}
+
+//
 // The child "inside".
 //
 
@@ -214,6 +335,7 @@ PenterTestInside(
     TEST_EQUAL(Header->NumberOfEventsLost, 0);
     PenterThreadExit();
     TEST(PenterTestCall(&TestHooks[0], 0, 0x801, TRUE));
+    PenterTestInsideThreads(Session);
 }
 
 VOID
