@@ -83,6 +83,7 @@ FolderFlags.Release.StringTable = $(FrameLimit)
 FolderFlags.Release.Codec = $(FrameLimit)
 FolderFlags.Release.TraceStore = $(FrameLimit)
 FolderFlags.Release.Penter = $(FrameLimit)
+FolderFlags.Release.Imports = $(FrameLimit)
 FolderFlags.Release.Reader = $(FrameLimit)
 
 #
@@ -113,7 +114,7 @@ LinkerFlags.Debug = /opt:noref /opt:noicf
 # The folders with sources, and where each one's headers may come from.
 #
 
-Folders = Rtl Asm StringTable Codec TraceStore Penter Reader Tests
+Folders = Rtl Asm StringTable Codec TraceStore Penter Imports Reader Tests
 
 Includes.Rtl = Rtl
 Includes.Asm = Asm Rtl
@@ -121,6 +122,7 @@ Includes.StringTable = StringTable Rtl Asm
 Includes.Codec = Codec Rtl
 Includes.TraceStore = TraceStore Codec Rtl Asm
 Includes.Penter = Penter TraceStore StringTable Codec Rtl Asm
+Includes.Imports = Imports Penter TraceStore StringTable Codec Rtl Asm
 Includes.Reader = Reader StringTable Codec TraceStore Rtl
 Includes.Tests = Tests/Library Reader Penter TraceStore StringTable Codec Rtl Asm
 
@@ -185,6 +187,14 @@ $(call AddProject,TracerPenter,Library,Penter,$(filter-out \
     $(ProgramOnlySources),$(PenterSources) $(Sources.TraceStore) \
     $(EncoderSources) $(Sources.StringTable) $(Sources.Asm) $(Sources.Rtl)))
 $(call AddProject,TracerPenterNull,Library,Penter,$(PenterNullSources))
+
+#
+# A DLL of its own: the hooks are linked into it.
+#
+
+Entry.TracerImports = ImportsMain
+$(call AddProject,TracerImports,Dynamic,Imports,$(Sources.Imports),\
+    TracerPenter Asm Rtl)
 
 #
 # Asm has the stack probe, which StringTable's kernels call in Debug.
@@ -257,6 +267,14 @@ $(Out)/$1/$2.exe: $3 $4 $(Out)/$1/obj/$2.members
 	    $$(ImportLibraries)
 endef
 
+define Dynamic
+$(call MemberList,$(Out)/$1/obj/$2.members,$3 $4)
+$(Out)/$1/$2.dll: $3 $4 $(Out)/$1/obj/$2.members
+	@echo "LINK    $$@"
+	@$$(Link) $$(filter-out /entry:%,$$(LinkerFlags)) $$(LinkerFlags.$1) \
+	    /dll /noimplib /entry:$(Entry.$2) /out:$$@ $3 $4 $$(ImportLibraries)
+endef
+
 #
 # The rules of one folder.  A source's language stays in the object's name, so
 # that Foo.c and Foo.asm may stand side by side.  NASM's own list of what a
@@ -293,6 +311,7 @@ endef
 # $(call Outputs,CONFIGURATION,PROJECTS)
 Suffix.Library = lib
 Suffix.Program = exe
+Suffix.Dynamic = dll
 Outputs = $(foreach P,$2,$(Out)/$1/$P.$(Suffix.$(Kind.$P)))
 
 define ConfigurationRules
@@ -364,7 +383,8 @@ describe:
 	    echo 'project $(Kind.$P) $P $(Folder.$P)';\
 	    echo 'source $P $(ProjectSources.$P)';\
 	    echo 'include $P $(Includes.$(Folder.$P))';\
-	    echo 'link $P $(ProjectLibraries.$P)';)
+	    echo 'link $P $(ProjectLibraries.$P)';\
+	    $(if $(Entry.$P),echo 'entry $P $(Entry.$P)';))
 
 #
 # Only checks that FILES compile, with the flags of FOLDER.

@@ -35,11 +35,12 @@ Run()
 }
 
 Products=$(make -s --no-print-directory SETUP=true describe |
-    sed -n 's/^project Program \([^ ]*\) .*/\1/p')
+    sed -n 's/^project Program \([^ ]*\) .*/\1.exe/p
+        s/^project Dynamic \([^ ]*\) .*/\1.dll/p')
 Images=
 for Configuration in Release Debug; do
     for Name in $Products; do
-        Images="$Images x64/$Configuration/$Name.exe"
+        Images="$Images x64/$Configuration/$Name"
     done
 done
 

@@ -131,8 +131,10 @@ def check_project(root, project, projects, complaints):
                 complaints.add(where, f"lists {header}, which is not there")
 
     complaints.same(where, "kind", text("ConfigurationType"),
-                    {"Library": "StaticLibrary",
-                     "Program": "Application"}[project.kind])
+                    {"Library": "StaticLibrary", "Program": "Application",
+                     "Dynamic": "DynamicLibrary"}[project.kind])
+    complaints.same(where, "entry point", text("EntryPointSymbol"),
+                    project.entry)
     complaints.same(where, "name", text("ProjectName"), project.name)
     for name, value in PROPERTIES:
         if text(name) != value:

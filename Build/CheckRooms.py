@@ -22,6 +22,7 @@ PREFIXES = {
     "Asm": ("Asm",), "Rtl": ("Rtl",), "StringTable": ("StringTable", "Kernel"),
     "Codec": ("Codec",),
     "TraceStore": ("Trace",), "Penter": ("Penter",),
+    "Imports": ("Imports",),
     "Reader/Base": ("Base",), "Reader/Calls": ("Call",),
     "Reader/Commands": ("Command",), "Reader/Core": ("Core",),
     "Reader/Demangle": ("Demangle",), "Reader/Export": ("Export",),
@@ -37,12 +38,12 @@ OTHERS = {"mainCRTStartup", "memcpy", "memmove", "memset", "memcmp",
 
 # File: (lines, why).
 ALLOWED = {
-    "Rtl/Rtl.h": (902, "one page for all of the RTL's routines"),
+    "Rtl/Rtl.h": (910, "one page for all of the RTL's routines"),
     "Rtl/RtlOs.h": (616, "the names of what ntdll and kernel32 export"),
     "StringTable/StringTableKernel.h": (
         779, "one search, compiled for each instruction set"),
     "StringTable/StringTablePrivate.h": (585, "a table's layout, once"),
-    "TraceStore/TraceFormat.h": (875, "the disk: Docs/Format.md in C"),
+    "TraceStore/TraceFormat.h": (942, "the disk: Docs/Format.md in C"),
 }
 
 # Folder: (sources, why).

@@ -65,7 +65,8 @@ def project_text(root, project, projects):
     inputs = ";".join(f"..\\{folder}\\{path.name}"
                       for folder in project.includes
                       for path in sorted((root / folder).glob("*.inc")))
-    kind = {"Library": "StaticLibrary", "Program": "Application"}[project.kind]
+    kind = {"Library": "StaticLibrary", "Program": "Application",
+            "Dynamic": "DynamicLibrary"}[project.kind]
     text = '<?xml version="1.0" encoding="utf-8"?>\n'
     text += "<!-- Written by `make projects`. -->\n"
     text += f'<Project DefaultTargets="Build" xmlns="{XMLNS}">\n'
@@ -112,14 +113,17 @@ def project_text(root, project, projects):
                  f"      <AdditionalIncludeDirectories>{include}"
                  "</AdditionalIncludeDirectories>\n"
                  "    </ResourceCompile>\n")
-    if project.kind == "Program":
+    if project.kind != "Library":
         libraries = ";".join([f"$(OutDir){name}.lib"
                               for name in project.libraries] +
                              ["ntdll.lib", "kernel32.lib"])
         text += ("    <Link>\n"
                  f"      <AdditionalDependencies>{libraries}"
-                 "</AdditionalDependencies>\n"
-                 "    </Link>\n")
+                 "</AdditionalDependencies>\n")
+        if project.entry:
+            text += (f"      <EntryPointSymbol>{project.entry}"
+                     "</EntryPointSymbol>\n")
+        text += "    </Link>\n"
     text += "  </ItemDefinitionGroup>\n"
     sources = [relative(project, name) for name in project.sources]
     optimized = {relative(project, name) for name in project.sources

@@ -34,7 +34,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NO_URL = 'https://tracer.invalid/releases'
 NAMESPACE = uuid.UUID('0d6c5f0e-3b0f-5c55-9d1f-6f0a7a4f2b11')
 
-PROGRAMS = ['TraceReader.exe', 'TraceReader.pdb']
+PROGRAMS = ['TraceReader.exe', 'TraceReader.pdb', 'TracerImports.dll',
+            'TracerImports.pdb']
 LIBRARIES = ['TracerPenter.lib', 'TracerPenterNull.lib']
 HEADERS = ['Penter/Penter.h', 'TraceStore/TraceFormat.h']
 PAGES = ['README.md', 'LICENSE', 'CHANGELOG.md']

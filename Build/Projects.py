@@ -15,6 +15,7 @@ class Project:
         self.sources = []
         self.includes = []
         self.libraries = []
+        self.entry = None
 
     @property
     def path(self):
@@ -42,6 +43,8 @@ def read_makefile(root=ROOT):
             projects[rest[0]].includes = rest[1:]
         elif word == "link":
             projects[rest[0]].libraries = rest[1:]
+        elif word == "entry":
+            projects[rest[0]].entry = rest[1]
         else:
             raise ValueError(f"make describe: {line}")
     if not projects or set(defines) != set(CONFIGURATIONS):

@@ -22,6 +22,8 @@ Abstract:
 #include "PenterWord.h"
 #include "../StringTable/StringTable.h"
 
+BOOLEAN PenterIsModuleOurs;
+
 _Use_decl_annotations_
 VOID
 PenterConfigError(
@@ -1110,9 +1112,10 @@ PenterReadConfig(
     PenterReadDirectory(Rtl, Config);
     PenterReadExclude(Rtl, Config);
     PenterReadChrono(Rtl, Config);
-    Config->ModuleIncluded = PenterReadPatterns(Rtl,
-                                                Config,
-                                                L"TRACER_MODULES",
-                                                "reading TRACER_MODULES",
-                                                ModuleBase);
+    Config->ModuleIncluded =
+        PenterIsModuleOurs || PenterReadPatterns(Rtl,
+                                                 Config,
+                                                 L"TRACER_MODULES",
+                                                 "reading TRACER_MODULES",
+                                                 ModuleBase);
 }

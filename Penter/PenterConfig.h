@@ -135,6 +135,13 @@ typedef struct _PENTER_CONFIG {
 typedef PENTER_CONFIG *PPENTER_CONFIG;
 
 //
+// Whether TRACER_MODULES has no say about this module, which is not the
+// program's: TracerImports.dll sets it before the hooks are prepared.
+//
+
+extern BOOLEAN PenterIsModuleOurs;
+
+//
 // Reads the environment and the ini file into Config, which is zeroed.  A value
 // that makes no sense is noted in Errors and its default is used.
 // ModuleBase: this module's image base.

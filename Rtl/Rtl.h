@@ -86,6 +86,14 @@ RtlBootstrap(
     );
 
 //
+// RtlLoadSymbols gives this and its complement to GetProcAddress, behind its
+// arguments: whoever has taken that routine's place (TracerImports.dll) knows
+// by them that the library asks, and gives it what the system has.
+//
+
+#define RTL_OWN_REQUEST 0x5452414345524F57ULL
+
+//
 // Resolves NumberOfNames exports of Module into Pointers, in order.  All the
 // pointers are written; those that are missing are NULL.  Returns the number
 // that are missing; FirstMissing, if not NULL, receives the first one's index.

@@ -15,6 +15,17 @@ Abstract:
 #include "RtlTeb.h"
 
 //
+// GetProcAddress, which does not look at what it does not take.
+//
+
+typedef FARPROC (WINAPI RTLP_GET_OWN_ADDRESS)(
+    _In_ HMODULE Module,
+    _In_ PCSZ Name,
+    _In_ ULONGLONG Request,
+    _In_ ULONGLONG NotRequest
+    );
+
+//
 // The names to resolve, from the same lists as the structure's fields.
 //
 
@@ -87,8 +98,12 @@ Return Value:
 
     for (Index = 0; Index < NumberOfNames; Index++) {
 
-        Pointers[Index] = (PVOID)(ULONG_PTR)GetProcAddress(Module,
-                                                           Names[Index]);
+        Pointers[Index] = (PVOID)(ULONG_PTR)
+            ((RTLP_GET_OWN_ADDRESS *)(PVOID)(ULONG_PTR)GetProcAddress)(
+                Module,
+                Names[Index],
+                RTL_OWN_REQUEST,
+                ~RTL_OWN_REQUEST);
 
         if (Pointers[Index] == NULL) {
             if (NumberOfMissing == 0 && FirstMissing != NULL) {

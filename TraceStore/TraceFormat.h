@@ -189,6 +189,8 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
                                                 // called inside chosen calls is
                                                 // here, and all of it is in the
                                                 // thread's tree, too
+#define TRACE_FLAG_IMPORTS              0x10u   // the sites are those of stubs:
+                                                // session.imports names them
 
 //
 // A step of the clock thread this many times longer than the resolution is a
@@ -703,7 +705,7 @@ typedef struct _TRACE_TREE_MODULE {
     uint32_t ModulePathFullLength;  // 0x02c
     uint32_t PdbPathLength;         // 0x030
     uint32_t PdbPathFullLength;     // 0x034
-    uint32_t Flags;                 // 0x038 TRACE_FLAG_EXCLUDED
+    uint32_t Flags;                 // 0x038 TRACE_FLAG_EXCLUDED, _IMPORTS
     uint32_t Reserved1;             // 0x03c
     uint64_t JoinTimestamp;         // 0x040 rdtsc, when it was entered here
     uint64_t Reserved2[7];          // 0x048
@@ -867,6 +869,71 @@ typedef TRACE_CONTROL_ACTION *PTRACE_CONTROL_ACTION;
 typedef const TRACE_CONTROL_ACTION *PCTRACE_CONTROL_ACTION;
 
 TRACE_FORMAT_ASSERT(sizeof(TRACE_CONTROL_ACTION) == TRACE_CONTROL_ACTION_SIZE);
+
+//
+// The file that says which function each stub of TracerImports.dll calls: a
+// header of HeaderSize bytes, then entries up to End.  Only the process writes
+// it: entries first, and then the header, which makes them count.
+//
+
+#define TRACE_IMPORTS_FILE_NAME "session.imports"
+#define TRACE_IMPORTS_MAGIC 0x54524F504D495254ULL  // "TRIMPORT"
+#define TRACE_IMPORTS_VERSION 1
+#define TRACE_IMPORTS_MAXIMUM 0x4000000            // bytes of the file
+
+//
+// Why an import that the user asks for is left as it is: indexes of
+// TRACE_IMPORTS_HEADER.NumberLeftOut.
+//
+
+#define TRACE_IMPORTS_DATA          0   // it is no code, or not resolved
+#define TRACE_IMPORTS_NEVER         1   // it must see its caller's frame
+#define TRACE_IMPORTS_TRIVIAL       2   // of the functions that are left out
+                                        // unless they are named
+#define TRACE_IMPORTS_NO_STUB       3   // there was none left
+#define TRACE_IMPORTS_NO_ACCESS     4   // it could not be written
+#define TRACE_IMPORTS_REASONS       8
+
+typedef struct _TRACE_IMPORTS_HEADER {
+    uint64_t Magic;                 // 0x00
+    uint32_t Version;               // 0x08
+    uint32_t HeaderSize;            // 0x0c a later version may have more
+    uint64_t ProcessCreationTime;   // 0x10 FILETIME, UTC
+    uint32_t ProcessId;             // 0x18
+    uint32_t ModuleTimeDateStamp;   // 0x1c of TracerImports.dll
+    uint32_t ModuleSize;            // 0x20
+    uint32_t NumberOfStubs;         // 0x24 that have entries
+    uint64_t End;                   // 0x28 file offset
+    uint32_t NumberOfImports;       // 0x30 that were asked for
+    uint32_t NumberPatched;         // 0x34 of them
+    uint32_t NumberLeftOut[TRACE_IMPORTS_REASONS];  // 0x38
+    uint64_t Reserved;              // 0x58
+} TRACE_IMPORTS_HEADER;
+typedef TRACE_IMPORTS_HEADER *PTRACE_IMPORTS_HEADER;
+typedef const TRACE_IMPORTS_HEADER *PCTRACE_IMPORTS_HEADER;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_IMPORTS_HEADER) == 0x60);
+
+#define TRACE_IMPORTS_MODULE    1   // an entry's Kind: a module's file name;
+                                    // its number is how many came before
+#define TRACE_IMPORTS_STUB      2   // a stub, and its function's name
+#define TRACE_IMPORTS_NO_MODULE 0xFFFFFFFFu
+
+typedef struct _TRACE_IMPORTS_ENTRY {
+    uint16_t SizeInBytes;           // 0x00 with the name, a multiple of 8
+    uint16_t Kind;                  // 0x02
+    uint16_t NameLength;            // 0x04 bytes, UTF-8
+    uint16_t Ordinal;               // 0x06 by which it is imported; 0: by name
+    uint32_t Rva;                   // 0x08 of the stub
+    uint32_t StubSize;              // 0x0c bytes
+    uint32_t Importer;              // 0x10 a module's number, or
+    uint32_t Exporter;              // 0x14 TRACE_IMPORTS_NO_MODULE
+                                    // 0x18 the name
+} TRACE_IMPORTS_ENTRY;
+typedef TRACE_IMPORTS_ENTRY *PTRACE_IMPORTS_ENTRY;
+typedef const TRACE_IMPORTS_ENTRY *PCTRACE_IMPORTS_ENTRY;
+
+TRACE_FORMAT_ASSERT(sizeof(TRACE_IMPORTS_ENTRY) == 0x18);
 
 #ifdef __cplusplus
 }

@@ -182,7 +182,8 @@ TraceTreeDescribeModule(
     Module->ModulePathFullLength = Template->ModulePathFullLength;
     Module->PdbPathLength = Template->PdbPathLength;
     Module->PdbPathFullLength = Template->PdbPathFullLength;
-    Module->Flags = Template->Flags & TRACE_FLAG_EXCLUDED;
+    Module->Flags = Template->Flags &
+                    (TRACE_FLAG_EXCLUDED | TRACE_FLAG_IMPORTS);
     RtlCopyBytes(Module->ModulePath,
                  Template->ModulePath,
                  sizeof(Module->ModulePath));

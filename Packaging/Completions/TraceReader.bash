@@ -15,6 +15,8 @@ _TraceReader_options()
 --mode=file,ring,tree,compact,compact-ring
 --modules=
 --executables=
+--imports=
+--callers=
 --exclude=@file
 --chrono=@file
 --max-bytes=

@@ -128,7 +128,8 @@ NTSTATUS
 BaseStartProgram(
     PREADER_PROGRAM Program,
     PWSTR CommandLine,
-    HANDLE Input
+    HANDLE Input,
+    PHANDLE Thread
     )
 {
     PCRTL Rtl = Program->Context->Rtl;
@@ -153,7 +154,8 @@ BaseStartProgram(
                                           NULL,
                                           NULL,
                                           TRUE,
-                                          0,
+                                          Thread != NULL ? CREATE_SUSPENDED
+                                                         : 0,
                                           NULL,
                                           NULL,
                                           &Startup,
@@ -163,7 +165,11 @@ BaseStartProgram(
         return Status;
     }
 
-    Rtl->NtClose(Process.hThread);
+    if (Thread != NULL) {
+        *Thread = Process.hThread;
+    } else {
+        Rtl->NtClose(Process.hThread);
+    }
     Program->Process = Process.hProcess;
     Program->ProcessId = Process.dwProcessId;
     return STATUS_SUCCESS;

@@ -48,6 +48,11 @@ typedef BOOL (WINAPI READER_GET_EXIT_CODE_PROCESS)(
     _Out_ PDWORD ExitCode
     );
 
+typedef BOOL (WINAPI READER_TERMINATE_PROCESS)(
+    _In_ HANDLE Process,
+    _In_ UINT ExitCode
+    );
+
 typedef BOOL (WINAPI READER_SET_BREAK_HANDLER)(
     _In_opt_ PHANDLER_ROUTINE Handler,
     _In_ BOOL IsAdded
@@ -68,6 +73,7 @@ typedef PWSTR (WINAPI READER_GET_ENVIRONMENT_STRINGS_W)(
     ENTRY(READER_CREATE_PROCESS_W, CreateProcessW)                          \
     ENTRY(READER_GET_LAST_ERROR, GetLastError)                              \
     ENTRY(READER_GET_EXIT_CODE_PROCESS, GetExitCodeProcess)                 \
+    ENTRY(READER_TERMINATE_PROCESS, TerminateProcess)                       \
     ENTRY(READER_SET_BREAK_HANDLER, SetConsoleCtrlHandler)                  \
     ENTRY(READER_SET_HANDLE_INFORMATION, SetHandleInformation)              \
     ENTRY(READER_GET_ENVIRONMENT_STRINGS_W, GetEnvironmentStringsW)
@@ -115,6 +121,8 @@ BasePipeProgram(
 //
 // CommandLine: may be written to.
 // Input: its standard input; NULL: this one's.
+// Thread: optionally receives its first thread, which is suspended then, and
+// which the caller closes.
 //
 // Returns a status where a Win32 error has a well known one, else the error as
 // a customer's status.
@@ -125,7 +133,8 @@ NTSTATUS
 BaseStartProgram(
     _Inout_ PREADER_PROGRAM Program,
     _Inout_ PWSTR CommandLine,
-    _In_opt_ HANDLE Input
+    _In_opt_ HANDLE Input,
+    _Out_opt_ PHANDLE Thread
     );
 
 //

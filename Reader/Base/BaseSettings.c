@@ -28,6 +28,10 @@ const READER_SETTING BaseSettings[ReaderSettingCount] = {
     [ReaderSettingOfMode] = { "TRACER_MODE", READER_ONE_OF(BaseModes) },
     [ReaderSettingOfModules] = { "TRACER_MODULES", READER_PREFIXES },
     [ReaderSettingOfExecutables] = { "TRACER_EXECUTABLES", READER_PREFIXES },
+    [ReaderSettingOfImports] = { "TRACER_IMPORTS",
+        .Kind = ReaderSettingImports },
+    [ReaderSettingOfCallers] = { "TRACER_CALLERS",
+        .Kind = ReaderSettingImports },
     [ReaderSettingOfExclude] = { "TRACER_EXCLUDE", READER_PATH },
     [ReaderSettingOfChrono] = { "TRACER_CHRONO", READER_PATH },
     [ReaderSettingOfMaximumBytes] = { "TRACER_MAX_BYTES",
@@ -131,17 +135,20 @@ BaseIsDurationGood(
 
 //
 // Are all of the prefixes, which semicolons separate, beginnings that a file's
-// name can have?
+// name can have, or a function's?
 //
 
 static
 BOOLEAN
 BaseAreModulesGood(
     _In_reads_(Length) PCWSTR Text,
-    _In_ ULONG Length
+    _In_ ULONG Length,
+    _In_ BOOLEAN AreFunctions
     )
 {
-    static const WCHAR Refused[] = L"\"*/:<>?\\|";
+    static const WCHAR NotInNames[] = L"\"*/:<>?\\|";
+    static const WCHAR NotInFunctions[] = L"\"*/\\|";
+    PCWSTR Refused = AreFunctions ? NotInFunctions : NotInNames;
     ULONG Begin = 0;
     ULONG End;
     ULONG Index;
@@ -172,6 +179,10 @@ BaseAreModulesGood(
             if (Index == End) {
                 return FALSE;
             }
+        }
+
+        if (AreFunctions && End - Index == 1 && Text[Index] == L'*') {
+            continue;
         }
 
         for (; Index < End; Index++) {
@@ -248,7 +259,10 @@ BaseIsSettingGood(
         return BaseIsPathGood(Text, Length);
 
     case ReaderSettingModules:
-        return BaseAreModulesGood(Text, Length);
+    case ReaderSettingImports:
+        return BaseAreModulesGood(Text,
+                                  Length,
+                                  Setting->Kind == ReaderSettingImports);
 
     case ReaderSettingShare:
         return BaseIsShareGood(Text, Length, Setting->Most);

@@ -25,7 +25,8 @@ typedef enum _READER_SETTING_KIND {
     ReaderSettingShare,             // bytes up to Most, or a percentage
     ReaderSettingDuration,          // nanoseconds up to Most, or with a unit
     ReaderSettingWord,              // one of Words, in either case
-    ReaderSettingModules            // prefixes of file names
+    ReaderSettingModules,           // prefixes of file names
+    ReaderSettingImports            // or of module!function, or *
 } READER_SETTING_KIND;
 
 typedef struct _READER_SETTING {
@@ -46,6 +47,8 @@ typedef enum _READER_SETTING_INDEX {
     ReaderSettingOfMode,
     ReaderSettingOfModules,
     ReaderSettingOfExecutables,
+    ReaderSettingOfImports,
+    ReaderSettingOfCallers,
     ReaderSettingOfExclude,
     ReaderSettingOfChrono,
     ReaderSettingOfMaximumBytes,

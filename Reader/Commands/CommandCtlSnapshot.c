@@ -493,7 +493,7 @@ CommandCtlCopyControls(
 }
 
 //
-// Copies a file of the session's directory if it is a log.
+// Copies a file of the session's directory if it is a log, or names imports.
 // IsDirectory: whether it is a directory.
 //
 
@@ -509,13 +509,16 @@ CommandCtlVisitLog(
     PREADER_CTL Ctl = (PREADER_CTL)CallbackContext;
     PREADER_SESSION Session = &Ctl->Session;
     PCRTL Rtl = Ctl->Context->Rtl;
+    READER_FILE_KIND Kind = SessionQueryFileKind(Rtl, Name);
+    ULONGLONG Most = Kind == ReaderFileLog ? READER_CTL_LARGEST_LOG
+                                           : TRACE_IMPORTS_MAXIMUM;
     ULONGLONG Size;
     HANDLE Source;
     HANDLE Target;
     NTSTATUS Status;
 
-    if (IsDirectory || SizeInBytes > READER_CTL_LARGEST_LOG ||
-        SessionQueryFileKind(Rtl, Name) != ReaderFileLog ||
+    if (IsDirectory || SizeInBytes > Most ||
+        (Kind != ReaderFileLog && Kind != ReaderFileImports) ||
         !SessionAdmitName(Session, Name)) {
         return STATUS_SUCCESS;
     }
@@ -531,7 +534,7 @@ CommandCtlVisitLog(
                                      Source,
                                      Target,
                                      0,
-                                     READER_CTL_LARGEST_LOG);
+                                     Most);
         RtlClose(Rtl, Target);
     }
 

@@ -12,6 +12,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionCompact.h"
+#include "../Session/SessionImports.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionLog.h"
@@ -1427,6 +1428,7 @@ CommandInfo(
             CommandPutTrees(&Output, &Session, &Totals);
             Status = SessionPutCompact(&Output, &Session);
         }
+        SessionImportsPut(&Output, &Session);
     }
 
     if (NT_SUCCESS(Status)) {
@@ -1461,6 +1463,7 @@ static const PCREADER_TABLE ReaderInfoTables[] = {
     &ReaderInfoRecordingTable,
     &ReaderInfoTreeTable,
     &ReaderCompactTable,
+    &ReaderImportsTable,
     &ReaderInfoModuleTable,
     &ReaderInfoControlsTable,
     &ReaderInfoActionTable,
@@ -1477,15 +1480,12 @@ const READER_COMMAND ReaderInfoCommand = {
     "the clock and the work of hooks and workers.  Lost are calls that a\n"
     "hook made itself, and events after a store had stopped.\n"
     "A view is the piece of a store that is mapped; a worker thread maps the\n"
-    "next one and prepares its pages before it is needed.  What the worker\n"
-    "was too late for was done by the traced thread, in a hook: \"Mapped in\n"
-    "hooks\" counts views, \"Prepared in hooks\" pieces of views, and the two\n"
-    "lines after them say how long that took.  \"Lost inside a hook\" are\n"
-    "calls that a hook made itself, or a handler that ran in one; \"Lost when\n"
-    "stopped\" are events after a store had stopped.  A store that is left\n"
-    "out is damaged: verify says why, recover saves what is in it.\n"
-    "CSV has the columns table, row, field, value.  In text, actions are\n"
-    "shown with --raw.\n"
+    "next one and prepares its pages before it is needed.  What it was too\n"
+    "late for was done by the traced thread, in a hook: \"Mapped in hooks\"\n"
+    "counts views, \"Prepared in hooks\" pieces of views, and the two lines\n"
+    "after them say how long that took.  A store that is left out is\n"
+    "damaged: verify says why, recover saves what is in it.\n"
+    "CSV has the columns table, row, field, value.  --raw: text has actions.\n"
     READER_TICKS_NOTE,
     "  TraceReader info traces\\game.exe-4711-20261120-101500-123\n"
     "  TraceReader info --internals @2\n"

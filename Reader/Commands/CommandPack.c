@@ -337,7 +337,7 @@ CommandPackLog(
     Kind = SessionQueryFileKind(Pack->Context->Rtl, Name);
     if (IsDirectory ||
         (Kind != ReaderFileLog && Kind != ReaderFileControl &&
-         Kind != ReaderFileExit)) {
+         Kind != ReaderFileExit && Kind != ReaderFileImports)) {
         return STATUS_SUCCESS;
     }
 

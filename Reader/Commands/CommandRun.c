@@ -15,6 +15,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
 #include "../Base/BaseExit.h"
+#include "../Base/BaseInject.h"
 #include "../Base/BaseProgram.h"
 #include "../Base/BaseSettings.h"
 #include "../Session/SessionExit.h"
@@ -68,6 +69,8 @@ typedef struct _READER_RUN {
     READER_EXIT Exit;
     ULONGLONG Start;                // of the process, as a session's name has
                                     // it
+    PWCHAR ImportsDll;              // its path; NULL: it is not wanted
+    READER_LOAD Load;               // of it
     ULONG NumberOfLines;            // of the logs
     ULONGLONG LogStart;             // as Start: earlier lines are not the run's
 } READER_RUN;
@@ -443,6 +446,137 @@ CommandQueryStart(
 }
 
 //
+// Are imports to be recorded?  The DLL that does it has to be there then.
+// FALSE if it is not.
+//
+
+static
+BOOLEAN
+CommandFindImports(
+    _Inout_ PREADER_RUN Run
+    )
+{
+    static const PCWSTR Variables[] = { L"TRACER_IMPORTS", L"TRACER_CALLERS" };
+    PCREADER_CONTEXT Context = Run->Context;
+    PCALLOCATOR Allocator = Context->Allocator;
+    WCHAR Buffer[16];
+    UNICODE_STRING Value;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+    BOOLEAN IsWanted = FALSE;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Variables); Index++) {
+        RtlPointUnicodeString(&Value, Buffer, 0);
+        Status = RtlQueryEnvironment(Context->Rtl,
+                                     Variables[Index],
+                                     Buffer,
+                                     RTL_NUMBER_OF(Buffer),
+                                     &Value);
+        IsWanted = IsWanted || Status == STATUS_BUFFER_TOO_SMALL ||
+                   (NT_SUCCESS(Status) && Value.Length != 0);
+    }
+
+    if (!IsWanted) {
+        return TRUE;
+    }
+
+    Status = STATUS_NO_MEMORY;
+    Run->ImportsDll = (PWCHAR)Allocator->Allocate(
+        Allocator->Context, (RTL_MAXIMUM_PATH_IN_CHARS + 1) * sizeof(WCHAR));
+    if (Run->ImportsDll != NULL) {
+        Status = BaseFindImportsDll(Context->Rtl, Allocator, Run->ImportsDll);
+    }
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Context,
+                 "find what records imports, beside TraceReader.exe",
+                 "TracerImports.dll",
+                 Status);
+        return FALSE;
+    }
+
+    return TRUE;
+}
+
+//
+// Makes the program, which has not begun, load the DLL, and lets it begin.
+// FALSE if it is one that cannot: then it has ended.
+//
+
+static
+BOOLEAN
+CommandBeginImports(
+    _Inout_ PREADER_RUN Run,
+    _In_ HANDLE Thread
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    PCRTL Rtl = Context->Rtl;
+
+    BaseInjectDll(Rtl,
+                  Run->Program.Process,
+                  Run->Program.ProcessId,
+                  Thread,
+                  Run->ImportsDll,
+                  &Run->Load);
+    if (Run->Load.IsRefused) {
+        (VOID)Run->Program.Routines.TerminateProcess(Run->Program.Process, 1);
+        RtlWriteText(Context->Errors,
+                     "TraceReader: run: the imports of %T cannot be recorded: "
+                     "%T; it was not run\n",
+                     Run->Options->PathUtf8,
+                     Run->Load.Step);
+        RtlFlushWriter(Context->Errors);
+        return FALSE;
+    }
+
+    if (Run->Load.Step != NULL) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: run: no imports are recorded: %T: 0x%08x; "
+                     "the program runs without\n",
+                     Run->Load.Step,
+                     (ULONG)Run->Load.Status);
+        RtlFlushWriter(Context->Errors);
+    }
+
+    (VOID)Rtl->NtResumeThread(Thread, NULL);
+    return TRUE;
+}
+
+//
+// Says so if the DLL has not done what it was loaded for.
+//
+
+static
+VOID
+CommandEndImports(
+    _Inout_ PREADER_RUN Run
+    )
+{
+    PCREADER_CONTEXT Context = Run->Context;
+    LARGE_INTEGER Now;
+
+    Now.QuadPart = 0;
+    if (Run->Load.Event == NULL) {
+        return;
+    }
+
+    if (Run->Load.Step == NULL &&
+        Context->Rtl->NtWaitForSingleObject(Run->Load.Event,
+                                            FALSE,
+                                            &Now) != STATUS_SUCCESS) {
+
+        RtlWriteText(Context->Errors,
+                     "TraceReader: run: no imports were recorded: "
+                     "TracerImports.dll was not loaded by %T, or has nothing "
+                     "to record\n",
+                     Run->Options->PathUtf8);
+    }
+
+    RtlClose(Context->Rtl, Run->Load.Event);
+    Run->Load.Event = NULL;
+}
+
+//
 // Runs the program to its end.  FALSE if it could not be started; the error has
 // been written.
 //
@@ -457,6 +591,8 @@ CommandRunProgram(
     PCRTL Rtl = Context->Rtl;
     PCALLOCATOR Allocator = Context->Allocator;
     HANDLE Process;
+    HANDLE Thread = NULL;
+    BOOLEAN IsBegun = TRUE;
     PWCHAR CommandLine;
     ULONG Length = RtlLengthOfWideString(Run->Options->Path);
     ULONG RestLength = RtlLengthOfWideString(Run->Options->Program);
@@ -487,7 +623,10 @@ CommandRunProgram(
     RtlCopyBytes(CommandLine + Length + 3,
                  Run->Options->Program,
                  ((SIZE_T)RestLength + 1) * sizeof(WCHAR));
-    Status = BaseStartProgram(&Run->Program, CommandLine, NULL);
+    Status = BaseStartProgram(&Run->Program,
+                              CommandLine,
+                              NULL,
+                              Run->ImportsDll != NULL ? &Thread : NULL);
     Allocator->Free(Allocator->Context, CommandLine);
     if (!NT_SUCCESS(Status)) {
         BaseFail(Context, "start the program", Run->Options->PathUtf8, Status);
@@ -495,6 +634,15 @@ CommandRunProgram(
     }
 
     Process = Run->Program.Process;
+    if (Thread != NULL) {
+        IsBegun = CommandBeginImports(Run, Thread);
+        Rtl->NtClose(Thread);
+    }
+    if (!IsBegun) {
+        Rtl->NtClose(Process);
+        return FALSE;
+    }
+
     Run->Exit.ProcessId = Run->Program.ProcessId;
     Run->Start = CommandQueryStart(Context, Process);
     (VOID)Rtl->NtWaitForSingleObject(Process, FALSE, NULL);
@@ -1168,13 +1316,15 @@ CommandRun(
     }
 
     if (CommandCheckEnvironment(&Run) && CommandSetEnvironment(&Run) &&
-        CommandRunProgram(&Run)) {
+        CommandFindImports(&Run) && CommandRunProgram(&Run)) {
 
         ExitCode = Run.Exit.ExitCode;
+        CommandEndImports(&Run);
         CommandPutRun(&Run);
         RtlFlushWriter(Context->Errors);
     }
 
+    Allocator->Free(Allocator->Context, Run.ImportsDll);
     Allocator->Free(Allocator->Context, Run.Root);
     return ExitCode;
 }
@@ -1191,8 +1341,11 @@ const READER_COMMAND ReaderRunCommand = {
     "a setting's name, is refused before the program starts.\n"
     "At the end run says where the session is, names the crash if the exit\n"
     "code tells of one, repeats what its logs say, and keeps the functions'\n"
-    "names and lines in the session, so that the program may be built anew.\n",
+    "names and lines in the session, so that the program may be built anew.\n"
+    "With --imports or --callers also calls from one module to another are\n"
+    "recorded, in programs without hooks, too: Docs/Imports.md.\n",
     "  TraceReader run game.exe level3\n"
+    "  TraceReader run --imports kernel32;ws2_32 --callers game.exe game.exe\n"
     "  TraceReader run --mode tree --modules game;engine --report game.exe\n",
     READER_OPTION_SETTING | READER_OPTION_REPORT | READER_OPTION_NO_SYMBOLS |
         READER_OPTION_SYMBOLS,

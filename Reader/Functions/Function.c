@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "../Session/SessionImports.h"
 #include "../Session/SessionTreeStore.h"
 #include "FunctionCache.h"
 #include "Function.h"
@@ -193,7 +194,8 @@ FunctionWarnOfSymbols(
     PRTL_WRITER Errors = Session->Context->Errors;
     PCSZ Warning;
 
-    if (Module->IsSymbolsWarned || Module->Symbols == NULL) {
+    if (Module->IsSymbolsWarned || Module->Symbols == NULL ||
+        SessionHasImports(Module)) {
         return;
     }
 
@@ -700,6 +702,7 @@ FunctionFindFunction(
 {
     PREADER_SESSION Session = Functions->Session;
     PREADER_MODULE Module;
+    PCREADER_IMPORT Import;
     READER_SYMBOL Symbol;
     ULONG ModuleIndex;
     ULONG Rva;
@@ -728,12 +731,43 @@ FunctionFindFunction(
                    : Status;
     }
 
-    Status = FunctionLoadModuleSymbols(Session, Module);
+    Import = SessionHasImports(Module)
+                 ? SessionImportsFind(Session, Module, Rva)
+                 : NULL;
+    Status = Import != NULL                ? STATUS_SUCCESS
+             : SessionHasImports(Module) ? FunctionLoadModuleImage(Session,
+                                                                   Module)
+                                         : FunctionLoadModuleSymbols(Session,
+                                                                     Module);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
-    if (!FunctionFindNameInCache(Session, Site, &Symbol, &IsFound)) {
+    if (Import != NULL) {
+
+        //
+        // Each module that calls a function has a stub of its own for it.
+        //
+
+        RtlZeroBytes(&Symbol, sizeof(Symbol));
+        Symbol.Name = Import->Name;
+        Symbol.LengthInBytes = Import->NameLength;
+        Symbol.StartRva = Import->FirstRva;
+        IsFound = TRUE;
+
+    } else if (SessionHasImports(Module)) {
+
+        //
+        // Its own symbols are no names of what it calls.
+        //
+
+        RtlZeroBytes(&Symbol, sizeof(Symbol));
+        Symbol.StartRva = Module->Symbols != NULL
+                              ? SymbolFindStart(Module->Symbols, Rva)
+                              : Rva;
+        IsFound = FALSE;
+
+    } else if (!FunctionFindNameInCache(Session, Site, &Symbol, &IsFound)) {
 
         Status = FunctionLoadModuleImage(Session, Module);
         if (!NT_SUCCESS(Status)) {

@@ -12,6 +12,7 @@ Abstract:
 
 #include "FunctionCacheFile.h"
 #include "Function.h"
+#include "../Session/SessionImports.h"
 #include "FunctionLine.h"
 
 _Use_decl_annotations_
@@ -27,7 +28,7 @@ FunctionFindLine(
     PREADER_CACHE_NEW New;
     BOOLEAN IsFound;
 
-    if ((ULONG)Site == READER_OTHER_RVA ||
+    if ((ULONG)Site == READER_OTHER_RVA || SessionHasImports(Module) ||
         !NT_SUCCESS(FunctionLoadModuleSymbols(Session, Module))) {
         return FALSE;
     }

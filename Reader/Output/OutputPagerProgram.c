@@ -101,7 +101,7 @@ OutputStartProgram(
         (VOID)RtlSetEnvironment(Rtl, L"LESS", &Value);
     }
 
-    Status = BaseStartProgram(&Program->Program, Copy, Read);
+    Status = BaseStartProgram(&Program->Program, Copy, Read, NULL);
     Allocator->Free(Allocator->Context, Copy);
     Rtl->NtClose(Read);
     if (!NT_SUCCESS(Status)) {

@@ -18,6 +18,7 @@ Abstract:
 
 #include "SessionControl.h"
 #include "SessionDescribe.h"
+#include "SessionImports.h"
 #include "SessionModule.h"
 #include "SessionName.h"
 #include "SessionProcess.h"
@@ -1384,6 +1385,8 @@ SessionCloseSession(
     for (Index = 0; Index < Session->NumberOfModules; Index++) {
         SymbolDestroySymbols(Session->Modules[Index]->Symbols);
         BaseRundownMap(&Session->Modules[Index]->Inlined);
+        SessionCloseImports(Session->Context->Allocator,
+                            Session->Modules[Index]);
         Allocator->Free(Allocator->Context, Session->Modules[Index]->OwnHeader);
         Allocator->Free(Allocator->Context, Session->Modules[Index]);
     }

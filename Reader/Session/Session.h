@@ -32,6 +32,8 @@ typedef enum _READER_PROCESS_STATE {
     ReaderProcessUnknown            // it may not be asked
 } READER_PROCESS_STATE;
 
+typedef struct _READER_IMPORTS *PREADER_IMPORTS;
+
 typedef struct _READER_MODULE {
     PCTRACE_STORE_HEADER Header;    // of the first of its stores
     PTRACE_STORE_HEADER OwnHeader;  // this, if it has none and is known from
@@ -52,6 +54,8 @@ typedef struct _READER_MODULE {
     READER_MAP Inlined;             // (outer RVA << 32) | inner RVA to how
                                     // often one may be inlined into the other
     RTL_ERROR SymbolError;          // why there are none
+    PREADER_IMPORTS Imports;        // of a module of stubs, once they were
+                                    // asked for: SessionImports.c
     ULONG ProbeInner;               // what its hooks cost: CallProbe.h
     ULONG ProbeTotal;
 } READER_MODULE;

@@ -30,7 +30,8 @@ SessionQueryFileKind(
         { L".LOG", 4, FALSE, ReaderFileLog },
         { L"SYMBOLS.CACHE", 13, TRUE, ReaderFileCache },
         { L"SESSION.CONTROL", 15, TRUE, ReaderFileControl },
-        { L"SESSION.EXIT", 12, TRUE, ReaderFileExit }
+        { L"SESSION.EXIT", 12, TRUE, ReaderFileExit },
+        { L"SESSION.IMPORTS", 15, TRUE, ReaderFileImports }
     };
     ULONG Index;
 

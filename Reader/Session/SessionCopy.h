@@ -25,7 +25,8 @@ typedef enum _READER_FILE_KIND {
     ReaderFileLog,                  // *.log
     ReaderFileCache,                // symbols.cache
     ReaderFileControl,              // session.control
-    ReaderFileExit                  // session.exit
+    ReaderFileExit,                 // session.exit
+    ReaderFileImports               // session.imports
 } READER_FILE_KIND;
 
 READER_FILE_KIND

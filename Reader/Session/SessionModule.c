@@ -65,6 +65,16 @@ SessionIsSameModule(
     _In_ PCTRACE_STORE_HEADER Second
     )
 {
+    //
+    // What a stub stands for is another thing in each process.
+    //
+
+    if (((First->Flags | Second->Flags) & TRACE_FLAG_IMPORTS) != 0 &&
+        (First->ProcessId != Second->ProcessId ||
+         First->ProcessCreationTime != Second->ProcessCreationTime)) {
+        return FALSE;
+    }
+
     return First->ModuleTimeDateStamp == Second->ModuleTimeDateStamp &&
            First->ModuleSize == Second->ModuleSize &&
            First->ModuleCheckSum == Second->ModuleCheckSum &&
@@ -170,8 +180,9 @@ SessionAssignTreeModule(
     Header->ModulePathFullLength = TreeModule->ModulePathFullLength;
     Header->PdbPathLength = TreeModule->PdbPathLength;
     Header->PdbPathFullLength = TreeModule->PdbPathFullLength;
-    Header->Flags = (Header->Flags & ~TRACE_FLAG_EXCLUDED) |
-                    (TreeModule->Flags & TRACE_FLAG_EXCLUDED);
+    Header->Flags =
+        (Header->Flags & ~(TRACE_FLAG_EXCLUDED | TRACE_FLAG_IMPORTS)) |
+        (TreeModule->Flags & (TRACE_FLAG_EXCLUDED | TRACE_FLAG_IMPORTS));
     RtlCopyBytes(Header->ModulePath,
                  TreeModule->ModulePath,
                  sizeof(Header->ModulePath));

@@ -1,0 +1,209 @@
+/*++
+
+Module Name:
+
+    ImportsFile.c
+
+Abstract:
+
+    The session's file that names the stubs (TraceFormat.h).  It only grows;
+    what was given out is in it before anybody can call it.
+
+--*/
+
+#include "../TraceStore/TraceDirectory.h"
+#include "Imports.h"
+
+#define IMPORTS_BUFFER_SIZE 0x10000
+
+static HANDLE ImportsFile;
+static CHAR ImportsBuffer[IMPORTS_BUFFER_SIZE];
+static ULONG ImportsBuffered;
+static ULONG ImportsFileModules;
+static ULONG ImportsPending;        // stubs in the buffer
+static BOOLEAN ImportsIsBroken;
+
+_Use_decl_annotations_
+NTSTATUS
+ImportsCreateFile(
+    PRTL_ERROR Error
+    )
+{
+    PTRACE_SESSION Session = ImportsState.Session;
+    PTRACE_IMPORTS_HEADER Header = &ImportsState.Counts;
+    OBJECT_ATTRIBUTES Attributes;
+    IO_STATUS_BLOCK IoStatus;
+    UNICODE_STRING Name;
+    HANDLE Directory;
+    NTSTATUS Status;
+
+    Status = TraceDirectoryOpenSession(Session, &Directory, Error);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    RtlPointUnicodeString(&Name,
+                          L"" TRACE_IMPORTS_FILE_NAME,
+                          RTL_NUMBER_OF(TRACE_IMPORTS_FILE_NAME) - 1);
+    InitializeObjectAttributes(&Attributes,
+                               &Name,
+                               OBJ_CASE_INSENSITIVE,
+                               Directory,
+                               Session->Rtl.FileSecurity);
+    Status = Session->Rtl.NtCreateFile(&ImportsFile,
+                                       GENERIC_READ | GENERIC_WRITE |
+                                       SYNCHRONIZE,
+                                       &Attributes,
+                                       &IoStatus,
+                                       NULL,
+                                       FILE_ATTRIBUTE_NORMAL,
+                                       FILE_SHARE_READ | FILE_SHARE_DELETE,
+                                       FILE_CREATE,
+                                       FILE_NON_DIRECTORY_FILE |
+                                       FILE_SYNCHRONOUS_IO_NONALERT,
+                                       NULL,
+                                       0);
+    if (!NT_SUCCESS(Status)) {
+        ImportsFile = NULL;
+        return RtlSetError(Error,
+                           "creating the file of the imports' names",
+                           &Name,
+                           Status);
+    }
+
+    RtlProtectHandle(&Session->Rtl, ImportsFile, TRUE);
+    Header->Magic = TRACE_IMPORTS_MAGIC;
+    Header->Version = TRACE_IMPORTS_VERSION;
+    Header->HeaderSize = sizeof(*Header);
+    Header->ProcessCreationTime = Session->Template->ProcessCreationTime;
+    Header->ProcessId = Session->Template->ProcessId;
+    Header->ModuleTimeDateStamp = Session->Template->ModuleTimeDateStamp;
+    Header->ModuleSize = Session->Template->ModuleSize;
+    Header->End = sizeof(*Header);
+    return STATUS_SUCCESS;
+}
+
+//
+// Writes what is in the buffer behind what was written, and counts it.
+//
+
+_Use_decl_annotations_
+VOID
+ImportsFlushFile(
+    VOID
+    )
+{
+    PCRTL Rtl = &ImportsState.Rtl;
+    PTRACE_IMPORTS_HEADER Header = &ImportsState.Counts;
+    NTSTATUS Status;
+
+    if (ImportsFile == NULL || ImportsIsBroken) {
+        return;
+    }
+
+    Status = STATUS_SUCCESS;
+    if (ImportsBuffered != 0) {
+        Status = RtlWriteFile(Rtl,
+                              ImportsFile,
+                              Header->End,
+                              ImportsBuffer,
+                              ImportsBuffered);
+    }
+    if (NT_SUCCESS(Status)) {
+        Header->End += ImportsBuffered;
+        Header->NumberOfStubs += ImportsPending;
+        Status = RtlWriteFile(Rtl, ImportsFile, 0, Header, sizeof(*Header));
+    }
+
+    //
+    // Without a name a stub is an address in the reports, and works.
+    //
+
+    ImportsIsBroken = !NT_SUCCESS(Status);
+    ImportsBuffered = 0;
+    ImportsPending = 0;
+}
+
+static
+VOID
+ImportsPutEntry(
+    _Inout_ PTRACE_IMPORTS_ENTRY Entry,
+    _In_reads_bytes_(Length) const CHAR *Name,
+    _In_ ULONG Length
+    )
+{
+    ULONG Size;
+
+    Size = (sizeof(*Entry) + Length + 7) & ~7u;
+    if (ImportsBuffered + Size > sizeof(ImportsBuffer)) {
+        ImportsFlushFile();
+    }
+
+    Entry->SizeInBytes = (USHORT)Size;
+    Entry->NameLength = (USHORT)Length;
+    RtlZeroBytes(ImportsBuffer + ImportsBuffered, Size);
+    RtlCopyBytes(ImportsBuffer + ImportsBuffered, Entry, sizeof(*Entry));
+    RtlCopyBytes(ImportsBuffer + ImportsBuffered + sizeof(*Entry),
+                 Name,
+                 Length);
+    ImportsBuffered += Size;
+}
+
+//
+// The number that a module has in the file.
+//
+
+static
+ULONG
+ImportsPutModule(
+    _In_ ULONG Index
+    )
+{
+    PIMPORTS_MODULE Module;
+    TRACE_IMPORTS_ENTRY Entry;
+
+    if (Index == IMPORTS_NONE) {
+        return TRACE_IMPORTS_NO_MODULE;
+    }
+
+    Module = &ImportsModules[Index];
+    if (Module->FileIndex == IMPORTS_NONE) {
+        RtlZeroBytes(&Entry, sizeof(Entry));
+        Entry.Kind = TRACE_IMPORTS_MODULE;
+        Entry.Importer = TRACE_IMPORTS_NO_MODULE;
+        Entry.Exporter = TRACE_IMPORTS_NO_MODULE;
+        ImportsPutEntry(&Entry, Module->Name, Module->NameLength);
+        Module->FileIndex = ImportsFileModules;
+        ImportsFileModules += 1;
+    }
+
+    return Module->FileIndex;
+}
+
+_Use_decl_annotations_
+VOID
+ImportsPutStub(
+    ULONG Stub,
+    ULONG Importer,
+    ULONG Exporter,
+    PCIMPORTS_NAME Name
+    )
+{
+    TRACE_IMPORTS_ENTRY Entry;
+    ULONG Length;
+
+    RtlZeroBytes(&Entry, sizeof(Entry));
+    Entry.Kind = TRACE_IMPORTS_STUB;
+    Entry.Ordinal = Name->Ordinal;
+    Entry.Rva = (ULONG)((PBYTE)ImportsGetStubAddress(Stub) -
+                        (PBYTE)&__ImageBase);
+    Entry.StubSize = IMPORTS_STUB_SIZE;
+    Entry.Importer = ImportsPutModule(Importer);
+    Entry.Exporter = ImportsPutModule(Exporter);
+    Length = Name->Text == NULL ? 0 : Name->Length;
+    if (Length > 4096) {
+        Length = 4096;
+    }
+    ImportsPutEntry(&Entry, Name->Text, Length);
+    ImportsPending += 1;
+}

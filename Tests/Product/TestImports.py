@@ -1,0 +1,566 @@
+#!/usr/bin/env python3
+"""Calls into functions that nobody compiled with hooks: TracerImports.dll.
+
+How often a function was called is what the DLL that has it has counted itself.
+The programs are generated: functions with random parameters and results, that
+throw through their callers, call back, and take as many arguments as they like.
+Each prints what it has computed, with the imports patched and without, and the
+two must be the same byte by byte; so must what Wine's own programs print.
+Controls: lists that leave the DLL out, a reader without the file of names, and
+a program that is run without any list.
+"""
+
+import json
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import StoreSupport as support                               # noqa: E402
+import programs                                              # noqa: E402
+
+GXX = 'x86_64-w64-mingw32-g++'
+FILE = 'session.imports'
+HEADER = struct.Struct('<QIIQIIIIQII8IQ')
+ENTRY = struct.Struct('<HHHHIIII')
+
+# Types of parameters and results: how a value is written, and its sum.
+TYPES = {
+    'int': ('%d', lambda n: str(n)),
+    'long long': ('%d', lambda n: '%dLL' % (n * 1000003)),
+    'unsigned char': ('%d', lambda n: str(n % 256)),
+    'float': ('%g', lambda n: '%d.5f' % n),
+    'double': ('%g', lambda n: '%d.25' % n),
+    'SMALL': ('s', lambda n: 'SMALL{%d,%d}' % (n, n + 1)),
+    'ODD': ('s', lambda n: 'ODD{{%s}}' % ','.join(
+        str((n + i) % 128) for i in range(3))),
+    'BIG': ('s', lambda n: 'BIG{%d,%d.5,%dLL}' % (n, n, n)),
+    'const BIG *': ('s', lambda n: '&Bigs[%d]' % (n % 4)),
+}
+SHARED = r'''
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+struct SMALL { int A, B; };
+struct ODD { char A[3]; };
+struct BIG { int A; double B; long long C; };
+typedef double CALLBACK_ROUTINE(int);
+static inline double Value(int X) { return X; }
+static inline double Value(long long X) { return (double)(X % 1000003); }
+static inline double Value(unsigned char X) { return X; }
+static inline double Value(float X) { return X; }
+static inline double Value(double X) { return X; }
+static inline double Value(SMALL X) { return X.A * 3.0 + X.B; }
+static inline double Value(ODD X) { return X.A[0] + X.A[1] * 2 + X.A[2] * 5; }
+static inline double Value(BIG X) { return X.A + X.B * 7 + (double)X.C; }
+static inline double Value(const BIG *X) { return Value(*X) + 1; }
+'''
+
+
+def make_result(kind):
+    return {'void': 'return;', 'SMALL': 'return SMALL{(int)Sum, 3};',
+            'ODD': 'return ODD{{1, (char)((long long)Sum & 63), 2}};',
+            'BIG': 'return BIG{(int)Sum, Sum / 2, (long long)Sum};'}.get(
+                kind, 'return (%s)Sum;' % kind)
+
+
+class Generated:
+    """Sources of a DLL and of a program that calls it, from a seed."""
+
+    def __init__(self, seed, count):
+        chance = random.Random(seed)
+        names = [kind for kind in TYPES]
+        self.functions = []
+        dll, header, calls = [], [], []
+        for number in range(count):
+            name = 'Function%03d' % number
+            shape = chance.randrange(10)
+            parameters = [chance.choice(names) for _ in range(
+                chance.choice((0, 1, 2, 3, 4, 5, 6, 8, 12, 17, 21, 22, 30,
+                               40)))]
+            result = chance.choice(('void', 'int', 'long long', 'float',
+                                    'double', 'SMALL', 'ODD', 'BIG'))
+            body = ['    Counts[%d] += 1;' % number, '    double Sum = %d;' %
+                    number]
+            listed = ['%s P%d' % (kind, index)
+                      for index, kind in enumerate(parameters)]
+            for index in range(len(parameters)):
+                body.append('    Sum = Sum * 1.5 + Value(P%d);' % index)
+            values = [TYPES[kind][1](chance.randrange(1000))
+                      for kind in parameters]
+            throws = False
+            if shape == 0:
+                listed.append('CALLBACK_ROUTINE *Routine')
+                values.append('Back')
+                body.append('    Sum += Routine((int)Sum & 255);')
+            elif shape == 1:
+                listed.append('int Throws')
+                values.append('Round & 1')
+                throws = True
+                body.append('    if (Throws) throw (int)Sum;')
+            elif shape == 2:
+                listed.append('CALLBACK_ROUTINE *Routine')
+                values.append('BackThrows')
+                throws = True
+                body.append('    Sum += Routine((int)Sum & 255);')
+            elif shape == 3:
+                more = chance.choice((1, 3, 9, 20, 33, 50))
+                listed += ['int Number', '...']
+                values += [str(more)] + [
+                    chance.choice(('%d', '%d.5')) % chance.randrange(1000)
+                    if index % 2 else str(chance.randrange(1000))
+                    for index in range(more)]
+                body += ['    va_list List;', '    va_start(List, Number);',
+                         '    for (int I = 0; I < Number; I += 1) Sum = '
+                         'Sum * 1.25 + (double)va_arg(List, long long);',
+                         '    va_end(List);']
+                values = values[:len(parameters) + 1] + [
+                    '%dLL' % chance.randrange(1000) for _ in range(more)]
+            prototype = '%s %s(%s)' % (result, name, ', '.join(listed))
+            header.append('extern "C" __declspec(dllimport) %s;' % prototype)
+            dll.append('extern "C" __declspec(dllexport) %s\n{\n%s\n    %s\n}'
+                       % (prototype, '\n'.join(body), make_result(result)))
+            call = '%s(%s)' % (name, ', '.join(values))
+            call = '%s;' % call if result == 'void' else 'Total += Value(%s);' \
+                % call
+            if throws:
+                call = 'try { %s } catch (int Code) { Total += Code * 3; }' \
+                    % call
+            calls.append('            ' + call)
+            self.functions.append(name)
+        self.dll = SHARED + '''
+static volatile long long Counts[%d];
+%s
+extern "C" __declspec(dllexport) int Exported = 4711;
+extern "C" __declspec(dllexport) int Touch(int X) { return X + 1; }
+extern "C" __declspec(dllexport) void Tell(void)
+{
+    for (int I = 0; I < %d; I += 1)
+        printf("count %%d %%lld\\n", I, Counts[I]);
+    fflush(stdout);
+}
+''' % (count, '\n'.join(dll), count)
+        self.dll = re.sub(r'Counts\[(\d+)\] \+= 1;',
+                          r'_InterlockedIncrement64(&Counts[\1]);', self.dll)
+        self.exe = SHARED + '''
+%s
+extern "C" __declspec(dllimport) void Tell(void);
+extern "C" __declspec(dllimport) int Touch(int);
+extern "C" __declspec(dllimport) int Exported;
+static const BIG Bigs[4] = {{1, 2.5, 3}, {4, 5.5, 6}, {7, 8.5, 9}, {1, 1, 1}};
+static double Back(int X) { return X * 2.0; }
+static double BackThrows(int X) { if (X & 1) throw X; return X; }
+static double Totals[4];
+static DWORD WINAPI Work(void *Parameter)
+{
+    double Total = 0;
+    for (int Round = 0; Round < 10; Round += 1) {
+%s
+        SetLastError(Round + 77);
+        Total += Touch(Round);
+        if (GetLastError() != (DWORD)Round + 77) Total += 1e9;
+    }
+    Totals[(int)(size_t)Parameter] = Total;
+    return 0;
+}
+int main()
+{
+    HANDLE Threads[4];
+    for (size_t I = 0; I < 4; I += 1)
+        Threads[I] = CreateThread(NULL, 0, Work, (void *)I, 0, NULL);
+    WaitForMultipleObjects(4, Threads, TRUE, INFINITE);
+    for (int I = 0; I < 4; I += 1) printf("%%.17g\\n", Totals[I]);
+    printf("%%d %%s %%g %%d %%d %%d %%d %%d %%d %%d %%d %%d %%d %%d %%d %%d %%d"
+           " %%d %%d %%d %%d %%d %%d %%d %%d\\n", Exported, "text", 2.5, 1, 2, 3,
+           4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+           22);
+    Tell();
+    return 42;
+}
+''' % ('\n'.join(header), '\n'.join(calls))
+
+    def build(self, folder):
+        os.makedirs(folder)
+        for name, text in (('Counted.cpp', self.dll), ('Caller.cpp',
+                                                       self.exe)):
+            with open(os.path.join(folder, name), 'w',
+                      encoding='ascii') as file:
+                file.write(text)
+        flags = ['-O1', '-w', '-static']
+        subprocess.run([GXX, *flags, '-shared', 'Counted.cpp', '-o',
+                        'Counted.dll', '-Wl,--out-implib,libCounted.a'],
+                       check=True, cwd=folder)
+        subprocess.run([GXX, *flags, 'Caller.cpp', 'libCounted.a', '-o',
+                        'Caller.exe'], check=True, cwd=folder)
+        return os.path.join(folder, 'Caller.exe')
+
+
+def run(program, *arguments, options=(), directory=None, reader=None,
+        **environment):
+    """Runs a program, with TraceReader run if there are options; (exit code,
+    output, errors, the session's folder or None)."""
+    command = [program, *arguments]
+    if directory is not None:
+        os.makedirs(directory)
+        command = [reader or programs.READER, 'run', '--directory',
+                   programs.windows_path(directory), *options, '--',
+                   program, *arguments]
+    done = subprocess.run(
+        [programs.WINE, *command], stdin=subprocess.DEVNULL,
+        capture_output=True, env=dict(os.environ, **environment), check=False)
+    sessions = []
+    if directory is not None:
+        sessions = [os.path.join(directory, name)
+                    for name in sorted(os.listdir(directory))]
+    return (done.returncode, done.stdout,
+            done.stderr.decode('utf-8', 'replace'),
+            sessions[0] if sessions else None)
+
+
+def calls(session, *options):
+    """function -> calls, as report has them."""
+    code, text, errors = support.reader('report', '--json', *options, session)
+    if code:
+        raise RuntimeError('report: %d: %s' % (code, errors))
+    counts = {}
+    for row in json.loads(text)['functions']:
+        counts[row['function']] = counts.get(row['function'], 0) + row['calls']
+    return counts
+
+
+def read_file(session):
+    """The header's fields, and (importer, exporter, name) of each stub, as
+    Docs/Format.md describes the file."""
+    with open(os.path.join(session, FILE), 'rb') as file:
+        data = file.read()
+    header = HEADER.unpack_from(data)
+    modules, stubs = [], {}
+    position, end = header[2], header[8]
+    while position < end:
+        size, kind, length, ordinal, rva, stub, importer, exporter = \
+            ENTRY.unpack_from(data, position)
+        name = data[position + ENTRY.size:][:length].decode()
+        if kind == 1:
+            modules.append(name)
+        elif kind == 2:
+            stubs[rva] = (modules[importer], modules[exporter], name or
+                          ordinal, stub)
+        position += size
+    return header, stubs
+
+
+def check_generated(results, scratch, seed, count):
+    generated = Generated(seed, count)
+    program = generated.build(os.path.join(scratch, 'made%d' % seed))
+    folder = os.path.dirname(program)
+    plain = run(program)
+    results.equal(plain[0], 42, 'seed %d: the program by itself' % seed)
+    counted = {'counted!Function%03d' % int(index): int(number)
+               for index, number in re.findall(rb'count (\d+) (\d+)',
+                                               plain[1])}
+    counted = {name: number for name, number in counted.items() if number}
+    results.check(len(counted) == count, 'seed %d: all are called' % seed)
+    for name, options, exact in (
+            ('all', ['--imports', '*'], True),
+            ('one', ['--imports', 'Counted.dll'], True),
+            ('callers', ['--callers', 'CALLER'], True),
+            ('tree', ['--imports', 'counted', '--mode', 'tree'], True),
+            ('compact', ['--imports', 'counted', '--mode', 'compact'], True),
+            ('named', ['--imports', 'counted!Function00;-counted!Function001'],
+             False),
+            ('others', ['--imports', '*;-counted'], False)):
+        what = 'seed %d, %s' % (seed, name)
+        code, output, errors, session = run(
+            program, options=options,
+            directory=os.path.join(folder, name))
+        results.equal(code, plain[0], '%s: exit code' % what)
+        results.check(output == plain[1], '%s: output' % what,
+                      [output[:300], plain[1][:300], errors])
+        if not results.check(session, '%s: a session' % what, [errors]):
+            continue
+        seen = {key: number for key, number in calls(session).items()
+                if key.startswith('counted!Function')}
+        if exact:
+            results.equal(programs.differences(counted, seen), [],
+                          '%s: calls' % what)
+        elif name == 'named':
+            results.equal(seen, {key: number for key, number in
+                                 counted.items() if '!Function00' in key and
+                                 key != 'counted!Function001'},
+                          '%s: calls' % what)
+        else:
+            results.equal(seen, {}, '%s: none' % what)
+    return program, counted
+
+
+def check_files(results, scratch, program):
+    """The file of names, in all that copies a session; and without it."""
+    session = run(program, options=['--imports', '*'],
+                  directory=os.path.join(scratch, 'files'))[3]
+    expected = calls(session)
+    header, stubs = read_file(session)
+    results.equal(header[7], len(stubs), 'stubs in the file')
+    results.check(header[9] >= header[10] + sum(header[11:19]) >=
+                  header[10] > 100, 'imports in the file', [header])
+    results.check(('caller.exe', 'counted.dll', 'Function000', 48) in
+                  stubs.values(), 'a stub', list(stubs.values())[:5])
+    never = {'RtlCaptureContext', '__C_specific_handler', '__chkstk',
+             'RtlUnwindEx', 'setjmp', '_setjmp', 'Exported', '_acmdln'}
+    results.equal({name for _, _, name, _ in stubs.values()} & never, set(),
+                  'what has no stub')
+    for command, target in (('pack', 'packed.tracepack'), ('recover', 'again'),
+                            ('snapshot', 'copied')):
+        path = os.path.join(scratch, target)
+        code, _, errors = support.reader(*(
+            ('ctl', session, command, programs.windows_path(path))
+            if command == 'snapshot' else
+            (command, '--output', programs.windows_path(path), session)))
+        results.equal(code, 0, '%s: %s' % (command, errors))
+        results.equal(calls(path), expected, '%s: calls' % command)
+    _, text, _ = support.reader('info', session)
+    results.check(re.search(r'Imports asked for +%d\nPatched +%d\n' % (
+        header[9], header[10]), text), 'info', [text])
+
+    # Of another process; of another version; cut; gone.
+    path = os.path.join(session, FILE)
+    with open(path, 'rb') as file:
+        good = file.read()
+    for what, data in (('process', good[:24] + b'\1\2\3\4' + good[28:]),
+                       ('version', good[:8] + b'\2' + good[9:]),
+                       ('magic', b'X' + good[1:]), ('cut', good[:200]),
+                       ('empty', b'')):
+        with open(path, 'wb') as file:
+            file.write(data)
+        seen = calls(session)
+        results.equal(sum(seen.values()), sum(expected.values()),
+                      '%s: all calls' % what)
+        results.check(not any('counted!' in name for name in seen) and
+                      all(name.startswith('TracerImports.dll+0x')
+                          for name in seen), '%s: no names' % what,
+                      list(seen)[:5])
+    os.remove(path)
+    results.check(not any('!' in name for name in calls(session)),
+                  'without the file')
+
+
+def check_wine(results, scratch):
+    """Wine's own programs, with the imports of all modules patched."""
+    several = [
+        ('cmd.exe', '/c', 'ver'), ('cmd.exe', '/c', 'set'),
+        ('cmd.exe', '/c', 'dir /b C:\\windows\\system32\\drivers'),
+        ('cmd.exe', '/c', 'type C:\\windows\\win.ini'),
+        ('cmd.exe', '/c', 'exit 5'), ('cmd.exe', '/c', 'no_such_program'),
+        ('reg.exe', 'query', 'HKLM\\Software\\Microsoft\\Windows NT', '/s'),
+        ('hostname.exe',), ('whoami.exe',), ('find.exe', '/?'),
+        ('findstr.exe', 'a', 'C:\\windows\\win.ini'), ('xcopy.exe', '/?'),
+        ('attrib.exe', 'C:\\windows\\win.ini'), ('where.exe', 'cmd'),
+        ('ipconfig.exe',), ('expand.exe',), ('fc.exe',), ('net.exe',),
+        ('netsh.exe',), ('icacls.exe',), ('cacls.exe',), ('subst.exe',),
+        ('regini.exe',), ('sc.exe',), ('schtasks.exe', '/?'),
+        ('taskkill.exe',), ('winepath.exe', '-w', '/tmp'), ('wevtutil.exe',),
+        ('eject.exe', '-h'), ('extrac32.exe',), ('fsutil.exe',),
+        ('certutil.exe',), ('cabarc.exe',), ('arp.exe',), ('netstat.exe',),
+        ('systeminfo.exe',), ('tasklist.exe', '/?'), ('robocopy.exe', '/?'),
+        ('lodctr.exe',), ('unlodctr.exe',), ('setx.exe',), ('secedit.exe',),
+        ('regsvr32.exe',), ('mofcomp.exe',), ('dism.exe',), ('msidb.exe', '-?'),
+        ('icinfo.exe',), ('ngen.exe',), ('regasm.exe',), ('wusa.exe',),
+        ('cscript.exe', '/?'), ('wmic.exe', 'os', 'get', 'version'),
+        ('ping.exe', '-n', '1', '127.0.0.1'), ('clock.exe', '/?'),
+    ]
+    if not programs.LONG:
+        several = several[:14]
+    for number, (program, *arguments) in enumerate(several):
+        if program == 'clock.exe':
+            continue
+        what = ' '.join((program, *arguments))
+        environment = {'TRACER_MIN_FREE': '0'}
+        plain = run(program, *arguments, TRACER_IMPORTS='*', **environment)
+        directory = os.path.join(scratch, 'wine%d' % number)
+        code, output, errors, session = run(
+            program, *arguments, options=['--imports', '*', '--no-symbols'],
+            directory=directory, **environment)
+        results.equal(code, plain[0], '%s: exit code' % what)
+        if arguments != ['/c', 'set']:
+            results.check(output == plain[1], '%s: output' % what,
+                          [output[:300], plain[1][:300], errors])
+        if results.check(session, '%s: a session' % what, [errors]):
+            header, _ = read_file(session)
+            results.check(header[10] > 200 and header[14] == 0,
+                          '%s: imports' % what, [header])
+            log = [name for name in os.listdir(session)
+                   if name.endswith('.log')]
+            results.equal(log, [], '%s: no log' % what)
+        shutil.rmtree(directory)
+
+
+LATE = r'''
+#include <setjmp.h>
+#include <stdio.h>
+#include <windows.h>
+typedef int (*ROUTINE)(int);
+static jmp_buf Place;
+__declspec(dllimport) int Twice(int);
+#ifdef HOOKS
+__attribute__((noinline)) int Own(int X) { return Twice(X) + 1; }
+#else
+static int Own(int X) { return Twice(X) + 1; }
+#endif
+int main(int Count, char **Arguments)
+{
+    int Sum = 0;
+    HMODULE Late;
+    ROUTINE Thrice, Same;
+    (void)Count;
+    for (int Index = 0; Index < 5; Index += 1) Sum += Own(Index);
+    for (int Round = 0; Round < 3; Round += 1) {
+        Late = LoadLibraryA("Late.dll");
+        Thrice = (ROUTINE)GetProcAddress(Late, "Thrice");
+        Same = (ROUTINE)GetProcAddress(Late, (LPCSTR)1);
+        if (Thrice != Same) printf("two addresses\n");
+        for (int Index = 0; Index < 4; Index += 1) Sum += Thrice(Index);
+        FreeLibrary(Late);
+    }
+    if (GetProcAddress(GetModuleHandleA("kernel32.dll"), "NoSuchName") ||
+        GetLastError() != ERROR_PROC_NOT_FOUND) printf("found\n");
+    for (volatile int Index = 0; Index < 3; Index += 1) {
+        if (setjmp(Place) == 0) longjmp(Place, 1);
+        Sum += Index;
+    }
+    printf("%d %s\n", Sum, Arguments[1]);
+    return 0;
+}
+'''
+TWICE = '''
+__declspec(dllexport) int Twice(int X) { return 2 * X; }
+__declspec(dllexport) int Data = 5;
+'''
+LATER = '''
+__declspec(dllimport) int Twice(int);
+__declspec(dllexport) int Thrice(int X) { return Twice(X) + X; }
+'''
+
+
+def check_late(results, scratch):
+    """Modules that come and go, addresses that are asked for, ordinals; delayed
+    imports; and a program with hooks of its own."""
+    folder = os.path.join(scratch, 'late')
+    os.makedirs(folder)
+    for name, text in (('late.c', LATE), ('twice.c', TWICE),
+                       ('later.c', LATER)):
+        with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
+            file.write(text)
+
+    def gcc(*arguments):
+        subprocess.run([programs.GCC, '-O1', '-w', *arguments], check=True,
+                       cwd=folder)
+
+    gcc('-shared', 'twice.c', '-o', 'Twice.dll', '-Wl,--out-implib,libtwice.a')
+    with open(os.path.join(folder, 'later.def'), 'w',
+              encoding='ascii') as file:
+        file.write('EXPORTS\n    Thrice @1\n')
+    gcc('-shared', 'later.c', 'later.def', 'libtwice.a', '-o', 'Late.dll')
+    gcc('late.c', 'libtwice.a', '-o', 'Plain.exe')
+    with open(os.path.join(folder, 'twice.def'), 'w',
+              encoding='ascii') as file:
+        file.write('LIBRARY Twice.dll\nEXPORTS\n    Twice\n')
+    subprocess.run(['x86_64-w64-mingw32-dlltool', '-d', 'twice.def',
+                    '--output-delaylib', 'libdelay.a'], check=True, cwd=folder)
+    gcc('late.c', 'libdelay.a', '-o', 'Delayed.exe')
+    gcc('-DHOOKS', *programs.PENTER_FLAGS, '-c', 'late.c', '-o', 'hooks.o')
+    gcc('hooks.o', 'libtwice.a', programs.LIBRARY, '-o', 'Hooks.exe')
+    for name in ('Plain.exe', 'Delayed.exe', 'Hooks.exe'):
+        program = os.path.join(folder, name)
+        plain = run(program, 'x', TRACER_ENABLED='0')
+        code, output, errors, session = run(
+            program, 'x', options=['--imports', 'twice;late;kernel32!Load'],
+            directory=os.path.join(folder, name + '.out'))
+        results.equal((code, output), plain[:2], '%s: output' % name)
+        if not results.check(session, '%s: a session' % name, [errors]):
+            continue
+        seen = calls(session)
+        for function, count in (('twice!Twice', 17), ('late!Thrice', 12),
+                                ('kernel32!LoadLibraryA',
+                                 4 if name == 'Delayed.exe' else 3)):
+            results.equal(seen.get(function), count, '%s: %s' %
+                          (name, function))
+        if name == 'Hooks.exe':
+            results.equal((seen.get('Own'), seen.get('main')), (5, 1),
+                          'with hooks')
+            _, text, _ = support.reader('tree', '--json', session)
+            chains = {(row['function'], row['calls'], row['depth'])
+                      for row in json.loads(text)['nodes']}
+            results.check({('main', 1, 0), ('Own', 5, 1),
+                           ('twice!Twice', 5, 2), ('late!Thrice', 12, 1),
+                           ('twice!Twice', 12, 2)} <= chains,
+                          'one tree', sorted(chains))
+
+
+def check_refused(results, scratch, program):
+    """What cannot be done is said, and the program runs or does not."""
+    plain = run(program)
+    alone = os.path.join(scratch, 'alone')
+    os.makedirs(alone)
+    reader = shutil.copy(programs.READER, alone)
+    code, output, errors, session = run(
+        program, options=['--imports', '*'], reader=reader,
+        directory=os.path.join(scratch, 'refused'))
+    results.check(code == 1 and not output and 'TracerImports.dll' in errors,
+                  'without the DLL', [code, output, errors])
+
+    # What is no DLL is not loaded, and the program runs all the same.
+    with open(os.path.join(alone, 'TracerImports.dll'), 'wb') as file:
+        file.write(b'MZ no image')
+    code, output, errors, session = run(
+        program, options=['--imports', '*'], reader=reader,
+        directory=os.path.join(scratch, 'broken'))
+    results.check((code, output) == plain[:2] and
+                  'no imports were recorded' in errors and session is None,
+                  'a broken DLL', [code, output[:100], errors])
+    code, output, errors, session = run(
+        program, options=['--imports', '*'],
+        directory=os.path.join(scratch, 'off'), TRACER_ENABLED='0')
+    results.check((code, output) == plain[:2] and session is None and
+                  'no imports were recorded' in errors, 'TRACER_ENABLED=0',
+                  [code, errors])
+    code, output, errors, session = run(
+        program, options=['--modules', 'nothing', '--imports', 'counted'],
+        directory=os.path.join(scratch, 'modules'))
+    results.check(code == 42 and session and calls(session),
+                  '--modules has no say', [code, errors])
+    code, output, errors, session = run(
+        program, options=['--mode', 'file'],
+        directory=os.path.join(scratch, 'none'))
+    results.check((code, output) == plain[:2] and session is None,
+                  'without lists', [code, errors])
+    for value in ('a"b', 'kernel32;-', 'a\\b', 'a|b'):
+        code, output, errors, session = run(
+            program, options=['--imports', value],
+            directory=os.path.join(scratch, 'bad%d' % len(value)))
+        shutil.rmtree(os.path.join(scratch, 'bad%d' % len(value)))
+        results.check(code == 1 and not output, 'refused: %s' % value,
+                      [code, errors])
+
+
+def main():
+    results = programs.Results()
+    with programs.Scratch() as scratch:
+        program, _ = check_generated(results, scratch, 1, 40)
+        if programs.LONG:
+            for seed in range(2, 12):
+                check_generated(results, scratch, seed, 200)
+        check_files(results, scratch, program)
+        check_late(results, scratch)
+        check_refused(results, scratch, program)
+        check_wine(results, scratch)
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
