@@ -34,6 +34,7 @@ typedef IMPORTS_LIST *PIMPORTS_LIST;
 
 static IMPORTS_LIST ImportsList;
 static IMPORTS_LIST ImportsCallers;
+static BOOLEAN ImportsIsEither;
 static CHAR ImportsText[IMPORTS_TEXT_SIZE];
 static STRING_TABLE_PREFIX ImportsPrefixes[IMPORTS_MAXIMUM_PREFIXES];
 
@@ -159,8 +160,8 @@ ImportsMakeTable(
 }
 
 //
-// Puts one prefix of a list into ImportsPrefixes, as UTF-8 at Text, of which
-// the part in front of '!' loses its ".dll".  FALSE if there is nothing of it.
+// Puts one prefix of a list into ImportsPrefixes, as UTF-8 at Text, where
+// "kernel32.dll" is "kernel32!".  FALSE if there is nothing of it.
 //
 
 static
@@ -206,6 +207,15 @@ ImportsAddPrefix(
         }
         End -= 4;
         Length -= 4;
+
+        //
+        // A whole name is no beginning of another.
+        //
+
+        if (End == Length) {
+            Buffer[Length] = '!';
+            Length += 1;
+        }
     }
 
     List->IsMinus[List->NumberOfPrefixes] = (BOOLEAN)Skip;
@@ -220,32 +230,21 @@ ImportsAddPrefix(
 static
 VOID
 ImportsReadList(
-    _In_z_ PCWSTR Variable,
+    _In_ PCUNICODE_STRING Value,
     _In_ BOOLEAN AreFunctions,
     _Inout_ PIMPORTS_LIST List
     )
 {
-    static WCHAR Buffer[RTL_MAXIMUM_PATH_IN_CHARS];
-    UNICODE_STRING Value;
     UNICODE_STRING Pattern;
     PCHAR Text;
     ULONG Position;
     BOOLEAN HasStar;
 
-    RtlPointUnicodeString(&Value, Buffer, 0);
-    if (!NT_SUCCESS(RtlQueryEnvironment(&ImportsState.Rtl,
-                                        Variable,
-                                        Buffer,
-                                        RTL_NUMBER_OF(Buffer),
-                                        &Value))) {
-        return;
-    }
-
     Text = ImportsText;
     Position = 0;
     List->IsOpen = TRUE;
     HasStar = FALSE;
-    while (PenterNextPattern(&Value, &Position, &Pattern)) {
+    while (PenterNextPattern(Value, &Position, &Pattern)) {
         List->IsGiven = TRUE;
         HasStar = HasStar ||
                   (Pattern.Length == sizeof(WCHAR) && *Pattern.Buffer == L'*');
@@ -268,11 +267,23 @@ ImportsReadLists(
     VOID
     )
 {
+    PPENTER_CONFIG Config;
+    PVOID Base;
     ULONG Index;
     PCSZ Name;
 
-    ImportsReadList(L"TRACER_IMPORTS", TRUE, &ImportsList);
-    ImportsReadList(L"TRACER_CALLERS", FALSE, &ImportsCallers);
+    if (!NT_SUCCESS(RtlAllocatePages(&ImportsState.Rtl,
+                                     sizeof(*Config),
+                                     &Base))) {
+        return FALSE;
+    }
+
+    Config = (PPENTER_CONFIG)Base;
+    PenterReadConfig(&ImportsState.Rtl, &__ImageBase, Config);
+    ImportsReadList(&Config->Imports, TRUE, &ImportsList);
+    ImportsReadList(&Config->Callers, FALSE, &ImportsCallers);
+    ImportsIsEither = Config->IsEither;
+    RtlFreePages(&ImportsState.Rtl, Base);
     if (!ImportsList.IsGiven && !ImportsCallers.IsGiven) {
         return FALSE;
     }
@@ -309,11 +320,15 @@ ImportsSearch(
                                : StringTableSearch(List->Table, Text, Length);
 }
 
-_Use_decl_annotations_
+//
+// Has TRACER_CALLERS a module?
+//
+
+static
 BOOLEAN
-ImportsIsCaller(
-    const CHAR *Name,
-    ULONG Length
+ImportsIsListed(
+    _In_reads_bytes_(Length) const CHAR *Name,
+    _In_ ULONG Length
     )
 {
     ULONG Found;
@@ -328,8 +343,19 @@ ImportsIsCaller(
 }
 
 _Use_decl_annotations_
+BOOLEAN
+ImportsIsCaller(
+    const CHAR *Name,
+    ULONG Length
+    )
+{
+    return ImportsIsEither || ImportsIsListed(Name, Length);
+}
+
+_Use_decl_annotations_
 IMPORTS_CHOICE
 ImportsChoose(
+    const IMPORTS_MODULE *Importer,
     const IMPORTS_MODULE *Exporter,
     PCIMPORTS_NAME Name
     )
@@ -339,7 +365,10 @@ ImportsChoose(
     ULONG Found;
     CHAR Text[512];
 
-    if (!ImportsList.IsGiven) {
+    if (!ImportsList.IsGiven ||
+        (ImportsIsEither &&
+         ImportsIsListed(Importer->Name, Importer->NameLength))) {
+
         return ImportsWanted;
     }
 

@@ -16,8 +16,7 @@ Abstract:
 #include "Imports.h"
 
 //
-// Reads TRACER_IMPORTS and TRACER_CALLERS.  FALSE if there is
-// neither.
+// Reads TRACER_IMPORTS and TRACER_CALLERS.  FALSE if there is neither.
 //
 
 BOOLEAN
@@ -41,6 +40,7 @@ ImportsIsCaller(
 
 IMPORTS_CHOICE
 ImportsChoose(
+    _In_ const IMPORTS_MODULE *Importer,
     _In_ const IMPORTS_MODULE *Exporter,
     _In_ PCIMPORTS_NAME Name
     );

@@ -15,8 +15,8 @@ Abstract:
 
 --*/
 
-#include "../Penter/PenterConfig.h"
 #include "../Penter/PenterStart.h"
+#include "../Penter/PenterWord.h"
 #include "../TraceStore/TraceLog.h"
 #include "../Rtl/RtlTeb.h"
 #include "ImportsList.h"

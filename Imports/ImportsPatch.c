@@ -123,7 +123,9 @@ ImportsWrap(
     Replacement = ImportsFindReplacement(Target);
     Choice = Exporter == IMPORTS_NONE
                  ? ImportsUnwanted
-                 : ImportsChoose(&ImportsModules[Exporter], Name);
+                 : ImportsChoose(&ImportsModules[Importer],
+                                 &ImportsModules[Exporter],
+                                 Name);
     if (Choice == ImportsUnwanted) {
         return Replacement != NULL ? Replacement : Target;
     }

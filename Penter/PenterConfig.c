@@ -22,8 +22,6 @@ Abstract:
 #include "PenterWord.h"
 #include "../StringTable/StringTable.h"
 
-BOOLEAN PenterIsModuleOurs;
-
 _Use_decl_annotations_
 VOID
 PenterConfigError(
@@ -1063,6 +1061,48 @@ PenterReadChrono(
     }
 }
 
+//
+// Reads the lists of TracerImports.dll, which nobody else has use for.
+//
+
+static
+VOID
+PenterReadImports(
+    _In_ PCRTL Rtl,
+    _Inout_ PPENTER_CONFIG Config
+    )
+{
+    ULONG Line;
+
+    if (!PenterIsModuleOurs) {
+        return;
+    }
+
+    if (!NT_SUCCESS(PenterReadVariable(Rtl,
+                                       Config,
+                                       L"TRACER_IMPORTS",
+                                       "reading TRACER_IMPORTS",
+                                       Config->ImportsBuffer,
+                                       &Config->Imports))) {
+
+        RtlPointUnicodeString(&Config->Imports, NULL, 0);
+    }
+
+    Line = Config->ValueLine;
+    if (!NT_SUCCESS(PenterReadVariable(Rtl,
+                                       Config,
+                                       L"TRACER_CALLERS",
+                                       "reading TRACER_CALLERS",
+                                       Config->CallersBuffer,
+                                       &Config->Callers))) {
+
+        RtlPointUnicodeString(&Config->Callers, NULL, 0);
+    }
+
+    Config->IsEither = Config->Ini.IsCap && Line != 0 &&
+                       Config->ValueLine != 0;
+}
+
 _Use_decl_annotations_
 VOID
 PenterReadConfig(
@@ -1112,6 +1152,7 @@ PenterReadConfig(
     PenterReadDirectory(Rtl, Config);
     PenterReadExclude(Rtl, Config);
     PenterReadChrono(Rtl, Config);
+    PenterReadImports(Rtl, Config);
     Config->ModuleIncluded =
         PenterIsModuleOurs || PenterReadPatterns(Rtl,
                                                  Config,

@@ -37,10 +37,12 @@ typedef enum _PENTER_SETTING {
     PenterSettingMinimumDuration,
     PenterSettingMaximumDepth,
     PenterSettingStopped,
+    PenterSettingImports,
+    PenterSettingCallers,
     PenterSettingNone
 } PENTER_SETTING;
 
-#define PENTER_NUMBER_OF_SETTINGS   16
+#define PENTER_NUMBER_OF_SETTINGS   18
 C_ASSERT(PENTER_NUMBER_OF_SETTINGS == PenterSettingNone);
 
 typedef struct _PENTER_INI_VALUE {
@@ -51,6 +53,7 @@ typedef PENTER_INI_VALUE *PPENTER_INI_VALUE;
 
 typedef struct _PENTER_INI {
     BOOLEAN IsRead;                     // it has been looked for
+    BOOLEAN IsCap;                      // it is a CAP.INI
     PCSZ Taken;                         // which one is used and why, for the
                                         // log; NULL: none
     UNICODE_STRING Path;                // empty: there is none
@@ -116,6 +119,10 @@ typedef struct _PENTER_CONFIG {
     UNICODE_STRING ExcludeFile;         // TRACER_EXCLUDE, an NT path; empty:
                                         // none
     UNICODE_STRING ChronoFile;          // TRACER_CHRONO, likewise
+    UNICODE_STRING Imports;             // TRACER_IMPORTS and TRACER_CALLERS,
+    UNICODE_STRING Callers;             // of TracerImports.dll; empty: none
+    BOOLEAN IsEither;                   // what one of the two has is recorded,
+                                        // as CAP.INI means them
     ULONG NumberOfErrors;
     ULONG NumberOfErrorsLeftOut;        // for which there is no room
     RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];
@@ -128,18 +135,13 @@ typedef struct _PENTER_CONFIG {
     WCHAR RootDirectoryBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ExcludeFileBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ChronoFileBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    WCHAR ImportsBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
+    WCHAR CallersBuffer[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR Scratch[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     WCHAR ModuleName[RTL_MAXIMUM_PATH_IN_CHARS + 1];
     PENTER_INI Ini;
 } PENTER_CONFIG;
 typedef PENTER_CONFIG *PPENTER_CONFIG;
-
-//
-// Whether TRACER_MODULES has no say about this module, which is not the
-// program's: TracerImports.dll sets it before the hooks are prepared.
-//
-
-extern BOOLEAN PenterIsModuleOurs;
 
 //
 // Reads the environment and the ini file into Config, which is zeroed.  A value

@@ -54,7 +54,7 @@ typedef const PENTER_INI_SECTION *PCPENTER_INI_SECTION;
 #define PENTER_INI_CHRONOLOGICAL    3
 #define PENTER_INI_OUTPUT           4
 #define PENTER_INI_FLAGS            5
-#define PENTER_INI_SECTIONS         6
+#define PENTER_INI_SECTIONS         8
 
 static const PENTER_INI_SECTION PenterIniSections[PENTER_INI_SECTIONS] = {
     { L"EXECUTABLES", PenterIniNames, PenterSettingExecutables, NULL },
@@ -66,9 +66,12 @@ static const PENTER_INI_SECTION PenterIniSections[PENTER_INI_SECTIONS] = {
       "names are resolved by TraceReader exclude: name the file that it makes "
       "in [chronological] as list = FILE" },
     { L"OUTPUT", PenterIniKeys, PenterSettingNone, NULL },
-    { L"FLAGS", PenterIniKeys, PenterSettingNone, NULL }
+    { L"FLAGS", PenterIniKeys, PenterSettingNone, NULL },
+    { L"IMPORTS", PenterIniNames, PenterSettingImports, NULL },
+    { L"CALLERS", PenterIniNames, PenterSettingCallers, NULL }
 };
 
+#define PENTER_CAP_PATCH_IMPORTS    1
 #define PENTER_CAP_SECTIONS         8
 
 static const PENTER_INI_SECTION PenterCapSections[PENTER_CAP_SECTIONS] = {
@@ -89,6 +92,16 @@ static const PENTER_INI_SECTION PenterCapSections[PENTER_CAP_SECTIONS] = {
       "in [exclude] of a tracer.ini as list = FILE" },
     { L"OUTPUT FILE", PenterIniCapOutput, PenterSettingDirectory, NULL },
     { L"CAP FLAGS", PenterIniCapFlags, PenterSettingNone, NULL }
+};
+
+//
+// What two of them are to TracerImports.dll: the modules whose imports are
+// patched are those that call, and those whose callers are patched are called.
+//
+
+static const PENTER_INI_SECTION PenterCapPatches[] = {
+    { L"PATCH IMPORTS", PenterIniNames, PenterSettingCallers, NULL },
+    { L"PATCH CALLERS", PenterIniNames, PenterSettingImports, NULL }
 };
 
 //
@@ -119,7 +132,9 @@ static const PENTER_INI_KEY PenterIniSettings[PENTER_NUMBER_OF_SETTINGS] = {
     { L"TRACER_CLOCK", L"CLOCK", PENTER_INI_FLAGS, FALSE },
     { L"TRACER_MIN_DURATION", L"MIN_DURATION", PENTER_INI_FLAGS, FALSE },
     { L"TRACER_MAX_DEPTH", L"MAX_DEPTH", PENTER_INI_FLAGS, FALSE },
-    { L"TRACER_STOPPED", L"STOPPED", PENTER_INI_FLAGS, FALSE }
+    { L"TRACER_STOPPED", L"STOPPED", PENTER_INI_FLAGS, FALSE },
+    { L"TRACER_IMPORTS", NULL, 0, FALSE },
+    { L"TRACER_CALLERS", NULL, 0, FALSE }
 };
 
 //
@@ -519,7 +534,10 @@ PenterReadNames(
 
     Position = 0;
     while (PenterNextPattern(Text, &Position, &Pattern)) {
-        if (PenterIsPattern(&Pattern)) {
+        if (PenterIsPattern(&Pattern) ||
+            (Parser->Section->Setting >= PenterSettingImports &&
+             Pattern.Length == sizeof(WCHAR) && Pattern.Buffer[0] == L'*')) {
+
             PenterKeepValue(Parser, Parser->Section->Setting, &Pattern, TRUE);
         } else {
             PenterNote(Parser,
@@ -801,6 +819,12 @@ PenterReadHeading(
     for (Index = 0; Index < Parser->NumberOfSections; Index += 1) {
         if (PenterIsWord(Parser->Rtl, &Name, Parser->Sections[Index].Name)) {
             Parser->Section = &Parser->Sections[Index];
+            if (Parser->Section->Kind == PenterIniCapNames &&
+                PenterIsModuleOurs) {
+
+                Parser->Section = &PenterCapPatches[
+                    Index == PENTER_CAP_PATCH_IMPORTS ? 0 : 1];
+            }
             return;
         }
     }
@@ -1008,6 +1032,7 @@ PenterParseIni(
     Parser.Config = Config;
     Parser.Next = (const UCHAR *)Bytes;
     Parser.End = Parser.Next + SizeInBytes;
+    Config->Ini.IsCap = IsCap;
     Parser.Sections = IsCap ? PenterCapSections : PenterIniSections;
     Parser.NumberOfSections = IsCap ? PENTER_CAP_SECTIONS : PENTER_INI_SECTIONS;
 

@@ -13,6 +13,8 @@ Abstract:
 
 #include "PenterWord.h"
 
+BOOLEAN PenterIsModuleOurs;
+
 _Use_decl_annotations_
 VOID
 PenterAddError(

@@ -16,6 +16,14 @@ Abstract:
 #include "PenterConfig.h"
 
 //
+// Whether this is TracerImports.dll, which sets it before the hooks are
+// prepared: TRACER_MODULES, which is about the program's modules, has no say
+// about it, and the lists of imports are its.
+//
+
+extern BOOLEAN PenterIsModuleOurs;
+
+//
 // Notes something that happens to the settings.  Step and Consequence are
 // literals; Consequence NULL: the default is used.  Those for which there is
 // no room are counted.

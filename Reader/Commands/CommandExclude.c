@@ -14,6 +14,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseFile.h"
 #include "../Session/SessionImage.h"
+#include "../Session/SessionImports.h"
 #include "../Functions/FunctionFindByName.h"
 #include "Command.h"
 #include "CommandExclude.h"
@@ -392,6 +393,15 @@ CommandFindSessionHookSites(
         Module = Session->Modules[Index];
         if (!Module->IsSelected ||
             CommandIsModuleRepeated(Session, Index, &First)) {
+            continue;
+        }
+
+        //
+        // A stub stands for another function in the next run: TRACER_IMPORTS
+        // leaves those out.
+        //
+
+        if (SessionHasImports(Module)) {
             continue;
         }
 

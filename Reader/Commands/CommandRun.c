@@ -326,6 +326,20 @@ CommandNoteModules(
 }
 
 //
+// Is it the list that stands for the ini file's?
+//
+
+static
+BOOLEAN
+CommandIsIni(
+    _In_z_ PCWSTR Text
+    )
+{
+    return Text[0] == L'@' && (Text[1] | 0x20) == L'i' &&
+           (Text[2] | 0x20) == L'n' && (Text[3] | 0x20) == L'i' && Text[4] == 0;
+}
+
+//
 // Gives the program its settings, and finds out where its session goes.
 //
 
@@ -379,6 +393,16 @@ CommandSetEnvironment(
                 return FALSE;
             }
             continue;
+        }
+
+        //
+        // What the ini file says is asked for where the variable is empty.
+        //
+
+        if ((Index == ReaderSettingOfImports ||
+             Index == ReaderSettingOfCallers) &&
+            CommandIsIni(Value.Buffer)) {
+            RtlPointUnicodeString(&Value, NULL, 0);
         }
 
         Status = RtlSetEnvironment(Context->Rtl, Variable, &Value);
@@ -463,7 +487,9 @@ CommandFindImports(
     UNICODE_STRING Value;
     ULONG Index;
     NTSTATUS Status = STATUS_SUCCESS;
-    BOOLEAN IsWanted = FALSE;
+    BOOLEAN IsWanted =
+        Run->Options->Settings[ReaderSettingOfImports] != NULL ||
+        Run->Options->Settings[ReaderSettingOfCallers] != NULL;
 
     for (Index = 0; Index < RTL_NUMBER_OF(Variables); Index++) {
         RtlPointUnicodeString(&Value, Buffer, 0);

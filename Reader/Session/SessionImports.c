@@ -13,6 +13,7 @@ Abstract:
 --*/
 
 #include "../Core/CoreImports.h"
+#include "../Symbols/SymbolUndecorate.h"
 #include "SessionImports.h"
 #include "SessionProcess.h"
 #include "SessionSource.h"
@@ -22,6 +23,12 @@ Abstract:
 //
 
 #define READER_IMPORTS_TEXT 0x4000u
+
+//
+// Longer names of C++ are shown as they are, bytes.
+//
+
+#define READER_IMPORTS_LINKAGE 1024
 
 typedef struct _READER_IMPORTS_BLOCK {
     struct _READER_IMPORTS_BLOCK *Next;
@@ -35,6 +42,7 @@ typedef struct _READER_IMPORTS {
     TRACE_IMPORTS_HEADER Header;    // Magic 0: there is no good one
     ULONG End;                      // what was read, file offset
     ULONG StubSize;                 // of all
+    READER_UNDECORATOR Undecorator;
     READER_MAP Stubs;               // RVA to index of Imports
     READER_MAP Names;               // hash of a name to index
     PREADER_IMPORT Imports;
@@ -147,8 +155,11 @@ SessionAddImport(
     PREADER_IMPORT Import;
     RTL_WRITER Writer;
     ULONGLONG Hash = 0xCBF29CE484222325ULL;
+    CHAR Linkage[READER_IMPORTS_LINKAGE];
     PCSZ Module = "?";
+    PCSZ Readable = Name;
     PCHAR Text;
+    ULONG Length = Entry->NameLength;
     ULONG Capacity;
     ULONG Index;
     NTSTATUS Status;
@@ -173,7 +184,22 @@ SessionAddImport(
         return Status;
     }
 
-    Capacity = RtlLengthOfString(Module) + Entry->NameLength + 16;
+    //
+    // Names of C++ begin with ? or _Z, and are shown as all others are.
+    //
+
+    if (Length > 1 && Length < sizeof(Linkage) &&
+        (Name[0] == '?' || (Name[0] == '_' && Name[1] == 'Z'))) {
+        RtlCopyBytes(Linkage, Name, Length);
+        Linkage[Length] = 0;
+        SymbolUndecorate(&Imports->Undecorator,
+                         Linkage,
+                         Length,
+                         &Readable,
+                         &Length);
+    }
+
+    Capacity = RtlLengthOfString(Module) + Length + 16;
     Text = SessionAllocateText(Allocator, Imports, Capacity);
     if (Text == NULL) {
         return STATUS_NO_MEMORY;
@@ -182,9 +208,17 @@ SessionAddImport(
     RtlInitializeBufferWriter(&Writer, Text, Capacity);
     RtlWriteText(&Writer, "%T!", Module);
     if (Entry->NameLength != 0) {
-        RtlWriteBytes(&Writer, Name, Entry->NameLength);
+        RtlWriteBytes(&Writer, Readable, Length);
     } else {
         RtlWriteText(&Writer, "#%u", (ULONG)Entry->Ordinal);
+    }
+
+    //
+    // Different functions may be shown alike.
+    //
+
+    for (Index = 0; Index < Entry->NameLength; Index++) {
+        Hash = (Hash ^ (UCHAR)Name[Index]) * 0x100000001B3ULL;
     }
 
     for (Index = 0; Index < Writer.LengthInBytes; Index++) {
@@ -337,6 +371,9 @@ SessionReadImports(
         if (Imports == NULL) {
             return STATUS_NO_MEMORY;
         }
+        SymbolInitializeUndecorator(&Imports->Undecorator,
+                                    Session->Context->Rtl,
+                                    Allocator);
         BaseInitializeMap(&Imports->Stubs, Allocator);
         BaseInitializeMap(&Imports->Names, Allocator);
         Module->Imports = Imports;
@@ -551,6 +588,7 @@ SessionCloseImports(
         Allocator->Free(Allocator->Context, Block);
     }
 
+    SymbolRundownUndecorator(&Imports->Undecorator);
     BaseRundownMap(&Imports->Stubs);
     BaseRundownMap(&Imports->Names);
     Allocator->Free(Allocator->Context, Imports->Imports);
