@@ -588,6 +588,15 @@ TestMain(
         { L"TRACER_CLOCK", L"thread" },
         { L"TRACER_FLUSH", L"1" }
     };
+    static const FAULT_OPTION Compacts[] = {
+        { L"TRACER_MODE", L"compact" },
+        { L"TRACER_MAX_BYTES", L"1M" },
+        { L"TRACER_FLUSH", L"1" }
+    };
+    static const FAULT_OPTION CompactRings[] = {
+        { L"TRACER_MODE", L"compact-ring" },
+        { L"TRACER_MAX_BYTES", L"1M" }
+    };
     static const FAULT_OPTION Trees[] = {
         { L"TRACER_MODE", L"tree" }
     };
@@ -671,6 +680,11 @@ TestMain(
     FaultTestAllCalls(FAULT_FAIL, Everything, Quick);
     FaultTestAllCalls(FAULT_BOTH, Everything, Quick);
     FaultTestOptions(FAULT_FAIL, Rings, RTL_NUMBER_OF(Rings), Quick);
+    FaultTestOptions(FAULT_FAIL, Compacts, RTL_NUMBER_OF(Compacts), Quick);
+    FaultTestOptions(FAULT_BOTH,
+                     CompactRings,
+                     RTL_NUMBER_OF(CompactRings),
+                     Quick);
     FaultTestOptions(FAULT_BOTH, Depths, RTL_NUMBER_OF(Depths), Quick);
     FaultTestOptions(FAULT_BOTH, Trees, RTL_NUMBER_OF(Trees), Quick);
     FaultTestConcurrent(Everything ? 1500 : (Quick ? 20 : 100));
