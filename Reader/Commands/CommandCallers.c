@@ -366,7 +366,6 @@ CommandPutEdge(
 {
     const READER_TREE *Tree = Edges->Tree;
     const READER_EDGE *Edge = &Edges->Edges[Index];
-    const READER_MODULE *Module;
     PCREADER_FUNCTION This;
     ULONGLONG Total = Edges->Edges[0].Statistics.TotalTicks;
 
@@ -396,8 +395,7 @@ CommandPutEdge(
     }
 
     This = &Tree->Functions->Functions[Function];
-    Module = Tree->Session->Modules[This->Module];
-    OutputPutText(Output, Module->Name, Module->NameLength);
+    OutputPutText(Output, This->ModuleName, This->ModuleNameLength);
     OutputPutIndentedText(Output,
                           Edge->Level,
                           This->Name,

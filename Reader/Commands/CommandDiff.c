@@ -584,7 +584,6 @@ CommandPutDiffRow(
     const READER_DIFF_VALUES *First = &Row->Values[0];
     const READER_DIFF_VALUES *Second = &Row->Values[1];
     PCREADER_FUNCTION Function = &Row->Side->Functions.Functions[Row->Function];
-    const READER_MODULE *Module = Row->Side->Session.Modules[Function->Module];
 
     OutputPutNumber(Output, First->Calls);
     OutputPutNumber(Output, Second->Calls);
@@ -608,7 +607,7 @@ CommandPutDiffRow(
                     Row->IsIn[0] && Row->IsIn[1] ? "both"
                     : Row->IsIn[0]               ? "only A"
                                                  : "only B");
-    OutputPutText(Output, Module->Name, Module->NameLength);
+    OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
     OutputPutText(Output, Function->Name, Function->NameLength);
 }
 

@@ -387,7 +387,6 @@ CommandPutHot(
     PCREADER_CONTEXT Context = Hot->Session.Context;
     const READER_HOT_ROW *Row;
     PCREADER_FUNCTION Function;
-    const READER_MODULE *Module;
     READER_OUTPUT Output;
     READER_NOTE Note;
     ULONGLONG Finished;
@@ -408,7 +407,6 @@ CommandPutHot(
 
         Row = &Hot->Rows[Hot->Order[Index]];
         Function = &Hot->Functions.Functions[Hot->Order[Index]];
-        Module = Hot->Session.Modules[Function->Module];
         Finished = Row->Statistics.Calls - Row->Statistics.Abandoned +
                    Row->Statistics.AbandonedInTotal;
 
@@ -432,8 +430,10 @@ CommandPutHot(
                            100,
                            100);
         CommandPutQuotient(&Output, Row->Bytes, Hot->Bytes, 1000000, 10000);
-        OutputPutText(&Output, Module->Name, Module->NameLength);
-        if (Function->Rva == READER_OTHER_RVA) {
+        OutputPutText(&Output,
+                      Function->ModuleName,
+                      Function->ModuleNameLength);
+        if (Function->Rva == READER_OTHER_RVA || Function->IsStub) {
             OutputPutNothing(&Output);
         } else {
             OutputPutNumber(&Output, Function->Rva);

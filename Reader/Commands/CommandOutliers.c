@@ -397,10 +397,9 @@ CommandPutFunctionName(
     )
 {
     PCREADER_FUNCTION This = &Outliers->Functions.Functions[Function];
-    const READER_MODULE *Module = Outliers->Session.Modules[This->Module];
 
     if (HasModule) {
-        OutputPutText(Output, Module->Name, Module->NameLength);
+        OutputPutText(Output, This->ModuleName, This->ModuleNameLength);
     }
 
     OutputPutText(Output, This->Name, This->NameLength);

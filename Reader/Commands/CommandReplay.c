@@ -658,7 +658,6 @@ CommandReplayPutRow(
     const READER_CALL_EVENT *Event = &Line->Event;
     PCREADER_FUNCTION Function =
         &Replay->Functions.Functions[Event->Function];
-    const READER_MODULE *Module = Replay->Session.Modules[Function->Module];
     const READER_THREAD *Owner =
         &Replay->Session.Threads[Line->Thread];
 
@@ -678,7 +677,7 @@ CommandReplayPutRow(
         OutputPutNumber(Output, Event->InclusiveTicks);
     }
 
-    OutputPutText(Output, Module->Name, Module->NameLength);
+    OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
     OutputPutText(Output, Function->Name, Function->NameLength);
     OutputPutNumber(Output, Event->Track);
     if (Event->Kind == CoreEventEnter) {

@@ -614,16 +614,14 @@ CommandPutReport(
 
         PCREADER_FUNCTION Function =
             &Report->Functions.Functions[Order[Index]];
-        const READER_MODULE *Module =
-            Report->Session.Modules[Function->Module];
 
         SumPutStatistics(Output, &Report->Statistics[Order[Index]]);
         CallPutProbe(Output,
                      &Report->Session,
                      &Report->Statistics[Order[Index]]);
         CommandPutReportPercentiles(Output, Report, Order[Index]);
-        OutputPutText(Output, Module->Name, Module->NameLength);
-        if (Function->Rva == READER_OTHER_RVA) {
+        OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
+        if (Function->Rva == READER_OTHER_RVA || Function->IsStub) {
             OutputPutNothing(Output);
         } else {
             OutputPutNumber(Output, Function->Rva);

@@ -20,6 +20,7 @@ Abstract:
 #include "../Base/BaseSettings.h"
 #include "../Session/SessionExit.h"
 #include "../Session/SessionFind.h"
+#include "../Session/SessionImports.h"
 #include "../Session/SessionLog.h"
 #include "Command.h"
 
@@ -1275,6 +1276,12 @@ CommandPutRun(
     }
 
     CommandPutCrash(Run, Path);
+
+    if (Run->ImportsDll != NULL && SessionImportsCount(Context, Path) == 0) {
+        RtlWriteText(Errors,
+                     "  nothing of --imports is imported by a module of "
+                     "--callers\n");
+    }
 
     //
     // A part may be meant for a process that this one started.

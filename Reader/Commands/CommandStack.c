@@ -667,7 +667,6 @@ CommandPutLevel(
     )
 {
     PCREADER_FUNCTION Function;
-    const READER_MODULE *Module;
 
     OutputPutNumber(Output, Track->ThreadId);
     SessionPutProcess(Output, &Stack->Session, Track->Process);
@@ -683,8 +682,7 @@ CommandPutLevel(
 
     Function = &Stack->Functions
                     .Functions[Track->Levels[Level - 1].Function];
-    Module = Stack->Session.Modules[Function->Module];
-    OutputPutText(Output, Module->Name, Module->NameLength);
+    OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
     OutputPutText(Output, Function->Name, Function->NameLength);
 }
 
@@ -862,7 +860,6 @@ CommandPutStackFunctions(
     PCREADER_OPTIONS Options = Stack->Options;
     PREADER_STACK_FUNCTION Row;
     PCREADER_FUNCTION Function;
-    const READER_MODULE *Module;
     PULONG Order;
     ULONG Count = 0;
     ULONG Index;
@@ -920,13 +917,12 @@ CommandPutStackFunctions(
 
         Row = &Stack->List[Order[Index]];
         Function = &Stack->Functions.Functions[Order[Index]];
-        Module = Stack->Session.Modules[Function->Module];
         OutputPutNumber(Output, Row->Calls);
         OutputPutNumber(Output, Row->Least);
         OutputPutNumber(Output, Row->Most);
         OutputPutNumber(Output, Row->WithCallees);
         OutputPutString(Output, Row->IsGuessed ? "no" : "yes");
-        OutputPutText(Output, Module->Name, Module->NameLength);
+        OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
         OutputPutNumber(Output, Function->Rva);
         OutputPutText(Output, Function->Name, Function->NameLength);
     }

@@ -398,7 +398,6 @@ CommandPutThreadRow(
     const READER_THREAD_ROW *Row = &Table->Rows[Thread];
     ULONGLONG First = Table->Range.FirstTimestamp;
     PCREADER_FUNCTION Function;
-    const READER_MODULE *Module;
     const CHAR *Name;
     ULONG Length;
 
@@ -443,10 +442,9 @@ CommandPutThreadRow(
     OutputPutNumber(Output, Row->Lost);
     if (Row->TopFunction != READER_NONE) {
         Function = &Table->Functions.Functions[Row->TopFunction];
-        Module = Session->Modules[Function->Module];
         OutputPutNumber(Output, Row->TopTicks);
         OutputPutText(Output, Function->Name, Function->NameLength);
-        OutputPutText(Output, Module->Name, Module->NameLength);
+        OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
     } else {
         OutputPutNothing(Output);
         OutputPutNothing(Output);

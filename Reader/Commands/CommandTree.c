@@ -98,7 +98,6 @@ CommandPutNode(
 {
     const READER_NODE *Node = &Tree->Nodes[Index];
     PCREADER_FUNCTION Function = &Tree->Functions->Functions[Node->Function];
-    const READER_MODULE *Module = Tree->Session->Modules[Function->Module];
 
     SumPutStatistics(Output, &Node->Statistics);
     CallPutProbe(Output, Tree->Session, &Node->Statistics);
@@ -117,7 +116,7 @@ CommandPutNode(
         OutputPutNothing(Output);
         OutputPutNothing(Output);
     }
-    OutputPutText(Output, Module->Name, Module->NameLength);
+    OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
     OutputPutIndentedText(Output,
                           Node->Depth,
                           Function->Name,

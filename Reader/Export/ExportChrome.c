@@ -190,7 +190,6 @@ ExportChromeMakeText(
     PREADER_EXPORT Export = Events->Export;
     PCALLOCATOR Allocator = Export->Context->Allocator;
     PCREADER_FUNCTION Function = &Export->Functions.Functions[Index];
-    const READER_MODULE *Module = Export->Session.Modules[Function->Module];
     RTL_WRITER Text;
     ULONG Capacity;
 
@@ -198,7 +197,8 @@ ExportChromeMakeText(
     // A byte becomes three at most.
     //
 
-    Capacity = 32 + 3 * (Module->NameLength + Function->NameLength);
+    Capacity = 32 + 3 * (Function->ModuleNameLength +
+                         Function->NameLength);
     Known->Text = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
     if (Known->Text == NULL) {
         READER_KEEP_STATUS(Events, STATUS_NO_MEMORY);
@@ -207,7 +207,9 @@ ExportChromeMakeText(
 
     RtlInitializeBufferWriter(&Text, Known->Text, Capacity);
     RtlWriteText(&Text, ",\"cat\":");
-    ExportWriteJsonText(&Text, Module->Name, Module->NameLength);
+    ExportWriteJsonText(&Text,
+                        Function->ModuleName,
+                        Function->ModuleNameLength);
     Known->TextOffset = Text.LengthInBytes;
     RtlWriteText(&Text, ",\"name\":");
     ExportWriteJsonText(&Text, Function->Name, Function->NameLength);

@@ -27,16 +27,16 @@ Abstract:
 static
 ULONG
 ExportQueryModuleStem(
-    _In_ const READER_MODULE *Module
+    _In_ PCREADER_FUNCTION Function
     )
 {
-    ULONG Length = Module->NameLength;
+    ULONG Length = Function->ModuleNameLength;
 
-    while (Length != 0 && Module->Name[Length - 1] != '.') {
+    while (Length != 0 && Function->ModuleName[Length - 1] != '.') {
         Length -= 1;
     }
 
-    return Length > 1 ? Length - 1 : Module->NameLength;
+    return Length > 1 ? Length - 1 : Function->ModuleNameLength;
 }
 
 
@@ -49,15 +49,14 @@ static
 VOID
 ExportWriteOsrRow(
     _Inout_ PRTL_WRITER Writer,
-    _In_ const READER_MODULE *Module,
     _In_ PCREADER_FUNCTION Function,
     _In_ PCREADER_STATISTICS Statistics
     )
 {
-    ULONG Stem = ExportQueryModuleStem(Module);
+    ULONG Stem = ExportQueryModuleStem(Function);
 
     OutputWriteCsvText(Writer,
-                       Module->Name,
+                       Function->ModuleName,
                        Stem,
                        Function->Name,
                        Function->NameLength);
@@ -110,7 +109,6 @@ ExportWriteCsvOsr(
         if (Function->IsShown) {
             Export->NumberShown += 1;
             ExportWriteOsrRow(Writer,
-                              Tree->Session->Modules[Function->Module],
                               Function,
                               &Statistics[Index]);
         } else {
@@ -197,7 +195,6 @@ ExportWriteCsvCap(
 {
     PCCORE_CLOCK Clock = &Export->Session.Clock;
     PCREADER_STATISTICS Statistics;
-    const READER_MODULE *Module;
     PCREADER_FUNCTION Function;
     ULONGLONG Timed;
     ULONG Node;
@@ -224,10 +221,9 @@ ExportWriteCsvCap(
         }
 
         RtlWriteText(Writer, "%u\t", Tree->Nodes[Node].Depth);
-        Module = Export->Session.Modules[Function->Module];
         OutputWriteTabText(Writer,
-                           Module->Name,
-                           ExportQueryModuleStem(Module),
+                           Function->ModuleName,
+                           ExportQueryModuleStem(Function),
                            Function->Name,
                            Function->NameLength);
         RtlWriteText(Writer, "\t%llu", Statistics->Calls);

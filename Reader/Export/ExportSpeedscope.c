@@ -456,7 +456,6 @@ ExportSpeedscopeEndFile(
     PCALLOCATOR Allocator = Export->Context->Allocator;
     PRTL_WRITER Writer = &Events->File.Writer;
     PCREADER_FUNCTION Function;
-    const READER_MODULE *Module;
     PREADER_TRACK_BLOCK Block;
     PCSZ Separator = "\n";
     ULONG Index;
@@ -491,11 +490,12 @@ ExportSpeedscopeEndFile(
     RtlWriteText(Writer, "],\n\"shared\":{\"frames\":[");
     for (Index = 0; Index < Events->NumberInOrder; Index++) {
         Function = &Export->Functions.Functions[Events->Order[Index]];
-        Module = Export->Session.Modules[Function->Module];
         RtlWriteText(Writer, "%s{\"name\":", Index == 0 ? "\n" : ",\n");
         ExportWriteJsonText(Writer, Function->Name, Function->NameLength);
         RtlWriteText(Writer, ",\"file\":");
-        ExportWriteJsonText(Writer, Module->Name, Module->NameLength);
+        ExportWriteJsonText(Writer,
+                            Function->ModuleName,
+                            Function->ModuleNameLength);
         RtlWriteText(Writer, "}");
     }
 

@@ -260,6 +260,8 @@ FunctionAddFunction(
     New.Module = ModuleIndex;
     New.Rva = Rva;
     New.FoldedNames = "";
+    New.ModuleName = Module->Name;
+    New.ModuleNameLength = Module->NameLength;
 
     Status = BaseGrowArray(Allocator,
                            (PVOID *)&Functions->Functions,
@@ -800,6 +802,13 @@ FunctionFindFunction(
                                      Function);
         if (!NT_SUCCESS(Status)) {
             return Status;
+        }
+
+        Functions->Functions[*Function].IsStub = Import != NULL;
+        if (Import != NULL && Import->Module != NULL) {
+            Functions->Functions[*Function].ModuleName = Import->Module;
+            Functions->Functions[*Function].ModuleNameLength =
+                RtlLengthOfString(Import->Module);
         }
     }
 

@@ -40,7 +40,10 @@ typedef struct _READER_FUNCTION {
     ULONG LongerLength;
     ULONG NextNamesake;             // index + 1 of another one of the same
                                     // full name, behind the first; 0: none
+    const CHAR *ModuleName;         // its module's file name; of a stub that
+    ULONG ModuleNameLength;         // of the function that it calls
     BOOLEAN IsNameOwned;            // module+0xRVA, or "... [+2 folded]"
+    BOOLEAN IsStub;                 // Rva is TracerImports.dll's
     BOOLEAN IsNamed;                // by a symbol that is its own
     BOOLEAN IsShown;                // these two by FunctionFilterFunctions
     BOOLEAN IsExcluded;             // the longest prefix is one of --exclude

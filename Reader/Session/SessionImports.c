@@ -48,7 +48,7 @@ typedef struct _READER_IMPORTS {
     PREADER_IMPORT Imports;
     ULONG NumberOfImports;
     ULONG CapacityOfImports;
-    PCSZ *Modules;                  // names without ".dll"
+    PCSZ *Modules;                  // file names
     ULONG NumberOfModules;
     ULONG CapacityOfModules;
     PREADER_IMPORTS_BLOCK Blocks;
@@ -112,10 +112,6 @@ SessionAddImportModule(
     NTSTATUS Status;
     PCHAR Text;
 
-    if (Length > 4 && RtlAreBytesEqual(Name + Length - 4, ".dll", 4)) {
-        Length -= 4;
-    }
-
     Status = BaseGrowArray(Allocator,
                            (PVOID *)&Imports->Modules,
                            &Imports->CapacityOfModules,
@@ -156,10 +152,11 @@ SessionAddImport(
     RTL_WRITER Writer;
     ULONGLONG Hash = 0xCBF29CE484222325ULL;
     CHAR Linkage[READER_IMPORTS_LINKAGE];
-    PCSZ Module = "?";
+    PCSZ Module = NULL;
     PCSZ Readable = Name;
     PCHAR Text;
     ULONG Length = Entry->NameLength;
+    ULONG Stem = 0;
     ULONG Capacity;
     ULONG Index;
     NTSTATUS Status;
@@ -172,6 +169,10 @@ SessionAddImport(
 
     if (Entry->Exporter < Imports->NumberOfModules) {
         Module = Imports->Modules[Entry->Exporter];
+        Stem = RtlLengthOfString(Module);
+        if (Stem > 4 && RtlAreBytesEqual(Module + Stem - 4, ".dll", 4)) {
+            Stem -= 4;
+        }
     }
 
     Imports->StubSize = Entry->StubSize;
@@ -199,14 +200,15 @@ SessionAddImport(
                          &Length);
     }
 
-    Capacity = RtlLengthOfString(Module) + Length + 16;
+    Capacity = Stem + Length + 16;
     Text = SessionAllocateText(Allocator, Imports, Capacity);
     if (Text == NULL) {
         return STATUS_NO_MEMORY;
     }
 
     RtlInitializeBufferWriter(&Writer, Text, Capacity);
-    RtlWriteText(&Writer, "%T!", Module);
+    RtlWriteBytes(&Writer, Module != NULL ? Module : "", Stem);
+    RtlWriteText(&Writer, "!");
     if (Entry->NameLength != 0) {
         RtlWriteBytes(&Writer, Readable, Length);
     } else {
@@ -229,6 +231,7 @@ SessionAddImport(
     Import->Rva = Entry->Rva;
     Import->SizeInBytes = Entry->StubSize;
     Import->FirstRva = Entry->Rva;
+    Import->Module = Module;
     Import->Name = Text;
     Import->NameLength = Writer.LengthInBytes;
     if (BaseFindInMap(&Imports->Names, Hash, &Index)) {
@@ -565,6 +568,65 @@ SessionImportsPut(
 
     OutputPutNumber(Output, Stubs);
     OutputEndTable(Output);
+}
+
+
+_Use_decl_annotations_
+ULONG
+SessionImportsCount(
+    PCREADER_CONTEXT Context,
+    PCWSTR Directory
+    )
+{
+    PCRTL Rtl = Context->Rtl;
+    PCALLOCATOR Allocator = Context->Allocator;
+    TRACE_IMPORTS_HEADER Header;
+    UNICODE_STRING DosPath;
+    UNICODE_STRING NtPath;
+    PWCHAR Buffer;
+    HANDLE File;
+    ULONG ReadInBytes = 0;
+    NTSTATUS Status;
+
+    Buffer = (PWCHAR)Allocator->Allocate(
+        Allocator->Context, RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
+    if (Buffer == NULL) {
+        return ~0u;
+    }
+
+    RtlPointUnicodeString(&DosPath,
+                          Directory,
+                          RtlLengthOfWideString(Directory));
+    Status = RtlDosPathToNtPath(Rtl,
+                                &DosPath,
+                                Buffer,
+                                RTL_MAXIMUM_PATH_IN_CHARS,
+                                &NtPath);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlAppendPath(&NtPath,
+                               L"" TRACE_IMPORTS_FILE_NAME,
+                               RTL_NUMBER_OF(TRACE_IMPORTS_FILE_NAME) - 1,
+                               TRUE);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = RtlOpenFileForReading(Rtl, &NtPath, &File);
+        if (NT_SUCCESS(Status)) {
+            Status = RtlReadFile(Rtl,
+                                 File,
+                                 0,
+                                 &Header,
+                                 sizeof(Header),
+                                 &ReadInBytes);
+            RtlClose(Rtl, File);
+        }
+    }
+
+    Allocator->Free(Allocator->Context, Buffer);
+    return NT_SUCCESS(Status) && ReadInBytes == sizeof(Header) &&
+                   Header.Magic == TRACE_IMPORTS_MAGIC
+               ? Header.NumberOfImports
+               : ~0u;
 }
 
 

@@ -20,6 +20,7 @@ typedef struct _READER_IMPORT {
     ULONG Rva;                      // of the stub
     ULONG SizeInBytes;
     ULONG FirstRva;                 // of the first stub of the same name
+    PCSZ Module;                    // "kernel32.dll", or NULL
     ULONG NameLength;
     PCSZ Name;                      // "kernel32!Sleep"; until the session is
                                     // closed
@@ -58,6 +59,17 @@ VOID
 SessionImportsPut(
     _Inout_ PREADER_OUTPUT Output,
     _Inout_ PREADER_SESSION Session
+    );
+
+//
+// How many imports were asked for in the process of a session's directory, by
+// its file's header; not 0 if there is none.
+//
+
+ULONG
+SessionImportsCount(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Directory
     );
 
 VOID

@@ -320,6 +320,13 @@ def check_files(results, scratch, program):
     results.equal(header[7], len(stubs), 'stubs in the file')
     results.equal(expected.get('counted!Mangled(int, double)'), 3,
                   'a name of C++')
+    for command in (['report'], ['tree'], ['callers', 'counted!Function000'],
+                    ['hot']):
+        _, text, _ = support.reader(command[0], '--json', *command[1:],
+                                    session)
+        seen = set(re.findall('"module": "([^"]*)"[^}]*'
+                              '"function": "counted!', text))
+        results.equal(seen, {'counted.dll'}, '%s: modules' % command[0])
     code, _, errors = support.reader('exclude', session, 'counted*')
     results.check(code == 1 and 'an image that calls hooks' in errors,
                   'stubs are not excluded', [code, errors])
@@ -592,6 +599,12 @@ def check_refused(results, scratch, program):
         directory=os.path.join(scratch, 'none'))
     results.check((code, output) == plain[:2] and session is None,
                   'without lists', [code, errors])
+    for options, said in ((['--imports', 'kernel23'], True),
+                          (['--imports', 'kernel32'], False)):
+        _, _, errors, _ = run(program, options=options, directory=os.path.join(
+            scratch, options[1]))
+        results.equal('nothing of --imports' in errors, said,
+                      '%s: said' % options)
     for value in ('a"b', 'kernel32;-', 'a\\b', 'a|b'):
         code, output, errors, session = run(
             program, options=['--imports', value],
