@@ -50,7 +50,7 @@ typedef BOOL (WINAPI READER_GET_EXIT_CODE_PROCESS)(
 
 typedef BOOL (WINAPI READER_TERMINATE_PROCESS)(
     _In_ HANDLE Process,
-    _In_ UINT ExitCode
+    _In_ DWORD ExitCode
     );
 
 typedef BOOL (WINAPI READER_SET_BREAK_HANDLER)(

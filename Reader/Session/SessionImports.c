@@ -30,6 +30,12 @@ Abstract:
 
 #define READER_IMPORTS_LINKAGE 1024
 
+//
+// A stub is no larger, bytes.
+//
+
+#define READER_IMPORTS_STUB 4096u
+
 typedef struct _READER_IMPORTS_BLOCK {
     struct _READER_IMPORTS_BLOCK *Next;
     ULONG CapacityInBytes;
@@ -161,7 +167,7 @@ SessionAddImport(
     ULONG Index;
     NTSTATUS Status;
 
-    if (Entry->StubSize == 0 ||
+    if (Entry->StubSize == 0 || Entry->StubSize > READER_IMPORTS_STUB ||
         (Imports->StubSize != 0 && Entry->StubSize != Imports->StubSize) ||
         BaseFindInMap(&Imports->Stubs, Entry->Rva, &Index)) {
         return STATUS_SUCCESS;

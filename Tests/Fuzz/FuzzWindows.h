@@ -167,6 +167,7 @@ typedef LONGLONG *PLONGLONG;
 #define LOAD_LIBRARY_SEARCH_SYSTEM32        0x00000800
 #define INVALID_HANDLE_VALUE                ((HANDLE)(LONG_PTR)-1)
 #define ERROR_BROKEN_PIPE                   109
+#define ERROR_ALREADY_EXISTS                183
 #define ERROR_FILENAME_EXCED_RANGE          206
 #define ERROR_NO_DATA                       232
 #define ERROR_PIPE_NOT_CONNECTED            233
@@ -254,6 +255,7 @@ typedef struct _PROCESS_INFORMATION {
     DWORD dwThreadId;
 } PROCESS_INFORMATION, *LPPROCESS_INFORMATION;
 
+#define CREATE_SUSPENDED                    0x4
 #define STARTF_USESTDHANDLES                0x100
 #define HANDLE_FLAG_INHERIT                 0x1
 #define STD_INPUT_HANDLE                    ((DWORD)-10)

@@ -147,6 +147,8 @@ FuzzSession Reader/Core/CoreFast.c s/Path->SelfTicks += Self/Path->SelfTicks += 
 FuzzSession Reader/Sums/SumPaths.c s/Sums->BegunBefore += 1;//
 FuzzSession Reader/Core/CoreTree.c s/Node->Parent >= Index/0/
 FuzzSession Reader/Core/CoreTree.c s/(Offset - Tree->NodesFileOffset) \/ TRACE_NODE_SIZE >=/0 \&\& &/
+FuzzSession Reader/Core/CoreImports.c s/Entry->SizeInBytes > Left/0/
+FuzzSession Reader/Core/CoreImports.c s/Entry->NameLength > Entry->SizeInBytes - sizeof(.Entry)/0/
 FuzzSession Reader/Calls/CallIndexRestore.c s/Frame->EnterTimestamp = Packed->EnterTimestamp;/Frame->EnterTimestamp = 1;/
 FuzzSession Reader/Calls/CallIndexRestore.c s/Iterator->NumberOfBadRecords = Known->NumberOfBadRecords;//
 FuzzSession Reader/Calls/CallIndexRestore.c s/Change->NumberOfFrames - Change->FirstFrame > Remaining/1 \/ !(&) == 0/
