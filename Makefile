@@ -161,7 +161,7 @@ ProgramOnlySources = Rtl/RtlCrt.c Rtl/RtlStart.c Asm/ChkStk.asm \
 # What of the codec the library needs: it encodes, and decodes nothing.
 #
 
-EncoderSources = Codec/CodecBlock.c Codec/CodecEncode.c
+EncoderSources = $(filter %Block.c %Encode.c,$(Sources.Codec))
 
 #
 # The projects: $(call Project,NAME,KIND,FOLDER,SOURCES,LIBRARIES).  One

@@ -23,7 +23,8 @@ Copy()
 {
     mkdir -p "$1" || exit 1
     (cd "$Root" && tar -c --exclude=./x64 --exclude=./.git \
-        Makefile Build Rtl Asm StringTable Codec TraceStore Penter Reader Tests \
+        Makefile Build Rtl Asm StringTable Codec TraceStore Penter Imports Reader \
+        Tests \
         $(cd "$Root" && ls -d Docs Packaging README.md LICENSE \
             CHANGELOG.md 2>/dev/null)) |
         tar -x -C "$1" || exit 1
@@ -48,7 +49,7 @@ done
 
 Failed=0
 Count=0
-for File in "$Second"/x64/Release/*.{exe,lib}; do
+for File in "$Second"/x64/Release/*.{exe,dll,lib}; do
     [ -f "$File" ] || continue
     Name=${File##*/}
     Count=$((Count + 1))
