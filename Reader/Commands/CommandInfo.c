@@ -176,8 +176,8 @@ static const READER_COLUMN ReaderInfoRecordingColumns[] = {
     { "Mode", "mode", ReaderColumnText, 0, 0,
       "file; ring: the newest records of each thread; tree: sums for each "
       "calling context; ranges: the calls of chronological functions; "
-      "compact: blocks of records; ring and file, tree and records, tree and "
-      "ranges, or compact and others: stores of both kinds." },
+      "compact, compact-ring: the same in blocks; ring and file, tree and "
+      "records, tree and ranges, or compact and others: both kinds." },
     { "Ring, bytes", "ring_bytes", ReaderColumnBytes, 0, READER_INFO_RING,
       "The size of a ring; 0 with file." },
     { "Overwritten", "overwritten", ReaderColumnNumber, 0, READER_INFO_RING,
@@ -795,9 +795,9 @@ CommandDescribeMode(
         if (Totals->Trees != 0) {
             return "tree and records";
         }
-        return Totals->NumberOfRings + Totals->NumberOfFiles == 0
-                   ? "compact"
-                   : "compact and others";
+        return Totals->NumberOfRings + Totals->NumberOfFiles != 0
+                   ? "compact and others"
+               : Totals->RingSizeInBytes != 0 ? "compact-ring" : "compact";
     }
 
     if (Totals->NumberOfRings + Totals->NumberOfFiles == 0) {
