@@ -1370,7 +1370,9 @@ CommandParseOptions(
          Options->First[0] == 0)) {
         CommandWriteUsageError(Context,
                                Command,
-                               NumberOfPlaces == 1 && Options->Path == NULL
+                               Command == &ReaderUnpackCommand
+                                  ? "a pack is missing"
+                              : NumberOfPlaces == 1 && Options->Path == NULL
                                   ? "a session directory or store is missing, "
                                     "and there is no session where they go: "
                                     "TraceReader run PROGRAM makes one"
