@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Ends a busy program at 150 random moments, in four ways.
+"""Ends a busy program at 150 random moments, in four ways; in the long form at
+225, 100 of them with compact stores.
 
 TerminateProcess by one of its own threads and by another process, an access
 violation, and SIGKILL.  Whatever the moment, every record must be there: the
@@ -28,10 +29,10 @@ from StoreSupport import programs, trace_reader              # noqa: E402
 WAYS = [('kill', 45), ('signal', 30), ('outside', 15), ('fault', 10)]
 LONGEST = 40000
 VIEW_SIZES = ['', '64K', '128K', '1M']
-# The same with compact stores, of which rings lose what they have no room for.
-COMPACT = ([(way, count // 2) for way, count in WAYS],
-           {'TRACER_MODE': 'compact'}, {'TRACER_MODE': 'compact-ring',
-                                        'TRACER_MAX_BYTES': '1M'})
+# The same with compact stores: so many of WAYS' numbers, and of rings of blocks,
+# which lose what they have no room for.
+COMPACT = (({'TRACER_MODE': 'compact'}, 1 if programs.LONG else 0.25),
+           ({'TRACER_MODE': 'compact-ring', 'TRACER_MAX_BYTES': '1M'}, 0.25))
 
 
 @support.watch.unless_wine_failed
@@ -157,8 +158,9 @@ def check_kills(results, program, scratch):
     chance = random.Random(20)
     kills = [(way, chance.choice(VIEW_SIZES), {})
              for way, count in WAYS for _ in range(count)]
-    kills += [(way, chance.choice(VIEW_SIZES), chance.choice(COMPACT[1:]))
-              for way, count in COMPACT[0] for _ in range(count)]
+    kills += [(way, chance.choice(VIEW_SIZES), variables)
+              for variables, part in COMPACT for way, count in WAYS
+              for _ in range(round(count * part))]
     chance.shuffle(kills)
     moments = [chance.randrange(500, LONGEST) for _ in kills]
     folders = [os.path.join(scratch, 'kill%d' % number)
