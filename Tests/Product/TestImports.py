@@ -10,6 +10,7 @@ Controls: lists that leave the DLL out, a reader without the file of names, and
 a program that is run without any list.
 """
 
+import collections
 import json
 import os
 import random
@@ -614,6 +615,65 @@ def check_refused(results, scratch, program):
                       [code, errors])
 
 
+RELAY = '''
+local t = {} for i = 1, 2000 do t[i] = string.rep("x", i % 50) end
+local f = io.open("out.txt", "w")
+for i = 1, 500 do f:write(i, "\\n") f:flush() end f:close()
+local n = 0 for l in io.lines("out.txt") do n = n + #l end
+for i = 1, 100 do pcall(error, "x") end
+print(n, #t)
+'''
+
+
+def check_relay(results, scratch):
+    """Lua, built without any switch: Wine's own log of calls from one module
+    to another (WINEDEBUG=+relay) counts the same."""
+    source = programs.find_lua()
+    if source is None:
+        results.skip('there is no Lua')
+        return
+    folder = os.path.join(scratch, 'lua')
+    program = programs.build_lua(folder, source, [])
+    script = os.path.join(folder, 'test.lua')
+    with open(script, 'w', encoding='ascii') as file:
+        file.write(RELAY.replace('out.txt', script.replace('test', 'out')))
+    log = os.path.join(folder, 'relay.log')
+    with open(log, 'wb') as file:
+        programs.watch.run([programs.WINE, program,
+                            programs.windows_path(script)],
+                           stdin=subprocess.DEVNULL, stderr=file,
+                           stdout=subprocess.DEVNULL,
+                           env=dict(support.environment(),
+                                    WINEDEBUG='+relay'))
+    counts, threads = {}, collections.Counter()
+    with open(log, encoding='utf-8', errors='replace') as file:
+        for line in file:
+            match = re.match(r'(\w+):Call (\w+)\.(?:dll\.)?(\w+)\(.*'
+                             r'ret=140', line)
+            if match:
+                name = '%s!%s' % (match[2].lower(), match[3])
+                seen = counts.setdefault(match[1], collections.Counter())
+                seen[name] += 1
+                threads[match[1]] += match[2] == 'msvcrt'
+    expected = counts[threads.most_common(1)[0][0]]
+    # Of a forwarder the log has the name that it leads to; and that one is
+    # called before the program begins.
+    names = {name for name in expected if not name.startswith('ntdll!')}
+    code, _, errors, session = run(
+        program, programs.windows_path(script), options=[
+            '--callers', 'lua.exe', '--imports',
+            '*;' + ';'.join(sorted(names))],
+        directory=os.path.join(scratch, 'relay'))
+    results.equal(code, 0, 'Lua: %s' % errors)
+    seen = {name: number for name, number in calls(session).items()
+            if name in names}
+    results.check(len(names) > 30 and expected['msvcrt!memcpy'] > 10000 and
+                  expected['msvcrt!fwrite'] > 500, 'Lua: the log', [expected])
+    results.equal(programs.differences(
+        {name: expected[name] for name in names}, seen), [],
+        'Lua: calls, and Wine\'s own log')
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -625,6 +685,7 @@ def main():
         check_ini(results, scratch, program, counted)
         check_late(results, scratch)
         check_refused(results, scratch, program)
+        check_relay(results, scratch)
         check_wine(results, scratch)
     return results.finish()
 
