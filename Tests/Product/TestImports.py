@@ -563,6 +563,153 @@ def check_late(results, scratch):
                           'one tree', sorted(chains))
 
 
+FLOW = r'''
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <windows.h>
+static jmp_buf Place;
+static void *MainFiber, *Other;
+static int Sorts, Switches, Raises, Seen, Compared, Walked, Hops;
+int main(int Count, char **Arguments);
+static int Compare(const void *A, const void *B)
+{
+    Compared += 1;
+    return *(const int *)A - *(const int *)B;
+}
+static int Leave(const void *A, const void *B)
+{
+    longjmp(Place, 1);
+}
+static void Sort(int (*Routine)(const void *, const void *))
+{
+    int List[8] = { 5, 3, 8, 1, 9, 2, 7, 4 };
+    Sorts += 1;
+    qsort(List, 8, sizeof(List[0]), Routine);
+    if (Routine == Compare && (List[0] != 1 || List[7] != 9)) printf("no\n");
+}
+static void Hop(void *To)
+{
+    Switches += 1;
+    SwitchToFiber(To);
+}
+static int HopAway(const void *A, const void *B)
+{
+    Hop(Other);
+    return Compare(A, B);
+}
+static int Walk(const void *A, const void *B)
+{
+    void *Frames[60];
+    int Number = RtlCaptureStackBackTrace(0, 60, Frames, NULL);
+    char *First = (char *)main;
+    while (Number-- > 0) {
+        Walked += (char *)Frames[Number] >= First &&
+                  (char *)Frames[Number] < First + 0x600;
+    }
+    return Compare(A, B);
+}
+static int Crash(const void *A, const void *B)
+{
+    return *(volatile int *)16;
+}
+static void CALLBACK Fiber(void *Parameter)
+{
+    for (;;) {
+        Hops += 1;
+        Sort(Compare);
+        Hop(MainFiber);
+    }
+}
+static LONG CALLBACK Handler(EXCEPTION_POINTERS *Pointers)
+{
+    if (Pointers->ExceptionRecord->ExceptionCode == 0xE0001234) {
+        Seen += 1;
+        return EXCEPTION_CONTINUE_EXECUTION;
+    }
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+static DWORD WINAPI Thread(void *Parameter)
+{
+    Sleep(1);
+    return 3;
+}
+int main(int Count, char **Arguments)
+{
+    AddVectoredExceptionHandler(1, Handler);
+    for (volatile int Index = 0; Index < 1000; Index += 1) {
+        if (setjmp(Place) == 0) Sort(Leave);
+    }
+    MainFiber = ConvertThreadToFiber(NULL);
+    Other = CreateFiber(0, Fiber, NULL);
+    for (int Index = 0; Index < 50; Index += 1) Sort(HopAway);
+    Sort(Walk);
+    for (int Index = 0; Index < 200; Index += 1) {
+        Raises += 1;
+        RaiseException(0xE0001234, 0, 0, NULL);
+    }
+    for (int Index = 0; Index < 100; Index += 1) {
+        HANDLE New = CreateThread(NULL, 0, Thread, NULL, 0, NULL);
+        WaitForSingleObject(New, INFINITE);
+        CloseHandle(New);
+    }
+    printf("%d %d %d %d\n", Seen, Compared, Walked > 0, Hops);
+    printf("count msvcrt!qsort %d\n", Sorts);
+    printf("count kernel32!SwitchToFiber %d\n", Switches);
+    printf("count kernel32!RaiseException %d\n", Raises);
+    printf("count kernel32!Sleep 100\ncount kernel32!CreateThread 100\n");
+    printf("count msvcrt!longjmp 1000\n");
+    fflush(stdout);
+    if (Arguments[1][0] == 'c') Sort(Crash);
+    if (Arguments[1][0] == 'e') ExitThread(9);
+    if (Arguments[1][0] == 't') TerminateProcess(GetCurrentProcess(), 11);
+    return 0;
+}
+'''
+
+
+def check_flow(results, scratch):
+    """What leaves frames without a return, runs on other stacks, or ends."""
+    folder = os.path.join(scratch, 'flow')
+    os.makedirs(folder)
+    with open(os.path.join(folder, 'flow.c'), 'w', encoding='ascii') as file:
+        file.write(FLOW)
+    subprocess.run([programs.GCC, '-O1', '-w', 'flow.c', '-o', 'Flow.exe'],
+                   check=True, cwd=folder)
+    program = os.path.join(folder, 'Flow.exe')
+    for way in ('return', 'crash', 'exit', 'terminate'):
+        plain = run(program, way)
+        for number, options in enumerate((
+                ['--imports', '*'], ['--callers', 'flow.exe'],
+                ['--imports', '*', '--mode', 'tree'])):
+            what = '%s %s' % (way, ' '.join(options))
+            code, output, errors, session = run(
+                program, way, options=options,
+                directory=os.path.join(folder, '%s%d' % (way, number)))
+            results.equal((code, output), plain[:2], '%s: output' % what)
+            if not results.check(session and b'200 ' in output,
+                                 '%s: a session' % what, [errors]):
+                continue
+            counted = {name.decode(): int(count) for name, count in re.findall(
+                rb'count (\S+) (\d+)', output)}
+            if way == 'crash':
+                counted['msvcrt!qsort'] += 1
+            seen = calls(session)
+            if '--callers' not in options:
+                # msvcrt's own calls are among these.
+                seen = {name: seen.get(name) for name in counted}
+            results.equal(programs.differences(counted, {
+                name: seen.get(name) for name in counted}), [],
+                '%s: calls' % what)
+            stores = [name for name in os.listdir(session)
+                      if name.endswith('.trace')]
+            # When the last thread has ended it is the library's that ends the
+            # process, and what DLLs do then is done on it.
+            more = {0, 1} if way == 'exit' else {0}
+            results.check(len(stores) - 101 in more,
+                          '%s: a store a thread' % what, [len(stores)])
+
+
 def check_refused(results, scratch, program):
     """What cannot be done is said, and the program runs or does not."""
     plain = run(program)
@@ -684,6 +831,7 @@ def main():
         check_files(results, scratch, program)
         check_ini(results, scratch, program, counted)
         check_late(results, scratch)
+        check_flow(results, scratch)
         check_refused(results, scratch, program)
         check_relay(results, scratch)
         check_wine(results, scratch)
