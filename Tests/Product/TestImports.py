@@ -563,6 +563,84 @@ def check_late(results, scratch):
                           'one tree', sorted(chains))
 
 
+PLUG = r'''
+#include <windows.h>
+__attribute__((noinline)) int Inner(int X) { Sleep(0); return X + 1; }
+__declspec(dllexport) int Plug(int X)
+{
+    int Sum = 0;
+    for (int Index = 0; Index < X; Index += 1) Sum += Inner(Index);
+    return Sum;
+}
+'''
+HOST = r'''
+#include <stdio.h>
+#include <windows.h>
+__attribute__((noinline)) int Own(HMODULE Module)
+{
+    return ((int (*)(int))GetProcAddress(Module, "Plug"))(10);
+}
+static DWORD WINAPI Thread(void *Parameter) { return Own(Parameter); }
+int main(void)
+{
+    int Sum = 0;
+    for (int Round = 0; Round < 3; Round += 1) {
+        HANDLE Threads[4];
+        HMODULE Module = LoadLibraryA("Plug.dll");
+        Sum += Own(Module);
+        for (int I = 0; I < 4; I += 1)
+            Threads[I] = CreateThread(NULL, 0, Thread, Module, 0, NULL);
+        WaitForMultipleObjects(4, Threads, TRUE, INFINITE);
+        for (int I = 0; I < 4; I += 1) CloseHandle(Threads[I]);
+        FreeLibrary(Module);
+    }
+    printf("%d\n", Sum);
+    return 5;
+}
+'''
+
+
+def check_beside(results, scratch):
+    """A DLL with hooks that is loaded late, three times, by a program with
+    hooks and by one without: its functions, its imports, and what is called in
+    it by its import's name; the library in it gets the system's routines."""
+    folder = os.path.join(scratch, 'beside')
+    os.makedirs(folder)
+    for name, text in (('plug.c', PLUG), ('host.c', HOST)):
+        with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
+            file.write(text)
+        subprocess.run([programs.GCC, '-O1', '-w', *programs.PENTER_FLAGS,
+                        '-c', name], check=True, cwd=folder)
+    for arguments in (['-shared', 'plug.o', programs.LIBRARY, '-o',
+                       'Plug.dll'],
+                      ['host.o', programs.LIBRARY, '-o', 'Hooked.exe'],
+                      ['-O1', '-w', 'host.c', '-o', 'Plain.exe']):
+        subprocess.run([programs.GCC, *arguments], check=True, cwd=folder)
+    for name in ('Hooked.exe', 'Plain.exe'):
+        program = os.path.join(folder, name)
+        plain = run(program, TRACER_ENABLED='0')
+        for mode in ('file', 'tree', 'compact'):
+            what = '%s, %s' % (name, mode)
+            code, output, errors, session = run(
+                program, options=['--imports', '*', '--mode', mode],
+                directory=os.path.join(folder, name + mode))
+            results.equal((code, output), plain[:2], '%s: output' % what)
+            expected = {'Plug': 15, 'Inner': 150, 'kernel32!Sleep': 150,
+                        'plug!Plug': 15, 'kernel32!LoadLibraryA': 3,
+                        'kernel32!FreeLibrary': 3}
+            if name == 'Hooked.exe':
+                expected.update({'main': 1, 'Own': 15})
+            seen = calls(session)
+            results.equal(programs.differences(expected, {
+                key: seen.get(key) for key in expected}), [],
+                '%s: calls' % what)
+            results.check('\n  2' not in errors, '%s: no log' % what, [errors])
+            # None is lost, and the library's own work is no call.
+            results.check(not any(key.startswith('ntdll!NtCreateSection')
+                                  for key in seen),
+                          '%s: the library\'s work' % what, sorted(seen))
+
+
 FLOW = r'''
 #include <setjmp.h>
 #include <stdio.h>
@@ -831,6 +909,7 @@ def main():
         check_files(results, scratch, program)
         check_ini(results, scratch, program, counted)
         check_late(results, scratch)
+        check_beside(results, scratch)
         check_flow(results, scratch)
         check_refused(results, scratch, program)
         check_relay(results, scratch)
