@@ -219,6 +219,16 @@ ImportsFindModuleByName(
     );
 
 //
+// The characteristics of the section that an address is in, or 0.
+//
+
+ULONG
+ImportsQuerySection(
+    _In_ const IMPORTS_MODULE *Module,
+    _In_ const VOID *Address
+    );
+
+//
 // Is an address in code of a module's image?
 //
 

@@ -264,8 +264,8 @@ ImportsGetHeaders(
 }
 
 _Use_decl_annotations_
-BOOLEAN
-ImportsIsCode(
+ULONG
+ImportsQuerySection(
     const IMPORTS_MODULE *Module,
     const VOID *Address
     )
@@ -286,12 +286,23 @@ ImportsIsCode(
         Size = Section->Misc.VirtualSize != 0 ? Section->Misc.VirtualSize
                                               : Section->SizeOfRawData;
         if (Rva - Section->VirtualAddress < Size) {
-            return (Section->Characteristics & IMAGE_SCN_MEM_EXECUTE) != 0 &&
-                   (Section->Characteristics & IMAGE_SCN_MEM_WRITE) == 0;
+            return Section->Characteristics;
         }
     }
 
-    return FALSE;
+    return 0;
+}
+
+_Use_decl_annotations_
+BOOLEAN
+ImportsIsCode(
+    const IMPORTS_MODULE *Module,
+    const VOID *Address
+    )
+{
+    return (ImportsQuerySection(Module, Address) &
+            (IMAGE_SCN_MEM_EXECUTE | IMAGE_SCN_MEM_WRITE)) ==
+           IMAGE_SCN_MEM_EXECUTE;
 }
 
 _Use_decl_annotations_

@@ -36,21 +36,37 @@ ImportsWriteSlot(
     PCRTL Rtl = &ImportsState.Rtl;
     PVOID Base;
     SIZE_T Size;
+    ULONG Module;
+    ULONG New;
     ULONG Old;
     ULONG Ignored;
+
+    //
+    // Some linkers put the slots beside code, which other threads may be
+    // running.
+    //
+
+    New = PAGE_READWRITE;
+    Module = ImportsFindModule(Slot);
+    if (Module != IMPORTS_NONE &&
+        (ImportsQuerySection(&ImportsModules[Module], Slot) &
+         IMAGE_SCN_MEM_EXECUTE) != 0) {
+
+        New = PAGE_EXECUTE_READWRITE;
+    }
 
     Base = Slot;
     Size = sizeof(*Slot);
     if (!NT_SUCCESS(Rtl->NtProtectVirtualMemory(IMPORTS_CURRENT_PROCESS,
                                                 &Base,
                                                 &Size,
-                                                PAGE_READWRITE,
+                                                New,
                                                 &Old))) {
         return FALSE;
     }
 
     InterlockedExchangePointer((PVOID volatile *)Slot, Value);
-    if (Old != PAGE_READWRITE) {
+    if (Old != New) {
         (VOID)Rtl->NtProtectVirtualMemory(IMPORTS_CURRENT_PROCESS,
                                           &Base,
                                           &Size,
