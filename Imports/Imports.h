@@ -135,6 +135,7 @@ typedef struct _IMPORTS {
     PTRACE_SESSION Session;
     LONG volatile Owner;            // thread that has the lock, or 0
     BOOLEAN IsStarting;             // no other thread calls a stub yet
+    BOOLEAN IsPending;              // a module's slots are not filled yet
     IMPORTS_REGISTER *Register;
     IMPORTS_ADD_REFERENCE *AddReference;
     IMPORTS_OPEN_EVENT *OpenEvent;

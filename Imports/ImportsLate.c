@@ -145,6 +145,10 @@ ImportsGetProcAddress(
         return Found;
     }
 
+    if (ImportsState.IsPending) {
+        ImportsPatchModules();
+    }
+
     Importer = ImportsFindCaller(Caller);
     if (Importer != IMPORTS_NONE) {
         Exporter = ImportsFindModule(Module);

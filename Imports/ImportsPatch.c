@@ -306,6 +306,36 @@ ImportsPatchModule(
     }
 }
 
+//
+// Has the loader filled a module's slots?  Until then each has what its lookup
+// entry has.
+//
+
+static
+BOOLEAN
+ImportsIsFilled(
+    _In_ const IMPORTS_MODULE *Module
+    )
+{
+    PIMAGE_IMPORT_DESCRIPTOR Descriptor;
+    ULONG Size;
+
+    Descriptor = (PIMAGE_IMPORT_DESCRIPTOR)
+        ImportsFindDirectory(Module, IMAGE_DIRECTORY_ENTRY_IMPORT, &Size);
+    if (Descriptor == NULL || Size < sizeof(*Descriptor) ||
+        Descriptor->Name == 0 || Descriptor->OriginalFirstThunk == 0 ||
+        Descriptor->OriginalFirstThunk >= Module->SizeInBytes ||
+        Descriptor->FirstThunk >= Module->SizeInBytes) {
+
+        return TRUE;
+    }
+
+    return *(const ULONGLONG *)(Module->Base + Descriptor->FirstThunk) == 0 ||
+           *(const ULONGLONG *)(Module->Base + Descriptor->FirstThunk) !=
+               *(const ULONGLONG *)(Module->Base +
+                                    Descriptor->OriginalFirstThunk);
+}
+
 _Use_decl_annotations_
 VOID
 ImportsPatchModules(
@@ -315,13 +345,21 @@ ImportsPatchModules(
     PIMPORTS_MODULE Module;
     ULONG Index;
 
+    ImportsState.IsPending = FALSE;
     for (Index = 0; Index < ImportsState.NumberOfModules; Index += 1) {
         Module = &ImportsModules[Index];
-        if (!Module->IsPatched && !Module->IsGone) {
-            Module->IsPatched = TRUE;
-            if (Module->IsCaller) {
-                ImportsPatchModule(Index);
-            }
+        if (Module->IsPatched || Module->IsGone) {
+            continue;
+        }
+
+        if (Module->IsCaller && !ImportsIsFilled(Module)) {
+            ImportsState.IsPending = TRUE;
+            continue;
+        }
+
+        Module->IsPatched = TRUE;
+        if (Module->IsCaller) {
+            ImportsPatchModule(Index);
         }
     }
 
