@@ -731,7 +731,8 @@ def check_bash(results, scratch, script, options):
             (('export', '--format=ht',), ['--format=html']),
             (('report', '--width', 'a'), ['auto']),
             (('report', '--limit', ''), []),
-            (('run', '--mode', ''), ['file', 'ring', 'tree']),
+            (('run', '--mode', ''), ['compact', 'compact-ring', 'file', 'ring',
+                                      'tree']),
             (('run', '--mode', 'tree', '--clo'), ['--clock']),
             (('run', '--mode', '=', 'tree', '--clo'), ['--clock']),
             (('run', '--mode', 'tree', 'program.exe', '--clo'), []),
@@ -777,7 +778,8 @@ def check_powershell(results, script, options):
                 rows[name][match.group(1)] = match.group(2) is not None
     for name, known in sorted(options.items()):
         results.equal(rows.get(name), known, 'PowerShell: options of ' + name)
-    results.check("'--mode=file,ring,tree " in text, 'PowerShell: values')
+    results.check("'--mode=file,ring,tree,compact,compact-ring " in text,
+                  'PowerShell: values')
 
 
 def check_completions(results, scratch, unpacked):
