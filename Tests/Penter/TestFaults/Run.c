@@ -312,6 +312,22 @@ FaultReadStore(
     FaultCheckState(Header);
 }
 
+//
+// Whether a compact store has made all of its pages.  What it writes then is
+// blocks.
+//
+
+static
+BOOLEAN
+FaultHasUsedRawRing(
+    PCTRACE_STORE_HEADER Header
+    )
+{
+    return Header->Mode == TRACE_MODE_COMPACT &&
+           Header->Cursor + Header->CursorToFileOffset >=
+               Header->RingFileOffset + Header->RingSizeInBytes;
+}
+
 static
 VOID
 FaultCheckState(
@@ -348,6 +364,9 @@ FaultCheckState(
         break;
     case FaultNtWriteFile:
         Index = TRACE_REASON_PAGE_FAILED;
+        if (FaultHasUsedRawRing(Header)) {
+            Index = TRACE_REASON_EXTEND_FAILED;
+        }
         break;
     case FaultTlsSetValue:
         Index = TRACE_REASON_INVARIANT;
