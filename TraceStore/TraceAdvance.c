@@ -539,7 +539,9 @@ End:
         Store->DemandInBytes = TraceAdvanceDemand(Store, Filled, &Reading);
         TraceStopSetAnchor(&Header->LastAnchor, &Reading);
         TraceClockDescribe(Store->Session, Header);
-        RtlStoreRelease32(&Store->WantNext, Store->Session->WorkerPrepares);
+        RtlStoreRelease32(&Store->WantNext,
+                          Store->Session->WorkerPrepares &&
+                          !TRACE_IS_COMPACT(Store));
     }
     if (IsWorkLeft) {
         TraceControlRequestWorker(Store->Session);

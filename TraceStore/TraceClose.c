@@ -168,15 +168,7 @@ TraceStoreCloseClaimed(
         }
     }
 
-    if (Store->Compact.Ring.Base != NULL &&
-        Store->Compact.Ring.Section == NULL) {
-
-        Store->Current.Base = (PBYTE)Header;
-        Base = InterlockedExchangePointer(
-            (PVOID volatile *)&Store->Compact.Ring.Base,
-            NULL);
-        RtlUnmapFileSection(&Session->Rtl, Base);
-    } else if (Store->Current.Base != (PBYTE)Header) {
+    if (!TraceCompactUnmap(Store) && Store->Current.Base != (PBYTE)Header) {
         Base = InterlockedExchangePointer(
             (PVOID volatile *)&Store->Current.Base,
             Header);

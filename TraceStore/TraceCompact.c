@@ -851,3 +851,23 @@ TraceCompactClose(
 
     return IsSmall && Header->BlocksEnd == 0 ? End : Store->FileSizeInBytes;
 }
+
+_Use_decl_annotations_
+BOOLEAN
+TraceCompactUnmap(
+    PTRACE_STORE Store
+    )
+{
+    PVOID Base;
+
+    if (!TraceCompactHasRing(Store)) {
+        return FALSE;
+    }
+
+    Store->Current.Base = (PBYTE)Store->Header;
+    Base = InterlockedExchangePointer(
+        (PVOID volatile *)&Store->Compact.Ring.Base,
+        NULL);
+    RtlUnmapFileSection(&Store->Session->Rtl, Base);
+    return TRUE;
+}

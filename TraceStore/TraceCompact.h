@@ -82,6 +82,15 @@ TraceCompactServe(
     );
 
 //
+// Unmaps the raw ring. FALSE: it was not mapped, and no view is in it.
+//
+
+BOOLEAN
+TraceCompactUnmap(
+    _Inout_ PTRACE_STORE Store
+    );
+
+//
 // Ends a store: encodes what is left, and brings the file into as few bytes as
 // it can have. The work lock is held, and the worker does nothing for it.
 //

@@ -237,8 +237,7 @@ TraceWorkerServeStore(
 
     if (Store->Next.Base == NULL &&
         Store->WantNext &&
-        NT_SUCCESS(Store->NextStatus) &&
-        !TRACE_IS_COMPACT(Store)) {
+        NT_SUCCESS(Store->NextStatus)) {
 
         Worked = TraceWorkerMapNext(Store);
 
