@@ -14,6 +14,7 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseFile.h"
 #include "SessionExit.h"
 #include "SessionProcess.h"
 #include "SessionSource.h"
@@ -29,30 +30,14 @@ SessionWriteExit(
 {
     PCRTL Rtl = Context->Rtl;
     PCALLOCATOR Allocator = Context->Allocator;
-    UNICODE_STRING DosPath;
     UNICODE_STRING NtPath;
-    PWCHAR Buffer;
     HANDLE File;
     NTSTATUS Status;
 
     Exit->Magic = READER_EXIT_MAGIC;
     Exit->Version = READER_EXIT_VERSION;
     Exit->SizeInBytes = sizeof(*Exit);
-    Buffer = (PWCHAR)Allocator->Allocate(Allocator->Context,
-                                         RTL_MAXIMUM_PATH_IN_CHARS *
-                                             sizeof(WCHAR));
-    if (Buffer == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    RtlPointUnicodeString(&DosPath,
-                          Directory,
-                          RtlLengthOfWideString(Directory));
-    Status = RtlDosPathToNtPath(Rtl,
-                                &DosPath,
-                                Buffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &NtPath);
+    Status = BaseMakeNtPath(Context, Directory, &NtPath);
     if (NT_SUCCESS(Status)) {
         Status = RtlAppendPath(&NtPath,
                                L"" READER_EXIT_FILE_NAME,
@@ -68,7 +53,7 @@ SessionWriteExit(
         }
     }
 
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
     return Status;
 }
 

@@ -12,6 +12,7 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseFile.h"
 #include "../Core/CoreImports.h"
 #include "../Symbols/SymbolUndecorate.h"
 #include "SessionImports.h"
@@ -587,27 +588,12 @@ SessionImportsCount(
     PCRTL Rtl = Context->Rtl;
     PCALLOCATOR Allocator = Context->Allocator;
     TRACE_IMPORTS_HEADER Header;
-    UNICODE_STRING DosPath;
     UNICODE_STRING NtPath;
-    PWCHAR Buffer;
     HANDLE File;
     ULONG ReadInBytes = 0;
     NTSTATUS Status;
 
-    Buffer = (PWCHAR)Allocator->Allocate(
-        Allocator->Context, RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR));
-    if (Buffer == NULL) {
-        return ~0u;
-    }
-
-    RtlPointUnicodeString(&DosPath,
-                          Directory,
-                          RtlLengthOfWideString(Directory));
-    Status = RtlDosPathToNtPath(Rtl,
-                                &DosPath,
-                                Buffer,
-                                RTL_MAXIMUM_PATH_IN_CHARS,
-                                &NtPath);
+    Status = BaseMakeNtPath(Context, Directory, &NtPath);
     if (NT_SUCCESS(Status)) {
         Status = RtlAppendPath(&NtPath,
                                L"" TRACE_IMPORTS_FILE_NAME,
@@ -628,7 +614,7 @@ SessionImportsCount(
         }
     }
 
-    Allocator->Free(Allocator->Context, Buffer);
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
     return NT_SUCCESS(Status) && ReadInBytes == sizeof(Header) &&
                    Header.Magic == TRACE_IMPORTS_MAGIC
                ? Header.NumberOfImports
