@@ -190,7 +190,7 @@ typedef TRACE_TREE *PTRACE_TREE;
 // than that, fewer and smaller ones if MaximumBytes is little (TraceSession.c).
 //
 
-#define TRACE_COMPACT_VIEWS         8
+#define TRACE_COMPACT_VIEWS         16
 #define TRACE_COMPACT_VIEWS_LEAST   3
 #define TRACE_COMPACT_VIEW_SIZE     0x00080000      // 512 KiB
 

@@ -604,7 +604,7 @@ TestCompactStores(
     BOOLEAN Passed;
 
     //
-    // Eight views of 512 KiB, or as many and as large as a quarter of the file
+    // Sixteen views of 512 KiB, or as many and as large as a quarter of the file
     // has room for.
     //
 
@@ -617,13 +617,13 @@ TestCompactStores(
         ULONGLONG Capacity;
         ULONG Records;
     } Cases[] = {
-        { 0x10000, 0, FALSE, FALSE, 0x80000, 0, 200000 },
-        { 0x10000, 0, TRUE, TRUE, 0x80000, 0, 150000 },
-        { 0x20000, 0, FALSE, TRUE, 0x100000, 0, 200000 },
-        { 0x40000, 0, FALSE, FALSE, 0x200000, 0, 500000 },
-        { 0x80000, 0, FALSE, FALSE, 0x400000, 0, 900000 },
-        { 0x100000, 0, FALSE, TRUE, 0x400000, 0, 600000 },
-        { 0, 0, FALSE, FALSE, 0x400000, 0, 600000 },
+        { 0x10000, 0, FALSE, FALSE, 0x100000, 0, 200000 },
+        { 0x10000, 0, TRUE, TRUE, 0x100000, 0, 150000 },
+        { 0x20000, 0, FALSE, TRUE, 0x200000, 0, 200000 },
+        { 0x40000, 0, FALSE, FALSE, 0x400000, 0, 500000 },
+        { 0x80000, 0, FALSE, FALSE, 0x800000, 0, 900000 },
+        { 0x100000, 0, FALSE, TRUE, 0x800000, 0, 600000 },
+        { 0, 0, FALSE, FALSE, 0x800000, 0, 600000 },
         { 0, 0x100000, TRUE, FALSE, 0x30000, 0xC0000, 900000 },
         { 0, 0x100000, TRUE, TRUE, 0x30000, 0xC0000, 300000 },
         { 0, 0x100000, FALSE, FALSE, 0x30000, 0, 100000 },
@@ -1006,15 +1006,15 @@ CompactStop(
         return;
     }
     Sequence = Store->Header->SequenceNumber;
-    Recorded = TestAppendMany(Store, 0, 600000);
-    Passed = TEST(Recorded >= Least && Recorded < 600000);
+    Recorded = TestAppendMany(Store, 0, 1100000);
+    Passed = TEST(Recorded >= Least && Recorded < 1100000);
     Passed = TEST_EQUAL(Store->Header->State, TRACE_STATE_STOPPED) && Passed;
     Passed = TEST_EQUAL(Store->Header->Reason, Reason) && Passed;
     Passed = TEST_STATUS((NTSTATUS)Store->Header->Status,
                          Reason == TRACE_REASON_MAXIMUM_BYTES ?
                          STATUS_SUCCESS : STATUS_DISK_FULL) && Passed;
     Passed = TEST_EQUAL(Store->Header->NumberOfEventsLost,
-                        600000 - Recorded) && Passed;
+                        1100000 - Recorded) && Passed;
     TestHoldWorker(Store);
     Passed = TestCheckCompact(Session, Sequence, Recorded) && Passed;
     TraceLockRelease(Store);
@@ -1073,12 +1073,12 @@ TestCompactStops(
 
         CompactStop(0, 0x40000000, 0x40000000 + 0x200000, (BOOLEAN)Worker,
                     3840, TRACE_REASON_MINIMUM_FREE);
-        CompactStop(0, 0x40000000, 0x40000000 + 0x410000, (BOOLEAN)Worker,
-                    3840 + 0x400000 / 16, TRACE_REASON_MINIMUM_FREE);
-        CompactStop(0, 0x40000000, 0x40000000 + 0x430000, (BOOLEAN)Worker,
-                    3840 + 0x400000 / 16, TRACE_REASON_MINIMUM_FREE);
-        CompactStop(0, 0x40000000, 0x40000000 + 0x700000, (BOOLEAN)Worker,
-                    3840 + 0x580000 / 16, TRACE_REASON_MINIMUM_FREE);
+        CompactStop(0, 0x40000000, 0x40000000 + 0x810000, (BOOLEAN)Worker,
+                    3840 + 0x800000 / 16, TRACE_REASON_MINIMUM_FREE);
+        CompactStop(0, 0x40000000, 0x40000000 + 0x830000, (BOOLEAN)Worker,
+                    3840 + 0x800000 / 16, TRACE_REASON_MINIMUM_FREE);
+        CompactStop(0, 0x40000000, 0x40000000 + 0xB00000, (BOOLEAN)Worker,
+                    3840 + 0x980000 / 16, TRACE_REASON_MINIMUM_FREE);
     }
 }
 
