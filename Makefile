@@ -7,6 +7,7 @@
 #     make demo       traces Lua and shows the report
 #     make test       runs the tests
 #     make test-long  runs those that take long
+#     make test-compact  runs them with compact stores
 #     make test LONG=1    runs all of them, once
 #     make check      checks the products and the sources
 #     make package    makes the zip and the NuGet package, in x64/Package
@@ -215,8 +216,8 @@ $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
     $T)),Program,Tests,$T $(call TestParts,$T) $(TestMain),\
     TestSupport $(AllLibraries)))
 
-.PHONY: all release debug products demo test test-long check bench bench-peers
-.PHONY: docs package projects describe syntax clean setup help FORCE
+.PHONY: all release debug products demo test test-long test-compact check
+.PHONY: bench bench-peers docs package projects describe syntax clean setup help FORCE
 
 all: release debug
 
@@ -335,6 +336,14 @@ test: all
 
 test-long: all
 	@Tests/RunTests.sh --long $(Out)/Release
+
+#
+# Everything that tests record goes into compact stores, and every session that
+# they make through pack and unpack.
+#
+
+test-compact: all
+	@TEST_MODE=compact TEST_ROUND_TRIP=1 Tests/RunTests.sh --all $(Out)/Release
 
 check: all
 	@Build/Check.sh

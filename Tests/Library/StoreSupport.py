@@ -33,12 +33,22 @@ STATE_OPEN, STATE_CLOSED, STATE_STOPPED = 1, 2, 3
 # 100 ns units between 1601 and 1970.
 FILETIME_OF_1970 = 116444736000000000
 
+# TEST_MODE=compact: what a test records goes into compact stores, if the test
+# does not say that it wants a file, and has no ini file (make test-compact).
+IS_COMPACT = os.environ.get('TEST_MODE') == 'compact'
+OTHER_MODES = ({'': 'compact', 'ring': 'compact-ring'} if IS_COMPACT else {})
+
 
 def build_busy(folder):
     return programs.build(folder,
                           [os.path.join(programs.PROGRAMS, 'Busy.c')],
                           programs.PENTER_FLAGS, 'Busy.exe',
                           [programs.LIBRARY])
+
+
+def mode(name):
+    """What a test gets that asks for TRACER_MODE=name."""
+    return OTHER_MODES.get(name, name)
 
 
 def environment(directory=None, **variables):
@@ -49,6 +59,9 @@ def environment(directory=None, **variables):
     if directory is not None:
         result['TRACER_DIRECTORY'] = programs.windows_path(directory)
     result.update(variables)
+    if (result.get('TRACER_MODE', '') in OTHER_MODES and
+            'TRACER_CONFIG' not in variables):      # it may say the mode
+        result['TRACER_MODE'] = mode(result.get('TRACER_MODE', ''))
     return result
 
 
@@ -236,7 +249,9 @@ class LiveStore:
                 end = view
                 if not before & 1:
                     end = (cursor + delta) & trace_reader.LOW64
-                return end if self.remap(end) else None
+                # Positions of a compact store say nothing of its file.
+                return (end if self.get(0x1B0, 'I') == trace_reader.COMPACT or
+                        self.remap(end) else None)
         return None
 
     def records(self, first, end):

@@ -104,6 +104,11 @@ class Results:
         print('skipped: %s' % text)
 
     def finish(self):
+        while Scratch.open:
+            Scratch.open.pop().check_round_trips()
+        for name in 'passed', 'failed', 'skipped':
+            setattr(self, name, getattr(self, name) +
+                    getattr(Scratch.round_trips, name, 0))
         line = '%d passed, %d failed' % (self.passed, self.failed)
         if self.skipped:
             line += ', %d skipped' % self.skipped
@@ -112,7 +117,10 @@ class Results:
 
 
 class Scratch:
-    """A folder for a test, removed at its end."""
+    """A folder for a test, removed at its end; with TEST_ROUND_TRIP every
+    session in it goes through pack and unpack before (RoundTrip.py)."""
+    open = []
+    round_trips = None
 
     def __enter__(self):
         above = os.environ.get('TRACER_TEMP')
@@ -120,10 +128,20 @@ class Scratch:
             above = os.path.join(os.path.dirname(BIN), 'Test')
             os.makedirs(above, exist_ok=True)
         self.path = tempfile.mkdtemp(prefix='programs-', dir=above)
+        self.open.append(self)
         return self.path
 
     def __exit__(self, *_):
+        if self in self.open:
+            self.check_round_trips()
+            self.open.remove(self)
         shutil.rmtree(self.path, ignore_errors=True)
+
+    def check_round_trips(self):
+        if os.environ.get('TEST_ROUND_TRIP'):
+            import RoundTrip                   # it uses this module
+            Scratch.round_trips = Scratch.round_trips or Results()
+            RoundTrip.check_folder(Scratch.round_trips, self.path)
 
 
 def windows_path(path):

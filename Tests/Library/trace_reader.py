@@ -379,7 +379,7 @@ class Store:
         if self.first_bad_offset is None:
             self.first_bad_offset = self.offset(position)
 
-    def _pieces(self):
+    def contents(self):
         """Yields (position, bytes) of records that lie together.
 
         A ring's are copied, and dropped if its writer came past meanwhile.
@@ -425,7 +425,7 @@ class Store:
         tail = self.start + 16 * self.number_of_slots - 16
         self.bad.clear()
         self.first_bad_offset = None
-        for start, body in self._pieces():
+        for start, body in self.contents():
             for index, (time, site, word) in enumerate(
                     struct.iter_unpack('<QII', body)):
                 rva, kind = (site - base) & LOW32, word & 7

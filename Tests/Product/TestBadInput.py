@@ -306,7 +306,7 @@ def write(path, data):
 def make_store(program, scratch):
     """The bytes of one good store of a few thousand records."""
     directory = os.path.join(scratch, 'good')
-    run(program, *WORK, directory=directory)
+    run(program, *WORK, directory=directory, TRACER_MODE='file')
     path = max(support.stores(directory), key=os.path.getsize)
     with open(path, 'rb') as file:
         return path, file.read()

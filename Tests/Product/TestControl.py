@@ -26,7 +26,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import StoreSupport as support                               # noqa: E402
-from StoreSupport import programs                            # noqa: E402
+from StoreSupport import programs, trace_reader              # noqa: E402
 
 START, STOP, CLEAR, MARK, NAME, VOID = range(1, 7)
 PAUSED = 4
@@ -395,14 +395,9 @@ def check_inside(results, scratch, program):
 
 def stack_levels(path):
     """How many stack pointers the entries of a store have."""
-    with open(path, 'rb') as file:
-        data = file.read()
-    levels = set()
-    for offset in range(4096, len(data) - 15, 16):
-        stamp, _, stack = struct.unpack_from('<QII', data, offset)
-        if stamp and stack & 7 == 1:
-            levels.add(stack)
-    return len(levels)
+    return len({stack for _, body in trace_reader.Store(path).contents()
+                for stamp, _, stack in struct.iter_unpack('<QII', body)
+                if stamp and stack & 7 == trace_reader.ENTER})
 
 
 def check_choosing(results, scratch, program):
@@ -588,10 +583,9 @@ def check_marks(results, scratch, program):
                   (80, 0, 6, actions[4][2]), 'marks: what is left out')
     stamps = [stamp for _, _, stamp, _ in actions]
     results.equal(stamps, sorted(stamps), 'marks: the times grow')
-    with open(support.stores(session)[0], 'rb') as file:
-        data = file.read()[4096:]
-    times = [struct.unpack_from('<Q', data, offset)[0]
-             for offset in range(0, len(data), 16)]
+    times = [stamp for _, body in
+             trace_reader.Store(support.stores(session)[0]).contents()
+             for stamp, _, _ in struct.iter_unpack('<QII', body)]
     between = collections.Counter(
         sum(stamp < time for stamp in stamps) for time in times)
     results.equal([between[index] for index in range(1, 6)],

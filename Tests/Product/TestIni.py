@@ -19,6 +19,8 @@ sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import StoreSupport as support                               # noqa: E402
 from StoreSupport import programs, trace_reader              # noqa: E402
 
+support.OTHER_MODES.clear()             # ini files say the mode here
+
 CALLS = 2000
 ATTEMPTS = 50
 A_DAY = '86400000'      # milliseconds: longer than anything takes

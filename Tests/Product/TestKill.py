@@ -133,10 +133,10 @@ def one_kill(program, way, moment, directory):
     for path in support.stores(found[0]):
         with support.LiveStore(path) as store:
             views += store.get(0x08C, 'I')
-            if not way[2]:
+            if not way[2] and not support.IS_COMPACT:
                 records += (store.end() - support.HEADER_SIZE) // 16
                 unwritten += store.get(store.end() - 16) == 0
-        if way[2] and not wrong:
+        if (way[2] or support.IS_COMPACT) and not wrong:
             store = trace_reader.Store(path)
             records += store.number_of_slots
             unwritten += store.number_of_slots - support.read_all(store)

@@ -134,7 +134,7 @@ def check_control(results, builds, scratch):
     """An exit without its entry must be found by the pairing."""
     directory = os.path.join(scratch, 'control')
     threads.run(builds.path('penter', 'Fibers.exe'), 'switch', '2000',
-                directory=directory)
+                directory=directory, TRACER_MODE='file')
     path = max(support.stores(directory), key=os.path.getsize)
     _, counts = trace_reader.pair(trace_reader.Store(path))
     results.equal(counts['unmatched'], 0, 'control: the original pairs')

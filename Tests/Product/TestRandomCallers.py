@@ -25,7 +25,7 @@ from collections import Counter
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import StoreSupport as support                               # noqa: E402
-from StoreSupport import programs                            # noqa: E402
+from StoreSupport import programs, trace_reader              # noqa: E402
 import random_callers                                        # noqa: E402
 
 # Seed, functions, level.
@@ -195,7 +195,7 @@ def check_long(results, what, build, directory, threads, rounds):
                TRACER_VIEW_SIZE=str(VIEW // 1024) + 'K')
     results.check(code == 0, what + ': empty hooks')
     check_output(results, what, done, expected)
-    views = [os.path.getsize(path) / VIEW
+    views = [trace_reader.Store(path).end / VIEW
              for path in support.stores(directory)]
     results.check(len(views) == threads and
                   min(views, default=0) * 8 > rounds, what + ': views', views)
