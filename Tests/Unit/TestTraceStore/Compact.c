@@ -604,8 +604,8 @@ TestCompactStores(
     BOOLEAN Passed;
 
     //
-    // Sixteen views of 512 KiB, or as many and as large as a quarter of the file
-    // has room for.
+    // Sixteen views of 512 KiB, or as many and as large as a quarter of the
+    // file has room for.
     //
 
     static const struct {
