@@ -250,25 +250,32 @@ class LiveStore:
                 if not before & 1:
                     end = (cursor + delta) & trace_reader.LOW64
                 # Positions of a compact store say nothing of its file.
-                return (end if self.get(0x1B0, 'I') == trace_reader.COMPACT or
-                        self.remap(end) else None)
+                return end if self.is_compact() or self.remap(end) else None
         return None
+
+    def is_compact(self):
+        return self.get(0x1B0, 'I') == trace_reader.COMPACT
+
+    def offset(self, position):
+        """Where in the file a position is; in its raw ring if it is compact."""
+        start, size = self.get(0x0B0), self.get(0x0B8)
+        if self.is_compact() and position >= start:
+            return start + (position - start) % size
+        return position
+
+    def record(self, position):
+        """The 16 bytes there.  Not of the mapping: a compact store that is
+        closed has its end cut off."""
+        return os.pread(self.file.fileno(), RECORD_SIZE, self.offset(position))
 
     def records(self, first, end):
-        """The whole records from offset first on: (offset, 16 bytes)."""
-        for offset in range(first, end, RECORD_SIZE):
-            if any(self.map[offset:offset + 8]):
-                yield offset, self.map[offset:offset + RECORD_SIZE]
-
-    def newest(self):
-        """The timestamp of the newest whole record, or None."""
-        end = self.end()
-        if end is None:
-            return None
-        for offset in (end - 16, end - 32):
-            if offset >= HEADER_SIZE and self.get(offset):
-                return self.get(offset)
-        return None
+        """The whole records from a position on: (position, 16 bytes); of a
+        compact store those that are not in blocks."""
+        for position in range(first, end, RECORD_SIZE):
+            record = self.record(position)
+            if any(record[:8]) and not (self.is_compact() and
+                                        position < self.get(0x0A8)):
+                yield position, record
 
     def anchors(self):
         """The valid anchors: (qpc, tsc, system time)."""
