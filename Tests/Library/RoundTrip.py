@@ -88,14 +88,15 @@ def check_session(session, place, counts):
     packed = os.path.join(place, 'round' + PACKED)
     again = os.path.join(place, 'round')
     path = programs.windows_path(session)
-    code, _, errors = support.reader('pack', '-o',
+    code, text, errors = support.reader('pack', '-o',
                                      programs.windows_path(packed), path)
     if code != 0:
         if all(is_refused(left) for left in stores_of(session)):
             counts['sessions without a store that can be read'] += 1
             return []
         return ['pack: %s: %s' % (code, errors.strip())]
-    code, _, errors = support.reader('unpack', '-o',
+    said = text
+    code, text, errors = support.reader('unpack', '-o',
                                      programs.windows_path(again),
                                      programs.windows_path(packed))
     if code != 0:
@@ -112,7 +113,8 @@ def check_session(session, place, counts):
             elif is_refused(left):
                 counts['stores that are refused'] += 1
             else:
-                wrong.append('%s is not there' % name)
+                wrong.append('%s is not there; %s; %s; %s' %
+                             (name, said, text, sorted(back)))
             continue
         if same_bytes(read(left), read(right)):
             counts['stores, byte for byte'] += 1

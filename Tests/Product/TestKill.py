@@ -189,7 +189,8 @@ def damaged(path, target, offset, value):
 def check_control(results, program, scratch):
     """Damage to one record must be found where it is."""
     directory = os.path.join(scratch, 'control')
-    end_program(program, ('kill', '', {}), 20000, directory)
+    end_program(program, ('kill', '', {'TRACER_MODE': 'file'}), 20000,
+                directory)
     session = support.sessions(os.path.join(directory, 'traces'))[0]
     support.wait_unmapped(directory)
     counts = support.read_progress(os.path.join(directory, 'counts'))

@@ -28,6 +28,8 @@ import TestCache as cached                                   # noqa: E402
 import TestIndex as index                                    # noqa: E402
 import TestRuns as runs                                      # noqa: E402
 from StoreSupport import programs, trace_reader              # noqa: E402
+
+support.OTHER_MODES.clear()     # TestCompactReader.py packs compact stores
 from TestBadInput import mounted                             # noqa: E402
 
 LOG = 'Größe: 1\n'.encode()

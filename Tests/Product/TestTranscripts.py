@@ -26,6 +26,8 @@ import StoreSupport as support                               # noqa: E402
 import TestScreen as screen                                  # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
+support.OTHER_MODES.clear()     # it gives records other times where they lie
+
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                       'Transcripts')
 WIDTHS = (80, 120)
