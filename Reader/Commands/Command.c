@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
+#include "../Session/SessionImports.h"
 #include "../Session/SessionModule.h"
 #include "../Session/SessionProcess.h"
 #include "../Session/SessionTreeStore.h"
@@ -134,7 +135,7 @@ CommandOpenCommandSession(
 static
 VOID
 CommandWarnOfSelection(
-    _In_ const READER_SESSION *Session,
+    _Inout_ PREADER_SESSION Session,
     _In_ PCREADER_OPTIONS Options
     )
 {
@@ -163,7 +164,7 @@ CommandWarnOfSelection(
                      Options->ThreadId);
     }
 
-    if (!IsModuleFound) {
+    if (!IsModuleFound && !SessionImportsAreSelected(Session)) {
         RtlWriteText(Errors,
                      "TraceReader: warning: no module's name begins with "
                      "%S\n",

@@ -311,8 +311,7 @@ CommandAddSide(
         SumMergeStatistics(&Statistics, &Side->Tally, Index);
         Function =
             &Side->Functions.Functions[Side->Tally.List[Index].Function];
-        if (Statistics.Calls == 0 ||
-            !Side->Session.Modules[Function->Module]->IsSelected) {
+        if (Statistics.Calls == 0 || !Function->IsSelected) {
             continue;
         }
 

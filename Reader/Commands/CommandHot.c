@@ -282,7 +282,7 @@ CommandAddUpHot(
 
         if (Row->Probe <= Statistics->SelfTicks ||
             Module->ProbeInner == 0 ||
-            !Module->IsSelected ||
+            !Function->IsSelected ||
             Row->Bytes < Hot->Options->Minimum) {
             continue;
         }

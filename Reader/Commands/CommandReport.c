@@ -570,9 +570,7 @@ CommandPutReport(
     FunctionFilterFunctions(&Report->Functions, Options->Filter);
     for (Index = 0; Index < Report->Functions.NumberOfFunctions; Index++) {
 
-        ULONG Module = Report->Functions.Functions[Index].Module;
-
-        if (!Report->Session.Modules[Module]->IsSelected ||
+        if (!Report->Functions.Functions[Index].IsSelected ||
             Report->Statistics[Index].Calls == 0) {
             continue;
         }

@@ -893,7 +893,7 @@ CommandPutStackFunctions(
         Row = &Stack->List[Index];
         Function = &Stack->Functions.Functions[Index];
         if (Row->Calls == 0 || Row->Most < Options->Minimum ||
-            !Stack->Session.Modules[Function->Module]->IsSelected) {
+            !Function->IsSelected) {
             continue;
         }
 

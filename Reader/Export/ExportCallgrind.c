@@ -203,15 +203,15 @@ ExportWriteCallgrindFunction(
 {
     PREADER_FUNCTIONS Functions = Callgrind->Tree->Functions;
     PCREADER_FUNCTION Function = &Functions->Functions[Index];
-    PREADER_MODULE Module = Functions->Session->Modules[Function->Module];
+    ULONG Module = FunctionNumberModule(Functions, Function);
     READER_SOURCE_LINE Line;
 
     ExportWriteCallgrindName(Callgrind,
                              IsCallee ? "cob" : "ob",
-                             Function->Module,
-                             Functions->NumberOfFunctions + Function->Module,
-                             Module->Name,
-                             Module->NameLength);
+                             Module,
+                             Functions->NumberOfFunctions + Module,
+                             Function->ModuleName,
+                             Function->ModuleNameLength);
 
     //
     // A file's name is written in full each time: the readers take both forms.
@@ -399,7 +399,8 @@ ExportPrepareCallgrind(
                             (Number + 1) * sizeof(READER_STATISTICS));
     Callgrind->IsNamed = (PUCHAR)
         Allocator->Allocate(Allocator->Context,
-                            Number + Tree->Session->NumberOfModules);
+                            Number + Tree->Session->NumberOfModules +
+                                Tree->Functions->NumberOfImported);
     if (Callgrind->Statistics == NULL || Callgrind->IsNamed == NULL) {
         return STATUS_NO_MEMORY;
     }

@@ -255,7 +255,7 @@ ExportFxtFindFunction(
 
 
 //
-// Finds the string of a module's name, and adds it.
+// Finds the string of the name of a function's module, and adds it.
 // Fxt: the export.
 // Returns the string's index.
 //
@@ -264,11 +264,12 @@ static
 ULONG
 ExportFxtFindModule(
     _Inout_ PREADER_FXT Fxt,
-    _In_ ULONG Index
+    _In_ ULONG FunctionIndex
     )
 {
     PREADER_EXPORT Export = Fxt->Events.Export;
-    const READER_MODULE *Module = Export->Session.Modules[Index];
+    PCREADER_FUNCTION Function = &Export->Functions.Functions[FunctionIndex];
+    ULONG Index = FunctionNumberModule(&Export->Functions, Function);
     NTSTATUS Status;
 
     if (Index >= Fxt->CapacityOfModules) {
@@ -286,8 +287,8 @@ ExportFxtFindModule(
     if (Fxt->Owners[Fxt->Modules[Index]] != (READER_FXT_MODULE | Index)) {
         Fxt->Modules[Index] = ExportFxtAddString(Fxt,
                                                  READER_FXT_MODULE | Index,
-                                                 Module->Name,
-                                                 Module->NameLength);
+                                                 Function->ModuleName,
+                                                 Function->ModuleNameLength);
     }
 
     return Fxt->Modules[Index];
@@ -510,7 +511,6 @@ ExportFxtPutEvent(
     ULONGLONG Words[3];
     ULONG Arguments = 0;
     ULONG Category;
-    ULONG Module;
     ULONG Index;
     ULONG Name;
 
@@ -518,10 +518,9 @@ ExportFxtPutEvent(
     // The function's name may have taken the module's place.
     //
 
-    Module = Events->Export->Functions.Functions[Function].Module;
-    (VOID)ExportFxtFindModule(Fxt, Module);
+    (VOID)ExportFxtFindModule(Fxt, Function);
     Name = ExportFxtFindFunction(Fxt, Function);
-    Category = ExportFxtFindModule(Fxt, Module);
+    Category = ExportFxtFindModule(Fxt, Function);
 
     for (Index = 0; Index < READER_FXT_MARKS; Index++) {
         if ((Marks & (1u << Index)) != 0) {

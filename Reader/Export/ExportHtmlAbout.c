@@ -333,13 +333,18 @@ ExportPutHtmlTracks(
 }
 
 
+//
+// Writes the session's modules, and then those of functions that stubs call.
+//
+
 static
 VOID
 ExportPutHtmlModules(
-    _In_ const READER_SESSION *Session,
+    _In_ const READER_FUNCTIONS *Functions,
     _Inout_ PRTL_WRITER Writer
     )
 {
+    const READER_SESSION *Session = Functions->Session;
     const READER_MODULE *Module;
     PCSZ Source;
     ULONGLONG Room = READER_HTML_MAXIMUM_OTHERS / 2;
@@ -370,6 +375,24 @@ ExportPutHtmlModules(
         RtlWriteText(Writer, ",");
         ExportPutHtmlText(Writer, Source, RtlLengthOfString(Source));
         RtlWriteText(Writer, "]");
+    }
+
+    for (Index = 0; Index < Functions->NumberOfImported; Index++) {
+
+        RtlWriteText(Writer, ",\n[");
+        Size = ExportMeasureHtmlText(Functions->Imported[Index].Name,
+                                     Functions->Imported[Index].NameLength);
+        if (Size > Room) {
+            Room = 0;
+            RtlWriteText(Writer, "\"\",\"\",\"\"]");
+            continue;
+        }
+
+        Room -= Size;
+        ExportPutHtmlText(Writer,
+                          Functions->Imported[Index].Name,
+                          Functions->Imported[Index].NameLength);
+        RtlWriteText(Writer, ",\"\",\"names of imports\"]");
     }
 
     RtlWriteText(Writer, "]");
@@ -482,7 +505,7 @@ ExportWriteHtmlAbout(
                        (ULONGLONG)Html->Merged.NumberOfNodes -
                            Html->Merged.NumberWritten);
     ExportPutHtmlTracks(Html, Writer);
-    ExportPutHtmlModules(Session, Writer);
+    ExportPutHtmlModules(&Html->Export->Functions, Writer);
     ExportPutHtmlInstants(Html, Writer);
     RtlWriteText(Writer, "}</script>\n");
 }

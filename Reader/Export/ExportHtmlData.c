@@ -525,7 +525,7 @@ ExportWriteHtmlNames(
         }
 
         RtlWriteText(Writer, Index == 0 ? "[%u," : ",\n[%u,",
-                     Function->Module);
+                     FunctionNumberModule(Functions, Function));
         ExportPutHtmlText(Writer, Function->Name, Length);
         RtlWriteText(Writer, ",%u", Length < Function->NameLength);
         if (ExportFindHtmlLine(Html, &Files, Function, &File, &LineNumber)) {

@@ -473,7 +473,7 @@ ExportInternFunction(
     PREADER_EXPORT Export = Events->Export;
     PCALLOCATOR Allocator = Export->Context->Allocator;
     PCREADER_FUNCTION Function = &Export->Functions.Functions[Index];
-    const READER_MODULE *Module = Export->Session.Modules[Function->Module];
+    ULONG Module = FunctionNumberModule(&Export->Functions, Function);
     CHAR Clean[512];
     NTSTATUS Status;
 
@@ -499,21 +499,21 @@ ExportInternFunction(
     Status = BaseGrowArray(Allocator,
                            (PVOID *)&Perfetto->ModuleParts,
                            &Perfetto->CapacityOfModules,
-                           Function->Module + 1,
+                           Module + 1,
                            sizeof(ULONG));
     if (!NT_SUCCESS(Status)) {
         READER_KEEP_STATUS(Events, Status);
         return;
     }
 
-    if (Perfetto->ModuleParts[Function->Module] != Events->Part) {
-        Perfetto->ModuleParts[Function->Module] = Events->Part;
+    if (Perfetto->ModuleParts[Module] != Events->Part) {
+        Perfetto->ModuleParts[Module] = Events->Part;
         ExportInternText(Events,
                          READER_INTERNED_CATEGORIES,
-                         Function->Module + 1,
+                         Module + 1,
                          Clean,
-                         ExportCleanName(Module->Name,
-                                         Module->NameLength,
+                         ExportCleanName(Function->ModuleName,
+                                         Function->ModuleNameLength,
                                          Clean,
                                          sizeof(Clean)));
     }
@@ -625,7 +625,9 @@ ExportPerfettoEnter(
         Time,
         Marks,
         READER_TYPE_SLICE_BEGIN,
-        Events->Export->Functions.Functions[Function].Module + 1,
+        FunctionNumberModule(&Events->Export->Functions,
+                             &Events->Export->Functions.Functions[Function]) +
+            1,
         Known->Number + 1);
 }
 

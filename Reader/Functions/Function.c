@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "../Session/SessionImports.h"
+#include "../Session/SessionModule.h"
 #include "../Session/SessionTreeStore.h"
 #include "FunctionCache.h"
 #include "Function.h"
@@ -61,6 +62,10 @@ FunctionRundownFunctions(
     }
 
     Allocator->Free(Allocator->Context, Functions->Functions);
+    Allocator->Free(Allocator->Context, Functions->Imported);
+    Functions->Imported = NULL;
+    Functions->NumberOfImported = 0;
+    Functions->CapacityOfImported = 0;
     Functions->Functions = NULL;
     Functions->NumberOfFunctions = 0;
     Functions->CapacityOfFunctions = 0;
@@ -262,6 +267,7 @@ FunctionAddFunction(
     New.FoldedNames = "";
     New.ModuleName = Module->Name;
     New.ModuleNameLength = Module->NameLength;
+    New.IsSelected = Module->IsSelected;
 
     Status = BaseGrowArray(Allocator,
                            (PVOID *)&Functions->Functions,
@@ -680,6 +686,74 @@ FunctionGiveShortNames(
 
 
 _Use_decl_annotations_
+ULONG
+FunctionNumberModule(
+    const READER_FUNCTIONS *Functions,
+    PCREADER_FUNCTION Function
+    )
+{
+    return Function->Imported != 0
+               ? Functions->Session->NumberOfModules + Function->Imported - 1
+               : Function->Module;
+}
+
+
+//
+// Says which module has the function that a stub calls.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionSetImported(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONG Function,
+    _In_z_ PCSZ Module
+    )
+{
+    PREADER_FUNCTION This = &Functions->Functions[Function];
+    ULONG Length = RtlLengthOfString(Module);
+    PREADER_IMPORTED Imported;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Functions->NumberOfImported; Index++) {
+        Imported = &Functions->Imported[Index];
+        if (BaseCompareText(Imported->Name,
+                            Imported->NameLength,
+                            Module,
+                            Length) == 0) {
+            break;
+        }
+    }
+
+    if (Index == Functions->NumberOfImported) {
+
+        Status = BaseGrowArray(Functions->Session->Context->Allocator,
+                               (PVOID *)&Functions->Imported,
+                               &Functions->CapacityOfImported,
+                               Index + 1,
+                               sizeof(READER_IMPORTED));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Functions->Imported[Index].Name = Module;
+        Functions->Imported[Index].NameLength = Length;
+        Functions->NumberOfImported += 1;
+    }
+
+    This->ModuleName = Functions->Imported[Index].Name;
+    This->ModuleNameLength = Length;
+    This->Imported = Index + 1;
+    This->IsSelected = SessionIsNameSelected(Functions->Session,
+                                             This->ModuleName,
+                                             Length);
+    return STATUS_SUCCESS;
+}
+
+
+_Use_decl_annotations_
 LONG
 FunctionCompareNames(
     PCREADER_FUNCTION First,
@@ -806,9 +880,10 @@ FunctionFindFunction(
 
         Functions->Functions[*Function].IsStub = Import != NULL;
         if (Import != NULL && Import->Module != NULL) {
-            Functions->Functions[*Function].ModuleName = Import->Module;
-            Functions->Functions[*Function].ModuleNameLength =
-                RtlLengthOfString(Import->Module);
+            Status = FunctionSetImported(Functions, *Function, Import->Module);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
         }
     }
 

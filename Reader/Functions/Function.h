@@ -42,8 +42,11 @@ typedef struct _READER_FUNCTION {
                                     // full name, behind the first; 0: none
     const CHAR *ModuleName;         // its module's file name; of a stub that
     ULONG ModuleNameLength;         // of the function that it calls
+    ULONG Imported;                 // of such a stub: index + 1 of that module
+                                    // in Imported; 0: it is none
     BOOLEAN IsNameOwned;            // module+0xRVA, or "... [+2 folded]"
     BOOLEAN IsStub;                 // Rva is TracerImports.dll's
+    BOOLEAN IsSelected;             // by --module, by ModuleName
     BOOLEAN IsNamed;                // by a symbol that is its own
     BOOLEAN IsShown;                // these two by FunctionFilterFunctions
     BOOLEAN IsExcluded;             // the longest prefix is one of --exclude
@@ -51,6 +54,17 @@ typedef struct _READER_FUNCTION {
 } READER_FUNCTION;
 typedef READER_FUNCTION *PREADER_FUNCTION;
 typedef const READER_FUNCTION *PCREADER_FUNCTION;
+
+//
+// A module that has functions that stubs call.  There is one of a name.
+//
+
+typedef struct _READER_IMPORTED {
+    PCSZ Name;                      // "kernel32.dll"; the session's
+    ULONG NameLength;
+} READER_IMPORTED;
+typedef READER_IMPORTED *PREADER_IMPORTED;
+typedef const READER_IMPORTED *PCREADER_IMPORTED;
 
 typedef struct _READER_FUNCTIONS {
     PREADER_SESSION Session;
@@ -65,6 +79,9 @@ typedef struct _READER_FUNCTIONS {
     READER_MAP ShortNames;          // hash of a short name to its function
     READER_MAP LongerNames;         // of one that has its parameters
     ULONG NumberOfShortened;        // by FunctionGiveShortNames
+    PREADER_IMPORTED Imported;      // in the order of their first functions
+    ULONG NumberOfImported;
+    ULONG CapacityOfImported;
     struct _READER_FUNCTIONS *Peer; // what is shown beside these, or NULL
     BOOLEAN IsQuiet;                // the caller warns of missing symbols
 } READER_FUNCTIONS;
@@ -104,6 +121,18 @@ FunctionFindFunction(
     _In_ ULONGLONG Site,
     _In_ BOOLEAN IsSilent,
     _Out_ PULONG Function
+    );
+
+//
+// Numbers a function's module for what needs a number for each: the session's
+// modules come first, then those of Imported.  No module may come to the
+// session afterwards.
+//
+
+ULONG
+FunctionNumberModule(
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_ PCREADER_FUNCTION Function
     );
 
 //

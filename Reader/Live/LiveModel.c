@@ -185,16 +185,16 @@ static
 VOID
 LivePlaceFunction(
     _In_ const READER_SESSION *Session,
-    _In_ ULONG ModuleIndex,
+    _In_ PCREADER_FUNCTION Function,
     _In_ BOOLEAN HasProcess,
     _Inout_ PREADER_LIVE_FUNCTION_ROW Row
     )
 {
-    const READER_MODULE *Module = Session->Modules[ModuleIndex];
+    const READER_MODULE *Module = Session->Modules[Function->Module];
     RTL_WRITER Writer;
 
     RtlInitializeBufferWriter(&Writer, Row->Place, sizeof(Row->Place));
-    RtlWriteBytes(&Writer, Module->Name, Module->NameLength);
+    RtlWriteBytes(&Writer, Function->ModuleName, Function->ModuleNameLength);
     if (HasProcess && Module->Header != NULL) {
         RtlWriteText(&Writer, ", process %u", Module->Header->ProcessId);
     }
@@ -223,10 +223,11 @@ LivePlaceFunctions(
     ULONG Count = Model->NumberOfFunctions;
     const READER_MODULE *Module;
     const READER_MODULE *Other;
+    PCREADER_FUNCTION Function;
+    PCREADER_FUNCTION Namesake;
     ULONG First;
     ULONG Next;
     ULONG Index;
-    ULONG Place;
     BOOLEAN IsTwice;
     BOOLEAN HasProcess;
     NTSTATUS Status;
@@ -252,8 +253,8 @@ LivePlaceFunctions(
     BaseSort(Model->ByName, Count, LiveCompareFunctionNames, Rows);
     for (First = 0; First < Count; First = Next) {
 
-        Place = Functions[Tally->List[Model->ByName[First]].Function].Module;
-        Module = Live->Session.Modules[Place];
+        Function = &Functions[Tally->List[Model->ByName[First]].Function];
+        Module = Live->Session.Modules[Function->Module];
         IsTwice = FALSE;
         HasProcess = FALSE;
         for (Next = First + 1; Next < Count; Next++) {
@@ -267,27 +268,25 @@ LivePlaceFunctions(
                 break;
             }
 
-            Place = Functions[Tally->List[Model->ByName[Next]].Function]
-                        .Module;
-            Other = Live->Session.Modules[Place];
+            Namesake = &Functions[Tally->List[Model->ByName[Next]].Function];
+            Other = Live->Session.Modules[Namesake->Module];
             if (Other != Module) {
                 IsTwice = TRUE;
                 HasProcess |= Module->Header != NULL &&
                               Other->Header != NULL &&
                               Module->Header->ProcessId !=
                                   Other->Header->ProcessId &&
-                              BaseCompareText(Module->Name,
-                                              Module->NameLength,
-                                              Other->Name,
-                                              Other->NameLength) == 0;
+                              BaseCompareText(Function->ModuleName,
+                                              Function->ModuleNameLength,
+                                              Namesake->ModuleName,
+                                              Namesake->ModuleNameLength) == 0;
             }
         }
 
         for (Index = First; IsTwice && Index < Next; Index++) {
-            Place = Functions[Tally->List[Model->ByName[Index]].Function]
-                        .Module;
             LivePlaceFunction(&Live->Session,
-                              Place,
+                              &Functions[Tally->List[Model->ByName[Index]]
+                                             .Function],
                               HasProcess,
                               &Rows[Model->ByName[Index]]);
         }

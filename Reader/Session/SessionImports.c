@@ -16,6 +16,7 @@ Abstract:
 #include "../Core/CoreImports.h"
 #include "../Symbols/SymbolUndecorate.h"
 #include "SessionImports.h"
+#include "SessionModule.h"
 #include "SessionProcess.h"
 #include "SessionSource.h"
 
@@ -493,6 +494,41 @@ SessionImportsFind(
     }
 
     return Import;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+SessionImportsAreSelected(
+    PREADER_SESSION Session
+    )
+{
+    PREADER_MODULE Module;
+    PCSZ Name;
+    ULONG Import;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+
+        Module = Session->Modules[Index];
+        if (!SessionHasImports(Module) ||
+            !NT_SUCCESS(SessionReadImports(Session, Module))) {
+            continue;
+        }
+
+        for (Import = 0;
+             Import < Module->Imports->NumberOfImports;
+             Import++) {
+
+            Name = Module->Imports->Imports[Import].Module;
+            if (Name != NULL &&
+                SessionIsNameSelected(Session, Name, RtlLengthOfString(Name))) {
+                return TRUE;
+            }
+        }
+    }
+
+    return FALSE;
 }
 
 

@@ -49,6 +49,15 @@ SessionImportsFind(
     _In_ ULONG Rva
     );
 
+//
+// Does --module select a module of which a file of imports has functions?
+//
+
+BOOLEAN
+SessionImportsAreSelected(
+    _Inout_ PREADER_SESSION Session
+    );
+
 extern const READER_TABLE ReaderImportsTable;
 
 //

@@ -15,41 +15,52 @@ Abstract:
 #include "SessionName.h"
 
 _Use_decl_annotations_
+BOOLEAN
+SessionIsNameSelected(
+    const READER_SESSION *Session,
+    const CHAR *Name,
+    ULONG LengthInBytes
+    )
+{
+    PCRTL Rtl = Session->Context->Rtl;
+    PCWSTR Prefix = Session->ModulePrefix;
+    WCHAR Wide[300];
+    ULONG Length;
+    ULONG Char;
+
+    if (Prefix == NULL) {
+        return TRUE;
+    }
+
+    RtlUtf8ToWide(Name, LengthInBytes, Wide, RTL_NUMBER_OF(Wide), &Length);
+    for (Char = 0; Prefix[Char] != 0; Char++) {
+        if (Char >= Length ||
+            Rtl->RtlUpcaseUnicodeChar(Prefix[Char]) !=
+                Rtl->RtlUpcaseUnicodeChar(Wide[Char])) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}
+
+_Use_decl_annotations_
 VOID
 SessionSelectModules(
     PREADER_SESSION Session,
     PCWSTR Prefix
     )
 {
-    PCRTL Rtl = Session->Context->Rtl;
-    WCHAR Name[300];
-    ULONG Length;
+    PREADER_MODULE Module;
     ULONG Index;
-    ULONG Char;
 
     Session->ModulePrefix = Prefix;
     for (Index = 0; Index < Session->NumberOfModules; Index++) {
 
-        PREADER_MODULE Module = Session->Modules[Index];
-
-        Module->IsSelected = TRUE;
-        if (Prefix == NULL) {
-            continue;
-        }
-
-        RtlUtf8ToWide(Module->Name,
-                      Module->NameLength,
-                      Name,
-                      RTL_NUMBER_OF(Name),
-                      &Length);
-        for (Char = 0; Prefix[Char] != 0; Char++) {
-            if (Char >= Length ||
-                Rtl->RtlUpcaseUnicodeChar(Prefix[Char]) !=
-                    Rtl->RtlUpcaseUnicodeChar(Name[Char])) {
-                Module->IsSelected = FALSE;
-                break;
-            }
-        }
+        Module = Session->Modules[Index];
+        Module->IsSelected = SessionIsNameSelected(Session,
+                                                   Module->Name,
+                                                   Module->NameLength);
     }
 }
 

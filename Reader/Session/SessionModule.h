@@ -28,6 +28,17 @@ SessionSelectModules(
     );
 
 //
+// Does --module select a module of this name?
+//
+
+BOOLEAN
+SessionIsNameSelected(
+    _In_ const READER_SESSION *Session,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes
+    );
+
+//
 // Finds or makes the module that a store's table names next.
 //
 
