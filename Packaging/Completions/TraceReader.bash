@@ -61,7 +61,7 @@ _TraceReader_options()
 --limit=
 --thread=
 --process=
---by=process
+--by=process,module
 --module=
 --function=
 --exclude=

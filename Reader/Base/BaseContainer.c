@@ -285,3 +285,33 @@ BaseCompareText(
     return FirstLength == SecondLength ? 0
                                        : FirstLength < SecondLength ? -1 : 1;
 }
+
+
+_Use_decl_annotations_
+BOOLEAN
+BaseIsTextAlike(
+    const CHAR *First,
+    ULONG FirstLength,
+    const CHAR *Second,
+    ULONG SecondLength
+    )
+{
+    ULONG Index;
+    UCHAR Letter;
+
+    if (FirstLength != SecondLength) {
+        return FALSE;
+    }
+
+    for (Index = 0; Index < FirstLength; Index++) {
+
+        Letter = (UCHAR)(First[Index] | 0x20);
+        if (First[Index] != Second[Index] &&
+            (Letter != (UCHAR)(Second[Index] | 0x20) ||
+             Letter < 'a' || Letter > 'z')) {
+            return FALSE;
+        }
+    }
+
+    return TRUE;
+}

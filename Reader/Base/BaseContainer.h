@@ -144,4 +144,16 @@ BaseCompareText(
     _In_ ULONG SecondLength
     );
 
+//
+// Are two texts the same but for the case of ASCII letters?
+//
+
+BOOLEAN
+BaseIsTextAlike(
+    _In_reads_bytes_(FirstLength) const CHAR *First,
+    _In_ ULONG FirstLength,
+    _In_reads_bytes_(SecondLength) const CHAR *Second,
+    _In_ ULONG SecondLength
+    );
+
 #endif // TRACER_BASE_CONTAINER_H

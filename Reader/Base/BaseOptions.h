@@ -99,6 +99,9 @@ Abstract:
 // --color, in the order of its words.
 //
 
+#define READER_BY_PROCESS       0u
+#define READER_BY_MODULE        1u
+
 #define READER_COLOR_AUTO       0u
 #define READER_COLOR_ALWAYS     1u
 #define READER_COLOR_NEVER      2u
@@ -150,6 +153,7 @@ typedef struct _READER_OPTIONS {
     BOOLEAN IsRaw;                  // --raw
     BOOLEAN IsWallUtc;              // --wall utc
     READER_SORT_KEY SortKey;
+    ULONG By;                       // READER_BY_*, with READER_OPTION_BY
     PCWSTR First;                   // the argument before the path; "" if
     PCSZ FirstUtf8;                 // the command takes none
     PCWSTR Second;                  // of a command that takes its path first,

@@ -27,6 +27,11 @@ ULONG
     );
 typedef READER_COMMAND_ROUTINE *PREADER_COMMAND_ROUTINE;
 
+typedef struct _READER_OTHER_TABLES {
+    PCSZ Option;                    // "--by module"
+    const PCREADER_TABLE *Tables;   // then NULL
+} READER_OTHER_TABLES;
+
 typedef struct _READER_COMMAND {
     PCSZ Name;
     PCSZ Arguments;                 // "PATH", or two: "FUNCTION PATH", or
@@ -39,7 +44,7 @@ typedef struct _READER_COMMAND {
     PREADER_COMMAND_ROUTINE Routine;
     const PCREADER_TABLE *Tables;   // of CSV and JSON, then NULL; NULL: it
                                     // writes none
-    const PCREADER_TABLE *StaticTables;     // with --static instead; or NULL
+    const READER_OTHER_TABLES *Other;   // with an option instead; or NULL
 } READER_COMMAND;
 typedef const READER_COMMAND *PCREADER_COMMAND;
 

@@ -243,9 +243,9 @@ CommandWriteHelp(
         CommandWriteTablesHelp(Writer, Command->Tables);
     }
 
-    if (Command->StaticTables != NULL) {
-        RtlWriteText(Writer, "\nWith --static:\n");
-        CommandWriteTablesHelp(Writer, Command->StaticTables);
+    if (Command->Other != NULL) {
+        RtlWriteText(Writer, "\nWith %s:\n", Command->Other->Option);
+        CommandWriteTablesHelp(Writer, Command->Other->Tables);
     }
 
     RtlWriteText(Writer, "\nExamples:\n%s", Command->Examples);
@@ -366,7 +366,7 @@ CommandWriteTableSchema(
 
 //
 // Writes the schema of one kind of document.
-// More: what comes after the command's name in the title; may be "".
+// More: the option that comes after the command's name in the title; may be "".
 //
 
 static
@@ -383,7 +383,7 @@ CommandWriteDocumentSchema(
 
     RtlWriteText(Writer,
                  "%s\n  {\n"
-                 "   \"title\": \"%s%s\",\n"
+                 "   \"title\": \"%s%s%s\",\n"
                  "   \"type\": \"object\",\n"
                  "   \"properties\": {\n"
                  "    \"command\": { \"const\": \"%s\" },\n"
@@ -391,6 +391,7 @@ CommandWriteDocumentSchema(
                  "    \"clock\": { \"$ref\": \"#/$defs/clock\" }",
                  Separator,
                  Command->Name,
+                 More[0] != 0 ? " " : "",
                  More,
                  Command->Name);
     for (Index = 0; Tables[Index] != NULL; Index++) {
@@ -451,12 +452,12 @@ CommandWriteSchema(
                                    "",
                                    Command->Tables);
         Separator = ",";
-        if (Command->StaticTables != NULL) {
+        if (Command->Other != NULL) {
             CommandWriteDocumentSchema(Writer,
                                        Separator,
                                        Command,
-                                       " --static",
-                                       Command->StaticTables);
+                                       Command->Other->Option,
+                                       Command->Other->Tables);
         }
     }
 

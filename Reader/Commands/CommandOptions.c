@@ -47,7 +47,8 @@ static const PCSZ ReaderNamesNames[] = {
 };
 
 static const PCSZ ReaderByNames[] = {
-    "process"
+    "process",
+    "module"
 };
 
 //
@@ -109,8 +110,9 @@ const READER_OPTION ReaderOptionList[] = {
       "only processes with this identifier or name",
       READER_FIELD_TEXT(Process) },
     { "by", "KEY", READER_OPTION_BY, NULL,
-      "process: separate results for each process",
-      READER_WORDS(ReaderByNames) },
+      "process: separate results for each process; module: a row for each "
+      "module, of the calls into it",
+      READER_FIELD_WORD(By, ReaderByNames) },
     { "module", "PREFIX", READER_OPTION_MODULE,
       "the beginning of a file name",
       "only functions of modules whose name begins with PREFIX",

@@ -6,7 +6,7 @@ Module Name:
 
 Abstract:
 
-    TraceReader report: each function's calls and times.
+    TraceReader report: each function's calls and times, or each module's.
 
 --*/
 
@@ -18,6 +18,8 @@ Abstract:
 #include "../Functions/FunctionLine.h"
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallProbe.h"
+#include "../Sums/SumModules.h"
+#include "../Sums/SumPaths.h"
 #include "../Sums/SumPutStatistics.h"
 #include "../Sums/SumRead.h"
 #include "../Sums/SumTally.h"
@@ -112,6 +114,41 @@ static const READER_TABLE ReaderReportKinds[2][2] = {
 };
 
 //
+// With --by module.
+//
+
+#define READER_REPORT_MODULE_COLUMNS                                        \
+    { "Inside", "inside", ReaderColumnNumber, 10, 0,                        \
+      "Calls that the module's own functions made, one of another." },      \
+    { "Functions", "functions", ReaderColumnNumber, 9, 0,                   \
+      "Functions of the module that were called." },                        \
+    { "Module", "module", ReaderColumnText, 0, 0,                           \
+      "The module's file name." }
+
+static const READER_COLUMN ReaderReportModuleColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_REPORT_MODULE_COLUMNS
+};
+
+static const READER_COLUMN ReaderReportProbeModuleColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_PROBE_COLUMNS,
+    READER_REPORT_MODULE_COLUMNS
+};
+
+#define READER_REPORT_MODULE_TABLE(Columns)                                 \
+    { "modules", Columns, RTL_NUMBER_OF(Columns), FALSE, FALSE,             \
+      "A row for each module, in the order of --sort. Its numbers are of "  \
+      "the calls into it, those that other modules made, and total counts " \
+      "a call once that is inside another one into the module; self is of " \
+      "all calls in it." }
+
+static const READER_TABLE ReaderReportModuleKinds[2] = {
+    READER_REPORT_MODULE_TABLE(ReaderReportModuleColumns),
+    READER_REPORT_MODULE_TABLE(ReaderReportProbeModuleColumns)
+};
+
+//
 // ":" and a line's number.
 //
 
@@ -137,6 +174,7 @@ typedef struct _READER_REPORT {
     READER_NOT_SHOWN NotShown;
     READER_OUTPUT Output;
     ULONG NumberOfProcesses;            // that have been written
+    PREADER_MODULE_SUM Modules;         // with --by module
     BOOLEAN HasHistograms;
 } READER_REPORT;
 typedef READER_REPORT *PREADER_REPORT;
@@ -449,13 +487,14 @@ CommandPutSource(
 // Begins what is written of all processes, or of the next one: in text each
 // has a table, otherwise there is one.
 // When: of READER_COLUMN_WHEN, for text.
-// Self: the time that the functions' shares are of.
+// Self: the time that the rows' shares are of.
 //
 
 static
 VOID
 CommandBeginReport(
     _Inout_ PREADER_REPORT Report,
+    _In_ PCREADER_TABLE Table,
     _In_ ULONG When,
     _In_ ULONGLONG Self
     )
@@ -498,13 +537,7 @@ CommandBeginReport(
 
     Output->WholeField = "self";
     Output->Whole = Self;
-    OutputBeginTable(
-        Output,
-        &ReaderReportKinds[Report->Session.IsProbeSubtracted ? 1 : 0]
-                          [(Report->Options->Given & READER_OPTION_LINES) != 0
-                                ? 1
-                                : 0],
-        When);
+    OutputBeginTable(Output, Table, When);
 }
 
 
@@ -540,6 +573,38 @@ CommandEndReport(
     SessionPutStopNote(Output, &Report->Session);
     SessionPutLogNote(Output, &Report->Session);
     OutputEndDocument(Output);
+}
+
+
+//
+// Says what some columns mean, where they have numbers.
+//
+
+static
+VOID
+CommandPutReportNotes(
+    _Inout_ PREADER_REPORT Report,
+    _In_ ULONGLONG Abandoned,
+    _In_ ULONGLONG Unfinished,
+    _In_ ULONGLONG Uncertain
+    )
+{
+    PREADER_OUTPUT Output = &Report->Output;
+
+    if (Abandoned != 0) {
+        OutputPutNote(Output, READER_ABANDONED_NOTE_OF(&Report->Session));
+    }
+
+    if (Unfinished != 0) {
+        OutputPutNote(Output,
+                      Report->Range.IsGiven
+                          ? READER_UNFINISHED_RANGE_NOTE
+                          : READER_UNFINISHED_NOTE_OF(&Report->Session));
+    }
+
+    if (Uncertain != 0) {
+        OutputPutNote(Output, READER_UNCERTAIN_NOTE);
+    }
 }
 
 
@@ -607,7 +672,11 @@ CommandPutReport(
         When |= READER_REPORT_PERCENTILES;
     }
 
-    CommandBeginReport(Report, When, Self);
+    CommandBeginReport(
+        Report,
+        &ReaderReportKinds[Report->Session.IsProbeSubtracted][HasLines],
+        When,
+        Self);
     for (Index = 0; Index < Count && Index < Options->Limit; Index++) {
 
         PCREADER_FUNCTION Function =
@@ -641,21 +710,7 @@ CommandPutReport(
 
     OutputEndTable(Output);
     OutputPutMore(Output, Count - Index, "function");
-    if (Abandoned != 0) {
-        OutputPutNote(Output, READER_ABANDONED_NOTE_OF(&Report->Session));
-    }
-
-    if (Unfinished != 0) {
-        OutputPutNote(Output,
-                      Report->Range.IsGiven
-                          ? READER_UNFINISHED_RANGE_NOTE
-                          : READER_UNFINISHED_NOTE_OF(&Report->Session));
-    }
-
-    if (Uncertain != 0) {
-        OutputPutNote(Output, READER_UNCERTAIN_NOTE);
-    }
-
+    CommandPutReportNotes(Report, Abandoned, Unfinished, Uncertain);
     if (Report->Unmatched != 0) {
         RtlWriteText(Output->Writer,
                      "%llu exits had no entry%s.\n",
@@ -728,6 +783,190 @@ CommandReportProcess(
 }
 
 
+//
+// Orders modules as --sort says, and by name where that leaves a tie.
+// First, Second: their indexes.
+// Returns negative, zero or positive.
+//
+
+static
+LONG
+CommandCompareReportModules(
+    _In_ PVOID CompareContext,
+    _In_ ULONG First,
+    _In_ ULONG Second
+    )
+{
+    PREADER_REPORT Report = (PREADER_REPORT)CompareContext;
+    PCREADER_MODULE_SUM One = &Report->Modules[First];
+    PCREADER_MODULE_SUM Other = &Report->Modules[Second];
+    LONG Order;
+
+    Order = SumCompareStatistics(&One->Statistics,
+                                 &Other->Statistics,
+                                 Report->Options->SortKey);
+    return Order != 0 ? Order : BaseCompareText(One->Name,
+                                                One->NameLength,
+                                                Other->Name,
+                                                Other->NameLength);
+}
+
+
+//
+// Writes the modules.
+// Order: room for their indexes.
+//
+
+static
+VOID
+CommandPutReportModules(
+    _Inout_ PREADER_REPORT Report,
+    _In_ ULONG NumberOfModules,
+    _Out_writes_(NumberOfModules) PULONG Order
+    )
+{
+    PREADER_OUTPUT Output = &Report->Output;
+    PCREADER_MODULE_SUM Sum;
+    READER_STATISTICS All;
+    ULONGLONG Self = 0;
+    ULONG Count = 0;
+    ULONG Index;
+
+    RtlZeroBytes(&All, sizeof(All));
+    for (Index = 0; Index < NumberOfModules; Index++) {
+
+        Sum = &Report->Modules[Index];
+        if (Sum->NumberOfFunctions == 0 || !Sum->IsSelected) {
+            continue;
+        }
+
+        CoreAddStatistics(&All, &Sum->Statistics, TRUE);
+        Self += Sum->Statistics.SelfTicks;
+        Order[Count] = Index;
+        Count += 1;
+    }
+
+    Report->NumberShown = Count;
+    Report->BegunBefore = All.BegunBefore;
+    BaseSort(Order, Count, CommandCompareReportModules, Report);
+    CommandBeginReport(
+        Report,
+        &ReaderReportModuleKinds[Report->Session.IsProbeSubtracted],
+        SumSelectColumns(All.Abandoned,
+                         All.Unfinished,
+                         All.Uncertain,
+                         All.BegunBefore,
+                         Count),
+        Self);
+
+    for (Index = 0; Index < Count && Index < Report->Options->Limit; Index++) {
+        Sum = &Report->Modules[Order[Index]];
+        SumPutStatistics(Output, &Sum->Statistics);
+        CallPutProbe(Output, &Report->Session, &Sum->Statistics);
+        OutputPutNumber(Output, Sum->CallsInside);
+        OutputPutNumber(Output, Sum->NumberOfFunctions);
+        OutputPutText(Output, Sum->Name, Sum->NameLength);
+    }
+
+    if (Output->Format == ReaderFormatText) {
+        OutputEndTable(Output);
+        OutputPutMore(Output, Count - Index, "module");
+        CommandPutReportNotes(Report,
+                              All.Abandoned,
+                              All.Unfinished,
+                              All.Uncertain);
+    }
+}
+
+
+//
+// Reads and writes what each module cost.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandReportModules(
+    _Inout_ PREADER_REPORT Report,
+    _Inout_ PULONG ExitCode
+    )
+{
+    PCALLOCATOR Allocator = Report->Session.Context->Allocator;
+    READER_TREE Tree;
+    PULONG Order;
+    ULONG NumberOfModules = 0;
+    ULONG Index;
+    NTSTATUS Status;
+
+    Report->Functions.AreStubsApart = TRUE;
+    SumInitializeTree(&Tree,
+                      &Report->Functions,
+                      &Report->Range,
+                      READER_NONE,
+                      FALSE);
+    Tree.Team = &Report->Team;
+    *ExitCode = SumBuildTree(&Tree, Report->Options);
+    Report->Reading.NumberOfRecords = Tree.NumberOfRecords;
+    Report->Reading.NumberOfOrdinary = Tree.NumberOfOrdinary;
+    Report->Reading.NumberOfThreads = Tree.NumberOfThreads;
+    Report->MaximumUsed = Tree.NumberOfWorkers;
+    for (Index = 0; Index < Tree.NumberOfNodes; Index++) {
+        CallSubtractProbe(&Report->Session, &Tree.Nodes[Index].Statistics);
+    }
+
+    FunctionFilterFunctions(&Report->Functions, Report->Options->Filter);
+    Status = SumAddRoot(&Tree);
+    if (NT_SUCCESS(Status)) {
+        Status = SumModules(&Tree,
+                            &Report->Modules,
+                            &NumberOfModules,
+                            &Report->NotShown);
+    }
+
+    Order = (PULONG)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)NumberOfModules + 1) * sizeof(ULONG));
+    if (Order == NULL) {
+        Status = STATUS_NO_MEMORY;
+    }
+
+    if (NT_SUCCESS(Status)) {
+        CommandPutReportModules(Report, NumberOfModules, Order);
+    }
+
+    Allocator->Free(Allocator->Context, Order);
+    Allocator->Free(Allocator->Context, Report->Modules);
+    SumRundownTree(&Tree);
+    return Status;
+}
+
+
+//
+// Is what was asked for something that there is together?
+//
+
+static
+BOOLEAN
+CommandCheckReport(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    if ((Options->Given & READER_OPTION_BY) != 0 &&
+        Options->By == READER_BY_MODULE &&
+        (Options->Given & (READER_OPTION_LINES |
+                           READER_OPTION_PERCENTILES)) != 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: report: --lines and --percentiles are of "
+                     "functions, not of modules (--by module)\n");
+        RtlFlushWriter(Context->Errors);
+        return FALSE;
+    }
+
+    return TRUE;
+}
+
+
 static
 ULONG
 CommandReport(
@@ -740,6 +979,10 @@ CommandReport(
     ULONG ExitCode;
     ULONG Process;
     NTSTATUS Status;
+
+    if (!CommandCheckReport(Context, Options)) {
+        return READER_EXIT_FAILURE;
+    }
 
     RtlZeroBytes(&Report, sizeof(Report));
     Report.Options = Options;
@@ -773,6 +1016,8 @@ CommandReport(
     ExitCode = READER_EXIT_SUCCESS;
     if ((Options->Given & READER_OPTION_BY) == 0) {
         Status = CommandReportProcess(&Report, &ExitCode);
+    } else if (Options->By == READER_BY_MODULE) {
+        Status = CommandReportModules(&Report, &ExitCode);
     } else {
         Status = STATUS_SUCCESS;
         for (Process = 0;
@@ -826,6 +1071,17 @@ static const PCREADER_TABLE ReaderReportTables[] = {
     NULL
 };
 
+static const PCREADER_TABLE ReaderReportModuleTables[] = {
+    &ReaderReportModuleKinds[1],
+    &ReaderNotShownTable,
+    NULL
+};
+
+static const READER_OTHER_TABLES ReaderReportByModule = {
+    "--by module",
+    ReaderReportModuleTables
+};
+
 const READER_COMMAND ReaderReportCommand = {
     "report",
     "[PATH]",
@@ -838,6 +1094,12 @@ const READER_COMMAND ReaderReportCommand = {
     READER_PERCENTILES_NOTE
     "File and line are those of the function's first instruction, from the\n"
     "PDB or from DWARF; text has them with --lines.\n"
+    "--by module: what each module cost.  Calls are those into it, that\n"
+    "other modules made, and average, min and max are theirs; a call inside\n"
+    "another one into the module is not in total; self is that of all its\n"
+    "functions.  An import is a call into the module that has it, and a\n"
+    "module without hooks has no other calls.  With --function only calls of\n"
+    "those functions count.  Modules of the same name are one.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
     READER_PROBE_HELP
@@ -847,6 +1109,7 @@ const READER_COMMAND ReaderReportCommand = {
     "  TraceReader report --lines --limit 20 SESSION\n"
     "  TraceReader report --from 1.5s --to 1.6s SESSION\n"
     "  TraceReader report --by process TRACES\n"
+    "  TraceReader report --by module --sort self SESSION\n"
     "  TraceReader report --csv SESSION > report.csv\n",
     READER_OPTION_WIDTH |
         READER_OPTION_COLOR | READER_OPTION_PAGER |
@@ -860,5 +1123,5 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTION_LINES | READER_OPTION_BY,
     CommandReport,
     ReaderReportTables,
-    NULL
+    &ReaderReportByModule
 };

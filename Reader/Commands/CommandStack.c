@@ -1103,5 +1103,5 @@ const READER_COMMAND ReaderStackCommand = {
         READER_OPTIONS_OF_READING,
     CommandStack,
     ReaderStackTables,
-    ReaderStackStaticTables
+    &ReaderStackStatic
 };

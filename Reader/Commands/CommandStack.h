@@ -17,12 +17,13 @@ Abstract:
 #include "../Base/BaseContext.h"
 #include "../Base/BaseOptions.h"
 #include "../Output/OutputTable.h"
+#include "Command.h"
 
 //
 // Of CSV and JSON with --static, then NULL (CommandStackStatic.c).
 //
 
-extern const PCREADER_TABLE ReaderStackStaticTables[];
+extern const READER_OTHER_TABLES ReaderStackStatic;
 
 //
 // CommandStackStatic.c: stack --static.  Returns READER_EXIT_*.

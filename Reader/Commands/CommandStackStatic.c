@@ -46,10 +46,15 @@ static const READER_TABLE ReaderStaticTable = {
     "A row for each function of the image, whether it was called or not."
 };
 
-const PCREADER_TABLE ReaderStackStaticTables[] = {
+static const PCREADER_TABLE ReaderStackStaticTables[] = {
     &ReaderStaticTable,
     &ReaderNotShownTable,
     NULL
+};
+
+const READER_OTHER_TABLES ReaderStackStatic = {
+    "--static",
+    ReaderStackStaticTables
 };
 
 typedef struct _READER_STATIC_ROW {

@@ -264,6 +264,7 @@ FunctionAddFunction(
     RtlZeroBytes(&New, sizeof(New));
     New.Module = ModuleIndex;
     New.Rva = Rva;
+    New.FirstRva = Rva;
     New.FoldedNames = "";
     New.ModuleName = Module->Name;
     New.ModuleNameLength = Module->NameLength;
@@ -699,19 +700,19 @@ FunctionNumberModule(
 
 
 //
-// Says which module has the function that a stub calls.
+// Finds a module of Imported by its name, and adds it if it is not there.
+// Number: its index + 1.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
-FunctionSetImported(
+FunctionFindImported(
     _Inout_ PREADER_FUNCTIONS Functions,
-    _In_ ULONG Function,
-    _In_z_ PCSZ Module
+    _In_z_ PCSZ Module,
+    _Out_ PULONG Number
     )
 {
-    PREADER_FUNCTION This = &Functions->Functions[Function];
     ULONG Length = RtlLengthOfString(Module);
     PREADER_IMPORTED Imported;
     ULONG Index;
@@ -723,33 +724,124 @@ FunctionSetImported(
                             Imported->NameLength,
                             Module,
                             Length) == 0) {
-            break;
+            *Number = Index + 1;
+            return STATUS_SUCCESS;
         }
     }
 
-    if (Index == Functions->NumberOfImported) {
-
-        Status = BaseGrowArray(Functions->Session->Context->Allocator,
-                               (PVOID *)&Functions->Imported,
-                               &Functions->CapacityOfImported,
-                               Index + 1,
-                               sizeof(READER_IMPORTED));
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
+    Status = BaseGrowArray(Functions->Session->Context->Allocator,
+                           (PVOID *)&Functions->Imported,
+                           &Functions->CapacityOfImported,
+                           Index + 1,
+                           sizeof(READER_IMPORTED));
+    if (NT_SUCCESS(Status)) {
         Functions->Imported[Index].Name = Module;
         Functions->Imported[Index].NameLength = Length;
         Functions->NumberOfImported += 1;
+        *Number = Index + 1;
     }
 
-    This->ModuleName = Functions->Imported[Index].Name;
-    This->ModuleNameLength = Length;
-    This->Imported = Index + 1;
-    This->IsSelected = SessionIsNameSelected(Functions->Session,
-                                             This->ModuleName,
-                                             Length);
-    return STATUS_SUCCESS;
+    return Status;
+}
+
+
+//
+// Says which module has the function that a stub calls, and which one calls the
+// stub.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+FunctionSetImported(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONG Function,
+    _In_ PCREADER_IMPORT Import
+    )
+{
+    PREADER_FUNCTION This = &Functions->Functions[Function];
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    This->IsStub = TRUE;
+    This->FirstRva = Import->FirstRva;
+    if (Import->Module != NULL) {
+        Status = FunctionFindImported(Functions,
+                                      Import->Module,
+                                      &This->Imported);
+    }
+
+    if (NT_SUCCESS(Status) && This->Imported != 0) {
+        This->ModuleName = Import->Module;
+        This->ModuleNameLength = RtlLengthOfString(Import->Module);
+        This->IsSelected = SessionIsNameSelected(Functions->Session,
+                                                 This->ModuleName,
+                                                 This->ModuleNameLength);
+    }
+
+    if (NT_SUCCESS(Status) && Functions->AreStubsApart &&
+        Import->Importer != NULL) {
+        Status = FunctionFindImported(Functions,
+                                      Import->Importer,
+                                      &This->Importer);
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+FunctionFindAlike(
+    const READER_FUNCTIONS *Functions,
+    PULONG Alike
+    )
+{
+    PCREADER_FUNCTION This;
+    READER_MAP Firsts;
+    ULONGLONG Key;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    BaseInitializeMap(&Firsts, Functions->Session->Context->Allocator);
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Functions->NumberOfFunctions;
+         Index++) {
+
+        This = &Functions->Functions[Index];
+        Alike[Index] = Index;
+        if (This->IsStub) {
+            Key = ((ULONGLONG)This->Module << 32) | This->FirstRva;
+            if (!BaseFindInMap(&Firsts, Key, &Alike[Index])) {
+                Status = BaseAddToMap(&Firsts, Key, Index);
+            }
+        }
+    }
+
+    BaseRundownMap(&Firsts);
+    return Status;
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+FunctionIsImporter(
+    const READER_FUNCTIONS *Functions,
+    PCREADER_FUNCTION Function,
+    const CHAR *Name,
+    ULONG LengthInBytes
+    )
+{
+    PCREADER_IMPORTED Importer;
+
+    if (Function->Importer == 0) {
+        return FALSE;
+    }
+
+    Importer = &Functions->Imported[Function->Importer - 1];
+    return BaseIsTextAlike(Importer->Name,
+                           Importer->NameLength,
+                           Name,
+                           LengthInBytes);
 }
 
 
@@ -822,13 +914,15 @@ FunctionFindFunction(
     if (Import != NULL) {
 
         //
-        // Each module that calls a function has a stub of its own for it.
+        // Each module that calls a function has a stub of its own for it: one
+        // function, unless the caller wants to know who called.
         //
 
         RtlZeroBytes(&Symbol, sizeof(Symbol));
         Symbol.Name = Import->Name;
         Symbol.LengthInBytes = Import->NameLength;
-        Symbol.StartRva = Import->FirstRva;
+        Symbol.StartRva = Functions->AreStubsApart ? Import->OwnRva
+                                                   : Import->FirstRva;
         IsFound = TRUE;
 
     } else if (SessionHasImports(Module)) {
@@ -878,9 +972,8 @@ FunctionFindFunction(
             return Status;
         }
 
-        Functions->Functions[*Function].IsStub = Import != NULL;
-        if (Import != NULL && Import->Module != NULL) {
-            Status = FunctionSetImported(Functions, *Function, Import->Module);
+        if (Import != NULL) {
+            Status = FunctionSetImported(Functions, *Function, Import);
             if (!NT_SUCCESS(Status)) {
                 return Status;
             }

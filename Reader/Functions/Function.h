@@ -44,6 +44,10 @@ typedef struct _READER_FUNCTION {
     ULONG ModuleNameLength;         // of the function that it calls
     ULONG Imported;                 // of such a stub: index + 1 of that module
                                     // in Imported; 0: it is none
+    ULONG Importer;                 // likewise, where AreStubsApart: of the
+                                    // module that calls the stub
+    ULONG FirstRva;                 // Rva; of a stub that of the first one
+                                    // that calls the same function
     BOOLEAN IsNameOwned;            // module+0xRVA, or "... [+2 folded]"
     BOOLEAN IsStub;                 // Rva is TracerImports.dll's
     BOOLEAN IsSelected;             // by --module, by ModuleName
@@ -56,7 +60,8 @@ typedef READER_FUNCTION *PREADER_FUNCTION;
 typedef const READER_FUNCTION *PCREADER_FUNCTION;
 
 //
-// A module that has functions that stubs call.  There is one of a name.
+// A module that has functions that stubs call, or calls stubs.  There is one of
+// a name.
 //
 
 typedef struct _READER_IMPORTED {
@@ -84,6 +89,9 @@ typedef struct _READER_FUNCTIONS {
     ULONG CapacityOfImported;
     struct _READER_FUNCTIONS *Peer; // what is shown beside these, or NULL
     BOOLEAN IsQuiet;                // the caller warns of missing symbols
+    BOOLEAN AreStubsApart;          // the caller's, before the first: a
+                                    // function that several modules import is
+                                    // one for each
 } READER_FUNCTIONS;
 typedef READER_FUNCTIONS *PREADER_FUNCTIONS;
 
@@ -133,6 +141,30 @@ ULONG
 FunctionNumberModule(
     _In_ const READER_FUNCTIONS *Functions,
     _In_ PCREADER_FUNCTION Function
+    );
+
+//
+// Gives each function the index of the first one that it is the same as but for
+// the module that calls its stub.
+//
+
+_Must_inspect_result_
+NTSTATUS
+FunctionFindAlike(
+    _In_ const READER_FUNCTIONS *Functions,
+    _Out_writes_(Functions->NumberOfFunctions) PULONG Alike
+    );
+
+//
+// Does a function's stub belong to a module of this name, in any case?
+//
+
+BOOLEAN
+FunctionIsImporter(
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_ PCREADER_FUNCTION Function,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Name,
+    _In_ ULONG LengthInBytes
     );
 
 //

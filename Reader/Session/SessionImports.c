@@ -52,7 +52,8 @@ typedef struct _READER_IMPORTS {
     ULONG StubSize;                 // of all
     READER_UNDECORATOR Undecorator;
     READER_MAP Stubs;               // RVA to index of Imports
-    READER_MAP Names;               // hash of a name to index
+    READER_MAP Names;               // hash of a name, and of a name and its
+                                    // importer, to index
     PREADER_IMPORT Imports;
     ULONG NumberOfImports;
     ULONG CapacityOfImports;
@@ -239,12 +240,36 @@ SessionAddImport(
     Import->Rva = Entry->Rva;
     Import->SizeInBytes = Entry->StubSize;
     Import->FirstRva = Entry->Rva;
+    Import->OwnRva = Entry->Rva;
     Import->Module = Module;
+    Import->Importer = Entry->Importer < Imports->NumberOfModules
+                           ? Imports->Modules[Entry->Importer]
+                           : NULL;
     Import->Name = Text;
     Import->NameLength = Writer.LengthInBytes;
     if (BaseFindInMap(&Imports->Names, Hash, &Index)) {
         Import->FirstRva = Imports->Imports[Index].Rva;
     } else {
+        Status = BaseAddToMap(&Imports->Names,
+                              Hash,
+                              Imports->NumberOfImports);
+    }
+
+    //
+    // A module that asks for a function again has another stub, also one of
+    // that name that was loaded again.
+    //
+
+    for (Index = 0;
+         Import->Importer != NULL && Import->Importer[Index] != 0;
+         Index++) {
+        Hash = (Hash ^ (UCHAR)Import->Importer[Index]) * 0x100000001B3ULL;
+    }
+
+    Hash *= 0x9E3779B97F4A7C15ULL;
+    if (BaseFindInMap(&Imports->Names, Hash, &Index)) {
+        Import->OwnRva = Imports->Imports[Index].Rva;
+    } else if (NT_SUCCESS(Status)) {
         Status = BaseAddToMap(&Imports->Names,
                               Hash,
                               Imports->NumberOfImports);

@@ -20,7 +20,9 @@ typedef struct _READER_IMPORT {
     ULONG Rva;                      // of the stub
     ULONG SizeInBytes;
     ULONG FirstRva;                 // of the first stub of the same name
+    ULONG OwnRva;                   // likewise, of the same importer
     PCSZ Module;                    // "kernel32.dll", or NULL
+    PCSZ Importer;                  // which module calls the stub, or NULL
     ULONG NameLength;
     PCSZ Name;                      // "kernel32!Sleep"; until the session is
                                     // closed

@@ -6,9 +6,11 @@ The program and its DLL count themselves what they call.  Control: functions
 with hooks beside them keep their own module.
 """
 
+import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -109,6 +111,15 @@ class Programs:
                  'Hooked.exe']):
             subprocess.run([programs.GCC, '-O1', '-w', *arguments],
                            check=True, cwd=self.folder)
+        # And one whose DLL has hooks.
+        self.other = os.path.join(self.folder, 'other')
+        os.makedirs(self.other)
+        shutil.copy(os.path.join(self.folder, 'Names.exe'), self.other)
+        for arguments in (
+                ['-c', *programs.PENTER_FLAGS, '../plug.c', '-o', 'plug.o'],
+                ['-shared', 'plug.o', programs.LIBRARY, '-o', 'Plug.dll']):
+            subprocess.run([programs.GCC, '-O1', '-w', *arguments],
+                           check=True, cwd=self.other)
         self.counts, self.number = {}, 0
 
     def run(self, results, name, *options, **environment):
@@ -268,12 +279,163 @@ def check_selected(results, made):
                       'a warning, rows: %s' % prefix)
 
 
+LISTS = 'kernel32!Sleep;kernel32!GetTickCount;plug;msvcrt!qsort'
+WAYS = [('Names.exe', []), ('Names.exe', ['--mode', 'file']),
+        ('Names.exe', ['--mode', 'compact']), ('Names.exe', ['--mode', 'tree']),
+        ('Hooked.exe', []), ('Hooked.exe', ['--mode', 'compact']),
+        ('Hooked.exe', ['--mode', 'tree']),
+        ('other/Names.exe', ['--mode', 'file']),
+        ('other/Names.exe', ['--mode', 'tree'])]
+
+
+def add_modules(nodes, functions=lambda name: True):
+    """What report --by module must say, from tree's nodes: by module, in small
+    letters, (calls into it, total, self, inside, functions)."""
+    rows, sums = {}, {}
+    for node in nodes:
+        above = rows.get(node['parent']) if node['depth'] else None
+        module = node['module'].lower()
+        node['open'] = dict(above['open']) if above else {}
+        rows[node['node']] = node
+        if not functions(node['function']):
+            continue
+        sum_of = sums.setdefault(module, [0, 0, 0, 0, set()])
+        outermost = not node['open'].get(module)
+        inside = above and above['module'].lower() == module and \
+            '!' not in node['function']
+        if outermost or not inside:
+            sum_of[0] += node['calls']
+            sum_of[1] += node['total_ns'] if outermost else 0
+        else:
+            sum_of[3] += node['calls']
+        sum_of[2] += node['self_ns']
+        sum_of[4].add(node['function'])
+        node['open'][module] = node['open'].get(module, 0) + 1
+    return {module: (*row[:4], len(row[4])) for module, row in sums.items()}
+
+
+def by_module(session, *options):
+    rows = read('report', '--by', 'module', *options, session, key='modules')
+    return {row['module']: (row['calls'], row['total_ns'], row['self_ns'],
+                            row['inside'], row['functions']) for row in rows}
+
+
+def near(first, second):
+    """Equal but for the rounding of times to nanoseconds, of each node, and by
+    a rate that is better known once the process has ended."""
+    return first.keys() == second.keys() and all(
+        first[key][::3] == second[key][::3] and
+        first[key][4] == second[key][4] and
+        all(abs(a - b) <= 100 for a, b in zip(first[key][1:3],
+                                              second[key][1:3]))
+        for key in first)
+
+
+def check_modules(results, made):
+    """report --by module: what each module cost."""
+    for name, options in WAYS:
+        what = '%s %s' % (name, options)
+        session = made.run(results, name, '--imports', LISTS, *options)
+        seen = by_module(session)
+        exact = {key.lower(): row for key, row in seen.items()}
+        nodes = read('tree', session, key='nodes')
+        expected = add_modules(nodes)
+        results.check(near(exact, expected), '%s: modules' % what,
+                      [exact, expected])
+        imports = {'kernel32.dll': ('Sleep', 'GetTickCount'),
+                   'plug.dll': ('Work', 'Back')}
+        for module, functions in imports.items():
+            results.equal(exact[module][0], sum(
+                number for (_, function), number in made.counts.items()
+                if function in functions) + (module == 'plug.dll'),
+                '%s: calls into %s' % (what, module))
+        results.equal('Plug.dll' in seen, name.startswith('other'),
+                      '%s: its name' % what)
+        # Again's calls of Back are inside others; each is counted in calls,
+        # and its time once.
+        own = [row for row in read('report', session, key='functions')
+               if row['function'] == 'plug!Back']
+        results.check(own[0]['total_ns'] + own[0]['calls'] * 10000000 >
+                      exact['plug.dll'][1] > 0 and
+                      sum(row['self_ns'] for row in nodes) - 100 <=
+                      sum(row[2] for row in exact.values()) <=
+                      sum(row['self_ns'] for row in nodes) + 100,
+                      '%s: self is whole' % what)
+
+        # The same by the general way, by one worker, and of a pack; of part
+        # of the functions and of the time.
+        pack = os.path.join(made.folder, 'pack%d.tracepack' % made.number)
+        code, _, errors = support.reader('pack', '--output',
+                                         programs.windows_path(pack), session)
+        results.equal(code, 0, '%s: pack %s' % (what, errors))
+        for path, more in ((session, ['--general']), (pack, []),
+                           (session, ['--workers', '1'])):
+            found = by_module(path, *more)
+            results.check(near(found, seen), '%s: %s %s' % (
+                what, path[-9:], more), [found, seen])
+        for lists, chosen in (
+                ('plug!Work', lambda name: name == 'plug!Work'),
+                ('plug!,-plug!B', lambda name: name.startswith('plug!') and
+                 name != 'plug!Back')):
+            found = by_module(session, '--function', lists)
+            results.check(near({key.lower(): row
+                                for key, row in found.items()},
+                               add_modules(nodes, chosen)),
+                          '%s: --function %s' % (what, lists), [found])
+        found = by_module(session, '--module', 'KERNEL')
+        results.check(near(found, {'kernel32.dll': seen['kernel32.dll']}),
+                      '%s: --module' % what, [found])
+        if 'tree' not in options:
+            middle, ends = 'until 2 ms, %s' % what, ['--to', '2ms']
+            found = by_module(session, *ends)
+            results.check(near({key.lower(): row
+                                for key, row in found.items()},
+                               add_modules(read('tree', *ends, session,
+                                                key='nodes'))), middle,
+                          [found])
+        code, text, _ = support.reader('report', '--by', 'module', '--csv',
+                                       session)
+        rows = list(csv.DictReader(text.splitlines()))
+        results.check(near({row['module']: tuple(
+            int(row[field]) for field in (
+                'calls', 'total_ns', 'self_ns', 'inside', 'functions'))
+                            for row in rows}, seen), '%s: CSV' % what, rows)
+        for key, field in (('self', 2), ('calls', 0), ('total', 1)):
+            code, text, _ = support.reader('report', '--by', 'module',
+                                           '--sort', key, session)
+            order = [line.split()[-1] for line in text.splitlines()[1:]
+                     if line.split() and line.split()[-1] in seen]
+            results.equal(order, sorted(seen, key=lambda module: (
+                -seen[module][field], module)), '%s: --sort %s' % (what, key))
+
+    # Of several processes, whose modules are one by their names.
+    code, _, errors = support.reader('report', '--by', 'module', '--lines',
+                                     session)
+    results.check(code == 1 and '--by module' in errors, '--lines', [errors])
+    folder = os.path.join(made.folder, 'several')
+    os.makedirs(folder)
+    single = []
+    for number in range(2):
+        session = made.run(results, 'Hooked.exe', '--imports', LISTS)
+        single.append(by_module(session))
+        shutil.move(session, os.path.join(folder, os.path.basename(session)))
+    both = by_module(folder, '--all-runs')
+    results.check(both.keys() == single[0].keys() and all(
+        both[key][index] == single[0][key][index] + single[1][key][index]
+        for key in both for index in (0, 3)) and all(
+            abs(both[key][index] - single[0][key][index] -
+                single[1][key][index]) <= 4
+            for key in both for index in (1, 2)), 'two processes',
+        [both, *single])
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
         made = Programs(scratch)
         check_exports(results, made)
         check_selected(results, made)
+        check_modules(results, made)
     return results.finish()
 
 
