@@ -19,32 +19,45 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionDescribe.h"
 #include "../Functions/FunctionFindByName.h"
+#include "../Functions/FunctionStub.h"
 #include "../Sums/SumPaths.h"
 #include "../Sums/SumPutStatistics.h"
 #include "Command.h"
 
 #define READER_MAXIMUM_CALLER_DEPTH 256u
 
-static const READER_COLUMN ReaderEdgeColumns[] = {
-    READER_STATISTICS_COLUMNS,
-    { "Share, %", "share_percent", ReaderColumnHundredths, 8,
-      READER_COLUMN_NULLABLE,
-      "Of the function's total time; percent with two decimals." },
-    { "", "relation", ReaderColumnText, 8, READER_COLUMN_DATA,
-      "function: the function itself; caller; callee." },
-    { "", "level", ReaderColumnNumber, 0, READER_COLUMN_DATA,
-      "How many calls away from the function; 0 is the function itself." },
-    { "Module", "module", ReaderColumnText, 16,
-      READER_COLUMN_NULLABLE | READER_COLUMN_MODULE,
-      "The module's file name; null for (outermost)." },
-    { "Function", "function", ReaderColumnText, 0, 0,
+#define READER_EDGE_COLUMNS                                                 \
+    READER_STATISTICS_COLUMNS,                                              \
+    { "Share, %", "share_percent", ReaderColumnHundredths, 8,               \
+      READER_COLUMN_NULLABLE,                                               \
+      "Of the function's total time; percent with two decimals." },         \
+    { "", "relation", ReaderColumnText, 8, READER_COLUMN_DATA,              \
+      "function: the function itself; caller; callee." },                   \
+    { "", "level", ReaderColumnNumber, 0, READER_COLUMN_DATA,               \
+      "How many calls away from the function; 0 is the function itself." }
+
+#define READER_EDGE_FUNCTION_COLUMNS                                        \
+    { "Module", "module", ReaderColumnText, 16,                             \
+      READER_COLUMN_NULLABLE | READER_COLUMN_MODULE,                        \
+      "The module's file name; null for (outermost)." },                    \
+    { "Function", "function", ReaderColumnText, 0, 0,                       \
       "The function's name, or module+0xRVA." }
+
+static const READER_COLUMN ReaderCallersColumns[] = {
+    READER_EDGE_COLUMNS,
+    READER_EDGE_FUNCTION_COLUMNS
+};
+
+static const READER_COLUMN ReaderCalleesColumns[] = {
+    READER_EDGE_COLUMNS,
+    READER_CALLER_COLUMN(READER_COLUMN_CALLER),
+    READER_EDGE_FUNCTION_COLUMNS
 };
 
 static const READER_TABLE ReaderCallersTable = {
     "callers",
-    ReaderEdgeColumns,
-    RTL_NUMBER_OF(ReaderEdgeColumns),
+    ReaderCallersColumns,
+    RTL_NUMBER_OF(ReaderCallersColumns),
     FALSE,
     FALSE,
     "The function itself (level 0), then its callers, each before its own."
@@ -52,8 +65,8 @@ static const READER_TABLE ReaderCallersTable = {
 
 static const READER_TABLE ReaderCalleesTable = {
     "callees",
-    ReaderEdgeColumns,
-    RTL_NUMBER_OF(ReaderEdgeColumns),
+    ReaderCalleesColumns,
+    RTL_NUMBER_OF(ReaderCalleesColumns),
     FALSE,
     FALSE,
     "The function itself (level 0), then its callees, each before its own."
@@ -65,7 +78,8 @@ static const READER_TABLE ReaderCalleesTable = {
 
 typedef struct _READER_EDGE {
     READER_STATISTICS Statistics;
-    ULONG Function;                 // READER_NONE: above the outermost call
+    ULONG Function;                 // READER_NONE: above the outermost call;
+                                    // or a calling module
     ULONG Parent;                   // the chain without its last caller
     ULONG Level;                    // callers in the chain
     ULONG FirstChild;               // READER_NONE: none
@@ -79,6 +93,7 @@ typedef struct _READER_EDGES {
     PCREADER_OPTIONS Options;
     const READER_TREE *Tree;
     PUCHAR IsMeant;                 // by function
+    PULONG Alike;                   // by function: FunctionFindAlike
     BOOLEAN AreCallees;
     ULONG Depth;
     PREADER_EDGE Edges;
@@ -178,8 +193,10 @@ CommandVisitNode(
     const READER_NODE *Node = &Tree->Nodes[NodeIndex];
     BOOLEAN IsMeant = Edges->IsMeant[Node->Function];
     ULONG Above = Node->Parent;
+    ULONG Below = Node->Function;   // READER_NONE: Above has called
     ULONG Edge = 0;
     ULONG Function;
+    ULONG Module;
     ULONG Level;
     NTSTATUS Status;
 
@@ -202,8 +219,21 @@ CommandVisitNode(
 
     for (Level = 0; Level < Edges->Depth; Level++) {
 
-        Function = Edges->AreCallees ? Node->Function
-                                     : Tree->Nodes[Above].Function;
+        Module = Edges->AreCallees
+                     ? 0
+                     : FunctionStubFindCaller(Tree->Functions,
+                                              Below,
+                                              Tree->Nodes[Above].Function);
+        if (Edges->AreCallees) {
+            Function = Node->Function;
+        } else if (Module != 0) {
+            Function = READER_MAKE_CALLING_MODULE(Module);
+        } else if (Above != READER_ROOT_NODE) {
+            Function = Edges->Alike[Tree->Nodes[Above].Function];
+        } else {
+            Function = READER_NONE;
+        }
+
         Status = CommandFindEdge(Edges, Edge, Function, &Edge);
         if (!NT_SUCCESS(Status)) {
             return Status;
@@ -215,11 +245,14 @@ CommandVisitNode(
             CommandAddNodeToEdge(&Edges->Edges[Edge], &Node->Statistics);
         }
 
-        if (Above == READER_ROOT_NODE) {
+        if (Module != 0) {
+            Below = READER_NONE;
+        } else if (Above == READER_ROOT_NODE) {
             break;
+        } else {
+            Below = Tree->Nodes[Above].Function;
+            Above = Tree->Nodes[Above].Parent;
         }
-
-        Above = Tree->Nodes[Above].Parent;
     }
 
     return STATUS_SUCCESS;
@@ -293,8 +326,8 @@ CommandCompareEdges(
     Order = SumCompareStatistics(&One->Statistics,
                                  &Other->Statistics,
                                  Edges->Options->SortKey);
-    if (Order == 0 && One->Function != READER_NONE &&
-        Other->Function != READER_NONE) {
+    if (Order == 0 && One->Function < READER_CALLING_MODULE &&
+        Other->Function < READER_CALLING_MODULE) {
         Order = FunctionCompareNames(&Functions[One->Function],
                                      &Functions[Other->Function]);
     }
@@ -394,7 +427,21 @@ CommandPutEdge(
         return;
     }
 
+    if (READER_IS_CALLING_MODULE(Function)) {
+        FunctionStubPutCallingModule(Output,
+                                     Tree->Functions,
+                                     Function,
+                                     Edge->Level);
+        return;
+    }
+
     This = &Tree->Functions->Functions[Function];
+    if (Edges->AreCallees && Index != 0) {
+        FunctionStubPutCaller(Output, Tree->Functions, This);
+    } else if (Edges->AreCallees) {
+        OutputPutNothing(Output);
+    }
+
     OutputPutText(Output, This->ModuleName, This->ModuleNameLength);
     OutputPutIndentedText(Output,
                           Edge->Level,
@@ -439,7 +486,8 @@ CommandPutEdges(
                             Unfinished,
                             Uncertain,
                             BegunBefore,
-                            Session->NumberOfModules);
+                            Session->NumberOfModules) |
+           FunctionStubSelectColumn(Edges->Tree->Functions);
 
     OutputBeginDocument(&Output,
                         Session->Context->Output,
@@ -550,7 +598,16 @@ CommandShowEdges(
     }
 
     BaseInitializeMap(&Edges->Indexes, Allocator);
-    Status = CommandFindEdges(Edges);
+    Edges->Alike = (PULONG)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)Functions->NumberOfFunctions + 1) * sizeof(ULONG));
+    Status = Edges->Alike != NULL
+                 ? FunctionFindAlike(Functions, Edges->Alike)
+                 : STATUS_NO_MEMORY;
+    if (NT_SUCCESS(Status)) {
+        Status = CommandFindEdges(Edges);
+    }
+
     if (NT_SUCCESS(Status)) {
         Status = CommandSortEdges(Edges);
     }
@@ -579,6 +636,7 @@ CommandShowEdges(
     BaseRundownMap(&Edges->Indexes);
     Allocator->Free(Allocator->Context, Edges->Edges);
     Allocator->Free(Allocator->Context, Edges->IsMeant);
+    Allocator->Free(Allocator->Context, Edges->Alike);
     return ExitCode;
 }
 
@@ -617,6 +675,7 @@ CommandRunEdges(
     }
 
     FunctionInitializeFunctions(&Functions, &Session);
+    Functions.AreStubsApart = TRUE;
     SumInitializeTree(&Tree, &Functions, &Range, READER_NONE, FALSE);
     Tree.Team = &Team;
     ExitCode = SumBuildTree(&Tree, Options);
@@ -714,6 +773,7 @@ const READER_COMMAND ReaderCallersCommand = {
     "its own callers, N levels of them: a row of level 3 is a chain of three\n"
     "callers.  (outermost) is the caller of calls that were not made by a\n"
     "traced function.\n"
+    READER_UNSEEN_CALLER_NOTE
     READER_EDGE_NOTE
     READER_FRAMES_NOTE
     READER_RANGE_NOTE

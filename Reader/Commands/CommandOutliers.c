@@ -14,6 +14,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionTreeStore.h"
+#include "../Functions/FunctionStub.h"
 #include "../Sums/SumOutliers.h"
 #include "../Sums/SumPutStatistics.h"
 #include "Command.h"
@@ -266,20 +267,25 @@ CommandPutPath(
     )
 {
     const READER_PATH *Paths = Outliers->Workers[Call->Worker].Paths;
+    const READER_FUNCTIONS *Functions = &Outliers->Functions;
     PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
     BOOLEAN IsText = Output->Format == ReaderFormatText;
+    PCSZ Separator = IsText ? " > " : ";";
     ULONG Most = IsText ? READER_OUTLIERS_PATH_IN_TEXT : READER_OUTLIERS_PATH;
     ULONG Depth = Call->Depth;
     ULONG Count = Depth < Most ? Depth : Most;
     ULONG Path = Call->Path;
     RTL_WRITER Writer;
     PCREADER_FUNCTION Function;
+    ULONG Caller;
     PULONG Shown;
     PCHAR Buffer;
-    SIZE_T Size = 64;
+    SIZE_T Size;
+    ULONG Above = READER_NONE;
     ULONG Index;
 
-    if (Path == READER_NONE) {
+    if (Path == READER_NONE &&
+        Functions->Functions[Call->Function].Importer == 0) {
         OutputPutString(Output, "(outermost)");
         return STATUS_SUCCESS;
     }
@@ -289,7 +295,7 @@ CommandPutPath(
     //
 
     Shown = (PULONG)Allocator->Allocate(Allocator->Context,
-                                        Count * sizeof(ULONG));
+                                        ((SIZE_T)Count + 1) * sizeof(ULONG));
     if (Shown == NULL) {
         return STATUS_NO_MEMORY;
     }
@@ -305,9 +311,13 @@ CommandPutPath(
         Path = Paths[Path].Parent;
     }
 
-    for (Index = 0; Index < Count; Index++) {
-        Size += (SIZE_T)Outliers->Functions.Functions[Shown[Index]]
-                    .NameLength + 4;
+    Shown[Count] = Call->Function;
+    for (Index = 0, Size = 64; Index <= Count; Index++) {
+        Function = &Functions->Functions[Shown[Index]];
+        Size += (SIZE_T)Function->NameLength + 12;
+        if (Function->Importer != 0) {
+            Size += Functions->Imported[Function->Importer - 1].NameLength;
+        }
     }
 
     Buffer = NULL;
@@ -321,20 +331,31 @@ CommandPutPath(
     }
 
     RtlInitializeBufferWriter(&Writer, Buffer, (ULONG)Size);
-    for (Index = 0; Index < Count; Index++) {
+    for (Index = 0; Index <= Count; Index++) {
 
-        Function = &Outliers->Functions.Functions[Shown[Index]];
-        if (Index != 0) {
-            RtlWriteText(&Writer, IsText ? " > " : ";");
+        //
+        // Behind what is left out it is not known who called.
+        //
+
+        Caller = Depth != Count && Index == Count / 2
+                     ? 0
+                     : FunctionStubFindCaller(Functions, Shown[Index], Above);
+        if (Caller != 0) {
+            RtlWriteText(&Writer, Index == 0 ? "" : Separator);
+            FunctionStubWriteCaller(&Writer, Functions, Caller);
         }
 
+        if (Index == Count) {
+            break;
+        }
+
+        RtlWriteText(&Writer, Index == 0 && Caller == 0 ? "" : Separator);
         if (Depth != Count && Index == Count / 2) {
-            RtlWriteText(&Writer,
-                         "(%u more)%s",
-                         Depth - Count,
-                         IsText ? " > " : ";");
+            RtlWriteText(&Writer, "(%u more)%s", Depth - Count, Separator);
         }
 
+        Above = Shown[Index];
+        Function = &Functions->Functions[Above];
         RtlWriteBytes(&Writer, Function->Name, Function->NameLength);
     }
 
@@ -661,7 +682,12 @@ CommandPutOutlierCallers(
         CommandPutShare(Output, Caller, 500);
         CommandPutShare(Output, Caller, 990);
         OutputPutNumber(Output, Caller->MaximumTicks);
-        if (Caller->Function != READER_NONE) {
+        if (READER_IS_CALLING_MODULE(Caller->Function)) {
+            FunctionStubPutCallingModule(Output,
+                                         &Outliers->Functions,
+                                         Caller->Function,
+                                         0);
+        } else if (Caller->Function != READER_NONE) {
             CommandPutFunctionName(Outliers, Output, Caller->Function, TRUE);
         } else {
             OutputPutNothing(Output);
@@ -803,7 +829,10 @@ CommandEndOutliers(
     }
 
     for (Index = 0; Index < Outliers->Functions.NumberOfFunctions; Index++) {
-        Number += IsMeant[Index];
+        Number += IsMeant[Index] &&
+                  !FunctionStubAreAlike(
+                      &Outliers->Functions.Functions[Function],
+                      &Outliers->Functions.Functions[Index]);
     }
 
     Context->Allocator->Free(Context->Allocator->Context, IsMeant);
@@ -825,7 +854,7 @@ CommandEndOutliers(
                                                : ExitCode;
     }
 
-    Status = CommandPutOutliers(Outliers, Group, Function, Number > 1);
+    Status = CommandPutOutliers(Outliers, Group, Function, Number != 0);
     if (NT_SUCCESS(Status)) {
         return ExitCode;
     }

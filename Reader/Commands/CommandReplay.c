@@ -22,6 +22,7 @@ Abstract:
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionFilter.h"
+#include "../Functions/FunctionStub.h"
 #include "../Calls/CallHold.h"
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallMerge.h"
@@ -46,6 +47,7 @@ Abstract:
       "0 is the outermost." },                                                 \
     { "", "duration", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,             \
       "How long the call took; null for enter and unmatched." },               \
+    READER_CALLER_COLUMN(0),                                                   \
     { "", "module", ReaderColumnText, 0, READER_COLUMN_NULLABLE,               \
       "The module's file name." },                                             \
     { "", "function", ReaderColumnText, 0, READER_COLUMN_NULLABLE,             \
@@ -429,79 +431,6 @@ CommandReplayWriteTime(
 
 
 //
-// Says whether a function's name has its parameters at the end, as a C++
-// function's has: behind them there are at most qualifiers of this and the
-// compiler's suffixes. What is behind the last parenthesis of Map<void ()>, of
-// (anonymous namespace)::Draw and of {lambda(int)#1} is part of the name, and
-// the parentheses of operator() are.
-//
-
-static
-BOOLEAN
-CommandHasParameters(
-    _In_reads_(LengthInBytes) PCSZ Name,
-    _In_ ULONG LengthInBytes
-    )
-{
-    static const CHAR Operator[] = "operator";
-    ULONG Depth = 0;
-    ULONG End = LengthInBytes;
-    ULONG Index;
-
-    //
-    // Suffixes: [clone .part.0], [abi:cxx11].
-    //
-
-    while (End > 0 && Name[End - 1] == ']') {
-        while (End > 0 && Name[End - 1] != '[') {
-            End -= 1;
-        }
-        End -= End > 0;
-        while (End > 0 && Name[End - 1] == ' ') {
-            End -= 1;
-        }
-    }
-
-    //
-    // const, volatile, noexcept, & and &&.
-    //
-
-    while (End > 0 &&
-           ((Name[End - 1] >= 'a' && Name[End - 1] <= 'z') ||
-            Name[End - 1] == '&' ||
-            Name[End - 1] == ' ')) {
-        End -= 1;
-    }
-
-    if (End == 0 || Name[End - 1] != ')') {
-        return FALSE;
-    }
-
-    for (Index = End; Index > 0; Index -= 1) {
-        if (Name[Index - 1] == ')') {
-            Depth += 1;
-        } else if (Name[Index - 1] == '(') {
-            Depth -= 1;
-            if (Depth == 0) {
-                break;
-            }
-        }
-    }
-
-    if (Index < 2) {
-        return FALSE;
-    }
-
-    Index -= 1;
-    return (BOOLEAN)(End - Index != 2 ||
-                     Index < sizeof(Operator) - 1 ||
-                     !RtlAreBytesEqual(Name + Index - (sizeof(Operator) - 1),
-                                       Operator,
-                                       sizeof(Operator) - 1));
-}
-
-
-//
 // Indents a line.
 //
 
@@ -588,18 +517,27 @@ CommandReplayPutText(
 
     case CoreEventEnter:
         RtlWriteCleanText(Writer, Function->Name, Function->NameLength);
-        if (!CommandHasParameters(Function->Name, Function->NameLength)) {
+        if (!FunctionHasParameters(Function->Name, Function->NameLength)) {
             RtlWriteText(Writer, "()");
         }
 
         RtlWriteText(Writer, IsLeaf ? ";" : " {");
         if (!Event->IsTailCall && !Event->IsOpenBefore &&
+            Function->Importer == 0 &&
             (!IsLeaf || Line->Last.Kind == CoreEventExit)) {
             RtlWriteText(Writer, "\n");
             return;
         }
 
         OutputSetColor(Writer, ReaderColorFaint);
+        if (Function->Importer != 0) {
+            RtlWriteText(Writer, " /* ");
+            FunctionStubWriteCaller(Writer,
+                                    &Replay->Functions,
+                                    Function->Importer);
+            RtlWriteText(Writer, " */");
+        }
+
         if (Event->IsTailCall) {
             RtlWriteText(Writer, " /* tail call */");
         }
@@ -677,6 +615,7 @@ CommandReplayPutRow(
         OutputPutNumber(Output, Event->InclusiveTicks);
     }
 
+    FunctionStubPutCaller(Output, &Replay->Functions, Function);
     OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
     OutputPutText(Output, Function->Name, Function->NameLength);
     OutputPutNumber(Output, Event->Track);
@@ -753,6 +692,7 @@ CommandReplayPutInstant(
 
     SessionPutProcess(Output, &Replay->Session, Instant->Process);
     OutputPutString(Output, SessionControlDescribeAction(Action->Kind));
+    OutputPutNothing(Output);
     OutputPutNothing(Output);
     OutputPutNothing(Output);
     OutputPutNothing(Output);
@@ -1340,6 +1280,7 @@ CommandReplay(
 
     Replay.Instant = SessionFirstInstant(&Replay.Session, Replay.Range.Start);
     FunctionInitializeFunctions(&Replay.Functions, &Replay.Session);
+    Replay.Functions.AreStubsApart = TRUE;
     CallInitializeTally(&Replay.Tally, &Replay.Functions, NULL);
     CallInitializeHoldRules(&Replay.Rules,
                             &Replay.Functions,

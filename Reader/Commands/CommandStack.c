@@ -25,6 +25,7 @@ Abstract:
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionCache.h"
 #include "../Functions/FunctionFilter.h"
+#include "../Functions/FunctionStub.h"
 #include "../Calls/CallWalk.h"
 #include "Command.h"
 #include "CommandStack.h"
@@ -83,6 +84,7 @@ static const READER_COLUMN ReaderStackPathColumns[] = {
       "Bytes from the caller's frame to this one." },
     { "Down to here", "total", ReaderColumnNumber, 12, 0,
       "Bytes down to here." },
+    READER_CALLER_COLUMN(READER_COLUMN_CALLER),
     { "Module", "module", ReaderColumnText, 16,
       READER_COLUMN_NULLABLE | READER_COLUMN_MODULE,
       "The module's file name." },
@@ -110,6 +112,7 @@ static const READER_COLUMN ReaderStackFunctionColumns[] = {
       "Bytes from its entry to the deepest point below it." },
     { "Exact", "exact", ReaderColumnText, 5, 0,
       "no: the size of a frame was not known, and more may have been used." },
+    READER_CALLER_COLUMN(READER_COLUMN_CALLER),
     { "Module", "module", ReaderColumnText, 16, READER_COLUMN_MODULE,
       "The module's file name." },
     { "", "rva", ReaderColumnHexadecimal, 0, READER_COLUMN_DATA,
@@ -124,7 +127,8 @@ static const READER_TABLE ReaderStackFunctionTable = {
     RTL_NUMBER_OF(ReaderStackFunctionColumns),
     FALSE,
     FALSE,
-    "A row for each function that was called."
+    "A row for each function that was called; of one that several modules "
+    "import, for each of them."
 };
 
 typedef struct _READER_STACK_FUNCTION {
@@ -676,12 +680,14 @@ CommandPutLevel(
     OutputPutNumber(Output, Total);
     if (Level == 0) {
         OutputPutNothing(Output);
+        OutputPutNothing(Output);
         OutputPutString(Output, "(before the first traced call)");
         return;
     }
 
     Function = &Stack->Functions
                     .Functions[Track->Levels[Level - 1].Function];
+    FunctionStubPutCaller(Output, &Stack->Functions, Function);
     OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
     OutputPutText(Output, Function->Name, Function->NameLength);
 }
@@ -719,6 +725,7 @@ CommandPutSkippedLevels(
     OutputPutNumber(Output, Bytes);
     OutputPutNumber(Output, Total);
     OutputPutNothing(Output);
+    OutputPutNothing(Output);
     OutputPutText(Output, Name, Writer.LengthInBytes);
 }
 
@@ -746,8 +753,9 @@ CommandPutChains(
 
     OutputBeginTable(Output,
                      &ReaderStackPathTable,
-                     Stack->Session.NumberOfModules != 1 ? READER_COLUMN_MODULE
-                                                         : 0);
+                     (Stack->Session.NumberOfModules != 1 ? READER_COLUMN_MODULE
+                                                          : 0) |
+                         FunctionStubSelectColumn(&Stack->Functions));
     for (Index = 0; Index < Stack->NumberOfTracks; Index++) {
 
         Track = &Stack->Tracks[Index];
@@ -911,8 +919,9 @@ CommandPutStackFunctions(
     BaseSort(Order, Count, CommandCompareStackRows, Stack);
     OutputBeginTable(Output,
                      &ReaderStackFunctionTable,
-                     Stack->Session.NumberOfModules != 1 ? READER_COLUMN_MODULE
-                                                         : 0);
+                     (Stack->Session.NumberOfModules != 1 ? READER_COLUMN_MODULE
+                                                          : 0) |
+                         FunctionStubSelectColumn(&Stack->Functions));
     for (Index = 0; Index < Count && Index < Options->Limit; Index++) {
 
         Row = &Stack->List[Order[Index]];
@@ -922,6 +931,7 @@ CommandPutStackFunctions(
         OutputPutNumber(Output, Row->Most);
         OutputPutNumber(Output, Row->WithCallees);
         OutputPutString(Output, Row->IsGuessed ? "no" : "yes");
+        FunctionStubPutCaller(Output, &Stack->Functions, Function);
         OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
         OutputPutNumber(Output, Function->Rva);
         OutputPutText(Output, Function->Name, Function->NameLength);
@@ -1036,6 +1046,7 @@ CommandStack(
     }
 
     FunctionInitializeFunctions(&Stack.Functions, &Stack.Session);
+    Stack.Functions.AreStubsApart = TRUE;
     Stack.Thread = READER_NONE;
     Stack.Walk.Functions = &Stack.Functions;
     Stack.Walk.Range = &Stack.Range;

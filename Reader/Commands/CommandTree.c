@@ -17,6 +17,7 @@ Abstract:
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionProcess.h"
 #include "../Functions/FunctionCache.h"
+#include "../Functions/FunctionStub.h"
 #include "../Calls/CallHold.h"
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallProbe.h"
@@ -47,6 +48,7 @@ Abstract:
       "0: the thread's own stack; otherwise the number of one of its "      \
       "fibers. null in tree without --per-thread." },                       \
     READER_PROCESS_COLUMNS_OF(READER_COLUMN_DATA),                          \
+    READER_CALLER_COLUMN(READER_COLUMN_CALLER),                             \
     { "Module", "module", ReaderColumnText, 16, READER_COLUMN_MODULE,       \
       "The module's file name." },                                          \
     { "Function", "function", ReaderColumnText, 0, 0,                       \
@@ -116,6 +118,7 @@ CommandPutNode(
         OutputPutNothing(Output);
         OutputPutNothing(Output);
     }
+    FunctionStubPutCaller(Output, Tree->Functions, Function);
     OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
     OutputPutIndentedText(Output,
                           Node->Depth,
@@ -205,7 +208,8 @@ CommandPutTree(
                             Unfinished,
                             Uncertain,
                             BegunBefore,
-                            Tree->Session->NumberOfModules);
+                            Tree->Session->NumberOfModules) |
+           FunctionStubSelectColumn(Tree->Functions);
 
     OutputBeginDocument(&Output,
                         Context->Output,
@@ -300,6 +304,7 @@ CommandTree(
     }
 
     FunctionInitializeFunctions(&Functions, &Session);
+    Functions.AreStubsApart = TRUE;
     SumInitializeTree(&Tree,
                       &Functions,
                       &Range,
@@ -375,6 +380,7 @@ const READER_COMMAND ReaderTreeCommand = {
     "the calls inside.\n"
     "--min-duration hides nodes whose total, with the time of abandoned\n"
     "calls, is less than TIME; not those that lead to one that has it.\n"
+    "A function that several modules import is a node for each of them.\n"
     READER_NOT_SHOWN_NOTE("nodes")
     READER_PROBE_HELP
     READER_TICKS_NOTE,

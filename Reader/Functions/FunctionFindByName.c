@@ -13,6 +13,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseNearest.h"
 #include "FunctionFindByName.h"
+#include "FunctionStub.h"
 
 #define READER_MAXIMUM_LISTED 10u
 
@@ -600,24 +601,28 @@ FunctionNoteSeveral(
     const READER_FUNCTIONS *Functions = Name->Functions;
     PRTL_WRITER Errors = Functions->Session->Context->Errors;
     ULONG Modules = 1;
+    ULONG Number = Count;
     ULONG Index;
 
-    if (Count < 2) {
-        return;
-    }
-
     for (Index = 1; Index < Count; Index++) {
+        Number -= FunctionStubAreAlike(
+            &Functions->Functions[Found[Index]],
+            &Functions->Functions[Found[Index - 1]]);
         if (Functions->Functions[Found[Index]].Module !=
             Functions->Functions[Found[Index - 1]].Module) {
             Modules += 1;
         }
     }
 
+    if (Number < 2) {
+        return;
+    }
+
     RtlWriteText(Errors,
                  "TraceReader: %s: this name matches %u functions%s; all are "
                  "counted%s\n",
                  Name->Command,
-                 Count,
+                 Number,
                  Modules > 1 ? " in several modules" : "",
                  Modules > 1 ? "; MODULE!NAME selects those of one:" : "");
     if (Modules > 1) {

@@ -650,3 +650,68 @@ FunctionCutRemark(
 
     return Index > 2 && Name[Index - 2] == ' ' ? Index - 2 : LengthInBytes;
 }
+
+
+_Use_decl_annotations_
+BOOLEAN
+FunctionHasParameters(
+    PCSZ Name,
+    ULONG LengthInBytes
+    )
+{
+    static const CHAR Operator[] = "operator";
+    ULONG Depth = 0;
+    ULONG End = LengthInBytes;
+    ULONG Index;
+
+    //
+    // Suffixes: [clone .part.0], [abi:cxx11].
+    //
+
+    while (End > 0 && Name[End - 1] == ']') {
+        while (End > 0 && Name[End - 1] != '[') {
+            End -= 1;
+        }
+        End -= End > 0;
+        while (End > 0 && Name[End - 1] == ' ') {
+            End -= 1;
+        }
+    }
+
+    //
+    // const, volatile, noexcept, & and &&.
+    //
+
+    while (End > 0 &&
+           ((Name[End - 1] >= 'a' && Name[End - 1] <= 'z') ||
+            Name[End - 1] == '&' ||
+            Name[End - 1] == ' ')) {
+        End -= 1;
+    }
+
+    if (End == 0 || Name[End - 1] != ')') {
+        return FALSE;
+    }
+
+    for (Index = End; Index > 0; Index -= 1) {
+        if (Name[Index - 1] == ')') {
+            Depth += 1;
+        } else if (Name[Index - 1] == '(') {
+            Depth -= 1;
+            if (Depth == 0) {
+                break;
+            }
+        }
+    }
+
+    if (Index < 2) {
+        return FALSE;
+    }
+
+    Index -= 1;
+    return (BOOLEAN)(End - Index != 2 ||
+                     Index < sizeof(Operator) - 1 ||
+                     !RtlAreBytesEqual(Name + Index - (sizeof(Operator) - 1),
+                                       Operator,
+                                       sizeof(Operator) - 1));
+}

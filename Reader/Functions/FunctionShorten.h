@@ -89,6 +89,20 @@ FunctionCutRemark(
     );
 
 //
+// Says whether a function's name has its parameters at the end, as a C++
+// function's has: behind them there are at most qualifiers of this and the
+// compiler's suffixes. What is behind the last parenthesis of Map<void ()>, of
+// (anonymous namespace)::Draw and of {lambda(int)#1} is part of the name, and
+// the parentheses of operator() are.
+//
+
+BOOLEAN
+FunctionHasParameters(
+    _In_reads_(LengthInBytes) PCSZ Name,
+    _In_ ULONG LengthInBytes
+    );
+
+//
 // Room for a short name, in either form: no sign becomes longer than "<a>".
 //
 

@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "../Functions/FunctionStub.h"
 #include "../Calls/CallRead.h"
 #include "../Base/BaseErrors.h"
 #include "SumOutliers.h"
@@ -634,6 +635,7 @@ SumAddDuration(
 //
 // Finds a caller of a group's calls, and adds it if it is not there.
 // Function: the caller; READER_NONE: the calls are outermost ones.
+// Callee: of a worker's; 0 at the end.
 // Thread: in which it is seen.
 //
 
@@ -644,14 +646,16 @@ SumFindCaller(
     _Inout_ PREADER_OUTLIER_GROUP Group,
     _In_ PCALLOCATOR Allocator,
     _In_ ULONG Function,
+    _In_ ULONG Callee,
     _In_ ULONG Thread,
     _Out_ PREADER_DURATIONS *Caller
     )
 {
+    ULONGLONG Key = ((ULONGLONG)Callee << 32) | Function;
     ULONG Index;
     NTSTATUS Status;
 
-    if (!BaseFindInMap(&Group->CallerIndexes, Function, &Index)) {
+    if (!BaseFindInMap(&Group->CallerIndexes, Key, &Index)) {
 
         Index = Group->NumberOfCallers;
         Status = BaseGrowArray(Allocator,
@@ -660,7 +664,7 @@ SumFindCaller(
                                Index + 1,
                                sizeof(READER_DURATIONS));
         if (NT_SUCCESS(Status)) {
-            Status = BaseAddToMap(&Group->CallerIndexes, Function, Index);
+            Status = BaseAddToMap(&Group->CallerIndexes, Key, Index);
         }
 
         if (!NT_SUCCESS(Status)) {
@@ -668,6 +672,7 @@ SumFindCaller(
         }
 
         Group->Callers[Index].Function = Function;
+        Group->Callers[Index].Callee = Callee;
         Group->Callers[Index].Thread = Thread;
         Group->NumberOfCallers += 1;
     }
@@ -752,6 +757,7 @@ SumAddToGroup(
                                Event->Parent != NULL
                                    ? Event->Parent->Function
                                    : READER_NONE,
+                               Event->Frame->Function,
                                Worker->Tally->Thread,
                                &Caller);
     }
@@ -1045,6 +1051,7 @@ SumInitializeOutliers(
     SumFindThresholds(Outliers);
     SumInitializeGroup(&Outliers->Group, Allocator);
     FunctionInitializeFunctions(&Outliers->Functions, Session);
+    Outliers->Functions.AreStubsApart = TRUE;
     if (!FunctionInitializeName(&Outliers->Name,
                                 &Outliers->Functions,
                                 "outliers",
@@ -1230,7 +1237,9 @@ SumMergeDurations(
 //
 // Puts the callers together, in the order in which one worker would have met
 // them.  A worker's are in the order of the threads in which they came up, and
-// no thread was read by two.
+// no thread was read by two.  Which module called is known from the callee, so
+// that those of stubs of several modules come together only here.
+// Alike: by function: FunctionFindAlike.
 //
 
 _Must_inspect_result_
@@ -1238,7 +1247,8 @@ static
 NTSTATUS
 SumMergeCallers(
     _Inout_ PREADER_OUTLIERS Outliers,
-    _In_ READER_MATCH Match
+    _In_ READER_MATCH Match,
+    _In_ const ULONG *Alike
     )
 {
     PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
@@ -1247,7 +1257,9 @@ SumMergeCallers(
     const READER_DURATIONS *First;
     const READER_DURATIONS *This;
     PREADER_DURATIONS Caller;
+    PREADER_TALLY_FUNCTION List;
     ULONG Function;
+    ULONG Module;
     ULONG Worker;
     ULONG Best = 0;
     NTSTATUS Status;
@@ -1277,14 +1289,23 @@ SumMergeCallers(
         }
 
         Next[Best] += 1;
-        Function = First->Function;
-        if (Function != READER_NONE) {
-            Function = Outliers->Workers[Best].Tally->List[Function].Function;
+        List = Outliers->Workers[Best].Tally->List;
+        Function = First->Function != READER_NONE
+                       ? List[First->Function].Function
+                       : READER_NONE;
+        Module = FunctionStubFindCaller(&Outliers->Functions,
+                                        List[First->Callee].Function,
+                                        Function);
+        if (Module != 0) {
+            Function = READER_MAKE_CALLING_MODULE(Module);
+        } else if (Function != READER_NONE) {
+            Function = Alike[Function];
         }
 
         Status = SumFindCaller(&Outliers->Group,
                                Allocator,
                                Function,
+                               0,
                                First->Thread,
                                &Caller);
         if (NT_SUCCESS(Status)) {
@@ -1369,6 +1390,7 @@ SumMergeOutliers(
     PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
     PREADER_OUTLIER_WORKER Worker;
     PREADER_OUTLIER_GROUP Group;
+    PULONG Alike;
     ULONG Index;
     NTSTATUS Status;
 
@@ -1377,7 +1399,16 @@ SumMergeOutliers(
         return STATUS_NO_MEMORY;
     }
 
-    Status = SumMergeCallers(Outliers, Match);
+    Alike = (PULONG)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)Outliers->Functions.NumberOfFunctions + 1) * sizeof(ULONG));
+    Status = Alike != NULL ? FunctionFindAlike(&Outliers->Functions, Alike)
+                           : STATUS_NO_MEMORY;
+    if (NT_SUCCESS(Status)) {
+        Status = SumMergeCallers(Outliers, Match, Alike);
+    }
+
+    Allocator->Free(Allocator->Context, Alike);
     for (Index = 0;
          NT_SUCCESS(Status) && Index < Outliers->Reading.NumberOfWorkers;
          Index++) {

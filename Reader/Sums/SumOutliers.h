@@ -62,7 +62,9 @@ typedef struct _READER_DURATIONS {
     ULONGLONG Calls;
     ULONGLONG MinimumTicks;
     ULONGLONG MaximumTicks;
-    ULONG Function;                 // that made them; READER_NONE: none did
+    ULONG Function;                 // that made them; READER_NONE: none did;
+                                    // at the end also a calling module
+    ULONG Callee;                   // a worker's: whose calls they are
     ULONG Thread;                   // index: in which it was first seen to
 } READER_DURATIONS;
 typedef READER_DURATIONS *PREADER_DURATIONS;
@@ -82,7 +84,7 @@ typedef struct _READER_OUTLIER_GROUP {
     PREADER_DURATIONS Callers;
     ULONG NumberOfCallers;
     ULONG CapacityOfCallers;
-    READER_MAP CallerIndexes;       // function to index
+    READER_MAP CallerIndexes;       // (callee << 32) | function to index
     ULONGLONG Uncertain;
     ULONGLONG BegunBefore;
     ULONGLONG Unfinished;
