@@ -88,7 +88,11 @@ extern const ULONG ReaderNumberOfCommands;
     "are ignored.  PREFIX may be a pattern, and is the beginning of a\n"     \
     "name in full, in the same case, without a module, with or without the\n" \
     "return type that functions of C++ templates have; blanks around it are\n" \
-    "ignored.  Of the prefixes that a name begins with, the longest\n"      \
+    "ignored.  With a module before it (kernel32!Read, game.exe!, k*!*File)\n" \
+    "it means functions of that module, with or without its extension and\n" \
+    "in any case; where one with a module and one without disagree, what\n" \
+    "excludes decides.\n"                                                   \
+    "Of the prefixes that a name begins with, the longest\n"                \
     "decides; of two equal ones, the first.  Before it comes a pattern that\n" \
     "excludes, behind it one that does not; PREFIX* is PREFIX, and * all of\n" \
     "which nothing else says anything.  Without --function, all remain\n"   \

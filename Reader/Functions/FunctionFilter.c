@@ -19,6 +19,7 @@ Abstract:
 #include "FunctionFilter.h"
 #include "FunctionFindByName.h"
 #include "FunctionPattern.h"
+#include "FunctionQualified.h"
 
 //
 // Larger files hardly hold prefixes.
@@ -62,6 +63,7 @@ typedef struct _READER_FILTER {
     PREADER_FILTER_PATTERN Patterns;
     ULONG CapacityOfPatterns;
     ULONG NumberOfPatterns;
+    PREADER_QUALIFIED Qualified;    // what has a module; NULL: nothing
     ULONG NumberOfItems;            // that were given
     BOOLEAN HasFunctions;           // one of them is not to be excluded
     BOOLEAN HasRest;                // *: what nothing else says anything of
@@ -314,6 +316,19 @@ FunctionAddItem(
         Filter->NumberOfGiven += 1;
     }
 
+    if (Kind <= ReaderPatternGlob &&
+        FunctionQualifiedIsItem(Text, LengthInBytes)) {
+        Status = FunctionQualifiedAdd(Filter->Allocator,
+                                      &Filter->Qualified,
+                                      IsExclude,
+                                      Text,
+                                      LengthInBytes,
+                                      Kind,
+                                      Problem,
+                                      Position);
+        goto End;
+    }
+
     if (Kind >= ReaderPatternGlob) {
         Status = FunctionAddPattern(Filter,
                                     IsExclude,
@@ -337,6 +352,8 @@ FunctionAddItem(
             Filter->IsRestExcluded = IsExclude;
         }
     }
+
+End:
 
     if (NT_SUCCESS(Status)) {
         Filter->NumberOfItems += 1;
@@ -827,8 +844,8 @@ FunctionBuildFilter(
         return TRUE;
     }
 
-    Status = STATUS_SUCCESS;
-    if (Filter->NumberOfPrefixes != 0) {
+    Status = FunctionQualifiedBuild(Filter->Qualified);
+    if (NT_SUCCESS(Status) && Filter->NumberOfPrefixes != 0) {
 
         Allocator.Context = Filter->Allocator->Context;
         Allocator.Allocate = Filter->Allocator->Allocate;
@@ -876,6 +893,7 @@ FunctionDestroyFilter(
         FunctionDestroyPattern(Filter->Patterns[Index].Pattern);
     }
 
+    FunctionQualifiedDestroy(Filter->Qualified);
     StringTableDestroy(Filter->Table);
     Allocator->Free(Allocator->Context, Filter->Patterns);
     FunctionFreePrefixes(Filter);
@@ -934,6 +952,8 @@ FunctionDecide(
     )
 {
     BOOLEAN IsExcluded;
+    BOOLEAN IsQualifiedExcluded;
+    BOOLEAN IsQualified;
     BOOLEAN IsMeant;
     ULONG Prefix = STRING_TABLE_NOT_FOUND;
     ULONG Skip;
@@ -961,6 +981,19 @@ FunctionDecide(
     if (Prefix != STRING_TABLE_NOT_FOUND) {
         IsMeant = TRUE;
         IsExcluded = Filter->IsExclude[Prefix];
+    }
+
+    //
+    // Of what says something with a module and without the one that excludes
+    // decides.
+    //
+
+    IsQualified = FunctionQualifiedAsk(Filter->Qualified,
+                                       Function,
+                                       &IsQualifiedExcluded);
+    if (IsQualified) {
+        IsExcluded = (IsMeant && IsExcluded) || IsQualifiedExcluded;
+        IsMeant = TRUE;
     } else if (!IsMeant && Filter->HasRest) {
         IsMeant = TRUE;
         IsExcluded = Filter->IsRestExcluded;

@@ -13,6 +13,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseNearest.h"
 #include "FunctionFindByName.h"
+#include "FunctionQualified.h"
 #include "FunctionStub.h"
 
 #define READER_MAXIMUM_LISTED 10u
@@ -301,6 +302,44 @@ FunctionMatchPlainName(
 
 
 //
+// Compares an import with a name that is not a pattern: its module with or
+// without the extension, and both in any case.  A module with hooks may have
+// the same function; that is then the one without a module.
+//
+
+static
+READER_MATCH
+FunctionMatchImport(
+    _In_ PCREADER_NAME Name,
+    _In_ PCREADER_FUNCTION This
+    )
+{
+    ULONG TextLength = RtlLengthOfString(Name->Text);
+    const CHAR *Text = FunctionQualifiedSplit(This, Name->Text, TextLength);
+    ULONG Length = This->BareLength;
+    const CHAR *Own = FunctionQualifiedSkipModule(This, &Length);
+    ULONG FullLength = This->FullLength - (This->BareLength - Length);
+
+    if (Text == NULL) {
+        return ReaderMatchNone;
+    }
+
+    TextLength -= (ULONG)(Text - Name->Text);
+    if (BaseIsTextAlike(Own, Length, Text, TextLength) ||
+        BaseIsTextAlike(Own, FullLength, Text, TextLength)) {
+        return ReaderMatchImport;
+    }
+
+    if (Length < TextLength || !FunctionIsTextFolded(Own, Text, TextLength)) {
+        return ReaderMatchNone;
+    }
+
+    return TextLength != 0 && Own[TextLength] == '(' ? ReaderMatchBare
+                                                     : ReaderMatchPrefix;
+}
+
+
+//
 // Is a text the short name of a function, as a terminal shows it?
 //
 
@@ -343,10 +382,13 @@ FunctionMatchName(
     )
 {
     PCREADER_FUNCTION This = &Name->Functions->Functions[Function];
-    READER_MATCH Match = FunctionMatchPlainName(Name, Function);
+    READER_MATCH Match = This->IsStub
+                             ? FunctionMatchImport(Name, This)
+                             : FunctionMatchPlainName(Name, Function);
     BOOLEAN IsMeant = FALSE;
 
-    if (Match != ReaderMatchNone || !FunctionIsModuleMeant(Name, This)) {
+    if (Match != ReaderMatchNone ||
+        (!This->IsStub && !FunctionIsModuleMeant(Name, This))) {
         return Match;
     }
 
@@ -741,6 +783,32 @@ typedef struct _READER_NEAR {
 typedef READER_NEAR *PREADER_NEAR;
 
 //
+// Does a function's name begin with some text that has its module before it?
+//
+
+static
+BOOLEAN
+FunctionIsQualifiedBeginning(
+    _In_ PCREADER_FUNCTION Function,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
+    )
+{
+    const CHAR *Rest = FunctionQualifiedSplit(Function, Text, LengthInBytes);
+    ULONG Length = Function->FullLength;
+    const CHAR *Own = FunctionQualifiedSkipModule(Function, &Length);
+
+    if (Rest == NULL) {
+        return FALSE;
+    }
+
+    LengthInBytes -= (ULONG)(Rest - Text);
+    return Length >= LengthInBytes &&
+           FunctionIsTextFolded(Own, Rest, LengthInBytes);
+}
+
+
+//
 // Looks for the nearest of some functions.
 // Near: what was found among others, or the beginning.
 // Returns FALSE if a name begins with the text.
@@ -765,7 +833,8 @@ FunctionOfferNear(
     for (Index = 0; Index < Functions->NumberOfFunctions; Index++) {
 
         Function = &Functions->Functions[Index];
-        if (FunctionIsBeginning(Function, Text, TextLength)) {
+        if (FunctionIsBeginning(Function, Text, TextLength) ||
+            FunctionIsQualifiedBeginning(Function, Text, TextLength)) {
             return FALSE;
         }
 

@@ -27,7 +27,8 @@ Abstract:
     "be as a terminal shows it: short, with <...>, or with an ellipsis in\n" \
     "its middle.  Where several modules have a function of that name, all\n" \
     "are meant; MODULE!NAME means that of one, the module with or without\n" \
-    "its extension.  Exit code 3: there is no such function.\n"              \
+    "its extension.  Imports always have their module, and may be in any\n"  \
+    "case: kernel32!readfile.  Exit code 3: there is no such function.\n"    \
     READER_PATTERN_NOTE
 
 typedef enum _READER_MATCH {
@@ -36,10 +37,11 @@ typedef enum _READER_MATCH {
     ReaderMatchShort,               // it is the name as a terminal shows it
     ReaderMatchPrefix,              // the function's name begins with it
     ReaderMatchBare,                // it is the name without its parameters
-    ReaderMatchExact
+    ReaderMatchExact,
+    ReaderMatchImport               // an import's, with its module
 } READER_MATCH;
 
-#define READER_NUMBER_OF_MATCHES 5  // but none
+#define READER_NUMBER_OF_MATCHES 6  // but none
 
 typedef struct _READER_NAME {
     PREADER_FUNCTIONS Functions;

@@ -288,7 +288,7 @@ WAYS = [('Names.exe', []), ('Names.exe', ['--mode', 'file']),
         ('other/Names.exe', ['--mode', 'tree'])]
 
 
-def add_modules(nodes, functions=lambda name: True):
+def add_modules(nodes, functions=lambda node: True):
     """What report --by module must say, from tree's nodes: by module, in small
     letters, (calls into it, total, self, inside, functions)."""
     rows, sums = {}, {}
@@ -297,7 +297,7 @@ def add_modules(nodes, functions=lambda name: True):
         module = node['module'].lower()
         node['open'] = dict(above['open']) if above else {}
         rows[node['node']] = node
-        if not functions(node['function']):
+        if not functions(node):
             continue
         sum_of = sums.setdefault(module, [0, 0, 0, 0, set()])
         outermost = not node['open'].get(module)
@@ -374,9 +374,10 @@ def check_modules(results, made):
             results.check(near(found, seen), '%s: %s %s' % (
                 what, path[-9:], more), [found, seen])
         for lists, chosen in (
-                ('plug!Work', lambda name: name == 'plug!Work'),
-                ('plug!,-plug!B', lambda name: name.startswith('plug!') and
-                 name != 'plug!Back')):
+                ('PLUG!w', lambda node: re.fullmatch('(plug!)?Work',
+                                                     node['function'])),
+                ('plug!,-plug.dll!B', lambda node: node['module'].lower() ==
+                 'plug.dll' and 'Back' not in node['function'])):
             found = by_module(session, '--function', lists)
             results.check(near({key.lower(): row
                                 for key, row in found.items()},
@@ -517,14 +518,14 @@ def check_callers(results, made):
                       [row[field] for row in nodes
                        for field in ('calls', 'caller_module', 'function')],
                       '%s: tree --general' % what)
-        if not name.startswith('other'):
-            found = read('callees', 'plug!Work', session, key='callees')[1:]
-            results.equal({(row['caller_module'], row['function']):
-                           row['calls'] for row in found},
-                          {('plug.dll', 'kernel32!' + function):
-                           counts['plug.dll', function]
-                           for function in hooked},
-                          '%s: callees' % what)
+        found = read('callees', 'plug!Work', session, key='callees')[1:]
+        results.equal({(row['caller_module'], row['function']):
+                       row['calls'] for row in found},
+                      {(None, 'Work'): counts[own, 'Work']}
+                      if name.startswith('other') else
+                      {('plug.dll', 'kernel32!' + function):
+                       counts['plug.dll', function] for function in hooked},
+                      '%s: callees' % what)
         code, text, _ = support.reader('tree', '--width', '200', session)
         results.check('Called by' in text and 'plug.dll' in text,
                       '%s: the column' % what, [text[:300]])
@@ -557,6 +558,76 @@ def check_callers(results, made):
             results.equal(errors, '', '%s: outliers' % what)
 
 
+FILTERS = (
+    (['--function', 'KERNEL32!'], r'kernel32!'),
+    (['--function', 'kernel32.DLL!sl'], r'kernel32!Sleep'),
+    (['--function', 'kernel32!S*'], r'kernel32!Sleep'),
+    (['--function', 'k*!*tick*'], r'kernel32!GetTickCount'),
+    (['--function', 'ernel32!'], None), (['--function', 'kernel3!'], None),
+    (['--function', '*!*ount'], r'kernel32!GetTickCount'),
+    (['--function', 'hooked!'], r'\w+$'),
+    (['--function', 'HOOKED.EXE!na'], r'Nap$'),
+    (['--function', 'Nap,kernel32!,-Kernel32!sleep'],
+     r'Nap|kernel32!GetTickCount'),
+    (['--function', 'kernel32!sleep', '--exclude', 'kernel32!'],
+     r'kernel32!Sleep'),
+    (['--function', 'kernel32!', '--exclude', 'kernel32!Sleep'],
+     r'kernel32!GetTickCount'),
+    (['--function', 'hooked!', '--exclude', 'N'], r'(?!Nap)\w+$'),
+    (['--function', 'Nap', '--exclude', 'hooked.exe!'], None),
+    (['--exclude', 'Plug!,HOOKED!,msvcrt.dll!'], r'kernel32!'),
+    (['--exclude', '*', '--function', 'hooked!Nap'], r'Nap$'),
+    (['--exclude', '*!*e*'],
+     r'msvcrt!qsort|Nap|Again|main|printf|plug!(Work|Back|Told)$'),
+    (['--function', 'nap'], None), (['--function', '~kernel32!S'],
+                                    r'kernel32!Sleep'),
+    (['--function', '/^kernel32!S/'], r'kernel32!Sleep'),
+    (['--function', 'operator!,Foo::operator!='], None))
+
+
+def check_filters(results, made):
+    """--function and --exclude with modules."""
+    session = made.run(results, 'Hooked.exe', '--imports', LISTS)
+    every = {row['function'] for row in read('report', session,
+                                             key='functions')}
+    for options, pattern in FILTERS:
+        expected = {name for name in every
+                    if pattern and re.match(pattern, name)}
+        code, text, _ = support.reader('report', '--json', *options, session)
+        rows = json.loads(text)['functions']
+        results.equal((code, {row['function'] for row in rows}),
+                      (0 if expected else 3, expected), '%s' % options)
+        # Live, tree and exports have the same filter.
+        code, text, _ = support.reader('replay', '--json', *options, session)
+        results.equal({row['function'] for row in json.loads(text)['events']},
+                      expected, 'replay %s' % options)
+    for text, said in (('kernel32!Slep', 'kernel32!Sleep'), ('hooked!Nap', ''),
+                       ('KERNEL32!sle', ''), ('hooked!', '')):
+        _, _, errors = support.reader('report', '--function', text, session)
+        results.check((said in errors) if said else errors == '',
+                      'misspelt or not: %s' % text, [errors])
+    other = made.run(results, 'other/Names.exe', '--imports', LISTS, '--mode',
+                     'file')
+    for path, text, found in (
+            (session, 'KERNEL32!sleep', 'kernel32!Sleep'),
+            (session, 'Kernel32.dll!SLEEP', 'kernel32!Sleep'),
+            (session, 'kernel32!Sl', 'kernel32!Sleep'),
+            (session, 'plug!b', 'plug!Back'),
+            (session, 'hooked!Nap', 'Nap'), (session, 'Hooked.exe!Nap', 'Nap'),
+            (session, 'kernel32!', None), (session, 'ernel32!Sleep', None),
+            (session, 'Sleep', None), (other, 'Work', 'Work'),
+            (other, 'plug!Work', 'plug!Work'), (other, 'PLUG.DLL!work',
+                                                'plug!Work')):
+        for command in ('callers', 'outliers'):
+            code, written, errors = support.reader(command, '--json', text,
+                                                   path)
+            table = 'callers' if command == 'callers' else 'summary'
+            results.equal((code == 0, found and json.loads(written)[table][0]
+                           ['function'] if code == 0 else None),
+                          (found is not None, found),
+                          '%s %s %s' % (command, text, errors))
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -565,6 +636,7 @@ def main():
         check_selected(results, made)
         check_modules(results, made)
         check_callers(results, made)
+        check_filters(results, made)
     return results.finish()
 
 
