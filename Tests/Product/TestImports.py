@@ -43,6 +43,16 @@ TYPES = {
         str((n + i) % 128) for i in range(3))),
     'BIG': ('s', lambda n: 'BIG{%d,%d.5,%dLL}' % (n, n, n)),
     'const BIG *': ('s', lambda n: '&Bigs[%d]' % (n % 4)),
+    'BIG *': ('s', lambda n: '&Changed[%d]' % (n % 4)),
+    'short': ('%d', lambda n: '(short)%d' % (n - 500)),
+    'unsigned long long': ('%d', lambda n: '%dULL << 40' % n),
+    'bool': ('%d', lambda n: 'true' if n % 2 else 'false'),
+    'long double': ('%g', lambda n: '%d.125L' % n),
+    'VECTOR': ('s', lambda n: 'VECTOR{%d, %d.5f, 1, 2}' % (n, n)),
+    'ONE': ('s', lambda n: 'ONE{%d}' % (n % 128)),
+    'TWO': ('s', lambda n: 'TWO{%d}' % n),
+    'FLOATS': ('s', lambda n: 'FLOATS{%d.5f, %d}' % (n, n + 2)),
+    'PAIR': ('s', lambda n: 'PAIR{%d.25, %dLL}' % (n, n + 1)),
 }
 SHARED = r'''
 #include <stdarg.h>
@@ -53,6 +63,11 @@ SHARED = r'''
 struct SMALL { int A, B; };
 struct ODD { char A[3]; };
 struct BIG { int A; double B; long long C; };
+struct ONE { signed char A; };
+struct TWO { short A; };
+struct FLOATS { float A, B; };
+struct PAIR { double A; long long B; };
+typedef float VECTOR __attribute__((vector_size(16)));
 typedef double CALLBACK_ROUTINE(int);
 static inline double Value(int X) { return X; }
 static inline double Value(long long X) { return (double)(X % 1000003); }
@@ -63,13 +78,30 @@ static inline double Value(SMALL X) { return X.A * 3.0 + X.B; }
 static inline double Value(ODD X) { return X.A[0] + X.A[1] * 2 + X.A[2] * 5; }
 static inline double Value(BIG X) { return X.A + X.B * 7 + (double)X.C; }
 static inline double Value(const BIG *X) { return Value(*X) + 1; }
+static inline double Value(BIG *X)
+{
+    X->A = X->A % 1000 + 1;
+    return Value(*X) + 2;
+}
+static inline double Value(short X) { return X; }
+static inline double Value(unsigned long long X) { return (double)(X >> 40); }
+static inline double Value(bool X) { return X ? 3 : 4; }
+static inline double Value(long double X) { return (double)X; }
+static inline double Value(VECTOR X) { return X[0] + X[1] * 3 + X[3]; }
+static inline double Value(ONE X) { return X.A; }
+static inline double Value(TWO X) { return X.A; }
+static inline double Value(FLOATS X) { return X.A + X.B * 2; }
+static inline double Value(PAIR X) { return X.A + (double)X.B; }
 '''
 
 
 def make_result(kind):
     return {'void': 'return;', 'SMALL': 'return SMALL{(int)Sum, 3};',
             'ODD': 'return ODD{{1, (char)((long long)Sum & 63), 2}};',
-            'BIG': 'return BIG{(int)Sum, Sum / 2, (long long)Sum};'}.get(
+            'BIG': 'return BIG{(int)Sum, Sum / 2, (long long)Sum};',
+            'VECTOR': 'return VECTOR{(float)Sum, 1, 2, 3};',
+            'FLOATS': 'return FLOATS{(float)Sum, 3};',
+            'PAIR': 'return PAIR{Sum, 7};'}.get(
                 kind, 'return (%s)Sum;' % kind)
 
 
@@ -88,7 +120,8 @@ class Generated:
                 chance.choice((0, 1, 2, 3, 4, 5, 6, 8, 12, 17, 21, 22, 30,
                                40)))]
             result = chance.choice(('void', 'int', 'long long', 'float',
-                                    'double', 'SMALL', 'ODD', 'BIG'))
+                                    'double', 'SMALL', 'ODD', 'BIG', 'bool',
+                                    'long double', 'VECTOR', 'FLOATS', 'PAIR'))
             body = ['    Counts[%d] += 1;' % number, '    double Sum = %d;' %
                     number]
             listed = ['%s P%d' % (kind, index)
@@ -118,16 +151,14 @@ class Generated:
                                       63 - len(parameters)))
                 more = min(more, 63 - len(parameters))
                 listed += ['int Number', '...']
-                values += [str(more)] + [
-                    chance.choice(('%d', '%d.5')) % chance.randrange(1000)
-                    if index % 2 else str(chance.randrange(1000))
-                    for index in range(more)]
                 body += ['    va_list List;', '    va_start(List, Number);',
                          '    for (int I = 0; I < Number; I += 1) Sum = '
-                         'Sum * 1.25 + (double)va_arg(List, long long);',
+                         'Sum * 1.25 + (I % 3 == 1 ? va_arg(List, double) : '
+                         '(double)va_arg(List, long long));',
                          '    va_end(List);']
-                values = values[:len(parameters) + 1] + [
-                    '%dLL' % chance.randrange(1000) for _ in range(more)]
+                values += [str(more)] + [
+                    ('%d.5' if index % 3 == 1 else '%dLL') %
+                    chance.randrange(1000) for index in range(more)]
             prototype = '%s %s(%s)' % (result, name, ', '.join(listed))
             header.append('extern "C" __declspec(dllimport) %s;' % prototype)
             dll.append('extern "C" __declspec(dllexport) %s\n{\n%s\n    %s\n}'
@@ -168,6 +199,7 @@ static double Totals[4];
 static DWORD WINAPI Work(void *Parameter)
 {
     double Total = 0;
+    BIG Changed[4] = {{2, 1.5, 4}, {4, 2.5, 3}, {3, 8.5, 1}, {6, 2, 2}};
     for (int Round = 0; Round < 10; Round += 1) {
 %s
         SetLastError(Round + 77);
