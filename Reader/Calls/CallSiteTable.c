@@ -223,6 +223,10 @@ CallAddSiteToTally(
         // The name of a chain's function is asked for when the chain is new.
         //
 
+        if (NT_SUCCESS(Status) && Tally->IsNotingCallers) {
+            Status = FunctionNoteCaller(Functions, Call->Site, Function);
+        }
+
         if (NT_SUCCESS(Status) && Functions->IsQuiet && Tally->Paths == NULL) {
             CallNoteModule(Tally, Module);
         }

@@ -83,6 +83,7 @@ typedef struct _READER_TALLY {
     ULONG CapacityOfNoted;          // that is not kept
     ULONG NumberNoted;
     BOOLEAN IsNoting;               // the caller's: Noted is kept
+    BOOLEAN IsNotingCallers;        // likewise: FunctionNoteCaller
     PCREADER_RANGE Range;           // what is added up, or NULL: everything
     PREADER_TALLY Before;           // for what comes before the range
     ULONGLONG Unmatched;

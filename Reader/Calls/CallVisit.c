@@ -90,6 +90,16 @@ CallVisitStore(
             goto End;
         }
 
+        if (Functions->AreCallersNoted && This->Calls != 0) {
+            Status = FunctionNoteCaller(
+                Functions,
+                ((ULONGLONG)Module << 32) | This->Rva,
+                Place->Function);
+            if (!NT_SUCCESS(Status)) {
+                goto End;
+            }
+        }
+
         if (Store->IsApart) {
             Status = FunctionMarkApart(Functions, Place->Function);
             if (!NT_SUCCESS(Status)) {

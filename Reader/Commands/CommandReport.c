@@ -16,6 +16,7 @@ Abstract:
 #include "../Functions/FunctionCache.h"
 #include "../Functions/FunctionFilter.h"
 #include "../Functions/FunctionLine.h"
+#include "../Functions/FunctionStub.h"
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallProbe.h"
 #include "../Sums/SumModules.h"
@@ -48,6 +49,10 @@ Abstract:
     { "p99", "p99", ReaderColumnTime, READER_TIME_WIDTH,                    \
       READER_COLUMN_NULLABLE | READER_REPORT_PERCENTILES,                   \
       "99 of 100 calls took no longer." },                                  \
+    { "Called by", "caller_modules", ReaderColumnText, 16,                  \
+      READER_COLUMN_NULLABLE | READER_COLUMN_CALLER,                        \
+      "Of an imported function, the modules that called it, separated by "  \
+      "'; '; null for others." },                                           \
     { "Module", "module", ReaderColumnText, 16, READER_COLUMN_MODULE,       \
       "The module's file name." },                                          \
     { "", "rva", ReaderColumnHexadecimal, 0,                                \
@@ -207,6 +212,7 @@ CommandPrepareReport(
         if (Index < Reading->NumberOfWorkers) {
             Tally->HasProbe = Report->Session.IsProbeSubtracted;
             Tally->HasHistograms = Report->HasHistograms;
+            Tally->IsNotingCallers = TRUE;
         } else {
 
             //
@@ -663,6 +669,9 @@ CommandPutReport(
                             Uncertain,
                             BegunBefore,
                             Report->Session.NumberOfModules);
+    if (Report->Functions.Callers.Count != 0) {
+        When |= READER_COLUMN_CALLER;
+    }
 
     if (HasLines) {
         When |= READER_REPORT_LINES;
@@ -687,6 +696,7 @@ CommandPutReport(
                      &Report->Session,
                      &Report->Statistics[Order[Index]]);
         CommandPutReportPercentiles(Output, Report, Order[Index]);
+        FunctionStubPutCallers(Output, &Report->Functions, Order[Index]);
         OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
         if (Function->Rva == READER_OTHER_RVA || Function->IsStub) {
             OutputPutNothing(Output);
@@ -1001,6 +1011,7 @@ CommandReport(
     }
 
     FunctionInitializeFunctions(&Report.Functions, &Report.Session);
+    Report.Functions.AreCallersNoted = TRUE;
     Report.HasHistograms =
         ((Options->Given & READER_OPTION_PERCENTILES) != 0 ||
          Options->Format != ReaderFormatText) &&

@@ -37,6 +37,7 @@ FunctionInitializeFunctions(
     BaseInitializeMap(&Functions->Starts, Session->Context->Allocator);
     BaseInitializeMap(&Functions->ShortNames, Session->Context->Allocator);
     BaseInitializeMap(&Functions->LongerNames, Session->Context->Allocator);
+    BaseInitializeMap(&Functions->Callers, Session->Context->Allocator);
 }
 
 
@@ -73,6 +74,7 @@ FunctionRundownFunctions(
     BaseRundownMap(&Functions->Starts);
     BaseRundownMap(&Functions->ShortNames);
     BaseRundownMap(&Functions->LongerNames);
+    BaseRundownMap(&Functions->Callers);
 }
 
 
@@ -783,6 +785,39 @@ FunctionSetImported(
         Status = FunctionFindImported(Functions,
                                       Import->Importer,
                                       &This->Importer);
+    }
+
+    return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+FunctionNoteCaller(
+    PREADER_FUNCTIONS Functions,
+    ULONGLONG Site,
+    ULONG Function
+    )
+{
+    PREADER_MODULE Module = Functions->Session->Modules[Site >> 32];
+    PCREADER_IMPORT Import = NULL;
+    ULONGLONG Key;
+    ULONG Number;
+    NTSTATUS Status;
+
+    if (SessionHasImports(Module)) {
+        Import = SessionImportsFind(Functions->Session, Module, (ULONG)Site);
+    }
+
+    if (Import == NULL || Import->Importer == NULL) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = FunctionFindImported(Functions, Import->Importer, &Number);
+    Key = ((ULONGLONG)Function << 32) | Number;
+    if (NT_SUCCESS(Status) &&
+        !BaseFindInMap(&Functions->Callers, Key, &Number)) {
+        Status = BaseAddToMap(&Functions->Callers, Key, 1);
     }
 
     return Status;

@@ -87,8 +87,11 @@ typedef struct _READER_FUNCTIONS {
     PREADER_IMPORTED Imported;      // in the order of their first functions
     ULONG NumberOfImported;
     ULONG CapacityOfImported;
+    READER_MAP Callers;             // (function << 32) | number of Imported of
+                                    // a module that calls its stubs
     struct _READER_FUNCTIONS *Peer; // what is shown beside these, or NULL
     BOOLEAN IsQuiet;                // the caller warns of missing symbols
+    BOOLEAN AreCallersNoted;        // the caller's: of trees' nodes
     BOOLEAN AreStubsApart;          // the caller's, before the first: a
                                     // function that several modules import is
                                     // one for each
@@ -141,6 +144,19 @@ ULONG
 FunctionNumberModule(
     _In_ const READER_FUNCTIONS *Functions,
     _In_ PCREADER_FUNCTION Function
+    );
+
+//
+// Notes which module a site's stub belongs to, if it is one, of those that have
+// called a function.
+//
+
+_Must_inspect_result_
+NTSTATUS
+FunctionNoteCaller(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONGLONG Site,
+    _In_ ULONG Function
     );
 
 //

@@ -50,6 +50,102 @@ FunctionStubPutCaller(
 }
 
 
+//
+// Finds the module that comes next in the order of names.
+// Last: a module, number of Imported; 0: the first is looked for.
+// Returns its number; 0: there is none.
+//
+
+static
+ULONG
+FunctionStubNextCaller(
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_ ULONG Function,
+    _In_ ULONG Last
+    )
+{
+    PCREADER_IMPORTED Modules = Functions->Imported;
+    ULONG Best = 0;
+    ULONG Number;
+    ULONG Value;
+
+    for (Number = 1; Number <= Functions->NumberOfImported; Number++) {
+
+        if (!BaseFindInMap(&Functions->Callers,
+                           ((ULONGLONG)Function << 32) | Number,
+                           &Value) ||
+            (Last != 0 && BaseCompareText(Modules[Number - 1].Name,
+                                          Modules[Number - 1].NameLength,
+                                          Modules[Last - 1].Name,
+                                          Modules[Last - 1].NameLength) <= 0)) {
+            continue;
+        }
+
+        if (Best == 0 || BaseCompareText(Modules[Number - 1].Name,
+                                         Modules[Number - 1].NameLength,
+                                         Modules[Best - 1].Name,
+                                         Modules[Best - 1].NameLength) < 0) {
+            Best = Number;
+        }
+    }
+
+    return Best;
+}
+
+
+_Use_decl_annotations_
+VOID
+FunctionStubPutCallers(
+    PREADER_OUTPUT Output,
+    const READER_FUNCTIONS *Functions,
+    ULONG Function
+    )
+{
+    PCALLOCATOR Allocator = Functions->Session->Context->Allocator;
+    PCREADER_IMPORTED Caller;
+    RTL_WRITER Writer;
+    SIZE_T Size = 1;
+    PCHAR Text;
+    ULONG Number;
+
+    if (!Functions->Functions[Function].IsStub) {
+        OutputPutNothing(Output);
+        return;
+    }
+
+    for (Number = FunctionStubNextCaller(Functions, Function, 0);
+         Number != 0;
+         Number = FunctionStubNextCaller(Functions, Function, Number)) {
+        Size += (SIZE_T)Functions->Imported[Number - 1].NameLength + 2;
+    }
+
+    Text = Size <= 0x100000
+               ? (PCHAR)Allocator->Allocate(Allocator->Context, Size)
+               : NULL;
+    if (Text == NULL) {
+        OutputPutNothing(Output);
+        return;
+    }
+
+    RtlInitializeBufferWriter(&Writer, Text, (ULONG)Size);
+    for (Number = FunctionStubNextCaller(Functions, Function, 0);
+         Number != 0;
+         Number = FunctionStubNextCaller(Functions, Function, Number)) {
+        Caller = &Functions->Imported[Number - 1];
+        RtlWriteText(&Writer, Writer.LengthInBytes != 0 ? "; " : "");
+        RtlWriteBytes(&Writer, Caller->Name, Caller->NameLength);
+    }
+
+    if (Writer.LengthInBytes == 0) {
+        OutputPutNothing(Output);
+    } else {
+        OutputPutText(Output, Text, Writer.LengthInBytes);
+    }
+
+    Allocator->Free(Allocator->Context, Text);
+}
+
+
 _Use_decl_annotations_
 ULONG
 FunctionStubFindCaller(

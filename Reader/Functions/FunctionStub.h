@@ -52,6 +52,18 @@ FunctionStubPutCaller(
     );
 
 //
+// Writes the modules that FunctionNoteCaller has noted, in the order of their
+// names.
+//
+
+VOID
+FunctionStubPutCallers(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_ ULONG Function
+    );
+
+//
 // The module that called a function, if that is known and the function above is
 // not of that module: index + 1 in Imported.  0: the function above called.
 // Above: READER_NONE: it is an outermost call.

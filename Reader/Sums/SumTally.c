@@ -44,6 +44,12 @@ SumOpenFrame(
     UNREFERENCED_PARAMETER(Depth);
 
     Status = CallAddFunctionToTally(Tally, Frame->Function, &Index);
+    if (NT_SUCCESS(Status) && Tally->IsNotingCallers) {
+        Status = FunctionNoteCaller(Tally->Functions,
+                                    Frame->Site,
+                                    Frame->Function);
+    }
+
     if (NT_SUCCESS(Status)) {
         Frame->Function = Index;
         Tally->Totals.Totals[Index].ActiveCalls += 1;

@@ -452,6 +452,30 @@ def check_callers(results, made):
                   for (importer, function), number in made.counts.items()}
         report = {row['function']: row for row in
                   read('report', session, key='functions')}
+        # By module in any part of the time, with several workers or one.
+        for more in ([], ['--general'], ['--workers', '1']):
+            results.equal({
+                row['function']: row['caller_modules'] for row in read(
+                    'report', *more, session, key='functions')
+                if row['caller_modules'] is not None},
+                          {'kernel32!Sleep': '; '.join(sorted({own,
+                                                               'plug.dll'})),
+                           'kernel32!GetTickCount': '; '.join(
+                               sorted({own, 'plug.dll'})),
+                           'plug!Work': own, 'plug!Back': own,
+                           'plug!Told': own, 'msvcrt!qsort': own},
+                          '%s: report %s' % (what, more))
+        if 'tree' not in options:
+            last = max(row['time_ns'] for row in read(
+                'replay', session, key='events') if row['function'] ==
+                       'plug!Work')
+            results.equal({
+                row['function']: row['caller_modules'] for row in read(
+                    'report', '--from', '%dns' % (last + 1), session,
+                    key='functions') if row['function'] in
+                ('kernel32!GetTickCount', 'kernel32!Sleep')},
+                          {'kernel32!GetTickCount': own},
+                          '%s: report --from' % what)
         # The caller of each, where the module's functions are recorded.
         hooked = {'Sleep': {'Hooked.exe': 'Nap', 'other': 'Work'},
                   'GetTickCount': {'Hooked.exe': 'Compare', 'other': 'Work'}}
