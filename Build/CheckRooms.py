@@ -48,7 +48,7 @@ ALLOWED = {
 
 # Folder: (sources, why).
 FOLDERS = {
-    "Tests/Programs": (34, "a program each, that scripts trace"),
+    "Tests/Programs": (35, "a program each, that scripts trace"),
 }
 
 ROUTINE = re.compile(r"^(?:[\w *]*?[ *])?(\w+)\(\n(?:    [^\n]*\n)*?    \)\n\{",

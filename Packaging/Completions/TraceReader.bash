@@ -76,6 +76,8 @@ _TraceReader_options()
 --mark-every=
 --lines
 --percentiles
+--waits=@file
+--contention=
 --subtract-probe
 --symbols=@directory
 --no-cache
@@ -105,6 +107,8 @@ _TraceReader_options()
 --all-runs
 --no-index
 --mark-every=
+--waits=@file
+--contention=
 --subtract-probe
 --symbols=@directory
 --no-cache
@@ -131,6 +135,8 @@ _TraceReader_options()
 --all-runs
 --no-index
 --mark-every=
+--waits=@file
+--contention=
 --symbols=@directory
 --no-cache
 --csv
@@ -155,6 +161,8 @@ _TraceReader_options()
 --all-runs
 --no-index
 --mark-every=
+--waits=@file
+--contention=
 --symbols=@directory
 --no-cache
 --csv
@@ -255,6 +263,8 @@ _TraceReader_options()
 --all-runs
 --no-index
 --mark-every=
+--waits=@file
+--contention=
 --symbols=@directory
 --no-cache
 --csv

@@ -258,6 +258,77 @@ BaseCheckTarget(
 }
 
 
+_Use_decl_annotations_
+NTSTATUS
+BaseReadFile(
+    PCREADER_CONTEXT Context,
+    PCWSTR Name,
+    ULONG MaximumBytes,
+    PVOID *Bytes,
+    PULONG SizeInBytes
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING NtPath;
+    ULONGLONG Size;
+    HANDLE File;
+    ULONG Read;
+    NTSTATUS Status;
+
+    *Bytes = NULL;
+    *SizeInBytes = 0;
+    Status = BaseMakeNtPath(Context, Name, &NtPath);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlOpenFileForReading(Context->Rtl, &NtPath, &File);
+    }
+
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    Status = RtlQueryFileSize(Context->Rtl, File, &Size);
+    if (NT_SUCCESS(Status) && Size > MaximumBytes) {
+        Status = STATUS_FILE_TOO_LARGE;
+    }
+
+    if (NT_SUCCESS(Status)) {
+        *Bytes = Allocator->Allocate(Allocator->Context, (SIZE_T)Size + 1);
+        Status = *Bytes != NULL ? STATUS_SUCCESS : STATUS_NO_MEMORY;
+    }
+
+    //
+    // The file may have become shorter meanwhile.
+    //
+
+    while (NT_SUCCESS(Status) && *SizeInBytes < Size) {
+
+        Status = RtlReadFile(Context->Rtl,
+                             File,
+                             *SizeInBytes,
+                             (PUCHAR)*Bytes + *SizeInBytes,
+                             (ULONG)Size - *SizeInBytes,
+                             &Read);
+        if (Status == STATUS_END_OF_FILE || (NT_SUCCESS(Status) && Read == 0)) {
+            Status = STATUS_SUCCESS;
+            break;
+        }
+
+        if (NT_SUCCESS(Status)) {
+            *SizeInBytes += Read;
+        }
+    }
+
+    RtlClose(Context->Rtl, File);
+    if (!NT_SUCCESS(Status)) {
+        Allocator->Free(Allocator->Context, *Bytes);
+        *Bytes = NULL;
+    }
+
+    return Status;
+}
+
+
 //
 // Compresses what the writer gathered: an RTL_WRITER_FLUSH.
 //

@@ -64,6 +64,24 @@ BaseCreateFile(
     );
 
 //
+// Reads a whole file that a user has named, with a NUL behind it.
+//
+//     STATUS_FILE_TOO_LARGE, or what failed
+//
+// Bytes: is given memory, which the caller frees; NULL after a failure.
+//
+
+_Must_inspect_result_
+NTSTATUS
+BaseReadFile(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Name,
+    _In_ ULONG MaximumBytes,
+    _Outptr_result_maybenull_ PVOID *Bytes,
+    _Out_ PULONG SizeInBytes
+    );
+
+//
 // How many bytes have been written, before they are compressed.
 //
 

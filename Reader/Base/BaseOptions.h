@@ -70,6 +70,7 @@ Abstract:
 #define READER_OPTION_WALL        0x4000000000000ULL
 #define READER_OPTION_COLOR       0x200000000000000ULL
 #define READER_OPTION_PAGER       0x1000000000ULL   // and --no-pager
+#define READER_OPTION_WAITS       0x1000000000000000ULL // and --contention
 
 //
 // What all commands take that read records and name functions.
@@ -198,6 +199,10 @@ typedef struct _READER_OPTIONS {
     PCSZ NamesFromUtf8;
     PCWSTR ExcludeList;             // --exclude-list; NULL: not given
     PCSZ ExcludeListUtf8;
+    PCWSTR Waits;                   // --waits; NULL: not given
+    PCSZ WaitsUtf8;
+    ULONGLONG Contention;           // nanoseconds (ticks, if the rate is
+                                    // unknown)
     ULONG Width;                    // of tables in text; READER_WIDTH_*
     ULONG FunctionNames;            // READER_NAMES_*
     ULONG Color;                    // READER_COLOR_*

@@ -12,6 +12,7 @@ Abstract:
 
 --*/
 
+#include "../Functions/FunctionWaits.h"
 #include "CallHold.h"
 #include "CallRange.h"
 
@@ -319,6 +320,8 @@ CallNextHeldEvent(
 
             if (Taken.Frame != NULL) {
                 Taken.Frame->Function = Event->Function;
+                Taken.Frame->Flags |=
+                    FunctionQueryWaitFlags(Rules->Functions, Event->Function);
                 Taken.Frame->Node = READER_HOLD_ENTERED;
             }
 

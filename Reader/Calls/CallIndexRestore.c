@@ -189,8 +189,8 @@ CallTakeMark(
             if (Change->NumberOfFrames != 0) {
                 Stack->Frames = (PCORE_FRAME)
                     Allocator->Allocate(Allocator->Context,
-                                        (SIZE_T)Change->NumberOfFrames *
-                                            sizeof(CORE_FRAME));
+                                        CORE_STACK_BYTES(
+                                            Change->NumberOfFrames));
                 if (Stack->Frames == NULL) {
                     return FALSE;
                 }
@@ -359,6 +359,7 @@ CallDescribeFrames(
     PCORE_FRAME Parent;
     CORE_CALL Call;
     ULONG BodySize;
+    ULONG Waits;
     ULONG Top;
     SIZE_T Depth;
     NTSTATUS Status;
@@ -378,16 +379,24 @@ CallDescribeFrames(
             return FALSE;
         }
 
+        //
+        // What waits is not the image's to say, and is not in a mark.
+        //
+
+        Waits = Call.Flags & CORE_CALL_WAITS;
+        Call.Flags &= ~(ULONG)CORE_CALL_WAITS;
         Frame->Function = Tally->LastIndex;
         if ((Frame->Flags & CORE_FRAME_INLINED) != 0 && Parent != NULL) {
 
             if (Frame->Physical != Parent->Physical ||
                 Frame->Top != Parent->Top ||
                 Frame->BodySize != 0 ||
-                Frame->Flags != (Parent->Flags | CORE_FRAME_INLINED)) {
+                Frame->Flags != ((Parent->Flags & ~CORE_CALL_WAITS) |
+                                 CORE_FRAME_INLINED)) {
                 return FALSE;
             }
 
+            Frame->Flags |= Waits;
             continue;
         }
 
@@ -404,6 +413,8 @@ CallDescribeFrames(
             Frame->BodySize != BodySize) {
             return FALSE;
         }
+
+        Frame->Flags |= Waits;
     }
 
     return TRUE;

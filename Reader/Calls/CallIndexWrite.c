@@ -322,7 +322,8 @@ CallFillMark(
             Packed->Top = Frame->Top;
             Packed->BodySize = Frame->BodySize;
             Packed->Kind = Frame->Kind;
-            Packed->Flags = Frame->Flags & ~CORE_FRAME_LOOKED_AT;
+            Packed->Flags = Frame->Flags & ~(CORE_FRAME_LOOKED_AT |
+                                             CORE_CALL_WAITS);
             Packed->NumberOfJumps = Frame->NumberOfJumps;
         }
 

@@ -42,7 +42,7 @@ Abstract:
 #define READER_PROBE_HELP                                                   \
     "With --subtract-probe, the cost of the hooks, as measured in the\n"    \
     "stores, is subtracted from all times except those of abandoned calls,\n" \
-    "and rows also have, after begun_before, probe_total_ns and\n"          \
+    "and rows also have, after ran, probe_total_ns and\n"          \
     "probe_self_ns: what was subtracted from total and self.  In text, a\n" \
     "time of less than an eighth of what was subtracted is shown as less\n" \
     "than that.\n"

@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "../Functions/FunctionWaits.h"
 #include "CallSite.h"
 #include "CallSiteTable.h"
 
@@ -49,6 +50,7 @@ CallRundownTally(
     Tally->Arena = NULL;
     Allocator->Free(Allocator->Context, Tally->Histograms);
     Allocator->Free(Allocator->Context, Tally->ProbeTotals);
+    Allocator->Free(Allocator->Context, Tally->Waited);
     Allocator->Free(Allocator->Context, Tally->Noted);
     Allocator->Free(Allocator->Context, Tally->Modules);
     Allocator->Free(Allocator->Context, Tally->List);
@@ -56,6 +58,8 @@ CallRundownTally(
     Tally->CapacityOfHistograms = 0;
     Tally->ProbeTotals = NULL;
     Tally->CapacityOfProbe = 0;
+    Tally->Waited = NULL;
+    Tally->CapacityOfWaited = 0;
     Tally->Noted = NULL;
     Tally->CapacityOfNoted = 0;
     Tally->Modules = NULL;
@@ -158,6 +162,17 @@ CallAddFunctionToTally(
         }
     }
 
+    if (Tally->Functions->Session->Waits != NULL && Tally->Paths == NULL) {
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Tally->Waited,
+                               &Tally->CapacityOfWaited,
+                               *Index + 1,
+                               sizeof(ULONGLONG));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
     if (Tally->HasHistograms) {
 
         if (Tally->Arena == NULL) {
@@ -229,6 +244,10 @@ CallAddSiteToTally(
 
         if (NT_SUCCESS(Status) && Functions->IsQuiet && Tally->Paths == NULL) {
             CallNoteModule(Tally, Module);
+        }
+
+        if (NT_SUCCESS(Status)) {
+            Call->Flags |= FunctionQueryWaitFlags(Functions, Function);
         }
     }
 

@@ -72,6 +72,9 @@ typedef struct _READER_TALLY {
     ULONG CapacityOfRoots;          // outermost calls; NULL: one root
     PCORE_PROBE_TOTALS ProbeTotals; // by what the totals are by
     ULONG CapacityOfProbe;
+    ULONG CapacityOfWaited;
+    PULONGLONG Waited;              // likewise, ticks, if the session's
+                                    // functions may wait
     BOOLEAN HasProbe;               // the caller's: ProbeTotals are kept
     BOOLEAN IsSaidAtOnce;           // likewise: what is wrong with a module or
                                     // a store, as soon as it is seen

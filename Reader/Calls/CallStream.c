@@ -113,6 +113,7 @@ CallAttachStore(
                                     Header->StackBase,
                                     Header->StackLimit);
         Stream->IsPaired = NT_SUCCESS(Status);
+        Stream->Pair.ContentionTicks = Session->ContentionTicks;
         Stream->Pair.CountInlined = CallCountInlinedInSession;
         Stream->Pair.InlineContext = Session;
     }
@@ -376,6 +377,7 @@ CallMarkEvent(
     if (Stream->Session->Clock.Kind == TRACE_CLOCK_NONE) {
         Event->InclusiveTicks = 0;
         Event->SelfTicks = 0;
+        Event->WaitedTicks = 0;
     }
 }
 
@@ -693,6 +695,7 @@ CallRunStore(
     Run.Paths = Tally->Paths;
     Run.Probe = NULL;
     Run.ProbeTotals = Tally->ProbeTotals;
+    Run.WaitedTotals = Tally->Waited;
     Run.Limit = Limit;
     Run.JumpTicks = Stream->Session->JumpTicks;
     Run.NumberOfJumps = Stream->NumberOfJumps;
@@ -963,6 +966,7 @@ CallClipStream(
         for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
             Stack->Frames[Depth].EnterTimestamp = Start;
             Stack->Frames[Depth].ChildTicks = 0;
+            CORE_STACK_WAITED(Stack)[Depth] = 0;
             Stack->Frames[Depth].NumberOfJumps = Stream->NumberOfJumps;
         }
     }

@@ -10,8 +10,125 @@ Abstract:
 
 --*/
 
+#include "../Functions/FunctionWaits.h"
 #include "../Session/SessionTreeStore.h"
 #include "CallVisit.h"
+
+_Must_inspect_result_
+static
+NTSTATUS
+CallFindNodeFunction(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ const READER_STORE *Store,
+    _In_ PCCORE_TREE_NODE Node,
+    _Out_ PULONG Function
+    )
+{
+    return FunctionFindFunction(
+        Functions,
+        ((ULONGLONG)Store->Modules[Node->Module] << 32) |
+            (Node->IsOther ? READER_OTHER_RVA : Node->Rva),
+        FALSE,
+        Function);
+}
+
+
+//
+// How long the calls of a lock's node waited.  Of single calls a tree has only
+// the shortest and the longest: if the one did not wait long enough, the other
+// alone is sure to have.
+// Returns ticks.
+//
+
+static
+ULONGLONG
+CallFindContention(
+    _In_ PCCORE_TREE_NODE Node,
+    _In_ ULONGLONG ContentionTicks
+    )
+{
+    READER_STATISTICS Statistics;
+
+    CallGetNodeStatistics(Node, &Statistics);
+    if (Statistics.TotalTicks == 0 ||
+        Statistics.MaximumTicks < ContentionTicks) {
+        return 0;
+    }
+
+    return Statistics.MinimumTicks >= ContentionTicks ? Statistics.TotalTicks
+                                                      : Statistics.MaximumTicks;
+}
+
+
+//
+// Finds how long the calls of each node waited.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CallFindWaitsOfNodes(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ const READER_STORE *Store,
+    _In_ PCCORE_TREE Tree,
+    _Inout_updates_(Tree->NumberOfNodes) PREADER_NODE_PLACE Places
+    )
+{
+    ULONGLONG ContentionTicks = Functions->Session->ContentionTicks;
+    PCCORE_TREE_NODE Node;
+    ULONGLONG Ticks;
+    SIZE_T Index;
+    ULONG Flags;
+    NTSTATUS Status;
+
+    if (Functions->Session->Clock.Kind == TRACE_CLOCK_NONE) {
+        return STATUS_SUCCESS;
+    }
+
+    for (Index = 1; Index < Tree->NumberOfNodes; Index++) {
+
+        if (Tree->Nodes[Index].IsUsed && !Tree->Nodes[Index].IsBad) {
+            Status = CallFindNodeFunction(Functions,
+                                          Store,
+                                          &Tree->Nodes[Index],
+                                          &Places[Index].Function);
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+        }
+    }
+
+    //
+    // A node comes after the one above it.
+    //
+
+    for (Index = Tree->NumberOfNodes; Index-- > 1;) {
+
+        Node = &Tree->Nodes[Index];
+        if (!Node->IsUsed || Node->IsBad) {
+            continue;
+        }
+
+        Ticks = Places[Index].WaitedTicks;
+        if (Ticks > Node->Total) {
+            Ticks = Node->Total;
+        }
+
+        Flags = FunctionQueryWaitFlags(Functions, Places[Index].Function);
+        if ((Flags & CORE_CALL_WAIT) != 0) {
+            Ticks = Node->Total;
+        } else if ((Flags & CORE_CALL_LOCK) != 0 &&
+                   CallFindContention(Node, ContentionTicks) > Ticks) {
+            Ticks = CallFindContention(Node, ContentionTicks);
+        }
+
+        Places[Index].WaitedTicks = Ticks;
+        Places[Node->Parent].WaitedTicks += Ticks;
+    }
+
+    return STATUS_SUCCESS;
+}
+
 
 //
 // Shows the nodes of one store.
@@ -69,6 +186,13 @@ CallVisitStore(
     Places[0].Function = READER_NONE;
     Places[0].Depth = 0;
     Places[0].Value = 0;
+    if (Session->Waits != NULL) {
+        Status = CallFindWaitsOfNodes(Functions, Store, &Tree, Places);
+        if (!NT_SUCCESS(Status)) {
+            goto End;
+        }
+    }
+
     for (Index = 1; Index < Tree.NumberOfNodes; Index++) {
 
         PCCORE_TREE_NODE This = &Tree.Nodes[Index];
@@ -80,12 +204,10 @@ CallVisitStore(
             continue;
         }
 
-        Status = FunctionFindFunction(
-            Functions,
-            ((ULONGLONG)Module << 32) |
-                (This->IsOther ? READER_OTHER_RVA : This->Rva),
-            FALSE,
-            &Place->Function);
+        Status = CallFindNodeFunction(Functions,
+                                      Store,
+                                      This,
+                                      &Place->Function);
         if (!NT_SUCCESS(Status)) {
             goto End;
         }
@@ -117,6 +239,7 @@ CallVisitStore(
         Node.Value = 0;
         Node.Now = Tree.Now;
         Node.Module = Module;
+        Node.WaitedTicks = Place->WaitedTicks;
         Status = Visit(VisitContext, &Node);
         if (!NT_SUCCESS(Status)) {
             goto End;

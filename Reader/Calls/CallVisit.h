@@ -31,6 +31,7 @@ typedef struct _READER_TREE_NODE {
     ULONG ValueAbove;               // what the routine gave the one above; 0:
                                     // there is none
     ULONG Value;                    // the routine's own
+    ULONGLONG WaitedTicks;          // of its total: Docs/Waits.md
 } READER_TREE_NODE;
 typedef READER_TREE_NODE *PREADER_TREE_NODE;
 
@@ -38,6 +39,8 @@ typedef struct _READER_NODE_PLACE {
     ULONG Function;
     ULONG Depth;
     ULONG Value;
+    ULONG Unused;
+    ULONGLONG WaitedTicks;
 } READER_NODE_PLACE;
 typedef READER_NODE_PLACE *PREADER_NODE_PLACE;
 

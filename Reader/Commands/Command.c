@@ -17,6 +17,7 @@ Abstract:
 #include "../Session/SessionProcess.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionCache.h"
+#include "../Functions/FunctionWaits.h"
 #include "../Output/OutputGrid.h"
 #include "Command.h"
 
@@ -288,6 +289,7 @@ CommandCloseCommandSession(
     PREADER_SESSION Session
     )
 {
+    FunctionEndWaits(Session);
     FunctionCloseCache(Session);
     SessionCloseSession(Session);
 }

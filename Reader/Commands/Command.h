@@ -105,6 +105,13 @@ extern const ULONG ReaderNumberOfCommands;
     "it; up to 63 ticks of the time stamp counter it is exact.  Abandoned\n" \
     "calls are not included.\n"
 
+#define READER_WAITS_NOTE                                                   \
+    "Waited is the time inside the outermost calls of functions that wait\n" \
+    "(Sleep, WaitForSingleObject, recv ...: Docs/Waits.md, --waits), or of\n" \
+    "the call itself if it is one; ran is the rest of the total.  A call of\n" \
+    "a lock waited if it took --contention or longer.  Text has the two\n"   \
+    "where something waited.\n"
+
 #define READER_NOT_SHOWN_NOTE(Rows)                                         \
     "Numbers are the same as without them.  JSON then also has the array\n" \
     "not_shown with " Rows ", calls: what was left out.\n"

@@ -20,6 +20,7 @@ Abstract:
 #include "../Session/SessionDescribe.h"
 #include "../Functions/FunctionFindByName.h"
 #include "../Functions/FunctionStub.h"
+#include "../Calls/CallWaits.h"
 #include "../Sums/SumPaths.h"
 #include "../Sums/SumPutStatistics.h"
 #include "Command.h"
@@ -471,6 +472,7 @@ CommandPutEdges(
     ULONGLONG Unfinished = Statistics->Unfinished;
     ULONGLONG Uncertain = Statistics->Uncertain;
     ULONGLONG BegunBefore = Statistics->BegunBefore;
+    ULONGLONG Waited = Statistics->WaitedTicks;
     ULONGLONG Rows = 0;
     ULONG When;
     ULONG Edge;
@@ -480,6 +482,7 @@ CommandPutEdges(
         Unfinished += Edges->Edges[Edge].Statistics.Unfinished;
         Uncertain += Edges->Edges[Edge].Statistics.Uncertain;
         BegunBefore += Edges->Edges[Edge].Statistics.BegunBefore;
+        Waited |= Edges->Edges[Edge].Statistics.WaitedTicks;
     }
 
     When = SumSelectColumns(Abandoned,
@@ -488,6 +491,9 @@ CommandPutEdges(
                             BegunBefore,
                             Session->NumberOfModules) |
            FunctionStubSelectColumn(Edges->Tree->Functions);
+    if (Waited != 0) {
+        When |= READER_COLUMN_WAITED;
+    }
 
     OutputBeginDocument(&Output,
                         Session->Context->Output,
@@ -669,7 +675,8 @@ CommandRunEdges(
         goto End;
     }
 
-    if (!CallQueryRange(&Session, Options, &Range)) {
+    if (!CallBeginWaits(&Session, Options) ||
+        !CallQueryRange(&Session, Options, &Range)) {
         CommandCloseCommandSession(&Session);
         goto End;
     }
@@ -752,7 +759,7 @@ CommandCallees(
      READER_OPTION_SORT | READER_OPTION_LIMIT |                             \
      READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |         \
      READER_OPTION_WORKERS | READER_OPTION_GENERAL |                        \
-     READER_OPTION_VERBOSE | READER_OPTION_PAGER |                          \
+     READER_OPTION_VERBOSE | READER_OPTION_PAGER | READER_OPTION_WAITS |    \
      READER_OPTIONS_OF_READING)
 
 //
@@ -775,6 +782,7 @@ const READER_COMMAND ReaderCallersCommand = {
     "traced function.\n"
     READER_UNSEEN_CALLER_NOTE
     READER_EDGE_NOTE
+    READER_WAITS_NOTE
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
     READER_TICKS_NOTE,
@@ -801,6 +809,7 @@ const READER_COMMAND ReaderCalleesCommand = {
     "Shows whom a function called, how often and for how long",
     READER_NAME_NOTE
     READER_EDGE_NOTE
+    READER_WAITS_NOTE
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
     READER_TICKS_NOTE,

@@ -19,6 +19,7 @@ Abstract:
 #include "../Functions/FunctionStub.h"
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallProbe.h"
+#include "../Calls/CallWaits.h"
 #include "../Sums/SumModules.h"
 #include "../Sums/SumPaths.h"
 #include "../Sums/SumPutStatistics.h"
@@ -631,6 +632,7 @@ CommandPutReport(
     ULONGLONG Unfinished = 0;
     ULONGLONG Uncertain = 0;
     ULONGLONG BegunBefore = 0;
+    ULONGLONG Waited = 0;
     ULONGLONG Self = 0;
     PULONG Order = Report->Order;
     ULONG Count = 0;
@@ -655,6 +657,7 @@ CommandPutReport(
             Unfinished += Report->Statistics[Index].Unfinished;
             Uncertain += Report->Statistics[Index].Uncertain;
             BegunBefore += Report->Statistics[Index].BegunBefore;
+            Waited |= Report->Statistics[Index].WaitedTicks;
             Order[Count] = Index;
             Count += 1;
         }
@@ -671,6 +674,10 @@ CommandPutReport(
                             Report->Session.NumberOfModules);
     if (Report->Functions.Callers.Count != 0) {
         When |= READER_COLUMN_CALLER;
+    }
+
+    if (Waited != 0) {
+        When |= READER_COLUMN_WAITED;
     }
 
     if (HasLines) {
@@ -1004,6 +1011,7 @@ CommandReport(
     }
 
     if (!CallBeginProbe(&Report.Session, Options) ||
+        !CallBeginWaits(&Report.Session, Options) ||
         !CallQueryRange(&Report.Session, Options, &Report.Range)) {
         ExitCode = READER_EXIT_FAILURE;
         CommandCloseCommandSession(&Report.Session);
@@ -1103,6 +1111,7 @@ const READER_COMMAND ReaderReportCommand = {
     "each call's inclusive time, and so are p50, p90 and p99: half of the\n"
     "calls, 90 and 99 of 100 took no longer.\n"
     READER_PERCENTILES_NOTE
+    READER_WAITS_NOTE
     "File and line are those of the function's first instruction, from the\n"
     "PDB or from DWARF; text has them with --lines.\n"
     "--by module: what each module cost.  Calls are those into it, that\n"
@@ -1130,7 +1139,7 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTION_VERBOSE | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_PROBE |
-        READER_OPTION_PERCENTILES |
+        READER_OPTION_PERCENTILES | READER_OPTION_WAITS |
         READER_OPTION_LINES | READER_OPTION_BY,
     CommandReport,
     ReaderReportTables,

@@ -17,6 +17,7 @@ Abstract:
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionTreeStore.h"
+#include "../Calls/CallWaits.h"
 #include "../Calls/CallWalk.h"
 #include "Command.h"
 
@@ -42,6 +43,12 @@ static const READER_COLUMN ReaderThreadColumns[] = {
       "The time during which the thread was inside recorded calls." },
     { "Busy, %", "busy_percent", ReaderColumnHundredths, 7, 0,
       "Of the session's time, percent with two decimals." },
+    { "Waited", "waited", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
+      "Of busy, the time inside functions that wait (Docs/Waits.md)." },
+    { "Ran", "ran", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
+      "Busy without waited." },
     { "CPU", "cpu", ReaderColumnCpuTime, READER_TIME_WIDTH,
       READER_COLUMN_NULLABLE,
       "The processor time that the system counted for the thread, from its "
@@ -80,6 +87,7 @@ typedef struct _READER_THREAD_ROW {
     ULONGLONG FirstTimestamp;       // of its records
     ULONGLONG LastTimestamp;
     ULONGLONG BusyTicks;
+    ULONGLONG WaitedTicks;          // of the outermost calls
     ULONGLONG AwayTicks;            // of its trees, in BusyTicks and not yet
                                     // taken off
     ULONGLONG TopTicks;             // self
@@ -188,6 +196,10 @@ CommandThreadsEvent(
         Row->LastTimestamp = Event->Timestamp;
     }
 
+    if (Event->Depth == 0) {
+        Row->WaitedTicks += Event->WaitedTicks;
+    }
+
     switch (Event->Kind) {
 
     case CoreEventEnter:
@@ -256,6 +268,7 @@ CommandThreadsNode(
 
     if (Node->Depth == 0) {
         Row->BusyTicks += Node->Node->Total;
+        Row->WaitedTicks += Node->WaitedTicks;
     }
 
     Row->AwayTicks += Node->Node->Away;
@@ -397,6 +410,7 @@ CommandPutThreadRow(
     const READER_SESSION *Session = &Table->Session;
     const READER_THREAD_ROW *Row = &Table->Rows[Thread];
     ULONGLONG First = Table->Range.FirstTimestamp;
+    ULONGLONG Waited;
     PCREADER_FUNCTION Function;
     const CHAR *Name;
     ULONG Length;
@@ -434,6 +448,10 @@ CommandPutThreadRow(
         OutputPutNothing(Output);
     }
 
+    Waited = Row->WaitedTicks < Row->BusyTicks ? Row->WaitedTicks
+                                               : Row->BusyTicks;
+    OutputPutNumber(Output, Waited);
+    OutputPutNumber(Output, Row->BusyTicks - Waited);
     SessionPutThreadCpu(Output, Session, Thread);
 
     OutputPutNumber(Output, Row->MaximumDepth);
@@ -468,6 +486,7 @@ CommandPutThreads(
     READER_OUTPUT Output;
     ULONGLONG WallTicks = CommandQueryWallTicks(Session, &Table->Range);
     ULONGLONG Lost = 0;
+    ULONGLONG Waited = 0;
     PULONG Order;
     ULONG When = 0;
     ULONG Count = 0;
@@ -484,6 +503,7 @@ CommandPutThreads(
         if (READER_IS_THREAD_SELECTED(Table->Options,
                                       Session->Threads[Index].ThreadId)) {
             Lost += Table->Rows[Index].Lost;
+            Waited |= Table->Rows[Index].WaitedTicks;
             Order[Count] = Index;
             Count += 1;
         }
@@ -491,6 +511,10 @@ CommandPutThreads(
 
     if (Lost != 0) {
         When |= READER_COLUMN_LOST;
+    }
+
+    if (Waited != 0) {
+        When |= READER_COLUMN_WAITED;
     }
 
     BaseSort(Order, Count, CommandCompareThreadRows, Table);
@@ -570,7 +594,8 @@ CommandRunThreads(
     ULONG ExitCode;
     NTSTATUS Status = STATUS_NO_MEMORY;
 
-    if (!CallQueryRange(Session, Table->Options, &Table->Range)) {
+    if (!CallBeginWaits(Session, Table->Options) ||
+        !CallQueryRange(Session, Table->Options, &Table->Range)) {
         return READER_EXIT_FAILURE;
     }
 
@@ -654,6 +679,7 @@ const READER_COMMAND ReaderThreadsCommand = {
     "the part of that from --from to --to.  The top function is the one with\n"
     "the most self time.  CPU, stores, bytes and lost are those of the whole\n"
     "session.  --sort total is by busy time, --sort self by top_self.\n"
+    READER_WAITS_NOTE
     READER_RANGE_NOTE
     READER_TICKS_NOTE,
     "  TraceReader threads SESSION\n"
@@ -662,7 +688,7 @@ const READER_COMMAND ReaderThreadsCommand = {
         READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
-        READER_OPTIONS_OF_READING,
+        READER_OPTION_WAITS | READER_OPTIONS_OF_READING,
     CommandThreads,
     ReaderThreadsTables,
     NULL

@@ -21,6 +21,7 @@ Abstract:
 #include "../Calls/CallHold.h"
 #include "../Calls/CallIndex.h"
 #include "../Calls/CallProbe.h"
+#include "../Calls/CallWaits.h"
 #include "../Sums/SumPaths.h"
 #include "../Sums/SumPutStatistics.h"
 #include "Command.h"
@@ -186,6 +187,7 @@ CommandPutTree(
     ULONGLONG Unfinished = 0;
     ULONGLONG Uncertain = 0;
     ULONGLONG BegunBefore = 0;
+    ULONGLONG Waited = 0;
     ULONGLONG Total = 0;            // of what nothing called
     ULONGLONG Rows = 0;
     ULONGLONG More = 0;
@@ -198,6 +200,7 @@ CommandPutTree(
         Unfinished += Tree->Nodes[Node].Statistics.Unfinished;
         Uncertain += Tree->Nodes[Node].Statistics.Uncertain;
         BegunBefore += Tree->Nodes[Node].Statistics.BegunBefore;
+        Waited |= Tree->Nodes[Node].Statistics.WaitedTicks;
         if (Tree->Nodes[Node].Function != READER_NONE &&
             Tree->Nodes[Node].Depth == 0) {
             Total += Tree->Nodes[Node].Statistics.TotalTicks;
@@ -210,6 +213,9 @@ CommandPutTree(
                             BegunBefore,
                             Tree->Session->NumberOfModules) |
            FunctionStubSelectColumn(Tree->Functions);
+    if (Waited != 0) {
+        When |= READER_COLUMN_WAITED;
+    }
 
     OutputBeginDocument(&Output,
                         Context->Output,
@@ -297,6 +303,7 @@ CommandTree(
     }
 
     if (!CallBeginProbe(&Session, Options) ||
+        !CallBeginWaits(&Session, Options) ||
         !CallQueryRange(&Session, Options, &Range) ||
         !CallQueryMinimumTicks(&Session, Options, &MinimumTicks)) {
         CommandCloseCommandSession(&Session);
@@ -382,6 +389,7 @@ const READER_COMMAND ReaderTreeCommand = {
     "calls, is less than TIME; not those that lead to one that has it.\n"
     "A function that several modules import is a node for each of them.\n"
     READER_NOT_SHOWN_NOTE("nodes")
+    READER_WAITS_NOTE
     READER_PROBE_HELP
     READER_TICKS_NOTE,
     "  TraceReader tree --depth 6 SESSION\n"
@@ -395,7 +403,7 @@ const READER_COMMAND ReaderTreeCommand = {
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
         READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_PROBE |
-        READER_OPTION_MIN_DURATION,
+        READER_OPTION_MIN_DURATION | READER_OPTION_WAITS,
     CommandTree,
     ReaderTreeTables,
     NULL

@@ -235,6 +235,10 @@ CoreAddSite(
 
     CorePlaceSite(Sites, &Site);
     Sites->Count += 1;
+    if ((Call->Flags & CORE_CALL_WAITS) != 0) {
+        Sites->HasWaits = TRUE;
+    }
+
     return STATUS_SUCCESS;
 }
 
@@ -307,6 +311,7 @@ CoreRundownTotals(
 // Sites: of the records' module.
 // Run: what is asked.  What follows are constants: which of it is.
 // HasTotals: whether calls are added to the totals.
+// HasWaits: whether it is kept how long calls waited.
 // IsJumping: whether jumps of the clock are looked for. A record after one is
 // not ordinary, nor is the exit of a call with a jump in it.
 // LongestStep: from one record to the next, where the clock did not jump.
@@ -326,6 +331,7 @@ CoreRun(
     _In_ BOOLEAN HasPaths,
     _In_ BOOLEAN HasTotals,
     _In_ BOOLEAN HasProbe,
+    _In_ BOOLEAN HasWaits,
     _In_ BOOLEAN IsWatching,
     _In_ BOOLEAN IsJumping,
     _In_ ULONGLONG LongestStep
@@ -356,6 +362,8 @@ CoreRun(
     PCORE_PROBE Probe = HasProbe ? Run->Probe : NULL;
     PCORE_PROBE_FRAME ProbeFrames = HasProbe ? Probe->Frames : NULL;
     ULONGLONG ProbeSum = HasProbe ? Probe->Sum : 0;
+    PULONGLONG Waits = HasWaits ? CORE_STACK_WAITED(Stack) : NULL;
+    ULONGLONG ContentionTicks = Pair->ContentionTicks;
     ULONG Lowest;
     ULONG Extent;
 
@@ -489,6 +497,10 @@ CoreRun(
                 ProbeFrames[Depth].Callees = 0;
             }
 
+            if (HasWaits) {
+                Waits[Next - First] = 0;
+            }
+
             Next->EnterTimestamp = Timestamp;
             Next->ChildTicks = 0;
             Next->Site = Name;
@@ -514,6 +526,7 @@ CoreRun(
             ULONGLONG Self;
             ULONGLONG InclusiveProbe = 0;
             ULONGLONG SelfProbe = 0;
+            ULONGLONG Waited = 0;
 
             if (Next == First) {
                 break;
@@ -590,6 +603,23 @@ CoreRun(
                 Histogram->Counts[Place] += 1;
             }
 
+            if (HasWaits) {
+
+                ULONG Flags = Frame->Flags;
+
+                Waited = Waits[Frame - First];
+                Waited = Waited < Ticks ? Waited : Ticks;
+                if ((Flags & CORE_CALL_WAITS) != 0 &&
+                    ((Flags & CORE_CALL_WAIT) != 0 ||
+                     Ticks >= ContentionTicks)) {
+                    Waited = Ticks;
+                }
+
+                if (Frame != First) {
+                    Waits[Frame - First - 1] += Waited;
+                }
+            }
+
             Next = Frame;
             Above = HasPaths ? Run->Paths->Root : CORE_PATH_NONE;
             if (Frame != First) {
@@ -620,6 +650,10 @@ CoreRun(
 
                 if (Net > Path->MaximumTicks) {
                     Path->MaximumTicks = Net;
+                }
+
+                if (HasWaits) {
+                    Run->WaitedTotals[Frame->Node] += Waited;
                 }
 
                 if (HasProbe) {
@@ -656,6 +690,10 @@ CoreRun(
 
                 if (Net > Total->MaximumTicks) {
                     Total->MaximumTicks = Net;
+                }
+
+                if (HasWaits && ActiveCalls == 0) {
+                    Run->WaitedTotals[Frame->Function] += Waited;
                 }
 
                 if (HasProbe) {
@@ -704,44 +742,74 @@ CoreRunRecords(
     BOOLEAN IsJumping = Run->JumpTicks != 0;
     ULONGLONG LongestStep = IsJumping ? Run->JumpTicks : ~0ULL;
 
-#define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Watching, Jumping,  \
-                      Step)                                                 \
+#define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Waits, Watching,    \
+                      Jumping, Step)                                        \
     CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, Paths, Totals, Probe, Watching, Jumping, Step)
+            Histograms, Paths, Totals, Probe, Waits, Watching, Jumping, Step)
+
+    if (Sites->HasWaits) {
+        Pair->HasWaits = TRUE;
+    }
+
+    if (Pair->HasWaits && !Run->HasTotals &&
+        (Run->IsWatching || Run->WaitedTotals != NULL)) {
+
+        if (Run->IsWatching) {
+            return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE, TRUE, TRUE,
+                                 LongestStep);
+        }
+
+        if (Run->Probe != NULL) {
+            return Run->Paths != NULL
+                       ? CORE_RUN_WITH(FALSE, TRUE, FALSE, TRUE, TRUE, FALSE,
+                                       TRUE, LongestStep)
+                       : CORE_RUN_WITH(TRUE, FALSE, TRUE, TRUE, TRUE, FALSE,
+                                       TRUE, LongestStep);
+        }
+
+        return Run->Paths != NULL
+                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, TRUE, FALSE,
+                                   TRUE, LongestStep)
+                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, TRUE, FALSE,
+                                   TRUE, LongestStep);
+    }
 
     if (Run->IsWatching) {
-        return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE, TRUE,
+        return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, FALSE, TRUE, TRUE,
                              LongestStep);
     }
 
     if (Run->Probe != NULL) {
         return Run->Paths != NULL
-                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, TRUE, FALSE, TRUE,
-                                   LongestStep)
-                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, TRUE, FALSE, TRUE,
-                                   LongestStep);
+                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, TRUE, FALSE, FALSE,
+                                   TRUE, LongestStep)
+                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, TRUE, FALSE, FALSE,
+                                   TRUE, LongestStep);
     }
 
     if (Run->Paths != NULL && Run->HasTotals) {
-        return CORE_RUN_WITH(FALSE, TRUE, TRUE, FALSE, FALSE, TRUE,
+        return CORE_RUN_WITH(FALSE, TRUE, TRUE, FALSE, FALSE, FALSE, TRUE,
                              LongestStep);
     }
 
     if (Run->Paths != NULL) {
         return IsJumping
-                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, TRUE,
-                                   LongestStep)
-                   : CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, FALSE, 0);
+                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, FALSE,
+                                   TRUE, LongestStep)
+                   : CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, FALSE,
+                                   FALSE, 0);
     }
 
     if (IsJumping) {
-        return CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, TRUE,
+        return CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, FALSE, TRUE,
                              LongestStep);
     }
 
     return Run->Histograms != NULL
-               ? CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, FALSE, 0)
-               : CORE_RUN_WITH(FALSE, FALSE, TRUE, FALSE, FALSE, FALSE, 0);
+               ? CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, FALSE, FALSE,
+                               0)
+               : CORE_RUN_WITH(FALSE, FALSE, TRUE, FALSE, FALSE, FALSE, FALSE,
+                               0);
 
 #undef CORE_RUN_WITH
 }

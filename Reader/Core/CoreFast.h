@@ -50,6 +50,7 @@ typedef struct _CORE_SITES {
     PCORE_SITE Slots;
     ULONG Capacity;                 // a power of two, or 0
     ULONG Count;
+    BOOLEAN HasWaits;               // one is of a function that waits
 } CORE_SITES;
 typedef CORE_SITES *PCORE_SITES;
 
@@ -197,6 +198,8 @@ typedef CORE_PROBE_TOTALS *PCORE_PROBE_TOTALS;
 //     with Paths, by chain, in place of the totals: a frame's Node is its;
 //     with HasTotals too, by both;
 //     with Probe, what the hooks cost too, by what the totals are by;
+//     with WaitedTotals, how long calls waited, likewise, unless the totals
+//     are by both;
 //     with IsWatching nothing is added up: an entry of a watched site is not
 //     ordinary, nor is the exit of a frame that has a Node, or whose caller
 //     has one.
@@ -209,6 +212,8 @@ typedef struct _CORE_RUN {
     PCORE_PATHS Paths;              // or NULL
     PCORE_PROBE Probe;              // or NULL
     PCORE_PROBE_TOTALS ProbeTotals;
+    PULONGLONG WaitedTotals;        // by what the totals are by: ticks; as in
+                                    // READER_STATISTICS; NULL: not asked for
     ULONGLONG Limit;                // the first time stamp that is not taken
     ULONGLONG JumpTicks;            // the clock has jumped if more lie between
                                     // two records; 0: it never does

@@ -120,6 +120,8 @@ CoreInitializePair(
     Pair->IsAfterPause = FALSE;
     Pair->IsFirstAfterPause = FALSE;
     Pair->NumberSearched = 0;
+    Pair->ContentionTicks = 0;
+    Pair->HasWaits = FALSE;
     if (!CoreAllocateStacks(Allocator,
                             CORE_FIRST_STACKS,
                             &Pair->Stacks,
@@ -172,6 +174,7 @@ CoreRestorePair(
     const CORE_STACK *Stack;
     PCORE_STACK NewStacks;
     PULONG NewOrder;
+    SIZE_T Depth;
     ULONG Capacity = CORE_FIRST_STACKS;
     ULONG Index;
 
@@ -200,6 +203,12 @@ CoreRestorePair(
         NewStacks[Index] = Stacks[Index];
         if (Index + 1 < NumberOfStacks) {
             NewOrder[Index] = Order[Index];
+        }
+
+        for (Depth = 0; Depth < Stacks[Index].NumberOfFrames; Depth++) {
+            if ((Stacks[Index].Frames[Depth].Flags & CORE_CALL_WAITS) != 0) {
+                Pair->HasWaits = TRUE;
+            }
         }
     }
 
@@ -539,13 +548,15 @@ CoreMakeRoom(
                                     : Stack->Capacity * 2;
     Frames = (PCORE_FRAME)
         Pair->Allocator->Allocate(Pair->Allocator->Context,
-                                  Capacity * sizeof(CORE_FRAME));
+                                  CORE_STACK_BYTES(Capacity));
     if (Frames == NULL) {
         return STATUS_NO_MEMORY;
     }
 
     for (Index = 0; Index < Stack->NumberOfFrames; Index++) {
         Frames[Index] = Stack->Frames[Index];
+        ((PULONGLONG)(Frames + Capacity))[Index] =
+            CORE_STACK_WAITED(Stack)[Index];
     }
 
     Pair->Allocator->Free(Pair->Allocator->Context, Stack->Frames);
@@ -887,6 +898,10 @@ CoreAddCall(
         }
 
         CorePlanEnter(Pair, Stack);
+        if ((Call->Flags & CORE_CALL_WAITS) != 0) {
+            Pair->HasWaits = TRUE;
+        }
+
         break;
 
     case TRACE_KIND_EXIT:
@@ -986,6 +1001,7 @@ CoreFinishPair(
 
 //
 // Takes the innermost frame away and makes its event.
+// Pair: the pairing.
 // Stack: the stack, not empty.
 // Kind: why the frame is gone.
 //
@@ -993,6 +1009,7 @@ CoreFinishPair(
 static
 VOID
 CorePopFrame(
+    _In_ const CORE_PAIR *Pair,
     _Inout_ PCORE_STACK Stack,
     _In_ CORE_EVENT_KIND Kind,
     _In_ ULONGLONG Timestamp,
@@ -1001,19 +1018,30 @@ CorePopFrame(
 {
     PCORE_FRAME Frame;
     PCORE_FRAME Parent;
+    PULONGLONG Below;
     ULONGLONG Inclusive;
+    ULONGLONG Waited;
 
     Stack->NumberOfFrames -= 1;
     Frame = &Stack->Frames[Stack->NumberOfFrames];
     Parent = Stack->NumberOfFrames != 0 ? Frame - 1 : NULL;
+    Below = &CORE_STACK_WAITED(Stack)[Stack->NumberOfFrames];
 
     Inclusive = 0;
     if (Timestamp > Frame->EnterTimestamp) {
         Inclusive = Timestamp - Frame->EnterTimestamp;
     }
 
+    Waited = *Below < Inclusive ? *Below : Inclusive;
+    if ((Frame->Flags & CORE_CALL_WAIT) != 0 ||
+        ((Frame->Flags & CORE_CALL_LOCK) != 0 &&
+         Inclusive >= Pair->ContentionTicks)) {
+        Waited = Inclusive;
+    }
+
     if (Parent != NULL) {
         Parent->ChildTicks += Inclusive;
+        Below[-1] += Waited;
     }
 
     Event->Kind = Kind;
@@ -1025,6 +1053,7 @@ CorePopFrame(
     Event->SelfTicks = Inclusive > Frame->ChildTicks
                            ? Inclusive - Frame->ChildTicks
                            : 0;
+    Event->WaitedTicks = Waited;
     Event->Frame = Frame;
     Event->Parent = Parent;
 }
@@ -1051,15 +1080,24 @@ CoreDropFrame(
     )
 {
     PCORE_FRAME Frame = &Stack->Frames[Stack->NumberOfFrames - 1];
+    PULONGLONG Below = &CORE_STACK_WAITED(Stack)[Stack->NumberOfFrames - 1];
 
     if ((Frame->Flags & CORE_FRAME_STALE) == 0) {
-        CorePopFrame(Stack, CoreEventAbandoned, Pair->Call.Timestamp, Event);
+        CorePopFrame(Pair,
+                     Stack,
+                     CoreEventAbandoned,
+                     Pair->Call.Timestamp,
+                     Event);
         return;
     }
 
-    CorePopFrame(Stack, CoreEventExit, Pair->StartTimestamp, Event);
+    CorePopFrame(Pair, Stack, CoreEventExit, Pair->StartTimestamp, Event);
     if (Event->Parent != NULL && Frame->ChildTicks > Event->InclusiveTicks) {
         Event->Parent->ChildTicks += Frame->ChildTicks - Event->InclusiveTicks;
+    }
+
+    if (Event->Parent != NULL && *Below > Event->WaitedTicks) {
+        Below[-1] += *Below - Event->WaitedTicks;
     }
 
     //
@@ -1100,14 +1138,16 @@ CorePushFrame(
     Frame->Kind = Call->Kind;
     Frame->Function = 0;
     Frame->Node = 0;
+    CORE_STACK_WAITED(Stack)[Stack->NumberOfFrames] = 0;
 
     if (Pair->IsInlined && Parent != NULL) {
         Frame->Physical = Parent->Physical;
         Frame->Top = Parent->Top;
         Frame->BodySize = 0;
         Frame->Flags = (Parent->Flags & ~(CORE_FRAME_STALE |
-                                          CORE_FRAME_LOOKED_AT)) |
-                       CORE_FRAME_INLINED;
+                                          CORE_FRAME_LOOKED_AT |
+                                          CORE_CALL_WAITS)) |
+                       CORE_FRAME_INLINED | (Call->Flags & CORE_CALL_WAITS);
     } else {
         Frame->Physical = Call->Function;
         Frame->Flags = Call->Flags;
@@ -1126,6 +1166,7 @@ CorePushFrame(
     Event->Site = Call->Site;
     Event->InclusiveTicks = 0;
     Event->SelfTicks = 0;
+    Event->WaitedTicks = 0;
     Event->Frame = Frame;
     Event->Parent = Parent;
 
@@ -1166,7 +1207,11 @@ CoreNextEvent(
             return TRUE;
 
         case CoreEventExit:
-            CorePopFrame(Stack, CoreEventExit, Pair->Call.Timestamp, Event);
+            CorePopFrame(Pair,
+                         Stack,
+                         CoreEventExit,
+                         Pair->Call.Timestamp,
+                         Event);
             return TRUE;
 
         default:
@@ -1177,6 +1222,7 @@ CoreNextEvent(
             Event->Site = Pair->Call.Site;
             Event->InclusiveTicks = 0;
             Event->SelfTicks = 0;
+            Event->WaitedTicks = 0;
             Event->Frame = NULL;
             Event->Parent = NULL;
             return TRUE;
@@ -1191,7 +1237,8 @@ CoreNextEvent(
 
             if (Stack->NumberOfFrames != 0) {
                 Event->Track = Index - 1;
-                CorePopFrame(Stack,
+                CorePopFrame(Pair,
+                             Stack,
                              CoreEventOpen,
                              Pair->LastTimestamp,
                              Event);

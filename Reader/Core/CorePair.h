@@ -44,6 +44,9 @@ Abstract:
 #define CORE_FRAME_STALE        0x10 // likewise: it was open when recording
                                     // was stopped and started again
 #define CORE_FRAME_LOOKED_AT    0x20 // likewise: the caller's, of an open one
+#define CORE_CALL_WAIT          0x40 // an entry's function waits,
+#define CORE_CALL_LOCK          0x80 // or does if a call takes long enough
+#define CORE_CALL_WAITS         (CORE_CALL_WAIT | CORE_CALL_LOCK)
 
 typedef struct _CORE_CALL {
     ULONGLONG Timestamp;
@@ -95,6 +98,18 @@ typedef struct _CORE_STACK {
 } CORE_STACK;
 typedef CORE_STACK *PCORE_STACK;
 
+//
+// Behind the frames that there is room for are as many numbers: of each, how
+// long the calls waited that were made from it and have ended, ticks.  They
+// are zero when they are allocated.
+//
+
+#define CORE_STACK_BYTES(Capacity)                                          \
+    ((SIZE_T)(Capacity) * (sizeof(CORE_FRAME) + sizeof(ULONGLONG)))
+
+#define CORE_STACK_WAITED(Stack)                                            \
+    ((PULONGLONG)((Stack)->Frames + (Stack)->Capacity))
+
 typedef enum _CORE_EVENT_KIND {
     CoreEventEnter = 0,
     CoreEventExit,
@@ -122,6 +137,8 @@ typedef struct _CORE_EVENT {
     PCORE_FRAME Frame;              // valid until the next call; NULL for
                                     // unmatched
     PCORE_FRAME Parent;             // the frame below it, or NULL
+    ULONGLONG WaitedTicks;          // of InclusiveTicks: inside calls that
+                                    // waited; likewise 0
     ULONGLONG InclusiveProbe;       // these two are the caller's: what the
     ULONGLONG SelfProbe;            // hooks cost in the ticks
 } CORE_EVENT;
@@ -165,6 +182,10 @@ typedef struct _CORE_PAIR {
     BOOLEAN IsAfterPause;           // no call was added since
     BOOLEAN IsFirstAfterPause;      // of Call
     ULONGLONG NumberSearched;       // frames, by searches that found none
+    ULONGLONG ContentionTicks;      // the caller's: a call of a lock waited if
+                                    // it took as long
+    BOOLEAN HasWaits;               // one of CORE_CALL_WAITS was entered: until
+                                    // then no call has waited
 } CORE_PAIR;
 typedef CORE_PAIR *PCORE_PAIR;
 

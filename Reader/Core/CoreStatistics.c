@@ -59,6 +59,7 @@ CoreAddToStatistics(
     Statistics->SelfTicks += Event->SelfTicks;
     if (IsOutermost) {
         Statistics->TotalTicks += Ticks;
+        Statistics->WaitedTicks += Event->WaitedTicks;
         Statistics->TotalProbe += Event->InclusiveProbe;
     }
 
@@ -97,6 +98,7 @@ CoreAddStatistics(
 
     if (IsOutermost) {
         Statistics->TotalTicks += Others->TotalTicks;
+        Statistics->WaitedTicks += Others->WaitedTicks;
         Statistics->AbandonedTicks += Others->AbandonedTicks;
         Statistics->TotalProbe += Others->TotalProbe;
     }

@@ -32,6 +32,7 @@ typedef struct _READER_STATISTICS {
     ULONGLONG InTrees;              // calls, of which there are sums alone
     ULONGLONG AbandonedInTotal;     // of Abandoned: their time is in the
                                     // total, self and sum, and not apart
+    ULONGLONG WaitedTicks;          // of TotalTicks: inside functions that wait
     ULONGLONG TotalProbe;           // what the hooks cost, in TotalTicks, in
     ULONGLONG SelfProbe;            // SelfTicks and in the sum; 256ths of a
     ULONGLONG SumProbe;             // tick until CallSubtractProbe

@@ -16,6 +16,7 @@ Abstract:
 #include "../Session/SessionTreeStore.h"
 #include "FunctionCache.h"
 #include "Function.h"
+#include "FunctionWaits.h"
 
 //
 // Of symbols that nothing is better than.
@@ -1012,6 +1013,12 @@ FunctionFindFunction(
             if (!NT_SUCCESS(Status)) {
                 return Status;
             }
+        }
+
+        if (Session->Waits != NULL) {
+            Functions->Functions[*Function].Wait = (UCHAR)
+                FunctionFindWait(Session->Waits,
+                                 &Functions->Functions[*Function]);
         }
     }
 

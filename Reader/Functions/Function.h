@@ -55,6 +55,7 @@ typedef struct _READER_FUNCTION {
     BOOLEAN IsShown;                // these two by FunctionFilterFunctions
     BOOLEAN IsExcluded;             // the longest prefix is one of --exclude
     BOOLEAN IsLeftOut;              // the command's: it was, at least once
+    UCHAR Wait;                     // READER_WAIT_KIND: FunctionWaits.h
 } READER_FUNCTION;
 typedef READER_FUNCTION *PREADER_FUNCTION;
 typedef const READER_FUNCTION *PCREADER_FUNCTION;

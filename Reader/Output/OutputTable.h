@@ -55,6 +55,7 @@ typedef enum _READER_COLUMN_TYPE {
 #define READER_COLUMN_BEGUN_BEFORE  0x800
 #define READER_COLUMN_MODULE        0x1000  // there are several
 #define READER_COLUMN_LOST          0x2000  // something is
+#define READER_COLUMN_WAITED        0x4000  // somebody has
 #define READER_COLUMN_OWN(Number)   (0x10000u << (Number))  // 0-15: a table's
 #define READER_COLUMN_WHEN          0xFFFFFF00u
 

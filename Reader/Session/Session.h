@@ -152,6 +152,7 @@ typedef READER_SITE *PREADER_SITE;
 typedef const READER_SITE *PCREADER_SITE;
 
 typedef struct _READER_CACHE *PREADER_CACHE;
+typedef struct _READER_WAITS *PREADER_WAITS;
 
 typedef struct _READER_SESSION {
     PCREADER_CONTEXT Context;
@@ -206,6 +207,8 @@ typedef struct _READER_SESSION {
     ULONGLONG NumberLeftOut;        // of marks, for which there was no room
     ULONGLONG NumberPassedBy;       // of records, thanks to indexes
     BOOLEAN IsProbeSubtracted;      // CallBeginProbe
+    PREADER_WAITS Waits;            // which functions wait; NULL: nobody asks
+    ULONGLONG ContentionTicks;      // a call of a lock that took as long waited
     ULONG NumberOfTrees;            // valid stores that are of a tree
     BOOLEAN ShowsAside;             // SessionIsAside
     BOOLEAN HasOther;               // one of them had no room for a function

@@ -91,6 +91,14 @@ SumAddPath(
                                sizeof(CORE_PROBE_TOTALS));
     }
 
+    if (NT_SUCCESS(Status) && Tally->Functions->Session->Waits != NULL) {
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Tally->Waited,
+                               &Tally->CapacityOfWaited,
+                               Next + 1,
+                               sizeof(ULONGLONG));
+    }
+
     if (NT_SUCCESS(Status)) {
         Status = CoreAddPath(&Paths->Core, Parent, Function, Path);
     }
@@ -516,6 +524,9 @@ SumMergePath(
         Ordinary.SumHigh = This->SumHigh;
         Ordinary.MinimumTicks = This->MinimumTicks;
         Ordinary.MaximumTicks = This->MaximumTicks;
+        if (Paths->Tally->Waited != NULL) {
+            Ordinary.WaitedTicks = Paths->Tally->Waited[Path];
+        }
     }
 
     if (Paths->Tally->ProbeTotals != NULL) {
@@ -691,6 +702,14 @@ SumInitializePaths(
                                    &Paths->Tally->CapacityOfProbe,
                                    CORE_FIRST_PATH,
                                    sizeof(CORE_PROBE_TOTALS));
+        }
+
+        if (NT_SUCCESS(Status) && Tree->Session->Waits != NULL) {
+            Status = BaseGrowArray(Allocator,
+                                   (PVOID *)&Paths->Tally->Waited,
+                                   &Paths->Tally->CapacityOfWaited,
+                                   CORE_FIRST_PATH,
+                                   sizeof(ULONGLONG));
         }
 
         if (!NT_SUCCESS(Status)) {

@@ -126,4 +126,17 @@ SumPutStatistics(
     OutputPutNumber(Output, Statistics->Unfinished);
     OutputPutNumber(Output, Statistics->Uncertain);
     OutputPutNumber(Output, Statistics->BegunBefore);
+
+    //
+    // What the hooks cost is taken off the one that ran, as far as it goes.
+    //
+
+    OutputPutNumber(Output,
+                    Statistics->WaitedTicks < Statistics->TotalTicks
+                        ? Statistics->WaitedTicks
+                        : Statistics->TotalTicks);
+    OutputPutNumber(Output,
+                    Statistics->WaitedTicks < Statistics->TotalTicks
+                        ? Statistics->TotalTicks - Statistics->WaitedTicks
+                        : 0);
 }

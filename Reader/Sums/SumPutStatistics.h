@@ -69,7 +69,13 @@ SumCompareStatistics(
       "Calls during which the clock thread may have stood still." },        \
     { "Begun before", "begun_before", ReaderColumnNumber, 12,               \
       READER_COLUMN_BEGUN_BEFORE,                                           \
-      "Calls that were open when the range of --from began." }
+      "Calls that were open when the range of --from began." },             \
+    { "Waited", "waited", ReaderColumnTime, READER_TIME_WIDTH,              \
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,                        \
+      "Of total, the time inside functions that wait (Docs/Waits.md)." },   \
+    { "Ran", "ran", ReaderColumnTime, READER_TIME_WIDTH,                    \
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,                        \
+      "Total without waited." }
 
 //
 // Returns READER_COLUMN_WHEN's bits for text: which numbers are there in the

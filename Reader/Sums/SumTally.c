@@ -207,6 +207,9 @@ SumMergeStatistics(
         Ordinary.SumHigh = Totals.SumHigh;
         Ordinary.MinimumTicks = Totals.MinimumTicks;
         Ordinary.MaximumTicks = Totals.MaximumTicks;
+        if (Tally->Waited != NULL) {
+            Ordinary.WaitedTicks = Tally->Waited[Index];
+        }
     }
 
     if (Tally->ProbeTotals != NULL) {

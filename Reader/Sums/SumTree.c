@@ -352,6 +352,8 @@ SumGetNodeStatistics(
         return FALSE;
     }
 
+    Statistics->WaitedTicks = Node->WaitedTicks;
+
     *FirstTicks = Node->Node->Minimum <= Node->Node->Maximum
                       ? Node->Node->First
                       : Statistics->MinimumTicks;

@@ -49,6 +49,7 @@ def check_threads(results, session, found, records):
             'first_ns': records[thread - 1][0][0] - session.first,
             'last_ns': records[thread - 1][-1][0] - session.first,
             'busy_ns': session.busy[thread],
+            'waited_ns': 0, 'ran_ns': session.busy[thread],
             'cpu_ns': None,             # nobody ran
             'maximum_depth': max(len(call.path) for call in mine),
             'stores': stored[thread][0], 'bytes': stored[thread][1],

@@ -41,6 +41,7 @@ typedef struct _TEST_WAY {
     ULONGLONG Ordinary;
     CORE_PATHS Paths;
     ULONG NumberWatched;            // entries
+    ULONGLONG Waited[TEST_RECORDS + CORE_FIRST_PATH];   // as in CORE_RUN
     ULONGLONG Watched;              // of the ends of watched calls, and of
                                     // those made from them
 } TEST_WAY;
@@ -53,6 +54,8 @@ static BOOLEAN TestHasHistograms;
 static BOOLEAN TestHasPaths;
 static BOOLEAN TestHasBoth;             // with paths: the totals, too
 static BOOLEAN TestIsWatching;
+static BOOLEAN TestHasWaits;            // some entries' functions wait
+static ULONGLONG TestContentionTicks;
 static ULONG TestWatchedSites;          // a bit for each
 static ULONG TestMaximumDepth;
 static TRACE_RECORD TestRecords[TEST_RECORDS];
@@ -125,6 +128,13 @@ TestMakeSites(
             if (Site->Kind == TRACE_KIND_EXIT && TestRandom(3) == 0) {
                 Site->JumpTarget = 0x100 + TestRandom(TEST_FUNCTIONS) * 0x40;
             }
+        }
+
+        if (TestHasWaits && (Site->Kind == TRACE_KIND_ENTER ||
+                             Site->Kind == TRACE_KIND_ENTER_FUNCTION)) {
+            Site->Flags |= TestRandom(4) == 0   ? CORE_CALL_WAIT
+                           : TestRandom(4) == 0 ? CORE_CALL_LOCK
+                                                : 0;
         }
     }
 }
@@ -256,6 +266,7 @@ TestBegin(
                                     TestAllocator,
                                     TEST_STACK_BASE,
                                     TEST_STACK_BASE - TEST_STACK_SIZE));
+    Way->Pair.ContentionTicks = TestContentionTicks;
     Way->Check.ModuleBase = TEST_BASE;
     Way->Check.ModuleSize = TEST_MODULE_SIZE;
     Way->Sites.Allocator = TestAllocator;
@@ -446,7 +457,8 @@ TestTakeGeneral(
             (Event.Frame->Node != 0 ||
              (Event.Parent != NULL && Event.Parent->Node != 0))) {
             Way->Watched = Way->Watched * 31 + Event.InclusiveTicks * 7 +
-                           Event.SelfTicks * 5 + Event.Frame->Function;
+                           Event.SelfTicks * 5 + Event.WaitedTicks * 3 +
+                           Event.Frame->Function;
         }
 
         //
@@ -462,6 +474,7 @@ TestTakeGeneral(
         if (TestHasPaths) {
             if (Event.Kind == CoreEventExit) {
                 TestAddToPath(Way, &Event);
+                Way->Waited[Event.Frame->Node] += Event.WaitedTicks;
             }
         }
 
@@ -486,6 +499,9 @@ TestTakeGeneral(
         Totals->SumLow += Event.InclusiveTicks;
         if (Totals->ActiveCalls == 0) {
             Totals->TotalTicks += Event.InclusiveTicks;
+            if (!TestHasPaths) {
+                Way->Waited[Event.Frame->Function] += Event.WaitedTicks;
+            }
         }
 
         if (Event.InclusiveTicks < Totals->MinimumTicks) {
@@ -532,6 +548,7 @@ TestTakeFast(
         Run.Paths = TestHasPaths ? &Way->Paths : NULL;
         Run.HasTotals = TestHasBoth;
         Run.IsWatching = TestIsWatching;
+        Run.WaitedTotals = TestHasWaits ? Way->Waited : NULL;
         Taken = CoreRunRecords(&Way->Pair,
                                &Way->Check,
                                &Way->Sites,
@@ -576,7 +593,9 @@ TestAreStacksEqual(
     for (Index = 0; Index < First->NumberOfFrames; Index++) {
         if (!RtlAreBytesEqual(&First->Frames[Index],
                               &Second->Frames[Index],
-                              sizeof(CORE_FRAME))) {
+                              sizeof(CORE_FRAME)) ||
+            (TestHasWaits && CORE_STACK_WAITED(First)[Index] !=
+                                 CORE_STACK_WAITED(Second)[Index])) {
             return FALSE;
         }
     }
@@ -653,6 +672,9 @@ TestAreEqual(
 
     if (General->NumberWatched != Fast->NumberWatched ||
         General->Watched != Fast->Watched ||
+        (TestHasWaits && !RtlAreBytesEqual(General->Waited,
+                                           Fast->Waited,
+                                           sizeof(General->Waited))) ||
         General->Paths.NumberOfPaths != Fast->Paths.NumberOfPaths ||
         !RtlAreBytesEqual(General->Paths.Paths + CORE_FIRST_PATH,
                           Fast->Paths.Paths + CORE_FIRST_PATH,
@@ -699,6 +721,8 @@ TestRandomRecords(
     ULONGLONG CallsInBoth = 0;
     ULONGLONG Watched = 0;
     ULONGLONG OrdinaryBesides = 0;
+    ULONGLONG OrdinaryWithWaits = 0;
+    ULONGLONG Waited = 0;
     ULONG Round;
     ULONG Number;
     ULONG Index;
@@ -707,11 +731,13 @@ TestRandomRecords(
 
     for (Round = 0; Round < TEST_ROUNDS; Round++) {
 
+        TestHasPaths = TestRandom(3) == 0;
+        TestHasBoth = TestHasPaths && TestRandom(2) == 0;
+        TestHasWaits = !TestHasBoth && TestRandom(2) == 0;
+        TestContentionTicks = TestRandom(150);
         TestMakeSites();
         TestMakeRecords();
         TestJumpTicks = TestRandom(2) == 0 ? 0 : 1 + TestRandom(150);
-        TestHasPaths = TestRandom(3) == 0;
-        TestHasBoth = TestHasPaths && TestRandom(2) == 0;
         TestIsWatching = !TestHasPaths && TestRandom(2) == 0;
         TestHasHistograms = !TestHasPaths && !TestIsWatching &&
                             TestRandom(2) == 0;
@@ -777,6 +803,23 @@ TestRandomRecords(
             }
         }
 
+        if (TestHasWaits) {
+
+            OrdinaryWithWaits += TestFast.Ordinary;
+            for (Index = 0; Index < RTL_NUMBER_OF(TestFast.Waited); Index++) {
+                if (Index != CORE_PATH_OUTSIDE) {
+                    Waited += TestFast.Waited[Index];
+                }
+            }
+
+            TestFast.Waited[Round % TEST_SITES] += 1;
+            if (TestAreEqual(&TestGeneral, &TestFast)) {
+                Unseen += 1;
+            }
+
+            TestFast.Waited[Round % TEST_SITES] -= 1;
+        }
+
         if (TestIsWatching) {
             Watched += TestGeneral.NumberWatched;
             OrdinaryBesides += TestFast.Ordinary;
@@ -814,6 +857,8 @@ TestRandomRecords(
     TEST(OrdinaryInChains > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 30);
     TEST(CallsInBoth > TEST_ROUNDS);
     TEST(Watched > TEST_ROUNDS);
+    TEST(Waited > TEST_ROUNDS);
+    TEST(OrdinaryWithWaits > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 20);
     TEST(OrdinaryBesides > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 20);
     RtlWriteText(TestOutput,
                  "ordinary %llu, exits %llu, abandoned %llu, unmatched %llu, "

@@ -126,11 +126,12 @@ TestClockKinds(
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
-        "p99_ns,module,rva,folded,function,file,line,clock\r\n"
-        "1,8000,0,8000,8000,8000,0,0,0,1,0,8000,8000,8000,"
+        "abandoned_time_ns,unfinished,uncertain,begun_before,waited_ns,"
+        "ran_ns,p50_ns,p90_ns,p99_ns,module,rva,folded,function,file,line,"
+        "clock\r\n"
+        "1,8000,0,8000,8000,8000,0,0,0,1,0,0,8000,8000,8000,8000,"
         "app.exe,0x1000,,app.exe+0x1000,,,thread\r\n"
-        "3,8000,8000,2000,0,8000,0,0,0,1,0,0,8000,8000,"
+        "3,8000,8000,2000,0,8000,0,0,0,1,0,0,8000,0,8000,8000,"
         "app.exe,0x2000,,app.exe+0x2000,,,thread\r\n");
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "Uncertain: the clock jumped during"));
@@ -215,10 +216,11 @@ TestClockKinds(
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
-        "p99_ns,module,rva,folded,function,file,line,clock\r\n"
-        "2,,,,,,0,,0,0,0,,,,app.exe,0x2000,,app.exe+0x2000,,,none\r\n"
-        "1,,,,,,0,,0,0,0,,,,app.exe,0x1000,,app.exe+0x1000,,,none\r\n");
+        "abandoned_time_ns,unfinished,uncertain,begun_before,waited_ns,"
+        "ran_ns,p50_ns,p90_ns,p99_ns,module,rva,folded,function,file,line,"
+        "clock\r\n"
+        "2,,,,,,0,,0,0,0,,,,,,app.exe,0x2000,,app.exe+0x2000,,,none\r\n"
+        "1,,,,,,0,,0,0,0,,,,,,app.exe,0x1000,,app.exe+0x1000,,,none\r\n");
     TEST_EQUAL(TestRun("report --json @"), 0);
     TEST(TestContains(&TestOut, "\"total_ns\": null"));
     TEST(TestContains(&TestOut, "\"clock\": \"none\""));
@@ -250,7 +252,7 @@ TestClockKinds(
         "There are no times: the session was recorded with "
         "TRACER_CLOCK=none.  Calls and their order are right.\n");
     TEST_EQUAL(TestRun("tree --csv @"), 0);
-    TEST(TestContains(&TestOut, "2,,,,,,0,,0,0,0,2,1,1,,,,app.exe,"));
+    TEST(TestContains(&TestOut, "2,,,,,,0,,0,0,0,,,2,1,1,,,,app.exe,"));
     TEST_EQUAL(TestRun("info --json @"), 0);
     TEST(TestContains(&TestOut, "\"first_time\": null"));
     TEST(TestContains(&TestOut, "\"start_ns\": null"));

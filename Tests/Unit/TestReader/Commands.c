@@ -92,15 +92,15 @@ TestCommands(
     TEST_EQUAL(TestRun("report --csv @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,begun_before,p50_ns,p90_ns,"
-        "p99_ns,module,rva,folded,function,file,line\r\n"
-        "1,1000000,1000000,1000000,1000000,1000000,0,0,0,0,0,"
+        "abandoned_time_ns,unfinished,uncertain,begun_before,waited_ns,"
+        "ran_ns,p50_ns,p90_ns,p99_ns,module,rva,folded,function,file,line\r\n"
+        "1,1000000,1000000,1000000,1000000,1000000,0,0,0,0,0,0,1000000,"
         "1000000,1000000,1000000,app.exe,0x4000,,app.exe+0x4000,,\r\n"
-        "1,8999,2700,8999,8999,8999,0,0,1,0,0,8999,8999,8999,"
+        "1,8999,2700,8999,8999,8999,0,0,1,0,0,0,8999,8999,8999,8999,"
         "app.exe,0x1000,,app.exe+0x1000,,\r\n"
-        "4,3300,3300,1600,300,3000,1,2000,0,0,0,1503,3000,3000,"
+        "4,3300,3300,1600,300,3000,1,2000,0,0,0,0,3300,1503,3000,3000,"
         "app.exe,0x2000,,app.exe+0x2000,,\r\n"
-        "1,999,999,999,999,999,0,0,0,0,0,999,999,999,"
+        "1,999,999,999,999,999,0,0,0,0,0,0,999,999,999,999,"
         "app.exe,0x3000,,app.exe+0x3000,,\r\n");
     TEST(TestContains(&TestErr, "no function names for app.exe"));
 
@@ -139,19 +139,20 @@ TestCommands(
     TEST_EQUAL(TestRun("tree --csv --thread 100 @"), 0);
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
-        "abandoned_time_ns,unfinished,uncertain,begun_before,node,parent,"
-        "depth,track,thread,fiber,module,function\r\n"
-        "1,8999,2700,8999,8999,8999,0,0,1,0,0,1,0,0,,,,"
+        "abandoned_time_ns,unfinished,uncertain,begun_before,waited_ns,"
+        "ran_ns,node,parent,depth,track,thread,fiber,module,function\r\n"
+        "1,8999,2700,8999,8999,8999,0,0,1,0,0,0,8999,1,0,0,,,,"
         "app.exe,app.exe+0x1000\r\n"
-        "3,3300,1800,1650,300,3000,1,2000,0,0,0,2,1,1,,,,"
+        "3,3300,1800,1650,300,3000,1,2000,0,0,0,0,3300,2,1,1,,,,"
         "app.exe,app.exe+0x2000\r\n"
-        "1,1500,1500,1500,1500,1500,0,0,0,0,0,3,2,2,,,,"
+        "1,1500,1500,1500,1500,1500,0,0,0,0,0,0,1500,3,2,2,,,,"
         "app.exe,app.exe+0x2000\r\n"
-        "1,999,999,999,999,999,0,0,0,0,0,4,1,1,,,,"
+        "1,999,999,999,999,999,0,0,0,0,0,0,999,4,1,1,,,,"
         "app.exe,app.exe+0x3000\r\n");
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 --csv @"), 0);
     TEST(TestContains(&TestOut,
-                      ",1,0,0,2,0,0,0,100,0,app.exe,app.exe+0x1000\r\n"));
+                      ",1,0,0,0,8999,2,0,0,0,100,0,app.exe,"
+                      "app.exe+0x1000\r\n"));
     TEST(TestContains(&TestOut, ",0,0,1,104,0,app.exe,app.exe+0x4000\r\n"));
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 @"), 0);
     TEST(TestContains(&TestOut, "  [thread 100]\n"));

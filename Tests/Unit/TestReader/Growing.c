@@ -67,8 +67,8 @@ TestMixedSessions(
         "  8.000 us [   100] | } /* app.exe+0x1000 */\n");
     TEST_EQUAL(TestRun("report --csv --module plug @"), 0);
     TEST(TestContains(&TestOut,
-                      "\n1,6000,5000,6000,6000,6000,0,0,0,0,0,6000,6000,"
-                      "6000,plug.dll,"));
+                      "\n1,6000,5000,6000,6000,6000,0,0,0,0,0,0,6000,"
+                      "6000,6000,6000,plug.dll,"));
     TEST(!TestContains(&TestOut, "app.exe"));
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "  Module            Function\n"));
