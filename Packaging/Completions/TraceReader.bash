@@ -186,6 +186,8 @@ _TraceReader_options()
 --all-runs
 --no-index
 --mark-every=
+--waits=@file
+--contention=
 --symbols=@directory
 --no-cache
 --csv
@@ -306,6 +308,8 @@ _TraceReader_options()
 --all-runs
 --no-index
 --mark-every=
+--waits=@file
+--contention=
 --symbols=@directory
 --no-cache
 --csv

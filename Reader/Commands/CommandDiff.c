@@ -19,6 +19,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionDescribe.h"
 #include "../Functions/FunctionFilter.h"
+#include "../Calls/CallWaits.h"
 #include "../Sums/SumTally.h"
 #include "Command.h"
 
@@ -57,6 +58,24 @@ static const READER_COLUMN ReaderDiffColumns[] = {
     { "Avg B", "average_b", ReaderColumnTime, READER_TIME_WIDTH,
       READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
       "In B." },
+    { "Waited A", "waited_a", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED | READER_COLUMN_LESSER,
+      "Of total_a, the time inside functions that wait (Docs/Waits.md)." },
+    { "Waited B", "waited_b", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED | READER_COLUMN_LESSER,
+      "In B." },
+    { "Waited B-A", "waited_difference", ReaderColumnSignedTime, 11,
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
+      "B - A." },
+    { "", "ran_a", ReaderColumnTime, 0,
+      READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
+      "total_a without waited_a." },
+    { "", "ran_b", ReaderColumnTime, 0,
+      READER_COLUMN_NULLABLE | READER_COLUMN_DATA,
+      "In B." },
+    { "Ran B-A", "ran_difference", ReaderColumnSignedTime, 11,
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
+      "B - A." },
     { "In", "in", ReaderColumnText, 6,
       READER_DIFF_IN | READER_COLUMN_LESSER,
       "both, only A or only B." },
@@ -99,6 +118,7 @@ typedef struct _READER_DIFF_VALUES {
     ULONGLONG Self;
     ULONGLONG Total;
     ULONGLONG Average;
+    ULONGLONG Waited;
 } READER_DIFF_VALUES;
 typedef READER_DIFF_VALUES *PREADER_DIFF_VALUES;
 
@@ -460,10 +480,14 @@ CommandQueryDiffValues(
         Values->Self = Statistics->SelfTicks;
         Values->Total = Statistics->TotalTicks;
         Values->Average = CoreQueryAverage(Statistics);
+        Values->Waited = Statistics->WaitedTicks < Statistics->TotalTicks
+                             ? Statistics->WaitedTicks
+                             : Statistics->TotalTicks;
         if (Diff->Clock.Ticks != 0) {
             CoreTicksToNanoseconds(Clock, Values->Self, &Values->Self);
             CoreTicksToNanoseconds(Clock, Values->Total, &Values->Total);
             CoreTicksToNanoseconds(Clock, Values->Average, &Values->Average);
+            CoreTicksToNanoseconds(Clock, Values->Waited, &Values->Waited);
         }
 
         //
@@ -473,6 +497,7 @@ CommandQueryDiffValues(
         Values->Self -= Values->Self % Step;
         Values->Total -= Values->Total % Step;
         Values->Average -= Values->Average % Step;
+        Values->Waited -= Values->Waited % Step;
     }
 }
 
@@ -602,6 +627,14 @@ CommandPutDiffRow(
     OutputPutNumber(Output, Second->Total - First->Total);
     OutputPutNumber(Output, First->Average);
     OutputPutNumber(Output, Second->Average);
+    OutputPutNumber(Output, First->Waited);
+    OutputPutNumber(Output, Second->Waited);
+    OutputPutNumber(Output, Second->Waited - First->Waited);
+    OutputPutNumber(Output, First->Total - First->Waited);
+    OutputPutNumber(Output, Second->Total - Second->Waited);
+    OutputPutNumber(Output,
+                    (Second->Total - Second->Waited) -
+                        (First->Total - First->Waited));
     OutputPutString(Output,
                     Row->IsIn[0] && Row->IsIn[1] ? "both"
                     : Row->IsIn[0]               ? "only A"
@@ -750,6 +783,10 @@ CommandPutDiff(
 
         if (!Row->IsIn[0] || !Row->IsIn[1]) {
             AreAllInBoth = FALSE;
+        }
+
+        if (Row->Values[0].Waited != 0 || Row->Values[1].Waited != 0) {
+            When |= READER_COLUMN_WAITED;
         }
 
         Order[Count] = Index;
@@ -901,7 +938,11 @@ CommandDiff(
         if (CommandBeginCommand(&Sides[1].Session,
                                 Context,
                                 &Sides[1].Options)) {
-            ExitCode = CommandRunDiff(Diff);
+            if (CallBeginWaits(&Sides[0].Session, Options) &&
+                CallBeginWaits(&Sides[1].Session, Options)) {
+                ExitCode = CommandRunDiff(Diff);
+            }
+
             CommandCloseCommandSession(&Sides[1].Session);
         }
 
@@ -935,6 +976,7 @@ const READER_COMMAND ReaderDiffCommand = {
     "abandoned ones, times do not.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
+    READER_WAITS_NOTE
     "Times are ticks if the rate of either clock is not known, and there are\n"
     "none if either session was recorded with TRACER_CLOCK=none.\n",
     "  TraceReader diff traces\\before traces\\after\n"
@@ -944,7 +986,7 @@ const READER_COMMAND ReaderDiffCommand = {
         READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_MODULE | READER_OPTION_FILTER |
-        READER_OPTIONS_OF_READING,
+        READER_OPTION_WAITS | READER_OPTIONS_OF_READING,
     CommandDiff,
     ReaderDiffTables,
     NULL

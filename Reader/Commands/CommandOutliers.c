@@ -15,6 +15,7 @@ Abstract:
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/FunctionStub.h"
+#include "../Calls/CallWaits.h"
 #include "../Sums/SumOutliers.h"
 #include "../Sums/SumPutStatistics.h"
 #include "Command.h"
@@ -50,6 +51,12 @@ static const READER_COLUMN ReaderOutlierCallColumns[] = {
     { "Self", "self", ReaderColumnTime, READER_TIME_WIDTH,
       READER_COLUMN_NULLABLE,
       "Time of the call without the calls inside it." },
+    { "Waited", "waited", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
+      "Of the duration, the time inside functions that wait (Docs/Waits.md)." },
+    { "Ran", "ran", ReaderColumnTime, READER_TIME_WIDTH,
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
+      "The duration without waited." },
     { "In child", "child", ReaderColumnTime, READER_TIME_WIDTH,
       READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
       "The time of the callee that took longest in total, over all its "
@@ -457,6 +464,10 @@ CommandPutOutlierCalls(
         if (Group->Heap[Index].Track != 0) {
             When |= READER_OUTLIERS_FIBER;
         }
+
+        if (Group->Heap[Index].WaitedTicks != 0) {
+            When |= READER_COLUMN_WAITED;
+        }
     }
 
     OutputBeginTable(Output, &ReaderOutlierCallTable, When);
@@ -473,6 +484,8 @@ CommandPutOutlierCalls(
         OutputPutNumber(Output, Call->Track);
         OutputPutNumber(Output, Call->Depth);
         OutputPutNumber(Output, Call->SelfTicks);
+        OutputPutNumber(Output, Call->WaitedTicks);
+        OutputPutNumber(Output, Call->Ticks - Call->WaitedTicks);
         if (Call->Child != READER_NONE) {
             OutputPutNumber(Output, Call->ChildTicks);
             CommandPutFunctionName(Outliers, Output, Call->Child, FALSE);
@@ -892,7 +905,8 @@ CommandRunOutliers(
         return READER_EXIT_FAILURE;
     }
 
-    if (!CallQueryRange(Session, Options, &Outliers->Range)) {
+    if (!CallBeginWaits(Session, Options) ||
+        !CallQueryRange(Session, Options, &Outliers->Range)) {
         return READER_EXIT_FAILURE;
     }
 
@@ -983,6 +997,7 @@ const READER_COMMAND ReaderOutliersCommand = {
     "Durations are inclusive, and each call of a recursive function counts\n"
     "for itself.  Abandoned and unfinished calls are counted separately.\n"
     READER_PERCENTILES_NOTE
+    READER_WAITS_NOTE
     READER_RANGE_NOTE
     READER_TICKS_NOTE,
     "  TraceReader outliers Game::Update SESSION\n"
@@ -993,7 +1008,7 @@ const READER_COMMAND ReaderOutliersCommand = {
         READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_WORKERS |
         READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
-        READER_OPTIONS_OF_READING,
+        READER_OPTION_WAITS | READER_OPTIONS_OF_READING,
     CommandOutliers,
     ReaderOutliersTables,
     NULL

@@ -580,6 +580,7 @@ SumAddOutlier(
 
     New.Ticks = Event->InclusiveTicks;
     New.SelfTicks = Event->SelfTicks;
+    New.WaitedTicks = Event->WaitedTicks;
     New.EnterTimestamp = Event->EnterTimestamp;
     New.ChildTicks = Open->LargestTicks;
     New.Child = Open->Largest;

@@ -39,6 +39,7 @@ Abstract:
 typedef struct _READER_OUTLIER {
     ULONGLONG Ticks;                // inclusive
     ULONGLONG SelfTicks;
+    ULONGLONG WaitedTicks;
     ULONGLONG EnterTimestamp;
     ULONGLONG ChildTicks;           // in Child
     ULONGLONG Order;                // of its end, among its thread's calls

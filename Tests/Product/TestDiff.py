@@ -17,7 +17,7 @@ import StoreSupport as support                               # noqa: E402
 import MadeStores as made                                    # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
-SUMS = 'calls', 'self_ns', 'total_ns'
+SUMS = 'calls', 'self_ns', 'total_ns', 'waited_ns', 'ran_ns'
 
 
 def report(results, session):

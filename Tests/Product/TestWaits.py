@@ -13,6 +13,7 @@ as a tree, in ranges and in a pack.
 import csv
 import functools
 import io
+import json
 import os
 import re
 import shutil
@@ -222,6 +223,8 @@ def read_nodes(session, names, contention):
 
 
 def table(session, command, *options):
+    if command == 'diff':
+        options, session = (session,), options[0]
     code, text, errors = support.reader(command, '--csv', *options, session)
     if code:
         raise RuntimeError('%s: %d: %s' % (command, code, errors))
@@ -424,6 +427,40 @@ def check_ways(results, session):
                       os.listdir(session)), 'an index')
 
 
+def check_calls(results, copy, calls):
+    """outliers, call by call; the fast way and the general one."""
+    for name in 'WaitSection', 'Recursive', 'Round', 'Busy':
+        expected = sorted((call.end - call.start, call.waited)
+                          for call in calls if call.name == name)
+        for options in (), ('--general',):
+            _, text, errors = support.reader(
+                'outliers', '--json', '--limit', '100', '--contention',
+                str(CONTENTION), *options, name, copy)
+            rows = json.loads(text)['calls']
+            results.equal(sorted((ticks(row, 'duration'), ticks(row, 'waited'))
+                                 for row in rows), expected,
+                          'outliers %s: %s' % (name, errors))
+            results.check(all(ticks(row, 'ran') == ticks(row, 'duration') -
+                              ticks(row, 'waited') for row in rows),
+                          'outliers %s: ran' % name)
+
+
+def check_diff(results, first, second):
+    """The two sides are what report says of each."""
+    sides = waited_of(first), waited_of(second)
+    for row in table(first, 'diff', second):
+        name = row['function']
+        own = [ticks({key.replace('_' + side, ''): value for key, value in
+                      row.items()}, 'waited') for side in 'ab']
+        right = [side.get(name, (0, 0))[0] for side in sides]
+        total = [side.get(name, (0, 0))[1] for side in sides]
+        if own != right or int(row['ran_difference_ns']) != (
+                total[1] - right[1]) - (total[0] - right[0]) or \
+                int(row['waited_difference_ns']) != right[1] - right[0]:
+            results.check(False, 'diff %s' % name, [row, right, total])
+    results.check(sum(side['main'][0] > 0 for side in sides) == 2, 'diff')
+
+
 def check_text(results, session, plain):
     """Text has the columns where something waited."""
     for command in ('report',), ('tree',), ('threads',), \
@@ -505,7 +542,12 @@ def main():
                 check_sums(results, '%s, part %d' % (mode, number), copy,
                            expected, (*options, '--from', str(first - start),
                                       '--to', str(last - start)))
+            check_calls(results, copy, measure(read_calls(session, names),
+                                               CONTENTION))
+            if mode == 'ring':
+                check_diff(results, filed, session)
             if mode == 'file':
+                filed = session
                 pack = os.path.join(scratch, 'waits.tracepack')
                 code, _, errors = support.reader(
                     'pack', '--output', programs.windows_path(pack), copy)
