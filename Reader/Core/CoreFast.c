@@ -728,6 +728,109 @@ End:
 }
 
 
+//
+// Does what is asked, and keeps how long calls waited.  The loops that do that
+// and those that do not are in routines of their own: together, the compiler
+// would use other registers in all of them.
+//
+
+CORE_APART
+ULONG
+CoreRunWithWaits(
+    _Inout_ PCORE_PAIR Pair,
+    _Inout_ PCORE_RECORD_CHECK Check,
+    _In_ const CORE_SITES *Sites,
+    _In_ PCCORE_RUN Run,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+{
+    ULONGLONG LongestStep = Run->JumpTicks != 0 ? Run->JumpTicks : ~0ULL;
+
+#define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Watching)           \
+    CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
+            Histograms, Paths, Totals, Probe, TRUE, Watching, TRUE,         \
+            LongestStep)
+
+    if (Run->IsWatching) {
+        return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE);
+    }
+
+    if (Run->Probe != NULL) {
+        return Run->Paths != NULL
+                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, TRUE, FALSE)
+                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, TRUE, FALSE);
+    }
+
+    return Run->Paths != NULL
+               ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE)
+               : CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE);
+
+#undef CORE_RUN_WITH
+}
+
+
+//
+// Does what is asked.
+//
+
+CORE_APART
+ULONG
+CoreRunWithoutWaits(
+    _Inout_ PCORE_PAIR Pair,
+    _Inout_ PCORE_RECORD_CHECK Check,
+    _In_ const CORE_SITES *Sites,
+    _In_ PCCORE_RUN Run,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+{
+    BOOLEAN IsJumping = Run->JumpTicks != 0;
+    ULONGLONG LongestStep = IsJumping ? Run->JumpTicks : ~0ULL;
+
+#define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Watching, Jumping,  \
+                      Step)                                                 \
+    CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
+            Histograms, Paths, Totals, Probe, FALSE, Watching, Jumping, Step)
+
+    if (Run->IsWatching) {
+        return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE, TRUE,
+                             LongestStep);
+    }
+
+    if (Run->Probe != NULL) {
+        return Run->Paths != NULL
+                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, TRUE, FALSE, TRUE,
+                                   LongestStep)
+                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, TRUE, FALSE, TRUE,
+                                   LongestStep);
+    }
+
+    if (Run->Paths != NULL && Run->HasTotals) {
+        return CORE_RUN_WITH(FALSE, TRUE, TRUE, FALSE, FALSE, TRUE,
+                             LongestStep);
+    }
+
+    if (Run->Paths != NULL) {
+        return IsJumping
+                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, TRUE,
+                                   LongestStep)
+                   : CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, FALSE, 0);
+    }
+
+    if (IsJumping) {
+        return CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, TRUE,
+                             LongestStep);
+    }
+
+    return Run->Histograms != NULL
+               ? CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, FALSE, 0)
+               : CORE_RUN_WITH(FALSE, FALSE, TRUE, FALSE, FALSE, FALSE, 0);
+
+#undef CORE_RUN_WITH
+}
+
+
 _Use_decl_annotations_
 ULONG
 CoreRunRecords(
@@ -739,77 +842,24 @@ CoreRunRecords(
     ULONG NumberOfRecords
     )
 {
-    BOOLEAN IsJumping = Run->JumpTicks != 0;
-    ULONGLONG LongestStep = IsJumping ? Run->JumpTicks : ~0ULL;
-
-#define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Waits, Watching,    \
-                      Jumping, Step)                                        \
-    CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, Paths, Totals, Probe, Waits, Watching, Jumping, Step)
-
     if (Sites->HasWaits) {
         Pair->HasWaits = TRUE;
     }
 
     if (Pair->HasWaits && !Run->HasTotals &&
         (Run->IsWatching || Run->WaitedTotals != NULL)) {
-
-        if (Run->IsWatching) {
-            return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE, TRUE, TRUE,
-                                 LongestStep);
-        }
-
-        if (Run->Probe != NULL) {
-            return Run->Paths != NULL
-                       ? CORE_RUN_WITH(FALSE, TRUE, FALSE, TRUE, TRUE, FALSE,
-                                       TRUE, LongestStep)
-                       : CORE_RUN_WITH(TRUE, FALSE, TRUE, TRUE, TRUE, FALSE,
-                                       TRUE, LongestStep);
-        }
-
-        return Run->Paths != NULL
-                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, TRUE, FALSE,
-                                   TRUE, LongestStep)
-                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, TRUE, FALSE,
-                                   TRUE, LongestStep);
+        return CoreRunWithWaits(Pair,
+                                Check,
+                                Sites,
+                                Run,
+                                Records,
+                                NumberOfRecords);
     }
 
-    if (Run->IsWatching) {
-        return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, FALSE, TRUE, TRUE,
-                             LongestStep);
-    }
-
-    if (Run->Probe != NULL) {
-        return Run->Paths != NULL
-                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, TRUE, FALSE, FALSE,
-                                   TRUE, LongestStep)
-                   : CORE_RUN_WITH(TRUE, FALSE, TRUE, TRUE, FALSE, FALSE,
-                                   TRUE, LongestStep);
-    }
-
-    if (Run->Paths != NULL && Run->HasTotals) {
-        return CORE_RUN_WITH(FALSE, TRUE, TRUE, FALSE, FALSE, FALSE, TRUE,
-                             LongestStep);
-    }
-
-    if (Run->Paths != NULL) {
-        return IsJumping
-                   ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, FALSE,
-                                   TRUE, LongestStep)
-                   : CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, FALSE,
-                                   FALSE, 0);
-    }
-
-    if (IsJumping) {
-        return CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, FALSE, TRUE,
-                             LongestStep);
-    }
-
-    return Run->Histograms != NULL
-               ? CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE, FALSE, FALSE,
-                               0)
-               : CORE_RUN_WITH(FALSE, FALSE, TRUE, FALSE, FALSE, FALSE, FALSE,
-                               0);
-
-#undef CORE_RUN_WITH
+    return CoreRunWithoutWaits(Pair,
+                               Check,
+                               Sites,
+                               Run,
+                               Records,
+                               NumberOfRecords);
 }

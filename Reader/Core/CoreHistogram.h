@@ -36,8 +36,10 @@ typedef CORE_HISTOGRAM *PCORE_HISTOGRAM;
 
 #if defined(_MSC_VER) && !defined(__clang__)
 #define CORE_INLINE static __forceinline
+#define CORE_APART static __declspec(noinline)
 #else
 #define CORE_INLINE static inline __attribute__((always_inline))
+#define CORE_APART static __attribute__((noinline))
 #endif
 
 CORE_INLINE
