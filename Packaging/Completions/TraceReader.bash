@@ -4,7 +4,7 @@
 #
 # Written by `TraceReader --completions bash`.
 
-_TraceReader_commands='run info sessions report tree callers callees outliers hot exclude stack threads modules diff replay live ctl export verify pack unpack recover'
+_TraceReader_commands='run info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl export verify pack unpack recover'
 
 # A command's options, one a line: --NAME, or --NAME= and its values.
 _TraceReader_options()
@@ -178,6 +178,30 @@ _TraceReader_options()
 --thread=
 --process=
 --workers=
+--general
+--verbose
+--from=
+--to=
+--all
+--all-runs
+--no-index
+--mark-every=
+--waits=@file
+--contention=
+--symbols=@directory
+--no-cache
+--csv
+--json
+--raw
+--width=auto,none
+--names=short,full
+--color=auto,always,never
+--pager=
+--no-pager
+--help' ;;
+    waits) echo '--limit=
+--thread=
+--process=
 --general
 --verbose
 --from=

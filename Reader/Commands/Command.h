@@ -242,6 +242,7 @@ extern const READER_COMMAND ReaderStackCommand;
 extern const READER_COMMAND ReaderThreadsCommand;
 extern const READER_COMMAND ReaderTreeCommand;
 extern const READER_COMMAND ReaderVerifyCommand;
+extern const READER_COMMAND ReaderWaitsCommand;
 
 //
 // Closes a session that was opened so, and its symbol cache.

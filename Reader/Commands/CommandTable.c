@@ -21,6 +21,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderCallersCommand,
     &ReaderCalleesCommand,
     &ReaderOutliersCommand,
+    &ReaderWaitsCommand,
     &ReaderHotCommand,
     &ReaderExcludeCommand,
     &ReaderStackCommand,

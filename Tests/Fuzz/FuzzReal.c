@@ -45,7 +45,7 @@ const PCSZ FuzzRealLines[] = {
     "export --format callgrind -o O.x", "export --format csv -o O.x",
     "export --format csv-osr -o O.x", "export --format csv-cap -o O.x",
     "pack -o O.zip", "recover -o R", "ctl status", "report --no-cache",
-    "report --mark-every 64", "tree --limit 4",
+    "report --mark-every 64", "tree --limit 4", "waits", "waits --json",
 };
 
 const ULONG FuzzNumberOfRealLines = RTL_NUMBER_OF(FuzzRealLines);

@@ -334,7 +334,7 @@ static const PCSZ FuzzLines[] = {
 
 #define FUZZ_CALLS 0xC0
 #define FUZZ_RANGED                                                         \
-    " replay report outliers callers callees threads modules tree "
+    " replay report outliers callers callees threads modules tree waits "
 
 static const PCSZ FuzzCallLines[] = {
     "outliers", "outliers --csv", "outliers --json --limit 3",
@@ -343,7 +343,8 @@ static const PCSZ FuzzCallLines[] = {
     "threads --json --sort name", "modules", "modules --csv --sort calls",
     "diff", "diff --json --sort total", "report --percentiles",
     "report --by process", "report --by process --json --process 1235",
-    "sessions", "sessions --csv", "threads --process program",
+    "sessions", "sessions --csv", "threads --process program", "waits",
+    "waits --csv --limit 3",
 };
 
 _Use_decl_annotations_
@@ -615,7 +616,8 @@ LLVMFuzzerTestOneInput(
     IsPlain = !IsFailing && !FuzzHasArgument(&Command, "--verbose") &&
               !FuzzHasArgument(&Command, "--");
     if (IsPlain && IsOwn &&
-        FuzzIsCommand(&Command, " report tree callers callees outliers ")) {
+        FuzzIsCommand(&Command,
+                      " report tree callers callees outliers waits ")) {
         FuzzCheckGeneral(&Context, &Command, ExitCode);
     }
 

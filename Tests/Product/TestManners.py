@@ -72,6 +72,11 @@ class Command:
             more += ['--format', 'folded']
         if self.name == 'live':
             more += ['--count', '1']
+        if self.name == 'waits' and scratch:
+            path = os.path.join(scratch, 'waits')
+            with open(path, 'w', encoding='ascii') as file:
+                file.write('Small sleep\n')
+            more += ['--waits', programs.windows_path(path)]
         if self.name == 'unpack' and scratch:
             self.number += 1
             pack = programs.windows_path(os.path.join(

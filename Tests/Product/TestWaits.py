@@ -30,13 +30,16 @@ import tree_reader                                           # noqa: E402
 
 ROUNDS = 5
 LOCKS = 'EnterCriticalSection', 'AcquireSRWLockExclusive'
-WAITS = ('Sleep', 'WaitForSingleObject', 'WaitOnAddress', 'recv', 'send',
-         'accept', 'connect', 'SleepConditionVariableCS', 'ReadFile',
-         'WriteFile')
 IMPORTS = '*;' + ';'.join('%s!%s' % (module, name) for name in LOCKS
                           for module in ('kernel32', 'ntdll'))
 ENTRY = struct.Struct('<HHHHIIII')
 CONTENTION = 5000                       # ticks, where there is no rate
+
+KINDS = {'Sleep': 'sleep', 'WaitForSingleObject': 'object', 'recv': 'socket',
+         'send': 'socket', 'accept': 'socket', 'connect': 'socket',
+         'WaitOnAddress': 'condition', 'SleepConditionVariableCS': 'condition',
+         'ReadFile': 'file', 'WriteFile': 'file',
+         **{name: 'lock' for name in LOCKS}}
 
 # What the program waits in, and what it does not wait in.
 WAITING = ('WaitEvent', 'WaitSleep', 'WaitPipe', 'WaitSocket', 'WaitSection',
@@ -52,7 +55,7 @@ def is_wait(name):
                                       'ws2_32'):
         return None
     return ('lock' if function in LOCKS else
-            'wait' if function in WAITS else None)
+            'wait' if function in KINDS else None)
 
 
 class Names:
@@ -184,9 +187,9 @@ def sums_of(calls):
     return functions, chains, threads, callers
 
 
-def read_nodes(session, names, contention):
-    """The same of trees; of a lock's node only what is sure has waited."""
-    functions, chains, threads, callers = {}, {}, {}, {}
+def nodes_of(session, names, contention):
+    """Yields the thread, the path, the node and what it has waited; of a lock's
+    node only what is sure has."""
     for name in sorted(os.listdir(session)):
         if not name.endswith('.trace'):
             continue
@@ -206,20 +209,77 @@ def read_nodes(session, names, contention):
                     if node.minimum >= contention else node.maximum)
             waited[node.parent] += waited[node.index]
         for node in tree.nodes[1:]:
-            if not node.calls:
-                continue
-            path = paths[node.index]
-            parent = path[-2] if len(path) > 1 else '(outermost)'
-            outermost = path[-1] not in path[:-1]
-            for sums, key, counts in (
-                    (functions, path[-1], outermost), (chains, path, True),
-                    (threads, tree.thread, len(path) == 1),
-                    (callers, (path[-1], parent), outermost)):
-                row = sums.setdefault(key, [0, 0, 0])
-                row[0] += node.calls
-                row[1] += node.total * counts
-                row[2] += waited[node.index] * counts
+            if node.calls:
+                yield (tree.thread, paths[node.index], node,
+                       waited[node.index])
+
+
+def read_nodes(session, names, contention):
+    """The same sums of trees."""
+    functions, chains, threads, callers = {}, {}, {}, {}
+    for thread, path, node, waited in nodes_of(session, names, contention):
+        parent = path[-2] if len(path) > 1 else '(outermost)'
+        outermost = path[-1] not in path[:-1]
+        for sums, key, counts in (
+                (functions, path[-1], outermost), (chains, path, True),
+                (threads, thread, len(path) == 1),
+                (callers, (path[-1], parent), outermost)):
+            row = sums.setdefault(key, [0, 0, 0])
+            row[0] += node.calls
+            row[1] += node.total * counts
+            row[2] += waited * counts
     return functions, chains, threads, callers
+
+
+def add_wait(sums, thread, path, row):
+    """Adds (calls, total, longest) of a call that waits, if it is outermost."""
+    if any(is_wait(name) for name in path[:-1]):
+        return
+    name = path[-1]
+    caller = next((other for other in reversed(path[:-1]) if '!' not in other),
+                  '(outermost)')
+    kind = KINDS[name.partition('!')[2]]
+    for key in (name, kind), (name, kind, caller), (thread, kind):
+        own = sums.setdefault(key, [0, 0, 0])
+        own[:] = own[0] + row[0], own[1] + row[1], max(own[2], row[2])
+
+
+def check_view(results, what, session, sums, options=()):
+    """The tables of waits."""
+    code, text, errors = support.reader('waits', '--json', *options, session)
+    results.equal(code, 0, '%s: waits: %s' % (what, errors))
+    rows = json.loads(text)
+    seen = {}
+    for name, key in (('functions', lambda row: (row['function'],
+                                                 row['kind'])),
+                      ('callers', lambda row: (row['function'], row['kind'],
+                                               row['caller'])),
+                      ('threads', lambda row: (row['thread_id'],
+                                               row['kind']))):
+        times = [ticks(row, 'total') for row in rows[name]]
+        results.equal(times, sorted(times, reverse=True), '%s: order' % name)
+        for row in rows[name]:
+            results.check(key(row) not in seen, '%s: %s twice' % (
+                name, key(row)))
+            seen[key(row)] = [row['calls'], ticks(row, 'total'),
+                              ticks(row, 'max')]
+            results.check(
+                row['average_ticks'] == ticks(row, 'total') // row['calls'] and
+                (row['p50_ticks'] is None if what == 'tree' else
+                 row['p50_ticks'] <= row['p90_ticks'] <= row['p99_ticks'] <=
+                 row['max_ticks']), '%s: averages' % name, [row])
+    results.check(seen == sums, '%s: waits' % what, [
+        (key, seen.get(key), sums.get(key)) for key in set(seen) | set(sums)
+        if seen.get(key) != sums.get(key)])
+
+
+def check_view_of_calls(results, what, session, calls, options=()):
+    sums = {}
+    for call in calls:
+        kind, length = is_wait(call.name), call.end - call.start
+        if kind == 'wait' or (kind == 'lock' and length >= CONTENTION):
+            add_wait(sums, call.thread, call.path, (1, length, length))
+    check_view(results, what, session, sums, options)
 
 
 def table(session, command, *options):
@@ -473,6 +533,17 @@ def check_text(results, session, plain):
         results.check('Waited' not in text, '%s: hidden' % command)
         _, text, _ = support.reader(command, '--csv', plain)
         results.check(',waited_ns,ran_ns,' in text, '%s: in CSV' % command)
+    code, text, errors = support.reader('waits', plain)
+    results.check(code == 0 and 'No function that waits was called' in text,
+                  'waits: none', [code, text, errors])
+    code, text, _ = support.reader('waits', '--json', plain)
+    results.equal([json.loads(text)[name] for name in
+                   ('functions', 'callers', 'threads')], [[], [], []],
+                  'waits: nothing in JSON')
+    _, text, _ = support.reader('waits', '--limit', '2', session)
+    results.check(text.count('\nsleep ') == 3 and 'Waited in' in text and
+                  text.count(' rows more: --limit)') == 3, 'waits: text',
+                  [text])
 
 
 def check_document(results):
@@ -527,6 +598,14 @@ def main():
                 expected = read_nodes(session, names, CONTENTION)
                 check_sums(results, mode, copy, expected, options,
                            ('main', 'exit', 'msvcrt!exit', 'ucrtbase!exit'))
+                sums = {}
+                for thread, path, node, waited in nodes_of(session, names,
+                                                           CONTENTION):
+                    if is_wait(path[-1]) and waited:
+                        add_wait(sums, thread, path, (
+                            1 if waited < node.total else node.calls, waited,
+                            node.maximum))
+                check_view(results, mode, copy, sums, options)
                 continue
             calls = read_calls(session, names)
             start = min(call.start for call in calls)
@@ -539,9 +618,17 @@ def main():
                 last = start + (end - start) * (number + 3) // 7
                 expected = sums_of(measure(read_calls(session, names),
                                            CONTENTION, first, last))
+                part = (*options, '--from', str(first - start), '--to',
+                        str(last - start))
                 check_sums(results, '%s, part %d' % (mode, number), copy,
-                           expected, (*options, '--from', str(first - start),
-                                      '--to', str(last - start)))
+                           expected, part)
+                check_view_of_calls(
+                    results, '%s, part %d' % (mode, number), copy,
+                    measure(read_calls(session, names), CONTENTION, first,
+                            last), part)
+            for way in (), ('--general',):
+                check_view_of_calls(results, mode, copy, calls,
+                                    (*options, *way))
             check_calls(results, copy, measure(read_calls(session, names),
                                                CONTENTION))
             if mode == 'ring':
