@@ -413,6 +413,8 @@ _TraceReader_options()
 --all-runs
 --no-index
 --mark-every=
+--waits=@file
+--contention=
 --format=folded,chrome,perfetto,fxt,speedscope,callgrind,csv,csv-osr,csv-cap,html
 --output=@file
 --split-size=

@@ -13,6 +13,7 @@ Abstract:
 #include "../Base/BaseFile.h"
 #include "../Session/SessionTreeStore.h"
 #include "../Calls/CallHold.h"
+#include "../Calls/CallWaits.h"
 #include "../Export/Export.h"
 #include "Command.h"
 
@@ -163,6 +164,7 @@ CommandExport(
 
     } else if (((Format->Flags & READER_EXPORT_CALLS) == 0 ||
                 SessionRequireCalls(&Export.Session, Format->Name)) &&
+               CallBeginWaits(&Export.Session, Options) &&
                CallQueryRange(&Export.Session, Options, &Export.Range) &&
                CallQueryMinimumTicks(&Export.Session,
                                      Options,
@@ -223,6 +225,9 @@ const READER_COMMAND ReaderExportCommand = {
     "are named with -2, -3 and so on before the extension.  Each is a slice\n"
     "of time, complete in itself: calls that are open end there and begin\n"
     "again in the next, and both are marked continued.\n"
+    "chrome, perfetto and html tell calls of functions that wait\n"
+    "(Docs/Waits.md): by a category besides the module's (wait:sleep, lock),\n"
+    "in chrome and html by a colour, too.\n"
     "In these four --min-duration leaves out calls that are shorter than TIME\n"
     "(their part in the range is), and --depth what is called from the Nth\n"
     "level.\n"
@@ -245,7 +250,8 @@ const READER_COMMAND ReaderExportCommand = {
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
         READER_OPTION_FILTER | READER_OPTIONS_OF_READING |
-        READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH,
+        READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH |
+        READER_OPTION_WAITS,
     CommandExport,
     NULL,
     NULL

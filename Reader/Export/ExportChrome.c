@@ -197,8 +197,8 @@ ExportChromeMakeText(
     // A byte becomes three at most.
     //
 
-    Capacity = 32 + 3 * (Function->ModuleNameLength +
-                         Function->NameLength);
+    Capacity = 128 + 3 * (Function->ModuleNameLength +
+                          Function->NameLength);
     Known->Text = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
     if (Known->Text == NULL) {
         READER_KEEP_STATUS(Events, STATUS_NO_MEMORY);
@@ -210,6 +210,21 @@ ExportChromeMakeText(
     ExportWriteJsonText(&Text,
                         Function->ModuleName,
                         Function->ModuleNameLength);
+    if (Function->Wait != ReaderWaitNone) {
+
+        //
+        // Categories are separated by commas; the module's is in quotes.
+        //
+
+        Text.LengthInBytes -= 1;
+        RtlWriteText(&Text,
+                     ",%s\"%s",
+                     ExportNameWait(Function->Wait),
+                     Function->Wait == ReaderWaitLock
+                         ? ""
+                         : ",\"cname\":\"thread_state_sleeping\"");
+    }
+
     Known->TextOffset = Text.LengthInBytes;
     RtlWriteText(&Text, ",\"name\":");
     ExportWriteJsonText(&Text, Function->Name, Function->NameLength);

@@ -1321,6 +1321,34 @@ ExportRundownEvents(
 }
 
 
+static const PCSZ ReaderWaitCategories[] = {
+    "",
+    "wait:object",
+    "wait:sleep",
+    "lock",
+    "wait:condition",
+    "wait:thread",
+    "wait:file",
+    "wait:pipe",
+    "wait:socket",
+    "wait:port",
+    "wait:message",
+    "wait:console"
+};
+
+C_ASSERT(RTL_NUMBER_OF(ReaderWaitCategories) == ReaderNumberOfWaitKinds);
+
+
+_Use_decl_annotations_
+PCSZ
+ExportNameWait(
+    ULONG Wait
+    )
+{
+    return ReaderWaitCategories[Wait];
+}
+
+
 _Use_decl_annotations_
 ULONG
 ExportEvents(

@@ -17,6 +17,7 @@ Abstract:
 #include "../Base/BaseFile.h"
 #include "../Calls/CallHold.h"
 #include "../Calls/CallMerge.h"
+#include "../Functions/FunctionWaits.h"
 #include "Export.h"
 
 //
@@ -98,6 +99,16 @@ VOID
 typedef READER_EVENTS_INSTANT *PREADER_EVENTS_INSTANT;
 
 #define READER_INSTANT_CATEGORY "mark"
+
+//
+// The category of calls that wait, besides their module: "wait:sleep", "lock".
+// Wait: a READER_WAIT_KIND other than ReaderWaitNone.
+//
+
+PCSZ
+ExportNameWait(
+    _In_ ULONG Wait
+    );
 
 //
 // A format.  A failure other than of the file's writer goes to the events'

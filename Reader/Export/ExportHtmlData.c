@@ -14,6 +14,7 @@ Abstract:
 --*/
 
 #include "../Functions/FunctionLine.h"
+#include "../Functions/FunctionWaits.h"
 #include "../Sums/SumPutStatistics.h"
 #include "ExportHtml.h"
 
@@ -846,6 +847,43 @@ ExportFitHtmlData(
 }
 
 
+//
+// Writes which functions wait, and for what, and how long a call of a lock
+// takes at least that has waited.
+//
+
+static
+VOID
+ExportWriteHtmlWaits(
+    _In_ PCREADER_HTML Html,
+    _Inout_ PRTL_WRITER Writer
+    )
+{
+    PCREADER_FUNCTION Function;
+    PCSZ Separator = "";
+    ULONG Index;
+
+    RtlWriteText(Writer,
+                 "<script type=\"application/json\" id=\"waits\">"
+                 "{\"contention\":%llu,\"functions\":[",
+                 Html->Export->Options->Contention);
+    for (Index = 0; Index < Html->NumberOfFunctions; Index++) {
+
+        Function = &Html->Export->Functions.Functions[Html->Order[Index]];
+        if (Function->Wait != ReaderWaitNone) {
+            RtlWriteText(Writer,
+                         "%s[%u,\"%s\"]",
+                         Separator,
+                         Index,
+                         ReaderWaitKindNames[Function->Wait]);
+            Separator = ",";
+        }
+    }
+
+    RtlWriteText(Writer, "]}</script>\n");
+}
+
+
 _Use_decl_annotations_
 VOID
 ExportWriteHtmlData(
@@ -858,6 +896,7 @@ ExportWriteHtmlData(
     ULONG Index;
 
     ExportWriteHtmlNames(Html, Writer);
+    ExportWriteHtmlWaits(Html, Writer);
 
     RtlZeroBytes(&Bytes, sizeof(Bytes));
     Bytes.Writer = Writer;

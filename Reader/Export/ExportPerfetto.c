@@ -118,10 +118,18 @@ Abstract:
     (READER_PROCESS_TRACK + \
      (ULONGLONG)(Events)->Export->Session.NumberOfProcesses)
 
+//
+// The number of a category of waits: no module has it.
+//
+
+#define READER_WAIT_CATEGORY(Wait) (0xFFFFFF00u + (Wait))
+
 typedef struct _READER_PERFETTO {
     READER_EVENTS Events;
     PULONG ModuleParts;             // the file that knows a module
     ULONG CapacityOfModules;
+    ULONG Wait;                     // of the function that is entered
+    ULONG WaitParts[ReaderNumberOfWaitKinds];   // the file that knows one
 } READER_PERFETTO;
 typedef READER_PERFETTO *PREADER_PERFETTO;
 
@@ -523,6 +531,15 @@ ExportInternFunction(
                      Known->Number + 1,
                      Known->Text,
                      Known->TextLength);
+    if (Function->Wait != ReaderWaitNone &&
+        Perfetto->WaitParts[Function->Wait] != Events->Part) {
+        Perfetto->WaitParts[Function->Wait] = Events->Part;
+        ExportInternText(Events,
+                         READER_INTERNED_CATEGORIES,
+                         READER_WAIT_CATEGORY(Function->Wait),
+                         ExportNameWait(Function->Wait),
+                         RtlLengthOfString(ExportNameWait(Function->Wait)));
+    }
 }
 
 
@@ -545,6 +562,7 @@ ExportPerfettoPutEvent(
     _In_ ULONG Name
     )
 {
+    PREADER_PERFETTO Perfetto = (PREADER_PERFETTO)Events;
     PRTL_WRITER Writer = &Events->File.Writer;
     PCHAR Begin;
     PCHAR Event;
@@ -567,6 +585,12 @@ ExportPerfettoPutEvent(
                               READER_FIRST_TRACK(Events) + Track->Index);
     if (Name != 0) {
         At = ExportPutNumberField(At, READER_EVENT_CATEGORY, Category);
+        if (Perfetto->Wait != ReaderWaitNone) {
+            At = ExportPutNumberField(At,
+                                      READER_EVENT_CATEGORY,
+                                      READER_WAIT_CATEGORY(Perfetto->Wait));
+        }
+
         At = ExportPutNumberField(At, READER_EVENT_NAME, Name);
     }
 
@@ -619,6 +643,8 @@ ExportPerfettoEnter(
         ExportInternFunction(Events, Function, Known);
     }
 
+    ((PREADER_PERFETTO)Events)->Wait =
+        Events->Export->Functions.Functions[Function].Wait;
     ExportPerfettoPutEvent(
         Events,
         Track,

@@ -21,6 +21,7 @@ import random
 import re
 import struct
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
@@ -38,6 +39,10 @@ COST = re.compile(r'TraceReader: index: (\d+) marks; (\d+) left out to '
                   r'keep the index small; (\d+) records skipped\n')
 HEADER = 64
 CURSOR, CURSOR_TO_POSITION = 0x040, 0x050
+
+# By range that was read with functions that wait: whether one did.
+WAITED = []
+
 
 
 def indexes(session):
@@ -516,6 +521,26 @@ def check_range(results, session, what, first, last):
                      *MARKS, *options)
     results.check(seen == plain, what + ': report with an index')
     passed = min(passed, cost[2] if cost else 0)
+    with tempfile.TemporaryDirectory() as folder:
+
+        # Of frames that a mark has, too, it is known whether they wait.
+        path = os.path.join(folder, 'waits')
+        with open(path, 'w', encoding='utf-8') as file:
+            names = sorted(row['function'] for row in csv.DictReader(
+                io.StringIO(seen[1])))
+            for number, name in enumerate(names):
+                file.write('%s %s\n' % (name, ('sleep', 'lock')[number % 2])
+                           if number % 3 else '')
+        listed = ('--waits', programs.windows_path(path),
+                  '--contention', '20us', *options)
+        for command in 'report', 'tree':
+            plain, _ = run(command, session, '--no-index', '--general',
+                           *listed)
+            seen, _ = run(command, session, *MARKS, *listed)
+            results.check(seen == plain and plain[0] == 0,
+                          '%s: %s with waits' % (what, command))
+        WAITED.append(any(row['waited_ns'] != '0' for row in csv.DictReader(
+            io.StringIO(plain[1]))))
     #
     # What the two have in common.
     #
@@ -871,6 +896,7 @@ def main():
         check_clipping(results, scratch)
         check_range_usage(results, scratch)
         check_live(results, scratch)
+    results.check(sum(WAITED) > 3, 'something waited', [WAITED])
     return results.finish()
 
 

@@ -24,6 +24,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import StoreSupport as support                               # noqa: E402
+import TestExportTraces as traces                            # noqa: E402
 import programs                                              # noqa: E402
 import trace_reader                                          # noqa: E402
 import tree_reader                                           # noqa: E402
@@ -469,7 +470,7 @@ def check_lists(results, session, folder):
 
 
 def check_ways(results, session):
-    """The fast way and the general one, workers, and marks of an index."""
+    """The fast way and the general one, and workers."""
     for command in ('report',), ('tree',), ('tree', '--per-thread'), \
             ('callers', 'WaitSleep'):
         texts = [support.reader(command[0], '--csv', *command[1:], *options,
@@ -482,9 +483,6 @@ def check_ways(results, session):
                             session)[1] for options in ((), ('--general',))]
     results.check(probe[0] == probe[1] and 'waited' in probe[0],
                   'without the cost of hooks')
-    support.reader('report', '--mark-every', '64', session)
-    results.check(any(name.endswith('.index') for name in
-                      os.listdir(session)), 'an index')
 
 
 def check_calls(results, copy, calls):
@@ -519,6 +517,64 @@ def check_diff(results, first, second):
                 int(row['waited_difference_ns']) != right[1] - right[0]:
             results.check(False, 'diff %s' % name, [row, right, total])
     results.check(sum(side['main'][0] > 0 for side in sides) == 2, 'diff')
+
+
+def check_exports(results, session, calls, folder):
+    """Which calls have the category of a wait, or its colour."""
+    expected = {}
+    for call in calls:
+        kind = KINDS[call.name.partition('!')[2]] if is_wait(call.name) \
+            else None
+        key = call.name, kind and (
+            'lock' if kind == 'lock' else 'wait:' + kind)
+        expected[key] = expected.get(key, 0) + 1
+
+    def export(form, *options):
+        path = os.path.join(folder, 'out.' + form)
+        code, _, errors = support.reader('export', '--format', form, '-o',
+                                         programs.windows_path(path), *options,
+                                         session)
+        results.equal(code, 0, '%s: %s' % (form, errors))
+        return path
+
+    with open(export('chrome'), encoding='utf-8') as file:
+        events = [event for event in json.load(file)['traceEvents']
+                  if event['ph'] == 'B']
+    seen = {}
+    for event in events:
+        more = event['cat'].split(',')[1:]
+        key = event['name'], more[0] if more else None
+        seen[key] = seen.get(key, 0) + 1
+        results.check((event.get('cname') == 'thread_state_sleeping') ==
+                      bool(more and more[0] != 'lock'), 'a colour', [event])
+    results.equal(seen, expected, 'chrome')
+    if shutil.which('protoc'):
+        names, seen = {'event_names': {}, 'event_categories': {}}, {}
+        for packet in traces.decode(export('perfetto'))['packet']:
+            for kind, texts in names.items():
+                for text in packet.get('interned_data', [{}])[0].get(kind, ()):
+                    texts[text['iid'][0]] = text['name'][0]
+            for event in packet.get('track_event', ()):
+                if event['type'] == ['TYPE_SLICE_BEGIN']:
+                    more = [names['event_categories'][number]
+                            for number in event['category_iids'][1:]]
+                    key = (names['event_names'][event['name_iid'][0]],
+                           more[0] if more else None)
+                    seen[key] = seen.get(key, 0) + 1
+        results.equal(seen, expected, 'perfetto')
+    else:
+        results.skip('there is no protoc')
+    for options, contention in (((), 1000), (('--contention', '5us'), 5000)):
+        with open(export('html', *options), encoding='utf-8') as file:
+            text = file.read()
+        parts = {name: json.loads(re.search(
+            r'id="%s">(.*?)</script>' % name, text, re.S)[1])
+            for name in ('names', 'waits')}
+        found = {(parts['names'][number][1], kind)
+                 for number, kind in parts['waits']['functions']}
+        results.equal(found, {(name, KINDS[name.partition('!')[2]])
+                              for name, kind in expected if kind}, 'html')
+        results.equal(parts['waits']['contention'], contention, 'contention')
 
 
 def check_text(results, session, plain):
@@ -592,6 +648,8 @@ def main():
                 check_truth(results, lines, session, names)
                 check_lists(results, session, scratch)
                 check_ways(results, session)
+                check_exports(results, session, read_calls(session, names),
+                              scratch)
             copy = without_rate(session, scratch)
             options = '--contention', str(CONTENTION)
             if mode == 'tree':

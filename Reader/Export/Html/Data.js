@@ -103,6 +103,17 @@ const moduleName = index => index < FUNCTIONS &&
 const files = JSON.parse($('files').textContent);
 $('files').remove();
 
+//
+// Functions that wait, and for what; calls of locks only if they take long
+// enough.
+//
+
+const waiting = JSON.parse($('waits').textContent);
+$('waits').remove();
+const waits = new Map(waiting.functions);
+const isWait = (index, time) => waits.has(index) &&
+    (waits.get(index) !== 'lock' || time >= waiting.contention);
+
 const baseName = path => path.split(/[\\/]/).filter(part => part).pop() ||
     path;
 
@@ -170,8 +181,10 @@ const PALETTE = ['#77aadd', '#ee8866', '#eedd88', '#44bb99', '#ffaabb',
                  '#99ddff', '#bbcc33', '#d6b4e8', '#aaaa00'];
 const INK = '#101316';
 
-const colorOf = index => index < FUNCTIONS
-    ? PALETTE[index % PALETTE.length] : '#bbbbbb';
+const WAITED = '#e2e5e9';
+
+const colorOf = (index, time = 0) => isWait(index, time) ? WAITED
+    : index < FUNCTIONS ? PALETTE[index % PALETTE.length] : '#bbbbbb';
 
 //
 // The timeline's tracks are read when they are first seen.

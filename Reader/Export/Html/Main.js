@@ -212,7 +212,7 @@ function openHelp() {
 function drawLegend() {
     const context = $('legend').getContext('2d');
     context.fillStyle = style.back;
-    context.fillRect(0, 0, 520, 132);
+    context.fillRect(0, 0, 520, 153);
     context.font = FONT;
     context.textBaseline = 'middle';
     [[0, 'a call'],
@@ -220,12 +220,13 @@ function drawLegend() {
      [ABANDONED, 'abandoned: left without an exit'],
      [OPEN, 'open at the end'],
      [BEGUN, 'began before the range'],
-     [-1, 'of the selected function, or found by the search']
+     [-1, 'of the selected function, or found by the search'],
+     [-2, 'waits: for another thread, a file, the network, the clock']
     ].forEach(([flags, text], i) => {
         const y = 4 + i * 21;
-        drawBox(context, 4, y, 90, 16, flags < 0 ? 0 : flags, PALETTE[i],
-                1);
-        if (flags < 0) {
+        drawBox(context, 4, y, 90, 16, flags < 0 ? 0 : flags,
+                flags === -2 ? WAITED : PALETTE[i], 1);
+        if (flags === -1) {
             context.strokeStyle = style.mark;
             context.lineWidth = 2;
             context.strokeRect(5, y + 1, 88, 14);

@@ -413,7 +413,9 @@ class Timeline {
             this.drawn++;
             const x = Math.max(left, -4);
             const width = Math.min(left + wide, this.width + 4) - x;
-            const color = colorOf(row.func[from]);
+            const color = colorOf(row.func[from],
+                next - i > 1 || row.flags[i] & BLOCK
+                    ? 0 : row.end[i] - row.start[i]);
             const isDim = isMarkingNow && !isMarkedHere;
 
             //
