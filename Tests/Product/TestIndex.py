@@ -44,7 +44,6 @@ CURSOR, CURSOR_TO_POSITION = 0x040, 0x050
 WAITED = []
 
 
-
 def indexes(session):
     return sorted(os.path.join(session, name) for name in os.listdir(session)
                   if name.endswith('.index'))
