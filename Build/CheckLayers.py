@@ -33,6 +33,7 @@ ALLOWED = {
 ROOMS = {
     "Core": "",
     "Base": "Core",
+    "Etl": "Core Base",
     "Image": "",
     "Demangle": "",
     "Symbols": "Image Demangle",
@@ -40,10 +41,10 @@ ROOMS = {
     "Session": "Core Base Symbols Output",
     "Functions": "Core Base Image Symbols Output Session",
     "Calls": "Core Base Image Symbols Output Session Functions",
-    "Sums": "Core Base Symbols Output Session Functions Calls",
+    "Sums": "Core Base Etl Symbols Output Session Functions Calls",
     "Export": "Core Base Output Session Functions Calls Sums",
     "Live": "Core Base Output Session Functions Calls Sums",
-    "Commands": "Core Base Image Demangle Symbols Output Session Functions "
+    "Commands": "Core Base Etl Image Demangle Symbols Output Session Functions "
                 "Calls Sums Export Live",
 }
 

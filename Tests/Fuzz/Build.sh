@@ -26,7 +26,7 @@ Folder=${1:?usage: Build.sh FOLDER [TARGET...]}
 shift
 [ $# != 0 ] || set -- FuzzStore FuzzSession FuzzConfig FuzzImage \
     FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern \
-    FuzzCodecEncode FuzzCodecDecode FuzzPack
+    FuzzCodecEncode FuzzCodecDecode FuzzPack FuzzEtl
 mkdir -p "$Folder/Objects" || exit 1
 cd "$Root" || exit 1
 
@@ -79,6 +79,11 @@ Sources()
             ls Reader/Base/Base{Container,Crc,Pack}.c Codec/*.c \
                 Rtl/Rtl{Allocator,File,Path,Security,String}.c
             ;;
+        FuzzEtl)
+            ls Reader/Etl/Etl{Events,File,Spans,States,Xpress}.c \
+                Reader/Core/CoreClock.c Reader/Base/BaseContainer.c \
+                Rtl/RtlString.c
+            ;;
         FuzzImage)
             ls Reader/Image/Image{Coff,DebugLink}.c \
                 Reader/Image/Image{Dwarf*,Unwind*}.c Rtl/RtlDecode.c \
@@ -101,7 +106,7 @@ Sources()
 #
 # Searches that find nothing are cut short early.  The window that slides over a store's records is as small as it can be, so
 # that stores of some thousand records are larger; rings are smaller than any
-# writer makes them.  What is wrong with an index, a cache, a pack or
+# writer makes them, and so are the buffers of logs.  What is wrong with an index, a cache, a pack or
 # a block is not to be told by its checksums alone.
 #
 # mingw-w64's headers come last: nothing but ntstatus.h is to be found there.
@@ -110,7 +115,7 @@ Sources()
 Flags="-std=c11 -g -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit-frame-pointer
        -DREADER_WINDOW_SIZE=0x10000ULL -DCORE_MINIMUM_SEGMENT_SIZE=0x1000ULL
        -DCORE_MAXIMUM_SEARCHED=0x100000ULL -DREADER_INDEX_IS_CHECKED=0 -DREADER_CACHE_IS_CHECKED=0
-       -DREADER_PACK_IS_CHECKED=0 -DCODEC_SUM_IS_CHECKED=0
+       -DETL_MAXIMUM_BUFFER=0x4000u -DREADER_PACK_IS_CHECKED=0 -DCODEC_SUM_IS_CHECKED=0
        -DSTRING_TABLE_TAG_MASK=3u
        -include Tests/Fuzz/FuzzWindows.h
        -idirafter /usr/share/mingw-w64/include -Wall -Wextra -Werror

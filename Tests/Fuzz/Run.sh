@@ -4,7 +4,7 @@
 #
 # Builds a fuzz target (FuzzStore, FuzzSession, FuzzConfig, FuzzImage,
 # FuzzDemangle, FuzzPdb, FuzzStringTable, FuzzIni, FuzzControl, FuzzGzip,
-# FuzzPattern, FuzzCodecEncode, FuzzCodecDecode, FuzzPack) and runs it for that
+# FuzzPattern, FuzzCodecEncode, FuzzCodecDecode, FuzzPack, FuzzEtl) and runs it for that
 # long, from the corpus in Tests/Fuzz/Corpus on, with one process.  What it
 # finds new is in FOLDER/TARGET.corpus (x64/Fuzz unless another is named), an
 # input that fails in FOLDER/TARGET.findings.

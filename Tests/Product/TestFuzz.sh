@@ -88,7 +88,7 @@ IsFound()
 }
 
 Targets="FuzzStore FuzzSession FuzzConfig FuzzImage FuzzDemangle FuzzPdb FuzzStringTable FuzzIni FuzzControl FuzzGzip FuzzPattern
-         FuzzCodecEncode FuzzCodecDecode FuzzPack"
+         FuzzCodecEncode FuzzCodecDecode FuzzPack FuzzEtl"
 
 Check "building" "$Fuzz/Build.sh" "$Temp/Built"
 if [ $Failed != 0 ]; then
@@ -117,6 +117,7 @@ if [ "$Engine" = libFuzzer ]; then
     Check "FuzzCodecEncode: more inputs" Runs FuzzCodecEncode 1000 300
     Check "FuzzCodecDecode: more inputs" Runs FuzzCodecDecode 20000 2000
     Check "FuzzPack: more inputs" Runs FuzzPack 20000 2000
+    Check "FuzzEtl: more inputs" Runs FuzzEtl 20000 8000
     Check "FuzzStringTable: more inputs" Runs FuzzStringTable 4000 3000
 else
     Skip "more inputs: there is no libFuzzer (Debian: libclang-rt-19-dev)"
@@ -193,6 +194,14 @@ FuzzPack Reader/Base/BasePack.c s/!RtlIsPlainName(Name, TRUE)/0/
 FuzzPack Reader/Base/BasePack.c s/Name.Length = Folder.Length;$//
 FuzzPack Reader/Base/BasePack.c s/Status == STATUS_END_OF_FILE) {$/0) {/
 FuzzPack Reader/Base/BasePack.c s/View->SizeInBytes = (ULONG)Size;/View->SizeInBytes = (ULONG)Size + 1;/
+FuzzEtl Reader/Etl/EtlFile.c s/Header.SizeInBytes > File->SizeInBytes - Offset/0/
+FuzzEtl Reader/Etl/EtlFile.c s/Header->SavedOffset <= Most/1/
+FuzzEtl Reader/Etl/EtlEvents.c s/Raw->SizeInBytes > Left ||//
+FuzzEtl Reader/Etl/EtlEvents.c s/Raw->DataSize < sizeof(.Switch)/0/
+FuzzEtl Reader/Etl/EtlXpress.c s/Distance > Written ||/Distance > 8192 ||/
+FuzzEtl Reader/Etl/EtlXpress.c s/Length > TargetSize - Written ||//
+FuzzEtl Reader/Etl/EtlStates.c s/States->NumberOfSamples += Kind == EtlRecordSample;//
+FuzzEtl Reader/Etl/EtlSpans.c s/Maker->Sums.Waiting += State == EtlStateWaiting/Maker->Sums.Waiting += State >= EtlStateWaiting/
 FuzzImage Reader/Image/ImageCoff.c s/SizeInBytes <= Image->SizeInBytes - Offset/1/
 FuzzPdb Reader/Image/ImagePdb.c s/Count > NumberOfWords - First/0/
 FuzzPdb Reader/Image/ImagePdb.c s/Pdb->SizeInBytes - Offset < Pdb->BlockSize/0/
