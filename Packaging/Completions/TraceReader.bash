@@ -80,6 +80,7 @@ _TraceReader_options()
 --contention=
 --subtract-probe
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json

@@ -55,6 +55,7 @@ Abstract:
 #define READER_OPTION_NO_SYMBOLS  0x800000000ULL
 #define READER_OPTION_NAMES_FROM  0x40000000000ULL  // --functions-from
 #define READER_OPTION_EXCLUDE_LIST 0x80000000000ULL
+#define READER_OPTION_ETL         0x2000000000000000ULL
 #define READER_OPTION_GZIP        0x4000000000000000ULL
 #define READER_OPTION_TAIL        0x100000000000ULL
 #define READER_OPTION_NAMES       0x200000000000ULL
@@ -197,6 +198,8 @@ typedef struct _READER_OPTIONS {
     PCSZ Names[READER_MAXIMUM_NAMES];       // whose arguments end with "..."
     PCWSTR NamesFrom;               // --functions-from; NULL: not given
     PCSZ NamesFromUtf8;
+    PCWSTR Etl;                     // --etl; NULL: not given
+    PCSZ EtlUtf8;
     PCWSTR ExcludeList;             // --exclude-list; NULL: not given
     PCSZ ExcludeListUtf8;
     PCWSTR Waits;                   // --waits; NULL: not given

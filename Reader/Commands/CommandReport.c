@@ -24,6 +24,7 @@ Abstract:
 #include "../Sums/SumPaths.h"
 #include "../Sums/SumPutStatistics.h"
 #include "../Sums/SumRead.h"
+#include "../Sums/SumStates.h"
 #include "../Sums/SumTally.h"
 #include "Command.h"
 
@@ -100,15 +101,45 @@ static const READER_COLUMN ReaderReportProbeLineColumns[] = {
     READER_REPORT_MORE_COLUMNS(READER_REPORT_FUNCTION_WIDTH, "Source")
 };
 
+//
+// With --etl, which does not go together with the probe's cost; and all columns
+// that there are, for the schema.
+//
+
+static const READER_COLUMN ReaderReportStateColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_FUNCTION_STATE_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(0, "")
+};
+
+static const READER_COLUMN ReaderReportStateLineColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_FUNCTION_STATE_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(READER_REPORT_FUNCTION_WIDTH, "Source")
+};
+
+static const READER_COLUMN ReaderReportAllColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_PROBE_COLUMNS,
+    READER_FUNCTION_STATE_COLUMNS,
+    READER_REPORT_MORE_COLUMNS(0, "")
+};
+
 #define READER_REPORT_TABLE(Columns)                                        \
     { "functions", Columns, RTL_NUMBER_OF(Columns), FALSE, FALSE,           \
       "A row for each function, in the order of --sort." }
 
 //
-// By whether the probe's cost is taken out, and whether text shows lines.
+// By whether the probe's cost is taken out, or --etl was given, and whether
+// text shows lines.
 //
 
-static const READER_TABLE ReaderReportKinds[2][2] = {
+#define READER_REPORT_STATES 2u
+
+static const READER_TABLE ReaderReportAllTable =
+    READER_REPORT_TABLE(ReaderReportAllColumns);
+
+static const READER_TABLE ReaderReportKinds[3][2] = {
     {
         READER_REPORT_TABLE(ReaderReportColumns),
         READER_REPORT_TABLE(ReaderReportLineColumns)
@@ -116,6 +147,10 @@ static const READER_TABLE ReaderReportKinds[2][2] = {
     {
         READER_REPORT_TABLE(ReaderReportProbeColumns),
         READER_REPORT_TABLE(ReaderReportProbeLineColumns)
+    },
+    {
+        READER_REPORT_TABLE(ReaderReportStateColumns),
+        READER_REPORT_TABLE(ReaderReportStateLineColumns)
     }
 };
 
@@ -167,6 +202,8 @@ typedef struct _READER_REPORT {
     READER_RANGE Range;
     READER_FUNCTIONS Functions;
     READER_READING Reading;             // of the process that is read
+    READER_ETL Etl;
+    READER_STATES States;               // with --etl, of that process
     ULONG MaximumUsed;                  // workers
     PREADER_STATISTICS Statistics;      // by function
     PCORE_HISTOGRAM Histograms;         // by function; NULL: there are none
@@ -576,6 +613,13 @@ CommandEndReport(
     FunctionPutNotShown(Output, Report->Options->Filter, &Report->NotShown);
     CallPutRangeNote(Output, Report->Options, Report->BegunBefore);
     CallPutProbeNote(Output, &Report->Session);
+    SumEtlPutNote(Output, &Report->Etl);
+    if (Report->Etl.IsThere && Report->Session.NumberOfTrees != 0) {
+        OutputPutNote(Output,
+                      "Calls in trees have no times of their own: what threads "
+                      "did during them is not known.");
+    }
+
     SessionPutClockNote(Output, &Report->Session);
     SessionPutStopNote(Output, &Report->Session);
     SessionPutLogNote(Output, &Report->Session);
@@ -688,9 +732,14 @@ CommandPutReport(
         When |= READER_REPORT_PERCENTILES;
     }
 
+    if (Report->Etl.States.NumberOfSamples != 0) {
+        When |= READER_COLUMN_SAMPLES;
+    }
+
     CommandBeginReport(
         Report,
-        &ReaderReportKinds[Report->Session.IsProbeSubtracted][HasLines],
+        &ReaderReportKinds[Report->Etl.IsThere ? READER_REPORT_STATES
+                           : Report->Session.IsProbeSubtracted][HasLines],
         When,
         Self);
     for (Index = 0; Index < Count && Index < Options->Limit; Index++) {
@@ -702,6 +751,13 @@ CommandPutReport(
         CallPutProbe(Output,
                      &Report->Session,
                      &Report->Statistics[Order[Index]]);
+        if (Report->Etl.IsThere) {
+            SumStatesPut(Output,
+                         &Report->States,
+                         Order[Index],
+                         &Report->Statistics[Order[Index]]);
+        }
+
         CommandPutReportPercentiles(Output, Report, Order[Index]);
         FunctionStubPutCallers(Output, &Report->Functions, Order[Index]);
         OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
@@ -752,6 +808,7 @@ CommandForgetReport(
     PCALLOCATOR Allocator = Report->Session.Context->Allocator;
 
     SumRundownReading(&Report->Reading);
+    SumStatesRundown(&Report->States);
     Allocator->Free(Allocator->Context, Report->Histograms);
     Allocator->Free(Allocator->Context, Report->Statistics);
     Allocator->Free(Allocator->Context, Report->Ranks);
@@ -785,6 +842,11 @@ CommandReportProcess(
     if (NT_SUCCESS(Status)) {
 
         Code = SumReadThreads(&Report->Reading);
+        if (Report->Etl.IsThere) {
+            Report->States.Process = Report->Reading.Process;
+            (VOID)SumStatesRead(&Report->States);
+        }
+
         Status = CommandMergeReport(Report);
         if (Code != READER_EXIT_SUCCESS) {
             *ExitCode = Code;
@@ -1012,8 +1074,10 @@ CommandReport(
 
     if (!CallBeginProbe(&Report.Session, Options) ||
         !CallBeginWaits(&Report.Session, Options) ||
-        !CallQueryRange(&Report.Session, Options, &Report.Range)) {
+        !CallQueryRange(&Report.Session, Options, &Report.Range) ||
+        !SumEtlOpen(&Report.Etl, &Report.Session, Options)) {
         ExitCode = READER_EXIT_FAILURE;
+        SumEtlClose(&Report.Etl);
         CommandCloseCommandSession(&Report.Session);
         goto End;
     }
@@ -1025,6 +1089,11 @@ CommandReport(
          Options->Format != ReaderFormatText) &&
         Report.Session.Clock.Kind != TRACE_CLOCK_NONE;
 
+    Report.States.Etl = &Report.Etl;
+    Report.States.Walk.Functions = &Report.Functions;
+    Report.States.Walk.Range = &Report.Range;
+    Report.States.Walk.Options = Options;
+    Report.States.Walk.IsSilent = TRUE;
     Report.Reading.Functions = &Report.Functions;
     Report.Reading.Options = Options;
     Report.Reading.Range = &Report.Range;
@@ -1071,6 +1140,7 @@ CommandReport(
         CallPutIndexCost(&Report.Session);
     }
 
+    SumEtlClose(&Report.Etl);
     FunctionRundownFunctions(&Report.Functions);
     CommandCloseCommandSession(&Report.Session);
 
@@ -1085,7 +1155,7 @@ End:
 //
 
 static const PCREADER_TABLE ReaderReportTables[] = {
-    &ReaderReportKinds[1][0],
+    &ReaderReportAllTable,
     &ReaderNotShownTable,
     NULL
 };
@@ -1123,6 +1193,7 @@ const READER_COMMAND ReaderReportCommand = {
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
     READER_PROBE_HELP
+    READER_ETL_NOTE
     READER_TICKS_NOTE,
     "  TraceReader report --limit 20 SESSION\n"
     "  TraceReader report --sort self --module game SESSION\n"
@@ -1130,6 +1201,7 @@ const READER_COMMAND ReaderReportCommand = {
     "  TraceReader report --from 1.5s --to 1.6s SESSION\n"
     "  TraceReader report --by process TRACES\n"
     "  TraceReader report --by module --sort self SESSION\n"
+    "  TraceReader report --etl switches.etl SESSION\n"
     "  TraceReader report --csv SESSION > report.csv\n",
     READER_OPTION_WIDTH |
         READER_OPTION_COLOR | READER_OPTION_PAGER |
@@ -1140,7 +1212,7 @@ const READER_COMMAND ReaderReportCommand = {
         READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_PROBE |
         READER_OPTION_PERCENTILES | READER_OPTION_WAITS |
-        READER_OPTION_LINES | READER_OPTION_BY,
+        READER_OPTION_LINES | READER_OPTION_BY | READER_OPTION_ETL,
     CommandReport,
     ReaderReportTables,
     &ReaderReportByModule
