@@ -36,6 +36,7 @@ _TraceReader_options()
 --all-runs
 --internals
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json
@@ -214,6 +215,7 @@ _TraceReader_options()
 --waits=@file
 --contention=
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json
@@ -293,6 +295,7 @@ _TraceReader_options()
 --waits=@file
 --contention=
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json

@@ -20,6 +20,7 @@ Abstract:
 #include "../Session/SessionTreeStore.h"
 #include "../Functions/Function.h"
 #include "../Calls/CallProbe.h"
+#include "../Sums/SumEtlInfo.h"
 #include "Command.h"
 
 //
@@ -1385,6 +1386,7 @@ CommandInfo(
     READER_OUTPUT Output;
     READER_TOTALS Totals;
     BOOLEAN IsWhole;
+    ULONG ExitCode;
     ULONG Index;
     NTSTATUS Status;
 
@@ -1400,12 +1402,8 @@ CommandInfo(
         }
     }
 
-    OutputBeginDocument(&Output,
-                        Context->Output,
-                        Options->Format,
-                        &Session.Clock,
-                        "info",
-                        TRUE);
+    OutputBeginDocument(&Output, Context->Output, Options->Format,
+                        &Session.Clock, "info", TRUE);
     Output.HasProcesses = Session.NumberOfProcesses > 1;
     Status = CommandAddTrees(&Session, &Totals);
     if (NT_SUCCESS(Status)) {
@@ -1437,9 +1435,7 @@ CommandInfo(
 
     if (!NT_SUCCESS(Status)) {
         CommandCloseCommandSession(&Session);
-        return BaseFail(Context,
-                        "load the symbols",
-                        Options->PathUtf8,
+        return BaseFail(Context, "load the symbols", Options->PathUtf8,
                         Status);
     }
 
@@ -1451,10 +1447,11 @@ CommandInfo(
     OutputEndTable(&Output);
     CommandPutControl(&Output, &Session, &Totals, Options->IsRaw);
     CommandPutLogs(&Output, &Session);
+    ExitCode = SumEtlInfoPut(&Output, &Session, Options);
     SessionPutClockNote(&Output, &Session);
     OutputEndDocument(&Output);
     CommandCloseCommandSession(&Session);
-    return READER_EXIT_SUCCESS;
+    return ExitCode;
 }
 
 static const PCREADER_TABLE ReaderInfoTables[] = {
@@ -1469,6 +1466,7 @@ static const PCREADER_TABLE ReaderInfoTables[] = {
     &ReaderInfoActionTable,
     &ReaderInfoThreadTable,
     &ReaderInfoLogTable,
+    &ReaderEtlTable,
     NULL
 };
 
@@ -1493,7 +1491,7 @@ const READER_COMMAND ReaderInfoCommand = {
     READER_OPTION_WIDTH | READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |
         READER_OPTION_PROCESS | READER_OPTION_INTERNALS |
-        READER_OPTION_ALL_RUNS,
+        READER_OPTION_ALL_RUNS | READER_OPTION_ETL,
     CommandInfo,
     ReaderInfoTables,
     NULL

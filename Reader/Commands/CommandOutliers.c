@@ -18,6 +18,7 @@ Abstract:
 #include "../Calls/CallWaits.h"
 #include "../Sums/SumOutliers.h"
 #include "../Sums/SumPutStatistics.h"
+#include "../Sums/SumWaker.h"
 #include "Command.h"
 
 #define READER_OUTLIERS_DEFAULT_LIMIT 10u
@@ -34,53 +35,69 @@ Abstract:
 #define READER_OUTLIERS_FIBER READER_COLUMN_OWN(0)
 #define READER_OUTLIERS_FUNCTION READER_COLUMN_OWN(1)
 
-static const READER_COLUMN ReaderOutlierCallColumns[] = {
-    { "Duration", "duration", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE,
-      "How long the call took." },
-    { "Start", "start", ReaderColumnTime, 15, READER_COLUMN_NULLABLE,
-      "When it began, from the session's first record: what --from takes." },
-    { "Thread", "thread", ReaderColumnNumber, 7, READER_COLUMN_LESSER,
-      "The thread's identifier." },
-    READER_PROCESS_COLUMNS,
-    { "Fiber", "fiber", ReaderColumnNumber, 5, READER_OUTLIERS_FIBER,
-      "0: the thread's own stack; otherwise the number of one of its "
-      "fibers." },
-    { "Depth", "depth", ReaderColumnNumber, 5, READER_COLUMN_LESSER,
-      "0 is the outermost." },
-    { "Self", "self", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE,
-      "Time of the call without the calls inside it." },
-    { "Waited", "waited", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
-      "Of the duration, the time inside functions that wait (Docs/Waits.md)." },
-    { "Ran", "ran", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
-      "The duration without waited." },
-    { "In child", "child", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
-      "The time of the callee that took longest in total, over all its "
-      "calls inside." },
-    { "Largest child", "child_function", ReaderColumnText, 20,
-      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
-      "The function that these calls belong to; null if there were none." },
-    { "Module", "module", ReaderColumnText, 16, READER_OUTLIERS_FUNCTION,
-      "The module's file name." },
-    { "Function", "function", ReaderColumnText, 20, READER_OUTLIERS_FUNCTION,
-      "The function's name, or module+0xRVA." },
-    { "Under", "path", ReaderColumnText, 0, 0,
-      "The functions in whose calls it was made, the outermost first, "
+#define READER_OUTLIER_CALL_COLUMNS                                         \
+    { "Duration", "duration", ReaderColumnTime, READER_TIME_WIDTH,          \
+      READER_COLUMN_NULLABLE,                                               \
+      "How long the call took." },                                          \
+    { "Start", "start", ReaderColumnTime, 15, READER_COLUMN_NULLABLE,       \
+      "When it began, from the session's first record: what --from "        \
+      "takes." },                                                           \
+    { "Thread", "thread", ReaderColumnNumber, 7, READER_COLUMN_LESSER,      \
+      "The thread's identifier." },                                         \
+    READER_PROCESS_COLUMNS,                                                 \
+    { "Fiber", "fiber", ReaderColumnNumber, 5, READER_OUTLIERS_FIBER,       \
+      "0: the thread's own stack; otherwise the number of one of its "      \
+      "fibers." },                                                          \
+    { "Depth", "depth", ReaderColumnNumber, 5, READER_COLUMN_LESSER,        \
+      "0 is the outermost." },                                              \
+    { "Self", "self", ReaderColumnTime, READER_TIME_WIDTH,                  \
+      READER_COLUMN_NULLABLE,                                               \
+      "Time of the call without the calls inside it." },                    \
+    { "Waited", "waited", ReaderColumnTime, READER_TIME_WIDTH,              \
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,                        \
+      "Of the duration, the time inside functions that wait "               \
+      "(Docs/Waits.md)." },                                                 \
+    { "Ran", "ran", ReaderColumnTime, READER_TIME_WIDTH,                    \
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,                        \
+      "The duration without waited." },                                     \
+    { "In child", "child", ReaderColumnTime, READER_TIME_WIDTH,             \
+      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
+      "The time of the callee that took longest in total, over all its "    \
+      "calls inside." },                                                    \
+    { "Largest child", "child_function", ReaderColumnText, 20,              \
+      READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
+      "The function that these calls belong to; null if there were none." }
+
+#define READER_OUTLIER_PLACE_COLUMNS                                        \
+    { "Module", "module", ReaderColumnText, 16, READER_OUTLIERS_FUNCTION,   \
+      "The module's file name." },                                          \
+    { "Function", "function", ReaderColumnText, 20,                         \
+      READER_OUTLIERS_FUNCTION,                                             \
+      "The function's name, or module+0xRVA." },                            \
+    { "Under", "path", ReaderColumnText, 0, 0,                              \
+      "The functions in whose calls it was made, the outermost first, "     \
       "separated by semicolons." }
+
+static const READER_COLUMN ReaderOutlierCallColumns[] = {
+    READER_OUTLIER_CALL_COLUMNS,
+    READER_OUTLIER_PLACE_COLUMNS
 };
 
-static const READER_TABLE ReaderOutlierCallTable = {
-    "calls",
-    ReaderOutlierCallColumns,
-    RTL_NUMBER_OF(ReaderOutlierCallColumns),
-    FALSE,
-    FALSE,
-    "The slowest calls, the slowest first."
+static const READER_COLUMN ReaderOutlierStateColumns[] = {
+    READER_OUTLIER_CALL_COLUMNS,
+    READER_CALL_STATE_COLUMNS,
+    READER_OUTLIER_PLACE_COLUMNS
 };
+
+#define READER_OUTLIER_CALL_TABLE(Columns)                                  \
+    { "calls", Columns, RTL_NUMBER_OF(Columns), FALSE, FALSE,               \
+      "The slowest calls, the slowest first." }
+
+static const READER_TABLE ReaderOutlierCallTable =
+    READER_OUTLIER_CALL_TABLE(ReaderOutlierCallColumns);
+
+static const READER_TABLE ReaderOutlierStateTable =
+    READER_OUTLIER_CALL_TABLE(ReaderOutlierStateColumns);
 
 static const READER_COLUMN ReaderOutlierSummaryColumns[] = {
     { "Module", "module", ReaderColumnText, 0, 0,
@@ -438,6 +455,7 @@ CommandPutFunctionName(
 // Writes the slowest calls.
 // Order: their indexes, the slowest first.
 // AreSeveral: whether they are of more than one function.
+// States: with --etl, in that order; else NULL.
 //
 
 _Must_inspect_result_
@@ -448,7 +466,8 @@ CommandPutOutlierCalls(
     _Inout_ PREADER_OUTPUT Output,
     _In_ PREADER_OUTLIER_GROUP Group,
     _In_reads_(Group->NumberOfOutliers) const ULONG *Order,
-    _In_ BOOLEAN AreSeveral
+    _In_ BOOLEAN AreSeveral,
+    _In_opt_ PCREADER_CALL_STATES States
     )
 {
     const READER_OUTLIER *Call;
@@ -470,7 +489,10 @@ CommandPutOutlierCalls(
         }
     }
 
-    OutputBeginTable(Output, &ReaderOutlierCallTable, When);
+    OutputBeginTable(Output,
+                     States != NULL ? &ReaderOutlierStateTable
+                                    : &ReaderOutlierCallTable,
+                     When);
     for (Index = 0; Index < Group->NumberOfOutliers; Index++) {
 
         Call = &Group->Heap[Order[Index]];
@@ -492,6 +514,10 @@ CommandPutOutlierCalls(
         } else {
             OutputPutNothing(Output);
             OutputPutNothing(Output);
+        }
+
+        if (States != NULL) {
+            SumWakerPut(Output, &Outliers->Functions, &States[Index]);
         }
 
         CommandPutFunctionName(Outliers, Output, Call->Function, TRUE);
@@ -713,6 +739,47 @@ CommandPutOutlierCallers(
 
 
 //
+// Finds what threads did during the slowest calls.
+// Order: their indexes, the slowest first.
+// Returns them, allocated; NULL: memory is lacking.
+//
+
+_Must_inspect_result_
+static
+PREADER_CALL_STATES
+CommandDescribeOutliers(
+    _In_ PREADER_OUTLIERS Outliers,
+    _In_ const READER_OUTLIER_GROUP *Group,
+    _In_reads_(Group->NumberOfOutliers) const ULONG *Order
+    )
+{
+    PCALLOCATOR Allocator = Outliers->Session.Context->Allocator;
+    PREADER_CALL_STATES States;
+    ULONG Index;
+
+    States = (PREADER_CALL_STATES)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)Group->NumberOfOutliers + 1) * sizeof(READER_CALL_STATES));
+    if (States != NULL) {
+
+        for (Index = 0; Index < Group->NumberOfOutliers; Index++) {
+            States[Index].Thread = Group->Heap[Order[Index]].Thread;
+            States[Index].Start = Group->Heap[Order[Index]].EnterTimestamp;
+            States[Index].Ticks = Group->Heap[Order[Index]].Ticks;
+        }
+
+        SumWakerDescribe(&Outliers->Etl,
+                         &Outliers->Functions,
+                         Outliers->Options,
+                         States,
+                         Group->NumberOfOutliers);
+    }
+
+    return States;
+}
+
+
+//
 // Writes what was found.
 // Function: their function, or the first one.
 // AreSeveral: whether they are of more than one function.
@@ -730,6 +797,7 @@ CommandPutOutliers(
 {
     PCREADER_CONTEXT Context = Outliers->Session.Context;
     PCALLOCATOR Allocator = Context->Allocator;
+    PREADER_CALL_STATES States = NULL;
     READER_OUTPUT Output;
     PULONG Calls;
     PULONG Callers;
@@ -760,6 +828,13 @@ CommandPutOutliers(
              CommandCompareOutlierCallers,
              Group);
 
+    if (Outliers->Etl.IsThere) {
+        States = CommandDescribeOutliers(Outliers, Group, Calls);
+        if (States == NULL) {
+            goto End;
+        }
+    }
+
     OutputBeginDocument(&Output,
                         Context->Output,
                         Outliers->Options->Format,
@@ -768,8 +843,12 @@ CommandPutOutliers(
                         TRUE);
     Output.HasProcesses = Outliers->Session.NumberOfProcesses > 1;
     CommandPutOutlierSummary(Outliers, &Output, Group, Function);
-    Status = CommandPutOutlierCalls(Outliers, &Output, Group, Calls,
-                                    AreSeveral);
+    Status = CommandPutOutlierCalls(Outliers,
+                                    &Output,
+                                    Group,
+                                    Calls,
+                                    AreSeveral,
+                                    States);
     if (!NT_SUCCESS(Status)) {
         goto End;
     }
@@ -793,11 +872,13 @@ CommandPutOutliers(
     }
 
     CallPutRangeNote(&Output, Outliers->Options, Group->BegunBefore);
+    SumEtlPutNote(&Output, &Outliers->Etl);
     SessionPutClockNote(&Output, &Outliers->Session);
     OutputEndDocument(&Output);
 
 End:
 
+    Allocator->Free(Allocator->Context, States);
     Allocator->Free(Allocator->Context, Callers);
     Allocator->Free(Allocator->Context, Calls);
     return Status;
@@ -906,7 +987,8 @@ CommandRunOutliers(
     }
 
     if (!CallBeginWaits(Session, Options) ||
-        !CallQueryRange(Session, Options, &Outliers->Range)) {
+        !CallQueryRange(Session, Options, &Outliers->Range) ||
+        !SumEtlOpen(&Outliers->Etl, Session, Options)) {
         return READER_EXIT_FAILURE;
     }
 
@@ -962,6 +1044,7 @@ CommandOutliers(
     if (CommandBeginCommand(&Outliers->Session, &Team.Context, Options)) {
         if (SessionRequireCalls(&Outliers->Session, "outliers")) {
             ExitCode = CommandRunOutliers(Outliers, &Team);
+            SumEtlClose(&Outliers->Etl);
         }
 
         CommandCloseCommandSession(&Outliers->Session);
@@ -979,7 +1062,7 @@ CommandOutliers(
 
 static const PCREADER_TABLE ReaderOutliersTables[] = {
     &ReaderOutlierSummaryTable,
-    &ReaderOutlierCallTable,
+    &ReaderOutlierStateTable,
     &ReaderOutlierHistogramTable,
     &ReaderOutlierCallerTable,
     NULL
@@ -999,15 +1082,19 @@ const READER_COMMAND ReaderOutliersCommand = {
     READER_PERCENTILES_NOTE
     READER_WAITS_NOTE
     READER_RANGE_NOTE
+    READER_ETL_NOTE
+    "The wait reason is the one that took longest in total; who made the\n"
+    "thread ready is of its longest wait.\n"
     READER_TICKS_NOTE,
     "  TraceReader outliers Game::Update SESSION\n"
     "  TraceReader outliers --limit 50 --thread 4712 game.exe!Load SESSION\n"
-    "  TraceReader outliers --from 1.5s --json Update SESSION\n",
+    "  TraceReader outliers --from 1.5s --json Update SESSION\n"
+    "  TraceReader outliers --etl switches.etl Update SESSION\n",
     READER_OPTION_WIDTH |
         READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_LIMIT | READER_OPTION_THREAD |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_WORKERS |
-        READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
+        READER_OPTION_GENERAL | READER_OPTION_VERBOSE | READER_OPTION_ETL |
         READER_OPTION_WAITS | READER_OPTIONS_OF_READING,
     CommandOutliers,
     ReaderOutliersTables,

@@ -19,67 +19,91 @@ Abstract:
 #include "../Session/SessionTreeStore.h"
 #include "../Calls/CallWaits.h"
 #include "../Calls/CallWalk.h"
+#include "../Sums/SumEtl.h"
 #include "Command.h"
 
-static const READER_COLUMN ReaderThreadColumns[] = {
-    { "Thread", "thread_id", ReaderColumnNumber, 8, 0,
-      "The thread's identifier." },
-    READER_PROCESS_COLUMNS,
-    { "Calls", "calls", ReaderColumnNumber, 10, 0,
-      "Calls, including those that were abandoned." },
-    { "Records", "records", ReaderColumnNumber, 10, 0,
-      "Records: two for a call that ended." },
-    { "First", "first", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE,
-      "Time of its first record, from the session's first record; for a "
-      "thread with only a tree, the time at which its store was created." },
-    { "Last", "last", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE,
-      "Time of its last record, from the session's first record; for a "
-      "thread with only a tree, the last time at which it is known to have "
-      "run." },
-    { "Busy", "busy", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE,
-      "The time during which the thread was inside recorded calls." },
-    { "Busy, %", "busy_percent", ReaderColumnHundredths, 7, 0,
-      "Of the session's time, percent with two decimals." },
-    { "Waited", "waited", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
-      "Of busy, the time inside functions that wait (Docs/Waits.md)." },
-    { "Ran", "ran", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,
-      "Busy without waited." },
-    { "CPU", "cpu", ReaderColumnCpuTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE,
-      "The processor time that the system counted for the thread, from its "
-      "first recorded call to its end; null if it runs or was killed." },
-    { "Depth", "maximum_depth", ReaderColumnNumber, 5, 0,
-      "The largest number of calls that were open at one time." },
-    { "Stores", "stores", ReaderColumnNumber, 6, 0,
-      "Its store files." },
-    { "Bytes", "bytes", ReaderColumnBytes, 12, 0,
-      "Bytes of records and headers." },
-    { "Lost", "lost", ReaderColumnNumber, 6, READER_COLUMN_LOST,
-      "Events that were lost." },
-    { "Self", "top_self", ReaderColumnTime, READER_TIME_WIDTH,
-      READER_COLUMN_NULLABLE,
-      "The most self time of a function on this thread." },
-    { "Top function", "top_function", ReaderColumnText, 24, 0,
-      "The function with that time." },
-    { "", "top_module", ReaderColumnText, 0, READER_COLUMN_DATA,
-      "Its module." },
-    { "Name", "name", ReaderColumnText, 0, 0,
+//
+// When text shows some of the columns.
+//
+
+#define READER_THREAD_SAMPLES READER_COLUMN_OWN(0)
+
+#define READER_THREAD_TIME_COLUMNS                                          \
+    { "Thread", "thread_id", ReaderColumnNumber, 8, 0,                      \
+      "The thread's identifier." },                                         \
+    READER_PROCESS_COLUMNS,                                                 \
+    { "Calls", "calls", ReaderColumnNumber, 10, 0,                          \
+      "Calls, including those that were abandoned." },                      \
+    { "Records", "records", ReaderColumnNumber, 10, 0,                      \
+      "Records: two for a call that ended." },                              \
+    { "First", "first", ReaderColumnTime, READER_TIME_WIDTH,                \
+      READER_COLUMN_NULLABLE,                                               \
+      "Time of its first record, from the session's first record; for a "   \
+      "thread with only a tree, the time at which its store was "           \
+      "created." },                                                         \
+    { "Last", "last", ReaderColumnTime, READER_TIME_WIDTH,                  \
+      READER_COLUMN_NULLABLE,                                               \
+      "Time of its last record, from the session's first record; for a "    \
+      "thread with only a tree, the last time at which it is known to "     \
+      "have run." },                                                        \
+    { "Busy", "busy", ReaderColumnTime, READER_TIME_WIDTH,                  \
+      READER_COLUMN_NULLABLE,                                               \
+      "The time during which the thread was inside recorded calls." },      \
+    { "Busy, %", "busy_percent", ReaderColumnHundredths, 7, 0,              \
+      "Of the session's time, percent with two decimals." },                \
+    { "Waited", "waited", ReaderColumnTime, READER_TIME_WIDTH,              \
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,                        \
+      "Of busy, the time inside functions that wait (Docs/Waits.md)." },    \
+    { "Ran", "ran", ReaderColumnTime, READER_TIME_WIDTH,                    \
+      READER_COLUMN_NULLABLE | READER_COLUMN_WAITED,                        \
+      "Busy without waited." },                                             \
+    { "CPU", "cpu", ReaderColumnCpuTime, READER_TIME_WIDTH,                 \
+      READER_COLUMN_NULLABLE,                                               \
+      "The processor time that the system counted for the thread, from its "\
+      "first recorded call to its end; null if it runs or was killed." }
+
+#define READER_THREAD_STORE_COLUMNS                                         \
+    { "Depth", "maximum_depth", ReaderColumnNumber, 5, 0,                   \
+      "The largest number of calls that were open at one time." },          \
+    { "Stores", "stores", ReaderColumnNumber, 6, 0,                         \
+      "Its store files." },                                                 \
+    { "Bytes", "bytes", ReaderColumnBytes, 12, 0,                           \
+      "Bytes of records and headers." },                                    \
+    { "Lost", "lost", ReaderColumnNumber, 6, READER_COLUMN_LOST,            \
+      "Events that were lost." },                                           \
+    { "Self", "top_self", ReaderColumnTime, READER_TIME_WIDTH,              \
+      READER_COLUMN_NULLABLE,                                               \
+      "The most self time of a function on this thread." },                 \
+    { "Top function", "top_function", ReaderColumnText, 24, 0,              \
+      "The function with that time." },                                     \
+    { "", "top_module", ReaderColumnText, 0, READER_COLUMN_DATA,            \
+      "Its module." },                                                      \
+    { "Name", "name", ReaderColumnText, 0, 0,                               \
       "The thread's description, if it has one." }
+
+static const READER_COLUMN ReaderThreadColumns[] = {
+    READER_THREAD_TIME_COLUMNS,
+    READER_THREAD_STORE_COLUMNS
 };
 
-static const READER_TABLE ReaderThreadTable = {
-    "threads",
-    ReaderThreadColumns,
-    RTL_NUMBER_OF(ReaderThreadColumns),
-    FALSE,
-    FALSE,
-    "The threads, the busiest first."
+static const READER_COLUMN ReaderThreadStateColumns[] = {
+    READER_THREAD_TIME_COLUMNS,
+    READER_STATE_COLUMNS,
+    { "Samples", "samples", ReaderColumnNumber, 7,
+      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE | READER_THREAD_SAMPLES,
+      "How many profile samples of the log fell into that time." },
+    READER_THREAD_STORE_COLUMNS
 };
+
+#define READER_THREAD_TABLE_OF(Columns)                                     \
+    { "threads", Columns, RTL_NUMBER_OF(Columns), FALSE, FALSE,             \
+      "The threads, the busiest first." }
+
+static const READER_TABLE ReaderThreadTable =
+    READER_THREAD_TABLE_OF(ReaderThreadColumns);
+
+static const READER_TABLE ReaderThreadStateTable =
+    READER_THREAD_TABLE_OF(ReaderThreadStateColumns);
 
 typedef struct _READER_THREAD_ROW {
     ULONGLONG Calls;
@@ -104,6 +128,7 @@ typedef struct _READER_THREAD_TABLE {
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
     READER_RANGE Range;
+    READER_ETL Etl;
     READER_WALK Walk;
     PREADER_THREAD_ROW Rows;        // by thread
     PULONGLONG SelfTicks;           // by function, of this thread
@@ -395,6 +420,48 @@ CommandQueryWallTicks(
 
 
 //
+// Writes the cells of what a thread did between its first record and its last
+// one, without the time in which recording was stopped.
+//
+
+static
+VOID
+CommandPutThreadStates(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ const READER_THREAD_TABLE *Table,
+    _In_ ULONG Thread
+    )
+{
+    const READER_THREAD_ROW *Row = &Table->Rows[Thread];
+    READER_STATE_SUMS Sums;
+    ETL_SUMS Found;
+
+    if (Row->Records == 0) {
+        SumEtlPutSums(Output, NULL);
+        OutputPutNothing(Output);
+        return;
+    }
+
+    SumEtlQuery(&Table->Etl,
+                Thread,
+                Row->FirstTimestamp,
+                Row->LastTimestamp,
+                SumEtlCountTicks(&Table->Etl,
+                                 Thread,
+                                 Row->FirstTimestamp,
+                                 Row->LastTimestamp),
+                &Sums);
+    EtlQuerySums(&Table->Etl.States,
+                 Thread,
+                 Row->FirstTimestamp,
+                 Row->LastTimestamp,
+                 &Found);
+    SumEtlPutSums(Output, &Sums);
+    OutputPutNumber(Output, Found.Samples);
+}
+
+
+//
 // WallTicks: how long the session is.
 //
 
@@ -453,6 +520,9 @@ CommandPutThreadRow(
     OutputPutNumber(Output, Waited);
     OutputPutNumber(Output, Row->BusyTicks - Waited);
     SessionPutThreadCpu(Output, Session, Thread);
+    if (Table->Etl.IsThere) {
+        CommandPutThreadStates(Output, Table, Thread);
+    }
 
     OutputPutNumber(Output, Row->MaximumDepth);
     OutputPutNumber(Output, Row->NumberOfStores);
@@ -517,6 +587,10 @@ CommandPutThreads(
         When |= READER_COLUMN_WAITED;
     }
 
+    if (Table->Etl.States.NumberOfSamples != 0) {
+        When |= READER_THREAD_SAMPLES;
+    }
+
     BaseSort(Order, Count, CommandCompareThreadRows, Table);
     OutputBeginDocument(&Output,
                         Session->Context->Output,
@@ -526,13 +600,17 @@ CommandPutThreads(
                         FALSE);
     Output.HasProcesses = Session->NumberOfProcesses > 1;
     FunctionGiveShortNames(&Table->Functions);
-    OutputBeginTable(&Output, &ReaderThreadTable, When);
+    OutputBeginTable(&Output,
+                     Table->Etl.IsThere ? &ReaderThreadStateTable
+                                        : &ReaderThreadTable,
+                     When);
     for (Index = 0; Index < Count && Index < Table->Options->Limit; Index++) {
         CommandPutThreadRow(&Output, Table, Order[Index], WallTicks);
     }
 
     OutputEndTable(&Output);
     CallPutRangeNote(&Output, Table->Options, 0);
+    SumEtlPutNote(&Output, &Table->Etl);
     SessionPutClockNote(&Output, Session);
     OutputEndDocument(&Output);
     Allocator->Free(Allocator->Context, Order);
@@ -595,7 +673,8 @@ CommandRunThreads(
     NTSTATUS Status = STATUS_NO_MEMORY;
 
     if (!CallBeginWaits(Session, Table->Options) ||
-        !CallQueryRange(Session, Table->Options, &Table->Range)) {
+        !CallQueryRange(Session, Table->Options, &Table->Range) ||
+        !SumEtlOpen(&Table->Etl, Session, Table->Options)) {
         return READER_EXIT_FAILURE;
     }
 
@@ -654,6 +733,7 @@ CommandThreads(
     }
 
     ExitCode = CommandRunThreads(&Table);
+    SumEtlClose(&Table.Etl);
     CommandCloseCommandSession(&Table.Session);
     return ExitCode;
 }
@@ -664,7 +744,7 @@ CommandThreads(
 //
 
 static const PCREADER_TABLE ReaderThreadsTables[] = {
-    &ReaderThreadTable,
+    &ReaderThreadStateTable,
     NULL
 };
 
@@ -681,6 +761,9 @@ const READER_COMMAND ReaderThreadsCommand = {
     "session.  --sort total is by busy time, --sort self by top_self.\n"
     READER_WAITS_NOTE
     READER_RANGE_NOTE
+    READER_ETL_NOTE
+    "Of a thread these are of the time from its first record to its last one,\n"
+    "without that in which recording was stopped.\n"
     READER_TICKS_NOTE,
     "  TraceReader threads SESSION\n"
     "  TraceReader threads --sort calls --from 2s --to 3s SESSION\n",
@@ -688,7 +771,8 @@ const READER_COMMAND ReaderThreadsCommand = {
         READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_SORT | READER_OPTION_LIMIT |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
-        READER_OPTION_WAITS | READER_OPTIONS_OF_READING,
+        READER_OPTION_ETL | READER_OPTION_WAITS |
+        READER_OPTIONS_OF_READING,
     CommandThreads,
     ReaderThreadsTables,
     NULL

@@ -351,6 +351,36 @@ SumEtlFindEnd(
 
 
 _Use_decl_annotations_
+ULONGLONG
+SumEtlCountTicks(
+    PCREADER_ETL Etl,
+    ULONG Thread,
+    ULONGLONG Start,
+    ULONGLONG End
+    )
+{
+    PCETL_THREAD This = &Etl->States.Threads[Thread];
+    ULONGLONG Ticks = End > Start ? End - Start : 0;
+    ULONGLONG From;
+    ULONGLONG To;
+    ULONG Index;
+
+    for (Index = 0; Index < This->NumberOfPauses; Index++) {
+
+        From = This->Pauses[Index].Stop;
+        To = This->Pauses[Index].Start;
+        From = From > Start ? From : Start;
+        To = To < End ? To : End;
+        if (From < To) {
+            Ticks -= To - From;
+        }
+    }
+
+    return Ticks;
+}
+
+
+_Use_decl_annotations_
 VOID
 SumEtlPutSums(
     PREADER_OUTPUT Output,
@@ -373,27 +403,41 @@ SumEtlPutSums(
 
 
 _Use_decl_annotations_
+VOID
+SumEtlQuerySession(
+    PCREADER_ETL Etl,
+    PULONGLONG First,
+    PULONGLONG Last
+    )
+{
+    const READER_SESSION *Session = Etl->Session;
+    const READER_THREAD *Thread;
+    ULONG Index;
+
+    *First = READER_MAXIMUM_TIMESTAMP;
+    *Last = 0;
+    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+
+        Thread = &Session->Threads[Index];
+        *First = *First < Thread->FirstTimestamp ? *First
+                                                 : Thread->FirstTimestamp;
+        *Last = *Last > Thread->LastTimestamp ? *Last : Thread->LastTimestamp;
+    }
+}
+
+
+_Use_decl_annotations_
 ULONGLONG
 SumEtlQueryCoverage(
     PCREADER_ETL Etl
     )
 {
-    const READER_SESSION *Session = Etl->Session;
-    ULONGLONG First = READER_MAXIMUM_TIMESTAMP;
-    ULONGLONG Last = 0;
+    ULONGLONG First;
+    ULONGLONG Last;
     ULONGLONG Start = Etl->States.Start;
     ULONGLONG End = Etl->States.End;
-    ULONG Index;
 
-    for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-
-        const READER_THREAD *Thread = &Session->Threads[Index];
-
-        First = First < Thread->FirstTimestamp ? First
-                                               : Thread->FirstTimestamp;
-        Last = Last > Thread->LastTimestamp ? Last : Thread->LastTimestamp;
-    }
-
+    SumEtlQuerySession(Etl, &First, &Last);
     Start = Start > First ? Start : First;
     End = End < Last ? End : Last;
     if (Last <= First || Start >= End) {

@@ -112,6 +112,18 @@ SumEtlFindEnd(
     );
 
 //
+// The ticks between two times in which recording was not stopped.
+//
+
+ULONGLONG
+SumEtlCountTicks(
+    _In_ PCREADER_ETL Etl,
+    _In_ ULONG Thread,
+    _In_ ULONGLONG Start,
+    _In_ ULONGLONG End
+    );
+
+//
 // Writes the cells of READER_STATE_COLUMNS; NULL: there are no values.
 //
 
@@ -119,6 +131,17 @@ VOID
 SumEtlPutSums(
     _Inout_ PREADER_OUTPUT Output,
     _In_opt_ PCREADER_STATE_SUMS Sums
+    );
+
+//
+// When the session's first record was, and its last one: time stamps.
+//
+
+VOID
+SumEtlQuerySession(
+    _In_ PCREADER_ETL Etl,
+    _Out_ PULONGLONG First,
+    _Out_ PULONGLONG Last
     );
 
 //

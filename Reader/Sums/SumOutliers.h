@@ -26,6 +26,7 @@ Abstract:
 #define TRACER_SUM_OUTLIERS_H
 
 #include "../Functions/FunctionFindByName.h"
+#include "SumEtl.h"
 #include "SumRead.h"
 
 #define READER_OUTLIERS_DURATIONS 65u       // 0, and one for each power of 2
@@ -159,9 +160,10 @@ typedef struct _READER_OUTLIER_WORKER {
 typedef READER_OUTLIER_WORKER *PREADER_OUTLIER_WORKER;
 
 typedef struct _READER_OUTLIERS {
-    PCREADER_OPTIONS Options;       // these and the limit are the caller's
+    PCREADER_OPTIONS Options;       // these up to the limit are the caller's
     READER_SESSION Session;
     READER_RANGE Range;
+    READER_ETL Etl;
     ULONG Limit;
     READER_FUNCTIONS Functions;
     READER_READING Reading;

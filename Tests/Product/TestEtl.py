@@ -7,6 +7,7 @@ info say is worked out here from both, span by span.
 """
 
 import collections
+import json
 import os
 import random
 import struct
@@ -15,8 +16,10 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import CallSupport as calls                                  # noqa: E402
+import CompactStores as compact                              # noqa: E402
 import EtlMaker as maker                                     # noqa: E402
 import StoreSupport as support                               # noqa: E402
+import TestProbe as probe                                    # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
 QPC, TSC, RATE = 500, 1000, 100     # MadeStores' first anchor; ticks a count
@@ -165,11 +168,288 @@ def check_reports(results, scratch, path):
     return session, found
 
 
+REASONS = {4: 'DelayExecution', 6: 'UserRequest', 15: 'WrQueue',
+           37: 'WrAlertByThreadId'}
+
+
+def innermost(found, thread, time):
+    """The function that a thread was in, or None."""
+    inside = [call.path for call in found
+              if call.thread == thread and call.begin <= time < call.end]
+    return max(inside, key=len)[-1][1] if inside else None
+
+
+def check_outliers(results, session, found, path):
+    log, schedule = make_log(session, 21, processors=3)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    truth, seen = Truth(schedule), collections.Counter()
+    for name in ('game.exe!main', 'game.exe!Update', 'plug.dll!Plug',
+                 'game.exe!DrawAll'):
+        rows = session.json(results, 'outliers', '--limit', '12', '--etl',
+                            programs.windows_path(path), name).get('calls', [])
+        results.equal(len(rows), 12, name + ': calls')
+        wrong = []
+        for row in rows:
+            begin = session.first + row['start_ns']
+            end = begin + row['duration_ns']
+            sums = truth.sums(row['thread'], begin, end)
+            shown = [row[state + '_ns'] for state in STATES]
+            if shown != [sums[state] for state in STATES] or (
+                    row['unknown_ns'] != row['duration_ns'] - sum(shown)):
+                wrong.append((row, sums))
+            wait = truth.wait(row['thread'], begin, end)
+            told = tuple(row[key] for key in (
+                'wait_reason', 'ready_by', 'ready_by_thread',
+                'ready_by_process', 'ready_by_function'))
+            if wait is None:
+                right = (None,) * 5
+            else:
+                reason, _, by, interrupt, when = wait
+                right = (REASONS[reason], None, None, None, None)
+                if interrupt:
+                    right = (REASONS[reason], 'interrupt', None, None, None)
+                elif by is not None:
+                    right = (REASONS[reason], 'thread', by,
+                             4242 if by < 99 else 77,
+                             innermost(found, by, when))
+            seen[right[1], right[4] is not None] += 1
+            if told != right:
+                wrong.append((told, right))
+        results.check(not wrong, name + ': outliers', wrong[:3])
+    results.check(seen['interrupt', False] and seen['thread', False] and
+                  seen['thread', True], 'outliers: of each kind', [seen])
+    code, text, _ = session.run('outliers', '--etl',
+                                programs.windows_path(path), 'game.exe!main')
+    results.check(code == 0 and 'Wait reason' in text and ' of 77' in text and
+                  'covers' in text, 'outliers: text', [text])
+
+
+def check_threads(results, session, path):
+    log, schedule = make_log(session, 22, first=0.1, last=0.8)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    truth = Truth(schedule)
+    low = (session.last - session.first) // 3
+    for arguments in ((), ('--from', str(low), '--to', str(2 * low))):
+        rows = session.json(results, 'threads', '--etl',
+                            programs.windows_path(path),
+                            *arguments).get('threads', [])
+        results.equal(len(rows), 3, 'threads')
+        for row in rows:
+            begin, end = (session.first + row[key]
+                          for key in ('first_ns', 'last_ns'))
+            sums = truth.sums(row['thread_id'], begin, end)
+            results.equal([row[state + '_ns'] for state in STATES],
+                          [sums[state] for state in STATES], 'threads: states')
+            results.equal(sum(row[state + '_ns']
+                              for state in (*STATES, 'unknown')), end - begin,
+                          'threads: all of the time')
+            results.equal(row['samples'], sums['samples'], 'threads: samples')
+    rows = session.json(results, 'threads')['threads']
+    results.check('running_ns' not in rows[0], 'control: without --etl')
+
+
+def check_refused(results, session, path):
+    def refused(what, words, *arguments, **options):
+        log, _ = make_log(session, 30, **options)
+        with open(path, 'wb') as file:
+            file.write(log.build())
+        code, _, errors = session.run('report', '--etl',
+                                      programs.windows_path(path), *arguments)
+        results.check(code == 1 and words in errors, 'refused: ' + what,
+                      [code, errors])
+
+    refused('system time', 'system times', clock=2)
+    refused('another rate', 'another machine', frequency=10 ** 7 + 1)
+    refused('another boot', 'another boot', start_time=SYSTEM_TIME - 10 ** 9)
+    refused('cycles of another boot', 'another boot', clock=3,
+            start_time=SYSTEM_TIME + 10 ** 9)
+    refused('Xpress Huffman', 'Xpress Huffman', method=4)
+    log = maker.Log(start=count(session.first), start_time=SYSTEM_TIME)
+    log.noise(0, count(session.first) + 9)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    for data, words in ((log.build(), 'no context switches'),
+                        (b'text' * 500, 'not an event trace log'),
+                        (None, 'read the log')):
+        os.remove(path)
+        if data is not None:
+            with open(path, 'wb') as file:
+                file.write(data)
+        for command in (('report',), ('threads',), ('outliers', 'main')):
+            code, _, errors = session.run(*command, '--etl',
+                                          programs.windows_path(path))
+            results.check(code == 1 and words in errors,
+                          '%s: %s' % (command, words), [code, errors])
+
+
+def check_info(results, session, path):
+    log, schedule = make_log(session, 23, first=0.25, last=0.75, method=3,
+                             processors=5, events_lost=7, buffers_lost=2)
+    windows = programs.windows_path(path)
+    times = [stamp(time) for events in log.events for time, event in events]
+    switches = [stamp(time) for events in log.events for time, event in events
+                if struct.unpack_from('<H', event, 6)[0] == maker.HOOK_SWITCH]
+    for lost in ((), (3, 4)):
+        with open(path, 'wb') as file:
+            file.write(log.build(lost=lost))
+        row = session.json(results, 'info', '--etl', windows)['etl'][0]
+        length = session.last - session.first
+        if not lost:
+            first, last = min(switches), max(times)
+            results.equal((row['covered_from_ns'], row['covered_to_ns']),
+                          (first - session.first, last - session.first),
+                          'info: the part that is covered')
+            results.check(abs(row['covered_percent'] - 100 * (last - first) /
+                              length) < 0.011, 'info: its share', [row])
+            results.equal(row['switches'], len(switches), 'info: switches')
+        results.equal([row[key] for key in (
+            'clock_type', 'processors', 'threads_seen', 'events_lost',
+            'buffers_lost', 'buffers_missing', 'cut_off')],
+            ['counter', 5, 3, 7, 2, len(lost), 'no'], 'info: the log')
+        results.equal(bool(row['gaps']), bool(lost), 'info: gaps')
+        results.check(row['buffers_compressed'] == row['buffers'] - 1,
+                      'info: compressed')
+    results.check('etl' not in session.json(results, 'info'),
+                  'control: info without --etl')
+    code, text, _ = session.run('info', '--etl', windows)
+    results.check(code == 0 and 'Covered, %' in text, 'info: text', [text])
+    code, text, _ = session.run('report', '--etl', windows)
+    results.check('lost 7 events and 2 buffers' in text,
+                  'report: what is lost is said', [text])
+
+    #
+    # Without events of ready threads they are part of waiting.
+    #
+
+    log, schedule = make_log(session, 24)
+    log.events = [[one for one in events if struct.unpack_from(
+        '<H', one[1], 6)[0] != maker.HOOK_READY] for events in log.events]
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    code, text, _ = session.run('report', '--etl', windows)
+    results.check('ready is part of waiting' in text, 'no ready events')
+
+
+def check_forms(results, session, scratch, path):
+    """The same of a pack, and of compact stores."""
+    log, _ = make_log(session, 25)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    etl = '--etl', programs.windows_path(path)
+    packed = os.path.join(scratch, 'one.tracepack')
+    code, _, errors = support.reader('pack', session.session,
+                                     '--output', programs.windows_path(packed))
+    results.equal(code, 0, 'pack: %s' % errors)
+    folder = os.path.join(scratch, 'compact')
+    os.makedirs(folder)
+    for name in os.listdir(session.folder):
+        if name.endswith('.trace'):
+            with open(os.path.join(session.folder, name), 'rb') as file:
+                data = compact.make(file.read())
+            with open(os.path.join(folder, name), 'wb') as file:
+                file.write(data)
+    for what in (('report',), ('outliers', 'game.exe!main'), ('threads',)):
+        command = what[0], '--json', *etl, *what[1:]
+        texts = [support.reader(*command, programs.windows_path(one))[1]
+                 for one in (session.folder, packed, folder)]
+        texts = [[line for line in text.splitlines() if '"bytes"' not in line]
+                 if what[0] != 'threads' else text.count('"running_ns"')
+                 for text in texts]
+        results.check(texts[0] and texts[0] == texts[1] == texts[2],
+                      '%s: of a session, a pack and compact stores' % what[0])
+
+
+def check_modes(results, scratch, path):
+    """Traced programs in each mode: the parts of all times make them up."""
+    program = programs.build_sample(os.path.join(scratch, 'sample'),
+                                    programs.PENTER_FLAGS, [programs.LIBRARY])
+    for mode in ('file', 'ring', 'compact', 'tree'):
+        directory = os.path.join(scratch, 'mode-' + mode)
+        programs.trace(program, '2', '30', '5', directory=directory,
+                       TRACER_MODE=mode, TRACER_MAX_BYTES='4M')
+        session = support.sessions(directory)[0]
+        anchors, threads = [], set()
+        for store in support.stores(session):
+            with open(store, 'rb') as file:
+                data = file.read(4096)
+            anchors += [struct.unpack_from('<3Q', data, place)
+                        for place in (0x0E0, 0x100)]
+            threads.add(struct.unpack_from('<I', data, 0x1C)[0])
+            frequency, = struct.unpack_from('<Q', data, 0x0C0)
+        anchors = sorted(anchor for anchor in anchors if anchor[0])
+        low, high = anchors[0][1] - frequency, anchors[-1][1] + frequency
+        log = maker.Log(frequency=frequency, start=low,
+                        start_time=anchors[0][2] - 10 ** 7)
+        for index, thread in enumerate(sorted(threads)):
+            log.switch(index % 2, low + 10, thread, 0, maker.RUNNING)
+            step = max(1, (high - low) // 3000)
+            for number, time in enumerate(range(low + 20 + index, high, step)):
+                if number % 2:
+                    log.switch(index % 2, time, thread, 0, maker.RUNNING)
+                else:
+                    log.switch(index % 2, time, 0, thread, maker.WAITING, 4)
+        with open(path, 'wb') as file:
+            file.write(log.build())
+        code, text, errors = support.reader(
+            'report', '--json', '--etl', programs.windows_path(path),
+            programs.windows_path(session))
+        if not results.equal(code, 0, '%s: %s' % (mode, errors)):
+            continue
+        rows = json.loads(text)['functions']
+        results.check(len(rows) > 5, mode + ': functions')
+        if mode == 'tree':
+            results.check(all(row['running_ns'] is None for row in rows),
+                          'tree: there are no times of calls')
+            _, text, _ = support.reader(
+                'report', '--etl', programs.windows_path(path),
+                programs.windows_path(session))
+            results.check('Calls in trees have no times' in text,
+                          'tree: that is said', [text])
+            continue
+        wrong = [row for row in rows for title, total in
+                 (('', 'total_ns'), ('self_', 'self_ns'))
+                 if abs(sum(row[title + state + '_ns']
+                            for state in (*STATES, 'unknown')) -
+                        row[total]) > 4]
+        results.check(not wrong, mode + ': all of the time', wrong[:2])
+        whole = max(rows, key=lambda row: row['total_ns'])
+        results.check(whole['unknown_ns'] < 0.05 * whole['total_ns'] and
+                      0.3 < whole['running_ns'] / whole['total_ns'] < 0.7 and
+                      0.3 < whole['waiting_ns'] / whole['total_ns'] < 0.7,
+                      mode + ': half of it ran', [whole])
+
+
+def check_probe(results, scratch, path):
+    """What hooks cost cannot be taken out of what threads did."""
+    numbers = random.Random(12)
+    session = calls.Session(os.path.join(scratch, 'probe'),
+                            [calls.random_calls(numbers, 100)],
+                            changes=probe.costs(5 * 256, 9 * 256))
+    log, _ = make_log(session, 26)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    for more, expected in (((), 0), (('--subtract-probe',), 1)):
+        code, _, errors = session.run('report', *more, '--etl',
+                                      programs.windows_path(path))
+        results.check(code == expected and
+                      ('exclude each other' in errors) == bool(more),
+                      'with the cost of hooks: %s' % (more,), [errors])
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
         path = os.path.join(scratch, 'log.etl')
         session, found = check_reports(results, scratch, path)
+        check_outliers(results, session, found, path)
+        check_threads(results, session, path)
+        check_info(results, session, path)
+        check_forms(results, session, scratch, path)
+        check_refused(results, session, path)
+        check_probe(results, scratch, path)
+        check_modes(results, scratch, path)
     return results.finish()
 
 
