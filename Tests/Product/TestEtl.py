@@ -421,6 +421,60 @@ def check_modes(results, scratch, path):
                       mode + ': half of it ran', [whole])
 
 
+def check_pause(results, scratch, path):
+    """Time in which recording was stopped is in no part, by hand."""
+    zero, top = TSC + 10 ** 6, calls.made.TOP - 0x100
+
+    def at(time):
+        return zero + 1000 * time
+
+    def record(time, function, depth, leaving=False):
+        return (at(time), calls.rva(function) + 9 * leaving,
+                top - 64 * depth, calls.made.EXIT if leaving else
+                calls.made.ENTER)
+
+    session = calls.Session(os.path.join(scratch, 'pause'), [[
+        record(1000, 0, 1), record(2000, 1, 2), record(8000, 1, 2, True),
+        record(9000, 0, 1, True)]])
+    log = maker.Log(start=count(at(0)),
+                    start_time=SYSTEM_TIME + count(at(0)) - QPC)
+    for time, new, old, state in ((500, 1, 0, maker.RUNNING),
+                                  (2500, 0, 1, maker.WAITING),
+                                  (6000, 1, 0, maker.RUNNING),
+                                  (7500, 0, 1, maker.READY),
+                                  (7700, 1, 0, maker.RUNNING),
+                                  (8500, 0, 1, maker.WAITING)):
+        log.switch(0, count(at(time)), new, old, state, 6)
+    log.noise(1, count(at(9500)))
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    etl = '--etl', programs.windows_path(path)
+    for stops, main_right, update_right, row_right in (
+            (((3000, 7000),), (2800, 200, 1000, 0), (1300, 200, 500, 0),
+             (2800, 200, 1000, 0)),
+            ((), (3800, 200, 4000, 0), (2300, 200, 3500, 0),
+             (3800, 200, 4000, 0))):
+        control = os.path.join(session.folder, support.CONTROL_NAME)
+        if os.path.exists(control):
+            os.remove(control)
+        if stops:
+            support.write_control(session.folder, [
+                (kind, at(time), '', 0) for stop in stops
+                for kind, time in zip((2, 1), stop)])
+        rows = {row['function']: row for row in
+                session.json(results, 'report', *etl)['functions']}
+        one = session.json(results, 'outliers', *etl, 'game.exe!main')
+        thread = session.json(results, 'threads', *etl)['threads'][0]
+        what = 'stopped' if stops else 'control: not stopped'
+        for row, right in ((rows['main'], main_right),
+                           (rows['Update'], update_right),
+                           (one['calls'][0], main_right),
+                           (thread, row_right)):
+            results.equal(tuple(row[state + '_ns'] // 1000
+                                for state in (*STATES, 'unknown')), right,
+                          what)
+
+
 def check_probe(results, scratch, path):
     """What hooks cost cannot be taken out of what threads did."""
     numbers = random.Random(12)
@@ -448,6 +502,7 @@ def main():
         check_info(results, session, path)
         check_forms(results, session, scratch, path)
         check_refused(results, session, path)
+        check_pause(results, scratch, path)
         check_probe(results, scratch, path)
         check_modes(results, scratch, path)
     return results.finish()
