@@ -308,7 +308,8 @@ OutputRankColumn(
 
     if ((Column->Column->Flags & READER_COLUMN_LESSER) != 0) {
         Rank = 5;
-    } else if (Column->IsText) {
+    } else if (Column->IsText ||
+               (Column->Column->Flags & READER_COLUMN_ASKED) != 0) {
         Rank = 2;
     } else if ((Column->Column->Flags & READER_COLUMN_WHEN) != 0) {
         Rank = 3;

@@ -44,6 +44,8 @@ typedef enum _READER_COLUMN_TYPE {
 #define READER_COLUMN_DATA          0x2     // only in CSV and JSON
 #define READER_COLUMN_OPTIONAL      0x4     // not in every table of the name
 #define READER_COLUMN_LESSER        0x8     // a narrow screen does without it
+#define READER_COLUMN_ASKED         0x40    // an option asks for it: a narrow
+                                            // screen does without others
 
 //
 // When text shows a column: if OutputBeginTable gets all of its bits.

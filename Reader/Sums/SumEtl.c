@@ -476,8 +476,9 @@ SumEtlPutNote(
     if (File->EventsLost != 0 || File->BuffersLost != 0 || Counts->Gaps != 0) {
         OutputBeginNote(&Note);
         RtlWriteText(&Note.Writer,
-                     "The log lost %u events and %u buffers; %llu gaps are "
-                     "seen, and what threads did in them is unknown.",
+                     "The log says that it lost %u events and %u buffers; "
+                     "%llu gaps are seen in it, around which what threads did "
+                     "is unknown.",
                      File->EventsLost,
                      File->BuffersLost,
                      Counts->Gaps);

@@ -43,19 +43,22 @@ typedef struct _READER_STATE_SUMS {
 typedef READER_STATE_SUMS *PREADER_STATE_SUMS;
 typedef const READER_STATE_SUMS *PCREADER_STATE_SUMS;
 
+#define READER_COLUMN_OF_ETL                                                \
+    (READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE | READER_COLUMN_ASKED)
+
 #define READER_STATE_COLUMNS                                                \
     { "Running", "running", ReaderColumnTime, READER_TIME_WIDTH,            \
-      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE,                      \
+      READER_COLUMN_OF_ETL,                                                 \
       "With --etl: the part of the time in which the thread ran. Null, "    \
       "like the next three fields, where there are no times of calls." },   \
     { "Ready", "ready", ReaderColumnTime, READER_TIME_WIDTH,                \
-      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE,                      \
+      READER_COLUMN_OF_ETL,                                                 \
       "The part in which it could have run, but no processor was free." },  \
     { "Waiting", "waiting", ReaderColumnTime, READER_TIME_WIDTH,            \
-      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE,                      \
+      READER_COLUMN_OF_ETL,                                                 \
       "The part in which it waited." },                                     \
     { "Unknown", "unknown", ReaderColumnTime, READER_TIME_WIDTH,            \
-      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE,                      \
+      READER_COLUMN_OF_ETL,                                                 \
       "The part of which the log does not say what the thread did." }
 
 #define READER_ETL_NOTE                                                     \

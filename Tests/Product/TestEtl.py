@@ -316,8 +316,19 @@ def check_info(results, session, path):
     code, text, _ = session.run('info', '--etl', windows)
     results.check(code == 0 and 'Covered, %' in text, 'info: text', [text])
     code, text, _ = session.run('report', '--etl', windows)
-    results.check('lost 7 events and 2 buffers' in text,
+    results.check('it lost 7 events and 2 buffers' in text,
                   'report: what is lost is said', [text])
+
+    #
+    # What was asked for is there where a narrow screen has no room for all.
+    #
+
+    for more, there in ((('--etl', windows), True), ((), False)):
+        _, text, _ = session.run('report', '--width', '120', *more)
+        title = text.splitlines()[0]
+        results.check(('Waiting' in title and 'Unknown' in title) == there and
+                      'Not shown, for the width' in text,
+                      'report: 120 columns wide', [text[:400]])
 
     #
     # Without events of ready threads they are part of waiting.
