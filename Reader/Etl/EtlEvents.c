@@ -68,6 +68,11 @@ static const UCHAR EtlThreadGuid[16] = {
     0x9D, 0xDA, 0x00, 0xC0, 0x4F, 0xD7, 0xBA, 0x7C
 };
 
+static const UCHAR EtlProcessGuid[16] = {
+    0xD0, 0x6F, 0xA8, 0x3D, 0xFE, 0x05, 0xD0, 0x11,
+    0x9D, 0xDA, 0x00, 0xC0, 0x4F, 0xD7, 0xBA, 0x7C
+};
+
 static const UCHAR EtlPerfInfoGuid[16] = {
     0xB4, 0xDF, 0x1D, 0xCE, 0x7E, 0x13, 0xA6, 0x4D,
     0x87, 0xB0, 0x3F, 0x59, 0xAA, 0x10, 0x2C, 0xBC
@@ -86,13 +91,19 @@ EtlFindHook(
     _In_ UCHAR Class
     )
 {
+    BOOLEAN IsProcess = TRUE;
     BOOLEAN IsThread = TRUE;
     BOOLEAN IsPerfInfo = TRUE;
     ULONG Index;
 
     for (Index = 0; Index < 16; Index++) {
+        IsProcess &= Provider[Index] == EtlProcessGuid[Index];
         IsThread &= Provider[Index] == EtlThreadGuid[Index];
         IsPerfInfo &= Provider[Index] == EtlPerfInfoGuid[Index];
+    }
+
+    if (IsProcess) {
+        return ETL_GROUP_PROCESS | Class;
     }
 
     if (IsThread) {
@@ -239,6 +250,65 @@ EtlReadHeader(
 
 
 //
+// Finds a process's name. FALSE: there is none.
+//
+
+_Success_(return != FALSE)
+static
+BOOLEAN
+EtlFindName(
+    _In_ PCETL_FILE File,
+    _In_ const ETL_RAW *Raw,
+    _Inout_ PETL_EVENT Event
+    )
+{
+    const UCHAR *Data = Raw->Data;
+    ULONG Pointer = File->PointerSize;
+    ULONG Offset = Pointer + ETL_PROCESS_NUMBERS;
+    ULONG Length;
+
+    if (Raw->Version < 2 || Raw->Version > 4) {
+        return FALSE;
+    }
+
+    if (Raw->Version >= 3) {
+        Offset += Pointer;
+    }
+
+    if (Raw->Version >= 4) {
+        Offset += sizeof(ULONG);
+    }
+
+    if (Raw->DataSize < Offset + sizeof(ULONG)) {
+        return FALSE;
+    }
+
+    Event->Other = *(const ULONG *)(const VOID *)(Data + Pointer);
+    if (*(const ULONG *)(const VOID *)(Data + Offset) == 0) {
+        Offset += sizeof(ULONG);
+    } else {
+        Offset += 2 * Pointer;
+        if (Raw->DataSize < Offset + 2) {
+            return FALSE;
+        }
+
+        Offset += 8 + 4 * Data[Offset + 1];
+    }
+
+    for (Length = 0;
+         Offset < Raw->DataSize && Length < Raw->DataSize - Offset &&
+         Length < ETL_MAXIMUM_NAME && Data[Offset + Length] != 0;
+         Length++) {
+        ;
+    }
+
+    Event->Name = (const CHAR *)Data + Offset;
+    Event->NameLength = (UCHAR)Length;
+    return Length != 0;
+}
+
+
+//
 // Makes what is to be known of an event. FALSE: it is of no use here.
 //
 
@@ -345,6 +415,19 @@ EtlDescribeEvent(
         Event->Thread = Thread->ThreadId;
         Event->Other = Thread->ProcessId;
         Counts->Threads += 1;
+        return TRUE;
+
+    case ETL_HOOK_PROCESS_START:
+    case ETL_HOOK_PROCESS_DC_START:
+    case ETL_HOOK_PROCESS_DC_END:
+        Event->Kind = EtlEventProcess;
+        Event->Thread = ETL_NO_THREAD;
+        if (!EtlFindName(Reader->File, Raw, Event)) {
+            Counts->Others += 1;
+            return FALSE;
+        }
+
+        Counts->Processes += 1;
         return TRUE;
 
     case ETL_HOOK_COMPACT_SWITCHES:

@@ -24,6 +24,7 @@ typedef enum _ETL_EVENT_KIND {
     EtlEventSample,                 // Thread was running
     EtlEventThreadStart,            // Thread is one of process Other from here
     EtlEventThreadEnd,              // likewise, up to here
+    EtlEventProcess,                // process Other has a name
     EtlEventGap                     // of the processor something is lost
 } ETL_EVENT_KIND;
 
@@ -37,7 +38,8 @@ typedef struct _ETL_EVENT {
     UCHAR State;                    // Other's, of a switch: ETL_THREAD_*
     UCHAR Reason;                   // what it waits for: KWAIT_REASON
     BOOLEAN IsInterrupt;            // of a ready: it was none of a thread's
-    UCHAR Unused;
+    UCHAR NameLength;               // of a process: bytes
+    const CHAR *Name;               // valid until the next event
 } ETL_EVENT;
 typedef ETL_EVENT *PETL_EVENT;
 typedef const ETL_EVENT *PCETL_EVENT;
@@ -60,6 +62,7 @@ typedef struct _ETL_COUNTS {
     ULONGLONG Readies;
     ULONGLONG Samples;
     ULONGLONG Threads;              // starts and ends
+    ULONGLONG Processes;            // that have names
     ULONGLONG Others;               // that are of no use here
     ULONGLONG Compact;              // batches of compact switches: not read
     ULONGLONG Malformed;            // events, with what follows in the buffer

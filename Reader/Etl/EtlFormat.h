@@ -180,6 +180,9 @@ C_ASSERT(sizeof(ETL_FULL_HEADER) == 0x28);
 //
 
 #define ETL_HOOK_HEADER             0x0000u
+#define ETL_HOOK_PROCESS_START      0x0301u
+#define ETL_HOOK_PROCESS_DC_START   0x0303u
+#define ETL_HOOK_PROCESS_DC_END     0x0304u
 #define ETL_HOOK_THREAD_START       0x0501u
 #define ETL_HOOK_THREAD_END         0x0502u
 #define ETL_HOOK_THREAD_DC_START    0x0503u
@@ -188,6 +191,7 @@ C_ASSERT(sizeof(ETL_FULL_HEADER) == 0x28);
 #define ETL_HOOK_COMPACT_SWITCHES   0x0525u
 #define ETL_HOOK_READY              0x0532u
 #define ETL_HOOK_SAMPLE             0x0F2Eu
+#define ETL_GROUP_PROCESS           0x0300u
 #define ETL_GROUP_THREAD            0x0500u
 #define ETL_GROUP_PERFINFO          0x0F00u
 
@@ -311,5 +315,16 @@ typedef struct _ETL_THREAD_EVENT {
     ULONG ThreadId;
 } ETL_THREAD_EVENT;
 typedef const ETL_THREAD_EVENT *PCETL_THREAD_EVENT;
+
+//
+// A process begins, or was there when the log began or ended, versions 2 to 4:
+// a pointer; its identifier; three numbers of 32 bits; from version 3 on a
+// pointer; from 4 on a number of 32 bits; its user: 32 bits that are zero, or
+// two pointers and a SID of 8 bytes and 4 for each of the parts that its second
+// byte counts; its file's name, terminated (Process_V2_TypeGroup1 and later).
+//
+
+#define ETL_PROCESS_NUMBERS     16u         // bytes, with the identifier
+#define ETL_MAXIMUM_NAME        64u         // bytes that are kept
 
 #endif // TRACER_ETL_FORMAT_H

@@ -55,6 +55,18 @@ typedef struct _ETL_OWNER {
 typedef const ETL_OWNER *PCETL_OWNER;
 
 //
+// A process's name, from a time on; or up to it, if there is none before.
+//
+
+typedef struct _ETL_PROCESS {
+    ULONGLONG Timestamp;            // of the session
+    ULONG ProcessId;
+    ULONG NameLength;               // bytes
+    CHAR Name[ETL_MAXIMUM_NAME];
+} ETL_PROCESS;
+typedef const ETL_PROCESS *PCETL_PROCESS;
+
+//
 // Makes a thread's spans from its records, in the order of time.
 //
 

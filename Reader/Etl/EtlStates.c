@@ -76,6 +76,7 @@ EtlRundownStates(
     Allocator->Free(Allocator->Context, States->Threads);
     Allocator->Free(Allocator->Context, States->Owners);
     Allocator->Free(Allocator->Context, States->OwnerOrder);
+    Allocator->Free(Allocator->Context, States->Processes);
     Allocator->Free(Allocator->Context, States->Samples);
     BaseRundownMap(&States->Indexes);
     RtlZeroBytes(States, sizeof(*States));
@@ -241,6 +242,35 @@ EtlAddOwner(
 }
 
 
+_Must_inspect_result_
+static
+NTSTATUS
+EtlAddProcess(
+    _Inout_ PETL_STATES States,
+    _In_ PCETL_EVENT Event
+    )
+{
+    PETL_PROCESS Process;
+    NTSTATUS Status;
+
+    Status = BaseGrowArray(States->Allocator,
+                           (PVOID *)&States->Processes,
+                           &States->CapacityOfProcesses,
+                           States->NumberOfProcesses + 1,
+                           sizeof(ETL_PROCESS));
+    if (NT_SUCCESS(Status)) {
+        Process = &States->Processes[States->NumberOfProcesses];
+        States->NumberOfProcesses += 1;
+        Process->Timestamp = EtlConvertTime(&States->Clock, Event->Timestamp);
+        Process->ProcessId = Event->Other;
+        Process->NameLength = Event->NameLength;
+        RtlCopyBytes(Process->Name, Event->Name, Event->NameLength);
+    }
+
+    return Status;
+}
+
+
 //
 // Keeps a gap. Those of a processor come in the order of time.
 //
@@ -302,6 +332,9 @@ EtlTakeEvent(
     case EtlEventThreadStart:
     case EtlEventThreadEnd:
         return EtlAddOwner(States, Event);
+
+    case EtlEventProcess:
+        return EtlAddProcess(States, Event);
 
     case EtlEventGap:
         return EtlAddGap(States, Event);
@@ -617,4 +650,48 @@ EtlFindProcess(
     }
 
     return ETL_NO_THREAD;
+}
+
+
+_Use_decl_annotations_
+const CHAR *
+EtlFindProcessName(
+    PCETL_STATES States,
+    ULONG ProcessId,
+    ULONGLONG Timestamp,
+    PULONG LengthInBytes
+    )
+{
+    PCETL_PROCESS Best = NULL;
+    PCETL_PROCESS Process;
+    BOOLEAN IsBetter;
+    ULONG Index;
+
+    //
+    // The last one up to the time, else the first one after it.
+    //
+
+    for (Index = 0; Index < States->NumberOfProcesses; Index++) {
+
+        Process = &States->Processes[Index];
+        if (Process->ProcessId != ProcessId) {
+            continue;
+        }
+
+        if (Best == NULL) {
+            IsBetter = TRUE;
+        } else if (Process->Timestamp <= Timestamp) {
+            IsBetter = Best->Timestamp > Timestamp ||
+                       Best->Timestamp <= Process->Timestamp;
+        } else {
+            IsBetter = Best->Timestamp > Process->Timestamp;
+        }
+
+        if (IsBetter) {
+            Best = Process;
+        }
+    }
+
+    *LengthInBytes = Best != NULL ? Best->NameLength : 0;
+    return Best != NULL ? Best->Name : NULL;
 }

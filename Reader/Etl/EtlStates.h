@@ -88,6 +88,7 @@ typedef const ETL_THREAD *PCETL_THREAD;
 typedef struct _ETL_RECORD *PETL_RECORD;
 typedef struct _ETL_GAP *PETL_GAP;
 typedef struct _ETL_OWNER *PETL_OWNER;
+typedef struct _ETL_PROCESS *PETL_PROCESS;
 
 //
 // Time on the log's clock and on the session's: two moments of both.  With
@@ -123,6 +124,9 @@ typedef struct _ETL_STATES {
     PULONG OwnerOrder;
     ULONG NumberOfOwners;
     ULONG CapacityOfOwners;
+    PETL_PROCESS Processes;         // that have names, as they came
+    ULONG NumberOfProcesses;
+    ULONG CapacityOfProcesses;
     PULONGLONG Samples;             // time stamps, by thread and time
     ULONG NumberOfSamples;
     ULONGLONG Start;                // time stamps: of the first switch,
@@ -235,6 +239,18 @@ EtlFindProcess(
     _In_ PCETL_STATES States,
     _In_ ULONG ThreadId,
     _In_ ULONGLONG Timestamp
+    );
+
+//
+// The name of a process at a time, not terminated; NULL: the log does not say.
+//
+
+const CHAR *
+EtlFindProcessName(
+    _In_ PCETL_STATES States,
+    _In_ ULONG ProcessId,
+    _In_ ULONGLONG Timestamp,
+    _Out_ PULONG LengthInBytes
     );
 
 //

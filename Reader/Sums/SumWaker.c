@@ -167,6 +167,7 @@ SumWakerDescribe(
 {
     const READER_SESSION *Session = Etl->Session;
     PREADER_CALL_STATES Call;
+    PCREADER_PROCESS Process;
     ULONGLONG End;
     ULONG Index;
 
@@ -188,6 +189,7 @@ SumWakerDescribe(
         Call->IsAnswered = FALSE;
         Call->Waker = READER_NONE;
         Call->Process = READER_NONE;
+        Call->Name = NULL;
         Call->Function = READER_NONE;
         if (!Call->HasWaited || Call->Wait.IsInterrupt ||
             Call->Wait.By == ETL_NO_THREAD) {
@@ -198,13 +200,22 @@ SumWakerDescribe(
                                          Call->Wait.By,
                                          Call->Wait.End);
         if (Call->Waker != READER_NONE) {
-            Call->Process =
-                Session->Processes[Session->Threads[Call->Waker].Process]
-                    .Header->ProcessId;
+
+            Process =
+                &Session->Processes[Session->Threads[Call->Waker].Process];
+            Call->Process = Process->Header->ProcessId;
+            Call->Name = Process->Name;
+            Call->NameLength = Process->NameLength;
+
         } else {
+
             Call->Process = EtlFindProcess(&Etl->States,
                                            Call->Wait.By,
                                            Call->Wait.End);
+            Call->Name = EtlFindProcessName(&Etl->States,
+                                            Call->Process,
+                                            Call->Wait.End,
+                                            &Call->NameLength);
         }
     }
 
@@ -229,7 +240,7 @@ SumWakerPut(
                        Call->Wait.By != ETL_NO_THREAD;
     PCSZ Reason = NULL;
     RTL_WRITER Writer;
-    CHAR Text[48];
+    CHAR Text[128];
 
     SumEtlPutSums(Output, &Call->Sums);
     RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
@@ -255,8 +266,11 @@ SumWakerPut(
         OutputPutString(Output, "thread");
     } else {
         RtlWriteText(&Writer, "%u", Call->Wait.By);
-        if (Call->Process != READER_NONE) {
-            RtlWriteText(&Writer, " of %u", Call->Process);
+        if (Call->Name != NULL) {
+            RtlWriteText(&Writer, " of ");
+            RtlWriteCleanText(&Writer, Call->Name, Call->NameLength);
+        } else if (Call->Process != READER_NONE) {
+            RtlWriteText(&Writer, " of process %u", Call->Process);
         }
 
         OutputPutText(Output, Text, Writer.LengthInBytes);
@@ -270,6 +284,12 @@ SumWakerPut(
 
     if (IsThread && Call->Process != READER_NONE) {
         OutputPutNumber(Output, Call->Process);
+    } else {
+        OutputPutNothing(Output);
+    }
+
+    if (IsThread && Call->Name != NULL) {
+        OutputPutText(Output, Call->Name, Call->NameLength);
     } else {
         OutputPutNothing(Output);
     }

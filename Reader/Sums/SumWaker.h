@@ -29,6 +29,8 @@ typedef struct _READER_CALL_STATES {
                                     // index; READER_NONE: none of them
     ULONG Process;                  // of who ended it, identifier; READER_NONE:
                                     // not known
+    const CHAR *Name;               // its image's; NULL: not known
+    ULONG NameLength;               // bytes
     ULONG Function;                 // that it was in; READER_NONE: in none that
                                     // was recorded
 } READER_CALL_STATES;
@@ -38,11 +40,11 @@ typedef const READER_CALL_STATES *PCREADER_CALL_STATES;
 #define READER_CALL_STATE_COLUMNS                                           \
     READER_STATE_COLUMNS,                                                   \
     { "Wait reason", "wait_reason", ReaderColumnText, 13,                   \
-      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE,                      \
+      READER_COLUMN_OF_ETL,                                                 \
       "With --etl: the reason to wait that took longest in total, as "      \
       "KWAIT_REASON names it; null if the thread did not wait." },          \
-    { "Made ready by", "ready_by", ReaderColumnText, 16,                    \
-      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE,                      \
+    { "Made ready by", "ready_by", ReaderColumnText, 20,                    \
+      READER_COLUMN_OF_ETL,                                                 \
       "Who ended the longest of these waits: thread, or interrupt; null if " \
       "that is not known." },                                               \
     { "", "ready_by_thread", ReaderColumnNumber, 0,                         \
@@ -51,8 +53,11 @@ typedef const READER_CALL_STATES *PCREADER_CALL_STATES;
     { "", "ready_by_process", ReaderColumnNumber, 0,                        \
       READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE | READER_COLUMN_DATA, \
       "Its process's identifier; null if it is not known." },               \
+    { "", "ready_by_process_name", ReaderColumnText, 0,                     \
+      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE | READER_COLUMN_DATA, \
+      "The file name of its process's image; null if it is not known." },   \
     { "In", "ready_by_function", ReaderColumnText, 12,                      \
-      READER_COLUMN_OPTIONAL | READER_COLUMN_NULLABLE,                      \
+      READER_COLUMN_OF_ETL,                                                 \
       "The innermost function that it was in then; null if it was in none " \
       "that is recorded." }
 

@@ -61,6 +61,8 @@ def small():
     log.thread(0, 4100, 0x1000, 7, maker.HOOK_END)
     log.thread(0, 4200, 0x1000, 8, maker.HOOK_START)
     log.add(0, 4300, 0x0525, bytes(9))
+    log.named(1, 4400, 7, 'seven.exe')
+    log.named(1, 4500, 9, 'nine.exe', 2, None)
     log.noise(1, 5000)
     yield 'small', log.build(), 0, 0, 0x43
     log.events[1].append((5100, struct.pack('<HBBHHQ', 0, 99, 0xC0, 16, 1, 9)))

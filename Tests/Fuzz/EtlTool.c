@@ -72,11 +72,11 @@ ToolTake(
     )
 {
     static const char *const Kinds[] = {
-        "switch", "ready", "sample", "start", "end", "gap"
+        "switch", "ready", "sample", "start", "end", "named", "gap"
     };
 
     (VOID)Context;
-    printf("%s %u %llu %llu %u %u %u %u %u\n",
+    printf("%s %u %llu %llu %u %u %u %u %u%s%.*s\n",
            Kinds[Event->Kind],
            Event->Processor,
            (unsigned long long)Event->Timestamp,
@@ -85,7 +85,10 @@ ToolTake(
            Event->Other,
            Event->State,
            Event->Reason,
-           Event->IsInterrupt);
+           Event->IsInterrupt,
+           Event->NameLength != 0 ? " " : "",
+           Event->NameLength,
+           Event->Name != NULL ? Event->Name : "");
     return STATUS_SUCCESS;
 }
 

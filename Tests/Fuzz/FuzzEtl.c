@@ -66,6 +66,9 @@ FuzzTakeEvent(
     PFUZZ_LOG Log = Context;
 
     FUZZ_CHECK(Event->Kind <= EtlEventGap);
+    FUZZ_CHECK(Event->Kind != EtlEventProcess ||
+               (Event->NameLength <= ETL_MAXIMUM_NAME &&
+                memchr(Event->Name, 0, Event->NameLength) == NULL));
     FUZZ_CHECK(Event->Processor < ETL_MAXIMUM_PROCESSORS);
     FUZZ_CHECK(Event->Processor >= Log->Processor);
     FUZZ_CHECK(Event->Kind != EtlEventGap || Event->Start < Event->Timestamp);
@@ -124,6 +127,7 @@ FuzzCheckThread(
     ETL_SUMS Sums;
     ETL_SUMS Other;
     ETL_WAIT Wait;
+    ULONG Length;
     ULONG Number;
 
     FUZZ_CHECK((ULONGLONG)Thread->FirstSample + Thread->NumberOfSamples <=
@@ -166,6 +170,8 @@ FuzzCheckThread(
         FUZZ_CHECK(Sums.Waiting == 0 || Wait.LongestTicks != 0);
         (VOID)EtlNameReason(Wait.Reason);
         (VOID)EtlFindProcess(States, Wait.By, Start);
+        FUZZ_CHECK((EtlFindProcessName(States, Number, Start, &Length) ==
+                    NULL) == (Length == 0));
     }
 }
 
@@ -234,7 +240,7 @@ LLVMFuzzerTestOneInput(
         FUZZ_CHECK(!NT_SUCCESS(Status) ||
                    Log.NumberOfEvents == Counts.Switches + Counts.Readies +
                                              Counts.Samples + Counts.Threads +
-                                             Counts.Gaps);
+                                             Counts.Processes + Counts.Gaps);
     }
 
     if ((Flags & 1) != 0) {

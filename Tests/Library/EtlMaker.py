@@ -16,6 +16,7 @@ HOOK_SWITCH, HOOK_READY, HOOK_SAMPLE = 0x0524, 0x0532, 0x0F2E
 HOOK_START, HOOK_END, HOOK_DC_START, HOOK_DC_END = (0x0501, 0x0502, 0x0503,
                                                     0x0504)
 THREAD = bytes.fromhex('d16fa83dfe05d0119dda00c04fd7ba7c')
+PROCESS = bytes.fromhex('d06fa83dfe05d0119dda00c04fd7ba7c')
 PERFINFO = bytes.fromhex('b4df1dce7e13a64d87b03f59aa102cbc')
 
 READY, RUNNING, TERMINATED, WAITING, GATE = 1, 2, 4, 5, 8
@@ -108,7 +109,7 @@ class Log:
                                 size + len(data), hook, thread, process, time,
                                 7, 9)[:size]
         else:
-            guid = THREAD if hook >> 8 == 5 else PERFINFO
+            guid = {5: THREAD, 3: PROCESS}.get(hook >> 8, PERFINFO)
             if header == 'full':
                 event = struct.pack('<HBBBBHIIQ16sQ', 48 + len(data),
                                     20 if wide else 10, flags, hook & 0xFF, 0,
@@ -144,6 +145,23 @@ class Log:
                                *range(7))
         self.add(cpu, time, hook, struct.pack('<II', process, thread) +
                  pointers + bytes(8), 3, thread, process)
+
+    def named(self, cpu, time, process, name, version=4, user=3,
+              hook=0x0303):
+        """A process with a name; user: parts of its SID, or None."""
+        wide = self.pointer == 8
+        data = struct.pack('<QIIIi' if wide else '<IIIIi', 0xFFFF8000,
+                           process, 4, 1, 0)
+        data += struct.pack('<Q' if wide else '<I', 5) if version > 2 else b''
+        data += struct.pack('<I', 0) if version > 3 else b''
+        if user is None:
+            data += bytes(4)
+        else:
+            data += struct.pack('<QQ' if wide else '<II', 0x1234, 0)
+            data += struct.pack('<BB6B', 1, user, 0, 0, 0, 0, 0, 5)
+            data += struct.pack('<%dI' % user, *range(9, 9 + user))
+        data += name.encode() + b'\0' + 'cmd\0'.encode('utf-16le')
+        self.add(cpu, time, hook, data, version, 0, process)
 
     def noise(self, cpu, time):
         """Events of other kinds: a message, and one of another provider."""

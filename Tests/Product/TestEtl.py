@@ -181,6 +181,8 @@ def innermost(found, thread, time):
 
 def check_outliers(results, session, found, path):
     log, schedule = make_log(session, 21, processors=3)
+    log.named(0, log.start + 2, 77, 'other.exe')
+    log.named(0, log.start + 3, 78, 'not it.exe')
     with open(path, 'wb') as file:
         file.write(log.build())
     truth, seen = Truth(schedule), collections.Counter()
@@ -201,19 +203,21 @@ def check_outliers(results, session, found, path):
             wait = truth.wait(row['thread'], begin, end)
             told = tuple(row[key] for key in (
                 'wait_reason', 'ready_by', 'ready_by_thread',
-                'ready_by_process', 'ready_by_function'))
+                'ready_by_process', 'ready_by_process_name',
+                'ready_by_function'))
             if wait is None:
-                right = (None,) * 5
+                right = (None,) * 6
             else:
                 reason, _, by, interrupt, when = wait
-                right = (REASONS[reason], None, None, None, None)
+                right = (REASONS[reason], *(None,) * 5)
                 if interrupt:
-                    right = (REASONS[reason], 'interrupt', None, None, None)
+                    right = (REASONS[reason], 'interrupt', *(None,) * 4)
                 elif by is not None:
                     right = (REASONS[reason], 'thread', by,
                              4242 if by < 99 else 77,
+                             'game.exe' if by < 99 else 'other.exe',
                              innermost(found, by, when))
-            seen[right[1], right[4] is not None] += 1
+            seen[right[1], right[5] is not None] += 1
             if told != right:
                 wrong.append((told, right))
         results.check(not wrong, name + ': outliers', wrong[:3])
@@ -221,7 +225,7 @@ def check_outliers(results, session, found, path):
                   seen['thread', True], 'outliers: of each kind', [seen])
     code, text, _ = session.run('outliers', '--etl',
                                 programs.windows_path(path), 'game.exe!main')
-    results.check(code == 0 and 'Wait reason' in text and ' of 77' in text and
+    results.check(code == 0 and 'Wait reason' in text and ' of other.exe' in text and
                   'covers' in text, 'outliers: text', [text])
 
 

@@ -57,6 +57,8 @@ class Found:
         self.end = [int(word) for word in self.first('end')[-3:]]
         self.gaps = [tuple(map(int, line[1:4])) for line in self.lines
                      if line[0] == 'gap']
+        self.names = [(int(line[2]), int(line[5]), line[-1]) for line in
+                      self.lines if line[0] == 'named']
         self.processes = {int(line[1]): int(line[2]) for line in self.lines
                           if line[0] == 'process'}
         self.spans = {thread: [] for thread in threads}
@@ -305,6 +307,28 @@ def check_small(results, tool, path):
                   'control: buffers of processors')
 
 
+def check_names(results, tool, path):
+    """Names of processes: all versions, with a user or without."""
+    for pointer in (4, 8):
+        for header in ('system', 'full', 'event'):
+            log = maker.Log(pointer=pointer, header=header)
+            right = []
+            for number, (version, user) in enumerate(
+                    (version, user) for version in (2, 3, 4)
+                    for user in (None, 0, 1, 5)):
+                name = 'program%d.exe' % number
+                log.named(number % 2, 2000 + number, 100 + number, name,
+                          version, user)
+                right.append((2000 + number, 100 + number, name))
+            log.named(0, 3000, 7, 'x', 5)
+            log.named(0, 3001, 8, '', 4)
+            log.named(0, 3002, 9, 'y' * 99, 4)
+            right.append((3002, 9, 'y' * 64))
+            found = Found(tool, path, log.build(), [])
+            results.equal(sorted(found.names), sorted(right),
+                          'names: %d, %s' % (pointer, header))
+
+
 def check_refused(results, tool, path):
     log = maker.Log()
     log.switch(0, 2000, 0x1000, 0, maker.RUNNING)
@@ -383,6 +407,7 @@ def main():
         check_small(results, tool, path)
         check_kinds(results, tool, path)
         check_lost(results, tool, path)
+        check_names(results, tool, path)
         check_refused(results, tool, path)
         check_compression(results, tool, scratch)
     return results.finish()
