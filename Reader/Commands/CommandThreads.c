@@ -421,7 +421,8 @@ CommandQueryWallTicks(
 
 //
 // Writes the cells of what a thread did between its first record and its last
-// one, without the time in which recording was stopped.
+// one, or those times of its tree, without the time in which recording was
+// stopped.
 //
 
 static
@@ -432,11 +433,19 @@ CommandPutThreadStates(
     _In_ ULONG Thread
     )
 {
+    const READER_THREAD *This = &Table->Session.Threads[Thread];
     const READER_THREAD_ROW *Row = &Table->Rows[Thread];
+    ULONGLONG First = Row->FirstTimestamp;
+    ULONGLONG Last = Row->LastTimestamp;
     READER_STATE_SUMS Sums;
     ETL_SUMS Found;
 
     if (Row->Records == 0) {
+        First = This->FirstTimestamp;
+        Last = This->LastTimestamp;
+    }
+
+    if (First >= Last) {
         SumEtlPutSums(Output, NULL);
         OutputPutNothing(Output);
         return;
@@ -444,18 +453,11 @@ CommandPutThreadStates(
 
     SumEtlQuery(&Table->Etl,
                 Thread,
-                Row->FirstTimestamp,
-                Row->LastTimestamp,
-                SumEtlCountTicks(&Table->Etl,
-                                 Thread,
-                                 Row->FirstTimestamp,
-                                 Row->LastTimestamp),
+                First,
+                Last,
+                SumEtlCountTicks(&Table->Etl, Thread, First, Last),
                 &Sums);
-    EtlQuerySums(&Table->Etl.States,
-                 Thread,
-                 Row->FirstTimestamp,
-                 Row->LastTimestamp,
-                 &Found);
+    EtlQuerySums(&Table->Etl.States, Thread, First, Last, &Found);
     SumEtlPutSums(Output, &Sums);
     OutputPutNumber(Output, Found.Samples);
 }
@@ -762,8 +764,8 @@ const READER_COMMAND ReaderThreadsCommand = {
     READER_WAITS_NOTE
     READER_RANGE_NOTE
     READER_ETL_NOTE
-    "Of a thread these are of the time from its first record to its last one,\n"
-    "without that in which recording was stopped.\n"
+    "Of a thread these are of the time from first to last, without that in\n"
+    "which recording was stopped.\n"
     READER_TICKS_NOTE,
     "  TraceReader threads SESSION\n"
     "  TraceReader threads --sort calls --from 2s --to 3s SESSION\n",

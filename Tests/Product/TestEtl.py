@@ -422,6 +422,16 @@ def check_modes(results, scratch, path):
                 programs.windows_path(session))
             results.check('Calls in trees have no times' in text,
                           'tree: that is said', [text])
+            _, text, _ = support.reader(
+                'threads', '--json', '--etl', programs.windows_path(path),
+                programs.windows_path(session))
+            for row in json.loads(text)['threads']:
+                whole = row['last_ns'] - row['first_ns']
+                results.check(
+                    abs(sum(row[state + '_ns']
+                            for state in (*STATES, 'unknown')) - whole) < 9 and
+                    0.3 < row['running_ns'] / whole < 0.7,
+                    'tree: what its threads did', [row])
             continue
         wrong = [row for row in rows for title, total in
                  (('', 'total_ns'), ('self_', 'self_ns'))
