@@ -156,6 +156,34 @@ def check_reports(results, scratch, path):
         results.check(sum(row['samples'] for row in rows) > 20,
                       what + ': samples')
 
+    check_report(results, 'by process', session, found, log, schedule, path,
+                 '--by', 'process')
+
+    #
+    # A range: calls are clipped; those that are abandoned later count.
+    #
+
+    length, truth = session.last - session.first, Truth(schedule)
+    low, high = (session.first + length * part // 100 for part in (35, 60))
+    rows = session.json(results, 'report', '--etl',
+                        programs.windows_path(path), '--from',
+                        str(low - session.first), '--to',
+                        str(high - session.first))['functions']
+    totals = collections.defaultdict(collections.Counter)
+    for call in found:
+        if (call.path[-1] not in call.path[:-1] and call.begin <= high and
+                call.end >= low and
+                (call.how != 'abandoned' or call.end > high)):
+            totals[call.path[-1]].update(truth.sums(
+                call.thread, max(call.begin, low), min(call.end, high)))
+    wrong = [(row, totals[function_of(session, row)]) for row in rows
+             if [row[state + '_ns'] for state in STATES] !=
+             [totals[function_of(session, row)][state] for state in STATES] or
+             any(sum(row[title + state + '_ns']
+                     for state in (*STATES, 'unknown')) != row[whole]
+                 for title, whole in (('', 'total_ns'), ('self_', 'self_ns')))]
+    results.check(rows and not wrong, 'a range', wrong[:2])
+
     #
     # A control: another schedule is not what the log says.
     #
