@@ -23,6 +23,7 @@ Abstract:
 #include "../Rtl/Rtl.h"
 #include "../TraceStore/TraceSession.h"
 #include "../TraceStore/TraceFormat.h"
+#include "ImportsOs.h"
 
 //
 // What ImportsLayout.inc says.
@@ -53,6 +54,7 @@ typedef struct _IMPORTS_MODULE {
     ULONG SizeInBytes;
     ULONG FileIndex;                // its number in the file, or IMPORTS_NONE
     ULONG NameLength;               // bytes
+    ULONG TimeDateStamp;            // of its headers
     BOOLEAN IsGone;
     BOOLEAN IsOurs;                 // this one
     BOOLEAN IsSystem;               // from the system's directory
@@ -85,48 +87,6 @@ typedef IMPORTS_NAME *PIMPORTS_NAME;
 typedef const IMPORTS_NAME *PCIMPORTS_NAME;
 
 //
-// ntdll.dll and kernel32.dll: what only this DLL needs.
-//
-
-typedef VOID (CALLBACK IMPORTS_NOTIFICATION)(
-    _In_ ULONG Reason,
-    _In_ PVOID Data,
-    _In_opt_ PVOID Context
-    );
-
-typedef NTSTATUS (NTAPI IMPORTS_REGISTER)(
-    _In_ ULONG Flags,
-    _In_ IMPORTS_NOTIFICATION *Routine,
-    _In_opt_ PVOID Context,
-    _Out_ PVOID *Cookie
-    );
-
-typedef NTSTATUS (NTAPI IMPORTS_ADD_REFERENCE)(
-    _In_ ULONG Flags,
-    _In_ PVOID Base
-    );
-
-typedef PVOID (WINAPI IMPORTS_RESOLVE_DELAYED)(
-    _In_ PVOID ParentBase,
-    _In_ const VOID *Descriptor,
-    _In_opt_ PVOID FailureDllHook,
-    _In_opt_ PVOID FailureSystemHook,
-    _Inout_ PVOID *Slot,
-    _In_ ULONG Flags
-    );
-
-typedef FARPROC (WINAPI IMPORTS_GET_ADDRESS)(
-    _In_ HMODULE Module,
-    _In_ PCSZ Name
-    );
-
-typedef HANDLE (WINAPI IMPORTS_OPEN_EVENT)(
-    _In_ DWORD Access,
-    _In_ BOOL IsInherited,
-    _In_z_ PCWSTR Name
-    );
-
-//
 // The one state of this DLL.
 //
 
@@ -136,6 +96,16 @@ typedef struct _IMPORTS {
     LONG volatile Owner;            // thread that has the lock, or 0
     BOOLEAN IsStarting;             // no other thread calls a stub yet
     BOOLEAN IsPending;              // a module's slots are not filled yet
+    BOOLEAN IsAttached;             // slots are patched; under the lock
+    LONG volatile IsChanging;       // a request is carried out
+    PVOID LoadRoutine;              // LoadLibraryW
+    IMPORTS_UNREGISTER *Unregister; // these may be missing: then there are no
+    IMPORTS_LOCK_LOADER *LockLoader;            // requests
+    IMPORTS_UNLOCK_LOADER *UnlockLoader;
+    IMPORTS_SUSPEND_THREAD *Suspend;
+    IMPORTS_GET_CONTEXT *GetContext;
+    IMPORTS_GET_ENVIRONMENT *GetEnvironment;
+    IMPORTS_FREE_ENVIRONMENT *FreeEnvironment;
     IMPORTS_REGISTER *Register;
     IMPORTS_ADD_REFERENCE *AddReference;
     IMPORTS_OPEN_EVENT *OpenEvent;
@@ -154,6 +124,30 @@ typedef IMPORTS *PIMPORTS;
 
 extern IMPORTS ImportsState;
 extern IMPORTS_MODULE ImportsModules[IMPORTS_MAXIMUM_MODULES];
+
+//
+// ImportsMain.c: patches what is there, and follows what comes; the session and
+// the lists are there.  IsStarting: no other thread can call a stub meanwhile.
+// If it fails nothing of the program was changed.
+//
+
+_Must_inspect_result_
+NTSTATUS
+ImportsBegin(
+    _In_ BOOLEAN IsStarting,
+    _Out_ PRTL_ERROR Error
+    );
+
+//
+// ImportsQuiet.c: ends the recording of this DLL's hooks, which are turned off:
+// the stores are closed.  Threads that are inside of the hooks are waited for;
+// the number of those that do not leave them, with which nothing is ended.
+//
+
+ULONG
+ImportsEndRecording(
+    VOID
+    );
 
 //
 // ImportsLock.c: FALSE if the process ends, whose other threads are gone,
@@ -189,6 +183,16 @@ ImportsEnterModule(
     _In_ PVOID Base,
     _In_ ULONG SizeInBytes,
     _In_ PCUNICODE_STRING Path
+    );
+
+//
+// Of the modules that are known, notes those that the loader no longer has, and
+// which are callers by the lists of now.  Under the loader's lock.
+//
+
+VOID
+ImportsReviewModules(
+    VOID
     );
 
 //
@@ -307,7 +311,9 @@ ImportsForgetStubs(
     );
 
 //
-// ImportsFile.c: makes the file; puts entries into its buffer; writes them.
+// ImportsFile.c: makes the file, with all that was given out before, or goes on
+// in the one that there is in the same directory; puts entries into its buffer;
+// writes them.
 // Entries count once they are written, with the header.
 //
 
@@ -352,16 +358,6 @@ ImportsWrap(
     _In_ ULONG Exporter,
     _In_ PVOID Target,
     _In_ PCIMPORTS_NAME Name
-    );
-
-//
-// Writes a slot.  FALSE if its page cannot be made writable.
-//
-
-BOOLEAN
-ImportsWriteSlot(
-    _Inout_ PVOID *Slot,
-    _In_ PVOID Value
     );
 
 //

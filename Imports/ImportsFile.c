@@ -17,30 +17,110 @@ Abstract:
 #define IMPORTS_BUFFER_SIZE 0x10000
 
 static HANDLE ImportsFile;
+static PWCHAR ImportsDirectory;     // an NT path: where it is
+static USHORT ImportsDirectoryLength;
 static CHAR ImportsBuffer[IMPORTS_BUFFER_SIZE];
 static ULONG ImportsBuffered;
 static ULONG ImportsFileModules;
 static ULONG ImportsPending;        // stubs in the buffer
 static BOOLEAN ImportsIsBroken;
 
-_Use_decl_annotations_
+//
+// Has the file that is open been made in the session's directory of now?
+//
+
+static
+BOOLEAN
+ImportsIsSameDirectory(
+    VOID
+    )
+{
+    PCUNICODE_STRING Path = TraceDirectoryGetPath(ImportsState.Session);
+
+    return ImportsDirectory != NULL &&
+           ImportsDirectoryLength == Path->Length &&
+           RtlAreBytesEqual(ImportsDirectory, Path->Buffer, Path->Length);
+}
+
+//
+// Notes where the file is.  Without memory it is nowhere.
+//
+
+static
+VOID
+ImportsNoteDirectory(
+    VOID
+    )
+{
+    PCUNICODE_STRING Path = TraceDirectoryGetPath(ImportsState.Session);
+    PVOID Base;
+
+    if (ImportsDirectory == NULL &&
+        NT_SUCCESS(RtlAllocatePages(&ImportsState.Rtl,
+                                    RTL_MAXIMUM_PATH_IN_CHARS *
+                                        sizeof(WCHAR),
+                                    &Base))) {
+        ImportsDirectory = (PWCHAR)Base;
+    }
+
+    if (ImportsDirectory != NULL) {
+        RtlCopyBytes(ImportsDirectory, Path->Buffer, Path->Length);
+        ImportsDirectoryLength = Path->Length;
+    }
+}
+
+//
+// Takes all that was given out before along to another file.
+//
+
+static
 NTSTATUS
-ImportsCreateFile(
-    PRTL_ERROR Error
+ImportsCopyFile(
+    _In_ HANDLE From,
+    _In_ HANDLE To
+    )
+{
+    PCRTL Rtl = &ImportsState.Rtl;
+    ULONGLONG Position;
+    ULONG Size;
+    NTSTATUS Status;
+
+    for (Position = sizeof(TRACE_IMPORTS_HEADER);
+         Position < ImportsState.Counts.End;
+         Position += Size) {
+
+        Size = sizeof(ImportsBuffer);
+        if (Size > ImportsState.Counts.End - Position) {
+            Size = (ULONG)(ImportsState.Counts.End - Position);
+        }
+
+        Status = RtlReadFile(Rtl, From, Position, ImportsBuffer, Size, &Size);
+        if (NT_SUCCESS(Status) && Size == 0) {
+            Status = STATUS_END_OF_FILE;
+        }
+        if (NT_SUCCESS(Status)) {
+            Status = RtlWriteFile(Rtl, To, Position, ImportsBuffer, Size);
+        }
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+ImportsMakeFile(
+    _In_ HANDLE Directory,
+    _In_ ULONG Disposition,
+    _Out_ PHANDLE File
     )
 {
     PTRACE_SESSION Session = ImportsState.Session;
-    PTRACE_IMPORTS_HEADER Header = &ImportsState.Counts;
     OBJECT_ATTRIBUTES Attributes;
     IO_STATUS_BLOCK IoStatus;
     UNICODE_STRING Name;
-    HANDLE Directory;
-    NTSTATUS Status;
-
-    Status = TraceDirectoryOpenSession(Session, &Directory, Error);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
 
     RtlPointUnicodeString(&Name,
                           L"" TRACE_IMPORTS_FILE_NAME,
@@ -50,36 +130,87 @@ ImportsCreateFile(
                                OBJ_CASE_INSENSITIVE,
                                Directory,
                                Session->Rtl.FileSecurity);
-    Status = Session->Rtl.NtCreateFile(&ImportsFile,
-                                       GENERIC_READ | GENERIC_WRITE |
-                                       SYNCHRONIZE,
-                                       &Attributes,
-                                       &IoStatus,
-                                       NULL,
-                                       FILE_ATTRIBUTE_NORMAL,
-                                       FILE_SHARE_READ | FILE_SHARE_DELETE,
-                                       FILE_CREATE,
-                                       FILE_NON_DIRECTORY_FILE |
-                                       FILE_SYNCHRONOUS_IO_NONALERT,
-                                       NULL,
-                                       0);
+    return Session->Rtl.NtCreateFile(File,
+                                     GENERIC_READ | GENERIC_WRITE |
+                                     SYNCHRONIZE,
+                                     &Attributes,
+                                     &IoStatus,
+                                     NULL,
+                                     FILE_ATTRIBUTE_NORMAL,
+                                     FILE_SHARE_READ | FILE_SHARE_DELETE,
+                                     Disposition,
+                                     FILE_NON_DIRECTORY_FILE |
+                                     FILE_SYNCHRONOUS_IO_NONALERT,
+                                     NULL,
+                                     0);
+}
+
+_Use_decl_annotations_
+NTSTATUS
+ImportsCreateFile(
+    PRTL_ERROR Error
+    )
+{
+    PTRACE_SESSION Session = ImportsState.Session;
+    PTRACE_IMPORTS_HEADER Header = &ImportsState.Counts;
+    UNICODE_STRING Name;
+    HANDLE Directory;
+    HANDLE File;
+    NTSTATUS Status;
+
+    Status = TraceDirectoryOpenSession(Session, &Directory, Error);
     if (!NT_SUCCESS(Status)) {
-        ImportsFile = NULL;
+        return Status;
+    }
+
+    Status = ImportsMakeFile(Directory, FILE_CREATE, &File);
+    if (Status == STATUS_OBJECT_NAME_COLLISION && ImportsFile != NULL) {
+        if (ImportsIsSameDirectory()) {
+            return STATUS_SUCCESS;
+        }
+
+        //
+        // It was there before, and what it had is what is written now.
+        //
+
+        Status = ImportsMakeFile(Directory, FILE_OVERWRITE, &File);
+    }
+
+    if (NT_SUCCESS(Status) && ImportsFile != NULL) {
+        Status = ImportsCopyFile(ImportsFile, File);
+        if (!NT_SUCCESS(Status)) {
+            RtlClose(&Session->Rtl, File);
+        }
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        RtlPointUnicodeString(&Name,
+                              L"" TRACE_IMPORTS_FILE_NAME,
+                              RTL_NUMBER_OF(TRACE_IMPORTS_FILE_NAME) - 1);
         return RtlSetError(Error,
                            "creating the file of the imports' names",
                            &Name,
                            Status);
     }
 
-    RtlProtectHandle(&Session->Rtl, ImportsFile, TRUE);
-    Header->Magic = TRACE_IMPORTS_MAGIC;
-    Header->Version = TRACE_IMPORTS_VERSION;
-    Header->HeaderSize = sizeof(*Header);
-    Header->ProcessCreationTime = Session->Template->ProcessCreationTime;
-    Header->ProcessId = Session->Template->ProcessId;
-    Header->ModuleTimeDateStamp = Session->Template->ModuleTimeDateStamp;
-    Header->ModuleSize = Session->Template->ModuleSize;
-    Header->End = sizeof(*Header);
+    if (ImportsFile != NULL) {
+        RtlProtectHandle(&Session->Rtl, ImportsFile, FALSE);
+        RtlClose(&Session->Rtl, ImportsFile);
+    } else {
+        Header->Magic = TRACE_IMPORTS_MAGIC;
+        Header->Version = TRACE_IMPORTS_VERSION;
+        Header->HeaderSize = sizeof(*Header);
+        Header->ProcessCreationTime = Session->Template->ProcessCreationTime;
+        Header->ProcessId = Session->Template->ProcessId;
+        Header->ModuleTimeDateStamp = Session->Template->ModuleTimeDateStamp;
+        Header->ModuleSize = Session->Template->ModuleSize;
+        Header->End = sizeof(*Header);
+    }
+
+    ImportsFile = File;
+    ImportsIsBroken = FALSE;
+    ImportsNoteDirectory();
+    RtlProtectHandle(&Session->Rtl, File, TRUE);
     return STATUS_SUCCESS;
 }
 

@@ -11,7 +11,7 @@ Abstract:
 
 --*/
 
-#include "Imports.h"
+#include "ImportsSlot.h"
 
 //
 // LdrRegisterDllNotification.
@@ -44,6 +44,11 @@ ImportsNotify(
     UNREFERENCED_PARAMETER(Context);
 
     if (!ImportsAcquireLock()) {
+        return;
+    }
+
+    if (!ImportsState.IsAttached) {
+        ImportsReleaseLock();
         return;
     }
 
@@ -145,11 +150,12 @@ ImportsGetProcAddress(
         return Found;
     }
 
-    if (ImportsState.IsPending) {
+    if (ImportsState.IsAttached && ImportsState.IsPending) {
         ImportsPatchModules();
     }
 
-    Importer = ImportsFindCaller(Caller);
+    Importer = ImportsState.IsAttached ? ImportsFindCaller(Caller)
+                                       : IMPORTS_NONE;
     if (Importer != IMPORTS_NONE) {
         Exporter = ImportsFindModule(Module);
         RtlZeroBytes(&Import, sizeof(Import));
@@ -209,7 +215,8 @@ ImportsResolveDelayed(
 
     Base = (PBYTE)ParentBase;
     Delayed = (const IMAGE_DELAYLOAD_DESCRIPTOR *)Descriptor;
-    Importer = ImportsFindModule(ParentBase);
+    Importer = ImportsState.IsAttached ? ImportsFindModule(ParentBase)
+                                       : IMPORTS_NONE;
     if (Importer != IMPORTS_NONE && ImportsModules[Importer].IsCaller &&
         *Slot == Found) {
 
@@ -229,7 +236,8 @@ ImportsResolveDelayed(
             ImportsFindModuleByName((PCSZ)Base + Delayed->DllNameRVA),
             Found,
             &Import);
-        if (Wrapped != Found && ImportsWriteSlot(Slot, Wrapped)) {
+        if (Wrapped != Found &&
+            ImportsChangeSlot(Importer, Slot, Found, Wrapped)) {
             Found = Wrapped;
         }
     }

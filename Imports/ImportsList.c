@@ -227,6 +227,32 @@ ImportsAddPrefix(
     return TRUE;
 }
 
+//
+// What an earlier request has left.
+//
+
+static
+VOID
+ImportsForgetLists(
+    VOID
+    )
+{
+    PSTRING_TABLE *Tables[] = {
+        &ImportsList.Table, &ImportsCallers.Table, &ImportsKnown
+    };
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Tables); Index += 1) {
+        if (*Tables[Index] != NULL) {
+            StringTableDestroy(*Tables[Index]);
+            *Tables[Index] = NULL;
+        }
+    }
+
+    RtlZeroBytes(&ImportsList, sizeof(ImportsList));
+    RtlZeroBytes(&ImportsCallers, sizeof(ImportsCallers));
+}
+
 static
 VOID
 ImportsReadList(
@@ -278,6 +304,7 @@ ImportsReadLists(
         return FALSE;
     }
 
+    ImportsForgetLists();
     Config = (PPENTER_CONFIG)Base;
     PenterReadConfig(&ImportsState.Rtl, &__ImageBase, Config);
     ImportsReadList(&Config->Imports, TRUE, &ImportsList);

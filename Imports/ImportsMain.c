@@ -16,12 +16,107 @@ Abstract:
 --*/
 
 #include "../Penter/PenterStart.h"
+#include "../Penter/PenterSwitch.h"
 #include "../Penter/PenterWord.h"
 #include "../TraceStore/TraceLog.h"
 #include "../Rtl/RtlTeb.h"
 #include "ImportsList.h"
 
 #define IMPORTS_PIN 1               // LDR_ADDREF_DLL_PIN
+#define IMPORTS_THREAD_START 9      // ThreadQuerySetWin32StartAddress
+
+//
+// Finds the routines that only this DLL needs.  GetProcAddress is the first of
+// GetAddress that is there.
+//
+
+static
+NTSTATUS
+ImportsFindRoutines(
+    VOID
+    )
+{
+    static const PCSZ NtNames[] = {
+        "LdrRegisterDllNotification", "LdrAddRefDll",
+        "LdrResolveDelayLoadedAPI", "LdrUnregisterDllNotification",
+        "LdrLockLoaderLock", "LdrUnlockLoaderLock", "NtSuspendThread",
+        "NtGetContextThread"
+    };
+    static const PCSZ BaseNames[] = {
+        "GetProcAddress", "ResolveDelayLoadedAPI", "OpenEventW",
+        "LoadLibraryW", "GetEnvironmentStringsW", "FreeEnvironmentStringsW"
+    };
+    PVOID Found[RTL_NUMBER_OF(NtNames)];
+    PIMPORTS State = &ImportsState;
+    HMODULE Module;
+
+    RtlLoadSymbols(GetModuleHandleW(L"ntdll.dll"),
+                   NtNames,
+                   Found,
+                   RTL_NUMBER_OF(NtNames),
+                   NULL);
+    State->Register = (IMPORTS_REGISTER *)(ULONG_PTR)Found[0];
+    State->AddReference = (IMPORTS_ADD_REFERENCE *)(ULONG_PTR)Found[1];
+    State->Resolve[2] = (IMPORTS_RESOLVE_DELAYED *)(ULONG_PTR)Found[2];
+    State->Unregister = (IMPORTS_UNREGISTER *)(ULONG_PTR)Found[3];
+    State->LockLoader = (IMPORTS_LOCK_LOADER *)(ULONG_PTR)Found[4];
+    State->UnlockLoader = (IMPORTS_UNLOCK_LOADER *)(ULONG_PTR)Found[5];
+    State->Suspend = (IMPORTS_SUSPEND_THREAD *)(ULONG_PTR)Found[6];
+    State->GetContext = (IMPORTS_GET_CONTEXT *)(ULONG_PTR)Found[7];
+
+    RtlLoadSymbols(GetModuleHandleW(L"kernel32.dll"),
+                   BaseNames,
+                   Found,
+                   RTL_NUMBER_OF(BaseNames),
+                   NULL);
+    State->GetAddress[0] = (IMPORTS_GET_ADDRESS *)(ULONG_PTR)Found[0];
+    State->Resolve[0] = (IMPORTS_RESOLVE_DELAYED *)(ULONG_PTR)Found[1];
+    State->OpenEvent = (IMPORTS_OPEN_EVENT *)(ULONG_PTR)Found[2];
+    State->LoadRoutine = Found[3];
+    State->GetEnvironment = (IMPORTS_GET_ENVIRONMENT *)(ULONG_PTR)Found[4];
+    State->FreeEnvironment = (IMPORTS_FREE_ENVIRONMENT *)(ULONG_PTR)Found[5];
+
+    Module = GetModuleHandleW(L"kernelbase.dll");
+    if (Module != NULL) {
+        RtlLoadSymbols(Module, BaseNames, Found, 2, NULL);
+        State->GetAddress[1] = (IMPORTS_GET_ADDRESS *)(ULONG_PTR)Found[0];
+        State->Resolve[1] = (IMPORTS_RESOLVE_DELAYED *)(ULONG_PTR)Found[1];
+    }
+
+    State->OwnGetAddress = (PVOID)(ULONG_PTR)ImportsGetProcAddress;
+    State->OwnResolve = (PVOID)(ULONG_PTR)ImportsResolveDelayed;
+    if (State->Register == NULL || State->AddReference == NULL ||
+        State->GetAddress[0] == NULL || State->OpenEvent == NULL) {
+
+        State->GetAddress[0] = NULL;
+        return STATUS_ENTRYPOINT_NOT_FOUND;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+//
+// Has a thread loaded this DLL that was made for that, from outside?  Then it
+// begins when it gets a request (ImportsRequest.c), and until then nothing in
+// the process is changed.
+//
+
+static
+BOOLEAN
+ImportsIsRequested(
+    VOID
+    )
+{
+    PVOID Start = NULL;
+
+    return NT_SUCCESS(ImportsState.Rtl.NtQueryInformationThread(
+               (HANDLE)-2,
+               IMPORTS_THREAD_START,
+               &Start,
+               sizeof(Start),
+               NULL)) &&
+           Start != NULL && Start == ImportsState.LoadRoutine;
+}
 
 //
 // The hooks are prepared by their own callback, which comes after this one.
@@ -41,6 +136,11 @@ ImportsTlsCallback(
 
     if (Reason == DLL_PROCESS_ATTACH) {
         PenterIsModuleOurs = TRUE;
+        if (NT_SUCCESS(RtlBootstrap(&ImportsState.Rtl, NULL)) &&
+            NT_SUCCESS(ImportsFindRoutines()) && ImportsIsRequested()) {
+
+            PenterTurnOff();
+        }
     }
 }
 
@@ -72,60 +172,6 @@ const IMAGE_TLS_DIRECTORY64 _tls_used = {
 };
 
 //
-// Finds the routines that only this DLL needs.  GetProcAddress is the first of
-// GetAddress that is there.
-//
-
-static
-NTSTATUS
-ImportsFindRoutines(
-    VOID
-    )
-{
-    static const PCSZ NtNames[] = {
-        "LdrRegisterDllNotification", "LdrAddRefDll", "LdrResolveDelayLoadedAPI"
-    };
-    static const PCSZ BaseNames[] = {
-        "GetProcAddress", "ResolveDelayLoadedAPI", "OpenEventW"
-    };
-    PVOID Found[RTL_NUMBER_OF(BaseNames)];
-    PIMPORTS State = &ImportsState;
-    HMODULE Module;
-
-    RtlLoadSymbols(GetModuleHandleW(L"ntdll.dll"),
-                   NtNames,
-                   Found,
-                   RTL_NUMBER_OF(NtNames),
-                   NULL);
-    State->Register = (IMPORTS_REGISTER *)(ULONG_PTR)Found[0];
-    State->AddReference = (IMPORTS_ADD_REFERENCE *)(ULONG_PTR)Found[1];
-    State->Resolve[2] = (IMPORTS_RESOLVE_DELAYED *)(ULONG_PTR)Found[2];
-
-    RtlLoadSymbols(GetModuleHandleW(L"kernel32.dll"),
-                   BaseNames,
-                   Found,
-                   RTL_NUMBER_OF(BaseNames),
-                   NULL);
-    State->GetAddress[0] = (IMPORTS_GET_ADDRESS *)(ULONG_PTR)Found[0];
-    State->Resolve[0] = (IMPORTS_RESOLVE_DELAYED *)(ULONG_PTR)Found[1];
-    State->OpenEvent = (IMPORTS_OPEN_EVENT *)(ULONG_PTR)Found[2];
-
-    Module = GetModuleHandleW(L"kernelbase.dll");
-    if (Module != NULL) {
-        RtlLoadSymbols(Module, BaseNames, Found, 2, NULL);
-        State->GetAddress[1] = (IMPORTS_GET_ADDRESS *)(ULONG_PTR)Found[0];
-        State->Resolve[1] = (IMPORTS_RESOLVE_DELAYED *)(ULONG_PTR)Found[1];
-    }
-
-    State->OwnGetAddress = (PVOID)(ULONG_PTR)ImportsGetProcAddress;
-    State->OwnResolve = (PVOID)(ULONG_PTR)ImportsResolveDelayed;
-    return State->Register == NULL || State->AddReference == NULL ||
-                   State->GetAddress[0] == NULL || State->OpenEvent == NULL
-               ? STATUS_ENTRYPOINT_NOT_FOUND
-               : STATUS_SUCCESS;
-}
-
-//
 // Opens the event that TraceReader run has made, to tell it that the imports
 // are patched.  NULL if it is not there.
 //
@@ -155,6 +201,71 @@ ImportsOpenEvent(
     return ImportsState.OpenEvent(EVENT_MODIFY_STATE, FALSE, Name);
 }
 
+_Use_decl_annotations_
+NTSTATUS
+ImportsBegin(
+    BOOLEAN IsStarting,
+    PRTL_ERROR Error
+    )
+{
+    PIMPORTS State = &ImportsState;
+    PTRACE_IMPORTS_HEADER Counts = &State->Counts;
+    ULONG_PTR Cookie = 0;
+    NTSTATUS Status;
+
+    State->Session->Template->Flags |= TRACE_FLAG_IMPORTS;
+    Status = ImportsCreateFile(Error);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    //
+    // Who starts has the loader's lock.
+    //
+
+    if (!IsStarting) {
+        Status = State->LockLoader(0, NULL, &Cookie);
+        if (!NT_SUCCESS(Status)) {
+            return RtlSetError(Error,
+                               "acquiring the loader's lock",
+                               NULL,
+                               Status);
+        }
+    }
+
+    //
+    // From now on stubs may be called until the process ends.
+    //
+
+    Status = State->Register(0, ImportsNotify, NULL, &State->Cookie);
+    if (NT_SUCCESS(Status)) {
+        (VOID)State->AddReference(IMPORTS_PIN, &__ImageBase);
+        if (ImportsAcquireLock()) {
+            Counts->NumberOfImports = 0;
+            Counts->NumberPatched = 0;
+            RtlZeroBytes(Counts->NumberLeftOut, sizeof(Counts->NumberLeftOut));
+            State->IsAttached = TRUE;
+            State->IsStarting = IsStarting;
+            ImportsReviewModules();
+            ImportsRefreshModules();
+            ImportsPatchModules();
+            State->IsStarting = FALSE;
+            ImportsReleaseLock();
+        }
+    } else {
+        RtlSetError(Error,
+                    "following the modules that come and go",
+                    NULL,
+                    Status);
+    }
+
+    if (!IsStarting) {
+        (VOID)State->UnlockLoader(0, Cookie);
+    }
+
+    return Status;
+}
+
 //
 // FALSE if nothing of the program was changed.
 //
@@ -167,14 +278,14 @@ ImportsStart(
 {
     PIMPORTS State = &ImportsState;
     RTL_ERROR Error;
-    UNICODE_STRING Object;
     HANDLE Event;
-    NTSTATUS Status;
 
-    if (!NT_SUCCESS(RtlBootstrap(&State->Rtl, NULL)) ||
-        !NT_SUCCESS(ImportsFindRoutines())) {
-
+    if (State->GetAddress[0] == NULL) {
         return FALSE;
+    }
+
+    if (ImportsIsRequested()) {
+        return TRUE;
     }
 
     State->Session = PenterGetSession();
@@ -182,36 +293,11 @@ ImportsStart(
         return FALSE;
     }
 
-    State->Session->Template->Flags |= TRACE_FLAG_IMPORTS;
-    Status = ImportsCreateFile(&Error);
-    if (!NT_SUCCESS(Status)) {
-        TraceLogError(State->Session, &Error, "no import is recorded");
-        return FALSE;
-    }
-
-    //
-    // From now on stubs may be called until the process ends.
-    //
-
-    Status = State->Register(0, ImportsNotify, NULL, &State->Cookie);
-    if (!NT_SUCCESS(Status)) {
-        RtlPointUnicodeString(&Object, NULL, 0);
-        RtlSetError(&Error,
-                    "following the modules that come and go",
-                    &Object,
-                    Status);
-        TraceLogError(State->Session, &Error, "no import is recorded");
-        return FALSE;
-    }
-
     Event = ImportsOpenEvent();
-    (VOID)State->AddReference(IMPORTS_PIN, &__ImageBase);
-    if (ImportsAcquireLock()) {
-        State->IsStarting = TRUE;
-        ImportsRefreshModules();
-        ImportsPatchModules();
-        State->IsStarting = FALSE;
-        ImportsReleaseLock();
+    if (!NT_SUCCESS(ImportsBegin(TRUE, &Error))) {
+        TraceLogError(State->Session, &Error, "no import is recorded");
+        RtlClose(&State->Rtl, Event);
+        return FALSE;
     }
 
     if (Event != NULL) {

@@ -94,6 +94,19 @@ ImportsIsSystemPath(
     return Index != 0;
 }
 
+static
+ULONG
+ImportsReadTimeDateStamp(
+    _In_ const VOID *Base
+    )
+{
+    const IMAGE_NT_HEADERS64 *Headers;
+
+    Headers = (const IMAGE_NT_HEADERS64 *)
+        ((const BYTE *)Base + ((const IMAGE_DOS_HEADER *)Base)->e_lfanew);
+    return Headers->FileHeader.TimeDateStamp;
+}
+
 _Use_decl_annotations_
 ULONG
 ImportsEnterModule(
@@ -131,6 +144,7 @@ ImportsEnterModule(
         }
     }
 
+    Module->TimeDateStamp = ImportsReadTimeDateStamp(Base);
     Module->IsOurs = Base == (PVOID)&__ImageBase;
     Module->IsSystem = ImportsIsSystemPath(Path);
     Module->IsCaller = !Module->IsOurs &&
@@ -157,6 +171,48 @@ ImportsRefreshModules(
             (VOID)ImportsEnterModule(Entry->Base,
                                      Entry->SizeInBytes,
                                      &Entry->Path);
+        }
+    }
+}
+
+_Use_decl_annotations_
+VOID
+ImportsReviewModules(
+    VOID
+    )
+{
+    const LIST_ENTRY *Head;
+    const LIST_ENTRY *Link;
+    PCIMPORTS_LDR_ENTRY Entry;
+    PIMPORTS_MODULE Module;
+    ULONG Index;
+
+    Head = (const LIST_ENTRY *)(*(PBYTE *)(__readgsqword(TEB_PEB) + PEB_LDR) +
+                                LDR_LOAD_ORDER);
+    for (Index = 0; Index < ImportsState.NumberOfModules; Index += 1) {
+        Module = &ImportsModules[Index];
+        if (Module->IsGone) {
+            continue;
+        }
+
+        for (Link = Head->Flink; Link != Head; Link = Link->Flink) {
+            Entry = (PCIMPORTS_LDR_ENTRY)Link;
+            if (Entry->Base == Module->Base &&
+                Entry->SizeInBytes == Module->SizeInBytes &&
+                ImportsReadTimeDateStamp(Entry->Base) ==
+                    Module->TimeDateStamp) {
+
+                break;
+            }
+        }
+
+        if (Link == Head) {
+            Module->IsGone = TRUE;
+            ImportsForgetStubs(Index);
+        } else {
+            Module->IsCaller = !Module->IsOurs &&
+                               ImportsIsCaller(Module->Name,
+                                               Module->NameLength);
         }
     }
 }

@@ -15,6 +15,7 @@ Abstract:
 --*/
 
 #include "ImportsList.h"
+#include "ImportsSlot.h"
 
 //
 // So many slots are looked at before any of them is written.
@@ -22,60 +23,8 @@ Abstract:
 
 #define IMPORTS_SLOTS 4096
 
-#define IMPORTS_CURRENT_PROCESS ((HANDLE)(LONG_PTR)-1)
-
+static PVOID ImportsSlotFound[IMPORTS_SLOTS];
 static PVOID ImportsSlotValues[IMPORTS_SLOTS];
-
-_Use_decl_annotations_
-BOOLEAN
-ImportsWriteSlot(
-    PVOID *Slot,
-    PVOID Value
-    )
-{
-    PCRTL Rtl = &ImportsState.Rtl;
-    PVOID Base;
-    SIZE_T Size;
-    ULONG Module;
-    ULONG New;
-    ULONG Old;
-    ULONG Ignored;
-
-    //
-    // Some linkers put the slots beside code, which other threads may be
-    // running.
-    //
-
-    New = PAGE_READWRITE;
-    Module = ImportsFindModule(Slot);
-    if (Module != IMPORTS_NONE &&
-        (ImportsQuerySection(&ImportsModules[Module], Slot) &
-         IMAGE_SCN_MEM_EXECUTE) != 0) {
-
-        New = PAGE_EXECUTE_READWRITE;
-    }
-
-    Base = Slot;
-    Size = sizeof(*Slot);
-    if (!NT_SUCCESS(Rtl->NtProtectVirtualMemory(IMPORTS_CURRENT_PROCESS,
-                                                &Base,
-                                                &Size,
-                                                New,
-                                                &Old))) {
-        return FALSE;
-    }
-
-    InterlockedExchangePointer((PVOID volatile *)Slot, Value);
-    if (Old != New) {
-        (VOID)Rtl->NtProtectVirtualMemory(IMPORTS_CURRENT_PROCESS,
-                                          &Base,
-                                          &Size,
-                                          Old,
-                                          &Ignored);
-    }
-
-    return TRUE;
-}
 
 //
 // The routine that takes the place of a function, if it is one of those that
@@ -237,9 +186,10 @@ ImportsPatchSlots(
              Count += 1) {
 
             ImportsReadName(Module, Exporter, Lookup[Count], &Name);
+            ImportsSlotFound[Count] = Slots[Count];
             ImportsSlotValues[Count] = ImportsWrap(Index,
                                                    Exporter,
-                                                   Slots[Count],
+                                                   ImportsSlotFound[Count],
                                                    &Name);
         }
 
@@ -248,11 +198,14 @@ ImportsPatchSlots(
         }
 
         for (Slot = 0; Slot < Count; Slot += 1) {
-            if (ImportsSlotValues[Slot] == Slots[Slot]) {
+            if (ImportsSlotValues[Slot] == ImportsSlotFound[Slot]) {
                 continue;
             }
 
-            if (!ImportsWriteSlot(&Slots[Slot], ImportsSlotValues[Slot])) {
+            if (!ImportsChangeSlot(Index,
+                                   &Slots[Slot],
+                                   ImportsSlotFound[Slot],
+                                   ImportsSlotValues[Slot])) {
                 Counts->NumberLeftOut[TRACE_IMPORTS_NO_ACCESS] += 1;
             } else if (ImportsFindStub(ImportsSlotValues[Slot]) !=
                        IMPORTS_NONE) {

@@ -1114,7 +1114,8 @@ PenterReadConfig(
     ULONGLONG Number;
 
     Config->Enabled = TRUE;
-    if (PenterReadNumber(Rtl,
+    if (PenterEnvironment == NULL &&
+        PenterReadNumber(Rtl,
                          Config,
                          L"TRACER_ENABLED",
                          "reading TRACER_ENABLED (0 or 1)",
@@ -1125,7 +1126,7 @@ PenterReadConfig(
 
         Config->Enabled = (BOOLEAN)Number;
     }
-    if (Config->Enabled) {
+    if (Config->Enabled && PenterEnvironment == NULL) {
         Config->Enabled = PenterReadPatterns(Rtl,
                                              Config,
                                              L"TRACER_EXECUTABLES",

@@ -21,6 +21,7 @@ Abstract:
 #include "../TraceStore/TraceStore.h"
 #include "../TraceStore/TraceTreeEnter.h"
 #include "../TraceStore/TraceVolume.h"
+#include "PenterInside.h"
 #include "PenterJump.h"
 #include "PenterStart.h"
 #include "PenterSwitch.h"
@@ -89,6 +90,23 @@ PenterReportStop(
 
 static ULONG volatile PenterMaking[PENTER_MAKING_CONTEXTS];
 
+_Use_decl_annotations_
+BOOLEAN
+PenterIsMakingContext(
+    ULONG ThreadId
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < PENTER_MAKING_CONTEXTS; Index += 1) {
+        if (PenterMaking[Index] == ThreadId) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
 static
 NTSTATUS
 PenterMakeContext(
@@ -98,14 +116,11 @@ PenterMakeContext(
 {
     ULONG ThreadId;
     ULONG Free;
-    ULONG Index;
     BOOLEAN Done;
 
     ThreadId = __readgsdword(TEB_THREAD_ID);
-    for (Index = 0; Index < PENTER_MAKING_CONTEXTS; Index += 1) {
-        if (PenterMaking[Index] == ThreadId) {
-            return STATUS_RETRY;
-        }
+    if (PenterIsMakingContext(ThreadId)) {
+        return STATUS_RETRY;
     }
 
     for (Free = 0; Free < PENTER_MAKING_CONTEXTS; Free += 1) {

@@ -573,6 +573,7 @@ PenterInitialize(
         goto Error;
     }
 
+    Rtl.Environment = PenterEnvironment;
     Status = RtlAllocatePages(&Rtl, sizeof(*Config), &Base);
     if (!NT_SUCCESS(Status)) {
         RtlSetError(&Error, "allocating the configuration", NULL, Status);

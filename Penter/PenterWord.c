@@ -14,6 +14,7 @@ Abstract:
 #include "PenterWord.h"
 
 BOOLEAN PenterIsModuleOurs;
+PVOID PenterEnvironment;
 
 _Use_decl_annotations_
 VOID

@@ -24,6 +24,15 @@ Abstract:
 extern BOOLEAN PenterIsModuleOurs;
 
 //
+// The variables that TracerImports.dll reads in place of the process's own when
+// it is told to record a program that runs already, as Rtl->Environment; NULL:
+// it is not.  Then the user has named the process, and TRACER_ENABLED and
+// TRACER_EXECUTABLES have no say.
+//
+
+extern PVOID PenterEnvironment;
+
+//
 // Notes something that happens to the settings.  Step and Consequence are
 // literals; Consequence NULL: the default is used.  Those for which there is
 // no room are counted.

@@ -44,6 +44,13 @@ typedef struct _RTL {
     PVOID FileSecurity;
     PVOID DirectorySecurity;
 
+    //
+    // Where RtlQueryEnvironment looks: a block of variables as the system has
+    // them; NULL: the process's own.
+    //
+
+    PVOID Environment;
+
     RTL_NTDLL_REQUIRED(RTL_DECLARE_FIELD)
     RTL_NTDLL_OPTIONAL(RTL_DECLARE_FIELD)       // NULL when missing
     RTL_KERNEL32_REQUIRED(RTL_DECLARE_FIELD)

@@ -25,7 +25,7 @@ RtlQueryEnvironment(
 
 Routine Description:
 
-    Reads an environment variable of the process.
+    Reads an environment variable of the process, or of Rtl->Environment.
 
 Arguments:
 
@@ -63,7 +63,7 @@ Return Value:
     ValueString.MaximumLength = (USHORT)(CapacityInChars * sizeof(WCHAR));
     ValueString.Buffer = Buffer;
 
-    Status = Rtl->RtlQueryEnvironmentVariable_U(NULL,
+    Status = Rtl->RtlQueryEnvironmentVariable_U(Rtl->Environment,
                                                 &NameString,
                                                 &ValueString);
     if (!NT_SUCCESS(Status)) {
@@ -85,7 +85,8 @@ RtlSetEnvironment(
 
 Routine Description:
 
-    Sets an environment variable of the process.
+    Sets an environment variable of the process, which is not done if
+    Rtl->Environment takes the place of those that it has.
 
 Arguments:
 
@@ -99,7 +100,8 @@ Return Value:
 
     STATUS_SUCCESS.
 
-    STATUS_NOT_SUPPORTED - The system has no routine for that.
+    STATUS_NOT_SUPPORTED - The system has no routine for that, or the process's
+        environment is not the one that is read.
 
     Or what that routine gave.
 
@@ -107,7 +109,7 @@ Return Value:
 {
     UNICODE_STRING NameString;
 
-    if (Rtl->RtlSetEnvironmentVariable == NULL) {
+    if (Rtl->RtlSetEnvironmentVariable == NULL || Rtl->Environment != NULL) {
         return STATUS_NOT_SUPPORTED;
     }
 

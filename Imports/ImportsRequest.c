@@ -1,0 +1,350 @@
+/*++
+
+Module Name:
+
+    ImportsRequest.c
+
+Abstract:
+
+    TraceReader has written a request into this process, and started a thread
+    here: the DLL attaches to the program, or detaches from it.
+
+    Whoever may write into the process and start a thread in it may do anything
+    there, so that what a request says is not doubted; but it must be of the
+    version that is known here.
+
+--*/
+
+#include "../Penter/PenterStart.h"
+#include "../Penter/PenterWord.h"
+#include "../TraceStore/TraceControl.h"
+#include "../TraceStore/TraceControlAppend.h"
+#include "../TraceStore/TraceControlOpen.h"
+#include "../TraceStore/TraceDirectory.h"
+#include "../Rtl/RtlTeb.h"
+#include "ImportsList.h"
+#include "ImportsRequest.h"
+#include "ImportsSlot.h"
+
+//
+// The length of what a name and its value have, with the null behind them.
+//
+
+static
+ULONG
+ImportsMeasureVariable(
+    _In_z_ PCWSTR Text
+    )
+{
+    return RtlLengthOfWideString(Text) + 1;
+}
+
+//
+// Have two variables the same name?  Ours have letters of ASCII.
+//
+
+static
+BOOLEAN
+ImportsIsSameVariable(
+    _In_z_ PCWSTR Left,
+    _In_z_ PCWSTR Right
+    )
+{
+    PCRTL Rtl = &ImportsState.Rtl;
+    ULONG Index;
+
+    for (Index = 0; ; Index += 1) {
+        if (Rtl->RtlUpcaseUnicodeChar(Left[Index]) !=
+            Rtl->RtlUpcaseUnicodeChar(Right[Index])) {
+
+            return FALSE;
+        }
+        if (Left[Index] == 0 || Left[Index] == L'=') {
+            return Left[Index] != 0;
+        }
+    }
+}
+
+static
+BOOLEAN
+ImportsHasVariable(
+    _In_reads_(Length) PCWSTR Block,
+    _In_ ULONG Length,
+    _In_z_ PCWSTR Variable
+    )
+{
+    ULONG Index;
+
+    for (Index = 0;
+         Index < Length;
+         Index += ImportsMeasureVariable(Block + Index)) {
+
+        if (ImportsIsSameVariable(Block + Index, Variable)) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+//
+// Makes the environment that is read in place of the process's: what the
+// request has first, the process's, what the request has besides.
+//
+
+static
+NTSTATUS
+ImportsMakeEnvironment(
+    _In_ PCIMPORTS_REQUEST Request
+    )
+{
+    PIMPORTS State = &ImportsState;
+    PCWSTR Pieces[3];
+    ULONG Lengths[3];
+    PWSTR Own;
+    PWSTR Block;
+    PCWSTR Text;
+    PVOID Base;
+    ULONG Length;
+    ULONG Piece;
+    ULONG Size;
+    NTSTATUS Status;
+
+    Own = State->GetEnvironment();
+    if (Own == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    Pieces[0] = (PCWSTR)Request->Settings;
+    Lengths[0] = Request->FirstLength;
+    Pieces[1] = Own;
+    for (Lengths[1] = 0; Own[Lengths[1]] != 0; ) {
+        Lengths[1] += ImportsMeasureVariable(Own + Lengths[1]);
+    }
+    Pieces[2] = Pieces[0] + Lengths[0];
+    Lengths[2] = Request->SecondLength;
+
+    Status = RtlAllocatePages(&State->Rtl,
+                              ((SIZE_T)Lengths[0] + Lengths[1] + Lengths[2] +
+                               2) * sizeof(WCHAR),
+                              &Base);
+    if (NT_SUCCESS(Status)) {
+        Block = (PWSTR)Base;
+        Length = 0;
+        for (Piece = 0; Piece < RTL_NUMBER_OF(Pieces); Piece += 1) {
+            for (Text = Pieces[Piece];
+                 Text < Pieces[Piece] + Lengths[Piece];
+                 Text += Size) {
+
+                Size = ImportsMeasureVariable(Text);
+                if (!ImportsHasVariable(Block, Length, Text)) {
+                    RtlCopyBytes(Block + Length, Text, Size * sizeof(WCHAR));
+                    Length += Size;
+                }
+            }
+        }
+        PenterEnvironment = Base;
+        State->Rtl.Environment = Base;
+    }
+
+    (VOID)State->FreeEnvironment(Own);
+    return Status;
+}
+
+static
+VOID
+ImportsPutError(
+    _Inout_ PIMPORTS_REQUEST Request,
+    _In_ PCRTL_ERROR Error
+    )
+{
+    RTL_WRITER Writer;
+
+    RtlInitializeBufferWriter(&Writer, Request->Text, sizeof(Request->Text));
+    RtlWriteError(&Writer, Error);
+    Request->TextLength = Writer.LengthInBytes;
+    Request->Status = (ULONG)Error->Status;
+}
+
+//
+// Marks in the session that recording begins or ends.  Without a control file
+// there is no mark.
+//
+
+static
+VOID
+ImportsMark(
+    _In_reads_bytes_(Length) const CHAR *Text,
+    _In_ ULONG Length
+    )
+{
+    PTRACE_SESSION Session = ImportsState.Session;
+
+    TraceControlOpen(Session);
+    if (NT_SUCCESS(TraceControlAppend(Session,
+                                      TRACE_ACTION_MARK,
+                                      Text,
+                                      Length))) {
+        TraceControlPoll(Session);
+    }
+}
+
+static
+ULONG
+ImportsAttach(
+    _Inout_ PIMPORTS_REQUEST Request
+    )
+{
+    PIMPORTS State = &ImportsState;
+    PCUNICODE_STRING Path;
+    RTL_ERROR Error;
+    NTSTATUS Status;
+
+    if (State->IsAttached) {
+        return IMPORTS_OUTCOME_ATTACHED;
+    }
+
+    if (State->Session != NULL) {
+        Request->NumberInside = ImportsEndRecording();
+        if (Request->NumberInside != 0) {
+            return IMPORTS_OUTCOME_INSIDE;
+        }
+    }
+
+    RtlSetError(&Error, "reading the settings", NULL, STATUS_NO_MEMORY);
+    Status = ImportsMakeEnvironment(Request);
+    if (!NT_SUCCESS(Status)) {
+        Error.Status = Status;
+        ImportsPutError(Request, &Error);
+        return IMPORTS_OUTCOME_FAILED;
+    }
+
+    if (!ImportsReadLists()) {
+        RtlFreePages(&State->Rtl, PenterEnvironment);
+        State->Rtl.Environment = NULL;
+        PenterEnvironment = NULL;
+        return IMPORTS_OUTCOME_NOTHING;
+    }
+
+    State->Rtl.Environment = NULL;
+    (VOID)PenterPrepare();
+    State->Session = PenterGetSession();
+    if (State->Session == NULL) {
+        RtlSetError(&Error,
+                    "preparing the hooks",
+                    NULL,
+                    STATUS_UNSUCCESSFUL);
+        ImportsPutError(Request, &Error);
+        RtlFreePages(&State->Rtl, PenterEnvironment);
+        PenterEnvironment = NULL;
+        return IMPORTS_OUTCOME_FAILED;
+    }
+
+    Status = ImportsBegin(FALSE, &Error);
+    if (!NT_SUCCESS(Status)) {
+        ImportsPutError(Request, &Error);
+        Request->NumberInside = ImportsEndRecording();
+        return IMPORTS_OUTCOME_FAILED;
+    }
+
+    ImportsMark("attach", 6);
+    Request->NumberOfSlots = State->Counts.NumberPatched;
+    Path = TraceDirectoryGetPath(State->Session);
+    Request->PathLength = Path->Length / sizeof(WCHAR);
+    RtlCopyBytes(Request->Path, Path->Buffer, Path->Length);
+    return IMPORTS_OUTCOME_DONE;
+}
+
+static
+ULONG
+ImportsDetach(
+    _Inout_ PIMPORTS_REQUEST Request
+    )
+{
+    PIMPORTS State = &ImportsState;
+    IMPORTS_RESTORED Restored;
+    PCUNICODE_STRING Path;
+    ULONG_PTR Cookie;
+    RTL_ERROR Error;
+    NTSTATUS Status;
+
+    if (!State->IsAttached) {
+        return IMPORTS_OUTCOME_DETACHED;
+    }
+
+    ImportsMark("detach", 6);
+    Status = State->LockLoader(0, NULL, &Cookie);
+    if (!NT_SUCCESS(Status)) {
+        RtlSetError(&Error, "acquiring the loader's lock", NULL, Status);
+        ImportsPutError(Request, &Error);
+        return IMPORTS_OUTCOME_FAILED;
+    }
+
+    if (!ImportsAcquireLock()) {
+        (VOID)State->UnlockLoader(0, Cookie);
+        return IMPORTS_OUTCOME_ENDING;
+    }
+
+    ImportsRestoreSlots(&Restored);
+    State->IsAttached = FALSE;
+    ImportsReleaseLock();
+    (VOID)State->Unregister(State->Cookie);
+    (VOID)State->UnlockLoader(0, Cookie);
+
+    Request->NumberRestored = Restored.NumberRestored;
+    Request->NumberForeign = Restored.NumberForeign;
+    Request->NumberFailed = Restored.NumberFailed;
+    Path = TraceDirectoryGetPath(State->Session);
+    Request->PathLength = Path->Length / sizeof(WCHAR);
+    RtlCopyBytes(Request->Path, Path->Buffer, Path->Length);
+    Request->NumberInside = ImportsEndRecording();
+    return IMPORTS_OUTCOME_DONE;
+}
+
+__declspec(dllexport)
+DWORD
+WINAPI
+ImportsRequest(
+    _Inout_ PVOID Parameter
+    );
+
+__declspec(dllexport)
+DWORD
+WINAPI
+ImportsRequest(
+    PVOID Parameter
+    )
+{
+    PIMPORTS State = &ImportsState;
+    PIMPORTS_REQUEST Request = (PIMPORTS_REQUEST)Parameter;
+    ULONG Outcome;
+
+    if (Request->Magic != IMPORTS_REQUEST_MAGIC ||
+        Request->Version != IMPORTS_REQUEST_VERSION) {
+
+        return (DWORD)STATUS_REVISION_MISMATCH;
+    }
+
+    if (State->Register == NULL || State->Unregister == NULL ||
+        State->LockLoader == NULL || State->UnlockLoader == NULL ||
+        State->Suspend == NULL || State->GetContext == NULL ||
+        State->GetEnvironment == NULL || State->FreeEnvironment == NULL ||
+        State->Rtl.NtGetNextThread == NULL) {
+
+        Request->Status = (ULONG)STATUS_ENTRYPOINT_NOT_FOUND;
+        Outcome = IMPORTS_OUTCOME_FAILED;
+    } else if (State->Rtl.RtlDllShutdownInProgress != NULL &&
+               State->Rtl.RtlDllShutdownInProgress()) {
+        Outcome = IMPORTS_OUTCOME_ENDING;
+    } else if (InterlockedExchange(&State->IsChanging, 1) != 0) {
+        Outcome = IMPORTS_OUTCOME_BUSY;
+    } else {
+        Outcome = Request->Kind == IMPORTS_REQUEST_ATTACH
+                      ? ImportsAttach(Request)
+                      : ImportsDetach(Request);
+        InterlockedExchange(&State->IsChanging, 0);
+    }
+
+    RtlStoreRelease32(&Request->Outcome, Outcome);
+    return (DWORD)STATUS_SUCCESS;
+}
