@@ -50,7 +50,7 @@ ROOMS = {
 
 # Single headers that a layer may include from a layer that it may not use.
 ALLOWED_HEADERS = {
-    "Reader": {"TraceStore/TraceFormat.h"},
+    "Reader": {"TraceStore/TraceFormat.h", "Imports/ImportsRequest.h"},
 }
 
 for name, others in ROOMS.items():
@@ -59,7 +59,8 @@ for name, others in ROOMS.items():
     ALLOWED_HEADERS["Reader/" + name] = ALLOWED_HEADERS["Reader"]
 
 # Headers that stand alone: they include nothing of ours.
-ALONE = {"TraceStore/TraceFormat.h", "StringTable/StringTable.h"}
+ALONE = {"TraceStore/TraceFormat.h", "StringTable/StringTable.h",
+         "Imports/ImportsRequest.h"}
 
 FREESTANDING = {"stdint.h", "stddef.h", "stdarg.h", "stdbool.h", "limits.h",
                 "intrin.h", "immintrin.h", "assert.h"}

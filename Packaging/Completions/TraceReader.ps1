@@ -9,6 +9,8 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
 
     $Commands = [ordered]@{
         'run' = 'Runs a program with settings, and says where its session is'
+        'attach' = 'Records the calls of a program that runs from one module to another'
+        'detach' = 'Ends what attach, or run with --imports, has begun in a process'
         'info' = 'Shows the process, its modules and threads, the clock and totals'
         'sessions' = 'Lists the sessions in a directory, and which process started which'
         'report' = 'Shows each function''s calls and times'
@@ -57,6 +59,30 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--config=@file the ini file; NUL: none'
             '--report at the end, show the first rows of the report'
             '--no-symbols do not keep the functions'' names and lines in the session'
+            '--help this text'
+        )
+        'attach' = @(
+            '--directory=@directory where the session goes (default: %LOCALAPPDATA%\Tracer)'
+            '--mode=file,ring,tree,compact,compact-ring file (all calls), ring (each thread''s last), compact, compact-ring (the same in a tenth of the bytes) or tree (call trees)'
+            '--modules= the modules to record (game;engine), or not to (-third)'
+            '--executables= the programs to trace, of those that the program starts'
+            '--imports= also record calls of these functions by any module (kernel32, *)'
+            '--callers= also record what these modules call in others (game.exe)'
+            '--exclude=@file functions without hooks: a list of TraceReader exclude or hot'
+            '--chrono=@file with --mode tree: functions whose calls are recorded in order'
+            '--max-bytes= the largest size of a thread''s file'
+            '--min-free= what stays free of the disk: 5%, 10G; 0: nothing'
+            '--min-duration= shorter calls are only counted (10us)'
+            '--max-depth= deeper calls are only counted'
+            '--clock=tsc,thread,none where times come from: tsc, thread or none'
+            '--stopped nothing is recorded until TraceReader ctl SESSION start'
+            '--flush full parts of a file go to the disk at once'
+            '--view-size= the largest part of a file that is mapped at a time'
+            '--control= the size of the control file; 0: there is none'
+            '--config=@file the ini file; NUL: none'
+            '--help this text'
+        )
+        'detach' = @(
             '--help this text'
         )
         'info' = @(

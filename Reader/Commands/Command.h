@@ -49,7 +49,7 @@ typedef struct _READER_COMMAND {
 typedef const READER_COMMAND *PCREADER_COMMAND;
 
 //
-// All of them, in the order of the help (CommandTable.c).
+// All of them, in the order of the help (CommandHelp.c).
 //
 
 extern const PCREADER_COMMAND ReaderCommands[];
@@ -220,9 +220,11 @@ CommandCheckSortKey(
 // The commands: Command<Name>.c.
 //
 
+extern const READER_COMMAND ReaderAttachCommand;
 extern const READER_COMMAND ReaderCalleesCommand;
 extern const READER_COMMAND ReaderCallersCommand;
 extern const READER_COMMAND ReaderCtlCommand;
+extern const READER_COMMAND ReaderDetachCommand;
 extern const READER_COMMAND ReaderDiffCommand;
 extern const READER_COMMAND ReaderExportCommand;
 extern const READER_COMMAND ReaderHotCommand;

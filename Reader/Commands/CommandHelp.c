@@ -15,6 +15,40 @@ Abstract:
 #include "../Base/BaseSettings.h"
 #include "CommandOptions.h"
 
+//
+// All commands, in the order of the help.
+//
+
+const PCREADER_COMMAND ReaderCommands[] = {
+    &ReaderRunCommand,
+    &ReaderAttachCommand,
+    &ReaderDetachCommand,
+    &ReaderInfoCommand,
+    &ReaderSessionsCommand,
+    &ReaderReportCommand,
+    &ReaderTreeCommand,
+    &ReaderCallersCommand,
+    &ReaderCalleesCommand,
+    &ReaderOutliersCommand,
+    &ReaderWaitsCommand,
+    &ReaderHotCommand,
+    &ReaderExcludeCommand,
+    &ReaderStackCommand,
+    &ReaderThreadsCommand,
+    &ReaderModulesCommand,
+    &ReaderDiffCommand,
+    &ReaderReplayCommand,
+    &ReaderLiveCommand,
+    &ReaderCtlCommand,
+    &ReaderExportCommand,
+    &ReaderVerifyCommand,
+    &ReaderPackCommand,
+    &ReaderUnpackCommand,
+    &ReaderRecoverCommand,
+};
+
+const ULONG ReaderNumberOfCommands = RTL_NUMBER_OF(ReaderCommands);
+
 #define READER_HELP_WIDTH 79
 #define READER_HELP_OPTION_WIDTH 22
 #define READER_HELP_FIELD_WIDTH 26

@@ -1178,7 +1178,9 @@ CommandParseOptions(
     PCREADER_OPTION Option;
     BOOLEAN IsEnded = FALSE;
     BOOLEAN IsOpen = FALSE;             // any number of names follow the path
-    BOOLEAN IsProgram = (Command->Options & READER_OPTION_SETTING) != 0;
+    BOOLEAN IsProcess = Command == &ReaderAttachCommand ||
+                        Command == &ReaderDetachCommand;
+    BOOLEAN IsProgram = Command == &ReaderRunCommand;
     BOOLEAN IsBadValue;
     BOOLEAN IsPathFirst;
     ULONG NumberOfPlaces = 1;
@@ -1377,7 +1379,8 @@ CommandParseOptions(
         return FALSE;
     }
 
-    if (!IsProgram && !CommandFindSessions(Context, Command, Options)) {
+    if (!IsProgram && !IsProcess &&
+        !CommandFindSessions(Context, Command, Options)) {
         return FALSE;
     }
 
@@ -1388,6 +1391,8 @@ CommandParseOptions(
                                Command,
                                Command == &ReaderUnpackCommand
                                   ? "a pack is missing"
+                              : IsProcess
+                                  ? "a process's identifier is missing"
                               : NumberOfPlaces == 1 && Options->Path == NULL
                                   ? "a session directory or store is missing, "
                                     "and there is no session where they go: "
