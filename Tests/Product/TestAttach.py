@@ -1,0 +1,586 @@
+#!/usr/bin/env python3
+"""TracerImports.dll comes into a program that runs, and goes: attach, detach.
+
+The program (Tests/Programs/Held.c) has four threads that call a DLL which
+counts its calls itself, and check their results and last errors.  It compares
+all import slots of all its modules, and their protection, with what they were
+at its start.  Controls: while it is attached slots differ, GetProcAddress gives
+something else, calls are recorded; and a program that nobody attaches to.
+"""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import StoreSupport as support                               # noqa: E402
+import programs                                              # noqa: E402
+
+THREADS = 4
+ROUNDS = 1000 if programs.LONG else 30
+KILLS = 60 if programs.LONG else 10
+PAIRS = 30 if programs.LONG else 5
+
+COUNTED = r'''
+#include <windows.h>
+static volatile LONG64 Calls[2];
+__declspec(dllexport) int Twice(int X)
+{ InterlockedIncrement64(&Calls[0]); return 2 * X; }
+__declspec(dllexport) double Half(double X, int A, int B, int C, int D, int E)
+{ InterlockedIncrement64(&Calls[1]); return X * 0.5 + A + B + C + D + E; }
+__declspec(dllexport) long long CallsOf(int Function)
+{ return Calls[Function]; }
+'''
+LATE = r'''
+#include <windows.h>
+__declspec(dllimport) int Twice(int X);
+__declspec(dllexport) int LateTwice(int X)
+{ SetLastError(5); return GetLastError() == 5 ? Twice(X) : 0; }
+'''
+KINDS = {1: 'counted!Twice', 2: 'counted!Half'}
+
+
+def build(folder, flags=(), libraries=()):
+    os.makedirs(folder)
+    for name, text in (('Counted.c', COUNTED), ('Late.c', LATE)):
+        with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
+            file.write(text)
+    for arguments in (
+            ['-shared', 'Counted.c', '-o', 'Counted.dll',
+             '-Wl,--out-implib,libCounted.a'],
+            ['-shared', 'Late.c', 'libCounted.a', '-o', 'Late.dll'],
+            [*flags, '-c', os.path.join(programs.PROGRAMS, 'Held.c'), '-o',
+             'Held.o'],
+            ['Held.o', 'libCounted.a', *libraries, '-o', 'Held.exe']):
+        subprocess.run([programs.GCC, '-O1', '-w', *arguments], check=True,
+                       cwd=folder)
+    return os.path.join(folder, 'Held.exe')
+
+
+class Held:
+    """The program, which runs; ask() gives its answer's words."""
+
+    def __init__(self, program, **variables):
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [programs.WINE, program], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.errors,
+            cwd=os.path.dirname(program),
+            env={**support.environment(), **variables})
+        self.pid = self.answer()[0]
+
+    def answer(self):
+        return self.process.stdout.readline().decode().split()
+
+    def ask(self, line):
+        self.process.stdin.write(line.encode() + b'\n')
+        self.process.stdin.flush()
+        return self.answer()
+
+    def numbers(self, line):
+        return [int(word) for word in self.ask(line)]
+
+    def quit(self, results, what):
+        last = self.ask('quit')
+        code = programs.watch.wait(self.process)
+        results.equal((code, last), (43, ['end', '0']),
+                      '%s: how the program ends' % what)
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.errors.close()
+
+
+def attach(held, *options, directory=None, **variables):
+    """(exit code, output, errors)"""
+    places = [] if directory is None else [
+        '--directory', programs.windows_path(directory)]
+    return reader('attach', held.pid, *places, *options, **variables)
+
+
+def reader(*arguments, **variables):
+    with tempfile.TemporaryFile() as output, \
+            tempfile.TemporaryFile() as errors:
+        done = programs.watch.run(
+            [programs.WINE, programs.READER, *arguments],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
+            env={**support.environment(), **variables})
+        output.seek(0)
+        errors.seek(0)
+        return (done.returncode, output.read().decode(),
+                errors.read().decode())
+
+
+def detach(held):
+    return reader('detach', held.pid)
+
+
+def session_of(directory):
+    names = os.listdir(directory)
+    assert len(names) == 1, names
+    return os.path.join(directory, names[0])
+
+
+def calls(session, *options):
+    code, text, errors = support.reader('report', '--json', '--no-cache',
+                                        *options, session)
+    if code:
+        raise RuntimeError('report: %d: %s' % (code, errors))
+    counts = {}
+    for row in json.loads(text)['functions']:
+        counts[row['function']] = counts.get(row['function'], 0) + row['calls']
+    return counts
+
+
+def check_slots(results, held, what, attached=False):
+    """All slots are as they were; or, the control, they are not."""
+    _, values, protections, within = held.numbers('slots')
+    real = held.numbers('ask')[0]
+    if attached:
+        results.check(values > 0 and within >= values and not real,
+                      '%s: slots differ' % what, [values, within, real])
+    else:
+        results.equal((values, within, real), (0, 0, 1),
+                      '%s: slots are as they were' % what)
+    results.equal(protections, 0, '%s: protections' % what)
+
+
+def check_exact(results, scratch, program):
+    """Parked threads make so many calls, and so many are recorded."""
+    for mode in ('file', 'ring', 'tree', 'compact', 'compact-ring'):
+        directory = os.path.join(scratch, 'exact-' + mode)
+        os.makedirs(directory)
+        held = Held(program)
+        held.ask('go 10')
+        before = held.numbers('counts')
+        variables = held.numbers('variables')
+        check_slots(results, held, '%s: before' % mode)
+        code, output, errors = attach(held, '--imports', '*', '--mode', mode,
+                                      directory=directory)
+        if not results.check(code == 0 and not errors,
+                             '%s: attach' % mode, [code, output, errors]):
+            held.quit(results, mode)
+            continue
+        session = session_of(directory)
+        results.check('the session is %s' % programs.windows_path(session) in
+                      output, '%s: its place' % mode, [output])
+        check_slots(results, held, mode, attached=True)
+        for number in (100, 250):
+            held.ask('go %d' % number)
+        after = held.numbers('counts')
+        results.equal(held.numbers('load'), [42], '%s: a late module' % mode)
+        results.equal(held.numbers('variables'), variables,
+                      '%s: the environment' % mode)
+        results.equal(attach(held)[0], 1, '%s: attached already' % mode)
+        code, output, errors = detach(held)
+        results.check(code == 0 and not errors and
+                      programs.windows_path(session) in output,
+                      '%s: detach' % mode, [code, output, errors])
+        check_slots(results, held, '%s: afterwards' % mode)
+        held.ask('go 77')
+        results.equal(held.numbers('free'), [1], '%s: freed' % mode)
+        expected = {KINDS[1]: after[0] - before[0] + 1,
+                    KINDS[2]: after[1] - before[1]}
+        results.equal(expected, {KINDS[1]: 350 * THREADS + 1,
+                                 KINDS[2]: 350 * THREADS},
+                      '%s: what the program counts' % mode)
+        for state in ('still runs', 'has ended'):
+            seen = calls(session)
+            results.equal({name: seen.get(name) for name in expected},
+                          expected, '%s, %s: calls' % (mode, state))
+            if state == 'still runs':
+                code, text, _ = support.reader('info', session)
+                results.check(code == 0 and 'module unload' in text,
+                              '%s: stores are closed' % mode, [text])
+                results.equal(detach(held)[0], 1, '%s: not attached' % mode)
+                held.quit(results, mode)
+        code, text, errors = support.reader('verify', session)
+        results.equal(code, 0, '%s: verify: %s%s' % (mode, text[-300:],
+                                                    errors))
+        pack = os.path.join(scratch, mode + '.pack')
+        code, text, errors = support.reader('pack', '--output', pack, session)
+        results.check(code == 0 and calls(pack) == calls(session),
+                      '%s: packed' % mode, [text, errors])
+
+
+def check_again(results, scratch, program):
+    """It is attached again: other lists, another mode, another directory; in
+    the directory of before are both."""
+    first, second = (os.path.join(scratch, 'again%d' % n) for n in (1, 2))
+    os.makedirs(first)
+    os.makedirs(second)
+    held = Held(program)
+    held.ask('go 10')
+    steps = ((first, 'counted!Twice', 'file'), (first, 'counted!Half', 'file'),
+             (second, 'counted', 'compact'), (first, 'counted!Twice', 'file'))
+    for number, (directory, imports, mode) in enumerate(steps):
+        code, output, errors = attach(held, '--imports', imports, '--mode',
+                                      mode, directory=directory)
+        results.equal(code, 0, 'again %d: attach: %s%s' % (number, output,
+                                                          errors))
+        held.ask('go %d' % (100 + number))
+        code, output, errors = detach(held)
+        results.equal(code, 0, 'again %d: detach: %s%s' % (number, output,
+                                                          errors))
+        check_slots(results, held, 'again %d' % number)
+    held.quit(results, 'again')
+    results.equal(calls(session_of(first)),
+                  {KINDS[1]: (100 + 103) * THREADS, KINDS[2]: 101 * THREADS},
+                  'again: the first directory')
+    results.equal(calls(session_of(second)),
+                  {KINDS[1]: 102 * THREADS, KINDS[2]: 102 * THREADS},
+                  'again: the second one')
+    _, text, _ = support.reader('replay', session_of(first))
+    results.equal(len(re.findall(r'\battach\b', text)), 3, 'again: marks')
+
+
+def check_settings(results, scratch, program):
+    """Without a list it is what the program calls; the process's environment
+    comes before TraceReader's, and the options before both."""
+    directory = os.path.join(scratch, 'settings')
+    os.makedirs(directory)
+    held = Held(program, TRACER_MODE='tree',
+                TRACER_DIRECTORY=programs.windows_path(directory))
+    held.ask('go 10')
+    code, output, errors = attach(held, TRACER_MODE='ring',
+                                  TRACER_DIRECTORY='Z:\\nowhere')
+    results.equal(code, 0, 'settings: attach: %s%s' % (output, errors))
+    held.ask('go 20')
+    detach(held)
+    _, text, _ = support.reader('info', session_of(directory))
+    results.check(re.search(r'^Mode +tree', text, re.MULTILINE),
+                  'settings: the process\'s', [text[:400]])
+    seen = calls(session_of(directory))
+    results.equal(seen.get(KINDS[1]), 20 * THREADS, 'settings: calls')
+    results.check(any(name.startswith('msvcrt!') for name in seen) and not any(
+        name.startswith('ntdll!Nt') for name in seen),
+        'settings: the program\'s own', [sorted(seen)])
+    other = os.path.join(scratch, 'others')
+    os.makedirs(other)
+    code, output, errors = attach(held, '--mode', 'ring', '--imports',
+                                  'counted', directory=other)
+    held.ask('go 21')
+    detach(held)
+    _, text, _ = support.reader('info', session_of(other))
+    results.check(re.search(r'^Mode +ring', text, re.MULTILINE),
+                  'settings: the options\'', [text[:400]])
+    code, output, errors = attach(held, TRACER_MODE='rang')
+    results.check(code == 1 and 'TRACER_MODE=rang' in errors,
+                  'settings: a bad one', [code, errors])
+    check_slots(results, held, 'settings')
+    held.quit(results, 'settings')
+
+
+def check_hooks(results, scratch, folder):
+    """A program with hooks: one tree of both."""
+    program = build(folder, programs.PENTER_FLAGS, [programs.LIBRARY])
+    directory = os.path.join(scratch, 'hooks')
+    os.makedirs(directory)
+    held = Held(program, TRACER_MODE='tree',
+                TRACER_DIRECTORY=programs.windows_path(directory))
+    for number in range(3):
+        held.ask('go %d' % (10 + number))
+        code, output, errors = attach(held, '--imports', 'counted')
+        results.equal(code, 0, 'hooks: attach: %s%s' % (output, errors))
+        held.ask('go %d' % (50 + number))
+        results.equal(detach(held)[0], 0, 'hooks: detach')
+        check_slots(results, held, 'hooks')
+    held.quit(results, 'hooks')
+    session = session_of(directory)
+    _, text, _ = support.reader('tree', '--json', session)
+    chains = {}
+    for row in json.loads(text)['nodes']:
+        key = row['function'], row['depth']
+        chains[key] = chains.get(key, 0) + row['calls']
+    results.equal({key: chains.get(key) for key in (
+        ('Work', 0), ('Own', 1), ('Other', 1), (KINDS[1], 2),
+        (KINDS[2], 2))},
+        {('Work', 0): THREADS, ('Own', 1): (33 + 153) * THREADS,
+         ('Other', 1): (33 + 153) * THREADS,
+         (KINDS[1], 2): 153 * THREADS, (KINDS[2], 2): 153 * THREADS},
+        'hooks: one tree')
+
+
+def check_held(results, scratch, program):
+    """Threads that are in a call when it ends, and when it begins again."""
+    for again in (False, True):
+        for mode in ('file', 'tree', 'compact'):
+            what = 'held, %s, %s' % (mode, again)
+            directory = os.path.join(scratch, 'held%s%d' % (mode, again))
+            os.makedirs(directory)
+            held = Held(program)
+            results.equal(held.numbers('hold'), [1], what)
+            code, output, errors = attach(held, '--imports', '*', '--mode',
+                                          mode, directory=directory)
+            results.equal(code, 0, '%s: attach: %s' % (what, errors))
+            for number in range(2, 6):
+                held.ask('hold')
+            results.equal(detach(held)[0], 0, '%s: detach' % what)
+            check_slots(results, held, what)
+            if again:
+                results.equal(attach(held, '--imports', '*', '--mode', mode,
+                                     directory=directory)[0], 0,
+                              '%s: attach again' % what)
+            results.equal(held.numbers('release'), [5], '%s: results' % what)
+            if again:
+                results.equal(detach(held)[0], 0, '%s: detach again' % what)
+                check_slots(results, held, '%s: again' % what)
+            held.quit(results, what)
+            code, text, errors = support.reader('verify',
+                                                session_of(directory))
+            results.equal(code, 0, '%s: verify: %s' % (what, text[-300:]))
+            results.check(
+                calls(session_of(directory)).get(
+                    'kernel32!WaitForSingleObject', 0) >= 4,
+                '%s: calls that were open' % what)
+
+
+def check_foreign(results, scratch, program):
+    """Somebody else changes slots: those stay, and it is said."""
+    directory = os.path.join(scratch, 'foreign')
+    os.makedirs(directory)
+    held = Held(program)
+    held.ask('go 10')
+    attach(held, '--imports', '*', directory=directory)
+    results.equal(held.numbers('steal GetEnvironmentStrings'), [1],
+                  'foreign: stolen')
+    code, output, errors = detach(held)
+    results.check(code == 0 and
+                  '1 were changed by somebody else' in output,
+                  'foreign: it is said', [code, output, errors])
+    results.equal(held.numbers('kept'), [1], 'foreign: it stays')
+    _, values, _, within = held.numbers('slots')
+    results.equal((values, within), (1, 0), 'foreign: the others')
+    held.quit(results, 'foreign')
+
+
+def check_rounds(results, scratch, program):
+    """Again and again, while the threads are busy."""
+    held = Held(program)
+    held.ask('go -1')
+    rounds = -1
+    for number in range(ROUNDS):
+        directory = os.path.join(scratch, 'rounds%d' % (number // 50))
+        os.makedirs(directory, exist_ok=True)
+        mode = ('file', 'ring', 'tree', 'compact')[number // 5 % 4]
+        code, output, errors = attach(
+            held, '--imports', ('*', 'counted')[number % 10 in (1, 4)],
+            '--mode', mode, directory=directory)
+        if not results.check(code == 0, 'round %d: attach' % number,
+                             [code, output, errors]):
+            break
+        if number % 10 == 3:
+            results.equal(held.numbers('load'), [42], 'round %d' % number)
+        if number % 10 == 7 or number == ROUNDS - 1:
+            check_slots(results, held, 'round %d' % number, attached=True)
+        code, output, errors = detach(held)
+        if not results.check(code == 0 and 'stay open' not in output,
+                             'round %d: detach' % number,
+                             [code, output, errors]):
+            break
+        if number % 10 == 5:
+            results.equal(held.numbers('free'), [1], 'round %d' % number)
+        check_slots(results, held, 'round %d' % number)
+        twice, half, bad, made = held.numbers('counts')
+        results.check(bad == 0 and made > rounds,
+                      'round %d: it works' % number, [bad, made, rounds])
+        rounds = made
+    held.ask('go 5')
+    twice, half, bad, made = held.numbers('counts')
+    # Of the calls that Late.dll makes there are some besides.
+    results.check(half == made and made <= twice <= made + ROUNDS,
+                  'rounds: what was counted', [twice, half, made])
+    held.quit(results, 'rounds')
+    seen = {}
+    for number in range((ROUNDS + 49) // 50):
+        directory = os.path.join(scratch, 'rounds%d' % number)
+        for name, count in calls(session_of(directory)).items():
+            seen[name] = seen.get(name, 0) + count
+        code, text, _ = support.reader('verify', session_of(directory))
+        results.equal(code, 0, 'rounds: verify: %s' % text[-300:])
+    results.check(0 < seen.get(KINDS[1], 0) <= twice and
+                  0 < seen.get(KINDS[2], 0) <= half, 'rounds: records',
+                  [seen.get(KINDS[1]), twice, seen.get(KINDS[2]), half])
+
+
+def check_kills(results, scratch, program):
+    """The attacher is killed on its way: the program goes on, and can be
+    attached to and detached from."""
+    chance = random.Random(18)
+    held = Held(program)
+    held.ask('go -1')
+    directory = os.path.join(scratch, 'kills')
+    os.makedirs(directory)
+    found = set()
+    for number in range(KILLS):
+        verb = ('attach', 'detach')[number % 3 == 2]
+        arguments = [verb, held.pid] + ([] if verb == 'detach' else [
+            '--imports', '*', '--directory',
+            programs.windows_path(directory)])
+        with subprocess.Popen([programs.WINE, programs.READER, *arguments],
+                              stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL,
+                              start_new_session=True,
+                              env=support.environment()) as process:
+            time.sleep(chance.random() * 0.25)
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+        # What its thread in the program was at is done sooner or later.
+        for _ in range(1000):
+            code, output, errors = detach(held)
+            if 'at this moment' not in errors:
+                break
+            time.sleep(0.01)
+        found.add(code)
+        results.check(code == 0 or 'not attached' in errors,
+                      'kill %d: detach' % number, [code, output, errors])
+        check_slots(results, held, 'kill %d' % number)
+        twice, half, bad, made = held.numbers('counts')
+        results.equal(bad, 0, 'kill %d: it works' % number)
+    code, output, errors = attach(held, '--imports', '*', directory=directory)
+    results.equal(code, 0, 'kills: attach: %s%s' % (output, errors))
+    check_slots(results, held, 'kills: attached', attached=True)
+    results.equal(detach(held)[0], 0, 'kills: detach')
+    check_slots(results, held, 'kills')
+    held.quit(results, 'kills')
+
+
+def check_pairs(results, scratch, program):
+    """Two at once: one attaches, and the other says why it does not."""
+    held = Held(program)
+    held.ask('go -1')
+    directory = os.path.join(scratch, 'pairs')
+    os.makedirs(directory)
+    for number in range(PAIRS):
+        for verb in ('attach', 'detach'):
+            arguments = [verb, held.pid] + ([] if verb == 'detach' else [
+                '--imports', '*', '--directory',
+                programs.windows_path(directory)])
+            files = [tempfile.TemporaryFile() for _ in range(2)]
+            both = [subprocess.Popen(
+                [programs.WINE, programs.READER, *arguments],
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                env=support.environment()) for file in files]
+            codes = [programs.watch.wait(each) for each in both]
+            texts = []
+            for file in files:
+                file.seek(0)
+                texts.append(file.read().decode())
+                file.close()
+            loser = texts[codes.index(1)] if 1 in codes else ''
+            results.check(
+                sorted(codes) == [0, 1] and re.search(
+                    'attached already|at this moment' if verb == 'attach' else
+                    'not attached|at this moment', loser),
+                'pair %d: %s' % (number, verb), [codes, *texts])
+            check_slots(results, held, 'pair %d: %s' % (number, verb),
+                        attached=verb == 'attach')
+    held.quit(results, 'pairs')
+
+
+def check_refused(results, scratch, program):
+    """What cannot be done is said, and changes nothing (TestRefusal.c has the
+    cases that Wine has not)."""
+    held = Held(program)
+    for verb in ('attach', 'detach'):
+        for pid, said in (('4242424', 'no such process'),
+                          ('0', 'the system\'s own'),
+                          ('4', 'the system\'s own'),
+                          ('x', 'not the identifier'),
+                          ('99999999999', 'not the identifier')):
+            code, output, errors = reader(verb, pid)
+            results.check(code == 1 and not output and said in errors,
+                          '%s %s' % (verb, pid), [code, output, errors])
+    code, output, errors = reader('attach')
+    results.check(code == 1 and 'identifier is missing' in errors,
+                  'attach alone', [code, errors])
+    code, output, errors = detach(held)
+    results.check(code == 1 and 'not attached' in errors, 'not attached',
+                  [code, errors])
+    # Nothing can be written there: nothing is changed.
+    code, output, errors = attach(held, '--imports', '*', '--directory',
+                                  'Z:\\proc\\self')
+    results.check(code == 1 and 'nothing was changed' in errors,
+                  'no directory', [code, output, errors])
+    check_slots(results, held, 'refused')
+    code, output, errors = attach(held, '--imports', 'a"b')
+    results.check(code == 1 and 'bad value' in errors, 'a bad list',
+                  [code, errors])
+    directory = os.path.join(scratch, 'refused')
+    os.makedirs(directory)
+    code, output, errors = attach(held, '--imports', '*', directory=directory)
+    results.equal(code, 0, 'after all that: %s%s' % (output, errors))
+    results.equal(detach(held)[0], 0, 'after all that: detach')
+    check_slots(results, held, 'after all that')
+    held.quit(results, 'refused')
+    code, output, errors = attach(held)
+    results.check(code == 1 and re.search('no such process|has ended', errors),
+                  'it has ended', [code, errors])
+
+
+def check_run(results, scratch, program):
+    """What run has begun, detach ends."""
+    directory = os.path.join(scratch, 'run')
+    os.makedirs(directory)
+    process = subprocess.Popen(
+        [programs.WINE, programs.READER, 'run', '--directory',
+         programs.windows_path(directory), '--imports', 'counted', '--',
+         program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, env=support.environment())
+    held = Held.__new__(Held)
+    held.process = process
+    held.errors = tempfile.TemporaryFile()
+    held.pid = held.answer()[0]
+    held.ask('go 30')
+    code, output, errors = detach(held)
+    results.check(code == 0, 'run: detach', [code, output, errors])
+    results.equal(held.numbers('slots')[3], 0, 'run: slots')
+    held.ask('go 40')
+    held.quit(results, 'run')
+    seen = calls(session_of(directory))
+    results.check(seen.get(KINDS[1], 0) >= 30 * THREADS and
+                  seen.get(KINDS[1]) == seen.get(KINDS[2]), 'run: calls',
+                  [seen])
+
+
+def check_alone(results, scratch, program):
+    """Nobody attaches: the control."""
+    held = Held(program)
+    held.ask('go 100')
+    check_slots(results, held, 'alone')
+    results.equal(held.numbers('hold'), [1], 'alone')
+    results.equal(held.numbers('release'), [1], 'alone')
+    held.quit(results, 'alone')
+
+
+def main():
+    results = programs.Results()
+    with programs.Scratch() as scratch:
+        program = build(os.path.join(scratch, 'made'))
+        check_alone(results, scratch, program)
+        check_refused(results, scratch, program)
+        check_exact(results, scratch, program)
+        check_again(results, scratch, program)
+        check_settings(results, scratch, program)
+        check_held(results, scratch, program)
+        check_foreign(results, scratch, program)
+        check_run(results, scratch, program)
+        check_hooks(results, scratch, os.path.join(scratch, 'hooked'))
+        check_pairs(results, scratch, program)
+        check_kills(results, scratch, program)
+        check_rounds(results, scratch, program)
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
