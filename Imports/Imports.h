@@ -34,6 +34,11 @@ Abstract:
 #define IMPORTS_STUB_SIZE       48
 #define IMPORTS_NUMBER_OF_STUBS (IMPORTS_SMALL_STUBS + IMPORTS_LARGE_STUBS)
 
+//
+// What they copy arguments with, from here up to the first stub.
+//
+
+extern const BYTE ImportsCopySmall[];
 extern const BYTE ImportsSmallStubs[IMPORTS_SMALL_STUBS * IMPORTS_STUB_SIZE];
 extern const BYTE ImportsLargeStubs[IMPORTS_LARGE_STUBS * IMPORTS_STUB_SIZE];
 extern PVOID volatile ImportsTargets[IMPORTS_NUMBER_OF_STUBS];
@@ -96,6 +101,7 @@ typedef struct _IMPORTS {
     LONG volatile Owner;            // thread that has the lock, or 0
     BOOLEAN IsStarting;             // no other thread calls a stub yet
     BOOLEAN IsPending;              // a module's slots are not filled yet
+    BOOLEAN AreChildren;            // processes that this one starts, too
     BOOLEAN IsAttached;             // slots are patched; under the lock
     LONG volatile IsChanging;       // a request is carried out
     PVOID LoadRoutine;              // LoadLibraryW
@@ -111,8 +117,10 @@ typedef struct _IMPORTS {
     IMPORTS_OPEN_EVENT *OpenEvent;
     IMPORTS_GET_ADDRESS *GetAddress[2];     // kernel32's and kernelbase's
     IMPORTS_RESOLVE_DELAYED *Resolve[3];    // and ntdll's
+    PVOID Create;                   // NtCreateUserProcess; NULL: as it is
     PVOID OwnGetAddress;            // what takes their places
     PVOID OwnResolve;
+    PVOID OwnCreate;
     PVOID Cookie;
     ULONG NumberOfModules;
     ULONG LastFound;                // of the modules

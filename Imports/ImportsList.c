@@ -306,7 +306,10 @@ ImportsReadLists(
 
     ImportsForgetLists();
     Config = (PPENTER_CONFIG)Base;
+    ImportsState.Rtl.Environment = PenterEnvironment;
     PenterReadConfig(&ImportsState.Rtl, &__ImageBase, Config);
+    ImportsState.Rtl.Environment = NULL;
+    ImportsState.AreChildren = Config->AreChildren;
     ImportsReadList(&Config->Imports, TRUE, &ImportsList);
     ImportsReadList(&Config->Callers, FALSE, &ImportsCallers);
     ImportsIsEither = Config->IsEither;

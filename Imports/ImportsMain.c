@@ -20,6 +20,7 @@ Abstract:
 #include "../Penter/PenterWord.h"
 #include "../TraceStore/TraceLog.h"
 #include "../Rtl/RtlTeb.h"
+#include "ImportsChild.h"
 #include "ImportsList.h"
 
 #define IMPORTS_PIN 1               // LDR_ADDREF_DLL_PIN
@@ -119,6 +120,13 @@ ImportsIsRequested(
 }
 
 //
+// What the process that has started this one wants of it.
+//
+
+static IMPORTS_SETTINGS ImportsInherited;
+static BOOLEAN ImportsIsChild;
+
+//
 // The hooks are prepared by their own callback, which comes after this one.
 //
 
@@ -140,6 +148,12 @@ ImportsTlsCallback(
             NT_SUCCESS(ImportsFindRoutines()) && ImportsIsRequested()) {
 
             PenterTurnOff();
+        } else if (ImportsState.GetAddress[0] != NULL &&
+                   ImportsState.GetEnvironment != NULL &&
+                   ImportsState.FreeEnvironment != NULL &&
+                   ImportsFindInherited(&ImportsInherited)) {
+            ImportsIsChild = NT_SUCCESS(
+                ImportsMakeEnvironment(&ImportsInherited));
         }
     }
 }
@@ -219,6 +233,8 @@ ImportsBegin(
         return Status;
     }
 
+    ImportsPrepareChildren();
+
     //
     // Who starts has the loader's lock.
     //
@@ -249,6 +265,7 @@ ImportsBegin(
             ImportsReviewModules();
             ImportsRefreshModules();
             ImportsPatchModules();
+            ImportsFollowChildren();
             State->IsStarting = FALSE;
             ImportsReleaseLock();
         }
@@ -293,6 +310,7 @@ ImportsStart(
         return FALSE;
     }
 
+    ImportsKeepSettings(ImportsIsChild ? &ImportsInherited : NULL);
     Event = ImportsOpenEvent();
     if (!NT_SUCCESS(ImportsBegin(TRUE, &Error))) {
         TraceLogError(State->Session, &Error, "no import is recorded");

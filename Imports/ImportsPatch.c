@@ -53,7 +53,10 @@ ImportsFindReplacement(
         return State->OwnResolve;
     }
 
-    return NULL;
+    return State->AreChildren && State->Create != NULL &&
+                   Target == State->Create
+               ? State->OwnCreate
+               : NULL;
 }
 
 _Use_decl_annotations_

@@ -22,8 +22,7 @@ Abstract:
 #include "../Penter/PenterInside.h"
 #include "../Penter/PenterStart.h"
 #include "../Penter/PenterSwitch.h"
-#include "../Penter/PenterWord.h"
-#include "Imports.h"
+#include "ImportsEnvironment.h"
 
 #define IMPORTS_QUIET_TRIES     2000
 
@@ -169,8 +168,7 @@ ImportsEndRecording(
             PenterModuleUnload();
             State->Session = NULL;
             (VOID)State->UnlockLoader(0, Cookie);
-            RtlFreePages(&State->Rtl, PenterEnvironment);
-            PenterEnvironment = NULL;
+            ImportsForgetEnvironment();
             return 0;
         }
 

@@ -22,134 +22,10 @@ Abstract:
 #include "../TraceStore/TraceControlOpen.h"
 #include "../TraceStore/TraceDirectory.h"
 #include "../Rtl/RtlTeb.h"
+#include "ImportsEnvironment.h"
 #include "ImportsList.h"
 #include "ImportsRequest.h"
 #include "ImportsSlot.h"
-
-//
-// The length of what a name and its value have, with the null behind them.
-//
-
-static
-ULONG
-ImportsMeasureVariable(
-    _In_z_ PCWSTR Text
-    )
-{
-    return RtlLengthOfWideString(Text) + 1;
-}
-
-//
-// Have two variables the same name?  Ours have letters of ASCII.
-//
-
-static
-BOOLEAN
-ImportsIsSameVariable(
-    _In_z_ PCWSTR Left,
-    _In_z_ PCWSTR Right
-    )
-{
-    PCRTL Rtl = &ImportsState.Rtl;
-    ULONG Index;
-
-    for (Index = 0; ; Index += 1) {
-        if (Rtl->RtlUpcaseUnicodeChar(Left[Index]) !=
-            Rtl->RtlUpcaseUnicodeChar(Right[Index])) {
-
-            return FALSE;
-        }
-        if (Left[Index] == 0 || Left[Index] == L'=') {
-            return Left[Index] != 0;
-        }
-    }
-}
-
-static
-BOOLEAN
-ImportsHasVariable(
-    _In_reads_(Length) PCWSTR Block,
-    _In_ ULONG Length,
-    _In_z_ PCWSTR Variable
-    )
-{
-    ULONG Index;
-
-    for (Index = 0;
-         Index < Length;
-         Index += ImportsMeasureVariable(Block + Index)) {
-
-        if (ImportsIsSameVariable(Block + Index, Variable)) {
-            return TRUE;
-        }
-    }
-
-    return FALSE;
-}
-
-//
-// Makes the environment that is read in place of the process's: what the
-// request has first, the process's, what the request has besides.
-//
-
-static
-NTSTATUS
-ImportsMakeEnvironment(
-    _In_ PCIMPORTS_REQUEST Request
-    )
-{
-    PIMPORTS State = &ImportsState;
-    PCWSTR Pieces[3];
-    ULONG Lengths[3];
-    PWSTR Own;
-    PWSTR Block;
-    PCWSTR Text;
-    PVOID Base;
-    ULONG Length;
-    ULONG Piece;
-    ULONG Size;
-    NTSTATUS Status;
-
-    Own = State->GetEnvironment();
-    if (Own == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    Pieces[0] = (PCWSTR)Request->Settings;
-    Lengths[0] = Request->FirstLength;
-    Pieces[1] = Own;
-    for (Lengths[1] = 0; Own[Lengths[1]] != 0; ) {
-        Lengths[1] += ImportsMeasureVariable(Own + Lengths[1]);
-    }
-    Pieces[2] = Pieces[0] + Lengths[0];
-    Lengths[2] = Request->SecondLength;
-
-    Status = RtlAllocatePages(&State->Rtl,
-                              ((SIZE_T)Lengths[0] + Lengths[1] + Lengths[2] +
-                               2) * sizeof(WCHAR),
-                              &Base);
-    if (NT_SUCCESS(Status)) {
-        Block = (PWSTR)Base;
-        Length = 0;
-        for (Piece = 0; Piece < RTL_NUMBER_OF(Pieces); Piece += 1) {
-            for (Text = Pieces[Piece];
-                 Text < Pieces[Piece] + Lengths[Piece];
-                 Text += Size) {
-
-                Size = ImportsMeasureVariable(Text);
-                if (!ImportsHasVariable(Block, Length, Text)) {
-                    RtlCopyBytes(Block + Length, Text, Size * sizeof(WCHAR));
-                    Length += Size;
-                }
-            }
-        }
-        PenterEnvironment = Base;
-        State->Rtl.Environment = Base;
-    }
-
-    (VOID)State->FreeEnvironment(Own);
-    return Status;
-}
 
 static
 VOID
@@ -196,6 +72,7 @@ ImportsAttach(
     )
 {
     PIMPORTS State = &ImportsState;
+    IMPORTS_SETTINGS Settings;
     PCUNICODE_STRING Path;
     RTL_ERROR Error;
     NTSTATUS Status;
@@ -212,7 +89,11 @@ ImportsAttach(
     }
 
     RtlSetError(&Error, "reading the settings", NULL, STATUS_NO_MEMORY);
-    Status = ImportsMakeEnvironment(Request);
+    Settings.Text = (PCWSTR)Request->Settings;
+    Settings.FirstLength = Request->FirstLength;
+    Settings.SecondLength = Request->SecondLength;
+    PenterIsProcessNamed = TRUE;
+    Status = ImportsMakeEnvironment(&Settings);
     if (!NT_SUCCESS(Status)) {
         Error.Status = Status;
         ImportsPutError(Request, &Error);
@@ -220,13 +101,11 @@ ImportsAttach(
     }
 
     if (!ImportsReadLists()) {
-        RtlFreePages(&State->Rtl, PenterEnvironment);
-        State->Rtl.Environment = NULL;
-        PenterEnvironment = NULL;
+        ImportsForgetEnvironment();
         return IMPORTS_OUTCOME_NOTHING;
     }
 
-    State->Rtl.Environment = NULL;
+    ImportsKeepSettings(&Settings);
     (VOID)PenterPrepare();
     State->Session = PenterGetSession();
     if (State->Session == NULL) {
@@ -235,8 +114,7 @@ ImportsAttach(
                     NULL,
                     STATUS_UNSUCCESSFUL);
         ImportsPutError(Request, &Error);
-        RtlFreePages(&State->Rtl, PenterEnvironment);
-        PenterEnvironment = NULL;
+        ImportsForgetEnvironment();
         return IMPORTS_OUTCOME_FAILED;
     }
 

@@ -181,6 +181,8 @@ ImportsFindTarget(
         Target = (PVOID)(ULONG_PTR)ImportsState.GetAddress[0];
     } else if (Target == ImportsState.OwnResolve) {
         Target = (PVOID)(ULONG_PTR)ImportsState.Resolve[0];
+    } else if (Target != NULL && Target == ImportsState.OwnCreate) {
+        Target = ImportsState.Create;
     }
 
     return Target;

@@ -82,6 +82,7 @@ ImportsTargets:
 %macro COPY_ROUTINE 2
 
         align   64
+        global %1
 %1:
         lea     r11, [rsp + 8 + FROM(%2) + 8 * (%2)]
         cmp     r11, [gs:TEB_STACK_BASE]

@@ -1073,6 +1073,7 @@ PenterReadImports(
     )
 {
     ULONG Line;
+    ULONGLONG Number;
 
     if (!PenterIsModuleOurs) {
         return;
@@ -1101,6 +1102,17 @@ PenterReadImports(
 
     Config->IsEither = Config->Ini.IsCap && Line != 0 &&
                        Config->ValueLine != 0;
+    if (PenterReadNumber(Rtl,
+                         Config,
+                         L"TRACER_CHILDREN",
+                         "reading TRACER_CHILDREN (0 or 1)",
+                         0,
+                         1,
+                         FALSE,
+                         &Number)) {
+
+        Config->AreChildren = (BOOLEAN)Number;
+    }
 }
 
 _Use_decl_annotations_
@@ -1114,7 +1126,7 @@ PenterReadConfig(
     ULONGLONG Number;
 
     Config->Enabled = TRUE;
-    if (PenterEnvironment == NULL &&
+    if (!PenterIsProcessNamed &&
         PenterReadNumber(Rtl,
                          Config,
                          L"TRACER_ENABLED",
@@ -1126,7 +1138,7 @@ PenterReadConfig(
 
         Config->Enabled = (BOOLEAN)Number;
     }
-    if (Config->Enabled && PenterEnvironment == NULL) {
+    if (Config->Enabled && !PenterIsProcessNamed) {
         Config->Enabled = PenterReadPatterns(Rtl,
                                              Config,
                                              L"TRACER_EXECUTABLES",

@@ -39,10 +39,11 @@ typedef enum _PENTER_SETTING {
     PenterSettingStopped,
     PenterSettingImports,
     PenterSettingCallers,
+    PenterSettingChildren,
     PenterSettingNone
 } PENTER_SETTING;
 
-#define PENTER_NUMBER_OF_SETTINGS   18
+#define PENTER_NUMBER_OF_SETTINGS   19
 C_ASSERT(PENTER_NUMBER_OF_SETTINGS == PenterSettingNone);
 
 typedef struct _PENTER_INI_VALUE {
@@ -123,6 +124,7 @@ typedef struct _PENTER_CONFIG {
     UNICODE_STRING Callers;             // of TracerImports.dll; empty: none
     BOOLEAN IsEither;                   // what one of the two has is recorded,
                                         // as CAP.INI means them
+    BOOLEAN AreChildren;                // TRACER_CHILDREN, likewise
     ULONG NumberOfErrors;
     ULONG NumberOfErrorsLeftOut;        // for which there is no room
     RTL_ERROR Errors[PENTER_MAXIMUM_CONFIG_ERRORS];

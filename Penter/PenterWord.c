@@ -15,6 +15,7 @@ Abstract:
 
 BOOLEAN PenterIsModuleOurs;
 PVOID PenterEnvironment;
+BOOLEAN PenterIsProcessNamed;
 
 _Use_decl_annotations_
 VOID

@@ -24,13 +24,18 @@ Abstract:
 extern BOOLEAN PenterIsModuleOurs;
 
 //
-// The variables that TracerImports.dll reads in place of the process's own when
-// it is told to record a program that runs already, as Rtl->Environment; NULL:
-// it is not.  Then the user has named the process, and TRACER_ENABLED and
-// TRACER_EXECUTABLES have no say.
+// The variables that TracerImports.dll reads in place of the process's own, as
+// Rtl->Environment; NULL: it reads those.
 //
 
 extern PVOID PenterEnvironment;
+
+//
+// Whether the user has named this process, which ran already: TRACER_ENABLED
+// and TRACER_EXECUTABLES have no say then.
+//
+
+extern BOOLEAN PenterIsProcessNamed;
 
 //
 // Notes something that happens to the settings.  Step and Consequence are

@@ -32,6 +32,7 @@ const READER_SETTING BaseSettings[ReaderSettingCount] = {
         .Kind = ReaderSettingImports },
     [ReaderSettingOfCallers] = { "TRACER_CALLERS",
         .Kind = ReaderSettingImports },
+    [ReaderSettingOfChildren] = { "TRACER_CHILDREN", READER_BETWEEN(0, 1) },
     [ReaderSettingOfExclude] = { "TRACER_EXCLUDE", READER_PATH },
     [ReaderSettingOfChrono] = { "TRACER_CHRONO", READER_PATH },
     [ReaderSettingOfMaximumBytes] = { "TRACER_MAX_BYTES",

@@ -49,6 +49,7 @@ typedef enum _READER_SETTING_INDEX {
     ReaderSettingOfExecutables,
     ReaderSettingOfImports,
     ReaderSettingOfCallers,
+    ReaderSettingOfChildren,
     ReaderSettingOfExclude,
     ReaderSettingOfChrono,
     ReaderSettingOfMaximumBytes,

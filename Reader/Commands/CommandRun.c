@@ -504,6 +504,13 @@ CommandFindImports(
     }
 
     if (!IsWanted) {
+        if (Run->Options->Settings[ReaderSettingOfChildren] != NULL) {
+            RtlWriteText(Context->Errors,
+                         "TraceReader: run: note: --children is about what "
+                         "--imports and --callers record; programs with hooks "
+                         "are recorded whoever starts them\n");
+            RtlFlushWriter(Context->Errors);
+        }
         return TRUE;
     }
 

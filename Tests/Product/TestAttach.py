@@ -44,6 +44,67 @@ __declspec(dllimport) int Twice(int X);
 __declspec(dllexport) int LateTwice(int X)
 { SetLastError(5); return GetLastError() == 5 ? Twice(X) : 0; }
 '''
+LAUNCH = r'''
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+static int Variables(void)
+{
+    char *Strings = GetEnvironmentStringsA();
+    int Number = 0;
+    for (; *Strings != 0; Strings += strlen(Strings) + 1)
+        Number += strncmp(Strings, "TRACER_", 7) == 0;
+    return Number;
+}
+/* Starts this program, suspended or not, and gives its exit code. */
+static int Launch(const char *Program, int Depth, int Suspended, int Own)
+{
+    STARTUPINFOA Startup = { sizeof(Startup) };
+    PROCESS_INFORMATION Process;
+    DWORD Code = 0;
+    char Line[512], Environment[512];
+    sprintf(Line, "\"%s\" %d", Program, Depth);
+    sprintf(Environment, "SystemRoot=%s%cA=1%c", getenv("SystemRoot"), 0, 0);
+    SetLastError(4711);
+    if (!CreateProcessA(NULL, Line, NULL, NULL, FALSE,
+                        Suspended ? CREATE_SUSPENDED : 0,
+                        Own ? Environment : NULL, NULL, &Startup, &Process))
+        return -(int)GetLastError();
+    if (Suspended) {
+        if (WaitForSingleObject(Process.hProcess, 300) != WAIT_TIMEOUT)
+            return -1;
+        if (ResumeThread(Process.hThread) != 1) return -2;
+    }
+    WaitForSingleObject(Process.hProcess, INFINITE);
+    GetExitCodeProcess(Process.hProcess, &Code);
+    CloseHandle(Process.hProcess);
+    CloseHandle(Process.hThread);
+    return (int)Code;
+}
+int main(int Count, char **Arguments)
+{
+    char Line[256], Path[MAX_PATH];
+    int Depth, Suspended, Own;
+    GetModuleFileNameA(NULL, Path, sizeof(Path));
+    if (Count > 1) {
+        for (int I = 0; I < 5; I += 1) Sleep(0);
+        Depth = atoi(Arguments[1]);
+        return (Depth == 0 ? 40 : Launch(Path, Depth - 1, Depth & 1, 0)) +
+               1000 * Variables();
+    }
+    printf("%lu\n", GetCurrentProcessId());
+    fflush(stdout);
+    while (fgets(Line, sizeof(Line), stdin) != NULL) {
+        if (sscanf(Line, "%d %d %d", &Depth, &Suspended, &Own) != 3) break;
+        printf("%d %d\n", Depth < 0 ? Launch("no such.exe", 0, 0, 0) :
+               Launch(Path, Depth, Suspended, Own), Variables());
+        fflush(stdout);
+    }
+    printf("end 0\n");
+    return 43;
+}
+'''
 KINDS = {1: 'counted!Twice', 2: 'counted!Half'}
 
 
@@ -553,6 +614,82 @@ def check_run(results, scratch, program):
                   [seen])
 
 
+def check_children(results, scratch):
+    """Processes that it starts, and those that these start; the control is
+    without --children."""
+    folder = os.path.join(scratch, 'launch')
+    os.makedirs(folder)
+    with open(os.path.join(folder, 'launch.c'), 'w', encoding='ascii') as file:
+        file.write(LAUNCH)
+    subprocess.run([programs.GCC, '-O1', '-w', 'launch.c', '-o',
+                    'Launch.exe'], check=True, cwd=folder)
+    program = os.path.join(folder, 'Launch.exe')
+    orders = ['%d %d %d' % (depth, suspended, own) for depth in (0, 2)
+              for suspended in (0, 1) for own in (0, 1)] + ['-1 0 0']
+    alone = Held(program)
+    expected = [alone.numbers(order) for order in orders]
+    alone.quit(results, 'children: alone')
+    results.equal([code % 1000 for code, _ in expected[:8]], [40] * 8,
+                  'children: what they give')
+    results.equal(expected[8][0], -2, 'children: there is none')
+    for options, processes in (([], 1), (['--children'], 1 + 4 + 12),
+                               (['--children', '--mode', 'tree'],
+                                1 + 4 + 12)):
+        what = 'children: %s' % ' '.join(options)
+        directory = os.path.join(scratch, 'children%d' % len(options))
+        os.makedirs(directory)
+        held = Held(program)
+        code, output, errors = attach(held, '--imports', 'kernel32', *options,
+                                      directory=directory)
+        results.equal(code, 0, '%s: attach: %s' % (what, errors))
+        results.equal([held.numbers(order) for order in orders], expected,
+                      '%s: nothing else is different' % what)
+        results.equal(detach(held)[0], 0, '%s: detach' % what)
+        results.equal(held.numbers(orders[0]), expected[0],
+                      '%s: afterwards' % what)
+        held.quit(results, what)
+        sessions = sorted(os.listdir(directory))
+        results.equal(len(sessions), processes, '%s: sessions' % what)
+        seen = {}
+        for name in sessions:
+            for function, count in calls(os.path.join(directory,
+                                                      name)).items():
+                seen[function] = seen.get(function, 0) + count
+            code, text, _ = support.reader('verify',
+                                           os.path.join(directory, name))
+            results.equal(code, 0, '%s: verify: %s' % (what, text[-300:]))
+        results.equal((seen.get('kernel32!Sleep', 0),
+                       seen.get('kernel32!CreateProcessA')),
+                      (5 * (processes - 1), 9 + (8 if options else 0)),
+                      '%s: calls' % what)
+        logs = [name for above, _, names in os.walk(directory)
+                for name in names if name.lower().endswith('.log')]
+        results.equal(logs, [], '%s: logs' % what)
+    # run has an environment, which children inherit; one of them has its own.
+    directory = os.path.join(scratch, 'children-run')
+    os.makedirs(directory)
+    process = subprocess.Popen(
+        [programs.WINE, programs.READER, 'run', '--directory',
+         programs.windows_path(directory), '--imports',
+         'kernel32!Sleep;kernel32!CreateProcessA', '--children', '--',
+         program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=support.environment())
+    held = Held.__new__(Held)
+    held.process, held.errors = process, tempfile.TemporaryFile()
+    held.pid = held.answer()[0]
+    for order in ('0 0 0', '0 0 1', '1 1 1'):
+        results.equal(held.numbers(order)[0] % 1000, 40,
+                      'children, run: %s' % order)
+    held.quit(results, 'children, run')
+    seen = sorted(str(sorted(calls(os.path.join(directory, name)).items()))
+                  for name in os.listdir(directory))
+    sleeps, starts = 'kernel32!Sleep', 'kernel32!CreateProcessA'
+    results.equal(seen, [str([(starts, 1), (sleeps, 5)]),
+                         str([(starts, 3)]), *[str([(sleeps, 5)])] * 3],
+                  'children, run: calls')
+
+
 def check_alone(results, scratch, program):
     """Nobody attaches: the control."""
     held = Held(program)
@@ -575,6 +712,7 @@ def main():
         check_held(results, scratch, program)
         check_foreign(results, scratch, program)
         check_run(results, scratch, program)
+        check_children(results, scratch)
         check_hooks(results, scratch, os.path.join(scratch, 'hooked'))
         check_pairs(results, scratch, program)
         check_kills(results, scratch, program)
