@@ -27,7 +27,7 @@ Abstract:
 // How long a thread is waited for, 100 ns.
 //
 
-#define READER_ATTACH_PATIENCE      (-300000000LL)      // 30 s
+#define READER_ATTACH_PATIENCE      (-600000000LL)      // 60 s
 
 #define READER_ATTACH_LOOK          0x1000u // PROCESS_QUERY_LIMITED_INFORMATION
 #define READER_ATTACH_ACCESS                                                \

@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,11 +166,11 @@ def attach(held, *options, directory=None, **variables):
     return reader('attach', held.pid, *places, *options, **variables)
 
 
-def reader(*arguments, **variables):
+def reader(*arguments, program=programs.READER, **variables):
     with tempfile.TemporaryFile() as output, \
             tempfile.TemporaryFile() as errors:
         done = programs.watch.run(
-            [programs.WINE, programs.READER, *arguments],
+            [programs.WINE, program, *arguments],
             stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
             env={**support.environment(), **variables})
         output.seek(0)
@@ -402,6 +403,30 @@ def check_held(results, scratch, program):
                 '%s: calls that were open' % what)
 
 
+def check_kept(results, scratch, program):
+    """Threads that keep what GetProcAddress has given, and call it all the
+    time: they go through stubs, and nothing waits for them."""
+    for mode in ('file', 'tree'):
+        directory = os.path.join(scratch, 'kept-' + mode)
+        os.makedirs(directory)
+        held = Held(program)
+        for number in range(5):
+            code, output, errors = attach(held, '--imports', 'counted',
+                                          '--mode', mode, directory=directory)
+            results.equal(code, 0, 'kept, %s: attach: %s' % (mode, errors))
+            for _ in range(2):
+                held.ask('spin')
+            code, output, errors = detach(held)
+            results.check(code == 0 and 'stay open' not in output,
+                          'kept, %s: detach' % mode, [code, output, errors])
+            check_slots(results, held, 'kept, %s' % mode)
+        held.quit(results, 'kept, %s' % mode)
+        seen = calls(session_of(directory)).get(KINDS[1], 0)
+        results.check(seen > 0, 'kept, %s: calls' % mode, [seen])
+        code, text, errors = support.reader('verify', session_of(directory))
+        results.equal(code, 0, 'kept, %s: verify: %s' % (mode, text[-300:]))
+
+
 def check_foreign(results, scratch, program):
     """Somebody else changes slots: those stay, and it is said."""
     directory = os.path.join(scratch, 'foreign')
@@ -581,11 +606,24 @@ def check_refused(results, scratch, program):
     os.makedirs(directory)
     code, output, errors = attach(held, '--imports', '*', directory=directory)
     results.equal(code, 0, 'after all that: %s%s' % (output, errors))
+    # The DLL of another build is left alone: one with another time stamp.
+    other = os.path.join(scratch, 'other')
+    os.makedirs(other)
+    copy = shutil.copy(programs.READER, other)
+    with open(os.path.join(programs.BIN, 'TracerImports.dll'), 'rb') as file:
+        image = bytearray(file.read())
+    image[int.from_bytes(image[0x3C:0x40], 'little') + 8] ^= 1
+    with open(os.path.join(other, 'TracerImports.dll'), 'wb') as file:
+        file.write(image)
+    code, output, errors = reader('detach', held.pid, program=copy)
+    results.check(code == 1 and 'not the one beside' in errors,
+                  'another build', [code, output, errors])
     results.equal(detach(held)[0], 0, 'after all that: detach')
     check_slots(results, held, 'after all that')
     held.quit(results, 'refused')
     code, output, errors = attach(held)
-    results.check(code == 1 and re.search('no such process|has ended', errors),
+    results.check(code == 1 and re.search(
+        'no such process|has ended|TraceReader itself', errors),
                   'it has ended', [code, errors])
 
 
@@ -710,6 +748,7 @@ def main():
         check_again(results, scratch, program)
         check_settings(results, scratch, program)
         check_held(results, scratch, program)
+        check_kept(results, scratch, program)
         check_foreign(results, scratch, program)
         check_run(results, scratch, program)
         check_children(results, scratch)

@@ -120,6 +120,27 @@ Hold(void *Parameter)
     return Result == WAIT_OBJECT_0 ? 77 : 1;
 }
 
+//
+// Calls an address that GetProcAddress has given, without end.
+//
+
+static
+DWORD
+WINAPI
+Spin(void *Parameter)
+{
+    int (*Routine)(int) = (int (*)(int))(void *)GetProcAddress(
+        GetModuleHandleA("Counted.dll"), "Twice");
+    int X = 0;
+
+    while (!Stop) {
+        X = (X + 1) & 0xFFFF;
+        if (Routine(X) != 2 * X) InterlockedIncrement(&Bad);
+    }
+
+    return 0;
+}
+
 static
 DWORD
 Normal(DWORD Protection)
@@ -340,6 +361,10 @@ main(int Count, char **Arguments)
             NumberOfHolders = 0;
             ResetEvent(Held);
             printf("%d\n", Right);
+        } else if (strcmp(Line, "spin") == 0) {
+            CloseHandle(CreateThread(NULL, 0, Spin, NULL, 0, NULL));
+            Sleep(50);
+            printf("0\n");
         } else if (strcmp(Line, "ask") == 0) {
             printf("%d\n", GetProcAddress(GetModuleHandleA("kernel32"),
                                           "Sleep") == RealSleep);
