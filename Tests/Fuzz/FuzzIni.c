@@ -81,7 +81,8 @@ static const struct {
     { 5, "clock", PenterSettingClock },
     { 5, "min_duration", PenterSettingMinimumDuration },
     { 5, "max_depth", PenterSettingMaximumDepth },
-    { 5, "stopped", PenterSettingStopped }
+    { 5, "stopped", PenterSettingStopped },
+    { 5, "children", PenterSettingChildren }
 };
 
 //
