@@ -6,6 +6,7 @@ The program and its DLL count themselves what they call.  Control: functions
 with hooks beside them keep their own module.
 """
 
+import collections
 import csv
 import json
 import os
@@ -18,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import StoreSupport as support                               # noqa: E402
 import TestExportTraces as traces                            # noqa: E402
+import TestLivePty as pty                                    # noqa: E402
 import programs                                              # noqa: E402
 from TestImports import run                                  # noqa: E402
 
@@ -652,6 +654,32 @@ def check_filters(results, made):
                           '%s %s %s' % (command, text, errors))
 
 
+def check_live(results, made):
+    """live says where functions are of whose name there are several: here in
+    two processes."""
+    folder = os.path.join(made.folder, 'live')
+    os.makedirs(folder)
+    for _ in range(2):
+        session = made.run(results, 'Hooked.exe', '--imports', LISTS)
+        shutil.move(session, os.path.join(folder, os.path.basename(session)))
+    if pty.pyte is None:
+        results.skip('there is no pyte')
+        return
+    terminal = pty.Terminal('--all-runs', programs.windows_path(folder),
+                            width=160)
+    terminal.wait_for(lambda shown: 'exactly' in shown.text())
+    places = re.findall(r'(kernel32!Sleep|plug!Work) \[([\w.]+), process \d+\]',
+                        terminal.text())
+    results.equal(collections.Counter(places),
+                  {('kernel32!Sleep', 'kernel32.dll'): 2,
+                   ('plug!Work', 'plug.dll'): 2}, 'live: modules')
+    results.check('TracerImports' not in terminal.text(),
+                  'live: no other module', terminal.lines())
+    terminal.type(b'q')
+    results.check(support.has_ended(terminal.finish()), 'live: the end',
+                  [terminal.code])
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -661,6 +689,7 @@ def main():
         check_modules(results, made)
         check_callers(results, made)
         check_filters(results, made)
+        check_live(results, made)
     return results.finish()
 
 
