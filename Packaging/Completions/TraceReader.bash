@@ -4,7 +4,7 @@
 #
 # Written by `TraceReader --completions bash`.
 
-_TraceReader_commands='run info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl export verify pack unpack recover'
+_TraceReader_commands='run attach detach info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl export verify pack unpack recover'
 
 # A command's options, one a line: --NAME, or --NAME= and its values.
 _TraceReader_options()
@@ -17,6 +17,7 @@ _TraceReader_options()
 --executables=
 --imports=
 --callers=
+--children
 --exclude=@file
 --chrono=@file
 --max-bytes=
@@ -32,6 +33,27 @@ _TraceReader_options()
 --report
 --no-symbols
 --help' ;;
+    attach) echo '--directory=@directory
+--mode=file,ring,tree,compact,compact-ring
+--modules=
+--executables=
+--imports=
+--callers=
+--children
+--exclude=@file
+--chrono=@file
+--max-bytes=
+--min-free=
+--min-duration=
+--max-depth=
+--clock=tsc,thread,none
+--stopped
+--flush
+--view-size=
+--control=
+--config=@file
+--help' ;;
+    detach) echo '--help' ;;
     info) echo '--process=
 --all-runs
 --internals
@@ -191,6 +213,7 @@ _TraceReader_options()
 --waits=@file
 --contention=
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json
@@ -215,7 +238,6 @@ _TraceReader_options()
 --waits=@file
 --contention=
 --symbols=@directory
---etl=@file
 --no-cache
 --csv
 --json
