@@ -537,7 +537,11 @@ def check_range(results, session, what, first, last):
                            *listed)
             seen, _ = run(command, session, *MARKS, *listed)
             results.check(seen == plain and plain[0] == 0,
-                          '%s: %s with waits' % (what, command))
+                          '%s: %s with waits' % (what, command),
+                          [line for pair in zip(plain[1].split('\n'),
+                                                seen[1].split('\n'))
+                           if pair[0] != pair[1] for line in pair] +
+                          [plain[0], plain[2], seen[0], seen[2]])
         WAITED.append(any(row['waited_ns'] != '0' for row in csv.DictReader(
             io.StringIO(plain[1]))))
     #
