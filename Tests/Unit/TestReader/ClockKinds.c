@@ -127,12 +127,12 @@ TestClockKinds(
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
         "abandoned_time_ns,unfinished,uncertain,begun_before,waited_ns,"
-        "ran_ns,p50_ns,p90_ns,p99_ns,module,rva,folded,function,file,line,"
-        "clock\r\n"
+        "ran_ns,p50_ns,p90_ns,p99_ns,caller_modules,module,rva,folded,"
+        "function,file,line,clock\r\n"
         "1,8000,0,8000,8000,8000,0,0,0,1,0,0,8000,8000,8000,8000,"
-        "app.exe,0x1000,,app.exe+0x1000,,,thread\r\n"
+        ",app.exe,0x1000,,app.exe+0x1000,,,thread\r\n"
         "3,8000,8000,2000,0,8000,0,0,0,1,0,0,8000,0,8000,8000,"
-        "app.exe,0x2000,,app.exe+0x2000,,,thread\r\n");
+        ",app.exe,0x2000,,app.exe+0x2000,,,thread\r\n");
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "Uncertain: the clock jumped during"));
     TEST(TestContains(&TestOut,
@@ -150,13 +150,13 @@ TestClockKinds(
                       "      8 us [   100] | } /* app.exe+0x1000 */\n"));
     TEST_EQUAL(TestRun("replay --csv @"), 0);
     TEST(TestContains(&TestOut,
-                      "8000,100,exit,1,8000,app.exe,app.exe+0x2000,0,,1,"
+                      "8000,100,exit,1,8000,,app.exe,app.exe+0x2000,0,,1,"
                       ",thread\r\n"
-                      "8000,100,enter,1,,app.exe,app.exe+0x2000,0,0,0,"
+                      "8000,100,enter,1,,,app.exe,app.exe+0x2000,0,0,0,"
                       ",thread\r\n"
-                      "8000,100,exit,1,0,app.exe,app.exe+0x2000,0,,0,"
+                      "8000,100,exit,1,0,,app.exe,app.exe+0x2000,0,,0,"
                       ",thread\r\n"
-                      "8000,100,exit,0,8000,app.exe,app.exe+0x1000,0,,0,"
+                      "8000,100,exit,0,8000,,app.exe,app.exe+0x1000,0,,0,"
                       ",thread\r\n"));
     TEST_EQUAL(TestRun("report --json @"), 0);
     TEST(TestContains(&TestOut, "\"clock\": \"thread\""));
@@ -217,10 +217,10 @@ TestClockKinds(
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
         "abandoned_time_ns,unfinished,uncertain,begun_before,waited_ns,"
-        "ran_ns,p50_ns,p90_ns,p99_ns,module,rva,folded,function,file,line,"
-        "clock\r\n"
-        "2,,,,,,0,,0,0,0,,,,,,app.exe,0x2000,,app.exe+0x2000,,,none\r\n"
-        "1,,,,,,0,,0,0,0,,,,,,app.exe,0x1000,,app.exe+0x1000,,,none\r\n");
+        "ran_ns,p50_ns,p90_ns,p99_ns,caller_modules,module,rva,folded,"
+        "function,file,line,clock\r\n"
+        "2,,,,,,0,,0,0,0,,,,,,,app.exe,0x2000,,app.exe+0x2000,,,none\r\n"
+        "1,,,,,,0,,0,0,0,,,,,,,app.exe,0x1000,,app.exe+0x1000,,,none\r\n");
     TEST_EQUAL(TestRun("report --json @"), 0);
     TEST(TestContains(&TestOut, "\"total_ns\": null"));
     TEST(TestContains(&TestOut, "\"clock\": \"none\""));
@@ -252,7 +252,7 @@ TestClockKinds(
         "There are no times: the session was recorded with "
         "TRACER_CLOCK=none.  Calls and their order are right.\n");
     TEST_EQUAL(TestRun("tree --csv @"), 0);
-    TEST(TestContains(&TestOut, "2,,,,,,0,,0,0,0,,,2,1,1,,,,app.exe,"));
+    TEST(TestContains(&TestOut, "2,,,,,,0,,0,0,0,,,2,1,1,,,,,app.exe,"));
     TEST_EQUAL(TestRun("info --json @"), 0);
     TEST(TestContains(&TestOut, "\"first_time\": null"));
     TEST(TestContains(&TestOut, "\"start_ns\": null"));

@@ -93,15 +93,16 @@ TestCommands(
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
         "abandoned_time_ns,unfinished,uncertain,begun_before,waited_ns,"
-        "ran_ns,p50_ns,p90_ns,p99_ns,module,rva,folded,function,file,line\r\n"
+        "ran_ns,p50_ns,p90_ns,p99_ns,caller_modules,module,rva,folded,"
+        "function,file,line\r\n"
         "1,1000000,1000000,1000000,1000000,1000000,0,0,0,0,0,0,1000000,"
-        "1000000,1000000,1000000,app.exe,0x4000,,app.exe+0x4000,,\r\n"
+        "1000000,1000000,1000000,,app.exe,0x4000,,app.exe+0x4000,,\r\n"
         "1,8999,2700,8999,8999,8999,0,0,1,0,0,0,8999,8999,8999,8999,"
-        "app.exe,0x1000,,app.exe+0x1000,,\r\n"
+        ",app.exe,0x1000,,app.exe+0x1000,,\r\n"
         "4,3300,3300,1600,300,3000,1,2000,0,0,0,0,3300,1503,3000,3000,"
-        "app.exe,0x2000,,app.exe+0x2000,,\r\n"
+        ",app.exe,0x2000,,app.exe+0x2000,,\r\n"
         "1,999,999,999,999,999,0,0,0,0,0,0,999,999,999,999,"
-        "app.exe,0x3000,,app.exe+0x3000,,\r\n");
+        ",app.exe,0x3000,,app.exe+0x3000,,\r\n");
     TEST(TestContains(&TestErr, "no function names for app.exe"));
 
     TEST_EQUAL(TestRun("report --thread 100 --sort calls --limit 2 @"), 0);
@@ -140,20 +141,21 @@ TestCommands(
     TEST_OUTPUT(
         "calls,total_ns,self_ns,average_ns,min_ns,max_ns,abandoned,"
         "abandoned_time_ns,unfinished,uncertain,begun_before,waited_ns,"
-        "ran_ns,node,parent,depth,track,thread,fiber,module,function\r\n"
+        "ran_ns,node,parent,depth,track,thread,fiber,caller_module,module,"
+        "function\r\n"
         "1,8999,2700,8999,8999,8999,0,0,1,0,0,0,8999,1,0,0,,,,"
-        "app.exe,app.exe+0x1000\r\n"
+        ",app.exe,app.exe+0x1000\r\n"
         "3,3300,1800,1650,300,3000,1,2000,0,0,0,0,3300,2,1,1,,,,"
-        "app.exe,app.exe+0x2000\r\n"
+        ",app.exe,app.exe+0x2000\r\n"
         "1,1500,1500,1500,1500,1500,0,0,0,0,0,0,1500,3,2,2,,,,"
-        "app.exe,app.exe+0x2000\r\n"
+        ",app.exe,app.exe+0x2000\r\n"
         "1,999,999,999,999,999,0,0,0,0,0,0,999,4,1,1,,,,"
-        "app.exe,app.exe+0x3000\r\n");
+        ",app.exe,app.exe+0x3000\r\n");
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 --csv @"), 0);
     TEST(TestContains(&TestOut,
-                      ",1,0,0,0,8999,2,0,0,0,100,0,app.exe,"
+                      ",1,0,0,0,8999,2,0,0,0,100,0,,app.exe,"
                       "app.exe+0x1000\r\n"));
-    TEST(TestContains(&TestOut, ",0,0,1,104,0,app.exe,app.exe+0x4000\r\n"));
+    TEST(TestContains(&TestOut, ",0,0,1,104,0,,app.exe,app.exe+0x4000\r\n"));
     TEST_EQUAL(TestRun("tree --per-thread --depth 1 @"), 0);
     TEST(TestContains(&TestOut, "  [thread 100]\n"));
     TEST(TestContains(&TestOut, "  [thread 104]\n"));
@@ -192,12 +194,14 @@ TestCommands(
         "\"clock\": \"tsc\",\n"
         "\"events\": [\n"
         "{\"time_ns\": 1500, \"thread_id\": 104, \"event\": \"enter\", "
-        "\"depth\": 0, \"duration_ns\": null, \"module\": \"app.exe\", "
-        "\"function\": \"app.exe+0x4000\", \"fiber\": 0, "
+        "\"depth\": 0, \"duration_ns\": null, \"caller_module\": null, "
+        "\"module\": \"app.exe\", \"function\": \"app.exe+0x4000\", "
+        "\"fiber\": 0, "
         "\"tail_call\": 0, \"clock_jump\": 0, \"text\": null},\n"
         "{\"time_ns\": 1001500, \"thread_id\": 104, \"event\": \"exit\", "
-        "\"depth\": 0, \"duration_ns\": 1000000, \"module\": \"app.exe\", "
-        "\"function\": \"app.exe+0x4000\", \"fiber\": 0, "
+        "\"depth\": 0, \"duration_ns\": 1000000, \"caller_module\": null, "
+        "\"module\": \"app.exe\", \"function\": \"app.exe+0x4000\", "
+        "\"fiber\": 0, "
         "\"tail_call\": null, \"clock_jump\": 0, "
         "\"text\": null}\n"
         "]\n}\n");

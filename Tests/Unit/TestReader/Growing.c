@@ -68,7 +68,7 @@ TestMixedSessions(
     TEST_EQUAL(TestRun("report --csv --module plug @"), 0);
     TEST(TestContains(&TestOut,
                       "\n1,6000,5000,6000,6000,6000,0,0,0,0,0,0,6000,"
-                      "6000,6000,6000,plug.dll,"));
+                      "6000,6000,6000,,plug.dll,"));
     TEST(!TestContains(&TestOut, "app.exe"));
     TEST_EQUAL(TestRun("report @"), 0);
     TEST(TestContains(&TestOut, "  Module            Function\n"));
