@@ -89,13 +89,15 @@ ImportsIsInside(
     PCRTL Rtl = &ImportsState.Rtl;
     CONTEXT Context;
     BOOLEAN IsInside;
+    NTSTATUS Status;
 
     //
     // One that cannot be suspended is at its end.
     //
 
-    if (!NT_SUCCESS(ImportsState.Suspend(Thread, NULL))) {
-        return FALSE;
+    Status = ImportsState.Suspend(Thread, NULL);
+    if (!NT_SUCCESS(Status)) {
+        return Status == STATUS_SUSPEND_COUNT_EXCEEDED;
     }
 
     Context.ContextFlags = CONTEXT_CONTROL;
@@ -268,6 +270,7 @@ ImportsEndRecording(
         //
 
         if (PenterEnterRoutine == PenterReturn) {
+            State->Session->ThreadsReturn = TRUE;
             PenterModuleUnload();
             State->Session = NULL;
             (VOID)State->UnlockLoader(0, Cookie);

@@ -125,6 +125,8 @@ struct _TRACE_SESSION {
     BOOLEAN volatile IsAlone;       // no other thread is in this module any
                                     // more: the process exits or unloads it
     BOOLEAN volatile WorkerIsGone;  // somebody has terminated the worker
+    BOOLEAN volatile ThreadsReturn; // threads of the library end by themselves:
+                                    // the module stays mapped
 
     //
     // A header with all that the stores have in common; not mapped.

@@ -54,6 +54,16 @@ TraceThreadGone(
     PTRACE_WORKER Worker
     )
 {
+    //
+    // Once it is said the session may be gone.
+    //
+
+    if (Session->ThreadsReturn &&
+        NT_SUCCESS(Session->Rtl.NtSetEvent(Worker->GoneEvent, NULL))) {
+
+        return;
+    }
+
     for (;;) {
         if (!NT_SUCCESS(Session->Rtl.NtSignalAndWaitForSingleObject(
                 Worker->GoneEvent,
@@ -285,6 +295,7 @@ TraceThreadStop(
     ULONG Refusals;
     LARGE_INTEGER Timeout;
     LARGE_INTEGER Zero;
+    BOOLEAN IsGone;
 
     Rtl = &Session->Rtl;
 
@@ -315,6 +326,7 @@ TraceThreadStop(
     Timeout.QuadPart = -200000;             // 20 ms
     Zero.QuadPart = 0;
     Refusals = 0;
+    IsGone = FALSE;
 
     while (Refusals < TRACE_WORKER_REFUSALS) {
         WakeStatus = Rtl->NtSetEvent(Worker->WakeEvent, NULL);
@@ -322,6 +334,7 @@ TraceThreadStop(
                                             FALSE,
                                             &Timeout);
         if (Status == STATUS_SUCCESS) {
+            IsGone = TRUE;
             break;
         }
 
@@ -342,7 +355,14 @@ TraceThreadStop(
         }
     }
 
-    TraceThreadTerminate(Rtl, Worker->Thread);
+    //
+    // One that returns has its stack freed, which Wine does not do for one that
+    // is terminated.
+    //
+
+    if (!IsGone || !Session->ThreadsReturn) {
+        TraceThreadTerminate(Rtl, Worker->Thread);
+    }
     if (Worker == &Session->Worker) {
         TraceWatchEnd(Session);
     }

@@ -47,7 +47,8 @@ TraceThreadStart(
     );
 
 //
-// The end of such a thread: says that it is gone and sleeps for good.
+// The end of such a thread: says that it is gone and sleeps for good; or, where
+// the session says so, returns, without touching the session after it.
 //
 
 VOID
