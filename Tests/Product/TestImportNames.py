@@ -222,8 +222,9 @@ def pairs_of_json(path):
     if 'shared' in data:
         return {(frame['name'], frame['file'])
                 for frame in data['shared']['frames']}
-    return {(event['name'], event['cat']) for event in data['traceEvents']
-            if event['ph'] in 'BX'}
+    # A function that waits has a second category.
+    return {(event['name'], event['cat'].split(',')[0])
+            for event in data['traceEvents'] if event['ph'] in 'BX'}
 
 
 EXPORTS = (('perfetto', pairs_of_perfetto), ('fxt', pairs_of_fxt),

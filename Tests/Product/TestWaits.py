@@ -478,7 +478,10 @@ def check_ways(results, session):
                  for options in ((), ('--general',), ('--workers', '1'),
                                  ('--workers', '2', '--no-index'))]
         results.check(len(set(texts)) == 1 and len(texts[0]) > 100,
-                      '%s: all ways agree' % ' '.join(command))
+                      '%s: all ways agree' % ' '.join(command),
+                      [pair for text in texts[1:]
+                       for pair in zip(texts[0].split('\n'), text.split('\n'))
+                       if pair[0] != pair[1]])
     probe = [support.reader('report', '--csv', '--subtract-probe', *options,
                             session)[1] for options in ((), ('--general',))]
     results.check(probe[0] == probe[1] and 'waited' in probe[0],
