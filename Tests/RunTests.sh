@@ -84,8 +84,8 @@ Passed=0
 Failed=0
 Skipped=0
 Running=()
-Lanes=${TRACER_TEST_LANES:-$(nproc)}
-[ "$Lanes" -le 2 ] || [ -n "${TRACER_TEST_LANES:-}" ] || Lanes=2
+# Tests wait for half of their time: two processors are busy with three of them.
+Lanes=${TRACER_TEST_LANES:-$(($(nproc) > 1 ? 3 : 2))}
 Wine=$Root/Build/RunWine.sh
 
 for Name in ${!TRACER_*}; do
@@ -117,6 +117,15 @@ TakesLong()
     head -n 40 "$1" | grep -qx '# Takes long\.'
 }
 
+#
+# Whether it has a long form, too.
+#
+
+HasForms()
+{
+    grep -qE 'TRACER_LONG|programs\.LONG' "$1"
+}
+
 IsOfThisRun()
 {
     local TakesLong=0
@@ -124,7 +133,7 @@ IsOfThisRun()
     if [ $Only = 0 ]; then
         [ $TakesLong = 0 ] || [ $Long = 1 ]
     else
-        [ $TakesLong = 1 ] || grep -qE 'TRACER_LONG|programs\.LONG' "$1"
+        [ $TakesLong = 1 ] || HasForms "$1"
     fi
 }
 
@@ -362,12 +371,14 @@ for Folder in "$@"; do
     done
 
     if [ "$Quick" = 0 ]; then
-        for Order in long short; do
+        for Order in long forms short; do
             for Source in "$Root"/Tests/Product/Test*.{sh,py}; do
                 [ -e "$Source" ] || continue
                 IsOfThisRun "$Source" || continue
                 if TakesLong "$Source"; then
                     [ $Order = long ] || continue
+                elif [ $Long = 1 ] && HasForms "$Source"; then
+                    [ $Order = forms ] || continue
                 else
                     [ $Order = short ] || continue
                 fi

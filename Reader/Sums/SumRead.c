@@ -322,6 +322,48 @@ SumRenumberMap(
 
 
 //
+// Gives the functions of the noted callers their new indexes (their keys have
+// them: FunctionNoteCaller).
+// NewIndex: by the old one.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SumRenumberCallers(
+    _Inout_ PREADER_MAP Callers,
+    _In_ const ULONG *NewIndex
+    )
+{
+    READER_MAP New;
+    PREADER_MAP_SLOT This;
+    ULONG Slot;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    BaseInitializeMap(&New, Callers->Allocator);
+    for (Slot = 0; NT_SUCCESS(Status) && Slot < Callers->Capacity; Slot++) {
+        This = &Callers->Slots[Slot];
+        if (This->IsUsed) {
+            Status = BaseAddToMap(
+                &New,
+                ((ULONGLONG)NewIndex[This->Key >> 32] << 32) |
+                    (ULONG)This->Key,
+                This->Value);
+        }
+    }
+
+    if (!NT_SUCCESS(Status)) {
+        BaseRundownMap(&New);
+        return Status;
+    }
+
+    BaseRundownMap(Callers);
+    *Callers = New;
+    return STATUS_SUCCESS;
+}
+
+
+//
 // Puts the functions in the order in which one worker would have met them.
 // The tallies' lists follow; what they find functions by is of no use then.
 // First: the first function that was not there before; those before it stay.
@@ -383,6 +425,11 @@ SumOrderFunctions(
     for (Index = 0; Index < Number; Index++) {
         New[Index] = Old[Ranks.Order[Index]];
         NewIndex[Ranks.Order[Index]] = Index;
+    }
+
+    Status = SumRenumberCallers(&Functions->Callers, NewIndex);
+    if (!NT_SUCCESS(Status)) {
+        goto End;
     }
 
     SumRenumberMap(&Functions->Sites, NewIndex);
