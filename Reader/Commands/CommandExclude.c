@@ -224,77 +224,6 @@ End:
     }
 }
 
-
-//
-// Reads a file of names.
-// Names: its bytes, allocated, and a byte of 0 behind them; NULL after a
-// failure.
-// SizeInBytes: their number.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-CommandReadNames(
-    _In_ PCREADER_CONTEXT Context,
-    _In_z_ PCWSTR Path,
-    _Outptr_ PCHAR *Names,
-    _Out_ PULONG SizeInBytes
-    )
-{
-    PCALLOCATOR Allocator = Context->Allocator;
-    UNICODE_STRING NtPath;
-    ULONGLONG Size;
-    HANDLE File;
-    NTSTATUS Status;
-
-    *Names = NULL;
-    *SizeInBytes = 0;
-    Status = BaseMakeNtPath(Context, Path, &NtPath);
-    if (NT_SUCCESS(Status)) {
-        Status = RtlOpenFileForReading(Context->Rtl, &NtPath, &File);
-    }
-
-    Allocator->Free(Allocator->Context, NtPath.Buffer);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    Status = RtlQueryFileSize(Context->Rtl, File, &Size);
-    if (NT_SUCCESS(Status) && Size > READER_MAXIMUM_NAMES_FILE) {
-        Status = STATUS_FILE_TOO_LARGE;
-    }
-
-    if (NT_SUCCESS(Status)) {
-        *Names = (PCHAR)Allocator->Allocate(Allocator->Context,
-                                            (SIZE_T)Size + 1);
-        if (*Names == NULL) {
-            Status = STATUS_NO_MEMORY;
-        }
-    }
-
-    if (NT_SUCCESS(Status)) {
-        Status = RtlReadFile(Context->Rtl,
-                             File,
-                             0,
-                             *Names,
-                             (ULONG)Size,
-                             SizeInBytes);
-        if (Status == STATUS_END_OF_FILE) {
-            Status = STATUS_SUCCESS;
-        }
-    }
-
-    RtlClose(Context->Rtl, File);
-    if (!NT_SUCCESS(Status)) {
-        Allocator->Free(Allocator->Context, *Names);
-        *Names = NULL;
-    }
-
-    return Status;
-}
-
-
 //
 // Marks the functions that the lines of a file mean: a name a line.
 // Names, SizeInBytes: the file, whose lines are terminated.
@@ -527,10 +456,11 @@ CommandExcludeNames(
     }
 
     if (Options->NamesFrom != NULL) {
-        Status = CommandReadNames(Context,
-                                  Options->NamesFrom,
-                                  &Names,
-                                  &SizeInBytes);
+        Status = BaseReadFile(Context,
+                              Options->NamesFrom,
+                              READER_MAXIMUM_NAMES_FILE,
+                              (PVOID *)&Names,
+                              &SizeInBytes);
         if (!NT_SUCCESS(Status)) {
             return BaseFail(Context,
                             "read the file of names",
