@@ -7,11 +7,12 @@ Module Name:
 Abstract:
 
     What stands in for the sources of TraceReader that are left out: consoles,
-    DbgHelp, the environment and the page of the HTML export.
+    DbgHelp, other processes, the environment and the page of the HTML export.
 
 --*/
 
 #include "FuzzSession.h"
+#include "../../../Reader/Base/BaseAttach.h"
 
 //
 // Stands in for consoles: there is none, so that the others are not called.
@@ -165,6 +166,63 @@ OutputIsPagerPlain(
 {
     UNREFERENCED_PARAMETER(Writer);
     return FALSE;
+}
+
+//
+// Stand in for other processes: none can be opened.
+//
+
+READER_ATTACH_END
+BaseAttachOpen(
+    PREADER_ATTACH Attach,
+    PCREADER_CONTEXT Context,
+    ULONG ProcessId
+    )
+{
+    RtlZeroBytes(Attach, sizeof(*Attach));
+    Attach->Context = Context;
+    Attach->ProcessId = ProcessId;
+    Attach->Step = "open the process";
+    Attach->Status = STATUS_ACCESS_DENIED;
+    return ReaderAttachFailed;
+}
+
+READER_ATTACH_END
+BaseAttachLoad(
+    PREADER_ATTACH Attach,
+    PCWSTR Path,
+    BOOLEAN IsLoaded
+    )
+{
+    UNREFERENCED_PARAMETER(Attach);
+    UNREFERENCED_PARAMETER(Path);
+    UNREFERENCED_PARAMETER(IsLoaded);
+    return ReaderAttachFailed;
+}
+
+READER_ATTACH_END
+BaseAttachAsk(
+    PREADER_ATTACH Attach,
+    ULONG Kind,
+    PCWSTR Settings,
+    ULONG FirstLength,
+    ULONG SecondLength
+    )
+{
+    UNREFERENCED_PARAMETER(Attach);
+    UNREFERENCED_PARAMETER(Kind);
+    UNREFERENCED_PARAMETER(Settings);
+    UNREFERENCED_PARAMETER(FirstLength);
+    UNREFERENCED_PARAMETER(SecondLength);
+    return ReaderAttachFailed;
+}
+
+VOID
+BaseAttachClose(
+    PREADER_ATTACH Attach
+    )
+{
+    UNREFERENCED_PARAMETER(Attach);
 }
 
 //
