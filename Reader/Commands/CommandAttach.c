@@ -438,8 +438,12 @@ CommandAttachProcess(
 
     CommandPutPlace(Attachment);
     RtlWriteText(Output,
-                 "%u imports are recorded\n",
-                 Attach->Request->NumberOfSlots);
+                 "%u imports are recorded%s\n",
+                 Attach->Request->NumberOfSlots,
+                 Attach->Request->NumberOfSlots == 0
+                     ? ": nothing of --imports is imported by a module of "
+                       "--callers, of those that are loaded now"
+                     : "");
     RtlFlushWriter(Output);
     return READER_EXIT_SUCCESS;
 }

@@ -1051,7 +1051,9 @@ CommandPutNoSession(
             "-finstrument-functions;\n"
             "  clang-cl: /clang:-finstrument-functions) and link "
             "TracerPenter.lib:\n"
-            "  Docs/Building.md has more.\n"
+            "  Docs/Building.md has more.  As it is, its calls into DLLs can "
+            "be recorded:\n"
+            "  run --imports * (Docs/Imports.md).\n"
             "  If it is built so: an ini file may name another directory, or "
             "leave it out.\n");
     }

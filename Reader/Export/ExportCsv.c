@@ -20,23 +20,57 @@ Abstract:
 
 
 //
-// Measures a module's name without .exe, .dll or another extension.
-// Returns bytes.
+// A function as these formats have it: the module's name without .exe, .dll or
+// another extension, and its own.
 //
 
+typedef struct _EXPORT_NAME {
+    PCSZ Module;
+    ULONG ModuleLength;             // bytes
+    PCSZ Name;
+    ULONG NameLength;               // bytes
+} EXPORT_NAME;
+
 static
-ULONG
-ExportQueryModuleStem(
+EXPORT_NAME
+ExportSplitName(
     _In_ PCREADER_FUNCTION Function
     )
 {
-    ULONG Length = Function->ModuleNameLength;
+    EXPORT_NAME Split = { Function->ModuleName,
+                          Function->ModuleNameLength,
+                          Function->Name,
+                          Function->NameLength };
+    ULONG Length = 0;
 
+    //
+    // An import's name has its module in front: kernel32!Sleep.
+    //
+
+    if (Function->IsStub) {
+        while (Length < Function->NameLength && Function->Name[Length] != '!') {
+            Length += 1;
+        }
+
+        if (Length < Function->NameLength) {
+            Split.Module = Function->Name;
+            Split.ModuleLength = Length;
+            Split.Name += Length + 1;
+            Split.NameLength -= Length + 1;
+            return Split;
+        }
+    }
+
+    Length = Function->ModuleNameLength;
     while (Length != 0 && Function->ModuleName[Length - 1] != '.') {
         Length -= 1;
     }
 
-    return Length > 1 ? Length - 1 : Function->ModuleNameLength;
+    if (Length > 1) {
+        Split.ModuleLength = Length - 1;
+    }
+
+    return Split;
 }
 
 
@@ -53,13 +87,13 @@ ExportWriteOsrRow(
     _In_ PCREADER_STATISTICS Statistics
     )
 {
-    ULONG Stem = ExportQueryModuleStem(Function);
+    EXPORT_NAME Split = ExportSplitName(Function);
 
     OutputWriteCsvText(Writer,
-                       Function->ModuleName,
-                       Stem,
-                       Function->Name,
-                       Function->NameLength);
+                       Split.Module,
+                       Split.ModuleLength,
+                       Split.Name,
+                       Split.NameLength);
     RtlWriteText(Writer,
                  ",%llu,%llu,%llu\n",
                  Statistics->Calls,
@@ -195,6 +229,7 @@ ExportWriteCsvCap(
 {
     PCCORE_CLOCK Clock = &Export->Session.Clock;
     PCREADER_STATISTICS Statistics;
+    EXPORT_NAME Split;
     PCREADER_FUNCTION Function;
     ULONGLONG Timed;
     ULONG Node;
@@ -221,11 +256,12 @@ ExportWriteCsvCap(
         }
 
         RtlWriteText(Writer, "%u\t", Tree->Nodes[Node].Depth);
+        Split = ExportSplitName(Function);
         OutputWriteTabText(Writer,
-                           Function->ModuleName,
-                           ExportQueryModuleStem(Function),
-                           Function->Name,
-                           Function->NameLength);
+                           Split.Module,
+                           Split.ModuleLength,
+                           Split.Name,
+                           Split.NameLength);
         RtlWriteText(Writer, "\t%llu", Statistics->Calls);
         ExportWriteCapTime(Writer, Clock, Statistics->TotalTicks, 1);
         ExportWriteCapTime(Writer, Clock, Statistics->TotalTicks, Timed);

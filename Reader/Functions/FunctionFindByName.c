@@ -498,8 +498,11 @@ FunctionListFunctions(
 
         Module = Functions->Session->Modules[Function->Module];
         RtlWriteText(Errors, "  ");
-        RtlWriteCleanText(Errors, Module->Name, Module->NameLength);
-        RtlWriteText(Errors, "!");
+        if (!Function->IsStub) {
+            RtlWriteCleanText(Errors, Module->Name, Module->NameLength);
+            RtlWriteText(Errors, "!");
+        }
+
         RtlWriteCleanText(Errors, Function->FullName, Function->FullLength);
         RtlWriteText(Errors, "\n");
     }
