@@ -80,7 +80,7 @@ _TraceReader_options()
 --pager=
 --no-pager
 --help' ;;
-    report) echo '--sort=total,self,calls,avg,min,max,name
+    report) echo '--sort=total,self,calls,avg,min,max,waited,name
 --limit=
 --thread=
 --process=
@@ -114,7 +114,8 @@ _TraceReader_options()
 --pager=
 --no-pager
 --help' ;;
-    tree) echo '--limit=
+    tree) echo '--sort=total,self,calls,avg,min,max,waited,name
+--limit=
 --thread=
 --process=
 --function=
@@ -145,7 +146,7 @@ _TraceReader_options()
 --pager=
 --no-pager
 --help' ;;
-    callers) echo '--sort=total,self,calls,avg,min,max,name
+    callers) echo '--sort=total,self,calls,avg,min,max,waited,name
 --limit=
 --thread=
 --process=
@@ -172,7 +173,7 @@ _TraceReader_options()
 --pager=
 --no-pager
 --help' ;;
-    callees) echo '--sort=total,self,calls,avg,min,max,name
+    callees) echo '--sort=total,self,calls,avg,min,max,waited,name
 --limit=
 --thread=
 --process=
@@ -304,7 +305,7 @@ _TraceReader_options()
 --pager=
 --no-pager
 --help' ;;
-    threads) echo '--sort=total,self,calls,avg,min,max,name
+    threads) echo '--sort=total,self,calls,avg,min,max,waited,name
 --limit=
 --thread=
 --process=
@@ -328,7 +329,7 @@ _TraceReader_options()
 --pager=
 --no-pager
 --help' ;;
-    modules) echo '--sort=total,self,calls,avg,min,max,name
+    modules) echo '--sort=total,self,calls,avg,min,max,waited,name
 --limit=
 --thread=
 --process=
@@ -348,7 +349,7 @@ _TraceReader_options()
 --pager=
 --no-pager
 --help' ;;
-    diff) echo '--sort=total,self,calls,avg,min,max,name
+    diff) echo '--sort=total,self,calls,avg,min,max,waited,name
 --limit=
 --process=
 --module=

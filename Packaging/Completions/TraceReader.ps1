@@ -118,7 +118,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--help this text'
         )
         'report' = @(
-            '--sort=total,self,calls,avg,min,max,name total, self, calls, avg, min, max or name, if it has that column'
+            '--sort=total,self,calls,avg,min,max,waited,name total, self, calls, avg, min, max, waited or name, if it has that column'
             '--limit= show at most N lines'
             '--thread= only threads with this identifier'
             '--process= only processes with this identifier or name'
@@ -154,6 +154,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--help this text'
         )
         'tree' = @(
+            '--sort=total,self,calls,avg,min,max,waited,name total, self, calls, avg, min, max, waited or name, if it has that column'
             '--limit= show at most N lines'
             '--thread= only threads with this identifier'
             '--process= only processes with this identifier or name'
@@ -187,7 +188,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--help this text'
         )
         'callers' = @(
-            '--sort=total,self,calls,avg,min,max,name total, self, calls, avg, min, max or name, if it has that column'
+            '--sort=total,self,calls,avg,min,max,waited,name total, self, calls, avg, min, max, waited or name, if it has that column'
             '--limit= show at most N lines'
             '--thread= only threads with this identifier'
             '--process= only processes with this identifier or name'
@@ -216,7 +217,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--help this text'
         )
         'callees' = @(
-            '--sort=total,self,calls,avg,min,max,name total, self, calls, avg, min, max or name, if it has that column'
+            '--sort=total,self,calls,avg,min,max,waited,name total, self, calls, avg, min, max, waited or name, if it has that column'
             '--limit= show at most N lines'
             '--thread= only threads with this identifier'
             '--process= only processes with this identifier or name'
@@ -360,7 +361,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--help this text'
         )
         'threads' = @(
-            '--sort=total,self,calls,avg,min,max,name total, self, calls, avg, min, max or name, if it has that column'
+            '--sort=total,self,calls,avg,min,max,waited,name total, self, calls, avg, min, max, waited or name, if it has that column'
             '--limit= show at most N lines'
             '--thread= only threads with this identifier'
             '--process= only processes with this identifier or name'
@@ -386,7 +387,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--help this text'
         )
         'modules' = @(
-            '--sort=total,self,calls,avg,min,max,name total, self, calls, avg, min, max or name, if it has that column'
+            '--sort=total,self,calls,avg,min,max,waited,name total, self, calls, avg, min, max, waited or name, if it has that column'
             '--limit= show at most N lines'
             '--thread= only threads with this identifier'
             '--process= only processes with this identifier or name'
@@ -408,7 +409,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--help this text'
         )
         'diff' = @(
-            '--sort=total,self,calls,avg,min,max,name total, self, calls, avg, min, max or name, if it has that column'
+            '--sort=total,self,calls,avg,min,max,waited,name total, self, calls, avg, min, max, waited or name, if it has that column'
             '--limit= show at most N lines'
             '--process= only processes with this identifier or name'
             '--module= only functions of modules whose name begins with PREFIX'

@@ -127,6 +127,7 @@ typedef enum _READER_SORT_KEY {
     ReaderSortAverage,
     ReaderSortMinimum,
     ReaderSortMaximum,
+    ReaderSortWaited,
     ReaderSortName
 } READER_SORT_KEY;
 

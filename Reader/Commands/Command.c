@@ -270,6 +270,7 @@ CommandCheckSortKey(
     case ReaderSortAverage:
     case ReaderSortMinimum:
     case ReaderSortMaximum:
+    case ReaderSortWaited:
         RtlWriteText(Context->Errors,
                      "TraceReader: %s: --sort takes total, self, calls or "
                      "name here (see TraceReader %s --help)\n",

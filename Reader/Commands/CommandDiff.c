@@ -907,7 +907,8 @@ CommandDiff(
     ULONG ExitCode = READER_EXIT_FAILURE;
 
     if (Options->SortKey == ReaderSortMinimum ||
-        Options->SortKey == ReaderSortMaximum) {
+        Options->SortKey == ReaderSortMaximum ||
+        Options->SortKey == ReaderSortWaited) {
         RtlWriteText(Context->Errors,
                      "TraceReader: diff: --sort takes self, total, calls, avg "
                      "or name here (see TraceReader diff --help)\n");

@@ -91,7 +91,8 @@ CommandBeginLayout(
     )
 {
     static const PCSZ Fields[] = {
-        "total", "self", "calls", "average", "min", "max", "function"
+        "total", "self", "calls", "average", "min", "max", "waited",
+        "function"
     };
     ULONG Width = Options->Width;
 

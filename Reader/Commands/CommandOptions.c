@@ -27,6 +27,7 @@ static const PCSZ ReaderSortNames[] = {
     "avg",
     "min",
     "max",
+    "waited",
     "name"
 };
 
@@ -94,7 +95,8 @@ static const PCSZ ReaderByNames[] = {
 
 const READER_OPTION ReaderOptionList[] = {
     { "sort", "KEY", READER_OPTION_SORT, NULL,
-      "total, self, calls, avg, min, max or name, if it has that column",
+      "total, self, calls, avg, min, max, waited or name, if it has that "
+      "column",
       READER_FIELD_WORD(SortKey, ReaderSortNames) },
     { "limit", "N", READER_OPTION_LIMIT, NULL,
       "show at most N lines",

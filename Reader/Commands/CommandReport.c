@@ -1033,12 +1033,14 @@ CommandCheckReport(
 {
     if ((Options->Given & READER_OPTION_BY) != 0 &&
         Options->By == READER_BY_MODULE &&
-        (Options->Given & (READER_OPTION_LINES |
-                           READER_OPTION_PERCENTILES |
-                           READER_OPTION_ETL)) != 0) {
+        (Options->SortKey == ReaderSortWaited ||
+         (Options->Given & (READER_OPTION_LINES |
+                            READER_OPTION_PERCENTILES |
+                            READER_OPTION_ETL)) != 0)) {
         RtlWriteText(Context->Errors,
-                     "TraceReader: report: --lines, --percentiles and --etl "
-                     "are of functions, not of modules (--by module)\n");
+                     "TraceReader: report: --lines, --percentiles, --etl and "
+                     "--sort waited are of functions, not of modules "
+                     "(--by module)\n");
         RtlFlushWriter(Context->Errors);
         return FALSE;
     }

@@ -329,6 +329,7 @@ CommandTree(
     }
 
     SumFilterTree(&Tree, Options->Filter, MinimumTicks);
+    Tree.SortKey = Options->SortKey;
     Status = SumSortTree(&Tree);
     if (!NT_SUCCESS(Status)) {
         ExitCode = BaseFail(Context, "tree", Options->PathUtf8, Status);
@@ -385,6 +386,7 @@ const READER_COMMAND ReaderTreeCommand = {
     "A function that --function names is shown with the calls that lead\n"
     "to it and the calls inside; one that is excluded is left out with\n"
     "the calls inside.\n"
+    "--sort orders the calls from one function; the default is total.\n"
     "--min-duration hides nodes whose total, with the time of abandoned\n"
     "calls, is less than TIME; not those that lead to one that has it.\n"
     "A function that several modules import is a node for each of them.\n"
@@ -398,6 +400,7 @@ const READER_COMMAND ReaderTreeCommand = {
     READER_OPTION_WIDTH |
         READER_OPTION_COLOR | READER_OPTION_PAGER |
         READER_OPTION_FORMAT | READER_OPTION_DEPTH | READER_OPTION_LIMIT |
+        READER_OPTION_SORT |
         READER_OPTION_THREAD | READER_OPTION_TRACKS |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL |
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |

@@ -14,6 +14,22 @@ Abstract:
 #include "SumPutStatistics.h"
 
 
+//
+// What the hooks cost is taken off the time that ran, as far as it goes.
+//
+
+static
+ULONGLONG
+SumQueryWaited(
+    _In_ PCREADER_STATISTICS Statistics
+    )
+{
+    return Statistics->WaitedTicks < Statistics->TotalTicks
+               ? Statistics->WaitedTicks
+               : Statistics->TotalTicks;
+}
+
+
 _Use_decl_annotations_
 LONG
 SumCompareStatistics(
@@ -55,6 +71,15 @@ SumCompareStatistics(
     case ReaderSortMaximum:
         FirstValue = First->MaximumTicks;
         SecondValue = Second->MaximumTicks;
+        break;
+
+    case ReaderSortWaited:
+        FirstValue = SumQueryWaited(First);
+        SecondValue = SumQueryWaited(Second);
+        if (FirstValue == 0 && SecondValue == 0) {
+            FirstValue = First->TotalTicks;
+            SecondValue = Second->TotalTicks;
+        }
         break;
 
     default:
@@ -126,17 +151,7 @@ SumPutStatistics(
     OutputPutNumber(Output, Statistics->Unfinished);
     OutputPutNumber(Output, Statistics->Uncertain);
     OutputPutNumber(Output, Statistics->BegunBefore);
-
-    //
-    // What the hooks cost is taken off the one that ran, as far as it goes.
-    //
-
+    OutputPutNumber(Output, SumQueryWaited(Statistics));
     OutputPutNumber(Output,
-                    Statistics->WaitedTicks < Statistics->TotalTicks
-                        ? Statistics->WaitedTicks
-                        : Statistics->TotalTicks);
-    OutputPutNumber(Output,
-                    Statistics->WaitedTicks < Statistics->TotalTicks
-                        ? Statistics->TotalTicks - Statistics->WaitedTicks
-                        : 0);
+                    Statistics->TotalTicks - SumQueryWaited(Statistics));
 }

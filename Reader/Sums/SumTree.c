@@ -658,7 +658,7 @@ SumCompareNodes(
 
     Order = SumCompareStatistics(&Tree->Nodes[First].Statistics,
                                  &Tree->Nodes[Second].Statistics,
-                                 ReaderSortTotal);
+                                 Tree->SortKey);
     if (Order == 0) {
         Order = FunctionCompareNames(FirstFunction, SecondFunction);
     }

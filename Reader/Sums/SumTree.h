@@ -74,6 +74,7 @@ typedef struct _READER_TREE {
     PREADER_FUNCTIONS Functions;
     PCREADER_RANGE Range;
     ULONG MaximumDepth;
+    READER_SORT_KEY SortKey;        // the caller's, of SumSortTree
     BOOLEAN HasTracks;
     READER_MAP Children;            // (parent << 32) | function to node
     PREADER_NODE Nodes;
@@ -228,7 +229,7 @@ SumFilterTree(
     );
 
 //
-// Puts every node's children in order: by total time, then by name.
+// Puts every node's children in order: by SortKey, then by name.
 //
 
 _Must_inspect_result_

@@ -363,6 +363,47 @@ def without_rate(session, folder):
         if name.endswith('.trace'):
             with open(os.path.join(path, name), 'r+b') as file:
                 file.seek(0xE0)
+def check_order(results, what, session, expected, options):
+    """--sort waited: what has not waited is in the order of the total."""
+    functions, chains, _, callers = expected
+
+    def in_order(sums, by_waited=True):
+        return sorted(sums, key=lambda name: (
+            -sums[name][2] * by_waited,
+            *((0, 0) if sums[name][2] and by_waited else
+              (-sums[name][1], -sums[name][0])), name))
+
+    def names(*command):
+        return [row['function'] for row in table(
+            session, command[0], '--sort', 'waited', *options, *command[1:])
+            if row.get('relation') != 'function']
+
+    results.equal(names('report'), in_order(functions),
+                  '%s: report --sort waited' % what)
+    results.check(in_order(functions) != in_order(functions, False),
+                  '%s: which is another order' % what)
+    name = next(key for key in functions if key.endswith('!Sleep'))
+    results.equal(names('callers', name), in_order(
+        {key[1]: row for key, row in callers.items() if key[0] == name}),
+        '%s: callers --sort waited' % what)
+    path, below = [], {}
+    for row in table(session, 'tree', '--sort', 'waited', *options):
+        path[int(row['depth']):] = [row['function']]
+        below.setdefault(tuple(path[:-1]), []).append(row['function'])
+    expected = {}
+    for chain, row in chains.items():
+        expected.setdefault(chain[:-1], {})[chain[-1]] = row
+    results.equal(below, {above: in_order(sums) for above, sums in
+                          expected.items()}, '%s: tree --sort waited' % what)
+    results.check(any(in_order(sums) != in_order(sums, False)
+                      for sums in expected.values()),
+                  '%s: which is another order of the tree' % what)
+    for refused in (('report', '--by', 'module'), ('threads',), ('modules',)):
+        code, _, errors = support.reader(*refused, '--sort', 'waited', session)
+        results.check(code == 1 and '--sort' in errors,
+                      '%s --sort waited' % ' '.join(refused), [errors])
+
+
                 file.write(bytes(64))
         elif name.endswith(('.index', '.cache')):
             os.remove(os.path.join(path, name))
@@ -673,8 +714,9 @@ def main():
             calls = read_calls(session, names)
             start = min(call.start for call in calls)
             end = max(call.end for call in calls)
-            check_sums(results, mode, copy,
-                       sums_of(measure(calls, CONTENTION)), options)
+            expected = sums_of(measure(calls, CONTENTION))
+            check_sums(results, mode, copy, expected, options)
+            check_order(results, mode, copy, expected, options)
             for number in (1, 2, 3) if programs.LONG else (
                     (2,) if mode == 'file' else ()):
                 first = start + (end - start) * number // 7
