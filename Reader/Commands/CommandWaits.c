@@ -14,6 +14,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
+#include "../Functions/FunctionStub.h"
 #include "../Calls/CallRange.h"
 #include "../Calls/CallWaits.h"
 #include "../Sums/SumPutStatistics.h"
@@ -82,8 +83,8 @@ static const READER_COLUMN ReaderWaitsCallerColumns[] = {
       READER_COLUMN_NULLABLE | READER_COLUMN_MODULE,
       "The caller's module; null if there is none." },
     { "For", "caller", ReaderColumnText, 0, 0,
-      "The nearest function with hooks in whose call it was made, or "
-      "(outermost)." }
+      "The nearest function with hooks in whose call it was made; without "
+      "one the module that called an import: [game.exe]; or (outermost)." }
 };
 
 static const READER_TABLE ReaderWaitsCallerTable = {
@@ -194,6 +195,14 @@ CommandPutWaitRest(
     if (Sum->Caller == READER_NONE) {
         OutputPutNothing(Output);
         OutputPutString(Output, "(outermost)");
+        return;
+    }
+
+    if (READER_IS_CALLING_MODULE(Sum->Caller)) {
+        FunctionStubPutCallingModule(Output,
+                                     &View->Functions,
+                                     Sum->Caller,
+                                     0);
         return;
     }
 
@@ -341,6 +350,7 @@ CommandRunWaits(
     }
 
     FunctionInitializeFunctions(&View->Functions, &View->Session);
+    View->Functions.AreStubsApart = TRUE;
     View->Waited.Options = View->Options;
     View->Waited.Session = &View->Session;
     View->Waited.Range = &View->Range;
@@ -414,8 +424,9 @@ const READER_COMMAND ReaderWaitsCommand = {
     "Counts calls of functions that wait (Docs/Waits.md, --waits), each once:\n"
     "not those inside another one.  A call of a lock is there if it took\n"
     "--contention or longer.  The first table is by function that waits, the\n"
-    "second says for whom: the nearest function with hooks around it.  The\n"
-    "third is by thread.  --limit is of each table.\n"
+    "second says for whom: the nearest function with hooks around it, or\n"
+    "without one the module that called: [game.exe].  The third is by\n"
+    "thread.  --limit is of each table.\n"
     "CSV has the columns table, row, field, value.\n"
     READER_PERCENTILES_NOTE
     READER_RANGE_NOTE

@@ -16,6 +16,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Calls/CallRead.h"
 #include "../Calls/CallVisit.h"
+#include "../Functions/FunctionStub.h"
 #include "SumWaits.h"
 
 //
@@ -111,6 +112,29 @@ SumAddWaits(
 
 
 //
+// What several modules import is one function.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SumFindWaitAlike(
+    _Inout_ PREADER_WAITED Waited,
+    _Inout_ PULONG Function
+    )
+{
+    PCREADER_FUNCTION This = &Waited->Functions->Functions[*Function];
+    ULONGLONG Key = ((ULONGLONG)This->Module << 32) | This->FirstRva;
+
+    if (!This->IsStub || BaseFindInMap(&Waited->Alike, Key, Function)) {
+        return STATUS_SUCCESS;
+    }
+
+    return BaseAddToMap(&Waited->Alike, Key, *Function);
+}
+
+
+//
 // Adds calls by all that they are added by.
 //
 
@@ -119,11 +143,16 @@ static
 NTSTATUS
 SumTakeWaits(
     _Inout_ PREADER_WAITED Waited,
-    _In_ PCREADER_WAIT_SUM Calls
+    _Inout_ PREADER_WAIT_SUM Calls
     )
 {
     PREADER_WAIT_SUM Sum;
     NTSTATUS Status;
+
+    Status = SumFindWaitAlike(Waited, &Calls->Function);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
 
     Status = SumFindWaits(Waited,
                           &Waited->ByFunction,
@@ -254,7 +283,27 @@ SumOpenWait(
 
 
 //
-// Finds for whom a call waited: the nearest function with hooks around it.
+// For whom what is called in a stub waits, if no function with hooks is around
+// it: for the module that called the stub.
+// Around: for whom a call beside it would wait.
+//
+
+static
+ULONG
+SumPassWaitCaller(
+    _In_ PCREADER_FUNCTION Stub,
+    _In_ ULONG Around
+    )
+{
+    return Stub->Importer != 0 && Around >= READER_CALLING_MODULE
+               ? READER_MAKE_CALLING_MODULE(Stub->Importer)
+               : Around;
+}
+
+
+//
+// Finds for whom a call waited: the nearest function with hooks around it, or
+// without one the module that has called, if it was by an import.
 //
 
 static
@@ -266,7 +315,9 @@ SumFindWaitCaller(
 {
     const READER_TALLY *Tally = &Waited->Reading.Tallies[0];
     const CORE_FRAME *Frame = Event->Frame;
-    ULONG Function;
+    PCREADER_FUNCTION Functions = Waited->Functions->Functions;
+    ULONG Function = Tally->List[Frame->Function].Function;
+    ULONG Caller = SumPassWaitCaller(&Functions[Function], READER_NONE);
     ULONG Depth;
 
     for (Depth = Event->Depth;
@@ -275,12 +326,16 @@ SumFindWaitCaller(
 
         Frame -= 1;
         Function = Tally->List[Frame->Function].Function;
-        if (!Waited->Functions->Functions[Function].IsStub) {
+        if (!Functions[Function].IsStub) {
             return Function;
+        }
+
+        if (Caller == READER_NONE) {
+            Caller = SumPassWaitCaller(&Functions[Function], READER_NONE);
         }
     }
 
-    return READER_NONE;
+    return Caller;
 }
 
 
@@ -393,7 +448,9 @@ SumWaitNode(
     Place = &Waited->Places[Waited->NumberOfPlaces];
     Waited->NumberOfPlaces += 1;
     Node->Value = Waited->NumberOfPlaces;
-    Place->Caller = Function->IsStub ? Above.Caller : Node->Function;
+    Place->Caller = Function->IsStub
+                        ? SumPassWaitCaller(Function, Above.Caller)
+                        : Node->Function;
     Place->IsInside = Above.IsInside || Function->Wait != ReaderWaitNone;
     CallGetNodeStatistics(Node->Node, &Statistics);
     if (Above.IsInside || Function->Wait == ReaderWaitNone ||
@@ -416,7 +473,7 @@ SumWaitNode(
     Calls.TotalTicks = Node->WaitedTicks;
     Calls.MaximumTicks = Statistics.MaximumTicks;
     Calls.Unfinished = Statistics.Unfinished;
-    Calls.Caller = Above.Caller;
+    Calls.Caller = Function->IsStub ? Place->Caller : Above.Caller;
     Calls.Thread = Waited->Reading.Tallies[0].Thread;
     return SumTakeWaits(Waited, &Calls);
 }
@@ -477,6 +534,7 @@ SumReadWaits(
     PREADER_READING Reading = &Waited->Reading;
     NTSTATUS Status;
 
+    BaseInitializeMap(&Waited->Alike, Context->Allocator);
     BaseInitializeMap(&Waited->ByFunction.Indexes, Context->Allocator);
     BaseInitializeMap(&Waited->ByCaller.Indexes, Context->Allocator);
     BaseInitializeMap(&Waited->ByThread.Indexes, Context->Allocator);
@@ -556,6 +614,7 @@ SumRundownWaits(
 {
     PCALLOCATOR Allocator = Waited->Session->Context->Allocator;
 
+    BaseRundownMap(&Waited->Alike);
     BaseRundownMap(&Waited->ByFunction.Indexes);
     BaseRundownMap(&Waited->ByCaller.Indexes);
     BaseRundownMap(&Waited->ByThread.Indexes);

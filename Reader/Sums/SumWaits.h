@@ -28,9 +28,11 @@ typedef struct _READER_WAIT_SUM {
     ULONGLONG Unfinished;           // of the calls
     ULONGLONG InTrees;              // of the calls: not in the histogram
     CORE_HISTOGRAM Histogram;
-    ULONG Function;                 // that waits; READER_NONE: several
+    ULONG Function;                 // that waits, the first one that it is
+                                    // like; READER_NONE: several
     ULONG Caller;                   // the nearest function with hooks around
-                                    // it; READER_NONE: there is none
+                                    // it, or the module that called it;
+                                    // READER_NONE: there is none
     ULONG Thread;                   // index
     READER_WAIT_KIND Kind;
 } READER_WAIT_SUM;
@@ -51,7 +53,7 @@ typedef const READER_WAIT_LIST *PCREADER_WAIT_LIST;
 //
 
 typedef struct _READER_WAIT_PLACE {
-    ULONG Caller;
+    ULONG Caller;                   // of what waits in it, as in the sum
     BOOLEAN IsInside;               // of a call that waits, or one itself
 } READER_WAIT_PLACE;
 typedef READER_WAIT_PLACE *PREADER_WAIT_PLACE;
@@ -60,9 +62,11 @@ typedef struct _READER_WAITED {
     PCREADER_OPTIONS Options;       // these up to Functions are the caller's
     PREADER_SESSION Session;
     PCREADER_RANGE Range;
-    PREADER_FUNCTIONS Functions;
+    PREADER_FUNCTIONS Functions;    // AreStubsApart
     READER_READING Reading;
     PCORE_ARENA Arena;
+    READER_MAP Alike;               // (module << 32) | FirstRva of a stub to
+                                    // the first function that is called so
     READER_WAIT_LIST ByFunction;
     READER_WAIT_LIST ByCaller;      // and function
     READER_WAIT_LIST ByThread;      // and kind

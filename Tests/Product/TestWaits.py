@@ -59,6 +59,12 @@ def is_wait(name):
             'wait' if function in KINDS else None)
 
 
+class Stub(str):
+    """The name of an import, and the module that calls it."""
+
+    importer = None
+
+
 class Names:
     """The names of sites, from the symbols and the file of imports."""
 
@@ -72,15 +78,16 @@ class Names:
         position, = struct.unpack_from('<I', data, 12)
         end, = struct.unpack_from('<Q', data, 40)
         while position < end:
-            size, kind, length, ordinal, rva, stub, _, exporter = \
+            size, kind, length, ordinal, rva, stub, importer, exporter = \
                 ENTRY.unpack_from(data, position)
             name = data[position + ENTRY.size:][:length].decode()
             if kind == 1:
                 modules.append(name)
             elif kind == 2:
                 module = re.sub(r'\.dll$', '', modules[exporter])
-                self.stubs.append((rva, rva + stub, '%s!%s' % (
-                    module, name or '#%d' % ordinal)))
+                name = Stub('%s!%s' % (module, name or '#%d' % ordinal))
+                name.importer = modules[importer]
+                self.stubs.append((rva, rva + stub, name))
             position += size
 
     def find(self, module, rva):
@@ -238,7 +245,8 @@ def add_wait(sums, thread, path, row):
         return
     name = path[-1]
     caller = next((other for other in reversed(path[:-1]) if '!' not in other),
-                  '(outermost)')
+                  next(('[%s]' % other.importer for other in reversed(path)
+                        if '!' in other), '(outermost)'))
     kind = KINDS[name.partition('!')[2]]
     for key in (name, kind), (name, kind, caller), (thread, kind):
         own = sums.setdefault(key, [0, 0, 0])
@@ -355,14 +363,6 @@ def check_sums(results, what, session, expected, options=(), open_time=None):
             '%s: callees' % what)
 
 
-def without_rate(session, folder):
-    """A copy whose clock has no rate, so that the reader writes ticks."""
-    path = os.path.join(folder, os.path.basename(session) + '-ticks')
-    shutil.copytree(session, path)
-    for name in os.listdir(path):
-        if name.endswith('.trace'):
-            with open(os.path.join(path, name), 'r+b') as file:
-                file.seek(0xE0)
 def check_order(results, what, session, expected, options):
     """--sort waited: what has not waited is in the order of the total."""
     functions, chains, _, callers = expected
@@ -404,18 +404,26 @@ def check_order(results, what, session, expected, options):
                       '%s --sort waited' % ' '.join(refused), [errors])
 
 
+def without_rate(session, folder):
+    """A copy whose clock has no rate, so that the reader writes ticks."""
+    path = os.path.join(folder, os.path.basename(session) + '-ticks')
+    shutil.copytree(session, path)
+    for name in os.listdir(path):
+        if name.endswith('.trace'):
+            with open(os.path.join(path, name), 'r+b') as file:
+                file.seek(0xE0)
                 file.write(bytes(64))
         elif name.endswith(('.index', '.cache')):
             os.remove(os.path.join(path, name))
     return path
 
 
-def run(program, folder, mode):
+def run(program, folder, mode, callers='Waits'):
     """Runs it; (its own lines, the session)."""
     os.makedirs(folder)
     code, text = programs.run_windows(
         programs.READER, 'run', '--mode', mode, '--imports', IMPORTS,
-        '--callers', 'Waits', '--directory', programs.windows_path(folder),
+        '--callers', callers, '--directory', programs.windows_path(folder),
         '--', program, str(ROUNDS), cwd=os.path.dirname(program))
     if code:
         raise RuntimeError('%s: %d: %s' % (mode, code, text))
@@ -675,6 +683,40 @@ def check_document(results):
                   sorted(table ^ listed))
 
 
+def check_without_hooks(results, scratch):
+    """For whom are modules then: the program, and its C runtime."""
+    program = programs.build(
+        os.path.join(scratch, 'plainly'),
+        [os.path.join(programs.PROGRAMS, 'Waits.c')], [], 'Waits.exe',
+        ['-lws2_32', '-lkernel32', '-lsynchronization'])
+    for mode in 'file', 'tree':
+        _, session = run(program, os.path.join(scratch, 'plainly-' + mode),
+                         mode, 'Waits;msvcrt')
+        names = Names(session, program, scratch)
+        copy = without_rate(session, scratch)
+        options = '--contention', str(CONTENTION)
+        if mode == 'tree':
+            sums = {}
+            for thread, path, node, waited in nodes_of(session, names,
+                                                       CONTENTION):
+                if is_wait(path[-1]) and waited:
+                    add_wait(sums, thread, path, (
+                        1 if waited < node.total else node.calls, waited,
+                        node.maximum))
+            check_view(results, 'tree', copy, sums, options)
+        else:
+            calls = read_calls(session, names)
+            for way in (), ('--general',):
+                check_view_of_calls(results, 'without hooks', copy, calls,
+                                    (*options, *way))
+        _, text, _ = support.reader('waits', '--json', copy)
+        callers = json.loads(text)['callers']
+        results.equal({(row['caller'], row['module']) for row in callers},
+                      {('[waits.exe]', 'waits.exe'),
+                       ('[msvcrt.dll]', 'msvcrt.dll')},
+                      '%s: for which modules' % mode)
+
+
 def main():
     results = programs.Results()
     check_document(results)
@@ -687,6 +729,7 @@ def main():
             [os.path.join(programs.PROGRAMS, 'Waits.c')],
             programs.PENTER_FLAGS, 'Waits.exe',
             [programs.LIBRARY, '-lws2_32', '-lkernel32', '-lsynchronization'])
+        check_without_hooks(results, scratch)
         for mode in 'file', 'ring', 'compact', 'tree':
             lines, session = run(program, os.path.join(scratch, mode), mode)
             names = Names(session, program, scratch)
