@@ -18,15 +18,18 @@ Abstract:
 #include "Command.h"
 
 const READER_EXPORT_FORMAT ReaderExportFormats[] = {
-    { "folded", 0, ExportFolded },
+    { "folded", READER_EXPORT_CALLERS, ExportFolded },
     { "chrome",
-      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS |
+          READER_EXPORT_CALLERS,
       ExportChrome },
     { "perfetto",
-      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS |
+          READER_EXPORT_CALLERS,
       ExportPerfetto },
     { "fxt",
-      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS |
+          READER_EXPORT_CALLERS,
       ExportFxt },
     { "speedscope",
       READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
@@ -171,6 +174,8 @@ CommandExport(
                                      &Export.MinimumTicks)) {
 
         FunctionInitializeFunctions(&Export.Functions, &Export.Session);
+        Export.Functions.AreStubsApart =
+            (Format->Flags & READER_EXPORT_CALLERS) != 0;
         ExitCode = Format->Routine(&Export);
         if ((Options->Given & READER_OPTION_VERBOSE) != 0 &&
             Export.NumberOfWorkers != 0) {

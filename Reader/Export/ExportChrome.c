@@ -176,7 +176,8 @@ ExportChromeBeginTrack(
 //
 // Makes the part of an event that depends on the function alone.
 // Events: the walk.
-// Known: the text: the category and, from TextOffset on, the name.
+// Known: the text: the category, which module called, and from TextOffset on
+// the name.
 //
 
 static
@@ -190,15 +191,21 @@ ExportChromeMakeText(
     PREADER_EXPORT Export = Events->Export;
     PCALLOCATOR Allocator = Export->Context->Allocator;
     PCREADER_FUNCTION Function = &Export->Functions.Functions[Index];
+    PCREADER_IMPORTED Caller = NULL;
     RTL_WRITER Text;
     ULONG Capacity;
+
+    if (Function->Importer != 0) {
+        Caller = &Export->Functions.Imported[Function->Importer - 1];
+    }
 
     //
     // A byte becomes three at most.
     //
 
-    Capacity = 128 + 3 * (Function->ModuleNameLength +
-                          Function->NameLength);
+    Capacity = 192 + 3 * (Function->ModuleNameLength +
+                          Function->NameLength +
+                          (Caller != NULL ? Caller->NameLength : 0));
     Known->Text = (PCHAR)Allocator->Allocate(Allocator->Context, Capacity);
     if (Known->Text == NULL) {
         READER_KEEP_STATUS(Events, STATUS_NO_MEMORY);
@@ -223,6 +230,12 @@ ExportChromeMakeText(
                      Function->Wait == ReaderWaitLock
                          ? ""
                          : ",\"cname\":\"thread_state_sleeping\"");
+    }
+
+    if (Caller != NULL) {
+        RtlWriteText(&Text, ",\"args\":{\"caller_module\":");
+        ExportWriteJsonText(&Text, Caller->Name, Caller->NameLength);
+        RtlWriteText(&Text, "}");
     }
 
     Known->TextOffset = Text.LengthInBytes;

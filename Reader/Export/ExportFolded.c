@@ -12,8 +12,12 @@ Abstract:
     speedscope and others read it.  Of a chain of more than 1,000 functions
     those in the middle become one, "(N more)".
 
+    Above an import whose caller is not recorded is the module that called it,
+    "[game.exe]".
+
 --*/
 
+#include "../Functions/FunctionStub.h"
 #include "Export.h"
 
 //
@@ -24,24 +28,25 @@ Abstract:
 
 
 //
-// Writes a function's name. What separates names and lines in the format
-// becomes something else.
+// Writes the name of a function or a module. What separates names and lines in
+// the format becomes something else.
 //
 
 static
 VOID
 ExportWriteFoldedName(
     _Inout_ PRTL_WRITER Writer,
-    _In_ PCREADER_FUNCTION Function
+    _In_reads_bytes_(NameLength) const CHAR *Name,
+    _In_ ULONG NameLength
     )
 {
     CHAR Piece[128];
     ULONG Length = 0;
     ULONG Index;
 
-    for (Index = 0; Index < Function->NameLength; Index++) {
+    for (Index = 0; Index < NameLength; Index++) {
 
-        CHAR Char = Function->Name[Index];
+        CHAR Char = Name[Index];
 
         Piece[Length] = Char == ';' ? ':' : Char;
         Length += 1;
@@ -51,8 +56,8 @@ ExportWriteFoldedName(
         //
 
         if (Length >= sizeof(Piece) - 4 &&
-            (Index + 1 == Function->NameLength ||
-             (Function->Name[Index + 1] & 0xC0) != 0x80)) {
+            (Index + 1 == NameLength ||
+             (Name[Index + 1] & 0xC0) != 0x80)) {
             RtlWriteCleanText(Writer, Piece, Length);
             Length = 0;
         }
@@ -84,7 +89,10 @@ ExportWriteFolded(
     PREADER_FUNCTION Functions = Tree->Functions->Functions;
     PULONG Path = NULL;
     ULONG Capacity = 0;
+    PCREADER_IMPORTED Imported;
     ULONGLONG Weight;
+    ULONG Function;
+    ULONG Caller;
     ULONG Depth;
     ULONG Node;
     ULONG Place;
@@ -136,9 +144,24 @@ ExportWriteFolded(
                 Place += Depth + 1 - READER_FOLDED_LEVELS;
             }
 
-            ExportWriteFoldedName(
-                Writer,
-                &Functions[Tree->Nodes[Path[Place]].Function]);
+            Function = Tree->Nodes[Path[Place]].Function;
+            Caller = FunctionStubFindCaller(
+                Tree->Functions,
+                Function,
+                Place != 0 ? Tree->Nodes[Path[Place - 1]].Function
+                           : READER_NONE);
+            if (Caller != 0) {
+                Imported = &Tree->Functions->Imported[Caller - 1];
+                RtlWriteText(Writer, "[");
+                ExportWriteFoldedName(Writer,
+                                      Imported->Name,
+                                      Imported->NameLength);
+                RtlWriteText(Writer, "];");
+            }
+
+            ExportWriteFoldedName(Writer,
+                                  Functions[Function].Name,
+                                  Functions[Function].NameLength);
             RtlWriteText(Writer, Place != Depth ? ";" : " ");
         }
 

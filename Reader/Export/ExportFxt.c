@@ -54,20 +54,22 @@ Abstract:
 #define READER_FXT_DURATION_BEGIN 2u
 #define READER_FXT_DURATION_END 3u
 #define READER_FXT_ARGUMENT_UINT32 2u
+#define READER_FXT_ARGUMENT_STRING 6u
 #define READER_FXT_ARGUMENT_KOID 8u
 #define READER_FXT_PROCESS 1u
 #define READER_FXT_THREAD_OBJECT 2u
 
 //
 // Indexes of strings begin with 1, and so do those of threads.  The first
-// strings are the marks' names and that of an argument.
+// strings are the marks' names and those of two arguments.
 //
 
 #define READER_FXT_STRINGS 0x7FFFu
 #define READER_FXT_THREADS 0xFFu
 #define READER_FXT_MARKS 4u
 #define READER_FXT_PROCESS_STRING (READER_FXT_MARKS + 1)
-#define READER_FXT_FIRST_STRING (READER_FXT_MARKS + 2)
+#define READER_FXT_CALLER_STRING (READER_FXT_MARKS + 2)
+#define READER_FXT_FIRST_STRING (READER_FXT_MARKS + 3)
 #define READER_FXT_MAXIMUM_LENGTH 32000u
 
 //
@@ -255,8 +257,9 @@ ExportFxtFindFunction(
 
 
 //
-// Finds the string of the name of a function's module, and adds it.
+// Finds the string of a module's name, and adds it.
 // Fxt: the export.
+// Index: FunctionNumberModule's number.
 // Returns the string's index.
 //
 
@@ -264,12 +267,12 @@ static
 ULONG
 ExportFxtFindModule(
     _Inout_ PREADER_FXT Fxt,
-    _In_ ULONG FunctionIndex
+    _In_ ULONG Index,
+    _In_reads_bytes_(Length) const CHAR *Name,
+    _In_ ULONG Length
     )
 {
     PREADER_EXPORT Export = Fxt->Events.Export;
-    PCREADER_FUNCTION Function = &Export->Functions.Functions[FunctionIndex];
-    ULONG Index = FunctionNumberModule(&Export->Functions, Function);
     NTSTATUS Status;
 
     if (Index >= Fxt->CapacityOfModules) {
@@ -287,11 +290,39 @@ ExportFxtFindModule(
     if (Fxt->Owners[Fxt->Modules[Index]] != (READER_FXT_MODULE | Index)) {
         Fxt->Modules[Index] = ExportFxtAddString(Fxt,
                                                  READER_FXT_MODULE | Index,
-                                                 Function->ModuleName,
-                                                 Function->ModuleNameLength);
+                                                 Name,
+                                                 Length);
     }
 
     return Fxt->Modules[Index];
+}
+
+
+//
+// Finds the string of the module that calls a stub.
+// Fxt: the export.
+// Importer: index + 1 in Imported; 0: there is none.
+//
+
+static
+ULONG
+ExportFxtFindCaller(
+    _Inout_ PREADER_FXT Fxt,
+    _In_ ULONG Importer
+    )
+{
+    PREADER_EXPORT Export = Fxt->Events.Export;
+    PCREADER_IMPORTED Caller;
+
+    if (Importer == 0) {
+        return 0;
+    }
+
+    Caller = &Export->Functions.Imported[Importer - 1];
+    return ExportFxtFindModule(Fxt,
+                               Export->Session.NumberOfModules + Importer - 1,
+                               Caller->Name,
+                               Caller->NameLength);
 }
 
 
@@ -400,6 +431,10 @@ ExportFxtBeginFile(
     }
 
     ExportFxtWriteString(Events, READER_FXT_PROCESS_STRING, "process", 7);
+    ExportFxtWriteString(Events,
+                         READER_FXT_CALLER_STRING,
+                         "caller_module",
+                         13);
 
     for (Index = 0;
          Index < Events->Export->Session.NumberOfProcesses;
@@ -508,26 +543,47 @@ ExportFxtPutEvent(
     )
 {
     PREADER_FXT Fxt = (PREADER_FXT)Events;
-    ULONGLONG Words[3];
+    const READER_FUNCTIONS *Functions = &Events->Export->Functions;
+    PCREADER_FUNCTION This = &Functions->Functions[Function];
+    ULONGLONG Words[4];
     ULONG Arguments = 0;
     ULONG Category;
+    ULONG Caller;
     ULONG Index;
     ULONG Name;
+    ULONG Next;
 
     //
-    // The function's name may have taken the module's place.
+    // One that is added may take another one's place.
     //
 
-    (VOID)ExportFxtFindModule(Fxt, Function);
-    Name = ExportFxtFindFunction(Fxt, Function);
-    Category = ExportFxtFindModule(Fxt, Function);
+    do {
+        Next = Fxt->NextString;
+        Caller = ExportFxtFindCaller(
+            Fxt,
+            Type == READER_FXT_DURATION_BEGIN ? This->Importer : 0);
+        Category = ExportFxtFindModule(Fxt,
+                                       FunctionNumberModule(Functions, This),
+                                       This->ModuleName,
+                                       This->ModuleNameLength);
+        Name = ExportFxtFindFunction(Fxt, Function);
+    } while (Next != Fxt->NextString);
+
+    if (Caller != 0) {
+        Words[2] = READER_FXT_HEADER(READER_FXT_ARGUMENT_STRING, 1) |
+                   ((ULONGLONG)READER_FXT_CALLER_STRING << 16) |
+                   ((ULONGLONG)Caller << 32);
+        Arguments = 1;
+    }
 
     for (Index = 0; Index < READER_FXT_MARKS; Index++) {
         if ((Marks & (1u << Index)) != 0) {
-            Words[2] = READER_FXT_HEADER(READER_FXT_ARGUMENT_UINT32, 1) |
-                       ((ULONGLONG)(Index + 1) << 16) |
-                       (1ULL << 32);
-            Arguments = 1;
+            Words[2 + Arguments] =
+                READER_FXT_HEADER(READER_FXT_ARGUMENT_UINT32, 1) |
+                ((ULONGLONG)(Index + 1) << 16) |
+                (1ULL << 32);
+            Arguments += 1;
+            break;
         }
     }
 

@@ -77,15 +77,20 @@ Abstract:
 // Fields of DebugAnnotation.
 //
 
+#define READER_ANNOTATION_NAME_NUMBER READER_TAG_NUMBER(1u)
 #define READER_ANNOTATION_BOOLEAN READER_TAG_NUMBER(2u)
 #define READER_ANNOTATION_NAME READER_TAG_BYTES(10u)
+#define READER_ANNOTATION_TEXT_NUMBER READER_TAG_NUMBER(17u)
 
 //
-// Fields of InternedData, and of EventCategory and EventName in it.
+// Fields of InternedData, and of EventCategory, EventName, DebugAnnotationName
+// and InternedString in it.
 //
 
 #define READER_INTERNED_CATEGORIES READER_TAG_BYTES(1u)
 #define READER_INTERNED_NAMES READER_TAG_BYTES(2u)
+#define READER_INTERNED_ANNOTATIONS READER_TAG_BYTES(3u)
+#define READER_INTERNED_TEXTS READER_TAG_BYTES(29u)
 #define READER_INTERNED_IDENTIFIER READER_TAG_NUMBER(1u)
 #define READER_INTERNED_TEXT READER_TAG_BYTES(2u)
 
@@ -124,12 +129,23 @@ Abstract:
 
 #define READER_WAIT_CATEGORY(Wait) (0xFFFFFF00u + (Wait))
 
+//
+// The number of the annotation that says which module called an import.
+//
+
+#define READER_CALLER_ANNOTATION 1u
+
 typedef struct _READER_PERFETTO {
     READER_EVENTS Events;
     PULONG ModuleParts;             // the file that knows a module
     ULONG CapacityOfModules;
     ULONG Wait;                     // of the function that is entered
     ULONG WaitParts[ReaderNumberOfWaitKinds];   // the file that knows one
+    ULONG Caller;                   // of the import that is entered: which of
+                                    // Imported called, + 1; 0: none
+    ULONG CallerPart;               // the file that knows the annotation
+    PULONG CallerParts;             // the file that knows a module as a text
+    ULONG CapacityOfCallers;
 } READER_PERFETTO;
 typedef READER_PERFETTO *PREADER_PERFETTO;
 
@@ -205,7 +221,7 @@ ExportPutBytesField(
 // Writes a packet that gives a text its number. The text may be long, so the
 // messages around it are measured first.
 // Events: the walk.
-// Tag: READER_INTERNED_CATEGORIES or READER_INTERNED_NAMES.
+// Tag: READER_INTERNED_*, of a list.
 // Identifier: the number, not 0.
 // Text, Length: the text, which is well-formed.
 //
@@ -544,6 +560,58 @@ ExportInternFunction(
 
 
 //
+// Sends the name of the module that calls a stub, if the file lacks that.
+//
+
+static
+VOID
+ExportInternCaller(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ ULONG Importer
+    )
+{
+    static const CHAR Name[] = "caller_module";
+    PREADER_PERFETTO Perfetto = (PREADER_PERFETTO)Events;
+    PREADER_EXPORT Export = Events->Export;
+    PCREADER_IMPORTED Caller;
+    CHAR Clean[512];
+    NTSTATUS Status;
+
+    Status = BaseGrowArray(Export->Context->Allocator,
+                           (PVOID *)&Perfetto->CallerParts,
+                           &Perfetto->CapacityOfCallers,
+                           Importer + 1,
+                           sizeof(ULONG));
+    if (!NT_SUCCESS(Status)) {
+        READER_KEEP_STATUS(Events, Status);
+        return;
+    }
+
+    if (Perfetto->CallerPart != Events->Part) {
+        Perfetto->CallerPart = Events->Part;
+        ExportInternText(Events,
+                         READER_INTERNED_ANNOTATIONS,
+                         READER_CALLER_ANNOTATION,
+                         Name,
+                         sizeof(Name) - 1);
+    }
+
+    if (Perfetto->CallerParts[Importer] != Events->Part) {
+        Perfetto->CallerParts[Importer] = Events->Part;
+        Caller = &Export->Functions.Imported[Importer - 1];
+        ExportInternText(Events,
+                         READER_INTERNED_TEXTS,
+                         Importer,
+                         Clean,
+                         ExportCleanName(Caller->Name,
+                                         Caller->NameLength,
+                                         Clean,
+                                         sizeof(Clean)));
+    }
+}
+
+
+//
 // Writes a packet with a track event. It and the event are shorter than 128
 // bytes, so each length is one byte.
 // Events: the walk.
@@ -592,6 +660,17 @@ ExportPerfettoPutEvent(
         }
 
         At = ExportPutNumberField(At, READER_EVENT_NAME, Name);
+        if (Perfetto->Caller != 0) {
+            *At = READER_EVENT_ANNOTATION;
+            Annotation = At + 2;
+            At = ExportPutNumberField(Annotation,
+                                      READER_ANNOTATION_NAME_NUMBER,
+                                      READER_CALLER_ANNOTATION);
+            At = ExportPutNumberField(At,
+                                      READER_ANNOTATION_TEXT_NUMBER,
+                                      Perfetto->Caller);
+            Annotation[-1] = (CHAR)(At - Annotation);
+        }
     }
 
     for (Index = 0; Index < RTL_NUMBER_OF(ReaderPerfettoMarks); Index++) {
@@ -634,15 +713,21 @@ ExportPerfettoEnter(
 {
     PREADER_EVENT_FUNCTION Known;
     BOOLEAN IsNew;
+    ULONG Importer;
 
     if (!ExportNumberFunction(Events, Function, &IsNew, &Known)) {
         return;
     }
 
+    Importer = Events->Export->Functions.Functions[Function].Importer;
     if (IsNew) {
         ExportInternFunction(Events, Function, Known);
+        if (Importer != 0) {
+            ExportInternCaller(Events, Importer);
+        }
     }
 
+    ((PREADER_PERFETTO)Events)->Caller = Importer;
     ((PREADER_PERFETTO)Events)->Wait =
         Events->Export->Functions.Functions[Function].Wait;
     ExportPerfettoPutEvent(
@@ -780,5 +865,6 @@ ExportPerfetto(
                             Export,
                             &ReaderPerfettoFormat);
     Allocator->Free(Allocator->Context, Perfetto.ModuleParts);
+    Allocator->Free(Allocator->Context, Perfetto.CallerParts);
     return ExitCode;
 }

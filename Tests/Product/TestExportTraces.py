@@ -205,6 +205,7 @@ class Fxt:
         self.data, self.at = data, 0
         self.strings, self.threads, self.names = {0: ''}, {}, {}
         self.provider, self.ticks, self.tracks = None, None, {}
+        self.callers = {}               # calls by (module that called, name)
         expect(self.words and self.words[0] == 0x0016547846040010, 'the magic')
 
     def word(self):
@@ -233,6 +234,9 @@ class Fxt:
             name = self.string(field(header, 16, 31))
             if kind == 2:
                 found[name] = field(header, 32, 63)
+            elif kind == 6:
+                found[name] = self.string(field(header, 32, 47))
+                expect(field(header, 48, 63) == 0, 'a text')
             else:
                 expect(kind == 8 and field(header, 32, 63) == 0,
                        'an argument of kind %d' % kind)
@@ -319,6 +323,11 @@ class Fxt:
         category = self.string(field(header, 32, 47))
         name = self.string(field(header, 48, 63))
         marks = self.arguments(field(header, 20, 23))
+        caller = marks.pop('caller_module', None)
+        expect(kind == 2 or caller is None, 'a caller at an end')
+        if kind == 2:
+            self.callers[caller, name] = self.callers.get(
+                (caller, name), 0) + 1
         expect(kind in (2, 3) and category and len(marks) < 2 and
                set(marks) <= MARKS and set(marks.values()) <= {1}, 'an event')
         self.tracks.setdefault(self.names[self.threads[thread]], []).append(

@@ -222,9 +222,124 @@ def pairs_of_json(path):
     if 'shared' in data:
         return {(frame['name'], frame['file'])
                 for frame in data['shared']['frames']}
-    # A function that waits has a second category.
     return {(event['name'], event['cat'].split(',')[0])
             for event in data['traceEvents'] if event['ph'] in 'BX'}
+
+
+#
+# Which modules called, of exports of every call: how often, by (module that
+# called, function, module).
+#
+
+def callers_of_chrome(path):
+    with open(path, encoding='utf-8') as file:
+        events = json.load(file)['traceEvents']
+    if any('args' in event for event in events if event['ph'] == 'E'):
+        raise RuntimeError('an end has arguments')
+    return collections.Counter(
+        (event.get('args', {}).get('caller_module'), event['name'])
+        for event in events if event['ph'] == 'B')
+
+
+def callers_of_perfetto(path):
+    kinds = ('event_names', 'debug_annotation_names',
+             'debug_annotation_string_values')
+    names, found = {kind: {} for kind in kinds}, collections.Counter()
+    for packet in traces.decode(path)['packet']:
+        for part in packet.get('interned_data', []):
+            for kind in kinds:
+                for entry in part.get(kind, []):
+                    names[kind][entry['iid'][0]] = entry[
+                        'str' if 'str' in entry else 'name'][0]
+        for event in packet.get('track_event', []):
+            notes = {names[kinds[1]][note['name_iid'][0]]:
+                     names[kinds[2]][note['string_value_iid'][0]]
+                     for note in event.get('debug_annotations', [])
+                     if 'name_iid' in note}
+            if event['type'] == ['TYPE_SLICE_BEGIN']:
+                found[notes.pop('caller_module', None),
+                      names['event_names'][event['name_iid'][0]]] += 1
+            if notes:
+                raise RuntimeError('other annotations: %s' % notes)
+    return found
+
+
+def callers_of_fxt(path):
+    with open(path, 'rb') as file:
+        reader = traces.Fxt(file.read(), [])
+    reader.read()
+    return reader.callers
+
+
+def callers_of_folded(path):
+    """The frames above the imports that the programs count, and the frames of
+    modules: a module's is above an import, and no line is there twice."""
+    found, seen = set(), set()
+    with open(path, encoding='utf-8') as file:
+        for line in file:
+            chain, _ = line.rsplit(' ', 1)
+            if chain in seen:
+                raise RuntimeError('twice: %s' % chain)
+            seen.add(chain)
+            frames = [None, *chain.split(';')]
+            for above, name in zip(frames, frames[1:]):
+                if re.fullmatch(r'(kernel32|plug)!\w+', name):
+                    found.add((above, name))
+                elif above and above.startswith('[') and '!' not in name:
+                    raise RuntimeError('above what is no import: %s' % chain)
+    return found
+
+
+CALLERS = (('chrome', callers_of_chrome), ('perfetto', callers_of_perfetto),
+           ('fxt', callers_of_fxt))
+
+
+def export(results, made, form, session):
+    path = os.path.join(made.folder, 'exported.' + form)
+    if os.path.exists(path):
+        os.remove(path)
+    code, _, errors = support.reader('export', '--format', form, '-o',
+                                     programs.windows_path(path), session)
+    results.equal(code, 0, 'export %s: %s' % (form, errors))
+    return path
+
+
+def check_exported_callers(results, made, what, name, session, counts, ways):
+    """What exports say of who called an import."""
+    own = os.path.basename(name).lower()
+    imports = 'Sleep', 'GetTickCount', 'Work', 'Back'
+    for form, callers in CALLERS:
+        if 'tree' in ways or (form == 'perfetto' and
+                              not shutil.which('protoc')):
+            continue
+        found = callers(export(results, made, form, session))
+        seen = {(module, function.split('!')[1]): number
+                for (module, function), number in found.items()
+                if '!' in function and function.split('!')[1] in imports}
+        results.equal(seen, counts, '%s: %s' % (what, form))
+        results.equal({module for (module, function), _ in found.items()
+                       if '!' not in function},
+                      {None} if name != 'Names.exe' else set(),
+                      '%s: %s, functions with hooks' % (what, form))
+    found = callers_of_folded(export(results, made, 'folded', session))
+    mine = '[%s]' % own
+    expected = {
+        'Names.exe': {(mine, 'kernel32!Sleep'), (mine, 'plug!Work'),
+                      (mine, 'plug!Back'),
+                      ('plug!Work', 'kernel32!Sleep')},
+        'Hooked.exe': {('Nap', 'kernel32!Sleep'), ('main', 'plug!Work'),
+                       ('main', 'plug!Back'), ('Again', 'plug!Back'),
+                       ('Deep', 'plug!Work'),
+                       ('plug!Work', 'kernel32!Sleep')},
+        'other/Names.exe': {(mine, 'kernel32!Sleep'), (mine, 'plug!Work'),
+                            (mine, 'plug!Back'),
+                            ('Work', 'kernel32!Sleep')}}[name]
+    results.check(expected <= found, '%s: folded' % what,
+                  sorted(expected - found, key=str))
+    results.equal({above for above, _ in found
+                   if above is None or above.startswith('[')},
+                  set() if name == 'Hooked.exe' else {mine},
+                  '%s: folded, modules' % what)
 
 
 EXPORTS = (('perfetto', pairs_of_perfetto), ('fxt', pairs_of_fxt),
@@ -445,6 +560,41 @@ def add_calls(rows):
     return sums
 
 
+def check_waits(results, what, name, session, counts):
+    """For whom imports waited, where there are functions with hooks and where
+    there are none; one with hooks that is called by a stub."""
+    own = os.path.basename(name).lower()
+    mine, other = counts[own, 'Sleep'], counts['plug.dll', 'Sleep']
+    expected = {'[%s]' % own: mine, '[plug.dll]': other}
+    if name == 'Hooked.exe':
+        expected = {'Nap': mine, 'main': 20 * 3, 'Deep': 10}
+    elif name.startswith('other'):
+        expected = {'[%s]' % own: mine, 'Work': other}
+    _, text, errors = support.reader('waits', '--json', session)
+    results.equal(errors, '', '%s: waits' % what)
+    found = json.loads(text)
+    results.equal({row['caller']: row['calls'] for row in found['callers']},
+                  expected, '%s: for whom it waited' % what)
+    results.equal([(row['function'], row['calls'])
+                   for row in found['functions']],
+                  [('kernel32!Sleep', mine + other)],
+                  '%s: one function waited' % what)
+    if name == 'Names.exe':
+        return
+    function = 'main' if name == 'Hooked.exe' else 'Work'
+    path = os.path.join(os.path.dirname(session), 'list.txt')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write(function + ' sleep\n')
+    _, text, _ = support.reader('waits', '--json', '--waits',
+                                programs.windows_path(path), session)
+    results.equal({row['caller']: row['calls']
+                   for row in json.loads(text)['callers']
+                   if row['function'] == function},
+                  {'(outermost)': 1} if function == 'main' else
+                  {'[%s]' % own: 20, 'Back': 10},
+                  '%s: for whom %s waited' % (what, function))
+
+
 def check_callers(results, made):
     """Who called an import."""
     for name, options in WAYS:
@@ -533,6 +683,9 @@ def check_callers(results, made):
                 results.equal(chains[place - 1:place + 3],
                               ['[names.exe]', 'msvcrt!qsort', '[names.exe]',
                                '(outermost)'], 'a callback\'s call')
+        check_waits(results, what, name, session, counts)
+        check_exported_callers(results, made, what, name, session, counts,
+                               options)
         nodes = read('tree', session, key='nodes')
         results.equal(add_calls(nodes), counts, '%s: tree' % what)
         results.equal({row['function'] for row in nodes
