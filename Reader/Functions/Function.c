@@ -802,8 +802,10 @@ FunctionNoteCaller(
 {
     PREADER_MODULE Module = Functions->Session->Modules[Site >> 32];
     PCREADER_IMPORT Import = NULL;
+    PREADER_FUNCTION This;
     ULONGLONG Key;
     ULONG Number;
+    ULONG Value;
     NTSTATUS Status;
 
     if (SessionHasImports(Module)) {
@@ -817,7 +819,9 @@ FunctionNoteCaller(
     Status = FunctionFindImported(Functions, Import->Importer, &Number);
     Key = ((ULONGLONG)Function << 32) | Number;
     if (NT_SUCCESS(Status) &&
-        !BaseFindInMap(&Functions->Callers, Key, &Number)) {
+        !BaseFindInMap(&Functions->Callers, Key, &Value)) {
+        This = &Functions->Functions[Function];
+        This->OnlyCaller = This->OnlyCaller == 0 ? Number : READER_NONE;
         Status = BaseAddToMap(&Functions->Callers, Key, 1);
     }
 

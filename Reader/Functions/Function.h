@@ -46,6 +46,9 @@ typedef struct _READER_FUNCTION {
                                     // in Imported; 0: it is none
     ULONG Importer;                 // likewise, where AreStubsApart: of the
                                     // module that calls the stub
+    ULONG OnlyCaller;               // of a stub, by FunctionNoteCaller: the
+                                    // same of the one module that has called;
+                                    // 0: none has; READER_NONE: several have
     ULONG FirstRva;                 // Rva; of a stub that of the first one
                                     // that calls the same function
     BOOLEAN IsNameOwned;            // module+0xRVA, or "... [+2 folded]"

@@ -177,6 +177,33 @@ FunctionStubFindCaller(
 
 
 _Use_decl_annotations_
+ULONG
+FunctionStubFindOnlyCaller(
+    const READER_FUNCTIONS *Functions,
+    ULONG Function,
+    ULONG Above
+    )
+{
+    ULONG Caller = Functions->Functions[Function].OnlyCaller;
+    PCREADER_IMPORTED Imported;
+    PCREADER_FUNCTION Around;
+
+    if (Caller == 0 || Caller == READER_NONE || Above == READER_NONE) {
+        return Caller == READER_NONE ? 0 : Caller;
+    }
+
+    Imported = &Functions->Imported[Caller - 1];
+    Around = &Functions->Functions[Above];
+    return BaseIsTextAlike(Imported->Name,
+                           Imported->NameLength,
+                           Around->ModuleName,
+                           Around->ModuleNameLength)
+               ? 0
+               : Caller;
+}
+
+
+_Use_decl_annotations_
 VOID
 FunctionStubWriteCaller(
     PRTL_WRITER Writer,

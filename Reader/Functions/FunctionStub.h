@@ -77,6 +77,19 @@ FunctionStubFindCaller(
     );
 
 //
+// The same where stubs are not apart but callers are noted, of functions that
+// one module alone has called so far. 0: or several have, so that it is not
+// known which.
+//
+
+ULONG
+FunctionStubFindOnlyCaller(
+    _In_ const READER_FUNCTIONS *Functions,
+    _In_ ULONG Function,
+    _In_ ULONG Above
+    );
+
+//
 // In place of a function's index: such a module.
 //
 

@@ -581,6 +581,7 @@ LiveChainsReadAll(
     NTSTATUS Status;
 
     CallInitializeTally(&Tally, &Live->Functions, NULL);
+    Tally.IsNotingCallers = TRUE;
     Status = LiveInitializeChains(Live, &Tally);
     if (!NT_SUCCESS(Status)) {
         goto End;

@@ -10,6 +10,7 @@ Abstract:
 
 --*/
 
+#include "../Functions/FunctionStub.h"
 #include "LiveColumns.h"
 #include "LiveTreeView.h"
 
@@ -246,7 +247,8 @@ LiveEnterCallers(
         Target.Function = Model->Frames[Row].Function;
     } else {
         if (View->Kind == ReaderViewCallers) {
-            if (Row == 0 || View->Edges[Row].Function == READER_NONE) {
+            if (Row == 0 ||
+                View->Edges[Row].Function >= READER_CALLING_MODULE) {
                 return FALSE;
             }
 

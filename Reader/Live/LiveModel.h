@@ -81,6 +81,10 @@ typedef struct _READER_LIVE_NODE {
     ULONG Function;                 // in the table of functions; READER_NONE:
                                     // of the first two
     ULONG Row;                      // of the functions; READER_NONE: none
+    ULONG Caller;                   // the function above, or the module that
+                                    // called: READER_IS_CALLING_MODULE
+    PCSZ CallerName;                // of such a module
+    ULONG CallerLength;             // bytes
     ULONG Parent;
     ULONG FirstChild;               // by time; READER_NONE: none
     ULONG NextSibling;              // READER_NONE: the last

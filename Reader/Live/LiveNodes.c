@@ -15,6 +15,7 @@ Abstract:
 --*/
 
 #include "../Functions/FunctionFilter.h"
+#include "../Functions/FunctionStub.h"
 #include "../Session/SessionTreeStore.h"
 #include "LiveChains.h"
 #include "LiveNodes.h"
@@ -203,6 +204,35 @@ LiveModelNodesState(
 
 
 //
+// Says who called a node: the function above, or the module whose import it is
+// where that function is another module's.
+//
+
+static
+VOID
+LiveFindCallerOfNode(
+    _In_ PCREADER_LIVE Live,
+    _In_ PCREADER_LIVE_MODEL Model,
+    _Inout_ PREADER_LIVE_NODE Node
+    )
+{
+    PCREADER_IMPORTED Imported;
+    ULONG Module;
+
+    Node->Caller = Model->Nodes[Node->Parent].Function;
+    Module = FunctionStubFindOnlyCaller(&Live->Functions,
+                                        Node->Function,
+                                        Node->Caller);
+    if (Module != 0) {
+        Imported = &Live->Functions.Imported[Module - 1];
+        Node->Caller = READER_MAKE_CALLING_MODULE(Module);
+        Node->CallerName = Imported->Name;
+        Node->CallerLength = Imported->NameLength;
+    }
+}
+
+
+//
 // Fills in a node: all but its place among the others.
 // Node: the node, whose parent is there.
 //
@@ -245,6 +275,7 @@ LiveFillNode(
     Node->NameLength = Function->NameLength;
     Node->Row = Model->RowOf[Node->Function];
     Node->Parent = Path->Parent;
+    LiveFindCallerOfNode(Live, Model, Node);
     Above = &Model->Nodes[Node->Parent];
     Node->Depth = Node->Parent < READER_LIVE_FIRST_NODE ? 0
                                                         : Above->Depth + 1;
@@ -326,25 +357,23 @@ LiveMakeNodes(
 //
 // Decides whether a call is made while another one of the same is open: of
 // the function, or of the function by the same caller.
-// Caller: the node above; its function, if that is of interest.
+// Index: the call's node.
 //
 
 static
 BOOLEAN
 LiveIsInsideOfSame(
     _In_ PCREADER_LIVE_MODEL Model,
-    _In_ ULONG Caller,
-    _In_ ULONG Function,
+    _In_ ULONG Index,
     _In_ BOOLEAN IsByCaller
     )
 {
     PCREADER_LIVE_NODE Nodes = Model->Nodes;
-    ULONG Made = Nodes[Caller].Function;
-    ULONG Node = Caller;
+    ULONG Node = Nodes[Index].Parent;
 
     while (Node >= READER_LIVE_FIRST_NODE) {
-        if (Nodes[Node].Function == Function &&
-            (!IsByCaller || Nodes[Nodes[Node].Parent].Function == Made)) {
+        if (Nodes[Node].Function == Nodes[Index].Function &&
+            (!IsByCaller || Nodes[Node].Caller == Nodes[Index].Caller)) {
             return TRUE;
         }
 
@@ -401,7 +430,7 @@ LiveFindEdges(
             continue;
         }
 
-        Caller = Model->Nodes[Node->Parent].Function;
+        Caller = Node->Caller;
         for (Place = 1; Place < *NumberOfEdges; Place++) {
             if ((*Edges)[Place].Function == Caller) {
                 break;
@@ -427,23 +456,19 @@ LiveFindEdges(
             }
 
             RtlZeroBytes(&(*Edges)[Place], sizeof(READER_LIVE_EDGE));
-            (*Edges)[Place].Node = Node->Parent;
+            (*Edges)[Place].Node = READER_IS_CALLING_MODULE(Caller)
+                                       ? Index
+                                       : Node->Parent;
             (*Edges)[Place].Function = Caller;
             *NumberOfEdges = Place + 1;
         }
 
         LiveAddNodeToEdge(&(*Edges)[0],
                           Node,
-                          !LiveIsInsideOfSame(Model,
-                                              Node->Parent,
-                                              Function,
-                                              FALSE));
+                          !LiveIsInsideOfSame(Model, Index, FALSE));
         LiveAddNodeToEdge(&(*Edges)[Place],
                           Node,
-                          !LiveIsInsideOfSame(Model,
-                                              Node->Parent,
-                                              Function,
-                                              TRUE));
+                          !LiveIsInsideOfSame(Model, Index, TRUE));
     }
 
     //

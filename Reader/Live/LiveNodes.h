@@ -21,9 +21,11 @@ Abstract:
 //
 
 typedef struct _READER_LIVE_EDGE {
-    ULONG Node;                     // one of the caller's; 0: nothing called
+    ULONG Node;                     // one of the caller's; 0: nothing called;
+                                    // one that it has called if it is a module
     ULONG Function;                 // the caller, in the table of functions;
-                                    // READER_NONE: nothing called
+                                    // READER_NONE: nothing called; or a module:
+                                    // READER_IS_CALLING_MODULE
     ULONGLONG Calls;
     ULONGLONG SelfTicks;            // of the function, in these calls
     ULONGLONG TotalTicks;           // recursion counted once

@@ -14,6 +14,7 @@ Abstract:
 
 --*/
 
+#include "../Functions/FunctionStub.h"
 #include "LiveColumns.h"
 #include "LiveFilter.h"
 #include "LiveTreeView.h"
@@ -235,7 +236,9 @@ LiveOrderEdges(
     for (Index = 0; Index < View->NumberOfEdges; Index++) {
         Node = &Model->Nodes[View->Edges[Index].Node];
         if (Index == 0 || View->Edges[Index].Function == READER_NONE ||
-            LiveIsInView(View, Node->Name, Node->NameLength)) {
+            (READER_IS_CALLING_MODULE(View->Edges[Index].Function)
+                 ? LiveIsInView(View, Node->CallerName, Node->CallerLength)
+                 : LiveIsInView(View, Node->Name, Node->NameLength))) {
             View->Order[Count] = Index;
             Count += 1;
         }

@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "../Functions/FunctionStub.h"
 #include "LiveColumns.h"
 #include "LiveFilter.h"
 #include "LiveHelp.h"
@@ -783,6 +784,7 @@ LiveDrawRow(
 {
     const READER_VIEW_LIST *List = &ReaderViewLists[View->Kind];
     CHAR Line[READER_VIEW_LINE_SIZE];
+    CHAR Module[300];
     RTL_WRITER Writer;
     PCREADER_LIVE_FRAME_ROW Frame;
     const CHAR *Name;
@@ -857,7 +859,15 @@ LiveDrawRow(
 
         Name = Node->Name;
         NameLength = Node->NameLength;
-        if (Node->Function == READER_NONE) {
+        if (View->Kind == ReaderViewCallers &&
+            READER_IS_CALLING_MODULE(View->Edges[Row].Function)) {
+            RtlInitializeBufferWriter(&Writer, Module, sizeof(Module));
+            RtlWriteText(&Writer, "[");
+            RtlWriteBytes(&Writer, Node->CallerName, Node->CallerLength);
+            RtlWriteText(&Writer, "]");
+            Name = Module;
+            NameLength = Writer.LengthInBytes;
+        } else if (Node->Function == READER_NONE) {
             Name = "(outermost)";
             NameLength = 11;
         } else if (Node->Row < Model->NumberOfFunctions) {

@@ -834,6 +834,68 @@ def check_live(results, made):
                   [terminal.code])
 
 
+def check_live_callers(results, made):
+    """Who called an import, in live: the module, where its functions are not
+    recorded and it is the only one that calls the import."""
+    if pty.pyte is None:
+        return
+    for name, options in (('Names.exe', ['--mode', 'file']),
+                          ('Names.exe', ['--mode', 'tree']),
+                          ('Names.exe', ['--mode', 'compact', '--callers',
+                                         'names']),
+                          ('Hooked.exe', [])):
+        session = made.run(results, name, '--imports', LISTS, *options)
+        own = name.lower()
+        counts = {function: number for (importer, function), number in
+                  made.counts.items() if importer == 'names.exe'}
+        other = made.counts['plug.dll', 'Sleep']
+        mine = counts['Sleep']
+        expected = {
+            'plug!Work': {'': 30, '[names.exe]': 30},
+            'kernel32!Sleep': {'': mine, '[names.exe]': mine}}
+        if name == 'Hooked.exe':
+            expected = {
+                'plug!Work': {'': 30, 'main': 20, 'Deep': 10},
+                'kernel32!Sleep': {'': mine + other, 'Nap': mine,
+                                   'plug!Work': other}}
+        elif '--callers' not in options:
+            # Several modules call it: which one is not known.
+            expected['kernel32!Sleep'] = {
+                '': mine + other, '(outermost)': mine, 'plug!Work': other}
+        results.equal(counts['Work'], 30, 'the program\'s own count')
+        terminal = pty.Terminal(programs.windows_path(session), width=160)
+        terminal.wait_for(lambda shown: 'exactly' in shown.text())
+        for function, callers in expected.items():
+            terminal.type(b'1/%s\r' % function.encode())
+            terminal.wait_for(lambda shown, function=function: list(
+                pty.by_name(shown.rows())) == [function])
+            terminal.type(b'\r')
+            terminal.wait_for(lambda shown, function=function:
+                              'of %s' % function in shown.text())
+            terminal.type(b'/\r')
+
+            def seen(shown):
+                return {caller: pty.number(row[1]) for caller, row in
+                        (shown.callers() or {}).items()}
+            results.check(terminal.wait_for(
+                lambda shown, callers=callers: seen(shown) == callers),
+                '%s %s: live, callers of %s' % (name, options, function),
+                [seen(terminal), callers, *terminal.lines()])
+            if own == 'hooked.exe' or '(outermost)' in callers:
+                continue
+            found = read('callers', function, session, key='callers')
+            results.equal({row['function'] if row['level'] else '':
+                           row['calls'] for row in found}, callers,
+                          '%s %s: callers' % (name, options))
+            terminal.type(b'\x1b[F\r')
+            results.check(terminal.wait_for(
+                lambda shown: '1 caller of' in shown.text()),
+                'a module has no callers', terminal.lines())
+        terminal.type(b'q')
+        results.check(support.has_ended(terminal.finish()), 'live: the end',
+                      [terminal.code])
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -844,6 +906,7 @@ def main():
         check_callers(results, made)
         check_filters(results, made)
         check_live(results, made)
+        check_live_callers(results, made)
     return results.finish()
 
 
