@@ -331,7 +331,11 @@ ImportsCreateFile(
     _Out_ PRTL_ERROR Error
     );
 
-VOID
+//
+// FALSE: the file cannot be written, and knows nothing of the stub.
+//
+
+BOOLEAN
 ImportsPutStub(
     _In_ ULONG Stub,
     _In_ ULONG Importer,
@@ -342,6 +346,15 @@ ImportsPutStub(
 VOID
 ImportsFlushFile(
     VOID
+    );
+
+//
+// ImportsStub.c: what was in the file's buffer is in the file, or nowhere.
+//
+
+VOID
+ImportsSettleStubs(
+    _In_ BOOLEAN AreWritten
     );
 
 //

@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "../TraceStore/TraceDirectory.h"
+#include "../TraceStore/TraceLog.h"
 #include "Imports.h"
 
 #define IMPORTS_BUFFER_SIZE 0x10000
@@ -21,7 +22,8 @@ static PWCHAR ImportsDirectory;     // an NT path: where it is
 static USHORT ImportsDirectoryLength;
 static CHAR ImportsBuffer[IMPORTS_BUFFER_SIZE];
 static ULONG ImportsBuffered;
-static ULONG ImportsFileModules;
+static ULONG ImportsFileModules;    // those in the buffer, too
+static ULONG ImportsWrittenModules;
 static ULONG ImportsPending;        // stubs in the buffer
 static BOOLEAN ImportsIsBroken;
 
@@ -166,6 +168,7 @@ ImportsCreateFile(
     Status = ImportsMakeFile(Directory, FILE_CREATE, &File);
     if (Status == STATUS_OBJECT_NAME_COLLISION && ImportsFile != NULL) {
         if (ImportsIsSameDirectory()) {
+            ImportsIsBroken = FALSE;
             return STATUS_SUCCESS;
         }
 
@@ -215,6 +218,44 @@ ImportsCreateFile(
 }
 
 //
+// What could not be written is as if it had never been put there: another
+// attachment may write it.  Without a name a stub is an address in the reports,
+// and works.
+//
+
+static
+VOID
+ImportsForgetBuffer(
+    _In_ NTSTATUS Status
+    )
+{
+    UNICODE_STRING Name;
+    RTL_ERROR Error;
+    ULONG Index;
+
+    ImportsIsBroken = TRUE;
+    for (Index = 0; Index < ImportsState.NumberOfModules; Index += 1) {
+        if (ImportsModules[Index].FileIndex != IMPORTS_NONE &&
+            ImportsModules[Index].FileIndex >= ImportsWrittenModules) {
+
+            ImportsModules[Index].FileIndex = IMPORTS_NONE;
+        }
+    }
+
+    ImportsFileModules = ImportsWrittenModules;
+    RtlPointUnicodeString(&Name,
+                          L"" TRACE_IMPORTS_FILE_NAME,
+                          RTL_NUMBER_OF(TRACE_IMPORTS_FILE_NAME) - 1);
+    RtlSetError(&Error,
+                "writing the file of the imports' names",
+                &Name,
+                Status);
+    TraceLogError(ImportsState.Session,
+                  &Error,
+                  "imports that are recorded from now on have no names");
+}
+
+//
 // Writes what is in the buffer behind what was written, and counts it.
 //
 
@@ -246,11 +287,13 @@ ImportsFlushFile(
         Status = RtlWriteFile(Rtl, ImportsFile, 0, Header, sizeof(*Header));
     }
 
-    //
-    // Without a name a stub is an address in the reports, and works.
-    //
+    if (NT_SUCCESS(Status)) {
+        ImportsWrittenModules = ImportsFileModules;
+    } else {
+        ImportsForgetBuffer(Status);
+    }
 
-    ImportsIsBroken = !NT_SUCCESS(Status);
+    ImportsSettleStubs(NT_SUCCESS(Status));
     ImportsBuffered = 0;
     ImportsPending = 0;
 }
@@ -312,7 +355,7 @@ ImportsPutModule(
 }
 
 _Use_decl_annotations_
-VOID
+BOOLEAN
 ImportsPutStub(
     ULONG Stub,
     ULONG Importer,
@@ -323,6 +366,10 @@ ImportsPutStub(
     TRACE_IMPORTS_ENTRY Entry;
     ULONG Length;
 
+    if (ImportsIsBroken) {
+        return FALSE;
+    }
+
     RtlZeroBytes(&Entry, sizeof(Entry));
     Entry.Kind = TRACE_IMPORTS_STUB;
     Entry.Ordinal = Name->Ordinal;
@@ -331,10 +378,20 @@ ImportsPutStub(
     Entry.StubSize = IMPORTS_STUB_SIZE;
     Entry.Importer = ImportsPutModule(Importer);
     Entry.Exporter = ImportsPutModule(Exporter);
+    if (ImportsIsBroken) {
+        return FALSE;
+    }
+
     Length = Name->Text == NULL ? 0 : Name->Length;
     if (Length > 4096) {
         Length = 4096;
     }
     ImportsPutEntry(&Entry, Name->Text, Length);
+    if (ImportsIsBroken) {
+        ImportsBuffered = 0;
+        return FALSE;
+    }
+
     ImportsPending += 1;
+    return TRUE;
 }

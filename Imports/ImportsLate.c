@@ -121,6 +121,36 @@ ImportsFindCaller(
 }
 
 //
+// Whose address programs give to other processes, as what a thread there begins
+// with: a stub is nothing in them.
+//
+
+static
+BOOLEAN
+ImportsIsForOthers(
+    _In_z_ PCSZ Name
+    )
+{
+    static const PCSZ Names[] = {
+        "LoadLibraryA", "LoadLibraryW", "LoadLibraryExA", "LoadLibraryExW",
+        "LdrLoadDll", "FreeLibrary", "LdrUnloadDll", "ExitThread",
+        "RtlExitUserThread", "FreeLibraryAndExitThread"
+    };
+    ULONG Length = RtlLengthOfString(Name);
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Names); Index += 1) {
+        if (Length == RtlLengthOfString(Names[Index]) &&
+            RtlAreBytesEqual(Name, Names[Index], Length)) {
+
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+//
 // GetProcAddress.  The library in a module with hooks asks for what it calls,
 // and says so in the two registers behind the arguments (RtlBootstrap.c).
 //
@@ -145,6 +175,7 @@ ImportsGetProcAddress(
     Found = ImportsState.GetAddress[0](Module, Name);
     if (Found == NULL ||
         (First == RTL_OWN_REQUEST && Second == ~RTL_OWN_REQUEST) ||
+        ((ULONG_PTR)Name > 0xFFFF && ImportsIsForOthers(Name)) ||
         !ImportsAcquireLock()) {
 
         return Found;

@@ -19,7 +19,11 @@ Abstract:
 #include "../StringTable/StringTable.h"
 #include "ImportsList.h"
 
-#define IMPORTS_MAXIMUM_PREFIXES 1024
+//
+// A variable has 32,767 characters at most, and a prefix takes two of them.
+//
+
+#define IMPORTS_MAXIMUM_PREFIXES 16384
 #define IMPORTS_TEXT_SIZE 0x18000
 
 typedef struct _IMPORTS_LIST {
@@ -118,7 +122,7 @@ C_ASSERT(IMPORTS_NEVER_COUNT + IMPORTS_TRIVIAL_COUNT <=
          IMPORTS_MAXIMUM_PREFIXES);
 
 static PSTRING_TABLE ImportsKnown;
-static ULONG ImportsKnownLengths[IMPORTS_MAXIMUM_PREFIXES];
+static ULONG ImportsKnownLengths[IMPORTS_NEVER_COUNT + IMPORTS_TRIVIAL_COUNT];
 
 //
 // Parts of the names of functions with as many arguments as a caller likes.

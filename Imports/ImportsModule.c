@@ -94,6 +94,44 @@ ImportsIsSystemPath(
     return Index != 0;
 }
 
+//
+// Is a module there one of the system's own, whose functions are known to take
+// no more arguments than a small stub copies?  Others install theirs there.
+//
+
+static
+BOOLEAN
+ImportsIsKnownModule(
+    _In_ const IMPORTS_MODULE *Module
+    )
+{
+    static const PCSZ Names[] = {
+        "advapi32", "bcrypt", "cfgmgr32", "combase", "comctl32", "comdlg32",
+        "crypt32", "cryptbase", "dbghelp", "dnsapi", "gdi32", "gdi32full",
+        "imm32", "iphlpapi", "kernel32", "kernelbase", "mpr", "msvcp_win",
+        "msvcrt", "mswsock", "netapi32", "ntdll", "ole32", "oleaut32",
+        "powrprof", "psapi", "rpcrt4", "sechost", "secur32", "setupapi",
+        "shcore", "shell32", "shlwapi", "ucrtbase", "user32", "userenv",
+        "uxtheme", "version", "win32u", "winhttp", "wininet", "winmm",
+        "winspool.drv", "wintrust", "ws2_32", "wtsapi32"
+    };
+    ULONG Length;
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Names); Index += 1) {
+        Length = RtlLengthOfString(Names[Index]);
+        if (Length == Module->NameLength - (Module->NameLength > 4 &&
+            RtlAreBytesEqual(Module->Name + Module->NameLength - 4, ".dll", 4)
+                ? 4 : 0) &&
+            RtlAreBytesEqual(Module->Name, Names[Index], Length)) {
+
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
 static
 ULONG
 ImportsReadTimeDateStamp(
@@ -146,7 +184,8 @@ ImportsEnterModule(
 
     Module->TimeDateStamp = ImportsReadTimeDateStamp(Base);
     Module->IsOurs = Base == (PVOID)&__ImageBase;
-    Module->IsSystem = ImportsIsSystemPath(Path);
+    Module->IsSystem = ImportsIsSystemPath(Path) &&
+                       ImportsIsKnownModule(Module);
     Module->IsCaller = !Module->IsOurs &&
                        ImportsIsCaller(Module->Name, Module->NameLength);
     ImportsState.NumberOfModules += 1;

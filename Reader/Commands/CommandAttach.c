@@ -161,6 +161,7 @@ CommandSayOutcome(
                      "neither --imports nor --callers says what to record\n");
         break;
 
+    case IMPORTS_OUTCOME_NONE:      // its thread was ended
     case IMPORTS_OUTCOME_ENDING:
         RtlWriteText(Errors, "it is about to end\n");
         break;

@@ -678,7 +678,7 @@ SessionImportsCount(
     Allocator->Free(Allocator->Context, NtPath.Buffer);
     return NT_SUCCESS(Status) && ReadInBytes == sizeof(Header) &&
                    Header.Magic == TRACE_IMPORTS_MAGIC
-               ? Header.NumberOfImports
+               ? Header.NumberOfImports | Header.NumberOfStubs
                : ~0u;
 }
 

@@ -73,8 +73,8 @@ SessionImportsPut(
     );
 
 //
-// How many imports were asked for in the process of a session's directory, by
-// its file's header; not 0 if there is none.
+// 0 if no import was asked for in the process of a session's directory, and no
+// function's address, by its file's header; not 0 if there is no file.
 //
 
 ULONG

@@ -931,6 +931,67 @@ def check_relay(results, scratch):
         'Lua: calls, and Wine\'s own log')
 
 
+OTHERS = r'''
+#include <windows.h>
+#include <stdio.h>
+
+static void Tell(const char *name)
+{
+    HMODULE module = NULL;
+    char path[MAX_PATH], *end;
+
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                       GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (char *)GetProcAddress(GetModuleHandleA("kernel32"),
+                                              name), &module);
+    GetModuleFileNameA(module, path, MAX_PATH);
+    end = strrchr(path, '\\');
+    printf("%s %s\n", name, end ? end + 1 : path);
+}
+
+int main(void)
+{
+    Tell("LoadLibraryA");
+    Tell("LoadLibraryW");
+    Tell("FreeLibrary");
+    Tell("ExitThread");
+    Tell("Sleep");
+    Sleep(1);
+    return 0;
+}
+'''
+
+
+def check_others(results, scratch):
+    """Addresses that programs give to other processes are the functions' own;
+    and lists of any length."""
+    source = os.path.join(scratch, 'Others.c')
+    with open(source, 'w', encoding='ascii') as file:
+        file.write(OTHERS)
+    program = os.path.join(scratch, 'Others.exe')
+    subprocess.run([programs.GCC, source, '-o', program], check=True)
+    _, plain, _, _ = run(program)
+    _, text, _, session = run(program, options=('--callers', 'others'),
+                              directory=os.path.join(scratch, 'others'))
+    rows, told = (dict(line.split() for line in one.decode().splitlines())
+                  for one in (plain, text))
+    results.check(told.pop('Sleep').lower() == 'tracerimports.dll' and
+                  rows.pop('Sleep').lower() != 'tracerimports.dll',
+                  'control: a stub', [text])
+    results.check(told == rows and len(rows) == 4, 'whose address it is',
+                  [told, rows])
+    results.equal(calls(session)['kernel32!Sleep'], 1, 'one call of Sleep')
+    for number in 1100, 1900:
+        names = ';'.join('%s!Fn%04d' % ('kernel32', place)
+                         for place in range(number))
+        _, _, errors, session = run(
+            program, options=('--imports', names + ';kernel32!Sleep'),
+            directory=os.path.join(scratch, 'many%d' % number))
+        if results.check(session, '%d names' % number, [errors]):
+            results.equal(calls(session), {'kernel32!Sleep': 1},
+                          '%d names: what was called' % number)
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -941,6 +1002,7 @@ def main():
         check_files(results, scratch, program)
         check_ini(results, scratch, program, counted)
         check_late(results, scratch)
+        check_others(results, scratch)
         check_beside(results, scratch)
         check_flow(results, scratch)
         check_refused(results, scratch, program)
