@@ -332,10 +332,11 @@ ImportsCreateFile(
     );
 
 //
-// FALSE: the file cannot be written, and knows nothing of the stub.
+// Puts a stub into the file's buffer, unless it is there or the file cannot be
+// written.
 //
 
-BOOLEAN
+VOID
 ImportsPutStub(
     _In_ ULONG Stub,
     _In_ ULONG Importer,
@@ -346,15 +347,6 @@ ImportsPutStub(
 VOID
 ImportsFlushFile(
     VOID
-    );
-
-//
-// ImportsStub.c: what was in the file's buffer is in the file, or nowhere.
-//
-
-VOID
-ImportsSettleStubs(
-    _In_ BOOLEAN AreWritten
     );
 
 //

@@ -24,6 +24,12 @@ static CHAR ImportsBuffer[IMPORTS_BUFFER_SIZE];
 static ULONG ImportsBuffered;
 static ULONG ImportsFileModules;    // those in the buffer, too
 static ULONG ImportsWrittenModules;
+static UCHAR ImportsNaming[IMPORTS_NUMBER_OF_STUBS];    // of each stub:
+
+#define IMPORTS_NAMING_NONE     0u  // the file knows nothing of it
+#define IMPORTS_NAMING_BUFFERED 1u
+#define IMPORTS_NAMING_WRITTEN  2u
+
 static ULONG ImportsPending;        // stubs in the buffer
 static BOOLEAN ImportsIsBroken;
 
@@ -267,6 +273,7 @@ ImportsFlushFile(
 {
     PCRTL Rtl = &ImportsState.Rtl;
     PTRACE_IMPORTS_HEADER Header = &ImportsState.Counts;
+    ULONG Index;
     NTSTATUS Status;
 
     if (ImportsFile == NULL || ImportsIsBroken) {
@@ -293,7 +300,13 @@ ImportsFlushFile(
         ImportsForgetBuffer(Status);
     }
 
-    ImportsSettleStubs(NT_SUCCESS(Status));
+    for (Index = 0; Index < IMPORTS_NUMBER_OF_STUBS; Index += 1) {
+        if (ImportsNaming[Index] == IMPORTS_NAMING_BUFFERED) {
+            ImportsNaming[Index] = NT_SUCCESS(Status) ? IMPORTS_NAMING_WRITTEN
+                                                      : IMPORTS_NAMING_NONE;
+        }
+    }
+
     ImportsBuffered = 0;
     ImportsPending = 0;
 }
@@ -311,6 +324,9 @@ ImportsPutEntry(
     Size = (sizeof(*Entry) + Length + 7) & ~7u;
     if (ImportsBuffered + Size > sizeof(ImportsBuffer)) {
         ImportsFlushFile();
+        if (ImportsIsBroken) {
+            return;
+        }
     }
 
     Entry->SizeInBytes = (USHORT)Size;
@@ -347,6 +363,10 @@ ImportsPutModule(
         Entry.Importer = TRACE_IMPORTS_NO_MODULE;
         Entry.Exporter = TRACE_IMPORTS_NO_MODULE;
         ImportsPutEntry(&Entry, Module->Name, Module->NameLength);
+        if (ImportsIsBroken) {
+            return TRACE_IMPORTS_NO_MODULE;
+        }
+
         Module->FileIndex = ImportsFileModules;
         ImportsFileModules += 1;
     }
@@ -355,7 +375,7 @@ ImportsPutModule(
 }
 
 _Use_decl_annotations_
-BOOLEAN
+VOID
 ImportsPutStub(
     ULONG Stub,
     ULONG Importer,
@@ -366,8 +386,8 @@ ImportsPutStub(
     TRACE_IMPORTS_ENTRY Entry;
     ULONG Length;
 
-    if (ImportsIsBroken) {
-        return FALSE;
+    if (ImportsIsBroken || ImportsNaming[Stub] != IMPORTS_NAMING_NONE) {
+        return;
     }
 
     RtlZeroBytes(&Entry, sizeof(Entry));
@@ -379,7 +399,7 @@ ImportsPutStub(
     Entry.Importer = ImportsPutModule(Importer);
     Entry.Exporter = ImportsPutModule(Exporter);
     if (ImportsIsBroken) {
-        return FALSE;
+        return;
     }
 
     Length = Name->Text == NULL ? 0 : Name->Length;
@@ -388,10 +408,9 @@ ImportsPutStub(
     }
     ImportsPutEntry(&Entry, Name->Text, Length);
     if (ImportsIsBroken) {
-        ImportsBuffered = 0;
-        return FALSE;
+        return;
     }
 
+    ImportsNaming[Stub] = IMPORTS_NAMING_BUFFERED;
     ImportsPending += 1;
-    return TRUE;
 }

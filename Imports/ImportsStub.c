@@ -19,13 +19,8 @@ typedef struct _IMPORTS_STUB {
     ULONG NameHash;
     ULONG Next;                     // of the same bucket, plus 1; 0: none
     BOOLEAN IsDead;
-    UCHAR Naming;                   // IMPORTS_NAMING_*: what the file has of it
 } IMPORTS_STUB;
 typedef IMPORTS_STUB *PIMPORTS_STUB;
-
-#define IMPORTS_NAMING_NONE     0u
-#define IMPORTS_NAMING_BUFFERED 1u
-#define IMPORTS_NAMING_WRITTEN  2u
 
 #define IMPORTS_BUCKETS 16384
 
@@ -53,40 +48,6 @@ ImportsHashName(
     return Hash;
 }
 
-//
-// Puts a stub into the file's buffer.
-//
-
-static
-VOID
-ImportsNameStub(
-    _In_ ULONG Index,
-    _In_ PCIMPORTS_NAME Name
-    )
-{
-    PIMPORTS_STUB Stub = &ImportsStubs[Index];
-
-    if (ImportsPutStub(Index, Stub->Importer, Stub->Exporter, Name)) {
-        Stub->Naming = IMPORTS_NAMING_BUFFERED;
-    }
-}
-
-_Use_decl_annotations_
-VOID
-ImportsSettleStubs(
-    BOOLEAN AreWritten
-    )
-{
-    ULONG Index;
-
-    for (Index = 0; Index < IMPORTS_NUMBER_OF_STUBS; Index += 1) {
-        if (ImportsStubs[Index].Naming == IMPORTS_NAMING_BUFFERED) {
-            ImportsStubs[Index].Naming = AreWritten ? IMPORTS_NAMING_WRITTEN
-                                                    : IMPORTS_NAMING_NONE;
-        }
-    }
-}
-
 _Use_decl_annotations_
 ULONG
 ImportsGetStub(
@@ -112,13 +73,10 @@ ImportsGetStub(
             Stub->NameHash == NameHash) {
 
             //
-            // The file could not be written before.
+            // It may be that the file could not be written before.
             //
 
-            if (Stub->Naming == IMPORTS_NAMING_NONE) {
-                ImportsNameStub(Index - 1, Name);
-            }
-
+            ImportsPutStub(Index - 1, Importer, Exporter, Name);
             return Index - 1;
         }
     }
@@ -144,7 +102,7 @@ ImportsGetStub(
     Stub->Next = *Bucket;
     *Bucket = Index + 1;
     ImportsTargets[Index] = Target;
-    ImportsNameStub(Index, Name);
+    ImportsPutStub(Index, Importer, Exporter, Name);
     return Index;
 }
 
