@@ -24,14 +24,13 @@ static CHAR ImportsBuffer[IMPORTS_BUFFER_SIZE];
 static ULONG ImportsBuffered;
 static ULONG ImportsFileModules;    // those in the buffer, too
 static ULONG ImportsWrittenModules;
-static UCHAR ImportsNaming[IMPORTS_NUMBER_OF_STUBS];    // of each stub:
-
-#define IMPORTS_NAMING_NONE     0u  // the file knows nothing of it
-#define IMPORTS_NAMING_BUFFERED 1u
-#define IMPORTS_NAMING_WRITTEN  2u
-
-static ULONG ImportsPending;        // stubs in the buffer
+static ULONG ImportsPending;        // stubs in the buffer: these
+static USHORT ImportsPendingStubs[IMPORTS_BUFFER_SIZE /
+                                  sizeof(TRACE_IMPORTS_ENTRY)];
+static BOOLEAN ImportsIsNamed[IMPORTS_NUMBER_OF_STUBS];     // those, too
 static BOOLEAN ImportsIsBroken;
+
+C_ASSERT(IMPORTS_NUMBER_OF_STUBS <= 0x10000);
 
 //
 // Has the file that is open been made in the session's directory of now?
@@ -249,6 +248,10 @@ ImportsForgetBuffer(
     }
 
     ImportsFileModules = ImportsWrittenModules;
+    for (Index = 0; Index < ImportsPending; Index += 1) {
+        ImportsIsNamed[ImportsPendingStubs[Index]] = FALSE;
+    }
+
     RtlPointUnicodeString(&Name,
                           L"" TRACE_IMPORTS_FILE_NAME,
                           RTL_NUMBER_OF(TRACE_IMPORTS_FILE_NAME) - 1);
@@ -272,8 +275,7 @@ ImportsFlushFile(
     )
 {
     PCRTL Rtl = &ImportsState.Rtl;
-    PTRACE_IMPORTS_HEADER Header = &ImportsState.Counts;
-    ULONG Index;
+    TRACE_IMPORTS_HEADER Header = ImportsState.Counts;
     NTSTATUS Status;
 
     if (ImportsFile == NULL || ImportsIsBroken) {
@@ -284,27 +286,25 @@ ImportsFlushFile(
     if (ImportsBuffered != 0) {
         Status = RtlWriteFile(Rtl,
                               ImportsFile,
-                              Header->End,
+                              Header.End,
                               ImportsBuffer,
                               ImportsBuffered);
     }
     if (NT_SUCCESS(Status)) {
-        Header->End += ImportsBuffered;
-        Header->NumberOfStubs += ImportsPending;
-        Status = RtlWriteFile(Rtl, ImportsFile, 0, Header, sizeof(*Header));
+        Header.End += ImportsBuffered;
+        Header.NumberOfStubs += ImportsPending;
+        Status = RtlWriteFile(Rtl, ImportsFile, 0, &Header, sizeof(Header));
     }
 
+    //
+    // What the file's header does not count is written over.
+    //
+
     if (NT_SUCCESS(Status)) {
+        ImportsState.Counts = Header;
         ImportsWrittenModules = ImportsFileModules;
     } else {
         ImportsForgetBuffer(Status);
-    }
-
-    for (Index = 0; Index < IMPORTS_NUMBER_OF_STUBS; Index += 1) {
-        if (ImportsNaming[Index] == IMPORTS_NAMING_BUFFERED) {
-            ImportsNaming[Index] = NT_SUCCESS(Status) ? IMPORTS_NAMING_WRITTEN
-                                                      : IMPORTS_NAMING_NONE;
-        }
     }
 
     ImportsBuffered = 0;
@@ -386,7 +386,7 @@ ImportsPutStub(
     TRACE_IMPORTS_ENTRY Entry;
     ULONG Length;
 
-    if (ImportsIsBroken || ImportsNaming[Stub] != IMPORTS_NAMING_NONE) {
+    if (ImportsIsBroken || ImportsIsNamed[Stub]) {
         return;
     }
 
@@ -411,6 +411,7 @@ ImportsPutStub(
         return;
     }
 
-    ImportsNaming[Stub] = IMPORTS_NAMING_BUFFERED;
+    ImportsIsNamed[Stub] = TRUE;
+    ImportsPendingStubs[ImportsPending] = (USHORT)Stub;
     ImportsPending += 1;
 }

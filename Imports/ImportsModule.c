@@ -115,14 +115,17 @@ ImportsIsKnownModule(
         "uxtheme", "version", "win32u", "winhttp", "wininet", "winmm",
         "winspool.drv", "wintrust", "ws2_32", "wtsapi32"
     };
-    ULONG Length;
+    ULONG Length = Module->NameLength;
     ULONG Index;
 
+    if (Length > 4 &&
+        RtlAreBytesEqual(Module->Name + Length - 4, ".dll", 4)) {
+
+        Length -= 4;
+    }
+
     for (Index = 0; Index < RTL_NUMBER_OF(Names); Index += 1) {
-        Length = RtlLengthOfString(Names[Index]);
-        if (Length == Module->NameLength - (Module->NameLength > 4 &&
-            RtlAreBytesEqual(Module->Name + Module->NameLength - 4, ".dll", 4)
-                ? 4 : 0) &&
+        if (Length == RtlLengthOfString(Names[Index]) &&
             RtlAreBytesEqual(Module->Name, Names[Index], Length)) {
 
             return TRUE;

@@ -5,22 +5,11 @@ unpack: make test-compact does that with all tests.
 # Takes long.
 
 import os
-import subprocess
 import sys
-
-sys.dont_write_bytecode = True
-sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
-import programs                                              # noqa: E402
 
 TEST = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'TestModes.py')
 
-
-def main():
-    environment = {name: value for name, value in os.environ.items()
-                   if name != 'TRACER_LONG'}
-    environment.update(TEST_MODE='compact', TEST_ROUND_TRIP='1')
-    os.execve(TEST, [TEST, *sys.argv[1:]], environment)
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+environment = {name: value for name, value in os.environ.items()
+               if name != 'TRACER_LONG'}
+environment.update(TEST_MODE='compact', TEST_ROUND_TRIP='1')
+os.execve(TEST, [TEST, *sys.argv[1:]], environment)
