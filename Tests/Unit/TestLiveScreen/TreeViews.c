@@ -59,6 +59,7 @@ TestPutNode(
     Node->Function = Function;
     Node->Row = READER_NONE;
     Node->Parent = Parent;
+    Node->Caller = TestNodes[Parent].Function;
     Node->FirstChild = READER_NONE;
     Node->NextSibling = TestNodes[Parent].FirstChild;
     TestNodes[Parent].FirstChild = Index;
