@@ -4,9 +4,9 @@
 all modules recorded: the same output and exit code as without.
 
 The list is the installation's.  By what its image says a program is left out:
-a library or a driver; of the window subsystem, or with routines among its
-imports that make windows; or a service or server, by the routine in which these
-wait.  Each of the others is run without arguments and with /?, at the end of
+a library or a driver; with routines among its imports that make windows; or a
+service or server, by the routine in which these wait.  Two open a window by
+other DLLs, and are named.  Each of the others is run without arguments and with /?, at the end of
 its input; one that has not ended after a minute does not end by itself.  What
 is left out is printed, and counted.  Where two runs of a program differ by
 themselves (a list of processes), its exit code is compared and its session
@@ -33,7 +33,9 @@ WINDOWS = {'CreateWindowExA', 'CreateWindowExW', 'DialogBoxParamA',
            'DialogBoxParamW', 'CreateDialogParamA', 'CreateDialogParamW',
            'DialogBoxIndirectParamW', 'MessageBoxA', 'MessageBoxW',
            'PropertySheetA', 'PropertySheetW', 'GetMessageA', 'GetMessageW'}
-CONSOLE, LIBRARY, PATIENCE = 3, 0x2000, 60
+OPENS_A_WINDOW = {'control.exe', 'iexplore.exe'}    # by shell32, ieframe
+SUBSYSTEMS = {2, 3}                                 # windows, console
+LIBRARY, PATIENCE = 0x2000, 60
 NOT_FOUND = 53      # what Wine says of a program that is switched off
 
 
@@ -93,7 +95,8 @@ def sort_out(path):
         return 'a library'
     if names & SERVICES:
         return 'a service'
-    if subsystem != CONSOLE or names & WINDOWS:
+    if (subsystem not in SUBSYSTEMS or names & WINDOWS or
+            os.path.basename(path) in OPENS_A_WINDOW):
         return 'a window'
     return None
 
