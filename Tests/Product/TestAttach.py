@@ -27,6 +27,7 @@ import programs                                              # noqa: E402
 THREADS = 4
 ROUNDS = 1000 if programs.LONG else 30
 KILLS = 60 if programs.LONG else 10
+ORDERS = 40
 PAIRS = 30 if programs.LONG else 5
 
 COUNTED = r'''
@@ -729,8 +730,15 @@ def check_children(results, scratch):
 
 
 def check_alone(results, scratch, program):
-    """Nobody attaches: the control."""
+    """Nobody attaches: the control.  The program itself does what it is told,
+    as often: its threads park once for each time, and after no round more."""
     held = Held(program)
+    for number in range(ORDERS):
+        held.ask('go %d' % (number + 1))
+    results.equal(held.numbers('counts'),
+                  [THREADS * ORDERS * (ORDERS + 1) // 2] * 2 +
+                  [0, THREADS * ORDERS * (ORDERS + 1) // 2],
+                  'alone: what it was told')
     held.ask('go 100')
     check_slots(results, held, 'alone')
     results.equal(held.numbers('hold'), [1], 'alone')

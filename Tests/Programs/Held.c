@@ -81,13 +81,21 @@ Work(void *Parameter)
     LONG Done = 0;
     LONG Of = 0;
 
+    //
+    // The limit is read once for each round.  One that changed in between would
+    // make a thread that has parked do one round more, or park once more if the
+    // new one is one more: then nobody would see all of them parked.
+    //
+
     while (!Stop) {
-        if (Limit >= 0 && Of != Limit) {
-            Of = Limit;
+        LONG Wanted = Limit;
+
+        if (Wanted >= 0 && Of != Wanted) {
+            Of = Wanted;
             Done = 0;
         }
-        if (Limit >= 0 && Done >= Limit) {
-            if (Done == Limit) {
+        if (Wanted >= 0 && Done >= Wanted) {
+            if (Done == Wanted) {
                 Done += 1;
                 InterlockedIncrement(&Parked);
             }
