@@ -85,7 +85,8 @@ static const READER_TABLE ReaderInfoSummaryTable = {
 static const READER_COLUMN ReaderInfoSessionColumns[] = {
     { "State", "state", ReaderColumnText, 0, 0,
       "open, closed, stopped, ended or died; of a session the worst of its "
-      "stores." },
+      "stores, or detached: the process runs, and none of its stores is open "
+      "since." },
     { "Reason", "reason", ReaderColumnText, 0,
       READER_COLUMN_NULLABLE | READER_INFO_REASON,
       "Why it was stopped or closed; null if it was not." },
@@ -243,7 +244,7 @@ static const READER_COLUMN ReaderInfoProcessColumns[] = {
     { "Started", "start_time", ReaderColumnDate, 24, 0,
       "When it was created, ISO 8601, UTC." },
     { "State", "state", ReaderColumnText, 8, 0,
-      "open, closed, stopped, ended or died." },
+      "open, closed, stopped, ended, died or detached." },
     { "Threads", "threads", ReaderColumnNumber, 7, 0,
       "Its threads." },
     { "Stores", "stores", ReaderColumnNumber, 6, 0,
@@ -666,7 +667,7 @@ CommandPutSession(
     OutputPutString(Output, State);
     if ((When & READER_INFO_REASON) != 0) {
         OutputPutString(Output,
-                        SessionDescribeReason(Because->Header->Reason));
+                        SessionDescribeReason(Because->Header));
         OutputPutNumber(Output, Because->Header->Status);
     } else {
         OutputPutNothing(Output);
@@ -879,7 +880,7 @@ CommandPutSummary(
     OutputPutString(Output, State);
     if ((When & READER_INFO_REASON) != 0) {
         OutputPutString(Output,
-                        SessionDescribeReason(Because->Header->Reason));
+                        SessionDescribeReason(Because->Header));
         OutputPutNumber(Output, Because->Header->Status);
     } else {
         OutputPutNothing(Output);
@@ -1144,7 +1145,7 @@ CommandPutThread(
     SessionPutProcess(Output, Session, Thread->Process);
     OutputPutString(Output, SessionDescribeStoreState(Session, Teller));
     if (Teller->Header->Reason != TRACE_REASON_NONE) {
-        OutputPutString(Output, SessionDescribeReason(Teller->Header->Reason));
+        OutputPutString(Output, SessionDescribeReason(Teller->Header));
     } else {
         OutputPutNothing(Output);
     }

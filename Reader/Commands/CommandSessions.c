@@ -51,8 +51,8 @@ static const READER_COLUMN ReaderSessionColumns[] = {
       READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,
       "When the process was created, ISO 8601, UTC." },
     { "State", "state", ReaderColumnText, 8, 0,
-      "open, closed, stopped, ended, died, created (its first store is being "
-      "created) or damaged (no store can be read)." },
+      "open, closed, stopped, ended, died, detached, created (its first store "
+      "is being created) or damaged (no store can be read)." },
     { "Threads", "threads", ReaderColumnNumber, 7, READER_COLUMN_LESSER,
       "Its threads." },
     { "Stores", "stores", ReaderColumnNumber, 6, READER_COLUMN_LESSER,

@@ -377,7 +377,7 @@ CommandVerifyStore(
         CommandBeginClause(Verdict);
         RtlWriteText(&Verdict->Result,
                      "stopped: %s (status 0x%08X)",
-                     SessionDescribeReason(Store->Header->Reason),
+                     SessionDescribeReason(Store->Header),
                      Store->Header->Status);
     }
 

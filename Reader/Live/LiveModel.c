@@ -924,7 +924,7 @@ LiveWriteLiveEnd(
                      "The program has ended.  Recording had %s: %s "
                      "(status 0x%08X).",
                      State,
-                     SessionDescribeReason(Because->Header->Reason),
+                     SessionDescribeReason(Because->Header),
                      Because->Header->Status);
     } else {
         RtlWriteText(Writer,

@@ -24,14 +24,18 @@ Abstract:
 
 #define READER_ZIP_MAGIC 0x04034B50u
 
+#define SESSION_IS_DETACHED(Header)                                         \
+    (((Header)->Flags & TRACE_FLAG_IMPORTS) != 0 &&                         \
+     (Header)->Reason == TRACE_REASON_MODULE_UNLOAD)
+
 
 _Use_decl_annotations_
 PCSZ
 SessionDescribeReason(
-    ULONG Reason
+    PCTRACE_STORE_HEADER Header
     )
 {
-    switch (Reason) {
+    switch (Header->Reason) {
 
     case TRACE_REASON_NONE:
         return "none";
@@ -40,7 +44,7 @@ SessionDescribeReason(
         return "thread exit";
 
     case TRACE_REASON_MODULE_UNLOAD:
-        return "module unload";
+        return SESSION_IS_DETACHED(Header) ? "detached" : "module unload";
 
     case TRACE_REASON_PROCESS_EXIT:
         return "process exit";
@@ -145,6 +149,7 @@ SessionDescribeProcessState(
     PREADER_STORE Unclosed = NULL;
     READER_PROCESS_STATE State = Session->ProcessState;
     BOOLEAN HasDied = FALSE;
+    BOOLEAN IsDetached = FALSE;
     ULONG Owner;
     ULONG Index;
 
@@ -168,6 +173,10 @@ SessionDescribeProcessState(
             return "stopped";
         }
 
+        IsDetached = IsDetached || (SESSION_IS_DETACHED(Store->Header) &&
+                                    Owner != READER_NONE &&
+                                    Session->Processes[Owner].State ==
+                                        ReaderProcessRunning);
         if (Store->Header->State == TRACE_STATE_OPEN && !HasDied) {
             HasDied = !SessionHasEnded(Session, Owner);
             if (HasDied || Unclosed == NULL) {
@@ -177,7 +186,7 @@ SessionDescribeProcessState(
     }
 
     if (State == ReaderProcessRunning) {
-        return "open";
+        return Unclosed == NULL && IsDetached ? "detached" : "open";
     }
 
     if (Unclosed == NULL) {
@@ -634,6 +643,7 @@ SessionPutStopNote(
     const READER_SESSION *Session
     )
 {
+    PCREADER_STORE Stopped = NULL;
     ULONGLONG Lost = 0;
     ULONG Stores = 0;
     ULONG Index;
@@ -649,16 +659,17 @@ SessionPutStopNote(
         if (Store->Thread != READER_NONE &&
             Store->Header->State == TRACE_STATE_STOPPED &&
             Store->Header->Reason == TRACE_REASON_MINIMUM_FREE) {
+            Stopped = Store;
             Lost += Store->Header->NumberOfEventsLost;
             Stores += 1;
         }
     }
 
-    if (Stores != 0) {
+    if (Stopped != NULL) {
         RtlWriteText(Output->Writer,
                      "Stopped: %s: %llu events of %u store%s are not "
                      "recorded.\n",
-                     SessionDescribeReason(TRACE_REASON_MINIMUM_FREE),
+                     SessionDescribeReason(Stopped->Header),
                      Lost,
                      Stores,
                      Stores == 1 ? "" : "s");

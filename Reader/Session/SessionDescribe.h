@@ -73,14 +73,15 @@ SessionIsRingOverwritten(
     );
 
 //
-// Puts the reason why a store ended in words.
-// Reason: TRACE_REASON_*.
+// Puts the reason why a store ended in words. The imports' DLL stays until the
+// process ends: one of its stores that says that the module was unloaded is of
+// a process that was detached from.
 // Returns a literal.
 //
 
 PCSZ
 SessionDescribeReason(
-    _In_ ULONG Reason
+    _In_ PCTRACE_STORE_HEADER Header
     );
 
 //
