@@ -103,6 +103,7 @@ typedef struct _IMPORTS {
     BOOLEAN IsPending;              // a module's slots are not filled yet
     BOOLEAN AreChildren;            // processes that this one starts, too
     BOOLEAN IsAttached;             // slots are patched; under the lock
+    BOOLEAN IsComplete;             // all that was there is; under the lock
     LONG volatile IsChanging;       // a request is carried out
     PVOID LoadRoutine;              // LoadLibraryW
     IMPORTS_UNREGISTER *Unregister; // these may be missing: then there are no
@@ -122,6 +123,7 @@ typedef struct _IMPORTS {
     PVOID OwnResolve;
     PVOID OwnCreate;
     PVOID Cookie;
+    ULONG NumberAtFirst;            // slots that record, when that was so
     ULONG NumberOfModules;
     ULONG LastFound;                // of the modules
     ULONG NextSmall;                // stub that is free
@@ -132,19 +134,6 @@ typedef IMPORTS *PIMPORTS;
 
 extern IMPORTS ImportsState;
 extern IMPORTS_MODULE ImportsModules[IMPORTS_MAXIMUM_MODULES];
-
-//
-// ImportsMain.c: patches what is there, and follows what comes; the session and
-// the lists are there.  IsStarting: no other thread can call a stub meanwhile.
-// If it fails nothing of the program was changed.
-//
-
-_Must_inspect_result_
-NTSTATUS
-ImportsBegin(
-    _In_ BOOLEAN IsStarting,
-    _Out_ PRTL_ERROR Error
-    );
 
 //
 // ImportsQuiet.c: ends the recording of this DLL's hooks, which are turned off:

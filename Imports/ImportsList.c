@@ -16,6 +16,7 @@ Abstract:
 --*/
 
 #include "../Penter/PenterWord.h"
+#include "../Rtl/RtlTeb.h"
 #include "../StringTable/StringTable.h"
 #include "ImportsList.h"
 
@@ -30,6 +31,8 @@ typedef struct _IMPORTS_LIST {
     PSTRING_TABLE Table;            // NULL: there are no prefixes
     BOOLEAN IsGiven;
     BOOLEAN IsOpen;                 // what no prefix matches is wanted
+    BOOLEAN HasProgram;             // it names the program's own module,
+    BOOLEAN IsProgramMinus;         // to leave it out
     ULONG NumberOfPrefixes;
     BOOLEAN IsMinus[IMPORTS_MAXIMUM_PREFIXES];
     BOOLEAN IsNamed[IMPORTS_MAXIMUM_PREFIXES];  // it has a '!' and more
@@ -232,6 +235,27 @@ ImportsAddPrefix(
 }
 
 //
+// Is a pattern the word for the program's own module, whatever its name is?
+//
+
+static
+BOOLEAN
+ImportsIsProgram(
+    _In_ PCUNICODE_STRING Pattern
+    )
+{
+    static const WCHAR Word[] = L"@PROGRAM";
+    UNICODE_STRING Name = *Pattern;
+
+    if (*Name.Buffer == L'-') {
+        Name.Buffer += 1;
+        Name.Length -= sizeof(WCHAR);
+    }
+
+    return PenterIsWord(&ImportsState.Rtl, &Name, Word);
+}
+
+//
 // What an earlier request has left.
 //
 
@@ -281,7 +305,12 @@ ImportsReadList(
         if (Pattern.Buffer[0] != L'-' && !HasStar) {
             List->IsOpen = FALSE;
         }
-        (VOID)ImportsAddPrefix(List, &Pattern, AreFunctions, &Text);
+        if (!AreFunctions && ImportsIsProgram(&Pattern)) {
+            List->HasProgram = TRUE;
+            List->IsProgramMinus = *Pattern.Buffer == L'-';
+        } else {
+            (VOID)ImportsAddPrefix(List, &Pattern, AreFunctions, &Text);
+        }
         if (HasStar) {
             List->IsOpen = TRUE;
         }
@@ -361,8 +390,7 @@ ImportsSearch(
 static
 BOOLEAN
 ImportsIsListed(
-    _In_reads_bytes_(Length) const CHAR *Name,
-    _In_ ULONG Length
+    _In_ const IMPORTS_MODULE *Module
     )
 {
     ULONG Found;
@@ -371,7 +399,13 @@ ImportsIsListed(
         return TRUE;
     }
 
-    Found = ImportsSearch(&ImportsCallers, Name, Length);
+    if (ImportsCallers.HasProgram &&
+        Module->Base == *(PVOID *)(__readgsqword(TEB_PEB) + PEB_IMAGE_BASE)) {
+
+        return !ImportsCallers.IsProgramMinus;
+    }
+
+    Found = ImportsSearch(&ImportsCallers, Module->Name, Module->NameLength);
     return Found == STRING_TABLE_NOT_FOUND ? ImportsCallers.IsOpen
                                            : !ImportsCallers.IsMinus[Found];
 }
@@ -379,11 +413,10 @@ ImportsIsListed(
 _Use_decl_annotations_
 BOOLEAN
 ImportsIsCaller(
-    const CHAR *Name,
-    ULONG Length
+    const IMPORTS_MODULE *Module
     )
 {
-    return ImportsIsEither || ImportsIsListed(Name, Length);
+    return !Module->IsOurs && (ImportsIsEither || ImportsIsListed(Module));
 }
 
 _Use_decl_annotations_
@@ -400,8 +433,7 @@ ImportsChoose(
     CHAR Text[512];
 
     if (!ImportsList.IsGiven ||
-        (ImportsIsEither &&
-         ImportsIsListed(Importer->Name, Importer->NameLength))) {
+        (ImportsIsEither && ImportsIsListed(Importer))) {
 
         return ImportsWanted;
     }

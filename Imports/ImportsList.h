@@ -25,13 +25,12 @@ ImportsReadLists(
     );
 
 //
-// Whether a module's imports are asked for, by its file's name.
+// Whether a module's imports are asked for; never this DLL's.
 //
 
 BOOLEAN
 ImportsIsCaller(
-    _In_reads_bytes_(Length) const CHAR *Name,
-    _In_ ULONG Length
+    _In_ const IMPORTS_MODULE *Module
     );
 
 //

@@ -20,10 +20,10 @@ Abstract:
 #include "../Penter/PenterWord.h"
 #include "../TraceStore/TraceLog.h"
 #include "../Rtl/RtlTeb.h"
+#include "ImportsBegin.h"
 #include "ImportsChild.h"
 #include "ImportsList.h"
 
-#define IMPORTS_PIN 1               // LDR_ADDREF_DLL_PIN
 #define IMPORTS_THREAD_START 9      // ThreadQuerySetWin32StartAddress
 
 //
@@ -144,6 +144,7 @@ ImportsTlsCallback(
 
     if (Reason == DLL_PROCESS_ATTACH) {
         PenterIsModuleOurs = TRUE;
+        PenterOwnRoutine = (PVOID)(ULONG_PTR)ImportsRequest;
         if (NT_SUCCESS(RtlBootstrap(&ImportsState.Rtl, NULL)) &&
             NT_SUCCESS(ImportsFindRoutines()) && ImportsIsRequested()) {
 
@@ -213,74 +214,6 @@ ImportsOpenEvent(
                   &Length);
     Name[Length] = 0;
     return ImportsState.OpenEvent(EVENT_MODIFY_STATE, FALSE, Name);
-}
-
-_Use_decl_annotations_
-NTSTATUS
-ImportsBegin(
-    BOOLEAN IsStarting,
-    PRTL_ERROR Error
-    )
-{
-    PIMPORTS State = &ImportsState;
-    PTRACE_IMPORTS_HEADER Counts = &State->Counts;
-    ULONG_PTR Cookie = 0;
-    NTSTATUS Status;
-
-    State->Session->Template->Flags |= TRACE_FLAG_IMPORTS;
-    Status = ImportsCreateFile(Error);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-
-    ImportsPrepareChildren();
-
-    //
-    // Who starts has the loader's lock.
-    //
-
-    if (!IsStarting) {
-        Status = State->LockLoader(0, NULL, &Cookie);
-        if (!NT_SUCCESS(Status)) {
-            return RtlSetError(Error,
-                               "acquiring the loader's lock",
-                               NULL,
-                               Status);
-        }
-    }
-
-    //
-    // From now on stubs may be called until the process ends.
-    //
-
-    Status = State->Register(0, ImportsNotify, NULL, &State->Cookie);
-    if (NT_SUCCESS(Status)) {
-        (VOID)State->AddReference(IMPORTS_PIN, &__ImageBase);
-        if (ImportsAcquireLock()) {
-            Counts->NumberOfImports = 0;
-            Counts->NumberPatched = 0;
-            RtlZeroBytes(Counts->NumberLeftOut, sizeof(Counts->NumberLeftOut));
-            State->IsAttached = TRUE;
-            State->IsStarting = IsStarting;
-            ImportsReviewModules();
-            ImportsRefreshModules();
-            ImportsPatchModules();
-            ImportsFollowChildren();
-            State->IsStarting = FALSE;
-            ImportsReleaseLock();
-        }
-    } else {
-        RtlSetError(Error,
-                    "following the modules that come and go",
-                    NULL,
-                    Status);
-    }
-
-    if (!IsStarting) {
-        (VOID)State->UnlockLoader(0, Cookie);
-    }
-
-    return Status;
 }
 
 //

@@ -189,8 +189,7 @@ ImportsEnterModule(
     Module->IsOurs = Base == (PVOID)&__ImageBase;
     Module->IsSystem = ImportsIsSystemPath(Path) &&
                        ImportsIsKnownModule(Module);
-    Module->IsCaller = !Module->IsOurs &&
-                       ImportsIsCaller(Module->Name, Module->NameLength);
+    Module->IsCaller = ImportsIsCaller(Module);
     ImportsState.NumberOfModules += 1;
     return ImportsState.NumberOfModules - 1;
 }
@@ -252,9 +251,7 @@ ImportsReviewModules(
             Module->IsGone = TRUE;
             ImportsForgetStubs(Index);
         } else {
-            Module->IsCaller = !Module->IsOurs &&
-                               ImportsIsCaller(Module->Name,
-                                               Module->NameLength);
+            Module->IsCaller = ImportsIsCaller(Module);
         }
     }
 }

@@ -22,6 +22,7 @@ Abstract:
 #include "../TraceStore/TraceControlOpen.h"
 #include "../TraceStore/TraceDirectory.h"
 #include "../Rtl/RtlTeb.h"
+#include "ImportsBegin.h"
 #include "ImportsEnvironment.h"
 #include "ImportsList.h"
 #include "ImportsRequest.h"
@@ -126,7 +127,7 @@ ImportsAttach(
     }
 
     ImportsMark("attach", 6);
-    Request->NumberOfSlots = State->Counts.NumberPatched;
+    Request->NumberOfSlots = State->NumberAtFirst;
     Path = TraceDirectoryGetPath(State->Session);
     Request->PathLength = Path->Length / sizeof(WCHAR);
     RtlCopyBytes(Request->Path, Path->Buffer, Path->Length);
@@ -170,6 +171,8 @@ ImportsDetach(
     (VOID)State->UnlockLoader(0, Cookie);
 
     Request->NumberRestored = Restored.NumberRestored;
+    Request->NumberLater = Restored.NumberLater;
+    Request->NumberGone = Restored.NumberGone;
     Request->NumberForeign = Restored.NumberForeign;
     Request->NumberFailed = Restored.NumberFailed;
     Path = TraceDirectoryGetPath(State->Session);
@@ -179,14 +182,7 @@ ImportsDetach(
     return IMPORTS_OUTCOME_DONE;
 }
 
-__declspec(dllexport)
-DWORD
-WINAPI
-ImportsRequest(
-    _Inout_ PVOID Parameter
-    );
-
-__declspec(dllexport)
+_Use_decl_annotations_
 DWORD
 WINAPI
 ImportsRequest(

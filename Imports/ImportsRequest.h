@@ -25,7 +25,7 @@ Abstract:
 
 #define IMPORTS_REQUEST_NAME        "ImportsRequest"
 #define IMPORTS_REQUEST_MAGIC       0x51455249u     // "IREQ"
-#define IMPORTS_REQUEST_VERSION     1u
+#define IMPORTS_REQUEST_VERSION     2u
 #define IMPORTS_REQUEST_MAXIMUM     0x400000u       // bytes
 #define IMPORTS_REQUEST_TEXT_SIZE   800u            // bytes
 #define IMPORTS_REQUEST_PATH_LENGTH 32768u          // 16-bit units
@@ -73,15 +73,16 @@ typedef struct _IMPORTS_REQUEST {
 
     uint32_t Outcome;
     uint32_t Status;                // NTSTATUS
-    uint32_t NumberOfSlots;         // attach: that were changed
-    uint32_t NumberRestored;        // detach: that have what they had
+    uint32_t NumberOfSlots;         // attach: that record
+    uint32_t NumberRestored;        // detach: of these, that have what they had
+    uint32_t NumberLater;           // of NumberRestored, that record since then
+    uint32_t NumberGone;            // whose module was unloaded
     uint32_t NumberForeign;         // that somebody else has changed since
     uint32_t NumberFailed;          // that could not be written
     uint32_t NumberInside;          // threads that did not leave the hooks: the
                                     // stores stay open until the process ends
     uint32_t TextLength;            // bytes
     uint32_t PathLength;            // 16-bit units
-    uint32_t Unused;
     char Text[IMPORTS_REQUEST_TEXT_SIZE];           // UTF-8: what failed
     uint16_t Path[IMPORTS_REQUEST_PATH_LENGTH];     // the session's, an NT path
     uint16_t Settings[4];

@@ -19,7 +19,8 @@ typedef struct _IMPORTS_SLOT {
     PVOID Found;
     PVOID Given;
     ULONG Module;
-    ULONG Unused;
+    BOOLEAN IsStub;                 // it records: not one that only follows
+    BOOLEAN IsLater;                // changed since all that was there was
 } IMPORTS_SLOT;
 typedef IMPORTS_SLOT *PIMPORTS_SLOT;
 
@@ -153,6 +154,8 @@ ImportsChangeSlot(
     New->Found = Found;
     New->Given = Given;
     New->Module = Module;
+    New->IsStub = ImportsFindStub(Given) != IMPORTS_NONE;
+    New->IsLater = ImportsState.IsComplete;
     Block->NumberOfSlots += 1;
     return TRUE;
 }
@@ -229,6 +232,7 @@ ImportsRestoreDelayed(
 
             if (NT_SUCCESS(ImportsWriteSlot(Index, Slot, Given, Target))) {
                 Restored->NumberRestored += 1;
+                Restored->NumberLater += 1;
             } else {
                 Restored->NumberFailed += 1;
             }
@@ -254,6 +258,7 @@ ImportsRestoreSlots(
             Block->NumberOfSlots -= 1;
             Slot = &Block->Slots[Block->NumberOfSlots];
             if (ImportsModules[Slot->Module].IsGone) {
+                Restored->NumberGone += Slot->IsStub;
                 continue;
             }
 
@@ -262,7 +267,8 @@ ImportsRestoreSlots(
                                       Slot->Given,
                                       Slot->Found);
             if (NT_SUCCESS(Status)) {
-                Restored->NumberRestored += 1;
+                Restored->NumberRestored += Slot->IsStub;
+                Restored->NumberLater += Slot->IsStub && Slot->IsLater;
             } else if (Status == STATUS_REVISION_MISMATCH) {
                 Restored->NumberForeign += *Slot->Place != Slot->Found;
             } else {

@@ -34,7 +34,9 @@ ImportsChangeSlot(
 //
 
 typedef struct _IMPORTS_RESTORED {
-    ULONG NumberRestored;
+    ULONG NumberRestored;           // of those that were recorded
+    ULONG NumberLater;              // of these, changed after the first ones
+    ULONG NumberGone;               // recorded, of modules that are gone
     ULONG NumberForeign;            // somebody else has changed them since
     ULONG NumberFailed;             // cannot be written
 } IMPORTS_RESTORED;

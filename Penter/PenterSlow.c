@@ -25,6 +25,9 @@ Abstract:
 #include "PenterJump.h"
 #include "PenterStart.h"
 #include "PenterSwitch.h"
+#include "PenterWord.h"
+
+#define PENTER_THREAD_START 9       // ThreadQuerySetWin32StartAddress
 
 //
 // Reports that a store has stopped.
@@ -141,6 +144,28 @@ PenterMakeContext(
 }
 
 //
+// Was the calling thread made from outside, for TracerImports.dll?
+//
+
+static
+BOOLEAN
+PenterIsRoutineOurs(
+    _In_ PTRACE_SESSION Session
+    )
+{
+    PVOID Start = NULL;
+
+    return PenterOwnRoutine != NULL &&
+           NT_SUCCESS(Session->Rtl.NtQueryInformationThread(
+               (HANDLE)-2,
+               PENTER_THREAD_START,
+               &Start,
+               sizeof(Start),
+               NULL)) &&
+           Start == PenterOwnRoutine;
+}
+
+//
 // Gives the calling thread a store.
 //
 // While this runs the thread's slot holds a stand-in, so that a call that
@@ -169,7 +194,8 @@ PenterAttachThread(
     Session = Penter->Session;
     StandIn = (PTRACE_STORE_HEADER)&Penter->Attaching;
     if (Session->Worker.ThreadId == __readgsdword(TEB_THREAD_ID) ||
-        Session->ClockWorker.ThreadId == __readgsdword(TEB_THREAD_ID)) {
+        Session->ClockWorker.ThreadId == __readgsdword(TEB_THREAD_ID) ||
+        PenterIsRoutineOurs(Session)) {
 
         StandIn = (PTRACE_STORE_HEADER)&Penter->OwnThread;
     }

@@ -16,6 +16,7 @@ Abstract:
 BOOLEAN PenterIsModuleOurs;
 PVOID PenterEnvironment;
 BOOLEAN PenterIsProcessNamed;
+PVOID PenterOwnRoutine;
 
 _Use_decl_annotations_
 VOID

@@ -38,6 +38,13 @@ extern PVOID PenterEnvironment;
 extern BOOLEAN PenterIsProcessNamed;
 
 //
+// Where threads begin whose calls are none of the program's: those that
+// TraceReader makes in the process; NULL: there are none.
+//
+
+extern PVOID PenterOwnRoutine;
+
+//
 // Notes something that happens to the settings.  Step and Consequence are
 // literals; Consequence NULL: the default is used.  Those for which there is
 // no room are counted.

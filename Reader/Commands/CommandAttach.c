@@ -368,7 +368,8 @@ Error:
 }
 
 //
-// Without any list it is what the program itself calls in others.
+// Without any list it is what the program itself calls in others; and what
+// each of the processes that it starts does, whose programs are others.
 //
 
 static
@@ -377,17 +378,8 @@ CommandAddProgram(
     _Inout_ PREADER_ATTACHMENT Attachment
     )
 {
-    ULONG Length;
-
-    RtlUtf8ToWide(Attachment->Attach.Name,
-                  Attachment->Attach.NameLength,
-                  Attachment->Value,
-                  RTL_MAXIMUM_PATH_IN_CHARS,
-                  &Length);
-    Attachment->Value[Length] = 0;
     Attachment->Length = Attachment->FirstLength;
-    if (Length == 0 ||
-        !CommandAddVariable(Attachment, "TRACER_CALLERS", Attachment->Value)) {
+    if (!CommandAddVariable(Attachment, "TRACER_CALLERS", L"@program")) {
         return FALSE;
     }
 
@@ -476,8 +468,19 @@ CommandDetachProcess(
 
     CommandPutPlace(Attachment);
     RtlWriteText(Output,
-                 "%u imports are as they were\n",
+                 "%u imports are as they were",
                  Request->NumberRestored);
+    if (Request->NumberLater != 0) {
+        RtlWriteText(Output,
+                     ", %u of which came later",
+                     Request->NumberLater);
+    }
+    RtlWriteText(Output, "\n");
+    if (Request->NumberGone != 0) {
+        RtlWriteText(Output,
+                     "%u more went with modules that were unloaded\n",
+                     Request->NumberGone);
+    }
     if (Request->NumberForeign != 0) {
         RtlWriteText(Output,
                      "%u were changed by somebody else since, and stay so\n",
@@ -573,7 +576,8 @@ const READER_COMMAND ReaderAttachCommand = {
     "Records the calls of a program that runs from one module to another",
     "The process has the identifier PID.  --imports and --callers say which\n"
     "calls, as for run: Docs/Imports.md; with neither, and no list in an\n"
-    "environment, those of the program's own module are.  Settings come from\n"
+    "environment, those of the program's own module are, and with --children\n"
+    "those of each process's own.  Settings come from\n"
     "the options, else from the process's environment, else from this\n"
     "one's, else from an ini file; nobody's environment is changed.\n"
     "attach ends when the imports are patched, and has said where the\n"

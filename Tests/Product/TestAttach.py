@@ -86,8 +86,8 @@ static int Launch(const char *Program, int Depth, int Suspended, int Own)
 }
 int main(int Count, char **Arguments)
 {
-    char Line[256], Path[MAX_PATH];
-    int Depth, Suspended, Own;
+    char Line[256], Path[MAX_PATH], Other[64], *Name;
+    int Depth, Suspended, Own, Words;
     GetModuleFileNameA(NULL, Path, sizeof(Path));
     if (Count > 1) {
         for (int I = 0; I < 5; I += 1) Sleep(0);
@@ -98,13 +98,38 @@ int main(int Count, char **Arguments)
     printf("%lu\n", GetCurrentProcessId());
     fflush(stdout);
     while (fgets(Line, sizeof(Line), stdin) != NULL) {
-        if (sscanf(Line, "%d %d %d", &Depth, &Suspended, &Own) != 3) break;
+        Words = sscanf(Line, "%d %d %d %63s", &Depth, &Suspended, &Own, Other);
+        if (Words < 3) break;
+        /* Another program of this folder. */
+        if (Words == 4 && (Name = strrchr(Path, '\\')) != NULL)
+            strcpy(Name + 1, Other);
         printf("%d %d\n", Depth < 0 ? Launch("no such.exe", 0, 0, 0) :
                Launch(Path, Depth, Suspended, Own), Variables());
         fflush(stdout);
     }
     printf("end 0\n");
     return 43;
+}
+'''
+# A process that nobody may open: its list of who may is empty.
+CLOSED = r'''
+#include <stdio.h>
+#include <windows.h>
+int main(void)
+{
+    SECURITY_DESCRIPTOR Descriptor;
+    ACL List;
+    InitializeSecurityDescriptor(&Descriptor, 1);
+    InitializeAcl(&List, sizeof(List), ACL_REVISION);
+    SetSecurityDescriptorDacl(&Descriptor, TRUE, &List, FALSE);
+    if (!SetKernelObjectSecurity(GetCurrentProcess(),
+                                 DACL_SECURITY_INFORMATION, &Descriptor))
+        return 1;
+    printf("%lu\n", GetCurrentProcessId());
+    fflush(stdout);
+    getchar();
+    printf("%d\n", GetModuleHandleA("TracerImports.dll") != NULL);
+    return 44;
 }
 '''
 KINDS = {1: 'counted!Twice', 2: 'counted!Half'}
@@ -259,8 +284,12 @@ def check_exact(results, scratch, program):
                           expected, '%s, %s: calls' % (mode, state))
             if state == 'still runs':
                 code, text, _ = support.reader('info', session)
-                results.check(code == 0 and 'module unload' in text,
-                              '%s: stores are closed' % mode, [text])
+                results.check(
+                    code == 0 and re.search(r'^State +detached$', text,
+                                            re.MULTILINE) and
+                    re.search(r'\d  closed +detached', text) and
+                    'module unload' not in text,
+                    '%s: stores are closed' % mode, [text])
                 results.equal(detach(held)[0], 1, '%s: not attached' % mode)
                 held.quit(results, mode)
         code, text, errors = support.reader('verify', session)
@@ -270,6 +299,77 @@ def check_exact(results, scratch, program):
         code, text, errors = support.reader('pack', '--output', pack, session)
         results.check(code == 0 and calls(pack) == calls(session),
                       '%s: packed' % mode, [text, errors])
+
+
+def check_numbers(results, scratch, program):
+    """Both say how many slots record; the program has counted how many lead
+    into the DLL.  What comes later, and goes, is told apart."""
+    directory = os.path.join(scratch, 'numbers')
+    os.makedirs(directory)
+    held = Held(program)
+    said = []
+    inside = []
+    for order in ('load', 'free'):
+        said += [attach(held, '--imports', '*', directory=directory)[1]]
+        inside += [held.numbers('slots')[3]]
+        held.ask(order)
+        inside += [held.numbers('slots')[3]]
+        said += [detach(held)[1]]
+    held.quit(results, 'numbers')
+    few, many = inside[:2]
+    results.check(0 < few < many and inside == [few, many, many, few],
+                  'numbers: a module comes and goes', inside)
+    results.equal(
+        [text.split('\n')[1:-1] for text in said],
+        [['%d imports are recorded' % few],
+         ['%d imports are as they were, %d of which came later' %
+          (many, many - few)],
+         ['%d imports are recorded' % many],
+         ['%d imports are as they were' % few,
+          '%d more went with modules that were unloaded' % (many - few)]],
+        'numbers: what is said')
+
+
+def check_threads(results, scratch, program):
+    """The threads that TraceReader makes in the process are not recorded, as
+    little as the library's own: what has calls is what the program has made.
+    The program's first thread has the lowest index; the others are alike."""
+    for mode in ('file', 'tree', 'compact'):
+        directory = os.path.join(scratch, 'threads-' + mode)
+        os.makedirs(directory)
+        held = Held(program)
+        held.ask('go 10')
+        for number in range(3):
+            results.equal(attach(held, '--imports', '*', '--mode', mode,
+                                 directory=directory)[0], 0,
+                          'threads, %s: attach' % mode)
+            attach(held, '--imports', '*')
+            held.ask('go %d' % (20 + number))
+            results.equal(detach(held)[0], 0, 'threads, %s: detach' % mode)
+        held.quit(results, 'threads')
+        _, text, _ = support.reader('threads', '--json',
+                                    session_of(directory))
+        rows = json.loads(text)['threads']
+        results.equal(len({row['thread_id'] for row in rows}), THREADS + 1,
+                      'threads, %s' % mode)
+
+
+def check_nothing(results, scratch, program):
+    """No list at all says what to record, where the user has said that there
+    is one in an ini file: it is refused, and the program ends as it would."""
+    directory = os.path.join(scratch, 'nothing')
+    os.makedirs(directory)
+    held = Held(program)
+    for number in range(5):
+        code, output, errors = attach(held, '--imports', '@ini', '--callers',
+                                      '@ini', directory=directory)
+        results.check(code == 1 and not output and
+                      'says what to record' in errors,
+                      'nothing: refused', [code, output, errors])
+        check_slots(results, held, 'nothing')
+        held.ask('go %d' % (10 + number))
+    results.equal(os.listdir(directory), [], 'nothing: no session')
+    held.quit(results, 'nothing')
 
 
 def check_again(results, scratch, program):
@@ -628,6 +728,28 @@ def check_refused(results, scratch, program):
                   'it has ended', [code, errors])
 
 
+def check_closed(results, scratch):
+    """A process that this user may not open."""
+    folder = os.path.join(scratch, 'closed')
+    os.makedirs(folder)
+    with open(os.path.join(folder, 'closed.c'), 'w', encoding='ascii') as file:
+        file.write(CLOSED)
+    subprocess.run([programs.GCC, '-O1', '-w', 'closed.c', '-o', 'Closed.exe',
+                    '-ladvapi32'], check=True, cwd=folder)
+    held = Held(os.path.join(folder, 'Closed.exe'))
+    for verb in ('attach', 'detach'):
+        code, output, errors = reader(verb, held.pid)
+        results.check(code == 1 and not output and
+                      'does not let this user open it' in errors and
+                      '0xc0000022' in errors,
+                      'closed: %s' % verb, [code, output, errors])
+    results.equal(held.numbers(''), [0], 'closed: nothing is loaded')
+    results.equal(programs.watch.wait(held.process), 44, 'closed: it goes on')
+    held.process.stdin.close()
+    held.process.stdout.close()
+    held.errors.close()
+
+
 def check_run(results, scratch, program):
     """What run has begun, detach ends."""
     directory = os.path.join(scratch, 'run')
@@ -704,6 +826,32 @@ def check_children(results, scratch):
         logs = [name for above, _, names in os.walk(directory)
                 for name in names if name.lower().endswith('.log')]
         results.equal(logs, [], '%s: logs' % what)
+    # Without a list it is what each program itself calls: those that it starts
+    # are other programs, by another name.
+    directory = os.path.join(scratch, 'children-own')
+    os.makedirs(directory)
+    other = os.path.join(folder, 'Another.exe')
+    shutil.copy(program, other)
+    held = Held(program)
+    code, output, errors = attach(held, '--children', directory=directory)
+    results.equal(code, 0, 'children, no list: attach: %s' % errors)
+    results.equal(held.numbers('0 0 0 Another.exe')[0] % 1000, 40,
+                  'children, no list')
+    results.equal(detach(held)[0], 0, 'children, no list: detach')
+    held.quit(results, 'children, no list')
+    seen = {}
+    for name in os.listdir(directory):
+        functions = calls(os.path.join(directory, name))
+        seen[name.split('.')[0]] = functions
+        results.check(not any(function.startswith(('ntdll!Nt', 'kernelbase!'))
+                              for function in functions),
+                      'children, no list: nothing of other modules',
+                      [name, sorted(functions)])
+    results.equal({name: (functions.get('kernel32!Sleep'),
+                          functions.get('kernel32!CreateProcessA'))
+                   for name, functions in seen.items()},
+                  {'Launch': (None, 1), 'Another': (5, None)},
+                  'children, no list: calls')
     # run has an environment, which children inherit; one of them has its own.
     directory = os.path.join(scratch, 'children-run')
     os.makedirs(directory)
@@ -752,7 +900,11 @@ def main():
         program = build(os.path.join(scratch, 'made'))
         check_alone(results, scratch, program)
         check_refused(results, scratch, program)
+        check_closed(results, scratch)
         check_exact(results, scratch, program)
+        check_numbers(results, scratch, program)
+        check_threads(results, scratch, program)
+        check_nothing(results, scratch, program)
         check_again(results, scratch, program)
         check_settings(results, scratch, program)
         check_held(results, scratch, program)
