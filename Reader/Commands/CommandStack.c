@@ -16,6 +16,10 @@ Abstract:
     was made from it: so the shares of a chain of calls add up to what it used.
     Functions that are not traced are in the share of the one that called them.
 
+    The frame of an import's stub is the library's: what lies below it counts as
+    if it were not there.  The function behind it has no record of its own: how
+    much it takes shows where a call is recorded that was made from it.
+
     Memory is bounded by the number of functions and the deepest stacks.
 
 --*/
@@ -57,7 +61,7 @@ static const READER_COLUMN ReaderStackThreadColumns[] = {
       "Recorded calls that were open there." },
     { "Exact", "exact", ReaderColumnText, 5, 0,
       "yes: with the deepest function's own frame, from the image's unwind "
-      "data; no: without it." },
+      "data; no: without it, as where that is an import." },
     { "Deepest function", "function", ReaderColumnText, 0, 0,
       "The deepest one." }
 };
@@ -81,7 +85,8 @@ static const READER_COLUMN ReaderStackPathColumns[] = {
     { "Level", "level", ReaderColumnNumber, 8, 0,
       "0: what was on the stack before the first recorded call." },
     { "Bytes", "bytes", ReaderColumnNumber, 12, 0,
-      "Bytes from the caller's frame to this one." },
+      "Bytes from the caller's frame to this one; of an import at the end, its "
+      "return address alone." },
     { "Down to here", "total", ReaderColumnNumber, 12, 0,
       "Bytes down to here." },
     READER_CALLER_COLUMN(READER_COLUMN_CALLER),
@@ -104,14 +109,17 @@ static const READER_TABLE ReaderStackPathTable = {
 static const READER_COLUMN ReaderStackFunctionColumns[] = {
     { "Calls", "calls", ReaderColumnNumber, 10, 0,
       "Calls, including those that were abandoned." },
-    { "Least", "least", ReaderColumnNumber, 10, 0,
-      "Bytes of the smallest frame of it that was seen." },
-    { "Most", "most", ReaderColumnNumber, 10, 0,
-      "Bytes of the largest frame of it that was seen." },
-    { "With callees", "with_callees", ReaderColumnNumber, 12, 0,
-      "Bytes from its entry to the deepest point below it." },
+    { "Least", "least", ReaderColumnNumber, 10, READER_COLUMN_NULLABLE,
+      "Bytes of the smallest frame of it that was seen; of an import, down to "
+      "a call made from it, and null if none was recorded." },
+    { "Most", "most", ReaderColumnNumber, 10, READER_COLUMN_NULLABLE,
+      "Bytes of the largest frame of it that was seen; likewise." },
+    { "With callees", "with_callees", ReaderColumnNumber, 12,
+      READER_COLUMN_NULLABLE,
+      "Bytes from its entry to the deepest point below it; likewise." },
     { "Exact", "exact", ReaderColumnText, 5, 0,
-      "no: the size of a frame was not known, and more may have been used." },
+      "no: the size of a frame was not known, as an import's never is, and "
+      "more may have been used." },
     READER_CALLER_COLUMN(READER_COLUMN_CALLER),
     { "Module", "module", ReaderColumnText, 16, READER_COLUMN_MODULE,
       "The module's file name." },
@@ -133,7 +141,8 @@ static const READER_TABLE ReaderStackFunctionTable = {
 
 typedef struct _READER_STACK_FUNCTION {
     ULONGLONG Calls;
-    ULONG Least;                    // bytes, of the shares of its calls
+    ULONGLONG Measured;             // of these, whose share is known
+    ULONG Least;                    // bytes, of the shares of those
     ULONG Most;
     ULONG WithCallees;              // bytes, the most
     BOOLEAN IsGuessed;              // a frame's size was not known
@@ -147,6 +156,9 @@ typedef READER_STACK_FUNCTION *PREADER_STACK_FUNCTION;
 typedef struct _READER_STACK_CALL {
     ULONG Share;                    // bytes, the most so far
     ULONG Lowest;                   // address that it or a callee reached
+    ULONG Stubs;                    // bytes of the stubs' frames around it,
+                                    // which all addresses here are higher by
+    BOOLEAN HasCallee;              // that was recorded
 } READER_STACK_CALL;
 typedef READER_STACK_CALL *PREADER_STACK_CALL;
 
@@ -158,6 +170,7 @@ typedef struct _READER_STACK_LEVEL {
     ULONG Function;                 // index
     ULONG Top;                      // where its return address is
     BOOLEAN IsGuessed;
+    BOOLEAN IsImport;
 } READER_STACK_LEVEL;
 typedef READER_STACK_LEVEL *PREADER_STACK_LEVEL;
 
@@ -195,6 +208,7 @@ typedef struct _READER_STACK {
     ULONG FirstTrack;               // of the thread that is read
     ULONG Thread;                   // its index; READER_NONE: none yet
     BOOLEAN IsGuessed;              // somewhere
+    BOOLEAN HasImports;             // and nothing says what they take
     READER_NOT_SHOWN NotShown;
     ULONGLONG NumberShown;
 } READER_STACK;
@@ -250,6 +264,27 @@ CommandIsFrameKnown(
 
     Unwind = Module->Symbols != NULL ? SymbolGetUnwind(Module->Symbols) : NULL;
     return Unwind != NULL && Unwind->NumberOfFunctions != 0;
+}
+
+
+//
+// Measures what a call's stub takes, if it has one: its frame, and the return
+// address of the function that it calls, which lies where the one that it has
+// returned to would have been.
+//
+
+static
+ULONG
+CommandMeasureStub(
+    _In_ const READER_STACK *Stack,
+    _In_ const CORE_FRAME *Frame
+    )
+{
+    if (!Stack->Functions.Functions[Frame->Function].IsStub) {
+        return 0;
+    }
+
+    return CommandMeasureStack(Frame->Top + READER_STACK_SLOT, Frame->Stack);
 }
 
 
@@ -388,7 +423,9 @@ CommandCopyChain(
     for (Index = Track->NumberInCommon; Index <= Depth; Index++) {
         Level = &Track->Levels[Index];
         Level->Function = Frames[Index].Function;
-        Level->Top = Frames[Index].Top;
+        Level->IsImport =
+            Stack->Functions.Functions[Level->Function].IsStub;
+        Level->Top = Frames[Index].Top + Track->Calls[Index].Stubs;
         Level->IsGuessed = !CommandIsFrameKnown(&Stack->Session,
                                                 &Frames[Index]);
     }
@@ -416,8 +453,9 @@ CommandEnterStack(
 {
     PCORE_FRAME Frame = Event->Frame;
     PREADER_STACK_CALL Call = &Track->Calls[Event->Depth];
+    BOOLEAN IsImport = Stack->Functions.Functions[Frame->Function].IsStub;
     ULONG Bottom = Frame->Stack;
-    ULONG High = Frame->Top + READER_STACK_SLOT;
+    ULONG High;
     ULONG Share;
     NTSTATUS Status;
 
@@ -430,9 +468,21 @@ CommandEnterStack(
         return Status;
     }
 
-    if ((Frame->Flags & CORE_CALL_FRAME_KNOWN) != 0) {
+    if (IsImport) {
+        Bottom = Frame->Top;
+    } else if ((Frame->Flags & CORE_CALL_FRAME_KNOWN) != 0) {
         Bottom -= Frame->BodySize;
     }
+
+    Call->HasCallee = FALSE;
+    Call->Stubs = 0;
+    if (Event->Parent != NULL) {
+        Call->Stubs = Call[-1].Stubs +
+                      CommandMeasureStub(Stack, Event->Parent);
+    }
+
+    Bottom += Call->Stubs;
+    High = Frame->Top + READER_STACK_SLOT + Call->Stubs;
 
     //
     // Nobody says where a fiber's stack begins: at its outermost call, then.
@@ -448,7 +498,9 @@ CommandEnterStack(
     }
 
     if (Event->Parent != NULL) {
-        Share = CommandMeasureStack(Event->Parent->Top, Frame->Top);
+        Share = CommandMeasureStack(Event->Parent->Top + Call[-1].Stubs,
+                                    Frame->Top + Call->Stubs);
+        Call[-1].HasCallee = TRUE;
         if (Call[-1].Share < Share) {
             Call[-1].Share = Share;
         }
@@ -479,7 +531,8 @@ CommandLeaveStack(
     const CORE_FRAME *Frame = Event->Frame;
     PREADER_STACK_CALL Call = &Track->Calls[Event->Depth];
     PREADER_STACK_FUNCTION Function = &Stack->List[Frame->Function];
-    ULONG High = Frame->Top + READER_STACK_SLOT;
+    BOOLEAN IsImport = Stack->Functions.Functions[Frame->Function].IsStub;
+    ULONG High = Frame->Top + READER_STACK_SLOT + Call->Stubs;
     ULONG Rsp;
     ULONG WithCallees;
     NTSTATUS Status;
@@ -488,8 +541,8 @@ CommandLeaveStack(
     // What was allocated since the entry shows at the exit.
     //
 
-    if (Event->Kind == CoreEventExit) {
-        Rsp = Pair->Call.Stack;
+    if (Event->Kind == CoreEventExit && !IsImport) {
+        Rsp = Pair->Call.Stack + Call->Stubs;
         if (Call->Share < CommandMeasureStack(High, Rsp)) {
             Call->Share = CommandMeasureStack(High, Rsp);
         }
@@ -515,8 +568,17 @@ CommandLeaveStack(
         Call[-1].Lowest = Call->Lowest;
     }
 
+    Function->Calls += 1;
+    if (IsImport) {
+        Function->IsGuessed = TRUE;
+        Stack->HasImports = TRUE;
+        if (!Call->HasCallee) {
+            return STATUS_SUCCESS;
+        }
+    }
+
     WithCallees = CommandMeasureStack(High, Call->Lowest);
-    if (Function->Calls == 0 || Call->Share < Function->Least) {
+    if (Function->Measured == 0 || Call->Share < Function->Least) {
         Function->Least = Call->Share;
     }
 
@@ -528,7 +590,7 @@ CommandLeaveStack(
         Function->WithCallees = WithCallees;
     }
 
-    Function->Calls += 1;
+    Function->Measured += 1;
     if (!Function->IsGuessed &&
         !CommandIsFrameKnown(&Stack->Session, Frame)) {
         Function->IsGuessed = TRUE;
@@ -623,7 +685,7 @@ CommandPutStacks(
             continue;
         }
 
-        IsGuessed = FALSE;
+        IsGuessed = Track->Levels[Track->NumberOfLevels - 1].IsImport;
         for (Level = 0; Level < Track->NumberOfLevels; Level++) {
             IsGuessed = IsGuessed || Track->Levels[Level].IsGuessed;
         }
@@ -927,9 +989,16 @@ CommandPutStackFunctions(
         Row = &Stack->List[Order[Index]];
         Function = &Stack->Functions.Functions[Order[Index]];
         OutputPutNumber(Output, Row->Calls);
-        OutputPutNumber(Output, Row->Least);
-        OutputPutNumber(Output, Row->Most);
-        OutputPutNumber(Output, Row->WithCallees);
+        if (Row->Measured != 0) {
+            OutputPutNumber(Output, Row->Least);
+            OutputPutNumber(Output, Row->Most);
+            OutputPutNumber(Output, Row->WithCallees);
+        } else {
+            OutputPutNothing(Output);
+            OutputPutNothing(Output);
+            OutputPutNothing(Output);
+        }
+
         OutputPutString(Output, Row->IsGuessed ? "no" : "yes");
         FunctionStubPutCaller(Output, &Stack->Functions, Function);
         OutputPutText(Output, Function->ModuleName, Function->ModuleNameLength);
@@ -980,6 +1049,15 @@ CommandPutStack(
                       "Not exact: no unwind data tells the size of a frame.  "
                       "What lies below its hook's stack\npointer is missing, "
                       "and what lies above may be another call's.");
+    }
+
+    if (Stack->HasImports) {
+        OutputPutNote(&Output,
+                      "Imports: how much a function takes that was not "
+                      "compiled with hooks is not known, but for\nwhat lies "
+                      "above a recorded call made from it; at the end of a "
+                      "chain its return address\ncounts alone.  What Tracer "
+                      "itself has on the stack for an import is not counted.");
     }
 
     FunctionPutNotShown(&Output, Stack->Options->Filter, &Stack->NotShown);
@@ -1095,7 +1173,9 @@ const READER_COMMAND ReaderStackCommand = {
     "are not traced take is in that.  The last call of a chain takes its own\n"
     "frame, which the unwind data of the image tells: without the image, or\n"
     "for what the program's own system and library calls take below it,\n"
-    "more was used.\n"
+    "more was used.  Of an import only its return address is known, and what\n"
+    "lies above recorded calls made from it; what Tracer has on the stack for\n"
+    "it is not counted.\n"
     "With --static, PATH may also be an image (.exe, .dll), and there is one\n"
     "table: of what the image's unwind data says.  Functions without such\n"
     "data take nothing but their return address.\n"

@@ -21,6 +21,7 @@ import StoreSupport as support                               # noqa: E402
 import TestExportTraces as traces                            # noqa: E402
 import TestLivePty as pty                                    # noqa: E402
 import programs                                              # noqa: E402
+import trace_reader                                          # noqa: E402
 from TestImports import run                                  # noqa: E402
 
 PLUG = r'''
@@ -93,6 +94,40 @@ int main(void)
 '''
 
 
+DEPTHS = r'''
+#include <windows.h>
+int Back(int (*)(int), int);
+__attribute__((noinline)) int Bottom(int X)
+{
+    volatile char Room[7000];
+    for (int I = 0; I < 7000; I += 1000) Room[I] = (char)X;
+    return Room[1000 * (X & 3)];
+}
+__attribute__((noinline)) int Middle(int X)
+{
+    volatile char Room[300];
+    Room[X & 255] = 1;
+    return Bottom(X) + Room[X & 255];
+}
+__attribute__((noinline)) int Twice(int X)
+{
+    return Back(Middle, X) + 1;
+}
+__attribute__((noinline)) void Nap(void)
+{
+    volatile char Room[20000];
+    Room[19999] = Room[3] = 1;
+    Sleep(0);
+}
+int main(int Count, char **Arguments)
+{
+    int Sum = Back(Twice, 3) + Middle(2);
+    if (Count > 1) Nap();
+    return Sum != 0 ? 6 : 7;
+}
+'''
+
+
 class Programs:
     """Names.exe and Plug.dll without hooks, and Hooked.exe, which is Names.exe
     with hooks."""
@@ -100,7 +135,8 @@ class Programs:
     def __init__(self, scratch):
         self.folder = os.path.join(scratch, 'names')
         os.makedirs(self.folder)
-        for name, text in (('plug.c', PLUG), ('names.c', NAMES)):
+        for name, text in (('plug.c', PLUG), ('names.c', NAMES),
+                           ('depths.c', DEPTHS)):
             with open(os.path.join(self.folder, name), 'w',
                       encoding='ascii') as file:
                 file.write(text)
@@ -110,7 +146,11 @@ class Programs:
                 ['names.c', 'libPlug.a', '-o', 'Names.exe'],
                 ['-c', *programs.PENTER_FLAGS, 'names.c', '-o', 'hooked.o'],
                 ['hooked.o', 'libPlug.a', programs.LIBRARY, '-o',
-                 'Hooked.exe']):
+                 'Hooked.exe'],
+                ['-c', *programs.PENTER_FLAGS, '-fno-optimize-sibling-calls',
+                 'depths.c', '-o', 'depths.o'],
+                ['depths.o', 'libPlug.a', programs.LIBRARY, '-o',
+                 'Depths.exe']):
             subprocess.run([programs.GCC, '-O1', '-w', *arguments],
                            check=True, cwd=self.folder)
         # And one whose DLL has hooks.
@@ -124,11 +164,11 @@ class Programs:
                            check=True, cwd=self.other)
         self.counts, self.number = {}, 0
 
-    def run(self, results, name, *options, **environment):
+    def run(self, results, name, *options, words=(), **environment):
         """The session; counts receives what the program has counted."""
         self.number += 1
         code, output, errors, session = run(
-            os.path.join(self.folder, name), options=options,
+            os.path.join(self.folder, name), *words, options=options,
             directory=os.path.join(self.folder, 'run%d' % self.number),
             **environment)
         results.check(code == 6 and session, '%s %s' % (name, options),
@@ -896,6 +936,77 @@ def check_live_callers(results, made):
                       [terminal.code])
 
 
+def check_stack(results, made):
+    """How much stack is used is what the same program uses without imports, to
+    the byte; what an import takes itself is not known."""
+    def depths(*arguments, words=()):
+        session = made.run(results, 'Depths.exe', *arguments, words=words)
+        data = json.loads(support.reader('stack', '--json', session)[1])
+        thread = [row for row in data['stacks'] if row['levels'] > 1][0]
+        chain = [row for row in data['paths']
+                 if row['thread'] == thread['thread']]
+        results.equal((sum(row['bytes'] for row in chain),
+                       chain[-1]['total']), (thread['used'],) * 2,
+                      'stack: the chain adds up')
+        rows = {row['function']: row for row in data['functions']}
+        return (session, thread['used'] - chain[0]['bytes'], thread, chain,
+                rows)
+
+    def sizes(row):
+        return [row[field] for field in ('least', 'most', 'with_callees')]
+
+    none = 'not-there'
+    bare, used, thread, chain, rows = depths('--imports', none)
+    results.equal((thread['exact'], thread['function']), ('yes', 'Bottom'),
+                  'stack: without imports')
+    session, seen, stack, levels, found = depths('--imports', LISTS)
+    # Control: on the stack itself the frames of two stubs lie in between.
+    spans = []
+    for path in bare, session:
+        store, = [store for store in trace_reader.open_all([path])
+                  if store.ModulePath.lower().endswith('depths.exe')]
+        places = [record[2] for record in store.records()]
+        spans.append(max(places) - min(places))
+    results.equal(spans[1] - spans[0], 2 * (65 * 8 + 8),
+                  'stack: the stubs\' frames')
+    results.equal((seen, stack['exact']), (used, 'yes'),
+                  'stack: used, with imports')
+    results.equal([row['function'] for row in levels[1:]],
+                  ['main', 'plug!Back', 'Twice', 'plug!Back', 'Middle',
+                   'Bottom'], 'stack: the chain')
+    shares = {row['function']: row['bytes'] for row in levels}
+    below = {row['function']: row['bytes'] for row in chain}
+    for name in 'main', 'Twice':
+        results.equal(shares[name] + shares['plug!Back'], below[name],
+                      'stack: %s, with what it calls' % name)
+    for name in 'Middle', 'Bottom':
+        results.equal(shares[name], below[name], 'stack: ' + name)
+        results.equal(sizes(found[name]), sizes(rows[name]),
+                      'stack: ' + name)
+    back = found['plug!Back']
+    results.equal((back['calls'], back['exact'], back['least'], back['most']),
+                  (2, 'no', shares['plug!Back'], shares['plug!Back']),
+                  'stack: an import that calls back')
+    results.equal(back['with_callees'], seen - shares['main'],
+                  'stack: with its callees')
+
+    # An import at the end of the chain.
+    bare, used, thread, chain, rows = depths('--imports', none, words=('nap',))
+    _, seen, stack, levels, found = depths('--imports', LISTS, words=('nap',))
+    results.equal((thread['exact'], thread['function'], stack['exact'],
+                   stack['function'], seen),
+                  ('yes', 'Nap', 'no', 'kernel32!Sleep', used + 8),
+                  'stack: an import at the end')
+    results.equal((found['kernel32!Sleep']['exact'], *sizes(
+        found['kernel32!Sleep'])), ('no', None, None, None),
+                  'stack: an import is not known')
+    results.equal(sizes(found['Nap'])[:2], sizes(rows['Nap'])[:2],
+                  'stack: who calls it')
+    text = support.reader('stack', session)[1]
+    results.check('Imports: how much' in text and 'Not exact' not in text,
+                  'stack: text', text.splitlines()[-8:])
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as scratch:
@@ -905,6 +1016,7 @@ def main():
         check_modules(results, made)
         check_callers(results, made)
         check_filters(results, made)
+        check_stack(results, made)
         check_live(results, made)
         check_live_callers(results, made)
     return results.finish()
