@@ -280,6 +280,7 @@ UNWIND_END_PROLOG
         sub     rax, [r8 + TRACE_FRAME_START]
         jb      %%back
         add     [rdx + TRACE_NODE_TOTAL], rax
+        add     [rdx + TRACE_NODE_ABANDONED_TOTAL], rax
 %%back:
         add     rax, [r8 + TRACE_FRAME_START]
 %%pop:

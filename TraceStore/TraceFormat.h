@@ -45,7 +45,7 @@ extern "C" {
 //
 
 #define TRACE_FORMAT_MAJOR 1
-#define TRACE_FORMAT_MINOR 5
+#define TRACE_FORMAT_MINOR 6
 
 #define TRACE_HEADER_SIZE 4096
 #define TRACE_RECORD_SIZE 16
@@ -236,6 +236,12 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 
 #define TRACE_MINOR_TIMES               5u
 #define TRACE_PDB_PATH_BEFORE           544u
+
+//
+// The first one whose trees know how long abandoned calls took.
+//
+
+#define TRACE_MINOR_ABANDONED           6u
 
 //
 // The cost of the hooks is in parts of a tick.
@@ -631,7 +637,8 @@ typedef struct _TRACE_NODE {
     uint32_t Module;                // 0x70 0: that of the header; else the
                                     //      number of a TRACE_TREE_MODULE
     uint32_t Reserved2;             // 0x74
-    uint64_t Reserved;              // 0x78
+    uint64_t AbandonedTotal;        // 0x78 ticks, of Total: of the calls that
+                                    //      are counted in Abandoned
 
 } TRACE_NODE;
 typedef TRACE_NODE *PTRACE_NODE;
@@ -654,6 +661,7 @@ TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Away) == 0x50);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, HashNext) == 0x58);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Parent) == 0x60);
 TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, Module) == 0x70);
+TRACE_FORMAT_ASSERT(offsetof(TRACE_NODE, AbandonedTotal) == 0x78);
 
 //
 // A node for all the functions that its parent calls and that have no nodes of

@@ -669,6 +669,7 @@ TraceTreeClear(
         Node->Maximum = 0;
         Node->First = 0;
         Node->Abandoned = 0;
+        Node->AbandonedTotal = 0;
         Node->Away = 0;
     }
 

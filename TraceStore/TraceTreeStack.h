@@ -154,6 +154,9 @@ TraceTreePop(
                 if (Node->Maximum < Ticks) {
                     Node->Maximum = Ticks;
                 }
+            } else {
+                RtlStoreRelease64(&Node->AbandonedTotal,
+                                  Node->AbandonedTotal + Ticks);
             }
         }
         if (!IsExit) {

@@ -321,10 +321,25 @@ CallGetNodeStatistics(
         return;
     }
 
-    Statistics->AbandonedInTotal = Node->Abandoned;
+    //
+    // What the node has as its own time is also that of its abandoned calls;
+    // how much of that is not known, but the others took no more than their
+    // total.
+    //
+
     Statistics->TotalTicks = Node->Total;
     Statistics->SelfTicks = Node->Self;
-    Statistics->SumLow = Node->Total;
+    if (Node->AbandonedTotal == CORE_UNKNOWN) {
+        Statistics->AbandonedInTotal = Node->Abandoned;
+    } else {
+        Statistics->AbandonedTicks = Node->AbandonedTotal;
+        Statistics->TotalTicks -= Node->AbandonedTotal;
+        if (Statistics->SelfTicks > Statistics->TotalTicks) {
+            Statistics->SelfTicks = Statistics->TotalTicks;
+        }
+    }
+
+    Statistics->SumLow = Statistics->TotalTicks;
     if (Node->Minimum <= Node->Maximum) {
         Statistics->MinimumTicks = Node->Minimum;
         Statistics->MaximumTicks = Node->Maximum;
@@ -337,7 +352,7 @@ CallGetNodeStatistics(
         }
 
     } else {
-        Statistics->MinimumTicks = Node->Total;
-        Statistics->MaximumTicks = Node->Total;
+        Statistics->MinimumTicks = Statistics->TotalTicks;
+        Statistics->MaximumTicks = Statistics->TotalTicks;
     }
 }

@@ -526,7 +526,7 @@ CommandPutEdges(
 
     OutputEndTable(&Output);
     if (Abandoned != 0) {
-        OutputPutNote(&Output, READER_ABANDONED_NOTE_OF(Session));
+        OutputPutNote(&Output, SumQueryAbandonedNote(Session));
     }
 
     if (Unfinished != 0) {

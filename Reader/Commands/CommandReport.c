@@ -643,7 +643,7 @@ CommandPutReportNotes(
     PREADER_OUTPUT Output = &Report->Output;
 
     if (Abandoned != 0) {
-        OutputPutNote(Output, READER_ABANDONED_NOTE_OF(&Report->Session));
+        OutputPutNote(Output, SumQueryAbandonedNote(&Report->Session));
     }
 
     if (Unfinished != 0) {

@@ -256,7 +256,7 @@ CommandPutTree(
 
     OutputPutMore(&Output, More, "node");
     if (Abandoned != 0) {
-        OutputPutNote(&Output, READER_ABANDONED_NOTE_OF(Tree->Session));
+        OutputPutNote(&Output, SumQueryAbandonedNote(Tree->Session));
     }
 
     if (Unfinished != 0) {

@@ -157,6 +157,7 @@ CoreInitializeTree(
     Tree->Modules[0].Base = (ULONG)Header->ModuleBase;
     Tree->Modules[0].Size = Header->ModuleSize;
     Tree->IsLive = IsLive;
+    Tree->IsAbandonedKnown = Header->MinorVersion >= TRACE_MINOR_ABANDONED;
     Tree->IsStopped = (Header->HookFlags & TRACE_HOOK_STOPPED) != 0;
 }
 
@@ -327,6 +328,9 @@ CoreCheckNode(
             CORE_NODE_IS_BAD(Abandoned, "is more than Calls");
         } else if (Node->Total > CORE_MAXIMUM_TREE_NUMBER) {
             CORE_NODE_IS_BAD(Total, "is not a possible time");
+        } else if (Tree->IsAbandonedKnown &&
+                   Node->AbandonedTotal > Node->Total) {
+            CORE_NODE_IS_BAD(AbandonedTotal, "is more than Total");
         } else if (Node->Maximum > CORE_MAXIMUM_TREE_NUMBER) {
             CORE_NODE_IS_BAD(Maximum, "is not a possible time");
         } else if (Node->Minimum > CORE_MAXIMUM_TREE_NUMBER &&
@@ -421,6 +425,12 @@ CoreAddNodes(
         New->CallsOfChildren = 0;
         New->CallsBelow = 0;
         New->Abandoned = Node->Abandoned;
+        New->AbandonedTotal = 0;
+        if (Tree->IsAbandonedKnown) {
+            New->AbandonedTotal = Node->AbandonedTotal;
+        } else if (Node->Abandoned != 0) {
+            New->AbandonedTotal = CORE_UNKNOWN;
+        }
         New->Away = Node->Away;
         New->Maximum = Node->Maximum;
         New->Minimum = Node->Minimum;
@@ -438,6 +448,7 @@ CoreAddNodes(
             New->Calls = 0;
             New->Total = 0;
             New->Abandoned = 0;
+            New->AbandonedTotal = 0;
             New->Away = 0;
         }
 
@@ -639,6 +650,7 @@ CoreApplyToTree(
         Node->Maximum = 0;
         Node->First = 0;
         Node->Abandoned = 0;
+        Node->AbandonedTotal = 0;
         Node->Away = 0;
     }
 

@@ -33,6 +33,7 @@ typedef CORE_TREE_PROBLEM *PCORE_TREE_PROBLEM;
 typedef const CORE_TREE_PROBLEM *PCCORE_TREE_PROBLEM;
 
 #define CORE_TREE_NO_NODE 0xFFFFFFFFu
+#define CORE_UNKNOWN 0xFFFFFFFFFFFFFFFFULL
 
 typedef struct _CORE_TREE_NODE {
     ULONGLONG Calls;                // with those that are open
@@ -42,6 +43,8 @@ typedef struct _CORE_TREE_NODE {
     ULONGLONG Maximum;              // ended
     ULONGLONG First;                // ticks
     ULONGLONG Abandoned;            // calls
+    ULONGLONG AbandonedTotal;       // ticks, of Total, of these; CORE_UNKNOWN:
+                                    // an earlier version's, which does not say
     ULONGLONG Away;                 // ticks
     ULONGLONG InChildren;           // ticks; after CoreFinishTree
     ULONGLONG OpenTicks;            // of the open calls, in Total; likewise
@@ -95,6 +98,7 @@ typedef struct _CORE_TREE {
     ULONG NumberOfModules;
     CORE_TREE_MODULE Modules[TRACE_TREE_MODULES + 1];
     BOOLEAN IsLive;                 // its writer may be at work
+    BOOLEAN IsAbandonedKnown;       // nodes have AbandonedTotal
     BOOLEAN IsStopped;              // the time of open calls is in their nodes
     ULONGLONG Now;                  // these two from CoreFinishTree: up to
                                     // when open calls count

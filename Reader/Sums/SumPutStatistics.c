@@ -122,6 +122,27 @@ SumSelectColumns(
 
 
 _Use_decl_annotations_
+PCSZ
+SumQueryAbandonedNote(
+    const READER_SESSION *Session
+    )
+{
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        if (Session->Stores[Index]->IsTree &&
+            Session->Stores[Index]->Header->MinorVersion <
+                TRACE_MINOR_ABANDONED) {
+            return READER_ABANDONED_OLD_TREE_NOTE;
+        }
+    }
+
+    return Session->NumberOfTrees != 0 ? READER_ABANDONED_TREE_NOTE
+                                       : READER_ABANDONED_NOTE;
+}
+
+
+_Use_decl_annotations_
 VOID
 SumPutStatistics(
     PREADER_OUTPUT Output,
@@ -136,9 +157,14 @@ SumPutStatistics(
                       Statistics->TotalTicks,
                       Statistics->TotalProbe);
     CallPutSubtracted(Output, Statistics->SelfTicks, Statistics->SelfProbe);
-    CallPutSubtracted(Output,
-                      CoreQueryAverage(Statistics),
-                      Finished != 0 ? Statistics->SumProbe / Finished : 0);
+    if (Statistics->AbandonedInTotal != 0) {
+        OutputPutNothing(Output);
+    } else {
+        CallPutSubtracted(Output,
+                          CoreQueryAverage(Statistics),
+                          Finished != 0 ? Statistics->SumProbe / Finished : 0);
+    }
+
     OutputPutNumber(Output, Statistics->MinimumTicks);
     OutputPutNumber(Output, Statistics->MaximumTicks);
     OutputPutNumber(Output, Statistics->Abandoned);

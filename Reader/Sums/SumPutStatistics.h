@@ -15,6 +15,7 @@ Abstract:
 
 #include "../Core/CoreStatistics.h"
 #include "../Output/OutputTable.h"
+#include "../Session/Session.h"
 
 //
 // Orders two by a key other than the name, the larger first.
@@ -44,7 +45,8 @@ SumCompareStatistics(
       "The same times without the time of the calls inside." },             \
     { "Average", "average", ReaderColumnTime, READER_TIME_WIDTH,            \
       READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
-      "Average inclusive time of a call." },                                \
+      "Average inclusive time of a call; null in a tree of an earlier "     \
+      "version, where abandoned ones are in the total." },                                \
     { "Min", "min", ReaderColumnTime, READER_TIME_WIDTH,                    \
       READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
       "Shortest inclusive time of a call." },                               \
@@ -59,7 +61,8 @@ SumCompareStatistics(
     { "Abandoned time", "abandoned_time", ReaderColumnTime, 14,             \
       READER_COLUMN_NULLABLE | READER_COLUMN_ABANDONED,                     \
       "Their inclusive time, up to the record that proved them gone; null " \
-      "where it is part of total and self, in a tree." },                   \
+      "where it is part of total and self, in a tree of an earlier "        \
+      "version." },                                                         \
     { "Unfinished", "unfinished", ReaderColumnNumber, 10,                   \
       READER_COLUMN_UNFINISHED,                                             \
       "Calls that were open at the end of the data or of the range; "       \
@@ -106,12 +109,24 @@ SumSelectColumns(
     "Unfinished: open at the end of the range; counted up to there, or to "  \
     "the thread's last record."
 
-#define READER_ABANDONED_NOTE_OF(Session)                                   \
-    ((Session)->NumberOfTrees != 0                                          \
-         ? "Abandoned: left without an exit (exception, longjmp, no "       \
-           "return).  In trees their time, up to when that was seen, is in " \
-           "total and self."                                                \
-         : READER_ABANDONED_NOTE)
+#define READER_ABANDONED_TREE_NOTE                                          \
+    "Abandoned: left without an exit (exception, longjmp, no return).  "     \
+    "Their time, up to when that was seen, is in no other column, but for "  \
+    "self: in trees that is at most what is shown."
+
+#define READER_ABANDONED_OLD_TREE_NOTE                                      \
+    "Abandoned: left without an exit (exception, longjmp, no return).  In "  \
+    "trees of an earlier version their time, up to when that was seen, is "  \
+    "in total and self, unless all calls of a chain were abandoned."
+
+//
+// What is to be said of abandoned calls, by what is in the session.
+//
+
+PCSZ
+SumQueryAbandonedNote(
+    _In_ const READER_SESSION *Session
+    );
 
 #define READER_UNFINISHED_NOTE_OF(Session)                                  \
     ((Session)->NumberOfTrees != 0                                          \

@@ -345,6 +345,9 @@ SumGetNodeStatistics(
     )
 {
     const READER_MODULE *Module;
+    ULONGLONG Calls;
+    ULONGLONG CallsOfChildren = Node->Node->CallsOfChildren;
+    ULONGLONG CallsBelow = Node->Node->CallsBelow;
 
     CallGetNodeStatistics(Node->Node, Statistics);
     *FirstTicks = 0;
@@ -352,7 +355,14 @@ SumGetNodeStatistics(
         return FALSE;
     }
 
+    //
+    // In abandoned calls others have waited, too.
+    //
+
     Statistics->WaitedTicks = Node->WaitedTicks;
+    if (Statistics->WaitedTicks > Statistics->TotalTicks) {
+        Statistics->WaitedTicks = Statistics->TotalTicks;
+    }
 
     *FirstTicks = Node->Node->Minimum <= Node->Node->Maximum
                       ? Node->Node->First
@@ -361,15 +371,28 @@ SumGetNodeStatistics(
 
     //
     // Of a pair of hooks, the part between its time stamps is the call's
-    // own, the rest its caller's.
+    // own, the rest its caller's.  How many calls were made from abandoned ones
+    // is not known: as large a part as theirs of the time.
     //
 
     if (Session->IsProbeSubtracted && Module->ProbeInner != 0) {
-        Statistics->SelfProbe = Statistics->Calls * Module->ProbeInner +
-                                Node->Node->CallsOfChildren *
+
+        Calls = Statistics->Calls - Statistics->Abandoned +
+                Statistics->AbandonedInTotal;
+        if (Calls != Statistics->Calls && Statistics->AbandonedTicks != 0) {
+            CallsOfChildren = CoreMultiplyDivide(CallsOfChildren,
+                                                 Statistics->TotalTicks,
+                                                 Node->Node->Total);
+            CallsBelow = CoreMultiplyDivide(CallsBelow,
+                                            Statistics->TotalTicks,
+                                            Node->Node->Total);
+        }
+
+        Statistics->SelfProbe = Calls * Module->ProbeInner +
+                                CallsOfChildren *
                                     (Module->ProbeTotal - Module->ProbeInner);
-        Statistics->SumProbe = Statistics->Calls * Module->ProbeInner +
-                               Node->Node->CallsBelow * Module->ProbeTotal;
+        Statistics->SumProbe = Calls * Module->ProbeInner +
+                               CallsBelow * Module->ProbeTotal;
         Statistics->TotalProbe = Statistics->SumProbe;
     }
 

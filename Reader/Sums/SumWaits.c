@@ -430,6 +430,7 @@ SumWaitNode(
     READER_WAIT_PLACE Above = { READER_NONE, FALSE };
     PREADER_WAIT_PLACE Place;
     READER_WAIT_SUM Calls;
+    ULONGLONG Ticks;
     NTSTATUS Status;
 
     Status = BaseGrowArray(Waited->Session->Context->Allocator,
@@ -459,18 +460,24 @@ SumWaitNode(
     }
 
     //
-    // Of a lock's node it may be only the longest call.
+    // Of a lock's node it may be only the longest call.  Abandoned calls are
+    // in no sum of the function's own.
     //
+
+    Ticks = Node->WaitedTicks;
+    if (Ticks > Statistics.TotalTicks) {
+        Ticks = Statistics.TotalTicks;
+    }
 
     RtlZeroBytes(&Calls, sizeof(Calls));
     Calls.Function = Node->Function;
     Calls.Kind = (READER_WAIT_KIND)Function->Wait;
-    Calls.Calls = Node->WaitedTicks < Statistics.TotalTicks
+    Calls.Calls = Ticks < Statistics.TotalTicks
                       ? 1
                       : Statistics.Calls - Statistics.Abandoned +
                             Statistics.AbandonedInTotal;
     Calls.InTrees = Calls.Calls;
-    Calls.TotalTicks = Node->WaitedTicks;
+    Calls.TotalTicks = Ticks;
     Calls.MaximumTicks = Statistics.MaximumTicks;
     Calls.Unfinished = Statistics.Unfinished;
     Calls.Caller = Function->IsStub ? Place->Caller : Above.Caller;

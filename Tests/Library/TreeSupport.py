@@ -35,7 +35,8 @@ NODE_FIELDS = [
     ('Maximum', 0x18, 'Q'), ('LastChild', 0x20, 'Q'), ('Site', 0x28, 'I'),
     ('FrameSize', 0x2C, 'I'), ('Place', 0x30, 'I'), ('Kind', 0x38, 'I'),
     ('Flags', 0x3C, 'I'), ('First', 0x40, 'Q'), ('Abandoned', 0x48, 'Q'),
-    ('Away', 0x50, 'Q'), ('HashNext', 0x58, 'Q'), ('Parent', 0x60, 'Q'), ('OtherChild', 0x68, 'Q'),
+    ('Away', 0x50, 'Q'), ('HashNext', 0x58, 'Q'), ('Parent', 0x60, 'Q'),
+    ('OtherChild', 0x68, 'Q'), ('AbandonedTotal', 0x78, 'Q'),
 ]
 FRAME_FIELDS = [
     ('Stack', 0x00, 'Q'), ('Start', 0x08, 'Q'), ('Node', 0x10, 'Q'),
@@ -78,6 +79,9 @@ class Call:
         self.open = fields.pop('open', None)
         self.stale = fields.pop('stale', False)
         self.abandoned = fields.pop('abandoned', 0)
+        # Of total, in a store of version 6 or later.
+        self.abandoned_total = fields.pop(
+            'abandoned_total', total if self.abandoned == calls else 0)
         self.away = fields.pop('away', 0)
         ended = calls - self.abandoned - (self.open is not None)
         average = total // ended if ended else 0
@@ -169,6 +173,7 @@ class Store:
             values.update(Calls=node.calls, Total=node.total,
                           Minimum=node.minimum, Maximum=node.maximum,
                           First=node.first, Abandoned=node.abandoned,
+                          AbandonedTotal=node.abandoned_total,
                           Away=node.away)
             for child in node.children:
                 values['LastChild'] = self.address(child.index)

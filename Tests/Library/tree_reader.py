@@ -29,14 +29,15 @@ class Node:
 
     __slots__ = ('index', 'calls', 'total', 'minimum', 'maximum', 'site',
                  'frame_size', 'kind', 'flags', 'first', 'abandoned', 'away',
-                 'parent', 'module')
+                 'parent', 'module', 'abandoned_total')
 
     def __init__(self, index, raw):
         self.index = index
         (self.calls, self.total, self.minimum, self.maximum, _, self.site,
          self.frame_size, _, self.kind, self.flags, self.first,
          self.abandoned, self.away, _, self.parent, _,
-         self.module) = struct.unpack_from('<QQQQQIIQIIQQQQQQI', raw)
+         self.module, _, self.abandoned_total) = struct.unpack_from(
+             '<QQQQQIIQIIQQQQQQIIQ', raw)
 
     @property
     def is_other(self):

@@ -204,7 +204,7 @@ def check_bytes(results, directory):
             store.OpenUserTime, store.OpenKernelTime, store.EndUserTime,
             store.EndKernelTime, store.ProcessUserTime,
             store.ProcessKernelTime)
-        results.check(store.MinorVersion == 5 and store.TimesValid == 7 and
+        results.check(store.MinorVersion == 6 and store.TimesValid == 7 and
                       user <= user_end <= user_all and
                       kernel <= kernel_end <= kernel_all,
                       'the fields of a store', [vars(store)])

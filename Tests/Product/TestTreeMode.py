@@ -14,10 +14,12 @@ lua, threads, limits, kill, live, settings.
 
 import collections
 import contextlib
+import json
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -179,10 +181,11 @@ def sound(results, trees, what, closed=True, lost=0):
                 wrong.append('%s: node %d: first %d, %d to %d' %
                              (where, node.index, node.first, node.minimum,
                               node.maximum))
-            if (ended > 0 and not node.is_other and not node.abandoned and
-                    not seen[node.index] and not
-                    node.minimum * ended <= node.total <=
-                    node.maximum * ended):
+            if (ended > 0 and not node.is_other and not seen[node.index] and
+                    not node.minimum * ended <=
+                    node.total - node.abandoned_total <=
+                    node.maximum * ended) or (
+                        node.abandoned_total and not node.abandoned):
                 wrong.append('%s: node %d: total %d of %d calls of %d to %d' %
                              (where, node.index, node.total, ended,
                               node.minimum, node.maximum))
@@ -270,6 +273,114 @@ def chains(tree, resolve):
         mine.add(node.calls, node.abandoned, opened[node.index])
         nodes.append(mine)
     return nodes[0]
+
+
+ABANDONED = r'''
+#include <windows.h>
+#include <stdio.h>
+static intptr_t Buffer[5];
+static long long Around, Inside, Slept;
+static long long Now(void)
+{
+    LARGE_INTEGER Time;
+    QueryPerformanceCounter(&Time);
+    return Time.QuadPart;
+}
+__attribute__((noinline)) void Jump(void) { __builtin_longjmp(Buffer, 1); }
+__attribute__((noinline)) void Step(int X) { __asm__ volatile("" :: "r"(X)); }
+/* Those that are left take long, the others hardly any time. */
+__attribute__((noinline)) void LeftLate(int Leaves)
+{
+    Step(1);
+    if (Leaves) {
+        long long Start = Now();
+        Sleep(5);
+        Inside += Now() - Start;
+        Jump();
+    }
+}
+/* The other way round. */
+__attribute__((noinline)) void LeftEarly(int Leaves)
+{
+    Step(2);
+    if (Leaves) Jump();
+    long long Start = Now();
+    Sleep(3);
+    Slept += Now() - Start;
+}
+/* All are left. */
+__attribute__((noinline)) void Gone(int X)
+{
+    Step(X);
+    Jump();
+}
+int main(void)
+{
+    LARGE_INTEGER Frequency;
+    for (volatile int I = 0; I < 20; I += 1) {
+        if (I % 2 && __builtin_setjmp(Buffer) == 0) LeftLate(1);
+        long long Start = Now();
+        LeftLate(0);
+        Around += Now() - Start;
+        if (__builtin_setjmp(Buffer) == 0) LeftEarly(I % 4 != 3);
+        if (__builtin_setjmp(Buffer) == 0) Gone(I);
+        Step(3);
+    }
+    QueryPerformanceFrequency(&Frequency);
+    printf("%lld %lld %lld\n", Inside * 1000000000 / Frequency.QuadPart,
+           Around * 1000000000 / Frequency.QuadPart,
+           Slept * 1000000000 / Frequency.QuadPart);
+    return 0;
+}
+'''
+
+
+def check_abandoned(results, scratch):
+    """The times of functions some of whose calls are abandoned: what they are
+    of is the same in both modes, and the program has measured them."""
+    folder = os.path.join(scratch, 'abandoned')
+    os.makedirs(folder)
+    source = os.path.join(folder, 'Left.c')
+    with open(source, 'w', encoding='ascii') as file:
+        file.write(ABANDONED)
+    program = os.path.join(folder, 'Left.exe')
+    subprocess.run([programs.GCC, '-O1', '-w', *programs.PENTER_FLAGS, '-c',
+                    source, '-o', source + '.o'], check=True)
+    subprocess.run([programs.GCC, source + '.o', programs.LIBRARY, '-static',
+                    '-o', program], check=True)
+    calls = {'LeftLate': (30, 10), 'LeftEarly': (20, 15), 'Gone': (20, 20)}
+    for mode in 'file', 'tree':
+        text, session = programs.trace(
+            program, directory=os.path.join(folder, mode), TRACER_MODE=mode)
+        inside, around, slept = map(int, text.split())
+        path = programs.windows_path(session)
+        code, text, errors = support.reader('report', '--json', path)
+        rows = {row['function']: row for row in json.loads(text)['functions']}
+        results.equal({name: (rows[name]['calls'], rows[name]['abandoned'])
+                       for name in calls}, calls, mode + ': abandoned calls')
+        _, text, _ = support.reader('tree', '--json', path)
+        for row in [*rows.values(), *json.loads(text)['nodes']]:
+            ended = row['calls'] - row['abandoned']
+            average = row['average_ns']
+            results.check(
+                row['self_ns'] <= row['total_ns'] and
+                (row['min_ns'] <= average <= row['max_ns'] and
+                 abs(average * ended - row['total_ns']) <= 2 * ended + 2
+                 if ended else row['total_ns'] == average == 0) and
+                (row['abandoned_time_ns'] > 0) == (row['abandoned'] > 0),
+                '%s: the times of %s' % (mode, row['function']), [row])
+        late, early = rows['LeftLate'], rows['LeftEarly']
+        # The two clocks may differ by a thousandth.
+        results.check(late['abandoned_time_ns'] >= inside * 0.999,
+                      mode + ': those that were left late', [late, inside])
+        results.check(late['total_ns'] <= around * 1.001,
+                      mode + ': the others', [late, around])
+        results.check(early['total_ns'] >= slept * 0.999,
+                      mode + ': those that were not left', [early, slept])
+        _, text, _ = support.reader('report', path)
+        results.equal('in no other column' in text and
+                      ('in trees that is at most' in text),
+                      mode == 'tree', mode + ': the note')
 
 
 def check_flow(results, scratch):
@@ -570,7 +681,8 @@ def check_settings(results, scratch):
         results.check(said in log if said else not log, what + ': log', [log])
 
 
-PARTS = {'calls': check_calls, 'flow': check_flow, 'stacks': check_stacks,
+PARTS = {'calls': check_calls, 'abandoned': check_abandoned,
+         'flow': check_flow, 'stacks': check_stacks,
          'lua': check_lua, 'threads': check_threads, 'limits': check_limits,
          'kill': check_kill, 'live': check_live, 'settings': check_settings}
 

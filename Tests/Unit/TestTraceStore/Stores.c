@@ -207,7 +207,7 @@ TestHeaderFields(
 
     Header = &TestContent.Header;
     TEST_EQUAL(Header->MajorVersion, 1);
-    TEST_EQUAL(Header->MinorVersion, 5);
+    TEST_EQUAL(Header->MinorVersion, 6);
     TEST_EQUAL(Header->HeaderSize, 4096);
     TEST_EQUAL(Header->RecordSize, 16);
     TEST_EQUAL(Header->Flags & TRACE_FLAG_TSC_INVARIANT,
