@@ -182,12 +182,18 @@ static const READER_COLUMN ReaderReportProbeModuleColumns[] = {
       "A row for each module, in the order of --sort. Its numbers are of "  \
       "the calls into it, those that other modules made, and total counts " \
       "a call once that is inside another one into the module; self is of " \
-      "all calls in it." }
+      "all calls in it. Unlike in other tables total has the time of "      \
+      "abandoned calls, too: what was called from them is in it." }
 
 static const READER_TABLE ReaderReportModuleKinds[2] = {
     READER_REPORT_MODULE_TABLE(ReaderReportModuleColumns),
     READER_REPORT_MODULE_TABLE(ReaderReportProbeModuleColumns)
 };
+
+#define READER_ABANDONED_MODULE_NOTE                                        \
+    "Abandoned: left without an exit (exception, longjmp, no return).  "     \
+    "Their time, up to the record that showed it, is in total, with that "   \
+    "of what was called until then, which may be shown inside them."
 
 //
 // ":" and a line's number.
@@ -643,7 +649,10 @@ CommandPutReportNotes(
     PREADER_OUTPUT Output = &Report->Output;
 
     if (Abandoned != 0) {
-        OutputPutNote(Output, SumQueryAbandonedNote(&Report->Session));
+        OutputPutNote(Output,
+                      Report->Options->By == READER_BY_MODULE
+                          ? READER_ABANDONED_MODULE_NOTE
+                          : SumQueryAbandonedNote(&Report->Session));
     }
 
     if (Unfinished != 0) {

@@ -240,6 +240,15 @@ SumModules(
                 NotShown->Calls += This.Calls[Index];
             }
         }
+
+        //
+        // Calls that have ended inside an abandoned one are in its time alone.
+        //
+
+        for (Index = 0; Index < This.NumberOfSums; Index++) {
+            This.Sums[Index].Statistics.TotalTicks +=
+                This.Sums[Index].Statistics.AbandonedTicks;
+        }
     }
 
     Allocator->Free(Allocator->Context, This.Sum);

@@ -19,8 +19,8 @@ Abstract:
 // Modules of one name, in any case, are one.  The statistics are of the calls
 // into it: of those that no function of its own made, and, with a filter, of
 // those around which none of its functions that are shown is open.  The time of
-// one inside another one is not in their total; their self time is that of all
-// calls in it.
+// one inside another one is not in their total, but that of abandoned ones is;
+// their self time is that of all calls in it.
 //
 
 typedef struct _READER_MODULE_SUM {

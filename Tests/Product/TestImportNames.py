@@ -94,6 +94,34 @@ int main(void)
 '''
 
 
+LEFT = r'''
+#include <windows.h>
+int Work(int), Back(int (*)(int), int);
+static intptr_t Buffer[5];
+static int Sum;
+/* Is called back and jumps out: Back is left, with what has ended in it. */
+__attribute__((noinline)) int Jump(int X)
+{
+    Sum += Work(2);
+    if (X % 3 != 0) __builtin_longjmp(Buffer, 1);
+    Sleep(0);
+    return X;
+}
+__attribute__((noinline)) int Nested(int X)
+{
+    return Back(Jump, X) + 1;
+}
+int main(void)
+{
+    for (volatile int I = 0; I < 12; I += 1) {
+        if (__builtin_setjmp(Buffer) == 0) {
+            Sum += I % 2 ? Back(Nested, I) : Back(Jump, I);
+        }
+        Sleep(0);
+    }
+    return Sum != 1 ? 6 : 7;
+}
+'''
 DEPTHS = r'''
 #include <windows.h>
 int Back(int (*)(int), int);
@@ -136,7 +164,7 @@ class Programs:
         self.folder = os.path.join(scratch, 'names')
         os.makedirs(self.folder)
         for name, text in (('plug.c', PLUG), ('names.c', NAMES),
-                           ('depths.c', DEPTHS)):
+                           ('left.c', LEFT), ('depths.c', DEPTHS)):
             with open(os.path.join(self.folder, name), 'w',
                       encoding='ascii') as file:
                 file.write(text)
@@ -147,6 +175,10 @@ class Programs:
                 ['-c', *programs.PENTER_FLAGS, 'names.c', '-o', 'hooked.o'],
                 ['hooked.o', 'libPlug.a', programs.LIBRARY, '-o',
                  'Hooked.exe'],
+                ['left.c', 'libPlug.a', '-o', 'Left.exe'],
+                ['-c', *programs.PENTER_FLAGS, 'left.c', '-o', 'left.o'],
+                ['left.o', 'libPlug.a', programs.LIBRARY, '-o',
+                 'HookedLeft.exe'],
                 ['-c', *programs.PENTER_FLAGS, '-fno-optimize-sibling-calls',
                  'depths.c', '-o', 'depths.o'],
                 ['depths.o', 'libPlug.a', programs.LIBRARY, '-o',
@@ -463,7 +495,8 @@ def add_modules(nodes, functions=lambda node: True):
             '!' not in node['function']
         if outermost or not inside:
             sum_of[0] += node['calls']
-            sum_of[1] += node['total_ns'] if outermost else 0
+            sum_of[1] += node['total_ns'] + node['abandoned_time_ns'] \
+                if outermost else 0
         else:
             sum_of[3] += node['calls']
         sum_of[2] += node['self_ns']
@@ -586,6 +619,65 @@ def check_modules(results, made):
                 single[1][key][index]) <= 4 + both[key][index] // 10000
             for key in both for index in (1, 2)), 'two processes',
         [both, *single])
+
+
+def walk_modules(events):
+    """The same from the single calls of replay: by module, (total, self), of
+    the outermost calls into it, however they ended, and of all that were not
+    abandoned."""
+    sums, stack, inside = {}, [], []
+    for row in events:
+        if row['event'] == 'enter':
+            stack.append(row['module'].lower())
+            inside.append(0)
+            continue
+        module, duration = stack.pop(), row['duration_ns']
+        children = inside.pop()
+        sum_of = sums.setdefault(module, [0, 0])
+        if module not in stack:
+            sum_of[0] += duration
+        if row['event'] != 'abandoned':
+            sum_of[1] += duration - children
+        if inside:
+            inside[-1] += duration
+    return sums
+
+
+def check_left(results, made):
+    """Modules around calls that are left without an exit: their time is in
+    total, so that self is never more."""
+    for name, mode in (('Left.exe', 'file'), ('Left.exe', 'tree'),
+                       ('HookedLeft.exe', 'file'),
+                       ('HookedLeft.exe', 'tree')):
+        what = 'left, %s, %s' % (name, mode)
+        session = made.run(results, name, '--imports', LISTS, '--mode', mode)
+        data = json.loads(support.reader('report', '--by', 'module', '--json',
+                                         session)[1])['modules']
+        rows = {row['module'].lower(): row for row in data}
+        # Control: there are abandoned calls with others inside them.
+        results.check(rows['plug.dll']['abandoned'] > 4 and
+                      rows['plug.dll']['self_ns'] > 0, what + ': control',
+                      [rows['plug.dll']])
+        results.check(all(row['self_ns'] <= row['total_ns'] + 100
+                          for row in data), what + ': self', data)
+        expected = add_modules(read('tree', session, key='nodes'))
+        results.check(near({module: (row['calls'], row['total_ns'],
+                                     row['self_ns'], row['inside'],
+                                     row['functions'])
+                            for module, row in rows.items()}, expected),
+                      what + ': from the tree', [rows, expected])
+        text = ' '.join(support.reader('report', '--by', 'module',
+                                       session)[1].split())
+        results.check('is in total, with that of what was called' in text,
+                      what + ': the note', [text])
+        if mode == 'tree':
+            continue
+        walked = walk_modules(read('replay', session, key='events'))
+        results.check(walked.keys() == rows.keys() and all(
+            abs(rows[module][field] - number) <= 1000
+            for module, numbers in walked.items()
+            for field, number in zip(('total_ns', 'self_ns'), numbers)),
+                      what + ': from the single calls', [rows, walked])
 
 
 def add_calls(rows):
@@ -1017,6 +1109,7 @@ def main():
         check_callers(results, made)
         check_filters(results, made)
         check_stack(results, made)
+        check_left(results, made)
         check_live(results, made)
         check_live_callers(results, made)
     return results.finish()
