@@ -222,6 +222,7 @@ CallAddSiteToTally(
                       Call->Kind == TRACE_KIND_ENTER_FUNCTION;
     ULONG Module = (ULONG)(Call->Site >> 32);
     ULONG Function = 0;
+    ULONG Caller = 0;
     ULONG Index = 0;
     BOOLEAN IsWatched = FALSE;
     NTSTATUS Status;
@@ -240,6 +241,10 @@ CallAddSiteToTally(
 
         if (NT_SUCCESS(Status) && Tally->IsNotingCallers) {
             Status = FunctionNoteCaller(Functions, Call->Site, Function);
+        }
+
+        if (NT_SUCCESS(Status) && Tally->AreCallersApart) {
+            Status = FunctionFindImporter(Functions, Call->Site, &Caller);
         }
 
         if (NT_SUCCESS(Status) && Functions->IsQuiet && Tally->Paths == NULL) {
@@ -262,6 +267,13 @@ CallAddSiteToTally(
 
     if (NT_SUCCESS(Status)) {
         Status = CoreAddSite(&Tally->Modules[Module], Call, Index);
+    }
+
+    if (NT_SUCCESS(Status) && Caller != 0) {
+        CoreSetSitePath(&Tally->Modules[Module],
+                        (ULONG)Call->Site,
+                        Call->Kind,
+                        CallMakePath(Index, Caller));
     }
 
     if (NT_SUCCESS(Status) && IsWatched) {

@@ -87,6 +87,8 @@ typedef struct _READER_TALLY {
     ULONG NumberNoted;
     BOOLEAN IsNoting;               // the caller's: Noted is kept
     BOOLEAN IsNotingCallers;        // likewise: FunctionNoteCaller
+    BOOLEAN AreCallersApart;        // likewise: what Paths have for a function
+                                    // is by CallMakePath
     PCREADER_RANGE Range;           // what is added up, or NULL: everything
     PREADER_TALLY Before;           // for what comes before the range
     ULONGLONG Unmatched;
@@ -95,6 +97,57 @@ typedef struct _READER_TALLY {
     PREADER_WAIT Progress;          // called now and then, or NULL
     PVOID ProgressContext;
 } READER_TALLY;
+
+//
+// What chains have for a function that a stub calls, where AreCallersApart: the
+// function's index, and which module called (index + 1 in Imported).  Beyond a
+// number of either, which nobody has, the module is not told.
+//
+
+#define CALL_PATH_HAS_CALLER    0x80000000u
+#define CALL_PATH_CALLER_BITS   9
+#define CALL_PATH_FUNCTION_BITS 22
+
+CORE_INLINE
+ULONG
+CallMakePath(
+    _In_ ULONG Function,
+    _In_ ULONG Caller
+    )
+{
+    if (Caller == 0 || (Caller + 1) >> CALL_PATH_CALLER_BITS != 0 ||
+        Function >> CALL_PATH_FUNCTION_BITS != 0) {
+        return Function;
+    }
+
+    return CALL_PATH_HAS_CALLER | Caller << CALL_PATH_FUNCTION_BITS | Function;
+}
+
+//
+// These two are the parts of what that made.
+//
+
+CORE_INLINE
+ULONG
+CallQueryPathFunction(
+    _In_ ULONG Path
+    )
+{
+    return (Path & CALL_PATH_HAS_CALLER) != 0
+               ? Path & ((1u << CALL_PATH_FUNCTION_BITS) - 1)
+               : Path;
+}
+
+CORE_INLINE
+ULONG
+CallQueryPathCaller(
+    _In_ ULONG Path
+    )
+{
+    return (Path & CALL_PATH_HAS_CALLER) != 0
+               ? (Path & ~CALL_PATH_HAS_CALLER) >> CALL_PATH_FUNCTION_BITS
+               : 0;
+}
 
 //
 // Makes an empty tally.

@@ -124,6 +124,22 @@ CoreFindSite(
 
 _Use_decl_annotations_
 VOID
+CoreSetSitePath(
+    PCORE_SITES Sites,
+    ULONG Rva,
+    ULONG Kind,
+    ULONG PathIndex
+    )
+{
+    PCCORE_SITE Site = CoreFindSite(Sites, Rva, Kind);
+
+    if (Site != NULL) {
+        Sites->Slots[Site - Sites->Slots].PathIndex = PathIndex;
+    }
+}
+
+_Use_decl_annotations_
+VOID
 CoreWatchSite(
     PCORE_SITES Sites,
     ULONG Rva,
@@ -226,6 +242,7 @@ CoreAddSite(
     Site.Kind = Call->Kind;
     Site.Flags = Call->Flags;
     Site.Index = Index;
+    Site.PathIndex = Index;
     Site.IsAnywhere = (Call->Flags & CORE_CALL_FRAME_KNOWN) == 0 ||
                       (Call->Flags & CORE_CALL_JUMPS) != 0;
     Site.IsWatched = FALSE;
@@ -468,7 +485,10 @@ CoreRun(
                 if ((SIZE_T)(Next - First) >= MaximumDepth) {
                     Node = CORE_PATH_OUTSIDE;
                 } else {
-                    Node = CoreFindPath(PathSlots, PathMask, Above, Index);
+                    Node = CoreFindPath(PathSlots,
+                                        PathMask,
+                                        Above,
+                                        Site->PathIndex);
                     if (Node == CORE_PATH_NONE) {
                         break;
                     }

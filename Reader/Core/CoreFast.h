@@ -33,9 +33,11 @@ typedef struct _CORE_SITE {
     ULONG Flags;
     ULONG Index;                    // the caller's: of the function's totals
     ULONG FrameSize;                // 0: not known
+    ULONG PathIndex;                // likewise: what chains have for it, Index
+                                    // unless CoreSetSitePath was called
     BOOLEAN IsAnywhere;             // an EXIT_FUNCTION's RSP says nothing
     BOOLEAN IsWatched;              // see CORE_RUN
-    UCHAR Unused[10];
+    UCHAR Unused[6];
 } CORE_SITE;
 typedef CORE_SITE *PCORE_SITE;
 typedef const CORE_SITE *PCCORE_SITE;
@@ -77,6 +79,19 @@ CoreFindSite(
     _In_ const CORE_SITES *Sites,
     _In_ ULONG Rva,
     _In_ ULONG Kind
+    );
+
+//
+// Says what chains have for a site, in place of its Index.
+// Sites: the table of its module, in which it is.
+//
+
+VOID
+CoreSetSitePath(
+    _Inout_ PCORE_SITES Sites,
+    _In_ ULONG Rva,
+    _In_ ULONG Kind,
+    _In_ ULONG PathIndex
     );
 
 //

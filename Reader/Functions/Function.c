@@ -794,20 +794,16 @@ FunctionSetImported(
 
 _Use_decl_annotations_
 NTSTATUS
-FunctionNoteCaller(
+FunctionFindImporter(
     PREADER_FUNCTIONS Functions,
     ULONGLONG Site,
-    ULONG Function
+    PULONG Importer
     )
 {
     PREADER_MODULE Module = Functions->Session->Modules[Site >> 32];
     PCREADER_IMPORT Import = NULL;
-    PREADER_FUNCTION This;
-    ULONGLONG Key;
-    ULONG Number;
-    ULONG Value;
-    NTSTATUS Status;
 
+    *Importer = 0;
     if (SessionHasImports(Module)) {
         Import = SessionImportsFind(Functions->Session, Module, (ULONG)Site);
     }
@@ -816,12 +812,30 @@ FunctionNoteCaller(
         return STATUS_SUCCESS;
     }
 
-    Status = FunctionFindImported(Functions, Import->Importer, &Number);
+    return FunctionFindImported(Functions, Import->Importer, Importer);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+FunctionNoteCaller(
+    PREADER_FUNCTIONS Functions,
+    ULONGLONG Site,
+    ULONG Function
+    )
+{
+    ULONGLONG Key;
+    ULONG Number;
+    ULONG Value;
+    NTSTATUS Status;
+
+    Status = FunctionFindImporter(Functions, Site, &Number);
+    if (!NT_SUCCESS(Status) || Number == 0) {
+        return Status;
+    }
+
     Key = ((ULONGLONG)Function << 32) | Number;
-    if (NT_SUCCESS(Status) &&
-        !BaseFindInMap(&Functions->Callers, Key, &Value)) {
-        This = &Functions->Functions[Function];
-        This->OnlyCaller = This->OnlyCaller == 0 ? Number : READER_NONE;
+    if (!BaseFindInMap(&Functions->Callers, Key, &Value)) {
         Status = BaseAddToMap(&Functions->Callers, Key, 1);
     }
 

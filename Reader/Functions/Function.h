@@ -46,9 +46,6 @@ typedef struct _READER_FUNCTION {
                                     // in Imported; 0: it is none
     ULONG Importer;                 // likewise, where AreStubsApart: of the
                                     // module that calls the stub
-    ULONG OnlyCaller;               // of a stub, by FunctionNoteCaller: the
-                                    // same of the one module that has called;
-                                    // 0: none has; READER_NONE: several have
     ULONG FirstRva;                 // Rva; of a stub that of the first one
                                     // that calls the same function
     BOOLEAN IsNameOwned;            // module+0xRVA, or "... [+2 folded]"
@@ -148,6 +145,19 @@ ULONG
 FunctionNumberModule(
     _In_ const READER_FUNCTIONS *Functions,
     _In_ PCREADER_FUNCTION Function
+    );
+
+//
+// Which module a site's stub belongs to: index + 1 in Imported; 0: it is none,
+// or that is not known.
+//
+
+_Must_inspect_result_
+NTSTATUS
+FunctionFindImporter(
+    _Inout_ PREADER_FUNCTIONS Functions,
+    _In_ ULONGLONG Site,
+    _Out_ PULONG Importer
     );
 
 //

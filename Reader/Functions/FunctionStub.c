@@ -178,18 +178,17 @@ FunctionStubFindCaller(
 
 _Use_decl_annotations_
 ULONG
-FunctionStubFindOnlyCaller(
+FunctionStubFindOtherCaller(
     const READER_FUNCTIONS *Functions,
-    ULONG Function,
+    ULONG Caller,
     ULONG Above
     )
 {
-    ULONG Caller = Functions->Functions[Function].OnlyCaller;
     PCREADER_IMPORTED Imported;
     PCREADER_FUNCTION Around;
 
-    if (Caller == 0 || Caller == READER_NONE || Above == READER_NONE) {
-        return Caller == READER_NONE ? 0 : Caller;
+    if (Caller == 0 || Above == READER_NONE) {
+        return Caller;
     }
 
     Imported = &Functions->Imported[Caller - 1];

@@ -77,15 +77,15 @@ FunctionStubFindCaller(
     );
 
 //
-// The same where stubs are not apart but callers are noted, of functions that
-// one module alone has called so far. 0: or several have, so that it is not
-// known which.
+// The same where stubs are not apart, of a call that is known to be by a
+// module's stub.
+// Caller: that module, as FunctionFindImporter says; 0: by none.
 //
 
 ULONG
-FunctionStubFindOnlyCaller(
+FunctionStubFindOtherCaller(
     _In_ const READER_FUNCTIONS *Functions,
-    _In_ ULONG Function,
+    _In_ ULONG Caller,
     _In_ ULONG Above
     );
 

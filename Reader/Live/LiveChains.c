@@ -43,7 +43,7 @@ typedef READER_LIVE_CHAIN_READING *PREADER_LIVE_CHAIN_READING;
 // Finds a chain, and adds it if it is not there and there is room.
 // Parent: the chain above.
 // Depth: of the call; 0: it is outermost.
-// Function: its index in the tally.
+// Function: what CallMakePath makes of its index in the tally.
 //
 
 _Must_inspect_result_
@@ -92,6 +92,42 @@ LiveFindChain(
 
 
 //
+// Makes what chains have for a frame's function.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+LiveFindPathOfFrame(
+    _In_ const READER_LIVE_CHAINS *Chains,
+    _In_ const CORE_FRAME *Frame,
+    _Out_ PULONG Path
+    )
+{
+    PREADER_TALLY Tally = Chains->Tally;
+    ULONG Module = (ULONG)(Frame->Site >> 32);
+    PCCORE_SITE Site = NULL;
+    ULONG Caller = 0;
+    NTSTATUS Status;
+
+    if (Module < Tally->CapacityOfModules) {
+        Site = CoreFindSite(&Tally->Modules[Module],
+                            (ULONG)Frame->Site,
+                            Frame->Kind);
+    }
+
+    if (Site != NULL) {
+        *Path = Site->PathIndex;
+        return STATUS_SUCCESS;
+    }
+
+    Status = FunctionFindImporter(Tally->Functions, Frame->Site, &Caller);
+    *Path = CallMakePath(Frame->Function, Caller);
+    return Status;
+}
+
+
+//
 // Gives the frames of a thread that are open their chains.
 //
 
@@ -107,6 +143,7 @@ LiveBeginChainsOfThread(
     PCORE_FRAME Frame;
     SIZE_T Depth;
     SIZE_T Count = 0;
+    ULONG Function;
     ULONG Parent;
     ULONG Place;
     NTSTATUS Status;
@@ -121,11 +158,15 @@ LiveBeginChainsOfThread(
         for (Depth = 0; Depth < Pair->Stacks[Place].NumberOfFrames; Depth++) {
 
             Frame = &Pair->Stacks[Place].Frames[Depth];
-            Status = LiveFindChain(Chains,
-                                   Parent,
-                                   Depth,
-                                   Frame->Function,
-                                   &Frame->Node);
+            Status = LiveFindPathOfFrame(Chains, Frame, &Function);
+            if (NT_SUCCESS(Status)) {
+                Status = LiveFindChain(Chains,
+                                       Parent,
+                                       Depth,
+                                       Function,
+                                       &Frame->Node);
+            }
+
             if (!NT_SUCCESS(Status)) {
                 return Status;
             }
@@ -164,16 +205,24 @@ LiveChainOfNode(
     PREADER_LIVE_CHAINS Chains = Trees->Chains;
     READER_STATISTICS Statistics;
     PREADER_LIVE_CHAIN Chain;
+    ULONG Caller = 0;
     ULONG Function;
     NTSTATUS Status;
 
     Status = CallAddFunctionToTally(Chains->Tally, Node->Function, &Function);
+    if (NT_SUCCESS(Status) && !Node->Node->IsOther) {
+        Status = FunctionFindImporter(
+            Chains->Tally->Functions,
+            ((ULONGLONG)Node->Module << 32) | Node->Node->Rva,
+            &Caller);
+    }
+
     if (NT_SUCCESS(Status)) {
         Status = LiveFindChain(Chains,
                                Node->Depth == 0 ? CORE_PATH_ROOT
                                                 : Node->ValueAbove,
                                Node->Depth,
-                               Function,
+                               CallMakePath(Function, Caller),
                                &Node->Value);
     }
 
@@ -299,11 +348,19 @@ LiveEnterChain(
     const CORE_EVENT *Event
     )
 {
+    ULONG Function;
+    NTSTATUS Status;
+
+    Status = LiveFindPathOfFrame(Chains, Event->Frame, &Function);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
     return LiveFindChain(Chains,
                          Event->Parent != NULL ? Event->Parent->Node
                                                : CORE_PATH_ROOT,
                          Event->Depth,
-                         Event->Frame->Function,
+                         Function,
                          &Event->Frame->Node);
 }
 
@@ -577,11 +634,12 @@ LiveChainsReadAll(
     READER_TALLY Tally;
     PREADER_LIVE_CHAIN Chain;
     PCORE_PATH Path;
+    ULONG Function;
     ULONG Index;
     NTSTATUS Status;
 
     CallInitializeTally(&Tally, &Live->Functions, NULL);
-    Tally.IsNotingCallers = TRUE;
+    Tally.AreCallersApart = TRUE;
     Status = LiveInitializeChains(Live, &Tally);
     if (!NT_SUCCESS(Status)) {
         goto End;
@@ -621,7 +679,9 @@ LiveChainsReadAll(
         }
 
         if (Index >= CORE_FIRST_PATH) {
-            Path->Function = Tally.List[Path->Function].Function;
+            Function = CallQueryPathFunction(Path->Function);
+            Path->Function = CallMakePath(Tally.List[Function].Function,
+                                          CallQueryPathCaller(Path->Function));
         }
     }
 

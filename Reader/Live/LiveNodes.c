@@ -213,6 +213,7 @@ VOID
 LiveFindCallerOfNode(
     _In_ PCREADER_LIVE Live,
     _In_ PCREADER_LIVE_MODEL Model,
+    _In_ ULONG Path,
     _Inout_ PREADER_LIVE_NODE Node
     )
 {
@@ -220,9 +221,9 @@ LiveFindCallerOfNode(
     ULONG Module;
 
     Node->Caller = Model->Nodes[Node->Parent].Function;
-    Module = FunctionStubFindOnlyCaller(&Live->Functions,
-                                        Node->Function,
-                                        Node->Caller);
+    Module = FunctionStubFindOtherCaller(&Live->Functions,
+                                         CallQueryPathCaller(Path),
+                                         Node->Caller);
     if (Module != 0) {
         Imported = &Live->Functions.Imported[Module - 1];
         Node->Caller = READER_MAKE_CALLING_MODULE(Module);
@@ -265,9 +266,9 @@ LiveFillNode(
         return;
     }
 
-    Node->Function = Path->Function;
+    Node->Function = CallQueryPathFunction(Path->Function);
     if (Chains->Tally != NULL) {
-        Node->Function = Chains->Tally->List[Path->Function].Function;
+        Node->Function = Chains->Tally->List[Node->Function].Function;
     }
 
     Function = &Live->Functions.Functions[Node->Function];
@@ -275,7 +276,7 @@ LiveFillNode(
     Node->NameLength = Function->NameLength;
     Node->Row = Model->RowOf[Node->Function];
     Node->Parent = Path->Parent;
-    LiveFindCallerOfNode(Live, Model, Node);
+    LiveFindCallerOfNode(Live, Model, Path->Function, Node);
     Above = &Model->Nodes[Node->Parent];
     Node->Depth = Node->Parent < READER_LIVE_FIRST_NODE ? 0
                                                         : Above->Depth + 1;

@@ -1151,11 +1151,9 @@ LiveInitializeLive(
     )
 {
     FunctionInitializeFunctions(&Live->Functions, &Live->Session);
-    Live->Functions.AreCallersNoted = TRUE;
     CallInitializeTally(&Live->Tally, &Live->Functions, NULL);
     CallInitializeTally(&Live->Before, &Live->Functions, NULL);
-    Live->Tally.IsNotingCallers = TRUE;
-    Live->Before.IsNotingCallers = TRUE;
+    Live->Tally.AreCallersApart = TRUE;
     Live->Before.IsFromStart =
         (Live->Options->Given & READER_OPTION_FROM_START) != 0;
     Live->Allowance = READER_LIVE_FIRST_ALLOWANCE;

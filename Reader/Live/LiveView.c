@@ -875,6 +875,19 @@ LiveDrawRow(
             PlaceLength = Model->Functions[Node->Row].PlaceLength;
         }
 
+        //
+        // Two calls of one import may differ by the module that called.
+        //
+
+        if (View->Kind == ReaderViewTree && PlaceLength == 0 &&
+            READER_IS_CALLING_MODULE(Node->Caller)) {
+            RtlInitializeBufferWriter(&Writer, Module, sizeof(Module));
+            RtlWriteText(&Writer, "by ");
+            RtlWriteBytes(&Writer, Node->CallerName, Node->CallerLength);
+            Place = Module;
+            PlaceLength = Writer.LengthInBytes;
+        }
+
         if (View->Kind == ReaderViewTree) {
             Folded = LiveCountFolded(View, Model, Row);
             RtlInitializeBufferWriter(&Writer, Line, sizeof(Line));
