@@ -28,20 +28,23 @@ static const READER_COLUMN ReaderModuleColumns[] = {
       "Calls of its functions by those of other modules." },
     { "Outermost", "calls_outermost", ReaderColumnNumber, 9, 0,
       "Calls that were not made by a recorded function." },
-    { "Records", "records", ReaderColumnNumber, 10, 0,
-      "Records: two for a call that ended." },
-    { "Stores", "stores", ReaderColumnNumber, 6, 0,
+    { "Records", "records", ReaderColumnNumber, 10, READER_COLUMN_NULLABLE,
+      "Records: two for a call that ended. This and the next three fields are "
+      "null for a module of which only imports were recorded: theirs are "
+      "those of TracerImports.dll." },
+    { "Stores", "stores", ReaderColumnNumber, 6, READER_COLUMN_NULLABLE,
       "Its store files." },
-    { "Bytes", "bytes", ReaderColumnBytes, 12, 0,
+    { "Bytes", "bytes", ReaderColumnBytes, 12, READER_COLUMN_NULLABLE,
       "Bytes of records and headers." },
-    { "Lost", "lost", ReaderColumnNumber, 6, READER_COLUMN_LOST,
+    { "Lost", "lost", ReaderColumnNumber, 6,
+      READER_COLUMN_NULLABLE | READER_COLUMN_LOST,
       "Events that were lost." },
     { "Symbols", "symbols", ReaderColumnText, 7, READER_COLUMN_NULLABLE,
-      "Where names come from: pdb, dwarf, coff, exports, or none." },
+      "Where names come from: pdb, dwarf, coff, exports, imports, or none." },
     { "Module", "module", ReaderColumnText, 16, 0,
       "The module's file name." },
-    { "Path", "path", ReaderColumnText, 0, 0,
-      "The image's path." }
+    { "Path", "path", ReaderColumnText, 0, READER_COLUMN_NULLABLE,
+      "The image's path; null for such a module." }
 };
 
 static const READER_TABLE ReaderModuleTable = {
@@ -72,11 +75,84 @@ typedef struct _READER_MODULES {
     READER_FUNCTIONS Functions;
     READER_RANGE Range;
     READER_WALK Walk;
-    PREADER_MODULE_ROW Rows;        // by module
+    PREADER_MODULE_ROW Rows;        // by FunctionNumberModule
+    ULONG NumberOfRows;
+    ULONG CapacityOfRows;
+    PULONG RowOfFunction;           // by function: index of Rows + 1
+    ULONG CapacityOfRowOfFunction;
     PUCHAR IsCalled;                // by function
     ULONG CapacityOfIsCalled;
 } READER_MODULES;
 typedef READER_MODULES *PREADER_MODULES;
+
+
+//
+// Finds the row that a function counts in: that of the module that has it.  A
+// module with hooks, functions of which are imported, too, has one row.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+CommandFindModuleRow(
+    _Inout_ PREADER_MODULES Modules,
+    _In_ ULONG Function,
+    _Out_ PULONG Row
+    )
+{
+    PREADER_SESSION Session = &Modules->Session;
+    PCALLOCATOR Allocator = Session->Context->Allocator;
+    PCREADER_FUNCTION This = &Modules->Functions.Functions[Function];
+    const READER_MODULE *Module;
+    ULONG Index;
+    NTSTATUS Status;
+
+    *Row = This->Module;
+    if (This->Imported == 0) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Modules->RowOfFunction,
+                           &Modules->CapacityOfRowOfFunction,
+                           Function + 1,
+                           sizeof(ULONG));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    if (Modules->RowOfFunction[Function] != 0) {
+        *Row = Modules->RowOfFunction[Function] - 1;
+        return STATUS_SUCCESS;
+    }
+
+    *Row = FunctionNumberModule(&Modules->Functions, This);
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+
+        Module = Session->Modules[Index];
+        if (BaseIsTextAlike(Module->Name,
+                            Module->NameLength,
+                            This->ModuleName,
+                            This->ModuleNameLength)) {
+            *Row = Index;
+            break;
+        }
+    }
+
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Modules->Rows,
+                           &Modules->CapacityOfRows,
+                           *Row + 1,
+                           sizeof(READER_MODULE_ROW));
+    if (NT_SUCCESS(Status)) {
+        Modules->RowOfFunction[Function] = *Row + 1;
+        if (*Row >= Modules->NumberOfRows) {
+            Modules->NumberOfRows = *Row + 1;
+        }
+    }
+
+    return Status;
+}
 
 
 //
@@ -95,8 +171,9 @@ CommandModulesEvent(
 {
     PREADER_MODULES Modules = (PREADER_MODULES)Walk->Context;
     PREADER_MODULE_ROW Row = &Modules->Rows[(ULONG)(Event->Site >> 32)];
-    PCREADER_FUNCTION Functions = Modules->Functions.Functions;
+    ULONG Caller;
     ULONG Function;
+    ULONG Own;
     NTSTATUS Status;
 
     //
@@ -119,11 +196,22 @@ CommandModulesEvent(
                            &Modules->CapacityOfIsCalled,
                            Function + 1,
                            sizeof(UCHAR));
+    if (NT_SUCCESS(Status)) {
+        Status = CommandFindModuleRow(Modules, Function, &Own);
+    }
+
+    Caller = READER_NONE;
+    if (NT_SUCCESS(Status) && Event->Parent != NULL) {
+        Status = CommandFindModuleRow(Modules,
+                                      Event->Parent->Function,
+                                      &Caller);
+    }
+
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
-    Row = &Modules->Rows[Functions[Function].Module];
+    Row = &Modules->Rows[Own];
     if (!Modules->IsCalled[Function]) {
         Modules->IsCalled[Function] = TRUE;
         Row->Functions += 1;
@@ -136,8 +224,7 @@ CommandModulesEvent(
 
     if (Event->Parent == NULL) {
         Row->CallsOutermost += 1;
-    } else if (Functions[Event->Parent->Function].Module !=
-               Functions[Function].Module) {
+    } else if (Caller != Own) {
         Row->CallsFromOthers += 1;
     }
 
@@ -160,8 +247,10 @@ CommandModulesNode(
     PREADER_WALK Walk = (PREADER_WALK)Context;
     PREADER_MODULES Modules = (PREADER_MODULES)Walk->Context;
     ULONG Function = Node->Function;
-    PREADER_MODULE_ROW Row =
-        &Modules->Rows[Modules->Functions.Functions[Function].Module];
+    PREADER_MODULE_ROW Row;
+    READER_STATISTICS Statistics;
+    ULONG Caller = READER_NONE;
+    ULONG Own;
     NTSTATUS Status;
 
     if (Node->Node->Calls == 0) {
@@ -173,25 +262,60 @@ CommandModulesNode(
                            &Modules->CapacityOfIsCalled,
                            Function + 1,
                            sizeof(UCHAR));
+    if (NT_SUCCESS(Status)) {
+        Status = CommandFindModuleRow(Modules, Function, &Own);
+    }
+
+    if (NT_SUCCESS(Status) && Node->Depth != 0) {
+        Status = CommandFindModuleRow(Modules, Node->FunctionAbove, &Caller);
+    }
+
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
 
+    Row = &Modules->Rows[Own];
     if (!Modules->IsCalled[Function]) {
         Modules->IsCalled[Function] = TRUE;
         Row->Functions += 1;
     }
 
-    Row->Calls += Node->Node->Calls;
-    Row->SelfTicks += Node->Node->Self;
+    CallGetNodeStatistics(Node->Node, &Statistics);
+    Row->Calls += Statistics.Calls;
+    Row->SelfTicks += Statistics.SelfTicks;
     if (Node->Depth == 0) {
         Row->CallsOutermost += Node->Node->Calls;
-    } else if (Modules->Functions.Functions[Node->FunctionAbove].Module !=
-               Modules->Functions.Functions[Function].Module) {
+    } else if (Caller != Own) {
         Row->CallsFromOthers += Node->Node->Calls;
     }
 
     return STATUS_SUCCESS;
+}
+
+
+//
+// What a row's module is called.
+//
+
+static
+const CHAR *
+CommandQueryModuleName(
+    _In_ const READER_MODULES *Modules,
+    _In_ ULONG Row,
+    _Out_ PULONG LengthInBytes
+    )
+{
+    PCREADER_IMPORTED Imported;
+
+    if (Row < Modules->Session.NumberOfModules) {
+        *LengthInBytes = Modules->Session.Modules[Row]->NameLength;
+        return Modules->Session.Modules[Row]->Name;
+    }
+
+    Imported = &Modules->Functions
+                    .Imported[Row - Modules->Session.NumberOfModules];
+    *LengthInBytes = Imported->NameLength;
+    return Imported->Name;
 }
 
 
@@ -211,15 +335,19 @@ CommandCompareModuleRows(
     PREADER_MODULES Modules = (PREADER_MODULES)Context;
     const READER_MODULE_ROW *One = &Modules->Rows[First];
     const READER_MODULE_ROW *Other = &Modules->Rows[Second];
-    const READER_MODULE *FirstModule = Modules->Session.Modules[First];
-    const READER_MODULE *SecondModule = Modules->Session.Modules[Second];
+    const CHAR *FirstName;
+    const CHAR *SecondName;
+    ULONG FirstLength;
+    ULONG SecondLength;
     LONG Order;
 
     if (Modules->Options->SortKey == ReaderSortName) {
-        Order = BaseCompareText(FirstModule->Name,
-                                FirstModule->NameLength,
-                                SecondModule->Name,
-                                SecondModule->NameLength);
+        FirstName = CommandQueryModuleName(Modules, First, &FirstLength);
+        SecondName = CommandQueryModuleName(Modules, Second, &SecondLength);
+        Order = BaseCompareText(FirstName,
+                                FirstLength,
+                                SecondName,
+                                SecondLength);
         if (Order != 0) {
             return Order;
         }
@@ -247,9 +375,11 @@ CommandPutModuleRow(
     )
 {
     const READER_MODULE_ROW *Row = &Modules->Rows[Index];
-    const READER_MODULE *Module = Modules->Session.Modules[Index];
-    PCTRACE_STORE_HEADER Header = Module->Header;
+    const READER_MODULE *Module;
+    PCTRACE_STORE_HEADER Header;
     RTL_WRITER Writer;
+    const CHAR *Name;
+    ULONG Length;
     CHAR Text[320];
 
     OutputPutNumber(Output, Row->Functions);
@@ -257,6 +387,21 @@ CommandPutModuleRow(
     OutputPutNumber(Output, Row->SelfTicks);
     OutputPutNumber(Output, Row->CallsFromOthers);
     OutputPutNumber(Output, Row->CallsOutermost);
+    if (Index >= Modules->Session.NumberOfModules) {
+
+        Name = CommandQueryModuleName(Modules, Index, &Length);
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+        OutputPutNothing(Output);
+        OutputPutString(Output, "imports");
+        OutputPutText(Output, Name, Length);
+        OutputPutNothing(Output);
+        return;
+    }
+
+    Module = Modules->Session.Modules[Index];
+    Header = Module->Header;
     OutputPutNumber(Output, Row->Records);
     OutputPutNumber(Output, Row->NumberOfStores);
     OutputPutNumber(Output, Row->Bytes);
@@ -302,12 +447,13 @@ CommandPutModuleRows(
     READER_OUTPUT Output;
     ULONGLONG Lost = 0;
     PULONG Order;
+    ULONG Count;
     ULONG Index;
     NTSTATUS Status = STATUS_SUCCESS;
 
     Order = (PULONG)Allocator->Allocate(
         Allocator->Context,
-        ((SIZE_T)Session->NumberOfModules + 1) * sizeof(ULONG));
+        ((SIZE_T)Modules->NumberOfRows + 1) * sizeof(ULONG));
     if (Order == NULL) {
         return STATUS_NO_MEMORY;
     }
@@ -322,10 +468,15 @@ CommandPutModuleRows(
         }
     }
 
-    BaseSort(Order,
-             Session->NumberOfModules,
-             CommandCompareModuleRows,
-             Modules);
+    Count = Session->NumberOfModules;
+    for (; Index < Modules->NumberOfRows; Index++) {
+        if (Modules->Rows[Index].Calls != 0) {
+            Order[Count] = Index;
+            Count += 1;
+        }
+    }
+
+    BaseSort(Order, Count, CommandCompareModuleRows, Modules);
     OutputBeginDocument(&Output,
                         Session->Context->Output,
                         Modules->Options->Format,
@@ -336,7 +487,7 @@ CommandPutModuleRows(
                      &ReaderModuleTable,
                      Lost != 0 ? READER_COLUMN_LOST : 0);
     for (Index = 0;
-         Index < Session->NumberOfModules && Index < Modules->Options->Limit;
+         Index < Count && Index < Modules->Options->Limit;
          Index++) {
         CommandPutModuleRow(&Output, Modules, Order[Index]);
     }
@@ -415,17 +566,20 @@ CommandRunModules(
     PCREADER_CONTEXT Context = Session->Context;
     PCALLOCATOR Allocator = Context->Allocator;
     ULONG ExitCode = READER_EXIT_SUCCESS;
-    NTSTATUS Status = STATUS_NO_MEMORY;
+    NTSTATUS Status;
 
     if (!CallQueryRange(Session, Modules->Options, &Modules->Range)) {
         return READER_EXIT_FAILURE;
     }
 
     FunctionInitializeFunctions(&Modules->Functions, Session);
-    Modules->Rows = (PREADER_MODULE_ROW)Allocator->Allocate(
-        Allocator->Context,
-        ((SIZE_T)Session->NumberOfModules + 1) * sizeof(READER_MODULE_ROW));
-    if (Modules->Rows != NULL) {
+    Modules->NumberOfRows = Session->NumberOfModules;
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Modules->Rows,
+                           &Modules->CapacityOfRows,
+                           Session->NumberOfModules + 1,
+                           sizeof(READER_MODULE_ROW));
+    if (NT_SUCCESS(Status)) {
 
         CommandDescribeModuleStores(Modules);
         Modules->Walk.Functions = &Modules->Functions;
@@ -445,6 +599,7 @@ CommandRunModules(
                             Status);
     }
 
+    Allocator->Free(Allocator->Context, Modules->RowOfFunction);
     Allocator->Free(Allocator->Context, Modules->IsCalled);
     Allocator->Free(Allocator->Context, Modules->Rows);
     FunctionRundownFunctions(&Modules->Functions);
@@ -494,7 +649,9 @@ const READER_COMMAND ReaderModulesCommand = {
     "Stores, bytes and lost are those of the whole session: a thread's\n"
     "tree is a store of each module in it, its bytes and what it has lost\n"
     "are those of the first.  --sort total (default) and --sort self are\n"
-    "by self.\n"
+    "by self.  An imported function is one of the module that has it; its\n"
+    "records and stores are those of TracerImports.dll.  report --by module\n"
+    "has what the calls into each module took.\n"
     READER_RANGE_NOTE
     READER_TICKS_NOTE,
     "  TraceReader modules SESSION\n"

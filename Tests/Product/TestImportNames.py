@@ -553,6 +553,33 @@ def check_modules(results, made):
                       sum(row['self_ns'] for row in nodes) + 100,
                       '%s: self is whole' % what)
 
+        # The table of modules has the modules of imports, too.
+        table = {row['module']: row for row in
+                 read('modules', session, key='modules')}
+        stubs = table.pop('TracerImports.dll')
+        results.equal((stubs['calls'], stubs['functions'],
+                       stubs['records'] > 0 or 'tree' in options,
+                       stubs['stores'] > 0), (0, 0, True, True),
+                      '%s: modules, the stubs' % what)
+        results.equal({module: (row['calls'], row['functions'],
+                                row['stores'] is None)
+                       for module, row in table.items()},
+                      {module: (row[0] + row[3], row[4],
+                                module not in ('Hooked.exe', 'Plug.dll'))
+                       for module, row in seen.items()},
+                      '%s: modules' % what)
+        results.check(all(abs(row['self_ns'] - seen[module][2]) <= 100
+                          for module, row in table.items()),
+                      '%s: modules, self' % what, [table, seen])
+        results.equal(sum(row['calls_from_others'] + row['calls_outermost']
+                          for row in table.values()),
+                      sum(node['calls'] for node in nodes
+                          if not node['depth'] or
+                          node['module'].lower() !=
+                          [above for above in nodes if above['node'] ==
+                           node['parent']][0]['module'].lower()),
+                      '%s: modules, from outside' % what)
+
         # The same by the general way, by one worker, and of a pack; of part
         # of the functions and of the time.
         pack = os.path.join(made.folder, 'pack%d.tracepack' % made.number)
