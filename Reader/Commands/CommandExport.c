@@ -32,9 +32,11 @@ const READER_EXPORT_FORMAT ReaderExportFormats[] = {
           READER_EXPORT_CALLERS,
       ExportFxt },
     { "speedscope",
-      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS,
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS |
+          READER_EXPORT_CALLERS,
       ExportSpeedscope },
-    { "callgrind", READER_EXPORT_TIMES, ExportCallgrind },
+    { "callgrind", READER_EXPORT_TIMES | READER_EXPORT_CALLERS,
+      ExportCallgrind },
     { "csv", 0, NULL },
     { "csv-osr", READER_EXPORT_TIMES, ExportCsvOsr },
     { "csv-cap", READER_EXPORT_TIMES, ExportCsvCap },

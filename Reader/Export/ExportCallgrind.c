@@ -19,19 +19,26 @@ Abstract:
     in report; of several that call each other in turns a little more than
     that is shown.
 
+    Between an import whose caller is not recorded and the function around it is
+    the module that called it, a function "[game.exe]" of that module.  It has
+    no time of its own; it is called as often as it calls imports.
+
 --*/
 
 #include "../Functions/FunctionLine.h"
+#include "../Functions/FunctionStub.h"
 #include "Export.h"
 
 //
-// All calls of one function by another.
+// All calls of one function by another.  An index is that of a function, the
+// first of those that are alike, or, behind all of them, that of a module that
+// called, which has those of Imported.
 //
 
 typedef struct _READER_EDGE {
-    ULONG Caller;                   // function index; READER_NONE: it is an
-                                    // outermost call
-    ULONG Callee;
+    ULONG Caller;                   // index; READER_NONE: it is an outermost
+                                    // call
+    ULONG Callee;                   // index
     ULONGLONG Calls;
     ULONGLONG Ticks;                // inclusive, recursion counted once
 } READER_EDGE;
@@ -42,13 +49,15 @@ typedef struct _READER_CALLGRIND {
     const READER_TREE *Tree;
     PRTL_WRITER Writer;
     PREADER_STATISTICS Statistics;  // by function
+    PULONG Alike;                   // by function: FunctionFindAlike
+    PULONG Active;                  // by index: on the way to the node
     READER_MAP Index;               // (caller << 32) | callee to edge
     PREADER_EDGE Edges;
     ULONG NumberOfEdges;
     ULONG CapacityOfEdges;
     PULONG Order;                   // edges by caller
-    PUCHAR IsNamed;                 // by function: 1: its name was written;
-                                    // by module, behind them: likewise
+    PUCHAR IsNamed;                 // by index: 1: its name was written; by
+                                    // module, behind them: likewise
 } READER_CALLGRIND;
 typedef READER_CALLGRIND *PREADER_CALLGRIND;
 
@@ -56,7 +65,9 @@ typedef READER_CALLGRIND *PREADER_CALLGRIND;
 //
 // Adds a node's calls to those of its caller.
 // Callgrind: the export.
-// Caller: the caller's function; READER_NONE: there is none.
+// Caller: the caller's index; READER_NONE: there is none.
+// Callee: the index of who is called: the node's function, or the module that
+// calls it.
 //
 
 _Must_inspect_result_
@@ -65,10 +76,11 @@ NTSTATUS
 ExportAddEdge(
     _Inout_ PREADER_CALLGRIND Callgrind,
     _In_ ULONG Caller,
+    _In_ ULONG Callee,
     _In_ const READER_NODE *Node
     )
 {
-    ULONGLONG Key = ((ULONGLONG)Caller << 32) | Node->Function;
+    ULONGLONG Key = ((ULONGLONG)Caller << 32) | Callee;
     PREADER_EDGE Edge;
     ULONG Index;
     NTSTATUS Status;
@@ -91,13 +103,13 @@ ExportAddEdge(
         }
 
         Callgrind->Edges[Index].Caller = Caller;
-        Callgrind->Edges[Index].Callee = Node->Function;
+        Callgrind->Edges[Index].Callee = Callee;
         Callgrind->NumberOfEdges += 1;
     }
 
     Edge = &Callgrind->Edges[Index];
     Edge->Calls += Node->Statistics.Calls;
-    if (Node->IsOutermost) {
+    if (Callgrind->Active[Callee] == 0) {
         Edge->Ticks += Node->Statistics.TotalTicks;
     }
 
@@ -202,16 +214,34 @@ ExportWriteCallgrindFunction(
     )
 {
     PREADER_FUNCTIONS Functions = Callgrind->Tree->Functions;
-    PCREADER_FUNCTION Function = &Functions->Functions[Index];
-    ULONG Module = FunctionNumberModule(Functions, Function);
+    PCREADER_FUNCTION Function = NULL;
     READER_SOURCE_LINE Line;
+    RTL_WRITER Writer;
+    const CHAR *ModuleName;
+    ULONG ModuleNameLength;
+    ULONG Module;
+    ULONG Caller = 0;
+    CHAR Name[300];
+
+    if (Index < Functions->NumberOfFunctions) {
+        Function = &Functions->Functions[Index];
+        Module = FunctionNumberModule(Functions, Function);
+        ModuleName = Function->ModuleName;
+        ModuleNameLength = Function->ModuleNameLength;
+    } else {
+        Caller = Index - Functions->NumberOfFunctions + 1;
+        Module = Functions->Session->NumberOfModules + Caller - 1;
+        ModuleName = Functions->Imported[Caller - 1].Name;
+        ModuleNameLength = Functions->Imported[Caller - 1].NameLength;
+    }
 
     ExportWriteCallgrindName(Callgrind,
                              IsCallee ? "cob" : "ob",
                              Module,
-                             Functions->NumberOfFunctions + Module,
-                             Function->ModuleName,
-                             Function->ModuleNameLength);
+                             Functions->NumberOfFunctions +
+                                 Functions->NumberOfImported + Module,
+                             ModuleName,
+                             ModuleNameLength);
 
     //
     // A file's name is written in full each time: the readers take both forms.
@@ -220,7 +250,8 @@ ExportWriteCallgrindFunction(
 
     Line.LineNumber = 0;
     RtlWriteText(Callgrind->Writer, IsCallee ? "cfi=" : "fl=");
-    if (FunctionFindLine(Functions->Session,
+    if (Function != NULL &&
+        FunctionFindLine(Functions->Session,
                          ((ULONGLONG)Function->Module << 32) | Function->Rva,
                          &Line)) {
         RtlWriteText(Callgrind->Writer,
@@ -236,12 +267,18 @@ ExportWriteCallgrindFunction(
     }
 
     RtlWriteText(Callgrind->Writer, "\n");
+    RtlInitializeBufferWriter(&Writer, Name, sizeof(Name));
+    if (Function == NULL) {
+        FunctionStubWriteCaller(&Writer, Functions, Caller);
+    }
+
     ExportWriteCallgrindName(Callgrind,
                              IsCallee ? "cfn" : "fn",
                              Index,
                              Index,
-                             Function->Name,
-                             Function->NameLength);
+                             Function != NULL ? Function->Name : Name,
+                             Function != NULL ? Function->NameLength
+                                              : Writer.LengthInBytes);
     return Line.LineNumber;
 }
 
@@ -348,22 +385,34 @@ ExportWriteCallgrindFunctions(
     _Inout_ PREADER_CALLGRIND Callgrind
     )
 {
+    PREADER_FUNCTIONS Functions = Callgrind->Tree->Functions;
+    ULONGLONG Ticks;
     ULONGLONG Time;
     ULONG Function;
     ULONG Line;
     ULONG Next = 0;
 
     for (Function = 0;
-         Function < Callgrind->Tree->Functions->NumberOfFunctions;
+         Function < Functions->NumberOfFunctions + Functions->NumberOfImported;
          Function++) {
 
-        if (Callgrind->Statistics[Function].Calls == 0) {
+        Ticks = 0;
+        if (Function < Functions->NumberOfFunctions) {
+            if (Callgrind->Statistics[Function].Calls == 0) {
+                continue;
+            }
+
+            Ticks = Callgrind->Statistics[Function].SelfTicks;
+
+        } else if (Next >= Callgrind->NumberOfEdges ||
+                   Callgrind->Edges[Callgrind->Order[Next]].Caller !=
+                       Function) {
             continue;
         }
 
         Line = ExportWriteCallgrindFunction(Callgrind, FALSE, Function);
         CoreTicksToNanoseconds(&Callgrind->Tree->Session->Clock,
-                               Callgrind->Statistics[Function].SelfTicks,
+                               Ticks,
                                &Time);
         RtlWriteText(Callgrind->Writer, "%u %llu\n", Line, Time);
         ExportWriteCallgrindCalls(Callgrind, Function, Line, &Next);
@@ -371,6 +420,76 @@ ExportWriteCallgrindFunctions(
 
     RtlWriteText(Callgrind->Writer, "ob=\nfl=???\nfn=(outermost)\n0 0\n");
     ExportWriteCallgrindCalls(Callgrind, READER_NONE, 0, &Next);
+}
+
+
+//
+// The index of the module that called a node's function, or READER_NONE: the
+// function above did.
+//
+
+static
+ULONG
+ExportFindCallgrindModule(
+    _In_ const READER_CALLGRIND *Callgrind,
+    _In_ ULONG Node
+    )
+{
+    const READER_TREE *Tree = Callgrind->Tree;
+    ULONG Caller;
+
+    Caller = FunctionStubFindCaller(
+        Tree->Functions,
+        Tree->Nodes[Node].Function,
+        Tree->Nodes[Tree->Nodes[Node].Parent].Function);
+    return Caller != 0 ? Tree->Functions->NumberOfFunctions + Caller - 1
+                       : READER_NONE;
+}
+
+
+//
+// Adds a node: to its function, and to the edges that lead to it.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportAddCallgrindNode(
+    _Inout_ PREADER_CALLGRIND Callgrind,
+    _In_ ULONG Index
+    )
+{
+    const READER_TREE *Tree = Callgrind->Tree;
+    const READER_NODE *Node = &Tree->Nodes[Index];
+    ULONG Above = Tree->Nodes[Node->Parent].Function;
+    ULONG Module = ExportFindCallgrindModule(Callgrind, Index);
+    ULONG Function = Callgrind->Alike[Node->Function];
+    NTSTATUS Status;
+
+    //
+    // The root has no function, READER_NONE.
+    //
+
+    if (Above != READER_NONE) {
+        Above = Callgrind->Alike[Above];
+    }
+
+    CoreAddStatistics(&Callgrind->Statistics[Function],
+                      &Node->Statistics,
+                      Callgrind->Active[Function] == 0);
+    if (Module != READER_NONE) {
+        Status = ExportAddEdge(Callgrind, Above, Module, Node);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Callgrind->Active[Module] += 1;
+        Above = Module;
+    }
+
+    Status = ExportAddEdge(Callgrind, Above, Function, Node);
+    Callgrind->Active[Function] += 1;
+    return Status;
 }
 
 
@@ -389,7 +508,8 @@ ExportPrepareCallgrind(
     PCALLOCATOR Allocator = Callgrind->Export->Context->Allocator;
     const READER_TREE *Tree = Callgrind->Tree;
     SIZE_T Number = Tree->Functions->NumberOfFunctions;
-    ULONG Above;
+    ULONG Above = READER_ROOT_NODE;
+    ULONG Module;
     ULONG Node;
     ULONG Index;
     NTSTATUS Status;
@@ -400,12 +520,19 @@ ExportPrepareCallgrind(
     Callgrind->IsNamed = (PUCHAR)
         Allocator->Allocate(Allocator->Context,
                             Number + Tree->Session->NumberOfModules +
-                                Tree->Functions->NumberOfImported);
-    if (Callgrind->Statistics == NULL || Callgrind->IsNamed == NULL) {
+                                2 * (SIZE_T)Tree->Functions->NumberOfImported);
+    Callgrind->Alike = (PULONG)
+        Allocator->Allocate(Allocator->Context, (Number + 1) * sizeof(ULONG));
+    Callgrind->Active = (PULONG)
+        Allocator->Allocate(Allocator->Context,
+                            (Number + Tree->Functions->NumberOfImported + 1) *
+                                sizeof(ULONG));
+    if (Callgrind->Statistics == NULL || Callgrind->IsNamed == NULL ||
+        Callgrind->Alike == NULL || Callgrind->Active == NULL) {
         return STATUS_NO_MEMORY;
     }
 
-    Status = SumTree(Tree, Callgrind->Statistics);
+    Status = FunctionFindAlike(Tree->Functions, Callgrind->Alike);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -414,14 +541,19 @@ ExportPrepareCallgrind(
          Node != READER_NONE;
          Node = SumNextNode(Tree, Node)) {
 
-        //
-        // The root has no function, READER_NONE.
-        //
+        while (Above != Tree->Nodes[Node].Parent) {
+            Index = Callgrind->Alike[Tree->Nodes[Above].Function];
+            Callgrind->Active[Index] -= 1;
+            Module = ExportFindCallgrindModule(Callgrind, Above);
+            if (Module != READER_NONE) {
+                Callgrind->Active[Module] -= 1;
+            }
 
-        Above = Tree->Nodes[Node].Parent;
-        Status = ExportAddEdge(Callgrind,
-                               Tree->Nodes[Above].Function,
-                               &Tree->Nodes[Node]);
+            Above = Tree->Nodes[Above].Parent;
+        }
+
+        Above = Node;
+        Status = ExportAddCallgrindNode(Callgrind, Node);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
@@ -477,6 +609,8 @@ ExportWriteCallgrind(
     }
 
     Allocator->Free(Allocator->Context, Callgrind.Statistics);
+    Allocator->Free(Allocator->Context, Callgrind.Alike);
+    Allocator->Free(Allocator->Context, Callgrind.Active);
     Allocator->Free(Allocator->Context, Callgrind.IsNamed);
     Allocator->Free(Allocator->Context, Callgrind.Edges);
     Allocator->Free(Allocator->Context, Callgrind.Order);

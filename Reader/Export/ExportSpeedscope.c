@@ -17,9 +17,13 @@ Abstract:
     speedscope counts the time of an evented profile from its startValue; that
     is when the file begins, so that all profiles have the same axis.
 
+    Around an import whose caller is not recorded is the module that called it,
+    a frame "[game.exe]" that begins and ends with the call.
+
 --*/
 
 #include "../Base/BaseErrors.h"
+#include "../Functions/FunctionStub.h"
 #include "../Session/SessionProcess.h"
 #include "ExportEvents.h"
 #include "ExportText.h"
@@ -46,6 +50,27 @@ typedef READER_TRACK_BLOCK *PREADER_TRACK_BLOCK;
 
 C_ASSERT(sizeof(READER_TRACK_BLOCK) == READER_TRACK_BLOCK_SIZE);
 
+//
+// A call that is open in the file.
+//
+
+typedef struct _READER_TRACK_CALL {
+    ULONG Function;
+    ULONG Module;                   // READER_MAKE_CALLING_MODULE of the one
+                                    // around it; READER_NONE: there is none
+} READER_TRACK_CALL;
+typedef READER_TRACK_CALL *PREADER_TRACK_CALL;
+
+//
+// A module that called: its frame in a file.
+//
+
+typedef struct _READER_CALLER_FRAME {
+    ULONG Part;                     // in which Number was given
+    ULONG Number;
+} READER_CALLER_FRAME;
+typedef READER_CALLER_FRAME *PREADER_CALLER_FRAME;
+
 typedef struct _READER_TRACK_NOTES {
     PCREADER_EXPORT_TRACK Track;    // NULL: has nothing in this file
     PREADER_TRACK_BLOCK Block;      // the one that is filled, or NULL: all
@@ -53,6 +78,9 @@ typedef struct _READER_TRACK_NOTES {
     ULONGLONG FirstBlock;           // where it is
     ULONGLONG ThisBlock;            // where Block goes
     ULONGLONG Time;                 // of the last event
+    PREADER_TRACK_CALL Calls;       // that are open
+    ULONG NumberOfCalls;
+    ULONG CapacityOfCalls;
 } READER_TRACK_NOTES;
 typedef READER_TRACK_NOTES *PREADER_TRACK_NOTES;
 
@@ -63,6 +91,13 @@ typedef struct _READER_SPEEDSCOPE {
     ULONGLONG EndOfNotes;           // where the next block goes
     PREADER_TRACK_NOTES Tracks;     // by index
     ULONG CapacityOfTracks;
+    READER_MAP Alike;               // of stubs of one function: the first
+    PULONG Frames;                  // of this file: function, or
+                                    // READER_MAKE_CALLING_MODULE
+    ULONG NumberOfFrames;
+    ULONG CapacityOfFrames;
+    PREADER_CALLER_FRAME Callers;   // by index in Imported
+    ULONG CapacityOfCallers;
 } READER_SPEEDSCOPE;
 typedef READER_SPEEDSCOPE *PREADER_SPEEDSCOPE;
 
@@ -90,7 +125,114 @@ ExportWriteTrackBlock(
 
 
 //
+// Finds the first function that differs from one at most by the module that
+// calls its stub: they have one frame.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ExportFindAlike(
+    _Inout_ PREADER_SPEEDSCOPE Scope,
+    _Inout_ PULONG Function
+    )
+{
+    PCREADER_FUNCTION This =
+        &Scope->Events.Export->Functions.Functions[*Function];
+    ULONGLONG Key = ((ULONGLONG)This->Module << 32) | This->FirstRva;
+
+    if (!This->IsStub || BaseFindInMap(&Scope->Alike, Key, Function)) {
+        return STATUS_SUCCESS;
+    }
+
+    return BaseAddToMap(&Scope->Alike, Key, *Function);
+}
+
+
+//
+// Gives a function, or a module that called, the number of its frame in the
+// file.  A failure goes to the events' Status.
+//
+
+static
+ULONG
+ExportNumberFrame(
+    _Inout_ PREADER_SPEEDSCOPE Scope,
+    _In_ ULONG Function
+    )
+{
+    PREADER_EVENTS Events = &Scope->Events;
+    PREADER_FUNCTIONS Functions = &Events->Export->Functions;
+    PCALLOCATOR Allocator = Events->Export->Context->Allocator;
+    PREADER_EVENT_FUNCTION Known;
+    PREADER_CALLER_FRAME Caller = NULL;
+    ULONG Number = Scope->NumberOfFrames;
+    ULONG Length;
+    BOOLEAN IsNew;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    if (READER_IS_CALLING_MODULE(Function)) {
+
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Scope->Callers,
+                               &Scope->CapacityOfCallers,
+                               Functions->NumberOfImported,
+                               sizeof(READER_CALLER_FRAME));
+        if (!NT_SUCCESS(Status)) {
+            READER_KEEP_STATUS(Events, Status);
+            return 0;
+        }
+
+        Length = READER_QUERY_CALLING_MODULE(Function) - 1;
+        Caller = &Scope->Callers[Length];
+        if (Caller->Part == Events->Part) {
+            return Caller->Number;
+        }
+
+        Length = Functions->Imported[Length].NameLength + 2;
+        Caller->Part = Events->Part;
+        Caller->Number = Number;
+
+    } else {
+
+        Status = ExportFindAlike(Scope, &Function);
+        if (!NT_SUCCESS(Status)) {
+            READER_KEEP_STATUS(Events, Status);
+            return 0;
+        }
+
+        if (!ExportNumberFunction(Events, Function, &IsNew, &Known)) {
+            return 0;
+        }
+
+        if (!IsNew) {
+            return Known->TextOffset;
+        }
+
+        Known->TextOffset = Number;
+        Length = Functions->Functions[Function].NameLength;
+    }
+
+    Status = BaseGrowArray(Allocator,
+                           (PVOID *)&Scope->Frames,
+                           &Scope->CapacityOfFrames,
+                           Number + 1,
+                           sizeof(ULONG));
+    if (!NT_SUCCESS(Status)) {
+        READER_KEEP_STATUS(Events, Status);
+        return 0;
+    }
+
+    Scope->Frames[Number] = Function;
+    Scope->NumberOfFrames += 1;
+    Events->SizeToCome += 32 + Length;
+    return Number;
+}
+
+
+//
 // Events: the walk.
+// Function: or a module that called, by READER_MAKE_CALLING_MODULE.
 // IsEnd: 1: it is the end of a call; 0: the beginning.
 //
 
@@ -107,13 +249,16 @@ ExportNoteEvent(
     PREADER_SPEEDSCOPE Scope = (PREADER_SPEEDSCOPE)Events;
     PREADER_TRACK_NOTES Notes;
     PREADER_TRACK_BLOCK Block;
-    PREADER_EVENT_FUNCTION Known;
     ULONGLONG Value;
-    BOOLEAN IsNew;
+    ULONG Number;
     PUCHAR At;
 
-    if (!NT_SUCCESS(Events->Status) ||
-        !ExportNumberFunction(Events, Function, &IsNew, &Known)) {
+    if (!NT_SUCCESS(Events->Status)) {
+        return;
+    }
+
+    Number = ExportNumberFrame(Scope, Function);
+    if (!NT_SUCCESS(Events->Status)) {
         return;
     }
 
@@ -133,7 +278,7 @@ ExportNoteEvent(
     }
 
     *At++ = (UCHAR)Value;
-    Value = (ULONGLONG)Known->Number * 2 + IsEnd;
+    Value = (ULONGLONG)Number * 2 + IsEnd;
     for (; Value >= 0x80; Value >>= 7) {
         *At++ = (UCHAR)(Value | 0x80);
     }
@@ -147,12 +292,8 @@ ExportNoteEvent(
     //
 
     Events->SizeToCome += 29 +
-                          ExportCountDigits(Known->Number) +
+                          ExportCountDigits(Number) +
                           ExportCountDigits(Time);
-    if (IsNew) {
-        Events->SizeToCome +=
-            32 + Events->Export->Functions.Functions[Function].NameLength;
-    }
 }
 
 
@@ -171,7 +312,45 @@ ExportSpeedscopeEnter(
     _In_ ULONG Marks
     )
 {
+    PREADER_SPEEDSCOPE Scope = (PREADER_SPEEDSCOPE)Events;
+    PREADER_TRACK_NOTES Notes;
+    PREADER_TRACK_CALL Call;
+    ULONG Above = READER_NONE;
+    ULONG Caller;
+    NTSTATUS Status;
+
     UNREFERENCED_PARAMETER(Marks);
+
+    if (!NT_SUCCESS(Events->Status)) {
+        return;
+    }
+
+    Notes = &Scope->Tracks[Track->Index];
+    Status = BaseGrowArray(Events->Export->Context->Allocator,
+                           (PVOID *)&Notes->Calls,
+                           &Notes->CapacityOfCalls,
+                           Notes->NumberOfCalls + 1,
+                           sizeof(READER_TRACK_CALL));
+    if (!NT_SUCCESS(Status)) {
+        READER_KEEP_STATUS(Events, Status);
+        return;
+    }
+
+    if (Notes->NumberOfCalls != 0) {
+        Above = Notes->Calls[Notes->NumberOfCalls - 1].Function;
+    }
+
+    Caller = FunctionStubFindCaller(&Events->Export->Functions,
+                                    Function,
+                                    Above);
+    Call = &Notes->Calls[Notes->NumberOfCalls];
+    Call->Function = Function;
+    Call->Module = READER_NONE;
+    Notes->NumberOfCalls += 1;
+    if (Caller != 0) {
+        Call->Module = READER_MAKE_CALLING_MODULE(Caller);
+        ExportNoteEvent(Events, Track, Call->Module, Time, 0);
+    }
 
     ExportNoteEvent(Events, Track, Function, Time, 0);
 }
@@ -192,9 +371,23 @@ ExportSpeedscopeLeave(
     _In_ ULONG Marks
     )
 {
+    PREADER_SPEEDSCOPE Scope = (PREADER_SPEEDSCOPE)Events;
+    PREADER_TRACK_NOTES Notes;
+    ULONG Module;
+
     UNREFERENCED_PARAMETER(Marks);
 
     ExportNoteEvent(Events, Track, Function, Time, 1);
+    if (!NT_SUCCESS(Events->Status)) {
+        return;
+    }
+
+    Notes = &Scope->Tracks[Track->Index];
+    Notes->NumberOfCalls -= 1;
+    Module = Notes->Calls[Notes->NumberOfCalls].Module;
+    if (Module != READER_NONE) {
+        ExportNoteEvent(Events, Track, Module, Time, 1);
+    }
 }
 
 
@@ -242,6 +435,7 @@ ExportSpeedscopeBeginTrack(
     Notes->FirstBlock = Scope->EndOfNotes;
     Notes->ThisBlock = Scope->EndOfNotes;
     Notes->Time = Events->PartTime;
+    Notes->NumberOfCalls = 0;
     Scope->EndOfNotes += READER_TRACK_BLOCK_SIZE;
 }
 
@@ -287,6 +481,7 @@ ExportSpeedscopeBeginFile(
     RTL_WRITER Text;
 
     Scope->EndOfNotes = 0;
+    Scope->NumberOfFrames = 0;
     RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
     ExportWriteProcessName(&Text, Events, 0);
     RtlWriteText(&Text, " (process %u)", ExportNumberProcess(Events, 0));
@@ -452,13 +647,16 @@ ExportSpeedscopeEndFile(
     )
 {
     PREADER_SPEEDSCOPE Scope = (PREADER_SPEEDSCOPE)Events;
-    PREADER_EXPORT Export = Events->Export;
-    PCALLOCATOR Allocator = Export->Context->Allocator;
+    PREADER_FUNCTIONS Functions = &Events->Export->Functions;
+    PCALLOCATOR Allocator = Events->Export->Context->Allocator;
     PRTL_WRITER Writer = &Events->File.Writer;
     PCREADER_FUNCTION Function;
+    PCREADER_IMPORTED Caller;
     PREADER_TRACK_BLOCK Block;
+    RTL_WRITER Text;
     PCSZ Separator = "\n";
     ULONG Index;
+    CHAR Name[300];
 
     for (Index = 0; Index < Scope->CapacityOfTracks; Index++) {
         if (Scope->Tracks[Index].Track != NULL &&
@@ -488,9 +686,27 @@ ExportSpeedscopeEndFile(
 
     Allocator->Free(Allocator->Context, Block);
     RtlWriteText(Writer, "],\n\"shared\":{\"frames\":[");
-    for (Index = 0; Index < Events->NumberInOrder; Index++) {
-        Function = &Export->Functions.Functions[Events->Order[Index]];
+    for (Index = 0; Index < Scope->NumberOfFrames; Index++) {
+
         RtlWriteText(Writer, "%s{\"name\":", Index == 0 ? "\n" : ",\n");
+        if (READER_IS_CALLING_MODULE(Scope->Frames[Index])) {
+
+            Caller = &Functions->Imported
+                          [READER_QUERY_CALLING_MODULE(Scope->Frames[Index]) -
+                           1];
+            RtlInitializeBufferWriter(&Text, Name, sizeof(Name));
+            FunctionStubWriteCaller(
+                &Text,
+                Functions,
+                READER_QUERY_CALLING_MODULE(Scope->Frames[Index]));
+            ExportWriteJsonText(Writer, Name, Text.LengthInBytes);
+            RtlWriteText(Writer, ",\"file\":");
+            ExportWriteJsonText(Writer, Caller->Name, Caller->NameLength);
+            RtlWriteText(Writer, "}");
+            continue;
+        }
+
+        Function = &Functions->Functions[Scope->Frames[Index]];
         ExportWriteJsonText(Writer, Function->Name, Function->NameLength);
         RtlWriteText(Writer, ",\"file\":");
         ExportWriteJsonText(Writer,
@@ -528,6 +744,7 @@ ExportSpeedscope(
     ULONG Index;
 
     RtlZeroBytes(&Scope, sizeof(Scope));
+    BaseInitializeMap(&Scope.Alike, Allocator);
     Scope.NotesName = (PWSTR)
         Allocator->Allocate(Allocator->Context,
                             Length * sizeof(WCHAR) +
@@ -557,7 +774,12 @@ ExportSpeedscope(
 
     for (Index = 0; Index < Scope.CapacityOfTracks; Index++) {
         Allocator->Free(Allocator->Context, Scope.Tracks[Index].Block);
+        Allocator->Free(Allocator->Context, Scope.Tracks[Index].Calls);
     }
+
+    BaseRundownMap(&Scope.Alike);
+    Allocator->Free(Allocator->Context, Scope.Frames);
+    Allocator->Free(Allocator->Context, Scope.Callers);
 
     Allocator->Free(Allocator->Context, Scope.Tracks);
     Allocator->Free(Allocator->Context, Scope.NotesName);

@@ -18,6 +18,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import StoreSupport as support                               # noqa: E402
+import TestExportTables as tables                            # noqa: E402
 import TestExportTraces as traces                            # noqa: E402
 import TestLivePty as pty                                    # noqa: E402
 import programs                                              # noqa: E402
@@ -362,6 +363,80 @@ def callers_of_folded(path):
     return found
 
 
+def callers_of_speedscope(path):
+    """How often each frame is directly in which other one."""
+    found = collections.Counter()
+    with open(path, encoding='utf-8') as file:
+        data = json.load(file)
+    frames = [frame['name'] for frame in data['shared']['frames']]
+    if len(set(frames)) != len(frames):
+        raise RuntimeError('a frame is there twice: %s' % frames)
+    for profile in data['profiles']:
+        stack = [None]
+        for event in profile['events']:
+            name = frames[event['frame']]
+            if event['type'] == 'O':
+                found[stack[-1], name] += 1
+                stack.append(name)
+            elif stack.pop() != name:
+                raise RuntimeError('not nested: %s' % event)
+    return found
+
+
+def callers_of_callgrind(path):
+    """The same, as callgrind_annotate shows it."""
+    code, lines, text, errors = tables.annotate(path, '--tree=caller',
+                                                '--inclusive=yes')
+    if code or errors:
+        raise RuntimeError('callgrind_annotate: %s %s' % (text, errors))
+    found, callers = collections.Counter(), []
+    for _, kind, place, times, _ in lines:
+        name = place.split(':', 2 if re.match(r'[A-Z]:\\', place) else 1)[-1]
+        if kind == '<':
+            callers.append((name, tables.number(times)))
+        elif kind == '*':
+            for caller, number in callers:
+                found[None if caller == '(outermost)' else caller,
+                      name] += number
+            callers = []
+    return found
+
+
+def check_modules_around(results, made, what, name, session, counts, ways):
+    """The formats that have a function, or frame, for a module that called
+    where the function that did is not recorded."""
+    own = os.path.basename(name).lower()
+    hooked = {'Hooked.exe': 'Nap', 'other/Names.exe': None}
+    mine = hooked.get(name) or '[%s]' % own
+    plug = 'Work' if name.startswith('other') else 'plug!Work'
+    for form, callers in (('speedscope', callers_of_speedscope),
+                          ('callgrind', callers_of_callgrind)):
+        if 'tree' in ways and form == 'speedscope' or (
+                form == 'callgrind' and
+                not shutil.which('callgrind_annotate')):
+            continue
+        found = callers(export(results, made, form, session))
+        results.equal({above: number for (above, called), number in
+                       found.items() if called == 'kernel32!Sleep'},
+                      {mine: counts[own, 'Sleep'],
+                       plug: counts['plug.dll', 'Sleep']},
+                      '%s: %s, who called Sleep' % (what, form))
+        modules = {above for above, _ in found
+                   if above and above.startswith('[')}
+        results.equal(modules, set() if name == 'Hooked.exe'
+                      else {'[%s]' % own}, '%s: %s, modules' % (what, form))
+        # A module is around as many calls as it makes, and nothing else.
+        for module in modules:
+            results.equal(sum(number for (_, called), number in found.items()
+                              if called == module),
+                          sum(number for (above, _), number in found.items()
+                              if above == module),
+                          '%s: %s, calls of %s' % (what, form, module))
+            results.check(all('!' in called for above, called in found
+                              if above == module),
+                          '%s: %s, what %s calls' % (what, form, module))
+
+
 CALLERS = (('chrome', callers_of_chrome), ('perfetto', callers_of_perfetto),
            ('fxt', callers_of_fxt))
 
@@ -426,16 +501,20 @@ def check_exports(results, made):
         session = made.run(results, name, '--imports',
                            'kernel32!Sleep;kernel32!GetTickCount;plug;'
                            'msvcrt!qsort', *options)
-        expected = {('kernel32!Sleep', 'kernel32.dll'),
-                    ('kernel32!GetTickCount', 'kernel32.dll'),
-                    ('plug!Work', 'plug.dll'), ('plug!Back', 'plug.dll'),
-                    ('plug!Told', 'plug.dll'), ('msvcrt!qsort', 'msvcrt.dll')}
+        functions = {('kernel32!Sleep', 'kernel32.dll'),
+                     ('kernel32!GetTickCount', 'kernel32.dll'),
+                     ('plug!Work', 'plug.dll'), ('plug!Back', 'plug.dll'),
+                     ('plug!Told', 'plug.dll'), ('msvcrt!qsort', 'msvcrt.dll')}
         if name == 'Hooked.exe':
-            expected |= {(function, name) for function in
-                         ('main', 'Nap', 'Deep', 'Again', 'Compare', 'printf')}
+            functions |= {(function, name) for function in
+                          ('main', 'Nap', 'Deep', 'Again', 'Compare',
+                           'printf')}
         for form, pairs in EXPORTS:
             if 'tree' in options and form not in ('callgrind', 'html'):
                 continue
+            expected = functions
+            if name == 'Names.exe' and form in ('callgrind', 'speedscope'):
+                expected = functions | {('[names.exe]', 'names.exe')}
             path = os.path.join(made.folder, 'exported.' + form)
             if os.path.exists(path):
                 os.remove(path)
@@ -845,6 +924,8 @@ def check_callers(results, made):
         check_waits(results, what, name, session, counts)
         check_exported_callers(results, made, what, name, session, counts,
                                options)
+        check_modules_around(results, made, what, name, session, counts,
+                             options)
         nodes = read('tree', session, key='nodes')
         results.equal(add_calls(nodes), counts, '%s: tree' % what)
         results.equal({row['function'] for row in nodes
