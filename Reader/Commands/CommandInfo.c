@@ -49,6 +49,7 @@ static const READER_COLUMN ReaderInfoSummaryColumns[] = {
     { "Command line", "command_line", ReaderColumnText, 0, 0, "" },
     { "Processes", "processes", ReaderColumnProcessId, 0,
       READER_COLUMN_OPTIONAL, "" },
+    { "PID", "process_id", ReaderColumnNumber, 0, 0, "" },
     { "Started", "start_time", ReaderColumnDate, 0, 0, "" },
     { "Duration", "duration", ReaderColumnExactTime, 0,
       READER_COLUMN_NULLABLE, "" },
@@ -666,8 +667,7 @@ CommandPutSession(
 
     OutputPutString(Output, State);
     if ((When & READER_INFO_REASON) != 0) {
-        OutputPutString(Output,
-                        SessionDescribeReason(Because->Header));
+        OutputPutString(Output, SessionDescribeReason(Because->Header));
         OutputPutNumber(Output, Because->Header->Status);
     } else {
         OutputPutNothing(Output);
@@ -864,6 +864,7 @@ CommandPutSummary(
     OutputPutText(Output, Header->ProcessPath, Header->ProcessPathLength);
     OutputPutText(Output, Header->CommandLine, Header->CommandLineLength);
     OutputPutNumber(Output, Session->NumberOfProcesses);
+    OutputPutNumber(Output, Header->ProcessId);
     OutputPutNumber(Output, Header->ProcessCreationTime);
     if (Totals->FirstTimestamp != 0 &&
         Session->Clock.Kind != TRACE_CLOCK_NONE) {
@@ -879,8 +880,7 @@ CommandPutSummary(
     SessionPutExitText(Output, Session, 0);
     OutputPutString(Output, State);
     if ((When & READER_INFO_REASON) != 0) {
-        OutputPutString(Output,
-                        SessionDescribeReason(Because->Header));
+        OutputPutString(Output, SessionDescribeReason(Because->Header));
         OutputPutNumber(Output, Because->Header->Status);
     } else {
         OutputPutNothing(Output);

@@ -958,6 +958,7 @@ CommandFindSession(
     PCHAR Utf8;
     NTSTATUS Status;
     ULONG Others;
+    ULONG Empty = 0;
     ULONG Length;
 
     //
@@ -990,7 +991,12 @@ CommandFindSession(
             SessionFreeFound(&List);
         }
     } else {
-        Status = SessionFind(Context, Text, &Result, &Others, &IsNumber);
+        Status = SessionFind(Context,
+                             Text,
+                             &Result,
+                             &Others,
+                             &IsNumber,
+                             &Empty);
     }
 
     if (NT_SUCCESS(Status)) {
@@ -1022,12 +1028,21 @@ CommandFindSession(
                      *PathUtf8);
         if (!IsNumber && Others != 0) {
             RtlWriteText(Context->Errors,
-                         ", the newest of %u (TraceReader sessions lists "
+                         ", the newest of %u%s (TraceReader sessions lists "
                          "them)",
-                         Others + 1);
+                         Others + 1,
+                         Empty == 0 ? "" : " that has a store");
         }
 
         RtlWriteText(Context->Errors, "\n");
+        if (Empty != 0) {
+            RtlWriteText(Context->Errors,
+                         "  %u that %s newer %s none: nothing was recorded "
+                         "there, or not yet\n",
+                         Empty,
+                         Empty == 1 ? "is" : "are",
+                         Empty == 1 ? "has" : "have");
+        }
         RtlFlushWriter(Context->Errors);
         return TRUE;
     }

@@ -795,8 +795,9 @@ CommandPutReport(
     CommandPutReportNotes(Report, Abandoned, Unfinished, Uncertain);
     if (Report->Unmatched != 0) {
         RtlWriteText(Output->Writer,
-                     "%llu exits had no entry%s.\n",
+                     "%llu exit%s had no entry%s.\n",
                      Report->Unmatched,
+                     Report->Unmatched == 1 ? "" : "s",
                      SessionIsRingOverwritten(&Report->Session)
                          ? ": a ring keeps the newest records"
                          : "");

@@ -577,6 +577,24 @@ CommandBeginImports(
 }
 
 //
+// Are all lists that the options give those of an ini file?
+//
+
+static
+BOOLEAN
+CommandAreListsIni(
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    PCWSTR Imports = Options->Settings[ReaderSettingOfImports];
+    PCWSTR Callers = Options->Settings[ReaderSettingOfCallers];
+
+    return (Imports != NULL || Callers != NULL) &&
+           (Imports == NULL || CommandIsIni(Imports)) &&
+           (Callers == NULL || CommandIsIni(Callers));
+}
+
+//
 // Says so if the DLL has not done what it was loaded for.
 //
 
@@ -602,8 +620,13 @@ CommandEndImports(
         RtlWriteText(Context->Errors,
                      "TraceReader: run: no imports were recorded: "
                      "TracerImports.dll was not loaded by %T, or has nothing "
-                     "to record\n",
-                     Run->Options->PathUtf8);
+                     "to record%s\n",
+                     Run->Options->PathUtf8,
+                     CommandAreListsIni(Run->Options)
+                         ? ": no ini file was found with [imports] or "
+                           "[callers] (Docs/Settings.md says where it is "
+                           "looked for)"
+                         : "");
     }
 
     RtlClose(Context->Rtl, Run->Load.Event);
@@ -1042,7 +1065,8 @@ CommandPutNoSession(
                      "  It is linked with TracerPenterNull.lib, whose hooks "
                      "record nothing: link\n"
                      "  TracerPenter.lib in its place.\n");
-    } else if (!CommandPutTemporaryLog(Run)) {
+    } else if (!CommandPutTemporaryLog(Run) &&
+               !CommandAreListsIni(Options)) {
         RtlWriteText(
             Errors,
             "  Neither it nor a DLL that it loaded has hooks that recorded "

@@ -386,7 +386,9 @@ CommandCompareThreadRows(
 
 //
 // Says how long the session, or the part of it in the range, is: from its
-// first record to its last one.
+// first record to its last one, of those that were read.  While the program
+// runs there are more of them than when the session was opened, and a thread
+// has been there for as long as it was busy.
 // Returns ticks.
 //
 
@@ -394,16 +396,28 @@ static
 ULONGLONG
 CommandQueryWallTicks(
     _In_ const READER_SESSION *Session,
-    _In_ PCREADER_RANGE Range
+    _In_ PCREADER_RANGE Range,
+    _In_ const READER_THREAD_ROW *Rows
     )
 {
     ULONGLONG First = Range->FirstTimestamp;
     ULONGLONG Last = 0;
+    ULONGLONG End;
     ULONG Index;
 
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-        if (Session->Threads[Index].LastTimestamp > Last) {
-            Last = Session->Threads[Index].LastTimestamp;
+
+        const READER_THREAD *Thread = &Session->Threads[Index];
+
+        End = Thread->FirstTimestamp + Rows[Index].BusyTicks;
+        if (Thread->LastTimestamp > End) {
+            End = Thread->LastTimestamp;
+        }
+        if (Rows[Index].LastTimestamp > End) {
+            End = Rows[Index].LastTimestamp;
+        }
+        if (End > Last) {
+            Last = End;
         }
     }
 
@@ -556,7 +570,9 @@ CommandPutThreads(
     PREADER_SESSION Session = &Table->Session;
     PCALLOCATOR Allocator = Session->Context->Allocator;
     READER_OUTPUT Output;
-    ULONGLONG WallTicks = CommandQueryWallTicks(Session, &Table->Range);
+    ULONGLONG WallTicks = CommandQueryWallTicks(Session,
+                                                &Table->Range,
+                                                Table->Rows);
     ULONGLONG Lost = 0;
     ULONGLONG Waited = 0;
     PULONG Order;

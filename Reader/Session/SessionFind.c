@@ -301,6 +301,114 @@ SessionIsProgram(
     return Index == Length;
 }
 
+static
+NTSTATUS
+SessionVisitStore(
+    _In_opt_ PVOID CallbackContext,
+    _In_ PCUNICODE_STRING Name,
+    _In_ ULONGLONG SizeInBytes,
+    _In_ BOOLEAN IsDirectory
+    )
+{
+    static const WCHAR Suffix[] = L".trace";
+    ULONG Length = Name->Length / sizeof(WCHAR);
+    ULONG Index;
+
+    UNREFERENCED_PARAMETER(SizeInBytes);
+    for (Index = 0;
+         Length >= RTL_NUMBER_OF(Suffix) && Suffix[Index] != 0 &&
+         (Name->Buffer[Length + 1 - RTL_NUMBER_OF(Suffix) + Index] ==
+          Suffix[Index]);
+         Index++) {
+    }
+
+    if (IsDirectory || Index == RTL_NUMBER_OF(Suffix) - 1) {
+        *(PBOOLEAN)CallbackContext = TRUE;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+//
+// May a session have a store?  One that cannot be listed, or that has
+// directories, may.
+// Place: its directory's.
+//
+
+static
+BOOLEAN
+SessionMayHaveStore(
+    _In_ PCREADER_CONTEXT Context,
+    _In_z_ PCWSTR Place,
+    _In_ PCREADER_FOUND Found
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    UNICODE_STRING NtPath;
+    ULONG Length = RtlLengthOfWideString(Place);
+    PWCHAR Path;
+    BOOLEAN HasStore = FALSE;
+    NTSTATUS Status;
+
+    Path = (PWCHAR)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)Length + 2) * sizeof(WCHAR) + Found->Name.Length);
+    if (Path == NULL) {
+        return TRUE;
+    }
+
+    RtlCopyBytes(Path, Place, (SIZE_T)Length * sizeof(WCHAR));
+    Path[Length] = L'\\';
+    RtlCopyBytes(Path + Length + 1, Found->Name.Buffer, Found->Name.Length);
+    Path[Length + 1 + Found->Name.Length / sizeof(WCHAR)] = 0;
+    Status = BaseMakeNtPath(Context, Path, &NtPath);
+    if (NT_SUCCESS(Status)) {
+        Status = RtlEnumerateDirectory(Context->Rtl,
+                                       &NtPath,
+                                       SessionVisitStore,
+                                       &HasStore);
+    }
+
+    Allocator->Free(Allocator->Context, NtPath.Buffer);
+    Allocator->Free(Allocator->Context, Path);
+    return HasStore || !NT_SUCCESS(Status);
+}
+
+//
+// Of the sessions of a place that fit, the newest that has a store; the newest
+// if none has.
+// Text: what their programs' names begin with.
+// Newer: receives how many are newer.
+//
+
+static
+PCREADER_FOUND
+SessionPreferStore(
+    _In_ const READER_FOUND_LIST *List,
+    _In_z_ PCWSTR Place,
+    _In_reads_(Length) PCWSTR Text,
+    _In_ ULONG Length,
+    _In_ PCREADER_FOUND Newest,
+    _Out_ PULONG Newer
+    )
+{
+    PCREADER_FOUND Found;
+
+    *Newer = 0;
+    for (Found = Newest; Found < List->Found + List->Number; Found++) {
+        if (!SessionIsProgram(List->Context->Rtl, Found, Text, Length)) {
+            continue;
+        }
+        if (SessionMayHaveStore(List->Context, Place, Found)) {
+            return Found;
+        }
+        *Newer += 1;
+    }
+
+    *Newer = 0;
+    return Newest;
+}
+
 //
 // Chooses one of the sessions of a place.
 // Text: what their programs' names begin with.
@@ -341,7 +449,8 @@ SessionChooseFound(
 //
 // Finds the session that SessionFind finds.
 // Text, Length: what the program's name begins with.
-// Number: which of the sessions of such programs, by age; the first is 1.
+// Number: which of the sessions of such programs, by age; the first is 1; 0:
+// the newest that has a store.
 //
 
 _Must_inspect_result_
@@ -353,7 +462,8 @@ SessionFindNumber(
     _In_ ULONG Length,
     _In_ ULONGLONG Number,
     _Outptr_ PWSTR *Path,
-    _Out_ PULONG NumberOfOthers
+    _Out_ PULONG NumberOfOthers,
+    _Out_ PULONG NumberEmpty
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
@@ -370,6 +480,7 @@ SessionFindNumber(
 
     *Path = NULL;
     *NumberOfOthers = 0;
+    *NumberEmpty = 0;
     Place = (PWCHAR)Allocator->Allocate(Allocator->Context,
                                         RTL_MAXIMUM_PATH_IN_CHARS *
                                             sizeof(WCHAR));
@@ -404,7 +515,19 @@ SessionFindNumber(
         // An age means something within one place: the first that has any.
         //
 
-        Chosen = SessionChooseFound(&List, Text, Length, Number, &Fitting);
+        Chosen = SessionChooseFound(&List,
+                                    Text,
+                                    Length,
+                                    Number == 0 ? 1 : Number,
+                                    &Fitting);
+        if (Number == 0 && Chosen != NULL) {
+            Chosen = SessionPreferStore(&List,
+                                        Place,
+                                        Text,
+                                        Length,
+                                        Chosen,
+                                        NumberEmpty);
+        }
         IsEnd = Fitting != 0;
         *NumberOfOthers = Fitting;
         if (Chosen != NULL) {
@@ -451,7 +574,8 @@ SessionFind(
     PCWSTR Text,
     PWSTR *Path,
     PULONG NumberOfOthers,
-    PBOOLEAN HasAge
+    PBOOLEAN HasAge,
+    PULONG NumberEmpty
     )
 {
     ULONG Length = RtlLengthOfWideString(Text);
@@ -469,14 +593,16 @@ SessionFind(
         if (Text[0] == L'@') {
             *Path = NULL;
             *NumberOfOthers = 0;
+            *NumberEmpty = 0;
             return STATUS_OBJECT_NAME_INVALID;
         }
         return SessionFindNumber(Context,
                                  Text,
                                  Length,
-                                 1,
+                                 0,
                                  Path,
-                                 NumberOfOthers);
+                                 NumberOfOthers,
+                                 NumberEmpty);
     }
 
     //
@@ -487,9 +613,10 @@ SessionFind(
         Status = SessionFindNumber(Context,
                                    Text,
                                    Length,
-                                   1,
+                                   0,
                                    Path,
-                                   NumberOfOthers);
+                                   NumberOfOthers,
+                                   NumberEmpty);
         if (Status != STATUS_NOT_FOUND) {
             return Status;
         }
@@ -498,6 +625,7 @@ SessionFind(
     if (!RtlParseNumber(Text + Name, Length - Name, &Number) || Number == 0) {
         *Path = NULL;
         *NumberOfOthers = 0;
+        *NumberEmpty = 0;
         return STATUS_OBJECT_NAME_INVALID;
     }
 
@@ -506,7 +634,8 @@ SessionFind(
                              Name - 1,
                              Number,
                              Path,
-                             NumberOfOthers);
+                             NumberOfOthers,
+                             NumberEmpty);
 }
 
 _Use_decl_annotations_

@@ -77,7 +77,8 @@ SessionQueryPlace(
 // Finds the session that a text means: "" the newest, "@N" the Nth by age
 // (@1: the newest), NAME the newest of the programs whose names begin so, in
 // either case, NAME@N the Nth of these.  Looks in the first place that has one
-// that fits but for the age.
+// that fits but for the age.  Without an age, one that has no store is passed
+// over, unless none has.
 //
 //     STATUS_NOT_FOUND               there is none
 //     STATUS_OBJECT_NAME_INVALID     @ without a number, or with 0
@@ -86,6 +87,7 @@ SessionQueryPlace(
 // NumberOfOthers: how many others fit there; with STATUS_NOT_FOUND how many
 // fit but for the age.
 // HasAge: is it one of @N and NAME@N?
+// NumberEmpty: how many that were passed over are newer.
 //
 
 _Must_inspect_result_
@@ -95,7 +97,8 @@ SessionFind(
     _In_z_ PCWSTR Text,
     _Outptr_ PWSTR *Path,
     _Out_ PULONG NumberOfOthers,
-    _Out_ PBOOLEAN HasAge
+    _Out_ PBOOLEAN HasAge,
+    _Out_ PULONG NumberEmpty
     );
 
 //

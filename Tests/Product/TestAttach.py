@@ -333,7 +333,8 @@ def check_numbers(results, scratch, program):
 def check_threads(results, scratch, program):
     """The threads that TraceReader makes in the process are not recorded, as
     little as the library's own: what has calls is what the program has made.
-    The program's first thread has the lowest index; the others are alike."""
+    No thread is busy for longer than the session lasts, though it goes on while
+    it is read."""
     for mode in ('file', 'tree', 'compact'):
         directory = os.path.join(scratch, 'threads-' + mode)
         os.makedirs(directory)
@@ -352,6 +353,20 @@ def check_threads(results, scratch, program):
         rows = json.loads(text)['threads']
         results.equal(len({row['thread_id'] for row in rows}), THREADS + 1,
                       'threads, %s' % mode)
+        held = Held(program)
+        held.ask('go -1')
+        running = os.path.join(scratch, 'busy-' + mode)
+        os.makedirs(running)
+        attach(held, '--imports', '*', '--mode', mode, directory=running)
+        for number in range(3):
+            _, text, _ = support.reader('threads', '--json',
+                                        session_of(running))
+            shares = [row['busy_percent']
+                      for row in json.loads(text)['threads']]
+            results.check(shares and 0 < max(shares) <= 100,
+                          'threads, %s: busy' % mode, [shares])
+        detach(held)
+        held.quit(results, 'threads: busy')
 
 
 def check_nothing(results, scratch, program):

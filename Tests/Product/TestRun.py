@@ -624,6 +624,37 @@ def check_found(results, scratch, program):
             results.check(code == 1 and 'is called %s; did you mean %s? (' %
                           (text, name) in errors,
                           'place %d: %s' % (number, text), [errors])
+    # Those that have no store yet, or never got one, are passed over, but not
+    # where an age is given; where none has one the newest is taken.
+    stamp = '-1-29990101-000000-00'
+    for number, name in enumerate(('echo.exe', 'echo.exe', 'second.exe')):
+        os.makedirs(os.path.join(directory, name + stamp + str(number)))
+    for text, session, note, second in (
+            ('', made[2], ', the newest of 6 that has a store',
+             '  3 that are newer have none'),
+            ('echo', made[2], ', the newest of 4 that has a store',
+             '  2 that are newer have none'),
+            ('second', made[1], ', the newest of 2 that has a store',
+             '  1 that is newer has none')):
+        seen = ask('report', '--csv', *([text] if text else []), **places[0])
+        results.equal(steady(seen),
+                      steady(support.reader('report', '--csv', session)),
+                      'no store: "%s"' % text)
+        results.check(os.path.basename(native(session)) + note in seen[2] and
+                      second in seen[2], 'no store: "%s": notes' % text,
+                      [seen[2]])
+    code, _, errors = ask('report', 'second@1', **places[0])
+    results.check(code == 1 and 'second.exe' + stamp in errors,
+                  'no store: second@1', [code, errors])
+    os.rename(native(made[1]), native(made[1]) + '.aside')
+    code, _, errors = ask('report', 'second', **places[0])
+    results.check(code == 1 and 'second.exe' + stamp in errors and
+                  'none' not in errors, 'no store: none has one',
+                  [code, errors])
+    os.rename(native(made[1]) + '.aside', native(made[1]))
+    for name in os.listdir(directory):
+        if stamp in name:
+            os.rmdir(os.path.join(directory, name))
     code, text, _ = ask('sessions', '--json', 'found', cwd=scratch)
     results.equal((code, [row['age'] for row in json.loads(text)['sessions']]),
                   (0, [None] * 3), 'control: @N means another directory')
