@@ -226,8 +226,8 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 
 #define TRACE_TIMES_OPEN                0x1u    // OpenUserTime, OpenKernelTime
 #define TRACE_TIMES_END                 0x2u    // EndUserTime, EndKernelTime
-#define TRACE_TIMES_PROCESS             0x4u    // ProcessUserTime and
-                                                // ProcessKernelTime
+#define TRACE_TIMES_PROCESS             0x4u    // ProcessUser-, -KernelTime
+#define TRACE_TIMES_CREATED             0x8u    // ThreadCreationTime
 
 //
 // The first minor version that has processor times, and what PdbPath had room
@@ -472,7 +472,7 @@ typedef struct _TRACE_STORE_HEADER {
     uint64_t ProcessKernelTime;     // 0xf48 store
     uint32_t TimesValid;            // 0xf50 TRACE_TIMES_*: which are there
     uint32_t Reserved1;             // 0xf54
-    uint64_t Reserved2;             // 0xf58
+    uint64_t ThreadCreationTime;    // 0xf58 FILETIME, UTC
 
     char ThreadName[160];           // 0xf60
 

@@ -64,10 +64,12 @@ TraceStopNoteTimes(
         } else {
             Header->OpenKernelTime = (ULONGLONG)Times[2].QuadPart;
             Header->OpenUserTime = (ULONGLONG)Times[3].QuadPart;
+            Header->ThreadCreationTime = (ULONGLONG)Times[0].QuadPart;
         }
         RtlStoreRelease32(&Header->TimesValid,
                           Header->TimesValid |
-                          (IsEnd ? TRACE_TIMES_END : TRACE_TIMES_OPEN));
+                          (IsEnd ? TRACE_TIMES_END
+                                 : TRACE_TIMES_OPEN | TRACE_TIMES_CREATED));
     }
 
     if (IsEnd &&

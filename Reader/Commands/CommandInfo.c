@@ -735,7 +735,6 @@ CommandPutProcesses(
 
     OutputBeginTable(Output, &ReaderInfoProcessTable, 0);
     for (Process = 0; Process < Session->NumberOfProcesses; Process++) {
-
         PCTRACE_STORE_HEADER Header = Session->Processes[Process].Header;
 
         RtlZeroBytes(&Totals, sizeof(Totals));
@@ -753,7 +752,8 @@ CommandPutProcesses(
         }
 
         for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-            if (Session->Threads[Index].Process == Process) {
+            if (Session->Threads[Index].Process == Process &&
+                Session->Threads[Index].Same == Index) {
                 NumberOfThreads += 1;
             }
         }
@@ -888,7 +888,7 @@ CommandPutSummary(
     }
 
     OutputPutString(Output, CommandDescribeMode(Totals));
-    OutputPutNumber(Output, Session->NumberOfThreads);
+    OutputPutNumber(Output, Session->NumberOfThreads - Session->NumberOfSame);
     OutputPutNumber(Output, Totals->Calls);
     OutputPutNumber(Output, Totals->Records);
     OutputPutNumber(Output, Totals->Bytes);
@@ -1074,7 +1074,6 @@ CommandPutModules(
 
     OutputBeginTable(Output, &ReaderInfoModuleTable, 0);
     for (Index = 0; Index < Session->NumberOfModules; Index++) {
-
         PREADER_MODULE Module = Session->Modules[Index];
         PCTRACE_STORE_HEADER Header = Module->Header;
 
@@ -1120,22 +1119,24 @@ CommandPutThread(
     const CHAR *Name;
     ULONG Length;
     ULONG StoreIndex;
+    ULONG Count = 0;
 
     //
     // Of several stores, one that was stopped tells the thread's state, else
-    // one that is open.
+    // one that is open, else one of the last time that it was attached to.
     //
 
     RtlZeroBytes(&Totals, sizeof(Totals));
     for (StoreIndex = Thread->FirstStore;
          StoreIndex != READER_NONE;
-         StoreIndex = Session->Stores[StoreIndex]->NextInThread) {
-
+         StoreIndex = SessionNextStore(Session, StoreIndex)) {
         PREADER_STORE Store = Session->Stores[StoreIndex];
 
         CommandAddToTotals(&Totals, Store);
+        Count += 1;
         if (Store->Header->State == TRACE_STATE_STOPPED ||
-            (Store->Header->State == TRACE_STATE_OPEN &&
+            ((Store->Header->State == TRACE_STATE_OPEN ||
+              Store->Thread != Teller->Thread) &&
              Teller->Header->State == TRACE_STATE_CLOSED)) {
             Teller = Store;
         }
@@ -1150,7 +1151,7 @@ CommandPutThread(
         OutputPutNothing(Output);
     }
 
-    OutputPutNumber(Output, Thread->NumberOfStores);
+    OutputPutNumber(Output, Count);
     OutputPutNumber(Output, Totals.Records);
     OutputPutNumber(Output, Totals.Bytes);
     if (Totals.FirstTimestamp != 0) {
@@ -1202,7 +1203,6 @@ CommandPutControlOfProcess(
     }
 
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
-
         PCREADER_STORE Store = Session->Stores[Index];
 
         if (Store->Thread != READER_NONE &&
@@ -1436,13 +1436,14 @@ CommandInfo(
 
     if (!NT_SUCCESS(Status)) {
         CommandCloseCommandSession(&Session);
-        return BaseFail(Context, "load the symbols", Options->PathUtf8,
-                        Status);
+        return BaseFail(Context, "load the symbols", Options->PathUtf8, Status);
     }
 
     OutputBeginTable(&Output, &ReaderInfoThreadTable, 0);
     for (Index = 0; Index < Session.NumberOfThreads; Index++) {
-        CommandPutThread(&Output, &Session, Index, Totals.FirstTimestamp);
+        if (Session.Threads[Index].Same == Index) {
+            CommandPutThread(&Output, &Session, Index, Totals.FirstTimestamp);
+        }
     }
 
     OutputEndTable(&Output);

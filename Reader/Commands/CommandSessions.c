@@ -251,7 +251,7 @@ CommandDescribeRow(
 
     Row->State = "damaged";
     Row->IsEnded = Session.ProcessState == ReaderProcessGone;
-    Row->NumberOfThreads = Session.NumberOfThreads;
+    Row->NumberOfThreads = Session.NumberOfThreads - Session.NumberOfSame;
     Row->NumberOfStores = Session.NumberOfValidStores;
     Row->NumberLeftOut = Session.NumberOfStores - Session.NumberOfValidStores;
     for (Index = 0; Index < Session.NumberOfStores; Index++) {

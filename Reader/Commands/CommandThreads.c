@@ -120,6 +120,10 @@ typedef struct _READER_THREAD_ROW {
     ULONG NumberOfStores;
     ULONGLONG Bytes;
     ULONGLONG Lost;
+    ULONGLONG FirstKnown;           // of what its stores are
+    ULONGLONG LastKnown;
+    PULONGLONG SelfTicks;           // by function, if the thread was attached
+    ULONG CapacityOfSelfTicks;      // to again
 } READER_THREAD_ROW;
 typedef READER_THREAD_ROW *PREADER_THREAD_ROW;
 
@@ -144,22 +148,51 @@ typedef READER_THREAD_TABLE *PREADER_THREAD_TABLE;
 //
 
 static
-VOID
+NTSTATUS
 CommandEndThread(
     _Inout_ PREADER_THREAD_TABLE Table
     )
 {
     PREADER_THREAD_ROW Row;
+    const READER_THREAD *Thread;
     ULONG Index;
+    NTSTATUS Status;
 
     if (Table->Thread == READER_NONE) {
-        return;
+        return STATUS_SUCCESS;
     }
 
+    Thread = &Table->Session.Threads[Table->Thread];
     Row = &Table->Rows[Table->Thread];
     Row->BusyTicks -= Row->AwayTicks < Row->BusyTicks ? Row->AwayTicks
                                                       : Row->BusyTicks;
     Row->AwayTicks = 0;
+
+    //
+    // Of one that was attached to again the sum decides.
+    //
+
+    if (!Table->Etl.IsThere &&
+        (Thread->IsAgain || Thread->Same != Table->Thread)) {
+
+        Row = &Table->Rows[Thread->Same];
+        Status = STATUS_SUCCESS;
+        if (Table->CapacityOfSelfTicks != 0) {
+            Status = BaseGrowArray(Table->Session.Context->Allocator,
+                                   (PVOID *)&Row->SelfTicks,
+                                   &Row->CapacityOfSelfTicks,
+                                   Table->CapacityOfSelfTicks,
+                                   sizeof(ULONGLONG));
+        }
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+        for (Index = 0; Index < Table->CapacityOfSelfTicks; Index++) {
+            Row->SelfTicks[Index] += Table->SelfTicks[Index];
+            Table->SelfTicks[Index] = Row->SelfTicks[Index];
+        }
+    }
+
     for (Index = 0; Index < Table->CapacityOfSelfTicks; Index++) {
 
         if (Table->SelfTicks[Index] > Row->TopTicks) {
@@ -171,6 +204,7 @@ CommandEndThread(
     }
 
     Table->Thread = READER_NONE;
+    return STATUS_SUCCESS;
 }
 
 
@@ -193,7 +227,10 @@ CommandThreadsEvent(
     NTSTATUS Status;
 
     if (Table->Thread != Walk->Thread) {
-        CommandEndThread(Table);
+        Status = CommandEndThread(Table);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
         Table->Thread = Walk->Thread;
         Table->LastTimestamp = Event->Timestamp;
     }
@@ -273,7 +310,10 @@ CommandThreadsNode(
     NTSTATUS Status;
 
     if (Table->Thread != Walk->Thread) {
-        CommandEndThread(Table);
+        Status = CommandEndThread(Table);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
         Table->Thread = Walk->Thread;
     }
 
@@ -502,18 +542,15 @@ CommandPutThreadRow(
     SessionPutProcess(Output, Session, Session->Threads[Thread].Process);
     OutputPutNumber(Output, Row->Calls);
     OutputPutNumber(Output, Row->Records);
-    if (Row->Records == 0 && Session->Threads[Thread].LastTimestamp >
-                                 Session->Threads[Thread].FirstTimestamp) {
+    if (Row->Records == 0 && Row->LastKnown > Row->FirstKnown) {
 
         //
         // A thread with a tree: when its store was made, and when it is known
         // to have been there last.
         //
 
-        OutputPutNumber(Output,
-                        Session->Threads[Thread].FirstTimestamp - First);
-        OutputPutNumber(Output,
-                        Session->Threads[Thread].LastTimestamp - First);
+        OutputPutNumber(Output, Row->FirstKnown - First);
+        OutputPutNumber(Output, Row->LastKnown - First);
 
     } else if (Row->Records != 0) {
         OutputPutNumber(Output, Row->FirstTimestamp - First);
@@ -588,7 +625,8 @@ CommandPutThreads(
     }
 
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-        if (READER_IS_THREAD_SELECTED(Table->Options,
+        if ((Table->Etl.IsThere || Session->Threads[Index].Same == Index) &&
+            READER_IS_THREAD_SELECTED(Table->Options,
                                       Session->Threads[Index].ThreadId)) {
             Lost += Table->Rows[Index].Lost;
             Waited |= Table->Rows[Index].WaitedTicks;
@@ -628,6 +666,12 @@ CommandPutThreads(
 
     OutputEndTable(&Output);
     CallPutRangeNote(&Output, Table->Options, 0);
+    if (Table->Etl.IsThere && Session->NumberOfSame != 0 &&
+        Table->Options->Format == ReaderFormatText) {
+        RtlWriteText(Output.Writer,
+                     "A thread that was attached to again has a row for each "
+                     "time: in between nothing is known of its calls.\n");
+    }
     SumEtlPutNote(&Output, &Table->Etl);
     SessionPutClockNote(&Output, Session);
     OutputEndDocument(&Output);
@@ -658,6 +702,8 @@ CommandDescribeThreadStores(
 
         Row = &Table->Rows[Index];
         Row->TopFunction = READER_NONE;
+        Row->FirstKnown = Session->Threads[Index].FirstTimestamp;
+        Row->LastKnown = Session->Threads[Index].LastTimestamp;
         for (Store = Session->Threads[Index].FirstStore;
              Store != READER_NONE;
              Store = Session->Stores[Store]->NextInThread) {
@@ -669,6 +715,61 @@ CommandDescribeThreadStores(
                 Row->Lost += Lost;
             }
         }
+    }
+}
+
+
+//
+// Adds the rows of what is the same thread, attached to again.
+//
+
+static
+VOID
+CommandFoldThreads(
+    _Inout_ PREADER_THREAD_TABLE Table
+    )
+{
+    PREADER_THREAD_ROW Row;
+    PREADER_THREAD_ROW Other;
+    ULONG Index;
+    ULONG Same;
+
+    for (Index = 0; Index < Table->Session.NumberOfThreads; Index++) {
+
+        Same = Table->Session.Threads[Index].Same;
+        if (Same == Index) {
+            continue;
+        }
+
+        Row = &Table->Rows[Same];
+        Other = &Table->Rows[Index];
+        if (Other->Records != 0) {
+            if (Row->Records == 0 ||
+                Other->FirstTimestamp < Row->FirstTimestamp) {
+                Row->FirstTimestamp = Other->FirstTimestamp;
+            }
+            if (Other->LastTimestamp > Row->LastTimestamp) {
+                Row->LastTimestamp = Other->LastTimestamp;
+            }
+        }
+
+        if (Other->FirstKnown < Row->FirstKnown) {
+            Row->FirstKnown = Other->FirstKnown;
+        }
+        if (Other->LastKnown > Row->LastKnown) {
+            Row->LastKnown = Other->LastKnown;
+        }
+        if (Other->MaximumDepth > Row->MaximumDepth) {
+            Row->MaximumDepth = Other->MaximumDepth;
+        }
+
+        Row->Calls += Other->Calls;
+        Row->Records += Other->Records;
+        Row->BusyTicks += Other->BusyTicks;
+        Row->WaitedTicks += Other->WaitedTicks;
+        Row->NumberOfStores += Other->NumberOfStores;
+        Row->Bytes += Other->Bytes;
+        Row->Lost += Other->Lost;
     }
 }
 
@@ -688,6 +789,7 @@ CommandRunThreads(
     PCREADER_CONTEXT Context = Session->Context;
     PCALLOCATOR Allocator = Context->Allocator;
     ULONG ExitCode;
+    ULONG Index;
     NTSTATUS Status = STATUS_NO_MEMORY;
 
     if (!CallBeginWaits(Session, Table->Options) ||
@@ -712,8 +814,16 @@ CommandRunThreads(
         Table->Walk.Node = CommandThreadsNode;
         Table->Walk.Context = Table;
         ExitCode = CallWalkThreads(&Table->Walk);
-        CommandEndThread(Table);
-        Status = CommandPutThreads(Table);
+        Status = CommandEndThread(Table);
+        if (!Table->Etl.IsThere) {
+            CommandFoldThreads(Table);
+        }
+        if (NT_SUCCESS(Status)) {
+            Status = CommandPutThreads(Table);
+        }
+        for (Index = 0; Index < Session->NumberOfThreads; Index++) {
+            Allocator->Free(Allocator->Context, Table->Rows[Index].SelfTicks);
+        }
     }
 
     if (!NT_SUCCESS(Status)) {

@@ -461,6 +461,18 @@ CoreGetThreadTimes(
 }
 
 _Use_decl_annotations_
+ULONGLONG
+CoreGetThreadCreation(
+    PCTRACE_STORE_HEADER Header
+    )
+{
+    return Header->MinorVersion < TRACE_MINOR_TIMES ||
+                   (Header->TimesValid & TRACE_TIMES_CREATED) == 0
+               ? 0
+               : Header->ThreadCreationTime;
+}
+
+_Use_decl_annotations_
 BOOLEAN
 CoreGetProcessTime(
     PCTRACE_STORE_HEADER Header,

@@ -74,6 +74,16 @@ CoreGetThreadTimes(
     );
 
 //
+// When the thread of a store was created, 100 ns; 0: that is not known.
+// Header: a valid one.
+//
+
+ULONGLONG
+CoreGetThreadCreation(
+    _In_ PCTRACE_STORE_HEADER Header
+    );
+
+//
 // That which the process had used when a store ended, likewise.
 //
 

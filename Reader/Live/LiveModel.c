@@ -595,7 +595,7 @@ LiveModelThreads(
             LiveLabelThread(Session, &Session->Threads[Index], Row);
         }
 
-        Row->State = "ended";
+        Row->State = Session->Threads[Index].IsAgain ? "detached" : "ended";
         Row->FirstFrame = Model->NumberOfFrames;
 
         for (StoreIndex = Session->Threads[Index].FirstStore;

@@ -366,6 +366,52 @@ SessionFindBeginning(
 
 
 //
+// Finds out whether a new thread is one that is known: one that was detached
+// from, and has been attached to again.  What was recorded is kept apart, as
+// the calls that were open in between have no end.
+//
+
+static
+VOID
+SessionFindSame(
+    _Inout_ PREADER_SESSION Session,
+    _In_ ULONG Index
+    )
+{
+    PREADER_THREAD Thread = &Session->Threads[Index];
+    PREADER_THREAD Other;
+    ULONGLONG Creation;
+    ULONG Known;
+
+    Thread->Same = Index;
+    Thread->IsAgain = FALSE;
+
+    //
+    // Times without a clock, which each store has for itself, cannot be added.
+    //
+
+    Creation = Session->Stores[Thread->FirstStore]->Header->Clock ==
+                       TRACE_CLOCK_NONE
+                   ? 0
+                   : CoreGetThreadCreation(
+                         Session->Stores[Thread->FirstStore]->Header);
+    for (Known = 0; Known < Index && Creation != 0; Known++) {
+
+        Other = &Session->Threads[Known];
+        if (Other->ThreadId == Thread->ThreadId &&
+            Other->Process == Thread->Process &&
+            CoreGetThreadCreation(Session->Stores[Other->FirstStore]
+                                      ->Header) == Creation) {
+
+            Session->NumberOfSame += Thread->Same == Index;
+            Thread->Same = Other->Same;
+            Other->IsAgain = TRUE;
+        }
+    }
+}
+
+
+//
 // Finds or makes the thread of a store.
 // StoreIndex: the store, with a valid header and its time range.
 //
@@ -467,6 +513,7 @@ SessionAssignThread(
         Thread->Process = Process;
         Thread->FirstStore = StoreIndex;
         Thread->NumberOfStores = 1;
+        SessionFindSame(Session, Index);
         Thread->IsLive = IsLive;
         Thread->IsToTheEnd = IsToTheEnd;
         if (Store->Header->Clock == TRACE_CLOCK_NONE) {

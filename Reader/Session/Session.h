@@ -66,6 +66,10 @@ typedef struct _READER_THREAD {
     ULONG Process;                  // index
     ULONG FirstStore;               // store index
     ULONG NumberOfStores;
+    ULONG Same;                     // index of the first that is the same
+                                    // thread, attached to once more: its own,
+                                    // or one before
+    BOOLEAN IsAgain;                // others follow that are this thread
     BOOLEAN IsLive;                 // one of its stores has not been closed
     BOOLEAN IsToTheEnd;             // or was when the process ended
     ULONGLONG FirstTimestamp;
@@ -185,6 +189,7 @@ typedef struct _READER_SESSION {
     ULONG CapacityOfModules;
     PREADER_THREAD Threads;
     ULONG NumberOfThreads;
+    ULONG NumberOfSame;             // of these, that are one before once more
     ULONG CapacityOfThreads;
     PCTRACE_STORE_HEADER Header;    // of the first valid store
     READER_MAP SiteIndexes;         // a site and its kind to its index

@@ -139,6 +139,31 @@ SessionDescribeStoreState(
 
 
 _Use_decl_annotations_
+ULONG
+SessionNextStore(
+    const READER_SESSION *Session,
+    ULONG Store
+    )
+{
+    ULONG Next = Session->Stores[Store]->NextInThread;
+    ULONG Thread = Session->Stores[Store]->Thread;
+    ULONG Index;
+
+    for (Index = Thread + 1;
+         Next == READER_NONE && Index < Session->NumberOfThreads &&
+         Session->NumberOfSame != 0;
+         Index++) {
+
+        if (Session->Threads[Index].Same == Session->Threads[Thread].Same) {
+            Next = Session->Threads[Index].FirstStore;
+        }
+    }
+
+    return Next;
+}
+
+
+_Use_decl_annotations_
 PCSZ
 SessionDescribeProcessState(
     const READER_SESSION *Session,
@@ -697,7 +722,7 @@ SessionQueryThreadCpu(
 
     for (Index = Session->Threads[Thread].FirstStore;
          Index != READER_NONE;
-         Index = Session->Stores[Index]->NextInThread) {
+         Index = SessionNextStore(Session, Index)) {
 
         PCTRACE_STORE_HEADER Header = Session->Stores[Index]->Header;
 

@@ -58,6 +58,17 @@ SessionDescribeProcessState(
     _Outptr_result_maybenull_ PREADER_STORE *Because
     );
 
+//
+// The store of a thread that follows one, or the first of the next one that is
+// the same thread, attached to again; READER_NONE: there is none.
+//
+
+ULONG
+SessionNextStore(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Store
+    );
+
 #define SessionDescribeState(Session, Because) \
     SessionDescribeProcessState((Session), READER_NONE, (Because))
 

@@ -146,6 +146,7 @@ SumTakeWaits(
     _Inout_ PREADER_WAIT_SUM Calls
     )
 {
+    const ULONG Thread = Waited->Session->Threads[Calls->Thread].Same;
     PREADER_WAIT_SUM Sum;
     NTSTATUS Status;
 
@@ -179,12 +180,12 @@ SumTakeWaits(
     if (NT_SUCCESS(Status)) {
         Status = SumFindWaits(Waited,
                               &Waited->ByThread,
-                              (ULONGLONG)Calls->Thread << 32 | Calls->Kind,
+                              (ULONGLONG)Thread << 32 | Calls->Kind,
                               &Sum);
     }
 
     if (NT_SUCCESS(Status)) {
-        Sum->Thread = Calls->Thread;
+        Sum->Thread = Thread;
         Status = SumAddWaits(Waited, Sum, Calls);
     }
 

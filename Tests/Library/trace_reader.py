@@ -67,7 +67,7 @@ TIMES = {  # since minor version 5; before that, the end of PdbPath
     'OpenUserTime': (0xF20, 'Q'), 'OpenKernelTime': (0xF28, 'Q'),
     'EndUserTime': (0xF30, 'Q'), 'EndKernelTime': (0xF38, 'Q'),
     'ProcessUserTime': (0xF40, 'Q'), 'ProcessKernelTime': (0xF48, 'Q'),
-    'TimesValid': (0xF50, 'I'),
+    'TimesValid': (0xF50, 'I'), 'ThreadCreationTime': (0xF58, 'Q'),
 }
 TEXTS = {  # name -> (offset of the length, offset, size)
     'ModulePath': (0x148, 0x200, 1056), 'ProcessPath': (0x150, 0x620, 1056),

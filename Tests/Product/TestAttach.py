@@ -351,8 +351,35 @@ def check_threads(results, scratch, program):
         _, text, _ = support.reader('threads', '--json',
                                     session_of(directory))
         rows = json.loads(text)['threads']
-        results.equal(len({row['thread_id'] for row in rows}), THREADS + 1,
-                      'threads, %s' % mode)
+        session = session_of(directory)
+        files = sum(name.endswith('.trace') for name in os.listdir(session))
+        results.check(
+            len(rows) == len({row['thread_id'] for row in rows}) ==
+            THREADS + 1 and files == sum(row['stores'] for row in rows) and
+            max(row['stores'] for row in rows) == 3,
+            'threads, %s: one row for each' % mode, [rows])
+        results.equal(sum(row['calls'] for row in rows),
+                      sum(calls(session).values()),
+                      'threads, %s: calls' % mode)
+        _, text, _ = support.reader('info', '--json', session)
+        about = json.loads(text)
+        results.equal(sorted((row['thread_id'], row['stores'])
+                             for row in about['threads']),
+                      sorted((row['thread_id'], row['stores'])
+                             for row in rows), 'info, %s: threads' % mode)
+        _, text, _ = support.reader('info', session)
+        results.check(re.search(r'^Threads +%d$' % (THREADS + 1), text,
+                                re.MULTILINE) and
+                      re.search(r'^PID +%d$' % int(held.pid), text,
+                                re.MULTILINE),
+                      'info, %s: how many' % mode, [text[:600]])
+        _, text, _ = support.reader('waits', '--json', session)
+        kinds = [(row['kind'], row['thread_id'])
+                 for table in json.loads(text).values()
+                 if isinstance(table, list)
+                 for row in table if 'thread_id' in row]
+        results.check(kinds and len(kinds) == len(set(kinds)),
+                      'waits, %s: one row for each' % mode, [kinds])
         held = Held(program)
         held.ask('go -1')
         running = os.path.join(scratch, 'busy-' + mode)
