@@ -230,17 +230,12 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
 #define TRACE_TIMES_CREATED             0x8u    // ThreadCreationTime
 
 //
-// The first minor version that has processor times, and what PdbPath had room
-// for before.
+// The first minor versions that have processor times, before which PdbPath had
+// more room, and whose trees know how long abandoned calls took.
 //
 
 #define TRACE_MINOR_TIMES               5u
 #define TRACE_PDB_PATH_BEFORE           544u
-
-//
-// The first one whose trees know how long abandoned calls took.
-//
-
 #define TRACE_MINOR_ABANDONED           6u
 
 //
@@ -637,8 +632,7 @@ typedef struct _TRACE_NODE {
     uint32_t Module;                // 0x70 0: that of the header; else the
                                     //      number of a TRACE_TREE_MODULE
     uint32_t Reserved2;             // 0x74
-    uint64_t AbandonedTotal;        // 0x78 ticks, of Total: of the calls that
-                                    //      are counted in Abandoned
+    uint64_t AbandonedTotal;        // 0x78 ticks of them, in Total
 
 } TRACE_NODE;
 typedef TRACE_NODE *PTRACE_NODE;

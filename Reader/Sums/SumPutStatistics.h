@@ -46,7 +46,7 @@ SumCompareStatistics(
     { "Average", "average", ReaderColumnTime, READER_TIME_WIDTH,            \
       READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
       "Average inclusive time of a call; null in a tree of an earlier "     \
-      "version, where abandoned ones are in the total." },                                \
+      "version, where abandoned ones are in the total." },                  \
     { "Min", "min", ReaderColumnTime, READER_TIME_WIDTH,                    \
       READER_COLUMN_NULLABLE | READER_COLUMN_LESSER,                        \
       "Shortest inclusive time of a call." },                               \
