@@ -22,6 +22,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import BrowserSupport                                        # noqa: E402
 import EventSupport as events                                # noqa: E402
 import StoreSupport as support                               # noqa: E402
+import TestImportNames as imports                            # noqa: E402
 import ThreadSupport                                         # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
@@ -389,6 +390,47 @@ def check_names(results, page, exporter, tracks, name):
                   [sorted(found), page.warnings()[:3]])
 
 
+def weights_of_imports(rows):
+    """Function -> [total, self] from replay, with the modules that called
+    where no function of theirs did."""
+    sums, stacks, names = collections.defaultdict(lambda: [0, 0]), {}, {}
+    for row in rows:
+        key = row['thread_id'], row['fiber']
+        stack = stacks.setdefault(key, [])
+        if row['event'] == 'enter':
+            caller = row['caller_module']
+            above = stack[-1][1].lower() if stack else None
+            frames = [row['function']]
+            if caller and above != caller.lower():
+                frames.insert(0, '[%s]' % caller)
+            stack.append([frames, row['module'], 0])
+            continue
+        frames, _, inside = stack.pop()
+        for frame in frames:
+            if not any(frame in each[0] for each in stack):
+                sums[frame][0] += row['duration_ns']
+        sums[frames[-1]][1] += row['duration_ns'] - inside
+        if stack:
+            stack[-1][2] += row['duration_ns']
+    return dict(sums)
+
+
+def check_imports(results, scratch, page):
+    """The modules that called imports, as speedscope reads them."""
+    made = imports.Programs(scratch)
+    for name in 'Names.exe', 'Hooked.exe':
+        session = made.run(results, name, '--imports', imports.LISTS)
+        rows = json.loads(support.reader('replay', '--json', session)[1])
+        expected = weights_of_imports(rows['events'])
+        path = imports.export(results, made, 'speedscope', session)
+        wrong = weight_differences(page.weights(path), expected,
+                                   len(rows['events']))
+        results.check(not wrong, '%s: speedscope, imports' % name, wrong)
+        results.equal({frame for frame in expected if frame[0] == '['},
+                      {'[names.exe]'} if name == 'Names.exe' else set(),
+                      '%s: speedscope, modules' % name)
+
+
 def check_page(results, scratch, sessions):
     pages = programs.run([os.path.join(programs.ROOT, 'Build',
                                        'FetchSpeedscope.sh')])
@@ -405,6 +447,7 @@ def check_page(results, scratch, sessions):
                                         tracks)
             if name == 'made-up':
                 check_names(results, page, exporter, tracks, name)
+        check_imports(results, os.path.join(scratch, 'imports'), page)
 
         #
         # Controls: half a file is refused; with a call less, the weights are
