@@ -611,9 +611,11 @@ CommandEndReport(
         Report->Reading.Process == READER_NONE &&
         Report->Session.NumberOfProcesses > 1) {
         RtlWriteText(Output->Writer,
-                     "Sums over %u processes: --by process shows them "
-                     "separately.\n",
-                     Report->Session.NumberOfProcesses);
+                     "Sums over %u processes: %s.\n",
+                     Report->Session.NumberOfProcesses,
+                     Report->Options->By == READER_BY_MODULE
+                         ? "--process PROCESS shows one of them"
+                         : "--by process shows them separately");
     }
 
     FunctionPutNotShown(Output, Report->Options->Filter, &Report->NotShown);
@@ -1202,7 +1204,9 @@ const READER_COMMAND ReaderReportCommand = {
     "another one into the module is not in total; self is that of all its\n"
     "functions.  An import is a call into the module that has it, and a\n"
     "module without hooks has no other calls.  With --function only calls of\n"
-    "those functions count.  Modules of the same name are one.\n"
+    "those functions count.  Modules of the same name are one, also of\n"
+    "several processes: --process PROCESS has those of one.  Total has the\n"
+    "time of abandoned calls, too, up to the record that showed it.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
     READER_PROBE_HELP

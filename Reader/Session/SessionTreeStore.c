@@ -739,8 +739,9 @@ SessionRequireCalls(
         RtlWriteText(Errors,
                      "TraceReader: %s: the session's stores hold trees, which "
                      "have no single calls (report, tree, callers, callees, "
-                     "threads, modules, diff, live and export --format "
-                     "folded, callgrind, csv, csv-osr or csv-cap show them; "
+                     "waits, threads, modules, diff, hot, live and export "
+                     "--format folded, callgrind, csv, csv-osr, csv-cap or "
+                     "html show them; "
                      "to record calls, run the program with "
                      "TRACER_MODE=file, or name functions with "
                      "TRACER_CHRONO)\n",
