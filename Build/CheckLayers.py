@@ -46,6 +46,8 @@ ROOMS = {
     "Live": "Core Base Output Session Functions Calls Sums",
     "Commands": "Core Base Etl Image Demangle Symbols Output Session Functions "
                 "Calls Sums Export Live",
+    "Start": "Core Base Etl Image Demangle Symbols Output Session Functions "
+             "Calls Sums Export Live Commands",
 }
 
 # Single headers that a layer may include from a layer that it may not use.

@@ -29,7 +29,7 @@ PREFIXES = {
     "Reader/Export": ("Export",),
     "Reader/Functions": ("Function",), "Reader/Image": ("Image",),
     "Reader/Live": ("Live",), "Reader/Output": ("Output",),
-    "Reader/Session": ("Session",), "Reader/Sums": ("Sum",),
+    "Reader/Session": ("Session",), "Reader/Start": ("Start",), "Reader/Sums": ("Sum",),
     "Reader/Symbols": ("Symbol",),
 }
 

@@ -129,3 +129,18 @@ BaseFail(
     RtlFlushWriter(Context->Errors);
     return READER_EXIT_FAILURE;
 }
+
+_Use_decl_annotations_
+NTSTATUS
+BaseNoteStep(
+    PCSZ *FailedStep,
+    PCSZ Step,
+    NTSTATUS Status
+    )
+{
+    if (!NT_SUCCESS(Status)) {
+        *FailedStep = Step;
+    }
+
+    return Status;
+}

@@ -38,4 +38,17 @@ BaseFail(
     _In_ NTSTATUS Status
     );
 
+//
+// Notes which step failed, if one did.
+// Step: a literal.
+// Returns the status.
+//
+
+NTSTATUS
+BaseNoteStep(
+    _Inout_ PCSZ *FailedStep,
+    _In_z_ PCSZ Step,
+    _In_ NTSTATUS Status
+    );
+
 #endif // TRACER_BASE_ERRORS_H

@@ -243,21 +243,6 @@ CommandBeginCommand(
 
 
 _Use_decl_annotations_
-NTSTATUS
-CommandNoteStep(
-    PCSZ *FailedStep,
-    PCSZ Step,
-    NTSTATUS Status
-    )
-{
-    if (!NT_SUCCESS(Status)) {
-        *FailedStep = Step;
-    }
-
-    return Status;
-}
-
-_Use_decl_annotations_
 BOOLEAN
 CommandCheckSortKey(
     PCREADER_CONTEXT Context,

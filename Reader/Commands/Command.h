@@ -257,19 +257,6 @@ CommandCloseCommandSession(
     );
 
 //
-// Notes which step failed, if one did.
-// Step: a literal.
-// Returns the status.
-//
-
-NTSTATUS
-CommandNoteStep(
-    _Inout_ PCSZ *FailedStep,
-    _In_z_ PCSZ Step,
-    _In_ NTSTATUS Status
-    );
-
-//
 // What a command that reads records says of that with --verbose.
 //
 

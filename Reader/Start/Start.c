@@ -2,7 +2,7 @@
 
 Module Name:
 
-    CommandStart.c
+    Start.c
 
 Abstract:
 
@@ -11,7 +11,7 @@ Abstract:
 --*/
 
 #include "../../Rtl/RtlTeb.h"
-#include "Command.h"
+#include "../Commands/Command.h"
 
 #define READER_OUTPUT_CAPACITY 65536
 #define READER_ERRORS_CAPACITY 4096
@@ -22,7 +22,7 @@ Abstract:
 
 static
 VOID
-CommandWriteBytesDirectly(
+StartWriteDirectly(
     _In_z_ PCSZ Text
     )
 {
@@ -68,9 +68,9 @@ mainCRTStartup(
     RTL_PRIVATE_DESCRIPTOR FileDescriptor;
 
     if (!NT_SUCCESS(RtlBootstrap(&Rtl, &MissingName))) {
-        CommandWriteBytesDirectly("TraceReader: find a system routine: ");
-        CommandWriteBytesDirectly(MissingName != NULL ? MissingName : "ntdll");
-        CommandWriteBytesDirectly("\n");
+        StartWriteDirectly("TraceReader: find a system routine: ");
+        StartWriteDirectly(MissingName != NULL ? MissingName : "ntdll");
+        StartWriteDirectly("\n");
         goto End;
     }
 
@@ -93,7 +93,7 @@ mainCRTStartup(
                                         READER_OUTPUT_CAPACITY +
                                             READER_ERRORS_CAPACITY);
     if (Buffers == NULL) {
-        CommandWriteBytesDirectly("TraceReader: allocate the output: "
+        StartWriteDirectly("TraceReader: allocate the output: "
                                   "STATUS_NO_MEMORY\n");
         goto End;
     }
@@ -121,7 +121,7 @@ mainCRTStartup(
                                         &Allocator,
                                         &Arguments,
                                         &NumberOfArguments))) {
-        CommandWriteBytesDirectly("TraceReader: split the command line: "
+        StartWriteDirectly("TraceReader: split the command line: "
                                   "STATUS_NO_MEMORY\n");
         goto End;
     }
