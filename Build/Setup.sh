@@ -51,7 +51,8 @@ Packages="
 "
 
 #
-# FetchSpeedscope.sh wants npm.  Where it came with another Node.js than the
+# FetchSpeedscope.sh and FetchPuppeteer.sh want npm, and tests Node.js, which comes
+# with it.  Where it came with another Node.js than the
 # distribution's, the distribution's package would not install.
 #
 
