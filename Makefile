@@ -10,6 +10,7 @@
 #     make test-compact  runs them with compact stores
 #     make test LONG=1    runs all of them, once
 #     make check      checks the products and the sources
+#     make viewer     the viewer's page, in x64/Viewer
 #     make package    makes the zip and the NuGet package, in x64/Package
 #     make bench      runs the benchmarks
 #     make bench-peers    compares with other function tracers (Linux)
@@ -216,7 +217,7 @@ $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
     $T)),Program,Tests,$T $(call TestParts,$T) $(TestMain),\
     TestSupport $(AllLibraries)))
 
-.PHONY: all release debug products demo test test-long test-compact check
+.PHONY: all release debug products viewer demo test test-long test-compact check
 .PHONY: bench bench-peers docs package projects describe syntax clean setup help FORCE
 
 all: release debug
@@ -298,7 +299,7 @@ $(Out)/$1/obj/$2/%.asm.obj: $2/%.asm $(AssemblerIncludes) Makefile | setup
 	@mkdir -p $$(@D)
 	@echo "ASM     $$@"
 	@$$(Nasm) $$(AssemblerFlags) $$(AssemblerFlags.$1) \
-	    $$(patsubst %,-I%/,$$(Includes.$2)) $$< -o $$@
+	    $$(patsubst %,-I%/,$$(Includes.$2)) -I$(Out)/Viewer/ $$< -o $$@
 
 $(Out)/$1/obj/$2/%.res: $2/%.rc Rtl/RtlVersion.h Makefile | setup
 	@mkdir -p $$(@D)
@@ -324,9 +325,78 @@ endef
 
 $(foreach C,$(Configurations),$(eval $(call ConfigurationRules,$C)))
 
-products: $(call Outputs,Release,$(Products))
-release: $(call Outputs,Release,$(Projects))
-debug: $(call Outputs,Debug,$(Projects))
+#
+# The viewer's engine: the reader as WebAssembly, from the same sources.  What
+# asks Windows is left out (Reader/View/Wasm stands in for it), and the linker
+# takes only what the engine calls.  The types of Windows are those of the
+# native builds of the fuzzers.
+#
+
+Wasm = $(Out)/Viewer
+WasmCompiler = clang-19 --target=wasm32
+WasmFlags = \
+    -std=c11 -O2 -ffreestanding -fshort-wchar -mbulk-memory \
+    -DREADER_WINDOW_SIZE=0x200000ULL \
+    -include Tests/Fuzz/FuzzWindows.h -idirafter $(MingwHeaders) \
+    -Wall -Wextra -Werror -ffile-prefix-map=$(CURDIR)/= \
+    $(addprefix -I,$(Includes.Reader))
+WasmLinkerFlags = \
+    --no-entry --gc-sections --strip-all -O2 --stack-first \
+    -z stack-size=1048576
+
+WasmEntries := $(sort $(wildcard Reader/View/Wasm/*.c))
+WasmLibrary := $(filter-out \
+    Reader/Start/% Reader/Commands/% Reader/Export/% Reader/Live/% \
+    %/SymbolDbgHelp.c %/BaseAttach.c %/BaseBrowser.c \
+    %/OutputKey.c %/OutputPager.c %/OutputPagerProgram.c,\
+    $(filter %.c,$(Sources.Reader))) \
+    $(Sources.Codec) \
+    $(addprefix StringTable/StringTable,.c Build.c Scalar.c Trie.c) \
+    $(addprefix Rtl/Rtl,Allocator.c Clock.c Decode.c File.c Path.c \
+    Security.c Status.c String.c Writer.c)
+WasmObjects = $(patsubst %.c,$(Wasm)/obj/%.o,$1)
+
+$(Wasm)/obj/%.o: %.c Makefile | setup
+	@mkdir -p $(@D)
+	@echo "WASM    $@"
+	@$(WasmCompiler) $(WasmFlags) -MMD -MP -c $< -o $@
+
+-include $(patsubst %.o,%.d,$(call WasmObjects,$(WasmEntries) $(WasmLibrary)))
+
+$(Wasm)/Reader.a: $(call WasmObjects,$(WasmLibrary))
+	@rm -f $@
+	@llvm-ar-19 rcsD $@ $^
+
+$(Wasm)/Viewer.wasm: $(call WasmObjects,$(WasmEntries)) $(Wasm)/Reader.a
+	@echo "LINK    $@"
+	@wasm-ld-19 $(WasmLinkerFlags) $^ -o $@
+
+#
+# The viewer's page, which TraceReader has in it, too.
+#
+
+Viewer = $(Wasm)/TraceViewer.html
+
+$(Viewer): Build/MakeViewer.py $(wildcard Reader/View/Page/*) \
+    $(Wasm)/Viewer.wasm | setup
+	@echo "PAGE    $@"
+	@python3 Build/MakeViewer.py --wasm $(Wasm)/Viewer.wasm \
+	    --parts $(Wasm) $@
+
+define ViewerRules
+$(Out)/$1/obj/Reader/Export/ExportViewPage.asm.obj: $(Viewer)
+$(Out)/$1/TraceViewer.html: $(Viewer)
+	@mkdir -p $$(@D)
+	@cp $$< $$@
+endef
+
+$(foreach C,$(Configurations),$(eval $(call ViewerRules,$C)))
+
+viewer: $(Viewer)
+
+products: $(call Outputs,Release,$(Products)) $(Out)/Release/TraceViewer.html
+release: $(call Outputs,Release,$(Projects)) $(Out)/Release/TraceViewer.html
+debug: $(call Outputs,Debug,$(Projects)) $(Out)/Debug/TraceViewer.html
 
 demo: products
 	@Build/Demo.sh

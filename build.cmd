@@ -10,6 +10,9 @@ rem     demo    then compiles a sample with /Gh /GH, traces it and reports
 rem     package then makes the zip and the NuGet package, in x64\Package; needs
 rem             Python 3
 rem
+rem The viewer's page is made on Linux (make viewer): x64\Viewer has it from
+rem there, or TraceReader is built without it, and says so.
+rem
 
 setlocal EnableExtensions EnableDelayedExpansion
 cd /d "%~dp0"
@@ -71,6 +74,7 @@ for %%c in (Release Debug) do (
         echo build: msbuild Tracer.sln: %%c: failed
         exit /b 1
     )
+    if exist x64\Viewer\TraceViewer.html copy /y x64\Viewer\TraceViewer.html x64\%%c\ >nul
 )
 exit /b 0
 

@@ -44,10 +44,11 @@ ROOMS = {
     "Sums": "Core Base Etl Symbols Output Session Functions Calls",
     "Export": "Core Base Output Session Functions Calls Sums",
     "Live": "Core Base Output Session Functions Calls Sums",
+    "View": "Core Base Output Session Functions Calls Sums",
     "Commands": "Core Base Etl Image Demangle Symbols Output Session Functions "
-                "Calls Sums Export Live",
+                "Calls Sums Export Live View",
     "Start": "Core Base Etl Image Demangle Symbols Output Session Functions "
-             "Calls Sums Export Live Commands",
+             "Calls Sums Export Live View Commands",
 }
 
 # Single headers that a layer may include from a layer that it may not use.

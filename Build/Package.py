@@ -34,8 +34,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NO_URL = 'https://tracer.invalid/releases'
 NAMESPACE = uuid.UUID('0d6c5f0e-3b0f-5c55-9d1f-6f0a7a4f2b11')
 
-PROGRAMS = ['TraceReader.exe', 'TraceReader.pdb', 'TracerImports.dll',
-            'TracerImports.pdb']
+PROGRAMS = ['TraceReader.exe', 'TraceReader.pdb', 'TraceViewer.html',
+            'TracerImports.dll', 'TracerImports.pdb']
 LIBRARIES = ['TracerPenter.lib', 'TracerPenterNull.lib']
 HEADERS = ['Penter/Penter.h', 'TraceStore/TraceFormat.h']
 PAGES = ['README.md', 'LICENSE', 'CHANGELOG.md']
@@ -71,6 +71,9 @@ def files_below(folder, under):
 def read_parts(binaries, values):
     """{path in the zip: bytes}"""
     parts = {}
+    if not (binaries / 'TraceViewer.html').exists():
+        raise SystemExit('Package: %s is not there: the viewer\'s page is made '
+                         'by `make viewer`' % (binaries / 'TraceViewer.html'))
     for folder, names in (('bin', PROGRAMS), ('lib', LIBRARIES)):
         for name in names:
             parts['%s/%s' % (folder, name)] = (binaries / name).read_bytes()

@@ -68,9 +68,10 @@ CallOpenIndex(
     for (Number = 0; Number < Stream->NumberOfStores; Number++) {
 
         Store = Session->Stores[Stream->Stores[Number]->Store];
-        if (READER_IS_STORE_COMPACT(Store)
-                ? Store->Header->BlocksCapacity != 0
-                : Store->Header->RingSizeInBytes != 0) {
+        if (!Session->AreRingsIndexed &&
+            (READER_IS_STORE_COMPACT(Store)
+                 ? Store->Header->BlocksCapacity != 0
+                 : Store->Header->RingSizeInBytes != 0)) {
             return;
         }
 

@@ -82,6 +82,8 @@ typedef struct _READER_TALLY {
                                     // names
     PREADER_WATCH_FUNCTION Watch;   // likewise: nothing is added up; or NULL
     PVOID WatchContext;
+    PCORE_ENDED_LIST Ended;         // likewise: where the ordinary calls that
+                                    // end are put; or NULL
     PULONGLONG Noted;               // by module: see CallNoteModule; NULL:
     ULONG CapacityOfNoted;          // that is not kept
     ULONG NumberNoted;

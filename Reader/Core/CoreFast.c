@@ -379,6 +379,7 @@ CoreRun(
     PCORE_PROBE Probe = HasProbe ? Run->Probe : NULL;
     PCORE_PROBE_FRAME ProbeFrames = HasProbe ? Probe->Frames : NULL;
     ULONGLONG ProbeSum = HasProbe ? Probe->Sum : 0;
+    PCORE_ENDED_LIST Ended = IsWatching ? Run->Ended : NULL;
     PULONGLONG Waits = HasWaits ? CORE_STACK_WAITED(Stack) : NULL;
     ULONGLONG ContentionTicks = Pair->ContentionTicks;
     ULONG Lowest;
@@ -582,6 +583,22 @@ CoreRun(
                 (Frame->Node != 0 ||
                  (Frame != First && Frame[-1].Node != 0))) {
                 break;
+            }
+
+            if (IsWatching && Ended != NULL) {
+
+                PCORE_ENDED Call = &Ended->Calls[Ended->NumberOfCalls];
+
+                if (Ended->NumberOfCalls == Ended->Capacity ||
+                    (Frame->Flags & CORE_FRAME_STALE) != 0) {
+                    break;
+                }
+
+                Call->EnterTimestamp = Frame->EnterTimestamp;
+                Call->ExitTimestamp = Timestamp;
+                Call->Depth = (ULONG)(Frame - First);
+                Call->Function = Frame->Function;
+                Ended->NumberOfCalls += 1;
             }
 
             Ticks = Timestamp > Frame->EnterTimestamp

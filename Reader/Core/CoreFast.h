@@ -217,8 +217,26 @@ typedef CORE_PROBE_TOTALS *PCORE_PROBE_TOTALS;
 //     are by both;
 //     with IsWatching nothing is added up: an entry of a watched site is not
 //     ordinary, nor is the exit of a frame that has a Node, or whose caller
-//     has one.
+//     has one;
+//     with Ended, too, the calls that end are put there; when it is full no
+//     end is ordinary, nor is ever that of a frame that is stale.
 //
+
+typedef struct _CORE_ENDED {
+    ULONGLONG EnterTimestamp;
+    ULONGLONG ExitTimestamp;
+    ULONG Depth;
+    ULONG Function;                 // the frame's
+} CORE_ENDED;
+typedef CORE_ENDED *PCORE_ENDED;
+typedef const CORE_ENDED *PCCORE_ENDED;
+
+typedef struct _CORE_ENDED_LIST {
+    PCORE_ENDED Calls;
+    ULONG NumberOfCalls;
+    ULONG Capacity;
+} CORE_ENDED_LIST;
+typedef CORE_ENDED_LIST *PCORE_ENDED_LIST;
 
 typedef struct _CORE_RUN {
     PCORE_TOTALS Totals;            // by the sites' Index, and so by the
@@ -235,6 +253,7 @@ typedef struct _CORE_RUN {
     ULONG NumberOfJumps;            // how often it has, so far
     BOOLEAN IsWatching;
     BOOLEAN HasTotals;              // with Paths
+    PCORE_ENDED_LIST Ended;         // with IsWatching, or NULL
 } CORE_RUN;
 typedef CORE_RUN *PCORE_RUN;
 typedef const CORE_RUN *PCCORE_RUN;

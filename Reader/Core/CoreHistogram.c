@@ -36,7 +36,7 @@ typedef struct _CORE_ARENA {
 } CORE_ARENA;
 
 C_ASSERT(CORE_NUMBER_OF_BUCKETS % CORE_UNIT == 0);
-C_ASSERT(sizeof(CORE_HISTOGRAM) == 16);
+C_ASSERT(sizeof(CORE_HISTOGRAM) == sizeof(PVOID) + 8);
 
 
 _Use_decl_annotations_

@@ -208,6 +208,9 @@ typedef struct _READER_SESSION {
     PCWSTR SymbolPath;              // --symbols; NULL: not given
     ULONGLONG IndexInterval;        // records between two marks of an index;
                                     // 0: there are none
+    BOOLEAN AreRingsIndexed;        // the viewer's, of a session that does not
+                                    // go on: rings have indexes like others;
+                                    // nobody else sees these
     ULONGLONG NumberOfMarks;        // in the indexes that were closed
     ULONGLONG NumberLeftOut;        // of marks, for which there was no room
     ULONGLONG NumberPassedBy;       // of records, thanks to indexes

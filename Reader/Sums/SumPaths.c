@@ -780,6 +780,7 @@ SumBuildTree(
     All.Reading.Range = Tree->Range;
     All.Reading.Team = Tree->Team;
     All.Reading.Process = READER_NONE;
+    All.Reading.Selected = Tree->Selected;
     All.Reading.Read = SumReadPaths;
     All.Reading.Context = &All;
     Status = SumAddRoot(Tree);

@@ -93,7 +93,8 @@ SumIsThreadRead(
 
     return READER_IS_THREAD_SELECTED(Reading->Options, Known->ThreadId) &&
            (Reading->Process == READER_NONE ||
-            Reading->Process == Known->Process);
+            Reading->Process == Known->Process) &&
+           (Reading->Selected == NULL || Reading->Selected[Thread]);
 }
 
 

@@ -36,6 +36,7 @@ typedef struct _READER_READING {
     PCREADER_RANGE Range;
     PREADER_TEAM Team;              // NULL: one worker
     ULONG Process;                  // whose threads are read; READER_NONE: all
+    const UCHAR *Selected;          // by thread: whether it is read; NULL: all
     PREADER_READ_THREAD Read;
     PVOID Context;
     PREADER_TALLY Tallies;          // by worker; then, for each, that of what

@@ -39,7 +39,7 @@ const PCSZ FuzzRealLines[] = {
     "hot", "hot --json", "stack", "stack --json",
     "live --count 2 --interval 50", "live --count 2 --html O.html",
     "live --count 3 --budget 1", "live --count 2 --from-start",
-    "export --format html -o O.html", "export --format chrome -o O.x",
+    "export --format html --embed 0 -o O.html", "export --format chrome -o O.x",
     "export --format perfetto -o O.x", "export --format fxt -o O.x",
     "export --format speedscope -o O.x", "export --format folded -o O.x",
     "export --format callgrind -o O.x", "export --format csv -o O.x",

@@ -320,6 +320,12 @@ def has_reader():
 
 @watch.unless_silent
 @watch.unless_wine_failed
+def as_picture(form):
+    """Options with which an export is what it is of a large session, too: of
+    the page, the picture and not the viewer with the session in it."""
+    return ('--embed', '0') if form == 'html' else ()
+
+
 def reader(*arguments):
     """Runs TraceReader: (exit code, standard output, standard error).
 

@@ -426,3 +426,12 @@ const CHAR ReaderHtmlHead[] = "<html>";
 const ULONG ReaderHtmlHeadSize = 6;
 const CHAR ReaderHtmlTail[] = "</html>";
 const ULONG ReaderHtmlTailSize = 7;
+
+//
+// And the viewer's.
+//
+
+const CHAR ReaderViewBefore[] = "<html>";
+const ULONG ReaderViewBeforeSize = 6;
+const CHAR ReaderViewAfter[] = "</html>";
+const ULONG ReaderViewAfterSize = 7;

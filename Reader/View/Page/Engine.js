@@ -1,0 +1,902 @@
+/*
+ * The engine: opens a session's files and answers what the page asks of them.
+ * It does not read anything itself: workers do, each with an instance of the
+ * reader (Worker.js).  A thread of the session belongs to one of them.
+ *
+ * All times are ticks since the session's first record.
+ */
+"use strict";
+
+class Engine {
+    constructor(options) {
+        this.wasm = options.wasm;
+        this.workerSource = options.workerSource;
+        this.numberOfWorkers = Math.max(1, options.workers || 2);
+        this.workers = [];
+        this.functions = [];
+        this.functionIds = new Map();
+        this.session = null;
+        this.nextId = 1;
+        this.queries = new Map();
+        this.module = null;
+        this.adder = null;
+        this.peeker = null;
+        this.written = [];
+        this.trees = [];
+    }
+
+    // Opens what was dropped: {path, file, handle}, file a File (in tests
+    // {nodePath, size}).
+    async open(files, onProgress) {
+        try {
+            return await this.openFiles(files, onProgress);
+        } catch (error) {
+            this.close();
+            throw error;
+        }
+    }
+
+    async openFiles(files, onProgress) {
+        this.close();
+        if (!this.module) {
+            this.module = await WebAssembly.compile(this.wasm);
+        }
+        this.files = files;
+        const plan = Engine.plan(files);
+        this.plan = plan;
+        this.functions = [];
+        this.functionIds = new Map();
+        const list = files.map((entry) => Engine.describeFile(entry));
+        const first = this.addWorker();
+        this.workers.push(first);
+        this.list = list;
+        this.hasIndex = files.some((f) => /\.trace\.index$/i.test(f.path) &&
+            f.file.size > 0);
+        this.isLive = Engine.mayGoOn(files);
+        const opened = await this.ask(first, this.openMessage());
+        this.isLive = this.isLive &&
+            opened.session.threads.some((t) => t.isOpen);
+        if (!this.isLive && opened.session.isLive) {
+            await this.ask(first, { op: "close" });
+            Object.assign(opened, await this.ask(first, this.openMessage()));
+        }
+        this.session = this.makeSession(opened, plan);
+        const number = Math.min(this.numberOfWorkers,
+            Math.max(1, this.session.threads.length));
+        const others = [];
+        for (let i = 1; i < number; i++) {
+            const worker = this.addWorker();
+            this.workers.push(worker);
+            others.push(this.ask(worker, this.openMessage()));
+        }
+        await Promise.all(others);
+        this.shareThreads();
+        if (onProgress) {
+            onProgress({ done: 0, total: this.totalBytes() });
+        }
+        return this.session;
+    }
+
+    openMessage() {
+        return { op: "open", module: this.module, files: this.list,
+            path: this.plan.path, name: this.plan.name, isLive: this.isLive };
+    }
+
+    // Files that can be read again, and of which one is new enough that its
+    // program may run.
+    static mayGoOn(files) {
+        const now = Date.now();
+        return files.some((entry) => (entry.handle || entry.file.nodePath) &&
+            /\.trace$/i.test(entry.path) &&
+            now - (entry.file.lastModified || 0) < Engine.FRESH_MS);
+    }
+
+    // Which path of the reader's the session is: a pack, or the folder that
+    // all stores are in.
+    static plan(files) {
+        const clean = (path) => "S\\" +
+            path.replace(/^[\\/]+/, "").replace(/\//g, "\\");
+        const problems = [];
+        const stores = files.filter((f) => /\.trace$/i.test(f.path));
+        const packs = files.filter((f) => /\.(pack|tracepack)$/i.test(f.path));
+        if (stores.length === 0 && packs.length === 0) {
+            throw new Error("there is no .trace file and no pack in what " +
+                "was given (" + files.length + " files)");
+        }
+        if (stores.length === 0) {
+            for (const pack of packs.slice(1)) {
+                problems.push({ path: pack.path,
+                    text: "not read: one pack at a time" });
+            }
+            return { path: "W:\\" + clean(packs[0].path),
+                name: packs[0].path, problems };
+        }
+        for (const pack of packs) {
+            problems.push({ path: pack.path,
+                text: "not read: it is a pack, beside stores" });
+        }
+        let common = null;
+        for (const store of stores) {
+            const parts = clean(store.path).split("\\").slice(0, -1);
+            if (common === null) {
+                common = parts;
+            }
+            let same = 0;
+            while (same < common.length && same < parts.length &&
+                   common[same] === parts[same]) {
+                same++;
+            }
+            common = common.slice(0, same);
+        }
+        return { path: "W:\\" + common.join("\\"),
+            name: common.slice(1).join("/") || "what was given", problems };
+    }
+
+    static describeFile(entry) {
+        const path = "S\\" +
+            entry.path.replace(/^[\\/]+/, "").replace(/\//g, "\\");
+        return entry.file.nodePath !== undefined
+            ? { path, nodePath: entry.file.nodePath, size: entry.file.size }
+            : { path, blob: entry.file, size: entry.file.size };
+    }
+
+    makeSession(opened, plan) {
+        const raw = opened.session;
+        const clock = { ticks: BigInt(raw.clockTicks),
+            nanoseconds: BigInt(raw.clockNanoseconds) };
+        const session = {
+            problems: plan.problems.concat(raw.problems),
+            ticksPerSecond: raw.tickRate,
+            clock,
+            first: BigInt(raw.first),
+            begin: 0,
+            end: raw.end,
+            startUtc: raw.startTime === "0" ? null
+                : Number(BigInt(raw.startTime) / 10000n) - 11644473600000,
+            hasTimes: raw.clockKind !== 2,
+            hasTrees: raw.hasTrees,
+            isLive: this.isLive,
+            processes: raw.processes,
+            threads: raw.threads,
+            modules: raw.modules,
+            marks: raw.marks
+        };
+        if (raw.numberOfRuns > 1) {
+            session.problems.push({ path: plan.name, text: raw.numberOfRuns +
+                " runs are there; the newest is shown" });
+        }
+        for (const line of opened.notes.split("\n")) {
+            if (line && !session.problems.some((p) => line.includes(p.text))) {
+                session.problems.push({ path: plan.name,
+                    text: line.replace(/^TraceReader: /, "") });
+            }
+        }
+        for (const process of session.processes) {
+            const own = session.threads.filter(
+                (t) => t.process === process.id);
+            process.threads = own.map((t) => t.id);
+            process.begin = Math.min(...own.map((t) => t.begin));
+            process.end = Math.max(...own.map((t) => t.end));
+        }
+        for (const thread of session.threads) {
+            thread.isLive = this.isLive && thread.isOpen;
+            const notes = [];
+            if (thread.eventsLost) {
+                notes.push(thread.eventsLost + " events were lost");
+            }
+            if (thread.isOverwritten) {
+                notes.push("the oldest records were overwritten");
+            }
+            thread.lost = notes.length ? notes.join("; ") : null;
+        }
+        for (const mark of session.marks) {
+            const thread = session.threads.find((t) =>
+                t.process === mark.process && t.tid === mark.tid);
+            mark.thread = thread ? thread.id : null;
+        }
+        return session;
+    }
+
+    addWorker() {
+        const worker = { pending: new Map(), functionIds: [], threads: [] };
+        if (typeof Worker === "undefined") {
+            const { Worker: Thread } = require("worker_threads");
+            worker.thread = new Thread(this.workerSource, { eval: true });
+            worker.thread.on("message", (m) => this.take(worker, m));
+            worker.thread.on("error", (e) => this.fail(worker, e));
+        } else {
+            if (!this.url) {
+                this.url = URL.createObjectURL(new Blob([this.workerSource],
+                    { type: "text/javascript" }));
+            }
+            worker.thread = new Worker(this.url);
+            worker.thread.onmessage = (e) => this.take(worker, e.data);
+            worker.thread.onerror = (e) => this.fail(worker,
+                new Error("a worker failed: " + e.message));
+        }
+        return worker;
+    }
+
+    static stop(worker) {
+        worker.thread.terminate();
+    }
+
+    ask(worker, message) {
+        return new Promise((resolve, reject) => {
+            message.id = this.nextId++;
+            worker.pending.set(message.id, { resolve, reject });
+            worker.thread.postMessage(message);
+        });
+    }
+
+    fail(worker, error) {
+        for (const waiting of worker.pending.values()) {
+            waiting.reject(error);
+        }
+        worker.pending.clear();
+    }
+
+    // A worker numbers functions as it meets them; here they have one number.
+    learnFunctions(worker, functions) {
+        for (const f of functions || []) {
+            const key = f.module + ":" + f.rva;
+            let id = this.functionIds.get(key);
+            if (id === undefined) {
+                id = this.functions.length;
+                this.functionIds.set(key, id);
+                this.functions.push({ id, name: f.name, module: f.moduleName,
+                    moduleId: f.module, rva: f.rva, file: f.file || null,
+                    line: f.line || null, waits: f.wait !== 0 });
+            }
+            worker.functionIds.push(id);
+        }
+    }
+
+    mapFunctions(worker, list) {
+        const ids = worker.functionIds;
+        for (let i = 0; i < list.length; i++) {
+            if (list[i] !== 0xFFFFFFFF) {
+                list[i] = ids[list[i]];
+            }
+        }
+    }
+
+    take(worker, message) {
+        this.learnFunctions(worker, message.functions);
+        if (message.event === "pass") {
+            this.takePass(worker, message);
+            return;
+        }
+        const waiting = worker.pending.get(message.id);
+        if (!waiting) {
+            return;
+        }
+        worker.pending.delete(message.id);
+        if (message.error !== undefined) {
+            waiting.reject(new Error(message.error));
+            return;
+        }
+        if (message.result && message.result.function) {
+            this.mapFunctions(worker, message.result.function);
+        }
+        waiting.resolve(message.result);
+    }
+
+    // The threads with the most records first, each to whoever has the least.
+    shareThreads() {
+        const load = this.workers.map(() => 0);
+        const order = this.session.threads.slice()
+            .sort((a, b) => b.records - a.records || a.id - b.id);
+        this.workerOf = [];
+        for (const thread of order) {
+            const least = load.indexOf(Math.min(...load));
+            load[least] += thread.records + 1;
+            this.workers[least].threads.push(thread.id);
+            this.workerOf[thread.id] = this.workers[least];
+        }
+    }
+
+    totalBytes() {
+        return 16 * this.session.threads.reduce((n, t) => n + t.records, 0);
+    }
+
+    // Reads everything once.  Queries go on meanwhile.
+    async pass(onProgress) {
+        this.onPass = onProgress;
+        this.passed = new Map();
+        await Promise.all(this.workers.map((worker) => this.ask(worker,
+            { op: "pass", threads: worker.threads })));
+    }
+
+    takePass(worker, message) {
+        this.passed.set(message.thread, message.records);
+        const thread = this.session.threads[message.thread];
+        thread.known = message.isDone ? thread.end : message.known;
+        thread.isPassed = thread.isPassed || message.isDone;
+        if (message.notes) {
+            this.session.problems.push({ path: "thread " + thread.tid,
+                text: message.notes });
+        }
+        if (this.onPass) {
+            let done = 0;
+            for (const records of this.passed.values()) {
+                done += records * 16;
+            }
+            this.onPass({ done, total: this.totalBytes(),
+                thread: message.thread, isDone: message.isDone });
+        }
+        if (message.isDone && message.written.length) {
+            this.written.push(...message.written);
+            if (this.adder) {
+                this.ask(this.adder, { op: "written",
+                    files: message.written }).catch(() => {});
+            }
+            for (const other of this.workers) {
+                if (other !== worker) {
+                    this.ask(other, { op: "written",
+                        files: message.written }).catch(() => {});
+                }
+            }
+        }
+    }
+
+    // Reads the files again, those that are given or those that there were,
+    // and what is new in them.  Says whether anything is.
+    async refresh(files) {
+        if (!this.session || !this.isLive || this.refreshing) {
+            return false;
+        }
+        this.refreshing = true;
+        try {
+            const before = JSON.stringify(this.session.threads.map(
+                (t) => [t.records, t.end])) + this.session.marks.length;
+            this.files = files || await Promise.all(this.files.map(
+                async (entry) => ({ ...entry,
+                    file: entry.handle ? await entry.handle.getFile()
+                        : Engine.statAgain(entry.file) })));
+            this.list = this.files.map((entry) => Engine.describeFile(entry));
+            this.dropAdder();
+            this.trees = [];
+            await Promise.all(this.workers.map((worker) => this.ask(worker,
+                { op: "refresh", files: this.list })));
+            let opened = await this.askFirst({ op: "describe" });
+            this.updateSession(opened);
+            await this.pass(this.onPass);
+            opened = await Promise.all(this.workers.map(
+                (worker) => this.ask(worker, { op: "describe" })));
+            for (const [i, worker] of this.workers.entries()) {
+                for (const id of worker.threads) {
+                    const { end, records } = opened[i].session.threads[id];
+                    Object.assign(this.session.threads[id],
+                        { end, records });
+                }
+            }
+            this.session.end = Math.max(this.session.end,
+                ...this.session.threads.map((t) => t.end));
+            for (const process of this.session.processes) {
+                process.end = Math.max(...process.threads.map(
+                    (id) => this.session.threads[id].end));
+            }
+            return before !== JSON.stringify(this.session.threads.map(
+                (t) => [t.records, t.end])) + this.session.marks.length;
+        } finally {
+            this.refreshing = false;
+        }
+    }
+
+    static statAgain(file) {
+        if (file.nodePath === undefined) {
+            return file;
+        }
+        const stat = require("fs").statSync(file.nodePath);
+        return { nodePath: file.nodePath, size: stat.size,
+            lastModified: stat.mtimeMs };
+    }
+
+    askFirst(message) {
+        return this.ask(this.workers[0], message);
+    }
+
+    // The session stays the same object; threads that are new get a worker.
+    updateSession(opened) {
+        const fresh = this.makeSession(opened, this.plan);
+        const known = this.session.threads;
+        for (const thread of fresh.threads) {
+            const old = known[thread.id];
+            if (old) {
+                thread.end = Math.max(thread.end, old.end);
+                thread.records = Math.max(thread.records, old.records);
+                Object.assign(old, thread);
+                fresh.threads[thread.id] = old;
+            }
+        }
+        fresh.problems = this.session.problems.concat(fresh.problems.filter(
+            (p) => !this.session.problems.some((q) => q.text === p.text)));
+        fresh.end = Math.max(fresh.end, this.session.end);
+        Object.assign(this.session, fresh);
+        for (const thread of this.session.threads) {
+            if (!this.workerOf[thread.id]) {
+                const least = this.workers.reduce((a, b) =>
+                    b.threads.length < a.threads.length ? b : a);
+                least.threads.push(thread.id);
+                this.workerOf[thread.id] = least;
+            }
+        }
+    }
+
+    static aborted() {
+        const error = new Error("overtaken");
+        error.name = "AbortError";
+        return error;
+    }
+
+    // One query of a kind and a thread is under way; of those that come
+    // meanwhile the last one waits, the others are given up.
+    latest(key, run) {
+        const queue = this.queries.get(key) || { running: false, next: null };
+        this.queries.set(key, queue);
+        return new Promise((resolve, reject) => {
+            if (queue.next) {
+                queue.next.reject(Engine.aborted());
+            }
+            queue.next = { run, resolve, reject };
+            this.advance(queue);
+        });
+    }
+
+    advance(queue) {
+        if (queue.running || !queue.next) {
+            return;
+        }
+        const { run, resolve, reject } = queue.next;
+        queue.next = null;
+        queue.running = true;
+        run().then(resolve, reject).finally(() => {
+            queue.running = false;
+            this.advance(queue);
+        });
+    }
+
+    query(options) {
+        const key = "query:" + options.thread + ":" + (options.key || "");
+        return this.latest(key, async () => {
+            const message = { op: "query", thread: options.thread,
+                begin: options.begin, end: options.end,
+                pixels: options.pixels, maxDepth: options.maxDepth };
+            if (this.mayPeek(options)) {
+                const found = await this.ask(this.getPeeker(),
+                    { ...message, atOnce: Engine.PEEK });
+                if (found.count >= 0) {
+                    return found;
+                }
+            }
+            return this.ask(this.workerOf[options.thread], message);
+        });
+    }
+
+    // A short range that the pass has not come to: where an index says how to
+    // get there, or the thread is short, the records are read at once, by a
+    // worker that does nothing else.
+    mayPeek({ thread, begin, end }) {
+        const t = this.session.threads[thread];
+        const length = Math.max(1, t.end - t.begin);
+        return t.records > 0 && !t.isPassed && !(t.known >= end) &&
+            !this.isLive &&
+            t.records * (end - begin) / length < Engine.PEEK / 2 &&
+            (t.records < Engine.SHORT || this.hasIndex);
+    }
+
+    getPeeker() {
+        if (!this.peeker) {
+            this.peeker = this.addWorker();
+            this.ask(this.peeker, this.openMessage()).catch(() => {});
+        }
+        return this.peeker;
+    }
+
+    dropPeeker() {
+        if (this.peeker) {
+            this.fail(this.peeker, Engine.aborted());
+            Engine.stop(this.peeker);
+            this.peeker = null;
+        }
+    }
+
+    // What several threads did, for each pixel of a range: the share of the
+    // time in which a call is open in one of them, averaged over those that
+    // are; the function that is there innermost most of the time; calls.
+    async activity(options) {
+        const { begin, end, pixels } = options;
+        const ids = options.threads || this.session.threads.map((t) => t.id);
+        const answers = await Promise.all(ids
+            .filter((id) => this.session.threads[id].mode !== "tree")
+            .map((id) => this.query({ thread: id, begin, end, pixels,
+                maxDepth: options.maxDepth || 64,
+                key: "activity:" + (options.key || "") })));
+        const covered = new Float32Array(pixels);
+        const functions = new Uint32Array(pixels).fill(0xFFFFFFFF);
+        const calls = new Float64Array(pixels);
+        const best = new Float64Array(pixels);
+        const width = (end - begin) / pixels;
+        for (const boxes of answers) {
+            for (let i = 0; i < boxes.count; i++) {
+                const start = boxes.start[i], stop = boxes.stop[i];
+                const length = stop - start;
+                const first = Math.max(0, Math.floor((start - begin) / width));
+                const last = Math.min(pixels - 1,
+                    Math.floor((stop - begin) / width));
+                const place = Math.min(pixels - 1, first);
+                calls[place] += start >= begin ? boxes.calls[i] : 0;
+                for (let p = first; p <= last; p++) {
+                    const low = begin + p * width;
+                    const part = Math.min(stop, low + width) -
+                        Math.max(start, low);
+                    const share = length > 0
+                        ? part / width * boxes.covered[i] : 0;
+                    if (boxes.depth[i] === 0) {
+                        covered[p] += share / ids.length;
+                    }
+                    const weight = share + boxes.depth[i];
+                    if (share >= 0.3 && weight > best[p]) {
+                        best[p] = weight;
+                        functions[p] = boxes.function[i];
+                    }
+                }
+            }
+        }
+        return { covered, function: functions, calls };
+    }
+
+    // Ranges are added up by a worker of their own, so that no picture waits.
+    // Whoever is not wanted any more is stopped in the middle.
+    dropAdder() {
+        if (this.adder) {
+            this.fail(this.adder, Engine.aborted());
+            Engine.stop(this.adder);
+            this.adder = null;
+        }
+    }
+
+    askAdder(message) {
+        const key = "adder:" + (message.key || message.op);
+        const queue = this.queries.get(key);
+
+        // To open a session of many files takes its time, too: it must be
+        // worth it.
+        if (queue && queue.running && this.adder && this.adder.isOpen &&
+            Date.now() - this.adder.since >
+                Math.max(Engine.PATIENCE_MS, 2 * this.adder.openTime)) {
+            this.dropAdder();
+        }
+        return this.latest(key, async () => {
+            if (!this.adder) {
+                const adder = this.addWorker();
+                this.adder = adder;
+                const begun = Date.now();
+                adder.isOpen = false;
+                this.ask(adder, this.openMessage()).catch(() => {})
+                    .finally(() => {
+                        adder.isOpen = true;
+                        adder.since = Date.now();
+                        adder.openTime = adder.since - begun;
+                    });
+                if (this.written.length) {
+                    this.ask(adder, { op: "written",
+                        files: this.written }).catch(() => {});
+                }
+            }
+            this.adder.since = Date.now();
+            return this.ask(this.adder, message);
+        });
+    }
+
+    // A range of the interface, for the reader: a whole session is one
+    // without.
+    rangeOf(options) {
+        const begin = options.begin === undefined ? 0 : options.begin;
+        const end = options.end === undefined || options.end === null
+            ? this.session.end : options.end;
+        const all = options.threads === undefined || options.threads === null
+            || options.threads.length === this.session.threads.length;
+        return { begin: Math.max(0, Math.ceil(begin)),
+            end: Math.floor(end),
+            isAll: begin <= 0 && end >= this.session.end,
+            threads: all ? null : options.threads.slice(),
+            numberOfThreads: this.session.threads.length };
+    }
+
+    static statistics(sums, index) {
+        const at = index * Engine.FIELDS;
+        return { calls: sums[at], total: sums[at + 1], self: sums[at + 2],
+            min: sums[at + 3], max: sums[at + 4], abandoned: sums[at + 5],
+            abandonedTime: sums[at + 6] < 0 ? null : sums[at + 6],
+            unfinished: sums[at + 7],
+            begunBefore: sums[at + 8], waited: sums[at + 9],
+            average: sums[at + 10], uncertain: sums[at + 11] };
+    }
+
+    // As `TraceReader report`, from begin to end, both included.
+    async sums(options) {
+        const range = this.rangeOf(options);
+        const answer = await this.askAdder({ op: "sums", ...range,
+            key: options.key });
+        const functions = [];
+        for (let i = 0; i < answer.function.length; i++) {
+            const s = Engine.statistics(answer.sums, i);
+            if (s.calls !== 0) {
+                functions.push({ function: answer.function[i], ...s });
+            }
+        }
+        return { functions, complete: answer.notes === "",
+            notes: answer.notes, ticks: range.end - range.begin };
+    }
+
+    // The whole tree of a range; the last few are kept.
+    async wholeTree(options) {
+        const range = this.rangeOf(options);
+        const key = JSON.stringify(range);
+        const known = this.trees.find((t) => t.key === key);
+        if (known) {
+            return known.tree;
+        }
+        const tree = await this.askAdder({ op: "tree", ...range,
+            key: options.key });
+        this.trees.unshift({ key, tree });
+        this.trees.length = Math.min(this.trees.length, 3);
+        return tree;
+    }
+
+    // As `TraceReader tree`.  With a limit, the nodes with the most time, and
+    // those above them.
+    async tree(options) {
+        const tree = await this.wholeTree(options);
+        const F = Engine.FIELDS;
+        const count = tree.function.length;
+        let chosen = null;
+        if (options.limit && count > options.limit) {
+            const order = Array.from({ length: count - 1 }, (_, i) => i + 1)
+                .sort((a, b) => tree.sums[b * F + 1] - tree.sums[a * F + 1]);
+            const keep = new Uint8Array(count);
+            let kept = keep[0] = 1;
+            for (const node of order) {
+                if (kept >= options.limit) {
+                    break;
+                }
+                for (let n = node; !keep[n]; n = tree.parent[n]) {
+                    keep[n] = 1;
+                    kept++;
+                }
+            }
+            chosen = keep;
+        }
+        const place = new Int32Array(count).fill(-1);
+        let next = 0;
+        for (let i = 0; i < count; i++) {
+            if (!chosen || chosen[i]) {
+                place[i] = next++;
+            }
+        }
+        const nodes = { function: new Uint32Array(next),
+            parent: new Int32Array(next), calls: new Float64Array(next),
+            total: new Float64Array(next), self: new Float64Array(next) };
+        for (let i = 0; i < count; i++) {
+            const to = place[i];
+            if (to < 0) {
+                continue;
+            }
+            nodes.function[to] = tree.function[i];
+            nodes.parent[to] = i === 0 ? -1 : place[tree.parent[i]];
+            nodes.calls[to] = tree.sums[i * F];
+            nodes.total[to] = tree.sums[i * F + 1];
+            nodes.self[to] = tree.sums[i * F + 2];
+            if (i !== 0 && tree.parent[i] === 0) {
+                nodes.calls[0] += nodes.calls[to];
+                nodes.total[0] += nodes.total[to];
+            }
+        }
+        return { nodes, left: count - next, notes: tree.notes };
+    }
+
+    // As `TraceReader callers` and `callees`, of the first level; a caller of
+    // null is above the outermost call.  `own` is the function itself.
+    async edges(options, areCallees) {
+        const tree = await this.wholeTree(options);
+        const F = Engine.FIELDS;
+        const count = tree.function.length;
+        const first = new Int32Array(count).fill(-1);
+        const next = new Int32Array(count).fill(-1);
+        for (let i = count - 1; i > 0; i--) {
+            next[i] = first[tree.parent[i]];
+            first[tree.parent[i]] = i;
+        }
+        const rows = new Map();
+        const own = Engine.emptyEdge(options.function);
+        const edgesOf = (node) => {
+            const edges = [];
+            if (tree.function[node] === options.function) {
+                edges.push(own);
+            }
+            const above = tree.parent[node];
+            const of = areCallees ? tree.function[above] : tree.function[node];
+            if (of === options.function && !(areCallees && above === 0)) {
+                const other = areCallees ? tree.function[node]
+                    : above === 0 ? null : tree.function[above];
+                if (!rows.has(other)) {
+                    rows.set(other, Engine.emptyEdge(other));
+                }
+                edges.push(rows.get(other));
+            }
+            return edges;
+        };
+        let node = first[0];
+        while (node > 0) {
+            for (const edge of edgesOf(node)) {
+                Engine.addToEdge(edge, tree.sums, node * F);
+            }
+            if (first[node] !== -1) {
+                node = first[node];
+                continue;
+            }
+            while (node > 0) {
+                for (const edge of edgesOf(node)) {
+                    edge.open--;
+                }
+                if (next[node] !== -1) {
+                    node = next[node];
+                    break;
+                }
+                node = tree.parent[node];
+            }
+        }
+        const list = [...rows.values()];
+        for (const edge of [own, ...list]) {
+            delete edge.open;
+        }
+        list.sort((a, b) => b.total - a.total || b.calls - a.calls);
+        return { own, rows: list, notes: tree.notes };
+    }
+
+    static emptyEdge(id) {
+        return { function: id, calls: 0, total: 0, self: 0, min: 0, max: 0,
+            abandoned: 0, abandonedTime: 0, unfinished: 0, begunBefore: 0,
+            waited: 0, open: 0 };
+    }
+
+    static addToEdge(edge, sums, at) {
+        const isFirst = edge.calls === edge.abandoned;
+        if (sums[at] !== sums[at + 5]) {
+            if (isFirst || sums[at + 3] < edge.min) {
+                edge.min = sums[at + 3];
+            }
+            edge.max = Math.max(edge.max, sums[at + 4]);
+        }
+        if (edge.open === 0) {
+            edge.total += sums[at + 1];
+            edge.abandonedTime += Math.max(0, sums[at + 6]);
+            edge.waited += sums[at + 9];
+        }
+        edge.calls += sums[at];
+        edge.self += sums[at + 2];
+        edge.abandoned += sums[at + 5];
+        edge.unfinished += sums[at + 7];
+        edge.begunBefore += sums[at + 8];
+        edge.open++;
+    }
+
+    callers(options) {
+        return this.edges({ key: "callers", ...options }, false);
+    }
+
+    callees(options) {
+        return this.edges({ key: "callees", ...options }, true);
+    }
+
+    // How long a function's calls take, and the slowest of them.
+    async histogram(options) {
+        const f = this.functions[options.function];
+        const range = this.rangeOf(options);
+        const answer = await this.askAdder({ op: "calls", kind: 0,
+            module: f.moduleId, rva: f.rva, key: "histogram", ...range });
+        const [p50, p90, p99, p999] = answer.percentiles;
+        return { buckets: answer.buckets, calls: answer.calls,
+            abandoned: answer.abandoned, max: answer.maximum,
+            percentiles: { p50, p90, p99, p999 }, slowest: answer.found,
+            complete: answer.isComplete, notes: answer.notes };
+    }
+
+    // The next call of a function that begins after a time, or the last one
+    // before it.
+    async find(options) {
+        const f = this.functions[options.function];
+        const all = this.session.threads.map((t) => t.id);
+        const threads = options.threads || all;
+        const ask = (thread, kind, begin, end) => this.askAdder({
+            op: "calls", kind, module: f.moduleId, rva: f.rva, isAll: false,
+            begin, end, threads: [thread],
+            numberOfThreads: all.length, key: "find" });
+        let best = null;
+        for (const id of threads) {
+            const thread = this.session.threads[id];
+            if (options.direction >= 0) {
+                const begin = Math.max(options.from + 1, thread.begin);
+                const end = best ? best.begin - 1 : thread.end;
+                if (begin <= end) {
+                    const answer = await ask(id, 1, begin, end);
+                    best = answer.found[0] || best;
+                }
+                continue;
+            }
+            // Backwards, in windows that become longer.
+            let end = Math.min(options.from - 1, thread.end);
+            let length = Math.max(1, (thread.end - thread.begin) / 4096);
+            const least = best ? best.begin + 1 : thread.begin;
+            while (end >= least) {
+                const begin = Math.max(least, Math.floor(end - length));
+                const answer = await ask(id, 2, begin, end);
+                if (answer.found.length) {
+                    best = answer.found[0];
+                    break;
+                }
+                end = begin - 1;
+                length *= 4;
+            }
+        }
+        if (!best) {
+            return null;
+        }
+        const boxes = await this.query({ thread: best.thread,
+            begin: best.begin, end: best.begin + 1, pixels: 1,
+            maxDepth: best.depth + 1, key: "find" });
+        for (let i = 0; i < boxes.count; i++) {
+            if (boxes.start[i] === best.begin && boxes.depth[i] === best.depth
+                && boxes.calls[i] === 1) {
+                best.end = boxes.stop[i];
+            }
+        }
+        return best;
+    }
+
+    // Nanoseconds since the session's begin, as TraceReader shows times and
+    // --from and --to take them; and back: the first tick that is not before.
+    nanoseconds(ticks) {
+        const { clock } = this.session;
+        if (clock.ticks === 0n) {
+            return Math.floor(ticks);
+        }
+        return Number(BigInt(Math.floor(ticks)) * clock.nanoseconds /
+            clock.ticks);
+    }
+
+    ticks(nanoseconds) {
+        const { clock } = this.session;
+        if (clock.ticks === 0n) {
+            return Math.ceil(nanoseconds);
+        }
+        const n = BigInt(Math.ceil(nanoseconds)) * clock.ticks;
+        return Number((n + clock.nanoseconds - 1n) / clock.nanoseconds);
+    }
+
+    close() {
+        for (const worker of this.workers) {
+            this.fail(worker, Engine.aborted());
+            Engine.stop(worker);
+        }
+        this.dropAdder();
+        this.dropPeeker();
+        this.workers = [];
+        this.written = [];
+        this.trees = [];
+        this.session = null;
+        this.queries = new Map();
+    }
+}
+
+Engine.FIELDS = 12;
+Engine.FRESH_MS = 60000;
+Engine.PATIENCE_MS = 1000;
+Engine.PEEK = 400000;
+Engine.SHORT = 2000000;
+
+if (typeof module !== "undefined") {
+    module.exports = { Engine };
+}

@@ -1,0 +1,125 @@
+//
+// What is dropped, chosen or embedded, as a list of files with their paths.
+//
+
+const Files = {
+    MOST: 200000,
+
+    add(list, path, file, handle) {
+        if (list.length >= this.MOST) {
+            throw new Error(path + ': more than ' + Format.count(this.MOST) +
+                ' files; open a session alone');
+        }
+        list.push({ path, file, handle });
+    },
+
+    async ofHandle(handle, path, list) {
+        if (handle.kind === 'file') {
+            this.add(list, path + handle.name, await handle.getFile(),
+                     handle);
+            return;
+        }
+        for await (const each of handle.values()) {
+            await this.ofHandle(each, path + handle.name + '/', list);
+        }
+    },
+
+    async ofEntry(entry, path, list) {
+        if (entry.isFile) {
+            const file = await new Promise((resolve, reject) =>
+                entry.file(resolve, reject));
+            this.add(list, path + entry.name, file, null);
+            return;
+        }
+        const reader = entry.createReader();
+        for (;;) {
+            const some = await new Promise((resolve, reject) =>
+                reader.readEntries(resolve, reject));
+            if (!some.length) {
+                return;
+            }
+            for (const each of some) {
+                await this.ofEntry(each, path + entry.name + '/', list);
+            }
+        }
+    },
+
+    //
+    // The items of a drop are only there while the event is handled: so all
+    // are asked first.
+    //
+
+    async ofDrop(transfer, roots) {
+        const asked = [...transfer.items].filter(each =>
+            each.kind === 'file').map(item => {
+            const entry = item.webkitGetAsEntry ? item.webkitGetAsEntry()
+                : null;
+            const file = item.getAsFile();
+            let handle = null;
+            if (item.getAsFileSystemHandle && window.isSecureContext) {
+                handle = item.getAsFileSystemHandle().catch(() => null);
+            }
+            return { entry, file, handle };
+        });
+        const list = [];
+        for (const { entry, file, handle } of asked) {
+            const found = handle ? await handle : null;
+            if (found) {
+                roots.push(found);
+                await this.ofHandle(found, '', list);
+            } else if (entry) {
+                await this.ofEntry(entry, '', list);
+            } else if (file) {
+                this.add(list, file.name, file, null);
+            }
+        }
+        return list;
+    },
+
+    ofInput(input) {
+        const list = [];
+        for (const file of input.files) {
+            this.add(list, file.webkitRelativePath || file.name, file, null);
+        }
+        return list;
+    },
+
+    bytesOf(id) {
+        const element = $(id);
+        const text = element.textContent.trim();
+        element.remove();
+        if (Uint8Array.fromBase64) {
+            return Uint8Array.fromBase64(text);
+        }
+        const decoded = atob(text);
+        const bytes = new Uint8Array(decoded.length);
+        for (let i = 0; i < bytes.length; i++) {
+            bytes[i] = decoded.charCodeAt(i);
+        }
+        return bytes;
+    },
+
+    //
+    // The pack that the page was written with.
+    //
+
+    ofPage() {
+        const element = $('embedded');
+        if (element === null) {
+            return null;
+        }
+        const name = element.dataset.name || 'session.pack';
+        return [{ path: name, file: new File([this.bytesOf('embedded')], name),
+                  handle: null }];
+    },
+
+    //
+    // What a list of files is called: the folder that all are in, or the file.
+    //
+
+    nameOf(list) {
+        const tops = new Set(list.map(each => each.path.split('/')[0]));
+        return tops.size === 1 ? [...tops][0]
+            : [...tops].slice(0, 3).join(' ');
+    }
+};

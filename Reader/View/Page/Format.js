@@ -1,0 +1,90 @@
+//
+// Numbers, names and colours for people.
+//
+
+const Format = (() => {
+    const GROUPS = new Intl.NumberFormat('en-US');
+    const UNITS = [['s', 1e9], ['ms', 1e6], ['\u00b5s', 1e3], ['ns', 1]];
+
+    //
+    // Those with a colour vision deficiency tell these apart, and black text
+    // can be read on them.
+    //
+
+    const PALETTE = ['#77aadd', '#ee8866', '#eedd88', '#44bb99', '#ffaabb',
+                     '#99ddff', '#bbcc33', '#d6b4e8', '#aaaa00'];
+
+    const count = number => GROUPS.format(number);
+
+    const nanoseconds = ticks => ticks * 1e9 /
+        (Viewer.session ? Viewer.session.ticksPerSecond : 1e9);
+
+    //
+    // A time in the largest unit that it fills, with four digits or so; never
+    // rounded up.
+    //
+
+    const time = ticks => {
+        const value = nanoseconds(ticks);
+        const [unit, size] = UNITS.find(each => Math.abs(value) >= each[1]) ||
+            UNITS[3];
+        if (size === 1) {
+            return Math.round(value) + ' ns';
+        }
+        const scaled = value / size;
+        const digits = Math.abs(scaled) >= 100 ? 1
+            : Math.abs(scaled) >= 10 ? 2 : 3;
+        return (Math.trunc(scaled * 10 ** digits) / 10 ** digits)
+            .toFixed(digits) + ' ' + unit;
+    };
+
+    return {
+        PALETTE,
+        INK: '#101316',
+        WAITED: '#e2e5e9',
+        count,
+        nanoseconds,
+        time,
+
+        //
+        // Whole nanoseconds.
+        //
+
+        exact: ticks => count(Math.round(nanoseconds(ticks))) + ' ns',
+
+        //
+        // A time as TraceReader's --from and --to take it, which is how it
+        // is copied: nanoseconds after the first record.
+        //
+
+        option: ticks => String(Math.round(nanoseconds(ticks))),
+
+        //
+        // What is not nothing is not shown as nothing.
+        //
+
+        percent: share => share > 0 && share < 0.00005 ? '< 0.01 %'
+            : (share * 100).toFixed(share < 0.1 ? 2 : 1) + ' %',
+
+        plural: (number, one, many) =>
+            count(number) + ' ' + (number === 1 ? one : many || one + 's'),
+
+        baseName: path => path.split(/[\\/]/).filter(part => part).pop() ||
+            path,
+
+        //
+        // A long name is shortened in its middle: its end tells more.
+        //
+
+        shorten: (text, letters) => {
+            if (text.length <= letters) {
+                return text;
+            }
+            const head = Math.floor((letters - 1) / 3);
+            return text.slice(0, head) + '\u2026' +
+                text.slice(text.length - (letters - 1 - head));
+        },
+
+        colorOf: id => PALETTE[id % PALETTE.length]
+    };
+})();

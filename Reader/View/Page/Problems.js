@@ -1,0 +1,52 @@
+//
+// The panel of what could not be read, or was not recorded.
+//
+
+class ProblemsPanel {
+    constructor(element) {
+        this.frame = new PanelFrame(element, {
+            title: 'Problems',
+            csv: () => this.grid.csv(),
+            command: () => PanelKit.command('verify', { range: null,
+                                                        thread: null })
+        });
+        this.count = this.frame.addCount();
+        this.grid = new Grid(this.frame.body, {
+            id: 'problems', label: 'Problems', key: 'place', isAscending: true,
+            none: 'Everything could be read, and nothing was lost.',
+            columns: [
+                { id: 'place', title: 'Where', width: 280, isText: true,
+                  isName: true, value: row => row.place },
+                { id: 'text', title: 'What', width: 400, isWide: true,
+                  isText: true, value: row => row.text,
+                  tip: row => row.text }
+            ],
+            keyOf: row => row.place + row.text,
+            choose: row => {
+                this.frame.say(row.place + ': ' + row.text);
+                if (row.thread !== null) {
+                    Viewer.tell({ reveal: { thread: row.thread } });
+                }
+            }
+        });
+        this.grids = [this.grid];
+    }
+
+    static list(session) {
+        const lost = session.threads.filter(each => each.lost).map(each => ({
+            place: PanelKit.threadPlace(each.id), text: 'not recorded: ' +
+                each.lost, thread: each.id }));
+        return [...session.problems.map(each => ({
+            place: each.path, text: each.text, thread: null })), ...lost];
+    }
+
+    update(change, state) {
+        this.frame.update(change, state);
+        if (change.shown || change.session) {
+            const rows = ProblemsPanel.list(Viewer.session);
+            this.count.textContent = Viewer.format.plural(rows.length,
+                                                          'problem');
+            this.grid.setRows(rows);
+        }
+    }
+}

@@ -1,0 +1,497 @@
+/*
+ * Runs the reader (Viewer.wasm) over the files that the page was given: one
+ * instance for each worker, with the whole session open, of which it reads
+ * the threads that it is told to.
+ *
+ * It is asked by messages {id, op, ...} and answers {id, result | error}; with
+ * an answer come the functions that are new since the last one.  In node the
+ * same source runs as a worker thread, for the tests.
+ */
+"use strict";
+
+(function () {
+    const inNode = typeof process === "object" && !!process.versions &&
+        !!process.versions.node;
+    const port = inNode ? require("worker_threads").parentPort : self;
+    const fs = inNode ? require("fs") : null;
+
+    // Reads below this size come out of pieces that are kept.
+    const SMALL = 0x8000;
+    const PIECE = 0x40000;
+    const PIECES = 64;
+
+    // Numbers of a function's or a node's sums.
+    const FIELDS = 12;
+
+    // Records at a time, between which messages are looked at.
+    const SLICE = 0x8000;
+    const SLICE_MS = 12;
+
+    const reader = inNode ? null : new FileReaderSync();
+
+    let wasm = null;
+    let scratch = 0;
+    let files = [];
+    let pieces = new Map();
+    let functionsSent = 0;
+    let passing = null;
+    let sumProgress = null;
+
+    const decoder = new TextDecoder();
+    const encoder = new TextEncoder();
+
+    function bytes(address, size) {
+        return new Uint8Array(wasm.memory.buffer, address >>> 0, size);
+    }
+
+    // Reads synchronously; a file may be shorter than it was.
+    function readInto(file, offset, target) {
+        if (file.nodePath !== undefined) {
+            if (file.descriptor === undefined) {
+                file.descriptor = fs.openSync(file.nodePath, "r");
+            }
+            return fs.readSync(file.descriptor, target, 0, target.length,
+                offset);
+        }
+        const blob = file.blob.slice(offset, offset + target.length);
+        const data = reader.readAsArrayBuffer(blob);
+        target.set(new Uint8Array(data));
+        return data.byteLength;
+    }
+
+    function readSmall(number, offset, target) {
+        const file = files[number];
+        let done = 0;
+        while (done < target.length) {
+            const at = offset + done;
+            const first = Math.floor(at / PIECE) * PIECE;
+            const key = number + ":" + first;
+            let piece = pieces.get(key);
+            if (!piece) {
+                piece = new Uint8Array(PIECE);
+                piece = piece.subarray(0, readInto(file, first, piece));
+                if (pieces.size >= PIECES) {
+                    pieces.delete(pieces.keys().next().value);
+                }
+            } else {
+                pieces.delete(key);
+            }
+            pieces.set(key, piece);
+            const part = piece.subarray(at - first,
+                at - first + target.length - done);
+            if (part.length === 0) {
+                break;
+            }
+            target.set(part, done);
+            done += part.length;
+        }
+        return done;
+    }
+
+    const host = {
+        read(number, offset, address, size) {
+            try {
+                const target = bytes(address, size);
+                return size < SMALL ? readSmall(number, offset, target)
+                                    : readInto(files[number], offset, target);
+            } catch (error) {
+                files[number].error = String(error && error.message || error);
+                return -1;
+            }
+        },
+        progress(records) {
+            if (sumProgress) {
+                sumProgress(records);
+            }
+        }
+    };
+
+    // Puts a text into the instance's memory, as UTF-16 or UTF-8, with a NUL.
+    function putWide(text) {
+        const address = wasm.allocate(text.length * 2 + 2) >>> 0;
+        const to = new Uint16Array(wasm.memory.buffer, address,
+            text.length + 1);
+        for (let i = 0; i < text.length; i++) {
+            to[i] = text.charCodeAt(i);
+        }
+        to[text.length] = 0;
+        return address;
+    }
+
+    function putText(text) {
+        const data = encoder.encode(text);
+        const address = wasm.allocate(data.length + 1) >>> 0;
+        bytes(address, data.length).set(data);
+        return address;
+    }
+
+    function fields(count) {
+        return new Uint32Array(wasm.memory.buffer, scratch, count);
+    }
+
+    function takeText(ask) {
+        ask(scratch);
+        const [address, size] = fields(2);
+        return decoder.decode(bytes(address, size).slice());
+    }
+
+    function takeNotes() {
+        return takeText(wasm.notes).replace(/\r/g, "").trim();
+    }
+
+    // What could not be read of the files, since this was asked last.
+    function takeErrors() {
+        const failed = files.filter((file) => file.error);
+        const text = failed.map((file) => file.path.slice(2) + ": " +
+            file.error).join("; ");
+        for (const file of failed) {
+            file.error = undefined;
+        }
+        return text;
+    }
+
+    function takeAnswer() {
+        return JSON.parse(takeText(wasm.answer));
+    }
+
+    function newFunctions() {
+        if (!wasm) {
+            return [];
+        }
+        const count = wasm.describeFunctions(functionsSent);
+        if (count === functionsSent) {
+            return [];
+        }
+        functionsSent = count;
+        return takeAnswer();
+    }
+
+    function fail(text) {
+        throw new Error(text);
+    }
+
+    function addFile(entry, number) {
+        const path = putWide(entry.path);
+        if (!wasm.addFile(path, entry.path.length, number, entry.size)) {
+            fail("there is no memory for the list of files");
+        }
+        wasm.release(path);
+    }
+
+    const operations = {
+        async open(message) {
+            const instance = await WebAssembly.instantiate(message.module,
+                { host });
+            wasm = instance.exports;
+            scratch = wasm.allocate(256) >>> 0;
+            functionsSent = 0;
+            files = message.files;
+            files.forEach(addFile);
+            wasm.setLive(message.isLive ? 1 : 0);
+            const path = putWide(message.path);
+            const text = putText(message.name);
+            const isOpen = wasm.open(path, text, message.isLive ? 1 : 0);
+            const notes = takeNotes();
+            if (!isOpen) {
+                const reason = files.find((file) => file.error);
+                const says = notes || "the session cannot be opened";
+                wasm = null;
+                fail(reason ? says + " (" + reason.path + ": " +
+                    reason.error + ")" : says);
+            }
+            wasm.describe();
+            return { session: takeAnswer(), notes };
+        },
+
+        describe() {
+            wasm.describe();
+            return { session: takeAnswer(), notes: takeNotes() };
+        },
+
+        // Files have become longer, or are new; the session goes on.
+        refresh(message) {
+            if (passing) {
+                fail("the session is still being read");
+            }
+            for (const file of files) {
+                if (file.descriptor !== undefined) {
+                    fs.closeSync(file.descriptor);
+                }
+            }
+            files = message.files;
+            pieces = new Map();
+            files.forEach(addFile);
+            if (!wasm.refresh()) {
+                fail(takeNotes() || "the session cannot be read again");
+            }
+            const notes = takeNotes();
+            wasm.describe();
+            return { session: takeAnswer(), notes };
+        },
+
+        // Reads threads, one after the other; told of in 'pass' messages.
+        pass(message) {
+            passing = { threads: message.threads.slice(), id: message.id };
+            nextSlice();
+            return DEFERRED;
+        },
+
+        query(message) {
+            const depth = message.maxDepth === undefined ? 0xFFFFFFFF
+                                                         : message.maxDepth;
+            const count = wasm.query(message.thread, message.begin,
+                message.end, message.pixels, depth,
+                message.atOnce || 0) >>> 0;
+            if (count === 0xFFFFFFFF && message.atOnce) {
+                takeNotes();
+                return { count: -1 };
+            }
+            if (count === 0xFFFFFFFF) {
+                fail(takeNotes() || takeErrors() ||
+                    "the records could not be read");
+            }
+            const room = count * 33 + 16;
+            const address = wasm.allocate(room) >>> 0;
+            if (!address) {
+                fail("there is no memory for the answer");
+            }
+            wasm.boxes(address, count, depth);
+            const buffer = wasm.memory.buffer;
+            let at = address;
+            const take = (Type) => {
+                const part = new Type(buffer, at, count).slice();
+                at += count * Type.BYTES_PER_ELEMENT;
+                return part;
+            };
+            const result = { count };
+            result.start = take(Float64Array);
+            result.stop = take(Float64Array);
+            result.covered = take(Float32Array);
+            result.function = take(Uint32Array);
+            result.calls = take(Uint32Array);
+            result.depth = take(Uint16Array);
+            result.track = take(Uint16Array);
+            result.flags = take(Uint8Array);
+            wasm.release(address);
+            let depths = 0;
+            for (let i = 0; i < count; i++) {
+                if (result.depth[i] >= depths) {
+                    depths = result.depth[i] + 1;
+                }
+            }
+            result.depths = depths;
+            result.begin = message.begin;
+            result.end = message.end;
+            return result;
+        },
+
+        // What a range adds up to, by function: FIELDS numbers of each.
+        sums(message) {
+            return withMask(message, (mask) => {
+                const count = wasm.sum(message.isAll ? 1 : 0, message.begin,
+                    message.end, mask) >>> 0;
+                const notes = takeNotes();
+                if (count === 0xFFFFFFFF) {
+                    fail(notes || "the range could not be added up");
+                }
+                const address = wasm.allocate(count * FIELDS * 8 + 8) >>> 0;
+                wasm.sums(address);
+                const sums = new Float64Array(wasm.memory.buffer, address,
+                    count * FIELDS).slice();
+                wasm.release(address);
+                const local = new Uint32Array(count);
+                for (let i = 0; i < count; i++) {
+                    local[i] = i;
+                }
+                return { function: local, sums, notes };
+            });
+        },
+
+        // The same by chain of calls; node 0 is the root.
+        tree(message) {
+            return withMask(message, (mask) => {
+                const count = wasm.sumTree(message.isAll ? 1 : 0,
+                    message.begin, message.end, mask) >>> 0;
+                const notes = takeNotes();
+                if (count === 0) {
+                    fail(notes || "the call tree could not be built");
+                }
+                const address = wasm.allocate(count * (FIELDS + 1) * 8 + 8)
+                    >>> 0;
+                if (!address) {
+                    fail("there is no memory for the call tree");
+                }
+                const functions = address + count * FIELDS * 8;
+                const parents = functions + count * 4;
+                wasm.nodes(functions, parents, address);
+                const buffer = wasm.memory.buffer;
+                const result = {
+                    sums: new Float64Array(buffer, address,
+                        count * FIELDS).slice(),
+                    function: new Uint32Array(buffer, functions,
+                        count).slice(),
+                    parent: new Int32Array(buffer, parents, count).slice(),
+                    notes
+                };
+                wasm.release(address);
+                return result;
+            });
+        },
+
+        // The calls of one function: how long they took, the slowest; or the
+        // first, or the last, that begins in the range.
+        calls(message) {
+            return withMask(message, (mask) => {
+                const done = wasm.findCalls(message.kind, message.module,
+                    message.rva, message.isAll ? 1 : 0, message.begin,
+                    message.end, mask);
+                const result = takeAnswer();
+                result.notes = takeNotes();
+                result.isComplete = done !== 0;
+                return result;
+            });
+        },
+
+        // Takes what another instance has written (indexes).
+        written(message) {
+            for (const file of message.files) {
+                const path = putWide(file.path);
+                const address = wasm.allocate(file.bytes.length) >>> 0;
+                bytes(address, file.bytes.length).set(file.bytes);
+                wasm.addWritten(path, file.path.length, address,
+                    file.bytes.length);
+                wasm.release(path);
+            }
+            return {};
+        },
+
+        close() {
+            if (wasm) {
+                passing = null;
+                wasm.close();
+                wasm = null;
+            }
+            for (const file of files) {
+                if (file.descriptor !== undefined) {
+                    fs.closeSync(file.descriptor);
+                }
+            }
+            files = [];
+            pieces = new Map();
+            return {};
+        }
+    };
+
+    const DEFERRED = {};
+
+    // Calls with the address of a byte for each thread, or 0: all.
+    function withMask(message, call) {
+        if (!message.threads) {
+            return call(0);
+        }
+        const size = message.numberOfThreads;
+        const mask = wasm.allocate(size + 1) >>> 0;
+        const to = bytes(mask, size);
+        to.fill(0);
+        for (const thread of message.threads) {
+            to[thread] = 1;
+        }
+        try {
+            return call(mask);
+        } finally {
+            wasm.release(mask);
+        }
+    }
+
+    // What the instance has written: the path and a copy of the bytes.
+    function takeWritten() {
+        const list = [];
+        while (wasm.getWritten(list.length, scratch)) {
+            const [path, pathSize, address, size] = fields(4);
+            const wide = new Uint16Array(wasm.memory.buffer, path,
+                pathSize / 2);
+            list.push({ path: String.fromCharCode(...wide),
+                bytes: bytes(address, size).slice() });
+        }
+        return list;
+    }
+
+    // A slice of the pass; messages that came meanwhile go first.
+    function passSlice() {
+        if (!passing || !wasm) {
+            return;
+        }
+        const begun = Date.now();
+        do {
+            if (passing.threads.length === 0) {
+                const id = passing.id;
+                passing = null;
+                answer(id, {});
+                return;
+            }
+            const thread = passing.threads[0];
+            const state = wasm.pass(thread, SLICE, scratch);
+            const [records, known] = new Float64Array(wasm.memory.buffer,
+                scratch, 2);
+            if (state !== 0) {
+                passing.threads.shift();
+            }
+            const notes = state === 2 ? takeNotes() : "";
+            if (state !== 0 || Date.now() - begun >= SLICE_MS) {
+                port.postMessage({ event: "pass", thread, records, known,
+                    isDone: state !== 0, notes, functions: newFunctions(),
+                    written: state !== 0 ? takeWritten() : [] });
+            }
+        } while (Date.now() - begun < SLICE_MS);
+        nextSlice();
+    }
+
+    let nextSlice;
+    if (inNode) {
+        nextSlice = () => setImmediate(passSlice);
+    } else {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = passSlice;
+        nextSlice = () => channel.port2.postMessage(0);
+    }
+
+    function answer(id, result) {
+        const transfer = [];
+        for (const value of Object.values(result)) {
+            if (ArrayBuffer.isView(value)) {
+                transfer.push(value.buffer);
+            }
+        }
+        port.postMessage({ id, result, functions: newFunctions() }, transfer);
+    }
+
+    // What comes while the session is being opened waits for it.
+    let opening = null;
+
+    async function take(message) {
+        try {
+            if (message.op === "open") {
+                opening = operations.open(message);
+                answer(message.id, await opening);
+                return;
+            }
+            await opening;
+            if (!wasm && message.op !== "close") {
+                fail("no session is open");
+            }
+            const result = await operations[message.op](message);
+            if (result !== DEFERRED) {
+                answer(message.id, result);
+            }
+        } catch (error) {
+            port.postMessage({ id: message.id,
+                error: String(error && error.message || error) });
+        }
+    }
+
+    if (inNode) {
+        port.on("message", take);
+    } else {
+        port.onmessage = (event) => take(event.data);
+    }
+})();

@@ -1,0 +1,64 @@
+/*++
+
+Module Name:
+
+    Wasm.h
+
+Abstract:
+
+    What the sources share that are the reader's operating system in a browser:
+    memory, and files that the page has been given and reads on demand.
+
+--*/
+
+#ifndef TRACER_VIEW_WASM_H
+#define TRACER_VIEW_WASM_H
+
+#include "../../Base/BaseContext.h"
+
+#define WASM_EXPORT(Name) __attribute__((export_name(#Name)))
+#define WASM_IMPORT(Name) \
+    __attribute__((import_module("host"), import_name(#Name)))
+
+//
+// The page's: reads bytes of a file that it was given, by its number; returns
+// how many, or -1.
+//
+
+WASM_IMPORT(read)
+LONG
+WasmHostRead(
+    ULONG File,
+    double Offset,
+    PVOID Buffer,
+    ULONG SizeInBytes
+    );
+
+//
+// The page's: called now and then while something long is done.
+//
+
+WASM_IMPORT(progress)
+VOID
+WasmHostProgress(
+    double Records
+    );
+
+//
+// WasmMemory.c: memory that is never given back, but used again.
+//
+
+extern const ALLOCATOR WasmAllocator;
+
+//
+// WasmWorld.c: fills the routines that the reader calls.
+//
+
+VOID
+WasmInitializeRtl(
+    _Out_ PRTL Rtl
+    );
+
+//
+
+#endif // TRACER_VIEW_WASM_H

@@ -1,0 +1,146 @@
+// Runs the viewer's engine (Reader/View/Page) over sessions, without a browser.
+//
+//     node ViewEngine.js PAGE-FOLDER WASM < REQUESTS
+//
+// REQUESTS is JSON: a list of {path, steps: [{op, ...}]}; each op is a method
+// of the engine.  Writes JSON: for each session {session, results} or {error};
+// what an op throws is {error} in its place.
+"use strict";
+
+const fs = require("fs");
+const path = require("path");
+
+const [page, wasm] = process.argv.slice(2);
+const { Engine } = require(path.resolve(page, "Engine.js"));
+
+function collect(place, isFresh) {
+    const found = [];
+    const walk = (at, name) => {
+        const stat = fs.statSync(at);
+        if (!stat.isDirectory()) {
+            found.push({ path: name, handle: null,
+                file: { nodePath: at, size: stat.size,
+                    lastModified: isFresh ? stat.mtimeMs : 0 } });
+            return;
+        }
+        for (const entry of fs.readdirSync(at).sort()) {
+            walk(path.join(at, entry), name + "/" + entry);
+        }
+    };
+    walk(place, path.basename(place));
+    return found;
+}
+
+function plain(value) {
+    return JSON.parse(JSON.stringify(value, (_, v) =>
+        typeof v === "bigint" ? String(v)
+        : ArrayBuffer.isView(v) ? Array.from(v) : v));
+}
+
+// The functions by name, as what is compared knows them.
+function nameOf(engine, id) {
+    if (id === null || id === 0xFFFFFFFF) {
+        return null;
+    }
+    const f = engine.functions[id];
+    return f ? f.module + "!" + f.name : "?" + id;
+}
+
+async function runStep(engine, step) {
+    const { op, ...options } = step;
+    if (options.name !== undefined) {
+        const found = engine.functions.find(
+            (f) => f.module + "!" + f.name === options.name);
+        if (!found) {
+            return { error: "there is no function " + options.name };
+        }
+        options.function = found.id;
+    }
+    switch (op) {
+    case "pass": {
+        let told = 0;
+        await engine.pass(() => { told++; });
+        return { told };
+    }
+    case "during": {
+        // What is asked while the pass goes on.
+        const pass = engine.pass();
+        const answers = [];
+        for (const inner of options.steps) {
+            answers.push(await runStep(engine, inner));
+        }
+        await pass;
+        return { answers };
+    }
+    case "refresh": {
+        // Files take the places of others before, as if they had grown.
+        for (const [from, to] of options.copies) {
+            fs.copyFileSync(from, to);
+        }
+        return { changed: await engine.refresh(
+            collect(options.path, true)) };
+    }
+    case "session":
+        return plain(engine.session);
+    case "functions":
+        return plain(engine.functions);
+    case "find":
+    case "nanoseconds":
+    case "ticks":
+        return plain(await engine[op](op === "find" ? options
+            : options.value));
+    default:
+    }
+    const answer = plain(await engine[op](options));
+    for (const list of [answer.rows, answer.functions]) {
+        for (const row of list || []) {
+            row.function = nameOf(engine, row.function);
+        }
+    }
+    if (answer.nodes) {
+        answer.nodes.function = answer.nodes.function.map(
+            (id) => nameOf(engine, id));
+    }
+    if (op === "query") {
+        answer.function = answer.function.map((id) => nameOf(engine, id));
+    }
+    return answer;
+}
+
+async function run(request) {
+    const engine = new Engine({ wasm: fs.readFileSync(wasm),
+        workerSource: fs.readFileSync(path.resolve(page, "Worker.js"),
+            "utf8"),
+        workers: request.workers || 2 });
+    const results = [];
+    try {
+        const session = plain(await engine.open(
+            collect(request.path, request.isFresh)));
+        for (const step of request.steps) {
+            try {
+                results.push(await runStep(engine, step));
+            } catch (error) {
+                results.push({ error: error.message });
+            }
+        }
+        return { session, results };
+    } catch (error) {
+        return { error: error.message };
+    } finally {
+        engine.close();
+    }
+}
+
+async function main() {
+    const requests = JSON.parse(fs.readFileSync(0, "utf8"));
+    const answers = [];
+    for (const request of requests) {
+        answers.push(await run(request));
+    }
+    process.stdout.write(JSON.stringify(answers));
+}
+
+main().catch((error) => {
+    console.error(error);
+    process.exitCode = 1;
+});

@@ -1,0 +1,468 @@
+#!/usr/bin/env python3
+"""The viewer's engine, in node: what it shows of made-up sessions against all
+their calls, as trace_reader.py pairs them, and its sums against TraceReader's.
+
+The same sessions are looked at as stores of records, compact, as rings, as a
+pack, and damaged.
+"""
+
+import collections
+import csv
+import io
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import CallSupport as calls                                  # noqa: E402
+import CompactStores as compact                              # noqa: E402
+import StoreSupport as support                               # noqa: E402
+from StoreSupport import programs                            # noqa: E402
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
+PAGE = os.path.join(ROOT, 'Reader/View/Page')
+DRIVER = os.path.join(ROOT, 'Tests/Library/ViewEngine.js')
+WASM = os.path.join(os.path.dirname(programs.BIN), 'Viewer/Viewer.wasm')
+PLACES = 20
+ABANDONED, OPEN, SUMMARY, UNKNOWN = 1, 2, 8, 16
+FLAGS = {'completed': 0, 'abandoned': ABANDONED, 'open': OPEN}
+
+
+def ask(results, *requests):
+    """What the engine answers: a list like the requests."""
+    done = subprocess.run(['node', DRIVER, PAGE, WASM], check=False,
+                          input=json.dumps(requests).encode(),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=300)
+    if not results.check(done.returncode == 0 and done.stdout,
+                         'ViewEngine.js', [done.stderr.decode()[-2000:]]):
+        return [{'error': 'none', 'results': []} for _ in requests]
+    return json.loads(done.stdout)
+
+
+def name_of(one):
+    module, name = one
+    return calls.MODULES[module] + '!' + name
+
+
+def overlap(call, begin, end):
+    return call.begin < end and (call.end > begin or call.begin >= begin)
+
+
+def boxes_of(answer):
+    """(track is left out) start, stop, depth, function, flags of each box."""
+    return sorted(zip(answer['start'], answer['stop'], answer['depth'],
+                      answer['function'], answer['flags'], answer['calls']))
+
+
+def expect(session, found, thread, begin, end):
+    """The same of a thread's calls, times from the session's first record."""
+    base = session.first
+    return sorted((call.begin - base, call.end - base, len(call.path) - 1,
+                   name_of(call.path[-1]), FLAGS[call.how], 1)
+                  for call in found
+                  if call.thread == thread and
+                  overlap(call, begin + base, end + base))
+
+
+def places(numbers, session):
+    """Ranges anywhere that some calls overlap."""
+    length = session.last - session.first
+    chosen = []
+    while len(chosen) < PLACES:
+        width = max(int(length * 10 ** numbers.uniform(-4, -1)), 1)
+        begin = numbers.randrange(length - width)
+        chosen.append((begin, begin + width))
+    return chosen
+
+
+def check_boxes(results, text, session, found, answer, steps):
+    """Each range's boxes are its calls, each of them."""
+    ids = {thread['tid']: thread['id']
+           for thread in answer['session']['threads']}
+    singles = 0
+    for step, got in zip(steps, answer['results']):
+        if step['op'] != 'query':
+            continue
+        tid = next(tid for tid, each in ids.items() if each == step['thread'])
+        right = expect(session, found, tid, step['begin'], step['end'])
+        seen = [] if 'error' in got else boxes_of(got)
+        singles += len(right)
+        results.check(seen == right,
+                      '%s: boxes of thread %d from %d to %d' %
+                      (text, tid, step['begin'], step['end']),
+                      [got.get('error'), len(seen), len(right),
+                       *sorted(set(seen) ^ set(right))[:6]])
+    results.check(singles > 100, text + ': there were calls', [singles])
+
+
+def check_summary(results, text, session, found, answer, got):
+    """A picture of everything: the calls of each depth are all there, and the
+    time that is covered."""
+    for thread, picture in got:
+        tid = answer['session']['threads'][thread]['tid']
+        mine = [call for call in found if call.thread == tid]
+        depths, covered = collections.Counter(), collections.Counter()
+        for call in mine:
+            depths[len(call.path) - 1] += 1
+            covered[len(call.path) - 1] += call.end - call.begin
+        seen, shown = collections.Counter(), collections.Counter()
+        for index, depth in enumerate(picture['depth']):
+            seen[depth] += picture['calls'][index]
+            shown[depth] += round(
+                (picture['stop'][index] - picture['start'][index]) *
+                picture['covered'][index])
+        results.equal(seen, depths, '%s: calls of thread %d by depth' %
+                      (text, tid))
+        results.check(
+            all(abs(shown[depth] - ticks) <= 1 + ticks * 1e-5
+                for depth, ticks in covered.items()),
+            '%s: time covered in thread %d' % (text, tid),
+            [shown, covered])
+        results.check(
+            picture['count'] < len(mine) / 2 and
+            any(flags & SUMMARY for flags in picture['flags']),
+            '%s: thread %d is put together' % (text, tid),
+            [picture['count'], len(mine)])
+
+
+def reader_rows(results, session, command, *arguments):
+    code, text, errors = support.reader(
+        command, '--csv', '--raw', *arguments, session)
+    if not results.check(code == 0, '%s %s' % (command, arguments),
+                         [code, errors]):
+        return []
+    return list(csv.DictReader(io.StringIO(text, newline='')))
+
+
+FIELDS = (('calls', 'calls'), ('total_ns', 'total'), ('self_ns', 'self'),
+          ('min_ns', 'min'), ('max_ns', 'max'), ('abandoned', 'abandoned'),
+          ('unfinished', 'unfinished'), ('begun_before', 'begunBefore'))
+
+
+def numbers_of(row, fields=FIELDS):
+    return tuple(int(row[name]) for name, _ in fields)
+
+
+def check_sums(results, text, session, range_, sums, tree):
+    """Sums and tree against report and tree; a tick is a nanosecond."""
+    options = [] if range_ is None else [
+        '--from', '%dns' % range_[0], '--to', '%dns' % range_[1]]
+    right = {row['module'] + '!' + row['function']: numbers_of(row)
+             for row in reader_rows(results, session, 'report', *options)}
+    seen = {row['function']: tuple(int(row[name]) for _, name in FIELDS)
+            for row in sums.get('functions', [])}
+    results.check(bool(right) and seen == right, text + ': report',
+                  [sums.get('error'), *sorted(set(seen.items()) ^
+                                              set(right.items()))[:6]])
+    chains, right = {}, {}
+    for row in reader_rows(results, session, 'tree', *options):
+        above = chains[row['parent']] if row['depth'] != '0' else ()
+        chain = above + (row['module'] + '!' + row['function'].strip(),)
+        chains[row['node']] = chain
+        right[chain] = numbers_of(row, FIELDS[:3])
+    seen, nodes, chains = {}, tree.get('nodes'), [()]
+    for index in range(1, len(nodes['function']) if nodes else 0):
+        chain = chains[nodes['parent'][index]] + (nodes['function'][index],)
+        chains.append(chain)
+        seen[chain] = (nodes['calls'][index], nodes['total'][index],
+                       nodes['self'][index])
+    results.check(bool(right) and seen == right, text + ': tree',
+                  [tree.get('error'), *sorted(set(seen.items()) ^
+                                              set(right.items()))[:6]])
+
+
+def check_edges(results, text, session, range_, name, answers):
+    options = [] if range_ is None else [
+        '--from', '%dns' % range_[0], '--to', '%dns' % range_[1]]
+    for command, answer in zip(('callers', 'callees'), answers):
+        right = {}
+        for row in reader_rows(results, session, command, *options,
+                               name.partition('!')[2]):
+            if row['level'] == '1':
+                key = None if row['function'].strip() == '(outermost)' else \
+                    row['module'] + '!' + row['function'].strip()
+                right[key] = numbers_of(row, FIELDS[:5])
+        seen = {row['function']: tuple(int(row[field])
+                                       for _, field in FIELDS[:5])
+                for row in answer.get('rows', [])}
+        results.check(bool(right) and seen == right,
+                      '%s: %s of %s' % (text, command, name),
+                      [answer.get('error'), *sorted(
+                          set(seen.items()) ^ set(right.items()),
+                          key=str)[:6]])
+
+
+def check_calls(results, text, session, found, name, histogram, nexts, steps):
+    """The slowest calls of a function, and those before and after a time."""
+    mine = [call for call in found if name_of(call.path[-1]) == name]
+    ended = sorted(call.elapsed for call in mine if call.how == 'completed')
+    results.equal(histogram.get('calls'), len(ended),
+                  text + ': calls of the histogram')
+    results.equal([row['ticks'] for row in histogram.get('slowest', [])],
+                  ended[::-1][:100], text + ': the slowest')
+    results.equal(sum(row['calls'] for row in histogram.get('buckets', [])),
+                  len(ended), text + ': buckets')
+    results.check(all(
+        row['calls'] == sum(row['from'] <= one <= row['to'] for one in ended)
+        for row in histogram.get('buckets', [])), text + ': each bucket')
+    for share, key in ((500, 'p50'), (900, 'p90'), (990, 'p99'),
+                       (999, 'p999')):
+        results.check(calls.is_near(histogram['percentiles'][key], ended,
+                                    share), '%s: %s' % (text, key))
+    begins = sorted(call.begin - session.first for call in mine)
+    for step, got in zip(steps, nexts):
+        if step['direction'] > 0:
+            right = next((one for one in begins if one > step['from']), None)
+        else:
+            right = next((one for one in reversed(begins)
+                          if one < step['from']), None)
+        results.equal(got and got.get('begin'), right,
+                      '%s: %s' % (text, step))
+        if got and right is not None:
+            results.check((got['begin'], got['end']) in {
+                (call.begin - session.first, call.end - session.first)
+                for call in mine}, '%s: its end: %s' % (text, step), [got])
+
+
+def check_session(results, text, session, found, path, numbers,
+                  calls_only=False):
+    """Everything that the engine gives of a session."""
+    length = session.last - session.first
+    threads = len(session.threads)
+    steps = [{'op': 'query', 'thread': numbers.randrange(threads),
+              'begin': begin, 'end': end, 'pixels': 1600}
+             for begin, end in places(numbers, session)]
+    steps = [{'op': 'pass'}] + steps
+    answer, = ask(results, {'path': path, 'steps': steps})
+    if not results.check('session' in answer, text + ': opens',
+                         [answer.get('error')]):
+        return
+    results.equal(answer['session']['problems'], [], text + ': problems')
+    check_boxes(results, text, session, found, answer, steps)
+    if calls_only:
+        return
+
+    range_ = length // 5, length // 2
+    name = name_of(collections.Counter(
+        call.path[-1] for call in found).most_common(1)[0][0])
+    whole = {'begin': 0, 'end': length}
+    part = {'begin': range_[0], 'end': range_[1]}
+    finds = [{'op': 'find', 'name': name, 'from': numbers.randrange(length),
+              'direction': numbers.choice((1, -1))} for _ in range(6)]
+    finds += [{'op': 'find', 'name': name, 'from': -1, 'direction': 1},
+              {'op': 'find', 'name': name, 'from': length + 1,
+               'direction': -1},
+              {'op': 'find', 'name': name, 'from': length, 'direction': 1}]
+    steps = [{'op': 'pass'}]
+    steps += [{'op': 'query', 'thread': thread, 'begin': 0,
+               'end': length + 1, 'pixels': 64} for thread in range(threads)]
+    steps += [{'op': op, **where} for where in (whole, part)
+              for op in ('sums', 'tree')]
+    steps += [{'op': op, 'name': name, **where} for where in (whole, part)
+              for op in ('callers', 'callees')]
+    steps += [{'op': 'histogram', 'name': name, **whole}, *finds]
+    answer, = ask(results, {'path': path, 'steps': steps})
+    got = answer['results'][1:]
+    check_summary(results, text, session, found, answer,
+                  list(enumerate(got[:threads])))
+    got = got[threads:]
+    windows = programs.windows_path(path)
+    check_sums(results, text + ', whole', windows, None, *got[:2])
+    check_sums(results, text + ', a range', windows, range_, *got[2:4])
+    check_edges(results, text + ', whole', windows, None, name, got[4:6])
+    check_edges(results, text + ', a range', windows, range_, name, got[6:8])
+    check_calls(results, text, session, found, name, got[8], got[9:], finds)
+
+
+def check_damaged(results, scratch, session):
+    """What cannot be read is named, and hides nothing else."""
+    folder = os.path.join(scratch, 'damaged')
+    shutil.copytree(session.folder, folder)
+    names = sorted(name for name in os.listdir(folder)
+                   if name.endswith('.trace'))
+    with open(os.path.join(folder, names[0]), 'r+b') as file:
+        file.seek(0x0C)
+        file.write(b'\xff\xff')             # HeaderSize
+    with open(os.path.join(folder, names[1]), 'r+b') as file:
+        file.truncate(5000)
+    with open(os.path.join(folder, 'broken-9-9.trace'), 'wb') as file:
+        file.write(b'no store' * 1000)
+    good, bad, pack, nothing = (os.path.join(scratch, name) for name in (
+        'damaged', 'all-bad', 'bad.tracepack', 'nothing'))
+    os.makedirs(bad)
+    shutil.copy(os.path.join(folder, names[0]), bad)
+    with open(pack, 'wb') as file:
+        file.write(b'TRACPACK' + bytes(5000))
+    os.makedirs(nothing)
+    with open(os.path.join(nothing, 'readme.txt'), 'wb') as file:
+        file.write(b'text')
+    answers = ask(results, *({'path': path, 'steps': [
+        {'op': 'pass'}, {'op': 'sums'}]} for path in (
+            good, bad, pack, nothing)))
+    first = answers[0]
+    if results.check('session' in first, 'damaged: opens',
+                     [first.get('error')]):
+        told = {problem['path'] for problem in first['session']['problems']}
+        results.check({names[0], names[1], 'broken-9-9.trace'} <= told,
+                      'damaged: each is named',
+                      [first['session']['problems']])
+        results.check(bool(first['results'][1].get('functions')),
+                      'damaged: the others are read', first['results'])
+    for answer, text, word in zip(answers[1:], ('one bad store', 'a bad pack',
+                                                'nothing'),
+                                  ('.trace', '.tracepack', 'no .trace file')):
+        results.check(word in answer.get('error', ''),
+                      text + ': the error says what', [answer])
+
+
+def check_growing(results, scratch, numbers):
+    """A session that grows: what was open at each look, and at the end all.
+    (Names are not compared: nobody has read it, so there are none.)"""
+    threads = [calls.random_calls(numbers, 20000),
+               calls.random_calls(numbers, 6000)]
+    folder = os.path.join(scratch, 'growing')
+    steps, looks = [{'op': 'pass'}], []
+    for part in (3, 6, 10):
+        now = calls.Session(os.path.join(scratch, 'part%d' % part), [
+            records[:len(records) * part // 10] for records in threads])
+        for name in os.listdir(now.folder):
+            path = os.path.join(now.folder, name)
+            with open(path, 'r+b') as file:
+                file.seek(0x80)
+                file.write(struct.pack('<II', 1, 0))    # State: open
+            if part == 3:
+                os.makedirs(folder, exist_ok=True)
+                shutil.copy(path, folder)
+        if part != 3:
+            steps.append({'op': 'refresh', 'path': folder, 'copies': [
+                [os.path.join(now.folder, name), os.path.join(folder, name)]
+                for name in os.listdir(now.folder)
+                if name.endswith('.trace')]})
+        length = now.last - now.first
+        for thread in (0, 1):
+            for begin, end in places(numbers, now)[:5] + [
+                    (0, length + 1)]:
+                looks.append((len(steps), now, thread, begin, end))
+                steps.append({'op': 'query', 'thread': thread, 'begin': begin,
+                              'end': end, 'pixels': 40000000})
+    answer, = ask(results, {'path': folder, 'isFresh': True, 'steps': steps})
+    if not results.check('session' in answer, 'growing: opens',
+                         [answer.get('error')]):
+        return
+    results.check(answer['session']['isLive'], 'growing: it goes on')
+    results.check(all(got.get('changed') for step, got in zip(
+        steps, answer['results']) if step['op'] == 'refresh'),
+        'growing: it has grown')
+    ids = {thread['id']: thread['tid']
+           for thread in answer['session']['threads']}
+    for place, now, thread, begin, end in looks:
+        got = answer['results'][place]
+        right, seen = (sorted(each[:3] + each[4:] for each in boxes)
+                       for boxes in (expect(now, now.calls(), ids[thread],
+                                            begin, end),
+                                     [] if 'error' in got else
+                                     boxes_of(got)))
+        results.check(seen == right, 'growing: look %d, thread %d, %d to %d' %
+                      (place, thread, begin, end),
+                      [got.get('error'), len(seen), len(right),
+                       *sorted(set(seen) ^ set(right))[:6]])
+
+
+def check_ring(results, scratch, numbers):
+    """A ring that has lost its oldest records is as a session without them."""
+    records = calls.random_calls(numbers, 30000, functions=calls.NAMES[:5])
+    whole = calls.Session(os.path.join(scratch, 'unringed'), [records],
+                          modules=calls.MODULES[:1])
+    start = 2 * compact.SEGMENT
+    left = calls.Session(
+        os.path.join(scratch, 'left'),
+        [records[(start - compact.HEADER) // 16:]],
+        modules=calls.MODULES[:1])
+    for name in os.listdir(whole.folder):
+        path = os.path.join(whole.folder, name)
+        with open(path, 'rb') as file:
+            data = compact.as_ring(file.read(), start)
+        with open(path, 'wb') as file:
+            file.write(data)
+    support.reader('report', whole.session)
+    check_session(results, 'ring', left, left.calls(), whole.folder, numbers)
+
+
+def check_during(results, session, found, numbers):
+    """What is asked while the pass goes on is answered, with what is known;
+    a short range at once, but for the ends of calls that are open behind it.
+    """
+    ranges = places(numbers, session)[:8]
+    answer, = ask(results, {'path': session.folder, 'steps': [
+        {'op': 'during', 'steps': [
+            {'op': 'query', 'thread': 0, 'begin': begin, 'end': end,
+             'pixels': 1600} for begin, end in ranges]}]})
+    tid = answer['session']['threads'][0]['tid']
+    for (begin, end), got in zip(ranges, answer['results'][0]['answers']):
+        right = expect(session, found, tid, begin, end)
+        seen = [] if 'error' in got else boxes_of(got)
+        results.check(
+            [(one[0], *one[2:4]) for one in seen] ==
+            [(one[0], *one[2:4]) for one in right] and
+            {one for one in seen if not one[4] & UNKNOWN} <= set(right),
+            'during the pass: %d to %d' % (begin, end),
+            [got.get('error'), *sorted(set(seen) ^ set(right))[:6]])
+
+    query = {'op': 'query', 'thread': 0, 'begin': 0,
+             'end': session.last - session.first + 1, 'pixels': 100}
+    answer, = ask(results, {'path': session.folder, 'steps': [
+        {'op': 'during', 'steps': [query] * 5}, query]})
+    during, after = answer['results']
+    known = [sum(got.get('calls', [-1])) for got in during['answers']]
+    results.check(len(known) == 5 and all(
+        0 <= one <= sum(after['calls']) for one in known),
+        'during the pass', [known, sum(after['calls'])])
+
+
+def main():
+    results = programs.Results()
+    numbers = random.Random(20261126)
+    if not os.path.exists(WASM):
+        results.check(False, WASM + ' is built')
+        return results.finish()
+    with programs.Scratch() as scratch:
+        threads = [calls.random_calls(numbers, 30000),
+                   calls.random_calls(numbers, 9000),
+                   calls.with_fiber(numbers, 3000)]
+        session = calls.Session(os.path.join(scratch, 'records'), threads)
+        found = session.calls()
+        support.reader('report', session.session)       # symbols.cache
+        check_session(results, 'records', session, found, session.folder,
+                      numbers)
+        other = compact.convert(session.folder,
+                                os.path.join(scratch, 'compact'))
+        check_session(results, 'compact', session, found, other, numbers)
+        pack = os.path.join(scratch, 'made.tracepack')
+        code, _, errors = support.reader(
+            'pack', session.session, '--output', programs.windows_path(pack))
+        results.check(code == 0, 'pack', [errors])
+        check_session(results, 'pack', session, found, pack, numbers)
+        check_damaged(results, scratch, session)
+        check_growing(results, scratch, numbers)
+        check_ring(results, scratch, numbers)
+        check_during(results, session, found, numbers)
+
+        # Negative: the boxes of another session are not these.
+        other = calls.Session(os.path.join(scratch, 'other'), [
+            calls.random_calls(numbers, 2000)])
+        steps = [{'op': 'pass'}, {'op': 'query', 'thread': 0, 'begin': 0,
+                                  'end': other.last, 'pixels': 100}]
+        answer, = ask(results, {'path': other.folder, 'steps': steps})
+        results.check(boxes_of(answer['results'][1]) != expect(
+            session, found, 1, 0, other.last), 'another session is another')
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
