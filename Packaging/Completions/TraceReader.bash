@@ -4,7 +4,7 @@
 #
 # Written by `TraceReader --completions bash`.
 
-_TraceReader_commands='run attach detach info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl export verify pack unpack recover'
+_TraceReader_commands='run attach detach info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl view export verify pack unpack recover'
 
 # A command's options, one a line: --NAME, or --NAME= and its values.
 _TraceReader_options()
@@ -425,6 +425,14 @@ _TraceReader_options()
 --json
 --raw
 --help' ;;
+    view) echo '--workers=
+--verbose
+--all-runs
+--output=@file
+--embed=
+--no-open
+--symbols=@directory
+--help' ;;
     export) echo '--thread=
 --process=
 --function=
@@ -446,6 +454,7 @@ _TraceReader_options()
 --output=@file
 --split-size=
 --gzip
+--embed=
 --symbols=@directory
 --no-cache
 --names=short,full

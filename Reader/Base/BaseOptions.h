@@ -71,6 +71,8 @@ Abstract:
 #define READER_OPTION_WALL        0x4000000000000ULL
 #define READER_OPTION_COLOR       0x200000000000000ULL
 #define READER_OPTION_PAGER       0x1000000000ULL   // and --no-pager
+#define READER_OPTION_EMBED       0x2000000000ULL
+#define READER_OPTION_NO_OPEN     0x4000000000ULL
 #define READER_OPTION_WAITS       0x1000000000000000ULL // and --contention
 
 //
@@ -191,6 +193,7 @@ typedef struct _READER_OPTIONS {
     ULONG ExportFormat;             // --format: of ReaderExportFormats
     ULONGLONG SplitSize;            // bytes; 0: not given
     ULONGLONG Minimum;              // bytes
+    ULONGLONG Embed;                // bytes
     ULONGLONG Older;                // 100 ns; 0: not given
     ULONGLONG Keep;                 // sessions
     ULONGLONG Larger;               // bytes

@@ -244,6 +244,7 @@ extern const READER_COMMAND ReaderStackCommand;
 extern const READER_COMMAND ReaderThreadsCommand;
 extern const READER_COMMAND ReaderTreeCommand;
 extern const READER_COMMAND ReaderVerifyCommand;
+extern const READER_COMMAND ReaderViewCommand;
 extern const READER_COMMAND ReaderWaitsCommand;
 
 //

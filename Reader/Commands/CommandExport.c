@@ -40,7 +40,7 @@ const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "csv", 0, NULL },
     { "csv-osr", READER_EXPORT_TIMES, ExportCsvOsr },
     { "csv-cap", READER_EXPORT_TIMES, ExportCsvCap },
-    { "html", READER_EXPORT_PLAIN, ExportHtml },
+    { "html", READER_EXPORT_PLAIN | READER_EXPORT_PAGE, ExportHtml },
 };
 
 
@@ -117,6 +117,16 @@ CommandExport(
         RtlWriteText(Context->Errors,
                      "TraceReader: export: --split-size: files of the format "
                      "%s cannot be split\n",
+                     Format->Name);
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    if ((Options->Given & READER_OPTION_EMBED) != 0 &&
+        (Format->Flags & READER_EXPORT_PAGE) == 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: export: --embed: the format %s is no "
+                     "page\n",
                      Format->Name);
         RtlFlushWriter(Context->Errors);
         return READER_EXIT_FAILURE;
@@ -216,8 +226,9 @@ const READER_COMMAND ReaderExportCommand = {
     "               functions called inside included)\n"
     "  csv-cap      the NT Call Profiler's columns, separated by tabs: each\n"
     "               thread's call tree (microseconds)\n"
-    "  html         a page for a browser, with all it needs: timeline, flame\n"
-    "               graph, table of functions, search\n"
+    "  html         a page for a browser, with all it needs: the viewer with\n"
+    "               the session (Docs/Viewer.md), or a picture: timeline,\n"
+    "               flame graph, table of functions, search\n"
     "chrome, perfetto, fxt and speedscope need recorded calls: a session of\n"
     "trees (TRACER_MODE=tree) has none, and html is without a timeline.\n"
     "--function and --exclude leave out what tree does in folded, callgrind,\n"
@@ -238,6 +249,9 @@ const READER_COMMAND ReaderExportCommand = {
     "In these four --min-duration leaves out calls that are shorter than TIME\n"
     "(their part in the range is), and --depth what is called from the Nth\n"
     "level.\n"
+    "html is the viewer if the session takes at most SIZE of --embed as a\n"
+    "pack, has times and no trees, and all of it is wanted; else the picture,\n"
+    "in which short calls are one block (TraceReader view shows all of them).\n"
     "With --gzip the file is compressed: Perfetto and speedscope open it as\n"
     "it is.  SIZE of --split-size counts bytes before that.\n"
     "--workers, --general and --verbose are for the formats of sums: folded,\n"
@@ -253,7 +267,7 @@ const READER_COMMAND ReaderExportCommand = {
     "  TraceReader export --format csv-cap --thread 4712 -o game.cap SESSION\n"
     "  TraceReader export --format html -o game.html SESSION\n",
     READER_OPTION_EXPORT | READER_OPTION_OUTPUT | READER_OPTION_SPLIT |
-        READER_OPTION_GZIP |
+        READER_OPTION_GZIP | READER_OPTION_EMBED |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
         READER_OPTION_FILTER | READER_OPTIONS_OF_READING |

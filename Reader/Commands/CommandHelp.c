@@ -40,6 +40,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderReplayCommand,
     &ReaderLiveCommand,
     &ReaderCtlCommand,
+    &ReaderViewCommand,
     &ReaderExportCommand,
     &ReaderVerifyCommand,
     &ReaderPackCommand,

@@ -236,6 +236,14 @@ const READER_OPTION ReaderOptionList[] = {
     { "gzip", NULL, READER_OPTION_GZIP, NULL,
       "compress the file (as gzip does; FILE is best named .gz)",
       READER_FIELD_NONE },
+    { "embed", "SIZE", READER_OPTION_EMBED,
+      "a number of bytes, or one with K, M or G after it",
+      "the session is in the page if it takes at most SIZE as a pack (default: "
+      "16M; 0: it is not)",
+      READER_FIELD_SIZE(Embed, 0) },
+    { "no-open", NULL, READER_OPTION_NO_OPEN, NULL,
+      "write the page, and do not open it",
+      READER_FIELD_NONE },
     { "older", "AGE", READER_OPTION_OLDER,
       "a whole number with m (minutes), h (hours), d (days) or w (weeks) "
       "after it",

@@ -49,6 +49,7 @@ typedef READER_EXPORT_ROUTINE *PREADER_EXPORT_ROUTINE;
 #define READER_EXPORT_SPLIT 0x2u    // takes --split-size
 #define READER_EXPORT_CALLS 0x4u    // is of single calls
 #define READER_EXPORT_PLAIN 0x8u    // is never compressed
+#define READER_EXPORT_PAGE  0x20u   // may have the session in it
 #define READER_EXPORT_CALLERS 0x10u // has which module called an import
 
 typedef struct _READER_EXPORT_FORMAT {

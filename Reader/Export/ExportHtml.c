@@ -6,9 +6,10 @@ Module Name:
 
 Abstract:
 
-    One page for a browser: a timeline of each thread, a flame graph, a table
-    of functions.  Everything is read once.  Numbers are exact; what the
-    timeline shows is bounded (ExportHtmlDetail.c).
+    One page for a browser: the viewer with the session in it, if that is small
+    and all of it is wanted (ExportView.c); else a picture of it: a timeline of
+    each thread, a flame graph, a table of functions.  Everything is read once.
+    Numbers are exact; what the timeline shows is bounded (ExportHtmlDetail.c).
 
 --*/
 
@@ -16,6 +17,18 @@ Abstract:
 #include "../Base/BaseFile.h"
 #include "../Sums/SumPaths.h"
 #include "ExportHtml.h"
+#include "ExportView.h"
+
+//
+// Options with which the viewer shows what was asked for: all of the session.
+//
+
+#define READER_HTML_OPTIONS_OF_ALL                                          \
+    (READER_OPTION_EXPORT | READER_OPTION_OUTPUT | READER_OPTION_EMBED |    \
+     READER_OPTION_SYMBOLS | READER_OPTION_NO_CACHE |                       \
+     READER_OPTION_NO_INDEX | READER_OPTION_MARKS |                         \
+     READER_OPTION_WORKERS | READER_OPTION_GENERAL |                        \
+     READER_OPTION_VERBOSE | READER_OPTION_ALL_RUNS | READER_OPTION_NAMES)
 
 
 //
@@ -349,6 +362,67 @@ ExportPrepareHtml(
 }
 
 
+//
+// Writes the viewer's page, if the session can be in it.
+// IsWritten: whether the file is there, or something failed; FALSE: the picture
+// is wanted.
+// Returns READER_EXIT_*.
+//
+
+static
+ULONG
+ExportEmbedHtml(
+    _Inout_ PREADER_EXPORT Export,
+    _Out_ PBOOLEAN IsWritten
+    )
+{
+    PCALLOCATOR Allocator = Export->Context->Allocator;
+    PCREADER_OPTIONS Options = Export->Options;
+    READER_FUNCTIONS Functions;
+    READER_VIEW_PAGE Page;
+    ULONG ExitCode;
+
+    *IsWritten = FALSE;
+    RtlZeroBytes(&Page, sizeof(Page));
+    Page.MaximumBytes = (Options->Given & READER_OPTION_EMBED) != 0
+                            ? Options->Embed
+                            : READER_VIEW_MAXIMUM_BYTES;
+    if (Page.MaximumBytes == 0 ||
+        ReaderViewAfterSize == 0 ||
+        (Options->Given & ~READER_HTML_OPTIONS_OF_ALL) != 0 ||
+        Export->Session.NumberOfTrees != 0 ||
+        Export->Session.Clock.Kind == TRACE_CLOCK_NONE) {
+        return READER_EXIT_SUCCESS;
+    }
+
+    Page.Packing = (PREADER_PACKING)
+        Allocator->Allocate(Allocator->Context, sizeof(READER_PACKING));
+    if (Page.Packing == NULL) {
+        *IsWritten = TRUE;
+        return BaseFail(Export->Context,
+                        "export",
+                        Options->PathUtf8,
+                        STATUS_NO_MEMORY);
+    }
+
+    FunctionInitializeFunctions(&Functions, &Export->Session);
+    Page.Packing->Context = Export->Context;
+    Page.Packing->Options = Options;
+    Page.Packing->Session = &Export->Session;
+    Page.Packing->Functions = &Functions;
+    Page.Packing->Team = Export->Team;
+    Page.Output = Options->Output;
+    Page.OutputUtf8 = Options->OutputUtf8;
+    Page.IsOnlyEmbedded = TRUE;
+    ExitCode = ExportWriteViewPage(&Page);
+    *IsWritten = ExitCode != READER_EXIT_SUCCESS || Page.EmbeddedBytes != 0;
+    ExportRundownPack(Page.Packing);
+    FunctionRundownFunctions(&Functions);
+    Allocator->Free(Allocator->Context, Page.Packing);
+    return ExitCode;
+}
+
+
 _Use_decl_annotations_
 ULONG
 ExportHtml(
@@ -360,9 +434,15 @@ ExportHtml(
     READER_HTML Html;
     READER_NOT_SHOWN NotShown;
     READER_FILE File;
+    BOOLEAN IsWritten;
     ULONG ExitCode;
     ULONG Code;
     NTSTATUS Status;
+
+    ExitCode = ExportEmbedHtml(Export, &IsWritten);
+    if (IsWritten) {
+        return ExitCode;
+    }
 
     RtlZeroBytes(&Html, sizeof(Html));
     Html.Export = Export;

@@ -115,6 +115,7 @@ def check_exports(results, session, target, what, folder):
             path = os.path.join(folder, 'export')
             said = support.reader('export', '--format', form, '-o',
                                   programs.windows_path(path),
+                                  *support.as_picture(form),
                                   programs.windows_path(place))
             data = packs.read_bytes(path) if said[0] == 0 else b''
             name = programs.windows_path(place)

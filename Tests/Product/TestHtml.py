@@ -90,7 +90,7 @@ class Page:
         self.arguments = arguments
         self.path = os.path.join(os.path.dirname(session), 'page.html')
         self.said = support.reader(
-            'export', '--format', 'html', '-o',
+            'export', '--format', 'html', '--embed', '0', '-o',
             programs.windows_path(self.path), *arguments, self.session)
         results.equal(self.said[0], 0, 'export %s' % (arguments,))
         browser.open(self.path)

@@ -446,7 +446,8 @@ def export(results, made, form, session):
     if os.path.exists(path):
         os.remove(path)
     code, _, errors = support.reader('export', '--format', form, '-o',
-                                     programs.windows_path(path), session)
+                                     programs.windows_path(path),
+                                     *support.as_picture(form), session)
     results.equal(code, 0, 'export %s: %s' % (form, errors))
     return path
 

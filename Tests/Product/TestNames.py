@@ -553,7 +553,8 @@ def check_report(pair):
 def check_exports(pair, formats, several=False, listed=True):
     """Every format.  A page lists the functions of calls, not of trees."""
     for form, kind in formats:
-        data = pair.write(kind, 'export', '--format', form)
+        data = pair.write(kind, 'export', '--format', form,
+                          *support.as_picture(form))
         if form == 'chrome' and data:
             events = json.loads(data)['traceEvents']
             pair.check_names([event.get('name') for event in events],
@@ -883,7 +884,7 @@ def check_source_files(results, scratch):
                                      path)[1])['functions']
     page = os.path.join(scratch, 'parts.html')
     code, _, errors = support.reader('export', '--format', 'html',
-                                     '--no-cache', '-o',
+                                     '--embed', '0', '--no-cache', '-o',
                                      programs.windows_path(page), path)
     results.check(code == 0, 'source files: export', [errors])
     with open(page, encoding='utf-8') as file:

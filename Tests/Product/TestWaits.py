@@ -585,6 +585,7 @@ def check_exports(results, session, calls, folder):
         path = os.path.join(folder, 'out.' + form)
         code, _, errors = support.reader('export', '--format', form, '-o',
                                          programs.windows_path(path), *options,
+                                         *support.as_picture(form),
                                          session)
         results.equal(code, 0, '%s: %s' % (form, errors))
         return path

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+"""What the viewer's panels show is what TraceReader prints: each panel's table
+is copied as CSV, its command is copied too, the command is run, and the two
+are compared, call for call and nanosecond for nanosecond.
+
+The sessions are made up, with all kinds of ends of calls.  Chromium is needed;
+without it all is skipped.
+"""
+
+import collections
+import csv
+import io
+import json
+import os
+import random
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import BrowserSupport                                        # noqa: E402
+import CallSupport as calls                                  # noqa: E402
+import StoreSupport as support                               # noqa: E402
+import TestViewPanels as panels                              # noqa: E402
+from StoreSupport import programs                            # noqa: E402
+
+PAGE = os.path.join(programs.BIN, 'TraceViewer.html')
+READY = 'window.Viewer && Viewer.session !== null && Viewer.isPassed === true'
+NUMBERS = 'calls', 'total_ns', 'self_ns'
+MORE = 'average_ns', 'min_ns', 'max_ns'
+
+
+class Page:
+    """A session in the viewer."""
+
+    def __init__(self, results, browser, session):
+        self.results = results
+        self.browser = browser
+        self.session = session
+        browser.open(PAGE)
+        browser.wait_for('window.Viewer !== undefined')
+        browser.choose_files('#folderInput', [session.folder])
+        browser.wait_for(READY)
+
+    def get(self, expression):
+        return self.browser.evaluate(expression)
+
+    def set(self, change, panel):
+        """Changes the state; returns when the panel shows what it is about."""
+        self.get('Viewer.set(%s)' % json.dumps({**change, 'panel': panel}))
+        # Listeners are told in the next frame, and ask then.
+        self.get('new Promise(done => requestAnimationFrame(() => '
+                 'requestAnimationFrame(() => setTimeout(done, 200))))')
+        self.browser.wait_for(
+            '(e => !e.dataset.state || e.dataset.state === "shown")'
+            '(document.querySelector("#panel-%s .panelBody"))' % panel)
+        self.results.equal(self.get(
+            'document.querySelector("#panel-%s .panelNote.isBad:not([hidden])")'
+            '?.textContent || ""' % panel), '', panel + ': what it says')
+
+    def function(self, name, module=None):
+        """The page's number of a function; of a module, where that matters."""
+        return self.get('Viewer.engine.functions.findIndex(each => each.name '
+                        '=== %s && %s)' % (json.dumps(name), 'each.module === '
+                                           + json.dumps(module)
+                                           if module else 'true'))
+
+    def copied(self, panel, title):
+        """What a button of the panel copies."""
+        return self.get('''(() => {
+            const old = Viewer.copy;
+            let copied = null;
+            Viewer.copy = text => { copied = text; };
+            [...document.querySelectorAll('#panel-%s button')].find(
+                each => each.textContent === '%s').click();
+            Viewer.copy = old;
+            return copied;
+        })()''' % (panel, title))
+
+    def rows(self, panel):
+        return list(csv.DictReader(io.StringIO(
+            self.copied(panel, 'Copy CSV'))))
+
+    def printed(self, panel):
+        """What the copied commands print, as rows, one list a command."""
+        found = []
+        for line in self.copied(panel, 'Copy command').split('\n'):
+            words = panels.split_command(line)
+            self.results.equal((words[0], words[-1]),
+                               ('TraceReader', 'session'), 'the command')
+            code, text, errors = support.reader(
+                words[1], '--csv', *words[2:-1], self.session.session)
+            self.results.check(code == 0, line, [code, errors])
+            found.append(list(csv.DictReader(io.StringIO(text))))
+        return found
+
+
+def key_of(row):
+    return row['module'], row['function']
+
+
+def numbers(row, fields):
+    return tuple(int(row[field]) if row[field] else None for field in fields)
+
+
+def compare(results, what, page, reader, fields=NUMBERS, key=key_of):
+    """Rows of the page and of TraceReader, whatever their order."""
+    left = collections.Counter((key(row), numbers(row, fields))
+                               for row in page)
+    right = collections.Counter((key(row), numbers(row, fields))
+                                for row in reader)
+    results.check(left == right, what, [list((left - right).items())[:4],
+                                        list((right - left).items())[:4]])
+    return bool(right)
+
+
+def chains(rows):
+    """Nodes of a tree: their functions from the outermost on, and numbers."""
+    chain, found = {'0': ()}, collections.Counter()
+    for row in rows:
+        chain[row['node']] = chain[row['parent']] + (key_of(row),)
+        found[chain[row['node']], numbers(row, NUMBERS)] += 1
+    return found
+
+
+def facts(rows):
+    """Tables of fields: table to its rows, each a dictionary."""
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for row in rows:
+        found[row['table']][row['row']][row['field']] = row['value']
+    return {table: list(each.values()) for table, each in found.items()}
+
+
+def check_range(results, page, what, name):
+    """All panels of the range that is set, and of one function."""
+    page.set({}, 'functions')
+    has = compare(results, what + ': functions', page.rows('functions'),
+                  page.printed('functions')[0], NUMBERS + MORE)
+
+    page.set({}, 'flame')
+    tree = chains(page.rows('flame'))
+    expected = chains(page.printed('flame')[0])
+    results.check(tree == expected, what + ': tree',
+                  [list((tree - expected).items())[:3],
+                   list((expected - tree).items())[:3]])
+
+    number = page.function(name)
+    page.set({'function': number}, 'sandwich')
+    rows = page.rows('sandwich')
+    callers, callees = page.printed('sandwich')
+    for relation, printed in (('caller', callers), ('callee', callees)):
+        compare(results, '%s: %ss' % (what, relation),
+                [row for row in rows if row['relation'] == relation],
+                [row for row in printed if row['relation'] == relation])
+
+    page.set({'function': number}, 'histogram')
+    ours = facts(page.rows('histogram'))
+    theirs = facts(page.printed('histogram')[0])
+    for field in ('p50_ns', 'p90_ns', 'p99_ns', 'p99_9_ns'):
+        results.equal(ours['summary'][0].get(field),
+                      theirs['summary'][0].get(field) or '0',
+                      '%s: %s' % (what, field))
+    count = sum(int(row['calls']) for row in ours.get('histogram', []))
+    results.equal(str(count), theirs['summary'][0]['calls'],
+                  what + ': calls of the histogram')
+    slowest = [[tuple(row[field] for field in
+                      ('duration_ns', 'start_ns', 'thread', 'depth'))
+                for row in both.get('calls', [])] for both in (ours, theirs)]
+    results.check([row[0] for row in slowest[0]] ==
+                  [row[0] for row in slowest[1]] and
+                  (len(slowest[0]) == 100 or
+                   sorted(slowest[0]) == sorted(slowest[1])),
+                  what + ': the slowest calls', [slowest[0][:3],
+                                                 slowest[1][:3]])
+    return has
+
+
+def check_filter(results, page, found):
+    """A filter that --function can say prints what is shown; another leaves
+    nothing out."""
+    page.set({}, 'functions')
+    names = {name for call in found for _, name in call.path[-1:]}
+    some = 0
+    for text in ('', 'Update', 'update', 'o', 'Draw', 'a b', ','):
+        page.get('''(box => { box.value = %s; box.dispatchEvent(
+            new Event('input')); })(document.querySelector(
+            '#panel-functions .panelFilter'))''' % json.dumps(text))
+        shown = page.rows('functions')
+        printed = page.printed('functions')[0]
+        if not set(text) & set(' ,') and \
+                {row['function'] for row in shown} == \
+                {name for name in names if text in name}:
+            some += 1
+            compare(results, 'filter %r' % text, shown, printed)
+        else:
+            results.check({row['function'] for row in printed} >=
+                          {row['function'] for row in shown},
+                          'filter %r leaves nothing out' % text)
+    results.check(some > 3, 'most of them can be said', [some])
+    page.get('''(box => { box.value = ''; box.dispatchEvent(
+        new Event('input')); })(document.querySelector(
+        '#panel-functions .panelFilter'))''')
+
+
+def check_call(results, page, found, numbers_):
+    """Single calls, with those around them, as the other reader pairs them."""
+    base = page.session.first
+    whole = [call for call in found if call.how == 'completed']
+    for call in numbers_.sample(whole, 12):
+        depth = len(call.path) - 1
+        thread = page.get('Viewer.session.threads.find(each => each.tid === '
+                          '%d).id' % call.thread)
+        module, name = call.path[-1]
+        page.get('Viewer.show({thread: %d, begin: %d, end: %d, depth: %d, '
+                 'function: %d})' % (
+                     thread, call.begin - base, call.end - base, depth,
+                     page.function(name, page.session.modules[module])))
+        page.set({}, 'call')
+        rows = page.rows('call')
+        results.equal([(row['module'], row['function']) for row in rows],
+                      [(page.session.modules[module], name)
+                       for module, name in call.path], 'the calls around it')
+        results.equal((rows[-1]['start_ns'], rows[-1]['duration_ns'],
+                       rows[-1]['thread']),
+                      (str(call.begin - base), str(call.end - call.begin),
+                       str(call.thread)), 'the call')
+        inside = sum(each.end - each.begin for each in found
+                     if each.thread == call.thread and
+                     each.path[:-1] == call.path and
+                     each.begin >= call.begin and each.end <= call.end)
+        text = page.get('[...document.querySelectorAll(".callFacts dt")].find('
+                        'each => each.textContent === "Self")'
+                        '.nextSibling.textContent')
+        results.equal(text.split(' (')[0], page.get(
+            'Viewer.format.time(%d)' % (call.end - call.begin - inside)),
+            'the call\'s own time')
+        replayed = page.printed('call')[0]
+        results.check(any(row['time_ns'] == str(call.begin - base) and
+                          row['function'] == call.path[-1][1] and
+                          row['depth'] == str(depth) for row in replayed),
+                      'replay has the call', replayed[:3])
+
+
+def check_steps(results, page, found):
+    """n and N go through all calls of a function, in the order of time."""
+    name = collections.Counter(call.path[-1] for call in found).most_common(
+        )[-1][0]
+    base = page.session.first
+    begins = sorted({call.begin - base for call in found
+                     if call.path[-1] == name})[:8]
+    number = page.function(name[1], page.session.modules[name[0]])
+    page.set({'function': number, 'call': None, 'selection': None}, 'find')
+    page.get('Viewer.fit()')
+    seen = []
+    for _ in begins:
+        page.get('document.activeElement.blur()')
+        page.browser.key('n')
+        last = seen[-1] if seen else -1
+        page.browser.wait_for('Viewer.state.call && Viewer.state.call.begin '
+                              '!== %d' % last)
+        seen.append(page.get('Viewer.state.call.begin'))
+    results.equal(seen, begins, 'the next calls')
+    page.browser.key('N')
+    page.browser.wait_for('Viewer.state.call.begin !== %d' % seen[-1])
+    results.equal(page.get('Viewer.state.call.begin'), begins[-2],
+                  'the previous call')
+
+
+def main():
+    results = programs.Results()
+    if not BrowserSupport.find():
+        results.skip('there is no Chromium')
+        return results.finish()
+    if not os.path.exists(PAGE):
+        results.check(False, PAGE + ' is built')
+        return results.finish()
+    chosen = random.Random(2026)
+    with programs.Scratch() as scratch, \
+            BrowserSupport.Browser(width=1400, height=900) as browser:
+        threads = [calls.random_calls(chosen, 12000),
+                   calls.random_calls(chosen, 5000)]
+        session = calls.Session(os.path.join(scratch, 'records'), threads)
+        found = session.calls()
+        support.reader('report', session.session)       # symbols.cache
+        page = Page(results, browser, session)
+        names = [name for (_, name), _ in collections.Counter(
+            call.path[-1] for call in found).most_common(3)]
+        length = session.last - session.first
+        check_range(results, page, 'all', names[0])
+        some = 0
+        for number in range(4):
+            width = int(length * 10 ** chosen.uniform(-3, -0.5)) + 1
+            begin = chosen.randrange(length - width)
+            page.get('Viewer.set({selection: {begin: %d, end: %d}})' %
+                     (begin, begin + width))
+            some += check_range(results, page, 'range %d to %d' %
+                                (begin, begin + width), names[number % 3])
+        results.check(some > 2, 'calls are in most ranges', [some])
+        page.get('Viewer.set({scope: "t" + Viewer.session.threads.find(each '
+                 '=> each.tid === 2).id})')
+        check_range(results, page, 'one thread', names[1])
+        page.get('Viewer.set({scope: null, selection: null})')
+        check_filter(results, page, found)
+        check_call(results, page, found, chosen)
+        check_steps(results, page, found)
+        results.equal(browser.errors, [], 'the page\'s errors')
+        results.equal(browser.requests, [], 'what the page asked for')
+
+        # Negative: another range has other numbers.
+        page.get('Viewer.set({selection: {begin: 0, end: %d}})' %
+                 (length // 3))
+        page.set({}, 'functions')
+        rows = page.rows('functions')
+        code, text, _ = support.reader('report', '--csv', '--to',
+                                       str(length // 2), session.session)
+        results.check(code == 0 and sorted(
+            numbers(row, NUMBERS) for row in rows) != sorted(
+            numbers(row, NUMBERS) for row in
+            csv.DictReader(io.StringIO(text))), 'another range is another')
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
