@@ -87,6 +87,7 @@ FolderFlags.Release.TraceStore = $(FrameLimit)
 FolderFlags.Release.Penter = $(FrameLimit)
 FolderFlags.Release.Imports = $(FrameLimit)
 FolderFlags.Release.Reader = $(FrameLimit)
+FolderFlags.Release.Sqlite = $(FrameLimit)
 
 #
 # Without optimization the searches need a C runtime: clang-cl passes vectors
@@ -116,7 +117,8 @@ LinkerFlags.Debug = /opt:noref /opt:noicf
 # The folders with sources, and where each one's headers may come from.
 #
 
-Folders = Rtl Asm StringTable Codec TraceStore Penter Imports Reader Tests
+Folders = Rtl Asm StringTable Codec TraceStore Penter Imports Reader Sqlite \
+    Tests
 
 Includes.Rtl = Rtl
 Includes.Asm = Asm Rtl
@@ -126,6 +128,7 @@ Includes.TraceStore = TraceStore Codec Rtl Asm
 Includes.Penter = Penter TraceStore StringTable Codec Rtl Asm
 Includes.Imports = Imports Penter TraceStore StringTable Codec Rtl Asm
 Includes.Reader = Reader StringTable Codec TraceStore Rtl
+Includes.Sqlite = Sqlite Reader StringTable Codec TraceStore Rtl
 Includes.Tests = Tests/Library Reader Penter TraceStore StringTable Codec Rtl Asm
 
 $(foreach F,$(Folders),\
@@ -204,9 +207,17 @@ $(call AddProject,TracerImports,Dynamic,Imports,$(Sources.Imports),\
 
 $(call AddProject,TraceReader,Program,Reader,$(Sources.Reader) \
     $(Resources.Reader),StringTable Codec Asm Rtl)
+
+#
+# An extension of SQLite is another DLL, with what it needs of the reader.
+#
+
+Entry.TracerSqlite = SqliteEntry
+$(call AddProject,Reader,Library,Reader,$(Sources.Reader))
+$(call AddProject,TracerSqlite,Dynamic,Sqlite,$(Sources.Sqlite),Reader \
+    StringTable Codec Asm Rtl)
 Products := $(strip $(Projects))
 
-$(call AddProject,Reader,Library,Reader,$(Sources.Reader))
 $(call AddProject,TestSupport,Library,Tests,\
     $(filter-out $(TestPrograms) $(TestMain) \
     $(foreach T,$(TestPrograms),$(call TestParts,$T)),$(Sources.Tests)))
@@ -347,6 +358,7 @@ WasmLinkerFlags = \
 WasmEntries := $(sort $(wildcard Reader/View/Wasm/*.c))
 WasmLibrary := $(filter-out \
     Reader/Start/% Reader/Commands/% Reader/Export/% Reader/Live/% \
+    Reader/Sql/% \
     %/SymbolDbgHelp.c %/BaseAttach.c %/BaseBrowser.c \
     %/OutputKey.c %/OutputPager.c %/OutputPagerProgram.c,\
     $(filter %.c,$(Sources.Reader))) \

@@ -29,10 +29,12 @@ PREFIXES = {
     "Reader/Export": ("Export",),
     "Reader/Functions": ("Function",), "Reader/Image": ("Image",),
     "Reader/Live": ("Live",), "Reader/Output": ("Output",),
-    "Reader/Session": ("Session",), "Reader/Start": ("Start",),
+    "Reader/Session": ("Session",), "Reader/Sql": ("Sql",),
+    "Reader/Start": ("Start",),
     "Reader/Sums": ("Sum",),
     "Reader/Symbols": ("Symbol",), "Reader/View": ("View",),
     "Reader/View/Wasm": ("Wasm", "Symbol", "Rtl", "StringTable"),
+    "Sqlite": ("Sqlite", "sqlite3_"),
 }
 
 # What compilers, linkers and NASM's twins name.

@@ -459,6 +459,10 @@ _TraceReader_options()
 --no-cache
 --names=short,full
 --help' ;;
+    sql) echo '--csv
+--json
+--raw
+--help' ;;
     verify) echo '--process=
 --csv
 --json

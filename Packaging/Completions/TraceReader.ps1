@@ -30,6 +30,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
         'ctl' = 'Stops, starts, clears, marks or copies what is being recorded'
         'view' = 'Opens a session in the viewer, a page for the default browser'
         'export' = 'Writes a file that other tools open'
+        'sql' = 'Runs an SQL statement over a session; without one, shows the tables'
         'verify' = 'Checks every header and every record'
         'pack' = 'Puts a session into one small file that can be read elsewhere'
         'unpack' = 'Makes the files of a pack again'
@@ -529,6 +530,12 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--symbols=@directory also look for images and their symbols in these folders'
             '--no-cache neither use nor write the session''s cache of symbols'
             '--names=short,full short names of functions (the default on a terminal), or full ones'
+            '--help this text'
+        )
+        'sql' = @(
+            '--csv comma-separated values (RFC 4180)'
+            '--json JSON (UTF-8)'
+            '--raw in text: whole nanoseconds and bytes, without units'
             '--help this text'
         )
         'verify' = @(

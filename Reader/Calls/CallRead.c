@@ -120,6 +120,12 @@ CallReadThread(
             Tally->Progress(Tally->ProgressContext);
         }
 
+        if (Session->IsWanted != NULL &&
+            !Session->IsWanted(Session->WantedContext)) {
+            Status = STATUS_CANCELLED;
+            break;
+        }
+
         do {
             Status = CallNextEvent(&Stream, &Event);
             if (NT_SUCCESS(Status)) {

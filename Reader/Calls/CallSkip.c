@@ -82,6 +82,11 @@ CallSkipStream(
             Tally->Progress(Tally->ProgressContext);
         }
 
+        if (NT_SUCCESS(Status) && Session->IsWanted != NULL &&
+            !Session->IsWanted(Session->WantedContext)) {
+            Status = STATUS_CANCELLED;
+        }
+
         do {
             if (NT_SUCCESS(Status)) {
                 Status = CallNextEvent(Stream, &Event);

@@ -240,6 +240,7 @@ extern const READER_COMMAND ReaderReplayCommand;
 extern const READER_COMMAND ReaderReportCommand;
 extern const READER_COMMAND ReaderRunCommand;
 extern const READER_COMMAND ReaderSessionsCommand;
+extern const READER_COMMAND ReaderSqlCommand;   // Reader/Sql/SqlCommand.c
 extern const READER_COMMAND ReaderStackCommand;
 extern const READER_COMMAND ReaderThreadsCommand;
 extern const READER_COMMAND ReaderTreeCommand;

@@ -42,6 +42,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderCtlCommand,
     &ReaderViewCommand,
     &ReaderExportCommand,
+    &ReaderSqlCommand,
     &ReaderVerifyCommand,
     &ReaderPackCommand,
     &ReaderUnpackCommand,

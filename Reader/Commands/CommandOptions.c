@@ -1106,6 +1106,42 @@ CommandFindSession(
 }
 
 //
+// Takes the only argument of sql for the statement, if it begins like one: then
+// the session is the newest.
+//
+
+static
+VOID
+CommandTakeStatement(
+    _Inout_ PREADER_OPTIONS Options
+    )
+{
+    static const PCSZ Words[] = { "SELECT", "WITH", "VALUES", "EXPLAIN" };
+    ULONG Index;
+    ULONG Length;
+
+    if (Options->NumberOfNames != 0 || Options->Path == NULL) {
+        return;
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Words); Index++) {
+
+        Length = RtlLengthOfString(Words[Index]);
+        if (RtlLengthOfString(Options->PathUtf8) > Length &&
+            BaseIsTextAlike(Options->PathUtf8, Length, Words[Index], Length) &&
+            (Options->PathUtf8[Length] <= ' ' ||
+             Options->PathUtf8[Length] == '(')) {
+
+            Options->Names[0] = Options->PathUtf8;
+            Options->NumberOfNames = 1;
+            Options->Path = NULL;
+            Options->PathUtf8 = NULL;
+            return;
+        }
+    }
+}
+
+//
 // Finds what the paths of a command mean.  FALSE: an error has been written.
 //
 
@@ -1137,10 +1173,11 @@ CommandFindSessions(
 
     //
     // exclude has an image, unpack a pack, sessions a directory above them;
-    // --static has either.
+    // --static has either.  sql without a statement needs none.
     //
 
     if (Command == &ReaderExcludeCommand || Command == &ReaderUnpackCommand ||
+        (Command == &ReaderSqlCommand && Options->NumberOfNames == 0) ||
         (Command == &ReaderSessionsCommand && Options->Path != NULL) ||
         (Options->Given & READER_OPTION_STATIC) != 0) {
         return TRUE;
@@ -1210,6 +1247,7 @@ CommandParseOptions(
                         Command == &ReaderDetachCommand;
     BOOLEAN IsProgram = Command == &ReaderRunCommand;
     BOOLEAN IsBadValue;
+    BOOLEAN IsWithoutPath = FALSE;
     BOOLEAN IsPathFirst;
     ULONG NumberOfPlaces = 1;
     ULONG NumberOfPaths = 0;
@@ -1407,12 +1445,18 @@ CommandParseOptions(
         return FALSE;
     }
 
+    if (Command == &ReaderSqlCommand) {
+        CommandTakeStatement(Options);
+        IsWithoutPath = Options->NumberOfNames == 0;
+    }
+
     if (!IsProgram && !IsProcess &&
         !CommandFindSessions(Context, Command, Options)) {
         return FALSE;
     }
 
-    if (Options->Path == NULL || Options->Path[0] == 0 ||
+    if ((!IsWithoutPath &&
+         (Options->Path == NULL || Options->Path[0] == 0)) ||
         (NumberOfPlaces != 1 && !IsOpen && !IsProgram &&
          Options->First[0] == 0)) {
         CommandWriteUsageError(Context,
@@ -1421,7 +1465,9 @@ CommandParseOptions(
                                   ? "a pack is missing"
                               : IsProcess
                                   ? "a process's identifier is missing"
-                              : NumberOfPlaces == 1 && Options->Path == NULL
+                              : (NumberOfPlaces == 1 ||
+                                 Command == &ReaderSqlCommand) &&
+                                    Options->Path == NULL
                                   ? "a session directory or store is missing, "
                                     "and there is no session where they go: "
                                     "TraceReader run PROGRAM makes one"

@@ -158,8 +158,21 @@ typedef const READER_SITE *PCREADER_SITE;
 typedef struct _READER_CACHE *PREADER_CACHE;
 typedef struct _READER_WAITS *PREADER_WAITS;
 
+//
+// Is what is read still wanted?  FALSE: reading ends with STATUS_CANCELLED.
+//
+
+typedef
+BOOLEAN
+(READER_IS_WANTED)(
+    _In_ PVOID Context
+    );
+typedef READER_IS_WANTED *PREADER_IS_WANTED;
+
 typedef struct _READER_SESSION {
     PCREADER_CONTEXT Context;
+    PREADER_IS_WANTED IsWanted;     // the caller's: asked for each buffer of
+    PVOID WantedContext;            // records; NULL: it is
     PWSTR PathBuffer;               // RTL_MAXIMUM_PATH_IN_CHARS
     UNICODE_STRING Path;            // the NT path, in the buffer
     USHORT DirectoryLength;         // bytes of it that are the directory's

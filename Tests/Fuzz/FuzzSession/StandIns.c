@@ -13,6 +13,15 @@ Abstract:
 
 #include "FuzzSession.h"
 #include "../../../Reader/Base/BaseAttach.h"
+#include "../../../Reader/Commands/Command.h"
+
+//
+// Stands in for the command that loads SQLite: it is not run.
+//
+
+const READER_COMMAND ReaderSqlCommand = {
+    "sql", "[PATH] [STATEMENT...]", "", "", "", 0, NULL, NULL, NULL
+};
 
 //
 // Stands in for consoles: there is none, so that the others are not called.
