@@ -41,7 +41,8 @@ HOOKS = ('_penter', '__cyg_profile_func_enter')
 
 CONTENTS = {
     'bin/TraceReader.exe', 'bin/TraceReader.pdb', 'bin/TracerImports.dll',
-    'bin/TracerImports.pdb', 'bin/TraceViewer.html', 'lib/TracerPenter.lib',
+    'bin/TracerImports.pdb', 'bin/TraceViewer.html',
+    'bin/TracerSqlite.dll', 'bin/TracerSqlite.pdb', 'lib/TracerPenter.lib',
     'lib/TracerPenterNull.lib', 'include/Penter.h', 'include/TraceFormat.h',
     'cmake/TracerConfig.cmake', 'cmake/TracerConfigVersion.cmake',
     'cmake/TracerTargets.cmake', 'build/Tracer.props', 'build/Tracer.targets',
