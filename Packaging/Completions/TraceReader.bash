@@ -450,7 +450,7 @@ _TraceReader_options()
 --mark-every=
 --waits=@file
 --contention=
---format=folded,chrome,perfetto,fxt,speedscope,callgrind,csv,csv-osr,csv-cap,html
+--format=folded,chrome,perfetto,fxt,speedscope,callgrind,csv,csv-osr,csv-cap,html,parquet
 --output=@file
 --split-size=
 --gzip

@@ -57,6 +57,7 @@ Abstract:
 #define READER_OPTION_EXCLUDE_LIST 0x80000000000ULL
 #define READER_OPTION_ETL         0x2000000000000000ULL
 #define READER_OPTION_GZIP        0x4000000000000000ULL
+#define READER_OPTION_DATASET     0x8000000000ULL   // --append and its kin
 #define READER_OPTION_TAIL        0x100000000000ULL
 #define READER_OPTION_NAMES       0x200000000000ULL
 #define READER_OPTION_WIDTH       0x100000000000000ULL
@@ -98,6 +99,13 @@ Abstract:
 
 #define READER_NAMES_SHORT      0u
 #define READER_NAMES_FULL       1u
+
+//
+// --encoding, in the order of its words.
+//
+
+#define READER_ENCODING_DELTA   0u
+#define READER_ENCODING_PLAIN   1u
 
 //
 // --color, in the order of its words.
@@ -192,6 +200,11 @@ typedef struct _READER_OPTIONS {
     PCSZ HtmlUtf8;
     ULONG ExportFormat;             // --format: of ReaderExportFormats
     ULONGLONG SplitSize;            // bytes; 0: not given
+    PCWSTR Append;                  // --append; NULL: not given
+    PCSZ AppendUtf8;
+    PCWSTR Tables;                  // --tables; NULL: not given
+    PCWSTR Host;                    // --host; NULL: not given
+    ULONG Encoding;                 // READER_ENCODING_*
     ULONGLONG Minimum;              // bytes
     ULONGLONG Embed;                // bytes
     ULONGLONG Older;                // 100 ns; 0: not given

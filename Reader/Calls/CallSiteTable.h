@@ -75,7 +75,7 @@ typedef struct _READER_TALLY {
     ULONG CapacityOfWaited;
     PULONGLONG Waited;              // likewise, ticks, if the session's
                                     // functions may wait
-    BOOLEAN HasProbe;               // the caller's: ProbeTotals are kept
+    BOOLEAN HasProbe;               // likewise: ProbeTotals are kept
     BOOLEAN IsSaidAtOnce;           // likewise: what is wrong with a module or
                                     // a store, as soon as it is seen
     BOOLEAN IsSilent;               // likewise: not at all, of modules without
@@ -84,6 +84,7 @@ typedef struct _READER_TALLY {
     PVOID WatchContext;
     PCORE_ENDED_LIST Ended;         // likewise: where the ordinary calls that
                                     // end are put; or NULL
+    BOOLEAN IsEndedAlone;           // likewise: and nothing is added up
     PULONGLONG Noted;               // by module: see CallNoteModule; NULL:
     ULONG CapacityOfNoted;          // that is not kept
     ULONG NumberNoted;

@@ -699,7 +699,7 @@ CallRunStore(
     Run.Limit = Limit;
     Run.JumpTicks = Stream->Session->JumpTicks;
     Run.NumberOfJumps = Stream->NumberOfJumps;
-    Run.IsWatching = Tally->Watch != NULL || Tally->Ended != NULL;
+    Run.IsWatching = Tally->Watch != NULL || Tally->IsEndedAlone;
     Run.Ended = Tally->Ended;
     Run.HasTotals = Tally->IsByBoth;
     if (Tally->Roots != NULL) {

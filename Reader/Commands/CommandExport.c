@@ -41,6 +41,10 @@ const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "csv-osr", READER_EXPORT_TIMES, ExportCsvOsr },
     { "csv-cap", READER_EXPORT_TIMES, ExportCsvCap },
     { "html", READER_EXPORT_PLAIN | READER_EXPORT_PAGE, ExportHtml },
+    { "parquet",
+      READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_PLAIN |
+          READER_EXPORT_DATASET,
+      ExportParquet },
 };
 
 
@@ -98,7 +102,9 @@ CommandExport(
 
     if ((Options->Given & READER_OPTION_EXPORT) == 0) {
         Problem = "--format is required";
-    } else if (Options->Output == NULL) {
+    } else if (Options->Append != NULL && Options->Output != NULL) {
+        Problem = "--append and --output exclude each other";
+    } else if (Options->Output == NULL && Options->Append == NULL) {
         Problem = "--output is required";
     }
 
@@ -135,16 +141,26 @@ CommandExport(
     if ((Options->Given & READER_OPTION_GZIP) != 0 &&
         (Format->Flags & READER_EXPORT_PLAIN) != 0) {
         RtlWriteText(Context->Errors,
-                     "TraceReader: export: --gzip: a browser opens the format "
-                     "%s only as it is\n",
+                     "TraceReader: export: --gzip: files of the format %s are "
+                     "opened only as they are\n",
                      Format->Name);
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
+    if ((Options->Given & READER_OPTION_DATASET) != 0 &&
+        (Format->Flags & READER_EXPORT_DATASET) == 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: export: --append, --tables, --encoding, "
+                     "--host: are of the format parquet\n");
         RtlFlushWriter(Context->Errors);
         return READER_EXIT_FAILURE;
     }
 
     if ((Options->Given &
          (READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH)) != 0 &&
-        (Format->Flags & READER_EXPORT_CALLS) == 0) {
+        (Format->Flags &
+         (READER_EXPORT_CALLS | READER_EXPORT_DATASET)) == 0) {
         RtlWriteText(Context->Errors,
                      "TraceReader: export: --min-duration, --depth: the "
                      "format %s is of sums, which they would make wrong\n",
@@ -229,6 +245,8 @@ const READER_COMMAND ReaderExportCommand = {
     "  html         a page for a browser, with all it needs: the viewer with\n"
     "               the session (Docs/Viewer.md), or a picture: timeline,\n"
     "               flame graph, table of functions, search\n"
+    "  parquet      tables of functions, calls and marks, for DuckDB,\n"
+    "               ClickHouse, Spark (Docs/Fleet.md)\n"
     "chrome, perfetto, fxt and speedscope need recorded calls: a session of\n"
     "trees (TRACER_MODE=tree) has none, and html is without a timeline.\n"
     "--function and --exclude leave out what tree does in folded, callgrind,\n"
@@ -254,8 +272,13 @@ const READER_COMMAND ReaderExportCommand = {
     "in which short calls are one block (TraceReader view shows all of them).\n"
     "With --gzip the file is compressed: Perfetto and speedscope open it as\n"
     "it is.  SIZE of --split-size counts bytes before that.\n"
+    "parquet writes a file for each table: calls.functions.parquet and so on\n"
+    "for -o calls.parquet.  --append DIR adds the session's processes to the\n"
+    "dataset in DIR, each once: what was added of the same process before is\n"
+    "replaced.  A table goes on in files with -2, -3 and so on when one has\n"
+    "SIZE bytes (512M).  --min-duration and --depth are for the calls' table.\n"
     "--workers, --general and --verbose are for the formats of sums: folded,\n"
-    "callgrind, csv, csv-osr and csv-cap.\n"
+    "callgrind, csv, csv-osr and csv-cap, the latter two for parquet as well.\n"
     READER_RANGE_NOTE
     READER_FILTER_NOTE,
     "  TraceReader export --format folded -o calls.folded SESSION\n"
@@ -265,9 +288,10 @@ const READER_COMMAND ReaderExportCommand = {
     "  TraceReader export --format chrome --gzip -o game.json.gz SESSION\n"
     "  TraceReader export --format callgrind -o callgrind.out.game SESSION\n"
     "  TraceReader export --format csv-cap --thread 4712 -o game.cap SESSION\n"
-    "  TraceReader export --format html -o game.html SESSION\n",
+    "  TraceReader export --format html -o game.html SESSION\n"
+    "  TraceReader export --format parquet --append D:\\Fleet SESSION\n",
     READER_OPTION_EXPORT | READER_OPTION_OUTPUT | READER_OPTION_SPLIT |
-        READER_OPTION_GZIP | READER_OPTION_EMBED |
+        READER_OPTION_GZIP | READER_OPTION_DATASET | READER_OPTION_EMBED |
         READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_WORKERS | READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
         READER_OPTION_FILTER | READER_OPTIONS_OF_READING |

@@ -42,6 +42,11 @@ static const PCSZ ReaderZoneNames[] = {
     "utc"
 };
 
+static const PCSZ ReaderEncodingNames[] = {
+    "delta",
+    "plain"
+};
+
 static const PCSZ ReaderNamesNames[] = {
     "short",
     "full"
@@ -244,6 +249,21 @@ const READER_OPTION ReaderOptionList[] = {
     { "no-open", NULL, READER_OPTION_NO_OPEN, NULL,
       "write the page, and do not open it",
       READER_FIELD_NONE },
+    { "append", "DIR", READER_OPTION_DATASET,
+      "a folder's path",
+      "add to the dataset of Parquet files in DIR, in place of --output",
+      READER_FIELD_TEXTS(Append) },
+    { "tables", "LIST", READER_OPTION_DATASET,
+      "functions, calls and marks, separated by commas",
+      "write these tables (default: all; with --append functions,marks)",
+      READER_FIELD_TEXT(Tables) },
+    { "encoding", "KIND", READER_OPTION_DATASET, NULL,
+      "delta: small files (the default); plain: for any reader of Parquet",
+      READER_FIELD_WORD(Encoding, ReaderEncodingNames) },
+    { "host", "NAME", READER_OPTION_DATASET,
+      "a computer's name",
+      "say that it was recorded on NAME (default: this computer)",
+      READER_FIELD_TEXT(Host) },
     { "older", "AGE", READER_OPTION_OLDER,
       "a whole number with m (minutes), h (hours), d (days) or w (weeks) "
       "after it",

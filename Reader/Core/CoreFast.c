@@ -329,6 +329,7 @@ CoreRundownTotals(
 // Run: what is asked.  What follows are constants: which of it is.
 // HasTotals: whether calls are added to the totals.
 // HasWaits: whether it is kept how long calls waited.
+// HasEnded: whether each call that ends is kept.
 // IsJumping: whether jumps of the clock are looked for. A record after one is
 // not ordinary, nor is the exit of a call with a jump in it.
 // LongestStep: from one record to the next, where the clock did not jump.
@@ -349,6 +350,7 @@ CoreRun(
     _In_ BOOLEAN HasTotals,
     _In_ BOOLEAN HasProbe,
     _In_ BOOLEAN HasWaits,
+    _In_ BOOLEAN HasEnded,
     _In_ BOOLEAN IsWatching,
     _In_ BOOLEAN IsJumping,
     _In_ ULONGLONG LongestStep
@@ -379,9 +381,11 @@ CoreRun(
     PCORE_PROBE Probe = HasProbe ? Run->Probe : NULL;
     PCORE_PROBE_FRAME ProbeFrames = HasProbe ? Probe->Frames : NULL;
     ULONGLONG ProbeSum = HasProbe ? Probe->Sum : 0;
-    PCORE_ENDED_LIST Ended = IsWatching ? Run->Ended : NULL;
+    PCORE_ENDED_LIST Watched = IsWatching ? Run->Ended : NULL;
     PULONGLONG Waits = HasWaits ? CORE_STACK_WAITED(Stack) : NULL;
     ULONGLONG ContentionTicks = Pair->ContentionTicks;
+    PCORE_ENDED Ended = NULL;
+    PCORE_ENDED LastEnded = NULL;
     ULONG Lowest;
     ULONG Extent;
 
@@ -404,6 +408,11 @@ CoreRun(
          Records[0].Timestamp < Pair->LastTimestamp ||
          Records[0].Timestamp - Pair->LastTimestamp > LongestStep)) {
         return 0;
+    }
+
+    if (HasEnded) {
+        Ended = Run->Ended->Calls + Run->Ended->NumberOfCalls;
+        LastEnded = Run->Ended->Calls + Run->Ended->Capacity;
     }
 
     End = First + Stack->Capacity;
@@ -585,11 +594,11 @@ CoreRun(
                 break;
             }
 
-            if (IsWatching && Ended != NULL) {
+            if (IsWatching && Watched != NULL) {
 
-                PCORE_ENDED Call = &Ended->Calls[Ended->NumberOfCalls];
+                PCORE_ENDED Call = &Watched->Calls[Watched->NumberOfCalls];
 
-                if (Ended->NumberOfCalls == Ended->Capacity ||
+                if (Watched->NumberOfCalls == Watched->Capacity ||
                     (Frame->Flags & CORE_FRAME_STALE) != 0) {
                     break;
                 }
@@ -598,7 +607,13 @@ CoreRun(
                 Call->ExitTimestamp = Timestamp;
                 Call->Depth = (ULONG)(Frame - First);
                 Call->Function = Frame->Function;
-                Ended->NumberOfCalls += 1;
+                Watched->NumberOfCalls += 1;
+            }
+
+            if (HasEnded &&
+                (Ended == LastEnded ||
+                 (Frame->Flags & CORE_FRAME_STALE) != 0)) {
+                break;
             }
 
             Ticks = Timestamp > Frame->EnterTimestamp
@@ -655,6 +670,14 @@ CoreRun(
                 if (Frame != First) {
                     Waits[Frame - First - 1] += Waited;
                 }
+            }
+
+            if (HasEnded) {
+                Ended->EnterTimestamp = Frame->EnterTimestamp;
+                Ended->ExitTimestamp = Frame->EnterTimestamp + Ticks;
+                Ended->Function = Frame->Function;
+                Ended->Depth = (ULONG)(Frame - First);
+                Ended += 1;
             }
 
             Next = Frame;
@@ -759,6 +782,10 @@ End:
         if (HasProbe) {
             Probe->Sum = ProbeSum;
         }
+
+        if (HasEnded) {
+            Run->Ended->NumberOfCalls = (ULONG)(Ended - Run->Ended->Calls);
+        }
     }
 
     return (ULONG)(Record - Records);
@@ -786,7 +813,7 @@ CoreRunWithWaits(
 
 #define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Watching)           \
     CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, Paths, Totals, Probe, TRUE, Watching, TRUE,         \
+            Histograms, Paths, Totals, Probe, TRUE, FALSE, Watching, TRUE,  \
             LongestStep)
 
     if (Run->IsWatching) {
@@ -802,6 +829,42 @@ CoreRunWithWaits(
     return Run->Paths != NULL
                ? CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE)
                : CORE_RUN_WITH(TRUE, FALSE, TRUE, FALSE, FALSE);
+
+#undef CORE_RUN_WITH
+}
+
+
+//
+// Does what is asked, and keeps each call that ends.
+//
+
+CORE_APART
+ULONG
+CoreRunWithEnded(
+    _Inout_ PCORE_PAIR Pair,
+    _Inout_ PCORE_RECORD_CHECK Check,
+    _In_ const CORE_SITES *Sites,
+    _In_ PCCORE_RUN Run,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+{
+    ULONGLONG LongestStep = Run->JumpTicks != 0 ? Run->JumpTicks : ~0ULL;
+
+#define CORE_RUN_WITH(Histograms, Waits, Jumping, Step)                     \
+    CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
+            Histograms, FALSE, TRUE, FALSE, Waits, TRUE, FALSE, Jumping, Step)
+
+    if (Pair->HasWaits && Run->WaitedTotals != NULL) {
+        return CORE_RUN_WITH(TRUE, TRUE, TRUE, LongestStep);
+    }
+
+    if (Run->JumpTicks != 0) {
+        return CORE_RUN_WITH(TRUE, FALSE, TRUE, LongestStep);
+    }
+
+    return Run->Histograms != NULL ? CORE_RUN_WITH(TRUE, FALSE, FALSE, 0)
+                                   : CORE_RUN_WITH(FALSE, FALSE, FALSE, 0);
 
 #undef CORE_RUN_WITH
 }
@@ -828,7 +891,8 @@ CoreRunWithoutWaits(
 #define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Watching, Jumping,  \
                       Step)                                                 \
     CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, Paths, Totals, Probe, FALSE, Watching, Jumping, Step)
+            Histograms, Paths, Totals, Probe, FALSE, FALSE, Watching,       \
+            Jumping, Step)
 
     if (Run->IsWatching) {
         return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE, TRUE,
@@ -881,6 +945,15 @@ CoreRunRecords(
 {
     if (Sites->HasWaits) {
         Pair->HasWaits = TRUE;
+    }
+
+    if (Run->Ended != NULL && !Run->IsWatching) {
+        return CoreRunWithEnded(Pair,
+                                Check,
+                                Sites,
+                                Run,
+                                Records,
+                                NumberOfRecords);
     }
 
     if (Pair->HasWaits && !Run->HasTotals &&

@@ -218,8 +218,9 @@ typedef CORE_PROBE_TOTALS *PCORE_PROBE_TOTALS;
 //     with IsWatching nothing is added up: an entry of a watched site is not
 //     ordinary, nor is the exit of a frame that has a Node, or whose caller
 //     has one;
-//     with Ended, too, the calls that end are put there; when it is full no
-//     end is ordinary, nor is ever that of a frame that is stale.
+//     with Ended the calls that end are put there, with IsWatching or by
+//     function, without a probe; when it is full no end is ordinary, nor is
+//     ever that of a frame that is stale.
 //
 
 typedef struct _CORE_ENDED {
@@ -253,7 +254,7 @@ typedef struct _CORE_RUN {
     ULONG NumberOfJumps;            // how often it has, so far
     BOOLEAN IsWatching;
     BOOLEAN HasTotals;              // with Paths
-    PCORE_ENDED_LIST Ended;         // with IsWatching, or NULL
+    PCORE_ENDED_LIST Ended;         // or NULL
 } CORE_RUN;
 typedef CORE_RUN *PCORE_RUN;
 typedef const CORE_RUN *PCCORE_RUN;

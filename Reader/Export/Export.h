@@ -51,6 +51,9 @@ typedef READER_EXPORT_ROUTINE *PREADER_EXPORT_ROUTINE;
 #define READER_EXPORT_PLAIN 0x8u    // is never compressed
 #define READER_EXPORT_PAGE  0x20u   // may have the session in it
 #define READER_EXPORT_CALLERS 0x10u // has which module called an import
+#define READER_EXPORT_DATASET 0x20u // is of tables: takes --append, --tables,
+                                    // --encoding and --host, and limits of
+                                    // calls, and trees, too
 
 typedef struct _READER_EXPORT_FORMAT {
     PCSZ Name;
@@ -64,7 +67,7 @@ typedef const READER_EXPORT_FORMAT *PCREADER_EXPORT_FORMAT;
 // (CommandExport.c).
 //
 
-#define READER_EXPORT_FORMATS 10
+#define READER_EXPORT_FORMATS 11
 
 extern const READER_EXPORT_FORMAT ReaderExportFormats[READER_EXPORT_FORMATS];
 
@@ -142,6 +145,12 @@ READER_EXPORT_ROUTINE ExportFxt;
 //
 
 READER_EXPORT_ROUTINE ExportHtml;
+
+//
+// Writes tables in Parquet files.
+//
+
+READER_EXPORT_ROUTINE ExportParquet;
 
 //
 // Writes Perfetto's format.

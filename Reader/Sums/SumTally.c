@@ -15,19 +15,13 @@ Abstract:
 
 --*/
 
-#include "../Calls/CallRead.h"
 #include "SumTally.h"
 #include "SumTree.h"
 
 
-//
-// Adds a call that was open when the range began.
-//
-
 _Use_decl_annotations_
-static
 NTSTATUS
-SumOpenFrame(
+SumTallyOpenFrame(
     PVOID Context,
     PREADER_STREAM Stream,
     ULONG Track,
@@ -80,13 +74,7 @@ SumTallyStreamEvent(
 }
 
 
-//
-// Adds the trees of a thread's stores.
-// Tally: the tally; its lock is held.
-//
-
 _Use_decl_annotations_
-static
 NTSTATUS
 SumTallyTrees(
     PVOID Context,
@@ -144,7 +132,7 @@ SumTallyThread(
     )
 {
     static const READER_VISITOR Visitor = {
-        SumOpenFrame,
+        SumTallyOpenFrame,
         SumTallyStreamEvent,
         SumTallyTrees
     };

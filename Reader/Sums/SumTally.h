@@ -13,7 +13,7 @@ Abstract:
 #ifndef TRACER_SUM_TALLY_H
 #define TRACER_SUM_TALLY_H
 
-#include "../Calls/CallSiteTable.h"
+#include "../Calls/CallRead.h"
 #include "SumRead.h"
 
 //
@@ -27,6 +27,15 @@ SumTallyThread(
     _Inout_ PREADER_TALLY Tally,
     _In_ ULONG ThreadIndex
     );
+
+//
+// The parts of that, whose context is the tally, for those who want to see the
+// events as well: a call that was open when the range began, and a thread's
+// trees.  The events are CallTallyEvent's.
+//
+
+READER_VISIT_OPEN SumTallyOpenFrame;
+READER_VISIT_THREAD SumTallyTrees;
 
 //
 // The same for a worker of a reading, which is the context.

@@ -96,6 +96,7 @@ ViewOpen(
 
     View->Ended.Capacity = READER_VIEW_ENDED;
     View->Tally.Ended = &View->Ended;
+    View->Tally.IsEndedAlone = TRUE;
     View->NumberOfThreads = Session->NumberOfThreads;
     return TRUE;
 }

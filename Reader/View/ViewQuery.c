@@ -486,9 +486,11 @@ ViewQueryRaw(
         Stream.Horizon = Raw->End - 1;
         Stream.IsLive = TRUE;
         View->Before.Ended = &View->Ended;
+        View->Before.IsEndedAlone = TRUE;
         View->Ended.NumberOfCalls = 0;
         Status = ViewReadRaw(Raw, &Stream);
         View->Before.Ended = NULL;
+        View->Before.IsEndedAlone = FALSE;
         Stream.IsLive = FALSE;
         Stream.Horizon = Horizon;
         if (Status == STATUS_END_OF_FILE) {

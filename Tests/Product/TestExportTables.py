@@ -351,7 +351,8 @@ def check_bad(results, scratch, session):
     for arguments, words in (
             ([], '--format is required'),
             (['--format', 'folded'], '--output is required'),
-            (['--format', 'postscript', '-o', 'x'], 'csv-cap or html'),
+            (['--format', 'postscript', '-o', 'x'],
+             'csv-cap, html or parquet'),
             (['--format', 'csv', '-o', 'x', '--split-size', '1M'],
              'cannot be split'),
             (['--format', 'csv', '-o', 'x', '--split-size', '1'],

@@ -1,0 +1,303 @@
+/*++
+
+Module Name:
+
+    ExportEncode.c
+
+Abstract:
+
+    The encodings of Parquet's pages (github.com/apache/parquet-format,
+    Encodings.md).  A processor that runs this stores the lowest byte first, as
+    the format does.
+
+--*/
+
+#include "ExportEncode.h"
+#include "../Core/CoreHistogram.h"
+
+#define READER_DELTA_BLOCK 128u
+#define READER_DELTA_PART 32u
+#define READER_DELTA_PARTS (READER_DELTA_BLOCK / READER_DELTA_PART)
+
+//
+// A block's smallest difference, its parts' widths and 64 bits for each number,
+// and what the packing stores too much.
+//
+
+#define READER_DELTA_BLOCK_BYTES (10 + READER_DELTA_PARTS +                 \
+                                  READER_DELTA_BLOCK * 8 + 8)
+
+
+CORE_INLINE
+ULONG
+ExportEncodeBits(
+    _In_ ULONGLONG Value
+    )
+{
+#if defined(_MSC_VER) && !defined(__clang__)
+
+    unsigned long Position;
+
+    return _BitScanReverse64(&Position, Value) ? (ULONG)Position + 1 : 0;
+
+#else
+
+    return Value == 0 ? 0 : 64 - (ULONG)__builtin_clzll(Value);
+
+#endif
+}
+
+
+//
+// Store where nothing is aligned.
+//
+
+CORE_INLINE
+VOID
+ExportEncodeStore64(
+    _Out_ PUCHAR Target,
+    _In_ ULONGLONG Value
+    )
+{
+#if defined(_MSC_VER) && !defined(__clang__)
+    *(ULONGLONG __unaligned *)Target = Value;
+#else
+    __builtin_memcpy(Target, &Value, sizeof(Value));
+#endif
+}
+
+
+CORE_INLINE
+VOID
+ExportEncodeStore32(
+    _Out_ PUCHAR Target,
+    _In_ ULONG Value
+    )
+{
+#if defined(_MSC_VER) && !defined(__clang__)
+    *(ULONG __unaligned *)Target = Value;
+#else
+    __builtin_memcpy(Target, &Value, sizeof(Value));
+#endif
+}
+
+
+_Use_decl_annotations_
+ULONG
+ExportEncodeQueryWidth(
+    ULONGLONG Value
+    )
+{
+    ULONG Bits = ExportEncodeBits(Value);
+
+    return Bits == 0 ? 1 : Bits;
+}
+
+
+//
+// Packs numbers of up to 64 bits, each less than 2^Width, and returns where
+// they end.  Up to seven bytes behind that are overwritten.
+//
+
+CORE_INLINE
+PUCHAR
+ExportEncodePack(
+    _Out_ PUCHAR Target,
+    _In_reads_(Count) const ULONGLONG *Values,
+    _In_ ULONG Count,
+    _In_ ULONG Width
+    )
+{
+    ULONGLONG Gathered = 0;
+    ULONG Bits = 0;
+    ULONG Index;
+
+    if (Width == 0) {
+        return Target;
+    }
+
+    for (Index = 0; Index < Count; Index++) {
+
+        ULONGLONG Value = Values[Index];
+
+        Gathered |= Value << Bits;
+        Bits += Width;
+        if (Bits >= 64) {
+            ExportEncodeStore64(Target, Gathered);
+            Target += sizeof(ULONGLONG);
+            Bits -= 64;
+            Gathered = Bits == 0 ? 0 : Value >> (Width - Bits);
+        }
+    }
+
+    ExportEncodeStore64(Target, Gathered);
+    return Target + (Bits + 7) / 8;
+}
+
+
+_Use_decl_annotations_
+VOID
+ExportEncodeDelta(
+    PREADER_BYTES Bytes,
+    const ULONGLONG *Values,
+    ULONG Count
+    )
+{
+    ULONGLONG Differences[READER_DELTA_BLOCK];
+    ULONGLONG Previous = Count == 0 ? 0 : Values[0];
+    LONGLONG Smallest;
+    PUCHAR Widths;
+    PUCHAR Target;
+    ULONG Number;
+    ULONG Index;
+    ULONG Part;
+    ULONG First;
+
+    ExportThriftPutVarint(Bytes, READER_DELTA_BLOCK);
+    ExportThriftPutVarint(Bytes, READER_DELTA_PARTS);
+    ExportThriftPutVarint(Bytes, Count);
+    ExportThriftPutVarint(Bytes, READER_ZIGZAG(Previous));
+
+    for (First = 1; First < Count; First += READER_DELTA_BLOCK) {
+
+        Number = Count - First;
+        if (Number > READER_DELTA_BLOCK) {
+            Number = READER_DELTA_BLOCK;
+        }
+
+        Smallest = 0x7FFFFFFFFFFFFFFFLL;
+        for (Index = 0; Index < Number; Index++) {
+
+            ULONGLONG Value = Values[First + Index];
+            LONGLONG Difference = (LONGLONG)(Value - Previous);
+
+            Differences[Index] = (ULONGLONG)Difference;
+            Smallest = Difference < Smallest ? Difference : Smallest;
+            Previous = Value;
+        }
+
+        //
+        // What the last block lacks is as if it were the smallest difference;
+        // its parts without any number have no bits.
+        //
+
+        for (; Index < READER_DELTA_BLOCK; Index++) {
+            Differences[Index] = (ULONGLONG)Smallest;
+        }
+
+        if (ExportThriftReserve(Bytes, READER_DELTA_BLOCK_BYTES) == NULL) {
+            return;
+        }
+
+        ExportThriftPutVarint(Bytes, READER_ZIGZAG(Smallest));
+        Widths = Bytes->Bytes + Bytes->Length;
+        Target = Widths + READER_DELTA_PARTS;
+        for (Part = 0; Part < READER_DELTA_PARTS; Part++) {
+
+            PULONGLONG These = &Differences[Part * READER_DELTA_PART];
+            ULONGLONG All = 0;
+
+            for (Index = 0; Index < READER_DELTA_PART; Index++) {
+                These[Index] -= (ULONGLONG)Smallest;
+                All |= These[Index];
+            }
+
+            Widths[Part] = (UCHAR)ExportEncodeBits(All);
+            Target = ExportEncodePack(Target,
+                                      These,
+                                      READER_DELTA_PART,
+                                      Widths[Part]);
+        }
+
+        Bytes->Length = (SIZE_T)(Target - Bytes->Bytes);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+ExportEncodePlain(
+    PREADER_BYTES Bytes,
+    const ULONGLONG *Values,
+    ULONG Count,
+    ULONG SizeInBytes
+    )
+{
+    PUCHAR Target;
+    ULONG Index;
+
+    if (SizeInBytes == sizeof(ULONGLONG)) {
+        ExportThriftAppend(Bytes, Values, (SIZE_T)Count * sizeof(ULONGLONG));
+        return;
+    }
+
+    Target = ExportThriftReserve(Bytes, (SIZE_T)Count * sizeof(ULONG));
+    if (Target == NULL) {
+        return;
+    }
+
+    for (Index = 0; Index < Count; Index++) {
+        ExportEncodeStore32(Target + Index * sizeof(ULONG),
+                            (ULONG)Values[Index]);
+    }
+
+    Bytes->Length += (SIZE_T)Count * sizeof(ULONG);
+}
+
+
+_Use_decl_annotations_
+VOID
+ExportEncodeRun(
+    PREADER_BYTES Bytes,
+    ULONG Value,
+    ULONG Count,
+    ULONG Width
+    )
+{
+    ExportThriftPutVarint(Bytes, (ULONGLONG)Count << 1);
+    ExportThriftAppend(Bytes, &Value, (Width + 7) / 8);
+}
+
+
+_Use_decl_annotations_
+VOID
+ExportEncodePacked(
+    PREADER_BYTES Bytes,
+    const ULONG *Values,
+    ULONG Count,
+    ULONG Width
+    )
+{
+    ULONG Groups = (Count + 7) / 8;
+    ULONGLONG Gathered = 0;
+    ULONG Bits = 0;
+    PUCHAR Target;
+    PUCHAR End;
+    ULONG Index;
+
+    ExportThriftPutVarint(Bytes, (ULONGLONG)Groups << 1 | 1);
+    Target = ExportThriftReserve(Bytes, (SIZE_T)Groups * Width + 8);
+    if (Target == NULL) {
+        return;
+    }
+
+    End = Target + (SIZE_T)Groups * Width;
+    for (Index = 0; Index < Count; Index++) {
+
+        Gathered |= (ULONGLONG)Values[Index] << Bits;
+        Bits += Width;
+        if (Bits >= 32) {
+            ExportEncodeStore32(Target, (ULONG)Gathered);
+            Target += sizeof(ULONG);
+            Gathered >>= 32;
+            Bits -= 32;
+        }
+    }
+
+    ExportEncodeStore64(Target, Gathered);
+    for (Target += (Bits + 7) / 8; Target < End; Target++) {
+        *Target = 0;
+    }
+
+    Bytes->Length = (SIZE_T)(End - Bytes->Bytes);
+}
