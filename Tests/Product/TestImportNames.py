@@ -520,7 +520,7 @@ def check_exports(results, made):
             if os.path.exists(path):
                 os.remove(path)
             code, _, errors = support.reader(
-                'export', '--format', form, '-o',
+                'export', '--format', form, *support.as_picture(form), '-o',
                 programs.windows_path(path), session)
             results.equal((code, pairs(path) if code == 0 else errors),
                           (0, expected), '%s %s: %s' % (name, options, form))
