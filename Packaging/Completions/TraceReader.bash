@@ -4,7 +4,7 @@
 #
 # Written by `TraceReader --completions bash`.
 
-_TraceReader_commands='run attach detach info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl view export verify pack unpack recover'
+_TraceReader_commands='run attach detach info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl view export sql verify pack unpack recover'
 
 # A command's options, one a line: --NAME, or --NAME= and its values.
 _TraceReader_options()
@@ -455,6 +455,10 @@ _TraceReader_options()
 --split-size=
 --gzip
 --embed=
+--append=@directory
+--tables=
+--encoding=delta,plain
+--host=
 --symbols=@directory
 --no-cache
 --names=short,full
