@@ -11,8 +11,7 @@ Abstract:
     the footer, which says where they are and what is in them.
 
     A page has the values of up to 32,768 rows.  Keys are places in the row
-    group's dictionary, numbers are differences.  Nothing is compressed: what
-    zstd would still gain is not worth its time (Docs/Fleet.md).
+    group's dictionary, numbers are differences.  Nothing is compressed.
 
 --*/
 

@@ -51,7 +51,7 @@ def ask(results, what, *statements):
 #
 
 def check_places(results, scratch):
-    """Each against SQLite's header, with a control that is off by one."""
+    """Each against SQLite's header."""
     with open(os.path.join(programs.ROOT, 'Reader', 'Sql', 'SqlApi.h'),
               encoding='utf-8') as file:
         header = file.read()
