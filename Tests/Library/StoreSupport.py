@@ -318,14 +318,14 @@ def has_reader():
     return os.path.exists(programs.READER)
 
 
-@watch.unless_silent
-@watch.unless_wine_failed
 def as_picture(form):
     """Options with which an export is what it is of a large session, too: of
     the page, the picture and not the viewer with the session in it."""
     return ('--embed', '0') if form == 'html' else ()
 
 
+@watch.unless_silent
+@watch.unless_wine_failed
 def reader(*arguments):
     """Runs TraceReader: (exit code, standard output, standard error).
 
