@@ -721,7 +721,8 @@ def check_bash(results, scratch, script, options):
         results.equal(sorted(complete(script, command, '-')), sorted(known),
                       'bash: the options of ' + command)
     formats = ['folded', 'chrome', 'perfetto', 'fxt', 'speedscope',
-               'callgrind', 'csv', 'csv-osr', 'csv-cap', 'html']
+               'callgrind', 'csv', 'csv-osr', 'csv-cap', 'html',
+               'parquet']
     for words, expected in (
             (('re',), ['report', 'replay', 'recover']),
             (('report', '--per'), ['--percentiles']),
