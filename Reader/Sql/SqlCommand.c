@@ -307,10 +307,8 @@ const READER_COMMAND ReaderSqlCommand = {
     "not written to; the same tables for other programs are in\n"
     "TracerSqlite.dll.\n"
     "JSON is an array with an object for each row; NULL is empty in CSV.\n",
-    "  TraceReader sql SESSION \"SELECT function, calls, self\n"
-    "      FROM trace_functions ORDER BY self DESC LIMIT 10\"\n"
-    "  TraceReader sql --csv \"SELECT start, duration FROM trace_calls\n"
-    "      WHERE function = 'Frame' ORDER BY start\"\n"
+    "  TraceReader sql SESSION \"SELECT function, self FROM trace_functions\"\n"
+    "  TraceReader sql --csv \"SELECT start, self FROM trace_calls LIMIT 9\"\n"
     "  TraceReader sql\n",
     READER_OPTION_FORMAT,
     SqlRun,
