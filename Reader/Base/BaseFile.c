@@ -78,6 +78,37 @@ BaseMakeNtPath(
 
 
 _Use_decl_annotations_
+VOID
+BaseMakeDosPath(
+    PCUNICODE_STRING NtPath,
+    PUNICODE_STRING Path
+    )
+{
+    ULONG Length = NtPath->Length / sizeof(WCHAR);
+    PWCHAR Text = NtPath->Buffer;
+
+    *Path = *NtPath;
+    if (Length <= 4 || Text[0] != L'\\' || Text[1] != L'?') {
+        return;
+    }
+
+    Path->Buffer += 4;
+    if (Length > 8 && Text[4] == L'U' && Text[5] == L'N' &&
+        Text[6] == L'C' && Text[7] == L'\\') {
+
+        //
+        // \??\UNC\server\...: the C becomes the second backslash.
+        //
+
+        Path->Buffer += 2;
+        Path->Buffer[0] = L'\\';
+    }
+
+    Path->Length -= (USHORT)((Path->Buffer - Text) * sizeof(WCHAR));
+}
+
+
+_Use_decl_annotations_
 NTSTATUS
 BaseOpenTemporaryFile(
     PCREADER_CONTEXT Context,

@@ -34,6 +34,17 @@ BaseMakeNtPath(
     _Out_ PUNICODE_STRING NtPath
     );
 
+//
+// Makes a path that users write of a path of NT, in its memory: one with a
+// server in it is changed.
+//
+
+VOID
+BaseMakeDosPath(
+    _In_ PCUNICODE_STRING NtPath,
+    _Out_ PUNICODE_STRING Path
+    );
+
 typedef struct _READER_FILE {
     PCREADER_CONTEXT Context;
     PCSZ Name;                      // UTF-8, for messages

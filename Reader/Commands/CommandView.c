@@ -73,41 +73,6 @@ CommandTryPage(
 
 
 //
-// Makes a path of NT one that users write.
-//
-
-static
-VOID
-CommandMakeDosPath(
-    _In_ PCUNICODE_STRING NtPath,
-    _Out_ PUNICODE_STRING Path
-    )
-{
-    ULONG Length = NtPath->Length / sizeof(WCHAR);
-    PWCHAR Text = NtPath->Buffer;
-
-    *Path = *NtPath;
-    if (Length < 8 || Text[0] != L'\\' || Text[1] != L'?') {
-        return;
-    }
-
-    Path->Buffer += 4;
-    if (Text[4] == L'U' && Text[5] == L'N' && Text[6] == L'C' &&
-        Text[7] == L'\\') {
-
-        //
-        // \??\UNC\server\...: the C becomes the second backslash.
-        //
-
-        Path->Buffer += 2;
-        Path->Buffer[0] = L'\\';
-    }
-
-    Path->Length -= (USHORT)((Path->Buffer - Text) * sizeof(WCHAR));
-}
-
-
-//
 // Appends to the page's path; what does not fit fails.
 //
 
@@ -167,7 +132,7 @@ CommandNamePage(
         NtPath.Length -= sizeof(WCHAR);
     }
 
-    CommandMakeDosPath(&NtPath, &Path);
+    BaseMakeDosPath(&NtPath, &Path);
     Status = CommandAppendToPage(Viewing,
                                  Path.Buffer,
                                  Path.Length / sizeof(WCHAR));
@@ -250,7 +215,7 @@ CommandShowPage(
                                 RTL_MAXIMUM_PATH_IN_CHARS - 1,
                                 &NtPath);
     if (NT_SUCCESS(Status)) {
-        CommandMakeDosPath(&NtPath, &Path);
+        BaseMakeDosPath(&NtPath, &Path);
         Path.Buffer[Path.Length / sizeof(WCHAR)] = 0;
         Status = BaseOpenInBrowser(Context, Path.Buffer);
     }

@@ -138,6 +138,7 @@ CoreSetSitePath(
     }
 }
 
+
 _Use_decl_annotations_
 VOID
 CoreWatchSite(
@@ -381,7 +382,6 @@ CoreRun(
     PCORE_PROBE Probe = HasProbe ? Run->Probe : NULL;
     PCORE_PROBE_FRAME ProbeFrames = HasProbe ? Probe->Frames : NULL;
     ULONGLONG ProbeSum = HasProbe ? Probe->Sum : 0;
-    PCORE_ENDED_LIST Watched = IsWatching ? Run->Ended : NULL;
     PULONGLONG Waits = HasWaits ? CORE_STACK_WAITED(Stack) : NULL;
     ULONGLONG ContentionTicks = Pair->ContentionTicks;
     PCORE_ENDED Ended = NULL;
@@ -592,22 +592,6 @@ CoreRun(
                 (Frame->Node != 0 ||
                  (Frame != First && Frame[-1].Node != 0))) {
                 break;
-            }
-
-            if (IsWatching && Watched != NULL) {
-
-                PCORE_ENDED Call = &Watched->Calls[Watched->NumberOfCalls];
-
-                if (Watched->NumberOfCalls == Watched->Capacity ||
-                    (Frame->Flags & CORE_FRAME_STALE) != 0) {
-                    break;
-                }
-
-                Call->EnterTimestamp = Frame->EnterTimestamp;
-                Call->ExitTimestamp = Timestamp;
-                Call->Depth = (ULONG)(Frame - First);
-                Call->Function = Frame->Function;
-                Watched->NumberOfCalls += 1;
             }
 
             if (HasEnded &&
@@ -851,20 +835,29 @@ CoreRunWithEnded(
 {
     ULONGLONG LongestStep = Run->JumpTicks != 0 ? Run->JumpTicks : ~0ULL;
 
-#define CORE_RUN_WITH(Histograms, Waits, Jumping, Step)                     \
+#define CORE_RUN_WITH(Histograms, Totals, Waits, Watching, Jumping, Step)   \
     CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, FALSE, TRUE, FALSE, Waits, TRUE, FALSE, Jumping, Step)
+            Histograms, FALSE, Totals, FALSE, Waits, TRUE, Watching,        \
+            Jumping, Step)
+
+    if (Run->IsWatching) {
+        return Pair->HasWaits
+                   ? CORE_RUN_WITH(FALSE, FALSE, TRUE, TRUE, TRUE, LongestStep)
+                   : CORE_RUN_WITH(FALSE, FALSE, FALSE, TRUE, TRUE,
+                                   LongestStep);
+    }
 
     if (Pair->HasWaits && Run->WaitedTotals != NULL) {
-        return CORE_RUN_WITH(TRUE, TRUE, TRUE, LongestStep);
+        return CORE_RUN_WITH(TRUE, TRUE, TRUE, FALSE, TRUE, LongestStep);
     }
 
     if (Run->JumpTicks != 0) {
-        return CORE_RUN_WITH(TRUE, FALSE, TRUE, LongestStep);
+        return CORE_RUN_WITH(TRUE, TRUE, FALSE, FALSE, TRUE, LongestStep);
     }
 
-    return Run->Histograms != NULL ? CORE_RUN_WITH(TRUE, FALSE, FALSE, 0)
-                                   : CORE_RUN_WITH(FALSE, FALSE, FALSE, 0);
+    return Run->Histograms != NULL
+               ? CORE_RUN_WITH(TRUE, TRUE, FALSE, FALSE, FALSE, 0)
+               : CORE_RUN_WITH(FALSE, TRUE, FALSE, FALSE, FALSE, 0);
 
 #undef CORE_RUN_WITH
 }
@@ -947,7 +940,7 @@ CoreRunRecords(
         Pair->HasWaits = TRUE;
     }
 
-    if (Run->Ended != NULL && !Run->IsWatching) {
+    if (Run->Ended != NULL) {
         return CoreRunWithEnded(Pair,
                                 Check,
                                 Sites,

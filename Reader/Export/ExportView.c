@@ -45,41 +45,20 @@ ExportPutViewPath(
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
-    PCWSTR Name = NtPath->Buffer;
-    ULONG Length = NtPath->Length / sizeof(WCHAR);
-    ULONG Skipped = 0;
+    UNICODE_STRING Path;
     PCHAR Text;
-    ULONG LengthInBytes;
+    ULONG Length;
 
-    //
-    // \??\C:\... and \??\UNC\server\...
-    //
-
-    if (Length > 4 && Name[0] == L'\\' && Name[1] == L'?') {
-        Skipped = 4;
-        if (Length > 8 && Name[4] == L'U' && Name[5] == L'N' &&
-            Name[6] == L'C' && Name[7] == L'\\') {
-            Skipped = 7;
-        }
-    }
-
-    Text = (PCHAR)Allocator->Allocate(Allocator->Context, Length * 3 + 2);
+    BaseMakeDosPath(NtPath, &Path);
+    Length = Path.Length / sizeof(WCHAR);
+    Text = (PCHAR)Allocator->Allocate(Allocator->Context, Length * 3 + 1);
     if (Text == NULL) {
         RtlWriteText(Writer, "\"\"");
         return;
     }
 
-    LengthInBytes = 0;
-    if (Skipped == 7) {
-        Text[LengthInBytes++] = '\\';
-    }
-
-    RtlWideToUtf8(Name + Skipped,
-                  Length - Skipped,
-                  Text + LengthInBytes,
-                  Length * 3,
-                  &Length);
-    ExportPutHtmlText(Writer, Text, LengthInBytes + Length);
+    RtlWideToUtf8(Path.Buffer, Length, Text, Length * 3, &Length);
+    ExportPutHtmlText(Writer, Text, Length);
     Allocator->Free(Allocator->Context, Text);
 }
 

@@ -301,6 +301,16 @@ SessionIsProgram(
     return Index == Length;
 }
 
+//
+// Looks for a store among a directory's files.
+//
+
+typedef struct _READER_STORE_SEARCH {
+    PCRTL Rtl;
+    BOOLEAN HasStore;
+} READER_STORE_SEARCH;
+typedef READER_STORE_SEARCH *PREADER_STORE_SEARCH;
+
 static
 NTSTATUS
 SessionVisitStore(
@@ -310,20 +320,12 @@ SessionVisitStore(
     _In_ BOOLEAN IsDirectory
     )
 {
-    static const WCHAR Suffix[] = L".trace";
-    ULONG Length = Name->Length / sizeof(WCHAR);
-    ULONG Index;
+    PREADER_STORE_SEARCH Search = (PREADER_STORE_SEARCH)CallbackContext;
 
     UNREFERENCED_PARAMETER(SizeInBytes);
-    for (Index = 0;
-         Length >= RTL_NUMBER_OF(Suffix) && Suffix[Index] != 0 &&
-         (Name->Buffer[Length + 1 - RTL_NUMBER_OF(Suffix) + Index] ==
-          Suffix[Index]);
-         Index++) {
-    }
-
-    if (IsDirectory || Index == RTL_NUMBER_OF(Suffix) - 1) {
-        *(PBOOLEAN)CallbackContext = TRUE;
+    if (IsDirectory ||
+        SessionEndsWith(Search->Rtl, Name, L".TRACE", 6)) {
+        Search->HasStore = TRUE;
     }
 
     return STATUS_SUCCESS;
@@ -347,7 +349,7 @@ SessionMayHaveStore(
     UNICODE_STRING NtPath;
     ULONG Length = RtlLengthOfWideString(Place);
     PWCHAR Path;
-    BOOLEAN HasStore = FALSE;
+    READER_STORE_SEARCH Search = { Context->Rtl, FALSE };
     NTSTATUS Status;
 
     Path = (PWCHAR)Allocator->Allocate(
@@ -366,12 +368,12 @@ SessionMayHaveStore(
         Status = RtlEnumerateDirectory(Context->Rtl,
                                        &NtPath,
                                        SessionVisitStore,
-                                       &HasStore);
+                                       &Search);
     }
 
     Allocator->Free(Allocator->Context, NtPath.Buffer);
     Allocator->Free(Allocator->Context, Path);
-    return HasStore || !NT_SUCCESS(Status);
+    return Search.HasStore || !NT_SUCCESS(Status);
 }
 
 //
