@@ -348,7 +348,7 @@ WasmCompiler = clang-19 --target=wasm32
 WasmFlags = \
     -std=c11 -O2 -ffreestanding -fshort-wchar -mbulk-memory \
     -DREADER_WINDOW_SIZE=0x200000ULL \
-    -include Tests/Fuzz/FuzzWindows.h -idirafter $(MingwHeaders) \
+    -include Rtl/RtlPortable.h -idirafter $(MingwHeaders) \
     -Wall -Wextra -Werror -ffile-prefix-map=$(CURDIR)/= \
     $(addprefix -I,$(Includes.Reader))
 WasmLinkerFlags = \

@@ -76,6 +76,7 @@ FREESTANDING = {"stdint.h", "stddef.h", "stdarg.h", "stdbool.h", "limits.h",
 # Who may include any other system header, and which (None: any).
 SYSTEM = {
     "Rtl/RtlTypes.h": None,
+    "Rtl/RtlPortable.h": {"ntstatus.h"},
     "Reader/Symbols/SymbolDbgHelp.c": {"dbghelp.h"},
 }
 

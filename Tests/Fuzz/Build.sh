@@ -117,7 +117,7 @@ Flags="-std=c11 -g -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit-frame-pointer
        -DCORE_MAXIMUM_SEARCHED=0x100000ULL -DREADER_INDEX_IS_CHECKED=0 -DREADER_CACHE_IS_CHECKED=0
        -DETL_MAXIMUM_BUFFER=0x4000u -DREADER_PACK_IS_CHECKED=0 -DCODEC_SUM_IS_CHECKED=0
        -DSTRING_TABLE_TAG_MASK=3u
-       -include Tests/Fuzz/FuzzWindows.h
+       -include Rtl/RtlPortable.h
        -idirafter /usr/share/mingw-w64/include -Wall -Wextra -Werror
        -IRtl -IStringTable -ITraceStore -IPenter -IAsm -ITests/Fuzz"
 Sanitizers="-fsanitize=address,undefined -fno-sanitize-recover=all"

@@ -288,7 +288,7 @@ TraceTreeStop(
     ULONGLONG Timestamp
     )
 {
-    FUZZ_CHECK(Timestamp <= FuzzTimestamp);
+    FUZZ_CHECK(Timestamp <= RtlPortableTimestamp);
     Store->Header->HookFlags |= TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED;
 }
 
@@ -298,7 +298,7 @@ TraceTreeStart(
     ULONGLONG Timestamp
     )
 {
-    FUZZ_CHECK(Timestamp <= FuzzTimestamp);
+    FUZZ_CHECK(Timestamp <= RtlPortableTimestamp);
     Store->Header->HookFlags &= ~(TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED);
 }
 
@@ -308,7 +308,7 @@ TraceTreeClear(
     ULONGLONG Timestamp
     )
 {
-    FUZZ_CHECK(Timestamp <= FuzzTimestamp);
+    FUZZ_CHECK(Timestamp <= RtlPortableTimestamp);
     Store->Header->ClearTimestamp = Timestamp;
 }
 
@@ -356,7 +356,7 @@ FuzzQuerySystemTime(
     PLARGE_INTEGER Time
     )
 {
-    Time->QuadPart = (LONGLONG)FuzzTimestamp;
+    Time->QuadPart = (LONGLONG)RtlPortableTimestamp;
     return STATUS_SUCCESS;
 }
 
@@ -392,8 +392,8 @@ FuzzCheckStore(
 
     FUZZ_CHECK(Header->NumberOfActions <= TRACE_CONTROL_SEEN(Session));
     FUZZ_CHECK(Header->ThreadNameLength <= sizeof(Header->ThreadName));
-    FUZZ_CHECK(Header->ClearTimestamp <= FuzzTimestamp);
-    FUZZ_CHECK(Store->ActionTimestamp <= FuzzTimestamp);
+    FUZZ_CHECK(Header->ClearTimestamp <= RtlPortableTimestamp);
+    FUZZ_CHECK(Store->ActionTimestamp <= RtlPortableTimestamp);
     FUZZ_CHECK((Header->HookFlags &
                 ~(TRACE_HOOK_STOPPED | TRACE_HOOK_PAUSED)) == 0);
     FUZZ_CHECK(Header->NumberOfEventsLost + Header->NumberOfEventsPaused ==
@@ -453,7 +453,7 @@ LLVMFuzzerTestOneInput(
     ULONG Step;
     const UCHAR *Bytes;
 
-    FuzzTimestamp = 1000000;
+    RtlPortableTimestamp = 1000000;
     FuzzLogged = 0;
     FuzzViews = 0;
     memset(&Session, 0, sizeof(Session));
@@ -509,7 +509,7 @@ LLVMFuzzerTestOneInput(
         Store->Header = &Headers[Index];
         Headers[Index].Mode = Template.Mode;
         Headers[Index].State = TRACE_STATE_OPEN;
-        Headers[Index].OpenAnchor.Tsc = FuzzTimestamp;
+        Headers[Index].OpenAnchor.Tsc = RtlPortableTimestamp;
         if (Index != 2) {
             Store->Use = TRACE_STORE_USED;
         }
@@ -531,7 +531,7 @@ LLVMFuzzerTestOneInput(
             break;
 
         case 2:
-            FuzzTimestamp += 256;
+            RtlPortableTimestamp += 256;
             TraceControlWatch(&Session);
             break;
 

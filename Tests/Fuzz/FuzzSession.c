@@ -529,7 +529,7 @@ LLVMFuzzerTestOneInput(
         FuzzWorld.DirectoryNames[Index][1] = (WCHAR)(L'0' + Index);
     }
 
-    FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
+    RtlPortableTimestamp = FUZZ_FIRST_TIMESTAMP;
 
     First = (ULONG)FuzzTake(&Input, 1);
     FuzzWorld.Flags = (ULONG)FuzzTake(&Input, 1);
@@ -608,7 +608,7 @@ LLVMFuzzerTestOneInput(
         FUZZ_CHECK(ExitCode <= READER_EXIT_FAILURE);
         FuzzInitializeOutput(&FuzzOutput);
         FuzzInitializeOutput(&FuzzErrors);
-        FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
+        RtlPortableTimestamp = FUZZ_FIRST_TIMESTAMP;
     }
 
     ExitCode = CommandMain(&Context, Command.Arguments, Command.Count);

@@ -36,7 +36,7 @@ Abstract:
 #define FUZZ_SITE_DISTANCE 13
 #define FUZZ_FIRST_TIMESTAMP 1000000ULL
 
-ULONGLONG FuzzTimestamp;
+ULONGLONG RtlPortableTimestamp;
 
 VOID
 FuzzFail(

@@ -30,7 +30,7 @@ def build_native(folder):
         return None
     path, fuzz = os.path.join(folder, 'EtlTool'), 'Tests/Fuzz/'
     subprocess.run([compiler, '-O2', '-w', '-std=c11', '-D_DEFAULT_SOURCE',
-                    '-fshort-wchar', '-include', fuzz + 'FuzzWindows.h',
+                    '-fshort-wchar', '-include', 'Rtl/RtlPortable.h',
                     '-idirafter', '/usr/share/mingw-w64/include',
                     fuzz + 'EtlTool.c', fuzz + 'FuzzSupport.c',
                     fuzz + 'FuzzWork.c', *glob.glob(

@@ -109,7 +109,7 @@ def make_session(folder, numbers):
 
 SOURCES = ['Tests/Fuzz/GzipTool.c', 'Reader/Base/BaseDeflate.c']
 FLAGS = ['-std=c11', '-O2', '-D_DEFAULT_SOURCE', '-fshort-wchar', '-include',
-         'Tests/Fuzz/FuzzWindows.h', '-idirafter',
+         'Rtl/RtlPortable.h', '-idirafter',
          '/usr/share/mingw-w64/include', '-IRtl', '-IStringTable', '-IAsm',
          '-ITraceStore', '-ITests/Fuzz']
 

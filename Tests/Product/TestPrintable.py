@@ -38,7 +38,7 @@ def build(folder):
         ['gcc', '-std=c11', '-O1', '-shared', '-fPIC', '-Wall', '-Wextra',
          '-Werror', '-D_DEFAULT_SOURCE', '-fshort-wchar', '-idirafter',
          '/usr/share/mingw-w64/include', '-include',
-         os.path.join(programs.ROOT, 'Tests', 'Fuzz', 'FuzzWindows.h'),
+         os.path.join(programs.ROOT, 'Rtl', 'RtlPortable.h'),
          '-I' + os.path.join(programs.ROOT, 'Rtl'),
          *(os.path.join(programs.ROOT, 'Rtl', source)
            for source in ('RtlString.c', 'RtlPath.c')), '-o', library],

@@ -41,7 +41,7 @@ SOURCES = ['Tests/Programs/UnwindDump.c', 'Reader/Image/ImageUnwind.c',
 NATIVE = ['-D_DEFAULT_SOURCE', '-fshort-wchar', '-ffunction-sections',
           '-Wl,--gc-sections', '-idirafter',
           '/usr/share/mingw-w64/include', '-include',
-          os.path.join(programs.ROOT, 'Tests', 'Fuzz', 'FuzzWindows.h'),
+          os.path.join(programs.ROOT, 'Rtl', 'RtlPortable.h'),
           *('-I' + os.path.join(programs.ROOT, folder)
             for folder in ('Rtl', 'TraceStore'))]
 

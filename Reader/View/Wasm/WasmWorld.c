@@ -62,10 +62,10 @@ static ULONG WasmNumberOfFiles;
 static ULONG WasmCapacityOfFiles;
 
 //
-// The counter that FuzzWindows.h has in place of the processor's.
+// The counter that RtlPortable.h has in place of the processor's.
 //
 
-ULONGLONG FuzzTimestamp;
+ULONGLONG RtlPortableTimestamp;
 
 static
 WCHAR

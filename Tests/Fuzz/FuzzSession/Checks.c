@@ -69,7 +69,7 @@ FuzzAddFunction(
     FuzzAddArgument(Command, FuzzOutput.Text + Begin, End - Begin);
     FuzzInitializeOutput(&FuzzOutput);
     FuzzInitializeOutput(&FuzzErrors);
-    FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
+    RtlPortableTimestamp = FUZZ_FIRST_TIMESTAMP;
 }
 
 _Use_decl_annotations_
@@ -100,7 +100,7 @@ FuzzCheckGeneral(
     FuzzInitializeOutput(&Errors);
     General.Output = &Output.Writer;
     General.Errors = &Errors.Writer;
-    FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
+    RtlPortableTimestamp = FUZZ_FIRST_TIMESTAMP;
 
     FUZZ_CHECK(CommandMain(&General, Command->Arguments, Command->Count) ==
                ExitCode);
@@ -151,7 +151,7 @@ FuzzRunAgain(
     FuzzInitializeOutput(Errors);
     Again.Output = &Output->Writer;
     Again.Errors = &Errors->Writer;
-    FuzzTimestamp = FUZZ_FIRST_TIMESTAMP;
+    RtlPortableTimestamp = FUZZ_FIRST_TIMESTAMP;
     return CommandMain(&Again, Longer.Arguments, Longer.Count);
 }
 

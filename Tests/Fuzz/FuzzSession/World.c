@@ -1130,7 +1130,7 @@ FuzzQuerySystemTime(
     )
 {
     SystemTime->QuadPart = FuzzWorld.CreationTime +
-                           (LONGLONG)(FuzzTimestamp / 300);
+                           (LONGLONG)(RtlPortableTimestamp / 300);
     return STATUS_SUCCESS;
 }
 
@@ -1147,7 +1147,8 @@ FuzzQueryPerformanceCounter(
     PLARGE_INTEGER PerformanceFrequency
     )
 {
-    PerformanceCounter->QuadPart = 100000 + (LONGLONG)(FuzzTimestamp / 300);
+    PerformanceCounter->QuadPart =
+        100000 + (LONGLONG)(RtlPortableTimestamp / 300);
     if (PerformanceFrequency != NULL) {
         PerformanceFrequency->QuadPart = 10000000;
     }

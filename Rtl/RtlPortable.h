@@ -2,28 +2,28 @@
 
 Module Name:
 
-    FuzzWindows.h
+    RtlPortable.h
 
 Abstract:
 
     What Rtl.h and the sources above it use of the Windows headers beyond
-    RtlTypes.h, so that they build natively, with sanitizers.  It is included
-    before everything else (-include), and the sources are built with
+    RtlTypes.h, so that they build where there is no Windows: as WebAssembly
+    for the viewer, and natively, with sanitizers, for the fuzzers.  It is
+    included before everything else (-include), and the sources are built with
     -fshort-wchar, since a WCHAR has 16 bits.
 
     ntstatus.h is mingw-w64's, the one header of it that is nothing but
     numbers.
 
     There is no structured exception handling here: the body of a __try runs
-    as it stands, and an exception that it would have survived is one that the
-    sanitizers report.
+    as it stands.
 
 --*/
 
-#ifndef TRACER_FUZZ_WINDOWS_H
-#define TRACER_FUZZ_WINDOWS_H
+#ifndef RTL_PORTABLE_H
+#define RTL_PORTABLE_H
 
-#include "../../Rtl/RtlTypes.h"
+#include "RtlTypes.h"
 #include <ntstatus.h>
 
 typedef PVOID HANDLE, *PHANDLE, HMODULE, LPVOID;
@@ -274,11 +274,10 @@ typedef struct _PROCESS_INFORMATION {
 #define __readgsdword(Offset) ((ULONG)((Offset) * 0))
 
 //
-// The time stamp counter, and what else the processor would be asked for,
-// come from the target's input.
+// The time stamp counter: who links this has a counter in its place.
 //
 
-extern ULONGLONG FuzzTimestamp;
-#define __rdtsc() (FuzzTimestamp += 16)
+extern ULONGLONG RtlPortableTimestamp;
+#define __rdtsc() (RtlPortableTimestamp += 16)
 
-#endif // TRACER_FUZZ_WINDOWS_H
+#endif // RTL_PORTABLE_H
