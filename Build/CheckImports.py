@@ -11,6 +11,9 @@ import sys
 
 ALLOWED = {"ntdll.dll", "kernel32.dll"}
 
+# A path is no longer than this; what is printable before it is text.
+LONGEST_PATH = 260
+
 
 def imports(image):
     """{dll: [symbol, ...]}, delay-loaded ones too."""
@@ -36,8 +39,9 @@ def check(image):
                   if dll not in ALLOWED]
     with open(image, "rb") as file:
         data = file.read()
-    for match in re.finditer(rb"[ -~]*\.pdb", data):
-        path = match.group(0).decode()
+    for match in re.finditer(rb"\.pdb", data):
+        before = data[max(match.start() - LONGEST_PATH, 0):match.end()]
+        path = re.search(rb"[ -~]*$", before).group(0).decode()
         if "/" in path or "\\" in path:
             complaints.append(f"names the path {path}")
     return found, complaints
