@@ -5,7 +5,8 @@
 # What a call through a stub of TracerImports.dll costs, in nanoseconds, beside
 # the same call bare, hooks that only read the clock (the floor), and a function
 # with hooks: all recorded to a ring.  A small stub, which copies 17 arguments
-# from the stack, is what the system's functions have; a large one copies 61.
+# from the stack, is what the system's functions have (so the DLL gets a name of
+# the system's that Wine has none of); a large one copies 61.
 # And what loading the DLL costs, in milliseconds: with lists that have nothing,
 # and with all imports of all modules patched.
 #
@@ -28,13 +29,13 @@ System=${TRACER_WINE_PREFIX:-$PWD/x64/Wine}/drive_c/windows/system32
 
 rm -rf "$Work"
 mkdir -p "$Work"
-trap 'rm -f "$System/TracerLeaf.dll"' EXIT
+trap 'rm -f "$System/gdi32full.dll"' EXIT
 
 # shellcheck disable=SC2086
 (
     cd "$Work"
     nasm -f win64 -o Floor.obj ../../../Benchmarks/Programs/Floor.asm
-    for Name in Leaf TracerLeaf; do
+    for Name in Leaf gdi32full; do
         $Gcc -shared -DLEAF "$Source" -o $Name.dll \
             -Wl,--out-implib,lib$Name.a
         $Gcc "$Source" lib$Name.a -o Call$Name.exe
@@ -44,7 +45,7 @@ trap 'rm -f "$System/TracerLeaf.dll"' EXIT
     $Gcc hooked.o Floor.obj -o Floor.exe
     $Gcc hooked.o "$Bin/TracerPenter.lib" -o Hooked.exe
     $Gcc "$Source" libLeaf.a -o Load.exe -luser32 -lws2_32 -lole32 -lshell32
-    mv TracerLeaf.dll "$System"
+    mv gdi32full.dll "$System"
     cp "$Bin/TracerImports.dll" .
 )
 
@@ -64,8 +65,8 @@ for ((Round = 0; Round < Rounds; Round += 1)); do
     Run bare CallLeaf.exe "$Calls"
     Run floor Floor.exe "$Calls"
     Run hooked Hooked.exe "$Calls"
-    Run small "$Reader" run --no-symbols --imports tracerleaf -- \
-        CallTracerLeaf.exe "$Calls"
+    Run small "$Reader" run --no-symbols --imports gdi32full -- \
+        Callgdi32full.exe "$Calls"
     Run large "$Reader" run --no-symbols --imports leaf -- \
         CallLeaf.exe "$Calls"
     TRACER_IMPORTS=nothing Run load-nothing Load.exe load

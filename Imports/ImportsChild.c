@@ -323,6 +323,8 @@ ImportsChangeCreation(
             }
         }
     }
+
+    ImportsCloseSlots();
 }
 
 _Use_decl_annotations_

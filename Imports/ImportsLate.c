@@ -271,6 +271,7 @@ ImportsResolveDelayed(
             ImportsChangeSlot(Importer, Slot, Found, Wrapped)) {
             Found = Wrapped;
         }
+        ImportsCloseSlots();
     }
 
     ImportsReleaseLock();

@@ -316,6 +316,7 @@ ImportsPatchModules(
         Module->IsPatched = TRUE;
         if (Module->IsCaller) {
             ImportsPatchModule(Index);
+            ImportsCloseSlots();
         }
     }
 

@@ -45,30 +45,57 @@ static PIMPORTS_SLOT_BLOCK ImportsSlotBlocks;
 static PIMPORTS_SLOT_BLOCK ImportsSpareBlocks;
 
 //
-// Puts a value into a slot that has another: STATUS_REVISION_MISMATCH if it has
-// something else, or why its page cannot be made writable.
+// The pages that are writable now, from one slot to the next: changing what may
+// be done with a page takes some microseconds, and a page has 512 slots.
 //
+
+static struct {
+    PVOID Base;                     // NULL: none
+    SIZE_T Size;
+    ULONG Protection;               // to be given back
+    ULONG Wanted;
+} ImportsOpen;
+
+_Use_decl_annotations_
+VOID
+ImportsCloseSlots(
+    VOID
+    )
+{
+    ULONG Ignored;
+
+    if (ImportsOpen.Base != NULL &&
+        ImportsOpen.Protection != ImportsOpen.Wanted) {
+
+        (VOID)ImportsState.Rtl.NtProtectVirtualMemory(IMPORTS_CURRENT_PROCESS,
+                                                      &ImportsOpen.Base,
+                                                      &ImportsOpen.Size,
+                                                      ImportsOpen.Protection,
+                                                      &Ignored);
+    }
+
+    ImportsOpen.Base = NULL;
+}
 
 static
 NTSTATUS
-ImportsWriteSlot(
+ImportsOpenSlot(
     _In_ ULONG Module,
-    _Inout_ PVOID *Slot,
-    _In_ PVOID Old,
-    _In_ PVOID New
+    _In_ PVOID *Slot
     )
 {
-    PCRTL Rtl = &ImportsState.Rtl;
     PVOID Base;
     SIZE_T Size;
     ULONG Wanted;
-    ULONG Protection;
-    ULONG Ignored;
     NTSTATUS Status;
 
-    if (*(PVOID volatile *)Slot != Old) {
-        return STATUS_REVISION_MISMATCH;
+    if (ImportsOpen.Base != NULL && (PBYTE)Slot >= (PBYTE)ImportsOpen.Base &&
+        (PBYTE)(Slot + 1) <= (PBYTE)ImportsOpen.Base + ImportsOpen.Size) {
+
+        return STATUS_SUCCESS;
     }
+
+    ImportsCloseSlots();
 
     //
     // Some linkers put the slots beside code, which other threads may be
@@ -84,11 +111,41 @@ ImportsWriteSlot(
 
     Base = Slot;
     Size = sizeof(*Slot);
-    Status = Rtl->NtProtectVirtualMemory(IMPORTS_CURRENT_PROCESS,
-                                         &Base,
-                                         &Size,
-                                         Wanted,
-                                         &Protection);
+    Status = ImportsState.Rtl.NtProtectVirtualMemory(IMPORTS_CURRENT_PROCESS,
+                                                     &Base,
+                                                     &Size,
+                                                     Wanted,
+                                                     &ImportsOpen.Protection);
+    if (NT_SUCCESS(Status)) {
+        ImportsOpen.Base = Base;
+        ImportsOpen.Size = Size;
+        ImportsOpen.Wanted = Wanted;
+    }
+
+    return Status;
+}
+
+//
+// Puts a value into a slot that has another: STATUS_REVISION_MISMATCH if it has
+// something else, or why its page cannot be made writable.
+//
+
+static
+NTSTATUS
+ImportsWriteSlot(
+    _In_ ULONG Module,
+    _Inout_ PVOID *Slot,
+    _In_ PVOID Old,
+    _In_ PVOID New
+    )
+{
+    NTSTATUS Status;
+
+    if (*(PVOID volatile *)Slot != Old) {
+        return STATUS_REVISION_MISMATCH;
+    }
+
+    Status = ImportsOpenSlot(Module, Slot);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -96,18 +153,10 @@ ImportsWriteSlot(
     if (InterlockedCompareExchangePointer((PVOID volatile *)Slot, New, Old) !=
         Old) {
 
-        Status = STATUS_REVISION_MISMATCH;
+        return STATUS_REVISION_MISMATCH;
     }
 
-    if (Protection != Wanted) {
-        (VOID)Rtl->NtProtectVirtualMemory(IMPORTS_CURRENT_PROCESS,
-                                          &Base,
-                                          &Size,
-                                          Protection,
-                                          &Ignored);
-    }
-
-    return Status;
+    return STATUS_SUCCESS;
 }
 
 _Use_decl_annotations_
@@ -289,4 +338,6 @@ ImportsRestoreSlots(
         }
         ImportsModules[Index].IsPatched = FALSE;
     }
+
+    ImportsCloseSlots();
 }

@@ -18,7 +18,8 @@ Abstract:
 //
 // Puts a value into a slot that has another, and remembers what
 // it had.  FALSE if its page cannot be made writable, or it has something else.
-// Module: the slot's.
+// Module: the slot's.  The page stays writable, for the slots that follow, until
+// ImportsCloseSlots, which whoever holds the lock calls before giving it up.
 //
 
 BOOLEAN
@@ -27,6 +28,11 @@ ImportsChangeSlot(
     _Inout_ PVOID *Slot,
     _In_ PVOID Found,
     _In_ PVOID Given
+    );
+
+VOID
+ImportsCloseSlots(
+    VOID
     );
 
 //

@@ -15,6 +15,8 @@ Abstract:
     ntstatus.h is mingw-w64's, the one header of it that is nothing but
     numbers.
 
+    Under Windows this header is empty.
+
     There is no structured exception handling here: the body of a __try runs
     as it stands.
 
@@ -22,6 +24,8 @@ Abstract:
 
 #ifndef RTL_PORTABLE_H
 #define RTL_PORTABLE_H
+
+#ifndef _WIN32
 
 #include "RtlTypes.h"
 #include <ntstatus.h>
@@ -279,5 +283,7 @@ typedef struct _PROCESS_INFORMATION {
 
 extern ULONGLONG RtlPortableTimestamp;
 #define __rdtsc() (RtlPortableTimestamp += 16)
+
+#endif // _WIN32
 
 #endif // RTL_PORTABLE_H

@@ -820,6 +820,133 @@ def check_flow(results, scratch):
                           '%s: a store a thread' % what, [len(stores)])
 
 
+# What a call finds in the registers: the DLL writes them down, the program fills
+# them, 32 bytes of each vector, and prints both what arrived and what came
+# back.  rax and r11 are nobody's.
+REGISTERS_DLL = r"""
+#include <stdint.h>
+__declspec(dllexport) uint64_t SeenGeneral[16], SeenVectors[16][4];
+__declspec(dllexport) uint64_t SeenFirst, SeenLast;
+__asm__(".text\n.globl Registers\n"
+        ".section .drectve,\"yn\"\n.ascii \" -export:Registers\"\n.text\n"
+        "Registers:\n"
+        "movq 0x28(%rsp), %rax\nmovq %rax, SeenFirst(%rip)\n"
+        "movq 0xa8(%rsp), %rax\nmovq %rax, SeenLast(%rip)\n"
+        "leaq SeenGeneral(%rip), %rax\n"
+        "movq %rcx, (%rax)\nmovq %rdx, 8(%rax)\nmovq %r8, 16(%rax)\n"
+        "movq %r9, 24(%rax)\nmovq %r10, 32(%rax)\nmovq %rbx, 40(%rax)\n"
+        "movq %rbp, 48(%rax)\nmovq %rsi, 56(%rax)\nmovq %rdi, 64(%rax)\n"
+        "movq %r12, 72(%rax)\nmovq %r13, 80(%rax)\nmovq %r14, 88(%rax)\n"
+        "movq %r15, 96(%rax)\n"
+        "leaq SeenVectors(%rip), %rax\n"
+        VECTORS
+        "ret\n");
+"""
+
+REGISTERS_EXE = r"""
+#include <stdint.h>
+#include <stdio.h>
+__declspec(dllimport) extern uint64_t SeenGeneral[16], SeenVectors[16][4];
+__declspec(dllimport) extern uint64_t SeenFirst, SeenLast;
+__declspec(dllimport) void Registers(void);
+__attribute__((used)) volatile uint64_t In[16][4], Out[16][4];
+static void Call(void *Routine)
+{
+    __asm__ volatile(
+        "pushq %%rbx\npushq %%rbp\npushq %%rsi\npushq %%rdi\npushq %%r12\n"
+        "pushq %%r13\npushq %%r14\npushq %%r15\nmovq %%rsp, %%r15\n"
+        "subq $0x210, %%rsp\nandq $-16, %%rsp\nmovq %%r15, 0x200(%%rsp)\n"
+        "movq $0x1111, 0x20(%%rsp)\nmovq $0x2222, 0xa0(%%rsp)\n"
+        LOADS
+        "movq %%rcx, %%rax\n"
+        "movl $1, %%ecx\nmovl $2, %%edx\nmovl $8, %%r8d\nmovl $9, %%r9d\n"
+        "movl $10, %%r10d\nmovl $3, %%ebx\nmovl $5, %%ebp\nmovl $6, %%esi\n"
+        "movl $7, %%edi\nmovl $12, %%r12d\nmovl $13, %%r13d\n"
+        "movl $14, %%r14d\nmovl $15, %%r15d\n"
+        "callq *%%rax\n"
+        "movq 0x200(%%rsp), %%rsp\n"
+        "popq %%r15\npopq %%r14\npopq %%r13\npopq %%r12\npopq %%rdi\n"
+        "popq %%rsi\npopq %%rbp\npopq %%rbx\n"
+        STORES
+        : "+c"(Routine) : : "rax", "rdx", "r8", "r9", "r10", "r11", "memory",
+          "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+          "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+int main(void)
+{
+    unsigned Index, Part;
+    for (Index = 0; Index < 64; Index += 1) {
+        In[Index / 4][Index % 4] = 0x9e3779b97f4a7c15ull * (Index + 1);
+    }
+    Call((void *)Registers);
+    for (Index = 0; Index < 13; Index += 1) {
+        printf("general %u %llu\n", Index,
+               (unsigned long long)SeenGeneral[Index]);
+    }
+    for (Index = 0; Index < 16; Index += 1) {
+        for (Part = 0; Part < WORDS; Part += 1) {
+            printf("vector %u.%u %d %d\n", Index, Part,
+                   SeenVectors[Index][Part] == In[Index][Part],
+                   Out[Index][Part] == In[Index][Part]);
+        }
+    }
+    printf("stack %llx %llx\n", (unsigned long long)SeenFirst,
+           (unsigned long long)SeenLast);
+    return 0;
+}
+"""
+
+
+def check_registers(results, scratch):
+    """All registers, and the arguments on the stack, reach the function as the
+    caller left them, and come back as the function left them."""
+    with open('/proc/cpuinfo', encoding='utf-8') as file:
+        has_avx = ' avx ' in file.read()
+    move, name, words = (('vmovups', 'ymm', 4) if has_avx else
+                         ('movups', 'xmm', 2))
+    folder = os.path.join(scratch, 'registers')
+    os.makedirs(folder)
+
+    def lines(shape):
+        return '\n'.join('        "%s\\n"' % (shape % {
+            'move': move, 'register': '%s%d' % (name, index),
+            'offset': 32 * index}) for index in range(16))
+
+    texts = {
+        'Registers.c': REGISTERS_DLL.replace('VECTORS', lines(
+            '%(move)s %%%(register)s, %(offset)d(%%rax)')),
+        'Fill.c': REGISTERS_EXE.replace('LOADS', lines(
+            '%(move)s In+%(offset)d(%%%%rip), %%%%%(register)s')).replace(
+                'STORES', lines('%(move)s %%%%%(register)s, '
+                                'Out+%(offset)d(%%%%rip)')).replace(
+                                    'WORDS', str(words))}
+    for name_of, text in texts.items():
+        with open(os.path.join(folder, name_of), 'w',
+                  encoding='ascii') as file:
+            file.write(text)
+    subprocess.run([GXX, '-x', 'c', '-O1', '-shared', 'Registers.c', '-o',
+                    'Registers.dll', '-Wl,--out-implib,libRegisters.a'],
+                   check=True, cwd=folder)
+    subprocess.run([GXX, '-x', 'c', '-O1', 'Fill.c', '-x', 'none', 'libRegisters.a', '-o',
+                    'Fill.exe'], check=True, cwd=folder)
+    program = os.path.join(folder, 'Fill.exe')
+    plain = run(program)
+    expected = ['general %d %d' % pair for pair in enumerate(
+        (1, 2, 8, 9, 10, 3, 5, 6, 7, 12, 13, 14, 15))] + [
+            'vector %d.%d 1 1' % (index, part) for index in range(16)
+            for part in range(words)] + ['stack 1111 2222']
+    results.equal(plain[1].decode().replace('\r', '').split('\n')[:-1],
+                  expected, 'registers: by itself')
+    code, output, errors, session = run(
+        program, options=['--imports', 'registers'],
+        directory=os.path.join(folder, 'traces'))
+    results.check(code == 0 and session, 'registers: a session', [errors])
+    results.equal(output.decode().replace('\r', '').split('\n')[:-1], expected,
+                  'registers: through a stub')
+    results.equal(calls(session).get('registers!Registers'), 1,
+                  'registers: recorded')
+
+
 def check_refused(results, scratch, program):
     """What cannot be done is said, and the program runs or does not."""
     plain = run(program)
@@ -1005,6 +1132,7 @@ def main():
         check_others(results, scratch)
         check_beside(results, scratch)
         check_flow(results, scratch)
+        check_registers(results, scratch)
         check_refused(results, scratch, program)
         check_relay(results, scratch)
         check_wine(results, scratch)
