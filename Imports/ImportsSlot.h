@@ -16,10 +16,11 @@ Abstract:
 #include "Imports.h"
 
 //
-// Puts a value into a slot that has another, and remembers what
-// it had.  FALSE if its page cannot be made writable, or it has something else.
-// Module: the slot's.  The page stays writable, for the slots that follow, until
-// ImportsCloseSlots, which whoever holds the lock calls before giving it up.
+// Puts a value into a slot that has another, and remembers what it had.  FALSE
+// if its page cannot be made writable, or it has something else.
+// Module: the slot's.  The page stays writable, for the slots that follow,
+// until ImportsCloseSlots, which whoever holds the lock calls before giving it
+// up.
 //
 
 BOOLEAN
