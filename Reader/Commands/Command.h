@@ -128,6 +128,18 @@ CommandAreNamesShort(
     );
 
 //
+// Names an option that a command does not have, and the one that is near, or
+// the commands that have it (CommandHelp.c).
+//
+
+VOID
+CommandWriteUnknownOption(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_COMMAND Command,
+    _In_z_ PCSZ Argument
+    );
+
+//
 // Writes help (CommandHelp.c).
 // Command: the command; NULL for the program.
 //

@@ -598,6 +598,98 @@ CommandWriteQuoted(
 }
 
 
+//
+// Names the commands that have an option, if they are few.
+//
+
+#define COMMAND_NAMED_OWNERS 6
+
+static
+VOID
+CommandWriteOwners(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ ULONGLONG Flag
+    )
+{
+    ULONG Index;
+    ULONG Named = 0;
+    ULONG Number = 0;
+
+    for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+        Number += (ReaderCommands[Index]->Options & Flag) != 0;
+    }
+
+    if (Number > COMMAND_NAMED_OWNERS) {
+        RtlWriteText(Writer, ": other commands have it");
+        return;
+    }
+
+    for (Index = 0; Index < ReaderNumberOfCommands; Index++) {
+        if ((ReaderCommands[Index]->Options & Flag) != 0) {
+            RtlWriteText(Writer,
+                         "%s%s",
+                         Named == 0            ? ": "
+                         : Named + 1 == Number ? " and "
+                                               : ", ",
+                         ReaderCommands[Index]->Name);
+            Named += 1;
+        }
+    }
+
+    RtlWriteText(Writer, Number == 1 ? " has it" : " have it");
+}
+
+_Use_decl_annotations_
+VOID
+CommandWriteUnknownOption(
+    PCREADER_CONTEXT Context,
+    PCREADER_COMMAND Command,
+    PCSZ Argument
+    )
+{
+    READER_NEAREST Nearest;
+    PCSZ Name = Argument;
+    ULONG Length = 0;
+    ULONGLONG Owned = 0;
+    ULONG Index;
+
+    while (*Name == '-') {
+        Name += 1;
+    }
+
+    while (Name[Length] != 0 && Name[Length] != '=' && Name[Length] != ':') {
+        Length += 1;
+    }
+
+    BaseBeginNearest(&Nearest, Name);
+    for (Index = 0; Index < ReaderNumberOfOptions; Index++) {
+        if ((Command->Options & ReaderOptionList[Index].Flag) != 0) {
+            BaseOfferNearest(&Nearest, ReaderOptionList[Index].Name);
+        } else if (RtlLengthOfString(ReaderOptionList[Index].Name) == Length &&
+                   RtlAreBytesEqual(ReaderOptionList[Index].Name,
+                                    Name,
+                                    Length)) {
+            Owned = ReaderOptionList[Index].Flag;
+        }
+    }
+
+    BaseOfferNearest(&Nearest, "help");
+    RtlWriteText(Context->Errors,
+                 "TraceReader: %s: unknown option %T",
+                 Command->Name,
+                 Argument);
+    if (Owned != 0) {
+        CommandWriteOwners(Context->Errors, Owned);
+    } else if (Nearest.Best != NULL) {
+        RtlWriteText(Context->Errors, ": did you mean --%s?", Nearest.Best);
+    }
+
+    RtlWriteText(Context->Errors,
+                 " (see TraceReader %s --help)\n",
+                 Command->Name);
+    RtlFlushWriter(Context->Errors);
+}
+
 static
 VOID
 CommandWriteBash(

@@ -903,47 +903,6 @@ CommandTakeOption(
 
 
 //
-// Names an option that a command does not have, and the one that is near.
-//
-
-static
-VOID
-CommandWriteUnknownOption(
-    _In_ PCREADER_CONTEXT Context,
-    _In_ PCREADER_COMMAND Command,
-    _In_z_ PCSZ Argument
-    )
-{
-    READER_NEAREST Nearest;
-    ULONG Index = 0;
-
-    while (Argument[Index] == '-') {
-        Index += 1;
-    }
-
-    BaseBeginNearest(&Nearest, Argument + Index);
-    for (Index = 0; Index < ReaderNumberOfOptions; Index++) {
-        if ((Command->Options & ReaderOptionList[Index].Flag) != 0) {
-            BaseOfferNearest(&Nearest, ReaderOptionList[Index].Name);
-        }
-    }
-
-    BaseOfferNearest(&Nearest, "help");
-    RtlWriteText(Context->Errors,
-                 "TraceReader: %s: unknown option %T",
-                 Command->Name,
-                 Argument);
-    if (Nearest.Best != NULL) {
-        RtlWriteText(Context->Errors, ": did you mean --%s?", Nearest.Best);
-    }
-
-    RtlWriteText(Context->Errors,
-                 " (see TraceReader %s --help)\n",
-                 Command->Name);
-    RtlFlushWriter(Context->Errors);
-}
-
-//
 // Finds the session that a text means, if it is no path.  FALSE: there is none
 // (which has been written), or no memory.
 // Found: receives what has to be freed.

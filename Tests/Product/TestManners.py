@@ -113,6 +113,24 @@ def check_help(results, command, known):
                   '%s --help: short lines' % command.name)
 
 
+def check_other_commands(results, listed):
+    """An option that only other commands have is named with these."""
+    for option in ('etl', 'tail', 'json'):
+        owners = [command.name for command in listed
+                  if option in command.options]
+        for command in listed:
+            if command.name in owners or 'PROGRAM' in command.arguments:
+                continue
+            code, _, errors = support.reader(command.name, '--' + option)
+            found = re.search('unknown option --%s: (.*) ha(?:s|ve) it' %
+                              option, errors)
+            named = re.split(', | and ', found.group(1)) if found else []
+            results.check(code == 1 and named == (
+                owners if len(owners) <= 6 else ['other commands']),
+                          '%s --%s' % (command.name, option),
+                          [errors, owners])
+
+
 def check_usage(results, command, session):
     """What is wrong is said on the error output, with where to look."""
     for arguments, words in (
@@ -256,6 +274,7 @@ def main():
                       {name for name in names if 'json' in known[name]} -
                       {'sql'},
                       'the schema has all commands')
+        check_other_commands(results, listed)
         check_numbers(results, real)
         code, text, errors = support.reader()
         results.check(code == 1 and not text and 'Commands:' in errors,
