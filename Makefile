@@ -88,6 +88,7 @@ FolderFlags.Release.Penter = $(FrameLimit)
 FolderFlags.Release.Imports = $(FrameLimit)
 FolderFlags.Release.Reader = $(FrameLimit)
 FolderFlags.Release.Sqlite = $(FrameLimit)
+FolderFlags.Release.Kernel = $(FrameLimit)
 
 #
 # Without optimization the searches need a C runtime: clang-cl passes vectors
@@ -118,7 +119,7 @@ LinkerFlags.Debug = /opt:noref /opt:noicf
 #
 
 Folders = Rtl Asm StringTable Codec TraceStore Penter Imports Reader Sqlite \
-    Tests
+    Kernel Tests
 
 Includes.Rtl = Rtl
 Includes.Asm = Asm Rtl
@@ -129,6 +130,7 @@ Includes.Penter = Penter TraceStore StringTable Codec Rtl Asm
 Includes.Imports = Imports Penter TraceStore StringTable Codec Rtl Asm
 Includes.Reader = Reader StringTable Codec TraceStore Rtl
 Includes.Sqlite = Sqlite Reader StringTable Codec TraceStore Rtl
+Includes.Kernel = Kernel TraceStore Rtl Asm
 Includes.Tests = Tests/Library Reader Penter TraceStore StringTable Codec Rtl Asm
 
 $(foreach F,$(Folders),\
@@ -194,6 +196,12 @@ $(call AddProject,TracerPenter,Library,Penter,$(filter-out \
 $(call AddProject,TracerPenterNull,Library,Penter,$(PenterNullSources))
 
 #
+# For drivers, and of nothing but its own sources.
+#
+
+$(call AddProject,TracerPenterKernel,Library,Kernel,$(Sources.Kernel))
+
+#
 # A DLL of its own: the hooks are linked into it.
 #
 
@@ -224,9 +232,15 @@ $(call AddProject,TestSupport,Library,Tests,\
 
 AllLibraries = Reader TracerPenter TraceStore StringTable Codec Asm Rtl
 
+#
+# The library for drivers has hooks of the same names.
+#
+
+LibrariesOf.TestKernel = TracerPenterKernel
+
 $(foreach T,$(TestPrograms),$(call AddProject,$(basename $(notdir \
     $T)),Program,Tests,$T $(call TestParts,$T) $(TestMain),\
-    TestSupport $(AllLibraries)))
+    $(LibrariesOf.$(basename $(notdir $T))) TestSupport $(AllLibraries)))
 
 .PHONY: all release debug products viewer demo test test-long test-compact check
 .PHONY: bench bench-peers docs package projects describe syntax clean setup help FORCE

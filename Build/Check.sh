@@ -58,7 +58,8 @@ done
     Run Build/CheckProjects.py
     # shellcheck disable=SC2086
     Run Build/CheckImports.py $Images
-    Run Build/CheckLibrary.py x64/{Release,Debug}/{TracerPenter{,Null},Codec}.lib
+    Run Build/CheckLibrary.py x64/{Release,Debug}/{TracerPenter{,Null,Kernel},Codec}.lib
+    Run Build/CheckDriver.py x64/{Release,Debug}/TracerPenterKernel.lib
     Run Build/CheckLibrary.py --breakpoints \
         x64/Release/{Rtl,Asm,StringTable,Codec,TraceStore,Reader}.lib
     Run Build/CheckExports.sh

@@ -24,6 +24,18 @@ ALLOWED = {
     "__C_specific_handler",
 }
 
+# What a library for drivers may need: of ntoskrnl.exe alone, and the driver's
+# own entry point.
+ALLOWED_IN_DRIVERS = {
+    "__imp_" + name for name in (
+        "DbgPrintEx", "IoAllocateMdl", "IoFreeMdl",
+        "KeGetCurrentProcessorNumberEx", "MmGetSystemRoutineAddress",
+        "MmMapLockedPagesSpecifyCache", "MmProbeAndLockPages", "MmUnlockPages",
+        "PsGetCurrentProcessId", "PsGetCurrentThreadId", "ZwClose",
+        "ZwCreateSection", "ZwMapViewOfSection", "ZwOpenKey",
+        "ZwQueryValueKey", "ZwUnmapViewOfSection")
+} | {"__ImageBase", "__C_specific_handler", "TracerKernelRealEntry"}
+
 FORBIDDEN = re.compile(
     r"^(mem(cpy|move|set|cmp|chr)|str\w+|wcs\w+|_fltused|__chkstk|"
     r"mainCRTStartup|WinMainCRTStartup|DllMain\w*|_tls_\w+|malloc|free)$")
@@ -53,8 +65,9 @@ def check(library):
 
     needed = {name: by for name, by in undefined.items()
               if name not in defined}
+    allowed = ALLOWED_IN_DRIVERS if "Kernel" in library else ALLOWED
     for name, by in sorted(needed.items()):
-        if name not in ALLOWED:
+        if name not in allowed:
             complaints.append(f"{by} needs {name}, which is not on the list")
     for name in sorted(defined):
         if FORBIDDEN.match(name):

@@ -35,6 +35,7 @@ PREFIXES = {
     "Reader/Symbols": ("Symbol",), "Reader/View": ("View",),
     "Reader/View/Wasm": ("Wasm", "Symbol", "Rtl", "StringTable"),
     "Sqlite": ("Sqlite", "sqlite3_"),
+    "Kernel": ("Kernel", "TracerKernel"),
 }
 
 # What compilers, linkers and NASM's twins name.
