@@ -37,17 +37,6 @@ KernelFindRoutine(
     return MmGetSystemRoutineAddress(&String);
 }
 
-static
-const BYTE *
-KernelClockSharedData(
-    VOID
-    )
-{
-    return (const BYTE *)(ULONG_PTR)(KernelIsUserMode() ?
-                                     KERNEL_SHARED_DATA_USER :
-                                     KERNEL_SHARED_DATA);
-}
-
 //
 // The time of the last tick, which the kernel's header reads in the same way.
 //
@@ -62,7 +51,7 @@ KernelClockReadShared(
     ULONG High;
     ULONG Low;
 
-    Time = (const volatile CLOCK_SHARED_TIME *)(KernelClockSharedData() +
+    Time = (const volatile CLOCK_SHARED_TIME *)(KernelSharedData() +
                                                 KERNEL_SHARED_SYSTEM_TIME);
     do {
         High = Time->High;
@@ -77,7 +66,7 @@ KernelClockBootId(
     VOID
     )
 {
-    return *(const ULONG *)(KernelClockSharedData() + KERNEL_SHARED_BOOT_ID);
+    return *(const ULONG *)(KernelSharedData() + KERNEL_SHARED_BOOT_ID);
 }
 
 _Use_decl_annotations_

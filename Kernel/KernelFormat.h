@@ -51,15 +51,15 @@ Abstract:
 #define TRACE_KERNEL_EARLY_PREFIX       "\\Device\\TracerKernel."
 
 //
-// A record.  The ring's records are numbered from 0 on.  Number is written last:
-// TRACE_KERNEL_NUMBER of the record that is whole, or an odd value while a hook
+// A record.  The ring's records are numbered from 0 on.  Number is last:
+// TRACE_KERNEL_NUMBER of a record that is whole, or an odd value while a hook
 // writes one; 0 in a place that was never written.  A reader takes record N if
 // Number is TRACE_KERNEL_NUMBER(N) before and after it was copied.
 //
 // A hook owns a place from the moment that it has made Number odd, by lock
-// cmpxchg.  One that finds the place owned by another, or holding a later record
-// (it was interrupted for a whole round of the ring), writes nothing and counts
-// itself in Collided: its number is reserved, and never comes.
+// cmpxchg.  One that finds the place owned by another, or holding a newer one
+// (the hook was interrupted for a whole round of the ring), writes nothing and
+// counts itself in Collided: its number is reserved, and never comes.
 //
 
 #define TRACE_KERNEL_NUMBER(N)          (((uint32_t)(N) + 1u) << 1)
@@ -108,8 +108,8 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_KERNEL_RING) == 128);
 
 //
 // What a function's calls came to, on one processor: a hash table, where a slot
-// whose Site is 0 is free, and one that is taken stays so.  Ticks are inclusive,
-// of calls that returned.
+// whose Site is 0 is free, and one that is taken stays so.  Ticks are inclusive
+// and of calls that returned.
 //
 
 typedef struct _TRACE_KERNEL_FUNCTION {

@@ -114,16 +114,6 @@ KERNEL_GET_IRQL KernelReadIrql;
 KERNEL_GET_IRQL KernelPassiveIrql;
 
 //
-// Whether drivers run in user mode, as under Wine: then memory need not be
-// locked, and privileged instructions do not work.
-//
-
-BOOLEAN
-KernelIsUserMode(
-    VOID
-    );
-
-//
 // Whether the time stamp counter runs at the same rate always.
 //
 
@@ -140,6 +130,29 @@ VOID
 KernelCallPair(
     _In_ PKERNEL_ROUTINE Enter,
     _In_ PKERNEL_ROUTINE Exit
+    );
+
+//
+// KernelMode.asm.
+//
+
+//
+// Whether drivers run in user mode, as under Wine: then memory need not be
+// locked, and privileged instructions do not work.
+//
+
+BOOLEAN
+KernelIsUserMode(
+    VOID
+    );
+
+//
+// KUSER_SHARED_DATA.
+//
+
+const BYTE *
+KernelSharedData(
+    VOID
     );
 
 #endif // TRACER_KERNEL_HOOKS_H

@@ -21,7 +21,6 @@
 
         global KernelReadIrql
         global KernelPassiveIrql
-        global KernelIsUserMode
         global KernelIsTscInvariant
         global KernelCallPair
 
@@ -55,25 +54,6 @@ KernelReadIrql:
         align 16
 KernelPassiveIrql:
         xor     eax, eax
-        ret
-
-;++
-;
-; BOOLEAN
-; KernelIsUserMode(VOID)
-;
-; Routine Description:
-;
-;   Whether the code segment's privilege level is not the kernel's.
-;
-;--
-
-        align 16
-KernelIsUserMode:
-        mov     eax, cs
-        test    al, 3
-        setnz   al
-        movzx   eax, al
         ret
 
 ;++

@@ -79,11 +79,9 @@ C_ASSERT(FIELD_OFFSET(KERNEL_VALUE, Data) == 12);
 #define KERNEL_PRINT_ERROR              0       // printed unless masked
 
 //
-// KUSER_SHARED_DATA, where the kernel and where user mode sees it.
+// Offsets in KUSER_SHARED_DATA.
 //
 
-#define KERNEL_SHARED_DATA              0xFFFFF78000000000ULL
-#define KERNEL_SHARED_DATA_USER         0x7FFE0000ULL
 #define KERNEL_SHARED_SYSTEM_TIME       0x014
 #define KERNEL_SHARED_BOOT_ID           0x2C4
 

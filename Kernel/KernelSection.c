@@ -163,6 +163,7 @@ KernelSectionLock(
 {
     NTSTATUS Status;
     PKERNEL_MDL Mdl;
+    BOOLEAN IsLocked;
 
     *Step = "describing its pages";
     Mdl = IoAllocateMdl(Section->View,
@@ -176,12 +177,15 @@ KernelSectionLock(
 
     *Step = "locking its pages";
     Status = STATUS_SUCCESS;
+    IsLocked = TRUE;
     __try {
         MmProbeAndLockPages(Mdl, KERNEL_MODE, KERNEL_MODIFY_ACCESS);
-    } __except (EXCEPTION_EXECUTE_HANDLER) {
-        Status = (NTSTATUS)GetExceptionCode();
+    } __except (Status = (NTSTATUS)GetExceptionCode(),
+                EXCEPTION_EXECUTE_HANDLER) {
+
+        IsLocked = FALSE;
     }
-    if (!NT_SUCCESS(Status)) {
+    if (!IsLocked) {
         IoFreeMdl(Mdl);
         return Status;
     }

@@ -48,7 +48,7 @@ TracerKernelStop(
     );
 
 //
-// Stops recording, and goes on.  At any IRQL.  Hook calls meanwhile are counted.
+// Stops recording, and goes on, at any IRQL.  Hook calls meanwhile are counted.
 //
 
 void

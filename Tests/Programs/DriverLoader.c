@@ -7,7 +7,7 @@ Module Name:
 Abstract:
 
     Installs, starts, uses, stops and removes a test driver, and copies the
-    section that TracerPenterKernel.lib exports (Tests/Library/DriverSupport.py).
+    section of TracerPenterKernel.lib (Tests/Library/DriverSupport.py).
 
         DriverLoader NAME STEP...
 
