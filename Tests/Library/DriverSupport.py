@@ -12,9 +12,11 @@ from collections import Counter, namedtuple
 import programs
 
 LIBRARY = os.path.join(programs.BIN, 'TracerPenterKernel.lib')
+KERNEL = os.path.join(programs.ROOT, 'Kernel')
 HEADERS = '/usr/share/mingw-w64/include/ddk'
 FUNCTIONS = ['DriverEntry', 'Unload', 'Create', 'Control', 'Work', 'Outer',
-             'Middle', 'Leaf', 'Recurse', 'Tail', 'TailTarget']
+             'Middle', 'Leaf', 'Recurse', 'Tail', 'TailTarget', 'AsmFramed',
+             'AsmLeaf', 'VeryDeep', 'Wrong']
 FLAGS = ['-O2', '-fno-inline', '-fno-ipa-cp', '-fno-ipa-icf', '-fno-ipa-sra',
          '-fno-partial-inlining', '-Wall', '-Wextra', '-Werror']
 
@@ -128,11 +130,21 @@ def build_loader(folder):
     return target
 
 
+def build_asm(folder):
+    """TracedDriver.asm, for more of build_driver."""
+    made = os.path.join(folder, 'TracedDriverAsm.o')
+    tool(['nasm', '-f', 'win64', '-Werror',
+          '-DCOUNT_FRAMED=%d' % FUNCTIONS.index('AsmFramed'),
+          '-DCOUNT_LEAF=%d' % FUNCTIONS.index('AsmLeaf'),
+          os.path.join(programs.PROGRAMS, 'TracedDriver.asm'), '-o', made])
+    return ['-DASM_CALLERS', made]
+
+
 def build_driver(folder, name, hooks=None, more=(), entry=True):
-    """A driver of TracedDriver.c, and what is in more."""
+    """A driver of TracedDriver.c, and what is in more: objects, and -D."""
     hooks = programs.PENTER_FLAGS if hooks is None else hooks
     made = os.path.join(folder, name + '.o')
-    tool([programs.GCC, *FLAGS, *hooks, '-I', HEADERS,
+    tool([programs.GCC, *FLAGS, *hooks, '-I', HEADERS, '-I', KERNEL,
                        '-DDRIVER_NAME=L"%s"' % name, '-c',
                        os.path.join(programs.PROGRAMS, 'TracedDriver.c'),
                        '-o', made,
@@ -177,15 +189,19 @@ class Driver:
                         programs.windows_path(self.image))
 
     def counts(self, lines):
+        """The driver's own counters, and how many results were wrong."""
         for line in lines:
             if line.startswith('counts'):
-                return dict(zip(FUNCTIONS, map(int, line.split()[1:])))
-        return None
+                counts = Counter(dict(zip(FUNCTIONS,
+                                          map(int, line.split()[1:]))))
+                wrong = counts.pop('Wrong')
+                return +counts, wrong
+        return Counter(), None
 
-    def dump_step(self):
+    def dump_step(self, step='dump'):
         self.dumps += 1
         self.path = os.path.join(self.folder, '%s.%d' % (self.name, self.dumps))
-        return 'dump=' + programs.windows_path(self.path)
+        return step + '=' + programs.windows_path(self.path)
 
     def dumped(self):
         with open(self.path, 'rb') as file:

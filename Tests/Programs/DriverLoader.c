@@ -18,9 +18,11 @@ Abstract:
             start, stop, remove
             work=THREADS:REQUESTS:ROUNDS
             counts              prints the driver's counters
-            pause, resume
+            pause, resume, leave
             dump=FILE           copies the section
             open=ACCESS         prints the status of opening it
+            map                 maps the section, and keeps it
+            write=FILE          copies what was mapped, and unmaps it
             hold                keeps a handle of the section from here on
             cycle=COUNT         start, work, dump to nowhere, stop
 
@@ -37,7 +39,7 @@ Abstract:
 
 #define CONTROL(N) CTL_CODE(FILE_DEVICE_UNKNOWN, N, METHOD_BUFFERED, \
                             FILE_ANY_ACCESS)
-#define NUMBER_OF_COUNTS 11
+#define NUMBER_OF_COUNTS 15
 
 NTSTATUS NTAPI NtOpenSection(PHANDLE, ACCESS_MASK, POBJECT_ATTRIBUTES);
 NTSTATUS NTAPI NtMapViewOfSection(HANDLE, HANDLE, PVOID *, ULONG_PTR, SIZE_T,
@@ -268,16 +270,16 @@ OpenSection(HANDLE *Section, ACCESS_MASK Access)
     return NtOpenSection(Section, Access, &Attributes);
 }
 
+static void *Base;
+
 static int
-Dump(const char *Path)
+Map(void)
 {
     HANDLE Section;
-    PVOID Base = NULL;
     SIZE_T Size = 0;
     NTSTATUS Status;
-    FILE *File;
-    int Done = 1;
 
+    Base = NULL;
     Status = OpenSection(&Section, SECTION_MAP_READ | SECTION_QUERY);
     if (Status != 0) {
         return Fail("section", Status);
@@ -285,9 +287,16 @@ Dump(const char *Path)
     Status = NtMapViewOfSection(Section, GetCurrentProcess(), &Base, 0, 0, NULL,
                                 &Size, 2, 0, PAGE_READONLY);
     NtClose(Section);
-    if (Status != 0) {
-        return Fail("view", Status);
-    }
+    return Status == 0 ? 1 : Fail("view", Status);
+}
+
+static int
+Write(const char *Path)
+{
+    FILE *File;
+    SIZE_T Size;
+    int Done = 1;
+
     Size = *(ULONG64 *)((char *)Base + 16);
     if (strcmp(Path, "-") != 0) {
         File = fopen(Path, "wb");
@@ -308,7 +317,7 @@ Cycle(int Count)
     int Index;
 
     for (Index = 0; Index < Count; Index++) {
-        if (!Start() || !DoWork("2:2:20") || !Dump("-") || !Stop()) {
+        if (!Start() || !DoWork("2:2:20") || !Map() || !Write("-") || !Stop()) {
             printf("cycle %d\n", Index);
             return 0;
         }
@@ -337,7 +346,10 @@ Step(char *Text)
     if (!strcmp(Text, "counts")) return Control(CONTROL(0x802), 1);
     if (!strcmp(Text, "pause")) return Control(CONTROL(0x803), 0);
     if (!strcmp(Text, "resume")) return Control(CONTROL(0x804), 0);
-    if (!strcmp(Text, "dump")) return Dump(Value);
+    if (!strcmp(Text, "leave")) return Control(CONTROL(0x805), 0);
+    if (!strcmp(Text, "dump")) return Map() && Write(Value);
+    if (!strcmp(Text, "map")) return Map();
+    if (!strcmp(Text, "write")) return Write(Value);
     if (!strcmp(Text, "cycle")) return Cycle(atoi(Value));
     if (!strcmp(Text, "hold")) {
         return OpenSection(&Section, SECTION_MAP_READ) == 0;

@@ -28,6 +28,9 @@ Abstract:
 #define CONTROL_RESUME  CTL_CODE(FILE_DEVICE_UNKNOWN, 0x804, METHOD_BUFFERED, \
                                  FILE_ANY_ACCESS)
 
+#define CONTROL_LEAVE   CTL_CODE(FILE_DEVICE_UNKNOWN, 0x805, METHOD_BUFFERED, \
+                                 FILE_ANY_ACCESS)
+
 //
 // The functions, in the order of the counters.
 //
@@ -35,15 +38,16 @@ Abstract:
 enum {
     CountDriverEntry, CountUnload, CountCreate, CountControl, CountWork,
     CountOuter, CountMiddle, CountLeaf, CountRecurse, CountTail,
-    CountTailTarget, NumberOfCounts
+    CountTailTarget, CountAsmFramed, CountAsmLeaf, CountVeryDeep, NumberOfCounts
 };
 
-static volatile LONG64 Counts[NumberOfCounts];
+volatile LONG64 Counts[NumberOfCounts];
+volatile LONG64 Wrong;                  // results that are not right
 
 #define COUNT(Name) InterlockedIncrement64(&Counts[Count##Name])
 
-void TracerKernelPause(void);
-void TracerKernelResume(void);
+#include "TracerKernel.h"
+
 #ifdef ASM_CALLERS
 ULONG AsmFramed(ULONG Value);
 ULONG AsmLeaf(ULONG Value);
@@ -104,6 +108,21 @@ Tail(ULONG Value)
     return TailTarget(Value + 1);
 }
 
+//
+// A call that is never returned from: what it has called goes on elsewhere, as
+// after an exception.
+//
+
+static void *LeftTo[5];
+
+APART
+void
+VeryDeep(void)
+{
+    COUNT(VeryDeep);
+    __builtin_longjmp(LeftTo, 1);
+}
+
 APART
 void
 Work(ULONG Rounds)
@@ -116,7 +135,10 @@ Work(ULONG Rounds)
         Sink += Recurse(3);
         Sink += Tail(Index);
 #ifdef ASM_CALLERS
-        Sink += AsmFramed(Index) + AsmLeaf(Index);
+        if (AsmFramed(Index) != Index * 3 + 1 ||
+            AsmLeaf(Index) != Index * 2 + 1) {
+            InterlockedIncrement64(&Wrong);
+        }
 #endif
     }
 }
@@ -139,6 +161,19 @@ Create(PDEVICE_OBJECT Device, PIRP Irp)
 {
     (void)Device;
     COUNT(Create);
+    return Complete(Irp, STATUS_SUCCESS, 0);
+}
+
+//
+// Not recorded: the system closes a handle when it likes.
+//
+
+QUIET
+NTSTATUS
+NTAPI
+Close(PDEVICE_OBJECT Device, PIRP Irp)
+{
+    (void)Device;
     return Complete(Irp, STATUS_SUCCESS, 0);
 }
 
@@ -166,13 +201,20 @@ Control(PDEVICE_OBJECT Device, PIRP Irp)
 
     case CONTROL_COUNTS:
         if (Stack->Parameters.DeviceIoControl.OutputBufferLength <
-            sizeof(Counts)) {
+            sizeof(Counts) + sizeof(Wrong)) {
             return Complete(Irp, STATUS_BUFFER_TOO_SMALL, 0);
         }
         for (Index = 0; Index < NumberOfCounts; Index += 1) {
             Buffer[Index] = (ULONG64)Counts[Index];
         }
-        return Complete(Irp, STATUS_SUCCESS, sizeof(Counts));
+        Buffer[Index] = (ULONG64)Wrong;
+        return Complete(Irp, STATUS_SUCCESS, sizeof(Counts) + sizeof(Wrong));
+
+    case CONTROL_LEAVE:
+        if (__builtin_setjmp(LeftTo) == 0) {
+            VeryDeep();
+        }
+        return Complete(Irp, STATUS_SUCCESS, 0);
 
     case CONTROL_PAUSE:
         TracerKernelPause();
@@ -196,6 +238,9 @@ Unload(PDRIVER_OBJECT Driver)
     RtlInitUnicodeString(&Link, L"\\DosDevices\\" DRIVER_NAME);
     IoDeleteSymbolicLink(&Link);
     IoDeleteDevice(Driver->DeviceObject);
+#ifdef STARTS_ITSELF
+    TracerKernelStop();
+#endif
 }
 
 APART
@@ -209,7 +254,14 @@ DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Registry)
     NTSTATUS Status;
 
     (void)Registry;
+#ifdef STARTS_ITSELF
+    TracerKernelStart(Registry);
+#endif
     COUNT(DriverEntry);
+#ifdef FAILS
+    Work(10);
+    return STATUS_DEVICE_NOT_CONNECTED;
+#endif
     RtlInitUnicodeString(&Name, L"\\Device\\" DRIVER_NAME);
     RtlInitUnicodeString(&Link, L"\\DosDevices\\" DRIVER_NAME);
     Status = IoCreateDevice(Driver, 0, &Name, FILE_DEVICE_UNKNOWN, 0, FALSE,
@@ -223,7 +275,7 @@ DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Registry)
         return Status;
     }
     Driver->MajorFunction[IRP_MJ_CREATE] = Create;
-    Driver->MajorFunction[IRP_MJ_CLOSE] = Create;
+    Driver->MajorFunction[IRP_MJ_CLOSE] = Close;
     Driver->MajorFunction[IRP_MJ_DEVICE_CONTROL] = Control;
     Driver->DriverUnload = Unload;
     return STATUS_SUCCESS;

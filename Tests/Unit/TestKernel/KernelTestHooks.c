@@ -519,8 +519,8 @@ TestInterruptedCall(
 }
 
 //
-// Checks that every whole record of a ring is that of one call, and none is made
-// up of two.
+// Checks that every whole record of a ring is that of one call, and none is of
+// two.
 //
 
 static

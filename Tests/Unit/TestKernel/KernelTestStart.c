@@ -274,7 +274,8 @@ TestSettings(
         { 0x1000001, 65536, 1024, 8192, 3 },
         { 0xFFFFFFFF, 65536, 1024, 8192, 3 },
     };
-    static const WCHAR Path[] = L"\\??\\Z:\\some\\\x00E4\x20AC\xD83D\xDE00\xD800.sys";
+    static const WCHAR Path[] =
+        L"\\??\\Z:\\some\\\x00E4\x20AC\xD83D\xDE00\xD800.sys";
     static const ULONG Zero = 0;
     ULONG Index;
     ULONG Place;
