@@ -37,8 +37,10 @@ NAMESPACE = uuid.UUID('0d6c5f0e-3b0f-5c55-9d1f-6f0a7a4f2b11')
 PROGRAMS = ['TraceReader.exe', 'TraceReader.pdb', 'TraceViewer.html',
             'TracerImports.dll', 'TracerImports.pdb', 'TracerSqlite.dll',
             'TracerSqlite.pdb']
-LIBRARIES = ['TracerPenter.lib', 'TracerPenterNull.lib']
-HEADERS = ['Penter/Penter.h', 'TraceStore/TraceFormat.h']
+LIBRARIES = ['TracerPenter.lib', 'TracerPenterNull.lib',
+             'TracerPenterKernel.lib']
+HEADERS = ['Penter/Penter.h', 'TraceStore/TraceFormat.h',
+           'Kernel/TracerKernel.h', 'Kernel/KernelFormat.h']
 PAGES = ['README.md', 'LICENSE', 'CHANGELOG.md']
 
 # What a part of the NuGet package is, by the end of its name.

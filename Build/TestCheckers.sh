@@ -428,6 +428,45 @@ Expect fails "library, none" "no.*such file" \
     "$Root/Build/CheckLibrary.py" "$Temp/none.lib"
 
 #
+# CheckLibrary and CheckDriver on libraries for drivers.
+#
+
+Driver()
+{
+    {
+        cat <<'End'
+#define IMPORT __declspec(dllimport)
+IMPORT long ZwClose(void *);
+void _penter(void) { }
+void _pexit(void) { }
+long TracerKernelRealEntry(void *, void *);
+long TracerKernelDriverEntry(void *A, void *B)
+{ return ZwClose(A) + TracerKernelRealEntry(A, B); }
+End
+        printf '%s\n' "$3"
+    } >"$Temp/Kernel.c"
+    Compile "$Temp/Kernel.c" || exit 1
+    Expect "$1" "driver, $2" "$4" "$Root/Build/CheckDriver.py" "$Temp/Kernel.lib"
+}
+
+Driver passes "nothing wrong" '' "GNU ld: ntoskrnl.exe: ZwClose"
+Expect passes "library for drivers, nothing wrong" \
+    "needs TracerKernelRealEntry, __imp_ZwClose: 0 complaints" \
+    "$Root/Build/CheckLibrary.py" "$Temp/Kernel.lib"
+Driver fails "another system's routine" \
+    'IMPORT void Sleep(unsigned); void F(void) { Sleep(1); }' "Sleep"
+Expect fails "library for drivers, another system's routine" \
+    "needs __imp_Sleep, which is not on the list" \
+    "$Root/Build/CheckLibrary.py" "$Temp/Kernel.lib"
+Driver fails "paged code" \
+    '#pragma code_seg("PAGE")
+     int F(int A) { return A + 1; }' "has a section PAGE"
+Driver fails "code that is written" \
+    '#pragma section("odd", read, write, execute)
+     __declspec(allocate("odd")) int Odd = 1;' \
+    "section odd is written and executed"
+
+#
 # CheckImports.
 #
 

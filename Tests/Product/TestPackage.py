@@ -44,6 +44,8 @@ CONTENTS = {
     'bin/TracerImports.pdb', 'bin/TraceViewer.html',
     'bin/TracerSqlite.dll', 'bin/TracerSqlite.pdb', 'lib/TracerPenter.lib',
     'lib/TracerPenterNull.lib', 'include/Penter.h', 'include/TraceFormat.h',
+    'lib/TracerPenterKernel.lib', 'include/TracerKernel.h',
+    'include/KernelFormat.h', 'build/TracerKernel.targets', 'Docs/Drivers.md',
     'cmake/TracerConfig.cmake', 'cmake/TracerConfigVersion.cmake',
     'cmake/TracerTargets.cmake', 'build/Tracer.props', 'build/Tracer.targets',
     'completions/TraceReader.bash', 'completions/TraceReader.ps1',
@@ -277,6 +279,46 @@ def check_msbuild(results, unpacked, nuget):
             for path in imports:
                 project.load(path)
             results.equal(set(project.metadata),
+                          {'ClCompile.AdditionalIncludeDirectories'},
+                          'MSBuild: %s: %s changes nothing' % (what, off))
+
+
+def check_driver_projects(results, unpacked, nuget):
+    """The files for drivers, likewise."""
+    for what, path in (
+            ('the source tree', os.path.join(programs.ROOT, 'Penter',
+                                             'PenterKernel.props')),
+            ('the zip', os.path.join(unpacked, 'build',
+                                     'TracerKernel.targets')),
+            ('NuGet', os.path.join(nuget, 'build', 'native',
+                                   'TracerKernel.targets'))):
+        def load(**properties):
+            return MSBuild(**{'Platform': 'x64', **properties}).load(
+                path).metadata
+
+        found = load()
+        includes = found['ClCompile.AdditionalIncludeDirectories'].split(';')
+        library = found['Link.AdditionalDependencies'].split(';')[0]
+        results.check(os.path.exists(os.path.join(includes[0],
+                                                  'TracerKernel.h')),
+                      'MSBuild: %s: TracerKernel.h is found' % what, includes)
+        results.check(library.endswith('/TracerPenterKernel.lib') and
+                      (os.path.exists(library) or what == 'the source tree'),
+                      'MSBuild: %s: the kernel library' % what, [library])
+        results.equal((found['ClCompile.AdditionalOptions'].split(),
+                       found['Link.EntryPointSymbol']),
+                      (['/Gh', '/GH'], 'TracerKernelDriverEntry'),
+                      'MSBuild: %s: switches for drivers' % what)
+        for properties, entry in (({}, 'GsDriverEntry'),
+                                  ({'DriverType': 'KMDF'}, 'FxDriverEntry'),
+                                  ({'TracerRealEntry': 'Main'}, 'Main')):
+            results.equal(load(**properties)['Link.AdditionalOptions'].split(),
+                          ['/ALTERNATENAME:TracerKernelRealEntry=' + entry],
+                          'MSBuild: %s: entry point' % what)
+        results.check('Link.EntryPointSymbol' not in load(
+            TracerStartsItself='true'), 'MSBuild: %s: starts itself' % what)
+        for off in ({'TracerEnabled': 'false'}, {'Platform': 'ARM64'}):
+            results.equal(set(load(**off)),
                           {'ClCompile.AdditionalIncludeDirectories'},
                           'MSBuild: %s: %s changes nothing' % (what, off))
 
@@ -826,6 +868,7 @@ def main():
         nuget = os.path.join(scratch, 'nuget unpacked')
         check_nuget(results, made, number, nuget)
         check_msbuild(results, unpacked, nuget)
+        check_driver_projects(results, unpacked, nuget)
         check_winget(results, made, number)
         check_version_resource(results, scratch, number)
         check_completions(results, scratch, unpacked)
