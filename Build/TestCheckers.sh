@@ -462,8 +462,7 @@ Driver fails "paged code" \
     '#pragma code_seg("PAGE")
      int F(int A) { return A + 1; }' "has a section PAGE"
 Driver fails "code that is written" \
-    '#pragma section("odd", read, write, execute)
-     __declspec(allocate("odd")) int Odd = 1;' \
+    '__asm__(".section odd,\"xw\"\n.byte 0xC3\n");' \
     "section odd is written and executed"
 
 #
