@@ -19,6 +19,12 @@ Abstract:
 #include "TracerKernel.h"
 
 //
+// The section; NULL while nothing is recorded.  Debuggers look for it.
+//
+
+extern PTRACE_KERNEL_HEADER TracerKernelHeader;
+
+//
 // Says something where debuggers and DebugView see it.
 //
 
@@ -192,6 +198,15 @@ KernelPlanTables(
 //
 // KernelImage.c: this very image.
 //
+
+//
+// How many entries its unwind data has: about as many as it has functions.
+//
+
+ULONG
+KernelImageCountFunctions(
+    VOID
+    );
 
 VOID
 KernelImageDescribe(

@@ -68,7 +68,7 @@ TracerKernelDriverEntry(
     // now, and are called in turn.  A driver without one is not unloaded.
     //
 
-    if (DriverObject->DriverUnload != NULL) {
+    if (TracerKernelHeader != NULL && DriverObject->DriverUnload != NULL) {
         KernelEntryRealUnload = DriverObject->DriverUnload;
         DriverObject->DriverUnload = KernelEntryUnload;
     }

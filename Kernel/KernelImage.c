@@ -65,6 +65,56 @@ KernelImageTakeCodeView(
     Header->PdbPathLength = Index;
 }
 
+static
+const IMAGE_NT_HEADERS64 *
+KernelImageHeaders(
+    VOID
+    )
+{
+    return (const IMAGE_NT_HEADERS64 *)((const BYTE *)&__ImageBase +
+                                        __ImageBase.e_lfanew);
+}
+
+//
+// Finds a directory.
+// Returns NULL if there is none, or it is not within the image.
+//
+
+static
+const IMAGE_DATA_DIRECTORY *
+KernelImageDirectory(
+    _In_ ULONG Index
+    )
+{
+    const IMAGE_NT_HEADERS64 *Nt;
+    const IMAGE_DATA_DIRECTORY *Directory;
+    ULONG Size;
+
+    Nt = KernelImageHeaders();
+    Size = Nt->OptionalHeader.SizeOfImage;
+    Directory = &Nt->OptionalHeader.DataDirectory[Index];
+    if (Nt->OptionalHeader.NumberOfRvaAndSizes <= Index ||
+        Directory->VirtualAddress == 0 || Directory->VirtualAddress >= Size ||
+        Directory->Size > Size - Directory->VirtualAddress) {
+
+        return NULL;
+    }
+    return Directory;
+}
+
+_Use_decl_annotations_
+ULONG
+KernelImageCountFunctions(
+    VOID
+    )
+{
+    const IMAGE_DATA_DIRECTORY *Directory;
+
+    Directory = KernelImageDirectory(IMAGE_DIRECTORY_ENTRY_EXCEPTION);
+    return Directory == NULL ?
+           0 : Directory->Size / sizeof(IMAGE_RUNTIME_FUNCTION_ENTRY);
+}
+
 _Use_decl_annotations_
 VOID
 KernelImageDescribe(
@@ -79,7 +129,7 @@ KernelImageDescribe(
     ULONG Index;
 
     Base = (const BYTE *)&__ImageBase;
-    Nt = (const IMAGE_NT_HEADERS64 *)(Base + __ImageBase.e_lfanew);
+    Nt = KernelImageHeaders();
     Size = Nt->OptionalHeader.SizeOfImage;
 
     Header->ModuleBase = (ULONG_PTR)Base;
@@ -87,13 +137,8 @@ KernelImageDescribe(
     Header->ModuleTimeDateStamp = Nt->FileHeader.TimeDateStamp;
     Header->ModuleCheckSum = Nt->OptionalHeader.CheckSum;
 
-    if (Nt->OptionalHeader.NumberOfRvaAndSizes <=
-        IMAGE_DIRECTORY_ENTRY_DEBUG) {
-        return;
-    }
-    Directory = &Nt->OptionalHeader.DataDirectory[IMAGE_DIRECTORY_ENTRY_DEBUG];
-    if (Directory->VirtualAddress >= Size ||
-        Directory->Size > Size - Directory->VirtualAddress) {
+    Directory = KernelImageDirectory(IMAGE_DIRECTORY_ENTRY_DEBUG);
+    if (Directory == NULL) {
         return;
     }
 

@@ -46,7 +46,14 @@ typedef struct _SETTINGS_NUMBER {
 } SETTINGS_NUMBER;
 
 //
-// All but the first are rounded up to a power of two.
+// The fewest places of a table of functions that is as large as the driver is.
+//
+
+#define SETTINGS_FUNCTIONS      1024
+
+//
+// All but the first are rounded up to a power of two.  A default of 0 is that
+// which the driver's size gives.
 //
 
 static const SETTINGS_NUMBER SettingsNumbers[] = {
@@ -54,7 +61,7 @@ static const SETTINGS_NUMBER SettingsNumbers[] = {
       FIELD_OFFSET(KERNEL_SETTINGS, IsEnabled) },
     { L"TracerRecords", "TracerRecords", 65536, 16, 1 << 24, FALSE, { 0 },
       FIELD_OFFSET(KERNEL_SETTINGS, Records) },
-    { L"TracerFunctions", "TracerFunctions", 1024, 16, 1 << 16, FALSE, { 0 },
+    { L"TracerFunctions", "TracerFunctions", 0, 16, 1 << 16, FALSE, { 0 },
       FIELD_OFFSET(KERNEL_SETTINGS, Functions) },
     { L"TracerOpenCalls", "TracerOpenCalls", 8192, 16, 1 << 20, TRUE, { 0 },
       FIELD_OFFSET(KERNEL_SETTINGS, OpenCalls) },
@@ -105,6 +112,31 @@ KernelSettingsQuery(
 }
 
 //
+// The default: a table of functions has twice as many places as the driver has
+// functions.
+//
+
+static
+ULONG
+KernelSettingsDefault(
+    _In_ const SETTINGS_NUMBER *Number
+    )
+{
+    ULONG Functions;
+    ULONG Value;
+
+    if (Number->Default != 0) {
+        return Number->Default;
+    }
+    Functions = KernelImageCountFunctions();
+    Value = SETTINGS_FUNCTIONS;
+    while (Value / 2 < Functions && Value < Number->Maximum) {
+        Value *= 2;
+    }
+    return Value;
+}
+
+//
 // Says that a value is not taken.
 //
 
@@ -122,7 +154,7 @@ KernelSettingsRefuse(
                 Number->Printed,
                 Why,
                 Value,
-                Number->Default);
+                KernelSettingsDefault(Number));
 }
 
 static
@@ -140,11 +172,11 @@ KernelSettingsReadNumber(
 
     Status = KernelSettingsQuery(Key, Number->Name, Buffer);
     if (Status == STATUS_OBJECT_NAME_NOT_FOUND) {
-        return Number->Default;
+        return KernelSettingsDefault(Number);
     }
     if (!NT_SUCCESS(Status)) {
         KernelSettingsRefuse(Name, Number, "cannot be read", (ULONG)Status);
-        return Number->Default;
+        return KernelSettingsDefault(Number);
     }
     if (Buffer->Value.Type != REG_DWORD ||
         Buffer->Value.DataLength != sizeof(ULONG)) {
@@ -153,7 +185,7 @@ KernelSettingsReadNumber(
                              Number,
                              "is no REG_DWORD",
                              Buffer->Value.Type);
-        return Number->Default;
+        return KernelSettingsDefault(Number);
     }
 
     Value = *(const ULONG UNALIGNED *)Buffer->Value.Data;
@@ -162,7 +194,7 @@ KernelSettingsReadNumber(
     }
     if (Value < Number->Minimum || Value > Number->Maximum) {
         KernelSettingsRefuse(Name, Number, "is out of bounds", Value);
-        return Number->Default;
+        return KernelSettingsDefault(Number);
     }
 
     Power = 1;
@@ -345,7 +377,7 @@ KernelSettingsRead(
 
     for (Index = 0; Index < RTL_NUMBER_OF(SettingsNumbers); Index += 1) {
         *(PULONG)((PBYTE)Settings + SettingsNumbers[Index].Offset) =
-            SettingsNumbers[Index].Default;
+            KernelSettingsDefault(&SettingsNumbers[Index]);
     }
     Settings->PathLength = 0;
 

@@ -18,8 +18,6 @@ Abstract:
 
 #include "Kernel.h"
 
-extern PTRACE_KERNEL_HEADER TracerKernelHeader;
-
 //
 // One driver has one of each; a kernel stack has no room for them.
 //

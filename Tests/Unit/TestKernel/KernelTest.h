@@ -147,8 +147,6 @@ KernelTestCheckNothingLeft(
     VOID
     );
 
-extern PTRACE_KERNEL_HEADER TracerKernelHeader;
-
 //
 // The parts.
 //

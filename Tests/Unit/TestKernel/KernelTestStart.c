@@ -13,6 +13,34 @@ Abstract:
 
 #include "KernelTest.h"
 
+//
+// A power of two that is at least twice what the section .pdata holds, as the
+// section's own header has it.
+//
+
+static
+ULONG
+TestDefaultFunctions(
+    VOID
+    )
+{
+    const IMAGE_NT_HEADERS64 *Nt;
+    const IMAGE_SECTION_HEADER *Section;
+    ULONG Size;
+
+    Nt = (const IMAGE_NT_HEADERS64 *)((const BYTE *)GetModuleHandleW(NULL) +
+        ((const IMAGE_DOS_HEADER *)GetModuleHandleW(NULL))->e_lfanew);
+    Section = IMAGE_FIRST_SECTION(Nt);
+    while (!RtlAreBytesEqual(Section->Name, ".pdata", 7)) {
+        Section += 1;
+    }
+    Size = 1024;
+    while (Size < Section->Misc.VirtualSize / 12 * 2) {
+        Size *= 2;
+    }
+    return Size;
+}
+
 static
 VOID
 TestHeader(
@@ -111,7 +139,7 @@ TestDefaults(
     TestHeader();
     TestSecurity();
     TEST_EQUAL(TracerKernelHeader->RecordsPerRing, 65536);
-    TEST_EQUAL(TracerKernelHeader->FunctionSlots, 1024);
+    TEST_EQUAL(TracerKernelHeader->FunctionSlots, TestDefaultFunctions());
     TEST_EQUAL(TracerKernelHeader->OpenCallSlots, 8192);
     TEST_EQUAL_TEXT((const CHAR *)TracerKernelHeader->ModulePath,
                     TracerKernelHeader->ModulePathLength,
@@ -263,16 +291,16 @@ TestSettings(
         ULONG OpenCalls;
         ULONG Messages;
     } Cases[] = {
-        { 0, 65536, 1024, 0, 2 },
-        { 15, 65536, 1024, 8192, 3 },
+        { 0, 65536, 0, 0, 2 },
+        { 15, 65536, 0, 8192, 3 },
         { 16, 16, 16, 16, 0 },
         { 17, 32, 32, 32, 0 },
         { 1000, 1024, 1024, 1024, 0 },
         { 65536, 65536, 65536, 65536, 0 },
-        { 65537, 131072, 1024, 131072, 1 },
-        { 0x100001, 0x200000, 1024, 8192, 2 },
-        { 0x1000001, 65536, 1024, 8192, 3 },
-        { 0xFFFFFFFF, 65536, 1024, 8192, 3 },
+        { 65537, 131072, 0, 131072, 1 },
+        { 0x100001, 0x200000, 0, 8192, 2 },
+        { 0x1000001, 65536, 0, 8192, 3 },
+        { 0xFFFFFFFF, 65536, 0, 8192, 3 },
     };
     static const WCHAR Path[] =
         L"\\??\\Z:\\some\\\x00E4\x20AC\xD83D\xDE00\xD800.sys";
@@ -288,7 +316,9 @@ TestSettings(
         KernelTestSetNumber(L"TracerOpenCalls", &Cases[Index].Value);
         TEST_SUCCESS(KernelTestStart());
         TEST_EQUAL(TracerKernelHeader->RecordsPerRing, Cases[Index].Records);
-        TEST_EQUAL(TracerKernelHeader->FunctionSlots, Cases[Index].Functions);
+        TEST_EQUAL(TracerKernelHeader->FunctionSlots,
+                   Cases[Index].Functions != 0 ? Cases[Index].Functions :
+                   TestDefaultFunctions());
         TEST_EQUAL(TracerKernelHeader->OpenCallSlots, Cases[Index].OpenCalls);
         Messages = 0;
         for (Place = 0; Place < KernelTestOs.PrintedLength; Place += 1) {
