@@ -372,7 +372,7 @@ WasmLinkerFlags = \
 WasmEntries := $(sort $(wildcard Reader/View/Wasm/*.c))
 WasmLibrary := $(filter-out \
     Reader/Start/% Reader/Commands/% Reader/Export/% Reader/Live/% \
-    Reader/Sql/% \
+    Reader/Sql/% Reader/Collect/% \
     %/SymbolDbgHelp.c %/BaseAttach.c %/BaseBrowser.c \
     %/OutputKey.c %/OutputPager.c %/OutputPagerProgram.c,\
     $(filter %.c,$(Sources.Reader))) \

@@ -48,10 +48,11 @@ ROOMS = {
     "Live": "Core Base Output Session Functions Calls Sums",
     "View": "Core Base Output Session Functions Calls Sums",
     "Sql": "Core Base Output Session Functions Calls Sums Export",
+    "Collect": "Core Base Output Session",
     "Commands": "Core Base Etl Image Demangle Symbols Output Session Functions "
-                "Calls Sums Export Live View Sql",
+                "Calls Sums Export Live View Sql Collect",
     "Start": "Core Base Etl Image Demangle Symbols Output Session Functions "
-             "Calls Sums Export Live View Sql Commands",
+             "Calls Sums Export Live View Sql Collect Commands",
 }
 
 # Single headers that a layer may include from a layer that it may not use.
@@ -68,6 +69,8 @@ for name, others in ROOMS.items():
 
 # What a command is: its row is in the room of what it does.
 ALLOWED_HEADERS["Reader/Sql"].add("Reader/Commands/Command.h")
+ALLOWED_HEADERS["Reader/Collect"] |= {"Reader/Commands/Command.h",
+                                      "Kernel/KernelFormat.h"}
 
 # Headers that stand alone: they include nothing of ours.
 ALONE = {"TraceStore/TraceFormat.h", "StringTable/StringTable.h",

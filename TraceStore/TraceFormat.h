@@ -191,6 +191,9 @@ TRACE_FORMAT_ASSERT(sizeof(TRACE_CLOCK_ANCHOR) == 32);
                                                 // thread's tree, too
 #define TRACE_FLAG_IMPORTS              0x10u   // the sites are those of stubs:
                                                 // session.imports names them
+#define TRACE_FLAG_KERNEL               0x20u   // a driver's, collected from
+                                                // its rings: the process is
+                                                // the collector
 
 //
 // A step of the clock thread this many times longer than the resolution is a

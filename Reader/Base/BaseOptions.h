@@ -74,6 +74,7 @@ Abstract:
 #define READER_OPTION_PAGER       0x1000000000ULL   // and --no-pager
 #define READER_OPTION_EMBED       0x2000000000ULL
 #define READER_OPTION_NO_OPEN     0x4000000000ULL
+#define READER_OPTION_COLLECT     0x400000000000ULL     // --seconds
 #define READER_OPTION_WAITS       0x1000000000000000ULL // and --contention
 
 //

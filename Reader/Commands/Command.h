@@ -237,6 +237,7 @@ extern const READER_COMMAND ReaderCalleesCommand;
 extern const READER_COMMAND ReaderCallersCommand;
 extern const READER_COMMAND ReaderCtlCommand;
 extern const READER_COMMAND ReaderDetachCommand;
+extern const READER_COMMAND ReaderCollectCommand;   // CollectCommand.c
 extern const READER_COMMAND ReaderDiffCommand;
 extern const READER_COMMAND ReaderExportCommand;
 extern const READER_COMMAND ReaderHotCommand;

@@ -23,6 +23,7 @@ const PCREADER_COMMAND ReaderCommands[] = {
     &ReaderRunCommand,
     &ReaderAttachCommand,
     &ReaderDetachCommand,
+    &ReaderCollectCommand,
     &ReaderInfoCommand,
     &ReaderSessionsCommand,
     &ReaderReportCommand,

@@ -1150,7 +1150,6 @@ CommandPutThread(
     } else {
         OutputPutNothing(Output);
     }
-
     OutputPutNumber(Output, Count);
     OutputPutNumber(Output, Totals.Records);
     OutputPutNumber(Output, Totals.Bytes);
@@ -1410,6 +1409,7 @@ CommandInfo(
     if (NT_SUCCESS(Status)) {
         if (Output.Format == ReaderFormatText) {
             CommandPutSummary(&Output, &Session, &Totals);
+            SessionPutKernelNote(&Output, &Session);
         }
 
         IsWhole = Output.Format != ReaderFormatText ||

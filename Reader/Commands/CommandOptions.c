@@ -323,7 +323,10 @@ const READER_OPTION ReaderOptionList[] = {
     { "no-pager", NULL, READER_OPTION_PAGER, NULL,
       "write long text to a terminal at once",
       READER_FIELD_SET(IsUnpaged, TRUE) },
-    { "directory", "DIR", READER_OPTION_SETTING, "a directory's path",
+    { "seconds", "N", READER_OPTION_COLLECT, NULL,
+      "end after N seconds", READER_FIELD_NUMBER(Count, 1, ~0ULL, ~0ULL) },
+    { "directory", "DIR", READER_OPTION_SETTING | READER_OPTION_COLLECT,
+      "a directory's path",
       "where the session goes (default: %LOCALAPPDATA%\\Tracer)",
       READER_FIELD_SETTING(ReaderSettingOfDirectory) },
     { "mode", "MODE", READER_OPTION_SETTING,
@@ -400,7 +403,6 @@ const READER_OPTION ReaderOptionList[] = {
 
 const ULONG ReaderNumberOfOptions = RTL_NUMBER_OF(ReaderOptionList);
 
-
 //
 // Problem: what is wrong.
 //
@@ -423,7 +425,6 @@ CommandWriteUsageError(
                  Command->Name);
     RtlFlushWriter(Context->Errors);
 }
-
 
 //
 // Finds the option that an argument names.
@@ -475,7 +476,6 @@ CommandFindOption(
     return NULL;
 }
 
-
 //
 // Parses an option's number.
 // Minimum, Maximum: the least and the most that it may be.
@@ -495,7 +495,6 @@ CommandTakeNumber(
            *Number >= Minimum &&
            *Number <= Maximum;
 }
-
 
 //
 // Parses an option's time.
@@ -563,7 +562,6 @@ CommandTakeTime(
     return TRUE;
 }
 
-
 //
 // Parses an option's size.
 // Value: the text: a number, and K, M or G, in either case, or nothing.
@@ -612,7 +610,6 @@ CommandTakeSize(
     return *Bytes >= Minimum;
 }
 
-
 //
 // Parses an option's age.
 // Value: the text: a number, and m, h, d or w.
@@ -658,7 +655,6 @@ CommandTakeAge(
     return FALSE;
 }
 
-
 //
 // Takes the name of a mark.
 // Value: the option's value.
@@ -687,7 +683,6 @@ CommandTakeMark(
     return TRUE;
 }
 
-
 //
 // Sets a field of one to eight bytes.
 //
@@ -703,7 +698,6 @@ CommandSetField(
 {
     RtlCopyBytes((PUCHAR)Options + Offset, &Value, SizeInBytes);
 }
-
 
 //
 // Writes what values an option takes.
@@ -750,7 +744,6 @@ CommandWriteRule(
         break;
     }
 }
-
 
 //
 // Value, ValueUtf8: the value; empty for an option that has none.
@@ -900,7 +893,6 @@ CommandTakeOption(
     *IsBadValue = !IsGood;
     return IsGood;
 }
-
 
 //
 // Finds the session that a text means, if it is no path.  FALSE: there is none
@@ -1191,7 +1183,6 @@ CommandFreeOptions(
     }
 }
 
-
 _Use_decl_annotations_
 BOOLEAN
 CommandParseOptions(
@@ -1207,7 +1198,8 @@ CommandParseOptions(
     BOOLEAN IsEnded = FALSE;
     BOOLEAN IsOpen = FALSE;             // any number of names follow the path
     BOOLEAN IsProcess = Command == &ReaderAttachCommand ||
-                        Command == &ReaderDetachCommand;
+                        Command == &ReaderDetachCommand ||
+                        Command == &ReaderCollectCommand;
     BOOLEAN IsProgram = Command == &ReaderRunCommand;
     BOOLEAN IsBadValue;
     BOOLEAN IsWithoutPath = FALSE;
@@ -1426,6 +1418,8 @@ CommandParseOptions(
                                Command,
                                Command == &ReaderUnpackCommand
                                   ? "a pack is missing"
+                              : Command == &ReaderCollectCommand
+                                  ? "the name of a driver's service is missing"
                               : IsProcess
                                   ? "a process's identifier is missing"
                               : (NumberOfPlaces == 1 ||

@@ -48,7 +48,7 @@ Sources()
             ;;
         FuzzSession)
             ls Reader/*/*.c Codec/*.c StringTable/*.c Rtl/RtlCpu.c $Rtl |
-                grep -vE '/(Sql[A-Za-z]*|SymbolDbgHelp|BaseAttach|Start|LiveConsole|OutputKey|OutputPager(Program)?|RtlEnvironment)\.c$'
+                grep -vE '/(Sql[A-Za-z]*|Collect[A-Za-z]*|SymbolDbgHelp|BaseAttach|Start|LiveConsole|OutputKey|OutputPager(Program)?|RtlEnvironment)\.c$'
             ;;
         FuzzConfig|FuzzIni)
             ls Penter/Penter{Config,Ini,IniFile,Word}.c StringTable/*.c Rtl/RtlCpu.c $Rtl |

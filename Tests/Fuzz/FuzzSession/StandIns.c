@@ -24,6 +24,14 @@ const READER_COMMAND ReaderSqlCommand = {
 };
 
 //
+// Likewise the one that follows a driver.
+//
+
+const READER_COMMAND ReaderCollectCommand = {
+    "collect", "DRIVER", "", "", "", 0, NULL, NULL, NULL
+};
+
+//
 // Stands in for consoles: there is none, so that the others are not called.
 // Returns FALSE.
 //
