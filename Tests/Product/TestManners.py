@@ -262,8 +262,8 @@ def main():
                 continue        # its output is the statement's: TestSql.py
             session = made if command.name == 'hot' else real
             check_usage(results, command, session)
-            if 'PID' in command.arguments:
-                continue        # nor have these: TestAttach.py
+            if {'PID', 'DRIVER'} & set(command.arguments):
+                continue        # nor have these: TestAttach.py, TestCollect.py
             check_missing(results, command, scratch)
             check_text(results, command, session, scratch)
             data = check_json(results, command, session, schema, scratch)
