@@ -4,7 +4,7 @@
 #
 # Written by `TraceReader --completions bash`.
 
-_TraceReader_commands='run attach detach info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl view export sql verify pack unpack recover'
+_TraceReader_commands='run attach detach collect info sessions report tree callers callees outliers waits hot exclude stack threads modules diff replay live ctl view export sql verify pack unpack recover'
 
 # A command's options, one a line: --NAME, or --NAME= and its values.
 _TraceReader_options()
@@ -54,6 +54,10 @@ _TraceReader_options()
 --config=@file
 --help' ;;
     detach) echo '--help' ;;
+    collect) echo '--output=@file
+--seconds=
+--directory=@directory
+--help' ;;
     info) echo '--process=
 --all-runs
 --internals

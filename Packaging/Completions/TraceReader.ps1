@@ -11,6 +11,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
         'run' = 'Runs a program with settings, and says where its session is'
         'attach' = 'Records the calls of a program that runs from one module to another'
         'detach' = 'Ends what attach, or run with --imports, has begun in a process'
+        'collect' = 'Collects what a traced driver records, while it runs'
         'info' = 'Shows the process, its modules and threads, the clock and totals'
         'sessions' = 'Lists the sessions in a directory, and which process started which'
         'report' = 'Shows each function''s calls and times'
@@ -87,6 +88,12 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--help this text'
         )
         'detach' = @(
+            '--help this text'
+        )
+        'collect' = @(
+            '--output=@file write to FILE (-o FILE is the same)'
+            '--seconds= end after N seconds'
+            '--directory=@directory where the session goes (default: %LOCALAPPDATA%\Tracer)'
             '--help this text'
         )
         'info' = @(
