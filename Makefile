@@ -89,6 +89,7 @@ FolderFlags.Release.Imports = $(FrameLimit)
 FolderFlags.Release.Reader = $(FrameLimit)
 FolderFlags.Release.Sqlite = $(FrameLimit)
 FolderFlags.Release.Kernel = $(FrameLimit)
+FolderFlags.Release.Debugger = $(FrameLimit)
 
 #
 # Without optimization the searches need a C runtime: clang-cl passes vectors
@@ -119,7 +120,7 @@ LinkerFlags.Debug = /opt:noref /opt:noicf
 #
 
 Folders = Rtl Asm StringTable Codec TraceStore Penter Imports Reader Sqlite \
-    Kernel Tests
+    Debugger Kernel Tests
 
 Includes.Rtl = Rtl
 Includes.Asm = Asm Rtl
@@ -131,6 +132,7 @@ Includes.Imports = Imports Penter TraceStore StringTable Codec Rtl Asm
 Includes.Reader = Reader StringTable Codec TraceStore Rtl
 Includes.Sqlite = Sqlite Reader StringTable Codec TraceStore Rtl
 Includes.Kernel = Kernel TraceStore Rtl Asm
+Includes.Debugger = Debugger Reader StringTable Codec TraceStore Rtl
 Includes.Tests = Tests/Library Reader Penter TraceStore StringTable Codec Rtl Asm
 
 $(foreach F,$(Folders),\
@@ -223,6 +225,14 @@ $(call AddProject,TraceReader,Program,Reader,$(Sources.Reader) \
 Entry.TracerSqlite = SqliteEntry
 $(call AddProject,Reader,Library,Reader,$(Sources.Reader))
 $(call AddProject,TracerSqlite,Dynamic,Sqlite,$(Sources.Sqlite),Reader \
+    StringTable Codec Asm Rtl)
+
+#
+# An extension of WinDbg is a third one.
+#
+
+Entry.TracerKd = KdEntry
+$(call AddProject,TracerKd,Dynamic,Debugger,$(Sources.Debugger),Reader \
     StringTable Codec Asm Rtl)
 Products := $(strip $(Projects))
 

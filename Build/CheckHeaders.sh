@@ -17,7 +17,8 @@ cd "$Root" || exit 1
 Failed=0
 Count=0
 
-for Folder in Rtl Asm StringTable Codec TraceStore Penter Imports Reader Sqlite Kernel Tests; do
+for Folder in Rtl Asm StringTable Codec TraceStore Penter Imports Reader Sqlite \
+    Debugger Kernel Tests; do
     Files=
     Headers=$Folder/*.h
     case $Folder in

@@ -29,6 +29,7 @@ ALLOWED = {
     "Reader": {"Rtl", "StringTable", "Codec"},
     "Sqlite": {"Rtl", "Reader/Sql"},
     "Kernel": set(),
+    "Debugger": {"Rtl", "Reader/Core", "Reader/Base", "Reader/Image"},
 }
 
 # The rooms of Reader: whom else each may use.
@@ -60,6 +61,7 @@ ALLOWED_HEADERS = {
     "Reader": {"TraceStore/TraceFormat.h", "Imports/ImportsRequest.h"},
     "Kernel": {"TraceStore/TraceFormat.h", "Rtl/RtlTypes.h",
                "Asm/Unwind.inc"},
+    "Debugger": {"TraceStore/TraceFormat.h", "Kernel/KernelFormat.h"},
 }
 
 for name, others in ROOMS.items():
@@ -89,7 +91,7 @@ SYSTEM = {
 # Layers whose sources must not need each other in a circle; and the one circle
 # that there is: a name's grammar is recursive, and its rules stand in files.
 WITHOUT_CIRCLES = ["Rtl", "StringTable", "Codec", "TraceStore", "Penter",
-                   "Imports", "Reader", "Kernel"]
+                   "Imports", "Reader", "Kernel", "Debugger"]
 CIRCLES = ["Reader/Demangle/"]
 
 # Where C may need assembly that needs it: the hooks enter C on their slow path,

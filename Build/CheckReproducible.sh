@@ -23,8 +23,8 @@ Copy()
 {
     mkdir -p "$1" || exit 1
     (cd "$Root" && tar -c --exclude=./x64 --exclude=./.git \
-        Makefile Build Rtl Asm StringTable Codec TraceStore Penter Imports Reader Sqlite \
-        Kernel Tests \
+        Makefile Build Rtl Asm StringTable Codec TraceStore Penter Imports \
+        Reader Sqlite Debugger Kernel Tests \
         $(cd "$Root" && ls -d Docs Packaging README.md LICENSE \
             CHANGELOG.md 2>/dev/null)) |
         tar -x -C "$1" || exit 1

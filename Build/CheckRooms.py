@@ -37,6 +37,8 @@ PREFIXES = {
     "Reader/View/Wasm": ("Wasm", "Symbol", "Rtl", "StringTable"),
     "Sqlite": ("Sqlite", "sqlite3_"),
     "Kernel": ("Kernel", "TracerKernel"),
+    "Debugger": ("Kd", "DebugExtension", "modulestats", "lastcalls",
+                 "calltree", "stack_usage", "tracer", "help"),
 }
 
 # What compilers, linkers and NASM's twins name.

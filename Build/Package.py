@@ -36,7 +36,7 @@ NAMESPACE = uuid.UUID('0d6c5f0e-3b0f-5c55-9d1f-6f0a7a4f2b11')
 
 PROGRAMS = ['TraceReader.exe', 'TraceReader.pdb', 'TraceViewer.html',
             'TracerImports.dll', 'TracerImports.pdb', 'TracerSqlite.dll',
-            'TracerSqlite.pdb']
+            'TracerSqlite.pdb', 'TracerKd.dll', 'TracerKd.pdb']
 LIBRARIES = ['TracerPenter.lib', 'TracerPenterNull.lib',
              'TracerPenterKernel.lib']
 HEADERS = ['Penter/Penter.h', 'TraceStore/TraceFormat.h',

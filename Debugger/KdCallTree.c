@@ -1,0 +1,225 @@
+/*++
+
+Module Name:
+
+    KdCallTree.c
+
+Abstract:
+
+    !calltree: what a thread called from where, added up.
+
+--*/
+
+#include "KdCommands.h"
+#include "KdKernel.h"
+#include "KdThreads.h"
+#include "KdTime.h"
+#include "KdTreeStore.h"
+
+#define KD_MAXIMUM_INDENT           60u
+
+static
+NTSTATUS
+KdCallTreeWrite(
+    _Inout_ PKD_TREE Tree,
+    _In_ const KD_NAMES *Names,
+    _In_ PCCORE_CLOCK Clock
+    )
+{
+    PKD_CONTEXT Context = Tree->Context;
+    PKD_NODE Node;
+    ULONG Index;
+    ULONG Indent;
+    BOOLEAN IsWanted;
+    NTSTATUS Status;
+
+    Status = KdTreeSort(Tree);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    RtlWriteText(&Context->Writer,
+                 "%12s %13s %2s%13s %2s   call",
+                 "calls",
+                 "total",
+                 KdTimeUnit(Context, Clock),
+                 "self",
+                 KdTimeUnit(Context, Clock));
+    IsWanted = KdContextEndLine(Context);
+    for (Index = KdTreeNext(Tree, 0);
+         IsWanted && Index != KD_NONE;
+         Index = KdTreeNext(Tree, Index)) {
+
+        Node = &Tree->Nodes[Index];
+        Indent = Node->Depth - 1 < KD_MAXIMUM_INDENT ? Node->Depth - 1
+                                                     : KD_MAXIMUM_INDENT;
+        RtlWriteText(&Context->Writer, "%12llu ", Node->Statistics.Calls);
+        KdTimeWrite(Context, Clock, Node->Statistics.TotalTicks, 16);
+        KdTimeWrite(Context, Clock, Node->Statistics.SelfTicks, 16);
+        RtlWriteText(&Context->Writer,
+                     " %c %*s",
+                     Node->IsOpen ? '>' : ' ',
+                     (int)Indent * 2,
+                     "");
+        KdNamesWrite(Context, &Names->Functions[Node->Function]);
+        IsWanted = KdContextEndLine(Context);
+    }
+
+    if (Tree->NumberBad != 0) {
+        RtlWriteText(&Context->Writer,
+                     "# %llu nodes or open calls cannot be what they are, or "
+                     "are not in memory, and were left out",
+                     Tree->NumberBad);
+        KdContextEndLine(Context);
+    }
+
+    return STATUS_SUCCESS;
+}
+
+static
+NTSTATUS
+KdCallTreeOfThread(
+    _Inout_ PKD_STORES Stores,
+    _In_ ULONG Store
+    )
+{
+    KD_TREE Tree;
+    NTSTATUS Status;
+
+    KdThreadsWrite(Stores, Store);
+    Status = KdTreeInitialize(Stores->Context, &Tree);
+    if (NT_SUCCESS(Status)) {
+        Status = KdTreeStoreAddThread(&Tree, Stores, Store);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = KdCallTreeWrite(&Tree, &Stores->Names, &Stores->Clock);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        KdThreadsWriteMissing(Stores, Store);
+    }
+
+    KdTreeRundown(&Tree);
+    return Status;
+}
+
+static
+VOID
+KdCallTreeOfProcess(
+    _Inout_ PKD_CONTEXT Context,
+    _In_ ULONG Thread
+    )
+{
+    KD_STORES Stores;
+    ULONG Store;
+    NTSTATUS Status;
+
+    Status = KdStoresOpen(Context, &Stores);
+    if (NT_SUCCESS(Status)) {
+
+        Store = KdStoresNextThread(&Stores, KD_NONE);
+        if (Store == KD_NONE) {
+            KdStoresWriteNone(&Stores);
+        } else if (Thread != KD_NONE) {
+            Store = KdThreadsFindStore(&Stores, Thread);
+            if (Store != KD_NONE) {
+                Status = KdCallTreeOfThread(&Stores, Store);
+            }
+        } else {
+            while (Store != KD_NONE && NT_SUCCESS(Status) &&
+                   !KdContextIsStopped(Context) && !Context->IsCut) {
+                Status = KdCallTreeOfThread(&Stores, Store);
+                Store = KdStoresNextThread(&Stores, Store);
+            }
+        }
+    }
+
+    KdContextWriteStatus(Context, Status);
+    KdStoresRundown(&Stores);
+}
+
+static
+VOID
+KdCallTreeOfDriver(
+    _Inout_ PKD_CONTEXT Context,
+    _In_ PCKD_ARGUMENT Module,
+    _In_ ULONG Thread
+    )
+{
+    KD_DRIVER Driver;
+    KD_KERNEL_FEED Feed;
+    KD_TREE Tree;
+    NTSTATUS Status;
+
+    RtlZeroBytes(&Feed, sizeof(Feed));
+    RtlZeroBytes(&Tree, sizeof(Tree));
+    if (!KdKernelOpenNamed(Context, Module->Text, Module->Length, &Driver)) {
+        goto End;
+    }
+
+    Status = KdKernelOpenFeed(&Driver, Thread, KD_ALL_RINGS, ~0u, &Feed);
+    if (NT_SUCCESS(Status)) {
+        Status = KdTreeInitialize(Context, &Tree);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Tree.Feed = &Feed.Feed;
+        Status = KdFeedWalk(&Feed.Feed, KdTreeVisit, &Tree);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = KdCallTreeWrite(&Tree, &Driver.Names, &Driver.Clock);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        RtlWriteText(&Context->Writer,
+                     "# of %llu records that the rings still have",
+                     Feed.Feed.NumberOfRecords);
+        KdContextEndLine(Context);
+    }
+
+    KdContextWriteStatus(Context, Status);
+
+End:
+
+    KdTreeRundown(&Tree);
+    KdKernelCloseFeed(&Feed);
+    KdKernelClose(&Driver);
+}
+
+_Use_decl_annotations_
+VOID
+KdCallTree(
+    PKD_CONTEXT Context,
+    PCSTR Arguments
+    )
+{
+    KD_ARGUMENTS Parsed;
+    ULONG Thread;
+    ULONG Kernel = Context->IsKernel ? KD_OPTION('m') : 0;
+
+    if (!KdArgumentsParse(Context,
+                          Arguments,
+                          KD_OPTION('k') | Kernel,
+                          Kernel,
+                          1,
+                          &Parsed) ||
+        !KdThreadsFind(Context,
+                       Parsed.Count != 0 ? &Parsed.Items[0] : NULL,
+                       &Thread)) {
+        return;
+    }
+
+    Context->IsTicks = KD_HAS_OPTION(&Parsed, 'k');
+    if (!Context->IsKernel) {
+        KdCallTreeOfProcess(Context, Thread);
+    } else if (Thread == KD_NONE) {
+        RtlWriteText(&Context->Writer,
+                     "Which thread? !lastcalls says which ran last: its system "
+                     "ID, hexadecimal");
+        KdContextEndLine(Context);
+    } else {
+        KdCallTreeOfDriver(Context, &Parsed.Values['m' - 'a'], Thread);
+    }
+}
