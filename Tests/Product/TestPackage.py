@@ -42,7 +42,8 @@ HOOKS = ('_penter', '__cyg_profile_func_enter')
 CONTENTS = {
     'bin/TraceReader.exe', 'bin/TraceReader.pdb', 'bin/TracerImports.dll',
     'bin/TracerImports.pdb', 'bin/TraceViewer.html',
-    'bin/TracerSqlite.dll', 'bin/TracerSqlite.pdb', 'lib/TracerPenter.lib',
+    'bin/TracerSqlite.dll', 'bin/TracerSqlite.pdb', 'bin/TracerKd.dll',
+    'bin/TracerKd.pdb', 'lib/TracerPenter.lib',
     'lib/TracerPenterNull.lib', 'include/Penter.h', 'include/TraceFormat.h',
     'lib/TracerPenterKernel.lib', 'include/TracerKernel.h',
     'include/KernelFormat.h', 'build/TracerKernel.targets', 'Docs/Drivers.md',

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""TracerKd.dll in a debugger's stand-in (KdHost.c), whose interfaces are those of
+mingw-w64's dbgeng.h.
+
+A program that stands still, or has crashed, is looked at while it lives and in a
+minidump: what the commands say is what it has counted itself, what a second
+reader pairs, and what TraceReader exports.  Then parts of the dump are taken
+away and changed.  Frames are compared with llvm-readobj's, and a driver's
+section is made up (TestDebuggerKernel.py).
+"""
+
+import csv
+import io
+import os
+import re
+import struct
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import programs                                              # noqa: E402
+import KdSupport as kd                                       # noqa: E402
+
+TRACED = ('Leaf', 'Middle', 'Outer', 'Deep', 'Work', 'Inner', 'Park')
+OPEN = ('Work', 'Inner', 'Park')
+
+# Rounds, TRACER_ variables: all in the first view, or much more than that.
+SMALL, LARGE = 20, 20000
+MODES = [('file', {}), ('ring', {'TRACER_MAX_BYTES': '1M'}),
+         ('compact', {}), ('compact-ring', {'TRACER_MAX_BYTES': '1M'}),
+         ('tree', {})]
+
+
+def check_answers(results, answers, what):
+    for body, _, unknown, references, code in answers:
+        results.equal((unknown, references, code), (0, 0, '00000000'),
+                      '%s: methods not to be called, references, result' % what)
+        results.check('TracerKd failed' not in body, '%s: no exception' % what, [body])
+
+
+def read_csv(text):
+    """({name: (calls, ticks, each)}, notes) of !modulestats or csv-osr."""
+    lines = text.splitlines()
+    rows = {row['Function'].split('!')[1]:
+            tuple(int(row[column]) for column in
+                  ('CallCount', 'CallTicks', 'TicksPerCall'))
+            for row in csv.DictReader(io.StringIO('\n'.join(
+                line for line in lines if not line.startswith('#'))))}
+    return rows, [line for line in lines if line.startswith('#')]
+
+
+def visible(store):
+    """Records that lie in memory without a gap, up to the end."""
+    view, first = (struct.unpack_from('<Q', store.map, at)[0]
+                   for at in (0x68, 0xA8))
+    records = list(store.records())
+    if store.is_compact:
+        return records[-((store.end - max(first, 4096)) // 16):]
+    return records if view <= 65536 else records[-((store.end - view) // 16):]
+
+
+def check_thread(results, store, name, last, tree, what):
+    """!lastcalls -k and !calltree -k of one thread, by the second reader."""
+    records = visible(store)
+    calls, end = kd.pair(records, name)
+    expected = [call.key(end) for call in calls]
+    found = kd.read_last(last)
+    results.equal(len(found) >= min(len(expected), 300), True,
+                  '%s: there are calls' % what)
+    results.equal(found[-250:], expected[-250:], '%s: the last calls' % what)
+    if len(records) * 16 + 4096 == store.end:
+        results.equal(kd.read_tree(tree), kd.tree_of(calls, end),
+                      '%s: the tree' % what)
+
+
+def check_mode(results, folder, host, program, symbols, name, mode, rounds,
+               settings, crash=False):
+    what = '%s, %d rounds%s' % (mode, rounds, ', crash' if crash else '')
+    target = kd.Target(program, os.path.join(folder, '%s-%d%s' % (
+        mode, rounds, '-crash' if crash else '')), rounds,
+        'crash' if crash else 'park', TRACER_MODE=mode, **settings)
+    try:
+        check_target(results, folder, host, symbols, name, target, mode, rounds,
+                     what)
+    finally:
+        target.end(host)
+
+
+def check_target(results, folder, host, symbols, name, target, mode, rounds,
+                 what):
+    threads = sorted(target.counts)
+    commands = ['tracer', 'modulestats KdTarget', 'modulestats -t *']
+    for thread in threads:
+        commands += ['lastcalls -k %x 300' % thread, 'calltree -k %x' % thread]
+    answers = host.commands('live', target.pid, symbols, commands)
+    check_answers(results, answers, what)
+
+    # The same of a dump, whichever way stores are found there.
+    dump = os.path.join(folder, 'dump')
+    code, text = host.run('save', target.pid, programs.windows_path(dump))
+    results.equal(code, 0, '%s: a dump is saved: %s' % (what, text))
+    dumped = host.commands('dump', programs.windows_path(dump), symbols,
+                           commands)
+    results.check('the debugger says process 1234' in dumped[0][0],
+                  '%s: another process is told' % what)
+    dumped[0] = (re.sub('# the debugger says .*\n', '', dumped[0][0]),)
+    results.check([answer[0] for answer in dumped] ==
+                  [answer[0] for answer in answers],
+                  '%s: a dump gives the same as the process' % what,
+                  [text for text, *_ in dumped])
+    by_threads = host.commands('dump', programs.windows_path(dump), symbols,
+                               commands, ['noquery'])
+    results.check([answer[0] for answer in by_threads[1:]] ==
+                  [answer[0] for answer in answers[1:]],
+                  '%s: through TLS the stores are the same' % what,
+                  [text for text, *_ in by_threads])
+
+    # What the engine's current thread is.
+    current = host.commands('dump', programs.windows_path(dump), symbols,
+                            ['lastcalls -k', 'lastcalls *'],
+                            ['thread=%d' % threads[1]])
+    results.check('Thread %x (%d)' % (threads[1], threads[1]) in
+                  current[0][0], '%s: the current thread' % what)
+    results.equal(sorted(map(int, re.findall(r'^Thread \w+ \((\d+)\)',
+                                             current[1][0], re.M))), threads,
+                  '%s: all threads' % what)
+
+    rows, notes = read_csv(answers[1][0])
+    for note in notes:
+        results.check('file' in note, '%s: the note: %s' % (what, note))
+    sums = {function: sum(counts[function]
+                          for counts in target.counts.values())
+            for function in TRACED}
+    is_all = rounds == SMALL or mode == 'tree'
+    if is_all:
+        results.equal({function: rows[function][0] for function in TRACED},
+                      sums, '%s: what the program counted' % what)
+        results.check(
+            {function: rows[function][0] + 1 for function in TRACED} != sums,
+            '%s: (control) another count is seen' % what)
+        code, text = programs.trace_reader(
+            'export', '--format', 'csv-osr', '--output',
+            programs.windows_path(os.path.join(folder, 'osr.csv')),
+            programs.windows_path(target.session))
+        results.equal(code, 0, '%s: export' % what)
+        with open(os.path.join(folder, 'osr.csv'), encoding='utf-8') as file:
+            expected, _ = read_csv(file.read())
+        results.equal({function: row for function, row in rows.items()
+                       if function not in OPEN},
+                      {function: row for function, row in expected.items()
+                       if function not in OPEN},
+                      '%s: what TraceReader exports' % what)
+        results.equal({function: rows[function][0] for function in OPEN},
+                      {function: expected[function][0] for function in OPEN},
+                      '%s: calls of open ones' % what)
+    else:
+        results.check(bool(notes), '%s: it is said that this is not all' % what)
+
+    stores = target.stores() if mode != 'tree' else {}
+    for index, thread in enumerate(threads):
+        last, tree = answers[3 + 2 * index][0], answers[4 + 2 * index][0]
+        if mode == 'tree':
+            results.check('!calltree %x' % thread in last,
+                          '%s: a tree has no single calls' % what)
+            nodes = kd.read_tree(tree)
+            for function in TRACED:
+                results.equal(sum(node[0] for path, node in nodes.items()
+                                  if path[-1] == function),
+                              target.counts[thread][function],
+                              '%s: %s in the tree' % (what, function))
+            results.equal([path[-1] for path in nodes
+                           if re.search(r'> *\w+!%s$' % path[-1], tree, re.M)
+                           ][:3], list(OPEN), '%s: open calls' % what)
+        else:
+            check_thread(results, stores[thread], name, last, tree, what)
+    check_damage(results, host, dump, symbols, target, what)
+
+
+def check_damage(results, host, dump, symbols, target, what):
+    """Holes in the dump's stores: a message, and the rest."""
+    dump = programs.windows_path(dump)
+    text = host.commands('dump', dump, symbols, ['tracer'])[0][0]
+    stores = [int(address.replace('`', ''), 16) for address in
+              re.findall(r'^Store at (\w+`\w+)', text, re.M)]
+    results.equal(len(stores), len(target.counts), '%s: stores' % what)
+    commands = ['tracer', 'modulestats *', 'lastcalls *', 'calltree *']
+    answers = host.commands('dump', dump, symbols, commands,
+                            ['hole=%x,1000' % stores[0]])
+    check_answers(results, answers, what)
+    results.equal(len(re.findall('^Store at', answers[0][0], re.M)),
+                  len(stores) - 1, '%s: a store whose header is gone' % what)
+    answers = host.commands('dump', dump, symbols, commands,
+                            ['hole=%x,800' % (stores[0] + 0x800)])
+    check_answers(results, answers, what)
+    results.check('not in memory as a whole' in answers[0][0],
+                  '%s: half a header' % what, [answers[0][0]])
+    answers = host.commands('dump', dump, symbols, commands,
+                            ['hole=%x,ff000' % (stores[0] + 0x1000)])
+    check_answers(results, answers, what)
+    answers = host.commands('dump', dump, symbols, ['lastcalls *'],
+                            ['hole=0,7fffffffffff'])
+    results.check('No store is mapped' in answers[0][0],
+                  '%s: nothing is there' % what, [answers[0][0]])
+
+
+def check_stop(results, host, dump, symbols):
+    dump = programs.windows_path(dump)
+    for after in (0, 1, 2, 5):
+        answers = host.commands('dump', dump, symbols,
+                                ['lastcalls *', 'calltree *', 'modulestats *',
+                                 'stack_usage KdTarget!*'],
+                                ['interrupt=%d' % after])
+        check_answers(results, answers, 'Ctrl+Break')
+        for body, *_ in answers:
+            results.check('stopped by Ctrl+Break' in body,
+                          'Ctrl+Break after %d ends a command' % after,
+                          [body[-300:]])
+
+
+def check_misuse(results, host):
+    code, text = host.run('misuse')
+    results.equal(code, 0, 'misuse')
+    results.check('=== 0 references, 0 unknown' in text, 'misuse: %s' % text)
+    results.equal(text.count('0x80004003'), 6, 'without a client: %s' % text)
+    results.equal(text.count('There is no target.'), 5, 'without a target')
+    results.check('version 10000 flags 0' in text, 'the version')
+    results.check('-x: is no option of this command' in text, 'an option')
+
+
+def read_frames(program):
+    """{rva: (bytes, frame register)} by llvm-readobj's own reading of the
+    unwind data; chained ranges go to their function."""
+    code, text = programs.run(['llvm-readobj-19', '--unwind', program])
+    found = {}
+    chained = {}
+    for part in text.split('RuntimeFunction {')[1:]:
+        match = re.search(r'StartAddress: .*?\(?(0x[0-9A-F]+)\)?\n', part)
+        start = int(match.group(1), 16)
+        size = 8 * len(re.findall(r': PUSH_NONVOL', part))
+        size += sum(int(value) for value in
+                    re.findall(r'ALLOC_\w+ size=(\d+)', part))
+        found[start] = (size, 'SET_FPREG' in part)
+        if 'Chained' in part:
+            chained[start] = part
+    return found, chained
+
+
+def check_frames(results, folder, host, symbols, program, base):
+    frames, chained = read_frames(program)
+    dump = os.path.join(folder, 'dump')
+    text = host.commands('dump', programs.windows_path(dump), symbols,
+                         ['stack_usage KdTarget!*', 'stack_usage KdTarget!oUt*',
+                          'stack_usage KdTarget!* 7', 'stack_usage nobody!*',
+                          'stack_usage KdTarget!NoSuch*'])
+    check_answers(results, text, 'stack_usage')
+    found = {}
+    sizes = []
+    for line in text[0][0].splitlines():
+        match = re.match(r'(\d+) bytes used for frame by func: (\w+)`(\w+) '
+                         r'KdTarget!(\S+) \((\d+) allocated, (\d+) saved '
+                         r'registers(, frame register)?\)$', line)
+        if not results.check(match is not None, 'a line: %s' % line):
+            continue
+        address = int(match[2] + match[3], 16)
+        found[address - base] = (int(match[1]), bool(match[7]))
+        results.equal(int(match[5]) + int(match[6]), int(match[1]),
+                      'the parts of a frame')
+        sizes.append(int(match[1]))
+    results.equal(sizes, sorted(sizes, reverse=True), 'largest frames first')
+    expected = {start - base if start >= base else start: frame
+                for start, frame in frames.items() if start not in chained}
+    results.check(len(expected) > 200, 'functions of llvm-readobj: %d' %
+                  len(expected))
+    different = [(rva, expected.get(rva), found.get(rva))
+                 for rva in sorted(set(expected) | set(found))
+                 if expected.get(rva) != found.get(rva)]
+    results.equal(different[:5], [], 'frames as llvm-readobj has them')
+    results.check('KdTarget!Outer (' in text[1][0] and
+                  len(text[1][0].splitlines()) == 1, 'a pattern',
+                  [text[1][0]])
+    results.equal(text[2][0].splitlines(), text[0][0].splitlines()[:7],
+                  'the first seven')
+    results.check('no module of that name' in text[3][0], 'no such module')
+    results.check('none is called so' in text[4][0], 'no such function')
+
+
+def check_fuzz(results, folder, host, symbols):
+    commands = ['tracer', 'modulestats *', 'lastcalls * 50', 'calltree *',
+                'stack_usage KdTarget!*']
+    rounds = 3000 if programs.LONG else 60
+    for kind in 'file', 'tree', 'compact':
+        dump = programs.windows_path(os.path.join(folder, 'fuzz-' + kind))
+        code, text = host.run('fuzz', dump, programs.windows_path(symbols),
+                              rounds, 7, *commands)
+        results.check(code == 0 and '%d rounds, 0 failures, 0 unknown' %
+                      rounds in text, 'damaged memory, %s: exit code %s: %s' %
+                      (kind, code, text[-500:]))
+
+
+def main():
+    results = programs.Results()
+    with programs.Scratch() as folder:
+        host = kd.Host(kd.build_host(folder))
+        program = kd.build_target(folder)
+        names = kd.read_symbols(program)
+        name = kd.Namer(names)
+        symbols = os.path.join(folder, 'symbols')
+
+        # Where the image is, and how large: another reader says it.
+        target = kd.Target(program, os.path.join(folder, 'first'), 1, 'park')
+        store = next(iter(target.stores().values()))
+        kd.write_symbols(symbols, 'KdTarget', store.ModuleBase,
+                         store.ModuleSize, names)
+        target.end(host)
+        for mode, settings in MODES:
+            for rounds in SMALL, LARGE:
+                check_mode(results, folder, host, program, symbols, name, mode,
+                           rounds, settings)
+                if rounds == SMALL or mode == 'file':
+                    os.rename(os.path.join(folder, 'dump'), os.path.join(
+                        folder, '%s-%s' % ('fuzz' if rounds == SMALL
+                                           else 'stop', mode)))
+        check_frames(results, folder, host, symbols, program,
+                     store.ModuleBase)
+        check_stop(results, host, os.path.join(folder, 'stop-file'), symbols)
+        check_mode(results, folder, host, program, symbols, name, 'file', SMALL,
+                   {}, crash=True)
+        check_misuse(results, host)
+        check_fuzz(results, folder, host, symbols)
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
