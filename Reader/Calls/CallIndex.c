@@ -91,7 +91,10 @@ CallOpenIndex(
 
     RtlZeroBytes(Index, sizeof(*Index));
     Store = Session->Stores[Stream->Stores[0]->Store];
-    Status = SessionComposeIndexName(Session, Store, &Index->Path);
+    Status = SessionComposeNameBeside(Session,
+                                      Store,
+                                      L".index",
+                                      &Index->Path);
     if (!NT_SUCCESS(Status)) {
         Allocator->Free(Allocator->Context, Index);
         return;

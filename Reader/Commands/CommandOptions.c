@@ -237,6 +237,9 @@ const READER_OPTION ReaderOptionList[] = {
       "16M; 0: it is not)", READER_FIELD_SIZE(Embed, 0) },
     { "no-open", NULL, READER_OPTION_NO_OPEN, NULL,
       "write the page, and do not open it", READER_FIELD_NONE },
+    { "levels", NULL, READER_OPTION_LEVELS, NULL,
+      "add up beside the session (*" TRACE_FILE_SUFFIX ".levels) what the page "
+      "shows first, which then needs not read all records", READER_FIELD_NONE },
     { "append", "DIR", READER_OPTION_DATASET,
       "a folder's path",
       "add to the dataset of Parquet files in DIR, in place of --output",

@@ -15,6 +15,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Functions/FunctionCache.h"
 #include "../Export/ExportView.h"
+#include "../View/ViewKeep.h"
 #include "Command.h"
 
 typedef struct _READER_VIEWING {
@@ -24,6 +25,8 @@ typedef struct _READER_VIEWING {
     CHAR PathUtf8[3 * RTL_MAXIMUM_PATH_IN_CHARS];
 } READER_VIEWING;
 typedef READER_VIEWING *PREADER_VIEWING;
+
+#define READER_VIEW_AT_ONCE 0x100000u       // records
 
 static const WCHAR CommandViewSuffix[] = L".viewer.html";
 
@@ -229,6 +232,90 @@ CommandShowPage(
 }
 
 
+//
+// Reads each thread once, and keeps what comes of that beside its stores, where
+// the page looks for it.
+//
+
+static
+ULONG
+CommandKeepLevels(
+    _In_ PCREADER_CONTEXT Context,
+    _In_ PCREADER_OPTIONS Options
+    )
+{
+    PCALLOCATOR Allocator = Context->Allocator;
+    PREADER_VIEW View;
+    ULONG ExitCode = READER_EXIT_FAILURE;
+    ULONG Thread;
+    BOOLEAN IsKept;
+    NTSTATUS Status;
+
+    View = (PREADER_VIEW)Allocator->Allocate(Allocator->Context,
+                                             sizeof(READER_VIEW));
+    if (View == NULL) {
+        return BaseFail(Context,
+                        "keep the levels",
+                        Options->PathUtf8,
+                        STATUS_NO_MEMORY);
+    }
+
+    if (ViewOpen(View,
+                 Context,
+                 FALSE,
+                 FALSE,
+                 (Options->Given & READER_OPTION_ALL_RUNS) != 0,
+                 Options->Path,
+                 Options->PathUtf8)) {
+
+        ExitCode = READER_EXIT_SUCCESS;
+        IsKept = View->Session.Pack == NULL &&
+                 View->Session.ProcessState != ReaderProcessRunning;
+        if (!IsKept) {
+            RtlWriteText(Context->Errors,
+                         "TraceReader: warning: no levels are kept: %T is %s\n",
+                         Options->PathUtf8,
+                         View->Session.Pack != NULL
+                             ? "a pack"
+                             : "of a program that runs");
+            RtlFlushWriter(Context->Errors);
+        }
+
+        for (Thread = 0;
+             IsKept && Thread < View->NumberOfThreads;
+             Thread++) {
+
+            if (ViewIdentifyThread(View, Thread) == 0) {
+                continue;
+            }
+
+            do {
+                Status = ViewPass(View, Thread, READER_VIEW_AT_ONCE);
+            } while (NT_SUCCESS(Status));
+
+            Status = View->Threads[Thread].Status;
+            if (NT_SUCCESS(Status)) {
+                Status = ViewSaveBeside(View, Thread);
+            }
+
+            if (!NT_SUCCESS(Status)) {
+                ExitCode = BaseFail(Context,
+                                    "keep the levels",
+                                    Options->PathUtf8,
+                                    Status);
+                break;
+            }
+        }
+
+        FunctionSaveCache(&View->Session, FALSE);
+    }
+
+    ViewClose(View);
+    Allocator->Free(Allocator->Context, View);
+    return ExitCode;
+}
+
+
 static
 ULONG
 CommandView(
@@ -300,6 +387,9 @@ CommandView(
     if (ExitCode == READER_EXIT_SUCCESS) {
         FunctionSaveCache(&Session,
                           (Options->Given & READER_OPTION_VERBOSE) != 0);
+        if ((Options->Given & READER_OPTION_LEVELS) != 0) {
+            ExitCode = CommandKeepLevels(Context, Options);
+        }
         CommandShowPage(Viewing, Context, Options, Page.EmbeddedBytes);
     }
 
@@ -328,10 +418,15 @@ const READER_COMMAND ReaderViewCommand = {
     "a running program's is in the page too, as it is at that moment.)\n"
     "What the images say of its sites is in its symbols.cache then, from\n"
     "which the page has the names.  Where no browser can be opened, the\n"
-    "error says so, and the page is there.\n",
+    "error says so, and the page is there.\n"
+    "A page that is given a large session reads all of it once.  With\n"
+    "--levels that is done now, and what comes of it is beside the stores;\n"
+    "of a running program's session, or a pack's, nothing is kept.\n",
     "  TraceReader view\n"
-    "  TraceReader view --no-open -o busy.html --embed 64M busy.tracepack\n",
+    "  TraceReader view --no-open -o busy.html --embed 64M busy.tracepack\n"
+    "  TraceReader view --levels C:\\Traces\\busy\n",
     READER_OPTION_OUTPUT | READER_OPTION_EMBED | READER_OPTION_NO_OPEN |
+        READER_OPTION_LEVELS |
         READER_OPTION_WORKERS | READER_OPTION_VERBOSE |
         READER_OPTION_SYMBOLS | READER_OPTION_ALL_RUNS,
     CommandView,

@@ -546,9 +546,10 @@ ExportPackIndexes(
          NT_SUCCESS(Status) && Index < Session->NumberOfStores;
          Index++) {
 
-        Status = SessionComposeIndexName(Session,
-                                         Session->Stores[Index],
-                                         &Path);
+        Status = SessionComposeNameBeside(Session,
+                                          Session->Stores[Index],
+                                          L".index",
+                                          &Path);
         if (!NT_SUCCESS(Status)) {
             break;
         }

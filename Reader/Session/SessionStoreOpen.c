@@ -46,13 +46,13 @@ SessionOpenSessionStore(
 
 _Use_decl_annotations_
 NTSTATUS
-SessionComposeIndexName(
+SessionComposeNameBeside(
     PREADER_SESSION Session,
     PCREADER_STORE Store,
+    PCWSTR Suffix,
     PUNICODE_STRING NtPath
     )
 {
-    static const WCHAR Suffix[] = L".index";
     PCALLOCATOR Allocator = Session->Context->Allocator;
     NTSTATUS Status = STATUS_SUCCESS;
 
@@ -67,7 +67,7 @@ SessionComposeIndexName(
     if (NT_SUCCESS(Status)) {
         Status = RtlAppendPath(&Session->Path,
                                Suffix,
-                               RTL_NUMBER_OF(Suffix) - 1,
+                               RtlLengthOfWideString(Suffix),
                                FALSE);
     }
 

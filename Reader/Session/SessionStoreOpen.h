@@ -27,16 +27,18 @@ SessionOpenSessionStore(
     );
 
 //
-// Names the file of the index that begins with a store.
+// Names a file that belongs to a store, and to those that follow it in its
+// thread: the store's name with a suffix.
 // NtPath: the name, whose buffer is the caller's to free.
 // Returns STATUS_SUCCESS, STATUS_NAME_TOO_LONG or STATUS_NO_MEMORY.
 //
 
 _Must_inspect_result_
 NTSTATUS
-SessionComposeIndexName(
+SessionComposeNameBeside(
     _Inout_ PREADER_SESSION Session,
     _In_ PCREADER_STORE Store,
+    _In_z_ PCWSTR Suffix,
     _Out_ PUNICODE_STRING NtPath
     );
 

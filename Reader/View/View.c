@@ -18,6 +18,7 @@ Abstract:
 #include "../Functions/FunctionWaits.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
+#include "../Sums/SumTally.h"
 #include "ViewPrivate.h"
 
 
@@ -28,6 +29,7 @@ ViewOpen(
     PCREADER_CONTEXT Context,
     BOOLEAN IsLive,
     BOOLEAN IsPrivate,
+    BOOLEAN IsAllRuns,
     PCWSTR Path,
     PCSZ PathUtf8
     )
@@ -49,7 +51,7 @@ ViewOpen(
                                   Context,
                                   Path,
                                   NULL,
-                                  FALSE,
+                                  IsAllRuns,
                                   &Error);
     if (!NT_SUCCESS(Status)) {
         BaseWriteFailure(Context, &Error);
@@ -96,17 +98,16 @@ ViewOpen(
 
     View->Ended.Capacity = READER_VIEW_ENDED;
     View->Tally.Ended = &View->Ended;
-    View->Tally.IsEndedAlone = TRUE;
     View->NumberOfThreads = Session->NumberOfThreads;
     return TRUE;
 }
 
 
-static
+_Use_decl_annotations_
 VOID
 ViewRundownThread(
-    _In_ PCALLOCATOR Allocator,
-    _Inout_ PREADER_VIEW_THREAD Thread
+    PCALLOCATOR Allocator,
+    PREADER_VIEW_THREAD Thread
     )
 {
     if (Thread->RowIndexes.Allocator != NULL) {
@@ -114,6 +115,8 @@ ViewRundownThread(
         BaseRundownMap(&Thread->RowIndexes);
         Allocator->Free(Allocator->Context, Thread->Rows);
         Allocator->Free(Allocator->Context, Thread->Samples);
+        Allocator->Free(Allocator->Context, Thread->Losses);
+        Allocator->Free(Allocator->Context, Thread->Sums);
         Allocator->Free(Allocator->Context, Thread->OpenCalls);
     }
 
@@ -384,7 +387,6 @@ ViewBeginFrames(
     PCORE_STACK Stack;
     PCORE_FRAME Frame;
     SIZE_T Depth;
-    ULONG Index;
     ULONG Track;
     NTSTATUS Status;
 
@@ -394,14 +396,15 @@ ViewBeginFrames(
         for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
 
             Frame = &Stack->Frames[Depth];
-            Status = CallAddFunctionToTally(&View->Tally,
-                                            Frame->Function,
-                                            &Index);
+            Status = SumTallyOpenFrame(&View->Tally,
+                                       &View->Stream,
+                                       Track,
+                                       (ULONG)Depth,
+                                       Frame);
             if (!NT_SUCCESS(Status)) {
                 return Status;
             }
 
-            Frame->Function = Index;
             Frame->Node = 0;
         }
     }
@@ -599,6 +602,117 @@ ViewBeginPass(
 }
 
 
+//
+// Notes that the thread's stores have more records that could not be read than
+// before.
+// Before: the time of the last record that had been read, or 0.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ViewNoteLosses(
+    _In_ PCALLOCATOR Allocator,
+    _In_ const READER_STREAM *Stream,
+    _In_ ULONGLONG Before,
+    _Inout_ PREADER_VIEW_THREAD Thread
+    )
+{
+    const READER_ITERATOR *Iterator;
+    PREADER_VIEW_LOSS Loss;
+    ULONGLONG Number = 0;
+    ULONG Index;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Stream->NumberOfStores; Index++) {
+        Iterator = &Stream->Stores[Index]->Iterator;
+        Number += Iterator->NumberOfBadRecords + Iterator->NumberOvertaken;
+    }
+
+    if (Number <= Thread->NumberLost) {
+        return STATUS_SUCCESS;
+    }
+
+    if (Thread->NumberOfLosses == READER_VIEW_MAXIMUM_LOSSES) {
+        Loss = &Thread->Losses[Thread->NumberOfLosses - 1];
+    } else {
+
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Thread->Losses,
+                               &Thread->CapacityOfLosses,
+                               Thread->NumberOfLosses + 1,
+                               sizeof(READER_VIEW_LOSS));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Loss = &Thread->Losses[Thread->NumberOfLosses];
+        Loss->Start = Before != 0 ? Before : Stream->LastTimestamp;
+        Loss->Number = 0;
+        Thread->NumberOfLosses += 1;
+    }
+
+    Loss->Stop = Stream->LastTimestamp;
+    Loss->Number += Number - Thread->NumberLost;
+    Thread->NumberLost = Number;
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Takes what the pass over a thread has added up, if it was read to its end, and
+// leaves nothing for the next.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ViewTakeSums(
+    _Inout_ PREADER_VIEW View,
+    _Inout_ PREADER_VIEW_THREAD Thread,
+    _In_ BOOLEAN IsWhole
+    )
+{
+    PCALLOCATOR Allocator = View->Context->Allocator;
+    PREADER_TALLY Tally = &View->Tally;
+    READER_VIEW_SUM Sum;
+    ULONG Index;
+    NTSTATUS Status = STATUS_SUCCESS;
+
+    for (Index = 0; Index < Tally->NumberOfFunctions; Index++) {
+
+        RtlZeroBytes(&Sum, sizeof(Sum));
+        Sum.Function = Tally->List[Index].Function;
+        SumMergeStatistics(&Sum.Statistics, Tally, Index);
+        RtlZeroBytes(&Tally->Totals.Totals[Index], sizeof(CORE_TOTALS));
+        Tally->Totals.Totals[Index].MinimumTicks = ~0ULL;
+        RtlZeroBytes(&Tally->List[Index].Statistics,
+                     sizeof(READER_STATISTICS));
+        if (Tally->Waited != NULL) {
+            Tally->Waited[Index] = 0;
+        }
+
+        if (!IsWhole || !NT_SUCCESS(Status) ||
+            (Sum.Statistics.Calls == 0 && Sum.Statistics.BegunBefore == 0)) {
+            continue;
+        }
+
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Thread->Sums,
+                               &Thread->CapacityOfSums,
+                               Thread->NumberOfSums + 1,
+                               sizeof(READER_VIEW_SUM));
+        if (NT_SUCCESS(Status)) {
+            Thread->Sums[Thread->NumberOfSums] = Sum;
+            Thread->NumberOfSums += 1;
+        }
+    }
+
+    Thread->HasSums = IsWhole && NT_SUCCESS(Status);
+    return Status;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ViewPass(
@@ -612,8 +726,10 @@ ViewPass(
     PREADER_STREAM Stream = &View->Stream;
     CORE_EVENT Event;
     READER_BOX Box;
+    ULONGLONG Before;
     ULONGLONG End;
     ULONG Row;
+    NTSTATUS Noted;
     NTSTATUS Status = STATUS_SUCCESS;
 
     if (Thread->IsDone) {
@@ -627,6 +743,7 @@ ViewPass(
     End = Stream->NumberOfRecords + NumberOfRecords;
     while (NT_SUCCESS(Status) && Stream->NumberOfRecords < End) {
 
+        Before = Stream->LastTimestamp;
         if (!Stream->Pair.IsPending) {
             Status = CallRunStream(Stream);
             if (NT_SUCCESS(Status)) {
@@ -635,19 +752,29 @@ ViewPass(
         }
 
         if (NT_SUCCESS(Status)) {
+            Status = ViewNoteLosses(Allocator, Stream, Before, Thread);
+        }
+
+        if (NT_SUCCESS(Status)) {
+            Before = Stream->LastTimestamp;
             Status = CallNextEvent(Stream, &Event);
+            Noted = ViewNoteLosses(Allocator, Stream, Before, Thread);
+            if (NT_SUCCESS(Status)) {
+                Status = Noted;
+            }
         }
 
         if (!NT_SUCCESS(Status)) {
             break;
         }
 
+        Status = CallTallyEvent(&View->Tally, &Event);
         if (Event.Kind == CoreEventEnter) {
 
             Event.Frame->Node = 0;
-            Event.Frame->Function = View->Tally.LastIndex;
 
-        } else if (ViewMakeBox(View, &View->Tally, &Event, &Box)) {
+        } else if (NT_SUCCESS(Status) &&
+                   ViewMakeBox(View, &View->Tally, &Event, &Box)) {
 
             Status = ViewFindRow(Allocator,
                                  Thread,
@@ -703,11 +830,22 @@ ViewPass(
         (VOID)SessionFailThread(&View->Session, Number, Status);
     }
 
-    if (!View->IsLive) {
-        Status = ViewFlushLevels(&Thread->Levels);
-        if (!NT_SUCCESS(Status)) {
-            Thread->Status = Status;
-        }
+    //
+    // Of what could not be read, and of trees, whoever adds up has something to
+    // say.
+    //
+
+    Noted = ViewTakeSums(View,
+                         Thread,
+                         !View->IsLive && NT_SUCCESS(Thread->Status) &&
+                             Thread->NumberOfLosses == 0 &&
+                             View->Session.NumberOfTrees == 0);
+    if (NT_SUCCESS(Noted) && !View->IsLive) {
+        Noted = ViewFlushLevels(&Thread->Levels);
+    }
+
+    if (!NT_SUCCESS(Noted)) {
+        Thread->Status = Noted;
     }
 
     return STATUS_END_OF_FILE;

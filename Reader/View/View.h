@@ -51,6 +51,31 @@ typedef struct _READER_VIEW_ROW {
 } READER_VIEW_ROW;
 typedef READER_VIEW_ROW *PREADER_VIEW_ROW;
 
+//
+// Where records of a thread could not be read: they are damaged, or their
+// writer was faster.  There are so many at most; the last is of all that
+// follow.
+//
+
+#define READER_VIEW_MAXIMUM_LOSSES 256u
+
+typedef struct _READER_VIEW_LOSS {
+    ULONGLONG Start;                // of the record before
+    ULONGLONG Stop;                 // of the record behind
+    ULONGLONG Number;               // of records
+} READER_VIEW_LOSS;
+typedef READER_VIEW_LOSS *PREADER_VIEW_LOSS;
+
+//
+// What all of a thread adds up to, of a function.
+//
+
+typedef struct _READER_VIEW_SUM {
+    READER_STATISTICS Statistics;
+    ULONG Function;
+} READER_VIEW_SUM;
+typedef READER_VIEW_SUM *PREADER_VIEW_SUM;
+
 typedef struct _READER_VIEW_THREAD {
     READER_LEVELS Levels;
     READER_MAP RowIndexes;          // (track << 32) | depth to row
@@ -62,11 +87,19 @@ typedef struct _READER_VIEW_THREAD {
     ULONG CapacityOfSamples;
     ULONGLONG NumberOfRecords;      // read so far
     ULONGLONG Known;                // the time of the last that was read
+    PREADER_VIEW_LOSS Losses;       // in the order of time
+    ULONG NumberOfLosses;
+    ULONG CapacityOfLosses;
+    ULONGLONG NumberLost;           // in all of them
+    PREADER_VIEW_SUM Sums;          // if it HasSums: of the functions that
+    ULONG NumberOfSums;             // have any
+    ULONG CapacityOfSums;
     PREADER_BOX OpenCalls;          // of a session that goes on: those that are
     ULONG NumberOfOpenCalls;        // open there; Unused is their row
     ULONG CapacityOfOpenCalls;
     BOOLEAN IsBegun;
     BOOLEAN IsDone;                 // for now
+    BOOLEAN HasSums;                // all that a command would say of it
     NTSTATUS Status;                // why it could not be read to its end
 } READER_VIEW_THREAD;
 typedef READER_VIEW_THREAD *PREADER_VIEW_THREAD;
@@ -139,6 +172,7 @@ typedef READER_VIEW *PREADER_VIEW;
 // errors.  To be closed in any case.
 // IsLive: it may go on.
 // IsPrivate: nobody else sees what is written beside its stores.
+// IsAllRuns: of sessions of several runs all are read, if they are of one boot.
 //
 
 _Success_(return != FALSE)
@@ -148,6 +182,7 @@ ViewOpen(
     _In_ PCREADER_CONTEXT Context,
     _In_ BOOLEAN IsLive,
     _In_ BOOLEAN IsPrivate,
+    _In_ BOOLEAN IsAllRuns,
     _In_z_ PCWSTR Path,
     _In_z_ PCSZ PathUtf8
     );
@@ -232,7 +267,8 @@ ViewQueryAtOnce(
 #define READER_VIEW_ALL 0xFFFFFFFFFFFFFFFFULL
 
 //
-// Adds up each function's calls, as `report` does: View->Sums.
+// Adds up each function's calls, as `report` does: View->Sums.  Of everything
+// the pass has done that already for threads that HaveSums.
 //
 
 _Must_inspect_result_

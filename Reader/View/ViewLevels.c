@@ -41,6 +41,25 @@ ViewInitializeLevels(
 }
 
 
+_Use_decl_annotations_
+VOID
+ViewInitializeLevelsOf(
+    PREADER_LEVELS Levels,
+    PCALLOCATOR Allocator,
+    ULONGLONG Resolution,
+    ULONG NumberOfLevels
+    )
+{
+    RtlZeroBytes(Levels, sizeof(*Levels));
+    Levels->Allocator = Allocator;
+    while (Levels->NumberOfLevels < NumberOfLevels) {
+        Levels->Levels[Levels->NumberOfLevels].Resolution = Resolution;
+        Levels->NumberOfLevels += 1;
+        Resolution *= READER_LEVEL_FACTOR;
+    }
+}
+
+
 static
 VOID
 ViewRundownLevel(
@@ -167,6 +186,39 @@ ViewPutBox(
 
 
 //
+// Makes a level have a row.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ViewGrowLevel(
+    _Inout_ PREADER_LEVELS Levels,
+    _In_ ULONG Number,
+    _In_ ULONG Row
+    )
+{
+    PREADER_LEVEL Level = &Levels->Levels[Number];
+    NTSTATUS Status;
+
+    if (Row < Level->NumberOfRows) {
+        return STATUS_SUCCESS;
+    }
+
+    Status = BaseGrowArray(Levels->Allocator,
+                           (PVOID *)&Level->Rows,
+                           &Level->Capacity,
+                           Row + 1,
+                           sizeof(READER_BOX_ROW));
+    if (NT_SUCCESS(Status)) {
+        Level->NumberOfRows = Row + 1;
+    }
+
+    return Status;
+}
+
+
+//
 // Ends what is being put together in a row.
 //
 
@@ -220,16 +272,9 @@ ViewAddToLevel(
     ULONGLONG Bucket;
     NTSTATUS Status;
 
-    if (Row >= Level->NumberOfRows) {
-        Status = BaseGrowArray(Levels->Allocator,
-                               (PVOID *)&Level->Rows,
-                               &Level->Capacity,
-                               Row + 1,
-                               sizeof(READER_BOX_ROW));
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-        Level->NumberOfRows = Row + 1;
+    Status = ViewGrowLevel(Levels, Number, Row);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
 
     if (Level->Resolution == 0 ||
@@ -304,6 +349,23 @@ ViewAddBox(
     }
 
     return Status;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ViewAddDoneBox(
+    PREADER_LEVELS Levels,
+    ULONG Row,
+    PCREADER_BOX Box
+    )
+{
+    NTSTATUS Status;
+
+    Status = ViewGrowLevel(Levels, Levels->FirstLevel, Row);
+    return NT_SUCCESS(Status)
+               ? ViewPutBox(Levels, Levels->FirstLevel, Row, Box)
+               : Status;
 }
 
 

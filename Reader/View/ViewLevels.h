@@ -24,7 +24,8 @@ Abstract:
 #define READER_BOX_UNKNOWN      0x10    // not read yet
 #define READER_BOX_LOST         0x20    // records are missing here
 
-#define READER_LEVEL_FACTOR 8u
+#define READER_LEVEL_FACTOR_BITS 3u
+#define READER_LEVEL_FACTOR (1u << READER_LEVEL_FACTOR_BITS)
 #define READER_MAXIMUM_LEVELS 20u
 #define READER_SUMMARY_FUNCTIONS 8u
 
@@ -103,6 +104,32 @@ ViewInitializeLevels(
     _In_ ULONGLONG Resolution,
     _In_ ULONGLONG Length,
     _In_ ULONGLONG MaximumBoxes
+    );
+
+//
+// The same with as many levels as are said, for boxes that were in the finest
+// one before.
+//
+
+VOID
+ViewInitializeLevelsOf(
+    _Out_ PREADER_LEVELS Levels,
+    _In_ PCALLOCATOR Allocator,
+    _In_ ULONGLONG Resolution,
+    _In_ ULONG NumberOfLevels
+    );
+
+//
+// Puts a box that has been in the finest level back there, behind those that a
+// row has, and so into the others.  STATUS_NO_MEMORY
+//
+
+_Must_inspect_result_
+NTSTATUS
+ViewAddDoneBox(
+    _Inout_ PREADER_LEVELS Levels,
+    _In_ ULONG Row,
+    _In_ PCREADER_BOX Box
     );
 
 VOID

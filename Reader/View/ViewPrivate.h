@@ -69,6 +69,16 @@ ViewMakeBox(
     );
 
 //
+// Frees what there is of a thread.
+//
+
+VOID
+ViewRundownThread(
+    _In_ PCALLOCATOR Allocator,
+    _Inout_ PREADER_VIEW_THREAD Thread
+    );
+
+//
 // Frees what ViewSum, ViewSumTree and ViewFindCalls have found.
 //
 

@@ -87,6 +87,59 @@ ViewInitializeReading(
 }
 
 
+//
+// Adds up what the pass has of threads; FALSE: it does not have all of it.
+//
+
+_Success_(return != FALSE)
+static
+BOOLEAN
+ViewSumThreads(
+    _Inout_ PREADER_VIEW View,
+    _In_opt_ const UCHAR *Selected
+    )
+{
+    PCALLOCATOR Allocator = View->Context->Allocator;
+    PREADER_VIEW_THREAD Thread;
+    ULONG Index;
+    ULONG Number;
+
+    for (Number = 0; Number < View->NumberOfThreads; Number++) {
+        if ((Selected == NULL || Selected[Number]) &&
+            !View->Threads[Number].HasSums) {
+            return FALSE;
+        }
+    }
+
+    View->NumberOfSums = View->Functions.NumberOfFunctions;
+    View->Sums = (PREADER_STATISTICS)Allocator->Allocate(
+        Allocator->Context,
+        ((SIZE_T)View->NumberOfSums + 1) * sizeof(READER_STATISTICS));
+    if (View->Sums == NULL) {
+        View->NumberOfSums = 0;
+        return FALSE;
+    }
+
+    RtlZeroBytes(View->Sums,
+                 ((SIZE_T)View->NumberOfSums + 1) *
+                     sizeof(READER_STATISTICS));
+    for (Number = 0; Number < View->NumberOfThreads; Number++) {
+
+        Thread = &View->Threads[Number];
+        for (Index = 0;
+             (Selected == NULL || Selected[Number]) &&
+             Index < Thread->NumberOfSums;
+             Index++) {
+            CoreAddStatistics(&View->Sums[Thread->Sums[Index].Function],
+                              &Thread->Sums[Index].Statistics,
+                              TRUE);
+        }
+    }
+
+    return TRUE;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ViewSum(
@@ -104,6 +157,10 @@ ViewSum(
     NTSTATUS Status;
 
     ViewRundownSums(View);
+    if (Begin == READER_VIEW_ALL && ViewSumThreads(View, Selected)) {
+        return STATUS_SUCCESS;
+    }
+
     ViewSetRange(View, Begin, End);
     ViewInitializeReading(View, Selected, &Reading);
     Reading.Read = SumTallyThreadOfReading;

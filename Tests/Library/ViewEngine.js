@@ -4,7 +4,9 @@
 //
 // REQUESTS is JSON: a list of {path, steps: [{op, ...}]}; each op is a method
 // of the engine.  Writes JSON: for each session {session, results} or {error};
-// what an op throws is {error} in its place.
+// what an op throws is {error} in its place.  path may be a list: what is given
+// at once.  Requests with the same keeper have what the others have kept there;
+// with damage one byte of each of these is another first, at that share of it.
 "use strict";
 
 const fs = require("fs");
@@ -29,6 +31,43 @@ function collect(place, isFresh) {
     };
     walk(place, path.basename(place));
     return found;
+}
+
+// What the page keeps in the browser's database, in memory.
+class Keeper {
+    constructor() {
+        this.kept = new Map();
+    }
+
+    async find(keys) {
+        return keys.map((key) => this.kept.get(key) || null);
+    }
+
+    async put(key, one) {
+        this.kept.set(key, one);
+    }
+
+    damage(share) {
+        for (const one of this.kept.values()) {
+            one.levels = one.levels.slice();
+            one.levels[Math.floor((one.levels.length - 1) * share)] ^= 0x41;
+        }
+    }
+}
+
+const keepers = new Map();
+
+function keeperOf({ keeper, damage }) {
+    if (keeper === undefined) {
+        return null;
+    }
+    if (!keepers.has(keeper)) {
+        keepers.set(keeper, new Keeper());
+    }
+    if (damage !== undefined) {
+        keepers.get(keeper).damage(damage);
+    }
+    return keepers.get(keeper);
 }
 
 function plain(value) {
@@ -80,6 +119,19 @@ async function runStep(engine, step) {
         return { changed: await engine.refresh(
             collect(options.path, true)) };
     }
+    case "cost":
+        return { bytesRead: engine.bytesRead,
+            restored: engine.session.threads.map((t) => t.isRestored) };
+    case "cancel": {
+        const promise = engine[options.what](options);
+        const said = promise.then(() => "answered", (error) => error.name);
+        if (options.isLate) {
+            await new Promise((done) => setTimeout(done, 50));
+        }
+        engine.cancel(promise.token === undefined ? engine.lastToken
+            : promise.token);
+        return { said: await said };
+    }
     case "session":
         return plain(engine.session);
     case "functions":
@@ -111,11 +163,12 @@ async function run(request) {
     const engine = new Engine({ wasm: fs.readFileSync(wasm),
         workerSource: fs.readFileSync(path.resolve(page, "Worker.js"),
             "utf8"),
-        workers: request.workers || 2 });
+        workers: request.workers || 2, keeper: keeperOf(request) });
     const results = [];
     try {
-        const session = plain(await engine.open(
-            collect(request.path, request.isFresh)));
+        const session = plain(await engine.open([request.path].flat()
+            .flatMap((place) => collect(place, request.isFresh)), null,
+        request.options));
         for (const step of request.steps) {
             try {
                 results.push(await runStep(engine, step));

@@ -11,6 +11,7 @@ class Engine {
     constructor(options) {
         this.wasm = options.wasm;
         this.workerSource = options.workerSource;
+        this.keeper = options.keeper || null;
         this.numberOfWorkers = Math.max(1, options.workers || 2);
         this.workers = [];
         this.functions = [];
@@ -23,30 +24,35 @@ class Engine {
         this.peeker = null;
         this.written = [];
         this.trees = [];
+        this.keeps = new Map();
+        this.bytesRead = 0;
+        this.lastToken = 0;
+        this.passing = null;
     }
 
     // Opens what was dropped: {path, file, handle}, file a File (in tests
     // {nodePath, size}).
-    async open(files, onProgress) {
+    async open(files, onProgress, options) {
         try {
-            return await this.openFiles(files, onProgress);
+            return await this.openFiles(files, onProgress, options);
         } catch (error) {
             this.close();
             throw error;
         }
     }
 
-    async openFiles(files, onProgress) {
+    async openFiles(files, onProgress, options) {
         this.close();
         if (!this.module) {
             this.module = await WebAssembly.compile(this.wasm);
         }
         this.files = files;
-        const plan = Engine.plan(files);
+        const plan = Engine.plan(files, options);
         this.plan = plan;
         this.functions = [];
         this.functionIds = new Map();
-        const list = files.map((entry) => Engine.describeFile(entry));
+        const list = files.map((entry) =>
+            Engine.describeFile(entry, plan.prefix));
         const first = this.addWorker();
         this.workers.push(first);
         this.list = list;
@@ -61,6 +67,7 @@ class Engine {
             Object.assign(opened, await this.ask(first, this.openMessage()));
         }
         this.session = this.makeSession(opened, plan);
+        await this.findKept(first);
         const number = Math.min(this.numberOfWorkers,
             Math.max(1, this.session.threads.length));
         const others = [];
@@ -79,7 +86,83 @@ class Engine {
 
     openMessage() {
         return { op: "open", module: this.module, files: this.list,
-            path: this.plan.path, name: this.plan.name, isLive: this.isLive };
+            path: this.plan.path, name: this.plan.name, isLive: this.isLive,
+            isAllRuns: this.plan.isAllRuns };
+    }
+
+    // What the stores are, as far as the page can tell without reading them.
+    static fingerprint(files) {
+        const texts = files.filter((f) => Engine.IS_READ.test(f.path))
+            .map((f) => f.path.replace(/^.*[\\/]/, "") + "|" + f.file.size +
+                "|" + (f.file.lastModified || 0)).sort();
+        let one = 0x9E3779B9, other = 0x85EBCA6B;
+        for (const text of texts) {
+            for (let i = 0; i < text.length; i++) {
+                const c = text.charCodeAt(i);
+                one = Math.imul(one ^ c, 0x01000193);
+                other = Math.imul(other ^ (c + i), 0x5BD1E995);
+                other ^= other >>> 15;
+            }
+        }
+        return (one >>> 0).toString(16).padStart(8, "0") +
+            (other >>> 0).toString(16).padStart(8, "0");
+    }
+
+    // What was kept of the session's threads, when it was open before: levels,
+    // and indexes.
+    async findKept(worker) {
+        this.keeps = new Map();
+        if (!this.keeper || this.isLive) {
+            return;
+        }
+        const { identities } = await this.ask(worker, { op: "identify" });
+        const print = Engine.fingerprint(this.files);
+        const threads = [];
+        identities.forEach((identity, thread) => {
+            if (identity !== null) {
+                threads.push(thread);
+                this.keeps.set(thread, { key: print + identity });
+            }
+        });
+        const found = await this.keeper.find(threads.map(
+            (thread) => this.keeps.get(thread).key));
+        const files = [];
+        for (const [i, thread] of threads.entries()) {
+            if (!found[i]) {
+                continue;
+            }
+            const { levels, indexes } = found[i];
+            const keep = this.keeps.get(thread);
+            keep.number = this.list.length;
+            files.push(this.addFile("K\\" + keep.key, levels));
+            for (const index of indexes) {
+                const path = this.pathBeside(index.name);
+                if (path !== null) {
+                    files.push(this.addFile(path, index.data));
+                }
+            }
+        }
+        if (files.length) {
+            await this.ask(worker, { op: "moved", files });
+        }
+    }
+
+    // Where an index belongs; null: there is one, or that is not clear.
+    pathBeside(name) {
+        const store = "\\" + name.replace(/\.index$/i, "");
+        const found = this.list.filter((f) => f.path.endsWith(store));
+        return found.length === 1 &&
+            !this.list.some((f) => f.path === found[0].path + ".index")
+            ? found[0].path + ".index" : null;
+    }
+
+    // Another file for the workers: a blob, in tests bytes.
+    addFile(path, data) {
+        const file = { path, number: this.list.length,
+            size: data.size === undefined ? data.length : data.size };
+        file[data.size === undefined ? "bytes" : "blob"] = data;
+        this.list.push(file);
+        return file;
     }
 
     // Files that can be read again, and of which one is new enough that its
@@ -92,10 +175,13 @@ class Engine {
     }
 
     // Which path of the reader's the session is: a pack, or the folder that
-    // all stores are in.
-    static plan(files) {
-        const clean = (path) => "S\\" +
-            path.replace(/^[\\/]+/, "").replace(/\//g, "\\");
+    // all stores are in, or that is above those.
+    //
+    // options.top: of several that were given, the one that is to be opened.
+    // options.isAllRuns: not the newest run alone; what was given as several
+    // is wanted as such.
+    static plan(files, options) {
+        const { top, isAllRuns } = options || {};
         const problems = [];
         const stores = files.filter((f) => /\.trace$/i.test(f.path));
         const packs = files.filter((f) => /\.(pack|tracepack)$/i.test(f.path));
@@ -103,21 +189,22 @@ class Engine {
             throw new Error("there is no .trace file and no pack in what " +
                 "was given (" + files.length + " files)");
         }
-        if (stores.length === 0) {
-            for (const pack of packs.slice(1)) {
-                problems.push({ path: pack.path,
-                    text: "not read: one pack at a time" });
-            }
-            return { path: "W:\\" + clean(packs[0].path),
-                name: packs[0].path, problems };
+        const plan = { problems, tops: Engine.tops(stores, packs),
+            top: null, isAllRuns: Boolean(isAllRuns), prefix: [], depth: 0 };
+        const pack = packs.find((f) => f.path === top) ||
+            (stores.length === 0 ? packs[0] : null);
+        if (pack) {
+            return { ...plan, path: "W:\\S\\" + Engine.clean(pack.path),
+                name: pack.path, top: pack.path, prefix: undefined };
         }
-        for (const pack of packs) {
-            problems.push({ path: pack.path,
-                text: "not read: it is a pack, beside stores" });
-        }
+        const isTop = plan.tops.some((each) => each === top);
+        plan.top = isTop ? top : null;
         let common = null;
         for (const store of stores) {
-            const parts = clean(store.path).split("\\").slice(0, -1);
+            const parts = Engine.clean(store.path).split("\\").slice(0, -1);
+            if (isTop && parts[0] !== top) {
+                continue;
+            }
             if (common === null) {
                 common = parts;
             }
@@ -128,13 +215,37 @@ class Engine {
             }
             common = common.slice(0, same);
         }
-        return { path: "W:\\" + common.join("\\"),
-            name: common.slice(1).join("/") || "what was given", problems };
+        plan.prefix = common;
+        plan.isAllRuns = plan.isAllRuns || common.length === 0;
+        return { ...plan, path: "W:\\" + ["S", ...common].join("\\"),
+            name: common.join("/") || plan.tops.join(", ") ||
+                "what was given" };
     }
 
-    static describeFile(entry) {
-        const path = "S\\" +
-            entry.path.replace(/^[\\/]+/, "").replace(/\//g, "\\");
+    static clean(path) {
+        return path.replace(/^[\\/]+/, "").replace(/\//g, "\\");
+    }
+
+    // What was given as several: the folders, and the packs.
+    static tops(stores, packs) {
+        const tops = new Set(stores.map((f) => Engine.clean(f.path))
+            .filter((path) => path.includes("\\"))
+            .map((path) => path.split("\\")[0]));
+        const all = [...tops, ...packs.map((f) => f.path)];
+        return all.length > 1 ? all : [];
+    }
+
+    // The reader looks at a folder and at those in it.  What lies deeper is for
+    // it in one folder whose name has the names of all.
+    static describeFile(entry, prefix) {
+        const parts = Engine.clean(entry.path).split("\\");
+        const depth = prefix === undefined ||
+            prefix.some((part, i) => part !== parts[i]) ? 0 : prefix.length;
+        const name = parts.pop();
+        const below = parts.slice(depth);
+        const path = ["S", ...parts.slice(0, depth),
+            ...(prefix === undefined || below.length < 2 ? below
+                : [below.join(" - ")]), name].join("\\");
         return entry.file.nodePath !== undefined
             ? { path, nodePath: entry.file.nodePath, size: entry.file.size }
             : { path, blob: entry.file, size: entry.file.size };
@@ -158,12 +269,14 @@ class Engine {
             isLive: this.isLive,
             processes: raw.processes,
             threads: raw.threads,
+            numberOfRuns: raw.numberOfRuns,
             modules: raw.modules,
             marks: raw.marks
         };
         if (raw.numberOfRuns > 1) {
             session.problems.push({ path: plan.name, text: raw.numberOfRuns +
-                " runs are there; the newest is shown" });
+                " runs are there; " + (plan.isAllRuns ? "all are shown"
+                : "the newest is shown") });
         }
         for (const line of opened.notes.split("\n")) {
             if (line && !session.problems.some((p) => line.includes(p.text))) {
@@ -301,11 +414,17 @@ class Engine {
     }
 
     // Reads everything once.  Queries go on meanwhile.
-    async pass(onProgress) {
+    pass(onProgress) {
+        this.passing = this.passAll(onProgress);
+        return this.passing;
+    }
+
+    async passAll(onProgress) {
         this.onPass = onProgress;
         this.passed = new Map();
         await Promise.all(this.workers.map((worker) => this.ask(worker,
-            { op: "pass", threads: worker.threads })));
+            { op: "pass", threads: worker.threads, isLive: this.isLive,
+                keeps: Object.fromEntries(this.keeps) })));
     }
 
     takePass(worker, message) {
@@ -317,6 +436,13 @@ class Engine {
             this.session.problems.push({ path: "thread " + thread.tid,
                 text: message.notes });
         }
+        worker.bytesRead = message.bytesRead;
+        this.bytesRead = this.workers.reduce(
+            (sum, each) => sum + (each.bytesRead || 0), 0);
+        if (message.isDone) {
+            thread.losses = message.losses;
+            thread.isRestored = message.isRestored;
+        }
         if (this.onPass) {
             let done = 0;
             for (const records of this.passed.values()) {
@@ -325,7 +451,9 @@ class Engine {
             this.onPass({ done, total: this.totalBytes(),
                 thread: message.thread, isDone: message.isDone });
         }
-        if (message.isDone && message.written.length) {
+        if (message.isDone && !this.isLive) {
+            this.keep(message);
+        } else if (message.isDone && message.written.length) {
             this.written.push(...message.written);
             if (this.adder) {
                 this.ask(this.adder, { op: "written",
@@ -338,6 +466,42 @@ class Engine {
                 }
             }
         }
+    }
+
+    // What a worker has written is the page's from now on, so that it is there
+    // once; and what the pass over a thread has left is kept.
+    keep(message) {
+        const isBlob = typeof Worker !== "undefined";
+        const indexes = message.written.map((file) => ({ path: file.path,
+            name: file.path.replace(/^.*\\/, ""),
+            data: isBlob ? new Blob([file.bytes]) : file.bytes }));
+        const files = indexes.filter((index) =>
+            !this.list.some((f) => f.path === index.path))
+            .map((index) => this.addFile(index.path, index.data));
+        if (files.length) {
+            for (const each of [...this.workers, this.adder, this.peeker]) {
+                if (each) {
+                    this.ask(each, { op: "moved", files }).catch(() => {});
+                }
+            }
+        }
+        if (message.levels) {
+            const levels = isBlob ? message.levels
+                : Engine.join(message.levels);
+            this.keeper.put(this.keeps.get(message.thread).key, { levels,
+                indexes: indexes.map(({ name, data }) => ({ name, data })) });
+        }
+    }
+
+    static join(parts) {
+        const whole = new Uint8Array(parts.reduce(
+            (sum, part) => sum + part.length, 0));
+        let at = 0;
+        for (const part of parts) {
+            whole.set(part, at);
+            at += part.length;
+        }
+        return whole;
     }
 
     // Reads the files again, those that are given or those that there were,
@@ -354,7 +518,8 @@ class Engine {
                 async (entry) => ({ ...entry,
                     file: entry.handle ? await entry.handle.getFile()
                         : Engine.statAgain(entry.file) })));
-            this.list = this.files.map((entry) => Engine.describeFile(entry));
+            this.list = this.files.map((entry) =>
+                Engine.describeFile(entry, this.plan.prefix));
             this.dropAdder();
             this.trees = [];
             await Promise.all(this.workers.map((worker) => this.ask(worker,
@@ -432,29 +597,54 @@ class Engine {
 
     // One query of a kind and a thread is under way; of those that come
     // meanwhile the last one waits, the others are given up.
+    //
+    // The promise has a token, by which cancel() takes the question back.
     latest(key, run) {
-        const queue = this.queries.get(key) || { running: false, next: null };
+        const queue = this.queries.get(key) || { running: false, next: null,
+            current: null };
         this.queries.set(key, queue);
-        return new Promise((resolve, reject) => {
+        const token = ++this.lastToken;
+        const promise = new Promise((resolve, reject) => {
             if (queue.next) {
                 queue.next.reject(Engine.aborted());
             }
-            queue.next = { run, resolve, reject };
+            queue.next = { run, resolve, reject, token };
             this.advance(queue);
         });
+        promise.token = token;
+        return promise;
     }
 
     advance(queue) {
         if (queue.running || !queue.next) {
             return;
         }
-        const { run, resolve, reject } = queue.next;
+        const { run, resolve, reject, token } = queue.next;
         queue.next = null;
         queue.running = true;
+        queue.current = { token, reject };
         run().then(resolve, reject).finally(() => {
             queue.running = false;
+            queue.current = null;
             this.advance(queue);
         });
+    }
+
+    // Takes a question back: whoever waits for the answer is told at once.
+    // What adds up stops in the middle; a picture that is being made is made,
+    // which takes no time, and is thrown away.
+    cancel(token) {
+        for (const [key, queue] of this.queries) {
+            if (queue.next && queue.next.token === token) {
+                queue.next.reject(Engine.aborted());
+                queue.next = null;
+            } else if (queue.current && queue.current.token === token) {
+                queue.current.reject(Engine.aborted());
+                if (key.startsWith("adder:")) {
+                    this.dropAdder();
+                }
+            }
+        }
     }
 
     query(options) {
@@ -615,11 +805,72 @@ class Engine {
             average: sums[at + 10], uncertain: sums[at + 11] };
     }
 
+    // Of everything the pass has the sums already, each worker those of its
+    // threads; while it goes on, that is waited for.
+    async sumsOfPass(range) {
+        await this.passing;
+        const wanted = range.threads || this.session.threads.map((t) => t.id);
+        const parts = await Promise.all(this.workers.map((worker) => {
+            const threads = worker.threads.filter((id) =>
+                wanted.includes(id));
+            return threads.length ? this.ask(worker, { op: "sums", ...range,
+                threads }) : null;
+        }));
+        return Engine.joinSums(parts.filter((part) => part !== null));
+    }
+
+    static joinSums(parts) {
+        const F = Engine.FIELDS;
+        const sums = new Map();
+        for (const part of parts) {
+            for (let i = 0; i < part.function.length; i++) {
+                const one = part.sums.subarray(i * F, i * F + F);
+                const known = sums.get(part.function[i]);
+                if (known) {
+                    Engine.addSums(known, one);
+                } else {
+                    sums.set(part.function[i], one.slice());
+                }
+            }
+        }
+        const all = new Float64Array(sums.size * F);
+        [...sums.values()].forEach((one, i) => all.set(one, i * F));
+        return { function: [...sums.keys()], sums: all,
+            notes: [...new Set(parts.map((part) => part.notes)
+                .filter((text) => text))].join("\n") };
+    }
+
+    // Adds one function's sums to another's (CoreAddStatistics); the average is
+    // of sums that are longer than a double.
+    static addSums(to, one) {
+        if (one[0] !== one[5]) {
+            to[3] = to[0] === to[5] ? one[3] : Math.min(to[3], one[3]);
+            to[4] = Math.max(to[4], one[4]);
+        }
+        for (const i of [0, 1, 2, 5, 7, 8, 11, 15, 16, 17]) {
+            to[i] += one[i];
+        }
+        to[6] = to[15] !== 0 && to[17] === 0 ? -1 : to[17];
+        to[9] = Math.min(to[16], to[1]);
+        const sum = Engine.longSum(to) + Engine.longSum(one);
+        to[12] = Number(sum & 0xFFFFFFFFn);
+        to[13] = Number(sum >> 32n & 0xFFFFFFFFn);
+        to[14] = Number(sum >> 64n);
+        const calls = to[0] - to[5] + to[15];
+        to[10] = calls === 0 ? 0 : Number(sum / BigInt(calls));
+    }
+
+    static longSum(sums) {
+        return (BigInt(sums[14]) << 64n) + (BigInt(sums[13]) << 32n) +
+            BigInt(sums[12]);
+    }
+
     // As `TraceReader report`, from begin to end, both included.
     async sums(options) {
         const range = this.rangeOf(options);
-        const answer = await this.askAdder({ op: "sums", ...range,
-            key: options.key });
+        const answer = range.isAll && !this.isLive && this.passing
+            ? await this.sumsOfPass(range)
+            : await this.askAdder({ op: "sums", ...range, key: options.key });
         const functions = [];
         for (let i = 0; i < answer.function.length; i++) {
             const s = Engine.statistics(answer.sums, i);
@@ -888,10 +1139,13 @@ class Engine {
         this.trees = [];
         this.session = null;
         this.queries = new Map();
+        this.passing = null;
+        this.bytesRead = 0;
     }
 }
 
-Engine.FIELDS = 12;
+Engine.FIELDS = 18;
+Engine.IS_READ = /\.(trace|pack|tracepack)$/i;
 Engine.FRESH_MS = 60000;
 Engine.PATIENCE_MS = 1000;
 Engine.PEEK = 400000;

@@ -28,6 +28,7 @@ const Open = {
         }
         return new Engine({
             wasm: this.wasm.buffer.slice(0), workerSource: this.workerSource,
+            keeper: Viewer.keeper,
             workers: Math.max(1, Math.min(navigator.hardwareConcurrency || 2,
                                           4))
         });
@@ -38,7 +39,7 @@ const Open = {
     // the name of the file.
     //
 
-    async open(find) {
+    async open(find, options) {
         const turn = ++this.opening;
         this.progress('Looking for files', 0, 0);
         this.error('');
@@ -55,16 +56,20 @@ const Open = {
             }
             engine = this.makeEngine();
             const live = new Live(roots);
-            const session = await engine.open(await live.take(files),
-                ({ done, total, path }) =>
-                    this.progress('Opening' + (path ? ' ' + path : ''),
-                                  done, total));
+            const taken = await live.take(files);
+            const onProgress = ({ done, total, path }) =>
+                this.progress('Opening' + (path ? ' ' + path : ''), done,
+                              total);
+            const session = await this.openOne(engine, taken, onProgress,
+                                               options || {});
             if (turn !== this.opening) {
                 engine.close();
                 return;
             }
             this.live = live;
+            this.given = { files, roots };
             this.show(engine, session, this.nameOf(files));
+            this.offer(engine, session, options || {});
         } catch (error) {
             if (engine !== null) {
                 engine.close();
@@ -78,6 +83,71 @@ const Open = {
             return;
         }
         await this.pass(engine);
+    },
+
+    //
+    // Several sessions that were given are shown together, on one clock.  Those
+    // that have none in common, as their computers were started between them,
+    // are shown one at a time.
+    //
+
+    async openOne(engine, files, onProgress, options) {
+        try {
+            return await engine.open(files, onProgress, options);
+        } catch (error) {
+            const tops = Engine.tops(
+                files.filter(each => /\.trace$/i.test(each.path)),
+                files.filter(each => /\.(pack|tracepack)$/i.test(each.path)));
+            if (options.top !== undefined || !tops.length ||
+                !error.message.includes('different boots')) {
+                throw error;
+            }
+            options.isParted = true;
+            options.top = tops[0];
+            return engine.open(files, onProgress, options);
+        }
+    },
+
+    //
+    // The list of what else can be looked at.
+    //
+
+    offer(engine, session, options) {
+        const box = $('choose');
+        const { tops } = engine.plan || {};
+        const choices = [];
+        if (tops && tops.length) {
+            if (!options.isParted) {
+                choices.push(['All that was given', {}]);
+            }
+            for (const top of tops) {
+                choices.push([top, { top, isParted: options.isParted }]);
+            }
+        } else if (session.numberOfRuns > 1) {
+            choices.push(['The newest run', {}],
+                         ['All runs', { isAllRuns: true }]);
+        }
+        box.replaceChildren();
+        box.hidden = !choices.length;
+        choices.forEach(([text, choice], at) => {
+            const option = document.createElement('option');
+            option.textContent = text;
+            option.value = String(at);
+            option.selected = choice.top === options.top &&
+                Boolean(choice.isAllRuns) === Boolean(options.isAllRuns);
+            box.append(option);
+        });
+        box.onchange = () => {
+            const { files, roots } = this.given;
+            this.open(async found => {
+                found.push(...roots);
+                return files;
+            }, { ...choices[Number(box.value)][1] });
+        };
+        if (options.isParted) {
+            this.notice('These sessions have no common clock: they are ' +
+                'shown one at a time. Choose above.');
+        }
     },
 
     show(engine, session, name) {
@@ -243,6 +313,7 @@ const Open = {
         for (const each of session.modules.slice(0, 200)) {
             facts.push(['Module', each.path || each.name]);
         }
+        this.showKept();
         for (const each of session.problems) {
             facts.push(['Problem', each.path + ': ' + each.text]);
         }
@@ -256,6 +327,18 @@ const Open = {
             box.append(term, value);
         }
         $('session').showModal();
+    },
+
+    //
+    // What the page has kept of sessions, and how it goes.
+    //
+
+    async showKept() {
+        const { number, size } = await Viewer.keeper.usage();
+        $('kept').hidden = number === 0;
+        $('keptText').textContent = 'Kept in this browser, for sessions that ' +
+            'are opened again: ' + Format.plural(number, 'thread') + ', ' +
+            Format.count(Math.ceil(size / (1 << 20))) + ' MiB.';
     },
 
     //
@@ -441,6 +524,10 @@ const Open = {
             } else {
                 this.openAbout();
             }
+        });
+        $('forget').addEventListener('click', async () => {
+            await Viewer.keeper.clear();
+            this.showKept();
         });
         $('title').addEventListener('click', () => this.openAbout());
         if (!window.showDirectoryPicker) {

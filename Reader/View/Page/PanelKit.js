@@ -273,6 +273,8 @@ const PanelKit = (() => {
 //
 
 class PanelFrame {
+    static STOPPABLE = 1000;        // milliseconds
+
     //
     // hasRange: the panel is about a range and a scope; ask(): gives a promise
     // of what show(answer) shows; csv(): what is copied; command(): likewise.
@@ -309,6 +311,10 @@ class PanelFrame {
                 'Copy the TraceReader command that prints this', () =>
                     Viewer.copy(options.command(), 'the command')));
         }
+        this.stopButton = PanelKit.button('Stop',
+            'Do not wait for what is being added up', () => this.stop());
+        this.stopButton.hidden = true;
+        this.bar.append(this.stopButton);
         element.append(this.bar, this.note, this.body);
     }
 
@@ -475,6 +481,9 @@ class PanelFrame {
             this.body.classList.add('isBusy');
             this.body.setAttribute('aria-busy', 'true');
         }, 150);
+        const offer = setTimeout(() => {
+            this.stopButton.hidden = false;
+        }, PanelFrame.STOPPABLE);
         for (let tries = 0; turn === this.turn; tries++) {
             try {
                 const answer = await ask();
@@ -495,7 +504,9 @@ class PanelFrame {
             }
         }
         clearTimeout(wait);
+        clearTimeout(offer);
         if (turn === this.turn) {
+            this.stopButton.hidden = true;
             this.isAsking = false;
             this.body.dataset.state = 'shown';
             this.body.classList.remove('isBusy');
@@ -504,6 +515,22 @@ class PanelFrame {
                 this.askNow();
             }
         }
+    }
+
+    //
+    // A question that takes long is taken back; the answer before stays.
+    //
+
+    stop() {
+        this.turn++;
+        Viewer.engine.dropAdder?.();
+        this.stopButton.hidden = true;
+        this.isAsking = false;
+        this.isDue = false;
+        this.body.dataset.state = 'stopped';
+        this.body.classList.remove('isBusy');
+        this.body.removeAttribute('aria-busy');
+        this.say('Stopped: this is not of the range that is chosen.');
     }
 
     say(text, isBad = false) {

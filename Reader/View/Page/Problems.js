@@ -24,7 +24,10 @@ class ProblemsPanel {
             keyOf: row => row.place + row.text,
             choose: row => {
                 this.frame.say(row.place + ': ' + row.text);
-                if (row.thread !== null) {
+                if (row.loss) {
+                    Viewer.show({ thread: row.thread, begin: row.loss.begin,
+                                  end: row.loss.end });
+                } else if (row.thread !== null) {
                     Viewer.tell({ reveal: { thread: row.thread } });
                 }
             }
@@ -36,13 +39,22 @@ class ProblemsPanel {
         const lost = session.threads.filter(each => each.lost).map(each => ({
             place: PanelKit.threadPlace(each.id), text: 'not recorded: ' +
                 each.lost, thread: each.id }));
+        const losses = session.threads.flatMap(each =>
+            (each.losses || []).map(loss => ({
+                place: PanelKit.threadPlace(each.id),
+                text: Losses.text(loss) + ', between ' +
+                    Viewer.format.time(loss.begin) + ' and ' +
+                    Viewer.format.time(loss.end),
+                thread: each.id, loss })));
         return [...session.problems.map(each => ({
-            place: each.path, text: each.text, thread: null })), ...lost];
+            place: each.path, text: each.text, thread: null })), ...lost,
+        ...losses];
     }
 
     update(change, state) {
         this.frame.update(change, state);
-        if (change.shown || change.session) {
+        const isRead = change.pass && change.pass.done >= change.pass.total;
+        if (change.shown || change.session || isRead) {
             const rows = ProblemsPanel.list(Viewer.session);
             this.count.textContent = Viewer.format.plural(rows.length,
                                                           'problem');

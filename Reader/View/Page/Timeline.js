@@ -333,6 +333,7 @@ class Timeline {
         if (!lane.isOpen) {
             this.paintActivity(lane, y + 3, y + lane.height - 3, clipTop,
                                clipBottom);
+            Losses.paint(this, lane, y, clipTop, clipBottom);
             return;
         }
         const { source } = lane;
@@ -377,6 +378,7 @@ class Timeline {
                     high, top, end, clipTop, clipBottom, ratio, true);
             }
         }
+        Losses.paint(this, lane, y, clipTop, clipBottom);
     }
 
     //

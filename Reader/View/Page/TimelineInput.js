@@ -182,7 +182,13 @@ class TimelineInput {
         timeline.canvas.style.cursor = hit && (hit.box >= 0 ||
             ['group', 'name', 'pin'].includes(hit.part)) ? 'pointer'
             : y < Timeline.AXIS ? 'text' : 'default';
-        if (hit && hit.box >= 0) {
+        const loss = hit && hit.lane && hit.lane.kind === 'thread' &&
+            x >= timeline.gutter
+            ? Losses.at(timeline, hit.lane.thread, x) : undefined;
+        if (loss !== undefined) {
+            Losses.describe(hit.lane.thread, loss, event.clientX,
+                            event.clientY);
+        } else if (hit && hit.box >= 0) {
             this.describe(hit, event.clientX, event.clientY);
         } else if (hit && (hit.part === 'name' || hit.part === 'pin')) {
             this.describeThread(hit, event.clientX, event.clientY);

@@ -20,8 +20,11 @@
     const PIECE = 0x40000;
     const PIECES = 64;
 
+    // Pieces of levels that become a blob.
+    const PARTS = 64;
+
     // Numbers of a function's or a node's sums.
-    const FIELDS = 12;
+    const FIELDS = 18;
 
     // Records at a time, between which messages are looked at.
     const SLICE = 0x8000;
@@ -36,6 +39,9 @@
     let functionsSent = 0;
     let passing = null;
     let sumProgress = null;
+    let kept = null;
+    let bytesRead = 0;
+    let given = new Set();
 
     const decoder = new TextDecoder();
     const encoder = new TextEncoder();
@@ -46,6 +52,17 @@
 
     // Reads synchronously; a file may be shorter than it was.
     function readInto(file, offset, target) {
+        const size = readPart(file, offset, target);
+        bytesRead += size;
+        return size;
+    }
+
+    function readPart(file, offset, target) {
+        if (file.bytes !== undefined) {
+            const part = file.bytes.subarray(offset, offset + target.length);
+            target.set(part);
+            return part.length;
+        }
         if (file.nodePath !== undefined) {
             if (file.descriptor === undefined) {
                 file.descriptor = fs.openSync(file.nodePath, "r");
@@ -97,6 +114,12 @@
             } catch (error) {
                 files[number].error = String(error && error.message || error);
                 return -1;
+            }
+        },
+        keep(address, size) {
+            kept.push(bytes(address, size).slice());
+            if (!inNode && kept.length % PARTS === 0) {
+                kept.push(new Blob(kept.splice(kept.length - PARTS)));
             }
         },
         progress(records) {
@@ -186,11 +209,13 @@
             scratch = wasm.allocate(256) >>> 0;
             functionsSent = 0;
             files = message.files;
+            given = new Set();
             files.forEach(addFile);
             wasm.setLive(message.isLive ? 1 : 0);
             const path = putWide(message.path);
             const text = putText(message.name);
-            const isOpen = wasm.open(path, text, message.isLive ? 1 : 0);
+            const isOpen = wasm.open(path, text, message.isLive ? 1 : 0,
+                message.isAllRuns ? 1 : 0);
             const notes = takeNotes();
             if (!isOpen) {
                 const reason = files.find((file) => file.error);
@@ -231,7 +256,9 @@
 
         // Reads threads, one after the other; told of in 'pass' messages.
         pass(message) {
-            passing = { threads: message.threads.slice(), id: message.id };
+            passing = { threads: message.threads.slice(), id: message.id,
+                mayRestore: !message.isLive, keeps: message.keeps || {},
+                isLive: message.isLive };
             nextSlice();
             return DEFERRED;
         },
@@ -352,6 +379,34 @@
             });
         },
 
+        // By what the levels of threads are kept; null: they cannot be.
+        identify() {
+            const identities = [];
+            wasm.describe();
+            const { threads } = takeAnswer();
+            for (const thread of threads) {
+                wasm.identify(thread.id, scratch);
+                const [low, high] = fields(2);
+                identities.push(low || high
+                    ? high.toString(16).padStart(8, "0") +
+                        low.toString(16).padStart(8, "0") : null);
+            }
+            return { identities };
+        },
+
+        // Files that instances have written (indexes) and the page has now,
+        // with their numbers.
+        moved(message) {
+            for (const file of message.files) {
+                files[file.number] = file;
+                const path = putWide(file.path);
+                wasm.moveWritten(path, file.path.length, file.number,
+                    file.size);
+                wasm.release(path);
+            }
+            return {};
+        },
+
         // Takes what another instance has written (indexes).
         written(message) {
             for (const file of message.files) {
@@ -413,7 +468,46 @@
             list.push({ path: String.fromCharCode(...wide),
                 bytes: bytes(address, size).slice() });
         }
-        return list;
+
+        // What the page has been given once, and has not said it keeps, is not
+        // given again.
+        const fresh = list.filter((file) => !given.has(file.path +
+            file.bytes.length));
+        for (const file of fresh) {
+            given.add(file.path + file.bytes.length);
+        }
+        return fresh;
+    }
+
+    // Levels that were kept make the pass over a thread unnecessary.
+    function takeKept(thread) {
+        if (!passing.mayRestore) {
+            return false;
+        }
+        passing.mayRestore = false;
+        const keep = passing.keeps[thread];
+        if (keep && keep.number !== undefined &&
+            wasm.restore(thread, keep.number)) {
+            return true;
+        }
+        return wasm.restore(thread, 0xFFFFFFFF) !== 0;
+    }
+
+    // The levels of a thread, for the page to keep.
+    function giveLevels(thread) {
+        if (!passing.keeps[thread]) {
+            return null;
+        }
+        kept = [];
+        const isWhole = wasm.save(thread) !== 0;
+        const parts = kept;
+        kept = null;
+        return !isWhole ? null : inNode ? parts : new Blob(parts);
+    }
+
+    function takeLosses(thread) {
+        wasm.losses(thread);
+        return takeAnswer();
     }
 
     // A slice of the pass; messages that came meanwhile go first.
@@ -430,17 +524,23 @@
                 return;
             }
             const thread = passing.threads[0];
+            const isRestored = takeKept(thread);
             const state = wasm.pass(thread, SLICE, scratch);
             const [records, known] = new Float64Array(wasm.memory.buffer,
                 scratch, 2);
             if (state !== 0) {
                 passing.threads.shift();
+                passing.mayRestore = !passing.isLive;
             }
             const notes = state === 2 ? takeNotes() : "";
             if (state !== 0 || Date.now() - begun >= SLICE_MS) {
                 port.postMessage({ event: "pass", thread, records, known,
                     isDone: state !== 0, notes, functions: newFunctions(),
-                    written: state !== 0 ? takeWritten() : [] });
+                    written: state !== 0 ? takeWritten() : [],
+                    losses: state !== 0 ? takeLosses(thread) : [],
+                    isRestored, bytesRead,
+                    levels: state === 1 && !isRestored
+                        ? giveLevels(thread) : null });
             }
         } while (Date.now() - begun < SLICE_MS);
         nextSlice();

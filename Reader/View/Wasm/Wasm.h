@@ -35,6 +35,17 @@ WasmHostRead(
     );
 
 //
+// The page's: takes a piece of levels that are to be kept.
+//
+
+WASM_IMPORT(keep)
+VOID
+WasmHostKeep(
+    const CHAR *Bytes,
+    ULONG SizeInBytes
+    );
+
+//
 // The page's: called now and then while something long is done.
 //
 

@@ -17,6 +17,7 @@ Abstract:
 #include "../../Session/SessionDescribe.h"
 #include "../../Session/SessionProcess.h"
 #include "../../Functions/FunctionLine.h"
+#include "../ViewKeep.h"
 #include "../ViewPrivate.h"
 #include "Wasm.h"
 
@@ -161,14 +162,16 @@ ULONG
 WasmExportOpen(
     PCWSTR Path,
     PCSZ PathUtf8,
-    ULONG IsLive
+    ULONG IsLive,
+    ULONG IsAllRuns
     );
 
 ULONG
 WasmExportOpen(
     PCWSTR Path,
     PCSZ PathUtf8,
-    ULONG IsLive
+    ULONG IsLive,
+    ULONG IsAllRuns
     )
 {
     WasmInitializeRtl(&WasmRtl);
@@ -182,6 +185,7 @@ WasmExportOpen(
                     &WasmContext,
                     IsLive != 0,
                     TRUE,
+                    IsAllRuns != 0,
                     Path,
                     PathUtf8);
 }
@@ -626,6 +630,161 @@ WasmExportPass(
 }
 
 //
+// What a thread's levels are kept by: Fields receives the two halves of a
+// number; 0: they are not kept.
+//
+
+WASM_EXPORT(identify)
+VOID
+WasmExportIdentify(
+    ULONG Thread,
+    PULONG Fields
+    );
+
+VOID
+WasmExportIdentify(
+    ULONG Thread,
+    PULONG Fields
+    )
+{
+    ULONGLONG Identity = 0;
+
+    if (Thread < WasmView.NumberOfThreads) {
+        Identity = ViewIdentifyThread(&WasmView, Thread);
+    }
+
+    Fields[0] = (ULONG)Identity;
+    Fields[1] = (ULONG)(Identity >> 32);
+}
+
+//
+// READER_KEEP_READ of a file of the page.
+//
+
+static
+ULONG
+WasmReadKept(
+    PVOID Context,
+    ULONGLONG Offset,
+    PVOID Bytes,
+    ULONG SizeInBytes
+    )
+{
+    LONG Read = WasmHostRead(*(PULONG)Context,
+                             (double)Offset,
+                             Bytes,
+                             SizeInBytes);
+
+    return Read < 0 ? 0 : (ULONG)Read;
+}
+
+//
+// Takes levels that were kept, from the page's file or, if that has no number,
+// from the one beside the thread's store.  Returns whether that was possible;
+// the thread is then done.
+//
+
+WASM_EXPORT(restore)
+ULONG
+WasmExportRestore(
+    ULONG Thread,
+    ULONG Host
+    );
+
+ULONG
+WasmExportRestore(
+    ULONG Thread,
+    ULONG Host
+    )
+{
+    NTSTATUS Status;
+
+    if (Thread >= WasmView.NumberOfThreads ||
+        WasmView.Passing == Thread) {
+        return FALSE;
+    }
+
+    Status = Host != READER_NONE
+                 ? ViewRestoreThread(&WasmView, Thread, WasmReadKept, &Host)
+                 : ViewRestoreBeside(&WasmView, Thread);
+    return NT_SUCCESS(Status);
+}
+
+static
+NTSTATUS
+WasmFlushKept(
+    PRTL_WRITER Writer,
+    const CHAR *Bytes,
+    ULONG SizeInBytes
+    )
+{
+    UNREFERENCED_PARAMETER(Writer);
+
+    WasmHostKeep(Bytes, SizeInBytes);
+    return STATUS_SUCCESS;
+}
+
+//
+// Gives the page the levels of a thread that is done, in pieces.  Returns
+// whether that is all of them.
+//
+
+WASM_EXPORT(save)
+ULONG
+WasmExportSave(
+    ULONG Thread
+    );
+
+ULONG
+WasmExportSave(
+    ULONG Thread
+    )
+{
+    static CHAR Buffer[READER_KEEP_BUFFER];
+    RTL_WRITER Writer;
+
+    if (Thread >= WasmView.NumberOfThreads) {
+        return FALSE;
+    }
+
+    RtlInitializeBufferWriter(&Writer, Buffer, sizeof(Buffer));
+    Writer.Rtl = &WasmRtl;
+    Writer.Flush = WasmFlushKept;
+    return NT_SUCCESS(ViewSaveThread(&WasmView, Thread, &Writer));
+}
+
+//
+// Where records of a thread could not be read: JSON.
+//
+
+WASM_EXPORT(losses)
+VOID
+WasmExportLosses(
+    ULONG Thread
+    );
+
+VOID
+WasmExportLosses(
+    ULONG Thread
+    )
+{
+    PRTL_WRITER Writer = WasmBeginText(&WasmAnswer);
+    PREADER_VIEW_THREAD Of = &WasmView.Threads[Thread];
+    ULONG Index;
+
+    RtlWriteText(Writer, "[");
+    for (Index = 0; Index < Of->NumberOfLosses; Index++) {
+        RtlWriteText(Writer, "%s{", Index == 0 ? "" : ",");
+        WasmPutTime(Writer, "begin", Of->Losses[Index].Start);
+        RtlWriteText(Writer, ",");
+        WasmPutTime(Writer, "end", Of->Losses[Index].Stop);
+        RtlWriteText(Writer, ",\"records\":%llu}", Of->Losses[Index].Number);
+    }
+
+    RtlWriteText(Writer, "]");
+}
+
+//
 // Finds the boxes of a range of a thread; with MaximumRecords not 0 from the
 // records alone, and not more of them.  Returns how many there are, or
 // 2^32 - 1: it failed.  WasmExportBoxes then gives them.
@@ -801,7 +960,11 @@ WasmExportSum(
     return WasmView.NumberOfSums;
 }
 
-#define WASM_SUM_FIELDS 12u
+//
+// The last six are for the page, which puts sums of several instances together.
+//
+
+#define WASM_SUM_FIELDS 18u
 
 static
 VOID
@@ -826,6 +989,12 @@ WasmPutSum(
                              : Sum->TotalTicks);
     Fields[10] = (double)CoreQueryAverage(Sum);
     Fields[11] = (double)Sum->Uncertain;
+    Fields[12] = (double)(ULONG)Sum->SumLow;
+    Fields[13] = (double)(ULONG)(Sum->SumLow >> 32);
+    Fields[14] = (double)Sum->SumHigh;
+    Fields[15] = (double)Sum->AbandonedInTotal;
+    Fields[16] = (double)Sum->WaitedTicks;
+    Fields[17] = (double)Sum->AbandonedTicks;
 }
 
 //

@@ -291,6 +291,43 @@ WasmExportGetWritten(
 }
 
 //
+// For the page: it has a file now that the reader has written, or another
+// instance has: the bytes are gone from here.
+// Returns whether there was memory for it.
+//
+
+WASM_EXPORT(moveWritten)
+ULONG
+WasmExportMoveWritten(
+    PCWSTR Path,
+    ULONG Length,
+    ULONG Host,
+    double Size
+    );
+
+ULONG
+WasmExportMoveWritten(
+    PCWSTR Path,
+    ULONG Length,
+    ULONG Host,
+    double Size
+    )
+{
+    PWASM_FILE File = WasmFindFile(Path, Length);
+
+    if (File == NULL) {
+        return WasmAddFile(Path, Length, Host, (ULONGLONG)Size) != NULL;
+    }
+
+    WasmAllocator.Free(NULL, File->Bytes);
+    File->Bytes = NULL;
+    File->Capacity = 0;
+    File->Host = Host;
+    File->Size = (ULONGLONG)Size;
+    return TRUE;
+}
+
+//
 // Reads bytes of a file; those behind its end are zero.
 //
 
