@@ -4,6 +4,21 @@
 
 const Files = {
     MOST: 200000,
+    names: new WeakMap(),       // of what was dropped, by handle
+
+    //
+    // Of several things of one name that are dropped at once, the others have a
+    // number.
+    //
+
+    nameApart(names, name) {
+        let apart = name;
+        for (let i = 2; names.has(apart); i++) {
+            apart = name + ' (' + i + ')';
+        }
+        names.add(apart);
+        return apart;
+    },
 
     add(list, path, file, handle) {
         if (list.length >= this.MOST) {
@@ -13,22 +28,26 @@ const Files = {
         list.push({ path, file, handle });
     },
 
-    async ofHandle(handle, path, list) {
+    //
+    // name: what it is called here.
+    //
+
+    async ofHandle(handle, path, list, name = Files.names.get(handle) ||
+                   handle.name) {
         if (handle.kind === 'file') {
-            this.add(list, path + handle.name, await handle.getFile(),
-                     handle);
+            this.add(list, path + name, await handle.getFile(), handle);
             return;
         }
         for await (const each of handle.values()) {
-            await this.ofHandle(each, path + handle.name + '/', list);
+            await this.ofHandle(each, path + name + '/', list);
         }
     },
 
-    async ofEntry(entry, path, list) {
+    async ofEntry(entry, path, list, name = entry.name) {
         if (entry.isFile) {
             const file = await new Promise((resolve, reject) =>
                 entry.file(resolve, reject));
-            this.add(list, path + entry.name, file, null);
+            this.add(list, path + name, file, null);
             return;
         }
         const reader = entry.createReader();
@@ -39,7 +58,7 @@ const Files = {
                 return;
             }
             for (const each of some) {
-                await this.ofEntry(each, path + entry.name + '/', list);
+                await this.ofEntry(each, path + name + '/', list);
             }
         }
     },
@@ -62,13 +81,16 @@ const Files = {
             return { entry, file, handle };
         });
         const list = [];
+        const names = new Set();
         for (const { entry, file, handle } of asked) {
             const found = handle ? await handle : null;
             if (found) {
                 roots.push(found);
+                this.names.set(found, this.nameApart(names, found.name));
                 await this.ofHandle(found, '', list);
             } else if (entry) {
-                await this.ofEntry(entry, '', list);
+                await this.ofEntry(entry, '', list,
+                                   this.nameApart(names, entry.name));
             } else if (file) {
                 this.add(list, file.name, file, null);
             }

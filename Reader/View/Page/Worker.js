@@ -256,6 +256,7 @@
 
         // Reads threads, one after the other; told of in 'pass' messages.
         pass(message) {
+            bytesRead = 0;
             passing = { threads: message.threads.slice(), id: message.id,
                 mayRestore: !message.isLive, keeps: message.keeps || {},
                 isLive: message.isLive };
