@@ -437,6 +437,7 @@ class Engine {
                 text: message.notes });
         }
         worker.bytesRead = message.bytesRead;
+        worker.memory = message.memory;
         this.bytesRead = this.workers.reduce(
             (sum, each) => sum + (each.bytesRead || 0), 0);
         if (message.isDone) {

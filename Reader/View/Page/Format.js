@@ -38,6 +38,38 @@ const Format = (() => {
             .toFixed(digits) + ' ' + unit;
     };
 
+    //
+    // For each function its colour's number, by its name: it has the same
+    // whenever the session is opened, whatever was met first.
+    //
+
+    let colored = null;
+    let numbers = new Uint8Array(1024);
+    let numbered = 0;
+
+    const hues = () => {
+        const { engine } = Viewer;
+        if (engine !== colored) {
+            colored = engine;
+            numbered = 0;
+        }
+        const functions = engine === null ? [] : engine.functions;
+        if (functions.length > numbers.length) {
+            const more = new Uint8Array(functions.length * 2);
+            more.set(numbers);
+            numbers = more;
+        }
+        for (; numbered < functions.length; numbered++) {
+            const { name } = functions[numbered];
+            let hash = 0x811c9dc5;
+            for (let i = 0; i < name.length; i++) {
+                hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
+            }
+            numbers[numbered] = ((hash ^ hash >>> 15) >>> 0) % PALETTE.length;
+        }
+        return numbers;
+    };
+
     return {
         PALETTE,
         INK: '#101316',
@@ -85,6 +117,7 @@ const Format = (() => {
                 text.slice(text.length - (letters - 1 - head));
         },
 
-        colorOf: id => PALETTE[id % PALETTE.length]
+        hues,
+        colorOf: id => PALETTE[hues()[id] | 0]
     };
 })();

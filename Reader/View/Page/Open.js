@@ -39,7 +39,7 @@ const Open = {
     // the name of the file.
     //
 
-    async open(find, options) {
+    async open(find, options = {}) {
         const turn = ++this.opening;
         this.progress('Looking for files', 0, 0);
         this.error('');
@@ -61,7 +61,7 @@ const Open = {
                 this.progress('Opening' + (path ? ' ' + path : ''), done,
                               total);
             const session = await this.openOne(engine, taken, onProgress,
-                                               options || {});
+                                               options);
             if (turn !== this.opening) {
                 engine.close();
                 return;
@@ -69,7 +69,7 @@ const Open = {
             this.live = live;
             this.given = { files, roots };
             this.show(engine, session, this.nameOf(files));
-            this.offer(engine, session, options || {});
+            this.offer(engine, session, options);
         } catch (error) {
             if (engine !== null) {
                 engine.close();
@@ -145,8 +145,9 @@ const Open = {
             }, { ...choices[Number(box.value)][1] });
         };
         if (options.isParted) {
-            this.notice('These sessions have no common clock: they are ' +
-                'shown one at a time. Choose above.');
+            session.problems.push({ path: options.top, text: 'is shown ' +
+                'alone: what was given has no common clock (choose above)' });
+            this.describe();
         }
     },
 

@@ -112,7 +112,7 @@ class Raster {
         const share = answer.covered;
         const functions = answer.function;
         const last = answer.rows[row + 1];
-        const palette = Format.PALETTE.length;
+        const hues = Format.hues();
         const lower = begin + (low - left) / scale;
         const least = 30 * ratio, gapWidth = LITTLE_GAP * ratio;
         const upper = begin + (high - left) / scale;
@@ -141,7 +141,7 @@ class Raster {
             }
             const at = (flag & FLAG_UNKNOWN ? Raster.UNKNOWN
                 : flag & FLAG_LOST ? Raster.LOST
-                    : flag & FLAG_WAITS ? Raster.WAITED : id % palette) +
+                    : flag & FLAG_WAITS ? Raster.WAITED : hues[id] | 0) +
                 (isDim ? Raster.COLORS : 0);
             const strength = calls[i] === 1 ? 1 : share[i];
             const first = x0 | 0, end = x1 | 0;
@@ -246,7 +246,7 @@ class Raster {
                  clipBottom, share) {
         const { pixels, width, marked, mixed } = this;
         const height = bottom - top;
-        const palette = Format.PALETTE.length;
+        const hues = Format.hues();
         const by = 1 / answer.pixel / scale;
         const levels = Raster.LEVELS - 1;
         let from = (begin - answer.begin) / answer.pixel;
@@ -263,7 +263,7 @@ class Raster {
             const id = answer.function[at];
             const isDim = marked !== null && marked[id] !== 1;
             const tall = Math.max(1, Math.round(Math.min(part, 1) * height));
-            const pixel = mixed[(id % palette + (isDim ? Raster.COLORS : 0)) *
+            const pixel = mixed[((hues[id] | 0) + (isDim ? Raster.COLORS : 0)) *
                 Raster.LEVELS + levels];
             const until = Math.min(bottom, clipBottom);
             for (let y = Math.max(bottom - tall, clipTop); y < until; y++) {

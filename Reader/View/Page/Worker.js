@@ -540,6 +540,7 @@
                     written: state !== 0 ? takeWritten() : [],
                     losses: state !== 0 ? takeLosses(thread) : [],
                     isRestored, bytesRead,
+                    memory: wasm.memory.buffer.byteLength,
                     levels: state === 1 && !isRestored
                         ? giveLevels(thread) : null });
             }
