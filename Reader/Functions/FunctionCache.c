@@ -117,6 +117,18 @@ FunctionFindModuleInCache(
 
 
 _Use_decl_annotations_
+BOOLEAN
+FunctionIsImageKnown(
+    const READER_MODULE *Module
+    )
+{
+    return Module->CachedModule != READER_NONE ||
+           (Module->Symbols != NULL &&
+            SymbolGetUnwind(Module->Symbols) != NULL);
+}
+
+
+_Use_decl_annotations_
 VOID
 FunctionDropModuleFromCache(
     PREADER_SESSION Session,

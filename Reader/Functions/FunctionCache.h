@@ -45,6 +45,16 @@ FunctionFindModuleInCache(
     );
 
 //
+// Is what the image says of a module's sites known, from itself or from the
+// cache?  The module is loaded.
+//
+
+BOOLEAN
+FunctionIsImageKnown(
+    _In_ const READER_MODULE *Module
+    );
+
+//
 // Forgets what the cache has of a module, which now has better symbols.
 //
 

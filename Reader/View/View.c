@@ -660,8 +660,8 @@ ViewNoteLosses(
 
 
 //
-// Takes what the pass over a thread has added up, if it was read to its end, and
-// leaves nothing for the next.
+// Takes what the pass over a thread has added up, if it was read to its end,
+// and leaves nothing for the next.
 //
 
 _Must_inspect_result_

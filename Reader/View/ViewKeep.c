@@ -16,6 +16,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseFile.h"
+#include "../Functions/FunctionCache.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionSource.h"
 #include "../Session/SessionStoreOpen.h"
@@ -77,23 +78,6 @@ ViewHashNumber(
 }
 
 
-//
-// Is what the image says of a module's sites known, from itself or from the
-// cache?
-//
-
-static
-BOOLEAN
-ViewIsImageKnown(
-    _In_ const READER_MODULE *Module
-    )
-{
-    return Module->CachedModule != READER_NONE ||
-           (Module->Symbols != NULL &&
-            SymbolGetUnwind(Module->Symbols) != NULL);
-}
-
-
 _Use_decl_annotations_
 ULONGLONG
 ViewIdentifyThread(
@@ -140,7 +124,7 @@ ViewIdentifyThread(
 
         Hash = ViewHashNumber(
             Hash,
-            ViewIsImageKnown(Session->Modules[Store->Module]));
+            FunctionIsImageKnown(Session->Modules[Store->Module]));
     }
 
     return Hash == 0 ? 1 : Hash;

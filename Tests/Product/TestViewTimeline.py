@@ -24,6 +24,18 @@ PAGE = os.path.join(os.path.dirname(__file__), '../../Reader/View/Page')
 SCRIPTS = ('Format.js', 'Answers.js', 'Raster.js', 'MarkLane.js', 'Live.js',
            'Link.js')
 
+def color_of(name):
+    """A function's colour goes by its name: an FNV-1a hash, folded."""
+    value = 0x811c9dc5
+    for letter in name:
+        value = (value ^ ord(letter)) * 0x01000193 & 0xFFFFFFFF
+    return (value ^ value >> 15) % 9
+
+
+# Function N has the colour N % 9.
+NAMES = [next(name for name in ('f%d.%d' % (function, i) for i in range(999))
+              if color_of(name) == function % 9) for function in range(64)]
+
 # What the scripts take from the page's others.
 BEFORE = '''"use strict";
 const Viewer = { session: { begin: 0, end: 1e9, ticksPerSecond: 1e9,
@@ -36,7 +48,7 @@ const Viewer = { session: { begin: 0, end: 1e9, ticksPerSecond: 1e9,
                      Viewer.state = { ...Viewer.state, begin, end };
                  }, set(change) {
                      Viewer.state = { ...Viewer.state, ...change };
-                 } };
+                 }, engine: { functions: FUNCTIONS } };
 const $ = () => ({ value: '' });
 const Lanes = { ROW: 17 }, Timeline = { AXIS: 22, MARKS: 19 };
 const Style = {}, Texts = { of: () => '', widthOf: () => 0 };
@@ -169,7 +181,8 @@ const tests = {
 
 def page(name, many):
     """What a test in AFTER gives for each of several arguments."""
-    source = [BEFORE]
+    source = [BEFORE.replace('FUNCTIONS', json.dumps(
+        [{'name': each} for each in NAMES]))]
     for script in SCRIPTS:
         with open(os.path.join(PAGE, script), encoding='utf-8') as file:
             source.append(file.read())
