@@ -435,6 +435,7 @@ _TraceReader_options()
 --output=@file
 --embed=
 --no-open
+--levels
 --symbols=@directory
 --help' ;;
     export) echo '--thread=

@@ -508,6 +508,7 @@ Register-ArgumentCompleter -Native -CommandName 'TraceReader', 'TraceReader.exe'
             '--output=@file write to FILE (-o FILE is the same)'
             '--embed= the session is in the page if it takes at most SIZE as a pack (default: 16M; 0: it is not)'
             '--no-open write the page, and do not open it'
+            '--levels add up beside the session (*.trace.levels) what the page shows first, which then needs not read all records'
             '--symbols=@directory also look for images and their symbols in these folders'
             '--help this text'
         )
