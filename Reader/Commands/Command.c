@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseErrors.h"
+#include "../Session/SessionDescribe.h"
 #include "../Session/SessionImports.h"
 #include "../Session/SessionModule.h"
 #include "../Session/SessionProcess.h"
@@ -111,6 +112,7 @@ CommandOpenCommandSession(
                                          Options->Process,
                                          (Options->Given &
                                           READER_OPTION_ALL_RUNS) != 0,
+                                         READER_NONE,
                                          &Error))) {
         BaseWriteFailure(Context, &Error);
         return FALSE;

@@ -11,6 +11,7 @@ Abstract:
 --*/
 
 #include "../Session/SessionCopy.h"
+#include "../Session/SessionDescribe.h"
 #include "CommandCtlSnapshot.h"
 
 //

@@ -278,7 +278,8 @@ ExportDatasetNameFile(
 
 
 //
-// Removes a file.  STATUS_OBJECT_NAME_NOT_FOUND: there is none.
+// Removes a file, or looks whether it is there.  STATUS_OBJECT_NAME_NOT_FOUND:
+// there is none.
 //
 
 _Must_inspect_result_
@@ -286,7 +287,8 @@ static
 NTSTATUS
 ExportDatasetRemoveFile(
     _In_ PCREADER_CONTEXT Context,
-    _In_z_ PCWSTR Path
+    _In_z_ PCWSTR Path,
+    _In_ BOOLEAN IsRemoved
     )
 {
     OBJECT_ATTRIBUTES Attributes;
@@ -307,7 +309,7 @@ ExportDatasetRemoveFile(
                                NULL);
     Status = Context->Rtl->NtCreateFile(
         &File,
-        DELETE | SYNCHRONIZE,
+        (IsRemoved ? DELETE : FILE_READ_ATTRIBUTES) | SYNCHRONIZE,
         &Attributes,
         &IoStatus,
         NULL,
@@ -319,7 +321,10 @@ ExportDatasetRemoveFile(
         0);
     Context->Allocator->Free(Context->Allocator->Context, NtPath.Buffer);
     if (NT_SUCCESS(Status)) {
-        Status = BaseMarkFile(Context, File, TRUE);
+        if (IsRemoved) {
+            Status = BaseMarkFile(Context, File, TRUE);
+        }
+
         Context->Rtl->NtClose(File);
     }
 
@@ -328,8 +333,10 @@ ExportDatasetRemoveFile(
 
 
 //
-// Removes the parts that an earlier export of the same session has left and
-// this one, of NumberOfParts, will not replace.
+// Removes all parts but the first that an earlier export of the same session
+// has left, from the last one down: what is there at any time is a beginning of
+// the old one, so that none is forgotten, and none is beside a part of the new
+// one that has rows of it.
 //
 
 _Must_inspect_result_
@@ -337,8 +344,7 @@ static
 NTSTATUS
 ExportDatasetRemoveParts(
     _In_ PCREADER_CONTEXT Context,
-    _In_z_ PCWSTR Path,
-    _In_ ULONG NumberOfParts
+    _In_z_ PCWSTR Path
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
@@ -347,8 +353,9 @@ ExportDatasetRemoveParts(
     CHAR Number[32];
     PWSTR Name;
     ULONG Index;
-    ULONG Part;
-    NTSTATUS Status;
+    ULONG Part = 2;
+    BOOLEAN IsRemoved = FALSE;
+    NTSTATUS Status = STATUS_SUCCESS;
 
     Name = (PWSTR)Allocator->Allocate(Allocator->Context,
                                       (Length + sizeof(Number)) *
@@ -358,8 +365,7 @@ ExportDatasetRemoveParts(
     }
 
     RtlCopyBytes(Name, Path, Length * sizeof(WCHAR));
-    Status = STATUS_SUCCESS;
-    for (Part = NumberOfParts + 1; NT_SUCCESS(Status); Part++) {
+    while (NT_SUCCESS(Status) && Part > 1) {
 
         RtlInitializeBufferWriter(&Writer, Number, sizeof(Number));
         RtlWriteText(&Writer, "-%u.parquet", Part);
@@ -368,11 +374,18 @@ ExportDatasetRemoveParts(
         }
 
         Name[Length + Index] = 0;
-        Status = ExportDatasetRemoveFile(Context, Name);
+        Status = ExportDatasetRemoveFile(Context, Name, IsRemoved);
+        if (Status == STATUS_OBJECT_NAME_NOT_FOUND ||
+            Status == STATUS_FILE_IS_A_DIRECTORY) {
+            Status = STATUS_SUCCESS;
+            IsRemoved = TRUE;
+        }
+
+        Part = IsRemoved ? Part - 1 : Part + 1;
     }
 
     Allocator->Free(Allocator->Context, Name);
-    return Status == STATUS_OBJECT_NAME_NOT_FOUND ? STATUS_SUCCESS : Status;
+    return Status;
 }
 
 
@@ -529,9 +542,7 @@ ExportDatasetCloseTables(
 
         Table = &Parquet->Tables[Index];
         if (IsComplete && Parquet->Export->Options->Append != NULL) {
-            Status = ExportDatasetRemoveParts(Table->Context,
-                                              Table->Path,
-                                              Table->NumberOfParts);
+            Status = ExportDatasetRemoveParts(Table->Context, Table->Path);
             if (!NT_SUCCESS(Status)) {
                 ExitCode = BaseFail(Table->Context,
                                     "remove an older part",

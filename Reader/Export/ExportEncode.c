@@ -25,7 +25,7 @@ Abstract:
 //
 
 #define READER_DELTA_BLOCK_BYTES (10 + READER_DELTA_PARTS +                 \
-                                  READER_DELTA_BLOCK * 8 + 8)
+                                  READER_DELTA_BLOCK * 8 + 16)
 
 
 CORE_INLINE
@@ -135,6 +135,107 @@ ExportEncodePack(
 }
 
 
+//
+// Packs the numbers of a part.  Eight numbers are Width bytes, so that narrow
+// ones need no look at where a byte ends: they are joined two by two, and two
+// of these again.  Up to 15 bytes behind the end are overwritten.
+//
+
+CORE_INLINE
+PUCHAR
+ExportEncodePackPart(
+    _Out_ PUCHAR Target,
+    _In_reads_(READER_DELTA_PART) const ULONGLONG *Values,
+    _In_ ULONG Width
+    )
+{
+    ULONGLONG Pairs[READER_DELTA_PART / 2];
+    ULONGLONG Fours[READER_DELTA_PART / 4];
+    ULONG Index;
+
+    if (Width == 0) {
+        return Target;
+    }
+
+    if (Width > 32) {
+        return ExportEncodePack(Target, Values, READER_DELTA_PART, Width);
+    }
+
+    for (Index = 0; Index < READER_DELTA_PART / 2; Index++) {
+        Pairs[Index] = Values[2 * Index] | Values[2 * Index + 1] << Width;
+    }
+
+    if (Width > 16) {
+        return ExportEncodePack(Target,
+                                Pairs,
+                                READER_DELTA_PART / 2,
+                                2 * Width);
+    }
+
+    for (Index = 0; Index < READER_DELTA_PART / 4; Index++) {
+        Fours[Index] = Pairs[2 * Index] | Pairs[2 * Index + 1] << 2 * Width;
+    }
+
+    for (Index = 0; Index < READER_DELTA_PART / 8; Index++) {
+
+        ULONGLONG Low = Fours[2 * Index];
+        ULONGLONG High = Fours[2 * Index + 1];
+
+        if (Width <= 8) {
+            ExportEncodeStore64(Target, Low | High << 4 * Width);
+        } else if (Width < 16) {
+            ExportEncodeStore64(Target, Low | High << 4 * Width);
+            ExportEncodeStore64(Target + sizeof(ULONGLONG),
+                                High >> (64 - 4 * Width));
+        } else {
+            ExportEncodeStore64(Target, Low);
+            ExportEncodeStore64(Target + sizeof(ULONGLONG), High);
+        }
+
+        Target += Width;
+    }
+
+    return Target;
+}
+
+
+//
+// Makes a whole block's differences; returns the smallest of them.
+//
+
+CORE_INLINE
+LONGLONG
+ExportEncodeSubtract(
+    _Out_writes_(READER_DELTA_BLOCK) PULONGLONG Differences,
+    _In_reads_(READER_DELTA_BLOCK) const ULONGLONG *Values,
+    _In_ ULONGLONG Previous
+    )
+{
+    LONGLONG Smallest = (LONGLONG)(Values[0] - Previous);
+    LONGLONG Other = (LONGLONG)(Values[1] - Values[0]);
+    ULONG Index;
+
+    //
+    // Two at a time: the one does not wait for the other.
+    //
+
+    Differences[0] = (ULONGLONG)Smallest;
+    Differences[1] = (ULONGLONG)Other;
+    for (Index = 2; Index < READER_DELTA_BLOCK; Index += 2) {
+
+        LONGLONG First = (LONGLONG)(Values[Index] - Values[Index - 1]);
+        LONGLONG Second = (LONGLONG)(Values[Index + 1] - Values[Index]);
+
+        Differences[Index] = (ULONGLONG)First;
+        Differences[Index + 1] = (ULONGLONG)Second;
+        Smallest = First < Smallest ? First : Smallest;
+        Other = Second < Other ? Second : Other;
+    }
+
+    return Other < Smallest ? Other : Smallest;
+}
+
+
 _Use_decl_annotations_
 VOID
 ExportEncodeDelta(
@@ -165,15 +266,26 @@ ExportEncodeDelta(
             Number = READER_DELTA_BLOCK;
         }
 
-        Smallest = 0x7FFFFFFFFFFFFFFFLL;
-        for (Index = 0; Index < Number; Index++) {
+        if (Number == READER_DELTA_BLOCK) {
 
-            ULONGLONG Value = Values[First + Index];
-            LONGLONG Difference = (LONGLONG)(Value - Previous);
+            Smallest = ExportEncodeSubtract(Differences,
+                                            Values + First,
+                                            Previous);
+            Previous = Values[First + READER_DELTA_BLOCK - 1];
+            Index = READER_DELTA_BLOCK;
 
-            Differences[Index] = (ULONGLONG)Difference;
-            Smallest = Difference < Smallest ? Difference : Smallest;
-            Previous = Value;
+        } else {
+
+            Smallest = 0x7FFFFFFFFFFFFFFFLL;
+            for (Index = 0; Index < Number; Index++) {
+
+                ULONGLONG Value = Values[First + Index];
+                LONGLONG Difference = (LONGLONG)(Value - Previous);
+
+                Differences[Index] = (ULONGLONG)Difference;
+                Smallest = Difference < Smallest ? Difference : Smallest;
+                Previous = Value;
+            }
         }
 
         //
@@ -203,10 +315,7 @@ ExportEncodeDelta(
             }
 
             Widths[Part] = (UCHAR)ExportEncodeBits(All);
-            Target = ExportEncodePack(Target,
-                                      These,
-                                      READER_DELTA_PART,
-                                      Widths[Part]);
+            Target = ExportEncodePackPart(Target, These, Widths[Part]);
         }
 
         Bytes->Length = (SIZE_T)(Target - Bytes->Bytes);
@@ -259,6 +368,39 @@ ExportEncodeRun(
 }
 
 
+//
+// Packs eight numbers of up to 16 bits, which are Width bytes.  Up to 15 bytes
+// behind them are overwritten.
+//
+
+CORE_INLINE
+VOID
+ExportEncodePackEight(
+    _Out_ PUCHAR Target,
+    _In_reads_(8) const ULONG *Values,
+    _In_ ULONG Width
+    )
+{
+    ULONGLONG Low = ((ULONGLONG)Values[0] | (ULONGLONG)Values[1] << Width) |
+                    ((ULONGLONG)Values[2] | (ULONGLONG)Values[3] << Width)
+                        << 2 * Width;
+    ULONGLONG High = ((ULONGLONG)Values[4] | (ULONGLONG)Values[5] << Width) |
+                     ((ULONGLONG)Values[6] | (ULONGLONG)Values[7] << Width)
+                         << 2 * Width;
+
+    if (Width <= 8) {
+        ExportEncodeStore64(Target, Low | High << 4 * Width);
+    } else if (Width < 16) {
+        ExportEncodeStore64(Target, Low | High << 4 * Width);
+        ExportEncodeStore64(Target + sizeof(ULONGLONG),
+                            High >> (64 - 4 * Width));
+    } else {
+        ExportEncodeStore64(Target, Low);
+        ExportEncodeStore64(Target + sizeof(ULONGLONG), High);
+    }
+}
+
+
 _Use_decl_annotations_
 VOID
 ExportEncodePacked(
@@ -273,16 +415,23 @@ ExportEncodePacked(
     ULONG Bits = 0;
     PUCHAR Target;
     PUCHAR End;
-    ULONG Index;
+    ULONG Index = 0;
 
     ExportThriftPutVarint(Bytes, (ULONGLONG)Groups << 1 | 1);
-    Target = ExportThriftReserve(Bytes, (SIZE_T)Groups * Width + 8);
+    Target = ExportThriftReserve(Bytes, (SIZE_T)Groups * Width + 16);
     if (Target == NULL) {
         return;
     }
 
     End = Target + (SIZE_T)Groups * Width;
-    for (Index = 0; Index < Count; Index++) {
+    if (Width <= 16) {
+        for (; Index + 8 <= Count; Index += 8) {
+            ExportEncodePackEight(Target, Values + Index, Width);
+            Target += Width;
+        }
+    }
+
+    for (; Index < Count; Index++) {
 
         Gathered |= (ULONGLONG)Values[Index] << Bits;
         Bits += Width;

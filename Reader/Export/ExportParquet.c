@@ -21,7 +21,7 @@ Abstract:
 #include "../Session/SessionControl.h"
 #include "ExportParquet.h"
 
-#define READER_ENDED_CALLS 2048u
+#define READER_ENDED_CALLS 512u
 
 //
 // Buckets of histograms that become one, an eighth of the values in it wide: a
@@ -166,37 +166,76 @@ ExportParquetFilterCalls(
 
 
 //
-// Fills in a column of keys; ExportTableFindCode for what is new.
+// The numbers that calls become.
+//
+
+typedef struct _READER_CALL_COLUMNS {
+    PULONG Codes;
+    PULONGLONG Starts;
+    PULONGLONG Durations;
+    PULONGLONG Depths;
+} READER_CALL_COLUMNS;
+
+
+//
+// Fills in functions, starts, durations and depths.  Returns FALSE if the calls
+// are not all of one module.
 //
 
 static
-VOID
-ExportParquetPutCodes(
+BOOLEAN
+ExportParquetPutNumbers(
+    _In_ const READER_PARQUET *Parquet,
     _Inout_ PREADER_CELL_TABLE Table,
     _In_reads_(Count) PCCORE_ENDED Calls,
     _In_ ULONG Count
     )
 {
-    PULONG Codes = ExportTableBeginCodes(Table, ReaderCallsFunction);
+    PCCORE_CLOCK Clock = &Parquet->Export->Session.Clock;
+    ULONGLONG First = Parquet->Export->Range.FirstTimestamp;
+    READER_RATIO Ratio = Parquet->Ratio;
+    const ULONG *Modules = Parquet->ModuleKeys;
     PREADER_TABLE_COLUMN Column = &Table->Cells[ReaderCallsFunction];
+    ULONG Capacity = Column->CapacityOfCodes;
+    const ULONG *CodeOfKey = Column->CodeOfKey;
+    ULONG Module = Modules[Calls[0].Function];
+    ULONG Others = 0;
+    READER_CALL_COLUMNS To;
     ULONG Index;
 
+    To.Codes = ExportTableBeginCodes(Table, ReaderCallsFunction);
+    To.Starts = READER_TABLE_NUMBERS(Table, ReaderCallsStart);
+    To.Durations = READER_TABLE_NUMBERS(Table, ReaderCallsDuration);
+    To.Depths = READER_TABLE_NUMBERS(Table, ReaderCallsDepth);
     for (Index = 0; Index < Count; Index++) {
 
         ULONG Key = Calls[Index].Function;
-        ULONG Code = Key < Column->CapacityOfCodes ? Column->CodeOfKey[Key]
-                                                   : 0;
+        ULONGLONG Start = Calls[Index].EnterTimestamp;
+        ULONGLONG Duration = Calls[Index].ExitTimestamp - Start;
+        ULONG Code = Key < Capacity ? CodeOfKey[Key] : 0;
 
-        Codes[Index] = Code != 0 ? Code - 1
-                                 : ExportTableFindCode(Table,
-                                                       ReaderCallsFunction,
-                                                       Key);
+        if (Code == 0) {
+            Code = ExportTableFindCode(Table, ReaderCallsFunction, Key) + 1;
+            Capacity = Column->CapacityOfCodes;
+            CodeOfKey = Column->CodeOfKey;
+        }
+
+        To.Codes[Index] = Code - 1;
+        Others |= Modules[Key] ^ Module;
+        To.Starts[Index] = ExportCellsConvert(
+            &Ratio,
+            Clock,
+            Start > First ? Start - First : 0);
+        To.Durations[Index] = ExportCellsConvert(&Ratio, Clock, Duration);
+        To.Depths[Index] = Calls[Index].Depth;
     }
+
+    return Others == 0;
 }
 
 
 //
-// Most programs have one module, or calls of one come together.
+// Fills in the modules of calls of several.
 //
 
 static
@@ -209,24 +248,10 @@ ExportParquetPutModules(
     )
 {
     const ULONG *Keys = Parquet->ModuleKeys;
-    ULONG First = Keys[Calls[0].Function];
-    ULONG Others = 0;
-    PULONG Codes;
-    PULONG Builds;
+    PULONG Codes = ExportTableBeginCodes(Table, ReaderCallsModule);
+    PULONG Builds = ExportTableBeginCodes(Table, ReaderCallsBuild);
     ULONG Index;
 
-    for (Index = 1; Index < Count; Index++) {
-        Others |= Keys[Calls[Index].Function] ^ First;
-    }
-
-    if (Others == 0) {
-        ExportTablePutKey(Table, ReaderCallsModule, First, Count);
-        ExportTablePutKey(Table, ReaderCallsBuild, First, Count);
-        return;
-    }
-
-    Codes = ExportTableBeginCodes(Table, ReaderCallsModule);
-    Builds = ExportTableBeginCodes(Table, ReaderCallsBuild);
     for (Index = 0; Index < Count; Index++) {
         Codes[Index] = ExportTableFindCode(Table,
                                            ReaderCallsModule,
@@ -253,14 +278,8 @@ ExportParquetPutCalls(
     )
 {
     PREADER_CELL_TABLE Table = &Parquet->Tables[ReaderParquetCalls];
-    PCCORE_CLOCK Clock = &Parquet->Export->Session.Clock;
-    ULONGLONG First = Parquet->Export->Range.FirstTimestamp;
-    READER_RATIO Ratio = Parquet->Ratio;
-    PULONGLONG Starts;
-    PULONGLONG Durations;
-    PULONGLONG Depths;
+    ULONG Module;
     ULONG Number;
-    ULONG Index;
     NTSTATUS Status;
 
     Status = ExportParquetNoteFunctions(Parquet);
@@ -291,24 +310,12 @@ ExportParquetPutCalls(
                               Parquet->Thread,
                               Number);
         ExportTablePutKey(Table, ReaderCallsEnded, Ended, Number);
-        ExportParquetPutCodes(Table, Calls, Number);
-        ExportParquetPutModules(Parquet, Table, Calls, Number);
-        Starts = READER_TABLE_NUMBERS(Table, ReaderCallsStart);
-        Durations = READER_TABLE_NUMBERS(Table, ReaderCallsDuration);
-        Depths = READER_TABLE_NUMBERS(Table, ReaderCallsDepth);
-        for (Index = 0; Index < Number; Index++) {
-
-            ULONGLONG Start = Calls[Index].EnterTimestamp;
-
-            Starts[Index] = ExportCellsConvert(
-                &Ratio,
-                Clock,
-                Start > First ? Start - First : 0);
-            Durations[Index] = ExportCellsConvert(
-                &Ratio,
-                Clock,
-                Calls[Index].ExitTimestamp - Start);
-            Depths[Index] = Calls[Index].Depth;
+        if (ExportParquetPutNumbers(Parquet, Table, Calls, Number)) {
+            Module = Parquet->ModuleKeys[Calls[0].Function];
+            ExportTablePutKey(Table, ReaderCallsModule, Module, Number);
+            ExportTablePutKey(Table, ReaderCallsBuild, Module, Number);
+        } else {
+            ExportParquetPutModules(Parquet, Table, Calls, Number);
         }
 
         ExportTableAddRows(Table, Number);

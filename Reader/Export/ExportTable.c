@@ -10,7 +10,7 @@ Abstract:
     magic number, row groups, each the pages of one column after another, and
     the footer, which says where they are and what is in them.
 
-    A page has the values of up to 32,768 rows.  Keys are places in the row
+    A page has the values of up to 8,192 rows.   Keys are places in the row
     group's dictionary, numbers are differences.  Nothing is compressed.
 
 --*/
@@ -352,6 +352,48 @@ ExportTablePutLevels(
 
 
 //
+// Takes the smallest and largest numbers of a page: two at a time, so that the
+// one does not wait for the other.
+//
+
+static
+VOID
+ExportTableNoteBounds(
+    _Inout_ PREADER_TABLE_COLUMN Column,
+    _In_ ULONG Rows
+    )
+{
+    LONGLONG Minimum = Column->Minimum;
+    LONGLONG Maximum = Column->Maximum;
+    LONGLONG OtherMinimum = Minimum;
+    LONGLONG OtherMaximum = Maximum;
+    ULONG Index;
+
+    for (Index = 0; Index + 1 < Rows; Index += 2) {
+
+        LONGLONG One = (LONGLONG)Column->Values[Index];
+        LONGLONG Other = (LONGLONG)Column->Values[Index + 1];
+
+        Minimum = One < Minimum ? One : Minimum;
+        Maximum = One > Maximum ? One : Maximum;
+        OtherMinimum = Other < OtherMinimum ? Other : OtherMinimum;
+        OtherMaximum = Other > OtherMaximum ? Other : OtherMaximum;
+    }
+
+    if (Index < Rows) {
+
+        LONGLONG Last = (LONGLONG)Column->Values[Index];
+
+        Minimum = Last < Minimum ? Last : Minimum;
+        Maximum = Last > Maximum ? Last : Maximum;
+    }
+
+    Column->Minimum = OtherMinimum < Minimum ? OtherMinimum : Minimum;
+    Column->Maximum = OtherMaximum > Maximum ? OtherMaximum : Maximum;
+}
+
+
+//
 // Encodes a column's page into Scratch.
 // Returns the encoding.
 //
@@ -365,7 +407,6 @@ ExportTableEncodePage(
 {
     PREADER_BYTES Bytes = &Table->Scratch;
     ULONG Rows = Table->RowsInPage;
-    ULONG Index;
     ULONG Width;
     UCHAR Byte;
 
@@ -403,19 +444,7 @@ ExportTableEncodePage(
 
     } else {
 
-        LONGLONG Minimum = Column->Minimum;
-        LONGLONG Maximum = Column->Maximum;
-
-        for (Index = 0; Index < Rows; Index++) {
-
-            LONGLONG Value = (LONGLONG)Column->Values[Index];
-
-            Minimum = Value < Minimum ? Value : Minimum;
-            Maximum = Value > Maximum ? Value : Maximum;
-        }
-
-        Column->Minimum = Minimum;
-        Column->Maximum = Maximum;
+        ExportTableNoteBounds(Column, Rows);
     }
 
     if (Table->IsPlain) {
@@ -1130,6 +1159,28 @@ ExportTableEndGroup(
 }
 
 
+//
+// Would the file have its size with what is kept of the row group?
+//
+
+static
+BOOLEAN
+ExportTableIsPartFull(
+    _In_ const READER_CELL_TABLE *Table
+    )
+{
+    ULONGLONG Size = Table->IsPartOpen ? READER_FILE_SIZE(&Table->Parts->File)
+                                       : 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Table->NumberOfColumns; Index++) {
+        Size += Table->Cells[Index].Pages.Length;
+    }
+
+    return Size >= Table->PartSize;
+}
+
+
 _Use_decl_annotations_
 VOID
 ExportTableAddRows(
@@ -1140,7 +1191,8 @@ ExportTableAddRows(
     Table->RowsInPage += Count;
     if (Table->RowsInPage == READER_PAGE_ROWS) {
         ExportTableEndPage(Table);
-        if (Table->RowsInGroup >= READER_GROUP_ROWS) {
+        if (Table->RowsInGroup >= READER_GROUP_ROWS ||
+            ExportTableIsPartFull(Table)) {
             ExportTableEndGroup(Table);
         }
 
@@ -1188,6 +1240,8 @@ ExportTableClose(
 {
     PCALLOCATOR Allocator;
     PREADER_TABLE_COLUMN Column;
+    PREADER_TABLE_PART First = NULL;
+    PREADER_TABLE_PART Next;
     PREADER_TABLE_PART Part;
     ULONG ExitCode = READER_EXIT_SUCCESS;
     ULONG Code;
@@ -1197,7 +1251,19 @@ ExportTableClose(
         return READER_EXIT_SUCCESS;
     }
 
+    //
+    // The first part gets its name first, and after a failure none does: what
+    // has a name is a beginning of the table.
+    //
+
     Allocator = Table->Context->Allocator;
+    for (Part = Table->Parts; Part != NULL; Part = Next) {
+        Next = Part->Next;
+        Part->Next = First;
+        First = Part;
+    }
+
+    Table->Parts = First;
     while (Table->Parts != NULL) {
 
         Part = Table->Parts;
@@ -1210,6 +1276,7 @@ ExportTableClose(
         Code = BaseCloseFile(&Part->File, IsComplete);
         if (Code != READER_EXIT_SUCCESS) {
             ExitCode = Code;
+            IsComplete = FALSE;
         }
 
         Allocator->Free(Allocator->Context, Part->Path);

@@ -17,7 +17,11 @@ Abstract:
 #include "../Base/BaseFile.h"
 #include "ExportThrift.h"
 
-#define READER_PAGE_ROWS  0x8000u
+//
+// A page's numbers are to fit a processor's second cache.
+//
+
+#define READER_PAGE_ROWS  0x2000u
 #define READER_GROUP_ROWS 0x100000u
 
 //
@@ -99,7 +103,8 @@ typedef struct _READER_CELL_TABLE {
                                     // is not in version 1 of the format
     PWSTR Path;                     // without extension, which is .parquet
     PCSZ PathUtf8;                  // the same, for messages
-    ULONGLONG PartSize;             // a file that has as many bytes is ended
+    ULONGLONG PartSize;             // a file that has as many bytes is ended,
+                                    // after the page with which it has them
     READER_TABLE_COLUMN Cells[READER_MAXIMUM_CELLS];
     ULONG RowsInPage;
     ULONG RowsInGroup;              // those of the page apart

@@ -29,6 +29,7 @@ Abstract:
 
 --*/
 
+#include "../Session/SessionDescribe.h"
 #include "LiveBacklog.h"
 #include "LiveChains.h"
 #include "LiveTree.h"

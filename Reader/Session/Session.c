@@ -1240,6 +1240,7 @@ SessionOpenSessionOf(
     PCWSTR Path,
     PCWSTR Process,
     BOOLEAN IsAllRuns,
+    ULONG Boot,
     PRTL_ERROR Error
     )
 {
@@ -1251,6 +1252,8 @@ SessionOpenSessionOf(
     RtlZeroBytes(Session, sizeof(*Session));
     Session->Context = Context;
     Session->ProcessSelection = Process;
+    Session->IsByBoot = Boot != READER_NONE;
+    Session->Boot = Boot;
     CoreInitializeClock(&Session->Clock);
     BaseInitializeMap(&Session->Names, Context->Allocator);
     BaseInitializeMap(&Session->SiteIndexes, Context->Allocator);
@@ -1458,40 +1461,4 @@ SessionCloseSession(
     Allocator->Free(Allocator->Context, Session->PathBuffer);
     RtlZeroBytes(Session, sizeof(*Session));
     Session->Context = Context;
-}
-
-
-_Use_decl_annotations_
-VOID
-SessionWarnOfStores(
-    PREADER_SESSION Session
-    )
-{
-    PRTL_WRITER Errors = Session->Context->Errors;
-    ULONG Index;
-
-    for (Index = 0; Index < Session->NumberOfStores; Index++) {
-
-        PREADER_STORE Store = Session->Stores[Index];
-
-        if (Store->IsWarned ||
-            (Store->Thread != READER_NONE &&
-             Store->EndState == CoreEndValid)) {
-            continue;
-        }
-
-        if (NT_SUCCESS(Store->Status) &&
-            Store->HeaderResult.State == CoreHeaderBeingCreated) {
-            continue;
-        }
-
-        Store->IsWarned = TRUE;
-        RtlWriteText(Errors, "TraceReader: warning: %Z: ", &Store->Name);
-        SessionDescribeStoreProblem(Store, Errors);
-        RtlWriteText(Errors,
-                     Store->Thread == READER_NONE ? "; left out\n" : "\n");
-    }
-
-    SessionWarnOfControl(Session);
-    RtlFlushWriter(Errors);
 }

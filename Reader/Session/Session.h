@@ -141,6 +141,17 @@ typedef struct _READER_DIRECTORY {
 typedef READER_DIRECTORY *PREADER_DIRECTORY;
 
 //
+// A boot of a machine: what the first store that was made on it says of its
+// clocks.
+//
+
+typedef struct _READER_BOOT {
+    TRACE_CLOCK_ANCHOR Anchor;
+    ULONGLONG QpcFrequency;
+} READER_BOOT;
+typedef READER_BOOT *PREADER_BOOT;
+
+//
 // What the image says of a site; see CORE_CALL.
 //
 
@@ -169,10 +180,25 @@ BOOLEAN
     );
 typedef READER_IS_WANTED *PREADER_IS_WANTED;
 
+//
+// A store of the session was opened: what is behind the end of its records may
+// be made to count for nothing.
+//
+
+typedef
+VOID
+(READER_STORE_OPENED)(
+    _In_ PVOID Context,
+    _Inout_ PREADER_STORE Store
+    );
+typedef READER_STORE_OPENED *PREADER_STORE_OPENED;
+
 typedef struct _READER_SESSION {
     PCREADER_CONTEXT Context;
     PREADER_IS_WANTED IsWanted;     // the caller's: asked for each buffer of
     PVOID WantedContext;            // records; NULL: it is
+    PREADER_STORE_OPENED StoreOpened;   // these two: the caller's, or NULL
+    PVOID StoreOpenedContext;
     PWSTR PathBuffer;               // RTL_MAXIMUM_PATH_IN_CHARS
     UNICODE_STRING Path;            // the NT path, in the buffer
     USHORT DirectoryLength;         // bytes of it that are the directory's
@@ -181,6 +207,10 @@ typedef struct _READER_SESSION {
     BOOLEAN IsDirectory;
     BOOLEAN HasDirectories;         // it holds directories that hold stores
     BOOLEAN IsOfSeveralBoots;       // why it could not be opened
+    BOOLEAN IsByBoot;               // those of Boot alone are read, and the
+    ULONG Boot;                     // others' directories are left out
+    PREADER_BOOT Boots;             // in the order in which they were met
+    ULONG NumberOfBoots;
     BOOLEAN IsNameWarned;           // of an entry that is not looked at
     PREADER_DIRECTORY Directories;  // one at least
     ULONG NumberOfDirectories;
@@ -248,6 +278,11 @@ typedef READER_SESSION *PREADER_SESSION;
 // run is read, unless IsAllRuns (SessionChooseRun).  Stores that are bad stay
 // in the list, with what is wrong in them; Error says what failed as a whole.
 //
+// Boot chooses the processes that ran on one boot of a machine: 0 is that of
+// the store whose name is the first, 1 the next one that is met, and so on, up
+// to the session's NumberOfBoots; stores of which nothing is known are there
+// whatever it is.  READER_NONE: all have to be of one.
+//
 // Context: the context; must outlive the session.
 // Path: a session directory, one of several, or a store, as the user gave it.
 // STATUS_SUCCESS: there is one store at least, good or bad.
@@ -262,11 +297,18 @@ SessionOpenSessionOf(
     _In_z_ PCWSTR Path,
     _In_opt_z_ PCWSTR Process,
     _In_ BOOLEAN IsAllRuns,
+    _In_ ULONG Boot,
     _Out_ PRTL_ERROR Error
     );
 
-#define SessionOpenSession(Session, Context, Path, Error) \
-    SessionOpenSessionOf((Session), (Context), (Path), NULL, TRUE, (Error))
+#define SessionOpenSession(Session, Context, Path, Error)                   \
+    SessionOpenSessionOf((Session),                                         \
+                         (Context),                                         \
+                         (Path),                                            \
+                         NULL,                                              \
+                         TRUE,                                              \
+                         READER_NONE,                                       \
+                         (Error))
 
 //
 // Looks for new stores, and at those that were still being created.
@@ -306,16 +348,6 @@ SessionCloseSession(
 
 READER_PROCESS_STATE
 SessionQueryProcess(
-    _Inout_ PREADER_SESSION Session
-    );
-
-//
-// Says on the error output what is wrong with stores that are not read, each
-// once. Says which stores are left out, and which are cut off.
-//
-
-VOID
-SessionWarnOfStores(
     _Inout_ PREADER_SESSION Session
     );
 

@@ -922,3 +922,38 @@ SessionQueryStoredBytes(
     *Bytes = SessionCountStoredBytes(Store);
     *Lost = READER_EVENTS_LOST(Header) + Header->NumberOfEventsReentered;
 }
+
+_Use_decl_annotations_
+VOID
+SessionWarnOfStores(
+    PREADER_SESSION Session
+    )
+{
+    PRTL_WRITER Errors = Session->Context->Errors;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+
+        PREADER_STORE Store = Session->Stores[Index];
+
+        if (Store->IsWarned ||
+            (Store->Thread != READER_NONE &&
+             Store->EndState == CoreEndValid)) {
+            continue;
+        }
+
+        if (NT_SUCCESS(Store->Status) &&
+            Store->HeaderResult.State == CoreHeaderBeingCreated) {
+            continue;
+        }
+
+        Store->IsWarned = TRUE;
+        RtlWriteText(Errors, "TraceReader: warning: %Z: ", &Store->Name);
+        SessionDescribeStoreProblem(Store, Errors);
+        RtlWriteText(Errors,
+                     Store->Thread == READER_NONE ? "; left out\n" : "\n");
+    }
+
+    SessionWarnOfControl(Session);
+    RtlFlushWriter(Errors);
+}

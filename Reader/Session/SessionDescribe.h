@@ -265,4 +265,14 @@ SessionQueryStoredBytes(
     _Out_ PULONGLONG Lost
     );
 
+//
+// Says on the error output what is wrong with stores that are not read, each
+// once. Says which stores are left out, and which are cut off.
+//
+
+VOID
+SessionWarnOfStores(
+    _Inout_ PREADER_SESSION Session
+    );
+
 #endif // TRACER_SESSION_DESCRIBE_H

@@ -330,16 +330,20 @@ SessionListDirectories(
 }
 
 
-_Use_decl_annotations_
+//
+// Was a store made on a boot?
+//
+
+static
 BOOLEAN
-SessionIsOnSameBoot(
-    PCTRACE_STORE_HEADER First,
-    PCTRACE_STORE_HEADER Second
+SessionIsOnBoot(
+    _In_ const READER_BOOT *Boot,
+    _In_ PCTRACE_STORE_HEADER Second
     )
 {
-    PCTRACE_CLOCK_ANCHOR Earlier = &First->OpenAnchor;
+    PCTRACE_CLOCK_ANCHOR Earlier = &Boot->Anchor;
     PCTRACE_CLOCK_ANCHOR Later = &Second->OpenAnchor;
-    ULONGLONG Frequency = First->QpcFrequency;
+    ULONGLONG Frequency = Boot->QpcFrequency;
     CORE_CLOCK Clock;
     LONGLONG Counted;
     LONGLONG Passed;
@@ -361,12 +365,64 @@ SessionIsOnSameBoot(
 
     if (Counted < 0) {
         Earlier = &Second->OpenAnchor;
-        Later = &First->OpenAnchor;
+        Later = &Boot->Anchor;
     }
 
     CoreInitializeClock(&Clock);
     CoreAddAnchor(&Clock, Earlier, Frequency);
     return CoreIsSameBoot(&Clock, Later, Frequency);
+}
+
+
+_Use_decl_annotations_
+BOOLEAN
+SessionIsOnSameBoot(
+    PCTRACE_STORE_HEADER First,
+    PCTRACE_STORE_HEADER Second
+    )
+{
+    READER_BOOT Boot;
+
+    Boot.Anchor = First->OpenAnchor;
+    Boot.QpcFrequency = First->QpcFrequency;
+    return SessionIsOnBoot(&Boot, Second);
+}
+
+
+//
+// Finds the boot that a store was made on, or adds it.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SessionFindBoot(
+    _Inout_ PREADER_SESSION Session,
+    _In_ PCTRACE_STORE_HEADER Header,
+    _Out_ PULONG Boot
+    )
+{
+    ULONG Capacity = Session->NumberOfBoots;
+    NTSTATUS Status;
+
+    for (*Boot = 0; *Boot < Session->NumberOfBoots; *Boot += 1) {
+        if (SessionIsOnBoot(&Session->Boots[*Boot], Header)) {
+            return STATUS_SUCCESS;
+        }
+    }
+
+    Status = BaseGrowArray(Session->Context->Allocator,
+                           (PVOID *)&Session->Boots,
+                           &Capacity,
+                           *Boot + 1,
+                           sizeof(READER_BOOT));
+    if (NT_SUCCESS(Status)) {
+        Session->Boots[*Boot].Anchor = Header->OpenAnchor;
+        Session->Boots[*Boot].QpcFrequency = Header->QpcFrequency;
+        Session->NumberOfBoots += 1;
+    }
+
+    return Status;
 }
 
 
@@ -439,6 +495,8 @@ SessionAssignProcess(
     )
 {
     READER_PROCESS New;
+    ULONG Boot;
+    NTSTATUS Status;
 
     SessionDescribeProcess(Store->Header, &New);
     if (!SessionIsProcessSelected(Session->Context->Rtl,
@@ -448,8 +506,21 @@ SessionAssignProcess(
         return STATUS_SUCCESS;
     }
 
-    if (Session->NumberOfProcesses != 0 &&
-        !SessionIsOnSameBoot(Session->Processes[0].Header, Store->Header)) {
+    if (Session->IsByBoot) {
+
+        Status = SessionFindBoot(Session, Store->Header, &Boot);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Boot != Session->Boot) {
+            Session->Directories[Store->Directory].IsLeftOut = TRUE;
+            return STATUS_SUCCESS;
+        }
+
+    } else if (Session->NumberOfProcesses != 0 &&
+               !SessionIsOnSameBoot(Session->Processes[0].Header,
+                                    Store->Header)) {
         return STATUS_NOT_SUPPORTED;
     }
 
@@ -771,6 +842,7 @@ SessionRundownProcesses(
 
     Allocator->Free(Allocator->Context, Session->Processes);
     Allocator->Free(Allocator->Context, Session->Directories);
+    Allocator->Free(Allocator->Context, Session->Boots);
 }
 
 

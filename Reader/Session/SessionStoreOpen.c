@@ -41,6 +41,10 @@ SessionOpenSessionStore(
                               &Session->Path,
                               Store);
     Session->Path.Length = Session->DirectoryLength;
+    if (NT_SUCCESS(Status) && Session->StoreOpened != NULL) {
+        Session->StoreOpened(Session->StoreOpenedContext, Store);
+    }
+
     return Status;
 }
 

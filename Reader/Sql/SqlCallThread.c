@@ -656,6 +656,7 @@ SqlFindLongCalls(
                           State->World->Connection,
                           State->World->Path,
                           State->World->PathLength,
+                          State->World->Boot,
                           FALSE,
                           &Error);
     if (NT_SUCCESS(Status)) {

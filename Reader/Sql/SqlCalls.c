@@ -295,13 +295,26 @@ SqlPutCallCell(
     }
 }
 
+static
+LONGLONG
+SqlQueryCallTime(
+    _In_ PSQL_CURSOR Cursor
+    )
+{
+    PSQL_CALLS State = (PSQL_CALLS)Cursor->State;
+
+    return SQL_HAS_TIMES(Cursor->World)
+               ? SqlQueryTime(Cursor->World, State->Thread->Row.Start)
+               : MINLONG64;
+}
+
 const SQL_TABLE SqlCallsTable = {
     "trace_calls",
     "A row for each call; a session of trees alone has none, which is an "
     "error.",
     SqlCallColumns,
     RTL_NUMBER_OF(SqlCallColumns),
-    TRUE,
+    SqlQueryCallTime,
     FALSE,
     FALSE,
     10000000.0,

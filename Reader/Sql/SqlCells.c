@@ -14,8 +14,6 @@ Abstract:
 #include "../Session/SessionControl.h"
 #include "SqlCursor.h"
 
-#define SQL_NAME_BYTES 780
-
 _Use_decl_annotations_
 BOOLEAN
 SqlIsProcessAsked(

@@ -296,7 +296,8 @@ const READER_COMMAND ReaderSqlCommand = {
     "Runs an SQL statement over a session; without one, shows the tables",
     "STATEMENT is one statement of SQLite that reads, in quotes.  Its tables\n"
     "are trace_sessions, trace_threads, trace_modules, trace_functions,\n"
-    "trace_calls, trace_records, trace_marks and trace_nodes (Docs/Sql.md);\n"
+    "trace_calls, trace_records, trace_marks, trace_nodes and trace_problems\n"
+    "(Docs/Sql.md);\n"
     "they are of PATH, a session, a directory of sessions or a pack, unless\n"
     "they are given another: trace_calls('C:\\traces\\other').  An only\n"
     "argument that begins with SELECT, WITH, VALUES or EXPLAIN is the\n"

@@ -44,6 +44,21 @@ typedef struct _SQL_QUERY {
 typedef SQL_QUERY *PSQL_QUERY;
 typedef const SQL_QUERY *PCSQL_QUERY;
 
+//
+// What is of one boot of a machine: SqlScan.h.
+//
+
+typedef struct _SQL_LANE {
+    PSQL_WORLD World;               // these five: the cursor's, while another
+    PVOID State;                    // lane is the current one
+    ULONG Item;
+    ULONG NextItem;
+    BOOLEAN IsBegun;
+    BOOLEAN IsAtEnd;                // these two: side by side
+    LONGLONG Time;                  // of its row
+} SQL_LANE;
+typedef SQL_LANE *PSQL_LANE;
+
 typedef struct _SQL_CURSOR {
     SQL_VTAB_CURSOR Base;           // the first member
     PSQL_CONNECTION Connection;
@@ -56,6 +71,10 @@ typedef struct _SQL_CURSOR {
     LONGLONG Rowid;
     ULONG Item;                     // of a list: the row's; these two are 0
     ULONG NextItem;                 // when a scan begins
+    PSQL_LANE Lanes;                // allocated, or NULL
+    ULONG NumberOfLanes;
+    ULONG Lane;                     // the current one
+    BOOLEAN IsSideBySide;           // they are read in the order of time
 } SQL_CURSOR;
 
 #define SQL_IS_ASKED(Query, Column) \

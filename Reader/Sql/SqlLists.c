@@ -19,6 +19,12 @@ Abstract:
 
 #define SQL_DATE_BYTES 48
 
+//
+// FILETIME, 1970.
+//
+
+#define SQL_EPOCH_1970 116444736000000000ULL
+
 static
 NTSTATUS
 SqlBeginList(
@@ -59,7 +65,9 @@ typedef enum _SQL_SESSION_COLUMN {
     SqlSessionEnd,
     SqlSessionThreads,
     SqlSessionRecords,
-    SqlSessionDamaged
+    SqlSessionDamaged,
+    SqlSessionBoot,
+    SqlSessionEpoch
 } SQL_SESSION_COLUMN;
 
 static const SQL_COLUMN_ROW SqlSessionColumns[] = {
@@ -90,26 +98,33 @@ static const SQL_COLUMN_ROW SqlSessionColumns[] = {
     { "records", "INTEGER", SqlRoleNone,
       "Records in its stores, with bad ones; those of trees have none." },
     { "damaged", "INTEGER", SqlRoleNone,
-      "Stores that cannot be read.  Where there are some, the other tables "
-      "fail." },
+      "Stores of which nothing can be read, and is in other tables: "
+      "trace_problems says why." },
+    { "boot", "INTEGER", SqlRoleNone,
+      "Sessions with the same number ran on the same boot of a machine: their "
+      "times are of one clock." },
+    { "epoch", "INTEGER", SqlRoleNone,
+      "Nanoseconds from 1970, UTC, to its boot's time 0: times of several "
+      "boots compare when this is added; NULL: it is not known." },
     SQL_PATH_COLUMN
 };
 
 //
 // Finds when a process's threads have their first and last records; 0: it has
-// none.
+// none.  Those that began after the moment do not count.
 //
 
 static
 VOID
 SqlFindEnds(
-    _In_ const READER_SESSION *Session,
+    _In_ const SQL_WORLD *World,
     _In_ ULONG Process,
     _Out_ PULONGLONG First,
     _Out_ PULONGLONG Last,
     _Out_ PULONG NumberOfThreads
     )
 {
+    const READER_SESSION *Session = &World->Session;
     const READER_THREAD *Thread;
     ULONG Index;
 
@@ -119,7 +134,8 @@ SqlFindEnds(
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
 
         Thread = &Session->Threads[Index];
-        if (Thread->Process != Process) {
+        if (Thread->Process != Process ||
+            Thread->FirstTimestamp > World->Moment->Horizon) {
             continue;
         }
 
@@ -202,11 +218,12 @@ SqlPutMode(
 static
 ULONGLONG
 SqlCountInStores(
-    _In_ const READER_SESSION *Session,
+    _In_ const SQL_WORLD *World,
     _In_ ULONG Process,
     _In_ BOOLEAN IsDamage
     )
 {
+    const READER_SESSION *Session = &World->Session;
     ULONGLONG Count = 0;
     ULONG Index;
 
@@ -219,10 +236,13 @@ SqlCountInStores(
         }
 
         if (!IsDamage) {
-            Count += Store->Thread != READER_NONE ? SqlCountRecords(Store) : 0;
-        } else if (!NT_SUCCESS(Store->Status) ||
-                   (Store->HeaderResult.State != CoreHeaderValid &&
-                    Store->HeaderResult.State != CoreHeaderBeingCreated)) {
+            if (Store->Thread != READER_NONE &&
+                Session->Threads[Store->Thread].FirstTimestamp <=
+                    World->Moment->Horizon) {
+                Count += SqlCountRecords(Store);
+            }
+        } else if (SqlHasProblem(World, Store) &&
+                   Store->Thread == READER_NONE) {
             Count += 1;
         }
     }
@@ -237,11 +257,21 @@ SqlNextSession(
     )
 {
     const READER_SESSION *Session = &Cursor->World->Session;
+    ULONGLONG First;
+    ULONGLONG Last;
+    ULONG Threads;
+
+    //
+    // A process that began after the moment has threads, but none before it.
+    //
 
     while (Cursor->NextItem < Session->NumberOfProcesses) {
         Cursor->Item = Cursor->NextItem;
         Cursor->NextItem += 1;
-        if (SqlIsProcessAsked(Cursor, Cursor->Item)) {
+        SqlFindEnds(Cursor->World, Cursor->Item, &First, &Last, &Threads);
+        if (SqlIsProcessAsked(Cursor, Cursor->Item) &&
+            (Threads != 0 ||
+             Cursor->World->Moment->Horizon == READER_MAXIMUM_TIMESTAMP)) {
             return STATUS_SUCCESS;
         }
     }
@@ -276,6 +306,25 @@ SqlPutStarted(
 
 static
 VOID
+SqlPutEpoch(
+    _In_ PSQL_CURSOR Cursor,
+    _In_ SQL_RESULT *Result
+    )
+{
+    PSQL_WORLD World = Cursor->World;
+    ULONGLONG Time;
+
+    Time = CoreTimestampToSystemTime(&World->Session.Clock,
+                                     World->Range.FirstTimestamp);
+    if (Time <= SQL_EPOCH_1970 || World->Session.Clock.Ticks == 0) {
+        SqlPutNothing(Cursor, Result);
+    } else {
+        SqlPutNumber(Cursor, Result, (Time - SQL_EPOCH_1970) * 100);
+    }
+}
+
+static
+VOID
 SqlPutSessionCell(
     _Inout_ PSQL_CURSOR Cursor,
     _In_ SQL_RESULT *Result,
@@ -289,7 +338,7 @@ SqlPutSessionCell(
     ULONGLONG Last;
     ULONG Threads;
 
-    SqlFindEnds(Session, Cursor->Item, &First, &Last, &Threads);
+    SqlFindEnds(Cursor->World, Cursor->Item, &First, &Last, &Threads);
     switch ((SQL_SESSION_COLUMN)Column) {
 
     case SqlSessionName:
@@ -367,13 +416,21 @@ SqlPutSessionCell(
     case SqlSessionRecords:
         SqlPutNumber(Cursor,
                      Result,
-                     SqlCountInStores(Session, Cursor->Item, FALSE));
+                     SqlCountInStores(Cursor->World, Cursor->Item, FALSE));
         break;
 
     case SqlSessionDamaged:
         SqlPutNumber(Cursor,
                      Result,
-                     SqlCountInStores(Session, Cursor->Item, TRUE));
+                     SqlCountInStores(Cursor->World, Cursor->Item, TRUE));
+        break;
+
+    case SqlSessionBoot:
+        SqlPutNumber(Cursor, Result, Cursor->World->Boot + 1);
+        break;
+
+    case SqlSessionEpoch:
+        SqlPutEpoch(Cursor, Result);
         break;
     }
 }
@@ -383,7 +440,7 @@ const SQL_TABLE SqlSessionsTable = {
     "A row for each traced process.",
     SqlSessionColumns,
     RTL_NUMBER_OF(SqlSessionColumns),
-    FALSE,
+    NULL,
     FALSE,
     TRUE,
     10.0,
@@ -502,7 +559,7 @@ const SQL_TABLE SqlThreadsTable = {
     "A row for each thread.",
     SqlThreadColumns,
     RTL_NUMBER_OF(SqlThreadColumns),
-    FALSE,
+    NULL,
     FALSE,
     FALSE,
     100.0,
@@ -591,7 +648,7 @@ const SQL_TABLE SqlModulesTable = {
     "A row for each module that records.",
     SqlModuleColumns,
     RTL_NUMBER_OF(SqlModuleColumns),
-    FALSE,
+    NULL,
     FALSE,
     FALSE,
     20.0,
@@ -704,12 +761,27 @@ SqlPutMarkCell(
     }
 }
 
+static
+LONGLONG
+SqlQueryMarkTime(
+    _In_ PSQL_CURSOR Cursor
+    )
+{
+    PSQL_WORLD World = Cursor->World;
+
+    return SQL_HAS_TIMES(World)
+               ? SqlQueryTime(World,
+                              World->Session.Actions[Cursor->Item]
+                                  .Action->Timestamp)
+               : MINLONG64;
+}
+
 const SQL_TABLE SqlMarksTable = {
     "trace_marks",
     "A row for each mark, start, stop and clear.",
     SqlMarkColumns,
     RTL_NUMBER_OF(SqlMarkColumns),
-    TRUE,
+    SqlQueryMarkTime,
     FALSE,
     FALSE,
     100.0,

@@ -12,6 +12,7 @@ Abstract:
 --*/
 
 #include "SqlPlan.h"
+#include "SqlScan.h"
 
 #define SQL_MESSAGE_BYTES 1024
 #define SQL_DECLARATION_BYTES 4096
@@ -45,7 +46,8 @@ const PCSQL_TABLE SqlTables[SQL_NUMBER_OF_TABLES] = {
     &SqlCallsTable,
     &SqlRecordsTable,
     &SqlMarksTable,
-    &SqlNodesTable
+    &SqlNodesTable,
+    &SqlProblemsTable
 };
 
 _Use_decl_annotations_
@@ -91,23 +93,6 @@ SqlSetMessage(
 }
 
 //
-// Ends a cursor's scan, and forgets what it has kept.
-//
-
-static
-VOID
-SqlDropScan(
-    _Inout_ PSQL_CURSOR Cursor
-    )
-{
-    if (Cursor->IsBegun || Cursor->State != NULL) {
-        Cursor->Table->End(Cursor);
-        Cursor->State = NULL;
-        Cursor->IsBegun = FALSE;
-    }
-}
-
-//
 // Fails a scan.  Text: what is known already; empty: a step and the status are
 // said, or what the reader said last.
 //
@@ -122,27 +107,28 @@ SqlFailScan(
     _In_ ULONG LengthInBytes
     )
 {
+    PSQL_WORLD World = Cursor->World;
     RTL_WRITER Writer;
     CHAR Message[SQL_MESSAGE_BYTES];
     PCSZ Name;
 
     Cursor->IsAtEnd = TRUE;
-    SqlDropScan(Cursor);
+    SqlEndScan(Cursor, FALSE);
     if (Status == STATUS_NO_MEMORY || Cursor->Connection->IsOutOfMemory) {
         return SQL_NOMEM;
     }
 
     if (Status == STATUS_CANCELLED ||
-        (Cursor->World != NULL && Cursor->World->IsInterrupted)) {
+        (World != NULL && World->IsInterrupted)) {
         return SQL_INTERRUPT;
     }
 
     RtlInitializeBufferWriter(&Writer, Message, sizeof(Message));
     RtlWriteText(&Writer, "%s: ", Cursor->Table->Name);
-    if (LengthInBytes == 0 && Cursor->World != NULL &&
+    if (LengthInBytes == 0 && World != NULL &&
         Status == STATUS_UNSUCCESSFUL) {
-        Text = Cursor->World->Listener.Said;
-        LengthInBytes = Cursor->World->Listener.LengthInBytes;
+        Text = World->Listener.Said;
+        LengthInBytes = World->Listener.LengthInBytes;
     }
 
     if (LengthInBytes != 0) {
@@ -150,11 +136,9 @@ SqlFailScan(
     } else {
         Name = RtlStatusName(Status);
         RtlWriteText(&Writer, "%s", Step);
-        if (Cursor->World != NULL && Cursor->World->Path != NULL) {
+        if (World != NULL && World->Path != NULL) {
             RtlWriteText(&Writer, ": ");
-            RtlWriteCleanText(&Writer,
-                              Cursor->World->Path,
-                              Cursor->World->PathLength);
+            RtlWriteCleanText(&Writer, World->Path, World->PathLength);
         }
 
         RtlWriteText(&Writer, ": 0x%08X", (ULONG)Status);
@@ -288,37 +272,19 @@ SqlOpenCursor(
 }
 
 //
-// Ends a cursor's scan.  Its world stays: the next one is often of the same.
+// Ends a cursor's scan.  What it has open stays: the next one is often of the
+// same.
 //
 
 static
 VOID
-SqlEndScan(
+SqlLeaveScan(
     _Inout_ PSQL_CURSOR Cursor
     )
 {
-    if (!Cursor->Table->IsKept) {
-        SqlDropScan(Cursor);
-    }
-
+    SqlEndScan(Cursor, TRUE);
     SqlFreeQuery(Cursor->Connection, &Cursor->Query);
     Cursor->IsAtEnd = TRUE;
-}
-
-static
-VOID
-SqlForgetWorld(
-    _Inout_ PSQL_CURSOR Cursor
-    )
-{
-    PCALLOCATOR Allocator = &Cursor->Connection->Allocator;
-
-    SqlDropScan(Cursor);
-    if (Cursor->World != NULL) {
-        SqlCloseWorld(Cursor->World);
-        Allocator->Free(Allocator->Context, Cursor->World);
-        Cursor->World = NULL;
-    }
 }
 
 static
@@ -330,31 +296,30 @@ SqlCloseCursor(
     PSQL_CURSOR Cursor = (PSQL_CURSOR)Base;
     PCALLOCATOR Allocator = &Cursor->Connection->Allocator;
 
-    SqlEndScan(Cursor);
-    SqlForgetWorld(Cursor);
+    SqlLeaveScan(Cursor);
+    SqlForgetScan(Cursor);
     Allocator->Free(Allocator->Context, Cursor);
     return SQL_OK;
 }
 
 //
-// Moves to the next row.
+// Takes what came of looking for a row.
 //
 
 static
 int
-SqlNextRow(
-    _Inout_ PSQL_VTAB_CURSOR Base
+SqlTakeRow(
+    _Inout_ PSQL_CURSOR Cursor,
+    _In_ NTSTATUS Status,
+    _In_reads_bytes_(LengthInBytes) const CHAR *Text,
+    _In_ ULONG LengthInBytes
     )
 {
-    PSQL_CURSOR Cursor = (PSQL_CURSOR)Base;
-    NTSTATUS Status;
-
     //
     // Where the reader does without memory, a name or a line is missing: then
     // the rows are not what they are with it.
     //
 
-    Status = Cursor->Table->Next(Cursor);
     if (Cursor->Connection->IsOutOfMemory) {
         Status = STATUS_NO_MEMORY;
     }
@@ -369,7 +334,38 @@ SqlNextRow(
         return SQL_OK;
     }
 
-    return SqlFailScan(Cursor, "read the session", Status, NULL, 0);
+    return SqlFailScan(Cursor,
+                       "read the session",
+                       Status,
+                       Text,
+                       LengthInBytes);
+}
+
+//
+// Moves to the next row.
+//
+
+static
+int
+SqlNextRow(
+    _Inout_ PSQL_VTAB_CURSOR Base
+    )
+{
+    PSQL_CURSOR Cursor = (PSQL_CURSOR)Base;
+    RTL_WRITER Writer;
+    CHAR Message[SQL_MESSAGE_BYTES];
+    NTSTATUS Status;
+
+    Status = Cursor->Table->Next(Cursor);
+    if (NT_SUCCESS(Status) && !Cursor->IsSideBySide &&
+        !Cursor->Connection->IsOutOfMemory) {
+        Cursor->Rowid += 1;
+        return SQL_OK;
+    }
+
+    RtlInitializeBufferWriter(&Writer, Message, sizeof(Message));
+    Status = SqlMoveScan(Cursor, Status, &Writer);
+    return SqlTakeRow(Cursor, Status, Message, Writer.LengthInBytes);
 }
 
 static
@@ -384,14 +380,13 @@ SqlFilterCursor(
 {
     PSQL_CURSOR Cursor = (PSQL_CURSOR)Base;
     PSQL_CONNECTION Connection = Cursor->Connection;
-    PCALLOCATOR Allocator = &Connection->Allocator;
     RTL_WRITER Writer;
     CHAR Message[SQL_MESSAGE_BYTES];
     PCSZ Path;
     ULONG PathLength;
     NTSTATUS Status;
 
-    SqlEndScan(Cursor);
+    SqlLeaveScan(Cursor);
     Connection->IsOutOfMemory = FALSE;
     RtlInitializeBufferWriter(&Writer, Message, sizeof(Message));
     Status = SqlReadPlan(Connection,
@@ -411,52 +406,23 @@ SqlFilterCursor(
         PathLength = RtlLengthOfString(Path);
     }
 
-    if (Cursor->World != NULL &&
-        (!Cursor->World->IsReady || Cursor->World->PathLength != PathLength ||
-         !RtlAreBytesEqual(Cursor->World->Path, Path, PathLength))) {
-        SqlForgetWorld(Cursor);
-    }
-
-    if (Cursor->World == NULL) {
-
-        Cursor->World = (PSQL_WORLD)
-            Allocator->Allocate(Allocator->Context, sizeof(SQL_WORLD));
-        if (Cursor->World == NULL) {
-            return SQL_NOMEM;
-        }
-
-        Status = SqlOpenWorld(Cursor->World,
-                              Connection,
-                              Path,
-                              PathLength,
-                              Cursor->Table->TakesDamaged,
-                              &Writer);
-        if (!NT_SUCCESS(Status)) {
-            return SqlFailScan(Cursor,
-                               "open the session",
-                               Status,
-                               Message,
-                               Writer.LengthInBytes);
-        }
-
-        Cursor->World->IsReady = TRUE;
+    Status = SqlOpenScan(Cursor, Path, PathLength, &Writer);
+    if (!NT_SUCCESS(Status)) {
+        return SqlFailScan(Cursor,
+                           "open the session",
+                           Status,
+                           Message,
+                           Writer.LengthInBytes);
     }
 
     Cursor->IsAtEnd = Cursor->Query.IsEmpty;
     Cursor->Rowid = 0;
-    Cursor->Item = 0;
-    Cursor->NextItem = 0;
     if (Cursor->IsAtEnd) {
         return SQL_OK;
     }
 
-    Cursor->IsBegun = TRUE;
-    Status = Cursor->Table->Begin(Cursor);
-    if (!NT_SUCCESS(Status)) {
-        return SqlFailScan(Cursor, "read the session", Status, NULL, 0);
-    }
-
-    return SqlNextRow(Base);
+    Status = SqlBeginScan(Cursor, &Writer);
+    return SqlTakeRow(Cursor, Status, Message, Writer.LengthInBytes);
 }
 
 static

@@ -251,7 +251,7 @@ SqlMakePlan(
     }
 
     Index->Number = 0;
-    if (Table->IsOrdered && Index->NumberOfOrders == 1 &&
+    if (Table->Time != NULL && Index->NumberOfOrders == 1 &&
         !Index->Orders[0].IsDescending && Index->Orders[0].Column >= 0 &&
         Table->Columns[Index->Orders[0].Column].Role == SqlRoleStart) {
 

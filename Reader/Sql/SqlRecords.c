@@ -525,7 +525,7 @@ const SQL_TABLE SqlRecordsTable = {
     "A row for each record; sessions of trees have none.",
     SqlRecordColumns,
     RTL_NUMBER_OF(SqlRecordColumns),
-    FALSE,
+    NULL,
     FALSE,
     FALSE,
     20000000.0,

@@ -70,6 +70,13 @@ VOID
 typedef SQL_PUT_ROUTINE *PSQL_PUT_ROUTINE;
 
 typedef
+LONGLONG
+(SQL_TIME_ROUTINE)(
+    _In_ PSQL_CURSOR Cursor
+    );
+typedef SQL_TIME_ROUTINE *PSQL_TIME_ROUTINE;
+
+typedef
 VOID
 (SQL_END_ROUTINE)(
     _Inout_ PSQL_CURSOR Cursor
@@ -81,11 +88,12 @@ typedef struct _SQL_TABLE {
     PCSZ Meaning;
     PCSQL_COLUMN_ROW Columns;
     ULONG NumberOfColumns;
-    BOOLEAN IsOrdered;              // rows can come in the order of the column
-                                    // that has SqlRoleStart
+    PSQL_TIME_ROUTINE Time;         // rows can come in the order of the column
+                                    // that has SqlRoleStart, which this gives
+                                    // of the current one; NULL: they cannot
     BOOLEAN IsKept;                 // the state of a scan is there still when
                                     // the next one of the cursor begins
-    BOOLEAN TakesDamaged;           // stores that cannot be read are no error
+    BOOLEAN TakesDamaged;           // it is no error if no store can be read
     double Cost;                    // of all rows, beside the other tables'
     PSQL_SCAN_ROUTINE Begin;
     PSQL_SCAN_ROUTINE Next;         // these two: STATUS_END_OF_FILE: there are
@@ -103,12 +111,13 @@ extern const SQL_TABLE SqlCallsTable;
 extern const SQL_TABLE SqlRecordsTable;
 extern const SQL_TABLE SqlMarksTable;
 extern const SQL_TABLE SqlNodesTable;
+extern const SQL_TABLE SqlProblemsTable;
 
 //
 // All of them, in the order of the documentation.
 //
 
-#define SQL_NUMBER_OF_TABLES 8
+#define SQL_NUMBER_OF_TABLES 9
 
 extern const PCSQL_TABLE SqlTables[SQL_NUMBER_OF_TABLES];
 

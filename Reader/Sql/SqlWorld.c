@@ -15,7 +15,7 @@ Abstract:
 #include "../Calls/CallWaits.h"
 #include "../Session/SessionDescribe.h"
 #include "../Session/SessionModule.h"
-#include "SqlWorld.h"
+#include "SqlMoment.h"
 
 //
 // SQLite's memory is aligned on 8 bytes, ours on 16: before each block is how
@@ -173,121 +173,100 @@ SqlListen(
     return STATUS_SUCCESS;
 }
 
-//
-// Finds the moment of the statements that have a path open, or makes one.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-SqlBeginMoment(
-    _Inout_ PSQL_WORLD World,
-    _In_ ULONGLONG Now
+_Use_decl_annotations_
+BOOLEAN
+SqlHasProblem(
+    const SQL_WORLD *World,
+    PCREADER_STORE Store
     )
 {
-    PSQL_CONNECTION Connection = World->Connection;
-    PSQL_MOMENT Moment;
+    const READER_DIRECTORY *Directory =
+        &World->Session.Directories[Store->Directory];
 
-    for (Moment = Connection->Moments;
-         Moment != NULL;
-         Moment = Moment->Next) {
-
-        if (Moment->PathLength == World->PathLength &&
-            RtlAreBytesEqual(Moment->Path, World->Path, World->PathLength)) {
-            Moment->References += 1;
-            World->Moment = Moment;
-            return STATUS_SUCCESS;
-        }
+    if (Directory->IsLeftOut ||
+        (Directory->Process == READER_NONE && World->Boot != 0) ||
+        (NT_SUCCESS(Store->Status) &&
+         Store->HeaderResult.State == CoreHeaderBeingCreated)) {
+        return FALSE;
     }
 
-    Moment = (PSQL_MOMENT)
-        SqlAllocate(Connection, sizeof(SQL_MOMENT) + World->PathLength);
-    if (Moment == NULL) {
-        return STATUS_NO_MEMORY;
-    }
-
-    Moment->References = 1;
-    Moment->Horizon = Now;
-    Moment->PathLength = World->PathLength;
-    RtlCopyBytes(Moment->Path, World->Path, World->PathLength);
-    Moment->Next = Connection->Moments;
-    Connection->Moments = Moment;
-    World->Moment = Moment;
-    return STATUS_SUCCESS;
+    return Store->Thread == READER_NONE || Store->EndState != CoreEndValid;
 }
 
-static
-VOID
-SqlEndMoment(
-    _Inout_ PSQL_WORLD World
-    )
-{
-    PSQL_MOMENT Moment = World->Moment;
-    PSQL_MOMENT *Link;
-
-    World->Moment = NULL;
-    if (Moment == NULL) {
-        return;
-    }
-
-    Moment->References -= 1;
-    if (Moment->References != 0) {
-        return;
-    }
-
-    for (Link = &World->Connection->Moments;
-         *Link != Moment;
-         Link = &(*Link)->Next) {
-    }
-
-    *Link = Moment->Next;
-    SqlFree(World->Connection, Moment);
-}
-
-//
-// Says what is wrong with the first store that cannot be read.  FALSE: all can.
-//
-
-static
+_Use_decl_annotations_
 BOOLEAN
 SqlDescribeDamage(
-    _In_ const READER_SESSION *Session,
-    _Inout_ PRTL_WRITER Error
+    const SQL_WORLD *World,
+    PCSZ Name,
+    PRTL_WRITER Error
     )
 {
+    const READER_SESSION *Session = &World->Session;
+    CHAR Text[SQL_NAME_BYTES];
     PCREADER_STORE Store;
+    ULONG Length;
     ULONG Index;
+
+    if (Name == NULL && Session->NumberOfValidStores != 0) {
+        return FALSE;
+    }
 
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
         Store = Session->Stores[Index];
-        if (Session->Directories[Store->Directory].IsLeftOut ||
-            (NT_SUCCESS(Store->Status) &&
-             (Store->HeaderResult.State == CoreHeaderValid ||
-              Store->HeaderResult.State == CoreHeaderBeingCreated))) {
+        if (!SqlHasProblem(World, Store)) {
             continue;
         }
 
-        RtlWriteText(Error, "read a store: %Z: ", &Store->Name);
-        if (NT_SUCCESS(Store->Status)) {
-            SessionDescribeStoreProblem(Store, Error);
-        } else {
-            RtlWriteText(Error,
-                         "%s: 0x%08X (%s)",
-                         Store->FailedStep != NULL ? Store->FailedStep : "read",
-                         (ULONG)Store->Status,
-                         RtlStatusName(Store->Status) != NULL
-                             ? RtlStatusName(Store->Status)
-                             : "?");
+        if (Name != NULL) {
+
+            Length = SqlNameDirectory(World,
+                                      Store->Directory,
+                                      Text,
+                                      sizeof(Text));
+            if (Session->Directories[Store->Directory].Process !=
+                    READER_NONE ||
+                RtlLengthOfString(Name) != Length ||
+                !RtlAreBytesEqual(Name, Text, Length)) {
+                continue;
+            }
         }
 
+        RtlWriteText(Error, "read a store: %Z: ", &Store->Name);
+        SessionDescribeStoreProblem(Store, Error);
         RtlWriteText(Error,
-                     " (TraceReader recover may mend it; trace_sessions counts "
-                     "such stores)");
+                     " (TraceReader recover may mend it; trace_problems lists "
+                     "all such stores)");
         return TRUE;
     }
 
     return FALSE;
+}
+
+//
+// Says what is wrong with stores, once for all scans of a moment.
+//
+
+static
+VOID
+SqlWarnOfStores(
+    _Inout_ PSQL_WORLD World
+    )
+{
+    PREADER_SESSION Session = &World->Session;
+    ULONG Index;
+
+    if (World->Moment->References != 1) {
+        return;
+    }
+
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        if (!SqlHasProblem(World, Session->Stores[Index])) {
+            Session->Stores[Index]->IsWarned = TRUE;
+        }
+    }
+
+    SessionWarnOfStores(Session);
 }
 
 static
@@ -324,7 +303,13 @@ SqlOpenSession(
     //
 
     RtlReadClocks(&World->Connection->Rtl, &Now);
-    Status = SessionOpenSession(Session, &World->Context, Path, &Failure);
+    Status = SessionOpenSessionOf(Session,
+                                  &World->Context,
+                                  Path,
+                                  NULL,
+                                  TRUE,
+                                  World->Boot,
+                                  &Failure);
     if (!NT_SUCCESS(Status)) {
         RtlWriteError(Error, &Failure);
         return Status;
@@ -343,9 +328,16 @@ SqlOpenSession(
         return Status;
     }
 
-    if (!TakesDamaged && SqlDescribeDamage(Session, Error)) {
+    if (!TakesDamaged && SqlDescribeDamage(World, NULL, Error)) {
         return STATUS_FILE_INVALID;
     }
+
+    Status = SqlKeepMoment(World);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+
+    SqlWarnOfStores(World);
 
     FunctionOpenCache(Session);
     SessionSelectModules(Session, NULL);
@@ -367,6 +359,7 @@ SqlOpenWorld(
     PSQL_CONNECTION Connection,
     const CHAR *Path,
     ULONG PathLength,
+    ULONG Boot,
     BOOLEAN TakesDamaged,
     PRTL_WRITER Error
     )
@@ -377,6 +370,7 @@ SqlOpenWorld(
 
     RtlZeroBytes(World, sizeof(*World));
     World->Connection = Connection;
+    World->Boot = Boot;
     RtlInitializeBufferWriter(&World->Listener.Writer,
                               World->Listener.Buffer,
                               sizeof(World->Listener.Buffer));
@@ -507,9 +501,9 @@ SqlLookForInterrupt(
 
 _Use_decl_annotations_
 ULONG
-SqlNameSession(
+SqlNameDirectory(
     const SQL_WORLD *World,
-    ULONG Process,
+    ULONG Directory,
     PCHAR Buffer,
     ULONG CapacityInBytes
     )
@@ -518,7 +512,6 @@ SqlNameSession(
     UNICODE_STRING Path = Session->Path;
     UNICODE_STRING Name;
     ULONG Written = 0;
-    ULONG Index;
 
     Path.Length = Session->DirectoryLength;
     while (Path.Length != 0 &&
@@ -527,12 +520,9 @@ SqlNameSession(
     }
 
     RtlBaseName(&Path, &Name);
-    for (Index = 0; Index < Session->NumberOfDirectories; Index++) {
-        if (Session->Directories[Index].Process == Process &&
-            Session->Directories[Index].Name.Length != 0) {
-            RtlBaseName(&Session->Directories[Index].Name, &Name);
-            break;
-        }
+    if (Directory < Session->NumberOfDirectories &&
+        Session->Directories[Directory].Name.Length != 0) {
+        RtlBaseName(&Session->Directories[Directory].Name, &Name);
     }
 
     RtlWideToUtf8(Name.Buffer,
@@ -541,6 +531,28 @@ SqlNameSession(
                   CapacityInBytes,
                   &Written);
     return Written;
+}
+
+_Use_decl_annotations_
+ULONG
+SqlNameSession(
+    const SQL_WORLD *World,
+    ULONG Process,
+    PCHAR Buffer,
+    ULONG CapacityInBytes
+    )
+{
+    const READER_SESSION *Session = &World->Session;
+    ULONG Index;
+
+    for (Index = 0; Index < Session->NumberOfDirectories; Index++) {
+        if (Session->Directories[Index].Process == Process &&
+            Session->Directories[Index].Name.Length != 0) {
+            break;
+        }
+    }
+
+    return SqlNameDirectory(World, Index, Buffer, CapacityInBytes);
 }
 
 _Use_decl_annotations_

@@ -24,14 +24,30 @@ Abstract:
 #include "SqlTables.h"
 
 //
-// When the statements that are running look at a session.  Those that begin
-// while another one has it open on the same connection see the same.
+// Where a store ends for a moment.
+//
+
+typedef struct _SQL_END {
+    ULONGLONG Position;
+    ULONGLONG LastTimestamp;        // of the record before it
+} SQL_END;
+typedef SQL_END *PSQL_END;
+
+//
+// When the statements that are running look at the sessions of a path that are
+// of one boot.  Those that begin while another one has them open on the same
+// connection see the same: SqlMoment.h.
 //
 
 typedef struct _SQL_MOMENT {
     struct _SQL_MOMENT *Next;
     ULONG References;               // of cursors
+    ULONG Boot;
     ULONGLONG Horizon;              // the last time stamp that they see
+    READER_MAP Places;              // by what a store is known by: in Ends
+    PSQL_END Ends;
+    ULONG NumberOfEnds;
+    ULONG CapacityOfEnds;
     ULONG PathLength;               // bytes
     CHAR Path[ANYSIZE_ARRAY];
 } SQL_MOMENT;
@@ -62,6 +78,12 @@ typedef SQL_CONNECTION *PSQL_CONNECTION;
 #define SQL_SAID_BYTES 512
 
 //
+// Room for a session's name.
+//
+
+#define SQL_NAME_BYTES 780
+
+//
 // Takes what the reader says besides.
 //
 
@@ -76,7 +98,7 @@ typedef SQL_LISTENER *PSQL_LISTENER;
 
 typedef struct _SQL_WORLD {
     PSQL_CONNECTION Connection;
-    PCSZ TableName;
+    ULONG Boot;                     // which of the path's boots it is
     PSQL_MOMENT Moment;
     READER_CONTEXT Context;
     PVOID volatile Decoder;
@@ -109,9 +131,10 @@ SqlInitializeConnection(
     );
 
 //
-// Opens what a path leads to; to be closed even after a failure, of which Error
-// receives the step, the object and the status.
-// TakesDamaged: stores that cannot be read are no failure.
+// Opens what of a path is of one boot of a machine: the first is 0, and the
+// session says how many there are.  To be closed even after a failure, of which
+// Error receives the step, the object and the status.
+// TakesDamaged: it is no failure if no store can be read.
 //
 
 _Must_inspect_result_
@@ -121,7 +144,32 @@ SqlOpenWorld(
     _In_ PSQL_CONNECTION Connection,
     _In_reads_bytes_(PathLength) const CHAR *Path,
     _In_ ULONG PathLength,
+    _In_ ULONG Boot,
     _In_ BOOLEAN TakesDamaged,
+    _Inout_ PRTL_WRITER Error
+    );
+
+//
+// Is there something wrong with a store, which trace_problems says?  Stores of
+// which no process is known are those of the first boot.
+//
+
+BOOLEAN
+SqlHasProblem(
+    _In_ const SQL_WORLD *World,
+    _In_ PCREADER_STORE Store
+    );
+
+//
+// Finds a session of which no store can be read, and says what is wrong with
+// the first: FALSE: there is none.
+// Name: of the session, or NULL: all.
+//
+
+BOOLEAN
+SqlDescribeDamage(
+    _In_ const SQL_WORLD *World,
+    _In_opt_z_ PCSZ Name,
     _Inout_ PRTL_WRITER Error
     );
 
@@ -146,7 +194,8 @@ SqlLookForInterrupt(
     );
 
 //
-// What a process's session is called: its directory's name, without the path.
+// What a process's session, or a directory of the session's, is called: its
+// name, without the path.
 // Buffer: receives it, UTF-8, cut to what fits; not terminated.
 // Returns its length in bytes.
 //
@@ -155,6 +204,14 @@ ULONG
 SqlNameSession(
     _In_ const SQL_WORLD *World,
     _In_ ULONG Process,
+    _Out_writes_(CapacityInBytes) PCHAR Buffer,
+    _In_ ULONG CapacityInBytes
+    );
+
+ULONG
+SqlNameDirectory(
+    _In_ const SQL_WORLD *World,
+    _In_ ULONG Directory,
     _Out_writes_(CapacityInBytes) PCHAR Buffer,
     _In_ ULONG CapacityInBytes
     );

@@ -52,6 +52,7 @@ ViewOpen(
                                   Path,
                                   NULL,
                                   IsAllRuns,
+                                  READER_NONE,
                                   &Error);
     if (!NT_SUCCESS(Status)) {
         BaseWriteFailure(Context, &Error);

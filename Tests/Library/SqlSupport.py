@@ -40,9 +40,26 @@ def find_sqlite():
     return FOLDER
 
 
-def compile_one(*arguments):
+def find_version(version):
+    """The folder with sqlite3.dll and SqlHost.exe of another version, or None
+    (what is missing was printed)."""
+    code, text = programs.run([
+        os.path.join(programs.ROOT, 'Build', 'FetchSqlite.sh'), version])
+    if code != 0:
+        return None
+    folder = text.strip().splitlines()[-1]
+    if not os.path.exists(os.path.join(folder, 'sqlite3.dll')):
+        compile_one('sqlite3.c', '-c', '-o', 'sqlite3.o', folder=folder)
+        compile_one('sqlite3.o', '-shared', '-o', 'sqlite3.dll',
+                    '-Wl,--export-all-symbols', folder=folder)
+    compile_one(os.path.join(programs.PROGRAMS, 'SqlHost.c'), 'sqlite3.dll',
+                '-o', 'SqlHost.exe', folder=folder)
+    return folder
+
+
+def compile_one(*arguments, folder=FOLDER):
     subprocess.run([programs.GCC, '-O1', '-w', '-I.', *arguments], check=True,
-                   cwd=FOLDER)
+                   cwd=folder)
 
 
 def quote(path):
@@ -66,7 +83,7 @@ def shell(statements, extension=EXTENSION):
             done.stderr.decode('utf-8', 'replace').replace('\r', ''))
 
 
-def host(*arguments):
+def host(*arguments, folder=FOLDER):
     """(exit code, output) of SqlHost."""
-    return programs.run_windows(os.path.join(FOLDER, 'SqlHost.exe'),
+    return programs.run_windows(os.path.join(folder, 'SqlHost.exe'),
                                 programs.windows_path(EXTENSION), *arguments)

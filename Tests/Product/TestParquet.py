@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
@@ -224,6 +225,9 @@ def check_range(results, exporter, session):
                   dict(found), 'a range: calls')
 
 
+PART = 256 << 10
+
+
 def make_many(folder, count, name='many'):
     """A session of 2 * count calls in pairs, ten nanoseconds a pair."""
     os.makedirs(os.path.join(folder, name))
@@ -240,17 +244,28 @@ def make_many(folder, count, name='many'):
 
 
 def check_many(results, exporter, scratch):
-    """More than one row group, and more than one file."""
+    """More than one row group, and more than one file, of bounded size."""
     count = 1200000
     session = make_many(scratch, count // 2)
-    for arguments, number in (((), 1), (('--split-size', '64K'), 2)):
+    for arguments in (), ('--split-size', str(PART)):
         what = 'many %s' % ' '.join(arguments)
         files, _ = exporter.export(session, '--tables', 'calls', *arguments)
-        results.equal(len(files['calls']), number, '%s: files' % what)
         tables = exporter.engines.read(*files['calls'], all_rows=False)
         groups = [group for table in tables for group in table.groups]
-        results.equal([group['rows'] for group in groups],
-                      [1 << 20, count - (1 << 20)], '%s: row groups' % what)
+        rows = [group['rows'] for group in groups]
+        if not arguments:
+            results.equal((len(files['calls']), rows),
+                          (1, [1 << 20, count - (1 << 20)]),
+                          '%s: row groups' % what)
+        else:
+
+            # A page of 8,192 rows may be the one too many, and the footer.
+            sizes = list(map(os.path.getsize, files['calls']))
+            results.check(len(sizes) == len(rows) > 3 and
+                          max(sizes) < PART + 40000 and
+                          min(sizes[:-1]) > PART and sum(rows) == count and
+                          not any(number % 8192 for number in rows[:-1]),
+                          '%s: files' % what, [sizes, rows])
 
         #
         # Of two calls the inner one ends first; row groups begin with one.
@@ -283,58 +298,123 @@ def check_many(results, exporter, scratch):
     return session
 
 
-def check_killed(results, exporter, scratch, session):
-    """An export that is killed while it writes leaves what was there before,
-    whole, and one that comes after it puts everything right."""
-    dataset = os.path.join(scratch, 'killed')
-    arguments = ['export', '--format', 'parquet', '--append',
-                 programs.windows_path(dataset), '--host', 'h', '--tables',
-                 'calls,functions,marks', '--split-size', '64K',
-                 programs.windows_path(session)]
-    wanted = None
-    for attempt in range(3):
-        process = subprocess.Popen(
-            [programs.WINE, programs.READER, *arguments],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True)
-        before = parquet.files(dataset)
-        support.wait_for(lambda: process.poll() is not None or any(
-            name.endswith('.tmp') for name in parquet.files(dataset)))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        names = [name for name in parquet.files(dataset)
-                 if name.endswith('.parquet')]
-        if names != [name for name in before if name.endswith('.parquet')]:
-            print('killed too late: all was there already')
-        tables = exporter.engines.read(*(os.path.join(dataset, name)
-                                         for name in names), all_rows=False)
-        results.check(all(table.error is None for table in tables) and
-                      (wanted is None or
-                       sum(table.number for table in tables) == wanted),
-                      'killed: what is there is whole',
-                      [names, [table.error for table in tables]])
-        if attempt == 0:
-            exporter.append(dataset, session, '--host', 'h', '--tables',
-                            'calls,functions,marks', '--split-size', '64K')
-            names = [name for name in parquet.files(dataset)
-                     if name.endswith('.parquet')]
-            wanted = sum(table.number for table in exporter.engines.read(
-                *(os.path.join(dataset, name) for name in names),
-                all_rows=False))
-            results.equal((len(names), wanted), (4, 1200002),
-                          'killed: then all of it')
-
-    #
-    # With larger files there is one less, and the older part must go.
-    #
-
-    exporter.append(dataset, session, '--host', 'h', '--tables',
-                    'calls,functions,marks')
-    names = parquet.files(dataset)
+def rows_of(exporter, dataset):
+    """(table -> rows of all its files, how many calls come twice, errors)."""
+    names = [name for name in parquet.files(dataset)
+             if name.endswith('.parquet')]
     tables = exporter.engines.read(*(os.path.join(dataset, name)
                                      for name in names), all_rows=False)
-    results.equal((len(names), sum(table.number for table in tables)),
-                  (3, wanted), 'parts of before are gone')
+    rows, spans = collections.Counter(), []
+    for name, table in zip(names, tables):
+        rows[name.split(os.sep)[0]] += table.number or 0
+        for group in table.groups:
+            for column in group['columns']:
+                if name.startswith('calls') and \
+                        column['path_in_schema'] == ['start']:
+                    spans.append((column['statistics']['min_value'],
+                                  column['statistics']['max_value']))
+    spans.sort()
+    return dict(rows), sum(high > low for (_, high), (low, _) in
+                           zip(spans, spans[1:])), [
+        table.error for table in tables if table.error]
+
+
+def check_killed(results, exporter, scratch, session):
+    """An export that is killed, at any time, leaves what was there before or
+    a beginning of what there will be, whole and not twice; one that comes
+    after it puts everything right.  The parts of before are of another size,
+    so that an old one beside a new one would have calls of it."""
+    dataset = os.path.join(scratch, 'killed')
+    common = ['--host', 'h', '--tables', 'calls,functions,marks',
+              '--split-size']
+    wanted = {'calls': 1200000, 'functions': 2}
+    moments = set()
+    for attempt in range(14):
+        size = str((PART, PART * 3 // 4, PART * 3)[attempt % 3])
+        before = {}
+        process = subprocess.Popen(
+            [programs.WINE, programs.READER, 'export', '--format', 'parquet',
+             '--append', programs.windows_path(dataset), *common, size,
+             programs.windows_path(session)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+
+        # Every other one while it writes, the others while it gives names.
+        def look():
+            names = {name for name in parquet.files(dataset)
+                     if name.endswith('.parquet')}
+            parts = {name: os.stat(os.path.join(dataset, name)).st_ino
+                     for name in names
+                     if os.path.exists(os.path.join(dataset, name))}
+            before.setdefault('parts', parts)
+            return parts != before['parts'] or attempt % 2 == 0 and any(
+                name.endswith('.tmp') for name in parquet.files(dataset))
+
+        end = time.monotonic() + 300
+        while process.poll() is None and not look() and \
+                time.monotonic() < end:
+            pass
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        rows, twice, errors = rows_of(exporter, dataset)
+        moments.add((rows.get('calls'), rows.get('functions')))
+        results.check(not errors and twice == 0 and
+                      all(rows[name] <= wanted[name] for name in rows
+                          if name in wanted),
+                      'killed: whole, and not twice', [rows, twice, errors])
+        if attempt % 5 == 4 or not rows.get('functions'):
+            exporter.append(dataset, session, *common, size)
+            rows, twice, errors = rows_of(exporter, dataset)
+            results.equal((rows, twice, errors),
+                          ({**wanted, 'marks': 0}, 0, []),
+                          'killed: then all of it')
+    print('killed, left: %s' % sorted(moments, key=str))
+
+    #
+    # With larger files there are less, and the older parts must go.
+    #
+
+    exporter.append(dataset, session, *common, '16M')
+    results.equal((len(parquet.files(dataset)), rows_of(exporter, dataset)),
+                  (3, ({**wanted, 'marks': 0}, 0, [])),
+                  'parts of before are gone')
+
+
+def check_steps(results, exporter, scratch, session):
+    """Each step at which files get their names fails once: a folder is where
+    one is to be.  What has a name then is a beginning, and of one export."""
+    common = ['--host', 'h', '--tables', 'calls', '--split-size']
+    dataset = os.path.join(scratch, 'steps')
+    exporter.append(dataset, session, *common, str(PART))
+    first, = (name for name in parquet.files(dataset) if '-2.' not in name and
+              not any('-%d.parquet' % part in name for part in range(2, 99)))
+    number = len(parquet.files(dataset))
+    results.check(number > 3, 'steps: parts', parquet.files(dataset))
+    for step in range(1, number + 1):
+        shutil.rmtree(dataset)
+        exporter.append(dataset, session, *common, str(PART * 3 // 4))
+        paths = [os.path.join(dataset, first if part == 1 else first.replace(
+            '.parquet', '-%d.parquet' % part)) for part in range(1, 99)]
+        path = paths[step - 1]
+        for other in paths[step - 1:]:
+            if os.path.exists(other):
+                os.remove(other)
+        os.makedirs(os.path.join(path, 'in the way'))
+        exporter.append(dataset, session, *common, str(PART), code=1)
+        shutil.rmtree(path)
+        rows, twice, errors = rows_of(exporter, dataset)
+        names = [name for name in parquet.files(dataset)
+                 if not name.endswith('.parquet')]
+        results.check(twice == 0 and errors == [] and names == [] and
+                      len(parquet.files(dataset)) == step - 1 and
+                      (step == 1) == (not rows.get('calls')) and
+                      rows.get('calls', 0) < 1200000,
+                      'steps: %d' % step, [rows, twice, errors, names])
+        exporter.append(dataset, session, *common, str(PART))
+        results.equal((len(parquet.files(dataset)),
+                       rows_of(exporter, dataset)),
+                      (number, ({'calls': 1200000}, 0, [])),
+                      'steps: after %d' % step)
 
 
 def check_full(results, exporter, scratch, session):
@@ -581,6 +661,7 @@ def main():
         check_marks(results, exporter, scratch)
         many = check_many(results, exporter, scratch)
         check_killed(results, exporter, scratch, many)
+        check_steps(results, exporter, scratch, many)
         check_full(results, exporter, scratch, many)
         check_traced(results, exporter, scratch)
     return results.finish()

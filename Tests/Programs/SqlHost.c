@@ -8,6 +8,7 @@ Abstract:
 
     Loads TracerSqlite.dll into SQLite and does what a shell cannot.
 
+        SqlHost DLL rows SQL        the rows, a line each, cells between tabs
         SqlHost DLL old             an SQLite that is too old
         SqlHost DLL memory SQL      every allocation fails, one after the other
         SqlHost DLL interrupt SQL   another thread interrupts the statement
@@ -101,6 +102,43 @@ static int Run(sqlite3 *Database, const char *Text, long long *Rows,
 
     sqlite3_finalize(Statement);
     return Result;
+}
+
+static int TestRows(const char *Text)
+{
+    char *Error;
+    sqlite3 *Database = Open(&Error);
+    sqlite3_stmt *Statement;
+    const char *Cell;
+    int Column;
+    int Result;
+
+    if (Error != NULL) {
+        printf("%s\n", Error);
+        return 1;
+    }
+
+    Result = sqlite3_prepare_v2(Database, Text, -1, &Statement, NULL);
+    while (Result == SQLITE_OK || Result == SQLITE_ROW) {
+        Result = sqlite3_step(Statement);
+        for (Column = 0;
+             Result == SQLITE_ROW && Column < sqlite3_column_count(Statement);
+             Column++) {
+            Cell = (const char *)sqlite3_column_text(Statement, Column);
+            printf("%s%s", Column == 0 ? "" : "\t", Cell != NULL ? Cell : "");
+        }
+
+        if (Result == SQLITE_ROW) {
+            printf("\n");
+        }
+    }
+
+    if (Result != SQLITE_DONE) {
+        printf("%s\n", sqlite3_errmsg(Database));
+    }
+
+    sqlite3_finalize(Statement);
+    return Result != SQLITE_DONE || sqlite3_close(Database) != SQLITE_OK;
 }
 
 static int OldVersion(void)
@@ -384,6 +422,10 @@ int main(int argc, char **argv)
     sqlite3_initialize();
     if (strcmp(argv[2], "old") == 0) {
         return TestOld();
+    }
+
+    if (strcmp(argv[2], "rows") == 0) {
+        return TestRows(argv[3]);
     }
 
     if (strcmp(argv[2], "memory") == 0) {
