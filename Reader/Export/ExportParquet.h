@@ -200,18 +200,25 @@ ExportCellsBeginRatio(
 
 CORE_INLINE
 ULONGLONG
-ExportCellsMultiplyHigh(
+ExportCellsMultiply(
     _In_ ULONGLONG First,
-    _In_ ULONGLONG Second
+    _In_ ULONGLONG Second,
+    _Out_ PULONGLONG Low
     )
 {
 #if defined(_MSC_VER) && !defined(__clang__)
 
-    return __umulh(First, Second);
+    ULONGLONG High;
+
+    *Low = _umul128(First, Second, &High);
+    return High;
 
 #else
 
-    return (ULONGLONG)(((unsigned __int128)First * Second) >> 64);
+    unsigned __int128 Product = (unsigned __int128)First * Second;
+
+    *Low = (ULONGLONG)Product;
+    return (ULONGLONG)(Product >> 64);
 
 #endif
 }
@@ -226,7 +233,8 @@ ExportCellsConvert(
     )
 {
     ULONGLONG Result;
-    ULONGLONG Rest;
+    ULONGLONG Shifted;
+    ULONGLONG Low;
 
     //
     // As large a number is years.
@@ -237,9 +245,19 @@ ExportCellsConvert(
         return Result;
     }
 
-    Result = ExportCellsMultiplyHigh(Ticks << Ratio->Shift, Ratio->Factor);
-    Rest = Ticks * Ratio->Nanoseconds - Result * Ratio->Ticks;
-    return Rest >= Ratio->Ticks ? Result + 1 : Result;
+    //
+    // What the factor lacks is less than 1, and what the product lacks less
+    // than Shifted: where that could reach the next number, it is looked at.
+    //
+
+    Shifted = Ticks << Ratio->Shift;
+    Result = ExportCellsMultiply(Shifted, Ratio->Factor, &Low);
+    if (Low > ~Shifted &&
+        Ticks * Ratio->Nanoseconds - Result * Ratio->Ticks >= Ratio->Ticks) {
+        Result += 1;
+    }
+
+    return Result;
 }
 
 //
