@@ -18,6 +18,8 @@ Abstract:
 
 #define QUIET __attribute__((no_instrument_function))
 #define APART __attribute__((noinline, noclone))
+#define PAGED __attribute__((section("PAGE")))
+#define DISCARDED __attribute__((section("INIT")))
 
 #define CONTROL_WORK    CTL_CODE(FILE_DEVICE_UNKNOWN, 0x801, METHOD_BUFFERED, \
                                  FILE_ANY_ACCESS)
@@ -64,6 +66,7 @@ Leaf(ULONG Value)
 }
 
 APART
+PAGED
 ULONG
 Middle(ULONG Value)
 {
@@ -244,6 +247,7 @@ Unload(PDRIVER_OBJECT Driver)
 }
 
 APART
+DISCARDED
 NTSTATUS
 NTAPI
 DriverEntry(PDRIVER_OBJECT Driver, PUNICODE_STRING Registry)
