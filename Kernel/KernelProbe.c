@@ -45,36 +45,50 @@ KernelProbeFindRing(
 }
 
 //
-// Makes the tables empty that the hooks have used.
+// Makes the rings empty that the hooks have used.
 //
 
 static
 VOID
-KernelProbeClear(
-    _Inout_ PTRACE_KERNEL_HEADER Header,
+KernelProbeClearRings(
+    _In_ const TRACE_KERNEL_HEADER *Header,
+    _Inout_ PKERNEL_STATE State
+    )
+{
+    ULONG Ring;
+
+    for (Ring = 0; Ring < State->NumberOfRings; Ring += 1) {
+        if (State->Rings[Ring].Reserved != 0) {
+            KernelTextFill(State->Records + Ring * Header->RecordsPerRing,
+                           2 * PROBE_PAIRS * sizeof(TRACE_KERNEL_RECORD));
+            KernelTextFill(&State->Rings[Ring], sizeof(TRACE_KERNEL_RING));
+        }
+    }
+}
+
+//
+// Makes the tables empty.
+//
+
+static
+VOID
+KernelProbeClearTables(
+    _In_ const TRACE_KERNEL_HEADER *Header,
     _Inout_ PKERNEL_STATE State
     )
 {
     PTRACE_KERNEL_FUNCTION Function;
-    ULONG Ring;
-    ULONG Index;
+    ULONGLONG Count;
+    ULONGLONG Index;
 
-    for (Ring = 0; Ring < State->NumberOfRings; Ring += 1) {
-        if (State->Rings[Ring].Reserved == 0) {
-            continue;
-        }
-        KernelTextFill(State->Records + Ring * Header->RecordsPerRing,
-                       2 * PROBE_PAIRS * sizeof(TRACE_KERNEL_RECORD));
-        KernelTextFill(&State->Rings[Ring], sizeof(TRACE_KERNEL_RING));
-        Function = State->Functions + (SIZE_T)Ring * Header->FunctionSlots;
-        for (Index = 0; Index < Header->FunctionSlots; Index += 1) {
-            if (Function[Index].Site != 0) {
-                KernelTextFill(&Function[Index], sizeof(*Function));
-                Function[Index].Minimum = MAXULONG64;
-            }
+    Count = (ULONGLONG)Header->NumberOfRings * Header->FunctionSlots;
+    for (Index = 0; Index < Count; Index += 1) {
+        Function = &State->Functions[Index];
+        if (Function->Site != 0) {
+            KernelTextFill(Function, sizeof(*Function));
+            Function->Minimum = MAXULONG64;
         }
     }
-
     for (Index = 0; Index < Header->OpenCallSlots; Index += 1) {
         if (State->OpenCalls[Index].Site != 0) {
             KernelTextFill(&State->OpenCalls[Index],
@@ -91,7 +105,7 @@ KernelProbeClear(
 static
 BOOLEAN
 KernelProbeBatch(
-    _Inout_ PTRACE_KERNEL_HEADER Header,
+    _In_ const TRACE_KERNEL_HEADER *Header,
     _Inout_ PKERNEL_STATE State,
     _Out_ PULONG Inner,
     _Out_ PULONG Total
@@ -126,7 +140,7 @@ KernelProbeBatch(
             Between += Records[Index + 1].Timestamp - Records[Index].Timestamp;
         }
     }
-    KernelProbeClear(Header, State);
+    KernelProbeClearRings(Header, State);
 
     End -= Middle;
     Middle -= Start;
@@ -183,6 +197,7 @@ KernelProbeMeasure(
             Count += 1;
         }
     }
+    KernelProbeClearTables(Header, State);
 
     Header->ProbeInner = KernelProbeMedian(Inner, Count);
     Header->ProbeTotal = KernelProbeMedian(Total, Count);

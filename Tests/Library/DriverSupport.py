@@ -7,6 +7,7 @@ import bisect
 import os
 import struct
 import subprocess
+import tempfile
 from collections import Counter, namedtuple
 
 import programs
@@ -108,7 +109,7 @@ class Names:
             fields = line.split()
             if len(fields) == 3 and fields[1] in 'Tt' and \
                     fields[2][0] != '.' and \
-                    fields[2] != 'TracerKernelRealEntry':
+                    fields[2] not in ('PAGE', 'INIT', 'TracerKernelRealEntry'):
                 symbols[int(fields[0], 16) - base] = fields[2]
         self.places = sorted(symbols)
         self.symbols = symbols
@@ -172,11 +173,16 @@ class Driver:
         self.dumps = 0
 
     def run(self, *steps):
-        """(exit code, lines)"""
-        result = subprocess.run([programs.WINE, self.loader, self.name, *steps],
-                                capture_output=True, text=True,
-                                stdin=subprocess.DEVNULL, errors='replace')
-        return result.returncode, result.stdout.replace('\r', '').split('\n')
+        """(exit code, lines).  The output goes to a file: Wine's services,
+        which the first program starts, keep a pipe open."""
+        with tempfile.TemporaryFile() as output:
+            code = subprocess.run([programs.WINE, self.loader, self.name,
+                                   *steps], stdin=subprocess.DEVNULL,
+                                  stdout=output,
+                                  stderr=subprocess.DEVNULL).returncode
+            output.seek(0)
+            return code, output.read().decode('utf-8', 'replace').replace(
+                '\r', '').split('\n')
 
     def use(self, results, *steps):
         """The lines of steps that have to succeed."""

@@ -70,13 +70,49 @@ OpenIt(void)
 }
 
 static int
+WaitFor(SC_HANDLE Service, DWORD State)
+{
+    SERVICE_STATUS Status;
+    int Try;
+
+    for (Try = 0; Try < 6000; Try++) {
+        if (!QueryServiceStatus(Service, &Status)) {
+            return Fail("query", GetLastError());
+        }
+        if (Status.dwCurrentState == State) {
+            return 1;
+        }
+        Sleep(10);
+    }
+    return Fail("state", Status.dwCurrentState);
+}
+
+static SC_HANDLE
+Create(const char *Path)
+{
+    return CreateServiceA(Manager, Name, Name, SERVICE_ALL_ACCESS,
+                          SERVICE_KERNEL_DRIVER, SERVICE_DEMAND_START,
+                          SERVICE_ERROR_NORMAL, Path, NULL, NULL, NULL, NULL,
+                          NULL);
+}
+
+static int
 Install(const char *Path)
 {
-    SC_HANDLE Service = CreateServiceA(Manager, Name, Name, SERVICE_ALL_ACCESS,
-                                       SERVICE_KERNEL_DRIVER,
-                                       SERVICE_DEMAND_START,
-                                       SERVICE_ERROR_NORMAL, Path, NULL, NULL,
-                                       NULL, NULL, NULL);
+    SERVICE_STATUS Status;
+    SC_HANDLE Service = Create(Path);
+
+    if (Service == NULL && GetLastError() == ERROR_SERVICE_EXISTS) {
+
+        /* A test that was ended has left it. */
+
+        Service = OpenIt();
+        ControlService(Service, SERVICE_CONTROL_STOP, &Status);
+        WaitFor(Service, SERVICE_STOPPED);
+        DeleteService(Service);
+        CloseServiceHandle(Service);
+        Service = Create(Path);
+    }
     if (Service == NULL) {
         return Fail("install", GetLastError());
     }
@@ -114,24 +150,6 @@ Set(char *Value, DWORD Type, int Delete)
     }
     RegCloseKey(Handle);
     return Error == 0 ? 1 : Fail("set", Error);
-}
-
-static int
-WaitFor(SC_HANDLE Service, DWORD State)
-{
-    SERVICE_STATUS Status;
-    int Try;
-
-    for (Try = 0; Try < 6000; Try++) {
-        if (!QueryServiceStatus(Service, &Status)) {
-            return Fail("query", GetLastError());
-        }
-        if (Status.dwCurrentState == State) {
-            return 1;
-        }
-        Sleep(10);
-    }
-    return Fail("state", Status.dwCurrentState);
 }
 
 static int
