@@ -3,8 +3,8 @@
 # Build/CheckHeaders.sh [FOLDER]
 #
 # Every header compiles alone: all of ours with clang-cl, as the first and only
-# line of a source; TraceFormat.h also as C and C++ on Linux, with no padding
-# that it does not name.
+# line of a source; TraceFormat.h and KernelFormat.h also as C and C++ on Linux,
+# with no padding that they do not name.
 #
 
 set -u
@@ -46,8 +46,12 @@ done
 
 Format=TraceStore/TraceFormat.h
 printf '#include "%s"\n#include "%s"\n' "$Format" "$Format" >"$Temp/Format.c"
+Format=Kernel/KernelFormat.h
+[ ! -f $Format ] ||
+    printf '#include "%s"\n#include "%s"\n' $Format $Format >>"$Temp/Format.c"
 cp "$Temp/Format.c" "$Temp/Format.cpp"
-Warnings="-Wall -Wextra -Wpadded -Wpedantic -Werror -fsyntax-only -I."
+Warnings="-Wall -Wextra -Wpadded -Wpedantic -Werror -fsyntax-only -I.
+    -ITraceStore"
 
 # shellcheck disable=SC2086
 {
@@ -55,7 +59,7 @@ Warnings="-Wall -Wextra -Wpadded -Wpedantic -Werror -fsyntax-only -I."
     g++ -std=c++11 $Warnings "$Temp/Format.cpp" || Failed=1
     clang-19 -std=c17 $Warnings "$Temp/Format.c" || Failed=1
     clang-19 --driver-mode=cl --target=x86_64-pc-windows-msvc /nologo /W4 /WX \
-        -Wpadded -I. /Zs "$Temp/Format.c" || Failed=1
+        -Wpadded -I. -ITraceStore /Zs "$Temp/Format.c" || Failed=1
 }
 
 if [ "$Count" = 0 ]; then
