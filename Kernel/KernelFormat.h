@@ -51,7 +51,7 @@ Abstract:
 #define TRACE_KERNEL_EARLY_PREFIX       "\\Device\\TracerKernel."
 
 //
-// A record.  The ring's records are numbered from 0 on.  Number is last:
+// A record.  A ring's records are numbered from 0 on.  Number is written last:
 // TRACE_KERNEL_NUMBER of a record that is whole, or an odd value while a hook
 // writes one; 0 in a place that was never written.  A reader takes record N if
 // Number is TRACE_KERNEL_NUMBER(N) before and after it was copied.
