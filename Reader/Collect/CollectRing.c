@@ -28,6 +28,12 @@ Abstract:
 
 #include "CollectRing.h"
 
+//
+// Records ahead of the one that is read, of which the memory is asked for.
+//
+
+#define COLLECT_AHEAD 32u
+
 #define COLLECT_ACQUIRE() __asm__ volatile("" ::: "memory")
 
 _Use_decl_annotations_
@@ -282,6 +288,13 @@ CollectRingRead(
             break;
         }
 
+        //
+        // Its line was written by another processor.
+        //
+
+        __builtin_prefetch((const VOID *)&Records[(Ring->Next +
+                                                   COLLECT_AHEAD) &
+                                                  (Size - 1)]);
         if (CollectRingCopy(&Records[Ring->Next & (Size - 1)],
                             Ring->Next,
                             &Ring->Batch[Ring->Count])) {

@@ -63,7 +63,9 @@ def test_whole(loader, folder):
         driver.use(RESULTS, 'start')
         process = start_collecting(driver, session)
         lines = driver.use(RESULTS, 'work=4:8:20', 'counts')
-        counts = driver.counts(lines)
+        counts, wrong = driver.counts(lines)
+        RESULTS.equal(wrong, 0, 'whole: results of the driver')
+        created = counts['Create']
         support.wait_for(lambda: sum(
             int(row['calls']) for row in read_rows(session, 'report')
             if row['function'] == 'Leaf') == counts['Leaf'])
@@ -75,11 +77,14 @@ def test_whole(loader, folder):
         RESULTS.check(code == 0 and 'the driver was unloaded' in text,
                       'whole: collect ends with the driver: %s' % text)
 
-        # The last handle is closed after the counters were read, and then the
+        # The last handle may be closed after the counters were read; then the
         # driver is unloaded.
-        counts['Create'] += 1
+        made = sum(count_records(session)[:1]) // 2
+        counts['Create'] += made - sum(counts.values()) - 1
         counts['Unload'] += 1
         rows = check_report(session, counts, 'whole')
+        RESULTS.check(0 <= counts['Create'] - created <= 1,
+                      'whole: Create: %s, %d' % (counts, created))
         RESULTS.equal(collections.Counter(row['abandoned'] + row['unfinished']
                                           for row in rows.values()),
                       collections.Counter({'00': len(rows)}),
@@ -117,16 +122,17 @@ def test_loss(loader, folder):
         driver.install(RESULTS)
         driver.use(RESULTS, 'set=TracerRecords:256', 'start')
         process = start_collecting(driver, session)
-        counts = driver.counts(driver.use(RESULTS, 'work=3:10:3000', 'counts'))
+        counts, _ = driver.counts(driver.use(RESULTS, 'work=3:10:3000',
+                                             'counts'))
         driver.use(RESULTS, 'stop')
         code, text = support.finish(process)
         RESULTS.equal(code, 0, 'loss: collect: %s' % text)
         records, lost = count_records(session)
         before = sum(map(int, re.findall(r'(\d+) records were overwritten '
                                          r'before coll', text)))
-        counts['Create'] += 1
         counts['Unload'] += 1
-        RESULTS.equal(records + lost + before, 2 * sum(counts.values()),
+        RESULTS.check(records + lost + before - 2 * sum(counts.values()) in
+                      (0, 2),           # the last handle's
                       'loss: every record is there or counted: %d, %d lost' %
                       (records, lost))
         RESULTS.check(lost > 0, 'loss: some are lost')
