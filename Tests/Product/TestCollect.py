@@ -10,6 +10,7 @@ import csv
 import glob
 import io
 import itertools
+import json
 import os
 import re
 import signal
@@ -20,8 +21,10 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import CallSupport as calls                                  # noqa: E402
 import StoreSupport as support                               # noqa: E402
+import TestLivePty as live                                   # noqa: E402
 import WatchSupport as watch                                 # noqa: E402
 import trace_reader                                          # noqa: E402
+from TestBadInput import mounted                             # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
 ENTER, EXIT = 1, 2
@@ -87,6 +90,10 @@ class Driver:
 
     def unload(self):
         self.tell('poke', STATE, 4, UNLOADED)
+
+
+class Terminal(live.Terminal):
+    COMMAND = ('collect',)
 
 
 def processor(ring):
@@ -432,6 +439,122 @@ def test_live(results, program, folder):
         results.equal(sum(found.values()), 61, 'again: the rings still have it')
 
 
+def test_others(results, program, folder):
+    """What else reads a session reads this one; two collectors at a time."""
+    with Driver(program, rings=2, records=1 << 16) as driver:
+        driver.tell('play', 4, 1500, 5)
+        driver.enter(0, 108, DISPATCH, 5, DPC, processor(0))
+        driver.leave(0, 108, DISPATCH, 5, DPC, processor(0))
+        sessions = [os.path.join(folder, name) for name in ('one', 'two')]
+        collectors = [start_collecting(driver, session) for session in sessions]
+        for session in sessions:
+            support.wait_for(lambda one=session: support.stores(one))
+        driver.tell('play', 4, 1500, 6)
+        driver.unload()
+        for collector in collectors:
+            code, text = support.finish(collector)
+            results.equal(code, 0, 'two collectors: %s' % text)
+        results.equal(replayed(results, sessions[0]),
+                      replayed(results, sessions[1]), 'two collectors')
+        session = sessions[0]
+        found, _ = replayed(results, session)
+        sums = collections.Counter()
+        for (_, path), count in found.items():
+            sums[path[-1]] += count
+
+        def reader(*arguments):
+            code, text, errors = support.reader(*arguments)
+            results.equal(code, 0, '%s: %s' % (arguments[0], errors))
+            return text, errors
+
+        for number, form in enumerate((
+                'folded', 'chrome', 'perfetto', 'fxt', 'speedscope',
+                'callgrind', 'csv-osr', 'csv-cap', 'html', 'parquet')):
+            path = os.path.join(folder, 'export%d' % number)
+            _, errors = reader('export', '--format', form, '-o',
+                               programs.windows_path(path),
+                               programs.windows_path(session))
+            results.check(os.path.exists(path) or
+                          glob.glob(path + '*'), '%s: is there' % form)
+            if form in ('chrome', 'perfetto', 'fxt', 'speedscope', 'parquet'):
+                results.check('%d calls' % sum(found.values()) in errors,
+                              '%s has all calls: %s' % (form, errors))
+            if form == 'chrome':
+                with open(path, encoding='utf-8') as file:
+                    events = json.load(file)['traceEvents']
+                results.equal(collections.Counter(
+                    int(event['name'][-1]) for event in events
+                    if event['ph'] == 'B'), sums, 'chrome: the calls')
+                names = {event['args']['name'] for event in events
+                         if event['name'] == 'thread_name'}
+                results.check(any('processor 0, DISPATCH_LEVEL' in name
+                                  for name in names),
+                              'chrome: names of threads: %s' % names)
+
+        pack, back, whole = (os.path.join(folder, name) for name in
+                             ('pack', 'back', 'whole'))
+        reader('pack', '-o', programs.windows_path(pack),
+               programs.windows_path(session))
+        reader('unpack', '-o', programs.windows_path(back),
+               programs.windows_path(pack))
+        reader('recover', '-o', programs.windows_path(whole),
+               programs.windows_path(session))
+        for other in pack, back, whole:
+            results.equal(replayed(results, other)[0], found,
+                          '%s: replay' % os.path.basename(other))
+        text, _ = reader('info', programs.windows_path(back))
+        results.check('Kernel trace of' in text and '2 processors' in text,
+                      'unpacked: info says what it is: %s' % text)
+
+
+def test_break(results, program, folder):
+    """Ctrl+C on a terminal ends the collecting in good order."""
+    if live.pyte is None:
+        results.skip('Ctrl+C: python3-pyte is not there')
+        return
+    with Driver(program) as driver:
+        driver.tell('burst', 0, 100, 7)
+        session = os.path.join(folder, 'break')
+        terminal = Terminal(driver.name, '-o', programs.windows_path(session))
+        terminal.wait_for(lambda shown: support.stores(session))
+        driver.tell('burst', 1, 104, 9)
+        terminal.type(b'\x03')
+        code = terminal.finish()
+        text = re.sub(r'\s+', ' ', terminal.text())
+        results.check(code == 0 and 'the driver runs' in text and
+                      '64 records of 2 threads' in text,
+                      'Ctrl+C: %s %s' % (code, text))
+        code, text, _ = support.reader('info', programs.windows_path(session))
+        results.check(re.search(r'State +closed', text), 'Ctrl+C: info %s' %
+                      text)
+
+
+def test_disk(results, program, folder):
+    """A full disk ends it, and what was written remains."""
+    with mounted(os.path.join(folder, 'small'), 'size=1m') as path:
+        if path is None:
+            results.skip('a full disk: mounting is not allowed')
+            return
+        with Driver(program, rings=2, records=1 << 16) as driver:
+            session = os.path.join(path, 'session')
+            process = start_collecting(driver, session)
+            support.wait_for(lambda: glob.glob(session + '/*.log'))
+            driver.enter(1, 104, PASSIVE, 2, THREADS)
+            for _ in range(10):
+                driver.tell('burst', 0, 100, 10000)
+            code, text = support.finish(process)
+            results.check(code == 1 and 'it failed' in text,
+                          'a full disk: %s %s' % (code, text))
+            code, text, _ = support.reader('verify',
+                                           programs.windows_path(session))
+            results.check(' 0 bad' in text, 'a full disk: verify: %s' % text)
+            code, text, _ = support.reader('info',
+                                           programs.windows_path(session))
+            results.check(code == 0 and re.search(r'State +stopped', text) and
+                          '0xc000007f' in text.lower(),
+                          'a full disk: info: %s' % text)
+
+
 def test_errors(results, program, folder):
     code, text, errors = support.reader('collect', 'no-such-driver')
     results.check(code == 1 and 'TracerKernel.no-such-driver' in errors and
@@ -538,7 +661,8 @@ def main():
             'KernelRings.exe', ['-lntdll'])
         chosen = sys.argv[1:]
         for test in (test_contexts, test_random, test_before, test_loss,
-                     test_live, test_errors):
+                     test_live, test_others, test_break, test_disk,
+                     test_errors):
             if not chosen or test.__name__[5:] in chosen:
                 above = os.path.join(folder, test.__name__)
                 os.mkdir(above)
