@@ -495,6 +495,9 @@ CollectWriteLosses(
                           "records were overwritten before they were read");
         CollectWriteCount(Collection, Log, Index, Ring->Unfinished,
                           "records were begun and not finished");
+        CollectWriteCount(Collection, Log, Index, Source->Collided,
+                          "records were given up by their hooks since the "
+                          "driver was loaded");
         CollectWriteCount(Collection, Log, Index, Source->Paused,
                           "hook calls while the driver's recording was paused");
         CollectWriteCount(Collection, Log, Index, Source->StatisticsLost,

@@ -344,8 +344,8 @@ def test_loss(results, program, folder):
     with Driver(program, rings=2, records=256) as driver:
         session = os.path.join(folder, 'loss')
         process = start_collecting(driver, session)
-        support.wait_for(lambda: support.sessions(folder) and
-                         glob.glob(session + '/*.log'))
+        support.wait_for(lambda: glob.glob(session + '/*.log') or
+                         process.poll() is not None)
         total = 0
         for _ in range(20):
             driver.tell('burst', 0, 100, 2000)
@@ -623,7 +623,8 @@ def test_errors(results, program, folder):
             driver.tell('burst', 0, 100, 10)
             session = os.path.join(folder, 'jump%d' % expected)
             process = start_collecting(driver, session)
-            support.wait_for(lambda: support.stores(session))
+            support.wait_for(lambda: support.stores(session) or
+                             process.poll() is not None)
             driver.tell('poke', HEADER, 8, value)
             if expected == 0:
                 driver.unload()

@@ -35,7 +35,8 @@ def read_rows(session, command, *arguments):
 def start_collecting(driver, session, *arguments):
     process = support.start(programs.READER, 'collect', driver.name, '-o',
                             programs.windows_path(session), *arguments)
-    support.wait_for(lambda: support.stores(session))
+    support.wait_for(lambda: support.stores(session) or
+                     process.poll() is not None)
     return process
 
 
