@@ -16,6 +16,7 @@ Abstract:
 --*/
 
 #include "KdKernel.h"
+#include "KdTime.h"
 
 #define KD_KERNEL_VARIABLE          "TracerKernelHeader"
 
@@ -280,6 +281,7 @@ KdKernelReadHeader(
 
     CoreAddAnchor(&Driver->Clock, &Header->OpenAnchor, Header->QpcFrequency);
     CoreAddAnchor(&Driver->Clock, &Header->LastAnchor, Header->QpcFrequency);
+    KdTimeImprove(Context, &Driver->Clock);
     Size = Header->NumberOfRings * sizeof(TRACE_KERNEL_RING);
     Driver->Rings = (PTRACE_KERNEL_RING)KdContextAllocate(Context, Size);
     if (Driver->Rings == NULL) {

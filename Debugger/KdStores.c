@@ -19,6 +19,7 @@ Abstract:
 
 #include "../Reader/Core/CoreLive.h"
 #include "KdStores.h"
+#include "KdTime.h"
 
 //
 // A view of a file begins at a multiple of this.
@@ -501,6 +502,7 @@ KdStoresOpen(
     }
 
     if (NT_SUCCESS(Status)) {
+        KdTimeImprove(Context, &Stores->Clock);
         Status = KdStoresSort(Stores);
     }
 

@@ -12,6 +12,12 @@ Abstract:
 
 #include "KdTime.h"
 
+//
+// Anchors that are as far apart give a rate that is right to a millionth.
+//
+
+#define KD_SPAN                     (CORE_NANOSECONDS_PER_SECOND / 10)
+
 static
 BOOLEAN
 KdTimeIsKnown(
@@ -59,4 +65,28 @@ KdTimeWrite(
                  (int)Width,
                  (int)Writer.LengthInBytes,
                  Text);
+}
+
+_Use_decl_annotations_
+VOID
+KdTimeImprove(
+    const KD_CONTEXT *Context,
+    PCORE_CLOCK Clock
+    )
+{
+    RTL_CLOCK_READING Now;
+    TRACE_CLOCK_ANCHOR Anchor;
+
+    if (Clock->Ticks != 0 && Clock->Nanoseconds >= KD_SPAN) {
+        return;
+    }
+
+    RtlReadClocks(Context->Rtl, &Now);
+    Anchor.Tsc = Now.Tsc;
+    Anchor.Qpc = Now.Qpc;
+    Anchor.SystemTime = Now.SystemTime;
+    Anchor.Check = Anchor.Tsc ^ Anchor.Qpc ^ Anchor.SystemTime;
+    if (CoreIsSameBoot(Clock, &Anchor, Now.QpcFrequency)) {
+        CoreAddAnchor(Clock, &Anchor, Now.QpcFrequency);
+    }
 }

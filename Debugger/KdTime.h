@@ -38,4 +38,16 @@ KdTimeWrite(
     _In_ ULONG Width
     );
 
+//
+// Adds a reading of this machine's clocks to anchors that are too close to each
+// other, or single, if it is the machine that they were taken on, not booted
+// since: a process that has crashed soon after it began has no others.
+//
+
+VOID
+KdTimeImprove(
+    _In_ const KD_CONTEXT *Context,
+    _Inout_ PCORE_CLOCK Clock
+    );
+
 #endif // TRACER_KD_TIME_H

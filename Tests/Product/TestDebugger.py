@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import programs                                              # noqa: E402
 import KdSupport as kd                                       # noqa: E402
+import trace_reader                                          # noqa: E402
 
 TRACED = ('Leaf', 'Middle', 'Outer', 'Deep', 'Work', 'Inner', 'Park')
 OPEN = ('Work', 'Inner', 'Park')
@@ -89,7 +90,7 @@ def check_mode(results, folder, host, program, symbols, name, mode, rounds,
 def check_target(results, folder, host, symbols, name, target, mode, rounds,
                  what):
     threads = sorted(target.counts)
-    commands = ['tracer', 'modulestats KdTarget', 'modulestats -t *']
+    commands = ['tracer', 'modulestats KdTarget', 'modulestats -t -k *']
     for thread in threads:
         commands += ['lastcalls -k %x 300' % thread, 'calltree -k %x' % thread]
     answers = host.commands('live', target.pid, symbols, commands)
@@ -114,6 +115,10 @@ def check_target(results, folder, host, symbols, name, target, mode, rounds,
                   [answer[0] for answer in answers[1:]],
                   '%s: through TLS the stores are the same' % what,
                   [text for text, *_ in by_threads])
+
+    # Times in microseconds are the ticks' by the rate of the anchors.
+    if mode == 'file':
+        check_rate(results, host, target, symbols, threads, what)
 
     # What the engine's current thread is.
     current = host.commands('dump', programs.windows_path(dump), symbols,
@@ -174,6 +179,30 @@ def check_target(results, folder, host, symbols, name, target, mode, rounds,
         else:
             check_thread(results, stores[thread], name, last, tree, what)
     check_damage(results, host, dump, symbols, target, what)
+
+
+def check_rate(results, host, target, symbols, threads, what):
+    ticks, times = (
+        [[float(word) for word in line.split()[:2]]
+         for line in answer[0].splitlines() if '!' in line]
+        for answer in host.commands('live', target.pid, symbols,
+                                    ['calltree -k %x' % threads[0],
+                                     'calltree %x' % threads[0]]))
+    rate = trace_reader.ticks_per_second(target.stores().values())
+    largest = max(range(len(ticks)), key=lambda index: ticks[index][1])
+    seen = ticks[largest][1] / times[largest][1] * 1e6
+    results.check([row[0] for row in ticks] == [row[0] for row in times],
+                  '%s: calls in both units' % what)
+    results.check(all(abs(row[1] / seen * 1e6 - time[1]) <
+                      0.002 + row[1] / largest_of(ticks) * 0.002
+                      for row, time in zip(ticks, times)),
+                  '%s: one rate for all times' % what, zip(ticks, times))
+    results.check(rate is None or 0.5 < seen / rate < 2,
+                  '%s: ticks a second: %s, %s' % (what, seen, rate))
+
+
+def largest_of(rows):
+    return max(row[1] for row in rows)
 
 
 def check_damage(results, host, dump, symbols, target, what):
