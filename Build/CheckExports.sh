@@ -7,6 +7,9 @@
 # symbols alone.  The control is a DLL that is linked with a directive that
 # lists nothing.
 #
+# TracerKd.dll exports what a debugger looks for, and nothing else: every export
+# is a command that a user may type.
+#
 
 set -u
 
@@ -57,6 +60,17 @@ case " $Found" in
     Failed=1
     ;;
 esac
+
+for Configuration in Release Debug; do
+    [ -f "x64/$Configuration/TracerKd.dll" ] || continue
+    Found=$(Exports "x64/$Configuration/TracerKd.dll")
+    if [ "$Found" != "$(printf '%s ' DebugExtensionInitialize \
+            DebugExtensionNotify DebugExtensionUninitialize calltree help \
+            lastcalls modulestats stack_usage tracer)" ]; then
+        echo "CheckExports: x64/$Configuration/TracerKd.dll exports: $Found"
+        Failed=1
+    fi
+done
 
 echo "CheckExports: $(grep -c exclude-symbols Penter/ExcludeSymbols.inc)" \
     "symbols kept out of a DLL's exports, failures: $Failed"

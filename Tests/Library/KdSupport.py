@@ -23,6 +23,7 @@ def build_host(folder):
 
 
 def build_target(folder, flags=tuple(programs.PENTER_FLAGS)):
+    os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, 'KdTarget.exe')
     target = os.path.join(folder, 'KdTarget.o')
     subprocess.run([programs.GCC, *programs.SAME_CALLS, *flags, '-c',

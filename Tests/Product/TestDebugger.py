@@ -50,6 +50,16 @@ def read_csv(text):
     return rows, [line for line in lines if line.startswith('#')]
 
 
+def export_rows(results, folder, target, what):
+    path = os.path.join(folder, 'osr.csv')
+    code, text = programs.trace_reader(
+        'export', '--format', 'csv-osr', '--output',
+        programs.windows_path(path), programs.windows_path(target.session))
+    results.equal(code, 0, '%s: export' % what)
+    with open(path, encoding='utf-8') as file:
+        return read_csv(file.read())[0]
+
+
 def visible(store):
     """Records that lie in memory without a gap, up to the end."""
     view, first = (struct.unpack_from('<Q', store.map, at)[0]
@@ -143,13 +153,7 @@ def check_target(results, folder, host, symbols, name, target, mode, rounds,
         results.check(
             {function: rows[function][0] + 1 for function in TRACED} != sums,
             '%s: (control) another count is seen' % what)
-        code, text = programs.trace_reader(
-            'export', '--format', 'csv-osr', '--output',
-            programs.windows_path(os.path.join(folder, 'osr.csv')),
-            programs.windows_path(target.session))
-        results.equal(code, 0, '%s: export' % what)
-        with open(os.path.join(folder, 'osr.csv'), encoding='utf-8') as file:
-            expected, _ = read_csv(file.read())
+        expected = export_rows(results, folder, target, what)
         results.equal({function: row for function, row in rows.items()
                        if function not in OPEN},
                       {function: row for function, row in expected.items()
@@ -230,6 +234,33 @@ def check_damage(results, host, dump, symbols, target, what):
                             ['hole=0,7fffffffffff'])
     results.check('No store is mapped' in answers[0][0],
                   '%s: nothing is there' % what, [answers[0][0]])
+
+
+def check_jumps(results, folder, host, program, symbols):
+    """Calls that are left by longjmp."""
+    for mode in 'file', 'tree':
+        target = kd.Target(program, os.path.join(folder, 'jump-' + mode), 30,
+                           'jump', TRACER_MODE=mode)
+        thread = min(target.counts)
+        answers = host.commands('live', target.pid, symbols,
+                                ['modulestats KdTarget',
+                                 'lastcalls -k %x 1000' % thread])
+        check_answers(results, answers, 'jumps')
+        rows, _ = read_csv(answers[0][0])
+        expected = export_rows(results, folder, target, 'jumps, ' + mode)
+        target.end(host)
+        results.equal({name: row for name, row in rows.items()
+                       if name not in OPEN},
+                      {name: row for name, row in expected.items()
+                       if name not in OPEN}, 'jumps, %s: sums' % mode)
+        results.equal({function: rows[function][0] for function in TRACED},
+                      {function: sum(counts[function] for counts in
+                                     target.counts.values())
+                       for function in TRACED}, 'jumps, %s: counts' % mode)
+        if mode == 'file':
+            left = [call[4] for call in kd.read_last(answers[1][0])
+                    if call[2] == '!']
+            results.equal(left, ['Middle'] * 10, 'calls that were left')
 
 
 def check_stop(results, host, dump, symbols):
@@ -326,6 +357,18 @@ def check_fuzz(results, folder, host, symbols):
                       (kind, code, text[-500:]))
 
 
+def check_functions(results, folder, host):
+    """A program whose hooks are told the function (-finstrument-functions)."""
+    program = kd.build_target(os.path.join(folder, 'functions'),
+                              programs.FUNCTION_FLAGS)
+    names = kd.read_symbols(program)
+    symbols = os.path.join(folder, 'functions', 'symbols')
+    kd.write_symbols(symbols, 'KdTarget', kd.image_base(program), 0x200000,
+                     names)
+    check_mode(results, os.path.join(folder, 'functions'), host, program,
+               symbols, kd.Namer(names), 'file', SMALL, {})
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as folder:
@@ -354,6 +397,8 @@ def main():
         check_stop(results, host, os.path.join(folder, 'stop-file'), symbols)
         check_mode(results, folder, host, program, symbols, name, 'file', SMALL,
                    {}, crash=True)
+        check_functions(results, folder, host)
+        check_jumps(results, folder, host, program, symbols)
         check_misuse(results, host)
         check_fuzz(results, folder, host, symbols)
     return results.finish()

@@ -12,12 +12,14 @@ Abstract:
 
         KdTarget ROUNDS park        every thread waits
         KdTarget ROUNDS crash       the first one has met an access violation
+        KdTarget ROUNDS jump        every third call of Middle is left by longjmp
 
     It says "thread TID name=count ..." for each thread, and then "ready PID".
 
 --*/
 
 #include <windows.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -37,6 +39,8 @@ static HANDLE Never;
 static volatile LONG Standing;
 static unsigned Rounds;
 static BOOL WillCrash;
+static BOOL WillJump;
+static __thread jmp_buf Target;
 
 PLAIN static void
 Say(
@@ -110,6 +114,10 @@ Middle(
 
     Counts[MIDDLE] += 1;
     Frame[Value % 200] = 1;
+    if (WillJump && Value % 3 == 0) {
+        longjmp(Target, 1);
+    }
+
     return Leaf(Value) + Leaf(Value + Frame[Value % 200]);
 }
 
@@ -131,6 +139,10 @@ Outer(
 
     Counts[OUTER] += 1;
     Frame[Value % 9000] = 2;
+    if (WillJump && setjmp(Target) != 0) {
+        return Leaf(Value);
+    }
+
     return Middle(Value) + Deep(Value % 5) + Frame[Value % 9000];
 }
 
@@ -192,6 +204,7 @@ main(
 
     Rounds = Count > 1 ? atoi(Arguments[1]) : 1;
     WillCrash = Count > 2 && lstrcmpA(Arguments[2], "crash") == 0;
+    WillJump = Count > 2 && lstrcmpA(Arguments[2], "jump") == 0;
     Never = CreateEventA(NULL, TRUE, FALSE, NULL);
     AddVectoredExceptionHandler(1, Crashed);
     for (Index = 1; Index <= WORKERS; Index++) {
