@@ -22,15 +22,15 @@ def build_host(folder):
     return path
 
 
-def build_target(folder, flags=tuple(programs.PENTER_FLAGS)):
+def build_target(folder, flags=tuple(programs.PENTER_FLAGS),
+                 libraries=(programs.LIBRARY,)):
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, 'KdTarget.exe')
     target = os.path.join(folder, 'KdTarget.o')
     subprocess.run([programs.GCC, *programs.SAME_CALLS, *flags, '-c',
                     os.path.join(programs.PROGRAMS, 'KdTarget.c'), '-o',
                     target], check=True)
-    subprocess.run([programs.GCC, target, programs.LIBRARY, '-static', '-o',
-                    path], check=True)
+    subprocess.run([programs.GCC, target, *libraries, '-static', '-o', path], check=True)
     return path
 
 
@@ -91,12 +91,12 @@ class Host:
 class Target:
     """The program, which stands still; counts has what each thread counted."""
 
-    def __init__(self, program, folder, *arguments, **variables):
+    def __init__(self, program, folder, *arguments, before=(), **variables):
         os.makedirs(folder)
         self.folder = folder
         self.errors = open(os.path.join(folder, 'errors'), 'wb')
         self.process = subprocess.Popen(
-            [programs.WINE, program, *map(str, arguments)],
+            [programs.WINE, *before, program, *map(str, arguments)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=self.errors,
             env=dict(os.environ, TRACER_DIRECTORY=programs.windows_path(folder),

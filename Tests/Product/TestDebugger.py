@@ -369,6 +369,40 @@ def check_functions(results, folder, host):
                symbols, kd.Namer(names), 'file', SMALL, {})
 
 
+def check_imports(results, folder, host):
+    """A program without hooks, whose imports are recorded: a stub's name is its
+    target's."""
+    folder = os.path.join(folder, 'imports')
+    program = kd.build_target(folder, (), ())
+    symbols = os.path.join(folder, 'symbols')
+    kd.write_symbols(symbols, 'KdTarget', kd.image_base(program), 0x200000, [])
+    target = kd.Target(
+        programs.windows_path(program), os.path.join(folder, 'session'), 5,
+        'park', before=[programs.READER, 'run', '--imports', 'kernel32',
+                        '--callers', 'kdtarget', '--'])
+    threads = sorted(target.counts)
+    answers = host.commands('live', target.pid, symbols, [
+        'lastcalls -k %x' % thread for thread in threads] + [
+            'modulestats TracerImports'])
+    check_answers(results, answers, 'imports')
+    rows, _ = read_csv(answers[-1][0])
+    expected = export_rows(results, folder, target, 'imports')
+    target.end(host)
+
+    # Some of kernel32's functions are ntdll's, under another name.
+    results.equal({name.removeprefix('Rtl'): row[0]
+                   for name, row in rows.items()},
+                  {name.removeprefix('Rtl'): row[0]
+                   for name, row in expected.items()}, 'imports: calls')
+    results.check(rows.get('WriteFile', [0])[0] == 4, 'imports: WriteFile',
+                  [rows])
+    for thread, (text, *_) in zip(threads, answers):
+        calls = kd.read_last(text)
+        results.equal([call[4] for call in calls if call[2] == '>'],
+                      ['WaitForSingleObject'],
+                      'imports: what thread %d waits in' % thread)
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as folder:
@@ -398,6 +432,7 @@ def main():
         check_mode(results, folder, host, program, symbols, name, 'file', SMALL,
                    {}, crash=True)
         check_functions(results, folder, host)
+        check_imports(results, folder, host)
         check_jumps(results, folder, host, program, symbols)
         check_misuse(results, host)
         check_fuzz(results, folder, host, symbols)

@@ -362,6 +362,59 @@ FindModule(ULONG64 Address)
     return NULL;
 }
 
+//
+// The system's own modules lie in this process where they lie in any other; of
+// their functions the exports have names.
+//
+
+static BOOL
+FindExport(ULONG64 Address, char *Text, size_t Size, PULONG64 Displacement)
+{
+    HMODULE Module;
+    char Path[MAX_PATH];
+    char *Name;
+    unsigned char *Base;
+    IMAGE_NT_HEADERS64 *Headers;
+    IMAGE_EXPORT_DIRECTORY *Exports;
+    ULONG *Names;
+    ULONG *Functions;
+    USHORT *Ordinals;
+    ULONG Best = 0;
+    ULONG Index;
+
+    if (IsKernel ||
+        !GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+                                GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                            (LPCSTR)Address, &Module)) {
+        return FALSE;
+    }
+
+    GetModuleFileNameA(Module, Path, sizeof(Path));
+    Name = strrchr(Path, '\\') != NULL ? strrchr(Path, '\\') + 1 : Path;
+    *strchr(Name, '.') = 0;
+    snprintf(Text, Size, "%s", Name);
+    Base = (unsigned char *)Module;
+    *Displacement = Address - (ULONG64)Base;
+    Headers = (IMAGE_NT_HEADERS64 *)
+        (Base + ((IMAGE_DOS_HEADER *)Base)->e_lfanew);
+    Exports = (IMAGE_EXPORT_DIRECTORY *)
+        (Base + Headers->OptionalHeader.DataDirectory[0].VirtualAddress);
+    Names = (ULONG *)(Base + Exports->AddressOfNames);
+    Functions = (ULONG *)(Base + Exports->AddressOfFunctions);
+    Ordinals = (USHORT *)(Base + Exports->AddressOfNameOrdinals);
+    for (Index = 0; Index < Exports->NumberOfNames; Index++) {
+        ULONG Rva = Functions[Ordinals[Index]];
+
+        if (Rva >= Best && Base + Rva <= (unsigned char *)Address) {
+            Best = Rva;
+            snprintf(Text, Size, "%s!%s", Name, Base + Names[Index]);
+            *Displacement = Address - (ULONG64)(Base + Rva);
+        }
+    }
+
+    return TRUE;
+}
+
 static HRESULT STDMETHODCALLTYPE
 GetNameByOffset(IDebugSymbols *This, ULONG64 Address, PSTR Name, ULONG Size,
                 PULONG Needed, PULONG64 Displacement)
@@ -371,7 +424,15 @@ GetNameByOffset(IDebugSymbols *This, ULONG64 Address, PSTR Name, ULONG Size,
     int First = 0;
     int Last = NumberOfSymbols;
 
-    if (Module == NULL) return E_FAIL;
+    if (Module == NULL) {
+        if (!FindExport(Address, Text, sizeof(Text), Displacement)) {
+            return E_FAIL;
+        }
+        if (Needed != NULL) *Needed = (ULONG)strlen(Text) + 1;
+        snprintf(Name, Size, "%s", Text);
+        return S_OK;
+    }
+
     while (First < Last) {
         int Middle = (First + Last) / 2;
 
