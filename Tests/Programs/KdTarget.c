@@ -12,7 +12,7 @@ Abstract:
 
         KdTarget ROUNDS park        every thread waits
         KdTarget ROUNDS crash       the first one has met an access violation
-        KdTarget ROUNDS jump        every third call of Middle is left by longjmp
+        KdTarget ROUNDS jump        every third call of Middle ends by longjmp
 
     It says "thread TID name=count ..." for each thread, and then "ready PID".
 
