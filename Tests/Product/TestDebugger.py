@@ -10,10 +10,12 @@ section is made up (TestDebuggerKernel.py).
 """
 
 import csv
+import glob
 import io
 import os
 import re
 import struct
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -403,6 +405,103 @@ def check_imports(results, folder, host):
                       'imports: what thread %d waits in' % thread)
 
 
+PART = '''
+__attribute__((noinline)) unsigned PartLeaf(unsigned X)
+{ static volatile unsigned Sink; return X + Sink; }
+__attribute__((dllexport, noinline)) unsigned Part(unsigned X)
+{ return PartLeaf(X) + PartLeaf(X + 1); }
+'''
+
+
+def check_modules(results, folder, host, program, symbols):
+    """A thread with stores of two modules: their calls come in one order."""
+    folder = os.path.join(folder, 'modules')
+    os.makedirs(folder)
+    with open(os.path.join(folder, 'Part.c'), 'w', encoding='ascii') as file:
+        file.write(PART)
+    part = os.path.join(folder, 'Part.dll')
+    subprocess.run([programs.GCC, *programs.SAME_CALLS, *programs.PENTER_FLAGS,
+                    '-c', 'Part.c', '-o', 'Part.o'], check=True, cwd=folder)
+    subprocess.run([programs.GCC, '-shared', 'Part.o', programs.LIBRARY, '-o',
+                    part], check=True, cwd=folder)
+    target = kd.Target(program, os.path.join(folder, 'session'), 6, 'park',
+                       programs.windows_path(part))
+    stores = [trace_reader.Store(path) for path in glob.glob(
+        os.path.join(target.session, '*.trace'))]
+    names = {}
+    both = os.path.join(folder, 'symbols')
+    with open(symbols, encoding='ascii') as file:
+        text = file.read()
+    for store in stores:
+        name = store.ModulePath.replace('/', '\\').split('\\')[-1]
+        image = part if name == 'Part.dll' else program
+        listed = kd.read_symbols(image)
+        names[store.ModuleBase] = kd.Namer(listed)
+        if name == 'Part.dll':
+            kd.write_symbols(both, 'Part', store.ModuleBase, store.ModuleSize,
+                             listed)
+    with open(both, 'a', encoding='ascii') as file:
+        file.write(text)
+    results.equal(len(names), 2, 'modules with stores')
+    threads = sorted(target.counts)
+    commands = ['modulestats Part', 'modulestats *']
+    for thread in threads:
+        commands += ['lastcalls -k %x 1000' % thread, 'calltree -k %x' % thread]
+    answers = host.commands('live', target.pid, both, commands)
+    check_answers(results, answers, 'modules')
+    outer = sum(counts['Outer'] for counts in target.counts.values())
+    rows, _ = read_csv(answers[0][0])
+    results.equal({name: row[0] for name, row in rows.items()},
+                  {'Part': outer, 'PartLeaf': 2 * outer}, 'calls of the DLL')
+    expected = export_rows(results, folder, target, 'modules')
+    rows, _ = read_csv(answers[1][0])
+    results.equal({name: row for name, row in rows.items() if name not in OPEN},
+                  {name: row for name, row in expected.items()
+                   if name not in OPEN}, 'sums of both modules')
+    for index, thread in enumerate(threads):
+        records = sorted(
+            (time, names[store.ModuleBase](rva), stack, kind)
+            for store in stores if store.ThreadId == thread
+            for time, rva, stack, kind in store.records())
+        calls, end = kd.pair(records, lambda name: name)
+        results.equal(kd.read_last(answers[2 + 2 * index][0]),
+                      [call.key(end) for call in calls],
+                      'calls of both modules, thread %x' % thread)
+        results.equal(kd.read_tree(answers[3 + 2 * index][0]),
+                      kd.tree_of(calls, end),
+                      'tree of both modules, thread %x' % thread)
+    target.end(host)
+
+
+def check_words(results, host, dump, symbols):
+    """What is typed wrong, and an engine that fails."""
+    dump = programs.windows_path(dump)
+    commands = {
+        'lastcalls zz': 'is no thread', 'lastcalls fffffe': 'has no store',
+        'lastcalls * 0': 'is no number of calls',
+        'lastcalls * 0n5': '# ', 'lastcalls * 200000': 'is no number of calls',
+        'lastcalls * 5 6': 'is one word too many',
+        'calltree -t': 'is no option', 'modulestats': 'Which module?',
+        'stack_usage': 'Of what?', 'stack_usage !x': 'Of what?',
+        'stack_usage KdTarget!* x': 'Of what?', 'tracer x': 'is one word too',
+        'modulestats nothing': 'Function,CallCount'}
+    answers = host.commands('dump', dump, symbols, list(commands))
+    check_answers(results, answers, 'words')
+    for (command, text), answer in zip(commands.items(), answers):
+        results.check(text in answer[0], command, [answer[0][:300]])
+    for at, fails in (1, 2), (3, 2), (5, 1), (20, 1):
+        answers = host.commands('dump', dump, symbols,
+                                ['lastcalls *', 'stack_usage KdTarget'],
+                                ['raise=%d' % at])
+        results.equal([('TracerKd failed: exception 0xC0000005' in body, code)
+                       for body, _, _, _, code in answers],
+                      [(True, '80004005')] * fails +
+                      [(False, '00000000')] * (2 - fails),
+                      'an exception in the engine, at read %d' % at)
+        results.equal([answer[2:4] for answer in answers], [(0, 0)] * 2,
+                      'an exception in the engine: references')
+
+
 def main():
     results = programs.Results()
     with programs.Scratch() as folder:
@@ -433,6 +532,8 @@ def main():
                    {}, crash=True)
         check_functions(results, folder, host)
         check_imports(results, folder, host)
+        check_modules(results, folder, host, program, symbols)
+        check_words(results, host, os.path.join(folder, 'fuzz-file'), symbols)
         check_jumps(results, folder, host, program, symbols)
         check_misuse(results, host)
         check_fuzz(results, folder, host, symbols)

@@ -20,7 +20,8 @@ Abstract:
     A dump is a minidump with Memory64List, MemoryInfoList and ThreadList.
     SYMBOLS has lines "M NAME BASE SIZE" and "S ADDRESS NAME", hexadecimal.
     Options: kernel, noquery, notarget, thread=ID, interrupt=N (Ctrl+Break after
-    so many questions), hole=ADDRESS,SIZE.
+    so many questions), hole=ADDRESS,SIZE, raise=N (an access violation at the
+    N-th read).
 
 --*/
 
@@ -84,6 +85,7 @@ static long Interrupts;
 static long Strange;
 static long References;
 static long Reads;
+static long RaiseAt;
 static unsigned long long Written;
 static unsigned long long MostWritten = ~0ULL;
 static BOOL IsQuiet;
@@ -248,6 +250,10 @@ Read(ULONG64 Address, PVOID Buffer, ULONG Size, PULONG BytesRead)
     int Index;
 
     Reads += 1;
+    if (Reads == RaiseAt) {
+        RaiseException(EXCEPTION_ACCESS_VIOLATION, 0, 0, NULL);
+    }
+
     for (Index = 0; Index < NumberOfHoles; Index++) {
         ULONG64 Start = Holes[Index][0];
         ULONG64 End = Start + Holes[Index][1];
@@ -925,6 +931,8 @@ ReadOption(const char *Option)
         HasTarget = FALSE;
     } else if (strncmp(Option, "interrupt=", 10) == 0) {
         InterruptAfter = atoi(Option + 10);
+    } else if (strncmp(Option, "raise=", 6) == 0) {
+        RaiseAt = atoi(Option + 6);
     } else if (strncmp(Option, "thread=", 7) == 0) {
         for (Index = 0; Index < (unsigned)NumberOfThreads; Index++) {
             if (Threads[Index].Id == (ULONG)atoi(Option + 7)) {

@@ -14,7 +14,7 @@ Abstract:
         KdTarget ROUNDS crash       the first one has met an access violation
         KdTarget ROUNDS jump        every third call of Middle ends by longjmp
 
-    It says "thread TID name=count ..." for each thread, and then "ready PID".
+    With a DLL's path behind that, its function Part is called as well.  It says "thread TID name=count ..." for each thread, and then "ready PID".
 
 --*/
 
@@ -41,6 +41,7 @@ static unsigned Rounds;
 static BOOL WillCrash;
 static BOOL WillJump;
 static __thread jmp_buf Target;
+static unsigned (*Part)(unsigned);
 
 PLAIN static void
 Say(
@@ -143,6 +144,10 @@ Outer(
         return Leaf(Value);
     }
 
+    if (Part != NULL) {
+        Sink += Part(Value);
+    }
+
     return Middle(Value) + Deep(Value % 5) + Frame[Value % 9000];
 }
 
@@ -205,6 +210,14 @@ main(
     Rounds = Count > 1 ? atoi(Arguments[1]) : 1;
     WillCrash = Count > 2 && lstrcmpA(Arguments[2], "crash") == 0;
     WillJump = Count > 2 && lstrcmpA(Arguments[2], "jump") == 0;
+    if (Count > 3) {
+        Part = (unsigned (*)(unsigned))(void *)GetProcAddress(
+            LoadLibraryA(Arguments[3]), "Part");
+        if (Part == NULL) {
+            return 1;
+        }
+    }
+
     Never = CreateEventA(NULL, TRUE, FALSE, NULL);
     AddVectoredExceptionHandler(1, Crashed);
     for (Index = 1; Index <= WORKERS; Index++) {
