@@ -357,6 +357,13 @@ def check_fuzz(results, folder, host, symbols):
         results.check(code == 0 and '%d rounds, 0 failures, 0 unknown' %
                       rounds in text, 'damaged memory, %s: exit code %s: %s' %
                       (kind, code, text[-500:]))
+        code, text = host.run('memory', dump, programs.windows_path(symbols),
+                              *commands)
+        results.check(code == 0 and '=== 0 failures' in text,
+                      'no memory, %s: exit code %s: %s' % (kind, code, text))
+        results.check(all(int(count) > 8 for count in
+                          re.findall(r': (\d+) allocations', text)),
+                      'no memory, %s: allocations: %s' % (kind, text))
 
 
 def check_functions(results, folder, host):

@@ -374,6 +374,10 @@ def check_damage(results, folder, host, image):
                   'hole=%x,80' % (SECTION + 0x900))
     results.check('not in memory as a whole' in answers[0][0],
                   'half a header', [answers[0][0]])
+    code, text = host.run('memory', dump, programs.windows_path(symbols),
+                          'kernel', *commands())
+    results.check(code == 0 and '=== 0 failures' in text,
+                  'no memory: exit code %s: %s' % (code, text))
     rounds = 2000 if programs.LONG else 100
     code, text = host.run('fuzz', dump, programs.windows_path(symbols), rounds,
                           3, 'kernel', *commands())

@@ -13,9 +13,13 @@ Abstract:
         KdHost DLL live PID SYMBOLS [OPTION...] COMMAND...
         KdHost DLL dump FILE SYMBOLS [OPTION...] COMMAND...
         KdHost DLL fuzz FILE SYMBOLS ROUNDS SEED [OPTION...] COMMAND...
+        KdHost DLL memory FILE SYMBOLS [OPTION...] COMMAND...
         KdHost DLL save PID FILE
         KdHost DLL end PID
         KdHost DLL misuse
+
+    With memory each allocation of a command fails, one after the other.  Whatever
+    a command allocates it has to free.
 
     A dump is a minidump with Memory64List, MemoryInfoList and ThreadList.
     SYMBOLS has lines "M NAME BASE SIZE" and "S ADDRESS NAME", hexadecimal.
@@ -950,6 +954,79 @@ ReadOption(const char *Option)
     return TRUE;
 }
 
+//
+// The extension's allocations: counted, and one of them refused.  It finds the
+// system's routines by GetProcAddress, which stands in its import table.
+//
+
+typedef PVOID (NTAPI *ALLOCATE)(PVOID, ULONG, SIZE_T);
+typedef BOOLEAN (NTAPI *FREE)(PVOID, ULONG, PVOID);
+
+static ALLOCATE RealAllocate;
+static FREE RealFree;
+static long Allocations;
+static long Outstanding;
+static long FailAt;
+
+static PVOID NTAPI
+Allocate(PVOID Heap, ULONG Flags, SIZE_T Size)
+{
+    PVOID Block;
+
+    Allocations += 1;
+    if (Allocations == FailAt) return NULL;
+    Block = RealAllocate(Heap, Flags, Size);
+    Outstanding += Block != NULL;
+    return Block;
+}
+
+static BOOLEAN NTAPI
+Free(PVOID Heap, ULONG Flags, PVOID Block)
+{
+    Outstanding -= Block != NULL;
+    return RealFree(Heap, Flags, Block);
+}
+
+static FARPROC WINAPI
+FindRoutine(HMODULE Module, LPCSTR Name)
+{
+    FARPROC Found = GetProcAddress(Module, Name);
+
+    if ((ULONG64)Name > 0xFFFF && strcmp(Name, "RtlAllocateHeap") == 0) {
+        RealAllocate = (ALLOCATE)(void *)Found;
+        return (FARPROC)(void *)Allocate;
+    }
+    if ((ULONG64)Name > 0xFFFF && strcmp(Name, "RtlFreeHeap") == 0) {
+        RealFree = (FREE)(void *)Found;
+        return (FARPROC)(void *)Free;
+    }
+
+    return Found;
+}
+
+static BOOL
+WatchMemory(HMODULE Library)
+{
+    unsigned char *Base = (unsigned char *)Library;
+    IMAGE_NT_HEADERS64 *Headers = (IMAGE_NT_HEADERS64 *)
+        (Base + ((IMAGE_DOS_HEADER *)Base)->e_lfanew);
+    void *Real = (void *)GetProcAddress;
+    IMAGE_DATA_DIRECTORY *Iat = &Headers->OptionalHeader.DataDirectory[12];
+    void **Slots = (void **)(Base + Iat->VirtualAddress);
+    DWORD Old;
+    ULONG Index;
+
+    for (Index = 0; Index < Iat->Size / sizeof(void *); Index++) {
+        if (Slots[Index] == Real) {
+            VirtualProtect(&Slots[Index], 8, PAGE_READWRITE, &Old);
+            Slots[Index] = (void *)FindRoutine;
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
 static HRESULT
 Run(HMODULE Library, const char *Text)
 {
@@ -977,6 +1054,45 @@ Next(unsigned Below)
     Random ^= Random >> 17;
     Random ^= Random << 5;
     return Random % Below;
+}
+
+//
+// Lets each allocation of each command fail.
+//
+
+static int
+RefuseMemory(HMODULE Library, char **Commands, int Count)
+{
+    int Failures = 0;
+    int Index;
+
+    IsQuiet = TRUE;
+    for (Index = 0; Index < Count; Index++) {
+        long At;
+
+        for (At = 1; ; At++) {
+            HRESULT Result;
+
+            Allocations = 0;
+            FailAt = At;
+            Written = 0;
+            Result = Run(Library, Commands[Index]);
+            if (References != 0 || Outstanding != 0 ||
+                (Result != S_OK && Result != E_OUTOFMEMORY)) {
+                printf("=== %s, allocation %ld: 0x%08lx, %ld references, "
+                       "%ld blocks\n", Commands[Index], At, Result,
+                       References, Outstanding);
+                Failures += 1;
+                References = Outstanding = 0;
+            }
+            if (Allocations < At) break;
+        }
+        printf("=== %s: %ld allocations\n", Commands[Index], At - 1);
+    }
+
+    FailAt = 0;
+    printf("=== %d failures\n", Failures);
+    return Failures != 0;
 }
 
 //
@@ -1039,11 +1155,12 @@ Fuzz(HMODULE Library, int Rounds, char **Commands, int Count)
             Written = 0;
             MostWritten = 64 << 20;
             Result = Run(Library, Commands[Index]);
-            if (Result != S_OK || References != 0) {
-                printf("=== round %d, %s: 0x%08lx, %ld references\n", Round,
-                       Commands[Index], Result, References);
+            if (Result != S_OK || References != 0 || Outstanding != 0) {
+                printf("=== round %d, %s: 0x%08lx, %ld references, %ld "
+                       "blocks\n", Round, Commands[Index], Result, References,
+                       Outstanding);
                 Failures += 1;
-                References = 0;
+                References = Outstanding = 0;
             }
         }
 
@@ -1148,6 +1265,15 @@ main(int Count, char **Arguments)
     }
 
     while (Index < Count && ReadOption(Arguments[Index])) Index += 1;
+    if (!WatchMemory(Library)) {
+        printf("=== GetProcAddress is not imported\n");
+        return 2;
+    }
+
+    if (strcmp(Arguments[2], "memory") == 0) {
+        return RefuseMemory(Library, Arguments + Index, Count - Index);
+    }
+
     if (IsFuzz) {
         return Fuzz(Library, atoi(Arguments[5]), Arguments + Index,
                     Count - Index);
@@ -1160,6 +1286,10 @@ main(int Count, char **Arguments)
         Written = 0;
         Strange = Reads = 0;
         Result = Run(Library, Arguments[Index]);
+        if (Outstanding != 0 && Result == S_OK) {
+            printf("=== %ld blocks are left\n", Outstanding);
+            return 3;
+        }
         printf("=== 0x%08lx reads %ld unknown %ld references %ld\n", Result,
                Reads, Strange, References);
     }
