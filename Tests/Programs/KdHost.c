@@ -1290,6 +1290,8 @@ main(int Count, char **Arguments)
             printf("=== %ld blocks are left\n", Outstanding);
             return 3;
         }
+
+        Outstanding = 0;
         printf("=== 0x%08lx reads %ld unknown %ld references %ld\n", Result,
                Reads, Strange, References);
     }
