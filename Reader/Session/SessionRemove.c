@@ -184,6 +184,8 @@ SessionIsOwnName(
 
     return SessionEndsWith(Rtl, Name, L".TRACE", 6) ||
            SessionEndsWith(Rtl, Name, L".TRACE.INDEX", 12) ||
+           SessionEndsWith(Rtl, Name, L".TRACE.LEVELS", 13) ||
+           SessionEndsWith(Rtl, Name, L".TRACE.LEVELS.TMP", 17) ||
            SessionQueryFileKind(Rtl, Name) != ReaderFileOther ||
            (Name->Length == Length * sizeof(WCHAR) &&
             SessionEndsWith(Rtl, Name, NewCache, Length));

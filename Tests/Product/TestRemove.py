@@ -186,6 +186,8 @@ def check_own_files(results, scratch):
     folder = os.path.join(scratch, 'own')
     path = make(folder, 'whole', DAY)
     for name in ('made-up.exe.log', 'symbols.cache', 'symbols.cache.new',
+                 'made-up.exe-1-0.trace.levels',
+                 'made-up.exe-1-0.trace.levels.tmp',
                  'session.control', STORE + '.index', 'EMPTY.TRACE',
                  'empty.exe.log', 'cut.exe.log', CUT + '.log'):
         with open(os.path.join(path, name), 'wb') as file:
@@ -214,7 +216,7 @@ def spoil(folder, outside):
     expected = {}
     for number, file in enumerate((
             'notes.txt', 'symbols.cache.old', 'xsession.control', 'trace',
-            'a.trace.idx', '.trace.index.bak')):
+            'a.trace.idx', '.trace.index.bak', 'a.trace.levels.old')):
         put('other%d' % number, file)
         expected['other%d' % number] = file + ': it is no file of a session'
     for number, (file, data) in enumerate(FOREIGN.items()):

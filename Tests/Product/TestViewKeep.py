@@ -139,7 +139,7 @@ def check_reader(results, scratch, session, numbers):
     for path in files:
         with open(path, 'rb') as file:
             good.append(file.read())
-    for round_ in range(40):
+    for round_ in range(15):
         for path, data in zip(files, good):
             bad = bytearray(data)
             for _ in range(numbers.randrange(1, 4)):
@@ -152,6 +152,10 @@ def check_reader(results, scratch, session, numbers):
         results.equal(cost['restored'], [False] * threads,
                       'reader: damaged %d' % round_)
         results.check(seen == right, 'reader: damaged %d: the same' % round_)
+
+    # With a hash that is right: whatever is shown, the page and what it can
+    # read live on.
+    check_hostile(results, session, files, good, numbers)
 
     # A file of another thread, or of another session, is not this one's.
     for path, data in zip(files, good[1:] + good[:1]):
@@ -177,6 +181,50 @@ def check_reader(results, scratch, session, numbers):
                                      '--output', page, pack)
     results.check(code == 0 and 'no levels are kept' in errors,
                   'reader: a pack', [code, errors])
+
+
+def hash_of(data):
+    """Docs/Format.md, section 13."""
+    value = 0
+    for word, in struct.iter_unpack('<Q', data):
+        value = (value ^ word) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
+        value ^= value >> 29
+    return struct.pack('<Q', value)
+
+
+def check_hostile(results, session, files, good, numbers):
+    for data in good:
+        results.check(data[:8] == b'TRLEVELS' and
+                      hash_of(data[:-8]) == data[-8:], 'hostile: the hash')
+    length = session.last - session.first
+    steps = [{'op': 'query', 'thread': thread, 'begin': begin, 'end': end,
+              'pixels': 900} for thread in range(len(session.threads))
+             for begin, end in ((0, length + 1), (length // 3, length // 2),
+                                (length // 2, length // 2 + 50))]
+    steps += [{'op': 'sums', 'begin': 0, 'end': length},
+              {'op': 'sums', 'begin': 1, 'end': length}]
+    taken_ = 0
+    for round_ in range(30):
+        for path, data in zip(files, good):
+            bad = bytearray(data[:-8])
+            for _ in range(numbers.choice((1, 1, 2, 5, 40))):
+                # Most rounds spoil the lists before the boxes.
+                end = numbers.choice((200, 2000, len(bad)))
+                bad[numbers.randrange(24, min(end, len(bad)))] = \
+                    numbers.choice((0, 1, 0x7F, 0x80, 0xFF,
+                                    numbers.randrange(256)))
+            if round_ % 5 == 0:
+                del bad[numbers.randrange(24, len(bad)) & ~7:]
+            with open(path, 'wb') as file:
+                file.write(bad + hash_of(bad))
+        answer, = engine.ask(results, request(session.folder, steps))
+        cost, seen, _ = taken(results, answer)
+        taken_ += cost['restored'].count(True)
+        results.check(len(seen) == len(steps) and
+                      all('error' not in one for one in seen),
+                      'hostile %d: all is answered' % round_,
+                      [one.get('error') for one in seen])
+    results.check(taken_ > 5, 'hostile: some were taken', [taken_])
 
 
 def check_losses(results, scratch, numbers):
