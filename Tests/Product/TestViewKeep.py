@@ -275,6 +275,34 @@ def check_losses(results, scratch, numbers):
                   'losses: none')
 
 
+def check_whole_threads(results, scratch, numbers):
+    """A range that some threads lie in, and others do not: the sums of those
+    are the pass's, of these the records', and of all report's."""
+    def later(records, by):
+        return [(time + by, *rest) for time, *rest in records]
+
+    session = calls.Session(os.path.join(scratch, 'inside'), [
+        calls.random_calls(numbers, 40000),
+        later(calls.random_calls(numbers, 3000), 50000),
+        later(calls.random_calls(numbers, 1500), 90000)])
+    support.reader('report', session.session)
+    length = session.last - session.first
+    ranges = [(20000, length - 10), (20000, length // 2), (60000, length - 1)]
+    steps = [{'op': 'pass'}, {'op': 'session'}]
+    for begin, end in ranges:
+        steps += [{'op': 'sums', 'begin': begin, 'end': end},
+                  {'op': 'tree', 'begin': begin, 'end': end}]
+    answer, = engine.ask(results, {'path': session.folder, 'steps': steps})
+    threads = answer['results'][1]['threads']
+    inside = [sum(begin < thread['begin'] and thread['end'] < end
+                  for thread in threads) for begin, end in ranges]
+    results.equal(inside, [2, 2, 1], 'whole threads: inside of ranges')
+    for at, range_ in enumerate(ranges):
+        engine.check_sums(results, 'whole threads: %d to %d' % range_,
+                          session.session, range_,
+                          *answer['results'][2 + 2 * at:4 + 2 * at])
+
+
 def check_cancelled(results, session):
     """What is taken back is said to be, and what follows is answered."""
     answer, = engine.ask(results, {'path': session.folder, 'steps': [
@@ -308,6 +336,7 @@ def main():
         check_reader(results, scratch, session, numbers)
         check_losses(results, scratch, numbers)
         check_cancelled(results, session)
+        check_whole_threads(results, scratch, numbers)
     return results.finish()
 
 

@@ -809,7 +809,10 @@ class Engine {
     // Of everything the pass has the sums already, each worker those of its
     // threads; while it goes on, that is waited for.
     async sumsOfPass(range) {
-        await this.passing;
+        if (range.threads === null ||
+            !range.threads.every((id) => this.session.threads[id].isPassed)) {
+            await this.passing;
+        }
         const wanted = range.threads || this.session.threads.map((t) => t.id);
         const parts = await Promise.all(this.workers.map((worker) => {
             const threads = worker.threads.filter((id) =>
@@ -866,12 +869,37 @@ class Engine {
             BigInt(sums[12]);
     }
 
+    // Of threads that lie in the range as a whole it is the same.
+    async sumsOfRange(range, key) {
+        if (this.isLive || !this.passing) {
+            return this.askAdder({ op: "sums", ...range, key });
+        }
+        if (range.isAll) {
+            return this.sumsOfPass(range);
+        }
+        const wanted = range.threads || this.session.threads.map((t) => t.id);
+        const isWhole = (id) => {
+            const { isPassed, begin, end } = this.session.threads[id];
+            return isPassed && begin > range.begin && end < range.end;
+        };
+        const whole = wanted.filter(isWhole);
+        if (!whole.length) {
+            return this.askAdder({ op: "sums", ...range, key });
+        }
+        const rest = wanted.filter((id) => !isWhole(id));
+        const parts = [this.sumsOfPass({ ...range, isAll: true,
+            threads: whole })];
+        if (rest.length) {
+            parts.push(this.askAdder({ op: "sums", ...range, threads: rest,
+                key }));
+        }
+        return Engine.joinSums(await Promise.all(parts));
+    }
+
     // As `TraceReader report`, from begin to end, both included.
     async sums(options) {
         const range = this.rangeOf(options);
-        const answer = range.isAll && !this.isLive && this.passing
-            ? await this.sumsOfPass(range)
-            : await this.askAdder({ op: "sums", ...range, key: options.key });
+        const answer = await this.sumsOfRange(range, options.key);
         const functions = [];
         for (let i = 0; i < answer.function.length; i++) {
             const s = Engine.statistics(answer.sums, i);
