@@ -6,6 +6,8 @@ same.  What is damaged, or is of other stores, is as none.
 In node; TestViewer.py has the browser's database.
 """
 
+import csv
+import io
 import os
 import random
 import shutil
@@ -15,6 +17,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import CallSupport as calls                                  # noqa: E402
+import CompactStores as compact                              # noqa: E402
 import StoreSupport as support                               # noqa: E402
 import TestViewEngine as engine                              # noqa: E402
 from StoreSupport import programs                            # noqa: E402
@@ -265,6 +268,29 @@ def check_losses(results, scratch, numbers):
                   ([True], thread['losses']), 'losses: kept')
     results.check(again[3]['functions'] and again[3]['notes'],
                   'losses: what sums say', [again[3].get('notes')])
+
+    # Of compact stores whole blocks are missing, as many records as verify
+    # counts.
+    other = compact.convert(calls.Session(
+        os.path.join(scratch, 'blocks'), [records],
+        modules=calls.MODULES[:1]).folder, os.path.join(scratch, 'compact'))
+    name, = [each for each in os.listdir(other) if each.endswith('.trace')]
+    path = os.path.join(other, name)
+    with open(path, 'r+b') as file:
+        data = file.read()
+        first = HEADER + len(data[HEADER:]) - len(data[HEADER:].lstrip(b'\0'))
+        file.seek((first + len(data)) // 2)
+        file.write(b'\xa5' * 64)
+    _, text, _ = support.reader('verify', '--csv',
+                                programs.windows_path(other))
+    bad = sum(int(row['bad']) for row in csv.DictReader(
+        io.StringIO(text)))
+    answer, = engine.ask(results, {'path': other, 'steps': [
+        {'op': 'pass'}, {'op': 'session'}]})
+    losses = answer['results'][1]['threads'][0]['losses']
+    results.equal((len(losses), sum(loss['records'] for loss in losses)),
+                  (1, bad), 'losses: of a block')
+    results.check(bad > 10, 'losses: a block is not whole', [bad, text])
 
     # Control: without holes there are none.
     whole = calls.Session(os.path.join(scratch, 'whole'), [records],

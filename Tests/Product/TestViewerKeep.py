@@ -360,6 +360,9 @@ def check_losses(results, browser, scratch, numbers):
     text = page.get('document.querySelector("#panel-problems").textContent')
     results.check('50 records could not be read' in text, 'losses: the panel',
                   [text[:400]])
+    results.check('50 records could not be read' in page.get(
+        'document.querySelector("#noticeText").textContent'),
+        'losses: the notice')
     x, y = page.get('''(() => {
         const { timeline } = Viewer;
         const box = timeline.canvas.getBoundingClientRect();
@@ -376,6 +379,32 @@ def check_losses(results, browser, scratch, numbers):
     page.check_quiet('losses')
 
 
+def check_stopped(results, browser, session):
+    """What takes long can be stopped, and is asked anew with the next range."""
+    page = Page(results, browser, session.folder)
+    panel = 'document.querySelector("#panel-functions %s")'
+    button = ('[...document.querySelectorAll("#panel-functions button")].find('
+              'each => each.textContent === "Stop")')
+    body = panel % '.panelBody'
+    page.get('Viewer.set({ panel: "functions" })')
+    browser.wait_for(body + '.dataset.state === "shown"')
+    results.equal(page.get(button + '.hidden'), True, 'stop: nothing to stop')
+    page.get('Viewer.engine.sums = () => new Promise(() => {}), '
+             'Viewer.set({ selection: { begin: 5, end: 50000 } })')
+    browser.wait_for('!%s.hidden' % button)
+    page.get(button + '.click()')
+    results.equal(page.get('[%s.dataset.state, %s.hidden, %s.textContent]' % (
+        body, button, panel % '.panelNote')),
+        ['stopped', True, 'Stopped: this is not of the range that is chosen.'],
+        'stop: it is said')
+    page.get('delete Viewer.engine.sums, '
+             'Viewer.set({ selection: { begin: 5, end: 60000 } })')
+    browser.wait_for(body + '.dataset.state === "shown"')
+    results.equal(page.get('%s.hidden' % (panel % '.panelNote')), True,
+                  'stop: the next is shown')
+    page.check_quiet('stop')
+
+
 def main():
     results = programs.Results()
     if BrowserSupport.find() is None:
@@ -386,6 +415,7 @@ def main():
         browser.prefer_colors('light')
         session = make(scratch, 'kept', numbers)
         check_kept(results, browser, scratch, session)
+        check_stopped(results, browser, session)
         check_several(results, browser, scratch, numbers)
         check_losses(results, browser, scratch, numbers)
     return results.finish()

@@ -10,6 +10,15 @@ const Losses = {
     PERIOD: 7,
     NEAR: 3,
 
+    has: thread => Boolean(thread.losses && thread.losses.length),
+
+    //
+    // How many records of a session could not be read.
+    //
+
+    count: session => session.threads.reduce((sum, thread) => sum +
+        (thread.losses || []).reduce((all, loss) => all + loss.records, 0), 0),
+
     //
     // Calls visit with each loss of a thread that is on the screen, and its
     // pixels.
@@ -40,7 +49,7 @@ const Losses = {
     paint(timeline, lane, y, clipTop, clipBottom) {
         const { raster, ratio } = timeline;
         const { thread } = lane;
-        if (!thread.isOverwritten && !(thread.losses || []).length) {
+        if (!thread.isOverwritten && !this.has(thread)) {
             return;
         }
         const top = Math.max(clipTop, Math.round(y * ratio));

@@ -281,7 +281,9 @@ const Open = {
                 first.path + ': ' + first.text, problems.length > 1 ||
                 Viewer.panels.some(each => each.id === 'problems'));
         } else {
-            this.notice('');
+            const lost = Losses.count(session);
+            this.notice(lost ? Format.plural(lost, 'record') + ' could not ' +
+                'be read: the timeline is hatched there.' : '', lost > 0);
         }
     },
 

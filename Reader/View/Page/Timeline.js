@@ -696,7 +696,8 @@ class Timeline {
         context.fillText(Texts.of(context, title, gutter - 46), 20, at + 11);
         this.paintPin(context, gutter - 14, at + 11, lane.isPinned);
         if (lane.height > 40) {
-            context.fillStyle = thread.lost ? Style.bad : Style.soft;
+            const isLost = thread.lost || Losses.has(thread);
+            context.fillStyle = isLost ? Style.bad : Style.soft;
             const more = [];
             if (thread.name) {
                 more.push(String(thread.tid));
@@ -705,7 +706,7 @@ class Timeline {
                 more.push(Format.baseName(Viewer.processOf(thread.process)
                     .program));
             }
-            more.push(thread.lost ? 'lost records' : thread.mode);
+            more.push(isLost ? 'lost records' : thread.mode);
             if (thread.isLive) {
                 more.push('live');
             }
