@@ -223,26 +223,8 @@ SqlPlanTable(
     )
 {
     PSQL_OWN_TABLE Own = (PSQL_OWN_TABLE)Table;
-    RTL_WRITER Writer;
-    CHAR Message[SQL_MESSAGE_BYTES];
-    BOOLEAN IsPathMissing;
-    int Result;
 
-    Result = SqlMakePlan(Own->Connection, Own->Table, Index, &IsPathMissing);
-    if (IsPathMissing) {
-        RtlInitializeBufferWriter(&Writer, Message, sizeof(Message));
-        RtlWriteText(&Writer,
-                     "%s: its argument is missing, the path of a session, a "
-                     "directory of sessions or a pack: %s('PATH')",
-                     Own->Table->Name,
-                     Own->Table->Name);
-        SqlSetMessage(Own->Connection,
-                      &Table->Error,
-                      Message,
-                      Writer.LengthInBytes);
-    }
-
-    return Result;
+    return SqlMakePlan(Own->Connection, Own->Table, Index);
 }
 
 static
@@ -401,9 +383,21 @@ SqlFilterCursor(
         return SqlFailScan(Cursor, "read the plan", Status, NULL, 0);
     }
 
-    if (Path == NULL) {
+    if (Path == NULL && Connection->DefaultPath != NULL) {
         Path = Connection->DefaultPath;
         PathLength = RtlLengthOfString(Path);
+    }
+
+    if (Path == NULL) {
+        RtlWriteText(&Writer,
+                     "its argument is missing, the path of a session, a "
+                     "directory of sessions or a pack: %s('PATH')",
+                     Cursor->Table->Name);
+        return SqlFailScan(Cursor,
+                           "read the plan",
+                           STATUS_INVALID_PARAMETER,
+                           Message,
+                           Writer.LengthInBytes);
     }
 
     Status = SqlOpenScan(Cursor, Path, PathLength, &Writer);

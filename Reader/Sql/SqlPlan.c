@@ -45,6 +45,12 @@ Abstract:
 #define SQL_PART_SESSION    0.2
 
 //
+// And how much more without the argument: more than all of these leave out.
+//
+
+#define SQL_PART_NO_PATH    1000000.0
+
+//
 // Is a constraint's comparison one of bytes?  Function names are compared so
 // here.
 //
@@ -170,8 +176,7 @@ int
 SqlMakePlan(
     PSQL_CONNECTION Connection,
     PCSQL_TABLE Table,
-    PSQL_INDEX Index,
-    PBOOLEAN IsPathMissing
+    PSQL_INDEX Index
     )
 {
     RTL_WRITER Writer;
@@ -184,7 +189,6 @@ SqlMakePlan(
     int Number;
     CHAR Letter;
 
-    *IsPathMissing = FALSE;
     Text = (PCHAR)Connection->Api.malloc64(SQL_PLAN_DIGITS + 1 +
                                            (ULONGLONG)
                                                Index->NumberOfConstraints);
@@ -237,17 +241,19 @@ SqlMakePlan(
     Text[SQL_PLAN_DIGITS + Arguments] = 0;
     Index->Text = Text;
     Index->IsTextToBeFreed = 1;
-    if (!HasPath && Connection->DefaultPath == NULL) {
+    if (!HasPath) {
+
         if (HasUnusablePath) {
             return SQL_CONSTRAINT;
         }
 
-        *IsPathMissing = TRUE;
-        return SQL_ERROR;
-    }
+        //
+        // The argument is missing, or this is a term of an OR, which SQLite
+        // shows without the table's other constraints: no such plan may be the
+        // one that is chosen where there is an argument.
+        //
 
-    if (!HasPath && HasUnusablePath) {
-        return SQL_CONSTRAINT;
+        Part *= SQL_PART_NO_PATH;
     }
 
     Index->Number = 0;

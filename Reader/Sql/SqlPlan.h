@@ -19,7 +19,6 @@ Abstract:
 //
 // Makes a plan: its text goes to the index, and the value of each constraint
 // that it takes will be an argument.
-// IsPathMissing: with SQL_ERROR, the table has no argument.
 // Returns SQLite's result.
 //
 
@@ -27,8 +26,7 @@ int
 SqlMakePlan(
     _In_ PSQL_CONNECTION Connection,
     _In_ PCSQL_TABLE Table,
-    _Inout_ PSQL_INDEX Index,
-    _Out_ PBOOLEAN IsPathMissing
+    _Inout_ PSQL_INDEX Index
     );
 
 //
