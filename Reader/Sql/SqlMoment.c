@@ -283,6 +283,12 @@ SqlKeepMoment(
         return STATUS_SUCCESS;
     }
 
+    if (!World->Moment->HasClock) {
+        World->Moment->Clock = Session->Clock;
+        World->Moment->HasClock = TRUE;
+    }
+
+    Session->Clock = World->Moment->Clock;
     for (Index = 0; Index < Session->NumberOfStores; Index++) {
 
         Store = Session->Stores[Index];

@@ -44,6 +44,9 @@ typedef struct _SQL_MOMENT {
     ULONG References;               // of cursors
     ULONG Boot;
     ULONGLONG Horizon;              // the last time stamp that they see
+    BOOLEAN HasClock;
+    CORE_CLOCK Clock;               // its rate is known better the longer a
+                                    // program runs: that of the first look
     READER_MAP Places;              // by what a store is known by: in Ends
     PSQL_END Ends;
     ULONG NumberOfEnds;
