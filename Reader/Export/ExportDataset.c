@@ -333,10 +333,43 @@ ExportDatasetRemoveFile(
 
 
 //
+// Writes what comes behind a table's path in the name of a part.
+//
+
+#define READER_NUMBER_SIZE 32u
+
+static
+VOID
+ExportDatasetNumberPart(
+    _Out_writes_z_(READER_NUMBER_SIZE) PWSTR Name,
+    _In_ ULONG Part,
+    _In_ BOOLEAN IsUnfinished
+    )
+{
+    RTL_WRITER Writer;
+    CHAR Text[READER_NUMBER_SIZE];
+    ULONG Index;
+
+    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
+    if (Part > 1) {
+        RtlWriteText(&Writer, "-%u", Part);
+    }
+
+    RtlWriteText(&Writer, ".parquet%s", IsUnfinished ? ".tmp" : "");
+    for (Index = 0; Index < Writer.LengthInBytes; Index++) {
+        Name[Index] = (WCHAR)Text[Index];
+    }
+
+    Name[Index] = 0;
+}
+
+
+//
 // Removes all parts but the first that an earlier export of the same session
 // has left, from the last one down: what is there at any time is a beginning of
 // the old one, so that none is forgotten, and none is beside a part of the new
-// one that has rows of it.
+// one that has rows of it.  What a killed one has left behind the
+// NumberOfParts files that are to get their names goes, too.
 //
 
 _Must_inspect_result_
@@ -344,21 +377,19 @@ static
 NTSTATUS
 ExportDatasetRemoveParts(
     _In_ PCREADER_CONTEXT Context,
-    _In_z_ PCWSTR Path
+    _In_z_ PCWSTR Path,
+    _In_ ULONG NumberOfParts
     )
 {
     PCALLOCATOR Allocator = Context->Allocator;
     ULONG Length = RtlLengthOfWideString(Path);
-    RTL_WRITER Writer;
-    CHAR Number[32];
     PWSTR Name;
-    ULONG Index;
     ULONG Part = 2;
     BOOLEAN IsRemoved = FALSE;
     NTSTATUS Status = STATUS_SUCCESS;
 
     Name = (PWSTR)Allocator->Allocate(Allocator->Context,
-                                      (Length + sizeof(Number)) *
+                                      (Length + READER_NUMBER_SIZE) *
                                           sizeof(WCHAR));
     if (Name == NULL) {
         return STATUS_NO_MEMORY;
@@ -367,13 +398,7 @@ ExportDatasetRemoveParts(
     RtlCopyBytes(Name, Path, Length * sizeof(WCHAR));
     while (NT_SUCCESS(Status) && Part > 1) {
 
-        RtlInitializeBufferWriter(&Writer, Number, sizeof(Number));
-        RtlWriteText(&Writer, "-%u.parquet", Part);
-        for (Index = 0; Index < Writer.LengthInBytes; Index++) {
-            Name[Length + Index] = (WCHAR)Number[Index];
-        }
-
-        Name[Length + Index] = 0;
+        ExportDatasetNumberPart(Name + Length, Part, FALSE);
         Status = ExportDatasetRemoveFile(Context, Name, IsRemoved);
         if (Status == STATUS_OBJECT_NAME_NOT_FOUND ||
             Status == STATUS_FILE_IS_A_DIRECTORY) {
@@ -382,6 +407,14 @@ ExportDatasetRemoveParts(
         }
 
         Part = IsRemoved ? Part - 1 : Part + 1;
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Part = NumberOfParts;
+        do {
+            Part += 1;
+            ExportDatasetNumberPart(Name + Length, Part, TRUE);
+        } while (NT_SUCCESS(ExportDatasetRemoveFile(Context, Name, TRUE)));
     }
 
     Allocator->Free(Allocator->Context, Name);
@@ -542,7 +575,9 @@ ExportDatasetCloseTables(
 
         Table = &Parquet->Tables[Index];
         if (IsComplete && Parquet->Export->Options->Append != NULL) {
-            Status = ExportDatasetRemoveParts(Table->Context, Table->Path);
+            Status = ExportDatasetRemoveParts(Table->Context,
+                                              Table->Path,
+                                              Table->NumberOfParts);
             if (!NT_SUCCESS(Status)) {
                 ExitCode = BaseFail(Table->Context,
                                     "remove an older part",

@@ -25,6 +25,8 @@ Abstract:
 
 #define SQL_FIRST_WINDOW 256u
 
+#define SQL_ENDED_CALLS 1024u
+
 #define SQL_IS_WINDOWED(State)                                              \
     ((State)->NeedsEnds && ((State)->Cursor->Query.IsOrdered))
 
@@ -424,6 +426,119 @@ SqlTakeOpenCall(
 }
 
 //
+// Takes the next ordinary call that has ended.  FALSE: there is none at hand.
+//
+
+static
+BOOLEAN
+SqlTakeEnded(
+    _In_ const SQL_CALLS *State,
+    _Inout_ PSQL_CALL_THREAD Thread
+    )
+{
+    PSQL_CALL Row = &Thread->Row;
+    PCCORE_ENDED Call;
+
+    while (Thread->NextEnded < Thread->Ended.NumberOfCalls) {
+
+        Call = &Thread->Ended.Calls[Thread->NextEnded];
+        Thread->NextEnded += 1;
+        if (Call->EnterTimestamp < State->First) {
+            continue;
+        }
+
+        Row->Start = Call->EnterTimestamp;
+        Row->Duration = Call->ExitTimestamp - Call->EnterTimestamp;
+        Row->Function = State->Tally.List[Call->Function].Function;
+        Row->Depth = Call->Depth;
+        Row->Track = Thread->Merge.Stream.Pair.Current;
+        Row->Flags = SQL_CALL_ENDED;
+        return TRUE;
+    }
+
+    Thread->NextEnded = 0;
+    Thread->Ended.NumberOfCalls = 0;
+    return FALSE;
+}
+
+//
+// Reads on until there is a row, with ordinary calls as many at a time as there
+// are.  A run of these is of one stack.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SqlReadAtOnce(
+    _Inout_ PSQL_CALLS State,
+    _Inout_ PSQL_CALL_THREAD Thread
+    )
+{
+    PREADER_STREAM Stream = &Thread->Merge.Stream;
+    PSQL_CALL Row = &Thread->Row;
+    PCCORE_SITE Site;
+    CORE_EVENT Event;
+    NTSTATUS Status;
+
+    for (;;) {
+
+        if (SqlTakeEnded(State, Thread)) {
+            return STATUS_SUCCESS;
+        }
+
+        if (!Stream->Pair.IsPending) {
+
+            Status = SqlLookForInterrupt(State->World);
+            if (!NT_SUCCESS(Status)) {
+                State->IsCancelled = TRUE;
+                return Status;
+            }
+
+            State->Tally.Ended = &Thread->Ended;
+            Status = CallRunStream(Stream);
+            State->Tally.Ended = NULL;
+            if (!NT_SUCCESS(Status)) {
+                return Status;
+            }
+
+            if (Thread->Ended.NumberOfCalls != 0) {
+                continue;
+            }
+        }
+
+        Status = CallNextEvent(Stream, &Event);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        if (Event.Kind == CoreEventEnter) {
+
+            Site = CoreFindSite(
+                &State->Tally.Modules[(ULONG)(Event.Frame->Site >> 32)],
+                (ULONG)Event.Frame->Site,
+                Event.Frame->Kind);
+            if (Site == NULL) {
+                return STATUS_INTERNAL_ERROR;
+            }
+
+            Event.Frame->Node = 0;
+            Event.Frame->Function = Site->Index;
+
+        } else if (Event.Kind != CoreEventUnmatched &&
+                   Event.EnterTimestamp >= State->First) {
+
+            Row->Start = Event.EnterTimestamp;
+            Row->Duration = Event.InclusiveTicks;
+            Row->Function = SqlGetFunction(State, Event.Frame);
+            Row->Depth = Event.Depth;
+            Row->Track = Event.Track;
+            Row->Flags = SqlDescribeEnd(&Event);
+            return STATUS_SUCCESS;
+        }
+    }
+}
+
+//
 // Reads on until there is a row, or with a window one more in it or one of
 // those ended.  STATUS_END_OF_FILE: there are no more events.
 //
@@ -443,6 +558,12 @@ SqlReadOn(
     NTSTATUS Status;
 
     *IsRow = FALSE;
+    if (Thread->IsAtOnce) {
+        Status = SqlReadAtOnce(State, Thread);
+        *IsRow = NT_SUCCESS(Status);
+        return Status;
+    }
+
     if (Thread->IsPast && Thread->NumberOpen == 0 && !SQL_IS_WINDOWED(State)) {
         return STATUS_END_OF_FILE;
     }
@@ -661,7 +782,7 @@ SqlFindLongCalls(
                           &Error);
     if (NT_SUCCESS(Status)) {
         World->Session.ShowsAside = State->World->Session.ShowsAside;
-        SqlInitializeCalls(Other, State->Cursor, World, TRUE);
+        SqlInitializeCalls(Other, State->Cursor, World, TRUE, TRUE);
         Other->IsForLong = TRUE;
         Status = SqlReadForLong(State, Thread, Other);
         SqlRundownCalls(Other);
@@ -831,6 +952,7 @@ SqlBeginThread(
     PSQL_CALL_THREAD Thread = (PSQL_CALL_THREAD)Merged;
     PREADER_STREAM Stream = &Merged->Stream;
     PSQL_WORLD World = State->World;
+    PCALLOCATOR Allocator = World->Context.Allocator;
     ULONGLONG Start = World->Range.Start;
     NTSTATUS Status;
 
@@ -871,6 +993,22 @@ SqlBeginThread(
         }
     }
 
+    if (!State->NeedsEvents && !State->IsWatching &&
+        !State->Cursor->Query.IsOrdered && Thread->NextOpenTrack != 0 &&
+        State->Cursor->Query.To == MAXLONG64) {
+
+        Thread->Ended.Calls = (PCORE_ENDED)
+            Allocator->Allocate(Allocator->Context,
+                                SQL_ENDED_CALLS * sizeof(CORE_ENDED));
+        if (Thread->Ended.Calls == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        Thread->Ended.Capacity = SQL_ENDED_CALLS;
+        Thread->IsAtOnce = TRUE;
+        State->Tally.IsEndedAlone = TRUE;
+    }
+
     CallSetStreamTally(Stream, &State->Tally);
     if (State->IsForLong) {
         return STATUS_SUCCESS;
@@ -893,6 +1031,8 @@ SqlEndThread(
 
     Allocator->Free(Allocator->Context, Thread->Ring);
     Allocator->Free(Allocator->Context, Thread->Long);
+    Allocator->Free(Allocator->Context, Thread->Ended.Calls);
+    Thread->Ended.Calls = NULL;
     Thread->Ring = NULL;
     Thread->Long = NULL;
 
@@ -909,7 +1049,8 @@ SqlInitializeCalls(
     PSQL_CALLS State,
     PSQL_CURSOR Cursor,
     PSQL_WORLD World,
-    BOOLEAN NeedsEnds
+    BOOLEAN NeedsEnds,
+    BOOLEAN NeedsEvents
     )
 {
     PCCORE_CLOCK Clock = &World->Session.Clock;
@@ -918,6 +1059,7 @@ SqlInitializeCalls(
     State->Cursor = Cursor;
     State->World = World;
     State->NeedsEnds = NeedsEnds;
+    State->NeedsEvents = NeedsEvents;
     State->IsWatching = Cursor->Query.NumberOfTests != 0;
     CallInitializeTally(&State->Tally, &World->Functions, NULL);
     CallInitializeTally(&State->Before, &World->Functions, NULL);

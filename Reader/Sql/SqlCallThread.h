@@ -8,6 +8,9 @@ Abstract:
 
     The calls of a thread, as they end, or in the order of their beginnings.
 
+    As they end, and where nothing is asked for that only the events of a call
+    tell, they are taken from the list that the fast way of pairing makes.
+
     For that order a call waits until its end is known, behind those that began
     before it: in a window of SQL_WINDOW calls.  Where the first one in it is
     still open, the ends of all such long calls are looked for, once for each
@@ -79,6 +82,9 @@ typedef struct _SQL_CALL_THREAD {
     ULONG NextLong;
     ULONG NextOpen;                 // of the frames that were open when the
     ULONG NextOpenTrack;            // range began: what was not taken yet
+    BOOLEAN IsAtOnce;               // ordinary calls come as many at a time as
+    CORE_ENDED_LIST Ended;          // the fast way pairs
+    ULONG NextEnded;                // of these
 } SQL_CALL_THREAD;
 typedef SQL_CALL_THREAD *PSQL_CALL_THREAD;
 
@@ -91,6 +97,7 @@ typedef struct _SQL_CALLS {
     ULONGLONG First;                // time stamps: where rows may begin
     ULONGLONG Last;
     BOOLEAN NeedsEnds;
+    BOOLEAN NeedsEvents;            // what only the events of a call tell
     BOOLEAN IsWatching;             // a test of names: others go the fast way
     BOOLEAN IsForLong;              // a reading that looks for long calls
     BOOLEAN IsCancelled;
@@ -109,7 +116,8 @@ SqlInitializeCalls(
     _Out_ PSQL_CALLS State,
     _In_ PSQL_CURSOR Cursor,
     _In_ PSQL_WORLD World,
-    _In_ BOOLEAN NeedsEnds
+    _In_ BOOLEAN NeedsEnds,
+    _In_ BOOLEAN NeedsEvents
     );
 
 VOID

@@ -48,6 +48,14 @@ typedef enum _SQL_CALL_COLUMN {
      SQL_BIT(SqlCallAbandoned) | SQL_BIT(SqlCallUnfinished) |               \
      SQL_BIT(SqlCallUncertain) | SQL_BIT(SqlCallWaited))
 
+//
+// What is not known of calls that are taken many at a time.
+//
+
+#define SQL_COLUMNS_OF_EVENTS                                               \
+    (SQL_BIT(SqlCallSelf) | SQL_BIT(SqlCallParent) |                        \
+     SQL_BIT(SqlCallTailCall) | SQL_BIT(SqlCallWaited))
+
 static const SQL_COLUMN_ROW SqlCallColumns[] = {
     { "session", "TEXT", SqlRoleSession, "As in trace_sessions." },
     { "process_id", "INTEGER", SqlRoleNone, "The process's identifier." },
@@ -111,7 +119,8 @@ SqlBeginCalls(
     SqlInitializeCalls(State,
                        Cursor,
                        World,
-                       (Cursor->Query.Columns & SQL_COLUMNS_OF_END) != 0);
+                       (Cursor->Query.Columns & SQL_COLUMNS_OF_END) != 0,
+                       (Cursor->Query.Columns & SQL_COLUMNS_OF_EVENTS) != 0);
 
     //
     // The threads in the order of their first records; those that are not asked

@@ -30,6 +30,10 @@ TIMES = {'total', 'self', 'average', 'minimum', 'maximum', 'waited'}
 
 WITH_ENDS = 'start, thread_id, depth, function, duration, self, abandoned'
 
+# Without what only a call's events tell: these are read many at a time.
+AT_ONCE = ('start, thread_id, depth, function, duration, abandoned, '
+           'unfinished, uncertain, begun_before, fiber')
+
 
 def read_csv(*arguments):
     code, text = programs.trace_reader(*arguments)
@@ -136,13 +140,23 @@ def check_functions(results, session, what, least=6):
 def check_calls(results, session, what, expected):
     """Single calls add up to the same: each one's time is rounded down."""
     path = sql.quote(session)
-    rows, ordered, plain, total = ask(
+    rows, ordered, plain, total, fast, slow, late, some = ask(
         results, what,
         'SELECT function, count(*), sum(self), sum(abandoned), '
         'sum(unfinished) FROM trace_calls(%s) GROUP BY function' % path,
         'SELECT %s FROM trace_calls(%s) ORDER BY start' % (WITH_ENDS, path),
         'SELECT %s FROM trace_calls(%s)' % (WITH_ENDS, path),
-        'SELECT count(*) FROM trace_calls(%s)' % path)
+        'SELECT count(*) FROM trace_calls(%s)' % path,
+        'SELECT %s FROM trace_calls(%s)' % (AT_ONCE, path),
+        'SELECT %s, self FROM trace_calls(%s)' % (AT_ONCE, path),
+        'SELECT count(*) FROM trace_calls(%s) WHERE start >= (SELECT '
+        'avg(start) FROM trace_calls(%s))' % (path, path),
+        'SELECT count(*) FROM trace_calls(%s) WHERE start + 0 >= (SELECT '
+        'avg(start) FROM trace_calls(%s))' % (path, path))
+    results.check(fast and sorted(fast) == sorted(row[:-1] for row in slow),
+                  what + ': many at a time, and one by one',
+                  [len(fast), len(slow)])
+    results.equal(late, some, what + ': from a time on')
     sums = {}
     for (_, _, function), several in expected.items():
         for numbers in several:
@@ -255,11 +269,12 @@ def check_errors(results, scratch, session):
     path = sql.quote(session)
     damaged = os.path.join(scratch, 'damaged')
     shutil.copytree(session, damaged)
-    store = max((os.path.join(damaged, name) for name in os.listdir(damaged)
-                 if name.endswith('.trace')), key=os.path.getsize)
-    with open(store, 'r+b') as file:
-        file.seek(0x0C)
-        file.write(b'\x01\x02\x03\x04')
+    stores = [os.path.join(damaged, name) for name in os.listdir(damaged)
+              if name.endswith('.trace')]
+    for store in stores:
+        with open(store, 'r+b') as file:
+            file.seek(0x0C)
+            file.write(b'\x01\x02\x03\x04')
     for statement, wanted in (
             ('SELECT * FROM trace_calls', 'its argument is missing'),
             ("SELECT * FROM trace_calls('no-such-place')",
@@ -268,14 +283,14 @@ def check_errors(results, scratch, session):
             ('SELECT * FROM trace_calls(%s)' % sql.quote(damaged),
              'read a store: '),
             ('SELECT * FROM trace_functions(%s)' % sql.quote(damaged),
-             os.path.basename(store)),
+             os.path.basename(min(stores))),
             ('DELETE FROM trace_marks', 'may not be modified')):
         _, errors = sql.shell([statement])
         results.check(wanted in errors, 'an error: ' + statement,
                       errors.splitlines())
-    (count,), = ask(results, 'damaged', 'SELECT sum(damaged) FROM '
-                    'trace_sessions(%s)' % sql.quote(damaged))
-    results.equal(count, ['1'], 'trace_sessions counts damaged stores')
+    (count,), = ask(results, 'damaged', 'SELECT count(*) FROM '
+                    'trace_problems(%s)' % sql.quote(damaged))
+    results.equal(int(count[0]), len(stores), 'trace_problems has them')
     code, text = sql.host('old')
     results.check(code == 0 and 'needs SQLite 3.31' in text, 'too old', [text])
     calls = 'SELECT count(*), sum(duration) FROM trace_calls(%s)' % path
