@@ -9,8 +9,8 @@ Abstract:
     What the statements that run see of a program that goes on: for all of
     them, and for each of their scans, the records up to one time stamp, and of
     these no more than were in the stores when the first of them looked, by one
-    clock.  A record's time is read before the record is written, so the time alone would
-    let in what came to be there in between.
+    clock.  A record's time is read before the record is written, so the time
+    alone would let in what came to be there in between.
 
 --*/
 
