@@ -76,7 +76,7 @@ Abstract:
 #define READER_OPTION_NO_OPEN     0x4000000000ULL
 #define READER_OPTION_COLLECT     0x400000000000ULL     // --seconds
 #define READER_OPTION_WAITS       0x1000000000000000ULL // and --contention
-#define READER_OPTION_LEVELS      0x400000000000ULL
+#define READER_OPTION_LEVELS      0x400000000000000ULL
 
 //
 // What all commands take that read records and name functions.
