@@ -525,7 +525,8 @@ def main():
                          store.ModuleSize, names)
         target.end(host)
         for mode, settings in MODES:
-            for rounds in SMALL, LARGE:
+            for rounds in ((SMALL, LARGE) if programs.LONG or mode in (
+                    'file', 'compact-ring', 'tree') else (SMALL,)):
                 check_mode(results, folder, host, program, symbols, name, mode,
                            rounds, settings)
                 if rounds == SMALL or mode == 'file':
