@@ -18,8 +18,8 @@ Abstract:
         KdHost DLL end PID
         KdHost DLL misuse
 
-    With memory each allocation of a command fails, one after the other.  Whatever
-    a command allocates it has to free.
+    With memory each allocation of a command fails, one after the other.  What a
+    command allocates it has to free.
 
     A dump is a minidump with Memory64List, MemoryInfoList and ThreadList.
     SYMBOLS has lines "M NAME BASE SIZE" and "S ADDRESS NAME", hexadecimal.

@@ -14,7 +14,8 @@ Abstract:
         KdTarget ROUNDS crash       the first one has met an access violation
         KdTarget ROUNDS jump        every third call of Middle ends by longjmp
 
-    With a DLL's path behind that, its function Part is called as well.  It says "thread TID name=count ..." for each thread, and then "ready PID".
+    With a DLL's path behind that, its function Part is called as well.  It says
+    "thread TID name=count ..." for each thread, and then "ready PID".
 
 --*/
 
