@@ -1,5 +1,5 @@
 """Drivers with TracerPenterKernel.lib in them, for the tests: builds them, has
-Wine's service manager load them (Tests/Programs/DriverLoader.c), and reads the
+Wine's service manager load them (Tests/Programs/Kernel/DriverLoader.c), and reads the
 section that the library exports, from Docs/Format.md and not from its header.
 """
 
@@ -126,7 +126,7 @@ def tool(command):
 def build_loader(folder):
     target = os.path.join(folder, 'DriverLoader.exe')
     tool([programs.GCC, '-O1', '-Wall',
-                       os.path.join(programs.PROGRAMS, 'DriverLoader.c'), '-o',
+                       os.path.join(programs.PROGRAMS, 'Kernel', 'DriverLoader.c'), '-o',
                        target, '-lntdll', '-ladvapi32'])
     return target
 
@@ -137,7 +137,7 @@ def build_asm(folder):
     tool(['nasm', '-f', 'win64', '-Werror',
           '-DCOUNT_FRAMED=%d' % FUNCTIONS.index('AsmFramed'),
           '-DCOUNT_LEAF=%d' % FUNCTIONS.index('AsmLeaf'),
-          os.path.join(programs.PROGRAMS, 'TracedDriver.asm'), '-o', made])
+          os.path.join(programs.PROGRAMS, 'Kernel', 'TracedDriver.asm'), '-o', made])
     return ['-DASM_CALLERS', made]
 
 
@@ -147,7 +147,7 @@ def build_driver(folder, name, hooks=None, more=(), entry=True):
     made = os.path.join(folder, name + '.o')
     tool([programs.GCC, *FLAGS, *hooks, '-I', HEADERS, '-I', KERNEL,
                        '-DDRIVER_NAME=L"%s"' % name, '-c',
-                       os.path.join(programs.PROGRAMS, 'TracedDriver.c'),
+                       os.path.join(programs.PROGRAMS, 'Kernel', 'TracedDriver.c'),
                        '-o', made,
                        *[option for option in more if option[:2] == '-D']])
     target = os.path.join(folder, name + '.sys')

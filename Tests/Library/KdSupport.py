@@ -17,7 +17,7 @@ LOW32 = 0xFFFFFFFF
 def build_host(folder):
     path = os.path.join(folder, 'KdHost.exe')
     subprocess.run([programs.GCC, '-O1', '-w',
-                    os.path.join(programs.PROGRAMS, 'KdHost.c'), '-o', path],
+                    os.path.join(programs.PROGRAMS, 'Kernel', 'KdHost.c'), '-o', path],
                    check=True)
     return path
 
@@ -28,7 +28,7 @@ def build_target(folder, flags=tuple(programs.PENTER_FLAGS),
     path = os.path.join(folder, 'KdTarget.exe')
     target = os.path.join(folder, 'KdTarget.o')
     subprocess.run([programs.GCC, *programs.SAME_CALLS, *flags, '-c',
-                    os.path.join(programs.PROGRAMS, 'KdTarget.c'), '-o',
+                    os.path.join(programs.PROGRAMS, 'Kernel', 'KdTarget.c'), '-o',
                     target], check=True)
     subprocess.run([programs.GCC, target, *libraries, '-static', '-o', path], check=True)
     return path

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """TraceReader collect, on rings that a program fills as a traced driver does.
 
-Tests/Programs/KernelRings.c writes the records that it is told to, so that what
+Tests/Programs/Kernel/KernelRings.c writes the records that it is told to, so that what
 ran where, at which IRQL and on which stack is known here, call by call.
 """
 
@@ -656,7 +656,7 @@ def main():
     with programs.Scratch() as folder:
         program = programs.build(
             os.path.join(folder, 'program'),
-            [os.path.join(programs.PROGRAMS, 'KernelRings.c')],
+            [os.path.join(programs.PROGRAMS, 'Kernel', 'KernelRings.c')],
             ['-g', '-gdwarf-4', '-I' + os.path.join(programs.ROOT,
                                                     'TraceStore')],
             'KernelRings.exe', ['-lntdll'])

@@ -32,7 +32,7 @@ Abstract:
 #include <stdlib.h>
 #include <string.h>
 #include <intrin.h>
-#include "../../Kernel/KernelFormat.h"
+#include "../../../Kernel/KernelFormat.h"
 
 NTSTATUS NTAPI NtCreateSection(PHANDLE, ACCESS_MASK, POBJECT_ATTRIBUTES,
                                PLARGE_INTEGER, ULONG, ULONG, HANDLE);
