@@ -31,8 +31,9 @@ TIMES = {'total', 'self', 'average', 'minimum', 'maximum', 'waited'}
 WITH_ENDS = 'start, thread_id, depth, function, duration, self, abandoned'
 
 # Without what only a call's events tell: these are read many at a time.
-AT_ONCE = ('start, thread_id, depth, function, duration, abandoned, '
-           'unfinished, uncertain, begun_before, fiber')
+AT_ONCE = ('thread_id, function, count(*), sum(start), sum(duration), '
+           'sum(depth), sum(depth * start % 1009), sum(abandoned), '
+           'sum(unfinished), sum(uncertain), sum(begun_before), sum(fiber)')
 
 
 def read_csv(*arguments):
@@ -147,8 +148,9 @@ def check_calls(results, session, what, expected):
         'SELECT %s FROM trace_calls(%s) ORDER BY start' % (WITH_ENDS, path),
         'SELECT %s FROM trace_calls(%s)' % (WITH_ENDS, path),
         'SELECT count(*) FROM trace_calls(%s)' % path,
-        'SELECT %s FROM trace_calls(%s)' % (AT_ONCE, path),
-        'SELECT %s, self FROM trace_calls(%s)' % (AT_ONCE, path),
+        'SELECT %s FROM trace_calls(%s) GROUP BY 1, 2' % (AT_ONCE, path),
+        'SELECT %s, sum(self) FROM trace_calls(%s) GROUP BY 1, 2' % (AT_ONCE,
+                                                                     path),
         'SELECT count(*) FROM trace_calls(%s) WHERE start >= (SELECT '
         'avg(start) FROM trace_calls(%s))' % (path, path),
         'SELECT count(*) FROM trace_calls(%s) WHERE start + 0 >= (SELECT '
