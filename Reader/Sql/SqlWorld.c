@@ -344,6 +344,10 @@ SqlOpenSession(
     FunctionInitializeFunctions(&World->Functions, Session);
     World->Options.Command = "sql";
     World->Options.Contention = SQL_CONTENTION;
+    if (Session->NumberOfValidStores == 0) {
+        return STATUS_SUCCESS;
+    }
+
     if (!CallBeginWaits(Session, &World->Options) ||
         !CallQueryRange(Session, &World->Options, &World->Range)) {
         return STATUS_UNSUCCESSFUL;

@@ -205,6 +205,7 @@ def check_damage(results, scratch, session):
         _, errors = sql.shell([statement])
         results.equal('read a store: ' in errors and 'header: ' in errors,
                       wanted, 'damage: %s: %s' % (statement, errors))
+        results.equal(errors != '', wanted, 'damage: error: ' + statement)
     one = os.path.join(bad, sorted(os.listdir(bad))[0])
     _, errors = sql.shell(['SELECT * FROM trace_calls(%s)' % sql.quote(one)])
     results.check(os.path.basename(one) in errors, 'damage: a store', [errors])
