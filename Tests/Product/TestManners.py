@@ -131,6 +131,18 @@ def check_other_commands(results, listed):
                           [errors, owners])
 
 
+def check_bits(results):
+    """Each option has a bit of its own."""
+    with open(os.path.join(programs.ROOT, 'Reader', 'Base', 'BaseOptions.h'),
+              encoding='ascii') as file:
+        bits = [int(bit, 16) for bit in re.findall(
+            r'^#define READER_OPTION_\w+ +(0x[0-9a-fA-F]+)ULL', file.read(),
+            re.MULTILINE)]
+    results.check(len(bits) > 50 and len(set(bits)) == len(bits) and
+                  all(bit & (bit - 1) == 0 for bit in bits),
+                  'the bits of options', sorted(bits))
+
+
 def check_usage(results, command, session):
     """What is wrong is said on the error output, with where to look."""
     for arguments, words in (
@@ -274,6 +286,7 @@ def main():
                       {name for name in names if 'json' in known[name]} -
                       {'sql'},
                       'the schema has all commands')
+        check_bits(results)
         check_other_commands(results, listed)
         check_numbers(results, real)
         code, text, errors = support.reader()
