@@ -261,6 +261,63 @@ KdImageKeepAll(
     return Status;
 }
 
+//
+// What an image's headers say.
+//
+
+static
+NTSTATUS
+KdImageOpenParts(
+    _Inout_ PKD_CONTEXT Context,
+    _In_ ULONGLONG Base,
+    _Out_ PIMAGE_NT_HEADERS64 Headers,
+    _Out_ PULONG SectionsOffset,
+    _Out_ PKD_IMAGE Image
+    )
+{
+    PIMAGE_DATA_DIRECTORY Directory;
+
+    RtlZeroBytes(Image, sizeof(*Image));
+    Image->Base = Base;
+    if (!KdImageReadHeaders(Context, Base, Headers, SectionsOffset)) {
+        return Context->IsStopped ? STATUS_CANCELLED : STATUS_PARTIAL_COPY;
+    }
+
+    if (Headers->Signature != IMAGE_NT_SIGNATURE ||
+        Headers->FileHeader.Machine != IMAGE_FILE_MACHINE_AMD64 ||
+        Headers->OptionalHeader.Magic != IMAGE_NT_OPTIONAL_HDR64_MAGIC ||
+        Headers->OptionalHeader.SizeOfImage > KD_MAXIMUM_IMAGE ||
+        Headers->OptionalHeader.NumberOfRvaAndSizes <=
+            IMAGE_DIRECTORY_ENTRY_EXCEPTION) {
+        return STATUS_INVALID_IMAGE_FORMAT;
+    }
+
+    Image->SizeOfImage = Headers->OptionalHeader.SizeOfImage;
+    Image->TimeDateStamp = Headers->FileHeader.TimeDateStamp;
+    Directory = &Headers->OptionalHeader
+                     .DataDirectory[IMAGE_DIRECTORY_ENTRY_EXPORT];
+    Image->ExportRva = Directory->VirtualAddress;
+    Image->ExportSizeInBytes = Directory->Size;
+    Image->Unwind.Allocator = &Context->Allocator;
+    Image->Unwind.SizeOfImage = Image->SizeOfImage;
+    Image->Unwind.ImageBase = Base;
+    return STATUS_SUCCESS;
+}
+
+_Use_decl_annotations_
+NTSTATUS
+KdImageOpenHeaders(
+    PKD_CONTEXT Context,
+    ULONGLONG Base,
+    PKD_IMAGE Image
+    )
+{
+    IMAGE_NT_HEADERS64 Headers;
+    ULONG SectionsOffset;
+
+    return KdImageOpenParts(Context, Base, &Headers, &SectionsOffset, Image);
+}
+
 _Use_decl_annotations_
 NTSTATUS
 KdImageOpen(
@@ -275,31 +332,14 @@ KdImageOpen(
     PIMAGE_DATA_DIRECTORY Directory;
     ULONG SectionsOffset;
     ULONG Count = 0;
-    NTSTATUS Status = STATUS_SUCCESS;
+    NTSTATUS Status;
 
-    RtlZeroBytes(Image, sizeof(*Image));
-    Image->Base = Base;
-    if (!KdImageReadHeaders(Context, Base, &Headers, &SectionsOffset)) {
-        return Context->IsStopped ? STATUS_CANCELLED : STATUS_PARTIAL_COPY;
+    Status = KdImageOpenParts(Context, Base, &Headers, &SectionsOffset, Image);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
 
-    if (Headers.Signature != IMAGE_NT_SIGNATURE ||
-        Headers.FileHeader.Machine != IMAGE_FILE_MACHINE_AMD64 ||
-        Headers.OptionalHeader.Magic != IMAGE_NT_OPTIONAL_HDR64_MAGIC ||
-        Headers.OptionalHeader.SizeOfImage > KD_MAXIMUM_IMAGE ||
-        Headers.OptionalHeader.NumberOfRvaAndSizes <=
-            IMAGE_DIRECTORY_ENTRY_EXCEPTION) {
-        return STATUS_INVALID_IMAGE_FORMAT;
-    }
-
-    Image->SizeOfImage = Headers.OptionalHeader.SizeOfImage;
-    Image->TimeDateStamp = Headers.FileHeader.TimeDateStamp;
     Directory = Headers.OptionalHeader.DataDirectory;
-    Image->ExportRva = Directory[IMAGE_DIRECTORY_ENTRY_EXPORT].VirtualAddress;
-    Image->ExportSizeInBytes = Directory[IMAGE_DIRECTORY_ENTRY_EXPORT].Size;
-    Image->Unwind.Allocator = &Context->Allocator;
-    Image->Unwind.SizeOfImage = Image->SizeOfImage;
-    Image->Unwind.ImageBase = Base;
     Directory += IMAGE_DIRECTORY_ENTRY_EXCEPTION;
     if (Directory->VirtualAddress == 0 || Directory->Size < PE_FUNCTION_SIZE) {
         return STATUS_SUCCESS;

@@ -46,6 +46,18 @@ KdImageOpen(
     _Out_ PKD_IMAGE Image
     );
 
+//
+// As KdImageOpen, but for what the headers say alone: exports and sections.
+//
+
+_Must_inspect_result_
+NTSTATUS
+KdImageOpenHeaders(
+    _Inout_ PKD_CONTEXT Context,
+    _In_ ULONGLONG Base,
+    _Out_ PKD_IMAGE Image
+    );
+
 VOID
 KdImageRundown(
     _Inout_ PKD_IMAGE Image

@@ -330,10 +330,10 @@ KdKernelOpen(
     KdNamesInitialize(Context, &Driver->Names);
 
     //
-    // Only the headers are wanted here: an image without unwind data would do.
+    // Only the headers are wanted here, not hundreds of drivers' unwind data.
     //
 
-    Status = KdImageOpen(Context, Base, FALSE, &Image);
+    Status = KdImageOpenHeaders(Context, Base, &Image);
     if (NT_SUCCESS(Status)) {
         Driver->Address = KdKernelFollow(
             Context,
@@ -497,9 +497,14 @@ KdKernelGather(
                sizeof(*Buffer);
         if (Read == 0) {
 
-            Read = (ULONG)(Count < KD_PAGE_SIZE / sizeof(*Buffer)
-                               ? Count
-                               : KD_PAGE_SIZE / sizeof(*Buffer));
+            Read = (KD_PAGE_SIZE -
+                    (ULONG)((Records + Place * sizeof(*Buffer)) %
+                            KD_PAGE_SIZE) +
+                    sizeof(*Buffer) - 1) / sizeof(*Buffer);
+            if (Read > Count) {
+                Read = (ULONG)Count;
+            }
+
             Driver->UnreadInBytes += Read * sizeof(*Buffer);
             Number += Read;
             continue;

@@ -55,9 +55,10 @@ KdRecordsFill(
 
         if (Left == 0) {
 
-            if (Cursor->Run + 1 < Store->NumberOfRuns &&
-                Run->Position + Run->SizeInBytes !=
-                    Store->Runs[Cursor->Run + 1].Position) {
+            if (Run->Position + Run->SizeInBytes !=
+                (Cursor->Run + 1 < Store->NumberOfRuns
+                     ? Store->Runs[Cursor->Run + 1].Position
+                     : Store->End)) {
                 Cursor->IsAfterGap = TRUE;
             }
 
@@ -163,6 +164,7 @@ KdRecordsNext(
     PKD_CURSOR Best = NULL;
     PTRACE_RECORD Record;
     PTRACE_RECORD Earliest = NULL;
+    BOOLEAN IsGap = FALSE;
     ULONG Index;
 
     for (Index = 0; Index < This->NumberOfCursors; Index++) {
@@ -179,7 +181,17 @@ KdRecordsNext(
     }
 
     if (Best == NULL) {
-        return STATUS_END_OF_FILE;
+
+        //
+        // What is missing at the end is a gap, too.
+        //
+
+        for (Index = 0; Index < This->NumberOfCursors; Index++) {
+            IsGap = IsGap || This->Cursors[Index]->IsAfterGap;
+            This->Cursors[Index]->IsAfterGap = FALSE;
+        }
+
+        return IsGap ? STATUS_RETRY : STATUS_END_OF_FILE;
     }
 
     if (Best->IsAfterGap) {

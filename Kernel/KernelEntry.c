@@ -52,6 +52,15 @@ TracerKernelDriverEntry(
     NTSTATUS Status;
 
     //
+    // Without a key this is the copy of a disk's driver that writes crash
+    // dumps, at any IRQL, or an image without a driver object.
+    //
+
+    if (DriverObject == NULL || RegistryPath == NULL) {
+        return TracerKernelRealEntry(DriverObject, RegistryPath);
+    }
+
+    //
     // Not to be traced is no reason for a driver not to run.
     //
 

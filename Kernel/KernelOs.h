@@ -9,7 +9,8 @@ Abstract:
     What the library uses of ntoskrnl.exe: its routines, and of its structures
     the fields that are read.  They are declared here because the headers of the
     kernel and those of user mode, which RtlTypes.h has, do not go together.
-    Tests/Unit/TestKernel.c compares the structures with the kernel's header.
+    Tests/Product/TestDriver.py compares the structures with the kernel's
+    header.
 
     Routines that not every kernel exports are looked up by name
     (KernelFindRoutine).
@@ -224,6 +225,13 @@ MmMapLockedPagesSpecifyCache(
 //
 // Of those that are looked up.
 //
+
+typedef
+VOID
+(NTAPI KERNEL_FLUSH_DPCS)(
+    VOID
+    );
+typedef KERNEL_FLUSH_DPCS *PKERNEL_FLUSH_DPCS;
 
 typedef
 ULONG

@@ -59,7 +59,12 @@ KernelPlanSection(
         if (Offset <= PLAN_MAXIMUM_SIZE) {
             break;
         }
-        if (Settings->Records > PLAN_MINIMUM_RECORDS) {
+        if (Settings->Records > PLAN_MINIMUM_RECORDS &&
+            (Settings->Functions <= PLAN_MINIMUM_RECORDS ||
+             (ULONGLONG)Settings->Records * sizeof(TRACE_KERNEL_RECORD) >=
+                 (ULONGLONG)Settings->Functions *
+                     sizeof(TRACE_KERNEL_FUNCTION))) {
+
             Settings->Records /= 2;
         } else if (Settings->Functions > PLAN_MINIMUM_RECORDS) {
             Settings->Functions /= 2;

@@ -11,8 +11,9 @@ Abstract:
     A hook reads what KernelState has and nothing else, so it is written before
     the hooks' pointers lead to the recording routines.  At the end the pointers
     lead back to a return before the memory goes.  No hook can be in between:
-    a driver must not be unloaded while its code runs, and the hooks are run by
-    its code alone.
+    a driver must not be unloaded while its code runs, the hooks are run by its
+    code alone, and DPCs, which the system itself waits for only after the
+    unload routine, are waited for.
 
 --*/
 
@@ -132,10 +133,12 @@ KernelStartRecording(
     PTRACE_KERNEL_HEADER Header;
     NTSTATUS Status;
     ULONG Records;
+    ULONG Functions;
 
     Plan = &KernelStartPlan;
     KernelTextFill(Plan, sizeof(*Plan));
     Records = Settings->Records;
+    Functions = Settings->Functions;
     KernelPlanSection(Settings, KernelStartCountProcessors(), Plan);
     if (Settings->Records != Records) {
         KernelPrint("%s: TracerRecords is too much for %lu processors; it is "
@@ -143,6 +146,14 @@ KernelStartRecording(
                     (PCSZ)Name,
                     Plan->NumberOfRings,
                     Settings->Records);
+    }
+
+    if (Settings->Functions != Functions) {
+        KernelPrint("%s: TracerFunctions is too much for %lu processors; it is "
+                    "%lu\n",
+                    (PCSZ)Name,
+                    Plan->NumberOfRings,
+                    Settings->Functions);
     }
 
     Status = KernelSectionCreate(&KernelStartSection,
@@ -187,6 +198,10 @@ TracerKernelStart(
     PCSZ Step;
     ULONG NameLength;
 
+    if (RegistryPath == NULL) {
+        return STATUS_INVALID_PARAMETER;
+    }
+
     if (TracerKernelHeader != NULL) {
         return STATUS_ALREADY_REGISTERED;
     }
@@ -227,6 +242,7 @@ TracerKernelStop(
     )
 {
     PTRACE_KERNEL_HEADER Header;
+    PKERNEL_FLUSH_DPCS FlushDpcs;
 
     Header = TracerKernelHeader;
     if (Header == NULL) {
@@ -237,6 +253,20 @@ TracerKernelStop(
                            KernelReturn,
                            KernelReturn,
                            KernelReturn);
+
+    //
+    // A DPC may have told the unload routine that it is done, and be in its
+    // exit hook still.  Wine's kernel has no DPCs, and no such routine.
+    //
+
+    if (!KernelIsUserMode()) {
+        FlushDpcs = (PKERNEL_FLUSH_DPCS)(ULONG_PTR)
+            KernelFindRoutine(L"KeFlushQueuedDpcs");
+        if (FlushDpcs != NULL) {
+            FlushDpcs();
+        }
+    }
+
     TracerKernelHeader = NULL;
     KernelClockRead(&Header->LastAnchor, NULL);
     RtlStoreRelease32(&Header->State, TRACE_KERNEL_STATE_UNLOADED);

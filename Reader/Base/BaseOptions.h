@@ -173,6 +173,7 @@ typedef struct _READER_OPTIONS {
     PCSZ FirstUtf8;                 // the command takes none
     PCWSTR Second;                  // of a command that takes its path first,
     PCSZ SecondUtf8;                // what comes behind First; or ""
+    PCSZ Unknown;                   // an option that the command has not
     ULONGLONG Given;                // READER_OPTION_*: what the user gave
     ULONGLONG Limit;
     ULONGLONG Count;

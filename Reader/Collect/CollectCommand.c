@@ -40,7 +40,7 @@ Abstract:
 
 //
 // Rounds, at most, for what was being written when the collector was told to
-// end.
+// end, beside those that full rings take.
 //
 
 #define COLLECT_LAST_ROUNDS 50u
@@ -330,6 +330,7 @@ CollectFollow(
     ULONG Idle = 0;
     ULONG Full;
     ULONG Index;
+    ULONG Rounds;
     NTSTATUS Status;
 
     *Reason = TRACE_REASON_PROCESS_EXIT;
@@ -375,8 +376,11 @@ CollectFollow(
     //
 
     Last = __rdtsc();
-    for (Index = 0; Index < COLLECT_LAST_ROUNDS || *Reason ==
-                        TRACE_REASON_MODULE_UNLOAD; Index++) {
+    Rounds = COLLECT_LAST_ROUNDS +
+             (ULONG)(2 * Collection->Section.Header.RecordsPerRing /
+                     Collection->Rings.Capacity);
+    for (Index = 0; Index < Rounds || *Reason == TRACE_REASON_MODULE_UNLOAD;
+         Index++) {
 
         Status = CollectRound(Collection,
                               *Reason == TRACE_REASON_MODULE_UNLOAD,

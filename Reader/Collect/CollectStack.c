@@ -479,11 +479,21 @@ CollectStackPop(
     }
 
     //
-    // After an alloca RSP is lower than it was at the entry.
+    // After an alloca RSP is lower than it was at the entry.  Behind a gap it
+    // is rather the exit of a call whose entry was lost; if not, the caller's
+    // exit ends this one, too.
     //
 
     if (Owner->NumberOfFrames > Stack->FirstFrame) {
+        if (Owner->NumberOfFrames <= Owner->NumberKept &&
+            Rsp < Owner->Frames[Owner->NumberOfFrames - 1].Stack) {
+            return;
+        }
         Owner->NumberOfFrames -= 1;
+    }
+
+    if (Owner->NumberKept > Owner->NumberOfFrames) {
+        Owner->NumberKept = Owner->NumberOfFrames;
     }
 }
 
@@ -718,6 +728,7 @@ CollectStacksBreak(
             Kept -= 1;
         }
 
+        Owner->NumberKept = Kept;
         if (Kept == Owner->NumberOfFrames) {
             continue;
         }

@@ -83,6 +83,7 @@ typedef struct _COLLECT_OWNER {
     ULONG NumberOfFrames;
     ULONG CapacityOfFrames;
     ULONG NumberLeftOut;            // open calls for which there was no room
+    ULONG NumberKept;               // outermost calls that a gap has left open
     struct _COLLECT_STORE *Store;   // NULL: it has none yet
 } COLLECT_OWNER;
 typedef COLLECT_OWNER *PCOLLECT_OWNER;

@@ -217,6 +217,10 @@ CommandMain(
             Context->Output->Colors = NULL;
         }
 
+        if (!IsRun && !IsHelp && Options.Unknown != NULL) {
+            CommandWriteUnknownOption(Context, Command, Options.Unknown);
+        }
+
         CommandFreeOptions(Context, &Options);
         if (!IsRun && !IsHelp) {
             return READER_EXIT_FAILURE;

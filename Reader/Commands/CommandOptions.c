@@ -1333,7 +1333,7 @@ CommandParseOptions(
         }
 
         if (Option == NULL) {
-            CommandWriteUnknownOption(Context, Command, Argument);
+            Options->Unknown = Argument;
             return FALSE;
         }
 

@@ -70,8 +70,9 @@ extern const ULONG ReaderNumberOfOptions;
 //
 // Parses what follows the command's name, and finds the session that is meant
 // if no path is given (SessionFind.h).  FALSE: IsHelp says whether help was
-// asked for, otherwise a usage error has been written.  The caller gives the
-// options to CommandFreeOptions in every case.
+// asked for, otherwise a usage error has been written, but for
+// Options->Unknown, an option that the command does not have.  The caller gives
+// the options to CommandFreeOptions in every case.
 //
 // Arguments, NumberOfArguments: what follows the command's name.
 //

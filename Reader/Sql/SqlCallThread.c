@@ -304,6 +304,7 @@ SqlAddLongCall(
     Long = &Thread->Long[Thread->NumberOfLong];
     Thread->NumberOfLong += 1;
     Long->Sequence = Thread->End - Age;
+    Long->Start = Event->EnterTimestamp;
     Long->Duration = Event->InclusiveTicks;
     Long->Self = Event->SelfTicks;
     Long->Waited = Event->WaitedTicks;
@@ -726,9 +727,17 @@ SqlReadForLong(
 
     Status = CallFirstInMerge(&Other->Merge, &Merged);
     if (Status == STATUS_END_OF_FILE) {
-        return Other->Merge.ExitCode == READER_EXIT_SUCCESS
-                   ? STATUS_NOT_FOUND
-                   : STATUS_FILE_INVALID;
+
+        //
+        // The ring of a running program has gone on: nobody knows the ends.
+        //
+
+        if (Other->Merge.ExitCode != READER_EXIT_SUCCESS) {
+            return STATUS_FILE_INVALID;
+        }
+
+        Thread->AreLongKnown = TRUE;
+        return STATUS_SUCCESS;
     }
 
     while (NT_SUCCESS(Status)) {
@@ -828,7 +837,9 @@ SqlEndLongCall(
 
     Row->Flags |= SQL_CALL_ENDED | SQL_CALL_UNFINISHED;
     if (Thread->NextLong < Thread->NumberOfLong &&
-        Thread->Long[Thread->NextLong].Sequence == Row->Sequence) {
+        Thread->Long[Thread->NextLong].Sequence == Row->Sequence &&
+        ((Row->Flags & SQL_CALL_BEGUN_BEFORE) != 0 ||
+         Thread->Long[Thread->NextLong].Start == Row->Start)) {
 
         Long = &Thread->Long[Thread->NextLong];
         Row->Flags &= ~SQL_CALL_UNFINISHED;

@@ -57,6 +57,7 @@ typedef SQL_CALL *PSQL_CALL;
 
 typedef struct _SQL_LONG_CALL {
     ULONGLONG Sequence;
+    ULONGLONG Start;                // time stamp: is it the same call?
     ULONGLONG Duration;
     ULONGLONG Self;
     ULONGLONG Waited;

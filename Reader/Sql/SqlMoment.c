@@ -170,6 +170,7 @@ SqlFindEnd(
     ULONGLONG Base = World->Session.Threads[Store->Thread].TimestampBase;
     ULONGLONG Low = Store->StartOfRecords;
     ULONGLONG High = Store->EndOfRecords;
+    ULONGLONG Last = Store->LastTimestamp;
     ULONGLONG Middle;
     TRACE_RECORD Record;
     ULONG Count;
@@ -180,7 +181,7 @@ SqlFindEnd(
     //
 
     End->Position = High;
-    End->LastTimestamp = Store->LastTimestamp;
+    End->LastTimestamp = Last;
     while (Low < High) {
 
         Middle = Low + (High - Low) / 2 / TRACE_RECORD_SIZE *
@@ -201,7 +202,7 @@ SqlFindEnd(
         }
 
         if (Record.Timestamp + Base <= World->Moment->Horizon) {
-            End->LastTimestamp = Record.Timestamp;
+            Last = Record.Timestamp;
             Low = Middle + TRACE_RECORD_SIZE;
         } else {
             High = Middle;
@@ -209,6 +210,7 @@ SqlFindEnd(
     }
 
     End->Position = Low;
+    End->LastTimestamp = Last;
 }
 
 //

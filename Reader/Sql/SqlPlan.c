@@ -51,6 +51,13 @@ Abstract:
 #define SQL_PART_NO_PATH    1000000.0
 
 //
+// Without it two terms of an OR must cost more than the whole table: SQLite
+// tells their rows apart by rowids, which here are those of one scan.
+//
+
+#define SQL_PART_OF_TERM    0.6
+
+//
 // Is a constraint's comparison one of bytes?  Function names are compared so
 // here.
 //
@@ -244,6 +251,14 @@ SqlMakePlan(
     if (!HasPath) {
 
         if (HasUnusablePath) {
+
+            //
+            // SQLite before 3.41 does not free it then.
+            //
+
+            Connection->Api.free(Text);
+            Index->Text = NULL;
+            Index->IsTextToBeFreed = 0;
             return SQL_CONSTRAINT;
         }
 
@@ -252,6 +267,10 @@ SqlMakePlan(
         // shows without the table's other constraints: no such plan may be the
         // one that is chosen where there is an argument.
         //
+
+        if (Part < SQL_PART_OF_TERM) {
+            Part = SQL_PART_OF_TERM;
+        }
 
         Part *= SQL_PART_NO_PATH;
     }
@@ -458,17 +477,28 @@ SqlTakeThread(
     )
 {
     LONGLONG Number;
+    double Real;
+    int Type = Connection->Api.value_type(Value);
 
-    if (Connection->Api.value_type(Value) == SQL_NULL) {
+    if (Type == SQL_NULL) {
         Query->IsEmpty = TRUE;
         return;
     }
 
-    if (Connection->Api.value_type(Value) != SQL_INTEGER) {
+    if (Type == SQL_INTEGER) {
+        Number = Connection->Api.value_int64(Value);
+    } else if (Type == SQL_TEXT || Type == SQL_FLOAT) {
+
+        //
+        // SQLite compares it as a number, and looks itself.
+        //
+
+        Real = Connection->Api.value_double(Value);
+        Number = Real >= 0 && Real <= 4294967295.0 ? (LONGLONG)Real : -1;
+    } else {
         return;
     }
 
-    Number = Connection->Api.value_int64(Value);
     if (Number < 0 || Number > (LONGLONG)0xFFFFFFFF ||
         (Query->HasThread && Query->ThreadId != (ULONG)Number)) {
         Query->IsEmpty = TRUE;

@@ -399,6 +399,31 @@ def check_or(results, scratch, session):
         results.equal((code, text.split()[1:]), (0, wanted[0]),
                       'or: beside another path: ' + terms)
 
+    # Without the argument every term is without it.
+    for terms in ("thread_id = %s OR function = 'main'" % whole.ask(
+            results, 'or', 'SELECT min(thread_id) FROM trace_threads(%s)' %
+            sql.quote(session), 'SELECT 1')[0][0][0],
+                  "function = 'main' OR function GLOB 'S*' OR start = 7",
+                  "function = 'main' OR depth > 1 OR function = 'Outer'"):
+        statement = 'SELECT count(*) FROM trace_calls WHERE '
+        answers = [programs.run_windows(
+            os.path.join(folder, 'TraceReader.exe'), 'sql', '--csv', session,
+            statement + condition)
+                   for condition in ('CASE WHEN %s THEN 1 END' % terms, terms)]
+        results.check(answers[0] == answers[1] and answers[0][0] == 0 and
+                      answers[0][1].split()[1:] != ['0'],
+                      'or: without the argument: ' + terms, answers)
+    for value in "'%s'", '%s.0':
+        statement = ('SELECT count(*) FROM trace_functions(%s) WHERE '
+                     'thread_id = ' % sql.quote(session))
+        thread = whole.ask(
+            results, 'or', 'SELECT min(thread_id) FROM trace_threads(%s)' %
+            sql.quote(session), 'SELECT 1')[0][0][0]
+        wanted, seen = whole.ask(results, 'or', statement + thread,
+                                 statement + value % thread)
+        results.check(wanted == seen and wanted[0][0] != '0',
+                      'a thread as ' + value, [wanted, seen])
+
 
 def check_versions(results, scratch, session):
     """The oldest that is taken and a new one: the same rows, and the same

@@ -385,7 +385,9 @@ const Open = {
                     }
                 }
             } catch (error) {
-                this.notice(error.message);
+                if (Viewer.engine === engine && error.name !== 'AbortError') {
+                    this.notice(error.message);
+                }
             }
         }
         if (Viewer.engine === engine) {
@@ -408,17 +410,16 @@ const Open = {
 
     async pickFolder() {
         if (window.showDirectoryPicker) {
-            await this.open(async roots => {
-                let handle = null;
-                try {
-                    handle = await showDirectoryPicker({ id: 'session' });
-                } catch (error) {
-                    if (error.name === 'AbortError') {
-                        return null;
-                    }
+            let handle = null;
+            try {
+                handle = await showDirectoryPicker({ id: 'session' });
+            } catch (error) {
+                if (error.name !== 'AbortError') {
                     $('folderInput').click();
-                    return null;
                 }
+                return;
+            }
+            await this.open(async roots => {
                 const list = [];
                 roots.push(handle);
                 await Files.ofHandle(handle, '', list);

@@ -323,6 +323,9 @@
                     fail(notes || "the range could not be added up");
                 }
                 const address = wasm.allocate(count * FIELDS * 8 + 8) >>> 0;
+                if (!address) {
+                    fail('there is no memory for the sums');
+                }
                 wasm.sums(address);
                 const sums = new Float64Array(wasm.memory.buffer, address,
                     count * FIELDS).slice();

@@ -99,6 +99,7 @@ typedef struct _KERNEL_TEST_OS {
     LONG Views;
     LONG Mdls;
     LONG Locks;
+    LONG Flushes;                   // of DPCs
     LONG Keys;
     WCHAR SectionName[160];
     ULONG SectionNameChars;

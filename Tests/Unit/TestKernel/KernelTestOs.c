@@ -224,6 +224,21 @@ TestQueryTime(
     Time->QuadPart = 0x01D0000000000000;
 }
 
+//
+// The memory must still be there: a DPC's hook may be writing to it.
+//
+
+static
+VOID
+NTAPI
+TestFlushDpcs(
+    VOID
+    )
+{
+    TEST_EQUAL(KernelTestOs.Locks, 1);
+    KernelTestOs.Flushes += 1;
+}
+
 static
 PVOID
 NTAPI
@@ -239,6 +254,7 @@ TestGetSystemRoutineAddress(
         { L"KeGetCurrentIrql", (PVOID)KernelTestGetIrql },
         { L"KeQueryPerformanceCounter", (PVOID)TestQueryCounter },
         { L"KeQuerySystemTimePrecise", (PVOID)TestQueryTime },
+        { L"KeFlushQueuedDpcs", (PVOID)TestFlushDpcs },
     };
     ULONG Index;
     ULONG Length;

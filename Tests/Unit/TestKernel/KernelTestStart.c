@@ -223,7 +223,16 @@ TestLockedPages(
                     L"\\Device\\TracerKernel.Driver");
     KernelCallPair(_penter, _pexit);
     TEST_EQUAL(KernelTestReserved(), 2);
+    TEST_EQUAL(KernelTestOs.Flushes, 0);
     TracerKernelStop();
+    TEST_EQUAL(KernelTestOs.Flushes, 1);
+    KernelTestCheckNothingLeft();
+
+    //
+    // The copy of a driver that writes crash dumps has no key.
+    //
+
+    TEST_EQUAL((ULONG)TracerKernelStart(NULL), (ULONG)STATUS_INVALID_PARAMETER);
     KernelTestCheckNothingLeft();
 
     //
