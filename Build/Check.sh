@@ -45,6 +45,13 @@ for Configuration in Release Debug; do
 done
 
 #
+# Both lanes run programs under Wine; one server serves them, and does not go
+# between two of them.
+#
+
+Build/RunWine.sh --server -p60 </dev/null >/dev/null 2>&1
+
+#
 # The checkers' own controls work in trees of their own, and the build in a
 # second folder does too.
 #
