@@ -230,7 +230,7 @@ def check_traced(results, scratch):
         os.path.join(scratch, 'busy'),
         [os.path.join(programs.PROGRAMS, 'Named.c')], programs.PENTER_FLAGS,
         'Named.exe', [programs.LIBRARY])
-    runs = [('sample', sample, (), {}), ('named', threads, (), {}),
+    runs = [('sample', sample, ('3', '12'), {}), ('named', threads, (), {}),
             ('short', sample, (), {'TRACER_MIN_DURATION': '2us'})]
     lua = programs.find_lua()
     if lua:
