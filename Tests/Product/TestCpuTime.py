@@ -204,9 +204,10 @@ def check_bytes(results, directory):
             store.OpenUserTime, store.OpenKernelTime, store.EndUserTime,
             store.EndKernelTime, store.ProcessUserTime,
             store.ProcessKernelTime)
-        results.check(store.MinorVersion == 6 and store.TimesValid == 7 and
+        results.check(store.MinorVersion == 6 and store.TimesValid == 15 and
                       user <= user_end <= user_all and
-                      kernel <= kernel_end <= kernel_all,
+                      kernel <= kernel_end <= kernel_all and
+                      store.ProcessCreationTime <= store.ThreadCreationTime,
                       'the fields of a store', [vars(store)])
 
 
