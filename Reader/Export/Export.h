@@ -51,7 +51,7 @@ typedef READER_EXPORT_ROUTINE *PREADER_EXPORT_ROUTINE;
 #define READER_EXPORT_PLAIN 0x8u    // is never compressed
 #define READER_EXPORT_PAGE  0x20u   // may have the session in it
 #define READER_EXPORT_CALLERS 0x10u // has which module called an import
-#define READER_EXPORT_DATASET 0x20u // is of tables: takes --append, --tables,
+#define READER_EXPORT_DATASET 0x40u // is of tables: takes --append, --tables,
                                     // --encoding and --host, and limits of
                                     // calls, and trees, too
 
