@@ -61,7 +61,8 @@ ALLOWED_HEADERS = {
     "Reader": {"TraceStore/TraceFormat.h", "Imports/ImportsRequest.h"},
     "Kernel": {"TraceStore/TraceFormat.h", "Rtl/RtlTypes.h",
                "Asm/Unwind.inc"},
-    "Debugger": {"TraceStore/TraceFormat.h", "Kernel/KernelFormat.h"},
+    "Debugger": {"TraceStore/TraceFormat.h", "Kernel/KernelFormat.h",
+                 "Reader/Calls/CallSiteImage.h"},
 }
 
 for name, others in ROOMS.items():

@@ -80,11 +80,14 @@ static
 NTSTATUS
 KdCallTreeOfThread(
     _Inout_ PKD_STORES Stores,
-    _In_ ULONG Store
+    _In_ ULONG Store,
+    _In_ ULONG Wanted
     )
 {
     KD_TREE Tree;
     NTSTATUS Status;
+
+    UNREFERENCED_PARAMETER(Wanted);
 
     KdThreadsWrite(Stores, Store);
     Status = KdTreeInitialize(Stores->Context, &Tree);
@@ -102,41 +105,6 @@ KdCallTreeOfThread(
 
     KdTreeRundown(&Tree);
     return Status;
-}
-
-static
-VOID
-KdCallTreeOfProcess(
-    _Inout_ PKD_CONTEXT Context,
-    _In_ ULONG Thread
-    )
-{
-    KD_STORES Stores;
-    ULONG Store;
-    NTSTATUS Status;
-
-    Status = KdStoresOpen(Context, &Stores);
-    if (NT_SUCCESS(Status)) {
-
-        Store = KdStoresNextThread(&Stores, KD_NONE);
-        if (Store == KD_NONE) {
-            KdStoresWriteNone(&Stores);
-        } else if (Thread != KD_NONE) {
-            Store = KdThreadsFindStore(&Stores, Thread);
-            if (Store != KD_NONE) {
-                Status = KdCallTreeOfThread(&Stores, Store);
-            }
-        } else {
-            while (Store != KD_NONE && NT_SUCCESS(Status) &&
-                   !KdContextIsStopped(Context) && !Context->IsCut) {
-                Status = KdCallTreeOfThread(&Stores, Store);
-                Store = KdStoresNextThread(&Stores, Store);
-            }
-        }
-    }
-
-    KdContextWriteStatus(Context, Status);
-    KdStoresRundown(&Stores);
 }
 
 static
@@ -213,7 +181,7 @@ KdCallTree(
 
     Context->IsTicks = KD_HAS_OPTION(&Parsed, 'k');
     if (!Context->IsKernel) {
-        KdCallTreeOfProcess(Context, Thread);
+        KdThreadsShow(Context, Thread, KdCallTreeOfThread, 0);
     } else if (Thread == KD_NONE) {
         RtlWriteText(&Context->Writer,
                      "Which thread? !lastcalls says which ran last: its system "

@@ -56,6 +56,28 @@ KdFeedShow(
     return Status;
 }
 
+_Must_inspect_result_
+static
+NTSTATUS
+KdFeedBeginPair(
+    _In_ PKD_FEED Feed,
+    _Out_ PCORE_PAIR Pair
+    )
+{
+    NTSTATUS Status;
+
+    Status = CoreInitializePair(Pair,
+                                &Feed->Names->Context->Allocator,
+                                Feed->StackBase,
+                                Feed->StackLimit);
+    if (NT_SUCCESS(Status)) {
+        Pair->CountInlined = KdNamesCountInlined;
+        Pair->InlineContext = Feed->Names;
+    }
+
+    return Status;
+}
+
 _Use_decl_annotations_
 NTSTATUS
 KdFeedWalk(
@@ -64,7 +86,6 @@ KdFeedWalk(
     PVOID VisitContext
     )
 {
-    PCALLOCATOR Allocator = &Feed->Names->Context->Allocator;
     CORE_PAIR Pair;
     CORE_CALL Call;
     ULONG Function;
@@ -76,16 +97,10 @@ KdFeedWalk(
     Feed->FirstTimestamp = 0;
     Feed->LastTimestamp = 0;
 
-    Status = CoreInitializePair(&Pair,
-                                Allocator,
-                                Feed->StackBase,
-                                Feed->StackLimit);
+    Status = KdFeedBeginPair(Feed, &Pair);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-
-    Pair.CountInlined = KdNamesCountInlined;
-    Pair.InlineContext = Feed->Names;
 
     for (;;) {
 
@@ -104,16 +119,11 @@ KdFeedWalk(
                 return Status;
             }
 
-            Status = CoreInitializePair(&Pair,
-                                        Allocator,
-                                        Feed->StackBase,
-                                        Feed->StackLimit);
+            Status = KdFeedBeginPair(Feed, &Pair);
             if (!NT_SUCCESS(Status)) {
                 return Status;
             }
 
-            Pair.CountInlined = KdNamesCountInlined;
-            Pair.InlineContext = Feed->Names;
             continue;
         }
 

@@ -317,42 +317,6 @@ KdLastCallsOfThread(
     return Status;
 }
 
-static
-VOID
-KdLastCallsOfProcess(
-    _Inout_ PKD_CONTEXT Context,
-    _In_ ULONG Thread,
-    _In_ ULONG Wanted
-    )
-{
-    KD_STORES Stores;
-    ULONG Store;
-    NTSTATUS Status;
-
-    Status = KdStoresOpen(Context, &Stores);
-    if (NT_SUCCESS(Status)) {
-
-        Store = KdStoresNextThread(&Stores, KD_NONE);
-        if (Store == KD_NONE) {
-            KdStoresWriteNone(&Stores);
-        } else if (Thread != KD_NONE) {
-            Store = KdThreadsFindStore(&Stores, Thread);
-            if (Store != KD_NONE) {
-                Status = KdLastCallsOfThread(&Stores, Store, Wanted);
-            }
-        } else {
-            while (Store != KD_NONE && NT_SUCCESS(Status) &&
-                   !KdContextIsStopped(Context) && !Context->IsCut) {
-                Status = KdLastCallsOfThread(&Stores, Store, Wanted);
-                Store = KdStoresNextThread(&Stores, Store);
-            }
-        }
-    }
-
-    KdContextWriteStatus(Context, Status);
-    KdStoresRundown(&Stores);
-}
-
 //
 // Records of a processor one by one, with their threads: calls of several
 // threads are no nesting.
@@ -556,6 +520,6 @@ KdLastCalls(
     if (Context->IsKernel) {
         KdLastCallsOfDriver(Context, &Parsed, Thread, (ULONG)Wanted);
     } else {
-        KdLastCallsOfProcess(Context, Thread, (ULONG)Wanted);
+        KdThreadsShow(Context, Thread, KdLastCallsOfThread, (ULONG)Wanted);
     }
 }

@@ -14,6 +14,7 @@ Abstract:
 
 --*/
 
+#include "../Reader/Calls/CallSiteImage.h"
 #include "KdNames.h"
 
 //
@@ -27,8 +28,6 @@ Abstract:
 //
 
 #define KD_STUB_SIZE                64u
-
-#define KD_SITE_MODULE(Key)         ((Key) & 0xFFFFFFFF00000000ULL)
 
 _Use_decl_annotations_
 VOID
@@ -425,64 +424,6 @@ KdNamesFindOther(
                       Function);
 }
 
-//
-// Reads what an image says of a site, by the rules of Reader/Calls.
-//
-
-static
-VOID
-KdNamesReadSite(
-    _Inout_ PREADER_UNWIND Unwind,
-    _In_ PCCORE_CALL Call,
-    _Inout_ PKD_SITE Site
-    )
-{
-    READER_UNWIND_FRAME Frame;
-    ULONG Rva = (ULONG)Call->Site;
-    ULONG Target;
-
-    if (Call->Kind == TRACE_KIND_ENTER_FUNCTION ||
-        Call->Kind == TRACE_KIND_EXIT_FUNCTION) {
-
-        if (!ImageFindUnwindFrame(Unwind, Rva + 1, &Frame) ||
-            Frame.FunctionRva != Rva ||
-            ImageHasClone(Unwind, Rva)) {
-            return;
-        }
-
-        Site->Key = Call->Site;
-        Site->FrameSize = Frame.BodySizeInBytes;
-        if (ImageMayJumpOut(Unwind, Rva)) {
-            Site->Flags = CORE_CALL_JUMPS;
-        }
-
-    } else {
-
-        if (!ImageFindUnwindFrame(Unwind, Rva, &Frame)) {
-            return;
-        }
-
-        Site->Key = KD_SITE_MODULE(Call->Site) | Frame.FunctionRva;
-        Site->FrameSize = Frame.SizeInBytes;
-        Site->BodySize = Frame.BodySizeInBytes - Frame.SizeInBytes;
-        if (Call->Kind == TRACE_KIND_ENTER &&
-            Frame.SizeInBytes == 0 &&
-            ImageSavesChain(Unwind, Frame.FunctionRva, Rva)) {
-            Site->Flags = CORE_CALL_CHAIN;
-        }
-
-        if (Call->Kind == TRACE_KIND_EXIT &&
-            ImageFindJumpTarget(Unwind, Rva, &Target)) {
-            Site->JumpTarget = KD_SITE_MODULE(Call->Site) | Target;
-        }
-    }
-
-    Site->Flags |= CORE_CALL_FRAME_KNOWN;
-    if (Frame.IsDynamic) {
-        Site->Flags |= CORE_CALL_DYNAMIC;
-    }
-}
-
 _Use_decl_annotations_
 NTSTATUS
 KdNamesDescribe(
@@ -534,7 +475,12 @@ KdNamesDescribe(
         }
 
         if (Module->IsThere && (!IsFunction || !Module->IsExcluded)) {
-            KdNamesReadSite(&Module->Image.Unwind, Call, Site);
+            CallSiteImageRead(&Module->Image.Unwind, Call);
+            Site->Key = Call->Function;
+            Site->JumpTarget = Call->JumpTarget;
+            Site->FrameSize = Call->FrameSize;
+            Site->BodySize = Call->BodySize;
+            Site->Flags = Call->Flags;
         }
 
         Names->NumberOfSites += 1;
@@ -561,7 +507,7 @@ KdNamesCountInlined(
     PKD_NAMES Names = (PKD_NAMES)Context;
     PKD_MODULE Module;
 
-    if (KD_SITE_MODULE(Outer) != KD_SITE_MODULE(Inner)) {
+    if (READER_SITE_MODULE(Outer) != READER_SITE_MODULE(Inner)) {
         return 0;
     }
 

@@ -94,6 +94,43 @@ KdThreadsFindStore(
     return KD_NONE;
 }
 
+_Use_decl_annotations_
+VOID
+KdThreadsShow(
+    PKD_CONTEXT Context,
+    ULONG Thread,
+    PKD_SHOW_THREAD Show,
+    ULONG Wanted
+    )
+{
+    KD_STORES Stores;
+    ULONG Store;
+    NTSTATUS Status;
+
+    Status = KdStoresOpen(Context, &Stores);
+    if (NT_SUCCESS(Status)) {
+
+        Store = KdStoresNextThread(&Stores, KD_NONE);
+        if (Store == KD_NONE) {
+            KdStoresWriteNone(&Stores);
+        } else if (Thread != KD_NONE) {
+            Store = KdThreadsFindStore(&Stores, Thread);
+            if (Store != KD_NONE) {
+                Status = Show(&Stores, Store, Wanted);
+            }
+        } else {
+            while (Store != KD_NONE && NT_SUCCESS(Status) &&
+                   !KdContextIsStopped(Context) && !Context->IsCut) {
+                Status = Show(&Stores, Store, Wanted);
+                Store = KdStoresNextThread(&Stores, Store);
+            }
+        }
+    }
+
+    KdContextWriteStatus(Context, Status);
+    KdStoresRundown(&Stores);
+}
+
 //
 // The store behind Index of the same thread, or KD_NONE.
 //

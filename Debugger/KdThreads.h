@@ -41,6 +41,30 @@ KdThreadsFindStore(
     );
 
 //
+// Shows the threads of a process, each with Show: one by its ID, or, with
+// KD_NONE, all, until the command is stopped or its output is cut.  What failed
+// is said.
+// Wanted: for Show.
+//
+
+typedef
+NTSTATUS
+KD_SHOW_THREAD(
+    _Inout_ PKD_STORES Stores,
+    _In_ ULONG Store,
+    _In_ ULONG Wanted
+    );
+typedef KD_SHOW_THREAD *PKD_SHOW_THREAD;
+
+VOID
+KdThreadsShow(
+    _Inout_ PKD_CONTEXT Context,
+    _In_ ULONG Thread,
+    _In_ PKD_SHOW_THREAD Show,
+    _In_ ULONG Wanted
+    );
+
+//
 // Writes the line that a thread's calls begin with.
 //
 

@@ -322,55 +322,6 @@ KdTreeStoreReadStacks(
 }
 
 //
-// What a node comes to, by the rules of Reader/Calls.
-//
-
-static
-VOID
-KdTreeStoreGetStatistics(
-    _In_ PCCORE_TREE_NODE Node,
-    _Out_ PREADER_STATISTICS Statistics
-    )
-{
-    RtlZeroBytes(Statistics, sizeof(*Statistics));
-    Statistics->Calls = Node->Calls;
-    Statistics->InTrees = Node->Calls;
-    Statistics->Abandoned = Node->Abandoned;
-    Statistics->Unfinished = Node->Open;
-    if (Node->Calls == Node->Abandoned) {
-        Statistics->AbandonedTicks = Node->Total;
-        return;
-    }
-
-    Statistics->TotalTicks = Node->Total;
-    Statistics->SelfTicks = Node->Self;
-    if (Node->AbandonedTotal == CORE_UNKNOWN) {
-        Statistics->AbandonedInTotal = Node->Abandoned;
-    } else {
-        Statistics->AbandonedTicks = Node->AbandonedTotal;
-        Statistics->TotalTicks -= Node->AbandonedTotal;
-        if (Statistics->SelfTicks > Statistics->TotalTicks) {
-            Statistics->SelfTicks = Statistics->TotalTicks;
-        }
-    }
-
-    Statistics->SumLow = Statistics->TotalTicks;
-    Statistics->MinimumTicks = Statistics->TotalTicks;
-    Statistics->MaximumTicks = Statistics->TotalTicks;
-    if (Node->Minimum <= Node->Maximum) {
-        Statistics->MinimumTicks = Node->Minimum;
-        Statistics->MaximumTicks = Node->Maximum;
-        if (Node->Open == 1 && Node->OpenTicks < Node->Minimum) {
-            Statistics->MinimumTicks = Node->OpenTicks;
-        }
-
-        if (Node->Open == 1 && Node->OpenTicks > Node->Maximum) {
-            Statistics->MaximumTicks = Node->OpenTicks;
-        }
-    }
-}
-
-//
 // Adds the nodes to the tree of functions.
 //
 
@@ -419,7 +370,7 @@ KdTreeStoreAddNodes(
             return Status;
         }
 
-        KdTreeStoreGetStatistics(Node, &Statistics);
+        CoreGetNodeStatistics(Node, &Statistics);
         CoreAddStatistics(&Tree->Nodes[Places[Index]].Statistics,
                           &Statistics,
                           TRUE);

@@ -10,33 +10,8 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseHashWords.h"
 #include "CallIndexFile.h"
-
-//
-// Adds bytes to a hash.
-// Hash: what was hashed before, or a seed.
-// Bytes: the bytes, aligned on 8.
-// SizeInBytes: how many, a multiple of 8.
-//
-
-static
-ULONGLONG
-CallHashWords(
-    _In_ ULONGLONG Hash,
-    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
-    _In_ SIZE_T SizeInBytes
-    )
-{
-    const ULONGLONG *Words = (const ULONGLONG *)Bytes;
-    SIZE_T Index;
-
-    for (Index = 0; Index < SizeInBytes / sizeof(ULONGLONG); Index++) {
-        Hash = (Hash ^ Words[Index]) * READER_INDEX_MULTIPLIER;
-        Hash ^= Hash >> 29;
-    }
-
-    return Hash;
-}
 
 _Use_decl_annotations_
 ULONGLONG
@@ -45,7 +20,7 @@ CallHashMark(
     ULONGLONG Offset
     )
 {
-    return CallHashWords(Offset,
+    return BaseHashWords(Offset,
                          &Mark->SizeInBytes,
                          Mark->SizeInBytes - sizeof(ULONGLONG));
 }
@@ -56,7 +31,7 @@ CallHashHeader(
     const READER_INDEX_HEADER *Header
     )
 {
-    return CallHashWords(0,
+    return BaseHashWords(0,
                          Header,
                          FIELD_OFFSET(READER_INDEX_HEADER, Checksum));
 }
@@ -69,13 +44,13 @@ CallIdentifyStore(
 {
     ULONGLONG Hash = Header->MinimumDuration;
 
-    Hash = CallHashWords(Hash,
+    Hash = BaseHashWords(Hash,
                          Header,
                          FIELD_OFFSET(TRACE_STORE_HEADER, Cursor));
-    Hash = CallHashWords(Hash,
+    Hash = BaseHashWords(Hash,
                          &Header->OpenAnchor,
                          sizeof(Header->OpenAnchor));
-    return CallHashWords(Hash,
+    return BaseHashWords(Hash,
                          &Header->ModuleBase,
                          FIELD_OFFSET(TRACE_STORE_HEADER, ModulePathLength) -
                                FIELD_OFFSET(TRACE_STORE_HEADER, ModuleBase));

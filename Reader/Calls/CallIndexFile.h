@@ -57,8 +57,6 @@ Abstract:
 #define READER_INDEX_ENTERED_SHIFT 8    // and above: READER_STREAM_STORE's
                                         // Entered
 
-#define READER_INDEX_MULTIPLIER 0x9E3779B97F4A7C15ULL
-
 typedef struct _READER_INDEX_MARK {
     ULONGLONG Checksum;             // of what follows
     ULONG SizeInBytes;

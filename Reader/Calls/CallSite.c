@@ -11,10 +11,10 @@ Abstract:
 
 --*/
 
-#include "../Image/ImageUnwind.h"
 #include "../Functions/FunctionCache.h"
 #include "../Functions/Function.h"
 #include "CallSite.h"
+#include "CallSiteImage.h"
 
 //
 // One address can be where a call of a hook returns to and the start of the
@@ -22,79 +22,6 @@ Abstract:
 //
 
 #define READER_SITE_IS_FUNCTION 0x8000000000000000ULL
-
-//
-// The part of a key that says which module.
-//
-
-#define READER_SITE_MODULE(Key) ((Key) & 0xFFFFFFFF00000000ULL)
-
-
-//
-// Reads what an image says of a site.
-// Call: the site and its kind.
-// Site: what is known.
-//
-
-static
-VOID
-CallReadSite(
-    _Inout_ PREADER_UNWIND Unwind,
-    _In_ PCCORE_CALL Call,
-    _Out_ PREADER_SITE Site
-    )
-{
-    READER_UNWIND_FRAME Frame;
-    ULONG Rva = (ULONG)Call->Site;
-    ULONG Target;
-
-    if (Call->Kind == TRACE_KIND_ENTER_FUNCTION ||
-        Call->Kind == TRACE_KIND_EXIT_FUNCTION) {
-
-        //
-        // The site is the function's first address, and the hook is called
-        // from its body, or from that of a copy, of which nothing is known.
-        //
-
-        if (!ImageFindUnwindFrame(Unwind, Rva + 1, &Frame) ||
-            Frame.FunctionRva != Rva ||
-            ImageHasClone(Unwind, Rva)) {
-            return;
-        }
-
-        Site->Function = Call->Site;
-        Site->FrameSize = Frame.BodySizeInBytes;
-        if (ImageMayJumpOut(Unwind, Rva)) {
-            Site->Flags = CORE_CALL_JUMPS;
-        }
-
-    } else {
-
-        if (!ImageFindUnwindFrame(Unwind, Rva, &Frame)) {
-            return;
-        }
-
-        Site->Function = READER_SITE_MODULE(Call->Site) | Frame.FunctionRva;
-        Site->FrameSize = Frame.SizeInBytes;
-        Site->BodySize = Frame.BodySizeInBytes - Frame.SizeInBytes;
-        if (Call->Kind == TRACE_KIND_ENTER &&
-            Frame.SizeInBytes == 0 &&
-            ImageSavesChain(Unwind, Frame.FunctionRva, Rva)) {
-            Site->Flags = CORE_CALL_CHAIN;
-        }
-
-        if (Call->Kind == TRACE_KIND_EXIT &&
-            ImageFindJumpTarget(Unwind, Rva, &Target)) {
-            Site->JumpTarget = READER_SITE_MODULE(Call->Site) | Target;
-        }
-    }
-
-    Site->Flags |= CORE_CALL_FRAME_KNOWN;
-    if (Frame.IsDynamic) {
-        Site->Flags |= CORE_CALL_DYNAMIC;
-    }
-}
-
 
 _Use_decl_annotations_
 NTSTATUS
@@ -162,7 +89,14 @@ CallDescribeCall(
             if (Unwind != NULL &&
                 (!IsFunction ||
                  (Module->Header->Flags & TRACE_FLAG_EXCLUDED) == 0)) {
-                CallReadSite(Unwind, Call, &Session->Sites[Index]);
+
+                CallSiteImageRead(Unwind, Call);
+                Site = &Session->Sites[Index];
+                Site->Function = Call->Function;
+                Site->JumpTarget = Call->JumpTarget;
+                Site->FrameSize = Call->FrameSize;
+                Site->BodySize = Call->BodySize;
+                Site->Flags = Call->Flags;
             }
 
             FunctionAddSiteToCache(Session,

@@ -95,16 +95,4 @@ CallVisitTrees(
     _In_ PVOID VisitContext
     );
 
-//
-// Says what a node's calls are in sums. The time of calls that were abandoned
-// is not known apart from that of the others, unless there are no others.
-// Node: the node, finished.
-//
-
-VOID
-CallGetNodeStatistics(
-    _In_ PCCORE_TREE_NODE Node,
-    _Out_ PREADER_STATISTICS Statistics
-    );
-
 #endif // TRACER_CALL_VISIT_H

@@ -280,7 +280,7 @@ CommandModulesNode(
         Row->Functions += 1;
     }
 
-    CallGetNodeStatistics(Node->Node, &Statistics);
+    CoreGetNodeStatistics(Node->Node, &Statistics);
     Row->Calls += Statistics.Calls;
     Row->SelfTicks += Statistics.SelfTicks;
     if (Node->Depth == 0) {

@@ -896,3 +896,58 @@ CoreFinishTree(
         }
     }
 }
+
+_Use_decl_annotations_
+VOID
+CoreGetNodeStatistics(
+    PCCORE_TREE_NODE Node,
+    PREADER_STATISTICS Statistics
+    )
+{
+    static const READER_STATISTICS Nothing = { 0 };
+
+    *Statistics = Nothing;
+    Statistics->Calls = Node->Calls;
+    Statistics->InTrees = Node->Calls;
+    Statistics->Abandoned = Node->Abandoned;
+    Statistics->Unfinished = Node->Open;
+    if (Node->Calls == Node->Abandoned) {
+        Statistics->AbandonedTicks = Node->Total;
+        return;
+    }
+
+    //
+    // What the node has as its own time is also that of its abandoned calls;
+    // how much of that is not known, but the others took no more than their
+    // total.
+    //
+
+    Statistics->TotalTicks = Node->Total;
+    Statistics->SelfTicks = Node->Self;
+    if (Node->AbandonedTotal == CORE_UNKNOWN) {
+        Statistics->AbandonedInTotal = Node->Abandoned;
+    } else {
+        Statistics->AbandonedTicks = Node->AbandonedTotal;
+        Statistics->TotalTicks -= Node->AbandonedTotal;
+        if (Statistics->SelfTicks > Statistics->TotalTicks) {
+            Statistics->SelfTicks = Statistics->TotalTicks;
+        }
+    }
+
+    Statistics->SumLow = Statistics->TotalTicks;
+    if (Node->Minimum <= Node->Maximum) {
+        Statistics->MinimumTicks = Node->Minimum;
+        Statistics->MaximumTicks = Node->Maximum;
+        if (Node->Open == 1 && Node->OpenTicks < Node->Minimum) {
+            Statistics->MinimumTicks = Node->OpenTicks;
+        }
+
+        if (Node->Open == 1 && Node->OpenTicks > Node->Maximum) {
+            Statistics->MaximumTicks = Node->OpenTicks;
+        }
+
+    } else {
+        Statistics->MinimumTicks = Statistics->TotalTicks;
+        Statistics->MaximumTicks = Statistics->TotalTicks;
+    }
+}

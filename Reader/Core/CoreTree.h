@@ -14,6 +14,7 @@ Abstract:
 #define TRACER_CORE_TREE_H
 
 #include "CorePair.h"
+#include "CoreStatistics.h"
 
 // The caller copies them out of the file with CoreCopyWords, the nodes first
 // and in order, and gives them to CoreAddNodes; then the stacks that there
@@ -266,6 +267,18 @@ VOID
 CoreFinishTree(
     _Inout_ PCORE_TREE Tree,
     _In_ ULONGLONG Now
+    );
+
+//
+// Says what a node's calls are in sums.  The time of calls that were abandoned
+// is not known apart from that of the others, unless there are no others.
+// Node: the node, finished.
+//
+
+VOID
+CoreGetNodeStatistics(
+    _In_ PCCORE_TREE_NODE Node,
+    _Out_ PREADER_STATISTICS Statistics
     );
 
 #endif // TRACER_CORE_TREE_H

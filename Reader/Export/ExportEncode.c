@@ -67,6 +67,33 @@ ExportEncodeStore64(
 }
 
 
+//
+// Stores eight numbers of up to 16 bits, which are Width bytes: four in the low
+// bits of each of two.  Up to 15 bytes behind them are overwritten.
+//
+
+CORE_INLINE
+VOID
+ExportEncodeStoreEight(
+    _Out_ PUCHAR Target,
+    _In_ ULONGLONG Low,
+    _In_ ULONGLONG High,
+    _In_ ULONG Width
+    )
+{
+    if (Width <= 8) {
+        ExportEncodeStore64(Target, Low | High << 4 * Width);
+    } else if (Width < 16) {
+        ExportEncodeStore64(Target, Low | High << 4 * Width);
+        ExportEncodeStore64(Target + sizeof(ULONGLONG),
+                            High >> (64 - 4 * Width));
+    } else {
+        ExportEncodeStore64(Target, Low);
+        ExportEncodeStore64(Target + sizeof(ULONGLONG), High);
+    }
+}
+
+
 CORE_INLINE
 VOID
 ExportEncodeStore32(
@@ -181,17 +208,7 @@ ExportEncodePackPart(
         ULONGLONG Low = Fours[2 * Index];
         ULONGLONG High = Fours[2 * Index + 1];
 
-        if (Width <= 8) {
-            ExportEncodeStore64(Target, Low | High << 4 * Width);
-        } else if (Width < 16) {
-            ExportEncodeStore64(Target, Low | High << 4 * Width);
-            ExportEncodeStore64(Target + sizeof(ULONGLONG),
-                                High >> (64 - 4 * Width));
-        } else {
-            ExportEncodeStore64(Target, Low);
-            ExportEncodeStore64(Target + sizeof(ULONGLONG), High);
-        }
-
+        ExportEncodeStoreEight(Target, Low, High, Width);
         Target += Width;
     }
 
@@ -388,16 +405,7 @@ ExportEncodePackEight(
                      ((ULONGLONG)Values[6] | (ULONGLONG)Values[7] << Width)
                          << 2 * Width;
 
-    if (Width <= 8) {
-        ExportEncodeStore64(Target, Low | High << 4 * Width);
-    } else if (Width < 16) {
-        ExportEncodeStore64(Target, Low | High << 4 * Width);
-        ExportEncodeStore64(Target + sizeof(ULONGLONG),
-                            High >> (64 - 4 * Width));
-    } else {
-        ExportEncodeStore64(Target, Low);
-        ExportEncodeStore64(Target + sizeof(ULONGLONG), High);
-    }
+    ExportEncodeStoreEight(Target, Low, High, Width);
 }
 
 

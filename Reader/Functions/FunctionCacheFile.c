@@ -10,36 +10,11 @@ Abstract:
 
 --*/
 
+#include "../Base/BaseHashWords.h"
 #include "FunctionCacheFile.h"
 
 static const WCHAR ReaderCacheFile[] = L"symbols.cache";
 static const WCHAR ReaderCacheNewFile[] = L"symbols.cache.new";
-
-//
-// Adds bytes to a hash.
-// Hash: what was hashed before.
-// Bytes: the bytes, aligned on 8.
-// SizeInBytes: how many, a multiple of 8.
-//
-
-static
-ULONGLONG
-FunctionHashCacheWords(
-    _In_ ULONGLONG Hash,
-    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
-    _In_ SIZE_T SizeInBytes
-    )
-{
-    const ULONGLONG *Words = (const ULONGLONG *)Bytes;
-    SIZE_T Index;
-
-    for (Index = 0; Index < SizeInBytes / sizeof(ULONGLONG); Index++) {
-        Hash = (Hash ^ Words[Index]) * READER_CACHE_MULTIPLIER;
-        Hash ^= Hash >> 29;
-    }
-
-    return Hash;
-}
 
 _Use_decl_annotations_
 ULONGLONG
@@ -51,10 +26,10 @@ FunctionHashCache(
 {
     ULONGLONG Hash;
 
-    Hash = FunctionHashCacheWords(0,
-                                  Header,
-                                  FIELD_OFFSET(READER_CACHE_HEADER, Checksum));
-    return FunctionHashCacheWords(Hash, Rest, SizeInBytes);
+    Hash = BaseHashWords(0,
+                         Header,
+                         FIELD_OFFSET(READER_CACHE_HEADER, Checksum));
+    return BaseHashWords(Hash, Rest, SizeInBytes);
 }
 
 _Use_decl_annotations_

@@ -33,8 +33,6 @@ Abstract:
 
 #define READER_CACHE_VERSION 4u
 
-#define READER_CACHE_MULTIPLIER 0x9E3779B97F4A7C15ULL
-
 //
 // The largest file that is read or written, in bytes, and how many modules it
 // may have.

@@ -230,7 +230,7 @@ LiveChainOfNode(
         return Status;
     }
 
-    CallGetNodeStatistics(Node->Node, &Statistics);
+    CoreGetNodeStatistics(Node->Node, &Statistics);
     Chain = &Chains->List[Node->Value];
     if (Trees->IsDone) {
         Chain->DoneCalls += Statistics.Calls;

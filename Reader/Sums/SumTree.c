@@ -349,7 +349,7 @@ SumGetNodeStatistics(
     ULONGLONG CallsOfChildren = Node->Node->CallsOfChildren;
     ULONGLONG CallsBelow = Node->Node->CallsBelow;
 
-    CallGetNodeStatistics(Node->Node, Statistics);
+    CoreGetNodeStatistics(Node->Node, Statistics);
     *FirstTicks = 0;
     if (Statistics->Calls == Statistics->Abandoned) {
         return FALSE;

@@ -454,7 +454,7 @@ SumWaitNode(
                         ? SumPassWaitCaller(Function, Above.Caller)
                         : Node->Function;
     Place->IsInside = Above.IsInside || Function->Wait != ReaderWaitNone;
-    CallGetNodeStatistics(Node->Node, &Statistics);
+    CoreGetNodeStatistics(Node->Node, &Statistics);
     if (Above.IsInside || Function->Wait == ReaderWaitNone ||
         Statistics.Calls == Statistics.Abandoned || Node->WaitedTicks == 0) {
         return STATUS_SUCCESS;

@@ -16,6 +16,7 @@ Abstract:
 --*/
 
 #include "../Base/BaseFile.h"
+#include "../Base/BaseHashWords.h"
 #include "../Functions/FunctionCache.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionSource.h"
@@ -23,7 +24,6 @@ Abstract:
 #include "ViewKeep.h"
 #include "ViewPrivate.h"
 
-#define READER_KEEP_MULTIPLIER 0x9E3779B97F4A7C15ULL
 #define READER_KEEP_NUMBER 10u          // bytes that a number has at most
 #define READER_KEEP_FLAG_BITS 6u        // READER_BOX_*
 #define READER_KEEP_FIELDS \
@@ -46,27 +46,6 @@ typedef struct _READER_KEEPING {
 } READER_KEEPING;
 typedef READER_KEEPING *PREADER_KEEPING;
 
-
-static
-ULONGLONG
-ViewHashWords(
-    _In_ ULONGLONG Hash,
-    _In_reads_bytes_(SizeInBytes) const VOID *Bytes,
-    _In_ SIZE_T SizeInBytes
-    )
-{
-    const ULONGLONG *Words = (const ULONGLONG *)Bytes;
-    SIZE_T Index;
-
-    for (Index = 0; Index < SizeInBytes / sizeof(ULONGLONG); Index++) {
-        Hash = (Hash ^ Words[Index]) * READER_KEEP_MULTIPLIER;
-        Hash ^= Hash >> 29;
-    }
-
-    return Hash;
-}
-
-
 static
 ULONGLONG
 ViewHashNumber(
@@ -74,7 +53,7 @@ ViewHashNumber(
     _In_ ULONGLONG Number
     )
 {
-    return ViewHashWords(Hash, &Number, sizeof(Number));
+    return BaseHashWords(Hash, &Number, sizeof(Number));
 }
 
 
@@ -114,7 +93,7 @@ ViewIdentifyThread(
         Store = Session->Stores[Index];
         Hash = ViewHashNumber(Hash, Store->StartOfRecords);
         Hash = ViewHashNumber(Hash, Store->EndOfRecords);
-        Hash = ViewHashWords(Hash, Store->Header, sizeof(*Store->Header));
+        Hash = BaseHashWords(Hash, Store->Header, sizeof(*Store->Header));
         if (Store->Module == READER_NONE ||
             !NT_SUCCESS(FunctionLoadModuleSymbols(
                 Session,
@@ -165,7 +144,7 @@ ViewFlushKeeping(
     )
 {
     RtlWriteBytes(Keeping->Writer, (PCHAR)Keeping->Bytes, Keeping->Used);
-    Keeping->Hash = ViewHashWords(Keeping->Hash,
+    Keeping->Hash = BaseHashWords(Keeping->Hash,
                                   Keeping->Bytes,
                                   Keeping->Used);
     Keeping->Used = 0;
@@ -261,7 +240,7 @@ ViewTakeByte(
             return 0;
         }
 
-        Keeping->Hash = ViewHashWords(Keeping->Hash,
+        Keeping->Hash = BaseHashWords(Keeping->Hash,
                                       Keeping->Bytes,
                                       Keeping->Size);
         Keeping->Offset += Keeping->Size;
@@ -1024,7 +1003,7 @@ ViewIsWhole(
         (VOID)ViewTakeByte(Keeping);
     }
 
-    Expected = ViewHashWords(Keeping->Hash, Keeping->Bytes, Keeping->Used);
+    Expected = BaseHashWords(Keeping->Hash, Keeping->Bytes, Keeping->Used);
     return !Keeping->IsBad &&
            Keeping->Read(Keeping->Context,
                          Keeping->Offset + Keeping->Used,

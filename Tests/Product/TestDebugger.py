@@ -243,7 +243,8 @@ def check_jumps(results, folder, host, program, symbols):
     for mode in 'file', 'tree':
         target = kd.Target(program, os.path.join(folder, 'jump-' + mode), 30,
                            'jump', TRACER_MODE=mode)
-        thread = min(target.counts)
+        thread = min(target.counts,
+                     key=lambda one: target.counts[one]['Middle'])
         answers = host.commands('live', target.pid, symbols,
                                 ['modulestats KdTarget',
                                  'lastcalls -k %x 1000' % thread])
