@@ -409,8 +409,13 @@ SqlFilterCursor(
                            Writer.LengthInBytes);
     }
 
+    //
+    // The number of the row goes on from that of the scan before: of the terms
+    // of an OR, each of which is a scan, SQLite leaves out a row whose number
+    // it has seen.
+    //
+
     Cursor->IsAtEnd = Cursor->Query.IsEmpty;
-    Cursor->Rowid = 0;
     if (Cursor->IsAtEnd) {
         return SQL_OK;
     }

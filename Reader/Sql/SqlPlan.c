@@ -51,8 +51,8 @@ Abstract:
 #define SQL_PART_NO_PATH    1000000.0
 
 //
-// Without it two terms of an OR must cost more than the whole table: SQLite
-// tells their rows apart by rowids, which here are those of one scan.
+// Without it two terms of an OR must cost more than the whole table: a row that
+// fits both would come twice, as its rowid in each scan is another.
 //
 
 #define SQL_PART_OF_TERM    0.6

@@ -399,6 +399,17 @@ def check_or(results, scratch, session):
         results.equal((code, text.split()[1:]), (0, wanted[0]),
                       'or: beside another path: ' + terms)
 
+    # Each term has an argument of its own.
+    paths = [sql.quote(session), sql.quote(other.root)]
+    counts = whole.ask(results, 'or', *(
+        'SELECT count(*) FROM trace_calls(%s) WHERE depth = 0' % path
+        for path in paths), 'SELECT count(*) FROM trace_calls WHERE ' +
+        ' OR '.join('(path = %s AND depth = 0)' % path for path in paths))
+    numbers = [int(rows[0][0]) for rows in counts]
+    results.check(min(numbers) > 0 and
+                  numbers[0] + numbers[1] == numbers[2],
+                  'or: a path in each term', numbers)
+
     # Without the argument every term is without it.
     for terms in ("thread_id = %s OR function = 'main'" % whole.ask(
             results, 'or', 'SELECT min(thread_id) FROM trace_threads(%s)' %
