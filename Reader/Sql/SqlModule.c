@@ -227,6 +227,12 @@ SqlPlanTable(
     return SqlMakePlan(Own->Connection, Own->Table, Index);
 }
 
+//
+// Of a row's number: those that count the rows of a cursor.
+//
+
+#define SQL_ROWID_BITS 40
+
 static
 int
 SqlOpenCursor(
@@ -249,6 +255,16 @@ SqlOpenCursor(
     New->Connection = Connection;
     New->Table = Own->Table;
     New->IsAtEnd = TRUE;
+
+    //
+    // Numbers of rows are those of no other cursor, and go on from one scan to
+    // the next: of the terms of an OR, each of which is a scan with a cursor of
+    // its own, SQLite leaves out a row whose number it has seen.
+    //
+
+    New->Rowid = (LONGLONG)(Connection->NumberOfCursors << SQL_ROWID_BITS &
+                            0x7FFFFFFFFFFFFFFFULL);
+    Connection->NumberOfCursors += 1;
     *Cursor = &New->Base;
     return SQL_OK;
 }
@@ -408,12 +424,6 @@ SqlFilterCursor(
                            Message,
                            Writer.LengthInBytes);
     }
-
-    //
-    // The number of the row goes on from that of the scan before: of the terms
-    // of an OR, each of which is a scan, SQLite leaves out a row whose number
-    // it has seen.
-    //
 
     Cursor->IsAtEnd = Cursor->Query.IsEmpty;
     if (Cursor->IsAtEnd) {

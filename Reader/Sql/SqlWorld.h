@@ -71,6 +71,7 @@ typedef struct _SQL_CONNECTION {
     LONG References;                // of modules that are registered
     BOOLEAN IsOutOfMemory;          // an allocation has failed, in this scan
     PSQL_MOMENT Moments;
+    ULONGLONG NumberOfCursors;      // ever
     PCSZ DefaultPath;               // of a table without an argument, UTF-8;
                                     // NULL: it has to have one
     PRTL_WRITER Errors;             // the program's, for what is no error; or
