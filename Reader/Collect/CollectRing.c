@@ -34,7 +34,12 @@ Abstract:
 
 #define COLLECT_AHEAD 32u
 
-#define COLLECT_ACQUIRE() __asm__ volatile("" ::: "memory")
+#if defined(_MSC_VER) && !defined(__clang__)
+#define COLLECT_PREFETCH(Address) \
+    _mm_prefetch((const char *)(Address), _MM_HINT_T0)
+#else
+#define COLLECT_PREFETCH(Address) __builtin_prefetch((const VOID *)(Address))
+#endif
 
 _Use_decl_annotations_
 NTSTATUS
@@ -136,13 +141,13 @@ CollectRingCopy(
         return FALSE;
     }
 
-    COLLECT_ACQUIRE();
+    RtlCompilerBarrier();
     Record->Timestamp = Source->Timestamp;
     Record->Site = Source->Site;
     Record->Stack = Source->Stack;
     Record->ThreadIrql = Source->ThreadIrql;
     Record->Number = 0;
-    COLLECT_ACQUIRE();
+    RtlCompilerBarrier();
     return Source->Number == Expected;
 }
 
@@ -292,9 +297,7 @@ CollectRingRead(
         // Its line was written by another processor.
         //
 
-        __builtin_prefetch((const VOID *)&Records[(Ring->Next +
-                                                   COLLECT_AHEAD) &
-                                                  (Size - 1)]);
+        COLLECT_PREFETCH(&Records[(Ring->Next + COLLECT_AHEAD) & (Size - 1)]);
         if (CollectRingCopy(&Records[Ring->Next & (Size - 1)],
                             Ring->Next,
                             &Ring->Batch[Ring->Count])) {
@@ -307,7 +310,7 @@ CollectRingRead(
         // The place of a record that was overwritten was reserved before.
         //
 
-        COLLECT_ACQUIRE();
+        RtlCompilerBarrier();
         Reserved = Source->Reserved;
         if (Reserved < Ring->Next) {
             Ring->IsDamaged = TRUE;
