@@ -422,7 +422,7 @@ FuzzWriteFile(
 
     FUZZ_CHECK(Handle->Kind == FuzzHandleFile);
     FuzzSpendWork(Length);
-    FUZZ_CHECK(Handle->File->Flags == 0 ||
+    FUZZ_CHECK((Handle->File->Flags & ~FUZZ_FILE_IS_BELOW) == 0 ||
                FuzzIsIndex(Handle->File->Name, Handle->File->NameLength) ||
                (FuzzWorld.Flags & FUZZ_SESSION_ONE_STORE) != 0);
     if (FuzzIsFailing()) {
