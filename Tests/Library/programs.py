@@ -35,6 +35,11 @@ REPORT_COLUMNS = {'calls': 'calls', 'total': 'total_ns', 'self': 'self_ns',
                   'abandoned': 'abandoned',
                   'abandoned_time': 'abandoned_time_ns'}
 
+# Milliseconds that Busy and Sample sleep now and then.  A session shorter than
+# 10 ms gets its clock's rate from when it is read (READER_MINIMUM_CLOCK_SPAN),
+# so two readings of it may be a nanosecond apart.
+PAUSE = '20'
+
 # How full the machine's disk is must not matter; TestMinFree.py says otherwise.
 os.environ.setdefault('TRACER_MIN_FREE', '0')
 

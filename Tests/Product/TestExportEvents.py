@@ -207,7 +207,7 @@ def trace_programs(results, scratch):
     fibers = builds.add('penter', 'Fibers.c', 'Fibers.exe')
     hostile = builds.add('penter', 'Hostile.c', 'Hostile.exe')
     wanted = {
-        'busy': (busy, ['run', '2', '300', '0'], 0),
+        'busy': (busy, ['run', '2', '300', programs.PAUSE], 0),
         'killed': (busy, ['kill', programs.windows_path(
             os.path.join(scratch, 'progress')), '2000'],
             support.BUSY_EXIT_CODE),

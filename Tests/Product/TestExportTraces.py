@@ -421,7 +421,8 @@ def check_traced(results, scratch, forms):
     busy = support.build_busy(os.path.join(scratch, 'busy-build'))
     directory = os.path.join(scratch, 'busy')
     os.makedirs(directory)
-    done = support.run(busy, 'run', '2', '100', '0', directory=directory)
+    done = support.run(busy, 'run', '2', '100', programs.PAUSE,
+                       directory=directory)
     sessions = support.sessions(directory)
     if not results.check(done[0] == 0 and len(sessions) == 1, 'tracing',
                          [done]):

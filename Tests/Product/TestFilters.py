@@ -739,7 +739,7 @@ def check_traced(results, scratch):
     results.check(gone, 'live: what is not shown', notes)
 
     traces = os.path.join(scratch, 'done')
-    support.run(program, 'run', '2', '100', '0', directory=traces)
+    support.run(program, 'run', '2', '100', programs.PAUSE, directory=traces)
     session = support.sessions(traces)[0]
     without_anchors(session)
     reader, whole = Reader(results, session), {}

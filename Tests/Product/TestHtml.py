@@ -750,7 +750,7 @@ def check_traced(results, browser, scratch):
         [*programs.PENTER_FLAGS, '-gdwarf-4'], 'Busy.exe',
         [programs.LIBRARY])
     traces = os.path.join(scratch, 'done')
-    support.run(program, 'run', '2', '100', '0', directory=traces)
+    support.run(program, 'run', '2', '100', programs.PAUSE, directory=traces)
     session = support.sessions(traces)[0]
     filters.without_anchors(session)
     page = Page(results, browser, session)
@@ -777,7 +777,7 @@ def check_trees(results, browser, scratch):
         [*programs.PENTER_FLAGS, '-gdwarf-4'], 'Busy.exe',
         [programs.LIBRARY])
     traces = os.path.join(scratch, 'trees')
-    support.run(program, 'run', '2', '100', '0', directory=traces,
+    support.run(program, 'run', '2', '100', programs.PAUSE, directory=traces,
                 TRACER_MODE='tree')
     session = support.sessions(traces)[0]
     filters.without_anchors(session)

@@ -468,7 +468,7 @@ def check_traced(results, exporter, scratch):
     busy = support.build_busy(os.path.join(scratch, 'busy'))
     runs = {}
     for mode in 'file', 'ring', 'tree', 'compact', 'compact-ring':
-        runs[mode] = (busy, ['run', '2', '300', '0'],
+        runs[mode] = (busy, ['run', '2', '300', programs.PAUSE],
                       {'TRACER_MODE': mode, **(
                           {'TRACER_MAX_BYTES': '1M'} if 'ring' in mode
                           else {})})

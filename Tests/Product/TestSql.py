@@ -368,8 +368,8 @@ def main():
         for mode in 'file', 'compact', 'ring', 'tree':
             what = 'mode ' + mode
             _, session = programs.trace(
-                program, '2', '3', directory=os.path.join(sessions, mode),
-                TRACER_MODE=mode)
+                program, '2', '3', programs.PAUSE,
+                directory=os.path.join(sessions, mode), TRACER_MODE=mode)
             expected = check_functions(results, session, what)
             check_nodes(results, session, what)
             if mode == 'tree':
@@ -388,7 +388,7 @@ def main():
         both = os.path.join(scratch, 'both')
         for number in '1', '2':
             _, session = programs.trace(
-                program, number, '2',
+                program, number, '2', programs.PAUSE,
                 directory=os.path.join(scratch, 'run' + number))
             shutil.copytree(session, os.path.join(both,
                                                   os.path.basename(session)))
