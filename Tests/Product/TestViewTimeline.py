@@ -7,6 +7,7 @@ fractions, by sorting, from the bytes that a file was made of.  Without node all
 is skipped.
 """
 
+import base64
 import fractions
 import json
 import os
@@ -156,6 +157,30 @@ const tests = {
                 .toString('base64'), bytes]);
         }
         return results;
+    },
+    async taken({ files, isFull }) {
+        const list = files.map(({ path, data, age, hasHandle }) => {
+            const bytes = Buffer.from(data, 'base64');
+            const file = new File([bytes], path,
+                                  { lastModified: Date.now() - age });
+            return { path, file, handle: hasHandle
+                ? { getFile: async () => file } : null };
+        });
+        const live = new Live([]);
+        const copy = LiveFile.prototype.copy;
+        if (isFull) {
+            LiveFile.prototype.copy = async () => ({ slice: () => ({
+                arrayBuffer: async () => {
+                    throw new Error('no room');
+                } }) });
+        }
+        try {
+            const taken = await live.take([...list]);
+            return [taken.map((each, i) => each.file !== list[i].file),
+                    live.isTooLarge];
+        } finally {
+            LiveFile.prototype.copy = copy;
+        }
     },
     link({ session, functions, state, later }) {
         Viewer.session = session;
@@ -377,7 +402,6 @@ def store(records, mode=0, ring=0, minimum=0, more=b'', turn=0):
 
 
 def check_live(results):
-    import base64
     numbers = random.Random(3)
     data = numbers.randbytes(200000)
     sizes = (0, 16, 4096, 4096, 90000, 200000)
@@ -417,6 +441,36 @@ def check_live(results):
             results.equal(read[2:], [4096 + 4080, 4096, 4096 + 85904,
                                      4096 + 110000],
                           'only what is new is read, and the header')
+
+def check_taken(results):
+    """What is copied: sessions that a program may be writing."""
+    def file(path, state, age, has_handle=True):
+        header = bytearray(4096)
+        header[:8] = b'TRCSTORE' if state else bytes(8)
+        struct.pack_into('<I', header, 0x80, state)
+        return {'path': path, 'age': age, 'hasHandle': has_handle,
+                'data': base64.b64encode(bytes(header) + b'x' * 99).decode()}
+
+    cases = [
+        ('open', [file('a.trace', 1, 0), file('b.trace', 2, 0)], [True] * 2),
+        ('closed', [file('a.trace', 2, 0), file('b.trace', 3, 0)],
+         [False] * 2),
+        ('being made', [file('a.trace', 0, 0)], [True]),
+        ('killed long ago', [file('a.trace', 1, 60000)], [False]),
+        ('without handles', [file('a.trace', 1, 0, False)], [False]),
+        ('a pack', [file('a.pack', 1, 0)], [False]),
+        ('a log of a closed one', [file('a.trace', 2, 0),
+                                   file('a.log', 0, 0)], [False] * 2),
+    ]
+    answers = page('taken', [{'files': files, 'isFull': is_full}
+                             for _, files, _ in cases
+                             for is_full in (False, True)])
+    for index, (name, _, expected) in enumerate(cases):
+        results.equal(answers[2 * index], [expected, False],
+                      'taken: ' + name)
+        results.equal(answers[2 * index + 1],
+                      [[False] * len(expected), any(expected)],
+                      'taken: %s, and there is no room for copies' % name)
 
 
 #
@@ -476,6 +530,7 @@ def main():
     check_order(results)
     check_marks(results)
     check_live(results)
+    check_taken(results)
     check_links(results)
     return results.finish()
 

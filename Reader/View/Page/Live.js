@@ -10,6 +10,7 @@ class LiveFile {
     static HEADER = 4096;
     static PIECE = 16 << 20;
     static TRIES = 100;
+    static OPEN = 1;                // a header's state
 
     constructor({ path, handle }) {
         this.path = path;
@@ -139,6 +140,7 @@ class Live {
     constructor(roots) {
         this.roots = roots;
         this.copies = null;
+        this.isTooLarge = false;
         this.order = new Map();
     }
 
@@ -157,25 +159,60 @@ class Live {
     }
 
     //
-    // Files, as the engine takes them.  They are copied if one of them has
-    // just been written, and there aren't too many.
+    // May a program be writing a file?  What a store's header says that is
+    // closed stays as it is.
+    //
+
+    static async isBeingWritten({ path, file, handle }) {
+        if (!handle || !/\.trace$/i.test(path) ||
+            Date.now() - file.lastModified >= Live.FRESH) {
+            return false;
+        }
+        const header = await new LiveFile({ path, handle })
+            .read(0, LiveFile.HEADER);
+        return !LiveFile.isStore(header) ||
+            new DataView(header).getUint32(0x80, true) === LiveFile.OPEN;
+    }
+
+    //
+    // Files, as the engine takes them.  They are copied if one of them is
+    // being written, and there aren't too many for the browser: what it has no
+    // room for it takes without a word, and cannot read.
     //
 
     async take(files) {
         this.sort(files);
-        if (!files.some(each => each.handle)) {
-            return files;
-        }
+        this.isTooLarge = false;
         if (this.copies === null) {
-            const now = Date.now();
-            const isFresh = files.some(each => each.handle &&
-                now - each.file.lastModified < Live.FRESH);
-            const size = files.reduce((sum, each) => sum + each.file.size, 0);
-            if (!isFresh || size > Live.MOST) {
+            const list = await Promise.all(files.map(Live.isBeingWritten));
+            if (!list.includes(true)) {
                 return files;
             }
             this.copies = new Map();
         }
+        const size = files.reduce((sum, each) => sum + each.file.size, 0);
+        const taken = size > Live.MOST ? null : await this.copy(files);
+        if (taken === null || !await Live.areReadable(taken)) {
+            this.copies = null;
+            this.isTooLarge = true;
+            return files;
+        }
+        return taken;
+    }
+
+    static async areReadable(files) {
+        try {
+            for (const { file } of files) {
+                await file.slice(0, 1).arrayBuffer();
+                await file.slice(-1).arrayBuffer();
+            }
+            return true;
+        } catch {
+            return false;
+        }
+    }
+
+    async copy(files) {
         const taken = [];
         for (const each of files) {
             if (!each.handle) {

@@ -4,6 +4,9 @@
 
 const Open = {
     INTERVAL: 1000,
+    TOO_LARGE: 'A program may be writing this session, and it is too large ' +
+        'for the browser to copy: open it again some seconds after the ' +
+        'program has ended.',
     isPaused: false,
     isBusy: false,
     timer: 0,
@@ -44,6 +47,7 @@ const Open = {
         this.progress('Looking for files', 0, 0);
         this.error('');
         let engine = null;
+        let isTooLarge = false;
         try {
             const roots = [];
             const files = await find(roots);
@@ -57,6 +61,7 @@ const Open = {
             engine = this.makeEngine();
             const live = new Live(roots);
             const taken = await live.take(files);
+            isTooLarge = live.isTooLarge;
             const onProgress = ({ done, total, path }) =>
                 this.progress('Opening' + (path ? ' ' + path : ''), done,
                               total);
@@ -68,6 +73,10 @@ const Open = {
             }
             this.live = live;
             this.given = { files, roots };
+            if (isTooLarge) {
+                session.problems.push({ path: this.nameOf(files),
+                                        text: Open.TOO_LARGE });
+            }
             this.show(engine, session, this.nameOf(files));
             this.offer(engine, session, options);
         } catch (error) {
@@ -77,7 +86,8 @@ const Open = {
             if (turn === this.opening) {
                 this.progress(null);
                 if (error.name !== 'AbortError') {
-                    this.error(Open.plain(error.message));
+                    this.error(Open.plain(error.message) + (isTooLarge
+                        ? '\n' + Open.TOO_LARGE : ''));
                 }
             }
             return;
@@ -370,6 +380,9 @@ const Open = {
                     await this.live.again() || undefined);
                 if (Viewer.engine !== engine) {
                     return;
+                }
+                if (this.live.isTooLarge) {
+                    this.notice(Open.TOO_LARGE);
                 }
                 if (hasChanged) {
                     Viewer.session = engine.session;
