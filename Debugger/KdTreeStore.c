@@ -12,11 +12,11 @@ Abstract:
 
 --*/
 
-#include "../Reader/Core/CoreTree.h"
+#include "../Reader/Core/CoreTreeStack.h"
 #include "KdRecords.h"
 #include "KdTreeStore.h"
 
-#define KD_TREE_BUFFER              0x10000u
+#define KD_TREE_BUFFER              CORE_TREE_BUFFER_SIZE
 
 //
 // The largest store, bytes: TRACE_TREE_MAXIMUM_BYTES of the library.
@@ -170,155 +170,36 @@ KdTreeStoreReadNodes(
 }
 
 //
-// Reads the open calls of a stack.
+// A CORE_READ_TREE.
 //
 
-_Must_inspect_result_
+typedef struct _KD_TREE_SOURCE {
+    PKD_CONTEXT Context;
+    PKD_STORE Store;
+} KD_TREE_SOURCE;
+typedef KD_TREE_SOURCE *PKD_TREE_SOURCE;
+
 static
 NTSTATUS
-KdTreeStoreReadFrames(
-    _Inout_ PKD_CONTEXT Context,
-    _In_ PKD_STORE Store,
-    _Inout_ PCORE_TREE Core,
-    _Inout_ PVOID Buffer,
-    _In_ ULONGLONG Offset,
-    _In_ ULONGLONG Count
+KdTreeStoreReadItems(
+    _In_opt_ PVOID ReadContext,
+    _In_ ULONGLONG FileOffset,
+    _Out_writes_bytes_(NumberOfItems * SizeOfItem) PVOID Destination,
+    _In_ ULONG SizeOfItem,
+    _In_ ULONG NumberOfItems,
+    _Out_ PULONG NumberRead
     )
 {
-    PCTRACE_FRAME Frames = (PCTRACE_FRAME)Buffer;
-    ULONG Node = CORE_TREE_NO_NODE;
-    ULONG Wanted;
-    ULONG Read;
-    ULONG Index;
-    NTSTATUS Status;
+    PKD_TREE_SOURCE Source = (PKD_TREE_SOURCE)ReadContext;
 
-    while (Count != 0) {
-
-        Wanted = KD_TREE_BUFFER / TRACE_FRAME_SIZE;
-        if (Wanted > Count) {
-            Wanted = (ULONG)Count;
-        }
-
-        Read = KdTreeStoreRead(Context,
-                               Store,
-                               Offset,
-                               Buffer,
-                               Wanted,
-                               TRACE_FRAME_SIZE);
-        for (Index = 0; Index < Read; Index++) {
-
-            Status = CoreAddTreeFrame(Core,
-                                      &Frames[Index],
-                                      Offset,
-                                      ~0ULL >> 1,
-                                      &Node);
-            if (Status == STATUS_FILE_INVALID) {
-                return STATUS_SUCCESS;
-            }
-
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-
-            Offset += TRACE_FRAME_SIZE;
-        }
-
-        Count -= Read;
-        if (Read != Wanted) {
-            break;
-        }
-    }
-
-    return STATUS_SUCCESS;
-}
-
-_Must_inspect_result_
-static
-NTSTATUS
-KdTreeStoreReadStacks(
-    _Inout_ PKD_CONTEXT Context,
-    _In_ PKD_STORE Store,
-    _Inout_ PCORE_TREE Core,
-    _Inout_ PVOID Buffer
-    )
-{
-    PCTRACE_STORE_HEADER Header = Store->Header;
-    TRACE_TREE_STACK Stack;
-    ULONGLONG Offset = TRACE_TREE_FIRST_STACK;
-    ULONGLONG FramesLeft = KD_TREE_LARGEST / TRACE_FRAME_SIZE;
-    ULONGLONG StacksLeft = 0x10000;
-    ULONGLONG First;
-    ULONGLONG Cursor;
-    ULONGLONG End;
-    ULONGLONG Count;
-    SIZE_T Frames;
-    BOOLEAN IsInUse;
-    NTSTATUS Status;
-
-    while (Offset != 0 && StacksLeft != 0) {
-
-        if (KdContextIsStopped(Context)) {
-            return STATUS_CANCELLED;
-        }
-
-        StacksLeft -= 1;
-        First = Offset + sizeof(Stack);
-        if (Offset < TRACE_TREE_FIRST_STACK ||
-            Offset % sizeof(ULONGLONG) != 0 ||
-            Offset >= KD_TREE_LARGEST ||
-            KdTreeStoreRead(Context,
-                            Store,
-                            Offset,
-                            &Stack,
-                            1,
-                            sizeof(Stack)) != 1) {
-            CoreNoteTreeProblem(Core, Offset, "stack", "", "is not there", 0);
-            break;
-        }
-
-        IsInUse = Offset == Header->StackFileOffset;
-        Cursor = (IsInUse && !Core->IsStopped ? Header->Cursor : Stack.Top) -
-                 Header->BaseAddress;
-        End = Stack.End - Header->BaseAddress;
-        if (End > KD_TREE_LARGEST) {
-            End = KD_TREE_LARGEST;
-        }
-
-        Count = 0;
-        if (Cursor >= First && Cursor < End &&
-            End - Cursor >= TRACE_FRAME_SIZE &&
-            (Cursor - First) % TRACE_FRAME_SIZE == 0) {
-            Count = (Cursor - First) / TRACE_FRAME_SIZE + 1;
-        } else {
-            CoreNoteTreeProblem(Core,
-                                Offset,
-                                "stack",
-                                "Top",
-                                "is not at a frame of its stack",
-                                Cursor);
-        }
-
-        if (Count > FramesLeft) {
-            break;
-        }
-
-        FramesLeft -= Count;
-        Frames = Core->NumberOfFrames;
-        Status = KdTreeStoreReadFrames(Context,
-                                       Store,
-                                       Core,
-                                       Buffer,
-                                       First,
-                                       Count);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        CoreEndTreeStack(Core, Frames, Stack.LeftTimestamp, IsInUse);
-        Offset = Stack.NextFileOffset;
-    }
-
-    return STATUS_SUCCESS;
+    *NumberRead = KdTreeStoreRead(Source->Context,
+                                  Source->Store,
+                                  FileOffset,
+                                  Destination,
+                                  NumberOfItems,
+                                  SizeOfItem);
+    return KdContextIsStopped(Source->Context) ? STATUS_CANCELLED
+                                               : STATUS_SUCCESS;
 }
 
 //
@@ -397,6 +278,7 @@ KdTreeStoreAdd(
 {
     PKD_CONTEXT Context = Stores->Context;
     PCTRACE_STORE_HEADER Header = Store->Header;
+    KD_TREE_SOURCE Source = { Context, Store };
     CORE_TREE Core;
     ULONG Modules[TRACE_TREE_MODULES + 1];
     PVOID Buffer;
@@ -424,21 +306,17 @@ KdTreeStoreAdd(
     }
 
     if (NT_SUCCESS(Status) && Core.NumberOfNodes != 0) {
-        Status = KdTreeStoreReadStacks(Context, Store, &Core, Buffer);
+        Status = CoreReadTreeStacks(&Core,
+                                    Header,
+                                    KD_TREE_LARGEST,
+                                    ~0ULL >> 1,
+                                    Buffer,
+                                    KdTreeStoreReadItems,
+                                    &Source);
     }
 
     if (NT_SUCCESS(Status)) {
-
-        if (CoreIsAnchorValid(&Header->LastAnchor) &&
-            Header->LastAnchor.Tsc > Core.LatestTimestamp) {
-            Core.LatestTimestamp = Header->LastAnchor.Tsc;
-        }
-
-        if (CoreIsAnchorValid(&Header->OpenAnchor) &&
-            Header->OpenAnchor.Tsc > Core.LatestTimestamp) {
-            Core.LatestTimestamp = Header->OpenAnchor.Tsc;
-        }
-
+        CoreNoteTreeEnd(&Core, Header);
         CoreFinishTree(&Core, 0);
         Places = (PULONG)KdContextAllocate(
             Context,

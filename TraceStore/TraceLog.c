@@ -11,7 +11,7 @@ Abstract:
 
 --*/
 
-#include "../Rtl/RtlTeb.h"
+#include "../Rtl/RtlLog.h"
 #include "TraceLog.h"
 #include "TraceSession.h"
 
@@ -190,8 +190,6 @@ TraceLogError(
 {
     NTSTATUS Status;
     HANDLE Directory;
-    LARGE_INTEGER Now;
-    RTL_CALENDAR_TIME Time;
     RTL_WRITER Writer;
     CHAR Text[1200];
 
@@ -201,24 +199,8 @@ TraceLogError(
         return;
     }
 
-    Now.QuadPart = 0;
-    Session->Rtl.NtQuerySystemTime(&Now);
-    RtlSystemTimeToCalendar((ULONGLONG)Now.QuadPart, &Time);
-
     RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
-    RtlWriteText(&Writer,
-                 "%04u-%02u-%02u %02u:%02u:%02u.%03uZ Tracer: %Z "
-                 "(process %u, thread %u): ",
-                 Time.Year,
-                 Time.Month,
-                 Time.Day,
-                 Time.Hour,
-                 Time.Minute,
-                 Time.Second,
-                 Time.Milliseconds,
-                 &Session->ModuleName,
-                 __readgsdword(TEB_PROCESS_ID),
-                 __readgsdword(TEB_THREAD_ID));
+    RtlWriteLogHead(&Session->Rtl, &Writer, &Session->ModuleName);
     RtlWriteError(&Writer, Error);
     RtlWriteText(&Writer, "; %s\r\n", Consequence);
 

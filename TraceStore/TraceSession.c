@@ -13,6 +13,7 @@ Abstract:
 
 --*/
 
+#include "../Rtl/RtlLog.h"
 #include "../Rtl/RtlTeb.h"
 #include "TraceCaller.h"
 #include "TraceClock.h"
@@ -172,56 +173,6 @@ TraceSessionDescribeModule(
         Header->PdbPathLength = Length;
         break;
     }
-}
-
-//
-// Makes the name of the session directory: <exe>-<pid>-<creation time, UTC>.
-// ExeName: the file name of the process's image.
-// CreationTime: the process's creation time.
-// CapacityInChars: the size of Buffer, at least 256.
-// Name: a string that points into Buffer.
-//
-
-static
-VOID
-TraceSessionMakeName(
-    _In_ PCUNICODE_STRING ExeName,
-    _In_ ULONGLONG CreationTime,
-    _Out_writes_(CapacityInChars) PWCHAR Buffer,
-    _In_ ULONG CapacityInChars,
-    _Out_ PUNICODE_STRING Name
-    )
-{
-    RTL_CALENDAR_TIME Time;
-    RTL_WRITER Writer;
-    CHAR Text[64];
-    ULONG Length;
-    ULONG Index;
-
-    RtlSystemTimeToCalendar(CreationTime, &Time);
-    RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
-    RtlWriteText(&Writer,
-                 "-%u-%04u%02u%02u-%02u%02u%02u-%03u",
-                 __readgsdword(TEB_PROCESS_ID),
-                 Time.Year,
-                 Time.Month,
-                 Time.Day,
-                 Time.Hour,
-                 Time.Minute,
-                 Time.Second,
-                 Time.Milliseconds);
-
-    Length = ExeName->Length / sizeof(WCHAR);
-    if (Length > CapacityInChars - sizeof(Text)) {
-        Length = CapacityInChars - sizeof(Text);
-    }
-    RtlCopyBytes(Buffer, ExeName->Buffer, Length * sizeof(WCHAR));
-    for (Index = 0; Index < Writer.LengthInBytes; Index += 1) {
-        Buffer[Length] = (WCHAR)Text[Index];
-        Length += 1;
-    }
-
-    RtlPointUnicodeString(Name, Buffer, Length);
 }
 
 //
@@ -399,11 +350,11 @@ TraceSessionDescribeProcess(
                          &Header->ProcessPathLength,
                          &Header->ProcessPathFullLength);
     RtlBaseName(&Text, &Base);
-    TraceSessionMakeName(&Base,
-                         Header->ProcessCreationTime,
-                         NameBuffer,
-                         CapacityInChars,
-                         DirectoryName);
+    RtlMakeSessionName(&Base,
+                       Header->ProcessCreationTime,
+                       NameBuffer,
+                       CapacityInChars,
+                       DirectoryName);
 
     Length = Rtl->GetModuleFileNameW((HMODULE)Session->ModuleBase,
                                      ModuleBuffer,

@@ -11,7 +11,7 @@ Abstract:
 
 --*/
 
-#include "../../Rtl/RtlTeb.h"
+#include "../../Rtl/RtlLog.h"
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseProgram.h"
 #include "../Commands/Command.h"
@@ -413,9 +413,7 @@ CollectWriteLine(
     )
 {
     PCOLLECT_STORES Stores = &Collection->Stores;
-    RTL_CALENDAR_TIME Time;
     UNICODE_STRING Module;
-    LARGE_INTEGER Now;
     CHAR Text[400];
     RTL_WRITER Writer;
     va_list Arguments;
@@ -425,24 +423,10 @@ CollectWriteLine(
     RtlWriteTextArguments(&Writer, Format, Arguments);
     va_end(Arguments);
 
-    Collection->Context->Rtl->NtQuerySystemTime(&Now);
-    RtlSystemTimeToCalendar((ULONGLONG)Now.QuadPart, &Time);
     RtlPointUnicodeString(&Module,
                           Stores->ModuleName,
                           Stores->ModuleNameLength);
-    RtlWriteText(Log,
-                 "%04u-%02u-%02u %02u:%02u:%02u.%03uZ Tracer: %Z (process %u, "
-                 "thread %u): ",
-                 Time.Year,
-                 Time.Month,
-                 Time.Day,
-                 Time.Hour,
-                 Time.Minute,
-                 Time.Second,
-                 Time.Milliseconds,
-                 &Module,
-                 __readgsdword(TEB_PROCESS_ID),
-                 __readgsdword(TEB_THREAD_ID));
+    RtlWriteLogHead(Collection->Context->Rtl, Log, &Module);
     RtlWriteBytes(Log, Text, Writer.LengthInBytes);
     RtlWriteText(Log, "\r\n");
 
@@ -556,10 +540,9 @@ CollectMakeDirectory(
     PCWSTR Directory = Options->Settings[ReaderSettingOfDirectory];
     PUNICODE_STRING Path = &Collection->Path;
     PWCHAR Buffer = Collection->PathBuffer;
-    RTL_CALENDAR_TIME Time;
-    RTL_WRITER Writer;
-    WCHAR Wide[80];
-    CHAR Text[80];
+    UNICODE_STRING Driver;
+    UNICODE_STRING Name;
+    WCHAR Wide[RTL_NUMBER_OF(Stores->ModuleName) + RTL_SESSION_SUFFIX_CHARS];
     ULONG Length;
     NTSTATUS Status = STATUS_SUCCESS;
 
@@ -590,30 +573,18 @@ CollectMakeDirectory(
     Path->MaximumLength = RTL_MAXIMUM_PATH_IN_CHARS * sizeof(WCHAR);
     if (Options->Output == NULL) {
 
-        RtlSystemTimeToCalendar(Stores->Template.ProcessCreationTime, &Time);
-        RtlInitializeBufferWriter(&Writer, Text, sizeof(Text));
-        RtlWriteText(&Writer,
-                     "-%u-%04u%02u%02u-%02u%02u%02u-%03u",
-                     Stores->Template.ProcessId,
-                     Time.Year,
-                     Time.Month,
-                     Time.Day,
-                     Time.Hour,
-                     Time.Minute,
-                     Time.Second,
-                     Time.Milliseconds);
-        RtlUtf8ToWide(Text,
-                      Writer.LengthInBytes,
-                      Wide,
-                      RTL_NUMBER_OF(Wide),
-                      &Length);
+        RtlPointUnicodeString(&Driver,
+                              Stores->ModuleName,
+                              Stores->ModuleNameLength);
+        RtlMakeSessionName(&Driver,
+                           Stores->Template.ProcessCreationTime,
+                           Wide,
+                           RTL_NUMBER_OF(Wide),
+                           &Name);
         Status = RtlAppendPath(Path,
-                               Stores->ModuleName,
-                               Stores->ModuleNameLength,
+                               Name.Buffer,
+                               Name.Length / sizeof(WCHAR),
                                TRUE);
-        if (NT_SUCCESS(Status)) {
-            Status = RtlAppendPath(Path, Wide, Length, FALSE);
-        }
     }
 
     if (!NT_SUCCESS(Status)) {

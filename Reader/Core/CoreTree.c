@@ -12,6 +12,7 @@ Abstract:
 
 --*/
 
+#include "CoreClock.h"
 #include "CoreTree.h"
 
 #define CORE_ALL_ONES 0xFFFFFFFFFFFFFFFFULL
@@ -799,6 +800,34 @@ CoreApplyActionsToTree(
             Frame->LeftTimestamp = Last;
         }
     }
+}
+
+
+_Use_decl_annotations_
+VOID
+CoreNoteTreeEnd(
+    PCORE_TREE Tree,
+    PCTRACE_STORE_HEADER Header
+    )
+{
+    ULONGLONG Latest = Tree->LatestTimestamp;
+
+    if (CoreIsAnchorValid(&Header->OpenAnchor) &&
+        Header->OpenAnchor.Tsc > Latest) {
+        Latest = Header->OpenAnchor.Tsc;
+    }
+
+    if (CoreIsAnchorValid(&Header->LastAnchor) &&
+        Header->LastAnchor.Tsc > Latest) {
+        Latest = Header->LastAnchor.Tsc;
+    }
+
+    if (Header->ClearTimestamp > Latest &&
+        (LONGLONG)Header->ClearTimestamp > 0) {
+        Latest = Header->ClearTimestamp;
+    }
+
+    Tree->LatestTimestamp = Latest;
 }
 
 

@@ -258,6 +258,16 @@ CoreApplyActionsToTree(
     );
 
 //
+// Notes the last time that a store's header knows of; all frames are there.
+//
+
+VOID
+CoreNoteTreeEnd(
+    _Inout_ PCORE_TREE Tree,
+    _In_ PCTRACE_STORE_HEADER Header
+    );
+
+//
 // Works out the times.  Now is up to when open calls count; 0: up to the last
 // time that the tree itself proves.
 // Tree: the tree, with all nodes and frames.

@@ -12,6 +12,7 @@ Abstract:
 
 --*/
 
+#include "../Core/CoreTreeStack.h"
 #include "SessionControl.h"
 #include "SessionModule.h"
 #include "SessionProcess.h"
@@ -22,9 +23,8 @@ Abstract:
 // Nodes or frames that are copied at a time.
 //
 
-#define READER_TREE_BUFFER_SIZE 0x10000u
+#define READER_TREE_BUFFER_SIZE CORE_TREE_BUFFER_SIZE
 #define READER_TREE_NODES (READER_TREE_BUFFER_SIZE / TRACE_NODE_SIZE)
-#define READER_TREE_FRAMES (READER_TREE_BUFFER_SIZE / TRACE_FRAME_SIZE)
 
 //
 // A clearing takes a thread some milliseconds at most, so that these tries,
@@ -140,218 +140,35 @@ SessionReadNodes(
 
 
 //
-// Reads the frames of one stack.
-// Store: the store, open.
-// Buffer: READER_TREE_BUFFER_SIZE bytes.
-// Offset: file offset of the first frame.
-// NumberOfFrames: how many there are, all of them in the file.
-// Before: when the first node was read.
-// Returns STATUS_SUCCESS or what failed; bad frames are no failure.
+// A CORE_READ_TREE: of an open store.
 //
 
-_Must_inspect_result_
+typedef struct _READER_TREE_SOURCE {
+    PCREADER_CONTEXT Context;
+    PREADER_STORE Store;
+} READER_TREE_SOURCE;
+typedef READER_TREE_SOURCE *PREADER_TREE_SOURCE;
+
 static
 NTSTATUS
-SessionReadFrames(
-    _In_ PCREADER_CONTEXT Context,
-    _Inout_ PREADER_STORE Store,
-    _In_ PVOID Buffer,
-    _In_ ULONGLONG Offset,
-    _In_ ULONGLONG NumberOfFrames,
-    _In_ ULONGLONG Before,
-    _Inout_ PCORE_TREE Tree
+SessionReadTreeItems(
+    _In_opt_ PVOID ReadContext,
+    _In_ ULONGLONG FileOffset,
+    _Out_writes_bytes_(NumberOfItems * SizeOfItem) PVOID Destination,
+    _In_ ULONG SizeOfItem,
+    _In_ ULONG NumberOfItems,
+    _Out_ PULONG NumberRead
     )
 {
-    PCTRACE_FRAME Frames = (PCTRACE_FRAME)Buffer;
-    ULONG Node = CORE_TREE_NO_NODE;
-    ULONG Count;
-    ULONG Index;
-    NTSTATUS Status;
+    PREADER_TREE_SOURCE Source = (PREADER_TREE_SOURCE)ReadContext;
 
-    while (NumberOfFrames != 0) {
-
-        Count = NumberOfFrames < READER_TREE_FRAMES ? (ULONG)NumberOfFrames
-                                                    : READER_TREE_FRAMES;
-        Status = SessionReadTree(Context,
-                                 Store,
-                                 Offset,
-                                 Buffer,
-                                 TRACE_FRAME_SIZE,
-                                 Count);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        for (Index = 0; Index < Count; Index++) {
-
-            Status = CoreAddTreeFrame(Tree,
-                                      &Frames[Index],
-                                      Offset,
-                                      Before,
-                                      &Node);
-            if (Status == STATUS_FILE_INVALID) {
-                return STATUS_SUCCESS;
-            }
-
-            if (!NT_SUCCESS(Status)) {
-                return Status;
-            }
-
-            Offset += TRACE_FRAME_SIZE;
-        }
-
-        NumberOfFrames -= Count;
-    }
-
-    return STATUS_SUCCESS;
-}
-
-
-//
-// Reads the open calls of all stacks of the thread.
-// Store: the store, open, with a header that was read after the nodes.
-// Buffer: READER_TREE_BUFFER_SIZE bytes.
-// Before: when the first node was read.
-// Tree: the tree, with all nodes; receives the frames.
-// Returns STATUS_SUCCESS or what failed; what is bad is noted in the tree.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-SessionReadStacks(
-    _In_ PCREADER_CONTEXT Context,
-    _Inout_ PREADER_STORE Store,
-    _In_ PVOID Buffer,
-    _In_ ULONGLONG Before,
-    _Inout_ PCORE_TREE Tree
-    )
-{
-    PCTRACE_STORE_HEADER Header = Store->Header;
-    TRACE_TREE_STACK Stack;
-    ULONGLONG Offset = TRACE_TREE_FIRST_STACK;
-    ULONGLONG Link = FIELD_OFFSET(TRACE_STORE_HEADER, StackFileOffset);
-    ULONGLONG Cursor;
-    ULONGLONG End;
-    ULONGLONG First;
-    ULONGLONG Count;
-    ULONGLONG StacksLeft = Store->FileSize /
-                           (sizeof(TRACE_TREE_STACK) + TRACE_FRAME_SIZE);
-    ULONGLONG FramesLeft = Store->FileSize / TRACE_FRAME_SIZE;
-    ULONGLONG Mark = 0;
-    ULONGLONG Steps = 0;
-    SIZE_T Frames;
-    BOOLEAN IsInUse;
-    NTSTATUS Status;
-
-    while (Offset != 0) {
-
-        First = Offset + sizeof(TRACE_TREE_STACK);
-        if (Offset < TRACE_TREE_FIRST_STACK ||
-            Offset % sizeof(ULONGLONG) != 0 ||
-            First < Offset ||
-            First > Store->FileSize ||
-            Store->FileSize - First < TRACE_FRAME_SIZE ||
-            StacksLeft == 0 ||
-            Offset == Mark) {
-
-            CoreNoteTreeProblem(Tree,
-                                Link,
-                                "stack",
-                                "NextFileOffset",
-                                StacksLeft == 0 || Offset == Mark
-                                    ? "goes in a circle"
-                                    : "is no stack's",
-                                Offset);
-            return STATUS_SUCCESS;
-        }
-
-        //
-        // A circle comes by the place that was remembered last.
-        //
-
-        StacksLeft -= 1;
-        Steps += 1;
-        if ((Steps & (Steps - 1)) == 0) {
-            Mark = Offset;
-        }
-
-        Status = SessionReadTree(Context,
-                                 Store,
-                                 Offset,
-                                 &Stack,
-                                 TRACE_FRAME_SIZE,
-                                 sizeof(Stack) / TRACE_FRAME_SIZE);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        IsInUse = Offset == Header->StackFileOffset;
-
-        //
-        // While recording is stopped the cursor is not where it was.
-        //
-
-        Cursor = (IsInUse && !Tree->IsStopped ? Header->Cursor : Stack.Top) -
-                 Header->BaseAddress;
-        End = Stack.End - Header->BaseAddress;
-        if (End > Store->FileSize) {
-            End = Store->FileSize;
-        }
-
-        Count = 0;
-        if (Cursor >= First && Cursor < End &&
-            End - Cursor >= TRACE_FRAME_SIZE &&
-            (Cursor - First) % TRACE_FRAME_SIZE == 0) {
-
-            Count = (Cursor - First) / TRACE_FRAME_SIZE + 1;
-
-        } else if (!Tree->IsLive) {
-
-            CoreNoteTreeProblem(Tree,
-                                IsInUse
-                                    ? FIELD_OFFSET(TRACE_STORE_HEADER, Cursor)
-                                    : Offset + FIELD_OFFSET(TRACE_TREE_STACK,
-                                                            Top),
-                                IsInUse ? "header" : "stack",
-                                IsInUse ? "Cursor" : "Top",
-                                "is not at a frame of its stack",
-                                IsInUse ? Header->Cursor : Stack.Top);
-        }
-
-        //
-        // Stacks that lie in each other are of no use.
-        //
-
-        if (Count > FramesLeft) {
-            CoreNoteTreeProblem(Tree,
-                                Link,
-                                "stack",
-                                "NextFileOffset",
-                                "leads to overlapping stacks",
-                                Offset);
-            return STATUS_SUCCESS;
-        }
-
-        FramesLeft -= Count;
-        Frames = Tree->NumberOfFrames;
-        Status = SessionReadFrames(Context,
-                                   Store,
-                                   Buffer,
-                                   First,
-                                   Count,
-                                   Before,
-                                   Tree);
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
-
-        CoreEndTreeStack(Tree, Frames, Stack.LeftTimestamp, IsInUse);
-        Link = Offset + FIELD_OFFSET(TRACE_TREE_STACK, NextFileOffset);
-        Offset = Stack.NextFileOffset;
-    }
-
-    return STATUS_SUCCESS;
+    *NumberRead = NumberOfItems;
+    return SessionReadTree(Source->Context,
+                           Source->Store,
+                           FileOffset,
+                           Destination,
+                           SizeOfItem,
+                           NumberOfItems);
 }
 
 
@@ -381,38 +198,6 @@ SessionRefreshTreeStore(
     }
 
     return Status;
-}
-
-
-//
-// Finds the last time that a store's header knows of.
-// Latest: another time.
-// Returns the latest of all.
-//
-
-static
-ULONGLONG
-SessionFindTreeEnd(
-    _In_ PCTRACE_STORE_HEADER Header,
-    _In_ ULONGLONG Latest
-    )
-{
-    if (CoreIsAnchorValid(&Header->OpenAnchor) &&
-        Header->OpenAnchor.Tsc > Latest) {
-        Latest = Header->OpenAnchor.Tsc;
-    }
-
-    if (CoreIsAnchorValid(&Header->LastAnchor) &&
-        Header->LastAnchor.Tsc > Latest) {
-        Latest = Header->LastAnchor.Tsc;
-    }
-
-    if (Header->ClearTimestamp > Latest &&
-        (LONGLONG)Header->ClearTimestamp > 0) {
-        Latest = Header->ClearTimestamp;
-    }
-
-    return Latest;
 }
 
 
@@ -456,6 +241,7 @@ SessionReadTreeStore(
     )
 {
     PCREADER_CONTEXT Context = Session->Context;
+    READER_TREE_SOURCE Source = { Context, Store };
     RTL_CLOCK_READING Now;
     LARGE_INTEGER Pause;
     PVOID Buffer;
@@ -503,12 +289,14 @@ SessionReadTreeStore(
         }
 
         if (NT_SUCCESS(Status) && Tree->NumberOfNodes != 0) {
-            Status = SessionReadStacks(Context,
-                                       Store,
-                                       Buffer,
-                                       IsLive ? Now.Tsc
-                                              : READER_MAXIMUM_TIMESTAMP,
-                                       Tree);
+            Status = CoreReadTreeStacks(Tree,
+                                        Store->Header,
+                                        Store->FileSize,
+                                        IsLive ? Now.Tsc
+                                               : READER_MAXIMUM_TIMESTAMP,
+                                        Buffer,
+                                        SessionReadTreeItems,
+                                        &Source);
         }
 
         if (NT_SUCCESS(Status) && IsLive) {
@@ -521,8 +309,7 @@ SessionReadTreeStore(
 
         if (!IsLive || Try == READER_TREE_TRIES ||
             Store->Header->Generation == Generation) {
-            Tree->LatestTimestamp = SessionFindTreeEnd(Store->Header,
-                                                       Tree->LatestTimestamp);
+            CoreNoteTreeEnd(Tree, Store->Header);
             SessionApplyActions(Session, Store, Store->Header, Tree);
             CoreFinishTree(Tree, IsLive ? Now.Tsc : 0);
             break;
