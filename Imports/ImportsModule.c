@@ -38,13 +38,6 @@ typedef const IMPORTS_LDR_ENTRY *PCIMPORTS_LDR_ENTRY;
 C_ASSERT(FIELD_OFFSET(IMPORTS_LDR_ENTRY, Base) == 0x30);
 C_ASSERT(FIELD_OFFSET(IMPORTS_LDR_ENTRY, Path) == 0x48);
 
-//
-// KUSER_SHARED_DATA.NtSystemRoot: "C:\Windows".
-//
-
-#define IMPORTS_SYSTEM_ROOT         ((PCWSTR)(ULONG_PTR)0x7FFE0030)
-#define IMPORTS_SYSTEM_ROOT_LENGTH  260
-
 static
 WCHAR
 ImportsToLower(
@@ -66,13 +59,13 @@ ImportsIsSystemPath(
     )
 {
     static const WCHAR Below[] = L"\\system32\\";
-    PCWSTR Root = IMPORTS_SYSTEM_ROOT;
+    PCWSTR Root = RTL_SYSTEM_ROOT;
     ULONG Length = Path->Length / sizeof(WCHAR);
     ULONG Index;
     ULONG Other;
 
     for (Index = 0;
-         Index < IMPORTS_SYSTEM_ROOT_LENGTH && Root[Index] != 0;
+         Index < RTL_SYSTEM_ROOT_CHARS && Root[Index] != 0;
          Index += 1) {
 
         if (Index >= Length ||

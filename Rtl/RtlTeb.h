@@ -6,8 +6,8 @@ Module Name:
 
 Abstract:
 
-    The fields of the thread environment block, which gs shows on x64, and of
-    the process environment block.
+    The fields of the thread environment block, which gs shows on x64, of the
+    process environment block, and of what the system shares with all processes.
 
 --*/
 
@@ -61,5 +61,12 @@ Abstract:
 #define PEB_IMAGE_BASE              0x10
 #define PEB_PROCESS_HEAP            0x30
 #define PEB_NUMBER_OF_PROCESSORS    0xB8
+
+//
+// KUSER_SHARED_DATA.NtSystemRoot: "C:\Windows"; characters at most.
+//
+
+#define RTL_SYSTEM_ROOT             ((PCWSTR)(ULONG_PTR)0x7FFE0030)
+#define RTL_SYSTEM_ROOT_CHARS       260
 
 #endif // TRACER_RTL_TEB_H

@@ -70,6 +70,70 @@ CollectStoreReadAnchor(
 }
 
 //
+// Makes a path for programs of that which the service has: \??\C:\... is
+// C:\..., and \SystemRoot\... and what has no beginning at all are below the
+// system's directory.
+// Returns how many bytes Buffer has; what does not fit is cut.
+//
+
+static
+ULONG
+CollectStoreResolvePath(
+    _In_reads_bytes_(LengthInBytes) const CHAR *Path,
+    _In_ ULONG LengthInBytes,
+    _Out_writes_bytes_to_(CapacityInBytes, return) PCHAR Buffer,
+    _In_ ULONG CapacityInBytes
+    )
+{
+    static const CHAR Namespace[] = "\\??\\";
+    static const CHAR Root[] = "\\SystemRoot\\";
+    PCWSTR System = RTL_SYSTEM_ROOT;
+    BOOLEAN IsBelow = FALSE;
+    ULONG Length = 0;
+
+    if (LengthInBytes > sizeof(Namespace) - 1 &&
+        RtlAreBytesEqual(Path, Namespace, sizeof(Namespace) - 1)) {
+
+        Path += sizeof(Namespace) - 1;
+        LengthInBytes -= sizeof(Namespace) - 1;
+
+    } else if (LengthInBytes > sizeof(Root) - 1 &&
+               BaseIsTextAlike(Path,
+                               sizeof(Root) - 1,
+                               Root,
+                               sizeof(Root) - 1)) {
+
+        IsBelow = TRUE;
+        Path += sizeof(Root) - 1;
+        LengthInBytes -= sizeof(Root) - 1;
+
+    } else if (LengthInBytes > 1 && Path[0] != '\\' && Path[1] != ':') {
+
+        IsBelow = TRUE;
+    }
+
+    if (IsBelow) {
+
+        while (Length < RTL_SYSTEM_ROOT_CHARS && System[Length] != 0) {
+            Length += 1;
+        }
+
+        RtlWideToUtf8(System, Length, Buffer, CapacityInBytes - 1, &Length);
+        if (Length != 0 && Buffer[Length - 1] != '\\') {
+            Buffer[Length] = '\\';
+            Length += 1;
+        }
+    }
+
+    if (LengthInBytes > CapacityInBytes - Length) {
+        LengthInBytes = CapacityInBytes - Length;
+    }
+
+    RtlCopyBytes(Buffer + Length, Path, LengthInBytes);
+    return Length + LengthInBytes;
+}
+
+//
 // The driver's file name, if it can be that of a file here.
 //
 
@@ -117,12 +181,10 @@ CollectStoreFillTemplate(
     _In_ PCUNICODE_STRING Name
     )
 {
-    static const CHAR Prefix[] = "\\??\\";
     PCRTL Rtl = Stores->Context->Rtl;
     const TRACE_KERNEL_HEADER *Source = &Section->Header;
     PTRACE_STORE_HEADER Header = &Stores->Template;
-    const CHAR *Path = (const CHAR *)Source->ModulePath;
-    ULONG PathLength = Source->ModulePathLength;
+    ULONG PathLength;
     PCTRACE_CLOCK_ANCHOR Loaded = &Source->OpenAnchor;
     LARGE_INTEGER Times[4];
     CHAR Text[600];
@@ -175,23 +237,17 @@ CollectStoreFillTemplate(
     Header->ProbeInner = Source->ProbeInner;
     Header->ProbeTotal = Source->ProbeTotal;
 
-    //
-    // \??\C:\... is C:\... to programs.
-    //
-
-    if (PathLength > sizeof(Prefix) - 1 &&
-        RtlAreBytesEqual(Path, Prefix, sizeof(Prefix) - 1)) {
-        Path += sizeof(Prefix) - 1;
-        PathLength -= sizeof(Prefix) - 1;
-    }
-
-    CollectStoreText(Path,
+    PathLength = CollectStoreResolvePath((const CHAR *)Source->ModulePath,
+                                         Source->ModulePathLength,
+                                         Stores->ModulePath,
+                                         sizeof(Stores->ModulePath));
+    CollectStoreText(Stores->ModulePath,
                      PathLength,
                      Header->ModulePath,
                      sizeof(Header->ModulePath),
                      &Header->ModulePathLength,
                      &Header->ModulePathFullLength);
-    CollectStoreText(Path,
+    CollectStoreText(Stores->ModulePath,
                      PathLength,
                      Header->ProcessPath,
                      sizeof(Header->ProcessPath),

@@ -39,6 +39,7 @@ typedef struct _COLLECT_STORES {
     PCREADER_CONTEXT Context;
     READER_TARGET Target;
     TRACE_STORE_HEADER Template;
+    CHAR ModulePath[4096];          // of the driver, UTF-8, not terminated
     WCHAR ModuleName[260];          // of the driver: what files are named after
     ULONG ModuleNameLength;
     ULONG Sequence;

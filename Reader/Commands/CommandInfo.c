@@ -15,6 +15,7 @@ Abstract:
 #include "../Session/SessionImports.h"
 #include "../Session/SessionControl.h"
 #include "../Session/SessionDescribe.h"
+#include "../Session/SessionKernel.h"
 #include "../Session/SessionLog.h"
 #include "../Session/SessionProcess.h"
 #include "../Session/SessionTreeStore.h"
@@ -628,9 +629,8 @@ CommandAddToTotals(
     Totals->ViewsInline += Header->NumberOfViewsMappedInline;
     Totals->PagesInline += Header->NumberOfInlinePreparations;
     Totals->InlineTicks += Header->InlineTicks;
-    if (Header->MaximumInlineTicks > Totals->MaximumInlineTicks) {
-        Totals->MaximumInlineTicks = Header->MaximumInlineTicks;
-    }
+    Totals->MaximumInlineTicks = CommandLarger(Totals->MaximumInlineTicks,
+                                               Header->MaximumInlineTicks);
 
     if (Store->FirstTimestamp != 0 &&
         (Totals->FirstTimestamp == 0 ||
@@ -1284,11 +1284,10 @@ CommandPutControl(
     // Text leaves out the processes of which nothing was asked.
     //
 
-    if (Session->NumberOfProcesses > 1) {
-        OutputBeginTable(Output, &ReaderInfoControlsTable, 0);
-    } else {
-        OutputBeginTable(Output, &ReaderInfoControlTable, 0);
-    }
+    OutputBeginTable(Output,
+                     Session->NumberOfProcesses > 1 ? &ReaderInfoControlsTable
+                                                    : &ReaderInfoControlTable,
+                     0);
 
     for (Index = 0; Index < Session->NumberOfProcesses; Index++) {
         if (!IsText ||
@@ -1409,7 +1408,6 @@ CommandInfo(
     if (NT_SUCCESS(Status)) {
         if (Output.Format == ReaderFormatText) {
             CommandPutSummary(&Output, &Session, &Totals);
-            SessionPutKernelNote(&Output, &Session);
         }
 
         IsWhole = Output.Format != ReaderFormatText ||
@@ -1418,6 +1416,7 @@ CommandInfo(
             CommandPutSession(&Output, &Session, &Totals);
         }
 
+        SessionPutKernel(&Output, &Session);
         if (Session.NumberOfProcesses > 1) {
             CommandPutProcesses(&Output, &Session);
         }
@@ -1458,6 +1457,7 @@ CommandInfo(
 
 static const PCREADER_TABLE ReaderInfoTables[] = {
     &ReaderInfoSessionTable,
+    &ReaderKernelTable,
     &ReaderInfoProcessTable,
     &ReaderInfoRecordingTable,
     &ReaderInfoTreeTable,

@@ -795,29 +795,6 @@ SessionQueryProcessCpu(
 
 _Use_decl_annotations_
 VOID
-SessionPutKernelNote(
-    PREADER_OUTPUT Output,
-    const READER_SESSION *Session
-    )
-{
-    PCTRACE_STORE_HEADER Header = Session->Header;
-
-    if (Output->Format == ReaderFormatText && Header != NULL &&
-        (Header->Flags & TRACE_FLAG_KERNEL) != 0) {
-
-        RtlWriteText(Output->Writer, "Kernel trace of ");
-        RtlWriteCleanText(Output->Writer,
-                          Header->CommandLine,
-                          Header->CommandLineLength);
-        RtlWriteText(Output->Writer,
-                     ": threads are of all processes, and the PID and the "
-                     "state are the collector's.\nIts processors and what was "
-                     "lost are in the log.\n");
-    }
-}
-
-_Use_decl_annotations_
-VOID
 SessionPutThreadCpu(
     PREADER_OUTPUT Output,
     const READER_SESSION *Session,

@@ -164,16 +164,6 @@ SessionPutStopNote(
     );
 
 //
-// Says, in text output, that the session is of a driver.
-//
-
-VOID
-SessionPutKernelNote(
-    _Inout_ PREADER_OUTPUT Output,
-    _In_ const READER_SESSION *Session
-    );
-
-//
 // Writes the processor time of a thread from when it had its first store to its
 // end; nothing if it is not known, since the thread runs or was killed.
 //

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -177,6 +178,24 @@ def check_calls(results, session, driver, text):
     return ends
 
 
+def check_kernel(results, session, driver, text):
+    """The row that info has of a driver's session, by the second reader."""
+    code, output, errors = support.reader('info', '--json',
+                                          programs.windows_path(session))
+    results.equal(code, 0, '%s: info --json: %s' % (text, errors))
+    stores = [trace_reader.Store(path) for path in support.stores(session)]
+    processors = [store for store in stores if store.ThreadId % 4 == 1]
+    row, = json.loads(output)['kernel']
+    results.equal(
+        (row['section'], row['driver'], row['collector_process_id'],
+         row['threads'], row['processors'], row['lost']),
+        ('\\BaseNamedObjects\\TracerKernel.' + driver.name, driver.name,
+         stores[0].ProcessId, len(stores) - len(processors), len(processors),
+         sum(store.NumberOfEventsLost for store in processors)),
+        '%s: info --json' % text)
+    return row
+
+
 def finished(results, driver, session, text):
     """Unloads the driver and collects what it left."""
     driver.unload()
@@ -186,6 +205,7 @@ def finished(results, driver, session, text):
     code, output, errors = support.reader('verify',
                                           programs.windows_path(session))
     results.equal(code, 0, '%s: verify: %s %s' % (text, output, errors))
+    check_kernel(results, session, driver, text)
     return output
 
 
@@ -553,6 +573,47 @@ def test_disk(results, program, folder):
                           'a full disk: info: %s' % text)
 
 
+def test_paths(results, program, folder):
+    """A service's ImagePath becomes one for programs."""
+    for number, (path, expected) in enumerate((
+            ('\\SystemRoot\\System32\\drivers\\a.sys',
+             'C:\\windows\\System32\\drivers\\a.sys'),
+            ('System32\\drivers\\b.sys',
+             'C:\\windows\\System32\\drivers\\b.sys'),
+            ('\\??\\D:\\Src\\c.sys', 'D:\\Src\\c.sys'),
+            ('D:\\Src\\d.sys', 'D:\\Src\\d.sys'),
+            ('\\SystemRootless\\e.sys', '\\SystemRootless\\e.sys'))):
+        with Driver(program) as driver:
+            data = path.encode()
+            driver.tell('poke', 0xE8, 4, len(data))
+            for at in range(0, len(data), 8):
+                part = data[at:at + 8]
+                driver.tell('poke', 0x600 + at, len(part),
+                            int.from_bytes(part, 'little'))
+            driver.tell('burst', 0, 100, 2)
+            session = os.path.join(folder, str(number))
+            finished(results, driver, session, path)
+            row = check_kernel(results, session, driver, path)
+            results.equal(row['image'].replace('WINDOWS', 'windows'), expected,
+                          '%s: the image' % path)
+            results.equal({trace_reader.Store(store).ModulePath
+                           for store in support.stores(session)},
+                          {row['image']}, '%s: the stores' % path)
+
+    # Without the flag of a driver's session there is no row.
+    for path in support.stores(session):
+        with open(path, 'r+b') as file:
+            file.seek(0x14)
+            flags, = struct.unpack('<I', file.read(4))
+            results.equal(flags >> 5 & 1, 1, 'the flag')
+            file.seek(0x14)
+            file.write(struct.pack('<I', flags & ~32))
+    code, output, _ = support.reader('info', '--json',
+                                     programs.windows_path(session))
+    results.check(code == 0 and 'kernel' not in json.loads(output),
+                  'no driver, no row: %s' % output)
+
+
 def test_errors(results, program, folder):
     code, text, errors = support.reader('collect', 'no-such-driver')
     results.check(code == 1 and 'TracerKernel.no-such-driver' in errors and
@@ -661,7 +722,7 @@ def main():
         chosen = sys.argv[1:]
         for test in (test_contexts, test_random, test_before, test_loss,
                      test_live, test_others, test_break, test_disk,
-                     test_errors):
+                     test_paths, test_errors):
             if not chosen or test.__name__[5:] in chosen:
                 above = os.path.join(folder, test.__name__)
                 os.mkdir(above)

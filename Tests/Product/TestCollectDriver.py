@@ -7,6 +7,7 @@ driver has counted itself, and with its section.
 import collections
 import csv
 import io
+import json
 import os
 import re
 import sys
@@ -113,6 +114,12 @@ def test_whole(loader, folder):
         RESULTS.check(re.search(r'Kernel trace of .*collectwhole', text) and
                       re.search(r'Lost +0\n', text),
                       'whole: info: %s' % text)
+        code, text, _ = support.reader('info', '--json',
+                                       programs.windows_path(session))
+        row, = json.loads(text)['kernel']
+        RESULTS.equal((row['driver'], row['image'], row['lost']),
+                      ('collectwhole', programs.windows_path(image), 0),
+                      'whole: info --json')
     finally:
         driver.end()
 
