@@ -29,7 +29,8 @@ ALLOWED = {
     "Reader": {"Rtl", "StringTable", "Codec"},
     "Sqlite": {"Rtl", "Reader/Sql"},
     "Kernel": set(),
-    "Debugger": {"Rtl", "Reader/Core", "Reader/Base", "Reader/Image"},
+    "Debugger": {"Rtl", "Reader/Core", "Reader/Base", "Reader/Image",
+                 "Reader/Collect"},
 }
 
 # The rooms of Reader: whom else each may use.

@@ -11,7 +11,7 @@ Abstract:
 --*/
 
 #include "KdCommands.h"
-#include "KdKernel.h"
+#include "KdKernelOwner.h"
 #include "KdThreads.h"
 #include "KdTime.h"
 #include "KdTreeStore.h"
@@ -107,53 +107,36 @@ KdCallTreeOfThread(
     return Status;
 }
 
+//
+// A KD_SHOW_OWNER.
+//
+
+_Must_inspect_result_
 static
-VOID
-KdCallTreeOfDriver(
-    _Inout_ PKD_CONTEXT Context,
-    _In_ PCKD_ARGUMENT Module,
-    _In_ ULONG Thread
+NTSTATUS
+KdCallTreeOfOwner(
+    _Inout_ PKD_KERNEL_OWNERS Owners,
+    _In_ ULONG Wanted
     )
 {
-    KD_DRIVER Driver;
-    KD_KERNEL_FEED Feed;
+    PKD_DRIVER Driver = Owners->Driver;
     KD_TREE Tree;
     NTSTATUS Status;
 
-    RtlZeroBytes(&Feed, sizeof(Feed));
-    RtlZeroBytes(&Tree, sizeof(Tree));
-    if (!KdKernelOpenNamed(Context, Module->Text, Module->Length, &Driver)) {
-        goto End;
-    }
+    UNREFERENCED_PARAMETER(Wanted);
 
-    Status = KdKernelOpenFeed(&Driver, Thread, KD_ALL_RINGS, ~0u, &Feed);
+    Status = KdTreeInitialize(Driver->Context, &Tree);
     if (NT_SUCCESS(Status)) {
-        Status = KdTreeInitialize(Context, &Tree);
+        Tree.Feed = &Owners->Feed;
+        Status = KdFeedWalk(&Owners->Feed, KdTreeVisit, &Tree);
     }
 
     if (NT_SUCCESS(Status)) {
-        Tree.Feed = &Feed.Feed;
-        Status = KdFeedWalk(&Feed.Feed, KdTreeVisit, &Tree);
+        Status = KdCallTreeWrite(&Tree, &Driver->Names, &Driver->Clock);
     }
-
-    if (NT_SUCCESS(Status)) {
-        Status = KdCallTreeWrite(&Tree, &Driver.Names, &Driver.Clock);
-    }
-
-    if (NT_SUCCESS(Status)) {
-        RtlWriteText(&Context->Writer,
-                     "# of %llu records that the rings still have",
-                     Feed.Feed.NumberOfRecords);
-        KdContextEndLine(Context);
-    }
-
-    KdContextWriteStatus(Context, Status);
-
-End:
 
     KdTreeRundown(&Tree);
-    KdKernelCloseFeed(&Feed);
-    KdKernelClose(&Driver);
+    return Status;
 }
 
 _Use_decl_annotations_
@@ -182,12 +165,13 @@ KdCallTree(
     Context->IsTicks = KD_HAS_OPTION(&Parsed, 'k');
     if (!Context->IsKernel) {
         KdThreadsShow(Context, Thread, KdCallTreeOfThread, 0);
-    } else if (Thread == KD_NONE) {
-        RtlWriteText(&Context->Writer,
-                     "Which thread? !lastcalls says which ran last: its system "
-                     "ID, hexadecimal");
-        KdContextEndLine(Context);
     } else {
-        KdCallTreeOfDriver(Context, &Parsed.Values['m' - 'a'], Thread);
+        KdKernelShow(Context,
+                     &Parsed.Values['m' - 'a'],
+                     Thread,
+                     Parsed.Count != 0 && Thread == KD_NONE,
+                     ~0u,
+                     KdCallTreeOfOwner,
+                     0);
     }
 }

@@ -28,7 +28,6 @@ Abstract:
 #define KD_MAXIMUM_SLOTS            0x01000000u
 #define KD_MAXIMUM_RECORDS          0x10000000ULL
 #define KD_MAXIMUM_SECTION          0x10000000000ULL
-#define KD_MAXIMUM_GATHERED         0x00400000u
 
 //
 // Variables of a driver that are looked through, bytes.
@@ -467,6 +466,7 @@ KdKernelGather(
     ULONGLONG Count;
     ULONG Read;
     ULONG Index;
+    ULONG Kind;
     NTSTATUS Status;
 
     Count = Header->RecordsPerRing < Most ? Header->RecordsPerRing : Most;
@@ -521,7 +521,9 @@ KdKernelGather(
                 continue;
             }
 
-            if (Buffer[Index].Timestamp == 0 ||
+            Kind = (ULONG)Buffer[Index].Stack & TRACE_KIND_MASK;
+            if (Kind < TRACE_KIND_ENTER || Kind > TRACE_KIND_EXIT_FUNCTION ||
+                Buffer[Index].Timestamp == 0 ||
                 Buffer[Index].Site - Header->ModuleBase >=
                     Header->ModuleSize) {
                 Driver->NumberBad += 1;
@@ -560,29 +562,6 @@ KdKernelCompare(
     return First < Second ? -1 : First > Second;
 }
 
-static
-NTSTATUS
-KdKernelNextRecord(
-    _Inout_ PKD_FEED Feed,
-    _Out_ PCORE_CALL Call
-    )
-{
-    PKD_KERNEL_FEED This = (PKD_KERNEL_FEED)Feed;
-    const TRACE_KERNEL_RECORD *Record;
-
-    if (This->Next == This->Count) {
-        return STATUS_END_OF_FILE;
-    }
-
-    Record = &This->Records[This->Order[This->Next]].Record;
-    This->Next += 1;
-    Call->Timestamp = Record->Timestamp;
-    Call->Site = (ULONG)(Record->Site - This->Driver->Header->ModuleBase);
-    Call->Stack = (ULONG)Record->Stack & ~TRACE_KIND_MASK;
-    Call->Kind = (ULONG)Record->Stack & TRACE_KIND_MASK;
-    return STATUS_SUCCESS;
-}
-
 _Use_decl_annotations_
 NTSTATUS
 KdKernelOpenFeed(
@@ -599,8 +578,6 @@ KdKernelOpenFeed(
 
     RtlZeroBytes(Feed, sizeof(*Feed));
     Feed->Driver = Driver;
-    Feed->Feed.Next = KdKernelNextRecord;
-    Feed->Feed.Names = &Driver->Names;
     Buffer = (PTRACE_KERNEL_RECORD)KdContextAllocate(Driver->Context,
                                                      KD_KERNEL_CHUNK);
     if (Buffer == NULL) {

@@ -78,17 +78,21 @@ typedef struct _KD_KERNEL_RECORD {
 } KD_KERNEL_RECORD;
 typedef KD_KERNEL_RECORD *PKD_KERNEL_RECORD;
 
+//
+// Records that are gathered at a time, at most.
+//
+
+#define KD_MAXIMUM_GATHERED         0x00400000u
+
 #define KD_ALL_THREADS              0xFFFFFFFFu
 #define KD_ALL_RINGS                0xFFFFFFFFu
 
 typedef struct _KD_KERNEL_FEED {
-    KD_FEED Feed;                   // first: what it is used as
     PKD_DRIVER Driver;
     PKD_KERNEL_RECORD Records;
     PULONG Order;                   // indexes, in the order of time
     ULONG Count;
     ULONG Capacity;
-    ULONG Next;
 } KD_KERNEL_FEED;
 typedef KD_KERNEL_FEED *PKD_KERNEL_FEED;
 

@@ -11,7 +11,7 @@ Abstract:
 --*/
 
 #include "KdCommands.h"
-#include "KdKernel.h"
+#include "KdKernelOwner.h"
 #include "KdRecords.h"
 #include "KdThreads.h"
 #include "KdTime.h"
@@ -146,7 +146,9 @@ KdLastCallsWriteOne(
                  "");
     KdNamesWrite(Context, &Names->Functions[Call->Function]);
     if (Call->Track != 0) {
-        RtlWriteText(&Context->Writer, " (fiber %u)", Call->Track);
+        RtlWriteText(&Context->Writer,
+                     Context->IsKernel ? " (stack %u)" : " (fiber %u)",
+                     Call->Track);
     }
 
     return KdContextEndLine(Context);
@@ -374,9 +376,31 @@ KdLastCallsWriteRing(
     KdContextWriteStatus(Context, Status);
 }
 
+//
+// A KD_SHOW_OWNER.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+KdLastCallsOfOwner(
+    _Inout_ PKD_KERNEL_OWNERS Owners,
+    _In_ ULONG Wanted
+    )
+{
+    return KdLastCallsWrite(Owners->Driver->Context,
+                            &Owners->Feed,
+                            &Owners->Driver->Clock,
+                            Wanted);
+}
+
+//
+// The last records of a processor, of a thread or of all.
+//
+
 static
 VOID
-KdLastCallsOfDriver(
+KdLastCallsOfProcessor(
     _Inout_ PKD_CONTEXT Context,
     _In_ PCKD_ARGUMENTS Arguments,
     _In_ ULONG Thread,
@@ -386,90 +410,25 @@ KdLastCallsOfDriver(
     PCKD_ARGUMENT Module = &Arguments->Values['m' - 'a'];
     KD_DRIVER Driver;
     KD_KERNEL_FEED Feed;
-    ULONGLONG Ring = KD_ALL_RINGS;
+    ULONGLONG Ring;
     NTSTATUS Status;
 
     if (!KdKernelOpenNamed(Context, Module->Text, Module->Length, &Driver)) {
         goto End;
     }
 
-    if (KD_HAS_OPTION(Arguments, 'p')) {
-
-        if (!KdArgumentsReadNumber(&Arguments->Values['p' - 'a'],
-                                   TRUE,
-                                   &Ring) ||
-            Ring >= Driver.Header->NumberOfRings) {
-            RtlWriteText(&Context->Writer,
-                         "-p: there are processors 0 to %u",
-                         Driver.Header->NumberOfRings - 1);
-            KdContextEndLine(Context);
-            goto End;
-        }
-
-        Status = KdKernelOpenFeed(&Driver,
-                                  Thread,
-                                  (ULONG)Ring,
-                                  Wanted,
-                                  &Feed);
-        if (NT_SUCCESS(Status)) {
-            KdLastCallsWriteRing(&Driver, &Feed);
-        }
-
-        KdContextWriteStatus(Context, Status);
-        KdKernelCloseFeed(&Feed);
+    if (!KdArgumentsReadNumber(&Arguments->Values['p' - 'a'], TRUE, &Ring) ||
+        Ring >= Driver.Header->NumberOfRings) {
+        RtlWriteText(&Context->Writer,
+                     "-p: there are processors 0 to %u",
+                     Driver.Header->NumberOfRings - 1);
+        KdContextEndLine(Context);
         goto End;
     }
 
-    if (Thread == KD_NONE) {
-
-        //
-        // The thread of the newest record.
-        //
-
-        Status = KdKernelOpenFeed(&Driver,
-                                  KD_ALL_THREADS,
-                                  KD_ALL_RINGS,
-                                  64,
-                                  &Feed);
-        if (NT_SUCCESS(Status) && Feed.Count != 0) {
-            Thread = TRACE_KERNEL_THREAD(
-                Feed.Records[Feed.Order[Feed.Count - 1]].Record.ThreadIrql);
-        }
-
-        KdKernelCloseFeed(&Feed);
-        if (!NT_SUCCESS(Status) || Thread == KD_NONE) {
-            RtlWriteText(&Context->Writer,
-                         "No record is in memory.");
-            KdContextEndLine(Context);
-            KdContextWriteStatus(Context, Status);
-            goto End;
-        }
-    }
-
-    Driver.UnreadInBytes = 0;
-    Driver.NumberBad = 0;
-    RtlWriteText(&Context->Writer, "Thread %x (%u): ", Thread, Thread);
-    KdNamesWriteText(Context,
-                     Driver.Names.Modules[0]->Name,
-                     Driver.Names.Modules[0]->NameLength);
-    RtlWriteText(&Context->Writer,
-                 " (%u processors)",
-                 Driver.Header->NumberOfRings);
-    KdContextEndLine(Context);
-    Status = KdKernelOpenFeed(&Driver,
-                              Thread,
-                              KD_ALL_RINGS,
-                              KD_LAST_RECORDS,
-                              &Feed);
+    Status = KdKernelOpenFeed(&Driver, Thread, (ULONG)Ring, Wanted, &Feed);
     if (NT_SUCCESS(Status)) {
-        Status = KdLastCallsWrite(Context, &Feed.Feed, &Driver.Clock, Wanted);
-    }
-
-    if (NT_SUCCESS(Status) && Driver.UnreadInBytes != 0) {
-        RtlWriteText(&Context->Writer,
-                     "# %llu records are not in memory that can be read",
-                     Driver.UnreadInBytes / sizeof(TRACE_KERNEL_RECORD));
-        KdContextEndLine(Context);
+        KdLastCallsWriteRing(&Driver, &Feed);
     }
 
     KdContextWriteStatus(Context, Status);
@@ -517,8 +476,16 @@ KdLastCalls(
     }
 
     Context->IsTicks = KD_HAS_OPTION(&Parsed, 'k');
-    if (Context->IsKernel) {
-        KdLastCallsOfDriver(Context, &Parsed, Thread, (ULONG)Wanted);
+    if (KD_HAS_OPTION(&Parsed, 'p')) {
+        KdLastCallsOfProcessor(Context, &Parsed, Thread, (ULONG)Wanted);
+    } else if (Context->IsKernel) {
+        KdKernelShow(Context,
+                     &Parsed.Values['m' - 'a'],
+                     Thread,
+                     Parsed.Count != 0 && Thread == KD_NONE,
+                     KD_LAST_RECORDS,
+                     KdLastCallsOfOwner,
+                     (ULONG)Wanted);
     } else {
         KdThreadsShow(Context, Thread, KdLastCallsOfThread, (ULONG)Wanted);
     }

@@ -57,6 +57,50 @@ KdModuleStatsTimed(
            Statistics->AbandonedInTotal;
 }
 
+//
+// Writes a function's name as a cell of CSV: in quotes if it has what parts
+// cells (templates' names do), or could be taken for a formula.
+//
+
+static
+VOID
+KdModuleStatsWriteCell(
+    _Inout_ PKD_CONTEXT Context,
+    _In_ PCKD_FUNCTION Function
+    )
+{
+    BOOLEAN IsFormula = FALSE;
+    BOOLEAN IsQuoted = FALSE;
+    CHAR Character;
+    ULONG Index;
+
+    for (Index = 0; Index < Function->NameLength; Index++) {
+        Character = Function->Name[Index];
+        IsQuoted = IsQuoted || Character == ',' || Character == ';' ||
+                   Character == '"';
+        if (Index == 0) {
+            IsFormula = Character == '=' || Character == '+' ||
+                        Character == '-' || Character == '@' ||
+                        Character == '\'' || Character == '"';
+        }
+    }
+
+    if (!IsQuoted && !IsFormula) {
+        KdNamesWrite(Context, Function);
+        return;
+    }
+
+    RtlWriteText(&Context->Writer, IsFormula ? "\"'" : "\"");
+    for (Index = 0; Index < Function->NameLength; Index++) {
+        RtlWriteBytes(&Context->Writer, &Function->Name[Index], 1);
+        if (Function->Name[Index] == '"') {
+            RtlWriteBytes(&Context->Writer, &Function->Name[Index], 1);
+        }
+    }
+
+    RtlWriteText(&Context->Writer, "\"");
+}
+
 static
 VOID
 KdModuleStatsWrite(
@@ -94,7 +138,8 @@ KdModuleStatsWrite(
 
         Statistics = &Rows->Statistics[Rows->Order[Index]];
         if (!IsTable) {
-            KdNamesWrite(Context, &Names->Functions[Rows->Order[Index]]);
+            KdModuleStatsWriteCell(Context,
+                                   &Names->Functions[Rows->Order[Index]]);
             RtlWriteText(&Context->Writer,
                          ",%llu,%llu,%llu",
                          Statistics->Calls,
@@ -394,6 +439,7 @@ KdModuleStatsOfDriver(
     KD_DRIVER Driver;
     KD_ROWS Rows;
     ULONGLONG Lost = 0;
+    ULONGLONG Untimed = 0;
     ULONG Ring;
     NTSTATUS Status;
 
@@ -415,14 +461,23 @@ KdModuleStatsOfDriver(
                            &Rows,
                            IsTable);
         for (Ring = 0; Ring < Driver.Header->NumberOfRings; Ring++) {
-            Lost += Driver.Rings[Ring].StatisticsLost +
-                    Driver.Rings[Ring].OpenLost;
+            Lost += Driver.Rings[Ring].StatisticsLost;
+            Untimed += Driver.Rings[Ring].OpenLost;
         }
 
         if (Lost != 0) {
             RtlWriteText(&Context->Writer,
-                         "# %llu calls found no room in the driver's tables",
+                         "# %llu entries and returns found no room in the "
+                         "driver's tables of functions",
                          Lost);
+            KdContextEndLine(Context);
+        }
+
+        if (Untimed != 0) {
+            RtlWriteText(&Context->Writer,
+                         "# %llu calls found no room among the open calls, and "
+                         "are not in the sums",
+                         Untimed);
             KdContextEndLine(Context);
         }
 

@@ -88,6 +88,7 @@ KdNamesAddModule(
     PKD_MODULE Module;
     ULONG First = PathLength;
     ULONG End = PathLength;
+    ULONG Position;
     NTSTATUS Status;
 
     for (*Index = 0; *Index < Names->NumberOfModules; *Index += 1) {
@@ -129,7 +130,18 @@ KdNamesAddModule(
         Module->NameLength = sizeof(Module->Name);
     }
 
-    RtlCopyBytes(Module->Name, Path + First, Module->NameLength);
+    //
+    // The target's memory says it: no line may begin in it.
+    //
+
+    for (Position = 0; Position < Module->NameLength; Position++) {
+        Module->Name[Position] = Path[First + Position];
+        if ((UCHAR)Module->Name[Position] < ' ' ||
+            Module->Name[Position] == 0x7F) {
+            Module->Name[Position] = '?';
+        }
+    }
+
     Module->Base = Base;
     Module->Size = Size;
     Module->TimeDateStamp = TimeDateStamp;

@@ -5,6 +5,8 @@ written by this test into a dump.  What the commands say is what the test put
 in; then the section is damaged.
 """
 
+import csv
+import io
 import os
 import random
 import re
@@ -110,11 +112,27 @@ class Section:
         self.calls = {thread: [] for thread in THREADS}
         self.stacks = {thread: [] for thread in THREADS}
 
-    def record(self, thread, site, stack, kind, ring):
+    def record(self, thread, site, stack, kind, ring, irql=None):
         self.time += self.random.randrange(20, 400)
+        irql = (thread >> 2) % 2 if irql is None else irql
         self.rings[ring].append((self.time, BASE + site, stack | kind,
-                                 thread >> 2 | (thread % 3) << 28))
+                                 thread >> 2 | irql << 28))
         return self.time
+
+    def interrupt(self, thread, ring, irql, top):
+        """A deferred call with a call in it, on a stack of its processor, in
+        the context of a thread: its calls."""
+        found = []
+        for depth, name in enumerate(FUNCTIONS[1:]):
+            call = kd.Call(0, name, depth)
+            call.start = self.record(thread, self.image.sites[name, 'enter'],
+                                     top - 0x1A0 * (depth + 1), 1, ring, irql)
+            found.append(call)
+        for call in reversed(found):
+            end = self.record(thread, self.image.sites[call.name, 'exit'],
+                              top - 0x1A0 * (call.depth + 1), 2, ring, irql)
+            call.ticks = end - call.start
+        return found
 
     def enter(self, thread, function):
         stack = self.stacks[thread]
@@ -328,6 +346,106 @@ def check_wrapped(results, folder, host, image):
                       'a record with the number %x is left out' % value)
 
 
+def parts(text):
+    """The lines below each that names a thread or a processor."""
+    found, lines = {}, None
+    for line in text.splitlines():
+        match = re.match(r'(Thread|Processor) (\w+)\b.*: scanner '
+                         r'\(\d+ records', line)
+        if match:
+            lines = found.setdefault((match[1], match[2]), [])
+        elif lines is not None:
+            lines.append(line)
+    return {key: '\n'.join(lines) for key, lines in found.items()}
+
+
+def check_interrupts(results, folder, host, image):
+    """Deferred calls in the midst of a thread's, on stacks that lie above its:
+    they are the processors', and end none of the thread's calls."""
+    section = Section(image, 13)
+    section.run(300)
+    thread = THREADS[0]
+    while section.stacks[thread]:
+        section.leave(thread)
+    section.enter(thread, FUNCTIONS[0])
+    section.enter(thread, FUNCTIONS[1])
+    first = section.interrupt(thread, 1, 2, 0xFFFFF801A0000000)
+    again = section.interrupt(thread, 1, 2, 0xFFFFF801A0000000)
+    other = section.interrupt(thread, 2, 7, 0xFFFFF801B0000000)
+    section.enter(thread, FUNCTIONS[2])
+    section.leave(thread)
+    section.leave(thread)
+    dump, symbols = write(folder, image, section.text(), 'interrupts', True)
+    name = '%x' % thread
+    answers = ask(host, dump, symbols,
+                  ['lastcalls -k -m scanner %s 5000' % name,
+                   'calltree -k -m scanner %s' % name, 'calltree -k',
+                   'lastcalls -k * 5000', 'calltree -k -m scanner *',
+                   'lastcalls -m scanner 4444'])
+    for body, _, unknown, references, code in answers:
+        results.equal((unknown, references, code), (0, 0, '00000000'),
+                      'interrupts: methods, references, result')
+    answers = [answer[0] for answer in answers]
+    end = section.time
+    expected = {('Thread', name): section.calls[thread],
+                ('Processor', '1'): first + again, ('Processor', '2'): other}
+    for text, read, form, what in (
+            (answers[0], kd.read_last,
+             lambda calls, end: [call.key(end) for call in calls],
+             '!lastcalls'),
+            (answers[1], kd.read_tree, kd.tree_of, '!calltree'),
+            (answers[2], kd.read_tree, kd.tree_of, '!calltree of the newest')):
+        found = parts(text)
+        results.equal(list(found), list(expected), 'interrupts: %s: whose' %
+                      what)
+        for key, calls in expected.items():
+            last = end if key[0] == 'Thread' else \
+                max(call.start + call.ticks for call in calls)
+            results.equal(read(found.get(key, '')), form(calls, last),
+                          'interrupts: %s of %s' % (what, key))
+        results.check('in the context of thread ' + name in text,
+                      'interrupts: %s: in whose context' % what, [text])
+    for text, what in (answers[3], '!lastcalls *'), (answers[4], '!calltree *'):
+        results.equal(sorted(parts(text)), sorted(
+            [('Thread', '%x' % one) for one in THREADS] +
+            [('Processor', '1'), ('Processor', '2')]), what)
+        results.check('in the context' not in text, what + ': in any context',
+                      [text])
+    results.check('No record of thread 4444' in answers[5] and
+                  not parts(answers[5]), 'a thread that has none',
+                  [answers[5]])
+
+
+def check_names(results, folder, host, image):
+    """Names with what parts cells are one cell, and nothing that the target
+    says begins a line."""
+    section = Section(image, 17)
+    section.run(300)
+    module = b'\\SystemRoot\\System32\\drivers\\=sc\nan.sys'
+    dump, _ = write(folder, image, section.text(module), 'names', True)
+    plain = 'ScannerCheck'
+    for name in plain, 'Pair<int,char>::Get', 'operator"_x', 'A;B':
+        symbols = os.path.join(folder, 'names.symbols')
+        kd.write_symbols(symbols, 'scanner', BASE, image.size,
+                         [(rva, name if old == plain else old)
+                          for rva, old in image.symbols] +
+                         [(image.variable, 'TracerKernelHeader')])
+        text = ask(host, dump, symbols, ['modulestats scanner'])[0][0]
+        rows = list(csv.reader(io.StringIO(text)))
+        results.equal({len(row) for row in rows}, {4},
+                      '%s: cells of a row' % name)
+        results.check('scanner!' + name in [row[0] for row in rows],
+                      '%s: its row' % name, [text])
+        results.equal('"' in text, name != plain, '%s: quotes' % name)
+    kd.write_symbols(symbols, 'scanner', BASE, image.size,
+                     [(image.variable, 'TracerKernelHeader')])
+    text = ask(host, dump, symbols, ['modulestats scanner'])[0][0]
+    rows = list(csv.reader(io.StringIO(text)))[1:]
+    results.check(len(rows) == 3 and
+                  all(row[0].startswith("'=sc?an!+0x") for row in rows),
+                  'a module that could be a formula', [text])
+
+
 def check_damage(results, folder, host, image):
     section = Section(image, 11)
     section.run(300)
@@ -395,6 +513,8 @@ def main():
                   'static': Image(folder, 'other', '')}
         check_ways(results, folder, host, images)
         check_wrapped(results, folder, host, images['static'])
+        check_interrupts(results, folder, host, images['static'])
+        check_names(results, folder, host, images['static'])
         check_damage(results, folder, host, images['export'])
     return results.finish()
 
