@@ -21,6 +21,7 @@ Abstract:
 #define KD_OUTPUT_ERROR             0x2u
 #define KD_CLASS_KERNEL             1u
 #define KD_CLASS_USER               2u
+#define KD_KERNEL_DUMP              1024u   // this qualifier and above
 #define KD_ANY_ID                   0xFFFFFFFFu
 
 #define KD_EXTENSION_VERSION        0x00010000u

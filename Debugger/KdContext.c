@@ -220,6 +220,7 @@ KdContextCreate(
                                                           &Qualifier))) {
         This->HasTarget = Class == KD_CLASS_KERNEL || Class == KD_CLASS_USER;
         This->IsKernel = Class == KD_CLASS_KERNEL;
+        This->IsKernelDump = This->IsKernel && Qualifier >= KD_KERNEL_DUMP;
     }
 
     *Context = This;

@@ -56,6 +56,7 @@ typedef struct _KD_CONTEXT {
     PKD_SYSTEM System;
     BOOLEAN HasQuery;               // Data has QueryVirtual
     BOOLEAN IsKernel;
+    BOOLEAN IsKernelDump;           // and not a machine that runs
     BOOLEAN HasTarget;
     BOOLEAN IsStopped;              // by Ctrl+Break
     BOOLEAN IsCut;                  // KD_MAXIMUM_LINES were written

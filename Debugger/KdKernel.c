@@ -41,6 +41,14 @@ Abstract:
 
 #define KD_MAXIMUM_VARIABLES_OF_ALL 0x00010000u
 
+//
+// Variables that are read at a time, and how many before one are looked at.
+//
+
+#define KD_SCANNED                  128u
+#define KD_BEFORE                   (TRACE_KERNEL_RINGS_BEFORE / \
+                                     sizeof(ULONGLONG))
+
 #define KD_KERNEL_CHUNK             0x10000u
 
 static
@@ -156,7 +164,9 @@ KdKernelFollow(
 }
 
 //
-// Looks through a driver's variables.
+// Looks through a driver's variables.  They lead to the registers of devices,
+// too, where a machine that runs must not be read: there only what stands among
+// others as the library's variable does is followed.
 //
 
 static
@@ -167,7 +177,8 @@ KdKernelScan(
     _In_ ULONG MostInBytes
     )
 {
-    ULONGLONG Values[KD_PAGE_SIZE / sizeof(ULONGLONG) / 4];
+    ULONGLONG Values[KD_BEFORE + KD_SCANNED];   // those before come first
+    ULONGLONG Value;
     ULONGLONG Magic;
     ULONG Section;
     ULONG Rva;
@@ -182,12 +193,13 @@ KdKernelScan(
          KdImageGetDataSection(Context, Image, Section, &Rva, &Size);
          Section++) {
 
+        RtlZeroBytes(Values, KD_BEFORE * sizeof(ULONGLONG));
         for (Offset = 0; Offset < Size && Looked < MostInBytes;
              Offset += Part) {
 
             Part = Size - Offset;
-            if (Part > sizeof(Values)) {
-                Part = sizeof(Values);
+            if (Part > KD_SCANNED * sizeof(ULONGLONG)) {
+                Part = KD_SCANNED * sizeof(ULONGLONG);
             }
 
             Looked += Part;
@@ -197,18 +209,27 @@ KdKernelScan(
 
             Read = KdContextReadSome(Context,
                                      Image->Base + Rva + Offset,
-                                     Values,
-                                     Part);
-            for (Index = 0; Index < Read / sizeof(ULONGLONG); Index++) {
-                if (Values[Index] != 0 &&
-                    Values[Index] % KD_PAGE_SIZE == 0 &&
-                    KdContextRead(Context,
-                                  Values[Index],
-                                  &Magic,
-                                  sizeof(Magic)) &&
+                                     Values + KD_BEFORE,
+                                     Part) / sizeof(ULONGLONG);
+            for (Index = 0; Index < Read; Index++) {
+
+                Value = Values[KD_BEFORE + Index];
+                if (Value != 0 &&
+                    Value % KD_PAGE_SIZE == 0 &&
+                    (Context->IsKernelDump ||
+                     Values[Index] - Value == sizeof(TRACE_KERNEL_HEADER)) &&
+                    KdContextRead(Context, Value, &Magic, sizeof(Magic)) &&
                     Magic == TRACE_KERNEL_MAGIC) {
-                    return Values[Index];
+                    return Value;
                 }
+            }
+
+            if (Read == KD_SCANNED) {
+                RtlCopyBytes(Values,
+                             Values + KD_SCANNED,
+                             KD_BEFORE * sizeof(ULONGLONG));
+            } else {
+                RtlZeroBytes(Values, KD_BEFORE * sizeof(ULONGLONG));
             }
         }
     }

@@ -141,6 +141,13 @@ typedef TRACE_KERNEL_OPEN_CALL *PTRACE_KERNEL_OPEN_CALL;
 
 TRACE_FORMAT_ASSERT(sizeof(TRACE_KERNEL_OPEN_CALL) == 32);
 
+//
+// Among a driver's variables, TracerKernelHeader has the section's address, and
+// so many bytes before it is that of the rings, which the hooks read.
+//
+
+#define TRACE_KERNEL_RINGS_BEFORE       160u
+
 #define TRACE_KERNEL_STATE_RUNNING      1u
 #define TRACE_KERNEL_STATE_PAUSED       2u
 #define TRACE_KERNEL_STATE_UNLOADED     3u

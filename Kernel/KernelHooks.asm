@@ -64,7 +64,8 @@ KernelEnterFunctionRoutine:     dq KernelReturn
 KernelExitFunctionRoutine:      dq KernelReturn
 
 ;
-; For debuggers: where the section is; 0 when there is none.
+; For debuggers: where the section is; 0 when there is none.  They know it by
+; what lies before it, too (TRACE_KERNEL_RINGS_BEFORE).
 ;
 
 TracerKernelHeader:             dq 0

@@ -84,7 +84,7 @@ def check(results, folder):
                              section.module_size,
                              sorted(driver.names.symbols.items()) + extra)
             answers = host.commands('live', section.process, symbols, wanted,
-                                    ['kernel'])
+                                    ['kernel', 'connection'])
             for body, _, unknown, references, code in answers:
                 results.equal((unknown, references, code), (0, 0, '00000000'),
                               'methods, references, result')

@@ -302,6 +302,16 @@ def check_ways(results, folder, host, images):
         results.check(texts[11].startswith('Thread %x' %
                                            ((last[3] & 0xFFFFFFF) << 2)),
                       '%s: the thread of the last record' % what, [texts[11]])
+    # On a machine that runs no variable is followed that does not stand as the
+    # library's does (TestDebuggerDriver has that).
+    for image, with_symbol, found in (('export', False, True),
+                                      ('static', True, True),
+                                      ('static', False, False)):
+        dump, symbols = write(folder, images[image], section.text(), 'ways',
+                              with_symbol)
+        text = ask(host, dump, symbols, ['tracer scanner'], 'connection')[0][0]
+        results.equal(('3 rings' in text, 'is not traced' in text),
+                      (found, not found), 'a machine that runs: %s' % image)
     dump, symbols = write(folder, images['export'], section.text(), 'ways',
                           False, 0)
     text = ask(host, dump, symbols, ['tracer scanner', 'tracer'])

@@ -23,9 +23,9 @@ Abstract:
 
     A dump is a minidump with Memory64List, MemoryInfoList and ThreadList.
     SYMBOLS has lines "M NAME BASE SIZE" and "S ADDRESS NAME", hexadecimal.
-    Options: kernel, noquery, notarget, thread=ID, interrupt=N (Ctrl+Break after
-    so many questions), hole=ADDRESS,SIZE, raise=N (an access violation at the
-    N-th read).
+    Options: kernel, connection (to a machine that runs), noquery, notarget,
+    thread=ID, interrupt=N (Ctrl+Break after so many questions),
+    hole=ADDRESS,SIZE, raise=N (an access violation at the N-th read).
 
 --*/
 
@@ -82,6 +82,7 @@ static ULONG CurrentThread;
 static ULONG64 Holes[64][2];
 static int NumberOfHoles;
 static BOOL IsKernel;
+static BOOL IsConnection;           // to a machine, and no dump
 static BOOL HasQuery = TRUE;
 static BOOL HasTarget = TRUE;
 static long InterruptAfter = -1;
@@ -191,7 +192,7 @@ GetDebuggeeType(IDebugControl *This, PULONG Class, PULONG Qualifier)
 {
     *Class = !HasTarget ? 0 : IsKernel ? DEBUG_CLASS_KERNEL
                                        : DEBUG_CLASS_USER_WINDOWS;
-    *Qualifier = 0;
+    *Qualifier = IsKernel && !IsConnection ? DEBUG_DUMP_DEFAULT : 0;
     return S_OK;
 }
 
@@ -929,6 +930,8 @@ ReadOption(const char *Option)
 
     if (strcmp(Option, "kernel") == 0) {
         IsKernel = TRUE;
+    } else if (strcmp(Option, "connection") == 0) {
+        IsConnection = TRUE;
     } else if (strcmp(Option, "noquery") == 0) {
         HasQuery = FALSE;
     } else if (strcmp(Option, "notarget") == 0) {
