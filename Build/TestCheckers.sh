@@ -128,6 +128,15 @@ Style "a carriage return" 'int A;\r\n' "carriage return"
 Style "no line feed" 'int A;' "no line feed"
 Style "a breakpoint" '    __debugbreak();\n' "'__debugbreak'"
 Style "an unfinished place" "// TO""DO: more\n" "'TO""DO'"
+Style "what gcc and clang know" 'int A = __builtin_ctz(8);\n' "__builtin_ctz"
+Tree "$Change"
+printf '#if 1\n__asm__("");\n#endif\n' >>"$Change/Rtl/Rtl.c"
+Expect fails "style, assembly for all compilers" "Rtl.c:4: __asm__" \
+    "$Change/Build/CheckStyle.py"
+Tree "$Change"
+printf '#if defined(__clang__)\n__asm__("");\n#endif\n' >>"$Change/Rtl/Rtl.c"
+Expect passes "style, assembly for one compiler" " 0 complaints" \
+    "$Change/Build/CheckStyle.py"
 Tree "$Change"
 printf '        int3\n' >>"$Change/Penter/PenterNull.asm"
 Expect fails "style, int3 in assembly" "PenterNull.asm:5: 'int3'" \

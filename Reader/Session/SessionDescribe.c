@@ -846,6 +846,9 @@ SessionPutExitText(
         OutputPutText(Output, Text, Writer.LengthInBytes);
     } else if (Owner->State == ReaderProcessRunning) {
         OutputPutString(Output, "none yet");
+    } else if (Session->Header != NULL &&
+               (Session->Header->Flags & TRACE_FLAG_KERNEL) != 0) {
+        OutputPutString(Output, "not known (a driver has none)");
     } else {
         OutputPutString(Output, "not known (TraceReader run keeps it)");
     }

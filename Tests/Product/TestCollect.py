@@ -348,7 +348,9 @@ def test_before(results, program, folder):
                                            programs.windows_path(session))
             results.check(code == 0 and 'Kernel trace of' in text and
                           '2 processors, 64 records each' in text and
-                          'overwritten before' in text,
+                          'overwritten before' in text and
+                          'a driver has none' in text and
+                          'TraceReader run' not in text,
                           'info says what it is: %s' % text)
 
 
