@@ -39,8 +39,9 @@ const READER_EXPORT_FORMAT ReaderExportFormats[] = {
       ExportCallgrind },
     { "csv", 0, NULL },
     { "csv-osr", READER_EXPORT_TIMES, ExportCsvOsr },
-    { "csv-cap", READER_EXPORT_TIMES, ExportCsvCap },
-    { "html", READER_EXPORT_PLAIN | READER_EXPORT_PAGE, ExportHtml },
+    { "csv-cap", READER_EXPORT_TIMES | READER_EXPORT_CALLERS, ExportCsvCap },
+    { "html", READER_EXPORT_PLAIN | READER_EXPORT_PAGE | READER_EXPORT_CALLERS,
+      ExportHtml },
     { "parquet",
       READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_PLAIN |
           READER_EXPORT_DATASET,

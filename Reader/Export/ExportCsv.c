@@ -13,8 +13,12 @@ Abstract:
         csv-cap     the columns of the NT Call Profiler, separated by tabs: a
                     section for each thread with its call tree
 
+    Neither has a column for the module that called an import.  In csv-cap's
+    tree it has a row around one whose caller is not recorded.
+
 --*/
 
+#include "../Functions/FunctionStub.h"
 #include "../Session/SessionProcess.h"
 #include "Export.h"
 
@@ -214,8 +218,52 @@ ExportWriteCapTrack(
 
 
 //
+// Writes what follows a row's name.
+//
+
+static
+VOID
+ExportWriteCapNumbers(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCCORE_CLOCK Clock,
+    _In_ const READER_NODE *Node,
+    _In_ ULONGLONG SelfTicks
+    )
+{
+    PCREADER_STATISTICS Statistics = &Node->Statistics;
+    ULONGLONG Timed;
+
+    Timed = Statistics->Calls - Statistics->Abandoned +
+            Statistics->AbandonedInTotal;
+    if (Timed == 0) {
+        Timed = 1;
+    }
+
+    RtlWriteText(Writer, "\t%llu", Statistics->Calls);
+    ExportWriteCapTime(Writer, Clock, Statistics->TotalTicks, 1);
+    ExportWriteCapTime(Writer, Clock, Statistics->TotalTicks, Timed);
+    ExportWriteCapTime(Writer, Clock, SelfTicks, 1);
+    ExportWriteCapTime(Writer, Clock, SelfTicks, Timed);
+    ExportWriteCapTime(Writer, Clock, Node->FirstTicks, 1);
+    ExportWriteCapTime(Writer, Clock, Statistics->MinimumTicks, 1);
+    ExportWriteCapTime(Writer, Clock, Statistics->MaximumTicks, 1);
+    RtlWriteText(Writer, "\n");
+}
+
+
+//
+// What is open at a depth of the tree.
+//
+
+typedef struct _EXPORT_CAP_LEVEL {
+    ULONG Function;
+    ULONG NumberOfModules;          // rows of modules around it, in all
+} EXPORT_CAP_LEVEL;
+typedef EXPORT_CAP_LEVEL *PEXPORT_CAP_LEVEL;
+
+
+//
 // Tree: the tree, with tracks.
-// Returns STATUS_SUCCESS.
 //
 
 _Must_inspect_result_
@@ -227,12 +275,17 @@ ExportWriteCsvCap(
     _Inout_ PRTL_WRITER Writer
     )
 {
+    PCALLOCATOR Allocator = Export->Context->Allocator;
     PCCORE_CLOCK Clock = &Export->Session.Clock;
-    PCREADER_STATISTICS Statistics;
+    PEXPORT_CAP_LEVEL Levels = NULL;
+    PEXPORT_CAP_LEVEL Level;
+    ULONG Capacity = 0;
+    PCREADER_IMPORTED Imported;
     EXPORT_NAME Split;
-    PCREADER_FUNCTION Function;
-    ULONGLONG Timed;
+    ULONG Caller;
+    ULONG Depth;
     ULONG Node;
+    NTSTATUS Status = STATUS_SUCCESS;
 
     for (Node = SumNextNode(Tree, READER_ROOT_NODE);
          Node != READER_NONE;
@@ -247,33 +300,48 @@ ExportWriteCsvCap(
             continue;
         }
 
-        Function = &Tree->Functions->Functions[Tree->Nodes[Node].Function];
-        Statistics = &Tree->Nodes[Node].Statistics;
-        Timed = Statistics->Calls - Statistics->Abandoned +
-                Statistics->AbandonedInTotal;
-        if (Timed == 0) {
-            Timed = 1;
+        Depth = Tree->Nodes[Node].Depth;
+        Status = BaseGrowArray(Allocator,
+                               (PVOID *)&Levels,
+                               &Capacity,
+                               Depth + 1,
+                               sizeof(EXPORT_CAP_LEVEL));
+        if (!NT_SUCCESS(Status)) {
+            break;
         }
 
-        RtlWriteText(Writer, "%u\t", Tree->Nodes[Node].Depth);
-        Split = ExportSplitName(Function);
+        Level = &Levels[Depth];
+        Level->Function = Tree->Nodes[Node].Function;
+        Level->NumberOfModules = Depth != 0 ? Level[-1].NumberOfModules : 0;
+        Caller = FunctionStubFindCaller(
+            Tree->Functions,
+            Level->Function,
+            Depth != 0 ? Level[-1].Function : READER_NONE);
+        if (Caller != 0) {
+            RtlWriteText(Writer, "%u\t", Depth + Level->NumberOfModules);
+            Imported = &Tree->Functions->Imported[Caller - 1];
+            RtlWriteText(Writer, "[");
+            RtlWriteCleanText(Writer, Imported->Name, Imported->NameLength);
+            RtlWriteText(Writer, "]");
+            ExportWriteCapNumbers(Writer, Clock, &Tree->Nodes[Node], 0);
+            Level->NumberOfModules += 1;
+        }
+
+        RtlWriteText(Writer, "%u\t", Depth + Level->NumberOfModules);
+        Split = ExportSplitName(&Tree->Functions->Functions[Level->Function]);
         OutputWriteTabText(Writer,
                            Split.Module,
                            Split.ModuleLength,
                            Split.Name,
                            Split.NameLength);
-        RtlWriteText(Writer, "\t%llu", Statistics->Calls);
-        ExportWriteCapTime(Writer, Clock, Statistics->TotalTicks, 1);
-        ExportWriteCapTime(Writer, Clock, Statistics->TotalTicks, Timed);
-        ExportWriteCapTime(Writer, Clock, Statistics->SelfTicks, 1);
-        ExportWriteCapTime(Writer, Clock, Statistics->SelfTicks, Timed);
-        ExportWriteCapTime(Writer, Clock, Tree->Nodes[Node].FirstTicks, 1);
-        ExportWriteCapTime(Writer, Clock, Statistics->MinimumTicks, 1);
-        ExportWriteCapTime(Writer, Clock, Statistics->MaximumTicks, 1);
-        RtlWriteText(Writer, "\n");
+        ExportWriteCapNumbers(Writer,
+                              Clock,
+                              &Tree->Nodes[Node],
+                              Tree->Nodes[Node].Statistics.SelfTicks);
     }
 
-    return STATUS_SUCCESS;
+    Allocator->Free(Allocator->Context, Levels);
+    return Status;
 }
 
 

@@ -158,7 +158,8 @@ ExportAddHtmlCall(
         Item.End = Event->Timestamp;
     }
 
-    Item.Function = Function;
+    Item.Function = Html->Functions[Function].Alike;
+    Item.Called = Function;
     Item.Depth = Event->Depth;
     if (Event->Kind == CoreEventAbandoned) {
         Item.Flags |= READER_DETAIL_ABANDONED;
@@ -218,18 +219,14 @@ ExportWatchHtmlEvent(
     }
 
     Function = Html->Tree.Nodes[Event->Frame->Node].Function;
-    if (Function >= Html->CapacityOfFunctions) {
-        Status = BaseGrowArray(Html->Export->Context->Allocator,
-                               (PVOID *)&Html->Functions,
-                               &Html->CapacityOfFunctions,
-                               Function + 1,
-                               sizeof(READER_HTML_FUNCTION));
+    if (Function >= Html->NumberKnown) {
+        Status = ExportGrowHtmlFunctions(Html);
         if (!NT_SUCCESS(Status)) {
             return Status;
         }
     }
 
-    Entry = &Html->Functions[Function];
+    Entry = &Html->Functions[Html->Functions[Function].Alike];
     if (Event->Kind == CoreEventEnter) {
 
         Entry->Active += 1;
@@ -275,16 +272,28 @@ ExportAddHtmlTrees(
 {
     PREADER_EXPORT Export = Html->Export;
     PCALLOCATOR Allocator = Export->Context->Allocator;
+    READER_FUNCTIONS Functions;
     PREADER_STATISTICS Sums;
     ULONGLONG Unmatched;
     ULONG NumberOfSums;
     ULONG Thread;
     ULONG Index;
-    NTSTATUS Status = STATUS_SUCCESS;
+    ULONG Own;
+    NTSTATUS Status;
 
-    if (Export->Session.NumberOfTrees == 0 || !Export->Range.HasTrees) {
-        return STATUS_SUCCESS;
+    Status = ExportGrowHtmlFunctions(Html);
+    if (!NT_SUCCESS(Status) ||
+        Export->Session.NumberOfTrees == 0 || !Export->Range.HasTrees) {
+        return Status;
     }
+
+    //
+    // A function's sums are not those of its imports by who called: one call
+    // may be inside of another one.
+    //
+
+    FunctionInitializeFunctions(&Functions, &Export->Session);
+    Functions.IsQuiet = TRUE;
 
     for (Thread = 0;
          NT_SUCCESS(Status) && Thread < Export->Session.NumberOfThreads;
@@ -296,24 +305,25 @@ ExportAddHtmlTrees(
             continue;
         }
 
-        Status = SumTreesOfThread(&Export->Functions,
+        Status = SumTreesOfThread(&Functions,
                                   Thread,
                                   &Sums,
                                   &NumberOfSums,
                                   &Unmatched);
         if (Status != STATUS_NO_MEMORY) {
-            Status = BaseGrowArray(Allocator,
-                                   (PVOID *)&Html->Functions,
-                                   &Html->CapacityOfFunctions,
-                                   NumberOfSums,
-                                   sizeof(READER_HTML_FUNCTION));
-        }
-
-        if (NT_SUCCESS(Status)) {
+            Status = STATUS_SUCCESS;
             Html->Unmatched += Unmatched;
             for (Index = 0; Index < NumberOfSums; Index++) {
+
+                if (Sums[Index].Calls == 0 ||
+                    !BaseFindInMap(&Html->Alike,
+                                   READER_HTML_KEY(&Functions.Functions[Index]),
+                                   &Own)) {
+                    continue;
+                }
+
                 Html->NumberOfCalls += Sums[Index].Calls;
-                CoreAddStatistics(&Html->Functions[Index].Statistics,
+                CoreAddStatistics(&Html->Functions[Own].Statistics,
                                   &Sums[Index],
                                   TRUE);
             }
@@ -322,6 +332,7 @@ ExportAddHtmlTrees(
         Allocator->Free(Allocator->Context, Sums);
     }
 
+    FunctionRundownFunctions(&Functions);
     return Status;
 }
 
@@ -447,6 +458,7 @@ ExportHtml(
     RtlZeroBytes(&Html, sizeof(Html));
     Html.Export = Export;
     Html.Thread = READER_NONE;
+    BaseInitializeMap(&Html.Alike, Allocator);
     ExportInitializeDetail(&Html.Detail,
                            Allocator,
                            READER_HTML_MAXIMUM_ITEMS,
@@ -504,6 +516,7 @@ End:
     Allocator->Free(Allocator->Context, Html.Functions);
     Allocator->Free(Allocator->Context, Html.Order);
     Allocator->Free(Allocator->Context, Html.TrackOfFiber);
+    BaseRundownMap(&Html.Alike);
     ExportRundownHtmlTree(&Html.Merged, Allocator);
     ExportRundownDetail(&Html.Detail);
     SumRundownTree(&Html.Tree);

@@ -61,7 +61,8 @@ typedef struct _READER_DETAIL_ITEM {
     ULONG Function;
     ULONG Depth;
     ULONG Flags;                    // READER_DETAIL_*; of a block: of any call
-    ULONG Unused;
+    ULONG Called;                   // of a call: Function, or the one that is
+                                    // like it of the module that called
 } READER_DETAIL_ITEM;
 typedef READER_DETAIL_ITEM *PREADER_DETAIL_ITEM;
 typedef const READER_DETAIL_ITEM *PCREADER_DETAIL_ITEM;
@@ -185,10 +186,21 @@ ExportCoarsenDetail(
 typedef struct _READER_HTML_FUNCTION {
     READER_STATISTICS Statistics;
     ULONGLONG Active;               // calls that are open
+    ULONG Alike;                    // the one that has these numbers: itself,
+                                    // but for imports, which the file has once
     ULONG Index;                    // in the file; READER_NONE: not there
-    ULONG Unused;
+    ULONG Import;                   // in the file's list of imports by who
+                                    // called; READER_NONE: not there
+    ULONG IsCalled;                 // the tree has it
 } READER_HTML_FUNCTION;
 typedef READER_HTML_FUNCTION *PREADER_HTML_FUNCTION;
+
+//
+// What is the same of functions that differ in the module that called alone.
+//
+
+#define READER_HTML_KEY(Function)                                           \
+    (((ULONGLONG)(Function)->Module << 32) | (Function)->FirstRva)
 
 //
 // Everything that is known when the page is written.
@@ -201,6 +213,10 @@ typedef struct _READER_HTML {
     READER_DETAIL Detail;
     PREADER_HTML_FUNCTION Functions;    // by function
     ULONG CapacityOfFunctions;
+    ULONG NumberKnown;              // of Functions: they have Alike
+    READER_MAP Alike;               // (module << 32) | first RVA to the first
+                                    // function that has it
+    ULONG NumberOfImports;          // with an Import
     PULONG Order;                   // functions that are written
     ULONG NumberOfFunctions;        // of those
     ULONG FunctionsLeftOut;         // for which there was no room
@@ -252,6 +268,17 @@ ULONGLONG
 ExportMeasureHtmlText(
     _In_reads_bytes_(LengthInBytes) const CHAR *Text,
     _In_ ULONG LengthInBytes
+    );
+
+//
+// Makes room for the numbers of all functions that are known, and finds those
+// that are the same but for the module that called.
+//
+
+_Must_inspect_result_
+NTSTATUS
+ExportGrowHtmlFunctions(
+    _Inout_ PREADER_HTML Html
     );
 
 //

@@ -349,6 +349,7 @@ ExportPutHtmlModules(
     PCSZ Source;
     ULONGLONG Room = READER_HTML_MAXIMUM_OTHERS / 2;
     ULONGLONG Size;
+    ULONG Function;
     ULONG Index;
 
     RtlWriteText(Writer, ",\n\"modules\":[");
@@ -392,7 +393,21 @@ ExportPutHtmlModules(
         ExportPutHtmlText(Writer,
                           Functions->Imported[Index].Name,
                           Functions->Imported[Index].NameLength);
-        RtlWriteText(Writer, ",\"\",\"names of imports\"]");
+
+        //
+        // Others only call imports.
+        //
+
+        for (Function = 0;
+             Function < Functions->NumberOfFunctions &&
+             Functions->Functions[Function].Imported != Index + 1;
+             Function++) {
+        }
+
+        RtlWriteText(Writer,
+                     Function < Functions->NumberOfFunctions
+                         ? ",\"\",\"names of imports\"]"
+                         : ",\"\",\"\"]");
     }
 
     RtlWriteText(Writer, "]");

@@ -284,6 +284,74 @@ ExportCompareHtmlFunctions(
 
 _Use_decl_annotations_
 NTSTATUS
+ExportGrowHtmlFunctions(
+    PREADER_HTML Html
+    )
+{
+    const READER_FUNCTIONS *Functions = &Html->Export->Functions;
+    PREADER_HTML_FUNCTION This;
+    ULONGLONG Key;
+    NTSTATUS Status;
+
+    Status = BaseGrowArray(Html->Export->Context->Allocator,
+                           (PVOID *)&Html->Functions,
+                           &Html->CapacityOfFunctions,
+                           Functions->NumberOfFunctions,
+                           sizeof(READER_HTML_FUNCTION));
+    while (NT_SUCCESS(Status) &&
+           Html->NumberKnown < Functions->NumberOfFunctions) {
+
+        This = &Html->Functions[Html->NumberKnown];
+        Key = READER_HTML_KEY(&Functions->Functions[Html->NumberKnown]);
+        if (!BaseFindInMap(&Html->Alike, Key, &This->Alike)) {
+            This->Alike = Html->NumberKnown;
+            Status = BaseAddToMap(&Html->Alike, Key, Html->NumberKnown);
+        }
+
+        Html->NumberKnown += 1;
+    }
+
+    return Status;
+}
+
+
+//
+// Numbers the imports that were called by who called them.
+//
+
+static
+VOID
+ExportNumberHtmlImports(
+    _Inout_ PREADER_HTML Html
+    )
+{
+    const READER_FUNCTIONS *Functions = &Html->Export->Functions;
+    PREADER_HTML_FUNCTION This;
+    ULONG Index;
+
+    for (Index = 0; Index < Html->Tree.NumberOfNodes; Index++) {
+        if (Html->Tree.Nodes[Index].Function != READER_NONE &&
+            Html->Tree.Nodes[Index].Statistics.Calls != 0) {
+            Html->Functions[Html->Tree.Nodes[Index].Function].IsCalled = TRUE;
+        }
+    }
+
+    for (Index = 0; Index < Html->NumberKnown; Index++) {
+
+        This = &Html->Functions[Index];
+        This->Import = READER_NONE;
+        if (This->IsCalled && Functions->Functions[Index].Importer != 0 &&
+            Html->Functions[This->Alike].Index != READER_NONE &&
+            Html->NumberOfImports < READER_HTML_MAXIMUM_FUNCTIONS) {
+            This->Import = Html->NumberOfImports;
+            Html->NumberOfImports += 1;
+        }
+    }
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
 ExportChooseHtmlFunctions(
     PREADER_HTML Html
     )
@@ -302,11 +370,7 @@ ExportChooseHtmlFunctions(
                            Count,
                            sizeof(ULONG));
     if (NT_SUCCESS(Status)) {
-        Status = BaseGrowArray(Html->Export->Context->Allocator,
-                               (PVOID *)&Html->Functions,
-                               &Html->CapacityOfFunctions,
-                               Count,
-                               sizeof(READER_HTML_FUNCTION));
+        Status = ExportGrowHtmlFunctions(Html);
     }
 
     if (!NT_SUCCESS(Status)) {
@@ -347,6 +411,8 @@ ExportChooseHtmlFunctions(
         Html->Functions[Html->Order[Index]].Index = Index;
     }
 
+    ExportNumberHtmlImports(Html);
+
     //
     // Names share a fixed room.
     //
@@ -371,7 +437,7 @@ ExportChooseHtmlFunctions(
 // Finds a function's index in the file.
 // Html: the export.
 // Returns the index; the number of functions stands for all that are not
-// written.
+// written.  Behind that come imports by who called them.
 //
 
 static
@@ -381,9 +447,13 @@ ExportQueryHtmlFunction(
     _In_ ULONG Function
     )
 {
-    ULONG Index = Html->Functions[Function].Index;
+    const READER_HTML_FUNCTION *This = &Html->Functions[Function];
+    ULONG Index = Html->Functions[This->Alike].Index;
 
-    return Index == READER_NONE ? Html->NumberOfFunctions : Index;
+    return Index == READER_NONE          ? Html->NumberOfFunctions
+           : This->Import == READER_NONE ? Index
+                                         : Html->NumberOfFunctions + 1 +
+                                               This->Import;
 }
 
 
@@ -699,11 +769,13 @@ ExportPutHtmlTrack(
     PCREADER_DETAIL_ITEM Item;
     ULONG Depth = 0;
     ULONG Index;
+    BOOLEAN IsBlock;
 
     for (Chunk = Track->First; Chunk != NULL; Chunk = Chunk->Next) {
         for (Index = 0; Index < Chunk->NumberOfItems; Index++) {
 
             Item = &Chunk->Items[Index];
+            IsBlock = (Item->Flags & READER_DETAIL_BLOCK) != 0;
             Start = ExportConvertHtmlTime(
                 Clock,
                 Item->Start > First ? Item->Start - First : 0);
@@ -719,8 +791,9 @@ ExportPutHtmlTrack(
             ExportPutHtmlNumber(Bytes, Length);
             ExportPutHtmlNumber(
                 Bytes,
-                ExportQueryHtmlFunction(Html, Item->Function));
-            if ((Item->Flags & READER_DETAIL_BLOCK) != 0) {
+                IsBlock ? ExportQueryHtmlFunction(Html, Item->Function)
+                        : ExportQueryHtmlFunction(Html, Item->Called));
+            if (IsBlock) {
                 ExportPutHtmlNumber(Bytes, Item->Count);
                 ExportPutHtmlNumber(
                     Bytes,
@@ -884,6 +957,39 @@ ExportWriteHtmlWaits(
 }
 
 
+//
+// Writes the imports that were called by who called: function and module.
+//
+
+static
+VOID
+ExportWriteHtmlImports(
+    _In_ PCREADER_HTML Html,
+    _Inout_ PRTL_WRITER Writer
+    )
+{
+    const READER_FUNCTIONS *Functions = &Html->Export->Functions;
+    PCSZ Separator = "";
+    ULONG Index;
+
+    RtlWriteText(Writer,
+                 "<script type=\"application/json\" id=\"imports\">[");
+    for (Index = 0; Index < Html->NumberKnown; Index++) {
+        if (Html->Functions[Index].Import != READER_NONE) {
+            RtlWriteText(Writer,
+                         "%s[%u,%u]",
+                         Separator,
+                         Html->Functions[Html->Functions[Index].Alike].Index,
+                         Functions->Session->NumberOfModules +
+                             Functions->Functions[Index].Importer - 1);
+            Separator = ",";
+        }
+    }
+
+    RtlWriteText(Writer, "]</script>\n");
+}
+
+
 _Use_decl_annotations_
 VOID
 ExportWriteHtmlData(
@@ -897,6 +1003,7 @@ ExportWriteHtmlData(
 
     ExportWriteHtmlNames(Html, Writer);
     ExportWriteHtmlWaits(Html, Writer);
+    ExportWriteHtmlImports(Html, Writer);
 
     RtlZeroBytes(&Bytes, sizeof(Bytes));
     Bytes.Writer = Writer;

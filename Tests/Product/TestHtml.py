@@ -19,6 +19,7 @@ sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import BrowserSupport                                        # noqa: E402
 import StoreSupport as support                               # noqa: E402
 import TestFilters as filters                                # noqa: E402
+import TestImportNames as imports                            # noqa: E402
 import MadeStores as made                                    # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
@@ -769,6 +770,72 @@ def check_traced(results, browser, scratch):
                   'their column')
 
 
+def check_imports(results, browser, scratch):
+    """Imports: which modules called, in the table and of each call."""
+    programs_of = imports.Programs(os.path.join(scratch, 'imports'))
+    programs_of.run(results, 'Hooked.exe', '--imports', imports.LISTS)
+    counts = programs_of.counts
+    session = support.sessions(os.path.join(programs_of.folder, 'run1'))[0]
+    filters.without_anchors(session)
+    page = Page(results, browser, session)
+    check_numbers(page, 'imports')
+    browser.resize(1900, 1500)
+    browser.wait_for('document.querySelectorAll(".row").length >= ' +
+                     str(len(page.json('report'))))
+    place = page.get('tracer.table.columns.map(each => each[0])'
+                     ).index('caller')
+    results.equal(dict(page.get(
+        '[...document.querySelectorAll(".row")].map(row => [row.children[0].'
+        'textContent, row.children[%d].textContent])' % place)), {
+            row['function']: row['caller_modules'] or ''
+            for row in page.json('report')}, 'imports: the table')
+    page.get('tracer.table.sort("caller")')
+    shown = page.get('[...document.querySelectorAll(".row")].map(row => row.'
+                     'children[%d].textContent)' % place)
+    results.check(shown == sorted(shown) and len(set(shown)) > 2,
+                  'imports: the table by who called', shown)
+    tips = page.get("""(() => {
+        const text = () => [...document.querySelectorAll('#tip tr')]
+            .map(row => [...row.children].map(cell => cell.textContent))
+            .filter(each => each[0] === 'called by').map(each => each[1]);
+        const found = { flame: [], timeline: [] };
+        const f = tracer.flame;
+        for (let node = 0; node < f.func.length; node++) {
+            f.describe({ node }, 0, 0);
+            found.flame.push([f.all.calls[node],
+                              tracer.functionName(f.func[node]), text()]);
+        }
+        for (const track of tracer.timeline.tracks) {
+            tracer.timeline.rowsOf(track).forEach((row, depth) => {
+                for (let i = 0; i < row.count; i++) {
+                    tracer.timeline.describe(
+                        { row, first: i, next: i + 1, track, depth }, 0, 0);
+                    found.timeline.push([
+                        1, tracer.functionName(row.func[i]), text()]);
+                }
+            });
+        }
+        return found;
+    })()""")
+    for kind, rows in tips.items():
+        found = collections.Counter()
+        for calls, name, text in rows:
+            if name == 'kernel32!Sleep':
+                found[tuple(text)] += calls
+            elif '!' not in name:
+                results.equal(text, [], 'imports: %s of %s' % (kind, name))
+        results.equal(found, {('hooked.exe',): counts['names.exe', 'Sleep'],
+                              ('plug.dll',): counts['plug.dll', 'Sleep']},
+                      'imports: who called Sleep, %s' % kind)
+    page.check_quiet('imports')
+    browser.resize(1400, 900)
+
+    # Control: without imports there is no such column.
+    page = Page(results, browser, os.path.join(scratch, 'few', 'session'))
+    results.check('caller' not in page.get(
+        'tracer.table.columns.map(each => each[0])'), 'no imports, no column')
+
+
 def check_trees(results, browser, scratch):
     """A session of trees alone: no timeline, everything else."""
     program = programs.build(
@@ -858,6 +925,7 @@ def main():
         check_parts(results, browser, session)
         check_clocks(results, browser, scratch)
         check_traced(results, browser, scratch)
+        check_imports(results, browser, scratch)
         check_trees(results, browser, scratch)
         check_deep(results, browser, scratch)
         check_many(results, browser, scratch)

@@ -6,6 +6,7 @@ The program and its DLL count themselves what they call.  Control: functions
 with hooks beside them keep their own module.
 """
 
+import base64
 import collections
 import csv
 import json
@@ -402,6 +403,130 @@ def callers_of_callgrind(path):
     return found
 
 
+def callers_of_cap(path):
+    """csv-cap: the same, of its trees.  A module's row is that of what it
+    calls, but for the time of its own."""
+    found, stack, last = collections.Counter(), [], None
+    with open(path, encoding='utf-8') as file:
+        for line in file:
+            cells = line.rstrip('\n').split('\t')
+            if not cells[0].isdigit():
+                stack = []
+                continue
+            depth, name = int(cells[0]), cells[1]
+            if depth > len(stack):
+                raise RuntimeError('a level is missing: %s' % line)
+            if not name.startswith('['):
+                # ExportSplitName: an import has its module, others theirs.
+                name = name if name.split('!')[0].islower() \
+                    else name.split('!', 1)[1]
+            stack[depth:] = [name]
+            found[stack[-2] if depth else None, name] += int(cells[2])
+            if last and (depth != last[0] + 1 or last[1][:3] + [
+                    '0.000'] * 2 + last[1][5:] != cells[2:5] + [
+                        '0.000'] * 2 + cells[7:] or
+                         last[1][3:5] != ['0.000'] * 2):
+                raise RuntimeError('a module\'s row: %s %s' % (last, cells))
+            last = (depth, cells[2:]) if name.startswith('[') else None
+    return found
+
+
+class Picture:
+    """The page's numbers, read as Data.js reads them."""
+
+    def __init__(self, path):
+        with open(path, encoding='utf-8') as file:
+            self.page = file.read()
+        self.about, self.names, self.imports = (
+            json.loads(self.part(name)) for name in ('session', 'names',
+                                                     'imports'))
+
+    def part(self, name):
+        return re.search(r'<script type="[a-z/]+" id="%s">(.*?)</script>' %
+                         name, self.page, re.S)[1]
+
+    def numbers(self, name):
+        value = shift = 0
+        for byte in base64.b64decode(self.part(name)):
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                yield value
+                value = shift = 0
+
+    def called(self, number):
+        """(module that called, function)."""
+        if number <= len(self.names):
+            return None, [*self.names, [0, '']][number][1]
+        function, module = self.imports[number - len(self.names) - 1]
+        return self.about['modules'][module][0], self.names[function][1]
+
+    def nodes(self):
+        """(module, function) -> calls, of the flame graph."""
+        found, numbers = collections.Counter(), self.numbers('tree')
+        for _ in range(self.about['nodes']):
+            next(numbers)
+            called, calls = self.called(next(numbers)), next(numbers)
+            for _ in range(10 if calls & 1 else 5):
+                next(numbers)
+            found[called] += calls // 2
+        return found
+
+    def items(self):
+        """The same of the timeline; blocks are not expected."""
+        found = collections.Counter()
+        for index, track in enumerate(self.about['tracks']):
+            numbers = self.numbers('track%d' % index)
+            for _ in range(track['items']):
+                if next(numbers) & 1:
+                    raise RuntimeError('a block')
+                next(numbers)
+                next(numbers)
+                found[self.called(next(numbers))] += 1
+        return found
+
+    def modules(self):
+        """function -> modules that called, as the table has them."""
+        found = {}
+        for function, module in self.imports:
+            found.setdefault(self.names[function][1], []).append(
+                self.about['modules'][module][0])
+        return {name: '; '.join(sorted(modules))
+                for name, modules in found.items()}
+
+
+def callers_of_html(path):
+    return Picture(path).nodes()
+
+
+def check_picture(results, made, what, session, ways):
+    """html: who called, in the flame graph, the timeline and the table."""
+    for arguments in (), ('--function', 'kernel32!'):
+        picture = Picture(export(results, made, 'html', session, *arguments))
+        rows = read('report', *arguments, session, key='functions')
+        results.equal(picture.modules(), {
+            row['function']: row['caller_modules'] for row in rows
+            if row['caller_modules']}, '%s: html, the table' % what)
+        results.check(len(picture.modules()) < len(picture.imports),
+                      '%s: html, one that several called' % what)
+        results.equal(len({row[1] for row in picture.names}),
+                      len(picture.names), '%s: html, each once' % what)
+        nodes = collections.Counter()
+        for row in read('tree', *arguments, session, key='nodes'):
+            if not arguments or row['function'].startswith('kernel32!'):
+                nodes[row['caller_module'], row['function']] += row['calls']
+        found = picture.nodes()
+        if arguments:
+            found.pop((None, ''), None)     # those that only lead there
+        results.equal(found, nodes, '%s: html, its nodes' % what)
+        if 'tree' not in ways:
+            results.equal(picture.items(), nodes,
+                          '%s: html, its calls' % what)
+    facts = [name for name, _, source in picture.about['modules'] if source]
+    results.check('kernel32.dll' in facts and 'names.exe' not in facts,
+                  '%s: html, modules that have imports' % what, facts)
+
+
 def check_modules_around(results, made, what, name, session, counts, ways):
     """The formats that have a function, or frame, for a module that called
     where the function that did is not recorded."""
@@ -409,8 +534,10 @@ def check_modules_around(results, made, what, name, session, counts, ways):
     hooked = {'Hooked.exe': 'Nap', 'other/Names.exe': None}
     mine = hooked.get(name) or '[%s]' % own
     plug = 'Work' if name.startswith('other') else 'plug!Work'
+    check_picture(results, made, what, session, ways)
     for form, callers in (('speedscope', callers_of_speedscope),
-                          ('callgrind', callers_of_callgrind)):
+                          ('callgrind', callers_of_callgrind),
+                          ('csv-cap', callers_of_cap)):
         if 'tree' in ways and form == 'speedscope' or (
                 form == 'callgrind' and
                 not shutil.which('callgrind_annotate')):
@@ -438,16 +565,17 @@ def check_modules_around(results, made, what, name, session, counts, ways):
 
 
 CALLERS = (('chrome', callers_of_chrome), ('perfetto', callers_of_perfetto),
-           ('fxt', callers_of_fxt))
+           ('fxt', callers_of_fxt), ('html', callers_of_html))
 
 
-def export(results, made, form, session):
+def export(results, made, form, session, *arguments):
     path = os.path.join(made.folder, 'exported.' + form)
     if os.path.exists(path):
         os.remove(path)
     code, _, errors = support.reader('export', '--format', form, '-o',
                                      programs.windows_path(path),
-                                     *support.as_picture(form), session)
+                                     *support.as_picture(form), *arguments,
+                                     session)
     results.equal(code, 0, 'export %s: %s' % (form, errors))
     return path
 
@@ -457,8 +585,8 @@ def check_exported_callers(results, made, what, name, session, counts, ways):
     own = os.path.basename(name).lower()
     imports = 'Sleep', 'GetTickCount', 'Work', 'Back'
     for form, callers in CALLERS:
-        if 'tree' in ways or (form == 'perfetto' and
-                              not shutil.which('protoc')):
+        if ('tree' in ways and form != 'html') or (
+                form == 'perfetto' and not shutil.which('protoc')):
             continue
         found = callers(export(results, made, form, session))
         seen = {(module, function.split('!')[1]): number

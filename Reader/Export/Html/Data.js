@@ -129,6 +129,31 @@ function sourceOf(index) {
     return [baseName(files[file]) + ':' + line, files[file] + ':' + line];
 }
 
+//
+// A number behind those of functions is an import's of which it is known who
+// called: its function, and the module.  What is shown of it is the function.
+//
+
+const imports = JSON.parse($('imports').textContent);
+$('imports').remove();
+const functionOf = number => number <= FUNCTIONS ? number
+    : imports[number - FUNCTIONS - 1][0];
+const callerOf = number => number <= FUNCTIONS ? ''
+    : about.modules[imports[number - FUNCTIONS - 1][1]][0];
+
+//
+// The modules that called a function, as report has them.
+//
+
+const callers = new Map();
+imports.forEach(([index], number) => {
+    const list = callers.get(index) || [];
+    list.push(callerOf(FUNCTIONS + 1 + number));
+    callers.set(index, list);
+});
+const callersOf = index =>
+    (callers.get(index) || []).sort((a, b) => a < b ? -1 : 1).join('; ');
+
 const numbers = new Statistics(FUNCTIONS);
 {
     const from = new Numbers('functions');
@@ -193,7 +218,7 @@ const colorOf = (index, time = 0) => isWait(index, time) ? WAITED
 const BLOCK = 1, ABANDONED = 2, OPEN = 4, BEGUN = 8, UNCERTAIN = 16;
 
 class Row {
-    constructor(start, end, func, flags, calls, busy, share) {
+    constructor(start, end, func, flags, calls, busy, share, called) {
         this.start = start;
         this.end = end;
         this.func = func;
@@ -201,6 +226,7 @@ class Row {
         this.calls = calls;     // of all before an item
         this.busy = busy;
         this.share = share;
+        this.called = called;   // func, or an import by who called
         this.count = start.length;
         this.marks = null;
     }
@@ -215,9 +241,9 @@ function readTrack(index) {
     const from = new Numbers('track' + index);
     const depths = new Uint16Array(items);
     const raw = [Float64Array, Float64Array, Uint32Array, Uint8Array,
-                 Float64Array, Uint8Array, Uint8Array]
+                 Float64Array, Uint8Array, Uint8Array, Uint32Array]
         .map(Type => new Type(items));
-    const [start, end, func, flags, calls, busy, share] = raw;
+    const [start, end, func, flags, calls, busy, share, called] = raw;
     let depth = 0, previous = 0, rows = 0;
 
     for (let i = 0; i < items; i++) {
@@ -229,7 +255,8 @@ function readTrack(index) {
         rows = Math.max(rows, depth + 1);
         start[i] = previous + from.difference();
         previous = end[i] = start[i] + from.next();
-        func[i] = from.next();
+        called[i] = from.next();
+        func[i] = functionOf(called[i]);
         if (head & BLOCK) {
             calls[i] = from.next();
             busy[i] = Math.min(from.next(), 250);

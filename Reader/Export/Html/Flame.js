@@ -9,6 +9,7 @@ class Flame {
         this.canvas = $('flameCanvas');
         this.parent = new Int32Array(about.nodes);
         this.func = new Uint32Array(about.nodes);
+        this.called = new Uint32Array(about.nodes);
         this.depth = new Uint32Array(about.nodes);
         this.all = new Statistics(about.nodes);
         this.trees = [];            // of tracks, when they were shown
@@ -22,7 +23,8 @@ class Flame {
             const back = from.next();
             this.parent[i] = back === 0 ? -1 : i - back;
             this.depth[i] = back === 0 ? 0 : this.depth[i - back] + 1;
-            this.func[i] = from.next();
+            this.called[i] = from.next();
+            this.func[i] = functionOf(this.called[i]);
             this.all.read(from, i);
         }
         this.statistics = this.all;
@@ -324,6 +326,9 @@ class Flame {
         if (parent >= 0) {
             rows.push(['of ' + functionName(this.func[parent]).slice(0, 40),
                        percent(this.width[hit.node] / this.width[parent])]);
+        }
+        if (callerOf(this.called[hit.node])) {
+            rows.push(['called by', callerOf(this.called[hit.node])]);
         }
         rows.push(['called this way', ''],
                   ...numberRows(this.statistics, hit.node));

@@ -57,9 +57,9 @@ function describeSession() {
     if (about.unmatched) {
         facts.push(['Exits without an entry', count(about.unmatched)]);
     }
-    about.modules.forEach(([name, path, symbols]) =>
-        facts.push(['Module', (path || name) + ' (symbols: ' + symbols +
-                    ')']));
+    about.modules.filter(([, , symbols]) => symbols).forEach(
+        ([name, path, symbols]) => facts.push([
+            'Module', (path || name) + ' (symbols: ' + symbols + ')']));
     const notes = listNotes();
     for (const note of notes) {
         facts.push(['Note', note]);
@@ -325,6 +325,6 @@ function pressed(key) {
 
 window.tracer = {
     about, state, timeline, flame, table, numbers, names, functionName,
-    moduleName, sourceOf, select, search, started,
+    moduleName, sourceOf, callerOf, callersOf, select, search, started,
     loaded: performance.now()
 };

@@ -17,6 +17,7 @@ class Table {
             ['name', 'Function', 'minmax(140px, 1fr)'],
             ['module', 'Module', 12 + 7 * Math.min(20, about.modules.reduce(
                 (most, each) => Math.max(most, each[0].length), 6)) + 'px'],
+            ...(imports.length ? [['caller', 'Called by', '130px']] : []),
             ['calls', 'Calls', '60px'],
             ...(HAS_TIMES ? [['total', 'Total', '69px'],
                              ['self', 'Self', '69px'],
@@ -69,7 +70,7 @@ class Table {
     }
 
     static isText(field) {
-        return field === 'name' || field === 'module' || field === 'source';
+        return ['name', 'module', 'caller', 'source'].includes(field);
     }
 
     sort(field) {
@@ -93,6 +94,7 @@ class Table {
         const sign = this.isAscending ? 1 : -1;
         if (Table.isText(this.key)) {
             const text = { name: functionName, module: moduleName,
+                           caller: callersOf,
                            source: index => sourceOf(index)[0] }[this.key];
             const texts = new Map(order.map(i => [i, text(i)]));
             order.sort((a, b) => {
@@ -134,6 +136,9 @@ class Table {
         if (field === 'module') {
             return [moduleName(index), names[index][0] < about.modules.length
                 ? about.modules[names[index][0]][1] : ''];
+        }
+        if (field === 'caller') {
+            return [callersOf(index), callersOf(index)];
         }
         if (field === 'source') {
             return sourceOf(index);

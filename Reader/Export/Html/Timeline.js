@@ -568,6 +568,9 @@ class Timeline {
         if (moduleName(func)) {
             rows.push(['module', moduleName(func)]);
         }
+        if (callerOf(row.called[first])) {
+            rows.push(['called by', callerOf(row.called[first])]);
+        }
         if (sourceOf(func)[0]) {
             rows.push(['source', sourceOf(func)[0]]);
         }
