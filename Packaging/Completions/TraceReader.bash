@@ -140,6 +140,7 @@ _TraceReader_options()
 --contention=
 --subtract-probe
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json
@@ -167,6 +168,7 @@ _TraceReader_options()
 --waits=@file
 --contention=
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json
@@ -193,6 +195,7 @@ _TraceReader_options()
 --waits=@file
 --contention=
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json
@@ -395,6 +398,7 @@ _TraceReader_options()
 --no-index
 --mark-every=
 --symbols=@directory
+--etl=@file
 --no-cache
 --csv
 --json

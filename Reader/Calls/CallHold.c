@@ -327,6 +327,7 @@ CallNextHeldEvent(
 
         } else {
             Event->Function = Taken.Frame->Function;
+            Event->EnterTimestamp = Taken.EnterTimestamp;
         }
 
         Event->Kind = Taken.Kind;

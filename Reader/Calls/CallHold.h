@@ -32,7 +32,8 @@ typedef struct _READER_CALL_EVENT {
     BOOLEAN IsOpenBefore;           // an entry before the range began
     BOOLEAN IsHeld;                 // an entry that may be of a short call
     ULONGLONG Timestamp;            // of one that was open before, the range's
-    ULONGLONG EnterTimestamp;       // of one that was open before
+    ULONGLONG EnterTimestamp;       // of one that was open before, and of an
+                                    // end
     ULONGLONG InclusiveTicks;
 } READER_CALL_EVENT;
 typedef READER_CALL_EVENT *PREADER_CALL_EVENT;

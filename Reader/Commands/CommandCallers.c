@@ -23,12 +23,12 @@ Abstract:
 #include "../Calls/CallWaits.h"
 #include "../Sums/SumPaths.h"
 #include "../Sums/SumPutStatistics.h"
+#include "../Sums/SumStates.h"
 #include "Command.h"
 
 #define READER_MAXIMUM_CALLER_DEPTH 256u
 
 #define READER_EDGE_COLUMNS                                                 \
-    READER_STATISTICS_COLUMNS,                                              \
     { "Share, %", "share_percent", ReaderColumnHundredths, 8,               \
       READER_COLUMN_NULLABLE,                                               \
       "Of the function's total time; percent with two decimals." },         \
@@ -45,32 +45,55 @@ Abstract:
       "The function's name, or module+0xRVA." }
 
 static const READER_COLUMN ReaderCallersColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_EDGE_COLUMNS,
+    READER_EDGE_FUNCTION_COLUMNS
+};
+
+static const READER_COLUMN ReaderCallersStateColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_FUNCTION_STATE_COLUMNS,
     READER_EDGE_COLUMNS,
     READER_EDGE_FUNCTION_COLUMNS
 };
 
 static const READER_COLUMN ReaderCalleesColumns[] = {
+    READER_STATISTICS_COLUMNS,
     READER_EDGE_COLUMNS,
     READER_CALLER_COLUMN(READER_COLUMN_CALLER),
     READER_EDGE_FUNCTION_COLUMNS
 };
 
-static const READER_TABLE ReaderCallersTable = {
-    "callers",
-    ReaderCallersColumns,
-    RTL_NUMBER_OF(ReaderCallersColumns),
-    FALSE,
-    FALSE,
-    "The function itself (level 0), then its callers, each before its own."
+static const READER_COLUMN ReaderCalleesStateColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_FUNCTION_STATE_COLUMNS,
+    READER_EDGE_COLUMNS,
+    READER_CALLER_COLUMN(READER_COLUMN_CALLER),
+    READER_EDGE_FUNCTION_COLUMNS
 };
 
-static const READER_TABLE ReaderCalleesTable = {
-    "callees",
-    ReaderCalleesColumns,
-    RTL_NUMBER_OF(ReaderCalleesColumns),
-    FALSE,
-    FALSE,
-    "The function itself (level 0), then its callees, each before its own."
+#define READER_CALLERS_TABLE(Columns)                                       \
+    { "callers", Columns, RTL_NUMBER_OF(Columns), FALSE, FALSE,             \
+      "The function itself (level 0), then its callers, each before its "   \
+      "own." }
+
+#define READER_CALLEES_TABLE(Columns)                                       \
+    { "callees", Columns, RTL_NUMBER_OF(Columns), FALSE, FALSE,             \
+      "The function itself (level 0), then its callees, each before its "   \
+      "own." }
+
+//
+// By whether --etl was given.
+//
+
+static const READER_TABLE ReaderCallersKinds[2] = {
+    READER_CALLERS_TABLE(ReaderCallersColumns),
+    READER_CALLERS_TABLE(ReaderCallersStateColumns)
+};
+
+static const READER_TABLE ReaderCalleesKinds[2] = {
+    READER_CALLEES_TABLE(ReaderCalleesColumns),
+    READER_CALLEES_TABLE(ReaderCalleesStateColumns)
 };
 
 //
@@ -79,6 +102,7 @@ static const READER_TABLE ReaderCalleesTable = {
 
 typedef struct _READER_EDGE {
     READER_STATISTICS Statistics;
+    READER_FUNCTION_STATES States;
     ULONG Function;                 // READER_NONE: above the outermost call;
                                     // or a calling module
     ULONG Parent;                   // the chain without its last caller
@@ -93,6 +117,7 @@ typedef READER_EDGE *PREADER_EDGE;
 typedef struct _READER_EDGES {
     PCREADER_OPTIONS Options;
     const READER_TREE *Tree;
+    const READER_STATES *States;    // of its nodes
     PUCHAR IsMeant;                 // by function
     PULONG Alike;                   // by function: FunctionFindAlike
     BOOLEAN AreCallees;
@@ -113,10 +138,16 @@ static
 VOID
 CommandAddNodeToEdge(
     _Inout_ PREADER_EDGE Edge,
-    _In_ PCREADER_STATISTICS Node
+    _In_ const READER_EDGES *Edges,
+    _In_ ULONG Node
     )
 {
-    CoreAddStatistics(&Edge->Statistics, Node, Edge->NumberOfOpenNodes == 0);
+    CoreAddStatistics(&Edge->Statistics,
+                      &Edges->Tree->Nodes[Node].Statistics,
+                      Edge->NumberOfOpenNodes == 0);
+    SumStatesAddNode(&Edge->States,
+                     SumStatesFind(Edges->States, Node),
+                     Edge->NumberOfOpenNodes == 0);
     Edge->NumberOfOpenNodes += 1;
 }
 
@@ -205,7 +236,7 @@ CommandVisitNode(
         if (IsLeaving) {
             Edges->Edges[0].NumberOfOpenNodes -= 1;
         } else {
-            CommandAddNodeToEdge(&Edges->Edges[0], &Node->Statistics);
+            CommandAddNodeToEdge(&Edges->Edges[0], Edges, NodeIndex);
         }
     }
 
@@ -243,7 +274,7 @@ CommandVisitNode(
         if (IsLeaving) {
             Edges->Edges[Edge].NumberOfOpenNodes -= 1;
         } else {
-            CommandAddNodeToEdge(&Edges->Edges[Edge], &Node->Statistics);
+            CommandAddNodeToEdge(&Edges->Edges[Edge], Edges, NodeIndex);
         }
 
         if (Module != 0) {
@@ -404,6 +435,10 @@ CommandPutEdge(
     ULONGLONG Total = Edges->Edges[0].Statistics.TotalTicks;
 
     SumPutStatistics(Output, &Edge->Statistics);
+    if (Edges->States->Etl->IsThere) {
+        SumStatesPut(Output, &Edge->States, &Edge->Statistics);
+    }
+
     if (Total != 0) {
         OutputPutNumber(Output,
                         CoreMultiplyDivide(Edge->Statistics.TotalTicks,
@@ -495,6 +530,10 @@ CommandPutEdges(
         When |= READER_COLUMN_WAITED;
     }
 
+    if (Edges->States->Etl->States.NumberOfSamples != 0) {
+        When |= READER_COLUMN_SAMPLES;
+    }
+
     OutputBeginDocument(&Output,
                         Session->Context->Output,
                         Options->Format,
@@ -502,8 +541,9 @@ CommandPutEdges(
                         Edges->AreCallees ? "callees" : "callers",
                         FALSE);
     OutputBeginTable(&Output,
-                     Edges->AreCallees ? &ReaderCalleesTable
-                                       : &ReaderCallersTable,
+                     Edges->AreCallees
+                         ? &ReaderCalleesKinds[Edges->States->Etl->IsThere]
+                         : &ReaderCallersKinds[Edges->States->Etl->IsThere],
                      When);
     CommandPutEdge(&Output, Edges, 0, Function);
 
@@ -541,6 +581,7 @@ CommandPutEdges(
     }
 
     CallPutRangeNote(&Output, Options, BegunBefore);
+    SumStatesPutNote(&Output, Edges->States->Etl);
     SessionPutClockNote(&Output, Session);
     OutputEndDocument(&Output);
 }
@@ -664,6 +705,8 @@ CommandRunEdges(
     READER_FUNCTIONS Functions;
     READER_RANGE Range;
     READER_EDGES Edges;
+    READER_STATES States;
+    READER_ETL Etl;
     READER_TREE Tree;
     READER_COST Cost;
     ULONG ExitCode = READER_EXIT_FAILURE;
@@ -681,16 +724,24 @@ CommandRunEdges(
         goto End;
     }
 
+    if (!SumEtlOpen(&Etl, &Session, Options)) {
+        SumEtlClose(&Etl);
+        CommandCloseCommandSession(&Session);
+        goto End;
+    }
+
     FunctionInitializeFunctions(&Functions, &Session);
     Functions.AreStubsApart = TRUE;
     SumInitializeTree(&Tree, &Functions, &Range, READER_NONE, FALSE);
     Tree.Team = &Team;
     ExitCode = SumBuildTree(&Tree, Options);
+    SumStatesReadTree(&States, &Etl, &Tree, Options);
     if (Tree.NumberOfNodes != 0) {
 
         RtlZeroBytes(&Edges, sizeof(Edges));
         Edges.Options = Options;
         Edges.Tree = &Tree;
+        Edges.States = &States;
         Edges.AreCallees = AreCallees;
         Edges.Depth = 1;
         if ((Options->Given & READER_OPTION_DEPTH) != 0) {
@@ -713,7 +764,9 @@ CommandRunEdges(
         CommandPutReading(&Session, &Cost);
     }
 
+    SumStatesRundown(&States);
     SumRundownTree(&Tree);
+    SumEtlClose(&Etl);
     FunctionRundownFunctions(&Functions);
     CommandCloseCommandSession(&Session);
 
@@ -760,6 +813,7 @@ CommandCallees(
      READER_OPTION_THREAD | READER_OPTION_FROM | READER_OPTION_TO |         \
      READER_OPTION_WORKERS | READER_OPTION_GENERAL |                        \
      READER_OPTION_VERBOSE | READER_OPTION_PAGER | READER_OPTION_WAITS |    \
+     READER_OPTION_ETL |                                                    \
      READER_OPTIONS_OF_READING)
 
 //
@@ -767,7 +821,7 @@ CommandCallees(
 //
 
 static const PCREADER_TABLE ReaderCallersTables[] = {
-    &ReaderCallersTable,
+    &ReaderCallersKinds[1],
     NULL
 };
 
@@ -783,6 +837,7 @@ const READER_COMMAND ReaderCallersCommand = {
     READER_UNSEEN_CALLER_NOTE
     READER_EDGE_NOTE
     READER_WAITS_NOTE
+    READER_ETL_NOTE
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
     READER_TICKS_NOTE,
@@ -799,7 +854,7 @@ const READER_COMMAND ReaderCallersCommand = {
 //
 
 static const PCREADER_TABLE ReaderCalleesTables[] = {
-    &ReaderCalleesTable,
+    &ReaderCalleesKinds[1],
     NULL
 };
 
@@ -810,6 +865,7 @@ const READER_COMMAND ReaderCalleesCommand = {
     READER_NAME_NOTE
     READER_EDGE_NOTE
     READER_WAITS_NOTE
+    READER_ETL_NOTE
     READER_FRAMES_NOTE
     READER_RANGE_NOTE
     READER_TICKS_NOTE,

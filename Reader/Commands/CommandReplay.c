@@ -28,39 +28,9 @@ Abstract:
 #include "../Calls/CallMerge.h"
 #include "../Calls/CallSiteTable.h"
 #include "../Calls/CallSkip.h"
+#include "../Sums/SumEtl.h"
 #include "Command.h"
-
-#define READER_REPLAY_COLUMNS                                                  \
-    { "", "time", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,                 \
-      "From the session's first record." },                                    \
-    { "", "thread_id", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,          \
-      "The thread's identifier; null for a mark, start, stop or clear that "   \
-      "was requested from outside the program." },                             \
-    READER_PROCESS_COLUMNS,                                                    \
-    { "", "event", ReaderColumnText, 0, 0,                                     \
-      "enter, exit, abandoned, unmatched (an exit without an entry) or open "  \
-      "(at the end of the data); with --open, open_before (a call that was "   \
-      "open at --from: time is when it was entered, and these are a thread's " \
-      "first rows); mark, start, stop or clear, of which the fields depth to " \
-      "clock_jump are null." },                                                \
-    { "", "depth", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,              \
-      "0 is the outermost." },                                                 \
-    { "", "duration", ReaderColumnTime, 0, READER_COLUMN_NULLABLE,             \
-      "How long the call took; null for enter and unmatched." },               \
-    READER_CALLER_COLUMN(0),                                                   \
-    { "", "module", ReaderColumnText, 0, READER_COLUMN_NULLABLE,               \
-      "The module's file name." },                                             \
-    { "", "function", ReaderColumnText, 0, READER_COLUMN_NULLABLE,             \
-      "The function's name, or module+0xRVA." },                               \
-    { "", "fiber", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,              \
-      "0: the thread's own stack; otherwise the number of one of its "         \
-      "fibers." },                                                             \
-    { "", "tail_call", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,          \
-      "1 for an enter if the function that ended just before jumped here." },  \
-    { "", "clock_jump", ReaderColumnNumber, 0, READER_COLUMN_NULLABLE,         \
-      "1: the clock thread may have stood still before this." },               \
-    { "", "text", ReaderColumnText, 0, READER_COLUMN_NULLABLE,                 \
-      "A mark's text; null for all others." }
+#include "CommandReplay.h"
 
 static const READER_COLUMN ReaderReplayColumns[] = {
     READER_REPLAY_COLUMNS
@@ -68,27 +38,33 @@ static const READER_COLUMN ReaderReplayColumns[] = {
 
 static const READER_COLUMN ReaderReplayWallColumns[] = {
     READER_REPLAY_COLUMNS,
-    { "", "wall_time", ReaderColumnText, 0, READER_COLUMN_OPTIONAL,
-      "With --wall only: date and time of day (ISO 8601), with Z or the "
-      "difference from UTC." }
+    READER_REPLAY_WALL_COLUMN
 };
 
-static const READER_TABLE ReaderReplayTable = {
-    "events",
-    ReaderReplayColumns,
-    RTL_NUMBER_OF(ReaderReplayColumns),
-    FALSE,
-    FALSE,
-    "Events in the order of time."
+static const READER_COLUMN ReaderReplayStateColumns[] = {
+    READER_REPLAY_COLUMNS,
+    READER_STATE_COLUMNS
 };
 
-static const READER_TABLE ReaderReplayWallTable = {
-    "events",
-    ReaderReplayWallColumns,
-    RTL_NUMBER_OF(ReaderReplayWallColumns),
-    FALSE,
-    FALSE,
-    "Events in the order of time."
+static const READER_COLUMN ReaderReplayAllColumns[] = {
+    READER_REPLAY_COLUMNS,
+    READER_STATE_COLUMNS,
+    READER_REPLAY_WALL_COLUMN
+};
+
+//
+// By whether --etl was given, and --wall.
+//
+
+static const READER_TABLE ReaderReplayKinds[2][2] = {
+    {
+        READER_REPLAY_TABLE(ReaderReplayColumns),
+        READER_REPLAY_TABLE(ReaderReplayWallColumns)
+    },
+    {
+        READER_REPLAY_TABLE(ReaderReplayStateColumns),
+        READER_REPLAY_TABLE(ReaderReplayAllColumns)
+    }
 };
 
 static const PCSZ ReaderEventNames[] = {
@@ -161,6 +137,7 @@ typedef struct _READER_REPLAY {
     ULONG NumberOfEnds;             // there were
     ULONG Instant;                  // the next of the session's actions
     READER_HOLD_RULES Rules;
+    READER_ETL Etl;
     BOOLEAN ShowsTimes;
     BOOLEAN ShowsWall;
     LONG Zone;                      // these two by CallFindWallTime
@@ -431,6 +408,60 @@ CommandReplayWriteTime(
 
 
 //
+// What the thread did in a call.
+// Event: its end; NULL: there is none.
+// Returns FALSE if that is nothing to be said.
+//
+
+static
+BOOLEAN
+CommandReplayQueryStates(
+    _In_ const READER_REPLAY *Replay,
+    _In_ ULONG Thread,
+    _In_opt_ PCREADER_CALL_EVENT Event,
+    _Out_ PREADER_STATE_SUMS Sums
+    )
+{
+    RtlZeroBytes(Sums, sizeof(*Sums));
+    if (Event == NULL || Event->Kind == CoreEventEnter ||
+        Event->Kind == CoreEventUnmatched) {
+        return FALSE;
+    }
+
+    SumEtlQueryCall(&Replay->Etl,
+                    Thread,
+                    Event->EnterTimestamp,
+                    Event->InclusiveTicks,
+                    Sums);
+    return TRUE;
+}
+
+
+//
+// Writes that, in a line of text.
+//
+
+static
+VOID
+CommandReplayPutStates(
+    _In_ const READER_REPLAY *Replay,
+    _In_ ULONG Thread,
+    _In_opt_ PCREADER_CALL_EVENT Event
+    )
+{
+    READER_STATE_SUMS Sums;
+
+    if (Replay->Etl.IsThere) {
+        SumEtlWriteSums(
+            Replay->Output.Writer,
+            Replay->Output.Clock,
+            CommandReplayQueryStates(Replay, Thread, Event, &Sums) ? &Sums
+                                                                   : NULL);
+    }
+}
+
+
+//
 // Indents a line.
 //
 
@@ -487,6 +518,10 @@ CommandReplayPutText(
                         IsLeaf ? Line->Last.InclusiveTicks
                                : Event->InclusiveTicks);
     }
+
+    CommandReplayPutStates(Replay,
+                           Line->Thread,
+                           IsLeaf ? &Line->Last : Event);
 
     //
     // Before this record, or before the exit that is on its line, the clock
@@ -598,6 +633,8 @@ CommandReplayPutRow(
         &Replay->Functions.Functions[Event->Function];
     const READER_THREAD *Owner =
         &Replay->Session.Threads[Line->Thread];
+    READER_STATE_SUMS Sums;
+    BOOLEAN HasStates;
 
     OutputPutNumber(Output,
                     (Event->IsOpenBefore ? Event->EnterTimestamp
@@ -627,6 +664,14 @@ CommandReplayPutRow(
 
     OutputPutNumber(Output, Event->IsAfterJump);
     OutputPutNothing(Output);
+    if (Replay->Etl.IsThere) {
+        HasStates = CommandReplayQueryStates(Replay,
+                                             Line->Thread,
+                                             Event,
+                                             &Sums);
+        SumEtlPutSums(Output, HasStates ? &Sums : NULL);
+    }
+
     CommandReplayPutWallTime(Replay,
                              Event->IsOpenBefore ? Event->EnterTimestamp
                                                  : Event->Timestamp);
@@ -656,7 +701,9 @@ CommandReplayPutInstant(
     if (Replay->Options->Format == ReaderFormatText) {
 
         CommandReplayPutTime(Replay, Action->Timestamp);
-        RtlWriteText(Writer, "%*s [", READER_TIME_WIDTH, "");
+        RtlWriteText(Writer, "%*s", READER_TIME_WIDTH, "");
+        CommandReplayPutStates(Replay, 0, NULL);
+        RtlWriteText(Writer, " [");
         if (Output->HasProcesses) {
             RtlWriteText(Writer,
                          "%6u ",
@@ -704,6 +751,10 @@ CommandReplayPutInstant(
         OutputPutText(Output, Name, Length);
     } else {
         OutputPutNothing(Output);
+    }
+
+    if (Replay->Etl.IsThere) {
+        SumEtlPutSums(Output, NULL);
     }
 
     CommandReplayPutWallTime(Replay, Action->Timestamp);
@@ -1273,7 +1324,9 @@ CommandReplay(
     if (!SessionRequireCalls(&Replay.Session, "replay") ||
         !CallQueryRange(&Replay.Session, Options, &Replay.Range) ||
         !CallQueryMinimumTicks(&Replay.Session, Options, &MinimumTicks) ||
-        !CommandReplayHasWallTime(&Replay.Session, Options)) {
+        !CommandReplayHasWallTime(&Replay.Session, Options) ||
+        !SumEtlOpen(&Replay.Etl, &Replay.Session, Options)) {
+        SumEtlClose(&Replay.Etl);
         CommandCloseCommandSession(&Replay.Session);
         return READER_EXIT_FAILURE;
     }
@@ -1320,10 +1373,12 @@ CommandReplay(
         if (Replay.ShowsTimes) {
             RtlWriteText(Context->Output, "%17s ", "Time");
         }
+        RtlWriteText(Context->Output, "%*s", READER_TIME_WIDTH, "Duration");
+        if (Replay.Etl.IsThere) {
+            SumEtlWriteTitles(Context->Output);
+        }
         RtlWriteText(Context->Output,
-                     "%*s %s%8s   %s",
-                     READER_TIME_WIDTH,
-                     "Duration",
+                     " %s%8s   %s",
                      Replay.Output.HasProcesses ? "Process" : "",
                      "Thread",
                      "Function");
@@ -1331,8 +1386,8 @@ CommandReplay(
         RtlWriteText(Context->Output, "\n");
     } else {
         OutputBeginTable(&Replay.Output,
-                         Replay.ShowsWall ? &ReaderReplayWallTable
-                                          : &ReaderReplayTable,
+                         &ReaderReplayKinds[Replay.Etl.IsThere]
+                                           [Replay.ShowsWall],
                          0);
     }
 
@@ -1359,6 +1414,7 @@ CommandReplay(
     CommandReplayPutEnds(&Replay);
 
     FunctionPutNotShown(&Replay.Output, Options->Filter, &Replay.NotShown);
+    SumEtlPutNote(&Replay.Output, &Replay.Etl);
     SessionPutClockNote(&Replay.Output, &Replay.Session);
     OutputEndDocument(&Replay.Output);
 
@@ -1384,6 +1440,7 @@ CommandReplay(
                                  Replay.Ends[Index]);
     }
 
+    SumEtlClose(&Replay.Etl);
     CallRundownTally(&Replay.Tally);
     FunctionRundownFunctions(&Replay.Functions);
     CommandCloseCommandSession(&Replay.Session);
@@ -1396,7 +1453,7 @@ CommandReplay(
 //
 
 static const PCREADER_TABLE ReaderReplayTables[] = {
-    &ReaderReplayWallTable,
+    &ReaderReplayKinds[1][1],
     &ReaderNotShownTable,
     &ReaderLimitsTable,
     NULL
@@ -1421,6 +1478,7 @@ const READER_COMMAND ReaderReplayCommand = {
     "--from -1s where that takes long.\n"
     READER_FILTER_NOTE
     READER_NOT_SHOWN_NOTE("functions")
+    READER_ETL_NOTE
     READER_TICKS_NOTE,
     "  TraceReader replay --limit 100 SESSION\n"
     "  TraceReader replay --tail 40 SESSION\n"
@@ -1432,7 +1490,7 @@ const READER_COMMAND ReaderReplayCommand = {
         READER_OPTION_TAIL | READER_OPTION_FROM | READER_OPTION_TO |
         READER_OPTION_VERBOSE | READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_TIMES | READER_OPTION_OPEN |
-        READER_OPTION_WALL |
+        READER_OPTION_WALL | READER_OPTION_ETL |
         READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH,
     CommandReplay,
     ReaderReplayTables,

@@ -621,13 +621,7 @@ CommandEndReport(
     FunctionPutNotShown(Output, Report->Options->Filter, &Report->NotShown);
     CallPutRangeNote(Output, Report->Options, Report->BegunBefore);
     CallPutProbeNote(Output, &Report->Session);
-    SumEtlPutNote(Output, &Report->Etl);
-    if (Report->Etl.IsThere && Report->Session.NumberOfTrees != 0) {
-        OutputPutNote(Output,
-                      "Calls in trees have no times of their own: what threads "
-                      "did during them is not known.");
-    }
-
+    SumStatesPutNote(Output, &Report->Etl);
     SessionPutClockNote(Output, &Report->Session);
     SessionPutStopNote(Output, &Report->Session);
     SessionPutLogNote(Output, &Report->Session);
@@ -764,8 +758,7 @@ CommandPutReport(
                      &Report->Statistics[Order[Index]]);
         if (Report->Etl.IsThere) {
             SumStatesPut(Output,
-                         &Report->States,
-                         Order[Index],
+                         SumStatesFind(&Report->States, Order[Index]),
                          &Report->Statistics[Order[Index]]);
         }
 

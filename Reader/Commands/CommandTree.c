@@ -24,6 +24,7 @@ Abstract:
 #include "../Calls/CallWaits.h"
 #include "../Sums/SumPaths.h"
 #include "../Sums/SumPutStatistics.h"
+#include "../Sums/SumStates.h"
 #include "Command.h"
 
 //
@@ -66,6 +67,19 @@ static const READER_COLUMN ReaderTreeProbeColumns[] = {
     READER_NODE_COLUMNS
 };
 
+static const READER_COLUMN ReaderTreeStateColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_FUNCTION_STATE_COLUMNS,
+    READER_NODE_COLUMNS
+};
+
+static const READER_COLUMN ReaderTreeAllColumns[] = {
+    READER_STATISTICS_COLUMNS,
+    READER_PROBE_COLUMNS,
+    READER_FUNCTION_STATE_COLUMNS,
+    READER_NODE_COLUMNS
+};
+
 static const READER_TABLE ReaderTreeTable = {
     "nodes",
     ReaderTreeColumns,
@@ -84,6 +98,24 @@ static const READER_TABLE ReaderTreeProbeTable = {
     "The nodes of the call tree; each before its children."
 };
 
+static const READER_TABLE ReaderTreeStateTable = {
+    "nodes",
+    ReaderTreeStateColumns,
+    RTL_NUMBER_OF(ReaderTreeStateColumns),
+    FALSE,
+    FALSE,
+    "The nodes of the call tree; each before its children."
+};
+
+static const READER_TABLE ReaderTreeAllTable = {
+    "nodes",
+    ReaderTreeAllColumns,
+    RTL_NUMBER_OF(ReaderTreeAllColumns),
+    FALSE,
+    FALSE,
+    "The nodes of the call tree; each before its children."
+};
+
 
 //
 // Writes a node's row.
@@ -95,6 +127,7 @@ VOID
 CommandPutNode(
     _Inout_ PREADER_OUTPUT Output,
     _In_ const READER_TREE *Tree,
+    _In_ const READER_STATES *States,
     _In_ ULONG Track,
     _In_ ULONG Index
     )
@@ -104,6 +137,10 @@ CommandPutNode(
 
     SumPutStatistics(Output, &Node->Statistics);
     CallPutProbe(Output, Tree->Session, &Node->Statistics);
+    if (States->Etl->IsThere) {
+        SumStatesPut(Output, SumStatesFind(States, Index), &Node->Statistics);
+    }
+
     OutputPutNumber(Output, Index);
     OutputPutNumber(Output, Node->Depth == 0 ? 0 : Node->Parent);
     OutputPutNumber(Output, Node->Depth);
@@ -178,6 +215,7 @@ static
 VOID
 CommandPutTree(
     _In_ const READER_TREE *Tree,
+    _In_ const READER_STATES *States,
     _In_ PCREADER_OPTIONS Options
     )
 {
@@ -217,6 +255,10 @@ CommandPutTree(
         When |= READER_COLUMN_WAITED;
     }
 
+    if (States->Etl->States.NumberOfSamples != 0) {
+        When |= READER_COLUMN_SAMPLES;
+    }
+
     OutputBeginDocument(&Output,
                         Context->Output,
                         Options->Format,
@@ -228,8 +270,9 @@ CommandPutTree(
     Output.WholeField = "total";
     Output.Whole = Total;
     OutputBeginTable(&Output,
-                     Tree->Session->IsProbeSubtracted ? &ReaderTreeProbeTable
-                                                      : &ReaderTreeTable,
+                     States->Etl->IsThere             ? &ReaderTreeStateTable
+                     : Tree->Session->IsProbeSubtracted ? &ReaderTreeProbeTable
+                                                        : &ReaderTreeTable,
                      When);
 
     Node = SumNextNode(Tree, READER_ROOT_NODE);
@@ -239,7 +282,7 @@ CommandPutTree(
             Track = Tree->Nodes[Node].Depth;
             CommandPutTrack(&Output, Tree, Track);
         } else {
-            CommandPutNode(&Output, Tree, Track, Node);
+            CommandPutNode(&Output, Tree, States, Track, Node);
             Rows += 1;
         }
 
@@ -273,6 +316,7 @@ CommandPutTree(
     FunctionPutNotShown(&Output, Options->Filter, &Tree->NotShown);
     CallPutRangeNote(&Output, Options, BegunBefore);
     CallPutProbeNote(&Output, Tree->Session);
+    SumStatesPutNote(&Output, States->Etl);
     SessionPutClockNote(&Output, Tree->Session);
     OutputEndDocument(&Output);
 }
@@ -289,6 +333,8 @@ CommandTree(
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
     READER_RANGE Range;
+    READER_STATES States;
+    READER_ETL Etl;
     READER_TREE Tree;
     READER_COST Cost;
     ULONG ExitCode = READER_EXIT_FAILURE;
@@ -310,6 +356,12 @@ CommandTree(
         goto EndTeam;
     }
 
+    if (!SumEtlOpen(&Etl, &Session, Options)) {
+        SumEtlClose(&Etl);
+        CommandCloseCommandSession(&Session);
+        goto EndTeam;
+    }
+
     FunctionInitializeFunctions(&Functions, &Session);
     Functions.AreStubsApart = TRUE;
     SumInitializeTree(&Tree,
@@ -320,6 +372,7 @@ CommandTree(
 
     Tree.Team = &Team;
     ExitCode = SumBuildTree(&Tree, Options);
+    SumStatesReadTree(&States, &Etl, &Tree, Options);
     if (Tree.NumberOfNodes == 0) {
         goto End;
     }
@@ -336,7 +389,7 @@ CommandTree(
         goto End;
     }
 
-    CommandPutTree(&Tree, Options);
+    CommandPutTree(&Tree, &States, Options);
     ExitCode = FunctionEndFilter(Context,
                                  Options->Filter,
                                  &Functions,
@@ -355,7 +408,9 @@ CommandTree(
     }
 
 End:
+    SumStatesRundown(&States);
     SumRundownTree(&Tree);
+    SumEtlClose(&Etl);
     FunctionRundownFunctions(&Functions);
     CommandCloseCommandSession(&Session);
 
@@ -370,7 +425,7 @@ EndTeam:
 //
 
 static const PCREADER_TABLE ReaderTreeTables[] = {
-    &ReaderTreeProbeTable,
+    &ReaderTreeAllTable,
     &ReaderNodesNotShownTable,
     &ReaderLimitsTable,
     NULL
@@ -392,6 +447,7 @@ const READER_COMMAND ReaderTreeCommand = {
     "A function that several modules import is a node for each of them.\n"
     READER_NOT_SHOWN_NOTE("nodes")
     READER_WAITS_NOTE
+    READER_ETL_NOTE
     READER_PROBE_HELP
     READER_TICKS_NOTE,
     "  TraceReader tree --depth 6 SESSION\n"
@@ -406,7 +462,7 @@ const READER_COMMAND ReaderTreeCommand = {
         READER_OPTION_FROM | READER_OPTION_TO | READER_OPTION_VERBOSE |
         READER_OPTIONS_OF_READING |
         READER_OPTION_FILTER | READER_OPTION_PROBE |
-        READER_OPTION_MIN_DURATION | READER_OPTION_WAITS,
+        READER_OPTION_MIN_DURATION | READER_OPTION_WAITS | READER_OPTION_ETL,
     CommandTree,
     ReaderTreeTables,
     NULL

@@ -351,6 +351,25 @@ SumEtlFindEnd(
 
 
 _Use_decl_annotations_
+VOID
+SumEtlQueryCall(
+    PCREADER_ETL Etl,
+    ULONG Thread,
+    ULONGLONG Start,
+    ULONGLONG Ticks,
+    PREADER_STATE_SUMS Sums
+    )
+{
+    SumEtlQuery(Etl,
+                Thread,
+                Start,
+                SumEtlFindEnd(Etl, Thread, Start, Ticks),
+                Ticks,
+                Sums);
+}
+
+
+_Use_decl_annotations_
 ULONGLONG
 SumEtlCountTicks(
     PCREADER_ETL Etl,
@@ -381,6 +400,16 @@ SumEtlCountTicks(
 
 
 _Use_decl_annotations_
+PCSZ
+SumEtlNameReason(
+    PCETL_SPAN Span
+    )
+{
+    return Span->State == EtlStateWaiting ? EtlNameReason(Span->Reason) : NULL;
+}
+
+
+_Use_decl_annotations_
 VOID
 SumEtlPutSums(
     PREADER_OUTPUT Output,
@@ -399,6 +428,48 @@ SumEtlPutSums(
     OutputPutNumber(Output, Sums->Ready);
     OutputPutNumber(Output, Sums->Waiting);
     OutputPutNumber(Output, Sums->Unknown);
+}
+
+
+_Use_decl_annotations_
+VOID
+SumEtlWriteSums(
+    PRTL_WRITER Writer,
+    PCCORE_CLOCK Clock,
+    PCREADER_STATE_SUMS Sums
+    )
+{
+    ULONGLONG Times[4];
+    ULONG Index;
+
+    if (Sums == NULL) {
+        RtlWriteText(Writer, "%*s", 4 * (READER_TIME_WIDTH + 1), "");
+        return;
+    }
+
+    Times[0] = Sums->Running;
+    Times[1] = Sums->Ready;
+    Times[2] = Sums->Waiting;
+    Times[3] = Sums->Unknown;
+    for (Index = 0; Index < RTL_NUMBER_OF(Times); Index++) {
+        RtlWriteText(Writer, " ");
+        OutputWriteTime(Writer, Clock, Times[Index]);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
+SumEtlWriteTitles(
+    PRTL_WRITER Writer
+    )
+{
+    static const PCSZ Titles[] = { "Running", "Ready", "Waiting", "Unknown" };
+    ULONG Index;
+
+    for (Index = 0; Index < RTL_NUMBER_OF(Titles); Index++) {
+        RtlWriteText(Writer, " %*s", READER_TIME_WIDTH, Titles[Index]);
+    }
 }
 
 

@@ -115,6 +115,19 @@ SumEtlFindEnd(
     );
 
 //
+// Says what a thread did in a call that took so many of them.
+//
+
+VOID
+SumEtlQueryCall(
+    _In_ PCREADER_ETL Etl,
+    _In_ ULONG Thread,
+    _In_ ULONGLONG Start,
+    _In_ ULONGLONG Ticks,
+    _Out_ PREADER_STATE_SUMS Sums
+    );
+
+//
 // The ticks between two times in which recording was not stopped.
 //
 
@@ -127,6 +140,15 @@ SumEtlCountTicks(
     );
 
 //
+// The reason of a wait, as KWAIT_REASON names it; NULL: none, or not known.
+//
+
+PCSZ
+SumEtlNameReason(
+    _In_ PCETL_SPAN Span
+    );
+
+//
 // Writes the cells of READER_STATE_COLUMNS; NULL: there are no values.
 //
 
@@ -134,6 +156,23 @@ VOID
 SumEtlPutSums(
     _Inout_ PREADER_OUTPUT Output,
     _In_opt_ PCREADER_STATE_SUMS Sums
+    );
+
+//
+// Writes them into a line of text, each behind a blank, in READER_TIME_WIDTH
+// places; and their titles.
+//
+
+VOID
+SumEtlWriteSums(
+    _Inout_ PRTL_WRITER Writer,
+    _In_ PCCORE_CLOCK Clock,
+    _In_opt_ PCREADER_STATE_SUMS Sums
+    );
+
+VOID
+SumEtlWriteTitles(
+    _Inout_ PRTL_WRITER Writer
     );
 
 //

@@ -6,11 +6,12 @@ Module Name:
 
 Abstract:
 
-    What threads did during the calls of each function.
+    What threads did during the calls of each function, or node of a tree.
 
     From one event of a thread to the next its innermost call is the one whose
     own time that is; the states in it are that call's own, and become the
-    function's when it ends with its exit, or is open at the end.
+    function's when it ends with its exit, or is open at the end.  Nodes are
+    found as they were when the tree was built.
 
 --*/
 
@@ -32,6 +33,43 @@ SumStatesAdd(
 
 
 //
+// Whose sums a call's are.
+//
+
+static
+ULONG
+SumStatesFindSlot(
+    _In_ const READER_STATES *States,
+    _In_ const CORE_EVENT *Event
+    )
+{
+    const READER_TREE *Tree = States->Tree;
+    ULONG Above = READER_ROOT_NODE;
+    ULONG Node;
+
+    if (Tree == NULL) {
+        return Event->Frame->Function;
+    }
+
+    if (Event->Parent != NULL) {
+        Above = Event->Parent->Node != 0
+                    ? States->Open[Event->Parent->Node - 1].Slot
+                    : READER_NONE;
+    } else if (Tree->HasTracks) {
+        Above = SumQueryTrack(Tree, States->Thread, Event->Track);
+    }
+
+    return Above != READER_NONE &&
+                   BaseFindInMap(&Tree->Children,
+                                 ((ULONGLONG)Above << 32) |
+                                     Event->Frame->Function,
+                                 &Node)
+               ? Node
+               : READER_NONE;
+}
+
+
+//
 // Begins a call.
 //
 
@@ -44,21 +82,23 @@ SumStatesEnter(
     )
 {
     PCALLOCATOR Allocator = States->Etl->Session->Context->Allocator;
-    ULONG Function = Event->Frame->Function;
+    ULONG Slot = SumStatesFindSlot(States, Event);
     ULONG Index = States->FreeOpen;
-    NTSTATUS Status;
+    NTSTATUS Status = STATUS_SUCCESS;
 
-    Status = BaseGrowArray(Allocator,
-                           (PVOID *)&States->List,
-                           &States->CapacityOfList,
-                           Function + 1,
-                           sizeof(READER_FUNCTION_STATES));
-    if (NT_SUCCESS(Status)) {
+    if (Slot != READER_NONE) {
         Status = BaseGrowArray(Allocator,
-                               (PVOID *)&States->Active,
-                               &States->CapacityOfActive,
-                               Function + 1,
-                               sizeof(ULONG));
+                               (PVOID *)&States->List,
+                               &States->CapacityOfList,
+                               Slot + 1,
+                               sizeof(READER_FUNCTION_STATES));
+        if (NT_SUCCESS(Status)) {
+            Status = BaseGrowArray(Allocator,
+                                   (PVOID *)&States->Active,
+                                   &States->CapacityOfActive,
+                                   Slot + 1,
+                                   sizeof(ULONG));
+        }
     }
 
     if (NT_SUCCESS(Status) && Index == 0) {
@@ -78,7 +118,11 @@ SumStatesEnter(
     if (NT_SUCCESS(Status)) {
         RtlZeroBytes(&States->Open[Index - 1], sizeof(READER_OPEN_STATES));
         States->Open[Index - 1].Enter = Event->Timestamp;
-        States->Active[Function] += 1;
+        States->Open[Index - 1].Slot = Slot;
+        if (Slot != READER_NONE) {
+            States->Active[Slot] += 1;
+        }
+
         Event->Frame->Node = Index;
     }
 
@@ -97,26 +141,30 @@ SumStatesLeave(
     _In_ const CORE_EVENT *Event
     )
 {
-    ULONG Function = Event->Frame->Function;
     ULONG Index = Event->Frame->Node;
     PREADER_OPEN_STATES Open;
     ETL_SUMS Sums;
+    ULONG Slot;
 
     if (Index == 0) {
         return;
     }
 
     Open = &States->Open[Index - 1];
-    States->Active[Function] -= 1;
-    if (Event->Kind != CoreEventAbandoned) {
-        SumStatesAdd(&States->List[Function].Self, &Open->Self);
-        if (States->Active[Function] == 0) {
+    Slot = Open->Slot;
+    if (Slot != READER_NONE) {
+        States->Active[Slot] -= 1;
+    }
+
+    if (Slot != READER_NONE && Event->Kind != CoreEventAbandoned) {
+        SumStatesAdd(&States->List[Slot].Self, &Open->Self);
+        if (States->Active[Slot] == 0) {
             EtlQuerySums(&States->Etl->States,
                          States->Thread,
                          Open->Enter,
                          Event->Timestamp,
                          &Sums);
-            SumStatesAdd(&States->List[Function].Total, &Sums);
+            SumStatesAdd(&States->List[Slot].Total, &Sums);
         }
     }
 
@@ -196,6 +244,57 @@ SumStatesRead(
 
 _Use_decl_annotations_
 VOID
+SumStatesReadTree(
+    PREADER_STATES States,
+    PCREADER_ETL Etl,
+    const READER_TREE *Tree,
+    PCREADER_OPTIONS Options
+    )
+{
+    RtlZeroBytes(States, sizeof(*States));
+    States->Etl = Etl;
+    States->Process = READER_NONE;
+    States->Tree = Tree;
+    States->Walk.Functions = Tree->Functions;
+    States->Walk.Range = Tree->Range;
+    States->Walk.Options = Options;
+    States->Walk.IsSilent = TRUE;
+    if (Etl->IsThere) {
+        (VOID)SumStatesRead(States);
+    }
+}
+
+
+_Use_decl_annotations_
+PCREADER_FUNCTION_STATES
+SumStatesFind(
+    const READER_STATES *States,
+    ULONG Slot
+    )
+{
+    static const READER_FUNCTION_STATES Nothing;
+
+    return Slot < States->CapacityOfList ? &States->List[Slot] : &Nothing;
+}
+
+
+_Use_decl_annotations_
+VOID
+SumStatesAddNode(
+    PREADER_FUNCTION_STATES Sums,
+    PCREADER_FUNCTION_STATES Node,
+    BOOLEAN IsOutermost
+    )
+{
+    SumStatesAdd(&Sums->Self, &Node->Self);
+    if (IsOutermost) {
+        SumStatesAdd(&Sums->Total, &Node->Total);
+    }
+}
+
+
+_Use_decl_annotations_
+VOID
 SumStatesRundown(
     PREADER_STATES States
     )
@@ -248,14 +347,10 @@ _Use_decl_annotations_
 VOID
 SumStatesPut(
     PREADER_OUTPUT Output,
-    const READER_STATES *States,
-    ULONG Function,
+    PCREADER_FUNCTION_STATES Sums,
     PCREADER_STATISTICS Statistics
     )
 {
-    static const READER_FUNCTION_STATES Nothing;
-    PCREADER_FUNCTION_STATES This = &Nothing;
-
     if (Statistics->InTrees != 0) {
         SumEtlPutSums(Output, NULL);
         SumEtlPutSums(Output, NULL);
@@ -263,11 +358,23 @@ SumStatesPut(
         return;
     }
 
-    if (Function < States->CapacityOfList) {
-        This = &States->List[Function];
-    }
+    SumStatesPutSums(Output, &Sums->Total, Statistics->TotalTicks);
+    SumStatesPutSums(Output, &Sums->Self, Statistics->SelfTicks);
+    OutputPutNumber(Output, Sums->Self.Samples);
+}
 
-    SumStatesPutSums(Output, &This->Total, Statistics->TotalTicks);
-    SumStatesPutSums(Output, &This->Self, Statistics->SelfTicks);
-    OutputPutNumber(Output, This->Self.Samples);
+
+_Use_decl_annotations_
+VOID
+SumStatesPutNote(
+    PREADER_OUTPUT Output,
+    PCREADER_ETL Etl
+    )
+{
+    SumEtlPutNote(Output, Etl);
+    if (Etl->IsThere && Etl->Session->NumberOfTrees != 0) {
+        OutputPutNote(Output,
+                      "Calls in trees have no times of their own: what threads "
+                      "did during them is not known.");
+    }
 }

@@ -6,8 +6,8 @@ Module Name:
 
 Abstract:
 
-    What threads did during the calls of each function, from an event trace
-    log.
+    What threads did during the calls of each function, or of each node of a
+    call tree, from an event trace log.
 
 --*/
 
@@ -16,6 +16,7 @@ Abstract:
 
 #include "../Calls/CallWalk.h"
 #include "SumEtl.h"
+#include "SumTree.h"
 
 //
 // Of a function: its calls but for those that were abandoned, as total and self
@@ -36,6 +37,8 @@ typedef const READER_FUNCTION_STATES *PCREADER_FUNCTION_STATES;
 typedef struct _READER_OPEN_STATES {
     ULONGLONG Enter;                // time stamp, pauses or not
     ETL_SUMS Self;
+    ULONG Slot;                     // whose sums: a function, or a node;
+                                    // READER_NONE: --depth leaves it out
     ULONG NextFree;                 // index + 1
 } READER_OPEN_STATES;
 typedef READER_OPEN_STATES *PREADER_OPEN_STATES;
@@ -44,9 +47,11 @@ typedef struct _READER_STATES {
     PCREADER_ETL Etl;               // these three are the caller's
     ULONG Process;                  // whose threads count; READER_NONE: all
     READER_WALK Walk;               // Functions, Range and Options
-    PREADER_FUNCTION_STATES List;   // by function
+    const READER_TREE *Tree;        // the caller's, too: whose nodes count in
+                                    // place of functions; NULL: none
+    PREADER_FUNCTION_STATES List;   // by function, or by node
     ULONG CapacityOfList;
-    PULONG Active;                  // by function: calls that are open
+    PULONG Active;                  // likewise: calls that are open
     ULONG CapacityOfActive;
     PREADER_OPEN_STATES Open;
     ULONG NumberOfOpen;
@@ -68,6 +73,41 @@ typedef READER_STATES *PREADER_STATES;
 ULONG
 SumStatesRead(
     _Inout_ PREADER_STATES States
+    );
+
+//
+// The same of a tree, which has been built, by its nodes.  What could not be
+// read was said when it was.
+//
+
+VOID
+SumStatesReadTree(
+    _Out_ PREADER_STATES States,
+    _In_ PCREADER_ETL Etl,
+    _In_ const READER_TREE *Tree,
+    _In_ PCREADER_OPTIONS Options
+    );
+
+//
+// The sums of a function or node; zero if there are none.
+//
+
+PCREADER_FUNCTION_STATES
+SumStatesFind(
+    _In_ const READER_STATES *States,
+    _In_ ULONG Slot
+    );
+
+//
+// Adds a node's sums.
+// IsOutermost: whether its total counts, too.
+//
+
+VOID
+SumStatesAddNode(
+    _Inout_ PREADER_FUNCTION_STATES Sums,
+    _In_ PCREADER_FUNCTION_STATES Node,
+    _In_ BOOLEAN IsOutermost
     );
 
 VOID
@@ -105,9 +145,19 @@ SumStatesRundown(
 VOID
 SumStatesPut(
     _Inout_ PREADER_OUTPUT Output,
-    _In_ const READER_STATES *States,
-    _In_ ULONG Function,
+    _In_ PCREADER_FUNCTION_STATES Sums,
     _In_ PCREADER_STATISTICS Statistics
+    );
+
+//
+// Says, in text output, what the log covers and lacks, and where there are no
+// times.
+//
+
+VOID
+SumStatesPutNote(
+    _Inout_ PREADER_OUTPUT Output,
+    _In_ PCREADER_ETL Etl
     );
 
 #endif // TRACER_SUM_STATES_H

@@ -40,6 +40,8 @@ SumInitializeTree(
     Tree->Thread = READER_NONE;
     BaseInitializeMap(&Tree->Children,
                       Tree->Session->Context->Allocator);
+    BaseInitializeMap(&Tree->TrackNodes,
+                      Tree->Session->Context->Allocator);
 }
 
 
@@ -54,6 +56,7 @@ SumRundownTree(
     Allocator->Free(Allocator->Context, Tree->Nodes);
     Allocator->Free(Allocator->Context, Tree->Tracks);
     BaseRundownMap(&Tree->Children);
+    BaseRundownMap(&Tree->TrackNodes);
 }
 
 
@@ -148,6 +151,26 @@ SumBeginThreadOfTree(
 
 
 _Use_decl_annotations_
+ULONG
+SumQueryTrack(
+    const READER_TREE *Tree,
+    ULONG ThreadIndex,
+    ULONG Fiber
+    )
+{
+    ULONG Thread = Fiber == 0 ? Tree->Session->Threads[ThreadIndex].Same
+                              : ThreadIndex;
+    ULONG Node;
+
+    return BaseFindInMap(&Tree->TrackNodes,
+                         ((ULONGLONG)Thread << 32) | Fiber,
+                         &Node)
+               ? Node
+               : READER_NONE;
+}
+
+
+_Use_decl_annotations_
 NTSTATUS
 SumFindTrack(
     PREADER_TREE Tree,
@@ -156,8 +179,19 @@ SumFindTrack(
     )
 {
     PREADER_TRACK Track;
+    ULONG Thread = Tree->Thread;
     ULONG Index = Tree->FirstTrack + Fiber;
     NTSTATUS Status;
+
+    if (Fiber == 0) {
+        Thread = Tree->Session->Threads[Thread].Same;
+        if (Thread != Tree->Thread) {
+            *Node = SumQueryTrack(Tree, Thread, Fiber);
+            if (*Node != READER_NONE) {
+                return STATUS_SUCCESS;
+            }
+        }
+    }
 
     if (Index < Tree->FirstTrack || Index >= 0x80000000u) {
         return STATUS_NO_MEMORY;
@@ -181,6 +215,12 @@ SumFindTrack(
     if (Track->Node == READER_ROOT_NODE) {
 
         Status = SumAddNode(Tree, READER_ROOT_NODE, Index, Node);
+        if (NT_SUCCESS(Status)) {
+            Status = BaseAddToMap(&Tree->TrackNodes,
+                                  ((ULONGLONG)Thread << 32) | Fiber,
+                                  *Node);
+        }
+
         if (!NT_SUCCESS(Status)) {
             return Status;
         }

@@ -83,6 +83,9 @@ typedef struct _READER_TREE {
     PREADER_TRACK Tracks;
     ULONG NumberOfTracks;
     ULONG CapacityOfTracks;
+    READER_MAP TrackNodes;          // (thread << 32) | fiber to node; of a
+                                    // thread's own stack, the first that is
+                                    // the same thread
     ULONG FirstTrack;               // of the thread that is read
     ULONG Thread;                   // index of that; READER_NONE: none yet
     ULONG ThreadId;
@@ -162,6 +165,18 @@ VOID
 SumBeginThreadOfTree(
     _Inout_ PREADER_TREE Tree,
     _In_ ULONG ThreadIndex
+    );
+
+//
+// Finds the node of a track, of a tree that has been built; READER_NONE: there
+// is none.
+//
+
+ULONG
+SumQueryTrack(
+    _In_ const READER_TREE *Tree,
+    _In_ ULONG ThreadIndex,
+    _In_ ULONG Fiber
     );
 
 //

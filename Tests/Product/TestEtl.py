@@ -2,8 +2,9 @@
 """--etl: what threads did during calls, from an event trace log.
 
 Sessions and logs are made up (CallSupport.py, EtlMaker.py): all calls are
-known, and so is what each thread did when.  What report, outliers, threads and
-info say is worked out here from both, span by span.
+known, and so is what each thread did when.  What report, tree, callers,
+callees, replay, outliers, threads and info say is worked out here from both,
+span by span.
 """
 
 import collections
@@ -282,6 +283,210 @@ def check_threads(results, session, path):
     results.check('running_ns' not in rows[0], 'control: without --etl')
 
 
+def shown(row, title=''):
+    """What a row says; and of the rest of its time, that it is the rest."""
+    whole = row[(title or 'total_') + 'ns']
+    parts = [row[title + state + '_ns'] for state in STATES]
+    if row[title + 'unknown_ns'] != whole - sum(parts):
+        return None
+    return parts
+
+
+def add_up(found, truth, keys):
+    """(total, self) by what keys(call) gives: (key, whether its total counts)
+    each; of the calls that were not abandoned."""
+    totals, selves = (collections.defaultdict(collections.Counter)
+                      for _ in range(2))
+    children = collections.defaultdict(collections.Counter)
+    for call in found:
+        sums = truth.sums(call.thread, call.begin, call.end)
+        inner = children.pop((call.thread, call.path), collections.Counter())
+        children[call.thread, call.path[:-1]].update(sums)
+        if call.how == 'abandoned':
+            continue
+        for key, is_outermost in keys(call):
+            selves[key].update({one: sums[one] - inner[one] for one in sums})
+            if is_outermost:
+                totals[key].update(sums)
+    return totals, selves
+
+
+def compare(rows, totals, selves, key):
+    """What is wrong in the rows."""
+    return [(key(row), row, totals[key(row)]) for row in rows
+            if shown(row) != [totals[key(row)][state] for state in STATES] or
+            shown(row, 'self_') != [selves[key(row)][state]
+                                    for state in STATES] or
+            row['samples'] != selves[key(row)]['samples']]
+
+
+def chains(session, nodes):
+    """Gives each node its chain of functions, and its thread's."""
+    known = {}
+    for row in nodes:
+        above = known[row['parent']] if row['depth'] else ()
+        known[row['node']] = row['chain'] = (*above, function_of(session, row))
+    return nodes
+
+
+def check_tree(results, session, found, path):
+    """tree, callers and callees: each node, each edge; and the same sums as
+    report's."""
+    log, schedule = make_log(session, 27, first=0.05, last=0.9)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    etl = '--etl', programs.windows_path(path)
+    truth = Truth(schedule)
+    report = {function_of(session, row): row for row in
+              session.json(results, 'report', *etl)['functions']}
+    nodes = chains(session, session.json(results, 'tree', *etl)['nodes'])
+    sums = add_up(found, truth, lambda call: [(call.path, True)])
+    wrong = compare(nodes, *sums, lambda row: row['chain'])
+    results.check(len(nodes) > 30 and not wrong, 'tree: nodes', wrong[:2])
+    results.check(any(row['running_ns'] and row['ready_ns'] and
+                      row['waiting_ns'] and row['unknown_ns']
+                      for row in nodes), 'tree: all states')
+
+    # Sums of all nodes' own time are report's.
+    for name in (*STATES, 'unknown'):
+        by_name = collections.Counter()
+        for row in nodes:
+            by_name[row['chain'][-1]] += row['self_%s_ns' % name]
+        results.equal({key: value for key, value in by_name.items() if value},
+                      {key: row['self_%s_ns' % name] for key, row in
+                       report.items() if row['self_%s_ns' % name]},
+                      'tree: sums, self %s' % name)
+        by_name = collections.Counter()
+        for row in nodes:
+            if row['chain'][-1] not in row['chain'][:-1]:
+                by_name[row['chain'][-1]] += row['%s_ns' % name]
+        results.equal({key: value for key, value in by_name.items() if value},
+                      {key: row['%s_ns' % name] for key, row in
+                       report.items() if row['%s_ns' % name]},
+                      'tree: sums, %s' % name)
+
+    # Each thread, and not the deepest; a part of the time; the general way.
+    apart = chains(session, session.json(results, 'tree', '--per-thread',
+                                         *etl)['nodes'])
+    wrong = compare(apart, *add_up(
+        found, truth, lambda call: [((call.thread, *call.path), True)]),
+        lambda row: (row['thread'], *row['chain']))
+    results.check(len(apart) > len(nodes) and not wrong,
+                  'tree: of each thread', wrong[:2])
+    few = session.json(results, 'tree', '--depth', '2', *etl)['nodes']
+    results.equal([[row[key] for key in row if key.endswith('_ns')]
+                   for row in few],
+                  [[row[key] for key in row if key.endswith('_ns')]
+                   for row in nodes if row['depth'] < 2], 'tree --depth')
+    general = session.json(results, 'tree', '--general', *etl)['nodes']
+    results.equal([row['waiting_ns'] for row in general],
+                  [row['waiting_ns'] for row in nodes], 'tree --general')
+    length = session.last - session.first
+    cut = '--from', str(length // 3), '--to', str(length // 2)
+    part = chains(session, session.json(results, 'tree', *etl, *cut)['nodes'])
+    whole = {function_of(session, row): row for row in session.json(
+        results, 'report', *etl, *cut)['functions']}
+    for name in STATES:
+        by_name = collections.Counter()
+        for row in part:
+            by_name[row['chain'][-1]] += row['self_%s_ns' % name]
+        results.equal({key: by_name[key] for key in whole},
+                      {key: row['self_%s_ns' % name]
+                       for key, row in whole.items()},
+                      'tree: of a range, self %s' % name)
+
+    # Callers and callees: pairs of functions.
+    for module, name in sorted(report)[:4] + sorted(report)[-3:]:
+        text = '%s!%s' % (session.modules[module], name)
+        mine = module, name
+
+        def callers(call):
+            pairs = list(zip((None, *call.path), call.path))
+            return [(pairs[-1][0], pairs[-1] not in pairs[:-1])] \
+                if call.path[-1] == mine else []
+
+        def callees(call):
+            pairs = list(zip((None, *call.path), call.path))
+            return [(pairs[-1][1], pairs[-1] not in pairs[:-1])] \
+                if pairs[-1][0] == mine else []
+
+        for command, keys in (('callers', callers), ('callees', callees)):
+            rows = session.json(results, command, *etl, text)[command]
+            results.equal([rows[0][key] for key in report[mine]
+                           if key.endswith('_ns') and key in rows[0]],
+                          [report[mine][key] for key in report[mine]
+                           if key.endswith('_ns') and key in rows[0]],
+                          '%s %s: the function' % (command, text))
+            wrong = compare(rows[1:], *add_up(found, truth, keys),
+                            lambda row: None if row['module'] is None
+                            else function_of(session, row))
+            results.check(not wrong, '%s %s' % (command, text), wrong[:2])
+
+    # Control: of another schedule; without --etl; a word in the text.
+    other = add_up(found, Truth(make_log(session, 28)[1]),
+                   lambda call: [(call.path, True)])
+    results.check(compare(nodes, *other, lambda row: row['chain']),
+                  'control: tree, of another schedule')
+    for command in ('tree',), ('callers', 'game.exe!main'), (
+            'callees', 'game.exe!main'), ('replay',):
+        rows = list(session.json(results, *command).values())
+        results.check('running_ns' not in rows[0][0],
+                      'control: %s without --etl' % command[0])
+        code, text, _ = session.run(*command, *etl)
+        results.check(code == 0 and 'Waiting' in text.splitlines()[0] and
+                      'covers' in text, '%s: text' % command[0],
+                      [text[:300], text[-300:]])
+
+
+def check_replay(results, session, found, path):
+    """replay: each end of a call; the outermost add up to report's."""
+    log, schedule = make_log(session, 29)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    etl = '--etl', programs.windows_path(path)
+    truth = Truth(schedule)
+    length = session.last - session.first
+    for what, arguments in (('all', ()), ('--min-duration', (
+            '--min-duration', str(length // 500))), ('a range', (
+                '--from', str(length // 3), '--to', str(length // 2)))):
+        rows = session.json(results, 'replay', *etl, *arguments)['events']
+        wrong, ends = [], 0
+        for row in rows:
+            parts = [row[state + '_ns'] for state in (*STATES, 'unknown')]
+            if row['duration_ns'] is None:
+                wrong += [row] if parts != [None] * 4 else []
+                continue
+            end = session.first + row['time_ns']
+            sums = truth.sums(row['thread_id'], end - row['duration_ns'], end)
+            right = [sums[state] for state in STATES]
+            ends += 1
+            if parts != [*right, row['duration_ns'] - sum(right)]:
+                wrong.append((row, right))
+        results.check(ends > 20 and not wrong, 'replay: ' + what, wrong[:2])
+        if what != 'all':
+            continue
+        open_calls = collections.Counter()
+        sums = collections.defaultdict(collections.Counter)
+        for row in rows:
+            key = row['thread_id'], *function_of(session, row)
+            if row['event'] == 'enter':
+                open_calls[key] += 1
+            elif row['event'] in ('exit', 'abandoned', 'open'):
+                open_calls[key] -= 1
+                if row['event'] != 'abandoned' and not open_calls[key]:
+                    sums[key[1:]].update({state: row[state + '_ns']
+                                          for state in STATES})
+        report = session.json(results, 'report', *etl)['functions']
+        results.equal([sums[function_of(session, row)][state]
+                       for row in report for state in STATES],
+                      [row[state + '_ns'] for row in report
+                       for state in STATES], 'replay: its sums are report\'s')
+        rows = session.json(results, 'replay', *etl, '--wall',
+                            'utc')['events']
+        results.check(all('wall_time' in row and 'running_ns' in row
+                          for row in rows), 'replay: with --wall')
+
+
 def check_refused(results, session, path):
     def refused(what, words, *arguments, **options):
         log, _ = make_log(session, 30, **options)
@@ -309,7 +514,9 @@ def check_refused(results, session, path):
         if data is not None:
             with open(path, 'wb') as file:
                 file.write(data)
-        for command in (('report',), ('threads',), ('outliers', 'main')):
+        for command in (('report',), ('threads',), ('outliers', 'main'),
+                        ('tree',), ('callers', 'main'), ('callees', 'main'),
+                        ('replay',)):
             code, _, errors = session.run(*command, '--etl',
                                           programs.windows_path(path))
             results.check(code == 1 and words in errors,
@@ -393,7 +600,8 @@ def check_forms(results, session, scratch, path):
                 data = compact.make(file.read())
             with open(os.path.join(folder, name), 'wb') as file:
                 file.write(data)
-    for what in (('report',), ('outliers', 'game.exe!main'), ('threads',)):
+    for what in (('report',), ('outliers', 'game.exe!main'), ('threads',),
+                 ('tree',), ('replay',)):
         command = what[0], '--json', *etl, *what[1:]
         texts = [support.reader(*command, programs.windows_path(one))[1]
                  for one in (session.folder, packed, folder)]
@@ -518,10 +726,19 @@ def check_pause(results, scratch, path):
                 session.json(results, 'report', *etl)['functions']}
         one = session.json(results, 'outliers', *etl, 'game.exe!main')
         thread = session.json(results, 'threads', *etl)['threads'][0]
+        nodes = {row['function']: row for row in
+                 session.json(results, 'tree', *etl)['nodes']}
+        ends = {row['function']: row for row in
+                session.json(results, 'replay', *etl)['events']
+                if row['event'] == 'exit'}
         what = 'stopped' if stops else 'control: not stopped'
         for row, right in ((rows['main'], main_right),
                            (rows['Update'], update_right),
                            (one['calls'][0], main_right),
+                           (nodes['main'], main_right),
+                           (nodes['Update'], update_right),
+                           (ends['main'], main_right),
+                           (ends['Update'], update_right),
                            (thread, row_right)):
             results.equal(tuple(row[state + '_ns'] // 1000
                                 for state in (*STATES, 'unknown')), right,
@@ -552,6 +769,8 @@ def main():
         session, found = check_reports(results, scratch, path)
         check_outliers(results, session, found, path)
         check_threads(results, session, path)
+        check_tree(results, session, found, path)
+        check_replay(results, session, found, path)
         check_info(results, session, path)
         check_forms(results, session, scratch, path)
         check_refused(results, session, path)
