@@ -469,6 +469,7 @@ _TraceReader_options()
 --encoding=delta,plain
 --host=
 --symbols=@directory
+--etl=@file
 --no-cache
 --names=short,full
 --help' ;;

@@ -21,11 +21,11 @@ const READER_EXPORT_FORMAT ReaderExportFormats[] = {
     { "folded", READER_EXPORT_CALLERS, ExportFolded },
     { "chrome",
       READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS |
-          READER_EXPORT_CALLERS,
+          READER_EXPORT_CALLERS | READER_EXPORT_ETL,
       ExportChrome },
     { "perfetto",
       READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS |
-          READER_EXPORT_CALLERS,
+          READER_EXPORT_CALLERS | READER_EXPORT_ETL,
       ExportPerfetto },
     { "fxt",
       READER_EXPORT_TIMES | READER_EXPORT_SPLIT | READER_EXPORT_CALLS |
@@ -37,7 +37,7 @@ const READER_EXPORT_FORMAT ReaderExportFormats[] = {
       ExportSpeedscope },
     { "callgrind", READER_EXPORT_TIMES | READER_EXPORT_CALLERS,
       ExportCallgrind },
-    { "csv", 0, NULL },
+    { "csv", READER_EXPORT_ETL, NULL },
     { "csv-osr", READER_EXPORT_TIMES, ExportCsvOsr },
     { "csv-cap", READER_EXPORT_TIMES | READER_EXPORT_CALLERS, ExportCsvCap },
     { "html", READER_EXPORT_PLAIN | READER_EXPORT_PAGE | READER_EXPORT_CALLERS,
@@ -97,6 +97,7 @@ CommandExport(
     READER_EXPORT Export;
     READER_TEAM Team;
     READER_COST Cost;
+    READER_ETL Etl;
     PCREADER_EXPORT_FORMAT Format;
     PCSZ Problem = NULL;
     ULONG ExitCode = READER_EXIT_FAILURE;
@@ -170,6 +171,16 @@ CommandExport(
         return READER_EXIT_FAILURE;
     }
 
+    if ((Options->Given & READER_OPTION_ETL) != 0 &&
+        (Format->Flags & READER_EXPORT_ETL) == 0) {
+        RtlWriteText(Context->Errors,
+                     "TraceReader: export: --etl: the format %s has no place "
+                     "for what threads did: chrome, perfetto and csv have\n",
+                     Format->Name);
+        RtlFlushWriter(Context->Errors);
+        return READER_EXIT_FAILURE;
+    }
+
     if (Format->Routine == NULL) {
         return CommandExportReport(Context, Options);
     }
@@ -177,6 +188,7 @@ CommandExport(
     CommandBeginReading(Context, &Cost);
     BaseInitializeTeam(&Team, Context, Options->NumberOfWorkers);
     RtlZeroBytes(&Export, sizeof(Export));
+    RtlZeroBytes(&Etl, sizeof(Etl));
     Export.Context = &Team.Context;
     Export.Options = Options;
     Export.Team = &Team;
@@ -200,8 +212,10 @@ CommandExport(
                CallQueryRange(&Export.Session, Options, &Export.Range) &&
                CallQueryMinimumTicks(&Export.Session,
                                      Options,
-                                     &Export.MinimumTicks)) {
+                                     &Export.MinimumTicks) &&
+               SumEtlOpen(&Etl, &Export.Session, Options)) {
 
+        Export.Etl = &Etl;
         FunctionInitializeFunctions(&Export.Functions, &Export.Session);
         Export.Functions.AreStubsApart =
             (Format->Flags & READER_EXPORT_CALLERS) != 0;
@@ -216,6 +230,10 @@ CommandExport(
         }
 
         FunctionRundownFunctions(&Export.Functions);
+    }
+
+    if (Etl.Session != NULL) {
+        SumEtlClose(&Etl);
     }
 
     CommandCloseCommandSession(&Export.Session);
@@ -265,6 +283,8 @@ const READER_COMMAND ReaderExportCommand = {
     "chrome, perfetto and html tell calls of functions that wait\n"
     "(Docs/Waits.md): by a category besides the module's (wait:sleep, lock),\n"
     "in chrome and html by a colour, too.\n"
+    "chrome and perfetto take --etl: each thread has another track, with when\n"
+    "it ran, was ready to, or waited, and for what reason (Docs/Etw.md).\n"
     "In these four --min-duration leaves out calls that are shorter than TIME\n"
     "(their part in the range is), and --depth what is called from the Nth\n"
     "level.\n"
@@ -297,7 +317,7 @@ const READER_COMMAND ReaderExportCommand = {
         READER_OPTION_WORKERS | READER_OPTION_GENERAL | READER_OPTION_VERBOSE |
         READER_OPTION_FILTER | READER_OPTIONS_OF_READING |
         READER_OPTION_MIN_DURATION | READER_OPTION_DEPTH |
-        READER_OPTION_WAITS,
+        READER_OPTION_WAITS | READER_OPTION_ETL,
     CommandExport,
     NULL,
     NULL

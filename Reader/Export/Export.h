@@ -13,6 +13,7 @@ Abstract:
 #ifndef TRACER_EXPORT_H
 #define TRACER_EXPORT_H
 
+#include "../Sums/SumEtl.h"
 #include "../Sums/SumTree.h"
 
 typedef struct _READER_EXPORT {
@@ -23,6 +24,7 @@ typedef struct _READER_EXPORT {
     READER_FUNCTIONS Functions;
     READER_RANGE Range;
     ULONGLONG MinimumTicks;         // --min-duration; 0: not given
+    PREADER_ETL Etl;                // NULL, or IsThere is FALSE: no --etl
     ULONGLONG NumberShown;          // of functions or nodes, by a filter
     READER_NOT_SHOWN NotShown;
     ULONGLONG NumberOfRecords;      // these four of a tree: as in READER_TREE
@@ -51,6 +53,7 @@ typedef READER_EXPORT_ROUTINE *PREADER_EXPORT_ROUTINE;
 #define READER_EXPORT_PLAIN 0x8u    // is never compressed
 #define READER_EXPORT_PAGE  0x20u   // may have the session in it
 #define READER_EXPORT_CALLERS 0x10u // has which module called an import
+#define READER_EXPORT_ETL 0x80u     // takes --etl
 #define READER_EXPORT_DATASET 0x40u // is of tables: takes --append, --tables,
                                     // --encoding and --host, and limits of
                                     // calls, and trees, too

@@ -26,8 +26,9 @@ Abstract:
 
 --*/
 
-#include "ExportEvents.h"
+#include "ExportStates.h"
 #include "ExportText.h"
+#include "ExportTracks.h"
 
 typedef struct _READER_CHROME {
     READER_EVENTS Events;
@@ -401,6 +402,54 @@ ExportChromeInstant(
 }
 
 
+//
+// Writes what a thread did: a complete event, in the colour that it has in
+// traces of the system.
+// Events, Track, State: see READER_EVENTS_STATE.
+//
+
+static
+VOID
+ExportChromeState(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ PCREADER_EXPORT_TRACK Track,
+    _In_ PCREADER_EVENT_STATE State
+    )
+{
+    PREADER_CHROME Chrome = (PREADER_CHROME)Events;
+    PRTL_WRITER Writer = &Events->File.Writer;
+    CHAR Place[READER_MICROSECONDS_SIZE];
+    PCHAR End;
+
+    if (Track->NumberOfProcess != Chrome->NumberOfProcess) {
+        ExportChromeSetProcess(Chrome, Track->NumberOfProcess);
+    }
+
+    RtlWriteText(Writer, ",\n{\"ph\":\"X\",");
+    RtlWriteBytes(Writer, Chrome->Process, Chrome->ProcessLength);
+    RtlWriteText(Writer, "%u,\"ts\":", Track->Identifier);
+    End = ExportPutMicroseconds(Place, State->Start);
+    RtlWriteBytes(Writer, Place, (ULONG)(End - Place));
+    RtlWriteText(Writer, ",\"dur\":");
+    End = ExportPutMicroseconds(Place, State->End - State->Start);
+    RtlWriteBytes(Writer, Place, (ULONG)(End - Place));
+    RtlWriteText(Writer,
+                 ",\"cat\":\"" READER_STATE_CATEGORY "\",\"name\":\"%s\","
+                 "\"cname\":\"thread_state_%s\"",
+                 ExportNameState(State->State),
+                 State->State == EtlStateRunning ? "running"
+                 : State->State == EtlStateReady ? "runnable"
+                                                 : "sleeping");
+    if (State->Reason != NULL) {
+        RtlWriteText(Writer,
+                     ",\"args\":{\"reason\":\"%s\"}",
+                     State->Reason);
+    }
+
+    RtlWriteBytes(Writer, "}", 1);
+}
+
+
 static const READER_EVENT_FORMAT ReaderChromeFormat = {
     ExportChromeBeginFile,
     ExportChromeEndFile,
@@ -408,7 +457,8 @@ static const READER_EVENT_FORMAT ReaderChromeFormat = {
     NULL,
     ExportChromeEnter,
     ExportChromeLeave,
-    ExportChromeInstant
+    ExportChromeInstant,
+    ExportChromeState
 };
 
 

@@ -18,16 +18,17 @@ Abstract:
     file is never ended before more has happened in it than calls were entered
     again, so that deep stacks do not fill all files by themselves.
 
-    Memory is bounded by the functions, the tracks and the open calls.
+    Memory is bounded by the functions, the tracks, the open calls and, with
+    --etl, the changes of the threads' states.
 
 --*/
 
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionControl.h"
 #include "../Calls/CallSkip.h"
-#include "ExportEvents.h"
+#include "ExportStates.h"
+#include "ExportTracks.h"
 
-#define READER_FIRST_IDENTIFIER 0x40000000u
 #define READER_EVENTS_PER_PROGRESS 0x10000u
 
 typedef struct _READER_EVENTS_THREAD {
@@ -40,224 +41,9 @@ typedef struct _READER_EVENTS_THREAD {
 typedef READER_EVENTS_THREAD *PREADER_EVENTS_THREAD;
 
 
-_Use_decl_annotations_
-ULONG
-ExportNumberProcess(
-    const READER_EVENTS *Events,
-    ULONG Process
-    )
-{
-    const READER_SESSION *Session = &Events->Export->Session;
-    ULONG Number = Session->Processes[Process].Header->ProcessId;
-    ULONG Index;
-
-    for (Index = 0; Index < Process; Index++) {
-        if (Session->Processes[Index].Header->ProcessId == Number) {
-            return READER_FIRST_IDENTIFIER + Process;
-        }
-    }
-
-    return Number;
-}
-
-
-_Use_decl_annotations_
-VOID
-ExportWriteProcessName(
-    PRTL_WRITER Writer,
-    const READER_EVENTS *Events,
-    ULONG Process
-    )
-{
-    PCREADER_PROCESS Known = &Events->Export->Session.Processes[Process];
-
-    RtlWriteBytes(Writer, Known->Name, Known->NameLength);
-    if (!READER_HAS_NANOSECONDS(Events)) {
-        RtlWriteText(Writer, " (times are ticks)");
-    }
-}
-
-
-_Use_decl_annotations_
-VOID
-ExportWriteTrackName(
-    PRTL_WRITER Writer,
-    PCREADER_EXPORT_TRACK Track
-    )
-{
-    RtlWriteText(Writer, "Thread %u", Track->ThreadId);
-    if (Track->NameLength != 0) {
-        RtlWriteText(Writer, " (");
-        RtlWriteBytes(Writer, Track->Name, Track->NameLength);
-        RtlWriteText(Writer, ")");
-    }
-
-    if (Track->Fiber != 0) {
-        RtlWriteText(Writer, ", fiber %u", Track->Fiber);
-    }
-}
-
-
-_Use_decl_annotations_
-ULONG
-ExportPlaceEvent(
-    PREADER_EXPORT_TRACK Track,
-    PULONGLONG Time,
-    BOOLEAN IsEnd
-    )
-{
-    if (*Time > Track->LastTime) {
-
-        Track->LastTime = *Time;
-        Track->LastThousandths = 0;
-
-    } else if (IsEnd != Track->IsLastEnd &&
-               Track->LastTime != READER_MAXIMUM_TIMESTAMP) {
-
-        Track->LastThousandths += 1;
-        if (Track->LastThousandths == 1000) {
-            Track->LastTime += 1;
-            Track->LastThousandths = 0;
-        }
-    }
-
-    Track->IsLastEnd = IsEnd;
-    *Time = Track->LastTime;
-    return Track->LastThousandths;
-}
-
-
-_Use_decl_annotations_
-BOOLEAN
-ExportNumberFunction(
-    PREADER_EVENTS Events,
-    ULONG Function,
-    PBOOLEAN IsNew,
-    PREADER_EVENT_FUNCTION *Known
-    )
-{
-    PCALLOCATOR Allocator = Events->Export->Context->Allocator;
-    PREADER_EVENT_FUNCTION Found;
-    NTSTATUS Status;
-
-    if (Function >= Events->CapacityOfFunctions) {
-        Status = BaseGrowArray(Allocator,
-                               (PVOID *)&Events->Functions,
-                               &Events->CapacityOfFunctions,
-                               Function + 1,
-                               sizeof(READER_EVENT_FUNCTION));
-        if (!NT_SUCCESS(Status)) {
-            READER_KEEP_STATUS(Events, Status);
-            return FALSE;
-        }
-    }
-
-    Found = &Events->Functions[Function];
-    *Known = Found;
-    *IsNew = Found->Part != Events->Part;
-    if (!*IsNew) {
-        return TRUE;
-    }
-
-    Status = BaseGrowArray(Allocator,
-                           (PVOID *)&Events->Order,
-                           &Events->CapacityOfOrder,
-                           Events->NumberInOrder + 1,
-                           sizeof(ULONG));
-    if (!NT_SUCCESS(Status)) {
-        READER_KEEP_STATUS(Events, Status);
-        return FALSE;
-    }
-
-    Found->Part = Events->Part;
-    Found->Number = Events->NumberInOrder;
-    Events->Order[Events->NumberInOrder] = Function;
-    Events->NumberInOrder += 1;
-    return TRUE;
-}
-
-
 //
-// Finds a thread's name, if it has one.
-//
-
-static
-VOID
-ExportNameThread(
-    _In_ const READER_SESSION *Session,
-    _Inout_ PREADER_EXPORT_TRACK Track
-    )
-{
-    SessionQueryThreadName(Session,
-                           Track->Thread,
-                           &Track->Name,
-                           &Track->NameLength);
-}
-
-
-//
-// Gives a track an identifier that no other one has: the thread's own, unless
-// it is a fiber's track, or the system gave the identifier to two threads, one
-// after the other.
-//
-// Events: the walk.
-//
-
-_Must_inspect_result_
-static
-NTSTATUS
-ExportIdentifyTrack(
-    _Inout_ PREADER_EVENTS Events,
-    _Inout_ PREADER_EXPORT_TRACK Track
-    )
-{
-    PREADER_SESSION Session = &Events->Export->Session;
-    ULONG Owner;
-    ULONG Index;
-    NTSTATUS Status;
-
-    //
-    // The identifiers of threads are taken before any is made up.
-    //
-
-    if (Events->NextIdentifier == 0) {
-
-        Events->NextIdentifier = READER_FIRST_IDENTIFIER;
-        for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-
-            ULONG ThreadId = Session->Threads[Index].ThreadId;
-
-            if (!BaseFindInMap(&Events->Identifiers, ThreadId, &Owner)) {
-                Status = BaseAddToMap(&Events->Identifiers,
-                                      ThreadId,
-                                      Index);
-                if (!NT_SUCCESS(Status)) {
-                    return Status;
-                }
-            }
-        }
-    }
-
-    if (Track->Fiber == 0 &&
-        BaseFindInMap(&Events->Identifiers, Track->ThreadId, &Owner) &&
-        Owner == Track->Thread) {
-        Track->Identifier = Track->ThreadId;
-        return STATUS_SUCCESS;
-    }
-
-    do {
-        Track->Identifier = Events->NextIdentifier;
-        Events->NextIdentifier += 1;
-    } while (BaseFindInMap(&Events->Identifiers,
-                           Track->Identifier,
-                           &Owner));
-
-    return STATUS_SUCCESS;
-}
-
-
-//
-// Finds a thread's track, or adds it.
+// Finds a thread's track, or adds it.  A thread that was attached to again has
+// one for its own stack.
 // Events: the walk.
 // Fiber: the fiber; 0 is the thread's own stack.
 //
@@ -274,7 +60,7 @@ ExportFindExportTrack(
 {
     PREADER_SESSION Session = &Events->Export->Session;
     PCALLOCATOR Allocator = Session->Context->Allocator;
-    PREADER_EXPORT_TRACK New;
+    ULONG Index = Thread->Merge.Stream.Thread;
     NTSTATUS Status;
 
     if (Fiber < Thread->CapacityOfTracks && Thread->Tracks[Fiber] != 0) {
@@ -287,42 +73,32 @@ ExportFindExportTrack(
                            &Thread->CapacityOfTracks,
                            Fiber + 1,
                            sizeof(ULONG));
-    if (NT_SUCCESS(Status)) {
+    if (NT_SUCCESS(Status) && Fiber == 0) {
+        Index = Session->Threads[Index].Same;
         Status = BaseGrowArray(Allocator,
-                               (PVOID *)&Events->Tracks,
-                               &Events->CapacityOfTracks,
-                               Events->NumberOfTracks + 1,
-                               sizeof(PREADER_EXPORT_TRACK));
+                               (PVOID *)&Events->ThreadTracks,
+                               &Events->CapacityOfThreadTracks,
+                               Index + 1,
+                               sizeof(ULONG));
+        if (NT_SUCCESS(Status) && Events->ThreadTracks[Index] != 0) {
+            Thread->Tracks[Fiber] = Events->ThreadTracks[Index];
+            *Track = Events->Tracks[Thread->Tracks[Fiber] - 1];
+            return STATUS_SUCCESS;
+        }
     }
 
-    if (!NT_SUCCESS(Status)) {
-        return Status;
+    if (NT_SUCCESS(Status)) {
+        Status = ExportAddTrack(Events, Index, Fiber, FALSE, Track);
     }
 
-    New = (PREADER_EXPORT_TRACK)Allocator->Allocate(Allocator->Context,
-                                                    sizeof(*New));
-    if (New == NULL) {
-        return STATUS_NO_MEMORY;
+    if (NT_SUCCESS(Status)) {
+        Thread->Tracks[Fiber] = (*Track)->Index + 1;
+        if (Fiber == 0) {
+            Events->ThreadTracks[Index] = Thread->Tracks[Fiber];
+        }
     }
 
-    New->Index = Events->NumberOfTracks;
-    New->Thread = Thread->Merge.Stream.Thread;
-    New->ThreadId = Session->Threads[New->Thread].ThreadId;
-    New->Process = Session->Threads[New->Thread].Process;
-    New->NumberOfProcess = ExportNumberProcess(Events, New->Process);
-    New->Fiber = Fiber;
-    ExportNameThread(Session, New);
-    Status = ExportIdentifyTrack(Events, New);
-    if (!NT_SUCCESS(Status)) {
-        Allocator->Free(Allocator->Context, New);
-        return Status;
-    }
-
-    Events->Tracks[Events->NumberOfTracks] = New;
-    Events->NumberOfTracks += 1;
-    Thread->Tracks[Fiber] = Events->NumberOfTracks;
-    *Track = New;
-    return STATUS_SUCCESS;
+    return Status;
 }
 
 
@@ -515,24 +291,6 @@ ExportEndPart(
 
 
 //
-// Tells whether nothing more can be written.
-// Events: the walk.
-// Returns whether that is so.
-//
-
-static
-BOOLEAN
-ExportHasFailed(
-    _In_ const READER_EVENTS *Events
-    )
-{
-    return !NT_SUCCESS(Events->Status) ||
-           Events->File.Handle == NULL ||
-           !NT_SUCCESS(Events->File.Writer.Status);
-}
-
-
-//
 // Gives the format an entry.
 // Events: the walk; the event is at its Time.
 //
@@ -611,6 +369,7 @@ ExportSplitWhenDue(
         }
     }
 
+    ExportBreakStates(Events);
     ExportEndPart(Events);
     if (!NT_SUCCESS(Events->Status) ||
         Events->ExitCode != READER_EXIT_SUCCESS) {
@@ -640,32 +399,6 @@ ExportSplitWhenDue(
 //
 // Events.
 //
-
-
-//
-// Goes on to a time. It never goes back, whatever the stores say.
-// Events: the walk.
-//
-
-static
-VOID
-ExportSetEventTime(
-    _Inout_ PREADER_EVENTS Events,
-    _In_ ULONGLONG Timestamp
-    )
-{
-    PREADER_EXPORT Export = Events->Export;
-    ULONGLONG Time = 0;
-
-    if (Timestamp > Export->Range.FirstTimestamp) {
-        Time = Timestamp - Export->Range.FirstTimestamp;
-    }
-
-    CoreTicksToNanoseconds(&Export->Session.Clock, Time, &Time);
-    if (Time > Events->Time) {
-        Events->Time = Time;
-    }
-}
 
 
 //
@@ -879,6 +612,7 @@ ExportPutInstants(
             if (Events->Tracks[Index - 1]->ThreadId == Action->ThreadId &&
                 Events->Tracks[Index - 1]->Process == Instant->Process &&
                 Events->Tracks[Index - 1]->Fiber == 0 &&
+                !Events->Tracks[Index - 1]->IsOfStates &&
                 Events->Tracks[Index - 1]->Part == Events->Part) {
                 Track = Events->Tracks[Index - 1];
                 break;
@@ -1022,6 +756,33 @@ ExportBeginEventsThread(
 
 
 //
+// Is a thread one that was attached to again later?
+//
+
+static
+BOOLEAN
+ExportGoesOn(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread
+    )
+{
+    ULONG Index;
+
+    if (Session->NumberOfSame == 0) {
+        return FALSE;
+    }
+
+    for (Index = Thread + 1; Index < Session->NumberOfThreads; Index++) {
+        if (Session->Threads[Index].Same == Session->Threads[Thread].Same) {
+            return TRUE;
+        }
+    }
+
+    return FALSE;
+}
+
+
+//
 // Ends the tracks of a thread that gives no more events. No call is open
 // unless it could not be read to its end.
 // RoutineContext: the walk.
@@ -1053,7 +814,9 @@ ExportEndEventsThread(
             }
 
             if (Track->Part == Events->Part &&
-                Events->Format->EndTrack != NULL) {
+                Events->Format->EndTrack != NULL &&
+                !ExportGoesOn(&Events->Export->Session,
+                              Thread->Merge.Stream.Thread)) {
                 Events->Format->EndTrack(Events, Track);
             }
         }
@@ -1085,6 +848,7 @@ ExportPutNextEvent(
     PREADER_EXPORT_TRACK Track;
     NTSTATUS Status;
 
+    ExportPutStates(Events, Thread->Merge.Timestamp);
     ExportPutInstants(Events, Thread->Merge.Timestamp);
     ExportSplitWhenDue(Events);
     Status = ExportFindExportTrack(Events, Thread, Thread->Next.Track, &Track);
@@ -1160,6 +924,7 @@ ExportWalkEvents(
         READER_KEEP_STATUS(Events, Status);
     }
 
+    ExportPutStates(Events, READER_MAXIMUM_TIMESTAMP);
     ExportPutInstants(Events, READER_MAXIMUM_TIMESTAMP);
 }
 
@@ -1312,40 +1077,14 @@ ExportRundownEvents(
         Allocator->Free(Allocator->Context, Events->Functions[Index].Text);
     }
 
+    ExportRundownStates(Events);
     Allocator->Free(Allocator->Context, Events->Tracks);
+    Allocator->Free(Allocator->Context, Events->ThreadTracks);
     Allocator->Free(Allocator->Context, Events->Functions);
     Allocator->Free(Allocator->Context, Events->Order);
     Allocator->Free(Allocator->Context, Events->PartName);
     BaseRundownMap(&Events->Identifiers);
     CallRundownTally(&Events->Tally);
-}
-
-
-static const PCSZ ReaderWaitCategories[] = {
-    "",
-    "wait:object",
-    "wait:sleep",
-    "lock",
-    "wait:condition",
-    "wait:thread",
-    "wait:file",
-    "wait:pipe",
-    "wait:socket",
-    "wait:port",
-    "wait:message",
-    "wait:console"
-};
-
-C_ASSERT(RTL_NUMBER_OF(ReaderWaitCategories) == ReaderNumberOfWaitKinds);
-
-
-_Use_decl_annotations_
-PCSZ
-ExportNameWait(
-    ULONG Wait
-    )
-{
-    return ReaderWaitCategories[Wait];
 }
 
 
@@ -1387,7 +1126,8 @@ ExportEvents(
     } else {
         Events->PartNameUtf8 = (PCHAR)(Events->PartName +
                                        RTL_MAXIMUM_PATH_IN_CHARS);
-        if (ExportBeginPart(Events)) {
+        Events->Status = ExportBeginStates(Events);
+        if (NT_SUCCESS(Events->Status) && ExportBeginPart(Events)) {
             ExportWalkEvents(Events);
         }
     }

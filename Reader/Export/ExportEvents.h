@@ -36,9 +36,11 @@ Abstract:
 
 typedef struct _READER_EXPORT_TRACK {
     ULONG Index;                    // among the export's tracks
-    ULONG Thread;                   // index
+    ULONG Thread;                   // index; of a thread's own stack, of the
+                                    // first that is the same thread
     ULONG ThreadId;
     ULONG Fiber;                    // 0: the thread's own stack
+    BOOLEAN IsOfStates;             // it has what the thread did, and no calls
     ULONG Identifier;               // the thread's, or, where another track has
                                     // that, a number that none has
     ULONG Process;                  // index
@@ -101,14 +103,27 @@ typedef READER_EVENTS_INSTANT *PREADER_EVENTS_INSTANT;
 #define READER_INSTANT_CATEGORY "mark"
 
 //
-// The category of calls that wait, besides their module: "wait:sleep", "lock".
-// Wait: a READER_WAIT_KIND other than ReaderWaitNone.
+// What a thread did (--etl), when that ended.
 //
 
-PCSZ
-ExportNameWait(
-    _In_ ULONG Wait
+typedef struct _READER_EVENT_STATE {
+    ULONGLONG Start;                // as Time of READER_EVENTS_CALL
+    ULONGLONG End;
+    PCSZ Reason;                    // of waiting; NULL: not known
+    ULONG State;                    // ETL_STATE: running, ready or waiting
+} READER_EVENT_STATE;
+typedef const READER_EVENT_STATE *PCREADER_EVENT_STATE;
+
+typedef
+VOID
+(READER_EVENTS_STATE)(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ PCREADER_EXPORT_TRACK Track,
+    _In_ PCREADER_EVENT_STATE State
     );
+typedef READER_EVENTS_STATE *PREADER_EVENTS_STATE;
+
+#define READER_STATE_CATEGORY "state"
 
 //
 // A format.  A failure other than of the file's writer goes to the events'
@@ -123,6 +138,7 @@ typedef struct _READER_EVENT_FORMAT {
     PREADER_EVENTS_CALL Enter;
     PREADER_EVENTS_CALL Leave;
     PREADER_EVENTS_INSTANT Instant;     // NULL: it has none
+    PREADER_EVENTS_STATE State;         // likewise
 } READER_EVENT_FORMAT;
 typedef const READER_EVENT_FORMAT *PCREADER_EVENT_FORMAT;
 
@@ -164,6 +180,9 @@ typedef struct _READER_EVENTS {
     PREADER_EXPORT_TRACK *Tracks;
     ULONG NumberOfTracks;
     ULONG CapacityOfTracks;
+    struct _READER_EXPORT_STATES *States;   // NULL: there is no log
+    PULONG ThreadTracks;            // by thread, of its own stack: index + 1
+    ULONG CapacityOfThreadTracks;
     READER_MAP Identifiers;         // of threads, to the first that has it
     ULONG NextIdentifier;
     PREADER_EVENT_FUNCTION Functions;
@@ -197,39 +216,6 @@ ExportEvents(
     );
 
 //
-// Moves an event's time to where its track has no event of the other kind, an
-// entry or an end: at most by as many thousandths of its unit as the track has
-// had such events one after the other. Returns the thousandths. At its time,
-// or as little later as keeps entries and ends apart.
-//
-// IsEnd: whether it is the end of a call.
-//
-
-ULONG
-ExportPlaceEvent(
-    _Inout_ PREADER_EXPORT_TRACK Track,
-    _Inout_ PULONGLONG Time,
-    _In_ BOOLEAN IsEnd
-    );
-
-//
-// Gives a function its number in the file.  FALSE: there is no memory, and
-// Status says so.
-// Events: the walk.
-// IsNew: whether the file does not know it yet.
-// Known: what is known of it; good until the next call.
-//
-
-_Success_(return != FALSE)
-BOOLEAN
-ExportNumberFunction(
-    _Inout_ PREADER_EVENTS Events,
-    _In_ ULONG Function,
-    _Out_ PBOOLEAN IsNew,
-    _Outptr_ PREADER_EVENT_FUNCTION *Known
-    );
-
-//
 // Keeps the first failure.
 //
 
@@ -239,37 +225,6 @@ ExportNumberFunction(
             (Events)->Status = (NewStatus);                                 \
         }                                                                   \
     } while (0)
-
-//
-// Gives a process the number that the file knows it by: its identifier, or,
-// where another has had that, a number that none has.
-// Events: the walk.
-//
-
-ULONG
-ExportNumberProcess(
-    _In_ const struct _READER_EVENTS *Events,
-    _In_ ULONG Process
-    );
-
-//
-// The name of a process, without its path, and that of a track, as they are
-// shown: "Thread 12", "Thread 12 (name)", "Thread 12, fiber 3".
-// Events: the walk.
-//
-
-VOID
-ExportWriteProcessName(
-    _Inout_ PRTL_WRITER Writer,
-    _In_ const struct _READER_EVENTS *Events,
-    _In_ ULONG Process
-    );
-
-VOID
-ExportWriteTrackName(
-    _Inout_ PRTL_WRITER Writer,
-    _In_ PCREADER_EXPORT_TRACK Track
-    );
 
 //
 // Are the times nanoseconds?

@@ -20,6 +20,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "ExportEvents.h"
 #include "ExportText.h"
+#include "ExportTracks.h"
 
 //
 // Types of records, in a header's lowest four bits; its size, in words, is in
@@ -711,7 +712,8 @@ static const READER_EVENT_FORMAT ReaderFxtFormat = {
     NULL,
     ExportFxtEnter,
     ExportFxtLeave,
-    ExportFxtInstant
+    ExportFxtInstant,
+    NULL
 };
 
 

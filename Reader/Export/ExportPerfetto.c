@@ -21,8 +21,9 @@ Abstract:
 
 --*/
 
-#include "ExportEvents.h"
+#include "ExportStates.h"
 #include "ExportText.h"
+#include "ExportTracks.h"
 
 //
 // A field's tag: its number and how it is coded.
@@ -79,6 +80,7 @@ Abstract:
 
 #define READER_ANNOTATION_NAME_NUMBER READER_TAG_NUMBER(1u)
 #define READER_ANNOTATION_BOOLEAN READER_TAG_NUMBER(2u)
+#define READER_ANNOTATION_TEXT READER_TAG_BYTES(6u)
 #define READER_ANNOTATION_NAME READER_TAG_BYTES(10u)
 #define READER_ANNOTATION_TEXT_NUMBER READER_TAG_NUMBER(17u)
 
@@ -453,7 +455,7 @@ ExportPerfettoBeginTrack(
                               READER_TRACK_PARENT,
                               READER_PROCESS_TRACK +
                                   (ULONGLONG)Track->Process);
-    if (Track->Fiber != 0) {
+    if (Track->Fiber != 0 || Track->IsOfStates) {
 
         At = ExportPutBytesField(At, READER_TRACK_NAME, Clean, Length);
 
@@ -839,6 +841,92 @@ ExportPerfettoInstant(
 }
 
 
+//
+// Writes the beginning or the end of what a thread did.
+//
+
+static
+VOID
+ExportPerfettoPutState(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ PCREADER_EXPORT_TRACK Track,
+    _In_ PCREADER_EVENT_STATE State,
+    _In_ BOOLEAN IsEnd
+    )
+{
+    static const CHAR ReasonName[] = "reason";
+    PRTL_WRITER Writer = &Events->File.Writer;
+    PCSZ Name = ExportNameState(State->State);
+    PCHAR Annotation;
+    PCHAR Begin;
+    PCHAR Event;
+    PCHAR At;
+
+    Begin = ExportMakeRoom(Writer, READER_MAXIMUM_ROOM);
+    Begin[0] = READER_TRACE_PACKET;
+    At = ExportPutNumberField(Begin + 2,
+                              READER_PACKET_TIMESTAMP,
+                              IsEnd ? State->End : State->Start);
+    At = ExportPutNumberField(At, READER_PACKET_SEQUENCE, READER_SEQUENCE);
+    At = ExportPutNumberField(At,
+                              READER_PACKET_SEQUENCE_FLAGS,
+                              READER_SEQUENCE_NEEDED);
+    *At = READER_PACKET_TRACK_EVENT;
+    Event = At + 2;
+    At = ExportPutNumberField(Event,
+                              READER_EVENT_TYPE,
+                              IsEnd ? READER_TYPE_SLICE_END
+                                    : READER_TYPE_SLICE_BEGIN);
+    At = ExportPutNumberField(At,
+                              READER_EVENT_TRACK,
+                              READER_FIRST_TRACK(Events) + Track->Index);
+    if (!IsEnd) {
+        At = ExportPutBytesField(At,
+                                 READER_EVENT_CATEGORY_TEXT,
+                                 READER_STATE_CATEGORY,
+                                 sizeof(READER_STATE_CATEGORY) - 1);
+        At = ExportPutBytesField(At,
+                                 READER_EVENT_NAME_TEXT,
+                                 Name,
+                                 RtlLengthOfString(Name));
+        if (State->Reason != NULL) {
+            *At = READER_EVENT_ANNOTATION;
+            Annotation = At + 2;
+            At = ExportPutBytesField(Annotation,
+                                     READER_ANNOTATION_NAME,
+                                     ReasonName,
+                                     sizeof(ReasonName) - 1);
+            At = ExportPutBytesField(At,
+                                     READER_ANNOTATION_TEXT,
+                                     State->Reason,
+                                     RtlLengthOfString(State->Reason));
+            Annotation[-1] = (CHAR)(At - Annotation);
+        }
+    }
+
+    Event[-1] = (CHAR)(At - Event);
+    Begin[1] = (CHAR)(At - Begin - 2);
+    Writer->LengthInBytes += (ULONG)(At - Begin);
+}
+
+
+//
+// Events, Track, State: see READER_EVENTS_STATE.
+//
+
+static
+VOID
+ExportPerfettoState(
+    _Inout_ PREADER_EVENTS Events,
+    _In_ PCREADER_EXPORT_TRACK Track,
+    _In_ PCREADER_EVENT_STATE State
+    )
+{
+    ExportPerfettoPutState(Events, Track, State, FALSE);
+    ExportPerfettoPutState(Events, Track, State, TRUE);
+}
+
+
 static const READER_EVENT_FORMAT ReaderPerfettoFormat = {
     ExportPerfettoBeginFile,
     ExportPerfettoEndFile,
@@ -846,7 +934,8 @@ static const READER_EVENT_FORMAT ReaderPerfettoFormat = {
     NULL,
     ExportPerfettoEnter,
     ExportPerfettoLeave,
-    ExportPerfettoInstant
+    ExportPerfettoInstant,
+    ExportPerfettoState
 };
 
 

@@ -27,6 +27,7 @@ Abstract:
 #include "../Session/SessionProcess.h"
 #include "ExportEvents.h"
 #include "ExportText.h"
+#include "ExportTracks.h"
 
 #define READER_TRACKS_SUFFIX L".tracks"
 
@@ -726,6 +727,7 @@ static const READER_EVENT_FORMAT ReaderSpeedscopeFormat = {
     ExportSpeedscopeEndTrack,
     ExportSpeedscopeEnter,
     ExportSpeedscopeLeave,
+    NULL,
     NULL
 };
 

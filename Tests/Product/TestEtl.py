@@ -8,14 +8,18 @@ span by span.
 """
 
 import collections
+import decimal
+import glob
 import json
 import os
 import random
+import shutil
 import struct
 import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+import TestExportTraces as traces                            # noqa: E402
 import CallSupport as calls                                  # noqa: E402
 import CompactStores as compact                              # noqa: E402
 import EtlMaker as maker                                     # noqa: E402
@@ -487,6 +491,209 @@ def check_replay(results, session, found, path):
                           for row in rows), 'replay: with --wall')
 
 
+def nanoseconds(text):
+    """Of Chrome's microseconds."""
+    return int(decimal.Decimal(text) * 1000)
+
+
+def read_chrome(path):
+    """(calls, states): [(thread, name, begin, end, marks)] in the order of
+    their ends, and {thread: [(begin, end, state, reason)]}."""
+    with open(path, encoding='utf-8') as file:
+        events = json.load(file, parse_float=str)['traceEvents']
+    found, states, stacks, names = [], {}, collections.defaultdict(list), {}
+    for event in events:
+        if event['ph'] == 'M' and event['name'] == 'thread_name':
+            names[event['tid']] = event['args']['name']
+    for event in events:
+        if event['ph'] == 'X':
+            title = names[event['tid']]
+            if event['cat'] != 'state' or not title.endswith(
+                    ': running, ready, waiting'):
+                raise RuntimeError('%s: %s' % (title, event))
+            begin = nanoseconds(event['ts'])
+            states.setdefault(int(title.split()[1].rstrip(':')), []).append(
+                (begin, begin + nanoseconds(event['dur']),
+                 event['name'].lower(), event.get('args', {}).get('reason')))
+        elif event['ph'] == 'B':
+            stacks[event['tid']].append((event['name'],
+                                         nanoseconds(event['ts'])))
+        elif event['ph'] == 'E':
+            name, begin = stacks[event['tid']].pop()
+            found.append((event['tid'], name, begin,
+                          nanoseconds(event['ts']), event.get('mark')))
+    return found, states
+
+
+def read_perfetto(path):
+    """The same; the calls have no marks but abandoned."""
+    found, states, stacks = [], {}, collections.defaultdict(list)
+    names, tracks, packets = {}, {}, []
+    for packet in traces.decode(path)['packet']:
+        for data in packet.get('interned_data', []):
+            for entry in data.get('event_names', []):
+                names[entry['iid'][0]] = entry['name'][0]
+        for track in packet.get('track_descriptor', []):
+            thread = track.get('thread', [{}])[0].get('tid')
+            tracks[track['uuid'][0]] = (thread[0], False) if thread else (
+                int(track['name'][0].split()[1].rstrip(':')), True) \
+                if 'name' in track else None
+        for event in packet.get('track_event', []):
+            packets.append((packet['timestamp'][0], event))
+    for time, event in packets:
+        thread, is_of_states = tracks[event['track_uuid'][0]]
+        stack = stacks[thread, is_of_states]
+        notes = {note['name'][0]: note for note in
+                 event.get('debug_annotations', []) if 'name' in note}
+        if event['type'] == ['TYPE_SLICE_BEGIN']:
+            stack.append((time, event.get('name', [None])[0] or
+                          names[event['name_iid'][0]],
+                          notes['reason']['string_value'][0]
+                          if 'reason' in notes else None))
+            if is_of_states != (event.get('categories') == ['state']):
+                raise RuntimeError('category: %s' % event)
+            continue
+        begin, name, reason = stack.pop()
+        if is_of_states:
+            states.setdefault(thread, []).append((begin, time, name.lower(),
+                                                  reason))
+        else:
+            found.append((thread, name, begin, time,
+                          'abandoned' if 'abandoned' in notes else None))
+    return found, states
+
+
+def overlaps(spans, begin, end):
+    found = collections.Counter()
+    for start, stop, state, _ in spans:
+        found[state] += max(0, min(stop, end) - max(start, begin))
+    return found
+
+
+def check_exports(results, session, found, scratch, path):
+    """chrome and perfetto: spans beside the calls.  What falls into them is
+    what report says; what there is in all, what threads says."""
+    log, schedule = make_log(session, 31, first=0.1, last=0.85)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    etl = '--etl', programs.windows_path(path)
+    truth = Truth(schedule)
+    length = session.last - session.first
+    folder = os.path.join(scratch, 'exported')
+    os.makedirs(folder)
+
+    def export(form, *arguments):
+        for old in glob.glob(os.path.join(folder, '*')):
+            os.remove(old)
+        code, _, errors = session.run(
+            'export', '--format', form, '-o',
+            programs.windows_path(os.path.join(folder, 'one.out')),
+            *arguments)
+        results.equal(code, 0, 'export %s %s: %s' % (form, arguments[:1],
+                                                     errors))
+        return sorted(glob.glob(os.path.join(folder, '*.out')),
+                      key=lambda name: (len(name), name))
+
+    for form, read in (('chrome', read_chrome), ('perfetto', read_perfetto)):
+        if form == 'perfetto' and not shutil.which('protoc'):
+            continue
+        for what, arguments in (('all', ()), ('a range', (
+                '--from', str(length // 4), '--to', str(length // 2))), (
+                    'a thread', ('--thread', str(session.threads[1]))), (
+                        'in files', ('--split-size', '64K'))):
+            what = '%s, %s' % (form, what)
+            files = export(form, *etl, *arguments)
+            results.equal(len(files) > 2, 'in files' in what, what + ': files')
+            ended, states = [], {}
+            for name in files:
+                one, spans = read(name)
+                ended += one
+                for thread, these in spans.items():
+                    states.setdefault(thread, []).extend(these)
+            cut = arguments if 'in files' not in what else ()
+            threads = {row['thread_id']: row for row in session.json(
+                results, 'threads', *etl, *cut)['threads']}
+            if 'range' not in what:
+                results.equal({thread: [sum(
+                    end - begin for begin, end, state, _ in spans
+                    if state == name) for name in STATES]
+                               for thread, spans in states.items()},
+                              {thread: [row[name + '_ns'] for name in STATES]
+                               for thread, row in threads.items()},
+                              what + ': as threads says')
+            for thread, spans in states.items():
+                results.check(all(first[1] <= second[0] for first, second in
+                                  zip(spans, spans[1:])),
+                              what + ': one after the other')
+                if 'in files' in what:
+                    continue
+                low, high = (threads[thread][key]
+                             for key in ('first_ns', 'last_ns'))
+                if 'range' in what:
+                    low, high = length // 4, length // 2
+                right = [(max(start - session.first, low),
+                          min(stop - session.first, high), state,
+                          REASONS[reason] if state == 'waiting' else None)
+                         for start, stop, state, reason, *_ in
+                         truth.spans[thread]]
+                right = [one for one in right if one[0] < one[1] and
+                         one[2] in STATES]
+                results.check(spans == right, what + ': the schedule', [
+                    (one, other) for one, other in zip(spans, right)
+                    if one != other][:3])
+            if 'in files' in what:
+                continue
+            if cut:
+                continue
+            sums, expected = {}, {}
+            for thread, name, begin, end, mark in ended:
+                if mark != 'abandoned':
+                    sums[thread, name, begin, end] = {
+                        state: number for state, number in overlaps(
+                            states[thread], begin, end).items() if number}
+            for call in found:
+                if call.how != 'abandoned':
+                    expected[call.thread, call.path[-1][1],
+                             call.begin - session.first,
+                             call.end - session.first] = {
+                        state: number for state, number in truth.sums(
+                            call.thread, call.begin, call.end).items()
+                        if state in STATES and number}
+            results.equal(sums, expected, what + ': of each call')
+
+            # And so report's: what is outermost of a function, in all.
+            totals = collections.defaultdict(collections.Counter)
+            for call in found:
+                if call.how != 'abandoned' and \
+                        call.path[-1] not in call.path[:-1]:
+                    totals[call.path[-1]].update(sums[
+                        call.thread, call.path[-1][1],
+                        call.begin - session.first, call.end - session.first])
+            report = session.json(results, 'report', *etl)['functions']
+            results.equal([[row[state + '_ns'] for state in STATES]
+                           for row in report],
+                          [[totals[function_of(session, row)][state]
+                            for state in STATES] for row in report],
+                          what + ': as report says')
+        results.check(not read(export(form)[0])[1],
+                      'control: %s without --etl' % form)
+
+    # csv is report's; others have no place for it.
+    name, = export('csv', *etl)
+    with open(name, encoding='utf-8') as file:
+        text = file.read()
+    results.equal(text.splitlines(), session.run(
+        'report', '--csv', *etl)[1].splitlines(), 'csv: as report')
+    for form in ('fxt', 'speedscope', 'folded', 'callgrind', 'csv-osr',
+                 'csv-cap', 'html', 'parquet'):
+        code, _, errors = session.run(
+            'export', '--format', form, '-o',
+            programs.windows_path(os.path.join(folder, 'no.out')), *etl)
+        results.check(code == 1 and 'no place' in errors and
+                      not os.path.exists(os.path.join(folder, 'no.out')),
+                      '%s: refused' % form, [code, errors])
+
+
 def check_refused(results, session, path):
     def refused(what, words, *arguments, **options):
         log, _ = make_log(session, 30, **options)
@@ -771,6 +978,7 @@ def main():
         check_threads(results, session, path)
         check_tree(results, session, found, path)
         check_replay(results, session, found, path)
+        check_exports(results, session, found, scratch, path)
         check_info(results, session, path)
         check_forms(results, session, scratch, path)
         check_refused(results, session, path)
