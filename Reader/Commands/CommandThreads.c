@@ -172,8 +172,7 @@ CommandEndThread(
     // Of one that was attached to again the sum decides.
     //
 
-    if (!Table->Etl.IsThere &&
-        (Thread->IsAgain || Thread->Same != Table->Thread)) {
+    if (Thread->IsAgain || Thread->Same != Table->Thread) {
 
         Row = &Table->Rows[Thread->Same];
         Status = STATUS_SUCCESS;
@@ -487,7 +486,6 @@ CommandPutThreadStates(
     _In_ ULONG Thread
     )
 {
-    const READER_THREAD *This = &Table->Session.Threads[Thread];
     const READER_THREAD_ROW *Row = &Table->Rows[Thread];
     ULONGLONG First = Row->FirstTimestamp;
     ULONGLONG Last = Row->LastTimestamp;
@@ -495,8 +493,7 @@ CommandPutThreadStates(
     ETL_SUMS Found;
 
     if (Row->Records == 0) {
-        First = This->FirstTimestamp;
-        Last = This->LastTimestamp;
+        SessionQueryThreadSpan(&Table->Session, Thread, &First, &Last);
     }
 
     if (First >= Last) {
@@ -625,7 +622,7 @@ CommandPutThreads(
     }
 
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
-        if ((Table->Etl.IsThere || Session->Threads[Index].Same == Index) &&
+        if (Session->Threads[Index].Same == Index &&
             READER_IS_THREAD_SELECTED(Table->Options,
                                       Session->Threads[Index].ThreadId)) {
             Lost += Table->Rows[Index].Lost;
@@ -666,12 +663,13 @@ CommandPutThreads(
 
     OutputEndTable(&Output);
     CallPutRangeNote(&Output, Table->Options, 0);
-    if (Table->Etl.IsThere && Session->NumberOfSame != 0 &&
-        Table->Options->Format == ReaderFormatText) {
-        RtlWriteText(Output.Writer,
-                     "A thread that was attached to again has a row for each "
-                     "time: in between nothing is known of its calls.\n");
+    if (Table->Etl.IsThere && Session->NumberOfSame != 0) {
+        OutputPutNote(&Output,
+                      "A thread that was attached to again: what it did in "
+                      "between is counted, too, but nothing is known of its "
+                      "calls then.");
     }
+
     SumEtlPutNote(&Output, &Table->Etl);
     SessionPutClockNote(&Output, Session);
     OutputEndDocument(&Output);
@@ -815,9 +813,7 @@ CommandRunThreads(
         Table->Walk.Context = Table;
         ExitCode = CallWalkThreads(&Table->Walk);
         Status = CommandEndThread(Table);
-        if (!Table->Etl.IsThere) {
-            CommandFoldThreads(Table);
-        }
+        CommandFoldThreads(Table);
         if (NT_SUCCESS(Status)) {
             Status = CommandPutThreads(Table);
         }

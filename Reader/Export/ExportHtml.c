@@ -47,6 +47,7 @@ ExportFindHtmlTrack(
     _Out_ PULONG Track
     )
 {
+    ULONG Thread = Html->Thread;
     NTSTATUS Status;
 
     *Track = READER_NONE;
@@ -63,6 +64,21 @@ ExportFindHtmlTrack(
         Html->HighestFiber = Fiber;
     }
 
+    if (Fiber == 0 && Html->TrackOfFiber[0] == 0) {
+
+        Thread = Html->Export->Session.Threads[Thread].Same;
+        Status = BaseGrowArray(Html->Export->Context->Allocator,
+                               (PVOID *)&Html->TrackOfThread,
+                               &Html->CapacityOfThreads,
+                               Thread + 1,
+                               sizeof(ULONG));
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        Html->TrackOfFiber[0] = Html->TrackOfThread[Thread];
+    }
+
     if (Html->TrackOfFiber[Fiber] == 0) {
 
         if (Html->Detail.NumberOfTracks == READER_HTML_MAXIMUM_TRACKS) {
@@ -72,11 +88,14 @@ ExportFindHtmlTrack(
         }
 
         Status = ExportAddDetailTrack(&Html->Detail,
-                                      Html->Thread,
+                                      Thread,
                                       Fiber,
                                       Track);
         if (NT_SUCCESS(Status)) {
             Html->TrackOfFiber[Fiber] = *Track + 1;
+            if (Fiber == 0) {
+                Html->TrackOfThread[Thread] = *Track + 1;
+            }
         }
 
         return Status;
@@ -515,6 +534,7 @@ ExportHtml(
 End:
     Allocator->Free(Allocator->Context, Html.Functions);
     Allocator->Free(Allocator->Context, Html.Order);
+    Allocator->Free(Allocator->Context, Html.TrackOfThread);
     Allocator->Free(Allocator->Context, Html.TrackOfFiber);
     BaseRundownMap(&Html.Alike);
     ExportRundownHtmlTree(&Html.Merged, Allocator);

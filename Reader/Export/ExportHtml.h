@@ -228,6 +228,8 @@ typedef struct _READER_HTML {
     ULONGLONG NumberOfCalls;        // that ended
     ULONGLONG Unmatched;            // exits
     ULONGLONG NumberActive;         // calls of the thread that are open
+    PULONG TrackOfThread;           // by thread, its own stack's, likewise: of
+    ULONG CapacityOfThreads;        // the first that is the same thread
     PULONG TrackOfFiber;            // of the thread: detail track + 1, or 0
     ULONG CapacityOfFibers;
     ULONG HighestFiber;

@@ -14,6 +14,7 @@ Abstract:
 
 --*/
 
+#include "../Session/SessionDescribe.h"
 #include "ExportStates.h"
 #include "ExportTracks.h"
 
@@ -80,12 +81,13 @@ ExportAddChanges(
 {
     PREADER_EXPORT Export = Events->Export;
     PCETL_THREAD Known = &Export->Etl->States.Threads[Thread];
-    ULONGLONG First = Export->Session.Threads[Thread].FirstTimestamp;
-    ULONGLONG Last = Export->Session.Threads[Thread].LastTimestamp;
+    ULONGLONG First;
+    ULONGLONG Last;
     ULONGLONG Start;
     ULONG Index;
     NTSTATUS Status = STATUS_SUCCESS;
 
+    SessionQueryThreadSpan(&Export->Session, Thread, &First, &Last);
     First = First > Export->Range.Start ? First : Export->Range.Start;
     Last = Last < Export->Range.End ? Last : Export->Range.End;
     if (Known->NumberOfSpans == 0 || First >= Last) {
@@ -170,7 +172,8 @@ ExportBeginStates(
     for (Thread = 0;
          NT_SUCCESS(Status) && Thread < Export->Session.NumberOfThreads;
          Thread++) {
-        if (READER_IS_THREAD_SELECTED(
+        if (Export->Session.Threads[Thread].Same == Thread &&
+            READER_IS_THREAD_SELECTED(
                 Export->Options,
                 Export->Session.Threads[Thread].ThreadId)) {
             Status = ExportAddChanges(Events, Thread);
@@ -256,8 +259,7 @@ ExportChangeState(
     )
 {
     PREADER_EXPORT Export = Events->Export;
-    ULONG Thread = Export->Session.Threads[Change->Thread].Same;
-    PREADER_STATE_TRACK This = &Events->States->Tracks[Thread];
+    PREADER_STATE_TRACK This = &Events->States->Tracks[Change->Thread];
     PCETL_SPAN Span;
     NTSTATUS Status;
 
@@ -277,7 +279,11 @@ ExportChangeState(
     }
 
     if (This->Track == NULL) {
-        Status = ExportAddTrack(Events, Thread, 0, TRUE, &This->Track);
+        Status = ExportAddTrack(Events,
+                                Change->Thread,
+                                0,
+                                TRUE,
+                                &This->Track);
         if (!NT_SUCCESS(Status)) {
             READER_KEEP_STATUS(Events, Status);
             return;

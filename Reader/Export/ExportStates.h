@@ -44,13 +44,14 @@ typedef struct _READER_EXPORT_STATES {
     ULONG NumberOfChanges;
     ULONG CapacityOfChanges;
     ULONG Next;                     // in Order
-    PREADER_STATE_TRACK Tracks;     // by thread; those that are the same thread
-                                    // have the first one's
+    PREADER_STATE_TRACK Tracks;     // by thread: the first of those that are
+                                    // the same one
 } READER_EXPORT_STATES;
 
 //
 // Finds all changes of the threads that are selected, in the range and between
-// a thread's first record and its last one.  Nothing without a log.
+// a thread's first record and its last one, also while it was detached from.
+// Nothing without a log.
 //
 
 _Must_inspect_result_

@@ -937,3 +937,32 @@ SessionWarnOfStores(
     SessionWarnOfControl(Session);
     RtlFlushWriter(Errors);
 }
+
+
+_Use_decl_annotations_
+VOID
+SessionQueryThreadSpan(
+    const READER_SESSION *Session,
+    ULONG Thread,
+    PULONGLONG First,
+    PULONGLONG Last
+    )
+{
+    const READER_THREAD *This = &Session->Threads[Thread];
+    ULONG Index;
+
+    *First = This->FirstTimestamp;
+    *Last = This->LastTimestamp;
+    for (Index = Thread + 1;
+         This->IsAgain && Index < Session->NumberOfThreads;
+         Index++) {
+        if (Session->Threads[Index].Same == Thread) {
+            if (Session->Threads[Index].FirstTimestamp < *First) {
+                *First = Session->Threads[Index].FirstTimestamp;
+            }
+            if (Session->Threads[Index].LastTimestamp > *Last) {
+                *Last = Session->Threads[Index].LastTimestamp;
+            }
+        }
+    }
+}

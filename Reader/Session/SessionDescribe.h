@@ -265,4 +265,18 @@ SessionWarnOfStores(
     _Inout_ PREADER_SESSION Session
     );
 
+//
+// When the first record of a thread was, and the last one, of all that is the
+// same thread.
+// Thread: index of the first of these.
+//
+
+VOID
+SessionQueryThreadSpan(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread,
+    _Out_ PULONGLONG First,
+    _Out_ PULONGLONG Last
+    );
+
 #endif // TRACER_SESSION_DESCRIBE_H

@@ -13,6 +13,7 @@ import glob
 import json
 import os
 import random
+import re
 import shutil
 import struct
 import sys
@@ -694,6 +695,131 @@ def check_exports(results, session, found, scratch, path):
                       '%s: refused' % form, [code, errors])
 
 
+def attached_again(folder, is_again):
+    """Threads 1 and 2, and 3, which is thread 1 once more if is_again: its
+    stores say that it was created when that was."""
+    numbers = random.Random(17)
+    first = calls.random_calls(numbers, 300)
+    second = calls.random_calls(numbers, 300)
+    third = calls.random_calls(numbers, 300,
+                               max(first[-1][0], second[-1][0]) + 50_000)
+    session = calls.Session(folder, [first, second, third])
+    for name in os.listdir(session.folder):
+        number = int(name.split('-')[1])
+        path = os.path.join(session.folder, name)
+        with open(path, 'r+b') as file:
+            header = bytearray(file.read(4096))
+            struct.pack_into('<H', header, 0x0A, 6)
+            struct.pack_into('<I', header, 0xF50, 8)
+            struct.pack_into('<Q', header, 0xF58, SYSTEM_TIME - (
+                number if is_again and number != 3 else
+                1 if is_again else number))
+            if is_again and number == 3:
+                struct.pack_into('<I', header, 0x1C, 1)
+            if number == 1:     # what is known of it ends with its records
+                struct.pack_into('<II', header, 0x80, 2, 2)
+                end = stamp(count(first[-1][0]) + 1)
+                values = end, count(end), SYSTEM_TIME + count(end) - QPC
+                struct.pack_into('<4Q', header, 0x100, *values,
+                                 values[0] ^ values[1] ^ values[2])
+            file.seek(0)
+            file.write(header)
+        if is_again and number == 3:
+            os.rename(path, path.replace('-3-', '-1-').replace(
+                '-0.trace', '-7.trace'))
+    return session
+
+
+def check_again(results, scratch, path):
+    """A thread that was attached to again is one: in threads --etl, in trees
+    of threads and in exports."""
+    session = attached_again(os.path.join(scratch, 'again'), True)
+    apart = attached_again(os.path.join(scratch, 'apart'), False)
+    log, schedule = make_log(session, 33)
+    with open(path, 'wb') as file:
+        file.write(log.build())
+    etl = '--etl', programs.windows_path(path)
+    truth = Truth(schedule)
+    found = collections.defaultdict(list)
+    for call in apart.calls():
+        found[1 if call.thread == 3 else call.thread].append(call)
+
+    rows = session.json(results, 'threads', *etl)['threads']
+    results.equal(sorted(row['thread_id'] for row in rows), [1, 2],
+                  'again: threads')
+    results.equal([row['stores'] for row in rows if row['thread_id'] == 1],
+                  [4], 'again: stores')
+    results.equal(len(apart.json(results, 'threads')['threads']), 3,
+                  'control: of other times of creation')
+    for row in rows:
+        begin, end = (session.first + row[key]
+                      for key in ('first_ns', 'last_ns'))
+        sums = truth.sums(row['thread_id'], begin, end)
+        results.equal([row[state + '_ns'] for state in STATES] + [
+            sum(row[state + '_ns'] for state in (*STATES, 'unknown'))],
+                      [sums[state] for state in STATES] + [end - begin],
+                      'again: what thread %d did' % row['thread_id'])
+        results.equal(row['calls'], len(found[row['thread_id']]),
+                      'again: its calls')
+
+    nodes = session.json(results, 'tree', '--per-thread', *etl)['nodes']
+    others = apart.json(results, 'tree', '--per-thread')['nodes']
+    results.equal((len({row['track'] for row in nodes}),
+                   len({row['track'] for row in others})), (2, 3),
+                  'again: tracks of tree')
+    chains(session, nodes)
+    results.equal({(row['thread'], row['chain']): row['calls']
+                   for row in nodes},
+                  dict(collections.Counter(
+                      (thread, call.path) for thread, these in found.items()
+                      for call in these)), 'again: nodes')
+    wrong = compare(nodes, *add_up(
+        [call._replace(thread=thread) for thread, these in found.items()
+         for call in these], truth,
+        lambda call: [((call.thread, *call.path), True)]),
+        lambda row: (row['thread'], *row['chain']))
+    results.check(not wrong, 'again: states of nodes', wrong[:2])
+
+    for form, read in (('chrome', read_chrome), ('perfetto', read_perfetto)):
+        if form == 'perfetto' and not shutil.which('protoc'):
+            continue
+        name = os.path.join(scratch, 'again.' + form)
+        session.run('export', '--format', form, '-o',
+                    programs.windows_path(name), *etl)
+        ended, states = read(name)
+        results.equal(collections.Counter(
+            (thread, function) for thread, function, *_ in ended),
+                      collections.Counter(
+                          (thread, call.path[-1][1])
+                          for thread, these in found.items()
+                          for call in these), form + ': again, calls')
+        results.equal({thread: [sum(end - begin for begin, end, state, _
+                                    in spans if state == one)
+                                for one in STATES]
+                       for thread, spans in states.items()},
+                      {row['thread_id']: [row[state + '_ns']
+                                          for state in STATES]
+                       for row in rows}, form + ': again, states')
+    for form, count in (('speedscope', lambda data: len(data['profiles'])),
+                        ('html', lambda data: len(data['tracks']))):
+        found_tracks = []
+        for one in session, apart:
+            name = os.path.join(scratch, 'again.' + form)
+            if os.path.exists(name):
+                os.remove(name)
+            code, _, errors = one.run('export', '--format', form, '-o',
+                                      programs.windows_path(name),
+                                      *support.as_picture(form))
+            results.equal(code, 0, '%s: again: %s' % (form, errors))
+            with open(name, encoding='utf-8') as file:
+                text = file.read()
+            if form == 'html':
+                text = re.search(r'id="session">(.*?)</script>', text,
+                                 re.S)[1]
+            found_tracks.append(count(json.loads(text)))
+        results.equal(found_tracks, [2, 3], '%s: again, tracks' % form)
+
+
 def check_refused(results, session, path):
     def refused(what, words, *arguments, **options):
         log, _ = make_log(session, 30, **options)
@@ -984,6 +1110,7 @@ def main():
         check_refused(results, session, path)
         check_pause(results, scratch, path)
         check_probe(results, scratch, path)
+        check_again(results, scratch, path)
         check_modes(results, scratch, path)
     return results.finish()
 
