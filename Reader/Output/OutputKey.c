@@ -11,6 +11,11 @@ Abstract:
 
 --*/
 
+//
+// The codes of keys are the only thing of winuser.h that the reader needs.
+//
+
+#undef NOUSER
 #include "OutputKey.h"
 
 #define READER_KEY_STOP 3           // Ctrl+C as a character

@@ -11,6 +11,11 @@ Abstract:
 
 --*/
 
+//
+// For the codes of keys.
+//
+
+#undef NOUSER
 #include "TestLiveScreen.h"
 
 //

@@ -13,6 +13,14 @@ Abstract:
 
 #include "TestTraceStore.h"
 
+//
+// The flags register's intrinsics, where windows.h does not bring them.
+//
+
+#ifdef __MINGW64_VERSION_MAJOR
+#include <ia32intrin.h>
+#endif
+
 #define TEST_TRAP_FLAG  0x100
 
 PCRTL TestReal;
