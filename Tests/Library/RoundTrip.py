@@ -39,7 +39,7 @@ def read(path):
 
 def same_bytes(left, right):
     """Whether right is left without zeroes behind its end."""
-    return left[:len(right)] == right and not any(left[len(right):])
+    return left[:len(right)] == right and not left[len(right):].strip(b'\0')
 
 
 def records_of(store):

@@ -9,6 +9,7 @@ As a module: decode(data) gives (header, bytes, size of the block), or raises
 FormatError; header is a Header.  sum_of(header bytes, contents) is the sum.
 """
 
+import array
 import collections
 import struct
 import sys
@@ -100,8 +101,8 @@ def read_code(source):
 
 def read_stream(codes, data, count):
     """Count symbols, which take all of the data."""
-    table = {}
-    symbols, used = bytearray(), 0
+    table = [None] * 2048
+    symbols = bytearray(count)
 
     # Every 11 bits, the first of them the lowest, begin with one code.
     for (length, code), symbol in codes.items():
@@ -109,16 +110,15 @@ def read_stream(codes, data, count):
         for rest in range(2048 >> length):
             table[backwards | rest << length] = symbol, length
     window, held, place = 0, 0, 0
-    for _ in range(count):
+    for index in range(count):
         if held < 11:
-            part = data[place:place + 64]
+            part = data[place:place + 6]
             window |= int.from_bytes(part, 'little') << held
-            place, held = place + 64, held + 512
-        symbol, length = table[window & 2047]
+            place, held = place + 6, held + 48
+        symbols[index], length = table[window & 2047]
         window >>= length
         held -= length
-        used += length
-        symbols.append(symbol)
+    used = 8 * place - held
     require((used + 7) // 8 == len(data), 'a stream of another size')
     return symbols
 
@@ -178,21 +178,6 @@ class Model:
         self.pairs[pair] = change
         return ticks, growth
 
-    def record(self, lane, token):
-        place = lane.context >> 20
-        if token == 127:
-            ticks, growth = self.missed(lane, place)
-        else:
-            value = token & 127
-            require(value < 120, 'an unknown token')
-            ticks = value if value < 112 else self.operands.number(value - 111)
-            growth = (self.second if token & 128 else self.first)[place]
-        lane.time = lane.time + ticks & M64
-        lane.word = lane.word + growth & M64
-        lane.context = (lane.context << 7 & M32) ^ (
-            (lane.word & M32) * 0x9E3779B1 & M32)
-        return lane.time, lane.word
-
 
 def check_times(header, data, count):
     """The first and the last record have the times that the header states."""
@@ -207,17 +192,39 @@ def decode_records(header, tokens, operands):
     count = len(tokens)
     quarter = count // 4
     model = Model(Bytes(operands))
+    first, second = model.first, model.second
     lanes = [Lane(header.first_timestamp) for _ in range(4)]
-    records = [None] * count
-    for index in range(count):
-        if index < 4 * quarter:
-            number = index % 4
-            place = number * quarter + index // 4
-        else:
-            number, place = 3, index
-        records[place] = model.record(lanes[number], tokens[index])
+    words = array.array('Q', bytes(16 * count))
+
+    # What is left when there are equally many for each lane is the last one's.
+    order = [(lanes[number], number * quarter) for number in range(4)]
+    parts = [(tokens[index:index + 4], index // 4)
+             for index in range(0, 4 * quarter, 4)]
+    parts += [(tokens[index:index + 1], index - 3 * quarter)
+              for index in range(4 * quarter, count)]
+    for part, row in parts:
+        for token, (lane, start) in zip(
+                part, order if len(part) == 4 else order[3:]):
+            word, place = lane.word, lane.context >> 20
+            value = token & 127
+            if value < 112:
+                ticks = value
+                growth = (second if token & 128 else first)[place]
+            elif token == 127:
+                ticks, growth = model.missed(lane, place)
+            else:
+                require(value < 120, 'an unknown token')
+                ticks = model.operands.number(value - 111)
+                growth = (second if token & 128 else first)[place]
+            lane.time = time = lane.time + ticks & M64
+            lane.word = word = word + growth & M64
+            lane.context = (lane.context << 7 & M32) ^ (
+                (word & M32) * 0x9E3779B1 & M32)
+            at = 2 * (start + row)
+            words[at] = time
+            words[at + 1] = word
     require(model.operands.left() == 0, 'operands are left')
-    data = b''.join(struct.pack('<QQ', *record) for record in records)
+    data = words.tobytes()
     check_times(header, data, count)
     return data
 

@@ -72,8 +72,9 @@ def end_program(program, way, moment, directory):
     return process.returncode, counts
 
 
-def check_stores(session, counts):
-    """What is wrong with a session's stores, as a list of texts."""
+def check_stores(session, counts, read=None):
+    """What is wrong with a session's stores, as a list of texts; read gets path
+    -> (slots, good records) of those that are looked into."""
     wrong = []
     by_thread = {}
     for path in support.stores(session):
@@ -101,6 +102,8 @@ def check_stores(session, counts):
 
         # All of them whole, but for the last one.
         good = support.read_all(store) + lost
+        if read is not None:
+            read[store.path] = store.number_of_slots, good - lost
         if good + 1 < slots or store.bad:
             wrong.append('thread %d: %d slots, %d good, %s' %
                          (thread, slots, good, dict(store.bad)))
@@ -128,7 +131,8 @@ def one_kill(program, way, moment, directory):
         return wrong + ['sessions: %s' % found], 0, 0, 0
     support.wait_unmapped(found[0], counts_path)
     counts = support.read_progress(counts_path)
-    wrong += check_stores(found[0], counts)
+    read = {}
+    wrong += check_stores(found[0], counts, read)
     records = views = unwritten = 0
     for path in support.stores(found[0]):
         with support.LiveStore(path) as store:
@@ -137,9 +141,9 @@ def one_kill(program, way, moment, directory):
                 records += (store.end() - support.HEADER_SIZE) // 16
                 unwritten += store.get(store.end() - 16) == 0
         if (way[2] or support.IS_COMPACT) and not wrong:
-            store = trace_reader.Store(path)
-            records += store.number_of_slots
-            unwritten += store.number_of_slots - support.read_all(store)
+            slots, good = read[path]
+            records += slots
+            unwritten += slots - good
     if support.has_reader():
         code, rows, text = support.verify(found[0])
         if code != 0 or any(row['bad'] != '0' for row in rows.values()):

@@ -9,6 +9,7 @@ and times.
 # Takes long.
 
 import array
+import collections
 import contextlib
 import functools
 import io
@@ -146,6 +147,53 @@ def check_records(results, scratch):
     _, _, store = read(write(path, [*good, (0, 0, 0, 0), (0, 0, 0, 0)]))
     results.equal((store.number_of_records, dict(store.bad)), (2, {'hole': 1}),
                   'two records that were not written')
+
+
+def check_reading_all(results, scratch):
+    """read_all says what records says, whatever is wrong and wherever."""
+    path = os.path.join(scratch, 'all.trace')
+    numbers = random.Random(5)
+    good = [(10 + index, A + index % 7, TOP - 64 * (index % 5), ENTER)
+            for index in range(19)]
+    whole, trace_reader.PIECE = trace_reader.PIECE, 64
+    slow = trace_reader.Store.records
+    calls, causes = collections.Counter(), collections.Counter()
+
+    def records(store):
+        calls['records'] += 1
+        return slow(store)
+
+    def said(store, number):
+        return number, dict(store.bad), store.first_bad_offset
+
+    differ = []
+    for index in [None, *range(len(good))] * 2:
+        for bad in ((0, B, TOP - 128, ENTER), (0, 0, 0, 0),
+                    (10 + (index or 0), B, TOP - 128, 0),
+                    (10 + (index or 0), B, TOP - 128, 6),
+                    (10 + (index or 0), SIZE, TOP - 128, ENTER),
+                    (1, B, TOP - 128, ENTER), (999, B, TOP - 128, ENTER)):
+            changed = list(good)
+            if index is not None:
+                changed[index] = bad
+                if numbers.random() < 0.3:
+                    changed[numbers.randrange(len(changed))] = bad
+            store = trace_reader.Store(write(path, changed))
+            expected = said(store, sum(1 for _ in store.records()))
+            trace_reader.Store.records = records
+            seen = said(store, store.read_all())
+            trace_reader.Store.records = slow
+            causes.update(store.bad.keys() or ['nothing'])
+            if seen != expected or store.bad and not calls['records']:
+                differ.append((index, bad, expected, seen))
+            if not store.bad and calls['records']:
+                differ.append((index, bad, 'read twice'))
+            calls.clear()
+    trace_reader.PIECE = whole
+    results.check(not differ, 'all that is read at once', differ)
+    results.check(all(causes[cause] > 20 for cause in (
+        'hole', 'kind', 'site', 'time', 'nothing')),
+        'control: what is wrong with what is read at once', [causes])
 
 
 def check_ends(results, scratch):
@@ -621,6 +669,7 @@ def main():
     with programs.Scratch() as scratch:
         check_pairing(results, scratch)
         check_records(results, scratch)
+        check_reading_all(results, scratch)
         check_ends(results, scratch)
         check_headers(results, scratch)
         check_clock(results, scratch)
