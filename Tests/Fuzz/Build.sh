@@ -112,7 +112,7 @@ Sources()
 # mingw-w64's headers come last: nothing but ntstatus.h is to be found there.
 #
 
-Flags="-std=c11 -g -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit-frame-pointer
+Flags="-std=c11 -gline-tables-only -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit-frame-pointer
        -DREADER_WINDOW_SIZE=0x10000ULL -DCORE_MINIMUM_SEGMENT_SIZE=0x1000ULL
        -DCORE_MAXIMUM_SEARCHED=0x100000ULL -DREADER_INDEX_IS_CHECKED=0 -DREADER_CACHE_IS_CHECKED=0
        -DETL_MAXIMUM_BUFFER=0x4000u -DREADER_PACK_IS_CHECKED=0 -DCODEC_SUM_IS_CHECKED=0
