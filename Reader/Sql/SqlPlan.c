@@ -178,6 +178,38 @@ SqlPlanConstraint(
     }
 }
 
+//
+// Finds the argument that a constraint gives: rows depend on it and do not have
+// it, so a scan that does not know it yet is of no use.
+// Returns the column's role; SqlRoleNone: it is no argument.
+//
+
+static
+SQL_ROLE
+SqlFindArgument(
+    _In_ PCSQL_TABLE Table,
+    _In_ const SQL_INDEX_CONSTRAINT *Constraint
+    )
+{
+    SQL_ROLE Role;
+
+    if (Constraint->Column < 0 ||
+        (ULONG)Constraint->Column >= Table->NumberOfColumns) {
+        return SqlRoleNone;
+    }
+
+    Role = Table->Columns[Constraint->Column].Role;
+    if (Role == SqlRolePath) {
+        return Role;
+    }
+
+    return Constraint->Operator == SQL_INDEX_EQ &&
+                   (Role == SqlRoleSince || Role == SqlRoleUntil ||
+                    (Role == SqlRoleThread && Table == &SqlFunctionsTable))
+               ? Role
+               : SqlRoleNone;
+}
+
 _Use_decl_annotations_
 int
 SqlMakePlan(
@@ -191,6 +223,7 @@ SqlMakePlan(
     double Part = 1;
     BOOLEAN HasPath = FALSE;
     BOOLEAN HasUnusablePath = FALSE;
+    BOOLEAN IsWithoutArgument = FALSE;
     ULONG NumberOfTests = 0;
     int Arguments = 0;
     int Number;
@@ -208,10 +241,18 @@ SqlMakePlan(
     for (Number = 0; Number < Index->NumberOfConstraints; Number++) {
 
         if (!Index->Constraints[Number].IsUsable) {
-            if (Index->Constraints[Number].Column >= 0 &&
-                Table->Columns[Index->Constraints[Number].Column].Role ==
-                    SqlRolePath) {
+            switch (SqlFindArgument(Table, &Index->Constraints[Number])) {
+
+            case SqlRolePath:
                 HasUnusablePath = TRUE;
+                break;
+
+            case SqlRoleNone:
+                break;
+
+            default:
+                IsWithoutArgument = TRUE;
+                break;
             }
             continue;
         }
@@ -248,19 +289,19 @@ SqlMakePlan(
     Text[SQL_PLAN_DIGITS + Arguments] = 0;
     Index->Text = Text;
     Index->IsTextToBeFreed = 1;
+    if (IsWithoutArgument || (!HasPath && HasUnusablePath)) {
+
+        //
+        // SQLite before 3.41 does not free it then.
+        //
+
+        Connection->Api.free(Text);
+        Index->Text = NULL;
+        Index->IsTextToBeFreed = 0;
+        return SQL_CONSTRAINT;
+    }
+
     if (!HasPath) {
-
-        if (HasUnusablePath) {
-
-            //
-            // SQLite before 3.41 does not free it then.
-            //
-
-            Connection->Api.free(Text);
-            Index->Text = NULL;
-            Index->IsTextToBeFreed = 0;
-            return SQL_CONSTRAINT;
-        }
 
         //
         // The argument is missing, or this is a term of an OR, which SQLite
@@ -406,7 +447,8 @@ SqlTakeName(
 
 //
 // Takes a constraint on a time.  A number with a fraction gives a bound that is
-// a little wider.
+// a little wider, as SQLite looks again; but not an argument, at which it does
+// not look.
 //
 
 static
@@ -421,6 +463,7 @@ SqlTakeTime(
     LONGLONG From;
     LONGLONG To;
     double Fraction;
+    BOOLEAN IsArgument = Letter == SQL_PLAN_SINCE || Letter == SQL_PLAN_UNTIL;
 
     switch (Connection->Api.value_type(Value)) {
 
@@ -434,13 +477,35 @@ SqlTakeTime(
         }
         break;
 
+    case SQL_TEXT:
+        if (!IsArgument) {
+            return;
+        }
+
+        //
+        // It is a number, as where SQLite compares it with a column of
+        // integers.
+        //
+
     case SQL_FLOAT:
         Fraction = Connection->Api.value_double(Value);
         if (!(Fraction > -9e18 && Fraction < 9e18)) {
+            Query->IsEmpty =
+                Query->IsEmpty ||
+                (IsArgument && (Fraction > 0) == (Letter == SQL_PLAN_SINCE));
             return;
         }
-        From = (LONGLONG)Fraction - 1;
-        To = (LONGLONG)Fraction + 1;
+
+        From = (LONGLONG)Fraction;
+        To = From;
+        if (!IsArgument) {
+            From -= 1;
+            To += 1;
+        } else if ((double)From < Fraction) {
+            From += 1;
+        } else if ((double)To > Fraction) {
+            To -= 1;
+        }
         break;
 
     case SQL_NULL:
@@ -449,8 +514,7 @@ SqlTakeTime(
         // An argument that is not given is not there, or is NULL.
         //
 
-        Query->IsEmpty = Query->IsEmpty || (Letter != SQL_PLAN_SINCE &&
-                                            Letter != SQL_PLAN_UNTIL);
+        Query->IsEmpty = Query->IsEmpty || !IsArgument;
         return;
 
     default:

@@ -436,6 +436,51 @@ def check_or(results, scratch, session):
                       'a thread as ' + value, [wanted, seen])
 
 
+def check_arguments(results, session):
+    """Arguments that come from another table, and that are no integers."""
+    path = sql.quote(session)
+    (end,), _ = whole.ask(results, 'arguments', 'SELECT max(last) FROM '
+                          'trace_threads(%s)' % path, 'SELECT 1')
+    middle = int(end[0]) // 3
+    ranges = [(0, middle), (middle, int(end[0]))]
+    for table in 'trace_functions', 'trace_nodes':
+        statement = 'SELECT %s, sum(calls) FROM ' + table + '(%s, %s)'
+        answers = whole.ask(
+            results, 'arguments',
+            *(statement % (since, path, '%d, %d' % (since, until))
+              for since, until in ranges),
+            'CREATE TABLE r AS SELECT %d AS a, %d AS b UNION SELECT %d, %d' %
+            (*ranges[0], *ranges[1]),
+            ('SELECT a, sum(calls) FROM r, %s(%s, r.a, r.b) GROUP BY a' %
+             (table, path)),
+            'SELECT sum(calls) FROM %s(%s)' % (table, path),
+            *(statement % (0, path, until) for until in (
+                "'0', '%d'" % middle, '-0.5, %d.5' % middle, '-1e300, %d' %
+                middle)),
+            statement % (0, path, '1e19'),
+            statement % (0, path, '0, -1e19'))
+        wanted = answers[0] + answers[1]
+        results.check(all(int(row[1]) > 0 for row in wanted) and
+                      wanted[0][1] != answers[4][0][0],
+                      table + ': a range is not all', answers)
+        results.equal(answers[3], wanted, table + ': ranges of a table')
+        for name, rows in zip(('text', 'fractions', 'far below'),
+                              answers[5:]):
+            results.equal(rows, answers[0], table + ': a time as ' + name)
+        results.equal([rows[0][1] for rows in answers[8:]], ['', ''],
+                      table + ': what no time is in')
+
+    # A scan of the functions that does not know the thread is of no use.
+    joined, single = whole.ask(
+        results, 'arguments',
+        'SELECT t.thread_id, sum(f.calls) FROM trace_functions(%s) f JOIN '
+        'trace_threads(%s) t ON f.thread_id = t.thread_id GROUP BY 1' %
+        (path, path),
+        'SELECT thread_id, count(*) FROM trace_calls(%s) GROUP BY 1' % path)
+    results.check(joined == single and len(joined) > 1,
+                  "each thread's functions", [joined, single])
+
+
 def check_versions(results, scratch, session):
     """The oldest that is taken and a new one: the same rows, and the same
     manners."""
@@ -526,11 +571,13 @@ def main():
             os.path.join(scratch, 'build'), programs.PENTER_FLAGS,
             [programs.LIBRARY])
         _, session = programs.trace(
-            program, '2', '3', directory=os.path.join(scratch, 'sample'),
+            program, '2', '3', programs.PAUSE,
+            directory=os.path.join(scratch, 'sample'),
             TRACER_MODE='file')
         check_damage(results, scratch, session)
         check_pragmas(results, session)
         check_or(results, scratch, session)
+        check_arguments(results, session)
         check_versions(results, scratch, session)
         check_kinds(results, scratch)
         check_running(results, scratch)
