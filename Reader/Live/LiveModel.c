@@ -558,6 +558,41 @@ LiveModelTreeFrames(
 
 
 //
+// Finds the row of a thread, or adds it: a thread that was attached to again
+// has one.
+// Before: what the row had, of the times before; else zero.
+//
+
+static
+PREADER_LIVE_THREAD_ROW
+LiveFindThreadRow(
+    _Inout_ PREADER_LIVE_MODEL Model,
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread,
+    _Out_ PREADER_LIVE_THREAD_ROW Before
+    )
+{
+    PREADER_LIVE_THREAD_ROW Row;
+    ULONG Same = Session->Threads[Thread].Same;
+    ULONG Index;
+
+    for (Index = 0; Same != Thread && Index < Model->NumberOfThreads; Index++) {
+
+        Row = &Model->Threads[Index];
+        if (Row->Same == Same) {
+            *Before = *Row;
+            return Row;
+        }
+    }
+
+    RtlZeroBytes(Before, sizeof(*Before));
+    Row = &Model->Threads[Model->NumberOfThreads];
+    Model->NumberOfThreads += 1;
+    return Row;
+}
+
+
+//
 // Fills in the threads and their frames.
 // Model: the model; its interval is set.
 //
@@ -572,6 +607,7 @@ LiveModelThreads(
 {
     const READER_SESSION *Session = &Live->Session;
     PREADER_LIVE_THREAD_ROW Row;
+    READER_LIVE_THREAD_ROW Before;
     ULONG StoreIndex;
     ULONG Index;
     NTSTATUS Status;
@@ -587,15 +623,16 @@ LiveModelThreads(
 
     for (Index = 0; Index < Session->NumberOfThreads; Index++) {
 
-        Row = &Model->Threads[Index];
+        Row = LiveFindThreadRow(Model, Session, Index, &Before);
         RtlZeroBytes(Row, sizeof(*Row));
+        Row->Same = Session->Threads[Index].Same;
         Row->ThreadId = Session->Threads[Index].ThreadId;
         SessionQueryThreadName(Session, Index, &Row->Name, &Row->NameLength);
         if (Session->NumberOfProcesses > 1) {
             LiveLabelThread(Session, &Session->Threads[Index], Row);
         }
 
-        Row->State = Session->Threads[Index].IsAgain ? "detached" : "ended";
+        Row->State = "ended";
         Row->FirstFrame = Model->NumberOfFrames;
 
         for (StoreIndex = Session->Threads[Index].FirstStore;
@@ -630,7 +667,7 @@ LiveModelThreads(
 
                 if (LiveIsLiveThreadGrowing(Live, Thread)) {
                     Row->State = "running";
-                    Model->NumberOfRunning += 1;
+                    Row->IsRunning = TRUE;
                 }
 
                 Status = LiveModelFrames(Live, Thread, Model);
@@ -663,7 +700,11 @@ LiveModelThreads(
         }
 
         Row->Depth = Model->NumberOfFrames - Row->FirstFrame;
-        Model->NumberOfThreads += 1;
+        Row->Records += Before.Records;
+        Row->SizeInBytes += Before.SizeInBytes;
+        Row->CallsPerSecond += Before.CallsPerSecond;
+        Model->NumberOfRunning += Row->IsRunning;
+        Model->NumberOfRunning -= Before.IsRunning;
     }
 
     return STATUS_SUCCESS;

@@ -50,7 +50,9 @@ typedef struct _READER_LIVE_THREAD_ROW {
     ULONG Depth;                    // number of frames
     PCSZ Innermost;                 // the running function's name
     ULONG InnermostLength;          // bytes; 0: none
-    ULONG Unused;
+    ULONG Same;                     // the session's thread that this is: its
+                                    // index, or that of the first of these
+    BOOLEAN IsRunning;
     CHAR Label[256];                // what Name is where there are several
                                     // processes: the process's, and its own
 } READER_LIVE_THREAD_ROW;

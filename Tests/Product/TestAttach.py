@@ -380,6 +380,16 @@ def check_threads(results, scratch, program):
                  for row in table if 'thread_id' in row]
         results.check(kinds and len(kinds) == len(set(kinds)),
                       'waits, %s: one row for each' % mode, [kinds])
+        _, text, _ = support.reader('live', '--plain', '--count', '1',
+                                    '--interval', '100', session)
+        results.check(', 0 of %d threads running' % (THREADS + 1) in text,
+                      'live, %s: one row for each' % mode, [text[:300]])
+        _, text, _ = support.reader('tree', '--per-thread', '--json', session)
+        tracks = {(row['track'], row['thread'])
+                  for row in json.loads(text)['nodes']}
+        results.equal(len(tracks), len({row['thread_id'] for row in rows
+                                        if row['calls']}),
+                      'tree, %s: one track for each' % mode)
         held = Held(program)
         held.ask('go -1')
         running = os.path.join(scratch, 'busy-' + mode)
