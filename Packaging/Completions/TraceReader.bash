@@ -88,7 +88,7 @@ _TraceReader_options()
 --limit=
 --thread=
 --process=
---by=process,module
+--by=process,module,process,module,module,process
 --module=
 --function=
 --exclude=

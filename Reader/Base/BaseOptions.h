@@ -115,6 +115,15 @@ Abstract:
 
 #define READER_BY_PROCESS       0u
 #define READER_BY_MODULE        1u
+#define READER_BY_BOTH          2u      // and 3: process,module and the reverse
+
+#define READER_IS_BY_PROCESS(Options)                                       \
+    (((Options)->Given & READER_OPTION_BY) != 0 &&                          \
+     (Options)->By != READER_BY_MODULE)
+
+#define READER_IS_BY_MODULE(Options)                                        \
+    (((Options)->Given & READER_OPTION_BY) != 0 &&                          \
+     (Options)->By != READER_BY_PROCESS)
 
 #define READER_COLOR_AUTO       0u
 #define READER_COLOR_ALWAYS     1u

@@ -167,7 +167,8 @@ CallWalkThreads(
 
         if (!READER_IS_THREAD_SELECTED(
                 Walk->Options,
-                Session->Threads[Walk->Thread].ThreadId)) {
+                Session->Threads[Walk->Thread].ThreadId) ||
+            (Walk->Selected != NULL && !Walk->Selected[Walk->Thread])) {
             continue;
         }
 

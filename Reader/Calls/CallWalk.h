@@ -46,6 +46,8 @@ typedef struct _READER_WALK {
     PREADER_WALK_EVENT Event;
     PREADER_VISIT_NODE Node;        // is given the walk as context
     PVOID Context;
+    const UCHAR *Selected;          // likewise: by thread, whether it is read;
+                                    // NULL: all
     BOOLEAN IsSilent;               // the routine says itself what modules have
                                     // no names (FunctionWarnOfSymbols)
     const READER_STREAM *Stream;    // of the event

@@ -54,7 +54,9 @@ static const PCSZ ReaderNamesNames[] = {
 
 static const PCSZ ReaderByNames[] = {
     "process",
-    "module"
+    "module",
+    "process,module",
+    "module,process"
 };
 
 //
@@ -115,7 +117,8 @@ const READER_OPTION ReaderOptionList[] = {
       READER_FIELD_TEXT(Process) },
     { "by", "KEY", READER_OPTION_BY, NULL,
       "process: separate results for each process; module: a row for each "
-      "module, of the calls into it", READER_FIELD_WORD(By, ReaderByNames) },
+      "module, of the calls into it; process,module: both",
+      READER_FIELD_WORD(By, ReaderByNames) },
     { "module", "PREFIX", READER_OPTION_MODULE,
       "the beginning of a file name",
       "only functions of modules whose name begins with PREFIX",

@@ -164,7 +164,8 @@ static const READER_TABLE ReaderReportKinds[3][2] = {
     { "Functions", "functions", ReaderColumnNumber, 9, 0,                   \
       "Functions of the module that were called." },                        \
     { "Module", "module", ReaderColumnText, 0, 0,                           \
-      "The module's file name." }
+      "The module's file name." },                                          \
+    READER_PROCESS_COLUMNS_OF(READER_COLUMN_DATA)
 
 static const READER_COLUMN ReaderReportModuleColumns[] = {
     READER_STATISTICS_COLUMNS,
@@ -613,8 +614,8 @@ CommandEndReport(
         RtlWriteText(Output->Writer,
                      "Sums over %u processes: %s.\n",
                      Report->Session.NumberOfProcesses,
-                     Report->Options->By == READER_BY_MODULE
-                         ? "--process PROCESS shows one of them"
+                     READER_IS_BY_MODULE(Report->Options)
+                         ? "--by process,module shows them separately"
                          : "--by process shows them separately");
     }
 
@@ -646,7 +647,7 @@ CommandPutReportNotes(
 
     if (Abandoned != 0) {
         OutputPutNote(Output,
-                      Report->Options->By == READER_BY_MODULE
+                      READER_IS_BY_MODULE(Report->Options)
                           ? READER_ABANDONED_MODULE_NOTE
                           : SumQueryAbandonedNote(&Report->Session));
     }
@@ -930,8 +931,8 @@ CommandPutReportModules(
         Count += 1;
     }
 
-    Report->NumberShown = Count;
-    Report->BegunBefore = All.BegunBefore;
+    Report->NumberShown += Count;
+    Report->BegunBefore += All.BegunBefore;
     BaseSort(Order, Count, CommandCompareReportModules, Report);
     CommandBeginReport(
         Report,
@@ -950,6 +951,11 @@ CommandPutReportModules(
         OutputPutNumber(Output, Sum->CallsInside);
         OutputPutNumber(Output, Sum->NumberOfFunctions);
         OutputPutText(Output, Sum->Name, Sum->NameLength);
+        SessionPutProcess(Output,
+                          &Report->Session,
+                          Report->Reading.Process != READER_NONE
+                              ? Report->Reading.Process
+                              : 0);
     }
 
     if (Output->Format == ReaderFormatText) {
@@ -964,7 +970,8 @@ CommandPutReportModules(
 
 
 //
-// Reads and writes what each module cost.
+// Reads and writes what each module cost, in all or in the process that the
+// reading says.
 //
 
 _Must_inspect_result_
@@ -976,12 +983,31 @@ CommandReportModules(
     )
 {
     PCALLOCATOR Allocator = Report->Session.Context->Allocator;
+    READER_NOT_SHOWN NotShown;
     READER_TREE Tree;
-    PULONG Order;
+    PUCHAR Selected = NULL;
+    PULONG Order = NULL;
     ULONG NumberOfModules = 0;
+    ULONG Code;
     ULONG Index;
     NTSTATUS Status;
 
+    if (Report->Reading.Process != READER_NONE) {
+
+        Selected = (PUCHAR)Allocator->Allocate(
+            Allocator->Context,
+            (SIZE_T)Report->Session.NumberOfThreads + 1);
+        if (Selected == NULL) {
+            return STATUS_NO_MEMORY;
+        }
+
+        for (Index = 0; Index < Report->Session.NumberOfThreads; Index++) {
+            Selected[Index] = Report->Session.Threads[Index].Process ==
+                              Report->Reading.Process;
+        }
+    }
+
+    Report->Modules = NULL;
     Report->Functions.AreStubsApart = TRUE;
     SumInitializeTree(&Tree,
                       &Report->Functions,
@@ -989,11 +1015,19 @@ CommandReportModules(
                       READER_NONE,
                       FALSE);
     Tree.Team = &Report->Team;
-    *ExitCode = SumBuildTree(&Tree, Report->Options);
-    Report->Reading.NumberOfRecords = Tree.NumberOfRecords;
-    Report->Reading.NumberOfOrdinary = Tree.NumberOfOrdinary;
-    Report->Reading.NumberOfThreads = Tree.NumberOfThreads;
-    Report->MaximumUsed = Tree.NumberOfWorkers;
+    Tree.Selected = Selected;
+    Code = SumBuildTree(&Tree, Report->Options);
+    if (Code != READER_EXIT_SUCCESS) {
+        *ExitCode = Code;
+    }
+
+    Report->Reading.NumberOfRecords += Tree.NumberOfRecords;
+    Report->Reading.NumberOfOrdinary += Tree.NumberOfOrdinary;
+    Report->Reading.NumberOfThreads += Tree.NumberOfThreads;
+    if (Report->MaximumUsed < Tree.NumberOfWorkers) {
+        Report->MaximumUsed = Tree.NumberOfWorkers;
+    }
+
     for (Index = 0; Index < Tree.NumberOfNodes; Index++) {
         CallSubtractProbe(&Report->Session, &Tree.Nodes[Index].Statistics);
     }
@@ -1004,7 +1038,9 @@ CommandReportModules(
         Status = SumModules(&Tree,
                             &Report->Modules,
                             &NumberOfModules,
-                            &Report->NotShown);
+                            &NotShown);
+        Report->NotShown.Rows += NotShown.Rows;
+        Report->NotShown.Calls += NotShown.Calls;
     }
 
     Order = (PULONG)Allocator->Allocate(
@@ -1020,6 +1056,8 @@ CommandReportModules(
 
     Allocator->Free(Allocator->Context, Order);
     Allocator->Free(Allocator->Context, Report->Modules);
+    Allocator->Free(Allocator->Context, Selected);
+    Report->Modules = NULL;
     SumRundownTree(&Tree);
     return Status;
 }
@@ -1036,8 +1074,7 @@ CommandCheckReport(
     _In_ PCREADER_OPTIONS Options
     )
 {
-    if ((Options->Given & READER_OPTION_BY) != 0 &&
-        Options->By == READER_BY_MODULE &&
+    if (READER_IS_BY_MODULE(Options) &&
         (Options->SortKey == ReaderSortWaited ||
          (Options->Given & (READER_OPTION_LINES |
                             READER_OPTION_PERCENTILES |
@@ -1110,17 +1147,19 @@ CommandReport(
     Report.Reading.Read = SumTallyThreadOfReading;
     Report.Reading.Context = &Report.Reading;
     ExitCode = READER_EXIT_SUCCESS;
-    if ((Options->Given & READER_OPTION_BY) == 0) {
-        Status = CommandReportProcess(&Report, &ExitCode);
-    } else if (Options->By == READER_BY_MODULE) {
-        Status = CommandReportModules(&Report, &ExitCode);
+    if (!READER_IS_BY_PROCESS(Options)) {
+        Status = READER_IS_BY_MODULE(Options)
+                     ? CommandReportModules(&Report, &ExitCode)
+                     : CommandReportProcess(&Report, &ExitCode);
     } else {
         Status = STATUS_SUCCESS;
         for (Process = 0;
              NT_SUCCESS(Status) && Process < Report.Session.NumberOfProcesses;
              Process++) {
             Report.Reading.Process = Process;
-            Status = CommandReportProcess(&Report, &ExitCode);
+            Status = READER_IS_BY_MODULE(Options)
+                         ? CommandReportModules(&Report, &ExitCode)
+                         : CommandReportProcess(&Report, &ExitCode);
         }
     }
 

@@ -813,6 +813,7 @@ SumBuildTreeOfEvents(
     Walk.Event = SumTreeEvent;
     Walk.Node = SumWalkNode;
     Walk.Context = Tree;
+    Walk.Selected = Tree->Selected;
     Walk.IsSilent = TRUE;
     ExitCode = CallWalkThreads(&Walk);
     Tree->NumberOfWorkers = 1;

@@ -92,7 +92,7 @@ typedef struct _READER_TREE {
     ULONG Process;                  // index
     PREADER_TEAM Team;              // the caller's, or NULL: one worker
     const UCHAR *Selected;          // likewise: by thread, whether it is read;
-                                    // NULL: all; not SumBuildTreeOfEvents'
+                                    // NULL: all
     PREADER_WATCH_TREE Watch;       // the caller's, or NULL
     PREADER_VISIT_NODE NodeWatch;   // likewise: is shown what of stores'
     PREADER_VISIT_FRAME FrameWatch; // trees is added

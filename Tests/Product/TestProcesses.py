@@ -235,6 +235,38 @@ def check_reports(results, told, sessions, place, ticks):
                   [dict(row, process_id=process, process='Processes.exe')
                    for process in ordered for row in single[process]],
                   'report --by process: the other way')
+    # Modules of each process, as each by itself; in both orders of words.
+    modules = {process: reader_json(results, 'report', '--by', 'module',
+                                    '--process', str(process),
+                                    ticks)['modules']
+               for process in ordered}
+    results.check(all(modules.values()) and
+                  len({json.dumps(rows) for rows in modules.values()}) == 5,
+                  'control: modules differ')
+    for words in (('process,module',), ('module,process',),
+                  ('process,module', '--general', '--workers', '3')):
+        parts = collections.defaultdict(list)
+        for row in reader_json(results, 'report', '--by', *words,
+                               ticks)['modules']:
+            process = row.pop('process_id')
+            results.check(row.pop('process') == 'Processes.exe',
+                          'report --by %s: name' % words[0])
+            parts[process].append(row)
+        results.equal((list(parts), dict(parts)), (ordered, modules),
+                      'report --by %s' % (words,))
+    text = support.reader('report', '--by', 'process,module',
+                          programs.windows_path(place))[1].splitlines()
+    results.equal([line for line in text if line.startswith('Process ')],
+                  ['Process %d: Processes.exe' % process
+                   for process in ordered],
+                  'report --by process,module: sections')
+    whole_modules = reader_json(results, 'report', '--by', 'module',
+                                ticks)['modules']
+    results.check(all('process_id' not in row or row['process_id'] is None
+                      for row in whole_modules) and
+                  sum(row['calls'] for row in whole_modules) ==
+                  sum(row['calls'] for rows in modules.values()
+                      for row in rows), 'report --by module: the sum')
     for value in '9999', 'nobody.exe':
         code, text, errors = support.reader(
             'report', '--process', value, programs.windows_path(place))
