@@ -19,6 +19,7 @@ HEADER_SIZE = 64
 MAXIMUM_BYTES = 1 << 20
 STORED, TOKENS, DENSE = 0, 1, 2
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+from_bytes = int.from_bytes
 
 Header = collections.namedtuple(
     'Header', 'magic version method unused raw_bytes encoded_bytes position '
@@ -138,6 +139,8 @@ def read_part(source, count):
 
 
 class Lane:
+    __slots__ = 'time', 'word', 'context'
+
     def __init__(self, time):
         self.time, self.word, self.context = time, 0, 0
 
@@ -150,29 +153,41 @@ class Model:
 
     def missed(self, lane, place):
         """(ticks, growth of the word) of a record that was not predicted."""
-        form = self.operands.number(1)
-        require(form & 15 <= 8, 'ticks of more than 8 bytes')
-        ticks = self.operands.number(form & 15)
+        data, at = self.operands.data, self.operands.next
+        if at == len(data):
+            raise FormatError('bytes are missing')
+        form = data[at]
+        if form & 15 > 8:
+            raise FormatError('ticks of more than 8 bytes')
+        at, end = at + 1, at + 1 + (form & 15)
+        ticks = from_bytes(data[at:end], 'little')
         how = form >> 4 & 3
-        require(how != 3, 'an unknown form of a site')
+        if how == 3:
+            raise FormatError('an unknown form of a site')
+        at, end = end, end + (1, 2, 4)[how]
+        site = from_bytes(data[at:end], 'little')
         if how == 2:
-            site = self.operands.number(4)
             if len(self.sites) < 4096:
                 self.sites.append(site)
+        elif site < len(self.sites):
+            site = self.sites[site]
         else:
-            number = self.operands.number(how + 1)
-            require(number < len(self.sites), 'no such site')
-            site = self.sites[number]
-        pair = ((lane.word & M32) * 0x85EBCA6B ^ site * 0x9E3779B1) & M32
+            raise FormatError('no such site')
+        word = lane.word
+        pair = ((word & M32) * 0x85EBCA6B ^ site * 0x9E3779B1) & M32
         pair >>= 20
         if form >> 6 == 0:
             change = self.pairs[pair]
         else:
-            number = self.operands.number((1, 2, 4)[(form >> 6) - 1])
+            at, end = end, end + (1, 2, 4)[(form >> 6) - 1]
+            number = from_bytes(data[at:end], 'little')
             change = (number // 2 if number % 2 == 0
                       else -(number + 1) // 2) & M32
-        stack_kind = (lane.word >> 32) + change & M32
-        growth = (site | stack_kind << 32) - lane.word & M64
+        if end > len(data):
+            raise FormatError('bytes are missing')
+        self.operands.next = end
+        stack_kind = (word >> 32) + change & M32
+        growth = (site | stack_kind << 32) - word & M64
         self.second[place] = self.first[place]
         self.first[place] = growth
         self.pairs[pair] = change
@@ -196,33 +211,32 @@ def decode_records(header, tokens, operands):
     lanes = [Lane(header.first_timestamp) for _ in range(4)]
     words = array.array('Q', bytes(16 * count))
 
-    # What is left when there are equally many for each lane is the last one's.
+    # Four records at a time, one of each lane; what is left is the last one's.
     order = [(lanes[number], number * quarter) for number in range(4)]
-    parts = [(tokens[index:index + 4], index // 4)
-             for index in range(0, 4 * quarter, 4)]
-    parts += [(tokens[index:index + 1], index - 3 * quarter)
-              for index in range(4 * quarter, count)]
-    for part, row in parts:
-        for token, (lane, start) in zip(
-                part, order if len(part) == 4 else order[3:]):
-            word, place = lane.word, lane.context >> 20
-            value = token & 127
-            if value < 112:
-                ticks = value
-                growth = (second if token & 128 else first)[place]
-            elif token == 127:
-                ticks, growth = model.missed(lane, place)
-            else:
-                require(value < 120, 'an unknown token')
-                ticks = model.operands.number(value - 111)
-                growth = (second if token & 128 else first)[place]
-            lane.time = time = lane.time + ticks & M64
-            lane.word = word = word + growth & M64
-            lane.context = (lane.context << 7 & M32) ^ (
-                (word & M32) * 0x9E3779B1 & M32)
-            at = 2 * (start + row)
-            words[at] = time
-            words[at + 1] = word
+    for index in range(count):
+        if index < 4 * quarter:
+            lane, at = order[index & 3]
+            at += index >> 2
+        else:
+            lane, at = lanes[3], index
+        token = tokens[index]
+        word, place = lane.word, lane.context >> 20
+        value = token & 127
+        if value < 112:
+            ticks = value
+            growth = (second if token & 128 else first)[place]
+        elif token == 127:
+            ticks, growth = model.missed(lane, place)
+        else:
+            require(value < 120, 'an unknown token')
+            ticks = model.operands.number(value - 111)
+            growth = (second if token & 128 else first)[place]
+        lane.time = time = lane.time + ticks & M64
+        lane.word = word = word + growth & M64
+        lane.context = (lane.context << 7 & M32) ^ (
+            (word & M32) * 0x9E3779B1 & M32)
+        words[2 * at] = time
+        words[2 * at + 1] = word
     require(model.operands.left() == 0, 'operands are left')
     data = words.tobytes()
     check_times(header, data, count)
