@@ -357,7 +357,6 @@ CallTallyEvent(
     const CORE_EVENT *Event
     )
 {
-    PCORE_TOTALS Totals;
     ULONGLONG Probe;
     ULONG Index;
 
@@ -365,7 +364,7 @@ CallTallyEvent(
 
     case CoreEventEnter:
         Event->Frame->Function = Tally->LastIndex;
-        Tally->Totals.Totals[Tally->LastIndex].ActiveCalls += 1;
+        Tally->Totals.Active[Tally->LastIndex] += 1;
         break;
 
     case CoreEventUnmatched:
@@ -374,11 +373,10 @@ CallTallyEvent(
 
     default:
         Index = Event->Frame->Function;
-        Totals = &Tally->Totals.Totals[Index];
-        Totals->ActiveCalls -= 1;
+        Tally->Totals.Active[Index] -= 1;
         CoreAddToStatistics(&Tally->List[Index].Statistics,
                             Event,
-                            Totals->ActiveCalls == 0);
+                            Tally->Totals.Active[Index] == 0);
         if (Tally->HasHistograms && Event->Kind != CoreEventAbandoned) {
             Probe = Event->InclusiveProbe / TRACE_PROBE_UNIT;
             return CoreAddToHistogram(&Tally->Histograms[Index],

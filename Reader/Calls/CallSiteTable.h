@@ -85,6 +85,7 @@ typedef struct _READER_TALLY {
     PCORE_ENDED_LIST Ended;         // likewise: where the ordinary calls that
                                     // end are put; or NULL
     BOOLEAN IsEndedAlone;           // likewise: and nothing is added up
+    BOOLEAN IsAddedApart;           // likewise: and the caller adds them up
     PULONGLONG Noted;               // by module: see CallNoteModule; NULL:
     ULONG CapacityOfNoted;          // that is not kept
     ULONG NumberNoted;

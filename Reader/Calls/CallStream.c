@@ -691,6 +691,7 @@ CallRunStore(
     }
 
     Run.Totals = Tally->Totals.Totals;
+    Run.Active = Tally->Totals.Active;
     Run.Histograms = Tally->Histograms;
     Run.Paths = Tally->Paths;
     Run.Probe = NULL;
@@ -701,6 +702,7 @@ CallRunStore(
     Run.NumberOfJumps = Stream->NumberOfJumps;
     Run.IsWatching = Tally->Watch != NULL || Tally->IsEndedAlone;
     Run.Ended = Tally->Ended;
+    Run.IsAddedApart = Tally->IsAddedApart;
     Run.HasTotals = Tally->IsByBoth;
     if (Tally->Roots != NULL) {
 

@@ -270,6 +270,7 @@ CoreGrowTotals(
 {
     PVOID Memory;
     PCORE_TOTALS Totals;
+    PULONG Active;
     ULONG Capacity;
     ULONG Index;
 
@@ -280,15 +281,18 @@ CoreGrowTotals(
     Capacity = Table->Capacity == 0 ? 64 : Table->Capacity * 2;
     Memory = Table->Allocator->Allocate(
         Table->Allocator->Context,
-        ((SIZE_T)Capacity + 1) * sizeof(CORE_TOTALS));
+        ((SIZE_T)Capacity + 1) * sizeof(CORE_TOTALS) +
+            (SIZE_T)Capacity * sizeof(ULONG));
     Totals = (PCORE_TOTALS)CoreAlignOnLine(Memory);
     if (Totals == NULL) {
         return STATUS_NO_MEMORY;
     }
 
+    Active = (PULONG)(Totals + Capacity);
     for (Index = 0; Index < Capacity; Index++) {
         if (Index < Table->Capacity) {
             Totals[Index] = Table->Totals[Index];
+            Active[Index] = Table->Active[Index];
         } else {
             Totals[Index].MinimumTicks = ~0ULL;
         }
@@ -297,6 +301,7 @@ CoreGrowTotals(
     Table->Allocator->Free(Table->Allocator->Context, Table->Memory);
     Table->Memory = Memory;
     Table->Totals = Totals;
+    Table->Active = Active;
     Table->Capacity = Capacity;
     return STATUS_SUCCESS;
 }
@@ -312,6 +317,7 @@ CoreRundownTotals(
         Table->Allocator->Free(Table->Allocator->Context, Table->Memory);
         Table->Memory = NULL;
         Table->Totals = NULL;
+        Table->Active = NULL;
         Table->Capacity = 0;
     }
 }
@@ -331,6 +337,7 @@ CoreRundownTotals(
 // HasTotals: whether calls are added to the totals.
 // HasWaits: whether it is kept how long calls waited.
 // HasEnded: whether each call that ends is kept.
+// IsApart: whether the caller adds these up.
 // IsJumping: whether jumps of the clock are looked for. A record after one is
 // not ordinary, nor is the exit of a call with a jump in it.
 // LongestStep: from one record to the next, where the clock did not jump.
@@ -352,6 +359,7 @@ CoreRun(
     _In_ BOOLEAN HasProbe,
     _In_ BOOLEAN HasWaits,
     _In_ BOOLEAN HasEnded,
+    _In_ BOOLEAN IsApart,
     _In_ BOOLEAN IsWatching,
     _In_ BOOLEAN IsJumping,
     _In_ ULONGLONG LongestStep
@@ -371,6 +379,7 @@ CoreRun(
     ULONG ModuleBase = Check->ModuleBase;
     ULONG ModuleSize = Check->ModuleSize;
     PCORE_TOTALS Totals = Run->Totals;
+    PULONG Active = Run->Active;
     PCORE_HISTOGRAM Histograms = HasHistograms ? Run->Histograms : NULL;
     ULONGLONG Limit = Run->Limit;
     ULONG NumberOfJumps = Run->NumberOfJumps;
@@ -386,6 +395,8 @@ CoreRun(
     ULONGLONG ContentionTicks = Pair->ContentionTicks;
     PCORE_ENDED Ended = NULL;
     PCORE_ENDED LastEnded = NULL;
+    BOOLEAN IsLeafy = HasEnded && !HasPaths && !HasProbe && !HasWaits &&
+                      (IsApart || !HasTotals);
     ULONG Lowest;
     ULONG Extent;
 
@@ -470,13 +481,8 @@ CoreRun(
             // An entry of either kind.
             //
 
-            ULONGLONG Name = Site->Site;
-            ULONGLONG Function = Site->Function;
-            ULONG BodySize = Site->BodySize;
-            ULONG Kind = Site->Kind;
-            ULONG Flags = Site->Flags;
-            ULONG Index = Site->Index;
             ULONG FrameSize = Site->FrameSize;
+            ULONG Index = Site->Index;
             ULONG Node = 0;
 
             if (IsWatching && Site->IsWatched) {
@@ -489,6 +495,56 @@ CoreRun(
                  CORE_STACK_DIFFERENCE(Next[-1].Stack, Rsp) <=
                      (LONG)FrameSize)) {
                 break;
+            }
+
+            //
+            // A call that makes none is this record and the next one, and needs
+            // no frame.
+            //
+
+            if (IsLeafy && Site->Kind == TRACE_KIND_ENTER &&
+                Record + 1 != LastRecord &&
+                (Record[1].StackKind & TRACE_KIND_MASK) == TRACE_KIND_EXIT) {
+
+                ULONGLONG Exit = Record[1].Timestamp;
+                ULONG ExitRsp = Record[1].StackKind & ~TRACE_KIND_MASK;
+                ULONG ExitRva = Record[1].Site - ModuleBase;
+                ULONGLONG ExitKey = CORE_SITE_KEY(ExitRva, TRACE_KIND_EXIT);
+                const CORE_SITE *ExitSite =
+                    &Slots[CORE_SITE_SLOT(ExitKey, Mask)];
+
+                if (ExitSite->Key == ExitKey &&
+                    ExitSite->Function == Site->Function &&
+                    Exit >= Timestamp && Exit < Limit &&
+                    (!IsJumping || Exit - Timestamp <= LongestStep) &&
+                    ExitRva < ModuleSize &&
+                    (ULONG)(ExitRsp - Lowest) <= Extent &&
+                    CORE_STACK_DIFFERENCE(Rsp, ExitRsp) >= 0 &&
+                    (Site->Flags & CORE_FRAME_STALE) == 0 &&
+                    (!IsWatching || Next == First || Next[-1].Node == 0) &&
+                    Ended != LastEnded) {
+
+                    if (IsApart) {
+                        Ended->Self = (Exit - Timestamp) |
+                                      (Active[Index] == 0
+                                           ? CORE_ENDED_OUTERMOST
+                                           : 0);
+                    }
+
+                    Ended->EnterTimestamp = Timestamp;
+                    Ended->ExitTimestamp = Exit;
+                    Ended->Function = Index;
+                    Ended->Depth = (ULONG)(Next - First);
+                    Ended += 1;
+                    if (Next != First) {
+                        Next[-1].ChildTicks += Exit - Timestamp;
+                    }
+
+                    Record += 1;
+                    Previous = Exit;
+                    LastSite = ExitSite;
+                    continue;
+                }
             }
 
             if (HasPaths) {
@@ -533,19 +589,19 @@ CoreRun(
 
             Next->EnterTimestamp = Timestamp;
             Next->ChildTicks = 0;
-            Next->Site = Name;
-            Next->Physical = Function;
+            Next->Site = Site->Site;
+            Next->Physical = Site->Function;
             Next->Stack = Rsp;
             Next->Top = Rsp + FrameSize;
-            Next->BodySize = BodySize;
-            Next->Kind = Kind;
-            Next->Flags = Flags;
+            Next->BodySize = Site->BodySize;
+            Next->Kind = Site->Kind;
+            Next->Flags = Site->Flags;
             Next->Function = Index;
             Next->Node = Node;
             Next->NumberOfJumps = NumberOfJumps;
             Next += 1;
             if (HasTotals) {
-                Totals[Index].ActiveCalls += 1;
+                Active[Index] += 1;
             }
 
         } else {
@@ -557,6 +613,7 @@ CoreRun(
             ULONGLONG InclusiveProbe = 0;
             ULONGLONG SelfProbe = 0;
             ULONGLONG Waited = 0;
+            ULONG StillActive = 0;
 
             if (Next == First) {
                 break;
@@ -656,7 +713,18 @@ CoreRun(
                 }
             }
 
+            if (HasTotals) {
+                StillActive = Active[Frame->Function] - 1;
+                Active[Frame->Function] = StillActive;
+            }
+
             if (HasEnded) {
+                if (IsApart) {
+                    Ended->Self = Self | (StillActive == 0
+                                              ? CORE_ENDED_OUTERMOST
+                                              : 0);
+                }
+
                 Ended->EnterTimestamp = Frame->EnterTimestamp;
                 Ended->ExitTimestamp = Frame->EnterTimestamp + Ticks;
                 Ended->Function = Frame->Function;
@@ -711,17 +779,18 @@ CoreRun(
 
             }
 
-            if (HasTotals) {
+            if (HasWaits && HasTotals && StillActive == 0) {
+                Run->WaitedTotals[Frame->Function] += Waited;
+            }
+
+            if (HasTotals && !IsApart) {
 
                 PCORE_TOTALS Total = &Totals[Frame->Function];
-                ULONGLONG ActiveCalls;
                 ULONGLONG Sum;
 
                 Total->Calls += 1;
                 Total->SelfTicks += Self;
-                ActiveCalls = Total->ActiveCalls - 1;
-                Total->ActiveCalls = ActiveCalls;
-                Total->TotalTicks += ActiveCalls == 0 ? Ticks : 0;
+                Total->TotalTicks += StillActive == 0 ? Ticks : 0;
                 Sum = Total->SumLow + Ticks;
                 Total->SumLow = Sum;
                 if (Sum < Ticks) {
@@ -736,16 +805,12 @@ CoreRun(
                     Total->MaximumTicks = Net;
                 }
 
-                if (HasWaits && ActiveCalls == 0) {
-                    Run->WaitedTotals[Frame->Function] += Waited;
-                }
-
                 if (HasProbe) {
 
                     PCORE_PROBE_TOTALS Cost =
                         &Run->ProbeTotals[Frame->Function];
 
-                    Cost->TotalProbe += ActiveCalls == 0 ? InclusiveProbe : 0;
+                    Cost->TotalProbe += StillActive == 0 ? InclusiveProbe : 0;
                     Cost->SelfProbe += SelfProbe;
                     Cost->SumProbe += InclusiveProbe;
                 }
@@ -797,8 +862,8 @@ CoreRunWithWaits(
 
 #define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Watching)           \
     CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, Paths, Totals, Probe, TRUE, FALSE, Watching, TRUE,  \
-            LongestStep)
+            Histograms, Paths, Totals, Probe, TRUE, FALSE, FALSE, Watching, \
+            TRUE, LongestStep)
 
     if (Run->IsWatching) {
         return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE);
@@ -837,7 +902,7 @@ CoreRunWithEnded(
 
 #define CORE_RUN_WITH(Histograms, Totals, Waits, Watching, Jumping, Step)   \
     CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, FALSE, Totals, FALSE, Waits, TRUE, Watching,        \
+            Histograms, FALSE, Totals, FALSE, Waits, TRUE, FALSE, Watching, \
             Jumping, Step)
 
     if (Run->IsWatching) {
@@ -864,6 +929,39 @@ CoreRunWithEnded(
 
 
 //
+// Does what is asked, and keeps each call that ends, for the caller to add up.
+//
+
+CORE_APART
+ULONG
+CoreRunApart(
+    _Inout_ PCORE_PAIR Pair,
+    _Inout_ PCORE_RECORD_CHECK Check,
+    _In_ const CORE_SITES *Sites,
+    _In_ PCCORE_RUN Run,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    )
+{
+    ULONGLONG LongestStep = Run->JumpTicks != 0 ? Run->JumpTicks : ~0ULL;
+
+#define CORE_RUN_WITH(Waits, Jumping, Step)                                 \
+    CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
+            FALSE, FALSE, TRUE, FALSE, Waits, TRUE, TRUE, FALSE, Jumping,   \
+            Step)
+
+    if (Pair->HasWaits && Run->WaitedTotals != NULL) {
+        return CORE_RUN_WITH(TRUE, TRUE, LongestStep);
+    }
+
+    return Run->JumpTicks != 0 ? CORE_RUN_WITH(FALSE, TRUE, LongestStep)
+                               : CORE_RUN_WITH(FALSE, FALSE, 0);
+
+#undef CORE_RUN_WITH
+}
+
+
+//
 // Does what is asked.
 //
 
@@ -884,8 +982,8 @@ CoreRunWithoutWaits(
 #define CORE_RUN_WITH(Histograms, Paths, Totals, Probe, Watching, Jumping,  \
                       Step)                                                 \
     CoreRun(Pair, Check, Sites, Run, Records, NumberOfRecords,              \
-            Histograms, Paths, Totals, Probe, FALSE, FALSE, Watching,       \
-            Jumping, Step)
+            Histograms, Paths, Totals, Probe, FALSE, FALSE, FALSE,          \
+            Watching, Jumping, Step)
 
     if (Run->IsWatching) {
         return CORE_RUN_WITH(FALSE, FALSE, FALSE, FALSE, TRUE, TRUE,
@@ -940,6 +1038,15 @@ CoreRunRecords(
         Pair->HasWaits = TRUE;
     }
 
+    if (Run->Ended != NULL && Run->IsAddedApart && !Run->IsWatching) {
+        return CoreRunApart(Pair,
+                            Check,
+                            Sites,
+                            Run,
+                            Records,
+                            NumberOfRecords);
+    }
+
     if (Run->Ended != NULL) {
         return CoreRunWithEnded(Pair,
                                 Check,
@@ -965,4 +1072,66 @@ CoreRunRecords(
                                Run,
                                Records,
                                NumberOfRecords);
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+CoreAddEnded(
+    PCORE_TOTALS Totals,
+    PCORE_HISTOGRAM Histograms,
+    PCORE_ARENA Arena,
+    PCCORE_ENDED Calls,
+    ULONG Count
+    )
+{
+    PCORE_TOTALS Total;
+    PCORE_HISTOGRAM Histogram;
+    ULONGLONG Ticks;
+    ULONGLONG Sum;
+    ULONG Index;
+    ULONG Place;
+    NTSTATUS Status;
+
+    for (Index = 0; Index < Count; Index++) {
+
+        Total = &Totals[Calls[Index].Function];
+        Ticks = Calls[Index].ExitTimestamp - Calls[Index].EnterTimestamp;
+        Total->Calls += 1;
+        Total->SelfTicks += Calls[Index].Self & ~CORE_ENDED_OUTERMOST;
+        Total->TotalTicks += (Calls[Index].Self & CORE_ENDED_OUTERMOST) != 0
+                                 ? Ticks
+                                 : 0;
+        Sum = Total->SumLow + Ticks;
+        Total->SumLow = Sum;
+        if (Sum < Ticks) {
+            Total->SumHigh += 1;
+        }
+
+        if (Ticks < Total->MinimumTicks) {
+            Total->MinimumTicks = Ticks;
+        }
+
+        if (Ticks > Total->MaximumTicks) {
+            Total->MaximumTicks = Ticks;
+        }
+
+        if (Histograms == NULL) {
+            continue;
+        }
+
+        Histogram = &Histograms[Calls[Index].Function];
+        Place = CoreQueryBucket(Ticks) - Histogram->FirstBucket;
+        if (Place < Histogram->NumberOfBuckets) {
+            Histogram->Counts[Place] += 1;
+            continue;
+        }
+
+        Status = CoreAddToHistogram(Histogram, Arena, Ticks);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
+    return STATUS_SUCCESS;
 }

@@ -126,9 +126,7 @@ CoreAddSite(
     );
 
 //
-// What is added up for a function.  One is a cache line.  ActiveCalls stands
-// apart from Calls: an exit that took both in one load would have to wait for
-// its entry's store of the first.
+// What is added up for a function.  One is a cache line.
 //
 
 typedef struct _CORE_TOTALS {
@@ -139,15 +137,21 @@ typedef struct _CORE_TOTALS {
     ULONGLONG SumHigh;              // 128 bits
     ULONGLONG MinimumTicks;         // ~0: no call has ended
     ULONGLONG MaximumTicks;
-    ULONGLONG ActiveCalls;          // that are open
+    ULONGLONG Unused;
 } CORE_TOTALS;
 typedef CORE_TOTALS *PCORE_TOTALS;
 typedef const CORE_TOTALS *PCCORE_TOTALS;
 
+//
+// The calls that are open are apart: that is all an entry counts, and sixteen
+// functions' share a cache line.
+//
+
 typedef struct _CORE_TOTALS_TABLE {
     PCALLOCATOR Allocator;
-    PVOID Memory;                   // that Totals are in
+    PVOID Memory;                   // that Totals and Active are in
     PCORE_TOTALS Totals;
+    PULONG Active;                  // by the same index: calls that are open
     ULONG Capacity;
     ULONG Unused;
 } CORE_TOTALS_TABLE;
@@ -220,7 +224,9 @@ typedef CORE_PROBE_TOTALS *PCORE_PROBE_TOTALS;
 //     has one;
 //     with Ended the calls that end are put there, with IsWatching or by
 //     function, without a probe; when it is full no end is ordinary, nor is
-//     ever that of a frame that is stale.
+//     ever that of a frame that is stale;
+//     with IsAddedApart too, nothing but the waits is added up: the caller
+//     does that with CoreAddEnded, many calls at a time.
 //
 
 typedef struct _CORE_ENDED {
@@ -228,9 +234,13 @@ typedef struct _CORE_ENDED {
     ULONGLONG ExitTimestamp;
     ULONG Depth;
     ULONG Function;                 // the frame's
+    ULONGLONG Self;                 // with IsAddedApart: ticks, and whether
+                                    // no other call of the function is open
 } CORE_ENDED;
 typedef CORE_ENDED *PCORE_ENDED;
 typedef const CORE_ENDED *PCCORE_ENDED;
+
+#define CORE_ENDED_OUTERMOST 0x8000000000000000ULL
 
 typedef struct _CORE_ENDED_LIST {
     PCORE_ENDED Calls;
@@ -242,6 +252,7 @@ typedef CORE_ENDED_LIST *PCORE_ENDED_LIST;
 typedef struct _CORE_RUN {
     PCORE_TOTALS Totals;            // by the sites' Index, and so by the
                                     // frames' Function
+    PULONG Active;                  // likewise
     PCORE_HISTOGRAM Histograms;     // likewise; NULL: there are none
     PCORE_PATHS Paths;              // or NULL
     PCORE_PROBE Probe;              // or NULL
@@ -255,6 +266,7 @@ typedef struct _CORE_RUN {
     BOOLEAN IsWatching;
     BOOLEAN HasTotals;              // with Paths
     PCORE_ENDED_LIST Ended;         // or NULL
+    BOOLEAN IsAddedApart;
 } CORE_RUN;
 typedef CORE_RUN *PCORE_RUN;
 typedef const CORE_RUN *PCCORE_RUN;
@@ -279,6 +291,25 @@ CoreRunRecords(
     _In_ PCCORE_RUN Run,
     _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
     _In_ ULONG NumberOfRecords
+    );
+
+//
+// Adds up calls that ended with IsAddedApart, as it is done without it.  Here
+// one does not wait for what the one before it was counted in.
+//
+// Totals, Histograms: of the run; Histograms and Arena NULL: there are none.
+//
+//     STATUS_NO_MEMORY
+//
+
+_Must_inspect_result_
+NTSTATUS
+CoreAddEnded(
+    _Inout_ PCORE_TOTALS Totals,
+    _Inout_opt_ PCORE_HISTOGRAM Histograms,
+    _Inout_opt_ PCORE_ARENA Arena,
+    _In_reads_(Count) PCCORE_ENDED Calls,
+    _In_ ULONG Count
     );
 
 #endif // TRACER_CORE_FAST_H

@@ -527,6 +527,7 @@ ExportDatasetOpenTables(
         Table->Cell = Kinds[Index].Cell;
         Table->CellContext = Parquet;
         Table->IsPlain = Options->Encoding == READER_ENCODING_PLAIN;
+        Table->HasVectors = Parquet->HasVectors;
         Table->Path = Parquet->Path[Index];
         Table->PathUtf8 = Parquet->PathUtf8[Index];
         Table->PartSize = Options->SplitSize != 0 ? Options->SplitSize

@@ -13,19 +13,7 @@ Abstract:
 --*/
 
 #include "ExportEncode.h"
-#include "../Core/CoreHistogram.h"
-
-#define READER_DELTA_BLOCK 128u
-#define READER_DELTA_PART 32u
-#define READER_DELTA_PARTS (READER_DELTA_BLOCK / READER_DELTA_PART)
-
-//
-// A block's smallest difference, its parts' widths and 64 bits for each number,
-// and what the packing stores too much.
-//
-
-#define READER_DELTA_BLOCK_BYTES (10 + READER_DELTA_PARTS +                 \
-                                  READER_DELTA_BLOCK * 8 + 16)
+#include "ExportVectors.h"
 
 
 CORE_INLINE
@@ -258,7 +246,8 @@ VOID
 ExportEncodeDelta(
     PREADER_BYTES Bytes,
     const ULONGLONG *Values,
-    ULONG Count
+    ULONG Count,
+    BOOLEAN HasVectors
     )
 {
     ULONGLONG Differences[READER_DELTA_BLOCK];
@@ -281,6 +270,19 @@ ExportEncodeDelta(
         Number = Count - First;
         if (Number > READER_DELTA_BLOCK) {
             Number = READER_DELTA_BLOCK;
+        }
+
+        if (ExportThriftReserve(Bytes, READER_DELTA_BLOCK_BYTES) == NULL) {
+            return;
+        }
+
+        if (Number == READER_DELTA_BLOCK && HasVectors) {
+
+            Target = ExportVectorDelta(Bytes->Bytes + Bytes->Length,
+                                       Values + First);
+            Bytes->Length = (SIZE_T)(Target - Bytes->Bytes);
+            Previous = Values[First + READER_DELTA_BLOCK - 1];
+            continue;
         }
 
         if (Number == READER_DELTA_BLOCK) {
@@ -312,10 +314,6 @@ ExportEncodeDelta(
 
         for (; Index < READER_DELTA_BLOCK; Index++) {
             Differences[Index] = (ULONGLONG)Smallest;
-        }
-
-        if (ExportThriftReserve(Bytes, READER_DELTA_BLOCK_BYTES) == NULL) {
-            return;
         }
 
         ExportThriftPutVarint(Bytes, READER_ZIGZAG(Smallest));

@@ -17,14 +17,16 @@ Abstract:
 #include "ExportThrift.h"
 
 //
-// DELTA_BINARY_PACKED, in blocks of 128 with four parts.
+// DELTA_BINARY_PACKED, in blocks of 128 with four parts.  HasVectors: the
+// processor can do what is in ExportVectors.h, which gives the same bytes.
 //
 
 VOID
 ExportEncodeDelta(
     _Inout_ PREADER_BYTES Bytes,
     _In_reads_(Count) const ULONGLONG *Values,
-    _In_ ULONG Count
+    _In_ ULONG Count,
+    _In_ BOOLEAN HasVectors
     );
 
 //

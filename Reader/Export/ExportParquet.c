@@ -20,8 +20,13 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionControl.h"
 #include "ExportParquet.h"
+#include "ExportVectors.h"
 
-#define READER_ENDED_CALLS 512u
+//
+// More than a buffer of records has: that is what a list is emptied after.
+//
+
+#define READER_ENDED_CALLS 640u
 
 //
 // Buckets of histograms that become one, an eighth of the values in it wide: a
@@ -166,24 +171,11 @@ ExportParquetFilterCalls(
 
 
 //
-// The numbers that calls become.
-//
-
-typedef struct _READER_CALL_COLUMNS {
-    PULONG Codes;
-    PULONGLONG Starts;
-    PULONGLONG Durations;
-    PULONGLONG Depths;
-} READER_CALL_COLUMNS;
-
-
-//
-// Fills in functions, starts, durations and depths.  Returns FALSE if the calls
-// are not all of one module.
+// Fills in starts, durations and depths.
 //
 
 static
-BOOLEAN
+VOID
 ExportParquetPutNumbers(
     _In_ const READER_PARQUET *Parquet,
     _Inout_ PREADER_CELL_TABLE Table,
@@ -194,24 +186,76 @@ ExportParquetPutNumbers(
     PCCORE_CLOCK Clock = &Parquet->Export->Session.Clock;
     ULONGLONG First = Parquet->Export->Range.FirstTimestamp;
     READER_RATIO Ratio = Parquet->Ratio;
+    BOOLEAN HasVectors = Parquet->HasVectors && Ratio.Shift <= 6;
+    PULONGLONG Starts = READER_TABLE_NUMBERS(Table, ReaderCallsStart);
+    PULONGLONG Durations = READER_TABLE_NUMBERS(Table, ReaderCallsDuration);
+    PULONGLONG Depths = READER_TABLE_NUMBERS(Table, ReaderCallsDepth);
+    ULONG Index = 0;
+    ULONG End = HasVectors ? 0 : Count;
+
+    for (;;) {
+
+        for (; Index < End; Index++) {
+
+            ULONGLONG Start = Calls[Index].EnterTimestamp;
+            ULONGLONG Duration = Calls[Index].ExitTimestamp - Start;
+
+            Starts[Index] = ExportCellsConvert(
+                &Ratio,
+                Clock,
+                Start > First ? Start - First : 0);
+            Durations[Index] = ExportCellsConvert(&Ratio, Clock, Duration);
+            Depths[Index] = Calls[Index].Depth;
+        }
+
+        if (Index == Count) {
+            break;
+        }
+
+        //
+        // What comes after them is one by one: the last few, or four of which
+        // one is to be looked at.
+        //
+
+        Index += ExportVectorCalls(Ratio.Factor,
+                                   Ratio.Shift,
+                                   First,
+                                   Calls + Index,
+                                   Count - Index,
+                                   Starts + Index,
+                                   Durations + Index,
+                                   Depths + Index);
+        End = Count - Index > 4 ? Index + 4 : Count;
+    }
+}
+
+
+//
+// Fills in the functions.  Returns FALSE if the calls are not all of one
+// module.
+//
+
+static
+BOOLEAN
+ExportParquetPutCodes(
+    _In_ const READER_PARQUET *Parquet,
+    _Inout_ PREADER_CELL_TABLE Table,
+    _In_reads_(Count) PCCORE_ENDED Calls,
+    _In_ ULONG Count
+    )
+{
     const ULONG *Modules = Parquet->ModuleKeys;
     PREADER_TABLE_COLUMN Column = &Table->Cells[ReaderCallsFunction];
     ULONG Capacity = Column->CapacityOfCodes;
     const ULONG *CodeOfKey = Column->CodeOfKey;
     ULONG Module = Modules[Calls[0].Function];
+    PULONG Codes = ExportTableBeginCodes(Table, ReaderCallsFunction);
     ULONG Others = 0;
-    READER_CALL_COLUMNS To;
     ULONG Index;
 
-    To.Codes = ExportTableBeginCodes(Table, ReaderCallsFunction);
-    To.Starts = READER_TABLE_NUMBERS(Table, ReaderCallsStart);
-    To.Durations = READER_TABLE_NUMBERS(Table, ReaderCallsDuration);
-    To.Depths = READER_TABLE_NUMBERS(Table, ReaderCallsDepth);
     for (Index = 0; Index < Count; Index++) {
 
         ULONG Key = Calls[Index].Function;
-        ULONGLONG Start = Calls[Index].EnterTimestamp;
-        ULONGLONG Duration = Calls[Index].ExitTimestamp - Start;
         ULONG Code = Key < Capacity ? CodeOfKey[Key] : 0;
 
         if (Code == 0) {
@@ -220,14 +264,8 @@ ExportParquetPutNumbers(
             CodeOfKey = Column->CodeOfKey;
         }
 
-        To.Codes[Index] = Code - 1;
+        Codes[Index] = Code - 1;
         Others |= Modules[Key] ^ Module;
-        To.Starts[Index] = ExportCellsConvert(
-            &Ratio,
-            Clock,
-            Start > First ? Start - First : 0);
-        To.Durations[Index] = ExportCellsConvert(&Ratio, Clock, Duration);
-        To.Depths[Index] = Calls[Index].Depth;
     }
 
     return Others == 0;
@@ -310,7 +348,8 @@ ExportParquetPutCalls(
                               Parquet->Thread,
                               Number);
         ExportTablePutKey(Table, ReaderCallsEnded, Ended, Number);
-        if (ExportParquetPutNumbers(Parquet, Table, Calls, Number)) {
+        ExportParquetPutNumbers(Parquet, Table, Calls, Number);
+        if (ExportParquetPutCodes(Parquet, Table, Calls, Number)) {
             Module = Parquet->ModuleKeys[Calls[0].Function];
             ExportTablePutKey(Table, ReaderCallsModule, Module, Number);
             ExportTablePutKey(Table, ReaderCallsBuild, Module, Number);
@@ -335,9 +374,19 @@ ExportParquetEmptyList(
     )
 {
     ULONG Count = Parquet->Ended.NumberOfCalls;
+    NTSTATUS Status;
 
     if (Count == 0) {
         return STATUS_SUCCESS;
+    }
+
+    Status = CoreAddEnded(Parquet->Tally->Totals.Totals,
+                          Parquet->Tally->Histograms,
+                          Parquet->Tally->Arena,
+                          Parquet->Ended.Calls,
+                          Count);
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
 
     Parquet->Ended.NumberOfCalls = 0;
@@ -554,6 +603,7 @@ ExportParquetPutFunctions(
         Totals = &Tally->Totals.Totals[Index];
         RtlZeroBytes(Totals, sizeof(*Totals));
         Totals->MinimumTicks = ~0ULL;
+        Tally->Totals.Active[Index] = 0;
         RtlZeroBytes(&Tally->List[Index].Statistics,
                      sizeof(Tally->List[Index].Statistics));
         if (Tally->Waited != NULL) {
@@ -732,6 +782,7 @@ ExportParquetProcess(
     Tally->HasHistograms = Parquet->IsOpen[ReaderParquetFunctions];
     Tally->IsGeneral = (Export->Options->Given & READER_OPTION_GENERAL) != 0;
     Tally->Ended = &Parquet->Ended;
+    Tally->IsAddedApart = TRUE;
     Reading->Tallies[1].IsGeneral = Tally->IsGeneral;
     ExitCode = SumReadThreads(Reading);
     if (Parquet->IsOpen[ReaderParquetMarks]) {
@@ -887,6 +938,9 @@ ExportParquet(
                                                 Options,
                                                 Parquet->Host);
     ExportCellsBeginRatio(&Parquet->Ratio, &Session->Clock);
+    Parquet->HasVectors = Context->Rtl->CpuFeatures.Avx2 &&
+                          Context->Rtl->CpuFeatures.Bmi2 &&
+                          (Options->Given & READER_OPTION_GENERAL) == 0;
     Begun = CoreTimestampToSystemTime(&Session->Clock,
                                       Export->Range.FirstTimestamp);
     Parquet->Begun = ((LONGLONG)Begun - (LONGLONG)READER_EPOCH_1970) / 10;

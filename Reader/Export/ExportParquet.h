@@ -133,6 +133,7 @@ typedef struct _READER_PARQUET {
     PREADER_TALLY Tally;
     CORE_ENDED_LIST Ended;
     READER_RATIO Ratio;
+    BOOLEAN HasVectors;             // see ExportVectors.h
     ULONG Process;                  // that is read, or READER_NONE: all
     ULONG Thread;                   // that is read
     PREADER_IDENTITY Identities;    // by process

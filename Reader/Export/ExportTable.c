@@ -19,6 +19,7 @@ Abstract:
 #include "../Base/BaseErrors.h"
 #include "ExportEncode.h"
 #include "ExportTable.h"
+#include "ExportVectors.h"
 
 #define READER_TABLE_EXTENSION L".parquet"
 
@@ -444,7 +445,14 @@ ExportTableEncodePage(
 
     } else {
 
-        ExportTableNoteBounds(Column, Rows);
+        if (Table->HasVectors) {
+            ExportVectorBounds(Column->Values,
+                               Rows,
+                               &Column->Minimum,
+                               &Column->Maximum);
+        } else {
+            ExportTableNoteBounds(Column, Rows);
+        }
     }
 
     if (Table->IsPlain) {
@@ -455,7 +463,7 @@ ExportTableEncodePage(
         return PARQUET_PLAIN;
     }
 
-    ExportEncodeDelta(Bytes, Column->Values, Rows);
+    ExportEncodeDelta(Bytes, Column->Values, Rows, Table->HasVectors);
     return PARQUET_DELTA;
 }
 

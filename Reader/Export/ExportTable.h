@@ -101,6 +101,7 @@ typedef struct _READER_CELL_TABLE {
     PVOID CellContext;
     BOOLEAN IsPlain;                // numbers as they are, and nothing that
                                     // is not in version 1 of the format
+    BOOLEAN HasVectors;             // the processor has AVX2
     PWSTR Path;                     // without extension, which is .parquet
     PCSZ PathUtf8;                  // the same, for messages
     ULONGLONG PartSize;             // a file that has as many bytes is ended,

@@ -22,7 +22,6 @@ LiveActivateFrames(
     )
 {
     const CORE_STACK *Stack;
-    PCORE_TOTALS Totals;
     SIZE_T Depth;
     ULONG Function;
     ULONG Index;
@@ -30,8 +29,7 @@ LiveActivateFrames(
     for (Index = 0; Index < Thread->Stream.Pair.NumberOfStacks; Index++) {
         Stack = &Thread->Stream.Pair.Stacks[Index];
         for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
-            Live->Tally.Totals.Totals[Stack->Frames[Depth].Function]
-                .ActiveCalls = 0;
+            Live->Tally.Totals.Active[Stack->Frames[Depth].Function] = 0;
         }
     }
 
@@ -41,12 +39,11 @@ LiveActivateFrames(
         Stack = &Thread->Stream.Pair.Stacks[Index];
         for (Depth = 0; Depth < Stack->NumberOfFrames; Depth++) {
             Function = Stack->Frames[Depth].Function;
-            Totals = &Live->Tally.Totals.Totals[Function];
-            if (Totals->ActiveCalls == 0) {
+            if (Live->Tally.Totals.Active[Function] == 0) {
                 Live->List[Function].OtherTotalTicks -= Thread->GapTicks;
             }
 
-            Totals->ActiveCalls += 1;
+            Live->Tally.Totals.Active[Function] += 1;
         }
     }
 
@@ -64,7 +61,7 @@ LiveEvent(
     )
 {
     PREADER_LIVE_FUNCTION Function;
-    PCORE_TOTALS Totals;
+    PULONG Active;
 
     NTSTATUS Status;
 
@@ -86,12 +83,12 @@ LiveEvent(
     }
 
     Function = &Live->List[Event->Frame->Function];
-    Totals = &Live->Tally.Totals.Totals[Event->Frame->Function];
+    Active = &Live->Tally.Totals.Active[Event->Frame->Function];
     if (Event->Frame->NumberOfJumps < Thread->GapJumps) {
-        Totals->ActiveCalls -= 1;
+        *Active -= 1;
         Function->OtherCalls += 1;
         Function->OtherSelfTicks += Event->SelfTicks;
-        if (Totals->ActiveCalls == 0) {
+        if (*Active == 0) {
             Function->OtherTotalTicks += Event->InclusiveTicks;
         }
 
@@ -100,7 +97,7 @@ LiveEvent(
 
     if (Event->Kind == CoreEventAbandoned) {
         Function->OtherSelfTicks += Event->SelfTicks;
-        if (Totals->ActiveCalls == 1) {
+        if (*Active == 1) {
             Function->OtherTotalTicks += Event->InclusiveTicks;
         }
     }
@@ -177,7 +174,7 @@ LiveTakeOpen(
     BOOLEAN HasTimes = Live->Session.Clock.Kind != TRACE_CLOCK_NONE;
     BOOLEAN HasChains = Live->Chains.IsOn;
     PREADER_LIVE_OPEN Open;
-    PCORE_TOTALS Totals;
+    PULONG Active;
     SIZE_T Count = 0;
     SIZE_T Depth;
     ULONG Place;
@@ -276,8 +273,8 @@ LiveTakeOpen(
             //
 
             Open->TotalTicks = 0;
-            Totals = &Live->Tally.Totals.Totals[Frame->Function];
-            if (Totals->ActiveCalls == 0 && HasTimes &&
+            Active = &Live->Tally.Totals.Active[Frame->Function];
+            if (*Active == 0 && HasTimes &&
                 Now > Frame->EnterTimestamp) {
                 Gain = Now - Frame->EnterTimestamp;
                 Open->TotalTicks = Gain;
@@ -290,7 +287,7 @@ LiveTakeOpen(
                              Gain);
             }
 
-            Totals->ActiveCalls = 1;
+            *Active = 1;
             Frame->Flags |= CORE_FRAME_LOOKED_AT;
         }
     }

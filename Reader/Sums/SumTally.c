@@ -46,7 +46,7 @@ SumTallyOpenFrame(
 
     if (NT_SUCCESS(Status)) {
         Frame->Function = Index;
-        Tally->Totals.Totals[Index].ActiveCalls += 1;
+        Tally->Totals.Active[Index] += 1;
         Tally->List[Index].Statistics.BegunBefore += 1;
         CallNoteModule(Tally, (ULONG)(Frame->Site >> 32));
     }
@@ -148,7 +148,7 @@ SumTallyThread(
     for (Index = 0;
          !NT_SUCCESS(Status) && Index < Tally->Totals.Capacity;
          Index++) {
-        Tally->Totals.Totals[Index].ActiveCalls = 0;
+        Tally->Totals.Active[Index] = 0;
     }
 
     return Status;

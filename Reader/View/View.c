@@ -686,6 +686,7 @@ ViewTakeSums(
         Sum.Function = Tally->List[Index].Function;
         SumMergeStatistics(&Sum.Statistics, Tally, Index);
         RtlZeroBytes(&Tally->Totals.Totals[Index], sizeof(CORE_TOTALS));
+        Tally->Totals.Active[Index] = 0;
         Tally->Totals.Totals[Index].MinimumTicks = ~0ULL;
         RtlZeroBytes(&Tally->List[Index].Statistics,
                      sizeof(READER_STATISTICS));

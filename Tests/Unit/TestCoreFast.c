@@ -44,6 +44,7 @@ typedef struct _TEST_WAY {
     ULONGLONG Waited[TEST_RECORDS + CORE_FIRST_PATH];   // as in CORE_RUN
     ULONGLONG Watched;              // of the ends of watched calls, and of
                                     // those made from them
+    ULONGLONG Ended;                // of the calls that ended with their exit
 } TEST_WAY;
 typedef TEST_WAY *PTEST_WAY;
 
@@ -54,6 +55,10 @@ static BOOLEAN TestHasHistograms;
 static BOOLEAN TestHasPaths;
 static BOOLEAN TestHasBoth;             // with paths: the totals, too
 static BOOLEAN TestIsWatching;
+static BOOLEAN TestHasEnded;            // each end is kept; with totals, they
+                                        // are added up apart
+static CORE_ENDED TestEnded[TEST_RECORDS];
+static ULONG TestCapacityOfEnded;
 static BOOLEAN TestHasWaits;            // some entries' functions wait
 static ULONGLONG TestContentionTicks;
 static ULONG TestWatchedSites;          // a bit for each
@@ -368,6 +373,24 @@ TestAddToPath(
 
 
 //
+// Adds the end of a call to what all of them come to, in whatever order.
+//
+
+static
+VOID
+TestAddEnd(
+    _Inout_ PTEST_WAY Way,
+    _In_ ULONGLONG Enter,
+    _In_ ULONGLONG Ticks,
+    _In_ ULONG Depth,
+    _In_ ULONG Function
+    )
+{
+    Way->Ended += (Enter * 31 + Ticks * 7 + Depth) * (Function + 3);
+}
+
+
+//
 // Gives a record to the general rules.
 //
 
@@ -448,9 +471,17 @@ TestTakeGeneral(
             }
 
             if (TestHasBoth || (!TestHasPaths && !TestIsWatching)) {
-                Way->Totals.Totals[Index].ActiveCalls += 1;
+                Way->Totals.Active[Index] += 1;
             }
             continue;
+        }
+
+        if (Event.Kind == CoreEventExit) {
+            TestAddEnd(Way,
+                       Event.Frame->EnterTimestamp,
+                       Event.InclusiveTicks,
+                       Event.Depth,
+                       Event.Frame->Function);
         }
 
         if (TestIsWatching &&
@@ -482,7 +513,7 @@ TestTakeGeneral(
             continue;
         }
 
-        Totals->ActiveCalls -= 1;
+        Way->Totals.Active[Event.Frame->Function] -= 1;
         if (Event.Kind != CoreEventExit) {
             continue;
         }
@@ -497,7 +528,7 @@ TestTakeGeneral(
         Totals->Calls += 1;
         Totals->SelfTicks += Event.SelfTicks;
         Totals->SumLow += Event.InclusiveTicks;
-        if (Totals->ActiveCalls == 0) {
+        if (Way->Totals.Active[Event.Frame->Function] == 0) {
             Totals->TotalTicks += Event.InclusiveTicks;
             if (!TestHasPaths) {
                 Way->Waited[Event.Frame->Function] += Event.WaitedTicks;
@@ -527,12 +558,16 @@ TestTakeFast(
     _In_ ULONGLONG Limit
     )
 {
+    CORE_ENDED_LIST Ended;
     CORE_RUN Run;
     ULONG Index = 0;
     ULONG Count;
     ULONG Taken;
+    ULONG End;
 
     RtlZeroBytes(&Run, sizeof(Run));
+    Ended.Calls = TestEnded;
+    Ended.Capacity = TestCapacityOfEnded;
     while (Index < TEST_RECORDS) {
 
         Count = 1 + TestRandom(TEST_RECORDS);
@@ -541,6 +576,7 @@ TestTakeFast(
         }
 
         Run.Totals = Way->Totals.Totals;
+        Run.Active = Way->Totals.Active;
         Run.Histograms = TestHasHistograms ? Way->Histograms : NULL;
         Run.Limit = Limit;
         Run.JumpTicks = TestJumpTicks;
@@ -549,6 +585,9 @@ TestTakeFast(
         Run.HasTotals = TestHasBoth;
         Run.IsWatching = TestIsWatching;
         Run.WaitedTotals = TestHasWaits ? Way->Waited : NULL;
+        Run.Ended = TestHasEnded ? &Ended : NULL;
+        Run.IsAddedApart = TestHasEnded && !TestIsWatching;
+        Ended.NumberOfCalls = 0;
         Taken = CoreRunRecords(&Way->Pair,
                                &Way->Check,
                                &Way->Sites,
@@ -556,6 +595,24 @@ TestTakeFast(
                                &TestRecords[Index],
                                Count);
         TEST(Taken <= Count);
+        TEST(Ended.NumberOfCalls <= Ended.Capacity);
+        for (End = 0; End < Ended.NumberOfCalls; End++) {
+            TestAddEnd(Way,
+                       TestEnded[End].EnterTimestamp,
+                       TestEnded[End].ExitTimestamp -
+                           TestEnded[End].EnterTimestamp,
+                       TestEnded[End].Depth,
+                       TestEnded[End].Function);
+        }
+
+        if (Run.IsAddedApart) {
+            TEST_SUCCESS(CoreAddEnded(Way->Totals.Totals,
+                                      Run.Histograms,
+                                      Way->Arena,
+                                      TestEnded,
+                                      Ended.NumberOfCalls));
+        }
+
         TEST(Taken == 0 ||
              TestRecords[Index + Taken - 1].Timestamp < Limit);
         Way->Ordinary += Taken;
@@ -672,6 +729,7 @@ TestAreEqual(
 
     if (General->NumberWatched != Fast->NumberWatched ||
         General->Watched != Fast->Watched ||
+        (TestHasEnded && General->Ended != Fast->Ended) ||
         (TestHasWaits && !RtlAreBytesEqual(General->Waited,
                                            Fast->Waited,
                                            sizeof(General->Waited))) ||
@@ -690,7 +748,10 @@ TestAreEqual(
         }
     }
 
-    return RtlAreBytesEqual(General->Totals.Totals,
+    return RtlAreBytesEqual(General->Totals.Active,
+                            Fast->Totals.Active,
+                            TEST_SITES * sizeof(ULONG)) &&
+           RtlAreBytesEqual(General->Totals.Totals,
                             Fast->Totals.Totals,
                             TEST_SITES * sizeof(CORE_TOTALS));
 }
@@ -722,6 +783,7 @@ TestRandomRecords(
     ULONGLONG Watched = 0;
     ULONGLONG OrdinaryBesides = 0;
     ULONGLONG OrdinaryWithWaits = 0;
+    ULONGLONG OrdinaryWithEnded = 0;
     ULONGLONG Waited = 0;
     ULONG Round;
     ULONG Number;
@@ -741,6 +803,8 @@ TestRandomRecords(
         TestIsWatching = !TestHasPaths && TestRandom(2) == 0;
         TestHasHistograms = !TestHasPaths && !TestIsWatching &&
                             TestRandom(2) == 0;
+        TestHasEnded = !TestHasPaths && TestRandom(2) == 0;
+        TestCapacityOfEnded = 1 + TestRandom(TEST_RECORDS);
         TestMaximumDepth = TestRandom(2) == 0 ? ~0u : 1 + TestRandom(12);
         TestWatchedSites = 1u << TestRandom(TEST_SITES) |
                            1u << TestRandom(TEST_SITES);
@@ -820,6 +884,17 @@ TestRandomRecords(
             TestFast.Waited[Round % TEST_SITES] -= 1;
         }
 
+        if (TestHasEnded) {
+
+            OrdinaryWithEnded += TestFast.Ordinary;
+            TestFast.Ended += 1;
+            if (TestAreEqual(&TestGeneral, &TestFast)) {
+                Unseen += 1;
+            }
+
+            TestFast.Ended -= 1;
+        }
+
         if (TestIsWatching) {
             Watched += TestGeneral.NumberWatched;
             OrdinaryBesides += TestFast.Ordinary;
@@ -859,6 +934,7 @@ TestRandomRecords(
     TEST(Watched > TEST_ROUNDS);
     TEST(Waited > TEST_ROUNDS);
     TEST(OrdinaryWithWaits > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 20);
+    TEST(OrdinaryWithEnded > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 20);
     TEST(OrdinaryBesides > (ULONGLONG)TEST_ROUNDS * TEST_RECORDS / 20);
     RtlWriteText(TestOutput,
                  "ordinary %llu, exits %llu, abandoned %llu, unmatched %llu, "

@@ -44,6 +44,7 @@ TestMain(
     TestPairing();
     TestClocks();
     TestLiveEnds();
+    TestColumns();
 
     if (!TEST(TestCreateDirectory(&TestFolder))) {
         return;

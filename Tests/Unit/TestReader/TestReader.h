@@ -359,6 +359,8 @@ VOID TestUsage(VOID);                             // Commands.c
 
 VOID TestClockKinds(VOID);                        // ClockKinds.c
 
+VOID TestColumns(VOID);                           // Columns.c
+
 VOID TestDamage(VOID);                            // Damage.c
 VOID TestFailures(VOID);                          // Damage.c
 VOID TestRandomDamage(VOID);                      // Damage.c
