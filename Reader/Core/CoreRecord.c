@@ -62,6 +62,38 @@ CoreValidateRecord(
 
 
 _Use_decl_annotations_
+ULONG
+CoreCountValid(
+    PCORE_RECORD_CHECK Check,
+    PCTRACE_RECORD Records,
+    ULONG NumberOfRecords
+    )
+{
+    ULONGLONG Previous = Check->PreviousTimestamp;
+    ULONG ModuleBase = Check->ModuleBase;
+    ULONG ModuleSize = Check->ModuleSize;
+    ULONG Index;
+
+    for (Index = 0; Index < NumberOfRecords; Index++) {
+
+        ULONGLONG Timestamp = Records[Index].Timestamp;
+        ULONG Kind = Records[Index].StackKind & TRACE_KIND_MASK;
+
+        if (Timestamp == 0 || Timestamp < Previous ||
+            Kind < TRACE_KIND_ENTER || Kind > TRACE_KIND_GONE ||
+            (ULONG)(Records[Index].Site - ModuleBase) >= ModuleSize) {
+            break;
+        }
+
+        Previous = Timestamp;
+    }
+
+    Check->PreviousTimestamp = Previous;
+    return Index;
+}
+
+
+_Use_decl_annotations_
 BOOLEAN
 CoreIsOnThreadStack(
     PCCORE_RECORD_CHECK Check,

@@ -64,6 +64,19 @@ CoreValidateRecord(
     );
 
 //
+// How many records from the first on are valid, as CoreValidateRecord has it
+// one by one.
+// Check: of their store; knows the last of these afterwards.
+//
+
+ULONG
+CoreCountValid(
+    _Inout_ PCORE_RECORD_CHECK Check,
+    _In_reads_(NumberOfRecords) PCTRACE_RECORD Records,
+    _In_ ULONG NumberOfRecords
+    );
+
+//
 // Is this record's RSP in the thread's own stack? On a fiber it is not.
 // Decides whether a record was made on the thread's own stack.
 // Check: of the store.

@@ -463,6 +463,28 @@ SqlTakeEnded(
 }
 
 //
+// Takes all ordinary calls that have ended.  Returns how many of them are rows.
+//
+
+static
+ULONG
+SqlCountEnded(
+    _In_ const SQL_CALLS *State,
+    _Inout_ PSQL_CALL_THREAD Thread
+    )
+{
+    ULONG Number = 0;
+    ULONG Index;
+
+    for (Index = 0; Index < Thread->Ended.NumberOfCalls; Index++) {
+        Number += Thread->Ended.Calls[Index].EnterTimestamp >= State->First;
+    }
+
+    Thread->Ended.NumberOfCalls = 0;
+    return Number;
+}
+
+//
 // Reads on until there is a row, with ordinary calls as many at a time as there
 // are.  A run of these is of one stack.
 //
@@ -479,11 +501,18 @@ SqlReadAtOnce(
     PSQL_CALL Row = &Thread->Row;
     PCCORE_SITE Site;
     CORE_EVENT Event;
+    ULONG Number;
     NTSTATUS Status;
 
     for (;;) {
 
-        if (SqlTakeEnded(State, Thread)) {
+        if (State->Cursor->IsCounting) {
+            Number = SqlCountEnded(State, Thread);
+            if (Number != 0) {
+                State->Cursor->NumberAlike = Number - 1;
+                return STATUS_SUCCESS;
+            }
+        } else if (SqlTakeEnded(State, Thread)) {
             return STATUS_SUCCESS;
         }
 

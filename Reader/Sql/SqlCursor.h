@@ -69,6 +69,11 @@ typedef struct _SQL_CURSOR {
     BOOLEAN IsBegun;
     BOOLEAN IsAtEnd;
     LONGLONG Rowid;
+    BOOLEAN IsCounting;             // rows are only counted: no column is asked
+                                    // for but the path, which they all have
+    ULONG NumberAlike;              // then: how many are behind the current
+                                    // one, which the table has passed over;
+                                    // Next is not called for these
     ULONG Item;                     // of a list: the row's; these two are 0
     ULONG NextItem;                 // when a scan begins
     PSQL_LANE Lanes;                // allocated, or NULL

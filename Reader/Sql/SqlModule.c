@@ -280,6 +280,7 @@ SqlLeaveScan(
     _Inout_ PSQL_CURSOR Cursor
     )
 {
+    Cursor->NumberAlike = 0;
     SqlEndScan(Cursor, TRUE);
     SqlFreeQuery(Cursor->Connection, &Cursor->Query);
     Cursor->IsAtEnd = TRUE;
@@ -340,16 +341,17 @@ SqlTakeRow(
 }
 
 //
-// Moves to the next row.
+// Moves to a row that is not at hand.  Apart from SqlNextRow, which has no
+// frame then.
 //
 
+__declspec(noinline)
 static
 int
-SqlNextRow(
-    _Inout_ PSQL_VTAB_CURSOR Base
+SqlFindNextRow(
+    _Inout_ PSQL_CURSOR Cursor
     )
 {
-    PSQL_CURSOR Cursor = (PSQL_CURSOR)Base;
     RTL_WRITER Writer;
     CHAR Message[SQL_MESSAGE_BYTES];
     NTSTATUS Status;
@@ -364,6 +366,46 @@ SqlNextRow(
     RtlInitializeBufferWriter(&Writer, Message, sizeof(Message));
     Status = SqlMoveScan(Cursor, Status, &Writer);
     return SqlTakeRow(Cursor, Status, Message, Writer.LengthInBytes);
+}
+
+//
+// Moves to the next row.
+//
+
+static
+int
+SqlNextRow(
+    _Inout_ PSQL_VTAB_CURSOR Base
+    )
+{
+    PSQL_CURSOR Cursor = (PSQL_CURSOR)Base;
+
+    if (Cursor->NumberAlike == 0) {
+        return SqlFindNextRow(Cursor);
+    }
+
+    Cursor->NumberAlike -= 1;
+    Cursor->Rowid += 1;
+    return SQL_OK;
+}
+
+static
+BOOLEAN
+SqlIsCounting(
+    _In_ const SQL_CURSOR *Cursor
+    )
+{
+    PCSQL_QUERY Query = &Cursor->Query;
+    ULONG Column;
+
+    for (Column = 0; Column < Cursor->Table->NumberOfColumns; Column++) {
+        if (SQL_IS_ASKED(Query, Column) &&
+            Cursor->Table->Columns[Column].Role != SqlRolePath) {
+            return FALSE;
+        }
+    }
+
+    return Query->NumberOfTests == 0 && !Query->IsOrdered;
 }
 
 static
@@ -425,6 +467,7 @@ SqlFilterCursor(
                            Writer.LengthInBytes);
     }
 
+    Cursor->IsCounting = SqlIsCounting(Cursor);
     Cursor->IsAtEnd = Cursor->Query.IsEmpty;
     if (Cursor->IsAtEnd) {
         return SQL_OK;

@@ -307,16 +307,11 @@ SqlTakeRecordsAtHand(
     PREADER_ITERATOR Iterator = &State->Iterator;
     PCTRACE_RECORD Records;
     ULONG First = 0;
-    ULONG Number = 0;
+    ULONG Number;
     ULONG Count;
 
     Records = SessionPeekRecords(Iterator, &Count);
-    while (Number < Count &&
-           CoreValidateRecord(&Iterator->Check, &Records[Number], FALSE) ==
-               CoreRecordValid) {
-        Number += 1;
-    }
-
+    Number = CoreCountValid(&Iterator->Check, Records, Count);
     if (Number == 0) {
         return FALSE;
     }
@@ -377,6 +372,11 @@ SqlFindRecord(
         }
 
         if (SqlTakeRecordsAtHand(State)) {
+            if (Cursor->IsCounting) {
+                Cursor->NumberAlike = State->NumberAtHand;
+                State->NumberAtHand = 0;
+            }
+
             return STATUS_SUCCESS;
         }
 

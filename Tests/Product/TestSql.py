@@ -246,6 +246,33 @@ def check_records(results, session, what):
                   what + ': records in a range')
 
 
+def check_counts(results, session, what):
+    """Rows of which no column is asked for are passed over many at a time; each
+    is one all the same."""
+    path = sql.quote(session)
+    for table, column in ('trace_calls', 'start'), ('trace_records', 'ticks'):
+        one_by_one, counted, rows, twice, part, one = ask(
+            results, what,
+            'SELECT count(%s) FROM %s(%s)' % (column, table, path),
+            'SELECT count(*), count(path), count(DISTINCT path) FROM %s(%s)' %
+            (table, path),
+            'SELECT count(DISTINCT rowid), max(rowid) - min(rowid) + 1 FROM '
+            '%s(%s)' % (table, path),
+            'SELECT count(*) FROM (SELECT 1 UNION ALL SELECT 2) CROSS JOIN '
+            '%s(%s)' % (table, path),
+            'SELECT count(*) FROM (SELECT 1 FROM %s(%s) LIMIT 700 OFFSET 5)' %
+            (table, path),
+            'SELECT EXISTS (SELECT 1 FROM %s(%s)), EXISTS (SELECT 1 FROM '
+            "%s(%s) WHERE session = 'none')" % (table, path, table, path))
+        number = int(one_by_one[0][0])
+        results.check(number > 3000, '%s: %s: many' % (what, table), number)
+        results.equal((counted, rows, twice, part, one),
+                      ([[str(number), str(number), '1']],
+                       [[str(number), str(number)]],
+                       [[str(2 * number)]], [['700']], [['1', '0']]),
+                      '%s: %s are counted' % (what, table))
+
+
 def check_window(results, scratch, program):
     """Calls that are open for longer than the window of 65,536 calls."""
     what = 'long calls'
@@ -254,6 +281,7 @@ def check_window(results, scratch, program):
                                 TRACER_MODE='file')
     ordered = check_calls(results, session, what,
                           check_functions(results, session, what))
+    check_counts(results, session, what)
     results.check(len(ordered) > 2 * 65536, what + ': enough of them',
                   [len(ordered)])
     rows, = ask(results, what, 'SELECT %s FROM trace_calls(%s) WHERE '
