@@ -233,7 +233,7 @@ if [ -n "${PLANT_SOURCE:-}" ]; then
     ! cmp -s "$PLANT_SOURCE" "$Copy" ||
         Fail "there is nothing to edit in $PLANT_SOURCE: $PLANT_EDIT"
     # shellcheck disable=SC2086
-    "$Compiler" $Flags -Wno-error $Compile "-I${PLANT_SOURCE%/*}" -c "$Copy" \
+    "$Compiler" $Flags -g0 -Wno-error $Compile "-I${PLANT_SOURCE%/*}" -c "$Copy" \
         -o "$Folder/Objects/Planted.o" ||
         Fail "compiling the edited $PLANT_SOURCE"
     LinkTarget "$1" "$Folder/Planted" "$Folder/Objects/Planted.o"

@@ -705,6 +705,7 @@ def read_symbols(path):
                 symbols.setdefault(int(fields[0], 16), fields[2])
     addresses = sorted(symbols)
 
+    @functools.lru_cache(maxsize=None)
     def resolve(rva):
         index = bisect.bisect_right(addresses, base + rva) - 1
         return symbols[addresses[index]] if index >= 0 else '0x%x' % rva
