@@ -87,6 +87,7 @@ typedef struct _IMPORTS_NAME {
     const CHAR *Text;               // NULL: there is none
     ULONG Length;                   // bytes
     USHORT Ordinal;                 // 0: it is imported by its name
+    BOOLEAN IsUnknown;              // neither is there any more
 } IMPORTS_NAME;
 typedef IMPORTS_NAME *PIMPORTS_NAME;
 typedef const IMPORTS_NAME *PCIMPORTS_NAME;
@@ -251,16 +252,6 @@ ImportsFindDirectory(
     _In_ const IMPORTS_MODULE *Module,
     _In_ ULONG Directory,
     _Out_ PULONG SizeInBytes
-    );
-
-//
-// The name under which a module exports an ordinal, if there is one.
-//
-
-VOID
-ImportsNameOrdinal(
-    _In_ const IMPORTS_MODULE *Module,
-    _Inout_ PIMPORTS_NAME Name
     );
 
 //

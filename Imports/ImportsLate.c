@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "ImportsExport.h"
 #include "ImportsSlot.h"
 
 //

@@ -11,9 +11,12 @@ Abstract:
     A slot is changed if its module's imports and what it imports are asked for,
     and if its target is code of a module that is loaded: what is data stays,
     and so does what is not resolved yet, and what somebody else has put there.
+    Its name is in the lookup table, or, of an old linker's image, whatever the
+    address in it is exported as.
 
 --*/
 
+#include "ImportsExport.h"
 #include "ImportsList.h"
 #include "ImportsSlot.h"
 
@@ -100,7 +103,7 @@ ImportsWrap(
 
     Counts->NumberOfImports += 1;
     ImportsQueryTraits(Name, &Traits);
-    if (Owner == IMPORTS_NONE || Owner == Importer ||
+    if (Owner == IMPORTS_NONE || Owner == Importer || Name->IsUnknown ||
         !ImportsIsCode(&ImportsModules[Owner], Target)) {
 
         Counts->NumberLeftOut[TRACE_IMPORTS_DATA] += 1;
@@ -152,6 +155,7 @@ ImportsReadName(
     Name->Text = NULL;
     Name->Length = 0;
     Name->Ordinal = 0;
+    Name->IsUnknown = FALSE;
     if ((Lookup & IMAGE_ORDINAL_FLAG64) != 0) {
         Name->Ordinal = (USHORT)Lookup;
         if (Exporter != IMPORTS_NONE) {
@@ -165,6 +169,44 @@ ImportsReadName(
 }
 
 //
+// What a slot imports, by the address in it: as its descriptor's module exports
+// it, Exporter, or else the one that it leads to.  Returns which of the two, or
+// Exporter if there is no such name.
+//
+
+static
+ULONG
+ImportsReadAddress(
+    _In_ ULONG Importer,
+    _In_ ULONG Exporter,
+    _In_ const VOID *Address,
+    _Out_ PIMPORTS_NAME Name
+    )
+{
+    ULONG Owner;
+
+    Owner = ImportsFindModule(Address);
+    if (Owner != IMPORTS_NONE && Owner != Importer) {
+        if (Exporter != IMPORTS_NONE && Exporter != Owner &&
+            ImportsNameForwarded(&ImportsModules[Exporter],
+                                 &ImportsModules[Owner],
+                                 Address,
+                                 Name)) {
+
+            return Exporter;
+        }
+
+        if (ImportsNameAddress(&ImportsModules[Owner], Address, Name)) {
+            return Owner;
+        }
+    }
+
+    RtlZeroBytes(Name, sizeof(*Name));
+    Name->IsUnknown = TRUE;
+    return Exporter;
+}
+
+//
 // Patches what one descriptor names.
 //
 
@@ -173,25 +215,49 @@ VOID
 ImportsPatchSlots(
     _In_ ULONG Index,
     _In_ ULONG Exporter,
-    _In_ const ULONGLONG *Lookup,
+    _In_opt_ const ULONGLONG *Lookup,
     _Inout_ PVOID *Slots
     )
 {
     PIMPORTS_MODULE Module = &ImportsModules[Index];
     PTRACE_IMPORTS_HEADER Counts = &ImportsState.Counts;
+    const ULONGLONG *Entries;
+    const BYTE *Last;
     IMPORTS_NAME Name;
+    ULONGLONG Left;
+    ULONG Chosen;
     ULONG Count;
     ULONG Slot;
 
-    while (*Lookup != 0) {
+    //
+    // Without a lookup table the slots have lost the names.  Neither leaves the
+    // module.
+    //
+
+    Entries = Lookup != NULL ? Lookup : (const ULONGLONG *)Slots;
+    Last = (const BYTE *)Entries;
+    if ((const BYTE *)Slots > Last) {
+        Last = (const BYTE *)Slots;
+    }
+
+    Left = (ULONG)(Module->Base + Module->SizeInBytes - Last) / sizeof(*Slots);
+    while (Left != 0 && *Entries != 0) {
         for (Count = 0;
-             Count < IMPORTS_SLOTS && Lookup[Count] != 0;
+             Count < IMPORTS_SLOTS && Count < Left && Entries[Count] != 0;
              Count += 1) {
 
-            ImportsReadName(Module, Exporter, Lookup[Count], &Name);
+            Chosen = Exporter;
             ImportsSlotFound[Count] = Slots[Count];
+            if (Lookup != NULL) {
+                ImportsReadName(Module, Exporter, Entries[Count], &Name);
+            } else {
+                Chosen = ImportsReadAddress(Index,
+                                            Exporter,
+                                            ImportsSlotFound[Count],
+                                            &Name);
+            }
             ImportsSlotValues[Count] = ImportsWrap(Index,
-                                                   Exporter,
+                                                   Chosen,
                                                    ImportsSlotFound[Count],
                                                    &Name);
         }
@@ -216,9 +282,29 @@ ImportsPatchSlots(
             }
         }
 
-        Lookup += Count;
+        Entries += Count;
         Slots += Count;
+        Left -= Count;
     }
+}
+
+//
+// The lookup table of a descriptor; NULL of one that an old linker has made, or
+// a packer.
+//
+
+_Ret_maybenull_
+static
+const ULONGLONG *
+ImportsFindLookup(
+    _In_ const IMPORTS_MODULE *Module,
+    _In_ const IMAGE_IMPORT_DESCRIPTOR *Descriptor
+    )
+{
+    return Descriptor->OriginalFirstThunk == 0
+               ? NULL
+               : (const ULONGLONG *)(Module->Base +
+                                     Descriptor->OriginalFirstThunk);
 }
 
 static
@@ -237,16 +323,12 @@ ImportsPatchModule(
         return;
     }
 
-    //
-    // Without a lookup table the slots have lost the names.
-    //
-
     for (;
          Size >= sizeof(*Descriptor) && Descriptor->Name != 0;
          Size -= sizeof(*Descriptor), Descriptor += 1) {
 
-        if (Descriptor->OriginalFirstThunk == 0 ||
-            Descriptor->OriginalFirstThunk >= Module->SizeInBytes ||
+        if (Descriptor->OriginalFirstThunk >= Module->SizeInBytes ||
+            Descriptor->FirstThunk == 0 ||
             Descriptor->FirstThunk >= Module->SizeInBytes ||
             Descriptor->Name >= Module->SizeInBytes) {
 
@@ -256,15 +338,14 @@ ImportsPatchModule(
         ImportsPatchSlots(
             Index,
             ImportsFindModuleByName((PCSZ)Module->Base + Descriptor->Name),
-            (const ULONGLONG *)(Module->Base +
-                                Descriptor->OriginalFirstThunk),
+            ImportsFindLookup(Module, Descriptor),
             (PVOID *)(Module->Base + Descriptor->FirstThunk));
     }
 }
 
 //
 // Has the loader filled a module's slots?  Until then each has what its lookup
-// entry has.
+// entry has, if there is one: where in the module a name is, or an ordinal.
 //
 
 static
@@ -274,22 +355,28 @@ ImportsIsFilled(
     )
 {
     PIMAGE_IMPORT_DESCRIPTOR Descriptor;
+    const ULONGLONG *Lookup;
+    ULONGLONG Slot;
     ULONG Size;
 
     Descriptor = (PIMAGE_IMPORT_DESCRIPTOR)
         ImportsFindDirectory(Module, IMAGE_DIRECTORY_ENTRY_IMPORT, &Size);
     if (Descriptor == NULL || Size < sizeof(*Descriptor) ||
-        Descriptor->Name == 0 || Descriptor->OriginalFirstThunk == 0 ||
-        Descriptor->OriginalFirstThunk >= Module->SizeInBytes ||
-        Descriptor->FirstThunk >= Module->SizeInBytes) {
+        Descriptor->Name == 0 || Descriptor->FirstThunk == 0 ||
+        Descriptor->OriginalFirstThunk > Module->SizeInBytes - sizeof(Slot) ||
+        Descriptor->FirstThunk > Module->SizeInBytes - sizeof(Slot)) {
 
         return TRUE;
     }
 
-    return *(const ULONGLONG *)(Module->Base + Descriptor->FirstThunk) == 0 ||
-           *(const ULONGLONG *)(Module->Base + Descriptor->FirstThunk) !=
-               *(const ULONGLONG *)(Module->Base +
-                                    Descriptor->OriginalFirstThunk);
+    Lookup = ImportsFindLookup(Module, Descriptor);
+    Slot = *(const ULONGLONG *)(Module->Base + Descriptor->FirstThunk);
+    if (Lookup == NULL) {
+        return Slot == 0 || (Slot >= Module->SizeInBytes &&
+                             (Slot & IMAGE_ORDINAL_FLAG64) == 0);
+    }
+
+    return Slot == 0 || Slot != *Lookup;
 }
 
 _Use_decl_annotations_

@@ -564,7 +564,7 @@ static const READER_COLUMN ReaderImportsColumns[] = {
     { "Patched", "patched", ReaderColumnNumber, 0, 0,
       "Of these, those whose calls are recorded." },
     { "Left out, data", "data", ReaderColumnNumber, 0, 0,
-      "Slots that have no code of another module." },
+      "Slots that have no code of another module, or no name." },
     { "Left out, never", "never", ReaderColumnNumber, 0, 0,
       "Functions that must see the frame of their caller." },
     { "Left out, trivial", "trivial", ReaderColumnNumber, 0, 0,

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -218,6 +219,42 @@ def build_lua(folder, source, flags, libraries=()):
     sources = sorted(path for path in glob.glob(os.path.join(source, '*.c'))
                      if os.path.basename(path) != 'luac.c')
     return build(folder, sources, [*flags, *LUA_FLAGS], 'lua.exe', libraries)
+
+
+def remove_lookups(path):
+    """Takes from an image what names its imports once the loader has filled
+    their slots, as old linkers and packers leave it: its descriptors have no
+    lookup table, and the tables are nothing.  Returns their number."""
+    with open(path, 'rb') as file:
+        data = bytearray(file.read())
+    header = struct.unpack_from('<I', data, 0x3C)[0]
+    sections, optional = struct.unpack_from('<2xH12xH', data, header + 4)
+    table = header + 24 + optional
+
+    def find(rva):
+        for position in range(table, table + 40 * sections, 40):
+            start, size, offset = struct.unpack_from('<III', data,
+                                                     position + 12)
+            if start <= rva < start + size:
+                return rva - start + offset
+        raise RuntimeError('%s: 0x%x is in no section' % (path, rva))
+
+    number = 0
+    place = find(struct.unpack_from('<I', data, header + 24 + 112 + 8)[0])
+    while struct.unpack_from('<I', data, place + 12)[0]:
+        lookup, slots = struct.unpack_from('<I12xI', data, place)
+        position, slot = find(lookup), find(slots)
+        while any(data[position:position + 8]):
+            if data[position:position + 8] != data[slot:slot + 8]:
+                raise RuntimeError('%s: slots are not names' % path)
+            data[position:position + 8] = bytes(8)
+            position, slot = position + 8, slot + 8
+        struct.pack_into('<I', data, place, 0)
+        place += 20
+        number += 1
+    with open(path, 'wb') as file:
+        file.write(data)
+    return number
 
 
 def place(program, folder):

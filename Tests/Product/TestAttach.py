@@ -239,9 +239,10 @@ def check_slots(results, held, what, attached=False):
     results.equal(protections, 0, '%s: protections' % what)
 
 
-def check_exact(results, scratch, program):
+def check_exact(results, scratch, program,
+                modes=('file', 'ring', 'tree', 'compact', 'compact-ring')):
     """Parked threads make so many calls, and so many are recorded."""
-    for mode in ('file', 'ring', 'tree', 'compact', 'compact-ring'):
+    for mode in modes:
         directory = os.path.join(scratch, 'exact-' + mode)
         os.makedirs(directory)
         held = Held(program)
@@ -299,6 +300,17 @@ def check_exact(results, scratch, program):
         code, text, errors = support.reader('pack', '--output', pack, session)
         results.check(code == 0 and calls(pack) == calls(session),
                       '%s: packed' % mode, [text, errors])
+
+
+def check_bare(results, scratch, program):
+    """The same, where no image has a lookup table (Tests/Product/TestImports.py
+    has the control)."""
+    folder = os.path.join(scratch, 'bare')
+    shutil.copytree(os.path.dirname(program), folder)
+    for name in ('Held.exe', 'Counted.dll', 'Late.dll'):
+        results.check(programs.remove_lookups(os.path.join(folder, name)) > 1,
+                      'bare: %s' % name)
+    check_exact(results, folder, os.path.join(folder, 'Held.exe'), ('file',))
 
 
 def check_numbers(results, scratch, program):
@@ -954,6 +966,7 @@ def main():
         check_refused(results, scratch, program)
         check_closed(results, scratch)
         check_exact(results, scratch, program)
+        check_bare(results, scratch, program)
         check_numbers(results, scratch, program)
         check_threads(results, scratch, program)
         check_nothing(results, scratch, program)

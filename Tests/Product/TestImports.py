@@ -568,7 +568,12 @@ def check_late(results, scratch):
     gcc('late.c', 'libdelay.a', '-o', 'Delayed.exe')
     gcc('-DHOOKS', *programs.PENTER_FLAGS, '-c', 'late.c', '-o', 'hooks.o')
     gcc('hooks.o', 'libtwice.a', programs.LIBRARY, '-o', 'Hooks.exe')
-    for name in ('Plain.exe', 'Delayed.exe', 'Hooks.exe'):
+    shutil.copy(os.path.join(folder, 'Plain.exe'),
+                os.path.join(folder, 'Bare.exe'))
+    for name in ('Plain.exe', 'Delayed.exe', 'Hooks.exe', 'Bare.exe'):
+        if name == 'Bare.exe':
+            for image in (name, 'Late.dll'):
+                programs.remove_lookups(os.path.join(folder, image))
         program = os.path.join(folder, name)
         plain = run(program, 'x', TRACER_ENABLED='0')
         code, output, errors, session = run(
@@ -593,6 +598,120 @@ def check_late(results, scratch):
                            ('twice!Twice', 5, 2), ('late!Thrice', 12, 1),
                            ('twice!Twice', 12, 2)} <= chains,
                           'one tree', sorted(chains))
+
+
+def check_bare(results, scratch, program, counted):
+    """Images without lookup tables: their slots are named by what the modules
+    export that these lead to.  The control is each image as it was linked."""
+    folder = os.path.join(scratch, 'bare')
+    shutil.copytree(os.path.dirname(program), folder,
+                    ignore=lambda _, names: [name for name in names if
+                                             not name.startswith('C')])
+    bare = os.path.join(folder, os.path.basename(program))
+    results.check(programs.remove_lookups(bare) > 2 and
+                  programs.remove_lookups(os.path.join(
+                      folder, 'Counted.dll')) > 1, 'tables are gone')
+    plain = run(program)
+    for name, *options in (('all', '--imports', '*'),
+                           ('callers', '--callers', 'CALLER'),
+                           ('one', '--imports', 'counted'),
+                           ('named', '--imports',
+                            'counted!_Z;kernel32!DeleteCrit'),
+                           ('others', '--imports', '*;-counted')):
+        seen, stubs, headers = [], [], []
+        for which in (program, bare):
+            code, output, errors, session = run(
+                which, options=options, directory=os.path.join(
+                    folder, name + str(len(seen))))
+            results.check((code, output) == plain[:2] and session,
+                          'bare, %s: output' % name, [code, output, errors])
+            results.check('nothing of --imports' not in errors,
+                          'bare, %s: something is imported' % name, [errors])
+            header, named = read_file(session)
+            headers.append(header[9:15])
+            stubs.append({(who, whose, str(what))
+                          for who, whose, what, _ in named.values()})
+            seen.append(calls(session))
+        results.equal(headers[1], headers[0], 'bare, %s: slots' % name)
+        results.equal({key: number for key, number in seen[1].items()
+                       if key.startswith('counted!Function')},
+                      counted if name in ('all', 'callers', 'one') else {},
+                      'bare, %s: calls' % name)
+        results.equal(sorted(stubs[1] - stubs[0]) +
+                      sorted(stubs[0] - stubs[1]), [],
+                      'bare, %s: what stubs stand for' % name)
+
+
+SHARED_NAMES = r'''
+int Alpha(int X) { return X + 1; }
+int Nameless(int X) { return X + 2; }
+int Slot(int X) { return X + 3; }
+static int Hidden(int X) { return X + 4; }
+void *Find(void) { return (void *)Hidden; }
+'''
+CHANGING = r'''
+#include <stdio.h>
+#include <windows.h>
+__declspec(dllimport) int Beta(int);
+__declspec(dllimport) int Nameless(int);
+__declspec(dllimport) int Slot(int);
+__declspec(dllimport) void *Find(void);
+extern void *__imp_Slot;
+int main(int Count, char **Arguments)
+{
+    int Sum = 0;
+    *(void *volatile *)&__imp_Slot = Find();
+    if (Count > 1 && LoadLibraryA(Arguments[1]) == NULL) return 1;
+    for (int I = 0; I < 3; I += 1) Sum += Beta(I);
+    for (int I = 0; I < 5; I += 1) Sum += Nameless(I);
+    for (int I = 0; I < 7; I += 1) Sum += Slot(I);
+    printf("%d\n", Sum);
+    return 7;
+}
+'''
+
+
+def check_nameless(results, scratch):
+    """An address that has two names, one that has none but an ordinal, and one
+    that nobody exports, which the program has put into a slot itself."""
+    folder = os.path.join(scratch, 'nameless')
+    os.makedirs(folder)
+    for name, text in (('Names.c', SHARED_NAMES), ('Changing.c', CHANGING),
+                       ('Names.def', 'LIBRARY Names.dll\nEXPORTS\n'
+                        '    Beta = Alpha @1\n    Alpha @2\n'
+                        '    Nameless @9 NONAME\n    Slot @3\n'
+                        '    Find @4\n')):
+        with open(os.path.join(folder, name), 'w', encoding='ascii') as file:
+            file.write(text)
+    for arguments in (('-shared', 'Names.c', 'Names.def', '-o', 'Names.dll',
+                       '-Wl,--out-implib,libNames.a'),
+                      ('Changing.c', 'libNames.a', '-o', 'Changing.exe')):
+        subprocess.run([programs.GCC, '-O1', '-w', *arguments], check=True,
+                       cwd=folder)
+    program = os.path.join(folder, 'Changing.exe')
+    dll = programs.windows_path(os.path.join(programs.BIN,
+                                             'TracerImports.dll'))
+    headers = []
+    for what, expected in (
+            ('tables', {'names!Beta': 3, 'names!#9': 5, 'names!Slot': 7}),
+            ('no tables', {'names!Alpha': 3, 'names!#9': 5})):
+        if what == 'no tables':
+            programs.remove_lookups(program)
+        directory = os.path.join(folder, what.replace(' ', ''))
+        os.makedirs(directory)
+        code, output, errors, _ = run(
+            program, dll, TRACER_IMPORTS='names',
+            TRACER_DIRECTORY=programs.windows_path(directory))
+        results.equal((code, output.split()), (7, [b'%d' % (3 + 3 + 10 + 10 +
+                                                            21 + 28)]),
+                      '%s: output: %s' % (what, errors))
+        session, = (os.path.join(directory, name)
+                    for name in os.listdir(directory))
+        results.equal(calls(session), expected, '%s: names' % what)
+        headers.append(read_file(session)[0][9:15])
+    # asked for, patched, left out: data, never, trivial, no stub
+    results.equal(headers, [(4, 4, 0, 0, 0, 0), (4, 3, 1, 0, 0, 0)],
+                  'a slot without a name is counted')
 
 
 PLUG = r'''
@@ -1129,6 +1248,8 @@ def main():
         check_files(results, scratch, program)
         check_ini(results, scratch, program, counted)
         check_late(results, scratch)
+        check_bare(results, scratch, program, counted)
+        check_nameless(results, scratch)
         check_others(results, scratch)
         check_beside(results, scratch)
         check_flow(results, scratch)
