@@ -568,7 +568,7 @@ static const READER_COLUMN ReaderImportsColumns[] = {
     { "Left out, never", "never", ReaderColumnNumber, 0, 0,
       "Functions that must see the frame of their caller." },
     { "Left out, trivial", "trivial", ReaderColumnNumber, 0, 0,
-      "Functions of the default list that were not named." },
+      "Functions of the default list (Docs/Imports.md) that were not named." },
     { "Left out, no stub", "no_stub", ReaderColumnNumber, 0, 0,
       "What there was no stub left for." },
     { "Left out, no access", "no_access", ReaderColumnNumber, 0, 0,
@@ -636,6 +636,12 @@ SessionImportsPut(
 
     OutputPutNumber(Output, Stubs);
     OutputEndTable(Output);
+    if (Left[TRACE_IMPORTS_TRIVIAL] != 0) {
+        OutputPutNote(Output,
+                      "Docs/Imports.md lists the trivial functions; "
+                      "--imports \"*;kernel32!HeapAlloc\" records one of "
+                      "them, too.");
+    }
 }
 
 

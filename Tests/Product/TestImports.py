@@ -383,6 +383,7 @@ def check_files(results, scratch, program):
     _, text, _ = support.reader('info', session)
     results.check(re.search(r'Imports asked for +%d\nPatched +%d\n' % (
         header[9], header[10]), text), 'info', [text])
+    check_trivial(results, scratch, program, session)
 
     # Of another process; of another version; cut; gone.
     path = os.path.join(session, FILE)
@@ -598,6 +599,57 @@ def check_late(results, scratch):
                            ('twice!Twice', 5, 2), ('late!Thrice', 12, 1),
                            ('twice!Twice', 12, 2)} <= chains,
                           'one tree', sorted(chains))
+
+
+def check_document(results):
+    """The document lists what is trivial, and how many that are."""
+    def read(*path):
+        with open(os.path.join(programs.ROOT, *path),
+                  encoding='utf-8') as file:
+            return file.read()
+
+    document = read('Docs', 'Imports.md')
+    table = re.findall('"([^"]*)"', re.search(
+        r'ImportsTrivial\[\] = {(.*?)};', read('Imports', 'ImportsList.c'),
+        re.DOTALL)[1])
+    section = re.search(r'### Trivial functions\n(.*?)\n#', document,
+                        re.DOTALL)[1]
+    listed = [name.strip() for names in re.findall(
+        r'^- [^:]*: (.*?)(?=\n- |\n*\Z)', section, re.DOTALL | re.MULTILINE)
+              for name in names.replace('\n', ' ').split(',')]
+    results.check(sorted(table) == sorted(listed) and len(table) > 100,
+                  'the document', sorted(set(table) ^ set(listed)))
+    results.equal(re.findall(r'\*\*trivial\*\*: (\d+) functions', document),
+                  [str(len(table))], 'how many are trivial')
+
+
+def check_trivial(results, scratch, program, session):
+    """info says where they are listed, if some were left out; and what the
+    document says of naming them."""
+    note = 'Docs/Imports.md lists the trivial functions'
+    said = support.reader('info', session)[1]
+    results.check(note in said and re.search(r'Left out, trivial +[1-9]',
+                                             said),
+                  'info: trivial', [said])
+    results.check(note not in support.reader('info', '--json', session)[1],
+                  'info: no note in JSON')
+    for name, lists, wanted in (
+            ('other', '*', set()),
+            ('named', '*;kernel32!EnterCriticalSection',
+             {'EnterCriticalSection'}),
+            ('none', 'counted', set())):
+        session = run(program, options=['--callers', 'caller', '--imports',
+                                        lists],
+                      directory=os.path.join(scratch, 'trivial-' + name))[3]
+        header, stubs = read_file(session)
+        results.equal({what for _, whose, what, _ in stubs.values()
+                       if whose == 'kernel32.dll' and
+                       'EnterCrit' in str(what)}, wanted,
+                      'trivial, %s: recorded' % name)
+        results.equal(note in support.reader('info', session)[1],
+                      header[13] != 0, 'trivial, %s: said' % name)
+        results.check((header[13] == 0) == (name == 'none'),
+                      'trivial, %s: left out' % name, [header])
 
 
 def check_bare(results, scratch, program, counted):
@@ -1245,6 +1297,7 @@ def main():
         if programs.LONG:
             for seed in range(2, 12):
                 check_generated(results, scratch, seed, 200)
+        check_document(results)
         check_files(results, scratch, program)
         check_ini(results, scratch, program, counted)
         check_late(results, scratch)
