@@ -766,6 +766,71 @@ def check_nameless(results, scratch):
                   'a slot without a name is counted')
 
 
+UNFILLED = r'''
+#include <stdio.h>
+#include <windows.h>
+int main(int Count, char **Arguments)
+{
+    char *Base = (char *)LoadLibraryExA("Late.dll", NULL,
+        Count > 1 ? 0 : DONT_RESOLVE_DLL_REFERENCES);
+    IMAGE_NT_HEADERS64 *Headers =
+        (IMAGE_NT_HEADERS64 *)(Base + ((IMAGE_DOS_HEADER *)Base)->e_lfanew);
+    IMAGE_IMPORT_DESCRIPTOR *Import = (IMAGE_IMPORT_DESCRIPTOR *)
+        (Base + Headers->OptionalHeader.DataDirectory[1].VirtualAddress);
+    unsigned long long Slot, Size = Headers->OptionalHeader.SizeOfImage;
+    int Filled = 0, Unfilled = 0;
+    LoadLibraryA("version.dll");
+    GetProcAddress(GetModuleHandleA("kernel32.dll"), "Beep");
+    for (; Import->Name != 0; Import += 1)
+        for (int I = 0; ; I += 1) {
+            Slot = ((unsigned long long *)(Base + Import->FirstThunk))[I];
+            if (Slot == 0) break;
+            if (Slot < Size) Unfilled += 1; else Filled += 1;
+        }
+    printf("%d %d\n", Filled, Unfilled);
+    return 0;
+}
+'''
+
+
+def check_unfilled(results, scratch):
+    """Slots that the loader has not filled stay as they are, and are not
+    counted, with lookup tables and without.  The control is the same DLL, loaded
+    as usual."""
+    for folder, is_bare in (('unfilled', False), ('unfilledbare', True)):
+        folder = os.path.join(scratch, folder)
+        os.makedirs(folder)
+        for name, text in (('twice.c', TWICE), ('later.c', LATER),
+                           ('unfilled.c', UNFILLED)):
+            with open(os.path.join(folder, name), 'w',
+                      encoding='ascii') as file:
+                file.write(text)
+        for arguments in (('-shared', 'twice.c', '-o', 'Twice.dll',
+                           '-Wl,--out-implib,libtwice.a'),
+                          ('-shared', 'later.c', 'libtwice.a', '-o',
+                           'Late.dll'), ('unfilled.c', '-o', 'Unfilled.exe')):
+            subprocess.run([programs.GCC, '-O1', '-w', *arguments], check=True,
+                           cwd=folder)
+        if is_bare:
+            programs.remove_lookups(os.path.join(folder, 'Late.dll'))
+        program = os.path.join(folder, 'Unfilled.exe')
+        asked, counts = [], []
+        for number, arguments in enumerate(((), ('filled',))):
+            plain = run(program, *arguments)
+            code, output, errors, session = run(
+                program, *arguments, options=['--callers', 'late;unfilled'],
+                directory=os.path.join(folder, 'traces%d' % number))
+            results.check((code, output) == plain[:2] and session,
+                          'unfilled: output', [code, output, plain, errors])
+            asked.append(read_file(session)[0][9])
+            counts.append([int(word) for word in output.split()])
+        results.check(counts[0][0] == counts[1][1] == 0 and
+                      counts[0][1] == counts[1][0] > 5,
+                      'unfilled: slots', counts)
+        results.equal(asked[1] - asked[0], counts[0][1],
+                      'unfilled: what is asked for')
+
+
 PLUG = r'''
 #include <windows.h>
 __attribute__((noinline)) int Inner(int X) { Sleep(0); return X + 1; }
@@ -1303,6 +1368,7 @@ def main():
         check_late(results, scratch)
         check_bare(results, scratch, program, counted)
         check_nameless(results, scratch)
+        check_unfilled(results, scratch)
         check_others(results, scratch)
         check_beside(results, scratch)
         check_flow(results, scratch)
