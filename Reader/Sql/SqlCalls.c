@@ -38,7 +38,8 @@ typedef enum _SQL_CALL_COLUMN {
     SqlCallUncertain,
     SqlCallBegunBefore,
     SqlCallTailCall,
-    SqlCallWaited
+    SqlCallWaited,
+    SqlCallCaller
 } SQL_CALL_COLUMN;
 
 #define SQL_BIT(Column) (1ULL << (Column))
@@ -89,6 +90,7 @@ static const SQL_COLUMN_ROW SqlCallColumns[] = {
       "1: the function that ended just before jumped here." },
     { "waited", "INTEGER", SqlRoleNone,
       "Of the duration: inside functions that wait." },
+    SQL_CALLER_COLUMN,
     SQL_PATH_COLUMN
 };
 
@@ -112,6 +114,7 @@ SqlBeginCalls(
     }
 
     Cursor->State = State;
+    World->Functions.AreStubsApart = TRUE;
     if (!SessionRequireCalls(&World->Session, Cursor->Table->Name)) {
         return STATUS_UNSUCCESSFUL;
     }
@@ -300,6 +303,10 @@ SqlPutCallCell(
 
     case SqlCallWaited:
         SqlPutTicks(Cursor, Result, Row->Waited);
+        break;
+
+    case SqlCallCaller:
+        SqlPutCaller(Cursor, Result, Row->Function);
         break;
     }
 }

@@ -238,6 +238,27 @@ SqlPutModule(
 
 _Use_decl_annotations_
 VOID
+SqlPutCaller(
+    PSQL_CURSOR Cursor,
+    SQL_RESULT *Result,
+    ULONG Function
+    )
+{
+    const READER_FUNCTIONS *Functions = &Cursor->World->Functions;
+    ULONG Importer = Functions->Functions[Function].Importer;
+
+    if (Importer == 0) {
+        SqlPutNothing(Cursor, Result);
+    } else {
+        SqlPutText(Cursor,
+                   Result,
+                   Functions->Imported[Importer - 1].Name,
+                   Functions->Imported[Importer - 1].NameLength);
+    }
+}
+
+_Use_decl_annotations_
+VOID
 SqlPutSource(
     PSQL_CURSOR Cursor,
     SQL_RESULT *Result,

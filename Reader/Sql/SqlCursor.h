@@ -203,6 +203,22 @@ SqlPutModule(
     _In_ ULONG Function
     );
 
+//
+// Of an import, the module that called it; NULL for others.
+//
+
+#define SQL_CALLER_COLUMN                                                   \
+    { "caller_module", "TEXT", SqlRoleNone,                                 \
+      "Of an imported function, the module that called it; NULL for "       \
+      "others." }
+
+VOID
+SqlPutCaller(
+    _In_ PSQL_CURSOR Cursor,
+    _In_ SQL_RESULT *Result,
+    _In_ ULONG Function
+    );
+
 VOID
 SqlPutSource(
     _In_ PSQL_CURSOR Cursor,

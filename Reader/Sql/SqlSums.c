@@ -559,7 +559,8 @@ typedef enum _SQL_NODE_COLUMN {
     SqlNodeModule,
     SqlNodeFile,
     SqlNodeLine,
-    SqlNodeSums
+    SqlNodeSums,
+    SqlNodeCaller = SqlNodeSums + SqlNumberOfSums
 } SQL_NODE_COLUMN;
 
 static const SQL_COLUMN_ROW SqlNodeColumns[] = {
@@ -579,6 +580,7 @@ static const SQL_COLUMN_ROW SqlNodeColumns[] = {
     { "file", "TEXT", SqlRoleNone, "The source file; NULL: it is not known." },
     { "line", "INTEGER", SqlRoleNone, "Where the function begins in it." },
     SQL_STATISTICS_COLUMNS,
+    SQL_CALLER_COLUMN,
     SQL_RANGE_COLUMNS
 };
 
@@ -683,6 +685,7 @@ SqlBeginNodes(
     State->ThreadId = Query->ThreadId;
     SqlQueryRange(Cursor, &State->Range);
     SqlSelectThread(Cursor);
+    Cursor->World->Functions.AreStubsApart = TRUE;
     SumInitializeTree(&State->Tree,
                       &Cursor->World->Functions,
                       &State->Range,
@@ -812,6 +815,10 @@ SqlPutNodeCell(
     case SqlNodeFile:
     case SqlNodeLine:
         SqlPutSource(Cursor, Result, Node->Function, Column == SqlNodeLine);
+        break;
+
+    case SqlNodeCaller:
+        SqlPutCaller(Cursor, Result, Node->Function);
         break;
 
     default:

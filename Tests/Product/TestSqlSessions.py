@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import SqlSupport as sql                                     # noqa: E402
 import StoreSupport as support                               # noqa: E402
+import TestImportNames as imports                            # noqa: E402
 import TestProcesses as processes                            # noqa: E402
 import TestSql as whole                                      # noqa: E402
 from StoreSupport import programs                            # noqa: E402
@@ -284,25 +285,58 @@ def check_running(results, scratch):
 #
 
 def check_import_nodes(results, directory):
-    """tree has a node for each module that calls an import, SQL one for all of
-    them: their sums are the same."""
-    expected = {}
-    for row in whole.read_csv('tree', '--per-thread', '--all-runs', '--csv',
-                              programs.windows_path(directory)):
-        each = expected.setdefault((row['function'], int(row['depth'])),
-                                   [0, 0])
-        each[0] += int(row['calls'])
-        each[1] += int(row['self_ns'])
-    rows, = whole.ask(results, 'imports', 'SELECT function, depth, '
-                      'sum(calls), sum(self) FROM trace_nodes(%s) '
-                      'GROUP BY 1, 2' % sql.quote(directory))
-    found = {(row[0], int(row[1])): list(map(int, row[2:])) for row in rows}
-    results.check(
-        expected.keys() == found.keys() and len(found) > 9 and
-        all(found[key][0] == each[0] and abs(found[key][1] - each[1]) < 99
-            for key, each in expected.items()), 'imports: trace_nodes',
-        [(key, each, found.get(key)) for key, each in expected.items()
-         if found.get(key) != each])
+    """trace_nodes has a node for each module that calls an import, as tree
+    has."""
+    whole.check_nodes(results, directory, 'imports')
+    expected = sorted(
+        [row['function'], row['caller_module'], row['depth'], row['calls']]
+        for row in whole.read_csv('tree', '--per-thread', '--all-runs',
+                                  '--csv', programs.windows_path(directory)))
+    rows, = whole.ask(results, 'imports', 'SELECT function, caller_module, '
+                      'depth, calls FROM trace_nodes(%s)' %
+                      sql.quote(directory))
+    results.check(sorted(rows) == expected and
+                  len({row[1] for row in rows}) > 2, 'imports: trace_nodes',
+                  [rows, expected])
+
+
+def check_callers(results, scratch):
+    """Which module called an import: the programs count that themselves."""
+    made = imports.Programs(os.path.join(scratch, 'callers'))
+    counted = 'Sleep', 'GetTickCount', 'Work', 'Back'
+    for name, mode in (('Names.exe', 'file'), ('Hooked.exe', 'compact'),
+                       ('Hooked.exe', 'tree')):
+        what = 'callers, %s, %s' % (name, mode)
+        session = made.run(results, name, '--imports', imports.LISTS,
+                           '--mode', mode)
+        expected = {(module.replace('names.exe', name.lower()), function): n
+                    for (module, function), n in made.counts.items()}
+        path = sql.quote(session)
+        tables = {'nodes': 'sum(calls) FROM trace_nodes(%s)' % path}
+        if mode != 'tree':
+            tables['calls'] = 'count(*) FROM trace_calls(%s)' % path
+            tables['ordered'] = ('count(*) FROM (SELECT * FROM trace_calls(%s)'
+                                 ' ORDER BY start LIMIT 1000000)' % path)
+        for table, rest in tables.items():
+            rows, one = whole.ask(
+                results, what, 'SELECT caller_module, function, %s GROUP BY '
+                '1, 2' % rest, "SELECT 1, %s WHERE caller_module = 'plug.dll' "
+                "AND function = 'kernel32!Sleep'" % rest)
+            found = {(row[0], row[1].split('!')[-1]): int(row[2])
+                     for row in rows if row[1].split('!')[-1] in counted}
+            results.equal(found, expected, '%s: %s' % (what, table))
+            results.equal(one, [['1', str(expected['plug.dll', 'Sleep'])]],
+                          '%s: %s of one module' % (what, table))
+            # Control: what is no import was called by no module.
+            results.equal({row[1] for row in rows if not row[0]},
+                          {row[1] for row in rows if '!' not in row[1]},
+                          '%s: %s, no imports' % (what, table))
+        rows, = whole.ask(results, what, 'SELECT calls FROM '
+                          "trace_functions(%s) WHERE function = "
+                          "'kernel32!Sleep'" % path)
+        results.equal(rows, [[str(sum(
+            n for (_, function), n in expected.items()
+            if function == 'Sleep'))]], what + ': one function')
 
 
 def check_kinds(results, scratch):
@@ -580,6 +614,7 @@ def main():
         check_arguments(results, session)
         check_versions(results, scratch, session)
         check_kinds(results, scratch)
+        check_callers(results, scratch)
         check_running(results, scratch)
     return results.finish()
 
