@@ -336,6 +336,16 @@ def check_commands(results, path, names):
         code, text, errors = support.reader(*words[1:])
         results.check(code == 0 and text, 'TraceReader takes ' + answer,
                       [code, errors])
+
+    # An import's name has its module; one that only begins alike has not.
+    for name, module, wanted in (
+            ('kernel32!Sleep', 'KERNEL32.dll', 'kernel32!Sleep'),
+            ('kernel32x!Sleep', 'kernel32.dll', 'kernel32.dll!kernel32x!Sleep'),
+            ('operator!', 'game.exe', 'game.exe!operator!')):
+        answer, = page([('Commands.make("callers", args)', {
+            'target': {'name': name, 'module': module}, 'session': 's'})])
+        results.equal(split_command(answer), ['TraceReader', 'callers', wanted,
+                                              's'], 'of ' + name)
     code, _, errors = support.reader('callers', 'made-up.exe!not there', path)
     results.check(code == 3, 'a function that is not there', [code, errors])
 

@@ -75,8 +75,13 @@ const Commands = (() => {
                 .replace(/(\\+)$/, '$1$1') + '"';
     };
 
-    const nameOf = each => each.module
-        ? each.module + '!' + each.name : each.name;
+    //
+    // An import's name begins with its module.
+    //
+
+    const nameOf = ({ module, name }) => !module ||
+        name.toLowerCase().startsWith(module.replace(/\.[^.]*$/, '')
+            .toLowerCase() + '!') ? name : module + '!' + name;
 
     //
     // name: report, tree ...; options: what it has; arguments: what stands
