@@ -529,6 +529,8 @@ CoreRun(
                                       (Active[Index] == 0
                                            ? CORE_ENDED_OUTERMOST
                                            : 0);
+                    } else {
+                        Ended->Site = Site->Site;
                     }
 
                     Ended->EnterTimestamp = Timestamp;
@@ -723,6 +725,8 @@ CoreRun(
                     Ended->Self = Self | (StillActive == 0
                                               ? CORE_ENDED_OUTERMOST
                                               : 0);
+                } else {
+                    Ended->Site = Frame->Site;
                 }
 
                 Ended->EnterTimestamp = Frame->EnterTimestamp;

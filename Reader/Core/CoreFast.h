@@ -234,8 +234,11 @@ typedef struct _CORE_ENDED {
     ULONGLONG ExitTimestamp;
     ULONG Depth;
     ULONG Function;                 // the frame's
-    ULONGLONG Self;                 // with IsAddedApart: ticks, and whether
-                                    // no other call of the function is open
+    union {
+        ULONGLONG Site;             // the frame's, without IsAddedApart
+        ULONGLONG Self;             // with it: ticks, and whether no other call
+                                    // of the function is open
+    };
 } CORE_ENDED;
 typedef CORE_ENDED *PCORE_ENDED;
 typedef const CORE_ENDED *PCCORE_ENDED;

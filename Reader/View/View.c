@@ -80,6 +80,7 @@ ViewOpen(
     FunctionInitializeFunctions(&View->Functions, Session);
     CallInitializeTally(&View->Tally, &View->Functions, NULL);
     CallInitializeTally(&View->Before, &View->Functions, NULL);
+    BaseInitializeMap(&View->Callers, Context->Allocator);
     View->HasFunctions = TRUE;
     View->Threads = (PREADER_VIEW_THREAD)Context->Allocator->Allocate(
         Context->Allocator->Context,
@@ -199,6 +200,11 @@ ViewClose(
         CallRundownTally(&View->Tally);
         CallRundownTally(&View->Before);
         FunctionRundownFunctions(&View->Functions);
+        BaseRundownMap(&View->Callers);
+    }
+
+    if (View->Apart.Session != NULL) {
+        FunctionRundownFunctions(&View->Apart);
     }
 
     if (View->IsOpen) {
@@ -285,11 +291,67 @@ ViewFindRow(
 
 
 _Use_decl_annotations_
+USHORT
+ViewFindCaller(
+    PREADER_VIEW View,
+    ULONGLONG Site
+    )
+{
+    ULONG Caller;
+
+    if (BaseFindInMap(&View->Callers, Site, &Caller)) {
+        return (USHORT)Caller;
+    }
+
+    if (!NT_SUCCESS(FunctionFindImporter(&View->Functions, Site, &Caller)) ||
+        Caller > 0xFFFF) {
+        Caller = 0;
+    }
+
+    //
+    // Without memory for it, it is looked for again.
+    //
+
+    (VOID)BaseAddToMap(&View->Callers, Site, Caller);
+    return (USHORT)Caller;
+}
+
+
+_Use_decl_annotations_
+NTSTATUS
+ViewFindNode(
+    PREADER_VIEW View,
+    ULONG Node,
+    PULONG Function,
+    PUSHORT Caller
+    )
+{
+    PCREADER_FUNCTION This;
+    ULONGLONG Site;
+
+    *Function = View->Tree.Nodes[Node].Function;
+    *Caller = 0;
+    if (View->Tree.Functions != &View->Apart || *Function == READER_NONE) {
+        return STATUS_SUCCESS;
+    }
+
+    This = &View->Apart.Functions[*Function];
+    Site = ((ULONGLONG)This->Module << 32) | This->Rva;
+    if (This->IsStub) {
+        *Caller = ViewFindCaller(View, Site);
+    }
+
+    return FunctionFindFunction(&View->Functions, Site, TRUE, Function);
+}
+
+
+_Use_decl_annotations_
 VOID
 ViewFillBox(
-    const READER_VIEW *View,
+    PREADER_VIEW View,
     ULONGLONG Start,
     ULONGLONG Stop,
+    ULONGLONG Site,
     ULONG Function,
     ULONG Flags,
     PREADER_BOX Box
@@ -300,7 +362,10 @@ ViewFillBox(
     Box->Covered = Box->Stop - Start;
     Box->Function = Function;
     Box->Calls = 1;
-    Box->Flags = Flags;
+    Box->Flags = (USHORT)Flags;
+    Box->Caller = View->Functions.Functions[Function].IsStub
+                      ? ViewFindCaller(View, Site)
+                      : 0;
     Box->Unused = 0;
     if (View->Functions.Functions[Function].Wait != ReaderWaitNone) {
         Box->Flags |= READER_BOX_WAITS;
@@ -311,7 +376,7 @@ ViewFillBox(
 _Use_decl_annotations_
 BOOLEAN
 ViewMakeBox(
-    const READER_VIEW *View,
+    PREADER_VIEW View,
     const READER_TALLY *Tally,
     const CORE_EVENT *Event,
     PREADER_BOX Box
@@ -324,6 +389,7 @@ ViewMakeBox(
     ViewFillBox(View,
                 Event->EnterTimestamp,
                 Event->Timestamp,
+                Event->Frame->Site,
                 Tally != NULL ? Tally->List[Event->Frame->Function].Function
                               : Event->Frame->Function,
                 Event->Kind == CoreEventAbandoned ? READER_BOX_ABANDONED
@@ -361,6 +427,7 @@ ViewTakeEnded(
             ViewFillBox(View,
                         Call->EnterTimestamp,
                         Call->ExitTimestamp,
+                        Call->Site,
                         View->Tally.List[Call->Function].Function,
                         0,
                         &Box);
@@ -508,6 +575,7 @@ ViewNoteOpenCalls(
             ViewFillBox(View,
                         CallFindEntry(&View->Stream, Frame),
                         Thread->Known,
+                        Frame->Site,
                         View->Tally.List[Frame->Function].Function,
                         READER_BOX_OPEN,
                         Box);

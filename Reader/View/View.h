@@ -145,6 +145,8 @@ typedef struct _READER_VIEW {
     READER_OPTIONS Options;         // none given
     READER_SESSION Session;
     READER_FUNCTIONS Functions;
+    READER_MAP Callers;             // site of a stub to the module that calls
+                                    // it: READER_BOX
     READER_RANGE Range;             // all there is
     READER_TALLY Tally;             // for the sites, of the pass and of
     READER_TALLY Before;            // queries
@@ -158,8 +160,10 @@ typedef struct _READER_VIEW {
     READER_RANGE Asked;             // what is added up
     PREADER_STATISTICS Sums;        // by function; NULL: there are none
     ULONG NumberOfSums;
-    READER_TREE Tree;
-    BOOLEAN HasTree;
+    READER_FUNCTIONS Apart;         // of the tree, with AreStubsApart; no
+                                    // Session: there is none yet
+    READER_TREE Tree;               // its functions are those of Apart, if
+    BOOLEAN HasTree;                // there are imports
     READER_VIEW_CALLS Calls;
     BOOLEAN IsOpen;
     BOOLEAN IsLive;                 // the session goes on
@@ -291,6 +295,20 @@ ViewSumTree(
     _In_ ULONGLONG Begin,
     _In_ ULONGLONG End,
     _In_opt_ const UCHAR *Selected
+    );
+
+//
+// The function of a node of View->Tree, in View->Functions, and, of an import,
+// the module that called: as in READER_BOX.
+//
+
+_Must_inspect_result_
+NTSTATUS
+ViewFindNode(
+    _Inout_ PREADER_VIEW View,
+    _In_ ULONG Node,
+    _Out_ PULONG Function,
+    _Out_ PUSHORT Caller
     );
 
 //

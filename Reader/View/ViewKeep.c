@@ -46,6 +46,21 @@ typedef struct _READER_KEEPING {
 } READER_KEEPING;
 typedef READER_KEEPING *PREADER_KEEPING;
 
+//
+// The numbers that functions, and the modules that called imports, have in a
+// file.
+//
+
+typedef struct _READER_KEPT_NAMES {
+    PULONG NumberOf;                    // by function, from 1 on; 0: none
+    PULONGLONG Sites;                   // likewise: the lowest of it
+    ULONG Number;
+    PULONG NumberOfCaller;              // by what READER_BOX has, from 1 on
+    PULONGLONG CallerSites;             // likewise: the lowest of its stubs'
+    ULONG NumberOfCallers;
+} READER_KEPT_NAMES;
+typedef READER_KEPT_NAMES *PREADER_KEPT_NAMES;
+
 static
 ULONGLONG
 ViewHashNumber(
@@ -339,108 +354,236 @@ ViewTakeBytes(
 }
 
 
+static
+VOID
+ViewFreeNames(
+    _In_ PCALLOCATOR Allocator,
+    _Inout_ PREADER_KEPT_NAMES Names
+    )
+{
+    Allocator->Free(Allocator->Context, Names->NumberOf);
+    Allocator->Free(Allocator->Context, Names->Sites);
+    Allocator->Free(Allocator->Context, Names->NumberOfCaller);
+    Allocator->Free(Allocator->Context, Names->CallerSites);
+}
+
+
 //
-// Numbers the functions that boxes of the finest level and sums are of, from 1
-// on, and finds a site of each, the lowest.  NumberOf, Sites: by function.
+// Makes room for what there is to number; nothing is, yet.  To be freed even
+// after a failure.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ViewAllocateNames(
+    _In_ const READER_VIEW *View,
+    _Out_ PREADER_KEPT_NAMES Names
+    )
+{
+    PCALLOCATOR Allocator = View->Context->Allocator;
+    SIZE_T Functions = (SIZE_T)View->Functions.NumberOfFunctions + 1;
+    SIZE_T Callers = (SIZE_T)View->Functions.NumberOfImported + 1;
+    SIZE_T Index;
+
+    RtlZeroBytes(Names, sizeof(*Names));
+    Names->NumberOf = (PULONG)
+        Allocator->Allocate(Allocator->Context, Functions * sizeof(ULONG));
+    Names->Sites = (PULONGLONG)
+        Allocator->Allocate(Allocator->Context,
+                            Functions * sizeof(ULONGLONG));
+    Names->NumberOfCaller = (PULONG)
+        Allocator->Allocate(Allocator->Context, Callers * sizeof(ULONG));
+    Names->CallerSites = (PULONGLONG)
+        Allocator->Allocate(Allocator->Context, Callers * sizeof(ULONGLONG));
+    if (Names->NumberOf == NULL || Names->Sites == NULL ||
+        Names->NumberOfCaller == NULL || Names->CallerSites == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    RtlZeroBytes(Names->NumberOf, Functions * sizeof(ULONG));
+    RtlZeroBytes(Names->NumberOfCaller, Callers * sizeof(ULONG));
+    for (Index = 0; Index < Functions; Index++) {
+        Names->Sites[Index] = ~0ULL;
+    }
+
+    for (Index = 0; Index < Callers; Index++) {
+        Names->CallerSites[Index] = ~0ULL;
+    }
+
+    return STATUS_SUCCESS;
+}
+
+
+static
+VOID
+ViewNumber(
+    _Inout_updates_(Index + 1) PULONG Numbers,
+    _In_ ULONG Index,
+    _Inout_ PULONG Last
+    )
+{
+    if (Numbers[Index] == 0) {
+        *Last += 1;
+        Numbers[Index] = *Last;
+    }
+}
+
+
+//
+// Numbers the functions that boxes of the finest level and sums are of, and the
+// modules that called the boxes' imports, and finds a site of each.
 //
 
 static
-ULONG
-ViewListFunctions(
+VOID
+ViewListNames(
     _In_ const READER_VIEW *View,
-    _In_ const READER_VIEW_THREAD *Thread,
-    _Inout_ PULONG NumberOf,
-    _Inout_ PULONGLONG Sites
+    _In_ ULONG Number,
+    _Inout_ PREADER_KEPT_NAMES Names
     )
 {
+    const READER_VIEW_THREAD *Thread = &View->Threads[Number];
     PCREADER_LEVEL Level = &Thread->Levels.Levels[Thread->Levels.FirstLevel];
     const READER_MAP *Map = &View->Functions.Sites;
     PCREADER_BOX_ROW Boxes;
-    ULONG Number = 0;
+    ULONG Caller;
     ULONG Index;
     ULONG Row;
 
     for (Row = 0; Row < Level->NumberOfRows; Row++) {
         Boxes = &Level->Rows[Row];
         for (Index = 0; Index < Boxes->NumberOfBoxes; Index++) {
-            if (NumberOf[Boxes->Boxes[Index].Function] == 0) {
-                Number += 1;
-                NumberOf[Boxes->Boxes[Index].Function] = Number;
+            ViewNumber(Names->NumberOf,
+                       Boxes->Boxes[Index].Function,
+                       &Names->Number);
+            if (Boxes->Boxes[Index].Caller != 0) {
+                ViewNumber(Names->NumberOfCaller,
+                           Boxes->Boxes[Index].Caller,
+                           &Names->NumberOfCallers);
             }
         }
     }
 
     for (Index = 0; Index < Thread->NumberOfSums; Index++) {
-        if (NumberOf[Thread->Sums[Index].Function] == 0) {
-            Number += 1;
-            NumberOf[Thread->Sums[Index].Function] = Number;
-        }
-    }
-
-    for (Index = 0; Index < View->Functions.NumberOfFunctions; Index++) {
-        Sites[Index] = ~0ULL;
+        ViewNumber(Names->NumberOf,
+                   Thread->Sums[Index].Function,
+                   &Names->Number);
     }
 
     for (Index = 0; Index < Map->Capacity; Index++) {
         if (Map->Slots[Index].IsUsed &&
-            Map->Slots[Index].Key < Sites[Map->Slots[Index].Value]) {
-            Sites[Map->Slots[Index].Value] = Map->Slots[Index].Key;
+            Map->Slots[Index].Key < Names->Sites[Map->Slots[Index].Value]) {
+            Names->Sites[Map->Slots[Index].Value] = Map->Slots[Index].Key;
         }
     }
 
-    return Number;
+    //
+    // Each stub that a box is of is there; and those of other processes, whose
+    // modules may have the same names.
+    //
+
+    Map = &View->Callers;
+    for (Index = 0; Index < Map->Capacity; Index++) {
+
+        Caller = Map->Slots[Index].Value;
+        if (Map->Slots[Index].IsUsed &&
+            Map->Slots[Index].Key < Names->CallerSites[Caller] &&
+            ViewFindStoreOfModule(&View->Session,
+                                  Number,
+                                  (ULONG)(Map->Slots[Index].Key >> 32)) !=
+                READER_NONE) {
+            Names->CallerSites[Caller] = Map->Slots[Index].Key;
+        }
+    }
 }
 
 
 //
-// Writes the functions, in the order of their numbers.
+// Writes a site.  STATUS_NOT_SUPPORTED: no store of the thread has its module.
 //
 
 _Must_inspect_result_
 static
 NTSTATUS
-ViewSaveFunctions(
+ViewSaveSite(
     _In_ const READER_VIEW *View,
     _In_ ULONG Thread,
-    _In_ ULONG Number,
-    _In_ const ULONG *NumberOf,
-    _In_ const ULONGLONG *Sites,
+    _In_ ULONGLONG Site,
+    _Inout_ PREADER_KEEPING Keeping
+    )
+{
+    ULONG Store;
+
+    Store = ViewFindStoreOfModule(&View->Session,
+                                  Thread,
+                                  (ULONG)(Site >> 32));
+    if (Store == READER_NONE) {
+        return STATUS_NOT_SUPPORTED;
+    }
+
+    ViewPutNumber(Keeping, Store);
+    ViewPutNumber(Keeping, (ULONG)Site);
+    return STATUS_SUCCESS;
+}
+
+
+//
+// Writes the functions, and the modules that called, in the order of their
+// numbers.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ViewSaveNames(
+    _In_ const READER_VIEW *View,
+    _In_ ULONG Thread,
+    _In_ const READER_KEPT_NAMES *Names,
     _Inout_ PREADER_KEEPING Keeping
     )
 {
     PCALLOCATOR Allocator = View->Context->Allocator;
+    SIZE_T Capacity = (SIZE_T)Names->Number + Names->NumberOfCallers + 1;
     PULONG Order;
     ULONG Index;
-    ULONG Store;
     NTSTATUS Status = STATUS_SUCCESS;
 
     Order = (PULONG)Allocator->Allocate(Allocator->Context,
-                                        ((SIZE_T)Number + 1) *
-                                            sizeof(ULONG));
+                                        Capacity * sizeof(ULONG));
     if (Order == NULL) {
         return STATUS_NO_MEMORY;
     }
 
     for (Index = 0; Index < View->Functions.NumberOfFunctions; Index++) {
-        if (NumberOf[Index] != 0) {
-            Order[NumberOf[Index] - 1] = Index;
+        if (Names->NumberOf[Index] != 0) {
+            Order[Names->NumberOf[Index] - 1] = Index;
         }
     }
 
-    ViewPutNumber(Keeping, Number);
-    for (Index = 0; Index < Number; Index++) {
-
-        Store = ViewFindStoreOfModule(&View->Session,
-                                      Thread,
-                                      (ULONG)(Sites[Order[Index]] >> 32));
-        if (Store == READER_NONE) {
-            Status = STATUS_NOT_SUPPORTED;
-            break;
-        }
-
-        ViewPutNumber(Keeping, Store);
-        ViewPutNumber(Keeping, (ULONG)Sites[Order[Index]]);
+    ViewPutNumber(Keeping, Names->Number);
+    for (Index = 0; NT_SUCCESS(Status) && Index < Names->Number; Index++) {
+        Status = ViewSaveSite(View,
+                              Thread,
+                              Names->Sites[Order[Index]],
+                              Keeping);
         ViewPutNumber(Keeping, View->Functions.Functions[Order[Index]].Wait);
+    }
+
+    for (Index = 1; Index <= View->Functions.NumberOfImported; Index++) {
+        if (Names->NumberOfCaller[Index] != 0) {
+            Order[Names->NumberOfCaller[Index] - 1] = Index;
+        }
+    }
+
+    ViewPutNumber(Keeping, Names->NumberOfCallers);
+    for (Index = 0;
+         NT_SUCCESS(Status) && Index < Names->NumberOfCallers;
+         Index++) {
+        Status = ViewSaveSite(View,
+                              Thread,
+                              Names->CallerSites[Order[Index]],
+                              Keeping);
     }
 
     Allocator->Free(Allocator->Context, Order);
@@ -450,8 +593,9 @@ ViewSaveFunctions(
 
 //
 // Writes the boxes of a row: each with where it begins, as the difference to
-// the one before, how long it is, its calls and flags, which function, and, of
-// several calls, how much less they cover.
+// the one before, how long it is, its calls and flags, which function, of
+// several calls how much less they cover, and of one, if there are imports,
+// which module called.
 //
 
 static
@@ -459,7 +603,7 @@ VOID
 ViewSaveRow(
     _In_ PCREADER_BOX_ROW Row,
     _In_ ULONGLONG First,
-    _In_ const ULONG *NumberOf,
+    _In_ const READER_KEPT_NAMES *Names,
     _Inout_ PREADER_KEEPING Keeping
     )
 {
@@ -475,11 +619,13 @@ ViewSaveRow(
         ViewPutNumber(Keeping,
                       ((ULONGLONG)Box->Calls << READER_KEEP_FLAG_BITS) |
                           Box->Flags);
-        ViewPutNumber(Keeping, NumberOf[Box->Function] - 1);
+        ViewPutNumber(Keeping, Names->NumberOf[Box->Function] - 1);
         if (Box->Calls != 1) {
             ViewPutDifference(Keeping,
                               Box->Covered,
                               Box->Stop - Box->Start);
+        } else if (Names->NumberOfCallers != 0) {
+            ViewPutNumber(Keeping, Names->NumberOfCaller[Box->Caller]);
         }
 
         First = Box->Start;
@@ -497,8 +643,7 @@ NTSTATUS
 ViewSaveLevels(
     _In_ const READER_VIEW *View,
     _In_ ULONG Number,
-    _Inout_ PULONG NumberOf,
-    _Inout_ PULONGLONG Sites,
+    _Inout_ PREADER_KEPT_NAMES Names,
     _Inout_ PREADER_KEEPING Keeping
     )
 {
@@ -507,7 +652,6 @@ ViewSaveLevels(
     ULONGLONG First = View->Session.Threads[Number].FirstTimestamp;
     ULONGLONG Last = First;
     const ULONGLONG *Numbers;
-    ULONG Functions;
     ULONG Field;
     ULONG Index;
     NTSTATUS Status;
@@ -535,13 +679,8 @@ ViewSaveLevels(
         Last = Thread->Losses[Index].Start;
     }
 
-    Functions = ViewListFunctions(View, Thread, NumberOf, Sites);
-    Status = ViewSaveFunctions(View,
-                               Number,
-                               Functions,
-                               NumberOf,
-                               Sites,
-                               Keeping);
+    ViewListNames(View, Number, Names);
+    Status = ViewSaveNames(View, Number, Names, Keeping);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -549,7 +688,8 @@ ViewSaveLevels(
     ViewPutByte(Keeping, Thread->HasSums);
     ViewPutNumber(Keeping, Thread->NumberOfSums);
     for (Index = 0; Index < Thread->NumberOfSums; Index++) {
-        ViewPutNumber(Keeping, NumberOf[Thread->Sums[Index].Function] - 1);
+        ViewPutNumber(Keeping,
+                      Names->NumberOf[Thread->Sums[Index].Function] - 1);
         Numbers = (const ULONGLONG *)&Thread->Sums[Index].Statistics;
         for (Field = 0; Field < READER_KEEP_FIELDS; Field++) {
             ViewPutNumber(Keeping, Numbers[Field]);
@@ -564,7 +704,7 @@ ViewSaveLevels(
 
     ViewPutNumber(Keeping, Level->NumberOfRows);
     for (Index = 0; Index < Level->NumberOfRows; Index++) {
-        ViewSaveRow(&Level->Rows[Index], First, NumberOf, Keeping);
+        ViewSaveRow(&Level->Rows[Index], First, Names, Keeping);
     }
 
     return STATUS_SUCCESS;
@@ -581,12 +721,10 @@ ViewSaveThread(
 {
     PCALLOCATOR Allocator = View->Context->Allocator;
     const READER_VIEW_THREAD *Thread = &View->Threads[Number];
-    ULONG Functions = View->Functions.NumberOfFunctions;
     READER_KEEPING Keeping;
     READER_KEEP_HEADER Header;
-    PULONGLONG Sites;
-    PULONG NumberOf;
-    NTSTATUS Status = STATUS_NO_MEMORY;
+    READER_KEPT_NAMES Names;
+    NTSTATUS Status;
 
     RtlZeroBytes(&Header, sizeof(Header));
     Header.Magic = READER_KEEP_MAGIC;
@@ -602,17 +740,15 @@ ViewSaveThread(
     Keeping.Writer = Writer;
     Keeping.Bytes = (PUCHAR)Allocator->Allocate(Allocator->Context,
                                                 READER_KEEP_BUFFER);
-    NumberOf = (PULONG)Allocator->Allocate(Allocator->Context,
-                                           ((SIZE_T)Functions + 1) *
-                                               sizeof(ULONG));
-    Sites = (PULONGLONG)Allocator->Allocate(Allocator->Context,
-                                            ((SIZE_T)Functions + 1) *
-                                                sizeof(ULONGLONG));
-    if (Keeping.Bytes != NULL && NumberOf != NULL && Sites != NULL) {
+    Status = ViewAllocateNames(View, &Names);
+    if (Keeping.Bytes == NULL) {
+        Status = STATUS_NO_MEMORY;
+    }
 
-        RtlZeroBytes(NumberOf, ((SIZE_T)Functions + 1) * sizeof(ULONG));
+    if (NT_SUCCESS(Status)) {
+
         ViewPutBytes(&Keeping, &Header, sizeof(Header));
-        Status = ViewSaveLevels(View, Number, NumberOf, Sites, &Keeping);
+        Status = ViewSaveLevels(View, Number, &Names, &Keeping);
         while (Keeping.Used % sizeof(ULONGLONG) != 0) {
             ViewPutByte(&Keeping, 0);
         }
@@ -625,9 +761,41 @@ ViewSaveThread(
     }
 
     Allocator->Free(Allocator->Context, Keeping.Bytes);
-    Allocator->Free(Allocator->Context, NumberOf);
-    Allocator->Free(Allocator->Context, Sites);
+    ViewFreeNames(Allocator, &Names);
     return Status;
+}
+
+
+//
+// Reads a site.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ViewRestoreSite(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Thread,
+    _Inout_ PREADER_KEEPING Keeping,
+    _Out_ PULONGLONG Site
+    )
+{
+    ULONG Stores = Session->Threads[Thread].NumberOfStores;
+    ULONG Left = ViewTakeSmall(Keeping, Stores - 1);
+    ULONG Store = Session->Threads[Thread].FirstStore;
+
+    while (Left != 0 && Store != READER_NONE) {
+        Store = Session->Stores[Store]->NextInThread;
+        Left -= 1;
+    }
+
+    *Site = ViewTakeSmall(Keeping, READER_NONE);
+    if (Store == READER_NONE || Keeping->IsBad) {
+        return STATUS_FILE_INVALID;
+    }
+
+    *Site |= (ULONGLONG)Session->Stores[Store]->Module << 32;
+    return STATUS_SUCCESS;
 }
 
 
@@ -648,36 +816,23 @@ ViewRestoreFunctions(
     _Out_ PULONG Number
     )
 {
-    PREADER_SESSION Session = &View->Session;
     PCALLOCATOR Allocator = View->Context->Allocator;
-    ULONG Stores = Session->Threads[Thread].NumberOfStores;
     ULONGLONG Site;
     ULONG Function;
-    ULONG Store;
     ULONG Index;
-    ULONG Left;
     NTSTATUS Status;
 
     *Number = ViewTakeSmall(Keeping, READER_NONE - 1);
     for (Index = 0; Index < *Number && !Keeping->IsBad; Index++) {
 
-        Left = ViewTakeSmall(Keeping, Stores - 1);
-        Store = Session->Threads[Thread].FirstStore;
-        while (Left != 0 && Store != READER_NONE) {
-            Store = Session->Stores[Store]->NextInThread;
-            Left -= 1;
+        Status = ViewRestoreSite(&View->Session, Thread, Keeping, &Site);
+        if (NT_SUCCESS(Status)) {
+            Status = FunctionFindFunction(&View->Functions,
+                                          Site,
+                                          TRUE,
+                                          &Function);
         }
 
-        Site = ViewTakeSmall(Keeping, READER_NONE);
-        if (Store == READER_NONE || Keeping->IsBad) {
-            return STATUS_FILE_INVALID;
-        }
-
-        Site |= (ULONGLONG)Session->Stores[Store]->Module << 32;
-        Status = FunctionFindFunction(&View->Functions,
-                                      Site,
-                                      TRUE,
-                                      &Function);
         if (NT_SUCCESS(Status)) {
             Status = BaseGrowArray(Allocator,
                                    (PVOID *)Functions,
@@ -699,6 +854,50 @@ ViewRestoreFunctions(
             View->Functions.Functions[Function].Wait) {
             return STATUS_FILE_INVALID;
         }
+    }
+
+    return Keeping->IsBad ? STATUS_FILE_INVALID : STATUS_SUCCESS;
+}
+
+
+//
+// Reads the modules that called, and finds them.  Callers: is given memory;
+// the first is for 0.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+ViewRestoreCallers(
+    _Inout_ PREADER_VIEW View,
+    _In_ ULONG Thread,
+    _Inout_ PREADER_KEEPING Keeping,
+    _Inout_ PUSHORT *Callers,
+    _Out_ PULONG Number
+    )
+{
+    PCALLOCATOR Allocator = View->Context->Allocator;
+    ULONGLONG Site;
+    ULONG Index;
+    NTSTATUS Status;
+
+    *Number = ViewTakeSmall(Keeping, 0xFFFF);
+    *Callers = (PUSHORT)Allocator->Allocate(Allocator->Context,
+                                            ((SIZE_T)*Number + 1) *
+                                                sizeof(USHORT));
+    if (*Callers == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+
+    (*Callers)[0] = 0;
+    for (Index = 1; Index <= *Number; Index++) {
+
+        Status = ViewRestoreSite(&View->Session, Thread, Keeping, &Site);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+
+        (*Callers)[Index] = ViewFindCaller(View, Site);
     }
 
     return Keeping->IsBad ? STATUS_FILE_INVALID : STATUS_SUCCESS;
@@ -831,6 +1030,8 @@ ViewRestoreRow(
     _In_ ULONGLONG First,
     _In_reads_(NumberOfFunctions) const ULONG *Functions,
     _In_ ULONG NumberOfFunctions,
+    _In_reads_(NumberOfCallers + 1) const USHORT *Callers,
+    _In_ ULONG NumberOfCallers,
     _Inout_ PREADER_KEEPING Keeping
     )
 {
@@ -853,11 +1054,15 @@ ViewRestoreRow(
         Box.Stop = Box.Start + Box.Covered;
         Head = ViewTakeNumber(Keeping);
         Box.Calls = (ULONG)(Head >> READER_KEEP_FLAG_BITS);
-        Box.Flags = (ULONG)Head & ((1u << READER_KEEP_FLAG_BITS) - 1);
+        Box.Flags = (USHORT)((ULONG)Head &
+                             ((1u << READER_KEEP_FLAG_BITS) - 1));
+        Box.Caller = 0;
         Function = ViewTakeSmall(Keeping, NumberOfFunctions - 1);
         if (Box.Calls != 1) {
             Box.Covered = Box.Covered -
                           ViewTakeDifference(Keeping, 0);
+        } else if (NumberOfCallers != 0) {
+            Box.Caller = Callers[ViewTakeSmall(Keeping, NumberOfCallers)];
         }
 
         if (Keeping->IsBad || Box.Calls == 0 ||
@@ -892,10 +1097,12 @@ ViewRestoreLevels(
     PCALLOCATOR Allocator = View->Context->Allocator;
     ULONGLONG First = View->Session.Threads[Number].FirstTimestamp;
     PULONG Functions = NULL;
+    PUSHORT Callers = NULL;
     PULONG Rows = NULL;
     ULONGLONG Resolution;
     ULONG NumberOfFunctions = 0;
     ULONG CapacityOfFunctions = 0;
+    ULONG NumberOfCallers = 0;
     ULONG CapacityOfRows = 0;
     ULONG NumberOfLevels;
     ULONG NumberOfRows;
@@ -929,6 +1136,14 @@ ViewRestoreLevels(
                                       &Functions,
                                       &CapacityOfFunctions,
                                       &NumberOfFunctions);
+    }
+
+    if (NT_SUCCESS(Status)) {
+        Status = ViewRestoreCallers(View,
+                                    Number,
+                                    Keeping,
+                                    &Callers,
+                                    &NumberOfCallers);
     }
 
     if (NT_SUCCESS(Status)) {
@@ -972,10 +1187,13 @@ ViewRestoreLevels(
                                 First,
                                 Functions,
                                 NumberOfFunctions,
+                                Callers,
+                                NumberOfCallers,
                                 Keeping);
     }
 
     Allocator->Free(Allocator->Context, Functions);
+    Allocator->Free(Allocator->Context, Callers);
     Allocator->Free(Allocator->Context, Rows);
     if (NT_SUCCESS(Status)) {
         Status = Keeping->IsBad ? STATUS_FILE_INVALID

@@ -249,6 +249,7 @@ ViewEndSummary(
     Box.Function = Summary->Functions[Best];
     if (Box.Calls > 1) {
         Box.Flags |= READER_BOX_SUMMARY;
+        Box.Caller = 0;
     }
 
     Summary->Box.Calls = 0;
@@ -474,6 +475,7 @@ ViewCopyBoxes(
             Box.Function = From->Open.Functions[0];
             if (Box.Calls > 1) {
                 Box.Flags |= READER_BOX_SUMMARY;
+                Box.Caller = 0;
             }
             Status = ViewAddBox(To, Row, &Box);
         }

@@ -40,7 +40,10 @@ typedef struct _READER_BOX {
                                     // the row is open
     ULONG Function;                 // the one with the most of these
     ULONG Calls;
-    ULONG Flags;                    // READER_BOX_*
+    USHORT Flags;                   // READER_BOX_*
+    USHORT Caller;                  // of one call of an import: the module that
+                                    // called, index + 1 in Imported; 0: it is
+                                    // not known
     ULONG Unused;
 } READER_BOX;
 typedef READER_BOX *PREADER_BOX;

@@ -40,14 +40,26 @@ ViewFindRow(
     );
 
 //
+// Which module called an import, by the stub that a site is in: as in
+// READER_BOX.
+//
+
+USHORT
+ViewFindCaller(
+    _Inout_ PREADER_VIEW View,
+    _In_ ULONGLONG Site
+    );
+
+//
 // Makes the box of a call.
 //
 
 VOID
 ViewFillBox(
-    _In_ const READER_VIEW *View,
+    _Inout_ PREADER_VIEW View,
     _In_ ULONGLONG Start,
     _In_ ULONGLONG Stop,
+    _In_ ULONGLONG Site,
     _In_ ULONG Function,
     _In_ ULONG Flags,
     _Out_ PREADER_BOX Box
@@ -62,7 +74,7 @@ ViewFillBox(
 _Success_(return != FALSE)
 BOOLEAN
 ViewMakeBox(
-    _In_ const READER_VIEW *View,
+    _Inout_ PREADER_VIEW View,
     _In_opt_ const READER_TALLY *Tally,
     _In_ const CORE_EVENT *Event,
     _Out_ PREADER_BOX Box

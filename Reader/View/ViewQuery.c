@@ -248,6 +248,7 @@ ViewGiveUpOpenCalls(
             ViewFillBox(Raw->View,
                         CallFindEntry(Stream, Frame),
                         Stream->LastTimestamp,
+                        Frame->Site,
                         Raw->View->Before.List[Frame->Function].Function,
                         READER_BOX_OPEN | READER_BOX_UNKNOWN,
                         &Box);
@@ -376,6 +377,7 @@ ViewReadRaw(
             ViewFillBox(View,
                         Call->EnterTimestamp,
                         Call->ExitTimestamp,
+                        Call->Site,
                         View->Before.List[Call->Function].Function,
                         0,
                         &Box);
@@ -655,6 +657,7 @@ ViewQuery(
                 ViewFillBox(View,
                             CallFindEntry(&View->Stream, Frame),
                             Thread->Known,
+                            Frame->Site,
                             View->Tally.List[Frame->Function].Function,
                             READER_BOX_OPEN | READER_BOX_UNKNOWN,
                             &Box);

@@ -13,6 +13,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Calls/CallRead.h"
+#include "../Session/SessionImports.h"
 #include "../Sums/SumPaths.h"
 #include "../Sums/SumTally.h"
 #include "ViewPrivate.h"
@@ -196,6 +197,36 @@ ViewSum(
 }
 
 
+//
+// The table of a tree's functions: by what a range adds up to an import is one
+// function, and in a tree it is a node for each module that called.
+//
+
+static
+PREADER_FUNCTIONS
+ViewGetTreeFunctions(
+    _Inout_ PREADER_VIEW View
+    )
+{
+    const READER_SESSION *Session = &View->Session;
+    ULONG Index;
+
+    if (View->Apart.Session != NULL) {
+        return &View->Apart;
+    }
+
+    for (Index = 0; Index < Session->NumberOfModules; Index++) {
+        if (SessionHasImports(Session->Modules[Index])) {
+            FunctionInitializeFunctions(&View->Apart, &View->Session);
+            View->Apart.AreStubsApart = TRUE;
+            return &View->Apart;
+        }
+    }
+
+    return &View->Functions;
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ViewSumTree(
@@ -208,7 +239,7 @@ ViewSumTree(
     ViewRundownSums(View);
     ViewSetRange(View, Begin, End);
     SumInitializeTree(&View->Tree,
-                      &View->Functions,
+                      ViewGetTreeFunctions(View),
                       &View->Asked,
                       View->Options.Depth,
                       FALSE);

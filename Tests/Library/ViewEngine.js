@@ -81,7 +81,7 @@ function nameOf(engine, id) {
     if (id === null || id === 0xFFFFFFFF) {
         return null;
     }
-    const f = engine.functions[id];
+    const f = engine.functions[id] || engine.moduleOf(id);
     return f ? f.module + "!" + f.name : "?" + id;
 }
 
@@ -147,6 +147,15 @@ async function runStep(engine, step) {
     for (const list of [answer.rows, answer.functions]) {
         for (const row of list || []) {
             row.function = nameOf(engine, row.function);
+            if (row.caller) {
+                row.caller = engine.importers[row.caller - 1];
+            }
+        }
+    }
+    for (const boxes of [answer, answer.nodes]) {
+        if (boxes && boxes.caller) {
+            boxes.caller = boxes.caller.map(
+                (id) => id ? engine.importers[id - 1] : null);
         }
     }
     if (answer.nodes) {

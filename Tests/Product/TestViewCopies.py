@@ -20,6 +20,8 @@ sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import BrowserSupport                                        # noqa: E402
 import CallSupport as calls                                  # noqa: E402
 import StoreSupport as support                               # noqa: E402
+import TestFilters as filters                                # noqa: E402
+import TestImportNames as imports                            # noqa: E402
 import TestViewPanels as panels                              # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
@@ -86,7 +88,8 @@ class Page:
         for line in self.copied(panel, 'Copy command').split('\n'):
             words = panels.split_command(line)
             self.results.equal((words[0], words[-1]),
-                               ('TraceReader', 'session'), 'the command')
+                               ('TraceReader', os.path.basename(
+                                   self.session.folder)), 'the command')
             code, text, errors = support.reader(
                 words[1], '--csv', *words[2:-1], self.session.session)
             self.results.check(code == 0, line, [code, errors])
@@ -265,6 +268,132 @@ def check_steps(results, page, found):
                   'the previous call')
 
 
+#
+# Imports: which module called, as the program has counted it.
+#
+
+class Traced:
+    """What Page wants of a session."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.session = programs.windows_path(folder)
+
+
+def compare_callers(results, page, name):
+    """Callers and callees with the module that called; returns the callers."""
+    page.set({'function': page.function(name)}, 'sandwich')
+    rows = page.rows('sandwich')
+    for relation, printed in zip(('caller', 'callee'),
+                                 page.printed('sandwich')):
+        left, right = [sorted(
+            (row.get('caller_module') or '', row['module'], row['function'],
+             row['calls']) for row in table if row['relation'] == relation)
+                       for table in (rows, printed)]
+        results.check(left == right, 'imports: %ss of %s' % (relation, name),
+                      [left, right])
+    return {row['function']: int(row['calls']) for row in rows
+            if row['relation'] == 'caller'}
+
+
+BOXES = """(async () => {
+    const found = [];
+    for (const thread of Viewer.session.threads) {
+        const b = await Viewer.engine.query({ thread: thread.id, begin: 0,
+            end: Viewer.session.end + 1, pixels: 100000, key: 'test' });
+        for (let i = 0; i < b.count; i++) {
+            found.push([Viewer.nameOf(b.function[i]), b.caller ?
+                Viewer.importerOf(b.caller[i]) : '', { thread: thread.id,
+                begin: b.start[i], end: b.stop[i], depth: b.depth[i],
+                function: b.function[i] }]);
+        }
+    }
+    return found;
+})()"""
+
+# Moves the pointer to a call's box, if it is in sight; what the tooltip says.
+TIP = """(call => {
+    const { timeline } = Viewer;
+    const x = timeline.placeOf((call.begin + call.end) / 2);
+    const frame = timeline.canvas.getBoundingClientRect();
+    for (let y = 0; y < frame.height; y += 2) {
+        const hit = timeline.hit(x, y);
+        if (hit && hit.box >= 0 && hit.answer.calls[hit.box] === 1 &&
+            hit.answer.start[hit.box] === call.begin &&
+            hit.answer.stop[hit.box] === call.end &&
+            hit.depth === call.depth) {
+            timeline.canvas.dispatchEvent(new PointerEvent('pointermove', {
+                clientX: frame.left + x, clientY: frame.top + y,
+                bubbles: true }));
+            return Object.fromEntries([...document.querySelectorAll('#tip tr')]
+                .map(row => [...row.children].map(each => each.textContent)));
+        }
+    }
+    return null;
+})(%s)"""
+
+
+def check_imports(results, browser, scratch):
+    made = imports.Programs(os.path.join(scratch, 'imports'))
+    made.run(results, 'Names.exe', '--imports', imports.LISTS)
+    session = Traced(support.sessions(os.path.join(made.folder, 'run1'))[0])
+    filters.without_anchors(session.folder)
+    page = Page(results, browser, session)
+    counts = made.counts
+    page.set({}, 'functions')
+    compare(results, 'imports: functions', page.rows('functions'),
+            page.printed('functions')[0], ['calls'])
+    page.set({}, 'flame')
+    nodes = [collections.Counter(
+        (row['caller_module'], row['function'].strip(), row['depth'],
+         row['calls']) for row in table)
+             for table in (page.rows('flame'), page.printed('flame')[0])]
+    results.check(nodes[0] == nodes[1] and nodes[0], 'imports: tree', nodes)
+    for name, callers in (
+            ('kernel32!Sleep', {'plug!Work': counts['plug.dll', 'Sleep'],
+                                '[names.exe]': counts['names.exe', 'Sleep']}),
+            ('plug!Work', {'[names.exe]': counts['names.exe', 'Work']}),
+            ('plug!Back', {'[names.exe]': counts['names.exe', 'Back']})):
+        results.equal(compare_callers(results, page, name), callers,
+                      'imports: who called ' + name)
+    results.equal(page.get('[...document.querySelectorAll("#panel-sandwich '
+                           '.sandwichSide [role=columnheader]")].map('
+                           'each => each.dataset.id).filter(each => each === '
+                           '"caller").length'), 1, 'imports: the column')
+
+    # A module is no function: a click on it goes nowhere.
+    shown = page.get('Viewer.state.function')
+    page.get('[...document.querySelectorAll("#panel-sandwich [role=row]")]'
+             '.find(each => each.textContent.startsWith("[names.exe]"))'
+             '.click()')
+    results.equal(page.get('Viewer.state.function'), shown,
+                  'imports: a module is not gone to')
+
+    # The panel and the tooltip of one call of each kind.
+    seen = set()
+    for name, caller, call in page.get(BOXES):
+        if (name, caller) in seen:
+            continue
+        seen.add((name, caller))
+        page.get('Viewer.show(%s)' % json.dumps(call))
+        page.set({}, 'call')
+        results.equal(page.rows('call')[-1]['caller_module'], caller,
+                      'imports: the call of ' + name)
+        results.equal(page.get(
+            '[...document.querySelectorAll(".callFacts dt")].find(each => '
+            'each.textContent === "Called by")?.nextSibling.textContent'),
+            caller, 'imports: what it says of ' + name)
+        edge = max(call['end'] - call['begin'], 10)
+        page.get('Viewer.setRange(%d, %d)' % (call['begin'] - edge,
+                                              call['end'] + edge))
+        tip = TIP % json.dumps(call)
+        browser.wait_for('(%s) !== null' % tip)
+        results.equal(page.get(tip).get('called by'), caller,
+                      'imports: the tooltip of ' + name)
+    results.check({caller for _, caller in seen} == {'names.exe', 'plug.dll'},
+                  'imports: both of them', seen)
+
+
 def main():
     results = programs.Results()
     if not BrowserSupport.find():
@@ -302,6 +431,12 @@ def main():
         check_filter(results, page, found)
         check_call(results, page, found, chosen)
         check_steps(results, page, found)
+        results.equal(page.get(
+            '[...document.querySelectorAll("[role=columnheader]")].filter('
+            'each => each.dataset.id === "caller").length'), 0,
+            'without imports nothing says which module called')
+        check_imports(results, browser, scratch)
+        page = Page(results, browser, session)
         results.equal(browser.errors, [], 'the page\'s errors')
         results.equal(browser.requests, [], 'what the page asked for')
 

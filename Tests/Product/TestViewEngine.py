@@ -22,6 +22,8 @@ sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import CallSupport as calls                                  # noqa: E402
 import CompactStores as compact                              # noqa: E402
 import StoreSupport as support                               # noqa: E402
+import TestFilters as filters                                # noqa: E402
+import TestImportNames as imports                            # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
@@ -425,6 +427,135 @@ def check_during(results, session, found, numbers):
         'during the pass', [known, sum(after['calls'])])
 
 
+#
+# Imports.  The programs count themselves what each module calls.  All times
+# are ticks.
+#
+
+def check_boxes_of_imports(results, text, answers, expected):
+    """Boxes of single calls have the module that called."""
+    found, plain = collections.Counter(), set()
+    for answer in answers:
+        results.check(all(calls_ == 1 for calls_ in answer.get('calls', [])),
+                      text + ': each call is a box', [answer.get('error')])
+        callers = answer.get('caller') or [None] * len(answer['function'])
+        for caller, name in zip(callers, answer['function']):
+            if name.count('!') > 1:
+                found[caller, name.split('!')[-1]] += 1
+            else:
+                plain.add(caller)
+    results.equal({key: number for key, number in found.items()
+                   if key[1] in ('Sleep', 'GetTickCount', 'Work', 'Back')},
+                  expected, text + ': who called')
+    results.check(plain <= {None}, text + ': what is no import', plain)
+
+
+def check_nodes_of_imports(results, text, windows, tree):
+    """The tree is that of tree, node for node."""
+    chains, right = {}, {}
+    for row in reader_rows(results, windows, 'tree'):
+        above = chains[row['parent']] if row['depth'] != '0' else ()
+        chain = above + ((row.get('caller_module') or None, row['module'] +
+                          '!' + row['function'].strip()),)
+        chains[row['node']] = chain
+        right[chain] = int(row['calls']), int(row['total_ticks'])
+    nodes, chains, seen = tree['nodes'], [()], {}
+    callers = nodes.get('caller') or [None] * len(nodes['function'])
+    for index in range(1, len(nodes['function'])):
+        chain = chains[nodes['parent'][index]] + (
+            (callers[index], nodes['function'][index]),)
+        chains.append(chain)
+        seen[chain] = nodes['calls'][index], nodes['total'][index]
+    results.check(right == seen and len({chain[-1][0] for chain in right}) > 1,
+                  text + ': tree', [sorted(set(right.items()) ^
+                                           set(seen.items()), key=str)[:6]])
+
+
+def check_edges_of_imports(results, text, windows, names, edges):
+    """Callers and callees are those of callers and callees; a module stands
+    for functions that are not recorded.  Returns the callers."""
+    found = set()
+    for index, name in enumerate(names):
+        for command, answer in zip(('callers', 'callees'),
+                                   edges[2 * index:2 * index + 2]):
+            right = {}
+            for row in reader_rows(results, windows, command,
+                                   name.partition('!')[2]):
+                if row['level'] == '1':
+                    name_ = row['function'].strip()
+                    right[row.get('caller_module') or None,
+                          None if name_ == '(outermost)' else
+                          row['module'] + '!' + name_] = (
+                              int(row['calls']), int(row['total_ticks']),
+                              int(row['self_ticks']))
+            seen = {(row.get('caller'), row['function']): (
+                row['calls'], row['total'], row['self']) for row in answer.get('rows', [])}
+            results.check(right == seen, '%s: %s of %s' % (text, command,
+                                                           name),
+                          [answer.get('error'), right, seen])
+            if command == 'callers':
+                found |= {key[1] for key in right if key[1]}
+    return found
+
+
+def check_imports(results, scratch):
+    made = imports.Programs(os.path.join(scratch, 'imports'))
+    for program, mode in (('Names.exe', 'file'), ('Hooked.exe', 'file'),
+                          ('Hooked.exe', 'compact'), ('Names.exe', 'tree')):
+        text = 'imports, %s, %s' % (program, mode)
+        windows = made.run(results, program, '--imports', imports.LISTS,
+                           '--mode', mode)
+        folder = os.path.join(made.folder, 'run%d' % made.number)
+        path = support.sessions(folder)[0]
+        filters.without_anchors(path)
+        own = program.lower()
+        expected = {(caller.replace('names.exe', own), function): number
+                    for (caller, function), number in made.counts.items()}
+        names = ['kernel32.dll!kernel32!Sleep', 'plug.dll!plug!Work',
+                 'plug.dll!plug!Back'] + (
+                     ['Hooked.exe!Nap', 'Hooked.exe!main']
+                     if program == 'Hooked.exe' else [])
+        steps = [{'op': 'pass'}, {'op': 'cost'}, {'op': 'sums', 'begin': 0},
+                 {'op': 'tree', 'begin': 0}]
+        steps += [{'op': op, 'name': name, 'begin': 0} for name in names
+                  for op in ('callers', 'callees')]
+        answer, = ask(results, {'path': path, 'steps': [{'op': 'pass'}]})
+        session = answer['session']
+        looks = [{'op': 'query', 'thread': thread['id'], 'begin': 0,
+                  'end': session['end'] + 1, 'pixels': pixels}
+                 for thread in session['threads'] for pixels in (1, 40000)]
+        first, kept, early = ask(
+            results, {'path': path, 'steps': steps + looks, 'keeper': text},
+            {'path': path, 'steps': steps[:4] + looks, 'keeper': text},
+            {'path': path, 'steps': looks[1::2]})
+        got = first['results']
+        right = {row['module'] + '!' + row['function']: (
+            int(row['calls']), int(row['total_ticks']), int(row['self_ticks']))
+                 for row in reader_rows(results, windows, 'report')}
+        seen = {row['function']: (row['calls'], row['total'], row['self'])
+                for row in got[2]['functions']}
+        results.equal(seen, right, text + ': report, each function once')
+        check_nodes_of_imports(results, text, windows, got[3])
+        found = check_edges_of_imports(results, text, windows, names,
+                                       got[4:4 + 2 * len(names)])
+        results.equal({name for name in found if '![' in name},
+                      {'names.exe![names.exe]'} if own == 'names.exe'
+                      else set(), text + ': modules that called')
+        if mode == 'tree':
+            continue
+        results.equal([one['restored'] for one in (got[1],
+                                                   kept['results'][1])],
+                      [[False] * len(session['threads']),
+                       [True] * len(session['threads'])], text + ': kept')
+        for what, answers in (
+                ('read', got[-len(looks):]),
+                ('kept', kept['results'][-len(looks):]),
+                ('at once', early['results'])):
+            check_boxes_of_imports(
+                results, '%s, %s' % (text, what),
+                answers if what == 'at once' else answers[1::2], expected)
+
+
 def main():
     results = programs.Results()
     numbers = random.Random(20261126)
@@ -452,6 +583,7 @@ def main():
         check_growing(results, scratch, numbers)
         check_ring(results, scratch, numbers)
         check_during(results, session, found, numbers)
+        check_imports(results, scratch)
 
         # Negative: the boxes of another session are not these.
         other = calls.Session(os.path.join(scratch, 'other'), [

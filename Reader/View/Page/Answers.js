@@ -305,6 +305,9 @@ class Answers {
         }
         const names = ['start', 'stop', 'function', 'calls', 'covered',
                        'flags'];
+        if (answer.caller) {
+            names.push('caller');
+        }
         const arrays = {};
         const order = isSorted ? null
             : Uint32Array.from({ length: count }, (_, i) => i)

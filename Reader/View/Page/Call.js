@@ -54,6 +54,7 @@ class CallPanel {
                 { id: 'name', title: 'Called from, the outermost first',
                   width: 180, isWide: true, isText: true, isName: true,
                   csv: 'function', value: row => row.name },
+                PanelKit.callerColumn(),
                 time('duration', 'Duration', 'Of the whole call',
                      row => row.end - row.begin),
                 time('before', 'Before', 'How long it had run when this call ' +
@@ -76,6 +77,7 @@ class CallPanel {
                 { id: 'name', title: 'What it called', width: 180,
                   isWide: true, isText: true, isName: true, csv: 'function',
                   value: row => row.name },
+                PanelKit.callerColumn(),
                 { id: 'calls', title: 'Calls', width: 70,
                   value: row => row.calls,
                   text: row => format.count(row.calls) },
@@ -87,7 +89,7 @@ class CallPanel {
                   exact: row => Number((row.share * 100).toFixed(2)),
                   text: row => format.percent(row.share) }
             ],
-            keyOf: row => row.function,
+            keyOf: row => CallTree.keyOf(row.function, row.caller),
             isChosen: row => row.function === Viewer.state.function,
             choose: row => Viewer.set({ function: row.function })
         });
@@ -113,6 +115,7 @@ class CallPanel {
         }
         const { engine } = Viewer;
         const { thread, begin, end, depth, track = 0 } = call;
+        const callerAt = i => boxes.caller ? boxes.caller[i] : 0;
         const isHere = i => !boxes.track || boxes.track[i] === track;
         const boxes = await engine.query({
             thread, begin, end: begin + 1, pixels: 1, maxDepth: depth + 1,
@@ -124,22 +127,24 @@ class CallPanel {
                 isHere(i)) {
                 stack.set(boxes.depth[i], {
                     thread, track, begin: boxes.start[i], end: boxes.stop[i],
-                    depth: boxes.depth[i], function: boxes.function[i]
+                    depth: boxes.depth[i], function: boxes.function[i],
+                    caller: callerAt(i)
                 });
             }
         }
-        let flags = 0;
+        let flags = 0, caller = 0;
         for (let i = 0; i < boxes.count; i++) {
             if (boxes.depth[i] === depth && boxes.start[i] === begin &&
                 isHere(i)) {
                 flags = boxes.flags[i];
+                caller = callerAt(i);
             }
         }
         const { nodes } = await engine.tree({ threads: [thread], begin, end,
                                               limit: CallPanel.CALLEES });
         const parents = [...stack.values()].sort(
             (one, other) => one.depth - other.depth);
-        return { call, parents, flags, tree: new CallTree(nodes) };
+        return { call, caller, parents, flags, tree: new CallTree(nodes) };
     }
 
     show(answer) {
@@ -152,16 +157,18 @@ class CallPanel {
                 'one of the slowest calls in Durations.');
             return;
         }
-        const { call, parents, tree } = answer;
+        const { caller, parents, tree } = answer;
+        const call = { ...answer.call, caller };
         const named = each => ({ ...each, name: Viewer.nameOf(each.function) });
         this.stack.setRows([...parents, call].map(named));
         this.stack.goTo(parents.length);
-        const path = [...parents.map(each => each.function), call.function];
+        const path = [...parents, call].map(each =>
+            CallTree.keyOf(each.function, each.caller));
         const node = tree.nodeAt(path);
         const isThere = tree.pathOf(node).length === path.length;
         const length = call.end - call.begin;
         const rows = isThere ? [...tree.childrenOf(node)].map(child => ({
-            function: tree.function[child],
+            function: tree.function[child], caller: tree.callerOf(child),
             name: Viewer.nameOf(tree.function[child]),
             calls: tree.calls[child], total: tree.width[child],
             share: length > 0 ? tree.width[child] / length : 0
@@ -171,13 +178,14 @@ class CallPanel {
     }
 
     showFacts(self) {
-        const { call, flags } = this.answer;
+        const { call, caller, flags } = this.answer;
         const { format } = Viewer;
         const known = Viewer.functionOf(call.function) || {};
         const length = call.end - call.begin;
         const facts = [
             ['Function', Viewer.nameOf(call.function)],
             ['Module', known.module || ''],
+            ['Called by', Viewer.importerOf(caller)],
             ['Source', known.file ? known.file + ':' + known.line : ''],
             ['Begin', format.time(call.begin) + ' (' +
                 format.exact(call.begin) + ')'],
@@ -237,13 +245,15 @@ class CallPanel {
             return '';
         }
         const ns = ticks => Commands.nanoseconds(ticks, Viewer.session);
-        const { call, parents } = this.answer;
+        const { call, caller, parents } = this.answer;
         return Csv.write(['depth', 'start_ns', 'duration_ns', 'thread',
-                          'module', 'function', 'file', 'line'],
-                         [...parents, call].map(each => {
+                          'caller_module', 'module', 'function', 'file',
+                          'line'],
+                         [...parents, { ...call, caller }].map(each => {
             const known = Viewer.functionOf(each.function) || {};
             return [each.depth, ns(each.begin), ns(each.end - each.begin),
-                    Viewer.threadOf(each.thread).tid, known.module,
+                    Viewer.threadOf(each.thread).tid,
+                    Viewer.importerOf(each.caller), known.module,
                     Viewer.nameOf(each.function), known.file, known.line];
         }));
     }

@@ -3,8 +3,8 @@
 // where everything is when it is drawn.
 //
 // The tree is that of engine.tree(): for each node its function, its parent's
-// number, calls, total and self; node 0 is the root, and a parent stands
-// before its children.
+// number, calls, total and self, and, if there are imports, which module
+// called; node 0 is the root, and a parent stands before its children.
 //
 
 class CallTree {
@@ -15,6 +15,7 @@ class CallTree {
         this.count = count;
         this.function = nodes.function;
         this.parent = nodes.parent;
+        this.caller = nodes.caller || null;
         this.calls = nodes.calls;
         this.total = nodes.total;
         this.self = nodes.self;
@@ -81,14 +82,36 @@ class CallTree {
     }
 
     //
-    // From the root's child to the node: the functions, by which the node is
+    // Which module called a node's function, if it is an import: a number; 0:
+    // it is none.
+    //
+
+    callerOf(node) {
+        return this.caller === null ? 0 : this.caller[node];
+    }
+
+    //
+    // What tells a node from those beside it: the function, and which module
+    // called it.
+    //
+
+    static keyOf(id, caller) {
+        return id + (caller || 0) * 0x100000000;
+    }
+
+    keyOf(node) {
+        return CallTree.keyOf(this.function[node], this.callerOf(node));
+    }
+
+    //
+    // From the root's child to the node: their keys, by which the node is
     // found again in another tree.
     //
 
     pathOf(node) {
         const path = [];
         for (let at = node; at > 0; at = this.parent[at]) {
-            path.unshift(this.function[at]);
+            path.unshift(this.keyOf(at));
         }
         return path;
     }
@@ -101,7 +124,7 @@ class CallTree {
         let node = 0;
         for (const wanted of path) {
             const next = this.childrenOf(node).find(
-                each => this.function[each] === wanted);
+                each => this.keyOf(each) === wanted);
             if (next === undefined) {
                 break;
             }
@@ -194,21 +217,23 @@ class CallTree {
 
     static builder() {
         const nodes = { function: [CallTree.NONE], parent: [-1], calls: [0],
-                        total: [0], self: [0] };
+                        total: [0], self: [0], caller: [0] };
         const below = [new Map()];
         return {
             nodes,
-            step(node, id) {
-                let next = below[node].get(id);
+            step(node, id, caller = 0) {
+                const key = CallTree.keyOf(id, caller);
+                let next = below[node].get(key);
                 if (next === undefined) {
                     next = nodes.function.length;
-                    below[node].set(id, next);
+                    below[node].set(key, next);
                     below.push(new Map());
                     nodes.function.push(id);
                     nodes.parent.push(node);
                     nodes.calls.push(0);
                     nodes.total.push(0);
                     nodes.self.push(0);
+                    nodes.caller.push(caller);
                 }
                 return next;
             },
@@ -222,7 +247,9 @@ class CallTree {
                 parent: Int32Array.from(nodes.parent),
                 calls: Float64Array.from(nodes.calls),
                 total: Float64Array.from(nodes.total),
-                self: Float64Array.from(nodes.self)
+                self: Float64Array.from(nodes.self),
+                caller: nodes.caller.some(each => each !== 0)
+                    ? Uint16Array.from(nodes.caller) : null
             })
         };
     }
@@ -241,7 +268,8 @@ class CallTree {
         for (let i = 1; i < this.count; i++) {
             const above = place[this.parent[i]];
             if (place[i] < 0 && above >= 0) {
-                place[i] = made.step(above, this.function[i]);
+                place[i] = made.step(above, this.function[i],
+                                     this.callerOf(i));
             }
             if (place[i] >= 0) {
                 made.add(place[i], this.calls[i], this.width[i],
@@ -255,16 +283,26 @@ class CallTree {
     // Who calls a function: the first node below the root is the function, its
     // children are its callers, theirs their callers; each is as wide as the
     // time that the function took when it was called this way.
+    // moduleOf(caller, above): the module that called an import stands between
+    // it and the function around it, if it is none of that module: its id, or
+    // null.
     //
 
-    above(wanted) {
+    above(wanted, moduleOf = () => null) {
         const made = CallTree.builder();
         for (const node of this.outermost(wanted)) {
             let at = 0;
+            const add = (id, self) => {
+                at = made.step(at, id);
+                made.add(at, this.calls[node], this.width[node], self);
+            };
             for (let i = node; i > 0; i = this.parent[i]) {
-                at = made.step(at, this.function[i]);
-                made.add(at, this.calls[node], this.width[node],
-                         i === node ? this.self[node] : 0);
+                add(this.function[i], i === node ? this.self[node] : 0);
+                const id = moduleOf(this.callerOf(i),
+                                    this.function[this.parent[i]]);
+                if (id !== null) {
+                    add(id, 0);
+                }
             }
         }
         return made.tree();

@@ -16,6 +16,7 @@ class Engine {
         this.workers = [];
         this.functions = [];
         this.functionIds = new Map();
+        this.importers = [];
         this.session = null;
         this.nextId = 1;
         this.queries = new Map();
@@ -51,6 +52,7 @@ class Engine {
         this.plan = plan;
         this.functions = [];
         this.functionIds = new Map();
+        this.importers = [];
         const list = files.map((entry) =>
             Engine.describeFile(entry, plan.prefix));
         const first = this.addWorker();
@@ -311,7 +313,8 @@ class Engine {
     }
 
     addWorker() {
-        const worker = { pending: new Map(), functionIds: [], threads: [] };
+        const worker = { pending: new Map(), functionIds: [],
+            importerIds: [0], threads: [] };
         if (typeof Worker === "undefined") {
             const { Worker: Thread } = require("worker_threads");
             worker.thread = new Thread(this.workerSource, { eval: true });
@@ -365,6 +368,52 @@ class Engine {
         }
     }
 
+    // Likewise the modules that called imports, from 1 on: `caller` of boxes
+    // and nodes; 0: what is no import, or it is not known.
+    learnImporters(worker, names) {
+        for (const name of names || []) {
+            let id = this.importers.indexOf(name) + 1;
+            if (id === 0) {
+                id = this.importers.push(name);
+            }
+            worker.importerIds.push(id);
+        }
+    }
+
+    // A module that called, as a function of its own.
+    moduleOf(id) {
+        const name = this.importers[id - Engine.MODULE - 1];
+        return name === undefined ? undefined
+            : { id, name: "[" + name + "]", module: name, isModule: true,
+                file: null, line: null, waits: false };
+    }
+
+    // Who called, if it is an import and no function of the module that did is
+    // around it: a module's id; null: the function above did.
+    callingModule(caller, above) {
+        if (!caller) {
+            return null;
+        }
+        const around = this.functions[above];
+        const small = (text) => text.replace(/[A-Z]/g,
+            (letter) => letter.toLowerCase());
+        return around &&
+            small(around.module) === small(this.importers[caller - 1])
+            ? null : Engine.MODULE + caller;
+    }
+
+    // Where no import is among them there are no callers.
+    mapCallers(worker, result) {
+        const { caller } = result;
+        if (!caller.some((id) => id !== 0)) {
+            delete result.caller;
+            return;
+        }
+        for (let i = 0; i < caller.length; i++) {
+            caller[i] = worker.importerIds[caller[i]];
+        }
+    }
+
     mapFunctions(worker, list) {
         const ids = worker.functionIds;
         for (let i = 0; i < list.length; i++) {
@@ -376,6 +425,7 @@ class Engine {
 
     take(worker, message) {
         this.learnFunctions(worker, message.functions);
+        this.learnImporters(worker, message.callers);
         if (message.event === "pass") {
             this.takePass(worker, message);
             return;
@@ -391,6 +441,9 @@ class Engine {
         }
         if (message.result && message.result.function) {
             this.mapFunctions(worker, message.result.function);
+            if (message.result.caller) {
+                this.mapCallers(worker, message.result);
+            }
         }
         waiting.resolve(message.result);
     }
@@ -959,6 +1012,9 @@ class Engine {
         const nodes = { function: new Uint32Array(next),
             parent: new Int32Array(next), calls: new Float64Array(next),
             total: new Float64Array(next), self: new Float64Array(next) };
+        if (tree.caller) {
+            nodes.caller = new Uint16Array(next);
+        }
         for (let i = 0; i < count; i++) {
             const to = place[i];
             if (to < 0) {
@@ -966,6 +1022,9 @@ class Engine {
             }
             nodes.function[to] = tree.function[i];
             nodes.parent[to] = i === 0 ? -1 : place[tree.parent[i]];
+            if (nodes.caller) {
+                nodes.caller[to] = tree.caller[i];
+            }
             nodes.calls[to] = tree.sums[i * F];
             nodes.total[to] = tree.sums[i * F + 1];
             nodes.self[to] = tree.sums[i * F + 2];
@@ -978,7 +1037,8 @@ class Engine {
     }
 
     // As `TraceReader callers` and `callees`, of the first level; a caller of
-    // null is above the outermost call.  `own` is the function itself.
+    // null is above the outermost call, and a module that called an import is
+    // one (moduleOf).  `own` is the function itself.
     async edges(options, areCallees) {
         const tree = await this.wholeTree(options);
         const F = Engine.FIELDS;
@@ -999,12 +1059,19 @@ class Engine {
             const above = tree.parent[node];
             const of = areCallees ? tree.function[above] : tree.function[node];
             if (of === options.function && !(areCallees && above === 0)) {
+                const caller = tree.caller ? tree.caller[node] : 0;
                 const other = areCallees ? tree.function[node]
-                    : above === 0 ? null : tree.function[above];
-                if (!rows.has(other)) {
-                    rows.set(other, Engine.emptyEdge(other));
+                    : this.callingModule(caller, tree.function[above]) ||
+                        (above === 0 ? null : tree.function[above]);
+                const key = areCallees ? other + ":" + caller : other;
+                if (!rows.has(key)) {
+                    const edge = Engine.emptyEdge(other);
+                    rows.set(key, edge);
+                    if (areCallees && caller) {
+                        edge.caller = caller;
+                    }
                 }
-                edges.push(rows.get(other));
+                edges.push(rows.get(key));
             }
             return edges;
         };
@@ -1174,6 +1241,7 @@ class Engine {
 }
 
 Engine.FIELDS = 18;
+Engine.MODULE = 0x80000000;     // ids from here on are moduleOf's
 Engine.IS_READ = /\.(trace|pack|tracepack)$/i;
 Engine.FRESH_MS = 60000;
 Engine.PATIENCE_MS = 1000;

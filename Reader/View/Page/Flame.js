@@ -105,11 +105,13 @@ class FlamePanel {
             rows.push([tree.calls[node], ns(tree.total[node]),
                        ns(tree.self[node]), rows.length + 1,
                        numbers.get(tree.parent[node]), tree.depth[node] - 1,
+                       Viewer.importerOf(tree.callerOf(node)),
                        known ? known.module : '',
                        Viewer.nameOf(tree.function[node])]);
             work.push(...[...tree.childrenOf(node)].reverse());
         }
         return Csv.write(['calls', 'total_ns', 'self_ns', 'node', 'parent',
-                          'depth', 'module', 'function'], rows);
+                          'depth', 'caller_module', 'module', 'function'],
+                         rows);
     }
 }

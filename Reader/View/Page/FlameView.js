@@ -237,6 +237,10 @@ class FlameView {
         const share = (part, whole) => whole > 0 ? format.percent(part / whole)
             : '';
         const rows = [['of all', share(tree.width[node], tree.whole)]];
+        const caller = Viewer.importerOf(tree.callerOf(node));
+        if (caller) {
+            rows.unshift(['called by', caller]);
+        }
         const parent = tree.parent[node];
         if (parent > 0) {
             rows.push(['of ' + Names.shorten(this.nameOf(parent), false)

@@ -127,6 +127,7 @@ class Grid {
 
     makeHead() {
         const shown = this.columns.shown;
+        this.headed = shown.length;
         this.head.replaceChildren(...shown.map((column, index) => {
             const cell = Grid.make('div', column.isText ? 'isText' : '',
                                    'columnheader');
@@ -234,6 +235,9 @@ class Grid {
 
     setRows(rows) {
         this.isFilled = true;
+        if (this.columns.shown.length !== this.headed) {
+            this.makeHead();        // there is more to be said now
+        }
         const { keyOf } = this.options;
         const row = this.order[this.current];
         const key = row !== undefined && keyOf ? keyOf(row) : null;

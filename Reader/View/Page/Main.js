@@ -183,12 +183,19 @@ Viewer.processOf = id => Viewer.session.processes.find(
     each => each.id === id);
 
 Viewer.functionOf = id => id === null ? undefined
-    : Viewer.engine.functions[id];
+    : Viewer.engine.functions[id] || Viewer.engine.moduleOf?.(id);
 
 Viewer.nameOf = id => {
     const known = Viewer.functionOf(id);
     return known ? known.name : id === null ? '' : 'function ' + id;
 };
+
+//
+// The name of a module that called an import; '' for 0.
+//
+
+Viewer.importerOf = caller => caller
+    ? Viewer.engine.importers[caller - 1] : '';
 
 //
 // Panels: below the timeline, one of them visible.  A panel's update is called

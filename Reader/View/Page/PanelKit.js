@@ -218,6 +218,18 @@ const PanelKit = (() => {
     };
 
     //
+    // A column: which module called an import.
+    //
+
+    const callerColumn = () => ({
+        id: 'caller', title: 'By module', width: 100, isText: true,
+        isName: true, csv: 'caller_module',
+        help: 'Which module called an imported function',
+        isAbsent: () => !Viewer.engine?.importers?.length,
+        value: row => Viewer.importerOf(row.caller)
+    });
+
+    //
     // A time for an axis: 10.00 ms is 10 ms.
     //
 
@@ -263,7 +275,8 @@ const PanelKit = (() => {
 
     return { keep, kept, scope, threads, range, programOf, threadName,
              threadPlace, command, listed, fillScope, rangeText, sourceOf,
-             isFound, isCall, round, save, restore, open, button };
+             isFound, isCall, callerColumn, round, save, restore, open,
+             button };
 })();
 
 //

@@ -85,6 +85,7 @@ class SandwichPanel {
                   csv: 'function', value: row => row.name },
                 { id: 'module', title: 'Module', width: 100, isText: true,
                   isName: true, isHidden: true, value: row => row.module },
+                ...(isCaller ? [] : [PanelKit.callerColumn()]),
                 { id: 'calls', title: 'Calls', width: 74,
                   help: 'From the one to the other',
                   value: row => row.calls,
@@ -103,7 +104,7 @@ class SandwichPanel {
                     ? 'The function\'s own time in these calls'
                     : 'The callee\'s own time in these calls')
             ],
-            keyOf: row => row.function,
+            keyOf: row => CallTree.keyOf(row.function, row.caller),
             classOf: row => row.function === null ? 'isSoft'
                 : PanelKit.isFound(row.function) ? 'isFound' : '',
             choose: row => this.go(row.function)
@@ -115,7 +116,8 @@ class SandwichPanel {
     //
 
     go(id) {
-        if (id !== null && id !== this.shown) {
+        const known = Viewer.functionOf(id);
+        if (known && !known.isModule && id !== this.shown) {
             Viewer.set({ function: id });
         }
     }
@@ -221,7 +223,8 @@ class SandwichPanel {
         this.callers.setRows(rows(callers.rows));
         this.callees.setRows(rows(callees.rows));
         const whole = new CallTree(tree.nodes);
-        this.above.setTree(whole.above(id));
+        this.above.setTree(whole.above(id, (caller, above) =>
+            Viewer.engine.callingModule(caller, above)));
         this.below.setTree(whole.below(id));
     }
 
@@ -231,9 +234,10 @@ class SandwichPanel {
             Commands.nanoseconds(row.total, Viewer.session),
             Commands.nanoseconds(row.self, Viewer.session),
             this.whole > 0 ? Number((100 * row.total / this.whole).toFixed(2))
-                : null, row.module, row.name]);
+                : null, Viewer.importerOf(row.caller), row.module, row.name]);
         return Csv.write(['relation', 'calls', 'total_ns', 'self_ns',
-                          'share_percent', 'module', 'function'],
+                          'share_percent', 'caller_module', 'module',
+                          'function'],
                          [...part(this.callers, 'caller'),
                           ...part(this.callees, 'callee')]);
     }

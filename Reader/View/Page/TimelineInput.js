@@ -243,6 +243,10 @@ class TimelineInput {
         if (known && known.module) {
             rows.push(['module', known.module]);
         }
+        const caller = answer.caller && answer.caller[box];
+        if (caller) {
+            rows.push(['called by', Viewer.importerOf(caller)]);
+        }
         if (known && known.file) {
             rows.push(['source', Format.baseName(known.file) + ':' +
                 known.line]);

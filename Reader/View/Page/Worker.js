@@ -37,6 +37,7 @@
     let files = [];
     let pieces = new Map();
     let functionsSent = 0;
+    let callersSent = 0;
     let passing = null;
     let sumProgress = null;
     let kept = null;
@@ -189,6 +190,20 @@
         return takeAnswer();
     }
 
+    // The names of modules that called imports; a number that is not 0 is that
+    // of one, from 1 on.
+    function newCallers() {
+        if (!wasm) {
+            return [];
+        }
+        const count = wasm.describeCallers(callersSent);
+        if (count === callersSent) {
+            return [];
+        }
+        callersSent = count;
+        return takeAnswer();
+    }
+
     function fail(text) {
         throw new Error(text);
     }
@@ -208,6 +223,7 @@
             wasm = instance.exports;
             scratch = wasm.allocate(256) >>> 0;
             functionsSent = 0;
+            callersSent = 0;
             files = message.files;
             given = new Set();
             files.forEach(addFile);
@@ -278,7 +294,7 @@
                 fail(takeNotes() || takeErrors() ||
                     "the records could not be read");
             }
-            const room = count * 33 + 16;
+            const room = count * 35 + 16;
             const address = wasm.allocate(room) >>> 0;
             if (!address) {
                 fail("there is no memory for the answer");
@@ -299,6 +315,7 @@
             result.calls = take(Uint32Array);
             result.depth = take(Uint16Array);
             result.track = take(Uint16Array);
+            result.caller = take(Uint16Array);
             result.flags = take(Uint8Array);
             wasm.release(address);
             let depths = 0;
@@ -347,14 +364,15 @@
                 if (count === 0) {
                     fail(notes || "the call tree could not be built");
                 }
-                const address = wasm.allocate(count * (FIELDS + 1) * 8 + 8)
+                const address = wasm.allocate(count * (FIELDS * 8 + 10) + 8)
                     >>> 0;
                 if (!address) {
                     fail("there is no memory for the call tree");
                 }
                 const functions = address + count * FIELDS * 8;
                 const parents = functions + count * 4;
-                wasm.nodes(functions, parents, address);
+                const callers = parents + count * 4;
+                wasm.nodes(functions, parents, callers, address);
                 const buffer = wasm.memory.buffer;
                 const result = {
                     sums: new Float64Array(buffer, address,
@@ -362,6 +380,7 @@
                     function: new Uint32Array(buffer, functions,
                         count).slice(),
                     parent: new Int32Array(buffer, parents, count).slice(),
+                    caller: new Uint16Array(buffer, callers, count).slice(),
                     notes
                 };
                 wasm.release(address);
@@ -540,6 +559,7 @@
             if (state !== 0 || Date.now() - begun >= SLICE_MS) {
                 port.postMessage({ event: "pass", thread, records, known,
                     isDone: state !== 0, notes, functions: newFunctions(),
+                    callers: newCallers(),
                     written: state !== 0 ? takeWritten() : [],
                     losses: state !== 0 ? takeLosses(thread) : [],
                     isRestored, bytesRead,
@@ -567,7 +587,8 @@
                 transfer.push(value.buffer);
             }
         }
-        port.postMessage({ id, result, functions: newFunctions() }, transfer);
+        port.postMessage({ id, result, functions: newFunctions(),
+            callers: newCallers() }, transfer);
     }
 
     // What comes while the session is being opened waits for it.

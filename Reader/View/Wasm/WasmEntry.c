@@ -590,6 +590,38 @@ WasmExportDescribeFunctions(
 }
 
 //
+// The names of the modules that calls of imports name by their numbers, which
+// begin with 1, from a number on.
+//
+
+WASM_EXPORT(describeCallers)
+ULONG
+WasmExportDescribeCallers(
+    ULONG First
+    );
+
+ULONG
+WasmExportDescribeCallers(
+    ULONG First
+    )
+{
+    PRTL_WRITER Writer = WasmBeginText(&WasmAnswer);
+    const READER_FUNCTIONS *Functions = &WasmView.Functions;
+    ULONG Index;
+
+    RtlWriteText(Writer, "[");
+    for (Index = First; Index < Functions->NumberOfImported; Index++) {
+        RtlWriteText(Writer, Index == First ? "" : ",");
+        WasmPutString(Writer,
+                      Functions->Imported[Index].Name,
+                      Functions->Imported[Index].NameLength);
+    }
+
+    RtlWriteText(Writer, "]");
+    return Functions->NumberOfImported;
+}
+
+//
 // Reads on in a thread.  Returns 0: there is more; 1: it is done; 2: it could
 // not be read to its end.  Fields receives how many records were read of it.
 //
@@ -856,7 +888,7 @@ WasmExportQuery(
 //
 // Gives the boxes that were found: to arrays for as many, one behind the other:
 // start and stop (double), covered (float), function, calls (4 bytes), depth,
-// track (2 bytes), flags (1 byte).
+// track, the module that called (2 bytes), flags (1 byte).
 //
 
 WASM_EXPORT(boxes)
@@ -883,7 +915,8 @@ WasmExportBoxes(
     PULONG Calls = Functions + Number;
     PUSHORT Depths = (PUSHORT)(PVOID)(Calls + Number);
     PUSHORT Tracks = Depths + Number;
-    PUCHAR Flags = (PUCHAR)(PVOID)(Tracks + Number);
+    PUSHORT Callers = Tracks + Number;
+    PUCHAR Flags = (PUCHAR)(PVOID)(Callers + Number);
     ULONGLONG First = WasmView.Range.FirstTimestamp;
     PCREADER_BOX Box;
     ULONGLONG Length;
@@ -915,6 +948,7 @@ WasmExportBoxes(
             Tracks[Next] = Of->Rows[Row].Track > 0xFFFF
                                ? 0xFFFF
                                : (USHORT)Of->Rows[Row].Track;
+            Callers[Next] = Box->Caller;
             Flags[Next] = (UCHAR)Box->Flags;
             Next += 1;
         }
@@ -1052,7 +1086,7 @@ WasmExportSumTree(
 }
 
 //
-// Gives a node's function, parent and sums.
+// Gives a node's function, parent, the module that called, and sums.
 //
 
 WASM_EXPORT(nodes)
@@ -1060,6 +1094,7 @@ VOID
 WasmExportNodes(
     PULONG Functions,
     PULONG Parents,
+    PUSHORT Callers,
     double *Fields
     );
 
@@ -1067,6 +1102,7 @@ VOID
 WasmExportNodes(
     PULONG Functions,
     PULONG Parents,
+    PUSHORT Callers,
     double *Fields
     )
 {
@@ -1075,8 +1111,15 @@ WasmExportNodes(
 
     for (Index = 0; Index < WasmView.Tree.NumberOfNodes; Index++) {
         Node = &WasmView.Tree.Nodes[Index];
-        Functions[Index] = Index == READER_ROOT_NODE ? READER_NONE
-                                                     : Node->Function;
+        if (Index == READER_ROOT_NODE ||
+            !NT_SUCCESS(ViewFindNode(&WasmView,
+                                     Index,
+                                     &Functions[Index],
+                                     &Callers[Index]))) {
+            Functions[Index] = READER_NONE;
+            Callers[Index] = 0;
+        }
+
         Parents[Index] = Index == READER_ROOT_NODE ? READER_NONE
                                                    : Node->Parent;
         WasmPutSum(&Node->Statistics, Fields);
