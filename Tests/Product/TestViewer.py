@@ -253,15 +253,35 @@ def check_panels(page):
     os.makedirs(PICTURES, exist_ok=True)
     panels = list_panels(page)
     results.check(len(panels) > 5, 'there are panels', panels)
+    call = page.get("""(async () => {
+        const [thread] = Viewer.session.threads;
+        const boxes = await Viewer.engine.query({ thread: thread.id, begin: 0,
+            end: Viewer.session.end, pixels: 100, key: 'test' });
+        let best = null;
+        for (let i = 0; i < boxes.count; i++) {
+            if (boxes.calls[i] === 1 && !(boxes.flags[i] & 16) &&
+                (best === null || boxes.depth[i] > best.depth)) {
+                best = { thread: thread.id, begin: boxes.start[i],
+                         end: boxes.stop[i], depth: boxes.depth[i],
+                         track: boxes.track[i], function: boxes.function[i] };
+            }
+        }
+        return best;
+    })()""")
+    results.check(call is not None, 'there is a call to choose')
     for width in 1400, 800:
         browser.resize(width, 900)
         for scheme in 'light', 'dark':
             browser.prefer_colors(scheme)
-            page.get('Viewer.set({function: 0})')
+            page.get('Viewer.set({function: 0, call: %s})' %
+                     json.dumps(call))
             for panel in panels:
                 page.get('Viewer.set({panel: %s})' % json.dumps(panel))
                 page.get('new Promise(done => requestAnimationFrame(() => '
                          'setTimeout(done, 100)))')
+                if panel == 'call':
+                    browser.wait_for('document.querySelectorAll('
+                                     '".callFacts dt").length > 5')
                 browser.screenshot(os.path.join(
                     PICTURES, '%s-%s-%d.png' % (panel, scheme, width)))
                 results.equal(page.get(
