@@ -16,14 +16,15 @@
 # of zoom steps, from the change of the range until every answer for it is
 # painted (median, 95th percentile, slowest): from all of the session to a few
 # calls, at PLACES places; milliseconds from frame to frame while the range
-# moves on at five depths of zoom, before and after the pass (median, 99th
-# percentile, slowest); the most memory of all of the browser's processes (PSS,
-# sampled).  Then the same folder is opened again, in the same browser profile,
-# so that the summaries are at hand.
+# moves on at five depths of zoom when all is read, and at two while the session
+# is being read (median, 99th percentile, slowest); the most memory of all of
+# the browser's processes (PSS, sampled).  Then the same folder is opened again,
+# in the same browser profile, so that the summaries are at hand.
 #
-# SESSIONS="demo many" has those alone.  ROUNDS browsers are started for each session (default 3); medians are printed.
-# A browser without a screen paints by processor: the numbers of a browser with
-# a graphics card are smaller.
+# SESSIONS="demo many" has those alone.  ROUNDS browsers are started for each
+# session (default 3); medians are printed.  A zoom step is seen when the frame
+# after it is, so 33 ms is the least.  A browser without a screen paints by
+# processor: the numbers of a browser with a graphics card are smaller.
 
 set -euo pipefail
 
