@@ -59,7 +59,8 @@ ROOMS = {
 
 # Single headers that a layer may include from a layer that it may not use.
 ALLOWED_HEADERS = {
-    "Reader": {"TraceStore/TraceFormat.h", "Imports/ImportsRequest.h"},
+    "Reader": {"TraceStore/TraceFormat.h", "Imports/ImportsRequest.h",
+               "Imports/ImportsTrivial.h"},
     "Kernel": {"TraceStore/TraceFormat.h", "Rtl/RtlTypes.h",
                "Asm/Unwind.inc"},
     "Debugger": {"TraceStore/TraceFormat.h", "Kernel/KernelFormat.h",

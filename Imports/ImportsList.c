@@ -19,6 +19,7 @@ Abstract:
 #include "../Rtl/RtlTeb.h"
 #include "../StringTable/StringTable.h"
 #include "ImportsList.h"
+#include "ImportsTrivial.h"
 
 //
 // A variable has 32,767 characters at most, and a prefix takes two of them.
@@ -76,47 +77,10 @@ static const PCSZ ImportsNever[] = {
 };
 
 //
-// Functions that are called so often and do so little that their records would
-// be most of what there is.
+// What is left out unless a list names it.
 //
 
-static const PCSZ ImportsTrivial[] = {
-    "TlsGetValue", "TlsSetValue", "FlsGetValue", "FlsSetValue",
-    "GetLastError", "SetLastError", "RtlGetLastWin32Error",
-    "RtlSetLastWin32Error", "RtlRestoreLastWin32Error", "RtlNtStatusToDosError",
-    "EnterCriticalSection", "LeaveCriticalSection", "TryEnterCriticalSection",
-    "RtlEnterCriticalSection", "RtlLeaveCriticalSection",
-    "RtlTryEnterCriticalSection", "AcquireSRWLockExclusive",
-    "AcquireSRWLockShared", "ReleaseSRWLockExclusive", "ReleaseSRWLockShared",
-    "TryAcquireSRWLockExclusive", "TryAcquireSRWLockShared",
-    "RtlAcquireSRWLockExclusive", "RtlAcquireSRWLockShared",
-    "RtlReleaseSRWLockExclusive", "RtlReleaseSRWLockShared",
-    "HeapAlloc", "HeapFree", "HeapReAlloc", "HeapSize", "GetProcessHeap",
-    "RtlAllocateHeap", "RtlFreeHeap", "RtlReAllocateHeap", "RtlSizeHeap",
-    "GetCurrentProcess", "GetCurrentProcessId", "GetCurrentThread",
-    "GetCurrentThreadId", "GetTickCount", "GetTickCount64",
-    "QueryPerformanceCounter", "QueryPerformanceFrequency",
-    "RtlQueryPerformanceCounter", "EncodePointer", "DecodePointer",
-    "EncodeSystemPointer", "DecodeSystemPointer", "RtlEncodePointer",
-    "RtlDecodePointer", "InterlockedPushEntrySList", "InterlockedPopEntrySList",
-    "InterlockedFlushSList", "RtlInterlockedPushEntrySList",
-    "RtlInterlockedPopEntrySList", "RtlInterlockedFlushSList",
-    "QueryDepthSList", "IsProcessorFeaturePresent", "IsDebuggerPresent",
-    "RtlInitUnicodeString", "RtlInitAnsiString", "RtlInitUnicodeStringEx",
-    "memcpy", "memmove", "memset", "memcmp", "memchr", "strlen", "strcmp",
-    "strncmp", "strchr", "strrchr", "strcpy", "strncpy", "strcat", "strstr",
-    "wcslen", "wcscmp", "wcsncmp", "wcschr", "wcsrchr", "wcscpy", "wcsncpy",
-    "wcscat", "wcsstr", "_stricmp", "_strnicmp", "_wcsicmp", "_wcsnicmp",
-    "RtlCopyMemory", "RtlMoveMemory", "RtlZeroMemory", "RtlFillMemory",
-    "RtlCompareMemory", "lstrlenA", "lstrlenW", "tolower", "toupper",
-    "towlower", "towupper", "isalpha", "isdigit", "isspace", "isalnum",
-    "isupper", "islower", "isxdigit", "isprint", "ispunct", "iswalpha",
-    "iswdigit", "iswspace", "iswalnum", "_errno", "_doserrno",
-    "___lc_codepage_func", "___mb_cur_max_func", "__iob_func",
-    "__acrt_iob_func", "_lock", "_unlock", "_lock_file", "_unlock_file",
-    "__wine_dbg_get_channel_flags", "__wine_dbg_strdup", "__wine_dbg_header",
-    "__wine_dbg_output"
-};
+static const PCSZ ImportsTrivial[] = { IMPORTS_TRIVIAL };
 
 #define IMPORTS_NEVER_COUNT RTL_NUMBER_OF(ImportsNever)
 #define IMPORTS_TRIVIAL_COUNT RTL_NUMBER_OF(ImportsTrivial)

@@ -15,10 +15,17 @@ Abstract:
 #include "../Base/BaseFile.h"
 #include "../Core/CoreImports.h"
 #include "../Symbols/SymbolUndecorate.h"
+#include "../../Imports/ImportsTrivial.h"
 #include "SessionImports.h"
 #include "SessionModule.h"
 #include "SessionProcess.h"
 #include "SessionSource.h"
+
+//
+// Columns of the list of trivial functions.
+//
+
+#define READER_TRIVIAL_WIDTH 78u
 
 //
 // Pieces of text are allocated of this size at least.
@@ -587,6 +594,40 @@ const READER_TABLE ReaderImportsTable = {
     "One row, only where imports were recorded; of all processes."
 };
 
+static const PCSZ ReaderTrivialImports[] = { IMPORTS_TRIVIAL };
+
+//
+// Lists the trivial functions, in lines of a fixed width.
+//
+
+static
+VOID
+SessionPutTrivial(
+    _Inout_ PREADER_OUTPUT Output
+    )
+{
+    ULONG Column = 0;
+    ULONG Length;
+    ULONG Index;
+
+    if (Output->Format != ReaderFormatText) {
+        return;
+    }
+
+    for (Index = 0; Index < RTL_NUMBER_OF(ReaderTrivialImports); Index++) {
+        Length = RtlLengthOfString(ReaderTrivialImports[Index]) + 1;
+        if (Column == 0 || Column + Length > READER_TRIVIAL_WIDTH) {
+            RtlWriteText(Output->Writer, Column == 0 ? " " : "\n ");
+            Column = 1;
+        }
+
+        RtlWriteText(Output->Writer, " %s", ReaderTrivialImports[Index]);
+        Column += Length;
+    }
+
+    RtlWriteText(Output->Writer, "\n");
+}
+
 
 _Use_decl_annotations_
 VOID
@@ -638,9 +679,9 @@ SessionImportsPut(
     OutputEndTable(Output);
     if (Left[TRACE_IMPORTS_TRIVIAL] != 0) {
         OutputPutNote(Output,
-                      "Docs/Imports.md lists the trivial functions; "
-                      "--imports \"*;kernel32!HeapAlloc\" records one of "
-                      "them, too.");
+                      "These are the trivial ones; --imports "
+                      "\"*;kernel32!HeapAlloc\" records one of them, too:");
+        SessionPutTrivial(Output);
     }
 }
 
