@@ -324,6 +324,42 @@ CoreRundownTotals(
 
 
 //
+// Adds a call that has ended to its function's totals.
+// Net: its ticks without what the probes took.
+// IsOutermost: no other call of the function is open.
+//
+
+CORE_INLINE
+VOID
+CoreAddTotal(
+    _Inout_ PCORE_TOTALS Total,
+    _In_ ULONGLONG Ticks,
+    _In_ ULONGLONG Net,
+    _In_ ULONGLONG Self,
+    _In_ BOOLEAN IsOutermost
+    )
+{
+    ULONGLONG Sum = Total->SumLow + Ticks;
+
+    Total->Calls += 1;
+    Total->SelfTicks += Self;
+    Total->TotalTicks += IsOutermost ? Ticks : 0;
+    Total->SumLow = Sum;
+    if (Sum < Ticks) {
+        Total->SumHigh += 1;
+    }
+
+    if (Net < Total->MinimumTicks) {
+        Total->MinimumTicks = Net;
+    }
+
+    if (Net > Total->MaximumTicks) {
+        Total->MaximumTicks = Net;
+    }
+}
+
+
+//
 // Pairs records for as long as they are valid and ordinary, and adds the calls
 // that end to their functions' totals.
 //
@@ -789,26 +825,11 @@ CoreRun(
 
             if (HasTotals && !IsApart) {
 
-                PCORE_TOTALS Total = &Totals[Frame->Function];
-                ULONGLONG Sum;
-
-                Total->Calls += 1;
-                Total->SelfTicks += Self;
-                Total->TotalTicks += StillActive == 0 ? Ticks : 0;
-                Sum = Total->SumLow + Ticks;
-                Total->SumLow = Sum;
-                if (Sum < Ticks) {
-                    Total->SumHigh += 1;
-                }
-
-                if (Net < Total->MinimumTicks) {
-                    Total->MinimumTicks = Net;
-                }
-
-                if (Net > Total->MaximumTicks) {
-                    Total->MaximumTicks = Net;
-                }
-
+                CoreAddTotal(&Totals[Frame->Function],
+                             Ticks,
+                             Net,
+                             Self,
+                             StillActive == 0);
                 if (HasProbe) {
 
                     PCORE_PROBE_TOTALS Cost =
@@ -1089,37 +1110,20 @@ CoreAddEnded(
     ULONG Count
     )
 {
-    PCORE_TOTALS Total;
     PCORE_HISTOGRAM Histogram;
     ULONGLONG Ticks;
-    ULONGLONG Sum;
     ULONG Index;
     ULONG Place;
     NTSTATUS Status;
 
     for (Index = 0; Index < Count; Index++) {
 
-        Total = &Totals[Calls[Index].Function];
         Ticks = Calls[Index].ExitTimestamp - Calls[Index].EnterTimestamp;
-        Total->Calls += 1;
-        Total->SelfTicks += Calls[Index].Self & ~CORE_ENDED_OUTERMOST;
-        Total->TotalTicks += (Calls[Index].Self & CORE_ENDED_OUTERMOST) != 0
-                                 ? Ticks
-                                 : 0;
-        Sum = Total->SumLow + Ticks;
-        Total->SumLow = Sum;
-        if (Sum < Ticks) {
-            Total->SumHigh += 1;
-        }
-
-        if (Ticks < Total->MinimumTicks) {
-            Total->MinimumTicks = Ticks;
-        }
-
-        if (Ticks > Total->MaximumTicks) {
-            Total->MaximumTicks = Ticks;
-        }
-
+        CoreAddTotal(&Totals[Calls[Index].Function],
+                     Ticks,
+                     Ticks,
+                     Calls[Index].Self & ~CORE_ENDED_OUTERMOST,
+                     (Calls[Index].Self & CORE_ENDED_OUTERMOST) != 0);
         if (Histograms == NULL) {
             continue;
         }

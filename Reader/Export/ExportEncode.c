@@ -13,73 +13,8 @@ Abstract:
 --*/
 
 #include "ExportEncode.h"
+#include "ExportBits.h"
 #include "ExportVectors.h"
-
-
-CORE_INLINE
-ULONG
-ExportEncodeBits(
-    _In_ ULONGLONG Value
-    )
-{
-#if defined(_MSC_VER) && !defined(__clang__)
-
-    unsigned long Position;
-
-    return _BitScanReverse64(&Position, Value) ? (ULONG)Position + 1 : 0;
-
-#else
-
-    return Value == 0 ? 0 : 64 - (ULONG)__builtin_clzll(Value);
-
-#endif
-}
-
-
-//
-// Store where nothing is aligned.
-//
-
-CORE_INLINE
-VOID
-ExportEncodeStore64(
-    _Out_ PUCHAR Target,
-    _In_ ULONGLONG Value
-    )
-{
-#if defined(_MSC_VER) && !defined(__clang__)
-    *(ULONGLONG __unaligned *)Target = Value;
-#else
-    __builtin_memcpy(Target, &Value, sizeof(Value));
-#endif
-}
-
-
-//
-// Stores eight numbers of up to 16 bits, which are Width bytes: four in the low
-// bits of each of two.  Up to 15 bytes behind them are overwritten.
-//
-
-CORE_INLINE
-VOID
-ExportEncodeStoreEight(
-    _Out_ PUCHAR Target,
-    _In_ ULONGLONG Low,
-    _In_ ULONGLONG High,
-    _In_ ULONG Width
-    )
-{
-    if (Width <= 8) {
-        ExportEncodeStore64(Target, Low | High << 4 * Width);
-    } else if (Width < 16) {
-        ExportEncodeStore64(Target, Low | High << 4 * Width);
-        ExportEncodeStore64(Target + sizeof(ULONGLONG),
-                            High >> (64 - 4 * Width));
-    } else {
-        ExportEncodeStore64(Target, Low);
-        ExportEncodeStore64(Target + sizeof(ULONGLONG), High);
-    }
-}
 
 
 CORE_INLINE
@@ -103,50 +38,9 @@ ExportEncodeQueryWidth(
     ULONGLONG Value
     )
 {
-    ULONG Bits = ExportEncodeBits(Value);
+    ULONG Bits = ExportBitsOf(Value);
 
     return Bits == 0 ? 1 : Bits;
-}
-
-
-//
-// Packs numbers of up to 64 bits, each less than 2^Width, and returns where
-// they end.  Up to seven bytes behind that are overwritten.
-//
-
-CORE_INLINE
-PUCHAR
-ExportEncodePack(
-    _Out_ PUCHAR Target,
-    _In_reads_(Count) const ULONGLONG *Values,
-    _In_ ULONG Count,
-    _In_ ULONG Width
-    )
-{
-    ULONGLONG Gathered = 0;
-    ULONG Bits = 0;
-    ULONG Index;
-
-    if (Width == 0) {
-        return Target;
-    }
-
-    for (Index = 0; Index < Count; Index++) {
-
-        ULONGLONG Value = Values[Index];
-
-        Gathered |= Value << Bits;
-        Bits += Width;
-        if (Bits >= 64) {
-            ExportEncodeStore64(Target, Gathered);
-            Target += sizeof(ULONGLONG);
-            Bits -= 64;
-            Gathered = Bits == 0 ? 0 : Value >> (Width - Bits);
-        }
-    }
-
-    ExportEncodeStore64(Target, Gathered);
-    return Target + (Bits + 7) / 8;
 }
 
 
@@ -173,7 +67,7 @@ ExportEncodePackPart(
     }
 
     if (Width > 32) {
-        return ExportEncodePack(Target, Values, READER_DELTA_PART, Width);
+        return ExportBitsPack(Target, Values, READER_DELTA_PART, Width);
     }
 
     for (Index = 0; Index < READER_DELTA_PART / 2; Index++) {
@@ -181,10 +75,10 @@ ExportEncodePackPart(
     }
 
     if (Width > 16) {
-        return ExportEncodePack(Target,
-                                Pairs,
-                                READER_DELTA_PART / 2,
-                                2 * Width);
+        return ExportBitsPack(Target,
+                              Pairs,
+                              READER_DELTA_PART / 2,
+                              2 * Width);
     }
 
     for (Index = 0; Index < READER_DELTA_PART / 4; Index++) {
@@ -196,7 +90,7 @@ ExportEncodePackPart(
         ULONGLONG Low = Fours[2 * Index];
         ULONGLONG High = Fours[2 * Index + 1];
 
-        ExportEncodeStoreEight(Target, Low, High, Width);
+        ExportBitsStoreEight(Target, Low, High, Width);
         Target += Width;
     }
 
@@ -329,7 +223,7 @@ ExportEncodeDelta(
                 All |= These[Index];
             }
 
-            Widths[Part] = (UCHAR)ExportEncodeBits(All);
+            Widths[Part] = (UCHAR)ExportBitsOf(All);
             Target = ExportEncodePackPart(Target, These, Widths[Part]);
         }
 
@@ -403,7 +297,7 @@ ExportEncodePackEight(
                      ((ULONGLONG)Values[6] | (ULONGLONG)Values[7] << Width)
                          << 2 * Width;
 
-    ExportEncodeStoreEight(Target, Low, High, Width);
+    ExportBitsStoreEight(Target, Low, High, Width);
 }
 
 
@@ -449,7 +343,7 @@ ExportEncodePacked(
         }
     }
 
-    ExportEncodeStore64(Target, Gathered);
+    ExportBitsStore64(Target, Gathered);
     for (Target += (Bits + 7) / 8; Target < End; Target++) {
         *Target = 0;
     }

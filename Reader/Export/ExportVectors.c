@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "ExportBits.h"
 #include "ExportVectors.h"
 
 #include <immintrin.h>
@@ -32,21 +33,6 @@ Abstract:
 C_ASSERT(sizeof(CORE_ENDED) == 32);
 C_ASSERT(FIELD_OFFSET(CORE_ENDED, ExitTimestamp) == 8);
 C_ASSERT(FIELD_OFFSET(CORE_ENDED, Depth) == 16);
-
-
-//
-// Store where nothing is aligned.
-//
-
-CORE_INLINE
-VOID
-ExportVectorStore64(
-    _Out_ PUCHAR Target,
-    _In_ ULONGLONG Value
-    )
-{
-    _mm_storel_epi64((__m128i *)Target, _mm_cvtsi64_si128((LONGLONG)Value));
-}
 
 
 CORE_INLINE
@@ -131,17 +117,7 @@ ExportVectorWidth(
     ULONGLONG All = (ULONGLONG)_mm_cvtsi128_si64(
         _mm_or_si128(Half, _mm_unpackhi_epi64(Half, Half)));
 
-#if defined(_MSC_VER) && !defined(__clang__)
-
-    unsigned long Position;
-
-    return _BitScanReverse64(&Position, All) ? (ULONG)Position + 1 : 0;
-
-#else
-
-    return All == 0 ? 0 : 64 - (ULONG)__builtin_clzll(All);
-
-#endif
+    return ExportBitsOf(All);
 }
 
 
@@ -197,19 +173,7 @@ ExportVectorPackFours(
     }
 
     for (Index = 0; Index < EXPORT_VECTORS_IN_PART; Index += 2) {
-
-        ULONGLONG First = Fours[Index];
-        ULONGLONG Second = Fours[Index + 1];
-
-        if (Width < 16) {
-            ExportVectorStore64(Target, First | Second << 4 * Width);
-            ExportVectorStore64(Target + sizeof(ULONGLONG),
-                                Second >> (64 - 4 * Width));
-        } else {
-            ExportVectorStore64(Target, First);
-            ExportVectorStore64(Target + sizeof(ULONGLONG), Second);
-        }
-
+        ExportBitsStoreEight(Target, Fours[Index], Fours[Index + 1], Width);
         Target += Width;
     }
 
@@ -236,40 +200,25 @@ ExportVectorPackEach(
     ULONG Bits = 0;
     ULONG Index;
 
+    if (Width > 56) {
+        return ExportBitsPack(Target, Values, Count, Width);
+    }
+
     //
     // As many bits and the seven that are left of a byte are one store, without
     // a branch that depends on where the number ends.
     //
 
-    if (Width <= 56) {
-
-        for (Index = 0; Index < Count; Index++) {
-            Gathered |= Values[Index] << Bits;
-            ExportVectorStore64(Target, Gathered);
-            Bits += Width;
-            Target += Bits / 8;
-            Gathered >>= Bits & ~7u;
-            Bits &= 7;
-        }
-
-    } else {
-
-        for (Index = 0; Index < Count; Index++) {
-
-            ULONGLONG Value = Values[Index];
-
-            Gathered |= Value << Bits;
-            Bits += Width;
-            if (Bits >= 64) {
-                ExportVectorStore64(Target, Gathered);
-                Target += sizeof(ULONGLONG);
-                Bits -= 64;
-                Gathered = Bits == 0 ? 0 : Value >> (Width - Bits);
-            }
-        }
+    for (Index = 0; Index < Count; Index++) {
+        Gathered |= Values[Index] << Bits;
+        ExportBitsStore64(Target, Gathered);
+        Bits += Width;
+        Target += Bits / 8;
+        Gathered >>= Bits & ~7u;
+        Bits &= 7;
     }
 
-    ExportVectorStore64(Target, Gathered);
+    ExportBitsStore64(Target, Gathered);
     return Target + (Bits + 7) / 8;
 }
 

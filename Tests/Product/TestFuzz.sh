@@ -142,7 +142,7 @@ FuzzStore Reader/Core/CoreLive.c s/ % Header->RingSizeInBytes;/;/
 FuzzStore Reader/Core/CoreRecord.c s/ || Kind > TRACE_KIND_GONE//
 FuzzStore Reader/Core/CorePair.c s/NumberOfFrames < Stack->Capacity/NumberOfFrames <= Stack->Capacity/
 FuzzStore Reader/Core/CorePair.c s/Parent->ChildTicks += Inclusive/Parent->ChildTicks += 1/
-FuzzSession Reader/Core/CoreFast.c s/StillActive == 0 ? Ticks : 0/Ticks/
+FuzzSession Reader/Core/CoreFast.c s/IsOutermost ? Ticks : 0/Ticks/
 FuzzSession Reader/Core/CoreFast.c s/(ULONG)(Rsp - Lowest) > Extent/0/
 FuzzSession Reader/Core/CoreFast.c s/Path->SelfTicks += Self/Path->SelfTicks += Ticks/
 FuzzSession Reader/Sums/SumPaths.c s/Sums->BegunBefore += 1;//
