@@ -459,7 +459,8 @@ class Store:
         tail = self.start + 16 * self.number_of_slots - 16
         for start, body in self.contents():
             size = len(body)
-            if start + size - 16 == tail and not any(body[-16:-8]):
+            if (size and start + size - 16 == tail and
+                    not any(body[-16:-8])):
                 size -= 16
             for at in range(0, size, PIECE):
                 with memoryview(body) as view, \
