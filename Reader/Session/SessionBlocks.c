@@ -26,7 +26,9 @@ Abstract:
 // it meanwhile.
 //
 
+#ifndef READER_PIECE_SIZE
 #define READER_PIECE_SIZE 0x20000u
+#endif
 #define READER_PIECE_TRIES 8
 
 //

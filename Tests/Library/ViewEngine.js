@@ -162,7 +162,7 @@ async function runStep(engine, step) {
         answer.nodes.function = answer.nodes.function.map(
             (id) => nameOf(engine, id));
     }
-    if (op === "query") {
+    if (op === "query" || op === "activity") {
         answer.function = answer.function.map((id) => nameOf(engine, id));
     }
     return answer;

@@ -157,7 +157,7 @@ FuzzSession Reader/Calls/CallIndexRead.c s/Size > End - Offset/1 \/ !(&) == 0/
 FuzzSession Reader/Live/LiveList.c s/Live->Tally.NumberOfFunctions,$/0,/
 FuzzSession Reader/Session/SessionIterator.c s/READER_RECORDS_IN_BUFFER \*$/1000 */
 FuzzSession Reader/Session/SessionStore.c s/RtlClose(Context->Rtl, Store->File);//
-FuzzSession Reader/Session/SessionStore.c s/Store->WindowSize < FileOffset - Store->WindowOffset + Size/0/
+FuzzSession Reader/Session/SessionWindow.c s/Store->WindowSize < FileOffset - Store->WindowOffset + Size/0/
 FuzzSession Rtl/RtlString.c s/return CodePoint >= ' ';/return TRUE;/
 FuzzSession Reader/Functions/FunctionFilter.c s/Allocator->Free(Allocator->Context, Filter->IsExclude);//
 FuzzSession Reader/Functions/FunctionFilter.c s/File->SizeInBytes += Read/File->SizeInBytes += Read + 200/

@@ -9,6 +9,7 @@ pack, and damaged.
 import collections
 import csv
 import io
+import itertools
 import json
 import os
 import random
@@ -131,6 +132,39 @@ def check_summary(results, text, session, found, answer, got):
             any(flags & SUMMARY for flags in picture['flags']),
             '%s: thread %d is put together' % (text, tid),
             [picture['count'], len(mine)])
+
+
+def check_activity(results, text, session, found, answer, got, step):
+    """What all threads did, by pixel: the calls, the time in which one was
+    open, and a function that ran there."""
+    threads, pixels = len(answer['session']['threads']), step['pixels']
+    width = (step['end'] - step['begin']) / pixels
+    covered, names = [0.0] * pixels, [set() for _ in range(pixels)]
+    for call in found:
+        begin, end = call.begin - session.first, call.end - session.first
+        for pixel in range(int(begin / width),
+                           min(int(end / width) + 1, pixels)):
+            names[pixel].add(name_of(call.path[-1]))
+            if len(call.path) == 1:
+                low = pixel * width
+                covered[pixel] += max(0, min(end, low + width) -
+                                      max(begin, low)) / width / threads
+    results.equal(sum(got['calls']), len(found), text + ': calls by pixel')
+    steps = [abs(ours - theirs) for ours, theirs in
+             zip(itertools.accumulate(covered),
+                 itertools.accumulate(got['covered']))]
+    results.check(max(steps) < 1.5, text + ': time covered by pixel',
+                  [max(steps), covered[:8], got['covered'][:8]])
+    results.check(abs(sum(covered) - sum(got['covered'])) <
+                  sum(covered) * 1e-3, text + ': time covered in all',
+                  [sum(covered), sum(got['covered'])])
+    shown = [(pixel, name) for pixel, name in enumerate(got['function'])
+             if name is not None]
+    near = [set().union(*names[max(pixel - 1, 0):pixel + 2])
+            for pixel in range(pixels)]
+    wrong = [pair for pair in shown if pair[1] not in near[pair[0]]]
+    results.check(shown and not wrong, text + ': functions by pixel',
+                  [len(shown), wrong[:4]])
 
 
 def reader_rows(results, session, command, *arguments):
@@ -264,6 +298,8 @@ def check_session(results, text, session, found, path, numbers,
     steps = [{'op': 'pass'}]
     steps += [{'op': 'query', 'thread': thread, 'begin': 0,
                'end': length + 1, 'pixels': 64} for thread in range(threads)]
+    activity = {'op': 'activity', 'begin': 0, 'end': length + 1, 'pixels': 64}
+    steps.append(activity)
     steps += [{'op': op, **where} for where in (whole, part)
               for op in ('sums', 'tree')]
     steps += [{'op': op, 'name': name, **where} for where in (whole, part)
@@ -273,7 +309,9 @@ def check_session(results, text, session, found, path, numbers,
     got = answer['results'][1:]
     check_summary(results, text, session, found, answer,
                   list(enumerate(got[:threads])))
-    got = got[threads:]
+    check_activity(results, text, session, found, answer, got[threads],
+                   activity)
+    got = got[threads + 1:]
     windows = programs.windows_path(path)
     check_sums(results, text + ', whole', windows, None, *got[:2])
     check_sums(results, text + ', a range', windows, range_, *got[2:4])

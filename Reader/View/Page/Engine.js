@@ -55,35 +55,47 @@ class Engine {
         this.importers = [];
         const list = files.map((entry) =>
             Engine.describeFile(entry, plan.prefix));
-        const first = this.addWorker();
-        this.workers.push(first);
         this.list = list;
         this.hasIndex = files.some((f) => /\.trace\.index$/i.test(f.path) &&
             f.file.size > 0);
         this.isLive = Engine.mayGoOn(files);
-        const opened = await this.ask(first, this.openMessage());
+        for (let i = 0; i < this.numberOfWorkers; i++) {
+            this.workers.push(this.addWorker());
+        }
+        let opened = await this.openAll();
         this.isLive = this.isLive &&
             opened.session.threads.some((t) => t.isOpen);
         if (!this.isLive && opened.session.isLive) {
-            await this.ask(first, { op: "close" });
-            Object.assign(opened, await this.ask(first, this.openMessage()));
+            await this.askAll({ op: "close" });
+            opened = await this.openAll();
         }
         this.session = this.makeSession(opened, plan);
-        await this.findKept(first);
-        const number = Math.min(this.numberOfWorkers,
-            Math.max(1, this.session.threads.length));
-        const others = [];
-        for (let i = 1; i < number; i++) {
-            const worker = this.addWorker();
-            this.workers.push(worker);
-            others.push(this.ask(worker, this.openMessage()));
+        while (this.workers.length > Math.max(1,
+            this.session.threads.length)) {
+            Engine.stop(this.workers.pop());
         }
-        await Promise.all(others);
+        await this.findKept();
         this.shareThreads();
+        if (this.session.threads.some((t) => this.mayPeek(
+            { thread: t.id, begin: t.begin, end: t.begin + 1 }) &&
+            (this.keeps.get(t.id) || {}).number === undefined)) {
+            this.getPeeker();
+        }
         if (onProgress) {
             onProgress({ done: 0, total: this.totalBytes() });
         }
         return this.session;
+    }
+
+    askAll(message) {
+        return Promise.all(this.workers.map((worker) =>
+            this.ask(worker, { ...message })));
+    }
+
+    // What the first worker says of the session; they all say the same.
+    async openAll() {
+        const [opened] = await this.askAll(this.openMessage());
+        return opened;
     }
 
     openMessage() {
@@ -112,12 +124,12 @@ class Engine {
 
     // What was kept of the session's threads, when it was open before: levels,
     // and indexes.
-    async findKept(worker) {
+    async findKept() {
         this.keeps = new Map();
         if (!this.keeper || this.isLive) {
             return;
         }
-        const { identities } = await this.ask(worker, { op: "identify" });
+        const { identities } = await this.askFirst({ op: "identify" });
         const print = Engine.fingerprint(this.files);
         const threads = [];
         identities.forEach((identity, thread) => {
@@ -145,7 +157,7 @@ class Engine {
             }
         }
         if (files.length) {
-            await this.ask(worker, { op: "moved", files });
+            await this.askAll({ op: "moved", files });
         }
     }
 
@@ -749,45 +761,33 @@ class Engine {
     // What several threads did, for each pixel of a range: the share of the
     // time in which a call is open in one of them, averaged over those that
     // are; the function that is there innermost most of the time; calls.
+    //
+    // The workers add that up, some threads at a time, so that the timeline's
+    // questions come between.
     async activity(options) {
         const { begin, end, pixels } = options;
         const ids = options.threads || this.session.threads.map((t) => t.id);
-        const answers = await Promise.all(ids
-            .filter((id) => this.session.threads[id].mode !== "tree")
-            .map((id) => this.query({ thread: id, begin, end, pixels,
-                maxDepth: options.maxDepth || 64,
-                key: "activity:" + (options.key || "") })));
         const covered = new Float32Array(pixels);
         const functions = new Uint32Array(pixels).fill(0xFFFFFFFF);
         const calls = new Float64Array(pixels);
         const best = new Float64Array(pixels);
-        const width = (end - begin) / pixels;
-        for (const boxes of answers) {
-            for (let i = 0; i < boxes.count; i++) {
-                const start = boxes.start[i], stop = boxes.stop[i];
-                const length = stop - start;
-                const first = Math.max(0, Math.floor((start - begin) / width));
-                const last = Math.min(pixels - 1,
-                    Math.floor((stop - begin) / width));
-                const place = Math.min(pixels - 1, first);
-                calls[place] += start >= begin ? boxes.calls[i] : 0;
-                for (let p = first; p <= last; p++) {
-                    const low = begin + p * width;
-                    const part = Math.min(stop, low + width) -
-                        Math.max(start, low);
-                    const share = length > 0
-                        ? part / width * boxes.covered[i] : 0;
-                    if (boxes.depth[i] === 0) {
-                        covered[p] += share / ids.length;
-                    }
-                    const weight = share + boxes.depth[i];
-                    if (share >= 0.3 && weight > best[p]) {
-                        best[p] = weight;
-                        functions[p] = boxes.function[i];
+        await Promise.all(this.workers.map(async (worker) => {
+            const own = ids.filter((id) => this.workerOf[id] === worker &&
+                this.session.threads[id].mode !== "tree");
+            for (let i = 0; i < own.length; i += Engine.ACTIVITY) {
+                const part = await this.ask(worker, { op: "activity",
+                    threads: own.slice(i, i + Engine.ACTIVITY), begin, end,
+                    pixels, maxDepth: options.maxDepth || 64 });
+                for (let p = 0; p < pixels; p++) {
+                    covered[p] += part.covered[p] / ids.length;
+                    calls[p] += part.calls[p];
+                    if (part.best[p] > best[p]) {
+                        best[p] = part.best[p];
+                        functions[p] = part.function[p];
                     }
                 }
             }
-        }
+        }));
         return { covered, function: functions, calls };
     }
 
@@ -1246,6 +1246,7 @@ Engine.IS_READ = /\.(trace|pack|tracepack)$/i;
 Engine.FRESH_MS = 60000;
 Engine.PATIENCE_MS = 1000;
 Engine.PEEK = 400000;
+Engine.ACTIVITY = 8;
 Engine.SHORT = 2000000;
 
 if (typeof module !== "undefined") {

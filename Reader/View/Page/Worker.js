@@ -17,8 +17,8 @@
 
     // Reads below this size come out of pieces that are kept.
     const SMALL = 0x8000;
-    const PIECE = 0x40000;
-    const PIECES = 64;
+    const PIECE = 0x10000;
+    const PIECES = 256;
 
     // Pieces of levels that become a blob.
     const PARTS = 64;
@@ -281,53 +281,48 @@
         },
 
         query(message) {
-            const depth = message.maxDepth === undefined ? 0xFFFFFFFF
-                                                         : message.maxDepth;
-            const count = wasm.query(message.thread, message.begin,
-                message.end, message.pixels, depth,
-                message.atOnce || 0) >>> 0;
-            if (count === 0xFFFFFFFF && message.atOnce) {
-                takeNotes();
-                return { count: -1 };
-            }
-            if (count === 0xFFFFFFFF) {
-                fail(takeNotes() || takeErrors() ||
-                    "the records could not be read");
-            }
-            const room = count * 35 + 16;
-            const address = wasm.allocate(room) >>> 0;
-            if (!address) {
-                fail("there is no memory for the answer");
-            }
-            wasm.boxes(address, count, depth);
-            const buffer = wasm.memory.buffer;
-            let at = address;
-            const take = (Type) => {
-                const part = new Type(buffer, at, count).slice();
-                at += count * Type.BYTES_PER_ELEMENT;
-                return part;
-            };
-            const result = { count };
-            result.start = take(Float64Array);
-            result.stop = take(Float64Array);
-            result.covered = take(Float32Array);
-            result.function = take(Uint32Array);
-            result.calls = take(Uint32Array);
-            result.depth = take(Uint16Array);
-            result.track = take(Uint16Array);
-            result.caller = take(Uint16Array);
-            result.flags = take(Uint8Array);
-            wasm.release(address);
-            let depths = 0;
-            for (let i = 0; i < count; i++) {
-                if (result.depth[i] >= depths) {
-                    depths = result.depth[i] + 1;
+            return takeBoxes(message);
+        },
+
+        // What threads did in each pixel of a range: the sum of the shares in
+        // which a call was open, calls that begin, and the innermost function
+        // of most of it, with what made it that.
+        activity(message) {
+            const { begin, end, pixels } = message;
+            const covered = new Float32Array(pixels);
+            const functions = new Uint32Array(pixels).fill(0xFFFFFFFF);
+            const calls = new Float64Array(pixels);
+            const best = new Float64Array(pixels);
+            const width = (end - begin) / pixels;
+            for (const thread of message.threads) {
+                const boxes = takeBoxes({ ...message, thread });
+                for (let i = 0; i < boxes.count; i++) {
+                    const start = boxes.start[i], stop = boxes.stop[i];
+                    const first = Math.max(0,
+                        Math.floor((start - begin) / width));
+                    const last = Math.min(pixels - 1,
+                        Math.floor((stop - begin) / width));
+                    if (start >= begin) {
+                        calls[Math.min(pixels - 1, first)] += boxes.calls[i];
+                    }
+                    for (let p = first; p <= last; p++) {
+                        const low = begin + p * width;
+                        const part = Math.min(stop, low + width) -
+                            Math.max(start, low);
+                        const share = stop > start
+                            ? part / width * boxes.covered[i] : 0;
+                        if (boxes.depth[i] === 0) {
+                            covered[p] += share;
+                        }
+                        const weight = share + boxes.depth[i];
+                        if (share >= 0.3 && weight > best[p]) {
+                            best[p] = weight;
+                            functions[p] = boxes.function[i];
+                        }
+                    }
                 }
             }
-            result.depths = depths;
-            result.begin = message.begin;
-            result.end = message.end;
-            return result;
+            return { covered, function: functions, calls, best };
         },
 
         // What a range adds up to, by function: FIELDS numbers of each.
@@ -459,6 +454,57 @@
             return {};
         }
     };
+
+    // The boxes of a thread.
+    function takeBoxes(message) {
+        const depth = message.maxDepth === undefined ? 0xFFFFFFFF
+                                                     : message.maxDepth;
+        const count = wasm.query(message.thread, message.begin,
+            message.end, message.pixels, depth,
+            message.atOnce || 0) >>> 0;
+        if (count === 0xFFFFFFFF && message.atOnce) {
+            takeNotes();
+            return { count: -1 };
+        }
+        if (count === 0xFFFFFFFF) {
+            fail(takeNotes() || takeErrors() ||
+                "the records could not be read");
+        }
+        const room = count * 35 + 16;
+        const address = wasm.allocate(room) >>> 0;
+        if (!address) {
+            fail("there is no memory for the answer");
+        }
+        wasm.boxes(address, count, depth);
+        const buffer = wasm.memory.buffer;
+        let at = address;
+        const take = (Type) => {
+            const part = new Type(buffer, at, count).slice();
+            at += count * Type.BYTES_PER_ELEMENT;
+            return part;
+        };
+        const result = { count };
+        result.start = take(Float64Array);
+        result.stop = take(Float64Array);
+        result.covered = take(Float32Array);
+        result.function = take(Uint32Array);
+        result.calls = take(Uint32Array);
+        result.depth = take(Uint16Array);
+        result.track = take(Uint16Array);
+        result.caller = take(Uint16Array);
+        result.flags = take(Uint8Array);
+        wasm.release(address);
+        let depths = 0;
+        for (let i = 0; i < count; i++) {
+            if (result.depth[i] >= depths) {
+                depths = result.depth[i] + 1;
+            }
+        }
+        result.depths = depths;
+        result.begin = message.begin;
+        result.end = message.end;
+        return result;
+    }
 
     const DEFERRED = {};
 
