@@ -486,6 +486,7 @@ class Engine {
 
     async passAll(onProgress) {
         this.onPass = onProgress;
+        this.toldAt = 0;
         this.passed = new Map();
         await Promise.all(this.workers.map((worker) => this.ask(worker,
             { op: "pass", threads: worker.threads, isLive: this.isLive,
@@ -509,7 +510,10 @@ class Engine {
             thread.losses = message.losses;
             thread.isRestored = message.isRestored;
         }
-        if (this.onPass) {
+        const now = Date.now();
+        if (this.onPass && (message.isDone ||
+            now - this.toldAt >= Engine.TELL_MS)) {
+            this.toldAt = now;
             let done = 0;
             for (const records of this.passed.values()) {
                 done += records * 16;
@@ -1245,6 +1249,7 @@ Engine.MODULE = 0x80000000;     // ids from here on are moduleOf's
 Engine.IS_READ = /\.(trace|pack|tracepack)$/i;
 Engine.FRESH_MS = 60000;
 Engine.PATIENCE_MS = 1000;
+Engine.TELL_MS = 50;
 Engine.PEEK = 400000;
 Engine.ACTIVITY = 8;
 Engine.SHORT = 2000000;
