@@ -106,6 +106,9 @@ CommandExport(
         Problem = "--format is required";
     } else if (Options->Append != NULL && Options->Output != NULL) {
         Problem = "--append and --output exclude each other";
+    } else if (Options->Append != NULL &&
+               (Options->Given & READER_OPTION_ALL) != 0) {
+        Problem = "--append and --all exclude each other";
     } else if (Options->Output == NULL && Options->Append == NULL) {
         Problem = "--output is required";
     }
@@ -296,8 +299,9 @@ const READER_COMMAND ReaderExportCommand = {
     "parquet writes a file for each table: calls.functions.parquet and so on\n"
     "for -o calls.parquet.  --append DIR adds the session's processes to the\n"
     "dataset in DIR, each once: what was added of the same process before is\n"
-    "replaced.  A table goes on in files with -2, -3 and so on when one has\n"
-    "SIZE bytes (512M).  --min-duration and --depth are for the calls' table.\n"
+    "replaced, but what was added before the last clear stays beside it.  A\n"
+    "table goes on in files with -2, -3 and so on when one has SIZE bytes\n"
+    "(512M).  --min-duration and --depth are for the calls' table.\n"
     "--workers, --general and --verbose are for the formats of sums: folded,\n"
     "callgrind, csv, csv-osr and csv-cap, the latter two for parquet as well.\n"
     READER_RANGE_NOTE

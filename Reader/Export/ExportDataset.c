@@ -9,12 +9,15 @@ Abstract:
     Where a session's files are in a dataset: folders whose names say host, date
     and program, as Hive has them, so that engines read only what a question is
     about; and a file's name that is the same whenever the same process is
-    added again, so that it takes the place of what was added before.
+    added again, so that it takes the place of what was added before.  A process
+    that was cleared is another one from then on: what was added of it before
+    has only there a place left.
 
 --*/
 
 #include "../Base/BaseErrors.h"
 #include "../Base/BaseZone.h"
+#include "../Session/SessionControl.h"
 #include "ExportParquet.h"
 
 const PCSZ ReaderParquetTableNames[] = {
@@ -30,6 +33,41 @@ C_ASSERT(RTL_NUMBER_OF(ReaderParquetTableNames) == ReaderParquetTables);
 #define READER_PART_SIZE 0x20000000ULL      // without --split-size
 
 
+//
+// Finds when a process was cleared last: the time of day that the action has,
+// not one that the clock makes of its time stamp, which changes a little while
+// the program runs.  Returns 0 if it was not, or if that counts for nothing.
+//
+
+static
+ULONGLONG
+ExportDatasetFindClear(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONG Process
+    )
+{
+    PCREADER_CONTROL Control = READER_CONTROL_OF(Session, Process);
+    ULONG Index = Control->NumberOfOrders;
+
+    if (READER_CLEAR_OF(Session, Process) == 0) {
+        return 0;
+    }
+
+    while (Index != 0) {
+
+        PCTRACE_CONTROL_ACTION Action;
+
+        Index -= 1;
+        Action = &Control->Actions[Control->Orders[Index]];
+        if (Action->Kind == TRACE_ACTION_CLEAR) {
+            return Action->SystemTime;
+        }
+    }
+
+    return 0;
+}
+
+
 _Use_decl_annotations_
 VOID
 ExportDatasetIdentify(
@@ -42,6 +80,7 @@ ExportDatasetIdentify(
     RTL_WRITER Writer;
     CHAR Text[READER_IDENTITY_SIZE];
     ULONGLONG Earliest = ~0ULL;
+    ULONGLONG Clear;
     ULONG Index;
     ULONG Length;
 
@@ -55,6 +94,11 @@ ExportDatasetIdentify(
             Store->Header->OpenAnchor.SystemTime < Earliest) {
             Earliest = Store->Header->OpenAnchor.SystemTime;
         }
+    }
+
+    Clear = ExportDatasetFindClear(Session, Process);
+    if (Clear != 0) {
+        Earliest = Clear;
     }
 
     //

@@ -19,6 +19,7 @@ Abstract:
 
 #include "../Base/BaseErrors.h"
 #include "../Session/SessionControl.h"
+#include "../Session/SessionProcess.h"
 #include "ExportParquet.h"
 #include "ExportVectors.h"
 
@@ -717,8 +718,10 @@ ExportParquetPutMarks(
         ULONG Key = (ULONG)(Instant - Export->Session.Actions);
 
         Index = Key + 1;
-        if (Parquet->Process != READER_NONE &&
-            Parquet->Process != Instant->Process) {
+        if ((Parquet->Process != READER_NONE &&
+             Parquet->Process != Instant->Process) ||
+            Instant->Action->Timestamp <
+                READER_CLEAR_OF(&Export->Session, Instant->Process)) {
             continue;
         }
 
@@ -737,6 +740,44 @@ ExportParquetPutMarks(
 
 
 //
+// Looks whether a process was cleared while it was read.  Trees that were read
+// then have lost what is stored of it, and others may not: none of that is to
+// take its place.  TRUE: it was, or that cannot be told; it has been written.
+//
+
+static
+BOOLEAN
+ExportParquetWasCleared(
+    _In_ const READER_PARQUET *Parquet,
+    _In_ ULONGLONG Clear
+    )
+{
+    PREADER_EXPORT Export = Parquet->Export;
+    PREADER_SESSION Session = &Export->Session;
+    PRTL_WRITER Errors = Export->Context->Errors;
+    NTSTATUS Status;
+
+    Status = SessionReadControl(Session);
+    if (!NT_SUCCESS(Status)) {
+        BaseFail(Export->Context, "export", Export->Options->PathUtf8, Status);
+        return TRUE;
+    }
+
+    if (READER_CLEAR_OF(Session, Parquet->Process) == Clear) {
+        return FALSE;
+    }
+
+    RtlWriteText(Errors, "TraceReader: export: ");
+    SessionWriteProcess(Errors, Session, Parquet->Process);
+    RtlWriteText(Errors,
+                 ": nothing is added: it was cleared while its trees were "
+                 "read\n");
+    RtlFlushWriter(Errors);
+    return TRUE;
+}
+
+
+//
 // Exports a process, or all of them, to the tables' files.
 //
 
@@ -750,6 +791,7 @@ ExportParquetProcess(
     PREADER_EXPORT Export = Parquet->Export;
     PREADER_READING Reading = &Parquet->Reading;
     PREADER_TALLY Tally;
+    ULONGLONG Clear = 0;
     ULONG ExitCode = READER_EXIT_SUCCESS;
     ULONG Code;
     NTSTATUS Status;
@@ -762,6 +804,18 @@ ExportParquetProcess(
     Reading->Process = Process;
     Reading->Read = ExportParquetReadThread;
     Reading->Context = Parquet;
+    if (Process != READER_NONE) {
+
+        //
+        // Others may have been read since all were identified.
+        //
+
+        ExportDatasetIdentify(&Export->Session,
+                              Process,
+                              &Parquet->Identities[Process]);
+        Clear = READER_CLEAR_OF(&Export->Session, Process);
+    }
+
     if (!ExportDatasetOpenTables(Parquet)) {
         ExportDatasetCloseTables(Parquet, FALSE);
         return READER_EXIT_FAILURE;
@@ -785,6 +839,13 @@ ExportParquetProcess(
     Tally->IsAddedApart = TRUE;
     Reading->Tallies[1].IsGeneral = Tally->IsGeneral;
     ExitCode = SumReadThreads(Reading);
+    if (Process != READER_NONE && Export->Session.NumberOfTrees != 0 &&
+        ExportParquetWasCleared(Parquet, Clear)) {
+        ExportDatasetCloseTables(Parquet, FALSE);
+        SumRundownReading(Reading);
+        return READER_EXIT_FAILURE;
+    }
+
     if (Parquet->IsOpen[ReaderParquetMarks]) {
         Parquet->Tally = Tally;
         ExportParquetPutMarks(Parquet);

@@ -41,8 +41,8 @@ extern const PCSZ ReaderParquetTableNames[ReaderParquetTables];
 #define READER_IDENTITY_SIZE 48u    // bytes of Name
 
 typedef struct _READER_IDENTITY {
-    ULONGLONG SystemTime;           // when its first store was created
-                                    // (FILETIME); 0: not known
+    ULONGLONG SystemTime;           // when its first store was created, or it
+                                    // was cleared last (FILETIME); 0: not known
     CHAR Name[READER_IDENTITY_SIZE];    // "20261126T140322123456Z-4712"
     ULONG NameLength;               // bytes
 } READER_IDENTITY;
@@ -262,8 +262,9 @@ ExportCellsConvert(
 }
 
 //
-// ExportDataset.c: finds what tells a process from all others of the host: it
-// is the same whenever and wherever the session is read, packed or not.
+// ExportDataset.c: finds what tells a process from all others of the host, and
+// from itself before it was cleared last: it is the same whenever and wherever
+// the session is read, packed or not.
 //
 
 VOID
