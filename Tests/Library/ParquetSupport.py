@@ -1,17 +1,28 @@
 """Parquet files, as programs from outside this project read them.
 
-hyparquet gives the rows and what the footer says; DuckDB answers SQL.
+hyparquet gives the rows and what the footer says; DuckDB and ClickHouse answer
+SQL.
 """
 
 import json
 import os
 import subprocess
+import sys
 
 import StoreSupport as support
 from StoreSupport import programs
 
 SCRIPT = os.path.join(programs.ROOT, 'Tests', 'Library', 'ReadParquet.mjs')
+CLICKHOUSE = os.path.join(programs.ROOT, 'Tests', 'Library',
+                          'AskClickHouse.py')
 TABLES = 'calls', 'functions', 'marks'
+
+
+def ask(command, requests, cwd=None):
+    done = subprocess.run(command, input=json.dumps(requests).encode(),
+                          stdout=subprocess.PIPE, check=True, cwd=cwd,
+                          env={**os.environ, 'TZ': 'UTC'})
+    return json.loads(done.stdout)
 
 
 class Engines:
@@ -25,21 +36,37 @@ class Engines:
         self.has_any = code in (0, 2)
         self.has_duckdb = code == 0
 
-    def _ask(self, engine, requests):
-        done = subprocess.run(['node', SCRIPT, self.folder, engine],
-                              input=json.dumps(requests).encode(),
-                              stdout=subprocess.PIPE, check=True)
-        return json.loads(done.stdout)
+    def _ask(self, engine, requests, cwd=None):
+        return ask(['node', SCRIPT, self.folder, engine], requests, cwd)
 
     def read(self, *paths, all_rows=True):
         """A Table of each file, or one with its first rows alone."""
         return [Table(answer) for answer in self._ask(
             'hyparquet' if all_rows else 'footer', paths)]
 
-    def sql(self, *statements):
+    def sql(self, *statements, cwd=None):
         """The rows of each statement, or a text: the error."""
         return [answer.get('error') or answer['rows']
-                for answer in self._ask('duckdb', statements)]
+                for answer in self._ask('duckdb', statements, cwd)]
+
+
+class ClickHouse:
+    """has_any says whether it is there: it is large, and so is fetched for the
+    long form alone, and used in the other one if it has been."""
+
+    def __init__(self):
+        command = [os.path.join(programs.ROOT, 'Build', 'FetchEngines.sh'),
+                   '--clickhouse']
+        self.library = os.path.join(
+            programs.ROOT, 'x64', 'Engines', 'node_modules', '@chdb',
+            'lib-linux-x64-gnu', 'libchdb.so')
+        self.has_any = os.path.exists(self.library) or (
+            programs.LONG and programs.run(command)[0] == 0)
+
+    def sql(self, *statements, cwd=None):
+        """As Engines.sql; a file's path is relative to cwd."""
+        return [answer.get('error') or answer['rows'] for answer in ask(
+            [sys.executable, CLICKHOUSE, self.library], statements, cwd)]
 
 
 class Table:
