@@ -2,13 +2,14 @@
 """Makes the files of a fleet of those of a few sessions.
 
     TraceReader export --format parquet --append BASE --host one SESSION ...
-    MakeFleet.py BASE FLEET HOSTS DAYS
+    MakeFleet.py BASE FLEET HOSTS DAYS [FIRST]
 
 BASE is a dataset of a few sessions; its builds, in their order, are given to
 the days in equal parts.  Each host has on each day a copy of the files of one
 session without histograms (a tree), and every tenth host those of one with
 them as well.  What is in a file stays as TraceReader has written it: host,
-date and program are those of the folders.
+date and program are those of the folders.  FIRST is the first day
+(2026-11-01).
 """
 
 import datetime
@@ -16,12 +17,13 @@ import glob
 import os
 import sys
 
-FIRST = datetime.date(2026, 11, 1)
+FIRST = '2026-11-01'
 
 
 def main():
-    base, fleet, hosts, days = sys.argv[1:]
+    base, fleet, hosts, days, *more = sys.argv[1:]
     hosts, days = int(hosts), int(days)
+    first = datetime.date.fromisoformat(*(more or [FIRST]))
     files = sorted(glob.glob(os.path.join(
         base, 'functions', 'host=*', 'date=*', 'program=*', '*.parquet')))
     data, kinds = [], {}
@@ -35,7 +37,7 @@ def main():
     size = number = 0
     for host in range(hosts):
         for day in range(days):
-            date = FIRST + datetime.timedelta(day)
+            date = first + datetime.timedelta(day)
             kind = kinds[builds[day * len(builds) // days]]
             chosen = [kind[(host * 7 + day) % len(kind)]]
             if host % 10 == 0:

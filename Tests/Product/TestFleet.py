@@ -10,9 +10,13 @@ import collections
 import csv
 import datetime
 import io
+import itertools
+import math
 import os
+import random
 import shutil
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -20,13 +24,14 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
-import MadeStores as made                                    # noqa: E402
+import EventSupport as events                                # noqa: E402
 import ParquetSupport as parquet                             # noqa: E402
 import StoreSupport as support                               # noqa: E402
 import TestFilters as filters                                # noqa: E402
 import TestMarks as marks                                    # noqa: E402
 import TestTreeReader as trees                               # noqa: E402
 import TreeSupport as tree                                   # noqa: E402
+import trace_reader                                          # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 from TestMarks import CLEAR, MARK, ZERO, enter, leave        # noqa: E402
 
@@ -431,6 +436,415 @@ def check_cleared_meanwhile(results, exporter, scratch):
                   (2, True), 'meanwhile: then it is another process')
 
 
+#
+# The page's questions.
+#
+
+PAGE = os.path.join(programs.ROOT, 'Docs', 'Fleet.md')
+HOSTS, DAYS = 6, 10
+NAMES = ['main', 'Parse', 'Find', 'Store', 'Reply']
+BUILDS = {'treea': 0x60000001, 'treeb': 0x60000002, 'calls': 0x60000003}
+SIZE = 0x1D4000                 # of the image, as in the page's statements
+QUESTION = 'request 7'
+
+
+def statements(heading):
+    """The statements below a heading of the page, up to the next heading."""
+    with open(PAGE, encoding='utf-8') as file:
+        lines = file.read().split('\n')
+    first = lines.index(heading) + 1
+    found = ['']
+    for line in lines[first:]:
+        if line.startswith('#'):
+            break
+        if line.startswith('    '):
+            found[-1] += line + '\n'
+        elif found[-1]:
+            found.append('')
+    return [each for text in found for each in text.split(';') if each.strip()]
+
+
+def make_tree(numbers):
+    """Random sums, in which no two are alike."""
+    def node(name, *children):
+        calls = numbers.randrange(3, 50)
+        return tree.call(name, calls, numbers.randrange(1000, 10 ** 6) +
+                         sum(child.total for child in children), *children)
+    return [node('main', node('Parse', node('Find')),
+                 node('Store', node('Find'), node('Reply')), node('Reply'))]
+
+
+def change(session, folder, pid, stamp):
+    """A process and a build of its own, in the image and in the stores."""
+    with open(os.path.join(folder, 'made-up.exe'), 'r+b') as file:
+        for offset, value in (0x48, stamp), (0x58 + 56, SIZE):
+            file.seek(offset)
+            file.write(struct.pack('<I', value))
+    for path in support.stores(session):
+        with open(path, 'r+b') as file:
+            file.seek(0x018)
+            file.write(struct.pack('<I', pid))
+            file.seek(0x128)
+            file.write(struct.pack('<II', SIZE, stamp))
+
+
+class Base:
+    """The sessions that a fleet is made of, and what is known of each."""
+
+    def __init__(self, exporter, scratch):
+        numbers = random.Random(4)
+        self.path = os.path.join(scratch, 'base')
+        self.sums, self.durations, self.build = {}, {}, {}
+        for number, kind in enumerate(
+                kind for kind in BUILDS for _ in range(
+                    3 if kind != 'calls' else 2)):
+            folder = os.path.join(scratch, 'base-%d' % number)
+            pid = 6000 + number
+            if kind == 'calls':
+                session = filters.make_session(
+                    folder, NAMES, [events.random_records(
+                        numbers, 1500, 1000, functions=range(len(NAMES)))])
+                self.durations[pid] = durations(session)
+            else:
+                session, _ = tree.write_session(
+                    folder, NAMES, [(make_tree(numbers), dict(now=None))])
+            change(session, folder, pid, BUILDS[kind])
+            exporter.append(self.path, session, '--host',
+                            '%s%d' % (kind, number))
+            self.sums[pid] = self_times(session)
+            self.build[pid] = '%08X%x' % (BUILDS[kind], SIZE)
+
+
+def self_times(session):
+    """Function -> (calls, self time), as report --csv says."""
+    _, text, _ = support.reader('report', '--csv',
+                                programs.windows_path(session))
+    return {row['function']: (int(row['calls']), int(row['self_ns'] or 0))
+            for row in csv.DictReader(io.StringIO(text))}
+
+
+class Watch:
+    """Makes each call a node: [function, start, end, nodes in it, how it
+    ended], of times after the first record."""
+
+    def __init__(self, first):
+        self.first, self.roots, self.open = first, [], []
+
+    def record(self, *_):
+        """Nothing is needed of a single record."""
+
+    def enter(self, frames):
+        node = [id(frames[-1][4]), frames[-1][2] - self.first, None, [], None]
+        (self.open[-1][3] if self.open else self.roots).append(node)
+        self.open.append(node)
+
+    def leave(self, _frames, time_stamp, how, _jumps):
+        node = self.open.pop()
+        node[2], node[4] = time_stamp - self.first, how
+
+
+def call_trees(session, names):
+    """Thread -> its outermost calls, as the second reader pairs them; and the
+    time stamp of the first record."""
+    stores = trace_reader.open_all([session])
+    first = min(next(iter(store.records()))[0] for store in stores)
+    found = {}
+    for store in stores:
+        functions, watch = {}, Watch(first)
+        trace_reader.pair(store, functions, lambda rva: names[
+            (rva - filters.FIRST) // filters.STEP], watch)
+        known = {id(function): name for name, function in functions.items()}
+
+        def name_all(nodes):
+            for node in nodes:
+                node[0] = known[node[0]]
+                name_all(node[3])
+        name_all(watch.roots)
+        found[store.ThreadId] = watch.roots
+    return found, first
+
+
+def walk(nodes, depth=0):
+    for node in nodes:
+        yield depth, node
+        yield from walk(node[3], depth + 1)
+
+
+def durations(session):
+    """Function -> the durations of its calls but those that were left."""
+    found = collections.defaultdict(list)
+    for roots in call_trees(session, NAMES)[0].values():
+        for _, (name, start, end, _, how) in walk(roots):
+            if how != 'abandoned':
+                found[name].append(end - start)
+    return found
+
+
+def part_of(node, begin, end):
+    """A node's time between two, or None if it has nothing there."""
+    return min(node[2], end) - max(node[1], begin) \
+        if node[1] < end and node[2] > begin else None
+
+
+def chain_of(roots, begin, end):
+    """(depth, function, part, share) of a request's chain; None if two calls
+    could be in one place."""
+    inside = [(depth, node, part_of(node, begin, end))
+              for depth, node in walk(roots)
+              if part_of(node, begin, end) is not None]
+    if not inside:
+        return None
+    whole = max(min(node[2], end) for _, node, _ in inside) - begin
+    found, level, depth = [], roots, 0
+    while True:
+        parts = sorted(((part_of(node, begin, end), node) for node in level
+                        if part_of(node, begin, end) is not None),
+                       key=lambda each: -each[0])
+        if not parts:
+            return found
+        if len(parts) > 1 and parts[0][0] == parts[1][0]:
+            return None
+        part, node = parts[0]
+        found.append((depth, node[0], part, part / whole))
+        level, depth = node[3], depth + 1
+
+
+def longest_of(roots, begin, end):
+    """The longest at each depth, whoever called it."""
+    found = {}
+    for depth, node in walk(roots):
+        part = part_of(node, begin, end)
+        if part is not None and part > found.get(depth, ('', -1))[1]:
+            found[depth] = node[0], part
+    return [(depth, *found[depth]) for depth in sorted(found)]
+
+
+#
+# The answers, computed from what is known of the sessions.
+#
+
+def members(fleet):
+    """(host, date, program, session, pid) of each file of functions."""
+    found = []
+    for path in parquet.files(os.path.join(fleet, 'functions')):
+        host, date, program, name = path.split(os.sep)
+        name = name[:-len('.parquet')]
+        found.append((*(part.split('=')[1] for part in (host, date, program)),
+                      name, int(name.rsplit('-', 1)[1])))
+    return found
+
+
+def took_most(base, files, today):
+    sums = collections.Counter()
+    first = str(today - datetime.timedelta(7))
+    for host, date, program, _, pid in files:
+        for name, (_, own) in base.sums[pid].items():
+            if date >= first:
+                sums[program, host, name] += own
+    found = []
+    for program, host in {key[:2] for key in sums}:
+        found += sorted(((program, host, name, own)
+                         for (one, other, name), own in sums.items()
+                         if (one, other) == (program, host)),
+                        key=lambda row: -row[3])[:3]
+    return sorted(found)
+
+
+def two_builds(base, files):
+    seen = collections.defaultdict(list)
+    for *_, pid in files:
+        for name, (calls, own) in base.sums[pid].items():
+            seen[name, base.build[pid]].append(own / calls)
+    one, two = ('%08X%x' % (BUILDS[kind], SIZE) for kind in ('treea', 'treeb'))
+    found = []
+    for name in NAMES:
+        a, b = seen[name, one], seen[name, two]
+        variance = statistics.variance(a) / len(a) + \
+            statistics.variance(b) / len(b)
+        means = statistics.fmean(a), statistics.fmean(b)
+        found.append((name, *means,
+                      (means[1] - means[0]) / math.sqrt(variance)))
+    return sorted(found)
+
+
+def slowest(base, files):
+    """Function -> (the slowest of a thousand, how many calls)."""
+    pooled = collections.defaultdict(list)
+    for *_, pid in files:
+        for name, times in base.durations.get(pid, {}).items():
+            pooled[name] += times
+    return {name: (sorted(times)[-(-999 * len(times) // 1000) - 1],
+                   len(times)) for name, times in pooled.items()}
+
+
+def differing(base, files):
+    sums = collections.defaultdict(lambda: [0, 0])
+    for host, *_, pid in files:
+        for name, (calls, own) in base.sums[pid].items():
+            sums[host, name][0] += own
+            sums[host, name][1] += calls
+    found = collections.Counter()
+    for name in NAMES:
+        each = {host: own / calls for (host, one), (own, calls) in sums.items()
+                if one == name}
+        middle = statistics.median(each.values())
+        deviation = statistics.median(abs(x - middle) for x in each.values())
+        for host, x in each.items():
+            found[host] += deviation > 0 and abs(x - middle) > 5 * deviation
+    return sorted((host, number) for host, number in found.items() if number)
+
+
+def wrong_rows(found, wanted):
+    """Rows that differ; numbers that are not whole may by rounding."""
+    if isinstance(found, str):
+        return [found]
+    found = sorted(map(tuple, found))
+    return [(one, two) for one, two in itertools.zip_longest(found, wanted)
+            if one is None or two is None or len(one) != len(two) or not all(
+                math.isclose(x, y, rel_tol=1e-9) if isinstance(y, float)
+                else x == y for x, y in zip(one, two))]
+
+
+def wrong_slowest(found, wanted):
+    """Rows that do not say how long the slowest takes: a bucket's end, at most
+    an eighth, or three ticks, too much."""
+    if isinstance(found, str):
+        return [found]
+    found = {name: row for name, *row in found}
+    return [(name, found.get(name), wanted.get(name))
+            for name in {*found, *wanted}
+            if name not in found or name not in wanted or
+            found[name][1] != wanted[name][1] or not
+            wanted[name][0] <= found[name][0] <= max(
+                wanted[name][0] * 9 / 8, wanted[name][0] + 3)]
+
+
+def make_requests(results, exporter, scratch, fleet):
+    """A session with calls and marks in the fleet: (name of a request, its
+    chain) of some."""
+    numbers = random.Random(9)
+    folder = os.path.join(scratch, 'requests')
+    session = filters.make_session(folder, NAMES, [
+        events.random_records(numbers, 3000, 1000 + thread, functions=range(
+            len(NAMES))) for thread in range(2)])
+    change(session, folder, 7000, BUILDS['calls'])
+    trees_of, first = call_trees(session, NAMES)
+    end = max(node[2] for roots in trees_of.values() for node in roots)
+    times = {thread: sorted(numbers.sample(range(end), 40))
+             for thread in trees_of}
+    control(session, [(MARK, first + time_stamp, BEGINNING,
+                       'request %d of %d' % (number, thread), thread)
+                      for thread, some in times.items()
+                      for number, time_stamp in enumerate(some)],
+            process=7000)
+    exporter.append(fleet, session, '--host', 'h0000', '--tables',
+                    'calls,marks')
+    found, kinds = [], set()
+    for thread, some in times.items():
+        for number, (begin, ends) in enumerate(
+                zip(some, some[1:] + [2 ** 63 - 1])):
+            chain = chain_of(trees_of[thread], begin, ends)
+            if chain is None:
+                continue
+            flat = [(depth, name, part) for depth, name, part, _ in chain]
+            outer = [node for node in trees_of[thread]
+                     if part_of(node, begin, ends) is not None]
+            kind = (flat != longest_of(trees_of[thread], begin, ends),
+                    any(node[1] < begin for node in outer),
+                    any(node[2] > ends for node in outer))
+            if kind not in kinds or ends == 2 ** 63 - 1:
+                kinds.add(kind)
+                found.append(('request %d of %d' % (number, thread), chain))
+    results.check(len(found) > 3 and all(any(kind[index] for kind in kinds)
+                                         for index in range(3)),
+                  'requests: chains that are not the longest of each depth, '
+                  'and calls around a mark', [kinds])
+    return found
+
+
+def check_page(results, exporter, scratch):
+    """The page's statements, as they stand there, on a made fleet."""
+    engines, clickhouse = exporter.engines, parquet.ClickHouse()
+    if not engines.has_duckdb:
+        results.skip('the page\'s questions: DuckDB cannot be had')
+        return
+    if not clickhouse.has_any:
+        if programs.LONG:
+            results.skip('the page\'s questions: ClickHouse cannot be had')
+        else:
+            print('ClickHouse is not here: the long form fetches it')
+    base = Base(exporter, scratch)
+    duck = statements('## Five questions')
+    views, duck = duck[:3], duck[3:]
+    house = statements('### The same in ClickHouse')
+    spark = statements('### The same in Spark SQL')
+    results.equal((len(duck), len(house), len(spark)), (5, 5, 8),
+                  'statements of the page')
+    results.check(all(each.count("'%s'" % QUESTION) == 1
+                      for each in (duck[-1], house[-1], spark[-1])),
+                  'statements: the request\'s name')
+
+    # Not while a day ends.
+    while True:
+        today = datetime.datetime.utcnow().date()
+        where = os.path.join(scratch, 'at-%s' % today)
+        fleet = os.path.join(where, 'fleet')
+        first = today - datetime.timedelta(DAYS - 1)
+        done = subprocess.run(
+            [sys.executable, os.path.join(programs.ROOT, 'Benchmarks',
+                                          'MakeFleet.py'),
+             base.path, fleet, str(HOSTS), str(DAYS), str(first)],
+            stdout=subprocess.PIPE, check=True)
+        requests = make_requests(results, exporter, scratch, fleet)
+        ask = {'DuckDB': lambda texts: engines.sql(
+            *views, *texts, cwd=where)[len(views):]}
+        asked = {'DuckDB': duck}
+        if clickhouse.has_any:
+            ask['ClickHouse'] = lambda texts: clickhouse.sql(*texts, cwd=where)
+            asked['ClickHouse'] = house
+        answers = {name: ask[name](
+            asked[name][:4] + [each[-1].replace(QUESTION, request)
+                               for each in [asked[name]] + [spark] * (
+                                   name == 'DuckDB')
+                               for request, _ in requests])
+                   for name in ask}
+        if today == datetime.datetime.utcnow().date():
+            break
+    files = members(fleet)
+    results.equal((len(files), {date for _, date, *_ in files}),
+                  (HOSTS * DAYS + 2 * DAYS,
+                   {str(first + datetime.timedelta(day))
+                    for day in range(DAYS)}), 'the fleet: %s' % done.stdout)
+    wanted = [took_most(base, files, today), two_builds(base, files),
+              slowest(base, files), differing(base, files)]
+    results.check(all(wanted) and len(wanted[0]) == 3 * HOSTS and
+                  len(wanted[1]) == len(wanted[2]) == len(NAMES),
+                  'the fleet: every question has an answer', wanted)
+    for name, found in answers.items():
+        for number, what in enumerate(('took most', 'two builds', 'slowest',
+                                       'hosts that differ')):
+            compare = wrong_slowest if what == 'slowest' else wrong_rows
+            wrong = compare(found[number], wanted[number])
+            results.check(not wrong, '%s: %s' % (name, what), wrong)
+        for (request, chain), rows in zip(requests * 2, found[4:]):
+            wrong = wrong_rows(rows, chain)
+            results.check(not wrong, '%s: %s' % (name, request), wrong)
+    if clickhouse.has_any:
+        results.equal(sorted(answers['DuckDB'][2]),
+                      sorted(answers['ClickHouse'][2]),
+                      'slowest: the same in both')
+
+    # The controls: a number that is another one is found.
+    for found, good in zip(answers['DuckDB'], wanted):
+        if isinstance(good, dict):
+            bad = {name: (time_stamp, calls + 1)
+                   for name, (time_stamp, calls) in good.items()}
+            results.check(wrong_slowest(found, bad), 'control: slowest')
+        else:
+            bad = [(*good[0][:-1], good[0][-1] * 1.0001), *good[1:]]
+            results.check(wrong_rows(found, bad), 'control: %s' % (good[0],))
+
+
 def main():
     results = programs.Results()
     if not support.has_reader():
@@ -442,6 +856,7 @@ def main():
         return results.finish()
     with programs.Scratch() as scratch:
         exporter = parquet.Exporter(results, engines, scratch)
+        check_page(results, exporter, scratch)
         check_clear(results, exporter, scratch)
         check_clear_first(results, exporter, scratch)
         check_trees(results, exporter, scratch)
