@@ -20,13 +20,13 @@ import statistics
 import struct
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import EventSupport as events                                # noqa: E402
 import ParquetSupport as parquet                             # noqa: E402
 import StoreSupport as support                               # noqa: E402
+import TestControl as steering                               # noqa: E402
 import TestFilters as filters                                # noqa: E402
 import TestMarks as marks                                    # noqa: E402
 import TestTreeReader as trees                               # noqa: E402
@@ -347,12 +347,25 @@ def check_running(results, exporter, scratch, program, mode):
         start = max(count(), 0)
         support.wait_for(lambda: count() > start + 100)
 
-    def is_stopped(session):
-        def same():
-            before = report(session)
-            time.sleep(0.2)
-            return before == report(session) and before
-        return support.wait_for(same)
+    def follow(session):
+        """Waits until the thread has carried out all that was asked for."""
+        with open(os.path.join(session, support.CONTROL_NAME), 'rb') as file:
+            number, = struct.unpack_from('<I', file.read(4096), 0x1c)
+        results.check(support.wait_for(lambda: all(
+            store.actions >= number
+            for store in steering.read_stores(session))),
+            '%s: it follows' % mode)
+
+    def check_snapshot(session, name, wanted):
+        """A copy is the same process."""
+        copy = os.path.join(scratch, 'copy-' + mode)
+        code, _, errors, _ = support.ctl(session, 'snapshot',
+                                         programs.windows_path(copy))
+        results.check(code == 0, '%s: snapshot' % mode, [errors])
+        other = Dataset(exporter, scratch, 'copies of ' + mode)
+        other.append(copy)
+        results.equal((other.names(), sums(other.rows('functions'))),
+                      ([name], wanted), '%s: a snapshot' % mode)
 
     try:
         support.wait_for(lambda: support.sessions(folder) and
@@ -363,7 +376,7 @@ def check_running(results, exporter, scratch, program, mode):
             make_calls(session)
             code, _, errors, _ = support.ctl(session, 'stop')
             results.check(code == 0, '%s: stop' % mode, [errors])
-            is_stopped(session)
+            follow(session)
             wanted.append(report(session))
             dataset.append(session)
             new = [name for name in dataset.names() if name not in days]
@@ -375,6 +388,8 @@ def check_running(results, exporter, scratch, program, mode):
                            for name in days], wanted,
                           '%s: day %d: report\'s sums, and those of the days '
                           'before' % (mode, day))
+            if day == 1:
+                check_snapshot(session, days[-1], wanted[-1])
             code, _, errors, _ = support.ctl(session, 'clear')
             results.check(code == 0, '%s: clear' % mode, [errors])
             code, _, errors, _ = support.ctl(session, 'start')
