@@ -98,6 +98,34 @@ CallNameMarks(
     _Inout_ PREADER_STREAM Stream
     );
 
+//
+// What an index says of a store.
+//
+
+typedef struct _READER_COUNTED {
+    ULONGLONG NumberOfRecords;      // valid, before the position
+    ULONGLONG Position;             // of the next record; 0: of none is known
+    ULONGLONG PreviousTimestamp;    // of the last valid record
+} READER_COUNTED;
+typedef READER_COUNTED *PREADER_COUNTED;
+
+//
+// Says what lies before the last mark, for those who only count.  FALSE: there
+// is no index, or a store may have been written after it.
+//
+// Stream: the stream, of which nothing has been read.
+// Counted: for each of its stores.
+// NumberOfEntries: of calls, without those of pauses; 0: not known.
+//
+
+_Success_(return != FALSE)
+BOOLEAN
+CallCountByIndex(
+    _Inout_ PREADER_STREAM Stream,
+    _Out_writes_(Stream->NumberOfStores) PREADER_COUNTED Counted,
+    _Out_ PULONGLONG NumberOfEntries
+    );
+
 #define READER_IS_MARK_DUE(Stream)                                          \
     ((Stream)->Index != NULL &&                                             \
      (Stream)->NumberOfRecords >= (Stream)->Index->Due)

@@ -51,6 +51,12 @@ Abstract:
 #define READER_INDEX_MAXIMUM_MARK 0x2000000u
 #define READER_INDEX_MAXIMUM_STORES 1024u
 
+//
+// Of a thread with more records it is not known how many are entries.
+//
+
+#define READER_INDEX_MAXIMUM_ENTRIES 0xFFFFFFFFu
+
 #define READER_INDEX_AFTER_JUMP 0x1u    // of a mark: the clock jumped
 #define READER_INDEX_SEEN       0x1u    // of a store: records were read
 #define READER_INDEX_UNWIND     0x2u    // its image's unwind data was there
@@ -72,7 +78,7 @@ typedef struct _READER_INDEX_MARK {
     ULONG NumberOfChanges;          // of stacks, here
     ULONG NumberOfFrames;           // here
     ULONG Current;                  // stack
-    ULONG Unused;
+    ULONG NumberOfEntries;          // of calls, before it; 0: not known
 } READER_INDEX_MARK;
 typedef READER_INDEX_MARK *PREADER_INDEX_MARK;
 typedef const READER_INDEX_MARK *PCREADER_INDEX_MARK;

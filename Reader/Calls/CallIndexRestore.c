@@ -546,6 +546,8 @@ CallRestoreStream(
     Stream->NumberOfJumps = Found.NumberOfJumps;
     Stream->IsAfterJump = (Found.Flags & READER_INDEX_AFTER_JUMP) != 0;
     Stream->NumberOfRecords = Found.NumberOfRecords;
+    Stream->NumberOfEntries = Found.NumberOfEntries;
+    Stream->IsWithoutEntries = Found.NumberOfEntries == 0;
     Stream->NumberPassedBy = Found.NumberOfRecords;
     Stream->PassedTimestamp = Found.Timestamp;
     IsRestored = TRUE;

@@ -401,6 +401,11 @@ CallWriteMark(
     Mark->NumberOfChanges = (ULONG)NumberOfChanges;
     Mark->NumberOfFrames = (ULONG)NumberOfFrames;
     Mark->Current = Stream->Pair.Current;
+    if (!Stream->IsWithoutEntries &&
+        Stream->NumberOfRecords <= READER_INDEX_MAXIMUM_ENTRIES) {
+        Mark->NumberOfEntries = (ULONG)Stream->NumberOfEntries;
+    }
+
     CallFillMark(Stream, Mark);
 
     //

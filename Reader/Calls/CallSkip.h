@@ -35,4 +35,21 @@ CallSkipStream(
     _In_ ULONGLONG Timestamp
     );
 
+//
+// Passes over what comes before the last mark of the stream's index, for those
+// who only count calls.
+//
+// Tally, Stream: as above; there was no clear.
+// NumberOfCalls: that were passed over and have ended, of whatever kind; 0:
+// nothing was passed over.
+//
+
+_Must_inspect_result_
+NTSTATUS
+CallSkipCounted(
+    _Inout_ PREADER_TALLY Tally,
+    _Inout_ PREADER_STREAM Stream,
+    _Out_ PULONGLONG NumberOfCalls
+    );
+
 #endif // TRACER_CALL_SKIP_H

@@ -623,6 +623,7 @@ CallNextCall(
     Call->Stack = Best->Head->StackKind & ~TRACE_KIND_MASK;
     Call->Kind = Best->Head->StackKind & TRACE_KIND_MASK;
     CallNoteEntries(Stream, Best, Best->Head, 1);
+    Stream->NumberOfEntries += CallIsEntry(Best->Head->StackKind);
     Best->Head = NULL;
     Stream->NumberOfRecords += 1;
     if (Call->Kind == TRACE_KIND_GONE) {
@@ -683,6 +684,7 @@ CallRunStore(
     PCTRACE_RECORD Records;
     CORE_PROBE Probe;
     CORE_RUN Run;
+    SIZE_T Depth;
     ULONG Count;
     ULONG Taken;
 
@@ -731,6 +733,7 @@ CallRunStore(
         Part->Head = NULL;
     }
 
+    Depth = Stream->Pair.Stacks[Stream->Pair.Current].NumberOfFrames;
     Records = SessionPeekRecords(&Part->Iterator, &Count);
     Taken = CoreRunRecords(&Stream->Pair,
                            &Part->Iterator.Check,
@@ -749,6 +752,12 @@ CallRunStore(
         Stream->Pair.IsAfterPause = FALSE;
     }
 
+    //
+    // Each of them is an entry, which adds a frame, or takes one away.
+    //
+
+    Depth = Stream->Pair.Stacks[Stream->Pair.Current].NumberOfFrames - Depth;
+    Stream->NumberOfEntries += (Taken + (LONGLONG)Depth) / 2;
     SessionSkipRecords(&Part->Iterator, Taken);
     Stream->NumberOfRecords += Taken;
     Stream->NumberOfOrdinary += Taken;

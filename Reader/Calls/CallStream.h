@@ -46,6 +46,8 @@ typedef struct _READER_STREAM {
     ULONGLONG Horizon;              // later records wait, ticks
     ULONGLONG NumberOfRecords;
     ULONGLONG NumberOfOrdinary;     // of those, taken by CallRunStream
+    ULONGLONG NumberOfEntries;      // of those that were not left out
+    BOOLEAN IsWithoutEntries;       // it is not: an index did not know it
     ULONGLONG LastTimestamp;        // of the last record; 0: none yet
     ULONG NumberOfJumps;            // of the clock, so far
     BOOLEAN IsAfterJump;            // the last record is

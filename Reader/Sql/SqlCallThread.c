@@ -506,6 +506,11 @@ SqlReadAtOnce(
 
     for (;;) {
 
+        if (Thread->NumberPassed != 0) {
+            SqlCountRows(State->Cursor, &Thread->NumberPassed);
+            return STATUS_SUCCESS;
+        }
+
         if (State->Cursor->IsCounting) {
             Number = SqlCountEnded(State, Thread);
             if (Number != 0) {
@@ -976,6 +981,22 @@ SqlConvertFrames(
 }
 
 //
+// Can rows be counted by an index?  Of a program that runs they are up to a
+// moment; what is before a clear are no rows, but what is open then.
+//
+
+static
+BOOLEAN
+SqlIsCountedByIndex(
+    _In_ const SQL_CALLS *State,
+    _In_ ULONGLONG Start
+    )
+{
+    return State->Cursor->IsCounting && !State->IsForLong && Start == 0 &&
+           State->Last == READER_MAXIMUM_TIMESTAMP;
+}
+
+//
 // Moves a thread that was just opened to where rows may begin, and finds its
 // first one.
 //
@@ -1009,7 +1030,11 @@ SqlBeginThread(
 
     State->Tally.Thread = Stream->Thread;
     State->Before.Thread = Stream->Thread;
-    Status = CallSkipStream(&State->Before, Stream, Start);
+    Status = SqlIsCountedByIndex(State, Start)
+                 ? CallSkipCounted(&State->Before,
+                                   Stream,
+                                   &Thread->NumberPassed)
+                 : CallSkipStream(&State->Before, Stream, Start);
     if (Status == STATUS_CANCELLED) {
         State->IsCancelled = TRUE;
     }

@@ -86,6 +86,8 @@ typedef struct _SQL_CALL_THREAD {
     BOOLEAN IsAtOnce;               // ordinary calls come as many at a time as
     CORE_ENDED_LIST Ended;          // the fast way pairs
     ULONG NextEnded;                // of these
+    ULONGLONG NumberPassed;         // rows of which only the index was read,
+                                    // and which are still to be counted
 } SQL_CALL_THREAD;
 typedef SQL_CALL_THREAD *PSQL_CALL_THREAD;
 

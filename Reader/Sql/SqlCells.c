@@ -15,6 +15,19 @@ Abstract:
 #include "SqlCursor.h"
 
 _Use_decl_annotations_
+VOID
+SqlCountRows(
+    PSQL_CURSOR Cursor,
+    PULONGLONG Number
+    )
+{
+    ULONG Count = *Number > 0xFFFFFFFFu ? 0xFFFFFFFFu : (ULONG)*Number;
+
+    Cursor->NumberAlike = Count - 1;
+    *Number -= Count;
+}
+
+_Use_decl_annotations_
 BOOLEAN
 SqlIsProcessAsked(
     PSQL_CURSOR Cursor,

@@ -97,6 +97,17 @@ SqlRegisterTables(
     );
 
 //
+// Takes rows that are only counted: the current one, and those behind it.
+// Number: how many there are; receives how many are left.
+//
+
+VOID
+SqlCountRows(
+    _Inout_ PSQL_CURSOR Cursor,
+    _Inout_ PULONGLONG Number
+    );
+
+//
 // Is a process's session asked for?
 //
 

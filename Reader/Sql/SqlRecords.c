@@ -14,11 +14,19 @@ Abstract:
 
 --*/
 
+#include "../Calls/CallIndex.h"
 #include "../Session/SessionIterator.h"
 #include "../Session/SessionProcess.h"
 #include "../Session/SessionStoreOpen.h"
 #include "../Session/SessionTreeStore.h"
 #include "SqlCursor.h"
+
+//
+// Bytes of records: to open a thread for its index takes longer than to read a
+// few.
+//
+
+#define SQL_WORTH_AN_INDEX 0x200000u
 
 typedef enum _SQL_RECORD_COLUMN {
     SqlRecordSession = 0,
@@ -72,6 +80,10 @@ typedef struct _SQL_RECORDS {
     ULONG LastFunction;
     BOOLEAN IsLastAsked;
     BOOLEAN NeedsFunction;
+    BOOLEAN IsByIndex;              // rows are counted by indexes: of each
+    PREADER_COUNTED Counted;        // store, allocated; and of each thread,
+    PBOOLEAN AreKnown;              // whether its stores' are there
+    ULONGLONG NumberCounted;        // of this store, still to be counted
 } SQL_RECORDS;
 typedef SQL_RECORDS *PSQL_RECORDS;
 
@@ -114,7 +126,22 @@ SqlBeginRecords(
         }
     }
 
-    return STATUS_SUCCESS;
+    if (!Cursor->IsCounting || State->First != 0 ||
+        State->Last != READER_MAXIMUM_TIMESTAMP) {
+        return STATUS_SUCCESS;
+    }
+
+    State->Counted = (PREADER_COUNTED)
+        Allocator->Allocate(Allocator->Context,
+                            ((SIZE_T)World->Session.NumberOfStores + 1) *
+                                sizeof(READER_COUNTED));
+    State->AreKnown = (PBOOLEAN)
+        Allocator->Allocate(Allocator->Context,
+                            (SIZE_T)World->Session.NumberOfThreads + 1);
+    State->IsByIndex = TRUE;
+    return State->Counted != NULL && State->AreKnown != NULL
+               ? STATUS_SUCCESS
+               : STATUS_NO_MEMORY;
 }
 
 static
@@ -126,6 +153,7 @@ SqlCloseRecords(
     PSQL_RECORDS State = (PSQL_RECORDS)Cursor->State;
 
     State->NumberAtHand = 0;
+    State->NumberCounted = 0;
     State->IsPast = FALSE;
     if (State->IsIterating) {
         SessionRundownIterator(&State->Iterator);
@@ -144,6 +172,10 @@ SqlEndRecords(
 
     if (Cursor->State != NULL) {
         SqlCloseRecords(Cursor);
+        Allocator->Free(Allocator->Context,
+                        ((PSQL_RECORDS)Cursor->State)->Counted);
+        Allocator->Free(Allocator->Context,
+                        ((PSQL_RECORDS)Cursor->State)->AreKnown);
         Allocator->Free(Allocator->Context, Cursor->State);
     }
 }
@@ -202,6 +234,50 @@ SqlSeekRecords(
 }
 
 //
+// Finds what the index of a thread says of its stores.  One that cannot be
+// opened is said to be so when its records are to be read.
+//
+
+_Must_inspect_result_
+static
+NTSTATUS
+SqlCountByIndex(
+    _Inout_ PSQL_CURSOR Cursor,
+    _Inout_ PSQL_RECORDS State,
+    _In_ ULONG Thread
+    )
+{
+    PCALLOCATOR Allocator = &Cursor->Connection->Allocator;
+    PREADER_COUNTED Counted;
+    READER_STREAM Stream;
+    ULONGLONG NumberOfEntries;
+    ULONG Index;
+    NTSTATUS Status;
+
+    State->AreKnown[Thread] = TRUE;
+    Status = CallOpenStream(&Stream, &Cursor->World->Session, Thread, FALSE);
+    if (NT_SUCCESS(Status)) {
+
+        Counted = (PREADER_COUNTED)
+            Allocator->Allocate(Allocator->Context,
+                                ((SIZE_T)Stream.NumberOfStores + 1) *
+                                    sizeof(READER_COUNTED));
+        if (Counted == NULL) {
+            Status = STATUS_NO_MEMORY;
+        } else if (CallCountByIndex(&Stream, Counted, &NumberOfEntries)) {
+            for (Index = 0; Index < Stream.NumberOfStores; Index++) {
+                State->Counted[Stream.Stores[Index]->Store] = Counted[Index];
+            }
+        }
+
+        Allocator->Free(Allocator->Context, Counted);
+    }
+
+    CallCloseStream(&Stream);
+    return Status == STATUS_NO_MEMORY ? Status : STATUS_SUCCESS;
+}
+
+//
 // Opens the next store that is asked for.  STATUS_END_OF_FILE: there is none.
 //
 
@@ -240,6 +316,14 @@ SqlOpenRecords(
         break;
     }
 
+    if (State->IsByIndex && !State->AreKnown[Store->Thread] &&
+        Store->EndOfRecords - Store->StartOfRecords >= SQL_WORTH_AN_INDEX) {
+        Status = SqlCountByIndex(Cursor, State, Store->Thread);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
+    }
+
     Status = SessionOpenSessionStore(Session, Store);
     if (!NT_SUCCESS(Status)) {
         return Status;
@@ -255,6 +339,17 @@ SqlOpenRecords(
     }
 
     State->IsIterating = TRUE;
+    if (State->IsByIndex &&
+        State->Counted[State->NextStore - 1].NumberOfRecords != 0) {
+
+        PREADER_COUNTED Counted = &State->Counted[State->NextStore - 1];
+
+        State->NumberCounted = Counted->NumberOfRecords;
+        SessionSeekIterator(&State->Iterator,
+                            Counted->Position,
+                            Counted->PreviousTimestamp);
+    }
+
     return State->First != 0 ? SqlSeekRecords(Cursor, State) : STATUS_SUCCESS;
 }
 
@@ -369,6 +464,11 @@ SqlFindRecord(
         Status = SqlLookForInterrupt(Cursor->World);
         if (!NT_SUCCESS(Status)) {
             return Status;
+        }
+
+        if (State->NumberCounted != 0) {
+            SqlCountRows(Cursor, &State->NumberCounted);
+            return STATUS_SUCCESS;
         }
 
         if (SqlTakeRecordsAtHand(State)) {

@@ -273,6 +273,53 @@ def check_counts(results, session, what):
                       '%s: %s are counted' % (what, table))
 
 
+def count_rows(session):
+    """Of records and calls, each without a column and one by one."""
+    path = sql.quote(session)
+    rows, _ = sql.shell('SELECT count(%s) FROM %s(%s)' % (column, table, path)
+                        for table, column in (
+                            ('trace_records', '*'), ('trace_records', 'ticks'),
+                            ('trace_calls', '*'), ('trace_calls', 'start')))
+    return [int(row[0][0]) for row in rows]
+
+
+def check_index_counts(results, scratch, session):
+    """Before its last mark an index says how many there are, unless a store was
+    written after it."""
+    what = 'counted by the index'
+    good = count_rows(session)
+    results.check(good[0] == good[1] and good[2] == good[3] and
+                  good[0] > 4 * 65536, what, good)
+    damaged = os.path.join(scratch, 'indexed')
+    shutil.copytree(session, damaged)
+    store = max((os.path.join(damaged, name) for name in os.listdir(damaged)
+                 if name.endswith('.trace')), key=os.path.getsize)
+    index = store + '.index'
+    results.check(os.path.exists(index), what + ': there is one',
+                  os.listdir(damaged))
+    results.equal(count_rows(damaged), good, what + ': of a copy')
+
+    # Twenty records without a time, in the middle of all.
+    middle = os.path.getsize(store) // 2 // 16 * 16
+    with open(store, 'r+b') as file:
+        for place in range(middle, middle + 20 * 16, 16):
+            file.seek(place)
+            file.write(bytes(8))
+    bad = count_rows(damaged)
+    results.equal(bad[:2], [good[0] - 20] * 2, what + ': damaged since')
+    results.equal(bad[2], bad[3], what + ': damaged since, calls')
+    results.check(bad[2] < good[2], what + ': fewer calls', [bad, good])
+
+    # That the damage is seen is due to its time: an index that is newer is
+    # believed.
+    times = os.stat(index)
+    os.utime(store, ns=(times.st_atime_ns, times.st_mtime_ns))
+    results.equal(count_rows(damaged), [good[0], bad[1], good[2], bad[3]],
+                  what + ': no time tells of the damage')
+    os.remove(index)
+    results.equal(count_rows(damaged), bad, what + ': without it')
+
+
 def check_window(results, scratch, program):
     """Calls that are open for longer than the window of 65,536 calls."""
     what = 'long calls'
@@ -282,6 +329,7 @@ def check_window(results, scratch, program):
     ordered = check_calls(results, session, what,
                           check_functions(results, session, what))
     check_counts(results, session, what)
+    check_index_counts(results, scratch, session)
     results.check(len(ordered) > 2 * 65536, what + ': enough of them',
                   [len(ordered)])
     rows, = ask(results, what, 'SELECT %s FROM trace_calls(%s) WHERE '
@@ -408,6 +456,8 @@ def main():
                 continue
             ordered = check_calls(results, session, what, expected)
             check_records(results, session, what)
+            rows = count_rows(session)
+            results.equal(rows[::2], rows[1::2], what + ': counted')
             if mode == 'file':
                 check_constraints(results, session, what, ordered)
                 check_errors(results, scratch, session)
@@ -422,6 +472,8 @@ def main():
                                                   os.path.basename(session)))
         expected = check_functions(results, both, 'two processes')
         check_calls(results, both, 'two processes', expected)
+        rows = count_rows(both)
+        results.equal(rows[::2], rows[1::2], 'two processes: counted')
     return results.finish()
 
 

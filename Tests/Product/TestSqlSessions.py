@@ -358,6 +358,8 @@ def check_kinds(results, scratch):
                   {'TwoModules.exe', 'Plugin.dll'}, 'two modules: both')
     whole.check_calls(results, session, 'two modules', expected)
     whole.check_records(results, session, 'two modules')
+    rows = whole.count_rows(session)
+    results.equal(rows[::2], rows[1::2], 'two modules: counted')
     modules, = whole.ask(results, 'two modules', 'SELECT module FROM '
                          'trace_modules(%s)' % sql.quote(session))
     results.equal(sorted(row[0] for row in modules),
