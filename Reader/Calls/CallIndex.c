@@ -131,6 +131,7 @@ CallCloseIndex(
 
     CallCloseIndexFiles(Stream);
     Allocator->Free(Allocator->Context, Index->Buffer);
+    Allocator->Free(Allocator->Context, Index->Near);
     Allocator->Free(Allocator->Context, Index->Path.Buffer);
     Allocator->Free(Allocator->Context, Index);
     Stream->Index = NULL;

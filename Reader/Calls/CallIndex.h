@@ -46,6 +46,9 @@ typedef struct _READER_INDEX {
     PVOID Buffer;                   // for one mark
     ULONG Capacity;                 // of it, 8 bytes each
     ULONG NumberOfUnnamed;          // marks that the file's header lacks
+    PUCHAR Near;                    // what was read around a mark, allocated,
+    ULONGLONG NearOffset;           // or NULL; in the file; bytes, 0: to be
+    ULONG NearLength;               // read
 } READER_INDEX;
 
 //

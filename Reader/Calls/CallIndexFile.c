@@ -91,6 +91,60 @@ CallGrowMarkBuffer(
 
 _Use_decl_annotations_
 BOOLEAN
+CallIndexFileReadNear(
+    PREADER_STREAM Stream,
+    ULONGLONG Offset,
+    PVOID Bytes,
+    ULONG SizeInBytes
+    )
+{
+    PREADER_INDEX Index = Stream->Index;
+    PCALLOCATOR Allocator = Stream->Session->Context->Allocator;
+    ULONGLONG Start = Offset & ~(ULONGLONG)(READER_INDEX_NEAR - 1);
+    ULONG Place = (ULONG)(Offset - Start);
+
+    if (SizeInBytes > READER_INDEX_NEAR - Place) {
+        return CallIndexFileReadExactly(&Index->Source,
+                                        Offset,
+                                        Bytes,
+                                        SizeInBytes);
+    }
+
+    if (Index->Near == NULL) {
+        Index->Near = (PUCHAR)Allocator->Allocate(Allocator->Context,
+                                                  READER_INDEX_NEAR);
+        if (Index->Near == NULL) {
+            return FALSE;
+        }
+    }
+
+    //
+    // What it lacked may be there now.
+    //
+
+    if (Index->NearOffset != Start ||
+        Place + SizeInBytes > Index->NearLength) {
+
+        Index->NearOffset = Start;
+        if (!NT_SUCCESS(SessionReadSource(&Index->Source,
+                                          Start,
+                                          Index->Near,
+                                          READER_INDEX_NEAR,
+                                          &Index->NearLength))) {
+            Index->NearLength = 0;
+        }
+    }
+
+    if (Place + SizeInBytes > Index->NearLength) {
+        return FALSE;
+    }
+
+    RtlCopyBytes(Bytes, Index->Near + Place, SizeInBytes);
+    return TRUE;
+}
+
+_Use_decl_annotations_
+BOOLEAN
 CallIndexFileReadExactly(
     PREADER_SOURCE Source,
     ULONGLONG Offset,

@@ -57,6 +57,12 @@ Abstract:
 
 #define READER_INDEX_MAXIMUM_ENTRIES 0xFFFFFFFFu
 
+//
+// How much is read around a mark, a power of two.
+//
+
+#define READER_INDEX_NEAR 0x8000u
+
 #define READER_INDEX_AFTER_JUMP 0x1u    // of a mark: the clock jumped
 #define READER_INDEX_SEEN       0x1u    // of a store: records were read
 #define READER_INDEX_UNWIND     0x2u    // its image's unwind data was there
@@ -192,9 +198,23 @@ CallGrowMarkBuffer(
     );
 
 //
-// Reads a part of a file.  FALSE: the file does not have all of it.
+// Reads a part of a stream's index, with what is around it: marks are small,
+// and where frames are put together the one before comes next.  FALSE: the file
+// does not have all of it.
 // Offset: where the part begins.
 // SizeInBytes: how long it is.
+//
+
+BOOLEAN
+CallIndexFileReadNear(
+    _Inout_ PREADER_STREAM Stream,
+    _In_ ULONGLONG Offset,
+    _Out_writes_bytes_(SizeInBytes) PVOID Bytes,
+    _In_ ULONG SizeInBytes
+    );
+
+//
+// The same, straight from the file.
 //
 
 BOOLEAN

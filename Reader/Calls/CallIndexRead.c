@@ -33,10 +33,7 @@ CallIndexReadMark(
         Offset % sizeof(ULONGLONG) != 0 ||
         Offset >= End ||
         End - Offset < sizeof(First) ||
-        !CallIndexFileReadExactly(&Index->Source,
-                                  Offset,
-                                  &First,
-                                  sizeof(First))) {
+        !CallIndexFileReadNear(Stream, Offset, &First, sizeof(First))) {
         return NULL;
     }
 
@@ -57,10 +54,10 @@ CallIndexReadMark(
         First.Current >= First.NumberOfStacks ||
         (Number != 0 && (First.Previous >= Offset || First.Jump >= Offset)) ||
         !NT_SUCCESS(CallGrowMarkBuffer(Stream, First.SizeInBytes)) ||
-        !CallIndexFileReadExactly(&Index->Source,
-                                  Offset,
-                                  Index->Buffer,
-                                  First.SizeInBytes)) {
+        !CallIndexFileReadNear(Stream,
+                               Offset,
+                               Index->Buffer,
+                               First.SizeInBytes)) {
         return NULL;
     }
 

@@ -62,6 +62,7 @@ CallWriteIndexHeader(
                           &Index->Header,
                           sizeof(Index->Header));
     Index->NumberOfUnnamed = 0;
+    Index->NearLength = 0;
     return NT_SUCCESS(Status);
 }
 
@@ -433,6 +434,7 @@ CallWriteMark(
                           Offset,
                           Mark,
                           Mark->SizeInBytes);
+    Index->NearLength = 0;
     if (!NT_SUCCESS(Status)) {
         return FALSE;
     }
