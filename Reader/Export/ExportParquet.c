@@ -381,13 +381,15 @@ ExportParquetEmptyList(
         return STATUS_SUCCESS;
     }
 
-    Status = CoreAddEnded(Parquet->Tally->Totals.Totals,
-                          Parquet->Tally->Histograms,
-                          Parquet->Tally->Arena,
-                          Parquet->Ended.Calls,
-                          Count);
-    if (!NT_SUCCESS(Status)) {
-        return Status;
+    if (Parquet->IsOpen[ReaderParquetFunctions]) {
+        Status = CoreAddEnded(Parquet->Tally->Totals.Totals,
+                              Parquet->Tally->Histograms,
+                              Parquet->Tally->Arena,
+                              Parquet->Ended.Calls,
+                              Count);
+        if (!NT_SUCCESS(Status)) {
+            return Status;
+        }
     }
 
     Parquet->Ended.NumberOfCalls = 0;
