@@ -426,15 +426,11 @@ SqlTakeOpenCall(
                        IsRow);
 }
 
-//
-// Takes the next ordinary call that has ended.  FALSE: there is none at hand.
-//
-
-static
+_Use_decl_annotations_
 BOOLEAN
 SqlTakeEnded(
-    _In_ const SQL_CALLS *State,
-    _Inout_ PSQL_CALL_THREAD Thread
+    const SQL_CALLS *State,
+    PSQL_CALL_THREAD Thread
     )
 {
     PSQL_CALL Row = &Thread->Row;

@@ -129,6 +129,17 @@ SqlRundownCalls(
     );
 
 //
+// Takes a thread's next ordinary call that has ended as its row.  FALSE: there
+// is none at hand.
+//
+
+BOOLEAN
+SqlTakeEnded(
+    _In_ const SQL_CALLS *State,
+    _Inout_ PSQL_CALL_THREAD Thread
+    );
+
+//
 // Finds a thread's next row.  STATUS_END_OF_FILE: it has none.
 //
 

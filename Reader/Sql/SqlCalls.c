@@ -190,6 +190,16 @@ SqlNextCall(
     NTSTATUS Status;
 
     if (State->Thread != NULL) {
+
+        //
+        // Without an order a thread's rows do not move it among the others.
+        //
+
+        if (State->Thread->IsAtOnce && !Cursor->IsCounting &&
+            SqlTakeEnded(State, State->Thread)) {
+            return STATUS_SUCCESS;
+        }
+
         Status = SqlAdvanceThread(State, State->Thread);
         State->Thread = NULL;
         CallMoveInMerge(&State->Merge, Status);
