@@ -9,12 +9,15 @@ Abstract:
     What SQLite itself takes to count rows, beside tables of TracerSqlite.dll,
     in one process:
 
-        SqlRows DLL ROUNDS ROWS SQL...
+        SqlRows DLL ROUNDS ROWS STEP...
 
-    Each round runs count(*) over a table that does nothing but count to ROWS,
-    and each statement.  A line has the median of each one's processor time in
-    milliseconds, user and kernel, the fastest, what it counted, and the
-    statement.
+    A step is a statement, one that begins with + and is run once before all
+    others, or = and a directory, each of whose files is opened, mapped, looked
+    at and closed.  Each round runs count(*) over a table that does nothing but
+    count to ROWS, and each step.  A line has the median of each one's processor
+    time in milliseconds, user and kernel, and the fastest, the same of the time
+    that passed, how many rows there were, the last one's first column, and the
+    step.
 
 --*/
 
@@ -34,7 +37,9 @@ typedef struct _NOTHING {
 
 static sqlite3_int64 NumberOfRows;
 static double Times[MAXIMUM_STATEMENTS][MAXIMUM_ROUNDS];
+static double Passed[MAXIMUM_STATEMENTS][MAXIMUM_ROUNDS];
 static sqlite3_int64 Answers[MAXIMUM_STATEMENTS];
+static sqlite3_int64 Rows[MAXIMUM_STATEMENTS];
 
 static int
 Connect(sqlite3 *Db, void *Context, int Count, const char *const *Arguments,
@@ -160,6 +165,97 @@ Processor(void)
             Kernel.dwLowDateTime + User.dwLowDateTime) / 10000.0;
 }
 
+static double
+Clock(void)
+{
+    LARGE_INTEGER Now;
+    LARGE_INTEGER Rate;
+
+    QueryPerformanceCounter(&Now);
+    QueryPerformanceFrequency(&Rate);
+    return Now.QuadPart * 1000.0 / Rate.QuadPart;
+}
+
+//
+// Opens each file of a directory as a reader must, and no more.  Returns how
+// many there were.
+//
+
+static int
+OpenFiles(const char *Directory)
+{
+    char Path[MAX_PATH * 2];
+    WIN32_FIND_DATAA Found;
+    HANDLE Find;
+    HANDLE File;
+    HANDLE Section;
+    volatile char *View;
+    int Count = 0;
+
+    snprintf(Path, sizeof(Path), "%s\\*", Directory);
+    Find = FindFirstFileA(Path, &Found);
+    if (Find == INVALID_HANDLE_VALUE) {
+        return 0;
+    }
+
+    do {
+        if ((Found.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0) {
+            continue;
+        }
+
+        snprintf(Path, sizeof(Path), "%s\\%s", Directory, Found.cFileName);
+        File = CreateFileA(Path, GENERIC_READ,
+                           FILE_SHARE_READ | FILE_SHARE_WRITE |
+                               FILE_SHARE_DELETE,
+                           NULL, OPEN_EXISTING, 0, NULL);
+        Section = CreateFileMappingA(File, NULL, PAGE_READONLY, 0, 0, NULL);
+        View = MapViewOfFile(Section, FILE_MAP_READ, 0, 0, 4096);
+        if (View != NULL) {
+            Count += 1 + (View[0] & 0);
+            UnmapViewOfFile((void *)View);
+        }
+
+        CloseHandle(Section);
+        CloseHandle(File);
+    } while (FindNextFileA(Find, &Found));
+
+    FindClose(Find);
+    return Count;
+}
+
+//
+// Runs a step.  Returns whether it could be.
+//
+
+static int
+Run(sqlite3 *Db, const char *Step, int Index)
+{
+    sqlite3_stmt *Statement;
+    int Result;
+
+    Rows[Index] = 0;
+    if (Step[0] == '=') {
+        Answers[Index] = OpenFiles(Step + 1);
+        return Answers[Index] != 0;
+    }
+
+    if (Step[0] == '+') {
+        Step += 1;
+    }
+
+    if (sqlite3_prepare_v2(Db, Step, -1, &Statement, NULL) != SQLITE_OK) {
+        return 0;
+    }
+
+    while ((Result = sqlite3_step(Statement)) == SQLITE_ROW) {
+        Answers[Index] = sqlite3_column_int64(Statement, 0);
+        Rows[Index] += 1;
+    }
+
+    sqlite3_finalize(Statement);
+    return Result == SQLITE_DONE;
+}
+
 static int
 Compare(const void *First, const void *Second)
 {
@@ -173,17 +269,17 @@ int
 main(int Count, char **Arguments)
 {
     const char *Statements[MAXIMUM_STATEMENTS];
-    sqlite3_stmt *Statement;
     sqlite3 *Db;
     char *Error = NULL;
     double Begun;
+    double Started;
     int Rounds;
     int Number = 0;
     int Round;
     int Index;
 
     if (Count < 4 || Count - 3 > MAXIMUM_STATEMENTS) {
-        fprintf(stderr, "usage: SqlRows DLL ROUNDS ROWS SQL...\n");
+        fprintf(stderr, "usage: SqlRows DLL ROUNDS ROWS STEP...\n");
         return 2;
     }
 
@@ -205,25 +301,36 @@ main(int Count, char **Arguments)
 
     for (Round = 0; Round < Rounds; Round++) {
         for (Index = 0; Index < Number; Index++) {
+            if (Statements[Index][0] == '+' && Round != 0) {
+                continue;
+            }
+
             Begun = Processor();
-            if (sqlite3_prepare_v2(Db, Statements[Index], -1, &Statement,
-                                   NULL) != SQLITE_OK ||
-                sqlite3_step(Statement) != SQLITE_ROW) {
-                fprintf(stderr, "SqlRows: %s\n", sqlite3_errmsg(Db));
+            Started = Clock();
+            if (!Run(Db, Statements[Index], Index)) {
+                fprintf(stderr, "SqlRows: %s: %s\n", Statements[Index],
+                        sqlite3_errmsg(Db));
                 return 1;
             }
 
-            Answers[Index] = sqlite3_column_int64(Statement, 0);
-            sqlite3_finalize(Statement);
+            Passed[Index][Round] = Clock() - Started;
             Times[Index][Round] = Processor() - Begun;
         }
     }
 
     for (Index = 0; Index < Number; Index++) {
+        if (Statements[Index][0] == '+') {
+            continue;
+        }
+
         qsort(Times[Index], Rounds, sizeof(double), Compare);
-        printf("%8.0f %8.0f %12lld  %s\n",
+        qsort(Passed[Index], Rounds, sizeof(double), Compare);
+        printf("%8.0f %8.0f %10.2f %10.2f %6lld %12lld  %s\n",
                Times[Index][Rounds / 2],
                Times[Index][0],
+               Passed[Index][Rounds / 2],
+               Passed[Index][0],
+               (long long)Rows[Index],
                (long long)Answers[Index],
                Statements[Index]);
     }
