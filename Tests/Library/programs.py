@@ -58,6 +58,11 @@ CACHE = ['ccache'] if shutil.which('ccache') else []
 os.environ.setdefault('CCACHE_DIR', os.path.join(os.path.dirname(BIN),
                                                  'Compiled'))
 
+# What compilers search before the system's headers: a lean windows.h.
+for name in 'C_INCLUDE_PATH', 'CPLUS_INCLUDE_PATH':
+    os.environ.setdefault(name, os.path.join(ROOT, 'Tests', 'Library',
+                                             'Include'))
+
 # The optimizer must not change which function is called how often, or the
 # builds could not be compared: no inlining, no clones, no folding of equal
 # functions, no calls left out because their result is known.
