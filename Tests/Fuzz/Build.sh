@@ -123,7 +123,8 @@ Flags="-std=c11 -gline-tables-only -O1 -D_DEFAULT_SOURCE -fshort-wchar -fno-omit
 Sanitizers="-fsanitize=address,undefined -fno-sanitize-recover=all"
 
 #
-# Which of the engines is there is found by linking an empty target.
+# Which of the engines is there is found by linking an empty target.  A fault is
+# planted in what was built with one.
 #
 
 Try()
@@ -138,7 +139,9 @@ Empty='int LLVMFuzzerTestOneInput(const unsigned char *D, unsigned long S)
 { return D == 0 && S != 0; }'
 
 Engine=${FUZZ_ENGINE:-}
-if [ -z "$Engine" ]; then
+if [ -n "${PLANT_SOURCE:-}" ]; then
+    Engine=$(cat "$Folder/Engine") || Fail "there is nothing to plant in"
+elif [ -z "$Engine" ]; then
     # shellcheck disable=SC2086
     if Try "$Empty" clang-19 -fsanitize=fuzzer $Sanitizers; then
         Engine=libFuzzer
@@ -189,24 +192,27 @@ esac
 # Windows' convention.
 #
 
-Object()
+SetObject()
 {
-    local Name=${1//\//.}
-    echo "$Folder/Objects/${Name%.c}.o"
+    Object=${1//\//.}
+    Object=$Folder/Objects/${Object%.c}.o
 }
 
-if nasm -f elf64 -Dcode=exec -IStringTable/ StringTable/StringTableAvx2.asm \
+if [ -n "${PLANT_SOURCE:-}" ]; then
+    [ ! -f "$Folder/Objects/Avx2.o" ] ||
+        Flags="$Flags -DSTRING_TABLE_HAS_ASSEMBLY=1"
+elif nasm -f elf64 -Dcode=exec -IStringTable/ StringTable/StringTableAvx2.asm \
     -o "$Folder/Objects/Avx2.o" 2>/dev/null; then
     Flags="$Flags -DSTRING_TABLE_HAS_ASSEMBLY=1"
 fi
 
 LinkTarget()
 {
-    local Target=$1 Output=$2 Source Objects=
+    local Target=$1 Output=$2 Source Object Objects=
     shift 2
     for Source in $(Sources "$Target"); do
-        [ "$Source" = "${PLANT_SOURCE:-}" ] ||
-            Objects="$Objects $(Object "$Source")"
+        SetObject "$Source"
+        [ "$Source" = "${PLANT_SOURCE:-}" ] || Objects="$Objects $Object"
     done
     case $Target in
         FuzzSession|FuzzConfig|FuzzIni|FuzzStringTable)
@@ -251,8 +257,8 @@ Newest=$(ls -t Reader/*/*.[ch] Codec/*.[ch] Rtl/*.[ch] Penter/*.[ch] StringTable
 All=$(for Target; do Sources "$Target"; done | sort -u)
 Todo=
 for Source in $All; do
-    Made=$(Object "$Source")
-    [ "$Made" -nt "$Newest" ] || Todo="$Todo $Source $Made"
+    SetObject "$Source"
+    [ "$Object" -nt "$Newest" ] || Todo="$Todo $Source $Object"
 done
 
 # shellcheck disable=SC2086

@@ -73,14 +73,15 @@ Runs()
 
 #
 # IsFound TARGET SOURCE EDIT: builds the target with a fault in one source,
-# and says whether the corpus finds it.
+# and says whether the corpus finds it; where is not of interest.
 #
 
 IsFound()
 {
     PLANT_SOURCE=$2 PLANT_EDIT=$3 "$Fuzz/Build.sh" "$Temp/Built" "$1" \
         >log 2>&1 </dev/null || return 1
-    if Replay ./Built/Planted "$1"; then
+    if ASAN_OPTIONS=$ASAN_OPTIONS:symbolize=0 \
+        UBSAN_OPTIONS=symbolize=0 Replay ./Built/Planted "$1"; then
         echo "the corpus of $1 does not find it" >log
         return 1
     fi
