@@ -28,6 +28,16 @@ LONGLONG FuzzWorkLeft = FUZZ_NO_LIMIT;
 
 static LONGLONG FuzzWorkLimit = FUZZ_NO_LIMIT;
 
+//
+// libFuzzer is told an input's first comparisons, and no more once less work
+// than this is left: its table of those that it has seen last is small, and
+// half of a long input's time went into it.
+//
+
+#define FUZZ_WORK_TOLD 50000
+
+LONGLONG FuzzWorkUntold = 0;
+
 VOID
 FuzzBeginWork(
     ULONGLONG Limit
@@ -35,6 +45,7 @@ FuzzBeginWork(
 {
     FuzzWorkLimit = (LONGLONG)Limit;
     FuzzWorkLeft = FuzzWorkLimit;
+    FuzzWorkUntold = FuzzWorkLimit - FUZZ_WORK_TOLD;
 }
 
 ULONGLONG
@@ -46,6 +57,7 @@ FuzzEndWork(
 
     FuzzWorkLimit = FUZZ_NO_LIMIT;
     FuzzWorkLeft = FUZZ_NO_LIMIT;
+    FuzzWorkUntold = 0;
     if (getenv("FUZZ_WORK") != NULL) {
         fprintf(stderr, "work: %llu\n", (unsigned long long)Work);
     }
@@ -82,7 +94,11 @@ FuzzSpendWork(
 
 #ifdef FUZZ_HAS_LIBFUZZER
 #define FUZZ_COMPARE_NAME(Name) "__wrap___sanitizer_cov_trace_" Name
-#define FUZZ_COMPARE_END(Name) "jmp __real___sanitizer_cov_trace_" Name "\n"
+#define FUZZ_COMPARE_END(Name)                                              \
+    "movq FuzzWorkLeft(%rip), %rax\n"                                       \
+    "cmpq FuzzWorkUntold(%rip), %rax\n"                                     \
+    "jge __real___sanitizer_cov_trace_" Name "\n"                           \
+    "ret\n"
 #else
 #define FUZZ_COMPARE_NAME(Name) "__sanitizer_cov_trace_" Name
 #define FUZZ_COMPARE_END(Name) "ret\n"
