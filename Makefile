@@ -9,6 +9,7 @@
 #     make test-long  runs those that take long
 #     make test-compact  runs them with compact stores
 #     make test LONG=1    runs all of them, once
+#     make test LONG=each    the same, and what only repeats more, less often
 #     make check      checks the products and the sources
 #     make viewer     the viewer's page, in x64/Viewer
 #     make package    makes the zip and the NuGet package, in x64/Package
@@ -445,7 +446,7 @@ demo: products
 	@Build/Demo.sh
 
 test: all
-	@Tests/RunTests.sh $(if $(LONG),--all) $(Out)/Release $(Out)/Debug
+	@Tests/RunTests.sh $(if $(LONG),$(if $(filter each,$(LONG)),--each,--all)) $(Out)/Release $(Out)/Debug
 
 test-long: all
 	@Tests/RunTests.sh --long $(Out)/Release

@@ -1,6 +1,6 @@
 #!/bin/bash
 #
-# Tests/RunTests.sh [--long | --all] BUILD-FOLDER [BUILD-FOLDER...]
+# Tests/RunTests.sh [--long | --all | --each] BUILD-FOLDER [BUILD-FOLDER...]
 #
 # Runs the tests and adds up their results.  With the first folder
 # (x64/Release) it runs the program of every Test*.c of Tests/Unit and
@@ -12,7 +12,9 @@
 # Debug a program that has "Takes long in Debug." there.  With --long only these
 # scripts run, and those tests that have a long form, which the word
 # TRACER_LONG (or programs.LONG) in their source tells: in that form.  With
-# --all everything runs, once: in the long form what has one.
+# --all everything runs, once: in the long form what has one.  With --each
+# everything runs, once, too, but a script that has the line "# Long: more of the
+# same." in its head runs in its short form.
 #
 # As many run at a time as there are processors, at most two: most of the time
 # they wait for Windows programs to start.  A script that has the line
@@ -61,6 +63,7 @@ Patterns=${TESTS:-*}
 
 Long=0
 Only=0
+Each=0
 case ${1:-} in
     --long)
         Long=1
@@ -71,10 +74,15 @@ case ${1:-} in
         Long=1
         shift
         ;;
+    --each)
+        Long=1
+        Each=1
+        shift
+        ;;
 esac
 
 if [ $# = 0 ]; then
-    echo "usage: Tests/RunTests.sh [--long | --all] BUILD-FOLDER" \
+    echo "usage: Tests/RunTests.sh [--long | --all | --each] BUILD-FOLDER" \
         "[BUILD-FOLDER...]" >&2
     exit 2
 fi
@@ -126,6 +134,18 @@ HasForms()
     grep -qE 'TRACER_LONG|programs\.LONG' "$1"
 }
 
+#
+# Whether its long form is wanted: not with --each if that only repeats more.
+#
+
+WantsLong()
+{
+    [ $Long = 1 ] && {
+        [ $Each = 0 ] ||
+            ! head -n 40 "$1" | grep -qx '# Long: more of the same\.'
+    }
+}
+
 IsOfThisRun()
 {
     local TakesLong=0
@@ -164,7 +184,7 @@ RunTest()
         export TRACER_TEMP=$Temp
         if [ "$Quick" != 0 ]; then
             export TRACER_QUICK=1
-        elif [ $Long = 1 ]; then
+        elif WantsLong "${!#}"; then
             export TRACER_LONG=1
         fi
         echo $BASHPID >"$Temp.pid"
@@ -377,7 +397,7 @@ for Folder in "$@"; do
                 IsOfThisRun "$Source" || continue
                 if TakesLong "$Source"; then
                     [ $Order = long ] || continue
-                elif [ $Long = 1 ] && HasForms "$Source"; then
+                elif WantsLong "$Source" && HasForms "$Source"; then
                     [ $Order = forms ] || continue
                 else
                     [ $Order = short ] || continue
