@@ -85,7 +85,7 @@ FuzzCheckGeneral(
     READER_CONTEXT General = *Context;
     ULONG Count = Command->Count, Used = Command->Used;
 
-    if (!FuzzIsCommand(Command, " outliers ")) {
+    if (!FuzzIsCommand(Command, " outliers waits ")) {
         FuzzAddArgument(Command, "--workers=1", 11);
     }
 
