@@ -1262,7 +1262,8 @@ def check_relay(results, scratch):
     program = programs.build_lua(folder, source, [])
     script = os.path.join(folder, 'test.lua')
     with open(script, 'w', encoding='ascii') as file:
-        file.write(RELAY.replace('out.txt', script.replace('test', 'out')))
+        file.write(RELAY.replace('out.txt',
+                                 os.path.join(folder, 'out.txt')))
     log = os.path.join(folder, 'relay.log')
     with open(log, 'wb') as file:
         programs.watch.run([programs.WINE, program,
