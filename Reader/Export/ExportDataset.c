@@ -10,8 +10,8 @@ Abstract:
     and program, as Hive has them, so that engines read only what a question is
     about; and a file's name that is the same whenever the same process is
     added again, so that it takes the place of what was added before.  A process
-    that was cleared is another one from then on: what was added of it before
-    has only there a place left.
+    that was cleared is another one from then on: of the time before, what was
+    added then may be all that is left.
 
 --*/
 

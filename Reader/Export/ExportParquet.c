@@ -743,8 +743,8 @@ ExportParquetPutMarks(
 
 //
 // Looks whether a process was cleared while it was read.  Trees that were read
-// then have lost what is stored of it, and others may not: none of that is to
-// take its place.  TRUE: it was, or that cannot be told; it has been written.
+// after that have lost what was added of them before, and must not take its
+// place.  TRUE: it was, or that cannot be told; it has been written.
 //
 
 static

@@ -596,9 +596,9 @@ def durations(session):
 
 
 def part_of(node, begin, end):
-    """A node's time between two, or None if it has nothing there."""
-    return min(node[2], end) - max(node[1], begin) \
-        if node[1] < end and node[2] > begin else None
+    """A node's time between two, or None if it has none there."""
+    part = min(node[2], end) - max(node[1], begin)
+    return part if part > 0 else None
 
 
 def chain_of(roots, begin, end):
