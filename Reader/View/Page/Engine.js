@@ -29,6 +29,7 @@ class Engine {
         this.bytesRead = 0;
         this.lastToken = 0;
         this.passing = null;
+        this.isMoving = false;
     }
 
     // Opens what was dropped: {path, file, handle}, file a File (in tests
@@ -476,6 +477,14 @@ class Engine {
 
     totalBytes() {
         return 16 * this.session.threads.reduce((n, t) => n + t.records, 0);
+    }
+
+    // Whether the picture moves: the pass leaves a processor to it then.
+    pace(isMoving) {
+        if (this.isMoving !== isMoving) {
+            this.isMoving = isMoving;
+            this.askAll({ op: "pace", isMoving }).catch(() => {});
+        }
     }
 
     // Reads everything once.  Queries go on meanwhile.
@@ -1240,6 +1249,7 @@ class Engine {
         this.session = null;
         this.queries = new Map();
         this.passing = null;
+        this.isMoving = false;
         this.bytesRead = 0;
     }
 }

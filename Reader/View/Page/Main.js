@@ -102,8 +102,12 @@ window.Viewer = Viewer;
         Viewer.state = Object.freeze({ ...Viewer.state, ...changed });
         note(changed);
         if ('begin' in changed || 'end' in changed) {
+            Viewer.engine?.pace?.(!Viewer.isPassed);
             clearTimeout(settling);
-            settling = setTimeout(() => note({ settled: true }), SETTLED);
+            settling = setTimeout(() => {
+                Viewer.engine?.pace?.(false);
+                note({ settled: true });
+            }, SETTLED);
         }
     };
 }

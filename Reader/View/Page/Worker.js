@@ -30,6 +30,10 @@
     const SLICE = 0x8000;
     const SLICE_MS = 12;
 
+    // What the page leaves between them while the picture moves, so that it
+    // finds a processor.
+    const REST_MS = 12;
+
     const reader = inNode ? null : new FileReaderSync();
 
     let wasm = null;
@@ -39,6 +43,7 @@
     let functionsSent = 0;
     let callersSent = 0;
     let passing = null;
+    let isMoving = false;
     let sumProgress = null;
     let kept = null;
     let bytesRead = 0;
@@ -412,6 +417,11 @@
             return { identities };
         },
 
+        pace(message) {
+            ({ isMoving } = message);
+            return {};
+        },
+
         // Files that instances have written (indexes) and the page has now,
         // with their numbers.
         moved(message) {
@@ -614,7 +624,11 @@
                         ? giveLevels(thread) : null });
             }
         } while (Date.now() - begun < SLICE_MS);
-        nextSlice();
+        if (isMoving) {
+            setTimeout(passSlice, REST_MS);
+        } else {
+            nextSlice();
+        }
     }
 
     let nextSlice;
