@@ -101,6 +101,12 @@ CallSkipCounted(
     NTSTATUS Status;
 
     *NumberOfCalls = 0;
+    if (READER_CLEAR_OF(Stream->Session,
+                        Stream->Session->Threads[Stream->Thread].Process) !=
+        0) {
+        return CallSkipStream(Tally, Stream, 0);
+    }
+
     Counted = (PREADER_COUNTED)
         Allocator->Allocate(Allocator->Context,
                             ((SIZE_T)Stream->NumberOfStores + 1) *

@@ -684,7 +684,7 @@ CallRunStore(
     PCTRACE_RECORD Records;
     CORE_PROBE Probe;
     CORE_RUN Run;
-    SIZE_T Depth;
+    LONGLONG Depth;
     ULONG Count;
     ULONG Taken;
 
@@ -733,7 +733,8 @@ CallRunStore(
         Part->Head = NULL;
     }
 
-    Depth = Stream->Pair.Stacks[Stream->Pair.Current].NumberOfFrames;
+    Depth = (LONGLONG)
+        Stream->Pair.Stacks[Stream->Pair.Current].NumberOfFrames;
     Records = SessionPeekRecords(&Part->Iterator, &Count);
     Taken = CoreRunRecords(&Stream->Pair,
                            &Part->Iterator.Check,
@@ -756,8 +757,9 @@ CallRunStore(
     // Each of them is an entry, which adds a frame, or takes one away.
     //
 
-    Depth = Stream->Pair.Stacks[Stream->Pair.Current].NumberOfFrames - Depth;
-    Stream->NumberOfEntries += (Taken + (LONGLONG)Depth) / 2;
+    Depth = (LONGLONG)
+        Stream->Pair.Stacks[Stream->Pair.Current].NumberOfFrames - Depth;
+    Stream->NumberOfEntries += (Taken + Depth) / 2;
     SessionSkipRecords(&Part->Iterator, Taken);
     Stream->NumberOfRecords += Taken;
     Stream->NumberOfOrdinary += Taken;

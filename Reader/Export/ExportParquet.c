@@ -742,9 +742,59 @@ ExportParquetPutMarks(
 
 
 //
-// Looks whether a process was cleared while it was read.  Trees that were read
-// after that have lost what was added of them before, and must not take its
-// place.  TRUE: it was, or that cannot be told; it has been written.
+// Says why nothing of a process is added.  Returns TRUE.
+//
+
+static
+BOOLEAN
+ExportParquetRefuse(
+    _In_ const READER_PARQUET *Parquet,
+    _In_z_ PCSZ Reason
+    )
+{
+    PREADER_SESSION Session = &Parquet->Export->Session;
+    PRTL_WRITER Errors = Parquet->Export->Context->Errors;
+
+    RtlWriteText(Errors, "TraceReader: export: ");
+    SessionWriteProcess(Errors, Session, Parquet->Process);
+    RtlWriteText(Errors, ": nothing is added: %s\n", Reason);
+    RtlFlushWriter(Errors);
+    return TRUE;
+}
+
+
+//
+// Looks whether it cannot be told when a process was cleared last: what would
+// be added might take the place of what is nowhere else.  TRUE: so it is, and
+// that has been written.
+//
+
+static
+BOOLEAN
+ExportParquetIsClearUnknown(
+    _In_ const READER_PARQUET *Parquet
+    )
+{
+    PCREADER_CONTROL Control = READER_CONTROL_OF(&Parquet->Export->Session,
+                                                 Parquet->Process);
+
+    if (!Control->IsThere ||
+        (NT_SUCCESS(Control->Status) &&
+         Control->Result.State != CoreControlBad)) {
+        return FALSE;
+    }
+
+    return ExportParquetRefuse(
+        Parquet,
+        TRACE_CONTROL_FILE_NAME " cannot be read, so whether and when it was "
+        "cleared is not known");
+}
+
+
+//
+// Looks whether a process was cleared while it was read: what was read after
+// that is of what follows, and of trees what was before it is gone.  TRUE: it
+// was, or that cannot be told; it has been written.
 //
 
 static
@@ -755,27 +805,20 @@ ExportParquetWasCleared(
     )
 {
     PREADER_EXPORT Export = Parquet->Export;
-    PREADER_SESSION Session = &Export->Session;
-    PRTL_WRITER Errors = Export->Context->Errors;
     NTSTATUS Status;
 
-    Status = SessionReadControl(Session);
+    Status = SessionReadControl(&Export->Session);
     if (!NT_SUCCESS(Status)) {
         BaseFail(Export->Context, "export", Export->Options->PathUtf8, Status);
         return TRUE;
     }
 
-    if (READER_CLEAR_OF(Session, Parquet->Process) == Clear) {
-        return FALSE;
+    if (ExportParquetIsClearUnknown(Parquet)) {
+        return TRUE;
     }
 
-    RtlWriteText(Errors, "TraceReader: export: ");
-    SessionWriteProcess(Errors, Session, Parquet->Process);
-    RtlWriteText(Errors,
-                 ": nothing is added: it was cleared while its trees were "
-                 "read\n");
-    RtlFlushWriter(Errors);
-    return TRUE;
+    return READER_CLEAR_OF(&Export->Session, Parquet->Process) != Clear &&
+           ExportParquetRefuse(Parquet, "it was cleared while it was read");
 }
 
 
@@ -816,6 +859,9 @@ ExportParquetProcess(
                               Process,
                               &Parquet->Identities[Process]);
         Clear = READER_CLEAR_OF(&Export->Session, Process);
+        if (ExportParquetIsClearUnknown(Parquet)) {
+            return READER_EXIT_FAILURE;
+        }
     }
 
     if (!ExportDatasetOpenTables(Parquet)) {
@@ -841,8 +887,7 @@ ExportParquetProcess(
     Tally->IsAddedApart = TRUE;
     Reading->Tallies[1].IsGeneral = Tally->IsGeneral;
     ExitCode = SumReadThreads(Reading);
-    if (Process != READER_NONE && Export->Session.NumberOfTrees != 0 &&
-        ExportParquetWasCleared(Parquet, Clear)) {
+    if (Process != READER_NONE && ExportParquetWasCleared(Parquet, Clear)) {
         ExportDatasetCloseTables(Parquet, FALSE);
         SumRundownReading(Reading);
         return READER_EXIT_FAILURE;

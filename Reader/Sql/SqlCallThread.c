@@ -989,7 +989,8 @@ SqlIsCountedByIndex(
     )
 {
     return State->Cursor->IsCounting && !State->IsForLong && Start == 0 &&
-           State->Last == READER_MAXIMUM_TIMESTAMP;
+           State->Last == READER_MAXIMUM_TIMESTAMP &&
+           State->Cursor->Query.To == MAXLONG64;
 }
 
 //

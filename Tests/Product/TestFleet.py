@@ -186,6 +186,26 @@ def check_clear(results, exporter, scratch):
                   'cleared: what was open counts in both')
 
     #
+    # When its control file cannot be read, nothing takes a place.
+    #
+
+    path = os.path.join(session, support.CONTROL_NAME)
+    with open(path, 'rb') as file:
+        good = file.read()
+    everything = dataset.bytes(first), dataset.bytes(second)
+    for what, bad in ('another magic', b'X' + good[1:]), ('cut', good[:40]):
+        with open(path, 'wb') as file:
+            file.write(bad)
+        errors = dataset.append(session, code=1)
+        results.check('nothing is added: session.control cannot be read' in
+                      errors and dataset.names() == [first, second] and
+                      everything == (dataset.bytes(first),
+                                     dataset.bytes(second)),
+                      'control file: ' + what, [errors, dataset.names()])
+    with open(path, 'wb') as file:
+        file.write(good)
+
+    #
     # Packed, it is the same process, and the same rows.
     #
 

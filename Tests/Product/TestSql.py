@@ -23,6 +23,8 @@ sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import programs                                              # noqa: E402
 import SqlSupport as sql                                     # noqa: E402
+import StoreSupport as support                               # noqa: E402
+import trace_reader                                          # noqa: E402
 
 NUMBERS = ['calls', 'total', 'self', 'average', 'minimum', 'maximum',
            'abandoned', 'unfinished', 'waited']
@@ -283,6 +285,16 @@ def count_rows(session):
     return [int(row[0][0]) for row in rows]
 
 
+def clear_half(session):
+    """Clears a session in the middle of its longest store."""
+    store = trace_reader.Store(max(support.stores(session),
+                                   key=os.path.getsize))
+    times = [record[0] for record in store.records()]
+    support.write_control(
+        session, [(support.ACTION_CLEAR, times[len(times) // 2] + 1)],
+        process=store.ProcessId, created=store.ProcessCreationTime)
+
+
 def check_index_counts(results, scratch, session):
     """Before its last mark an index says how many there are, unless a store was
     written after it."""
@@ -474,6 +486,11 @@ def main():
         check_calls(results, both, 'two processes', expected)
         rows = count_rows(both)
         results.equal(rows[::2], rows[1::2], 'two processes: counted')
+        clear_half(sorted(support.sessions(both))[0])
+        cleared = count_rows(both)
+        results.check(cleared[::2] == cleared[1::2] and
+                      0 < cleared[2] < rows[2],
+                      'two processes, one cleared: counted', [cleared, rows])
     return results.finish()
 
 
