@@ -22,12 +22,13 @@ Abstract:
 #include "SessionBlocks.h"
 
 //
-// How much of the stream is read at once, and how often, if its writer moves
-// it meanwhile.
+// How much of the stream is read at once, first and when that goes on, and how
+// often, if its writer moves it meanwhile.
 //
 
+#define READER_FIRST_PIECE_SIZE 0x20000u
 #ifndef READER_PIECE_SIZE
-#define READER_PIECE_SIZE 0x20000u
+#define READER_PIECE_SIZE READER_FIRST_PIECE_SIZE
 #endif
 #define READER_PIECE_TRIES 8
 
@@ -148,28 +149,38 @@ SessionFillPiece(
 {
     PCALLOCATOR Allocator = Blocks->Context->Allocator;
     CORE_BLOCKS Before;
+    ULONG Wanted = READER_FIRST_PIECE_SIZE;
     ULONG Size;
     ULONG Try;
     NTSTATUS Status;
 
-    if (StreamOffset >= Blocks->PieceOffset &&
-        StreamOffset - Blocks->PieceOffset + SizeInBytes <=
+    if (Blocks->PieceSize != 0 && StreamOffset >= Blocks->PieceOffset) {
+
+        if (StreamOffset - Blocks->PieceOffset + SizeInBytes <=
             Blocks->PieceSize) {
-        return STATUS_SUCCESS;
+            return STATUS_SUCCESS;
+        }
+
+        if (StreamOffset - Blocks->PieceOffset <= Blocks->PieceSize) {
+            Wanted = READER_PIECE_SIZE;
+        }
+    }
+
+    if (Wanted < SizeInBytes) {
+        Wanted = SizeInBytes;
     }
 
     Blocks->PieceSize = 0;
-    if (Blocks->PieceCapacity < SizeInBytes) {
+    if (Blocks->PieceCapacity < Wanted) {
 
-        Size = SizeInBytes < READER_PIECE_SIZE ? READER_PIECE_SIZE
-                                               : SizeInBytes;
         Allocator->Free(Allocator->Context, Blocks->Piece);
         Blocks->PieceCapacity = 0;
-        Blocks->Piece = (PUCHAR)Allocator->Allocate(Allocator->Context, Size);
+        Blocks->Piece = (PUCHAR)Allocator->Allocate(Allocator->Context,
+                                                    Wanted);
         if (Blocks->Piece == NULL) {
             return STATUS_NO_MEMORY;
         }
-        Blocks->PieceCapacity = Size;
+        Blocks->PieceCapacity = Wanted;
     }
 
     for (Try = 0; Try < READER_PIECE_TRIES; Try++) {
@@ -179,7 +190,7 @@ SessionFillPiece(
             return STATUS_END_OF_FILE;
         }
 
-        Size = Blocks->PieceCapacity;
+        Size = Wanted;
         if (Size > Blocks->Live.End - StreamOffset) {
             Size = (ULONG)(Blocks->Live.End - StreamOffset);
         }

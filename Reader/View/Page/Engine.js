@@ -490,6 +490,7 @@ class Engine {
     // Reads everything once.  Queries go on meanwhile.
     pass(onProgress) {
         this.passing = this.passAll(onProgress);
+        this.passing.then(() => this.dropPeeker(), () => {});
         return this.passing;
     }
 
@@ -732,12 +733,10 @@ class Engine {
             const message = { op: "query", thread: options.thread,
                 begin: options.begin, end: options.end,
                 pixels: options.pixels, maxDepth: options.maxDepth };
-            if (this.mayPeek(options)) {
-                const found = await this.ask(this.getPeeker(),
-                    { ...message, atOnce: Engine.PEEK });
-                if (found.count >= 0) {
-                    return found;
-                }
+            const found = this.mayPeek(options)
+                ? await this.peek(message) : null;
+            if (found && found.count >= 0) {
+                return found;
             }
             return this.ask(this.workerOf[options.thread], message);
         });
@@ -763,6 +762,19 @@ class Engine {
         return this.peeker;
     }
 
+    // null: the pass has ended meanwhile, so the thread's own worker knows.
+    async peek(message) {
+        try {
+            return await this.ask(this.getPeeker(),
+                { ...message, atOnce: Engine.PEEK });
+        } catch (error) {
+            if (error.name === "AbortError" && this.session) {
+                return null;
+            }
+            throw error;
+        }
+    }
+
     dropPeeker() {
         if (this.peeker) {
             this.fail(this.peeker, Engine.aborted());
@@ -780,28 +792,60 @@ class Engine {
     async activity(options) {
         const { begin, end, pixels } = options;
         const ids = options.threads || this.session.threads.map((t) => t.id);
-        const covered = new Float32Array(pixels);
-        const functions = new Uint32Array(pixels).fill(0xFFFFFFFF);
-        const calls = new Float64Array(pixels);
-        const best = new Float64Array(pixels);
-        await Promise.all(this.workers.map(async (worker) => {
-            const own = ids.filter((id) => this.workerOf[id] === worker &&
-                this.session.threads[id].mode !== "tree");
-            for (let i = 0; i < own.length; i += Engine.ACTIVITY) {
-                const part = await this.ask(worker, { op: "activity",
-                    threads: own.slice(i, i + Engine.ACTIVITY), begin, end,
-                    pixels, maxDepth: options.maxDepth || 64 });
-                for (let p = 0; p < pixels; p++) {
-                    covered[p] += part.covered[p] / ids.length;
-                    calls[p] += part.calls[p];
-                    if (part.best[p] > best[p]) {
-                        best[p] = part.best[p];
-                        functions[p] = part.function[p];
-                    }
-                }
+        const sum = Engine.emptyActivity(pixels);
+        const parts = await Promise.all(this.workers.map((worker) =>
+            this.activityOf(worker, ids, options)));
+        for (const part of parts) {
+            Engine.addActivity(sum, part);
+        }
+        return { function: sum.function, calls: sum.calls,
+            covered: Float32Array.from(sum.covered,
+                (share) => share / ids.length) };
+    }
+
+    // Of those that are a worker's.  Where the pass has not come to, a part of
+    // the session is looked at, as for the boxes.
+    async activityOf(worker, ids, options) {
+        const { begin, end, pixels } = options;
+        const isPart = begin > this.session.begin || end < this.session.end;
+        const sum = Engine.emptyActivity(pixels);
+        const own = ids.filter((id) => this.workerOf[id] === worker &&
+            this.session.threads[id].mode !== "tree");
+        const message = { op: "activity", begin, end, pixels,
+            maxDepth: options.maxDepth || 64 };
+        const known = [];
+        for (const id of own) {
+            const part = isPart && this.mayPeek({ thread: id, begin, end })
+                ? await this.peek({ ...message, threads: [id] }) : null;
+            if (part && part.calls) {
+                Engine.addActivity(sum, part);
+            } else {
+                known.push(id);
             }
-        }));
-        return { covered, function: functions, calls };
+        }
+        for (let i = 0; i < known.length; i += Engine.ACTIVITY) {
+            Engine.addActivity(sum, await this.ask(worker, { ...message,
+                threads: known.slice(i, i + Engine.ACTIVITY) }));
+        }
+        return sum;
+    }
+
+    static emptyActivity(pixels) {
+        return { covered: new Float64Array(pixels),
+            function: new Uint32Array(pixels).fill(0xFFFFFFFF),
+            calls: new Float64Array(pixels),
+            best: new Float64Array(pixels) };
+    }
+
+    static addActivity(sum, part) {
+        for (let p = 0; p < sum.calls.length; p++) {
+            sum.covered[p] += part.covered[p];
+            sum.calls[p] += part.calls[p];
+            if (part.best[p] > sum.best[p]) {
+                sum.best[p] = part.best[p];
+                sum.function[p] = part.function[p];
+            }
+        }
     }
 
     // Ranges are added up by a worker of their own, so that no picture waits.

@@ -294,13 +294,16 @@
         // of most of it, with what made it that.
         activity(message) {
             const { begin, end, pixels } = message;
-            const covered = new Float32Array(pixels);
+            const covered = new Float64Array(pixels);
             const functions = new Uint32Array(pixels).fill(0xFFFFFFFF);
             const calls = new Float64Array(pixels);
             const best = new Float64Array(pixels);
             const width = (end - begin) / pixels;
             for (const thread of message.threads) {
                 const boxes = takeBoxes({ ...message, thread });
+                if (boxes.count < 0) {
+                    return {};
+                }
                 for (let i = 0; i < boxes.count; i++) {
                     const start = boxes.start[i], stop = boxes.stop[i];
                     const first = Math.max(0,
