@@ -1,7 +1,9 @@
 """SQLite for Windows, built from the distribution's source, and statements over
 sessions through TracerSqlite.dll."""
 
+import contextlib
 import csv
+import fcntl
 import io
 import os
 import shutil
@@ -13,9 +15,24 @@ FOLDER = os.path.join(programs.ROOT, 'x64', 'Sqlite', 'Tests')
 EXTENSION = os.path.join(programs.BIN, 'TracerSqlite.dll')
 
 
+@contextlib.contextmanager
+def alone(name):
+    """One test at a time builds what others use, too."""
+    folder = os.path.join(programs.ROOT, 'x64', 'Sqlite')
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name + '.lock'), 'w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def find_sqlite():
     """The folder with sqlite3.exe, sqlite3.dll and SqlHost.exe, or None (what
     is missing was printed)."""
+    with alone('Tests'):
+        return build_sqlite()
+
+
+def build_sqlite():
     code, text = programs.run([
         os.path.join(programs.ROOT, 'Build', 'FetchSource.sh'), 'sqlite3',
         'test/speedtest1.c', os.path.join(programs.ROOT, 'x64', 'Sqlite')])
@@ -35,8 +52,7 @@ def find_sqlite():
         compile_one('sqlite3.o', '-shared', '-o', 'sqlite3.dll',
                     '-Wl,--export-all-symbols')
         compile_one('sqlite3.o', 'shell.c', '-o', 'sqlite3.exe')
-    compile_one(os.path.join(programs.PROGRAMS, 'SqlHost.c'), 'sqlite3.dll',
-                '-o', 'SqlHost.exe')
+    compile_host(FOLDER)
     return FOLDER
 
 
@@ -44,6 +60,11 @@ def find_version(version):
     """The folder with sqlite3.dll and SqlHost.exe of another version, or None
     (what is missing was printed).  Its own assertions are compiled in, of what
     a virtual table may do as well."""
+    with alone(version):
+        return build_version(version)
+
+
+def build_version(version):
     code, text = programs.run([
         os.path.join(programs.ROOT, 'Build', 'FetchSqlite.sh'), version])
     if code != 0:
@@ -56,9 +77,18 @@ def find_version(version):
                     '-Wl,--export-all-symbols', folder=folder)
         os.rename(os.path.join(folder, 'checked.new'),
                   os.path.join(folder, 'checked.o'))
-    compile_one(os.path.join(programs.PROGRAMS, 'SqlHost.c'), 'sqlite3.dll',
-                '-o', 'SqlHost.exe', folder=folder)
+    compile_host(folder)
     return folder
+
+
+def compile_host(folder):
+    """Not while another test runs it."""
+    source = os.path.join(programs.PROGRAMS, 'SqlHost.c')
+    host_program = os.path.join(folder, 'SqlHost.exe')
+    if not os.path.exists(host_program) or \
+            os.path.getmtime(host_program) < os.path.getmtime(source):
+        compile_one(source, 'sqlite3.dll', '-o', 'SqlHost.new', folder=folder)
+        os.rename(os.path.join(folder, 'SqlHost.new'), host_program)
 
 
 def compile_one(*arguments, folder=FOLDER):
