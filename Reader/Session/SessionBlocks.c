@@ -161,7 +161,12 @@ SessionFillPiece(
             return STATUS_SUCCESS;
         }
 
-        if (StreamOffset - Blocks->PieceOffset <= Blocks->PieceSize) {
+        //
+        // The next block's header may be behind the rest of this one.
+        //
+
+        if (StreamOffset - Blocks->PieceOffset <=
+            2 * (ULONGLONG)Blocks->PieceSize) {
             Wanted = READER_PIECE_SIZE;
         }
     }
