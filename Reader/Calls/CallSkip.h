@@ -39,9 +39,10 @@ CallSkipStream(
 // Passes over what comes before the last mark of the stream's index, for those
 // who only count calls.
 //
-// Tally, Stream: as above; there was no clear.
+// Tally, Stream: as above.  If there was a clear, the stream is moved to it as
+// above, and nothing is counted.
 // NumberOfCalls: that were passed over and have ended, of whatever kind; 0:
-// nothing was passed over.
+// none was counted.
 //
 
 _Must_inspect_result_
