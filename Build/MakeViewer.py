@@ -4,9 +4,9 @@
     Build/MakeViewer.py [--mock] [--wasm FILE] [--parts FOLDER] OUTPUT
 
 The scripts share one scope: Format.js and Main.js come first, Start.js last,
-the others in the order of their names.  Worker.js and the engine in WebAssembly
-are data of the page.  With --mock the page has an engine over calls that are
-made up, which it opens by itself.
+the others in the order of their names.  The worker's program (WorkerFiles.js,
+Worker.js) and the engine in WebAssembly are data of the page.  With --mock the
+page has an engine over calls that are made up, which it opens by itself.
 
 FOLDER gets the page in two parts, Before.html and After.html: TraceReader puts
 between them what it knows of a session.
@@ -19,7 +19,7 @@ import pathlib
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "Reader/View/Page"
 FIRST = ["Format.js", "Main.js"]
 LAST = ["Start.js"]
-DATA = ["Worker.js"]
+DATA = ["WorkerFiles.js", "Worker.js"]
 
 
 def read(name):
@@ -43,9 +43,9 @@ def make_page(with_mock, wasm):
     before = [read("Head.html"), "<style>\n", styles, "</style>\n",
               read("Body.html")]
     after = []
-    if (PAGE / "Worker.js").exists():
-        text = base64.b64encode(read("Worker.js").encode()).decode()
-        after.append(make_data("workerSource", "text/plain;base64", text))
+    worker = "".join(read(name) for name in DATA)
+    after.append(make_data("workerSource", "text/plain;base64",
+                           base64.b64encode(worker.encode()).decode()))
     if wasm:
         text = base64.b64encode(pathlib.Path(wasm).read_bytes()).decode()
         after.append(make_data("wasm", "application/wasm;base64", text))

@@ -32,7 +32,7 @@ Abstract:
 #define READER_VIEW_MOST_RECORDS 64u
 #define READER_VIEW_HUGE_RECORDS 512u
 #define READER_VIEW_HUGE 0x8000000ULL
-#define READER_VIEW_RAW 0x80000u
+#define READER_VIEW_RAW 0x40000u
 #define READER_VIEW_SAMPLE 4096u
 #define READER_VIEW_ENDED 0x4000u       // ordinary calls at a time
 #define READER_VIEW_SINGLE 4096u        // as many calls are boxes each
@@ -258,6 +258,20 @@ ViewQueryAtOnce(
     _In_ ULONG Pixels,
     _In_ ULONG MaximumDepth,
     _In_ ULONGLONG MaximumRecords
+    );
+
+//
+// About how many bytes of the thread's files ViewQuery will read, one after the
+// other, with the same arguments; 0: none.
+//
+
+ULONGLONG
+ViewEstimateReading(
+    _In_ const READER_VIEW *View,
+    _In_ ULONG Thread,
+    _In_ ULONGLONG Begin,
+    _In_ ULONGLONG End,
+    _In_ ULONG Pixels
     );
 
 //

@@ -11,6 +11,7 @@ Abstract:
 
 --*/
 
+#include "../Calls/CallIndex.h"
 #include "../Calls/CallRead.h"
 #include "../Calls/CallSkip.h"
 #include "ViewPrivate.h"
@@ -30,6 +31,13 @@ Abstract:
 
 #define READER_VIEW_BEHIND 0x40000u
 #define READER_VIEW_BEHIND_AT_ONCE 0x4000u
+
+//
+// A thread with more records is not read up to a range at once, when no index
+// says how to get there.
+//
+
+#define READER_VIEW_SHORT 2000000u
 
 typedef struct _READER_RAW {
     PREADER_VIEW View;
@@ -468,6 +476,12 @@ ViewQueryRaw(
     }
 
     Status = CallOpenStream(&Stream, &View->Session, Number, FALSE);
+    if (NT_SUCCESS(Status) && Raw->MaximumRecords != ~0ULL &&
+        (Stream.Index == NULL || Stream.Index->Header.NumberOfMarks == 0) &&
+        ViewCountRecords(View, Number) > READER_VIEW_SHORT) {
+        Status = STATUS_BUFFER_OVERFLOW;
+    }
+
     if (NT_SUCCESS(Status)) {
         Status = CallSkipStream(&View->Before, &Stream, Raw->Begin);
     }
@@ -543,6 +557,67 @@ ViewEstimateRecords(
 }
 
 
+//
+// Whether a range is read from the records: there are not too many, and the
+// finest level does not show them well.
+//
+
+static
+BOOLEAN
+ViewIsRaw(
+    _In_ const READER_VIEW *View,
+    _In_ ULONG Number,
+    _In_ ULONGLONG Begin,
+    _In_ ULONGLONG End,
+    _In_ ULONG Pixels
+    )
+{
+    PREADER_VIEW_THREAD Thread = &View->Threads[Number];
+    ULONGLONG Resolution = (End - Begin) / (Pixels == 0 ? 1 : Pixels);
+
+    //
+    // A stream of the thread is open while it is read; there can be no other.
+    //
+
+    return Thread->IsBegun && Thread->IsDone && View->Passing != Number &&
+           ViewChooseLevel(&Thread->Levels, Resolution)->Resolution >
+               Resolution &&
+           ViewEstimateRecords(Thread, Begin, End) <= READER_VIEW_RAW;
+}
+
+
+_Use_decl_annotations_
+ULONGLONG
+ViewEstimateReading(
+    const READER_VIEW *View,
+    ULONG Number,
+    ULONGLONG Begin,
+    ULONGLONG End,
+    ULONG Pixels
+    )
+{
+    const READER_SESSION *Session = &View->Session;
+    ULONGLONG Records;
+    ULONGLONG Size = 0;
+    ULONG Store = Session->Threads[Number].FirstStore;
+
+    if (!ViewIsRaw(View, Number, Begin, End, Pixels)) {
+        return 0;
+    }
+
+    while (Store != READER_NONE) {
+        Size += Session->Stores[Store]->FileSize;
+        Store = Session->Stores[Store]->NextInThread;
+    }
+
+    Records = ViewEstimateRecords(&View->Threads[Number], Begin, End) +
+              Session->IndexInterval / 2;
+    return CoreMultiplyDivide(Size,
+                              Records,
+                              ViewCountRecords(View, Number) + 1);
+}
+
+
 _Use_decl_annotations_
 NTSTATUS
 ViewQueryAtOnce(
@@ -612,15 +687,7 @@ ViewQuery(
         return STATUS_SUCCESS;
     }
 
-    //
-    // A stream of the thread is open while it is read; there can be no other.
-    //
-
-    Level = ViewChooseLevel(&Thread->Levels, Resolution);
-    if (Thread->IsDone && View->Passing != Number &&
-        Level->Resolution > Resolution &&
-        ViewEstimateRecords(Thread, Begin, End) <= READER_VIEW_RAW) {
-
+    if (ViewIsRaw(View, Number, Begin, End, Pixels)) {
         return ViewQueryAtOnce(View,
                                Number,
                                Begin,
@@ -635,6 +702,7 @@ ViewQuery(
                          Resolution == 0 ? 1 : Resolution,
                          0,
                          0);
+    Level = ViewChooseLevel(&Thread->Levels, Resolution);
     Status = ViewCopyBoxes(Level,
                            Begin,
                            End,

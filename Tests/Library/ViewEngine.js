@@ -170,8 +170,8 @@ async function runStep(engine, step) {
 
 async function run(request) {
     const engine = new Engine({ wasm: fs.readFileSync(wasm),
-        workerSource: fs.readFileSync(path.resolve(page, "Worker.js"),
-            "utf8"),
+        workerSource: ["WorkerFiles.js", "Worker.js"].map((name) =>
+            fs.readFileSync(path.resolve(page, name), "utf8")).join(""),
         workers: request.workers || 2, keeper: keeperOf(request) });
     const results = [];
     try {

@@ -162,20 +162,22 @@ class Engine {
         }
     }
 
-    // Where an index belongs; null: there is one, or that is not clear.
+    // Where an index belongs; null: that is not clear.
     pathBeside(name) {
         const store = "\\" + name.replace(/\.index$/i, "");
         const found = this.list.filter((f) => f.path.endsWith(store));
-        return found.length === 1 &&
-            !this.list.some((f) => f.path === found[0].path + ".index")
-            ? found[0].path + ".index" : null;
+        return found.length === 1 ? found[0].path + ".index" : null;
     }
 
-    // Another file for the workers: a blob, in tests bytes.
+    // Another file for the workers, or one instead of another: a blob, in
+    // tests bytes.
     addFile(path, data) {
-        const file = { path, number: this.list.length,
+        const file = { path, number: this.list.length, isMade: true,
             size: data.size === undefined ? data.length : data.size };
         file[data.size === undefined ? "bytes" : "blob"] = data;
+        for (const other of this.list) {
+            other.isReplaced = other.isReplaced || other.path === path;
+        }
         this.list.push(file);
         return file;
     }
@@ -327,7 +329,7 @@ class Engine {
 
     addWorker() {
         const worker = { pending: new Map(), functionIds: [],
-            importerIds: [0], threads: [] };
+            importerIds: [0], threads: [], bytesRead: 0 };
         if (typeof Worker === "undefined") {
             const { Worker: Thread } = require("worker_threads");
             worker.thread = new Thread(this.workerSource, { eval: true });
@@ -439,6 +441,10 @@ class Engine {
     take(worker, message) {
         this.learnFunctions(worker, message.functions);
         this.learnImporters(worker, message.callers);
+        if (message.bytesRead !== undefined) {
+            this.bytesRead += message.bytesRead - worker.bytesRead;
+            worker.bytesRead = message.bytesRead;
+        }
         if (message.event === "pass") {
             this.takePass(worker, message);
             return;
@@ -512,10 +518,7 @@ class Engine {
             this.session.problems.push({ path: "thread " + thread.tid,
                 text: message.notes });
         }
-        worker.bytesRead = message.bytesRead;
         worker.memory = message.memory;
-        this.bytesRead = this.workers.reduce(
-            (sum, each) => sum + (each.bytesRead || 0), 0);
         if (message.isDone) {
             thread.losses = message.losses;
             thread.isRestored = message.isRestored;
@@ -556,7 +559,7 @@ class Engine {
             name: file.path.replace(/^.*\\/, ""),
             data: isBlob ? new Blob([file.bytes]) : file.bytes }));
         const files = indexes.filter((index) =>
-            !this.list.some((f) => f.path === index.path))
+            !this.list.some((f) => f.isMade && f.path === index.path))
             .map((index) => this.addFile(index.path, index.data));
         if (files.length) {
             for (const each of [...this.workers, this.adder, this.peeker]) {

@@ -13,12 +13,6 @@
     const inNode = typeof process === "object" && !!process.versions &&
         !!process.versions.node;
     const port = inNode ? require("worker_threads").parentPort : self;
-    const fs = inNode ? require("fs") : null;
-
-    // Reads below this size come out of pieces that are kept.
-    const SMALL = 0x8000;
-    const PIECE = 0x10000;
-    const PIECES = 256;
 
     // Pieces of levels that become a blob.
     const PARTS = 64;
@@ -34,19 +28,15 @@
     // finds a processor.
     const REST_MS = 12;
 
-    const reader = inNode ? null : new FileReaderSync();
-
     let wasm = null;
     let scratch = 0;
-    let files = [];
-    let pieces = new Map();
+    const files = new WorkerFiles();
     let functionsSent = 0;
     let callersSent = 0;
     let passing = null;
     let isMoving = false;
     let sumProgress = null;
     let kept = null;
-    let bytesRead = 0;
     let given = new Set();
 
     const decoder = new TextDecoder();
@@ -56,71 +46,9 @@
         return new Uint8Array(wasm.memory.buffer, address >>> 0, size);
     }
 
-    // Reads synchronously; a file may be shorter than it was.
-    function readInto(file, offset, target) {
-        const size = readPart(file, offset, target);
-        bytesRead += size;
-        return size;
-    }
-
-    function readPart(file, offset, target) {
-        if (file.bytes !== undefined) {
-            const part = file.bytes.subarray(offset, offset + target.length);
-            target.set(part);
-            return part.length;
-        }
-        if (file.nodePath !== undefined) {
-            if (file.descriptor === undefined) {
-                file.descriptor = fs.openSync(file.nodePath, "r");
-            }
-            return fs.readSync(file.descriptor, target, 0, target.length,
-                offset);
-        }
-        const blob = file.blob.slice(offset, offset + target.length);
-        const data = reader.readAsArrayBuffer(blob);
-        target.set(new Uint8Array(data));
-        return data.byteLength;
-    }
-
-    function readSmall(number, offset, target) {
-        const file = files[number];
-        let done = 0;
-        while (done < target.length) {
-            const at = offset + done;
-            const first = Math.floor(at / PIECE) * PIECE;
-            const key = number + ":" + first;
-            let piece = pieces.get(key);
-            if (!piece) {
-                piece = new Uint8Array(PIECE);
-                piece = piece.subarray(0, readInto(file, first, piece));
-                if (pieces.size >= PIECES) {
-                    pieces.delete(pieces.keys().next().value);
-                }
-            } else {
-                pieces.delete(key);
-            }
-            pieces.set(key, piece);
-            const part = piece.subarray(at - first,
-                at - first + target.length - done);
-            if (part.length === 0) {
-                break;
-            }
-            target.set(part, done);
-            done += part.length;
-        }
-        return done;
-    }
-
     const host = {
         read(number, offset, address, size) {
-            try {
-                const target = bytes(address, size);
-                return size < SMALL ? readSmall(number, offset, target)
-                                    : readInto(files[number], offset, target);
-            } catch (error) {
-                files[number].error = String(error && error.message || error);
-                return -1;
-            }
+            return files.read(number, offset, bytes(address, size));
         },
         keep(address, size) {
             kept.push(bytes(address, size).slice());
@@ -170,7 +98,7 @@
 
     // What could not be read of the files, since this was asked last.
     function takeErrors() {
-        const failed = files.filter((file) => file.error);
+        const failed = files.list.filter((file) => file.error);
         const text = failed.map((file) => file.path.slice(2) + ": " +
             file.error).join("; ");
         for (const file of failed) {
@@ -214,6 +142,9 @@
     }
 
     function addFile(entry, number) {
+        if (entry.isReplaced) {
+            return;
+        }
         const path = putWide(entry.path);
         if (!wasm.addFile(path, entry.path.length, number, entry.size)) {
             fail("there is no memory for the list of files");
@@ -229,9 +160,9 @@
             scratch = wasm.allocate(256) >>> 0;
             functionsSent = 0;
             callersSent = 0;
-            files = message.files;
+            files.set(message.files);
             given = new Set();
-            files.forEach(addFile);
+            files.list.forEach(addFile);
             wasm.setLive(message.isLive ? 1 : 0);
             const path = putWide(message.path);
             const text = putText(message.name);
@@ -239,7 +170,7 @@
                 message.isAllRuns ? 1 : 0);
             const notes = takeNotes();
             if (!isOpen) {
-                const reason = files.find((file) => file.error);
+                const reason = files.list.find((file) => file.error);
                 const says = notes || "the session cannot be opened";
                 wasm = null;
                 fail(reason ? says + " (" + reason.path + ": " +
@@ -259,14 +190,8 @@
             if (passing) {
                 fail("the session is still being read");
             }
-            for (const file of files) {
-                if (file.descriptor !== undefined) {
-                    fs.closeSync(file.descriptor);
-                }
-            }
-            files = message.files;
-            pieces = new Map();
-            files.forEach(addFile);
+            files.set(message.files);
+            files.list.forEach(addFile);
             if (!wasm.refresh()) {
                 fail(takeNotes() || "the session cannot be read again");
             }
@@ -277,7 +202,7 @@
 
         // Reads threads, one after the other; told of in 'pass' messages.
         pass(message) {
-            bytesRead = 0;
+            files.bytesRead = 0;
             passing = { threads: message.threads.slice(), id: message.id,
                 mayRestore: !message.isLive, keeps: message.keeps || {},
                 isLive: message.isLive };
@@ -429,7 +354,7 @@
         // with their numbers.
         moved(message) {
             for (const file of message.files) {
-                files[file.number] = file;
+                files.list[file.number] = file;
                 const path = putWide(file.path);
                 wasm.moveWritten(path, file.path.length, file.number,
                     file.size);
@@ -457,13 +382,7 @@
                 wasm.close();
                 wasm = null;
             }
-            for (const file of files) {
-                if (file.descriptor !== undefined) {
-                    fs.closeSync(file.descriptor);
-                }
-            }
-            files = [];
-            pieces = new Map();
+            files.close();
             return {};
         }
     };
@@ -472,9 +391,12 @@
     function takeBoxes(message) {
         const depth = message.maxDepth === undefined ? 0xFFFFFFFF
                                                      : message.maxDepth;
+        files.expect(message.atOnce ? 0 : wasm.estimate(message.thread,
+            message.begin, message.end, message.pixels));
         const count = wasm.query(message.thread, message.begin,
             message.end, message.pixels, depth,
             message.atOnce || 0) >>> 0;
+        files.expect(null);
         if (count === 0xFFFFFFFF && message.atOnce) {
             takeNotes();
             return { count: -1 };
@@ -607,10 +529,13 @@
             }
             const thread = passing.threads[0];
             const isRestored = takeKept(thread);
+            files.isPass = true;
             const state = wasm.pass(thread, SLICE, scratch);
+            files.isPass = false;
             const [records, known] = new Float64Array(wasm.memory.buffer,
                 scratch, 2);
             if (state !== 0) {
+                files.dropAheads();
                 passing.threads.shift();
                 passing.mayRestore = !passing.isLive;
             }
@@ -621,13 +546,15 @@
                     callers: newCallers(),
                     written: state !== 0 ? takeWritten() : [],
                     losses: state !== 0 ? takeLosses(thread) : [],
-                    isRestored, bytesRead,
+                    isRestored, bytesRead: files.bytesRead,
                     memory: wasm.memory.buffer.byteLength,
                     levels: state === 1 && !isRestored
                         ? giveLevels(thread) : null });
             }
-        } while (Date.now() - begun < SLICE_MS);
-        if (isMoving) {
+        } while (!files.isBehind && Date.now() - begun < SLICE_MS);
+        if (files.isBehind) {
+            files.catchUp().then(passSlice);
+        } else if (isMoving) {
             setTimeout(passSlice, REST_MS);
         } else {
             nextSlice();
@@ -651,7 +578,7 @@
             }
         }
         port.postMessage({ id, result, functions: newFunctions(),
-            callers: newCallers() }, transfer);
+            callers: newCallers(), bytesRead: files.bytesRead }, transfer);
     }
 
     // What comes while the session is being opened waits for it.

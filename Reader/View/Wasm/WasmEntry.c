@@ -817,6 +817,39 @@ WasmExportLosses(
 }
 
 //
+// About how many bytes a query reads, one after the other: whoever reads them
+// at once is faster.
+//
+
+WASM_EXPORT(estimate)
+double
+WasmExportEstimate(
+    ULONG Thread,
+    double Begin,
+    double End,
+    ULONG Pixels
+    );
+
+double
+WasmExportEstimate(
+    ULONG Thread,
+    double Begin,
+    double End,
+    ULONG Pixels
+    )
+{
+    if (Thread >= WasmView.NumberOfThreads || !(Begin <= End)) {
+        return 0;
+    }
+
+    return (double)ViewEstimateReading(&WasmView,
+                                       Thread,
+                                       WasmTakeTime(Begin),
+                                       WasmTakeTime(End),
+                                       Pixels);
+}
+
+//
 // Finds the boxes of a range of a thread; with MaximumRecords not 0 from the
 // records alone, and not more of them.  Returns how many there are, or
 // 2^32 - 1: it failed.  WasmExportBoxes then gives them.

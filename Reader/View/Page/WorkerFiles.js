@@ -1,0 +1,378 @@
+/*
+ * The files of a session, as a worker reads them: synchronously, for that is
+ * how the reader asks.
+ *
+ * A browser takes 2 ms for a part of a file, however small it is, and 5 to 9
+ * for each MiB of it; out of a stream a MiB takes 1.3 ms.  So the pass, which
+ * can wait between its slices, has what it reads next out of a stream; what
+ * else is read comes in pieces that are kept, more at once while a file is read
+ * on.
+ *
+ * This file is put before Worker.js: both are one program.
+ */
+"use strict";
+
+// A file that is read from one place on, and what is there of it from the last
+// read on.
+class ReadAhead {
+    constructor(offset, end) {
+        this.offset = offset;                   // of the last read
+        this.end = end;
+        this.reads = 1;
+        this.bytes = new Uint8Array(0);
+        this.base = this.filled = end;          // what is in bytes
+        this.stream = null;
+        this.isEnded = false;
+    }
+
+    // Whether a read goes on where the last one ended.
+    isNext(offset, end) {
+        return offset > this.offset && offset <= this.end && end > this.end;
+    }
+
+    get isBehind() {
+        return this.reads >= WorkerFiles.READS && !this.isEnded &&
+            this.filled < this.end + WorkerFiles.NEXT;
+    }
+
+    goOn(offset, end) {
+        this.offset = offset;
+        this.end = end;
+        this.reads++;
+    }
+
+    // Copies what is there; says whether it is.
+    take(offset, target) {
+        if (offset < this.base || offset + target.length > this.filled) {
+            return false;
+        }
+        const at = offset - this.base;
+        target.set(this.bytes.subarray(at, at + target.length));
+        return true;
+    }
+
+    // The stream begins with a copy of the last read: the next one may begin
+    // in it.
+    put(bytes) {
+        this.bytes = bytes.slice();
+        this.base = this.offset;
+        this.filled = this.offset + bytes.length;
+    }
+
+    // The next bytes of the file, at least one; 0 at its end, and where it
+    // cannot be read: whoever reads it then is told why.
+    async addFromStream(blob) {
+        try {
+            if (!this.stream) {
+                this.stream = ReadAhead.open(blob.slice(this.filled));
+            }
+            const { value } = await this.stream.read();
+            if (value && value.length) {
+                this.makeRoom(value.length);
+                this.bytes.set(value, this.filled - this.base);
+                this.filled += value.length;
+                return value.length;
+            }
+        } catch {
+            // The same as at the end.
+        }
+        this.isEnded = true;
+        return 0;
+    }
+
+    // Drops what is before the last read, where there is no room.
+    makeRoom(size) {
+        const old = this.bytes;
+        if (this.filled - this.base + size <= old.length) {
+            return;
+        }
+        const first = Math.min(Math.max(this.offset, this.base), this.filled);
+        const left = old.subarray(first - this.base, this.filled - this.base);
+        if (left.length + size > old.length) {
+            this.bytes = new Uint8Array(left.length + size + ReadAhead.ROOM);
+        }
+        this.bytes.set(left);
+        this.base = first;
+    }
+
+    // A stream that fills a buffer of ours is three times as fast as another.
+    //
+    // Somebody must have the reader as long as it is read from: Chromium
+    // collects one that nobody can reach, and the read never ends.
+    static open(blob) {
+        const stream = blob.stream();
+        try {
+            const reader = stream.getReader({ mode: "byob" });
+            let buffer = new ArrayBuffer(ReadAhead.PART);
+            return { reader, async read() {
+                const result = await reader.read(new Uint8Array(buffer));
+                if (result.value) {
+                    ({ buffer } = result.value);
+                }
+                return result;
+            } };
+        } catch {
+            const reader = stream.getReader();
+            return { reader, read: () => reader.read() };
+        }
+    }
+
+    close() {
+        if (this.stream) {
+            this.stream.reader.cancel().catch(() => {});
+        }
+        this.isEnded = true;
+    }
+}
+
+ReadAhead.PART = 0x400000;
+ReadAhead.ROOM = 0x800000;
+
+class WorkerFiles {
+    constructor() {
+        this.list = [];
+        this.bytesRead = 0;
+        this.reader = typeof FileReaderSync === "undefined" ? null
+            : new FileReaderSync();
+        this.isPass = false;
+        this.aheads = new Map();
+        this.forget();
+    }
+
+    // What the files are now.
+    set(list) {
+        this.close();
+        this.list = list;
+    }
+
+    close() {
+        for (const file of this.list) {
+            if (file.descriptor !== undefined) {
+                WorkerFiles.fs.closeSync(file.descriptor);
+                file.descriptor = undefined;
+            }
+        }
+        this.list = [];
+        this.forget();
+    }
+
+    // The pass goes on elsewhere.
+    dropAheads() {
+        for (const ahead of this.aheads.values()) {
+            ahead.close();
+        }
+        this.aheads.clear();
+    }
+
+    forget() {
+        this.dropAheads();
+        this.stores = new Map();
+        this.others = new Map();
+        this.run = { number: -1, start: 0, end: 0 };
+        this.expected = null;
+    }
+
+    // About how many bytes of a store are read next; null: that is not known.
+    expect(size) {
+        this.expected = size;
+    }
+
+    // Bytes that were read, fewer at the end of the file; -1: the file says
+    // why.
+    read(number, offset, target) {
+        try {
+            return this.isPass && target.length > WorkerFiles.SMALL
+                ? this.readForPass(number, offset, target)
+                : this.readPieces(number, offset, target);
+        } catch (error) {
+            this.list[number].error = String(error && error.message || error);
+            return -1;
+        }
+    }
+
+    readPieces(number, offset, target) {
+        const { PIECE } = WorkerFiles;
+        const end = offset + target.length;
+        let done = 0;
+        while (done < target.length) {
+            const at = offset + done;
+            const piece = this.getPiece(number, Math.floor(at / PIECE), end);
+            const part = piece.subarray(at % PIECE,
+                at % PIECE + target.length - done);
+            if (part.length === 0) {
+                break;
+            }
+            target.set(part, done);
+            done += part.length;
+        }
+        if (this.expected !== null && this.isStore(number)) {
+            this.expected = Math.max(0, this.expected - done);
+        }
+        return done;
+    }
+
+    isStore(number) {
+        return /\.trace$/i.test(this.list[number].path);
+    }
+
+    // The oldest piece of either kind goes first, so that those which were read
+    // at once, and are one piece of memory, go together.
+    getPiece(number, index, end) {
+        const pieces = this.isStore(number) ? this.stores : this.others;
+        const key = number + ":" + index;
+        if (!pieces.has(key)) {
+            this.addPieces(pieces, number, index, end);
+        }
+        return pieces.get(key);
+    }
+
+    // Reads pieces from one on that is not there: as many as are missing up to
+    // the end, and more where that is going to be read.
+    addPieces(pieces, number, index, end) {
+        const { PIECE, STORES, OTHERS } = WorkerFiles;
+        const start = index * PIECE;
+        const stop = Math.max(end, Math.min(this.list[number].size,
+            start + this.chooseSize(number, start)));
+        let last = index + 1;
+        while (last * PIECE < stop && !pieces.has(number + ":" + last)) {
+            last++;
+        }
+        if (this.run.number !== number || this.run.end !== start) {
+            this.run = { number, start };
+        }
+        this.run.end = last * PIECE;
+        const read = this.readBytes(number, start, (last - index) * PIECE);
+        for (let at = index; at < last; at++) {
+            pieces.set(number + ":" + at, read.subarray(
+                (at - index) * PIECE, (at - index + 1) * PIECE));
+        }
+        const most = pieces === this.stores ? STORES : OTHERS;
+        for (const key of pieces.keys()) {
+            if (pieces.size <= most) {
+                break;
+            }
+            pieces.delete(key);
+        }
+    }
+
+    // How much is read at once: of a store what is expected, of an index some
+    // marks.  Else, where a file is read on, as much as was read of it.
+    chooseSize(number, start) {
+        const { run, expected } = this;
+        const more = run.number === number && run.end === start
+            ? start - run.start : 0;
+        return expected === null ? Math.min(WorkerFiles.AT_ONCE, more)
+            : !this.isStore(number) ? WorkerFiles.MARKS
+            : Math.min(WorkerFiles.AT_ONCE,
+                Math.max(expected, Math.min(WorkerFiles.MORE, more)));
+    }
+
+    readForPass(number, offset, target) {
+        const end = offset + target.length;
+        let ahead = this.aheads.get(number);
+        if (!this.list[number].blob) {
+            return this.readNow(number, offset, target);
+        }
+        if (ahead && ahead.take(offset, target)) {
+            if (end > ahead.end) {
+                ahead.goOn(offset, end);
+            }
+            return target.length;
+        }
+        if (ahead && ahead.isNext(offset, end)) {
+            ahead.goOn(offset, end);
+        } else {
+            ahead = this.addAhead(number, offset, end);
+        }
+        const size = this.readNow(number, offset, target);
+        if (ahead.reads === WorkerFiles.READS) {
+            ahead.put(target.subarray(0, size));
+        }
+        return size;
+    }
+
+    // A thread may have a store of each of some modules, which are read side by
+    // side.
+    addAhead(number, offset, end) {
+        for (const [other, ahead] of this.aheads) {
+            if (other === number || this.aheads.size === WorkerFiles.AHEADS) {
+                ahead.close();
+                this.aheads.delete(other);
+            }
+        }
+        const ahead = new ReadAhead(offset, end);
+        this.aheads.set(number, ahead);
+        return ahead;
+    }
+
+    readNow(number, offset, target) {
+        const bytes = this.readBytes(number, offset, target.length);
+        target.set(bytes);
+        return bytes.length;
+    }
+
+    readBytes(number, offset, size) {
+        const bytes = this.readPart(this.list[number], offset, size);
+        this.bytesRead += bytes.length;
+        return bytes;
+    }
+
+    readPart(file, offset, size) {
+        if (file.bytes !== undefined) {
+            return file.bytes.subarray(offset, offset + size);
+        }
+        if (file.nodePath !== undefined) {
+            if (file.descriptor === undefined) {
+                file.descriptor = WorkerFiles.fs.openSync(file.nodePath, "r");
+            }
+            const bytes = new Uint8Array(size);
+            return bytes.subarray(0, WorkerFiles.fs.readSync(file.descriptor,
+                bytes, 0, size, offset));
+        }
+        return new Uint8Array(this.reader.readAsArrayBuffer(
+            file.blob.slice(offset, offset + size)));
+    }
+
+    // Whether the pass may read soon what is not there yet, but comes.
+    get isBehind() {
+        for (const ahead of this.aheads.values()) {
+            if (ahead.isBehind) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    // Has more than the pass reads next.
+    async catchUp() {
+        for (const [number, ahead] of this.aheads) {
+            const { blob } = this.list[number];
+            while (ahead.isBehind || (ahead.stream && !ahead.isEnded &&
+                ahead.filled < ahead.end + WorkerFiles.AHEAD)) {
+                this.bytesRead += await ahead.addFromStream(blob);
+            }
+        }
+    }
+}
+
+// How many pieces of how many bytes are kept, in each worker: 24 and 4 MiB.
+WorkerFiles.PIECE = 0x10000;
+WorkerFiles.STORES = 384;
+WorkerFiles.OTHERS = 64;
+
+// What is read at once at most; by a question of what is no store, and behind
+// what was expected.
+WorkerFiles.AT_ONCE = 0x1000000;
+WorkerFiles.MARKS = 0x40000;
+WorkerFiles.MORE = 0x100000;
+
+// What a slice of the pass reads in pieces, too; after how many reads that
+// follow each other a stream begins, and of how many files; what is read at once
+// at most; how much comes out of the stream between two slices.
+WorkerFiles.SMALL = 0x8000;
+WorkerFiles.READS = 3;
+WorkerFiles.AHEADS = 4;
+WorkerFiles.NEXT = 0x210000;
+WorkerFiles.AHEAD = 0x800000;
+WorkerFiles.fs = typeof process === "object" && process.versions &&
+    process.versions.node ? require("fs") : null;

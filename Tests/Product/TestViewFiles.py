@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Checks how the viewer's workers read files (WorkerFiles.js), without a
+browser: node runs it over blobs whose bytes are known.
+
+Reads at any place, by the pass and by others, while a stream is behind, ends
+early or breaks, have to give the blob's bytes; few reads have to reach the
+file.  Changes to the script have to be found.  Without node all is skipped.
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
+from StoreSupport import programs                            # noqa: E402
+
+SCRIPT = os.path.join(os.path.dirname(__file__),
+                      '../../Reader/View/Page/WorkerFiles.js')
+KIB = 1024
+MIB = 1024 * KIB
+
+# A file's byte at N is byte N % 65521 of a block that is made of a seed.  A
+# blob of them says how often it was read, and may break from a place on.
+AFTER = '''
+const BLOCK = 65521;
+const blocks = new Map();
+const blockOf = seed => {
+    if (!blocks.has(seed)) {
+        const block = new Uint8Array(BLOCK);
+        let state = seed + 1;
+        for (let i = 0; i < BLOCK; i++) {
+            state = (Math.imul(state, 1103515245) + 12345) & 0x7FFFFFFF;
+            block[i] = state >>> 16;
+        }
+        blocks.set(seed, block);
+    }
+    return blocks.get(seed);
+};
+const bytesOf = (seed, begin, end) => {
+    const bytes = new Uint8Array(Math.max(0, end - begin));
+    const block = blockOf(seed);
+    for (let at = begin; at < end;) {
+        const from = at % BLOCK, size = Math.min(BLOCK - from, end - at);
+        bytes.set(block.subarray(from, from + size), at - begin);
+        at += size;
+    }
+    return bytes;
+};
+const counts = { sync: 0, syncBytes: 0, streams: 0, cancelled: 0 };
+
+class TestBlob {
+    constructor(file, begin, end) {
+        Object.assign(this, { file, begin, end });
+    }
+    slice(begin, end = this.end - this.begin) {
+        return new TestBlob(this.file, Math.min(this.end, this.begin + begin),
+            Math.min(this.end, this.begin + end));
+    }
+    stream() {
+        const { file, end } = this;
+        let at = this.begin;
+        counts.streams++;
+        const next = most => {
+            if (at >= file.breaks) {
+                throw new Error('the stream broke');
+            }
+            const part = bytesOf(file.seed, at,
+                Math.min(end, at + Math.min(most, file.chunk)));
+            at += part.length;
+            return part;
+        };
+        return new ReadableStream({
+            type: file.isPlain ? undefined : 'bytes',
+            pull(control) {
+                const request = control.byobRequest;
+                const part = next(request ? request.view.byteLength : 1e9);
+                if (part.length === 0) {
+                    control.close();
+                    if (request) {
+                        request.respond(0);
+                    }
+                } else if (request) {
+                    request.view.set(part);
+                    request.respond(part.length);
+                } else {
+                    control.enqueue(part);
+                }
+            },
+            cancel() { counts.cancelled++; }
+        });
+    }
+}
+
+globalThis.FileReaderSync = class {
+    readAsArrayBuffer(blob) {
+        if (blob.file.isGone && blob.begin >= blob.file.breaks) {
+            throw new Error('the file is gone');
+        }
+        counts.sync++;
+        counts.syncBytes += blob.end - blob.begin;
+        return bytesOf(blob.file.seed, blob.begin, blob.end).buffer;
+    }
+};
+
+async function run({ files, steps }) {
+    const worker = new WorkerFiles();
+    worker.set(files.map(file => ({ size: file.size,
+        path: file.path || 'a.trace', blob: new TestBlob(
+        { breaks: Infinity, chunk: 131072, ...file }, 0, file.size) })));
+    Object.assign(counts, { sync: 0, syncBytes: 0, streams: 0, cancelled: 0 });
+    const wrong = [];
+    for (const [what, number, offset, size] of steps) {
+        if (what === 'expect') {
+            worker.expect(number);
+            continue;
+        }
+        if (what === 'wait') {
+            if (worker.isBehind) {
+                await worker.catchUp();
+            }
+            continue;
+        }
+        const target = new Uint8Array(size).fill(0xA5);
+        worker.isPass = what === 'pass';
+        const read = worker.read(number, offset, target);
+        worker.isPass = false;
+        const expected = bytesOf(files[number].seed, offset,
+            Math.min(files[number].size, offset + size));
+        if (read === -1 && worker.list[number].error) {
+            wrong.push([what, number, offset, size, worker.list[number].error]);
+            worker.list[number].error = undefined;
+        } else if (read !== expected.length || Buffer.compare(
+            Buffer.from(target.subarray(0, read)), Buffer.from(expected))) {
+            wrong.push([what, number, offset, size, 'other bytes']);
+        }
+    }
+    worker.close();
+    return { ...counts, wrong, bytesRead: worker.bytesRead };
+}
+
+(async () => {
+    const cases = JSON.parse(require('fs').readFileSync(0, 'utf8'));
+    const answers = [];
+    for (const one of cases) {
+        answers.push(await run(one));
+    }
+    process.stdout.write(JSON.stringify(answers));
+})();
+'''
+
+
+def page(cases, *changes):
+    with open(SCRIPT, encoding='utf-8') as file:
+        text = file.read()
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    done = subprocess.run(['node', '-e', text + AFTER],
+                          input=json.dumps(cases).encode(),
+                          stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def windows(size):
+    """As the reader maps a store: windows that grow, each of which begins
+    where the last one ends, or in it."""
+    offset, length = 0, 64 * KIB
+    while offset < size:
+        yield offset, min(length, size - offset)
+        offset += length
+        length = min(4 * length, 2 * MIB)
+
+
+def pass_over(number, size):
+    steps = []
+    for offset, length in windows(size):
+        steps += [('pass', number, offset, length), ('wait',)]
+    return steps
+
+
+def at_random(numbers, sizes, count):
+    """Some windows of one file, some of another, as of a thread with several
+    stores, and reads by others between them.  Some of the pass's come again
+    from a place in the last one, as after a question that moved the window."""
+    steps = []
+    passes = {number: list(windows(size)) for number, size in enumerate(sizes)}
+    while passes:
+        number = numbers.choice(list(passes))
+        for _ in range(numbers.randint(1, 5)):
+            if not passes[number]:
+                del passes[number]
+                break
+            offset, length = passes[number].pop(0)
+            steps.append(('pass', number, offset, length))
+            for _ in range(numbers.randrange(count)):
+                other = numbers.randrange(len(sizes))
+                at = numbers.randrange(sizes[other])
+                most = min(sizes[other] - at, numbers.choice(
+                    (1, 64, 4096, 32 * KIB, 64 * KIB, MIB, 3 * MIB)))
+                steps.append(('read', other, at, numbers.randint(1, most)))
+            if numbers.random() < 0.3:
+                at = offset + numbers.randrange(length) // 65536 * 65536
+                steps.append(('pass', number, at,
+                              min(64 * KIB, sizes[number] - at)))
+            if numbers.random() < 0.8:
+                steps.append(('wait',))
+    return steps
+
+
+def check_pass(results):
+    size = 40 * MIB + 12345
+    whole = {'files': [{'seed': 1, 'size': size}], 'steps': pass_over(0, size)}
+    plain = {'files': [{'seed': 1, 'size': size, 'isPlain': True}],
+             'steps': whole['steps']}
+    for name, seen in zip(('into buffers', 'otherwise'),
+                          page([whole, plain])):
+        results.equal(seen['wrong'], [], 'a pass, streamed %s' % name)
+        results.equal(seen['streams'], 1, 'has one stream (%s)' % name)
+        results.equal(seen['sync'], 3, 'after three reads (%s)' % name)
+        results.equal(seen['bytesRead'], size,
+                      'and reads each byte once (%s)' % name)
+
+
+def check_breaks(results):
+    size = 40 * MIB
+    steps = pass_over(0, size)
+    broken, gone = page([
+        {'files': [{'seed': 2, 'size': size, 'breaks': 20 * MIB}],
+         'steps': steps},
+        {'files': [{'seed': 2, 'size': size, 'breaks': 20 * MIB,
+                    'isGone': True}], 'steps': steps}])
+    results.equal(broken['wrong'], [], 'what a broken stream lacks is read')
+    results.check(broken['sync'] > 5, 'without the stream',
+                  ['%d reads' % broken['sync']])
+    results.check(gone['wrong'] and all(
+        each[4] == 'the file is gone' for each in gone['wrong']),
+        'a file that is gone says so', gone['wrong'][:3])
+    results.check(all(each[2] + each[3] > 20 * MIB for each in gone['wrong']),
+                  'where it is gone only', gone['wrong'][:3])
+
+
+def check_pieces(results):
+    """Records before each mark of an index, from the last mark back, read
+    twice; and ever smaller ranges around one place."""
+    size = 64 * MIB
+    back = [('read', 1, at, 32 * KIB) for at in range(0, 512 * KIB, 4096)]
+    place = 33 * MIB + 4096
+    around = [('read', 0, place - span // 65536 * 65536, span)
+              for span in (2 * MIB, MIB, 512 * KIB, 64 * KIB)]
+    files = [{'seed': 3, 'size': size}, {'seed': 4, 'size': 2 * MIB, 'path': 'a.trace.index'}]
+    moved = [('read', 0, at, 2 * MIB) for at in range(0, 60 * MIB, 2 * MIB)]
+    one, two, near, on, asked, again, bounded = page([
+        {'files': files, 'steps': back},
+        {'files': files, 'steps': back + back},
+        {'files': files, 'steps': around},
+        {'files': files, 'steps': [('read', 0, at, 64 * KIB)
+                                   for at in range(0, size, 64 * KIB)]},
+        {'files': files, 'steps': [('expect', 5 * MIB), *back[:9]] + [
+            ('read', 0, 33 * MIB + offset, length)
+            for offset, length in windows(5 * MIB)]},
+        {'files': files, 'steps': back + moved + back},
+        {'files': files, 'steps': moved + moved[:2]}])
+    for seen in one, two, near, on, asked, again, bounded:
+        results.equal(seen['wrong'], [], 'pieces have the file\'s bytes')
+    results.equal(two['syncBytes'], one['syncBytes'],
+                  'what was read is not read again')
+    results.equal(near['sync'], 1, 'nor a part of it')
+    results.equal(asked['sync'], 2, 'what is expected is read at once, and '
+                  'some of the index')
+    results.equal(again['syncBytes'], bounded['syncBytes'] - 4 * MIB +
+                  one['syncBytes'], 'an index is not lost among records')
+    results.check(bounded['syncBytes'] >= 64 * MIB,
+                  'but records are, in the end', bounded['syncBytes'])
+    results.check(on['sync'] < 20, 'a file that is read on is read in large '
+                  'parts', ['%d reads' % on['sync']])
+    results.check(on['syncBytes'] <= size, 'each once',
+                  ['%d bytes' % on['syncBytes']])
+
+
+# What would be wrong without a line of the script: not by each case.
+CHANGES = (
+    ('this.base = first;', 'this.base = first + 1;'),
+    ('this.filled += value.length;', 'this.filled += value.length + 1;'),
+    ('offset < this.base ||', ''),
+    ('(at - index) * PIECE, (', '(at - index) * PIECE + 1, ('),
+    ('this.base = this.offset;', 'this.base = 0;'),
+    ('const key = number + ":" + index', 'const key = "1:" + index'),
+    ('first - this.base, this.filled', 'first + 1 - this.base, this.filled'),
+    ('this.aheads.get(number)', '[...this.aheads.values()][0]'),
+)
+
+
+def check_random(results):
+    numbers = random.Random(11)
+    cases = []
+    for _ in range(8):
+        sizes = [numbers.randrange(MIB, 16 * MIB) for _ in range(6)]
+        cases.append({
+            'files': [{'seed': number, 'size': size,
+                       'isPlain': numbers.random() < 0.3,
+                       'chunk': numbers.choice((5000, 131072, 900000)),
+                       'breaks': numbers.choice((10 ** 12, 10 ** 12,
+                                                 numbers.randrange(size)))}
+                      for number, size in enumerate(sizes)],
+            'steps': at_random(numbers, sizes, 4)})
+    for case, seen in zip(cases, page(cases)):
+        results.equal(seen['wrong'], [], 'reads at random')
+        results.check(seen['streams'] > 0, 'some out of streams')
+    for old, new in CHANGES:
+        results.check(any(seen['wrong'] for seen in page(cases, (old, new))),
+                      'would be found: %s' % (new or 'no ' + old))
+
+
+def main():
+    results = programs.Results()
+    if not shutil.which('node'):
+        results.skip('how the viewer reads files: node is not there')
+        return results.finish()
+    check_pass(results)
+    check_breaks(results)
+    check_pieces(results)
+    check_random(results)
+    return results.finish()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
