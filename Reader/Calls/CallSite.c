@@ -153,6 +153,7 @@ CallCountInlinedInSession(
                      : NULL;
         if (Unwind == NULL) {
             Module->IsImageMissed = TRUE;
+            Module->IsInliningMissed = TRUE;
             return READER_INLINED_UNKNOWN;
         }
 

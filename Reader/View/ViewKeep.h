@@ -22,7 +22,7 @@ Abstract:
 // Counts the formats, and the rules by which levels are made.
 //
 
-#define READER_KEEP_VERSION 2u
+#define READER_KEEP_VERSION 3u
 #define READER_KEEP_BUFFER 0x10000u
 
 typedef struct _READER_KEEP_HEADER {

@@ -594,6 +594,53 @@ def check_imports(results, scratch):
                 answers if what == 'at once' else answers[1::2], expected)
 
 
+def check_indexes(results, scratch):
+    """Few calls at the end of a long thread, after the pass: the way there is
+    in an index, be it TraceReader's, one that is of no use to the page (then
+    it makes its own), or none."""
+    sample = programs.build_sample(os.path.join(scratch, 'sample'),
+                                   programs.PENTER_FLAGS, [programs.LIBRARY])
+    _, path = programs.trace(sample, '1', '25', '20',
+                             directory=os.path.join(scratch, 'long'))
+    alone = shutil.copytree(path, os.path.join(scratch, 'alone'))
+    support.reader('report', programs.windows_path(path))
+    results.check({'symbols.cache'} < set(os.listdir(path)) - set(
+        os.listdir(alone)), 'TraceReader leaves what it knows',
+        os.listdir(path))
+    uncached = shutil.copytree(path, os.path.join(scratch, 'uncached'))
+    os.remove(os.path.join(uncached, 'symbols.cache'))
+    damaged = shutil.copytree(path, os.path.join(scratch, 'damaged'))
+    for name in os.listdir(damaged):
+        if name.endswith('.index'):
+            with open(os.path.join(damaged, name), 'r+b') as file:
+                file.seek(8)
+                file.write(bytes(8))
+    answer, = ask(results, {'path': path, 'steps': []})
+    thread = max(answer['session']['threads'],
+                 key=lambda thread: thread['records'])
+    query = {'op': 'query', 'thread': thread['id'], 'pixels': 500,
+             'begin': thread['end'] - (thread['end'] - thread['begin']) // 2000,
+             'end': thread['end']}
+    steps = [{'op': 'pass'}, {'op': 'cost'}, query, {'op': 'cost'}]
+    kinds = {'an index': path, 'one without symbols': uncached,
+             'a damaged one': damaged, 'none': alone}
+    asked = [{'path': kind, 'steps': steps, 'keeper': kind}
+             for kind in kinds.values()]
+    answers = ask(results, *asked, *asked)
+    pictures = set()
+    for kind, answer in zip((*kinds, *('kept, ' + kind for kind in kinds)),
+                            answers):
+        _, before, picture, after = answer['results']
+        pictures.add(str([box[:3] + box[4:] for box in boxes_of(picture)]))
+        results.equal(before['restored'][thread['id']],
+                      kind.startswith('kept'), kind + ': kept or read')
+        read = after['bytesRead'] - before['bytesRead']
+        results.check(read < thread['records'] * 16 // 4,
+                      'what lies before is not read: ' + kind,
+                      ['%d bytes of %d records' % (read, thread['records'])])
+    results.equal(len(pictures), 1, 'the calls are the same')
+
+
 def main():
     results = programs.Results()
     numbers = random.Random(20261126)
@@ -622,6 +669,7 @@ def main():
         check_ring(results, scratch, numbers)
         check_during(results, session, found, numbers)
         check_imports(results, scratch)
+        check_indexes(results, scratch)
 
         # Negative: the boxes of another session are not these.
         other = calls.Session(os.path.join(scratch, 'other'), [

@@ -444,16 +444,6 @@ WasmCreateFile(
             return STATUS_OBJECT_NAME_COLLISION;
         }
 
-        //
-        // What the page has given is not written to.  An index that is there
-        // already is as one that is not, when it is to be made longer: what is
-        // new of it is nobody's loss.
-        //
-
-        if (File->Host != WASM_NO_HOST && CreateDisposition != FILE_OPEN) {
-            return STATUS_ACCESS_DENIED;
-        }
-
         *Handle = WasmMakeHandle(WasmHandleFile, File);
         return *Handle != NULL ? STATUS_SUCCESS : STATUS_NO_MEMORY;
     }
@@ -577,7 +567,8 @@ WasmGrow(
 }
 
 //
-// NtWriteFile.
+// NtWriteFile.  What the page has given is not written to: an index that is to
+// be made longer stays as it is.
 //
 
 static
@@ -603,6 +594,10 @@ WasmWriteFile(
     UNREFERENCED_PARAMETER(ApcContext);
     UNREFERENCED_PARAMETER(Key);
 
+    if (File->Host != WASM_NO_HOST) {
+        return STATUS_ACCESS_DENIED;
+    }
+
     Status = WasmGrow(File, Offset + Length);
     if (!NT_SUCCESS(Status)) {
         return Status;
@@ -624,7 +619,8 @@ WasmWriteFile(
 
 //
 // NtSetInformationFile: a file's end.  A name that is to be another, and a file
-// that is to go, are as they were.
+// that is to go, are as they were.  A file of the page's that is to begin anew
+// (an index that is of no use here) is one that the reader writes.
 //
 
 static
@@ -649,6 +645,15 @@ WasmSetInformationFile(
     }
 
     RtlCopyBytes(&End, FileInformation, sizeof(End));
+    if (File->Host != WASM_NO_HOST) {
+        if (End != 0) {
+            return STATUS_ACCESS_DENIED;
+        }
+
+        File->Host = WASM_NO_HOST;
+        File->Size = 0;
+    }
+
     Status = WasmGrow(File, End);
     if (NT_SUCCESS(Status)) {
         if (End > File->Size) {
