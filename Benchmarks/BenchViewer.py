@@ -124,7 +124,7 @@ def make_demo(mode, rounds):
     _, session = programs.trace(
         program, programs.windows_path(script), str(rounds),
         directory=os.path.join(WORK, mode + str(rounds)), TRACER_MODE=mode)
-    return session
+    return [session]
 
 
 def make_many():
@@ -148,7 +148,9 @@ def make_many():
             (support.ACTION_MARK, first + (last - first) * number // MARKS,
              'mark %d' % number) for number in range(MARKS)],
             process=process, created=created)
-    return directory
+
+    # Of the folder that they are in the page would show the newest alone.
+    return support.sessions(directory)
 
 
 #
@@ -198,9 +200,9 @@ class Memory(threading.Thread):
             return 0
 
 
-def look(session, places):
-    """What one browser says of a session: two tables, the second of the
-    session opened again.  It is opened a third time, with nothing kept, to
+def look(sessions, places):
+    """What one browser says of sessions: two tables, the second of the
+    same opened again.  It is opened a third time, with nothing kept, to
     move while it is read."""
     tables = []
     with BrowserSupport.Browser(1400, 900, seconds=LIMIT) as browser:
@@ -211,8 +213,11 @@ def look(session, places):
             browser.open(PAGE)
             browser.wait_for('window.Viewer !== undefined')
             browser.evaluate(SCRIPT)
-            browser.drop_files(500, 400, [session])
+            browser.drop_files(500, 400, sessions)
             browser.wait_for('bench.first')
+            if browser.evaluate('Viewer.session.processes.length') != \
+                    len(sessions):
+                raise RuntimeError('not all sessions are shown')
             browser.wait_for('bench.passed', LIMIT)
             row['first'] = browser.evaluate('bench.first / 1000')
             row['passed'] = browser.evaluate('bench.passed / 1000')
@@ -230,7 +235,7 @@ def look(session, places):
         browser.open(PAGE)
         browser.wait_for('window.Viewer !== undefined')
         browser.evaluate(SCRIPT)
-        browser.drop_files(500, 400, [session])
+        browser.drop_files(500, 400, sessions)
         browser.wait_for('bench.first')
         tables[0]['early'] = browser.evaluate('bench.pan(0.3, [2, 30], 60)')
         if browser.errors:
@@ -280,11 +285,12 @@ def main():
     for name, make in kinds.items():
         if ONLY and name.split(',')[0] not in ONLY:
             continue
-        session = make()
-        rounds = [look(session, places) for _ in range(ROUNDS)]
+        sessions = make()
+        rounds = [look(sessions, places) for _ in range(ROUNDS)]
         describe(name, [first for first, _ in rounds])
         describe('  again', [again for _, again in rounds])
-        shutil.rmtree(session)
+        for session in sessions:
+            shutil.rmtree(session)
     return 0
 
 

@@ -598,6 +598,8 @@ def check_indexes(results, scratch):
     """Few calls at the end of a long thread, after the pass: the way there is
     in an index, be it TraceReader's, one that is of no use to the page (then
     it makes its own), or none."""
+    scratch = os.path.join(scratch, 'indexes')
+    os.makedirs(scratch)
     sample = programs.build_sample(os.path.join(scratch, 'sample'),
                                    programs.PENTER_FLAGS, [programs.LIBRARY])
     _, path = programs.trace(sample, '1', '25', '20',

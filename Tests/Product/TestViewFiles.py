@@ -290,7 +290,9 @@ CHANGES = (
     ('this.base = this.offset;', 'this.base = 0;'),
     ('const key = number + ":" + index', 'const key = "1:" + index'),
     ('first - this.base, this.filled', 'first + 1 - this.base, this.filled'),
-    ('this.aheads.get(number)', '[...this.aheads.values()][0]'),
+    ('const end = offset + target.length;\n        let ahead = this.aheads.get('
+     'number)', 'const end = offset + target.length;\n        let ahead = '
+     '[...this.aheads.values()][0]'),
 )
 
 

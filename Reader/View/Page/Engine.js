@@ -27,6 +27,7 @@ class Engine {
         this.trees = [];
         this.keeps = new Map();
         this.bytesRead = 0;
+        this.pieces = [];
         this.lastToken = 0;
         this.passing = null;
         this.isMoving = false;
@@ -93,16 +94,21 @@ class Engine {
             this.ask(worker, { ...message })));
     }
 
-    // What the first worker says of the session; they all say the same.
+    // What the first worker says of the session; they all say the same.  What
+    // it has read for that the others need not read.
     async openAll() {
-        const [opened] = await this.askAll(this.openMessage());
+        this.pieces = [];
+        const opened = await this.askFirst(this.openMessage());
+        this.pieces = this.isLive ? [] : opened.pieces;
+        await Promise.all(this.workers.slice(1).map((worker) =>
+            this.ask(worker, this.openMessage())));
         return opened;
     }
 
     openMessage() {
         return { op: "open", module: this.module, files: this.list,
             path: this.plan.path, name: this.plan.name, isLive: this.isLive,
-            isAllRuns: this.plan.isAllRuns };
+            isAllRuns: this.plan.isAllRuns, pieces: this.pieces };
     }
 
     // What the stores are, as far as the page can tell without reading them.
@@ -467,7 +473,8 @@ class Engine {
         waiting.resolve(message.result);
     }
 
-    // The threads with the most records first, each to whoever has the least.
+    // The threads with the most records first, each to whoever has the least,
+    // who reads them in the order of the timeline's rows.
     shareThreads() {
         const load = this.workers.map(() => 0);
         const order = this.session.threads.slice()
@@ -478,6 +485,9 @@ class Engine {
             load[least] += thread.records + 1;
             this.workers[least].threads.push(thread.id);
             this.workerOf[thread.id] = this.workers[least];
+        }
+        for (const worker of this.workers) {
+            worker.threads.sort((a, b) => a - b);
         }
     }
 
@@ -524,15 +534,14 @@ class Engine {
             thread.isRestored = message.isRestored;
         }
         const now = Date.now();
-        if (this.onPass && (message.isDone ||
-            now - this.toldAt >= Engine.TELL_MS)) {
+        if (this.onPass && now - this.toldAt >= Engine.TELL_MS) {
             this.toldAt = now;
             let done = 0;
             for (const records of this.passed.values()) {
                 done += records * 16;
             }
             this.onPass({ done, total: this.totalBytes(),
-                thread: message.thread, isDone: message.isDone });
+                thread: message.thread });
         }
         if (message.isDone && !this.isLive) {
             this.keep(message);
@@ -1292,6 +1301,7 @@ class Engine {
         this.dropPeeker();
         this.workers = [];
         this.written = [];
+        this.pieces = [];
         this.trees = [];
         this.session = null;
         this.queries = new Map();

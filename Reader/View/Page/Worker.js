@@ -161,6 +161,7 @@
             functionsSent = 0;
             callersSent = 0;
             files.set(message.files);
+            files.give(message.pieces);
             given = new Set();
             files.list.forEach(addFile);
             wasm.setLive(message.isLive ? 1 : 0);
@@ -177,7 +178,7 @@
                     reason.error + ")" : says);
             }
             wasm.describe();
-            return { session: takeAnswer(), notes };
+            return { session: takeAnswer(), notes, pieces: files.takePieces() };
         },
 
         describe() {
@@ -206,6 +207,7 @@
             passing = { threads: message.threads.slice(), id: message.id,
                 mayRestore: !message.isLive, keeps: message.keeps || {},
                 isLive: message.isLive };
+            prepare();
             nextSlice();
             return DEFERRED;
         },
@@ -509,6 +511,16 @@
         return !isWhole ? null : inNode ? parts : new Blob(parts);
     }
 
+    // The stores that are read now and next.
+    function prepare() {
+        for (const [at, thread] of passing.threads.slice(0, 2).entries()) {
+            const keep = passing.keeps[thread];
+            if (!passing.isLive && !(keep && keep.number !== undefined)) {
+                files.prepare(wasm.firstFile(thread) >>> 0, at === 0);
+            }
+        }
+    }
+
     function takeLosses(thread) {
         wasm.losses(thread);
         return takeAnswer();
@@ -537,6 +549,7 @@
             if (state !== 0) {
                 files.dropAheads();
                 passing.threads.shift();
+                prepare();
                 passing.mayRestore = !passing.isLive;
             }
             const notes = state === 2 ? takeNotes() : "";
@@ -553,8 +566,14 @@
             }
         } while (!files.isBehind && Date.now() - begun < SLICE_MS);
         if (files.isBehind) {
-            files.catchUp().then(passSlice);
-        } else if (isMoving) {
+            files.catchUp().then(goOn);
+        } else {
+            goOn();
+        }
+    }
+
+    function goOn() {
+        if (isMoving) {
             setTimeout(passSlice, REST_MS);
         } else {
             nextSlice();

@@ -22,6 +22,7 @@ class ReadAhead {
         this.bytes = new Uint8Array(0);
         this.base = this.filled = end;          // what is in bytes
         this.stream = null;
+        this.filling = null;
         this.isEnded = false;
     }
 
@@ -80,6 +81,24 @@ class ReadAhead {
         return 0;
     }
 
+    // Has enough of it; says how many bytes came.
+    fill(blob) {
+        if (this.filling === null) {
+            this.filling = this.fillUp(blob).finally(() => {
+                this.filling = null;
+            });
+        }
+        return this.filling;
+    }
+
+    async fillUp(blob) {
+        let size = 0;
+        while (!this.isEnded && this.filled < this.end + WorkerFiles.AHEAD) {
+            size += await this.addFromStream(blob);
+        }
+        return size;
+    }
+
     // Drops what is before the last read, where there is no room.
     makeRoom(size) {
         const old = this.bytes;
@@ -125,6 +144,7 @@ class ReadAhead {
     }
 }
 
+ReadAhead.LEAST = 0x100000;
 ReadAhead.PART = 0x400000;
 ReadAhead.ROOM = 0x800000;
 
@@ -156,20 +176,37 @@ class WorkerFiles {
         this.forget();
     }
 
-    // The pass goes on elsewhere.
+    // The pass goes on elsewhere: in what is prepared.
     dropAheads() {
+        for (const [number, ahead] of this.aheads) {
+            if (ahead.reads !== 0) {
+                ahead.close();
+                this.aheads.delete(number);
+            }
+        }
+    }
+
+    forget() {
         for (const ahead of this.aheads.values()) {
             ahead.close();
         }
         this.aheads.clear();
-    }
-
-    forget() {
-        this.dropAheads();
         this.stores = new Map();
         this.others = new Map();
         this.run = { number: -1, start: 0, end: 0 };
         this.expected = null;
+    }
+
+    // What has been read, for another worker.
+    takePieces() {
+        return [...this.stores, ...this.others];
+    }
+
+    give(pieces) {
+        for (const [key, piece] of pieces) {
+            const isStore = this.isStore(key.split(":")[0]);
+            (isStore ? this.stores : this.others).set(key, piece);
+        }
     }
 
     // About how many bytes of a store are read next; null: that is not known.
@@ -305,6 +342,28 @@ class WorkerFiles {
         return ahead;
     }
 
+    // The pass reads this file from its start, now or next: a stream takes some
+    // time to begin.
+    prepare(number, isNow) {
+        const file = this.list[number];
+        if (!file || !file.blob || file.size < ReadAhead.LEAST) {
+            return;
+        }
+        let ahead = this.aheads.get(number);
+        if (!ahead) {
+            ahead = this.addAhead(number, -1, 0);
+            ahead.reads = 0;
+            this.fill(ahead, file.blob);
+        }
+        if (isNow && ahead.reads === 0) {
+            ahead.reads = WorkerFiles.READS;
+        }
+    }
+
+    async fill(ahead, blob) {
+        this.bytesRead += await ahead.fill(blob);
+    }
+
     readNow(number, offset, target) {
         const bytes = this.readBytes(number, offset, target.length);
         target.set(bytes);
@@ -346,10 +405,8 @@ class WorkerFiles {
     // Has more than the pass reads next.
     async catchUp() {
         for (const [number, ahead] of this.aheads) {
-            const { blob } = this.list[number];
-            while (ahead.isBehind || (ahead.stream && !ahead.isEnded &&
-                ahead.filled < ahead.end + WorkerFiles.AHEAD)) {
-                this.bytesRead += await ahead.addFromStream(blob);
+            if (ahead.reads >= WorkerFiles.READS) {
+                await this.fill(ahead, this.list[number].blob);
             }
         }
     }

@@ -71,5 +71,16 @@ WasmInitializeRtl(
     );
 
 //
+// WasmWorld.c: a file's number; WASM_NO_HOST: the page has not given it.
+//
+
+#define WASM_NO_HOST 0xFFFFFFFFu
+
+ULONG
+WasmFindHost(
+    _In_ PCUNICODE_STRING Path
+    );
+
+//
 
 #endif // TRACER_VIEW_WASM_H

@@ -16,6 +16,7 @@ Abstract:
 #include "../../Session/SessionControl.h"
 #include "../../Session/SessionDescribe.h"
 #include "../../Session/SessionProcess.h"
+#include "../../Session/SessionStoreOpen.h"
 #include "../../Functions/FunctionLine.h"
 #include "../ViewKeep.h"
 #include "../ViewPrivate.h"
@@ -814,6 +815,45 @@ WasmExportLosses(
     }
 
     RtlWriteText(Writer, "]");
+}
+
+//
+// The number of the file of a thread's first store; 2^32 - 1: the page has not
+// given it.
+//
+
+WASM_EXPORT(firstFile)
+ULONG
+WasmExportFirstFile(
+    ULONG Thread
+    );
+
+ULONG
+WasmExportFirstFile(
+    ULONG Thread
+    )
+{
+    PREADER_SESSION Session = &WasmView.Session;
+    UNICODE_STRING Path;
+    ULONG Number;
+    NTSTATUS Status;
+
+    if (Thread >= Session->NumberOfThreads || Session->Pack != NULL) {
+        return WASM_NO_HOST;
+    }
+
+    Status = SessionComposeNameBeside(
+        Session,
+        Session->Stores[Session->Threads[Thread].FirstStore],
+        L"",
+        &Path);
+    if (!NT_SUCCESS(Status)) {
+        return WASM_NO_HOST;
+    }
+
+    Number = WasmFindHost(&Path);
+    WasmAllocator.Free(NULL, Path.Buffer);
+    return Number;
 }
 
 //

@@ -27,7 +27,6 @@ Abstract:
 #define WASM_STANDARD_END_OF_FILE 8
 
 #define WASM_ROOT_LENGTH 7              // \??\W:\ .
-#define WASM_NO_HOST 0xFFFFFFFFu
 #define WASM_MAXIMUM_WRITTEN 0x10000000u
 
 typedef struct _WASM_FILE {
@@ -325,6 +324,23 @@ WasmExportMoveWritten(
     File->Host = Host;
     File->Size = (ULONGLONG)Size;
     return TRUE;
+}
+
+_Use_decl_annotations_
+ULONG
+WasmFindHost(
+    PCUNICODE_STRING Path
+    )
+{
+    ULONG Length = Path->Length / sizeof(WCHAR);
+    PWASM_FILE File = NULL;
+
+    if (Length > WASM_ROOT_LENGTH) {
+        File = WasmFindFile(Path->Buffer + WASM_ROOT_LENGTH,
+                            Length - WASM_ROOT_LENGTH);
+    }
+
+    return File == NULL ? WASM_NO_HOST : File->Host;
 }
 
 //
