@@ -246,13 +246,13 @@ def check_breaks(results):
 def check_pieces(results):
     """Records before each mark of an index, from the last mark back, read
     twice; and ever smaller ranges around one place."""
-    size = 64 * MIB
+    size = 80 * MIB
     back = [('read', 1, at, 32 * KIB) for at in range(0, 512 * KIB, 4096)]
     place = 33 * MIB + 4096
     around = [('read', 0, place - span // 65536 * 65536, span)
               for span in (2 * MIB, MIB, 512 * KIB, 64 * KIB)]
     files = [{'seed': 3, 'size': size}, {'seed': 4, 'size': 2 * MIB, 'path': 'a.trace.index'}]
-    moved = [('read', 0, at, 2 * MIB) for at in range(0, 60 * MIB, 2 * MIB)]
+    moved = [('read', 0, at, 2 * MIB) for at in range(0, 80 * MIB, 2 * MIB)]
     one, two, near, on, asked, again, bounded = page([
         {'files': files, 'steps': back},
         {'files': files, 'steps': back + back},
@@ -273,7 +273,7 @@ def check_pieces(results):
                   'some of the index')
     results.equal(again['syncBytes'], bounded['syncBytes'] - 4 * MIB +
                   one['syncBytes'], 'an index is not lost among records')
-    results.check(bounded['syncBytes'] >= 64 * MIB,
+    results.check(bounded['syncBytes'] > size,
                   'but records are, in the end', bounded['syncBytes'])
     results.check(on['sync'] < 20, 'a file that is read on is read in large '
                   'parts', ['%d reads' % on['sync']])
@@ -313,7 +313,7 @@ def check_random(results):
         results.equal(seen['wrong'], [], 'reads at random')
         results.check(seen['streams'] > 0, 'some out of streams')
     for old, new in CHANGES:
-        results.check(any(seen['wrong'] for seen in page(cases, (old, new))),
+        results.check(any(seen['wrong'] for seen in page(cases[:3], (old, new))),
                       'would be found: %s' % (new or 'no ' + old))
 
 

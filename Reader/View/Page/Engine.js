@@ -64,18 +64,8 @@ class Engine {
         for (let i = 0; i < this.numberOfWorkers; i++) {
             this.workers.push(this.addWorker());
         }
-        let opened = await this.openAll();
-        this.isLive = this.isLive &&
-            opened.session.threads.some((t) => t.isOpen);
-        if (!this.isLive && opened.session.isLive) {
-            await this.askAll({ op: "close" });
-            opened = await this.openAll();
-        }
+        const opened = await this.openAll();
         this.session = this.makeSession(opened, plan);
-        while (this.workers.length > Math.max(1,
-            this.session.threads.length)) {
-            Engine.stop(this.workers.pop());
-        }
         await this.findKept();
         this.shareThreads();
         if (this.session.threads.some((t) => this.mayPeek(
@@ -95,10 +85,20 @@ class Engine {
     }
 
     // What the first worker says of the session; they all say the same.  What
-    // it has read for that the others need not read.
+    // it has read for that the others need not read; where there are fewer
+    // threads than workers, some are not needed.
     async openAll() {
         this.pieces = [];
-        const opened = await this.askFirst(this.openMessage());
+        let opened = await this.askFirst(this.openMessage());
+        if (this.isLive && !opened.session.threads.some((t) => t.isOpen)) {
+            this.isLive = false;
+            opened = await this.askFirst({ ...this.openMessage(),
+                isAgain: true });
+        }
+        while (this.workers.length > Math.max(1,
+            opened.session.threads.length)) {
+            Engine.stop(this.workers.pop());
+        }
         this.pieces = this.isLive ? [] : opened.pieces;
         await Promise.all(this.workers.slice(1).map((worker) =>
             this.ask(worker, this.openMessage())));

@@ -160,8 +160,10 @@
             scratch = wasm.allocate(256) >>> 0;
             functionsSent = 0;
             callersSent = 0;
-            files.set(message.files);
-            files.give(message.pieces);
+            if (!message.isAgain) {
+                files.set(message.files);
+                files.give(message.pieces);
+            }
             given = new Set();
             files.list.forEach(addFile);
             wasm.setLive(message.isLive ? 1 : 0);

@@ -197,9 +197,10 @@ class WorkerFiles {
         this.expected = null;
     }
 
-    // What has been read, for another worker.
+    // What has been read, for another worker, unless it is much.
     takePieces() {
-        return [...this.stores, ...this.others];
+        const pieces = [...this.stores, ...this.others];
+        return pieces.length > WorkerFiles.GIVEN ? [] : pieces;
     }
 
     give(pieces) {
@@ -412,10 +413,12 @@ class WorkerFiles {
     }
 }
 
-// How many pieces of how many bytes are kept, in each worker: 24 and 4 MiB.
+// How many pieces of how many bytes are kept, in each worker: 64 and 4 MiB; and
+// given to another one: 16 MiB.
 WorkerFiles.PIECE = 0x10000;
-WorkerFiles.STORES = 384;
+WorkerFiles.STORES = 1024;
 WorkerFiles.OTHERS = 64;
+WorkerFiles.GIVEN = 256;
 
 // What is read at once at most; by a question of what is no store, and behind
 // what was expected.
