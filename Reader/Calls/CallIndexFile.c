@@ -67,7 +67,7 @@ CallDescribeImage(
     }
 
     if (Module->IsSymbolsTried && Module->CachedModule != READER_NONE &&
-        !Module->IsInliningMissed) {
+        !Module->IsPairingMissed) {
         return READER_INDEX_UNWIND;
     }
 

@@ -80,6 +80,10 @@ CallDescribeCall(
                          ? SymbolGetUnwind(Module->Symbols)
                          : NULL;
 
+            if (Unwind == NULL) {
+                Module->IsPairingMissed = TRUE;
+            }
+
             //
             // A function that is told to the hook may have been inlined into
             // one that is excluded: then nothing says that the stack frame is
@@ -153,7 +157,7 @@ CallCountInlinedInSession(
                      : NULL;
         if (Unwind == NULL) {
             Module->IsImageMissed = TRUE;
-            Module->IsInliningMissed = TRUE;
+            Module->IsPairingMissed = TRUE;
             return READER_INLINED_UNKNOWN;
         }
 

@@ -47,7 +47,7 @@ typedef struct _READER_MODULE {
     BOOLEAN IsSymbolsWarned;
     BOOLEAN IsImageTried;           // Symbols were looked for
     BOOLEAN IsImageMissed;          // they were needed, and there is no image
-    BOOLEAN IsInliningMissed;       // calls are paired without it
+    BOOLEAN IsPairingMissed;        // calls are paired without them
     ULONG CachedModule;             // in the cache, or READER_NONE
     READER_SYMBOL_SOURCE CachedSource;
     PREADER_SYMBOLS Symbols;        // NULL until the first site that the

@@ -125,9 +125,8 @@ async function run({ files, steps }) {
             continue;
         }
         const target = new Uint8Array(size).fill(0xA5);
-        worker.isPass = what === 'pass';
-        const read = worker.read(number, offset, target);
-        worker.isPass = false;
+        const call = () => worker.read(number, offset, target);
+        const read = what === 'pass' ? worker.forPass(call) : call();
         const expected = bytesOf(files[number].seed, offset,
             Math.min(files[number].size, offset + size));
         if (read === -1 && worker.list[number].error) {
@@ -266,6 +265,17 @@ def check_pieces(results):
         {'files': files, 'steps': moved + moved[:2]}])
     for seen in one, two, near, on, asked, again, bounded:
         results.equal(seen['wrong'], [], 'pieces have the file\'s bytes')
+
+    # Of what is no store less is kept than may be read at once.
+    large = {'seed': 5, 'size': 40 * MIB, 'path': 'a.tracepack'}
+    answers = page([
+        {'files': [large], 'steps': [(who, 0, at, length)
+                                     for at in range(0, size, length)]}
+        for length, size in ((20000, 30 * MIB), (64 * KIB, 40 * MIB),
+                             (6 * MIB, 24 * MIB), (30 * MIB, 30 * MIB))
+        for who in ('read', 'pass')])
+    for seen in answers:
+        results.equal(seen['wrong'], [], 'of a large pack')
     results.equal(two['syncBytes'], one['syncBytes'],
                   'what was read is not read again')
     results.equal(near['sync'], 1, 'nor a part of it')
@@ -304,6 +314,7 @@ def check_random(results):
         cases.append({
             'files': [{'seed': number, 'size': size,
                        'isPlain': numbers.random() < 0.3,
+                       'path': 'a.trace' if number else 'a.tracepack',
                        'chunk': numbers.choice((5000, 131072, 900000)),
                        'breaks': numbers.choice((10 ** 12, 10 ** 12,
                                                  numbers.randrange(size)))}

@@ -178,7 +178,7 @@ class Engine {
     // Another file for the workers, or one instead of another: a blob, in
     // tests bytes.
     addFile(path, data) {
-        const file = { path, number: this.list.length, isMade: true,
+        const file = { path, number: this.list.length,
             size: data.size === undefined ? data.length : data.size };
         file[data.size === undefined ? "bytes" : "blob"] = data;
         for (const other of this.list) {
@@ -568,8 +568,11 @@ class Engine {
             name: file.path.replace(/^.*\\/, ""),
             data: isBlob ? new Blob([file.bytes]) : file.bytes }));
         const files = indexes.filter((index) =>
-            !this.list.some((f) => f.isMade && f.path === index.path))
+            !this.list.some((f) => f.isOfPass && f.path === index.path))
             .map((index) => this.addFile(index.path, index.data));
+        for (const file of files) {
+            file.isOfPass = true;
+        }
         if (files.length) {
             for (const each of [...this.workers, this.adder, this.peeker]) {
                 if (each) {

@@ -543,9 +543,8 @@
             }
             const thread = passing.threads[0];
             const isRestored = takeKept(thread);
-            files.isPass = true;
-            const state = wasm.pass(thread, SLICE, scratch);
-            files.isPass = false;
+            const state = files.forPass(() =>
+                wasm.pass(thread, SLICE, scratch));
             const [records, known] = new Float64Array(wasm.memory.buffer,
                 scratch, 2);
             if (state !== 0) {

@@ -15,7 +15,8 @@
 // A file that is read from one place on, and what is there of it from the last
 // read on.
 class ReadAhead {
-    constructor(offset, end) {
+    constructor(offset, end, onRead) {
+        this.onRead = onRead;                   // is told of bytes
         this.offset = offset;                   // of the last read
         this.end = end;
         this.reads = 1;
@@ -60,8 +61,8 @@ class ReadAhead {
         this.filled = this.offset + bytes.length;
     }
 
-    // The next bytes of the file, at least one; 0 at its end, and where it
-    // cannot be read: whoever reads it then is told why.
+    // Adds the next bytes of the file.  At its end, and where it cannot be
+    // read, there are no more: whoever reads it then is told why.
     async addFromStream(blob) {
         try {
             if (!this.stream) {
@@ -72,16 +73,16 @@ class ReadAhead {
                 this.makeRoom(value.length);
                 this.bytes.set(value, this.filled - this.base);
                 this.filled += value.length;
-                return value.length;
+                this.onRead(value.length);
+                return;
             }
         } catch {
             // The same as at the end.
         }
         this.isEnded = true;
-        return 0;
     }
 
-    // Has enough of it; says how many bytes came.
+    // Has enough of it; those who come meanwhile wait for the same.
     fill(blob) {
         if (this.filling === null) {
             this.filling = this.fillUp(blob).finally(() => {
@@ -92,11 +93,9 @@ class ReadAhead {
     }
 
     async fillUp(blob) {
-        let size = 0;
         while (!this.isEnded && this.filled < this.end + WorkerFiles.AHEAD) {
-            size += await this.addFromStream(blob);
+            await this.addFromStream(blob);
         }
-        return size;
     }
 
     // Drops what is before the last read, where there is no room.
@@ -215,6 +214,16 @@ class WorkerFiles {
         this.expected = size;
     }
 
+    // What is read while the call runs is the pass's.
+    forPass(call) {
+        this.isPass = true;
+        try {
+            return call();
+        } finally {
+            this.isPass = false;
+        }
+    }
+
     // Bytes that were read, fewer at the end of the file; -1: the file says
     // why.
     read(number, offset, target) {
@@ -269,10 +278,12 @@ class WorkerFiles {
     addPieces(pieces, number, index, end) {
         const { PIECE, STORES, OTHERS } = WorkerFiles;
         const start = index * PIECE;
+        const most = pieces === this.stores ? STORES : OTHERS;
         const stop = Math.max(end, Math.min(this.list[number].size,
             start + this.chooseSize(number, start)));
         let last = index + 1;
-        while (last * PIECE < stop && !pieces.has(number + ":" + last)) {
+        while (last * PIECE < stop && last - index < most &&
+            !pieces.has(number + ":" + last)) {
             last++;
         }
         if (this.run.number !== number || this.run.end !== start) {
@@ -284,7 +295,6 @@ class WorkerFiles {
             pieces.set(number + ":" + at, read.subarray(
                 (at - index) * PIECE, (at - index + 1) * PIECE));
         }
-        const most = pieces === this.stores ? STORES : OTHERS;
         for (const key of pieces.keys()) {
             if (pieces.size <= most) {
                 break;
@@ -311,6 +321,10 @@ class WorkerFiles {
         if (!this.list[number].blob) {
             return this.readNow(number, offset, target);
         }
+        if (ahead) {
+            this.aheads.delete(number);
+            this.aheads.set(number, ahead);
+        }
         if (ahead && ahead.take(offset, target)) {
             if (end > ahead.end) {
                 ahead.goOn(offset, end);
@@ -323,14 +337,14 @@ class WorkerFiles {
             ahead = this.addAhead(number, offset, end);
         }
         const size = this.readNow(number, offset, target);
-        if (ahead.reads === WorkerFiles.READS) {
+        if (ahead.reads === WorkerFiles.READS && !ahead.stream) {
             ahead.put(target.subarray(0, size));
         }
         return size;
     }
 
     // A thread may have a store of each of some modules, which are read side by
-    // side.
+    // side: the one that was not read for the longest goes.
     addAhead(number, offset, end) {
         for (const [other, ahead] of this.aheads) {
             if (other === number || this.aheads.size === WorkerFiles.AHEADS) {
@@ -338,7 +352,9 @@ class WorkerFiles {
                 this.aheads.delete(other);
             }
         }
-        const ahead = new ReadAhead(offset, end);
+        const ahead = new ReadAhead(offset, end, (size) => {
+            this.bytesRead += size;
+        });
         this.aheads.set(number, ahead);
         return ahead;
     }
@@ -354,15 +370,11 @@ class WorkerFiles {
         if (!ahead) {
             ahead = this.addAhead(number, -1, 0);
             ahead.reads = 0;
-            this.fill(ahead, file.blob);
+            ahead.fill(file.blob);
         }
         if (isNow && ahead.reads === 0) {
             ahead.reads = WorkerFiles.READS;
         }
-    }
-
-    async fill(ahead, blob) {
-        this.bytesRead += await ahead.fill(blob);
     }
 
     readNow(number, offset, target) {
@@ -407,7 +419,7 @@ class WorkerFiles {
     async catchUp() {
         for (const [number, ahead] of this.aheads) {
             if (ahead.reads >= WorkerFiles.READS) {
-                await this.fill(ahead, this.list[number].blob);
+                await ahead.fill(this.list[number].blob);
             }
         }
     }
