@@ -32,7 +32,7 @@ Abstract:
 #define READER_VIEW_MOST_RECORDS 64u
 #define READER_VIEW_HUGE_RECORDS 512u
 #define READER_VIEW_HUGE 0x8000000ULL
-#define READER_VIEW_RAW 0x40000u
+#define READER_VIEW_RAW 0x20000u
 #define READER_VIEW_SAMPLE 4096u
 #define READER_VIEW_ENDED 0x4000u       // ordinary calls at a time
 #define READER_VIEW_SINGLE 4096u        // as many calls are boxes each
