@@ -89,11 +89,12 @@ class Engine {
     // threads than workers, some are not needed.
     async openAll() {
         this.pieces = [];
-        let opened = await this.askFirst(this.openMessage());
+        let opened = await this.askFirst({ ...this.openMessage(),
+            isFirst: true });
         if (this.isLive && !opened.session.threads.some((t) => t.isOpen)) {
             this.isLive = false;
             opened = await this.askFirst({ ...this.openMessage(),
-                isAgain: true });
+                isFirst: true, isAgain: true });
         }
         while (this.workers.length > Math.max(1,
             opened.session.threads.length)) {

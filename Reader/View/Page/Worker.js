@@ -180,7 +180,8 @@
                     reason.error + ")" : says);
             }
             wasm.describe();
-            return { session: takeAnswer(), notes, pieces: files.takePieces() };
+            return { session: takeAnswer(), notes,
+                pieces: message.isFirst ? files.takePieces() : [] };
         },
 
         describe() {
