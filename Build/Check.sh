@@ -46,10 +46,10 @@ done
 
 #
 # Both lanes run programs under Wine; one server serves them, and does not go
-# between two of them.
+# between two of them, which can be minutes apart.
 #
 
-Build/RunWine.sh --server -p60 </dev/null >/dev/null 2>&1
+Build/RunWine.sh --server -p600 </dev/null >/dev/null 2>&1
 
 #
 # The checkers' own controls work in trees of their own, and the build in a
