@@ -125,7 +125,7 @@ ViewFindLongCall(
     ULONG Index;
     ULONG Row;
 
-    if (!Thread->IsDone ||
+    if (!Thread->IsBegun ||
         !NT_SUCCESS(ViewFindRow(Raw->View->Context->Allocator,
                                 Thread,
                                 Track,
@@ -442,8 +442,8 @@ ViewReadBehind(
 
         if (NT_SUCCESS(Status) &&
             Stream->NumberOfRecords - First >
-                (Raw->Thread->IsDone ? READER_VIEW_BEHIND
-                                     : READER_VIEW_BEHIND_AT_ONCE)) {
+                (Raw->Thread->IsBegun ? READER_VIEW_BEHIND
+                                      : READER_VIEW_BEHIND_AT_ONCE)) {
             return ViewGiveUpOpenCalls(Raw, Stream);
         }
     }
@@ -558,8 +558,8 @@ ViewEstimateRecords(
 
 
 //
-// Whether a range is read from the records: there are not too many, and the
-// finest level does not show them well.
+// Whether a range is to be read from the records: there are not too many, and
+// the finest level does not show them well.
 //
 
 static
@@ -575,11 +575,7 @@ ViewIsRaw(
     PREADER_VIEW_THREAD Thread = &View->Threads[Number];
     ULONGLONG Resolution = (End - Begin) / (Pixels == 0 ? 1 : Pixels);
 
-    //
-    // A stream of the thread is open while it is read; there can be no other.
-    //
-
-    return Thread->IsBegun && Thread->IsDone && View->Passing != Number &&
+    return Thread->IsBegun &&
            ViewChooseLevel(&Thread->Levels, Resolution)->Resolution >
                Resolution &&
            ViewEstimateRecords(Thread, Begin, End) <= READER_VIEW_RAW;
@@ -687,7 +683,13 @@ ViewQuery(
         return STATUS_SUCCESS;
     }
 
-    if (ViewIsRaw(View, Number, Begin, End, Pixels)) {
+    //
+    // A stream of the thread is open while it is read; there can be no other.
+    // A thread that is to be read again has all that it had.
+    //
+
+    if (View->Passing != Number &&
+        ViewIsRaw(View, Number, Begin, End, Pixels)) {
         return ViewQueryAtOnce(View,
                                Number,
                                Begin,

@@ -112,12 +112,17 @@ async function runStep(engine, step) {
         return { answers };
     }
     case "refresh": {
-        // Files take the places of others before, as if they had grown.
+        // Files take the places of others before, as if they had grown; some
+        // is asked meanwhile.
         for (const [from, to] of options.copies) {
             fs.copyFileSync(from, to);
         }
-        return { changed: await engine.refresh(
-            collect(options.path, true)) };
+        const refresh = engine.refresh(collect(options.path, true));
+        const answers = [];
+        for (const inner of options.steps || []) {
+            answers.push(await runStep(engine, inner));
+        }
+        return { changed: await refresh, answers };
     }
     case "cost":
         return { bytesRead: engine.bytesRead,

@@ -414,6 +414,65 @@ def check_growing(results, scratch, numbers):
                        *sorted(set(seen) ^ set(right))[:6]])
 
 
+def check_reading_on(results, scratch, numbers):
+    """While it is looked at what has been added, what there was before is
+    shown as ever: a box for each call."""
+    threads = [calls.random_calls(numbers, 300000),
+               calls.random_calls(numbers, 20000)]
+    folder = os.path.join(scratch, 'reading')
+    os.makedirs(folder)
+    for part in (3, 10):
+        now = calls.Session(os.path.join(scratch, 'read%d' % part), [
+            records[:len(records) * part // 10] for records in threads])
+        for name in os.listdir(now.folder):
+            path = os.path.join(now.folder, name)
+            with open(path, 'r+b') as file:
+                file.seek(0x80)
+                file.write(struct.pack('<II', 1, 0))    # State: open
+            if part == 3:
+                shutil.copy(path, folder)
+        if part == 3:
+            before = now
+    end = min(max(call.end for call in before.calls()
+                  if call.thread == thread and call.how == 'completed')
+              for thread in {call.thread for call in before.calls()})
+    steps = []
+    for begin, stop in places(numbers, before):
+        begin, stop = (int(at / 10) for at in (begin, stop))
+        for thread in (0, 1, 0):
+            steps.append({'op': 'query', 'thread': thread, 'begin': begin,
+                          'end': begin + min(stop - begin, 5000) + 1,
+                          'pixels': 40000000})
+    answer, = ask(results, {'path': folder, 'isFresh': True, 'steps': [
+        {'op': 'pass'},
+        {'op': 'refresh', 'path': folder, 'steps': steps, 'copies': [
+            [os.path.join(now.folder, name), os.path.join(folder, name)]
+            for name in os.listdir(now.folder) if name.endswith('.trace')]}]})
+    if not results.check('session' in answer and 'answers' in
+                         answer['results'][1], 'reading on: opens', [answer]):
+        return
+    ids = {thread['id']: thread['tid']
+           for thread in answer['session']['threads']}
+    found, singles = now.calls(), 0
+    for step, got in zip(steps, answer['results'][1]['answers']):
+        right = {box[:3] + box[4:] for box in expect(
+            now, found, ids[step['thread']], step['begin'], step['end'])}
+        seen = {box[:3] + box[4:] for box in boxes_of(got)
+                } if 'error' not in got else set()
+        # A call that was open before may have come to its end by now.
+        last = end - before.first
+        right, seen = ({box for box in boxes if box[1] < last}
+                       for boxes in (right, seen))
+        singles += len(right)
+        results.check(seen == right and (
+            'error' in got or set(got['calls']) <= {1}),
+            'reading on: thread %d from %d to %d' %
+            (step['thread'], step['begin'], step['end']),
+            [got.get('error'), len(seen), len(right),
+             *sorted(seen ^ right)[:6]])
+    results.check(singles > 100, 'reading on: there were calls', [singles])
+
+
 def check_ring(results, scratch, numbers):
     """A ring that has lost its oldest records is as a session without them."""
     records = calls.random_calls(numbers, 30000, functions=calls.NAMES[:5])
@@ -668,6 +727,7 @@ def main():
         check_session(results, 'pack', session, found, pack, numbers)
         check_damaged(results, scratch, session)
         check_growing(results, scratch, numbers)
+        check_reading_on(results, scratch, numbers)
         check_ring(results, scratch, numbers)
         check_during(results, session, found, numbers)
         check_imports(results, scratch)

@@ -34,6 +34,8 @@
     let functionsSent = 0;
     let callersSent = 0;
     let passing = null;
+    let passed = new Set();
+    let late = [];
     let isMoving = false;
     let sumProgress = null;
     let kept = null;
@@ -165,6 +167,7 @@
                 files.give(message.pieces);
             }
             given = new Set();
+            passed = new Set();
             files.list.forEach(addFile);
             wasm.setLive(message.isLive ? 1 : 0);
             const path = putWide(message.path);
@@ -215,7 +218,14 @@
             return DEFERRED;
         },
 
-        query(message) {
+        // A running program's thread that is just being read further is asked
+        // for its records behind that: its levels alone would put short calls
+        // together.
+        async query(message) {
+            while (isReadNow(message.thread) && passed.has(message.thread) &&
+                   estimate(message) > 0) {
+                await new Promise((resolve) => late.push(resolve));
+            }
             return takeBoxes(message);
         },
 
@@ -392,12 +402,21 @@
         }
     };
 
+    function isReadNow(thread) {
+        return passing !== null && passing.threads[0] === thread;
+    }
+
+    // Of its records, in bytes.
+    function estimate({ thread, begin, end, pixels }) {
+        return wasm.estimate(thread, begin, end, pixels);
+    }
+
     // The boxes of a thread.
     function takeBoxes(message) {
         const depth = message.maxDepth === undefined ? 0xFFFFFFFF
                                                      : message.maxDepth;
-        files.expect(message.atOnce ? 0 : wasm.estimate(message.thread,
-            message.begin, message.end, message.pixels));
+        files.expect(message.atOnce || isReadNow(message.thread) ? 0
+            : estimate(message));
         const count = wasm.query(message.thread, message.begin,
             message.end, message.pixels, depth,
             message.atOnce || 0) >>> 0;
@@ -551,6 +570,8 @@
             if (state !== 0) {
                 files.dropAheads();
                 passing.threads.shift();
+                passed.add(thread);
+                late.splice(0).forEach((resolve) => resolve());
                 prepare();
                 passing.mayRestore = !passing.isLive;
             }
