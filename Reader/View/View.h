@@ -262,7 +262,8 @@ ViewQueryAtOnce(
 
 //
 // About how many bytes of the thread's files ViewQuery will read, one after the
-// other, with the same arguments, if the thread is not being read then; 0: none.
+// other, with the same arguments, if the thread is not being read then.
+// 0: none.
 //
 
 ULONGLONG

@@ -50,7 +50,8 @@ const bytesOf = (seed, begin, end) => {
     }
     return bytes;
 };
-const counts = { sync: 0, syncBytes: 0, streams: 0, cancelled: 0 };
+const counts = { sync: 0, syncBytes: 0, streams: 0, cancelled: 0,
+                 together: 0, togetherBytes: 0 };
 
 class TestBlob {
     constructor(file, begin, end) {
@@ -106,14 +107,53 @@ globalThis.FileReaderSync = class {
     }
 };
 
-async function run({ files, steps }) {
+globalThis.Blob = class {
+    constructor(parts) {
+        this.parts = parts;
+    }
+    async arrayBuffer() {
+        const parts = this.parts.map(blob => {
+            if (blob.file.isGone && blob.end > blob.file.breaks) {
+                throw new Error('the file is gone');
+            }
+            return bytesOf(blob.file.seed, blob.begin,
+                Math.min(blob.end, blob.file.now ?? Infinity));
+        });
+        const whole = Buffer.concat(parts);
+        counts.together++;
+        counts.togetherBytes += whole.length;
+        return new Uint8Array(whole).buffer;
+    }
+};
+
+const workerOf = files => {
     const worker = new WorkerFiles();
     worker.set(files.map(file => ({ size: file.size,
         path: file.path || 'a.trace', blob: new TestBlob(
         { breaks: Infinity, chunk: 131072, ...file }, 0, file.size) })));
-    Object.assign(counts, { sync: 0, syncBytes: 0, streams: 0, cancelled: 0 });
+    return worker;
+};
+
+async function run({ files, steps }) {
+    let worker = workerOf(files);
+    for (const name of Object.keys(counts)) {
+        counts[name] = 0;
+    }
     const wrong = [];
     for (const [what, number, offset, size] of steps) {
+        if (what === 'ends') {
+            await worker.readEnds();
+            continue;
+        }
+        if (what === 'hand') {
+            const pieces = worker.takePieces();
+            worker.close();
+            worker = workerOf(files);
+            if (pieces !== null) {
+                worker.putPieces(pieces.list, structuredClone(pieces.bytes));
+            }
+            continue;
+        }
         if (what === 'expect') {
             worker.expect(number);
             continue;
@@ -291,6 +331,67 @@ def check_pieces(results):
                   ['%d bytes' % on['syncBytes']])
 
 
+def check_ends(results):
+    """Where stores begin and end is read at once, and handed on."""
+    numbers = random.Random(13)
+    sizes = [1, 65535, 65536, 65537, 131072] + [
+        numbers.randrange(128) * 64 * KIB + numbers.randrange(48, 64 * KIB)
+        for _ in range(195)]
+    files = [{'seed': 20 + number, 'size': size}
+             for number, size in enumerate(sizes)]
+    files.append({'seed': 19, 'size': 3 * MIB, 'path': 'symbols.cache'})
+    files.append({'seed': 18, 'size': 0})
+    looks = []
+    for number, size in enumerate(sizes):
+        looks += [('read', number, 0, min(size, 4096)),
+                  ('read', number, max(size - 48, 0), min(size, 48)),
+                  ('read', number, size - 1, 1)]
+    other = [('read', 200, 0, 5000), ('read', 200, 3 * MIB - 5, 5)]
+    without, ends, handed, both = page([
+        {'files': files, 'steps': looks},
+        {'files': files, 'steps': [('ends',)] + looks},
+        {'files': files, 'steps': [('ends',), ('hand',)] + looks},
+        {'files': files, 'steps': [('ends',)] + other + [('hand',)] + looks +
+         other}])
+    for seen in without, ends, handed, both:
+        results.equal(seen['wrong'], [], 'ends have the files\' bytes')
+    pieces = sum(1 if size <= 64 * KIB else 2 for size in sizes)
+    results.equal(without['sync'], pieces, 'a read for each end')
+    results.equal((ends['sync'], ends['together'], ends['togetherBytes']),
+                  (0, -(-pieces // 128), without['syncBytes']),
+                  'none when they were read together')
+    results.equal((handed['sync'], handed['together']), (0, ends['together']),
+                  'nor when they were handed on')
+    results.equal((both['sync'], both['syncBytes']), (2, 128 * KIB),
+                  'nor of what is no store')
+
+    # Files that are not what they were: what is missing is read one by one.
+    gone = [dict(each) for each in files]
+    gone[7].update(isGone=True, breaks=0)
+    shorter = [dict(each) for each in files]
+    shorter[8].update(now=100)
+    lost, short = page([{'files': each, 'steps': [('ends',)] + looks}
+                        for each in (gone, shorter)])
+    results.check(lost['wrong'] and all(
+        each[1] == 7 and each[4] == 'the file is gone'
+        for each in lost['wrong']), 'of a file that is gone alone, it is said',
+        lost['wrong'][:3])
+    results.equal(short['wrong'], [], 'a file that is shorter')
+    for seen in lost, short:
+        results.check(100 < seen['sync'] < 140, 'only those beside it are '
+                      'read one by one', [seen['sync']])
+
+    # Many: more than are kept.
+    many = [{'seed': 20, 'size': 100 * KIB} for _ in range(700)]
+    seen, = page([{'files': many, 'steps': [('ends',), ('hand',)] + [
+        ('read', number, 0, 4096) for number in range(700)]}])
+    results.equal(seen['wrong'], [], 'many stores')
+    results.equal(seen['togetherBytes'], 256 * 100 * KIB,
+                  'ends of the first are read together')
+    results.check(seen['sync'] == 700 - 256, 'and the others\' not',
+                  [seen['sync']])
+
+
 # What would be wrong without a line of the script: not by each case.
 CHANGES = (
     ('this.base = first;', 'this.base = first + 1;'),
@@ -336,6 +437,7 @@ def main():
     check_pass(results)
     check_breaks(results)
     check_pieces(results)
+    check_ends(results)
     check_random(results)
     return results.finish()
 

@@ -27,7 +27,7 @@ class Engine {
         this.trees = [];
         this.keeps = new Map();
         this.bytesRead = 0;
-        this.pieces = [];
+        this.pieces = null;
         this.lastToken = 0;
         this.passing = null;
         this.isMoving = false;
@@ -88,7 +88,7 @@ class Engine {
     // it has read for that the others need not read; where there are fewer
     // threads than workers, some are not needed.
     async openAll() {
-        this.pieces = [];
+        this.pieces = null;
         let opened = await this.askFirst({ ...this.openMessage(),
             isFirst: true });
         if (this.isLive && !opened.session.threads.some((t) => t.isOpen)) {
@@ -100,7 +100,7 @@ class Engine {
             opened.session.threads.length)) {
             Engine.stop(this.workers.pop());
         }
-        this.pieces = this.isLive ? [] : opened.pieces;
+        this.pieces = this.isLive ? null : opened.pieces;
         await Promise.all(this.workers.slice(1).map((worker) =>
             this.ask(worker, this.openMessage())));
         return opened;
@@ -137,7 +137,8 @@ class Engine {
         if (!this.keeper || this.isLive) {
             return;
         }
-        const { identities } = await this.askFirst({ op: "identify" });
+        const { identities } = await this.askFirst({ op: "identify",
+            numberOfThreads: this.session.threads.length });
         const print = Engine.fingerprint(this.files);
         const threads = [];
         identities.forEach((identity, thread) => {
@@ -1305,7 +1306,7 @@ class Engine {
         this.dropPeeker();
         this.workers = [];
         this.written = [];
-        this.pieces = [];
+        this.pieces = null;
         this.trees = [];
         this.session = null;
         this.queries = new Map();

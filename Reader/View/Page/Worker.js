@@ -164,7 +164,12 @@
             callersSent = 0;
             if (!message.isAgain) {
                 files.set(message.files);
-                files.give(message.pieces);
+                if (message.pieces) {
+                    files.putPieces(message.pieces.list, message.pieces.bytes);
+                }
+                if (message.isFirst) {
+                    await files.readEnds();
+                }
             }
             given = new Set();
             passed = new Set();
@@ -182,9 +187,11 @@
                 fail(reason ? says + " (" + reason.path + ": " +
                     reason.error + ")" : says);
             }
+            if (!message.isFirst) {
+                return {};
+            }
             wasm.describe();
-            return { session: takeAnswer(), notes,
-                pieces: message.isFirst ? files.takePieces() : [] };
+            return { session: takeAnswer(), notes, pieces: files.takePieces() };
         },
 
         describe() {
@@ -346,12 +353,10 @@
         },
 
         // By what the levels of threads are kept; null: they cannot be.
-        identify() {
+        identify(message) {
             const identities = [];
-            wasm.describe();
-            const { threads } = takeAnswer();
-            for (const thread of threads) {
-                wasm.identify(thread.id, scratch);
+            for (let id = 0; id < message.numberOfThreads; id++) {
+                wasm.identify(id, scratch);
                 const [low, high] = fields(2);
                 identities.push(low || high
                     ? high.toString(16).padStart(8, "0") +
@@ -614,7 +619,8 @@
 
     function answer(id, result) {
         const transfer = [];
-        for (const value of Object.values(result)) {
+        for (const value of [...Object.values(result),
+            ...Object.values(result.pieces || {})]) {
             if (ArrayBuffer.isView(value)) {
                 transfer.push(value.buffer);
             }
