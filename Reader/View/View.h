@@ -25,7 +25,9 @@ Abstract:
 //
 // A box of the finest level is of so many records, as far as they come at one
 // rate: fewer where there are few; and a query that has no more of them in its
-// range reads the records themselves.
+// range reads the records themselves.  Where they are more than a few bytes,
+// which a browser takes 10 ms for each MiB to read, it does if the boxes would
+// be wider than some pixels.
 //
 
 #define READER_VIEW_LEAST_RECORDS 16u
@@ -33,6 +35,8 @@ Abstract:
 #define READER_VIEW_HUGE_RECORDS 512u
 #define READER_VIEW_HUGE 0x8000000ULL
 #define READER_VIEW_RAW 0x20000u
+#define READER_VIEW_RAW_BYTES 0x140000u
+#define READER_VIEW_RAW_PIXELS 4u
 #define READER_VIEW_SAMPLE 4096u
 #define READER_VIEW_ENDED 0x4000u       // ordinary calls at a time
 #define READER_VIEW_SINGLE 4096u        // as many calls are boxes each

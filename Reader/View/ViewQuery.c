@@ -558,10 +558,40 @@ ViewEstimateRecords(
 
 
 //
-// Whether a range is to be read from the records: there are not too many, and
-// the finest level does not show them well.
+// About how many bytes of the thread's stores are read for so many records in a
+// row, from a mark of the index on.
 //
 
+static
+ULONGLONG
+ViewEstimateBytes(
+    _In_ const READER_VIEW *View,
+    _In_ ULONG Number,
+    _In_ ULONGLONG Records
+    )
+{
+    const READER_SESSION *Session = &View->Session;
+    ULONGLONG Size = 0;
+    ULONG Store = Session->Threads[Number].FirstStore;
+
+    while (Store != READER_NONE) {
+        Size += Session->Stores[Store]->FileSize;
+        Store = Session->Stores[Store]->NextInThread;
+    }
+
+    return CoreMultiplyDivide(Size,
+                              Records + Session->IndexInterval / 2,
+                              ViewCountRecords(View, Number) + 1);
+}
+
+
+//
+// Whether a range is to be read from the records: there are not too many, and
+// the finest level does not show them well.
+// Bytes: receives about how many that are.
+//
+
+_Success_(return != FALSE)
 static
 BOOLEAN
 ViewIsRaw(
@@ -569,16 +599,28 @@ ViewIsRaw(
     _In_ ULONG Number,
     _In_ ULONGLONG Begin,
     _In_ ULONGLONG End,
-    _In_ ULONG Pixels
+    _In_ ULONG Pixels,
+    _Out_ PULONGLONG Bytes
     )
 {
     PREADER_VIEW_THREAD Thread = &View->Threads[Number];
     ULONGLONG Resolution = (End - Begin) / (Pixels == 0 ? 1 : Pixels);
+    ULONGLONG Finest;
+    ULONGLONG Records;
 
-    return Thread->IsBegun &&
-           ViewChooseLevel(&Thread->Levels, Resolution)->Resolution >
-               Resolution &&
-           ViewEstimateRecords(Thread, Begin, End) <= READER_VIEW_RAW;
+    if (!Thread->IsBegun) {
+        return FALSE;
+    }
+
+    Finest = ViewChooseLevel(&Thread->Levels, Resolution)->Resolution;
+    Records = ViewEstimateRecords(Thread, Begin, End);
+    if (Finest <= Resolution || Records > READER_VIEW_RAW) {
+        return FALSE;
+    }
+
+    *Bytes = ViewEstimateBytes(View, Number, Records);
+    return *Bytes <= READER_VIEW_RAW_BYTES ||
+           Finest / READER_VIEW_RAW_PIXELS > Resolution;
 }
 
 
@@ -592,25 +634,9 @@ ViewEstimateReading(
     ULONG Pixels
     )
 {
-    const READER_SESSION *Session = &View->Session;
-    ULONGLONG Records;
-    ULONGLONG Size = 0;
-    ULONG Store = Session->Threads[Number].FirstStore;
+    ULONGLONG Bytes;
 
-    if (!ViewIsRaw(View, Number, Begin, End, Pixels)) {
-        return 0;
-    }
-
-    while (Store != READER_NONE) {
-        Size += Session->Stores[Store]->FileSize;
-        Store = Session->Stores[Store]->NextInThread;
-    }
-
-    Records = ViewEstimateRecords(&View->Threads[Number], Begin, End) +
-              Session->IndexInterval / 2;
-    return CoreMultiplyDivide(Size,
-                              Records,
-                              ViewCountRecords(View, Number) + 1);
+    return ViewIsRaw(View, Number, Begin, End, Pixels, &Bytes) ? Bytes : 0;
 }
 
 
@@ -668,6 +694,7 @@ ViewQuery(
     PREADER_VIEW_THREAD Thread = &View->Threads[Number];
     PCREADER_LEVEL Level;
     ULONGLONG Resolution = (End - Begin) / (Pixels == 0 ? 1 : Pixels);
+    ULONGLONG Bytes;
     READER_BOX Box;
     PCORE_STACK Stack;
     PCORE_FRAME Frame;
@@ -689,7 +716,7 @@ ViewQuery(
     //
 
     if (View->Passing != Number &&
-        ViewIsRaw(View, Number, Begin, End, Pixels)) {
+        ViewIsRaw(View, Number, Begin, End, Pixels, &Bytes)) {
         return ViewQueryAtOnce(View,
                                Number,
                                Begin,

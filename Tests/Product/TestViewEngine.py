@@ -471,6 +471,33 @@ def check_reading_on(results, scratch, numbers):
             [got.get('error'), len(seen), len(right),
              *sorted(seen ^ right)[:6]])
     results.check(singles > 100, 'reading on: there were calls', [singles])
+    check_reading(results, now, len(threads[0]))
+
+
+def check_reading(results, session, count):
+    """What a picture of a long thread is made of: of its levels, unless their
+    boxes, of 64 records, are wide, or little has to be read."""
+    length = session.last - session.first
+    looks = (('all of it', 0, 1, 1400, False),
+             ('a third', 0.6, 3, 1400, False),
+             ('in finer boxes', 0.6, 3, 2800, False),
+             ('in boxes of 10 pixels', 0.6, 3, 40000, True),
+             ('a hundredth', 0.3, 100, 1400, True),
+             ('a tenth', 0.1, 10, 1400, True))
+    steps = [{'op': 'pass'}, {'op': 'cost'}]
+    for _, place, part, pixels, _ in looks:
+        begin = int(length * place)
+        steps += [{'op': 'query', 'thread': 0, 'begin': begin,
+                   'end': begin + length // part, 'pixels': pixels},
+                  {'op': 'cost'}]
+    answer, = ask(results, {'path': session.folder, 'steps': steps})
+    results.equal(answer['session']['threads'][0]['records'], count,
+                  'reading: the thread')
+    read = [cost['bytesRead'] for cost in answer['results'][1::2]]
+    for (what, *_, is_read), before, after in zip(looks, read, read[1:]):
+        results.check((after > before) == is_read, 'reading: %s: %s' %
+                      (what, 'of records' if is_read else 'of levels'),
+                      [after - before])
 
 
 def check_ring(results, scratch, numbers):
