@@ -211,7 +211,7 @@ def windows(size):
     while offset < size:
         yield offset, min(length, size - offset)
         offset += length
-        length = min(4 * length, 2 * MIB)
+        length = min(4 * length, 512 * KIB)
 
 
 def pass_over(number, size):

@@ -499,7 +499,7 @@ WorkerFiles.ENDS = 128;
 // what was expected.
 WorkerFiles.AT_ONCE = 0x1000000;
 WorkerFiles.MARKS = 0x40000;
-WorkerFiles.MORE = 0x100000;
+WorkerFiles.MORE = 0x80000;
 
 // What a slice of the pass reads in pieces, too; after how many reads that
 // follow each other a stream begins, and of how many files; what is read at once
@@ -507,7 +507,7 @@ WorkerFiles.MORE = 0x100000;
 WorkerFiles.SMALL = 0x8000;
 WorkerFiles.READS = 3;
 WorkerFiles.AHEADS = 4;
-WorkerFiles.NEXT = 0x210000;
+WorkerFiles.NEXT = 0x90000;
 WorkerFiles.AHEAD = 0x800000;
 WorkerFiles.fs = typeof process === "object" && process.versions &&
     process.versions.node ? require("fs") : null;
