@@ -367,14 +367,24 @@ class WorkerFiles {
 
     // How much is read at once: of a store what is expected, of an index some
     // marks.  Else, where a file is read on, as much as was read of it.
+    //
+    // What is read first near the end of a store is mostly not what is
+    // expected, but the record that an index is checked by.
     chooseSize(number, start) {
         const { run, expected } = this;
         const more = run.number === number && run.end === start
             ? start - run.start : 0;
-        return expected === null ? Math.min(WorkerFiles.AT_ONCE, more)
-            : !this.isStore(number) ? WorkerFiles.MARKS
-            : Math.min(WorkerFiles.AT_ONCE,
-                Math.max(expected, Math.min(WorkerFiles.MORE, more)));
+        if (expected === null) {
+            return Math.min(WorkerFiles.AT_ONCE, more);
+        }
+        if (!this.isStore(number)) {
+            return WorkerFiles.MARKS;
+        }
+        if (more === 0 && start + expected > this.list[number].size) {
+            return 0;
+        }
+        return Math.min(WorkerFiles.AT_ONCE,
+            Math.max(expected, Math.min(WorkerFiles.MORE, more)));
     }
 
     readForPass(number, offset, target) {
