@@ -25,9 +25,9 @@ Abstract:
 //
 // A box of the finest level is of so many records, as far as they come at one
 // rate: fewer where there are few; and a query that has no more of them in its
-// range reads the records themselves.  Where they are more than a few bytes,
-// which a browser takes 10 ms for each MiB to read, it does if the boxes would
-// be wider than some pixels.
+// range reads the records themselves.  Where they are many bytes (a browser
+// takes 5 to 10 ms for each MiB), it does if the boxes would be wider than some
+// pixels.
 //
 
 #define READER_VIEW_LEAST_RECORDS 16u
@@ -266,7 +266,7 @@ ViewQueryAtOnce(
 
 //
 // About how many bytes of the thread's files ViewQuery will read, one after the
-// other, with the same arguments, if the thread is not being read then.
+// other, with the same arguments, once the thread has been read.
 // 0: none.
 //
 

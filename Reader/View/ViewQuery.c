@@ -571,17 +571,23 @@ ViewEstimateBytes(
     )
 {
     const READER_SESSION *Session = &View->Session;
+    PREADER_STORE Each;
+    ULONGLONG All = ViewCountRecords(View, Number);
     ULONGLONG Size = 0;
     ULONG Store = Session->Threads[Number].FirstStore;
 
     while (Store != READER_NONE) {
-        Size += Session->Stores[Store]->FileSize;
-        Store = Session->Stores[Store]->NextInThread;
+        Each = Session->Stores[Store];
+        if (!Each->IsTree) {
+            Size += Each->Pack != NULL || READER_IS_STORE_COMPACT(Each)
+                        ? Each->FileSize
+                        : Each->EndOfRecords - Each->StartOfRecords;
+        }
+        Store = Each->NextInThread;
     }
 
-    return CoreMultiplyDivide(Size,
-                              Records + Session->IndexInterval / 2,
-                              ViewCountRecords(View, Number) + 1);
+    Records += Session->IndexInterval / 2;
+    return Records < All ? CoreMultiplyDivide(Size, Records, All) : Size;
 }
 
 
@@ -712,10 +718,10 @@ ViewQuery(
 
     //
     // A stream of the thread is open while it is read; there can be no other.
-    // A thread that is to be read again has all that it had.
+    // Of one that is to be read further, what is behind that is not known.
     //
 
-    if (View->Passing != Number &&
+    if (View->Passing != Number && (Thread->IsDone || End <= Thread->Known) &&
         ViewIsRaw(View, Number, Begin, End, Pixels, &Bytes)) {
         return ViewQueryAtOnce(View,
                                Number,

@@ -124,6 +124,9 @@ async function runStep(engine, step) {
         }
         return { changed: await refresh, answers };
     }
+    case "pace":
+        engine.pace(true);
+        return {};
     case "cost":
         return { bytesRead: engine.bytesRead,
             restored: engine.session.threads.map((t) => t.isRestored) };
@@ -148,7 +151,10 @@ async function runStep(engine, step) {
             : options.value));
     default:
     }
-    const answer = plain(await engine[op](options));
+    let answer = plain(await engine[op](options));
+    while (answer.isRough) {
+        answer = plain(await engine[op](options));
+    }
     for (const list of [answer.rows, answer.functions]) {
         for (const row of list || []) {
             row.function = nameOf(engine, row.function);

@@ -416,62 +416,73 @@ def check_growing(results, scratch, numbers):
 
 def check_reading_on(results, scratch, numbers):
     """While it is looked at what has been added, what there was before is
-    shown as ever: a box for each call."""
+    shown as ever, a box for each call; and what is asked of what is new comes
+    when that is there."""
     threads = [calls.random_calls(numbers, 300000),
                calls.random_calls(numbers, 20000)]
-    folder = os.path.join(scratch, 'reading')
-    os.makedirs(folder)
+    parts = []
     for part in (3, 10):
         now = calls.Session(os.path.join(scratch, 'read%d' % part), [
             records[:len(records) * part // 10] for records in threads])
         for name in os.listdir(now.folder):
-            path = os.path.join(now.folder, name)
-            with open(path, 'r+b') as file:
+            with open(os.path.join(now.folder, name), 'r+b') as file:
                 file.seek(0x80)
                 file.write(struct.pack('<II', 1, 0))    # State: open
-            if part == 3:
-                shutil.copy(path, folder)
-        if part == 3:
-            before = now
-    end = min(max(call.end for call in before.calls()
-                  if call.thread == thread and call.how == 'completed')
-              for thread in {call.thread for call in before.calls()})
-    steps = []
-    for begin, stop in places(numbers, before):
-        begin, stop = (int(at / 10) for at in (begin, stop))
-        for thread in (0, 1, 0):
-            steps.append({'op': 'query', 'thread': thread, 'begin': begin,
-                          'end': begin + min(stop - begin, 5000) + 1,
-                          'pixels': 40000000})
-    answer, = ask(results, {'path': folder, 'isFresh': True, 'steps': [
-        {'op': 'pass'},
-        {'op': 'refresh', 'path': folder, 'steps': steps, 'copies': [
-            [os.path.join(now.folder, name), os.path.join(folder, name)]
-            for name in os.listdir(now.folder) if name.endswith('.trace')]}]})
-    if not results.check('session' in answer and 'answers' in
-                         answer['results'][1], 'reading on: opens', [answer]):
-        return
-    ids = {thread['id']: thread['tid']
+        parts.append((now, now.calls()))
+    (before, old), (now, found) = parts
+    tids = sorted({call.thread for call in old})
+    last = {tid: max(call.end for call in old if call.thread == tid) -
+            before.first for tid in tids}
+    answer, = ask(results, {'path': now.folder, 'steps': []})
+    ids = {thread['tid']: thread['id']
            for thread in answer['session']['threads']}
-    found, singles = now.calls(), 0
-    for step, got in zip(steps, answer['results'][1]['answers']):
-        right = {box[:3] + box[4:] for box in expect(
-            now, found, ids[step['thread']], step['begin'], step['end'])}
-        seen = {box[:3] + box[4:] for box in boxes_of(got)
-                } if 'error' not in got else set()
-        # A call that was open before may have come to its end by now.
-        last = end - before.first
-        right, seen = ({box for box in boxes if box[1] < last}
-                       for boxes in (right, seen))
-        singles += len(right)
-        results.check(seen == right and (
-            'error' in got or set(got['calls']) <= {1}),
-            'reading on: thread %d from %d to %d' %
-            (step['thread'], step['begin'], step['end']),
-            [got.get('error'), len(seen), len(right),
-             *sorted(seen ^ right)[:6]])
-    results.check(singles > 100, 'reading on: there were calls', [singles])
+    looks = []
+    for begin, _ in places(numbers, before):
+        for tid in tids[0], tids[1], tids[0]:
+            looks.append((tid, begin * min(last.values()) // last[tid] // 2,
+                          numbers.randrange(1, 5000)))
+        looks += [(tid, last[tid] - numbers.randrange(3000), 20000)
+                  for tid in tids]
+    steps = [{'op': 'pace'}] + [
+        {'op': 'query', 'thread': ids[tid], 'begin': begin,
+         'end': begin + length, 'pixels': 40000000}
+        for tid, begin, length in looks]
+    for workers in (2, 1):
+        folder = os.path.join(scratch, 'reading%d' % workers)
+        shutil.copytree(before.folder, folder)
+        answer, = ask(results, {
+            'path': folder, 'isFresh': True, 'workers': workers, 'steps': [
+                {'op': 'pass'}, {'op': 'refresh', 'path': folder,
+                                 'steps': steps, 'copies': [
+                    [os.path.join(now.folder, name),
+                     os.path.join(folder, name)]
+                    for name in os.listdir(now.folder)
+                    if name.endswith('.trace')]}]})
+        if results.check('answers' in answer.get('results', [{}, {}])[1],
+                         'reading on: it is read', [answer]):
+            check_looks(results, '%d workers' % workers, looks,
+                        answer['results'][1]['answers'][1:], now, found, last)
     check_reading(results, now)
+
+
+def check_looks(results, text, looks, answers, now, found, last):
+    singles = 0
+    for (tid, begin, length), got in zip(looks, answers):
+        right, seen = ({box[:3] + box[4:] for box in boxes} for boxes in (
+            expect(now, found, tid, begin, begin + length),
+            [] if 'error' in got else boxes_of(got)))
+
+        # A call that was open before may have come to its end by now.
+        if begin + length < last[tid]:
+            right, seen = ({box for box in boxes if box[1] < last[tid]}
+                           for boxes in (right, seen))
+        singles += len(right)
+        results.check(seen == right and set(got.get('calls', [])) <= {1},
+                      'reading on, %s: thread %d from %d, %d long' %
+                      (text, tid, begin, length),
+                      [got.get('error'), len(seen), len(right),
+                       *sorted(seen ^ right)[:6]])
+    results.check(singles > 500, 'reading on: there were calls', [singles])
 
 
 def check_reading(results, session):
@@ -482,9 +493,9 @@ def check_reading(results, session):
                  key=lambda thread: thread['records'])
     length = session.last - session.first
     looks = (('all of it', 0, 1, 1400, False),
-             ('a third', 0.6, 3, 1400, False),
-             ('in finer boxes', 0.6, 3, 2800, False),
-             ('in boxes of 10 pixels', 0.6, 3, 40000, True),
+             ('a quarter', 0.6, 4, 1400, False),
+             ('in finer boxes', 0.6, 4, 2800, False),
+             ('in boxes of many pixels', 0.6, 4, 40000, True),
              ('a hundredth', 0.3, 100, 1400, True),
              ('a tenth', 0.1, 10, 1400, True))
     steps = [{'op': 'pass'}, {'op': 'cost'}]

@@ -20,6 +20,7 @@ from StoreSupport import programs                            # noqa: E402
 
 SCRIPT = os.path.join(os.path.dirname(__file__),
                       '../../Reader/View/Page/WorkerFiles.js')
+LISTS = os.path.join(os.path.dirname(SCRIPT), 'Files.js')
 KIB = 1024
 MIB = 1024 * KIB
 
@@ -306,6 +307,14 @@ def check_pieces(results):
     for seen in one, two, near, on, asked, again, bounded:
         results.equal(seen['wrong'], [], 'pieces have the file\'s bytes')
 
+    # A record near the end, which an index is checked by, brings little.
+    checked, = page([{'files': files, 'steps': [
+        ('expect', 2 * MIB), ('read', 0, size - 640 * KIB, 64 * KIB),
+        ('read', 0, 33 * MIB, 64 * KIB),
+        ('read', 0, 34 * MIB, 960 * KIB)]}])
+    results.equal((checked['wrong'], checked['sync'], checked['syncBytes']),
+                  ([], 2, 2 * MIB), 'what is expected is elsewhere')
+
     # Of what is no store less is kept than may be read at once.
     large = {'seed': 5, 'size': 40 * MIB, 'path': 'a.tracepack'}
     answers = page([
@@ -392,6 +401,58 @@ def check_ends(results):
                   [seen['sync']])
 
 
+# The list of a directory's files, with handles that are made up.
+LIST = '''
+const Format = { count: String };
+let given = 0, most = 0, under = 0;
+const file = name => ({ kind: 'file', name, async getFile() {
+    given++;
+    most = Math.max(most, ++under);
+    await new Promise(resolve => setTimeout(resolve, (given * 7) % 5));
+    under--;
+    return { name };
+} });
+const folder = (name, inside) => ({ kind: 'directory', name,
+    async *values() { yield* inside; } });
+const many = (name, count) => Array.from({ length: count },
+    (_, i) => file(name + i));
+(async () => {
+    const tree = folder('top', [file('a'), folder('empty', []),
+        ...many('b', 70), folder('in', [...many('c', 3), folder('deep', many('d', 40))]),
+        file('e')]);
+    const list = [];
+    await Files.ofHandle(tree, '', list);
+    const right = ['a', ...many('b', 70).map(each => each.name),
+        ...many('c', 3).map(each => 'in/' + each.name),
+        ...many('d', 40).map(each => 'in/deep/' + each.name), 'e'];
+    const isSame = JSON.stringify(list.map(each => each.path)) ===
+        JSON.stringify(right.map(each => 'top/' + each)) && list.every(each =>
+        each.file.name === each.path.split('/').pop() &&
+        each.handle.name === each.file.name);
+    const first = given;
+    Files.MOST = 50;
+    const error = await Files.ofHandle(tree, '', []).then(() => 'none',
+        found => found.message);
+    process.stdout.write(JSON.stringify({ isSame, most, error,
+        more: given - first }));
+})();
+'''
+
+
+def check_list(results):
+    with open(LISTS, encoding='utf-8') as file:
+        text = file.read()
+    done = subprocess.run(['node', '-e', text + LIST], check=True,
+                          stdout=subprocess.PIPE)
+    seen = json.loads(done.stdout)
+    results.check(seen['isSame'], 'files of folders: names and their order')
+    results.equal(seen['most'], 32, 'so many are asked for at once')
+    results.check('more than 50 files' in seen['error'], 'too many',
+                  [seen['error']])
+    results.check(50 < seen['more'] <= 50 + 32, 'the rest is not asked for',
+                  [seen['more']])
+
+
 # What would be wrong without a line of the script: not by each case.
 CHANGES = (
     ('this.base = first;', 'this.base = first + 1;'),
@@ -438,6 +499,7 @@ def main():
     check_breaks(results)
     check_pieces(results)
     check_ends(results)
+    check_list(results)
     check_random(results)
     return results.finish()
 

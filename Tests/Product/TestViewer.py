@@ -79,8 +79,11 @@ class Page:
         """The single calls in a range: (track, depth, duration, end, function,
         end's kind), in nanoseconds, and how many boxes are of several."""
         found = self.get('''(async () => {
-            const answer = await Viewer.engine.query({ thread: %d, begin: %d,
-                end: %d, pixels: 1400, maxDepth: 1000, key: 'test' });
+            let answer;
+            do {
+                answer = await Viewer.engine.query({ thread: %d, begin: %d,
+                    end: %d, pixels: 1400, maxDepth: 1000, key: 'test' });
+            } while (answer.isRough);
             const { ticks, nanoseconds } = Viewer.session.clock;
             const time = t => Number(BigInt(t) * nanoseconds / ticks);
             const boxes = [];

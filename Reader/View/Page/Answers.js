@@ -239,7 +239,8 @@ class Answers {
             const prepared = source.isActivity
                 ? Answers.prepareActivity(answer, begin, end, pixels)
                 : Answers.prepare(answer, begin, end, pixels, maxDepth);
-            prepared.hasUnknown = prepared.hasUnknown || !isKnown;
+            prepared.hasUnknown = prepared.hasUnknown || !isKnown ||
+                answer.isRough === true;
             source[slot] = prepared;
             if (prepared.isWhole) {
                 source.whole = prepared;

@@ -31,6 +31,7 @@ class Engine {
         this.lastToken = 0;
         this.passing = null;
         this.isMoving = false;
+        this.wasRough = false;
     }
 
     // Opens what was dropped: {path, file, handle}, file a File (in tests
@@ -608,6 +609,7 @@ class Engine {
             return false;
         }
         this.refreshing = true;
+        this.wasRough = false;
         try {
             const before = JSON.stringify(this.session.threads.map(
                 (t) => [t.records, t.end])) + this.session.marks.length;
@@ -744,6 +746,8 @@ class Engine {
         }
     }
 
+    // The answer is rough if it was given before a thread of a running program
+    // was read further, which it shows less of than there is.
     query(options) {
         const key = "query:" + options.thread + ":" + (options.key || "");
         return this.latest(key, async () => {
@@ -755,7 +759,10 @@ class Engine {
             if (found && found.count >= 0) {
                 return found;
             }
-            return this.ask(this.workerOf[options.thread], message);
+            const answer = await this.ask(this.workerOf[options.thread],
+                message);
+            this.wasRough = this.wasRough || answer.isRough;
+            return answer;
         });
     }
 

@@ -39,24 +39,29 @@ const Files = {
             this.add(list, path + name, await handle.getFile(), handle);
             return;
         }
-        const inside = [];
+        let some = [];
         for await (const each of handle.values()) {
-            inside.push(each);
+            some.push(each);
+            if (some.length === this.AT_ONCE) {
+                await this.ofHandles(some, path + name + '/', list);
+                some = [];
+            }
         }
+        await this.ofHandles(some, path + name + '/', list);
+    },
 
-        //
-        // The browser takes 1 ms to give a file: some are asked for at once.
-        //
+    //
+    // The browser takes 1 ms to give a file: some are asked for at once.
+    //
 
-        for (let i = 0; i < inside.length; i += this.AT_ONCE) {
-            const parts = await Promise.all(inside.slice(i, i + this.AT_ONCE)
-                .map(async each => {
-                    const part = [];
-                    await this.ofHandle(each, path + name + '/', part);
-                    return part;
-                }));
-            for (const each of parts.flat()) {
-                this.add(list, each.path, each.file, each.handle);
+    async ofHandles(handles, path, list) {
+        const files = await Promise.all(handles.map(each =>
+            each.kind === 'file' ? each.getFile() : null));
+        for (const [i, each] of handles.entries()) {
+            if (files[i] !== null) {
+                this.add(list, path + each.name, files[i], each);
+            } else {
+                await this.ofHandle(each, path, list);
             }
         }
     },

@@ -396,6 +396,8 @@ const Open = {
                     } else if (now.end >= old - (now.end - now.begin) / 100) {
                         Viewer.setRange(now.begin + by, now.end + by);
                     }
+                } else if (engine.wasRough) {
+                    Viewer.tell({ pass: { done: 1, total: 1, thread: null } });
                 }
             } catch (error) {
                 if (Viewer.engine === engine && error.name !== 'AbortError') {

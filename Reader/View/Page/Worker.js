@@ -28,13 +28,17 @@
     // finds a processor.
     const REST_MS = 12;
 
+    // How long a question waits for the pass.
+    const LATE_MS = 200;
+
     let wasm = null;
     let scratch = 0;
     const files = new WorkerFiles();
     let functionsSent = 0;
     let callersSent = 0;
     let passing = null;
-    let passed = new Set();
+    let known = new Map();
+    let due = new Set();
     let late = [];
     let isMoving = false;
     let sumProgress = null;
@@ -172,7 +176,8 @@
                 }
             }
             given = new Set();
-            passed = new Set();
+            known = new Map();
+            due = new Set();
             files.list.forEach(addFile);
             wasm.setLive(message.isLive ? 1 : 0);
             const path = putWide(message.path);
@@ -206,6 +211,7 @@
             }
             files.set(message.files);
             files.list.forEach(addFile);
+            due = new Set(known.keys());
             if (!wasm.refresh()) {
                 fail(takeNotes() || "the session cannot be read again");
             }
@@ -225,15 +231,19 @@
             return DEFERRED;
         },
 
-        // A running program's thread that is just being read further is asked
-        // for its records behind that: its levels alone would put short calls
-        // together.
+        // A running program's thread that is being read further is asked for
+        // its records behind that, if that is soon: the levels alone, which it
+        // can be asked for at any time, put short calls together.
         async query(message) {
-            while (isReadNow(message.thread) && passed.has(message.thread) &&
-                   estimate(message) > 0) {
-                await new Promise((resolve) => late.push(resolve));
+            const until = Date.now() + LATE_MS;
+            while (isRough(message) && Date.now() < until) {
+                await new Promise((resolve) => {
+                    late.push(resolve);
+                    setTimeout(resolve, LATE_MS);
+                });
             }
-            return takeBoxes(message);
+            const rough = isRough(message);
+            return Object.assign(takeBoxes(message), { isRough: rough });
         },
 
         // What threads did in each pixel of a range: the sum of the shares in
@@ -411,9 +421,12 @@
         return passing !== null && passing.threads[0] === thread;
     }
 
-    // Of its records, in bytes.
-    function estimate({ thread, begin, end, pixels }) {
-        return wasm.estimate(thread, begin, end, pixels);
+    // Whether a picture is made of levels only because its thread is read
+    // further now, or is going to be, and the range goes on behind that.
+    function isRough({ thread, begin, end, pixels }) {
+        return due.has(thread) &&
+            (isReadNow(thread) || end > known.get(thread)) &&
+            wasm.estimate(thread, begin, end, pixels) > 0;
     }
 
     // The boxes of a thread.
@@ -421,7 +434,8 @@
         const depth = message.maxDepth === undefined ? 0xFFFFFFFF
                                                      : message.maxDepth;
         files.expect(message.atOnce || isReadNow(message.thread) ? 0
-            : estimate(message));
+            : wasm.estimate(message.thread, message.begin, message.end,
+                message.pixels));
         const count = wasm.query(message.thread, message.begin,
             message.end, message.pixels, depth,
             message.atOnce || 0) >>> 0;
@@ -553,8 +567,24 @@
         return takeAnswer();
     }
 
-    // A slice of the pass; messages that came meanwhile go first.
+    function releaseLate() {
+        late.splice(0).forEach((resolve) => resolve());
+    }
+
     function passSlice() {
+        try {
+            readSlice();
+        } catch (error) {
+            const { id } = passing;
+            passing = null;
+            releaseLate();
+            port.postMessage({ id,
+                error: String(error && error.message || error) });
+        }
+    }
+
+    // A slice of the pass; messages that came meanwhile go first.
+    function readSlice() {
         if (!passing || !wasm) {
             return;
         }
@@ -570,19 +600,20 @@
             const isRestored = takeKept(thread);
             const state = files.forPass(() =>
                 wasm.pass(thread, SLICE, scratch));
-            const [records, known] = new Float64Array(wasm.memory.buffer,
+            const [records, time] = new Float64Array(wasm.memory.buffer,
                 scratch, 2);
             if (state !== 0) {
                 files.dropAheads();
                 passing.threads.shift();
-                passed.add(thread);
-                late.splice(0).forEach((resolve) => resolve());
+                known.set(thread, time);
+                due.delete(thread);
+                releaseLate();
                 prepare();
                 passing.mayRestore = !passing.isLive;
             }
             const notes = state === 2 ? takeNotes() : "";
             if (state !== 0 || Date.now() - begun >= SLICE_MS) {
-                port.postMessage({ event: "pass", thread, records, known,
+                port.postMessage({ event: "pass", thread, records, known: time,
                     isDone: state !== 0, notes, functions: newFunctions(),
                     callers: newCallers(),
                     written: state !== 0 ? takeWritten() : [],

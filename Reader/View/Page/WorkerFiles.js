@@ -200,19 +200,18 @@ class WorkerFiles {
     // all at once, as one after the other each takes 2 ms and more.
     async readEnds() {
         const { PIECE } = WorkerFiles;
+        const most = WorkerFiles.STORES / 2;
         const ends = [];
         for (const [number, file] of this.list.entries()) {
             const last = Math.floor((file.size - 1) / PIECE);
-            if (file.blob && last >= 0 && this.isStore(number)) {
+            if (file.blob && last >= 0 && this.isStore(number) &&
+                ends.length < most) {
                 ends.push(...[...new Set([0, last])].map(
                     (index) => this.endOf(number, index)));
             }
         }
-        const most = WorkerFiles.STORES / 2;
-        for (let i = 0; i < Math.min(ends.length, most);
-             i += WorkerFiles.ENDS) {
-            await this.readTogether(ends.slice(i, Math.min(most,
-                i + WorkerFiles.ENDS)));
+        for (let i = 0; i < ends.length; i += WorkerFiles.ENDS) {
+            await this.readTogether(ends.slice(i, i + WorkerFiles.ENDS));
         }
     }
 
@@ -243,12 +242,15 @@ class WorkerFiles {
         return list.reduce((sum, each) => sum + each.size, 0);
     }
 
+    // What is no store is kept for longer, and does not keep the rest.
     putPieces(list, bytes) {
         let at = 0;
         for (const { key, size } of list) {
-            const pieces = this.isStore(key.split(":")[0]) ? this.stores
-                                                           : this.others;
-            pieces.set(key, bytes.subarray(at, at + size));
+            if (this.isStore(key.split(":")[0])) {
+                this.stores.set(key, bytes.subarray(at, at + size));
+            } else {
+                this.others.set(key, bytes.slice(at, at + size));
+            }
             at += size;
         }
     }
@@ -498,11 +500,11 @@ class WorkerFiles {
 }
 
 // How many pieces of how many bytes are kept, in each worker: 64 and 4 MiB; are
-// given to others: 32 MiB; and are read at once: 8 MiB.
+// given to others: 36 MiB; and are read at once: 8 MiB.
 WorkerFiles.PIECE = 0x10000;
 WorkerFiles.STORES = 1024;
 WorkerFiles.OTHERS = 64;
-WorkerFiles.GIVEN = 512;
+WorkerFiles.GIVEN = 576;
 WorkerFiles.ENDS = 128;
 
 // What is read at once at most; by a question of what is no store, and behind
