@@ -40,7 +40,14 @@ class Minimap {
             this.answers.expire(true);
         }
         const now = performance.now();
-        if (change.pass && (now - this.askedAt > 500 || Viewer.isPassed)) {
+
+        //
+        // Every thread is asked for it, which the picture would feel while it
+        // moves.
+        //
+
+        if (change.pass && (Viewer.isPassed ||
+            (now - this.askedAt > 500 && !Viewer.engine.isMoving))) {
             this.answers.expire(true);
         }
         if (change.session || change.theme || change.opened) {

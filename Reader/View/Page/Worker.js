@@ -24,9 +24,9 @@
     const SLICE = 0x8000;
     const SLICE_MS = 12;
 
-    // What the page leaves between them while the picture moves, so that it
-    // finds a processor.
-    const REST_MS = 12;
+    // What is left between them while the picture moves, so that it finds a
+    // processor: two workers take half of one.
+    const REST_MS = 36;
 
     // How long a question waits for the pass.
     const LATE_MS = 200;
