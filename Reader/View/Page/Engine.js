@@ -101,7 +101,7 @@ class Engine {
             opened.session.threads.length)) {
             Engine.stop(this.workers.pop());
         }
-        this.pieces = this.isLive ? null : opened.pieces;
+        this.pieces = opened.pieces;
         await Promise.all(this.workers.slice(1).map((worker) =>
             this.ask(worker, this.openMessage())));
         return opened;

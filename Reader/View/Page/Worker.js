@@ -196,7 +196,8 @@
                 return {};
             }
             wasm.describe();
-            return { session: takeAnswer(), notes, pieces: files.takePieces() };
+            return { session: takeAnswer(), notes,
+                pieces: message.isLive ? null : files.takePieces() };
         },
 
         describe() {
