@@ -117,12 +117,14 @@ async function runStep(engine, step) {
         for (const [from, to] of options.copies) {
             fs.copyFileSync(from, to);
         }
+        const adder = engine.adder;
         const refresh = engine.refresh(collect(options.path, true));
         const answers = [];
         for (const inner of options.steps || []) {
             answers.push(await runStep(engine, inner));
         }
-        return { changed: await refresh, answers };
+        return { changed: await refresh, answers,
+            isKept: adder !== null && engine.adder === adder };
     }
     case "pace":
         engine.pace(true);
@@ -139,6 +141,32 @@ async function runStep(engine, step) {
         engine.cancel(promise.token === undefined ? engine.lastToken
             : promise.token);
         return { said: await said };
+    }
+    case "disturbed": {
+        // The worker that adds up is stopped while it is asked, as it is when
+        // a running program's session grows, or somebody else's question has
+        // become old.
+        const promise = engine[options.what](options);
+        for (const wait of options.waits) {
+            await new Promise((done) => setTimeout(done, wait));
+            engine.dropAdder();
+        }
+        return plain(await promise);
+    }
+    case "together": {
+        // Asked one after the other without waiting for an answer.
+        const asked = options.functions.map((name) => engine[options.what]({
+            ...options, function: engine.functions.find(
+                (f) => f.module + "!" + f.name === name).id }));
+        return { said: await Promise.all(asked.map((one) => one.then(
+            (answer) => plain(answer), (error) => error.name))) };
+    }
+    case "closed": {
+        const said = engine[options.what](options).then(() => "answered",
+            (error) => error.name);
+        await new Promise((done) => setTimeout(done, options.wait));
+        engine.close();
+        return { said: await said, adder: engine.adder };
     }
     case "session":
         return plain(engine.session);

@@ -532,6 +532,87 @@ def check_ring(results, scratch, numbers):
     check_session(results, 'ring', left, left.calls(), whole.folder, numbers)
 
 
+def check_disturbed(results, session, found, numbers):
+    """What is added up comes to an end though its worker is stopped in the
+    middle; of those who look for a call the last one is answered; and when the
+    session is closed nobody starts again."""
+    length = session.last - session.first
+    names = [name_of(one) for one in sorted({call.path[-1]
+                                             for call in found})]
+    asked = []
+    for what in ('find', 'find', 'histogram', 'sums', 'tree', 'callers'):
+        begin = numbers.randrange(length // 3)
+        asked.append({'what': what, 'name': numbers.choice(names),
+                      'begin': begin, 'end': begin + length // 2,
+                      'from': begin, 'direction': 1})
+    plain = [{'op': 'disturbed', **one, 'waits': []} for one in asked]
+    steps = [{'op': 'disturbed', **one,
+              'waits': [numbers.randrange(12) for _ in range(times)]}
+             for times in (1, 3) for one in asked]
+    together = {'op': 'together', 'what': 'find', 'from': -1, 'direction': 1,
+                'threads': [2, 1, 0]}
+    pairs = [numbers.sample(names, 3) for _ in range(8)]
+    answer, = ask(results, {'path': session.folder, 'steps': [
+        {'op': 'pass'}, *plain, *steps,
+        *({**together, 'functions': pair} for pair in pairs),
+        *({**together, 'functions': pair[-1:]} for pair in pairs)]})
+    got = answer['results'][1:]
+    right, got = got[:len(asked)], got[len(asked):]
+    for step, one, expected in zip(steps, got, right * 2):
+        results.check(one == expected and 'error' not in one,
+                      'disturbed: %s, %d times' % (step['what'],
+                                                   len(step['waits'])),
+                      [one.get('error'), expected.get('error')])
+    got = got[len(steps):]
+    for pair, many, one in zip(pairs, got, got[len(pairs):]):
+        results.equal(many.get('said'),
+                      ['AbortError'] * 2 + one.get('said', []),
+                      'together: the last one is answered')
+        results.check(one.get('said', [None])[0] not in (None, 'AbortError'),
+                      'together: there is a call', [one])
+    for what in 'find', 'sums':
+        for wait in 0, 5, 30:
+            answer, = ask(results, {'path': session.folder, 'steps': [
+                {'op': 'pass'}, {'op': 'closed', **asked[0], 'what': what,
+                                 'wait': wait}]})
+            closed = answer['results'][1]
+            results.check(closed.get('said') in ('AbortError', 'answered') and
+                          closed['adder'] is None, 'closed: ' + what,
+                          [closed])
+
+
+def check_nothing_new(results, session):
+    """A running program's session in which nothing is new: whoever adds up
+    goes on.  (That growth stops it is the control.)"""
+    folder = session.folder + '-open'
+    more = session.folder + '-more'
+    shutil.copytree(session.folder, folder)
+    shutil.copytree(session.folder, more)
+    for place, cut in (folder, 160), (more, 0):
+        for name in os.listdir(place):
+            path = os.path.join(place, name)
+            if not name.endswith('.trace'):
+                continue
+            with open(path, 'r+b') as file:
+                if cut:
+                    file.seek(0, os.SEEK_END)
+                    file.truncate(file.tell() - cut)
+                file.seek(0x80)
+                file.write(struct.pack('<II', 1, 0))    # State: open
+    grow = [[os.path.join(more, name), os.path.join(folder, name)]
+            for name in os.listdir(more) if name.endswith('.trace')]
+    sums = {'op': 'sums', 'begin': 5, 'end': 50}
+    answer, = ask(results, {'path': folder, 'isFresh': True, 'steps': [
+        {'op': 'pass'}, sums,
+        {'op': 'refresh', 'path': folder, 'copies': []},
+        {'op': 'refresh', 'path': folder, 'copies': grow}]})
+    _, _, same, grown = answer['results']
+    results.equal((same.get('changed'), same.get('isKept')), (False, True),
+                  'nothing new: goes on')
+    results.equal((grown.get('changed'), grown.get('isKept')), (True, False),
+                  'nothing new: control')
+
+
 def check_during(results, session, found, numbers):
     """What is asked while the pass goes on is answered, with what is known;
     a short range at once, but for the ends of calls that are open behind it.
@@ -769,6 +850,8 @@ def main():
         check_reading_on(results, scratch, numbers)
         check_ring(results, scratch, numbers)
         check_during(results, session, found, numbers)
+        check_disturbed(results, session, found, numbers)
+        check_nothing_new(results, session)
         check_imports(results, scratch)
         check_indexes(results, scratch)
 

@@ -5,6 +5,8 @@
 //
 
 const Calls = {
+    turn: 0,
+
     //
     // A question that the timeline's own overtook is asked again.
     //
@@ -119,12 +121,23 @@ const Calls = {
                             Math.max(call.end, call.begin + 1), 1);
     },
 
+    //
+    // Goes to a call once it is found, unless another one is asked for until
+    // then.
+    //
+
     async go(promise, text) {
+        const turn = ++this.turn;
         let found = null;
         try {
             found = await promise;
         } catch (error) {
-            Viewer.say(error.message);
+            if (turn === this.turn) {
+                Viewer.say(error.message);
+            }
+            return;
+        }
+        if (turn !== this.turn) {
             return;
         }
         if (found === null) {

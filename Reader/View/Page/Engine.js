@@ -22,6 +22,7 @@ class Engine {
         this.queries = new Map();
         this.module = null;
         this.adder = null;
+        this.finding = 0;
         this.peeker = null;
         this.written = [];
         this.trees = [];
@@ -611,20 +612,22 @@ class Engine {
         this.refreshing = true;
         this.wasRough = false;
         try {
-            const before = JSON.stringify(this.session.threads.map(
-                (t) => [t.records, t.end])) + this.session.marks.length;
+            const before = this.extent();
+            const old = this.list;
             this.files = files || await Promise.all(this.files.map(
                 async (entry) => ({ ...entry,
                     file: entry.handle ? await entry.handle.getFile()
                         : Engine.statAgain(entry.file) })));
             this.list = this.files.map((entry) =>
                 Engine.describeFile(entry, this.plan.prefix));
-            this.dropAdder();
-            this.trees = [];
             await Promise.all(this.workers.map((worker) => this.ask(worker,
                 { op: "refresh", files: this.list })));
             let opened = await this.askFirst({ op: "describe" });
             this.updateSession(opened);
+            const grown = this.extent();
+            if (grown !== before || !Engine.areSame(old, this.list)) {
+                this.forget();
+            }
             await this.pass(this.onPass);
             opened = await Promise.all(this.workers.map(
                 (worker) => this.ask(worker, { op: "describe" })));
@@ -641,11 +644,32 @@ class Engine {
                 process.end = Math.max(...process.threads.map(
                     (id) => this.session.threads[id].end));
             }
-            return before !== JSON.stringify(this.session.threads.map(
-                (t) => [t.records, t.end])) + this.session.marks.length;
+            if (this.extent() !== grown) {
+                this.forget();
+            }
+            return this.extent() !== before;
         } finally {
             this.refreshing = false;
         }
+    }
+
+    // How much there is of the session, as a text to compare.
+    extent() {
+        return JSON.stringify([this.session.marks.length,
+            ...this.session.threads.map((t) => [t.records, t.end])]);
+    }
+
+    // Would files that were opened before still be read alike?
+    static areSame(old, list) {
+        return old.length === list.length && list.every((file, i) =>
+            file.path === old[i].path && file.size === old[i].size &&
+            file.blob?.lastModified === old[i].blob?.lastModified);
+    }
+
+    // What was added up is of less than there is now.
+    forget() {
+        this.dropAdder();
+        this.trees = [];
     }
 
     static statAgain(file) {
@@ -695,7 +719,8 @@ class Engine {
     }
 
     // One query of a kind and a thread is under way; of those that come
-    // meanwhile the last one waits, the others are given up.
+    // meanwhile the last one waits, the others are given up.  run is given a
+    // function that says whether its answer is still waited for.
     //
     // The promise has a token, by which cancel() takes the question back.
     latest(key, run) {
@@ -721,8 +746,9 @@ class Engine {
         const { run, resolve, reject, token } = queue.next;
         queue.next = null;
         queue.running = true;
-        queue.current = { token, reject };
-        run().then(resolve, reject).finally(() => {
+        const current = queue.current = { token, reject };
+        run(() => queue.current === current && !queue.next).then(resolve,
+            reject).finally(() => {
             queue.running = false;
             queue.current = null;
             this.advance(queue);
@@ -739,6 +765,7 @@ class Engine {
                 queue.next = null;
             } else if (queue.current && queue.current.token === token) {
                 queue.current.reject(Engine.aborted());
+                queue.current = null;
                 if (key.startsWith("adder:")) {
                     this.dropAdder();
                 }
@@ -893,26 +920,39 @@ class Engine {
                 Math.max(Engine.PATIENCE_MS, 2 * this.adder.openTime)) {
             this.dropAdder();
         }
-        return this.latest(key, async () => {
-            if (!this.adder) {
-                const adder = this.addWorker();
-                this.adder = adder;
-                const begun = Date.now();
-                adder.isOpen = false;
-                this.ask(adder, this.openMessage()).catch(() => {})
-                    .finally(() => {
-                        adder.isOpen = true;
-                        adder.since = Date.now();
-                        adder.openTime = adder.since - begun;
-                    });
-                if (this.written.length) {
-                    this.ask(adder, { op: "written",
-                        files: this.written }).catch(() => {});
+        return this.latest(key, async (isWanted) => {
+            for (;;) {
+                const adder = this.openAdder();
+                try {
+                    return await this.ask(adder, message);
+                } catch (error) {
+                    if (error.name !== "AbortError" || adder === this.adder ||
+                        !isWanted()) {
+                        throw error;
+                    }
                 }
             }
-            this.adder.since = Date.now();
-            return this.ask(this.adder, message);
         });
+    }
+
+    openAdder() {
+        if (!this.adder) {
+            const adder = this.addWorker();
+            this.adder = adder;
+            const begun = Date.now();
+            adder.isOpen = false;
+            this.ask(adder, this.openMessage()).catch(() => {}).finally(() => {
+                adder.isOpen = true;
+                adder.since = Date.now();
+                adder.openTime = adder.since - begun;
+            });
+            if (this.written.length) {
+                this.ask(adder, { op: "written",
+                    files: this.written }).catch(() => {});
+            }
+        }
+        this.adder.since = Date.now();
+        return this.adder;
     }
 
     // A range of the interface, for the reader: a whole session is one
@@ -1233,15 +1273,20 @@ class Engine {
     }
 
     // The next call of a function that begins after a time, or the last one
-    // before it.
+    // before it.  Whoever asks for another gives up the one before.
     async find(options) {
         const f = this.functions[options.function];
         const all = this.session.threads.map((t) => t.id);
         const threads = options.threads || all;
-        const ask = (thread, kind, begin, end) => this.askAdder({
-            op: "calls", kind, module: f.moduleId, rva: f.rva, isAll: false,
-            begin, end, threads: [thread],
-            numberOfThreads: all.length, key: "find" });
+        const turn = ++this.finding;
+        const ask = (thread, kind, begin, end) => {
+            if (turn !== this.finding) {
+                throw Engine.aborted();
+            }
+            return this.askAdder({ op: "calls", kind, module: f.moduleId,
+                rva: f.rva, isAll: false, begin, end, threads: [thread],
+                numberOfThreads: all.length, key: "find" });
+        };
         let best = null;
         for (const id of threads) {
             const thread = this.session.threads[id];
@@ -1308,6 +1353,10 @@ class Engine {
         for (const worker of this.workers) {
             this.fail(worker, Engine.aborted());
             Engine.stop(worker);
+        }
+        for (const queue of this.queries.values()) {
+            queue.next?.reject(Engine.aborted());
+            queue.next = queue.current = null;
         }
         this.dropAdder();
         this.dropPeeker();
