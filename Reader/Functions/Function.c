@@ -199,7 +199,9 @@ FunctionWarnOfSymbols(
     PREADER_MODULE Module
     )
 {
-    PRTL_WRITER Errors = Session->Context->Errors;
+    PRTL_WRITER Errors = Session->NameErrors != NULL
+                             ? Session->NameErrors
+                             : Session->Context->Errors;
     PCSZ Warning;
 
     if (Module->IsSymbolsWarned || Module->Symbols == NULL ||

@@ -250,6 +250,8 @@ typedef struct _READER_SESSION {
     ULONGLONG JumpTicks;            // a step longer than that is marked; 0:
                                     // none is
     PCWSTR SymbolPath;              // --symbols; NULL: not given
+    PRTL_WRITER NameErrors;         // where it is said that a module has no
+                                    // names; NULL: Context->Errors
     ULONGLONG IndexInterval;        // records between two marks of an index;
                                     // 0: there are none
     BOOLEAN AreRingsIndexed;        // the viewer's, of a session that does not

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -359,6 +360,55 @@ def check_damaged(results, scratch, session):
                                   ('.trace', '.tracepack', 'no .trace file')):
         results.check(word in answer.get('error', ''),
                       text + ': the error says what', [answer])
+
+
+def check_names(results, scratch, numbers):
+    """A module without names is said once, whoever meets it first, and nothing
+    is lost by that: sums are whole, when the session is opened first and when
+    it is opened again.  (Sums of damaged records are not.)"""
+    session = calls.Session(os.path.join(scratch, 'nameless'), [
+        calls.random_calls(numbers, 90000), calls.random_calls(numbers, 3000)])
+    length = session.last - session.first
+    sums = [{'op': 'sums'}, {'op': 'sums', 'begin': length // 9,
+                             'end': length // 2}]
+    steps = [{'op': 'pass'}, *sums, {'op': 'tree'}, {'op': 'session'}]
+    for text, more in (('first', {}), ('again', {}),
+                       ('one worker', {'workers': 1, 'keeper': 'other'})):
+        answer, = ask(results, {'path': session.folder, 'keeper': 'names',
+                                'steps': steps, **more})
+        pass_, *parts, tree, after = answer['results']
+        for one in parts:
+            results.equal((one.get('complete'), one.get('notes'),
+                           len(one.get('functions', [])) > 5), (True, '', True),
+                          'names, %s: sums are whole' % text)
+        results.equal(tree.get('notes'), '', 'names, %s: tree' % text)
+        told = [problem['text'] for problem in after['problems']]
+        results.check(len(told) == len(set(told)) == len(calls.MODULES) and
+                      all(re.match('no function names for ', each)
+                          for each in told) and
+                      all(problem['isOfNames'] for problem in
+                          after['problems']),
+                      'names, %s: each module is said once' % text, told)
+    name = max((name for name in os.listdir(session.folder)
+                if name.endswith('.trace')), key=lambda name: os.path.getsize(
+                    os.path.join(session.folder, name)))
+    with open(os.path.join(session.folder, name), 'r+b') as file:
+        file.seek(4096 + 16 * 40000)
+        file.write(b'\xff' * 160)
+    answer, = ask(results, {'path': session.folder, 'steps': [
+        {'op': 'pass'}, {'op': 'session'}]})
+    loss, = [loss for thread in answer['results'][1]['threads']
+             for loss in thread['losses']]
+    ranges = [(0, length), (loss['begin'] - 1000, loss['end'] + 5),
+              (loss['end'] + 1, length), (0, loss['begin'] - 1), (0, length)]
+    answer, = ask(results, {'path': session.folder, 'steps': [
+        {'op': 'pass'}, *({'op': 'sums', 'begin': begin, 'end': end}
+                          for begin, end in ranges)]})
+    results.equal([(one.get('complete'), 'records' in one.get('notes', ''))
+                   for one in answer['results'][1:]],
+                  [(True, False) if end < loss['begin'] or begin > loss['end']
+                   else (False, True) for begin, end in ranges],
+                  'names, control: what is damaged is not whole')
 
 
 def check_growing(results, scratch, numbers):
@@ -846,6 +896,7 @@ def main():
         results.check(code == 0, 'pack', [errors])
         check_session(results, 'pack', session, found, pack, numbers)
         check_damaged(results, scratch, session)
+        check_names(results, scratch, numbers)
         check_growing(results, scratch, numbers)
         check_reading_on(results, scratch, numbers)
         check_ring(results, scratch, numbers)

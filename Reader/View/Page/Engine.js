@@ -29,6 +29,8 @@ class Engine {
         this.keeps = new Map();
         this.bytesRead = 0;
         this.pieces = null;
+        this.nameNotes = new Set();
+        this.onProblem = null;
         this.lastToken = 0;
         this.passing = null;
         this.isMoving = false;
@@ -311,6 +313,7 @@ class Engine {
                     text: line.replace(/^TraceReader: /, "") });
             }
         }
+        session.problems.push(...this.nameProblems([...this.nameNotes]));
         for (const process of session.processes) {
             const own = session.threads.filter(
                 (t) => t.process === process.id);
@@ -451,6 +454,9 @@ class Engine {
     take(worker, message) {
         this.learnFunctions(worker, message.functions);
         this.learnImporters(worker, message.callers);
+        if (message.nameNotes) {
+            this.learnNameNotes(message.nameNotes);
+        }
         if (message.bytesRead !== undefined) {
             this.bytesRead += message.bytesRead - worker.bytesRead;
             worker.bytesRead = message.bytesRead;
@@ -475,6 +481,25 @@ class Engine {
             }
         }
         waiting.resolve(message.result);
+    }
+
+    // Each worker says of each module once that it has no names.
+    learnNameNotes(text) {
+        const fresh = text.split("\n").map((line) =>
+            line.replace(/^TraceReader: (warning: )?/, ""))
+            .filter((line) => !this.nameNotes.has(line));
+        for (const line of fresh) {
+            this.nameNotes.add(line);
+        }
+        if (fresh.length && this.session) {
+            this.session.problems.push(...this.nameProblems(fresh));
+            this.onProblem?.();
+        }
+    }
+
+    nameProblems(lines) {
+        return lines.map((text) => ({ path: this.plan.name, text,
+            isOfNames: true }));
     }
 
     // The threads with the most records first, each to whoever has the least,
@@ -1081,8 +1106,24 @@ class Engine {
                 functions.push({ function: answer.function[i], ...s });
             }
         }
-        return { functions, complete: answer.notes === "",
-            notes: answer.notes, ticks: range.end - range.begin };
+        const notes = answer.notes || this.sayLost(range);
+        return { functions, complete: notes === "", notes,
+            ticks: range.end - range.begin };
+    }
+
+    // What the pass has found of a range that could not be read; the reader
+    // itself says so of a store once.
+    sayLost(range) {
+        let lost = 0;
+        for (const { id, losses } of this.session.threads) {
+            if (!range.threads || range.threads.includes(id)) {
+                for (const each of losses || []) {
+                    lost += each.begin <= range.end && each.end >= range.begin
+                        ? each.records : 0;
+                }
+            }
+        }
+        return lost ? lost + " records around here could not be read" : "";
     }
 
     // The whole tree of a range; the last few are kept.
@@ -1363,6 +1404,7 @@ class Engine {
         this.workers = [];
         this.written = [];
         this.pieces = null;
+        this.nameNotes = new Set();
         this.trees = [];
         this.session = null;
         this.queries = new Map();

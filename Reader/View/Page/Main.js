@@ -23,6 +23,7 @@
 //     session          the session has changed: it was opened, or has grown
 //     pass             {done, total, thread}: how far the engine has read; done
 //                      is total at the end
+//     problems         something more could not be read, or has no name
 //     settled          the range has not moved for a moment: what costs more
 //                      than a frame waits for this
 //     theme            light is dark now: colours are to be read again

@@ -166,6 +166,10 @@ const Open = {
             Viewer.engine.close();
         }
         Viewer.engine = engine;
+        engine.onProblem = () => {
+            this.describe();
+            Viewer.tell({ problems: true });
+        };
         Viewer.session = session;
         Viewer.sessionName = name || 'SESSION';
         Viewer.isPassed = false;
@@ -282,18 +286,28 @@ const Open = {
             Format.time(session.end - session.begin)
         ].filter(each => each).join(' \u00b7 ');
         $('subtitle').title = Viewer.sessionName;
-        const { problems } = session;
-        if (problems.length) {
-            const [first] = problems;
+        this.describeProblems(session);
+    },
+
+    //
+    // The first problem, or how much was lost; names that are missing come
+    // after what is.
+    //
+
+    describeProblems({ problems, ...session }) {
+        const worse = problems.filter(each => !each.isOfNames);
+        const lost = worse.length ? 0 : Losses.count(session);
+        const [first] = worse.length ? worse : problems;
+        if (lost) {
+            this.notice(Format.plural(lost, 'record') + ' could not be read: ' +
+                'the timeline is hatched there.', true);
+        } else if (first) {
             this.notice((problems.length > 1
-                ? Format.count(problems.length) +
-                    ' files could not be read whole. ' : '') +
+                ? Format.plural(problems.length, 'problem') + '. ' : '') +
                 first.path + ': ' + first.text, problems.length > 1 ||
                 Viewer.panels.some(each => each.id === 'problems'));
         } else {
-            const lost = Losses.count(session);
-            this.notice(lost ? Format.plural(lost, 'record') + ' could not ' +
-                'be read: the timeline is hatched there.' : '', lost > 0);
+            this.notice('');
         }
     },
 

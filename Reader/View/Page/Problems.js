@@ -54,7 +54,7 @@ class ProblemsPanel {
     update(change, state) {
         this.frame.update(change, state);
         const isRead = change.pass && change.pass.done >= change.pass.total;
-        if (change.shown || change.session || isRead) {
+        if (change.shown || change.session || change.problems || isRead) {
             const rows = ProblemsPanel.list(Viewer.session);
             this.count.textContent = Viewer.format.plural(rows.length,
                                                           'problem');

@@ -102,6 +102,11 @@
         return takeText(wasm.notes).replace(/\r/g, "").trim();
     }
 
+    // Of modules without names, by which no numbers are lost.
+    function takeNameNotes() {
+        return takeText(wasm.nameNotes).replace(/\r/g, "").trim();
+    }
+
     // What could not be read of the files, since this was asked last.
     function takeErrors() {
         const failed = files.list.filter((file) => file.error);
@@ -616,7 +621,7 @@
             if (state !== 0 || Date.now() - begun >= SLICE_MS) {
                 port.postMessage({ event: "pass", thread, records, known: time,
                     isDone: state !== 0, notes, functions: newFunctions(),
-                    callers: newCallers(),
+                    callers: newCallers(), nameNotes: takeNameNotes(),
                     written: state !== 0 ? takeWritten() : [],
                     losses: state !== 0 ? takeLosses(thread) : [],
                     isRestored, bytesRead: files.bytesRead,
@@ -658,7 +663,8 @@
             }
         }
         port.postMessage({ id, result, functions: newFunctions(),
-            callers: newCallers(), bytesRead: files.bytesRead }, transfer);
+            callers: newCallers(), nameNotes: wasm ? takeNameNotes() : "",
+            bytesRead: files.bytesRead }, transfer);
     }
 
     // What comes while the session is being opened waits for it.

@@ -36,6 +36,7 @@ typedef WASM_TEXT *PWASM_TEXT;
 static RTL WasmRtl;
 static READER_CONTEXT WasmContext;
 static WASM_TEXT WasmErrors;
+static WASM_TEXT WasmNameErrors;
 static WASM_TEXT WasmAnswer;
 static READER_VIEW WasmView;
 
@@ -175,6 +176,8 @@ WasmExportOpen(
     ULONG IsAllRuns
     )
 {
+    PRTL_WRITER NameErrors;
+
     WasmInitializeRtl(&WasmRtl);
     WasmContext.Rtl = &WasmRtl;
     WasmContext.Allocator = &WasmAllocator;
@@ -182,13 +185,19 @@ WasmExportOpen(
     WasmContext.Output = WasmBeginText(&WasmAnswer);
     WasmContext.Errors = WasmBeginText(&WasmErrors);
     WasmContext.NumberOfProcessors = 1;
-    return ViewOpen(&WasmView,
-                    &WasmContext,
-                    IsLive != 0,
-                    TRUE,
-                    IsAllRuns != 0,
-                    Path,
-                    PathUtf8);
+    NameErrors = WasmBeginText(&WasmNameErrors);
+    if (!ViewOpen(&WasmView,
+                  &WasmContext,
+                  IsLive != 0,
+                  TRUE,
+                  IsAllRuns != 0,
+                  Path,
+                  PathUtf8)) {
+        return FALSE;
+    }
+
+    WasmView.Session.NameErrors = NameErrors;
+    return TRUE;
 }
 
 WASM_EXPORT(refresh)
@@ -219,9 +228,23 @@ WasmExportClose(
     ViewClose(&WasmView);
 }
 
+static
+VOID
+WasmTakeText(
+    PWASM_TEXT Text,
+    PULONG Fields
+    )
+{
+    RtlFlushWriter(&Text->Writer);
+    Fields[0] = (ULONG)(SIZE_T)Text->Bytes;
+    Fields[1] = Text->Length;
+    Text->Length = 0;
+}
+
 //
-// What the reader has written on its errors since this was asked last, and the
-// answer of what was called last: Fields receives the address and the size.
+// What the reader has written on its errors since this was asked last, what of
+// modules without names, by which nothing is lost, and the answer of what was
+// called last: Fields receives the address and the size.
 //
 
 WASM_EXPORT(notes)
@@ -235,10 +258,21 @@ WasmExportNotes(
     PULONG Fields
     )
 {
-    RtlFlushWriter(&WasmErrors.Writer);
-    Fields[0] = (ULONG)(SIZE_T)WasmErrors.Bytes;
-    Fields[1] = WasmErrors.Length;
-    WasmErrors.Length = 0;
+    WasmTakeText(&WasmErrors, Fields);
+}
+
+WASM_EXPORT(nameNotes)
+VOID
+WasmExportNameNotes(
+    PULONG Fields
+    );
+
+VOID
+WasmExportNameNotes(
+    PULONG Fields
+    )
+{
+    WasmTakeText(&WasmNameErrors, Fields);
 }
 
 WASM_EXPORT(answer)
