@@ -60,7 +60,8 @@ ViewOpen(
     }
 
     View->IsOpen = TRUE;
-    Session->IndexInterval = READER_INDEX_INTERVAL;
+    Session->IndexInterval = IsPrivate ? READER_VIEW_INDEX_INTERVAL
+                                       : READER_INDEX_INTERVAL;
     Session->AreRingsIndexed = IsPrivate && !IsLive;
     SessionWarnOfStores(Session);
     if (Session->NumberOfValidStores == 0) {

@@ -38,6 +38,14 @@ Abstract:
 #define READER_VIEW_RAW_BYTES 0x140000u
 #define READER_VIEW_RAW_PIXELS 4u
 #define READER_VIEW_SAMPLE 4096u
+
+//
+// Records from one mark of the page's indexes to the next, 256 KiB of them: a
+// query reads from the mark before its range on.  Marks cost the page little;
+// indexes beside the stores, which TraceReader writes, have fewer.
+//
+
+#define READER_VIEW_INDEX_INTERVAL 0x4000u
 #define READER_VIEW_ENDED 0x4000u       // ordinary calls at a time
 #define READER_VIEW_SINGLE 4096u        // as many calls are boxes each
 
