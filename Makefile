@@ -378,7 +378,7 @@ Wasm = $(Out)/Viewer
 WasmCompiler = clang-19 --target=wasm32
 WasmFlags = \
     -std=c11 -O2 -ffreestanding -fshort-wchar -mbulk-memory \
-    -DREADER_WINDOW_SIZE=0x80000ULL \
+    -DREADER_WINDOW_SIZE=0x20000ULL \
     -DREADER_FIRST_WINDOW_SIZE=0x10000ULL -DREADER_PIECE_SIZE=0x100000u \
     -include Rtl/RtlPortable.h -idirafter $(MingwHeaders) \
     -Wall -Wextra -Werror -ffile-prefix-map=$(CURDIR)/= \

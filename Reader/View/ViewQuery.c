@@ -558,8 +558,7 @@ ViewEstimateRecords(
 
 
 //
-// About how many bytes of the thread's stores are read for so many records in a
-// row, from a mark of the index on.
+// About how many bytes of the thread's stores so many records in a row are.
 //
 
 static
@@ -586,7 +585,6 @@ ViewEstimateBytes(
         Store = Each->NextInThread;
     }
 
-    Records += Session->IndexInterval / 2;
     return Records < All ? CoreMultiplyDivide(Size, Records, All) : Size;
 }
 
@@ -594,7 +592,7 @@ ViewEstimateBytes(
 //
 // Whether a range is to be read from the records: there are not too many, and
 // the finest level does not show them well.
-// Bytes: receives about how many that are.
+// Bytes: receives about how many that are at most, from a mark of the index on.
 //
 
 _Success_(return != FALSE)
@@ -611,6 +609,7 @@ ViewIsRaw(
 {
     PREADER_VIEW_THREAD Thread = &View->Threads[Number];
     ULONGLONG Resolution = (End - Begin) / (Pixels == 0 ? 1 : Pixels);
+    ULONGLONG Interval = View->Session.IndexInterval;
     ULONGLONG Finest;
     ULONGLONG Records;
 
@@ -624,9 +623,10 @@ ViewIsRaw(
         return FALSE;
     }
 
-    *Bytes = ViewEstimateBytes(View, Number, Records);
-    return *Bytes <= READER_VIEW_RAW_BYTES ||
-           Finest / READER_VIEW_RAW_PIXELS > Resolution;
+    *Bytes = ViewEstimateBytes(View, Number, Records + Interval);
+    return Finest / READER_VIEW_RAW_PIXELS > Resolution ||
+           ViewEstimateBytes(View, Number, Records + Interval / 2) <=
+               READER_VIEW_RAW_BYTES;
 }
 
 

@@ -313,7 +313,22 @@ def check_pieces(results):
         ('read', 0, 33 * MIB, 64 * KIB),
         ('read', 0, 34 * MIB, 960 * KIB)]}])
     results.equal((checked['wrong'], checked['sync'], checked['syncBytes']),
-                  ([], 2, 2 * MIB), 'what is expected is elsewhere')
+                  ([], 2, 2 * MIB + 64 * KIB),
+                  'what is expected is elsewhere')
+
+    # A short index is read once, a long one is not read whole.
+    for length, reads, most in (700 * KIB, 1, 700 * KIB), (4 * MIB, 3, MIB):
+        seen, = page([{'files': [{'seed': 5, 'size': 80 * MIB},
+                                 {'seed': 6, 'size': length,
+                                  'path': 'a.trace.index'}], 'steps': [
+            ('expect', MIB), ('read', 1, 0, 4 * KIB)] + [
+                ('read', 1, at, 4 * KIB)
+                for at in range(640 * KIB, 0, -4 * KIB)]}])
+        results.check((seen['wrong'], seen['sync'] >= reads,
+                       seen['sync'] == 1) == ([], True, reads == 1) and
+                      seen['syncBytes'] <= most,
+                      'an index of %d KiB' % (length // KIB),
+                      [seen['sync'], seen['syncBytes']])
 
     # Of what is no store less is kept than may be read at once.
     large = {'seed': 5, 'size': 40 * MIB, 'path': 'a.tracepack'}

@@ -316,7 +316,8 @@ class WorkerFiles {
             target.set(part, done);
             done += part.length;
         }
-        if (this.expected !== null && this.isStore(number)) {
+        if (this.expected !== null && this.isStore(number) &&
+            offset + this.expected <= this.list[number].size) {
             this.expected = Math.max(0, this.expected - done);
         }
         return done;
@@ -367,8 +368,8 @@ class WorkerFiles {
         }
     }
 
-    // How much is read at once: of a store what is expected, of an index some
-    // marks.  Else, where a file is read on, as much as was read of it.
+    // How much is read at once: of a store what is expected, of an index all or
+    // some marks, as those before them come next.  Else, where a file is read on, as much as was read of it.
     //
     // What is read first near the end of a store is mostly not what is
     // expected, but the record that an index is checked by.
@@ -380,7 +381,9 @@ class WorkerFiles {
             return Math.min(WorkerFiles.AT_ONCE, more);
         }
         if (!this.isStore(number)) {
-            return WorkerFiles.MARKS;
+            const { size } = this.list[number];
+            return start === 0 && size <= WorkerFiles.WHOLE ? size
+                : WorkerFiles.MARKS;
         }
         if (more === 0 && start + expected > this.list[number].size) {
             return 0;
@@ -507,11 +510,12 @@ WorkerFiles.OTHERS = 64;
 WorkerFiles.GIVEN = 576;
 WorkerFiles.ENDS = 128;
 
-// What is read at once at most; by a question of what is no store, and behind
-// what was expected.
+// What is read at once at most; by a question of what is no store, if that is
+// no longer than the first or else, and behind what was expected.
 WorkerFiles.AT_ONCE = 0x1000000;
+WorkerFiles.WHOLE = 0x100000;
 WorkerFiles.MARKS = 0x40000;
-WorkerFiles.MORE = 0x80000;
+WorkerFiles.MORE = 0x20000;
 
 // What a slice of the pass reads in pieces, too; after how many reads that
 // follow each other a stream begins, and of how many files; what is read at once
