@@ -45,6 +45,21 @@ CallCloseIndexFiles(
 
 
 _Use_decl_annotations_
+ULONGLONG
+CallChooseInterval(
+    const READER_SESSION *Session,
+    ULONGLONG NumberOfRecords
+    )
+{
+    return Session->FineIndexInterval != 0 &&
+                   NumberOfRecords / Session->FineIndexInterval <=
+                       READER_INDEX_FINE_MARKS
+               ? Session->FineIndexInterval
+               : Session->IndexInterval;
+}
+
+
+_Use_decl_annotations_
 VOID
 CallOpenIndex(
     PREADER_STREAM Stream
@@ -55,6 +70,7 @@ CallOpenIndex(
     PREADER_INDEX Index;
     PREADER_STORE Store;
     ULONGLONG NumberOfRecords = 0;
+    ULONGLONG Interval;
     ULONG Number;
     NTSTATUS Status;
 
@@ -79,7 +95,8 @@ CallOpenIndex(
                            TRACE_RECORD_SIZE;
     }
 
-    if (NumberOfRecords < Session->IndexInterval) {
+    Interval = CallChooseInterval(Session, NumberOfRecords);
+    if (NumberOfRecords < Interval) {
         return;
     }
 
@@ -100,7 +117,7 @@ CallOpenIndex(
         return;
     }
 
-    Index->Interval = Session->IndexInterval;
+    Index->Interval = Interval;
     Index->Due = Index->Interval;
     Index->MaximumSize = READER_INDEX_LIMIT(NumberOfRecords);
     Stream->Index = Index;

@@ -52,6 +52,23 @@ typedef struct _READER_INDEX {
 } READER_INDEX;
 
 //
+// A thread has no finer marks than usual if they were more than these: a reader
+// may go back over all of them to where a frame was entered.
+//
+
+#define READER_INDEX_FINE_MARKS 0x1000u
+
+//
+// Records from one mark to the next in the index of a thread with so many.
+//
+
+ULONGLONG
+CallChooseInterval(
+    _In_ const READER_SESSION *Session,
+    _In_ ULONGLONG NumberOfRecords
+    );
+
+//
 // Gives a stream that was just opened its index, and takes it away.
 //
 

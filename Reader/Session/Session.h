@@ -254,6 +254,8 @@ typedef struct _READER_SESSION {
                                     // names; NULL: Context->Errors
     ULONGLONG IndexInterval;        // records between two marks of an index;
                                     // 0: there are none
+    ULONGLONG FineIndexInterval;    // the same, of threads that are not too
+                                    // long; 0: as others
     BOOLEAN AreRingsIndexed;        // the viewer's, of a session that does not
                                     // go on: rings have indexes like others;
                                     // nobody else sees these

@@ -60,8 +60,8 @@ ViewOpen(
     }
 
     View->IsOpen = TRUE;
-    Session->IndexInterval = IsPrivate ? READER_VIEW_INDEX_INTERVAL
-                                       : READER_INDEX_INTERVAL;
+    Session->IndexInterval = READER_INDEX_INTERVAL;
+    Session->FineIndexInterval = IsPrivate ? READER_VIEW_INDEX_INTERVAL : 0;
     Session->AreRingsIndexed = IsPrivate && !IsLive;
     SessionWarnOfStores(Session);
     if (Session->NumberOfValidStores == 0) {

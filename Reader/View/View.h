@@ -41,8 +41,8 @@ Abstract:
 
 //
 // Records from one mark of the page's indexes to the next, 256 KiB of them: a
-// query reads from the mark before its range on.  Marks cost the page little;
-// indexes beside the stores, which TraceReader writes, have fewer.
+// query reads from the mark before its range on.  Indexes beside the stores,
+// which TraceReader writes, and those of long threads have fewer.
 //
 
 #define READER_VIEW_INDEX_INTERVAL 0x4000u

@@ -609,7 +609,8 @@ ViewIsRaw(
 {
     PREADER_VIEW_THREAD Thread = &View->Threads[Number];
     ULONGLONG Resolution = (End - Begin) / (Pixels == 0 ? 1 : Pixels);
-    ULONGLONG Interval = View->Session.IndexInterval;
+    ULONGLONG Interval = CallChooseInterval(&View->Session,
+                                            ViewCountRecords(View, Number));
     ULONGLONG Finest;
     ULONGLONG Records;
 
