@@ -97,6 +97,7 @@ typedef struct _READER_VIEW_THREAD {
     PULONGLONG Samples;             // the time of each READER_VIEW_SAMPLEth
     ULONG NumberOfSamples;          // record
     ULONG CapacityOfSamples;
+    ULONGLONG NumberOfMarks;        // of the index that was used last; 0: none
     ULONGLONG NumberOfRecords;      // read so far
     ULONGLONG Known;                // the time of the last that was read
     PREADER_VIEW_LOSS Losses;       // in the order of time

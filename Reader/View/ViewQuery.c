@@ -483,6 +483,8 @@ ViewQueryRaw(
     }
 
     if (NT_SUCCESS(Status)) {
+        View->Threads[Number].NumberOfMarks =
+            Stream.Index == NULL ? 0 : Stream.Index->Header.NumberOfMarks;
         Status = CallSkipStream(&View->Before, &Stream, Raw->Begin);
     }
 
@@ -590,6 +592,31 @@ ViewEstimateBytes(
 
 
 //
+// Records from one mark of the thread's index to the next: as the page makes
+// them, unless the index that was used last has fewer marks (it is
+// TraceReader's, or there was no room for more); not more than TraceReader's.
+//
+
+static
+ULONGLONG
+ViewGetInterval(
+    _In_ const READER_VIEW *View,
+    _In_ ULONG Number
+    )
+{
+    ULONGLONG Marks = View->Threads[Number].NumberOfMarks;
+    ULONGLONG Records = ViewCountRecords(View, Number);
+    ULONGLONG Interval = CallChooseInterval(&View->Session, Records);
+
+    if (Marks != 0 && Records / Marks > Interval) {
+        Interval = Records / Marks;
+    }
+
+    return Interval < READER_INDEX_INTERVAL ? Interval : READER_INDEX_INTERVAL;
+}
+
+
+//
 // Whether a range is to be read from the records: there are not too many, and
 // the finest level does not show them well.
 // Bytes: receives about how many that are at most, from a mark of the index on.
@@ -609,8 +636,7 @@ ViewIsRaw(
 {
     PREADER_VIEW_THREAD Thread = &View->Threads[Number];
     ULONGLONG Resolution = (End - Begin) / (Pixels == 0 ? 1 : Pixels);
-    ULONGLONG Interval = CallChooseInterval(&View->Session,
-                                            ViewCountRecords(View, Number));
+    ULONGLONG Interval;
     ULONGLONG Finest;
     ULONGLONG Records;
 
@@ -624,6 +650,7 @@ ViewIsRaw(
         return FALSE;
     }
 
+    Interval = ViewGetInterval(View, Number);
     *Bytes = ViewEstimateBytes(View, Number, Records + Interval);
     return Finest / READER_VIEW_RAW_PIXELS > Resolution ||
            ViewEstimateBytes(View, Number, Records + Interval / 2) <=

@@ -118,13 +118,17 @@ async function runStep(engine, step) {
             fs.copyFileSync(from, to);
         }
         const adder = engine.adder;
+        const asked = options.asked && engine[options.asked.what](
+            options.asked);
         const refresh = engine.refresh(collect(options.path, true));
         const answers = [];
         for (const inner of options.steps || []) {
             answers.push(await runStep(engine, inner));
         }
         return { changed: await refresh, answers,
-            isKept: adder !== null && engine.adder === adder };
+            isKept: adder !== null && engine.adder === adder,
+            asked: plain(await asked || null),
+            retired: engine.retired.size };
     }
     case "pace":
         engine.pace(true);
@@ -160,6 +164,15 @@ async function runStep(engine, step) {
                 (f) => f.module + "!" + f.name === name).id }));
         return { said: await Promise.all(asked.map((one) => one.then(
             (answer) => plain(answer), (error) => error.name))) };
+    }
+    case "stopped": {
+        // Two that wait, of which the second is asked when the first has
+        // become a thing of the past.
+        const asked = [0, 1].map(() => engine[options.what](options).then(
+            () => "answered", (error) => error.name));
+        await new Promise((done) => setTimeout(done, options.wait));
+        engine.stopAdding();
+        return { said: await Promise.all(asked), adder: engine.adder };
     }
     case "closed": {
         const said = engine[options.what](options).then(() => "answered",

@@ -629,6 +629,13 @@ def check_disturbed(results, session, found, numbers):
             results.check(closed.get('said') in ('AbortError', 'answered') and
                           closed['adder'] is None, 'closed: ' + what,
                           [closed])
+    answer, = ask(results, {'path': session.folder, 'steps': [
+        {'op': 'pass'}, {'op': 'stopped', **asked[3], 'wait': 0},
+        {'op': 'stopped', **asked[0], 'wait': 1}, plain[3]]})
+    for one in answer['results'][1:3]:
+        results.equal((one.get('said'), one.get('adder')),
+                      (['AbortError'] * 2, None), 'stopped')
+    results.equal(answer['results'][3], right[3], 'stopped: asked again')
 
 
 def check_nothing_new(results, session):
@@ -652,11 +659,22 @@ def check_nothing_new(results, session):
     grow = [[os.path.join(more, name), os.path.join(folder, name)]
             for name in os.listdir(more) if name.endswith('.trace')]
     sums = {'op': 'sums', 'begin': 5, 'end': 50}
+    tree = {'begin': 0, 'end': session.last, 'threads': [0]}
     answer, = ask(results, {'path': folder, 'isFresh': True, 'steps': [
         {'op': 'pass'}, sums,
         {'op': 'refresh', 'path': folder, 'copies': []},
-        {'op': 'refresh', 'path': folder, 'copies': grow}]})
-    _, _, same, grown = answer['results']
+        {'op': 'refresh', 'path': folder, 'copies': grow,
+         'asked': {'what': 'tree', **tree}}, {'op': 'tree', **tree}]})
+    other, = ask(results, {'path': more, 'isFresh': True, 'steps': [
+        {'op': 'pass'}, {'op': 'tree', **tree}]})
+    _, _, same, grown, after = answer['results']
+    full = other['results'][1]['nodes']['calls']
+    results.check(grown['asked'] and sum(grown['asked']['nodes']['calls']) <
+                  sum(full) and grown['retired'] == 0,
+                  'growth: what is asked before is answered, of what there '
+                  'was', [grown])
+    results.equal(sorted(after['nodes']['calls']), sorted(full),
+                  'growth: what is asked after is of all')
     results.equal((same.get('changed'), same.get('isKept')), (False, True),
                   'nothing new: goes on')
     results.equal((grown.get('changed'), grown.get('isKept')), (True, False),

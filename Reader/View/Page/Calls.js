@@ -132,7 +132,7 @@ const Calls = {
         try {
             found = await promise;
         } catch (error) {
-            if (turn === this.turn) {
+            if (turn === this.turn && error.name !== 'AbortError') {
                 Viewer.say(error.message);
             }
             return;

@@ -22,6 +22,7 @@ class Engine {
         this.queries = new Map();
         this.module = null;
         this.adder = null;
+        this.retired = new Set();
         this.finding = 0;
         this.peeker = null;
         this.written = [];
@@ -470,6 +471,10 @@ class Engine {
             return;
         }
         worker.pending.delete(message.id);
+        if (this.retired.has(worker) && worker.pending.size === 0) {
+            this.retired.delete(worker);
+            Engine.stop(worker);
+        }
         if (message.error !== undefined) {
             waiting.reject(new Error(message.error));
             return;
@@ -493,7 +498,7 @@ class Engine {
         }
         if (fresh.length && this.session) {
             this.session.problems.push(...this.nameProblems(fresh));
-            this.onProblem?.();
+            queueMicrotask(() => this.onProblem?.());
         }
     }
 
@@ -575,6 +580,8 @@ class Engine {
         if (message.isDone && !this.isLive) {
             this.keep(message);
         } else if (message.isDone && message.written.length) {
+            this.written = this.written.filter(({ path }) =>
+                !message.written.some((file) => file.path === path));
             this.written.push(...message.written);
             if (this.adder) {
                 this.ask(this.adder, { op: "written",
@@ -691,9 +698,18 @@ class Engine {
             file.blob?.lastModified === old[i].blob?.lastModified);
     }
 
-    // What was added up is of less than there is now.
+    // What was added up is of less than there is now.  A worker that is asked
+    // something gives its answer before it goes, or one that takes longer than
+    // from one look at the session to the next would never come.
     forget() {
-        this.dropAdder();
+        if (this.adder && this.adder.list !== this.list) {
+            if (this.adder.pending.size === 0) {
+                Engine.stop(this.adder);
+            } else {
+                this.retired.add(this.adder);
+            }
+            this.adder = null;
+        }
         this.trees = [];
     }
 
@@ -925,13 +941,37 @@ class Engine {
     }
 
     // Ranges are added up by a worker of their own, so that no picture waits.
-    // Whoever is not wanted any more is stopped in the middle.
+    // Whoever is not wanted any more is stopped in the middle; what others have
+    // asked begins again.
     dropAdder() {
-        if (this.adder) {
-            this.fail(this.adder, Engine.aborted());
-            Engine.stop(this.adder);
-            this.adder = null;
+        for (const adder of [this.adder, ...this.retired]) {
+            if (adder) {
+                this.fail(adder, Engine.aborted());
+                Engine.stop(adder);
+                adder.isDropped = true;
+            }
         }
+        this.adder = null;
+        this.retired.clear();
+    }
+
+    // Nobody waits any longer for what is added up.
+    stopAdding() {
+        for (const [key, queue] of this.queries) {
+            if (key.startsWith("adder:")) {
+                Engine.abandon(queue);
+            }
+        }
+        this.dropAdder();
+    }
+
+    static abandon(queue) {
+        for (const each of [queue.next, queue.current]) {
+            if (each) {
+                each.reject(Engine.aborted());
+            }
+        }
+        queue.next = queue.current = null;
     }
 
     askAdder(message) {
@@ -951,8 +991,7 @@ class Engine {
                 try {
                     return await this.ask(adder, message);
                 } catch (error) {
-                    if (error.name !== "AbortError" || adder === this.adder ||
-                        !isWanted()) {
+                    if (!adder.isDropped || !isWanted()) {
                         throw error;
                     }
                 }
@@ -964,6 +1003,7 @@ class Engine {
         if (!this.adder) {
             const adder = this.addWorker();
             this.adder = adder;
+            adder.list = this.list;
             const begun = Date.now();
             adder.isOpen = false;
             this.ask(adder, this.openMessage()).catch(() => {}).finally(() => {
@@ -991,8 +1031,7 @@ class Engine {
         return { begin: Math.max(0, Math.ceil(begin)),
             end: Math.floor(end),
             isAll: begin <= 0 && end >= this.session.end,
-            threads: all ? null : options.threads.slice(),
-            numberOfThreads: this.session.threads.length };
+            threads: all ? null : options.threads.slice() };
     }
 
     static statistics(sums, index) {
@@ -1123,7 +1162,8 @@ class Engine {
                 }
             }
         }
-        return lost ? lost + " records around here could not be read" : "";
+        return lost ? lost + (lost === 1 ? " record" : " records") +
+            (range.isAll ? "" : " around here") + " could not be read" : "";
     }
 
     // The whole tree of a range; the last few are kept.
@@ -1134,10 +1174,11 @@ class Engine {
         if (known) {
             return known.tree;
         }
+        const { trees } = this;
         const tree = await this.askAdder({ op: "tree", ...range,
             key: options.key });
-        this.trees.unshift({ key, tree });
-        this.trees.length = Math.min(this.trees.length, 3);
+        trees.unshift({ key, tree });
+        trees.length = Math.min(trees.length, 3);
         return tree;
     }
 
@@ -1326,7 +1367,7 @@ class Engine {
             }
             return this.askAdder({ op: "calls", kind, module: f.moduleId,
                 rva: f.rva, isAll: false, begin, end, threads: [thread],
-                numberOfThreads: all.length, key: "find" });
+                key: "find" });
         };
         let best = null;
         for (const id of threads) {
@@ -1396,8 +1437,7 @@ class Engine {
             Engine.stop(worker);
         }
         for (const queue of this.queries.values()) {
-            queue.next?.reject(Engine.aborted());
-            queue.next = queue.current = null;
+            Engine.abandon(queue);
         }
         this.dropAdder();
         this.dropPeeker();

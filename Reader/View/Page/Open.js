@@ -294,7 +294,9 @@ const Open = {
     // after what is.
     //
 
-    describeProblems({ problems, ...session }) {
+    describeProblems(session) {
+        const { problems } = session;
+        const all = ProblemsPanel.list(session).length;
         const worse = problems.filter(each => !each.isOfNames);
         const lost = worse.length ? 0 : Losses.count(session);
         const [first] = worse.length ? worse : problems;
@@ -302,9 +304,8 @@ const Open = {
             this.notice(Format.plural(lost, 'record') + ' could not be read: ' +
                 'the timeline is hatched there.', true);
         } else if (first) {
-            this.notice((problems.length > 1
-                ? Format.plural(problems.length, 'problem') + '. ' : '') +
-                first.path + ': ' + first.text, problems.length > 1 ||
+            this.notice((all > 1 ? Format.plural(all, 'problem') + '. ' : '') +
+                first.path + ': ' + first.text, all > 1 ||
                 Viewer.panels.some(each => each.id === 'problems'));
         } else {
             this.notice('');

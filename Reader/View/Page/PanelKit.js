@@ -536,7 +536,7 @@ class PanelFrame {
 
     stop() {
         this.turn++;
-        Viewer.engine.dropAdder?.();
+        Viewer.engine.stopAdding?.();
         this.stopButton.hidden = true;
         this.isAsking = false;
         this.isDue = false;

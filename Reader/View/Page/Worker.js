@@ -408,6 +408,7 @@
                 wasm.addWritten(path, file.path.length, address,
                     file.bytes.length);
                 wasm.release(path);
+                given.add(file.path + file.bytes.length);
             }
             return {};
         },
@@ -497,7 +498,7 @@
         if (!message.threads) {
             return call(0);
         }
-        const size = message.numberOfThreads;
+        const size = wasm.countThreads() >>> 0;
         const mask = wasm.allocate(size + 1) >>> 0;
         const to = bytes(mask, size);
         to.fill(0);

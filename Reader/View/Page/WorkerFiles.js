@@ -192,8 +192,8 @@ class WorkerFiles {
         this.aheads.clear();
         this.stores = new Map();
         this.others = new Map();
-        this.run = { number: -1, start: 0, end: 0 };
-        this.expected = null;
+        this.runs = new Map();
+        this.expect(null);
     }
 
     // Reads where the stores begin and end, which is what opening them takes:
@@ -273,9 +273,11 @@ class WorkerFiles {
         return { list, bytes };
     }
 
-    // About how many bytes of a store are read next; null: that is not known.
+    // About how many bytes of a store are read next; 0: some; null: that is not
+    // known at all.
     expect(size) {
         this.expected = size;
+        this.most = size === 0 ? WorkerFiles.SOME : WorkerFiles.MORE;
     }
 
     // What is read while the call runs is the pass's.
@@ -351,10 +353,9 @@ class WorkerFiles {
             !pieces.has(number + ":" + last)) {
             last++;
         }
-        if (this.run.number !== number || this.run.end !== start) {
-            this.run = { number, start };
-        }
-        this.run.end = last * PIECE;
+        const run = this.runs.get(number);
+        this.runs.set(number, { end: last * PIECE,
+            start: run && run.end === start ? run.start : start });
         const read = this.readBytes(number, start, (last - index) * PIECE);
         for (let at = index; at < last; at++) {
             pieces.set(number + ":" + at, read.subarray(
@@ -374,9 +375,9 @@ class WorkerFiles {
     // What is read first near the end of a store is mostly not what is
     // expected, but the record that an index is checked by.
     chooseSize(number, start) {
-        const { run, expected } = this;
-        const more = run.number === number && run.end === start
-            ? start - run.start : 0;
+        const { expected } = this;
+        const run = this.runs.get(number);
+        const more = run && run.end === start ? start - run.start : 0;
         if (expected === null) {
             return Math.min(WorkerFiles.AT_ONCE, more);
         }
@@ -389,7 +390,7 @@ class WorkerFiles {
             return 0;
         }
         return Math.min(WorkerFiles.AT_ONCE,
-            Math.max(expected, Math.min(WorkerFiles.MORE, more)));
+            Math.max(expected, Math.min(this.most, more)));
     }
 
     readForPass(number, offset, target) {
@@ -511,11 +512,13 @@ WorkerFiles.GIVEN = 576;
 WorkerFiles.ENDS = 128;
 
 // What is read at once at most; by a question of what is no store, if that is
-// no longer than the first or else, and behind what was expected.
+// no longer than the first or else, behind what was expected, and of what was
+// only said that it is some.
 WorkerFiles.AT_ONCE = 0x1000000;
 WorkerFiles.WHOLE = 0x100000;
 WorkerFiles.MARKS = 0x40000;
 WorkerFiles.MORE = 0x20000;
+WorkerFiles.SOME = 0x80000;
 
 // What a slice of the pass reads in pieces, too; after how many reads that
 // follow each other a stream begins, and of how many files; what is read at once

@@ -891,6 +891,24 @@ WasmExportFirstFile(
 }
 
 //
+// How many bytes there are in what selects threads.
+//
+
+WASM_EXPORT(countThreads)
+ULONG
+WasmExportCountThreads(
+    VOID
+    );
+
+ULONG
+WasmExportCountThreads(
+    VOID
+    )
+{
+    return WasmView.Session.NumberOfThreads;
+}
+
+//
 // About how many bytes a query reads, one after the other: whoever reads them
 // at once is faster.
 //
