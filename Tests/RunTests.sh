@@ -14,7 +14,8 @@
 # TRACER_LONG (or programs.LONG) in their source tells: in that form.  With
 # --all everything runs, once: in the long form what has one.  With --each
 # everything runs, once, too, but a script that has the line "# Long: more of the
-# same." in its head runs in its short form.
+# same." in its head, or a program whose source has it there, runs in its short
+# form.
 #
 # As many run at a time as there are processors, at most two: most of the time
 # they wait for Windows programs to start.  A script that has the line
@@ -136,13 +137,21 @@ HasForms()
 
 #
 # Whether its long form is wanted: not with --each if that only repeats more.
+# Of a program its source says so.
 #
 
 WantsLong()
 {
+    local Source=$1 Folder
+    if [[ $Source == *.exe ]]; then
+        for Folder in Unit Penter; do
+            Source=$Root/Tests/$Folder/$(basename "$1" .exe).c
+            [ ! -e "$Source" ] || break
+        done
+    fi
     [ $Long = 1 ] && {
-        [ $Each = 0 ] ||
-            ! head -n 40 "$1" | grep -qx '# Long: more of the same\.'
+        [ $Each = 0 ] || ! head -n 40 "$Source" |
+            grep -qxE '(#|   ) Long: more of the same\.'
     }
 }
 

@@ -582,6 +582,9 @@
         try {
             readSlice();
         } catch (error) {
+            if (passing === null) {
+                throw error;
+            }
             const { id } = passing;
             passing = null;
             releaseLate();
