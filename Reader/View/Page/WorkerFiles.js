@@ -370,7 +370,8 @@ class WorkerFiles {
     }
 
     // How much is read at once: of a store what is expected, of an index all or
-    // some marks, as those before them come next.  Else, where a file is read on, as much as was read of it.
+    // some marks, as those before them come next.  Else, where a file is read
+    // on, as much as was read of it.
     //
     // What is read first near the end of a store is mostly not what is
     // expected, but the record that an index is checked by.
