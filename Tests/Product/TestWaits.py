@@ -36,6 +36,7 @@ IMPORTS = '*;' + ';'.join('%s!%s' % (module, name) for name in LOCKS
                           for module in ('kernel32', 'ntdll'))
 ENTRY = struct.Struct('<HHHHIIII')
 CONTENTION = 5000                       # ticks, where there is no rate
+TIE = 4800                              # ticks of one function, where all are
 
 KINDS = {'Sleep': 'sleep', 'WaitForSingleObject': 'object', 'recv': 'socket',
          'send': 'socket', 'accept': 'socket', 'connect': 'socket',
@@ -365,14 +366,16 @@ def check_sums(results, what, session, expected, options=(), open_time=None):
 
 
 def check_order(results, what, session, expected, options):
-    """--sort waited: what has not waited is in the order of the total."""
+    """--sort waited: what has not waited is in the order of the total, and of
+    one order are names, except where there is no time: calls are."""
     functions, chains, _, callers = expected
 
     def in_order(sums, by_waited=True):
         return sorted(sums, key=lambda name: (
             -sums[name][2] * by_waited,
             *((0, 0) if sums[name][2] and by_waited else
-              (-sums[name][1], -sums[name][0])), name))
+              (-sums[name][1], 0 if sums[name][1] else -sums[name][0])),
+            name))
 
     def names(*command):
         return [row['function'] for row in table(
@@ -417,6 +420,38 @@ def without_rate(session, folder):
         elif name.endswith(('.index', '.cache')):
             os.remove(os.path.join(path, name))
     return path
+
+
+def with_ties(session):
+    """From now on functions that call nothing took the same time in all, TIE,
+    in as many calls as they were called."""
+    threads, calls = {}, {}
+    for store in trace_reader.open_all([session]):
+        own = threads.setdefault(store.ThreadId, [])
+        for start, body in store.contents():
+            own += [(time, word & ~7, word & 7 in (1, 3), site, store.path,
+                     start + support.RECORD_SIZE * index)
+                    for index, (time, site, word) in
+                    enumerate(struct.iter_unpack('<QII', body)) if time]
+    for records in threads.values():
+        records.sort(key=functools.cmp_to_key(earlier))
+        for _, _, is_entry, site, *_ in records:
+            if is_entry:
+                calls[site] = calls.get(site, 0) + 1
+    rest = {site: TIE % number for site, number in calls.items()}
+    for records in threads.values():
+        time, open_sites = records[0][0], []
+        for _, _, is_entry, site, path, at in records:
+            if is_entry:
+                time += 1
+                open_sites.append(site)
+            else:
+                site = open_sites.pop()
+                time += TIE // calls[site] + rest.pop(site, 0)
+            with open(path, 'r+b') as file:
+                file.seek(at)
+                file.write(struct.pack('<Q', time))
+    return session
 
 
 def run(program, folder, mode, callers='Waits'):
@@ -798,6 +833,18 @@ def main():
                                           [programs.LIBRARY]),
                     directory=os.path.join(scratch, 'plain'))
                 check_text(results, session, plain)
+                os.mkdir(os.path.join(scratch, 'ties'))
+                ties = with_ties(without_rate(
+                    session, os.path.join(scratch, 'ties')))
+                expected = sums_of(measure(read_calls(ties, names),
+                                           CONTENTION))
+                check_sums(results, 'ties', ties, expected, options)
+                check_order(results, 'ties', ties, expected, options)
+                results.check(any(
+                    name < other and sums[0] < more[0] and sums[1:] == more[1:]
+                    for name, sums in expected[0].items()
+                    for other, more in expected[0].items()),
+                    'of one time, names decide, not calls')
     return results.finish()
 
 
