@@ -693,6 +693,19 @@ def open_all(paths):
     return stores
 
 
+def earlier(first, second):
+    """Orders records of one thread, as functools.cmp_to_key wants it: (time,
+    Rsp, whether it is an entry, anything, its store).  Those of one store are
+    in their order; of one time, the stack pointer tells."""
+    if first[0] != second[0]:
+        return -1 if first[0] < second[0] else 1
+    if first[4] == second[4]:
+        return 0
+    if first[2] and second[2]:
+        return second[1] - first[1]
+    return first[1] - second[1] or (1 if first[2] else -1)
+
+
 def read_symbols(path):
     """Makes a resolver (RVA -> name) from the output of nm."""
     symbols, base = {}, 0x140000000

@@ -10,6 +10,7 @@ section is made up (TestDebuggerKernel.py).
 """
 
 import csv
+import functools
 import glob
 import io
 import os
@@ -467,11 +468,13 @@ def check_modules(results, folder, host, program, symbols):
                   {name: row for name, row in expected.items()
                    if name not in OPEN}, 'sums of both modules')
     for index, thread in enumerate(threads):
-        records = sorted(
-            (time, names[store.ModuleBase](rva), stack, kind)
-            for store in stores if store.ThreadId == thread
-            for time, rva, stack, kind in store.records())
-        calls, end = kd.pair(records, lambda name: name)
+        records = [(time, stack, kind in (1, 3),
+                    (time, names[store.ModuleBase](rva), stack, kind), store)
+                   for store in stores if store.ThreadId == thread
+                   for time, rva, stack, kind in store.records()]
+        records.sort(key=functools.cmp_to_key(trace_reader.earlier))
+        calls, end = kd.pair([record[3] for record in records],
+                             lambda name: name)
         results.equal(kd.read_last(answers[2 + 2 * index][0]),
                       [call.key(end) for call in calls],
                       'calls of both modules, thread %x' % thread)

@@ -194,7 +194,7 @@ def damaged(path, target, offset, value):
 def check_control(results, program, scratch):
     """Damage to one record must be found where it is."""
     directory = os.path.join(scratch, 'control')
-    end_program(program, ('kill', '', {'TRACER_MODE': 'file'}), 20000,
+    end_program(program, ('kill', '', {'TRACER_MODE': 'file'}), 200000,
                 directory)
     session = support.sessions(os.path.join(directory, 'traces'))[0]
     support.wait_unmapped(directory)

@@ -371,7 +371,8 @@ def check_control(results, terminal, session, scratch):
         terminal.type(keys)
         results.check(terminal.wait_for(
             lambda shown, verb=verb: re.match(
-                verb + r': action \d+, seen by 1 module$',
+                verb + r': action \d+, seen by 1 module$|'
+                r'action \d+ \(%s\) is written, but' % verb,
                 shown.lines()[-1])), 'the key for ' + verb, terminal.lines())
     code, text, errors = support.reader('ctl', '--json',
                                         programs.windows_path(session),

@@ -19,6 +19,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import TestChrono as chrono                                  # noqa: E402
+import TestFilters as filters                                # noqa: E402
 import programs                                              # noqa: E402
 
 OBJDUMP = 'x86_64-w64-mingw32-objdump'
@@ -148,6 +149,7 @@ def main():
             results.equal(nodes(session), tree, name + ': tree')
             if not variables:
                 results.check(kinds['enter'] > 100, 'control: calls', [kinds])
+                filters.without_anchors(session)
                 rows = {}
                 for options in (), ('--general',):
                     _, text = programs.trace_reader('report', '--csv',

@@ -635,7 +635,7 @@ def check_traced(results, scratch):
                          programs.FUNCTION_FLAGS)):
         folder = os.path.join(scratch, 'sample%d' % len(flags))
         program = programs.build_sample(folder, flags, [programs.LIBRARY])
-        _, session = programs.trace(program, '3', '40',
+        _, session = programs.trace(program, '3', '40', '1',
                                     directory=os.path.join(folder, 'traces'))
         resolve = trace_reader.read_symbols(programs.write_symbols(
             program, os.path.join(folder, 'symbols')))

@@ -720,7 +720,6 @@ def check_damage(results, folder, text, image, seed):
     results.check(0 < numbers[4] < MUTATIONS * numbers[0] and numbers[6] > 0,
                   text + ': the damage shows')
     results.equal(numbers[7], 0, text + ': memory and answers')
-    results.check(numbers[8] < 60000, text + ': time')
 
 
 def uleb(number):

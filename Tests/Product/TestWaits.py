@@ -99,17 +99,6 @@ class Names:
                     if first <= rva < end)
 
 
-def earlier(first, second):
-    """Orders records of one thread: of one time, the stack pointer tells."""
-    if first[0] != second[0]:
-        return -1 if first[0] < second[0] else 1
-    if first[4] == second[4]:
-        return 0
-    if first[2] and second[2]:
-        return second[1] - first[1]
-    return first[1] - second[1] or (1 if first[2] else -1)
-
-
 class Call:
     """A call: its path is the names from the outermost one to its own."""
 
@@ -132,7 +121,7 @@ def read_calls(session, names):
                             if is_entry else None, number))
     found = []
     for thread, records in sorted(threads.items()):
-        records.sort(key=functools.cmp_to_key(earlier))
+        records.sort(key=functools.cmp_to_key(trace_reader.earlier))
         open_calls = []
         for time, _, is_entry, name, _ in records:
             if is_entry:
@@ -434,7 +423,7 @@ def with_ties(session):
                     for index, (time, site, word) in
                     enumerate(struct.iter_unpack('<QII', body)) if time]
     for records in threads.values():
-        records.sort(key=functools.cmp_to_key(earlier))
+        records.sort(key=functools.cmp_to_key(trace_reader.earlier))
         for _, _, is_entry, site, *_ in records:
             if is_entry:
                 calls[site] = calls.get(site, 0) + 1

@@ -45,6 +45,7 @@ static volatile LONG64 Rounds;
 static HANDLE Held;
 static HANDLE Holders[64];
 static int NumberOfHolders;
+static volatile LONG Holding;       // of them, those that are about to wait
 static HMODULE Late;
 static FARPROC RealSleep;
 static void *Stolen;
@@ -128,8 +129,10 @@ DWORD
 WINAPI
 Hold(void *Parameter)
 {
-    DWORD Result = WaitForSingleObject(Held, INFINITE);
+    DWORD Result;
 
+    InterlockedIncrement(&Holding);
+    Result = WaitForSingleObject(Held, INFINITE);
     return Result == WAIT_OBJECT_0 ? 77 : 1;
 }
 
@@ -360,6 +363,7 @@ main(int Count, char **Arguments)
             Holders[NumberOfHolders] = CreateThread(NULL, 0, Hold, NULL, 0,
                                                     NULL);
             NumberOfHolders += 1;
+            while (Holding != NumberOfHolders) Sleep(1);
             Sleep(50);
             printf("%d\n", NumberOfHolders);
         } else if (strcmp(Line, "release") == 0) {
@@ -372,6 +376,7 @@ main(int Count, char **Arguments)
                 Right += Code == 77;
             }
             NumberOfHolders = 0;
+            Holding = 0;
             ResetEvent(Held);
             printf("%d\n", Right);
         } else if (strcmp(Line, "spin") == 0) {

@@ -129,7 +129,9 @@ TestClockThread(
     TEST(Store->Header->MaximumClockStep <= __rdtsc() - Frozen);
     TEST(ResumeThread(Session->ClockWorker.Thread) != (DWORD)-1);
     for (Tries = 0; Tries < TEST_PATIENCE; Tries += 1) {
-        if (*(ULONGLONG volatile *)&Session->Clock.NumberOfFreezes > Freezes) {
+        if (*(ULONGLONG volatile *)&Session->Clock.NumberOfFreezes > Freezes &&
+            *(ULONGLONG volatile *)&Session->Clock.MaximumStep >=
+                Store->Header->MaximumClockStep) {
             break;
         }
         Sleep(1);
