@@ -9,7 +9,7 @@
 #     make test-long  runs those that take long
 #     make test-compact  runs them with compact stores
 #     make test LONG=1    runs all of them, once
-#     make test LONG=each    the same, and what only repeats more, less often
+#     make test LONG=each    all of them, once, each in its short form
 #     make check      checks the products and the sources
 #     make viewer     the viewer's page, in x64/Viewer
 #     make package    makes the zip and the NuGet package, in x64/Package

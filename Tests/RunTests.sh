@@ -9,13 +9,11 @@
 # and with TRACER_QUICK=1.
 #
 # A script that has the line "# Takes long." in its head is left out, and in
-# Debug a program that has "Takes long in Debug." there.  With --long only these
-# scripts run, and those tests that have a long form, which the word
-# TRACER_LONG (or programs.LONG) in their source tells: in that form.  With
-# --all everything runs, once: in the long form what has one.  With --each
-# everything runs, once, too, but a script that has the line "# Long: more of the
-# same." in its head, or a program whose source has it there, runs in its short
-# form.
+# Debug a program that has "Takes long in Debug." there.  Some tests have a long
+# form, too, which the word TRACER_LONG (or programs.LONG) in their source
+# tells.  With --each everything runs, once, in the short form what has two.
+# With --all everything runs, once, in the long form what has two.  With --long
+# only that runs in which --all differs from the run without any option.
 #
 # As many run at a time as there are processors, at most two: most of the time
 # they wait for Windows programs to start.  A script that has the line
@@ -62,22 +60,23 @@ Root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 Limit=${TRACER_TEST_LIMIT:-600}
 Patterns=${TESTS:-*}
 
+All=0
 Long=0
 Only=0
-Each=0
 case ${1:-} in
     --long)
+        All=1
         Long=1
         Only=1
         shift
         ;;
     --all)
+        All=1
         Long=1
         shift
         ;;
     --each)
-        Long=1
-        Each=1
+        All=1
         shift
         ;;
 esac
@@ -135,32 +134,12 @@ HasForms()
     grep -qE 'TRACER_LONG|programs\.LONG' "$1"
 }
 
-#
-# Whether its long form is wanted: not with --each if that only repeats more.
-# Of a program its source says so.
-#
-
-WantsLong()
-{
-    local Source=$1 Folder
-    if [[ $Source == *.exe ]]; then
-        for Folder in Unit Penter; do
-            Source=$Root/Tests/$Folder/$(basename "$1" .exe).c
-            [ ! -e "$Source" ] || break
-        done
-    fi
-    [ $Long = 1 ] && {
-        [ $Each = 0 ] || ! head -n 40 "$Source" |
-            grep -qxE '(#|   ) Long: more of the same\.'
-    }
-}
-
 IsOfThisRun()
 {
     local TakesLong=0
     ! TakesLong "$1" || TakesLong=1
     if [ $Only = 0 ]; then
-        [ $TakesLong = 0 ] || [ $Long = 1 ]
+        [ $TakesLong = 0 ] || [ $All = 1 ]
     else
         [ $TakesLong = 1 ] || HasForms "$1"
     fi
@@ -193,7 +172,7 @@ RunTest()
         export TRACER_TEMP=$Temp
         if [ "$Quick" != 0 ]; then
             export TRACER_QUICK=1
-        elif WantsLong "${!#}"; then
+        elif [ $Long = 1 ]; then
             export TRACER_LONG=1
         fi
         echo $BASHPID >"$Temp.pid"
@@ -393,7 +372,7 @@ for Folder in "$@"; do
         esac
         [ $Only = 0 ] || grep -qrs TRACER_LONG "$Source" "${Source%.c}" ||
             continue
-        [ "$Quick" = 0 ] || [ $Long = 1 ] ||
+        [ "$Quick" = 0 ] || [ $All = 1 ] ||
             ! head -n 40 "$Source" | grep -q '^    Takes long in Debug\.$' ||
             continue
         AddTest "$Lanes" "$Bin" "$Quick" "$Name.exe" "$Wine" "$Bin/$Name.exe"
@@ -406,7 +385,7 @@ for Folder in "$@"; do
                 IsOfThisRun "$Source" || continue
                 if TakesLong "$Source"; then
                     [ $Order = long ] || continue
-                elif WantsLong "$Source" && HasForms "$Source"; then
+                elif HasForms "$Source"; then
                     [ $Order = forms ] || continue
                 else
                     [ $Order = short ] || continue

@@ -4,7 +4,6 @@ and a section as the driver's library leaves it (Kernel/KernelFormat.h), both
 written by this test into a dump.  What the commands say is what the test put
 in; then the section is damaged.
 """
-# Long: more of the same.
 
 import csv
 import io

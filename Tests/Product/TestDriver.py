@@ -3,7 +3,6 @@
 section says is compared with what the drivers have counted themselves, and the
 header with the image.
 """
-# Long: more of the same.
 
 import os
 import sys

@@ -11,7 +11,6 @@ to within one call.  Both readers must find every store good.
 A control: a record that is zeroed, or that gets a wrong site or time, must be
 found by both readers, at its offset.
 """
-# Long: more of the same.
 
 import concurrent.futures
 import os

@@ -10,7 +10,6 @@ system's unwinder.
     TestLeftReal.py [NAME...]       those programs, in both conventions
 """
 # Takes long.
-# Long: more of the same.
 
 import collections
 import concurrent.futures

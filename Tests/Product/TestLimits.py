@@ -6,7 +6,6 @@ a range begins.
 The sessions are made up.  What is expected is put together from their records
 as the second reader (Tests/Library/trace_reader.py) pairs them.
 """
-# Long: more of the same.
 
 import json
 import os

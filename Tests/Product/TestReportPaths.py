@@ -11,7 +11,6 @@ are taken back.  What report should say of them is checked by
 TestPythonReader.py, TestReader.c, TestFlow.py and others.
 """
 # Takes long.
-# Long: more of the same.
 
 import csv
 import io

@@ -9,7 +9,6 @@ finds in the records: it does not go from callees to callers, but measures the
 times that are covered by calls of waiting functions, in a file, a ring, compact,
 as a tree, in ranges and in a pack.
 """
-# Long: more of the same.
 
 import csv
 import functools

@@ -16,7 +16,6 @@ Abstract:
     by kernel32 and by the bytes of this program's own file.
 
     Takes long in Debug.
-    Long: more of the same.
 
 --*/
 
