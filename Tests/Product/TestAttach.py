@@ -7,6 +7,7 @@ all import slots of all its modules, and their protection, with what they were
 at its start.  Controls: while it is attached slots differ, GetProcAddress gives
 something else, calls are recorded; and a program that nobody attaches to.
 """
+# Takes long.
 
 import json
 import os

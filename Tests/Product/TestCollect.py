@@ -4,6 +4,7 @@
 Tests/Programs/Kernel/KernelRings.c writes the records that it is told to, so that what
 ran where, at which IRQL and on which stack is known here, call by call.
 """
+# Takes long.
 
 import collections
 import csv

@@ -5,6 +5,7 @@ The thread that crashes makes its last record long before the others: they go on
 until it has seen that they did.  Controls: the same program that ends as it
 should, and the lines of --tail alone, which are only the others'.
 """
+# Takes long.
 
 import json
 import os

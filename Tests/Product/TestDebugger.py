@@ -8,6 +8,7 @@ reader pairs, and what TraceReader exports.  Then parts of the dump are taken
 away and changed.  Frames are compared with llvm-readobj's, and a driver's
 section is made up (TestDebuggerKernel.py).
 """
+# Takes long.
 
 import csv
 import functools

@@ -3,6 +3,7 @@
 section says is compared with what the drivers have counted themselves, and the
 header with the image.
 """
+# Takes long.
 
 import os
 import sys

@@ -6,6 +6,7 @@ known, and so is what each thread did when.  What report, tree, callers,
 callees, replay, outliers, threads and info say is worked out here from both,
 span by span.
 """
+# Takes long.
 
 import collections
 import decimal

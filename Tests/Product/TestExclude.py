@@ -9,6 +9,7 @@ those of its file.  Lists of another build, with garbage, with places that call
 nothing, that were cut, and ones that are not there exclude nothing, and the log
 says why; one that names the bytes of a constant changes nothing.  The same holds where functions are chronological beside a tree.
 """
+# Takes long.
 
 import json
 import os

@@ -7,6 +7,7 @@ header and a COFF symbol table.  What a filter should leave is computed here,
 from the unfiltered output and from trace_reader.py, by trying every beginning
 of a name.
 """
+# Takes long.
 
 import collections
 import csv

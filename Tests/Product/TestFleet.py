@@ -5,6 +5,7 @@ process that is cleared between, and the page's questions.
 Sessions are made up or traced.  Of made-up ones it is known what each file has
 to say; of traced ones that is what report --csv said at that time.
 """
+# Takes long.
 
 import collections
 import csv

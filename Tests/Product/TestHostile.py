@@ -2,6 +2,7 @@
 """Programs that are hostile to their own process run on, traced, as they do
 untraced: Tests/Programs/Hostile.c, at two sizes of views.
 """
+# Takes long.
 
 import os
 import subprocess

@@ -5,6 +5,7 @@ What the page shows is read from its document and its script, and compared with
 report, tree and replay of the same session.  Sessions are made up, with names
 that would do harm as HTML.  Chromium is needed; without it all is skipped.
 """
+# Takes long.
 
 import array
 import collections

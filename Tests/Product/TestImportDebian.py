@@ -9,6 +9,7 @@ how often ReadFile, WriteFile, malloc and others were called must be what the
 log of another run has.  Controls: a log of other work has other numbers, and
 the log has the lines that are looked for.
 """
+# Takes long.
 
 import collections
 import os

@@ -5,6 +5,7 @@ one that has them, in everything that shows or exports a module.
 The program and its DLL count themselves what they call.  Control: functions
 with hooks beside them keep their own module.
 """
+# Takes long.
 
 import base64
 import collections

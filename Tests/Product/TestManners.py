@@ -7,6 +7,7 @@ and plain text where the output is no terminal.
 The commands are those that --help lists, so that a new one is looked at, too;
 its options are those that its own help lists.
 """
+# Takes long.
 
 import csv
 import io

@@ -6,6 +6,7 @@ Sessions and control files are made up.  The expected numbers are known from
 how the records were made up, or are computed here, on a clock that stands
 still in the pauses, which is not how the reader does it.
 """
+# Takes long.
 
 import csv
 import io

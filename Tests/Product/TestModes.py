@@ -6,6 +6,7 @@ every event must be in one of the counts.
 
     TestModes.py [--full] [PART...]
 """
+# Takes long.
 
 import collections
 import concurrent.futures

@@ -6,6 +6,7 @@ The sessions are made up.  What is expected is computed from all calls, which
 trace_reader.py pairs: sorted durations give the exact percentiles, of which
 those that are shown may exceed by a 32nd.
 """
+# Takes long.
 
 import collections
 import os

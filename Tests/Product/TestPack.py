@@ -7,6 +7,7 @@ Tests/Library/pack_reader.py, which was written from Docs/Format.md, reads the
 packs, too; the records that must be in them are read from the stores with
 trace_reader.py.  TestPackHostile.py has the packs that nobody wrote.
 """
+# Takes long.
 
 import json
 import os

@@ -9,6 +9,7 @@ what their documents ask for, MSBuild's files are evaluated by the rules that
 they use, and vcpkg's port is run with stand-ins for vcpkg's functions.  In the
 long form each compiler builds with every mode.
 """
+# Takes long.
 
 import csv
 import hashlib

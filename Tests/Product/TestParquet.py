@@ -4,6 +4,7 @@
 Of made-up sessions every call is expected as trace_reader.py pairs it; of
 traced ones the sums are those of report --csv, for each mode.
 """
+# Takes long.
 
 import collections
 import csv

@@ -5,6 +5,7 @@ fnmatch and re on the same names, and what takes a function takes them.
 The names are made of their parts (return type, name, parameters, what stands
 behind), so that what a pattern is compared with is known without finding it.
 """
+# Takes long.
 
 import csv
 import fnmatch

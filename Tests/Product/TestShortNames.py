@@ -4,6 +4,7 @@ two functions are shown under one name.
 
 The short names were written by hand.
 """
+# Takes long.
 
 import csv
 import fcntl

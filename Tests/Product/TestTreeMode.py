@@ -11,6 +11,7 @@ by tree_reader.py.
 Without --full there are fewer builds, and no Lua.  PART: calls, flow, stacks,
 lua, threads, limits, kill, live, settings.
 """
+# Takes long.
 
 import collections
 import contextlib

@@ -5,6 +5,7 @@ their calls, as trace_reader.py pairs them, and its sums against TraceReader's.
 The same sessions are looked at as stores of records, compact, as rings, as a
 pack, and damaged.
 """
+# Takes long.
 
 import collections
 import csv

@@ -6,6 +6,7 @@ Reads at any place, by the pass and by others, while a stream is behind, ends
 early or breaks, have to give the blob's bytes; few reads have to reach the
 file.  Changes to the script have to be found.  Without node all is skipped.
 """
+# Takes long.
 
 import json
 import os

@@ -5,6 +5,7 @@ same.  What is damaged, or is of other stores, is as none.
 
 In node; TestViewer.py has the browser's database.
 """
+# Takes long.
 
 import csv
 import io
