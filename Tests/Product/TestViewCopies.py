@@ -13,12 +13,14 @@ import io
 import json
 import os
 import random
+import struct
 import sys
 
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), '../Library')]
 import BrowserSupport                                        # noqa: E402
 import CallSupport as calls                                  # noqa: E402
+import MadeStores as made                                    # noqa: E402
 import StoreSupport as support                               # noqa: E402
 import TestFilters as filters                                # noqa: E402
 import TestImportNames as imports                            # noqa: E402
@@ -27,6 +29,8 @@ from StoreSupport import programs                            # noqa: E402
 
 PAGE = os.path.join(programs.BIN, 'TraceViewer.html')
 READY = 'window.Viewer && Viewer.session !== null && Viewer.isPassed === true'
+MARK = 4
+UNLOADED = 2, 2                         # TRACE_STATE_, TRACE_REASON_
 NUMBERS = 'calls', 'total_ns', 'self_ns'
 MORE = 'average_ns', 'min_ns', 'max_ns'
 
@@ -394,6 +398,65 @@ def check_imports(results, browser, scratch):
                   'imports: both of them', seen)
 
 
+def attached_again(folder, chosen):
+    """Thread 2 is recorded twice, and then another thread that has its number."""
+    lives = [calls.random_calls(chosen, 3000, time=10 ** 6 + 1000 * at *
+                                made.RATE) for at in range(3)]
+    session = calls.Session(folder, [calls.random_calls(chosen, 2000), *lives])
+    for path in support.stores(session.folder):
+        thread = int(path.rpartition('.')[0].split('-')[-2])
+        begin = 1000 * max(thread - 2, 0)
+        with open(path, 'r+b') as file:
+            for offset, value in (
+                    (0x00A, struct.pack('<H', 6)),
+                    (0x01C, struct.pack('<I', min(thread, 2))),
+                    (0x080, struct.pack('<II', *UNLOADED)),
+                    (0x0E0, made.anchor(1000 + begin * made.RATE, begin) +
+                            made.anchor(1000 + (begin + 500) * made.RATE,
+                                        begin + 500)),
+                    (0xF50, struct.pack('<I', 8)),
+                    (0xF58, struct.pack('<Q', 133_000_000_100_000_000 +
+                                        (thread == 1) + 2 * (thread == 4)))):
+                file.seek(offset)
+                file.write(value)
+    support.write_control(session.folder, [
+        (MARK, 2 * 10 ** 6 + 1000 * at * made.RATE, str(at), 2)
+        for at in range(3)])
+    return session
+
+
+def check_again(results, browser, scratch, chosen):
+    """What the panels say of a thread is what --thread says: of all that had
+    its number.  One that was attached to again is one thread."""
+    session = attached_again(os.path.join(scratch, 'again'), chosen)
+    support.reader('report', session.session)           # symbols.cache
+    page = Page(results, browser, session)
+    threads = session.json(results, 'threads')['threads']
+    page.set({}, 'threads')
+    results.equal([(row['name'].strip(), row['number'])
+                   for row in page.rows('threads')][1:], [
+        ('Thread', '1'), ('Thread', '2'), ('Thread, attached again', '2'),
+        ('Thread', '2')], 'again: the panel of threads')
+    results.equal([page.get('Viewer.countThreads(Viewer.session.threads.map('
+                            'each => each.id))'), len(threads)], [3, 3],
+                  'again: threads')
+    results.check('3 threads' in page.get(
+        'document.querySelector("#subtitle").textContent'),
+        'again: what the bar says')
+    results.equal(page.get('Viewer.session.marks.map(each => [each.text, '
+                           'each.thread])'), [['0', 1], ['1', 2], ['2', 3]],
+                  'again: whose marks they are')
+    for at in range(4):
+        page.get('Viewer.set({scope: "t" + Viewer.session.threads[%d].id})' %
+                 at)
+        check_range(results, page, 'again: thread %d' % at, 'Update')
+        results.equal(page.get(
+            '(choice => [choice.selectedOptions[0].textContent, '
+            'choice.options.length])'
+            '(document.querySelector("#panel-functions select"))'),
+            ['Thread %d' % min(at + 1, 2), 3], 'again: the choice')
+
+
 def main():
     results = programs.Results()
     if not BrowserSupport.find():
@@ -436,6 +499,7 @@ def main():
             'each => each.dataset.id === "caller").length'), 0,
             'without imports nothing says which module called')
         check_imports(results, browser, scratch)
+        check_again(results, browser, scratch, chosen)
         page = Page(results, browser, session)
         results.equal(browser.errors, [], 'the page\'s errors')
         results.equal(browser.requests, [], 'what the page asked for')

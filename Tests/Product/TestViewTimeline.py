@@ -44,6 +44,9 @@ const Viewer = { session: { begin: 0, end: 1e9, ticksPerSecond: 1e9,
                  panels: [], state: {}, isPassed: true,
                  threadOf: id => Viewer.session.threads[id],
                  processOf: id => Viewer.session.processes[id],
+                 threadsLike: ({ tid, process }) =>
+                     Viewer.session.threads.filter(each =>
+                         each.tid === tid && each.process === process),
                  functionOf: id => Viewer.engine.functions[id],
                  tell() {}, setRange(begin, end) {
                      Viewer.state = { ...Viewer.state, begin, end };

@@ -332,10 +332,14 @@ class Engine {
                 notes.push("the oldest records were overwritten");
             }
             thread.lost = notes.length ? notes.join("; ") : null;
+            thread.part = session.threads.filter((t) => t.id <= thread.id &&
+                t.same === thread.same).length;
         }
         for (const mark of session.marks) {
-            const thread = session.threads.find((t) =>
+            const threads = session.threads.filter((t) =>
                 t.process === mark.process && t.tid === mark.tid);
+            const thread = threads.findLast((t) => t.begin <= mark.time) ||
+                threads[0];
             mark.thread = thread ? thread.id : null;
         }
         return session;

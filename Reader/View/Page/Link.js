@@ -13,10 +13,8 @@ const Link = {
 
     threadText(id) {
         const thread = Viewer.threadOf(id);
-        const { session } = Viewer;
         const process = Viewer.processOf(thread.process);
-        const same = session.threads.filter(each => each.tid === thread.tid &&
-            each.process === thread.process);
+        const same = Viewer.threadsLike(thread);
         return process.pid + '.' + thread.tid + (same.length > 1
             ? '.' + same.indexOf(thread) : '');
     },

@@ -187,6 +187,24 @@ Viewer.threadOf = id => {
 Viewer.processOf = id => Viewer.session.processes.find(
     each => each.id === id);
 
+//
+// The threads that --thread means: those of a process with one number.
+//
+
+Viewer.threadsLike = thread => Viewer.session.threads.filter(
+    each => each.tid === thread.tid && each.process === thread.process);
+
+//
+// How many threads there are of these, as TraceReader counts them: one that was
+// detached from and attached to again is drawn by itself, and is the same one.
+//
+
+Viewer.countThreads = ids => new Set(ids.map(id => Viewer.threadOf(id))
+    .map(each => each.same ?? each.id)).size;
+
+Viewer.againOf = ({ part }) => !(part > 1) ? '' : ', attached again' +
+    (part > 2 ? ' (' + part + ')' : '');
+
 Viewer.functionOf = id => id === null ? undefined
     : Viewer.engine.functions[id] || Viewer.engine.moduleOf?.(id);
 

@@ -279,7 +279,8 @@ const Open = {
             session.processes.length > 1
                 ? Format.plural(session.processes.length, 'process',
                                 'processes') : '',
-            Format.plural(session.threads.length, 'thread'),
+            Format.plural(Viewer.countThreads(
+                session.threads.map(each => each.id)), 'thread'),
             records ? Format.plural(records, 'record') : '',
             engine.functions.length
                 ? Format.plural(engine.functions.length, 'function') : '',
@@ -336,7 +337,8 @@ const Open = {
         }
         for (const each of session.processes) {
             facts.push(['Process ' + each.pid, each.program + ' (' +
-                Format.plural(each.threads.length, 'thread') + ')']);
+                Format.plural(Viewer.countThreads(each.threads), 'thread') +
+                ')']);
         }
         for (const each of session.modules.slice(0, 200)) {
             facts.push(['Module', each.path || each.name]);

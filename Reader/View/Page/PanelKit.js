@@ -31,8 +31,9 @@ const PanelKit = (() => {
     };
 
     //
-    // The scope: 'p3', a process; 't7', a thread; null, all of the session.
-    // What a session does not have is all of it.
+    // The scope: 'p3', a process; 't7', a thread, and those that have its number
+    // before and after it; null, all of the session.  What a session does not
+    // have is all of it.
     //
 
     const scope = () => {
@@ -52,7 +53,8 @@ const PanelKit = (() => {
 
     const threads = () => {
         const { process, thread } = scope();
-        return thread ? [thread.id] : process ? process.threads : null;
+        return thread ? Viewer.threadsLike(thread).map(each => each.id)
+            : process ? process.threads : null;
     };
 
     //
@@ -67,7 +69,7 @@ const PanelKit = (() => {
     const threadName = id => {
         const thread = Viewer.threadOf(id);
         return !thread ? '' : (thread.name ? thread.name + ' ' : 'Thread ') +
-            thread.tid;
+            thread.tid + Viewer.againOf(thread);
     };
 
     //
@@ -125,8 +127,13 @@ const PanelKit = (() => {
         const content = JSON.stringify([session.processes.map(
             each => [each.pid, each.threads]), session.threads.map(
             each => [each.tid, each.name])]);
+        const firstOf = process => process.threads.filter(
+            id => Viewer.threadsLike(Viewer.threadOf(id))[0].id === id);
+        const { thread } = scope();
+        const chosen = thread ? 't' + Viewer.threadsLike(thread)[0].id
+            : state.scope || '';
         if (select.content === content) {
-            select.value = state.scope || '';
+            select.value = chosen;
             return;
         }
         select.content = content;
@@ -147,18 +154,18 @@ const PanelKit = (() => {
                                     'p' + process.id));
                 parts.push(group);
                 into = null;
-                for (const id of process.threads) {
+                for (const id of firstOf(process)) {
                     group.append(option(threadName(id), 't' + id));
                 }
             }
             if (into) {
-                for (const id of process.threads) {
+                for (const id of firstOf(process)) {
                     into.push(option(threadName(id), 't' + id));
                 }
             }
         }
         select.replaceChildren(...parts);
-        select.value = state.scope || '';
+        select.value = chosen;
     };
 
     const sourceOf = known => [known && known.module,

@@ -78,8 +78,12 @@ class ThreadsPanel {
                 isOpen: row.isThread ? null : !this.closed.has(row.id)
             }),
             classOf: row => row.isThread ? '' : 'isGroup',
-            isChosen: row => Viewer.state.scope ===
-                (row.isThread ? 't' : 'p') + row.id,
+            isChosen: row => {
+                const { thread } = PanelKit.scope();
+                return thread ? row.isThread && row.number === thread.tid &&
+                    row.process === thread.process
+                    : Viewer.state.scope === 'p' + row.id && !row.isThread;
+            },
             choose: (row, event) => this.choose(row, event),
             press: (event, row) => this.press(event, row)
         });
@@ -194,7 +198,8 @@ class ThreadsPanel {
         const known = this.activity.get(thread.id);
         return {
             isThread: true, id: thread.id, process: thread.process,
-            name: thread.name || 'Thread', number: thread.tid,
+            name: (thread.name || 'Thread') + Viewer.againOf(thread),
+            number: thread.tid,
             covered: known && known.covered,
             top: known && known.top !== null ? Viewer.nameOf(known.top) : '',
             records: thread.records, mode: thread.mode, begin: thread.begin,
@@ -222,7 +227,7 @@ class ThreadsPanel {
             if (words.length && !below.length) {
                 return;
             }
-            threads += below.length;
+            threads += Viewer.countThreads(below.map(row => row.id));
             const asked = below.filter(row => row.covered !== undefined);
             rows.push({
                 isThread: false, id: process.id, name: program,

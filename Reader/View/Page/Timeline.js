@@ -668,7 +668,8 @@ class Timeline {
     //
 
     static titleOf(thread) {
-        return thread.name || 'Thread ' + thread.tid;
+        return (thread.name || 'Thread ' + thread.tid) +
+            Viewer.againOf(thread);
     }
 
     paintName(context, lane, y, clip, bottom) {
@@ -802,7 +803,7 @@ class Timeline {
         context.font = Style.FONT;
         context.fillStyle = Style.soft;
         const more = ['process ' + process.pid,
-            Format.plural(process.threads.length, 'thread'),
+            Format.plural(Viewer.countThreads(process.threads), 'thread'),
             Format.time(process.end - process.begin)];
         if (process.exitCode !== null && process.exitCode !== undefined) {
             more.push('exit code ' + process.exitCode);

@@ -299,7 +299,7 @@ class TimelineInput {
             ['process', String(process.pid)],
             ['begins', Format.time(process.begin)],
             ['ends', Format.time(process.end)],
-            ['threads', Format.count(process.threads.length)]];
+            ['threads', Format.count(Viewer.countThreads(process.threads))]];
         const parent = process.parent === null ? null
             : Viewer.processOf(process.parent);
         if (parent) {
@@ -571,7 +571,7 @@ class TimelineInput {
         const text = lane.kind === 'process'
             ? 'Process ' + Format.baseName(lane.process.program) + ', ' +
                 lane.process.pid + ', ' + Format.plural(
-                lane.process.threads.length, 'thread')
+                Viewer.countThreads(lane.process.threads), 'thread')
             : Timeline.titleOf(lane.thread) + ', ' + lane.thread.tid + ', ' +
                 Format.count(lane.thread.records) + ' records' +
                 (lane.isOpen ? '' : ', collapsed');

@@ -336,9 +336,11 @@ WasmPutThreads(
         Thread = &Session->Threads[Index];
         SessionQueryThreadName(Session, Index, &Name, &Length);
         RtlWriteText(Writer,
-                     "%s{\"id\":%u,\"process\":%u,\"tid\":%u,\"name\":",
+                     "%s{\"id\":%u,\"same\":%u,\"process\":%u,\"tid\":%u,"
+                     "\"name\":",
                      Index == 0 ? "" : ",",
                      Index,
+                     Thread->Same,
                      Thread->Process,
                      Thread->ThreadId);
         WasmPutString(Writer, Name, Length);
