@@ -13,6 +13,7 @@ import io
 import json
 import os
 import random
+import shutil
 import struct
 import sys
 
@@ -62,6 +63,14 @@ class Page:
         self.results.equal(self.get(
             'document.querySelector("#panel-%s .panelNote.isBad:not([hidden])")'
             '?.textContent || ""' % panel), '', panel + ': what it says')
+
+    def choose(self, text):
+        """Another of the sessions that there are."""
+        self.get('(box => { box.value = [...box.options].find(each => '
+                 'each.textContent === %s).value; box.dispatchEvent('
+                 'new Event("change")); })(document.querySelector("#choose"))' %
+                 json.dumps(text))
+        self.browser.wait_for('Viewer.engine.plan.isAllRuns && ' + READY)
 
     def function(self, name, module=None):
         """The page's number of a function; of a module, where that matters."""
@@ -396,6 +405,7 @@ def check_imports(results, browser, scratch):
                       'imports: the tooltip of ' + name)
     results.check({caller for _, caller in seen} == {'names.exe', 'plug.dll'},
                   'imports: both of them', seen)
+    check_hooked(results, browser, made)
 
 
 def attached_again(folder, chosen):
@@ -457,6 +467,134 @@ def check_again(results, browser, scratch, chosen):
             ['Thread %d' % min(at + 1, 2), 3], 'again: the choice')
 
 
+def anchor(tsc, seconds, late):
+    """One of a clock that is late by so many of its ticks."""
+    _, qpc, time, _ = struct.unpack('<4Q', made.anchor(tsc, seconds))
+    return struct.pack('<4Q', tsc, qpc + late, time, tsc ^ (qpc + late) ^ time)
+
+
+def check_runs(results, browser, scratch, chosen):
+    """Two runs, of processes whose clocks differ.  With --process times are
+    after its first record, by its clock; all runs are --all-runs."""
+    folder, runs = (os.path.join(scratch, name) for name in ('run', 'runs'))
+    os.makedirs(runs)
+    for number in range(2):
+        session = calls.Session(folder, [
+            calls.random_calls(chosen, 2500, time=1000 + 3_000_000 * number),
+            calls.random_calls(chosen, 1500, time=1500 + 3_500_000 * number)])
+        for path in support.stores(session.folder):
+            with open(path, 'r+b') as file:
+                for offset, value in (
+                        (0x018, struct.pack('<I', 500 + number)),
+                        (0x020, struct.pack('<Q', 133_000_000_000_000_000 +
+                                            number)),
+                        (0x080, struct.pack('<II', *UNLOADED)),
+                        (0x100, anchor(1000 + 100 * made.RATE, 100,
+                                       12345 * number))):
+                    file.seek(offset)
+                    file.write(value)
+        support.reader('report', session.session)       # symbols.cache
+        os.rename(session.folder, os.path.join(runs, str(number)))
+        shutil.rmtree(os.path.join(folder, 'whole'))
+    session = Traced(runs)
+    page = Page(results, browser, session)
+    results.equal(page.get('Viewer.session.processes.map(each => each.pid)'),
+                  [501], 'runs: the newest')
+    page.choose('All runs')
+    results.equal(page.get('Viewer.session.processes.map(each => each.pid)'),
+                  [500, 501], 'runs: all of them')
+    results.equal(page.get('[...document.querySelector("#choose").options]'
+                           '.map(each => each.textContent)'),
+                  ['The newest run', 'All runs'], 'runs: the choice')
+    length = page.get('Viewer.session.end')
+    for what, scope in (('all', 'null'),
+                        ('a process', '"p" + Viewer.session.processes[1].id'),
+                        ('a thread', '"t" + Viewer.session.threads.find(each '
+                                     '=> each.process === 1).id')):
+        for begin, end in ((0, length), (length * 5 // 8, length * 7 // 8)):
+            page.get('Viewer.set({scope: %s, selection: {begin: %d, end: %d}})'
+                     % (scope, begin, end))
+            results.check(check_range(results, page, 'runs: %s, %d to %d' % (
+                what, begin, end), 'main'), 'runs: there are calls')
+    command = page.copied('functions', 'Copy command')
+    results.check('--process 501 --thread 1' in command and
+                  '--all-runs' in command, 'runs: the command', [command])
+
+    # The tables of everything are so whatever the panels are about.
+    for panel in 'threads', 'marks', 'problems':
+        page.set({}, panel)
+        command = page.copied(panel, 'Copy command')
+        results.check('--process' not in command and '--thread' not in command
+                      and ('--all-runs' in command) == (panel != 'problems'),
+                      'runs: the command of ' + panel, [command])
+
+
+def check_clock(results, browser, scratch, chosen):
+    """A clock thread's times are rounded down to its step, and so is a range."""
+    session = calls.Session(
+        os.path.join(scratch, 'clock'), [calls.random_calls(chosen, 3000)],
+        changes={'at0x3C': struct.pack('<I', 1),        # TRACE_CLOCK_THREAD
+                 'at0xC8': struct.pack('<Q', 900)})
+    support.reader('report', session.session)           # symbols.cache
+    page = Page(results, browser, session)
+    length = page.get('Viewer.session.end')
+    results.equal(page.get('Viewer.session.granularity'), 1000, 'clock: step')
+    for begin, end in ((0, length), (length // 3 + 501, length // 2 + 499)):
+        page.get('Viewer.set({selection: {begin: %d, end: %d}})' % (begin, end))
+        check_range(results, page, 'clock: %d to %d' % (begin, end), 'Update')
+
+
+def check_trees(results, browser, scratch):
+    """What is in trees is in no range, but in all."""
+    runs = os.path.join(scratch, 'modes')
+    program = programs.build_sample(os.path.join(scratch, 'sample'),
+                                    programs.PENTER_FLAGS, [programs.LIBRARY])
+    for mode in 'file', 'tree', 'ring':
+        _, session = programs.trace(
+            program, '2', '3', programs.PAUSE, TRACER_MODE=mode,
+            directory=os.path.join(scratch, 'mode-' + mode))
+        support.reader('report', session)               # symbols.cache
+        shutil.copytree(session, os.path.join(runs,
+                                              os.path.basename(session)))
+    page = Page(results, browser, Traced(runs))
+    page.choose('All runs')
+    length = page.get('Viewer.session.end')
+    calls_ = []
+    for begin in 0, 1000:
+        page.get('Viewer.set({selection: {begin: %d, end: %d}})' %
+                 (begin, length))
+        page.set({}, 'functions')
+        rows = page.rows('functions')
+        compare(results, 'trees: functions from %d' % begin, rows,
+                page.printed('functions')[0])
+        calls_.append(sum(int(row['calls']) for row in rows))
+        page.set({}, 'flame')
+        results.equal(chains(page.rows('flame')),
+                      chains(page.printed('flame')[0]),
+                      'trees: tree from %d' % begin)
+    results.check(calls_[0] > calls_[1] + 10 > 10, 'trees: they are left out',
+                  calls_)
+
+
+def check_hooked(results, browser, made):
+    """A function that has hooks and is called as an import, too: its name with
+    its module would mean the import."""
+    folder = made.run(results, 'other/Names.exe', '--imports', imports.LISTS)
+    filters.without_anchors(folder)
+    page = Page(results, browser, Traced(folder))
+    for name, module in (('Work', 'Plug.dll'), ('plug!Work', None)):
+        number = page.function(name, module)
+        page.set({'function': number}, 'sandwich')
+        rows = page.rows('sandwich')
+        for relation, printed in zip(('caller', 'callee'),
+                                     page.printed('sandwich')):
+            compare(results, 'hooked: %ss of %s' % (relation, name),
+                    [row for row in rows if row['relation'] == relation],
+                    [row for row in printed if row['relation'] == relation],
+                    ['calls'])
+        results.check(number >= 0 and rows, 'hooked: ' + name, [number])
+
+
 def main():
     results = programs.Results()
     if not BrowserSupport.find():
@@ -500,6 +638,9 @@ def main():
             'without imports nothing says which module called')
         check_imports(results, browser, scratch)
         check_again(results, browser, scratch, chosen)
+        check_runs(results, browser, scratch, chosen)
+        check_clock(results, browser, scratch, chosen)
+        check_trees(results, browser, scratch)
         page = Page(results, browser, session)
         results.equal(browser.errors, [], 'the page\'s errors')
         results.equal(browser.requests, [], 'what the page asked for')

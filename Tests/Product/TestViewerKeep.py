@@ -285,7 +285,7 @@ def check_several(results, browser, scratch, numbers):
 
     # Of two boots there is one at a time.
     page = Page(results, browser, one.folder, later.folder)
-    results.equal(len(page.get('Viewer.session.processes')), 1,
+    results.equal(page.get('Viewer.session.processes.length'), 1,
                   'two boots: one at a time')
     results.check('no common clock' in page.get(
         'document.querySelector("#noticeText").textContent'),

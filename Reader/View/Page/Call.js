@@ -33,13 +33,26 @@ class CallPanel {
         this.frame.body.append(body);
     }
 
+    //
+    // The chosen call's thread, whatever the panels are about.
+    //
+
+    static about() {
+        const { call } = Viewer.state;
+        if (call === null) {
+            return PanelKit.scope();
+        }
+        const thread = Viewer.threadOf(call.thread);
+        return { thread, process: Viewer.processOf(thread.process) };
+    }
+
     static times() {
         const { format } = Viewer;
-        const ns = ticks => Commands.nanoseconds(ticks, Viewer.session);
         return (id, title, help, value) => ({
             id, title, help, width: 84, csv: id + '_ns', value,
             text: row => format.time(value(row)),
-            exact: row => ns(value(row)), tip: row => format.exact(value(row))
+            exact: row => PanelKit.ns(value(row), CallPanel.about()),
+            tip: row => format.exact(value(row))
         });
     }
 
@@ -244,14 +257,15 @@ class CallPanel {
         if (!this.answer) {
             return '';
         }
-        const ns = ticks => Commands.nanoseconds(ticks, Viewer.session);
         const { call, caller, parents } = this.answer;
+        const about = CallPanel.about();
         return Csv.write(['depth', 'start_ns', 'duration_ns', 'thread',
                           'caller_module', 'module', 'function', 'file',
                           'line'],
                          [...parents, { ...call, caller }].map(each => {
             const known = Viewer.functionOf(each.function) || {};
-            return [each.depth, ns(each.begin), ns(each.end - each.begin),
+            return [each.depth, PanelKit.placeNs(each.begin, about),
+                    PanelKit.ns(each.end - each.begin, about),
                     Viewer.threadOf(each.thread).tid,
                     Viewer.importerOf(each.caller), known.module,
                     Viewer.nameOf(each.function), known.file, known.line];
@@ -262,13 +276,7 @@ class CallPanel {
         if (!this.answer) {
             return PanelKit.command('replay');
         }
-        const { call } = this.answer;
-        const thread = Viewer.threadOf(call.thread);
-        const process = Viewer.processOf(thread.process);
-        return PanelKit.command('replay', {
-            range: Commands.rangeOf(call, Viewer.session),
-            thread: thread.tid,
-            process: Viewer.session.processes.length > 1 ? process.pid : null
-        });
+        return PanelKit.command('replay', { range: this.answer.call,
+                                            about: CallPanel.about() });
     }
 }

@@ -25,21 +25,24 @@ const Commands = (() => {
     };
 
     //
-    // Ticks as TraceReader --csv writes them: whole nanoseconds, rounded down.
+    // Ticks as TraceReader --csv writes them: whole nanoseconds, rounded down;
+    // of a clock thread, down to its step, granularity.
     //
 
     const nanoseconds = (ticks, session) => {
         const clock = clockOf(session);
-        return Number(BigInt(Math.round(ticks)) * clock.nanoseconds /
-            clock.ticks);
+        const time = BigInt(Math.round(ticks)) * clock.nanoseconds /
+            clock.ticks;
+        return Number(time - time % BigInt(session.granularity || 1));
     };
 
     //
     // A range as --from and --to take it, in whole nanoseconds, and the ticks
     // that TraceReader then reads: the first tick whose time is not less than
     // from, and the last one whose time, rounded down, is not more than to.
-    // (A clock thread's times are rounded down to its step, granularity.)
-    // What covers the session is the session; from and to are null then.
+    // What covers the session is the session; from and to are null then.  Times
+    // are after the first record of what is read, at zero: with --process that
+    // is a process's (alone, of Engine.js), by its clock.
     //
 
     const rangeOf = ({ begin, end }, session) => {
@@ -49,16 +52,18 @@ const Commands = (() => {
         }
         const clock = clockOf(session);
         const step = BigInt(session.granularity || 1);
+        const zero = session.zero || 0;
         const timeOf = ticks => {
-            const time = BigInt(Math.max(Math.round(ticks), 0)) *
+            const time = BigInt(Math.max(Math.round(ticks - zero), 0)) *
                 clock.nanoseconds / clock.ticks;
             return time - time % step;
         };
         const from = timeOf(begin), to = timeOf(end);
         return {
-            begin: Number(divideUp(from * clock.ticks, clock.nanoseconds)),
-            end: Number(divideUp((to + step) * clock.ticks,
-                                 clock.nanoseconds) - 1n),
+            begin: zero + Number(divideUp(from * clock.ticks,
+                                          clock.nanoseconds)),
+            end: zero + Number(divideUp((to + step) * clock.ticks,
+                                        clock.nanoseconds) - 1n),
             from: Number(from), to: Number(to)
         };
     };
@@ -76,12 +81,16 @@ const Commands = (() => {
     };
 
     //
-    // An import's name begins with its module.
+    // An import's name begins with its module.  Where there is an import whose
+    // name a function's with its module would be, it is the name alone that
+    // means the function.
     //
 
-    const nameOf = ({ module, name }) => !module ||
-        name.toLowerCase().startsWith(module.replace(/\.[^.]*$/, '')
-            .toLowerCase() + '!') ? name : module + '!' + name;
+    const nameOf = ({ module, name }, isImport) => {
+        const stem = (module || '').replace(/\.[^.]*$/, '').toLowerCase() + '!';
+        return !module || name.toLowerCase().startsWith(stem) ||
+            isImport(stem + name.toLowerCase()) ? name : module + '!' + name;
+    };
 
     //
     // name: report, tree ...; options: what it has; arguments: what stands
@@ -90,7 +99,8 @@ const Commands = (() => {
 
     const make = (name, { range = null, thread = null, process = null,
                           sort = null, limit = null, find = '', lines = false,
-                          more = [], target = null, session }) => {
+                          more = [], target = null, isAllRuns = false,
+                          isImport = () => false, session }) => {
         const words = ['TraceReader', name];
         const add = (option, value) => {
             if (value !== null && value !== '') {
@@ -119,8 +129,11 @@ const Commands = (() => {
             words.push('--lines');
         }
         words.push(...more);
+        if (isAllRuns && name !== 'verify') {
+            words.push('--all-runs');
+        }
         if (target !== null) {
-            words.push(quote(nameOf(target)));
+            words.push(quote(nameOf(target, isImport)));
         }
         words.push(quote(session));
         return words.join(' ');

@@ -247,6 +247,16 @@ class Engine {
         }
         plan.prefix = common;
         plan.isAllRuns = plan.isAllRuns || common.length === 0;
+        const deep = new Set(stores.map((store) => Engine.clean(store.path)
+            .split("\\").slice(0, -1)).filter((parts) => common.length &&
+                parts.length > common.length + 1 &&
+                common.every((part, i) => parts[i] === part))
+            .map((parts) => parts.join("/")));
+        for (const path of deep) {
+            problems.push({ path, text: "is shown; TraceReader's commands " +
+                "look into " + common.join("/") + " and the folders in it, " +
+                "not deeper" });
+        }
         return { ...plan, path: "W:\\" + ["S", ...common].join("\\"),
             name: common.join("/") || plan.tops.join(", ") ||
                 "what was given" };
@@ -289,6 +299,7 @@ class Engine {
             problems: plan.problems.concat(raw.problems),
             ticksPerSecond: raw.tickRate,
             clock,
+            granularity: raw.granularity,
             first: BigInt(raw.first),
             begin: 0,
             end: raw.end,
@@ -322,6 +333,10 @@ class Engine {
             process.begin = Math.min(...own.map((t) => t.begin));
             process.end = Math.max(...own.map((t) => t.end));
         }
+        for (const process of session.processes) {
+            process.alone = Engine.aloneOf(process, session);
+        }
+        const parts = new Map();
         for (const thread of session.threads) {
             thread.isLive = this.isLive && thread.isOpen;
             const notes = [];
@@ -332,8 +347,8 @@ class Engine {
                 notes.push("the oldest records were overwritten");
             }
             thread.lost = notes.length ? notes.join("; ") : null;
-            thread.part = session.threads.filter((t) => t.id <= thread.id &&
-                t.same === thread.same).length;
+            thread.part = (parts.get(thread.same) || 0) + 1;
+            parts.set(thread.same, thread.part);
         }
         for (const mark of session.marks) {
             const threads = session.threads.filter((t) =>
@@ -343,6 +358,18 @@ class Engine {
             mark.thread = thread ? thread.id : null;
         }
         return session;
+    }
+
+    // The session as TraceReader has it with --process: what has this number.
+    static aloneOf({ pid, clockTicks, clockNanoseconds }, session) {
+        const own = session.processes.filter((p) => p.pid === pid);
+        const begin = Math.min(...own.map((p) => p.begin));
+        return { zero: begin, begin,
+            end: Math.max(...own.map((p) => p.end)),
+            clock: { ticks: BigInt(clockTicks),
+                nanoseconds: BigInt(clockNanoseconds) },
+            ticksPerSecond: session.ticksPerSecond,
+            granularity: session.granularity };
     }
 
     addWorker() {
@@ -1111,7 +1138,8 @@ class Engine {
             BigInt(sums[12]);
     }
 
-    // Of threads that lie in the range as a whole it is the same.
+    // Of threads that lie in the range as a whole it is the same; but what is
+    // in trees has no times, and is in no range.
     async sumsOfRange(range, key) {
         if (this.isLive || !this.passing) {
             return this.askAdder({ op: "sums", ...range, key });
@@ -1122,7 +1150,8 @@ class Engine {
         const wanted = range.threads || this.session.threads.map((t) => t.id);
         const isWhole = (id) => {
             const { isPassed, begin, end } = this.session.threads[id];
-            return isPassed && begin > range.begin && end < range.end;
+            return isPassed && !this.session.hasTrees &&
+                begin > range.begin && end < range.end;
         };
         const whole = wanted.filter(isWhole);
         if (!whole.length) {

@@ -46,7 +46,7 @@ class FlamePanel {
 
     rootName() {
         const { thread, process } = PanelKit.scope();
-        return (thread ? PanelKit.threadName(thread.id) : process
+        return (thread ? PanelKit.threadsName(thread) : process
             ? PanelKit.programOf(process) + ' ' + process.pid
             : 'All threads') + ', ' + Viewer.format.time(this.view.tree.whole);
     }
@@ -101,9 +101,8 @@ class FlamePanel {
             const node = work.pop();
             const known = Viewer.functionOf(tree.function[node]);
             numbers.set(node, rows.length + 1);
-            const ns = ticks => Commands.nanoseconds(ticks, Viewer.session);
-            rows.push([tree.calls[node], ns(tree.total[node]),
-                       ns(tree.self[node]), rows.length + 1,
+            rows.push([tree.calls[node], PanelKit.ns(tree.total[node]),
+                       PanelKit.ns(tree.self[node]), rows.length + 1,
                        numbers.get(tree.parent[node]), tree.depth[node] - 1,
                        Viewer.importerOf(tree.callerOf(node)),
                        known ? known.module : '',

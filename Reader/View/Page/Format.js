@@ -85,13 +85,6 @@ const Format = (() => {
         exact: ticks => count(Math.round(nanoseconds(ticks))) + ' ns',
 
         //
-        // A time as TraceReader's --from and --to take it, which is how it
-        // is copied: nanoseconds after the first record.
-        //
-
-        option: ticks => String(Math.round(nanoseconds(ticks))),
-
-        //
         // What is not nothing is not shown as nothing.
         //
 

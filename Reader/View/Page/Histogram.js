@@ -137,7 +137,6 @@ class HistogramPanel {
 
     makeGrid(body) {
         const { format } = Viewer;
-        const ns = ticks => Commands.nanoseconds(ticks, Viewer.session);
         return new Grid(body, {
             id: 'slowest', label: 'The slowest calls', key: 'duration',
             none: () => this.answer ? 'No call ended here.' : '',
@@ -145,7 +144,7 @@ class HistogramPanel {
                 { id: 'duration', title: 'Duration', width: 96,
                   csv: 'duration_ns', value: row => row.end - row.begin,
                   text: row => format.time(row.end - row.begin),
-                  exact: row => ns(row.end - row.begin),
+                  exact: row => PanelKit.ns(row.end - row.begin),
                   tip: row => format.exact(row.end - row.begin),
                   share: row => this.most > 0 ? (row.end - row.begin) /
                       this.most : null },
@@ -153,7 +152,7 @@ class HistogramPanel {
                   help: 'From the session\'s begin',
                   value: row => row.begin,
                   text: row => format.time(row.begin),
-                  exact: row => ns(row.begin),
+                  exact: row => PanelKit.placeNs(row.begin),
                   tip: row => format.exact(row.begin) },
                 { id: 'thread', title: 'Thread', width: 120, isWide: true,
                   isText: true, isName: true,
@@ -381,20 +380,19 @@ class HistogramPanel {
         if (!this.answer) {
             return '';
         }
-        const ns = ticks => Commands.nanoseconds(ticks, Viewer.session);
         const { buckets, percentiles, slowest } = this.answer;
         const rows = [];
         buckets.forEach(({ from, to, calls }, i) => rows.push(
-            ['histogram', i + 1, 'from_ns', ns(from)],
-            ['histogram', i + 1, 'to_ns', ns(to)],
+            ['histogram', i + 1, 'from_ns', PanelKit.ns(from)],
+            ['histogram', i + 1, 'to_ns', PanelKit.ns(to)],
             ['histogram', i + 1, 'calls', calls]));
         for (const [key] of HistogramPanel.PERCENTILES) {
             rows.push(['summary', 1, (key === 'p999' ? 'p99_9' : key) + '_ns',
-                       ns(percentiles[key])]);
+                       PanelKit.ns(percentiles[key])]);
         }
         slowest.forEach(({ thread, begin, end, depth }, i) => rows.push(
-            ['calls', i + 1, 'duration_ns', ns(end - begin)],
-            ['calls', i + 1, 'start_ns', ns(begin)],
+            ['calls', i + 1, 'duration_ns', PanelKit.ns(end - begin)],
+            ['calls', i + 1, 'start_ns', PanelKit.placeNs(begin)],
             ['calls', i + 1, 'thread', Viewer.threadOf(thread).tid],
             ['calls', i + 1, 'depth', depth]));
         return Csv.write(['table', 'row', 'field', 'value'], rows);

@@ -188,11 +188,18 @@ Viewer.processOf = id => Viewer.session.processes.find(
     each => each.id === id);
 
 //
-// The threads that --thread means: those of a process with one number.
+// The processes and the threads that --process and --thread mean: all that have
+// the number of one.
 //
 
-Viewer.threadsLike = thread => Viewer.session.threads.filter(
-    each => each.tid === thread.tid && each.process === thread.process);
+Viewer.processesLike = process => Viewer.session.processes.filter(
+    each => each.pid === process.pid);
+
+Viewer.threadsLike = thread => {
+    const { pid } = Viewer.processOf(thread.process);
+    return Viewer.session.threads.filter(each => each.tid === thread.tid &&
+        Viewer.processOf(each.process).pid === pid);
+};
 
 //
 // How many threads there are of these, as TraceReader counts them: one that was

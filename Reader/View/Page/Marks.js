@@ -9,8 +9,7 @@ class MarksPanel {
             title: 'Marks', grids: () => this.grids,
             csv: () => this.grid.csv(),
             command: () => PanelKit.command('info', { range: null,
-                                                      thread: null,
-                                                      more: ['--raw'] })
+                about: PanelKit.ALL, more: ['--raw'] })
         });
         this.filter = this.frame.addFilter('Filter', text =>
             this.grid.filter(text));

@@ -133,7 +133,7 @@ const Open = {
             for (const top of tops) {
                 choices.push([top, { top, isParted: options.isParted }]);
             }
-        } else if (session.numberOfRuns > 1) {
+        } else if (session.numberOfRuns > 1 || options.isAllRuns) {
             choices.push(['The newest run', {}],
                          ['All runs', { isAllRuns: true }]);
         }

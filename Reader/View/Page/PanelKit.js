@@ -31,9 +31,8 @@ const PanelKit = (() => {
     };
 
     //
-    // The scope: 'p3', a process; 't7', a thread, and those that have its number
-    // before and after it; null, all of the session.  What a session does not
-    // have is all of it.
+    // The scope: 'p3', a process; 't7', a thread, and those that had its number
+    // before and after it; null, all.  What a session does not have is all.
     //
 
     const scope = () => {
@@ -54,14 +53,48 @@ const PanelKit = (() => {
     const threads = () => {
         const { process, thread } = scope();
         return thread ? Viewer.threadsLike(thread).map(each => each.id)
-            : process ? process.threads : null;
+            : process ? Viewer.processesLike(process).flatMap(
+                each => each.threads) : null;
     };
+
+    //
+    // What a panel is about that shows everything, whatever the scope.
+    //
+
+    const ALL = { process: null, thread: null };
+
+    //
+    // The process that a command names: none if there is no other one, and
+    // none for a thread whose number no other one's has, as that would change
+    // what times count from.
+    //
+
+    const named = ({ process, thread }) => {
+        const { session } = Viewer;
+        const isOther = each => each.pid !== process.pid;
+        return process && (thread ? session.threads.some(
+            each => each.tid === thread.tid &&
+                isOther(Viewer.processOf(each.process)))
+            : session.processes.some(isOther)) ? process : null;
+    };
+
+    //
+    // What times are of in the tables of TraceReader, and in the panels': a
+    // length, and a place, which is after the first record of what is read.
+    //
+
+    const readOf = about => named(about)?.alone || Viewer.session;
+    const ns = (ticks, about = scope()) =>
+        Commands.nanoseconds(ticks, readOf(about));
+    const placeNs = (ticks, about = scope()) =>
+        ns(ticks - (readOf(about).zero || 0), about);
 
     //
     // The range in ticks, as the TraceReader command will read it.
     //
 
-    const range = () => Commands.rangeOf(Viewer.range(), Viewer.session);
+    const range = (about = scope()) => Commands.rangeOf(Viewer.range(),
+                                                         readOf(about));
 
     const programOf = process => process.program
         ? Viewer.format.baseName(process.program) : 'process ' + process.pid;
@@ -70,6 +103,17 @@ const PanelKit = (() => {
         const thread = Viewer.threadOf(id);
         return !thread ? '' : (thread.name ? thread.name + ' ' : 'Thread ') +
             thread.tid + Viewer.againOf(thread);
+    };
+
+    //
+    // All threads of a number: their names, each once.
+    //
+
+    const threadsName = thread => {
+        const names = new Set(Viewer.threadsLike(thread).map(
+            each => each.name).filter(name => name));
+        return (names.size ? [...names].join(', ') + ' ' : 'Thread ') +
+            thread.tid;
     };
 
     //
@@ -85,16 +129,21 @@ const PanelKit = (() => {
     };
 
     //
-    // The command for a panel's content.
+    // The command for a panel's content: about, {process, thread}, and range
+    // say what it shows if that is not what the panels are about.
     //
 
-    const command = (name, more = {}) => {
-        const { process, thread } = scope();
-        const isAlone = Viewer.session.processes.length < 2;
+    const command = (name, { about = scope(), range: shown = Viewer.range(),
+                             ...more } = {}) => {
+        const { engine } = Viewer;
+        const process = named(about);
         return Commands.make(name, {
-            range: range(),
-            thread: thread ? thread.tid : null,
-            process: process && !isAlone ? process.pid : null,
+            range: shown && Commands.rangeOf(shown, readOf(about)),
+            thread: about.thread ? about.thread.tid : null,
+            process: process ? process.pid : null,
+            isAllRuns: engine.plan?.isAllRuns && engine.plan.prefix.length > 0,
+            isImport: text => engine.functions.some(
+                each => each && each.name.toLowerCase() === text),
             session: Viewer.sessionName,
             ...more
         });
@@ -137,6 +186,8 @@ const PanelKit = (() => {
             return;
         }
         select.content = content;
+        const optionOf = id => option(threadsName(Viewer.threadOf(id)),
+                                      't' + id);
         const option = (text, value) => {
             const element = document.createElement('option');
             element.textContent = text;
@@ -155,12 +206,12 @@ const PanelKit = (() => {
                 parts.push(group);
                 into = null;
                 for (const id of firstOf(process)) {
-                    group.append(option(threadName(id), 't' + id));
+                    group.append(optionOf(id));
                 }
             }
             if (into) {
                 for (const id of firstOf(process)) {
-                    into.push(option(threadName(id), 't' + id));
+                    into.push(optionOf(id));
                 }
             }
         }
@@ -280,7 +331,8 @@ const PanelKit = (() => {
         return element;
     };
 
-    return { keep, kept, scope, threads, range, programOf, threadName,
+    return { ALL, ns, placeNs, keep, kept, scope, threads, range, programOf,
+             threadName, threadsName,
              threadPlace, command, listed, fillScope, rangeText, sourceOf,
              isFound, isCall, callerColumn, round, save, restore, open,
              button };
@@ -456,10 +508,8 @@ class PanelFrame {
         const { hasRange, asks = [] } = this.options;
         if (hasRange) {
             this.range.textContent = PanelKit.rangeText();
-            if (change.shown || change.session) {
+            if (change.shown || change.session || 'scope' in change) {
                 PanelKit.fillScope(this.scope);
-            } else if ('scope' in change) {
-                this.scope.value = state.scope || '';
             }
         }
         const isMoved = hasRange && (change.selection !== undefined ||

@@ -8,7 +8,7 @@ class ProblemsPanel {
             title: 'Problems',
             csv: () => this.grid.csv(),
             command: () => PanelKit.command('verify', { range: null,
-                                                        thread: null })
+                about: PanelKit.ALL })
         });
         this.count = this.frame.addCount();
         this.grid = new Grid(this.frame.body, {

@@ -70,12 +70,12 @@ class SandwichPanel {
     makeGrid(element, id, label, none) {
         const { format } = Viewer;
         const isCaller = id === 'callers';
-        const ns = ticks => Commands.nanoseconds(ticks, Viewer.session);
         const share = row => this.whole > 0 ? row.total / this.whole : null;
         const time = (name, title, help) => ({
             id: name, title, help, width: 82, csv: name + '_ns',
             value: row => row[name], text: row => format.time(row[name]),
-            exact: row => ns(row[name]), tip: row => format.exact(row[name])
+            exact: row => PanelKit.ns(row[name]),
+            tip: row => format.exact(row[name])
         });
         return new Grid(element, {
             id, label, key: 'total', none,
@@ -231,8 +231,8 @@ class SandwichPanel {
     csv() {
         const part = (grid, relation) => grid.order.map(row => [
             relation, row.calls,
-            Commands.nanoseconds(row.total, Viewer.session),
-            Commands.nanoseconds(row.self, Viewer.session),
+            PanelKit.ns(row.total),
+            PanelKit.ns(row.self),
             this.whole > 0 ? Number((100 * row.total / this.whole).toFixed(2))
                 : null, Viewer.importerOf(row.caller), row.module, row.name]);
         return Csv.write(['relation', 'calls', 'total_ns', 'self_ns',

@@ -42,7 +42,7 @@ class FunctionsPanel {
     makeColumns() {
         const { format } = Viewer;
         const ns = ticks => ticks === null ? null
-            : Commands.nanoseconds(ticks, Viewer.session);
+            : PanelKit.ns(ticks);
         const known = value => value === undefined ? null : value;
         const time = (id, title, help, value, more = {}) => ({
             id, title, help, width: 82, csv: id + '_ns',

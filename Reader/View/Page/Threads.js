@@ -14,7 +14,7 @@ class ThreadsPanel {
             ask: () => this.ask(),
             show: answer => this.show(answer),
             csv: () => this.grid.csv(),
-            command: () => PanelKit.command('threads')
+            command: () => PanelKit.command('threads', { about: PanelKit.ALL })
         });
         this.filter = this.frame.addFilter('Filter', text => {
             this.text = text;
@@ -78,12 +78,7 @@ class ThreadsPanel {
                 isOpen: row.isThread ? null : !this.closed.has(row.id)
             }),
             classOf: row => row.isThread ? '' : 'isGroup',
-            isChosen: row => {
-                const { thread } = PanelKit.scope();
-                return thread ? row.isThread && row.number === thread.tid &&
-                    row.process === thread.process
-                    : Viewer.state.scope === 'p' + row.id && !row.isThread;
-            },
+            isChosen: row => this.isChosen(row),
             choose: (row, event) => this.choose(row, event),
             press: (event, row) => this.press(event, row)
         });
@@ -100,16 +95,26 @@ class ThreadsPanel {
             this.turn(row, !this.closed.has(row.id));
             return;
         }
-        const scope = (row.isThread ? 't' : 'p') + row.id;
-        const isNew = Viewer.state.scope !== scope;
-        Viewer.set({ scope: isNew ? scope : null });
+        const isNew = !this.isChosen(row);
+        Viewer.set({ scope: isNew ? (row.isThread ? 't' : 'p') + row.id
+            : null });
         const thread = row.isThread ? row.id
             : Viewer.processOf(row.id).threads[0];
         if (isNew && thread !== undefined) {
             Viewer.tell({ reveal: { thread } });
         }
-        Viewer.say(isNew ? 'The panels are about ' + row.name + ' alone.'
+        const { thread: chosen } = PanelKit.scope();
+        Viewer.say(isNew ? 'The panels are about ' + (chosen
+            ? PanelKit.threadsName(chosen) : row.name) + ' alone.'
             : 'The panels are about all threads.');
+    }
+
+    isChosen(row) {
+        const { thread, process } = PanelKit.scope();
+        return thread ? row.isThread && Viewer.threadsLike(thread).some(
+            each => each.id === row.id)
+            : process !== null && !row.isThread &&
+                Viewer.processesLike(process).some(each => each.id === row.id);
     }
 
     press(event, row) {
@@ -156,7 +161,7 @@ class ThreadsPanel {
     //
 
     async ask() {
-        const { begin, end } = PanelKit.range();
+        const { begin, end } = PanelKit.range(PanelKit.ALL);
         const found = new Map();
         for (const thread of Viewer.session.threads) {
             const parts = await Viewer.engine.activity({

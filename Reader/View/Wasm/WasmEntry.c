@@ -368,6 +368,40 @@ WasmPutThreads(
     }
 }
 
+//
+// The clock as TraceReader has it with --process: its rate is that of the
+// anchors of the stores that it then reads.
+//
+
+static
+VOID
+WasmPutProcessClock(
+    PRTL_WRITER Writer,
+    const READER_SESSION *Session,
+    ULONG ProcessId
+    )
+{
+    PCTRACE_STORE_HEADER Header;
+    CORE_CLOCK Clock;
+    ULONG Index;
+
+    CoreInitializeClock(&Clock);
+    Clock.IsRaw = Session->Clock.IsRaw;
+    for (Index = 0; Index < Session->NumberOfStores; Index++) {
+        Header = Session->Stores[Index]->Header;
+        if (Session->Stores[Index]->Thread != READER_NONE &&
+            Header->ProcessId == ProcessId) {
+            CoreAddAnchor(&Clock, &Header->OpenAnchor, Header->QpcFrequency);
+            CoreAddAnchor(&Clock, &Header->LastAnchor, Header->QpcFrequency);
+        }
+    }
+
+    RtlWriteText(Writer,
+                 ",\"clockTicks\":\"%llu\",\"clockNanoseconds\":\"%llu\"",
+                 Clock.Ticks,
+                 Clock.Nanoseconds);
+}
+
 static
 VOID
 WasmPutProcesses(
@@ -392,6 +426,7 @@ WasmPutProcesses(
         RtlWriteText(Writer,
                      ",\"created\":\"%llu\"",
                      Process->Header->ProcessCreationTime);
+        WasmPutProcessClock(Writer, Session, Process->Header->ProcessId);
         RtlWriteText(Writer, ",\"commandLine\":");
         WasmPutString(Writer,
                       (const CHAR *)Process->Header->CommandLine,
@@ -546,10 +581,12 @@ WasmExportDescribe(
 
     RtlWriteText(Writer,
                  "{\"clockTicks\":\"%llu\",\"clockNanoseconds\":\"%llu\","
+                 "\"granularity\":%llu,"
                  "\"clockKind\":%u,\"tickRate\":%llu,\"startTime\":\"%llu\","
                  "\"first\":\"%llu\",\"begin\":0,",
                  Session->Clock.Ticks,
                  Session->Clock.Nanoseconds,
+                 CoreQueryGranularity(&Session->Clock),
                  Session->Clock.Kind,
                  CoreQueryTickRate(&Session->Clock),
                  CoreTimestampToSystemTime(&Session->Clock,
