@@ -13,6 +13,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import struct
 import sys
@@ -544,6 +545,43 @@ def check_clock(results, browser, scratch, chosen):
         check_range(results, page, 'clock: %d to %d' % (begin, end), 'Update')
 
 
+def check_no_clock(results, browser, scratch, chosen):
+    """Without times there are none, in no table."""
+    session = calls.Session(
+        os.path.join(scratch, 'none'), [calls.random_calls(chosen, 2000)] * 2,
+        modules=calls.MODULES[:1],
+        changes={'at0x3C': struct.pack('<I', 2)})       # TRACE_CLOCK_NONE
+    support.reader('report', session.session)           # symbols.cache
+    page = Page(results, browser, session)
+    page.set({}, 'functions')
+    rows = page.rows('functions')
+    compare(results, 'no clock: functions', rows, page.printed('functions')[0])
+    results.check(rows and not any(row['total_ns'] for row in rows),
+                  'no clock: no times', rows[:2])
+    page.set({}, 'threads')
+    text = page.get('document.querySelector("#panel-threads").textContent')
+    results.check(' records' in text and ' ns' not in text and
+                  ' ms' not in text and not re.search('[0-9] s', text),
+                  'no clock: what a thread says', [text])
+
+
+def check_twins(results, browser, scratch, chosen):
+    """Two functions of one name: a command means both, and it is said."""
+    names = calls.NAMES[:]
+    calls.NAMES[2] = calls.NAMES[1]
+    session = calls.Session(os.path.join(scratch, 'twins'),
+                            [calls.random_calls(chosen, 2000)])
+    calls.NAMES[:] = names
+    support.reader('report', session.session)           # symbols.cache
+    page = Page(results, browser, session)
+    for name, twins in (('Update', 2), ('DrawAll', 1)):
+        for panel in 'sandwich', 'histogram':
+            page.set({'function': page.function(name, 'game.exe')}, panel)
+            results.equal('one of 2 functions' in page.get(
+                'document.querySelector("#panel-%s").textContent' % panel),
+                twins == 2, 'twins: %s, %s' % (name, panel))
+
+
 def check_trees(results, browser, scratch):
     """What is in trees is in no range, but in all."""
     runs = os.path.join(scratch, 'modes')
@@ -640,6 +678,8 @@ def main():
         check_again(results, browser, scratch, chosen)
         check_runs(results, browser, scratch, chosen)
         check_clock(results, browser, scratch, chosen)
+        check_no_clock(results, browser, scratch, chosen)
+        check_twins(results, browser, scratch, chosen)
         check_trees(results, browser, scratch)
         page = Page(results, browser, session)
         results.equal(browser.errors, [], 'the page\'s errors')

@@ -26,10 +26,13 @@ const Commands = (() => {
 
     //
     // Ticks as TraceReader --csv writes them: whole nanoseconds, rounded down;
-    // of a clock thread, down to its step, granularity.
+    // of a clock thread, down to its step, granularity; without a clock none.
     //
 
     const nanoseconds = (ticks, session) => {
+        if (session.hasTimes === false) {
+            return null;
+        }
         const clock = clockOf(session);
         const time = BigInt(Math.round(ticks)) * clock.nanoseconds /
             clock.ticks;

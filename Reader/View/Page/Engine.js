@@ -369,7 +369,7 @@ class Engine {
             clock: { ticks: BigInt(clockTicks),
                 nanoseconds: BigInt(clockNanoseconds) },
             ticksPerSecond: session.ticksPerSecond,
-            granularity: session.granularity };
+            granularity: session.granularity, hasTimes: session.hasTimes };
     }
 
     addWorker() {

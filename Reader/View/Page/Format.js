@@ -20,11 +20,23 @@ const Format = (() => {
         (Viewer.session ? Viewer.session.ticksPerSecond : 1e9);
 
     //
+    // Without a clock (TRACER_CLOCK=none) a place is the number of a thread's
+    // record; threads are PLACES apart.
+    //
+
+    const PLACES = 2 ** 48;
+    const records = ticks => count(Math.round(ticks) % PLACES) + ' records';
+    const isTimeless = () => Viewer.session?.hasTimes === false;
+
+    //
     // A time in the largest unit that it fills, with four digits or so; never
     // rounded up.
     //
 
     const time = ticks => {
+        if (isTimeless()) {
+            return records(ticks);
+        }
         const value = nanoseconds(ticks);
         const [unit, size] = UNITS.find(each => Math.abs(value) >= each[1]) ||
             UNITS[3];
@@ -82,7 +94,8 @@ const Format = (() => {
         // Whole nanoseconds.
         //
 
-        exact: ticks => count(Math.round(nanoseconds(ticks))) + ' ns',
+        exact: ticks => isTimeless() ? records(ticks)
+            : count(Math.round(nanoseconds(ticks))) + ' ns',
 
         //
         // What is not nothing is not shown as nothing.

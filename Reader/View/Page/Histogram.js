@@ -210,7 +210,8 @@ class HistogramPanel {
         this.titleFacts.textContent = [
             format.plural(calls, 'call that ended', 'calls that ended'),
             ...(calls ? HistogramPanel.PERCENTILES.map(([key, title]) =>
-                title + ' \u2264 ' + format.time(percentiles[key])) : [])
+                title + ' \u2264 ' + format.time(percentiles[key])) : []),
+            ...PanelKit.twinsOf(id)
         ].join(' \u00b7 ');
         this.canvas.setAttribute('aria-label',
                                  this.titleFacts.textContent);

@@ -219,6 +219,19 @@ const PanelKit = (() => {
         select.value = chosen;
     };
 
+    //
+    // A function whose name others of its module have, too: file-static ones,
+    // say.  A command means all of them, a panel the chosen one.
+    //
+
+    const twinsOf = id => {
+        const { module, name } = Viewer.functionOf(id);
+        const found = Viewer.engine.functions.filter(each => each &&
+            each.name === name && each.module === module).length;
+        return found > 1 ? ['one of ' + found + ' functions of this name, of ' +
+            'which the command is of all'] : [];
+    };
+
     const sourceOf = known => [known && known.module,
                                known && known.file
                                    ? known.file + ':' + known.line : '']
@@ -334,6 +347,7 @@ const PanelKit = (() => {
     return { ALL, ns, placeNs, keep, kept, scope, threads, range, programOf,
              threadName, threadsName,
              threadPlace, command, listed, fillScope, rangeText, sourceOf,
+             twinsOf,
              isFound, isCall, callerColumn, round, save, restore, open,
              button };
 })();

@@ -211,7 +211,7 @@ class SandwichPanel {
             'total ' + format.time(sum.total),
             'self ' + format.time(sum.self) + (sum.total > 0
                 ? ' (' + format.percent(sum.self / sum.total) + ')' : ''),
-            PanelKit.sourceOf(Viewer.functionOf(id))
+            PanelKit.sourceOf(Viewer.functionOf(id)), ...PanelKit.twinsOf(id)
         ].filter(text => text).join(' \u00b7 ');
         const rows = list => list.map(each => {
             const known = Viewer.functionOf(each.function);
