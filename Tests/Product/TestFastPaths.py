@@ -22,7 +22,7 @@ import StoreSupport as support                               # noqa: E402
 import TestReportPaths as paths                              # noqa: E402
 from StoreSupport import programs                            # noqa: E402
 
-SESSIONS = 3
+SESSIONS = 3 if programs.LONG else 1
 KINDS = paths.KINDS
 TREE = (['tree', '--csv'], ['tree', '--per-thread', '--json'],
         ['tree', '--depth', '3', '--limit', '40'])
