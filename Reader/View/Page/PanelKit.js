@@ -141,7 +141,8 @@ const PanelKit = (() => {
             range: shown && Commands.rangeOf(shown, readOf(about)),
             thread: about.thread ? about.thread.tid : null,
             process: process ? process.pid : null,
-            isAllRuns: engine.plan?.isAllRuns && engine.plan.prefix.length > 0,
+            isAllRuns: engine.plan?.isAllRuns &&
+                engine.plan.prefix?.length !== 0,
             isImport: text => engine.functions.some(
                 each => each && each.name.toLowerCase() === text),
             session: Viewer.sessionName,
